@@ -1,0 +1,113 @@
+package hub
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// ChannelInfo says what a channel is. Kinds come from here and never from the
+// scheme of a URI, because a session's URI is its client's choice.
+type ChannelInfo struct {
+	URI     ahp.URI
+	Kind    ahp.ChannelKind
+	Session ahp.URI // the session that owns it; "" for channels of the whole host
+}
+
+// channel is one entry of the registry; every field is guarded by Hub.mu.
+type channel struct {
+	info    ChannelInfo
+	state   ahp.State // nil while asleep
+	last    int64     // number of its newest envelope
+	pos     int64     // journal position of its newest write
+	window  window
+	subs    []*Conn
+	touched time.Time // when it was last asked for, so that Sleep does not undo Ensure
+}
+
+var (
+	// ErrUnknownChannel is returned for a channel that was never opened or is gone.
+	ErrUnknownChannel = errors.New("no such channel")
+	// ErrChannelExists is returned by Tx.Open for a URI that is taken.
+	ErrChannelExists = errors.New("a channel with this URI exists already")
+)
+
+func (ch *channel) asleep() bool { return ch.state == nil }
+
+func (ch *channel) dropSub(c *Conn) {
+	for i, s := range ch.subs {
+		if s == c {
+			ch.subs = append(ch.subs[:i], ch.subs[i+1:]...)
+			return
+		}
+	}
+}
+
+// window keeps a channel's newest envelopes for replay, bounded by bytes, so
+// that a chatty channel costs only its own subscribers a replay.
+type window struct {
+	envs    []*Envelope
+	floor   int64 // everything up to here is no longer in envs
+	bytes   int
+	settled int // envs[:settled] are counted with their encoded size
+}
+
+func (w *window) add(e *Envelope, limit int) {
+	w.envs = append(w.envs, e)
+	w.bytes += e.estimate
+	w.settle()
+	w.trim(limit)
+}
+
+// settle replaces estimates by real sizes once somebody has encoded them.
+func (w *window) settle() {
+	for w.settled < len(w.envs) {
+		e := w.envs[w.settled]
+		n := int(e.encoded.Load())
+		if n == 0 {
+			return
+		}
+		w.bytes += n - e.estimate
+		e.estimate = n
+		w.settled++
+	}
+}
+
+func (w *window) trim(limit int) {
+	drop := 0
+	for w.bytes > limit && drop < len(w.envs)-1 {
+		w.bytes -= w.envs[drop].estimate
+		w.floor = w.envs[drop].Seq
+		w.envs[drop] = nil
+		drop++
+	}
+	w.envs = w.envs[drop:]
+	w.settled = max(0, w.settled-drop)
+}
+
+// since returns the envelopes after seq, or false when some of them are gone.
+func (w *window) since(seq int64) ([]*Envelope, bool) {
+	if seq < w.floor {
+		return nil, false
+	}
+	i := len(w.envs)
+	for i > 0 && w.envs[i-1].Seq > seq {
+		i--
+	}
+	return w.envs[i:], true
+}
+
+// find returns the envelope with this number, or nil when it is gone.
+func (w *window) find(seq int64) *Envelope {
+	i, ok := slices.BinarySearchFunc(w.envs, seq, func(e *Envelope, n int64) int { return cmp.Compare(e.Seq, n) })
+	if !ok {
+		return nil
+	}
+	return w.envs[i]
+}
+
+func (i ChannelInfo) String() string { return fmt.Sprintf("%s (%s)", i.URI, i.Kind) }

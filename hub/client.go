@@ -1,0 +1,95 @@
+package hub
+
+import "time"
+
+// clientKey names a client: a clientId alone would let one principal answer
+// for another.
+type clientKey struct{ principal, id string }
+
+// client is what the hub remembers of one client across its connections;
+// guarded by Hub.mu.
+type client struct {
+	key     clientKey
+	conn    *Conn // the newest; nil while away
+	seen    time.Time
+	answers map[int64]int64 // clientSeq → serverSeq of the answer
+	order   []int64         // clientSeqs, oldest first
+	alone   []*Envelope     // answers that went to this client only, for its replay
+	floor   int64           // everything up to here is no longer in alone
+}
+
+// client finds or makes the record of a client and forgets the one longest
+// away when there are too many.
+func (h *Hub) client(key clientKey) *client {
+	if c := h.clients[key]; c != nil {
+		return c
+	}
+	if len(h.clients) >= h.limits.Clients {
+		h.forgetClient()
+	}
+	c := &client{key: key, answers: map[int64]int64{}, seen: h.now(), floor: h.forgot}
+	h.clients[key] = c
+	return c
+}
+
+func (h *Hub) forgetClient() {
+	var oldest *client
+	for _, c := range h.clients {
+		if c.conn == nil && (oldest == nil || c.seen.Before(oldest.seen)) {
+			oldest = c
+		}
+	}
+	if oldest != nil {
+		delete(h.clients, oldest.key)
+		h.forgot = h.seq
+	}
+}
+
+// holder returns the principal that a clientId belongs to.
+func (h *Hub) holder(id string) (principal string, held bool) {
+	for key, c := range h.clients {
+		if key.id == id && c.conn != nil {
+			return key.principal, true
+		}
+	}
+	return "", false
+}
+
+func (c *client) remember(clientSeq, seq int64, limit int) {
+	if _, known := c.answers[clientSeq]; !known {
+		c.order = append(c.order, clientSeq)
+	}
+	c.answers[clientSeq] = seq
+	if len(c.order) > limit {
+		delete(c.answers, c.order[0])
+		c.order = c.order[1:]
+	}
+}
+
+// keep holds an answer for the client's replay. Keys are answered but not kept:
+// they may be passwords, and their echo changes nothing.
+func (c *client) keep(e *Envelope, limit int) {
+	if !journaled(e.Action) {
+		return
+	}
+	c.alone = append(c.alone, e)
+	if over := len(c.alone) - limit; over > 0 {
+		c.floor = c.alone[over-1].Seq
+		c.alone = append([]*Envelope(nil), c.alone[over:]...)
+	}
+}
+
+func (c *client) kept(seq int64) *Envelope {
+	for _, e := range c.alone {
+		if e.Seq == seq {
+			return e
+		}
+	}
+	return nil
+}
+
+// fresh forgets the sequence numbers of an earlier life of the client: one that
+// initializes instead of reconnecting counts from the beginning again.
+func (c *client) fresh(floor int64) {
+	c.answers, c.order, c.alone, c.floor = map[int64]int64{}, nil, nil, floor
+}

@@ -1,0 +1,162 @@
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Audience is what a principal may see. Its Key names it for encode-once and
+// render-once; principals who see the same share a key.
+type Audience interface {
+	Key() string
+	Sees(ChannelInfo) bool
+	State(ChannelInfo, ahp.State) ahp.State    // the same pointer when nothing is hidden
+	Action(ChannelInfo, ahp.Action) ahp.Action // nil: not for this audience
+}
+
+// everyone is the audience of a connection that names none.
+type everyone struct{}
+
+func (everyone) Key() string                                   { return "everyone" }
+func (everyone) Sees(ChannelInfo) bool                         { return true }
+func (everyone) State(_ ChannelInfo, s ahp.State) ahp.State    { return s }
+func (everyone) Action(_ ChannelInfo, a ahp.Action) ahp.Action { return a }
+
+// ConnConfig describes a connection: an AHP socket or the stream of a page.
+type ConnConfig struct {
+	Principal, ClientID string
+	Audience            Audience // default: sees everything
+	Resume              bool     // the client reconnects: its sequence numbers go on
+}
+
+var (
+	// ErrClientTaken refuses a clientId that another principal is using.
+	ErrClientTaken = errors.New("this clientId is in use by somebody else: choose another one")
+	// ErrReplaced closes a connection when its client opened a newer one.
+	ErrReplaced = errors.New("replaced by a newer connection of the same client")
+	// ErrSlow closes a connection that does not take its frames: it reconnects and resumes.
+	ErrSlow = errors.New("too slow: frames for this connection passed the limit; reconnect to resume")
+	// ErrClosed is wrapped by the error of Next once a connection is closed.
+	ErrClosed = errors.New("connection closed")
+)
+
+// Conn is the hub's side of one connection: what it follows, and the queue of
+// what it has not taken yet.
+type Conn struct {
+	hub      *Hub
+	client   *client
+	audience Audience
+	wake     chan struct{}
+
+	// guarded by Hub.mu
+	subs   map[ahp.URI]*subscription
+	tail   int64 // highest journal position in the queue
+	listed bool  // in Hub.waiting
+
+	mu    sync.Mutex
+	queue []entry
+	head  int // queue[:head] is taken
+	bytes int
+	hold  time.Duration // smallest maxLatencyMs of its subscriptions
+	first time.Time     // when the oldest entry of the queue came
+	err   error
+
+	batch []entry // the writer's own, reused by each Next
+}
+
+type subscription struct {
+	latency time.Duration
+}
+
+// entry is one thing in a queue: an envelope, an answer, or what Put was given.
+type entry struct {
+	env    *Envelope
+	answer *answer
+	put    any
+	pos    int64 // journal position that must be durable first; 0 for none
+	size   int   // bytes, as estimated
+}
+
+// Connect registers a connection. A second one of the same client closes the
+// first: the newest wins.
+func (h *Hub) Connect(cfg ConnConfig) (*Conn, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if p, held := h.holder(cfg.ClientID); held && p != cfg.Principal {
+		return nil, ErrClientTaken
+	}
+	cl := h.client(clientKey{cfg.Principal, cfg.ClientID})
+	if cl.conn != nil {
+		h.drop(cl.conn, ErrReplaced)
+	}
+	if !cfg.Resume {
+		cl.fresh(h.seq)
+	}
+	c := &Conn{hub: h, client: cl, audience: cfg.Audience, wake: make(chan struct{}, 1), subs: map[ahp.URI]*subscription{}}
+	if c.audience == nil {
+		c.audience = everyone{}
+	}
+	cl.conn, cl.seen = c, h.now()
+	h.conns[c] = struct{}{}
+	return c, nil
+}
+
+// Close ends the connection; Next returns reason from then on.
+func (c *Conn) Close(reason error) {
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
+	c.hub.drop(c, reason)
+}
+
+// drop takes a connection out of everything; Hub.mu is held.
+func (h *Hub) drop(c *Conn, reason error) {
+	if _, ok := h.conns[c]; !ok {
+		return
+	}
+	delete(h.conns, c)
+	for uri := range c.subs {
+		if ch := h.channels[uri]; ch != nil {
+			ch.dropSub(c)
+		}
+	}
+	clear(c.subs)
+	if c.client.conn == c {
+		c.client.conn, c.client.seen = nil, h.now()
+	}
+	c.mu.Lock()
+	c.err = fmt.Errorf("%w: %w", ErrClosed, reason)
+	c.dropQueue()
+	c.mu.Unlock()
+	signal(c.wake)
+}
+
+// Subscribed lists the channels the connection follows.
+func (c *Conn) Subscribed() []ahp.URI {
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
+	uris := make([]ahp.URI, 0, len(c.subs))
+	for uri := range c.subs {
+		uris = append(uris, uri)
+	}
+	return uris
+}
+
+// Put queues any other frame in order: an answer that must not overtake what
+// happened before it is durable.
+func (c *Conn) Put(v any) {
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
+	c.push(entry{put: v, pos: c.hub.journal.pos, size: answerSize})
+}
+
+// PutFree queues a frame that depends on nothing in the journal (a pong, an
+// error), so that a store that stalls does not hold it back by itself.
+func (c *Conn) PutFree(v any) {
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
+	c.push(entry{put: v, size: answerSize})
+}

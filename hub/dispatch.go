@@ -1,0 +1,109 @@
+package hub
+
+import (
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Outcome is what became of a client's action.
+type Outcome struct {
+	Env      *Envelope // the numbered answer; nil when Unknown
+	Rejected string    // why it was refused; "" when it was not
+	Unknown  bool      // no such channel for this client: silence (AHP requirement 36)
+	Repeat   bool      // already answered, and answered again, not run again
+	NoChange bool      // accepted, changed nothing, echoed to its sender alone
+}
+
+// Check looks at a client's action under the lock: it returns the action to
+// apply, stamped with what the host knows, or the reason why it is refused.
+type Check func(*Tx, ahp.State, ahp.Action) (ahp.Action, string)
+
+// Dispatch runs a client's action. Every accepted action is answered, and every
+// answer goes through the sender's queue: an echo to all subscribers, or to
+// the sender alone when it changed nothing or was refused.
+func (h *Hub) Dispatch(c *Conn, uri ahp.URI, clientSeq int64, a ahp.Action, check Check) Outcome {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ch := h.channels[uri]
+	if ch == nil || ch.asleep() || !c.audience.Sees(ch.info) {
+		return Outcome{Unknown: true}
+	}
+	if seq, ok := c.client.answers[clientSeq]; ok {
+		return h.answerAgain(c, ch, clientSeq, a, seq)
+	}
+	tx := &Tx{h: h}
+	e := &Envelope{Channel: ch.info, Action: a, Principal: c.client.key.principal,
+		Origin: &ahp.ActionOrigin{ClientID: c.client.key.id, ClientSeq: clientSeq}}
+	stamped, reason := h.check(tx, ch, a, check)
+	if reason != "" {
+		e.Rejection = reason
+		return Outcome{Env: h.answerAlone(c, e), Rejected: reason}
+	}
+	e.Action = stamped
+	next := ahp.Reduce(ch.state, stamped)
+	if next == ch.state && !deliverAll(stamped) {
+		e = h.answerAlone(c, e)
+		if isEvent(stamped) && h.derive != nil {
+			h.derive(tx, e) // terminal/input: forwarded, but seen by its sender alone
+		}
+		return Outcome{Env: e, NoChange: true}
+	}
+	return Outcome{Env: h.accept(tx, c, ch, next, e)}
+}
+
+func (h *Hub) check(tx *Tx, ch *channel, a ahp.Action, check Check) (ahp.Action, string) {
+	if err := h.readOnly(); err != nil {
+		return nil, ErrReadOnly.Error()
+	}
+	if check == nil {
+		return a, ""
+	}
+	return check(tx, ch.state, a)
+}
+
+// deliverAll tells whether an action goes to all subscribers although it
+// changed no state; terminal/input never does, its bytes may be a password.
+func deliverAll(a ahp.Action) bool {
+	_, key := a.(*ahp.TerminalInputAction)
+	return isEvent(a) && !key
+}
+
+// accept commits a client's action; the sender is answered in its place even
+// when it does not follow the channel.
+func (h *Hub) accept(tx *Tx, c *Conn, ch *channel, next ahp.State, e *Envelope) *Envelope {
+	var sender *Conn
+	if _, follows := c.subs[ch.info.URI]; !follows {
+		sender = c
+	}
+	e = tx.commit(ch, next, e, sender)
+	c.client.remember(e.Origin.ClientSeq, e.Seq, h.limits.Answers)
+	if sender != nil {
+		c.client.keep(e, h.limits.Refusals)
+	}
+	return e
+}
+
+// answerAlone numbers an envelope for its sender only, and keeps it for that
+// client's replay: a refusal, or an action that changed nothing.
+func (h *Hub) answerAlone(c *Conn, e *Envelope) *Envelope {
+	e.Seq, e.At, e.estimate = h.next(), h.now(), estimateSize(e.Action)
+	c.client.remember(e.Origin.ClientSeq, e.Seq, h.limits.Answers)
+	c.client.keep(e, h.limits.Refusals)
+	c.push(entry{env: e, size: e.estimate})
+	return e
+}
+
+// answerAgain answers a resent action as before, without running it again.
+func (h *Hub) answerAgain(c *Conn, ch *channel, clientSeq int64, a ahp.Action, seq int64) Outcome {
+	e := c.client.kept(seq)
+	if e == nil {
+		e = ch.window.find(seq)
+	}
+	if e == nil { // past the window: the state holds it, so only say that it was taken
+		e = &Envelope{Channel: ch.info, Action: a, Principal: c.client.key.principal,
+			Origin: &ahp.ActionOrigin{ClientID: c.client.key.id, ClientSeq: clientSeq}}
+	}
+	again := &Envelope{Channel: e.Channel, Action: e.Action, Origin: e.Origin, Principal: e.Principal,
+		Rejection: e.Rejection, Seq: h.next(), At: h.now(), estimate: estimateSize(e.Action)}
+	c.push(entry{env: again, size: again.estimate})
+	return Outcome{Env: again, Rejected: again.Rejection, Repeat: true}
+}

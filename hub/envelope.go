@@ -1,0 +1,84 @@
+package hub
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Envelope is one numbered step of the timeline. It is shared by every queue
+// and window that holds it and never changes after it was made.
+type Envelope struct {
+	Channel   ChannelInfo
+	Seq       int64 // serverSeq
+	Action    ahp.Action
+	Origin    *ahp.ActionOrigin // nil when the host made it
+	Principal string            // who dispatched it; "" for the host
+	Rejection string            // why it was refused; "" when accepted
+	At        time.Time
+
+	estimate int          // bytes, guarded by Hub.mu once in a window
+	encoded  atomic.Int64 // largest encoding made of it; 0 while there is none
+	mu       sync.Mutex
+	cache    []encoding
+}
+
+type encoding struct {
+	key   string
+	bytes []byte
+}
+
+// Bytes returns the encoding named key and makes it with encode the first time
+// somebody asks: one encoding for each (version, audience, spelling) in use,
+// by the first writer that needs it. A nil result is remembered too and means
+// that this audience gets nothing.
+func (e *Envelope) Bytes(key string, encode func(*Envelope) []byte) []byte {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i := range e.cache {
+		if e.cache[i].key == key {
+			return e.cache[i].bytes
+		}
+	}
+	b := encode(e)
+	e.cache = append(e.cache, encoding{key, b})
+	if n := int64(len(b)); n > e.encoded.Load() {
+		e.encoded.Store(n)
+	}
+	return b
+}
+
+// estimateSize guesses the encoded size under the lock without encoding:
+// exact for streamed text, coarse for the rest, corrected by window.settle.
+func estimateSize(a ahp.Action) int {
+	const frame = 200 // the envelope around an action
+	switch a := a.(type) {
+	case *ahp.ChatDeltaAction:
+		return frame + len(a.Content)
+	case *ahp.ChatReasoningAction:
+		return frame + len(a.Content)
+	case *ahp.ChatToolCallDeltaAction:
+		return frame + len(a.Content)
+	case *ahp.TerminalDataAction:
+		return frame + len(a.Data)
+	case *ahp.TerminalInputAction:
+		return frame + len(a.Data)
+	case *ahp.ChangesetContentChangedAction:
+		return frame + 600*len(a.Files)
+	case *ahp.ChatTurnsLoadedAction:
+		return frame + 8192*len(a.Turns)
+	}
+	return 5 * frame
+}
+
+// journaled tells whether the journal keeps the action. Terminal bytes and
+// keys are exempt: keys may be passwords, and a terminal's bytes end with it.
+func journaled(a ahp.Action) bool {
+	switch a.(type) {
+	case *ahp.TerminalDataAction, *ahp.TerminalInputAction:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,163 @@
+package hub
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Config is how a hub is made; its zero value is a hub in memory with the
+// stated defaults.
+type Config struct {
+	Now     func() time.Time // default time.Now
+	Limits  Limits
+	Journal bool                 // false: nothing is kept, everything is durable at once
+	Derive  func(*Tx, *Envelope) // the host's aggregation, under the lock after each accepted envelope; no I/O
+	Boot    Boot
+}
+
+// Limits bounds what the hub holds; zero fields take the default.
+type Limits struct {
+	WindowBytes      int // replay kept for one channel: 1 MiB
+	QueueBytes       int // waiting for one connection before it is closed: 16 MiB
+	UnjournaledBytes int // accepted and not on disk before the host turns read-only: 64 MiB
+	Refusals         int // envelopes kept for one client alone: 256
+	Answers          int // client sequence numbers remembered for one client: 1024
+	Clients          int // clients remembered: 4096
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(p *int, v int) {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	set(&l.WindowBytes, 1<<20)
+	set(&l.QueueBytes, 16<<20)
+	set(&l.UnjournaledBytes, 64<<20)
+	set(&l.Refusals, 256)
+	set(&l.Answers, 1024)
+	set(&l.Clients, 4096)
+	return l
+}
+
+// Boot is what the store knew when the program started.
+type Boot struct {
+	Seq      int64 // the next number is Seq+1
+	Reserved int64 // numbers up to here may be used; ignored without a journal
+	Channels []BootChannel
+	Answered []Answered
+}
+
+// BootChannel is a channel that sleeps in the store.
+type BootChannel struct {
+	ChannelInfo
+	Floor, Last int64
+}
+
+// Answered is a client action that was accepted before the restart.
+type Answered struct {
+	Principal, ClientID string
+	ClientSeq, Seq      int64
+	Channel             ahp.URI
+}
+
+// Hub holds the timeline. All its methods may be called from any goroutine.
+type Hub struct {
+	now    func() time.Time
+	limits Limits
+	derive func(*Tx, *Envelope)
+
+	durable atomic.Int64 // journal position up to which everything is on disk
+
+	mu       sync.Mutex
+	seq      int64
+	channels map[ahp.URI]*channel
+	clients  map[clientKey]*client
+	forgot   int64 // number at which a client was last forgotten
+	conns    map[*Conn]struct{}
+	waiting  []*Conn // connections that queued something not yet durable
+	journal  journal
+	effects  effects
+}
+
+// New makes a hub from what the store knew.
+func New(cfg Config) *Hub {
+	h := &Hub{
+		now:      cfg.Now,
+		limits:   cfg.Limits.withDefaults(),
+		derive:   cfg.Derive,
+		seq:      cfg.Boot.Seq,
+		channels: make(map[ahp.URI]*channel, len(cfg.Boot.Channels)),
+		clients:  map[clientKey]*client{},
+		conns:    map[*Conn]struct{}{},
+		journal:  newJournal(cfg.Journal, cfg.Boot.Reserved),
+		effects:  newEffects(),
+	}
+	if h.now == nil {
+		h.now = time.Now
+	}
+	for _, b := range cfg.Boot.Channels {
+		ch := &channel{info: b.ChannelInfo, last: b.Last}
+		ch.window.floor = b.Floor
+		h.channels[b.URI] = ch
+	}
+	for _, a := range cfg.Boot.Answered {
+		h.client(clientKey{a.Principal, a.ClientID}).remember(a.ClientSeq, a.Seq, h.limits.Answers)
+	}
+	return h
+}
+
+// Seq is the newest number given out.
+func (h *Hub) Seq() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.seq
+}
+
+// State returns a channel's state and the number of its newest envelope; ok is
+// false when the channel is unknown or asleep.
+func (h *Hub) State(uri ahp.URI) (s ahp.State, seq int64, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ch := h.channels[uri]
+	if ch == nil || ch.asleep() {
+		return nil, 0, false
+	}
+	return ch.state, ch.last, true
+}
+
+// Info tells what a channel is, asleep or not.
+func (h *Hub) Info(uri ahp.URI) (ChannelInfo, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if ch := h.channels[uri]; ch != nil {
+		return ch.info, true
+	}
+	return ChannelInfo{}, false
+}
+
+// Stats are the hub's counters for operators.
+type Stats struct {
+	Seq, Durable             int64
+	Channels, Awake          int
+	Conns, Clients           int
+	UnjournaledBytes, Window int
+}
+
+// Stats counts what the hub holds.
+func (h *Hub) Stats() Stats {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := Stats{Seq: h.seq, Durable: h.durable.Load(), Channels: len(h.channels), Conns: len(h.conns),
+		Clients: len(h.clients), UnjournaledBytes: h.journal.bytes + h.journal.inFlight}
+	for _, ch := range h.channels {
+		if !ch.asleep() {
+			s.Awake++
+		}
+		s.Window += ch.window.bytes
+	}
+	return s
+}

@@ -1,0 +1,194 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// ErrReadOnly is returned while the journal is failing or too far behind: what
+// was accepted is kept, nothing new is taken.
+var ErrReadOnly = errors.New("the host is read-only for now, because its journal cannot be written: try again in a moment")
+
+// Write is one entry of the journal, in order; exactly one of its fields is set.
+type Write struct {
+	Env    *Envelope
+	Open   *OpenWrite
+	Close  ahp.URI
+	Record *Record
+}
+
+// OpenWrite is a channel that came to be, with its first state.
+type OpenWrite struct {
+	Info  ChannelInfo
+	State ahp.State
+	Seq   int64 // the timeline's number when it was opened
+}
+
+// Record is host state written in order with the envelopes; a nil Value deletes.
+type Record struct {
+	Bucket, Key string
+	Value       []byte
+}
+
+// Batch is what the journal has to write next.
+type Batch struct {
+	Writes  []Write
+	Upto    int64 // give it to Durable once the writes are on disk
+	Seq     int64 // the timeline's newest number
+	Reserve bool  // numbers run low: make a further block durable, and say so with Durable
+}
+
+// reserveMargin is how many reserved numbers may be left before the store is
+// asked for more; a block is expected to be several times as large.
+const reserveMargin = 1 << 18
+
+// journal is the queue before the store; guarded by Hub.mu.
+type journal struct {
+	on       bool
+	pos      int64 // position of the newest write
+	writes   []Write
+	bytes    int // of writes
+	inFlight int // of the batch that the store is writing
+	reserved int64
+	asked    bool
+	failed   error
+	wake     chan struct{}
+}
+
+func newJournal(on bool, reserved int64) journal {
+	return journal{on: on, reserved: reserved, wake: make(chan struct{}, 1)}
+}
+
+// add queues a write and returns its position.
+func (h *Hub) add(w Write, size int) int64 {
+	j := &h.journal
+	j.pos++
+	if !j.on {
+		h.durable.Store(j.pos)
+		return j.pos
+	}
+	j.writes = append(j.writes, w)
+	j.bytes += size
+	if len(j.writes) == 1 {
+		signal(j.wake)
+	}
+	return j.pos
+}
+
+// next gives out the next number and asks for more in time.
+func (h *Hub) next() int64 {
+	h.seq++
+	if j := &h.journal; j.on && !j.asked && j.reserved-h.seq < reserveMargin {
+		j.asked = true
+		signal(j.wake)
+	}
+	return h.seq
+}
+
+// readOnly says why nothing may be accepted now.
+func (h *Hub) readOnly() error {
+	j := &h.journal
+	switch {
+	case !j.on:
+		return nil
+	case j.failed != nil:
+		return fmt.Errorf("%w (%w)", ErrReadOnly, j.failed)
+	case j.bytes+j.inFlight > h.limits.UnjournaledBytes:
+		return fmt.Errorf("%w (%d bytes wait for the disk)", ErrReadOnly, j.bytes+j.inFlight)
+	case h.seq+64 > j.reserved: // one step may use several numbers
+		return fmt.Errorf("%w (no number is reserved)", ErrReadOnly)
+	}
+	return nil
+}
+
+// ReadOnly returns nil, or an error that wraps ErrReadOnly.
+func (h *Hub) ReadOnly() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.readOnly()
+}
+
+// Unjournaled blocks until there is something to write or to reserve. Only the
+// store's one writer calls it; it owns the batch until Durable.
+func (h *Hub) Unjournaled(ctx context.Context) (Batch, error) {
+	for {
+		if b, ok := h.takeBatch(); ok {
+			return b, nil
+		}
+		select {
+		case <-h.journal.wake:
+		case <-ctx.Done():
+			return Batch{}, ctx.Err()
+		}
+	}
+}
+
+func (h *Hub) takeBatch() (Batch, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	j := &h.journal
+	reserve := j.on && j.reserved-h.seq < reserveMargin
+	if len(j.writes) == 0 && !reserve {
+		return Batch{}, false
+	}
+	b := Batch{Writes: j.writes, Upto: j.pos, Seq: h.seq, Reserve: reserve}
+	j.inFlight += j.bytes
+	j.writes, j.bytes = nil, 0
+	return b, true
+}
+
+// Durable says that everything up to the batch's Upto is on disk, and that
+// numbers up to reserved may be used (0: as before).
+func (h *Hub) Durable(upto, reserved int64) {
+	h.mu.Lock()
+	j := &h.journal
+	j.inFlight = 0
+	if reserved > j.reserved {
+		j.reserved, j.asked = reserved, false
+	}
+	h.durable.Store(upto)
+	wake := h.takeWaiting(upto)
+	h.effects.release()
+	h.mu.Unlock()
+	for _, c := range wake {
+		signal(c.wake)
+	}
+}
+
+// takeWaiting returns the connections to wake and keeps those that wait on.
+func (h *Hub) takeWaiting(upto int64) []*Conn {
+	wake := make([]*Conn, len(h.waiting))
+	copy(wake, h.waiting)
+	kept := h.waiting[:0]
+	for _, c := range h.waiting {
+		if c.tail > upto {
+			kept = append(kept, c)
+		} else {
+			c.listed = false
+		}
+	}
+	clear(h.waiting[len(kept):])
+	h.waiting = kept
+	return wake
+}
+
+// JournalFailed turns the host read-only; the store keeps its batch and tries again.
+func (h *Hub) JournalFailed(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.journal.failed = err
+}
+
+// JournalBack ends what JournalFailed began.
+func (h *Hub) JournalBack() { h.JournalFailed(nil) }
+
+// signal wakes the one reader of a channel with room for one.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,198 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// answerSize is what a queued answer counts: it is encoded by the writer, from
+// states that are shared anyway.
+const answerSize = 1024
+
+// push appends to the queue; Hub.mu is held, so the order is the timeline's. A
+// connection past its limit is closed at its next step, not silently thinned.
+func (c *Conn) push(e entry) {
+	durable := c.hub.durable.Load()
+	c.mu.Lock()
+	if c.err != nil {
+		c.mu.Unlock()
+		return
+	}
+	if c.hold > 0 && c.head == len(c.queue) {
+		c.first = c.hub.now()
+	}
+	c.queue = append(c.queue, e)
+	c.bytes += e.size
+	slow := c.bytes > c.hub.limits.QueueBytes
+	if slow {
+		c.err = fmt.Errorf("%w: %w", ErrClosed, ErrSlow)
+		c.dropQueue()
+	}
+	c.mu.Unlock()
+	c.tail = max(c.tail, e.pos)
+	if slow || e.pos <= durable {
+		signal(c.wake)
+	} else if !c.listed {
+		c.listed = true
+		c.hub.waiting = append(c.hub.waiting, c)
+	}
+}
+
+func (c *Conn) dropQueue() { c.queue, c.head, c.bytes = nil, 0, 0 }
+
+// Next blocks until something may leave, and appends it to buf in order:
+// durable entries only, adjacent envelopes merged where that saves frames. It
+// has one caller, the connection's writer.
+func (c *Conn) Next(ctx context.Context, buf []Item) ([]Item, error) {
+	for {
+		wait, err := c.take()
+		if err != nil {
+			return buf, err
+		}
+		if len(c.batch) > 0 {
+			if buf = c.items(buf); len(buf) > 0 {
+				return buf, nil
+			}
+			continue // nothing of it was for this audience
+		}
+		if err := c.sleep(ctx, wait); err != nil {
+			return buf, err
+		}
+	}
+}
+
+// sleep waits for a signal, or for the end of a delivery hold.
+func (c *Conn) sleep(ctx context.Context, hold time.Duration) error {
+	var due <-chan time.Time
+	if hold > 0 {
+		t := time.NewTimer(hold)
+		defer t.Stop()
+		due = t.C
+	}
+	select {
+	case <-c.wake:
+	case <-due:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+const (
+	maxBatch = 1024 // entries one Next returns at most, so that a long queue leaves in pieces
+	keepCap  = 4096 // entries of capacity an empty queue may keep
+)
+
+// take moves what may leave now into the writer's batch, or says how long a
+// delivery hold lasts. A hold never delays an answer.
+func (c *Conn) take() (wait time.Duration, err error) {
+	durable := c.hub.durable.Load()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.batch)
+	c.batch = c.batch[:0]
+	if c.err != nil {
+		return 0, c.err
+	}
+	end, answers, bytes := c.head, false, 0
+	for end < len(c.queue) && end-c.head < maxBatch && c.queue[end].pos <= durable {
+		answers = answers || c.queue[end].env == nil
+		bytes += c.queue[end].size
+		end++
+	}
+	if end == c.head {
+		return 0, nil
+	}
+	if c.hold > 0 && !answers {
+		if left := c.hold - c.hub.now().Sub(c.first); left > 0 {
+			return left, nil
+		}
+	}
+	c.batch = append(c.batch, c.queue[c.head:end]...)
+	clear(c.queue[c.head:end])
+	c.head, c.bytes = end, c.bytes-bytes
+	c.compact()
+	return 0, nil
+}
+
+// compact gives the room of taken entries back.
+func (c *Conn) compact() {
+	switch {
+	case c.head == len(c.queue) && cap(c.queue) > keepCap:
+		c.queue, c.head = nil, 0
+	case c.head == len(c.queue):
+		c.queue, c.head = c.queue[:0], 0
+	case c.head > len(c.queue)/2:
+		n := copy(c.queue, c.queue[c.head:])
+		clear(c.queue[n:])
+		c.queue, c.head = c.queue[:n], 0
+	}
+	if c.hold > 0 && c.head < len(c.queue) {
+		c.first = c.hub.now()
+	}
+}
+
+// Item is one thing to write: an envelope, an answer to a subscribe or
+// reconnect (Token is set), or what Put was given.
+type Item struct {
+	Env       *Envelope
+	Token     any
+	Snapshots []Snapshot
+	Replay    []*Envelope
+	IsReplay  bool
+	Missing   []ahp.URI
+	Seq       int64 // the timeline's number when the answer was queued
+	Put       any
+}
+
+// behind is the batch length from which a connection counts as behind: frames
+// are merged then to save bytes, while one that keeps up shares the encoding
+// made once for all.
+const behind = 64
+
+// items turns the batch into what the writer sees: projected for the audience
+// and merged when the connection asked for a hold or is behind.
+func (c *Conn) items(buf []Item) []Item {
+	c.mu.Lock()
+	merge := c.hold > 0 || len(c.batch) >= behind
+	c.mu.Unlock()
+	for i := range c.batch {
+		e := &c.batch[i]
+		switch {
+		case e.env != nil:
+			env := e.env.For(c.audience)
+			if env == nil {
+				continue
+			}
+			if n := len(buf) - 1; merge && n >= 0 && buf[n].Env != nil {
+				if m := mergeEnvelopes(buf[n].Env, env); m != nil {
+					buf[n].Env = m
+					continue
+				}
+			}
+			buf = append(buf, Item{Env: env})
+		case e.answer != nil:
+			buf = append(buf, e.answer.item(c.audience))
+		default:
+			buf = append(buf, Item{Put: e.put})
+		}
+	}
+	return buf
+}
+
+// mergeEnvelopes makes one envelope of two adjacent ones, carrying the later
+// number, or returns nil when their reduced state would differ or somebody
+// waits for the echo of one.
+func mergeEnvelopes(a, b *Envelope) *Envelope {
+	if a.Channel.URI != b.Channel.URI || a.Origin != nil || b.Origin != nil || a.Rejection != "" || b.Rejection != "" {
+		return nil
+	}
+	m, ok := ahp.Merge(a.Action, b.Action)
+	if !ok {
+		return nil
+	}
+	return &Envelope{Channel: b.Channel, Seq: b.Seq, Action: m, At: b.At}
+}

@@ -1,0 +1,167 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Tx is one step of the timeline, valid only inside the function it is given
+// to. Nothing in it may block: the hub's lock is held.
+type Tx struct {
+	h     *Hub
+	depth int // of Derive calls in each other
+}
+
+// maxDerive bounds aggregation that causes aggregation: a chat's action changes
+// its session, a session's the root; more is a loop.
+const maxDerive = 8
+
+// Do runs f as one step: nobody sees half of what it applies.
+func (h *Hub) Do(f func(*Tx)) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.readOnly(); err != nil {
+		return err
+	}
+	f(&Tx{h: h})
+	return nil
+}
+
+// State returns a channel's state, or nil when it is unknown or asleep.
+func (tx *Tx) State(uri ahp.URI) ahp.State {
+	if ch := tx.h.channels[uri]; ch != nil {
+		return ch.state
+	}
+	return nil
+}
+
+// Info tells what a channel is, asleep or not.
+func (tx *Tx) Info(uri ahp.URI) (ChannelInfo, bool) {
+	if ch := tx.h.channels[uri]; ch != nil {
+		return ch.info, true
+	}
+	return ChannelInfo{}, false
+}
+
+// Apply reduces an action of the host's own into its channel and sends it to
+// every subscriber. It returns nil when the channel is unknown or asleep or
+// the action changes nothing.
+func (tx *Tx) Apply(uri ahp.URI, a ahp.Action) *Envelope {
+	ch := tx.h.channels[uri]
+	if ch == nil || ch.asleep() {
+		return nil
+	}
+	next := ahp.Reduce(ch.state, a)
+	if next == ch.state && !isEvent(a) {
+		return nil
+	}
+	return tx.commit(ch, next, &Envelope{Action: a}, nil)
+}
+
+// isEvent tells whether an action goes to subscribers although it changes no
+// state (DESIGN promise 6: resource watches, terminal data).
+func isEvent(a ahp.Action) bool {
+	info, ok := ahp.Info(a.ActionType())
+	return ok && info.Event
+}
+
+// commit numbers an accepted envelope, keeps it and queues it for every
+// subscriber, and for its sender when that one does not follow the channel.
+func (tx *Tx) commit(ch *channel, next ahp.State, e *Envelope, sender *Conn) *Envelope {
+	h := tx.h
+	e.Channel, e.Seq, e.At = ch.info, h.next(), h.now()
+	size := estimateSize(e.Action)
+	e.estimate = size
+	ch.state, ch.last = next, e.Seq
+	ch.window.add(e, h.limits.WindowBytes)
+	var pos int64
+	if journaled(e.Action) {
+		pos = h.add(Write{Env: e}, size)
+		ch.pos = pos
+	}
+	for _, c := range ch.subs {
+		c.push(entry{env: e, pos: pos, size: size})
+	}
+	if sender != nil {
+		sender.push(entry{env: e, pos: pos, size: size})
+	}
+	if h.derive != nil && tx.depth < maxDerive {
+		tx.depth++
+		h.derive(tx, e)
+		tx.depth--
+	}
+	return e
+}
+
+// Open makes a channel with its first state.
+func (tx *Tx) Open(info ChannelInfo, s ahp.State) error {
+	h := tx.h
+	if h.channels[info.URI] != nil {
+		return fmt.Errorf("%s: %w", info.URI, ErrChannelExists)
+	}
+	if s == nil {
+		return fmt.Errorf("%s: a channel needs a first state", info.URI)
+	}
+	ch := &channel{info: info, state: s, last: h.seq, touched: h.now()}
+	ch.window.floor = h.seq
+	ch.pos = h.add(Write{Open: &OpenWrite{Info: info, State: s, Seq: h.seq}}, 1024)
+	h.channels[info.URI] = ch
+	return nil
+}
+
+// Close takes a channel away; nothing is delivered on it any more.
+func (tx *Tx) Close(uri ahp.URI) {
+	h := tx.h
+	ch := h.channels[uri]
+	if ch == nil {
+		return
+	}
+	for _, c := range ch.subs {
+		delete(c.subs, uri)
+	}
+	delete(h.channels, uri)
+	h.add(Write{Close: uri}, 256)
+}
+
+// Notification is a protocol notification: never replayed, and sent only to
+// subscribers of its channel (AHP requirements 29 and 45).
+type Notification struct {
+	Channel ahp.URI
+	Method  string
+	Params  any
+
+	once Envelope // its encode-once cache
+}
+
+// Bytes is Envelope.Bytes for a notification.
+func (n *Notification) Bytes(key string, encode func(*Notification) []byte) []byte {
+	return n.once.Bytes(key, func(*Envelope) []byte { return encode(n) })
+}
+
+// Notify sends a notification about one channel to the subscribers of another
+// (root, mostly) that may see the first.
+func (tx *Tx) Notify(about ChannelInfo, channel ahp.URI, method string, params any) {
+	ch := tx.h.channels[channel]
+	if ch == nil {
+		return
+	}
+	n := &Notification{Channel: channel, Method: method, Params: params}
+	for _, c := range ch.subs {
+		if c.audience.Sees(about) {
+			c.push(entry{put: n, pos: tx.h.journal.pos, size: answerSize})
+		}
+	}
+}
+
+// Record writes host state in order with the envelopes; a nil value deletes it.
+func (tx *Tx) Record(bucket, key string, value []byte) {
+	tx.h.add(Write{Record: &Record{Bucket: bucket, Key: key, Value: value}}, len(value)+len(key)+64)
+}
+
+// Effect has run called after the lock, once what happened so far is durable;
+// effects of one key run in order.
+func (tx *Tx) Effect(key string, run func(context.Context)) {
+	tx.h.effects.add(Effect{Key: key, Run: run, pos: tx.h.journal.pos})
+}
