@@ -1,0 +1,84 @@
+package ahp
+
+// AnnotationsSummary is a part of the protocol.
+type AnnotationsSummary struct {
+	Resource        URI   `json:"resource"`
+	AnnotationCount int64 `json:"annotationCount"`
+	EntryCount      int64 `json:"entryCount"`
+}
+
+// AnnotationsState is a part of the protocol.
+type AnnotationsState struct {
+	Annotations []Annotation `json:"annotations"`
+}
+
+// Annotation is a part of the protocol.
+type Annotation struct {
+	ID       string            `json:"id"`
+	Origin   AnnotationOrigin  `json:"origin"`
+	Resource URI               `json:"resource"`
+	Range    *TextRange        `json:"range,omitempty"`
+	Resolved bool              `json:"resolved"`
+	Entries  []AnnotationEntry `json:"entries"`
+	Meta     Meta              `json:"_meta,omitzero"`
+}
+
+// AnnotationOrigin is a part of the protocol.
+type AnnotationOrigin struct {
+	Session URI    `json:"session"`
+	Chat    URI    `json:"chat,omitempty"`
+	TurnID  string `json:"turnId,omitempty"`
+}
+
+// AnnotationEntry is a part of the protocol.
+type AnnotationEntry struct {
+	ID   string           `json:"id"`
+	Text StringOrMarkdown `json:"text"`
+	Meta Meta             `json:"_meta,omitzero"`
+}
+
+// AnnotationsSetAction is annotations/set.
+type AnnotationsSetAction struct {
+	Annotation Annotation `json:"annotation"`
+}
+
+// ActionType returns "annotations/set".
+func (*AnnotationsSetAction) ActionType() string { return "annotations/set" }
+
+// AnnotationsUpdatedAction is annotations/updated.
+type AnnotationsUpdatedAction struct {
+	AnnotationID string            `json:"annotationId"`
+	Origin       *AnnotationOrigin `json:"origin,omitempty"`
+	Resource     URI               `json:"resource,omitempty"`
+	Range        *TextRange        `json:"range,omitempty"`
+	Resolved     *bool             `json:"resolved,omitempty"`
+}
+
+// ActionType returns "annotations/updated".
+func (*AnnotationsUpdatedAction) ActionType() string { return "annotations/updated" }
+
+// AnnotationsRemovedAction is annotations/removed.
+type AnnotationsRemovedAction struct {
+	AnnotationID string `json:"annotationId"`
+}
+
+// ActionType returns "annotations/removed".
+func (*AnnotationsRemovedAction) ActionType() string { return "annotations/removed" }
+
+// AnnotationsEntrySetAction is annotations/entrySet.
+type AnnotationsEntrySetAction struct {
+	AnnotationID string          `json:"annotationId"`
+	Entry        AnnotationEntry `json:"entry"`
+}
+
+// ActionType returns "annotations/entrySet".
+func (*AnnotationsEntrySetAction) ActionType() string { return "annotations/entrySet" }
+
+// AnnotationsEntryRemovedAction is annotations/entryRemoved.
+type AnnotationsEntryRemovedAction struct {
+	AnnotationID string `json:"annotationId"`
+	EntryID      string `json:"entryId"`
+}
+
+// ActionType returns "annotations/entryRemoved".
+func (*AnnotationsEntryRemovedAction) ActionType() string { return "annotations/entryRemoved" }

@@ -1,0 +1,34 @@
+package ahp
+
+// RootAgentsChangedAction is root/agentsChanged.
+type RootAgentsChangedAction struct {
+	Agents []AgentInfo `json:"agents"`
+}
+
+// ActionType returns "root/agentsChanged".
+func (*RootAgentsChangedAction) ActionType() string { return "root/agentsChanged" }
+
+// RootActiveSessionsChangedAction is root/activeSessionsChanged.
+type RootActiveSessionsChangedAction struct {
+	ActiveSessions int64 `json:"activeSessions"`
+}
+
+// ActionType returns "root/activeSessionsChanged".
+func (*RootActiveSessionsChangedAction) ActionType() string { return "root/activeSessionsChanged" }
+
+// RootTerminalsChangedAction is root/terminalsChanged.
+type RootTerminalsChangedAction struct {
+	Terminals []TerminalInfo `json:"terminals"`
+}
+
+// ActionType returns "root/terminalsChanged".
+func (*RootTerminalsChangedAction) ActionType() string { return "root/terminalsChanged" }
+
+// RootConfigChangedAction is root/configChanged.
+type RootConfigChangedAction struct {
+	Config  Meta  `json:"config"`
+	Replace *bool `json:"replace,omitempty"`
+}
+
+// ActionType returns "root/configChanged".
+func (*RootConfigChangedAction) ActionType() string { return "root/configChanged" }

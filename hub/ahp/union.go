@@ -1,0 +1,43 @@
+package ahp
+
+import (
+	"reflect"
+	"strconv"
+)
+
+// unionInfo is what the codec needs to know of a union: its discriminator and its variants.
+type unionInfo struct {
+	key   string
+	types map[string]reflect.Type // by the discriminator's value; struct types, not pointers
+}
+
+func newUnion[V any](key string, variants map[string]V) *unionInfo {
+	u := &unionInfo{key: key, types: make(map[string]reflect.Type, len(variants))}
+	for name, v := range variants {
+		u.types[name] = reflect.TypeOf(v).Elem()
+	}
+	return u
+}
+
+// discriminators gives each variant the key and value that go in front of its fields. A variant that stands for two
+// values (a number question may be an integer's) has a field for it instead and is absent here.
+var discriminators = func() map[reflect.Type]string {
+	tags := map[reflect.Type]string{}
+	count := map[reflect.Type]int{}
+	for _, u := range unionKinds {
+		seen := map[reflect.Type]int{}
+		for name, t := range u.types {
+			tags[t] = strconv.Quote(u.key) + ":" + strconv.Quote(name)
+			seen[t]++
+		}
+		for t, n := range seen {
+			count[t] = max(count[t], n)
+		}
+	}
+	for t, n := range count {
+		if n > 1 {
+			delete(tags, t)
+		}
+	}
+	return tags
+}()
