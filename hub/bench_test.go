@@ -1,0 +1,75 @@
+package hub_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+)
+
+// BenchmarkApply measures one delta applied while the writers of n subscribers
+// run: each takes its queue and uses the encoding made once for all. It fails
+// when a writer missed the last envelope.
+func BenchmarkApply(b *testing.B) {
+	for _, n := range []int{1, 10, 100, 1000} {
+		b.Run(fmt.Sprint("subscribers=", n), func(b *testing.B) {
+			h := newHub(b, hub.Config{})
+			var seen sync.WaitGroup
+			ctx, cancel := context.WithCancel(context.Background())
+			var end atomic.Int64
+			for i := range n {
+				c := connect(b, h, fmt.Sprint("c", i), chatURI)
+				seen.Add(1)
+				go func() {
+					defer seen.Done()
+					drain(ctx, c, &end)
+				}()
+			}
+			a := delta("some twenty bytes...")
+			apply := func(tx *hub.Tx) { tx.Apply(chatURI, a) }
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := h.Do(apply); err != nil {
+					b.Fatal(err)
+				}
+			}
+			end.Store(h.Seq())
+			must(b, h.Do(apply)) // wakes those that wait
+			done := make(chan struct{})
+			go func() { seen.Wait(); close(done) }()
+			select {
+			case <-done:
+			case <-time.After(30 * time.Second):
+				b.Fatal("a writer missed the end")
+			}
+			cancel()
+		})
+	}
+}
+
+// drain is a writer without a socket.
+func drain(ctx context.Context, c *hub.Conn, end *atomic.Int64) {
+	var buf []hub.Item
+	for {
+		items, err := c.Next(ctx, buf[:0])
+		if err != nil {
+			return
+		}
+		for _, it := range items {
+			if it.Env == nil {
+				continue
+			}
+			it.Env.Bytes("v", func(*hub.Envelope) []byte { return frame })
+			if last := end.Load(); last > 0 && it.Env.Seq >= last {
+				return
+			}
+		}
+		buf = items
+	}
+}
+
+var frame = make([]byte, 300)

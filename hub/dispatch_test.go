@@ -1,0 +1,128 @@
+package hub_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+func title(s string) ahp.Action { return &ahp.ChatActivityChangedAction{Activity: s} }
+
+func refuse(*hub.Tx, ahp.State, ahp.Action) (ahp.Action, string) { return nil, "not now" }
+
+// Promise 6: everybody hears of a change, its sender with its origin.
+func TestAnAcceptedActionIsEchoedToAll(t *testing.T) {
+	h := newHub(t, hub.Config{})
+	a, b := connect(t, h, "a", chatURI), connect(t, h, "b", chatURI)
+	next(t, a)
+	next(t, b)
+	h.Dispatch(a, chatURI, 7, title("busy"), nil)
+	for _, c := range []*hub.Conn{a, b} {
+		e := next(t, c)[0].Env
+		if e.Origin == nil || e.Origin.ClientID != "a" || e.Origin.ClientSeq != 7 {
+			t.Errorf("origin %+v", e.Origin)
+		}
+	}
+}
+
+// Promise 6: an action that changes nothing, or is refused, concerns its sender alone.
+func TestAnswersForTheSenderAlone(t *testing.T) {
+	h := newHub(t, hub.Config{})
+	a, b := connect(t, h, "a", chatURI), connect(t, h, "b", chatURI)
+	next(t, a)
+	next(t, b)
+	if out := h.Dispatch(a, chatURI, 1, title(""), nil); !out.NoChange {
+		t.Errorf("got %+v, want NoChange", out)
+	}
+	if out := h.Dispatch(a, chatURI, 2, title("x"), refuse); out.Rejected != "not now" {
+		t.Errorf("got %+v, want the refusal", out)
+	}
+	if out := h.Dispatch(a, termURI, 3, &ahp.TerminalInputAction{Data: "secret"}, nil); !out.NoChange {
+		t.Errorf("got %+v, want keys echoed to their sender", out)
+	}
+	if got := next(t, a); len(got) != 3 || got[1].Env.Rejection != "not now" {
+		t.Errorf("got %v, want three answers", describe(got))
+	}
+	nothing(t, b)
+}
+
+func TestASenderThatDoesNotFollowIsAnsweredToo(t *testing.T) {
+	h := newHub(t, hub.Config{})
+	a := connect(t, h, "a")
+	h.Dispatch(a, chatURI, 1, title("busy"), nil)
+	if got := next(t, a); len(got) != 1 || got[0].Env.Origin == nil {
+		t.Fatalf("got %v, want the echo", describe(got))
+	}
+	do(t, h, chatURI, delta("x"))
+	nothing(t, a)
+}
+
+// AHP requirement 36: an unknown session or chat is met with silence.
+func TestAnUnknownChannelIsMetWithSilence(t *testing.T) {
+	h := newHub(t, hub.Config{})
+	a := connect(t, h, "a")
+	if out := h.Dispatch(a, "ahp-chat:/none", 1, title("x"), nil); !out.Unknown || out.Env != nil {
+		t.Fatalf("got %+v", out)
+	}
+	nothing(t, a)
+}
+
+// Promise 6: what was answered is answered again and not run again.
+func TestAResentActionIsNotRunTwice(t *testing.T) {
+	h := newHub(t, hub.Config{})
+	runs := 0
+	check := func(_ *hub.Tx, _ ahp.State, a ahp.Action) (ahp.Action, string) { runs++; return a, "" }
+	a := connect(t, h, "a", chatURI)
+	first := h.Dispatch(a, chatURI, 1, title("one"), check)
+	h.Dispatch(a, chatURI, 2, title("two"), check)
+	next(t, a)
+	a.Close(errors.New("cut"))
+	a, err := h.Connect(hub.ConnConfig{Principal: "owner", ClientID: "a", Resume: true})
+	must(t, err)
+	out := h.Dispatch(a, chatURI, 1, title("one"), check)
+	if runs != 2 || !out.Repeat {
+		t.Fatalf("ran %d times, outcome %+v", runs, out)
+	}
+	e := next(t, a)[0].Env
+	if e.Origin.ClientSeq != 1 || e.Seq <= first.Env.Seq {
+		t.Errorf("answered with %+v", e)
+	}
+	if s, _, _ := h.State(chatURI); s.(*ahp.ChatState).Activity != "two" {
+		t.Errorf("activity %q, want two", s.(*ahp.ChatState).Activity)
+	}
+}
+
+func TestAResentActionIsNotRunTwiceOverARestart(t *testing.T) {
+	h := newHub(t, hub.Config{Boot: hub.Boot{Seq: 50, Answered: []hub.Answered{{Principal: "owner", ClientID: "a", ClientSeq: 9, Seq: 40, Channel: chatURI}}}})
+	a, err := h.Connect(hub.ConnConfig{Principal: "owner", ClientID: "a", Resume: true})
+	must(t, err)
+	if out := h.Dispatch(a, chatURI, 9, title("again"), nil); !out.Repeat {
+		t.Fatalf("got %+v, want Repeat", out)
+	}
+}
+
+// A client that initializes anew counts its actions from the beginning.
+func TestAFreshClientStartsItsNumbersAnew(t *testing.T) {
+	h := newHub(t, hub.Config{})
+	a := connect(t, h, "a")
+	h.Dispatch(a, chatURI, 1, title("one"), nil)
+	a = connect(t, h, "a")
+	if out := h.Dispatch(a, chatURI, 1, title("other"), nil); out.Repeat {
+		t.Fatal("the action of a fresh client was taken for a repeat")
+	}
+}
+
+// Promise 7: a clientId of somebody else is refused; the newest socket of one client wins.
+func TestClientIdentity(t *testing.T) {
+	h := newHub(t, hub.Config{})
+	old := connect(t, h, "a", chatURI)
+	if _, err := h.Connect(hub.ConnConfig{Principal: "guest", ClientID: "a"}); !errors.Is(err, hub.ErrClientTaken) {
+		t.Fatalf("got %v, want ErrClientTaken", err)
+	}
+	connect(t, h, "a")
+	if _, err := old.Next(t.Context(), nil); !errors.Is(err, hub.ErrReplaced) {
+		t.Fatalf("got %v, want ErrReplaced", err)
+	}
+}
