@@ -1,0 +1,101 @@
+package terminal
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// partCost is what one command part weighs beside its text, so that a flood of
+// empty commands is bounded too.
+const partCost = 256
+
+// backlog follows how large a terminal's content has become. Past its limit it
+// has the content replaced by its second half: terminal/cleared, then the kept
+// tail (DESIGN promise 4). A command that is executing is begun anew, so that
+// its output stays its own.
+type backlog struct {
+	limit   int
+	cost    int
+	tail    []byte // the newest text, more of it than a trim keeps
+	command *ahp.TerminalCommandExecutedAction
+	since   int // how much of tail came after command
+}
+
+// add returns the actions with what trims them.
+func (b *backlog) add(actions []ahp.Action) []ahp.Action {
+	for _, a := range actions {
+		b.note(a)
+	}
+	if b.cost <= b.limit {
+		return actions
+	}
+	return append(actions, b.trim()...)
+}
+
+func (b *backlog) note(a ahp.Action) {
+	switch a := a.(type) {
+	case *ahp.TerminalDataAction:
+		b.cost += len(a.Data)
+		b.since += len(a.Data)
+		b.keep(a.Data)
+	case *ahp.TerminalCommandExecutedAction:
+		b.cost += partCost + len(a.CommandLine)
+		b.command, b.since = a, 0
+	case *ahp.TerminalCommandFinishedAction:
+		b.cost += partCost // the text after it is a part of its own
+		b.command = nil
+	}
+}
+
+// keep remembers the text; it moves what it holds only once in a quarter of the limit.
+func (b *backlog) keep(data string) {
+	b.tail = append(b.tail, data...)
+	if len(b.tail) > b.limit {
+		n := copy(b.tail, b.tail[len(b.tail)-b.limit/4*3:])
+		b.tail = b.tail[:n]
+	}
+}
+
+func (b *backlog) trim() []ahp.Action {
+	kept := cutAtLine(b.tail, b.limit/2)
+	b.tail = append(make([]byte, 0, len(kept)+b.limit/4), kept...)
+	out := []ahp.Action{&ahp.TerminalClearedAction{}}
+	b.cost = len(kept)
+	before := kept
+	if b.command != nil {
+		b.since = min(b.since, len(kept))
+		before = kept[:len(kept)-b.since]
+		b.cost += partCost + len(b.command.CommandLine)
+	}
+	out = appendData(out, before)
+	if b.command != nil {
+		out = append(out, b.command)
+		out = appendData(out, kept[len(before):])
+	}
+	return out
+}
+
+func appendData(out []ahp.Action, data []byte) []ahp.Action {
+	if len(data) == 0 {
+		return out
+	}
+	return append(out, &ahp.TerminalDataAction{Data: string(data)})
+}
+
+// cutAtLine returns at most the last n bytes, from the start of a line; from
+// the start of a character when one line is longer than half of that.
+func cutAtLine(b []byte, n int) []byte {
+	if len(b) <= n {
+		return b
+	}
+	b = b[len(b)-n:]
+	if i := bytes.IndexByte(b[:n/2], '\n'); i >= 0 {
+		return b[i+1:]
+	}
+	for len(b) > 0 && !utf8.RuneStart(b[0]) {
+		b = b[1:]
+	}
+	return b
+}

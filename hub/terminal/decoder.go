@@ -1,0 +1,259 @@
+package terminal
+
+import (
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Bounds of what a program may say about itself.
+const (
+	maxTitle   = 256  // characters
+	maxPath    = 4096 // bytes
+	maxCommand = 8192 // bytes of a command line
+)
+
+// detection says whose marks about commands are believed.
+type detection uint8
+
+const (
+	detectNothing detection = iota // a command of ours: marks in its output mean nothing
+	detectNonce                    // our shell integration: marks count with its nonce
+	detectAny                      // a shell of the user's with integration of its own
+)
+
+// decoder gives the sequences of a terminal's output their meaning.
+type decoder struct {
+	scan   scanner
+	detect detection
+	nonce  string
+	now    func() time.Time
+
+	out     []ahp.Action
+	title   string // as last told
+	heard   string // the newest title of this step, told at its end: programs may set one for every file
+	cwd     ahp.URI
+	ready   bool   // command detection was announced
+	line    string // the command line that was announced for the next execution
+	running string // id of the command that is executing
+	started time.Time
+	count   int
+}
+
+func newDecoder(d detection, nonce, title string, now func() time.Time) *decoder {
+	dec := &decoder{detect: d, nonce: nonce, now: now, title: title, heard: title}
+	dec.scan.osc = dec.osc
+	return dec
+}
+
+// write returns the actions that p amounts to, in order.
+func (d *decoder) write(p []byte) []ahp.Action {
+	d.scan.write(p)
+	return d.step()
+}
+
+// finish returns what was held back for more that will not come.
+func (d *decoder) finish() []ahp.Action {
+	d.scan.finish()
+	d.flush()
+	d.finished(nil)
+	return d.step()
+}
+
+func (d *decoder) step() []ahp.Action {
+	d.flush()
+	if d.heard != d.title {
+		d.title = d.heard
+		d.out = append(d.out, &ahp.TerminalTitleChangedAction{Title: d.title})
+	}
+	out := d.out
+	d.out = nil
+	return out
+}
+
+func (d *decoder) flush() {
+	if data := d.scan.take(); data != "" {
+		d.out = append(d.out, &ahp.TerminalDataAction{Data: data})
+	}
+}
+
+// say puts an action after the text that came before it.
+func (d *decoder) say(a ahp.Action) {
+	d.flush()
+	d.out = append(d.out, a)
+}
+
+// osc takes one operating system command. Titles stay in the output, as any
+// terminal understands them; shell integration does not (AHP requirement 163).
+func (d *decoder) osc(payload []byte) (strip bool) {
+	number, rest, _ := strings.Cut(string(payload), ";")
+	switch number {
+	case "0", "2":
+		d.heard = cleanTitle(rest)
+	case "7":
+		if d.detect != detectNonce {
+			d.directory(fileURLPath(rest))
+		}
+	case "133", "633":
+		d.mark(strings.Split(rest, ";"))
+	}
+	return isIntegration(payload)
+}
+
+// mark takes a shell-integration mark: a letter and its fields. Ours end with the nonce.
+func (d *decoder) mark(f []string) {
+	switch d.detect {
+	case detectNothing:
+		return
+	case detectNonce:
+		if len(f) < 2 || f[len(f)-1] != d.nonce {
+			return
+		}
+		f = f[:len(f)-1]
+	}
+	switch f[0] {
+	case "A", "B":
+		d.available()
+	case "E":
+		d.line = unescape(field(f, 1))
+	case "C":
+		d.executed(f[1:])
+	case "D":
+		d.finished(exitCode(field(f, 1)))
+	case "P":
+		if path, ok := strings.CutPrefix(field(f, 1), "Cwd="); ok {
+			d.directory(unescape(path))
+		}
+	}
+}
+
+func field(f []string, i int) string {
+	if i < len(f) {
+		return f[i]
+	}
+	return ""
+}
+
+// available announces command detection once, when the shell's first mark
+// proves that it works (AHP requirement 168).
+func (d *decoder) available() {
+	if !d.ready {
+		d.ready = true
+		d.say(&ahp.TerminalCommandDetectionAvailableAction{})
+	}
+}
+
+func (d *decoder) executed(fields []string) {
+	d.available()
+	d.finished(nil)
+	for _, f := range fields { // fish and kitty tell the line with the mark itself
+		if v, ok := strings.CutPrefix(f, "cmdline_url="); ok && d.line == "" {
+			d.line, _ = url.PathUnescape(v)
+		}
+	}
+	d.count++
+	d.running, d.started = "c"+strconv.Itoa(d.count), d.now()
+	d.say(&ahp.TerminalCommandExecutedAction{
+		CommandID:   d.running,
+		CommandLine: bounded(d.line, maxCommand),
+		Timestamp:   d.started.UnixMilli(),
+	})
+	d.line = ""
+}
+
+func (d *decoder) finished(code *int64) {
+	if d.running == "" {
+		return
+	}
+	d.say(&ahp.TerminalCommandFinishedAction{
+		CommandID:  d.running,
+		ExitCode:   code,
+		DurationMs: ahp.Ptr(max(0, d.now().Sub(d.started).Milliseconds())),
+	})
+	d.running = ""
+}
+
+func (d *decoder) directory(path string) {
+	if !filepath.IsAbs(path) || len(path) > maxPath {
+		return
+	}
+	if uri := FileURI(path); uri != d.cwd {
+		d.cwd = uri
+		d.say(&ahp.TerminalCwdChangedAction{Cwd: uri})
+	}
+}
+
+func exitCode(s string) *int64 {
+	n, err := strconv.ParseInt(s, 10, 32)
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+// FileURI is the file: URI of an absolute path.
+func FileURI(path string) ahp.URI {
+	return (&url.URL{Scheme: "file", Path: filepath.Clean(path)}).String()
+}
+
+func fileURLPath(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "file" {
+		return ""
+	}
+	return u.Path
+}
+
+func cleanTitle(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, s)
+	if r := []rune(s); len(r) > maxTitle {
+		s = string(r[:maxTitle])
+	}
+	return strings.TrimSpace(s)
+}
+
+func bounded(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}
+
+// unescape undoes the `\\` and `\xHH` a mark's field is written with, as `;`
+// and control characters cannot stand in one.
+func unescape(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] != '\\':
+			b.WriteByte(s[i])
+		case strings.HasPrefix(s[i:], `\\`):
+			b.WriteByte('\\')
+			i++
+		case i+4 <= len(s) && s[i+1] == 'x':
+			n, err := strconv.ParseUint(s[i+2:i+4], 16, 8)
+			if err != nil {
+				b.WriteByte('\\')
+				continue
+			}
+			b.WriteByte(byte(n))
+			i += 3
+		default:
+			b.WriteByte('\\')
+		}
+	}
+	return strings.ToValidUTF8(b.String(), "\uFFFD")
+}

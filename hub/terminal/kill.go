@@ -1,0 +1,77 @@
+package terminal
+
+import (
+	"errors"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Kill ends the program and what it started: SIGHUP, as when a terminal is
+// closed, then SIGTERM, then SIGKILL, each to every process of the terminal. It
+// returns when the program is gone; of one that is gone already it asks nothing.
+func (p *Process) Kill() error {
+	for _, sig := range []syscall.Signal{unix.SIGHUP, unix.SIGTERM, unix.SIGKILL} {
+		if p.hasExited() {
+			return nil
+		}
+		members := p.members()
+		p.signal(members, sig)
+		if p.gone(members, p.grace) {
+			return nil
+		}
+	}
+	return errors.New("the program could not be killed")
+}
+
+// gone waits for the program, and then that those it started are gone as well:
+// one that ignores a signal gets the next although its shell has left.
+func (p *Process) gone(members []int, grace time.Duration) bool {
+	t := time.NewTimer(grace)
+	defer t.Stop()
+	select {
+	case <-p.exited:
+	case <-t.C:
+		return false
+	}
+	for _, pid := range members {
+		if pid != p.cmd.Process.Pid && alive(pid) {
+			p.reap(members, t.C)
+			break
+		}
+	}
+	return true
+}
+
+// reap gives the rest of the terminal's processes the remaining time, then kills them.
+func (p *Process) reap(members []int, deadline <-chan time.Time) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for slices.ContainsFunc(members, alive) {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			p.signal(members, unix.SIGKILL)
+			return
+		}
+	}
+}
+
+func alive(pid int) bool { return unix.Kill(pid, 0) == nil }
+
+// signal reaches the program's group, the group in the terminal's foreground (a
+// shell gives each job its own) and every process of the session.
+func (p *Process) signal(members []int, sig syscall.Signal) {
+	pid := p.cmd.Process.Pid
+	_ = unix.Kill(-pid, sig)
+	var fg int
+	_ = p.control(func(fd int) (err error) { fg, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP); return err })
+	if fg > 1 && fg != pid {
+		_ = unix.Kill(-fg, sig)
+	}
+	for _, m := range members {
+		_ = unix.Kill(m, sig)
+	}
+}

@@ -1,0 +1,246 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Bounds of a terminal's traffic.
+const (
+	mergeFor   = 8 * time.Millisecond // output within this is one action
+	mergeBytes = 32 << 10             // and so is output up to this size
+	drainFor   = 500 * time.Millisecond
+	maxInput   = 1 << 20 // bytes the program has not read yet
+)
+
+// ErrInputFull refuses input for a program that reads none.
+var ErrInputFull = errors.New("the program is not reading its input: what was typed is refused until it does")
+
+// ErrExited refuses what only a running program can take.
+var ErrExited = errors.New("the program in this terminal has exited")
+
+// Process is a program on a pseudo terminal. Its methods may be called from any goroutine.
+type Process struct {
+	cmd   *exec.Cmd
+	pty   *os.File
+	grace time.Duration
+	plan  plan
+
+	input   chan []byte
+	pending atomic.Int64  // bytes in input
+	exited  chan struct{} // the program is gone; code is set
+	done    chan struct{} // and its last output was emitted
+	code    int
+}
+
+// Start runs the program. emit is given the actions of one step at a time, in
+// order, from one goroutine: while it blocks, so does the program once its
+// terminal's buffer is full. The last step holds terminal/exited.
+func Start(spec Spec, emit func([]ahp.Action)) (*Process, error) {
+	spec, err := spec.complete()
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{
+		grace:  spec.Grace,
+		plan:   spec.plan(),
+		input:  make(chan []byte, 1024),
+		exited: make(chan struct{}),
+		done:   make(chan struct{}),
+	}
+	if err := p.start(spec); err != nil {
+		return nil, fmt.Errorf("cannot start %s in a terminal: %w", p.plan.argv[0], err)
+	}
+	out := output{
+		dec:     newDecoder(p.plan.detect, p.plan.nonce, spec.Title, time.Now),
+		backlog: backlog{limit: spec.Scrollback},
+		emit:    emit,
+	}
+	go p.run(out)
+	return p, nil
+}
+
+func (p *Process) start(spec Spec) error {
+	p.cmd = exec.Command(p.plan.argv[0], p.plan.argv[1:]...)
+	p.cmd.Dir, p.cmd.Env = spec.Dir, spec.environ()
+	if p.plan.script != "" {
+		script, err := feed(p.plan.script)
+		if err != nil {
+			return err
+		}
+		defer script.Close()
+		p.cmd.ExtraFiles = []*os.File{script}
+	}
+	f, err := pty.StartWithSize(p.cmd, &pty.Winsize{Cols: uint16(spec.Cols), Rows: uint16(spec.Rows)})
+	if err != nil {
+		return err
+	}
+	if p.pty, err = pollable(f); err != nil {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+	}
+	return err
+}
+
+// pollable trades the file for one whose Close ends a Read that waits: the pty
+// library leaves its own in blocking mode.
+func pollable(f *os.File) (*os.File, error) {
+	defer f.Close()
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		_ = unix.Close(fd)
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
+}
+
+// run owns the process's goroutines: a reader, a writer and one that waits for
+// the exit. It is the one that emits, and ends when all have ended.
+func (p *Process) run(out output) {
+	defer close(p.done)
+	ctx, stop := context.WithCancel(context.Background())
+	chunks, wrote := make(chan []byte, 2), make(chan struct{})
+	go func() { defer close(chunks); p.read(ctx, chunks) }()
+	go func() { defer close(wrote); p.write(ctx) }()
+	go p.wait()
+	out.pump(chunks, p.exited)
+	stop()
+	p.pty.Close()
+	for range chunks { // unblocks the reader
+	}
+	<-wrote
+	<-p.exited
+	out.finish(p.code)
+}
+
+func (p *Process) read(ctx context.Context, chunks chan<- []byte) {
+	for {
+		buf := make([]byte, mergeBytes)
+		n, err := p.pty.Read(buf)
+		if n > 0 {
+			select {
+			case chunks <- buf[:n]:
+			case <-ctx.Done():
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (p *Process) wait() {
+	err := p.cmd.Wait()
+	p.code = exitStatus(p.cmd.ProcessState, err)
+	close(p.exited)
+}
+
+// exitStatus is what a shell would report: 128 and the signal for a killed program.
+func exitStatus(st *os.ProcessState, err error) int {
+	if st == nil {
+		return -1
+	}
+	if ws, ok := st.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return 128 + int(ws.Signal())
+	}
+	return st.ExitCode()
+}
+
+// Write queues input for the program and never blocks.
+func (p *Process) Write(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	select {
+	case <-p.exited:
+		return ErrExited
+	default:
+	}
+	if p.pending.Add(int64(len(b))) > maxInput {
+		p.pending.Add(-int64(len(b)))
+		return ErrInputFull
+	}
+	select {
+	case p.input <- append([]byte(nil), b...):
+		return nil
+	default:
+		p.pending.Add(-int64(len(b)))
+		return ErrInputFull
+	}
+}
+
+func (p *Process) write(ctx context.Context) {
+	for {
+		select {
+		case b := <-p.input:
+			_, err := p.pty.Write(b)
+			p.pending.Add(-int64(len(b)))
+			if err != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Resize changes the terminal's size and tells the program.
+func (p *Process) Resize(cols, rows int) error {
+	if err := CheckSize(cols, rows); err != nil {
+		return err
+	}
+	size := &unix.Winsize{Col: uint16(cols), Row: uint16(rows)}
+	err := p.control(func(fd int) error { return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, size) })
+	if err != nil && p.hasExited() {
+		return ErrExited
+	}
+	return err
+}
+
+func (p *Process) control(f func(fd int) error) error {
+	conn, err := p.pty.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var ferr error
+	if err := conn.Control(func(fd uintptr) { ferr = f(int(fd)) }); err != nil {
+		return err
+	}
+	return ferr
+}
+
+func (p *Process) hasExited() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// Done is closed once the program is gone and its last action was emitted.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// ExitCode returns the exit code, or false while the program runs. A program
+// that a signal ended has 128 and the signal's number, as in a shell.
+func (p *Process) ExitCode() (int, bool) {
+	if !p.hasExited() {
+		return 0, false
+	}
+	return p.code, true
+}

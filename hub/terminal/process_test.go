@@ -1,0 +1,422 @@
+package terminal
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"go.uber.org/goleak"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// screen collects what a terminal emits and lets a test wait for it.
+type screen struct {
+	mu      sync.Mutex
+	actions []ahp.Action
+	changed chan struct{}
+}
+
+func newScreen() *screen { return &screen{changed: make(chan struct{}, 1)} }
+
+func (s *screen) emit(a []ahp.Action) {
+	s.mu.Lock()
+	s.actions = append(s.actions, a...)
+	s.mu.Unlock()
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (s *screen) all() []ahp.Action {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.actions[:len(s.actions):len(s.actions)]
+}
+
+func (s *screen) text() string { t, _ := content(s.all()); return t }
+
+func (s *screen) wait(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	for !ok() {
+		select {
+		case <-s.changed:
+		case <-deadline:
+			t.Fatalf("waited for %s in vain; got\n%s", what, lines(s.all()))
+		}
+	}
+}
+
+func (s *screen) waitText(t *testing.T, want string) {
+	t.Helper()
+	s.wait(t, want, func() bool { return strings.Contains(s.text(), want) })
+}
+
+func finish(t *testing.T, p *Process) int {
+	t.Helper()
+	select {
+	case <-p.Done():
+	case <-time.After(20 * time.Second):
+		t.Fatal("the terminal does not end")
+	}
+	code, ok := p.ExitCode()
+	if !ok {
+		t.Fatal("no exit code after the end")
+	}
+	return code
+}
+
+func start(t *testing.T, spec Spec, s *screen) *Process {
+	t.Helper()
+	if spec.Dir == "" {
+		spec.Dir = t.TempDir()
+	}
+	p, err := Start(spec, s.emit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Kill(); err != nil {
+			t.Error(err)
+		}
+		finish(t, p)
+	})
+	return p
+}
+
+func sh(script string) []string { return []string{"/bin/sh", "-c", script} }
+
+func TestOutputAndExitCode(t *testing.T) {
+	s := newScreen()
+	dir := t.TempDir()
+	p := start(t, Spec{Command: sh(`echo "$GREETING from $(pwd)"; printf 'a\342\202\254\377\n'; exit 7`), Dir: dir, Env: []string{"GREETING=hello"}}, s)
+	if code := finish(t, p); code != 7 {
+		t.Errorf("exit code %d, want 7", code)
+	}
+	real, _ := filepath.EvalSymlinks(dir)
+	if want := "hello from " + real + "\r\na€\uFFFD\r\n"; s.text() != want {
+		t.Errorf("output %q, want %q", s.text(), want)
+	}
+	all := s.all()
+	last, ok := all[len(all)-1].(*ahp.TerminalExitedAction)
+	if !ok || *last.ExitCode != 7 {
+		t.Errorf("the last action is %s", lines(all[len(all)-1:]))
+	}
+	if err := p.Write([]byte("x")); err != ErrExited {
+		t.Errorf("writing after the end: %v", err)
+	}
+}
+
+func TestTheHubsSettingsStayItsOwn(t *testing.T) {
+	t.Setenv("AHPHUB_TOKEN", "secret")
+	s := newScreen()
+	finish(t, start(t, Spec{Command: []string{"env"}}, s))
+	if strings.Contains(s.text(), "secret") {
+		t.Error("the owner's token is in a terminal's environment")
+	}
+	if !strings.Contains(s.text(), "TERM=xterm-256color") {
+		t.Error("TERM is not set")
+	}
+}
+
+func TestSizes(t *testing.T) {
+	s := newScreen()
+	p := start(t, Spec{Command: sh(`stty size; read x; stty size`), Cols: 100, Rows: 30}, s)
+	s.waitText(t, "30 100")
+	for _, size := range [][2]int{{0, 24}, {80, 0}, {-1, 24}, {1001, 24}, {80, 1 << 20}} {
+		if err := p.Resize(size[0], size[1]); err == nil || !strings.Contains(err.Error(), "between 1 and 1000") {
+			t.Errorf("resizing to %v: %v", size, err)
+		}
+		if _, err := Start(Spec{Command: sh("true"), Dir: t.TempDir(), Cols: size[0], Rows: size[1]}, s.emit); err == nil {
+			t.Errorf("a terminal of size %v was started", size)
+		}
+	}
+	if err := p.Resize(132, 43); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	s.waitText(t, "43 132")
+}
+
+func TestStartRefusals(t *testing.T) {
+	if _, err := Start(Spec{Dir: "/does/not/exist"}, nil); err == nil || !strings.Contains(err.Error(), "/does/not/exist") {
+		t.Errorf("a missing directory: %v", err)
+	}
+	if _, err := Start(Spec{Command: []string{"/no/such/program"}, Dir: t.TempDir()}, nil); err == nil {
+		t.Error("a missing program was started")
+	}
+}
+
+func TestControlC(t *testing.T) {
+	s := newScreen()
+	p := start(t, Spec{Command: sh(`trap 'echo caught; exit 3' INT; echo ready; while :; do sleep 1; done`)}, s)
+	s.waitText(t, "ready")
+	if err := p.Write([]byte{3}); err != nil {
+		t.Fatal(err)
+	}
+	if code := finish(t, p); code != 3 || !strings.Contains(s.text(), "caught") {
+		t.Errorf("exit code %d, output %q", code, s.text())
+	}
+}
+
+func TestKillEndsWhatIgnoresSignals(t *testing.T) {
+	s := newScreen()
+	// The one in the background is in a group of its own, as a shell's jobs are.
+	p := start(t, Spec{
+		Command: []string{"bash", "-mc", `trap '' HUP TERM INT; bash -c 'trap "" HUP TERM; echo child $$; while :; do sleep 0.1; done' & echo parent; while :; do wait; done`},
+		Grace:   50 * time.Millisecond,
+	}, s)
+	s.waitText(t, "parent")
+	s.waitText(t, "child")
+	members := p.members()
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if code := finish(t, p); code != 128+9 {
+		t.Errorf("exit code %d, want 137", code)
+	}
+	if runtime.GOOS == "linux" && len(members) < 2 {
+		t.Errorf("the terminal's processes are %v", members)
+	}
+	deadline := time.After(10 * time.Second)
+	for _, pid := range members {
+		for sessionAlive(pid) {
+			select {
+			case <-deadline:
+				t.Fatalf("process %d is still alive", pid)
+			default:
+				runtime.Gosched()
+			}
+		}
+	}
+}
+
+func TestKillAtOnce(t *testing.T) {
+	s := newScreen()
+	p := start(t, Spec{Command: []string{"sleep", "1000"}}, s)
+	begun := time.Now()
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if code := finish(t, p); code != 129 || time.Since(begun) > DefaultGrace {
+		t.Errorf("exit code %d after %v, want 129 at once", code, time.Since(begun))
+	}
+}
+
+func TestBinaryJunk(t *testing.T) {
+	s := newScreen()
+	finish(t, start(t, Spec{Command: sh(`head -c 300000 /dev/urandom`)}, s))
+	for _, a := range s.all() {
+		if d, ok := a.(*ahp.TerminalDataAction); ok && !utf8.ValidString(d.Data) {
+			t.Fatalf("not UTF-8: %q", d.Data)
+		}
+	}
+	if len(s.text()) < 100000 {
+		t.Errorf("%d bytes came through", len(s.text()))
+	}
+}
+
+func TestAFloodIsBoundedAndMerged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("64 MB of output")
+	}
+	const lines = 64 << 20 / 3 // "y\r\n"
+	var total, content, peak, actions, small int
+	p, err := Start(Spec{Command: sh("yes | head -n 22369621"), Dir: t.TempDir()}, func(step []ahp.Action) {
+		trimmed := false
+		for _, a := range step {
+			switch a := a.(type) {
+			case *ahp.TerminalClearedAction:
+				content, trimmed = 0, true
+			case *ahp.TerminalDataAction:
+				actions++
+				content += len(a.Data)
+				if !trimmed {
+					total += len(a.Data)
+				}
+				if len(a.Data) < 512 {
+					small++
+				}
+			}
+		}
+		peak = max(peak, content)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-p.Done():
+	case <-time.After(2 * time.Minute):
+		t.Fatal("the flood does not end")
+	}
+	if total < lines*3 {
+		t.Errorf("%d of %d bytes came through", total, lines*3)
+	}
+	if peak > DefaultScrollback {
+		t.Errorf("content grew to %d bytes", peak)
+	}
+	if small > actions/10 {
+		t.Errorf("%d of %d actions are tiny: output is not merged", small, actions)
+	}
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	if m.HeapAlloc > 64<<20 {
+		t.Errorf("%d MB of heap after it", m.HeapAlloc>>20)
+	}
+}
+
+func TestBackPressureHoldsTheProgram(t *testing.T) {
+	gate, s := make(chan struct{}), newScreen()
+	p, err := Start(Spec{Command: sh(`head -c 3000000 /dev/zero | tr '\0' x; echo end`), Dir: t.TempDir()}, func(a []ahp.Action) {
+		<-gate
+		s.emit(a)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-p.exited:
+		t.Error("the program ended although nobody takes its output")
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(gate)
+	finish(t, p)
+	s.waitText(t, "end")
+}
+
+func TestInputIsBounded(t *testing.T) {
+	p := start(t, Spec{Command: sh(`stty raw -echo; sleep 1000`)}, newScreen())
+	block := make([]byte, 64<<10)
+	for range 64 {
+		if err := p.Write(block); err == ErrInputFull {
+			return
+		}
+	}
+	t.Error("4 MB of input were taken for a program that reads none")
+}
+
+func sessionAlive(pid int) bool {
+	out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && len(out) > 0 && out[0] != 'Z'
+}
+
+func bash(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash here")
+	}
+	return path
+}
+
+func TestBashIntegration(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("SHELL", bash(t))
+	t.Setenv("HOME", home)
+	t.Setenv("HISTFILE", filepath.Join(home, "history"))
+	rc := "PS1='ready> '\nMINE=1\nPROMPT_COMMAND='LAST=$?'\nHISTCONTROL=ignoreboth\n"
+	if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte(rc), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newScreen()
+	p := start(t, Spec{Dir: home}, s)
+	s.waitText(t, "ready> ")
+	executed := func(line string) *ahp.TerminalCommandExecutedAction {
+		for _, a := range s.all() {
+			if e, ok := a.(*ahp.TerminalCommandExecutedAction); ok && e.CommandLine == line {
+				return e
+			}
+		}
+		return nil
+	}
+	finished := func(id string) *ahp.TerminalCommandFinishedAction {
+		for _, a := range s.all() {
+			if e, ok := a.(*ahp.TerminalCommandFinishedAction); ok && e.CommandID == id {
+				return e
+			}
+		}
+		return nil
+	}
+	run := func(line string, code int64) {
+		t.Helper()
+		if err := p.Write([]byte(line + "\n")); err != nil {
+			t.Fatal(err)
+		}
+		s.wait(t, "the end of "+line, func() bool {
+			e := executed(line)
+			return e != nil && finished(e.CommandID) != nil
+		})
+		if got := finished(executed(line).CommandID).ExitCode; got == nil || *got != code {
+			t.Errorf("exit code of %q: %v, want %d", line, got, code)
+		}
+	}
+	run(`(exit 5)`, 5)
+	run(`echo "rc=$MINE last=$LAST; a;b\\c"`, 0)
+	run(`printf '\e]633;E;forged\a\e]633;C\a\e]133;D;0\a'`, 0)
+	run(`mkdir "a b" && cd "a b"`, 0)
+	run(`exec 9<&0; ls /proc/$$/fd 2>/dev/null | grep -c '^3$'`, 1)
+	run(`printf '\e]0;my title\a'`, 0)
+	if err := p.Write([]byte("exit 4\n")); err != nil {
+		t.Fatal(err)
+	}
+	if code := finish(t, p); code != 4 {
+		t.Errorf("exit code %d, want 4", code)
+	}
+	if got := s.text(); !strings.Contains(got, "rc=1 last=5; a;b\\c") {
+		t.Errorf("the person's .bashrc and PROMPT_COMMAND do not work: %q", got)
+	}
+	if strings.Contains(s.text(), "]633") || strings.Contains(s.text(), "]133") {
+		t.Errorf("marks are in the output: %q", s.text())
+	}
+	out := lines(s.all())
+	for _, want := range []string{"commandDetectionAvailable", "cwdChanged {\"cwd\":\"file://" + home + "/a%20b\"}", "titleChanged {\"title\":\"my title\"}"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %s in\n%s", want, out)
+		}
+	}
+	if executed("forged") != nil {
+		t.Error("output forged a command")
+	}
+	history, err := os.ReadFile(filepath.Join(home, "history"))
+	if err != nil || strings.Contains(string(history), "ahphub") || !strings.HasPrefix(string(history), "(exit 5)\n") {
+		t.Errorf("history: %v\n%s", err, history)
+	}
+}
+
+func TestASecretLineStaysSecret(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("SHELL", bash(t))
+	t.Setenv("HOME", home)
+	t.Setenv("HISTFILE", filepath.Join(home, "history"))
+	t.Setenv("HISTCONTROL", "ignorespace")
+	s := newScreen()
+	p := start(t, Spec{Dir: home}, s)
+	s.wait(t, "the prompt", func() bool { return strings.Contains(lines(s.all()), "commandDetectionAvailable") })
+	if err := p.Write([]byte("true\n export KEY=hunter2\nexit\n")); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, p)
+	var got []string
+	for _, a := range s.all() {
+		if e, ok := a.(*ahp.TerminalCommandExecutedAction); ok {
+			got = append(got, e.CommandLine)
+		}
+	}
+	if want := "true||exit"; strings.Join(got, "|") != want {
+		t.Errorf("command lines %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,93 @@
+package terminal
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Defaults and bounds of a Spec.
+const (
+	DefaultCols       = 80
+	DefaultRows       = 24
+	MaxSize           = 1000 // columns or rows
+	DefaultScrollback = 512 << 10
+	DefaultGrace      = 2 * time.Second
+)
+
+// Spec says what to run. Only Dir needs a value.
+type Spec struct {
+	Command    []string      // program and arguments; none is the person's shell, with shell integration where it is bash
+	Dir        string        // an existing directory; "" is the hub's own
+	Env        []string      // KEY=value, over the hub's environment without its own settings
+	Cols, Rows int           // 1 to 1000; both zero is 80 by 24
+	Title      string        // the title it is shown under until the program sets one
+	Scrollback int           // bytes of content kept; zero is 512 KiB
+	Grace      time.Duration // between SIGHUP, SIGTERM and SIGKILL; zero is 2 s
+}
+
+// CheckSize refuses sizes no terminal has: programs divide by them and
+// allocate by them.
+func CheckSize(cols, rows int) error {
+	if cols < 1 || cols > MaxSize || rows < 1 || rows > MaxSize {
+		return fmt.Errorf("a terminal of %d columns and %d rows cannot be had: both must lie between 1 and %d", cols, rows, MaxSize)
+	}
+	return nil
+}
+
+// complete checks the spec and fills in its defaults.
+func (s Spec) complete() (Spec, error) {
+	if s.Cols == 0 && s.Rows == 0 {
+		s.Cols, s.Rows = DefaultCols, DefaultRows
+	}
+	if err := CheckSize(s.Cols, s.Rows); err != nil {
+		return s, err
+	}
+	if s.Scrollback <= 0 {
+		s.Scrollback = DefaultScrollback
+	}
+	if s.Grace <= 0 {
+		s.Grace = DefaultGrace
+	}
+	if s.Dir == "" {
+		s.Dir, _ = os.Getwd()
+	}
+	if fi, err := os.Stat(s.Dir); err != nil || !fi.IsDir() {
+		return s, fmt.Errorf("the terminal's directory %s does not exist", s.Dir)
+	}
+	return s, nil
+}
+
+// Shell is the shell of the person the hub runs as.
+func Shell() string {
+	for _, sh := range []string{os.Getenv("SHELL"), "/bin/bash", "/usr/bin/bash"} {
+		if fi, err := os.Stat(sh); filepath.IsAbs(sh) && err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
+			return sh
+		}
+	}
+	return "/bin/sh"
+}
+
+// environ is the hub's environment without what is the hub's own business (its
+// token among it), and with what tells programs about this terminal.
+func (s Spec) environ() []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		if !private(kv) {
+			env = append(env, kv)
+		}
+	}
+	env = append(env, "TERM=xterm-256color", "COLORTERM=truecolor", "TERM_PROGRAM=ahphub", "PWD="+s.Dir)
+	return append(env, s.Env...)
+}
+
+func private(kv string) bool {
+	name, _, _ := strings.Cut(kv, "=")
+	switch name {
+	case "NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "COLUMNS", "LINES", "OLDPWD":
+		return true
+	}
+	return strings.HasPrefix(name, "AHPHUB_")
+}
