@@ -1,0 +1,86 @@
+package access
+
+import (
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Audience returns what the principal may see. Guests of one session share one, whichever
+// link they came by, so that what they get is encoded and rendered once.
+func (p Principal) Audience() hub.Audience {
+	if p.Role == RoleOwner {
+		return ownerAudience{}
+	}
+	return guestAudience{p.Session}
+}
+
+type ownerAudience struct{}
+
+func (ownerAudience) Key() string                                       { return "owner" }
+func (ownerAudience) Sees(hub.ChannelInfo) bool                         { return true }
+func (ownerAudience) State(_ hub.ChannelInfo, s ahp.State) ahp.State    { return s }
+func (ownerAudience) Action(_ hub.ChannelInfo, a ahp.Action) ahp.Action { return a }
+
+// guestAudience sees one session, and of root only what concerns it.
+type guestAudience struct{ session ahp.URI }
+
+func (g guestAudience) Key() string { return "session:" + g.session }
+
+func (g guestAudience) Sees(ch hub.ChannelInfo) bool {
+	return Principal{Role: RoleViewer, Session: g.session}.sees(ch)
+}
+
+// State cuts root down; a channel of the session is seen whole.
+func (g guestAudience) State(ch hub.ChannelInfo, s ahp.State) ahp.State {
+	if !g.Sees(ch) {
+		return nil
+	}
+	root, ok := s.(*ahp.RootState)
+	if !ok {
+		return s
+	}
+	return &ahp.RootState{
+		Agents:         agentsFor(root.Agents),
+		ActiveSessions: ahp.Ptr(int64(1)),
+		Terminals:      g.terminals(root.Terminals),
+	}
+}
+
+// Action cuts an action of root down. One this table does not name is not for guests.
+func (g guestAudience) Action(ch hub.ChannelInfo, a ahp.Action) ahp.Action {
+	if !g.Sees(ch) {
+		return nil
+	}
+	if ch.Kind != ahp.ChannelRoot {
+		return a
+	}
+	switch a := a.(type) {
+	case *ahp.RootAgentsChangedAction:
+		return &ahp.RootAgentsChangedAction{Agents: agentsFor(a.Agents)}
+	case *ahp.RootTerminalsChangedAction:
+		return &ahp.RootTerminalsChangedAction{Terminals: g.terminals(a.Terminals)}
+	}
+	return nil
+}
+
+// terminals keeps those the session owns. A terminal that a client claimed says nothing
+// about its session, so a guest does not see it here.
+func (g guestAudience) terminals(all []ahp.TerminalInfo) []ahp.TerminalInfo {
+	mine := []ahp.TerminalInfo{}
+	for _, t := range all {
+		if claim, ok := t.Claim.Value.(*ahp.TerminalSessionClaim); ok && claim.Session == g.session {
+			mine = append(mine, t)
+		}
+	}
+	return mine
+}
+
+// agentsFor leaves out where agents sign in and what the owner customized.
+func agentsFor(all []ahp.AgentInfo) []ahp.AgentInfo {
+	out := make([]ahp.AgentInfo, len(all))
+	for i, a := range all {
+		a.ProtectedResources, a.Customizations = nil, nil
+		out[i] = a
+	}
+	return out
+}

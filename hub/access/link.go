@@ -1,0 +1,49 @@
+package access
+
+import (
+	"context"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Link lets people into one session. Its token is known to those who were given it; the
+// host keeps a hash.
+type Link struct {
+	ID        string    `json:"id"`
+	Session   ahp.URI   `json:"session"`
+	Role      Role      `json:"role"`
+	Label     string    `json:"label,omitempty"`
+	CreatedBy string    `json:"createdBy"` // principal id
+	Created   time.Time `json:"created"`
+	Expires   time.Time `json:"expires,omitzero"` // zero: never
+	Revoked   time.Time `json:"revoked,omitzero"`
+	Prompt    bool      `json:"prompt,omitempty"`
+	Approve   bool      `json:"approve,omitempty"`
+	Type      bool      `json:"type,omitempty"`
+	Uses      []Use     `json:"-"` // who came by it, oldest first
+}
+
+// Use is one guest who came by a link.
+type Use struct {
+	Guest string    `json:"guest"` // principal id
+	Name  string    `json:"name"`
+	At    time.Time `json:"at"`
+}
+
+// Live tells whether the link lets anybody in at that time.
+func (l Link) Live(now time.Time) bool {
+	return l.Revoked.IsZero() && (l.Expires.IsZero() || now.Before(l.Expires))
+}
+
+func (l Link) principal(id, name string) Principal {
+	return Principal{ID: id, Name: name, Role: l.Role, Session: l.Session, Link: l.ID,
+		Prompt: l.Prompt, Approve: l.Approve, Type: l.Type}
+}
+
+// Store keeps documents; each call returns once it is durable.
+type Store interface {
+	Put(ctx context.Context, bucket, key string, value []byte) error
+	Add(ctx context.Context, bucket, key string, value []byte) error // fails when the key is taken
+	Each(ctx context.Context, bucket string, visit func(key string, value []byte) error) error
+}

@@ -1,0 +1,294 @@
+package access
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+const (
+	linkBucket = "link"
+	useBucket  = "link-use"
+	mostLinks  = 1000 // live ones of the whole host
+	mostUses   = 500  // guests of one link
+)
+
+// ErrRevoked is the cause of a context that Bind ended: the link was revoked or expired.
+var ErrRevoked = errors.New("the link you came by has been revoked or has expired")
+
+// Links holds every link in memory and writes each change through to the store.
+type Links struct {
+	store Store
+	now   func() time.Time
+
+	mu   sync.Mutex
+	byID map[string]*link
+	hash map[string]*link
+}
+
+type link struct {
+	Link
+	hash    string
+	joining int // uses being written
+	life    context.Context
+	end     context.CancelCauseFunc // of life, by Revoke
+}
+
+// linkDoc is a link as it is kept.
+type linkDoc struct {
+	Link
+	Hash string `json:"hash"`
+}
+
+// OpenLinks reads the links that are kept.
+func OpenLinks(ctx context.Context, store Store) (*Links, error) {
+	l := &Links{store: store, now: time.Now, byID: map[string]*link{}, hash: map[string]*link{}}
+	err := store.Each(ctx, linkBucket, func(key string, b []byte) error {
+		var doc linkDoc
+		if err := json.Unmarshal(b, &doc); err != nil {
+			return fmt.Errorf("link %s cannot be read: %w", key, err)
+		}
+		l.add(doc)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l, l.readUses(ctx)
+}
+
+func (l *Links) add(doc linkDoc) {
+	k := &link{Link: doc.Link, hash: doc.Hash}
+	k.life, k.end = context.WithCancelCause(context.Background())
+	if !k.Revoked.IsZero() {
+		k.end(ErrRevoked)
+	}
+	l.byID[k.ID], l.hash[k.hash] = k, k
+}
+
+func (l *Links) readUses(ctx context.Context) error {
+	err := l.store.Each(ctx, useBucket, func(key string, b []byte) error {
+		id, _, _ := strings.Cut(key, "/")
+		k := l.byID[id]
+		var u Use
+		if k == nil || json.Unmarshal(b, &u) != nil {
+			return nil // a use tells who was here; one that cannot be read keeps nobody out
+		}
+		k.Uses = append(k.Uses, u)
+		return nil
+	})
+	for _, k := range l.byID {
+		slices.SortFunc(k.Uses, func(a, b Use) int { return a.At.Compare(b.At) })
+	}
+	return err
+}
+
+// New makes a link for want.Session, with want's role, label and expiry, and returns the
+// token: 128 random bits that are not kept.
+func (l *Links) New(ctx context.Context, want Link) (token string, made Link, err error) {
+	if err := l.check(want); err != nil {
+		return "", Link{}, err
+	}
+	token = newToken(16)
+	want.ID, want.Created, want.Revoked, want.Uses = newToken(9), l.now().UTC(), time.Time{}, nil
+	doc := linkDoc{want, hash(token)}
+	b, err := json.Marshal(doc)
+	if err != nil {
+		return "", Link{}, err
+	}
+	if err := l.store.Add(ctx, linkBucket, want.ID, b); err != nil {
+		return "", Link{}, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.add(doc)
+	return token, want, nil
+}
+
+func (l *Links) check(want Link) error {
+	switch want.Role {
+	case RoleViewer, RoleCommenter:
+	case RoleDriver:
+		return errors.New("links with the role driver cannot be made yet: use viewer or commenter")
+	default:
+		return fmt.Errorf("%q is no role a link can have: use viewer or commenter", want.Role)
+	}
+	if want.Session == "" {
+		return errors.New("a link needs a session")
+	}
+	if !want.Expires.IsZero() && !want.Expires.After(l.now()) {
+		return errors.New("the link would have expired already: choose a later time")
+	}
+	if l.live() >= mostLinks {
+		return fmt.Errorf("there are %d links already: revoke one first", mostLinks)
+	}
+	return nil
+}
+
+func (l *Links) live() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for _, k := range l.byID {
+		if k.Live(l.now()) {
+			n++
+		}
+	}
+	return n
+}
+
+// Peek tells what a token would let its bearer into, without using it.
+func (l *Links) Peek(token string) (Link, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := l.hash[hash(token)]
+	if k == nil || !k.Live(l.now()) {
+		return Link{}, ErrWrongToken
+	}
+	return k.copy(), nil
+}
+
+func (k *link) copy() Link {
+	c := k.Link
+	c.Uses = slices.Clone(k.Uses)
+	return c
+}
+
+// Redeem lets somebody in by a token, under the name they give. The guest's id is stable:
+// keep it in their cookie and ask Principal for it from then on.
+func (l *Links) Redeem(ctx context.Context, token, name string) (Principal, error) {
+	name, err := CleanName(name)
+	if err != nil {
+		return Principal{}, err
+	}
+	use := Use{Guest: "guest:" + newToken(9), Name: name, At: l.now().UTC()}
+	k, err := l.join(token)
+	if err != nil {
+		return Principal{}, err
+	}
+	b, err := json.Marshal(use)
+	if err == nil {
+		err = l.store.Add(ctx, useBucket, k.ID+"/"+use.Guest, b)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k.joining--
+	if err != nil {
+		return Principal{}, err
+	}
+	k.Uses = append(k.Uses, use)
+	return k.principal(use.Guest, name), nil
+}
+
+// join takes a place among a link's guests while the use is written.
+func (l *Links) join(token string) (*link, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := l.hash[hash(token)]
+	if k == nil || !k.Live(l.now()) {
+		return nil, ErrWrongToken
+	}
+	if len(k.Uses)+k.joining >= mostUses {
+		return nil, fmt.Errorf("%d people came by this link already: ask for a new one", mostUses)
+	}
+	k.joining++
+	return k, nil
+}
+
+// Principal returns a guest who came by a link earlier, or ErrRevoked.
+func (l *Links) Principal(linkID, guest string) (Principal, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := l.byID[linkID]
+	if k == nil || !k.Live(l.now()) {
+		return Principal{}, ErrRevoked
+	}
+	for _, u := range k.Uses {
+		if u.Guest == guest {
+			return k.principal(u.Guest, u.Name), nil
+		}
+	}
+	return Principal{}, ErrRevoked
+}
+
+// Bearer returns the principal of an AHP client that shows a link's token instead of a
+// cookie: everybody who does is one guest, named after the link.
+func (l *Links) Bearer(token string) (Principal, error) {
+	k, err := l.Peek(token)
+	if err != nil {
+		return Principal{}, err
+	}
+	return k.principal("link:"+k.ID, cmp.Or(k.Label, "Guest")), nil
+}
+
+// Revoke ends a link and everybody who came by it, at once. Revoking again changes nothing.
+func (l *Links) Revoke(ctx context.Context, id string) error {
+	l.mu.Lock()
+	k := l.byID[id]
+	if k == nil {
+		l.mu.Unlock()
+		return fmt.Errorf("there is no link %s", id)
+	}
+	if k.Revoked.IsZero() {
+		k.Revoked = l.now().UTC()
+		k.end(ErrRevoked)
+	}
+	doc := linkDoc{k.Link, k.hash}
+	l.mu.Unlock()
+	b, err := json.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	return l.store.Put(ctx, linkBucket, id, b)
+}
+
+// Bind returns a context that ends with ErrRevoked as its cause once p's link is revoked
+// or expires, so that open pages and sockets end too. Call cancel when done.
+func (l *Links) Bind(ctx context.Context, p Principal) (context.Context, context.CancelFunc) {
+	if p.Link == "" {
+		return context.WithCancel(ctx)
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	k := l.find(p.Link)
+	if k == nil {
+		end(ErrRevoked)
+		return ctx, func() {}
+	}
+	stop := context.AfterFunc(k.life, func() { end(ErrRevoked) })
+	release := func() {}
+	if !k.Expires.IsZero() {
+		ctx, release = context.WithDeadlineCause(ctx, k.Expires, ErrRevoked)
+	}
+	return ctx, func() { stop(); end(context.Canceled); release() }
+}
+
+// find returns a link; what does not change of it may be read without the lock.
+func (l *Links) find(id string) *link {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.byID[id]
+}
+
+// List returns the links of a session, newest first; "" lists all.
+func (l *Links) List(session ahp.URI) []Link {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []Link
+	for _, k := range l.byID {
+		if session == "" || k.Session == session {
+			out = append(out, k.copy())
+		}
+	}
+	slices.SortFunc(out, func(a, b Link) int {
+		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(a.ID, b.ID))
+	})
+	return out
+}

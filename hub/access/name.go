@@ -1,0 +1,31 @@
+package access
+
+import (
+	"errors"
+	"strings"
+	"unicode"
+)
+
+const longestName = 60
+
+// CleanName makes a name that can stand in a page: one line, no invisible characters, at
+// most 60 characters.
+func CleanName(s string) (string, error) {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > longestName {
+		s = strings.TrimSpace(string(r[:longestName]))
+	}
+	if s == "" {
+		return "", errors.New("type a name: the others see it beside what you write")
+	}
+	return s, nil
+}

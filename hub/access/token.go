@@ -1,0 +1,107 @@
+package access
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// ErrWrongToken refuses a token nobody gave out, or that has been used, revoked or expired.
+var ErrWrongToken = errors.New("this token is not valid, or not any more: ask for a new link")
+
+// minToken is the shortest token an owner may choose.
+const minToken = 16
+
+// newToken returns n random bytes, spelled so that they fit into a URL.
+func newToken(n int) string {
+	b := make([]byte, n)
+	rand.Read(b)
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+func hash(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// Tokens tells who a bearer token belongs to: the owner, or the bearer of a link.
+type Tokens struct {
+	owner [sha256.Size]byte
+	name  string
+	links *Links
+}
+
+// NewTokens knows the owner's token and those of the links; nil knows no links.
+func NewTokens(owner, ownerName string, links *Links) *Tokens {
+	return &Tokens{sha256.Sum256([]byte(owner)), ownerName, links}
+}
+
+// Check returns who bears a token, or ErrWrongToken. It takes the same time for every
+// wrong one.
+func (t *Tokens) Check(token string) (Principal, error) {
+	sum := sha256.Sum256([]byte(token))
+	if subtle.ConstantTimeCompare(sum[:], t.owner[:]) == 1 {
+		return Owner(t.name), nil
+	}
+	if t.links == nil {
+		return Principal{}, ErrWrongToken
+	}
+	return t.links.Bearer(token)
+}
+
+// OwnerToken returns the owner's token: the one given, the content of a file, or one that
+// is made and kept in the data directory, mode 0600. The path is "" for one given.
+func OwnerToken(given, file, dir string) (token, path string, err error) {
+	if given != "" {
+		return given, "", checkToken(given, "AHPHUB_TOKEN")
+	}
+	if file != "" {
+		token, err := readToken(file)
+		return token, file, err
+	}
+	path = filepath.Join(dir, "token")
+	token, err = readToken(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return token, path, err
+	}
+	token = newToken(32)
+	return token, path, WriteSecret(path, []byte(token+"\n"))
+}
+
+func readToken(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("the token file cannot be read: %w", err)
+	}
+	token := strings.TrimSpace(string(b))
+	return token, checkToken(token, path)
+}
+
+func checkToken(token, where string) error {
+	if len(token) < minToken {
+		return fmt.Errorf("the token of %s has %d characters: at least %d are needed", where, len(token), minToken)
+	}
+	return nil
+}
+
+// WriteSecret writes a file that only its owner reads, whole or not at all.
+func WriteSecret(path string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".secret-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
