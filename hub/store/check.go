@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+)
+
+// damage remembers what a check in the background found.
+type damage struct {
+	mu  sync.Mutex
+	err error
+}
+
+// Err returns what is wrong with the database, or nil: a check of a large one
+// ends after Open has returned. It is one part of being ready to serve.
+func (s *Store) Err() error {
+	s.damage.mu.Lock()
+	defer s.damage.mu.Unlock()
+	return s.damage.err
+}
+
+// querier is what a check needs of a connection.
+type querier interface {
+	queryStrings(ctx context.Context, q string) ([]string, error)
+}
+
+// checkNow checks before Open returns: all of a small database, the catalogue
+// of a large one (quick_check reads about 1 GB a second at best).
+func (s *Store) checkNow(ctx context.Context, path string) error {
+	switch size, fresh := databaseSize(path); {
+	case fresh:
+		return nil
+	case size <= s.cfg.CheckBytes:
+		return quickCheck(ctx, s.conn, "")
+	}
+	for _, table := range []string{"meta", "channels", "answers"} {
+		if err := quickCheck(ctx, s.conn, table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkLater checks the rest of a large database beside the work.
+func (s *Store) checkLater(ctx context.Context, path string) {
+	if size, _ := databaseSize(path); size <= s.cfg.CheckBytes {
+		return
+	}
+	s.tasks.Go(func() {
+		err := quickCheck(ctx, pool{s.read}, "")
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		s.log.Error("the database is damaged: restore a backup", "err", err)
+		s.damage.mu.Lock()
+		defer s.damage.mu.Unlock()
+		s.damage.err = err
+	})
+}
+
+func databaseSize(path string) (size int64, fresh bool) {
+	for _, suffix := range []string{"", "-wal"} {
+		if fi, err := os.Stat(path + suffix); err == nil {
+			size += fi.Size()
+		}
+	}
+	return size, size == 0
+}
+
+func quickCheck(ctx context.Context, q querier, table string) error {
+	pragma := "PRAGMA quick_check(8)"
+	if table != "" {
+		pragma = fmt.Sprintf("PRAGMA quick_check(%s)", table)
+	}
+	found, err := q.queryStrings(ctx, pragma)
+	if err != nil {
+		return describe(err)
+	}
+	if len(found) == 1 && found[0] == "ok" {
+		return nil
+	}
+	return fmt.Errorf("%w: restore a backup (%s)", ErrDamaged, strings.Join(found, "; "))
+}

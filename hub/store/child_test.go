@@ -1,0 +1,5 @@
+package store
+
+const childEnv = "AHPHUB_STORE_CHILD"
+
+func runChild(string) {}

@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+)
+
+// Doc is a document of a room: links, people, cookies, drafts, marks, audit.
+type Doc struct {
+	Key   string
+	Value []byte
+	At    time.Time // when it was last written
+}
+
+const (
+	sqlPutDoc    = "INSERT INTO docs (bucket, key, at, value) VALUES (?,?,?,?) ON CONFLICT DO UPDATE SET at=excluded.at, value=excluded.value"
+	sqlAddDoc    = "INSERT INTO docs (bucket, key, at, value) VALUES (?,?,?,?) ON CONFLICT DO NOTHING"
+	sqlDeleteDoc = "DELETE FROM docs WHERE bucket=? AND key=?"
+)
+
+// Put writes a document, new or not, and returns once it is on disk.
+func (s *Store) Put(ctx context.Context, bucket, key string, v []byte) error {
+	at := time.Now().UnixMicro()
+	return s.do(ctx, func(c *conn) (error, error) {
+		_, err := c.exec(sqlPutDoc, bucket, key, at, notNil(v))
+		return nil, err
+	})
+}
+
+// Add is Put for a key that must be new: ErrExists otherwise.
+func (s *Store) Add(ctx context.Context, bucket, key string, v []byte) error {
+	at := time.Now().UnixMicro()
+	return s.do(ctx, func(c *conn) (error, error) {
+		changed, err := c.exec(sqlAddDoc, bucket, key, at, notNil(v))
+		if err == nil && changed == 0 {
+			return ErrExists, nil
+		}
+		return nil, err
+	})
+}
+
+// Delete removes a document; one that is not there is no error.
+func (s *Store) Delete(ctx context.Context, bucket, key string) error {
+	return s.do(ctx, func(c *conn) (error, error) {
+		_, err := c.exec(sqlDeleteDoc, bucket, key)
+		return nil, err
+	})
+}
+
+// Get reads a document; the second result tells whether it exists.
+func (s *Store) Get(ctx context.Context, bucket, key string) ([]byte, bool, error) {
+	var v []byte
+	err := s.read.QueryRowContext(ctx, "SELECT value FROM docs WHERE bucket=? AND key=?", bucket, key).Scan(&v)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, false, nil
+	}
+	return v, err == nil, describe(err)
+}
+
+// List reads the documents of a bucket whose key begins with prefix, by key.
+func (s *Store) List(ctx context.Context, bucket, prefix string) ([]Doc, error) {
+	rows, err := s.read.QueryContext(ctx,
+		"SELECT key, at, value FROM docs WHERE bucket=? AND key>=? AND substr(key,1,length(?))=? ORDER BY key",
+		bucket, prefix, prefix, prefix)
+	if err != nil {
+		return nil, describe(err)
+	}
+	var docs []Doc
+	err = scan(rows, func() error {
+		var d Doc
+		var at int64
+		err := rows.Scan(&d.Key, &at, &d.Value)
+		d.At = time.UnixMicro(at)
+		docs = append(docs, d)
+		return err
+	})
+	return docs, describe(err)
+}
+
+// notNil keeps an empty value from becoming NULL.
+func notNil(v []byte) []byte {
+	if v == nil {
+		return []byte{}
+	}
+	return v
+}

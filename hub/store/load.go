@@ -1,0 +1,124 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// loaded is a channel read from its rows.
+type loaded struct {
+	id          int64
+	info        hub.ChannelInfo
+	state       ahp.State
+	floor, last int64
+	base        int64 // the snapshot's number
+	run         int64 // bytes of the envelopes after it
+	envs        []*hub.Envelope
+	bytes       []int
+}
+
+// Load reads a sleeping channel: its snapshot, reduced by what came after, and
+// its replay window.
+func (s *Store) Load(ctx context.Context, uri ahp.URI) (hub.Loaded, error) {
+	c, err := s.readChannel(ctx, uri)
+	if err != nil {
+		return hub.Loaded{}, err
+	}
+	out := hub.Loaded{State: c.state, Last: c.last, Floor: c.cut(s.cfg.WindowBytes)}
+	for i, e := range c.envs {
+		if e.Seq > out.Floor {
+			out.Window = c.envs[i:]
+			break
+		}
+	}
+	return out, nil
+}
+
+// readChannel reads in one transaction, so that the rows belong together.
+func (s *Store) readChannel(ctx context.Context, uri ahp.URI) (*loaded, error) {
+	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, describe(err)
+	}
+	defer tx.Rollback()
+	c := &loaded{}
+	if err := c.readSnapshot(ctx, tx, uri); err != nil {
+		return nil, describe(err)
+	}
+	if err := c.readEnvelopes(ctx, tx); err != nil {
+		return nil, fmt.Errorf("channel %s: %w", uri, describe(err))
+	}
+	return c, nil
+}
+
+func (c *loaded) readSnapshot(ctx context.Context, tx *sql.Tx, uri ahp.URI) error {
+	var state []byte
+	err := tx.QueryRowContext(ctx, `SELECT c.id, c.uri, c.kind, c.session, c.floor, c.last, s.seq, s.state
+		FROM channels c JOIN snapshots s ON s.channel=c.id WHERE c.uri=?`, uri).
+		Scan(&c.id, &c.info.URI, &c.info.Kind, &c.info.Session, &c.floor, &c.last, &c.base, &state)
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("channel %s: %w", uri, ErrNotFound)
+	}
+	if err != nil {
+		return err
+	}
+	c.state, err = ahp.UnmarshalState(c.info.Kind, state)
+	return err
+}
+
+func (c *loaded) readEnvelopes(ctx context.Context, tx *sql.Tx) error {
+	rows, err := tx.QueryContext(ctx, `SELECT seq, at, principal, client, client_seq, action
+		FROM envelopes WHERE channel=? ORDER BY seq`, c.id)
+	if err != nil {
+		return err
+	}
+	return scan(rows, func() error {
+		e, size, err := c.scanEnvelope(rows)
+		if err != nil {
+			return err
+		}
+		if e.Seq > c.base {
+			c.state = ahp.Reduce(c.state, e.Action)
+			c.run += int64(size)
+		}
+		c.envs, c.bytes = append(c.envs, e), append(c.bytes, size)
+		return nil
+	})
+}
+
+func (c *loaded) scanEnvelope(rows *sql.Rows) (*hub.Envelope, int, error) {
+	var at int64
+	var principal, client sql.NullString
+	var clientSeq sql.NullInt64
+	var action []byte // a copy: the decoded action may share it
+	e := &hub.Envelope{Channel: c.info}
+	if err := rows.Scan(&e.Seq, &at, &principal, &client, &clientSeq, &action); err != nil {
+		return nil, 0, err
+	}
+	var err error
+	if e.Action, err = ahp.UnmarshalAction(action); err != nil {
+		return nil, 0, fmt.Errorf("envelope %d: %w", e.Seq, err)
+	}
+	e.At, e.Principal = time.UnixMicro(at), principal.String
+	if client.Valid {
+		e.Origin = &ahp.ActionOrigin{ClientID: client.String, ClientSeq: clientSeq.Int64}
+	}
+	return e, len(action), nil
+}
+
+// cut returns the number up to which envelopes are past the replay window.
+func (c *loaded) cut(window int) int64 {
+	total := 0
+	for i := len(c.envs) - 1; i >= 0; i-- {
+		if total += c.bytes[i]; total > window && i < len(c.envs)-1 {
+			return c.envs[i].Seq
+		}
+	}
+	return c.floor
+}

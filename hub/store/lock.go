@@ -1,0 +1,42 @@
+package store
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// lockDir takes the directory for this process. The lock goes with the open
+// file, so a killed process leaves nothing to clean up; the number inside is
+// for the message alone.
+func lockDir(dir string) (*os.File, error) {
+	path := filepath.Join(dir, lockName)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("data directory %s is not writable: %w", dir, err)
+	}
+	if err := tryLock(f); err != nil {
+		holder := lockHolder(f)
+		f.Close()
+		return nil, fmt.Errorf("%w: %s is held by process %s: stop it, or choose another data directory", ErrLocked, path, holder)
+	}
+	if err := f.Truncate(0); err == nil {
+		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("data directory %s is not writable: %w", dir, err)
+	}
+	return f, nil
+}
+
+func lockHolder(f *os.File) string {
+	b, err := io.ReadAll(io.LimitReader(f, 32))
+	if pid := strings.TrimSpace(string(b)); err == nil && pid != "" {
+		return pid
+	}
+	return "(unknown)"
+}

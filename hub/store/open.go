@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// applicationID marks the file as ours ("ahph").
+const applicationID = 0x61687068
+
+var (
+	writerPragmas = []string{"journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(5000)", "foreign_keys(0)",
+		"journal_size_limit(67108864)", "temp_store(MEMORY)"}
+	readerPragmas = []string{"busy_timeout(5000)", "query_only(1)", "temp_store(MEMORY)"}
+)
+
+func openDB(path string, pragmas []string) (*sql.DB, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	// The file is made here, because SQLite would make it readable by all.
+	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	f.Close()
+	return sql.Open("sqlite", dsn(abs, pragmas))
+}
+
+func dsn(abs string, pragmas []string) string {
+	u := url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: url.Values{"_pragma": pragmas}.Encode()}
+	return u.String()
+}
+
+// inspect reads the header of an existing file without opening it as a
+// database: SQLite would make its side files, and a newer one stays untouched.
+func inspect(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var header [100]byte
+	n, err := io.ReadFull(f, header[:])
+	if n == 0 && errors.Is(err, io.EOF) {
+		return nil // made, and killed before its first page
+	}
+	if err != nil || string(header[:16]) != "SQLite format 3\x00" {
+		return fmt.Errorf("%w: %s is not a SQLite database: move it away, or restore a backup", ErrDamaged, path)
+	}
+	id, version := binary.BigEndian.Uint32(header[68:]), binary.BigEndian.Uint32(header[60:])
+	if id != 0 && id != applicationID {
+		return fmt.Errorf("%w: %s belongs to another program", ErrDamaged, path)
+	}
+	return known(path, int(version))
+}
+
+func known(path string, version int) error {
+	if version > len(migrations) {
+		return fmt.Errorf("%w: %s has version %d, this program knows %d: upgrade the program, or restore a backup",
+			ErrNewer, path, version, len(migrations))
+	}
+	return nil
+}
+
+// describe adds what to do to errors whose cause SQLite names in one word.
+func describe(err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("%w (%w): restore a backup", ErrDamaged, err)
+	case sqlite3.SQLITE_FULL:
+		return fmt.Errorf("the disk is full: free some space (%w)", err)
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
+		return fmt.Errorf("the data directory is not writable: check its owner and mode (%w)", err)
+	}
+	return err
+}
+
+// conn is the connection that writes, with its prepared statements. Its calls
+// take no context: a commit is not to be interrupted half way.
+type conn struct {
+	*sql.Conn
+	stmts map[string]*sql.Stmt
+}
+
+func (c *conn) prepare(query string) (*sql.Stmt, error) {
+	if st := c.stmts[query]; st != nil {
+		return st, nil
+	}
+	st, err := c.PrepareContext(context.Background(), query)
+	if err == nil {
+		c.stmts[query] = st
+	}
+	return st, err
+}
+
+func (c *conn) exec(query string, args ...any) (changed int64, err error) {
+	st, err := c.prepare(query)
+	if err != nil {
+		return 0, err
+	}
+	res, err := st.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+func (c *conn) query(query string, args ...any) (*sql.Rows, error) {
+	st, err := c.prepare(query)
+	if err != nil {
+		return nil, err
+	}
+	return st.QueryContext(context.Background(), args...)
+}
+
+func (c *conn) transaction(f func() error) error {
+	if _, err := c.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err := f()
+	if err == nil {
+		_, err = c.exec("COMMIT")
+	}
+	if err != nil {
+		c.exec("ROLLBACK") // fails when SQLite has rolled back by itself
+	}
+	return err
+}
+
+func (c *conn) close() error {
+	for _, st := range c.stmts {
+		st.Close()
+	}
+	return c.Conn.Close()
+}

@@ -1,0 +1,65 @@
+package store
+
+import (
+	"context"
+	"fmt"
+)
+
+// migrations lead from each version of the database to the next; the number of
+// those applied is its user_version. One that shipped is never edited.
+var migrations = []string{
+	// 1: a number is unique in the whole timeline, so it is the row id.
+	`CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+	CREATE TABLE channels (
+		id INTEGER PRIMARY KEY, uri TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, session TEXT NOT NULL,
+		floor INTEGER NOT NULL, -- rows up to here are dropped
+		last INTEGER NOT NULL,  -- newest envelope
+		run INTEGER NOT NULL,   -- bytes of envelopes after the snapshot
+		snap INTEGER NOT NULL   -- bytes of the snapshot
+	);
+	CREATE TABLE snapshots (channel INTEGER PRIMARY KEY, seq INTEGER NOT NULL, state BLOB NOT NULL);
+	CREATE TABLE envelopes (
+		seq INTEGER PRIMARY KEY, channel INTEGER NOT NULL, at INTEGER NOT NULL, -- µs
+		bytes INTEGER NOT NULL, principal TEXT, client TEXT, client_seq INTEGER, action BLOB NOT NULL
+	);
+	CREATE INDEX envelopes_channel ON envelopes (channel, seq);
+	CREATE TABLE answers (
+		client TEXT NOT NULL, client_seq INTEGER NOT NULL, seq INTEGER NOT NULL, channel TEXT NOT NULL, at INTEGER NOT NULL,
+		PRIMARY KEY (client, client_seq)
+	) WITHOUT ROWID;
+	CREATE INDEX answers_seq ON answers (seq);
+	CREATE TABLE docs (
+		bucket TEXT NOT NULL, key TEXT NOT NULL, at INTEGER NOT NULL, value BLOB NOT NULL, PRIMARY KEY (bucket, key)
+	) WITHOUT ROWID;
+	CREATE TABLE blobs (id TEXT PRIMARY KEY, at INTEGER NOT NULL, data BLOB NOT NULL);`,
+}
+
+// migrate brings the database to the newest version, each step a transaction.
+func (c *conn) migrate(steps []string) error {
+	var version int
+	if err := c.QueryRowContext(context.Background(), "PRAGMA user_version").Scan(&version); err != nil {
+		return describe(err)
+	}
+	if err := known("the database", version); err != nil {
+		return err
+	}
+	if version == len(steps) {
+		return nil
+	}
+	for ; version < len(steps); version++ {
+		if err := c.step(steps[version], version+1); err != nil {
+			return fmt.Errorf("migration to version %d: %w", version+1, describe(err))
+		}
+	}
+	// Into the header of the file itself, where inspect looks.
+	_, err := c.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
+	return describe(err)
+}
+
+func (c *conn) step(statements string, version int) error {
+	return c.transaction(func() error {
+		mark := fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", applicationID, version)
+		_, err := c.ExecContext(context.Background(), statements+"\n"+mark)
+		return err
+	})
+}

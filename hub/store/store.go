@@ -1,0 +1,190 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// File names inside the data directory.
+const (
+	databaseName = "ahphub.db"
+	lockName     = "ahphub.lock"
+)
+
+var (
+	// ErrLocked means that another process works on the data directory.
+	ErrLocked = errors.New("the data directory is in use by another process")
+	// ErrNewer means that a newer program wrote the database; nothing was touched.
+	ErrNewer = errors.New("the database was written by a newer ahphub")
+	// ErrDamaged means that the database is not one of ours or fails its check.
+	ErrDamaged = errors.New("the database is damaged")
+	// ErrClosed is returned by calls after Close.
+	ErrClosed = errors.New("the store is closed")
+	// ErrExists is returned by Add for a key that is taken.
+	ErrExists = errors.New("a document with this key exists already")
+	// ErrNotFound is returned for a channel or blob that the store does not hold.
+	ErrNotFound = errors.New("not in the store")
+)
+
+// Config says where the store lies; zero fields take the stated default.
+type Config struct {
+	Dir         string
+	WindowBytes int           // envelopes kept of a channel for replay: 1 MiB
+	SeqBlock    int64         // numbers made durable at once before use: 1<<20
+	CheckBytes  int64         // a database up to this size is checked whole before Open returns: 64 MiB
+	RetryAfter  time.Duration // first pause after a failed journal write, doubled up to 5 s: 50 ms
+	BlobBytes   int           // largest blob: 32 MiB
+	Log         *slog.Logger  // default: slog.Default()
+
+	fail func() error // asked before each commit; tests make the disk fail with it
+}
+
+func (c Config) withDefaults() Config {
+	if c.WindowBytes == 0 {
+		c.WindowBytes = 1 << 20
+	}
+	if c.SeqBlock == 0 {
+		c.SeqBlock = 1 << 20
+	}
+	if c.CheckBytes == 0 {
+		c.CheckBytes = 64 << 20
+	}
+	if c.RetryAfter == 0 {
+		c.RetryAfter = 50 * time.Millisecond
+	}
+	if c.BlobBytes == 0 {
+		c.BlobBytes = 32 << 20
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return c
+}
+
+// Store is an open data directory. All methods may be called from any
+// goroutine; Run has one caller.
+type Store struct {
+	cfg  Config
+	log  *slog.Logger
+	lock *os.File
+	read *sql.DB // connections that only read
+	db   *sql.DB // holds the one connection that writes
+	conn *conn
+
+	jobs    chan *job
+	quit    chan struct{} // closed by Close
+	stopped chan struct{} // closed when the writer has ended
+	tasks   sync.WaitGroup
+	cancel  context.CancelFunc // ends tasks
+	once    sync.Once
+
+	catalogue catalogue
+	damage    damage
+}
+
+// Open locks the data directory, creating it when absent, brings the database
+// up to date, checks it and starts its writer. Close gives all of it back.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	cfg = cfg.withDefaults()
+	path := filepath.Join(cfg.Dir, databaseName)
+	if err := inspect(path); err != nil {
+		return nil, err // before anything is touched
+	}
+	if err := makePrivate(cfg.Dir, path); err != nil {
+		return nil, err
+	}
+	lock, err := lockDir(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{cfg: cfg, log: cfg.Log, lock: lock, jobs: make(chan *job, 64),
+		quit: make(chan struct{}), stopped: make(chan struct{})}
+	if err := s.open(ctx, path); err != nil {
+		s.closeFiles()
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	tasks, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	go s.write()
+	s.checkLater(tasks, path)
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, path string) error {
+	var err error
+	if s.db, err = openDB(path, writerPragmas); err != nil {
+		return err
+	}
+	s.db.SetMaxOpenConns(1)
+	c, err := s.db.Conn(ctx)
+	if err != nil {
+		return describe(err)
+	}
+	s.conn = &conn{Conn: c, stmts: map[string]*sql.Stmt{}}
+	if err := s.checkNow(ctx, path); err != nil {
+		return err
+	}
+	if err := s.conn.migrate(migrations); err != nil {
+		return err
+	}
+	if s.read, err = openDB(path, readerPragmas); err != nil {
+		return err
+	}
+	s.read.SetMaxOpenConns(4)
+	return s.catalogue.load(ctx, s.read)
+}
+
+// Close writes what waits, stops the writer and unlocks the directory.
+func (s *Store) Close() error {
+	var err error
+	s.once.Do(func() {
+		s.cancel()
+		s.tasks.Wait()
+		close(s.quit)
+		<-s.stopped
+		err = s.closeFiles()
+	})
+	return err
+}
+
+func (s *Store) closeFiles() error {
+	var errs []error
+	if s.read != nil {
+		errs = append(errs, s.read.Close())
+	}
+	if s.conn != nil {
+		errs = append(errs, s.conn.close())
+	}
+	if s.db != nil {
+		errs = append(errs, s.db.Close())
+	}
+	errs = append(errs, s.lock.Close())
+	return errors.Join(errs...)
+}
+
+// makePrivate makes the directory and the database readable by their owner
+// alone: tokens and transcripts lie in them. A directory that already holds
+// something else keeps its mode.
+func makePrivate(dir, path string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("data directory %s: %w", dir, err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("data directory %s: %w", dir, err)
+	}
+	_, err = os.Stat(path)
+	if ours := err == nil; ours || len(entries) == 0 {
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return fmt.Errorf("data directory %s: %w", dir, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,272 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if child := os.Getenv(childEnv); child != "" {
+		runChild(child)
+		return
+	}
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener"))
+}
+
+// open opens a data directory for a test, and closes it with it.
+func open(t testing.TB, cfg Config) *Store {
+	t.Helper()
+	if cfg.Dir == "" {
+		cfg.Dir = t.TempDir()
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	s, err := Open(context.Background(), cfg)
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	return s
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDocumentsSurviveReopening(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	s := open(t, Config{Dir: dir})
+	must(t, s.Put(ctx, "people", "ana", []byte("1")))
+	must(t, s.Put(ctx, "people", "ana", []byte("2")))
+	must(t, s.Put(ctx, "people", "bo", nil))
+	must(t, s.Put(ctx, "links", "ana", []byte("other")))
+	must(t, s.Add(ctx, "people", "cy", []byte("3")))
+	if err := s.Add(ctx, "people", "cy", []byte("4")); !errors.Is(err, ErrExists) {
+		t.Errorf("Add of a taken key: %v, want ErrExists", err)
+	}
+	must(t, s.Put(ctx, "people", "dee", []byte("5")))
+	must(t, s.Delete(ctx, "people", "dee"))
+	must(t, s.Delete(ctx, "people", "nobody"))
+	must(t, s.Close())
+
+	s = open(t, Config{Dir: dir})
+	docs, err := s.List(ctx, "people", "")
+	must(t, err)
+	var got []string
+	for _, d := range docs {
+		got = append(got, d.Key+"="+string(d.Value))
+	}
+	if want := "ana=2 bo= cy=3"; strings.Join(got, " ") != want {
+		t.Errorf("people are %q, want %q", got, want)
+	}
+	if v, ok, err := s.Get(ctx, "people", "ana"); string(v) != "2" || !ok || err != nil {
+		t.Errorf("ana is %q, %v, %v", v, ok, err)
+	}
+	if _, ok, err := s.Get(ctx, "people", "dee"); ok || err != nil {
+		t.Errorf("a deleted document: %v, %v", ok, err)
+	}
+}
+
+func TestListTakesPrefixesLiterally(t *testing.T) {
+	ctx, s := t.Context(), open(t, Config{})
+	for _, key := range []string{"a", "a%", "a%1", "a_1", "ab", "é", "éa"} {
+		must(t, s.Put(ctx, "b", key, nil))
+	}
+	for prefix, want := range map[string]int{"": 7, "a": 5, "a%": 2, "a_": 1, "é": 2, "z": 0} {
+		docs, err := s.List(ctx, "b", prefix)
+		must(t, err)
+		if len(docs) != want {
+			t.Errorf("prefix %q lists %d, want %d", prefix, len(docs), want)
+		}
+	}
+}
+
+func TestBlobsAreKeptOnceByHash(t *testing.T) {
+	ctx, s := t.Context(), open(t, Config{BlobBytes: 1 << 20})
+	data := bytes.Repeat([]byte{0, 1, 0xff}, 1000)
+	id, err := s.PutBlob(ctx, data)
+	must(t, err)
+	again, err := s.PutBlob(ctx, data)
+	must(t, err)
+	if id != again || len(id) != 64 {
+		t.Errorf("ids %s and %s of the same content", id, again)
+	}
+	if got, err := s.Blob(ctx, id); !bytes.Equal(got, data) || err != nil {
+		t.Errorf("blob of %d bytes, %v", len(got), err)
+	}
+	if _, err := s.Blob(ctx, strings.Repeat("0", 64)); !errors.Is(err, ErrNotFound) {
+		t.Errorf("unknown blob: %v", err)
+	}
+	if _, err := s.PutBlob(ctx, make([]byte, 1<<20+1)); err == nil {
+		t.Error("a blob over the limit was taken")
+	}
+}
+
+func TestOneProcessADirectory(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Config{Dir: dir})
+	_, err := Open(t.Context(), Config{Dir: dir})
+	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) || !strings.Contains(err.Error(), dir) {
+		t.Fatalf("second Open: %v, want the path and the process that holds it", err)
+	}
+	must(t, s.Close())
+	open(t, Config{Dir: dir})
+}
+
+func TestNewerDatabaseIsNotTouched(t *testing.T) {
+	dir := t.TempDir()
+	must(t, open(t, Config{Dir: dir}).Close())
+	path := filepath.Join(dir, databaseName)
+	setVersion(t, path, len(migrations)+1)
+	before, names := content(t, dir)
+	_, err := Open(t.Context(), Config{Dir: dir})
+	if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "upgrade") {
+		t.Fatalf("Open: %v, want ErrNewer and what to do", err)
+	}
+	after, namesAfter := content(t, dir)
+	if before != after || names != namesAfter {
+		t.Errorf("files changed: %s before, %s after", names, namesAfter)
+	}
+}
+
+func setVersion(t *testing.T, path string, v int) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	_, err = db.Exec(fmt.Sprintf("PRAGMA user_version=%d; PRAGMA wal_checkpoint(TRUNCATE)", v))
+	must(t, err)
+	must(t, db.Close())
+}
+
+func content(t *testing.T, dir string) (all, names string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		must(t, err)
+		all, names = all+string(b), names+e.Name()+" "
+	}
+	return all, names
+}
+
+func TestDamagedDatabaseIsRefused(t *testing.T) {
+	cases := map[string]func(b []byte) []byte{
+		"no database": func([]byte) []byte { return []byte("hello, I am a text file") },
+		"another program's": func(b []byte) []byte {
+			copy(b[68:], "text")
+			return b
+		},
+		"a page of noise": func(b []byte) []byte {
+			for i := 4096 + 100; i < 8192; i++ {
+				b[i] = byte(i * 7)
+			}
+			for i := 8192; i < 8300; i++ {
+				b[i] = 0xff
+			}
+			return b
+		},
+	}
+	for name, spoil := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			must(t, open(t, Config{Dir: dir}).Close())
+			path := filepath.Join(dir, databaseName)
+			b, err := os.ReadFile(path)
+			must(t, err)
+			must(t, os.WriteFile(path, spoil(b), 0o600))
+			s, err := Open(t.Context(), Config{Dir: dir})
+			if !errors.Is(err, ErrDamaged) {
+				t.Errorf("Open: %v, want ErrDamaged", err)
+			}
+			if err == nil {
+				s.Close()
+			}
+		})
+	}
+}
+
+func TestLargeDatabaseIsCheckedBesideTheWork(t *testing.T) {
+	dir := t.TempDir()
+	must(t, open(t, Config{Dir: dir}).Close())
+	s := open(t, Config{Dir: dir, CheckBytes: 1})
+	s.tasks.Wait()
+	must(t, s.Err())
+}
+
+func TestFilesAreTheOwnersAlone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "data")
+	s := open(t, Config{Dir: dir})
+	must(t, s.Put(t.Context(), "b", "k", nil))
+	must(t, s.Backup(t.Context(), filepath.Join(dir, "copy.db")))
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	for _, e := range entries {
+		fi, err := e.Info()
+		must(t, err)
+		if fi.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", e.Name(), fi.Mode())
+		}
+	}
+	if fi, err := os.Stat(dir); err != nil || fi.Mode().Perm() != 0o700 {
+		t.Errorf("the directory: %v, %v", fi.Mode(), err)
+	}
+}
+
+func TestBackupIsADataDirectory(t *testing.T) {
+	ctx, dir, to := t.Context(), t.TempDir(), t.TempDir()
+	s := open(t, Config{Dir: dir})
+	must(t, s.Put(ctx, "b", "k", []byte("v")))
+	must(t, BackupDir(ctx, dir, filepath.Join(to, databaseName))) // while it is served
+	if err := s.Backup(ctx, filepath.Join(to, databaseName)); !errors.Is(err, os.ErrExist) {
+		t.Errorf("backup over a file: %v", err)
+	}
+	copied := open(t, Config{Dir: to})
+	if v, ok, err := copied.Get(ctx, "b", "k"); string(v) != "v" || !ok {
+		t.Errorf("the copy holds %q, %v, %v", v, ok, err)
+	}
+}
+
+// Everything that waits while the disk works shares the next transaction, and
+// nobody fails for the sake of a neighbour.
+func TestGroupCommit(t *testing.T) {
+	commits := 0
+	s := open(t, Config{fail: func() error { commits++; return nil }})
+	var wg sync.WaitGroup
+	const puts = 400
+	for i := range puts {
+		wg.Go(func() {
+			if err := s.Put(t.Context(), "b", fmt.Sprint(i), []byte("v")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	docs, err := s.List(t.Context(), "b", "")
+	must(t, err)
+	if len(docs) != puts || commits > puts/2 {
+		t.Errorf("%d documents in %d transactions", len(docs), commits)
+	}
+}
+
+func TestCallsAfterCloseSaySo(t *testing.T) {
+	s := open(t, Config{})
+	must(t, s.Close())
+	if err := s.Put(t.Context(), "b", "k", nil); !errors.Is(err, ErrClosed) {
+		t.Errorf("Put after Close: %v", err)
+	}
+	must(t, s.Close())
+}
