@@ -1,0 +1,56 @@
+# The lines people type. `make run` needs Go and git and nothing else.
+GO       ?= go
+TOOLS    := -modfile=.ci/tools/go.mod
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+RACE     ?= $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
+TIMEOUT  ?= 14m
+export BROWSER
+
+.PHONY: help run demo build install test unit deps generate check soak bench bench-ui vendor clean
+
+help: ## these lines
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+
+run: ## build and start on http://127.0.0.1:8137 (ARGS="--help" passes flags)
+	@$(GO) run -ldflags "-X main.version=$(VERSION)" ./cmd/ahphub $(ARGS)
+
+demo: ## a sample repository with a session in every state
+	@$(GO) run -ldflags "-X main.version=$(VERSION)" ./cmd/ahphub demo
+
+build: ## bin/ahphub: one static binary
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/ahphub ./cmd/ahphub
+
+install: build ## into PREFIX, /usr/local by default
+	install -D -m 0755 bin/ahphub $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/ahphub
+
+deps: ## what tests need: git and a browser (BROWSER=skip does without)
+	@sh .ci/deps
+
+generate: ## templ files
+	$(GO) tool $(TOOLS) templ generate -path templ -log-level warn
+
+check: ## generated files are current, gofmt, go vet, staticcheck
+	@GO="$(GO)" sh .ci/check
+
+test: deps check unit ## everything, as the CI runs it
+	@if [ "$$BROWSER" = skip ]; then echo "NOTE: the browser tests were skipped (BROWSER=skip)."; fi
+	@if [ -z "$(RACE)" ]; then echo "NOTE: without the race detector, which needs a C compiler."; fi
+
+unit:
+	$(GO) test $(RACE) -timeout $(TIMEOUT) ./...
+
+soak: ## long runs: 50 kills under load, and the like
+	AHPHUB_SOAK=1 $(GO) test -timeout 2h -run 'Kill|Soak' ./hub/... ./e2e/...
+
+bench: ## the figures of docs/performance.md
+	AHPHUB_BENCH=1 $(GO) test -timeout 1h -run '^$$' -bench . -benchmem ./hub/... ./handlers/... ./e2e/...
+
+bench-ui: ## the figures of the pages, in a real browser
+	AHPHUB_BENCH=1 $(GO) test -timeout 1h -count 1 -run Bench -v ./e2e/bench_ui/...
+
+vendor: ## fetch the front-end libraries of static/vendor again and compare them
+	sh static/vendor/fetch
+
+clean:
+	rm -rf bin dist
