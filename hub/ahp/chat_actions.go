@@ -18,6 +18,8 @@ type ChatDeltaAction struct {
 	PartID  string `json:"partId"`
 	Content string `json:"content"`
 	Meta    Meta   `json:"_meta,omitzero"`
+
+	merged Text // set by Merge: Content with room to grow
 }
 
 // ActionType returns "chat/delta".
@@ -104,6 +106,8 @@ type ChatReasoningAction struct {
 	PartID  string `json:"partId"`
 	Content string `json:"content"`
 	Meta    Meta   `json:"_meta,omitzero"`
+
+	merged Text // set by Merge: Content with room to grow
 }
 
 // ActionType returns "chat/reasoning".

@@ -1,15 +1,22 @@
 package ahp
 
-// MergeRule says what may become of two neighbouring actions of one type.
+// MergeRule says what may become of two neighbouring actions of one type on one channel.
 type MergeRule string
+
+// The merge rules.
+const (
+	MergeNever  MergeRule = "never"  // both must be seen
+	MergeAppend MergeRule = "append" // text that continues the same text: one action with both pieces
+	MergeLast   MergeRule = "last"   // the second says everything the first said: the first is dropped
+)
 
 // ActionInfo describes one type of action.
 type ActionInfo struct {
 	Type         string
 	Channel      ChannelKind
-	Dispatchable bool      // clients may dispatch it
-	Event        bool      // must reach subscribers although it may leave the state as it is
-	Since        string    // protocol release that introduced it; "0.4.0" stands for that and everything before
+	Dispatchable bool      // clients may dispatch it (AHP requirement 37)
+	Event        bool      // goes to subscribers even when it leaves the state as it is
+	Since        string    // protocol release that introduced it; "0.4.0" stands for that one and all before
 	Merge        MergeRule // see Merge
 	New          func() Action
 	reduce       func(State, Action) State
@@ -21,13 +28,58 @@ func Info(actionType string) (ActionInfo, bool) {
 	return i, ok
 }
 
-var infos = map[string]ActionInfo{}
+// Actions returns all rows, in the order of the channels.
+func Actions() []ActionInfo { return append([]ActionInfo(nil), actionTable...) }
 
-// Actions returns all rows in the order of the protocol.
-func Actions() []ActionInfo { return nil }
+var infos = func() map[string]ActionInfo {
+	m := make(map[string]ActionInfo, len(actionTable))
+	for _, i := range actionTable {
+		m[i.Type] = i
+	}
+	return m
+}()
 
-// Reduce applies an action to a state of its channel.
-func Reduce(s State, a Action) State { return s }
+type stateOf[S any] interface {
+	*S
+	State
+}
 
-// Merge folds two neighbouring actions of one channel into one with the same effect.
-func Merge(a, b Action) (Action, bool) { return nil, false }
+type actionOf[A any] interface {
+	*A
+	Action
+}
+
+// row makes an action's row from its reducer, whose parameters say which channel and which action it is for.
+func row[S, A any, PS stateOf[S], PA actionOf[A]](f func(*S, *A) *S, since string, merge MergeRule, flags ...flag) ActionInfo {
+	info := ActionInfo{
+		Type:    PA(new(A)).ActionType(),
+		Channel: PS(new(S)).Channel(),
+		Since:   since,
+		Merge:   merge,
+		New:     func() Action { return PA(new(A)) },
+		reduce: func(s State, a Action) State {
+			state, ok := s.(PS)
+			action, known := a.(PA)
+			if !ok || !known || state == nil || action == nil {
+				return s
+			}
+			next := f((*S)(state), (*A)(action))
+			if next == (*S)(state) {
+				return s
+			}
+			return PS(next)
+		},
+	}
+	for _, f := range flags {
+		info.Dispatchable = info.Dispatchable || f == client
+		info.Event = info.Event || f == event
+	}
+	return info
+}
+
+type flag int
+
+const (
+	client flag = iota // clients may dispatch it
+	event              // subscribers hear of it although the state stays
+)

@@ -3,6 +3,8 @@ package ahp
 // TerminalDataAction is terminal/data.
 type TerminalDataAction struct {
 	Data string `json:"data"`
+
+	merged Text // set by Merge: Data with room to grow
 }
 
 // ActionType returns "terminal/data".

@@ -21,6 +21,8 @@ type ChatToolCallDeltaAction struct {
 	Content           string            `json:"content,omitempty"`
 	InvocationMessage *StringOrMarkdown `json:"invocationMessage,omitempty"`
 	Meta              Meta              `json:"_meta,omitzero"`
+
+	merged Text // set by Merge: Content with room to grow
 }
 
 // ActionType returns "chat/toolCallDelta".

@@ -1,0 +1,159 @@
+package ahp
+
+// id returns the entry's id, empty for an unknown kind.
+func (c *Customization) id() string {
+	switch v := c.Value.(type) {
+	case *PluginCustomization:
+		return v.ID
+	case *DirectoryCustomization:
+		return v.ID
+	case *McpServerCustomization:
+		return v.ID
+	case *UnknownVariant:
+		return rawID(v)
+	}
+	return ""
+}
+
+func (c *Customization) children() []ChildCustomization {
+	switch v := c.Value.(type) {
+	case *PluginCustomization:
+		return v.Children
+	case *DirectoryCustomization:
+		return v.Children
+	}
+	return nil
+}
+
+func (c *Customization) withChildren(children []ChildCustomization) Customization {
+	switch v := c.Value.(type) {
+	case *PluginCustomization:
+		return Customization{edit(v, func(p *PluginCustomization) { p.Children = children })}
+	case *DirectoryCustomization:
+		return Customization{edit(v, func(d *DirectoryCustomization) { d.Children = children })}
+	}
+	return *c
+}
+
+func (c *Customization) toggled(e []CustomizationEnablement) Customization {
+	switch v := c.Value.(type) {
+	case *PluginCustomization:
+		return Customization{edit(v, func(p *PluginCustomization) { p.Enablement = orNil(e) })}
+	case *DirectoryCustomization:
+		return Customization{edit(v, func(d *DirectoryCustomization) { d.Enabled = Enabled(e) })}
+	case *McpServerCustomization:
+		return Customization{edit(v, func(m *McpServerCustomization) { m.Enablement = orNil(e) })}
+	}
+	return *c
+}
+
+func (c *ChildCustomization) id() string {
+	switch v := c.Value.(type) {
+	case *AgentCustomization:
+		return v.ID
+	case *SkillCustomization:
+		return v.ID
+	case *PromptCustomization:
+		return v.ID
+	case *RuleCustomization:
+		return v.ID
+	case *HookCustomization:
+		return v.ID
+	case *McpServerCustomization:
+		return v.ID
+	case *UnknownVariant:
+		return rawID(v)
+	}
+	return ""
+}
+
+func (c *ChildCustomization) toggled(e []CustomizationEnablement) ChildCustomization {
+	on := Ptr(Enabled(e))
+	switch v := c.Value.(type) {
+	case *AgentCustomization:
+		return ChildCustomization{edit(v, func(a *AgentCustomization) { a.Enabled = on })}
+	case *SkillCustomization:
+		return ChildCustomization{edit(v, func(a *SkillCustomization) { a.Enabled = on })}
+	case *PromptCustomization:
+		return ChildCustomization{edit(v, func(a *PromptCustomization) { a.Enabled = on })}
+	case *RuleCustomization:
+		return ChildCustomization{edit(v, func(a *RuleCustomization) { a.Enabled = on })}
+	case *HookCustomization:
+		return ChildCustomization{edit(v, func(a *HookCustomization) { a.Enabled = on })}
+	case *McpServerCustomization:
+		return ChildCustomization{edit(v, func(m *McpServerCustomization) { m.Enablement = orNil(e) })}
+	}
+	return *c
+}
+
+func orNil[T any](list []T) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// Enabled returns what a list of decisions comes to: the first one counts, as producers sort the nearest scope first;
+// without any, the entry is on.
+func Enabled(e []CustomizationEnablement) bool {
+	if len(e) == 0 {
+		return true
+	}
+	switch v := e[0].Value.(type) {
+	case *CustomizationGlobalEnablement:
+		return v.Enabled
+	case *CustomizationWorkspaceEnablement:
+		return v.Enabled
+	case *CustomizationSessionEnablement:
+		return v.Enabled
+	case *UnknownVariant:
+		var form struct {
+			Enabled *bool `json:"enabled"`
+		}
+		if Unmarshal(v.Raw, &form) == nil && form.Enabled != nil {
+			return *form.Enabled
+		}
+	}
+	return true
+}
+
+// rawID reads the id of a variant this version does not know; such entries are still replaced and removed by id.
+func rawID(v *UnknownVariant) string {
+	var form struct {
+		ID string `json:"id"`
+	}
+	if Unmarshal(v.Raw, &form) != nil {
+		return ""
+	}
+	return form.ID
+}
+
+// id returns the request's id, empty when it has none.
+func (r *SessionInputRequest) id() string {
+	switch v := r.Value.(type) {
+	case *SessionChatInputRequest:
+		return v.ID
+	case *SessionToolConfirmationRequest:
+		return v.ID
+	case *SessionToolClientExecutionRequest:
+		return v.ID
+	case *SessionToolAuthenticationRequest:
+		return v.ID
+	case *UnknownVariant:
+		return rawID(v)
+	}
+	return ""
+}
+
+// id returns the work's id, empty when it has none.
+func (b *BackgroundWork) id() string {
+	switch v := b.Value.(type) {
+	case *ShellBackgroundWork:
+		return v.ID
+	case *SubagentBackgroundWork:
+		return v.ID
+	case *UnknownVariant:
+		return rawID(v)
+	}
+	return ""
+}

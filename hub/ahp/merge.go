@@ -1,0 +1,133 @@
+package ahp
+
+import "reflect"
+
+// Merge folds two neighbouring actions of one channel into one with the same effect:
+// Reduce(Reduce(s, a), b) equals Reduce(s, merged) for every state s. It says no where it cannot, and where _meta differs, as
+// that is for the reader of each single action. It looks at the actions alone: whether a client still waits for one of
+// them is the caller's business.
+//
+// Merging a long run pair by pair is linear: the text of a merged action has room to grow.
+func Merge(a, b Action) (Action, bool) {
+	switch a := a.(type) {
+	case *ChatDeltaAction:
+		return mergeDelta(a, b)
+	case *ChatReasoningAction:
+		return mergeReasoning(a, b)
+	case *ChatToolCallDeltaAction:
+		return mergeToolCallDelta(a, b)
+	case *TerminalDataAction:
+		return mergeData(a, b)
+	case *ChangesetContentChangedAction:
+		return mergeContent(a, b)
+	case nil:
+		return nil, false
+	}
+	if info, ok := Info(a.ActionType()); !ok || info.Merge != MergeLast {
+		return nil, false
+	}
+	keyA, keyB := mergeKey(a), mergeKey(b)
+	if keyA.of == "" || keyA.of != keyB.of || keyA.id != keyB.id || !sameMeta(keyA.meta, keyB.meta) {
+		return nil, false
+	}
+	return b, true
+}
+
+func sameMeta(a, b Meta) bool { return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(a, b) }
+
+func joined(merged Text, a, b string) Text {
+	if merged.Len() != len(a) {
+		merged = NewText(a)
+	}
+	return merged.Append(b)
+}
+
+func mergeDelta(a *ChatDeltaAction, next Action) (Action, bool) {
+	b, ok := next.(*ChatDeltaAction)
+	if !ok || a.TurnID != b.TurnID || a.PartID != b.PartID || !sameMeta(a.Meta, b.Meta) {
+		return nil, false
+	}
+	text := joined(a.merged, a.Content, b.Content)
+	return &ChatDeltaAction{TurnID: a.TurnID, PartID: a.PartID, Content: text.String(), Meta: a.Meta, merged: text}, true
+}
+
+func mergeReasoning(a *ChatReasoningAction, next Action) (Action, bool) {
+	b, ok := next.(*ChatReasoningAction)
+	if !ok || a.TurnID != b.TurnID || a.PartID != b.PartID || !sameMeta(a.Meta, b.Meta) {
+		return nil, false
+	}
+	text := joined(a.merged, a.Content, b.Content)
+	return &ChatReasoningAction{TurnID: a.TurnID, PartID: a.PartID, Content: text.String(), Meta: a.Meta, merged: text}, true
+}
+
+func mergeToolCallDelta(a *ChatToolCallDeltaAction, next Action) (Action, bool) {
+	b, ok := next.(*ChatToolCallDeltaAction)
+	if !ok || a.TurnID != b.TurnID || a.ToolCallID != b.ToolCallID || !sameMeta(a.Meta, b.Meta) {
+		return nil, false
+	}
+	text := joined(a.merged, a.Content, b.Content)
+	out := &ChatToolCallDeltaAction{
+		TurnID: a.TurnID, ToolCallID: a.ToolCallID, Content: text.String(),
+		InvocationMessage: a.InvocationMessage, Meta: a.Meta, merged: text,
+	}
+	keep(&out.InvocationMessage, b.InvocationMessage)
+	return out, true
+}
+
+func mergeData(a *TerminalDataAction, next Action) (Action, bool) {
+	b, ok := next.(*TerminalDataAction)
+	if !ok {
+		return nil, false
+	}
+	text := joined(a.merged, a.Data, b.Data)
+	return &TerminalDataAction{Data: text.String(), merged: text}, true
+}
+
+// mergeContent keeps the operations of the first when the second leaves them as they are.
+func mergeContent(a *ChangesetContentChangedAction, next Action) (Action, bool) {
+	b, ok := next.(*ChangesetContentChangedAction)
+	if !ok {
+		return nil, false
+	}
+	if b.Operations == nil && a.Operations != nil {
+		return &ChangesetContentChangedAction{Files: b.Files, Operations: a.Operations}, true
+	}
+	return b, true
+}
+
+// target is what an action replaces: two actions of one type with the same target can stand for one another.
+type target struct {
+	of   string // the action's type
+	id   string
+	meta Meta
+}
+
+func mergeKey(a Action) target {
+	if a == nil {
+		return target{}
+	}
+	k := target{of: a.ActionType()}
+	switch a := a.(type) {
+	case *UnknownAction:
+		return target{}
+	case *SessionChatAddedAction:
+		k.id = a.Summary.Resource
+	case *SessionActiveClientSetAction:
+		k.id = a.ActiveClient.ClientID
+	case *SessionMcpServerStateChangedAction:
+		k.id = a.ID
+	case *ChatUsageAction:
+		k.id, k.meta = a.TurnID, a.Meta
+	case *ChatToolCallContentChangedAction:
+		k.id, k.meta = a.TurnID+"\x00"+a.ToolCallID, a.Meta
+	case *ChatBackgroundWorkSetAction:
+		k.id = a.Work.id()
+	case *ChangesetFileSetAction:
+		k.id = a.File.ID
+	case *ChangesetOperationStatusChangedAction:
+		k.id = a.OperationID
+	case *AutomationSetAction:
+		k.id = a.Automation.Resource
+	}
+	return k
+}

@@ -1,0 +1,302 @@
+package ahp
+
+// Base returns what every state of a tool call has, nil for an unknown state. It must not be written to.
+func (s ToolCallState) Base() *ToolCallBase {
+	switch v := s.Value.(type) {
+	case *ToolCallStreamingState:
+		return &v.ToolCallBase
+	case *ToolCallPendingConfirmationState:
+		return &v.ToolCallBase
+	case *ToolCallRunningState:
+		return &v.ToolCallBase
+	case *ToolCallAuthRequiredState:
+		return &v.ToolCallBase
+	case *ToolCallPendingResultConfirmationState:
+		return &v.ToolCallBase
+	case *ToolCallCompletedState:
+		return &v.ToolCallBase
+	case *ToolCallCancelledState:
+		return &v.ToolCallBase
+	}
+	return nil
+}
+
+// Status returns the state's name, empty for an unknown state.
+func (s ToolCallState) Status() ToolCallStatus {
+	switch s.Value.(type) {
+	case *ToolCallStreamingState:
+		return ToolCallStatusStreaming
+	case *ToolCallPendingConfirmationState:
+		return ToolCallStatusPendingConfirmation
+	case *ToolCallRunningState:
+		return ToolCallStatusRunning
+	case *ToolCallAuthRequiredState:
+		return ToolCallStatusAuthRequired
+	case *ToolCallPendingResultConfirmationState:
+		return ToolCallStatusPendingResultConfirmation
+	case *ToolCallCompletedState:
+		return ToolCallStatusCompleted
+	case *ToolCallCancelledState:
+		return ToolCallStatusCancelled
+	}
+	return ""
+}
+
+func chatToolCallStart(s *ChatState, a *ChatToolCallStartAction) *ChatState {
+	t := s.turn(a.TurnID)
+	if t == nil {
+		return s
+	}
+	call := &ToolCallStreamingState{ToolCallBase: ToolCallBase{
+		ToolCallID: a.ToolCallID, ToolName: a.ToolName, DisplayName: a.DisplayName,
+		Intention: a.Intention, Contributor: a.Contributor, Meta: a.Meta,
+	}}
+	return s.withParts(with(t.ResponseParts, ResponsePart{&ToolCallResponsePart{ToolCallState{call}}}))
+}
+
+// editToolCall moves a tool call of the running turn to the state f returns; nil leaves it. f is given the common
+// fields with the action's _meta in place, if it has one.
+func editToolCall(s *ChatState, turn, id string, meta Meta, f func(ToolCallState, ToolCallBase) ToolCallStateValue) *ChatState {
+	t := s.turn(turn)
+	if t == nil {
+		return s
+	}
+	i := indexOf(t.ResponseParts, func(p *ResponsePart) bool {
+		call, ok := p.Value.(*ToolCallResponsePart)
+		return ok && call.ToolCall.Base() != nil && call.ToolCall.Base().ToolCallID == id
+	})
+	if i < 0 {
+		return s
+	}
+	call := t.ResponseParts[i].Value.(*ToolCallResponsePart).ToolCall
+	base := *call.Base()
+	if meta != nil {
+		base.Meta = meta
+	}
+	next := f(call, base)
+	if next == nil {
+		return s
+	}
+	return s.withParts(replaced(t.ResponseParts, i, ResponsePart{&ToolCallResponsePart{ToolCallState{next}}})).refreshed()
+}
+
+func chatToolCallDelta(s *ChatState, a *ChatToolCallDeltaAction) *ChatState {
+	return editToolCall(s, a.TurnID, a.ToolCallID, a.Meta, func(c ToolCallState, base ToolCallBase) ToolCallStateValue {
+		v, ok := c.Value.(*ToolCallStreamingState)
+		if !ok {
+			return nil
+		}
+		next := *v
+		next.ToolCallBase = base
+		next.PartialInput = v.PartialInput.Append(a.Content)
+		if a.InvocationMessage != nil {
+			next.InvocationMessage = a.InvocationMessage
+		}
+		return &next
+	})
+}
+
+// chatToolCallReady settles the parameters of a call, or asks once more about one that waits or runs. With `confirmed`
+// it runs at once. What the host sent before stays where the
+// action brings nothing in its place.
+func chatToolCallReady(s *ChatState, a *ChatToolCallReadyAction) *ChatState {
+	return editToolCall(s, a.TurnID, a.ToolCallID, a.Meta, func(c ToolCallState, base ToolCallBase) ToolCallStateValue {
+		next := ToolCallPendingConfirmationState{}
+		switch v := c.Value.(type) {
+		case *ToolCallStreamingState:
+		case *ToolCallPendingConfirmationState:
+			next = *v
+		case *ToolCallRunningState:
+			next.ToolInput = v.ToolInput
+		default:
+			return nil
+		}
+		next.ToolCallBase = base
+		next.ready(a)
+		if a.Confirmed != "" {
+			return &ToolCallRunningState{
+				ToolCallBase: next.ToolCallBase, ToolCallParameterFields: next.ToolCallParameterFields,
+				ToolCallPostConfirmationFields: ToolCallPostConfirmationFields{Confirmed: a.Confirmed},
+			}
+		}
+		return &next
+	})
+}
+
+// ready lays what the action brings over what was known.
+func (v *ToolCallPendingConfirmationState) ready(a *ChatToolCallReadyAction) {
+	v.InvocationMessage = a.InvocationMessage
+	keep(&v.ToolInput, a.ToolInput)
+	keep(&v.Contributor, a.Contributor)
+	keep(&v.ConfirmationTitle, a.ConfirmationTitle)
+	keep(&v.RiskAssessment, a.RiskAssessment)
+	keep(&v.Edits, a.Edits)
+	keep(&v.Editable, a.Editable)
+	if a.Intention != "" {
+		v.Intention = a.Intention
+	}
+	if a.Options != nil {
+		v.Options = a.Options
+	}
+}
+
+// keep sets *to unless there is nothing to set it to.
+func keep[T any](to **T, from *T) {
+	if from != nil {
+		*to = from
+	}
+}
+
+// chatToolCallConfirmed answers a call that waits for confirmation; the first answer wins (AHP requirement 122).
+func chatToolCallConfirmed(s *ChatState, a *ChatToolCallConfirmedAction) *ChatState {
+	return editToolCall(s, a.TurnID, a.ToolCallID, a.Meta, func(c ToolCallState, base ToolCallBase) ToolCallStateValue {
+		v, ok := c.Value.(*ToolCallPendingConfirmationState)
+		if !ok {
+			return nil
+		}
+		option := v.option(a.SelectedOptionID)
+		if !a.Approved {
+			return &ToolCallCancelledState{
+				ToolCallBase: base, ToolCallParameterFields: v.ToolCallParameterFields, Reason: a.Reason,
+				ReasonMessage: a.ReasonMessage, UserSuggestion: a.UserSuggestion, SelectedOption: option,
+			}
+		}
+		params := v.ToolCallParameterFields
+		// Referenced input was rewritten where it is kept, before the answer is echoed.
+		if a.EditedToolInput != "" && (params.ToolInput == nil || params.ToolInput.Ref == nil) {
+			params.ToolInput = &ToolInput{Text: a.EditedToolInput}
+		}
+		return &ToolCallRunningState{
+			ToolCallBase: base, ToolCallParameterFields: params,
+			ToolCallPostConfirmationFields: ToolCallPostConfirmationFields{Confirmed: a.Confirmed, SelectedOption: option},
+		}
+	})
+}
+
+func (v *ToolCallPendingConfirmationState) option(id string) *ConfirmationOption {
+	i := indexOf(v.Options, func(o *ConfirmationOption) bool { return o.ID == id && id != "" })
+	if i < 0 {
+		return nil
+	}
+	return &v.Options[i]
+}
+
+// chatToolCallComplete ends a call. A call that waits for authentication can only fail, keeps what it had produced,
+// and its result is not put up for confirmation (AHP requirement 127).
+func chatToolCallComplete(s *ChatState, a *ChatToolCallCompleteAction) *ChatState {
+	return editToolCall(s, a.TurnID, a.ToolCallID, a.Meta, func(c ToolCallState, base ToolCallBase) ToolCallStateValue {
+		ask := a.RequiresResultConfirmation != nil && *a.RequiresResultConfirmation
+		done := ToolCallCompletedState{ToolCallBase: base, ToolCallResult: a.Result}
+		switch v := c.Value.(type) {
+		case *ToolCallRunningState:
+			done.ToolCallParameterFields = v.ToolCallParameterFields
+			done.ToolCallPostConfirmationFields = v.ToolCallPostConfirmationFields
+		case *ToolCallPendingConfirmationState:
+			done.ToolCallParameterFields = v.ToolCallParameterFields
+			done.Confirmed = ToolCallConfirmationReasonNotNeeded
+		case *ToolCallAuthRequiredState:
+			if a.Result.Success {
+				return nil
+			}
+			ask = false
+			done.ToolCallParameterFields = v.ToolCallParameterFields
+			done.ToolCallPostConfirmationFields = v.ToolCallPostConfirmationFields
+			if done.Content == nil {
+				done.Content = v.Content
+			}
+		default:
+			return nil
+		}
+		if ask {
+			return &ToolCallPendingResultConfirmationState{
+				done.ToolCallBase, done.ToolCallParameterFields, done.ToolCallResult, done.ToolCallPostConfirmationFields,
+			}
+		}
+		return &done
+	})
+}
+
+func chatToolCallResultConfirmed(s *ChatState, a *ChatToolCallResultConfirmedAction) *ChatState {
+	return editToolCall(s, a.TurnID, a.ToolCallID, a.Meta, func(c ToolCallState, base ToolCallBase) ToolCallStateValue {
+		v, ok := c.Value.(*ToolCallPendingResultConfirmationState)
+		if !ok {
+			return nil
+		}
+		if a.Approved {
+			return &ToolCallCompletedState{
+				base, v.ToolCallParameterFields, v.ToolCallResult, v.ToolCallPostConfirmationFields,
+			}
+		}
+		return &ToolCallCancelledState{
+			ToolCallBase: base, ToolCallParameterFields: v.ToolCallParameterFields,
+			Reason: ToolCallCancellationReasonResultDenied, SelectedOption: v.SelectedOption,
+		}
+	})
+}
+
+func chatToolCallContentChanged(s *ChatState, a *ChatToolCallContentChangedAction) *ChatState {
+	return editToolCall(s, a.TurnID, a.ToolCallID, a.Meta, func(c ToolCallState, base ToolCallBase) ToolCallStateValue {
+		v, ok := c.Value.(*ToolCallRunningState)
+		if !ok {
+			return nil
+		}
+		next := *v
+		next.ToolCallBase, next.Content = base, a.Content
+		return &next
+	})
+}
+
+// chatToolCallAuthRequired pauses a running call of an MCP server; no other call can need its authentication.
+func chatToolCallAuthRequired(s *ChatState, a *ChatToolCallAuthRequiredAction) *ChatState {
+	return editToolCall(s, a.TurnID, a.ToolCallID, a.Meta, func(c ToolCallState, base ToolCallBase) ToolCallStateValue {
+		v, ok := c.Value.(*ToolCallRunningState)
+		if !ok || base.Contributor == nil {
+			return nil
+		}
+		if _, mcp := base.Contributor.Value.(*ToolCallMcpContributor); !mcp {
+			return nil
+		}
+		return &ToolCallAuthRequiredState{
+			base, v.ToolCallParameterFields, v.ToolCallPostConfirmationFields, a.Auth, v.Content,
+		}
+	})
+}
+
+func chatToolCallAuthResolved(s *ChatState, a *ChatToolCallAuthResolvedAction) *ChatState {
+	return editToolCall(s, a.TurnID, a.ToolCallID, a.Meta, func(c ToolCallState, base ToolCallBase) ToolCallStateValue {
+		v, ok := c.Value.(*ToolCallAuthRequiredState)
+		if !ok {
+			return nil
+		}
+		return &ToolCallRunningState{base, v.ToolCallParameterFields, v.ToolCallPostConfirmationFields, v.Content}
+	})
+}
+
+// ended returns the part as it stands once its turn is over: a tool call that had not ended was skipped.
+func (p ResponsePart) ended() ResponsePart {
+	part, ok := p.Value.(*ToolCallResponsePart)
+	if !ok || part.ToolCall.Base() == nil {
+		return p
+	}
+	call := &ToolCallCancelledState{ToolCallBase: *part.ToolCall.Base(), Reason: ToolCallCancellationReasonSkipped}
+	switch v := part.ToolCall.Value.(type) {
+	case *ToolCallStreamingState:
+		if v.InvocationMessage != nil {
+			call.InvocationMessage = *v.InvocationMessage
+		}
+	case *ToolCallPendingConfirmationState:
+		call.ToolCallParameterFields = v.ToolCallParameterFields
+	case *ToolCallRunningState:
+		call.ToolCallParameterFields = v.ToolCallParameterFields
+		call.SelectedOption = v.SelectedOption
+	case *ToolCallAuthRequiredState:
+		call.ToolCallParameterFields = v.ToolCallParameterFields
+		call.SelectedOption = v.SelectedOption
+	case *ToolCallPendingResultConfirmationState:
+		call.ToolCallParameterFields = v.ToolCallParameterFields
+		call.SelectedOption = v.SelectedOption
+	default:
+		return p
+	}
+	return ResponsePart{&ToolCallResponsePart{ToolCallState{call}}}
+}
