@@ -379,7 +379,7 @@ func TestBashIntegration(t *testing.T) {
 	if got := s.text(); !strings.Contains(got, "rc=1 last=5; a;b\\c") {
 		t.Errorf("the person's .bashrc and PROMPT_COMMAND do not work: %q", got)
 	}
-	if strings.Contains(s.text(), "]633") || strings.Contains(s.text(), "]133") {
+	if strings.Contains(s.text(), "\x1b]633") || strings.Contains(s.text(), "\x1b]133") {
 		t.Errorf("marks are in the output: %q", s.text())
 	}
 	out := lines(s.all())

@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// previewBytes is how much of a command's output stays with its result.
+const previewBytes = 4 << 10
+
+// Ended says how a command tool call came out.
+type Ended struct {
+	Ran      bool // false: it was denied, or could not be started
+	Denied   bool
+	ExitCode int
+}
+
+// RunCommand plays the tool call of one shell command: asked for, approved,
+// perhaps edited by who approves, run in a terminal of its own in the session's
+// first directory, completed with its exit code and the end of its output. The
+// error is the turn's: the context's when it was cancelled (the command is dead then).
+func RunCommand(ctx context.Context, s Spec, t Turn, command string) (Ended, error) {
+	c := call{spec: s, turn: t, id: NewID(), command: command}
+	answer, err := c.ask(ctx)
+	if err != nil {
+		return Ended{}, err
+	}
+	if !answer.Approved {
+		return Ended{Denied: true}, nil
+	}
+	if answer.EditedToolInput != "" {
+		c.command = answer.EditedToolInput
+	}
+	return c.run(ctx)
+}
+
+// call is one command tool call under way.
+type call struct {
+	spec    Spec
+	turn    Turn
+	id      string
+	command string
+}
+
+func (c *call) ask(ctx context.Context) (*ahp.ChatToolCallConfirmedAction, error) {
+	err := c.turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: c.id, ToolName: "shell", DisplayName: "Run command"})
+	if err != nil {
+		return nil, err
+	}
+	return c.turn.Out.Confirm(ctx, c.spec.Ready(&ahp.ChatToolCallReadyAction{
+		ToolCallID:        c.id,
+		InvocationMessage: ahp.Markdown("Run " + Code(c.command)),
+		ToolInput:         &ahp.ToolInput{Text: c.command},
+		ConfirmationTitle: ahp.Ptr(ahp.Plain("Run this command?")),
+		Editable:          ahp.Ptr(true),
+	}))
+}
+
+func (c *call) run(ctx context.Context) (Ended, error) {
+	term, err := c.spec.Host.Terminal(ctx, TerminalSpec{
+		Chat:       c.turn.Chat,
+		TurnID:     c.turn.ID,
+		ToolCallID: c.id,
+		Title:      title(c.command),
+		Dir:        firstOf(c.spec.Dirs),
+		Command:    ShellCommand(c.command),
+	})
+	if err != nil {
+		return Ended{}, c.notStarted(ctx, err)
+	}
+	content := &ahp.ToolResultTerminalContent{Resource: term.URI(), Title: title(c.command), IsPty: ahp.Ptr(true)}
+	if err := c.turn.Out.Emit(&ahp.ChatToolCallContentChangedAction{ToolCallID: c.id, Content: results(content)}); err != nil {
+		term.Kill()
+		return Ended{}, err
+	}
+	code, tail, err := term.Wait(ctx)
+	if err != nil {
+		term.Kill()
+		return Ended{}, err
+	}
+	return Ended{Ran: true, ExitCode: code}, c.complete(content, code, tail)
+}
+
+func (c *call) complete(content *ahp.ToolResultTerminalContent, code int, tail string) error {
+	preview, cut := end(tail, previewBytes)
+	done := *content
+	done.Result = &ahp.TerminalCommandResult{ExitCode: ahp.Ptr(int64(code)), Preview: preview, Truncated: &cut}
+	past := "Ran " + Code(c.command)
+	if code != 0 {
+		past = fmt.Sprintf("%s exited with %d", Code(c.command), code)
+	}
+	return c.turn.Out.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: c.id, Result: ahp.ToolCallResult{
+		Success:          code == 0,
+		PastTenseMessage: ahp.Markdown(past),
+		Content:          results(&done),
+	}})
+}
+
+func (c *call) notStarted(ctx context.Context, cause error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return c.turn.Out.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: c.id, Result: ahp.ToolCallResult{
+		PastTenseMessage: ahp.Markdown("Could not run " + Code(c.command)),
+		Error:            &ahp.ToolCallError{Message: cause.Error()},
+	}})
+}
+
+// ShellCommand is the program that runs a command line or a script of several lines.
+func ShellCommand(script string) []string {
+	sh := "bash"
+	if _, err := exec.LookPath(sh); err != nil {
+		sh = "sh"
+	}
+	return []string{sh, "-c", script}
+}
+
+func results(vs ...ahp.ToolResultContentValue) []ahp.ToolResultContent {
+	out := make([]ahp.ToolResultContent, len(vs))
+	for i, v := range vs {
+		out[i] = ahp.ToolResultContent{Value: v}
+	}
+	return out
+}
+
+// title is a command's first line, short enough for a tab.
+func title(command string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(command), "\n")
+	if r := []rune(line); len(r) > 60 {
+		return string(r[:60]) + "…"
+	}
+	return line
+}
+
+func firstOf(s []string) string {
+	if len(s) == 0 {
+		return ""
+	}
+	return s[0]
+}
+
+// end returns the last n bytes of s, from the start of a line where there is one.
+func end(s string, n int) (tail string, cut bool) {
+	if len(s) <= n {
+		return s, false
+	}
+	s = s[len(s)-n:]
+	if i := strings.IndexByte(s, '\n'); i >= 0 && i < n/2 {
+		s = s[i+1:]
+	}
+	return strings.ToValidUTF8(s, ""), true
+}

@@ -1,0 +1,96 @@
+package agent
+
+import (
+	"crypto/rand"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// NewID returns an id for a part, a tool call or a request: unique, and fit for
+// an element's id on a page.
+func NewID() string { return strings.ToLower(rand.Text()) }
+
+// Part is a text that grows. Its part is sent before its first piece (AHP
+// requirements 105 and 106).
+type Part struct {
+	out       Out
+	id        string
+	reasoning bool
+}
+
+// Markdown begins an answer's text.
+func Markdown(out Out) (*Part, error) {
+	p := &Part{out: out, id: NewID()}
+	return p, p.begin(&ahp.MarkdownResponsePart{ID: p.id})
+}
+
+// Reasoning begins a text about how the answer comes about.
+func Reasoning(out Out) (*Part, error) {
+	p := &Part{out: out, id: NewID(), reasoning: true}
+	return p, p.begin(&ahp.ReasoningResponsePart{ID: p.id})
+}
+
+func (p *Part) begin(v ahp.ResponsePartValue) error {
+	return p.out.Emit(&ahp.ChatResponsePartAction{Part: ahp.ResponsePart{Value: v}})
+}
+
+// Add appends to the text.
+func (p *Part) Add(s string) error {
+	if s == "" {
+		return nil
+	}
+	if p.reasoning {
+		return p.out.Emit(&ahp.ChatReasoningAction{PartID: p.id, Content: s})
+	}
+	return p.out.Emit(&ahp.ChatDeltaAction{PartID: p.id, Content: s})
+}
+
+// Say emits a whole Markdown text.
+func Say(out Out, text string) error {
+	p, err := Markdown(out)
+	if err != nil {
+		return err
+	}
+	return p.Add(text)
+}
+
+// Code writes s as a Markdown code span on one line, however many backticks are
+// in it; a long or many-lined one is cut.
+func Code(s string) string {
+	const most = 120
+	line, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	line = strings.TrimSpace(line)
+	cut := strings.TrimSpace(rest) != ""
+	if r := []rune(line); len(r) > most {
+		line, cut = string(r[:most]), true
+	}
+	if cut {
+		line += " …"
+	}
+	tick := fence(line, 1)
+	if strings.HasPrefix(line, "`") || strings.HasSuffix(line, "`") {
+		line = " " + line + " "
+	}
+	return tick + line + tick
+}
+
+// CodeBlock writes s as a fenced block.
+func CodeBlock(lang, s string) string {
+	f := fence(s, 3)
+	return f + lang + "\n" + strings.TrimRight(s, "\n") + "\n" + f + "\n"
+}
+
+// fence is a run of backticks longer than any in s.
+func fence(s string, least int) string {
+	longest, run := 0, 0
+	for _, r := range s {
+		if r != '`' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return strings.Repeat("`", max(least, longest+1))
+}

@@ -1,0 +1,70 @@
+// Package shell is the agent that needs no model and no key: what a person
+// types runs as a command in a terminal of the session, once it is approved.
+package shell
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Provider is the name the agent is listed under.
+const Provider = "shell"
+
+// Backend is the shell agent. It has no settings of its own.
+type Backend struct{}
+
+// Describe tells what the root channel shows of it.
+func (Backend) Describe(context.Context) (ahp.AgentInfo, error) {
+	return ahp.AgentInfo{
+		Provider:    Provider,
+		DisplayName: "Shell",
+		Description: "Runs what you type as a command, in a terminal, once it is approved",
+		Models:      []ahp.SessionModelInfo{{ID: "shell", Provider: Provider, Name: "Shell"}},
+	}, nil
+}
+
+// Config has the one setting: whether commands wait for approval.
+func (Backend) Config() ahp.SessionConfigSchema { return agent.ApprovalConfig() }
+
+// Open begins a session; there is nothing to start.
+func (Backend) Open(_ context.Context, s agent.Spec) (agent.Session, error) { return &session{s}, nil }
+
+type session struct{ spec agent.Spec }
+
+func (s *session) Close() error { return nil }
+
+// Prompt runs the message as a command. Only text that a person typed runs: a
+// message about review threads, or one that anything else than a person wrote,
+// never does, so that neither a file nor a comment can inject a command.
+func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
+	switch command := strings.TrimSpace(t.Message.Text); {
+	case aboutThreads(t):
+		return agent.Say(t.Out, threads(s.spec.Dirs, t.Threads))
+	case t.Message.Origin.Kind != ahp.MessageKindUser:
+		return agent.Say(t.Out, "Only what a person types runs here, so this message was not run.")
+	case command == "":
+		return agent.Say(t.Out, "Type a command to run, `ls` for example.")
+	default:
+		return s.run(ctx, t, command)
+	}
+}
+
+func (s *session) run(ctx context.Context, t agent.Turn, command string) error {
+	end, err := agent.RunCommand(ctx, s.spec, t, command)
+	if err != nil || !end.Denied {
+		return err
+	}
+	return agent.Say(t.Out, "The command was denied and did not run.")
+}
+
+func aboutThreads(t agent.Turn) bool {
+	for _, a := range t.Message.Attachments {
+		if _, ok := a.Value.(*ahp.MessageAnnotationsAttachment); ok {
+			return true
+		}
+	}
+	return len(t.Threads) > 0
+}

@@ -1,0 +1,107 @@
+package shell
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// threads writes review threads as Markdown: where each is, the lines it quotes, what was said.
+func threads(dirs []string, list []ahp.Annotation) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "You sent %s. The shell agent runs commands only and cannot answer them; nothing was run.\n", count(len(list)))
+	for _, a := range list {
+		fmt.Fprintf(&b, "\n**%s**%s%s\n\n", agent.Code(fileName(dirs, a.Resource)), span(a.Range), resolved(a))
+		if hunk := quoted(a); hunk != "" {
+			b.WriteString(agent.CodeBlock("diff", hunk) + "\n")
+		}
+		for _, e := range a.Entries {
+			b.WriteString(entry(e))
+		}
+	}
+	return b.String()
+}
+
+func count(n int) string {
+	switch n {
+	case 0:
+		return "review threads that are gone"
+	case 1:
+		return "one review thread"
+	}
+	return fmt.Sprintf("%d review threads", n)
+}
+
+func resolved(a ahp.Annotation) string {
+	if a.Resolved {
+		return " (resolved)"
+	}
+	return ""
+}
+
+// span says which lines: the protocol counts from 0, people from 1.
+func span(r *ahp.TextRange) string {
+	if r == nil {
+		return ""
+	}
+	from, to := r.Start.Line+1, r.End.Line+1
+	if r.End.Character == 0 && to > from {
+		to-- // the range ends before the line's first character
+	}
+	if to <= from {
+		return fmt.Sprintf(", line %d", from)
+	}
+	return fmt.Sprintf(", lines %d–%d", from, to)
+}
+
+// stamp is what the hub notes with an entry: who wrote it, about which text.
+type stamp struct {
+	By   struct{ Name string }
+	Hunk string
+}
+
+func stampOf(e ahp.AnnotationEntry) (s stamp) {
+	_ = json.Unmarshal(e.Meta["ahphub"], &s) // absent from other hosts' entries
+	return s
+}
+
+func quoted(a ahp.Annotation) string {
+	for _, e := range a.Entries {
+		if h := stampOf(e).Hunk; h != "" {
+			return h
+		}
+	}
+	return ""
+}
+
+func entry(e ahp.AnnotationEntry) string {
+	text := strings.TrimSpace(e.Text.Text)
+	if name := stampOf(e).By.Name; name != "" {
+		text = name + ": " + text
+	}
+	return "> " + strings.ReplaceAll(text, "\n", "\n> ") + "\n\n"
+}
+
+// fileName is the path a person knows a resource by: relative to the session's
+// directory, and without the address of a stored version.
+func fileName(dirs []string, uri ahp.URI) string {
+	u, err := url.Parse(uri)
+	if err != nil {
+		return uri
+	}
+	path := u.Query().Get("path")
+	if path == "" {
+		path = u.Path
+	}
+	for _, d := range dirs {
+		if rel, err := filepath.Rel(d, path); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return path
+}
