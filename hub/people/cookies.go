@@ -1,0 +1,171 @@
+package people
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gorilla/securecookie"
+	"github.com/gorilla/sessions"
+)
+
+const (
+	cookieName = "ahphub"
+	rowBucket  = "cookie"
+	idKey      = "id"
+	touchEvery = time.Hour
+)
+
+// Config of Cookies. Zero fields take the stated default.
+type Config struct {
+	Store  Store
+	Key    []byte           // signs cookies: 32 bytes or more
+	Secure bool             // people come over https only
+	Life   time.Duration    // without a visit: 30 days
+	Now    func() time.Time // default time.Now
+}
+
+// Cookies signs people in and out. A cookie holds a signed random id; whom it stands for is
+// a row in the store, found by the id's hash, so that it survives a restart, can be taken
+// back, and whoever reads the store cannot make a cookie of it.
+type Cookies struct {
+	cfg   Config
+	store *sessions.CookieStore
+}
+
+// New needs a store and a key.
+func New(cfg Config) (*Cookies, error) {
+	if cfg.Store == nil || len(cfg.Key) < 32 {
+		return nil, errors.New("people: cookies need a store and a key of at least 32 bytes")
+	}
+	if cfg.Life == 0 {
+		cfg.Life = 30 * 24 * time.Hour
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	c := &Cookies{cfg: cfg, store: sessions.NewCookieStore(cfg.Key)}
+	c.store.Options = &sessions.Options{Path: "/", HttpOnly: true, Secure: cfg.Secure, SameSite: http.SameSiteLaxMode}
+	c.store.MaxAge(int(cfg.Life / time.Second))
+	return c, nil
+}
+
+// NewKey makes a key for Config.
+func NewKey() []byte { return securecookie.GenerateRandomKey(32) }
+
+// SignIn sets a cookie for an account: always a new id, so that one planted before is worth
+// nothing, and the row of an older cookie of this browser goes.
+func (c *Cookies) SignIn(w http.ResponseWriter, r *http.Request, a Account) error {
+	old := c.id(r)
+	id := newID()
+	now := c.cfg.Now().UTC()
+	b, err := json.Marshal(row{Account: a, Since: now, Seen: now})
+	if err != nil {
+		return err
+	}
+	if err := c.cfg.Store.Add(r.Context(), rowBucket, rowKey(id), b); err != nil {
+		return err
+	}
+	if old != "" {
+		if err := c.cfg.Store.Delete(r.Context(), rowBucket, rowKey(old)); err != nil {
+			return err
+		}
+	}
+	s, _ := c.store.New(r, cookieName) // a broken old cookie is replaced
+	s.Values = map[any]any{idKey: id}
+	return s.Save(r, w)
+}
+
+// Account tells who a request comes from; false when nobody signed in, or not any more. On
+// a plain page view it keeps the cookie from expiring: w is nil where headers are not ours.
+func (c *Cookies) Account(w http.ResponseWriter, r *http.Request) (Account, bool, error) {
+	id := c.id(r)
+	if id == "" {
+		return Account{}, false, nil
+	}
+	b, found, err := c.cfg.Store.Get(r.Context(), rowBucket, rowKey(id))
+	if err != nil || !found {
+		return Account{}, false, err
+	}
+	var kept row
+	if err := json.Unmarshal(b, &kept); err != nil {
+		return Account{}, false, err
+	}
+	now := c.cfg.Now()
+	if now.Sub(kept.Seen) > c.cfg.Life {
+		return Account{}, false, c.cfg.Store.Delete(r.Context(), rowBucket, rowKey(id))
+	}
+	if w != nil && now.Sub(kept.Seen) > touchEvery {
+		kept.Seen = now.UTC()
+		c.touch(w, r, id, kept)
+	}
+	return kept.Account, true, nil
+}
+
+// touch writes the time of a visit and renews the cookie. A store that cannot be written
+// must not keep anybody out: the next visit tries again.
+func (c *Cookies) touch(w http.ResponseWriter, r *http.Request, id string, kept row) {
+	b, err := json.Marshal(kept)
+	if err != nil || c.cfg.Store.Put(r.Context(), rowBucket, rowKey(id), b) != nil {
+		return
+	}
+	s, _ := c.store.New(r, cookieName)
+	s.Values = map[any]any{idKey: id}
+	_ = s.Save(r, w)
+}
+
+// SignOut takes back the cookie of a request.
+func (c *Cookies) SignOut(w http.ResponseWriter, r *http.Request) error {
+	if id := c.id(r); id != "" {
+		if err := c.cfg.Store.Delete(r.Context(), rowBucket, rowKey(id)); err != nil {
+			return err
+		}
+	}
+	s, _ := c.store.New(r, cookieName)
+	s.Values = map[any]any{}
+	s.Options.MaxAge = -1
+	return s.Save(r, w)
+}
+
+// Sweep deletes rows of cookies that expired; call it at start.
+func (c *Cookies) Sweep(ctx context.Context) error {
+	var gone []string
+	err := c.cfg.Store.Each(ctx, rowBucket, func(key string, b []byte) error {
+		var kept row
+		if json.Unmarshal(b, &kept) != nil || c.cfg.Now().Sub(kept.Seen) > c.cfg.Life {
+			gone = append(gone, key)
+		}
+		return nil
+	})
+	for _, key := range gone {
+		err = errors.Join(err, c.cfg.Store.Delete(ctx, rowBucket, key))
+	}
+	return err
+}
+
+// id is what the cookie of a request says, when we signed it.
+func (c *Cookies) id(r *http.Request) string {
+	s, err := c.store.New(r, cookieName)
+	if err != nil {
+		return ""
+	}
+	id, _ := s.Values[idKey].(string)
+	return id
+}
+
+func newID() string {
+	b := make([]byte, 32)
+	rand.Read(b)
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+func rowKey(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:])
+}
