@@ -1,0 +1,222 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Room is one live thing for one audience: it knows which channels it follows and how to draw what changed. Its
+// methods are called one at a time.
+type Room interface {
+	// Channels that the room follows; all must exist when it opens.
+	Channels() []ahp.URI
+	// Whole draws every region, for a page that fell behind too far.
+	Whole(States) []Patch
+	// Changed draws what the news changed; the states have them applied already.
+	Changed(States, News) []Patch
+}
+
+// Watcher is a Room that also changes by what is no channel: presence, drafts, the clock. Ping is safe to call from any
+// goroutine and makes a Changed with News.Pinged; Watch returns how to stop.
+type Watcher interface{ Watch(ping func()) (stop func()) }
+
+// States are what the channels of a room hold, as its audience sees them.
+type States map[ahp.URI]ahp.State
+
+// News is what happened since the last time.
+type News struct {
+	Envelopes     []*hub.Envelope
+	Notifications []*hub.Notification
+	Pinged        bool
+}
+
+const (
+	pace       = 50 * time.Millisecond // between two renders of a room: text that streams faster is drawn together
+	keptFrames = 512
+	keptBytes  = 512 << 10
+	lingering  = 30 * time.Second // a room stays after its last reader, so that a reload finds it
+)
+
+// feed draws one room once for everybody and keeps the last frames. Readers hold a number, never a queue: a slow one
+// costs nothing and is sent the whole when it fell out of the window.
+type feed struct {
+	name, epoch string
+	room        Room
+	conn        *hub.Conn
+	renders     *atomic.Int64 // how often anything was drawn; shared by all feeds
+
+	mu      sync.Mutex
+	states  States
+	n       int64    // number of the newest frame
+	frames  [][]byte // the newest len(frames), the last is n
+	bytes   int
+	whole   []byte // Whole at n; nil until somebody asks
+	changed chan struct{}
+	err     error
+	readers int
+	idle    time.Time
+}
+
+var errGone = errors.New("what this page shows is gone")
+
+// since returns the frames after number n of an epoch, or everything as one frame when that is not possible, and what
+// to wait for when there are none.
+func (f *feed) since(epoch string, n int64) (frames [][]byte, now int64, wait <-chan struct{}, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	missing := f.n - n
+	switch {
+	case f.err != nil:
+		return nil, 0, nil, f.err
+	case epoch != f.epoch || missing < 0 || missing > int64(len(f.frames)):
+		if f.whole == nil {
+			f.whole = f.frame(f.room.Whole(f.states))
+		}
+		return [][]byte{f.whole}, f.n, f.changed, nil
+	}
+	return f.frames[len(f.frames)-int(missing):], f.n, f.changed, nil
+}
+
+// view runs draw with the states of one moment and returns the mark from which a stream goes on.
+func (f *feed) view(draw func(Room, States)) (mark string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		return "", f.err
+	}
+	draw(f.room, f.states)
+	return f.mark(f.n), nil
+}
+
+func (f *feed) mark(n int64) string { return f.name + "~" + f.epoch + "~" + strconv.FormatInt(n, 10) }
+
+// run takes what the hub says until ctx ends or the channels are gone. It draws at once, then at most every pace.
+func (f *feed) run(ctx context.Context) error {
+	var news News
+	var due time.Time // zero: nothing waits to be drawn
+	var drawn time.Time
+	items := make([]hub.Item, 0, 16)
+	for {
+		wait, cancel := ctx, func() {}
+		if !due.IsZero() {
+			wait, cancel = context.WithDeadline(ctx, due)
+		}
+		var err error
+		items, err = f.conn.Next(wait, items[:0])
+		cancel()
+		if err != nil && (due.IsZero() || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
+			return err
+		}
+		any := f.take(items, &news)
+		if any && due.IsZero() {
+			due = drawn.Add(pace)
+		}
+		if now := time.Now(); !due.IsZero() && !now.Before(due) {
+			f.draw(news)
+			news, due, drawn = News{}, time.Time{}, now
+		}
+	}
+}
+
+// take applies items to the states; any says that there is something to draw.
+func (f *feed) take(items []hub.Item, news *News) (any bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, it := range items {
+		switch {
+		case it.Env != nil && it.Env.Rejection == "":
+			uri := it.Env.Channel.URI
+			f.states[uri] = ahp.Reduce(f.states[uri], it.Env.Action)
+			news.Envelopes, any = append(news.Envelopes, it.Env), true
+		case it.Put == pinged{}:
+			news.Pinged, any = true, true
+		}
+		if n, ok := it.Put.(*hub.Notification); ok {
+			news.Notifications, any = append(news.Notifications, n), true
+		}
+		for _, s := range it.Snapshots {
+			if s.State != nil {
+				f.states[s.Info.URI] = s.State
+			}
+		}
+	}
+	return any
+}
+
+type pinged struct{}
+
+// draw renders the news once and tells every reader.
+func (f *feed) draw(news News) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	patches := f.room.Changed(f.states, news)
+	if len(patches) == 0 {
+		return
+	}
+	f.n++
+	b := f.frame(patches)
+	f.whole = nil
+	f.frames, f.bytes = append(f.frames, b), f.bytes+len(b)
+	for len(f.frames) > keptFrames || f.bytes > keptBytes && len(f.frames) > 1 {
+		f.bytes -= len(f.frames[0])
+		f.frames = f.frames[1:]
+	}
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// frame is what goes over the wire: [mark of the frame, [patch, …]].
+func (f *feed) frame(p []Patch) []byte {
+	f.renders.Add(1)
+	b, err := plainJSON([]any{f.mark(f.n), p})
+	if err != nil {
+		return nil // arrays of strings and numbers
+	}
+	return b
+}
+
+// end tells every reader that nothing more comes.
+func (f *feed) end(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// first waits for the snapshots of the room's channels.
+func (f *feed) first(ctx context.Context) error {
+	uris := f.room.Channels()
+	subs := make([]hub.Subscription, len(uris))
+	for i, u := range uris {
+		subs[i] = hub.Subscription{URI: u}
+	}
+	f.conn.Subscribe(f, subs...)
+	items, err := f.conn.Next(ctx, nil)
+	for err == nil && len(f.states) < len(uris) {
+		var news News
+		for _, it := range items {
+			for _, s := range it.Snapshots {
+				if s.State == nil {
+					return errGone
+				}
+			}
+		}
+		f.take(items, &news)
+		if len(f.states) < len(uris) {
+			items, err = f.conn.Next(ctx, items[:0])
+		}
+	}
+	return err
+}
+
+// Copy returns the states as they are now; they never change.
+func (s States) Copy() States { return maps.Clone(s) }

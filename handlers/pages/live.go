@@ -1,0 +1,150 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/ahphub/ahphub/hub/access"
+)
+
+const (
+	mostMarks  = 8                // rooms one page follows
+	staleAfter = 90 * time.Second // without a pong the stream is closed
+	pingEvery  = 25 * time.Second
+)
+
+// mark says which frame of which room a page was drawn from.
+type mark struct {
+	name, epoch string
+	n           int64
+}
+
+func parseMark(s string) (mark, error) {
+	parts := strings.Split(s, "~")
+	if len(parts) != 3 {
+		return mark{}, errBadRequest("This is not a mark of a live page: reload it.")
+	}
+	n, err := strconv.ParseInt(parts[2], 10, 64)
+	if err != nil {
+		return mark{}, errBadRequest("This is not a mark of a live page: reload it.")
+	}
+	return mark{parts[0], parts[1], n}, nil
+}
+
+// live is the one stream of an open page: GET /live?f=mark&f=mark, a WebSocket of text frames [mark, [patch, …]]. The
+// page sends its newest marks when it connects again; where a mark is past the window, or of an earlier run of the
+// program, the whole room comes as one frame.
+func (p *Pages) live(w http.ResponseWriter, r *http.Request) error {
+	who := access.FromContext(r.Context())
+	marks := r.URL.Query()["f"]
+	if len(marks) == 0 || len(marks) > mostMarks {
+		return errBadRequest("A live page names one to eight rooms.")
+	}
+	readers := make([]reader, 0, len(marks))
+	for _, s := range marks {
+		m, err := parseMark(s)
+		if err != nil {
+			return err
+		}
+		f, err := p.feed(r.Context(), who, m.name)
+		if err != nil {
+			return err
+		}
+		readers = append(readers, reader{f, m})
+	}
+	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return nil // Accept answered
+	}
+	defer c.CloseNow()
+	ctx, end := p.streamContext(r.Context(), who)
+	defer end(nil)
+	ctx = c.CloseRead(ctx)
+	p.pump(ctx, c, readers)
+	if errors.Is(context.Cause(ctx), access.ErrRevoked) {
+		_ = c.Close(4403, "revoked")
+	}
+	return nil
+}
+
+// streamContext ends with the request, and with the link the person came by.
+func (p *Pages) streamContext(ctx context.Context, who access.Principal) (context.Context, context.CancelCauseFunc) {
+	ctx, end := context.WithCancelCause(ctx)
+	if who.Link == "" || p.Links == nil {
+		return ctx, end
+	}
+	bound, cancel := p.Links.Bind(ctx, who)
+	return bound, func(err error) { cancel(); end(err) }
+}
+
+// reader is one page's place in one room.
+type reader struct {
+	feed *feed
+	at   mark
+}
+
+// pump writes frames until the page leaves; each room has a goroutine of its own, and the connection's writes are
+// safe to share. It waits for all of them.
+func (p *Pages) pump(ctx context.Context, c *websocket.Conn, readers []reader) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var wg sync.WaitGroup
+	for _, rd := range readers {
+		rd.feed.join()
+		wg.Go(func() {
+			defer rd.feed.leave()
+			defer stop()
+			rd.write(ctx, c)
+		})
+	}
+	wg.Go(func() { keepAlive(ctx, c, stop) })
+	wg.Wait()
+}
+
+func (rd reader) write(ctx context.Context, c *websocket.Conn) {
+	epoch, n := rd.at.epoch, rd.at.n
+	for {
+		frames, now, wait, err := rd.feed.since(epoch, n)
+		if err != nil {
+			return
+		}
+		for _, b := range frames {
+			if c.Write(ctx, websocket.MessageText, b) != nil {
+				return
+			}
+		}
+		epoch, n = rd.feed.epoch, now
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// keepAlive notices a page that is gone without a word.
+func keepAlive(ctx context.Context, c *websocket.Conn, stop context.CancelFunc) {
+	t := time.NewTicker(pingEvery)
+	defer t.Stop()
+	defer stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			pong, cancel := context.WithTimeout(ctx, staleAfter)
+			err := c.Ping(pong)
+			cancel()
+			if err != nil {
+				return
+			}
+		}
+	}
+}

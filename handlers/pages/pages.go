@@ -1,0 +1,88 @@
+// Package pages serves what people see: each page and form is a func(w, r) error, and one adapter turns errors into
+// pages. A page is a client of the hub: it is drawn from the states of a feed, and its stream goes on from there.
+package pages
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/presence"
+	"github.com/ahphub/ahphub/static"
+)
+
+// Deps is what the pages need.
+type Deps struct {
+	Host     *host.Host
+	Hub      *hub.Hub
+	Links    *access.Links
+	Presence *presence.Room
+	Assets   *static.Assets
+	Log      *slog.Logger
+	Now      func() time.Time // default time.Now
+}
+
+// Pages holds the handlers. Close it after the server stopped.
+type Pages struct {
+	Deps
+	feeds *feeds
+}
+
+// New makes the pages.
+func New(d Deps) *Pages {
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
+	}
+	if d.Presence == nil {
+		d.Presence = presence.New(presence.Config{})
+	}
+	return &Pages{Deps: d, feeds: newFeeds(d.Hub)}
+}
+
+// Close ends every live stream's feed and waits.
+func (p *Pages) Close() { p.feeds.Close() }
+
+// Renders counts how often live HTML was drawn, whoever looks at it.
+func (p *Pages) Renders() int64 { return p.feeds.renders.Load() }
+
+// Routes mounts every page and form.
+func (p *Pages) Routes(r chi.Router) {
+	get := func(path string, h handler) { r.Get(path, p.adapt(h)) }
+	get("/live", p.live)
+}
+
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// visit is a request to a page of one session.
+type visit struct {
+	who     access.Principal
+	session ahp.URI
+	short   string
+}
+
+// visit finds the session of a request's path; somebody who may not see it is told that it does not exist.
+func (p *Pages) visit(r *http.Request) (visit, error) {
+	v := visit{who: access.FromContext(r.Context()), short: chi.URLParam(r, "session")}
+	uri, ok := p.Host.SessionByShort(v.short)
+	if !ok || !v.who.Audience().Sees(hub.ChannelInfo{URI: uri, Kind: ahp.ChannelSession, Session: uri}) {
+		return v, errNotFound("There is no such session, or it is not shared with you.")
+	}
+	v.session = uri
+	return v, nil
+}
+
+// caller is who asks, for the host: plain forms have no connection.
+func (p *Pages) caller(ctx context.Context) host.Caller {
+	who := access.FromContext(ctx)
+	return host.Caller{Principal: who, ClientID: "page:" + who.ID}
+}

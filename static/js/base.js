@@ -1,0 +1,244 @@
+// The script of every page: the patch stream, forms without a reload, keys, themes. No dependencies.
+(() => {
+'use strict';
+const $ = (id) => document.getElementById(id);
+const policy = window.trustedTypes ? trustedTypes.createPolicy('ahphub', { createHTML: (s) => s }) : { createHTML: (s) => s };
+const parse = (html) => {
+  const t = document.createElement('template');
+  t.innerHTML = policy.createHTML(html);
+  return t.content;
+};
+const app = (window.ahphub = { on: [], keys: {}, patch, parse, toast, enhance: true });
+
+// ---- patches ----------------------------------------------------------------------------------------------------
+// What a person typed, opened or selected inside an element survives its replacement, by id or name.
+function carry(from, to) {
+  for (const d of from.querySelectorAll('details[id]')) {
+    const n = to.querySelector('#' + CSS.escape(d.id));
+    if (n) n.open = d.open;
+  }
+  const active = document.activeElement;
+  for (const f of from.querySelectorAll('input,textarea,select')) {
+    const dirty = f.type === 'checkbox' || f.type === 'radio' ? f.checked !== f.defaultChecked : f.value !== f.defaultValue;
+    if (f.type === 'hidden' || (!dirty && f !== active)) continue;
+    const n = f.id ? to.querySelector('#' + CSS.escape(f.id))
+      : [...to.querySelectorAll(f.tagName)].find((x) => x.name === f.name && (f.type !== 'radio' || x.value === f.value));
+    if (!n) continue;
+    if (dirty && f.tagName !== 'SELECT') { n.value = f.value; n.checked = f.checked; }
+    if (f === active) queueMicrotask(() => { n.focus({ preventScroll: true }); if (f.setSelectionRange && /text|search|area/.test(f.type)) n.setSelectionRange(f.selectionStart, f.selectionEnd); });
+  }
+  if (active && active !== document.body && from.contains(active) && !/^(INPUT|TEXTAREA|SELECT)$/.test(active.tagName) && active.id) {
+    queueMicrotask(() => $(active.id)?.focus({ preventScroll: true }));
+  }
+}
+function replace(old, content) {
+  const el = content.firstElementChild;
+  if (el) {
+    if (old.tagName === 'DETAILS' && el.tagName === 'DETAILS') el.open = old.open;
+    carry(old, el);
+  }
+  old.replaceWith(content);
+}
+const stick = () => {
+  const m = $('scroll') || $('main');
+  return m && m.scrollHeight - m.scrollTop - m.clientHeight < 80 ? m : null;
+};
+function patch(list) {
+  const bottom = stick();
+  let fresh = 0;
+  for (const p of list) {
+    const [op, id] = p;
+    if (op === 's') { say(id); continue; }
+    const el = $(id);
+    if (!el) continue;
+    if (op === 'x') { el.remove(); continue; }
+    if (op === 'i') { grow(el, p[2], p[3]); continue; }
+    const content = parse(p[2]);
+    if (op === 'r') { replace(el, content); continue; }
+    for (const c of [...content.children]) {
+      const have = c.id && $(c.id);
+      if (have) replace(have, wrap(c));
+      else { op === 'a' ? el.append(c) : el.before(c); fresh++; }
+    }
+  }
+  if (bottom) bottom.scrollTop = bottom.scrollHeight;
+  else if (fresh && $('new-pill')) pill(fresh);
+  for (const f of app.on) f(list);
+}
+const wrap = (el) => { const f = document.createDocumentFragment(); f.append(el); return f; };
+function grow(el, depth, html) {
+  for (; depth > 0 && el.lastElementChild; depth--) el = el.lastElementChild;
+  const last = el.lastChild;
+  if (last && last.nodeType === 3 && !/[<&]/.test(html)) last.appendData(html);
+  else el.append(parse(html));
+}
+let said = '';
+function say(text) {
+  if (!$('said') || text === said) return;
+  $('said').textContent = said = text;
+}
+function pill(n) {
+  const b = $('new-pill');
+  b.dataset.n = (+b.dataset.n || 0) + n;
+  b.textContent = b.dataset.n + ' new ↓';
+  b.hidden = false;
+}
+function toast(text, bad) {
+  const d = document.createElement('div');
+  d.textContent = text;
+  if (bad) d.className = 'note bad';
+  $('toast').append(d);
+  setTimeout(() => d.remove(), 8000);
+}
+
+// ---- the stream -------------------------------------------------------------------------------------------------
+// One WebSocket a page. marks holds the newest number of each room; after a break the stream goes on from there.
+const marks = new Map();
+let socket, tries = 0, shown;
+function connect() {
+  const q = [...marks.values()].map((m) => 'f=' + encodeURIComponent(m)).join('&');
+  if (!q) return;
+  socket = new WebSocket(location.origin.replace(/^http/, 'ws') + '/live?' + q);
+  socket.onopen = () => { tries = 0; clearTimeout(shown); if ($('conn')) $('conn').hidden = true; document.documentElement.dataset.live = 'on'; };
+  socket.onmessage = (e) => {
+    const [mark, list] = JSON.parse(e.data);
+    marks.set(mark.split('~')[0], mark);
+    patch(list);
+    title();
+  };
+  socket.onclose = (e) => {
+    document.documentElement.dataset.live = 'off';
+    if (e.code === 4403) { location.reload(); return; }
+    if (!tries) shown = setTimeout(() => { $('conn').hidden = false; }, 700);
+    const wait = Math.min(200 * 2 ** tries++, 10000) * (0.75 + Math.random() / 2);
+    setTimeout(tries > 6 ? probe : connect, wait);
+  };
+}
+// A page whose session is gone, or whose reader was signed out, would try for ever: ask plainly now and then.
+async function probe() {
+  try {
+    const r = await fetch(location.href, { headers: { 'X-Fragment': 'probe' }, method: 'HEAD', redirect: 'manual' });
+    if (r.type === 'opaqueredirect' || r.status === 401 || r.status === 403 || r.status === 404) { location.reload(); return; }
+  } catch { /* offline */ }
+  connect();
+}
+addEventListener('online', () => { if (socket && socket.readyState > 1) connect(); });
+for (const m of new URLSearchParams(document.body.dataset.live || '').getAll('f')) marks.set(m.split('~')[0], m);
+connect();
+
+// The number of sessions that wait stands in the tab's title and icon; the rail carries it.
+const plain = document.body.dataset.title;
+function title() {
+  const list = $('rail-list') || $('inbox');
+  if (!list || list.dataset.needs === undefined) return;
+  const n = +list.dataset.needs, t = (n ? '(' + n + ') ' : '') + ($('title')?.textContent || plain) + ' · ahphub';
+  if (document.title !== t) {
+    document.title = t;
+    $('favicon').href = document.body.dataset.icons.split(' ')[n ? 1 : 0];
+  }
+  for (const b of document.querySelectorAll('[data-needs-badge]')) { b.textContent = n; b.hidden = !n; }
+}
+app.on.push((list) => {
+  if (list.some((p) => p[1] === 'rail-list')) mark();
+});
+function mark() {
+  const here = document.querySelector('[data-session-here]')?.dataset.sessionHere;
+  for (const a of document.querySelectorAll('.rail-item[data-session]')) a.dataset.session === here ? a.setAttribute('aria-current', 'true') : a.removeAttribute('aria-current');
+}
+
+// ---- forms ------------------------------------------------------------------------------------------------------
+// A form with data-stay is sent without leaving the page: the stream brings what it changed. Without JavaScript the
+// same form answers 303 to the same page.
+document.addEventListener('submit', async (e) => {
+  const form = e.target;
+  if (!form.matches('form[data-stay]') || e.defaultPrevented) return;
+  e.preventDefault();
+  const body = new FormData(form, e.submitter);
+  const busy = setTimeout(() => $('busy').classList.add('on'), 300);
+  const buttons = [...form.querySelectorAll('button')];
+  buttons.forEach((b) => { b.setAttribute('aria-disabled', 'true'); });
+  try {
+    const r = await fetch(e.submitter?.getAttribute('formaction') || form.action, { method: 'POST', body: new URLSearchParams(body), headers: { 'X-Fragment': 'form' }, redirect: 'manual' });
+    if (!r.ok) { toast(await r.text() || 'That did not work.', true); form.dispatchEvent(new CustomEvent('refused')); return; }
+    form.dispatchEvent(new CustomEvent('sent', { bubbles: true }));
+    if (form.dataset.stay === 'clear') { form.reset(); for (const t of form.querySelectorAll('textarea')) { t.value = ''; fit(t); } }
+    form.closest('details.menu')?.removeAttribute('open');
+  } catch { toast('The host cannot be reached. What you wrote is still here.', true); } finally {
+    clearTimeout(busy); $('busy').classList.remove('on');
+    buttons.forEach((b) => { b.removeAttribute('aria-disabled'); });
+  }
+});
+// A textarea grows with its text.
+function fit(t) { t.style.height = 'auto'; t.style.height = Math.min(t.scrollHeight + 2, innerHeight * 0.4) + 'px'; }
+document.addEventListener('input', (e) => { if (e.target.matches('textarea[data-fit]')) fit(e.target); });
+document.querySelectorAll('textarea[data-fit]').forEach((t) => { if (t.value) fit(t); });
+
+// ---- keys -------------------------------------------------------------------------------------------------------
+// Other scripts add to app.keys: 'x', 'g d', 'Ctrl+Enter' → function. Off in text fields, and as a whole by choice.
+let chord = '';
+const off = () => { try { return localStorage.getItem('keys') === 'off'; } catch { return false; } };
+const go = (href) => { if (href) location.assign(href); };
+const tab = (k) => document.querySelector(`[data-go="${k}"]`)?.href;
+Object.assign(app.keys, {
+  '?': () => $('help')?.showModal(),
+  'g h': () => go('/'), 'g c': () => go(tab('g c')), 'g d': () => go(tab('g d')), 'g t': () => go(tab('g t')), 'g r': () => go(tab('g r')),
+  'g a': () => go(document.querySelector('.rail-item .st.need')?.closest('a').href || '/'),
+  '/': () => document.querySelector('input[type=search]')?.focus(),
+  'z': () => document.querySelector('[data-pane-toggle]')?.click(),
+});
+document.addEventListener('keydown', (e) => {
+  if (e.isComposing) return;
+  if ((e.ctrlKey || e.metaKey) && e.key === 'k' && !e.shiftKey) { e.preventDefault(); palette(); return; }
+  const t = e.target;
+  if (t.closest?.('input:not([type=checkbox]):not([type=radio]),textarea,select,[contenteditable]')) {
+    if (e.key === 'Escape') t.blur();
+    return;
+  }
+  if (off() || e.ctrlKey || e.metaKey || e.altKey || document.querySelector('dialog[open]')) return;
+  const k = chord ? chord + ' ' + e.key : e.key;
+  chord = '';
+  if (k === 'g') { chord = 'g'; setTimeout(() => { chord = ''; }, 1500); return; }
+  const f = app.keys[k];
+  if (f) { e.preventDefault(); f(e); }
+});
+document.addEventListener('click', (e) => {
+  const t = e.target;
+  if (t.closest?.('[data-help]') && $('help')) { e.preventDefault(); $('help').showModal(); }
+  const img = t.closest?.('a[data-image]');
+  if (img) { e.preventDefault(); const i = new Image(); i.src = img.href; i.alt = img.textContent; i.className = 'remote'; i.referrerPolicy = 'no-referrer'; img.replaceWith(i); }
+  for (const m of document.querySelectorAll('details.menu[open]')) if (!m.contains(t)) m.open = false;
+  if (t.id === 'new-pill') { const m = $('scroll') || $('main'); m.scrollTop = m.scrollHeight; }
+});
+document.addEventListener('change', (e) => {
+  if (e.target.id === 'keys-on') { try { localStorage.setItem('keys', e.target.checked ? 'on' : 'off'); } catch { /* private window */ } }
+  if (e.target.matches?.('[data-submit]')) e.target.form.requestSubmit();
+});
+if ($('keys-on')) $('keys-on').checked = !off();
+
+// Ctrl K: a list of the rail's sessions and the pages here, filtered while typing.
+function palette() {
+  let d = $('palette');
+  if (!d) {
+    d = document.createElement('dialog');
+    d.id = 'palette';
+    d.append(parse('<label class="sr" for="palette-q">Go to</label><input id="palette-q" class="field" type="search" placeholder="Go to a session or page" autocomplete="off"><div id="palette-list" class="palette"></div>'));
+    document.body.append(d);
+    d.addEventListener('input', list);
+    d.addEventListener('keydown', (e) => {
+      const all = [...$('palette-list').children], i = all.findIndex((a) => a.classList.contains('on'));
+      if (e.key === 'ArrowDown' || e.key === 'ArrowUp') { e.preventDefault(); all[i]?.classList.remove('on'); all[(i + (e.key === 'ArrowDown' ? 1 : all.length - 1)) % all.length]?.classList.add('on'); }
+      if (e.key === 'Enter') { e.preventDefault(); go((all[i] || all[0])?.href); }
+    });
+  }
+  const list0 = [...document.querySelectorAll('.rail-item[data-session]')].map((a) => [a.querySelector('.t').textContent, a.href])
+    .concat([...document.querySelectorAll('.tabs a')].map((a) => [a.textContent.trim(), a.href]), [['Inbox', '/'], ['New session', '/new'], ['Settings', '/settings']]);
+  function list() {
+    const q = $('palette-q').value.toLowerCase();
+    $('palette-list').replaceChildren(...list0.filter(([t]) => t.toLowerCase().includes(q)).slice(0, 12).map(([t, h], i) => { const a = document.createElement('a'); a.className = 'rail-item cut' + (i ? '' : ' on'); a.href = h; a.textContent = t; return a; }));
+  }
+  $('palette-q').value = '';
+  list();
+  d.showModal();
+  $('palette-q').focus();
+}
+})();

@@ -1,0 +1,545 @@
+// The review page: keys, comment boxes, folding, context, permalinks. Everything works by event delegation over the
+// server's HTML; nothing here renders a diff. Live patches may replace any file or thread at any moment: what a person
+// is writing is taken out of the removed nodes and put back under its line (rescue).
+'use strict';
+(() => {
+  const root = document.getElementById('review');
+  if (!root) return;
+  const files = document.getElementById('files');
+  const $ = (s, el = document) => el.querySelector(s);
+  const $$ = (s, el = document) => [...el.querySelectorAll(s)];
+  const split = () => !!$('.fb.split', files);
+  const may = right => document.body.classList.contains('may-' + right);
+  const policy = window.trustedTypes?.createPolicy('review', { createHTML: s => s });
+  const fragment = text => {
+    const t = document.createElement('template');
+    t.innerHTML = policy ? policy.createHTML(text) : text;
+    return t.content;
+  };
+  let cur = null, anchor = null, focused = null, busy = 0;
+
+  // ---- rows ----
+  const fileOf = el => el?.closest('.file');
+  const sideOf = r => r.classList.contains('d') || (split() && r.hasAttribute('data-o')) ? 'L' : 'R';
+  const lineOf = r => +(sideOf(r) === 'L' ? r.dataset.o : r.dataset.n);
+  const rowAt = (file, side, line) => {
+    if (!file || !line) return null;
+    const want = side === 'L' ? `.r[data-o="${line}"]` : `.r[data-n="${line}"]`;
+    const found = $$(want, file);
+    return found.find(r => sideOf(r) === side) || found[0] || null;
+  };
+  const walker = document.createTreeWalker(files, NodeFilter.SHOW_ELEMENT, n => {
+    const c = n.classList;
+    if (c.contains('r')) return c.contains('e') ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT;
+    if (c.contains('ck') || c.contains('file')) return NodeFilter.FILTER_SKIP;
+    return c.contains('fb') && !n.hidden ? NodeFilter.FILTER_SKIP : NodeFilter.FILTER_REJECT;
+  });
+  const move = (from, dir) => {
+    walker.currentNode = from;
+    return dir > 0 ? walker.nextNode() : walker.previousNode();
+  };
+  // In split view the other half of a visual row is not a step of its own.
+  const partner = (a, b) => split() && (a.nextElementSibling === b ? a.hasAttribute('data-o') : b.nextElementSibling === a && b.hasAttribute('data-o'));
+  const step = dir => {
+    if (!cur?.isConnected) return first();
+    let next = move(cur, dir);
+    if (next && partner(cur, next)) next = move(next, dir);
+    if (next && split() && dir < 0) {
+      const left = next.previousElementSibling;
+      if (sideOf(cur) === 'L' && left?.matches('.r[data-o]')) next = left;
+    }
+    return next;
+  };
+  const topFile = () => {
+    const y = edge() + 8;
+    return $$('.file', files).find(f => f.getBoundingClientRect().bottom > y);
+  };
+  const first = () => {
+    const f = topFile() || $('.file', files);
+    return f && (walker.currentNode = f, walker.nextNode());
+  };
+  const edge = () => $('.rbar').getBoundingClientRect().bottom;
+
+  const paint = () => {
+    for (const r of $$('.r.sel', files)) r.classList.remove('sel');
+    if (!anchor?.isConnected || !cur) return;
+    for (const r of between(anchor, cur)) r.classList.add('sel');
+  };
+  const between = (a, b) => {
+    if (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_PRECEDING) [a, b] = [b, a];
+    const out = [a];
+    for (let r = a; r !== b && (r = move(r, 1)) && fileOf(r) === fileOf(a);) if (!split() || sideOf(r) === sideOf(a)) out.push(r);
+    return out;
+  };
+  const go = (row, block = 'nearest') => {
+    if (!row) return;
+    cur?.classList.remove('cur');
+    cur = row;
+    row.classList.add('cur');
+    row.scrollIntoView({ block });
+    if (anchor) paint();
+    mark(fileOf(row));
+  };
+  const goFile = f => {
+    if (!f) return;
+    f.scrollIntoView({ block: 'start' });
+    cur?.classList.remove('cur');
+    cur = null;
+    walker.currentNode = f;
+    const row = walker.nextNode();
+    if (row && fileOf(row) === f) { cur = row; row.classList.add('cur'); }
+    mark(f);
+  };
+  const nowFile = () => (cur?.isConnected && fileOf(cur)) || lastFile?.isConnected && lastFile || topFile();
+  let lastFile = null;
+  const mark = f => {
+    if (f === lastFile) return;
+    lastFile = f;
+    $('.tree li.at')?.classList.remove('at');
+    const li = f && document.getElementById('ft-' + f.dataset.file);
+    if (li) { li.classList.add('at'); li.scrollIntoView({ block: 'nearest' }); }
+  };
+  const hunk = dir => {
+    let r = cur?.isConnected ? cur : first();
+    const changed = x => x.classList.contains('a') || x.classList.contains('d');
+    while (r && changed(r)) r = move(r, dir);
+    while (r && !changed(r)) r = move(r, dir);
+    if (r && dir < 0) for (let p; (p = move(r, -1)) && changed(p) && fileOf(p) === fileOf(r);) r = p;
+    go(r, 'center');
+  };
+  const nextFile = dir => {
+    const all = $$('.file', files).filter(f => f.offsetParent);
+    goFile(all[Math.max(0, Math.min(all.length - 1, all.indexOf(nowFile()) + dir))]);
+  };
+  const nextUnreviewed = from => {
+    const all = $$('.file', files), i = all.indexOf(from);
+    return [...all.slice(i + 1), ...all.slice(0, i)].find(f => !f.hasAttribute('data-reviewed'));
+  };
+
+  // ---- talking to the server ----
+  const send = async (url, body) => {
+    progress(1);
+    try {
+      const res = await fetch(url, { method: body ? 'POST' : 'GET', body, headers: { 'X-Fragment': '1' } });
+      if (!res.ok) throw new Error((await res.text()).slice(0, 300) || res.statusText);
+      return res;
+    } finally { progress(-1); }
+  };
+  let slow = 0;
+  const progress = d => {
+    busy += d;
+    clearTimeout(slow);
+    if (busy) slow = setTimeout(() => root.setAttribute('aria-busy', 'true'), 300);
+    else root.removeAttribute('aria-busy');
+  };
+  const toast = text => document.dispatchEvent(new CustomEvent('ahp:toast', { detail: text }));
+  const fail = err => toast(err.message || 'The host did not answer. Try again.');
+
+  // ---- folding, reviewed ----
+  const fold = (f, shut) => {
+    const fb = $('.fb', f), b = $('.fold', f);
+    if (shut) fb.setAttribute('hidden', 'until-found'); else fb.removeAttribute('hidden');
+    f.classList.toggle('shut', shut);
+    b.setAttribute('aria-expanded', String(!shut));
+  };
+  const toggleFold = f => f && fold(f, !f.classList.contains('shut'));
+  files.addEventListener('beforematch', e => fold(fileOf(e.target), false));
+  const review = async (f, on) => {
+    if (!f || !may('comment')) return;
+    const form = $('.rv', f).form, body = new FormData(form);
+    body.set('reviewed', String(on));
+    f.toggleAttribute('data-reviewed', on);
+    $('.rv', f).setAttribute('aria-pressed', String(on));
+    fold(f, on);
+    try { await send(form.action, body); } catch (err) { f.toggleAttribute('data-reviewed', !on); fold(f, !on); fail(err); }
+  };
+  const reviewAndNext = () => {
+    const f = nowFile();
+    if (!f) return;
+    const next = nextUnreviewed(f);
+    review(f, true);
+    goFile(next && next !== f ? next : f);
+  };
+
+  // ---- comments ----
+  const place = (form, row, file) => {
+    if (row) {
+      const right = split() && row.hasAttribute('data-o') && row.nextElementSibling?.classList.contains('r') ? row.nextElementSibling : row;
+      right.after(form);
+    } else if (file) $('.fb', file).prepend(form);
+  };
+  const openForm = (file, at) => {
+    if (!file || !may('comment')) return;
+    const key = file.dataset.file;
+    const old = $(`.cf[data-file="${key}"][data-at="${at}"]`, files);
+    if (old) { $('textarea', old).focus(); return; }
+    const form = $('#comment-form').content.firstElementChild.cloneNode(true);
+    form.dataset.file = key;
+    form.dataset.at = at;
+    form.elements.file.value = key;
+    form.elements.at.value = at;
+    $('.where', form).textContent = at ? words(at) : 'on the whole file';
+    fold(file, false);
+    place(form, rowFor(file, at), file);
+    $('textarea', form).focus({ preventScroll: true });
+    form.scrollIntoView({ block: 'nearest' });
+  };
+  const words = at => 'on ' + at.replace('-', ' to ').replaceAll('L', 'old line ').replaceAll('R', 'line ');
+  const rowFor = (file, at) => {
+    const m = /([LR])(\d+)$/.exec(at);
+    return m ? rowAt(file, m[1], +m[2]) : null;
+  };
+  const whereIs = () => {
+    if (!cur) return '';
+    const rows = anchor ? between(anchor, cur) : [cur], side = sideOf(rows[rows.length - 1]);
+    const nums = rows.map(r => +(side === 'L' ? r.dataset.o : r.dataset.n)).filter(Boolean);
+    const a = Math.min(...nums), b = Math.max(...nums);
+    return a === b ? side + b : `${side}${a}-${side}${b}`;
+  };
+  const comment = () => {
+    if (!cur?.isConnected) go(first());
+    if (cur) { openForm(fileOf(cur), whereIs()); anchor = null; }
+  };
+  const timers = new WeakMap();
+  const autosave = form => {
+    clearTimeout(timers.get(form));
+    timers.set(form, setTimeout(() => save(form, 'save').catch(() => { $('.saved', form).textContent = 'Not saved: no connection'; }), 700));
+  };
+  const save = async (form, what) => {
+    clearTimeout(timers.get(form));
+    const text = form.elements.text.value.trim();
+    if (!text && what !== 'discard') return;
+    if (form.saving) await form.saving;
+    const body = new FormData(form);
+    body.set('do', what);
+    form.saving = send(form.action, body);
+    try {
+      const res = await form.saving, id = res.headers.get('Draft-Id');
+      if (id) { form.elements.draft.value = id; form.dataset.draft = id; form.classList.add('draft'); $('.saved', form).textContent = 'Saved'; }
+      showCount(res.headers);
+    } finally { form.saving = null; }
+  };
+  const showCount = h => {
+    if (!h.has('Draft-Count')) return;
+    const n = $('#draftcount'), b = $('#send');
+    n.textContent = h.get('Draft-Words');
+    n.classList.toggle('some', h.get('Draft-Count') !== '0');
+    if (b) { b.textContent = decodeURIComponent(h.get('Send-Label')); b.disabled = h.get('Send-Count') === '0'; }
+  };
+  const closeForm = form => {
+    const row = rowFor(fileOf(form), form.dataset.at);
+    form.remove();
+    focused = null;
+    if (row) go(row);
+  };
+  const submit = async (form, button) => {
+    const what = button?.value || 'save';
+    if (what === 'discard' && !form.elements.draft.value) return closeForm(form);
+    try {
+      await save(form, what);
+      if (what === 'save') { $('textarea', form).blur(); const row = rowFor(fileOf(form), form.dataset.at); if (row) go(row); }
+      else closeForm(form);
+    } catch (err) { fail(err); }
+  };
+  // Other small forms of a thread (reply, edit, resolve): the answer comes back as a live patch.
+  const post = async (form, button) => {
+    const body = new FormData(form);
+    if (button?.name) body.set(button.name, button.value);
+    try {
+      await send(button?.hasAttribute('formaction') ? button.formAction : form.action, body);
+      if (!form.isConnected) return;
+      const d = form.closest('details.reply, details.edit');
+      if (d) { d.open = false; if (d.classList.contains('reply')) form.reset(); }
+    } catch (err) { fail(err); }
+  };
+  root.addEventListener('submit', e => {
+    const form = e.target;
+    if (form.matches('.cf')) { e.preventDefault(); submit(form, e.submitter); }
+    else if (form.hasAttribute('data-live')) { e.preventDefault(); post(form, e.submitter); }
+    else if ($('.rv', form)) { e.preventDefault(); const f = fileOf(form); review(f, !f.hasAttribute('data-reviewed')); }
+  });
+  root.addEventListener('input', e => {
+    const form = e.target.closest('.cf');
+    if (form) autosave(form);
+    else if (e.target.id === 'filter') filter(e.target.value);
+  });
+  addEventListener('pagehide', () => {
+    for (const form of $$('.cf', root)) {
+      if (!timers.has(form) || !form.elements.text.value.trim()) continue;
+      const body = new FormData(form);
+      body.set('do', 'save');
+      navigator.sendBeacon(form.action, new URLSearchParams(body));
+    }
+  });
+
+  // ---- context ----
+  const range = a => new URL(a.href).searchParams;
+  const expand = async (h, a, whole) => {
+    const links = $$('a', h), url = new URL(a.href), p = url.searchParams;
+    if (whole) {
+      p.set('from', Math.min(...links.map(l => +range(l).get('from'))));
+      p.set('to', Math.max(...links.map(l => +range(l).get('to'))));
+    }
+    const up = !whole && a.classList.contains('up'), rows = fragment(await (await send(url)).text());
+    const keep = h.getBoundingClientRect().top;
+    if (up) h.after(rows); else h.before(rows);
+    if (whole || a.classList.contains('al')) { h.remove(); return; }
+    const from = +p.get('from'), to = +p.get('to');
+    const other = links.find(l => l !== a);
+    const lo = up ? (other ? +range(other).get('from') : from - 20) : to + 1;
+    const hi = up ? from - 1 : (other ? +range(other).get('to') : to + 20);
+    if (hi < lo) h.remove();
+    else { p.set('from', up ? Math.max(lo, hi - 19) : lo); p.set('to', up ? hi : Math.min(hi, lo + 19)); a.href = url; }
+    if (!up && h.isConnected) scrollBy(0, 0);
+    void keep;
+  };
+  const near = () => {
+    const f = nowFile();
+    if (!f) return null;
+    const bars = $$('.h', f).filter(h => $('a', h));
+    if (!cur) return bars[0];
+    const y = b => Math.abs(b.getBoundingClientRect().top - cur.getBoundingClientRect().top);
+    return bars.sort((a, b) => y(a) - y(b))[0];
+  };
+  const more = async whole => {
+    const f = nowFile();
+    try {
+      if ($('.load', f)) return load($('.load', f));
+      if (whole) for (const h of $$('.h', f)) { const a = $('a', h); if (a) await expand(h, a, true); }
+      else { const h = near(); if (h) await expand(h, $('a.up, a.al, a.dn', h)); }
+    } catch (err) { fail(err); }
+  };
+  const load = async a => {
+    const f = fileOf(a);
+    try {
+      const body = fragment(await (await send(a.href)).text());
+      $('.fb', f).replaceChildren(body);
+      $('.fb', f).className = 'fb' + (split() ? ' split' : '');
+    } catch (err) { fail(err); }
+  };
+
+  // ---- threads ----
+  const openThreads = () => $$('.thr', files).filter(t => $('.thread[data-state=open]', t));
+  let thread = null;
+  const nextThread = dir => {
+    const all = openThreads();
+    if (!all.length) return toast('No open threads.');
+    let i = all.indexOf(thread);
+    if (i < 0 && cur) i = all.findIndex(t => cur.compareDocumentPosition(t) & Node.DOCUMENT_POSITION_FOLLOWING) - (dir > 0 ? 1 : 0);
+    i = (i + dir + all.length) % all.length;
+    thread = all[i];
+    fold(fileOf(thread), false);
+    const card = $('.thread', thread);
+    card.open = true;
+    thread.scrollIntoView({ block: 'center' });
+    $('summary', card).focus({ preventScroll: true });
+    seen(card);
+    $('#threadpos').textContent = `thread ${i + 1} of ${all.length}`;
+  };
+  const nowThread = () => document.activeElement?.closest('.thr') || (thread?.isConnected && thread);
+  const seenQueue = new Set();
+  const seen = card => {
+    if (!card.hasAttribute('data-unread')) return;
+    card.removeAttribute('data-unread');
+    seenQueue.add(card.id.slice(7));
+    clearTimeout(seen.timer);
+    seen.timer = setTimeout(() => {
+      const body = new URLSearchParams([...seenQueue].map(id => ['thread', id]));
+      seenQueue.clear();
+      send(root.dataset.base + '/threads/seen', body).catch(() => {});
+    }, 300);
+  };
+  const watcher = new IntersectionObserver(list => {
+    for (const e of list) if (e.isIntersecting && e.target.hasAttribute('data-unread')) setTimeout(() => e.target.isConnected && !document.hidden && seen(e.target), 2500);
+  }, { threshold: 0.6 });
+
+  // ---- live patches: put back what a patch took away ----
+  const own = el => {
+    const me = root.dataset.me;
+    for (const e of $$('[data-by]', el)) e.classList.toggle('mine', !!me && e.dataset.by === me);
+    for (const t of el.matches?.('time') ? [el] : $$('time[datetime]', el)) t.textContent = ago(t.dateTime);
+    for (const t of $$('.thread[data-unread]', el)) watcher.observe(t);
+  };
+  const ago = iso => {
+    const at = new Date(iso), s = (Date.now() - at) / 1000;
+    if (s < 60) return 'just now';
+    if (s < 3600) return Math.floor(s / 60) + ' min ago';
+    if (s < 86400) return Math.floor(s / 3600) + ' h ago';
+    return at.toLocaleString([], { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
+  };
+  const settle = box => { // a thread or draft that is not under its line yet
+    const f = document.getElementById('file-' + box.dataset.file);
+    if (!f) return;
+    const at = box.dataset.at, row = rowFor(f, at);
+    if (!row) { $('.fb', f).prepend(box); return; }
+    let after = split() && row.hasAttribute('data-o') && row.nextElementSibling?.classList.contains('r') ? row.nextElementSibling : row;
+    while (after.nextElementSibling?.matches('.thr, .cf')) after = after.nextElementSibling;
+    after.after(box);
+  };
+  const rescue = node => {
+    if (node.nodeType !== 1) return;
+    const boxes = node.matches('.cf') ? [] : $$('.cf', node);
+    for (const form of boxes) settle(form);
+    for (const d of $$('.reply[open], .edit[open]', node)) {
+      const host = d.classList.contains('edit') ? document.getElementById(d.closest('.entry').id) : $(`.thr[data-thread="${d.closest('.thr').dataset.thread}"]`, files);
+      const old = host && $(d.classList.contains('edit') ? ':scope > .edit' : ':scope > .reply', host);
+      if (old && old !== d) old.replaceWith(d);
+    }
+    if (focused && node.contains(focused) === false && !focused.isConnected) focused = null;
+    if (focused?.isConnected && document.activeElement !== focused && (document.activeElement === document.body || !document.activeElement)) focused.focus({ preventScroll: true });
+  };
+  const refold = (was, now) => {
+    if (was.matches?.('.file') && now?.matches?.('.file') && !now.hasAttribute('data-stale')) fold(now, was.classList.contains('shut'));
+  };
+  new MutationObserver(list => {
+    for (const m of list) for (const n of m.addedNodes) if (n.nodeType === 1 && (n.matches('.file, .thr, .thread, .fh') || m.target.id === 'pool')) added(n);
+    for (const m of list) for (const n of m.removedNodes) {
+      if (n.nodeType !== 1 || !n.matches('.file, .thr, .thread, .fb')) continue;
+      refold(n, n.id && document.getElementById(n.id));
+      rescue(n);
+    }
+    const pool = $('#pool');
+    for (const box of $$('.thr', pool)) settle(box);
+  }).observe(root, { childList: true, subtree: true });
+  const added = n => {
+    own(n);
+    const card = n.matches('.thread') ? n : $('.thread', n);
+    const last = card && !n.matches('.file') && $$('.entry', card).pop();
+    if (last && last.dataset.by !== root.dataset.me && card.dataset.state === 'open') { card.setAttribute('data-unread', ''); watcher.observe(card); }
+  };
+  document.addEventListener('focusin', e => { focused = e.target.matches('textarea') ? e.target : null; });
+
+  // ---- mouse ----
+  const gutter = e => {
+    const r = e.target.closest?.('.r');
+    return r && !r.classList.contains('e') && e.target === r && e.clientX - r.getBoundingClientRect().left < parseFloat(getComputedStyle(r).paddingLeft) ? r : null;
+  };
+  let drag = null;
+  files.addEventListener('mousedown', e => {
+    const cell = e.target.closest?.('.r');
+    if (cell && split()) { const fb = cell.closest('.fb'); fb.classList.toggle('pick-l', cell.hasAttribute('data-o')); fb.classList.toggle('pick-r', cell.hasAttribute('data-n')); }
+    const row = e.button === 0 && gutter(e);
+    if (!row) return;
+    e.preventDefault();
+    if (e.shiftKey && cur) { anchor ||= cur; go(row); drag = null; link(); return; }
+    anchor = null;
+    paint();
+    go(row);
+    drag = row;
+  });
+  files.addEventListener('mouseover', e => {
+    const row = drag && e.buttons === 1 && e.target.closest('.r');
+    if (row && row !== cur && fileOf(row) === fileOf(drag)) { anchor = drag; go(row); }
+  });
+  addEventListener('mouseup', e => {
+    if (!drag) return;
+    const row = drag, first = e.clientX - row.getBoundingClientRect().left < parseFloat(getComputedStyle(row, '::before').width);
+    drag = null;
+    if (anchor || first) comment(); else link();
+  });
+  files.addEventListener('click', e => {
+    const t = e.target;
+    const f = t.closest('.fold'), a = t.closest('.h a'), l = t.closest('.load'), c = t.closest('.cfile');
+    if (f) return toggleFold(fileOf(f));
+    if (e.metaKey || e.ctrlKey || !(a || l || c)) return;
+    e.preventDefault();
+    if (a) expand(a.parentElement, a).catch(fail);
+    else if (l) load(l);
+    else openForm(fileOf(c), '');
+  });
+  $('#tree')?.addEventListener('click', e => {
+    const li = e.target.closest('li[id]');
+    if (!li || e.metaKey || e.ctrlKey) return;
+    e.preventDefault();
+    goFile(document.getElementById('file-' + li.id.slice(3)));
+    history.replaceState(null, '', '#f-' + li.id.slice(3));
+  });
+  files.addEventListener('scroll', e => { // one scroll bar moves every row of its file
+    if (e.target.classList?.contains('hx')) e.target.parentElement.style.setProperty('--sx', e.target.scrollLeft + 'px');
+  }, { capture: true, passive: true });
+  files.addEventListener('wheel', e => {
+    const dx = e.shiftKey && !e.deltaX ? e.deltaY : e.deltaX;
+    const hx = Math.abs(dx) > Math.abs(e.shiftKey ? 0 : e.deltaY) && $('.hx', e.target.closest('.fb') || files);
+    if (hx) hx.scrollLeft += dx;
+  }, { passive: true });
+
+  // ---- filter ----
+  const filter = text => {
+    const q = text.trim().toLowerCase();
+    let dir = null;
+    for (const li of $('#tree ul').children) {
+      if (li.classList.contains('dir')) { dir = li; li.hidden = !!q; continue; }
+      li.hidden = !!q && !li.dataset.path.toLowerCase().includes(q);
+      if (!li.hidden && dir) dir.hidden = false;
+    }
+  };
+
+  // ---- permalinks ----
+  const link = () => { if (cur) history.replaceState(null, '', '#f-' + fileOf(cur).dataset.file + whereIs()); };
+  const arrive = () => {
+    const m = /^#f-([0-9a-f]+)(?:([LR])(\d+)(?:-[LR](\d+))?)?$/.exec(location.hash), t = /^#thread-(.+)$/.exec(location.hash);
+    if (t) { const card = document.getElementById('thread-' + t[1]); if (card) { fold(fileOf(card), false); card.open = true; card.scrollIntoView({ block: 'center' }); } return; }
+    if (!m) return;
+    const f = document.getElementById('file-' + m[1]);
+    if (!f) return;
+    fold(f, false);
+    if (!m[2]) return goFile(f);
+    const a = rowAt(f, m[2], +m[3]), b = m[4] ? rowAt(f, m[2], +m[4]) : a;
+    if (!a) return goFile(f);
+    anchor = b && b !== a ? a : null;
+    go(b || a, 'center');
+    if (!anchor) { a.classList.add('sel'); }
+    requestAnimationFrame(() => a.scrollIntoView({ block: 'center' }));
+  };
+  addEventListener('hashchange', arrive);
+
+  // ---- keys ----
+  const typing = el => el?.matches?.('input, textarea, select, [contenteditable]');
+  let g = 0;
+  const keys = {
+    j: () => go(step(1)), k: () => go(step(-1)), n: () => hunk(1), p: () => hunk(-1), J: () => nextFile(1), K: () => nextFile(-1),
+    u: () => goFile(nextUnreviewed(nowFile())), ']': () => nextThread(1), '[': () => nextThread(-1), v: reviewAndNext, o: () => toggleFold(nowFile()),
+    s: () => { anchor = anchor ? null : cur; paint(); }, c: comment, C: () => openForm(nowFile(), ''),
+    r: () => { const t = nowThread(); if (t) { $('.reply', t).open = true; $('.reply textarea', t).focus(); } },
+    e: () => { const f = nowThread() && $('form.resolve', nowThread()); if (f) post(f); },
+    x: () => more(false), X: () => more(true), m: () => $('.seg a:not([aria-current])')?.click(), w: () => $('#ws')?.click(),
+    y: () => { link(); navigator.clipboard?.writeText(location.href).then(() => toast('Link copied.'), () => toast('The link is in the address bar.')); },
+    z: () => document.dispatchEvent(new CustomEvent('ahp:full')), '/': () => $('#filter')?.focus(), Escape: () => out(),
+  };
+  const out = () => {
+    if (anchor) { anchor = null; paint(); } else if (cur) { cur.classList.remove('cur'); cur = null; }
+  };
+  document.addEventListener('keydown', e => {
+    if (e.defaultPrevented || $('dialog[open]')) return;
+    const el = e.target, form = el.closest?.('.cf, [data-live]');
+    if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
+      if (e.shiftKey) { e.preventDefault(); sendAll(); } else if (form) { e.preventDefault(); form.requestSubmit($('button.main', form) || undefined); }
+      return;
+    }
+    if (e.key === 'Escape' && typing(el)) {
+      el.blur();
+      if (el.id === 'filter') { el.value = ''; filter(''); }
+      if (form?.matches('.cf') && !form.elements.text.value.trim()) closeForm(form);
+      return;
+    }
+    if (typing(el) || e.ctrlKey || e.metaKey || e.altKey || document.documentElement.dataset.keys === 'off') return;
+    const chord = performance.now() - g < 1000;
+    g = e.key === 'g' ? performance.now() : 0;
+    if (chord) return;
+    const run = /^[1-5]$/.test(e.key) ? () => $$('.scopes a')[e.key - 1]?.click() : keys[e.key];
+    if (!run) return;
+    e.preventDefault();
+    run();
+  });
+  const sendAll = async () => {
+    await Promise.allSettled($$('.cf', root).map(f => f.elements.text.value.trim() && save(f, 'save')));
+    const b = $('#send');
+    if (b && !b.disabled) b.form.requestSubmit(b);
+  };
+
+  // ---- start ----
+  for (const d of $$('.draft', $('#drafts'))) settle(d);
+  for (const fb of $$('.fb[hidden]', files)) fileOf(fb).classList.add('shut');
+  own(root);
+  arrive();
+})();

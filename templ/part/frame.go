@@ -1,0 +1,169 @@
+package part
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Frame is what surrounds a page. What differs by viewer goes to Viewer and Body; everything else may be patched from
+// HTML that all viewers share.
+type Frame struct {
+	Title   string              // of the document, before " · ahphub"
+	Asset   func(string) string // name of an embedded file → its address
+	Theme   string              // "light", "dark" or "" for the system's
+	Safe    bool                // colour-blind-safe additions and deletions
+	Viewer  Viewer
+	Rail    []RailItem // nil with Viewer.Guest
+	Needs   int        // sessions that wait for a person: tab title and badge
+	Session *SessionHead
+	Tab     string   // "inbox", "new", "settings", "people"; in a session "chat", "changes", "threads", "terminals", "share"
+	Live    string   // query of the page's /live stream; "" for a page that does not change
+	Body    string   // more classes of body
+	Styles  []string // more style sheets, as "css/review.css"
+	Scripts []string // more scripts, as "js/review.js"
+}
+
+// Viewer is the person looking.
+type Viewer struct {
+	Name                  string
+	Guest                 bool // came by a link: sees one session, so no rail
+	Prompt, Approve, Type bool
+	Comment               bool
+	Owner                 bool
+}
+
+// classes says what the viewer may do, so that HTML shared by all can hide what they may not.
+func (v Viewer) classes() string {
+	var out []string
+	for _, c := range []struct {
+		on   bool
+		name string
+	}{{v.Owner, "may-own"}, {v.Prompt, "may-prompt"}, {v.Approve, "may-approve"}, {v.Type, "may-type"}, {v.Comment, "may-comment"}, {v.Guest, "guest"}} {
+		if c.on {
+			out = append(out, c.name)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// RailItem is a session in the rail.
+type RailItem struct {
+	Short, Title string
+	Status       Status
+	Unread       bool
+	Age          string // "3 m", from the host's clock
+	Add, Del     int64
+	Group        string // heading above the first of a group
+}
+
+// SessionHead is what stands at the top of every page of a session.
+type SessionHead struct {
+	Short, Title string
+	Chat         string // id of the chat shown, for the Chat tab; "" for the default
+	Status       Status
+	Activity     string
+	Branch       string
+	Add, Del     int64
+	Files        int64
+	Threads      int64 // open ones
+	Terminals    int
+	People       []Person
+	Archived     bool
+}
+
+// Base is the path that all pages of the session start with.
+func (s SessionHead) Base() string { return "/s/" + s.Short }
+
+func (s SessionHead) chatHref() string {
+	if s.Chat == "" {
+		return s.Base()
+	}
+	return s.Base() + "/c/" + s.Chat
+}
+
+// Person is somebody present.
+type Person struct{ Name, Where string }
+
+// Initials are at most two letters of the name.
+func (p Person) Initials() string {
+	out := ""
+	for _, w := range strings.Fields(p.Name) {
+		r := []rune(w)
+		if out += strings.ToUpper(string(r[0])); len([]rune(out)) == 2 {
+			break
+		}
+	}
+	return out
+}
+
+// Status is what a session or chat is doing, in one icon, one word and one colour.
+type Status struct{ Icon, Word, Class string }
+
+// StatusOf reads a session's or chat's status.
+func StatusOf(s ahp.SessionStatus) Status {
+	switch s.Activity() {
+	case ahp.SessionStatusInputNeeded:
+		return Status{"need", "Needs you", "need"}
+	case ahp.SessionStatusInProgress:
+		return Status{"running", "Running", "run"}
+	case ahp.SessionStatusError:
+		return Status{"error", "Failed", "bad"}
+	}
+	if s.Has(ahp.SessionStatusIsArchived) {
+		return Status{"archive", "Archived", ""}
+	}
+	return Status{"idle", "Idle", ""}
+}
+
+func (f Frame) docTitle() string {
+	t := f.Title + " · ahphub"
+	if f.Needs > 0 {
+		t = "(" + strconv.Itoa(f.Needs) + ") " + t
+	}
+	return t
+}
+
+func (f Frame) bodyClass() string { return strings.TrimSpace(f.Viewer.classes() + " " + f.Body) }
+
+func (f Frame) appClass() string {
+	if f.Rail == nil {
+		return "app norail"
+	}
+	return "app"
+}
+
+func signed(n int64, sign string) string { return sign + Count(int(n)) }
+
+func (f Frame) favicon() string {
+	if f.Needs > 0 {
+		return "img/icon-need.svg"
+	}
+	return "img/icon.svg"
+}
+
+func (f Frame) current() string {
+	if f.Session == nil {
+		return ""
+	}
+	return f.Session.Short
+}
+
+// nextTheme is what the toggle switches to: system, light, dark, and around.
+func (f Frame) nextTheme() string {
+	switch f.Theme {
+	case "light":
+		return "dark"
+	case "dark":
+		return "system"
+	}
+	return "light"
+}
+
+func (p Person) title() string {
+	if p.Where == "" {
+		return p.Name
+	}
+	return p.Name + ", " + p.Where
+}
