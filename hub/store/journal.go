@@ -52,8 +52,11 @@ func (s *Store) insist(ctx context.Context, h *hub.Hub, p *plan) error {
 	var giveUp time.Time
 	for pause := s.cfg.RetryAfter; err != nil; pause = min(2*pause, maxPause) {
 		h.JournalFailed(err)
-		if ctx.Err() != nil && giveUp.IsZero() {
-			giveUp, pause = time.Now().Add(lastTries), s.cfg.RetryAfter
+		if ctx.Err() != nil {
+			pause = s.cfg.RetryAfter
+			if giveUp.IsZero() {
+				giveUp = time.Now().Add(lastTries)
+			}
 		}
 		if errors.Is(err, ErrClosed) || !giveUp.IsZero() && time.Now().After(giveUp) {
 			return err
