@@ -17,7 +17,8 @@ import (
 func BenchmarkApply(b *testing.B) {
 	for _, n := range []int{1, 10, 100, 1000} {
 		b.Run(fmt.Sprint("subscribers=", n), func(b *testing.B) {
-			h := newHub(b, hub.Config{})
+			h := newHub(b, hub.Config{Journal: true})
+			go store(h)
 			var seen sync.WaitGroup
 			ctx, cancel := context.WithCancel(context.Background())
 			var end atomic.Int64
@@ -48,6 +49,17 @@ func BenchmarkApply(b *testing.B) {
 			}
 			cancel()
 		})
+	}
+}
+
+// store is a journal on a disk without latency.
+func store(h *hub.Hub) {
+	for {
+		batch, err := h.Unjournaled(context.Background())
+		if err != nil {
+			return
+		}
+		h.Durable(batch.Upto, 0)
 	}
 }
 

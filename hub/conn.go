@@ -72,11 +72,11 @@ type subscription struct {
 	latency time.Duration
 }
 
-// entry is one thing in a queue: an envelope, an answer, or what Put was given.
+// entry is one thing in a queue: an envelope or an answer. It is small, because
+// a step of the timeline writes one into the queue of every subscriber.
 type entry struct {
 	env    *Envelope
 	answer *answer
-	put    any
 	pos    int64 // journal position that must be durable first; 0 for none
 	size   int   // bytes, as estimated
 }
@@ -150,7 +150,7 @@ func (c *Conn) Subscribed() []ahp.URI {
 func (c *Conn) Put(v any) {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
-	c.push(entry{put: v, pos: c.hub.journal.pos, size: answerSize})
+	c.push(entry{answer: &answer{put: v}, pos: c.hub.journal.pos, size: answerSize})
 }
 
 // PutFree queues a frame that depends on nothing in the journal (a pong, an
@@ -158,5 +158,5 @@ func (c *Conn) Put(v any) {
 func (c *Conn) PutFree(v any) {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
-	c.push(entry{put: v, size: answerSize})
+	c.push(entry{answer: &answer{put: v}, size: answerSize})
 }

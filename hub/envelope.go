@@ -23,6 +23,7 @@ type Envelope struct {
 	encoded  atomic.Int64 // largest encoding made of it; 0 while there is none
 	mu       sync.Mutex
 	cache    []encoding
+	run      *mergedRun // what it and those after it merge to, for connections that are behind
 }
 
 type encoding struct {

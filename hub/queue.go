@@ -148,51 +148,42 @@ type Item struct {
 	Put       any
 }
 
-// behind is the batch length from which a connection counts as behind: frames
-// are merged then to save bytes, while one that keeps up shares the encoding
-// made once for all.
-const behind = 64
-
-// items turns the batch into what the writer sees: projected for the audience
+// items turns the batch into what the writer sees: projected for the audience,
 // and merged when the connection asked for a hold or is behind.
 func (c *Conn) items(buf []Item) []Item {
 	c.mu.Lock()
-	merge := c.hold > 0 || len(c.batch) >= behind
+	held := c.hold > 0
 	c.mu.Unlock()
-	for i := range c.batch {
+	merge := held || len(c.batch) >= behind
+	for i := 0; i < len(c.batch); {
 		e := &c.batch[i]
+		n := 1
 		switch {
+		case e.env != nil && merge:
+			n = span(c.batch[i:])
+			for _, m := range merged(c.batch[i : i+n]) {
+				buf = c.appendEnv(buf, m, held)
+			}
 		case e.env != nil:
-			env := e.env.For(c.audience)
-			if env == nil {
-				continue
-			}
-			if n := len(buf) - 1; merge && n >= 0 && buf[n].Env != nil {
-				if m := mergeEnvelopes(buf[n].Env, env); m != nil {
-					buf[n].Env = m
-					continue
-				}
-			}
-			buf = append(buf, Item{Env: env})
-		case e.answer != nil:
-			buf = append(buf, e.answer.item(c.audience))
+			buf = c.appendEnv(buf, e.env, false)
 		default:
-			buf = append(buf, Item{Put: e.put})
+			buf = append(buf, e.answer.item(c.audience))
 		}
+		i += n
 	}
 	return buf
 }
 
-// mergeEnvelopes makes one envelope of two adjacent ones, carrying the later
-// number, or returns nil when their reduced state would differ or somebody
-// waits for the echo of one.
-func mergeEnvelopes(a, b *Envelope) *Envelope {
-	if a.Channel.URI != b.Channel.URI || a.Origin != nil || b.Origin != nil || a.Rejection != "" || b.Rejection != "" {
-		return nil
+// appendEnv projects one envelope; join also merges it with the one before.
+func (c *Conn) appendEnv(buf []Item, e *Envelope, join bool) []Item {
+	if e = e.For(c.audience); e == nil {
+		return buf
 	}
-	m, ok := ahp.Merge(a.Action, b.Action)
-	if !ok {
-		return nil
+	if n := len(buf) - 1; join && n >= 0 && buf[n].Env != nil {
+		if m := mergeEnvelopes(buf[n].Env, e); m != nil {
+			buf[n].Env = m
+			return buf
+		}
 	}
-	return &Envelope{Channel: b.Channel, Seq: b.Seq, Action: m, At: b.At}
+	return append(buf, Item{Env: e})
 }

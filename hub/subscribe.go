@@ -22,8 +22,10 @@ type Snapshot struct {
 	Turns *int64
 }
 
-// answer stands in a connection's queue in its place.
+// answer stands in a connection's queue in its place: to a subscribe or
+// reconnect, or whatever Put was given.
 type answer struct {
+	put       any
 	token     any
 	snapshots []Snapshot
 	replay    []*Envelope
@@ -33,7 +35,7 @@ type answer struct {
 }
 
 func (a *answer) item(aud Audience) Item {
-	it := Item{Token: a.token, IsReplay: a.isReplay, Missing: a.missing, Seq: a.seq}
+	it := Item{Put: a.put, Token: a.token, IsReplay: a.isReplay, Missing: a.missing, Seq: a.seq}
 	for _, s := range a.snapshots {
 		if s.State != nil {
 			s.State = aud.State(s.Info, s.State)

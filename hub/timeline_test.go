@@ -264,8 +264,9 @@ func TestABacklogIsMerged(t *testing.T) {
 	for range 500 {
 		do(t, h, chatURI, delta("word "))
 	}
-	if got := next(t, c); len(got) != 1 || got[0].Env.Seq != h.Seq() {
-		t.Fatalf("got %d frames for a backlog of one part, want 1 with the last number", len(got))
+	got := next(t, c)
+	if len(got) > 10 || got[len(got)-1].Env.Seq != h.Seq() {
+		t.Fatalf("got %d frames for a backlog of 500, want a tenth at most, ending with the last number", len(got))
 	}
 }
 

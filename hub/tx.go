@@ -147,10 +147,10 @@ func (tx *Tx) Notify(about ChannelInfo, channel ahp.URI, method string, params a
 	if ch == nil {
 		return
 	}
-	n := &Notification{Channel: channel, Method: method, Params: params}
+	n := &answer{put: &Notification{Channel: channel, Method: method, Params: params}}
 	for _, c := range ch.subs {
 		if c.audience.Sees(about) {
-			c.push(entry{put: n, pos: tx.h.journal.pos, size: answerSize})
+			c.push(entry{answer: n, pos: tx.h.journal.pos, size: answerSize})
 		}
 	}
 }
