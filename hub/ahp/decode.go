@@ -21,7 +21,7 @@ func Unmarshal(data []byte, v any) error {
 	if rv.Kind() != reflect.Pointer || rv.IsNil() {
 		return fmt.Errorf("ahp: cannot decode into %T", v)
 	}
-	d := &parser{b: data}
+	d := &cursor{b: data}
 	if err := decoderOf(rv.Type().Elem())(d, rv.Elem()); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-type decoder func(d *parser, v reflect.Value) error
+type decoder func(d *cursor, v reflect.Value) error
 
 var decoders sync.Map // reflect.Type → decoder
 
@@ -43,7 +43,7 @@ func decoderOf(t reflect.Type) decoder {
 	var ready sync.WaitGroup
 	var made decoder
 	ready.Add(1)
-	standIn := decoder(func(d *parser, v reflect.Value) error {
+	standIn := decoder(func(d *cursor, v reflect.Value) error {
 		ready.Wait()
 		return made(d, v)
 	})
@@ -65,7 +65,7 @@ func init() {
 		reflect.TypeFor[StringOrMarkdown](): decodeStringOrMarkdown,
 		reflect.TypeFor[ToolInput]():        decodeToolInput,
 		reflect.TypeFor[Snapshot]():         decodeSnapshot,
-		reflect.TypeFor[UnknownVariant]():   func(d *parser, v reflect.Value) error { return decodeRaw(d, v.Field(0)) },
+		reflect.TypeFor[UnknownVariant]():   func(d *cursor, v reflect.Value) error { return decodeRaw(d, v.Field(0)) },
 		actionType:                          decodeAction,
 	}
 }
@@ -95,7 +95,7 @@ func newDecoder(t reflect.Type) decoder {
 	case reflect.Struct:
 		return newStructDecoder(t)
 	}
-	return func(d *parser, v reflect.Value) error { // any other type decodes itself
+	return func(d *cursor, v reflect.Value) error { // any other type decodes itself
 		raw, err := d.raw()
 		if err != nil {
 			return err
@@ -104,7 +104,7 @@ func newDecoder(t reflect.Type) decoder {
 	}
 }
 
-func decodeString(d *parser, v reflect.Value) error {
+func decodeString(d *cursor, v reflect.Value) error {
 	if d.null() {
 		return nil
 	}
@@ -115,7 +115,7 @@ func decodeString(d *parser, v reflect.Value) error {
 	return err
 }
 
-func decodeText(d *parser, v reflect.Value) error {
+func decodeText(d *cursor, v reflect.Value) error {
 	if d.null() {
 		return nil
 	}
@@ -126,7 +126,7 @@ func decodeText(d *parser, v reflect.Value) error {
 	return err
 }
 
-func decodeBool(d *parser, v reflect.Value) error {
+func decodeBool(d *cursor, v reflect.Value) error {
 	if d.null() {
 		return nil
 	}
@@ -141,7 +141,7 @@ func decodeBool(d *parser, v reflect.Value) error {
 	return nil
 }
 
-func decodeInt(d *parser, v reflect.Value) error {
+func decodeInt(d *cursor, v reflect.Value) error {
 	if d.null() {
 		return nil
 	}
@@ -161,7 +161,7 @@ func decodeInt(d *parser, v reflect.Value) error {
 	return nil
 }
 
-func decodeFloat(d *parser, v reflect.Value) error {
+func decodeFloat(d *cursor, v reflect.Value) error {
 	if d.null() {
 		return nil
 	}
@@ -177,7 +177,7 @@ func decodeFloat(d *parser, v reflect.Value) error {
 	return nil
 }
 
-func decodeRaw(d *parser, v reflect.Value) error {
+func decodeRaw(d *cursor, v reflect.Value) error {
 	raw, err := d.raw()
 	if err == nil {
 		v.SetBytes(append([]byte(nil), raw...))
@@ -185,7 +185,7 @@ func decodeRaw(d *parser, v reflect.Value) error {
 	return err
 }
 
-func decodeStringOrMarkdown(d *parser, v reflect.Value) error {
+func decodeStringOrMarkdown(d *cursor, v reflect.Value) error {
 	if d.null() {
 		return nil
 	}
@@ -200,7 +200,7 @@ func decodeStringOrMarkdown(d *parser, v reflect.Value) error {
 	return err
 }
 
-func decodeToolInput(d *parser, v reflect.Value) error {
+func decodeToolInput(d *cursor, v reflect.Value) error {
 	if d.null() {
 		return nil
 	}
@@ -215,7 +215,7 @@ func decodeToolInput(d *parser, v reflect.Value) error {
 	return err
 }
 
-func decodeSnapshot(d *parser, v reflect.Value) error {
+func decodeSnapshot(d *cursor, v reflect.Value) error {
 	if d.null() {
 		return nil
 	}

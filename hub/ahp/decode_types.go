@@ -8,7 +8,7 @@ import (
 func newPointerDecoder(t reflect.Type) decoder {
 	elem := t.Elem()
 	dec := decoderOf(elem)
-	return func(d *parser, v reflect.Value) error {
+	return func(d *cursor, v reflect.Value) error {
 		if d.null() {
 			v.SetZero()
 			return nil
@@ -22,7 +22,7 @@ func newPointerDecoder(t reflect.Type) decoder {
 func newSliceDecoder(t reflect.Type) decoder {
 	elem := t.Elem()
 	dec := decoderOf(elem)
-	return func(d *parser, v reflect.Value) error {
+	return func(d *cursor, v reflect.Value) error {
 		if d.null() {
 			v.SetZero()
 			return nil
@@ -57,7 +57,7 @@ func growSlice(s reflect.Value) reflect.Value {
 func newMapDecoder(t reflect.Type) decoder {
 	elem := t.Elem()
 	dec := decoderOf(elem)
-	return func(d *parser, v reflect.Value) error {
+	return func(d *cursor, v reflect.Value) error {
 		if d.null() {
 			v.SetZero()
 			return nil
@@ -82,7 +82,7 @@ func newStructDecoder(t reflect.Type) decoder {
 		byName[f.name] = i
 		decs[i] = decoderOf(f.typ)
 	}
-	return func(d *parser, v reflect.Value) error {
+	return func(d *cursor, v reflect.Value) error {
 		if d.null() {
 			return nil
 		}
@@ -101,7 +101,7 @@ func newStructDecoder(t reflect.Type) decoder {
 
 // newUnionDecoder decodes into the wrapper's Value.
 func newUnionDecoder(u *unionInfo) decoder {
-	return func(d *parser, v reflect.Value) error {
+	return func(d *cursor, v reflect.Value) error {
 		if d.null() {
 			v.SetZero()
 			return nil
@@ -121,7 +121,7 @@ func newUnionDecoder(u *unionInfo) decoder {
 	}
 }
 
-func decodeAction(d *parser, v reflect.Value) error {
+func decodeAction(d *cursor, v reflect.Value) error {
 	if d.null() {
 		v.SetZero()
 		return nil

@@ -81,17 +81,7 @@ func init() {
 			}
 			return AppendJSON(b, *t.Ref)
 		},
-		reflect.TypeFor[Snapshot](): func(b []byte, v reflect.Value) ([]byte, error) {
-			s := v.Interface().(Snapshot)
-			raw := s.raw
-			if s.State != nil {
-				var err error
-				if raw, err = Marshal(s.State); err != nil {
-					return b, err
-				}
-			}
-			return AppendJSON(b, snapshotForm{s.Resource, raw, s.FromSeq})
-		},
+		reflect.TypeFor[Snapshot](): encodeSnapshot,
 		reflect.TypeFor[UnknownVariant](): func(b []byte, v reflect.Value) ([]byte, error) {
 			return encodeRaw(b, v.Field(0))
 		},
@@ -99,6 +89,20 @@ func init() {
 			return encodeRaw(b, v.Field(1))
 		},
 	}
+}
+
+func encodeSnapshot(b []byte, v reflect.Value) ([]byte, error) {
+	s := v.Interface().(Snapshot)
+	b = appendString(append(b, `{"resource":`...), s.Resource)
+	b = append(b, `,"state":`...)
+	var err error
+	if s.State != nil {
+		b, err = AppendJSON(b, s.State)
+	} else {
+		b = append(b, rawOrNull(s.raw)...)
+	}
+	b = strconv.AppendInt(append(b, `,"fromSeq":`...), s.FromSeq, 10)
+	return append(b, '}'), err
 }
 
 func newEncoder(t reflect.Type) encoder {

@@ -33,7 +33,7 @@ func Merge(a, b Action) (Action, bool) {
 	return b, true
 }
 
-func sameMeta(a, b Meta) bool { return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(a, b) }
+func sameMeta(a, b Meta) bool { return reflect.DeepEqual(a, b) }
 
 func joined(merged Text, a, b string) Text {
 	if merged.Len() != len(a) {

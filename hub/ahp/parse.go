@@ -9,17 +9,17 @@ import (
 
 const maxDepth = 256
 
-// parser walks JSON text once. It never looks at a byte it does not need, but what it skips it still checks.
-type parser struct {
+// cursor walks JSON text once. It never looks at a byte it does not need, but what it skips it still checks.
+type cursor struct {
 	b     []byte
 	i     int
 	depth int
 }
 
-func (d *parser) fail(what string) error { return fmt.Errorf("JSON: %s at byte %d", what, d.i) }
+func (d *cursor) fail(what string) error { return fmt.Errorf("JSON: %s at byte %d", what, d.i) }
 
 // peek returns the next byte that is not white space, 0 at the end.
-func (d *parser) peek() byte {
+func (d *cursor) peek() byte {
 	for d.i < len(d.b) {
 		switch c := d.b[d.i]; c {
 		case ' ', '\t', '\n', '\r':
@@ -31,7 +31,7 @@ func (d *parser) peek() byte {
 	return 0
 }
 
-func (d *parser) literal(s string) bool {
+func (d *cursor) literal(s string) bool {
 	d.peek()
 	if len(d.b)-d.i < len(s) || string(d.b[d.i:d.i+len(s)]) != s {
 		return false
@@ -40,10 +40,10 @@ func (d *parser) literal(s string) bool {
 	return true
 }
 
-func (d *parser) null() bool { return d.peek() == 'n' && d.literal("null") }
+func (d *cursor) null() bool { return d.peek() == 'n' && d.literal("null") }
 
 // object calls each with every key in turn; each must consume the value.
-func (d *parser) object(each func(key string) error) error {
+func (d *cursor) object(each func(key string) error) error {
 	return d.container('{', '}', func() error {
 		key, err := d.str()
 		if err != nil {
@@ -57,9 +57,9 @@ func (d *parser) object(each func(key string) error) error {
 	})
 }
 
-func (d *parser) array(each func() error) error { return d.container('[', ']', each) }
+func (d *cursor) array(each func() error) error { return d.container('[', ']', each) }
 
-func (d *parser) container(open, end byte, each func() error) error {
+func (d *cursor) container(open, end byte, each func() error) error {
 	if d.peek() != open {
 		return d.fail(fmt.Sprintf("expected %q", open))
 	}
@@ -89,14 +89,14 @@ func (d *parser) container(open, end byte, each func() error) error {
 }
 
 // raw consumes one value and returns its text, a part of the input.
-func (d *parser) raw() ([]byte, error) {
+func (d *cursor) raw() ([]byte, error) {
 	d.peek()
 	start := d.i
 	err := d.skip()
 	return d.b[start:d.i], err
 }
 
-func (d *parser) skip() error {
+func (d *cursor) skip() error {
 	switch c := d.peek(); c {
 	case '{':
 		return d.object(func(string) error { return d.skip() })
@@ -117,7 +117,7 @@ func (d *parser) skip() error {
 }
 
 // lookahead returns the string value of key in the object ahead, without consuming it.
-func (d *parser) lookahead(key string) (value string, ok bool) {
+func (d *cursor) lookahead(key string) (value string, ok bool) {
 	if d.peek() != '{' {
 		return "", false
 	}
@@ -136,7 +136,7 @@ func (d *parser) lookahead(key string) (value string, ok bool) {
 
 var errFound = fmt.Errorf("found")
 
-func (d *parser) number() (string, error) {
+func (d *cursor) number() (string, error) {
 	d.peek()
 	start := d.i
 	if d.i < len(d.b) && d.b[d.i] == '-' {
@@ -162,7 +162,7 @@ func (d *parser) number() (string, error) {
 	return string(d.b[start:d.i]), nil
 }
 
-func (d *parser) digits() (n int) {
+func (d *cursor) digits() (n int) {
 	for d.i < len(d.b) && d.b[d.i] >= '0' && d.b[d.i] <= '9' {
 		d.i++
 		n++
@@ -171,7 +171,7 @@ func (d *parser) digits() (n int) {
 }
 
 // scanString moves past a string and reports whether it is plain: no escapes, valid UTF-8.
-func (d *parser) scanString() (plain bool, err error) {
+func (d *cursor) scanString() (plain bool, err error) {
 	if d.peek() != '"' {
 		return false, d.fail("expected a string")
 	}
@@ -195,7 +195,7 @@ func (d *parser) scanString() (plain bool, err error) {
 }
 
 // escapeOK checks the character after a backslash, and the digits after \u.
-func (d *parser) escapeOK() bool {
+func (d *cursor) escapeOK() bool {
 	if d.i >= len(d.b) {
 		return false
 	}
@@ -217,7 +217,7 @@ func hex4(b []byte, at int) (rune, bool) {
 	return rune(n), err == nil && b[at] != '+'
 }
 
-func (d *parser) str() (string, error) {
+func (d *cursor) str() (string, error) {
 	d.peek()
 	start := d.i + 1
 	plain, err := d.scanString()
