@@ -85,3 +85,29 @@ func drain(ctx context.Context, c *hub.Conn, end *atomic.Int64) {
 }
 
 var frame = make([]byte, 300)
+
+// BenchmarkStream puts a whole answer through the hub in 20-byte deltas, with one
+// subscriber: time must be linear in its length (DESIGN promise 2).
+func BenchmarkStream(b *testing.B) {
+	for _, mb := range []int{1, 2, 4} {
+		b.Run(fmt.Sprint("MB=", mb), func(b *testing.B) {
+			a := delta("some twenty bytes..!")
+			apply := func(tx *hub.Tx) { tx.Apply(chatURI, a) }
+			n := mb << 20 / 20
+			for b.Loop() {
+				h := newHub(b, hub.Config{})
+				c := connect(b, h, "c", chatURI)
+				ctx, cancel := context.WithCancel(context.Background())
+				var never atomic.Int64
+				var done sync.WaitGroup
+				done.Go(func() { drain(ctx, c, &never) })
+				for range n {
+					must(b, h.Do(apply))
+				}
+				cancel()
+				done.Wait()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/delta")
+		})
+	}
+}

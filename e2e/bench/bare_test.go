@@ -1,0 +1,90 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+
+	"github.com/coder/websocket"
+)
+
+// The bare server keeps nothing: it accepts WebSockets and, told to, writes the
+// same frames to each of them as the host would. It is the yardstick of fan-out,
+// in a process of its own and in the same run.
+const bareEnv = "AHPHUB_BENCH_BARE"
+
+func bareMain() error {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	var s bareServer
+	fmt.Println(ln.Addr().String())
+	go func() { // the parent closes our standard input to end us
+		var b [1]byte
+		_, _ = os.Stdin.Read(b[:])
+		os.Exit(0)
+	}()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/ws", s.accept)
+	mux.HandleFunc("/go", s.stream)
+	return http.Serve(ln, mux)
+}
+
+type bareServer struct {
+	mu    sync.Mutex
+	conns []chan []byte
+}
+
+func (s *bareServer) accept(w http.ResponseWriter, r *http.Request) {
+	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return
+	}
+	frames := make(chan []byte, 1024)
+	s.mu.Lock()
+	s.conns = append(s.conns, frames)
+	s.mu.Unlock()
+	for b := range frames {
+		if c.Write(context.Background(), websocket.MessageText, b) != nil {
+			return
+		}
+	}
+	_ = c.Close(websocket.StatusNormalClosure, "")
+}
+
+// stream writes ?n= frames with ?unit= bytes of text, then the end marker.
+func (s *bareServer) stream(w http.ResponseWriter, r *http.Request) {
+	var n, unit int
+	_, _ = fmt.Sscan(r.URL.Query().Get("n"), &n)
+	_, _ = fmt.Sscan(r.URL.Query().Get("unit"), &unit)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range n {
+		s.all([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","method":"action","params":{"channel":"ahp-chat:/0199c3f2-4f3e-7c55-b3de-0242ac120002","serverSeq":%d,"action":{"type":"chat/delta","turnId":"0199c3f2-4f3e-7c55-b3de-0242ac120003","partId":"p1","content":"%s"}}}`, i, text(unit))))
+	}
+	s.all([]byte(`{"end":"` + endMarker + `"}`))
+	for _, c := range s.conns {
+		close(c)
+	}
+	s.conns = nil
+}
+
+func (s *bareServer) all(b []byte) {
+	for _, c := range s.conns {
+		c <- b
+	}
+}
+
+const endMarker = "chat/turnComplete"
+
+func text(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = 'x'
+	}
+	return b
+}
