@@ -29,22 +29,11 @@ func ApprovalConfig() ahp.SessionConfigSchema {
 	}
 }
 
-// askOptions are the answers to an approval, in the order they are shown.
-func askOptions() []ahp.ConfirmationOption {
+// Options are the answers to an approval, in the order they are shown. The host
+// applies the setting when a readiness is confirmed, so agents always offer them.
+func Options() []ahp.ConfirmationOption {
 	return []ahp.ConfirmationOption{
 		{ID: "approve", Label: "Approve", Kind: ahp.ConfirmationOptionKindApprove},
 		{ID: "deny", Label: "Deny", Kind: ahp.ConfirmationOptionKindDeny},
 	}
-}
-
-// Ready completes a readiness by the setting: it asks, with the two options, or
-// says that the setting has confirmed it.
-func (s Spec) Ready(a *ahp.ChatToolCallReadyAction) *ahp.ChatToolCallReadyAction {
-	if s.Config != nil && s.Config(ApprovalKey) == "auto" {
-		a.Confirmed = ahp.ToolCallConfirmationReasonSetting
-		a.ConfirmationTitle, a.Editable = nil, nil
-		return a
-	}
-	a.Options = askOptions()
-	return a
 }

@@ -51,13 +51,14 @@ func (c *call) ask(ctx context.Context) (*ahp.ChatToolCallConfirmedAction, error
 	if err != nil {
 		return nil, err
 	}
-	return c.turn.Out.Confirm(ctx, c.spec.Ready(&ahp.ChatToolCallReadyAction{
+	return c.turn.Out.Confirm(ctx, &ahp.ChatToolCallReadyAction{
 		ToolCallID:        c.id,
 		InvocationMessage: ahp.Markdown("Run " + Code(c.command)),
 		ToolInput:         &ahp.ToolInput{Text: c.command},
 		ConfirmationTitle: ahp.Ptr(ahp.Plain("Run this command?")),
 		Editable:          ahp.Ptr(true),
-	}))
+		Options:           Options(),
+	})
 }
 
 func (c *call) run(ctx context.Context) (Ended, error) {
@@ -73,7 +74,7 @@ func (c *call) run(ctx context.Context) (Ended, error) {
 		return Ended{}, c.notStarted(ctx, err)
 	}
 	content := &ahp.ToolResultTerminalContent{Resource: term.URI(), Title: title(c.command), IsPty: ahp.Ptr(true)}
-	if err := c.turn.Out.Emit(&ahp.ChatToolCallContentChangedAction{ToolCallID: c.id, Content: results(content)}); err != nil {
+	if err := c.turn.Out.Emit(&ahp.ChatToolCallContentChangedAction{ToolCallID: c.id, Content: Results(content)}); err != nil {
 		term.Kill()
 		return Ended{}, err
 	}
@@ -96,7 +97,7 @@ func (c *call) complete(content *ahp.ToolResultTerminalContent, code int, tail s
 	return c.turn.Out.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: c.id, Result: ahp.ToolCallResult{
 		Success:          code == 0,
 		PastTenseMessage: ahp.Markdown(past),
-		Content:          results(&done),
+		Content:          Results(&done),
 	}})
 }
 
@@ -119,7 +120,8 @@ func ShellCommand(script string) []string {
 	return []string{sh, "-c", script}
 }
 
-func results(vs ...ahp.ToolResultContentValue) []ahp.ToolResultContent {
+// Results wraps the contents of a tool's result.
+func Results(vs ...ahp.ToolResultContentValue) []ahp.ToolResultContent {
 	out := make([]ahp.ToolResultContent, len(vs))
 	for i, v := range vs {
 		out[i] = ahp.ToolResultContent{Value: v}

@@ -34,6 +34,9 @@ func (b *backlog) add(actions []ahp.Action) []ahp.Action {
 	return append(actions, b.trim()...)
 }
 
+// reset begins with an empty content.
+func (b *backlog) reset() { b.cost, b.tail, b.command = 0, nil, nil }
+
 func (b *backlog) note(a ahp.Action) {
 	switch a := a.(type) {
 	case *ahp.TerminalDataAction:

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -11,6 +12,7 @@ type output struct {
 	dec     *decoder
 	backlog backlog
 	emit    func([]ahp.Action)
+	cleared *atomic.Bool
 }
 
 // pump emits chunks until there are no more: until the terminal is hung up, or
@@ -58,6 +60,9 @@ func (o *output) finish(code int) {
 }
 
 func (o *output) send(actions []ahp.Action) {
+	if o.cleared.Swap(false) {
+		o.backlog.reset()
+	}
 	if len(actions) > 0 {
 		o.emit(o.backlog.add(actions))
 	}

@@ -39,6 +39,7 @@ type Process struct {
 
 	input   chan []byte
 	pending atomic.Int64  // bytes in input
+	cleared atomic.Bool   // the content was emptied by somebody else
 	exited  chan struct{} // the program is gone; code is set
 	done    chan struct{} // and its last output was emitted
 	code    int
@@ -66,6 +67,7 @@ func Start(spec Spec, emit func([]ahp.Action)) (*Process, error) {
 		dec:     newDecoder(p.plan.detect, p.plan.nonce, spec.Title, time.Now),
 		backlog: backlog{limit: spec.Scrollback},
 		emit:    emit,
+		cleared: &p.cleared,
 	}
 	go p.run(out)
 	return p, nil
@@ -232,6 +234,10 @@ func (p *Process) hasExited() bool {
 		return false
 	}
 }
+
+// Cleared says that somebody has emptied the terminal's content, so that what
+// came before is not counted or shown again.
+func (p *Process) Cleared() { p.cleared.Store(true) }
 
 // Done is closed once the program is gone and its last action was emitted.
 func (p *Process) Done() <-chan struct{} { return p.done }

@@ -41,8 +41,9 @@ func (s *session) Close() error { return nil }
 // never does, so that neither a file nor a comment can inject a command.
 func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	switch command := strings.TrimSpace(t.Message.Text); {
-	case aboutThreads(t):
-		return agent.Say(t.Out, threads(s.spec.Dirs, t.Threads))
+	case agent.AboutThreads(t):
+		return agent.Say(t.Out, "You sent "+agent.CountThreads(len(t.Threads))+
+			". The shell agent runs commands only and cannot answer them; nothing was run.\n"+agent.Threads(s.spec.Dirs, t.Threads))
 	case t.Message.Origin.Kind != ahp.MessageKindUser:
 		return agent.Say(t.Out, "Only what a person types runs here, so this message was not run.")
 	case command == "":
@@ -58,13 +59,4 @@ func (s *session) run(ctx context.Context, t agent.Turn, command string) error {
 		return err
 	}
 	return agent.Say(t.Out, "The command was denied and did not run.")
-}
-
-func aboutThreads(t agent.Turn) bool {
-	for _, a := range t.Message.Attachments {
-		if _, ok := a.Value.(*ahp.MessageAnnotationsAttachment); ok {
-			return true
-		}
-	}
-	return len(t.Threads) > 0
 }

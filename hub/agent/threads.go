@@ -1,4 +1,4 @@
-package shell
+package agent
 
 import (
 	"encoding/json"
@@ -7,18 +7,28 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// threads writes review threads as Markdown: where each is, the lines it quotes, what was said.
-func threads(dirs []string, list []ahp.Annotation) string {
+// AboutThreads tells whether a turn is about review threads. Such a message is
+// never executed, whatever its text says: what others wrote came along with it.
+func AboutThreads(t Turn) bool {
+	for _, a := range t.Message.Attachments {
+		if _, ok := a.Value.(*ahp.MessageAnnotationsAttachment); ok {
+			return true
+		}
+	}
+	return len(t.Threads) > 0
+}
+
+// Threads writes review threads as Markdown: where each is, the lines it quotes,
+// what was said. dirs are the session's directories: paths are shown relative to them.
+func Threads(dirs []string, list []ahp.Annotation) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "You sent %s. The shell agent runs commands only and cannot answer them; nothing was run.\n", count(len(list)))
 	for _, a := range list {
-		fmt.Fprintf(&b, "\n**%s**%s%s\n\n", agent.Code(fileName(dirs, a.Resource)), span(a.Range), resolved(a))
+		fmt.Fprintf(&b, "\n**%s**%s%s\n\n", Code(fileName(dirs, a.Resource)), span(a.Range), resolved(a))
 		if hunk := quoted(a); hunk != "" {
-			b.WriteString(agent.CodeBlock("diff", hunk) + "\n")
+			b.WriteString(CodeBlock("diff", hunk) + "\n")
 		}
 		for _, e := range a.Entries {
 			b.WriteString(entry(e))
@@ -27,7 +37,8 @@ func threads(dirs []string, list []ahp.Annotation) string {
 	return b.String()
 }
 
-func count(n int) string {
+// CountThreads says how many threads were sent.
+func CountThreads(n int) string {
 	switch n {
 	case 0:
 		return "review threads that are gone"

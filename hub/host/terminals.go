@@ -1,0 +1,286 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/terminal"
+)
+
+// Bounds of terminals.
+const (
+	mostRunning = 256 // terminals of the host at once
+	keepExited  = 16  // exited terminals of a session's tool calls; older ones are closed
+	mostExited  = 128 // exited terminals of the host
+)
+
+// terminals holds what runs behind the terminal channels.
+type terminals struct {
+	mu     sync.Mutex
+	all    map[ahp.URI]*term
+	exited []*term // of agents, oldest first
+	saving sync.Once
+}
+
+func (t *terminals) get(uri ahp.URI) *term {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.all[uri]
+}
+
+// add takes a URI for a terminal that is about to start.
+func (t *terminals) add(tm *term) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.all == nil {
+		t.all = map[ahp.URI]*term{}
+	}
+	if len(t.all)-len(t.exited) >= mostRunning {
+		return badParams("%d terminals are open already: close some first", mostRunning)
+	}
+	t.all[tm.info.URI] = tm
+	return nil
+}
+
+// remove forgets a terminal and returns it; nil when somebody else did.
+func (t *terminals) remove(uri ahp.URI) *term {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	tm := t.all[uri]
+	delete(t.all, uri)
+	t.exited = slices.DeleteFunc(t.exited, func(e *term) bool { return e == tm })
+	return tm
+}
+
+func (t *terminals) list(of func(*term) bool) []*term {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []*term
+	for _, tm := range t.all {
+		if of(tm) {
+			out = append(out, tm)
+		}
+	}
+	return out
+}
+
+// CreateTerminal opens a shell in a terminal at the URI the client chose. It always has
+// an owner: the claim is required (AHP requirement 162).
+//
+// Errors: -32602 the claim, directory or size is wrong or the shell does not start,
+// -32010 the URI is taken, -32001 no such session, -32009 not allowed.
+func (h *Host) CreateTerminal(ctx context.Context, c Caller, p ahp.CreateTerminalParams) error {
+	info := hub.ChannelInfo{URI: p.Channel, Kind: ahp.ChannelTerminal}
+	if claim, ok := p.Claim.Value.(*ahp.TerminalSessionClaim); ok {
+		info.Session = claim.Session
+	} else {
+		info.Session = c.Session // a guest's terminals belong to the one session it sees
+	}
+	if err := mayCall(c, "createTerminal", info); err != nil {
+		return err
+	}
+	if err := h.checkTerminal(c, p); err != nil {
+		return err
+	}
+	spec, err := h.terminalSpec(ctx, c, info.Session, p)
+	if err != nil {
+		return err
+	}
+	_, err = h.startTerminal(info, p.Claim, spec, false)
+	return err
+}
+
+// checkTerminal checks the URI and the claim.
+func (h *Host) checkTerminal(c Caller, p ahp.CreateTerminalParams) error {
+	if _, taken := h.hub.Info(p.Channel); taken {
+		return ahp.Errorf(ahp.CodeAlreadyExists, "%s is taken: choose another URI", p.Channel)
+	}
+	if err := h.checkNewURI(p.Channel); err != nil {
+		return badParams("channel: %.80q cannot be a terminal's URI; use one like ahp-terminal:/<uuid>", p.Channel)
+	}
+	switch claim := p.Claim.Value.(type) {
+	case *ahp.TerminalClientClaim:
+		if claim.ClientID != c.ClientID || claim.ClientID == "" {
+			return badParams("claim.clientId: %q is not the clientId of this connection (%q)", claim.ClientID, c.ClientID)
+		}
+	case *ahp.TerminalSessionClaim:
+		if h.catalogue.alive(claim.Session) == nil {
+			return noSession(claim.Session)
+		}
+	default:
+		return badParams("claim: a terminal always has an owner: name a client or a session")
+	}
+	return nil
+}
+
+// terminalSpec is what to start: a shell in the directory asked for, which for a guest
+// lies in the session's, else in the session's first one.
+func (h *Host) terminalSpec(ctx context.Context, c Caller, session ahp.URI, p ahp.CreateTerminalParams) (terminal.Spec, error) {
+	spec := terminal.Spec{Dir: h.cfg.DefaultDir, Title: clip(oneLine(p.Name), mostTitle)}
+	if p.Cols != nil || p.Rows != nil {
+		spec.Cols, spec.Rows = sizeOr(p.Cols, terminal.DefaultCols), sizeOr(p.Rows, terminal.DefaultRows)
+		if err := terminal.CheckSize(spec.Cols, spec.Rows); err != nil {
+			return spec, badParams("%s", err)
+		}
+	}
+	dirs, err := h.sessionDirs(ctx, session)
+	if err != nil {
+		return spec, err
+	}
+	if len(dirs) > 0 {
+		spec.Dir = dirs[0]
+	}
+	if p.Cwd == "" {
+		return spec, nil
+	}
+	dir, err := existingDir(p.Cwd)
+	switch {
+	case err != nil:
+		return spec, badParams("cwd: %.200q is not a directory of this machine: check the path", p.Cwd)
+	case !c.owner() && !within(dirs, dir):
+		return spec, ahp.Errorf(ahp.CodePermissionDenied, "%s is outside of this session's directories", dir)
+	}
+	spec.Dir = dir
+	return spec, nil
+}
+
+func sizeOr(n *int64, def int) int {
+	if n == nil {
+		return def
+	}
+	return int(min(max(*n, 0), 1<<20))
+}
+
+// sessionDirs are the local directories of a session; none for "".
+func (h *Host) sessionDirs(ctx context.Context, session ahp.URI) ([]string, error) {
+	if session == "" {
+		return nil, nil
+	}
+	if err := h.ensure(ctx, session); err != nil {
+		return nil, noSession(session)
+	}
+	st, _, _ := h.hub.State(session)
+	s, ok := st.(*ahp.SessionState)
+	if !ok {
+		return nil, noSession(session)
+	}
+	return paths(s.WorkingDirectories), nil
+}
+
+// within tells whether dir, wherever links lead it, lies in one of dirs.
+func within(dirs []string, dir string) bool {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(dirs, func(d string) bool {
+		d, err := filepath.EvalSymlinks(d)
+		if err != nil {
+			return false
+		}
+		rel, err := filepath.Rel(d, dir)
+		return err == nil && filepath.IsLocal(rel)
+	})
+}
+
+// DisposeTerminal kills what runs in a terminal and takes the terminal away (AHP
+// requirement 166). One that another client holds only the owner may dispose.
+func (h *Host) DisposeTerminal(_ context.Context, c Caller, p ahp.DisposeTerminalParams) error {
+	info, known := h.hub.Info(p.Channel)
+	if !known || info.Kind != ahp.ChannelTerminal {
+		return noChannel(p.Channel)
+	}
+	if err := mayCall(c, "disposeTerminal", info); err != nil {
+		return err
+	}
+	st, _, _ := h.hub.State(p.Channel)
+	if s, ok := st.(*ahp.TerminalState); ok {
+		if holder, held := s.Claim.Value.(*ahp.TerminalClientClaim); held && holder.ClientID != c.ClientID && !c.owner() {
+			return ahp.Errorf(ahp.CodePermissionDenied, "another client holds this terminal: ask it to close the terminal")
+		}
+	}
+	return h.closeTerminal(p.Channel)
+}
+
+// closeTerminal kills and forgets a terminal, and closes its channel.
+func (h *Host) closeTerminal(uri ahp.URI) error {
+	if t := h.terms.remove(uri); t != nil {
+		t.kill()
+	}
+	return h.hub.Do(func(tx *hub.Tx) { h.forgetTerminal(tx, uri) })
+}
+
+func (h *Host) forgetTerminal(tx *hub.Tx, uri ahp.URI) {
+	tx.Close(uri)
+	tx.Record(bucketTerminals, uri, nil)
+	h.listTerminal(tx, uri)
+}
+
+// closeTerminals takes the terminals of a disposed session away; their programs are
+// killed right after.
+func (h *Host) closeTerminals(tx *hub.Tx, session ahp.URI) {
+	root, ok := tx.State(ahp.RootURI).(*ahp.RootState)
+	if !ok {
+		return
+	}
+	for _, info := range root.Terminals {
+		if ch, open := tx.Info(info.Resource); !open || ch.Session != session {
+			continue
+		}
+		h.forgetTerminal(tx, info.Resource)
+		if t := h.terms.remove(info.Resource); t != nil {
+			tx.Effect(info.Resource, func(context.Context) { t.kill() })
+		}
+	}
+}
+
+// stopTerminals ends all programs when the host stops; what they wrote is kept.
+func (h *Host) stopTerminals() {
+	var wg sync.WaitGroup
+	for _, t := range h.terms.list(func(*term) bool { return true }) {
+		wg.Go(t.kill)
+	}
+	wg.Wait()
+}
+
+// listTerminal brings one terminal's entry in the root state up to date (AHP
+// requirement 61); a closed one leaves it.
+func (h *Host) listTerminal(tx *hub.Tx, uri ahp.URI) {
+	root, ok := tx.State(ahp.RootURI).(*ahp.RootState)
+	if !ok {
+		return
+	}
+	list := slices.Clone(root.Terminals)
+	i := slices.IndexFunc(list, func(t ahp.TerminalInfo) bool { return t.Resource == uri })
+	s, open := tx.State(uri).(*ahp.TerminalState)
+	switch {
+	case open && i >= 0:
+		list[i] = terminalInfo(uri, s)
+	case open:
+		list = append(list, terminalInfo(uri, s))
+	case i >= 0:
+		list = slices.Delete(list, i, i+1)
+	}
+	if list == nil {
+		list = []ahp.TerminalInfo{}
+	}
+	tx.Apply(ahp.RootURI, &ahp.RootTerminalsChangedAction{Terminals: list})
+}
+
+func terminalInfo(uri ahp.URI, s *ahp.TerminalState) ahp.TerminalInfo {
+	return ahp.TerminalInfo{Resource: uri, Title: s.Title, Claim: s.Claim, Lifecycle: s.Lifecycle}
+}
+
+func newTerminalURI() ahp.URI { return "ahp-terminal:/" + newID() }
+
+func shellTitle(spec terminal.Spec) string {
+	if spec.Title != "" {
+		return spec.Title
+	}
+	return fmt.Sprintf("%s in %s", filepath.Base(terminal.Shell()), filepath.Base(spec.Dir))
+}

@@ -1,0 +1,271 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/terminal"
+)
+
+const (
+	bucketTerminals = "terminal" // key: terminal URI, value: savedTerminal
+	mostStep        = 32         // actions of a terminal in one step of the timeline
+	mostTail        = 8 << 10    // bytes of output an agent is told at the end
+	terminalGrace   = time.Second
+	saveEvery       = 10 * time.Second
+)
+
+// term is a terminal with a program, running or gone.
+type term struct {
+	h      *Host
+	info   hub.ChannelInfo
+	agents bool            // an agent's tool call runs in it
+	ctx    context.Context // ends when the terminal is disposed
+	cancel context.CancelFunc
+	proc   atomic.Pointer[terminal.Process]
+	dirty  atomic.Bool // wrote something since it was last saved
+
+	applying bool // guarded by the hub's lock: what is applied comes from the program itself
+
+	mu   sync.Mutex
+	tail []byte
+}
+
+// startTerminal opens a terminal's channel and starts its program.
+func (h *Host) startTerminal(info hub.ChannelInfo, claim ahp.TerminalClaim, spec terminal.Spec, agents bool) (*term, error) {
+	spec.Title, spec.Grace = shellTitle(spec), terminalGrace
+	if spec.Cols == 0 && spec.Rows == 0 {
+		spec.Cols, spec.Rows = terminal.DefaultCols, terminal.DefaultRows
+	}
+	t := &term{h: h, info: info, agents: agents}
+	t.ctx, t.cancel = context.WithCancel(h.ctx)
+	if err := h.terms.add(t); err != nil {
+		return nil, err
+	}
+	if err := h.openTerminal(t, claim, spec); err != nil {
+		h.terms.remove(info.URI)
+		return nil, err
+	}
+	p, err := terminal.Start(spec, t.emit)
+	if err != nil {
+		return nil, h.notStarted(t, err)
+	}
+	t.proc.Store(p)
+	if t.ctx.Err() != nil { // disposed while it started
+		t.kill()
+	}
+	h.terms.saving.Do(func() { h.wg.Go(h.saveTerminals) })
+	return t, nil
+}
+
+func (h *Host) notStarted(t *term, cause error) error {
+	if err := h.closeTerminal(t.info.URI); err != nil {
+		h.log.Warn("a terminal that did not start stays in the list", "terminal", t.info, "err", err)
+	}
+	return badParams("%s", cause)
+}
+
+func (h *Host) openTerminal(t *term, claim ahp.TerminalClaim, spec terminal.Spec) error {
+	state := &ahp.TerminalState{
+		Title:     spec.Title,
+		Cwd:       FileURI(spec.Dir),
+		Cols:      ahp.Ptr(int64(spec.Cols)),
+		Rows:      ahp.Ptr(int64(spec.Rows)),
+		Content:   []ahp.TerminalContentPart{},
+		Lifecycle: ahp.TerminalLifecycleState{Status: ahp.TerminalLifecycleStatusRunning},
+		Claim:     claim,
+		IsPty:     ahp.Ptr(true),
+	}
+	var taken error
+	err := h.hub.Do(func(tx *hub.Tx) {
+		if taken = tx.Open(t.info, state); taken == nil {
+			h.listTerminal(tx, t.info.URI)
+		}
+	})
+	if err == nil && taken != nil {
+		err = ahp.Errorf(ahp.CodeAlreadyExists, "%s is taken: choose another URI", t.info.URI)
+	}
+	return err
+}
+
+// emit puts what the program did into the timeline. While the host is read-only it waits,
+// and with it the program: nothing is lost.
+func (t *term) emit(actions []ahp.Action) {
+	t.dirty.Store(true)
+	over := false
+	for step := range slices.Chunk(actions, mostStep) {
+		for _, a := range step {
+			over = t.note(a) || over
+		}
+		err := t.h.do(t.ctx, func(tx *hub.Tx) {
+			t.applying = true
+			for _, a := range step {
+				tx.Apply(t.info.URI, a)
+			}
+			t.applying = false
+		})
+		if err != nil {
+			return // disposed, or the host stops
+		}
+	}
+	if over {
+		t.save()
+		t.h.retain(t)
+	}
+}
+
+// note keeps the end of the output for the agent; it reports the program's exit.
+func (t *term) note(a ahp.Action) (exit bool) {
+	switch a := a.(type) {
+	case *ahp.TerminalDataAction:
+		if t.agents {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.tail = append(t.tail, a.Data[max(0, len(a.Data)-mostTail):]...)
+			if len(t.tail) > 2*mostTail {
+				t.tail = append(t.tail[:0], t.tail[len(t.tail)-mostTail:]...)
+			}
+		}
+	case *ahp.TerminalClearedAction: // the tail is in the next action once more
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.tail = t.tail[:0]
+	case *ahp.TerminalExitedAction:
+		return true
+	}
+	return false
+}
+
+func (t *term) kill() {
+	t.cancel()
+	p := t.proc.Load()
+	if p == nil {
+		return
+	}
+	if err := p.Kill(); err != nil {
+		t.h.log.Warn("a terminal's program does not end", "terminal", t.info, "err", err)
+		return
+	}
+	<-p.Done()
+}
+
+// retain bounds the terminals that agents leave behind: their last output is in the tool
+// call's result anyway.
+func (h *Host) retain(t *term) {
+	if !t.agents {
+		return
+	}
+	h.terms.mu.Lock()
+	if h.terms.all[t.info.URI] == t {
+		h.terms.exited = append(h.terms.exited, t)
+	}
+	old := surplus(h.terms.exited, t.info.Session)
+	h.terms.mu.Unlock()
+	if old != nil {
+		h.terms.remove(old.info.URI)
+		_ = h.do(h.ctx, func(tx *hub.Tx) { h.forgetTerminal(tx, old.info.URI) }) // fails only when the host stops
+	}
+}
+
+// surplus returns the oldest terminal that is too many, of the session or of the host.
+func surplus(exited []*term, session ahp.URI) (old *term) {
+	n := 0
+	for _, t := range slices.Backward(exited) {
+		if t.info.Session == session {
+			if n++; n > keepExited {
+				return t
+			}
+		}
+	}
+	if len(exited) > mostExited {
+		return exited[0]
+	}
+	return nil
+}
+
+// deriveTerminal is what a terminal's action changes elsewhere.
+func (h *Host) deriveTerminal(tx *hub.Tx, e *hub.Envelope) {
+	switch e.Action.(type) {
+	case *ahp.TerminalClaimedAction, *ahp.TerminalExitedAction:
+		h.listTerminal(tx, e.Channel.URI)
+	case *ahp.TerminalClearedAction:
+		if t := h.terms.get(e.Channel.URI); t != nil && !t.applying {
+			if p := t.proc.Load(); p != nil {
+				p.Cleared()
+			}
+		}
+	}
+}
+
+// terminalTyped forwards keys, in order; they are never written down.
+func (h *Host) terminalTyped(_ context.Context, e *hub.Envelope, a *ahp.TerminalInputAction) {
+	if t := h.terms.get(e.Channel.URI); t != nil {
+		if p := t.proc.Load(); p != nil {
+			if err := p.Write([]byte(a.Data)); err != nil {
+				h.log.Info("keys were not taken", "terminal", e.Channel, "err", err)
+			}
+		}
+	}
+}
+
+func (h *Host) terminalSized(_ context.Context, e *hub.Envelope, a *ahp.TerminalResizedAction) {
+	if t := h.terms.get(e.Channel.URI); t != nil {
+		if p := t.proc.Load(); p != nil {
+			if err := p.Resize(int(a.Cols), int(a.Rows)); err != nil {
+				h.log.Info("a terminal was not resized", "terminal", e.Channel, "err", err)
+			}
+		}
+	}
+}
+
+// savedTerminal is what is left of a terminal after a restart: as its output is not in
+// the journal, its screen is written down now and then, and at its end.
+type savedTerminal struct {
+	Session ahp.URI            `json:"session,omitempty"`
+	State   *ahp.TerminalState `json:"state"`
+}
+
+func (t *term) save() {
+	if !t.dirty.Swap(false) {
+		return
+	}
+	st, _, _ := t.h.hub.State(t.info.URI)
+	if s, ok := st.(*ahp.TerminalState); ok {
+		t.h.record(t.ctx, t.info, s)
+	}
+}
+
+// record encodes a terminal's state off the hub's lock, then writes it down.
+func (h *Host) record(ctx context.Context, info hub.ChannelInfo, s *ahp.TerminalState) {
+	raw, err := json.Marshal(savedTerminal{info.Session, s})
+	if err != nil {
+		h.log.Error("a terminal's screen cannot be written", "terminal", info, "err", err)
+		return
+	}
+	_ = h.do(ctx, func(tx *hub.Tx) {
+		if _, open := tx.Info(info.URI); open {
+			tx.Record(bucketTerminals, info.URI, raw)
+		}
+	})
+}
+
+func (h *Host) saveTerminals() {
+	tick := time.NewTicker(saveEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			for _, t := range h.terms.list(func(t *term) bool { return t.dirty.Load() }) {
+				t.save()
+			}
+		case <-h.ctx.Done():
+			return
+		}
+	}
+}
