@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
@@ -23,7 +24,7 @@ const (
 func (s *Store) Boot(ctx context.Context) (hub.Boot, error) {
 	var b hub.Boot
 	err := s.do(ctx, func(c *conn) (error, error) {
-		if err := c.pruneAnswers(time.Now()); err != nil {
+		if err := errors.Join(c.pruneAnswers(time.Now()), c.pruneClients(time.Now())); err != nil {
 			return nil, err
 		}
 		var err error

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"time"
+
+	"github.com/ahphub/ahphub/hub"
 )
 
 // Doc is a document of a room: links, people, cookies, drafts, marks, audit.
@@ -85,4 +87,26 @@ func notNil(v []byte) []byte {
 		return []byte{}
 	}
 	return v
+}
+
+// Each calls visit with every document of a bucket, by key, and stops at its
+// first error. visit may write.
+func (s *Store) Each(ctx context.Context, bucket string, visit func(key string, value []byte) error) error {
+	docs, err := s.List(ctx, bucket, "")
+	for _, d := range docs {
+		if err == nil {
+			err = visit(d.Key, d.Value)
+		}
+	}
+	return err
+}
+
+// Records reads a bucket of what the host wrote in order with the timeline.
+func (s *Store) Records(ctx context.Context, bucket string) ([]hub.Record, error) {
+	docs, err := s.List(ctx, bucket, "")
+	records := make([]hub.Record, len(docs))
+	for i, d := range docs {
+		records[i] = hub.Record{Bucket: bucket, Key: d.Key, Value: d.Value}
+	}
+	return records, err
 }

@@ -167,7 +167,7 @@ func (s *Store) planEnvelope(p *plan, e *hub.Envelope) error {
 		p.add(sqlEnvelope, e.Seq, r.id, at, len(action), nullable(e.Principal), nil, nil, action)
 	} else {
 		p.add(sqlEnvelope, e.Seq, r.id, at, len(action), nullable(e.Principal), e.Origin.ClientID, e.Origin.ClientSeq, action)
-		client := ClientKey(e.Principal, e.Origin.ClientID)
+		client := clientKey(e.Principal, e.Origin.ClientID)
 		p.add(sqlAnswer, client, e.Origin.ClientSeq, e.Seq, e.Channel.URI, at)
 		p.clients[client] = e.Origin.ClientSeq
 	}
@@ -203,7 +203,7 @@ func (s *Store) planClose(p *plan, uri ahp.URI) {
 }
 
 func (p *plan) record(r *hub.Record) {
-	if r.Bucket == ClientBucket {
+	if r.Bucket == clientBucket {
 		p.add(sqlForget, r.Key)
 		delete(p.clients, r.Key)
 	}

@@ -258,12 +258,19 @@ func TestAnswersAreRememberedOverARestart(t *testing.T) {
 	if out := dispatch(true, 5); out.Repeat {
 		t.Errorf("a new action was taken for a resent one: %+v", out)
 	}
-	must(t, l.h.Do(func(tx *hub.Tx) { tx.Record(ClientBucket, ClientKey("ana", "c"), []byte("{}")) }))
+	r := l.s.ClientRecord("ana", "c", []byte("{}"))
+	must(t, l.h.Do(func(tx *hub.Tx) { tx.Record(r.Bucket, r.Key, r.Value) }))
 	l.stop()
 
 	l = start(t, cfg)
 	if out := dispatch(true, 1); out.Repeat {
 		t.Errorf("an action of a client that began anew was taken for one of its earlier life: %+v", out)
+	}
+	if v, ok, err := l.s.Client(t.Context(), "ana", "c"); string(v) != "{}" || !ok || err != nil {
+		t.Errorf("the client is remembered as %q, %v, %v", v, ok, err)
+	}
+	if _, ok, err := l.s.Client(t.Context(), "bo", "c"); ok || err != nil {
+		t.Errorf("another principal's client: %v, %v", ok, err)
 	}
 }
 
