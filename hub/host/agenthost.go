@@ -1,0 +1,114 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// agentHost is what an agent's session may ask for; it implements agent.Host.
+type agentHost struct{ l *live }
+
+// Terminal starts a command in a terminal of the session.
+func (a agentHost) Terminal(ctx context.Context, spec agent.TerminalSpec) (agent.Terminal, error) {
+	return a.l.h.agentTerminal(ctx, a.l.uri, spec)
+}
+
+// Spawn makes a chat for a tool call, with a turn that the agent plays itself.
+func (a agentHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn, func(error), error) {
+	l := a.l
+	chat := &ahp.ChatState{Resource: NewChatURI(), Title: clip(cmp.Or(oneLine(spec.Title), "Sub-chat"), mostTitle), Status: ahp.SessionStatusIdle,
+		ModifiedAt: timestamp(l.h.now()), Interactivity: ahp.ChatInteractivityReadOnly, Turns: []*ahp.Turn{},
+		Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginTool{Chat: spec.Chat, ToolCallID: spec.ToolCallID}}}
+	r := newRun(ctx, chat.Resource, newID())
+	r.spawned = true
+	start := &ahp.ChatTurnStartedAction{TurnID: r.id, StartedAt: chat.ModifiedAt,
+		Message: ahp.Message{Text: spec.Message, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindAgent}}}
+	if err := l.adopt(r); err != nil {
+		return agent.Turn{}, nil, err
+	}
+	var refused error
+	err := l.h.do(ctx, func(tx *hub.Tx) {
+		if refused = l.h.maySpawn(tx, l.uri, spec.Chat); refused == nil {
+			l.h.inheritAuthor(tx, spec.Chat, &start.Message)
+			l.h.addChat(tx, l.uri, chat)
+			tx.Apply(chat.Resource, start)
+		}
+	})
+	if err := errors.Join(err, refused); err != nil {
+		l.abandon(r)
+		return agent.Turn{}, nil, err
+	}
+	turn := agent.Turn{ID: r.id, Chat: r.chat, Message: start.Message, Out: &out{l, r}}
+	return turn, func(err error) { l.finish(r, err); r.cancel(nil); l.abandon(r) }, nil
+}
+
+// adopt registers a turn before it starts, so that its effect leaves it to the agent.
+func (l *live) adopt(r *run) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return context.Cause(l.ctx)
+	}
+	l.runs[r.chat] = r
+	close(r.done) // nobody has to wait for it: the turn that spawned it does
+	return nil
+}
+
+func (l *live) abandon(r *run) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r.over.Store(true)
+	if l.runs[r.chat] == r {
+		delete(l.runs, r.chat)
+	}
+}
+
+// maySpawn guards against chats that spawn chats without end (AHP requirement 97).
+func (h *Host) maySpawn(tx *hub.Tx, session, parent ahp.URI) error {
+	s, ok := tx.State(session).(*ahp.SessionState)
+	if !ok {
+		return errDisposed
+	}
+	if len(s.Chats) >= h.cfg.Limits.Chats {
+		return fmt.Errorf("this session has %d chats already", len(s.Chats))
+	}
+	if depth := depthOf(s, parent); depth >= h.cfg.Limits.ChatDepth {
+		return fmt.Errorf("a chat %d levels deep cannot start another one", depth)
+	}
+	return nil
+}
+
+func depthOf(s *ahp.SessionState, chat ahp.URI) int {
+	origin := map[ahp.URI]ahp.URI{}
+	for _, c := range s.Chats {
+		if c.Origin == nil {
+			continue
+		}
+		if tool, ok := c.Origin.Value.(*ahp.ChatOriginTool); ok {
+			origin[c.Resource] = tool.Chat
+		}
+	}
+	depth := 0
+	for at := origin[chat]; at != "" && depth <= len(s.Chats); at = origin[at] {
+		depth++
+	}
+	return depth
+}
+
+// inheritAuthor makes a sub-chat's prompt that of whoever started it all, so that what a
+// guest asked for stays a guest's.
+func (h *Host) inheritAuthor(tx *hub.Tx, parent ahp.URI, m *ahp.Message) {
+	s, ok := tx.State(parent).(*ahp.ChatState)
+	if !ok || s.ActiveTurn == nil {
+		return
+	}
+	if st, ok := ReadStamp(s.ActiveTurn.Message.Meta); ok {
+		m.Meta = st.write(m.Meta)
+	}
+}

@@ -1,0 +1,237 @@
+package host
+
+import (
+	"context"
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+func (h *Host) openChat(tx *hub.Tx, session ahp.URI, s *ahp.ChatState) {
+	h.mustOpen(tx, hub.ChannelInfo{URI: s.Resource, Kind: ahp.ChannelChat, Session: session}, s)
+}
+
+// CreateChat adds a chat to a session; when it returns the catalogue lists it (AHP
+// requirement 90). A fork is an independent copy of the source's turns (95).
+//
+// Errors: -32001 no such session, -32010 the URI is taken, -32602 the source, a directory
+// or the first message is wrong, -32009 not allowed.
+func (h *Host) CreateChat(ctx context.Context, c Caller, p ahp.CreateChatParams) error {
+	info, known := h.hub.Info(p.Channel)
+	if !known || info.Kind != ahp.ChannelSession || !c.Audience().Sees(info) {
+		return noSession(p.Channel)
+	}
+	if err := mayCall(c, "createChat", info); err != nil {
+		return err
+	}
+	if err := h.ensure(ctx, info.URI); err != nil {
+		return err
+	}
+	if err := h.ensureSource(ctx, info.URI, p.Source); err != nil {
+		return err
+	}
+	var refused error
+	err := h.hub.Do(func(tx *hub.Tx) { refused = h.createChat(tx, c, info, p) })
+	if err != nil {
+		return err
+	}
+	return refused
+}
+
+func (h *Host) ensureSource(ctx context.Context, session ahp.URI, src *ahp.ChatSource) error {
+	if src == nil {
+		return nil
+	}
+	f, ok := src.Value.(*ahp.ForkChatSource)
+	if !ok { // AHP requirements 91 and 93
+		return badParams("source: this host can fork a chat, and nothing else")
+	}
+	info, known := h.hub.Info(f.Chat)
+	if !known || info.Kind != ahp.ChannelChat || info.Session != session { // AHP requirement 92
+		return badParams("source: there is no chat %s in this session", f.Chat)
+	}
+	return h.ensure(ctx, f.Chat)
+}
+
+func (h *Host) createChat(tx *hub.Tx, c Caller, info hub.ChannelInfo, p ahp.CreateChatParams) error {
+	session, ok := tx.State(info.URI).(*ahp.SessionState)
+	if !ok {
+		return noSession(info.URI)
+	}
+	if err := h.checkNewChat(tx, session, p); err != nil {
+		return err
+	}
+	chat := &ahp.ChatState{Resource: p.Chat, Title: "Chat", Status: ahp.SessionStatusIdle, ModifiedAt: timestamp(h.now()),
+		WorkingDirectories: p.WorkingDirectories, Turns: []*ahp.Turn{}, Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginUser{}}}
+	if p.Source != nil {
+		if err := h.forkChat(tx, session, chat, p.Source); err != nil {
+			return err
+		}
+	}
+	start := &ahp.ChatTurnStartedAction{TurnID: newID()}
+	if p.InitialMessage != nil {
+		start.Message = *p.InitialMessage
+		r := &request{h: h, tx: tx, caller: c, info: hub.ChannelInfo{URI: p.Chat, Kind: ahp.ChannelChat, Session: info.URI}, state: chat, now: h.now()}
+		if reason := checkTurnStarted(r, chat, start); reason != "" {
+			return badParams("initialMessage: %s", reason)
+		}
+	}
+	h.addChat(tx, info.URI, chat)
+	if p.InitialMessage != nil {
+		tx.Apply(p.Chat, start)
+	}
+	return nil
+}
+
+// addChat opens a chat and lists it in its session.
+func (h *Host) addChat(tx *hub.Tx, session ahp.URI, chat *ahp.ChatState) {
+	h.openChat(tx, session, chat)
+	tx.Apply(session, &ahp.SessionChatAddedAction{Summary: summarizeChat(chat)})
+}
+
+func (h *Host) checkNewChat(tx *hub.Tx, s *ahp.SessionState, p ahp.CreateChatParams) error {
+	if many := h.agentInfo(s.Provider).Capabilities; many == nil || many.MultipleChats == nil {
+		return badParams("the agent of this session has one chat only: create another session")
+	}
+	if len(s.Chats) >= h.cfg.Limits.Chats { // AHP requirement 97
+		return badParams("this session has %d chats already: dispose some first", len(s.Chats))
+	}
+	if p.Chat == "" || len(p.Chat) > mostURI || strings.ContainsAny(p.Chat, " \t\r\n#") {
+		return badParams("chat: %.80q cannot be a chat's URI; use one like ahp-chat:/<uuid>", p.Chat)
+	}
+	if _, taken := tx.Info(p.Chat); taken || h.catalogue.get(p.Chat) != nil {
+		return ahp.Errorf(ahp.CodeAlreadyExists, "there is a channel %s already: choose another URI", p.Chat)
+	}
+	for _, d := range p.WorkingDirectories { // AHP requirement 117
+		if !slices.Contains(s.WorkingDirectories, d) {
+			return badParams("workingDirectories: %s is not one of the session's", d)
+		}
+	}
+	return nil
+}
+
+// forkChat copies what the source shows up to a completed turn (AHP requirements 93 and 95).
+func (h *Host) forkChat(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src *ahp.ChatSource) error {
+	f, _ := src.Value.(*ahp.ForkChatSource)
+	many := h.agentInfo(s.Provider).Capabilities.MultipleChats
+	if f == nil || many.Fork == nil || !*many.Fork {
+		return badParams("source: the agent of this session cannot fork chats")
+	}
+	from, ok := tx.State(f.Chat).(*ahp.ChatState)
+	if !ok {
+		return badParams("source: there is no chat %s in this session", f.Chat)
+	}
+	i := slices.IndexFunc(from.Turns, func(t *ahp.Turn) bool { return t.ID == f.TurnID })
+	if i < 0 {
+		return badParams("source: %s is not a completed turn of that chat", f.TurnID)
+	}
+	to.Turns = slices.Clone(from.Turns[:i+1]) // turns never change, so sharing them is a copy
+	to.Origin = &ahp.ChatOrigin{Value: &ahp.ChatOriginFork{Chat: f.Chat, TurnID: f.TurnID}}
+	to.Title = clip("Fork of "+from.Title, mostTitle)
+	return nil
+}
+
+// DisposeChat takes a chat away. The default chat goes only with its session.
+func (h *Host) DisposeChat(ctx context.Context, c Caller, p ahp.DisposeChatParams) error {
+	info, known := h.hub.Info(p.Channel)
+	if !known || info.Kind != ahp.ChannelChat || !c.Audience().Sees(info) {
+		return noChannel(p.Channel)
+	}
+	if err := mayCall(c, "disposeChat", info); err != nil {
+		return err
+	}
+	if err := h.wake(ctx, info); err != nil {
+		return err
+	}
+	var refused error
+	err := h.hub.Do(func(tx *hub.Tx) {
+		if s, ok := tx.State(info.Session).(*ahp.SessionState); !ok || s.DefaultChat == info.URI {
+			refused = badParams("channel: this is the session's default chat: dispose the session instead")
+			return
+		}
+		h.closeChat(tx, info)
+	})
+	if err != nil {
+		return err
+	}
+	return refused
+}
+
+func (h *Host) closeChat(tx *hub.Tx, info hub.ChannelInfo) {
+	h.forgetInputNeeded(tx, info.Session, info.URI)
+	tx.Close(info.URI)
+	tx.Apply(info.Session, &ahp.SessionChatRemovedAction{Chat: info.URI}) // AHP requirement 102
+	tx.Effect(info.URI, func(context.Context) { h.endRun(info, "") })
+}
+
+// Older turns. A cursor names the oldest turn its holder has.
+
+const turnsPage = 50
+
+// TurnsView is a chat as a subscriber sees it who asked for the newest n turns: with a
+// cursor for FetchTurns when older ones are left (AHP requirement 33).
+func TurnsView(s *ahp.ChatState, n int64) *ahp.ChatState {
+	if n < 0 || n >= int64(len(s.Turns)) {
+		return s
+	}
+	view := *s
+	view.Turns = s.Turns[len(s.Turns)-int(n):]
+	view.TurnsNextCursor = turnsCursor(s.Turns, len(s.Turns)-int(n))
+	return &view
+}
+
+// turnsCursor stands for "everything before turns[i]".
+func turnsCursor(turns []*ahp.Turn, i int) string {
+	if i <= 0 {
+		return ""
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte("before:" + turnID(turns, i)))
+}
+
+func turnID(turns []*ahp.Turn, i int) string {
+	if i < len(turns) {
+		return turns[i].ID
+	}
+	return ""
+}
+
+// FetchTurns sends older turns to the connection that asked, as chat/turnsLoaded, before
+// it returns (AHP requirements 88 and 89).
+func (h *Host) FetchTurns(ctx context.Context, c Caller, p ahp.FetchTurnsParams) error {
+	if err := h.Prepare(ctx, c, p.Channel); err != nil {
+		return err
+	}
+	st, _, _ := h.hub.State(p.Channel)
+	s, ok := st.(*ahp.ChatState)
+	if !ok {
+		return badParams("channel: %s is not a chat", p.Channel)
+	}
+	end, err := turnsBefore(s.Turns, p.Cursor)
+	if err != nil || c.Conn == nil {
+		return err
+	}
+	start := max(0, end-turnsPage)
+	c.Conn.Put(&ahp.ActionEnvelope{Channel: p.Channel, ServerSeq: h.hub.Seq(),
+		Action: &ahp.ChatTurnsLoadedAction{Turns: s.Turns[start:end], TurnsNextCursor: turnsCursor(s.Turns, start)}})
+	return nil
+}
+
+// turnsBefore is how many turns lie before a cursor; none asks for the newest page.
+func turnsBefore(turns []*ahp.Turn, cursor string) (int, error) {
+	if cursor == "" {
+		return len(turns), nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	id, ok := strings.CutPrefix(string(raw), "before:")
+	i := slices.IndexFunc(turns, func(t *ahp.Turn) bool { return t.ID == id })
+	switch {
+	case err == nil && ok && id == "":
+		return len(turns), nil
+	case err != nil || !ok || i < 0:
+		return 0, badParams("cursor: not one of this chat, or its turn is gone: subscribe again")
+	}
+	return i, nil
+}

@@ -1,0 +1,156 @@
+package host
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// The setting that says whether tool calls wait for a person.
+const (
+	approvalKey  = "approval"
+	approvalAuto = "auto"
+)
+
+// newConfig checks a new session's settings against its agent's schema and fills in
+// what is not said.
+func newConfig(schema ahp.SessionConfigSchema, asked ahp.Meta) (*ahp.SessionConfigState, error) {
+	if len(schema.Properties) == 0 {
+		if len(asked) > 0 {
+			return nil, badParams("config: this agent has no settings")
+		}
+		return nil, nil
+	}
+	values := ahp.Meta{}
+	for key, p := range schema.Properties {
+		if p.Default != nil {
+			values[key] = p.Default
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(asked)) {
+		if reason := checkSetting(schema, key, asked[key]); reason != "" {
+			return nil, badParams("config: %s", reason)
+		}
+		values[key] = asked[key]
+	}
+	for _, key := range schema.Required {
+		if values[key] == nil {
+			return nil, badParams("config: %s is required", key)
+		}
+	}
+	return &ahp.SessionConfigState{Schema: schema, Values: values}, nil
+}
+
+func checkSetting(schema ahp.SessionConfigSchema, key string, value json.RawMessage) string {
+	p, ok := schema.Properties[key]
+	if !ok {
+		return fmt.Sprintf("there is no setting %q; there are: %s", key, strings.Join(slices.Sorted(maps.Keys(schema.Properties)), ", "))
+	}
+	if !isType(p.Type, value) {
+		return fmt.Sprintf("%s must be of type %s", key, p.Type)
+	}
+	oneOf := func(e json.RawMessage) bool { return sameJSON(e, value) }
+	if dynamic := p.EnumDynamic != nil && *p.EnumDynamic; len(p.Enum) > 0 && !dynamic && !slices.ContainsFunc(p.Enum, oneOf) {
+		return fmt.Sprintf("%s cannot be %s; it is one of %s", key, clip(string(value), 80), bytes.Join(rawList(p.Enum), []byte(", ")))
+	}
+	return ""
+}
+
+func rawList(raws []json.RawMessage) [][]byte {
+	out := make([][]byte, len(raws))
+	for i, r := range raws {
+		out[i] = r
+	}
+	return out
+}
+
+func isType(want string, raw json.RawMessage) bool {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return false
+	}
+	switch v.(type) {
+	case string:
+		return want == "string"
+	case float64:
+		return want == "number"
+	case bool:
+		return want == "boolean"
+	case []any:
+		return want == "array"
+	case map[string]any:
+		return want == "object"
+	}
+	return false
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// checkConfigChanged lets only settings change that the schema calls sessionMutable (AHP
+// requirement 84). A replacement of all keeps the others as they are.
+func checkConfigChanged(r *request, s *ahp.SessionState, a *ahp.SessionConfigChangedAction) string {
+	if s.Config == nil {
+		return "this session has no settings"
+	}
+	values := maps.Clone(a.Config)
+	if values == nil {
+		values = ahp.Meta{}
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if sameJSON(values[key], s.Config.Values[key]) {
+			continue
+		}
+		if reason := checkSetting(s.Config.Schema, key, values[key]); reason != "" {
+			return reason
+		}
+		if !mutable(s.Config.Schema, key) {
+			return key + " is fixed once a session exists: create another session for another value"
+		}
+		if key == approvalKey && !r.caller.owner() {
+			return "only the owner decides whether commands need an approval"
+		}
+	}
+	if a.Replace != nil && *a.Replace {
+		for key, value := range s.Config.Values {
+			if _, given := values[key]; !given && (!mutable(s.Config.Schema, key) || key == approvalKey && !r.caller.owner()) {
+				values[key] = value
+			}
+		}
+	}
+	a.Config = values
+	return ""
+}
+
+func mutable(schema ahp.SessionConfigSchema, key string) bool {
+	m := schema.Properties[key].SessionMutable
+	return m != nil && *m
+}
+
+// ResolveSessionConfig tells a client which settings a session of an agent has and what
+// they would be (AHP requirement 63).
+func (h *Host) ResolveSessionConfig(c Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error) {
+	none := ahp.ResolveSessionConfigResult{}
+	if err := mayCall(c, "resolveSessionConfig", rootInfo); err != nil {
+		return none, err
+	}
+	backend, err := h.backend(p.Provider)
+	if err != nil {
+		return none, err
+	}
+	config, err := newConfig(backend.Config(), p.Config)
+	if err != nil {
+		return none, err
+	}
+	if config == nil {
+		return ahp.ResolveSessionConfigResult{Schema: ahp.SessionConfigSchema{Type: "object", Properties: map[string]ahp.SessionConfigPropertySchema{}}, Values: ahp.Meta{}}, nil
+	}
+	return ahp.ResolveSessionConfigResult{Schema: config.Schema, Values: config.Values}, nil
+}

@@ -1,0 +1,233 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// trashed is a disposed session as it can be brought back.
+type trashed struct {
+	Entry    entry          `json:"entry"`
+	Channels []trashChannel `json:"channels"`
+}
+
+type trashChannel struct {
+	Info  hub.ChannelInfo `json:"info"`
+	State json.RawMessage `json:"state"`
+}
+
+// DisposeSession ends a session: its turns are cancelled, its agent and terminals stop,
+// its channels close, root's subscribers hear of it (AHP requirement 78). The history is
+// kept aside: RestoreSession brings it back.
+func (h *Host) DisposeSession(ctx context.Context, c Caller, p ahp.DisposeSessionParams) error {
+	info, known := h.hub.Info(p.Channel)
+	if !known || info.Kind != ahp.ChannelSession || !c.Audience().Sees(info) {
+		return noSession(p.Channel)
+	}
+	if err := mayCall(c, "disposeSession", info); err != nil {
+		return err
+	}
+	if !h.disposing.claim(info.URI) {
+		return noSession(p.Channel) // another caller is at it
+	}
+	defer h.disposing.release(info.URI)
+	channels, err := h.quieten(ctx, info)
+	if err != nil {
+		return err
+	}
+	for {
+		raw, states, err := h.pack(info.URI, channels)
+		if err != nil {
+			return err
+		}
+		var done bool
+		if err := h.hub.Do(func(tx *hub.Tx) { done = h.closeSession(tx, info.URI, raw, states) }); err != nil || done {
+			return err
+		}
+	}
+}
+
+// quieten ends the session's turns and loads every channel that is kept.
+func (h *Host) quieten(ctx context.Context, info hub.ChannelInfo) ([]hub.ChannelInfo, error) {
+	if err := h.ensure(ctx, info.URI); err != nil {
+		return nil, err
+	}
+	st, _, _ := h.hub.State(info.URI)
+	s, ok := st.(*ahp.SessionState)
+	if !ok {
+		return nil, noSession(info.URI)
+	}
+	channels := []hub.ChannelInfo{info, {URI: annotationsURI(info.URI), Kind: ahp.ChannelAnnotations, Session: info.URI}}
+	for _, c := range s.Chats {
+		channels = append(channels, hub.ChannelInfo{URI: c.Resource, Kind: ahp.ChannelChat, Session: info.URI})
+	}
+	for _, ch := range channels {
+		if err := h.ensure(ctx, ch.URI); err != nil {
+			return nil, err
+		}
+	}
+	return channels, h.hub.Do(func(tx *hub.Tx) {
+		for _, ch := range channels {
+			if chat, ok := tx.State(ch.URI).(*ahp.ChatState); ok && chat.ActiveTurn != nil {
+				tx.Apply(ch.URI, &ahp.ChatTurnCancelledAction{TurnID: chat.ActiveTurn.ID, Duration: durationOf(chat.ActiveTurn, h.now())})
+			}
+		}
+	})
+}
+
+// pack writes the session's channels down, off the lock.
+func (h *Host) pack(uri ahp.URI, channels []hub.ChannelInfo) (raw []byte, states map[ahp.URI]ahp.State, err error) {
+	e := h.catalogue.alive(uri)
+	if e == nil {
+		return nil, nil, noSession(uri)
+	}
+	t, states := trashed{Entry: *e}, map[ahp.URI]ahp.State{}
+	for _, ch := range channels {
+		s, _, ok := h.hub.State(ch.URI)
+		if !ok {
+			return nil, nil, fmt.Errorf("%s went away meanwhile", ch)
+		}
+		body, err := json.Marshal(s)
+		if err != nil {
+			return nil, nil, err
+		}
+		states[ch.URI] = s
+		t.Channels = append(t.Channels, trashChannel{ch, body})
+	}
+	raw, err = json.Marshal(t)
+	return raw, states, err
+}
+
+// closeSession takes the session away in one step, if it still is as it was packed.
+func (h *Host) closeSession(tx *hub.Tx, uri ahp.URI, raw []byte, packed map[ahp.URI]ahp.State) bool {
+	for ch, s := range packed {
+		if tx.State(ch) != s {
+			return false
+		}
+	}
+	old := h.catalogue.alive(uri)
+	if old == nil {
+		return true
+	}
+	gone := *old
+	gone.Trashed = timestamp(h.now())
+	h.closeChangesets(tx, uri)
+	h.closeTerminals(tx, uri)
+	for ch := range packed {
+		tx.Close(ch)
+	}
+	h.save(tx, &gone)
+	h.trash.put(uri, raw)
+	tx.Record(bucketTrash, uri, raw)
+	h.notifyRemoved(tx, uri)
+	h.emptyTrash(tx)
+	tx.Effect(uri, func(context.Context) {
+		h.drop(uri, errDisposed)
+		if h.cfg.Store != nil {
+			h.trash.drop(uri) // on disk by now
+		}
+	})
+	return true
+}
+
+// emptyTrash forgets the sessions disposed longest ago, past the limit.
+func (h *Host) emptyTrash(tx *hub.Tx) {
+	for h.catalogue.count(true) > h.cfg.Limits.Trash {
+		oldest := h.catalogue.oldestTrash()
+		h.catalogue.remove(oldest)
+		h.trash.drop(oldest)
+		tx.Record(bucketTrash, oldest, nil)
+		tx.Record(bucketSessions, oldest, nil)
+		tx.Effect(oldest, func(context.Context) {
+			if err := os.RemoveAll(h.agentData(oldest)); err != nil {
+				h.log.Warn("what an agent kept of a session is left behind", "session", oldest, "err", err)
+			}
+		})
+	}
+}
+
+func (h *Host) agentData(session ahp.URI) string {
+	return filepath.Join(h.cfg.DataDir, "agents", ShortID(session))
+}
+
+// Trash lists disposed sessions that can be restored, newest modified first.
+func (h *Host) Trash(c Caller) []ahp.SessionSummary {
+	if !c.owner() {
+		return nil
+	}
+	list := h.catalogue.list(true)
+	out := make([]ahp.SessionSummary, len(list))
+	for i, e := range list {
+		out[i] = e.Summary
+	}
+	return out
+}
+
+// RestoreSession undoes DisposeSession: the same URIs, the same history. Changesets are
+// computed anew; terminals are gone.
+func (h *Host) RestoreSession(ctx context.Context, c Caller, uri ahp.URI) error {
+	if err := mayCall(c, "createSession", rootInfo); err != nil {
+		return err
+	}
+	if e := h.catalogue.get(uri); e == nil || e.Trashed == "" {
+		return noSession(uri)
+	}
+	t, err := h.unpack(ctx, uri)
+	if err != nil {
+		return err
+	}
+	states, err := t.states()
+	if err != nil {
+		return err
+	}
+	return h.hub.Do(func(tx *hub.Tx) { h.reopen(tx, uri, t, states) })
+}
+
+func (h *Host) unpack(ctx context.Context, uri ahp.URI) (t trashed, err error) {
+	raw, ok := h.trash.get(uri)
+	if !ok && h.cfg.Store != nil {
+		if raw, ok, err = h.cfg.Store.Get(ctx, bucketTrash, uri); err != nil {
+			return t, err
+		}
+	}
+	if !ok {
+		return t, noSession(uri)
+	}
+	return t, json.Unmarshal(raw, &t)
+}
+
+func (t trashed) states() ([]ahp.State, error) {
+	states := make([]ahp.State, len(t.Channels))
+	for i, c := range t.Channels {
+		s, err := ahp.UnmarshalState(c.Info.Kind, c.State)
+		if err != nil {
+			return nil, fmt.Errorf("restore %s: %w", c.Info, err)
+		}
+		if session, ok := s.(*ahp.SessionState); ok {
+			session.ActiveClients = []ahp.SessionActiveClient{} // whoever they were, they went
+		}
+		states[i] = s
+	}
+	return states, nil
+}
+
+func (h *Host) reopen(tx *hub.Tx, uri ahp.URI, t trashed, states []ahp.State) {
+	if e := h.catalogue.get(uri); e == nil || e.Trashed == "" {
+		return // somebody else was faster
+	}
+	for i, c := range t.Channels {
+		h.mustOpen(tx, c.Info, states[i])
+	}
+	back := t.Entry
+	back.Trashed = ""
+	h.save(tx, &back)
+	h.trash.drop(uri)
+	tx.Record(bucketTrash, uri, nil)
+	h.notifyAdded(tx, back.Summary)
+}

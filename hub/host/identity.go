@@ -1,0 +1,78 @@
+package host
+
+import (
+	"encoding/json"
+	"maps"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// metaKey is the host's own key in `_meta`. What stands there comes from the host: a
+// client's value is overwritten, every other key is kept as sent.
+const metaKey = "ahphub"
+
+// Identity is who did something, taken from the authenticated principal and never from
+// what a client says.
+type Identity struct {
+	ID   string      `json:"id"`
+	Name string      `json:"name"`
+	Role access.Role `json:"role,omitempty"`
+}
+
+// Stamp is the value of `_meta.ahphub`. Side and Hunk belong to annotation entries: which
+// version of the file was commented on, and the lines quoted.
+type Stamp struct {
+	By   Identity  `json:"by"`
+	At   time.Time `json:"at"`
+	Side string    `json:"side,omitempty"` // "before" or "after"
+	Hunk string    `json:"hunk,omitempty"` // at most 8 KiB
+}
+
+const mostHunk = 8 << 10
+
+// ReadStamp returns what the host wrote into a `_meta`.
+func ReadStamp(m ahp.Meta) (Stamp, bool) {
+	var s Stamp
+	raw, ok := m[metaKey]
+	if !ok || json.Unmarshal(raw, &s) != nil || s.By.ID == "" {
+		return Stamp{}, false
+	}
+	return s, true
+}
+
+// write returns a copy of m with the stamp in it.
+func (s Stamp) write(m ahp.Meta) ahp.Meta {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return m // a year beyond 9999: no clock says so
+	}
+	m = maps.Clone(m)
+	if m == nil {
+		m = ahp.Meta{}
+	}
+	m[metaKey] = raw
+	return m
+}
+
+// Who is the caller as the host writes it down.
+func (c Caller) Who() Identity {
+	return Identity{ID: c.ID, Name: c.Name, Role: c.Role}
+}
+
+func (c Caller) stamp(now time.Time) Stamp { return Stamp{By: c.Who(), At: now.UTC()} }
+
+func (c Caller) owner() bool { return c.Role == access.RoleOwner }
+
+// hunkOf reads what a client quoted; everything else it says about itself is ignored.
+func hunkOf(m ahp.Meta) (side, hunk string) {
+	var s struct{ Side, Hunk string }
+	if json.Unmarshal(m[metaKey], &s) != nil {
+		return "", ""
+	}
+	if s.Side != "before" && s.Side != "after" {
+		s.Side = ""
+	}
+	return s.Side, clip(s.Hunk, mostHunk)
+}

@@ -1,0 +1,101 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Summaries lists the sessions the caller may see, newest modified first.
+func (h *Host) Summaries(c Caller) []ahp.SessionSummary {
+	list := h.visible(c)
+	out := make([]ahp.SessionSummary, len(list))
+	for i, e := range list {
+		out[i] = e.Summary
+	}
+	return out
+}
+
+// Summary of one session; ok is false for unknown and disposed ones.
+func (h *Host) Summary(uri ahp.URI) (s ahp.SessionSummary, ok bool) {
+	if e := h.catalogue.alive(uri); e != nil {
+		return e.Summary, true
+	}
+	return ahp.SessionSummary{}, false
+}
+
+func (h *Host) visible(c Caller) []*entry {
+	sees := c.Audience()
+	return slices.DeleteFunc(h.catalogue.list(false), func(e *entry) bool {
+		return !sees.Sees(hub.ChannelInfo{URI: e.Summary.Resource, Kind: ahp.ChannelSession, Session: e.Summary.Resource})
+	})
+}
+
+// position is what a cursor stands for: everything after this entry in the order of the list.
+type position struct {
+	ModifiedAt string  `json:"m"`
+	Resource   ahp.URI `json:"r"`
+}
+
+func (p position) cursor() string {
+	raw, _ := json.Marshal(p) // two strings
+	return base64.RawURLEncoding.EncodeToString(raw)
+}
+
+func parseCursor(s string) (p position, err error) {
+	raw, err := base64.RawURLEncoding.DecodeString(s)
+	if err == nil {
+		err = json.Unmarshal(raw, &p)
+	}
+	if err != nil || p.Resource == "" {
+		return p, badParams("cursor: not one of this host; leave it out to start from the newest session")
+	}
+	return p, nil
+}
+
+// ListSessions answers listSessions. Without a limit everything comes at once, since
+// clients that send none do not ask for a second page.
+func (h *Host) ListSessions(_ context.Context, c Caller, p ahp.ListSessionsParams) (ahp.ListSessionsResult, error) {
+	if err := mayCall(c, "listSessions", rootInfo); err != nil {
+		return ahp.ListSessionsResult{}, err
+	}
+	list := h.visible(c)
+	if p.Cursor != "" {
+		at, err := parseCursor(p.Cursor)
+		if err != nil {
+			return ahp.ListSessionsResult{}, err
+		}
+		list = list[after(list, at):]
+	}
+	limit := len(list)
+	if p.Limit != nil {
+		if *p.Limit < 1 {
+			return ahp.ListSessionsResult{}, badParams("limit: %d is not allowed; ask for at least one session", *p.Limit)
+		}
+		limit = int(min(*p.Limit, int64(limit)))
+	}
+	res := ahp.ListSessionsResult{Items: make([]ahp.SessionSummary, limit)}
+	for i, e := range list[:limit] {
+		res.Items[i] = e.Summary
+	}
+	if limit < len(list) {
+		last := list[limit-1].Summary
+		res.NextCursor = position{last.ModifiedAt, last.Resource}.cursor()
+	}
+	return res, nil
+}
+
+func after(list []*entry, p position) int {
+	i, found := slices.BinarySearchFunc(list, p, func(e *entry, p position) int {
+		return cmp.Or(-cmp.Compare(e.Summary.ModifiedAt, p.ModifiedAt), cmp.Compare(e.Summary.Resource, p.Resource))
+	})
+	if found {
+		i++
+	}
+	return i
+}

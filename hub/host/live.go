@@ -1,0 +1,216 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// live is what runs for one session: its agent and the turns the agent plays.
+type live struct {
+	h      *Host
+	uri    ahp.URI
+	ctx    context.Context // ends with the session or the host
+	cancel context.CancelCauseFunc
+	wg     sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	opened chan struct{} // nil: nobody asked for the agent yet
+	agent  agent.Session
+	err    error
+	runs   map[ahp.URI]*run // the newest of each chat
+}
+
+var (
+	errDisposed  = errors.New("the session was disposed")
+	errCancelled = errors.New("the turn was cancelled")
+)
+
+// liveOf returns what runs for a session and makes it on first use.
+func (h *Host) liveOf(session ahp.URI) *live {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := h.live[session]; l != nil {
+		return l
+	}
+	l := &live{h: h, uri: session, runs: map[ahp.URI]*run{}}
+	l.ctx, l.cancel = context.WithCancelCause(h.ctx)
+	h.live[session] = l
+	return l
+}
+
+func (h *Host) liveIf(session ahp.URI) *live {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.live[session]
+}
+
+// goes runs f in a goroutine that stop waits for; after stop it does nothing.
+func (l *live) goes(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.wg.Go(f)
+	}
+}
+
+// open returns the session's agent and opens it on first use. After a failure the next
+// caller tries again.
+func (l *live) open(ctx context.Context) (agent.Session, error) {
+	l.mu.Lock()
+	if l.opened == nil && !l.closed {
+		l.opened = make(chan struct{})
+		l.wg.Go(l.openAgent)
+	}
+	opened := l.opened
+	l.mu.Unlock()
+	if opened == nil {
+		return nil, context.Cause(l.ctx)
+	}
+	select {
+	case <-opened:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.agent, l.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (l *live) openAgent() {
+	s, err := l.connect()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.agent, l.err = s, err
+	close(l.opened)
+	if err != nil {
+		l.opened = nil
+	}
+}
+
+func (l *live) connect() (agent.Session, error) {
+	state, _, _ := l.h.hub.State(l.uri)
+	s, ok := state.(*ahp.SessionState)
+	if !ok {
+		return nil, errDisposed
+	}
+	backend := l.h.cfg.Agents[s.Provider]
+	if backend == nil {
+		return nil, errors.New("the agent " + s.Provider + " is not configured any more: start the host with it to go on here")
+	}
+	spec, err := l.spec(s)
+	if err != nil {
+		return nil, err
+	}
+	return backend.Open(l.ctx, spec)
+}
+
+// busy tells whether a turn or the opening of the agent goes on.
+func (l *live) busy() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.runs {
+		if !r.over.Load() {
+			return true
+		}
+	}
+	return l.opened != nil && l.agent == nil
+}
+
+// stop ends the turns, waits for them, and closes the agent.
+func (l *live) stop(cause error) {
+	l.cancel(cause)
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.wg.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.agent != nil {
+		if err := l.agent.Close(); err != nil {
+			l.h.log.Warn("an agent did not close well", "session", l.uri, "err", err)
+		}
+		l.agent = nil
+	}
+}
+
+// drop forgets a session that was disposed or goes to sleep, and stops it.
+func (h *Host) drop(session ahp.URI, cause error) {
+	h.mu.Lock()
+	l := h.live[session]
+	delete(h.live, session)
+	h.mu.Unlock()
+	if l != nil {
+		l.stop(cause)
+	}
+}
+
+// stopLive stops all sessions side by side.
+func (h *Host) stopLive() {
+	h.mu.Lock()
+	all := h.live
+	h.live = map[ahp.URI]*live{}
+	h.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, l := range all {
+		wg.Go(func() { l.stop(errStopping) })
+	}
+	wg.Wait()
+}
+
+// run is one turn that an agent plays.
+type run struct {
+	id      string
+	chat    ahp.URI
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	spawned bool          // played by the agent that asked for it
+	over    atomic.Bool   // the end is on its way into the timeline, or there
+	done    chan struct{} // closed when the agent is out of it
+}
+
+func newRun(ctx context.Context, chat ahp.URI, id string) *run {
+	r := &run{id: id, chat: chat, done: make(chan struct{})}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	return r
+}
+
+// start plays a turn once the chat's one before it is out of its agent; false when the
+// session was closed here.
+func (l *live) start(chat ahp.URI, id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	before := l.runs[chat]
+	if before != nil && before.spawned && before.id == id && !before.over.Load() {
+		return true
+	}
+	r := newRun(l.ctx, chat, id)
+	l.runs[chat] = r
+	l.wg.Go(func() {
+		defer close(r.done)
+		defer r.cancel(nil)
+		if before != nil {
+			<-before.done
+		}
+		l.play(r)
+	})
+	return true
+}
+
+// end cancels the run of a chat's turn; id "" means whichever it is.
+func (l *live) end(chat ahp.URI, id string, cause error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.runs[chat]; r != nil && (id == "" || r.id == id) {
+		r.over.Store(true)
+		r.cancel(cause)
+	}
+}

@@ -1,0 +1,166 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// message checks what a client wants said to an agent, and stamps who says it.
+func (r *request) message(m *ahp.Message) string {
+	if reason := r.draft(m); reason != "" {
+		return reason
+	}
+	if m.Text == "" && len(m.Attachments) == 0 {
+		return "this message is empty: write something"
+	}
+	m.Meta = r.stamp().write(m.Meta)
+	return ""
+}
+
+// draft checks a message that may still be empty.
+func (r *request) draft(m *ahp.Message) string {
+	if m.Origin.Kind == "" {
+		m.Origin.Kind = ahp.MessageKindUser
+	}
+	if m.Origin.Kind != ahp.MessageKindUser { // AHP requirement 108
+		return "a client can only send messages of origin user"
+	}
+	if size := messageBytes(m); size > r.h.cfg.Limits.MessageBytes {
+		return fmt.Sprintf("this message has %d bytes; at most %d are allowed", size, r.h.cfg.Limits.MessageBytes)
+	}
+	for _, a := range m.Attachments {
+		if reason := r.attachment(a); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+func messageBytes(m *ahp.Message) int {
+	n := len(m.Text)
+	for _, a := range m.Attachments {
+		switch v := a.Value.(type) {
+		case *ahp.MessageEmbeddedResourceAttachment:
+			n += len(v.Data)
+		case *ahp.SimpleMessageAttachment:
+			n += len(v.ModelRepresentation)
+		case *ahp.UnknownVariant:
+			n += len(v.Raw)
+		}
+	}
+	return n
+}
+
+func (r *request) attachment(a ahp.MessageAttachment) string {
+	switch v := a.Value.(type) {
+	case *ahp.MessageAnnotationsAttachment:
+		return r.annotationsAttachment(v)
+	case *ahp.MessageChatAttachment:
+		return "the agents of this host do not read other chats: quote what they need to know"
+	}
+	return ""
+}
+
+// annotationsAttachment takes threads of the same session only, and only ones that exist.
+func (r *request) annotationsAttachment(v *ahp.MessageAnnotationsAttachment) string {
+	if v.Resource != annotationsURI(r.info.Session) {
+		return "only the annotations of this session can be attached"
+	}
+	s, ok := r.tx.State(v.Resource).(*ahp.AnnotationsState)
+	if !ok {
+		return "" // asleep: ids that are gone resolve to nothing
+	}
+	for _, id := range v.AnnotationIDs {
+		if threadAt(s, id) < 0 {
+			return "there is no annotation " + id + ": it may have been removed"
+		}
+	}
+	return ""
+}
+
+// threads resolves the annotations that a message names, in their order on the channel;
+// no ids mean all that are open.
+func (l *live) threads(ctx context.Context, m ahp.Message) (list []ahp.Annotation) {
+	for _, a := range m.Attachments {
+		v, ok := a.Value.(*ahp.MessageAnnotationsAttachment)
+		if !ok || l.h.ensure(ctx, v.Resource) != nil {
+			continue
+		}
+		st, _, _ := l.h.hub.State(v.Resource)
+		s, _ := st.(*ahp.AnnotationsState)
+		if s == nil {
+			continue
+		}
+		for _, t := range s.Annotations {
+			if slices.Contains(v.AnnotationIDs, t.ID) || v.AnnotationIDs == nil && !t.Resolved {
+				list = append(list, t)
+			}
+		}
+	}
+	return list
+}
+
+// SendAnnotations has the agent look at threads of a session: a turn of its default chat
+// with the threads attached, or a queued message while the chat is busy. No ids mean all
+// that are open. Errors say why it was refused.
+func (h *Host) SendAnnotations(ctx context.Context, c Caller, session ahp.URI, ids []string, text string) error {
+	info, known := h.hub.Info(session)
+	if !known || h.catalogue.alive(session) == nil || !c.Audience().Sees(info) {
+		return noSession(session)
+	}
+	annotations := annotationsURI(session)
+	for _, uri := range []ahp.URI{session, annotations} {
+		if err := h.Prepare(ctx, c, uri); err != nil {
+			return err
+		}
+	}
+	chat, err := h.defaultChat(ctx, session)
+	if err != nil {
+		return err
+	}
+	m := ahp.Message{Text: text, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}, Attachments: []ahp.MessageAttachment{{
+		Value: &ahp.MessageAnnotationsAttachment{Label: annotationsLabel(len(ids)), Resource: annotations, AnnotationIDs: ids}}}}
+	return h.say(ctx, c, chat, m)
+}
+
+func annotationsLabel(n int) string {
+	switch n {
+	case 0:
+		return "All open comments"
+	case 1:
+		return "1 comment"
+	}
+	return fmt.Sprintf("%d comments", n)
+}
+
+func (h *Host) defaultChat(ctx context.Context, session ahp.URI) (ahp.URI, error) {
+	st, _, _ := h.hub.State(session)
+	s, ok := st.(*ahp.SessionState)
+	if !ok || s.DefaultChat == "" {
+		return "", noSession(session)
+	}
+	return s.DefaultChat, h.ensure(ctx, s.DefaultChat)
+}
+
+// say starts a turn, or queues the message while one runs.
+func (h *Host) say(ctx context.Context, c Caller, chat ahp.URI, m ahp.Message) error {
+	st, _, _ := h.hub.State(chat)
+	var a ahp.Action = &ahp.ChatTurnStartedAction{TurnID: newID(), Message: m}
+	if s, ok := st.(*ahp.ChatState); ok && s.ActiveTurn != nil {
+		a = &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: newID(), Message: m}
+	}
+	c.Conn = nil
+	o, err := h.Dispatch(ctx, c, chat, 0, a)
+	switch {
+	case err != nil:
+		return err
+	case o.Unknown:
+		return noChannel(chat)
+	case o.Rejected != "":
+		return ahp.Errorf(ahp.CodeInvalidParams, "%s", o.Rejected)
+	}
+	return nil
+}

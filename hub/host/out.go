@@ -1,0 +1,167 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// out is what a running turn may say; it implements agent.Out.
+type out struct {
+	l *live
+	r *run
+}
+
+var (
+	errTurnOver   = errors.New("this turn is over")
+	errNotForChat = errors.New("an agent may only say actions of its turn in a chat")
+)
+
+// Emit applies an action of the turn. It waits while the host is read-only.
+func (o *out) Emit(a ahp.Action) error {
+	return o.apply(a, func(*hub.Tx, *ahp.ChatState) {})
+}
+
+// apply runs before and the action in one step, if the turn still runs.
+func (o *out) apply(a ahp.Action, before func(*hub.Tx, *ahp.ChatState)) error {
+	if !o.fill(a) {
+		return errNotForChat
+	}
+	over := errTurnOver
+	err := o.l.h.do(o.r.ctx, func(tx *hub.Tx) {
+		s, ok := tx.State(o.r.chat).(*ahp.ChatState)
+		if !ok || o.r.over.Load() || s.ActiveTurn == nil || s.ActiveTurn.ID != o.r.id {
+			return
+		}
+		over = nil
+		before(tx, s)
+		tx.Apply(o.r.chat, a)
+	})
+	return errors.Join(err, over)
+}
+
+// fill writes the turn's id into an action; false when it is not an agent's to say. How a
+// turn ends is what Prompt returns.
+func (o *out) fill(a ahp.Action) bool {
+	switch a := a.(type) {
+	case *ahp.ChatDeltaAction:
+		a.TurnID = o.r.id
+	case *ahp.ChatReasoningAction:
+		a.TurnID = o.r.id
+	case *ahp.ChatResponsePartAction:
+		a.TurnID = o.r.id
+	case *ahp.ChatToolCallStartAction:
+		a.TurnID = o.r.id
+	case *ahp.ChatToolCallDeltaAction:
+		a.TurnID = o.r.id
+	case *ahp.ChatToolCallReadyAction:
+		a.TurnID = o.r.id
+	case *ahp.ChatToolCallCompleteAction:
+		a.TurnID = o.r.id
+	case *ahp.ChatToolCallContentChangedAction:
+		a.TurnID = o.r.id
+	case *ahp.ChatToolCallAuthRequiredAction:
+		a.TurnID = o.r.id
+	case *ahp.ChatToolCallAuthResolvedAction:
+		a.TurnID = o.r.id
+	case *ahp.ChatUsageAction:
+		a.TurnID = o.r.id
+	case *ahp.ChatActivityChangedAction, *ahp.ChatInputRequestedAction, *ahp.ChatBackgroundWorkSetAction,
+		*ahp.ChatBackgroundWorkRemovedAction, *ahp.ChatPendingMessageRemovedAction:
+	default:
+		return false
+	}
+	return true
+}
+
+// Confirm makes a tool call ready and waits for somebody to approve or deny it, unless the
+// session's setting `approval` is auto. A guest's prompt always waits for a person.
+func (o *out) Confirm(ctx context.Context, a *ahp.ChatToolCallReadyAction) (*ahp.ChatToolCallConfirmedAction, error) {
+	answer, forget := o.l.h.await(waitKey{o.r.chat, a.ToolCallID})
+	defer forget()
+	err := o.apply(a, func(tx *hub.Tx, s *ahp.ChatState) {
+		session, ok := tx.State(o.l.uri).(*ahp.SessionState)
+		if a.Confirmed == "" && ok && configValue(session, approvalKey) == approvalAuto && !fromGuest(s.ActiveTurn.Message) {
+			a.Confirmed = ahp.ToolCallConfirmationReasonSetting
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if a.Confirmed != "" {
+		return &ahp.ChatToolCallConfirmedAction{TurnID: o.r.id, ToolCallID: a.ToolCallID, Approved: true, Confirmed: a.Confirmed}, nil
+	}
+	return waitFor[*ahp.ChatToolCallConfirmedAction](ctx, o.r.ctx, answer)
+}
+
+// Ask sends an input request and waits for its completion; the answers include what was
+// answered as a draft and not again at the end (AHP requirement 130).
+func (o *out) Ask(ctx context.Context, req ahp.ChatInputRequest) (*ahp.ChatInputCompletedAction, error) {
+	answer, forget := o.l.h.await(waitKey{o.r.chat, req.ID})
+	defer forget()
+	if err := o.Emit(&ahp.ChatInputRequestedAction{Request: req}); err != nil {
+		return nil, err
+	}
+	return waitFor[*ahp.ChatInputCompletedAction](ctx, o.r.ctx, answer)
+}
+
+// ClientTool has a connected client run one of its tools (AHP requirement 141). A client
+// that stays silent makes the call fail (143).
+func (o *out) ClientTool(ctx context.Context, clientID, tool string, input json.RawMessage) (ahp.ToolCallResult, error) {
+	id := newID()
+	answer, forget := o.l.h.await(waitKey{o.r.chat, id})
+	defer forget()
+	client, def, err := o.offering(clientID, tool)
+	if err != nil {
+		return ahp.ToolCallResult{}, err
+	}
+	by := &ahp.ToolCallContributor{Value: &ahp.ToolCallClientContributor{ClientID: client}}
+	name := def.Title
+	if name == "" {
+		name = tool
+	}
+	start := &ahp.ChatToolCallStartAction{ToolCallID: id, ToolName: tool, DisplayName: name, Contributor: by}
+	ready := &ahp.ChatToolCallReadyAction{ToolCallID: id, InvocationMessage: ahp.Plain(name), Contributor: by,
+		ToolInput: &ahp.ToolInput{Text: string(input)}, Confirmed: ahp.ToolCallConfirmationReasonNotNeeded}
+	if err := o.Emit(start); err != nil {
+		return ahp.ToolCallResult{}, err
+	}
+	if err := o.Emit(ready); err != nil {
+		return ahp.ToolCallResult{}, err
+	}
+	return o.clientResult(ctx, id, answer)
+}
+
+func (o *out) clientResult(ctx context.Context, id string, answer <-chan ahp.Action) (ahp.ToolCallResult, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, o.l.h.cfg.Limits.ClientTool, errSilentTool)
+	defer cancel()
+	done, err := waitFor[*ahp.ChatToolCallCompleteAction](limited, o.r.ctx, answer)
+	if errors.Is(err, errSilentTool) {
+		failed := ahp.ToolCallResult{PastTenseMessage: ahp.Plain("No answer from the client"), Error: &ahp.ToolCallError{Message: err.Error()}}
+		return failed, o.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: id, Result: failed})
+	}
+	if err != nil {
+		return ahp.ToolCallResult{}, err
+	}
+	return done.Result, nil
+}
+
+// offering finds the active client that offers a tool.
+func (o *out) offering(clientID, tool string) (string, ahp.ToolDefinition, error) {
+	st, _, _ := o.l.h.hub.State(o.l.uri)
+	s, _ := st.(*ahp.SessionState)
+	if s == nil {
+		return "", ahp.ToolDefinition{}, errDisposed
+	}
+	for _, c := range s.ActiveClients {
+		for _, t := range c.Tools {
+			if t.Name == tool && (clientID == "" || clientID == c.ClientID) {
+				return c.ClientID, t, nil
+			}
+		}
+	}
+	return "", ahp.ToolDefinition{}, errors.New("no connected client offers the tool " + tool)
+}

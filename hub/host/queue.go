@@ -1,0 +1,106 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// startQueued starts the oldest queued message of an idle chat: it leaves the queue, then
+// its turn starts, in one step, so that nobody gets in between (AHP requirements 109 and 110).
+//
+// A steering message that no agent took while the turn ran goes first when the turn ends;
+// one sent while idle is kept for the next turn (AHP requirement 112).
+func (h *Host) startQueued(tx *hub.Tx, ch hub.ChannelInfo, turnEnded bool) {
+	s, ok := tx.State(ch.URI).(*ahp.ChatState)
+	if !ok || s.ActiveTurn != nil || h.recovering.Load() || h.disposing.held(ch.Session) {
+		return
+	}
+	if session, ok := tx.State(ch.Session).(*ahp.SessionState); !ok || session.Lifecycle == ahp.SessionLifecycleFailed {
+		return
+	}
+	var next ahp.PendingMessage
+	kind := ahp.PendingMessageKindQueued
+	switch {
+	case turnEnded && s.SteeringMessage != nil:
+		next, kind = *s.SteeringMessage, ahp.PendingMessageKindSteering
+	case len(s.QueuedMessages) > 0:
+		next = s.QueuedMessages[0]
+	default:
+		return
+	}
+	if tx.Apply(ch.URI, &ahp.ChatPendingMessageRemovedAction{Kind: kind, ID: next.ID}) == nil {
+		return // never the same message twice
+	}
+	tx.Apply(ch.URI, &ahp.ChatTurnStartedAction{TurnID: newID(), StartedAt: timestamp(h.now()), Message: next.Message, QueuedMessageID: next.ID})
+}
+
+func isPending(s *ahp.ChatState, id string) bool {
+	return s.SteeringMessage != nil && s.SteeringMessage.ID == id || queuedAt(s, id) >= 0
+}
+
+func queuedAt(s *ahp.ChatState, id string) int {
+	return slices.IndexFunc(s.QueuedMessages, func(m ahp.PendingMessage) bool { return m.ID == id })
+}
+
+func checkPendingSet(r *request, s *ahp.ChatState, a *ahp.ChatPendingMessageSetAction) string {
+	switch {
+	case a.ID == "":
+		return "a waiting message needs an id: choose a new one, like a UUID"
+	case a.Kind != ahp.PendingMessageKindQueued && a.Kind != ahp.PendingMessageKindSteering:
+		return "kind must be queued or steering"
+	case a.Kind == ahp.PendingMessageKindQueued && queuedAt(s, a.ID) < 0 && len(s.QueuedMessages) >= r.h.cfg.Limits.Queue:
+		return fmt.Sprintf("%d messages are queued already: wait for some to start, or remove one", r.h.cfg.Limits.Queue)
+	}
+	if reason := r.mayPrompt(s); reason != "" {
+		return reason
+	}
+	if reason := r.ownPending(s, a.ID, "change"); reason != "" {
+		return reason
+	}
+	return r.message(&a.Message)
+}
+
+// ownPending lets others' waiting messages alone: who sent one is stamped on it.
+func (r *request) ownPending(s *ahp.ChatState, id, verb string) string {
+	var m ahp.Message
+	switch i := queuedAt(s, id); {
+	case i >= 0:
+		m = s.QueuedMessages[i].Message
+	case s.SteeringMessage != nil && s.SteeringMessage.ID == id:
+		m = s.SteeringMessage.Message
+	default:
+		return ""
+	}
+	if by, ok := ReadStamp(m.Meta); ok && by.By.ID != r.caller.ID && !r.caller.owner() {
+		return "only " + by.By.Name + " or the owner may " + verb + " this message"
+	}
+	return ""
+}
+
+func checkPendingRemoved(r *request, s *ahp.ChatState, a *ahp.ChatPendingMessageRemovedAction) string {
+	steering := s.SteeringMessage != nil && s.SteeringMessage.ID == a.ID && a.Kind == ahp.PendingMessageKindSteering
+	queued := queuedAt(s, a.ID) >= 0 && a.Kind == ahp.PendingMessageKindQueued
+	if !steering && !queued { // AHP requirement 113
+		return "no such message is waiting: it may have started already"
+	}
+	return r.ownPending(s, a.ID, "remove")
+}
+
+// checkReordered accepts any list: the reducer ignores unknown ids and appends what is
+// not mentioned (AHP requirement 111).
+func checkReordered(*request, *ahp.ChatState, *ahp.ChatQueuedMessagesReorderedAction) string {
+	return ""
+}
+
+func checkDraft(r *request, _ *ahp.ChatState, a *ahp.ChatDraftChangedAction) string {
+	if a.Draft == nil {
+		return ""
+	}
+	draft := *a.Draft
+	reason := r.draft(&draft)
+	a.Draft = &draft
+	return reason
+}

@@ -1,0 +1,78 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+var rootInfo = hub.ChannelInfo{URI: ahp.RootURI, Kind: ahp.ChannelRoot}
+
+func firstAgent(agents map[string]agent.Backend) string {
+	return slices.Sorted(maps.Keys(agents))[0]
+}
+
+// openRoot makes the root channel, or brings the one of the last run up to date
+// (AHP requirement 48).
+func (h *Host) openRoot(ctx context.Context) error {
+	agents := h.describeAgents(ctx)
+	if _, known := h.hub.Info(ahp.RootURI); known {
+		if err := h.hub.Ensure(ctx, h.loader(), ahp.RootURI); err != nil {
+			return fmt.Errorf("host: %w", err)
+		}
+	}
+	return h.do(ctx, func(tx *hub.Tx) {
+		if tx.State(ahp.RootURI) == nil {
+			err := tx.Open(rootInfo, &ahp.RootState{Agents: agents,
+				ActiveSessions: ahp.Ptr(int64(0)), Terminals: []ahp.TerminalInfo{}})
+			if err != nil {
+				h.log.Error("the root channel cannot be opened", "err", err)
+			}
+			return
+		}
+		tx.Apply(ahp.RootURI, &ahp.RootAgentsChangedAction{Agents: agents})
+	})
+}
+
+// describeAgents lists the default agent first. One that cannot describe itself is
+// listed by its name, so that its sessions fail with its own error and not silently.
+func (h *Host) describeAgents(ctx context.Context) []ahp.AgentInfo {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	names := slices.Sorted(maps.Keys(h.cfg.Agents))
+	names = slices.DeleteFunc(names, func(n string) bool { return n == h.cfg.DefaultAgent })
+	infos := make([]ahp.AgentInfo, 0, len(names)+1)
+	for _, name := range append([]string{h.cfg.DefaultAgent}, names...) {
+		info, err := h.cfg.Agents[name].Describe(ctx)
+		if err != nil {
+			h.log.Warn("an agent cannot describe itself", "agent", name, "err", err)
+			info = ahp.AgentInfo{DisplayName: name, Description: "not available: " + err.Error()}
+		}
+		info.Provider = name
+		if info.Models == nil {
+			info.Models = []ahp.SessionModelInfo{}
+		}
+		infos = append(infos, info)
+	}
+	return infos
+}
+
+// loader answers for a host without a store, whose channels never sleep.
+func (h *Host) loader() hub.Loader {
+	if h.cfg.Store == nil {
+		return noStore{}
+	}
+	return h.cfg.Store
+}
+
+type noStore struct{}
+
+func (noStore) Load(_ context.Context, uri ahp.URI) (hub.Loaded, error) {
+	return hub.Loaded{}, fmt.Errorf("%s sleeps, and there is no store to load it from", uri)
+}

@@ -1,0 +1,319 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+const (
+	mostURI      = 512
+	defaultTitle = "New session"
+	mostTitle    = 200
+)
+
+// CreateSession makes a session at the URI the client chose. When it returns, snapshot
+// and catalogue show the session with its default chat; the agent opens afterwards, and
+// session/ready or session/creationFailed follows (AHP requirements 65 to 70).
+//
+// Errors: -32003 the URI is taken, -32002 no such agent, -32602 a directory, setting or
+// active client is wrong, -32009 not allowed.
+func (h *Host) CreateSession(ctx context.Context, c Caller, p ahp.CreateSessionParams) error {
+	if err := mayCall(c, "createSession", rootInfo); err != nil {
+		return err
+	}
+	state, err := h.newSession(c, p)
+	if err != nil {
+		return err
+	}
+	var taken error
+	err = h.hub.Do(func(tx *hub.Tx) {
+		if taken = h.openSession(tx, p.Channel, state); taken != nil {
+			return
+		}
+		tx.Effect(p.Channel, func(context.Context) { h.begin(p.Channel) })
+	})
+	if err != nil {
+		return err
+	}
+	return taken
+}
+
+// newSession checks everything a client asks for and makes the first state of it.
+func (h *Host) newSession(c Caller, p ahp.CreateSessionParams) (*ahp.SessionState, error) {
+	if err := h.checkNewURI(p.Channel); err != nil {
+		return nil, err
+	}
+	name := cmp.Or(p.Provider, h.cfg.DefaultAgent)
+	backend, err := h.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	dirs, err := h.newDirs(name, p.WorkingDirectories)
+	if err != nil {
+		return nil, err
+	}
+	config, err := newConfig(backend.Config(), p.Config)
+	if err != nil {
+		return nil, err
+	}
+	clients := []ahp.SessionActiveClient{}
+	if a := p.ActiveClient; a != nil {
+		if a.ClientID != c.ClientID {
+			return nil, badParams("activeClient.clientId: %q is not the clientId of this connection (%q)", a.ClientID, c.ClientID)
+		}
+		clients = append(clients, *a)
+	}
+	chat := NewChatURI()
+	return &ahp.SessionState{
+		Provider: name, Title: defaultTitle, Status: ahp.SessionStatusIdle, Lifecycle: ahp.SessionLifecycleCreating,
+		WorkingDirectories: dirs, Config: config, ActiveClients: clients, Project: projectOf(dirs),
+		Annotations: &ahp.AnnotationsSummary{Resource: annotationsURI(p.Channel)},
+		Chats:       []ahp.ChatSummary{{Resource: chat, Title: "Chat", Status: ahp.SessionStatusIdle, ModifiedAt: timestamp(h.now())}},
+		DefaultChat: chat, Changesets: h.changesetCatalogue(p.Channel),
+	}, nil
+}
+
+// backend finds an agent by its provider name; "" is the default one.
+func (h *Host) backend(provider string) (agent.Backend, error) {
+	name := cmp.Or(provider, h.cfg.DefaultAgent)
+	if b := h.cfg.Agents[name]; b != nil {
+		return b, nil
+	}
+	known := strings.Join(slices.Sorted(maps.Keys(h.cfg.Agents)), ", ")
+	return nil, ahp.Errorf(ahp.CodeProviderNotFound, "there is no agent %q here: choose one of %s", name, known)
+}
+
+func (h *Host) rootState() *ahp.RootState {
+	s, _, _ := h.hub.State(ahp.RootURI)
+	if root, ok := s.(*ahp.RootState); ok {
+		return root
+	}
+	return &ahp.RootState{}
+}
+
+func (h *Host) agentInfo(provider string) ahp.AgentInfo {
+	for _, a := range h.rootState().Agents {
+		if a.Provider == provider {
+			return a
+		}
+	}
+	return ahp.AgentInfo{Provider: provider}
+}
+
+// checkNewURI lets any URI be a session's, its client chooses it; but not one in use.
+func (h *Host) checkNewURI(uri ahp.URI) error {
+	u, err := url.Parse(uri)
+	switch {
+	case err != nil || u.Scheme == "" || len(uri) > mostURI || strings.ContainsAny(uri, " \t\r\n#"):
+		return badParams("channel: %.80q cannot be a session's URI; use one like ahp-session:/<uuid>", uri)
+	case strings.HasPrefix(uri, "ahp-root:") || strings.HasSuffix(uri, "/annotations"):
+		return badParams("channel: %s is reserved; use one like ahp-session:/<uuid>", uri)
+	case h.catalogue.count(false) >= h.cfg.Limits.Sessions:
+		return badParams("there are %d sessions already: dispose some first", h.cfg.Limits.Sessions)
+	}
+	if _, taken := h.hub.Info(uri); taken || h.catalogue.get(uri) != nil {
+		return sessionExists(uri)
+	}
+	return nil
+}
+
+func sessionExists(uri ahp.URI) error {
+	return ahp.Errorf(ahp.CodeSessionAlreadyExists, "there is a session %s already: choose another URI", uri)
+}
+
+// newDirs checks that directories exist. An agent without multipleWorkingDirectories gets
+// the first only (AHP requirement 82).
+func (h *Host) newDirs(provider string, uris []ahp.URI) ([]ahp.URI, error) {
+	if len(uris) == 0 && h.cfg.DefaultDir != "" {
+		uris = []ahp.URI{FileURI(h.cfg.DefaultDir)}
+	}
+	if many := h.agentInfo(provider).Capabilities; len(uris) > 1 && (many == nil || many.MultipleWorkingDirectories == nil) {
+		uris = uris[:1]
+	}
+	dirs := make([]ahp.URI, 0, len(uris))
+	for _, uri := range uris {
+		path, err := existingDir(uri)
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, FileURI(path))
+	}
+	return dirs, nil
+}
+
+func existingDir(uri ahp.URI) (string, error) {
+	path, ok := FilePath(uri)
+	if !ok {
+		return "", badParams("workingDirectories: %.200q is not a file:// URI of this machine", uri)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", badParams("workingDirectories: %s does not exist or cannot be read: check the path", path)
+	case !info.IsDir():
+		return "", badParams("workingDirectories: %s is a file: choose its directory", path)
+	}
+	return path, nil
+}
+
+// FileURI names a local path as a file URI.
+func FileURI(path string) ahp.URI {
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
+}
+
+// FilePath is the absolute local path of a file URI.
+func FilePath(uri ahp.URI) (string, bool) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || u.Path == "" {
+		return "", false
+	}
+	path := filepath.Clean(filepath.FromSlash(u.Path))
+	return path, filepath.IsAbs(path)
+}
+
+func projectOf(dirs []ahp.URI) *ahp.ProjectInfo {
+	if len(dirs) == 0 {
+		return nil
+	}
+	path, _ := FilePath(dirs[0])
+	return &ahp.ProjectInfo{URI: dirs[0], DisplayName: filepath.Base(path)}
+}
+
+func annotationsURI(session ahp.URI) ahp.URI { return session + "/annotations" }
+
+// NewSessionURI makes a fresh session URI.
+func NewSessionURI() ahp.URI { return "ahp-session:/" + newID() }
+
+// NewChatURI makes a fresh chat URI.
+func NewChatURI() ahp.URI { return "ahp-chat:/" + newID() }
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// openSession opens the channels of a new session, all in one step.
+func (h *Host) openSession(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState) error {
+	if tx.Open(sessionInfo(uri), s) != nil {
+		return sessionExists(uri) // somebody else was faster
+	}
+	chat := s.Chats[0]
+	h.openChat(tx, uri, &ahp.ChatState{Resource: chat.Resource, Title: chat.Title, Status: chat.Status, ModifiedAt: chat.ModifiedAt, Turns: []*ahp.Turn{}})
+	h.mustOpen(tx, hub.ChannelInfo{URI: annotationsURI(uri), Kind: ahp.ChannelAnnotations, Session: uri}, &ahp.AnnotationsState{Annotations: []ahp.Annotation{}})
+	e := &entry{Summary: ahp.SessionSummary{Resource: uri, Provider: s.Provider, CreatedAt: chat.ModifiedAt, Annotations: s.Annotations}}
+	fold(e, s)
+	h.save(tx, e)
+	for _, a := range s.ActiveClients {
+		h.clients.joined(uri, a.ClientID)
+	}
+	h.notifyAdded(tx, e.Summary)
+	return nil
+}
+
+// mustOpen opens a channel whose URI the host made itself, so it is free.
+func (h *Host) mustOpen(tx *hub.Tx, info hub.ChannelInfo, s ahp.State) {
+	if err := tx.Open(info, s); err != nil {
+		h.log.Error("a channel cannot be opened", "channel", info, "err", err)
+	}
+}
+
+// begin opens the agent of a new session and says how that went (AHP requirement 68).
+func (h *Host) begin(uri ahp.URI) {
+	l := h.liveOf(uri)
+	l.goes(func() {
+		_, err := l.open(l.ctx)
+		if l.ctx.Err() != nil {
+			return // disposed meanwhile, or the host stops: tried again at the next start
+		}
+		l.settle(err)
+	})
+}
+
+func (l *live) settle(err error) {
+	var a ahp.Action = &ahp.SessionReadyAction{}
+	if err != nil {
+		l.h.log.Warn("an agent did not open", "session", l.uri, "err", err)
+		a = &ahp.SessionCreationFailedAction{Error: ahp.ErrorInfo{ErrorType: "agent", Message: err.Error()}}
+	}
+	_ = l.h.do(l.ctx, func(tx *hub.Tx) { tx.Apply(l.uri, a) }) // fails only when the session ends
+}
+
+// nameSession takes the first line of the first message as the title.
+func (h *Host) nameSession(tx *hub.Tx, session ahp.URI, text string) {
+	s, ok := tx.State(session).(*ahp.SessionState)
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if !ok || s.Title != defaultTitle || line == "" {
+		return
+	}
+	tx.Apply(session, &ahp.SessionTitleChangedAction{Title: clip(strings.TrimSpace(line), 80)})
+}
+
+func (h *Host) markUnread(tx *hub.Tx, session ahp.URI) {
+	tx.Apply(session, &ahp.SessionIsReadChangedAction{IsRead: false})
+}
+
+// spec is what the session's agent is opened with.
+func (l *live) spec(s *ahp.SessionState) (agent.Spec, error) {
+	data := l.h.agentData(l.uri)
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return agent.Spec{}, err
+	}
+	return agent.Spec{Session: l.uri, Dirs: paths(s.WorkingDirectories), Config: l.config, Data: data,
+		Host: agentHost{l}, Log: l.h.log.With("session", l.uri)}, nil
+}
+
+// config is the value of a setting now.
+func (l *live) config(key string) string {
+	st, _, _ := l.h.hub.State(l.uri)
+	s, ok := st.(*ahp.SessionState)
+	if !ok {
+		return ""
+	}
+	return configValue(s, key)
+}
+
+func paths(uris []ahp.URI) (list []string) {
+	for _, u := range uris {
+		if p, ok := FilePath(u); ok {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// clip cuts at most n bytes, never inside a rune.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "")
+}
+
+func configValue(s *ahp.SessionState, key string) string {
+	if s.Config == nil {
+		return ""
+	}
+	raw := s.Config.Values[key]
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+func cloneMeta(m ahp.Meta) ahp.Meta {
+	if m == nil {
+		return ahp.Meta{}
+	}
+	return maps.Clone(m)
+}

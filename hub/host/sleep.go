@@ -1,0 +1,69 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+var errIdle = errors.New("the session went to sleep")
+
+// janitor lets idle sessions leave memory.
+func (h *Host) janitor(ctx context.Context) {
+	tick := time.NewTicker(max(h.cfg.Limits.Idle/10, time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			h.sleepIdle(h.now().Add(-h.cfg.Limits.Idle))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (h *Host) sleepIdle(since time.Time) {
+	for _, e := range h.catalogue.list(false) {
+		if _, _, awake := h.hub.State(e.Summary.Resource); awake {
+			h.sleepSession(e, since)
+		}
+	}
+}
+
+// sleepSession puts the channels to sleep first and the session last, because what happens
+// on them is aggregated into it; then its agent is closed.
+func (h *Host) sleepSession(e *entry, since time.Time) {
+	uri := e.Summary.Resource
+	if l := h.liveIf(uri); l != nil && l.busy() {
+		return
+	}
+	h.hub.Sleep(annotationsURI(uri), since)
+	all := true
+	for _, c := range e.Summary.Chats {
+		h.hub.Sleep(c.Resource, since)
+		_, _, awake := h.hub.State(c.Resource)
+		all = all && !awake
+	}
+	if _, _, awake := h.hub.State(annotationsURI(uri)); !all || awake || !h.hub.Sleep(uri, since) {
+		return
+	}
+	h.dropIdle(uri)
+}
+
+// dropIdle closes the agent of a session that sleeps, unless a turn came in between.
+func (h *Host) dropIdle(session ahp.URI) {
+	h.mu.Lock()
+	l := h.live[session]
+	if l == nil || l.busy() {
+		h.mu.Unlock()
+		return
+	}
+	delete(h.live, session)
+	l.mu.Lock()
+	l.closed = true // whoever holds it still gets a new one
+	l.mu.Unlock()
+	h.mu.Unlock()
+	l.stop(errIdle)
+}

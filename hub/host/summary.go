@@ -1,0 +1,228 @@
+package host
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// quiet actions change nothing that a summary shows; streamed text comes thousands a second.
+var quiet = map[string]bool{
+	"chat/delta": true, "chat/reasoning": true, "chat/usage": true, "chat/toolCallDelta": true,
+	"chat/toolCallContentChanged": true, "chat/draftChanged": true, "chat/turnsLoaded": true,
+	"chat/backgroundWorkSet": true, "chat/backgroundWorkRemoved": true,
+}
+
+// deriveChat carries a chat's change up to its session, then starts what was queued.
+func (h *Host) deriveChat(tx *hub.Tx, e *hub.Envelope) {
+	if quiet[e.Action.ActionType()] {
+		return
+	}
+	chat, ok := tx.State(e.Channel.URI).(*ahp.ChatState)
+	session, ok2 := tx.State(e.Channel.Session).(*ahp.SessionState)
+	if !ok || !ok2 {
+		return
+	}
+	h.mirrorInputNeeded(tx, e.Channel, chat, session)
+	h.mirrorSummary(tx, e.Channel, chat, session)
+	ended := false
+	switch a := e.Action.(type) {
+	case *ahp.ChatTurnCompleteAction, *ahp.ChatTurnCancelledAction, *ahp.ChatErrorAction:
+		ended = true
+	case *ahp.ChatTurnStartedAction:
+		h.nameSession(tx, e.Channel.Session, a.Message.Text)
+		h.markUnread(tx, e.Channel.Session)
+	case *ahp.ChatInputRequestedAction:
+		h.markUnread(tx, e.Channel.Session)
+	}
+	h.startQueued(tx, e.Channel, ended)
+}
+
+// mirrorSummary keeps the catalogue entry of a chat equal to the chat (AHP requirements
+// 72 and 86).
+func (h *Host) mirrorSummary(tx *hub.Tx, ch hub.ChannelInfo, chat *ahp.ChatState, session *ahp.SessionState) {
+	i := slices.IndexFunc(session.Chats, func(c ahp.ChatSummary) bool { return c.Resource == ch.URI })
+	if i < 0 {
+		return
+	}
+	if changes, any := diffChat(session.Chats[i], summarizeChat(chat)); any {
+		tx.Apply(ch.Session, &ahp.SessionChatUpdatedAction{Chat: ch.URI, Changes: changes})
+	}
+}
+
+func summarizeChat(c *ahp.ChatState) ahp.ChatSummary {
+	return ahp.ChatSummary{Resource: c.Resource, Title: c.Title, Status: c.Status, Activity: c.Activity, ModifiedAt: c.ModifiedAt,
+		Origin: c.Origin, Interactivity: c.Interactivity, WorkingDirectories: c.WorkingDirectories, Changes: c.Changes, Movable: c.Movable}
+}
+
+// diffChat never names the resource (AHP requirement 71). The title is the summary's own:
+// no action changes the one inlined in the chat.
+func diffChat(old, now ahp.ChatSummary) (d ahp.PartialChatSummary, any bool) {
+	any = set(&d.Status, old.Status, now.Status) || any
+	any = set(&d.Activity, old.Activity, now.Activity) || any
+	any = set(&d.ModifiedAt, old.ModifiedAt, now.ModifiedAt) || any
+	any = set(&d.Interactivity, old.Interactivity, now.Interactivity) || any
+	if !slices.Equal(old.WorkingDirectories, now.WorkingDirectories) {
+		d.WorkingDirectories, any = slices.Clip(append([]ahp.URI{}, now.WorkingDirectories...)), true
+	}
+	if now.Movable != nil && !reflect.DeepEqual(old.Movable, now.Movable) {
+		d.Movable, any = now.Movable, true
+	}
+	return d, any
+}
+
+func set[T comparable](to **T, old, now T) bool {
+	if old == now {
+		return false
+	}
+	*to = &now
+	return true
+}
+
+// deriveSession keeps the session's summary, its record and the root's subscribers up to date.
+func (h *Host) deriveSession(tx *hub.Tx, e *hub.Envelope) {
+	s, ok := tx.State(e.Channel.URI).(*ahp.SessionState)
+	if !ok {
+		return
+	}
+	h.clients.note(e.Channel.URI, e.Action)
+	if activity := activityOf(s); activity != s.Activity {
+		tx.Apply(e.Channel.URI, &ahp.SessionActivityChangedAction{Activity: activity})
+		return // its own derivation goes on from here
+	}
+	h.updateEntry(tx, e.Channel.URI, func(e *entry) { fold(e, s) })
+}
+
+// deriveAnnotations keeps the counts that summaries show.
+func (h *Host) deriveAnnotations(tx *hub.Tx, e *hub.Envelope) {
+	if s, ok := tx.State(e.Channel.URI).(*ahp.AnnotationsState); ok {
+		h.updateEntry(tx, e.Channel.Session, func(entry *entry) { entry.Summary.Annotations = countThreads(e.Channel.URI, s) })
+	}
+}
+
+func countThreads(uri ahp.URI, s *ahp.AnnotationsState) *ahp.AnnotationsSummary {
+	sum := &ahp.AnnotationsSummary{Resource: uri, AnnotationCount: int64(len(s.Annotations))}
+	for _, a := range s.Annotations {
+		sum.EntryCount += int64(len(a.Entries))
+	}
+	return sum
+}
+
+// setChanges publishes what a session changed in files, all in all.
+func (h *Host) setChanges(tx *hub.Tx, session ahp.URI, changes *ahp.ChangesSummary) {
+	h.updateEntry(tx, session, func(e *entry) { e.Summary.Changes = changes })
+}
+
+// updateEntry changes a session's entry; the root's subscribers hear what is new in it.
+func (h *Host) updateEntry(tx *hub.Tx, uri ahp.URI, change func(*entry)) {
+	old := h.catalogue.alive(uri)
+	if old == nil {
+		return
+	}
+	next := *old
+	change(&next)
+	changes, any := diffSummary(old.Summary, next.Summary)
+	if !any && old.Lifecycle == next.Lifecycle {
+		return
+	}
+	h.save(tx, &next)
+	if any {
+		h.notifyChanged(tx, uri, changes)
+	}
+}
+
+// fold brings a session's state into its entry.
+func fold(e *entry, s *ahp.SessionState) {
+	sum := &e.Summary
+	e.Lifecycle = s.Lifecycle
+	sum.Title, sum.Activity, sum.Project = s.Title, s.Activity, s.Project
+	sum.WorkingDirectories, sum.DefaultChat, sum.Origin = s.WorkingDirectories, s.DefaultChat, s.Origin
+	sum.Status = statusOf(s)
+	sum.ModifiedAt = max(sum.ModifiedAt, latest(s).ModifiedAt)
+	sum.Chats = make([]ahp.SessionChatSummary, len(s.Chats))
+	for i, c := range s.Chats {
+		sum.Chats[i] = ahp.SessionChatSummary{Resource: c.Resource, Title: c.Title, Origin: c.Origin,
+			Interactivity: c.Interactivity, Status: ahp.Ptr(c.Status), Changes: c.Changes}
+	}
+}
+
+// statusOf aggregates as AHP requirement 73 says: the default chat's activity, else the
+// latest one's; a chat that needs input or failed is promoted; the flags are the session's own.
+func statusOf(s *ahp.SessionState) ahp.SessionStatus {
+	status := ahp.SessionStatusIdle
+	if main, ok := mainChat(s); ok {
+		status = main.Status.Activity()
+	}
+	for _, c := range s.Chats {
+		if c.Status.Activity() == ahp.SessionStatusError {
+			status = ahp.SessionStatusError
+		}
+	}
+	for _, c := range s.Chats {
+		if c.Status.Activity() == ahp.SessionStatusInputNeeded {
+			status = ahp.SessionStatusInputNeeded
+		}
+	}
+	if s.Lifecycle == ahp.SessionLifecycleFailed {
+		status = ahp.SessionStatusError
+	}
+	return s.Status.WithActivity(status)
+}
+
+// activityOf is the line a session shows: the main chat's, else any other's.
+func activityOf(s *ahp.SessionState) string {
+	main, _ := mainChat(s)
+	activity := main.Activity
+	for _, c := range s.Chats {
+		activity = cmp.Or(activity, c.Activity)
+	}
+	return activity
+}
+
+func mainChat(s *ahp.SessionState) (ahp.ChatSummary, bool) {
+	for _, c := range s.Chats {
+		if c.Resource == s.DefaultChat {
+			return c, true
+		}
+	}
+	return latest(s), len(s.Chats) > 0
+}
+
+func latest(s *ahp.SessionState) (newest ahp.ChatSummary) {
+	for _, c := range s.Chats {
+		if c.ModifiedAt > newest.ModifiedAt {
+			newest = c
+		}
+	}
+	return newest
+}
+
+// diffSummary leaves out resource, provider and createdAt (AHP requirement 56).
+func diffSummary(old, now ahp.SessionSummary) (d ahp.PartialSessionSummary, any bool) {
+	any = set(&d.Title, old.Title, now.Title) || any
+	any = set(&d.Status, old.Status, now.Status) || any
+	any = set(&d.Activity, old.Activity, now.Activity) || any
+	any = set(&d.ModifiedAt, old.ModifiedAt, now.ModifiedAt) || any
+	any = set(&d.DefaultChat, old.DefaultChat, now.DefaultChat) || any
+	any = replace(&d.Project, old.Project, now.Project) || any
+	any = replace(&d.Annotations, old.Annotations, now.Annotations) || any
+	any = replace(&d.Changes, old.Changes, now.Changes) || any
+	if !slices.Equal(old.WorkingDirectories, now.WorkingDirectories) {
+		d.WorkingDirectories, any = append([]ahp.URI{}, now.WorkingDirectories...), true
+	}
+	if !reflect.DeepEqual(old.Chats, now.Chats) {
+		d.Chats, any = now.Chats, true
+	}
+	return d, any
+}
+
+func replace[T any](to **T, old, now *T) bool {
+	if now == nil || reflect.DeepEqual(old, now) {
+		return false
+	}
+	*to = now
+	return true
+}

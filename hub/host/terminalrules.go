@@ -1,0 +1,81 @@
+package host
+
+import (
+	"fmt"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Rules of terminals.
+
+const (
+	mostKeys      = 64 << 10
+	exitedAlready = "this terminal has exited: open another one"
+)
+
+func exited(s *ahp.TerminalState) bool {
+	return s.Lifecycle.Status == ahp.TerminalLifecycleStatusExited
+}
+
+func checkTerminalInput(_ *request, s *ahp.TerminalState, a *ahp.TerminalInputAction) string {
+	switch {
+	case exited(s):
+		return exitedAlready
+	case len(a.Data) > mostKeys:
+		return fmt.Sprintf("%d bytes are too many to type at once: at most %d", len(a.Data), mostKeys)
+	}
+	return ""
+}
+
+// checkTerminalResized lets the holder resize. A session's own terminal has the size of
+// whoever looks at it; a tool call's keeps the one its program was started with.
+func checkTerminalResized(r *request, s *ahp.TerminalState, a *ahp.TerminalResizedAction) string {
+	switch {
+	case exited(s):
+		return exitedAlready
+	case heldByOther(r, s):
+		return "another client holds this terminal, so its size is theirs: claim the terminal first"
+	case a.Cols < 1 || a.Rows < 1 || a.Cols > 1000 || a.Rows > 1000:
+		return "a terminal has 1 to 1000 columns and rows"
+	}
+	return ""
+}
+
+func checkTerminalTitle(_ *request, _ *ahp.TerminalState, a *ahp.TerminalTitleChangedAction) string {
+	a.Title = clip(oneLine(a.Title), mostTitle)
+	if a.Title == "" {
+		return "a title needs at least one character"
+	}
+	return ""
+}
+
+func heldByOther(r *request, s *ahp.TerminalState) bool {
+	switch claim := s.Claim.Value.(type) {
+	case *ahp.TerminalClientClaim:
+		return claim.ClientID != r.caller.ClientID
+	case *ahp.TerminalSessionClaim:
+		return claim.ToolCallID != ""
+	}
+	return false
+}
+
+// checkTerminalClaimed lets the holder pass a claim on, and anybody take one from a session
+// (AHP requirements 165 and 167).
+func checkTerminalClaimed(r *request, s *ahp.TerminalState, a *ahp.TerminalClaimedAction) string {
+	if holder, held := s.Claim.Value.(*ahp.TerminalClientClaim); held && holder.ClientID != r.caller.ClientID {
+		return "another client holds this terminal: ask it to hand the terminal over"
+	}
+	switch claim := a.Claim.Value.(type) {
+	case *ahp.TerminalClientClaim:
+		if claim.ClientID == "" {
+			return "a claim needs the clientId of its holder"
+		}
+	case *ahp.TerminalSessionClaim:
+		if claim.Session != r.info.Session || claim.Chat == "" {
+			return "a terminal can only be claimed for its own session and one of its chats"
+		}
+	default:
+		return "a terminal is always claimed, by a client or a session"
+	}
+	return ""
+}

@@ -1,0 +1,117 @@
+package host
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// findCall returns a tool call of the running turn, or nil.
+func findCall(s *ahp.ChatState, turn, id string) ahp.ToolCallStateValue {
+	if s.ActiveTurn == nil || s.ActiveTurn.ID != turn {
+		return nil
+	}
+	for _, p := range s.ActiveTurn.ResponseParts {
+		if part, ok := p.Value.(*ahp.ToolCallResponsePart); ok && part.ToolCall.Base() != nil && part.ToolCall.Base().ToolCallID == id {
+			return part.ToolCall.Value
+		}
+	}
+	return nil
+}
+
+const notWaiting = "this tool call does not wait for an answer: somebody else was faster, or it is over"
+
+// checkConfirmed lets the first answer win (AHP requirement 122), and stamps whose it is.
+func checkConfirmed(r *request, s *ahp.ChatState, a *ahp.ChatToolCallConfirmedAction) string {
+	call, ok := findCall(s, a.TurnID, a.ToolCallID).(*ahp.ToolCallPendingConfirmationState)
+	if !ok {
+		return notWaiting
+	}
+	if a.SelectedOptionID != "" && !slices.ContainsFunc(call.Options, func(o ahp.ConfirmationOption) bool { return o.ID == a.SelectedOptionID }) {
+		return "there is no option " + a.SelectedOptionID + " to select"
+	}
+	a.Meta = r.stampCall(call.Meta, a.Meta)
+	if a.Approved {
+		return r.approve(s, call, a)
+	}
+	a.Confirmed, a.EditedToolInput = "", ""
+	if a.Reason != ahp.ToolCallCancellationReasonSkipped {
+		a.Reason = ahp.ToolCallCancellationReasonDenied
+	}
+	if a.UserSuggestion != nil {
+		suggestion := *a.UserSuggestion
+		a.UserSuggestion = &suggestion
+		return r.message(a.UserSuggestion)
+	}
+	return ""
+}
+
+// stampCall says who answered. An action's `_meta` takes the place of the call's, so what
+// stood there goes along.
+func (r *request) stampCall(had, sent ahp.Meta) ahp.Meta {
+	all := cloneMeta(had)
+	maps.Copy(all, sent)
+	return r.stamp().write(all)
+}
+
+func (r *request) approve(s *ahp.ChatState, call *ahp.ToolCallPendingConfirmationState, a *ahp.ChatToolCallConfirmedAction) string {
+	if a.EditedToolInput != "" && (call.Editable == nil || !*call.Editable) {
+		return "the input of this tool call cannot be edited: approve it as it stands, or deny it"
+	}
+	if fromGuest(s.ActiveTurn.Message) && !r.caller.owner() {
+		return "only the owner may approve what a guest asked for"
+	}
+	a.Confirmed = ahp.ToolCallConfirmationReasonUserAction // a person's answer, whatever the client calls it
+	a.Reason, a.ReasonMessage, a.UserSuggestion = "", nil, nil
+	return ""
+}
+
+// fromGuest tells whether somebody other than the owner wrote a prompt.
+func fromGuest(m ahp.Message) bool {
+	s, ok := ReadStamp(m.Meta)
+	return ok && s.By.Role != access.RoleOwner
+}
+
+func checkResultConfirmed(r *request, s *ahp.ChatState, a *ahp.ChatToolCallResultConfirmedAction) string {
+	call, ok := findCall(s, a.TurnID, a.ToolCallID).(*ahp.ToolCallPendingResultConfirmationState)
+	if !ok {
+		return notWaiting
+	}
+	a.Meta = r.stampCall(call.Meta, a.Meta)
+	return ""
+}
+
+// clientsOwn says why a client may not report on a tool call: it is not running, or not
+// its own (AHP requirement 142).
+func (r *request) clientsOwn(s *ahp.ChatState, turn, id string) string {
+	call, ok := findCall(s, turn, id).(*ahp.ToolCallRunningState)
+	if !ok {
+		return "this tool call is not running"
+	}
+	if call.Contributor != nil {
+		if by, ok := call.Contributor.Value.(*ahp.ToolCallClientContributor); ok && by.ClientID == r.caller.ClientID {
+			return ""
+		}
+	}
+	return "only the client that contributed this tool may report on it"
+}
+
+func checkCallComplete(r *request, s *ahp.ChatState, a *ahp.ChatToolCallCompleteAction) string {
+	return r.clientsOwn(s, a.TurnID, a.ToolCallID)
+}
+
+func checkCallContent(r *request, s *ahp.ChatState, a *ahp.ChatToolCallContentChangedAction) string {
+	return r.clientsOwn(s, a.TurnID, a.ToolCallID)
+}
+
+func (h *Host) toolCallConfirmed(_ context.Context, e *hub.Envelope, a *ahp.ChatToolCallConfirmedAction) {
+	h.answer(e.Channel.URI, a.ToolCallID, a)
+}
+
+func (h *Host) toolCallCompleted(_ context.Context, e *hub.Envelope, a *ahp.ChatToolCallCompleteAction) {
+	h.answer(e.Channel.URI, a.ToolCallID, a)
+}

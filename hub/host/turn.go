@@ -1,0 +1,238 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// turnRef names a turn for those who look at what it did.
+type turnRef struct {
+	Session, Chat ahp.URI
+	Turn          string
+	Dirs          []string // local paths
+}
+
+// Rules of turns.
+
+func checkTurnStarted(r *request, s *ahp.ChatState, a *ahp.ChatTurnStartedAction) string {
+	switch {
+	case a.TurnID == "":
+		return "a turn needs a turnId: choose a new one, like a UUID"
+	case s.ActiveTurn != nil:
+		return "this chat is busy with a turn: wait for its end, cancel it, or queue the message"
+	case hasTurn(s, a.TurnID):
+		return "there is a turn " + a.TurnID + " in this chat already: choose a new turnId"
+	case a.QueuedMessageID != "" && !isPending(s, a.QueuedMessageID):
+		return "no message with this queuedMessageId is waiting"
+	}
+	if reason := r.mayPrompt(s); reason != "" {
+		return reason
+	}
+	if _, err := time.Parse(time.RFC3339, a.StartedAt); err != nil {
+		a.StartedAt = timestamp(r.now)
+	}
+	return r.message(&a.Message)
+}
+
+func hasTurn(s *ahp.ChatState, id string) bool {
+	return slices.ContainsFunc(s.Turns, func(t *ahp.Turn) bool { return t.ID == id }) || s.ActiveTurn != nil && s.ActiveTurn.ID == id
+}
+
+// mayPrompt says why no turn can start in a chat now.
+func (r *request) mayPrompt(s *ahp.ChatState) string {
+	session, _ := r.tx.State(r.info.Session).(*ahp.SessionState)
+	switch {
+	case session == nil || r.h.disposing.held(r.info.Session):
+		return "the session of this chat is not available"
+	case session.Lifecycle == ahp.SessionLifecycleFailed:
+		return "this session could not be started: create another one"
+	case s.Interactivity != "" && s.Interactivity != ahp.ChatInteractivityFull:
+		return "this chat can only be read"
+	}
+	return ""
+}
+
+// checkTurnCancelled lets the host measure: some clients send no duration.
+func checkTurnCancelled(r *request, s *ahp.ChatState, a *ahp.ChatTurnCancelledAction) string {
+	switch {
+	case s.ActiveTurn == nil: // AHP requirement 103
+		return "no turn is running here, so there is nothing to cancel"
+	case s.ActiveTurn.ID != a.TurnID:
+		return "another turn is running by now"
+	}
+	a.Duration = durationOf(s.ActiveTurn, r.now)
+	a.Meta = r.stamp().write(a.Meta)
+	return ""
+}
+
+func checkTurnResume(r *request, s *ahp.ChatState, a *ahp.ChatTurnResumeAction) string {
+	if s.ActiveTurn != nil {
+		return "this chat is busy with a turn: wait for its end or cancel it"
+	}
+	last := lastTurn(s)
+	if last == nil || last.ID != a.TurnID || !resumable(last) {
+		return "only the last turn can be resumed, and only when its error says so: send a new message instead"
+	}
+	return r.mayPrompt(s)
+}
+
+func lastTurn(s *ahp.ChatState) *ahp.Turn {
+	if len(s.Turns) == 0 {
+		return nil
+	}
+	return s.Turns[len(s.Turns)-1]
+}
+
+func resumable(t *ahp.Turn) bool {
+	if t.State != ahp.TurnStateError || len(t.ResponseParts) == 0 {
+		return false
+	}
+	p, ok := t.ResponseParts[len(t.ResponseParts)-1].Value.(*ahp.ErrorResponsePart)
+	return ok && p.Resumable != nil && *p.Resumable
+}
+
+func checkTruncated(r *request, s *ahp.ChatState, _ *ahp.ChatTruncatedAction) string {
+	return r.mayPrompt(s)
+}
+
+// durationOf a turn so far in milliseconds; a clock that went back gives 0.
+func durationOf(t *ahp.ActiveTurn, now time.Time) int64 {
+	began, err := time.Parse(time.RFC3339, t.StartedAt)
+	if err != nil {
+		return 0
+	}
+	return max(0, now.Sub(began).Milliseconds())
+}
+
+// Effects of turns.
+
+func (h *Host) runTurn(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnStartedAction) {
+	h.startRun(e.Channel, a.TurnID)
+}
+
+func (h *Host) resumeTurn(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnResumeAction) {
+	h.startRun(e.Channel, a.TurnID)
+}
+
+// startRun plays a turn with whatever runs for the session; what closes just now because
+// it was idle makes room for a new one.
+func (h *Host) startRun(ch hub.ChannelInfo, turn string) {
+	for h.ctx.Err() == nil && !h.liveOf(ch.Session).start(ch.URI, turn) {
+	}
+}
+
+func (h *Host) turnEnded(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnCompleteAction) {
+	h.endRun(e.Channel, a.TurnID)
+}
+
+func (h *Host) turnCancelled(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnCancelledAction) {
+	h.endRun(e.Channel, a.TurnID)
+}
+
+func (h *Host) turnFailed(_ context.Context, e *hub.Envelope, a *ahp.ChatErrorAction) {
+	h.endRun(e.Channel, a.TurnID)
+}
+
+func (h *Host) chatTruncated(_ context.Context, e *hub.Envelope, _ *ahp.ChatTruncatedAction) {
+	s, _, _ := h.hub.State(e.Channel.URI)
+	if chat, ok := s.(*ahp.ChatState); ok && chat.ActiveTurn == nil { // what runs now began after the cut
+		h.endRun(e.Channel, "")
+	}
+}
+
+func (h *Host) endRun(ch hub.ChannelInfo, turn string) {
+	if l := h.liveIf(ch.Session); l != nil {
+		l.end(ch.URI, turn, errCancelled)
+	}
+}
+
+// play has the agent answer a turn, and ends the turn as the agent's answer says.
+func (l *live) play(r *run) {
+	turn, ok := l.turn(r)
+	if !ok {
+		return // ended before it began
+	}
+	ref := turnRef{Session: l.uri, Chat: r.chat, Turn: r.id, Dirs: l.dirs()}
+	l.h.turnStarting(r.ctx, ref)
+	err := l.prompt(r, turn)
+	l.h.turnEnding(l.ctx, ref)
+	l.finish(r, err)
+}
+
+func (l *live) prompt(r *run, t agent.Turn) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.h.log.Error("an agent panicked", "session", l.uri, "panic", p, "stack", string(debug.Stack()))
+			err = &agent.Failure{Message: "the agent failed badly; the host's log says more", Resumable: true}
+		}
+	}()
+	s, err := l.open(r.ctx)
+	if err != nil {
+		return &agent.Failure{Message: "the agent could not be opened: " + err.Error(), Resumable: true}
+	}
+	return s.Prompt(r.ctx, t)
+}
+
+// turn reads what the agent is to answer. A resumed turn comes as it first did.
+func (l *live) turn(r *run) (agent.Turn, bool) {
+	st, _, _ := l.h.hub.State(r.chat)
+	s, ok := st.(*ahp.ChatState)
+	if !ok || s.ActiveTurn == nil || s.ActiveTurn.ID != r.id {
+		return agent.Turn{}, false
+	}
+	m := s.ActiveTurn.Message
+	return agent.Turn{ID: r.id, Chat: r.chat, Message: m, Threads: l.threads(r.ctx, m), History: s.Turns, Out: &out{l, r}}, true
+}
+
+func (l *live) dirs() []string {
+	st, _, _ := l.h.hub.State(l.uri)
+	if s, ok := st.(*ahp.SessionState); ok {
+		return paths(s.WorkingDirectories)
+	}
+	return nil
+}
+
+// finish ends the turn unless a client did (AHP requirement 107).
+func (l *live) finish(r *run, err error) {
+	failed := l.h.do(l.ctx, func(tx *hub.Tx) {
+		s, ok := tx.State(r.chat).(*ahp.ChatState)
+		if !ok || r.over.Swap(true) || s.ActiveTurn == nil || s.ActiveTurn.ID != r.id {
+			return
+		}
+		tx.Apply(r.chat, ending(r, err, durationOf(s.ActiveTurn, l.h.now())))
+	})
+	if failed != nil {
+		l.h.log.Warn("the end of a turn could not be kept; the next start ends it", "chat", r.chat, "turn", r.id, "err", failed)
+	}
+}
+
+func ending(r *run, err error, ms int64) ahp.Action {
+	var failure *agent.Failure
+	switch cause := context.Cause(r.ctx); {
+	case err == nil:
+		return &ahp.ChatTurnCompleteAction{TurnID: r.id, Duration: ms}
+	case errors.Is(cause, errStopping):
+		return turnError(r.id, ms, "interrupted", "The host was stopped while this turn ran. Resume it to go on.", true)
+	case cause != nil:
+		return &ahp.ChatTurnCancelledAction{TurnID: r.id, Duration: ms}
+	case errors.As(err, &failure):
+		return turnError(r.id, ms, "agent", failure.Message, failure.Resumable)
+	}
+	return turnError(r.id, ms, "agent", fmt.Sprint(err), false)
+}
+
+func turnError(turn string, ms int64, kind, message string, again bool) *ahp.ChatErrorAction {
+	part := ahp.ErrorResponsePart{Error: ahp.ErrorInfo{ErrorType: kind, Message: message}}
+	if again {
+		part.Resumable = ahp.Ptr(true)
+	}
+	return &ahp.ChatErrorAction{TurnID: turn, Duration: ms, Part: part}
+}
