@@ -1,0 +1,149 @@
+package diff
+
+import (
+	"unicode/utf8"
+
+	"znkr.io/diff"
+	"znkr.io/diff/textdiff"
+)
+
+// Compute compares two versions of a file; nil is a version that is not there.
+func Compute(old, new []byte, o Options) *File {
+	f := &File{NotUTF8: !utf8.Valid(old) || !utf8.Valid(new)}
+	f.TooBig = len(old) > foldBytes || len(new) > foldBytes
+	if IsBinary(old) || IsBinary(new) {
+		f.Binary = true
+		return f
+	}
+	if len(old) > mostBytes || len(new) > mostBytes {
+		return f
+	}
+	c := comparison{file: f, old: split(string(old)), new: split(string(new))}
+	f.held = len(old) + len(new)
+	f.OldLines, f.NewLines = len(c.old.lines), len(c.new.lines)
+	f.OldNoNewline, f.NewNoNewline = c.old.open, c.new.open
+	for _, h := range c.changes(o.IgnoreSpace) {
+		f.Hunks = append(f.Hunks, c.hunk(h))
+	}
+	f.TooBig = f.TooBig || f.Additions+f.Deletions > foldLines
+	if !f.TooBig {
+		c.decorate(o)
+	}
+	return f
+}
+
+// ContextRows returns the unchanged rows between two lines of the new side (1-based, both included), for a reader
+// who opens a gap between hunks. Lines inside hunks are left out.
+func ContextRows(old, new []byte, o Options, from, to int) []Row {
+	if IsBinary(old) || IsBinary(new) || len(old) > mostBytes || len(new) > mostBytes {
+		return nil
+	}
+	c := comparison{file: &File{}, old: split(string(old)), new: split(string(new))}
+	var rows []Row
+	next, delta := 1, 0
+	for _, h := range c.changes(o.IgnoreSpace) {
+		rows = c.between(rows, max(from, next), min(to, h.LineNoY), delta)
+		next, delta = h.EndLineNoY+1, h.EndLineNoX-h.EndLineNoY
+	}
+	rows = c.between(rows, max(from, next), min(to, len(c.new.lines)), delta)
+	classes := classesOf(c.new, o.Path, wanted(rows))
+	for i := range rows {
+		rows[i].Spans = classes.line(rows[i].New-1, rows[i].Text)
+	}
+	return rows
+}
+
+type comparison struct {
+	file     *File
+	old, new side
+}
+
+func (c *comparison) changes(ignoreSpace bool) []textdiff.Hunk[string] {
+	x, y := c.old.text, c.new.text
+	if ignoreSpace {
+		x, y = c.old.squeezed(), c.new.squeezed()
+	}
+	return textdiff.Hunks(x, y, diff.Context(contextRows), textdiff.IndentHeuristic())
+}
+
+func (c *comparison) hunk(h textdiff.Hunk[string]) Hunk {
+	out := Hunk{OldStart: h.LineNoX + 1, OldLines: h.EndLineNoX - h.LineNoX,
+		NewStart: h.LineNoY + 1, NewLines: h.EndLineNoY - h.LineNoY, Rows: make([]Row, 0, len(h.Edits))}
+	if len(c.old.lines) == 0 {
+		out.OldStart = 0
+	}
+	if len(c.new.lines) == 0 {
+		out.NewStart = 0
+	}
+	out.Section = section(c.old.lines[:h.LineNoX])
+	for _, e := range h.Edits {
+		out.Rows = append(out.Rows, c.row(e))
+	}
+	return out
+}
+
+func (c *comparison) row(e textdiff.Edit[string]) Row {
+	r := Row{Old: e.LineNoX + 1, New: e.LineNoY + 1, Pair: -1} // the side that lacks the line has -1
+	switch e.Op {
+	case diff.Delete:
+		r.Kind, r.Text, r.NoNewline = Delete, c.old.lines[e.LineNoX], c.old.endsAt(e.LineNoX)
+		c.file.Deletions++
+	case diff.Insert:
+		r.Kind, r.Text, r.NoNewline = Add, c.new.lines[e.LineNoY], c.new.endsAt(e.LineNoY)
+		c.file.Additions++
+	default:
+		r.Text, r.NoNewline = c.new.lines[e.LineNoY], c.new.endsAt(e.LineNoY)
+	}
+	return r
+}
+
+func (c *comparison) between(rows []Row, from, to, delta int) []Row {
+	for n := from; n <= to; n++ {
+		rows = append(rows, Row{Old: n + delta, New: n, Text: c.new.lines[n-1], NoNewline: c.new.endsAt(n - 1), Pair: -1})
+	}
+	return rows
+}
+
+// decorate adds words and classes to rows that have their text.
+func (c *comparison) decorate(o Options) {
+	oldClasses := classesOf(c.old, o.Path, c.wanted(true))
+	newClasses := classesOf(c.new, o.Path, c.wanted(false))
+	for i := range c.file.Hunks {
+		rows := c.file.Hunks[i].Rows
+		var changed map[int][]Span
+		if !o.NoWords {
+			changed = words(rows)
+		}
+		for j := range rows {
+			r := &rows[j]
+			if r.Kind == Delete {
+				r.Spans = oldClasses.line(r.Old-1, r.Text)
+			} else {
+				r.Spans = newClasses.line(r.New-1, r.Text)
+			}
+			r.Spans = overlay(r.Text, r.Spans, changed[j])
+		}
+	}
+}
+
+// wanted lists the lines (0-based, in order) whose classes are shown from one side.
+func (c *comparison) wanted(old bool) (lines []int) {
+	for _, h := range c.file.Hunks {
+		for _, r := range h.Rows {
+			switch {
+			case old && r.Kind == Delete:
+				lines = append(lines, r.Old-1)
+			case !old && r.Kind != Delete:
+				lines = append(lines, r.New-1)
+			}
+		}
+	}
+	return lines
+}
+
+func wanted(rows []Row) (lines []int) {
+	for _, r := range rows {
+		lines = append(lines, r.New-1)
+	}
+	return lines
+}

@@ -1,0 +1,53 @@
+package diff
+
+// SplitRow is a row of a side-by-side view: indexes in Hunk.Rows, -1 for an empty half. Context stands on both.
+type SplitRow struct{ Left, Right int }
+
+// Split lays rows side by side: versions of one line beside each other, the others in order around them.
+func Split(rows []Row) []SplitRow {
+	out := make([]SplitRow, 0, len(rows))
+	for i := 0; i < len(rows); {
+		if rows[i].Kind == Context {
+			out = append(out, SplitRow{i, i})
+			i++
+			continue
+		}
+		d := i
+		for i < len(rows) && rows[i].Kind == Delete {
+			i++
+		}
+		a := i
+		for i < len(rows) && rows[i].Kind == Add {
+			i++
+		}
+		out = splitRun(out, rows, d, a, i)
+	}
+	return out
+}
+
+// splitRun lays out deletions [d,a) and additions [a,end): up to each pair, what is unpaired shares rows.
+func splitRun(out []SplitRow, rows []Row, d, a, end int) []SplitRow {
+	left, right := d, a
+	for ; d < a; d++ {
+		if p := rows[d].Pair; p >= right && p < end {
+			out = beside(out, left, d, right, p)
+			out = append(out, SplitRow{d, p})
+			left, right = d+1, p+1
+		}
+	}
+	return beside(out, left, a, right, end)
+}
+
+func beside(out []SplitRow, left, leftEnd, right, rightEnd int) []SplitRow {
+	for ; left < leftEnd || right < rightEnd; left, right = left+1, right+1 {
+		row := SplitRow{-1, -1}
+		if left < leftEnd {
+			row.Left = left
+		}
+		if right < rightEnd {
+			row.Right = right
+		}
+		out = append(out, row)
+	}
+	return out
+}
