@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/alecthomas/kong"
+)
+
+// cli is everything one can type. Each flag can also be set as AHPHUB_… in the environment
+// or in the configuration file; a flag wins over the environment, that over the file.
+type cli struct {
+	Serve   serveCommand   `cmd:"" default:"withargs" help:"Serve (the default)."`
+	Demo    demoCommand    `cmd:"" help:"Serve a sample repository with a session in every state, in a temporary data directory."`
+	Link    linkCommand    `cmd:"" help:"Print another sign-in address; it works once."`
+	Doctor  doctorCommand  `cmd:"" help:"Check git, shell, agents, data directory and port, and say what to do."`
+	Backup  backupCommand  `cmd:"" help:"Write a copy of the database, also while ahphub serves."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+// environment is what a command runs in.
+type environment struct {
+	ctx            context.Context
+	stdout, stderr io.Writer
+}
+
+type serveCommand struct {
+	Config `embed:""`
+}
+
+func (c serveCommand) Run(e *environment) error { return run(e.ctx, c.Config, e.stdout, e.stderr) }
+
+// command parses arguments and runs what they name.
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	file, err := readConfigFile(args)
+	if err != nil {
+		return err
+	}
+	var c cli
+	left := false
+	parser, err := kong.New(&c,
+		kong.Name("ahphub"),
+		kong.Description("Hosts coding agents for a team over the Agent Host Protocol, with live web pages."),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(int) { left = true }),
+		kong.DefaultEnvars("AHPHUB"),
+		kong.Resolvers(file),
+		kong.Vars{"data": defaultDataDir()},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+	if err != nil {
+		return err
+	}
+	parsed, err := parser.Parse(args)
+	if left { // --help
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%w (ahphub --help lists what there is)", err)
+	}
+	return parsed.Run(&environment{ctx, stdout, stderr})
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Config is what serving needs to know. The zero value of a field is its default, but for
+// Listen and Data.
+type Config struct {
+	Listen     string   `default:"127.0.0.1:8137" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one."`
+	Data       string   `default:"${data}" placeholder:"DIR" help:"Data directory; made when absent."`
+	Dir        string   `placeholder:"DIR" help:"Directory that new sessions start in, when they name none. Default: where ahphub was started."`
+	Agent      string   `default:"shell" placeholder:"NAME" help:"Agent of new sessions: shell, or script (for tests and demos)."`
+	Scenario   string   `placeholder:"FILE" help:"Scenario that the script agent plays; without one it answers one-line commands."`
+	PublicURL  string   `name:"public-url" placeholder:"URL" help:"Address teammates use, as https://hub.example.com: for links, allowed host names and Secure cookies."`
+	AllowHost  []string `placeholder:"NAME" help:"More host names that requests may be for."`
+	TrustProxy []string `placeholder:"CIDR" help:"Reverse proxies whose X-Forwarded-For is believed, as 127.0.0.1/32."`
+	TokenFile  string   `placeholder:"FILE" help:"File with the owner's token for AHP clients, instead of AHPHUB_TOKEN or one made in the data directory."`
+	OwnerName  string   `placeholder:"NAME" help:"Name others see you by. Default: your user name."`
+	LogFormat  string   `default:"text" placeholder:"text|json" help:"Format of the log on standard error."`
+	LogLevel   string   `default:"info" placeholder:"debug|info|warn|error" help:"Least level that is logged."`
+	ConfigFile string   `name:"config" placeholder:"FILE" help:"Configuration file in TOML, keys named like these flags. Default: ahphub/config.toml in your configuration directory."`
+
+	demo bool // the script agent plays the demo, and sessions are made for it
+}
+
+// settings are the parts of a Config that needed reading.
+type settings struct {
+	public  *url.URL
+	proxies []netip.Prefix
+	dir     string
+}
+
+// check reads every value; the error names each wrong one, what it is, and what is allowed.
+func (c Config) check() (settings, error) {
+	var s settings
+	var wrong []error
+	bad := func(name string, value any, allowed string) {
+		env := "AHPHUB_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		wrong = append(wrong, fmt.Errorf("--%s (%s) is %q: %s", name, env, value, allowed))
+	}
+	if !isAddress(c.Listen) {
+		bad("listen", c.Listen, "use host:port with a port from 0 to 65535, as in 127.0.0.1:8137")
+	}
+	if c.Data == "" {
+		bad("data", c.Data, "name a directory")
+	}
+	if !slices.Contains([]string{"shell", "script"}, c.Agent) {
+		bad("agent", c.Agent, "use shell or script")
+	}
+	if c.Scenario != "" && c.Agent != "script" {
+		bad("scenario", c.Scenario, "only the script agent plays a scenario; add --agent script")
+	} else if _, err := os.Stat(c.Scenario); c.Scenario != "" && err != nil {
+		bad("scenario", c.Scenario, "name a file that can be read ("+err.Error()+")")
+	}
+	var err error
+	if s.public, err = publicURL(c.PublicURL); err != nil {
+		bad("public-url", c.PublicURL, err.Error())
+	}
+	for _, name := range c.AllowHost {
+		if name == "" || strings.ContainsAny(name, "/: ") {
+			bad("allow-host", name, "use a name without scheme and port, as in hub.example.com")
+		}
+	}
+	for _, p := range c.TrustProxy {
+		prefix, err := netip.ParsePrefix(p)
+		if err != nil {
+			bad("trust-proxy", p, "use a range of addresses, as in 127.0.0.1/32")
+		}
+		s.proxies = append(s.proxies, prefix)
+	}
+	if !slices.Contains([]string{"text", "json"}, c.LogFormat) {
+		bad("log-format", c.LogFormat, "use text or json")
+	}
+	if _, ok := logLevels[c.LogLevel]; !ok {
+		bad("log-level", c.LogLevel, "use debug, info, warn or error")
+	}
+	if s.dir, err = directory(c.Dir); err != nil {
+		bad("dir", c.Dir, err.Error())
+	}
+	return s, errors.Join(wrong...)
+}
+
+func isAddress(s string) bool {
+	_, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return false
+	}
+	n, err := strconv.Atoi(port)
+	return err == nil && n >= 0 && n <= 65535
+}
+
+func publicURL(s string) (*url.URL, error) {
+	if s == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+		return nil, errors.New("use http:// or https:// with a host and no path, as in https://hub.example.com")
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
+}
+
+func directory(s string) (string, error) {
+	if s == "" {
+		return os.Getwd()
+	}
+	abs, err := filepath.Abs(s)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
+		return "", errors.New("name a directory that exists")
+	}
+	return abs, nil
+}
+
+// defaultDataDir follows the XDG base directories.
+func defaultDataDir() string {
+	base := os.Getenv("XDG_DATA_HOME")
+	if !filepath.IsAbs(base) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return ""
+		}
+		base = filepath.Join(home, ".local", "share")
+	}
+	return filepath.Join(base, "ahphub")
+}
+
+func ownerName(given string) string {
+	if given != "" {
+		return given
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return ""
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+	"github.com/alecthomas/kong"
+)
+
+// configFile gives flags their values from a TOML file, where neither the command line nor
+// the environment does.
+type configFile struct {
+	path   string
+	values map[string]any
+}
+
+// readConfigFile reads the file that --config or AHPHUB_CONFIG names, or the default one
+// when it is there.
+func readConfigFile(args []string) (configFile, error) {
+	path := configPath(args)
+	optional := path == ""
+	if optional {
+		dir, err := os.UserConfigDir()
+		if err != nil {
+			return configFile{}, nil
+		}
+		path = filepath.Join(dir, "ahphub", "config.toml")
+	}
+	f := configFile{path: path}
+	_, err := toml.DecodeFile(path, &f.values)
+	if optional && errors.Is(err, fs.ErrNotExist) {
+		return f, nil
+	}
+	if err != nil {
+		return f, fmt.Errorf("the configuration file %s cannot be read: %w", path, err)
+	}
+	return f, nil
+}
+
+func configPath(args []string) string {
+	for i, a := range args {
+		if v, ok := strings.CutPrefix(a, "--config="); ok {
+			return v
+		}
+		if a == "--config" && i+1 < len(args) {
+			return args[i+1]
+		}
+	}
+	return os.Getenv("AHPHUB_CONFIG")
+}
+
+// Validate refuses keys that are no flags: a misspelt one would be ignored in silence.
+func (f configFile) Validate(app *kong.Application) error {
+	var known []string
+	kong.Visit(app, func(n kong.Visitable, next kong.Next) error {
+		if flag, ok := n.(*kong.Flag); ok {
+			known = append(known, flag.Name)
+		}
+		return next(nil)
+	})
+	for key := range f.values {
+		if !slices.Contains(known, key) || key == "config" {
+			return fmt.Errorf("the configuration file %s has the key %q: use the names of the flags, as in listen", f.path, key)
+		}
+	}
+	return nil
+}
+
+// Resolve is asked for every flag that the command line does not set.
+func (f configFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	for _, name := range flag.Envs {
+		if _, set := os.LookupEnv(name); set {
+			return nil, nil
+		}
+	}
+	switch v := f.values[flag.Name].(type) {
+	case nil:
+		return nil, nil
+	case []any:
+		parts := make([]string, len(v))
+		for i, e := range v {
+			parts[i] = fmt.Sprint(e)
+		}
+		return strings.Join(parts, ","), nil
+	default:
+		return fmt.Sprint(v), nil
+	}
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/store"
+)
+
+type doctorCommand struct {
+	Config `embed:""`
+}
+
+// finding is one line of the report. What is not good says what to do.
+type finding struct {
+	good bool
+	hard bool // serving will not work
+	text string
+}
+
+var errUnwell = errors.New("something has to be done before ahphub can serve, see above")
+
+// Run looks at everything and changes nothing.
+func (c doctorCommand) Run(e *environment) error {
+	var all []finding
+	set, err := c.check()
+	if err != nil {
+		all = append(all, finding{hard: true, text: strings.ReplaceAll(err.Error(), "\n", "\n      ")})
+	}
+	all = append(all, checkGit(e.ctx), checkShell(), checkAgents())
+	all = append(all, checkData(c.Data), checkPort(e.ctx, c.Listen, c.Data))
+	if set.public != nil {
+		all = append(all, finding{good: true, text: "teammates use " + set.public.String()})
+	}
+	return report(e.stdout, all)
+}
+
+func report(w io.Writer, all []finding) error {
+	var err error
+	for _, f := range all {
+		mark := "ok"
+		switch {
+		case f.hard:
+			mark, err = "FAIL", errUnwell
+		case !f.good:
+			mark = "note"
+		}
+		fmt.Fprintf(w, "%-5s %s\n", mark, f.text)
+	}
+	return err
+}
+
+func checkGit(ctx context.Context) finding {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "git", "--version").Output()
+	if err != nil {
+		return finding{hard: true, text: "git was not found: install it (apt-get install git, brew install git)"}
+	}
+	return finding{good: true, text: strings.TrimSpace(string(out))}
+}
+
+func checkShell() finding {
+	shell := os.Getenv("SHELL")
+	if shell == "" {
+		shell = "/bin/sh"
+	}
+	path, err := exec.LookPath(shell)
+	if err != nil {
+		return finding{hard: true, text: fmt.Sprintf("the shell %s was not found: set SHELL to one that exists", shell)}
+	}
+	return finding{good: true, text: "shell " + path}
+}
+
+// agentPrograms are programs people run as agents; none is needed by the shell agent.
+var agentPrograms = []string{"claude", "codex", "gemini", "opencode", "goose"}
+
+func checkAgents() finding {
+	var found []string
+	for _, name := range agentPrograms {
+		if path, err := exec.LookPath(name); err == nil {
+			found = append(found, path)
+		}
+	}
+	if len(found) == 0 {
+		return finding{text: "no agent program was found (" + strings.Join(agentPrograms, ", ") + "); the shell agent needs none"}
+	}
+	return finding{good: true, text: "agent programs: " + strings.Join(found, ", ")}
+}
+
+// checkData tries to write where the data lies, or will lie.
+func checkData(dir string) finding {
+	info, err := os.Stat(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		parent := dir
+		for errors.Is(err, os.ErrNotExist) && filepath.Dir(parent) != parent {
+			parent = filepath.Dir(parent)
+			_, err = os.Stat(parent)
+		}
+		if !writable(parent) {
+			return finding{hard: true, text: fmt.Sprintf("the data directory %s cannot be made: %s is not writable; choose another with --data", dir, parent)}
+		}
+		return finding{good: true, text: fmt.Sprintf("data directory %s (will be made)", dir)}
+	}
+	if err != nil || !info.IsDir() || !writable(dir) {
+		return finding{hard: true, text: fmt.Sprintf("the data directory %s is not writable: change its owner, or choose another with --data", dir)}
+	}
+	if err := store.Inspect(dir); err != nil {
+		return finding{hard: true, text: err.Error()}
+	}
+	return finding{good: true, text: "data directory " + dir}
+}
+
+func writable(dir string) bool {
+	f, err := os.CreateTemp(dir, ".ahphub-doctor-*")
+	if err != nil {
+		return false
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name())) == nil
+}
+
+// checkPort tells a free port from one that an ahphub, or something else, has.
+func checkPort(ctx context.Context, address, data string) finding {
+	l, err := net.Listen("tcp", address)
+	if err == nil {
+		l.Close()
+		return finding{good: true, text: "address " + address + " is free"}
+	}
+	if at, err := readAddresses(data); err == nil && answers(ctx, at.URL) {
+		return finding{good: true, text: "an ahphub is serving at " + at.URL + "; ahphub link prints a sign-in address"}
+	}
+	return finding{hard: true, text: fmt.Sprintf("the address %s cannot be taken (%v): choose another with --listen", address, err)}
+}
+
+func answers(ctx context.Context, url string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/healthz", nil)
+	if err != nil {
+		return false
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, 16))
+	return err == nil && string(body) == "ok\n"
+}

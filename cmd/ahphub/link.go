@@ -1,0 +1,39 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/ahphub/ahphub/hub/access"
+)
+
+type linkCommand struct {
+	Data      string `default:"${data}" placeholder:"DIR" help:"Data directory."`
+	PublicURL string `name:"public-url" placeholder:"URL" help:"Address to print, when it is not the one ahphub serves at."`
+}
+
+// Run prints an address that signs its reader in as the owner, once. It needs no server to
+// talk to: who may write into the data directory is the owner.
+func (c linkCommand) Run(e *environment) error {
+	at, err := readAddresses(c.Data)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("no ahphub has served from %s yet: start one with ahphub --data %[1]s", c.Data)
+	}
+	if err != nil {
+		return fmt.Errorf("the address in %s cannot be read: %w", c.Data, err)
+	}
+	public, err := publicURL(c.PublicURL)
+	if err != nil {
+		return fmt.Errorf("--public-url is %q: %w", c.PublicURL, err)
+	}
+	if public != nil {
+		at.URL = public.String()
+	}
+	token, err := access.SignIn{Dir: signInDir(c.Data)}.New()
+	if err != nil {
+		return fmt.Errorf("cannot make a token: %w", err)
+	}
+	printLine(e.stdout, "sign_in", at.signIn(token))
+	return nil
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+)
+
+// run serves until ctx ends, and then stops everything it started, within 5 s.
+func run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
+	set, err := cfg.check()
+	if err != nil {
+		return err
+	}
+	l, err := listen(cfg.Listen)
+	if err != nil {
+		return err // before anything was touched
+	}
+	defer l.Close()
+	a, err := build(ctx, cfg, set, l, newLog(stderr, cfg.LogFormat, cfg.LogLevel))
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.serve(ctx, l, stdout), a.close())
+}
+
+// serve runs the host and the server side by side. Whichever fails ends the other.
+func (a *app) serve(ctx context.Context, l net.Listener, stdout io.Writer) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	var wg sync.WaitGroup
+	var hostErr, webErr error
+	wg.Go(func() { defer end(); hostErr = a.host.Run(ctx) })
+	wg.Go(func() { defer end(); webErr = a.web.Serve(ctx, l) })
+	wg.Go(func() {
+		select {
+		case <-a.journal.done: // not before close, unless the journal cannot go on
+			end()
+		case <-ctx.Done():
+		}
+	})
+	err := a.announce(ctx, stdout)
+	if err != nil {
+		end()
+	}
+	wg.Wait()
+	return errors.Join(err, hostErr, webErr)
+}
+
+// task is a goroutine with a way to stop it and what it ended with.
+type task struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error // once done is closed
+}
+
+func start(ctx context.Context, run func(context.Context) error) *task {
+	ctx, cancel := context.WithCancel(ctx)
+	t := &task{cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(t.done)
+		t.err = run(ctx)
+	}()
+	return t
+}
+
+func (t *task) stop() error {
+	t.cancel()
+	<-t.done
+	return t.err
+}

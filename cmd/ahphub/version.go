@@ -1,0 +1,27 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// version is stamped by the Makefile; go install leaves the module's.
+var version = ""
+
+type versionCommand struct{}
+
+func (versionCommand) Run(e *environment) error {
+	_, err := fmt.Fprintf(e.stdout, "ahphub %s %s %s/%s\n", versionName(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
+
+func versionName() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "unknown"
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ahphub/ahphub/handlers/pages"
+	"github.com/ahphub/ahphub/handlers/rpc"
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/people"
+	"github.com/ahphub/ahphub/hub/presence"
+	"github.com/ahphub/ahphub/hub/store"
+	"github.com/ahphub/ahphub/static"
+	"github.com/ahphub/ahphub/web"
+)
+
+// app is the program wired together: the one place that names implementations.
+type app struct {
+	cfg     Config
+	log     *slog.Logger
+	at      addresses
+	store   *store.Store
+	hub     *hub.Hub
+	host    *host.Host
+	journal *task
+	pages   *pages.Pages
+	web     *web.Server
+	signIn  access.SignIn
+	owner   access.Principal
+	files   [][2]string // key and path of what lies in the data directory
+}
+
+// build opens the store, starts the journal and makes every part. On an error it gives back
+// what it took.
+func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *slog.Logger) (*app, error) {
+	a := &app{cfg: cfg, log: log, at: addressesOf(l, set.public), owner: access.Owner(ownerName(cfg.OwnerName))}
+	var err error
+	if a.store, err = store.Open(ctx, store.Config{Dir: cfg.Data, Log: log}); err != nil {
+		return nil, fmt.Errorf("the data directory %s cannot be used: %w", cfg.Data, err)
+	}
+	if err := errors.Join(a.buildHost(ctx, set)); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	if err := a.buildWeb(ctx, set, l); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	return a, nil
+}
+
+func (a *app) buildHost(ctx context.Context, set settings) error {
+	boot, err := a.store.Boot(ctx)
+	if err != nil {
+		return err
+	}
+	a.hub = hub.New(hub.Config{Journal: true, Boot: boot,
+		Derive: func(tx *hub.Tx, e *hub.Envelope) { a.host.Derive(tx, e) }})
+	agents, err := makeAgents(a.cfg)
+	if err != nil {
+		return err
+	}
+	a.host, err = host.New(host.Config{Hub: a.hub, Store: a.store, Agents: agents, DefaultAgent: a.cfg.Agent,
+		DataDir: a.cfg.Data, DefaultDir: set.dir, Log: a.log})
+	if err != nil {
+		return err
+	}
+	a.journal = start(context.WithoutCancel(ctx), func(ctx context.Context) error { return a.store.Run(ctx, a.hub) })
+	return a.host.Start(ctx)
+}
+
+func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error {
+	docs := documents{a.store}
+	links, err := access.OpenLinks(ctx, docs)
+	if err != nil {
+		return err
+	}
+	token, path, err := access.OwnerToken(os.Getenv("AHPHUB_TOKEN"), a.cfg.TokenFile, a.cfg.Data)
+	if err != nil {
+		return err
+	}
+	if path != "" {
+		a.files = append(a.files, [2]string{"token_file", path})
+	}
+	key, path, err := cookieKey(a.cfg.Data)
+	if err != nil {
+		return err
+	}
+	a.files = append(a.files, [2]string{"key_file", path})
+	secure := set.public != nil && set.public.Scheme == "https"
+	cookies, err := people.New(people.Config{Store: docs, Key: key, Secure: secure})
+	if err != nil {
+		return err
+	}
+	if err := cookies.Sweep(ctx); err != nil {
+		return err
+	}
+	assets, err := static.New()
+	if err != nil {
+		return err
+	}
+	a.signIn = access.SignIn{Dir: signInDir(a.cfg.Data)}
+	a.pages = pages.New(pages.Deps{Host: a.host, Hub: a.hub, Links: links, Presence: presence.New(presence.Config{}), Assets: assets, Log: a.log})
+	a.web, err = web.New(web.Config{
+		Pages: a.pages, RPC: rpc.Handler(rpc.Config{Host: a.host, Hub: a.hub, Log: a.log}),
+		Assets: assets, Sessions: a.host, Short: host.ShortID,
+		Tokens: access.NewTokens(token, a.owner.Name, links), Links: links, SignIn: a.signIn, Cookies: cookies,
+		Audit: people.Audit{Store: docs}, Owner: a.owner,
+		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: a.cfg.AllowHost, Proxies: set.proxies,
+		Ready: a.ready, Metrics: a.gauges(), Log: a.log, Limits: web.Limits{Stop: 3 * time.Second},
+	})
+	return err
+}
+
+func (a *app) ready() error { return errors.Join(a.hub.ReadOnly(), a.store.Err()) }
+
+func (a *app) gauges() map[string]func() any {
+	return map[string]func() any{
+		"server_seq": func() any { return a.hub.Seq() },
+		"sessions":   func() any { return len(a.host.Summaries(host.Caller{Principal: a.owner})) },
+		"read_only": func() any {
+			if a.hub.ReadOnly() != nil {
+				return 1
+			}
+			return 0
+		},
+		"page_renders": func() any { return a.pages.Renders() },
+	}
+}
+
+// announce says on standard output where everything is, for people and scripts.
+func (a *app) announce(ctx context.Context, stdout io.Writer) error {
+	if err := a.at.write(a.cfg.Data); err != nil {
+		return err
+	}
+	token, err := a.signIn.New()
+	if err != nil {
+		return err
+	}
+	if a.cfg.demo {
+		if err := a.makeDemo(ctx); err != nil {
+			return err
+		}
+	}
+	printLine(stdout, "url", a.at.URL)
+	printLine(stdout, "sign_in", a.at.signIn(token))
+	printLine(stdout, "ahp", a.at.ahp())
+	printLine(stdout, "data", a.cfg.Data)
+	for _, f := range a.files {
+		printLine(stdout, f[0], f[1])
+	}
+	a.log.Info("serving", "url", a.at.URL, "agent", a.cfg.Agent, "version", versionName())
+	return nil
+}
+
+// close stops what build started: the journal last, so that all that was said is kept.
+func (a *app) close() error {
+	if a.pages != nil {
+		a.pages.Close()
+	}
+	var err error
+	if a.journal != nil {
+		err = a.journal.stop()
+	}
+	return errors.Join(err, a.store.Close())
+}
+
+// cookieKey is the key that signs cookies, made when absent.
+func cookieKey(dir string) (key []byte, path string, err error) {
+	path = filepath.Join(dir, "cookie.key")
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		key = people.NewKey()
+		return key, path, access.WriteSecret(path, []byte(hex.EncodeToString(key)+"\n"))
+	}
+	if err != nil {
+		return nil, path, err
+	}
+	key, err = hex.DecodeString(strings.TrimSpace(string(b)))
+	if err != nil || len(key) < 32 {
+		return nil, path, fmt.Errorf("%s is not a key: delete it to have a new one made (everybody signs in again)", path)
+	}
+	return key, path, nil
+}

@@ -1,0 +1,100 @@
+package web
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/people"
+)
+
+// Pages mounts what people see and draws what no route matches.
+type Pages interface {
+	Routes(chi.Router)
+	NotFound(http.ResponseWriter, *http.Request)
+}
+
+// Assets serves /assets/ and knows the address of a file by its name.
+type Assets interface {
+	http.Handler
+	Path(name string) string
+}
+
+// Sessions finds a session by the short id in its pages' addresses, and the way back.
+type Sessions interface {
+	SessionByShort(short string) (ahp.URI, bool)
+}
+
+// Config of a server. Zero fields take the stated default.
+type Config struct {
+	Pages    Pages
+	RPC      http.Handler // the protocol's endpoint
+	Assets   Assets
+	Sessions Sessions
+	Short    func(ahp.URI) string // short id of a session
+
+	Tokens  *access.Tokens
+	Links   *access.Links
+	SignIn  access.SignIn
+	Cookies *people.Cookies
+	Audit   people.Audit
+	Owner   access.Principal
+
+	Listen     string         // the address listened on; its host is an allowed one
+	PublicURL  *url.URL       // what teammates use; nil: the address listened on
+	AllowHosts []string       // more host names requests may be for
+	Proxies    []netip.Prefix // whose X-Forwarded-For is believed; none by default
+
+	Ready   func() error          // nil error: actions can be taken; for /readyz
+	Metrics map[string]func() any // more gauges by name, as int64 or float64
+	Log     *slog.Logger
+	Limits  Limits
+}
+
+// Limits of the server.
+type Limits struct {
+	Body     int64         // bytes of a form: 4 MiB
+	Failures int           // wrong tokens in a minute by address: 20
+	Stop     time.Duration // open requests may take this long at the end: 4 s
+	Read     time.Duration // headers, and a form's body: 15 s
+	Idle     time.Duration // a kept connection: 2 min
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Pages == nil || c.RPC == nil || c.Assets == nil || c.Sessions == nil || c.Tokens == nil || c.Links == nil || c.Cookies == nil {
+		return c, errors.New("web: Config misses a part")
+	}
+	l := &c.Limits
+	if l.Body == 0 {
+		l.Body = 4 << 20
+	}
+	if l.Failures == 0 {
+		l.Failures = 20
+	}
+	if l.Stop == 0 {
+		l.Stop = 4 * time.Second
+	}
+	if l.Read == 0 {
+		l.Read = 15 * time.Second
+	}
+	if l.Idle == 0 {
+		l.Idle = 2 * time.Minute
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Ready == nil {
+		c.Ready = func() error { return nil }
+	}
+	if !c.Owner.Known() {
+		c.Owner = access.Owner("")
+	}
+	return c, nil
+}

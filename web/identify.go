@@ -1,0 +1,170 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/go-chi/httprate"
+
+	"github.com/ahphub/ahphub/hub/access"
+)
+
+// byToken lets in who bears a token, or has a cookie and comes from a page of ours. Nothing
+// shown is 401; something wrong is 403 (AHP requirement 208: before the upgrade).
+func (s *Server) byToken(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token, shown := bearer(r)
+		if !shown {
+			s.byCookieSameOrigin(w, r, next)
+			return
+		}
+		if s.tooMany(w, r) {
+			return
+		}
+		who, err := s.cfg.Tokens.Check(token)
+		if err != nil {
+			s.failed(w, r)
+			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+		r.URL.RawQuery = "" // the token goes no further
+		s.as(who, w, r, next)
+	})
+}
+
+// bearer is the token a client shows: some clients cannot send headers (AHP requirement 208).
+func bearer(r *http.Request) (token string, shown bool) {
+	if h := r.Header.Get("Authorization"); h != "" {
+		kind, token, _ := strings.Cut(h, " ")
+		if strings.EqualFold(kind, "Bearer") {
+			return strings.TrimSpace(token), true
+		}
+		return "", true
+	}
+	q := r.URL.Query()
+	for _, k := range []string{"tkn", "token"} {
+		if q.Has(k) {
+			return q.Get(k), true
+		}
+	}
+	return "", false
+}
+
+// byCookieSameOrigin is for the endpoints of programs: a browser sends cookies along from
+// any site, so there a cookie counts only together with an Origin of ours.
+func (s *Server) byCookieSameOrigin(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	who, err := s.visitor(nil, r)
+	switch {
+	case err != nil:
+		s.unavailable(w, r, err)
+	case !who.Known():
+		w.Header().Set("WWW-Authenticate", `Bearer realm="ahphub"`)
+		http.Error(w, "Show a token: Authorization: Bearer …, or tkn=… in the query.", http.StatusUnauthorized)
+	case r.Header.Get("Upgrade") != "" && !s.hosts.sameOrigin(r):
+		http.Error(w, "A signed-in browser may open this only from a page of this server.", http.StatusForbidden)
+	default:
+		s.as(who, w, r, next)
+	}
+}
+
+// byCookie lets in who signed in; a browser that asks for a page is shown where to.
+func (s *Server) byCookie(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who, err := s.visitor(w, r)
+		switch {
+		case err != nil:
+			s.unavailable(w, r, err)
+		case who.Known() && r.Header.Get("Upgrade") != "" && !s.hosts.sameOrigin(r):
+			http.Error(w, "This stream opens only from a page of this server.", http.StatusForbidden)
+		case who.Known():
+			s.as(who, w, r, next)
+		case r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html"):
+			http.Redirect(w, r, "/signin?"+url.Values{"next": {r.URL.RequestURI()}}.Encode(), http.StatusSeeOther)
+		default:
+			s.fail(w, r, http.StatusUnauthorized, "Sign in first: ahphub link prints an address that does.")
+		}
+	})
+}
+
+// visitor is the principal of a request's cookie; unknown when there is none, or its link
+// is no more.
+func (s *Server) visitor(w http.ResponseWriter, r *http.Request) (access.Principal, error) {
+	account, ok, err := s.cfg.Cookies.Account(w, r)
+	if err != nil || !ok {
+		return access.Principal{}, err
+	}
+	if account.Link == "" {
+		return s.cfg.Owner, nil
+	}
+	who, err := s.cfg.Links.Principal(account.Link, account.ID)
+	if errors.Is(err, access.ErrRevoked) {
+		return access.Principal{}, nil
+	}
+	return who, err
+}
+
+// as goes on with the principal in the context, which ends when the principal's link does.
+func (s *Server) as(who access.Principal, w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if note, ok := r.Context().Value(seenKey{}).(*seen); ok {
+		note.who = who
+	}
+	ctx, end := s.cfg.Links.Bind(access.WithPrincipal(r.Context(), who), who)
+	defer end()
+	next.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// mayVisit asks the table of routes, and keeps guests to their session. It is mounted
+// inside the group, so the pattern is known.
+func (s *Server) mayVisit(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who := access.FromContext(r.Context())
+		route := r.Method + " " + chi.RouteContext(r.Context()).RoutePattern()
+		if who.Session != "" && route == "GET /" {
+			http.Redirect(w, r, "/s/"+s.cfg.Short(who.Session), http.StatusSeeOther)
+			return
+		}
+		short := chi.URLParam(r, "session")
+		if short != "" && who.Session != "" {
+			uri, ok := s.cfg.Sessions.SessionByShort(short)
+			if !ok || uri != who.Session {
+				s.fail(w, r, http.StatusNotFound, "There is no such session, or it is not shared with you.")
+				return
+			}
+		}
+		if err := access.MayVisit(who, route); err != nil {
+			s.fail(w, r, http.StatusForbidden, sentence(err.Error()))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// tooMany answers 429 to an address that tried too many wrong tokens in the last minute.
+func (s *Server) tooMany(w http.ResponseWriter, r *http.Request) bool {
+	_, rate, err := s.failures.Status(address(r))
+	if err != nil || rate < float64(s.cfg.Limits.Failures) {
+		return false
+	}
+	w.Header().Set("Retry-After", "60")
+	s.fail(w, r, http.StatusTooManyRequests, "Too many wrong tokens came from your address. Try again in a minute.")
+	return true
+}
+
+// failed counts a wrong token.
+func (s *Server) failed(w http.ResponseWriter, r *http.Request) {
+	s.failures.OnLimit(discardHeaders{w}, r, address(r))
+	s.counters.refused.Inc()
+}
+
+// discardHeaders keeps the limiter's numbers to ourselves.
+type discardHeaders struct{ http.ResponseWriter }
+
+func (discardHeaders) Header() http.Header { return http.Header{} }
+
+func address(r *http.Request) string {
+	return httprate.CanonicalizeIP(middleware.GetClientIP(r.Context()))
+}

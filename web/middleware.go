@@ -1,0 +1,143 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+
+	"github.com/ahphub/ahphub/hub/access"
+)
+
+// requestID gives each request an id of ours, under the key where chi's GetReqID finds it;
+// what a client sends as one is not believed.
+func (s *Server) requestID(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var b [6]byte
+		rand.Read(b[:])
+		ctx := context.WithValue(r.Context(), middleware.RequestIDKey, hex.EncodeToString(b[:]))
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// clientIP finds whose request it is: behind a proxy that is trusted, the last address it
+// did not add itself.
+func (s *Server) clientIP() func(http.Handler) http.Handler {
+	if len(s.cfg.Proxies) == 0 {
+		return middleware.ClientIPFromRemoteAddr
+	}
+	var trusted []string
+	for _, p := range s.cfg.Proxies {
+		trusted = append(trusted, p.String())
+	}
+	return middleware.ClientIPFromXFF(trusted...)
+}
+
+// seen is filled in on the way to the handler, for the access log outside of it.
+type seen struct{ who access.Principal }
+
+type seenKey struct{}
+
+func (s *Server) accessLog(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		wrapped := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		note := &seen{}
+		r = r.WithContext(context.WithValue(r.Context(), seenKey{}, note))
+		next.ServeHTTP(wrapped, r)
+		status := wrapped.Status()
+		if status == 0 {
+			status = http.StatusOK
+		}
+		route := chi.RouteContext(r.Context()).RoutePattern()
+		s.counters.request(r.Method, route, status)
+		level := slog.LevelInfo
+		if status < 400 && r.Method == http.MethodGet {
+			level = slog.LevelDebug
+		}
+		s.cfg.Log.LogAttrs(r.Context(), level, "request",
+			slog.String("method", r.Method), slog.String("path", redacted(r.URL)), slog.Int("status", status),
+			slog.Int("bytes", wrapped.BytesWritten()), slog.Duration("took", time.Since(start)),
+			slog.String("from", middleware.GetClientIP(r.Context())), slog.Any("who", note.who),
+			slog.String("request", middleware.GetReqID(r.Context())))
+	})
+}
+
+// redacted is an address as it may stand in a log: without tokens.
+func redacted(u *url.URL) string {
+	if u.RawQuery == "" {
+		return u.Path
+	}
+	q := u.Query()
+	for _, k := range []string{"tkn", "token", "next"} {
+		if q.Has(k) {
+			q.Set(k, "…")
+		}
+	}
+	return u.Path + "?" + q.Encode()
+}
+
+// recover turns a panic into an error page with the request's id, and a log entry with the
+// cause; the server goes on.
+func (s *Server) recover(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			cause := recover()
+			if cause == nil {
+				return
+			}
+			if cause == http.ErrAbortHandler {
+				panic(cause)
+			}
+			s.cfg.Log.ErrorContext(r.Context(), "a handler panicked", "request", middleware.GetReqID(r.Context()),
+				"path", r.URL.Path, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			if ww, ok := w.(middleware.WrapResponseWriter); ok && ww.Status() != 0 {
+				panic(http.ErrAbortHandler) // half an answer is out: cut it off
+			}
+			s.fail(w, r, http.StatusInternalServerError, "Something went wrong here. The operator finds it in the log by the number below.")
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// checkHost refuses names that are not ours (DNS rebinding).
+func (s *Server) checkHost(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.hosts.allows(r) {
+			http.Error(w, "This host name is not served here. Start ahphub with --public-url or --allow-host to allow it.", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// bound limits a form's body and the time it may take to arrive.
+func (s *Server) bound(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			r.Body = http.MaxBytesReader(w, r.Body, s.cfg.Limits.Body)
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.Limits.Read)) // not every writer can
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// sameOrigin refuses forms that another site's page sends.
+func (s *Server) sameOrigin(next http.Handler) http.Handler {
+	p := http.NewCrossOriginProtection()
+	if u := s.cfg.PublicURL; u != nil {
+		_ = p.AddTrustedOrigin(u.Scheme + "://" + u.Host) // the flag was checked
+	}
+	p.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, http.StatusForbidden, "This form was sent from another site. Open the page here and send it again.")
+	}))
+	return p.Handler(next)
+}

@@ -1,0 +1,36 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// routes is the whole address space. What is below the last Group asks who is there, and
+// has a row in access's table of routes.
+func (s *Server) routes() http.Handler {
+	r := chi.NewRouter()
+	r.Use(s.requestID, s.clientIP(), s.accessLog, s.recover, s.checkHost, s.headers, s.bound, s.sameOrigin)
+	r.NotFound(s.cfg.Pages.NotFound)
+
+	r.Get("/healthz", s.healthz)
+	r.Get("/readyz", s.readyz)
+	r.Handle("/assets/*", s.cfg.Assets)
+	r.Get("/favicon.ico", s.favicon)
+	r.Get("/signin", s.signInPage)
+	r.Post("/signin", s.signIn)
+	r.Post("/signout", s.signOut)
+	r.Get("/j", s.joinPage)
+	r.Post("/j", s.join)
+
+	r.Group(func(r chi.Router) {
+		r.Use(s.byToken)
+		r.Handle("/ahp", s.cfg.RPC)
+		r.Get("/metrics", s.metrics)
+	})
+	r.Group(func(r chi.Router) {
+		r.Use(s.byCookie, s.mayVisit)
+		s.cfg.Pages.Routes(r)
+	})
+	return r
+}

@@ -1,0 +1,88 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-chi/httprate"
+)
+
+// Server answers HTTP. New, then Serve once.
+type Server struct {
+	cfg      Config
+	hosts    hosts
+	failures *httprate.RateLimiter
+	counters *counters
+	handler  http.Handler
+	open     sync.WaitGroup // requests, upgraded ones too, which http.Server does not wait for
+}
+
+// New makes a server of its parts.
+func New(cfg Config) (*Server, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, hosts: newHosts(cfg), counters: newCounters(cfg.Metrics),
+		failures: httprate.NewRateLimiter(cfg.Limits.Failures, time.Minute)}
+	s.handler = s.routes()
+	return s, nil
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.open.Add(1)
+	defer s.open.Done()
+	s.handler.ServeHTTP(w, r)
+}
+
+// errStopping is why open streams end when the program does.
+var errStopping = errors.New("the host is stopping")
+
+// Serve answers on l until ctx ends; then it ends open streams, waits for requests for at
+// most Limits.Stop, and returns.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	base, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(errStopping)
+	srv := &http.Server{
+		Handler:           s,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: s.cfg.Limits.Read,
+		IdleTimeout:       s.cfg.Limits.Idle,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(l) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	end(errStopping)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Limits.Stop)
+	defer cancel()
+	err := srv.Shutdown(grace)
+	s.wait(grace)
+	srv.Close()
+	<-failed
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.cfg.Log.Warn("requests were cut off at the end", "after", s.cfg.Limits.Stop)
+		return nil
+	}
+	return err
+}
+
+func (s *Server) wait(ctx context.Context) {
+	done := make(chan struct{})
+	go func() { s.open.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
