@@ -288,13 +288,10 @@ func (p ResponsePart) ended() ResponsePart {
 		call.ToolCallParameterFields = v.ToolCallParameterFields
 	case *ToolCallRunningState:
 		call.ToolCallParameterFields = v.ToolCallParameterFields
-		call.SelectedOption = v.SelectedOption
 	case *ToolCallAuthRequiredState:
 		call.ToolCallParameterFields = v.ToolCallParameterFields
-		call.SelectedOption = v.SelectedOption
 	case *ToolCallPendingResultConfirmationState:
 		call.ToolCallParameterFields = v.ToolCallParameterFields
-		call.SelectedOption = v.SelectedOption
 	default:
 		return p
 	}

@@ -1,0 +1,203 @@
+package peer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/coder/websocket"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// call is a request in flight. apply runs on the reading goroutine, under the lock and in the order of the frames, so
+// that a snapshot is in place before the action after it.
+type call struct {
+	method string
+	apply  func(result json.RawMessage) error
+	done   chan error
+}
+
+type outgoing struct {
+	JSONRPC string `json:"jsonrpc"`
+	ID      *int64 `json:"id,omitempty"`
+	Method  string `json:"method"`
+	Params  any    `json:"params"`
+}
+
+type incoming struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Code    int             `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data"`
+	} `json:"error"`
+}
+
+// Call sends a request and decodes its result into result, which may be nil. An error of the host is an *ahp.Error
+// whose Data is a json.RawMessage.
+func (p *Peer) Call(ctx context.Context, method string, params, result any) error {
+	return p.call(ctx, method, params, func(raw json.RawMessage) error {
+		if result == nil || len(raw) == 0 {
+			return nil
+		}
+		return json.Unmarshal(raw, result)
+	})
+}
+
+func (p *Peer) call(ctx context.Context, method string, params any, apply func(json.RawMessage) error) error {
+	c := &call{method: method, apply: apply, done: make(chan error, 1)}
+	p.mu.Lock()
+	p.nextID++
+	id := p.nextID
+	p.calls[id] = c
+	p.mu.Unlock()
+	if err := p.write(ctx, outgoing{"2.0", &id, method, params}); err != nil {
+		p.forget(id)
+		return err
+	}
+	select {
+	case err := <-c.done:
+		return err
+	case <-ctx.Done():
+		p.forget(id)
+		return fmt.Errorf("peer: no answer to %s: %w", method, ctx.Err())
+	}
+}
+
+func (p *Peer) forget(id int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.calls, id)
+}
+
+// Notify sends a notification.
+func (p *Peer) Notify(ctx context.Context, method string, params any) error {
+	return p.write(ctx, outgoing{"2.0", nil, method, params})
+}
+
+func (p *Peer) write(ctx context.Context, m outgoing) error {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("peer: %s: %w", m.Method, err)
+	}
+	p.mu.Lock()
+	conn, closed := p.conn, p.closed
+	p.mu.Unlock()
+	if conn == nil || closed != nil {
+		return errors.Join(ErrClosed, closed)
+	}
+	return conn.Write(ctx, websocket.MessageText, b)
+}
+
+// read runs until the connection ends and fails the calls that are still open.
+func (p *Peer) read(conn *websocket.Conn) {
+	for {
+		kind, frame, err := conn.Read(context.Background()) // ended by Close or Drop
+		if err != nil {
+			p.ended(err)
+			return
+		}
+		if p.opts.OnFrame != nil {
+			p.opts.OnFrame(frame)
+		}
+		if kind != websocket.MessageText {
+			p.violate("a frame that is not text (AHP requirement 207)")
+			continue
+		}
+		p.handle(frame)
+	}
+}
+
+func (p *Peer) ended(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = fmt.Errorf("%w: %w", ErrClosed, err)
+	for id, c := range p.calls {
+		c.done <- p.closed
+		delete(p.calls, id)
+	}
+	p.wake()
+}
+
+// wake tells the waiters that something is new. The lock is held.
+func (p *Peer) wake() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+func (p *Peer) handle(frame []byte) {
+	var m incoming
+	if err := json.Unmarshal(frame, &m); err != nil {
+		p.violate("a frame that is not JSON: %v", err)
+		return
+	}
+	if m.Method != "" && len(m.ID) > 0 {
+		p.refuse(m)
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.frames++
+	switch {
+	case m.Method == "action":
+		p.applyFrame(m.Params)
+	case m.Method != "":
+		p.keepNotification(m)
+	default:
+		p.answer(m)
+	}
+	p.wake()
+}
+
+// answer completes the request the frame answers. The lock is held.
+func (p *Peer) answer(m incoming) {
+	var id int64
+	if err := json.Unmarshal(m.ID, &id); err != nil {
+		p.violateLocked("an answer with the id %s", m.ID)
+		return
+	}
+	c, ok := p.calls[id]
+	if !ok {
+		return // given up by its caller
+	}
+	delete(p.calls, id)
+	if m.Error != nil {
+		c.done <- &ahp.Error{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data}
+		return
+	}
+	c.done <- c.apply(m.Result)
+}
+
+func (p *Peer) keepNotification(m incoming) {
+	if len(p.notifications) == keptNotification {
+		p.notifications = p.notifications[1:]
+	}
+	p.notifications = append(p.notifications, Notification{m.Method, m.Params})
+	var params struct {
+		Channel *ahp.URI `json:"channel"`
+	}
+	if json.Unmarshal(m.Params, &params) != nil || params.Channel == nil {
+		p.violateLocked("%s without a channel (AHP requirement 3)", m.Method)
+	} else if p.mirrors[*params.Channel] == nil {
+		p.violateLocked("%s for %s, which is not subscribed (AHP requirement 29)", m.Method, *params.Channel)
+	}
+}
+
+// refuse answers a request of the host: this client offers no methods.
+func (p *Peer) refuse(m incoming) {
+	b, _ := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "id": m.ID,
+		"error": ahp.Errorf(ahp.CodeMethodNotFound, "this client has no method %s", m.Method),
+	})
+	p.mu.Lock()
+	conn := p.conn
+	p.mu.Unlock()
+	if conn != nil {
+		_ = conn.Write(context.Background(), websocket.MessageText, b) // a failed write shows at the next read
+	}
+}

@@ -1,0 +1,195 @@
+// Package peer is an AHP client that mirrors what it subscribes to, for tests and load. It shares no state code with the
+// server but the protocol's own reducers, applies its own actions optimistically, and writes down every breach of the
+// delivery rules it sees.
+package peer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/coder/websocket"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Options of a peer. The zero value is an anonymous client.
+type Options struct {
+	Token    string      // sent as a bearer token
+	Cookie   string      // sent as the Cookie header
+	ClientID string      // "peer" when empty
+	Header   http.Header // further headers of the upgrade
+	Versions []string    // offered protocol versions; the one this program models when empty
+
+	Kind    func(ahp.URI) ahp.ChannelKind // tells the kind of a channel; KindOf when nil
+	OnFrame func(frame []byte)            // sees every frame from the host, before it is applied; on the reading goroutine
+}
+
+// Notification is a message from the host that is not an action.
+type Notification struct {
+	Method string
+	Params json.RawMessage
+}
+
+// ErrClosed is returned once the connection is gone and no Reconnect followed.
+var ErrClosed = errors.New("peer: the connection is closed")
+
+const (
+	maxFrame         = 64 << 20
+	keptNotification = 1000
+	keptViolations   = 100
+)
+
+// Peer is one client of a host. Its methods may be called from several goroutines.
+type Peer struct {
+	url  string
+	opts Options
+
+	mu            sync.Mutex
+	conn          *websocket.Conn
+	readerDone    chan struct{}
+	closed        error // why there is no connection
+	nextID        int64
+	calls         map[int64]*call
+	mirrors       map[ahp.URI]*mirror
+	lastSeq       int64 // the highest number seen, over all connections
+	connSeq       int64 // the last number seen on this one
+	clientSeq     int64
+	pending       []pending
+	changed       chan struct{} // closed and replaced at each frame
+	notifications []Notification
+	violations    []string
+	frames        int
+	freshCount    int
+}
+
+// mirror is the peer's copy of a channel, nil state for a channel that has none.
+type mirror struct {
+	kind  ahp.ChannelKind
+	state ahp.State
+	seq   int64
+}
+
+// pending is an action that was sent and not answered.
+type pending struct {
+	channel ahp.URI
+	seq     int64
+	action  ahp.Action
+}
+
+// Dial opens a connection. Nothing is sent before Initialize.
+func Dial(ctx context.Context, rawURL string, opts Options) (*Peer, error) {
+	if opts.ClientID == "" {
+		opts.ClientID = "peer"
+	}
+	if opts.Kind == nil {
+		opts.Kind = KindOf
+	}
+	if len(opts.Versions) == 0 {
+		opts.Versions = []string{ahp.Version}
+	}
+	p := &Peer{
+		url: rawURL, opts: opts, closed: ErrClosed,
+		calls: map[int64]*call{}, mirrors: map[ahp.URI]*mirror{}, changed: make(chan struct{}),
+	}
+	if err := p.connect(ctx); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *Peer) connect(ctx context.Context) error {
+	header := p.opts.Header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	if p.opts.Token != "" {
+		header.Set("Authorization", "Bearer "+p.opts.Token)
+	}
+	if p.opts.Cookie != "" {
+		header.Set("Cookie", p.opts.Cookie)
+	}
+	conn, res, err := websocket.Dial(ctx, wsURL(p.url), &websocket.DialOptions{HTTPHeader: header})
+	if err != nil {
+		if res != nil {
+			return fmt.Errorf("peer: the host answered the upgrade with %s: %w", res.Status, err)
+		}
+		return fmt.Errorf("peer: %w", err)
+	}
+	conn.SetReadLimit(maxFrame)
+	done := make(chan struct{})
+	p.mu.Lock()
+	p.conn, p.closed, p.connSeq, p.readerDone = conn, nil, 0, done
+	p.mu.Unlock()
+	go func() {
+		defer close(done)
+		p.read(conn)
+	}()
+	return nil
+}
+
+// wsURL accepts http addresses, as test servers give them.
+func wsURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	u.Scheme = strings.Replace(u.Scheme, "http", "ws", 1)
+	return u.String()
+}
+
+// Close says goodbye to the host and waits for the reader to end.
+func (p *Peer) Close() error {
+	return p.end(func(c *websocket.Conn) error { return c.Close(websocket.StatusNormalClosure, "") })
+}
+
+// Drop cuts the TCP connection without a word, as a network does.
+func (p *Peer) Drop() { _ = p.end((*websocket.Conn).CloseNow) }
+
+func (p *Peer) end(how func(*websocket.Conn) error) error {
+	p.mu.Lock()
+	conn, done := p.conn, p.readerDone
+	p.conn = nil
+	p.mu.Unlock()
+	if conn == nil {
+		return nil
+	}
+	err := how(conn)
+	<-done
+	return err
+}
+
+// KindOf tells the kind of a channel by the spelling this program and the specification use. A scheme it does not know
+// is taken for a session's, as some clients name sessions after their provider.
+func KindOf(uri ahp.URI) ahp.ChannelKind {
+	if strings.HasSuffix(uri, "/annotations") {
+		return ahp.ChannelAnnotations
+	}
+	scheme, _, _ := strings.Cut(uri, ":")
+	switch scheme {
+	case "ahp-root":
+		return ahp.ChannelRoot
+	case "ahp-chat":
+		return ahp.ChannelChat
+	case "ahp-terminal":
+		return ahp.ChannelTerminal
+	case "ahp-changeset":
+		return ahp.ChannelChangeset
+	case "ahp-resource-watch":
+		return ahp.ChannelResourceWatch
+	case "ahp-otlp":
+		return ahp.ChannelOtlp
+	case "ahp-automations":
+		return ahp.ChannelAutomations
+	case "ahp-automation-run":
+		return ahp.ChannelAutomationRun
+	case "ahp-canvas":
+		return ahp.ChannelCanvas
+	}
+	return ahp.ChannelSession
+}

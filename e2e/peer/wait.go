@@ -1,0 +1,96 @@
+package peer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Wait blocks until the condition holds. It is checked now and after every frame, on the calling goroutine and without
+// the peer's lock, so it may use the peer's methods.
+func (p *Peer) Wait(ctx context.Context, condition func() bool) error {
+	for {
+		p.mu.Lock()
+		next, closed, frames := p.changed, p.closed, p.frames
+		p.mu.Unlock()
+		if condition() {
+			return nil
+		}
+		if closed != nil {
+			return fmt.Errorf("peer: waiting without a connection: %w", closed)
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return fmt.Errorf("peer: the condition did not come true after %d frames: %w", frames, ctx.Err())
+		}
+	}
+}
+
+// LastSeq returns the highest serverSeq seen.
+func (p *Peer) LastSeq() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lastSeq
+}
+
+// Frames returns how many frames the host has sent.
+func (p *Peer) Frames() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.frames
+}
+
+// Unanswered returns how many of the peer's actions the host has not answered.
+func (p *Peer) Unanswered() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.pending)
+}
+
+// Subscriptions returns the channels the peer mirrors.
+func (p *Peer) Subscriptions() []ahp.URI {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make([]ahp.URI, 0, len(p.mirrors))
+	for uri := range p.mirrors {
+		out = append(out, uri)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Notifications returns the last notifications of the host, up to a thousand.
+func (p *Peer) Notifications() []Notification {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.notifications)
+}
+
+// Err returns why the connection ended, nil while it lives.
+func (p *Peer) Err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closed
+}
+
+// Violations returns the breaches of the protocol seen so far, up to a hundred.
+func (p *Peer) Violations() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.violations)
+}
+
+func (p *Peer) violate(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.violateLocked(format, args...)
+}
+
+func (p *Peer) violateLocked(format string, args ...any) {
+	if len(p.violations) < keptViolations {
+		p.violations = append(p.violations, fmt.Sprintf(format, args...))
+	}
+}
