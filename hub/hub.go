@@ -20,7 +20,7 @@ type Config struct {
 
 // Limits bounds what the hub holds; zero fields take the default.
 type Limits struct {
-	WindowBytes      int // replay kept for one channel: 1 MiB
+	WindowBytes      int // replay kept for one channel: 4 MiB, over 15 000 deltas
 	QueueBytes       int // waiting for one connection before it is closed: 16 MiB
 	UnjournaledBytes int // accepted and not on disk before the host turns read-only: 64 MiB
 	Refusals         int // envelopes kept for one client alone: 256
@@ -34,7 +34,7 @@ func (l Limits) withDefaults() Limits {
 			*p = v
 		}
 	}
-	set(&l.WindowBytes, 1<<20)
+	set(&l.WindowBytes, 4<<20)
 	set(&l.QueueBytes, 16<<20)
 	set(&l.UnjournaledBytes, 64<<20)
 	set(&l.Refusals, 256)

@@ -36,7 +36,7 @@ var (
 // Config says where the store lies; zero fields take the stated default.
 type Config struct {
 	Dir         string
-	WindowBytes int           // envelopes kept of a channel for replay: 1 MiB
+	WindowBytes int           // envelopes kept of a channel for replay: 4 MiB
 	SeqBlock    int64         // numbers made durable at once before use: 1<<20
 	CheckBytes  int64         // a database up to this size is checked whole before Open returns: 64 MiB
 	RetryAfter  time.Duration // first pause after a failed journal write, doubled up to 5 s: 50 ms
@@ -48,7 +48,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	if c.WindowBytes == 0 {
-		c.WindowBytes = 1 << 20
+		c.WindowBytes = 4 << 20
 	}
 	if c.SeqBlock == 0 {
 		c.SeqBlock = 1 << 20
