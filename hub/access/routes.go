@@ -11,8 +11,22 @@ import (
 // pattern. A form's action is asked of MayAct besides, by the host; that somebody visits
 // only pages of their session is the middleware's check of {session}.
 var routeRights = map[string]Right{
-	"GET /":     RightRead,
-	"GET /live": RightRead,
+	"GET /":                RightRead,
+	"GET /live":            RightRead,
+	"GET /help":            RightRead,
+	"GET /new":             RightManage,
+	"POST /new":            RightManage,
+	"GET /settings":        RightManage,
+	"POST /settings/theme": RightRead, // a cookie of the visitor's own
+
+	"GET /s/{session}":                    RightRead,
+	"GET /s/{session}/c/{chat}":           RightRead,
+	"GET /s/{session}/changes":            RightRead,
+	"GET /s/{session}/threads":            RightRead,
+	"GET /s/{session}/t":                  RightRead,
+	"GET /s/{session}/t/{terminal}":       RightRead,
+	"GET /s/{session}/t/{terminal}/frame": RightRead,
+	"GET /s/{session}/share":              RightManage,
 }
 
 // MayVisit tells whether p may visit a route, named by method and pattern as in
