@@ -1,0 +1,212 @@
+package script
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Bounds of a scenario, so that a typing error is no outage.
+const (
+	maxFile  = 4 << 20
+	maxCount = 1_000_000
+	maxBytes = 64 << 10
+	maxDepth = 4
+)
+
+// Scenario is what a scenario file holds: turns, played each for the prompt it
+// names, the nameless ones in order for every other prompt.
+type Scenario struct {
+	Turns []Turn `toml:"turn"`
+}
+
+// Turn is one answer.
+type Turn struct {
+	Prompt string `toml:"prompt"` // in any case and spacing; "" answers whatever is next
+	Steps  []Step `toml:"step"`
+}
+
+// Step is one thing to do: exactly one of the fields of the first group is set,
+// the others say how.
+type Step struct {
+	Say    string `toml:"say"`    // Markdown text
+	Think  string `toml:"think"`  // reasoning
+	Notice string `toml:"notice"` // a note of the system
+	Count  int    `toml:"count"`  // numbers up to it, a piece each
+	Burst  int    `toml:"burst"`  // so many pieces of Bytes bytes
+	Run    string `toml:"run"`    // a command, after approval
+	Edit   string `toml:"edit"`   // a file's path below the session's first directory
+	Ask    string `toml:"ask"`    // "all", or a ChatInputRequest as JSON
+	Call   string `toml:"call"`   // a tool of a client
+	Spawn  string `toml:"spawn"`  // the title of a sub-chat
+	Action string `toml:"action"` // any chat action as JSON; "$name" becomes an id
+	Wait   Millis `toml:"wait"`   // a pause
+	Hold   bool   `toml:"hold"`   // waits until the turn is cancelled
+	Fail   string `toml:"fail"`   // ends the turn with this error
+
+	Every   Millis `toml:"every"`   // between the pieces of a text
+	Chunk   int    `toml:"chunk"`   // characters in a piece; 0: the text is one piece
+	Bytes   int    `toml:"bytes"`   // of a piece of a burst
+	Text    string `toml:"text"`    // what edit adds as a line
+	Replace bool   `toml:"replace"` // edit: Text is the whole content
+	Client  string `toml:"client"`  // call: which client; "" is any
+	Input   string `toml:"input"`   // call: JSON
+	Message string `toml:"message"` // spawn: the sub-chat's prompt
+	Steps   []Step `toml:"step"`    // spawn: what the sub-chat does
+	Final   bool   `toml:"final"`   // fail: cannot be resumed
+}
+
+// Millis is a duration, spelled "20ms" or "1.5s".
+type Millis time.Duration
+
+// UnmarshalText reads the spelling.
+func (m *Millis) UnmarshalText(b []byte) error {
+	d, err := time.ParseDuration(string(b))
+	if err == nil && d < 0 {
+		err = errors.New("a pause cannot be negative")
+	}
+	*m = Millis(d)
+	return err
+}
+
+// Load reads a scenario file.
+func Load(path string) (*Scenario, error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("the scenario cannot be read: %w", err)
+	}
+	if fi.Size() > maxFile {
+		return nil, fmt.Errorf("the scenario %s is larger than %d MiB", path, maxFile>>20)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the scenario cannot be read: %w", err)
+	}
+	s, err := Parse(string(b))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// Parse reads a scenario in TOML and checks it, so that a mistake shows at the
+// start and not in the middle of a turn.
+func Parse(text string) (*Scenario, error) {
+	var s Scenario
+	md, err := toml.Decode(text, &s)
+	if err != nil {
+		return nil, err
+	}
+	if extra := md.Undecoded(); len(extra) > 0 {
+		return nil, fmt.Errorf("%q is not known: see the package's Step for what a step can say", extra[0].String())
+	}
+	for i, t := range s.Turns {
+		if err := checkSteps(t.Steps, 1); err != nil {
+			return nil, fmt.Errorf("turn %d, %w", i+1, err)
+		}
+	}
+	return &s, nil
+}
+
+func checkSteps(steps []Step, depth int) error {
+	if depth > maxDepth {
+		return errors.New("sub-chats in sub-chats in sub-chats are enough")
+	}
+	for i, s := range steps {
+		if err := s.check(depth); err != nil {
+			return fmt.Errorf("step %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// verbs are the fields a step has one of.
+func (s Step) verbs() (set []string) {
+	for name, on := range map[string]bool{
+		"say": s.Say != "", "think": s.Think != "", "notice": s.Notice != "", "count": s.Count != 0, "burst": s.Burst != 0,
+		"run": s.Run != "", "edit": s.Edit != "", "ask": s.Ask != "", "call": s.Call != "", "spawn": s.Spawn != "",
+		"action": s.Action != "", "wait": s.Wait != 0, "hold": s.Hold, "fail": s.Fail != "",
+	} {
+		if on {
+			set = append(set, name)
+		}
+	}
+	return set
+}
+
+func (s Step) check(depth int) error {
+	switch v := s.verbs(); {
+	case len(v) == 0:
+		return errors.New("it says nothing to do")
+	case len(v) > 1:
+		return fmt.Errorf("it says several things (%s): make a step of each", strings.Join(v, ", "))
+	case s.Count < 0 || s.Count > maxCount || s.Burst < 0 || s.Burst > maxCount:
+		return fmt.Errorf("at most %d pieces", maxCount)
+	case s.Bytes < 0 || s.Bytes > maxBytes:
+		return fmt.Errorf("at most %d bytes a piece", maxBytes)
+	}
+	if s.Ask != "" {
+		if _, err := request(s.Ask); err != nil {
+			return err
+		}
+	}
+	if s.Action != "" {
+		if _, err := action(s.Action, ""); err != nil {
+			return err
+		}
+	}
+	if s.Input != "" && !json.Valid([]byte(s.Input)) {
+		return fmt.Errorf("the input of %s is not JSON", s.Call)
+	}
+	return checkSteps(s.Steps, depth+1)
+}
+
+// named is the turn meant for a prompt.
+func (s *Scenario) named(prompt string) *Turn {
+	if s == nil {
+		return nil
+	}
+	for i := range s.Turns {
+		if t := &s.Turns[i]; t.Prompt != "" && fold(t.Prompt) == fold(prompt) {
+			return t
+		}
+	}
+	return nil
+}
+
+// at is the n-th turn that names no prompt.
+func (s *Scenario) at(n int) *Turn {
+	if s == nil {
+		return nil
+	}
+	for i := range s.Turns {
+		if t := &s.Turns[i]; t.Prompt == "" {
+			if n == 0 {
+				return t
+			}
+			n--
+		}
+	}
+	return nil
+}
+
+// action reads a chat action. An id written "$name" becomes one of this turn's
+// own, the same wherever the name stands.
+func action(text, suffix string) (ahp.Action, error) {
+	a, err := ahp.UnmarshalAction([]byte(ids.ReplaceAllString(text, `"$1`+suffix+`"`)))
+	if err != nil {
+		return nil, fmt.Errorf("the action cannot be read: %w", err)
+	}
+	info, ok := ahp.Info(a.ActionType())
+	if !ok || info.Channel != ahp.ChannelChat {
+		return nil, fmt.Errorf("%s is not a chat action", a.ActionType())
+	}
+	return a, nil
+}

@@ -1,0 +1,131 @@
+// Package script is the agent that plays what it is told: a scenario file, or
+// one-line orders. It takes a chat through every state the protocol has, for
+// tests, demonstrations and load.
+package script
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Provider is the name the agent is listed under.
+const Provider = "script"
+
+// Backend is the scripted agent. Without a scenario it understands one-line
+// orders alone; they work beside a scenario as well.
+type Backend struct{ Scenario *Scenario }
+
+// Describe tells what the root channel shows of it.
+func (Backend) Describe(context.Context) (ahp.AgentInfo, error) {
+	return ahp.AgentInfo{
+		Provider:    Provider,
+		DisplayName: "Script",
+		Description: "Plays a scenario, or does what a line like `say hello` orders: no model is asked",
+		Models:      []ahp.SessionModelInfo{{ID: "script", Provider: Provider, Name: "Script"}},
+	}, nil
+}
+
+// Config has the one setting: whether commands and edits wait for approval.
+func (Backend) Config() ahp.SessionConfigSchema { return agent.ApprovalConfig() }
+
+// Open begins a session at the scenario's start.
+func (b Backend) Open(_ context.Context, s agent.Spec) (agent.Session, error) {
+	return &session{spec: s, scenario: b.Scenario, failed: map[string]int{}}, nil
+}
+
+type session struct {
+	spec     agent.Spec
+	scenario *Scenario
+
+	mu     sync.Mutex
+	next   int            // the scenario's turn for a prompt that none is meant for
+	failed map[string]int // the step after the one at which a turn failed, for its resumption
+}
+
+func (s *session) Close() error { return nil }
+
+// Prompt plays the steps the message stands for. As with any agent of ours,
+// only what a person typed is obeyed; review threads are answered, never executed.
+func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
+	switch {
+	case agent.AboutThreads(t):
+		return agent.Say(t.Out, "You sent "+agent.CountThreads(len(t.Threads))+".\n"+agent.Threads(s.spec.Dirs, t.Threads))
+	case t.Message.Origin.Kind != ahp.MessageKindUser:
+		return agent.Say(t.Out, "Only what a person types is obeyed here.")
+	}
+	steps, err := s.steps(t.Message.Text)
+	if err != nil {
+		return agent.Say(t.Out, err.Error()+"\n\n"+usage)
+	}
+	return s.play(ctx, t, steps)
+}
+
+// steps finds what a message stands for: a turn of the scenario by its prompt,
+// orders, else the scenario's next turn.
+func (s *session) steps(text string) ([]Step, error) {
+	if turn := s.scenario.named(text); turn != nil {
+		return turn.Steps, nil
+	}
+	steps, err := Orders(text)
+	if err == nil {
+		return steps, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if turn := s.scenario.at(s.next); turn != nil {
+		s.next++
+		return turn.Steps, nil
+	}
+	return nil, err
+}
+
+// play plays a turn from its start, or from after the step at which it failed.
+func (s *session) play(ctx context.Context, t agent.Turn, steps []Step) error {
+	from := s.resumed(t.ID)
+	p := player{spec: s.spec, turn: t}
+	for i := min(from, len(steps)); i < len(steps); i++ {
+		if err := p.step(ctx, steps[i]); err != nil {
+			s.fails(t.ID, i+1)
+			return err
+		}
+	}
+	if from >= len(steps) && from > 0 {
+		return agent.Say(t.Out, "Resumed: the rest went well.")
+	}
+	return nil
+}
+
+func (s *session) resumed(turn string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from := s.failed[turn]
+	delete(s.failed, turn)
+	return from
+}
+
+func (s *session) fails(turn string, next int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.failed) < 1000 {
+		s.failed[turn] = next
+	}
+}
+
+const usage = "I play scripts and understand one order a line:\n\n" +
+	"- `say TEXT`, `think TEXT`, `notice TEXT`\n" +
+	"- `count N MS`: counts to N, a number each MS milliseconds\n" +
+	"- `burst N BYTES`: N pieces of text of so many bytes\n" +
+	"- `run COMMAND`: in a terminal, after approval\n" +
+	"- `edit PATH TEXT` adds a line to a file, `write PATH TEXT` replaces it\n" +
+	"- `ask`: a question of each kind\n" +
+	"- `call TOOL JSON`: a tool of a connected client\n" +
+	"- `spawn TEXT`: a sub-chat that obeys TEXT\n" +
+	"- `plan`: an answer of several parts\n" +
+	"- `wait MS`, `hold` (until cancelled)\n" +
+	"- `fail TEXT`: an error that can be resumed"
+
+func fold(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
