@@ -1,43 +1,43 @@
 package ahp
 
-// AnnotationsSummary is a part of the protocol.
+// AnnotationsSummary counts the annotations of a session.
 type AnnotationsSummary struct {
 	Resource        URI   `json:"resource"`
 	AnnotationCount int64 `json:"annotationCount"`
 	EntryCount      int64 `json:"entryCount"`
 }
 
-// AnnotationsState is a part of the protocol.
+// AnnotationsState is the threads of a session.
 type AnnotationsState struct {
 	Annotations []Annotation `json:"annotations"`
 }
 
-// Annotation is a part of the protocol.
+// Annotation is a thread about a file or a part of it. It has at least one entry (AHP requirement 160).
 type Annotation struct {
 	ID       string            `json:"id"`
 	Origin   AnnotationOrigin  `json:"origin"`
 	Resource URI               `json:"resource"`
-	Range    *TextRange        `json:"range,omitempty"`
+	Range    *TextRange        `json:"range,omitempty"` // nil for the whole file
 	Resolved bool              `json:"resolved"`
 	Entries  []AnnotationEntry `json:"entries"`
 	Meta     Meta              `json:"_meta,omitzero"`
 }
 
-// AnnotationOrigin is a part of the protocol.
+// AnnotationOrigin says which work a thread is about.
 type AnnotationOrigin struct {
 	Session URI    `json:"session"`
 	Chat    URI    `json:"chat,omitempty"`
 	TurnID  string `json:"turnId,omitempty"`
 }
 
-// AnnotationEntry is a part of the protocol.
+// AnnotationEntry is one comment of a thread.
 type AnnotationEntry struct {
 	ID   string           `json:"id"`
 	Text StringOrMarkdown `json:"text"`
 	Meta Meta             `json:"_meta,omitzero"`
 }
 
-// AnnotationsSetAction is annotations/set.
+// AnnotationsSetAction is annotations/set: a whole thread, by id.
 type AnnotationsSetAction struct {
 	Annotation Annotation `json:"annotation"`
 }
@@ -45,7 +45,7 @@ type AnnotationsSetAction struct {
 // ActionType returns "annotations/set".
 func (*AnnotationsSetAction) ActionType() string { return "annotations/set" }
 
-// AnnotationsUpdatedAction is annotations/updated.
+// AnnotationsUpdatedAction is annotations/updated: the thread's own fields that changed.
 type AnnotationsUpdatedAction struct {
 	AnnotationID string            `json:"annotationId"`
 	Origin       *AnnotationOrigin `json:"origin,omitempty"`
@@ -65,7 +65,7 @@ type AnnotationsRemovedAction struct {
 // ActionType returns "annotations/removed".
 func (*AnnotationsRemovedAction) ActionType() string { return "annotations/removed" }
 
-// AnnotationsEntrySetAction is annotations/entrySet.
+// AnnotationsEntrySetAction is annotations/entrySet, by id.
 type AnnotationsEntrySetAction struct {
 	AnnotationID string          `json:"annotationId"`
 	Entry        AnnotationEntry `json:"entry"`

@@ -1,18 +1,18 @@
 package ahp
 
-// AutomationState is a part of the protocol.
+// AutomationState is the catalogue of automations.
 type AutomationState struct {
 	Entries []AutomationEntry `json:"entries"`
 	Meta    Meta              `json:"_meta,omitzero"`
 }
 
-// AutomationEntry is a part of the protocol.
+// AutomationEntry is an automation and its latest runs.
 type AutomationEntry struct {
 	Resource       URI                    `json:"resource"`
 	Definition     AutomationDefinition   `json:"definition"`
 	NextRunAt      string                 `json:"nextRunAt,omitempty"`
-	RunCount       *int64                 `json:"runCount,omitempty"`
-	Runs           []AutomationRunSummary `json:"runs"`
+	RunCount       *int64                 `json:"runCount,omitempty"` // present only with an afterRuns condition
+	Runs           []AutomationRunSummary `json:"runs"`               // newest first
 	RunsNextCursor string                 `json:"runsNextCursor,omitempty"`
 	Operations     []AutomationOperation  `json:"operations"`
 	Customizations []PluginCustomization  `json:"customizations,omitzero"`
@@ -21,7 +21,7 @@ type AutomationEntry struct {
 	Meta           Meta                   `json:"_meta,omitzero"`
 }
 
-// AutomationOperation is an open set of names: unknown ones survive.
+// AutomationOperation is something clients may do with an automation.
 type AutomationOperation string
 
 // The values of AutomationOperation.
@@ -31,7 +31,7 @@ const (
 	AutomationOperationRun    AutomationOperation = "run"
 )
 
-// AutomationDefinition is a part of the protocol.
+// AutomationDefinition says what an automation does, and when.
 type AutomationDefinition struct {
 	Title             string                       `json:"title"`
 	Message           Message                      `json:"message"`
@@ -42,7 +42,8 @@ type AutomationDefinition struct {
 	Meta              Meta                         `json:"_meta,omitzero"`
 }
 
-// AutomationDefinitionPatch is a part of the protocol.
+// AutomationDefinitionPatch holds the fields of a definition to change; nil ones stay, an empty DisableConditions
+// removes all.
 type AutomationDefinitionPatch struct {
 	Title             *string                      `json:"title,omitempty"`
 	Message           *Message                     `json:"message,omitempty"`
@@ -53,7 +54,7 @@ type AutomationDefinitionPatch struct {
 	Meta              Meta                         `json:"_meta,omitzero"`
 }
 
-// AutomationSessionTemplate is a part of the protocol.
+// AutomationSessionTemplate describes the session a run starts.
 type AutomationSessionTemplate struct {
 	Provider           string                      `json:"provider,omitempty"`
 	Model              *ModelSelection             `json:"model,omitempty"`
@@ -63,7 +64,7 @@ type AutomationSessionTemplate struct {
 	Customizations     []ClientPluginCustomization `json:"customizations,omitzero"`
 }
 
-// AutomationTrigger is one of the kinds of AutomationTriggerValue.
+// AutomationTrigger is a reason to run.
 type AutomationTrigger struct{ Value AutomationTriggerValue }
 
 // AutomationTriggerValue is implemented by *AutomationScheduleTrigger, *AutomationEventTrigger and *UnknownVariant.
@@ -79,20 +80,20 @@ func (u AutomationTrigger) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *AutomationTrigger) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// AutomationScheduleTrigger is a part of the protocol.
+// AutomationScheduleTrigger runs by the clock.
 type AutomationScheduleTrigger struct {
 	ID            string                  `json:"id"`
 	Schedule      AutomationSchedule      `json:"schedule"`
 	MisfirePolicy AutomationMisfirePolicy `json:"misfirePolicy,omitempty"`
 }
 
-// AutomationSchedule is a part of the protocol.
+// AutomationSchedule is a cron expression of five fields in a time zone.
 type AutomationSchedule struct {
 	Expression string `json:"expression"`
 	TimeZone   string `json:"timeZone"`
 }
 
-// AutomationMisfirePolicy is an open set of names: unknown ones survive.
+// AutomationMisfirePolicy says what becomes of runs that were due while the host was down; runOnce by default.
 type AutomationMisfirePolicy string
 
 // The values of AutomationMisfirePolicy.
@@ -101,7 +102,7 @@ const (
 	AutomationMisfirePolicyRunOnce AutomationMisfirePolicy = "runOnce"
 )
 
-// AutomationEventTrigger is a part of the protocol.
+// AutomationEventTrigger runs when something happens.
 type AutomationEventTrigger struct {
 	ID          string            `json:"id"`
 	Type        string            `json:"type"`
@@ -111,14 +112,14 @@ type AutomationEventTrigger struct {
 	Config      Meta              `json:"config,omitzero"`
 }
 
-// AutomationEvent is a part of the protocol.
+// AutomationEvent is an event a trigger can wait for.
 type AutomationEvent struct {
 	ID          string `json:"id"`
 	Title       string `json:"title"`
 	Description string `json:"description,omitempty"`
 }
 
-// AutomationTriggerDefinition is a part of the protocol.
+// AutomationTriggerDefinition describes a kind of event trigger the host offers.
 type AutomationTriggerDefinition struct {
 	Type         string            `json:"type"`
 	Title        string            `json:"title"`
@@ -127,7 +128,7 @@ type AutomationTriggerDefinition struct {
 	ConfigSchema *ConfigSchema     `json:"configSchema,omitempty"`
 }
 
-// AutomationDisableCondition is one of the kinds of AutomationDisableConditionValue.
+// AutomationDisableCondition turns an automation off; any one is enough.
 type AutomationDisableCondition struct {
 	Value AutomationDisableConditionValue
 }
@@ -146,26 +147,26 @@ func (u AutomationDisableCondition) MarshalJSON() ([]byte, error) { return Marsh
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *AutomationDisableCondition) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// AutomationAfterRunsCondition is a part of the protocol.
+// AutomationAfterRunsCondition turns an automation off after a number of runs.
 type AutomationAfterRunsCondition struct {
 	Max int64 `json:"max"`
 }
 
-// AutomationAfterDateCondition is a part of the protocol.
+// AutomationAfterDateCondition turns an automation off at a time.
 type AutomationAfterDateCondition struct {
-	Date string `json:"date"`
+	Date string `json:"date"` // ISO 8601
 }
 
-// AutomationCapabilities is a part of the protocol.
+// AutomationCapabilities says what the host can do with automations. Absent means cannot.
 type AutomationCapabilities struct {
 	Create          Meta                          `json:"create,omitzero"`
 	Schedules       *AutomationScheduleCapability `json:"schedules,omitempty"`
 	RunCancellation Meta                          `json:"runCancellation,omitzero"`
-	RunHistoryLimit *int64                        `json:"runHistoryLimit,omitempty"`
+	RunHistoryLimit *int64                        `json:"runHistoryLimit,omitempty"` // finished runs kept in an entry
 	Customizations  Meta                          `json:"customizations,omitzero"`
 }
 
-// AutomationScheduleCapability is a part of the protocol.
+// AutomationScheduleCapability bounds schedules.
 type AutomationScheduleCapability struct {
 	MinIntervalMinutes *int64 `json:"minIntervalMinutes,omitempty"`
 }

@@ -1,6 +1,6 @@
 package ahp
 
-// AutomationCreateRequestedAction is automation/createRequested.
+// AutomationCreateRequestedAction is automation/createRequested; the client chooses the resource.
 type AutomationCreateRequestedAction struct {
 	Resource   URI                  `json:"resource"`
 	Definition AutomationDefinition `json:"definition"`
@@ -18,7 +18,7 @@ type AutomationUpdateRequestedAction struct {
 // ActionType returns "automation/updateRequested".
 func (*AutomationUpdateRequestedAction) ActionType() string { return "automation/updateRequested" }
 
-// AutomationSetAction is automation/set.
+// AutomationSetAction is automation/set, by resource.
 type AutomationSetAction struct {
 	Automation AutomationEntry `json:"automation"`
 }
@@ -60,7 +60,7 @@ type AutomationRunSessionRemovedAction struct {
 // ActionType returns "automationRun/sessionRemoved".
 func (*AutomationRunSessionRemovedAction) ActionType() string { return "automationRun/sessionRemoved" }
 
-// AutomationRunPrimarySessionChangedAction is automationRun/primarySessionChanged.
+// AutomationRunPrimarySessionChangedAction is automationRun/primarySessionChanged; empty clears it.
 type AutomationRunPrimarySessionChangedAction struct {
 	PrimarySession URI `json:"primarySession,omitempty"`
 }

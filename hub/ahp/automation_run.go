@@ -1,6 +1,6 @@
 package ahp
 
-// AutomationRunSummary is a part of the protocol.
+// AutomationRunSummary is a run in its automation's list.
 type AutomationRunSummary struct {
 	Resource       URI                    `json:"resource"`
 	Automation     URI                    `json:"automation"`
@@ -11,7 +11,7 @@ type AutomationRunSummary struct {
 	Meta           Meta                   `json:"_meta,omitzero"`
 }
 
-// AutomationRunState is a part of the protocol.
+// AutomationRunState is a run and the sessions it started.
 type AutomationRunState struct {
 	Resource       URI                    `json:"resource"`
 	Automation     URI                    `json:"automation"`
@@ -22,7 +22,7 @@ type AutomationRunState struct {
 	Meta           Meta                   `json:"_meta,omitzero"`
 }
 
-// AutomationRunOrigin is one of the kinds of AutomationRunOriginValue.
+// AutomationRunOrigin says why a run started.
 type AutomationRunOrigin struct{ Value AutomationRunOriginValue }
 
 // AutomationRunOriginValue is implemented by *AutomationManualRunOrigin, *AutomationTriggerRunOrigin and *UnknownVariant.
@@ -38,18 +38,18 @@ func (u AutomationRunOrigin) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *AutomationRunOrigin) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// AutomationManualRunOrigin is a part of the protocol.
+// AutomationManualRunOrigin is a run somebody asked for.
 type AutomationManualRunOrigin struct{}
 
-// AutomationTriggerRunOrigin is a part of the protocol.
+// AutomationTriggerRunOrigin is a run a trigger asked for.
 type AutomationTriggerRunOrigin struct {
 	TriggerID    string `json:"triggerId"`
 	ScheduledFor string `json:"scheduledFor,omitempty"`
-	CatchUp      *bool  `json:"catchUp,omitempty"`
+	CatchUp      *bool  `json:"catchUp,omitempty"` // made up for while the host was down
 	Event        Meta   `json:"event,omitzero"`
 }
 
-// AutomationRunLifecycle is one of the kinds of AutomationRunLifecycleValue.
+// AutomationRunLifecycle is where a run is in its life.
 type AutomationRunLifecycle struct{ Value AutomationRunLifecycleValue }
 
 // AutomationRunLifecycleValue is implemented by *AutomationRunPending, *AutomationRunRunning,
@@ -69,18 +69,18 @@ func (u AutomationRunLifecycle) MarshalJSON() ([]byte, error) { return Marshal(u
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *AutomationRunLifecycle) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// AutomationRunPending is a part of the protocol.
+// AutomationRunPending is a run that has not started.
 type AutomationRunPending struct {
 	CreatedAt string `json:"createdAt"`
 }
 
-// AutomationRunRunning is a part of the protocol.
+// AutomationRunRunning is a run at work.
 type AutomationRunRunning struct {
 	CreatedAt string `json:"createdAt"`
 	StartedAt string `json:"startedAt"`
 }
 
-// AutomationRunCompleted is a part of the protocol.
+// AutomationRunCompleted is a run that did its work.
 type AutomationRunCompleted struct {
 	CreatedAt   string     `json:"createdAt"`
 	StartedAt   string     `json:"startedAt"`
@@ -88,7 +88,7 @@ type AutomationRunCompleted struct {
 	Usage       *UsageInfo `json:"usage,omitempty"`
 }
 
-// AutomationRunFailed is a part of the protocol.
+// AutomationRunFailed is a run that did not.
 type AutomationRunFailed struct {
 	CreatedAt   string    `json:"createdAt"`
 	StartedAt   string    `json:"startedAt,omitempty"`
@@ -96,7 +96,7 @@ type AutomationRunFailed struct {
 	Error       ErrorInfo `json:"error"`
 }
 
-// AutomationRunCancelled is a part of the protocol.
+// AutomationRunCancelled is a run that was stopped.
 type AutomationRunCancelled struct {
 	CreatedAt   string `json:"createdAt"`
 	StartedAt   string `json:"startedAt,omitempty"`

@@ -1,6 +1,6 @@
 package ahp
 
-// BackgroundWork is one of the kinds of BackgroundWorkValue.
+// BackgroundWork is something a chat started that goes on by itself.
 type BackgroundWork struct{ Value BackgroundWorkValue }
 
 // BackgroundWorkValue is implemented by *ShellBackgroundWork, *SubagentBackgroundWork and *UnknownVariant.
@@ -16,7 +16,7 @@ func (u BackgroundWork) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *BackgroundWork) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// ShellBackgroundWork is a part of the protocol.
+// ShellBackgroundWork is a command.
 type ShellBackgroundWork struct {
 	ID        string `json:"id"`
 	Label     string `json:"label"`
@@ -26,7 +26,7 @@ type ShellBackgroundWork struct {
 	Meta      Meta   `json:"_meta,omitzero"`
 }
 
-// SubagentBackgroundWork is a part of the protocol.
+// SubagentBackgroundWork is an agent with a chat of its own.
 type SubagentBackgroundWork struct {
 	ID        string `json:"id"`
 	Label     string `json:"label"`

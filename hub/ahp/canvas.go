@@ -1,6 +1,6 @@
 package ahp
 
-// CanvasState is a part of the protocol.
+// CanvasState is a canvas an extension draws.
 type CanvasState struct {
 	InstanceID    string `json:"instanceId"`
 	ExtensionID   string `json:"extensionId"`
@@ -8,10 +8,10 @@ type CanvasState struct {
 	CanvasID      string `json:"canvasId"`
 	Title         string `json:"title,omitempty"`
 	Status        string `json:"status,omitempty"`
-	URL           string `json:"url,omitempty"`
+	URL           string `json:"url,omitempty"` // never logged, never reused after a restart
 }
 
-// CanvasStateChangedAction is canvas/stateChanged.
+// CanvasStateChangedAction is canvas/stateChanged: the whole state.
 type CanvasStateChangedAction struct {
 	Canvas CanvasState `json:"canvas"`
 }

@@ -1,20 +1,20 @@
 package ahp
 
-// Changeset is a part of the protocol.
+// Changeset advertises changes that can be subscribed to. Filled in, URITemplate is a channel.
 type Changeset struct {
 	Label        string                 `json:"label"`
-	URITemplate  string                 `json:"uriTemplate"`
+	URITemplate  string                 `json:"uriTemplate"` // RFC 6570; {turnId} stands for a turn of whoever advertises it
 	Description  string                 `json:"description,omitempty"`
-	ChangeKind   string                 `json:"changeKind"`
+	ChangeKind   string                 `json:"changeKind"` // an open name, such as session, uncommitted, branch or turn
 	Capabilities *ChangesetCapabilities `json:"capabilities,omitempty"`
 }
 
-// ChangesetCapabilities is a part of the protocol.
+// ChangesetCapabilities says what a changeset offers.
 type ChangesetCapabilities struct {
-	Review Meta `json:"review,omitzero"`
+	Review Meta `json:"review,omitzero"` // present when files can be marked as reviewed
 }
 
-// ChangesetState is a part of the protocol.
+// ChangesetState is a set of changed files and what can be done with them.
 type ChangesetState struct {
 	Status     ChangesetStatus      `json:"status"`
 	Error      *ErrorInfo           `json:"error,omitempty"`
@@ -22,7 +22,7 @@ type ChangesetState struct {
 	Operations []ChangesetOperation `json:"operations,omitzero"`
 }
 
-// ChangesetStatus is an open set of names: unknown ones survive.
+// ChangesetStatus says how current the files are. While recomputing they are the previous, complete result.
 type ChangesetStatus string
 
 // The values of ChangesetStatus.
@@ -33,7 +33,7 @@ const (
 	ChangesetStatusRecomputing ChangesetStatus = "recomputing"
 )
 
-// ChangesetFile is a part of the protocol.
+// ChangesetFile is one changed file.
 type ChangesetFile struct {
 	ID       string   `json:"id"`
 	Edit     FileEdit `json:"edit"`
@@ -41,7 +41,7 @@ type ChangesetFile struct {
 	Meta     Meta     `json:"_meta,omitzero"`
 }
 
-// ChangesetOperation is a part of the protocol.
+// ChangesetOperation is something the host can do with a changeset.
 type ChangesetOperation struct {
 	ID           string                    `json:"id"`
 	Label        string                    `json:"label"`
@@ -54,7 +54,7 @@ type ChangesetOperation struct {
 	Error        *ErrorInfo                `json:"error,omitempty"`
 }
 
-// ChangesetOperationScope is an open set of names: unknown ones survive.
+// ChangesetOperationScope says what an operation can be pointed at.
 type ChangesetOperationScope string
 
 // The values of ChangesetOperationScope.
@@ -64,7 +64,7 @@ const (
 	ChangesetOperationScopeRange     ChangesetOperationScope = "range"
 )
 
-// ChangesetOperationStatus is an open set of names: unknown ones survive.
+// ChangesetOperationStatus says what an operation is doing.
 type ChangesetOperationStatus string
 
 // The values of ChangesetOperationStatus.
@@ -75,7 +75,7 @@ const (
 	ChangesetOperationStatusDisabled ChangesetOperationStatus = "disabled"
 )
 
-// ChangesetSide is an open set of names: unknown ones survive.
+// ChangesetSide picks a side of a comparison.
 type ChangesetSide string
 
 // The values of ChangesetSide.

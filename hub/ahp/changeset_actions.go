@@ -1,6 +1,6 @@
 package ahp
 
-// ChangesetStatusChangedAction is changeset/statusChanged.
+// ChangesetStatusChangedAction is changeset/statusChanged; Error counts only with the status error.
 type ChangesetStatusChangedAction struct {
 	Status ChangesetStatus `json:"status"`
 	Error  *ErrorInfo      `json:"error,omitempty"`
@@ -9,7 +9,7 @@ type ChangesetStatusChangedAction struct {
 // ActionType returns "changeset/statusChanged".
 func (*ChangesetStatusChangedAction) ActionType() string { return "changeset/statusChanged" }
 
-// ChangesetFileSetAction is changeset/fileSet.
+// ChangesetFileSetAction is changeset/fileSet, by id.
 type ChangesetFileSetAction struct {
 	File ChangesetFile `json:"file"`
 }
@@ -27,14 +27,14 @@ func (*ChangesetFileRemovedAction) ActionType() string { return "changeset/fileR
 
 // ChangesetFilesReviewChangedAction is changeset/filesReviewChanged.
 type ChangesetFilesReviewChangedAction struct {
-	Files    []string `json:"files"`
+	Files    []string `json:"files"` // ids
 	Reviewed bool     `json:"reviewed"`
 }
 
 // ActionType returns "changeset/filesReviewChanged".
 func (*ChangesetFilesReviewChangedAction) ActionType() string { return "changeset/filesReviewChanged" }
 
-// ChangesetContentChangedAction is changeset/contentChanged.
+// ChangesetContentChangedAction is changeset/contentChanged: all files, and all operations unless nil.
 type ChangesetContentChangedAction struct {
 	Files      []ChangesetFile      `json:"files"`
 	Operations []ChangesetOperation `json:"operations,omitzero"`
@@ -43,7 +43,7 @@ type ChangesetContentChangedAction struct {
 // ActionType returns "changeset/contentChanged".
 func (*ChangesetContentChangedAction) ActionType() string { return "changeset/contentChanged" }
 
-// ChangesetOperationsChangedAction is changeset/operationsChanged.
+// ChangesetOperationsChangedAction is changeset/operationsChanged: all of them, nil for none.
 type ChangesetOperationsChangedAction struct {
 	Operations []ChangesetOperation `json:"operations,omitzero"`
 }
@@ -51,7 +51,7 @@ type ChangesetOperationsChangedAction struct {
 // ActionType returns "changeset/operationsChanged".
 func (*ChangesetOperationsChangedAction) ActionType() string { return "changeset/operationsChanged" }
 
-// ChangesetOperationStatusChangedAction is changeset/operationStatusChanged.
+// ChangesetOperationStatusChangedAction is changeset/operationStatusChanged; Error counts only with the status error.
 type ChangesetOperationStatusChangedAction struct {
 	OperationID string                   `json:"operationId"`
 	Status      ChangesetOperationStatus `json:"status"`

@@ -1,30 +1,30 @@
 package ahp
 
-// ChatState is a part of the protocol.
+// ChatState is a chat: its turns, the one that runs, and what is written but not sent.
 type ChatState struct {
 	Resource           URI               `json:"resource"`
 	Title              string            `json:"title"`
 	Status             SessionStatus     `json:"status"`
 	Activity           string            `json:"activity,omitempty"`
-	ModifiedAt         string            `json:"modifiedAt"`
+	ModifiedAt         string            `json:"modifiedAt"` // ISO 8601
 	Origin             *ChatOrigin       `json:"origin,omitempty"`
 	Interactivity      ChatInteractivity `json:"interactivity,omitempty"`
 	WorkingDirectories []URI             `json:"workingDirectories,omitzero"`
 	Changes            *ChangesSummary   `json:"changes,omitempty"`
-	Movable            *bool             `json:"movable,omitempty"`
-	Turns              []*Turn           `json:"turns"`
-	TurnsNextCursor    string            `json:"turnsNextCursor,omitempty"`
+	Movable            *bool             `json:"movable,omitempty"`         // moveChat may be used; absent counts as false
+	Turns              []*Turn           `json:"turns"`                     // finished ones, oldest first
+	TurnsNextCursor    string            `json:"turnsNextCursor,omitempty"` // for fetchTurns; present while older turns are left
 	ActiveTurn         *ActiveTurn       `json:"activeTurn,omitempty"`
 	SteeringMessage    *PendingMessage   `json:"steeringMessage,omitempty"`
 	QueuedMessages     []PendingMessage  `json:"queuedMessages,omitzero"`
 	Draft              *Message          `json:"draft,omitempty"`
 	Changesets         []Changeset       `json:"changesets,omitzero"`
-	BackgroundWork     []BackgroundWork  `json:"backgroundWork,omitzero"`
+	BackgroundWork     []BackgroundWork  `json:"backgroundWork,omitzero"` // what runs now, in any turn
 	Canvases           []CanvasReference `json:"canvases,omitzero"`
 	Meta               Meta              `json:"_meta,omitzero"`
 }
 
-// ChatSummary is a part of the protocol.
+// ChatSummary is a chat in its session's catalogue; it repeats fields of ChatState (AHP requirement 86).
 type ChatSummary struct {
 	Resource           URI               `json:"resource"`
 	Title              string            `json:"title"`
@@ -38,7 +38,7 @@ type ChatSummary struct {
 	Movable            *bool             `json:"movable,omitempty"`
 }
 
-// PartialChatSummary is a part of the protocol.
+// PartialChatSummary holds the fields of a ChatSummary that changed; nil ones did not.
 type PartialChatSummary struct {
 	Resource           *URI               `json:"resource,omitempty"`
 	Title              *string            `json:"title,omitempty"`
@@ -52,7 +52,7 @@ type PartialChatSummary struct {
 	Movable            *bool              `json:"movable,omitempty"`
 }
 
-// ChatInteractivity is an open set of names: unknown ones survive.
+// ChatInteractivity says what a person can do with a chat; absent counts as full.
 type ChatInteractivity string
 
 // The values of ChatInteractivity.
@@ -62,7 +62,7 @@ const (
 	ChatInteractivityHidden   ChatInteractivity = "hidden"
 )
 
-// ChatOrigin is one of the kinds of ChatOriginValue.
+// ChatOrigin says how a chat came to be.
 type ChatOrigin struct{ Value ChatOriginValue }
 
 // ChatOriginValue is implemented by *ChatOriginUser, *ChatOriginFork, *ChatOriginSideChat, *ChatOriginTool and
@@ -81,41 +81,41 @@ func (u ChatOrigin) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *ChatOrigin) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// ChatOriginUser is a part of the protocol.
+// ChatOriginUser is a chat a person started.
 type ChatOriginUser struct{}
 
-// ChatOriginFork is a part of the protocol.
+// ChatOriginFork is a chat that continues another one's history.
 type ChatOriginFork struct {
 	Chat   URI    `json:"chat"`
 	TurnID string `json:"turnId"`
 }
 
-// ChatOriginSideChat is a part of the protocol.
+// ChatOriginSideChat is a chat beside another one, with its history as context.
 type ChatOriginSideChat struct {
 	Chat      URI                `json:"chat"`
 	TurnID    string             `json:"turnId"`
 	Selection *SideChatSelection `json:"selection,omitempty"`
 }
 
-// ChatOriginTool is a part of the protocol.
+// ChatOriginTool is a chat that a tool call started.
 type ChatOriginTool struct {
 	Chat       URI    `json:"chat"`
 	ToolCallID string `json:"toolCallId"`
 }
 
-// SideChatSelection is a part of the protocol.
+// SideChatSelection is the text a side chat is about, exactly as it was (AHP requirement 94).
 type SideChatSelection struct {
 	Text           string `json:"text"`
 	ResponsePartID string `json:"responsePartId,omitempty"`
 }
 
-// PendingMessage is a part of the protocol.
+// PendingMessage is a message that waits to be sent.
 type PendingMessage struct {
 	ID      string  `json:"id"`
 	Message Message `json:"message"`
 }
 
-// PendingMessageKind is an open set of names: unknown ones survive.
+// PendingMessageKind says whether a message waits for its turn or goes into the one that runs.
 type PendingMessageKind string
 
 // The values of PendingMessageKind.
@@ -124,7 +124,7 @@ const (
 	PendingMessageKindQueued   PendingMessageKind = "queued"
 )
 
-// CanvasReference is a part of the protocol.
+// CanvasReference names a canvas channel.
 type CanvasReference struct {
 	Resource URI `json:"resource"`
 }

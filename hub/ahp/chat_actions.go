@@ -3,16 +3,16 @@ package ahp
 // ChatTurnStartedAction is chat/turnStarted.
 type ChatTurnStartedAction struct {
 	TurnID          string  `json:"turnId"`
-	StartedAt       string  `json:"startedAt"`
+	StartedAt       string  `json:"startedAt"` // ISO 8601
 	Message         Message `json:"message"`
-	QueuedMessageID string  `json:"queuedMessageId,omitempty"`
+	QueuedMessageID string  `json:"queuedMessageId,omitempty"` // the waiting message this turn came from
 	Meta            Meta    `json:"_meta,omitzero"`
 }
 
 // ActionType returns "chat/turnStarted".
 func (*ChatTurnStartedAction) ActionType() string { return "chat/turnStarted" }
 
-// ChatDeltaAction is chat/delta.
+// ChatDeltaAction is chat/delta: text for a Markdown part.
 type ChatDeltaAction struct {
 	TurnID  string `json:"turnId"`
 	PartID  string `json:"partId"`
@@ -25,7 +25,7 @@ type ChatDeltaAction struct {
 // ActionType returns "chat/delta".
 func (*ChatDeltaAction) ActionType() string { return "chat/delta" }
 
-// ChatResponsePartAction is chat/responsePart.
+// ChatResponsePartAction is chat/responsePart: a part joins the response. It must not be an error.
 type ChatResponsePartAction struct {
 	TurnID string       `json:"turnId"`
 	Part   ResponsePart `json:"part"`
@@ -38,7 +38,7 @@ func (*ChatResponsePartAction) ActionType() string { return "chat/responsePart" 
 // ChatTurnCompleteAction is chat/turnComplete.
 type ChatTurnCompleteAction struct {
 	TurnID   string `json:"turnId"`
-	Duration int64  `json:"duration"`
+	Duration int64  `json:"duration"` // ms
 	Meta     Meta   `json:"_meta,omitzero"`
 }
 
@@ -48,17 +48,17 @@ func (*ChatTurnCompleteAction) ActionType() string { return "chat/turnComplete" 
 // ChatTurnCancelledAction is chat/turnCancelled.
 type ChatTurnCancelledAction struct {
 	TurnID   string `json:"turnId"`
-	Duration int64  `json:"duration"`
+	Duration int64  `json:"duration"` // ms
 	Meta     Meta   `json:"_meta,omitzero"`
 }
 
 // ActionType returns "chat/turnCancelled".
 func (*ChatTurnCancelledAction) ActionType() string { return "chat/turnCancelled" }
 
-// ChatErrorAction is chat/error.
+// ChatErrorAction is chat/error: the turn failed.
 type ChatErrorAction struct {
 	TurnID   string            `json:"turnId"`
-	Duration int64             `json:"duration"`
+	Duration int64             `json:"duration"` // ms
 	Part     ErrorResponsePart `json:"part"`
 	Meta     Meta              `json:"_meta,omitzero"`
 }
@@ -66,7 +66,7 @@ type ChatErrorAction struct {
 // ActionType returns "chat/error".
 func (*ChatErrorAction) ActionType() string { return "chat/error" }
 
-// ChatActivityChangedAction is chat/activityChanged.
+// ChatActivityChangedAction is chat/activityChanged; empty clears it.
 type ChatActivityChangedAction struct {
 	Activity string `json:"activity,omitempty"`
 }
@@ -100,7 +100,7 @@ type ChatUsageAction struct {
 // ActionType returns "chat/usage".
 func (*ChatUsageAction) ActionType() string { return "chat/usage" }
 
-// ChatReasoningAction is chat/reasoning.
+// ChatReasoningAction is chat/reasoning: text for a reasoning part.
 type ChatReasoningAction struct {
 	TurnID  string `json:"turnId"`
 	PartID  string `json:"partId"`
@@ -113,7 +113,7 @@ type ChatReasoningAction struct {
 // ActionType returns "chat/reasoning".
 func (*ChatReasoningAction) ActionType() string { return "chat/reasoning" }
 
-// ChatTruncatedAction is chat/truncated.
+// ChatTruncatedAction is chat/truncated: forget what came after a turn, or everything.
 type ChatTruncatedAction struct {
 	TurnID string `json:"turnId,omitempty"`
 }
@@ -121,7 +121,7 @@ type ChatTruncatedAction struct {
 // ActionType returns "chat/truncated".
 func (*ChatTruncatedAction) ActionType() string { return "chat/truncated" }
 
-// ChatTurnsLoadedAction is chat/turnsLoaded.
+// ChatTurnsLoadedAction is chat/turnsLoaded: older turns, oldest first.
 type ChatTurnsLoadedAction struct {
 	Turns           []*Turn `json:"turns"`
 	TurnsNextCursor string  `json:"turnsNextCursor,omitempty"`
@@ -130,7 +130,7 @@ type ChatTurnsLoadedAction struct {
 // ActionType returns "chat/turnsLoaded".
 func (*ChatTurnsLoadedAction) ActionType() string { return "chat/turnsLoaded" }
 
-// ChatPendingMessageSetAction is chat/pendingMessageSet.
+// ChatPendingMessageSetAction is chat/pendingMessageSet, by id; there is one steering message at most.
 type ChatPendingMessageSetAction struct {
 	Kind    PendingMessageKind `json:"kind"`
 	ID      string             `json:"id"`
@@ -157,7 +157,7 @@ type ChatQueuedMessagesReorderedAction struct {
 // ActionType returns "chat/queuedMessagesReordered".
 func (*ChatQueuedMessagesReorderedAction) ActionType() string { return "chat/queuedMessagesReordered" }
 
-// ChatDraftChangedAction is chat/draftChanged.
+// ChatDraftChangedAction is chat/draftChanged; nil clears it.
 type ChatDraftChangedAction struct {
 	Draft *Message `json:"draft,omitempty"`
 }
@@ -173,7 +173,7 @@ type ChatInputRequestedAction struct {
 // ActionType returns "chat/inputRequested".
 func (*ChatInputRequestedAction) ActionType() string { return "chat/inputRequested" }
 
-// ChatInputAnswerChangedAction is chat/inputAnswerChanged.
+// ChatInputAnswerChangedAction is chat/inputAnswerChanged; nil takes the answer back.
 type ChatInputAnswerChangedAction struct {
 	RequestID  string           `json:"requestId"`
 	QuestionID string           `json:"questionId"`
@@ -193,7 +193,7 @@ type ChatInputCompletedAction struct {
 // ActionType returns "chat/inputCompleted".
 func (*ChatInputCompletedAction) ActionType() string { return "chat/inputCompleted" }
 
-// ChatTurnResumeAction is chat/turnResume.
+// ChatTurnResumeAction is chat/turnResume: take up the last turn, which failed.
 type ChatTurnResumeAction struct {
 	TurnID string `json:"turnId"`
 }
@@ -201,7 +201,7 @@ type ChatTurnResumeAction struct {
 // ActionType returns "chat/turnResume".
 func (*ChatTurnResumeAction) ActionType() string { return "chat/turnResume" }
 
-// ChatBackgroundWorkSetAction is chat/backgroundWorkSet.
+// ChatBackgroundWorkSetAction is chat/backgroundWorkSet, by id.
 type ChatBackgroundWorkSetAction struct {
 	Work BackgroundWork `json:"work"`
 }
@@ -225,7 +225,7 @@ type ChatMovableChangedAction struct {
 // ActionType returns "chat/movableChanged".
 func (*ChatMovableChangedAction) ActionType() string { return "chat/movableChanged" }
 
-// ChatChangesetsChangedAction is chat/changesetsChanged.
+// ChatChangesetsChangedAction is chat/changesetsChanged: the whole catalogue, nil for none.
 type ChatChangesetsChangedAction struct {
 	Changesets []Changeset `json:"changesets,omitzero"`
 }
@@ -233,7 +233,7 @@ type ChatChangesetsChangedAction struct {
 // ActionType returns "chat/changesetsChanged".
 func (*ChatChangesetsChangedAction) ActionType() string { return "chat/changesetsChanged" }
 
-// ChatCanvasesChangedAction is chat/canvasesChanged.
+// ChatCanvasesChangedAction is chat/canvasesChanged: all of them, nil for none.
 type ChatCanvasesChangedAction struct {
 	Canvases []CanvasReference `json:"canvases,omitzero"`
 }

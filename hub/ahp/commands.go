@@ -1,30 +1,30 @@
 package ahp
 
-// Implementation is a part of the protocol.
+// Implementation names a program.
 type Implementation struct {
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"`
 	Title   string `json:"title,omitempty"`
 }
 
-// InitializeParams are the params of initialize.
+// InitializeParams introduce a client.
 type InitializeParams struct {
 	Channel              URI                 `json:"channel"`
-	ProtocolVersions     []string            `json:"protocolVersions"`
+	ProtocolVersions     []string            `json:"protocolVersions"` // the host takes the highest it supports, whatever the order
 	ClientID             string              `json:"clientId"`
 	ClientInfo           *Implementation     `json:"clientInfo,omitempty"`
-	InitialSubscriptions []URI               `json:"initialSubscriptions,omitzero"`
+	InitialSubscriptions []URI               `json:"initialSubscriptions,omitzero"` // answered by a snapshot each
 	Locale               string              `json:"locale,omitempty"`
 	Capabilities         *ClientCapabilities `json:"capabilities,omitempty"`
 	Meta                 Meta                `json:"_meta,omitzero"`
 }
 
-// ClientCapabilities is a part of the protocol.
+// ClientCapabilities says what a client can do. Absent means cannot (AHP requirement 12).
 type ClientCapabilities struct {
 	McpApps Meta `json:"mcpApps,omitzero"`
 }
 
-// InitializeResult is the result of initialize.
+// InitializeResult introduces the host.
 type InitializeResult struct {
 	ProtocolVersion             string                  `json:"protocolVersion"`
 	ServerSeq                   int64                   `json:"serverSeq"`
@@ -38,13 +38,13 @@ type InitializeResult struct {
 	Meta                        Meta                    `json:"_meta,omitzero"`
 }
 
-// PingParams are the params of ping.
+// PingParams ask for a sign of life.
 type PingParams struct {
 	Channel URI  `json:"channel"`
 	Meta    Meta `json:"_meta,omitzero"`
 }
 
-// ReconnectParams are the params of reconnect.
+// ReconnectParams take up an earlier connection of the same client.
 type ReconnectParams struct {
 	Channel           URI    `json:"channel"`
 	ClientID          string `json:"clientId"`
@@ -53,7 +53,7 @@ type ReconnectParams struct {
 	Meta              Meta   `json:"_meta,omitzero"`
 }
 
-// ReconnectResult is one of the kinds of ReconnectResultValue.
+// ReconnectResult is either what was missed, or how things stand now.
 type ReconnectResult struct{ Value ReconnectResultValue }
 
 // ReconnectResultValue is implemented by *ReconnectReplayResult, *ReconnectSnapshotResult and *UnknownVariant.
@@ -69,18 +69,18 @@ func (u ReconnectResult) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *ReconnectResult) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// ReconnectReplayResult is the result of reconnectReplay.
+// ReconnectReplayResult is every missed action, and the subscriptions that cannot be resumed.
 type ReconnectReplayResult struct {
 	Actions []ActionEnvelope `json:"actions"`
 	Missing []URI            `json:"missing"`
 }
 
-// ReconnectSnapshotResult is the result of reconnectSnapshot.
+// ReconnectSnapshotResult is a fresh snapshot for each subscription; what is absent is gone.
 type ReconnectSnapshotResult struct {
 	Snapshots []Snapshot `json:"snapshots"`
 }
 
-// SubscribeParams are the params of subscribe.
+// SubscribeParams ask for a channel.
 type SubscribeParams struct {
 	Channel  URI                          `json:"channel"`
 	Delivery *SubscriptionDeliveryOptions `json:"delivery,omitempty"`
@@ -88,37 +88,37 @@ type SubscribeParams struct {
 	Meta     Meta                         `json:"_meta,omitzero"`
 }
 
-// SubscribeView is a part of the protocol.
+// SubscribeView narrows a snapshot.
 type SubscribeView struct {
-	Turns *int64 `json:"turns,omitempty"`
+	Turns *int64 `json:"turns,omitempty"` // the latest turns to include; all when absent (AHP requirement 32)
 }
 
-// SubscriptionDeliveryOptions is a part of the protocol.
+// SubscriptionDeliveryOptions says how long actions may be held back to be merged.
 type SubscriptionDeliveryOptions struct {
-	MaxLatencyMs *int64 `json:"maxLatencyMs,omitempty"`
+	MaxLatencyMs *int64 `json:"maxLatencyMs,omitempty"` // ms; 0 asks for none
 }
 
-// SubscribeResult is the result of subscribe.
+// SubscribeResult is the channel's state, nothing for a channel without one.
 type SubscribeResult struct {
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
 }
 
-// UnsubscribeParams are the params of unsubscribe.
+// UnsubscribeParams end a subscription.
 type UnsubscribeParams struct {
 	Channel URI `json:"channel"`
 }
 
-// AuthenticateParams are the params of authenticate.
+// AuthenticateParams give the host a token for a resource; an empty one takes it back.
 type AuthenticateParams struct {
 	Channel   URI      `json:"channel"`
 	Resource  string   `json:"resource"`
 	Token     string   `json:"token"`
 	Scopes    []string `json:"scopes,omitzero"`
-	ExpiresIn *int64   `json:"expiresIn,omitempty"`
+	ExpiresIn *int64   `json:"expiresIn,omitempty"` // seconds left when sent
 	Meta      Meta     `json:"_meta,omitzero"`
 }
 
-// AuthenticateResult is the result of authenticate.
+// AuthenticateResult is empty.
 type AuthenticateResult struct{}
 
 // ListSessionsParams are the params of listSessions.
@@ -129,13 +129,13 @@ type ListSessionsParams struct {
 	Meta    Meta   `json:"_meta,omitzero"`
 }
 
-// ListSessionsResult is the result of listSessions.
+// ListSessionsResult is a page of sessions, the latest first.
 type ListSessionsResult struct {
 	NextCursor string           `json:"nextCursor,omitempty"`
 	Items      []SessionSummary `json:"items"`
 }
 
-// ResolveSessionConfigParams are the params of resolveSessionConfig.
+// ResolveSessionConfigParams ask which settings a session would have; WorkingDirectory is singular in every version.
 type ResolveSessionConfigParams struct {
 	Channel          URI    `json:"channel"`
 	Provider         string `json:"provider,omitempty"`
@@ -150,7 +150,7 @@ type ResolveSessionConfigResult struct {
 	Values Meta                `json:"values"`
 }
 
-// SessionConfigValueItem is a part of the protocol.
+// SessionConfigValueItem is a value a setting may take.
 type SessionConfigValueItem struct {
 	Value       string `json:"value"`
 	Label       string `json:"label"`
@@ -173,14 +173,14 @@ type SessionConfigCompletionsResult struct {
 	Items []SessionConfigValueItem `json:"items"`
 }
 
-// CreateSessionParams are the params of createSession.
+// CreateSessionParams create a session; the client chooses the channel's name.
 type CreateSessionParams struct {
 	Channel            URI                  `json:"channel"`
 	Provider           string               `json:"provider,omitempty"`
 	WorkingDirectories []URI                `json:"workingDirectories,omitzero"`
 	Config             Meta                 `json:"config,omitzero"`
 	ActiveClient       *SessionActiveClient `json:"activeClient,omitempty"`
-	ProgressToken      string               `json:"progressToken,omitempty"`
+	ProgressToken      string               `json:"progressToken,omitempty"` // asks for root/progress notifications
 	Meta               Meta                 `json:"_meta,omitzero"`
 }
 
@@ -190,24 +190,24 @@ type DisposeSessionParams struct {
 	Meta    Meta `json:"_meta,omitzero"`
 }
 
-// CompletionsParams are the params of completions.
+// CompletionsParams ask what could follow in a text.
 type CompletionsParams struct {
 	Channel URI                `json:"channel"`
 	Kind    CompletionItemKind `json:"kind"`
 	Text    string             `json:"text"`
-	Offset  int64              `json:"offset"`
+	Offset  int64              `json:"offset"` // of the cursor, in UTF-16 code units
 	Meta    Meta               `json:"_meta,omitzero"`
 }
 
-// CompletionItem is a part of the protocol.
+// CompletionItem is something that can be put into a message.
 type CompletionItem struct {
 	InsertText string            `json:"insertText"`
-	RangeStart *int64            `json:"rangeStart,omitempty"`
+	RangeStart *int64            `json:"rangeStart,omitempty"` // the text to replace, in UTF-16 code units
 	RangeEnd   *int64            `json:"rangeEnd,omitempty"`
 	Attachment MessageAttachment `json:"attachment"`
 }
 
-// CompletionItemKind is an open set of names: unknown ones survive.
+// CompletionItemKind says what is being completed.
 type CompletionItemKind string
 
 // The values of CompletionItemKind.

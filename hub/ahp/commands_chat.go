@@ -1,6 +1,6 @@
 package ahp
 
-// CreateChatParams are the params of createChat.
+// CreateChatParams create a chat in the session Channel; the client chooses its name.
 type CreateChatParams struct {
 	Channel            URI         `json:"channel"`
 	Chat               URI         `json:"chat"`
@@ -10,7 +10,7 @@ type CreateChatParams struct {
 	Meta               Meta        `json:"_meta,omitzero"`
 }
 
-// ChatSource is one of the kinds of ChatSourceValue.
+// ChatSource says what a new chat starts from.
 type ChatSource struct{ Value ChatSourceValue }
 
 // ChatSourceValue is implemented by *ForkChatSource, *SideChatSource and *UnknownVariant.
@@ -26,13 +26,13 @@ func (u ChatSource) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *ChatSource) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// ForkChatSource is a part of the protocol.
+// ForkChatSource starts with another chat's history up to a finished turn.
 type ForkChatSource struct {
 	Chat   URI    `json:"chat"`
 	TurnID string `json:"turnId"`
 }
 
-// SideChatSource is a part of the protocol.
+// SideChatSource starts empty, with another chat as context.
 type SideChatSource struct {
 	Chat      URI                `json:"chat"`
 	TurnID    string             `json:"turnId"`
@@ -45,38 +45,38 @@ type DisposeChatParams struct {
 	Meta    Meta `json:"_meta,omitzero"`
 }
 
-// FetchTurnsParams are the params of fetchTurns.
+// FetchTurnsParams ask for older turns; they arrive as chat/turnsLoaded before the answer.
 type FetchTurnsParams struct {
 	Channel URI    `json:"channel"`
 	Cursor  string `json:"cursor,omitempty"`
 	Meta    Meta   `json:"_meta,omitzero"`
 }
 
-// FetchTurnsResult is the result of fetchTurns.
+// FetchTurnsResult is empty.
 type FetchTurnsResult struct{}
 
-// MoveChatParams are the params of moveChat.
+// MoveChatParams move the chat Channel.
 type MoveChatParams struct {
 	Channel     URI                 `json:"channel"`
 	Destination MoveChatDestination `json:"destination"`
 	Meta        Meta                `json:"_meta,omitzero"`
 }
 
-// MoveChatSessionDestination is a part of the protocol.
+// MoveChatSessionDestination is a place in a session, after another chat or first.
 type MoveChatSessionDestination struct {
 	Session URI `json:"session"`
 	After   URI `json:"after,omitempty"`
 }
 
-// MoveChatNewSessionDestination is a part of the protocol.
+// MoveChatNewSessionDestination is a session of its own.
 type MoveChatNewSessionDestination struct{}
 
-// MoveChatResult is the result of moveChat.
+// MoveChatResult names the session that has the chat now.
 type MoveChatResult struct {
 	Session URI `json:"session"`
 }
 
-// MoveChatDestination is one of the kinds of MoveChatDestinationValue.
+// MoveChatDestination says where a chat goes.
 type MoveChatDestination struct{ Value MoveChatDestinationValue }
 
 // MoveChatDestinationValue is implemented by *MoveChatSessionDestination, *MoveChatNewSessionDestination and
@@ -93,7 +93,7 @@ func (u MoveChatDestination) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *MoveChatDestination) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// CreateTerminalParams are the params of createTerminal.
+// CreateTerminalParams create a terminal; the client chooses the channel's name.
 type CreateTerminalParams struct {
 	Channel URI           `json:"channel"`
 	Claim   TerminalClaim `json:"claim"`
@@ -110,7 +110,7 @@ type DisposeTerminalParams struct {
 	Meta    Meta `json:"_meta,omitzero"`
 }
 
-// InvokeChangesetOperationParams are the params of invokeChangesetOperation.
+// InvokeChangesetOperationParams run an operation of the changeset Channel.
 type InvokeChangesetOperationParams struct {
 	Channel     URI                       `json:"channel"`
 	OperationID string                    `json:"operationId"`
@@ -124,13 +124,13 @@ type InvokeChangesetOperationResult struct {
 	FollowUp *ChangesetOperationFollowUp `json:"followUp,omitempty"`
 }
 
-// ChangesetOperationFollowUp is a part of the protocol.
+// ChangesetOperationFollowUp is something to show after an operation.
 type ChangesetOperationFollowUp struct {
 	Content  ContentRef `json:"content"`
 	External *bool      `json:"external,omitempty"`
 }
 
-// ChangesetOperationTarget is one of the kinds of ChangesetOperationTargetValue.
+// ChangesetOperationTarget is what an operation is pointed at.
 type ChangesetOperationTarget struct{ Value ChangesetOperationTargetValue }
 
 // ChangesetOperationTargetValue is implemented by *ChangesetOperationResourceTarget, *ChangesetOperationRangeTarget
@@ -147,13 +147,13 @@ func (u ChangesetOperationTarget) MarshalJSON() ([]byte, error) { return Marshal
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *ChangesetOperationTarget) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// ChangesetOperationResourceTarget is a part of the protocol.
+// ChangesetOperationResourceTarget points at a file.
 type ChangesetOperationResourceTarget struct {
 	Resource URI           `json:"resource"`
 	Side     ChangesetSide `json:"side,omitempty"`
 }
 
-// ChangesetOperationRangeTarget is a part of the protocol.
+// ChangesetOperationRangeTarget points at a part of a file.
 type ChangesetOperationRangeTarget struct {
 	Resource URI           `json:"resource"`
 	Side     ChangesetSide `json:"side,omitempty"`
@@ -174,11 +174,11 @@ type ListAutomationTriggerDefinitionsResult struct {
 	Items []AutomationTriggerDefinition `json:"items"`
 }
 
-// RunAutomationParams are the params of runAutomation.
+// RunAutomationParams start a run.
 type RunAutomationParams struct {
 	Channel    URI    `json:"channel"`
 	Automation URI    `json:"automation"`
-	RequestID  string `json:"requestId"`
+	RequestID  string `json:"requestId"` // the same one again gives the same run
 	Meta       Meta   `json:"_meta,omitzero"`
 }
 
@@ -187,7 +187,7 @@ type RunAutomationResult struct {
 	Resource URI `json:"resource"`
 }
 
-// FetchAutomationRunsParams are the params of fetchAutomationRuns.
+// FetchAutomationRunsParams ask for older runs; they arrive as automation/set before the answer.
 type FetchAutomationRunsParams struct {
 	Channel    URI    `json:"channel"`
 	Automation URI    `json:"automation"`
@@ -195,5 +195,5 @@ type FetchAutomationRunsParams struct {
 	Meta       Meta   `json:"_meta,omitzero"`
 }
 
-// FetchAutomationRunsResult is the result of fetchAutomationRuns.
+// FetchAutomationRunsResult is empty.
 type FetchAutomationRunsResult struct{}

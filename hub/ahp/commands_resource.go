@@ -1,6 +1,6 @@
 package ahp
 
-// ContentEncoding is an open set of names: unknown ones survive.
+// ContentEncoding says how data is written in JSON.
 type ContentEncoding string
 
 // The values of ContentEncoding.
@@ -9,7 +9,7 @@ const (
 	ContentEncodingUtf8   ContentEncoding = "utf-8"
 )
 
-// ResourceType is an open set of names: unknown ones survive.
+// ResourceType says what a resource is.
 type ResourceType string
 
 // The values of ResourceType.
@@ -19,7 +19,7 @@ const (
 	ResourceTypeSymlink   ResourceType = "symlink"
 )
 
-// ResourceWriteMode is an open set of names: unknown ones survive.
+// ResourceWriteMode says where data goes.
 type ResourceWriteMode string
 
 // The values of ResourceWriteMode.
@@ -29,7 +29,7 @@ const (
 	ResourceWriteModeInsert   ResourceWriteMode = "insert"
 )
 
-// ResourceReadParams are the params of resourceRead.
+// ResourceReadParams read a resource. Binary content comes as base64 whatever Encoding asks (AHP requirement 169).
 type ResourceReadParams struct {
 	Channel  URI             `json:"channel"`
 	URI      string          `json:"uri"`
@@ -44,7 +44,7 @@ type ResourceReadResult struct {
 	ContentType string          `json:"contentType,omitempty"`
 }
 
-// ResourceWriteParams are the params of resourceWrite.
+// ResourceWriteParams write a resource.
 type ResourceWriteParams struct {
 	Channel     URI               `json:"channel"`
 	URI         URI               `json:"uri"`
@@ -53,8 +53,8 @@ type ResourceWriteParams struct {
 	ContentType string            `json:"contentType,omitempty"`
 	CreateOnly  *bool             `json:"createOnly,omitempty"`
 	Mode        ResourceWriteMode `json:"mode,omitempty"`
-	Position    *int64            `json:"position,omitempty"`
-	IfMatch     string            `json:"ifMatch,omitempty"`
+	Position    *int64            `json:"position,omitempty"` // bytes, for insert
+	IfMatch     string            `json:"ifMatch,omitempty"`  // an etag; another one now is a conflict
 	Meta        Meta              `json:"_meta,omitzero"`
 }
 
@@ -96,7 +96,7 @@ type ResourceDeleteParams struct {
 // ResourceDeleteResult is the result of resourceDelete.
 type ResourceDeleteResult struct{}
 
-// ResourceRequestParams are the params of resourceRequest.
+// ResourceRequestParams ask for access to a resource; without Read and Write for reading.
 type ResourceRequestParams struct {
 	Channel URI   `json:"channel"`
 	URI     URI   `json:"uri"`
@@ -128,11 +128,11 @@ type ResourceResolveParams struct {
 	Meta           Meta  `json:"_meta,omitzero"`
 }
 
-// ResourceResolveResult is the result of resourceResolve.
+// ResourceResolveResult describes a resource.
 type ResourceResolveResult struct {
 	URI         URI          `json:"uri"`
 	Type        ResourceType `json:"type"`
-	Size        *int64       `json:"size,omitempty"`
+	Size        *int64       `json:"size,omitempty"` // bytes
 	Mtime       string       `json:"mtime,omitempty"`
 	Ctime       string       `json:"ctime,omitempty"`
 	ContentType string       `json:"contentType,omitempty"`
@@ -149,7 +149,7 @@ type ResourceMkdirParams struct {
 // ResourceMkdirResult is the result of resourceMkdir.
 type ResourceMkdirResult struct{}
 
-// DirectoryEntry is a part of the protocol.
+// DirectoryEntry is a name in a directory.
 type DirectoryEntry struct {
 	Name string       `json:"name"`
 	Type ResourceType `json:"type"`
@@ -165,7 +165,7 @@ type CreateResourceWatchParams struct {
 	Meta      Meta              `json:"_meta,omitzero"`
 }
 
-// CreateResourceWatchResult is the result of createResourceWatch.
+// CreateResourceWatchResult names the channel of the watch.
 type CreateResourceWatchResult struct {
 	Channel URI `json:"channel"`
 }

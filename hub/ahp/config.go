@@ -2,34 +2,34 @@ package ahp
 
 import "encoding/json"
 
-// ConfigPropertySchema is a part of the protocol.
+// ConfigPropertySchema describes one setting: a small part of JSON Schema, with labels for people.
 type ConfigPropertySchema struct {
-	Type                 string                          `json:"type"`
+	Type                 string                          `json:"type"` // string, number, boolean, array or object
 	Title                string                          `json:"title"`
 	Description          string                          `json:"description,omitempty"`
 	Default              json.RawMessage                 `json:"default,omitempty"`
-	Enum                 []json.RawMessage               `json:"enum,omitzero"`
-	EnumLabels           []string                        `json:"enumLabels,omitzero"`
-	EnumDescriptions     []string                        `json:"enumDescriptions,omitzero"`
+	Enum                 []json.RawMessage               `json:"enum,omitzero"`             // allowed values: strings, numbers, booleans or null
+	EnumLabels           []string                        `json:"enumLabels,omitzero"`       // by place in Enum
+	EnumDescriptions     []string                        `json:"enumDescriptions,omitzero"` // by place in Enum
 	ReadOnly             *bool                           `json:"readOnly,omitempty"`
 	Items                *ConfigPropertySchema           `json:"items,omitempty"`
 	Properties           map[string]ConfigPropertySchema `json:"properties,omitzero"`
 	Required             []string                        `json:"required,omitzero"`
 	AdditionalProperties *ConfigPropertySchema           `json:"additionalProperties,omitempty"`
-	MinItems             *int64                          `json:"minItems,omitempty"`
-	MaxItems             *int64                          `json:"maxItems,omitempty"`
+	MinItems             *int64                          `json:"minItems,omitempty"` // for arrays
+	MaxItems             *int64                          `json:"maxItems,omitempty"` // for arrays
 }
 
-// ConfigSchema is a part of the protocol.
+// ConfigSchema describes a set of settings.
 type ConfigSchema struct {
-	Type       string                          `json:"type"`
+	Type       string                          `json:"type"` // always object
 	Properties map[string]ConfigPropertySchema `json:"properties"`
 	Required   []string                        `json:"required,omitzero"`
 }
 
-// SessionConfigPropertySchema is a part of the protocol.
+// SessionConfigPropertySchema describes one setting of a session.
 type SessionConfigPropertySchema struct {
-	Type                 string                          `json:"type"`
+	Type                 string                          `json:"type"` // string, number, boolean, array or object
 	Title                string                          `json:"title"`
 	Description          string                          `json:"description,omitempty"`
 	Default              json.RawMessage                 `json:"default,omitempty"`
@@ -43,24 +43,24 @@ type SessionConfigPropertySchema struct {
 	AdditionalProperties *ConfigPropertySchema           `json:"additionalProperties,omitempty"`
 	MinItems             *int64                          `json:"minItems,omitempty"`
 	MaxItems             *int64                          `json:"maxItems,omitempty"`
-	EnumDynamic          *bool                           `json:"enumDynamic,omitempty"`
-	SessionMutable       *bool                           `json:"sessionMutable,omitempty"`
+	EnumDynamic          *bool                           `json:"enumDynamic,omitempty"`    // values come from sessionConfigCompletions
+	SessionMutable       *bool                           `json:"sessionMutable,omitempty"` // may change while the session lives (AHP requirement 84)
 }
 
-// SessionConfigSchema is a part of the protocol.
+// SessionConfigSchema describes the settings of a session.
 type SessionConfigSchema struct {
-	Type       string                                 `json:"type"`
+	Type       string                                 `json:"type"` // always object
 	Properties map[string]SessionConfigPropertySchema `json:"properties"`
 	Required   []string                               `json:"required,omitzero"`
 }
 
-// SessionConfigState is a part of the protocol.
+// SessionConfigState holds a session's settings and what they may be.
 type SessionConfigState struct {
 	Schema SessionConfigSchema `json:"schema"`
 	Values Meta                `json:"values"`
 }
 
-// RootConfigState is a part of the protocol.
+// RootConfigState holds the host's settings and what they may be.
 type RootConfigState struct {
 	Schema ConfigSchema `json:"schema"`
 	Values Meta         `json:"values"`

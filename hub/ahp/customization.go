@@ -1,6 +1,6 @@
 package ahp
 
-// Customization is one of the kinds of CustomizationValue.
+// Customization is a top-level entry: a plugin, a directory or an MCP server.
 type Customization struct{ Value CustomizationValue }
 
 // CustomizationValue is implemented by *PluginCustomization, *DirectoryCustomization, *McpServerCustomization and
@@ -18,7 +18,7 @@ func (u Customization) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *Customization) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// ChildCustomization is one of the kinds of ChildCustomizationValue.
+// ChildCustomization is an entry inside a plugin or directory.
 type ChildCustomization struct{ Value ChildCustomizationValue }
 
 // ChildCustomizationValue is implemented by *AgentCustomization, *SkillCustomization, *PromptCustomization,
@@ -39,14 +39,15 @@ func (u ChildCustomization) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *ChildCustomization) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// PluginCustomization is a part of the protocol.
+// PluginCustomization is a bundle of customizations. Without Children it was not looked into; an empty list means
+// nothing was found.
 type PluginCustomization struct {
 	ID         string                    `json:"id"`
 	URI        URI                       `json:"uri"`
 	Name       string                    `json:"name"`
 	Icons      []Icon                    `json:"icons,omitzero"`
 	Range      *TextRange                `json:"range,omitempty"`
-	Enablement []CustomizationEnablement `json:"enablement,omitzero"`
+	Enablement []CustomizationEnablement `json:"enablement,omitzero"` // nearest scope first; see Enabled
 	ClientID   string                    `json:"clientId,omitempty"`
 	Load       *CustomizationLoadState   `json:"load,omitempty"`
 	Children   []ChildCustomization      `json:"children,omitzero"`
@@ -54,7 +55,7 @@ type PluginCustomization struct {
 	Meta       Meta                      `json:"_meta,omitzero"`
 }
 
-// ClientPluginCustomization is a part of the protocol.
+// ClientPluginCustomization is a plugin as a client publishes it.
 type ClientPluginCustomization struct {
 	ID              string                               `json:"id"`
 	URI             URI                                  `json:"uri"`
@@ -62,7 +63,7 @@ type ClientPluginCustomization struct {
 	Icons           []Icon                               `json:"icons,omitzero"`
 	Range           *TextRange                           `json:"range,omitempty"`
 	Enablement      []CustomizationEnablement            `json:"enablement,omitzero"`
-	ChildEnablement map[string][]CustomizationEnablement `json:"childEnablement,omitzero"`
+	ChildEnablement map[string][]CustomizationEnablement `json:"childEnablement,omitzero"` // by child name, for MCP servers by server name
 	ClientID        string                               `json:"clientId,omitempty"`
 	Load            *CustomizationLoadState              `json:"load,omitempty"`
 	Children        []ChildCustomization                 `json:"children,omitzero"`
@@ -71,7 +72,7 @@ type ClientPluginCustomization struct {
 	Meta            Meta                                 `json:"_meta,omitzero"`
 }
 
-// DirectoryCustomization is a part of the protocol.
+// DirectoryCustomization is a directory that customizations are read from.
 type DirectoryCustomization struct {
 	ID       string                  `json:"id"`
 	URI      URI                     `json:"uri"`
@@ -87,7 +88,7 @@ type DirectoryCustomization struct {
 	Meta     Meta                    `json:"_meta,omitzero"`
 }
 
-// ChildCustomizationType is an open set of names: unknown ones survive.
+// ChildCustomizationType names a kind of child.
 type ChildCustomizationType string
 
 // The values of ChildCustomizationType.
@@ -100,7 +101,7 @@ const (
 	ChildCustomizationTypeMcpServer ChildCustomizationType = "mcpServer"
 )
 
-// AgentCustomization is a part of the protocol.
+// AgentCustomization is an agent.
 type AgentCustomization struct {
 	ID                     string     `json:"id"`
 	URI                    URI        `json:"uri"`
@@ -116,7 +117,7 @@ type AgentCustomization struct {
 	Meta                   Meta       `json:"_meta,omitzero"`
 }
 
-// SkillCustomization is a part of the protocol.
+// SkillCustomization is a skill.
 type SkillCustomization struct {
 	ID                     string     `json:"id"`
 	URI                    URI        `json:"uri"`
@@ -130,7 +131,7 @@ type SkillCustomization struct {
 	Meta                   Meta       `json:"_meta,omitzero"`
 }
 
-// PromptCustomization is a part of the protocol.
+// PromptCustomization is a prompt.
 type PromptCustomization struct {
 	ID          string     `json:"id"`
 	URI         URI        `json:"uri"`
@@ -142,7 +143,7 @@ type PromptCustomization struct {
 	Meta        Meta       `json:"_meta,omitzero"`
 }
 
-// RuleCustomization is a part of the protocol.
+// RuleCustomization is a rule.
 type RuleCustomization struct {
 	ID          string     `json:"id"`
 	URI         URI        `json:"uri"`
@@ -156,7 +157,7 @@ type RuleCustomization struct {
 	Meta        Meta       `json:"_meta,omitzero"`
 }
 
-// HookCustomization is a part of the protocol.
+// HookCustomization is a hook.
 type HookCustomization struct {
 	ID      string     `json:"id"`
 	URI     URI        `json:"uri"`
@@ -167,7 +168,7 @@ type HookCustomization struct {
 	Meta    Meta       `json:"_meta,omitzero"`
 }
 
-// CustomizationLoadState is one of the kinds of CustomizationLoadStateValue.
+// CustomizationLoadState says how far reading a container came.
 type CustomizationLoadState struct{ Value CustomizationLoadStateValue }
 
 // CustomizationLoadStateValue is implemented by *CustomizationLoadingState, *CustomizationLoadedState,
@@ -186,23 +187,23 @@ func (u CustomizationLoadState) MarshalJSON() ([]byte, error) { return Marshal(u
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *CustomizationLoadState) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// CustomizationLoadingState is a part of the protocol.
+// CustomizationLoadingState says that a container is being read.
 type CustomizationLoadingState struct{}
 
-// CustomizationLoadedState is a part of the protocol.
+// CustomizationLoadedState says that a container was read.
 type CustomizationLoadedState struct{}
 
-// CustomizationDegradedState is a part of the protocol.
+// CustomizationDegradedState says that a container was read in part.
 type CustomizationDegradedState struct {
 	Message string `json:"message"`
 }
 
-// CustomizationErrorState is a part of the protocol.
+// CustomizationErrorState says that a container could not be read.
 type CustomizationErrorState struct {
 	Message string `json:"message"`
 }
 
-// CustomizationEnablement is one of the kinds of CustomizationEnablementValue.
+// CustomizationEnablement is a decision to use an entry or not, in one scope.
 type CustomizationEnablement struct{ Value CustomizationEnablementValue }
 
 // CustomizationEnablementValue is implemented by *CustomizationGlobalEnablement, *CustomizationWorkspaceEnablement,
@@ -220,18 +221,18 @@ func (u CustomizationEnablement) MarshalJSON() ([]byte, error) { return Marshal(
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *CustomizationEnablement) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// CustomizationGlobalEnablement is a part of the protocol.
+// CustomizationGlobalEnablement is a decision for every session.
 type CustomizationGlobalEnablement struct {
 	Enabled bool `json:"enabled"`
 }
 
-// CustomizationWorkspaceEnablement is a part of the protocol.
+// CustomizationWorkspaceEnablement is a decision for the sessions of one directory.
 type CustomizationWorkspaceEnablement struct {
 	URI     URI  `json:"uri"`
 	Enabled bool `json:"enabled"`
 }
 
-// CustomizationSessionEnablement is a part of the protocol.
+// CustomizationSessionEnablement is a decision for this session.
 type CustomizationSessionEnablement struct {
 	Enabled bool `json:"enabled"`
 }

@@ -1,16 +1,16 @@
 package ahp
 
-// AuthRequiredErrorData is a part of the protocol.
+// AuthRequiredErrorData is the data of CodeAuthRequired.
 type AuthRequiredErrorData struct {
 	Resources []ProtectedResourceMetadata `json:"resources"`
 }
 
-// PermissionDeniedErrorData is a part of the protocol.
+// PermissionDeniedErrorData is the data of CodePermissionDenied: what to ask for with resourceRequest.
 type PermissionDeniedErrorData struct {
 	Request *ResourceRequestParams `json:"request,omitempty"`
 }
 
-// UnsupportedProtocolVersionErrorData is a part of the protocol.
+// UnsupportedProtocolVersionErrorData is the data of CodeUnsupportedProtocolVersion.
 type UnsupportedProtocolVersionErrorData struct {
 	SupportedVersions []string `json:"supportedVersions"`
 }

@@ -1,15 +1,15 @@
 package ahp
 
-// ChatInputRequest is a part of the protocol.
+// ChatInputRequest is a set of questions to the user, or an address to open.
 type ChatInputRequest struct {
 	ID        string                     `json:"id"`
 	Message   string                     `json:"message,omitempty"`
 	URL       URI                        `json:"url,omitempty"`
 	Questions []ChatInputQuestion        `json:"questions,omitzero"`
-	Answers   map[string]ChatInputAnswer `json:"answers,omitzero"`
+	Answers   map[string]ChatInputAnswer `json:"answers,omitzero"` // by question id, drafts too
 }
 
-// ChatInputQuestion is one of the kinds of ChatInputQuestionValue.
+// ChatInputQuestion is one question.
 type ChatInputQuestion struct{ Value ChatInputQuestionValue }
 
 // ChatInputQuestionValue is implemented by *ChatInputTextQuestion, *ChatInputNumberQuestion,
@@ -29,19 +29,19 @@ func (u ChatInputQuestion) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *ChatInputQuestion) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// ChatInputTextQuestion is a part of the protocol.
+// ChatInputTextQuestion asks for text.
 type ChatInputTextQuestion struct {
 	ID           string `json:"id"`
 	Title        string `json:"title,omitempty"`
 	Message      string `json:"message"`
 	Required     *bool  `json:"required,omitempty"`
-	Format       string `json:"format,omitempty"`
-	Min          *int64 `json:"min,omitempty"`
-	Max          *int64 `json:"max,omitempty"`
+	Format       string `json:"format,omitempty"` // email, uri, date or date-time
+	Min          *int64 `json:"min,omitempty"`    // characters
+	Max          *int64 `json:"max,omitempty"`    // characters
 	DefaultValue string `json:"defaultValue,omitempty"`
 }
 
-// ChatInputNumberQuestion is a part of the protocol.
+// ChatInputNumberQuestion asks for a number.
 type ChatInputNumberQuestion struct {
 	Kind         ChatInputNumberKind `json:"kind"`
 	ID           string              `json:"id"`
@@ -53,7 +53,7 @@ type ChatInputNumberQuestion struct {
 	DefaultValue *float64            `json:"defaultValue,omitempty"`
 }
 
-// ChatInputNumberKind is an open set of names: unknown ones survive.
+// ChatInputNumberKind says whether any number will do, or only a whole one.
 type ChatInputNumberKind string
 
 // The values of ChatInputNumberKind.
@@ -62,7 +62,7 @@ const (
 	ChatInputNumberKindInteger ChatInputNumberKind = "integer"
 )
 
-// ChatInputBooleanQuestion is a part of the protocol.
+// ChatInputBooleanQuestion asks for yes or no.
 type ChatInputBooleanQuestion struct {
 	ID           string `json:"id"`
 	Title        string `json:"title,omitempty"`
@@ -71,7 +71,7 @@ type ChatInputBooleanQuestion struct {
 	DefaultValue *bool  `json:"defaultValue,omitempty"`
 }
 
-// ChatInputSingleSelectQuestion is a part of the protocol.
+// ChatInputSingleSelectQuestion asks for one of several options.
 type ChatInputSingleSelectQuestion struct {
 	ID                 string            `json:"id"`
 	Title              string            `json:"title,omitempty"`
@@ -81,7 +81,7 @@ type ChatInputSingleSelectQuestion struct {
 	AllowFreeformInput *bool             `json:"allowFreeformInput,omitempty"`
 }
 
-// ChatInputMultiSelectQuestion is a part of the protocol.
+// ChatInputMultiSelectQuestion asks for some of several options.
 type ChatInputMultiSelectQuestion struct {
 	ID                 string            `json:"id"`
 	Title              string            `json:"title,omitempty"`
@@ -89,11 +89,11 @@ type ChatInputMultiSelectQuestion struct {
 	Required           *bool             `json:"required,omitempty"`
 	Options            []ChatInputOption `json:"options"`
 	AllowFreeformInput *bool             `json:"allowFreeformInput,omitempty"`
-	Min                *int64            `json:"min,omitempty"`
-	Max                *int64            `json:"max,omitempty"`
+	Min                *int64            `json:"min,omitempty"` // options
+	Max                *int64            `json:"max,omitempty"` // options
 }
 
-// ChatInputOption is a part of the protocol.
+// ChatInputOption is one option of a question.
 type ChatInputOption struct {
 	ID          string `json:"id"`
 	Label       string `json:"label"`
@@ -101,7 +101,7 @@ type ChatInputOption struct {
 	Recommended *bool  `json:"recommended,omitempty"`
 }
 
-// ChatInputAnswer is one of the kinds of ChatInputAnswerVariant.
+// ChatInputAnswer is the answer to one question so far.
 type ChatInputAnswer struct{ Value ChatInputAnswerVariant }
 
 // ChatInputAnswerVariant is implemented by *ChatInputAnswered, *ChatInputSkipped and *UnknownVariant.
@@ -117,13 +117,13 @@ func (u ChatInputAnswer) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *ChatInputAnswer) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// ChatInputAnswered is a part of the protocol.
+// ChatInputAnswered is an answer with a value.
 type ChatInputAnswered struct {
 	State ChatInputAnswerState `json:"state"`
 	Value ChatInputAnswerValue `json:"value"`
 }
 
-// ChatInputAnswerState is an open set of names: unknown ones survive.
+// ChatInputAnswerState says whether an answer is final.
 type ChatInputAnswerState string
 
 // The values of ChatInputAnswerState.
@@ -132,12 +132,12 @@ const (
 	ChatInputAnswerStateSubmitted ChatInputAnswerState = "submitted"
 )
 
-// ChatInputSkipped is a part of the protocol.
+// ChatInputSkipped says that a question was left out.
 type ChatInputSkipped struct {
 	FreeformValues []string `json:"freeformValues,omitzero"`
 }
 
-// ChatInputAnswerValue is one of the kinds of ChatInputAnswerValueValue.
+// ChatInputAnswerValue is the value of an answer; its kind must fit the question's.
 type ChatInputAnswerValue struct{ Value ChatInputAnswerValueValue }
 
 // ChatInputAnswerValueValue is implemented by *ChatInputTextAnswerValue, *ChatInputNumberAnswerValue,
@@ -157,34 +157,34 @@ func (u ChatInputAnswerValue) MarshalJSON() ([]byte, error) { return Marshal(u) 
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *ChatInputAnswerValue) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// ChatInputTextAnswerValue is a part of the protocol.
+// ChatInputTextAnswerValue answers with text.
 type ChatInputTextAnswerValue struct {
 	Value string `json:"value"`
 }
 
-// ChatInputNumberAnswerValue is a part of the protocol.
+// ChatInputNumberAnswerValue answers with a number.
 type ChatInputNumberAnswerValue struct {
 	Value float64 `json:"value"`
 }
 
-// ChatInputBooleanAnswerValue is a part of the protocol.
+// ChatInputBooleanAnswerValue answers with yes or no.
 type ChatInputBooleanAnswerValue struct {
 	Value bool `json:"value"`
 }
 
-// ChatInputSelectedAnswerValue is a part of the protocol.
+// ChatInputSelectedAnswerValue answers with an option's id, and perhaps words of one's own.
 type ChatInputSelectedAnswerValue struct {
 	Value          string   `json:"value"`
 	FreeformValues []string `json:"freeformValues,omitzero"`
 }
 
-// ChatInputSelectedManyAnswerValue is a part of the protocol.
+// ChatInputSelectedManyAnswerValue answers with option ids, and perhaps words of one's own.
 type ChatInputSelectedManyAnswerValue struct {
 	Value          []string `json:"value"`
 	FreeformValues []string `json:"freeformValues,omitzero"`
 }
 
-// ChatInputResponseKind is an open set of names: unknown ones survive.
+// ChatInputResponseKind says what became of a request as a whole.
 type ChatInputResponseKind string
 
 // The values of ChatInputResponseKind.

@@ -1,6 +1,6 @@
 package ahp
 
-// McpServerCustomization is a part of the protocol.
+// McpServerCustomization is an MCP server.
 type McpServerCustomization struct {
 	ID         string                      `json:"id"`
 	URI        URI                         `json:"uri"`
@@ -9,17 +9,18 @@ type McpServerCustomization struct {
 	Range      *TextRange                  `json:"range,omitempty"`
 	Enablement []CustomizationEnablement   `json:"enablement,omitzero"`
 	State      McpServerState              `json:"state"`
-	Channel    URI                         `json:"channel,omitempty"`
+	Channel    URI                         `json:"channel,omitempty"` // mcp:// side channel, present only while the server can be used
 	McpApp     *McpServerCustomizationApps `json:"mcpApp,omitempty"`
 	Meta       Meta                        `json:"_meta,omitzero"`
 }
 
-// McpServerCustomizationApps is a part of the protocol.
+// McpServerCustomizationApps says that the server can be reached by an MCP app.
 type McpServerCustomizationApps struct {
 	Capabilities AhpMcpUiHostCapabilities `json:"capabilities"`
 }
 
-// AhpMcpUiHostCapabilities is a part of the protocol.
+// AhpMcpUiHostCapabilities lists what the host does for an MCP app. Only what is listed may be called (AHP
+// requirement 194).
 type AhpMcpUiHostCapabilities struct {
 	ServerTools     *McpListChangedCapability `json:"serverTools,omitempty"`
 	ServerResources *McpListChangedCapability `json:"serverResources,omitempty"`
@@ -27,17 +28,17 @@ type AhpMcpUiHostCapabilities struct {
 	Sampling        *McpSamplingCapability    `json:"sampling,omitempty"`
 }
 
-// McpListChangedCapability is a part of the protocol.
+// McpListChangedCapability says whether changes of a list are announced.
 type McpListChangedCapability struct {
 	ListChanged *bool `json:"listChanged,omitempty"`
 }
 
-// McpSamplingCapability is a part of the protocol.
+// McpSamplingCapability says that sampling is offered.
 type McpSamplingCapability struct {
 	Tools Meta `json:"tools,omitzero"`
 }
 
-// McpServerState is one of the kinds of McpServerStateValue.
+// McpServerState is where an MCP server is in its life.
 type McpServerState struct{ Value McpServerStateValue }
 
 // McpServerStateValue is implemented by *McpServerStartingState, *McpServerReadyState, *McpServerAuthRequiredState,
@@ -57,15 +58,15 @@ func (u McpServerState) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *McpServerState) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// McpServerStartingState is a part of the protocol.
+// McpServerStartingState says that a server starts.
 type McpServerStartingState struct {
-	Blocking *bool `json:"blocking,omitempty"`
+	Blocking *bool `json:"blocking,omitempty"` // new messages wait for it
 }
 
-// McpServerReadyState is a part of the protocol.
+// McpServerReadyState says that a server can be used.
 type McpServerReadyState struct{}
 
-// McpServerAuthRequiredState is a part of the protocol.
+// McpServerAuthRequiredState says that a server needs a token.
 type McpServerAuthRequiredState struct {
 	Reason         McpAuthRequiredReason     `json:"reason"`
 	OauthClient    *McpOAuthClient           `json:"oauthClient,omitempty"`
@@ -74,15 +75,15 @@ type McpServerAuthRequiredState struct {
 	Description    string                    `json:"description,omitempty"`
 }
 
-// McpServerErrorState is a part of the protocol.
+// McpServerErrorState says that a server failed.
 type McpServerErrorState struct {
 	Error ErrorInfo `json:"error"`
 }
 
-// McpServerStoppedState is a part of the protocol.
+// McpServerStoppedState says that a server is stopped.
 type McpServerStoppedState struct{}
 
-// McpAuthRequiredReason is an open set of names: unknown ones survive.
+// McpAuthRequiredReason says why a token is needed.
 type McpAuthRequiredReason string
 
 // The values of McpAuthRequiredReason.
@@ -92,13 +93,13 @@ const (
 	McpAuthRequiredReasonInsufficientScope McpAuthRequiredReason = "insufficientScope"
 )
 
-// McpOAuthClient is a part of the protocol.
+// McpOAuthClient is a client registration to use for a sign-in.
 type McpOAuthClient struct {
 	ClientID     string `json:"clientId"`
 	ClientSecret string `json:"clientSecret,omitempty"`
 }
 
-// McpAuthRequirement is a part of the protocol.
+// McpAuthRequirement says which token an MCP server needs.
 type McpAuthRequirement struct {
 	Reason         McpAuthRequiredReason     `json:"reason"`
 	OauthClient    *McpOAuthClient           `json:"oauthClient,omitempty"`

@@ -1,6 +1,6 @@
 package ahp
 
-// Message is a part of the protocol.
+// Message is what starts a turn.
 type Message struct {
 	Text        string              `json:"text"`
 	Origin      MessageOrigin       `json:"origin"`
@@ -10,12 +10,12 @@ type Message struct {
 	Meta        Meta                `json:"_meta,omitzero"`
 }
 
-// MessageOrigin is a part of the protocol.
+// MessageOrigin says who wrote a message.
 type MessageOrigin struct {
 	Kind MessageKind `json:"kind"`
 }
 
-// MessageKind is an open set of names: unknown ones survive.
+// MessageKind names a kind of author. Clients may only send as user (AHP requirement 108).
 type MessageKind string
 
 // The values of MessageKind.
@@ -27,7 +27,7 @@ const (
 	MessageKindAutomation         MessageKind = "automation"
 )
 
-// MessageAttachment is one of the kinds of MessageAttachmentValue.
+// MessageAttachment is something sent along with a message.
 type MessageAttachment struct{ Value MessageAttachmentValue }
 
 // MessageAttachmentValue is implemented by *SimpleMessageAttachment, *MessageEmbeddedResourceAttachment,
@@ -47,7 +47,7 @@ func (u MessageAttachment) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *MessageAttachment) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// SimpleMessageAttachment is a part of the protocol.
+// SimpleMessageAttachment is an attachment of text for the model.
 type SimpleMessageAttachment struct {
 	Label               string     `json:"label"`
 	Range               *TextRange `json:"range,omitempty"`
@@ -56,18 +56,18 @@ type SimpleMessageAttachment struct {
 	Meta                Meta       `json:"_meta,omitzero"`
 }
 
-// MessageEmbeddedResourceAttachment is a part of the protocol.
+// MessageEmbeddedResourceAttachment is an attachment with its content inside.
 type MessageEmbeddedResourceAttachment struct {
 	Label       string         `json:"label"`
 	Range       *TextRange     `json:"range,omitempty"`
 	DisplayKind string         `json:"displayKind,omitempty"`
-	Data        string         `json:"data"`
+	Data        string         `json:"data"` // base64
 	ContentType string         `json:"contentType"`
 	Selection   *TextSelection `json:"selection,omitempty"`
 	Meta        Meta           `json:"_meta,omitzero"`
 }
 
-// MessageResourceAttachment is a part of the protocol.
+// MessageResourceAttachment is an attachment kept elsewhere.
 type MessageResourceAttachment struct {
 	Label       string         `json:"label"`
 	Range       *TextRange     `json:"range,omitempty"`
@@ -80,7 +80,7 @@ type MessageResourceAttachment struct {
 	Meta        Meta           `json:"_meta,omitzero"`
 }
 
-// MessageAnnotationsAttachment is a part of the protocol.
+// MessageAnnotationsAttachment attaches threads of an annotations channel, all without AnnotationIDs.
 type MessageAnnotationsAttachment struct {
 	Label         string     `json:"label"`
 	Range         *TextRange `json:"range,omitempty"`
@@ -90,12 +90,12 @@ type MessageAnnotationsAttachment struct {
 	Meta          Meta       `json:"_meta,omitzero"`
 }
 
-// MessageChatAttachment is a part of the protocol.
+// MessageChatAttachment attaches the transcript of a chat.
 type MessageChatAttachment struct {
 	Label       string     `json:"label"`
 	Range       *TextRange `json:"range,omitempty"`
 	DisplayKind string     `json:"displayKind,omitempty"`
 	Resource    URI        `json:"resource"`
-	EndTurn     string     `json:"endTurn,omitempty"`
+	EndTurn     string     `json:"endTurn,omitempty"` // the last turn to include; the latest finished one when empty
 	Meta        Meta       `json:"_meta,omitzero"`
 }

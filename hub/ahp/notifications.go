@@ -1,13 +1,13 @@
 package ahp
 
-// AuthRequiredParams are the params of authRequired.
+// AuthRequiredParams say that a token is missing or has run out.
 type AuthRequiredParams struct {
 	Channel  URI                       `json:"channel"`
 	Resource ProtectedResourceMetadata `json:"resource"`
 	Reason   AuthRequiredReason        `json:"reason,omitempty"`
 }
 
-// AuthRequiredReason is an open set of names: unknown ones survive.
+// AuthRequiredReason says why a token is asked for.
 type AuthRequiredReason string
 
 // The values of AuthRequiredReason.
@@ -16,26 +16,28 @@ const (
 	AuthRequiredReasonExpired  AuthRequiredReason = "expired"
 )
 
-// SessionAddedParams are the params of sessionAdded.
+// SessionAddedParams are the params of root/sessionAdded.
 type SessionAddedParams struct {
 	Channel URI            `json:"channel"`
 	Summary SessionSummary `json:"summary"`
 }
 
-// SessionRemovedParams are the params of sessionRemoved.
+// SessionRemovedParams are the params of root/sessionRemoved.
 type SessionRemovedParams struct {
 	Channel URI `json:"channel"`
 	Session URI `json:"session"`
 }
 
-// SessionSummaryChangedParams are the params of sessionSummaryChanged.
+// SessionSummaryChangedParams are the params of root/sessionSummaryChanged. Changes must omit resource, provider and
+// createdAt (AHP requirement 56).
 type SessionSummaryChangedParams struct {
 	Channel URI                   `json:"channel"`
 	Session URI                   `json:"session"`
 	Changes PartialSessionSummary `json:"changes"`
 }
 
-// ProgressParams are the params of progress.
+// ProgressParams are the params of root/progress. It never goes back and ends with Progress equal to Total (AHP
+// requirement 58).
 type ProgressParams struct {
 	Channel       URI      `json:"channel"`
 	ProgressToken string   `json:"progressToken"`

@@ -1,15 +1,15 @@
 package ahp
 
-// RootState is a part of the protocol.
+// RootState is the host at a glance: agents, terminals, settings. Sessions are listed by listSessions instead.
 type RootState struct {
 	Agents         []AgentInfo      `json:"agents"`
-	ActiveSessions *int64           `json:"activeSessions,omitempty"`
+	ActiveSessions *int64           `json:"activeSessions,omitempty"` // sessions that are not disposed
 	Terminals      []TerminalInfo   `json:"terminals,omitzero"`
 	Config         *RootConfigState `json:"config,omitempty"`
 	Meta           Meta             `json:"_meta,omitzero"`
 }
 
-// AgentInfo is a part of the protocol.
+// AgentInfo describes one agent backend.
 type AgentInfo struct {
 	Provider           string                      `json:"provider"`
 	DisplayName        string                      `json:"displayName"`
@@ -20,39 +20,40 @@ type AgentInfo struct {
 	Capabilities       *AgentCapabilities          `json:"capabilities,omitempty"`
 }
 
-// AgentCapabilities is a part of the protocol.
+// AgentCapabilities says what an agent can do beyond a single chat in a single directory. Absent means cannot.
 type AgentCapabilities struct {
 	MultipleChats              *MultipleChatsCapability              `json:"multipleChats,omitempty"`
 	MultipleWorkingDirectories *MultipleWorkingDirectoriesCapability `json:"multipleWorkingDirectories,omitempty"`
 }
 
-// MultipleChatsCapability is a part of the protocol.
+// MultipleChatsCapability says that a session may hold several chats, and how new ones may start.
 type MultipleChatsCapability struct {
 	Fork     *bool `json:"fork,omitempty"`
 	SideChat *bool `json:"sideChat,omitempty"`
 }
 
-// MultipleWorkingDirectoriesCapability is a part of the protocol.
+// MultipleWorkingDirectoriesCapability says that a session may have several directories, and what may happen to the
+// first.
 type MultipleWorkingDirectoriesCapability struct {
 	ImmutablePrimary   *bool `json:"immutablePrimary,omitempty"`
 	PrimaryReplacement *bool `json:"primaryReplacement,omitempty"`
 }
 
-// SessionModelInfo is a part of the protocol.
+// SessionModelInfo describes a model an agent can use.
 type SessionModelInfo struct {
 	ID               string        `json:"id"`
 	Provider         string        `json:"provider"`
 	Name             string        `json:"name"`
-	MaxContextWindow *int64        `json:"maxContextWindow,omitempty"`
-	MaxOutputTokens  *int64        `json:"maxOutputTokens,omitempty"`
-	MaxPromptTokens  *int64        `json:"maxPromptTokens,omitempty"`
+	MaxContextWindow *int64        `json:"maxContextWindow,omitempty"` // tokens
+	MaxOutputTokens  *int64        `json:"maxOutputTokens,omitempty"`  // tokens
+	MaxPromptTokens  *int64        `json:"maxPromptTokens,omitempty"`  // tokens
 	SupportsVision   *bool         `json:"supportsVision,omitempty"`
 	PolicyState      PolicyState   `json:"policyState,omitempty"`
 	ConfigSchema     *ConfigSchema `json:"configSchema,omitempty"`
 	Meta             Meta          `json:"_meta,omitzero"`
 }
 
-// PolicyState is an open set of names: unknown ones survive.
+// PolicyState says whether a policy lets a model be used.
 type PolicyState string
 
 // The values of PolicyState.

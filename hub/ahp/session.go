@@ -1,6 +1,6 @@
 package ahp
 
-// SessionState is a part of the protocol.
+// SessionState is a session: its life, chats, clients, settings and what waits for a person.
 type SessionState struct {
 	Provider           string                `json:"provider"`
 	Title              string                `json:"title"`
@@ -14,16 +14,16 @@ type SessionState struct {
 	CreationError      *ErrorInfo            `json:"creationError,omitempty"`
 	ServerTools        []ToolDefinition      `json:"serverTools,omitzero"`
 	ActiveClients      []SessionActiveClient `json:"activeClients"`
-	Chats              []ChatSummary         `json:"chats"`
-	DefaultChat        URI                   `json:"defaultChat,omitempty"`
+	Chats              []ChatSummary         `json:"chats"`                 // in the host's order
+	DefaultChat        URI                   `json:"defaultChat,omitempty"` // where input goes unless a chat is named
 	Config             *SessionConfigState   `json:"config,omitempty"`
 	Customizations     []Customization       `json:"customizations,omitzero"`
 	Changesets         []Changeset           `json:"changesets,omitzero"`
-	InputNeeded        []SessionInputRequest `json:"inputNeeded,omitzero"`
+	InputNeeded        []SessionInputRequest `json:"inputNeeded,omitzero"` // every block of every chat (AHP requirement 76)
 	Meta               Meta                  `json:"_meta,omitzero"`
 }
 
-// SessionLifecycle is an open set of names: unknown ones survive.
+// SessionLifecycle says whether a session can be used.
 type SessionLifecycle string
 
 // The values of SessionLifecycle.
@@ -33,7 +33,7 @@ const (
 	SessionLifecycleFailed   SessionLifecycle = "failed"
 )
 
-// SessionActiveClient is a part of the protocol.
+// SessionActiveClient is a client that lends its tools and customizations to a session.
 type SessionActiveClient struct {
 	ClientID       string                      `json:"clientId"`
 	DisplayName    string                      `json:"displayName,omitempty"`
@@ -41,7 +41,7 @@ type SessionActiveClient struct {
 	Customizations []ClientPluginCustomization `json:"customizations,omitzero"`
 }
 
-// SessionSummary is a part of the protocol.
+// SessionSummary is a session in a list.
 type SessionSummary struct {
 	Resource           URI                  `json:"resource"`
 	Provider           string               `json:"provider"`
@@ -52,15 +52,15 @@ type SessionSummary struct {
 	Project            *ProjectInfo         `json:"project,omitempty"`
 	WorkingDirectories []URI                `json:"workingDirectories,omitzero"`
 	Annotations        *AnnotationsSummary  `json:"annotations,omitempty"`
-	CreatedAt          string               `json:"createdAt"`
-	ModifiedAt         string               `json:"modifiedAt"`
+	CreatedAt          string               `json:"createdAt"`  // ISO 8601
+	ModifiedAt         string               `json:"modifiedAt"` // ISO 8601
 	Changes            *ChangesSummary      `json:"changes,omitempty"`
 	Chats              []SessionChatSummary `json:"chats,omitzero"`
 	DefaultChat        URI                  `json:"defaultChat,omitempty"`
 	Meta               Meta                 `json:"_meta,omitzero"`
 }
 
-// PartialSessionSummary is a part of the protocol.
+// PartialSessionSummary holds the fields of a SessionSummary that changed; nil ones did not.
 type PartialSessionSummary struct {
 	Resource           *URI                 `json:"resource,omitempty"`
 	Provider           *string              `json:"provider,omitempty"`
@@ -79,17 +79,17 @@ type PartialSessionSummary struct {
 	Meta               Meta                 `json:"_meta,omitzero"`
 }
 
-// SessionChatSummary is a part of the protocol.
+// SessionChatSummary is a chat in a list of sessions.
 type SessionChatSummary struct {
 	Resource      URI               `json:"resource"`
 	Title         string            `json:"title"`
 	Origin        *ChatOrigin       `json:"origin,omitempty"`
 	Interactivity ChatInteractivity `json:"interactivity,omitempty"`
-	Status        *SessionStatus    `json:"status,omitempty"`
+	Status        *SessionStatus    `json:"status,omitempty"` // absent means unknown, never unread
 	Changes       *ChangesSummary   `json:"changes,omitempty"`
 }
 
-// SessionOrigin is one of the kinds of SessionOriginValue.
+// SessionOrigin says what started a session, when it was not a person.
 type SessionOrigin struct{ Value SessionOriginValue }
 
 // SessionOriginValue is implemented by *SessionAutomationOrigin and *UnknownVariant.
@@ -104,7 +104,7 @@ func (u SessionOrigin) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *SessionOrigin) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// SessionAutomationOrigin is a part of the protocol.
+// SessionAutomationOrigin names the automation and the run that started a session.
 type SessionAutomationOrigin struct {
 	Automation URI `json:"automation"`
 	Run        URI `json:"run"`

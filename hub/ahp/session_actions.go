@@ -1,6 +1,6 @@
 package ahp
 
-// SessionReadyAction is session/ready.
+// SessionReadyAction is session/ready: creation worked.
 type SessionReadyAction struct{}
 
 // ActionType returns "session/ready".
@@ -14,7 +14,7 @@ type SessionCreationFailedAction struct {
 // ActionType returns "session/creationFailed".
 func (*SessionCreationFailedAction) ActionType() string { return "session/creationFailed" }
 
-// SessionChatAddedAction is session/chatAdded.
+// SessionChatAddedAction is session/chatAdded; a known chat is replaced.
 type SessionChatAddedAction struct {
 	Summary ChatSummary `json:"summary"`
 }
@@ -30,7 +30,7 @@ type SessionChatRemovedAction struct {
 // ActionType returns "session/chatRemoved".
 func (*SessionChatRemovedAction) ActionType() string { return "session/chatRemoved" }
 
-// SessionChatUpdatedAction is session/chatUpdated.
+// SessionChatUpdatedAction is session/chatUpdated: the fields of one summary that changed.
 type SessionChatUpdatedAction struct {
 	Chat    URI                `json:"chat"`
 	Changes PartialChatSummary `json:"changes"`
@@ -39,7 +39,7 @@ type SessionChatUpdatedAction struct {
 // ActionType returns "session/chatUpdated".
 func (*SessionChatUpdatedAction) ActionType() string { return "session/chatUpdated" }
 
-// SessionDefaultChatChangedAction is session/defaultChatChanged.
+// SessionDefaultChatChangedAction is session/defaultChatChanged; empty for none.
 type SessionDefaultChatChangedAction struct {
 	DefaultChat URI `json:"defaultChat,omitempty"`
 }
@@ -71,7 +71,7 @@ type SessionIsArchivedChangedAction struct {
 // ActionType returns "session/isArchivedChanged".
 func (*SessionIsArchivedChangedAction) ActionType() string { return "session/isArchivedChanged" }
 
-// SessionActivityChangedAction is session/activityChanged.
+// SessionActivityChangedAction is session/activityChanged; empty clears it.
 type SessionActivityChangedAction struct {
 	Activity string `json:"activity,omitempty"`
 }
@@ -79,7 +79,7 @@ type SessionActivityChangedAction struct {
 // ActionType returns "session/activityChanged".
 func (*SessionActivityChangedAction) ActionType() string { return "session/activityChanged" }
 
-// SessionChangesetsChangedAction is session/changesetsChanged.
+// SessionChangesetsChangedAction is session/changesetsChanged: the whole catalogue, nil for none.
 type SessionChangesetsChangedAction struct {
 	Changesets []Changeset `json:"changesets,omitzero"`
 }
@@ -87,7 +87,7 @@ type SessionChangesetsChangedAction struct {
 // ActionType returns "session/changesetsChanged".
 func (*SessionChangesetsChangedAction) ActionType() string { return "session/changesetsChanged" }
 
-// SessionServerToolsChangedAction is session/serverToolsChanged.
+// SessionServerToolsChangedAction is session/serverToolsChanged: all tools of the host.
 type SessionServerToolsChangedAction struct {
 	Tools []ToolDefinition `json:"tools"`
 }
@@ -95,7 +95,7 @@ type SessionServerToolsChangedAction struct {
 // ActionType returns "session/serverToolsChanged".
 func (*SessionServerToolsChangedAction) ActionType() string { return "session/serverToolsChanged" }
 
-// SessionActiveClientSetAction is session/activeClientSet.
+// SessionActiveClientSetAction is session/activeClientSet: a client joins, or replaces all it lends.
 type SessionActiveClientSetAction struct {
 	ActiveClient SessionActiveClient `json:"activeClient"`
 }
@@ -111,7 +111,7 @@ type SessionActiveClientRemovedAction struct {
 // ActionType returns "session/activeClientRemoved".
 func (*SessionActiveClientRemovedAction) ActionType() string { return "session/activeClientRemoved" }
 
-// SessionWorkingDirectorySetAction is session/workingDirectorySet.
+// SessionWorkingDirectorySetAction is session/workingDirectorySet: a directory joins the set.
 type SessionWorkingDirectorySetAction struct {
 	Directory URI `json:"directory"`
 }
@@ -129,7 +129,7 @@ func (*SessionWorkingDirectoryRemovedAction) ActionType() string {
 	return "session/workingDirectoryRemoved"
 }
 
-// SessionInputNeededSetAction is session/inputNeededSet.
+// SessionInputNeededSetAction is session/inputNeededSet, by id.
 type SessionInputNeededSetAction struct {
 	Request SessionInputRequest `json:"request"`
 }
@@ -145,7 +145,7 @@ type SessionInputNeededRemovedAction struct {
 // ActionType returns "session/inputNeededRemoved".
 func (*SessionInputNeededRemovedAction) ActionType() string { return "session/inputNeededRemoved" }
 
-// SessionCustomizationsChangedAction is session/customizationsChanged.
+// SessionCustomizationsChangedAction is session/customizationsChanged: the whole tree.
 type SessionCustomizationsChangedAction struct {
 	Customizations []Customization `json:"customizations"`
 }
@@ -155,7 +155,7 @@ func (*SessionCustomizationsChangedAction) ActionType() string {
 	return "session/customizationsChanged"
 }
 
-// SessionCustomizationToggledAction is session/customizationToggled.
+// SessionCustomizationToggledAction is session/customizationToggled: all decisions about one entry.
 type SessionCustomizationToggledAction struct {
 	ID         string                    `json:"id"`
 	Enablement []CustomizationEnablement `json:"enablement"`
@@ -164,7 +164,7 @@ type SessionCustomizationToggledAction struct {
 // ActionType returns "session/customizationToggled".
 func (*SessionCustomizationToggledAction) ActionType() string { return "session/customizationToggled" }
 
-// SessionCustomizationUpdatedAction is session/customizationUpdated.
+// SessionCustomizationUpdatedAction is session/customizationUpdated: one top-level entry, whole, with its children.
 type SessionCustomizationUpdatedAction struct {
 	Customization Customization `json:"customization"`
 }
@@ -180,7 +180,7 @@ type SessionCustomizationRemovedAction struct {
 // ActionType returns "session/customizationRemoved".
 func (*SessionCustomizationRemovedAction) ActionType() string { return "session/customizationRemoved" }
 
-// SessionMcpServerStateChangedAction is session/mcpServerStateChanged.
+// SessionMcpServerStateChangedAction is session/mcpServerStateChanged; without Channel the side channel is gone.
 type SessionMcpServerStateChangedAction struct {
 	ID      string         `json:"id"`
 	State   McpServerState `json:"state"`
@@ -212,7 +212,7 @@ func (*SessionMcpServerStopRequestedAction) ActionType() string {
 	return "session/mcpServerStopRequested"
 }
 
-// SessionConfigChangedAction is session/configChanged.
+// SessionConfigChangedAction is session/configChanged: settings to merge, or to replace all with.
 type SessionConfigChangedAction struct {
 	Config  Meta  `json:"config"`
 	Replace *bool `json:"replace,omitempty"`
@@ -221,7 +221,7 @@ type SessionConfigChangedAction struct {
 // ActionType returns "session/configChanged".
 func (*SessionConfigChangedAction) ActionType() string { return "session/configChanged" }
 
-// SessionMetaChangedAction is session/metaChanged.
+// SessionMetaChangedAction is session/metaChanged: all of _meta.
 type SessionMetaChangedAction struct {
 	Meta Meta `json:"_meta,omitzero"`
 }
@@ -229,7 +229,7 @@ type SessionMetaChangedAction struct {
 // ActionType returns "session/metaChanged".
 func (*SessionMetaChangedAction) ActionType() string { return "session/metaChanged" }
 
-// SessionChatsReorderedAction is session/chatsReordered.
+// SessionChatsReorderedAction is session/chatsReordered: every chat exactly once.
 type SessionChatsReorderedAction struct {
 	Chats []URI `json:"chats"`
 }
@@ -237,7 +237,7 @@ type SessionChatsReorderedAction struct {
 // ActionType returns "session/chatsReordered".
 func (*SessionChatsReorderedAction) ActionType() string { return "session/chatsReordered" }
 
-// SessionWorkingDirectoryReplacedAction is session/workingDirectoryReplaced.
+// SessionWorkingDirectoryReplacedAction is session/workingDirectoryReplaced: one directory for another, in its place.
 type SessionWorkingDirectoryReplacedAction struct {
 	Directory   URI `json:"directory"`
 	Replacement URI `json:"replacement"`
@@ -248,7 +248,8 @@ func (*SessionWorkingDirectoryReplacedAction) ActionType() string {
 	return "session/workingDirectoryReplaced"
 }
 
-// SessionMcpServerBackgroundRequestedAction is session/mcpServerBackgroundRequested.
+// SessionMcpServerBackgroundRequestedAction is session/mcpServerBackgroundRequested: messages need not wait for its
+// start.
 type SessionMcpServerBackgroundRequestedAction struct {
 	ID string `json:"id"`
 }

@@ -1,6 +1,7 @@
 package ahp
 
-// SessionInputRequest is one of the kinds of SessionInputRequestValue.
+// SessionInputRequest is something in a chat that waits for a person or a client, mirrored for those who see only the
+// session.
 type SessionInputRequest struct{ Value SessionInputRequestValue }
 
 // SessionInputRequestValue is implemented by *SessionChatInputRequest, *SessionToolConfirmationRequest,
@@ -19,14 +20,14 @@ func (u SessionInputRequest) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *SessionInputRequest) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// SessionChatInputRequest is a part of the protocol.
+// SessionChatInputRequest mirrors questions to the user.
 type SessionChatInputRequest struct {
 	ID      string           `json:"id"`
 	Chat    URI              `json:"chat"`
 	Request ChatInputRequest `json:"request"`
 }
 
-// SessionToolConfirmationRequest is a part of the protocol.
+// SessionToolConfirmationRequest mirrors a tool call, or its result, that waits for approval.
 type SessionToolConfirmationRequest struct {
 	ID       string                    `json:"id"`
 	Chat     URI                       `json:"chat"`
@@ -34,7 +35,7 @@ type SessionToolConfirmationRequest struct {
 	ToolCall ToolCallConfirmationState `json:"toolCall"`
 }
 
-// SessionToolClientExecutionRequest is a part of the protocol.
+// SessionToolClientExecutionRequest mirrors a call that a client runs. It does not wait for a person.
 type SessionToolClientExecutionRequest struct {
 	ID       string               `json:"id"`
 	Chat     URI                  `json:"chat"`
@@ -43,7 +44,7 @@ type SessionToolClientExecutionRequest struct {
 	ToolCall ToolCallRunningState `json:"toolCall"`
 }
 
-// SessionToolAuthenticationRequest is a part of the protocol.
+// SessionToolAuthenticationRequest mirrors a call that waits for a token.
 type SessionToolAuthenticationRequest struct {
 	ID       string                    `json:"id"`
 	Chat     URI                       `json:"chat"`

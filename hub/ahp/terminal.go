@@ -1,19 +1,19 @@
 package ahp
 
-// TerminalState is a part of the protocol.
+// TerminalState is a terminal: what it shows and who holds it.
 type TerminalState struct {
 	Title                    string                 `json:"title"`
 	Cwd                      URI                    `json:"cwd,omitempty"`
 	Cols                     *int64                 `json:"cols,omitempty"`
 	Rows                     *int64                 `json:"rows,omitempty"`
-	Content                  []TerminalContentPart  `json:"content"`
+	Content                  []TerminalContentPart  `json:"content"` // raw output with its escape sequences, cut into commands where the shell tells
 	Lifecycle                TerminalLifecycleState `json:"lifecycle"`
 	Claim                    TerminalClaim          `json:"claim"`
 	SupportsCommandDetection *bool                  `json:"supportsCommandDetection,omitempty"`
 	IsPty                    *bool                  `json:"isPty,omitempty"`
 }
 
-// TerminalInfo is a part of the protocol.
+// TerminalInfo is a terminal in the host's list.
 type TerminalInfo struct {
 	Resource  URI                    `json:"resource"`
 	Title     string                 `json:"title"`
@@ -21,7 +21,7 @@ type TerminalInfo struct {
 	Lifecycle TerminalLifecycleState `json:"lifecycle"`
 }
 
-// TerminalLifecycleStatus is an open set of names: unknown ones survive.
+// TerminalLifecycleStatus says whether the process runs.
 type TerminalLifecycleStatus string
 
 // The values of TerminalLifecycleStatus.
@@ -30,7 +30,7 @@ const (
 	TerminalLifecycleStatusExited  TerminalLifecycleStatus = "exited"
 )
 
-// TerminalClaim is one of the kinds of TerminalClaimValue.
+// TerminalClaim says who holds a terminal. There is always someone (AHP requirement 162).
 type TerminalClaim struct{ Value TerminalClaimValue }
 
 // TerminalClaimValue is implemented by *TerminalClientClaim, *TerminalSessionClaim and *UnknownVariant.
@@ -46,12 +46,12 @@ func (u TerminalClaim) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *TerminalClaim) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// TerminalClientClaim is a part of the protocol.
+// TerminalClientClaim is the claim of a client.
 type TerminalClientClaim struct {
 	ClientID string `json:"clientId"`
 }
 
-// TerminalSessionClaim is a part of the protocol.
+// TerminalSessionClaim is the claim of a session, perhaps of one tool call in it.
 type TerminalSessionClaim struct {
 	Session    URI    `json:"session"`
 	Chat       URI    `json:"chat"`
@@ -59,7 +59,7 @@ type TerminalSessionClaim struct {
 	ToolCallID string `json:"toolCallId,omitempty"`
 }
 
-// TerminalContentPart is one of the kinds of TerminalContentPartValue.
+// TerminalContentPart is a stretch of output.
 type TerminalContentPart struct{ Value TerminalContentPartValue }
 
 // TerminalContentPartValue is implemented by *TerminalUnclassifiedPart, *TerminalCommandPart and *UnknownVariant.
@@ -75,18 +75,18 @@ func (u TerminalContentPart) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *TerminalContentPart) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// TerminalUnclassifiedPart is a part of the protocol.
+// TerminalUnclassifiedPart is output outside of any known command.
 type TerminalUnclassifiedPart struct {
 	Value Text `json:"value"`
 }
 
-// TerminalCommandPart is a part of the protocol.
+// TerminalCommandPart is a command and its output.
 type TerminalCommandPart struct {
 	CommandID   string `json:"commandId"`
 	CommandLine string `json:"commandLine"`
 	Output      Text   `json:"output"`
-	Timestamp   int64  `json:"timestamp"`
+	Timestamp   int64  `json:"timestamp"` // ms since 1970
 	IsComplete  bool   `json:"isComplete"`
 	ExitCode    *int64 `json:"exitCode,omitempty"`
-	DurationMs  *int64 `json:"durationMs,omitempty"`
+	DurationMs  *int64 `json:"durationMs,omitempty"` // ms
 }

@@ -1,6 +1,6 @@
 package ahp
 
-// TerminalDataAction is terminal/data.
+// TerminalDataAction is terminal/data: output, without shell-integration sequences (AHP requirement 163).
 type TerminalDataAction struct {
 	Data string `json:"data"`
 
@@ -10,7 +10,7 @@ type TerminalDataAction struct {
 // ActionType returns "terminal/data".
 func (*TerminalDataAction) ActionType() string { return "terminal/data" }
 
-// TerminalInputAction is terminal/input.
+// TerminalInputAction is terminal/input: keys for the process.
 type TerminalInputAction struct {
 	Data string `json:"data"`
 }
@@ -59,7 +59,7 @@ type TerminalExitedAction struct {
 // ActionType returns "terminal/exited".
 func (*TerminalExitedAction) ActionType() string { return "terminal/exited" }
 
-// TerminalClearedAction is terminal/cleared.
+// TerminalClearedAction is terminal/cleared: the scrollback is empty.
 type TerminalClearedAction struct{}
 
 // ActionType returns "terminal/cleared".
@@ -73,11 +73,11 @@ func (*TerminalCommandDetectionAvailableAction) ActionType() string {
 	return "terminal/commandDetectionAvailable"
 }
 
-// TerminalCommandExecutedAction is terminal/commandExecuted.
+// TerminalCommandExecutedAction is terminal/commandExecuted: a command starts.
 type TerminalCommandExecutedAction struct {
 	CommandID   string `json:"commandId"`
 	CommandLine string `json:"commandLine"`
-	Timestamp   int64  `json:"timestamp"`
+	Timestamp   int64  `json:"timestamp"` // ms since 1970
 }
 
 // ActionType returns "terminal/commandExecuted".
@@ -87,7 +87,7 @@ func (*TerminalCommandExecutedAction) ActionType() string { return "terminal/com
 type TerminalCommandFinishedAction struct {
 	CommandID  string `json:"commandId"`
 	ExitCode   *int64 `json:"exitCode,omitempty"`
-	DurationMs *int64 `json:"durationMs,omitempty"`
+	DurationMs *int64 `json:"durationMs,omitempty"` // ms
 }
 
 // ActionType returns "terminal/commandFinished".

@@ -2,18 +2,18 @@ package ahp
 
 import "encoding/json"
 
-// ToolDefinition is a part of the protocol.
+// ToolDefinition describes a tool.
 type ToolDefinition struct {
 	Name         string           `json:"name"`
 	Title        string           `json:"title,omitempty"`
 	Description  string           `json:"description,omitempty"`
-	InputSchema  json.RawMessage  `json:"inputSchema,omitempty"`
-	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"`
+	InputSchema  json.RawMessage  `json:"inputSchema,omitempty"`  // JSON Schema of an object
+	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"` // JSON Schema of an object
 	Annotations  *ToolAnnotations `json:"annotations,omitempty"`
 	Meta         Meta             `json:"_meta,omitzero"`
 }
 
-// ToolAnnotations is a part of the protocol.
+// ToolAnnotations hints at what a tool does. Hints are not promises.
 type ToolAnnotations struct {
 	Title           string `json:"title,omitempty"`
 	ReadOnlyHint    *bool  `json:"readOnlyHint,omitempty"`

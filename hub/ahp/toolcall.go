@@ -1,6 +1,6 @@
 package ahp
 
-// ToolCallState is one of the kinds of ToolCallStateValue.
+// ToolCallState is a tool call in one of the states of its life.
 type ToolCallState struct{ Value ToolCallStateValue }
 
 // ToolCallStateValue is implemented by *ToolCallStreamingState, *ToolCallPendingConfirmationState,
@@ -23,7 +23,7 @@ func (u ToolCallState) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *ToolCallState) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// ToolCallStatus is an open set of names: unknown ones survive.
+// ToolCallStatus names a state of a tool call.
 type ToolCallStatus string
 
 // The values of ToolCallStatus.
@@ -37,36 +37,36 @@ const (
 	ToolCallStatusCancelled                 ToolCallStatus = "cancelled"
 )
 
-// ToolCallBase is a part of the protocol.
+// ToolCallBase is what a tool call has in every state.
 type ToolCallBase struct {
 	ToolCallID  string               `json:"toolCallId"`
 	ToolName    string               `json:"toolName"`
 	DisplayName string               `json:"displayName"`
 	Intention   string               `json:"intention,omitempty"`
-	Contributor *ToolCallContributor `json:"contributor,omitempty"`
+	Contributor *ToolCallContributor `json:"contributor,omitempty"` // nil for a tool of the host
 	Meta        Meta                 `json:"_meta,omitzero"`
 }
 
-// ToolCallParameterFields is a part of the protocol.
+// ToolCallParameterFields is what a call has once its parameters are complete.
 type ToolCallParameterFields struct {
 	InvocationMessage StringOrMarkdown `json:"invocationMessage"`
 	ToolInput         *ToolInput       `json:"toolInput,omitempty"`
 }
 
-// ToolCallPostConfirmationFields is a part of the protocol.
+// ToolCallPostConfirmationFields is what a call has once it may run.
 type ToolCallPostConfirmationFields struct {
 	Confirmed      ToolCallConfirmationReason `json:"confirmed"`
 	SelectedOption *ConfirmationOption        `json:"selectedOption,omitempty"`
 }
 
-// ToolCallStreamingState is a part of the protocol.
+// ToolCallStreamingState is a call whose parameters are being written.
 type ToolCallStreamingState struct {
 	ToolCallBase
 	PartialInput      Text              `json:"partialInput,omitzero"`
 	InvocationMessage *StringOrMarkdown `json:"invocationMessage,omitempty"`
 }
 
-// ToolCallPendingConfirmationState is a part of the protocol.
+// ToolCallPendingConfirmationState is a call that waits for approval.
 type ToolCallPendingConfirmationState struct {
 	ToolCallBase
 	ToolCallParameterFields
@@ -77,15 +77,15 @@ type ToolCallPendingConfirmationState struct {
 	Options           []ConfirmationOption    `json:"options,omitzero"`
 }
 
-// ToolCallRunningState is a part of the protocol.
+// ToolCallRunningState is a call at work.
 type ToolCallRunningState struct {
 	ToolCallBase
 	ToolCallParameterFields
 	ToolCallPostConfirmationFields
-	Content []ToolResultContent `json:"content,omitzero"`
+	Content []ToolResultContent `json:"content,omitzero"` // so far
 }
 
-// ToolCallAuthRequiredState is a part of the protocol.
+// ToolCallAuthRequiredState is a call that waits for a token; it goes on where it stopped.
 type ToolCallAuthRequiredState struct {
 	ToolCallBase
 	ToolCallParameterFields
@@ -94,7 +94,7 @@ type ToolCallAuthRequiredState struct {
 	Content []ToolResultContent `json:"content,omitzero"`
 }
 
-// ToolCallPendingResultConfirmationState is a part of the protocol.
+// ToolCallPendingResultConfirmationState is a call whose result waits for approval.
 type ToolCallPendingResultConfirmationState struct {
 	ToolCallBase
 	ToolCallParameterFields
@@ -102,7 +102,7 @@ type ToolCallPendingResultConfirmationState struct {
 	ToolCallPostConfirmationFields
 }
 
-// ToolCallCompletedState is a part of the protocol.
+// ToolCallCompletedState is a call that ended by itself, in success or failure.
 type ToolCallCompletedState struct {
 	ToolCallBase
 	ToolCallParameterFields
@@ -110,7 +110,7 @@ type ToolCallCompletedState struct {
 	ToolCallPostConfirmationFields
 }
 
-// ToolCallCancelledState is a part of the protocol.
+// ToolCallCancelledState is a call that was not let run, or whose result was refused.
 type ToolCallCancelledState struct {
 	ToolCallBase
 	ToolCallParameterFields
@@ -120,7 +120,7 @@ type ToolCallCancelledState struct {
 	SelectedOption *ConfirmationOption        `json:"selectedOption,omitempty"`
 }
 
-// ToolCallConfirmationState is one of the kinds of ToolCallConfirmationStateValue.
+// ToolCallConfirmationState is a tool call that waits for a person.
 type ToolCallConfirmationState struct {
 	Value ToolCallConfirmationStateValue
 }
@@ -139,7 +139,7 @@ func (u ToolCallConfirmationState) MarshalJSON() ([]byte, error) { return Marsha
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *ToolCallConfirmationState) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// ToolCallConfirmationReason is an open set of names: unknown ones survive.
+// ToolCallConfirmationReason says why a call may run.
 type ToolCallConfirmationReason string
 
 // The values of ToolCallConfirmationReason.
@@ -149,7 +149,7 @@ const (
 	ToolCallConfirmationReasonSetting    ToolCallConfirmationReason = "setting"
 )
 
-// ToolCallCancellationReason is an open set of names: unknown ones survive.
+// ToolCallCancellationReason says why a call did not count.
 type ToolCallCancellationReason string
 
 // The values of ToolCallCancellationReason.
@@ -159,7 +159,7 @@ const (
 	ToolCallCancellationReasonResultDenied ToolCallCancellationReason = "result-denied"
 )
 
-// ToolCallContributor is one of the kinds of ToolCallContributorValue.
+// ToolCallContributor says where a tool comes from, when it is not the host's own.
 type ToolCallContributor struct{ Value ToolCallContributorValue }
 
 // ToolCallContributorValue is implemented by *ToolCallClientContributor, *ToolCallMcpContributor and *UnknownVariant.
@@ -175,17 +175,17 @@ func (u ToolCallContributor) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *ToolCallContributor) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// ToolCallClientContributor is a part of the protocol.
+// ToolCallClientContributor names the client that runs the call.
 type ToolCallClientContributor struct {
 	ClientID string `json:"clientId"`
 }
 
-// ToolCallMcpContributor is a part of the protocol.
+// ToolCallMcpContributor names the MCP server that runs the call.
 type ToolCallMcpContributor struct {
 	CustomizationID string `json:"customizationId"`
 }
 
-// ToolCallRiskAssessment is one of the kinds of ToolCallRiskAssessmentValue.
+// ToolCallRiskAssessment is a judgement of how safe a call is.
 type ToolCallRiskAssessment struct{ Value ToolCallRiskAssessmentValue }
 
 // ToolCallRiskAssessmentValue is implemented by *ToolCallRiskAssessmentLoadingState,
@@ -202,19 +202,19 @@ func (u ToolCallRiskAssessment) MarshalJSON() ([]byte, error) { return Marshal(u
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *ToolCallRiskAssessment) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// ToolCallRiskAssessmentLoadingState is a part of the protocol.
+// ToolCallRiskAssessmentLoadingState says that the judgement is being made.
 type ToolCallRiskAssessmentLoadingState struct {
 	Kind ToolCallRiskAssessmentKind `json:"kind"`
 }
 
-// ToolCallRiskAssessmentCompleteState is a part of the protocol.
+// ToolCallRiskAssessmentCompleteState is a judgement.
 type ToolCallRiskAssessmentCompleteState struct {
 	Kind   ToolCallRiskAssessmentKind `json:"kind"`
 	Reason StringOrMarkdown           `json:"reason"`
-	Safety float64                    `json:"safety"`
+	Safety float64                    `json:"safety"` // 0 is unsafe, 1 is safe
 }
 
-// ToolCallRiskAssessmentKind is an open set of names: unknown ones survive.
+// ToolCallRiskAssessmentKind says who judges.
 type ToolCallRiskAssessmentKind string
 
 // The values of ToolCallRiskAssessmentKind.
@@ -222,15 +222,15 @@ const (
 	ToolCallRiskAssessmentKindJudge ToolCallRiskAssessmentKind = "judge"
 )
 
-// ConfirmationOption is a part of the protocol.
+// ConfirmationOption is an answer the host offers for a confirmation.
 type ConfirmationOption struct {
 	ID    string                 `json:"id"`
 	Label string                 `json:"label"`
 	Kind  ConfirmationOptionKind `json:"kind"`
-	Group *int64                 `json:"group,omitempty"`
+	Group *int64                 `json:"group,omitempty"` // options of one number belong together
 }
 
-// ConfirmationOptionKind is an open set of names: unknown ones survive.
+// ConfirmationOptionKind says whether an option lets the call run.
 type ConfirmationOptionKind string
 
 // The values of ConfirmationOptionKind.

@@ -1,6 +1,6 @@
 package ahp
 
-// ChatToolCallStartAction is chat/toolCallStart.
+// ChatToolCallStartAction is chat/toolCallStart: a call begins, its parameters follow.
 type ChatToolCallStartAction struct {
 	TurnID      string               `json:"turnId"`
 	ToolCallID  string               `json:"toolCallId"`
@@ -14,7 +14,7 @@ type ChatToolCallStartAction struct {
 // ActionType returns "chat/toolCallStart".
 func (*ChatToolCallStartAction) ActionType() string { return "chat/toolCallStart" }
 
-// ChatToolCallDeltaAction is chat/toolCallDelta.
+// ChatToolCallDeltaAction is chat/toolCallDelta: more of the parameters.
 type ChatToolCallDeltaAction struct {
 	TurnID            string            `json:"turnId"`
 	ToolCallID        string            `json:"toolCallId"`
@@ -28,7 +28,7 @@ type ChatToolCallDeltaAction struct {
 // ActionType returns "chat/toolCallDelta".
 func (*ChatToolCallDeltaAction) ActionType() string { return "chat/toolCallDelta" }
 
-// ChatToolCallReadyAction is chat/toolCallReady.
+// ChatToolCallReadyAction is chat/toolCallReady: the parameters are complete, or a running call asks again.
 type ChatToolCallReadyAction struct {
 	TurnID            string                     `json:"turnId"`
 	ToolCallID        string                     `json:"toolCallId"`
@@ -40,7 +40,7 @@ type ChatToolCallReadyAction struct {
 	RiskAssessment    *ToolCallRiskAssessment    `json:"riskAssessment,omitempty"`
 	Edits             *FileEditCollection        `json:"edits,omitempty"`
 	Editable          *bool                      `json:"editable,omitempty"`
-	Confirmed         ToolCallConfirmationReason `json:"confirmed,omitempty"`
+	Confirmed         ToolCallConfirmationReason `json:"confirmed,omitempty"` // runs at once when set
 	Options           []ConfirmationOption       `json:"options,omitzero"`
 	Meta              Meta                       `json:"_meta,omitzero"`
 }
@@ -71,7 +71,7 @@ type ChatToolCallResultConfirmedAction struct {
 // ActionType returns "chat/toolCallResultConfirmed".
 func (*ChatToolCallResultConfirmedAction) ActionType() string { return "chat/toolCallResultConfirmed" }
 
-// ChatToolCallContentChangedAction is chat/toolCallContentChanged.
+// ChatToolCallContentChangedAction is chat/toolCallContentChanged: all output so far.
 type ChatToolCallContentChangedAction struct {
 	TurnID     string              `json:"turnId"`
 	ToolCallID string              `json:"toolCallId"`
@@ -103,15 +103,15 @@ type ChatToolCallAuthResolvedAction struct {
 // ActionType returns "chat/toolCallAuthResolved".
 func (*ChatToolCallAuthResolvedAction) ActionType() string { return "chat/toolCallAuthResolved" }
 
-// ChatToolCallConfirmedAction is chat/toolCallConfirmed.
+// ChatToolCallConfirmedAction is chat/toolCallConfirmed, both ways: Approved decides which fields count.
 type ChatToolCallConfirmedAction struct {
 	TurnID           string                     `json:"turnId"`
 	ToolCallID       string                     `json:"toolCallId"`
 	Approved         bool                       `json:"approved"`
-	Confirmed        ToolCallConfirmationReason `json:"confirmed,omitempty"`
-	EditedToolInput  string                     `json:"editedToolInput,omitempty"`
+	Confirmed        ToolCallConfirmationReason `json:"confirmed,omitempty"`       // why it may run; when approved
+	EditedToolInput  string                     `json:"editedToolInput,omitempty"` // when approved with changes
 	SelectedOptionID string                     `json:"selectedOptionId,omitempty"`
-	Reason           ToolCallCancellationReason `json:"reason,omitempty"`
+	Reason           ToolCallCancellationReason `json:"reason,omitempty"` // denied or skipped; when not approved
 	ReasonMessage    *StringOrMarkdown          `json:"reasonMessage,omitempty"`
 	UserSuggestion   *Message                   `json:"userSuggestion,omitempty"`
 	Meta             Meta                       `json:"_meta,omitzero"`

@@ -1,6 +1,6 @@
 package ahp
 
-// ToolCallResult is a part of the protocol.
+// ToolCallResult is what a call came to.
 type ToolCallResult struct {
 	Success           bool                `json:"success"`
 	PastTenseMessage  StringOrMarkdown    `json:"pastTenseMessage"`
@@ -9,13 +9,13 @@ type ToolCallResult struct {
 	Error             *ToolCallError      `json:"error,omitempty"`
 }
 
-// ToolCallError is a part of the protocol.
+// ToolCallError says why a call failed.
 type ToolCallError struct {
 	Message string `json:"message"`
 	Code    string `json:"code,omitempty"`
 }
 
-// ToolResultContent is one of the kinds of ToolResultContentValue.
+// ToolResultContent is one piece of a call's output.
 type ToolResultContent struct{ Value ToolResultContentValue }
 
 // ToolResultContentValue is implemented by *ToolResultTextContent, *ToolResultEmbeddedResourceContent,
@@ -37,18 +37,18 @@ func (u ToolResultContent) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *ToolResultContent) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// ToolResultTextContent is a part of the protocol.
+// ToolResultTextContent is output as text.
 type ToolResultTextContent struct {
 	Text string `json:"text"`
 }
 
-// ToolResultEmbeddedResourceContent is a part of the protocol.
+// ToolResultEmbeddedResourceContent is output with its content inside.
 type ToolResultEmbeddedResourceContent struct {
-	Data        string `json:"data"`
+	Data        string `json:"data"` // base64
 	ContentType string `json:"contentType"`
 }
 
-// ToolResultResourceContent is a part of the protocol.
+// ToolResultResourceContent is output kept elsewhere.
 type ToolResultResourceContent struct {
 	URI         URI    `json:"uri"`
 	SizeHint    *int64 `json:"sizeHint,omitempty"`
@@ -56,14 +56,14 @@ type ToolResultResourceContent struct {
 	Nonce       string `json:"nonce,omitempty"`
 }
 
-// ToolResultFileEditContent is a part of the protocol.
+// ToolResultFileEditContent is a file the call changed.
 type ToolResultFileEditContent struct {
 	Before *FileEditSide      `json:"before,omitempty"`
 	After  *FileEditSide      `json:"after,omitempty"`
 	Diff   *FileEditDiffStats `json:"diff,omitempty"`
 }
 
-// ToolResultTerminalContent is a part of the protocol.
+// ToolResultTerminalContent is a terminal the call runs in; it stays subscribable afterwards.
 type ToolResultTerminalContent struct {
 	Resource URI                    `json:"resource"`
 	Title    string                 `json:"title"`
@@ -71,14 +71,14 @@ type ToolResultTerminalContent struct {
 	Result   *TerminalCommandResult `json:"result,omitempty"`
 }
 
-// TerminalCommandResult is a part of the protocol.
+// TerminalCommandResult is what a command in a terminal came to.
 type TerminalCommandResult struct {
 	ExitCode  *int64 `json:"exitCode,omitempty"`
 	Preview   string `json:"preview,omitempty"`
 	Truncated *bool  `json:"truncated,omitempty"`
 }
 
-// ToolResultSubagentContent is a part of the protocol.
+// ToolResultSubagentContent is a chat the call started.
 type ToolResultSubagentContent struct {
 	Resource    URI    `json:"resource"`
 	Title       string `json:"title"`

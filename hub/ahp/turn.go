@@ -1,17 +1,17 @@
 package ahp
 
-// Turn is a part of the protocol.
+// Turn is a finished exchange: a message and what came of it.
 type Turn struct {
 	ID            string         `json:"id"`
 	StartedAt     string         `json:"startedAt,omitempty"`
-	Duration      *int64         `json:"duration,omitempty"`
+	Duration      *int64         `json:"duration,omitempty"` // ms, measured by whoever ran the turn
 	Message       Message        `json:"message"`
 	ResponseParts []ResponsePart `json:"responseParts"`
 	Usage         *UsageInfo     `json:"usage,omitempty"`
 	State         TurnState      `json:"state"`
 }
 
-// ActiveTurn is a part of the protocol.
+// ActiveTurn is the turn that runs.
 type ActiveTurn struct {
 	ID            string         `json:"id"`
 	StartedAt     string         `json:"startedAt"`
@@ -20,7 +20,7 @@ type ActiveTurn struct {
 	Usage         *UsageInfo     `json:"usage,omitempty"`
 }
 
-// TurnState is an open set of names: unknown ones survive.
+// TurnState says how a turn ended.
 type TurnState string
 
 // The values of TurnState.
@@ -30,7 +30,7 @@ const (
 	TurnStateError     TurnState = "error"
 )
 
-// ResponsePart is one of the kinds of ResponsePartValue.
+// ResponsePart is one piece of a response, in the order it came.
 type ResponsePart struct{ Value ResponsePartValue }
 
 // ResponsePartValue is implemented by *MarkdownResponsePart, *ResourceResponsePart, *ToolCallResponsePart,
@@ -53,19 +53,19 @@ func (u ResponsePart) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *ResponsePart) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// MarkdownResponsePart is a part of the protocol.
+// MarkdownResponsePart is text for the user. It grows by chat/delta.
 type MarkdownResponsePart struct {
 	ID      string `json:"id"`
 	Content Text   `json:"content"`
 }
 
-// ReasoningResponsePart is a part of the protocol.
+// ReasoningResponsePart is the model's thinking. It grows by chat/reasoning.
 type ReasoningResponsePart struct {
 	ID      string `json:"id"`
 	Content Text   `json:"content"`
 }
 
-// ResourceResponsePart is a part of the protocol.
+// ResourceResponsePart is content kept elsewhere.
 type ResourceResponsePart struct {
 	URI         URI    `json:"uri"`
 	SizeHint    *int64 `json:"sizeHint,omitempty"`
@@ -73,25 +73,25 @@ type ResourceResponsePart struct {
 	Nonce       string `json:"nonce,omitempty"`
 }
 
-// ToolCallResponsePart is a part of the protocol.
+// ToolCallResponsePart is a tool call.
 type ToolCallResponsePart struct {
 	ToolCall ToolCallState `json:"toolCall"`
 }
 
-// InputRequestResponsePart is a part of the protocol.
+// InputRequestResponsePart is a set of questions to the user. Without Response it is open.
 type InputRequestResponsePart struct {
 	Request  ChatInputRequest      `json:"request"`
 	Response ChatInputResponseKind `json:"response,omitempty"`
 }
 
-// SystemNotificationResponsePart is a part of the protocol.
+// SystemNotificationResponsePart is a word from the host to the user.
 type SystemNotificationResponsePart struct {
 	Content StringOrMarkdown `json:"content"`
 	Meta    Meta             `json:"_meta,omitzero"`
 }
 
-// ErrorResponsePart is a part of the protocol.
+// ErrorResponsePart is a failure. It is the last part of a turn that ended by it.
 type ErrorResponsePart struct {
 	Error     ErrorInfo `json:"error"`
-	Resumable *bool     `json:"resumable,omitempty"`
+	Resumable *bool     `json:"resumable,omitempty"` // only true lets chat/turnResume take the turn up
 }

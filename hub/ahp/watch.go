@@ -1,6 +1,6 @@
 package ahp
 
-// ResourceWatchState is a part of the protocol.
+// ResourceWatchState is a watch on files. It never changes.
 type ResourceWatchState struct {
 	Root      URI               `json:"root"`
 	Recursive bool              `json:"recursive"`
@@ -8,13 +8,13 @@ type ResourceWatchState struct {
 	Includes  *StringCollection `json:"includes,omitempty"`
 }
 
-// ResourceChange is a part of the protocol.
+// ResourceChange is one change of a watched resource.
 type ResourceChange struct {
 	URI  URI                `json:"uri"`
 	Type ResourceChangeType `json:"type"`
 }
 
-// ResourceChangeType is an open set of names: unknown ones survive.
+// ResourceChangeType says what happened to a resource.
 type ResourceChangeType string
 
 // The values of ResourceChangeType.
@@ -24,12 +24,12 @@ const (
 	ResourceChangeTypeDeleted ResourceChangeType = "deleted"
 )
 
-// ResourceChangeCollection is a part of the protocol.
+// ResourceChangeCollection is a batch of changes, never empty on the wire (AHP requirement 186).
 type ResourceChangeCollection struct {
 	Items []ResourceChange `json:"items"`
 }
 
-// ResourceWatchChangedAction is resourceWatch/changed.
+// ResourceWatchChangedAction is resourceWatch/changed: an event, kept nowhere.
 type ResourceWatchChangedAction struct {
 	Changes ResourceChangeCollection `json:"changes"`
 }
