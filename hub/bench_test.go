@@ -3,12 +3,14 @@ package hub_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
 )
 
 // BenchmarkApply measures one delta applied while the writers of n subscribers
@@ -110,4 +112,49 @@ func BenchmarkStream(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/delta")
 		})
 	}
+}
+
+// BenchmarkSnapshot streams deltas while another connection takes snapshots of a
+// chat of 1000 turns again and again and encodes them: the longest step of the
+// timeline says whether a snapshot holds the lock.
+func BenchmarkSnapshot(b *testing.B) {
+	h := newHub(b, hub.Config{})
+	chat := newChat("ahp-chat:/long")
+	for i := range 1000 {
+		chat.Turns = append(chat.Turns, &ahp.Turn{ID: fmt.Sprint(i), Message: ahp.Message{Text: "do"}, State: ahp.TurnStateComplete,
+			ResponseParts: []ahp.ResponsePart{{Value: &ahp.MarkdownResponsePart{ID: "p", Content: ahp.NewText(string(frame))}}}})
+	}
+	must(b, h.Do(func(tx *hub.Tx) {
+		must(b, tx.Open(hub.ChannelInfo{URI: chat.Resource, Kind: ahp.ChannelChat}, chat))
+	}))
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	var snapshots atomic.Int64
+	c := connect(b, h, "c")
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			subscribe(c, chat.Resource)
+			items, err := c.Next(ctx, nil)
+			if err != nil {
+				return
+			}
+			if _, err := ahp.Marshal(items[0].Snapshots[0].State); err == nil {
+				snapshots.Add(1)
+			}
+		}
+	})
+	a := delta("some twenty bytes..!")
+	apply := func(tx *hub.Tx) { tx.Apply(chatURI, a) }
+	var took []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		must(b, h.Do(apply))
+		took = append(took, time.Since(start))
+	}
+	cancel()
+	wg.Wait()
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)*999/1000].Nanoseconds()), "p99.9-ns")
+	b.ReportMetric(float64(took[len(took)-1].Microseconds()), "longest-µs")
+	b.ReportMetric(float64(snapshots.Load()), "snapshots")
 }
