@@ -20,13 +20,19 @@
 
   // ---- rows ----
   const fileOf = el => el?.closest('.file');
-  const sideOf = r => r.classList.contains('d') || (split() && r.hasAttribute('data-o')) ? 'L' : 'R';
-  const lineOf = r => +(sideOf(r) === 'L' ? r.dataset.o : r.dataset.n);
-  const rowAt = (file, side, line) => {
-    if (!file || !line) return null;
-    const want = side === 'L' ? `.r[data-o="${line}"]` : `.r[data-n="${line}"]`;
-    const found = $$(want, file);
-    return found.find(r => sideOf(r) === side) || found[0] || null;
+  const sideOf = r => r.classList.contains('d') || r.classList.contains('l') ? 'L' : 'R';
+  const line = (r, side) => { // numbers of both sides share an attribute: "12 14"
+    const n = r.dataset.l.trim().split(/ +/);
+    return side !== sideOf(r) && n.length < 2 ? 0 : +(side === 'L' ? n[0] : n[n.length - 1]);
+  };
+  const rowAt = (file, side, want) => {
+    let other = null;
+    for (const r of file && want ? file.getElementsByClassName('r') : []) {
+      if (r.classList.contains('e') || line(r, side) !== want) continue;
+      if (sideOf(r) === side) return r;
+      other ||= r;
+    }
+    return other;
   };
   const walker = document.createTreeWalker(files, NodeFilter.SHOW_ELEMENT, n => {
     const c = n.classList;
@@ -39,14 +45,14 @@
     return dir > 0 ? walker.nextNode() : walker.previousNode();
   };
   // In split view the other half of a visual row is not a step of its own.
-  const partner = (a, b) => split() && (a.nextElementSibling === b ? a.hasAttribute('data-o') : b.nextElementSibling === a && b.hasAttribute('data-o'));
+  const partner = (a, b) => split() && (a.nextElementSibling === b ? a.classList.contains('l') : b.nextElementSibling === a && b.classList.contains('l'));
   const step = dir => {
     if (!cur?.isConnected) return first();
     let next = move(cur, dir);
     if (next && partner(cur, next)) next = move(next, dir);
     if (next && split() && dir < 0) {
       const left = next.previousElementSibling;
-      if (sideOf(cur) === 'L' && left?.matches('.r[data-o]')) next = left;
+      if (sideOf(cur) === 'L' && left?.matches('.r.l')) next = left;
     }
     return next;
   };
@@ -164,7 +170,7 @@
   // ---- comments ----
   const place = (form, row, file) => {
     if (row) {
-      const right = split() && row.hasAttribute('data-o') && row.nextElementSibling?.classList.contains('r') ? row.nextElementSibling : row;
+      const right = split() && row.classList.contains('l') && row.nextElementSibling?.classList.contains('r') ? row.nextElementSibling : row;
       right.after(form);
     } else if (file) $('.fb', file).prepend(form);
   };
@@ -192,7 +198,7 @@
   const whereIs = () => {
     if (!cur) return '';
     const rows = anchor ? between(anchor, cur) : [cur], side = sideOf(rows[rows.length - 1]);
-    const nums = rows.map(r => +(side === 'L' ? r.dataset.o : r.dataset.n)).filter(Boolean);
+    const nums = rows.map(r => line(r, side)).filter(Boolean);
     const a = Math.min(...nums), b = Math.max(...nums);
     return a === b ? side + b : `${side}${a}-${side}${b}`;
   };
@@ -273,30 +279,22 @@
   });
 
   // ---- context ----
-  const range = a => new URL(a.href).searchParams;
   const expand = async (h, a, whole) => {
-    const links = $$('a', h), url = new URL(a.href), p = url.searchParams;
-    if (whole) {
-      p.set('from', Math.min(...links.map(l => +range(l).get('from'))));
-      p.set('to', Math.max(...links.map(l => +range(l).get('to'))));
-    }
-    const up = !whole && a.classList.contains('up'), rows = fragment(await (await send(url)).text());
-    const keep = h.getBoundingClientRect().top;
-    if (up) h.after(rows); else h.before(rows);
-    if (whole || a.classList.contains('al')) { h.remove(); return; }
-    const from = +p.get('from'), to = +p.get('to');
-    const other = links.find(l => l !== a);
-    const lo = up ? (other ? +range(other).get('from') : from - 20) : to + 1;
-    const hi = up ? from - 1 : (other ? +range(other).get('to') : to + 20);
-    if (hi < lo) h.remove();
-    else { p.set('from', up ? Math.max(lo, hi - 19) : lo); p.set('to', up ? hi : Math.min(hi, lo + 19)); a.href = url; }
-    if (!up && h.isConnected) scrollBy(0, 0);
-    void keep;
+    const f = fileOf(h), [lo, hi] = hidden(h), all = whole || a.classList.contains('al'), up = a.classList.contains('up');
+    const from = all || !up ? lo : Math.max(lo, hi - 19), to = all || up ? hi : Math.min(hi, lo + 19);
+    const rows = fragment(await (await send(`${root.dataset.base}/changes/context?${root.dataset.query}&file=${f.dataset.file}&from=${from}&to=${to}`)).text());
+    if (up && !all) h.after(rows); else h.before(rows);
+    const [a2, b2] = hidden(h);
+    if (all || a2 > b2) h.remove();
+  };
+  const hidden = h => { // the lines between the rows around a bar
+    const next = (dir, el) => { walker.currentNode = el; let r = dir > 0 ? walker.nextNode() : walker.previousNode(); while (r && fileOf(r) === fileOf(h) && !line(r, 'R')) r = move(r, dir); return r && fileOf(r) === fileOf(h) ? line(r, 'R') : 0; };
+    return [next(-1, h) + 1, h.dataset.t ? +h.dataset.t : next(1, h) - 1];
   };
   const near = () => {
     const f = nowFile();
     if (!f) return null;
-    const bars = $$('.h', f).filter(h => $('a', h));
+    const bars = $$('.h', f).filter(h => $('button', h));
     if (!cur) return bars[0];
     const y = b => Math.abs(b.getBoundingClientRect().top - cur.getBoundingClientRect().top);
     return bars.sort((a, b) => y(a) - y(b))[0];
@@ -305,8 +303,8 @@
     const f = nowFile();
     try {
       if ($('.load', f)) return load($('.load', f));
-      if (whole) for (const h of $$('.h', f)) { const a = $('a', h); if (a) await expand(h, a, true); }
-      else { const h = near(); if (h) await expand(h, $('a.up, a.al, a.dn', h)); }
+      if (whole) for (const h of $$('.h', f)) { const a = $('button', h); if (a) await expand(h, a, true); }
+      else { const h = near(); if (h) await expand(h, $('.up, .al, .dn', h)); }
     } catch (err) { fail(err); }
   };
   const load = async a => {
@@ -372,7 +370,7 @@
     if (!f) return;
     const at = box.dataset.at, row = rowFor(f, at);
     if (!row) { $('.fb', f).prepend(box); return; }
-    let after = split() && row.hasAttribute('data-o') && row.nextElementSibling?.classList.contains('r') ? row.nextElementSibling : row;
+    let after = split() && row.classList.contains('l') && row.nextElementSibling?.classList.contains('r') ? row.nextElementSibling : row;
     while (after.nextElementSibling?.matches('.thr, .cf')) after = after.nextElementSibling;
     after.after(box);
   };
@@ -417,7 +415,7 @@
   let drag = null;
   files.addEventListener('mousedown', e => {
     const cell = e.target.closest?.('.r');
-    if (cell && split()) { const fb = cell.closest('.fb'); fb.classList.toggle('pick-l', cell.hasAttribute('data-o')); fb.classList.toggle('pick-r', cell.hasAttribute('data-n')); }
+    if (cell && split()) { const fb = cell.closest('.fb'); fb.classList.toggle('pick-l', cell.classList.contains('l')); fb.classList.toggle('pick-r', !cell.classList.contains('l')); }
     const row = e.button === 0 && gutter(e);
     if (!row) return;
     e.preventDefault();
@@ -439,7 +437,7 @@
   });
   files.addEventListener('click', e => {
     const t = e.target;
-    const f = t.closest('.fold'), a = t.closest('.h a'), l = t.closest('.load'), c = t.closest('.cfile');
+    const f = t.closest('.fold'), a = t.closest('.h button'), l = t.closest('.load'), c = t.closest('.cfile');
     if (f) return toggleFold(fileOf(f));
     if (e.metaKey || e.ctrlKey || !(a || l || c)) return;
     e.preventDefault();

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"github.com/ahphub/ahphub/e2e/fixture"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
+)
+
+type component interface {
+	Render(ctx context.Context, w io.Writer) error
+}
+
+var (
+	memoMu sync.Mutex
+	memo   = map[string]*diff.File{}
+)
+
+// compute caches as the host does: the figures are of a warm server.
+func compute(f fixture.File, nospace bool) *diff.File {
+	key := f.Path + "\x00" + string(f.Before[:min(64, len(f.Before))]) + string(f.After[:min(64, len(f.After))])
+	if nospace {
+		key += "\x00ws"
+	}
+	memoMu.Lock()
+	defer memoMu.Unlock()
+	if memo[key] == nil {
+		memo[key] = diff.Compute(f.Before, f.After, diff.Options{Path: f.Path, IgnoreSpace: nospace})
+	}
+	return memo[key]
+}

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/chromedp/cdproto/cdp"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+const header = "| fixture | what | figure | target |\n| --- | --- | ---: | ---: |"
+
+// probe runs before the page's own scripts and notes when the first row was painted, when all are there, what
+// shifted and which tasks were long.
+const probe = `window.__b={first:0,all:0,cls:0,long:0};
+(function w(){document.querySelector('.r')?requestAnimationFrame(()=>{__b.first=performance.now()}):requestAnimationFrame(w)})();
+addEventListener('DOMContentLoaded',()=>requestAnimationFrame(()=>setTimeout(()=>{__b.all=performance.now()})));
+new PerformanceObserver(l=>{for(const e of l.getEntries())if(!e.hadRecentInput)__b.cls+=e.value}).observe({type:'layout-shift',buffered:true});
+new PerformanceObserver(l=>{for(const e of l.getEntries())if(__b.all&&e.startTime>__b.all)__b.long=Math.max(__b.long,e.duration)}).observe({type:'longtask'});`
+
+// acts times one interaction from the key to the frame that shows it.
+const acts = `(async()=>{
+const painted=()=>new Promise(r=>requestAnimationFrame(()=>{const c=new MessageChannel();c.port1.onmessage=r;c.port2.postMessage(0)}));
+const key=(k,o={})=>(document.activeElement||document.body).dispatchEvent(new KeyboardEvent('keydown',{key:k,bubbles:true,cancelable:true,...o}));
+const time=async f=>{await painted();await painted();const t=performance.now();f();await painted();return performance.now()-t};
+const out={};
+key('j');out.j=[];for(let i=0;i<20;i++)out.j.push(await time(()=>key('j')));
+out.open=[await time(()=>key('c'))];
+const ta=document.activeElement;if(ta.tagName!=='TEXTAREA')throw new Error('no comment box');
+out.type=[];for(let i=0;i<20;i++)out.type.push(await time(()=>{ta.setRangeText('x',i,i,'end');ta.dispatchEvent(new InputEvent('input',{bubbles:true}))}));
+ta.value='';ta.dispatchEvent(new KeyboardEvent('keydown',{key:'Escape',bubbles:true}));
+const bars=document.querySelectorAll('.h button');
+if(bars.length){const n=document.querySelectorAll('.r').length,t=performance.now();bars[Math.min(2,bars.length-1)].click();
+ let net=0;while(document.querySelectorAll('.r').length===n){await new Promise(r=>setTimeout(r));if(performance.now()-t>3000)break}await painted();out.expand=[performance.now()-t]}
+out.review=[await time(()=>key('v'))];
+return out})()`
+
+// scroll moves by 150 px a frame for three seconds and gives the time between frames.
+const scroll = `new Promise(done=>{const m=document.getElementById('main');m.scrollTop=0;const d=[];let last=0,start=0;
+(function step(now){if(last)d.push(now-last);else start=now;last=now;m.scrollTop+=150;now-start<3000?requestAnimationFrame(step):done(d)})(performance.now())})`
+
+type figures struct {
+	First float64 `json:"first"`
+	All   float64 `json:"all"`
+	CLS   float64 `json:"cls"`
+	Long  float64 `json:"long"`
+}
+
+type report struct {
+	out  io.Writer
+	name string
+}
+
+func (r report) row(what, figure, target string) {
+	fmt.Fprintf(r.out, "| %s | %s | %s | %s |\n", strings.ToUpper(r.name), what, figure, target)
+}
+
+func (r report) ms(what string, v float64, target string) {
+	r.row(what, fmt.Sprintf("%.0f ms", v), target)
+}
+
+// measure prints every figure of one fixture.
+func measure(ctx context.Context, s *site, name string, runs int, out io.Writer) error {
+	r := report{out, name}
+	s.view(name, nil) // diffs into the cache: the server is warm
+	if err := chromedp.Do(ctx, size(1440, 900, false)); err != nil {
+		return err
+	}
+	if err := s.weigh(r); err != nil {
+		return err
+	}
+	script, err := preload(ctx)
+	if err != nil {
+		return err
+	}
+	defer script()
+	for _, rate := range []float64{1, 4} {
+		if rate == 4 && name != "d1" && name != "d2" {
+			continue
+		}
+		if err := loads(ctx, s, r, runs, rate); err != nil {
+			return err
+		}
+		if name == "d1" || name == "d2" {
+			if err := interactions(ctx, r, rate); err != nil {
+				return err
+			}
+		}
+	}
+	if err := chromedp.Do(ctx, throttle(1)); err != nil {
+		return err
+	}
+	return rest(ctx, s, r)
+}
+
+func preload(ctx context.Context) (func(), error) {
+	id, err := chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) (cdppage.ScriptIdentifier, error) {
+		res, err := cdp.Call(ctx, t, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: probe})
+		if err != nil {
+			return "", err
+		}
+		return res.Identifier, nil
+	})
+	return func() {
+		_, _ = chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) (cdp.Empty, error) {
+			res, err := cdp.Call(ctx, t, cdppage.RemoveScriptToEvaluateOnNewDocument, cdppage.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: id})
+			_ = res
+			return cdp.Empty{}, err
+		})
+	}, err
+}
+
+func open(ctx context.Context, url string) (figures, error) {
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank"), chromedp.Navigate(url), chromedp.WaitReady("#review")); err != nil {
+		return figures{}, err
+	}
+	return chromedp.Run(ctx, chromedp.Evaluate[figures](`new Promise(r=>(function w(){__b.all&&__b.first?r(__b):setTimeout(w,20)})())`, chromedp.EvalAwaitPromise))
+}
+
+func loads(ctx context.Context, s *site, r report, runs int, rate float64) error {
+	var first, all []float64
+	if err := chromedp.Do(ctx, throttle(rate)); err != nil {
+		return err
+	}
+	for range runs {
+		f, err := open(ctx, s.URL+"/s/"+r.name+"/changes")
+		if err != nil {
+			return err
+		}
+		first, all = append(first, f.First), append(all, f.All)
+	}
+	target := map[string]string{"d1": "400", "d2": "–", "d3": "–", "d4": "–"}[r.name]
+	if rate > 1 {
+		target = map[string]string{"d1": "900"}[r.name]
+	}
+	r.ms(at("P1 first row painted", rate), median(first), target)
+	if rate == 1 {
+		r.ms("P2 all lines in the page", median(all), map[string]string{"d1": "800", "d2": "800", "d3": "1 500", "d4": "3 000"}[r.name])
+	}
+	return nil
+}
+
+func interactions(ctx context.Context, r report, rate float64) error {
+	times, err := chromedp.Run(ctx, chromedp.Evaluate[map[string][]float64](acts, chromedp.EvalAwaitPromise))
+	if err != nil {
+		return err
+	}
+	target := "64"
+	if rate > 1 {
+		target = "120"
+	}
+	for _, k := range []struct{ key, word string }{{"open", "comment box opens"}, {"type", "a keystroke in it (slowest of 20)"}, {"j", "j (slowest of 20)"}, {"review", "mark reviewed and next"}, {"expand", "expand context"}} {
+		if list := times[k.key]; len(list) > 0 {
+			r.ms(at("P3 "+k.word, rate), slices.Max(list), target)
+		}
+	}
+	return nil
+}
+
+func at(what string, rate float64) string {
+	if rate > 1 {
+		return what + ", 4×"
+	}
+	return what
+}
+
+func rest(ctx context.Context, s *site, r report) error {
+	if _, err := open(ctx, s.URL+"/s/"+r.name+"/changes"); err != nil {
+		return err
+	}
+	elements, err := chromedp.Run(ctx, chromedp.Evaluate[int](`document.querySelectorAll('*').length`))
+	if err != nil {
+		return err
+	}
+	frames, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](scroll, chromedp.EvalAwaitPromise))
+	if err != nil {
+		return err
+	}
+	heap, err := chromedp.Run(ctx, chromedp.Evaluate[float64](`gc(),performance.memory.usedJSHeapSize/1048576`))
+	if err != nil {
+		return err
+	}
+	f, err := chromedp.Run(ctx, chromedp.Evaluate[figures](`__b`))
+	if err != nil {
+		return err
+	}
+	rss, err := rendererMB(ctx)
+	if err != nil {
+		return err
+	}
+	r.row("P4 elements", fmt.Sprint(elements), map[string]string{"d1": "60 000"}[r.name])
+	r.row("P4 JavaScript heap", fmt.Sprintf("%.1f MB", heap), map[string]string{"d1": "10"}[r.name])
+	r.row("P4 renderer", fmt.Sprintf("%.0f MB", rss), map[string]string{"d1": "250", "d4": "400"}[r.name])
+	r.ms("P4 longest task after load", f.Long, "200")
+	r.ms("P5 frame while scrolling, p95", quantile(frames, 0.95), "34")
+	r.row("P6 layout shift", fmt.Sprintf("%.3f", f.CLS), "0.02")
+	return findAndLink(ctx, s, r)
+}
+
+// findAndLink looks for a line of the last file with the browser's own search, then opens a permalink to it.
+func findAndLink(ctx context.Context, s *site, r report) error {
+	where, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](`(()=>{const f=[...document.querySelectorAll('.file')].pop(),rows=[...f.querySelectorAll('.r.a')].filter(x=>x.textContent.trim().length>12),x=rows[rows.length>>1];
+	return [f.dataset.file+'R'+x.dataset.l.trim(),x.textContent.trim()]})()`))
+	if err != nil {
+		return err
+	}
+	found, err := chromedp.Run(ctx, chromedp.Evaluate[bool](fmt.Sprintf(`document.getElementById('main').scrollTop=0,getSelection().removeAllRanges(),window.find(%q)`, where[1])))
+	if err != nil {
+		return err
+	}
+	r.row("P6 find-in-page in the last file", map[bool]string{true: "found", false: "not found"}[found], "found")
+	if _, err := open(ctx, s.URL+"/s/"+r.name+"/changes#f-"+where[0]); err != nil {
+		return err
+	}
+	off, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](`new Promise(done=>setTimeout(()=>{const r=document.querySelector('.r.sel'),m=document.getElementById('main').getBoundingClientRect(),
+	y=()=>{const b=r.getBoundingClientRect();return b.top+b.height/2};const a=y();setTimeout(()=>done([a,y(),m.top+m.height/2]),3000)},100))`, chromedp.EvalAwaitPromise))
+	if err != nil {
+		return err
+	}
+	r.row("P6 permalink moves within 3 s", fmt.Sprintf("%.1f px", max(off[1]-off[0], off[0]-off[1])), "4")
+	r.row("P6 permalink off the middle", fmt.Sprintf("%.1f px", max(off[0]-off[2], off[2]-off[0])), "–")
+	return nil
+}
+
+// weigh counts bytes on the wire: every asset the page names, and its HTML.
+func (s *site) weigh(r report) error {
+	res, err := http.Get(s.URL + "/s/" + r.name + "/changes")
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	html, err := io.ReadAll(res.Body)
+	if err != nil {
+		return err
+	}
+	if r.name == "d1" {
+		js := s.assets.Compressed("js/base.js") + s.assets.Compressed("js/review.js")
+		css := s.assets.Compressed("css/base.css") + s.assets.Compressed("css/chat.css") + s.assets.Compressed("css/review.css")
+		r.row("P7 JavaScript", kb(js), "25")
+		r.row("P7 CSS", kb(css), "20")
+	}
+	r.row("P7 HTML, compressed", kb(packed(html)), map[string]string{"d1": "300"}[r.name])
+	r.row("HTML, plain", kb(len(html)), "–")
+	return nil
+}
+
+func packed(b []byte) int {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	_, _ = z.Write(b)
+	_ = z.Close()
+	return out.Len()
+}
+
+func kb(n int) string { return fmt.Sprintf("%.1f KB", float64(n)/1024) }
+
+func median(v []float64) float64 { return quantile(v, 0.5) }
+
+func quantile(v []float64, q float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(v))
+	return s[min(len(s)-1, int(float64(len(s))*q))]
+}

@@ -1,0 +1,182 @@
+package page
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// Changes is the review page of one changeset.
+type Changes struct {
+	Base    string // path of the session, as in "/s/ab12"
+	Query   string // what selects this changeset and how it is drawn, as in "scope=session&view=split"
+	Scopes  []Scope
+	View    part.DiffView
+	NoSpace bool   // white space is ignored
+	Status  string // "computing", "recomputing", "error" or "ready"
+	Problem string // why, when Status is "error"
+	Files   []part.DiffFile
+	Drafts  []Draft
+	Threads []part.Thread // all of the session, for the bar
+	Unsent  int           // open threads no agent has been given
+	Running bool          // a turn runs: what is sent waits in the queue
+	MaySend bool
+	Comment *CommentForm // an open form, for a page without JavaScript
+	Me      string       // principal, so that a person's own comments offer Edit
+}
+
+// Scope is one changeset of the picker.
+type Scope struct {
+	Key     string // "turn", "session", "uncommitted", "branch"
+	Label   string
+	Title   string
+	URL     string
+	Add     int
+	Del     int
+	Files   int
+	Known   bool // the counts are known
+	Current bool
+}
+
+// Draft is a comment only its author sees yet.
+type Draft struct {
+	ID   string
+	File string // key of the file
+	Path string
+	Side part.Side
+	From int
+	To   int
+	Text string
+}
+
+// Where is the place of a draft, as a fragment writes it.
+func (d *Draft) Where() string { return part.Where(d.Side, d.From, d.To) }
+
+// CommentForm is a comment form that is open when the page arrives.
+type CommentForm struct {
+	File  string // key of the file
+	Where string // "R12", "L3-L9", "" for the file
+	Draft string // id of the draft it edits
+	Text  string
+}
+
+// Reviewed counts the files marked reviewed.
+func (v *Changes) Reviewed() int {
+	n := 0
+	for i := range v.Files {
+		if v.Files[i].Reviewed {
+			n++
+		}
+	}
+	return n
+}
+
+// Open counts the unresolved threads.
+func (v *Changes) Open() int {
+	n := 0
+	for i := range v.Threads {
+		if !v.Threads[i].Resolved {
+			n++
+		}
+	}
+	return n
+}
+
+// Totals adds the files up.
+func (v *Changes) Totals() (add, del int) {
+	for i := range v.Files {
+		add += v.Files[i].Add
+		del += v.Files[i].Del
+	}
+	return add, del
+}
+
+// Settle decides what depends on the page as a whole. Call it once the files are there.
+func (v *Changes) Settle() {
+	rows := 0
+	for i := range v.Files {
+		rows += v.Files[i].Rows()
+	}
+	v.View.Syntax = part.SyntaxFor(rows)
+}
+
+func (v *Changes) changes() string { return v.Base + "/changes" }
+
+// with is the page's address with one parameter changed.
+func (v *Changes) with(key, value string) string {
+	parts := strings.Split(v.Query, "&")
+	out := parts[:0:0]
+	for _, p := range parts {
+		if p != "" && !strings.HasPrefix(p, key+"=") {
+			out = append(out, p)
+		}
+	}
+	if value != "" {
+		out = append(out, key+"="+value)
+	}
+	return v.changes() + "?" + strings.Join(out, "&")
+}
+
+// sendLabel is what the button that hands comments to the agent says.
+func (v *Changes) sendLabel() string {
+	n := len(v.Drafts) + v.Unsent
+	what := strconv.Itoa(n) + " comments"
+	if n == 1 {
+		what = "1 comment"
+	}
+	if v.Running {
+		return "Queue " + what + " for the agent"
+	}
+	return "Send " + what + " to the agent"
+}
+
+// treeRow is a line of the file tree: a directory, or a file with its number in Files.
+type treeRow struct {
+	dir   string
+	depth int
+	file  *part.DiffFile
+}
+
+// tree lists directories before what they hold; directories with one entry share a line. Files come in the order of
+// the page, so that walking down the tree is walking down the page.
+func (v *Changes) tree() []treeRow {
+	var rows []treeRow
+	var open []string // the directories over the last row, each as it was listed, with its slash
+	for i := range v.Files {
+		f := &v.Files[i]
+		dir := f.Path[:strings.LastIndexByte(f.Path, '/')+1]
+		for len(open) > 0 && !strings.HasPrefix(dir, strings.Join(open, "")) {
+			open = open[:len(open)-1]
+		}
+		if rest := dir[len(strings.Join(open, "")):]; rest != "" {
+			rows = append(rows, treeRow{dir: strings.TrimSuffix(rest, "/"), depth: len(open)})
+			open = append(open, rest)
+		}
+		rows = append(rows, treeRow{file: f, depth: len(open)})
+	}
+	return rows
+}
+
+// CommentAt is the form that a link opened: where is "R12", "L3" or "file"; nil when it is anything else.
+func CommentAt(f *part.DiffFile, where string) *CommentForm {
+	if where == "file" {
+		return &CommentForm{File: f.Key()}
+	}
+	if _, _, _, ok := part.ParseWhere(where); !ok || where == "" {
+		return nil
+	}
+	return &CommentForm{File: f.Key(), Where: where}
+}
+
+func (c *CommentForm) words() string {
+	side, from, to, _ := part.ParseWhere(c.Where)
+	t := part.Thread{Side: side, From: from, To: to}
+	return "on " + t.Lines()
+}
+
+func fileView(v *Changes) part.DiffView {
+	view := v.View
+	view.Links, view.Whole = true, true
+	return view
+}

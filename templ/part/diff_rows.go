@@ -1,0 +1,328 @@
+package part
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/a-h/templ"
+
+	"github.com/ahphub/ahphub/hub/changeset/diff"
+)
+
+// Rows are most of a review page (16 000 for a change of 10 000 lines), so they are written by hand: one element a
+// row, numbers in attributes that CSS draws (so copied text is code alone), chunks of about a hundred rows whose
+// exact height is in their class, because `content-visibility` must know it and the policy forbids style attributes.
+const (
+	chunkRows = 100
+	lineLimit = 5_000 // bytes of a line shown before it is cut
+)
+
+// DiffRows draws the hunks of a file with its threads under their lines.
+func DiffRows(f *DiffFile, v DiffView) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, out io.Writer) error {
+		w := newRowWriter(ctx, out, f, v)
+		w.hunks()
+		return w.close()
+	})
+}
+
+// DiffContext draws rows alone, for a gap a reader opened.
+func DiffContext(f *DiffFile, rows []diff.Row, v DiffView) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, out io.Writer) error {
+		w := newRowWriter(ctx, out, f, v)
+		w.rows(rows)
+		return w.close()
+	})
+}
+
+type lineKey struct {
+	side Side
+	line int
+}
+
+type rowWriter struct {
+	ctx     context.Context
+	out     io.Writer
+	file    *DiffFile
+	view    DiffView
+	digits  int // of the line numbers, as the class of the body says
+	threads map[lineKey][]*Thread
+
+	chunk []byte // the open chunk
+	n     int    // visual rows in it
+	due   []*Thread
+	err   error
+}
+
+func newRowWriter(ctx context.Context, out io.Writer, f *DiffFile, v DiffView) *rowWriter {
+	w := &rowWriter{ctx: ctx, out: out, file: f, view: v, digits: digits(f), chunk: make([]byte, 0, 16<<10)}
+	for i := range f.Threads {
+		if t := &f.Threads[i]; !t.Outdated && t.To > 0 {
+			if w.threads == nil {
+				w.threads = map[lineKey][]*Thread{}
+			}
+			k := lineKey{t.Side, t.To}
+			w.threads[k] = append(w.threads[k], t)
+		}
+	}
+	return w
+}
+
+func (w *rowWriter) hunks() {
+	end := 0 // last new line drawn
+	for i := range w.file.Diff.Hunks {
+		h := &w.file.Diff.Hunks[i]
+		w.gap(end+1, h.NewStart-1, h, i == 0)
+		w.rows(h.Rows)
+		end = h.NewStart + h.NewLines - 1
+	}
+	if end > 0 && end < w.file.Diff.NewLines {
+		w.gap(end+1, w.file.Diff.NewLines, nil, false)
+	}
+	w.flush()
+	w.orphans()
+}
+
+// gap is the bar between two hunks: the line they stand under, and buttons that open what is hidden. Without
+// JavaScript the file's own page shows everything.
+func (w *rowWriter) gap(from, to int, next *diff.Hunk, first bool) {
+	w.full()
+	hidden := to - from + 1
+	if w.file.Diff.NewLines == 0 {
+		hidden = 0
+	}
+	b := append(w.chunk, `<div class="h`...)
+	if hidden <= 0 {
+		b = append(b, " no"...)
+	}
+	b = append(b, '"')
+	if next == nil {
+		b = append(b, ` data-t="`...) // other gaps end at the row below
+		b = strconv.AppendInt(b, int64(to), 10)
+		b = append(b, '"')
+	} else if next.Section != "" {
+		b = append(b, ` data-h="`...)
+		b = appendEscaped(b, next.Section)
+		b = append(b, '"')
+	}
+	b = append(b, '>')
+	switch {
+	case hidden <= 0:
+	case hidden <= 2*expandStep:
+		b = append(b, `<button class="al" aria-label="Show hidden lines"></button>`...)
+	default:
+		if !first {
+			b = append(b, `<button class="dn" aria-label="Show 20 lines below"></button>`...)
+		}
+		if next != nil {
+			b = append(b, `<button class="up" aria-label="Show 20 lines above"></button>`...)
+		}
+	}
+	w.chunk = append(b, "</div>"...)
+	w.n++
+}
+
+const expandStep = 20
+
+func (w *rowWriter) rows(rows []diff.Row) {
+	if w.view.Split {
+		w.split(rows)
+		return
+	}
+	for i := range rows {
+		r := &rows[i]
+		w.full()
+		w.cell(r, true, true)
+		w.n++
+		w.thread(r)
+	}
+}
+
+// split lays deletions and the additions that took their place side by side, two cells a visual row.
+func (w *rowWriter) split(rows []diff.Row) {
+	for _, p := range diff.Split(rows) {
+		w.pair(rowAt(rows, p.Left), rowAt(rows, p.Right))
+	}
+}
+
+func rowAt(rows []diff.Row, i int) *diff.Row {
+	if i < 0 {
+		return nil
+	}
+	return &rows[i]
+}
+
+func (w *rowWriter) pair(left, right *diff.Row) {
+	w.full()
+	w.half(left, true)
+	w.half(right, false)
+	w.n++
+	if left != nil && left != right {
+		w.thread(left)
+	}
+	if right != nil {
+		w.thread(right)
+	}
+}
+
+func (w *rowWriter) half(r *diff.Row, old bool) {
+	if r == nil {
+		w.chunk = append(w.chunk, `<div class="r e"></div>`...)
+		return
+	}
+	w.cell(r, old, !old)
+}
+
+// cell writes one row, or half of one, with the numbers of the sides asked for.
+func (w *rowWriter) cell(r *diff.Row, old, new bool) {
+	b := append(w.chunk, `<div class="r`...)
+	switch r.Kind {
+	case diff.Add:
+		b = append(b, " a"...)
+	case diff.Delete:
+		b = append(b, " d"...)
+	}
+	if w.view.Split && old {
+		b = append(b, " l"...)
+	}
+	b = append(b, `" data-l="`...)
+	if old {
+		b = appendNumber(b, r.Old, w.digits)
+	}
+	if old && new {
+		b = append(b, ' ')
+	}
+	if new {
+		b = appendNumber(b, r.New, w.digits)
+	}
+	b = append(b, `">`...)
+	if w.view.Links {
+		b = w.link(b, r)
+	}
+	b = w.text(b, r)
+	if r.NoNewline {
+		b = append(b, `<u title="The file ends here without a newline"></u>`...)
+	}
+	w.chunk = append(b, "</div>"...)
+}
+
+// appendNumber writes a line number right-aligned in its column; the numbers of both sides share an attribute, which
+// compresses to half of two.
+func appendNumber(b []byte, n, digits int) []byte {
+	for limit, i := 10, 1; i < digits; limit, i = limit*10, i+1 {
+		if n < limit {
+			b = append(b, ' ')
+		}
+	}
+	if n == 0 {
+		return append(b, ' ')
+	}
+	return strconv.AppendInt(b, int64(n), 10)
+}
+
+// link lies over the numbers of a row; without JavaScript it is how one comments on a line.
+func (w *rowWriter) link(b []byte, r *diff.Row) []byte {
+	where := Where(After, r.New, r.New)
+	if r.Kind == diff.Delete {
+		where = Where(Before, r.Old, r.Old)
+	}
+	b = append(b, `<a class="ln" id="`...)
+	b = append(b, where...)
+	b = append(b, `" href="?`...)
+	b = appendEscaped(b, w.file.Query)
+	b = append(b, `&amp;comment=`...)
+	b = append(b, where...)
+	b = append(b, `#comment" aria-label="Comment on line `...)
+	b = append(b, where[1:]...)
+	return append(b, `"></a>`...)
+}
+
+// text writes the code of a row: syntax classes on <i>, changed words in <b>, cut where it is too long to lay out.
+func (w *rowWriter) text(b []byte, r *diff.Row) []byte {
+	text, cut := r.Text, 0
+	if len(text) > lineLimit && !w.view.Whole {
+		n := lineLimit
+		for n > 0 && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		text, cut = text[:n], len(text)-n
+	}
+	b = w.view.Syntax.append(b, text, r.Spans)
+	if cut > 0 {
+		b = append(b, `<a class="more" href="`...)
+		b = appendEscaped(b, w.file.Href()+"&full=1")
+		b = append(b, `">show `...)
+		b = append(b, Count(cut)...)
+		b = append(b, ` more</a>`...)
+	}
+	return b
+}
+
+// full closes the chunk when it has its rows.
+func (w *rowWriter) full() {
+	if w.n >= chunkRows {
+		w.flush()
+	}
+}
+
+func (w *rowWriter) flush() {
+	if w.n == 0 || w.err != nil {
+		return
+	}
+	head := append(make([]byte, 0, 64), `<div class="ck t`...)
+	head = strconv.AppendInt(head, int64(w.n/10), 10)
+	head = append(head, " u"...)
+	head = strconv.AppendInt(head, int64(w.n%10), 10)
+	head = append(head, `">`...)
+	w.write(head)
+	w.write(w.chunk)
+	w.write([]byte("</div>"))
+	w.chunk, w.n = w.chunk[:0], 0
+}
+
+func (w *rowWriter) write(b []byte) {
+	if w.err == nil {
+		_, w.err = w.out.Write(b)
+	}
+}
+
+// thread ends the chunk after a row that has threads and draws them there: a chunk's height stays exact.
+func (w *rowWriter) thread(r *diff.Row) {
+	if len(w.threads) == 0 {
+		return
+	}
+	for _, k := range [2]lineKey{{Before, r.Old}, {After, r.New}} {
+		list := w.threads[k]
+		if len(list) == 0 || k.line == 0 {
+			continue
+		}
+		w.flush()
+		for _, t := range list {
+			w.draw(t)
+		}
+		delete(w.threads, k)
+	}
+}
+
+// orphans are threads whose line is in no hunk: they stand at the end rather than nowhere.
+func (w *rowWriter) orphans() {
+	for i := range w.file.Threads {
+		t := &w.file.Threads[i]
+		if list := w.threads[lineKey{t.Side, t.To}]; len(list) > 0 && !t.Outdated && t.To > 0 {
+			w.draw(t)
+		}
+	}
+}
+
+func (w *rowWriter) draw(t *Thread) {
+	if w.err == nil {
+		w.err = ThreadBox(t).Render(w.ctx, w.out)
+	}
+}
+
+func (w *rowWriter) close() error {
+	w.flush()
+	return w.err
+}
