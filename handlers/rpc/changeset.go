@@ -1,0 +1,13 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+)
+
+// Changesets runs the operations of a changeset.
+type Changesets interface {
+	InvokeChangesetOperation(ctx context.Context, c host.Caller, p ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error)
+}

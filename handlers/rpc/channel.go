@@ -1,0 +1,127 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/jsonrpc"
+)
+
+// withChannel checks that params name their channel (AHP requirement 4). Where
+// that can only be root it may be missing, as in VS Code's reconnect.
+func withChannel(m jsonrpc.Message, root bool) (json.RawMessage, error) {
+	if len(m.Params) > 0 && m.Params[0] != '{' {
+		return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: params must be an object", m.Method)
+	}
+	var p struct {
+		Channel ahp.URI `json:"channel"`
+	}
+	if m.Params == nil {
+		m.Params = json.RawMessage("{}")
+	}
+	if err := ahp.Unmarshal(m.Params, &p); err != nil {
+		return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: %v", m.Method, err)
+	}
+	if p.Channel == "" && !root {
+		return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: params.channel is missing", m.Method)
+	}
+	return m.Params, nil
+}
+
+func (s *socket) ping(_ context.Context, m jsonrpc.Message) error {
+	s.sendFree(m, jsonrpc.AppendResult(nil, m.ID, nil)) // AHP requirement 10
+	return nil
+}
+
+func (s *socket) subscribe(ctx context.Context, m jsonrpc.Message) error {
+	var p ahp.SubscribeParams
+	if err := params(m, &p); err != nil {
+		return err
+	}
+	if err := s.room(1); err != nil {
+		return err
+	}
+	if err := s.cfg.Host.Prepare(ctx, s.caller(), p.Channel); err != nil {
+		return err
+	}
+	sub := hub.Subscription{URI: p.Channel}
+	if p.Delivery != nil {
+		sub.MaxLatency = p.Delivery.MaxLatencyMs
+	}
+	if p.View != nil {
+		sub.Turns = p.View.Turns
+	}
+	s.conn.Subscribe(subscribed{m}, sub)
+	return nil
+}
+
+// room bounds the subscriptions of a connection.
+func (s *socket) room(more int) error {
+	if have := len(s.conn.Subscribed()); have+more > s.cfg.Limits.Subscriptions {
+		return ahp.Errorf(ahp.CodeInvalidRequest, "a connection may follow %d channels: unsubscribe from some of the %d first",
+			s.cfg.Limits.Subscriptions, have)
+	}
+	return nil
+}
+
+func (s *socket) unsubscribe(_ context.Context, m jsonrpc.Message) error {
+	var p ahp.UnsubscribeParams
+	if err := params(m, &p); err != nil {
+		return err
+	}
+	s.conn.Unsubscribe(p.Channel) // AHP requirement 30
+	s.cfg.Host.Unsubscribed(s.caller(), p.Channel)
+	s.answer(m, nil)
+	return nil
+}
+
+// subscribed answers subscribe (AHP requirements 25 and 26).
+type subscribed struct{ m jsonrpc.Message }
+
+func (r subscribed) frame(s *socket, it *hub.Item) ([]byte, error) {
+	snap, ok, err := snapshot(it.Snapshots[0])
+	switch {
+	case err != nil:
+		return nil, err
+	case !r.m.IsRequest():
+		return nil, nil
+	case !ok: // it went away between Prepare and here
+		gone := ahp.Errorf(ahp.CodeNotFound, "there is nothing at %s", it.Snapshots[0].Info.URI)
+		return jsonrpc.AppendError(nil, r.m.ID, s.wireError(r.m.Method, gone)), nil
+	}
+	return resultFrame(r.m, ahp.SubscribeResult{Snapshot: &snap})
+}
+
+func resultFrame(m jsonrpc.Message, result any) ([]byte, error) {
+	b, err := ahp.Marshal(result)
+	if err != nil {
+		return nil, fmt.Errorf("the result of %s: %w", m.Method, err)
+	}
+	return jsonrpc.AppendResult(nil, m.ID, b), nil
+}
+
+// snapshot is a channel as the wire has it, cut to the turns that were asked
+// for; false when it is not there.
+func snapshot(s hub.Snapshot) (ahp.Snapshot, bool, error) {
+	if s.State == nil {
+		return ahp.Snapshot{}, false, nil
+	}
+	if chat, ok := s.State.(*ahp.ChatState); ok && s.Turns != nil {
+		s.State = host.TurnsView(chat, *s.Turns) // AHP requirement 33
+	}
+	return ahp.Snapshot{Resource: s.Info.URI, State: s.State, FromSeq: s.Seq}, true, nil
+}
+
+func snapshots(list []hub.Snapshot) []ahp.Snapshot {
+	out := []ahp.Snapshot{}
+	for _, s := range list {
+		if snap, ok, _ := snapshot(s); ok {
+			out = append(out, snap)
+		}
+	}
+	return out
+}

@@ -1,0 +1,20 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+)
+
+// Chats makes and disposes chats, and sends older turns.
+type Chats interface {
+	CreateChat(ctx context.Context, c host.Caller, p ahp.CreateChatParams) error
+	DisposeChat(ctx context.Context, c host.Caller, p ahp.DisposeChatParams) error
+	FetchTurns(ctx context.Context, c host.Caller, p ahp.FetchTurnsParams) error
+}
+
+// fetchTurns answers {}: the turns came before, as an action (AHP requirement 88).
+func fetchTurns(h Host, ctx context.Context, c host.Caller, p ahp.FetchTurnsParams) (ahp.FetchTurnsResult, error) {
+	return ahp.FetchTurnsResult{}, h.FetchTurns(ctx, c, p)
+}

@@ -1,0 +1,82 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// client is what initialize said and reconnect does not repeat.
+type client struct {
+	Version      string                  `json:"version"`
+	Capabilities *ahp.ClientCapabilities `json:"capabilities,omitempty"`
+}
+
+type clientKey struct{ principal, id string }
+
+// maxClients bounds the memory; the store remembers more, for seven days.
+const maxClients = 4096
+
+// clients remembers by (principal, clientId): a clientId alone would let one
+// principal take another's place.
+type clients struct {
+	store ClientStore
+	hub   *hub.Hub
+
+	mu    sync.Mutex
+	known map[clientKey]client
+}
+
+func newClients(store ClientStore, h *hub.Hub) *clients {
+	return &clients{store: store, hub: h, known: map[clientKey]client{}}
+}
+
+// initialized remembers a client that begins anew. The record goes through the
+// timeline, so that it lies between the actions of its earlier life and those
+// to come.
+func (c *clients) initialized(k clientKey, cl client) error {
+	c.put(k, cl)
+	if c.store == nil {
+		return nil
+	}
+	b, err := ahp.Marshal(cl)
+	if err != nil {
+		return err
+	}
+	r := c.store.ClientRecord(k.principal, k.id, b)
+	return c.hub.Do(func(tx *hub.Tx) { tx.Record(r.Bucket, r.Key, r.Value) })
+}
+
+func (c *clients) put(k clientKey, cl client) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.known) >= maxClients {
+		for old := range c.known { // any: the store has them all
+			delete(c.known, old)
+			break
+		}
+	}
+	c.known[k] = cl
+}
+
+// find tells what is remembered of a client.
+func (c *clients) find(ctx context.Context, k clientKey) (cl client, found bool, err error) {
+	c.mu.Lock()
+	cl, found = c.known[k]
+	c.mu.Unlock()
+	if found || c.store == nil {
+		return cl, found, nil
+	}
+	b, found, err := c.store.Client(ctx, k.principal, k.id)
+	if err != nil || !found {
+		return cl, false, err
+	}
+	if err := json.Unmarshal(b, &cl); err != nil {
+		return cl, false, nil // of another program: it initializes
+	}
+	c.put(k, cl)
+	return cl, true, nil
+}

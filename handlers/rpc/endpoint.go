@@ -1,0 +1,170 @@
+package rpc
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Config of the endpoint; zero fields take the stated default.
+type Config struct {
+	Host    Host
+	Hub     *hub.Hub
+	Clients ClientStore
+	Log     *slog.Logger // default: slog.Default()
+
+	Name, Version    string   // of this program, told to clients
+	DefaultDirectory ahp.URI  // told to clients; "" tells nothing (AHP requirement 14)
+	Origins          []string // further hosts that pages with a cookie may come from: that of the public URL
+	Limits           Limits
+}
+
+// Limits bounds one socket; zero fields take the default.
+type Limits struct {
+	FrameBytes    int           // of a frame that comes in: 16 MiB
+	Depth         int           // of its JSON: 128
+	Subscriptions int           // 1024
+	Beside        int           // requests that run beside others: 16
+	AnswerBytes   int           // of answers that wait to be read: 32 MiB
+	Handshake     time.Duration // until initialize or reconnect: 30 s
+	Write         time.Duration // for a piece of 64 KiB to leave: 30 s
+	Ping          time.Duration // between keep-alive pings: 30 s
+}
+
+func (l Limits) withDefaults() Limits {
+	orInt := func(p *int, v int) {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	orTime := func(p *time.Duration, v time.Duration) {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	orInt(&l.FrameBytes, 16<<20)
+	orInt(&l.Depth, 128)
+	orInt(&l.Subscriptions, 1024)
+	orInt(&l.Beside, 16)
+	orInt(&l.AnswerBytes, 32<<20)
+	orTime(&l.Handshake, 30*time.Second)
+	orTime(&l.Write, 30*time.Second)
+	orTime(&l.Ping, 30*time.Second)
+	return l
+}
+
+// Endpoint serves AHP. It owns its sockets: Close ends them and waits.
+type Endpoint struct {
+	cfg     Config
+	clients *clients
+
+	mu      sync.Mutex
+	closed  bool
+	sockets map[*socket]struct{}
+	wg      sync.WaitGroup
+}
+
+// Handler returns the endpoint. Whoever mounts it authenticates first and puts
+// the principal into the request's context (access.WithPrincipal); when that
+// context ends, as when a link is revoked, the socket ends.
+func Handler(cfg Config) *Endpoint {
+	cfg.Limits = cfg.Limits.withDefaults()
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	return &Endpoint{cfg: cfg, clients: newClients(cfg.Clients, cfg.Hub), sockets: map[*socket]struct{}{}}
+}
+
+// ServeHTTP upgrades the request and serves the socket until it ends.
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p := access.FromContext(r.Context())
+	if !p.Known() {
+		http.Error(w, "sign in, or send a token: Authorization: Bearer …", http.StatusUnauthorized)
+		return
+	}
+	if !e.enter() {
+		http.Error(w, errShutdown.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	defer e.wg.Done()
+	out := &outlet{timeout: e.cfg.Limits.Write}
+	ws, err := websocket.Accept(&hijacker{w, out}, r, e.acceptOptions(r))
+	if err != nil {
+		return // Accept has answered
+	}
+	s := newSocket(r.Context(), e, p, ws, out)
+	if !e.add(s) {
+		s.end(errShutdown)
+	}
+	defer e.remove(s)
+	s.serve()
+}
+
+// acceptOptions lets a page of another origin in only where it brings no
+// cookie: it can use the authority of a token it knows, never that of a
+// visitor who is signed in.
+func (e *Endpoint) acceptOptions(r *http.Request) *websocket.AcceptOptions {
+	return &websocket.AcceptOptions{
+		InsecureSkipVerify: r.Header.Get("Cookie") == "",
+		OriginPatterns:     e.cfg.Origins,
+		CompressionMode:    websocket.CompressionDisabled, // costs 2–2.5 × the CPU
+	}
+}
+
+func (e *Endpoint) enter() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.closed {
+		e.wg.Add(1)
+	}
+	return !e.closed
+}
+
+func (e *Endpoint) add(s *socket) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sockets[s] = struct{}{}
+	return !e.closed
+}
+
+func (e *Endpoint) remove(s *socket) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.sockets, s)
+}
+
+// Sockets counts the open ones.
+func (e *Endpoint) Sockets() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.sockets)
+}
+
+// Close ends every socket, waits for them until ctx ends, and lets none in.
+func (e *Endpoint) Close(ctx context.Context) error {
+	e.mu.Lock()
+	e.closed = true
+	for s := range e.sockets {
+		go s.end(errShutdown)
+	}
+	e.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		e.wg.Wait()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

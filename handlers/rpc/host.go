@@ -1,0 +1,41 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+)
+
+// Host does what clients ask for. Its errors are *ahp.Error where the protocol
+// has a code for them.
+type Host interface {
+	Channels
+	Clients
+	Sessions
+	Chats
+	Terminals
+	Resources
+	Changesets
+}
+
+// Channels makes channels ready to be followed and takes actions.
+type Channels interface {
+	Prepare(ctx context.Context, c host.Caller, uri ahp.URI) error
+	Dispatch(ctx context.Context, c host.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome, error)
+}
+
+// Clients is told when clients come and go (AHP requirements 137–139).
+type Clients interface {
+	Unsubscribed(c host.Caller, uri ahp.URI)
+	Disconnected(c host.Caller)
+	Reconnected(c host.Caller, uris []ahp.URI)
+}
+
+// ClientStore remembers clients over a restart; *store.Store is one. Nil in a
+// Config: they are remembered in memory alone.
+type ClientStore interface {
+	ClientRecord(principal, clientID string, v []byte) hub.Record
+	Client(ctx context.Context, principal, clientID string) (v []byte, found bool, err error)
+}

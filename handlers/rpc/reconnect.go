@@ -1,0 +1,76 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/jsonrpc"
+)
+
+// reconnect resumes a client by what is remembered of it: the request carries
+// neither version nor capabilities. One that is not remembered gets an error,
+// upon which it initializes.
+func (s *socket) reconnect(ctx context.Context, m jsonrpc.Message) error {
+	var p ahp.ReconnectParams
+	if err := s.first(m, &p); err != nil {
+		return err
+	}
+	if err := s.checkClient(p.ClientID, len(p.Subscriptions)); err != nil {
+		return err
+	}
+	cl, found, err := s.clients.find(ctx, clientKey{s.principal.ID, p.ClientID})
+	if err != nil {
+		return err
+	}
+	v, err := parseVersion(cl.Version)
+	if !found || err != nil || !v.spoken() {
+		return ahp.Errorf(ahp.CodeNotFound, "client %q is not known here (any more): initialize", p.ClientID)
+	}
+	if err := s.connect(p.ClientID, v, true); err != nil {
+		return err
+	}
+	uris, missing := s.prepare(ctx, p.Subscriptions)
+	s.conn.Reconnect(reconnected{m, missing}, p.LastSeenServerSeq, uris)
+	s.start(nil)
+	s.cfg.Host.Reconnected(s.caller(), uris)
+	return nil
+}
+
+// reconnected answers reconnect: all that was missed, or fresh snapshots (AHP
+// requirements 41–44).
+type reconnected struct {
+	m       jsonrpc.Message
+	missing []ahp.URI
+}
+
+func (r reconnected) frame(s *socket, it *hub.Item) ([]byte, error) {
+	if !it.IsReplay {
+		return resultFrame(r.m, ahp.ReconnectResult{Value: &ahp.ReconnectSnapshotResult{Snapshots: snapshots(it.Snapshots)}})
+	}
+	missing, err := ahp.Marshal(slices.Concat(r.missing, it.Missing))
+	if err != nil {
+		return nil, err
+	}
+	b := append([]byte(`{"type":"replay","actions":[`), s.replay(it.Replay)...)
+	b = append(append(append(b, `],"missing":`...), missing...), '}')
+	return jsonrpc.AppendResult(nil, r.m.ID, b), nil
+}
+
+// replay lists envelopes, cut out of the frames that others were sent.
+func (s *socket) replay(missed []*hub.Envelope) []byte {
+	var b []byte
+	for _, e := range missed {
+		frame := s.envelope(e)
+		if frame == nil {
+			continue
+		}
+		if len(b) > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, bytes.TrimSuffix(frame[len(actionHead):], []byte(actionTail))...)
+	}
+	return b
+}

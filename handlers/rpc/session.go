@@ -1,0 +1,20 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+)
+
+// Sessions lists, makes and disposes sessions.
+type Sessions interface {
+	ListSessions(ctx context.Context, c host.Caller, p ahp.ListSessionsParams) (ahp.ListSessionsResult, error)
+	CreateSession(ctx context.Context, c host.Caller, p ahp.CreateSessionParams) error
+	DisposeSession(ctx context.Context, c host.Caller, p ahp.DisposeSessionParams) error
+	ResolveSessionConfig(c host.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error)
+}
+
+func resolveSessionConfig(h Host, _ context.Context, c host.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error) {
+	return h.ResolveSessionConfig(c, p)
+}

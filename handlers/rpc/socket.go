@@ -1,0 +1,231 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/jsonrpc"
+)
+
+// socket is one connection of a client.
+type socket struct {
+	cfg       Config
+	clients   *clients
+	log       *slog.Logger
+	principal access.Principal
+	ws        *websocket.Conn
+	out       *outlet
+	rpc       *jsonrpc.Conn
+
+	ctx    context.Context // ends with the socket
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // everything but the reader
+	beside chan struct{}  // a place for each request that runs beside others
+	owed   atomic.Int64   // bytes of answers that wait to be written
+	heart  heartbeat
+
+	// Set by the reader once, before the writer starts; mu is for end alone.
+	mu       sync.Mutex
+	conn     *hub.Conn // nil before initialize or reconnect
+	clientID string
+	dialect  dialect
+
+	once   sync.Once
+	reason error
+}
+
+func newSocket(ctx context.Context, e *Endpoint, p access.Principal, ws *websocket.Conn, out *outlet) *socket {
+	s := &socket{cfg: e.cfg, clients: e.clients, principal: p, ws: ws, out: out,
+		log:    e.cfg.Log.With("principal", p),
+		beside: make(chan struct{}, e.cfg.Limits.Beside)}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	s.rpc = jsonrpc.NewConn(jsonrpc.Config{Send: s.send, Handle: s.handle,
+		Limits: jsonrpc.Limits{Bytes: e.cfg.Limits.FrameBytes, Depth: e.cfg.Limits.Depth}})
+	ws.SetReadLimit(int64(e.cfg.Limits.FrameBytes))
+	return s
+}
+
+// serve reads until the socket ends, and returns when everything it started has
+// ended too.
+func (s *socket) serve() {
+	stop := context.AfterFunc(s.ctx, func() { s.end(context.Cause(s.ctx)) })
+	defer stop()
+	handshake := time.AfterFunc(s.cfg.Limits.Handshake, s.endIfIdle)
+	defer handshake.Stop()
+	s.heart.start(s)
+	s.end(s.read())
+	s.heart.stop(s)
+	s.wg.Wait()
+	s.leave()
+}
+
+// read hands every frame to the connection. It does not end with s.ctx: the
+// closing handshake is read here too.
+func (s *socket) read() error {
+	for {
+		kind, frame, err := s.ws.Read(context.Background())
+		if err != nil {
+			return err
+		}
+		if kind != websocket.MessageText {
+			return errBinary
+		}
+		s.rpc.Receive(frame)
+	}
+}
+
+// closeWait is how long a peer may take for the closing handshake.
+const closeWait = 2 * time.Second
+
+// end closes the socket, once; the first reason counts. It returns at once: the
+// closing handshake takes its time, and what runs is cancelled.
+func (s *socket) end(reason error) {
+	s.once.Do(func() {
+		s.mu.Lock()
+		s.reason = reason
+		conn := s.conn
+		s.mu.Unlock()
+		s.cancel()
+		s.rpc.Close(reason)
+		if conn != nil {
+			conn.Close(reason)
+		}
+		s.wg.Go(func() {
+			force := time.AfterFunc(closeWait, func() { s.ws.CloseNow() })
+			defer force.Stop()
+			s.ws.Close(closing(reason))
+			s.ws.CloseNow()
+		})
+	})
+}
+
+func (s *socket) endIfIdle() {
+	s.mu.Lock()
+	idle := s.conn == nil
+	s.mu.Unlock()
+	if idle {
+		s.end(errIdle)
+	}
+}
+
+// leave tells the host and the log; a client whose newer socket took over has
+// not left.
+func (s *socket) leave() {
+	level := slog.LevelInfo
+	if s.conn == nil {
+		level = slog.LevelDebug
+	}
+	s.log.Log(context.Background(), level, "client left", "client", s.clientID, "reason", s.reason)
+	if s.conn == nil {
+		return
+	}
+	if _, err := s.conn.Next(s.ctx, nil); errors.Is(err, hub.ErrReplaced) {
+		return
+	}
+	s.cfg.Host.Disconnected(s.caller())
+}
+
+func (s *socket) caller() host.Caller {
+	return host.Caller{Principal: s.principal, ClientID: s.clientID, Conn: s.conn}
+}
+
+// handle runs a request or notification, and keeps a panic to itself.
+func (s *socket) handle(m jsonrpc.Message) {
+	row, ok := methods[m.Method]
+	switch {
+	case !ok:
+		s.refuse(m, ahp.Errorf(ahp.CodeMethodNotFound, "this host has no method %q", m.Method))
+	case s.conn == nil && !row.always:
+		s.refuse(m, ahp.Errorf(ahp.CodeInvalidRequest, "%s came before initialize: send that (or reconnect) first", m.Method))
+	case !row.beside:
+		s.run(row, m)
+	default:
+		s.beside <- struct{}{}
+		s.wg.Go(func() {
+			defer func() { <-s.beside }()
+			s.run(row, m)
+		})
+	}
+}
+
+func (s *socket) run(row method, m jsonrpc.Message) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.sendFree(m, jsonrpc.AppendError(nil, m.ID, s.internal(m.Method, "panic", p, "stack", string(debug.Stack()))))
+		}
+	}()
+	var err error
+	if m.Params, err = withChannel(m, row.root); err == nil {
+		err = row.run(s, s.ctx, m)
+	}
+	if err != nil {
+		s.refuse(m, err)
+	}
+}
+
+// refuse answers a request by an error. Nobody answers a notification (AHP
+// requirement 2), so what went wrong with one is for the log.
+func (s *socket) refuse(m jsonrpc.Message, err error) {
+	if !m.IsRequest() {
+		s.log.Debug("notification refused", "method", m.Method, "err", err)
+		return
+	}
+	s.sendFree(m, jsonrpc.AppendError(nil, m.ID, s.wireError(m.Method, err)))
+}
+
+// answer answers a request, in the order of the timeline.
+func (s *socket) answer(m jsonrpc.Message, result []byte) {
+	if m.IsRequest() {
+		s.send(jsonrpc.AppendResult(nil, m.ID, result))
+	}
+}
+
+// send queues a frame behind what happened before it; before there is a queue,
+// only the reader writes.
+func (s *socket) send(frame []byte) {
+	if s.conn == nil {
+		s.writeNow(frame)
+		return
+	}
+	if s.owe(len(frame)) {
+		s.conn.Put(frame)
+	}
+}
+
+// sendFree queues a frame that says nothing about the timeline.
+func (s *socket) sendFree(m jsonrpc.Message, frame []byte) {
+	switch {
+	case !m.IsRequest():
+	case s.conn == nil:
+		s.writeNow(frame)
+	case s.owe(len(frame)):
+		s.conn.PutFree(frame)
+	}
+}
+
+// owe counts an answer until it is written. A client that asks and does not
+// read is closed, not fed from memory without end.
+func (s *socket) owe(n int) bool {
+	if before := s.owed.Add(int64(n)) - int64(n); before > 0 && before+int64(n) > int64(s.cfg.Limits.AnswerBytes) {
+		s.end(errBacklog)
+		return false
+	}
+	return true
+}
+
+func (s *socket) writeNow(frame []byte) {
+	if err := s.ws.Write(context.Background(), websocket.MessageText, frame); err != nil {
+		s.end(err)
+	}
+}

@@ -1,0 +1,14 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+)
+
+// Terminals makes and disposes terminals.
+type Terminals interface {
+	CreateTerminal(ctx context.Context, c host.Caller, p ahp.CreateTerminalParams) error
+	DisposeTerminal(ctx context.Context, c host.Caller, p ahp.DisposeTerminalParams) error
+}

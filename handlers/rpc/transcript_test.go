@@ -1,0 +1,205 @@
+package rpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// TestTranscripts plays testdata: a file a topic, a section a scenario on a
+// server of its own, a line a step:
+//
+//	a = guest       client a is the guest from its next connection on (else the owner)
+//	a> JSON         a sends; it connects when it has not yet
+//	a< JSON         a's next frame; "*" stands for any value, a key "..." for any further ones
+//	a! CODE         a is disconnected with this code
+//	a x             a drops the connection
+//	host VERB …     the host does something (see world.act)
+//
+// Lines that begin with # are comments.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	must(t, err)
+	if len(files) == 0 {
+		t.Fatal("no transcripts")
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		must(t, err)
+		for name, script := range sections(string(text)) {
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+name, func(t *testing.T) {
+				play(t, script)
+			})
+		}
+	}
+}
+
+// sections splits a txtar archive; what comes before the first file is for
+// people.
+func sections(text string) map[string]string {
+	out, name := map[string]string{}, ""
+	for line := range strings.Lines(text) {
+		if n, ok := strings.CutPrefix(line, "-- "); ok {
+			name = strings.TrimSuffix(strings.TrimSpace(n), " --")
+		} else {
+			out[name] += line
+		}
+	}
+	delete(out, "")
+	return out
+}
+
+type stage struct {
+	*world
+	peers map[string]*peer
+	roles map[string]string
+}
+
+func play(t *testing.T, script string) {
+	s := &stage{newWorld(t, Config{Limits: Limits{Subscriptions: 8}}, hub.Config{}), map[string]*peer{}, map[string]string{}}
+	for n, line := range strings.Split(script, "\n") {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		if err := s.step(line); err != nil {
+			t.Fatalf("line %d: %s\n%v", n+1, line, err)
+		}
+	}
+}
+
+func (s *stage) step(line string) error {
+	who, rest, _ := strings.Cut(line, " ")
+	switch {
+	case who == "host":
+		return s.act(strings.Fields(rest))
+	case strings.HasSuffix(who, ">"):
+		s.peer(who).send(rest)
+	case strings.HasSuffix(who, "<"):
+		b, err := s.peer(who).next()
+		if err != nil {
+			return err
+		}
+		return match(rest, b)
+	case strings.HasSuffix(who, "!"):
+		if got := s.peer(who).closed(); fmt.Sprint(int(got)) != rest {
+			return fmt.Errorf("closed with %d", got)
+		}
+		delete(s.peers, name(who))
+	case rest == "x":
+		s.peer(who).ws.CloseNow()
+		delete(s.peers, name(who))
+	case strings.HasPrefix(rest, "= "):
+		s.roles[who] = rest[2:]
+	default:
+		return fmt.Errorf("no such step")
+	}
+	return nil
+}
+
+func name(who string) string { return strings.TrimRight(who, "<>!") }
+
+func (s *stage) peer(who string) *peer {
+	who = name(who)
+	if s.peers[who] == nil {
+		role := s.roles[who]
+		if role == "" {
+			role = "owner"
+		}
+		s.peers[who] = s.dial(role)
+	}
+	return s.peers[who]
+}
+
+// act is what the host of a transcript can do.
+func (w *world) act(words []string) error {
+	switch words[0] {
+	case "delta": // host delta WORD…: text of the running turn
+		return w.hub.Do(func(tx *hub.Tx) {
+			for _, word := range words[1:] {
+				tx.Apply(chatURI, &ahp.ChatDeltaAction{TurnID: "t4", PartID: "p", Content: word})
+			}
+		})
+	case "reorder": // an action that 0.9 does not know
+		return w.hub.Do(func(tx *hub.Tx) {
+			tx.Apply(chatURI, &ahp.ChatMovableChangedAction{Movable: true})
+		})
+	case "close": // host close URI
+		return w.hub.Do(func(tx *hub.Tx) { tx.Close(words[1]) })
+	}
+	return fmt.Errorf("the host knows no %q", words[0])
+}
+
+func match(want string, got []byte) error {
+	var w, g any
+	if err := json.Unmarshal([]byte(want), &w); err != nil {
+		return fmt.Errorf("the expectation: %w", err)
+	}
+	d := json.NewDecoder(bytes.NewReader(got))
+	if err := d.Decode(&g); err != nil {
+		return fmt.Errorf("%s: %w", got, err)
+	}
+	if at := differ(w, g, "$"); at != "" {
+		return fmt.Errorf("at %s, got\n%s", at, got)
+	}
+	return nil
+}
+
+// differ returns where the two differ, "" when they do not.
+func differ(want, got any, at string) string {
+	switch w := want.(type) {
+	case string:
+		if w == "*" {
+			return ""
+		}
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		if !ok {
+			return at
+		}
+		return differObject(w, g, at)
+	case []any:
+		g, ok := got.([]any)
+		if !ok || len(g) != len(w) {
+			return at
+		}
+		for i := range w {
+			if d := differ(w[i], g[i], fmt.Sprintf("%s[%d]", at, i)); d != "" {
+				return d
+			}
+		}
+		return ""
+	}
+	if want != got {
+		return at
+	}
+	return ""
+}
+
+func differObject(want, got map[string]any, at string) string {
+	_, open := want["..."]
+	for key := range got {
+		if _, ok := want[key]; !ok && !open {
+			return at + "." + key
+		}
+	}
+	for key, w := range want {
+		g, ok := got[key]
+		if key == "..." {
+			continue
+		}
+		if !ok {
+			return at + "." + key
+		}
+		if d := differ(w, g, at+"."+key); d != "" {
+			return d
+		}
+	}
+	return ""
+}

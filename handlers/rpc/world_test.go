@@ -1,0 +1,123 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"go.uber.org/goleak"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is a server with a real hub behind the endpoint.
+type world struct {
+	t    testing.TB
+	hub  *hub.Hub
+	host *fake
+	end  *Endpoint
+	url  string
+}
+
+func newWorld(t testing.TB, cfg Config, hubCfg hub.Config) *world {
+	t.Helper()
+	w := &world{t: t, hub: hub.New(hubCfg)}
+	w.host = newFake(t, w.hub)
+	cfg.Host, cfg.Hub, cfg.Name, cfg.Version = w.host, w.hub, "ahphub", "1.2.3"
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	w.end = Handler(cfg)
+	srv := httptest.NewServer(authenticated(w.end))
+	w.url = "ws" + strings.TrimPrefix(srv.URL, "http")
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		must(t, w.end.Close(ctx))
+		srv.Close()
+	})
+	return w
+}
+
+// authenticated stands for what the web server does before the endpoint.
+func authenticated(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p, ok := principals[r.Header.Get("X-Principal")]; ok {
+			r = r.WithContext(access.WithPrincipal(r.Context(), p))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+var principals = map[string]access.Principal{
+	"owner": access.Owner("Ana"),
+	"guest": {ID: "guest:1", Name: "Bo", Role: access.RoleViewer, Session: sessionURI},
+}
+
+// peer is a client of the protocol.
+type peer struct {
+	t  testing.TB
+	ws *websocket.Conn
+}
+
+func (w *world) dial(principal string) *peer {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	ws, _, err := websocket.Dial(ctx, w.url, &websocket.DialOptions{HTTPHeader: http.Header{"X-Principal": {principal}}})
+	must(w.t, err)
+	ws.SetReadLimit(64 << 20)
+	w.t.Cleanup(func() { ws.CloseNow() })
+	return &peer{w.t, ws}
+}
+
+func (p *peer) send(frame string) {
+	p.t.Helper()
+	must(p.t, p.ws.Write(context.Background(), websocket.MessageText, []byte(frame)))
+}
+
+// next reads the next frame within a deadline.
+func (p *peer) next() ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	_, b, err := p.ws.Read(ctx)
+	return b, err
+}
+
+func (p *peer) read() string {
+	p.t.Helper()
+	b, err := p.next()
+	must(p.t, err)
+	return string(b)
+}
+
+// closed reads until the socket ends and returns its closing code.
+func (p *peer) closed() websocket.StatusCode {
+	p.t.Helper()
+	for {
+		if _, err := p.next(); errors.Is(err, context.DeadlineExceeded) {
+			p.t.Fatal("the socket is still open")
+		} else if err != nil {
+			return websocket.CloseStatus(err)
+		}
+	}
+}
+
+func (p *peer) initialize(client string, subscriptions ...string) string {
+	p.t.Helper()
+	subs, err := json.Marshal(subscriptions)
+	must(p.t, err)
+	p.send(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"channel":"ahp-root://","protocolVersions":["1.0.0"],"clientId":"` +
+		client + `","initialSubscriptions":` + string(subs) + `}}`)
+	return p.read()
+}

@@ -1,0 +1,110 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/coder/websocket"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/jsonrpc"
+)
+
+// reply is what a snapshot or a replay answers: the token that comes back with
+// it from the hub's queue, and becomes a frame there, in its place.
+type reply interface {
+	frame(s *socket, it *hub.Item) ([]byte, error)
+}
+
+// write is the writer: it sends what the hub lets go of until the connection
+// ends.
+func (s *socket) write() {
+	var buf []hub.Item
+	for {
+		items, err := s.conn.Next(s.ctx, buf[:0])
+		if err == nil {
+			err = s.writeBatch(items)
+		}
+		if err != nil {
+			s.end(err)
+			return
+		}
+		clear(items)
+		buf = items
+	}
+}
+
+// writeBatch lets the frames of one batch leave in few system calls.
+func (s *socket) writeBatch(items []hub.Item) error {
+	s.out.hold()
+	for i := range items {
+		b, err := s.encode(&items[i])
+		if err == nil && b != nil {
+			err = s.ws.Write(context.Background(), websocket.MessageText, b)
+		}
+		if err != nil {
+			s.out.release()
+			return err
+		}
+	}
+	return s.out.release()
+}
+
+// encode makes the frame of an item; nil when it is not for this client.
+func (s *socket) encode(it *hub.Item) ([]byte, error) {
+	if it.Env != nil {
+		return s.envelope(it.Env), nil
+	}
+	if r, ok := it.Token.(reply); ok {
+		return r.frame(s, it)
+	}
+	switch v := it.Put.(type) {
+	case []byte:
+		s.owed.Add(-int64(len(v)))
+		return v, nil
+	case *hub.Notification:
+		return v.Bytes(s.dialect.key, encodeNotification), nil
+	case *ahp.ActionEnvelope: // for this client alone
+		return actionFrame(*v)
+	}
+	return nil, fmt.Errorf("a %T was queued for a client", it.Put)
+}
+
+// envelope is the frame of an action, made once for everybody of a dialect and
+// audience (DESIGN promise 5).
+func (s *socket) envelope(e *hub.Envelope) []byte {
+	if !s.dialect.knows(e.Action.ActionType()) && e.Origin == nil {
+		return nil
+	}
+	return e.Bytes(s.dialect.key, encodeEnvelope)
+}
+
+func encodeEnvelope(e *hub.Envelope) []byte {
+	b, err := actionFrame(ahp.ActionEnvelope{Channel: e.Channel.URI, Action: e.Action, ServerSeq: e.Seq,
+		Origin: e.Origin, RejectionReason: e.Rejection})
+	if err != nil {
+		return nil // its like was decoded, reduced and journaled before
+	}
+	return b
+}
+
+// An action is the notification "action" whose params are the envelope; they
+// lie between these two in the frame.
+const (
+	actionHead = `{"jsonrpc":"2.0","method":"action","params":`
+	actionTail = `}`
+)
+
+func actionFrame(e ahp.ActionEnvelope) ([]byte, error) {
+	b, err := ahp.AppendJSON([]byte(actionHead), e)
+	return append(b, actionTail...), err
+}
+
+func encodeNotification(n *hub.Notification) []byte {
+	b, err := ahp.Marshal(n.Params)
+	if err != nil {
+		return nil
+	}
+	return jsonrpc.AppendNotification(nil, n.Method, b)
+}
