@@ -344,7 +344,7 @@ func FuzzCompute(f *testing.F) {
 	f.Add([]byte("/* open\n"), []byte("\"a\r\nb\n\xff"), "x.ts")
 	f.Add([]byte("a b c d\n"), []byte("a  b x d\n"), "")
 	f.Fuzz(func(t *testing.T, old, new []byte, path string) {
-		if len(old)+len(new) > 4096 {
+		if len(old)+len(new) > 4096 || len(path) > 20 {
 			return
 		}
 		d := Compute(old, new, Options{Path: path})

@@ -1,0 +1,415 @@
+package changeset
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestKindsOfChange(t *testing.T) {
+	p := newRepo(t)
+	p.write("gone.txt", "gone\n")
+	p.write("old name.txt", strings.Repeat("a line that stays\n", 20))
+	p.write("run.sh", "#!/bin/sh\n")
+	p.write("pic.bin", "a\x00b")
+	p.write("link target", "x\n")
+	p.write(".gitignore", "*.log\nbuild/\n")
+	p.commit()
+	got := p.changes(func() {
+		p.write("a.txt", "one\nTWO\nthree\nfour\n")
+		p.remove("gone.txt")
+		p.remove("old name.txt")
+		p.write("new \"näme\"\n.txt", strings.Repeat("a line that stays\n", 20)+"and one more\n")
+		if err := os.Chmod(p.path("run.sh"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		p.write("pic.bin", "a\x00c")
+		p.write("untracked.txt", "no newline")
+		p.write("x.log", "ignored\n")
+		p.write("build/out", "ignored\n")
+		p.remove("link target")
+		if err := os.Symlink("a.txt", p.path("link target")); err != nil {
+			t.Fatal(err)
+		}
+	})
+	p.want(got, "M a.txt +2 −1", "D gone.txt +0 −1", "T link target +1 −1 100644→120000",
+		"R old name.txt → new \"näme\"\n.txt +1 −0", "M pic.bin binary", "M run.sh +0 −0 100644→100755", "A untracked.txt +1 −0")
+}
+
+func TestWhatIsStagedDoesNotMatter(t *testing.T) {
+	p := newRepo(t)
+	got := p.changes(func() {
+		p.write("staged.txt", "1\n")
+		p.git("add", "staged.txt")
+		p.write("staged.txt", "1\n2\n")
+		p.git("rm", "-q", "--cached", "a.txt") // still there
+	})
+	p.want(got, "A staged.txt +2 −0")
+}
+
+func TestStates(t *testing.T) {
+	edit := func(p *place) func() {
+		return func() { p.write("a.txt", "changed\n"); p.write("new.txt", "new\n") }
+	}
+	t.Run("no repository", func(t *testing.T) {
+		p := newPlace(t)
+		p.write("a.txt", "a\n")
+		p.want(p.changes(edit(p)), "M a.txt +1 −1", "A new.txt +1 −0")
+	})
+	t.Run("no commit", func(t *testing.T) {
+		p := newPlace(t)
+		p.git("init", "-q")
+		p.write("a.txt", "a\n")
+		p.want(p.changes(edit(p)), "M a.txt +1 −1", "A new.txt +1 −0")
+	})
+	t.Run("becomes a repository", func(t *testing.T) {
+		p := newPlace(t)
+		p.write("a.txt", "a\n")
+		p.want(p.changes(func() { p.git("init", "-q"); p.commit(); edit(p)() }), "M a.txt +1 −1", "A new.txt +1 −0")
+	})
+	t.Run("stops being a repository", func(t *testing.T) {
+		p := newRepo(t)
+		p.want(p.changes(func() { p.remove(".git"); p.write("new.txt", "new\n") }), "A new.txt +1 −0")
+	})
+	t.Run("subdirectory of a repository", func(t *testing.T) {
+		p := newRepo(t)
+		whole := p.dir
+		p.dir = p.path("sub")
+		p.want(p.changes(func() {
+			p.write("b.txt", "b2\n")
+			if err := os.WriteFile(filepath.Join(whole, "a.txt"), []byte("elsewhere\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}), "M sub/b.txt +1 −1")
+	})
+	t.Run("work tree with a .git file", func(t *testing.T) {
+		p := newRepo(t)
+		other := filepath.Join(t.TempDir(), "other")
+		p.git("worktree", "add", "-q", other)
+		p.dir = other
+		p.want(p.changes(edit(p)), "M a.txt +1 −3", "A new.txt +1 −0")
+	})
+	t.Run("separate git directory", func(t *testing.T) {
+		p := newPlace(t)
+		p.git("init", "-q", "--separate-git-dir", filepath.Join(t.TempDir(), "elsewhere.git"))
+		p.write("a.txt", "a\n")
+		p.commit()
+		p.want(p.changes(edit(p)), "M a.txt +1 −1", "A new.txt +1 −0")
+	})
+	t.Run("index locked", func(t *testing.T) {
+		p := newRepo(t)
+		p.write(".git/index.lock", "")
+		p.want(p.changes(edit(p)), "M a.txt +1 −3", "A new.txt +1 −0")
+	})
+	t.Run("rebase in progress, with conflicts", func(t *testing.T) {
+		p := newRepo(t)
+		p.git("checkout", "-q", "-b", "side")
+		p.write("a.txt", "side\n")
+		p.commit()
+		p.git("checkout", "-q", "main")
+		p.write("a.txt", "main\n")
+		p.commit()
+		cmd := exec.Command("git", "-c", "user.name=Ana", "-c", "user.email=ana@example.org", "rebase", "side")
+		cmd.Dir = p.dir
+		if cmd.Run() == nil {
+			t.Fatal("the rebase has no conflict")
+		}
+		p.want(p.changes(func() { p.write("new.txt", "new\n") }), "A new.txt +1 −0")
+		p.want(p.changes(func() { p.write("a.txt", "solved\n") }), "M a.txt +1 −5")
+	})
+	t.Run("split index", func(t *testing.T) {
+		p := newRepo(t)
+		p.git("update-index", "--split-index")
+		p.want(p.changes(edit(p)), "M a.txt +1 −3", "A new.txt +1 −0")
+	})
+	t.Run("sha256", func(t *testing.T) {
+		p := newPlace(t)
+		p.git("init", "-q", "--object-format=sha256")
+		p.write("a.txt", "a\n")
+		p.commit()
+		p.want(p.changes(edit(p)), "M a.txt +1 −1", "A new.txt +1 −0")
+	})
+	t.Run("sparse checkout", func(t *testing.T) {
+		p := newRepo(t)
+		p.git("sparse-checkout", "set", "--cone", "other")
+		if _, err := os.Stat(p.path("sub/b.txt")); err == nil {
+			t.Fatal("the checkout is not sparse")
+		}
+		p.want(p.changes(edit(p)), "M a.txt +1 −3", "A new.txt +1 −0")
+		p.want(p.changes(func() { p.write("sub/b.txt", "here again\n") }), "M sub/b.txt +1 −1")
+	})
+	t.Run("line ends translated", func(t *testing.T) {
+		p := newPlace(t)
+		p.git("init", "-q")
+		p.git("config", "core.autocrlf", "true")
+		p.write("a.txt", "one\r\ntwo\r\n")
+		p.commit()
+		p.want(p.changes(func() { p.write("a.txt", "one\r\ntwo\r\nthree\r\n") }), "M a.txt +1 −0")
+	})
+	t.Run("submodule", func(t *testing.T) {
+		inner := newRepo(t)
+		p := newRepo(t)
+		p.git("submodule", "--quiet", "add", inner.dir, "inner")
+		p.commit()
+		inner.dir = p.path("inner")
+		p.want(p.changes(func() { inner.write("a.txt", "dirty\n") }))
+		p.want(p.changes(func() { inner.commit() }), "M inner +1 −1")
+	})
+	t.Run("a repository inside", func(t *testing.T) {
+		p := newRepo(t)
+		p.want(p.changes(func() {
+			inner := *p
+			inner.dir = p.path("clone")
+			inner.write("x", "x")
+			inner.git("init", "-q")
+		}), "A clone (a git repository of its own)")
+	})
+	t.Run("file becomes a directory and back", func(t *testing.T) {
+		p := newRepo(t)
+		p.want(p.changes(func() { p.remove("a.txt"); p.write("a.txt/deep", "x\n") }), "D a.txt +0 −3", "A a.txt/deep +1 −0")
+		p.want(p.changes(func() { p.remove("a.txt"); p.write("a.txt", "x\n") }), "R a.txt/deep → a.txt +0 −0")
+	})
+}
+
+func TestExcludesOfTheUser(t *testing.T) {
+	p := newRepo(t)
+	ignore := filepath.Join(t.TempDir(), "ignore")
+	if err := os.WriteFile(ignore, []byte("*.mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.git("config", "core.excludesFile", ignore)
+	p.write(".git/info/exclude", "*.local\n")
+	p.want(p.changes(func() {
+		p.write("a.mine", "x")
+		p.write("a.local", "x")
+		p.write("a.seen", "x\n")
+	}), "A a.seen +1 −0")
+}
+
+func TestIgnoredLater(t *testing.T) {
+	p := newRepo(t)
+	p.write("forced.log", "tracked\n")
+	p.commit()
+	p.write("cache/x.log", "1\n")
+	p.checkpoint()
+	p.write(".gitignore", "*.log\n")
+	c := p.checkpoint()
+	p.write("cache/x.log", "2\n")
+	p.write("forced.log", "tracked and changed\n")
+	p.want(summary(p.compare(c, p.checkpoint())), "M forced.log +1 −1")
+}
+
+// TestNothingOfTheirsRuns sets traps where git would run a program.
+func TestNothingOfTheirsRuns(t *testing.T) {
+	p := newRepo(t)
+	trap := filepath.Join(t.TempDir(), "trapped")
+	script := p.path("trap.sh")
+	p.write("trap.sh", "#!/bin/sh\ntouch '"+trap+"'\ncat\n")
+	if err := os.Chmod(script, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, hook := range []string{"post-index-change", "pre-commit", "reference-transaction"} {
+		p.write(".git/hooks/"+hook, "#!/bin/sh\ntouch '"+trap+"'\n")
+		if err := os.Chmod(p.path(".git/hooks/"+hook), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.write(".gitattributes", "*.txt filter=evil diff=evil\n")
+	for _, kv := range [][2]string{{"core.fsmonitor", script}, {"filter.evil.clean", script}, {"filter.evil.process", script},
+		{"filter.evil.required", "true"}, {"diff.evil.textconv", script}, {"diff.evil.command", script}, {"core.pager", script},
+		{"diff.external", script}, {"core.sshCommand", script}} {
+		p.git("config", kv[0], kv[1])
+	}
+	p.want(p.changes(func() { p.write("a.txt", "changed\n") }), "M a.txt +1 −3")
+	if _, err := p.svc.Uncommitted(t.Context(), session, []string{p.dir}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(trap); err == nil {
+		t.Error("a program of the repository's ran")
+	}
+}
+
+func TestUncommitted(t *testing.T) {
+	t.Run("with a commit", func(t *testing.T) {
+		p := newRepo(t)
+		p.write("a.txt", "one\ntwo\n")
+		p.write("new.txt", "new\n")
+		frozen := p.freeze()
+		files, err := p.svc.Uncommitted(t.Context(), session, []string{p.dir})
+		frozen()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.want(summary(files), "M a.txt +0 −1", "A new.txt +1 −0")
+		if got := p.content(files[0].OldOID); got != "one\ntwo\nthree\n" {
+			t.Errorf("the old version is %q", got)
+		}
+		if files[0].OldSize != 14 || files[0].NewSize != 8 || files[1].NewSize != 4 {
+			t.Errorf("sizes are %d, %d and %d", files[0].OldSize, files[0].NewSize, files[1].NewSize)
+		}
+	})
+	t.Run("without", func(t *testing.T) {
+		p := newPlace(t)
+		p.write("new.txt", "new\n")
+		files, err := p.svc.Uncommitted(t.Context(), session, []string{p.dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.want(summary(files), "A new.txt +1 −0")
+	})
+}
+
+func TestStandsAlone(t *testing.T) {
+	p := newRepo(t)
+	before := p.checkpoint()
+	p.write("a.txt", "two\n")
+	p.commit()
+	after := p.checkpoint()
+	p.git("fsck", "--strict")
+	p.remove(".git") // everything borrowed is gone
+	files := p.compare(before, after)
+	p.want(summary(files), "M a.txt +0 −2")
+	if got := p.content(files[0].OldOID); got != "one\ntwo\nthree\n" {
+		t.Errorf("the old version is %q", got)
+	}
+	for _, git := range p.svc.repositories(session) {
+		if err := os.Remove(filepath.Join(git, "objects/info/alternates")); err != nil {
+			t.Fatal(err)
+		}
+		p.gitIn(t.TempDir(), "--git-dir="+git, "fsck", "--strict", "--no-dangling", before.Trees[0].OID, after.Trees[0].OID)
+	}
+}
+
+func TestTooLargeIsListedNotStored(t *testing.T) {
+	p := newRepo(t)
+	p.svc = New(Config{Dir: p.data, FileBytes: 1 << 20, UntrackedBytes: 1<<20 + 10, UntrackedFiles: 5})
+	big := strings.Repeat("x", 1<<20+1)
+	p.want(p.changes(func() {
+		p.write("a.big", big)
+		p.write("b.fits", big[1:])
+		p.write("c.second", "more than is left")
+	}), "A a.big (larger than 1 MB)", "A b.fits +1 −0", "A c.second (more than 1 MB of untracked files)")
+	p.want(p.changes(func() { p.write("a.big", big+"y") }), "M a.big (larger than 1 MB)")
+	p.want(p.changes(func() { p.remove("a.big") }), "D a.big (larger than 1 MB)")
+}
+
+func TestUnreadableFileIsListed(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may read everything")
+	}
+	p := newRepo(t)
+	p.want(p.changes(func() {
+		p.write("secret", "x\n")
+		if err := os.Chmod(p.path("secret"), 0); err != nil {
+			t.Fatal(err)
+		}
+		p.write("other", "x\n")
+	}), "A other +1 −0", "A secret (may not be read)")
+}
+
+func TestOwnDataIsNotLookedInto(t *testing.T) {
+	p := newPlace(t)
+	p.svc = New(Config{Dir: p.path("data/checkpoints"), Ignore: []string{p.path("data")}})
+	p.write("data/db", "x")
+	before := p.checkpoint()
+	p.write("data/db", "y")
+	p.write("seen", "z\n")
+	p.want(summary(p.compare(before, p.checkpoint())), "A seen +1 −0")
+}
+
+func TestDirectoriesInsideOthersCountOnce(t *testing.T) {
+	p := newRepo(t)
+	c, err := p.svc.Checkpoint(t.Context(), session, []string{p.path("sub"), p.dir, p.dir + "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Trees) != 1 || c.Trees[0].Dir != p.dir {
+		t.Errorf("the trees are %+v", c.Trees)
+	}
+}
+
+func TestDrop(t *testing.T) {
+	p := newRepo(t)
+	files := p.compare(p.checkpoint(), p.checkpoint())
+	if len(files) != 0 {
+		t.Errorf("nothing changed, got %v", summary(files))
+	}
+	if err := p.svc.Drop(t.Context(), session); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(p.data); len(left) != 0 {
+		t.Errorf("%d directories are left", len(left))
+	}
+	if err := p.svc.Drop(t.Context(), session); err != nil {
+		t.Errorf("dropping twice: %v", err)
+	}
+}
+
+func TestContentOfNothing(t *testing.T) {
+	p := newRepo(t)
+	tree := p.checkpoint().Trees[0].OID
+	for _, oid := range []string{strings.Repeat("0", 40), tree, "HEAD", "--help", ""} {
+		if _, err := p.svc.Content(t.Context(), session, oid); !errors.Is(err, ErrNoContent) {
+			t.Errorf("%q: got %v, want ErrNoContent", oid, err)
+		}
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	p := newRepo(t)
+	why := errors.New("the session ended")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	if _, err := p.svc.Checkpoint(ctx, session, []string{p.dir}); !errors.Is(err, why) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSlowGitIsEnded(t *testing.T) {
+	p := newPlace(t)
+	slow := filepath.Join(t.TempDir(), "slow")
+	if err := os.WriteFile(slow, []byte("#!/bin/sh\nsleep 60 & sleep 60\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p.svc = New(Config{Dir: p.data, Git: slow, Timeout: 50 * time.Millisecond})
+	start := time.Now()
+	_, err := p.svc.Checkpoint(t.Context(), session, []string{p.dir})
+	if err == nil || !strings.Contains(err.Error(), "longer than 50ms") || time.Since(start) > 10*time.Second {
+		t.Errorf("got %v after %s", err, time.Since(start))
+	}
+}
+
+func TestTooMuchOutput(t *testing.T) {
+	p := newPlace(t)
+	p.svc = New(Config{Dir: p.data, OutputBytes: 100})
+	for i := range 20 {
+		p.write("a file with a long name "+strings.Repeat("x", i), "")
+	}
+	if _, err := p.svc.Checkpoint(t.Context(), session, []string{p.dir}); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLeftOverLockIsTaken(t *testing.T) {
+	p := newRepo(t)
+	before := p.checkpoint()
+	for _, git := range p.svc.repositories(session) {
+		if err := os.WriteFile(filepath.Join(git, "index.lock"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.write("a.txt", "x\n")
+	p.want(summary(p.compare(before, p.checkpoint())), "M a.txt +1 −3")
+}
+
+func TestMissingDirectory(t *testing.T) {
+	p := newPlace(t)
+	if _, err := p.svc.Checkpoint(t.Context(), session, []string{p.path("nowhere")}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,230 @@
+package changeset
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Status says what happened to a file, by git's letters.
+type Status byte
+
+// The kinds of change.
+const (
+	Added    Status = 'A'
+	Modified Status = 'M'
+	Deleted  Status = 'D'
+	Renamed  Status = 'R'
+	Retyped  Status = 'T' // a file became a link, or the like
+)
+
+// Modes of files as git writes them.
+const (
+	ModeSymlink   = "120000"
+	ModeSubmodule = "160000"
+)
+
+// File is one changed file.
+type File struct {
+	Top     string // the work tree; paths are below it, with slashes
+	Path    string
+	OldPath string // of a renamed file
+	Status  Status
+	OldMode string // like 100644; "" on a side that is not there
+	NewMode string
+	OldOID  string // blob, or commit of a submodule; "" on a side that is not there or not stored
+	NewOID  string
+	OldSize int64 // bytes
+	NewSize int64
+
+	Additions, Deletions int
+	Binary               bool
+	Skipped              string // why the content is not stored; such a file has no object ids
+}
+
+// Name is the absolute path of the file.
+func (f File) Name() string { return filepath.Join(f.Top, filepath.FromSlash(f.Path)) }
+
+// OldName is the absolute path it had before.
+func (f File) OldName() string {
+	if f.OldPath == "" {
+		return f.Name()
+	}
+	return filepath.Join(f.Top, filepath.FromSlash(f.OldPath))
+}
+
+// Compare lists what differs between two checkpoints of a session, by directory and path. A directory only one of them
+// knows is left out: there is nothing to compare it with.
+func (s *Service) Compare(ctx context.Context, session string, from, to Checkpoint) ([]File, error) {
+	files := []File{}
+	for _, new := range to.Trees {
+		i := slices.IndexFunc(from.Trees, func(t Tree) bool { return t.Dir == new.Dir && t.Top == new.Top })
+		if i < 0 {
+			continue
+		}
+		changed, err := s.repo(session, new.Dir).compare(ctx, from.Trees[i], new)
+		if err != nil {
+			return nil, fmt.Errorf("comparing %s: %w", new.Dir, err)
+		}
+		files = append(files, changed...)
+	}
+	return files, nil
+}
+
+func (r *repo) compare(ctx context.Context, from, to Tree) ([]File, error) {
+	unlock, err := r.s.lock(ctx, r.git)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	files := []File{}
+	if from.OID != to.OID {
+		src := source{top: to.Top, prefix: to.Prefix}
+		args := []string{"diff-tree", "-r", "-z", "-M", "-l1000", "--raw", "--numstat", "--no-abbrev", "--no-ext-diff", "--no-textconv", from.OID, to.OID}
+		out, err := r.run(ctx, src, nil, append(args, src.pathspec()...)...)
+		if err != nil {
+			return nil, err
+		}
+		if files, err = parseDiff(fields(out), to.Top); err != nil {
+			return nil, err
+		}
+		if err := r.sizes(ctx, src, files); err != nil {
+			return nil, err
+		}
+	}
+	files = append(files, skippedFiles(from, to)...)
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return files, nil
+}
+
+// skippedFiles are those that are not stored and look different than before, by size and time.
+func skippedFiles(from, to Tree) (files []File) {
+	was := map[string]Skipped{}
+	for _, s := range from.Skipped {
+		was[s.Path] = s
+	}
+	for _, s := range to.Skipped {
+		old, known := was[s.Path]
+		delete(was, s.Path)
+		if known && old.Size == s.Size && old.Time == s.Time {
+			continue
+		}
+		f := File{Top: to.Top, Path: s.Path, Status: Added, NewMode: "100644", NewSize: s.Size, Binary: true, Skipped: s.Why}
+		if known {
+			f.Status, f.OldMode, f.OldSize = Modified, "100644", old.Size
+		}
+		files = append(files, f)
+	}
+	for _, s := range was {
+		files = append(files, File{Top: to.Top, Path: s.Path, Status: Deleted, OldMode: "100644", OldSize: s.Size, Binary: true, Skipped: s.Why})
+	}
+	return files
+}
+
+// parseDiff reads what --raw and --numstat write with -z: records of the one, then of the other.
+func parseDiff(in []string, top string) ([]File, error) {
+	files, at := []File{}, map[string]int{}
+	for len(in) > 0 {
+		var err error
+		if strings.HasPrefix(in[0], ":") {
+			var f File
+			if f, in, err = parseRaw(in); err == nil {
+				f.Top = top
+				at[f.Path] = len(files)
+				files = append(files, f)
+			}
+		} else {
+			in, err = parseNumstat(in, files, at)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+func parseRaw(in []string) (f File, rest []string, err error) {
+	part := strings.Fields(strings.TrimPrefix(in[0], ":"))
+	if len(part) != 5 || len(in) < 2 {
+		return f, nil, fmt.Errorf("git wrote a record of a kind not known: %q", in[0])
+	}
+	f = File{OldMode: part[0], NewMode: part[1], OldOID: part[2], NewOID: part[3], Status: Status(part[4][0]), Path: in[1]}
+	in = in[2:]
+	if f.Status == Renamed {
+		if len(in) == 0 {
+			return f, nil, fmt.Errorf("git wrote a renaming without its second name: %q", f.Path)
+		}
+		f.OldPath, f.Path, in = f.Path, in[0], in[1:]
+	}
+	if strings.Trim(f.OldMode, "0") == "" {
+		f.OldMode, f.OldOID = "", ""
+	}
+	if strings.Trim(f.NewMode, "0") == "" {
+		f.NewMode, f.NewOID = "", ""
+	}
+	return f, in, nil
+}
+
+func parseNumstat(in []string, files []File, at map[string]int) (rest []string, err error) {
+	part := strings.SplitN(in[0], "\t", 3)
+	if len(part) != 3 {
+		return nil, fmt.Errorf("git wrote a count of a kind not known: %q", in[0])
+	}
+	path := part[2]
+	rest = in[1:]
+	if path == "" { // renamed: both names follow
+		if len(rest) < 2 {
+			return nil, fmt.Errorf("git wrote a count without its names: %q", in[0])
+		}
+		path, rest = rest[1], rest[2:]
+	}
+	i, known := at[path]
+	if !known {
+		return nil, fmt.Errorf("git counted lines of %q, which it did not list", path)
+	}
+	f := &files[i]
+	if part[0] == "-" {
+		f.Binary = true
+		return rest, nil
+	}
+	if f.Additions, err = strconv.Atoi(part[0]); err == nil {
+		f.Deletions, err = strconv.Atoi(part[1])
+	}
+	return rest, err
+}
+
+// sizes asks for the size of every version in one run.
+func (r *repo) sizes(ctx context.Context, src source, files []File) error {
+	var ask bytes.Buffer
+	for _, f := range files {
+		for _, oid := range []string{f.OldOID, f.NewOID} {
+			if oid != "" {
+				fmt.Fprintln(&ask, oid)
+			}
+		}
+	}
+	if ask.Len() == 0 {
+		return nil
+	}
+	out, err := r.run(ctx, src, ask.Bytes(), "cat-file", "--batch-check=%(objectsize)")
+	if err != nil {
+		return err
+	}
+	answers := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	next := func(oid string, size *int64) {
+		if oid == "" || len(answers) == 0 {
+			return
+		}
+		*size, _ = strconv.ParseInt(answers[0], 10, 64) // a submodule's commit is "missing": size 0
+		answers = answers[1:]
+	}
+	for i := range files {
+		next(files[i].OldOID, &files[i].OldSize)
+		next(files[i].NewOID, &files[i].NewSize)
+	}
+	return nil
+}

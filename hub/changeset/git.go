@@ -1,0 +1,124 @@
+package changeset
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+// run is one git program.
+type run struct {
+	dir    string
+	env    []string
+	config []string // -c name=value …
+	stdin  []byte
+	args   []string
+}
+
+// safety turns off whatever would run a program of the repository's choice.
+var safety = []string{"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
+	"-c", "safe.directory=*", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.safecrlf=false",
+	"-c", "core.quotePath=false", "-c", "submodule.recurse=false", "-c", "protocol.allow=never", "-c", "advice.addEmbeddedRepo=false"}
+
+// keptEnv are variables of git's that say where configuration is. All others could point it elsewhere.
+var keptEnv = []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES", "GIT_EXEC_PATH"}
+
+func baseEnv() []string {
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return strings.HasPrefix(name, "GIT_") && !slices.Contains(keptEnv, name)
+	})
+	return append(env, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1",
+		"GIT_LITERAL_PATHSPECS=1", "LC_ALL=C")
+}
+
+// git runs a program and returns what it wrote, bounded in time and size. A run that is cancelled takes its children along.
+func (s *Service) git(ctx context.Context, r run) ([]byte, error) {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Timeout, fmt.Errorf("git took longer than %s", s.cfg.Timeout))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, s.cfg.Git, slices.Concat(safety, r.config, r.args)...)
+	cmd.Dir, cmd.Env = r.dir, append(baseEnv(), r.env...)
+	cmd.WaitDelay = time.Second
+	ownGroup(cmd)
+	stdout := &bounded{most: s.cfg.OutputBytes, full: cancel}
+	stderr := &bounded{most: 4 << 10}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	if r.stdin != nil {
+		cmd.Stdin = bytes.NewReader(r.stdin)
+	}
+	err := cmd.Run()
+	switch {
+	case stdout.cut:
+		return nil, fmt.Errorf("git %s: %w: more than %d bytes of output", r.args[0], ErrTooLarge, s.cfg.OutputBytes)
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, &gitError{command: r.args[0], err: err, stderr: strings.TrimSpace(stderr.buf.String())}
+	}
+	return stdout.buf.Bytes(), nil
+}
+
+type gitError struct {
+	command, stderr string
+	err             error
+}
+
+func (e *gitError) Error() string {
+	if errors.Is(e.err, exec.ErrNotFound) {
+		return "git is not installed: install it to see what changed"
+	}
+	if e.stderr == "" {
+		return fmt.Sprintf("git %s: %v", e.command, e.err)
+	}
+	return fmt.Sprintf("git %s: %s", e.command, e.stderr)
+}
+
+func (e *gitError) Unwrap() error { return e.err }
+
+// exited tells whether git itself said no, rather than not having run at all.
+func exited(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit)
+}
+
+// bounded keeps the first bytes of what is written to it. The buffer is not embedded: its ReadFrom would go past Write.
+type bounded struct {
+	buf  bytes.Buffer
+	most int
+	full func() // called once there is more
+	cut  bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	room := max(b.most-b.buf.Len(), 0)
+	if len(p) <= room {
+		return b.buf.Write(p)
+	}
+	b.buf.Write(p[:room])
+	if !b.cut && b.full != nil {
+		b.full()
+	}
+	b.cut = true
+	return len(p), nil
+}
+
+// fields splits what git wrote with -z.
+func fields(out []byte) []string {
+	text := strings.TrimSuffix(string(out), "\x00")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\x00")
+}

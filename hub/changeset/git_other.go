@@ -1,0 +1,8 @@
+//go:build !unix
+
+package changeset
+
+import "os/exec"
+
+// ownGroup does nothing where there are no process groups: the program itself is ended.
+func ownGroup(*exec.Cmd) {}

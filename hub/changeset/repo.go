@@ -1,0 +1,218 @@
+package changeset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// repo is the private repository of one directory of a session. Its own index is the stat cache between checkpoints.
+type repo struct {
+	s   *Service
+	dir string // what the session calls its directory
+	git string // the private git directory
+}
+
+func (s *Service) repo(session, dir string) *repo {
+	return &repo{s: s, dir: dir, git: filepath.Join(s.home(session), shortHash(dir))}
+}
+
+// run runs git on the private repository with the user's files as its work tree. The user's configuration is not read,
+// so no filter of theirs has a name.
+func (r *repo) run(ctx context.Context, src source, stdin []byte, args ...string) ([]byte, error) {
+	return r.s.git(ctx, run{dir: src.top, stdin: stdin, config: src.config, args: args,
+		env: append(isolated(), "GIT_DIR="+r.git, "GIT_WORK_TREE="+src.top)})
+}
+
+func isolated() []string {
+	return []string{"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1"}
+}
+
+// take writes the tree of what the directory looks like now.
+func (r *repo) take(ctx context.Context) (Tree, error) {
+	unlock, err := r.s.lock(ctx, r.git)
+	if err != nil {
+		return Tree{}, err
+	}
+	defer unlock()
+	src, err := r.s.locate(ctx, r.dir)
+	if err != nil {
+		return Tree{}, err
+	}
+	if err := r.prepare(src); err != nil {
+		return Tree{}, fmt.Errorf("preparing a checkpoint: %w", err)
+	}
+	t := Tree{Dir: r.dir, Top: src.top, Prefix: src.prefix}
+	if t.Skipped, err = r.update(ctx, src); err != nil {
+		return Tree{}, err
+	}
+	t.OID, err = r.writeTree(ctx, src)
+	return t, err
+}
+
+func (r *repo) writeTree(ctx context.Context, src source) (string, error) {
+	out, err := r.run(ctx, src, nil, "write-tree", "--missing-ok")
+	return strings.TrimSpace(string(out)), err
+}
+
+func (r *repo) head(ctx context.Context) (Tree, error) {
+	unlock, err := r.s.lock(ctx, r.git)
+	if err != nil {
+		return Tree{}, err
+	}
+	defer unlock()
+	src, err := r.s.locate(ctx, r.dir)
+	if err != nil {
+		return Tree{}, err
+	}
+	if err := r.prepare(src); err != nil {
+		return Tree{}, fmt.Errorf("preparing a checkpoint: %w", err)
+	}
+	t := Tree{Dir: r.dir, Top: src.top, Prefix: src.prefix}
+	if t.OID, err = r.s.headTree(ctx, src); err != nil || t.OID != "" {
+		return t, err
+	}
+	out, err := r.run(ctx, src, []byte{}, "mktree") // of nothing: the empty tree
+	t.OID = strings.TrimSpace(string(out))
+	return t, err
+}
+
+// prepare makes the repository and brings over what reading files depends on.
+func (r *repo) prepare(src source) error {
+	if err := r.create(src); err != nil {
+		return err
+	}
+	// One process owns the data directory and the lock is held: a lock file is what a killed git left behind.
+	if err := os.Remove(filepath.Join(r.git, "index.lock")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if src.gitDir == "" {
+		return nil
+	}
+	for _, name := range []string{"exclude", "attributes"} {
+		if err := mirror(filepath.Join(src.common, "info", name), filepath.Join(r.git, "info", name)); err != nil {
+			return err
+		}
+	}
+	if err := mirror(filepath.Join(src.gitDir, "info", "sparse-checkout"), filepath.Join(r.git, "info", "sparse-checkout")); err != nil {
+		return err
+	}
+	return r.copyIndex(src)
+}
+
+// create lays out a repository by hand: git init would read templates and defaults of the user's.
+func (r *repo) create(src source) error {
+	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tlogallrefupdates = false\n"
+	if src.format != "sha1" {
+		config = strings.Replace(config, "= 0", "= 1", 1) + "[extensions]\n\tobjectFormat = " + src.format + "\n"
+	}
+	alternates := ""
+	if src.common != "" {
+		alternates = filepath.Join(src.common, "objects") + "\n"
+	}
+	for _, d := range []string{"objects/info", "objects/pack", "refs/heads", "info"} {
+		if err := os.MkdirAll(filepath.Join(r.git, d), 0o700); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		keepWritten(filepath.Join(r.git, "HEAD"), "ref: refs/heads/none\n"),
+		keepWritten(filepath.Join(r.git, "config"), config),
+		keepWritten(filepath.Join(r.git, "objects/info/alternates"), alternates))
+}
+
+// keepWritten writes a file unless it says that already.
+func keepWritten(name, content string) error {
+	if had, err := os.ReadFile(name); err == nil && string(had) == content {
+		return nil
+	}
+	return os.WriteFile(name, []byte(content), 0o600)
+}
+
+// mirror makes to a copy of from, gone when that is gone.
+func mirror(from, to string) error {
+	data, err := os.ReadFile(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		data, err = nil, nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(data) == 0 {
+		if err := os.Remove(to); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	return keepWritten(to, string(data))
+}
+
+// copyIndex starts from the user's index, which knows the hash of every file that has not changed since. It is copied
+// again when theirs changed, as then it may know of files that are tracked although they are ignored.
+func (r *repo) copyIndex(src source) error {
+	theirs := filepath.Join(src.gitDir, "index")
+	info, err := os.Stat(theirs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // nothing was ever added there
+	}
+	if err != nil {
+		return err
+	}
+	mark := filepath.Join(r.git, "index.from")
+	version := fmt.Sprintf("%s\n%d\n%d\n", theirs, info.ModTime().UnixNano(), info.Size())
+	if had, err := os.ReadFile(mark); err == nil && string(had) == version {
+		return nil
+	}
+	shared, err := filepath.Glob(filepath.Join(globEscape(src.gitDir), "sharedindex.*"))
+	if err != nil {
+		return err
+	}
+	for _, name := range shared { // a split index keeps most of itself in these
+		if err := copyFile(name, filepath.Join(r.git, filepath.Base(name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := copyFile(theirs, filepath.Join(r.git, "index")); err != nil {
+		return err
+	}
+	return os.WriteFile(mark, []byte(version), 0o600)
+}
+
+func globEscape(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// copyFile copies by way of a temporary file, so that a crash leaves the old one. The time of the last write is kept:
+// git trusts an entry of an index only when the file was written before the index was.
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	out, err := os.CreateTemp(filepath.Dir(to), "copy-")
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	err = errors.Join(err, out.Close())
+	if err == nil {
+		err = os.Chtimes(out.Name(), info.ModTime(), info.ModTime())
+	}
+	if err == nil {
+		err = os.Rename(out.Name(), to)
+	}
+	if err != nil {
+		os.Remove(out.Name())
+	}
+	return err
+}

@@ -1,0 +1,220 @@
+package changeset
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Config of a Service. Only Dir is needed.
+type Config struct {
+	Dir    string   // private repositories live here, a directory a session
+	Ignore []string // directories that are never looked into, like the host's own data
+
+	Git       string        // the program; "git"
+	Timeout   time.Duration // of one git run; 2 minutes
+	Processes int           // git programs at a time; 4
+
+	FileBytes      int64 // an untracked file larger than this is listed, not stored; 10 MB
+	UntrackedBytes int64 // all untracked files together; 500 MB
+	UntrackedFiles int   // likewise; 100 000
+	OutputBytes    int   // most that a git program may write; 64 MB
+	ContentBytes   int64 // most that Content reads; 64 MB
+}
+
+func (c Config) withDefaults() Config {
+	or := func(n *int, d int) {
+		if *n == 0 {
+			*n = d
+		}
+	}
+	or64 := func(n *int64, d int64) {
+		if *n == 0 {
+			*n = d
+		}
+	}
+	if c.Git == "" {
+		c.Git = "git"
+	}
+	if c.Timeout == 0 {
+		c.Timeout = 2 * time.Minute
+	}
+	or(&c.Processes, 4)
+	or64(&c.FileBytes, 10<<20)
+	or64(&c.UntrackedBytes, 500<<20)
+	or(&c.UntrackedFiles, 100_000)
+	or(&c.OutputBytes, 64<<20)
+	or64(&c.ContentBytes, 64<<20)
+	return c
+}
+
+// Service takes checkpoints. Its methods may be called from anywhere; work on one directory of a session is done one
+// after the other.
+type Service struct {
+	cfg   Config
+	slots chan struct{}
+
+	mu    sync.Mutex
+	locks map[string]chan struct{} // by repository
+}
+
+// New returns a service; it makes directories only when they are needed.
+func New(c Config) *Service {
+	c = c.withDefaults()
+	return &Service{cfg: c, slots: make(chan struct{}, c.Processes), locks: map[string]chan struct{}{}}
+}
+
+var (
+	// ErrNoContent says that no checkpoint of the session holds the object.
+	ErrNoContent = errors.New("this version is not kept any more")
+	// ErrTooLarge says that there is more than may be read at once.
+	ErrTooLarge = errors.New("too large")
+)
+
+// Checkpoint is what the directories of a session looked like at one moment. It is a document: store it as JSON.
+type Checkpoint struct {
+	Trees []Tree `json:"trees"`
+}
+
+// Tree is one directory of a checkpoint.
+type Tree struct {
+	Dir     string    `json:"dir"`              // what the session calls its directory, cleaned
+	Top     string    `json:"top"`              // the work tree's top; paths are relative to it
+	Prefix  string    `json:"prefix,omitempty"` // Dir below Top, with slashes
+	OID     string    `json:"oid"`
+	Skipped []Skipped `json:"skipped,omitempty"` // files that are there and not stored, by path
+}
+
+// Skipped is a file that is listed and not stored.
+type Skipped struct {
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+	Time int64  `json:"time"` // of the last write, in nanoseconds
+	Why  string `json:"why"`
+}
+
+// Checkpoint stores what the directories look like now.
+func (s *Service) Checkpoint(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
+	return s.each(session, dirs, func(r *repo) (Tree, error) {
+		t, err := r.take(ctx)
+		if err == nil {
+			err = r.keep(ctx, t.OID)
+		}
+		return t, err
+	})
+}
+
+// Head is what the last commit of each directory's repository looks like; empty where there is none.
+func (s *Service) Head(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
+	return s.each(session, dirs, func(r *repo) (Tree, error) { return r.head(ctx) })
+}
+
+// Uncommitted compares the last commits with what the directories look like now.
+func (s *Service) Uncommitted(ctx context.Context, session string, dirs []string) ([]File, error) {
+	head, err := s.Head(ctx, session, dirs)
+	if err != nil {
+		return nil, err
+	}
+	now, err := s.Checkpoint(ctx, session, dirs)
+	if err != nil {
+		return nil, err
+	}
+	return s.Compare(ctx, session, head, now)
+}
+
+func (s *Service) each(session string, dirs []string, f func(*repo) (Tree, error)) (Checkpoint, error) {
+	var c Checkpoint
+	for _, dir := range outermost(dirs) {
+		t, err := f(s.repo(session, dir))
+		if err != nil {
+			return Checkpoint{}, fmt.Errorf("looking at %s: %w", dir, err)
+		}
+		c.Trees = append(c.Trees, t)
+	}
+	return c, nil
+}
+
+// outermost cleans directories and drops those inside another one, whose files would count twice.
+func outermost(dirs []string) (out []string) {
+	for _, d := range dirs {
+		out = append(out, filepath.Clean(d))
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	return slices.DeleteFunc(out, func(d string) bool {
+		return slices.ContainsFunc(out, func(other string) bool { return other != d && inside(d, other) })
+	})
+}
+
+// inside tells whether path is dir or below it.
+func inside(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+}
+
+// Drop forgets everything about a session.
+func (s *Service) Drop(ctx context.Context, session string) error {
+	for _, dir := range s.repositories(session) {
+		unlock, err := s.lock(ctx, dir)
+		if err != nil {
+			return err
+		}
+		err = os.RemoveAll(dir)
+		s.forget(dir)
+		unlock()
+		if err != nil {
+			return fmt.Errorf("forgetting checkpoints: %w", err)
+		}
+	}
+	return os.RemoveAll(s.home(session))
+}
+
+// home is the directory of a session: named by a hash, so that no session's name leaves Dir.
+func (s *Service) home(session string) string { return filepath.Join(s.cfg.Dir, shortHash(session)) }
+
+func shortHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+func (s *Service) repositories(session string) (dirs []string) {
+	found, err := os.ReadDir(s.home(session))
+	if err != nil {
+		return nil // no checkpoint was taken yet
+	}
+	for _, d := range found {
+		if d.IsDir() {
+			dirs = append(dirs, filepath.Join(s.home(session), d.Name()))
+		}
+	}
+	return dirs
+}
+
+func (s *Service) lock(ctx context.Context, dir string) (unlock func(), err error) {
+	s.mu.Lock()
+	l := s.locks[dir]
+	if l == nil {
+		l = make(chan struct{}, 1)
+		s.locks[dir] = l
+	}
+	s.mu.Unlock()
+	select {
+	case l <- struct{}{}:
+		return func() { <-l }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (s *Service) forget(dir string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.locks, dir)
+}

@@ -1,0 +1,149 @@
+package changeset
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// update brings the private index up to what the files are, and returns what is not stored.
+func (r *repo) update(ctx context.Context, src source) ([]Skipped, error) {
+	if err := r.dropIgnored(ctx, src); err != nil {
+		return nil, err
+	}
+	changed, err := r.changed(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	fresh, skipped, err := r.untracked(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	var list bytes.Buffer
+	for _, path := range append(changed, fresh...) {
+		if why := unreadable(filepath.Join(src.top, filepath.FromSlash(path))); why != "" {
+			skipped = append(skipped, Skipped{Path: path, Why: why})
+			continue
+		}
+		list.WriteString(path)
+		list.WriteByte(0)
+	}
+	slices.SortFunc(skipped, func(a, b Skipped) int { return cmp.Compare(a.Path, b.Path) })
+	if list.Len() == 0 {
+		return skipped, nil
+	}
+	_, err = r.run(ctx, src, list.Bytes(), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
+	return skipped, err
+}
+
+// dropIgnored takes files out of the private index that were untracked when they were stored and are ignored by now. What
+// the user's own index has stays, ignored or not.
+func (r *repo) dropIgnored(ctx context.Context, src source) error {
+	list := append([]string{"ls-files", "-z", "--cached", "--ignored", "--exclude-standard"}, src.pathspec()...)
+	out, err := r.run(ctx, src, nil, list...)
+	if err != nil || len(out) == 0 {
+		return err
+	}
+	theirs := map[string]bool{}
+	if src.gitDir != "" {
+		out, err := r.s.git(ctx, run{dir: src.top, config: src.config, args: list, env: append(isolated(),
+			"GIT_DIR="+r.git, "GIT_WORK_TREE="+src.top, "GIT_INDEX_FILE="+filepath.Join(src.gitDir, "index"))})
+		if err != nil {
+			return err
+		}
+		for _, path := range fields(out) {
+			theirs[path] = true
+		}
+	}
+	drop := slices.DeleteFunc(fields(out), func(path string) bool { return theirs[path] })
+	if len(drop) == 0 {
+		return nil
+	}
+	_, err = r.run(ctx, src, []byte(strings.Join(drop, "\x00")+"\x00"), "update-index", "--force-remove", "-z", "--stdin")
+	return err
+}
+
+// changed lists tracked files that may differ from the index. A submodule counts by its commit alone: to look for
+// changes inside, git would run itself there.
+func (r *repo) changed(ctx context.Context, src source) ([]string, error) {
+	args := []string{"diff-files", "-z", "--name-only", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"}
+	out, err := r.run(ctx, src, nil, append(args, src.pathspec()...)...)
+	if err != nil {
+		return nil, err
+	}
+	paths := fields(out)
+	slices.Sort(paths)
+	return slices.Compact(paths), nil // conflicts are listed twice
+}
+
+// pathspec limits a command to the session's directory.
+func (src source) pathspec() []string {
+	if src.prefix == "" {
+		return nil
+	}
+	return []string{"--", src.prefix}
+}
+
+// untracked lists the files git does not know and does not ignore: those to store, and those that are only listed.
+func (r *repo) untracked(ctx context.Context, src source) (paths []string, skipped []Skipped, err error) {
+	args := []string{"ls-files", "-z", "--others", "--exclude-standard"}
+	out, err := r.run(ctx, src, nil, append(args, src.pathspec()...)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	budget, ignored := r.s.cfg.UntrackedBytes, r.s.ignored(src)
+	for _, path := range fields(out) {
+		if slices.ContainsFunc(ignored, func(d string) bool { return path == d || strings.HasPrefix(path, d+"/") || d == "." }) {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(src.top, filepath.FromSlash(path)))
+		if err != nil {
+			continue // gone meanwhile
+		}
+		why := r.tooMuch(path, info, budget, len(paths))
+		if why == "" {
+			budget -= info.Size()
+			paths = append(paths, path)
+		} else if len(skipped) < mostSkipped {
+			skipped = append(skipped, Skipped{Path: strings.TrimSuffix(path, "/"), Size: info.Size(), Time: info.ModTime().UnixNano(), Why: why})
+		}
+	}
+	return paths, skipped, nil
+}
+
+const mostSkipped = 1000
+
+func (r *repo) tooMuch(path string, info fs.FileInfo, budget int64, files int) string {
+	c := r.s.cfg
+	switch {
+	case strings.HasSuffix(path, "/"):
+		return "a git repository of its own"
+	case info.Size() > c.FileBytes:
+		return fmt.Sprintf("larger than %d MB", c.FileBytes>>20)
+	case info.Size() > budget:
+		return fmt.Sprintf("more than %d MB of untracked files", c.UntrackedBytes>>20)
+	case files >= c.UntrackedFiles:
+		return fmt.Sprintf("more than %d untracked files", c.UntrackedFiles)
+	}
+	return ""
+}
+
+// unreadable tells why git could not store a file, on which it would give up on all of them.
+func unreadable(path string) string {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return "" // gone, a link or a directory: git knows what to do
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "may not be read"
+	}
+	f.Close()
+	return ""
+}
