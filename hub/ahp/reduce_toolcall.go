@@ -272,11 +272,10 @@ func chatToolCallAuthResolved(s *ChatState, a *ChatToolCallAuthResolvedAction) *
 	})
 }
 
-// ended returns the part as it stands once its turn is over: a tool call that had not ended was skipped.
-func (p ResponsePart) ended() ResponsePart {
-	part, ok := p.Value.(*ToolCallResponsePart)
-	if !ok || part.ToolCall.Base() == nil {
-		return p
+// skipped returns the part as it stands once its turn is over, if it is a tool call that had not ended.
+func (part *ToolCallResponsePart) skipped() *ToolCallResponsePart {
+	if part.ToolCall.Base() == nil {
+		return part
 	}
 	call := &ToolCallCancelledState{ToolCallBase: *part.ToolCall.Base(), Reason: ToolCallCancellationReasonSkipped}
 	switch v := part.ToolCall.Value.(type) {
@@ -293,7 +292,7 @@ func (p ResponsePart) ended() ResponsePart {
 	case *ToolCallPendingResultConfirmationState:
 		call.ToolCallParameterFields = v.ToolCallParameterFields
 	default:
-		return p
+		return part
 	}
-	return ResponsePart{&ToolCallResponsePart{ToolCallState{call}}}
+	return &ToolCallResponsePart{ToolCallState{call}}
 }

@@ -159,6 +159,19 @@ func endTurn(s *ChatState, id string, ms int64, state TurnState, activity Sessio
 	})
 }
 
+// ended returns the part as it stands once its turn is over: no stream grows it any more, no call goes on.
+func (p ResponsePart) ended() ResponsePart {
+	switch v := p.Value.(type) {
+	case *MarkdownResponsePart:
+		return ResponsePart{&MarkdownResponsePart{ID: v.ID, Content: v.Content.Clip()}}
+	case *ReasoningResponsePart:
+		return ResponsePart{&ReasoningResponsePart{ID: v.ID, Content: v.Content.Clip()}}
+	case *ToolCallResponsePart:
+		return ResponsePart{v.skipped()}
+	}
+	return p
+}
+
 // timeFormat is ISO 8601 in UTC with milliseconds, as JavaScript writes it.
 const timeFormat = "2006-01-02T15:04:05.000Z"
 

@@ -56,6 +56,17 @@ func grow(old []byte, s string) Text {
 	return Text{buf, n}
 }
 
+// Clip returns the text without room to grow, for one that is finished. It copies only where that frees a good part.
+func (t Text) Clip() Text {
+	if t.n == 0 {
+		return Text{}
+	}
+	if len(t.buf.bytes) <= t.n+t.n/8 {
+		return t
+	}
+	return NewText(t.String())
+}
+
 // Len returns the length in bytes.
 func (t Text) Len() int { return t.n }
 

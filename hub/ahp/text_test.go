@@ -69,6 +69,29 @@ func TestTextKeepsRunesCutByTheStream(t *testing.T) {
 	}
 }
 
+func TestClipFreesTheRoom(t *testing.T) {
+	text := NewText("a")
+	for range 700 {
+		text = text.Append("0123456789")
+	}
+	clipped := text.Clip()
+	if clipped.String() != text.String() || len(clipped.buf.bytes) > text.Len()*9/8 {
+		t.Errorf("clipped to %d bytes of %d", len(clipped.buf.bytes), text.Len())
+	}
+	if len(text.buf.bytes) <= text.Len()*9/8 {
+		t.Fatal("the text has no room to free")
+	}
+	if again := clipped.Clip(); again != clipped {
+		t.Error("a text without room was copied")
+	}
+	if got := clipped.Append("!").String(); got != text.String()+"!" {
+		t.Error("a clipped text cannot grow")
+	}
+	if (Text{}).Clip() != (Text{}) {
+		t.Error("nothing became something")
+	}
+}
+
 func chatWithPart(parts int) State {
 	turn := &ActiveTurn{ID: "t"}
 	for range parts {
@@ -147,6 +170,15 @@ func BenchmarkTerminalData(b *testing.B) {
 		if i%512 == 0 {
 			s = Reduce(s, &TerminalClearedAction{})
 		}
+		s = Reduce(s, a)
+	}
+}
+
+func BenchmarkDeltaInALongTurn(b *testing.B) {
+	s := chatWithPart(1000)
+	a := &ChatDeltaAction{TurnID: "t", PartID: "p", Content: "twenty bytes of text"}
+	b.ReportAllocs()
+	for range b.N {
 		s = Reduce(s, a)
 	}
 }
