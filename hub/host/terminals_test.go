@@ -1,0 +1,404 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// These tests run real programs, which no synctest bubble can wait for: they
+// wait for what a client would see.
+
+const term1 ahp.URI = "ahp-terminal:/1"
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(20 * time.Second)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("waited for %s in vain", what)
+		}
+	}
+}
+
+// shellWorld is a host outside of a bubble, with a session.
+func shellWorld(t *testing.T, cfg Config, hubCfg hub.Config) (*world, *client) {
+	t.Helper()
+	t.Setenv("SHELL", "/bin/sh")
+	w := newWorld(t, cfg, hubCfg)
+	t.Cleanup(w.stop)
+	if hubCfg.Journal {
+		journal(t, w.hub)
+	}
+	c := w.connect(owner, "ana-1")
+	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session}))
+	eventually(t, "the session", func() bool { return w.session().Lifecycle == ahp.SessionLifecycleReady })
+	return w, c
+}
+
+// journal keeps nothing but says it did.
+func journal(t *testing.T, h *hub.Hub) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			b, err := h.Unjournaled(ctx)
+			if err != nil {
+				return
+			}
+			h.Durable(b.Upto, 0)
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+}
+
+// send is try without a bubble.
+func (c *client) send(channel ahp.URI, a ahp.Action) string {
+	c.w.t.Helper()
+	c.seq++
+	o, err := c.w.host.Dispatch(c.w.t.Context(), c.caller, channel, c.seq, a)
+	c.w.must(err)
+	if o.Unknown {
+		return "unknown"
+	}
+	return o.Rejected
+}
+
+func (w *world) terminal(uri ahp.URI) *ahp.TerminalState {
+	s, _, _ := w.hub.State(uri)
+	state, _ := s.(*ahp.TerminalState)
+	return state
+}
+
+func screenText(s *ahp.TerminalState) string {
+	var b strings.Builder
+	if s == nil {
+		return ""
+	}
+	for _, p := range s.Content {
+		switch v := p.Value.(type) {
+		case *ahp.TerminalUnclassifiedPart:
+			b.WriteString(v.Value.String())
+		case *ahp.TerminalCommandPart:
+			b.WriteString(v.Output.String())
+		}
+	}
+	return b.String()
+}
+
+func (w *world) waitScreen(uri ahp.URI, want string) {
+	w.t.Helper()
+	eventually(w.t, fmt.Sprintf("%q on %s", want, uri), func() bool { return strings.Contains(screenText(w.terminal(uri)), want) })
+}
+
+func byClient(id string) ahp.TerminalClaim {
+	return ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: id}}
+}
+
+func (w *world) bySession() ahp.TerminalClaim {
+	return ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session, Chat: w.chat()}}
+}
+
+func (w *world) listed() []ahp.TerminalInfo { return w.host.rootState().Terminals }
+
+func TestCreateTerminalRefusals(t *testing.T) {
+	w, c := shellWorld(t, Config{}, hub.Config{})
+	outside := t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(w.dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	typist := driver
+	typist.Type = true
+	guest := Caller{Principal: typist, ClientID: "dan-1"}
+	alien := ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: "ahp-session:/none", Chat: "x"}}
+	size := ahp.Ptr[int64]
+	tests := map[string]struct {
+		who    Caller
+		params ahp.CreateTerminalParams
+		code   int
+		say    string
+	}{
+		"no claim":          {c.caller, ahp.CreateTerminalParams{Channel: term1}, ahp.CodeInvalidParams, "owner"},
+		"a foreign claim":   {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: byClient("ben-1")}, ahp.CodeInvalidParams, "ben-1"},
+		"an unknown owner":  {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: alien}, ahp.CodeSessionNotFound, ""},
+		"a taken URI":       {c.caller, ahp.CreateTerminalParams{Channel: session, Claim: w.bySession()}, ahp.CodeAlreadyExists, ""},
+		"no URI":            {c.caller, ahp.CreateTerminalParams{Channel: "x y", Claim: w.bySession()}, ahp.CodeInvalidParams, "ahp-terminal:/"},
+		"zero columns":      {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cols: size(0), Rows: size(24)}, ahp.CodeInvalidParams, "between 1 and 1000"},
+		"a huge size":       {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cols: size(80), Rows: size(1 << 40)}, ahp.CodeInvalidParams, "between 1 and 1000"},
+		"no such directory": {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: "file:///no/such"}, ahp.CodeInvalidParams, "cwd"},
+		"a guest outside":   {guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: FileURI(outside)}, ahp.CodePermissionDenied, "outside"},
+		"a guest by a link": {guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: FileURI(filepath.Join(w.dir, "link"))}, ahp.CodePermissionDenied, "outside"},
+		"who may not type":  {Caller{Principal: commenter, ClientID: "ben-1"}, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}, ahp.CodePermissionDenied, ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := w.host.CreateTerminal(t.Context(), tc.who, tc.params)
+			if code(err) != tc.code || !strings.Contains(fmt.Sprint(err), tc.say) {
+				t.Errorf("%v (%d), want %d with %q", err, code(err), tc.code, tc.say)
+			}
+		})
+	}
+	if len(w.listed()) != 0 {
+		t.Errorf("root lists %+v", w.listed())
+	}
+	w.must(w.host.CreateTerminal(t.Context(), guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: FileURI(w.dir)}))
+}
+
+func TestATerminalFromItsStartToItsEnd(t *testing.T) {
+	w, c := shellWorld(t, Config{}, hub.Config{})
+	w.must(w.host.CreateTerminal(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: byClient("ana-1"), Name: " my  shell\n"}))
+	if l := w.listed(); len(l) != 1 || l[0].Title != "my shell" || l[0].Lifecycle.Status != ahp.TerminalLifecycleStatusRunning {
+		t.Errorf("root lists %+v (AHP requirement 61)", l)
+	}
+	if s := w.terminal(term1); *s.Cols != 80 || *s.Rows != 24 || s.Cwd != FileURI(w.dir) || !*s.IsPty {
+		t.Errorf("the first state is %+v", s)
+	}
+	type_ := func(who *client, keys string) string { return who.send(term1, &ahp.TerminalInputAction{Data: keys}) }
+	type_(c, "echo a$((1+1))b; pwd\n")
+	w.waitScreen(term1, "a2b\r\n"+w.dir)
+
+	ben := w.connect(owner, "ana-2")
+	if r := ben.send(term1, &ahp.TerminalResizedAction{Cols: 90, Rows: 30}); !strings.Contains(r, "another client") {
+		t.Errorf("somebody else resized: %q", r)
+	}
+	if r := ben.send(term1, &ahp.TerminalClaimedAction{Claim: byClient("ana-2")}); !strings.Contains(r, "another client") {
+		t.Errorf("somebody else claimed: %q (AHP requirement 165)", r)
+	}
+	for _, size := range [][2]int64{{0, 24}, {80, 1001}} {
+		if r := c.send(term1, &ahp.TerminalResizedAction{Cols: size[0], Rows: size[1]}); !strings.Contains(r, "1000") {
+			t.Errorf("size %v: %q", size, r)
+		}
+	}
+	if r := c.send(term1, &ahp.TerminalResizedAction{Cols: 132, Rows: 43}); r != "" {
+		t.Errorf("the holder's resize was refused: %s", r)
+	}
+	type_(c, "stty size\n")
+	w.waitScreen(term1, "43 132")
+	if r := c.send(term1, &ahp.TerminalClaimedAction{Claim: byClient("ana-2")}); r != "" {
+		t.Errorf("handing it over was refused: %s", r)
+	}
+	if holder := w.listed()[0].Claim.Value.(*ahp.TerminalClientClaim).ClientID; holder != "ana-2" {
+		t.Errorf("root says that %s holds it", holder)
+	}
+	guest := w.connect(viewer, "vic-1")
+	if r := type_(guest, "x"); r == "" {
+		t.Error("a viewer typed")
+	}
+	c.send(term1, &ahp.TerminalClearedAction{})
+	type_(c, "exit 3\n")
+	eventually(t, "the exit", func() bool { return exited(w.terminal(term1)) })
+	if s := w.terminal(term1); *s.Lifecycle.ExitCode != 3 || strings.Contains(screenText(s), "a2b") {
+		t.Errorf("the end: %+v", s)
+	}
+	if l := w.listed()[0].Lifecycle; l.Status != ahp.TerminalLifecycleStatusExited || *l.ExitCode != 3 {
+		t.Errorf("root says %+v", l)
+	}
+	if r := type_(c, "x"); !strings.Contains(r, "exited") {
+		t.Errorf("typing after the end: %q", r)
+	}
+	w.must(w.host.DisposeTerminal(t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term1}))
+	if _, open := w.hub.Info(term1); open || len(w.listed()) != 0 {
+		t.Error("the terminal is still there")
+	}
+	if err := w.host.DisposeTerminal(t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term1}); code(err) != ahp.CodeNotFound {
+		t.Errorf("disposing it again: %v", err)
+	}
+}
+
+// pidOf has the shell of a terminal tell its process.
+func (c *client) pidOf(uri ahp.URI) (pid int) {
+	c.w.t.Helper()
+	c.send(uri, &ahp.TerminalInputAction{Data: "trap '' HUP; echo pid=$$=\n"})
+	eventually(c.w.t, "the shell's pid", func() bool {
+		for _, piece := range strings.Split(screenText(c.w.terminal(uri)), "pid=")[1:] {
+			if n, _ := fmt.Sscanf(piece, "%d=", &pid); n == 1 {
+				return true
+			}
+		}
+		return false
+	})
+	return pid
+}
+
+func dead(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+
+func TestDisposeKills(t *testing.T) {
+	w, c := shellWorld(t, Config{}, hub.Config{})
+	w.must(w.host.CreateTerminal(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	pid := c.pidOf(term1)
+	w.must(w.host.DisposeTerminal(t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term1}))
+	if !dead(pid) {
+		t.Error("the shell is still alive (AHP requirement 166)")
+	}
+	w.must(w.host.CreateTerminal(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	pid = c.pidOf(term1)
+	w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
+	if _, open := w.hub.Info(term1); open || len(w.listed()) != 0 {
+		t.Error("the terminal outlived its session")
+	}
+	eventually(t, "the end of the session's shell", func() bool { return dead(pid) })
+}
+
+func TestStoppingTheHostEndsTerminals(t *testing.T) {
+	w, c := shellWorld(t, Config{}, hub.Config{})
+	w.must(w.host.CreateTerminal(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	pid := c.pidOf(term1)
+	w.stop()
+	if !dead(pid) || !exited(w.terminal(term1)) {
+		t.Error("the shell outlived the host")
+	}
+}
+
+func TestAnAgentsCommand(t *testing.T) {
+	f := &fake{}
+	f.prompt = func(ctx context.Context, turn agent.Turn) error {
+		for range keepExited + 5 {
+			tm, err := f.spec.Host.Terminal(ctx, agent.TerminalSpec{Chat: turn.Chat, TurnID: turn.ID, ToolCallID: "call", Title: "make",
+				Command: []string{"/bin/sh", "-c", "pwd; echo $X; exit 3"}, Env: []string{"X=value"}})
+			if err != nil {
+				return err
+			}
+			code, tail, err := tm.Wait(ctx)
+			if err != nil {
+				return err
+			}
+			if err := agent.Say(turn.Out, fmt.Sprintf("%d:%s;", code, tail)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	w, c := shellWorld(t, Config{Agents: map[string]agent.Backend{"fake": f}}, hub.Config{})
+	if r := c.send(w.chat(), started("go")); r != "" {
+		t.Fatal(r)
+	}
+	eventually(t, "the turn's end", func() bool { return len(w.chatState().Turns) == 1 })
+	part := w.chatState().Turns[0].ResponseParts[0].Value.(*ahp.MarkdownResponsePart)
+	if got, want := part.Content.String(), "3:"+w.dir+"\r\nvalue\r\n;"; got != want {
+		t.Errorf("the agent saw %q, want %q", got, want)
+	}
+	eventually(t, "old terminals to go", func() bool { return len(w.listed()) == keepExited })
+	last := w.listed()[keepExited-1]
+	claim := last.Claim.Value.(*ahp.TerminalSessionClaim)
+	if last.Title != "make" || claim.Session != session || claim.Chat != w.chat() || claim.ToolCallID != "call" || claim.TurnID == "" {
+		t.Errorf("root lists %+v claimed by %+v", last, claim)
+	}
+	if !strings.Contains(screenText(w.terminal(last.Resource)), "value") {
+		t.Error("what the command wrote is gone")
+	}
+	if r := c.send(last.Resource, &ahp.TerminalResizedAction{Cols: 10, Rows: 10}); r == "" {
+		t.Error("a tool call's terminal was resized")
+	}
+}
+
+func TestCancellingKillsAnAgentsCommand(t *testing.T) {
+	f := &fake{}
+	f.prompt = func(ctx context.Context, turn agent.Turn) error {
+		_, err := agent.RunCommand(ctx, f.spec, turn, "trap '' HUP TERM; echo pid=$$=; while :; do sleep 0.05; done")
+		return err
+	}
+	w, c := shellWorld(t, Config{Agents: map[string]agent.Backend{"fake": f}}, hub.Config{})
+	w.must(w.hub.Do(func(tx *hub.Tx) {
+		tx.Apply(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{"approval": []byte(`"auto"`)}})
+	}))
+	c.send(w.chat(), started("go"))
+	var pid int
+	eventually(t, "the command", func() bool {
+		l := w.listed()
+		if len(l) == 0 {
+			return false
+		}
+		_, after, ok := strings.Cut(screenText(w.terminal(l[0].Resource)), "pid=")
+		n, _ := fmt.Sscanf(after, "%d=", &pid)
+		return ok && n == 1
+	})
+	active := w.chatState().ActiveTurn
+	if r := c.send(w.chat(), &ahp.ChatTurnCancelledAction{TurnID: active.ID}); r != "" {
+		t.Fatal(r)
+	}
+	eventually(t, "the command's end", func() bool { return dead(pid) })
+	call := w.chatState().Turns[0].ResponseParts[0].Value.(*ahp.ToolCallResponsePart).ToolCall.Value
+	if _, ok := call.(*ahp.ToolCallCancelledState); !ok {
+		t.Errorf("the tool call is %T", call)
+	}
+}
+
+func TestOutputWaitsWhileTheHostIsReadOnly(t *testing.T) {
+	const reserved = 1 << 40
+	w, c := shellWorld(t, Config{}, hub.Config{Journal: true, Boot: hub.Boot{Reserved: reserved}})
+	w.must(w.host.CreateTerminal(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	c.send(term1, &ahp.TerminalInputAction{Data: "echo re$((1))ady; read x; i=0; while [ $i -lt 30000 ]; do i=$((i+1)); echo line $i; done; echo en$((1))d\n"})
+	w.waitScreen(term1, "re1ady")
+	c.send(term1, &ahp.TerminalInputAction{Data: "\n"})
+	w.waitScreen(term1, "line 1\r\n")
+	w.hub.JournalFailed(errors.New("the disk is full"))
+	before := w.hub.Seq()
+	tick := time.NewTimer(100 * time.Millisecond)
+	<-tick.C
+	if after := w.hub.Seq(); after != before {
+		t.Errorf("%d actions were accepted while the host was read-only", after-before)
+	}
+	w.hub.JournalBack()
+	w.waitScreen(term1, "en1d")
+	if got := screenText(w.terminal(term1)); !strings.HasSuffix(strings.TrimRight(got, "$# "), "line 30000\r\nen1d\r\n") || skips(got) {
+		t.Error("output was lost")
+	}
+}
+
+// skips tells whether a line of the counted output is not there.
+func skips(text string) bool {
+	next := 0
+	for line := range strings.SplitSeq(text, "\r\n") {
+		var n int
+		if k, _ := fmt.Sscanf(line, "line %d", &n); k != 1 {
+			continue
+		}
+		if next != 0 && n != next {
+			return true
+		}
+		next = n + 1
+	}
+	return false
+}
+
+func TestRecoveredTerminalsHaveExited(t *testing.T) {
+	saved := &ahp.TerminalState{Title: "old", Claim: byClient("ana-1"), Lifecycle: ahp.TerminalLifecycleState{Status: ahp.TerminalLifecycleStatusRunning},
+		Content: []ahp.TerminalContentPart{{Value: &ahp.TerminalUnclassifiedPart{Value: ahp.NewText("kept\r\n")}}}}
+	w, _ := shellWorld(t, Config{}, hub.Config{})
+	info := hub.ChannelInfo{URI: term1, Kind: ahp.ChannelTerminal, Session: session}
+	empty := *saved
+	empty.Content = nil
+	w.must(w.hub.Do(func(tx *hub.Tx) {
+		w.must(tx.Open(info, &empty))
+		w.host.listTerminal(tx, term1)
+	}))
+	w.must(w.host.recoverTerminal(t.Context(), w.listed()[0], saved))
+	s := w.terminal(term1)
+	if !exited(s) || screenText(s) != "kept\r\n" || s.Lifecycle.ExitCode != nil {
+		t.Errorf("after a restart: %+v with %q", s, screenText(s))
+	}
+	if l := w.listed(); len(l) != 1 || l[0].Lifecycle.Status != ahp.TerminalLifecycleStatusExited {
+		t.Errorf("root lists %+v", l)
+	}
+	w.must(w.hub.Do(func(tx *hub.Tx) { tx.Close(term1) }))
+	w.must(w.host.recoverTerminal(t.Context(), w.listed()[0], nil))
+	if slices.ContainsFunc(w.listed(), func(i ahp.TerminalInfo) bool { return i.Resource == term1 }) {
+		t.Error("a terminal that is lost is still listed")
+	}
+}
