@@ -58,6 +58,10 @@ func (h *Host) dispatchPlain(channel ahp.URI, a ahp.Action, check hub.Check) (o 
 		if o.Rejected = reason; reason != "" {
 			return
 		}
+		if keys, ok := stamped.(*ahp.TerminalInputAction); ok {
+			h.typedPlain(tx, channel, keys)
+			return
+		}
 		o.Env = tx.Apply(channel, stamped)
 		o.NoChange = o.Env == nil
 	})

@@ -205,10 +205,20 @@ func (h *Host) deriveTerminal(tx *hub.Tx, e *hub.Envelope) {
 
 // terminalTyped forwards keys, in order; they are never written down.
 func (h *Host) terminalTyped(_ context.Context, e *hub.Envelope, a *ahp.TerminalInputAction) {
-	if t := h.terms.get(e.Channel.URI); t != nil {
+	h.keys(e.Channel.URI, a)
+}
+
+// typedPlain forwards the keys of a plain form. Nobody is sent them: they may be a
+// password, and no connection waits for an echo.
+func (h *Host) typedPlain(tx *hub.Tx, uri ahp.URI, a *ahp.TerminalInputAction) {
+	tx.Effect(uri, func(context.Context) { h.keys(uri, a) })
+}
+
+func (h *Host) keys(uri ahp.URI, a *ahp.TerminalInputAction) {
+	if t := h.terms.get(uri); t != nil {
 		if p := t.proc.Load(); p != nil {
 			if err := p.Write([]byte(a.Data)); err != nil {
-				h.log.Info("keys were not taken", "terminal", e.Channel, "err", err)
+				h.log.Info("keys were not taken", "terminal", t.info, "err", err)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/store"
 )
 
 // These tests run real programs, which no synctest bubble can wait for: they
@@ -375,6 +377,104 @@ func skips(text string) bool {
 		next = n + 1
 	}
 	return false
+}
+
+func TestKeysReachTheProgramAlone(t *testing.T) {
+	w, c := shellWorld(t, Config{}, hub.Config{})
+	w.must(w.host.CreateTerminal(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	guest := w.connect(viewer, "vic-1")
+	guest.caller.Conn.Subscribe("t", hub.Subscription{URI: term1})
+	c.caller.Conn.Subscribe("t", hub.Subscription{URI: term1})
+	plain := Caller{Principal: owner}
+	if _, err := w.host.Dispatch(t.Context(), plain, term1, 0, &ahp.TerminalInputAction{Data: "stty -echo; echo re$((1))ady\n"}); err != nil {
+		t.Fatal(err)
+	}
+	w.waitScreen(term1, "re1ady")
+	c.send(term1, &ahp.TerminalInputAction{Data: "echo do$((1))ne\n"})
+	has := func(who *client, kind string) bool {
+		who.mu.Lock()
+		defer who.mu.Unlock()
+		return slices.Contains(who.got, kind)
+	}
+	eventually(t, "the echo of its own keys", func() bool { return has(c, "terminal/input") })
+	eventually(t, "the output", func() bool { return strings.Contains(guest.screen(term1), "do1ne") })
+	if has(guest, "terminal/input") {
+		t.Error("somebody else was sent the keys, which may be a password")
+	}
+}
+
+func (c *client) screen(uri ahp.URI) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, _ := c.mirror[uri].(*ahp.TerminalState)
+	return screenText(s)
+}
+
+// restarted is a host on a store that keeps its directory.
+func restarted(t *testing.T, dir, work string) (w *world, stop func()) {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	boot, err := s.Boot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w = &world{t: t, agent: &fake{}, dir: work}
+	w.hub = hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }})
+	w.host, err = New(Config{Hub: w.hub, Store: s, DataDir: dir, DefaultDir: work, Agents: map[string]agent.Backend{"fake": w.agent}})
+	w.must(err)
+	journalCtx, endJournal := context.WithCancel(context.Background())
+	runCtx, endRun := context.WithCancel(context.Background())
+	var journal, run sync.WaitGroup
+	journal.Go(func() { _ = s.Run(journalCtx, w.hub) })
+	w.must(w.host.Start(t.Context()))
+	run.Go(func() { _ = w.host.Run(runCtx) })
+	return w, sync.OnceFunc(func() {
+		endRun()
+		run.Wait()
+		eventually(t, "the journal", func() bool { return w.hub.Stats().UnjournaledBytes == 0 })
+		endJournal()
+		journal.Wait()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestScrollbackSurvivesARestart(t *testing.T) {
+	t.Setenv("SHELL", "/bin/sh")
+	dir, work := t.TempDir(), t.TempDir()
+	w, stop := restarted(t, dir, work)
+	defer stop()
+	c := Caller{Principal: owner, ClientID: "ana-1"}
+	w.must(w.host.CreateSession(t.Context(), c, ahp.CreateSessionParams{Channel: session}))
+	w.must(w.host.CreateTerminal(t.Context(), c, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	if _, err := w.host.Dispatch(t.Context(), c, term1, 0, &ahp.TerminalInputAction{Data: "echo he$((1))re\n"}); err != nil {
+		t.Fatal(err)
+	}
+	w.waitScreen(term1, "he1re")
+	stop()
+	for range 2 { // and the restart after that
+		w, stop = restarted(t, dir, work)
+		if s := w.terminal(term1); s == nil || !exited(s) || !strings.Contains(screenText(s), "he1re") {
+			t.Errorf("after a restart: %+v with %q", s, screenText(s))
+		}
+		if l := w.listed(); len(l) != 1 || l[0].Lifecycle.Status != ahp.TerminalLifecycleStatusExited {
+			t.Errorf("root lists %+v", l)
+		}
+		stop()
+	}
+	w, stop = restarted(t, dir, work)
+	defer stop()
+	w.must(w.host.DisposeTerminal(t.Context(), c, ahp.DisposeTerminalParams{Channel: term1}))
+	stop()
+	w, stop = restarted(t, dir, work)
+	defer stop()
+	if _, open := w.hub.Info(term1); open || len(w.listed()) != 0 {
+		t.Error("a disposed terminal came back")
+	}
 }
 
 func TestRecoveredTerminalsHaveExited(t *testing.T) {
