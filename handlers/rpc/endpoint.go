@@ -37,6 +37,7 @@ type Limits struct {
 	Handshake     time.Duration // until initialize or reconnect: 30 s
 	Write         time.Duration // for a piece of 64 KiB to leave: 30 s
 	Ping          time.Duration // between keep-alive pings: 30 s
+	Close         time.Duration // for the closing handshake: 2 s
 }
 
 func (l Limits) withDefaults() Limits {
@@ -58,6 +59,7 @@ func (l Limits) withDefaults() Limits {
 	orTime(&l.Handshake, 30*time.Second)
 	orTime(&l.Write, 30*time.Second)
 	orTime(&l.Ping, 30*time.Second)
+	orTime(&l.Close, 2*time.Second)
 	return l
 }
 

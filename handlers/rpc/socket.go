@@ -85,9 +85,6 @@ func (s *socket) read() error {
 	}
 }
 
-// closeWait is how long a peer may take for the closing handshake.
-const closeWait = 2 * time.Second
-
 // end closes the socket, once; the first reason counts. It returns at once: the
 // closing handshake takes its time, and what runs is cancelled.
 func (s *socket) end(reason error) {
@@ -102,7 +99,7 @@ func (s *socket) end(reason error) {
 			conn.Close(reason)
 		}
 		s.wg.Go(func() {
-			force := time.AfterFunc(closeWait, func() { s.ws.CloseNow() })
+			force := time.AfterFunc(s.cfg.Limits.Close, func() { s.out.Close() })
 			defer force.Stop()
 			s.ws.Close(closing(reason))
 			s.ws.CloseNow()
