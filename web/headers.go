@@ -6,9 +6,10 @@ import (
 )
 
 // Policies of content. A terminal is drawn by a library that needs inline styles, so it has
-// a document of its own, framed by ours, with a policy of its own; nothing else is loosened.
+// a document of its own, framed by ours, with a policy of its own. Pictures of other sites are
+// allowed because a person may ask for one by a click; pages never link them by themselves.
 const (
-	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; " +
 		"font-src 'self'; form-action 'self'; frame-src 'self'; base-uri 'none'; frame-ancestors 'none'; " +
 		"require-trusted-types-for 'script'; trusted-types ahphub review"
 	framePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +

@@ -31,7 +31,7 @@ func (s *Server) byToken(next http.Handler) http.Handler {
 			http.Error(w, err.Error(), http.StatusForbidden)
 			return
 		}
-		r.URL.RawQuery = "" // the token goes no further
+		r.URL.RawQuery = ""    // the token goes no further
 		r.Header.Del("Cookie") // and counts alone, so no Origin is needed
 		s.as(who, w, r, next)
 	})

@@ -14,7 +14,7 @@ import (
 )
 
 func (s *Server) signInPage(w http.ResponseWriter, r *http.Request) {
-	s.send(w, r, http.StatusOK, page.SignInPage(page.SignIn{Asset: s.cfg.Assets.Path, Next: localPath(r.URL.Query().Get("next"))}))
+	s.send(w, r, http.StatusOK, page.SignInPage(page.SignIn{Frame: s.frame("Sign in"), Next: localPath(r.URL.Query().Get("next"))}))
 }
 
 // signIn takes a one-time token for the owner's cookie.
@@ -27,8 +27,8 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 	if errors.Is(err, access.ErrWrongToken) {
 		s.failed(w, r)
 		s.note(r, people.Event{What: "sign-in refused"})
-		m := page.SignIn{Asset: s.cfg.Assets.Path, Next: next,
-			Problem: "This token was used already, or is not one of ours. Run ahphub link for a new one."}
+		m := page.SignIn{Frame: s.frame("Sign in"), Next: next,
+			Error: "This token was used already, or is not one of ours. Run ahphub link for a new one."}
 		s.send(w, r, http.StatusForbidden, page.SignInPage(m))
 		return
 	}

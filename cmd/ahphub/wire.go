@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,6 +37,7 @@ type app struct {
 	host    *host.Host
 	journal *task
 	pages   *pages.Pages
+	rpc     *rpc.Endpoint
 	web     *web.Server
 	signIn  access.SignIn
 	owner   access.Principal
@@ -50,7 +52,7 @@ func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *s
 	if a.store, err = store.Open(ctx, store.Config{Dir: cfg.Data, Log: log}); err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be used: %w", cfg.Data, err)
 	}
-	if err := errors.Join(a.buildHost(ctx, set)); err != nil {
+	if err := a.buildHost(ctx, set); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	if err := a.buildWeb(ctx, set, l); err != nil {
@@ -111,8 +113,10 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	}
 	a.signIn = access.SignIn{Dir: signInDir(a.cfg.Data)}
 	a.pages = pages.New(pages.Deps{Host: a.host, Hub: a.hub, Links: links, Presence: presence.New(presence.Config{}), Assets: assets, Log: a.log})
+	a.rpc = rpc.Handler(rpc.Config{Host: a.host, Hub: a.hub, Clients: a.store, Log: a.log, Name: "ahphub", Version: versionName(),
+		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set)})
 	a.web, err = web.New(web.Config{
-		Pages: a.pages, RPC: rpc.Handler(rpc.Config{Host: a.host, Hub: a.hub, Log: a.log}),
+		Pages: a.pages, RPC: a.rpc,
 		Assets: assets, Sessions: a.host, Short: host.ShortID,
 		Tokens: access.NewTokens(token, a.owner.Name, links), Links: links, SignIn: a.signIn, Cookies: cookies,
 		Audit: people.Audit{Store: docs}, Owner: a.owner,
@@ -169,10 +173,26 @@ func (a *app) close() error {
 		a.pages.Close()
 	}
 	var err error
+	if a.rpc != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // the server waited for them already
+		defer cancel()
+		err = a.rpc.Close(ctx)
+	}
 	if a.journal != nil {
-		err = a.journal.stop()
+		err = errors.Join(err, a.journal.stop())
 	}
 	return errors.Join(err, a.store.Close())
+}
+
+func publicHosts(set settings) []string {
+	if set.public == nil {
+		return nil
+	}
+	return []string{set.public.Host}
+}
+
+func fileURI(path string) string {
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }
 
 // cookieKey is the key that signs cookies, made when absent.

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/ahphub/ahphub/hub/agent/script"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+)
+
+type demoCommand struct {
+	Listen    string `default:"127.0.0.1:8137" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one."`
+	LogFormat string `default:"text" placeholder:"text|json" help:"Format of the log on standard error."`
+	LogLevel  string `default:"warn" placeholder:"debug|info|warn|error" help:"Least level that is logged."`
+}
+
+// Run serves from a temporary directory, which is gone afterwards.
+func (c demoCommand) Run(e *environment) error {
+	tmp, err := os.MkdirTemp("", "ahphub-demo-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	repo := filepath.Join(tmp, "greeter")
+	if err := sampleRepository(e.ctx, repo); err != nil {
+		return fmt.Errorf("the sample repository cannot be made: %w", err)
+	}
+	cfg := Config{Listen: c.Listen, Data: filepath.Join(tmp, "data"), Dir: repo, Agent: script.Provider,
+		LogFormat: c.LogFormat, LogLevel: c.LogLevel, demo: true}
+	return run(e.ctx, cfg, e.stdout, e.stderr)
+}
+
+var sampleFiles = map[string]string{
+	"README.md": "# greeter\n\nSays hello.\n",
+	"go.mod":    "module example.com/greeter\n\ngo 1.24\n",
+	"greet.go": `package greeter
+
+import "fmt"
+
+// Greet says hello to somebody.
+func Greet(name string) string {
+	return fmt.Sprintf("Hello, %s!", name)
+}
+`,
+	"greet_test.go": `package greeter
+
+import "testing"
+
+func TestGreet(t *testing.T) {
+	if got := Greet("Ana"); got != "Hello, Ana!" {
+		t.Errorf("got %q", got)
+	}
+}
+`,
+}
+
+// sampleRepository makes a small repository with one commit.
+func sampleRepository(ctx context.Context, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for name, content := range sampleFiles {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			return err
+		}
+	}
+	for _, args := range []string{"init -q -b main", "add .", "-c user.name=Ana -c user.email=ana@example.com -c commit.gpgsign=false commit -q -m Greet"} {
+		cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, strings.Fields(args)...)...)
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("git %s: %w: %s", args, err, out)
+		}
+	}
+	return nil
+}
+
+// makeDemo opens a session for each prompt of the demo's scenario, as the owner would.
+func (a *app) makeDemo(ctx context.Context) error {
+	who := host.Caller{Principal: a.owner, ClientID: "demo"}
+	for _, prompt := range script.Demo().Prompts() {
+		session := ahp.URI("ahp-session:/" + uuid.NewString())
+		if err := a.host.CreateSession(ctx, who, ahp.CreateSessionParams{Channel: session}); err != nil {
+			return fmt.Errorf("the demo's session %q: %w", prompt, err)
+		}
+		if err := a.prompt(ctx, who, session, prompt); err != nil {
+			return fmt.Errorf("the demo's session %q: %w", prompt, err)
+		}
+	}
+	return nil
+}
+
+// prompt says something in a session's default chat, and names the session after it.
+func (a *app) prompt(ctx context.Context, who host.Caller, session ahp.URI, text string) error {
+	state, _, ok := a.hub.State(session)
+	s, isSession := state.(*ahp.SessionState)
+	if !ok || !isSession {
+		return fmt.Errorf("the session is not there")
+	}
+	turn := &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(), StartedAt: time.Now().UTC().Format(time.RFC3339),
+		Message: ahp.Message{Text: text, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}}
+	for _, step := range []struct {
+		on ahp.URI
+		a  ahp.Action
+	}{{session, &ahp.SessionTitleChangedAction{Title: text}}, {s.DefaultChat, turn}} {
+		out, err := a.host.Dispatch(ctx, who, step.on, 0, step.a)
+		if err != nil {
+			return err
+		}
+		if out.Rejected != "" {
+			return fmt.Errorf("%s was refused: %s", step.a.ActionType(), out.Rejected)
+		}
+	}
+	return nil
+}

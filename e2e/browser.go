@@ -1,0 +1,253 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// Browser is a headless Chromium. Its pages fail their test on any console error, uncaught
+// exception or violation of the content security policy.
+type Browser struct {
+	t   testing.TB
+	ctx context.Context
+}
+
+// Page is one tab of a person of its own: no cookie is shared between pages.
+type Page struct {
+	Ctx context.Context // for chromedp's actions
+	t   testing.TB
+	url string
+
+	mu      sync.Mutex
+	bad     []string
+	allowed []*regexp.Regexp
+}
+
+// browsers are the programs looked for, in this order.
+var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"}
+
+// FindBrowser returns the browser to test with, skips the test with BROWSER=skip, and fails
+// it when there is none.
+func FindBrowser(t testing.TB) string {
+	t.Helper()
+	if os.Getenv("BROWSER") == "skip" {
+		t.Skip("browser tests are switched off (BROWSER=skip)")
+	}
+	names := browsers
+	if b := os.Getenv("AHPHUB_BROWSER"); b != "" {
+		names = []string{b}
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Fatalf("no browser was found (%s): make deps installs one, BROWSER=skip goes without", strings.Join(names, ", "))
+	return ""
+}
+
+// OpenBrowser starts a browser that ends with the test.
+func OpenBrowser(t testing.TB) *Browser {
+	t.Helper()
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(FindBrowser(t)),
+		chromedp.WindowSize(1440, 900), chromedp.WSURLReadTimeout(patience))
+	if os.Getuid() == 0 { // Chromium refuses its sandbox to root
+		opts = append(opts, chromedp.NoSandbox)
+	}
+	alloc, stop := chromedp.NewExecAllocator(context.Background(), opts...)
+	ctx, cancel := chromedp.NewContext(alloc)
+	t.Cleanup(func() { cancel(); stop() })
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("the browser does not start: %v", err)
+	}
+	return &Browser{t: t, ctx: ctx}
+}
+
+// Page opens a tab for somebody who has no cookie yet.
+func (b *Browser) Page() *Page {
+	b.t.Helper()
+	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
+	p := &Page{Ctx: ctx, t: b.t}
+	b.t.Cleanup(func() {
+		if b.t.Failed() {
+			p.Shot("failed")
+		}
+		cancel()
+		p.check()
+	})
+	if err := chromedp.Listen(ctx, p.listen); err != nil {
+		b.t.Fatal(err)
+	}
+	return p
+}
+
+// listen notes what must not happen.
+func (p *Page) listen(ev any) {
+	switch ev := ev.(type) {
+	case *runtime.EventExceptionThrown:
+		p.note("exception: " + describe(ev.ExceptionDetails))
+	case *runtime.EventConsoleAPICalled:
+		if ev.Type == "error" || ev.Type == "assert" {
+			var text []string
+			for _, a := range ev.Args {
+				text = append(text, string(a.Value)+a.Description)
+			}
+			p.note("console: " + strings.Join(text, " "))
+		}
+	case *cdplog.EventEntryAdded:
+		if ev.Entry.Level == "error" || ev.Entry.Source == "security" {
+			p.note(fmt.Sprintf("%s: %s (%s)", ev.Entry.Source, ev.Entry.Text, ev.Entry.URL))
+		}
+	}
+}
+
+func describe(d *runtime.ExceptionDetails) string {
+	if d == nil {
+		return "unknown"
+	}
+	if d.Exception != nil {
+		return d.Exception.Description
+	}
+	return d.Text
+}
+
+func (p *Page) note(s string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bad = append(p.bad, s)
+}
+
+// Allow expects errors that match, as of a stream whose server was killed.
+func (p *Page) Allow(pattern string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.allowed = append(p.allowed, regexp.MustCompile(pattern))
+}
+
+// Problems are the errors so far that nobody allowed.
+func (p *Page) Problems() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []string
+next:
+	for _, s := range p.bad {
+		for _, a := range p.allowed {
+			if a.MatchString(s) {
+				continue next
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (p *Page) check() {
+	for _, s := range p.Problems() {
+		p.t.Errorf("the page complained: %s", s)
+	}
+}
+
+// Do runs actions within the test's patience.
+func (p *Page) Do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.Ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		p.t.Fatalf("%v\nat %s\n%s", err, p.where(), strings.Join(p.Problems(), "\n"))
+	}
+}
+
+// Eval runs JavaScript in a page and returns what it gives.
+func Eval[T any](p *Page, expression string) T {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.Ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		p.t.Fatalf("%s: %v\nat %s", expression, err, p.where())
+	}
+	return v
+}
+
+// Wait waits until a JavaScript expression is true.
+func (p *Page) Wait(expression string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.Ctx, patience)
+	defer cancel()
+	for {
+		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
+		if err == nil && ok {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			p.t.Fatalf("not true in %v: %s (%v)\nat %s\n%s", patience, expression, err, p.where(), strings.Join(p.Problems(), "\n"))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// WaitText waits until an element's text has a part.
+func (p *Page) WaitText(selector, part string) {
+	p.t.Helper()
+	p.Wait(fmt.Sprintf("document.querySelector(%q)?.innerText.includes(%q)", selector, part))
+}
+
+// Open goes to an address and waits for the document.
+func (p *Page) Open(url string) {
+	p.t.Helper()
+	p.Do(chromedp.Navigate(url))
+	p.url = url
+}
+
+// SignIn signs the page in as the owner, and waits for the inbox.
+func (p *Page) SignIn(prog *Program) {
+	p.t.Helper()
+	p.Open(prog.SignIn())
+	p.Wait("location.pathname === '/' && document.readyState === 'complete'")
+}
+
+func (p *Page) where() string {
+	ctx, cancel := context.WithTimeout(p.Ctx, 2*time.Second)
+	defer cancel()
+	at, err := chromedp.Run(ctx, chromedp.Location())
+	if err != nil {
+		return "an unknown address"
+	}
+	return at
+}
+
+// Shot writes a picture named after the test into the directory AHPHUB_SHOTS, if set.
+func (p *Page) Shot(name string) {
+	p.t.Helper()
+	dir := os.Getenv("AHPHUB_SHOTS")
+	if dir == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(p.Ctx, patience)
+	defer cancel()
+	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err == nil {
+		file := strings.ReplaceAll(p.t.Name(), "/", "-") + "-" + name + ".png"
+		err = os.WriteFile(filepath.Join(dir, file), png, 0o644)
+	}
+	if err != nil {
+		p.t.Logf("no picture %s: %v", name, err)
+	}
+}

@@ -1,0 +1,168 @@
+package e2e
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/ahphub/ahphub/"
+
+// room is what a directory may import of ours, and why no more.
+type room struct {
+	may    []string // prefixes end in /…
+	reason string
+}
+
+// rooms is the picture of docs/architecture.md: a room knows those below it.
+var rooms = map[string]room{
+	"hub/ahp":            {nil, "the protocol is types and pure functions: the standard library only"},
+	"hub/ahp/dialect":    {[]string{"hub/ahp"}, "adapters know the protocol alone"},
+	"hub/jsonrpc":        {[]string{"hub/ahp"}, "a codec knows no host"},
+	"hub":                {[]string{"hub/ahp"}, "the timeline does no I/O and knows no host"},
+	"hub/terminal":       {[]string{"hub/ahp"}, "a process and its bytes know no session"},
+	"hub/changeset":      {[]string{"hub/ahp", "hub/changeset/…"}, "git and diffs know no session's state"},
+	"hub/changeset/diff": {nil, "diffs are pure, so that templates may draw them"},
+	"hub/resource":       {[]string{"hub/ahp"}, "files know no session's state"},
+	"hub/access":         {[]string{"hub", "hub/ahp"}, "rights are asked about channels, and ask nobody"},
+	"hub/people":         {nil, "who is signed in is no matter of the protocol"},
+	"hub/presence":       {[]string{"hub/access", "hub/ahp"}, "presence is host state beside the timeline"},
+	"hub/agent":          {[]string{"hub/ahp", "hub/agent", "hub/agent/…"}, "an agent sees the protocol and what the host gives it, never the host"},
+	"hub/store":          {[]string{"hub", "hub/ahp"}, "the store writes what the hub hands it; another one can stand in its place"},
+	"hub/host":           {[]string{"hub", "hub/ahp", "hub/access", "hub/agent", "hub/terminal", "hub/changeset", "hub/changeset/diff", "hub/resource"}, "the host knows no store, no HTTP and no implementation of an agent"},
+	"static":             {nil, "assets are files"},
+	"templ":              {[]string{"hub/ahp", "hub/changeset/diff", "templ/part"}, "a page is tested from literals: it draws states and knows no hub"},
+	"handlers/rpc":       {[]string{"hub", "hub/ahp", "hub/ahp/dialect", "hub/jsonrpc", "hub/access", "hub/host"}, "the endpoint speaks the protocol for the host"},
+	"handlers/pages":     {[]string{"hub", "hub/ahp", "hub/access", "hub/host", "hub/presence", "hub/resource", "hub/changeset", "hub/changeset/diff", "hub/review", "static", "templ/…"}, "pages are clients of the hub"},
+	"web":                {[]string{"hub/access", "hub/people", "hub/ahp", "templ/…"}, "the server is handed its handlers"},
+	"cmd":                {[]string{"…"}, "the one place that names implementations"},
+	"e2e":                {[]string{"…"}, "tests see everything"},
+}
+
+// bans keeps packages of others out of rooms.
+var bans = []struct {
+	room, imports, reason string
+}{
+	{"hub/ahp", ".", "the protocol uses the standard library only"},
+	{"hub", ".", "the timeline uses the standard library only"},
+	{"hub", "os", "the timeline does no I/O"},
+	{"hub", "net", "the timeline does no I/O"},
+	{"hub/ahp", "os", "the protocol does no I/O"},
+	{"hub/ahp", "net", "the protocol does no I/O"},
+	{"templ", "os", "templates do no I/O"},
+	{"templ", "net/http", "templates do no I/O"},
+}
+
+// only names the rooms that may use a library, so that it can be replaced in one place.
+var only = map[string][]string{
+	"modernc.org/sqlite":                    {"hub/store"},
+	"github.com/coder/websocket":            {"handlers/rpc", "handlers/pages", "e2e"},
+	"github.com/creack/pty":                 {"hub/terminal"},
+	"github.com/gorilla/sessions":           {"hub/people"},
+	"github.com/alecthomas/kong":            {"cmd"},
+	"github.com/prometheus/client_golang":   {"web"},
+	"github.com/chromedp/chromedp":          {"e2e"},
+	"github.com/charmbracelet/x/vt":         {"hub/terminal", "handlers/pages", "e2e"},
+	"github.com/yuin/goldmark":              {"templ"},
+	"github.com/microcosm-cc/bluemonday":    {"templ"},
+	"github.com/alecthomas/chroma/v2":       {"hub/changeset", "templ"},
+	"github.com/go-chi/httprate":            {"web"},
+	"github.com/BurntSushi/toml":            {"cmd", "hub/agent"},
+	"github.com/fsnotify/fsnotify":          {"hub/resource", "hub/changeset"},
+	"github.com/santhosh-tekuri/jsonschema": {},
+}
+
+func TestImportGraph(t *testing.T) {
+	for dir, imports := range importsOf(t, "..") {
+		name, r, ok := roomOf(dir)
+		if !ok {
+			t.Errorf("%s is in no room: give it a row here and in docs/architecture.md", dir)
+			continue
+		}
+		for _, path := range imports {
+			if ours, is := strings.CutPrefix(path, module); is {
+				if !allowed(r.may, ours) && !within(ours, dir) {
+					t.Errorf("%s imports %s: %s", dir, ours, r.reason)
+				}
+				continue
+			}
+			for _, b := range bans {
+				if b.room == name && banned(b.imports, path) {
+					t.Errorf("%s imports %s: %s", dir, path, b.reason)
+				}
+			}
+			for lib, users := range only {
+				if within(path, lib) && !slices.ContainsFunc(users, func(u string) bool { return within(dir, u) }) {
+					t.Errorf("%s imports %s, which only %s may: it must stay easy to replace", dir, path, strings.Join(users, ", "))
+				}
+			}
+		}
+	}
+}
+
+// importsOf reads the imports of every package but its tests.
+func importsOf(t *testing.T, root string) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "vendor") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		dir, _ := filepath.Rel(root, filepath.Dir(path))
+		dir = filepath.ToSlash(dir)
+		for _, i := range f.Imports {
+			p, _ := strconv.Unquote(i.Path.Value)
+			if !slices.Contains(found[dir], p) {
+				found[dir] = append(found[dir], p)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(found) == 0 {
+		t.Fatal("no package was found: ", err)
+	}
+	return found
+}
+
+// roomOf finds the room with the longest name that holds dir.
+func roomOf(dir string) (name string, r room, ok bool) {
+	for n, candidate := range rooms {
+		if within(dir, n) && len(n) > len(name) && (n != "hub" || dir == "hub") {
+			name, r, ok = n, candidate, true
+		}
+	}
+	return name, r, ok
+}
+
+func within(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
+
+func allowed(may []string, path string) bool {
+	return slices.ContainsFunc(may, func(m string) bool {
+		prefix, open := strings.CutSuffix(m, "…")
+		return m == path || (open && strings.HasPrefix(path, prefix))
+	})
+}
+
+// banned knows "." as everything outside the standard library.
+func banned(what, path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	if what == "." {
+		return strings.Contains(first, ".")
+	}
+	return within(path, what)
+}

@@ -1,0 +1,298 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Options say how the program is started.
+type Options struct {
+	Args []string // after "serve", as {"--agent", "script"}
+	Env  []string // more environment, as "AHPHUB_LOG_LEVEL=debug"
+	Data string   // data directory; default: a temporary one
+	Dir  string   // where it is started; default: a temporary directory
+}
+
+// Program is a running ahphub. It stops with its test.
+type Program struct {
+	URL, AHP, Data string
+	Lines          map[string]string // what it printed on standard output
+
+	t      testing.TB
+	opts   Options
+	cmd    *exec.Cmd
+	exited chan struct{}
+	log    *log
+}
+
+// patience is how long a test waits for the program to do what it does at once.
+const patience = 20 * time.Second
+
+// binary is built once for the tests of one package.
+var binary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "ahphub-e2e-*")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "ahphub")
+	out, err := exec.Command("go", "build", "-o", path, "github.com/ahphub/ahphub/cmd/ahphub").CombinedOutput()
+	if err != nil {
+		return "", errors.New(string(out))
+	}
+	return path, nil
+})
+
+// Binary returns the program's path, building it the first time.
+func Binary(t testing.TB) string {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatalf("the program does not build:\n%v", err)
+	}
+	return path
+}
+
+// Main runs a package's tests and removes what Binary built: call it in TestMain.
+func Main(m *testing.M) int {
+	code := m.Run()
+	if path, err := binary(); err == nil {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	return code
+}
+
+// Start starts the program on a free port and waits until it says where it is.
+func Start(t testing.TB, o Options) *Program {
+	t.Helper()
+	if o.Data == "" {
+		o.Data = filepath.Join(t.TempDir(), "data")
+	}
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	p := &Program{t: t, opts: o, Data: o.Data, log: &log{}}
+	p.start("127.0.0.1:0")
+	t.Cleanup(func() {
+		p.kill(os.Interrupt)
+		if t.Failed() {
+			t.Logf("the program's log:\n%s", p.log.tail())
+		}
+	})
+	return p
+}
+
+func (p *Program) start(listen string) {
+	p.t.Helper()
+	args := append([]string{"serve", "--listen", listen, "--data", p.Data, "--log-level", "debug"}, p.opts.Args...)
+	cmd := exec.Command(Binary(p.t), args...)
+	cmd.Dir = p.opts.Dir
+	cmd.Env = append(clean(os.Environ()), p.opts.Env...)
+	cmd.Stderr = p.log
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.cmd, p.exited = cmd, make(chan struct{})
+	lines := make(chan map[string]string, 1)
+	go func(exited chan struct{}) {
+		readLines(stdout, lines)
+		_ = cmd.Wait()
+		close(exited)
+	}(p.exited)
+	select {
+	case p.Lines = <-lines:
+	case <-time.After(patience):
+		p.t.Fatalf("the program did not start:\n%s", p.log.tail())
+	}
+	if p.URL, p.AHP = p.Lines["url"], p.Lines["ahp"]; p.URL == "" || p.AHP == "" || p.Lines["sign_in"] == "" {
+		p.t.Fatalf("the program said %v and logged:\n%s", p.Lines, p.log.tail())
+	}
+}
+
+// readLines sends what was printed once the last of the known lines is there, or the
+// program ended, and then drops the rest.
+func readLines(r io.Reader, done chan<- map[string]string) {
+	got := map[string]string{}
+	scan := bufio.NewScanner(r)
+	sent := false
+	for scan.Scan() {
+		if k, v, ok := strings.Cut(scan.Text(), "="); ok && !sent {
+			got[k] = v
+			if k == "key_file" {
+				sent = true
+				done <- got
+			}
+		}
+	}
+	if !sent {
+		done <- got
+	}
+}
+
+// clean is an environment without settings of the person who runs the tests.
+func clean(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(e string) bool {
+		return strings.HasPrefix(e, "AHPHUB_") || strings.HasPrefix(e, "XDG_CONFIG_HOME=")
+	})
+}
+
+// Pid is the process, for figures about it.
+func (p *Program) Pid() int { return p.cmd.Process.Pid }
+
+// Log is what was logged so far, over restarts.
+func (p *Program) Log() string { return p.log.String() }
+
+// Kill9 ends the program as a crash does.
+func (p *Program) Kill9() {
+	p.t.Helper()
+	p.kill(syscall.SIGKILL)
+}
+
+// Restart starts the program again at the same address with the same data.
+func (p *Program) Restart() {
+	p.t.Helper()
+	u, err := url.Parse(p.URL)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.start(u.Host)
+}
+
+// Stop asks the program to end, and fails the test when it takes over 5 s or complains.
+func (p *Program) Stop() {
+	p.t.Helper()
+	start := time.Now()
+	p.kill(syscall.SIGTERM)
+	if took := time.Since(start); took > 5*time.Second {
+		p.t.Errorf("stopping took %v", took)
+	}
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+		p.t.Errorf("the program ended with status %d:\n%s", code, p.log.tail())
+	}
+}
+
+func (p *Program) kill(sig os.Signal) {
+	select {
+	case <-p.exited:
+		return
+	default:
+	}
+	_ = p.cmd.Process.Signal(sig)
+	select {
+	case <-p.exited:
+	case <-time.After(10 * time.Second):
+		p.t.Errorf("the program did not end by %v:\n%s", sig, stacks(p))
+		_ = p.cmd.Process.Kill()
+		<-p.exited
+	}
+}
+
+// stacks has the program print its goroutines.
+func stacks(p *Program) string {
+	if runtime.GOOS != "windows" {
+		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+		select {
+		case <-p.exited:
+		case <-time.After(2 * time.Second):
+		}
+	}
+	return p.log.tail()
+}
+
+// Token is the owner's token, for clients of the protocol.
+func (p *Program) Token() string {
+	p.t.Helper()
+	b, err := os.ReadFile(p.Lines["token_file"])
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// SignIn returns a new one-time address, as `ahphub link` prints it.
+func (p *Program) SignIn() string {
+	p.t.Helper()
+	out, err := p.Command("link", "--data", p.Data)
+	if err != nil {
+		p.t.Fatalf("ahphub link: %v\n%s", err, out)
+	}
+	return strings.TrimPrefix(strings.TrimSpace(out), "sign_in=")
+}
+
+// Command runs another ahphub beside the program and returns what it printed.
+func (p *Program) Command(args ...string) (string, error) {
+	return Command(p.t, p.opts.Env, args...)
+}
+
+// Command runs ahphub with arguments and returns what it printed on both outputs.
+func Command(t testing.TB, env []string, args ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, Binary(t), args...)
+	cmd.Env = append(clean(os.Environ()), env...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// Get asks the program for a path and returns status and body.
+func (p *Program) Get(path string) (int, string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL+path, nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return res.StatusCode, string(b)
+}
+
+// log keeps what the program wrote; the last 64 KiB of it are shown.
+type log struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *log) tail() string {
+	s := l.String()
+	return s[max(0, len(s)-64<<10):]
+}
