@@ -1,0 +1,5 @@
+//go:build !unix
+
+package resource
+
+const nonBlocking = 0

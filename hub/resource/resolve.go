@@ -1,0 +1,80 @@
+package resource
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Resolve tells what a URI stands for (AHP requirement 178). Followed links give the canonical URI of what they lead to.
+func (f Files) Resolve(uri ahp.URI, follow bool) (ahp.ResourceResolveResult, error) {
+	none := ahp.ResourceResolveResult{}
+	s, err := f.open(uri)
+	if err != nil {
+		return none, err
+	}
+	defer s.root.Close()
+	stat := (*os.Root).Stat
+	if !follow {
+		stat = (*os.Root).Lstat
+	}
+	info, err := within(&s, stat)
+	if err != nil {
+		return none, problem(uri, err)
+	}
+	out := ahp.ResourceResolveResult{URI: uri, Type: typeOf(info), Mtime: info.ModTime().UTC().Format(time.RFC3339Nano),
+		Etag: etag(info)}
+	if follow {
+		if out.URI, err = s.canonical(); err != nil {
+			return none, problem(uri, err)
+		}
+	}
+	if out.Type == ahp.ResourceTypeFile {
+		out.Size, out.ContentType = ahp.Ptr(info.Size()), s.sniff(info)
+	}
+	return out, nil
+}
+
+// canonical is the URI with every link resolved.
+func (s *spot) canonical() (ahp.URI, error) {
+	real, err := filepath.EvalSymlinks(s.path())
+	return URI(real), err
+}
+
+func typeOf(info fs.FileInfo) ahp.ResourceType {
+	switch {
+	case info.IsDir():
+		return ahp.ResourceTypeDirectory
+	case info.Mode()&fs.ModeSymlink != 0:
+		return ahp.ResourceTypeSymlink
+	}
+	return ahp.ResourceTypeFile
+}
+
+// etag changes with every write that changes size or time.
+func etag(info fs.FileInfo) string {
+	return fmt.Sprintf("%x-%x", info.ModTime().UnixNano(), info.Size())
+}
+
+// sniff reads the first bytes for the media type; "" when they cannot be read.
+func (s *spot) sniff(info fs.FileInfo) string {
+	if !info.Mode().IsRegular() {
+		return ""
+	}
+	file, err := s.root.OpenFile(s.rel, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	head := make([]byte, 512)
+	n, err := io.ReadFull(file, head)
+	if err != nil && n == 0 {
+		return "text/plain; charset=utf-8"
+	}
+	return ContentType(s.rel, head[:n])
+}

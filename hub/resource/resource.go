@@ -1,0 +1,200 @@
+// Package resource reads files by URI, inside directories that were granted and nowhere else. Symbolic links, "..",
+// percent-encodings and races between check and use do not lead out: the operating system resolves every path below an
+// open root.
+package resource
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Limits of one answer.
+const (
+	mostBytes   = 16 << 20
+	mostEntries = 10_000
+)
+
+// Files reads below its roots, absolute directories. The zero value has none and refuses everything.
+type Files struct {
+	Roots []string
+}
+
+// Path is the absolute local path a file URI names. Encoded separators and zero bytes are refused: no file name has them.
+func Path(uri ahp.URI) (string, error) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || u.Opaque != "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", ahp.Errorf(ahp.CodeInvalidParams, "uri: %.200q is not a file:// URI", uri)
+	}
+	escaped := strings.ToLower(u.EscapedPath())
+	switch {
+	case u.Host != "" && u.Host != "localhost":
+		return "", ahp.Errorf(ahp.CodePermissionDenied, "uri: files of %.100s cannot be read from here", u.Host)
+	case !strings.HasPrefix(u.Path, "/") || strings.ContainsRune(u.Path, 0) || strings.Contains(escaped, "%2f") || strings.Contains(escaped, "%5c"):
+		return "", ahp.Errorf(ahp.CodeInvalidParams, "uri: %.200q is not the path of a file", uri)
+	}
+	return filepath.Clean(filepath.FromSlash(u.Path)), nil
+}
+
+// URI names a local path.
+func URI(path string) ahp.URI {
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
+}
+
+// spot is a path found below a root that is open.
+type spot struct {
+	root *os.Root
+	dir  string // of the root
+	rel  string
+	uri  ahp.URI // as it was asked for
+}
+
+func (s spot) path() string { return filepath.Join(s.dir, s.rel) }
+
+// open finds the root a URI lies under. The caller closes it.
+func (f Files) open(uri ahp.URI) (spot, error) {
+	path, err := Path(uri)
+	if err != nil {
+		return spot{}, err
+	}
+	for _, dir := range f.Roots {
+		for _, base := range bases(dir) {
+			rel, err := filepath.Rel(base, path)
+			if err != nil || !filepath.IsLocal(rel) {
+				continue
+			}
+			root, err := os.OpenRoot(base)
+			if err != nil {
+				return spot{}, problem(uri, err)
+			}
+			return spot{root, base, rel, uri}, nil
+		}
+	}
+	return spot{}, denied(uri)
+}
+
+// bases are the names a root goes by: as granted, and with its links resolved.
+func bases(dir string) []string {
+	out := []string{filepath.Clean(dir)}
+	if real, err := filepath.EvalSymlinks(dir); err == nil && real != out[0] {
+		out = append(out, real)
+	}
+	return out
+}
+
+// within tries an operation as asked for, and once more with links resolved when a link with an absolute target is in
+// the way: the root refuses those even when they lead to one of its own files.
+func within[T any](s *spot, do func(root *os.Root, rel string) (T, error)) (T, error) {
+	v, err := do(s.root, s.rel)
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return v, err
+	}
+	base, err1 := filepath.EvalSymlinks(s.dir)
+	real, err2 := filepath.EvalSymlinks(s.path())
+	if err1 != nil || err2 != nil {
+		return v, err
+	}
+	rel, err3 := filepath.Rel(base, real)
+	if err3 != nil || !filepath.IsLocal(rel) || rel == s.rel {
+		return v, err
+	}
+	s.rel = rel
+	return do(s.root, rel)
+}
+
+func denied(uri ahp.URI) error {
+	return ahp.Errorf(ahp.CodePermissionDenied, "%.200s is outside of the directories that are open to you", uri)
+}
+
+// problem turns what the system says into an error of the protocol. A path that leads out of its root is a refusal, and
+// so is anything not known.
+func problem(uri ahp.URI, err error) error {
+	var known *ahp.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, fs.ErrNotExist):
+		return ahp.Errorf(ahp.CodeNotFound, "there is no %.200s", uri)
+	case errors.Is(err, fs.ErrPermission):
+		return ahp.Errorf(ahp.CodePermissionDenied, "the host may not read %.200s", uri)
+	}
+	return denied(uri)
+}
+
+// List lists a directory (AHP requirement 175). Links count as what they lead to.
+func (f Files) List(uri ahp.URI) (ahp.ResourceListResult, error) {
+	none := ahp.ResourceListResult{}
+	s, err := f.open(uri)
+	if err != nil {
+		return none, err
+	}
+	defer s.root.Close()
+	entries, err := within(&s, readDir)
+	if err != nil {
+		return none, s.notDirectory(err)
+	}
+	if len(entries) > mostEntries {
+		return none, ahp.Errorf(ahp.CodeInvalidParams, "%.200s has over %d entries: list a directory inside of it", uri, mostEntries)
+	}
+	out := ahp.ResourceListResult{Entries: make([]ahp.DirectoryEntry, 0, len(entries))}
+	for _, e := range entries {
+		out.Entries = append(out.Entries, ahp.DirectoryEntry{Name: e.Name(), Type: s.entryType(e)})
+	}
+	slices.SortFunc(out.Entries, func(a, b ahp.DirectoryEntry) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+func readDir(root *os.Root, rel string) ([]fs.DirEntry, error) {
+	info, err := root.Stat(rel)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, errNoDirectory
+	}
+	dir, err := root.Open(rel)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	entries, err := dir.ReadDir(mostEntries + 1)
+	if len(entries) > 0 {
+		return entries, nil
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return entries, err
+}
+
+var errNoDirectory = errors.New("not a directory")
+
+func (s *spot) notDirectory(err error) error {
+	if errors.Is(err, errNoDirectory) {
+		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is a file: read it instead", s.uri)
+	}
+	return problem(s.uri, err)
+}
+
+func (s *spot) entryType(e fs.DirEntry) ahp.ResourceType {
+	if e.IsDir() {
+		return ahp.ResourceTypeDirectory
+	}
+	if e.Type()&fs.ModeSymlink != 0 {
+		link := spot{s.root, s.dir, filepath.Join(s.rel, e.Name()), s.uri}
+		info, err := within(&link, (*os.Root).Stat)
+		if err == nil && info.IsDir() {
+			return ahp.ResourceTypeDirectory
+		}
+	}
+	return ahp.ResourceTypeFile
+}
