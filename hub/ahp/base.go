@@ -108,8 +108,21 @@ func (t ToolInput) MarshalJSON() ([]byte, error) { return Marshal(t) }
 // UnmarshalJSON accepts both forms.
 func (t *ToolInput) UnmarshalJSON(b []byte) error { return Unmarshal(b, t) }
 
-// TerminalLifecycleState says whether the process behind a terminal still runs.
+// TerminalLifecycleState says whether the process behind a terminal still runs. It is a union that is simpler to use as
+// one struct; a status this version does not know keeps what came with it.
 type TerminalLifecycleState struct {
-	Status   TerminalLifecycleStatus `json:"status"`
-	ExitCode *int64                  `json:"exitCode,omitempty"` // absent while running and when the process was killed by a signal
+	Status   TerminalLifecycleStatus
+	ExitCode *int64 // absent while running and when the process was killed by a signal
+	unknown  string // the whole value, for an unknown status
 }
+
+type lifecycleForm struct {
+	Status   TerminalLifecycleStatus `json:"status"`
+	ExitCode *int64                  `json:"exitCode,omitempty"`
+}
+
+// MarshalJSON writes the wire form.
+func (s TerminalLifecycleState) MarshalJSON() ([]byte, error) { return Marshal(s) }
+
+// UnmarshalJSON reads the wire form.
+func (s *TerminalLifecycleState) UnmarshalJSON(b []byte) error { return Unmarshal(b, s) }

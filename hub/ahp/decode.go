@@ -60,13 +60,14 @@ var ownDecoders map[reflect.Type]decoder
 
 func init() {
 	ownDecoders = map[reflect.Type]decoder{
-		rawType:                             decodeRaw,
-		reflect.TypeFor[Text]():             decodeText,
-		reflect.TypeFor[StringOrMarkdown](): decodeStringOrMarkdown,
-		reflect.TypeFor[ToolInput]():        decodeToolInput,
-		reflect.TypeFor[Snapshot]():         decodeSnapshot,
-		reflect.TypeFor[UnknownVariant]():   func(d *cursor, v reflect.Value) error { return decodeRaw(d, v.Field(0)) },
-		actionType:                          decodeAction,
+		rawType:                                   decodeRaw,
+		reflect.TypeFor[Text]():                   decodeText,
+		reflect.TypeFor[StringOrMarkdown]():       decodeStringOrMarkdown,
+		reflect.TypeFor[ToolInput]():              decodeToolInput,
+		reflect.TypeFor[TerminalLifecycleState](): decodeLifecycle,
+		reflect.TypeFor[Snapshot]():               decodeSnapshot,
+		reflect.TypeFor[UnknownVariant]():         func(d *cursor, v reflect.Value) error { return decodeRaw(d, v.Field(0)) },
+		actionType:                                decodeAction,
 	}
 }
 
@@ -222,5 +223,20 @@ func decodeSnapshot(d *cursor, v reflect.Value) error {
 	var form snapshotForm
 	err := decoderOf(reflect.TypeFor[snapshotForm]())(d, reflect.ValueOf(&form).Elem())
 	v.Set(reflect.ValueOf(Snapshot{Resource: form.Resource, FromSeq: form.FromSeq, raw: form.State}))
+	return err
+}
+
+func decodeLifecycle(d *cursor, v reflect.Value) error {
+	if d.null() {
+		return nil
+	}
+	start := d.i
+	var form lifecycleForm
+	err := decoderOf(reflect.TypeFor[lifecycleForm]())(d, reflect.ValueOf(&form).Elem())
+	s := TerminalLifecycleState{Status: form.Status, ExitCode: form.ExitCode}
+	if s.Status != TerminalLifecycleStatusRunning && s.Status != TerminalLifecycleStatusExited {
+		s.unknown = string(d.b[start:d.i])
+	}
+	v.Set(reflect.ValueOf(s))
 	return err
 }

@@ -51,9 +51,8 @@ func encoderOf(t reflect.Type) encoder {
 }
 
 var (
-	rawType       = reflect.TypeFor[json.RawMessage]()
-	actionType    = reflect.TypeFor[Action]()
-	marshalerType = reflect.TypeFor[json.Marshaler]()
+	rawType    = reflect.TypeFor[json.RawMessage]()
+	actionType = reflect.TypeFor[Action]()
 )
 
 // ownEncoders holds the types with a form of their own. It is filled in init, as its entries encode further values.
@@ -82,6 +81,13 @@ func init() {
 			return AppendJSON(b, *t.Ref)
 		},
 		reflect.TypeFor[Snapshot](): encodeSnapshot,
+		reflect.TypeFor[TerminalLifecycleState](): func(b []byte, v reflect.Value) ([]byte, error) {
+			s := v.Interface().(TerminalLifecycleState)
+			if s.unknown != "" && s.Status != TerminalLifecycleStatusRunning && s.Status != TerminalLifecycleStatusExited {
+				return append(b, s.unknown...), nil
+			}
+			return AppendJSON(b, lifecycleForm{s.Status, s.ExitCode})
+		},
 		reflect.TypeFor[UnknownVariant](): func(b []byte, v reflect.Value) ([]byte, error) {
 			return encodeRaw(b, v.Field(0))
 		},

@@ -58,13 +58,52 @@ var unmodelled = []string{
 }
 
 type definition struct {
-	Properties map[string]struct {
-		Const any
-	}
-	Required []string
+	Type       string
+	Const      any
+	Enum       []any
+	Ref        string `json:"$ref"`
+	OneOf      []definition
+	Properties map[string]definition
+	Required   []string
 }
 
-func TestTypesFollowTheSchema(t *testing.T) {
+// kind returns the JSON type values of the definition have, "any" when they may have several.
+func (d definition) kind(defs map[string]definition) string {
+	switch {
+	case d.Type != "":
+		return d.Type
+	case d.Ref != "":
+		return defs[strings.TrimPrefix(d.Ref, "#/$defs/")].kind(defs)
+	case d.Properties != nil:
+		return "object"
+	case len(d.Enum) > 0:
+		return kindOf(d.Enum[0])
+	case d.Const != nil:
+		return kindOf(d.Const)
+	case len(d.OneOf) == 0:
+		return "any"
+	}
+	kind := d.OneOf[0].kind(defs)
+	for _, one := range d.OneOf {
+		if one.kind(defs) != kind {
+			return "any"
+		}
+	}
+	return kind
+}
+
+func kindOf(v any) string {
+	switch v.(type) {
+	case string:
+		return "string"
+	case float64:
+		return "number"
+	}
+	return "boolean"
+}
+
+func schema(t *testing.T) map[string]definition {
+	t.Helper()
 	defs := map[string]definition{}
 	files, _ := filepath.Glob("../../../shared/ahp/schema/0.8-dev/*.schema.json")
 	for _, file := range files {
@@ -80,6 +119,73 @@ func TestTypesFollowTheSchema(t *testing.T) {
 		}
 		t.Skip("the schema is not here")
 	}
+	return defs
+}
+
+// A field is written as the JSON type the schema gives it.
+func TestFieldTypesFollowTheSchema(t *testing.T) {
+	defs := schema(t)
+	specs := typeSpecs(t)
+	checked := 0
+	delete(defs["AuthRequiredParams"].Properties, "resource") // the resource's name until 0.7, its description since
+	for _, name := range slices.Sorted(maps.Keys(defs)) {
+		s, ok := specs[name].(*ast.StructType)
+		if !ok || slices.Contains(unmodelled, name) {
+			continue
+		}
+		kinds := map[string]string{}
+		fieldKinds(kinds, s, specs)
+		for field, got := range kinds {
+			property, ok := defs[name].Properties[field]
+			if want := property.kind(defs); ok && got != "any" && want != "any" && got != want {
+				t.Errorf("%s.%s is written as %s, want %s", name, field, got, want)
+			}
+			checked++
+		}
+	}
+	if checked < 500 {
+		t.Errorf("only %d fields were checked", checked)
+	}
+}
+
+func fieldKinds(kinds map[string]string, s *ast.StructType, specs map[string]ast.Expr) {
+	for _, f := range s.Fields.List {
+		if id, ok := f.Type.(*ast.Ident); ok && len(f.Names) == 0 {
+			fieldKinds(kinds, specs[id.Name].(*ast.StructType), specs)
+		}
+		if name := jsonName(f); name != "" {
+			kinds[name] = goKind(f.Type, specs)
+		}
+	}
+}
+
+// goKind returns the JSON type a Go type is written as.
+func goKind(e ast.Expr, specs map[string]ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return goKind(e.X, specs)
+	case *ast.ArrayType:
+		return "array"
+	case *ast.MapType, *ast.StructType:
+		return "object"
+	case *ast.Ident:
+		switch e.Name {
+		case "string", "Text":
+			return "string"
+		case "bool":
+			return "boolean"
+		case "int64", "float64":
+			return "number"
+		case "StringOrMarkdown", "ToolInput", "Action":
+			return "any"
+		}
+		return goKind(specs[e.Name], specs)
+	}
+	return "any"
+}
+
+func TestTypesFollowTheSchema(t *testing.T) {
+	defs := schema(t)
 	structs := goStructs(t)
 	for _, name := range slices.Sorted(maps.Keys(defs)) {
 		def := defs[name]
@@ -132,10 +238,10 @@ func marked(fields map[string]bool) []string {
 	return out
 }
 
-// goStructs reads the package's structs from its source: their JSON names, embedded structs included.
-func goStructs(t *testing.T) map[string][]string {
+// typeSpecs reads the package's types from its source.
+func typeSpecs(t *testing.T) map[string]ast.Expr {
 	t.Helper()
-	specs := map[string]*ast.StructType{}
+	specs := map[string]ast.Expr{}
 	files, _ := filepath.Glob("*.go")
 	for _, name := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
@@ -144,32 +250,43 @@ func goStructs(t *testing.T) map[string][]string {
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			if spec, ok := n.(*ast.TypeSpec); ok {
-				if s, ok := spec.Type.(*ast.StructType); ok {
-					specs[spec.Name.Name] = s
-				}
+				specs[spec.Name.Name] = spec.Type
 			}
 			return true
 		})
 	}
+	return specs
+}
+
+// goStructs returns the JSON names of each struct's fields, embedded structs included, optional ones marked.
+func goStructs(t *testing.T) map[string][]string {
+	specs := typeSpecs(t)
 	out := map[string][]string{}
-	for name, s := range specs {
-		fields := map[string]bool{}
-		collect(fields, s, specs)
-		out[name] = marked(fields)
+	for name, e := range specs {
+		if s, ok := e.(*ast.StructType); ok {
+			fields := map[string]bool{}
+			collect(fields, s, specs)
+			out[name] = marked(fields)
+		}
 	}
 	return out
 }
 
-func collect(fields map[string]bool, s *ast.StructType, specs map[string]*ast.StructType) {
+func collect(fields map[string]bool, s *ast.StructType, specs map[string]ast.Expr) {
 	for _, f := range s.Fields.List {
 		if id, ok := f.Type.(*ast.Ident); ok && len(f.Names) == 0 {
-			collect(fields, specs[id.Name], specs)
+			collect(fields, specs[id.Name].(*ast.StructType), specs)
 		}
-		if f.Tag == nil {
-			continue
+		if name := jsonName(f); name != "" {
+			fields[name] = !strings.Contains(f.Tag.Value, ",omit")
 		}
-		tag := reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json")
-		name, opts, _ := strings.Cut(tag, ",")
-		fields[name] = !strings.Contains(opts, "omit")
 	}
+}
+
+func jsonName(f *ast.Field) string {
+	if f.Tag == nil {
+		return ""
+	}
+	name, _, _ := strings.Cut(reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json"), ",")
+	return name
 }
