@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/store"
 )
 
 // These tests run real programs, which no synctest bubble can wait for: they
@@ -408,97 +406,4 @@ func (c *client) screen(uri ahp.URI) string {
 	defer c.mu.Unlock()
 	s, _ := c.mirror[uri].(*ahp.TerminalState)
 	return screenText(s)
-}
-
-// restarted is a host on a store that keeps its directory.
-func restarted(t *testing.T, dir, work string) (w *world, stop func()) {
-	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	boot, err := s.Boot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w = &world{t: t, agent: &fake{}, dir: work}
-	w.hub = hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }})
-	w.host, err = New(Config{Hub: w.hub, Store: s, DataDir: dir, DefaultDir: work, Agents: map[string]agent.Backend{"fake": w.agent}})
-	w.must(err)
-	journalCtx, endJournal := context.WithCancel(context.Background())
-	runCtx, endRun := context.WithCancel(context.Background())
-	var journal, run sync.WaitGroup
-	journal.Go(func() { _ = s.Run(journalCtx, w.hub) })
-	w.must(w.host.Start(t.Context()))
-	run.Go(func() { _ = w.host.Run(runCtx) })
-	return w, sync.OnceFunc(func() {
-		endRun()
-		run.Wait()
-		eventually(t, "the journal", func() bool { return w.hub.Stats().UnjournaledBytes == 0 })
-		endJournal()
-		journal.Wait()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestScrollbackSurvivesARestart(t *testing.T) {
-	t.Setenv("SHELL", "/bin/sh")
-	dir, work := t.TempDir(), t.TempDir()
-	w, stop := restarted(t, dir, work)
-	defer stop()
-	c := Caller{Principal: owner, ClientID: "ana-1"}
-	w.must(w.host.CreateSession(t.Context(), c, ahp.CreateSessionParams{Channel: session}))
-	w.must(w.host.CreateTerminal(t.Context(), c, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
-	if _, err := w.host.Dispatch(t.Context(), c, term1, 0, &ahp.TerminalInputAction{Data: "echo he$((1))re\n"}); err != nil {
-		t.Fatal(err)
-	}
-	w.waitScreen(term1, "he1re")
-	stop()
-	for range 2 { // and the restart after that
-		w, stop = restarted(t, dir, work)
-		if s := w.terminal(term1); s == nil || !exited(s) || !strings.Contains(screenText(s), "he1re") {
-			t.Errorf("after a restart: %+v with %q", s, screenText(s))
-		}
-		if l := w.listed(); len(l) != 1 || l[0].Lifecycle.Status != ahp.TerminalLifecycleStatusExited {
-			t.Errorf("root lists %+v", l)
-		}
-		stop()
-	}
-	w, stop = restarted(t, dir, work)
-	defer stop()
-	w.must(w.host.DisposeTerminal(t.Context(), c, ahp.DisposeTerminalParams{Channel: term1}))
-	stop()
-	w, stop = restarted(t, dir, work)
-	defer stop()
-	if _, open := w.hub.Info(term1); open || len(w.listed()) != 0 {
-		t.Error("a disposed terminal came back")
-	}
-}
-
-func TestRecoveredTerminalsHaveExited(t *testing.T) {
-	saved := &ahp.TerminalState{Title: "old", Claim: byClient("ana-1"), Lifecycle: ahp.TerminalLifecycleState{Status: ahp.TerminalLifecycleStatusRunning},
-		Content: []ahp.TerminalContentPart{{Value: &ahp.TerminalUnclassifiedPart{Value: ahp.NewText("kept\r\n")}}}}
-	w, _ := shellWorld(t, Config{}, hub.Config{})
-	info := hub.ChannelInfo{URI: term1, Kind: ahp.ChannelTerminal, Session: session}
-	empty := *saved
-	empty.Content = nil
-	w.must(w.hub.Do(func(tx *hub.Tx) {
-		w.must(tx.Open(info, &empty))
-		w.host.listTerminal(tx, term1)
-	}))
-	w.must(w.host.recoverTerminal(t.Context(), w.listed()[0], saved))
-	s := w.terminal(term1)
-	if !exited(s) || screenText(s) != "kept\r\n" || s.Lifecycle.ExitCode != nil {
-		t.Errorf("after a restart: %+v with %q", s, screenText(s))
-	}
-	if l := w.listed(); len(l) != 1 || l[0].Lifecycle.Status != ahp.TerminalLifecycleStatusExited {
-		t.Errorf("root lists %+v", l)
-	}
-	w.must(w.hub.Do(func(tx *hub.Tx) { tx.Close(term1) }))
-	w.must(w.host.recoverTerminal(t.Context(), w.listed()[0], nil))
-	if slices.ContainsFunc(w.listed(), func(i ahp.TerminalInfo) bool { return i.Resource == term1 }) {
-		t.Error("a terminal that is lost is still listed")
-	}
 }

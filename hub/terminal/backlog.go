@@ -23,20 +23,13 @@ type backlog struct {
 	since   int // how much of tail came after command
 }
 
-// add returns the actions with what trims them.
-func (b *backlog) add(actions []ahp.Action) []ahp.Action {
-	for _, a := range actions {
-		b.note(a)
-	}
-	if b.cost <= b.limit {
-		return actions
-	}
-	return append(actions, b.trim()...)
-}
+// full tells that the content is past its limit and has to be trimmed.
+func (b *backlog) full() bool { return b.cost > b.limit }
 
 // reset begins with an empty content.
 func (b *backlog) reset() { b.cost, b.tail, b.command = 0, nil, nil }
 
+// note takes account of an action.
 func (b *backlog) note(a ahp.Action) {
 	switch a := a.(type) {
 	case *ahp.TerminalDataAction:
@@ -61,6 +54,7 @@ func (b *backlog) keep(data string) {
 	}
 }
 
+// trim returns the actions that replace the content.
 func (b *backlog) trim() []ahp.Action {
 	kept := cutAtLine(b.tail, b.limit/2)
 	b.tail = append(make([]byte, 0, len(kept)+b.limit/4), kept...)

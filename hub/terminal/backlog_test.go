@@ -25,6 +25,17 @@ func content(actions []ahp.Action) (text string, parts int) {
 	return b.String(), parts
 }
 
+// add notes the actions and returns them with what trims them.
+func (b *backlog) add(actions []ahp.Action) []ahp.Action {
+	for _, a := range actions {
+		b.note(a)
+	}
+	if b.full() {
+		actions = append(actions, b.trim()...)
+	}
+	return actions
+}
+
 func TestBacklogKeepsWholeLinesOfTheTail(t *testing.T) {
 	b := backlog{limit: 1000}
 	var all []ahp.Action

@@ -229,24 +229,23 @@ func TestBinaryJunk(t *testing.T) {
 	}
 }
 
-func TestAFloodIsBoundedAndMerged(t *testing.T) {
+func TestAFloodIsBoundedMergedAndPaced(t *testing.T) {
 	if testing.Short() {
 		t.Skip("64 MB of output")
 	}
-	const lines = 64 << 20 / 3 // "y\r\n"
-	var total, content, peak, actions, small int
-	p, err := Start(Spec{Command: sh("yes | head -n 22369621"), Dir: t.TempDir()}, func(step []ahp.Action) {
-		trimmed := false
+	var sent, content, peak, actions, small int
+	var last string
+	begun := time.Now()
+	p, err := Start(Spec{Command: sh("yes | head -n 22369621; printf end"), Dir: t.TempDir()}, func(step []ahp.Action) {
 		for _, a := range step {
 			switch a := a.(type) {
 			case *ahp.TerminalClearedAction:
-				content, trimmed = 0, true
+				content = 0
 			case *ahp.TerminalDataAction:
 				actions++
 				content += len(a.Data)
-				if !trimmed {
-					total += len(a.Data)
-				}
+				sent += len(a.Data)
+				last = a.Data
 				if len(a.Data) < 512 {
 					small++
 				}
@@ -262,13 +261,16 @@ func TestAFloodIsBoundedAndMerged(t *testing.T) {
 	case <-time.After(2 * time.Minute):
 		t.Fatal("the flood does not end")
 	}
-	if total < lines*3 {
-		t.Errorf("%d of %d bytes came through", total, lines*3)
+	if !strings.HasSuffix(last, "y\r\nend") {
+		t.Errorf("the end did not come through: %q", last[max(0, len(last)-20):])
 	}
 	if peak > DefaultScrollback {
 		t.Errorf("content grew to %d bytes", peak)
 	}
-	if small > actions/10 {
+	if most := int(time.Since(begun).Seconds()*paceBytes) + 2*DefaultScrollback; sent > most {
+		t.Errorf("%d bytes were sent in %v", sent, time.Since(begun))
+	}
+	if small > actions/10+2 {
 		t.Errorf("%d of %d actions are tiny: output is not merged", small, actions)
 	}
 	var m runtime.MemStats
