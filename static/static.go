@@ -15,7 +15,7 @@ import (
 	"sync"
 )
 
-//go:embed css js img vendor
+//go:embed css js img vendor/xterm
 var files embed.FS
 
 // Assets serves the embedded files.

@@ -26,7 +26,12 @@ type Room interface {
 
 // Watcher is a Room that also changes by what is no channel: presence, drafts, the clock. Ping is safe to call from any
 // goroutine and makes a Changed with News.Pinged; Watch returns how to stop.
-type Watcher interface{ Watch(ping func()) (stop func()) }
+type Watcher interface {
+	Watch(ping func()) (stop func())
+}
+
+// Opener is a Room that wants to know the states that the first page is drawn from.
+type Opener interface{ Opened(States) }
 
 // States are what the channels of a room hold, as its audience sees them.
 type States map[ahp.URI]ahp.State
@@ -54,7 +59,8 @@ type feed struct {
 	renders     *atomic.Int64 // how often anything was drawn; shared by all feeds
 
 	mu      sync.Mutex
-	states  States
+	states  States   // with everything applied that came
+	drawn   States   // as of the newest frame: what pages and readers who fell behind are drawn from
 	n       int64    // number of the newest frame
 	frames  [][]byte // the newest len(frames), the last is n
 	bytes   int
@@ -78,7 +84,7 @@ func (f *feed) since(epoch string, n int64) (frames [][]byte, now int64, wait <-
 		return nil, 0, nil, f.err
 	case epoch != f.epoch || missing < 0 || missing > int64(len(f.frames)):
 		if f.whole == nil {
-			f.whole = f.frame(f.room.Whole(f.states))
+			f.whole = f.frame(f.room.Whole(f.drawn))
 		}
 		return [][]byte{f.whole}, f.n, f.changed, nil
 	}
@@ -92,7 +98,7 @@ func (f *feed) view(draw func(Room, States)) (mark string, err error) {
 	if f.err != nil {
 		return "", f.err
 	}
-	draw(f.room, f.states)
+	draw(f.room, f.drawn)
 	return f.mark(f.n), nil
 }
 
@@ -158,12 +164,12 @@ func (f *feed) draw(news News) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	patches := f.room.Changed(f.states, news)
+	f.drawn, f.whole = f.states.Copy(), nil
 	if len(patches) == 0 {
 		return
 	}
 	f.n++
 	b := f.frame(patches)
-	f.whole = nil
 	f.frames, f.bytes = append(f.frames, b), f.bytes+len(b)
 	for len(f.frames) > keptFrames || f.bytes > keptBytes && len(f.frames) > 1 {
 		f.bytes -= len(f.frames[0])
@@ -215,7 +221,14 @@ func (f *feed) first(ctx context.Context) error {
 			items, err = f.conn.Next(ctx, items[:0])
 		}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	f.drawn = f.states.Copy()
+	if r, ok := f.room.(Opener); ok {
+		r.Opened(f.drawn)
+	}
+	return nil
 }
 
 // Copy returns the states as they are now; they never change.

@@ -120,7 +120,9 @@ func (f *feeds) start(ctx context.Context, key string, aud hub.Audience, name st
 
 var epochs atomic.Int64
 
-func newEpoch() string { return "." + hex.EncodeToString([]byte{byte(epochs.Add(1) >> 8), byte(epochs.Load())}) }
+func newEpoch() string {
+	return "." + hex.EncodeToString([]byte{byte(epochs.Add(1) >> 8), byte(epochs.Load())})
+}
 
 // watchIdle ends a feed that nobody reads.
 func (f *feeds) watchIdle(ctx context.Context, cancel context.CancelFunc, key string, o *opening) {

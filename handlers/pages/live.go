@@ -12,6 +12,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
 )
 
 const (
@@ -67,11 +68,21 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) error {
 	ctx, end := p.streamContext(r.Context(), who)
 	defer end(nil)
 	ctx = c.CloseRead(ctx)
+	defer p.present(who, r)()
 	p.pump(ctx, c, readers)
 	if errors.Is(context.Cause(ctx), access.ErrRevoked) {
 		_ = c.Close(4403, "revoked")
 	}
 	return nil
+}
+
+// present shows the reader to the others of the session the page belongs to.
+func (p *Pages) present(who access.Principal, r *http.Request) (leave func()) {
+	uri, ok := p.Host.SessionByShort(r.FormValue("s"))
+	if !ok || !sees(who, uri, uri, ahp.ChannelSession) {
+		return func() {}
+	}
+	return p.Presence.Join(who, uri, r.FormValue("at"))
 }
 
 // streamContext ends with the request, and with the link the person came by.

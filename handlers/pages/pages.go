@@ -20,13 +20,14 @@ import (
 
 // Deps is what the pages need.
 type Deps struct {
-	Host     *host.Host
-	Hub      *hub.Hub
-	Links    *access.Links
-	Presence *presence.Room
-	Assets   *static.Assets
-	Log      *slog.Logger
-	Now      func() time.Time // default time.Now
+	Host       *host.Host
+	Hub        *hub.Hub
+	Links      *access.Links
+	Presence   *presence.Room
+	Assets     *static.Assets
+	Log        *slog.Logger
+	DefaultDir string           // working directory offered when there is no earlier one
+	Now        func() time.Time // default time.Now
 }
 
 // Pages holds the handlers. Close it after the server stopped.
@@ -58,7 +59,37 @@ func (p *Pages) Renders() int64 { return p.feeds.renders.Load() }
 // Routes mounts every page and form.
 func (p *Pages) Routes(r chi.Router) {
 	get := func(path string, h handler) { r.Get(path, p.adapt(h)) }
+	post := func(path string, h handler) { r.Post(path, p.adapt(h)) }
+	get("/", p.inbox)
 	get("/live", p.live)
+	get("/new", p.newSession)
+	post("/new", p.createSession)
+	get("/settings", p.settings)
+	post("/settings/theme", p.theme)
+	get("/help", p.help)
+
+	get("/s/{session}", p.session)
+	post("/s/{session}/title", p.onSession(p.retitle))
+	post("/s/{session}/archive", p.onSession(p.archive))
+	get("/s/{session}/c/{chat}", p.chat)
+	post("/s/{session}/c/{chat}/message", p.onChat(p.sendMessage))
+	post("/s/{session}/c/{chat}/stop", p.onChat(p.stopTurn))
+	post("/s/{session}/c/{chat}/resume", p.onChat(p.resumeTurn))
+	post("/s/{session}/c/{chat}/tool", p.onChat(p.confirmTool))
+	post("/s/{session}/c/{chat}/input", p.onChat(p.answerInput))
+	post("/s/{session}/c/{chat}/answer", p.onChat(p.draftAnswer))
+	post("/s/{session}/c/{chat}/queue/edit", p.onChat(p.queueEdit))
+	post("/s/{session}/c/{chat}/queue/up", p.onChat(p.queueUp))
+	post("/s/{session}/c/{chat}/queue/remove", p.onChat(p.queueRemove))
+
+	get("/s/{session}/t", p.terminals)
+	post("/s/{session}/t", p.openTerminal)
+	get("/s/{session}/t/{terminal}", p.terminals)
+	get("/s/{session}/t/{terminal}/frame", p.terminalFrame)
+	get("/s/{session}/t/{terminal}/stream", p.terminalStream)
+	post("/s/{session}/t/{terminal}/claim", p.claimTerminal)
+	post("/s/{session}/t/{terminal}/input", p.typeLine)
+	post("/s/{session}/t/{terminal}/close", p.closeTerminal)
 }
 
 type handler func(w http.ResponseWriter, r *http.Request) error

@@ -56,3 +56,11 @@ func liveQuery(marks ...string) string {
 	}
 	return q.Encode()
 }
+
+// joinLive adds marks to a query of /live.
+func joinLive(query string, marks ...string) string { return query + "&" + liveQuery(marks...) }
+
+// presenceQuery tells the stream where its reader is, for the others to see.
+func presenceQuery(v visit, where string) string {
+	return "&" + url.Values{"s": {v.short}, "at": {where}}.Encode()
+}

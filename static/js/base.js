@@ -98,7 +98,9 @@ let socket, tries = 0, shown;
 function connect() {
   const q = [...marks.values()].map((m) => 'f=' + encodeURIComponent(m)).join('&');
   if (!q) return;
-  socket = new WebSocket(location.origin.replace(/^http/, 'ws') + '/live?' + q);
+  const at = new URLSearchParams(document.body.dataset.live);
+  at.delete('f');
+  socket = new WebSocket(location.origin.replace(/^http/, 'ws') + '/live?' + q + '&' + at);
   socket.onopen = () => { tries = 0; clearTimeout(shown); if ($('conn')) $('conn').hidden = true; document.documentElement.dataset.live = 'on'; };
   socket.onmessage = (e) => {
     const [mark, list] = JSON.parse(e.data);
@@ -142,7 +144,7 @@ app.on.push((list) => {
   if (list.some((p) => p[1] === 'rail-list')) mark();
 });
 function mark() {
-  const here = document.querySelector('[data-session-here]')?.dataset.sessionHere;
+  const here = document.body.dataset.sessionHere;
   for (const a of document.querySelectorAll('.rail-item[data-session]')) a.dataset.session === here ? a.setAttribute('aria-current', 'true') : a.removeAttribute('aria-current');
 }
 
@@ -161,13 +163,20 @@ document.addEventListener('submit', async (e) => {
     const r = await fetch(e.submitter?.getAttribute('formaction') || form.action, { method: 'POST', body: new URLSearchParams(body), headers: { 'X-Fragment': 'form' }, redirect: 'manual' });
     if (!r.ok) { toast(await r.text() || 'That did not work.', true); form.dispatchEvent(new CustomEvent('refused')); return; }
     form.dispatchEvent(new CustomEvent('sent', { bubbles: true }));
-    if (form.dataset.stay === 'clear') { form.reset(); for (const t of form.querySelectorAll('textarea')) { t.value = ''; fit(t); } }
+    if (form.dataset.stay === 'clear' && !('keep' in (e.submitter?.dataset || {}))) { form.reset(); for (const t of form.querySelectorAll('textarea')) { t.value = ''; fit(t); } }
     form.closest('details.menu')?.removeAttribute('open');
   } catch { toast('The host cannot be reached. What you wrote is still here.', true); } finally {
     clearTimeout(busy); $('busy').classList.remove('on');
     buttons.forEach((b) => { b.removeAttribute('aria-disabled'); });
   }
 });
+// A one-time token comes behind the #, which is never sent to a server: it goes into the form, and out of the address.
+const now = document.querySelector('form[data-send=now]');
+if (now && location.hash.length > 1) {
+  now.token.value = decodeURIComponent(location.hash.slice(1));
+  history.replaceState(null, '', location.pathname + location.search);
+  if (now.checkValidity()) now.requestSubmit();
+}
 // A textarea grows with its text.
 function fit(t) { t.style.height = 'auto'; t.style.height = Math.min(t.scrollHeight + 2, innerHeight * 0.4) + 'px'; }
 document.addEventListener('input', (e) => { if (e.target.matches('textarea[data-fit]')) fit(e.target); });

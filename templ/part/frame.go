@@ -167,3 +167,13 @@ func (p Person) title() string {
 	}
 	return p.Name + ", " + p.Where
 }
+
+func needing(items []RailItem) int {
+	n := 0
+	for _, it := range items {
+		if it.Status.Class == "need" {
+			n++
+		}
+	}
+	return n
+}

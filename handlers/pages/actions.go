@@ -1,0 +1,222 @@
+package pages
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// mostForm bounds a form: a message and what comes with it.
+const mostForm = 2 << 20
+
+// chatForm is a form of one chat.
+type chatForm struct {
+	visit
+	chat ahp.URI
+	back string // where a browser goes afterwards
+}
+
+// chatForm reads the session and chat of a form's path.
+func (p *Pages) chatForm(w http.ResponseWriter, r *http.Request) (chatForm, error) {
+	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+	v, err := p.visit(r)
+	if err != nil {
+		return chatForm{}, err
+	}
+	if err := p.prepare(r.Context(), v.who, v.session); err != nil {
+		return chatForm{}, err
+	}
+	if err := r.ParseForm(); err != nil {
+		return chatForm{}, &fault{http.StatusRequestEntityTooLarge, "This is too much for one form: at most 2 MB.", err}
+	}
+	state, _, _ := p.Hub.State(v.session)
+	s, _ := state.(*ahp.SessionState)
+	id := chi.URLParam(r, "chat")
+	chat, ok := chatByID(s, id)
+	if !ok {
+		return chatForm{}, errNotFound("There is no such chat in this session.")
+	}
+	return chatForm{visit: v, chat: chat, back: "/s/" + v.short + "/c/" + id}, nil
+}
+
+// act dispatches an action for the person who sent a form; a refusal comes back as an error with its reason.
+func (p *Pages) act(ctx context.Context, channel ahp.URI, a ahp.Action) error {
+	o, err := p.Host.Dispatch(ctx, p.caller(ctx), channel, 0, a)
+	switch {
+	case err != nil:
+		return err
+	case o.Unknown:
+		return errNotFound("What you wanted to change is gone, or it is not shared with you.")
+	case o.Rejected != "":
+		return refused(o.Rejected)
+	}
+	return nil
+}
+
+// onChat makes a handler of what a form of a chat asks for.
+func (p *Pages) onChat(action func(r *http.Request, f chatForm) (ahp.Action, error)) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		f, err := p.chatForm(w, r)
+		if err != nil {
+			return err
+		}
+		a, err := action(r, f)
+		if err != nil {
+			return err
+		}
+		if err := p.act(r.Context(), f.chat, a); err != nil {
+			return err
+		}
+		return done(w, r, f.back)
+	}
+}
+
+func userMessage(text string) ahp.Message {
+	return ahp.Message{Text: text, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}
+}
+
+// sendMessage starts a turn, or queues or steers while one runs. What the page offered may be out of date, so a
+// plain send queues while a turn runs, and queueing or steering an idle chat starts a turn.
+func (p *Pages) sendMessage(r *http.Request, f chatForm) (ahp.Action, error) {
+	text := strings.TrimSpace(strings.ReplaceAll(r.PostForm.Get("text"), "\r\n", "\n"))
+	if text == "" {
+		return nil, errBadRequest("Write something first.")
+	}
+	if err := p.prepare(r.Context(), f.who, f.chat); err != nil {
+		return nil, err
+	}
+	state, _, _ := p.Hub.State(f.chat)
+	chat, _ := state.(*ahp.ChatState)
+	if chat == nil {
+		return nil, errGone
+	}
+	switch {
+	case chat.ActiveTurn == nil:
+		return &ahp.ChatTurnStartedAction{TurnID: newID(), StartedAt: p.stamp(), Message: userMessage(text)}, nil
+	case r.PostForm.Get("how") == "steer":
+		return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: newID(), Message: userMessage(text)}, nil
+	}
+	return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: newID(), Message: userMessage(text)}, nil
+}
+
+func (p *Pages) stamp() string { return p.Now().UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// stopTurn cancels the running turn.
+func (p *Pages) stopTurn(_ *http.Request, f chatForm) (ahp.Action, error) {
+	state, _, _ := p.Hub.State(f.chat)
+	chat, _ := state.(*ahp.ChatState)
+	if chat == nil || chat.ActiveTurn == nil {
+		return nil, refused("nothing runs any more")
+	}
+	return &ahp.ChatTurnCancelledAction{TurnID: chat.ActiveTurn.ID}, nil
+}
+
+func (p *Pages) resumeTurn(r *http.Request, _ chatForm) (ahp.Action, error) {
+	return &ahp.ChatTurnResumeAction{TurnID: r.PostForm.Get("turn")}, nil
+}
+
+func (p *Pages) queueEdit(r *http.Request, _ chatForm) (ahp.Action, error) {
+	return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: r.PostForm.Get("id"), Message: userMessage(r.PostForm.Get("text"))}, nil
+}
+
+func (p *Pages) queueRemove(r *http.Request, _ chatForm) (ahp.Action, error) {
+	return &ahp.ChatPendingMessageRemovedAction{Kind: ahp.PendingMessageKind(r.PostForm.Get("kind")), ID: r.PostForm.Get("id")}, nil
+}
+
+// queueUp moves a queued message one place forward.
+func (p *Pages) queueUp(r *http.Request, f chatForm) (ahp.Action, error) {
+	state, _, _ := p.Hub.State(f.chat)
+	chat, _ := state.(*ahp.ChatState)
+	if chat == nil {
+		return nil, errGone
+	}
+	var order []string
+	for _, m := range chat.QueuedMessages {
+		order = append(order, m.ID)
+		if n := len(order) - 1; n > 0 && m.ID == r.PostForm.Get("id") {
+			order[n-1], order[n] = order[n], order[n-1]
+		}
+	}
+	return &ahp.ChatQueuedMessagesReorderedAction{Order: order}, nil
+}
+
+// confirmTool answers an approval card: choice is the option's kind and id, as "approve:once".
+func (p *Pages) confirmTool(r *http.Request, f chatForm) (ahp.Action, error) {
+	kind, option, _ := strings.Cut(r.PostForm.Get("choice"), ":")
+	turn, call := r.PostForm.Get("turn"), r.PostForm.Get("call")
+	approved := kind == string(ahp.ConfirmationOptionKindApprove)
+	if kind == "" {
+		return nil, errBadRequest("Choose one of the answers.")
+	}
+	if r.PostForm.Get("stage") == string(ahp.ToolCallStatusPendingResultConfirmation) {
+		return &ahp.ChatToolCallResultConfirmedAction{TurnID: turn, ToolCallID: call, Approved: approved}, nil
+	}
+	a := &ahp.ChatToolCallConfirmedAction{TurnID: turn, ToolCallID: call, Approved: approved, SelectedOptionID: option}
+	if approved {
+		a.Confirmed = ahp.ToolCallConfirmationReasonUserAction
+		if edited := r.PostForm.Get("input"); edited != "" && edited != p.toolInput(f.chat, call) {
+			a.EditedToolInput = edited
+		}
+		return a, nil
+	}
+	a.Reason = ahp.ToolCallCancellationReasonDenied
+	if why := strings.TrimSpace(r.PostForm.Get("reason")); why != "" {
+		text := ahp.Plain(why)
+		a.ReasonMessage = &text
+	}
+	return a, nil
+}
+
+// toolInput is the input of a call that waits, with the line ends a form sends.
+func (p *Pages) toolInput(chat ahp.URI, call string) string {
+	state, _, _ := p.Hub.State(chat)
+	c, _ := state.(*ahp.ChatState)
+	if c == nil || c.ActiveTurn == nil {
+		return ""
+	}
+	for _, rp := range c.ActiveTurn.ResponseParts {
+		t, ok := rp.Value.(*ahp.ToolCallResponsePart)
+		if !ok {
+			continue
+		}
+		if tool := part.ToolOf(t.ToolCall); tool.ToolCallID == call && tool.Input != nil {
+			return strings.ReplaceAll(tool.Input.Text, "\n", "\r\n")
+		}
+	}
+	return ""
+}
+
+// onSession makes a handler of what a form of a session asks for.
+func (p *Pages) onSession(action func(r *http.Request) (ahp.Action, error)) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+		v, err := p.visit(r)
+		if err != nil {
+			return err
+		}
+		a, err := action(r)
+		if err != nil {
+			return err
+		}
+		if err := p.act(r.Context(), v.session, a); err != nil {
+			return err
+		}
+		return done(w, r, "/s/"+v.short)
+	}
+}
+
+func (p *Pages) retitle(r *http.Request) (ahp.Action, error) {
+	return &ahp.SessionTitleChangedAction{Title: r.PostFormValue("title")}, nil
+}
+
+func (p *Pages) archive(r *http.Request) (ahp.Action, error) {
+	return &ahp.SessionIsArchivedChangedAction{IsArchived: r.PostFormValue("archived") == "yes"}, nil
+}

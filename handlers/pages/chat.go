@@ -1,0 +1,199 @@
+package pages
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// session is GET /s/{session}: the default chat, or the session's only page while it has none.
+func (p *Pages) session(w http.ResponseWriter, r *http.Request) error {
+	v, err := p.visit(r)
+	if err != nil {
+		return err
+	}
+	return p.showChat(w, r, v, "")
+}
+
+// chat is GET /s/{session}/c/{chat}.
+func (p *Pages) chat(w http.ResponseWriter, r *http.Request) error {
+	v, err := p.visit(r)
+	if err != nil {
+		return err
+	}
+	return p.showChat(w, r, v, chi.URLParam(r, "chat"))
+}
+
+func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v visit, id string) error {
+	f, head, sess, err := p.sessionFrame(r, v, "chat")
+	if err != nil {
+		return err
+	}
+	uri, ok := chatByID(sess, id)
+	if !ok {
+		return errNotFound("There is no such chat in this session.")
+	}
+	id = part.Tail(uri)
+	m := page.Chat{Base: head.Base() + "/c/" + id, Pane: pane(w, r), Attention: part.AttentionOf(sess.InputNeeded, head.Base()), Chats: chatLinks(sess, head.Base(), uri)}
+	mark, err := p.open(r.Context(), v.who, "chat:"+v.short+":"+id, func(room Room, s States) {
+		c := room.(*chatRoom)
+		m.Turns = turnsOf(c.state(s), c.base, c.dir(s))
+		m.Composer = composerOf(c.state(s), c.base)
+	})
+	if err != nil {
+		return err
+	}
+	m.Turns, m.Earlier = window(m.Turns, r.FormValue("before"))
+	m.Info = p.info(r, v, sess)
+	head.Chat = id
+	f.Session, m.Session = &head, head
+	f.Live = joinLive(f.Live, mark)
+	m.Frame = f
+	if fragment(r) && r.FormValue("pane") != "" {
+		return send(w, http.StatusOK, page.PaneBody(m))
+	}
+	return send(w, http.StatusOK, page.ChatPage(m))
+}
+
+// window is what a page shows of the turns: the newest, or those that end before one.
+func window(turns []part.Turn, before string) (shown []part.Turn, earlier string) {
+	end := len(turns)
+	for i, t := range turns {
+		if t.ID == before {
+			end = i
+		}
+	}
+	from := max(0, end-turnsShown)
+	if from > 0 {
+		earlier = turns[from].ID
+	}
+	return turns[from:end], earlier
+}
+
+// pane is which tab of the right side is open; a choice is kept in a cookie, so that the next page is right at once.
+func pane(w http.ResponseWriter, r *http.Request) string {
+	want := r.FormValue("pane")
+	if want == "" {
+		if c, err := r.Cookie("pane"); err == nil {
+			want = c.Value
+		}
+	} else {
+		setPreference(w, "pane", want)
+	}
+	switch want {
+	case "none":
+		return ""
+	case "terminals", "info":
+		return want
+	}
+	return "changes"
+}
+
+func setPreference(w http.ResponseWriter, name, value string) {
+	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+}
+
+// sessionFrame is the frame of any page of a session: its head, and the marks of its rooms in Frame.Live.
+func (p *Pages) sessionFrame(r *http.Request, v visit, tab string) (part.Frame, part.SessionHead, *ahp.SessionState, error) {
+	var sess *ahp.SessionState
+	var head part.SessionHead
+	mark, err := p.open(r.Context(), v.who, "session:"+v.short, func(_ Room, s States) {
+		if sess, _ = s[v.session].(*ahp.SessionState); sess != nil {
+			head = p.head(v.short, v.session, sess)
+		}
+	})
+	if err != nil {
+		return part.Frame{}, head, nil, err
+	}
+	if sess == nil {
+		return part.Frame{}, head, nil, errGone
+	}
+	f := p.frame(r, head.Title, tab)
+	marks := []string{mark}
+	if f.Rail != nil {
+		rail, err := p.open(r.Context(), v.who, "rail", func(Room, States) {})
+		if err != nil {
+			return f, head, nil, err
+		}
+		marks = append(marks, rail)
+	}
+	f.Live, f.Session = liveQuery(marks...)+presenceQuery(v, tab), &head
+	return f, head, sess, nil
+}
+
+// info is what the pane tells.
+func (p *Pages) info(r *http.Request, v visit, s *ahp.SessionState) page.Info {
+	i := page.Info{Agent: p.agentName(s.Provider), Clients: s.ActiveClients}
+	if s.Lifecycle == ahp.SessionLifecycleFailed {
+		i.Error = s.CreationError
+	}
+	for _, d := range s.WorkingDirectories {
+		i.Dirs = append(i.Dirs, part.FilePath(d))
+	}
+	if s.Config != nil {
+		for _, key := range slices.Sorted(maps.Keys(s.Config.Schema.Properties)) {
+			if raw, ok := s.Config.Values[key]; ok {
+				i.Config = append(i.Config, page.ConfigValue{Title: s.Config.Schema.Properties[key].Title, Value: scalar(raw)})
+			}
+		}
+	}
+	i.Files = p.fileLines(r, v)
+	i.Terminals = p.terminalLines(v)
+	return i
+}
+
+func scalar(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+func (p *Pages) agentName(provider string) string {
+	for _, a := range p.agents() {
+		if a.Provider == provider && a.DisplayName != "" {
+			return a.DisplayName
+		}
+	}
+	return provider
+}
+
+func (p *Pages) agents() []ahp.AgentInfo {
+	state, _, _ := p.Hub.State(ahp.RootURI)
+	if root, ok := state.(*ahp.RootState); ok {
+		return root.Agents
+	}
+	return nil
+}
+
+// fileLines are the files of the session's changeset as far as it is known already; the pane never waits for git.
+func (p *Pages) fileLines(_ *http.Request, v visit) (out []page.FileLine) {
+	state, _, _ := p.Hub.State("ahp-changeset:/" + v.short + "/session")
+	cs, ok := state.(*ahp.ChangesetState)
+	if !ok {
+		return nil
+	}
+	for _, f := range cs.Files {
+		side := f.Edit.After
+		if side == nil {
+			side = f.Edit.Before
+		}
+		if side == nil {
+			continue
+		}
+		l := page.FileLine{Href: "/s/" + v.short + "/changes#f-" + part.DiffKey(f.ID), Path: part.FilePath(side.URI), Reviewed: f.Reviewed != nil && *f.Reviewed}
+		if d := f.Edit.Diff; d != nil {
+			l.Add, l.Del = number(d.Added), number(d.Removed)
+		}
+		out = append(out, l)
+	}
+	return out
+}

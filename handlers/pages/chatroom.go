@@ -1,0 +1,301 @@
+package pages
+
+import (
+	"context"
+	"path"
+
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+func init() { roomKinds["chat"] = newChatRoom }
+
+// chatRoom draws one conversation: its turns, and what the composer offers. It compares what it drew last with what
+// there is now, part by part and by pointer, since states are never changed in place; so it needs no rule for each
+// action, and nothing that changed is missed.
+type chatRoom struct {
+	chat    ahp.URI
+	base    string // "/s/ab12/c/cd34"
+	session ahp.URI
+	shown   []shownTurn
+	status  ahp.SessionStatus
+	mode    string // HTML of #composer-mode
+	queue   string // HTML of #queue
+}
+
+type shownTurn struct {
+	id    string
+	from  any // *ahp.Turn or *ahp.ActiveTurn as drawn
+	last  bool
+	parts []shownPart
+	foot  string
+}
+
+type shownPart struct {
+	value  ahp.ResponsePartValue
+	live   bool // more may come at its end
+	stream *part.Splitter
+	blocks []string // HTML of each block as the page has it
+}
+
+// newChatRoom opens "chat:<session>:<chat id>".
+func newChatRoom(p *Pages, ctx context.Context, who access.Principal, rest []string) (Room, error) {
+	if len(rest) != 2 {
+		return nil, errNotFound("There is no such chat.")
+	}
+	session, ok := p.Host.SessionByShort(rest[0])
+	if !ok {
+		return nil, errGone
+	}
+	if err := p.prepare(ctx, who, session); err != nil {
+		return nil, err
+	}
+	state, _, _ := p.Hub.State(session)
+	s, _ := state.(*ahp.SessionState)
+	chat, ok := chatByID(s, rest[1])
+	if !ok {
+		return nil, errGone
+	}
+	if err := p.prepare(ctx, who, chat); err != nil {
+		return nil, err
+	}
+	return &chatRoom{chat: chat, session: session, base: "/s/" + rest[0] + "/c/" + rest[1]}, nil
+}
+
+// chatByID finds a chat of a session by the end of its URI; without an id it is the default chat.
+func chatByID(s *ahp.SessionState, id string) (ahp.URI, bool) {
+	if s == nil {
+		return "", false
+	}
+	if id == "" && s.DefaultChat != "" {
+		return s.DefaultChat, true
+	}
+	for _, c := range s.Chats {
+		if id == "" || part.Tail(c.Resource) == id {
+			return c.Resource, true
+		}
+	}
+	return "", false
+}
+
+// Channels of the room: the session is there for its directories and title.
+func (c *chatRoom) Channels() []ahp.URI { return []ahp.URI{c.chat, c.session} }
+
+// Opened notes what the first page has.
+func (c *chatRoom) Opened(s States) {
+	chat := c.state(s)
+	for i, t := range turnsOf(chat, c.base, c.dir(s)) {
+		c.shown = append(c.shown, show(&t, source(chat, i)))
+	}
+	c.status = chat.Status.Activity()
+	comp := composerOf(chat, c.base)
+	c.mode, c.queue = render(part.ComposerMode(comp)), render(part.QueuePart(comp))
+}
+
+// Whole draws the newest turns and the composer's parts.
+func (c *chatRoom) Whole(s States) []Patch {
+	chat := c.state(s)
+	turns := turnsOf(chat, c.base, c.dir(s))
+	m := page.Chat{Turns: turns[max(0, len(turns)-turnsShown):]}
+	comp := composerOf(chat, c.base)
+	return []Patch{Replace("turns", page.TurnsPart(m)), Replace("composer-mode", part.ComposerMode(comp)), Replace("queue", part.QueuePart(comp))}
+}
+
+func (c *chatRoom) state(s States) *ahp.ChatState {
+	chat, _ := s[c.chat].(*ahp.ChatState)
+	if chat == nil {
+		chat = &ahp.ChatState{}
+	}
+	return chat
+}
+
+func (c *chatRoom) dir(s States) string {
+	if sess, ok := s[c.session].(*ahp.SessionState); ok {
+		return firstDir(c.state(s), sess)
+	}
+	return ""
+}
+
+func firstDir(chat *ahp.ChatState, sess *ahp.SessionState) string {
+	for _, list := range [][]ahp.URI{chat.WorkingDirectories, sess.WorkingDirectories} {
+		if len(list) > 0 {
+			return path.Clean(part.FilePath(list[0]))
+		}
+	}
+	return ""
+}
+
+// Changed compares and patches.
+func (c *chatRoom) Changed(s States, _ News) []Patch {
+	chat := c.state(s)
+	turns := turnsOf(chat, c.base, c.dir(s))
+	p := c.dropped(turns)
+	if len(c.shown) == 0 && len(turns) > 0 {
+		p = append(p, Remove("no-turns"))
+	}
+	for i := range turns {
+		if i < len(c.shown) {
+			p = append(p, c.shown[i].update(&turns[i], source(chat, i))...)
+			continue
+		}
+		p = append(p, Append("turns", part.TurnPart(turns[i])))
+		c.shown = append(c.shown, show(&turns[i], source(chat, i)))
+	}
+	p = append(p, c.composer(chat)...)
+	if a := chat.Status.Activity(); a != c.status {
+		p = append(p, spoken(c.status, a)...)
+		c.status = a
+	}
+	return p
+}
+
+// dropped removes turns that are gone: a chat may be cut back, or lose its oldest ones.
+func (c *chatRoom) dropped(turns []part.Turn) (p []Patch) {
+	keep := map[string]bool{}
+	for i := range turns {
+		keep[turns[i].ID] = true
+	}
+	kept := c.shown[:0:0]
+	for _, t := range c.shown {
+		if keep[t.id] {
+			kept = append(kept, t)
+		} else {
+			p = append(p, Remove("turn-"+t.id))
+		}
+	}
+	for i := range kept { // turns put in before what is shown: start over
+		if kept[i].id != turns[i].ID {
+			c.shown = nil
+			return append(p, Replace("turns", page.TurnsPart(page.Chat{})), Remove("no-turns"))
+		}
+	}
+	c.shown = kept
+	return p
+}
+
+func (c *chatRoom) composer(chat *ahp.ChatState) (p []Patch) {
+	comp := composerOf(chat, c.base)
+	mode, queue := Replace("composer-mode", part.ComposerMode(comp)), Replace("queue", part.QueuePart(comp))
+	if mode.html != c.mode {
+		c.mode, p = mode.html, append(p, mode)
+	}
+	if queue.html != c.queue {
+		c.queue, p = queue.html, append(p, queue)
+	}
+	return p
+}
+
+// spoken are the four things a screen reader is told of.
+func spoken(old, now ahp.SessionStatus) []Patch {
+	switch {
+	case old == 0:
+		return nil
+	case now == ahp.SessionStatusInputNeeded:
+		return []Patch{Say("The agent needs you.")}
+	case now == ahp.SessionStatusInProgress && old != ahp.SessionStatusInputNeeded:
+		return []Patch{Say("The agent started.")}
+	case now == ahp.SessionStatusError:
+		return []Patch{Say("The turn failed.")}
+	case now == ahp.SessionStatusIdle:
+		return []Patch{Say("The agent finished.")}
+	}
+	return nil
+}
+
+// show notes what a page has of a turn that was drawn whole.
+func show(t *part.Turn, from any) shownTurn {
+	s := shownTurn{id: t.ID, from: from, last: t.Last, foot: render(part.TurnFoot(*t))}
+	for i := range t.Parts {
+		s.parts = append(s.parts, showPart(t, i))
+	}
+	return s
+}
+
+func showPart(t *part.Turn, i int) shownPart {
+	sp := shownPart{value: t.Parts[i].Value, live: t.Streams(i)}
+	if text, ok := part.Text(t.Parts[i]); ok && t.Running() {
+		sp.stream = &part.Splitter{}
+		for _, b := range sp.stream.Update(text, !sp.live) {
+			sp.blocks = append(sp.blocks, b.HTML())
+		}
+	}
+	return sp
+}
+
+// update brings a turn that a page has up to date.
+func (s *shownTurn) update(t *part.Turn, from any) (p []Patch) {
+	if s.from == from && s.last == t.Last {
+		return nil
+	}
+	if len(t.Parts) < len(s.parts) {
+		*s = show(t, from)
+		return []Patch{Replace("turn-"+t.ID, part.TurnPart(*t))}
+	}
+	resumable := s.last != t.Last || from != s.from && !t.Running()
+	for i := range t.Parts {
+		if i >= len(s.parts) {
+			p = append(p, Append("parts-"+t.ID, part.ResponsePart(*t, i)))
+			s.parts = append(s.parts, showPart(t, i))
+			continue
+		}
+		p = append(p, s.parts[i].update(t, i, resumable)...)
+	}
+	if foot := render(part.TurnFoot(*t)); foot != s.foot {
+		s.foot = foot
+		p = append(p, Patch{op: "r", id: "foot-" + t.ID, html: foot})
+	}
+	s.from, s.last = from, t.Last
+	return p
+}
+
+// update patches one part: text grows, anything else is drawn anew.
+func (s *shownPart) update(t *part.Turn, i int, ended bool) []Patch {
+	now, live := t.Parts[i].Value, t.Streams(i)
+	if _, fails := now.(*ahp.ErrorResponsePart); s.value == now && s.live == live && !(fails && ended) && !s.openRequest(ended) {
+		return nil
+	}
+	s.value, s.live = now, live
+	if text, ok := part.Text(t.Parts[i]); ok {
+		return s.text(t.PartID(i), text, !live)
+	}
+	return []Patch{Replace(t.PartID(i), part.ResponsePart(*t, i))}
+}
+
+// openRequest says that a question can no longer be answered because its turn ended.
+func (s *shownPart) openRequest(ended bool) bool {
+	r, ok := s.value.(*ahp.InputRequestResponsePart)
+	return ok && ended && r.Response == ""
+}
+
+// text patches the blocks that changed, which while text streams is the last one, at its end.
+func (s *shownPart) text(id, text string, ended bool) (p []Patch) {
+	if s.stream == nil {
+		s.stream = &part.Splitter{}
+	}
+	blocks := s.stream.Update(text, ended)
+	for i := range blocks {
+		html, block := blocks[i].HTML(), part.BlockID(id, i)
+		switch {
+		case i >= len(s.blocks):
+			p = append(p, Append(id, part.BlockPart(block, blocks[i])))
+			s.blocks = append(s.blocks, html)
+		case s.blocks[i] != html:
+			p = append(p, changedBlock(block, s.blocks[i], html, blocks[i]))
+			s.blocks[i] = html
+		}
+	}
+	for i := len(s.blocks) - 1; i >= len(blocks); i-- {
+		p = append(p, Remove(part.BlockID(id, i)))
+		s.blocks = s.blocks[:i]
+	}
+	return p
+}
+
+func changedBlock(id, old, now string, b part.Block) Patch {
+	if g, ok := part.Grow(old, now); ok {
+		return Grow(id, g.Depth, g.HTML)
+	}
+	return Replace(id, part.BlockPart(id, b))
+}

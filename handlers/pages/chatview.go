@@ -1,0 +1,56 @@
+package pages
+
+import (
+	"encoding/json"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// turnsShown is how many of the newest turns a page has; older ones are a link away.
+const turnsShown = 20
+
+// turnsOf are a chat's turns, the running one last.
+func turnsOf(c *ahp.ChatState, base, dir string) []part.Turn {
+	out := make([]part.Turn, 0, len(c.Turns)+1)
+	for _, t := range c.Turns {
+		out = append(out, part.Turn{ID: t.ID, Base: base, StartedAt: t.StartedAt, Duration: t.Duration, Message: t.Message,
+			Parts: t.ResponseParts, Usage: t.Usage, State: t.State, Dir: dir, Changes: turnChanges(t.Usage)})
+	}
+	if a := c.ActiveTurn; a != nil {
+		out = append(out, part.Turn{ID: a.ID, Base: base, StartedAt: a.StartedAt, Message: a.Message, Parts: a.ResponseParts, Usage: a.Usage, Dir: dir})
+	}
+	if n := len(out); n > 0 {
+		out[n-1].Last = true
+	}
+	return out
+}
+
+// source is what turn i was drawn from.
+func source(c *ahp.ChatState, i int) any {
+	if i < len(c.Turns) {
+		return c.Turns[i]
+	}
+	return c.ActiveTurn
+}
+
+// turnChanges reads what the host noted of a turn's changed files, in its own key of the usage's `_meta`.
+func turnChanges(u *ahp.UsageInfo) *ahp.ChangesSummary {
+	if u == nil {
+		return nil
+	}
+	var own struct {
+		Changes *ahp.ChangesSummary `json:"changes"`
+	}
+	_ = json.Unmarshal(u.Meta["ahphub"], &own) // absent: nothing is known
+	return own.Changes
+}
+
+func composerOf(c *ahp.ChatState, base string) part.Composer {
+	comp := part.Composer{Base: base, Running: c.ActiveTurn != nil, Steering: c.SteeringMessage, Queue: c.QueuedMessages,
+		ReadOnly: c.Interactivity != "" && c.Interactivity != ahp.ChatInteractivityFull}
+	if c.Draft != nil {
+		comp.Draft = c.Draft.Text
+	}
+	return comp
+}

@@ -1,0 +1,164 @@
+package pages
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+const inboxPage = 100 // sessions of one page
+
+// inbox is GET /. A guest has one session and is sent there.
+func (p *Pages) inbox(w http.ResponseWriter, r *http.Request) error {
+	who := access.FromContext(r.Context())
+	if who.Session != "" {
+		http.Redirect(w, r, "/s/"+host.ShortID(who.Session), http.StatusSeeOther)
+		return nil
+	}
+	c := p.caller(r.Context())
+	m := page.Inbox{Frame: p.frame(r, "Inbox", "inbox"), Filter: strings.TrimSpace(r.FormValue("q"))}
+	from, _ := strconv.Atoi(r.FormValue("from")) // absent or not a number: from the start
+	if m.Filter != "" || from > 0 {
+		m.List = p.inboxList(r.Context(), c, m.Filter, from)
+		return send(w, http.StatusOK, page.InboxPage(m))
+	}
+	rail, err := p.open(r.Context(), who, "rail", func(Room, States) {})
+	if err != nil {
+		return err
+	}
+	list, err := p.open(r.Context(), who, "inbox", func(Room, States) { m.List = p.inboxList(r.Context(), c, "", 0) })
+	if err != nil {
+		return err
+	}
+	m.Frame.Live = liveQuery(rail, list)
+	return send(w, http.StatusOK, page.InboxPage(m))
+}
+
+// group is a heading of the inbox and its sessions.
+type group struct {
+	Name string
+	list []ahp.SessionSummary
+}
+
+// groups sorts sessions by what they want from a person.
+func (p *Pages) groups(c host.Caller, filter string) []group {
+	g := []group{{Name: "Needs you"}, {Name: "Running"}, {Name: "To review"}, {Name: "Idle"}, {Name: "Archived"}}
+	for _, s := range p.Host.Summaries(c) {
+		if filter == "" || matches(s, strings.ToLower(filter)) {
+			i := groupOf(s)
+			g[i].list = append(g[i].list, s)
+		}
+	}
+	return g
+}
+
+func groupOf(s ahp.SessionSummary) int {
+	switch s.Status.Activity() {
+	case ahp.SessionStatusInputNeeded:
+		return 0
+	case ahp.SessionStatusInProgress:
+		return 1
+	}
+	switch {
+	case s.Status.Has(ahp.SessionStatusIsArchived):
+		return 4
+	case s.Changes != nil && number(s.Changes.Files) > 0 && !s.Status.Has(ahp.SessionStatusIsRead):
+		return 2
+	case s.Status.Activity() == ahp.SessionStatusError && !s.Status.Has(ahp.SessionStatusIsRead):
+		return 2
+	}
+	return 3
+}
+
+func matches(s ahp.SessionSummary, filter string) bool {
+	for _, text := range append([]string{s.Title, s.Provider, s.Activity}, s.WorkingDirectories...) {
+		if strings.Contains(strings.ToLower(text), filter) {
+			return true
+		}
+	}
+	return false
+}
+
+// inboxList draws from the groups, a page at a time.
+func (p *Pages) inboxList(ctx context.Context, c host.Caller, filter string, from int) page.InboxList {
+	var l page.InboxList
+	for i, g := range p.groups(c, filter) {
+		if i == 0 {
+			l.Needs = len(g.list)
+		}
+		out := page.InboxGroup{Name: g.Name}
+		for _, s := range g.list {
+			if l.Total >= from && l.Total < from+inboxPage {
+				out.Items = append(out.Items, p.inboxItem(ctx, s))
+			}
+			l.Total++
+		}
+		if len(out.Items) > 0 {
+			l.Groups = append(l.Groups, out)
+		}
+	}
+	if l.Total > from+inboxPage {
+		l.More = "/?" + url.Values{"q": {filter}, "from": {strconv.Itoa(from + inboxPage)}}.Encode()
+	}
+	return l
+}
+
+func (p *Pages) inboxItem(ctx context.Context, s ahp.SessionSummary) page.InboxItem {
+	it := page.InboxItem{Short: host.ShortID(s.Resource), Title: titleOf(s.Title), Agent: s.Provider, Activity: s.Activity,
+		Status: part.StatusOf(s.Status), Unread: !s.Status.Has(ahp.SessionStatusIsRead), Age: part.Age(s.ModifiedAt, p.Now())}
+	if len(s.WorkingDirectories) > 0 {
+		it.Dir = part.FilePath(s.WorkingDirectories[0])
+	}
+	if c := s.Changes; c != nil {
+		it.Add, it.Del, it.Files = number(c.Additions), number(c.Deletions), number(c.Files)
+	}
+	if s.Annotations != nil {
+		it.Threads = s.Annotations.AnnotationCount
+	}
+	if s.Status.Activity() == ahp.SessionStatusInputNeeded {
+		it.Asks = p.asks(s.Resource, it)
+	}
+	return it
+}
+
+// asks are what a session that is in memory waits for; one that waits is.
+func (p *Pages) asks(session ahp.URI, it page.InboxItem) (out []page.Ask) {
+	state, _, _ := p.Hub.State(session)
+	s, ok := state.(*ahp.SessionState)
+	if !ok {
+		return nil
+	}
+	base := "/s/" + it.Short
+	for _, r := range s.InputNeeded {
+		switch v := r.Value.(type) {
+		case *ahp.SessionToolConfirmationRequest:
+			if tool, ok := confirmationTool(v.ToolCall); ok {
+				turn := part.Turn{ID: v.TurnID, Base: base + "/c/" + part.Tail(v.Chat), Dir: it.Dir}
+				out = append(out, page.Ask{Turn: turn, Tool: tool})
+			}
+		case *ahp.SessionChatInputRequest:
+			text := v.Request.Message
+			if text == "" {
+				text = "The agent asks something."
+			}
+			out = append(out, page.Ask{Text: text, Href: base + "/c/" + part.Tail(v.Chat) + "#ask-" + v.Request.ID})
+		}
+	}
+	return out
+}
+
+func confirmationTool(s ahp.ToolCallConfirmationState) (part.Tool, bool) {
+	state, ok := s.Value.(ahp.ToolCallStateValue)
+	if !ok {
+		return part.Tool{}, false
+	}
+	return part.ToolOf(ahp.ToolCallState{Value: state}), true
+}

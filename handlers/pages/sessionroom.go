@@ -1,0 +1,152 @@
+package pages
+
+import (
+	"context"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/presence"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+func init() { roomKinds["session"] = newSessionRoom }
+
+// sessionRoom draws the head that all pages of a session share: title, status, counts, who is here, what waits.
+type sessionRoom struct {
+	p     *Pages
+	uri   ahp.URI
+	short string
+	drawn map[string]string // HTML by element id
+}
+
+// newSessionRoom opens "session:<short>".
+func newSessionRoom(p *Pages, ctx context.Context, who access.Principal, rest []string) (Room, error) {
+	if len(rest) != 1 {
+		return nil, errGone
+	}
+	uri, ok := p.Host.SessionByShort(rest[0])
+	if !ok {
+		return nil, errGone
+	}
+	if err := p.prepare(ctx, who, uri); err != nil {
+		return nil, err
+	}
+	return &sessionRoom{p: p, uri: uri, short: rest[0]}, nil
+}
+
+// Channels of the room.
+func (s *sessionRoom) Channels() []ahp.URI { return []ahp.URI{s.uri} }
+
+// Watch pings when somebody comes, goes or moves.
+func (s *sessionRoom) Watch(ping func()) (stop func()) {
+	changed, cancel := s.p.Presence.Watch(s.uri)
+	done := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-changed:
+				ping()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done); cancel(); <-ended }
+}
+
+// Opened notes what the first page has.
+func (s *sessionRoom) Opened(v States) {
+	s.drawn = map[string]string{}
+	for _, p := range s.Whole(v) {
+		s.drawn[p.id] = p.html
+	}
+}
+
+// Whole draws every region of the head.
+func (s *sessionRoom) Whole(v States) []Patch {
+	state, _ := v[s.uri].(*ahp.SessionState)
+	if state == nil {
+		return nil
+	}
+	h := s.p.head(s.short, s.uri, state)
+	return []Patch{
+		Replace("title", part.TitlePart(h)),
+		Replace("status", part.StatusPart(h)),
+		Replace("counts", part.CountsPart(h)),
+		Replace("presence", part.PresencePart(h.People)),
+		Replace("attention", part.AttentionPart(part.AttentionOf(state.InputNeeded, h.Base()))),
+		Replace("chats", page.ChatsPart(chatLinks(state, h.Base(), ""))),
+	}
+}
+
+// Changed sends the regions that look different now.
+func (s *sessionRoom) Changed(v States, _ News) (out []Patch) {
+	for _, p := range s.Whole(v) {
+		if s.drawn[p.id] != p.html {
+			s.drawn[p.id] = p.html
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// head is what stands at the top of a session's pages. Counts come from the summary, which the host keeps.
+func (p *Pages) head(short string, uri ahp.URI, s *ahp.SessionState) part.SessionHead {
+	h := part.SessionHead{Short: short, Title: titleOf(s.Title), Status: part.StatusOf(s.Status), Activity: s.Activity,
+		Archived: s.Status.Has(ahp.SessionStatusIsArchived), People: people(p.Presence.People(uri))}
+	if sum, ok := p.Host.Summary(uri); ok {
+		h.Status = part.StatusOf(sum.Status)
+		if c := sum.Changes; c != nil {
+			h.Add, h.Del, h.Files = number(c.Additions), number(c.Deletions), number(c.Files)
+		}
+		if sum.Annotations != nil {
+			h.Threads = sum.Annotations.AnnotationCount
+		}
+	}
+	return h
+}
+
+func people(list []presence.Person) []part.Person {
+	out := make([]part.Person, len(list))
+	for i, x := range list {
+		out[i] = part.Person{Name: x.Name, Where: x.Where}
+	}
+	return out
+}
+
+func titleOf(title string) string {
+	if title == "" {
+		return "New session"
+	}
+	return title
+}
+
+func number(p *int64) int64 {
+	if p == nil {
+		return 0
+	}
+	return *p
+}
+
+func chatLinks(s *ahp.SessionState, base, current string) (out []page.ChatLink) {
+	for _, c := range s.Chats {
+		if c.Interactivity == ahp.ChatInteractivityHidden {
+			continue
+		}
+		title := c.Title
+		if title == "" {
+			title = "Chat"
+		}
+		out = append(out, page.ChatLink{Href: base + "/c/" + part.Tail(c.Resource), Title: title, Status: part.StatusOf(c.Status), Current: c.Resource == current})
+	}
+	return out
+}
+
+// sees tells whether somebody may see a channel of a session.
+func sees(who access.Principal, uri, session ahp.URI, kind ahp.ChannelKind) bool {
+	return who.Audience().Sees(hub.ChannelInfo{URI: uri, Kind: kind, Session: session})
+}

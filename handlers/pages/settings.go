@@ -1,0 +1,46 @@
+package pages
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/ahphub/ahphub/templ/page"
+)
+
+// settings is GET /settings.
+func (p *Pages) settings(w http.ResponseWriter, r *http.Request) error {
+	f := p.frame(r, "Settings", "settings")
+	m := page.Settings{Frame: f, Agents: p.agents(), Theme: f.Theme, Safe: f.Safe}
+	if m.Theme == "" {
+		m.Theme = "system"
+	}
+	return send(w, http.StatusOK, page.SettingsPage(m))
+}
+
+// theme is POST /settings/theme: the toggle of the rail, and the form of the settings with more choices.
+func (p *Pages) theme(w http.ResponseWriter, r *http.Request) error {
+	switch t := r.PostFormValue("theme"); t {
+	case "light", "dark", "system":
+		setPreference(w, "theme", t)
+	default:
+		return errBadRequest("There is no such theme.")
+	}
+	if r.PostFormValue("form") == "settings" {
+		setPreference(w, "safe", map[bool]string{true: "on", false: "off"}[r.PostFormValue("safe") == "on"])
+	}
+	return done(w, r, cameFrom(r))
+}
+
+// help is GET /help.
+func (p *Pages) help(w http.ResponseWriter, r *http.Request) error {
+	return send(w, http.StatusOK, page.HelpPage(p.frame(r, "Keys", "help")))
+}
+
+// cameFrom is the page of this host that a form was on; "/" when it is unknown.
+func cameFrom(r *http.Request) string {
+	_, rest, ok := strings.Cut(r.Referer(), "://"+r.Host)
+	if !ok || !strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, `/\`) {
+		return "/"
+	}
+	return rest
+}

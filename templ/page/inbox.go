@@ -1,0 +1,48 @@
+package page
+
+import (
+	"strconv"
+
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// Inbox is the first page: what waits for a person, then what runs, then the rest.
+type Inbox struct {
+	Frame  part.Frame
+	Filter string
+	List   InboxList
+}
+
+// InboxList is the part that changes.
+type InboxList struct {
+	Groups []InboxGroup
+	Needs  int
+	Total  int    // sessions that match, shown or not
+	More   string // address of the next page
+}
+
+// InboxGroup is a heading and its sessions.
+type InboxGroup struct {
+	Name  string // "Needs you", "Running", "To review", "Idle", "Archived"
+	Items []InboxItem
+}
+
+// InboxItem is one session.
+type InboxItem struct {
+	Short, Title, Agent, Dir, Activity, Age string
+	Status                                  part.Status
+	Unread                                  bool
+	Add, Del, Files                         int64
+	Threads                                 int64
+	Asks                                    []Ask
+}
+
+// Ask is something that can be answered from the list.
+type Ask struct {
+	Turn part.Turn // what an approval card needs to know of its turn
+	Tool part.Tool
+	Href string // for questions: where they are answered
+	Text string
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

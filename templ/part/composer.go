@@ -1,0 +1,84 @@
+package part
+
+import (
+	"strconv"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Composer is what stands below a transcript.
+type Composer struct {
+	Base     string // path of the chat
+	Running  bool
+	Steering *ahp.PendingMessage
+	Queue    []ahp.PendingMessage
+	Draft    string
+	ReadOnly bool // the chat takes no messages
+	Archived bool
+}
+
+// Attention is what waits for a person in a session.
+type Attention struct {
+	Approvals, Questions, Other int
+	First                       string // where the first of them is: "/s/ab12/c/cd34#tool-x"
+}
+
+// Any tells whether there is something.
+func (a Attention) Any() bool { return a.Approvals+a.Questions+a.Other > 0 }
+
+// Words counts it: "2 approvals, 1 question".
+func (a Attention) Words() string {
+	out := ""
+	for _, c := range []struct {
+		n         int
+		one, many string
+	}{{a.Approvals, "approval", "approvals"}, {a.Questions, "question", "questions"}, {a.Other, "other request", "other requests"}} {
+		if c.n == 0 {
+			continue
+		}
+		if out != "" {
+			out += ", "
+		}
+		if out += strconv.Itoa(c.n) + " " + c.many; c.n == 1 {
+			out = out[:len(out)-len(c.many)] + c.one
+		}
+	}
+	return out
+}
+
+// AttentionOf reads what a session's chats wait for; base is the session's path.
+func AttentionOf(list []ahp.SessionInputRequest, base string) Attention {
+	var a Attention
+	for _, r := range list {
+		to := ""
+		switch v := r.Value.(type) {
+		case *ahp.SessionToolConfirmationRequest:
+			a.Approvals++
+			to = chatPath(base, v.Chat) + "#tool-" + confirmationCall(v.ToolCall)
+		case *ahp.SessionChatInputRequest:
+			a.Questions++
+			to = chatPath(base, v.Chat) + "#ask-" + v.Request.ID
+		case *ahp.SessionToolClientExecutionRequest:
+			continue // a client's work, not a person's
+		case *ahp.SessionToolAuthenticationRequest:
+			a.Other++
+			to = chatPath(base, v.Chat) + "#tool-" + v.ToolCall.ToolCallID
+		default:
+			a.Other++
+		}
+		a.First = firstOf(a.First, to)
+	}
+	return a
+}
+
+func chatPath(base string, chat ahp.URI) string { return base + "/c/" + Tail(chat) }
+
+func confirmationCall(s ahp.ToolCallConfirmationState) string {
+	switch v := s.Value.(type) {
+	case *ahp.ToolCallPendingConfirmationState:
+		return v.ToolCallID
+	case *ahp.ToolCallPendingResultConfirmationState:
+		return v.ToolCallID
+	}
+	return ""
+}

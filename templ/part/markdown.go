@@ -1,0 +1,213 @@
+package part
+
+import (
+	"bytes"
+	"html"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/alecthomas/chroma/v2"
+	"github.com/alecthomas/chroma/v2/lexers"
+	"github.com/microcosm-cc/bluemonday"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/util"
+)
+
+// Markdown renders text written by a model or a person: GitHub's flavour without raw HTML, which is shown as text,
+// then cleaned once more by an allow list. Pictures of other hosts become links that load them on a click.
+func Markdown(text string) string {
+	var b strings.Builder
+	for _, block := range Blocks(text) {
+		b.WriteString(block.HTML())
+	}
+	return b.String()
+}
+
+// markdown has no parser for raw HTML, so what looks like HTML is text.
+var markdown = goldmark.New(
+	goldmark.WithParser(parser.NewParser(
+		parser.WithBlockParsers(
+			util.Prioritized(parser.NewSetextHeadingParser(), 100),
+			util.Prioritized(parser.NewThematicBreakParser(), 200),
+			util.Prioritized(parser.NewListParser(), 300),
+			util.Prioritized(parser.NewListItemParser(), 400),
+			util.Prioritized(parser.NewCodeBlockParser(), 500),
+			util.Prioritized(parser.NewATXHeadingParser(), 600),
+			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+			util.Prioritized(parser.NewBlockquoteParser(), 800),
+			util.Prioritized(parser.NewParagraphParser(), 1000),
+		),
+		parser.WithInlineParsers(
+			util.Prioritized(parser.NewCodeSpanParser(), 100),
+			util.Prioritized(parser.NewLinkParser(), 200),
+			util.Prioritized(parser.NewAutoLinkParser(), 300),
+			util.Prioritized(parser.NewEmphasisParser(), 500),
+		),
+		parser.WithParagraphTransformers(util.Prioritized(parser.LinkReferenceParagraphTransformer, 100)),
+	)),
+	goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList),
+	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(partRenderer{}, 10))),
+)
+
+// partRenderer draws code with highlighting classes, and images and links by our rules.
+type partRenderer struct{}
+
+// RegisterFuncs takes the nodes that are drawn differently from goldmark's own way.
+func (p partRenderer) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
+	reg.Register(ast.KindFencedCodeBlock, p.fence)
+	reg.Register(ast.KindCodeBlock, p.fence)
+	reg.Register(ast.KindImage, p.image)
+	reg.Register(ast.KindHeading, p.heading)
+}
+
+func (partRenderer) fence(w util.BufWriter, src []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	lang := ""
+	if f, ok := n.(*ast.FencedCodeBlock); ok {
+		lang = string(f.Language(src))
+	}
+	var code bytes.Buffer
+	for i := range n.Lines().Len() {
+		line := n.Lines().At(i)
+		code.Write(line.Value(src))
+	}
+	_, _ = w.WriteString(CodeBlock(lang, code.String()))
+	return ast.WalkSkipChildren, nil
+}
+
+// heading starts at h3: the page has h1 and h2 of its own.
+func (partRenderer) heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	level := string('0' + byte(min(n.(*ast.Heading).Level+2, 6)))
+	if entering {
+		_, _ = w.WriteString("<h" + level + ">")
+	} else {
+		_, _ = w.WriteString("</h" + level + ">\n")
+	}
+	return ast.WalkContinue, nil
+}
+
+// image is a link that says what it would load; the page's script loads it when somebody clicks.
+func (partRenderer) image(w util.BufWriter, src []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	img := n.(*ast.Image)
+	alt := plainText(img, src)
+	if alt == "" {
+		alt = "picture"
+	}
+	dest := string(img.Destination)
+	if !strings.HasPrefix(dest, "https://") && !strings.HasPrefix(dest, "http://") {
+		_, _ = w.WriteString("[" + html.EscapeString(alt) + "]")
+		return ast.WalkSkipChildren, nil
+	}
+	_, _ = w.WriteString(`<a href="` + html.EscapeString(dest) + `" data-image="remote">Load picture: ` + html.EscapeString(alt) + `</a>`)
+	return ast.WalkSkipChildren, nil
+}
+
+func plainText(n ast.Node, src []byte) string {
+	var b strings.Builder
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if t, ok := n.(*ast.Text); ok && entering {
+			b.Write(t.Segment.Value(src))
+		}
+		return ast.WalkContinue, nil
+	})
+	return b.String()
+}
+
+// policy is the second line: whatever the renderer wrote, only these elements and attributes leave.
+var policy = sync.OnceValue(func() *bluemonday.Policy {
+	p := bluemonday.NewPolicy()
+	p.AllowElements("p", "br", "hr", "h3", "h4", "h5", "h6", "ul", "blockquote", "pre", "code", "em", "strong", "del", "span", "div",
+		"table", "thead", "tbody", "tr")
+	p.AllowAttrs("start").Matching(regexp.MustCompile(`^\d{1,9}$`)).OnElements("ol")
+	p.AllowElements("ol", "li", "th", "td")
+	p.AllowAttrs("align").Matching(regexp.MustCompile(`^(left|right|center)$`)).OnElements("th", "td")
+	p.AllowAttrs("type").Matching(regexp.MustCompile(`^checkbox$`)).OnElements("input")
+	p.AllowAttrs("checked", "disabled").Matching(regexp.MustCompile(`^$`)).OnElements("input")
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^(code|lang|hl-[a-z])$`)).OnElements("div", "span")
+	p.AllowAttrs("tabindex").Matching(regexp.MustCompile(`^0$`)).OnElements("pre")
+	p.AllowAttrs("data-image").Matching(regexp.MustCompile(`^remote$`)).OnElements("a")
+	p.AllowAttrs("href").OnElements("a")
+	p.AllowURLSchemes("http", "https", "mailto")
+	p.RequireParseableURLs(true)
+	p.AllowRelativeURLs(false)
+	p.RequireNoFollowOnLinks(true)
+	p.RequireNoReferrerOnLinks(true)
+	p.AddTargetBlankToFullyQualifiedLinks(true)
+	return p
+})
+
+func renderBlock(src string) string {
+	var b bytes.Buffer
+	if err := markdown.Convert([]byte(src), &b); err != nil {
+		return "<p>" + html.EscapeString(src) + "</p>\n"
+	}
+	return policy().Sanitize(b.String())
+}
+
+const mostHighlighted = 64 << 10 // bytes of one code block; more is shown plain
+
+// CodeBlock draws a code fence; a language chroma does not know is shown plain.
+func CodeBlock(lang, code string) string {
+	return codeHead(lang) + highlight(lang, code) + "</code></pre></div>\n"
+}
+
+func codeHead(lang string) string {
+	var b strings.Builder
+	b.WriteString(`<div class="code">`)
+	if lang != "" {
+		b.WriteString(`<span class="lang">` + html.EscapeString(lang) + `</span>`)
+	}
+	b.WriteString(`<pre tabindex="0"><code>`)
+	return b.String()
+}
+
+func highlight(lang, code string) string {
+	lexer := lexers.Get(lang)
+	if lexer == nil || lang == "" || len(code) > mostHighlighted {
+		return html.EscapeString(code)
+	}
+	tokens, err := chroma.Coalesce(lexer).Tokenise(nil, code)
+	if err != nil {
+		return html.EscapeString(code)
+	}
+	var b strings.Builder
+	for t := tokens(); t != chroma.EOF; t = tokens() {
+		text := html.EscapeString(t.Value)
+		if c := tokenClass(t.Type); c != "" {
+			text = `<span class="hl-` + c + `">` + text + `</span>`
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+// tokenClass folds chroma's kinds into the seven colours there are.
+func tokenClass(t chroma.TokenType) string {
+	switch {
+	case t == chroma.KeywordType, t == chroma.NameClass, t == chroma.NameBuiltin:
+		return "t"
+	case t.InCategory(chroma.Keyword), t == chroma.OperatorWord:
+		return "k"
+	case t.InSubCategory(chroma.LiteralString):
+		return "s"
+	case t.InCategory(chroma.LiteralNumber), t.InSubCategory(chroma.LiteralNumber):
+		return "n"
+	case t == chroma.CommentPreproc, t == chroma.NameTag, t == chroma.NameAttribute, t == chroma.NameDecorator:
+		return "p"
+	case t.InCategory(chroma.Comment):
+		return "c"
+	case t == chroma.NameFunction, t == chroma.NameFunctionMagic:
+		return "f"
+	}
+	return ""
+}

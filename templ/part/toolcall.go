@@ -1,0 +1,119 @@
+package part
+
+import (
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+func firstApprove(list []ahp.ConfirmationOption) int {
+	for i, o := range list {
+		if o.Kind == ahp.ConfirmationOptionKindApprove {
+			return i
+		}
+	}
+	return -1
+}
+
+// riskWord names an assessment: 1 is safe.
+func riskWord(safety float64) string {
+	switch {
+	case safety >= 0.9:
+		return "Low risk."
+	case safety >= 0.7:
+		return "Some risk."
+	}
+	return "High risk."
+}
+
+// messageBy is who said something: the person the host stamped, else what kind of sender it was.
+func messageBy(m ahp.Message) string {
+	if name := By(m.Meta); name != "" {
+		return name
+	}
+	switch m.Origin.Kind {
+	case ahp.MessageKindAgent:
+		return "Agent"
+	case ahp.MessageKindTool:
+		return "Tool"
+	case ahp.MessageKindSystemNotification:
+		return "System"
+	case ahp.MessageKindAutomation:
+		return "Automation"
+	}
+	return "User"
+}
+
+// inline renders one line of Markdown without its paragraph.
+func inline(s string) string {
+	h := strings.TrimSpace(renderBlock(firstLine(s)))
+	if strings.HasPrefix(h, "<p>") && strings.HasSuffix(h, "</p>") {
+		return h[3 : len(h)-4]
+	}
+	return h
+}
+
+// peek is the start of a text on one line.
+func peek(s string) string {
+	s = strings.Join(strings.Fields(s[:min(len(s), 400)]), " ")
+	if r := []rune(s); len(r) > 120 {
+		s = string(r[:120]) + "…"
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// sessionBase is the session's path of a chat's: "/s/ab12" of "/s/ab12/c/cd34".
+func sessionBase(chat string) string {
+	base, _, _ := strings.Cut(chat, "/c/")
+	return base
+}
+
+// PlainTerminal is the text of terminal output: escape sequences are dropped, a carriage return starts the line anew.
+func PlainTerminal(s string) string {
+	var out, line strings.Builder
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case c == 0x1b:
+			i += escapeLen(s[i:])
+			continue
+		case c == '\n':
+			out.WriteString(line.String() + "\n")
+			line.Reset()
+		case c == '\r' && i+1 < len(s) && s[i+1] != '\n':
+			line.Reset()
+		case c >= 0x20 || c == '\t':
+			line.WriteByte(c)
+		}
+		i++
+	}
+	return strings.ToValidUTF8(out.String()+line.String(), "\uFFFD")
+}
+
+// escapeLen is the length of the escape sequence at the start of s.
+func escapeLen(s string) int {
+	if len(s) < 2 {
+		return len(s)
+	}
+	switch s[1] {
+	case '[':
+		for i := 2; i < len(s); i++ {
+			if s[i] >= 0x40 && s[i] <= 0x7e {
+				return i + 1
+			}
+		}
+		return len(s)
+	case ']', 'P', '^', '_', 'X':
+		for i := 2; i < len(s); i++ {
+			if s[i] == 0x07 {
+				return i + 1
+			}
+			if s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\' {
+				return i + 2
+			}
+		}
+		return len(s)
+	case '(', ')', '#', '%':
+		return min(3, len(s))
+	}
+	return 2
+}

@@ -1,0 +1,357 @@
+package part
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Turn is one exchange as it is drawn: what was asked, what came back.
+type Turn struct {
+	ID, Base  string // Base is the path of the chat, as in "/s/ab12/c/cd34"
+	StartedAt string
+	Duration  *int64 // milliseconds; nil while it runs
+	Message   ahp.Message
+	Parts     []ahp.ResponsePart
+	Usage     *ahp.UsageInfo
+	State     ahp.TurnState // "" while it runs
+	Last      bool          // the newest one: only that can be resumed
+	Changes   *ahp.ChangesSummary
+	Dir       string // where commands run, for approval cards
+}
+
+// Running tells whether more may come.
+func (t *Turn) Running() bool { return t.State == "" }
+
+// PartID is the element of a response part. Tool calls are named by their own id, everything else by the part's, or
+// by its place where it has none.
+func (t *Turn) PartID(i int) string {
+	switch v := t.Parts[i].Value.(type) {
+	case *ahp.MarkdownResponsePart:
+		return "part-" + t.ID + "-" + v.ID
+	case *ahp.ReasoningResponsePart:
+		return "part-" + t.ID + "-" + v.ID
+	case *ahp.ToolCallResponsePart:
+		return "tool-" + ToolOf(v.ToolCall).ToolCallID
+	case *ahp.InputRequestResponsePart:
+		return "ask-" + v.Request.ID
+	}
+	return "part-" + t.ID + "-" + strconv.Itoa(i)
+}
+
+// BlockID names the i-th block of a part, shortly: it is in every patch of streamed text.
+func BlockID(part string, i int) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(part))
+	return "b" + strconv.FormatUint(uint64(h.Sum32()), 36) + "." + strconv.Itoa(i)
+}
+
+// Streams tells whether part i may still grow at its end.
+func (t *Turn) Streams(i int) bool { return t.Running() && i == len(t.Parts)-1 }
+
+// Text is the text of a part that streams, and whether it is one.
+func Text(p ahp.ResponsePart) (string, bool) {
+	switch v := p.Value.(type) {
+	case *ahp.MarkdownResponsePart:
+		return v.Content.String(), true
+	case *ahp.ReasoningResponsePart:
+		return v.Content.String(), true
+	}
+	return "", false
+}
+
+func (t *Turn) blocks(i int) []Block {
+	text, _ := Text(t.Parts[i])
+	var s Splitter
+	return s.Update(text, !t.Streams(i))
+}
+
+// Tool is a tool call in any of its states, as one thing to draw.
+type Tool struct {
+	ahp.ToolCallBase
+	Status     ahp.ToolCallStatus
+	Invocation ahp.StringOrMarkdown
+	Input      *ahp.ToolInput
+	Partial    string
+	Pending    *ahp.ToolCallPendingConfirmationState
+	Result     *ahp.ToolCallResult
+	Content    []ahp.ToolResultContent
+	Confirmed  ahp.ToolCallConfirmationReason
+	Option     *ahp.ConfirmationOption
+	Cancelled  *ahp.ToolCallCancelledState
+	Auth       *ahp.McpAuthRequirement
+}
+
+// ToolOf reads the state of a tool call.
+func ToolOf(s ahp.ToolCallState) Tool {
+	switch v := s.Value.(type) {
+	case *ahp.ToolCallStreamingState:
+		t := Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusStreaming, Partial: v.PartialInput.String()}
+		if v.InvocationMessage != nil {
+			t.Invocation = *v.InvocationMessage
+		}
+		return t
+	case *ahp.ToolCallPendingConfirmationState:
+		return Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusPendingConfirmation, Invocation: v.InvocationMessage, Input: v.ToolInput, Pending: v}
+	case *ahp.ToolCallRunningState:
+		return Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusRunning, Invocation: v.InvocationMessage, Input: v.ToolInput,
+			Content: v.Content, Confirmed: v.Confirmed, Option: v.SelectedOption}
+	case *ahp.ToolCallAuthRequiredState:
+		return Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusAuthRequired, Invocation: v.InvocationMessage, Input: v.ToolInput,
+			Content: v.Content, Confirmed: v.Confirmed, Option: v.SelectedOption, Auth: &v.Auth}
+	case *ahp.ToolCallPendingResultConfirmationState:
+		return Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusPendingResultConfirmation, Invocation: v.InvocationMessage, Input: v.ToolInput,
+			Result: &v.ToolCallResult, Content: v.Content, Confirmed: v.Confirmed, Option: v.SelectedOption}
+	case *ahp.ToolCallCompletedState:
+		return Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusCompleted, Invocation: v.InvocationMessage, Input: v.ToolInput,
+			Result: &v.ToolCallResult, Content: v.Content, Confirmed: v.Confirmed, Option: v.SelectedOption}
+	case *ahp.ToolCallCancelledState:
+		return Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusCancelled, Invocation: v.InvocationMessage, Input: v.ToolInput,
+			Option: v.SelectedOption, Cancelled: v}
+	}
+	return Tool{Status: "unknown"}
+}
+
+// waits tells whether somebody has to decide.
+func (t Tool) waits() bool {
+	return t.Status == ahp.ToolCallStatusPendingConfirmation || t.Status == ahp.ToolCallStatusPendingResultConfirmation
+}
+
+func (t Tool) status() Status {
+	switch t.Status {
+	case ahp.ToolCallStatusStreaming:
+		return Status{"running", "Preparing", "run"}
+	case ahp.ToolCallStatusPendingConfirmation, ahp.ToolCallStatusPendingResultConfirmation:
+		return Status{"need", "Needs you", "need"}
+	case ahp.ToolCallStatusRunning:
+		return Status{"running", "Running", "run"}
+	case ahp.ToolCallStatusAuthRequired:
+		return Status{"need", "Sign-in needed", "need"}
+	case ahp.ToolCallStatusCancelled:
+		return Status{"close", t.cancelWord(), ""}
+	case ahp.ToolCallStatusCompleted:
+		if !t.Result.Success {
+			return Status{"error", "Failed", "bad"}
+		}
+		return Status{"done", "Done", "ok"}
+	}
+	return Status{"info", "Unknown", ""}
+}
+
+func (t Tool) cancelWord() string {
+	switch t.Cancelled.Reason {
+	case ahp.ToolCallCancellationReasonDenied:
+		return "Denied"
+	case ahp.ToolCallCancellationReasonResultDenied:
+		return "Result denied"
+	}
+	return "Skipped"
+}
+
+// line is what the folded tool call says.
+func (t Tool) line() ahp.StringOrMarkdown {
+	switch {
+	case t.Result != nil && t.Result.PastTenseMessage.Text != "":
+		return t.Result.PastTenseMessage
+	case t.Invocation.Text != "":
+		return t.Invocation
+	case t.Intention != "":
+		return ahp.Plain(t.Intention)
+	case t.DisplayName != "":
+		return ahp.Plain(t.DisplayName)
+	}
+	return ahp.Plain(t.ToolName)
+}
+
+// command is the input as a person reads it: a command alone where the input is just that.
+func (t Tool) command() string {
+	if t.Input == nil {
+		return t.Partial
+	}
+	var one struct {
+		Command string `json:"command"`
+	}
+	if json.Unmarshal([]byte(t.Input.Text), &one) == nil && one.Command != "" {
+		return one.Command
+	}
+	var any map[string]any
+	if json.Unmarshal([]byte(t.Input.Text), &any) == nil {
+		if b, err := json.MarshalIndent(any, "", "  "); err == nil {
+			return string(b)
+		}
+	}
+	return t.Input.Text
+}
+
+// raw is the input as it is edited.
+func (t Tool) raw() string {
+	if t.Input == nil {
+		return ""
+	}
+	return t.Input.Text
+}
+
+// options are the host's, in its order; a host that names none gets the plain two.
+func (t Tool) options() []ahp.ConfirmationOption {
+	if t.Pending != nil && len(t.Pending.Options) > 0 {
+		return t.Pending.Options
+	}
+	return []ahp.ConfirmationOption{{Label: "Approve", Kind: ahp.ConfirmationOptionKindApprove}, {Label: "Deny", Kind: ahp.ConfirmationOptionKindDeny}}
+}
+
+func (t Tool) title() ahp.StringOrMarkdown {
+	if t.Pending != nil && t.Pending.ConfirmationTitle != nil {
+		return *t.Pending.ConfirmationTitle
+	}
+	if t.Status == ahp.ToolCallStatusPendingResultConfirmation {
+		return ahp.Plain("May the agent see this result?")
+	}
+	return ahp.Plain("May " + firstOf(t.DisplayName, t.ToolName) + " run?")
+}
+
+// By is who the host says did something, from its own key of `_meta`.
+func By(m ahp.Meta) string {
+	var s struct {
+		By struct {
+			Name string `json:"name"`
+		} `json:"by"`
+	}
+	_ = json.Unmarshal(m["ahphub"], &s) // absent or not ours: nobody
+	return s.By.Name
+}
+
+func firstOf(list ...string) string {
+	for _, s := range list {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// Duration writes milliseconds for people.
+func Duration(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	switch {
+	case d < time.Second:
+		return strconv.FormatInt(ms, 10) + " ms"
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// Age writes how long ago a time of the protocol was, in one unit.
+func Age(at string, now time.Time) string {
+	t, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		return ""
+	}
+	d := now.Sub(t)
+	switch {
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + " min"
+	case d < 24*time.Hour:
+		return strconv.Itoa(int(d.Hours())) + " h"
+	}
+	return strconv.Itoa(int(d.Hours())/24) + " d"
+}
+
+// FilePath is the path of a file URI for people, other URIs as they are.
+func FilePath(uri string) string {
+	if u, err := url.Parse(uri); err == nil && u.Scheme == "file" {
+		return u.Path
+	}
+	return uri
+}
+
+// clock is a time of the protocol as hours and minutes, in UTC; the element carries the whole for the script.
+func clock(at string) string {
+	t, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		return ""
+	}
+	return t.Format("15:04")
+}
+
+func usageLine(u *ahp.UsageInfo) string {
+	var out []string
+	if u.Model != "" {
+		out = append(out, u.Model)
+	}
+	if u.InputTokens != nil {
+		out = append(out, Count(int(*u.InputTokens))+" in")
+	}
+	if u.OutputTokens != nil {
+		out = append(out, Count(int(*u.OutputTokens))+" out")
+	}
+	return strings.Join(out, " · ")
+}
+
+func value(p *int64) int64 {
+	if p == nil {
+		return 0
+	}
+	return *p
+}
+func isTrue(p *bool) bool { return p != nil && *p }
+func lines(s string) int  { return strings.Count(strings.TrimRight(s, "\n"), "\n") + 1 }
+
+// Tail is how a path names a chat or terminal: the end of its URI where that is plain, else a hash of it.
+func Tail(uri string) string {
+	id := uri[strings.LastIndexByte(uri, '/')+1:]
+	if id != "" && strings.Trim(id, plainChars) == "" && strings.Trim(id, ".") != "" {
+		return id
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(uri))
+	return "x" + strconv.FormatUint(h.Sum64(), 36)
+}
+
+const plainChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
+// fileWord counts files in words.
+func fileWord(n int64) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return Count(int(n)) + " files"
+}
+
+func sideURI(b, a *ahp.FileEditSide) string {
+	if a != nil {
+		return a.URI
+	}
+	if b != nil {
+		return b.URI
+	}
+	return ""
+}
+
+func attachmentLabel(a ahp.MessageAttachment) string {
+	switch v := a.Value.(type) {
+	case *ahp.SimpleMessageAttachment:
+		return v.Label
+	case *ahp.MessageEmbeddedResourceAttachment:
+		return v.Label
+	case *ahp.MessageResourceAttachment:
+		return v.Label
+	case *ahp.MessageAnnotationsAttachment:
+		return firstOf(v.Label, strconv.Itoa(len(v.AnnotationIDs))+" threads")
+	case *ahp.MessageChatAttachment:
+		return v.Label
+	}
+	return "attachment"
+}
