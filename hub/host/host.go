@@ -82,6 +82,8 @@ type Host struct {
 	now   func() time.Time
 	lanes *lanes
 
+	agents []ahp.AgentInfo // as they described themselves at the start
+
 	catalogue  catalogue
 	clients    activeClients
 	trash      trashCan

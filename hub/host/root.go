@@ -22,6 +22,7 @@ func firstAgent(agents map[string]agent.Backend) string {
 // (AHP requirement 48).
 func (h *Host) openRoot(ctx context.Context) error {
 	agents := h.describeAgents(ctx)
+	h.agents = agents
 	if _, known := h.hub.Info(ahp.RootURI); known {
 		if err := h.hub.Ensure(ctx, h.loader(), ahp.RootURI); err != nil {
 			return fmt.Errorf("host: %w", err)
@@ -75,4 +76,13 @@ type noStore struct{}
 
 func (noStore) Load(_ context.Context, uri ahp.URI) (hub.Loaded, error) {
 	return hub.Loaded{}, fmt.Errorf("%s sleeps, and there is no store to load it from", uri)
+}
+
+// rootState is the root channel as it is now. Never ask under the hub's lock.
+func (h *Host) rootState() *ahp.RootState {
+	s, _, _ := h.hub.State(ahp.RootURI)
+	if root, ok := s.(*ahp.RootState); ok {
+		return root
+	}
+	return &ahp.RootState{}
 }

@@ -96,16 +96,8 @@ func (h *Host) backend(provider string) (agent.Backend, error) {
 	return nil, ahp.Errorf(ahp.CodeProviderNotFound, "there is no agent %q here: choose one of %s", name, known)
 }
 
-func (h *Host) rootState() *ahp.RootState {
-	s, _, _ := h.hub.State(ahp.RootURI)
-	if root, ok := s.(*ahp.RootState); ok {
-		return root
-	}
-	return &ahp.RootState{}
-}
-
 func (h *Host) agentInfo(provider string) ahp.AgentInfo {
-	for _, a := range h.rootState().Agents {
+	for _, a := range h.agents {
 		if a.Provider == provider {
 			return a
 		}

@@ -1,0 +1,319 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const session ahp.URI = "ahp-session:/one"
+
+var (
+	owner     = access.Owner("Ana")
+	commenter = access.Principal{ID: "guest:ben", Name: "Ben", Role: access.RoleCommenter, Session: session}
+	other     = access.Principal{ID: "guest:cleo", Name: "Cleo", Role: access.RoleCommenter, Session: session}
+	viewer    = access.Principal{ID: "guest:vic", Name: "Vic", Role: access.RoleViewer, Session: session}
+	driver    = access.Principal{ID: "guest:dan", Name: "Dan", Role: access.RoleDriver, Session: session, Prompt: true, Approve: true}
+)
+
+// fake is an agent whose turns are functions.
+type fake struct {
+	prompt func(context.Context, agent.Turn) error
+	open   func(context.Context, agent.Spec) error
+
+	mu     sync.Mutex
+	spec   agent.Spec
+	turns  []agent.Turn
+	closed int
+}
+
+func (f *fake) Describe(context.Context) (ahp.AgentInfo, error) {
+	return ahp.AgentInfo{DisplayName: "Fake", Description: "for tests", Models: []ahp.SessionModelInfo{}, Capabilities: &ahp.AgentCapabilities{
+		MultipleChats: &ahp.MultipleChatsCapability{Fork: ahp.Ptr(true)}}}, nil
+}
+
+func (f *fake) Config() ahp.SessionConfigSchema {
+	return ahp.SessionConfigSchema{Type: "object", Properties: map[string]ahp.SessionConfigPropertySchema{
+		"approval": {Type: "string", Title: "Approval", Default: json.RawMessage(`"ask"`), SessionMutable: ahp.Ptr(true),
+			Enum: []json.RawMessage{json.RawMessage(`"ask"`), json.RawMessage(`"auto"`)}},
+		"shell": {Type: "string", Title: "Shell", Default: json.RawMessage(`"sh"`)},
+	}}
+}
+
+func (f *fake) Open(ctx context.Context, s agent.Spec) (agent.Session, error) {
+	f.mu.Lock()
+	f.spec = s
+	f.mu.Unlock()
+	if f.open != nil {
+		if err := f.open(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func (f *fake) Prompt(ctx context.Context, t agent.Turn) error {
+	f.mu.Lock()
+	f.turns = append(f.turns, t)
+	f.mu.Unlock()
+	if f.prompt == nil {
+		return nil
+	}
+	return f.prompt(ctx, t)
+}
+
+func (f *fake) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed++
+	return nil
+}
+
+func (f *fake) prompts() (texts []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, t := range f.turns {
+		texts = append(texts, t.Message.Text)
+	}
+	return texts
+}
+
+// world is a host with one fake agent, in a synctest bubble.
+type world struct {
+	t     *testing.T
+	hub   *hub.Hub
+	host  *Host
+	agent *fake
+	dir   string
+	stop  func()
+}
+
+// inWorld runs a test in a bubble, and stops the host at its end.
+func inWorld(t *testing.T, f func(*world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Config{}, hub.Config{})
+		defer w.stop()
+		f(w)
+	})
+}
+
+func newWorld(t *testing.T, cfg Config, hubCfg hub.Config) *world {
+	t.Helper()
+	w := &world{t: t, agent: &fake{}, dir: t.TempDir()}
+	hubCfg.Derive = func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }
+	w.hub = hub.New(hubCfg)
+	cfg.Hub, cfg.DataDir, cfg.DefaultDir = w.hub, t.TempDir(), w.dir
+	if cfg.Agents == nil {
+		cfg.Agents = map[string]agent.Backend{"fake": w.agent}
+	}
+	var err error
+	w.host, err = New(cfg)
+	w.must(err)
+	w.must(w.host.Start(t.Context()))
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = w.host.Run(ctx) })
+	w.stop = sync.OnceFunc(func() { cancel(); wg.Wait() })
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// create makes the session, ready, and returns its owner's client.
+func (w *world) create() *client {
+	w.t.Helper()
+	c := w.connect(owner, "ana-1")
+	w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: session}))
+	c.subscribe(session, w.chat(), annotationsURI(session))
+	synctest.Wait()
+	return c
+}
+
+func (w *world) session() *ahp.SessionState {
+	s, _, _ := w.hub.State(session)
+	state, _ := s.(*ahp.SessionState)
+	return state
+}
+
+func (w *world) chat() ahp.URI { return w.session().DefaultChat }
+
+func (w *world) chatState() *ahp.ChatState {
+	s, _, _ := w.hub.State(w.chat())
+	state, _ := s.(*ahp.ChatState)
+	return state
+}
+
+func (w *world) threads() *ahp.AnnotationsState {
+	s, _, _ := w.hub.State(annotationsURI(session))
+	state, _ := s.(*ahp.AnnotationsState)
+	return state
+}
+
+// client is a connection with a mirror of what it follows.
+type client struct {
+	w      *world
+	caller Caller
+	seq    int64
+
+	mu     sync.Mutex
+	mirror map[ahp.URI]ahp.State
+	got    []string // types of actions, and methods of notifications
+	notes  []*hub.Notification
+}
+
+func (w *world) connect(p access.Principal, id string) *client {
+	w.t.Helper()
+	conn, err := w.hub.Connect(hub.ConnConfig{Principal: p.ID, ClientID: id, Audience: p.Audience()})
+	w.must(err)
+	c := &client{w: w, caller: Caller{Principal: p, ClientID: id, Conn: conn}, mirror: map[ahp.URI]ahp.State{}}
+	go c.read()
+	w.t.Cleanup(func() { conn.Close(errors.New("the test is over")) })
+	return c
+}
+
+func (c *client) read() {
+	for {
+		items, err := c.caller.Conn.Next(context.Background(), nil)
+		if err != nil {
+			return
+		}
+		c.mu.Lock()
+		for _, it := range items {
+			c.take(it)
+		}
+		c.mu.Unlock()
+	}
+}
+
+func (c *client) take(it hub.Item) {
+	for _, s := range it.Snapshots {
+		if s.State != nil {
+			c.mirror[s.Info.URI] = s.State
+		}
+	}
+	if n, ok := it.Put.(*hub.Notification); ok {
+		c.notes = append(c.notes, n)
+		c.got = append(c.got, n.Method)
+	}
+	if e := it.Env; e != nil {
+		c.got = append(c.got, e.Action.ActionType())
+		if s := c.mirror[e.Channel.URI]; s != nil && e.Rejection == "" {
+			c.mirror[e.Channel.URI] = ahp.Reduce(s, e.Action)
+		}
+	}
+}
+
+func (c *client) subscribe(uris ...ahp.URI) {
+	c.w.t.Helper()
+	for _, uri := range uris {
+		c.w.must(c.w.host.Prepare(c.w.t.Context(), c.caller, uri))
+		c.caller.Conn.Subscribe(uri, hub.Subscription{URI: uri})
+	}
+	synctest.Wait()
+}
+
+// try dispatches and returns why it was refused, "" when it was not.
+func (c *client) try(channel ahp.URI, a ahp.Action) string {
+	c.w.t.Helper()
+	c.seq++
+	o, err := c.w.host.Dispatch(c.w.t.Context(), c.caller, channel, c.seq, a)
+	c.w.must(err)
+	synctest.Wait()
+	if o.Unknown {
+		return "unknown"
+	}
+	return o.Rejected
+}
+
+// do is try for what must be accepted.
+func (c *client) do(channel ahp.URI, a ahp.Action) {
+	c.w.t.Helper()
+	if reason := c.try(channel, a); reason != "" {
+		c.w.t.Fatalf("%s was refused: %s", a.ActionType(), reason)
+	}
+}
+
+// refused dispatches what must be refused for a reason that says want.
+func (c *client) refused(channel ahp.URI, a ahp.Action, want string) {
+	c.w.t.Helper()
+	if reason := c.try(channel, a); reason == "" || !strings.Contains(reason, want) {
+		c.w.t.Errorf("%s: refused with %q, want it to say %q", a.ActionType(), reason, want)
+	}
+}
+
+func (c *client) say(text string) {
+	c.w.t.Helper()
+	c.do(c.w.chat(), started(text))
+}
+
+func started(text string) *ahp.ChatTurnStartedAction {
+	return &ahp.ChatTurnStartedAction{TurnID: newID(), Message: user(text)}
+}
+
+func user(text string) ahp.Message {
+	return ahp.Message{Text: text, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}
+}
+
+// take returns what came since the last time.
+func (c *client) news() []string {
+	synctest.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	got := c.got
+	c.got = nil
+	return got
+}
+
+// converged fails unless every mirror equals the host's state (AHP requirement 40).
+func (c *client) converged() {
+	c.w.t.Helper()
+	synctest.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for uri, mirror := range c.mirror {
+		if s, _, ok := c.w.hub.State(uri); ok && !reflect.DeepEqual(asJSON(c.w.t, s), asJSON(c.w.t, mirror)) {
+			c.w.t.Errorf("the mirror of %s differs (-host +mirror):\n%s", uri, cmp.Diff(asJSON(c.w.t, s), asJSON(c.w.t, mirror)))
+		}
+	}
+}
+
+func asJSON(t *testing.T, v any) any {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out any
+	if err := json.Unmarshal(raw, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func code(err error) int {
+	if e, ok := errors.AsType[*ahp.Error](err); ok {
+		return e.Code
+	}
+	return 0
+}

@@ -1,0 +1,311 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+func hubConfig() hub.Config { return hub.Config{} }
+
+func tick() { time.Sleep(time.Second) } // the bubble's clock
+
+// hold makes turns last until their text comes in again on the returned func.
+func hold(w *world) (release func(error)) {
+	ch := make(chan error)
+	w.agent.prompt = func(ctx context.Context, t agent.Turn) error {
+		select {
+		case err := <-ch:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return func(err error) { ch <- err; synctest.Wait() }
+}
+
+func TestTurn(t *testing.T) { // AHP requirements 104, 105, 107
+	inWorld(t, func(w *world) {
+		w.agent.prompt = func(_ context.Context, turn agent.Turn) error {
+			time.Sleep(1500 * time.Millisecond)
+			return errors.Join(
+				turn.Out.Emit(&ahp.ChatResponsePartAction{Part: ahp.ResponsePart{Value: &ahp.MarkdownResponsePart{ID: "p"}}}),
+				turn.Out.Emit(&ahp.ChatDeltaAction{PartID: "p", Content: "Hello "}),
+				turn.Out.Emit(&ahp.ChatDeltaAction{PartID: "p", Content: "you"}))
+		}
+		c := w.create()
+		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t1", Message: ahp.Message{Text: "hi"}})
+		c.refused(w.chat(), started("me too"), "busy")
+		if at, err := time.Parse(time.RFC3339, w.chatState().ActiveTurn.StartedAt); err != nil || time.Since(at) > time.Second {
+			t.Errorf("startedAt was stamped %q", w.chatState().ActiveTurn.StartedAt)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		s := w.chatState()
+		if s.ActiveTurn != nil || len(s.Turns) != 1 || s.Turns[0].State != ahp.TurnStateComplete || *s.Turns[0].Duration != 1500 {
+			t.Fatalf("the turn is %+v", s.Turns)
+		}
+		if part := s.Turns[0].ResponseParts[0].Value.(*ahp.MarkdownResponsePart); part.Content.String() != "Hello you" {
+			t.Errorf("the answer is %q", part.Content.String())
+		}
+		if by, ok := ReadStamp(s.Turns[0].Message.Meta); !ok || by.By.Name != "Ana" {
+			t.Errorf("the message is stamped %+v", by)
+		}
+		c.refused(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t1", Message: user("again")}, "already")
+		c.converged()
+	})
+}
+
+func TestMessagesThatAreRefused(t *testing.T) { // AHP requirements 99, 108
+	inWorld(t, func(w *world) {
+		c := w.create()
+		agents := user("hello")
+		agents.Origin.Kind = ahp.MessageKindAgent
+		attached := user("look")
+		attached.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageAnnotationsAttachment{Resource: "ahp-session:/two/annotations"}}}
+		gone := user("look")
+		gone.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageAnnotationsAttachment{Resource: annotationsURI(session), AnnotationIDs: []string{"x"}}}}
+		chat := user("look")
+		chat.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageChatAttachment{Resource: w.chat()}}}
+		for says, m := range map[string]ahp.Message{
+			"origin user": agents, "empty": {}, "at most": user(string(make([]byte, 2<<20))), "of this session": attached,
+			"no annotation x": gone, "do not read other chats": chat,
+		} {
+			c.refused(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: m}, says)
+		}
+		c.refused(w.chat(), &ahp.ChatTurnStartedAction{Message: user("x")}, "turnId")
+		c.refused(w.chat(), &ahp.ChatDraftChangedAction{Draft: &agents}, "origin user")
+		c.refused(w.chat(), &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: "q", Message: agents}, "origin user")
+	})
+}
+
+func TestHowATurnEnds(t *testing.T) { // AHP requirement 107
+	for name, tc := range map[string]struct {
+		err       error
+		state     ahp.TurnState
+		message   string
+		resumable bool
+	}{
+		"done":      {nil, ahp.TurnStateComplete, "", false},
+		"failure":   {&agent.Failure{Message: "the model is away", Resumable: true}, ahp.TurnStateError, "the model is away", true},
+		"any error": {errors.New("broken pipe"), ahp.TurnStateError, "broken pipe", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				release := hold(w)
+				c := w.create()
+				c.say("go")
+				release(tc.err)
+				last := lastTurn(w.chatState())
+				if last == nil || last.State != tc.state || resumable(last) != tc.resumable {
+					t.Fatalf("the turn is %+v", last)
+				}
+				if tc.message != "" {
+					part := last.ResponseParts[0].Value.(*ahp.ErrorResponsePart)
+					if part.Error.Message != tc.message {
+						t.Errorf("the error says %q", part.Error.Message)
+					}
+				}
+				c.converged()
+			})
+		})
+	}
+}
+
+func TestPanicOfAnAgentEndsItsTurnOnly(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.agent.prompt = func(_ context.Context, turn agent.Turn) error {
+			if turn.Message.Text == "boom" {
+				panic("boom")
+			}
+			return nil
+		}
+		c := w.create()
+		c.say("boom")
+		c.say("fine")
+		s := w.chatState()
+		if s.Turns[0].State != ahp.TurnStateError || s.Turns[1].State != ahp.TurnStateComplete {
+			t.Fatalf("turns are %+v %+v", s.Turns[0], s.Turns[1])
+		}
+	})
+}
+
+func TestCancel(t *testing.T) { // AHP requirement 103
+	inWorld(t, func(w *world) {
+		hold(w)
+		c := w.create()
+		c.refused(w.chat(), &ahp.ChatTurnCancelledAction{TurnID: "t"}, "nothing to cancel")
+		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("go")})
+		c.refused(w.chat(), &ahp.ChatTurnCancelledAction{TurnID: "other"}, "another turn")
+		time.Sleep(2 * time.Second)
+		c.do(w.chat(), &ahp.ChatTurnCancelledAction{TurnID: "t", Duration: 7})
+		last := lastTurn(w.chatState())
+		if last.State != ahp.TurnStateCancelled || *last.Duration != 2000 {
+			t.Fatalf("the turn is %+v", last)
+		}
+		if w.host.liveOf(session).busy() {
+			t.Error("the agent still works on the cancelled turn")
+		}
+		c.converged()
+	})
+}
+
+func TestResume(t *testing.T) {
+	inWorld(t, func(w *world) {
+		release := hold(w)
+		c := w.create()
+		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("go")})
+		c.refused(w.chat(), &ahp.ChatTurnResumeAction{TurnID: "t"}, "busy")
+		release(&agent.Failure{Message: "away", Resumable: true})
+		c.refused(w.chat(), &ahp.ChatTurnResumeAction{TurnID: "other"}, "only the last turn")
+		c.do(w.chat(), &ahp.ChatTurnResumeAction{TurnID: "t"})
+		if got := w.agent.prompts(); len(got) != 2 || got[1] != "go" {
+			t.Errorf("the agent was asked %v", got)
+		}
+		release(nil)
+		s := w.chatState()
+		if len(s.Turns) != 1 || s.Turns[0].State != ahp.TurnStateComplete {
+			t.Fatalf("turns are %+v", s.Turns)
+		}
+		c.refused(w.chat(), &ahp.ChatTurnResumeAction{TurnID: "t"}, "only the last turn")
+		c.converged()
+	})
+}
+
+func TestAgentCannotSpeakAfterItsTurn(t *testing.T) {
+	inWorld(t, func(w *world) {
+		said := make(chan error, 1)
+		w.agent.prompt = func(ctx context.Context, turn agent.Turn) error {
+			<-ctx.Done()
+			said <- turn.Out.Emit(&ahp.ChatDeltaAction{PartID: "p", Content: "late"})
+			return ctx.Err()
+		}
+		c := w.create()
+		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("go")})
+		c.do(w.chat(), &ahp.ChatTurnCancelledAction{TurnID: "t"})
+		if err := <-said; err == nil {
+			t.Error("a cancelled turn took a delta")
+		}
+	})
+}
+
+func TestAgentMaySayOnlyWhatATurnSays(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.agent.prompt = func(_ context.Context, turn agent.Turn) error {
+			return turn.Out.Emit(&ahp.SessionTitleChangedAction{Title: "mine"})
+		}
+		c := w.create()
+		c.say("go")
+		if w.session().Title == "mine" || lastTurn(w.chatState()).State != ahp.TurnStateError {
+			t.Error("an agent changed its session's title")
+		}
+	})
+}
+
+func TestTruncated(t *testing.T) { // AHP requirement 114
+	inWorld(t, func(w *world) {
+		c := w.create()
+		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "1", Message: user("one")})
+		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "2", Message: user("two")})
+		hold(w)
+		c.say("three")
+		c.do(w.chat(), &ahp.ChatTruncatedAction{TurnID: "1"})
+		if s := w.chatState(); len(s.Turns) != 1 || s.ActiveTurn != nil {
+			t.Fatalf("the chat has %d turns, active %v", len(s.Turns), s.ActiveTurn)
+		}
+		if w.host.liveOf(session).busy() {
+			t.Error("the dropped turn still runs")
+		}
+		c.converged()
+	})
+}
+
+func TestStopEndsTurnsAsResumableErrors(t *testing.T) {
+	inWorld(t, func(w *world) {
+		hold(w)
+		c := w.create()
+		c.say("go")
+		before := time.Now()
+		w.stop()
+		if took := time.Since(before); took > 5*time.Second {
+			t.Errorf("stopping took %v", took)
+		}
+		last := lastTurn(w.chatState())
+		if last == nil || !resumable(last) {
+			t.Fatalf("the turn is %+v", last)
+		}
+		if w.agent.closed != 1 {
+			t.Errorf("the agent was closed %d times", w.agent.closed)
+		}
+	})
+}
+
+func TestStopDoesNotWaitForAnAgentForEver(t *testing.T) {
+	inWorld(t, func(w *world) {
+		deaf := make(chan struct{})
+		defer close(deaf)
+		w.agent.prompt = func(context.Context, agent.Turn) error { <-deaf; return nil }
+		c := w.create()
+		c.say("go")
+		before := time.Now()
+		w.stop()
+		if took := time.Since(before); took > 5*time.Second {
+			t.Errorf("stopping took %v", took)
+		}
+	})
+}
+
+func TestSeveralChatsRunSideBySide(t *testing.T) { // AHP requirements 73, 90 to 95, 102
+	inWorld(t, func(w *world) {
+		c := w.create()
+		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t1", Message: user("one")})
+		hold(w)
+		first := user("hello")
+		w.must(w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2", InitialMessage: &first}))
+		c.subscribe("ahp-chat:/2")
+		if len(w.session().Chats) != 2 || w.session().Chats[1].Status.Activity() != ahp.SessionStatusInProgress {
+			t.Fatalf("the catalogue is %+v", w.session().Chats)
+		}
+		c.say("meanwhile")
+		w.must(w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/3",
+			Source: &ahp.ChatSource{Value: &ahp.ForkChatSource{Chat: w.chat(), TurnID: "t1"}}}))
+		st, _, _ := w.hub.State("ahp-chat:/3")
+		if s := st.(*ahp.ChatState); len(s.Turns) != 1 || s.ActiveTurn != nil || s.Turns[0].ID != "t1" {
+			t.Errorf("the fork is %+v", s)
+		}
+		fork := func(v ahp.ChatSourceValue) ahp.CreateChatParams {
+			return ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/4", Source: &ahp.ChatSource{Value: v}}
+		}
+		for name, p := range map[string]ahp.CreateChatParams{
+			"side chat":    fork(&ahp.SideChatSource{Chat: w.chat(), TurnID: "t1"}),
+			"unknown chat": fork(&ahp.ForkChatSource{Chat: "ahp-chat:/9", TurnID: "t1"}),
+			"unknown turn": fork(&ahp.ForkChatSource{Chat: w.chat(), TurnID: "t9"}),
+			"active turn":  fork(&ahp.ForkChatSource{Chat: w.chat(), TurnID: w.chatState().ActiveTurn.ID}),
+			"itself":       fork(&ahp.ForkChatSource{Chat: "ahp-chat:/4", TurnID: "t1"}),
+			"directory":    {Channel: session, Chat: "ahp-chat:/4", WorkingDirectories: []ahp.URI{"file:///elsewhere"}},
+		} {
+			if err := w.host.CreateChat(t.Context(), c.caller, p); code(err) != ahp.CodeInvalidParams {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if err := w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2"}); code(err) != ahp.CodeAlreadyExists {
+			t.Errorf("a taken URI: %v", err)
+		}
+		w.must(w.host.DisposeChat(t.Context(), c.caller, ahp.DisposeChatParams{Channel: "ahp-chat:/2"}))
+		synctest.Wait()
+		if slices.ContainsFunc(w.session().Chats, func(s ahp.ChatSummary) bool { return s.Resource == "ahp-chat:/2" }) {
+			t.Error("the catalogue lists a disposed chat")
+		}
+		if err := w.host.DisposeChat(t.Context(), c.caller, ahp.DisposeChatParams{Channel: w.chat()}); code(err) != ahp.CodeInvalidParams {
+			t.Errorf("disposing the default chat: %v", err)
+		}
+		c.converged()
+	})
+}
