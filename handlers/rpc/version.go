@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
@@ -88,24 +89,32 @@ func unsupported(offered []string) error {
 		Message: fmt.Sprintf("this host speaks AHP %s, not %s", strings.Join(data.SupportedVersions, ", "), strings.Join(offered, ", "))}
 }
 
-// dialect is how a connection is spoken to. Connections of one dialect and
-// audience share their encodings.
-type dialect struct {
-	version version
-	key     string
-}
-
-func newDialect(v version, audience string) dialect {
-	return dialect{version: v, key: fmt.Sprintf("%d.%d %s", v.major, v.minor, audience)}
-}
-
 // knows tells whether an action type exists in the version: others are not sent
 // (AHP requirement 22).
-func (d dialect) knows(actionType string) bool {
+func (v version) knows(actionType string) bool {
 	info, ok := ahp.Info(actionType)
 	if !ok {
 		return true // an action of somebody newer than us: pass it on
 	}
 	since, err := parseVersion(info.Since)
-	return err != nil || since.compare(version{d.version.major, d.version.minor, 1 << 20}) <= 0
+	v.patch = since.patch
+	return err != nil || since.compare(v) <= 0
+}
+
+// dialect is how a connection is spoken to. Connections of one version and
+// audience share their encodings.
+type dialect struct {
+	version version
+	key     string
+	encode  func(*hub.Envelope) []byte
+}
+
+func newDialect(v version, audience string) dialect {
+	return dialect{version: v, key: fmt.Sprintf("%d.%d %s", v.major, v.minor, audience),
+		encode: func(e *hub.Envelope) []byte {
+			if e.Origin == nil && !v.knows(e.Action.ActionType()) {
+				return nil
+			}
+			return encodeEnvelope(e)
+		}}
 }

@@ -74,10 +74,7 @@ func (s *socket) encode(it *hub.Item) ([]byte, error) {
 // envelope is the frame of an action, made once for everybody of a dialect and
 // audience (DESIGN promise 5).
 func (s *socket) envelope(e *hub.Envelope) []byte {
-	if !s.dialect.knows(e.Action.ActionType()) && e.Origin == nil {
-		return nil
-	}
-	return e.Bytes(s.dialect.key, encodeEnvelope)
+	return e.Bytes(s.dialect.key, s.dialect.encode)
 }
 
 func encodeEnvelope(e *hub.Envelope) []byte {
