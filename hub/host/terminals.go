@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -25,6 +26,7 @@ type terminals struct {
 	all    map[ahp.URI]*term
 	exited []*term // of agents, oldest first
 	saving sync.Once
+	grace  time.Duration // between the signals that end a program; zero is terminalGrace
 }
 
 func (t *terminals) get(uri ahp.URI) *term {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -26,6 +27,7 @@ type term struct {
 	h      *Host
 	info   hub.ChannelInfo
 	agents bool            // an agent's tool call runs in it
+	named  bool            // its title was chosen: the program cannot change it
 	ctx    context.Context // ends when the terminal is disposed
 	cancel context.CancelFunc
 	proc   atomic.Pointer[terminal.Process]
@@ -39,11 +41,12 @@ type term struct {
 
 // startTerminal opens a terminal's channel and starts its program.
 func (h *Host) startTerminal(info hub.ChannelInfo, claim ahp.TerminalClaim, spec terminal.Spec, agents bool) (*term, error) {
-	spec.Title, spec.Grace = shellTitle(spec), terminalGrace
+	named := spec.Title != ""
+	spec.Title, spec.Grace = shellTitle(spec), cmp.Or(h.terms.grace, terminalGrace)
 	if spec.Cols == 0 && spec.Rows == 0 {
 		spec.Cols, spec.Rows = terminal.DefaultCols, terminal.DefaultRows
 	}
-	t := &term{h: h, info: info, agents: agents}
+	t := &term{h: h, info: info, agents: agents, named: named}
 	t.ctx, t.cancel = context.WithCancel(h.ctx)
 	if err := h.terms.add(t); err != nil {
 		return nil, err
@@ -98,6 +101,9 @@ func (h *Host) openTerminal(t *term, claim ahp.TerminalClaim, spec terminal.Spec
 // and with it the program: nothing is lost.
 func (t *term) emit(actions []ahp.Action) {
 	t.dirty.Store(true)
+	if t.named {
+		actions = slices.DeleteFunc(actions, isTitle)
+	}
 	over := false
 	for step := range slices.Chunk(actions, mostStep) {
 		for _, a := range step {
@@ -118,6 +124,11 @@ func (t *term) emit(actions []ahp.Action) {
 		t.save()
 		t.h.retain(t)
 	}
+}
+
+func isTitle(a ahp.Action) bool {
+	_, ok := a.(*ahp.TerminalTitleChangedAction)
+	return ok
 }
 
 // note keeps the end of the output for the agent; it reports the program's exit.

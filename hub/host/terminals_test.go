@@ -14,6 +14,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/agent/shell"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
@@ -42,6 +43,7 @@ func shellWorld(t *testing.T, cfg Config, hubCfg hub.Config) (*world, *client) {
 	t.Setenv("SHELL", "/bin/sh")
 	w := newWorld(t, cfg, hubCfg)
 	t.Cleanup(w.stop)
+	w.host.terms.grace = 100 * time.Millisecond
 	if hubCfg.Journal {
 		journal(t, w.hub)
 	}
@@ -170,8 +172,12 @@ func TestATerminalFromItsStartToItsEnd(t *testing.T) {
 		t.Errorf("the first state is %+v", s)
 	}
 	type_ := func(who *client, keys string) string { return who.send(term1, &ahp.TerminalInputAction{Data: keys}) }
-	type_(c, "echo a$((1+1))b; pwd\n")
+	type_(c, "printf '\\033]0;other\\007'; echo a$((1+1))b; pwd\n")
 	w.waitScreen(term1, "a2b\r\n"+w.dir)
+
+	if got := w.terminal(term1).Title; got != "my shell" {
+		t.Errorf("a program changed the title that was chosen to %q", got)
+	}
 
 	ben := w.connect(owner, "ana-2")
 	if r := ben.send(term1, &ahp.TerminalResizedAction{Cols: 90, Rows: 30}); !strings.Contains(r, "another client") {
@@ -406,4 +412,41 @@ func (c *client) screen(uri ahp.URI) string {
 	defer c.mu.Unlock()
 	s, _ := c.mirror[uri].(*ahp.TerminalState)
 	return screenText(s)
+}
+
+func TestTheShellAgentInAHost(t *testing.T) {
+	w, c := shellWorld(t, Config{Agents: map[string]agent.Backend{"shell": shell.Backend{}}}, hub.Config{})
+	if r := c.send(w.chat(), started("echo hello > greeting; cat greeting; exit 3")); r != "" {
+		t.Fatal(r)
+	}
+	var call *ahp.ToolCallPendingConfirmationState
+	eventually(t, "the approval", func() bool {
+		s := w.chatState()
+		if s.ActiveTurn == nil || len(s.ActiveTurn.ResponseParts) == 0 {
+			return false
+		}
+		part, _ := s.ActiveTurn.ResponseParts[0].Value.(*ahp.ToolCallResponsePart)
+		call, _ = part.ToolCall.Value.(*ahp.ToolCallPendingConfirmationState)
+		return call != nil
+	})
+	if _, err := os.Stat(filepath.Join(w.dir, "greeting")); err == nil {
+		t.Fatal("it ran before it was approved")
+	}
+	yes := &ahp.ChatToolCallConfirmedAction{TurnID: w.chatState().ActiveTurn.ID, ToolCallID: call.ToolCallID, Approved: true,
+		Confirmed: ahp.ToolCallConfirmationReasonUserAction, SelectedOptionID: call.Options[0].ID}
+	if r := c.send(w.chat(), yes); r != "" {
+		t.Fatal(r)
+	}
+	eventually(t, "the turn's end", func() bool { return len(w.chatState().Turns) == 1 })
+	done := w.chatState().Turns[0].ResponseParts[0].Value.(*ahp.ToolCallResponsePart).ToolCall.Value.(*ahp.ToolCallCompletedState)
+	content := done.Content[0].Value.(*ahp.ToolResultTerminalContent)
+	if done.Success || *content.Result.ExitCode != 3 || content.Result.Preview != "hello\r\n" {
+		t.Errorf("the result is %+v with %+v", done.ToolCallResult, content.Result)
+	}
+	if screenText(w.terminal(content.Resource)) != "hello\r\n" {
+		t.Errorf("the terminal shows %q", screenText(w.terminal(content.Resource)))
+	}
+	if got, _ := os.ReadFile(filepath.Join(w.dir, "greeting")); string(got) != "hello\n" {
+		t.Errorf("the file holds %q", got)
+	}
 }
