@@ -5,7 +5,7 @@ import (
 )
 
 type backupCommand struct {
-	Data string `default:"${data}" placeholder:"DIR" help:"Data directory."`
+	Data string `default:"${data}" placeholder:"DIR" help:"Data directory. Default: ${default}."`
 	Path string `arg:"" help:"File to write; it must not exist."`
 }
 

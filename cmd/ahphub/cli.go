@@ -33,13 +33,22 @@ func (c serveCommand) Run(e *environment) error { return run(e.ctx, c.Config, e.
 
 // command parses arguments and runs what they name.
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	file, err := readConfigFile(args)
-	if err != nil {
+	var c cli
+	parsed, err := parse(&c, args, stdout, stderr)
+	if parsed == nil || err != nil {
 		return err
 	}
-	var c cli
+	return parsed.Run(&environment{ctx, stdout, stderr})
+}
+
+// parse fills in c; without an error and a result there was nothing to run but --help.
+func parse(c *cli, args []string, stdout, stderr io.Writer) (*kong.Context, error) {
+	file, err := readConfigFile(args)
+	if err != nil {
+		return nil, err
+	}
 	left := false
-	parser, err := kong.New(&c,
+	parser, err := kong.New(c,
 		kong.Name("ahphub"),
 		kong.Description("Hosts coding agents for a team over the Agent Host Protocol, with live web pages."),
 		kong.Writers(stdout, stderr),
@@ -50,14 +59,14 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	parsed, err := parser.Parse(args)
 	if left { // --help
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("%w (ahphub --help lists what there is)", err)
+		return nil, fmt.Errorf("%w (ahphub --help lists what there is)", err)
 	}
-	return parsed.Run(&environment{ctx, stdout, stderr})
+	return parsed, nil
 }

@@ -17,9 +17,9 @@ import (
 )
 
 type demoCommand struct {
-	Listen    string `default:"127.0.0.1:8137" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one."`
-	LogFormat string `default:"text" placeholder:"text|json" help:"Format of the log on standard error."`
-	LogLevel  string `default:"warn" placeholder:"debug|info|warn|error" help:"Least level that is logged."`
+	Listen    string `default:"127.0.0.1:8137" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one. Default: ${default}."`
+	LogFormat string `default:"text" placeholder:"text|json" help:"Format of the log on standard error. Default: ${default}."`
+	LogLevel  string `default:"warn" placeholder:"debug|info|warn|error" help:"Least level that is logged. Default: ${default}."`
 }
 
 // Run serves from a temporary directory, which is gone afterwards.

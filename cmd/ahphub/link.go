@@ -9,7 +9,7 @@ import (
 )
 
 type linkCommand struct {
-	Data      string `default:"${data}" placeholder:"DIR" help:"Data directory."`
+	Data      string `default:"${data}" placeholder:"DIR" help:"Data directory. Default: ${default}."`
 	PublicURL string `name:"public-url" placeholder:"URL" help:"Address to print, when it is not the one ahphub serves at."`
 }
 
