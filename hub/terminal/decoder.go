@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -201,12 +202,22 @@ func FileURI(path string) ahp.URI {
 	return (&url.URL{Scheme: "file", Path: filepath.Clean(path)}).String()
 }
 
+// fileURLPath is the path of a file: URL of this machine; a shell elsewhere
+// (over ssh) names its own.
 func fileURLPath(s string) string {
 	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "file" {
+	if err != nil || u.Scheme != "file" || !local(u.Hostname()) {
 		return ""
 	}
 	return u.Path
+}
+
+func local(host string) bool {
+	if host == "" || host == "localhost" {
+		return true
+	}
+	own, err := os.Hostname()
+	return err == nil && strings.EqualFold(own, host)
 }
 
 func cleanTitle(s string) string {

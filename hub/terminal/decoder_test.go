@@ -80,7 +80,7 @@ commandFinished {"commandId":"c1","durationMs":5}
 			"data {\"data\":\"\\u001b]0;one\\u0007\\u001b]2; t\\u0007\\u001b]2; two\\t \\u0007x\"}\ntitleChanged {\"title\":\"two\"}\n"},
 		"directories": {
 			detectAny,
-			"\x1b]7;file://host/a%20b\a\x1b]633;P;Cwd=/a b/../c\a\x1b]7;http://x/y\a\x1b]633;P;Cwd=relative\a",
+			"\x1b]7;file://localhost/a%20b\a\x1b]7;file://elsewhere/x\a\x1b]633;P;Cwd=/a b/../c\a\x1b]7;http://x/y\a\x1b]633;P;Cwd=relative\a",
 			"cwdChanged {\"cwd\":\"file:///a%20b\"}\ncwdChanged {\"cwd\":\"file:///c\"}\n"},
 	}
 	for name, tc := range tests {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -74,13 +75,30 @@ func Shell() string {
 // token among it), and with what tells programs about this terminal.
 func (s Spec) environ() []string {
 	var env []string
+	locale := false
 	for _, kv := range os.Environ() {
 		if !private(kv) {
 			env = append(env, kv)
 		}
+		locale = locale || isLocale(kv)
+	}
+	if !locale { // a service manager sets none, and programs would write ASCII
+		env = append(env, "LC_CTYPE="+utf8Locale())
 	}
 	env = append(env, "TERM=xterm-256color", "COLORTERM=truecolor", "TERM_PROGRAM=ahphub", "PWD="+s.Dir)
 	return append(env, s.Env...)
+}
+
+func isLocale(kv string) bool {
+	name, value, _ := strings.Cut(kv, "=")
+	return value != "" && (name == "LC_ALL" || name == "LC_CTYPE" || name == "LANG")
+}
+
+func utf8Locale() string {
+	if runtime.GOOS == "darwin" {
+		return "UTF-8"
+	}
+	return "C.UTF-8"
 }
 
 func private(kv string) bool {
