@@ -98,7 +98,7 @@ func (p *Peer) Fresh(ctx context.Context, channel ahp.URI) (ahp.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer second.Drop()
+	defer second.Close()
 	if _, err := second.Initialize(ctx); err != nil {
 		return nil, err
 	}

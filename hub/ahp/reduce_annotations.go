@@ -1,5 +1,7 @@
 package ahp
 
+import "reflect"
+
 func annotationsSet(s *AnnotationsState, a *AnnotationsSetAction) *AnnotationsState {
 	same := func(n *Annotation) bool { return n.ID == a.Annotation.ID }
 	list, changed := upserted(s.Annotations, same, a.Annotation)
@@ -24,7 +26,10 @@ func editAnnotation(s *AnnotationsState, id string, f func(*Annotation)) *Annota
 		return s
 	}
 	next := edit(&s.Annotations[i], f)
-	return setDeep(s, func(s *AnnotationsState) *[]Annotation { return &s.Annotations }, replaced(s.Annotations, i, *next))
+	if reflect.DeepEqual(s.Annotations[i], *next) {
+		return s
+	}
+	return edit(s, func(s *AnnotationsState) { s.Annotations = replaced(s.Annotations, i, *next) })
 }
 
 // annotationsUpdated writes the fields that are present; the origin is replaced as a whole.
