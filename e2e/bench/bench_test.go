@@ -59,7 +59,7 @@ func fanOut(b *testing.B, n, messages int) swarmResult {
 	_, err := p.Initialize(b.Context())
 	check(b, err)
 	_, chat := session(b, p)
-	s := startSwarm(b, swarmSpec{URL: h.ahp, Token: token, Clients: n, Channel: chat, Unit: unit, End: endMarker})
+	s := startSwarm(b, swarmSpec{URL: h.ahp, Token: token, Clients: n, Channel: chat, Unit: unit + len(`\n`) - 1, End: endMarker})
 	prompt(b, p, chat, fmt.Sprintf("burst %d %d", messages, unit))
 	return s.result(b, int64(n*messages))
 }

@@ -67,6 +67,8 @@ func step(verb, rest string, depth int) (s Step, err error) {
 		s.Hold = true
 	case "count":
 		s.Count, s.Every, err = numberAndPause(first, second)
+	case "clock":
+		s.Clock, s.Every, err = numberAndPause(first, second)
 	case "burst":
 		s.Burst, s.Bytes, err = twoNumbers(first, second)
 	case "wait":

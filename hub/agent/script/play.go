@@ -37,6 +37,8 @@ func (p player) step(ctx context.Context, s Step) error {
 			Value: &ahp.SystemNotificationResponsePart{Content: ahp.Plain(s.Notice)}}})
 	case s.Count > 0:
 		return p.text(ctx, agent.Markdown, numbers(s.Count), s.Every)
+	case s.Clock > 0:
+		return p.text(ctx, agent.Markdown, clock(s.Clock), s.Every)
 	case s.Burst > 0:
 		return p.text(ctx, agent.Markdown, burst(s.Burst, s.Bytes), s.Every)
 	case s.Run != "":
@@ -114,6 +116,18 @@ func numbers(n int) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for i := 1; i <= n; i++ {
 			if !yield(strconv.Itoa(i) + " ") {
+				return
+			}
+		}
+	}
+}
+
+// clock is text that says when it was made, in nanoseconds, to measure how long it
+// takes to arrive.
+func clock(n int) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for range n {
+			if !yield(strconv.FormatInt(time.Now().UnixNano(), 10) + " ") {
 				return
 			}
 		}

@@ -40,6 +40,7 @@ type Step struct {
 	Think  string `toml:"think"`  // reasoning
 	Notice string `toml:"notice"` // a note of the system
 	Count  int    `toml:"count"`  // numbers up to it, a piece each
+	Clock  int    `toml:"clock"`  // the time, so many times
 	Burst  int    `toml:"burst"`  // so many pieces of Bytes bytes
 	Run    string `toml:"run"`    // a command, after approval
 	Edit   string `toml:"edit"`   // a file's path below the session's first directory
@@ -130,7 +131,7 @@ func checkSteps(steps []Step, depth int) error {
 // verbs are the fields a step has one of.
 func (s Step) verbs() (set []string) {
 	for name, on := range map[string]bool{
-		"say": s.Say != "", "think": s.Think != "", "notice": s.Notice != "", "count": s.Count != 0, "burst": s.Burst != 0,
+		"say": s.Say != "", "think": s.Think != "", "notice": s.Notice != "", "count": s.Count != 0, "clock": s.Clock != 0, "burst": s.Burst != 0,
 		"run": s.Run != "", "edit": s.Edit != "", "ask": s.Ask != "", "call": s.Call != "", "spawn": s.Spawn != "",
 		"action": s.Action != "", "wait": s.Wait != 0, "hold": s.Hold, "fail": s.Fail != "",
 	} {
@@ -147,7 +148,7 @@ func (s Step) check(depth int) error {
 		return errors.New("it says nothing to do")
 	case len(v) > 1:
 		return fmt.Errorf("it says several things (%s): make a step of each", strings.Join(v, ", "))
-	case s.Count < 0 || s.Count > maxCount || s.Burst < 0 || s.Burst > maxCount:
+	case s.Count < 0 || s.Count > maxCount || s.Clock < 0 || s.Clock > maxCount || s.Burst < 0 || s.Burst > maxCount:
 		return fmt.Errorf("at most %d pieces", maxCount)
 	case s.Bytes < 0 || s.Bytes > maxBytes:
 		return fmt.Errorf("at most %d bytes a piece", maxBytes)

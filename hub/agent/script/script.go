@@ -118,6 +118,7 @@ func (s *session) fails(turn string, next int) {
 const usage = "I play scripts and understand one order a line:\n\n" +
 	"- `say TEXT`, `think TEXT`, `notice TEXT`\n" +
 	"- `count N MS`: counts to N, a number each MS milliseconds\n" +
+	"- `clock N MS`: the time in nanoseconds, N times\n" +
 	"- `burst N BYTES`: N pieces of text of so many bytes\n" +
 	"- `run COMMAND`: in a terminal, after approval\n" +
 	"- `edit PATH TEXT` adds a line to a file, `write PATH TEXT` replaces it\n" +
