@@ -19,14 +19,43 @@ var routeRights = map[string]Right{
 	"GET /settings":        RightManage,
 	"POST /settings/theme": RightRead, // a cookie of the visitor's own
 
-	"GET /s/{session}":                    RightRead,
-	"GET /s/{session}/c/{chat}":           RightRead,
-	"GET /s/{session}/changes":            RightRead,
-	"GET /s/{session}/threads":            RightRead,
-	"GET /s/{session}/t":                  RightRead,
-	"GET /s/{session}/t/{terminal}":       RightRead,
-	"GET /s/{session}/t/{terminal}/frame": RightRead,
-	"GET /s/{session}/share":              RightManage,
+	"GET /s/{session}":                        RightRead,
+	"POST /s/{session}/title":                 RightManage,
+	"POST /s/{session}/archive":               RightManage,
+	"GET /s/{session}/c/{chat}":               RightRead,
+	"POST /s/{session}/c/{chat}/message":      RightPrompt,
+	"POST /s/{session}/c/{chat}/stop":         RightPrompt,
+	"POST /s/{session}/c/{chat}/resume":       RightPrompt,
+	"POST /s/{session}/c/{chat}/input":        RightPrompt,
+	"POST /s/{session}/c/{chat}/answer":       RightPrompt,
+	"POST /s/{session}/c/{chat}/queue/edit":   RightPrompt,
+	"POST /s/{session}/c/{chat}/queue/up":     RightPrompt,
+	"POST /s/{session}/c/{chat}/queue/remove": RightPrompt,
+	"POST /s/{session}/c/{chat}/tool":         RightApprove,
+
+	"GET /s/{session}/changes":                  RightRead,
+	"GET /s/{session}/changes/file/{file}":      RightRead,
+	"GET /s/{session}/changes/context":          RightRead,
+	"GET /s/{session}/changes/image":            RightRead,
+	"POST /s/{session}/changes/reviewed":        RightReview,
+	"POST /s/{session}/changes/drafts":          RightComment,
+	"POST /s/{session}/changes/send":            RightPrompt,
+	"GET /s/{session}/threads":                  RightRead,
+	"POST /s/{session}/threads/seen":            RightRead, // what the visitor has read, kept for them alone
+	"POST /s/{session}/threads/{thread}/{verb}": RightComment,
+
+	"GET /s/{session}/t":                   RightRead,
+	"POST /s/{session}/t":                  RightType,
+	"GET /s/{session}/t/{terminal}":        RightRead,
+	"GET /s/{session}/t/{terminal}/frame":  RightRead,
+	"GET /s/{session}/t/{terminal}/stream": RightRead,
+	"POST /s/{session}/t/{terminal}/claim": RightType,
+	"POST /s/{session}/t/{terminal}/input": RightType,
+	"POST /s/{session}/t/{terminal}/close": RightType,
+
+	"GET /s/{session}/share":                RightManage,
+	"POST /s/{session}/share":               RightManage,
+	"POST /s/{session}/share/{link}/revoke": RightManage,
 }
 
 // MayVisit tells whether p may visit a route, named by method and pattern as in
