@@ -2,20 +2,12 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
 )
 
-const (
-	sqlReserve = "INSERT INTO meta (key, value) VALUES ('reserved', ?) ON CONFLICT DO UPDATE SET value=max(value, excluded.value)"
-	// keptAnswers and answersFor bound which client actions are known to be
-	// answered over a restart.
-	keptAnswers = 50_000
-	answersFor  = 7 * 24 * time.Hour
-)
+const sqlReserve = "INSERT INTO meta (key, value) VALUES ('reserved', ?) ON CONFLICT DO UPDATE SET value=max(value, excluded.value)"
 
 // Boot is what the hub starts from: the catalogue, not the transcripts. Numbers
 // go on behind everything that was ever reserved, used or not, so that none
@@ -24,7 +16,7 @@ const (
 func (s *Store) Boot(ctx context.Context) (hub.Boot, error) {
 	var b hub.Boot
 	err := s.do(ctx, func(c *conn) (error, error) {
-		if err := errors.Join(c.pruneAnswers(time.Now()), c.pruneClients(time.Now())); err != nil {
+		if err := c.prune(time.Now()); err != nil {
 			return nil, err
 		}
 		var err error
@@ -51,34 +43,4 @@ func (c *conn) reserve(block int64) (from, to int64, err error) {
 	}
 	_, err = c.exec(sqlReserve, from+block)
 	return from, from + block, err
-}
-
-func (c *conn) pruneAnswers(now time.Time) error {
-	if _, err := c.exec("DELETE FROM answers WHERE at < ?", now.Add(-answersFor).UnixMicro()); err != nil {
-		return err
-	}
-	_, err := c.exec("DELETE FROM answers WHERE seq <= (SELECT seq FROM answers ORDER BY seq DESC LIMIT 1 OFFSET ?)", keptAnswers)
-	return err
-}
-
-// answered lists the client actions that are not to be run again, oldest first.
-func (s *Store) answered(ctx context.Context) ([]hub.Answered, error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT client, client_seq, seq, channel FROM answers ORDER BY seq")
-	if err != nil {
-		return nil, describe(err)
-	}
-	return scanAnswered(rows)
-}
-
-func scanAnswered(rows *sql.Rows) ([]hub.Answered, error) {
-	var out []hub.Answered
-	err := scan(rows, func() error {
-		var a hub.Answered
-		var client string
-		err := rows.Scan(&client, &a.ClientSeq, &a.Seq, &a.Channel)
-		a.Principal, a.ClientID = splitClientKey(client)
-		out = append(out, a)
-		return err
-	})
-	return out, describe(err)
 }

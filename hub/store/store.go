@@ -113,6 +113,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	tasks, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	go s.write()
+	s.tasks.Go(func() { s.janitor(tasks) })
 	s.checkLater(tasks, path)
 	return s, nil
 }

@@ -203,7 +203,8 @@ func TestLargeDatabaseIsCheckedBesideTheWork(t *testing.T) {
 	dir := t.TempDir()
 	must(t, open(t, Config{Dir: dir}).Close())
 	s := open(t, Config{Dir: dir, CheckBytes: 1})
-	s.tasks.Wait()
+	must(t, s.Put(t.Context(), "b", "k", nil))
+	must(t, s.Close()) // waits for the check
 	must(t, s.Err())
 }
 
