@@ -12,6 +12,12 @@ import (
 // previewBytes is how much of a command's output stays with its result.
 const previewBytes = 4 << 10
 
+// Command is a command line, or a script of several lines.
+type Command struct {
+	Text    string
+	Unasked bool // it needs no approval, as the agent itself made it up and knows it
+}
+
 // Ended says how a command tool call came out.
 type Ended struct {
 	Ran      bool // false: it was denied, or could not be started
@@ -23,9 +29,9 @@ type Ended struct {
 // perhaps edited by who approves, run in a terminal of its own in the session's
 // first directory, completed with its exit code and the end of its output. The
 // error is the turn's: the context's when it was cancelled (the command is dead then).
-func RunCommand(ctx context.Context, s Spec, t Turn, command string) (Ended, error) {
-	c := call{spec: s, turn: t, id: NewID(), command: command}
-	answer, err := c.ask(ctx)
+func RunCommand(ctx context.Context, s Spec, t Turn, command Command) (Ended, error) {
+	c := call{spec: s, turn: t, id: NewID(), command: command.Text}
+	answer, err := c.ask(ctx, command.Unasked)
 	if err != nil {
 		return Ended{}, err
 	}
@@ -46,19 +52,23 @@ type call struct {
 	command string
 }
 
-func (c *call) ask(ctx context.Context) (*ahp.ChatToolCallConfirmedAction, error) {
+func (c *call) ask(ctx context.Context, unasked bool) (*ahp.ChatToolCallConfirmedAction, error) {
 	err := c.turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: c.id, ToolName: "shell", DisplayName: "Run command"})
 	if err != nil {
 		return nil, err
 	}
-	return c.turn.Out.Confirm(ctx, &ahp.ChatToolCallReadyAction{
+	ready := &ahp.ChatToolCallReadyAction{
 		ToolCallID:        c.id,
 		InvocationMessage: ahp.Markdown("Run " + Code(c.command)),
 		ToolInput:         &ahp.ToolInput{Text: c.command},
-		ConfirmationTitle: ahp.Ptr(ahp.Plain("Run this command?")),
-		Editable:          ahp.Ptr(true),
-		Options:           Options(),
-	})
+	}
+	if unasked {
+		ready.Confirmed = ahp.ToolCallConfirmationReasonNotNeeded
+	} else {
+		ready.ConfirmationTitle = ahp.Ptr(ahp.Plain("Run this command?"))
+		ready.Editable, ready.Options = ahp.Ptr(true), Options()
+	}
+	return c.turn.Out.Confirm(ctx, ready)
 }
 
 func (c *call) run(ctx context.Context) (Ended, error) {

@@ -316,7 +316,7 @@ func TestAnAgentsCommand(t *testing.T) {
 func TestCancellingKillsAnAgentsCommand(t *testing.T) {
 	f := &fake{}
 	f.prompt = func(ctx context.Context, turn agent.Turn) error {
-		_, err := agent.RunCommand(ctx, f.spec, turn, "trap '' HUP TERM; echo pid=$$=; while :; do sleep 0.05; done")
+		_, err := agent.RunCommand(ctx, f.spec, turn, agent.Command{Text: "trap '' HUP TERM; echo pid=$$=; while :; do sleep 0.05; done"})
 		return err
 	}
 	w, c := shellWorld(t, Config{Agents: map[string]agent.Backend{"fake": f}}, hub.Config{})

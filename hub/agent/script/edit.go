@@ -26,13 +26,13 @@ func (p player) edit(ctx context.Context, s Step) error {
 		return err
 	}
 	name := agent.Code(s.Edit)
-	answer, err := p.turn.Out.Confirm(ctx, &ahp.ChatToolCallReadyAction{
-		ToolCallID:        id,
-		InvocationMessage: ahp.Markdown("Edit " + name),
-		ToolInput:         &ahp.ToolInput{Text: s.Text},
-		ConfirmationTitle: ahp.Ptr(ahp.Plain("Change this file?")),
-		Options:           agent.Options(),
-	})
+	ready := &ahp.ChatToolCallReadyAction{ToolCallID: id, InvocationMessage: ahp.Markdown("Edit " + name), ToolInput: &ahp.ToolInput{Text: s.Text}}
+	if s.Unasked {
+		ready.Confirmed = ahp.ToolCallConfirmationReasonNotNeeded
+	} else {
+		ready.ConfirmationTitle, ready.Options = ahp.Ptr(ahp.Plain("Change this file?")), agent.Options()
+	}
+	answer, err := p.turn.Out.Confirm(ctx, ready)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (p player) step(ctx context.Context, s Step) error {
 	case s.Burst > 0:
 		return p.text(ctx, agent.Markdown, burst(s.Burst, s.Bytes), s.Every)
 	case s.Run != "":
-		return p.run(ctx, s.Run)
+		return p.run(ctx, agent.Command{Text: s.Run, Unasked: s.Unasked})
 	case s.Edit != "":
 		return p.edit(ctx, s)
 	case s.Ask != "":
@@ -150,7 +150,7 @@ func burst(n, bytes int) func(func(string) bool) {
 	}
 }
 
-func (p player) run(ctx context.Context, command string) error {
+func (p player) run(ctx context.Context, command agent.Command) error {
 	end, err := agent.RunCommand(ctx, p.spec, p.turn, command)
 	if err != nil || !end.Denied {
 		return err

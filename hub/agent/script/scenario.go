@@ -55,6 +55,7 @@ type Step struct {
 	Every   Millis `toml:"every"`   // between the pieces of a text
 	Chunk   int    `toml:"chunk"`   // characters in a piece; 0: the text is one piece
 	Bytes   int    `toml:"bytes"`   // of a piece of a burst
+	Unasked bool   `toml:"unasked"` // run, edit: without approval
 	Text    string `toml:"text"`    // what edit adds as a line
 	Replace bool   `toml:"replace"` // edit: Text is the whole content
 	Client  string `toml:"client"`  // call: which client; "" is any

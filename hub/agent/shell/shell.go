@@ -54,7 +54,7 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 }
 
 func (s *session) run(ctx context.Context, t agent.Turn, command string) error {
-	end, err := agent.RunCommand(ctx, s.spec, t, command)
+	end, err := agent.RunCommand(ctx, s.spec, t, agent.Command{Text: command})
 	if err != nil || !end.Denied {
 		return err
 	}
