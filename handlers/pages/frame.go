@@ -11,7 +11,7 @@ import (
 // frame is what surrounds a page for whoever asks: theme, rights, rail. Pages of a session set Session.
 func (p *Pages) frame(r *http.Request, title, tab string) part.Frame {
 	who := access.FromContext(r.Context())
-	f := part.Frame{Title: title, Tab: tab, Asset: p.Assets.Path, Viewer: viewer(who)}
+	f := part.Frame{Title: title, Tab: tab, Asset: p.Assets.Path, Path: r.URL.RequestURI(), Viewer: viewer(who)}
 	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") {
 		f.Theme = c.Value
 	}

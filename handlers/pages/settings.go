@@ -28,7 +28,10 @@ func (p *Pages) theme(w http.ResponseWriter, r *http.Request) error {
 	if r.PostFormValue("form") == "settings" {
 		setPreference(w, "safe", map[bool]string{true: "on", false: "off"}[r.PostFormValue("safe") == "on"])
 	}
-	return done(w, r, cameFrom(r))
+	if r.PostFormValue("form") == "settings" {
+		return done(w, r, "/settings")
+	}
+	return done(w, r, backTo(r))
 }
 
 // help is GET /help.
@@ -36,11 +39,11 @@ func (p *Pages) help(w http.ResponseWriter, r *http.Request) error {
 	return send(w, http.StatusOK, page.HelpPage(p.frame(r, "Keys", "help")))
 }
 
-// cameFrom is the page of this host that a form was on; "/" when it is unknown.
-func cameFrom(r *http.Request) string {
-	_, rest, ok := strings.Cut(r.Referer(), "://"+r.Host)
-	if !ok || !strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, `/\`) {
+// backTo is the page of this host that a form says it was on; "/" for anything else.
+func backTo(r *http.Request) string {
+	to := r.PostFormValue("back")
+	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n") {
 		return "/"
 	}
-	return rest
+	return to
 }

@@ -8,7 +8,7 @@ const parse = (html) => {
   t.innerHTML = policy.createHTML(html);
   return t.content;
 };
-const app = (window.ahphub = { on: [], keys: {}, patch, parse, toast, enhance: true });
+const app = (window.ahphub = { on: [], keys: {}, patch, parse, toast, policy });
 
 // ---- patches ----------------------------------------------------------------------------------------------------
 // What a person typed, opened or selected inside an element survives its replacement, by id or name.
@@ -201,6 +201,7 @@ document.addEventListener('keydown', (e) => {
   const t = e.target;
   if (t.closest?.('input:not([type=checkbox]):not([type=radio]),textarea,select,[contenteditable]')) {
     if (e.key === 'Escape') t.blur();
+    if (e.key === 'Enter' && (e.ctrlKey || e.metaKey) && t.tagName === 'TEXTAREA' && t.form && !t.form.id && !e.defaultPrevented) { e.preventDefault(); t.form.requestSubmit(); }
     return;
   }
   if (off() || e.ctrlKey || e.metaKey || e.altKey || document.querySelector('dialog[open]')) return;

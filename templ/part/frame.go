@@ -12,6 +12,7 @@ import (
 type Frame struct {
 	Title   string              // of the document, before " · ahphub"
 	Asset   func(string) string // name of an embedded file → its address
+	Path    string              // of this page, for forms that come back to it
 	Theme   string              // "light", "dark" or "" for the system's
 	Safe    bool                // colour-blind-safe additions and deletions
 	Viewer  Viewer

@@ -1,0 +1,90 @@
+// The chat page: composer keys, approval keys, shared answers, earlier turns without a jump, the pane.
+(() => {
+'use strict';
+const $ = (id) => document.getElementById(id);
+const app = window.ahphub;
+const scroll = $('scroll');
+const message = $('message');
+
+// Open at the newest turn, unless an address names another place.
+if (scroll && !location.hash && !new URLSearchParams(location.search).has('before')) scroll.scrollTop = scroll.scrollHeight;
+scroll?.addEventListener('scroll', () => {
+  if (scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40) { $('new-pill').hidden = true; delete $('new-pill').dataset.n; }
+}, { passive: true });
+
+// Times as the reader's clock shows them.
+const clocks = (root) => { for (const t of root.querySelectorAll('time[datetime]:not([data-local])')) { t.dataset.local = ''; const d = new Date(t.dateTime); if (!isNaN(d)) { t.textContent = d.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }); t.title = d.toLocaleString(); } } };
+clocks(document);
+app.on.push((list) => { if (list.some((p) => p[0] === 'a' || p[0] === 'r' && p[1].startsWith('turn'))) clocks($('turns')); });
+
+// What is being written survives a reload.
+const key = 'draft:' + location.pathname;
+if (message) {
+  try { if (!message.value) message.value = sessionStorage.getItem(key) || ''; } catch { /* no storage */ }
+  message.addEventListener('input', () => { try { sessionStorage.setItem(key, message.value); } catch { /* no storage */ } });
+  message.form.addEventListener('sent', (e) => { if (e.target === message.form) try { sessionStorage.removeItem(key); } catch { /* no storage */ } });
+  const press = (how) => {
+    const b = $('composer-mode').querySelector(`button[value=${how}]`) || $('composer-mode').querySelector('button.main');
+    if (message.value.trim()) message.form.requestSubmit(b);
+  };
+  message.addEventListener('keydown', (e) => {
+    if (e.key !== 'Enter' || e.isComposing || e.shiftKey) return;
+    if (!e.ctrlKey && !e.metaKey && !e.altKey && matchMedia('(pointer: coarse)').matches) return;
+    e.preventDefault();
+    press(e.ctrlKey || e.metaKey ? 'steer' : 'queue');
+  });
+}
+
+// An approval card with the focus inside: y, n, d.
+const card = () => document.activeElement?.closest?.('.asks');
+for (const [k, kind] of [['y', 'approve'], ['n', 'deny']]) {
+  const before = app.keys[k];
+  app.keys[k] = (e) => { const c = card(); c ? c.querySelector(`button[data-kind=${kind}]`)?.click() : before?.(e); };
+}
+const beforeD = app.keys.d;
+app.keys.d = (e) => { const c = card(); if (!c) { beforeD?.(e); return; } const d = c.querySelector('details'); if (d) d.open = !d.open; };
+addEventListener('hashchange', () => { const t = location.hash && $(decodeURIComponent(location.hash.slice(1))); if (t?.tabIndex >= 0) t.focus({ preventScroll: true }); });
+
+// Answers are edited together: each change of a field is told to the others, unsent.
+document.addEventListener('change', (e) => {
+  const form = e.target.closest?.('form[data-answers]');
+  const q = e.target.closest?.('[data-question]');
+  if (!form || !q || !document.body.classList.contains('may-prompt')) return;
+  const body = new URLSearchParams(new FormData(form));
+  body.set('question', q.dataset.question);
+  fetch(form.action.replace(/input$/, 'answer'), { method: 'POST', body, headers: { 'X-Fragment': 'answer' } }).catch(() => {});
+});
+
+// Earlier turns come in above without moving what is being read.
+document.addEventListener('click', async (e) => {
+  const a = e.target.closest?.('#earlier');
+  if (a) {
+    e.preventDefault();
+    const html = await (await fetch(a.href)).text();
+    const page = new DOMParser().parseFromString(app.policy.createHTML(html), 'text/html');
+    const at = scroll.scrollHeight - scroll.scrollTop;
+    $('turns').prepend(...page.querySelectorAll('#turns > .turn'));
+    const next = page.querySelector('#earlier');
+    next ? a.href = next.getAttribute('href') : a.parentNode.remove();
+    clocks($('turns'));
+    scroll.scrollTop = scroll.scrollHeight - at;
+    return;
+  }
+  const tab = e.target.closest?.('[data-pane]');
+  if (tab && !e.ctrlKey && !e.metaKey) { e.preventDefault(); pane(tab); }
+});
+async function pane(tab) {
+  const r = await fetch(tab.getAttribute('href'), { headers: { 'X-Fragment': 'pane' } });
+  if (!r.ok) { location.assign(tab.href); return; }
+  $('pane').replaceWith(app.parse(await r.text()));
+  for (const t of document.querySelectorAll('[data-pane]')) t === tab ? t.setAttribute('aria-current', 'true') : t.removeAttribute('aria-current');
+}
+// The pane follows the head: new counts mean new files.
+let due;
+app.on.push((list) => {
+  const tab = document.querySelector('[data-pane][aria-current]');
+  if (!tab || !list.some((p) => p[1] === 'counts')) return;
+  clearTimeout(due);
+  due = setTimeout(() => pane(tab), 300);
+});
+})();
