@@ -1,0 +1,46 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/handlers/pages"
+	"github.com/ahphub/ahphub/hub/access"
+)
+
+// A route that is in no table is refused to everybody, so one that was forgotten would show
+// only when somebody needs it.
+func TestEveryRouteHasARight(t *testing.T) {
+	r := chi.NewRouter()
+	p := pages.New(pages.Deps{})
+	defer p.Close()
+	p.Routes(r)
+	n := 0
+	err := chi.Walk(r, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		n++
+		if err := access.MayVisit(access.Owner(""), method+" "+route); err != nil {
+			t.Errorf("%s %s: %v: add a row to the table of routes", method, route, err)
+		}
+		return nil
+	})
+	if err != nil || n < 5 {
+		t.Fatalf("%d routes were found: %v", n, err)
+	}
+}
+
+// Guests are kept to their session by the name {session}, which a route must not spell otherwise.
+func TestSessionRoutesNameTheSession(t *testing.T) {
+	r := chi.NewRouter()
+	p := pages.New(pages.Deps{})
+	defer p.Close()
+	p.Routes(r)
+	_ = chi.Walk(r, func(_, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		if strings.HasPrefix(route, "/s/") && !strings.HasPrefix(route, "/s/{session}") {
+			t.Errorf("%s does not name its session {session}", route)
+		}
+		return nil
+	})
+}
