@@ -112,6 +112,11 @@ func (s *Service) Checkpoint(ctx context.Context, session string, dirs []string)
 	})
 }
 
+// Look is Checkpoint for the moment: what it finds may be gone once the user's repository is pruned.
+func (s *Service) Look(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
+	return s.each(session, dirs, func(r *repo) (Tree, error) { return r.take(ctx) })
+}
+
 // Head is what the last commit of each directory's repository looks like; empty where there is none.
 func (s *Service) Head(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
 	return s.each(session, dirs, func(r *repo) (Tree, error) { return r.head(ctx) })
@@ -123,7 +128,7 @@ func (s *Service) Uncommitted(ctx context.Context, session string, dirs []string
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.Checkpoint(ctx, session, dirs)
+	now, err := s.Look(ctx, session, dirs)
 	if err != nil {
 		return nil, err
 	}
