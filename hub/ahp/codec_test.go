@@ -290,3 +290,35 @@ func BenchmarkEncodeEnvelope(b *testing.B) {
 		_, _ = AppendJSON(buf, e)
 	}
 }
+
+// The parser takes what encoding/json takes, and reads strings and numbers the same.
+func FuzzParserAgainstEncodingJSON(f *testing.F) {
+	for _, seed := range []string{
+		`{"a":[1,-0.5e+3,true,null,"\u00e9\ud83d\ude00\ud800x\/"]}`, `"\`, `01`, `1.`, `-`, `[1,]`, `{"a":1,}`, "\"\xff\"", ` "x" `,
+		`"\u12G4"`, `"\u+123"`, `{"a" 1}`, "\"\n\"", `1e5`, `nul`, `[[]`, `{}x`, "", "\x00",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var raw json.RawMessage
+		err := Unmarshal(b, &raw)
+		if err != nil && strings.Contains(err.Error(), "deep") {
+			return
+		}
+		if (err == nil) != json.Valid(b) {
+			t.Fatalf("%q: valid %v, got %v", b, json.Valid(b), err)
+		}
+		var mine, theirs string
+		if json.Unmarshal(b, &theirs) == nil && (Unmarshal(b, &mine) != nil || mine != theirs) {
+			t.Fatalf("%q is read as %q, want %q", b, mine, theirs)
+		}
+		var back string
+		if err := json.Unmarshal([]byte(mustJSON(t, mine)), &back); err != nil || back != mine {
+			t.Fatalf("%q is written as %s: %v", mine, mustJSON(t, mine), err)
+		}
+		var whole, wholeTheirs int64
+		if json.Unmarshal(b, &wholeTheirs) == nil && (Unmarshal(b, &whole) != nil || whole != wholeTheirs) {
+			t.Fatalf("%q is read as %d, want %d", b, whole, wholeTheirs)
+		}
+	})
+}

@@ -214,7 +214,7 @@ func hex4(b []byte, at int) (rune, bool) {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(string(b[at:at+4]), 16, 32)
-	return rune(n), err == nil && b[at] != '+'
+	return rune(n), err == nil
 }
 
 func (d *cursor) str() (string, error) {

@@ -50,6 +50,11 @@ func TestReduceIsPure(t *testing.T) {
 			if after := mustJSON(t, next); next != s && after == before && !sameWireButNotEqual(s, next) {
 				t.Fatalf("%s changed nothing and made a new state: %s\n%s", a.ActionType(), sent, after)
 			}
+			// The same again: most actions then change nothing, but a turn starts anew and a part joins a second time.
+			if again := Reduce(next, a); again != next && mustJSON(t, again) == mustJSON(t, next) && reflect.DeepEqual(again, next) &&
+				a.ActionType() != "chat/turnStarted" {
+				t.Fatalf("%s a second time made a new state: %s", a.ActionType(), sent)
+			}
 			s = next
 		}
 		if back, err := UnmarshalState(s.Channel(), []byte(mustJSON(t, s))); err != nil || mustJSON(t, back) != mustJSON(t, s) {

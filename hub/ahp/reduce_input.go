@@ -1,22 +1,26 @@
 package ahp
 
+import "reflect"
+
 // chatInputRequested puts a question into the running turn. The same id again replaces the open one and keeps the
 // answers drafted so far, unless the request brings its own.
 func chatInputRequested(s *ChatState, a *ChatInputRequestedAction) *ChatState {
 	if s.ActiveTurn == nil {
 		return s
 	}
-	parts := s.ActiveTurn.ResponseParts
-	request := a.Request
-	if i := openRequest(parts, request.ID); i >= 0 {
-		if request.Answers == nil {
-			request.Answers = parts[i].Value.(*InputRequestResponsePart).Request.Answers
-		}
-		parts = replaced(parts, i, ResponsePart{&InputRequestResponsePart{Request: request}})
+	next := s
+	if openRequest(s.ActiveTurn.ResponseParts, a.Request.ID) >= 0 {
+		next = editRequest(s, a.Request.ID, func(p *InputRequestResponsePart) {
+			drafts := p.Request.Answers
+			p.Request = a.Request
+			if p.Request.Answers == nil {
+				p.Request.Answers = drafts
+			}
+		})
 	} else {
-		parts = with(parts, ResponsePart{&InputRequestResponsePart{Request: request}})
+		next = s.withParts(with(s.ActiveTurn.ResponseParts, ResponsePart{&InputRequestResponsePart{Request: a.Request}}))
 	}
-	next := s.withParts(parts).refreshed()
+	next = next.refreshed()
 	return set(next, chatStatus, next.Status.With(SessionStatusIsRead, false))
 }
 
@@ -39,6 +43,9 @@ func editRequest(s *ChatState, id string, f func(*InputRequestResponsePart)) *Ch
 		return s
 	}
 	part := edit(parts[i].Value.(*InputRequestResponsePart), f)
+	if reflect.DeepEqual(part, parts[i].Value) {
+		return s
+	}
 	return s.withParts(replaced(parts, i, ResponsePart{part}))
 }
 

@@ -5,10 +5,8 @@ func sessionReady(s *SessionState, _ *SessionReadyAction) *SessionState {
 }
 
 func sessionCreationFailed(s *SessionState, a *SessionCreationFailedAction) *SessionState {
-	return edit(s, func(s *SessionState) {
-		s.Lifecycle = SessionLifecycleFailed
-		s.CreationError = &a.Error
-	})
+	next := set(s, func(s *SessionState) *SessionLifecycle { return &s.Lifecycle }, SessionLifecycleFailed)
+	return setDeep(next, func(s *SessionState) **ErrorInfo { return &s.CreationError }, &a.Error)
 }
 
 func sessionChatAdded(s *SessionState, a *SessionChatAddedAction) *SessionState {

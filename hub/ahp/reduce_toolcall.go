@@ -1,5 +1,7 @@
 package ahp
 
+import "reflect"
+
 // Base returns what every state of a tool call has, nil for an unknown state. It must not be written to.
 func (s ToolCallState) Base() *ToolCallBase {
 	switch v := s.Value.(type) {
@@ -74,7 +76,7 @@ func editToolCall(s *ChatState, turn, id string, meta Meta, f func(ToolCallState
 		base.Meta = meta
 	}
 	next := f(call, base)
-	if next == nil {
+	if next == nil || reflect.DeepEqual(next, call.Value) {
 		return s
 	}
 	return s.withParts(replaced(t.ResponseParts, i, ResponsePart{&ToolCallResponsePart{ToolCallState{next}}})).refreshed()
