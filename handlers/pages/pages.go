@@ -13,6 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/static"
@@ -26,6 +27,8 @@ type Deps struct {
 	Presence   *presence.Room
 	Assets     *static.Assets
 	Log        *slog.Logger
+	Docs       Docs             // drafts and marks of people; nil keeps none
+	Public     string           // address teammates use; "" while only this machine is meant to reach it
 	DefaultDir string           // working directory offered when there is no earlier one
 	Now        func() time.Time // default time.Now
 }
@@ -34,6 +37,7 @@ type Deps struct {
 type Pages struct {
 	Deps
 	feeds *feeds
+	diffs diff.Cache
 }
 
 // New makes the pages.
@@ -67,6 +71,7 @@ func (p *Pages) Routes(r chi.Router) {
 	get("/settings", p.settings)
 	post("/settings/theme", p.theme)
 	get("/help", p.help)
+	p.reviewRoutes(r)
 
 	get("/s/{session}", p.session)
 	post("/s/{session}/title", p.onSession(p.retitle))

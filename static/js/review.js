@@ -10,12 +10,7 @@
   const $$ = (s, el = document) => [...el.querySelectorAll(s)];
   const split = () => !!$('.fb.split', files);
   const may = right => document.body.classList.contains('may-' + right);
-  const policy = window.trustedTypes?.createPolicy('review', { createHTML: s => s });
-  const fragment = text => {
-    const t = document.createElement('template');
-    t.innerHTML = policy ? policy.createHTML(text) : text;
-    return t.content;
-  };
+  const { parse: fragment, toast, keys: all } = window.ahphub;
   let cur = null, anchor = null, focused = null, busy = 0;
 
   // ---- rows ----
@@ -114,12 +109,12 @@
     go(r, 'center');
   };
   const nextFile = dir => {
-    const all = $$('.file', files).filter(f => f.offsetParent);
-    goFile(all[Math.max(0, Math.min(all.length - 1, all.indexOf(nowFile()) + dir))]);
+    const list = $$('.file', files).filter(f => f.offsetParent);
+    goFile(list[Math.max(0, Math.min(list.length - 1, list.indexOf(nowFile()) + dir))]);
   };
   const nextUnreviewed = from => {
-    const all = $$('.file', files), i = all.indexOf(from);
-    return [...all.slice(i + 1), ...all.slice(0, i)].find(f => !f.hasAttribute('data-reviewed'));
+    const list = $$('.file', files), i = list.indexOf(from);
+    return [...list.slice(i + 1), ...list.slice(0, i)].find(f => !f.hasAttribute('data-reviewed'));
   };
 
   // ---- talking to the server ----
@@ -138,8 +133,7 @@
     if (busy) slow = setTimeout(() => root.setAttribute('aria-busy', 'true'), 300);
     else root.removeAttribute('aria-busy');
   };
-  const toast = text => document.dispatchEvent(new CustomEvent('ahp:toast', { detail: text }));
-  const fail = err => toast(err.message || 'The host did not answer. Try again.');
+  const fail = err => toast(err.message || 'The host did not answer. Try again.', true);
 
   // ---- folding, reviewed ----
   const fold = (f, shut) => {
@@ -184,6 +178,7 @@
     form.dataset.at = at;
     form.elements.file.value = key;
     form.elements.at.value = at;
+    $('textarea', form).id = 'cf-' + key + at;
     $('.where', form).textContent = at ? words(at) : 'on the whole file';
     fold(file, false);
     place(form, rowFor(file, at), file);
@@ -261,7 +256,7 @@
   root.addEventListener('submit', e => {
     const form = e.target;
     if (form.matches('.cf')) { e.preventDefault(); submit(form, e.submitter); }
-    else if (form.hasAttribute('data-live')) { e.preventDefault(); post(form, e.submitter); }
+    else if (form.hasAttribute('data-post')) { e.preventDefault(); post(form, e.submitter); }
     else if ($('.rv', form)) { e.preventDefault(); const f = fileOf(form); review(f, !f.hasAttribute('data-reviewed')); }
   });
   root.addEventListener('input', e => {
@@ -280,12 +275,12 @@
 
   // ---- context ----
   const expand = async (h, a, whole) => {
-    const f = fileOf(h), [lo, hi] = hidden(h), all = whole || a.classList.contains('al'), up = a.classList.contains('up');
-    const from = all || !up ? lo : Math.max(lo, hi - 19), to = all || up ? hi : Math.min(hi, lo + 19);
+    const f = fileOf(h), [lo, hi] = hidden(h), entire = whole || a.classList.contains('al'), up = a.classList.contains('up');
+    const from = entire || !up ? lo : Math.max(lo, hi - 19), to = entire || up ? hi : Math.min(hi, lo + 19);
     const rows = fragment(await (await send(`${root.dataset.base}/changes/context?${root.dataset.query}&file=${f.dataset.file}&from=${from}&to=${to}`)).text());
-    if (up && !all) h.after(rows); else h.before(rows);
+    if (up && !entire) h.after(rows); else h.before(rows);
     const [a2, b2] = hidden(h);
-    if (all || a2 > b2) h.remove();
+    if (entire || a2 > b2) h.remove();
   };
   const hidden = h => { // the lines between the rows around a bar
     const next = (dir, el) => { walker.currentNode = el; let r = dir > 0 ? walker.nextNode() : walker.previousNode(); while (r && fileOf(r) === fileOf(h) && !line(r, 'R')) r = move(r, dir); return r && fileOf(r) === fileOf(h) ? line(r, 'R') : 0; };
@@ -320,19 +315,19 @@
   const openThreads = () => $$('.thr', files).filter(t => $('.thread[data-state=open]', t));
   let thread = null;
   const nextThread = dir => {
-    const all = openThreads();
-    if (!all.length) return toast('No open threads.');
-    let i = all.indexOf(thread);
-    if (i < 0 && cur) i = all.findIndex(t => cur.compareDocumentPosition(t) & Node.DOCUMENT_POSITION_FOLLOWING) - (dir > 0 ? 1 : 0);
-    i = (i + dir + all.length) % all.length;
-    thread = all[i];
+    const list = openThreads();
+    if (!list.length) return toast('No open threads.');
+    let i = list.indexOf(thread);
+    if (i < 0 && cur) i = list.findIndex(t => cur.compareDocumentPosition(t) & Node.DOCUMENT_POSITION_FOLLOWING) - (dir > 0 ? 1 : 0);
+    i = (i + dir + list.length) % list.length;
+    thread = list[i];
     fold(fileOf(thread), false);
     const card = $('.thread', thread);
     card.open = true;
     thread.scrollIntoView({ block: 'center' });
     $('summary', card).focus({ preventScroll: true });
     seen(card);
-    $('#threadpos').textContent = `thread ${i + 1} of ${all.length}`;
+    $('#threadpos').textContent = `thread ${i + 1} of ${list.length}`;
   };
   const nowThread = () => document.activeElement?.closest('.thr') || (thread?.isConnected && thread);
   const seenQueue = new Set();
@@ -378,11 +373,6 @@
     if (node.nodeType !== 1) return;
     const boxes = node.matches('.cf') ? [] : $$('.cf', node);
     for (const form of boxes) settle(form);
-    for (const d of $$('.reply[open], .edit[open]', node)) {
-      const host = d.classList.contains('edit') ? document.getElementById(d.closest('.entry').id) : $(`.thr[data-thread="${d.closest('.thr').dataset.thread}"]`, files);
-      const old = host && $(d.classList.contains('edit') ? ':scope > .edit' : ':scope > .reply', host);
-      if (old && old !== d) old.replaceWith(d);
-    }
     if (focused && node.contains(focused) === false && !focused.isConnected) focused = null;
     if (focused?.isConnected && document.activeElement !== focused && (document.activeElement === document.body || !document.activeElement)) focused.focus({ preventScroll: true });
   };
@@ -493,8 +483,7 @@
 
   // ---- keys ----
   const typing = el => el?.matches?.('input, textarea, select, [contenteditable]');
-  let g = 0;
-  const keys = {
+  Object.assign(all, {
     j: () => go(step(1)), k: () => go(step(-1)), n: () => hunk(1), p: () => hunk(-1), J: () => nextFile(1), K: () => nextFile(-1),
     u: () => goFile(nextUnreviewed(nowFile())), ']': () => nextThread(1), '[': () => nextThread(-1), v: reviewAndNext, o: () => toggleFold(nowFile()),
     s: () => { anchor = anchor ? null : cur; paint(); }, c: comment, C: () => openForm(nowFile(), ''),
@@ -502,14 +491,15 @@
     e: () => { const f = nowThread() && $('form.resolve', nowThread()); if (f) post(f); },
     x: () => more(false), X: () => more(true), m: () => $('.seg a:not([aria-current])')?.click(), w: () => $('#ws')?.click(),
     y: () => { link(); navigator.clipboard?.writeText(location.href).then(() => toast('Link copied.'), () => toast('The link is in the address bar.')); },
-    z: () => document.dispatchEvent(new CustomEvent('ahp:full')), '/': () => $('#filter')?.focus(), Escape: () => out(),
-  };
+    z: () => document.body.classList.toggle('full'), '/': () => $('#filter')?.focus(), Escape: () => out(),
+  });
+  for (const n of '12345') all[n] = () => $$('.scopes a')[n - 1]?.click();
   const out = () => {
     if (anchor) { anchor = null; paint(); } else if (cur) { cur.classList.remove('cur'); cur = null; }
   };
   document.addEventListener('keydown', e => {
     if (e.defaultPrevented || $('dialog[open]')) return;
-    const el = e.target, form = el.closest?.('.cf, [data-live]');
+    const el = e.target, form = el.closest?.('form.cf, form[data-post]');
     if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
       if (e.shiftKey) { e.preventDefault(); sendAll(); } else if (form) { e.preventDefault(); form.requestSubmit($('button.main', form) || undefined); }
       return;
@@ -520,14 +510,6 @@
       if (form?.matches('.cf') && !form.elements.text.value.trim()) closeForm(form);
       return;
     }
-    if (typing(el) || e.ctrlKey || e.metaKey || e.altKey || document.documentElement.dataset.keys === 'off') return;
-    const chord = performance.now() - g < 1000;
-    g = e.key === 'g' ? performance.now() : 0;
-    if (chord) return;
-    const run = /^[1-5]$/.test(e.key) ? () => $$('.scopes a')[e.key - 1]?.click() : keys[e.key];
-    if (!run) return;
-    e.preventDefault();
-    run();
   });
   const sendAll = async () => {
     await Promise.allSettled($$('.cf', root).map(f => f.elements.text.value.trim() && save(f, 'save')));

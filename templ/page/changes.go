@@ -99,6 +99,11 @@ func (v *Changes) Settle() {
 		rows += v.Files[i].Rows()
 	}
 	v.View.Syntax = part.SyntaxFor(rows)
+	for _, row := range v.tree() {
+		if row.file != nil {
+			row.file.Depth = row.depth
+		}
+	}
 }
 
 func (v *Changes) changes() string { return v.Base + "/changes" }
@@ -118,8 +123,11 @@ func (v *Changes) with(key, value string) string {
 	return v.changes() + "?" + strings.Join(out, "&")
 }
 
-// sendLabel is what the button that hands comments to the agent says.
-func (v *Changes) sendLabel() string {
+// DraftWords counts the drafts in words.
+func (v *Changes) DraftWords() string { return drafts(len(v.Drafts)) }
+
+// SendLabel is what the button that hands comments to the agent says.
+func (v *Changes) SendLabel() string {
 	n := len(v.Drafts) + v.Unsent
 	what := strconv.Itoa(n) + " comments"
 	if n == 1 {

@@ -34,6 +34,7 @@ type DiffFile struct {
 	Fold       string // why the rows are not in the page ("12 400 changed lines"), "" when they are
 	Shut       bool   // rows are in the page, folded
 
+	Depth   int // in the tree
 	Diff    *diff.File
 	Threads []Thread // every thread on the file; placed under their lines, the outdated at the head
 	Note    string   // a sentence in place of rows, as when the content cannot be read

@@ -9,14 +9,15 @@ import (
 // Thread is one annotation as it is drawn, under its line or at the head of its file. Like a file's rows it is the
 // same for everybody: what only its author may do carries the author's id, and the page shows it to them alone.
 type Thread struct {
-	ID      string
-	Base    string // path of the session, as in "/s/ab12"
-	File    string // key of the file in this changeset, "" when the file is not in it
-	Path    string
-	Side    Side
-	From    int // first line, 1-based; 0 for the whole file
-	To      int // last line
-	Entries []Entry
+	ID       string
+	Base     string // path of the session, as in "/s/ab12"
+	File     string // key of the file in this changeset, "" when the file is not in it
+	Path     string
+	Resource string // URI the annotation is about
+	Side     Side
+	From     int // first line, 1-based; 0 for the whole file
+	To       int // last line
+	Entries  []Entry
 
 	Resolved  bool
 	Outdated  bool // its lines are gone

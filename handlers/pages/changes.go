@@ -1,0 +1,263 @@
+package pages
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// reviewRoutes are the pages and forms of a review.
+func (p *Pages) reviewRoutes(r chi.Router) {
+	r.Get("/s/{session}/changes", p.adapt(p.changes))
+	r.Get("/s/{session}/changes/file/{file}", p.adapt(p.changesFile))
+	r.Get("/s/{session}/changes/context", p.adapt(p.changesContext))
+	r.Get("/s/{session}/changes/image", p.adapt(p.changesImage))
+	r.Post("/s/{session}/changes/reviewed", p.adapt(p.markReviewed))
+	r.Post("/s/{session}/changes/drafts", p.adapt(p.comment))
+	r.Post("/s/{session}/changes/send", p.adapt(p.sendComments))
+	r.Get("/s/{session}/threads", p.adapt(p.threads))
+	r.Post("/s/{session}/threads/seen", p.adapt(p.threadsSeen))
+	r.Post("/s/{session}/threads/{thread}/{verb}", p.adapt(p.threadAct))
+	r.Get("/s/{session}/share", p.adapt(p.share))
+	r.Post("/s/{session}/share", p.adapt(p.makeLink))
+	r.Post("/s/{session}/share/{link}/revoke", p.adapt(p.revokeLink))
+}
+
+// review reads the states of a look and draws its model with what is this person's alone. The comparing happens here,
+// outside of the feed's lock.
+func (p *Pages) review(r *http.Request, v visit, l look) (*page.Changes, string, error) {
+	var states States
+	mark, err := p.open(r.Context(), v.who, l.room(), func(_ Room, s States) { states = s.Copy() })
+	if err != nil {
+		return nil, "", err
+	}
+	b := newBuilder(p, p.caller(r.Context()), l)
+	m, _, err := b.draw(r.Context(), states)
+	if err != nil {
+		return nil, "", err
+	}
+	return m, mark, p.personal(r.Context(), m, l, v.who)
+}
+
+// draw makes the shared model from states.
+func (b *builder) draw(ctx context.Context, states States) (*page.Changes, []built, error) {
+	cs, _ := states[b.look.changeset()].(*ahp.ChangesetState)
+	ann, _ := states[b.look.annotations()].(*ahp.AnnotationsState)
+	s, _ := states[b.look.session].(*ahp.SessionState)
+	if cs == nil || s == nil {
+		return nil, nil, errGone
+	}
+	if ann == nil {
+		ann = &ahp.AnnotationsState{}
+	}
+	dirs := s.WorkingDirectories
+	threads := threadsOf(ann, b.look.base(), dirs)
+	sent := b.p.sent(ctx, b.look.short)
+	for i := range threads {
+		threads[i].Sent = sent[threads[i].ID]
+	}
+	files, err := b.files(ctx, cs, dirs, threads)
+	if err != nil {
+		return nil, nil, err
+	}
+	m := b.model(files, cs, s, threads)
+	for i := range threads {
+		if !threads[i].Resolved && !threads[i].Sent {
+			m.Unsent++
+		}
+	}
+	return m, files, nil
+}
+
+// changes is GET /s/{session}/changes.
+func (p *Pages) changes(w http.ResponseWriter, r *http.Request) error {
+	v, l, err := p.looked(r)
+	if err != nil {
+		return err
+	}
+	m, mark, err := p.review(r, v, l)
+	if err != nil {
+		return err
+	}
+	f := p.reviewFrame(r, v, "Changes", "changes")
+	p.follow(r.Context(), v, &f, mark)
+	return send(w, http.StatusOK, page.ChangesPage(f, m))
+}
+
+// reviewFrame is the frame of a page of a session with the review's style and script.
+func (p *Pages) reviewFrame(r *http.Request, v visit, title, tab string) part.Frame {
+	f := p.frame(r, title, tab)
+	s := p.sessionState(v.session)
+	head := p.head(v.short, v.session, s)
+	f.Session = &head
+	f.Title = title + " · " + head.Title
+	f.Styles, f.Scripts = append(f.Styles, "css/review.css"), append(f.Scripts, "js/review.js")
+	return f
+}
+
+// follow has a page follow its own room, the session's head, and the rail where it has one.
+func (p *Pages) follow(ctx context.Context, v visit, f *part.Frame, mark string) {
+	marks := []string{mark}
+	names := []string{"session:" + v.short}
+	if f.Rail != nil {
+		names = append(names, "rail")
+	}
+	for _, name := range names {
+		if m, err := p.open(ctx, v.who, name, func(Room, States) {}); err == nil {
+			marks = append(marks, m)
+		}
+	}
+	f.Live = liveQuery(marks...)
+}
+
+// changesFile is one file whole: huge ones, and commenting without JavaScript. A script gets its body alone.
+func (p *Pages) changesFile(w http.ResponseWriter, r *http.Request) error {
+	v, l, err := p.looked(r)
+	if err != nil {
+		return err
+	}
+	m, mark, err := p.review(r, v, l)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(m.Files, func(f part.DiffFile) bool { return f.Key() == chi.URLParam(r, "file") })
+	if i < 0 {
+		return errNotFound("This file is not among the changes any more.")
+	}
+	file := m.Files[i]
+	if file.Fold != "" {
+		if err := p.unfold(r, l, &file); err != nil {
+			return err
+		}
+	}
+	if fragment(r) {
+		return send(w, http.StatusOK, part.DiffBody(&file, part.DiffView{Split: l.split, Syntax: part.SyntaxFor(file.Rows())}))
+	}
+	file.Shut = false
+	m.Comment = page.CommentAt(&file, r.URL.Query().Get("comment"))
+	f := p.reviewFrame(r, v, file.Path, "changes")
+	p.follow(r.Context(), v, &f, mark)
+	m.View.Syntax = part.SyntaxFor(file.Rows())
+	return send(w, http.StatusOK, page.FilePage(f, m, &file))
+}
+
+// unfold compares a file that a review folds.
+func (p *Pages) unfold(r *http.Request, l look, d *part.DiffFile) error {
+	f, err := p.fileOf(r.Context(), l, d.Key())
+	if err != nil {
+		return err
+	}
+	b := newBuilder(p, p.caller(r.Context()), l)
+	old, err := b.read(r.Context(), f.Edit.Before)
+	if err != nil {
+		return err
+	}
+	new, err := b.read(r.Context(), f.Edit.After)
+	if err != nil {
+		return err
+	}
+	d.Diff, d.Fold = diff.Compute(old, new, diff.Options{Path: d.Path, IgnoreSpace: l.nospace}), ""
+	d.Add, d.Del = d.Diff.Additions, d.Diff.Deletions
+	return nil
+}
+
+// fileOf finds a file of the changeset by its key.
+func (p *Pages) fileOf(ctx context.Context, l look, key string) (*ahp.ChangesetFile, error) {
+	if err := p.prepare(ctx, access.FromContext(ctx), l.changeset()); err != nil {
+		return nil, err
+	}
+	st, _, _ := p.Hub.State(l.changeset())
+	cs, ok := st.(*ahp.ChangesetState)
+	if !ok {
+		return nil, errGone
+	}
+	for i := range cs.Files {
+		if part.DiffKey(cs.Files[i].ID) == key {
+			return &cs.Files[i], nil
+		}
+	}
+	return nil, errNotFound("This file is not among the changes any more: reload the page.")
+}
+
+// changesContext is the rows of a gap that a reader opened.
+func (p *Pages) changesContext(w http.ResponseWriter, r *http.Request) error {
+	_, l, err := p.looked(r)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	from, to := atoi(q.Get("from")), atoi(q.Get("to"))
+	if from < 1 || to < from {
+		return errBadRequest("Name the lines to show: from and to.")
+	}
+	f, err := p.fileOf(r.Context(), l, q.Get("file"))
+	if err != nil {
+		return err
+	}
+	b := newBuilder(p, p.caller(r.Context()), l)
+	old, err := b.read(r.Context(), f.Edit.Before)
+	if err != nil {
+		return err
+	}
+	new, err := b.read(r.Context(), f.Edit.After)
+	if err != nil {
+		return err
+	}
+	d := part.DiffFile{ID: f.ID, Base: l.base() + "/changes", Query: l.query()}
+	describe(&d, f, p.sessionState(l.session).WorkingDirectories)
+	o := diff.Options{Path: d.Path, IgnoreSpace: l.nospace}
+	d.Diff = &diff.File{OldLines: lineCount(old), NewLines: lineCount(new)} // the columns of the numbers
+	return send(w, http.StatusOK, part.DiffContext(&d, diff.ContextRows(old, new, o, from, to), part.DiffView{Split: l.split}))
+}
+
+// changesImage is a picture of one side. It is served as what its bytes are, and never as a page.
+func (p *Pages) changesImage(w http.ResponseWriter, r *http.Request) error {
+	_, l, err := p.looked(r)
+	if err != nil {
+		return err
+	}
+	f, err := p.fileOf(r.Context(), l, r.URL.Query().Get("file"))
+	if err != nil {
+		return err
+	}
+	side := f.Edit.After
+	if r.URL.Query().Get("side") == "before" {
+		side = f.Edit.Before
+	}
+	b := newBuilder(p, p.caller(r.Context()), l)
+	data, err := b.read(r.Context(), side)
+	if err != nil {
+		return err
+	}
+	media := ""
+	if side != nil {
+		media = diff.ImageType(part.FilePath(side.URI), data)
+	}
+	if media == "" {
+		return errNotFound("This is no picture that can be shown.")
+	}
+	h := w.Header()
+	h.Set("Content-Type", media)
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "private, max-age=3600")
+	_, _ = w.Write(data) // the reader left: nobody to tell
+	return nil
+}
+
+func lineCount(b []byte) int {
+	n := bytes.Count(b, []byte{'\n'})
+	if len(b) > 0 && b[len(b)-1] != '\n' {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,258 @@
+package pages
+
+import (
+	"context"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+const (
+	computing    = 3      // files compared at once for one page
+	colourCap    = 40_000 // changed lines of a changeset beyond which no syntax is read: it is not drawn either
+	keptContents = 64     // texts of commented files a builder remembers
+)
+
+// builder makes files of a changeset into what the page draws. It reads content by the caller's rights, and remembers
+// the texts of files that have threads, since threads follow their lines.
+type builder struct {
+	p      *Pages
+	caller host.Caller
+	look   look
+
+	mu    sync.Mutex
+	texts map[ahp.URI][]string
+}
+
+// built is a file with the comparison it came from, which tells whether its rows are the same as before.
+type built struct {
+	part.DiffFile
+	src *diff.File
+}
+
+func newBuilder(p *Pages, c host.Caller, l look) *builder {
+	return &builder{p: p, caller: c, look: l, texts: map[ahp.URI][]string{}}
+}
+
+// files compares every file of a changeset, in the order of their paths.
+func (b *builder) files(ctx context.Context, s *ahp.ChangesetState, dirs []ahp.URI, threads []part.Thread) ([]built, error) {
+	out := make([]built, len(s.Files))
+	add, del := sum(s.Files)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(computing)
+	for i := range s.Files {
+		g.Go(func() error {
+			out[i] = b.file(ctx, &s.Files[i], dirs, add+del <= colourCap)
+			return ctx.Err()
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(out, func(x, y built) int { return comparePaths(x.Path, y.Path) })
+	for i := range out {
+		b.settleThreads(ctx, s, &out[i], threads)
+	}
+	return out, nil
+}
+
+// comparePaths sorts files of a directory before its subdirectories' neighbours, so that the page has the order of
+// the tree: by directory, then name.
+func comparePaths(a, b string) int {
+	x, y := strings.Split(a, "/"), strings.Split(b, "/")
+	for i := 0; i < len(x) && i < len(y); i++ {
+		if lastX, lastY := i == len(x)-1, i == len(y)-1; lastX != lastY {
+			if lastX {
+				return 1
+			}
+			return -1
+		}
+		if c := strings.Compare(x[i], y[i]); c != 0 {
+			return c
+		}
+	}
+	return len(x) - len(y)
+}
+
+// file draws one: what cannot be read says so in its place, and the rest of the page stands.
+func (b *builder) file(ctx context.Context, f *ahp.ChangesetFile, dirs []ahp.URI, colours bool) built {
+	d := built{DiffFile: part.DiffFile{ID: f.ID, Base: b.look.base() + "/changes", Query: b.look.query(), Reviewed: f.Reviewed != nil && *f.Reviewed}}
+	describe(&d.DiffFile, f, dirs)
+	if d.Reviewed {
+		if st, ok := host.ReadStamp(f.Meta); ok {
+			d.ReviewedBy = st.By.Name
+		}
+		d.Shut = true
+	}
+	if lines := d.Add + d.Del; lines > foldLines {
+		d.Fold = part.Count(lines) + " changed lines"
+		return d
+	}
+	b.compare(ctx, &d, f, colours)
+	return d
+}
+
+const foldLines = 20_000
+
+// describe fills in what the protocol says of a file, without reading it.
+func describe(d *part.DiffFile, f *ahp.ChangesetFile, dirs []ahp.URI) {
+	before, after := f.Edit.Before, f.Edit.After
+	switch {
+	case before == nil && after == nil:
+		d.Path, d.Status, d.Note = f.ID, part.DiffModified, "The host names no version of this file."
+	case before == nil:
+		d.Path, d.Status = relative(after.URI, dirs), part.DiffAdded
+	case after == nil:
+		d.Path, d.Status = relative(before.URI, dirs), part.DiffDeleted
+	default:
+		d.Path, d.Status = relative(after.URI, dirs), part.DiffModified
+		if before.URI != after.URI {
+			d.OldPath, d.Status = relative(before.URI, dirs), part.DiffRenamed
+		}
+	}
+	if n := f.Edit.Diff; n != nil {
+		d.Add, d.Del = int(number(n.Added)), int(number(n.Removed))
+	}
+	own := ownMeta(f.Meta)
+	d.OldMode, d.NewMode, d.Stale = own.OldMode, own.Mode, own.Stale
+	if d.OldMode == d.NewMode || before == nil || after == nil {
+		d.OldMode, d.NewMode = "", ""
+	}
+	switch own.Mode {
+	case "120000":
+		d.Form = part.DiffSymlink
+	case "160000":
+		d.Form = part.DiffSubmodule
+	}
+}
+
+// relative is the path of a file below the working directory that holds it; with several, its name goes first.
+func relative(uri ahp.URI, dirs []ahp.URI) string {
+	path := part.FilePath(uri)
+	for _, dir := range dirs {
+		root := strings.TrimSuffix(part.FilePath(dir), "/")
+		if rest, ok := strings.CutPrefix(path, root+"/"); ok {
+			if len(dirs) > 1 {
+				return root[strings.LastIndexByte(root, '/')+1:] + "/" + rest
+			}
+			return rest
+		}
+	}
+	return strings.TrimPrefix(path, "/")
+}
+
+// compare fetches both versions and compares them, from the cache when their names say what they hold.
+func (b *builder) compare(ctx context.Context, d *built, f *ahp.ChangesetFile, colours bool) {
+	if d.Note != "" {
+		return
+	}
+	o := diff.Options{IgnoreSpace: b.look.nospace}
+	if colours {
+		o.Path = d.Path
+	}
+	var image string
+	load := func(ctx context.Context) (old, new []byte, err error) {
+		if old, err = b.read(ctx, f.Edit.Before); err != nil {
+			return nil, nil, err
+		}
+		new, err = b.read(ctx, f.Edit.After)
+		return old, new, err
+	}
+	key := diff.Key{Old: contentOf(f.Edit.Before), New: contentOf(f.Edit.After), Options: o}
+	file, err := b.p.diffs.Compute(ctx, key, load)
+	if err != nil {
+		d.Note = "This file cannot be read: " + classify(err).text
+		return
+	}
+	d.OldSize, d.NewSize = sizeOf(f.Edit.Before), sizeOf(f.Edit.After)
+	d.src = file
+	switch {
+	case file.Binary:
+		d.Form = part.DiffBinary
+		if image = imageType(d.Path); image != "" {
+			d.Form = part.DiffImage
+			d.OldURL, d.NewURL = b.imageURL(f.Edit.Before, f, "before"), b.imageURL(f.Edit.After, f, "after")
+		}
+	case file.TooBig:
+		d.Fold = part.Count(file.Additions+file.Deletions) + " changed lines"
+		if file.Additions+file.Deletions == 0 {
+			d.Fold = part.Size(max(d.OldSize, d.NewSize))
+		}
+	default:
+		d.Diff = file
+		d.Add, d.Del = file.Additions, file.Deletions
+	}
+}
+
+func (b *builder) imageURL(side *ahp.FileEditSide, f *ahp.ChangesetFile, name string) string {
+	if side == nil {
+		return ""
+	}
+	return b.look.base() + "/changes/image?" + b.look.query() + "&file=" + part.DiffKey(f.ID) + "&side=" + name
+}
+
+func contentOf(s *ahp.FileEditSide) string {
+	if s == nil {
+		return ""
+	}
+	return s.Content.URI + "#" + s.Content.Nonce
+}
+
+func sizeOf(s *ahp.FileEditSide) int64 {
+	if s == nil || s.Content.SizeHint == nil {
+		return 0
+	}
+	return *s.Content.SizeHint
+}
+
+// read is the content of one side; nil when there is none.
+func (b *builder) read(ctx context.Context, s *ahp.FileEditSide) ([]byte, error) {
+	if s == nil {
+		return nil, nil
+	}
+	return b.p.readResource(ctx, b.caller, b.look.session, s.Content.URI)
+}
+
+// resources is what reads files of a host.
+type resources interface {
+	ResourceRead(context.Context, host.Caller, ahp.ResourceReadParams) (ahp.ResourceReadResult, error)
+}
+
+// readResource reads a resource by the caller's rights.
+func (p *Pages) readResource(ctx context.Context, c host.Caller, channel, uri ahp.URI) ([]byte, error) {
+	h, ok := any(p.Host).(resources)
+	if !ok {
+		return nil, errNotFound("This host serves no files.")
+	}
+	res, err := h.ResourceRead(ctx, c, ahp.ResourceReadParams{Channel: channel, URI: uri, Encoding: ahp.ContentEncodingBase64})
+	if err != nil {
+		return nil, err
+	}
+	if res.Encoding == ahp.ContentEncodingBase64 {
+		return base64.StdEncoding.DecodeString(res.Data)
+	}
+	return []byte(res.Data), nil
+}
+
+// model puts the page together: what is the same for everybody with this look.
+func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionState, threads []part.Thread) *page.Changes {
+	v := &page.Changes{Base: b.look.base(), Query: b.look.query(), Status: string(cs.Status), NoSpace: b.look.nospace, Threads: threads,
+		View: part.DiffView{Split: b.look.split}, Scopes: b.p.scopes(b.look, s), Running: s.Status.Activity() != ahp.SessionStatusIdle && s.Status.Has(ahp.SessionStatusInProgress)}
+	if cs.Error != nil {
+		v.Problem = sentence(cs.Error.Message)
+	}
+	for i := range files {
+		v.Files = append(v.Files, files[i].DiffFile)
+	}
+	v.Settle()
+	return v
+}

@@ -1,0 +1,254 @@
+package pages
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+func atoi(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// markReviewed is the form of a file's head.
+func (p *Pages) markReviewed(w http.ResponseWriter, r *http.Request) error {
+	_, l, err := p.looked(r)
+	if err != nil {
+		return err
+	}
+	key := r.PostFormValue("file")
+	f, err := p.fileOf(r.Context(), l, key)
+	if err != nil {
+		return err
+	}
+	a := &ahp.ChangesetFilesReviewChangedAction{Files: []string{f.ID}, Reviewed: r.PostFormValue("reviewed") == "true"}
+	if err := p.act(r.Context(), l.changeset(), a); err != nil {
+		return err
+	}
+	return done(w, r, l.page()+"#f-"+key)
+}
+
+// comment is the comment form: it saves a draft, publishes a thread, or throws the draft away.
+func (p *Pages) comment(w http.ResponseWriter, r *http.Request) error {
+	v, l, err := p.looked(r)
+	if err != nil {
+		return err
+	}
+	d := draft{ID: r.PostFormValue("draft"), Scope: l.scope, File: r.PostFormValue("file"), At: r.PostFormValue("at"), Text: strings.TrimSpace(r.PostFormValue("text"))}
+	do := r.PostFormValue("do")
+	if do == "discard" {
+		if err := p.dropDraft(r.Context(), v.short, v.who, d.ID); err != nil {
+			return err
+		}
+		return p.drafted(w, r, v, l, d, "")
+	}
+	if err := p.checkDraft(r.Context(), l, &d); err != nil {
+		return err
+	}
+	if do == "comment" {
+		if _, err := p.publish(r.Context(), l, d); err != nil {
+			return err
+		}
+		if err := p.dropDraft(r.Context(), v.short, v.who, d.ID); err != nil {
+			return err
+		}
+		return p.drafted(w, r, v, l, d, "")
+	}
+	if err := p.saveDraft(r.Context(), v, &d); err != nil {
+		return err
+	}
+	return p.drafted(w, r, v, l, d, d.ID)
+}
+
+func (p *Pages) saveDraft(ctx context.Context, v visit, d *draft) error {
+	if d.ID == "" {
+		list, err := p.drafts(ctx, v.short, v.who)
+		if err != nil {
+			return err
+		}
+		if len(list) >= mostDrafts {
+			return errBadRequest("You have 500 drafts here already: send or discard some first.")
+		}
+		d.ID = uuid.Must(uuid.NewV7()).String() // never fails: the system's random source does not
+	}
+	return p.putDraft(ctx, v.short, v.who, *d)
+}
+
+// checkDraft fills in what the file says: its path, and the lines quoted.
+func (p *Pages) checkDraft(ctx context.Context, l look, d *draft) error {
+	side, from, to, ok := part.ParseWhere(d.At)
+	switch {
+	case !ok:
+		return errBadRequest("This is no place in a file: reload the page and try again.")
+	case d.Text == "":
+		return errBadRequest("The comment is empty: write something first.")
+	case len(d.Text) > mostText:
+		return errBadRequest("The comment is too long: at most 64 KB.")
+	case strings.Contains(d.ID, "/") || len(d.ID) > 64:
+		return errBadRequest("This is no draft of yours.")
+	}
+	f, err := p.fileOf(ctx, l, d.File)
+	if err != nil {
+		return err
+	}
+	d.Path = relative(resourceOf(f, side), p.sessionState(l.session).WorkingDirectories)
+	if to == 0 {
+		return nil
+	}
+	edit := f.Edit.After
+	if side == part.Before {
+		edit = f.Edit.Before
+	}
+	lines := newBuilder(p, p.caller(ctx), l).text(ctx, edit)
+	if from <= len(lines) {
+		d.Quote = strings.Join(lines[from-1:min(to, len(lines))], "\n")
+	}
+	return nil
+}
+
+// resourceOf is what an annotation on a side of a file is about.
+func resourceOf(f *ahp.ChangesetFile, side part.Side) ahp.URI {
+	if (side == part.Before || f.Edit.After == nil) && f.Edit.Before != nil {
+		return f.Edit.Before.URI
+	}
+	if f.Edit.After == nil {
+		return ""
+	}
+	return f.Edit.After.URI
+}
+
+// publish makes an annotation of a draft and returns its id.
+func (p *Pages) publish(ctx context.Context, l look, d draft) (string, error) {
+	look := l
+	if d.Scope != "" {
+		look.scope = d.Scope
+	}
+	f, err := p.fileOf(ctx, look, d.File)
+	if err != nil {
+		return "", err
+	}
+	side, from, to, _ := part.ParseWhere(d.At)
+	own, err := json.Marshal(map[string]string{"side": string(side), "hunk": d.Quote})
+	if err != nil {
+		return "", err
+	}
+	a := ahp.Annotation{ID: uuid.NewString(), Resource: resourceOf(f, side), Origin: p.origin(l),
+		Entries: []ahp.AnnotationEntry{{ID: uuid.NewString(), Text: ahp.Markdown(d.Text), Meta: ahp.Meta{"ahphub": own}}}}
+	if to > 0 { // positions of the protocol count from zero
+		a.Range = &ahp.TextRange{Start: ahp.TextPosition{Line: int64(from - 1)}, End: ahp.TextPosition{Line: int64(to - 1)}}
+	}
+	if err := p.prepare(ctx, p.caller(ctx).Principal, l.annotations()); err != nil {
+		return "", err
+	}
+	return a.ID, p.act(ctx, l.annotations(), &ahp.AnnotationsSetAction{Annotation: a})
+}
+
+func (p *Pages) origin(l look) ahp.AnnotationOrigin {
+	o := ahp.AnnotationOrigin{Session: l.session, Chat: p.sessionState(l.session).DefaultChat}
+	if turn, ok := strings.CutPrefix(l.scope, "turn."); ok {
+		o.TurnID = turn
+	}
+	return o
+}
+
+// drafted answers the comment form. A script learns the draft's id and what the bar should say now.
+func (p *Pages) drafted(w http.ResponseWriter, r *http.Request, v visit, l look, d draft, id string) error {
+	if !fragment(r) {
+		http.Redirect(w, r, l.page()+"#f-"+d.File+d.At, http.StatusSeeOther)
+		return nil
+	}
+	list, err := p.drafts(r.Context(), v.short, v.who)
+	if err != nil {
+		return err
+	}
+	m := page.Changes{Drafts: make([]page.Draft, len(list)), Unsent: len(p.unsent(r.Context(), l)), Running: running(p.sessionState(l.session))}
+	h := w.Header()
+	h.Set("Draft-Count", strconv.Itoa(len(list)))
+	h.Set("Draft-Words", m.DraftWords())
+	h.Set("Send-Label", url.PathEscape(m.SendLabel()))
+	h.Set("Send-Count", strconv.Itoa(len(list)+m.Unsent))
+	if id != "" {
+		h.Set("Draft-Id", id)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func running(s *ahp.SessionState) bool { return s.Status.Has(ahp.SessionStatusInProgress) }
+
+// unsent are the ids of open threads that no agent was given.
+func (p *Pages) unsent(ctx context.Context, l look) []string {
+	st, _, _ := p.Hub.State(l.annotations())
+	s, ok := st.(*ahp.AnnotationsState)
+	if !ok {
+		return nil
+	}
+	sent := p.sent(ctx, l.short)
+	var out []string
+	for i := range s.Annotations {
+		if a := &s.Annotations[i]; !a.Resolved && !sent[a.ID] {
+			out = append(out, a.ID)
+		}
+	}
+	return out
+}
+
+// sendComments publishes this person's drafts and starts (or queues) a turn with every open thread no agent was given.
+func (p *Pages) sendComments(w http.ResponseWriter, r *http.Request) error {
+	v, l, err := p.looked(r)
+	if err != nil {
+		return err
+	}
+	ctx := r.Context()
+	list, err := p.drafts(ctx, v.short, v.who)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		if _, err := p.publish(ctx, l, d); err != nil {
+			return err
+		}
+		if err := p.dropDraft(ctx, v.short, v.who, d.ID); err != nil {
+			return err
+		}
+	}
+	if err := p.prepare(ctx, v.who, l.annotations()); err != nil {
+		return err
+	}
+	ids := p.unsent(ctx, l)
+	if len(ids) == 0 {
+		return errBadRequest("There is nothing to send: write a comment first.")
+	}
+	if err := p.Host.SendAnnotations(ctx, p.caller(ctx), l.session, ids, sendText(len(ids))); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if p.Docs == nil {
+			break
+		}
+		if err := p.Docs.Put(ctx, sentBucket(v.short), id, []byte("1")); err != nil {
+			return err
+		}
+	}
+	return done(w, r, l.base())
+}
+
+func sendText(n int) string {
+	if n == 1 {
+		return "Please look at this review comment."
+	}
+	return "Please look at these " + strconv.Itoa(n) + " review comments."
+}

@@ -1,0 +1,234 @@
+package pages
+
+import (
+	"context"
+	"reflect"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+func init() { roomKinds["changes"] = newChangesRoom }
+
+// changesRoom keeps open review pages of one look current. Comparing files takes reading them, so it happens in a
+// goroutine of the room's own; the room then compares what it drew last with what there is, and patches the difference.
+type changesRoom struct {
+	b    *builder
+	wake chan struct{} // holds one: there are newer states to draw
+
+	mu     sync.Mutex
+	states States // the newest
+	next   *drawing
+	last   *drawing // what open pages have
+}
+
+// drawing is one whole model and the files it came from.
+type drawing struct {
+	page  *page.Changes
+	files []built
+}
+
+// newChangesRoom opens "changes:<session>:<scope>:<how>".
+func newChangesRoom(p *Pages, ctx context.Context, who access.Principal, rest []string) (Room, error) {
+	l, err := lookNamed(p, rest)
+	if err != nil {
+		return nil, err
+	}
+	if l, err = p.settle(ctx, l); err != nil {
+		return nil, err
+	}
+	if err := p.prepare(ctx, who, l.session, l.changeset(), l.annotations()); err != nil {
+		return nil, err
+	}
+	b := newBuilder(p, host.Caller{Principal: who, ClientID: "page:" + who.ID}, l)
+	return &changesRoom{b: b, wake: make(chan struct{}, 1)}, nil
+}
+
+// Channels of the room: the session is there for its catalogue and directories.
+func (c *changesRoom) Channels() []ahp.URI {
+	return []ahp.URI{c.b.look.changeset(), c.b.look.annotations(), c.b.look.session}
+}
+
+// Opened notes what the first page has.
+func (c *changesRoom) Opened(s States) { c.newest(s) }
+
+func (c *changesRoom) newest(s States) {
+	c.mu.Lock()
+	c.states = s.Copy()
+	c.mu.Unlock()
+	select {
+	case c.wake <- struct{}{}:
+	default: // the goroutine has not taken the last one yet
+	}
+}
+
+// Watch runs the goroutine that compares; ping has what it made sent.
+func (c *changesRoom) Watch(ping func()) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-c.wake:
+				if c.draw(ctx) {
+					ping()
+				}
+			}
+		}
+	}()
+	return func() { cancel(); <-ended }
+}
+
+func (c *changesRoom) draw(ctx context.Context) bool {
+	c.mu.Lock()
+	states := c.states
+	c.mu.Unlock()
+	m, files, err := c.b.draw(ctx, states)
+	if err != nil {
+		return false // the page says it is gone when it is loaded again
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next = &drawing{m, files}
+	return true
+}
+
+// Whole draws everything that patches touch.
+func (c *changesRoom) Whole(States) []Patch {
+	d := c.newer()
+	if d == nil {
+		return nil
+	}
+	return []Patch{Replace("files", page.FilesPart(d.page)), Replace("tree", page.Tree(d.page)), Replace("review-counts", page.Counts(d.page)), Replace("scopes", page.ScopePicker(d.page))}
+}
+
+func (c *changesRoom) newer() *drawing {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.next != nil {
+		return c.next
+	}
+	return c.last
+}
+
+// Changed takes newer states to the goroutine, and what it made to the pages.
+func (c *changesRoom) Changed(s States, news News) []Patch {
+	if len(news.Envelopes) > 0 {
+		c.newest(s)
+	}
+	c.mu.Lock()
+	last, next := c.last, c.next
+	if next != nil {
+		c.last, c.next = next, nil
+	}
+	c.mu.Unlock()
+	switch {
+	case next == nil:
+		return nil
+	case last == nil:
+		return c.Whole(s)
+	}
+	return difference(last, next)
+}
+
+// difference is the patches that make one drawing of another.
+func difference(old, now *drawing) (out []Patch) {
+	out = append(out, fileDifference(old, now)...)
+	out = append(out, threadDifference(old.page.Threads, now.page.Threads, now.page)...)
+	if countsOf(old.page) != countsOf(now.page) {
+		out = append(out, Replace("review-counts", page.Counts(now.page)))
+	}
+	if !reflect.DeepEqual(old.page.Scopes, now.page.Scopes) {
+		out = append(out, Replace("scopes", page.ScopePicker(now.page)))
+	}
+	return out
+}
+
+func countsOf(v *page.Changes) [3]int { return [3]int{v.Reviewed(), len(v.Files), v.Open()} }
+
+func fileDifference(old, now *drawing) (out []Patch) {
+	had := map[string]*built{}
+	for i := range old.files {
+		had[old.files[i].ID] = &old.files[i]
+	}
+	listed := len(old.files) != len(now.files)
+	for i := len(now.files) - 1; i >= 0; i-- { // from the end, so that what a new file goes before is there
+		f := &now.files[i]
+		was := had[f.ID]
+		delete(had, f.ID)
+		if was == nil {
+			listed = true
+			out = append(out, insert(now, i))
+			continue
+		}
+		out = append(out, changedFile(was, f, now.page.View)...)
+	}
+	for _, gone := range had {
+		listed = true
+		out = append(out, Remove("file-"+gone.Key()))
+	}
+	if listed || old.page.Status != now.page.Status || old.page.Problem != now.page.Problem {
+		out = append(out, Replace("tree", page.Tree(now.page)), Replace("changes-state", page.StatePart(now.page)))
+	}
+	return out
+}
+
+func insert(now *drawing, i int) Patch {
+	box := part.DiffBox(&now.files[i].DiffFile, now.page.View)
+	if i+1 < len(now.files) {
+		return Before("file-"+now.files[i+1].Key(), box)
+	}
+	return Append("files", box)
+}
+
+// changedFile sends a file whole when its rows are others, and its head alone for marks and counts.
+func changedFile(was, f *built, v part.DiffView) []Patch {
+	if was.src != f.src || was.Fold != f.Fold || was.Note != f.Note || was.NewURL != f.NewURL || was.OldURL != f.OldURL || was.NewMode != f.NewMode || was.Path != f.Path {
+		return []Patch{Replace("file-"+f.Key(), part.DiffBox(&f.DiffFile, v)), Replace("ft-"+f.Key(), page.TreeLine(&f.DiffFile))}
+	}
+	if was.Reviewed != f.Reviewed || was.ReviewedBy != f.ReviewedBy || was.Stale != f.Stale || openOf(was.Threads) != openOf(f.Threads) {
+		return []Patch{Replace("fh-"+f.Key(), part.DiffHead(&f.DiffFile)), Replace("ft-"+f.Key(), page.TreeLine(&f.DiffFile))}
+	}
+	return nil
+}
+
+func openOf(list []part.Thread) (n int) {
+	for i := range list {
+		if !list[i].Resolved {
+			n++
+		}
+	}
+	return n
+}
+
+// threadDifference sends new threads to a place from which the page's script takes them to their lines.
+func threadDifference(old, now []part.Thread, v *page.Changes) (out []Patch) {
+	had := map[string]*part.Thread{}
+	for i := range old {
+		had[old[i].ID] = &old[i]
+	}
+	for i := range now {
+		t := &now[i]
+		was := had[t.ID]
+		delete(had, t.ID)
+		switch {
+		case was == nil:
+			out = append(out, Append("pool", part.ThreadBox(t)))
+		case was.File != t.File || was.Where() != t.Where() || was.Outdated != t.Outdated:
+			out = append(out, Remove("thr-"+t.ID), Append("pool", part.ThreadBox(t)))
+		case !reflect.DeepEqual(was, t):
+			out = append(out, Replace("thread-"+t.ID, part.ThreadCard(t)))
+		}
+	}
+	for id := range had {
+		out = append(out, Remove("thr-"+id))
+	}
+	return out
+}

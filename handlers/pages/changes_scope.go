@@ -1,0 +1,206 @@
+package pages
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/templ/page"
+)
+
+// look is one way of looking at a session's changes: what is compared and how it is drawn. It is what the address of a
+// review page says, and the name of its room.
+type look struct {
+	short   string
+	session ahp.URI
+	scope   string // "session", "uncommitted", "branch", "turn.<id>"; "turn" is the newest
+	split   bool
+	nospace bool
+}
+
+func lookOf(v visit, q url.Values) look {
+	l := look{short: v.short, session: v.session, scope: q.Get("scope"), split: q.Get("view") == "split", nospace: q.Get("ws") == "ignore"}
+	if l.scope == "" {
+		l.scope = "session"
+	}
+	return l
+}
+
+// query is the part of the address that says it again.
+func (l look) query() string {
+	q := "scope=" + url.QueryEscape(l.scope)
+	if l.split {
+		q += "&view=split"
+	}
+	if l.nospace {
+		q += "&ws=ignore"
+	}
+	return q
+}
+
+func (l look) base() string { return "/s/" + l.short }
+func (l look) page() string { return l.base() + "/changes?" + l.query() }
+
+func (l look) room() string {
+	flags := "u"
+	if l.split {
+		flags = "s"
+	}
+	if l.nospace {
+		flags += "w"
+	}
+	return "changes:" + l.short + ":" + l.scope + ":" + flags
+}
+
+// lookNamed reads what room wrote.
+func lookNamed(p *Pages, rest []string) (look, error) {
+	if len(rest) != 3 {
+		return look{}, errGone
+	}
+	uri, ok := p.Host.SessionByShort(rest[0])
+	if !ok {
+		return look{}, errGone
+	}
+	return look{short: rest[0], session: uri, scope: rest[1], split: strings.HasPrefix(rest[2], "s"), nospace: strings.HasSuffix(rest[2], "w")}, nil
+}
+
+// changeset is the channel that is compared.
+func (l look) changeset() ahp.URI {
+	if turn, ok := strings.CutPrefix(l.scope, "turn."); ok {
+		return "ahp-changeset:/" + l.short + "/turn/" + turn
+	}
+	return "ahp-changeset:/" + l.short + "/" + l.scope
+}
+
+func (l look) annotations() ahp.URI { return l.session + "/annotations" }
+
+// settle replaces "turn" by the newest turn that changed something, and refuses what is no scope.
+func (p *Pages) settle(ctx context.Context, l look) (look, error) {
+	switch {
+	case l.scope == "turn":
+		turn := lastTurn(p.sessionState(l.session), p)
+		if turn == "" {
+			return l, errNotFound("No turn of this session has changed anything yet.")
+		}
+		l.scope = "turn." + turn
+	case l.scope != "session" && l.scope != "uncommitted" && l.scope != "branch" && !strings.HasPrefix(l.scope, "turn."):
+		return l, errBadRequest("There is no such scope: choose session, uncommitted, branch or a turn.")
+	}
+	return l, ctx.Err()
+}
+
+func (p *Pages) sessionState(uri ahp.URI) *ahp.SessionState {
+	st, _, _ := p.Hub.State(uri)
+	s, _ := st.(*ahp.SessionState)
+	if s == nil {
+		s = &ahp.SessionState{}
+	}
+	return s
+}
+
+// lastTurn is the newest finished turn of the default chat that changed files.
+func lastTurn(s *ahp.SessionState, p *Pages) string {
+	st, _, _ := p.Hub.State(s.DefaultChat)
+	chat, ok := st.(*ahp.ChatState)
+	if !ok {
+		return ""
+	}
+	for i := len(chat.Turns) - 1; i >= 0; i-- {
+		if turnChanges(chat.Turns[i].Usage) != nil {
+			return chat.Turns[i].ID
+		}
+	}
+	if n := len(chat.Turns); n > 0 {
+		return chat.Turns[n-1].ID
+	}
+	return ""
+}
+
+// scopes is the picker: what the session's catalogue offers, in a fixed order, and the turn that is looked at.
+func (p *Pages) scopes(l look, s *ahp.SessionState) []page.Scope {
+	var out []page.Scope
+	turn, title := strings.CutPrefix(l.scope, "turn.")
+	if last := lastTurn(s, p); last != "" && (!title || turn == last) {
+		out = append(out, p.scope(l, "turn."+last, "turn", "Last turn", "What the last turn changed"))
+	}
+	for _, c := range []struct{ key, label, title string }{
+		{"session", "Session", "What changed since the session began"},
+		{"uncommitted", "Uncommitted", "What is not committed"},
+		{"branch", "Branch", "What the branch changed"},
+	} {
+		if offered(s.Changesets, c.key) || c.key == l.scope {
+			out = append(out, p.scope(l, c.key, c.key, c.label, c.title))
+		}
+	}
+	if title && (len(out) == 0 || !current(out)) {
+		out = append(out, p.scope(l, l.scope, "turn", "This turn", "What this turn changed"))
+	}
+	return out
+}
+
+func current(list []page.Scope) bool {
+	for _, s := range list {
+		if s.Current {
+			return true
+		}
+	}
+	return false
+}
+
+func offered(list []ahp.Changeset, key string) bool {
+	for _, c := range list {
+		if strings.HasSuffix(c.URITemplate, "/"+key) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Pages) scope(l look, scope, key, label, title string) page.Scope {
+	to := l
+	to.scope = scope
+	s := page.Scope{Key: key, Label: label, Title: title, URL: to.page(), Current: scope == l.scope}
+	if st, _, ok := p.Hub.State(to.changeset()); ok {
+		if c, ok := st.(*ahp.ChangesetState); ok && c.Status != ahp.ChangesetStatusComputing {
+			s.Known, s.Files = true, len(c.Files)
+			s.Add, s.Del = sum(c.Files)
+		}
+	}
+	return s
+}
+
+func sum(files []ahp.ChangesetFile) (add, del int) {
+	for _, f := range files {
+		if d := f.Edit.Diff; d != nil {
+			add += int(number(d.Added))
+			del += int(number(d.Removed))
+		}
+	}
+	return add, del
+}
+
+// looked prepares the channels of a review page.
+func (p *Pages) looked(r *http.Request) (visit, look, error) {
+	v, err := p.visit(r)
+	if err != nil {
+		return v, look{}, err
+	}
+	l := lookOf(v, r.URL.Query())
+	if q := r.PostFormValue("q"); q != "" {
+		if form, err := url.ParseQuery(q); err == nil {
+			l = lookOf(v, form)
+		}
+	}
+	if err := p.prepare(r.Context(), v.who, v.session); err != nil {
+		return v, l, err
+	}
+	if chat := p.sessionState(v.session).DefaultChat; chat != "" {
+		if err := p.prepare(r.Context(), v.who, chat); err != nil {
+			return v, l, err
+		}
+	}
+	l, err = p.settle(r.Context(), l)
+	return v, l, err
+}

@@ -1,0 +1,164 @@
+package pages
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// threadsOf draws the annotations of a session; where they stand in a changeset is settled file by file.
+func threadsOf(s *ahp.AnnotationsState, base string, dirs []ahp.URI) []part.Thread {
+	out := make([]part.Thread, len(s.Annotations))
+	open := 0
+	for i := range s.Annotations {
+		out[i] = threadOf(&s.Annotations[i], base, dirs)
+		if !out[i].Resolved {
+			open++
+			out[i].Place = open
+		}
+	}
+	for i := range out {
+		out[i].Of = open
+	}
+	return out
+}
+
+func threadOf(a *ahp.Annotation, base string, dirs []ahp.URI) part.Thread {
+	t := part.Thread{ID: a.ID, Base: base, Path: relative(a.Resource, dirs), Resource: a.Resource, Side: part.After, Resolved: a.Resolved}
+	if a.Range != nil { // positions of the protocol count from zero
+		t.From, t.To = int(a.Range.Start.Line)+1, int(a.Range.End.Line)+1
+	}
+	for i := range a.Entries {
+		e := &a.Entries[i]
+		st, _ := host.ReadStamp(e.Meta)
+		if i == 0 {
+			t.Quote = st.Hunk
+			if st.Side == string(part.Before) {
+				t.Side = part.Before
+			}
+		}
+		by := st.By.Name
+		if by == "" {
+			by = "Agent"
+		}
+		t.Entries = append(t.Entries, part.Entry{ID: e.ID, By: by, ByID: st.By.ID, At: st.At, Text: e.Text.Text,
+			Agent: st.By.ID == "" || strings.HasPrefix(st.By.ID, "agent")})
+	}
+	return t
+}
+
+// settleThreads gives a file its threads, each on the line its text is on now.
+func (b *builder) settleThreads(ctx context.Context, s *ahp.ChangesetState, f *built, threads []part.Thread) {
+	i := slices.IndexFunc(s.Files, func(c ahp.ChangesetFile) bool { return c.ID == f.ID })
+	edit := &s.Files[i].Edit
+	for j := range threads {
+		t := &threads[j]
+		if !about(edit, t.Resource) {
+			continue
+		}
+		t.File = f.Key()
+		b.settleLine(ctx, edit, t)
+		f.Threads = append(f.Threads, *t)
+	}
+	if len(f.Threads) > 0 && f.Diff != nil {
+		f.Diff = b.showLines(ctx, edit, f)
+	}
+}
+
+func about(e *ahp.FileEdit, resource ahp.URI) bool {
+	return e.After != nil && e.After.URI == resource || e.Before != nil && e.Before.URI == resource
+}
+
+func (b *builder) settleLine(ctx context.Context, e *ahp.FileEdit, t *part.Thread) {
+	if t.To == 0 {
+		return
+	}
+	side := e.After
+	if t.Side == part.Before {
+		side = e.Before
+	}
+	lines := b.text(ctx, side)
+	from, to, ok := part.Anchor(lines, t.From, t.To, t.Quote)
+	switch {
+	case !ok:
+		t.Outdated = true
+	case from != t.From:
+		t.MovedFrom, t.From, t.To = t.From, from, to
+	}
+}
+
+// text is a side in lines, remembered.
+func (b *builder) text(ctx context.Context, s *ahp.FileEditSide) []string {
+	if s == nil {
+		return nil
+	}
+	key := contentOf(s)
+	b.mu.Lock()
+	lines, ok := b.texts[key]
+	b.mu.Unlock()
+	if ok {
+		return lines
+	}
+	data, err := b.read(ctx, s)
+	if err != nil || diff.IsBinary(data) {
+		return nil
+	}
+	lines = strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.texts) >= keptContents {
+		clear(b.texts)
+	}
+	b.texts[key] = lines
+	return lines
+}
+
+// showLines adds rows around threads that stand between hunks: what was commented on is always seen.
+func (b *builder) showLines(ctx context.Context, e *ahp.FileEdit, f *built) *diff.File {
+	out := f.src
+	for _, t := range f.Threads {
+		if t.Side != part.After || t.Outdated || t.To == 0 || shows(out, t.To) {
+			continue
+		}
+		old, errOld := b.read(ctx, e.Before)
+		new, errNew := b.read(ctx, e.After)
+		if errOld != nil || errNew != nil {
+			return out
+		}
+		rows := diff.ContextRows(old, new, diff.Options{Path: f.Path, IgnoreSpace: b.look.nospace}, max(1, t.From-3), t.To+3)
+		out = withRows(out, rows)
+	}
+	return out
+}
+
+func shows(f *diff.File, line int) bool {
+	for i := range f.Hunks {
+		h := &f.Hunks[i]
+		if line >= h.NewStart && line < h.NewStart+h.NewLines {
+			return true
+		}
+	}
+	return false
+}
+
+// withRows is a copy of f with context rows as hunks of their own, in their place.
+func withRows(f *diff.File, rows []diff.Row) *diff.File {
+	copied := *f
+	copied.Hunks = slices.Clone(f.Hunks)
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && rows[n].New == rows[n-1].New+1 {
+			n++
+		}
+		h := diff.Hunk{OldStart: rows[0].Old, OldLines: n, NewStart: rows[0].New, NewLines: n, Rows: rows[:n]}
+		at, _ := slices.BinarySearchFunc(copied.Hunks, h.NewStart, func(x diff.Hunk, line int) int { return x.NewStart - line })
+		copied.Hunks = slices.Insert(copied.Hunks, at, h)
+		rows = rows[n:]
+	}
+	return &copied
+}

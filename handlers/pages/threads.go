@@ -1,0 +1,139 @@
+package pages
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/templ/page"
+)
+
+// threads is every thread of a session, by state.
+func (p *Pages) threads(w http.ResponseWriter, r *http.Request) error {
+	v, l, err := p.looked(r)
+	if err != nil {
+		return err
+	}
+	m, mark, err := p.review(r, v, l)
+	if err != nil {
+		return err
+	}
+	t := page.ThreadsOf(m, r.URL.Query().Get("state"))
+	f := p.reviewFrame(r, v, "Threads", "threads")
+	p.follow(r.Context(), v, &f, mark)
+	return send(w, http.StatusOK, page.ThreadsPage(f, t))
+}
+
+// threadsSeen notes how far a person has read.
+func (p *Pages) threadsSeen(w http.ResponseWriter, r *http.Request) error {
+	v, l, err := p.looked(r)
+	if err != nil {
+		return err
+	}
+	s := p.annotations(l)
+	for _, id := range r.PostForm["thread"] {
+		if a := threadIn(s, id); a != nil && p.Docs != nil {
+			if err := p.Docs.Put(r.Context(), seenBucket(v.short, v.who), id, []byte(strconv.Itoa(len(a.Entries)))); err != nil {
+				return err
+			}
+		}
+	}
+	return done(w, r, l.page())
+}
+
+func (p *Pages) annotations(l look) *ahp.AnnotationsState {
+	st, _, _ := p.Hub.State(l.annotations())
+	s, _ := st.(*ahp.AnnotationsState)
+	if s == nil {
+		s = &ahp.AnnotationsState{}
+	}
+	return s
+}
+
+func threadIn(s *ahp.AnnotationsState, id string) *ahp.Annotation {
+	for i := range s.Annotations {
+		if s.Annotations[i].ID == id {
+			return &s.Annotations[i]
+		}
+	}
+	return nil
+}
+
+// threadAct is what one does to a thread: reply, resolve, reopen, edit, delete.
+func (p *Pages) threadAct(w http.ResponseWriter, r *http.Request) error {
+	v, l, err := p.looked(r)
+	if err != nil {
+		return err
+	}
+	if err := p.prepare(r.Context(), v.who, l.annotations()); err != nil {
+		return err
+	}
+	t := threadIn(p.annotations(l), chi.URLParam(r, "thread"))
+	if t == nil {
+		return errNotFound("This thread was deleted meanwhile.")
+	}
+	actions, err := threadActions(t, chi.URLParam(r, "verb"), r.PostFormValue("entry"), strings.TrimSpace(r.PostFormValue("text")), r.PostFormValue("resolve") == "true")
+	if err != nil {
+		return err
+	}
+	for _, a := range actions {
+		if err := p.act(r.Context(), l.annotations(), a); err != nil {
+			return err
+		}
+	}
+	return done(w, r, l.base()+"/changes#thread-"+t.ID)
+}
+
+func threadActions(t *ahp.Annotation, verb, entry, text string, resolve bool) ([]ahp.Action, error) {
+	set := func(resolved bool) ahp.Action {
+		return &ahp.AnnotationsUpdatedAction{AnnotationID: t.ID, Resolved: &resolved}
+	}
+	switch verb {
+	case "resolve":
+		return []ahp.Action{set(true)}, nil
+	case "reopen":
+		return []ahp.Action{set(false)}, nil
+	case "delete":
+		return deleted(t, entry), nil
+	case "reply", "edit":
+		if text == "" {
+			return nil, errBadRequest("The comment is empty: write something first.")
+		}
+	default:
+		return nil, errNotFound("There is no such thing to do with a thread.")
+	}
+	e := ahp.AnnotationEntry{ID: uuid.NewString(), Text: ahp.Markdown(text)}
+	if verb == "edit" {
+		old := entryIn(t, entry)
+		if old == nil {
+			return nil, errNotFound("This comment was deleted meanwhile.")
+		}
+		e.ID, e.Meta = old.ID, old.Meta
+	}
+	out := []ahp.Action{&ahp.AnnotationsEntrySetAction{AnnotationID: t.ID, Entry: e}}
+	if resolve {
+		out = append(out, set(true))
+	}
+	return out, nil
+}
+
+// deleted takes a comment away; the first takes its thread along.
+func deleted(t *ahp.Annotation, entry string) []ahp.Action {
+	if len(t.Entries) == 0 || t.Entries[0].ID == entry || entry == "" {
+		return []ahp.Action{&ahp.AnnotationsRemovedAction{AnnotationID: t.ID}}
+	}
+	return []ahp.Action{&ahp.AnnotationsEntryRemovedAction{AnnotationID: t.ID, EntryID: entry}}
+}
+
+func entryIn(t *ahp.Annotation, id string) *ahp.AnnotationEntry {
+	for i := range t.Entries {
+		if t.Entries[i].ID == id {
+			return &t.Entries[i]
+		}
+	}
+	return nil
+}
