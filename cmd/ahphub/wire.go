@@ -112,7 +112,8 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		return err
 	}
 	a.signIn = access.SignIn{Dir: signInDir(a.cfg.Data)}
-	a.pages = pages.New(pages.Deps{Host: a.host, Hub: a.hub, Links: links, Presence: presence.New(presence.Config{}), Assets: assets, Log: a.log})
+	a.pages = pages.New(pages.Deps{Host: a.host, Hub: a.hub, Links: links, Presence: presence.New(presence.Config{}), Assets: assets, Log: a.log,
+		Docs: docs, Public: publicAddress(set), DefaultDir: set.dir})
 	a.rpc = rpc.Handler(rpc.Config{Host: a.host, Hub: a.hub, Clients: a.store, Log: a.log, Name: "ahphub", Version: versionName(),
 		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set)})
 	a.web, err = web.New(web.Config{
@@ -182,6 +183,13 @@ func (a *app) close() error {
 		err = errors.Join(err, a.journal.stop())
 	}
 	return errors.Join(err, a.store.Close())
+}
+
+func publicAddress(set settings) string {
+	if set.public == nil {
+		return ""
+	}
+	return set.public.String()
 }
 
 func publicHosts(set settings) []string {
