@@ -233,6 +233,9 @@ func writeEntry(root *os.Root, path string, e *entry) error {
 }
 
 func writeTemp(root *os.Root, temp string, e *entry) error {
+	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if e.link {
 		return root.Symlink(string(e.data), temp)
 	}

@@ -93,6 +93,9 @@ func (h *Host) Prepare(ctx context.Context, c Caller, uri ahp.URI) error {
 		}
 		return err
 	}
+	if info.Kind == ahp.ChannelChangeset {
+		h.changesetFollowed(uri)
+	}
 	return nil
 }
 

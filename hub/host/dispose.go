@@ -144,7 +144,8 @@ func (h *Host) emptyTrash(tx *hub.Tx) {
 		h.trash.drop(oldest)
 		tx.Record(bucketTrash, oldest, nil)
 		tx.Record(bucketSessions, oldest, nil)
-		tx.Effect(oldest, func(context.Context) {
+		tx.Effect(oldest, func(ctx context.Context) {
+			h.forgetChangesets(ctx, oldest)
 			if err := os.RemoveAll(h.agentData(oldest)); err != nil {
 				h.log.Warn("what an agent kept of a session is left behind", "session", oldest, "err", err)
 			}

@@ -1,0 +1,245 @@
+package host
+
+import (
+	"context"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+)
+
+// Changesets are computed with git from what files are, never from what an agent says it did. A turn is what changed in
+// its directories while it ran; a session what changed since its first checkpoint; uncommitted what differs from the
+// last commit.
+
+// changesets is what the host knows of sessions' changes. The zero value is ready.
+type changesets struct {
+	once sync.Once
+	svc  *changeset.Service // nil without a data directory
+
+	mu      sync.Mutex
+	closed  bool
+	ledgers map[ahp.URI]*ledger // by session
+	running map[string]*turnRecord
+	wg      sync.WaitGroup
+}
+
+const changesetScheme = "ahp-changeset:/"
+
+// The kinds of changesets a session offers.
+const (
+	kindSession     = "session"
+	kindUncommitted = "uncommitted"
+	kindTurn        = "turn"
+)
+
+// changesetCatalogue is what a session offers (AHP requirement 152).
+func (h *Host) changesetCatalogue(session ahp.URI) []ahp.Changeset {
+	base := changesetScheme + ShortID(session) + "/"
+	review := func() *ahp.ChangesetCapabilities { return &ahp.ChangesetCapabilities{Review: ahp.Meta{}} }
+	return []ahp.Changeset{
+		{Label: "Session", URITemplate: base + kindSession, ChangeKind: kindSession, Capabilities: review(),
+			Description: "Everything that changed since the session began"},
+		{Label: "Uncommitted", URITemplate: base + kindUncommitted, ChangeKind: kindUncommitted, Capabilities: review(),
+			Description: "What differs from the last commit"},
+		{Label: "Turn", URITemplate: base + kindTurn + "/{turnId}", ChangeKind: kindTurn, Capabilities: review(),
+			Description: "What changed while one turn ran"},
+	}
+}
+
+// ChangesetURI names a changeset of a session: kind is session, uncommitted or turn, and turn the turn's id.
+func ChangesetURI(session ahp.URI, kind, turn string) ahp.URI {
+	uri := changesetScheme + ShortID(session) + "/" + kind
+	if kind == kindTurn {
+		uri += "/" + url.PathEscape(turn)
+	}
+	return uri
+}
+
+// changeScope says which changes a changeset holds.
+type changeScope struct{ kind, turn string }
+
+// changesetAt reads a changeset's URI; ok is false when it is none of a session that is there.
+func (h *Host) changesetAt(uri ahp.URI) (session ahp.URI, scope changeScope, ok bool) {
+	rest, ours := strings.CutPrefix(uri, changesetScheme)
+	if !ours {
+		return "", scope, false
+	}
+	short, rest, _ := strings.Cut(rest, "/")
+	if session, ok = h.SessionByShort(short); !ok {
+		return "", scope, false
+	}
+	kind, turn, _ := strings.Cut(rest, "/")
+	if turn, err := url.PathUnescape(turn); err == nil {
+		scope = changeScope{kind, turn}
+	}
+	switch scope.kind {
+	case kindSession, kindUncommitted:
+		return session, scope, scope.turn == ""
+	case kindTurn:
+		return session, scope, scope.turn != ""
+	}
+	return "", scope, false
+}
+
+// service makes the checkpoints; it is nil when there is nowhere to keep them.
+func (h *Host) changesetService() *changeset.Service {
+	c := &h.changes
+	c.once.Do(func() {
+		if h.cfg.DataDir == "" {
+			return
+		}
+		data, err := filepath.Abs(h.cfg.DataDir)
+		if err != nil {
+			h.log.Error("no checkpoints can be taken", "dir", h.cfg.DataDir, "err", err)
+			return
+		}
+		c.svc = changeset.New(changeset.Config{Dir: filepath.Join(data, "checkpoints"), Ignore: []string{data}})
+		h.wg.Go(func() {
+			<-h.ctx.Done()
+			c.mu.Lock()
+			c.closed = true
+			c.mu.Unlock()
+			c.wg.Wait()
+		})
+	})
+	return c.svc
+}
+
+// goes runs f in a goroutine the host waits for when it stops.
+func (c *changesets) goes(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.wg.Go(f)
+	}
+}
+
+// changeDirs are the local working directories of a session, and its chats' own.
+func (h *Host) changeDirs(session ahp.URI) []string {
+	if e := h.catalogue.alive(session); e != nil {
+		return paths(e.Summary.WorkingDirectories)
+	}
+	return nil
+}
+
+// openChangeset opens the channel of a changeset that is asked for (AHP requirement 153): computing at first. known is
+// false when there is no such changeset, or not for this caller.
+func (h *Host) openChangeset(ctx context.Context, c Caller, uri ahp.URI) (known bool, err error) {
+	session, scope, ok := h.changesetAt(uri)
+	info := hub.ChannelInfo{URI: uri, Kind: ahp.ChannelChangeset, Session: session}
+	if !ok || h.changesetService() == nil || !c.Audience().Sees(info) {
+		return false, nil
+	}
+	if err := mayCall(c, "subscribe", info); err != nil {
+		return false, err
+	}
+	if err := h.ensure(ctx, session); err != nil {
+		return false, err
+	}
+	if scope.kind == kindTurn {
+		if known, err := h.hasAnyTurn(ctx, session, scope.turn); err != nil || !known {
+			return false, err
+		}
+	}
+	err = h.hub.Do(func(tx *hub.Tx) {
+		if _, open := tx.Info(uri); open || h.catalogue.alive(session) == nil {
+			return // somebody else was faster, or it is gone
+		}
+		h.mustOpen(tx, info, &ahp.ChangesetState{Status: ahp.ChangesetStatusComputing, Files: []ahp.ChangesetFile{}})
+	})
+	return err == nil, err
+}
+
+func (h *Host) hasAnyTurn(ctx context.Context, session ahp.URI, turn string) (bool, error) {
+	if r, err := h.ledger(session).turn(ctx, h, turn); err != nil || r != nil {
+		return r != nil, err
+	}
+	e := h.catalogue.alive(session)
+	if e == nil {
+		return false, nil
+	}
+	for _, c := range e.Summary.Chats {
+		if err := h.ensure(ctx, c.Resource); err != nil {
+			return false, err
+		}
+		st, _, _ := h.hub.State(c.Resource)
+		if s, ok := st.(*ahp.ChatState); ok && hasTurn(s, turn) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// changesetFollowed is called whenever somebody is about to follow a changeset: from now on it is kept up to date.
+func (h *Host) changesetFollowed(uri ahp.URI) {
+	session, _, ok := h.changesetAt(uri)
+	if !ok || h.changesetService() == nil {
+		return
+	}
+	l := h.ledger(session)
+	l.mu.Lock()
+	l.open[uri], l.gone = true, false
+	start := !l.watching
+	l.watching = l.watching || start
+	l.mu.Unlock()
+	if start {
+		h.changes.goes(func() { h.watch(l) })
+	}
+	h.kick(l)
+}
+
+// closeChangesets ends the changesets of a session that is disposed (AHP requirement 157). Its chats are awake.
+func (h *Host) closeChangesets(tx *hub.Tx, session ahp.URI) {
+	l := h.ledger(session)
+	l.mu.Lock()
+	l.open, l.gone = map[ahp.URI]bool{}, true
+	l.mu.Unlock()
+	uris := []ahp.URI{ChangesetURI(session, kindSession, ""), ChangesetURI(session, kindUncommitted, "")}
+	if s, ok := tx.State(session).(*ahp.SessionState); ok {
+		for _, c := range s.Chats {
+			if chat, ok := tx.State(c.Resource).(*ahp.ChatState); ok {
+				for _, t := range chat.Turns {
+					uris = append(uris, ChangesetURI(session, kindTurn, t.ID))
+				}
+			}
+		}
+	}
+	for _, uri := range uris {
+		tx.Apply(uri, &ahp.ChangesetClearedAction{})
+		tx.Close(uri)
+	}
+}
+
+// forgetChangesets drops what is kept of a session for good.
+func (h *Host) forgetChangesets(ctx context.Context, session ahp.URI) {
+	if svc := h.changesetService(); svc != nil {
+		if err := svc.Drop(ctx, session); err != nil {
+			h.log.Warn("checkpoints of a session are left behind", "session", session, "err", err)
+		}
+	}
+	h.changes.mu.Lock()
+	delete(h.changes.ledgers, session)
+	h.changes.mu.Unlock()
+	if h.cfg.Store == nil {
+		return
+	}
+	turns, err := h.cfg.Store.Records(ctx, bucketCheckpoints)
+	if err == nil {
+		err = h.do(ctx, func(tx *hub.Tx) {
+			tx.Record(bucketChanges, session, nil)
+			for _, r := range turns {
+				if strings.HasPrefix(r.Key, session+"#") {
+					tx.Record(bucketCheckpoints, r.Key, nil)
+				}
+			}
+		})
+	}
+	if err != nil {
+		h.log.Warn("records of a session's changes are left behind", "session", session, "err", err)
+	}
+}

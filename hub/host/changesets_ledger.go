@@ -1,0 +1,206 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+)
+
+// Buckets of what is kept about changes.
+const (
+	bucketChanges     = "changes"    // key: session URI, value: ledgerRecord
+	bucketCheckpoints = "checkpoint" // key: session URI # turn id, value: turnRecord
+)
+
+// ledger is what the host remembers of one session's changes. Its lock is taken inside of the hub's, never the other
+// way round, and never held over a call that may wait.
+type ledger struct {
+	session ahp.URI
+
+	mu       sync.Mutex
+	loaded   bool
+	gone     bool // the session was disposed
+	rec      ledgerRecord
+	turns    map[string]*turnRecord
+	open     map[ahp.URI]bool // channels kept up to date
+	dirty    bool             // look again
+	busy     bool             // a goroutine looks
+	watching bool
+}
+
+// ledgerRecord is the durable part of a session as a whole.
+type ledgerRecord struct {
+	First   *changeset.Checkpoint `json:"first,omitempty"`   // before the first turn
+	Touched []string              `json:"touched,omitempty"` // files turns changed, sorted
+	Marks   map[string]mark       `json:"marks,omitempty"`   // by channel and file
+}
+
+// mark says that somebody reviewed a version of a file.
+type mark struct {
+	Hash string    `json:"hash"`
+	By   Identity  `json:"by"`
+	At   time.Time `json:"at"`
+}
+
+func markKey(channel ahp.URI, file string) string { return channel + " " + file }
+
+// turnRecord is one turn between its checkpoints. To is nil while it runs, and after a crash.
+type turnRecord struct {
+	From    changeset.Checkpoint  `json:"from"`
+	To      *changeset.Checkpoint `json:"to,omitempty"`
+	Overlap bool                  `json:"overlap,omitempty"` // another turn ran in the same directories meanwhile
+	Changes *ahp.ChangesSummary   `json:"changes,omitempty"`
+
+	dirs []string
+}
+
+const mostTouched = 20_000
+
+func (h *Host) ledger(session ahp.URI) *ledger {
+	c := &h.changes
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := c.ledgers[session]; l != nil {
+		return l
+	}
+	if c.ledgers == nil {
+		c.ledgers = map[ahp.URI]*ledger{}
+	}
+	l := &ledger{session: session, turns: map[string]*turnRecord{}, open: map[ahp.URI]bool{}}
+	c.ledgers[session] = l
+	return l
+}
+
+// load reads the session's record once.
+func (l *ledger) load(ctx context.Context, h *Host) error {
+	l.mu.Lock()
+	loaded := l.loaded
+	l.mu.Unlock()
+	if loaded {
+		return nil
+	}
+	var rec ledgerRecord
+	if err := h.readRecord(ctx, bucketChanges, l.session, &rec); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.loaded {
+		l.rec, l.loaded = rec, true
+	}
+	return nil
+}
+
+// readRecord leaves v alone when there is none.
+func (h *Host) readRecord(ctx context.Context, bucket, key string, v any) error {
+	if h.cfg.Store == nil {
+		return nil
+	}
+	raw, ok, err := h.cfg.Store.Get(ctx, bucket, key)
+	if err != nil || !ok {
+		return err
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return fmt.Errorf("read %s %s: %w", bucket, key, err)
+	}
+	return nil
+}
+
+// turn returns a turn's record, nil when there is none. Records never change: newer ones take their place.
+func (l *ledger) turn(ctx context.Context, h *Host, id string) (*turnRecord, error) {
+	l.mu.Lock()
+	r := l.turns[id]
+	l.mu.Unlock()
+	if r != nil {
+		return r, nil
+	}
+	var read *turnRecord
+	if err := h.readRecord(ctx, bucketCheckpoints, l.session+"#"+id, &read); err != nil || read == nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.turns[id]; r != nil {
+		return r, nil
+	}
+	l.turns[id] = read
+	return read, nil
+}
+
+// putTurn keeps a turn's record, in memory and durably.
+func (l *ledger) putTurn(ctx context.Context, h *Host, id string, r turnRecord) {
+	l.mu.Lock()
+	l.turns[id] = &r
+	l.mu.Unlock()
+	h.keepRecord(ctx, bucketCheckpoints, l.session+"#"+id, r)
+}
+
+// change edits the session's record and keeps it.
+func (l *ledger) change(ctx context.Context, h *Host, edit func(*ledgerRecord)) {
+	l.mu.Lock()
+	edit(&l.rec)
+	rec := l.rec
+	rec.Marks = maps.Clone(rec.Marks)
+	l.mu.Unlock()
+	h.keepRecord(ctx, bucketChanges, l.session, rec)
+}
+
+func (h *Host) keepRecord(ctx context.Context, bucket, key string, v any) {
+	raw, err := json.Marshal(v)
+	if err == nil {
+		err = h.do(ctx, func(tx *hub.Tx) { tx.Record(bucket, key, raw) })
+	}
+	if err != nil {
+		h.log.Error("what changed could not be kept", "bucket", bucket, "key", key, "err", err)
+	}
+}
+
+// first returns the checkpoint the session is compared with, and takes it when there is none yet.
+func (l *ledger) first(ctx context.Context, h *Host, dirs []string) (changeset.Checkpoint, error) {
+	if err := l.load(ctx, h); err != nil {
+		return changeset.Checkpoint{}, err
+	}
+	l.mu.Lock()
+	had := l.rec.First
+	l.mu.Unlock()
+	if had != nil {
+		return *had, nil
+	}
+	now, err := h.changesetService().Checkpoint(ctx, l.session, dirs)
+	if err != nil {
+		return now, err
+	}
+	l.setFirst(ctx, h, now)
+	return now, nil
+}
+
+func (l *ledger) setFirst(ctx context.Context, h *Host, c changeset.Checkpoint) {
+	l.change(ctx, h, func(r *ledgerRecord) {
+		if r.First == nil {
+			r.First = &c
+		}
+	})
+}
+
+// touch notes files a turn changed, so that others can be told to have changed outside of turns.
+func (r *ledgerRecord) touch(files []changeset.File) {
+	all := slices.Clone(r.Touched)
+	for _, f := range files {
+		all = append(all, f.Name(), f.OldName())
+	}
+	slices.Sort(all)
+	if all = slices.Compact(all); len(all) <= mostTouched {
+		r.Touched = all
+	}
+}
+
+// uris lists the open channels; the lock is held.
+func (l *ledger) uris() []ahp.URI { return slices.Sorted(maps.Keys(l.open)) }

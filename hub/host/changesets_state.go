@@ -1,0 +1,324 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/url"
+	"path"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+)
+
+// FileNote is what the host adds to a changed file under its own key of `_meta`.
+type FileNote struct {
+	Status  string `json:"status"` // by git's letters: A, M, D, R or T
+	OldMode string `json:"oldMode,omitempty"`
+	NewMode string `json:"newMode,omitempty"`
+	Binary  bool   `json:"binary,omitempty"`
+	Skipped string `json:"skipped,omitempty"` // why the content is not kept
+	Overlap bool   `json:"overlap,omitempty"` // another turn ran in the same directories
+	Outside bool   `json:"outside,omitempty"` // changed outside of turns only
+	OldOID  string `json:"oldOid,omitempty"`
+	NewOID  string `json:"newOid,omitempty"`
+
+	By    *Identity  `json:"by,omitempty"` // who reviewed it, while Reviewed or Stale
+	At    *time.Time `json:"at,omitempty"`
+	Stale bool       `json:"stale,omitempty"` // changed since it was reviewed
+}
+
+// ReadFileNote returns what the host noted of a changed file.
+func ReadFileNote(m ahp.Meta) (n FileNote) {
+	_ = json.Unmarshal(m[metaKey], &n) // absent: the zero value says so
+	return n
+}
+
+// hash names the version that is reviewed.
+func (n FileNote) hash() string { return n.OldOID + ".." + n.NewOID }
+
+const mostChangedFiles = 10_000
+
+// changesetFile draws a changed file in the protocol's terms.
+func changesetFile(short string, f changeset.File, overlap, outside bool) (ahp.ChangesetFile, FileNote) {
+	note := FileNote{Status: string(rune(f.Status)), OldMode: f.OldMode, NewMode: f.NewMode, Binary: f.Binary, Skipped: f.Skipped,
+		Overlap: overlap, Outside: outside, OldOID: f.OldOID, NewOID: f.NewOID}
+	out := ahp.ChangesetFile{Reviewed: ahp.Ptr(false), Edit: ahp.FileEdit{
+		Diff: &ahp.FileEditDiffStats{Added: ahp.Ptr(int64(f.Additions)), Removed: ahp.Ptr(int64(f.Deletions))}}}
+	if f.OldMode != "" {
+		out.Edit.Before = editSide(short, f.OldName(), f.OldMode, f.OldOID, f.OldSize, f.Binary)
+		out.ID = out.Edit.Before.URI
+	}
+	if f.NewMode != "" {
+		out.Edit.After = editSide(short, f.Name(), f.NewMode, f.NewOID, f.NewSize, f.Binary)
+		out.ID = out.Edit.After.URI
+	}
+	return out, note
+}
+
+func editSide(short, name, mode, oid string, size int64, binary bool) *ahp.FileEditSide {
+	side := &ahp.FileEditSide{URI: FileURI(name)}
+	side.Content = ahp.ContentRef{URI: blobURI(short, oid, name, mode), SizeHint: &size, ContentType: mediaType(name, mode, binary)}
+	if oid == "" { // not kept: the file itself is all there is
+		side.Content.URI = side.URI
+	}
+	return side
+}
+
+func mediaType(name, mode string, binary bool) string {
+	switch named := mime.TypeByExtension(path.Ext(name)); {
+	case mode == changeset.ModeSymlink || mode == changeset.ModeSubmodule:
+		return "text/plain"
+	case binary && named != "":
+		return named
+	case binary:
+		return "application/octet-stream"
+	}
+	return "text/plain"
+}
+
+const blobScheme = "ahp-blob:/"
+
+// blobURI names a version of a file by its content; the path helps whoever shows it.
+func blobURI(short, oid, name, mode string) ahp.URI {
+	q := url.Values{"path": {name}}
+	if mode == changeset.ModeSubmodule {
+		q.Set("kind", "commit")
+	}
+	return blobScheme + short + "/" + oid + "?" + q.Encode()
+}
+
+// kick has the open changesets of a session brought up to date, soon and once for all who ask meanwhile.
+func (h *Host) kick(l *ledger) {
+	l.mu.Lock()
+	l.dirty = true
+	start := !l.busy && !l.gone && len(l.open) > 0
+	l.busy = l.busy || start
+	l.mu.Unlock()
+	if start {
+		h.changes.goes(func() { h.keepUp(l) })
+	}
+}
+
+// keepUp looks until nothing asks for it any more. Between two looks it rests for some times what one took, so that a
+// directory that always changes does not take a core.
+func (h *Host) keepUp(l *ledger) {
+	for l.again(h.ctx.Err() != nil) {
+		began := time.Now()
+		h.refresh(h.ctx, l)
+		if sleep(h.ctx, min(3*time.Since(began), 2*time.Second)) != nil {
+			continue
+		}
+	}
+}
+
+func (l *ledger) again(over bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.busy = l.dirty && !l.gone && !over && len(l.open) > 0
+	l.dirty = false
+	return l.busy
+}
+
+// refresh computes every open changeset of a session, and publishes what is different.
+func (h *Host) refresh(ctx context.Context, l *ledger) {
+	dirs := h.changeDirs(l.session)
+	now := sync.OnceValues(func() (changeset.Checkpoint, error) { return h.changesetService().Look(ctx, l.session, dirs) })
+	l.mu.Lock()
+	uris := l.uris()
+	l.mu.Unlock()
+	for _, uri := range uris {
+		_, scope, ok := h.changesetAt(uri)
+		if _, _, awake := h.hub.State(uri); !ok || !awake {
+			l.leave(uri)
+			continue
+		}
+		err := l.load(ctx, h)
+		var files []changeset.File
+		var overlap bool
+		if err == nil {
+			files, overlap, err = h.changedIn(ctx, l, scope, dirs, now)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if n := len(files); err == nil && n > mostChangedFiles {
+			err = fmt.Errorf("%d files changed, more than the %d that are shown: add what is not source to .gitignore", n, mostChangedFiles)
+		}
+		h.publish(ctx, l, uri, scope, files, overlap, err)
+	}
+}
+
+func (l *ledger) leave(uri ahp.URI) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, uri)
+}
+
+// publish brings a channel to what was computed.
+func (h *Host) publish(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []changeset.File, overlap bool, failed error) {
+	err := h.do(ctx, func(tx *hub.Tx) {
+		s, ok := tx.State(uri).(*ahp.ChangesetState)
+		if !ok {
+			return
+		}
+		if failed != nil {
+			tx.Apply(uri, &ahp.ChangesetStatusChangedAction{Status: ahp.ChangesetStatusError,
+				Error: &ahp.ErrorInfo{ErrorType: "changeset", Message: failed.Error()}})
+			return
+		}
+		if scope.kind == kindSession {
+			h.setChanges(tx, l.session, totals(files))
+		}
+		h.publishFiles(tx, uri, s, l.draw(uri, scope, files, overlap))
+	})
+	if err != nil {
+		h.log.Warn("a changeset was not brought up to date", "changeset", uri, "err", err)
+	}
+}
+
+// draw adds what is remembered of the files: who reviewed them, and whether a turn changed them.
+func (l *ledger) draw(uri ahp.URI, scope changeScope, files []changeset.File, overlap bool) []ahp.ChangesetFile {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	short := ShortID(l.session)
+	out := make([]ahp.ChangesetFile, 0, len(files))
+	for _, f := range files {
+		_, touched := slices.BinarySearch(l.rec.Touched, f.Name())
+		file, note := changesetFile(short, f, overlap, scope.kind == kindSession && !touched)
+		out = append(out, l.noted(uri, file, note))
+	}
+	return out
+}
+
+// noted writes the review mark and the note into a file; the lock is held. A mark holds for the version it was set on.
+func (l *ledger) noted(uri ahp.URI, file ahp.ChangesetFile, note FileNote) ahp.ChangesetFile {
+	note.By, note.At, note.Stale = nil, nil, false
+	m, marked := l.rec.Marks[markKey(uri, file.ID)]
+	reviewed := marked && m.Hash == note.hash()
+	if marked {
+		note.By, note.At, note.Stale = &m.By, &m.At, !reviewed
+	}
+	file.Reviewed = &reviewed
+	raw, err := json.Marshal(note)
+	if err == nil {
+		file.Meta = ahp.Meta{metaKey: raw}
+	}
+	return file
+}
+
+// bulk is how many narrow actions are worth more than one that carries everything.
+const bulk = 100
+
+// publishFiles sends the whole the first time and then only what is different (AHP requirement 154).
+func (h *Host) publishFiles(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, files []ahp.ChangesetFile) {
+	set, removed := differences(s.Files, files)
+	if s.Status != ahp.ChangesetStatusReady || len(set)+len(removed) > bulk {
+		tx.Apply(uri, &ahp.ChangesetContentChangedAction{Files: files, Operations: operationsFor(s, files)})
+		tx.Apply(uri, &ahp.ChangesetStatusChangedAction{Status: ahp.ChangesetStatusReady})
+		return
+	}
+	if reset := noLongerReviewed(s.Files, set); len(reset) > 0 { // AHP requirement 158: said explicitly
+		tx.Apply(uri, &ahp.ChangesetFilesReviewChangedAction{Files: reset, Reviewed: false})
+	}
+	for _, id := range removed {
+		tx.Apply(uri, &ahp.ChangesetFileRemovedAction{FileID: id})
+	}
+	for _, f := range set {
+		tx.Apply(uri, &ahp.ChangesetFileSetAction{File: f})
+	}
+	if ops := operationsFor(s, files); !reflect.DeepEqual(ops, s.Operations) {
+		tx.Apply(uri, &ahp.ChangesetOperationsChangedAction{Operations: ops})
+	}
+}
+
+func differences(old, now []ahp.ChangesetFile) (set []ahp.ChangesetFile, removed []string) {
+	was := make(map[string]*ahp.ChangesetFile, len(old))
+	for i := range old {
+		was[old[i].ID] = &old[i]
+	}
+	for _, f := range now {
+		if o := was[f.ID]; o == nil || !reflect.DeepEqual(*o, f) {
+			set = append(set, f)
+		}
+		delete(was, f.ID)
+	}
+	for _, f := range old {
+		if was[f.ID] != nil {
+			removed = append(removed, f.ID)
+		}
+	}
+	return set, removed
+}
+
+func noLongerReviewed(old, set []ahp.ChangesetFile) (ids []string) {
+	for _, f := range old {
+		if f.Reviewed == nil || !*f.Reviewed {
+			continue
+		}
+		if slices.ContainsFunc(set, func(n ahp.ChangesetFile) bool { return n.ID == f.ID && !*n.Reviewed }) {
+			ids = append(ids, f.ID)
+		}
+	}
+	return ids
+}
+
+// changesetReviewed keeps who marked which version, and shows it.
+func (h *Host) changesetReviewed(ctx context.Context, uri ahp.URI, files []string, reviewed bool, by Identity) {
+	session, _, ok := h.changesetAt(uri)
+	if !ok {
+		return
+	}
+	l := h.ledger(session)
+	if err := l.load(ctx, h); err != nil {
+		h.log.Error("a review mark could not be kept", "changeset", uri, "err", err)
+		return
+	}
+	st, _, _ := h.hub.State(uri)
+	s, ok := st.(*ahp.ChangesetState)
+	if !ok {
+		return
+	}
+	l.change(ctx, h, func(r *ledgerRecord) {
+		if r.Marks == nil {
+			r.Marks = map[string]mark{}
+		}
+		for _, f := range s.Files {
+			if !slices.Contains(files, f.ID) {
+				continue
+			}
+			delete(r.Marks, markKey(uri, f.ID))
+			if reviewed {
+				r.Marks[markKey(uri, f.ID)] = mark{Hash: ReadFileNote(f.Meta).hash(), By: by, At: h.now().UTC()}
+			}
+		}
+	})
+	err := h.do(ctx, func(tx *hub.Tx) { l.showMarks(tx, uri, files) })
+	if err != nil {
+		h.log.Warn("a review mark is not shown", "changeset", uri, "err", err)
+	}
+}
+
+func (l *ledger) showMarks(tx *hub.Tx, uri ahp.URI, files []string) {
+	s, ok := tx.State(uri).(*ahp.ChangesetState)
+	if !ok {
+		return
+	}
+	l.mu.Lock()
+	var show []ahp.ChangesetFile
+	for _, f := range s.Files {
+		if slices.Contains(files, f.ID) {
+			show = append(show, l.noted(uri, f, ReadFileNote(f.Meta)))
+		}
+	}
+	l.mu.Unlock()
+	for _, f := range show {
+		tx.Apply(uri, &ahp.ChangesetFileSetAction{File: f})
+	}
+}

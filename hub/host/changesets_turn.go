@@ -1,0 +1,209 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+)
+
+// turnStarting takes the checkpoint a turn's changes begin at. A resumed turn goes on from where it first began.
+func (h *Host) turnStarting(ctx context.Context, ref turnRef) {
+	svc := h.changesetService()
+	if svc == nil || len(ref.Dirs) == 0 {
+		return
+	}
+	l := h.ledger(ref.Session)
+	if err := l.load(ctx, h); err != nil {
+		h.turnLost(ref, err)
+		return
+	}
+	old, err := l.turn(ctx, h, ref.Turn)
+	if err != nil {
+		h.turnLost(ref, err)
+		return
+	}
+	r := turnRecord{dirs: ref.Dirs}
+	if old != nil {
+		r.From, r.Overlap = old.From, old.Overlap
+	} else if r.From, err = svc.Checkpoint(ctx, ref.Session, ref.Dirs); err != nil {
+		h.turnLost(ref, err)
+		return
+	} else {
+		l.setFirst(ctx, h, r.From)
+	}
+	r.Overlap = h.changes.began(ref, &r) || r.Overlap
+	l.putTurn(ctx, h, ref.Turn, r)
+}
+
+// turnLost says that a turn's changes will not be known; the turn itself goes on.
+func (h *Host) turnLost(ref turnRef, err error) {
+	h.log.Warn("what a turn changes cannot be told", "session", ref.Session, "turn", ref.Turn, "err", err)
+}
+
+// began notes a running turn and tells whether others run in the same directories; those are flagged too.
+func (c *changesets) began(ref turnRef, r *turnRecord) (overlap bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running == nil {
+		c.running = map[string]*turnRecord{}
+	}
+	mine := &turnRecord{dirs: r.dirs}
+	for id, other := range c.running {
+		if id != ref.Turn && nested(other.dirs, r.dirs) {
+			other.Overlap, mine.Overlap = true, true
+		}
+	}
+	c.running[ref.Turn] = mine
+	return mine.Overlap
+}
+
+// ended tells whether another turn overlapped.
+func (c *changesets) ended(turn string) (overlap bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.running[turn]
+	delete(c.running, turn)
+	return r != nil && r.Overlap
+}
+
+func (c *changesets) runs(turn string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.running[turn] != nil
+}
+
+func nested(a, b []string) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x == y || strings.HasPrefix(x, y+"/") || strings.HasPrefix(y, x+"/") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// turnEnding takes the checkpoint a turn's changes end at and tells what they are.
+func (h *Host) turnEnding(ctx context.Context, ref turnRef) {
+	overlap := h.changes.ended(ref.Turn)
+	svc := h.changesetService()
+	if svc == nil || len(ref.Dirs) == 0 {
+		return
+	}
+	l := h.ledger(ref.Session)
+	r, err := l.turn(ctx, h, ref.Turn)
+	if err != nil || r == nil {
+		return // its beginning is not known: said already
+	}
+	now, err := svc.Checkpoint(ctx, ref.Session, ref.Dirs)
+	if err != nil {
+		h.turnLost(ref, err)
+		return
+	}
+	files, err := svc.Compare(ctx, ref.Session, r.From, now)
+	if err != nil {
+		h.turnLost(ref, err)
+		return
+	}
+	done := turnRecord{From: r.From, To: &now, Overlap: r.Overlap || overlap, Changes: totals(files)}
+	l.putTurn(ctx, h, ref.Turn, done)
+	l.change(ctx, h, func(rec *ledgerRecord) { rec.touch(files) })
+	h.announce(ctx, l, ref, done, now)
+	h.kick(l)
+}
+
+// announce puts the turn's totals on the turn and the session's on its summary.
+func (h *Host) announce(ctx context.Context, l *ledger, ref turnRef, r turnRecord, now changeset.Checkpoint) {
+	l.mu.Lock()
+	first := l.rec.First
+	l.mu.Unlock()
+	all := []changeset.File{}
+	if first != nil {
+		var err error
+		if all, err = h.changesetService().Compare(ctx, ref.Session, *first, now); err != nil {
+			h.log.Warn("what a session changed cannot be told", "session", ref.Session, "err", err)
+			return
+		}
+	}
+	err := h.do(ctx, func(tx *hub.Tx) {
+		h.setChanges(tx, ref.Session, totals(all))
+		if chat, ok := tx.State(ref.Chat).(*ahp.ChatState); ok && *r.Changes.Files > 0 && chat.ActiveTurn != nil {
+			tx.Apply(ref.Chat, &ahp.ChatUsageAction{TurnID: ref.Turn, Usage: usageWith(chat.ActiveTurn.Usage, r.Changes)})
+		}
+	})
+	if err != nil {
+		h.log.Warn("what a turn changed was not announced", "session", ref.Session, "turn", ref.Turn, "err", err)
+	}
+}
+
+// usageWith notes the changed files in the host's own key of the usage's `_meta`: a turn has no other place for them.
+func usageWith(u *ahp.UsageInfo, changes *ahp.ChangesSummary) ahp.UsageInfo {
+	var out ahp.UsageInfo
+	if u != nil {
+		out = *u
+	}
+	raw, err := json.Marshal(map[string]any{"changes": changes})
+	if err != nil {
+		return out // three numbers
+	}
+	out.Meta = maps.Clone(out.Meta)
+	if out.Meta == nil {
+		out.Meta = ahp.Meta{}
+	}
+	out.Meta[metaKey] = raw
+	return out
+}
+
+func totals(files []changeset.File) *ahp.ChangesSummary {
+	var add, del int64
+	for _, f := range files {
+		add, del = add+int64(f.Additions), del+int64(f.Deletions)
+	}
+	return &ahp.ChangesSummary{Additions: &add, Deletions: &del, Files: ahp.Ptr(int64(len(files)))}
+}
+
+// TurnChanges are the totals of a turn that has ended; ok is false when they are not known.
+func (h *Host) TurnChanges(ctx context.Context, session ahp.URI, turn string) (added, removed, files int, ok bool) {
+	r, err := h.ledger(session).turn(ctx, h, turn)
+	if err != nil || r == nil || r.Changes == nil {
+		return 0, 0, 0, false
+	}
+	return int(*r.Changes.Additions), int(*r.Changes.Deletions), int(*r.Changes.Files), true
+}
+
+// changedIn computes what a scope holds now. now looks at the directories, at most once for all scopes.
+func (h *Host) changedIn(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error)) (files []changeset.File, overlap bool, err error) {
+	var from, to changeset.Checkpoint
+	switch scope.kind {
+	case kindSession:
+		if from, err = l.first(ctx, h, dirs); err == nil {
+			to, err = now()
+		}
+	case kindUncommitted:
+		if from, err = h.changesetService().Head(ctx, l.session, dirs); err == nil {
+			to, err = now()
+		}
+	case kindTurn:
+		r, err := l.turn(ctx, h, scope.turn)
+		if err != nil || r == nil {
+			return []changeset.File{}, false, err // no checkpoints were taken: nothing is known to have changed
+		}
+		from, overlap = r.From, r.Overlap
+		if r.To != nil && !h.changes.runs(scope.turn) {
+			to = *r.To
+		} else if to, err = now(); err != nil {
+			return nil, overlap, err
+		}
+	}
+	if err != nil {
+		return nil, overlap, err
+	}
+	files, err = h.changesetService().Compare(ctx, l.session, from, to)
+	return slices.Clip(files), overlap, err
+}

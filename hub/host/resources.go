@@ -1,0 +1,97 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/resource"
+)
+
+// files are the directories open to a caller: those of the sessions it sees, and to the owner the default one.
+func (h *Host) files(c Caller) resource.Files {
+	var f resource.Files
+	for _, e := range h.visible(c) {
+		f.Roots = append(f.Roots, paths(e.Summary.WorkingDirectories)...)
+	}
+	if c.owner() && h.cfg.DefaultDir != "" {
+		f.Roots = append(f.Roots, h.cfg.DefaultDir)
+	}
+	return f
+}
+
+// ResourceRead answers resourceRead for files and for the versions changesets refer to. Guests read versions and files of
+// their session only.
+func (h *Host) ResourceRead(ctx context.Context, c Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error) {
+	if strings.HasPrefix(p.URI, blobScheme) {
+		data, name, err := h.Blob(ctx, c, p.URI)
+		if err != nil {
+			return ahp.ResourceReadResult{}, err
+		}
+		return resource.Encode(name, data, p.Encoding), nil
+	}
+	if err := mayCall(c, "resourceRead", h.whole(c)); err != nil {
+		return ahp.ResourceReadResult{}, err
+	}
+	return h.files(c).Read(p.URI, p.Encoding)
+}
+
+// whole is what a call without a session is about: the caller's session, or the host.
+func (h *Host) whole(c Caller) hub.ChannelInfo {
+	if c.Session != "" {
+		return sessionInfo(c.Session)
+	}
+	return rootInfo
+}
+
+// Blob returns the version of a file that an ahp-blob: URI of a changeset names, and the file's path. A submodule's
+// version is a line that names its commit.
+func (h *Host) Blob(ctx context.Context, c Caller, uri ahp.URI) (data []byte, name string, err error) {
+	u, err := url.Parse(uri)
+	if err != nil {
+		return nil, "", badParams("uri: %.200q is not a URI", uri)
+	}
+	short, oid, _ := strings.Cut(strings.TrimPrefix(path.Clean(u.Path), "/"), "/")
+	session, known := h.SessionByShort(short)
+	svc := h.changesetService()
+	if !known || svc == nil || !c.Audience().Sees(sessionInfo(session)) {
+		return nil, "", noChannel(uri)
+	}
+	if err := access.MayCall(c.Principal, "resourceRead", sessionInfo(session)); err != nil {
+		return nil, "", denied(err)
+	}
+	name = u.Query().Get("path")
+	if u.Query().Get("kind") == "commit" && changeset.IsOID(oid) {
+		return []byte("Subproject commit " + oid + "\n"), name, nil
+	}
+	data, err = svc.Content(ctx, session, oid)
+	switch {
+	case errors.Is(err, changeset.ErrNoContent):
+		return nil, "", ahp.Errorf(ahp.CodeNotFound, "%.200s is not kept any more", uri)
+	case errors.Is(err, changeset.ErrTooLarge):
+		return nil, "", badParams("uri: %v", err)
+	}
+	return data, name, err
+}
+
+// ResourceList answers resourceList.
+func (h *Host) ResourceList(_ context.Context, c Caller, p ahp.ResourceListParams) (ahp.ResourceListResult, error) {
+	if err := mayCall(c, "resourceList", rootInfo); err != nil {
+		return ahp.ResourceListResult{}, err
+	}
+	return h.files(c).List(p.URI)
+}
+
+// ResourceResolve answers resourceResolve; links are followed unless it says otherwise.
+func (h *Host) ResourceResolve(_ context.Context, c Caller, p ahp.ResourceResolveParams) (ahp.ResourceResolveResult, error) {
+	if err := mayCall(c, "resourceResolve", rootInfo); err != nil {
+		return ahp.ResourceResolveResult{}, err
+	}
+	return h.files(c).Resolve(p.URI, p.FollowSymlinks == nil || *p.FollowSymlinks)
+}
