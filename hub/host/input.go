@@ -70,7 +70,7 @@ func checkInputCompleted(_ *request, s *ahp.ChatState, a *ahp.ChatInputCompleted
 // missing names a required question without a submitted answer (AHP requirement 134).
 func missing(req *ahp.ChatInputRequest, final map[string]ahp.ChatInputAnswer) string {
 	for _, q := range req.Questions {
-		id, required, text := about(q)
+		id, required, text := questionOf(q)
 		answer, ok := final[id]
 		if !ok {
 			answer = req.Answers[id]
@@ -84,14 +84,14 @@ func missing(req *ahp.ChatInputRequest, final map[string]ahp.ChatInputAnswer) st
 }
 
 func question(req *ahp.ChatInputRequest, id string) (ahp.ChatInputQuestion, bool) {
-	i := slices.IndexFunc(req.Questions, func(q ahp.ChatInputQuestion) bool { have, _, _ := about(q); return have == id })
+	i := slices.IndexFunc(req.Questions, func(q ahp.ChatInputQuestion) bool { have, _, _ := questionOf(q); return have == id })
 	if i < 0 {
 		return ahp.ChatInputQuestion{}, false
 	}
 	return req.Questions[i], true
 }
 
-func about(q ahp.ChatInputQuestion) (id string, required bool, text string) {
+func questionOf(q ahp.ChatInputQuestion) (id string, required bool, text string) {
 	is := func(b *bool) bool { return b != nil && *b }
 	switch q := q.Value.(type) {
 	case *ahp.ChatInputTextQuestion:

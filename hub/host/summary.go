@@ -28,17 +28,17 @@ func (h *Host) deriveChat(tx *hub.Tx, e *hub.Envelope) {
 	}
 	h.mirrorInputNeeded(tx, e.Channel, chat, session)
 	h.mirrorSummary(tx, e.Channel, chat, session)
-	ended := false
 	switch a := e.Action.(type) {
-	case *ahp.ChatTurnCompleteAction, *ahp.ChatTurnCancelledAction, *ahp.ChatErrorAction:
-		ended = true
 	case *ahp.ChatTurnStartedAction:
 		h.nameSession(tx, e.Channel.Session, a.Message.Text)
 		h.markUnread(tx, e.Channel.Session)
 	case *ahp.ChatInputRequestedAction:
 		h.markUnread(tx, e.Channel.Session)
+	case *ahp.ChatTurnCompleteAction, *ahp.ChatTurnCancelledAction, *ahp.ChatErrorAction:
+		h.startQueued(tx, e.Channel, true)
+	case *ahp.ChatPendingMessageSetAction, *ahp.ChatTruncatedAction: // not its removal: that is half of starting one
+		h.startQueued(tx, e.Channel, false)
 	}
-	h.startQueued(tx, e.Channel, ended)
 }
 
 // mirrorSummary keeps the catalogue entry of a chat equal to the chat (AHP requirements

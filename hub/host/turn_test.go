@@ -17,7 +17,7 @@ func hubConfig() hub.Config { return hub.Config{} }
 
 func tick() { time.Sleep(time.Second) } // the bubble's clock
 
-// hold makes turns last until their text comes in again on the returned func.
+// hold makes every turn last until release says how it ends.
 func hold(w *world) (release func(error)) {
 	ch := make(chan error)
 	w.agent.prompt = func(ctx context.Context, t agent.Turn) error {
@@ -28,7 +28,15 @@ func hold(w *world) (release func(error)) {
 			return context.Cause(ctx)
 		}
 	}
-	return func(err error) { ch <- err; synctest.Wait() }
+	return func(err error) {
+		w.t.Helper()
+		select {
+		case ch <- err:
+			synctest.Wait()
+		case <-time.After(time.Minute): // the bubble's
+			w.t.Fatalf("no turn runs; the agent was asked %v", w.agent.prompts())
+		}
+	}
 }
 
 func TestTurn(t *testing.T) { // AHP requirements 104, 105, 107

@@ -1,0 +1,135 @@
+package host
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+func queued(id, text string) *ahp.ChatPendingMessageSetAction {
+	return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: id, Message: user(text)}
+}
+
+func TestQueueRunsInOrder(t *testing.T) { // AHP requirements 109, 111
+	inWorld(t, func(w *world) {
+		release := hold(w)
+		c := w.create()
+		c.say("zero")
+		for _, id := range []string{"one", "two", "three"} {
+			c.do(w.chat(), queued(id, id))
+		}
+		c.do(w.chat(), &ahp.ChatQueuedMessagesReorderedAction{Order: []string{"three", "nobody", "one"}})
+		c.news()
+		release(nil)
+		got := c.news()
+		removed, next := slices.Index(got, "chat/pendingMessageRemoved"), slices.Index(got, "chat/turnStarted")
+		if removed < 0 || next < removed {
+			t.Errorf("subscribers heard %v", got)
+		}
+		for range 3 {
+			release(nil)
+		}
+		if got := w.agent.prompts(); !slices.Equal(got, []string{"zero", "three", "one", "two"}) {
+			t.Errorf("the agent was asked %v", got)
+		}
+		if by, ok := ReadStamp(lastTurn(w.chatState()).Message.Meta); !ok || by.By.Name != "Ana" {
+			t.Errorf("a queued message lost its author: %+v", by)
+		}
+		c.converged()
+	})
+}
+
+func TestQueuedWhileIdleStartsAtOnce(t *testing.T) { // AHP requirement 110
+	inWorld(t, func(w *world) {
+		c := w.create()
+		c.do(w.chat(), queued("q", "now"))
+		if s := w.chatState(); len(s.QueuedMessages) != 0 || len(s.Turns) != 1 || s.Turns[0].Message.Text != "now" {
+			t.Errorf("the chat is %+v", s)
+		}
+		c.converged()
+	})
+}
+
+func TestQueueGoesOnAfterFailureAndCancel(t *testing.T) { // AHP requirement 109
+	inWorld(t, func(w *world) {
+		release := hold(w)
+		c := w.create()
+		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("first")})
+		c.do(w.chat(), queued("a", "second"))
+		c.do(w.chat(), queued("b", "third"))
+		c.do(w.chat(), &ahp.ChatTurnCancelledAction{TurnID: "t"})
+		release(errTurnOver)
+		release(nil)
+		if got := w.agent.prompts(); !slices.Equal(got, []string{"first", "second", "third"}) {
+			t.Errorf("the agent was asked %v", got)
+		}
+	})
+}
+
+func TestSteering(t *testing.T) { // AHP requirement 112
+	steer := func(text string) *ahp.ChatPendingMessageSetAction {
+		return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: text, Message: user(text)}
+	}
+	inWorld(t, func(w *world) {
+		c := w.create()
+		c.do(w.chat(), steer("early"))
+		if s := w.chatState(); s.SteeringMessage == nil || len(s.Turns) != 0 {
+			t.Fatalf("a steering message to an idle chat: %+v", s)
+		}
+		release := hold(w)
+		c.say("go")
+		c.do(w.chat(), queued("q", "queued"))
+		c.do(w.chat(), steer("left"))
+		release(nil)
+		if s := w.chatState(); s.SteeringMessage != nil || s.ActiveTurn.Message.Text != "left" {
+			t.Errorf("what runs after the turn: %+v", s.ActiveTurn)
+		}
+		release(nil)
+		release(nil)
+		if got := w.agent.prompts(); !slices.Equal(got, []string{"go", "left", "queued"}) {
+			t.Errorf("the agent was asked %v", got)
+		}
+	})
+}
+
+func TestQueueRefuses(t *testing.T) { // AHP requirement 113
+	inWorld(t, func(w *world) {
+		hold(w)
+		c := w.create()
+		c.say("go")
+		guest := w.connect(driver, "dan-1")
+		c.do(w.chat(), queued("q", "mine"))
+		guest.refused(w.chat(), queued("q", "his"), "only Ana or the owner")
+		removed := func(kind ahp.PendingMessageKind, id string) *ahp.ChatPendingMessageRemovedAction {
+			return &ahp.ChatPendingMessageRemovedAction{Kind: kind, ID: id}
+		}
+		guest.refused(w.chat(), removed(ahp.PendingMessageKindQueued, "q"), "only Ana or the owner")
+		c.refused(w.chat(), removed(ahp.PendingMessageKindQueued, "x"), "may have started")
+		c.refused(w.chat(), removed(ahp.PendingMessageKindSteering, "q"), "may have started")
+		c.refused(w.chat(), queued("", "x"), "needs an id")
+		c.refused(w.chat(), &ahp.ChatPendingMessageSetAction{Kind: "later", ID: "x", Message: user("x")}, "queued or steering")
+		c.do(w.chat(), removed(ahp.PendingMessageKindQueued, "q"))
+		for i := range 64 {
+			c.do(w.chat(), queued(string(rune('A'+i)), "x"))
+		}
+		c.refused(w.chat(), queued("one more", "x"), "64 messages are queued")
+		c.converged()
+	})
+}
+
+func TestDrafts(t *testing.T) { // AHP requirement 120
+	inWorld(t, func(w *world) {
+		c := w.create()
+		draft := user("half a tho")
+		c.do(w.chat(), &ahp.ChatDraftChangedAction{Draft: &draft})
+		if s := w.chatState(); s.Draft == nil || s.Draft.Text != "half a tho" {
+			t.Errorf("the draft is %+v", s.Draft)
+		}
+		c.do(w.chat(), &ahp.ChatDraftChangedAction{})
+		if s := w.chatState(); s.Draft != nil {
+			t.Errorf("the draft stays: %+v", s.Draft)
+		}
+		c.converged()
+	})
+}
