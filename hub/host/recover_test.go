@@ -1,0 +1,217 @@
+package host
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/store"
+)
+
+// life is one run of a host over a real store.
+type life struct {
+	t     *testing.T
+	hub   *hub.Hub
+	host  *Host
+	agent *fake
+	end   func(clean bool)
+}
+
+// live starts a host over the data directory. An unclean end stops the journal first, as a
+// crash would: nothing the host says while it stops is kept.
+func newLife(t *testing.T, dir string, f *fake, limits Limits) *life {
+	t.Helper()
+	l := &life{t: t, agent: f}
+	ctx := context.Background()
+	st, err := store.Open(ctx, store.Config{Dir: dir})
+	l.must(err)
+	boot, err := st.Boot(ctx)
+	l.must(err)
+	l.hub = hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) { l.host.Derive(tx, e) }})
+	l.host, err = New(Config{Hub: l.hub, Store: st, Agents: map[string]agent.Backend{"fake": f}, DataDir: dir, DefaultDir: dir, Limits: limits})
+	l.must(err)
+	journal, stopJournal := context.WithCancel(ctx)
+	running, stopHost := context.WithCancel(ctx)
+	var j, h sync.WaitGroup
+	j.Go(func() { _ = st.Run(journal, l.hub) })
+	l.must(l.host.Start(ctx))
+	h.Go(func() { _ = l.host.Run(running) })
+	var once sync.Once
+	l.end = func(clean bool) {
+		once.Do(func() {
+			if !clean {
+				stopJournal()
+				j.Wait()
+			}
+			stopHost()
+			h.Wait()
+			stopJournal()
+			j.Wait()
+			l.must(st.Close())
+		})
+	}
+	t.Cleanup(func() { l.end(true) })
+	return l
+}
+
+func (l *life) must(err error) {
+	l.t.Helper()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// until waits for something the journal has to carry first.
+func (l *life) until(what string, ok func() bool) {
+	l.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			l.t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func (l *life) chat() *ahp.ChatState {
+	e := l.host.catalogue.get(session)
+	if e == nil {
+		return nil
+	}
+	s, _, _ := l.hub.State(e.Summary.DefaultChat)
+	chat, _ := s.(*ahp.ChatState)
+	return chat
+}
+
+func (l *life) do(channel ahp.URI, a ahp.Action) {
+	l.t.Helper()
+	o, err := l.host.Dispatch(context.Background(), Caller{Principal: owner}, channel, 0, a)
+	l.must(err)
+	if o.Unknown || o.Rejected != "" {
+		l.t.Fatalf("%s was refused: %q", a.ActionType(), o.Rejected)
+	}
+}
+
+func (l *life) start(text string) {
+	l.t.Helper()
+	l.must(l.host.CreateSession(context.Background(), Caller{Principal: owner}, ahp.CreateSessionParams{Channel: session}))
+	l.until("ready", func() bool { e := l.host.catalogue.get(session); return e.Lifecycle == ahp.SessionLifecycleReady })
+	l.do(l.chat().Resource, started(text))
+	l.until("asked", func() bool { return len(l.agent.prompts()) > 0 })
+}
+
+func waiting() *fake {
+	return &fake{prompt: func(ctx context.Context, t agent.Turn) error {
+		ready := &ahp.ChatToolCallReadyAction{ToolCallID: "c", InvocationMessage: ahp.Plain("run")}
+		if err := t.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: "c", ToolName: "run", DisplayName: "Run"}); err != nil {
+			return err
+		}
+		_, err := t.Out.Confirm(ctx, ready)
+		return err
+	}}
+}
+
+func TestTurnCutOffByACrash(t *testing.T) { // AHP requirements 13, 115
+	dir := t.TempDir()
+	one := newLife(t, dir, waiting(), Limits{})
+	one.start("make")
+	one.do(one.chat().Resource, queued("q", "later"))
+	one.until("asks", func() bool { s, _ := one.host.Summary(session); return s.Status.Activity() == ahp.SessionStatusInputNeeded })
+	one.until("durable", func() bool { st := one.hub.Stats(); return st.UnjournaledBytes == 0 })
+	seq := one.hub.Seq()
+	one.end(false)
+
+	two := newLife(t, dir, &fake{}, Limits{})
+	if two.hub.Seq() < seq {
+		t.Errorf("the timeline went back from %d to %d", seq, two.hub.Seq())
+	}
+	s := two.chat()
+	last := lastTurn(s)
+	if last == nil || s.ActiveTurn != nil || !resumable(last) || last.Message.Text != "make" {
+		t.Fatalf("after the crash the chat is %+v", s)
+	}
+	if call := last.ResponseParts[0].Value.(*ahp.ToolCallResponsePart).ToolCall.Status(); call != ahp.ToolCallStatusCancelled {
+		t.Errorf("its tool call is %s", call)
+	}
+	if len(s.QueuedMessages) != 1 || len(two.agent.prompts()) != 0 {
+		t.Error("what was queued ran with nobody looking")
+	}
+	st, _, _ := two.hub.State(session)
+	if need := st.(*ahp.SessionState).InputNeeded; len(need) != 0 {
+		t.Errorf("inputNeeded is %+v", need)
+	}
+	two.do(s.Resource, &ahp.ChatTurnResumeAction{TurnID: last.ID})
+	two.until("done", func() bool { return len(two.chat().Turns) == 2 && two.chat().ActiveTurn == nil })
+	if got := two.agent.prompts(); !slices.Equal(got, []string{"make", "later"}) {
+		t.Errorf("the agent was asked %v", got)
+	}
+}
+
+func TestSessionThatWasBeingMadeIsTriedAgain(t *testing.T) {
+	dir := t.TempDir()
+	stuck := &fake{open: func(ctx context.Context, _ agent.Spec) error { <-ctx.Done(); return ctx.Err() }}
+	one := newLife(t, dir, stuck, Limits{})
+	one.must(one.host.CreateSession(context.Background(), Caller{Principal: owner}, ahp.CreateSessionParams{Channel: session}))
+	one.until("durable", func() bool { return one.hub.Stats().UnjournaledBytes == 0 })
+	one.end(false)
+
+	two := newLife(t, dir, &fake{}, Limits{})
+	two.until("ready", func() bool { return two.host.catalogue.get(session).Lifecycle == ahp.SessionLifecycleReady })
+}
+
+func TestIdleSessionsSleepAndWake(t *testing.T) {
+	l := newLife(t, t.TempDir(), &fake{}, Limits{Idle: time.Millisecond})
+	l.start("hello")
+	asleep := func() bool {
+		_, _, awake := l.hub.State(session)
+		l.host.sleepIdle(time.Now())
+		return !awake && l.chat() == nil && l.host.liveIf(session) == nil
+	}
+	l.until("asleep", asleep)
+	if l.agent.closed == 0 {
+		t.Error("a sleeping session keeps its agent")
+	}
+	if s, ok := l.host.Summary(session); !ok || s.Title != "hello" {
+		t.Errorf("the summary of a sleeping session is %+v", s)
+	}
+	l.do(l.host.catalogue.get(session).Summary.DefaultChat, started("again"))
+	l.until("answered", func() bool { return slices.Equal(l.agent.prompts(), []string{"hello", "again"}) })
+	l.until("asleep again", asleep)
+	me := Caller{Principal: owner}
+	l.must(l.host.DisposeSession(context.Background(), me, ahp.DisposeSessionParams{Channel: session}))
+	l.must(l.host.RestoreSession(context.Background(), me, session))
+	if s := l.chat(); s == nil || len(s.Turns) != 2 {
+		t.Errorf("a sleeping session was disposed and restored as %+v", s)
+	}
+}
+
+func TestTrashSurvivesARestart(t *testing.T) {
+	dir := t.TempDir()
+	me := Caller{Principal: owner}
+	one := newLife(t, dir, &fake{}, Limits{})
+	one.start("hello")
+	one.until("done", func() bool { return len(one.chat().Turns) == 1 })
+	one.must(one.host.DisposeSession(context.Background(), me, ahp.DisposeSessionParams{Channel: session}))
+	one.until("durable", func() bool { return one.hub.Stats().UnjournaledBytes == 0 })
+	one.end(true)
+
+	two := newLife(t, dir, &fake{}, Limits{})
+	if len(two.host.Summaries(me)) != 0 || len(two.host.Trash(me)) != 1 {
+		t.Fatal("the session is in the wrong list")
+	}
+	two.must(two.host.RestoreSession(context.Background(), me, session))
+	if s := two.chat(); s == nil || len(s.Turns) != 1 || s.Turns[0].Message.Text != "hello" {
+		t.Errorf("what came back is %+v", s)
+	}
+	two.until("durable", func() bool { return two.hub.Stats().UnjournaledBytes == 0 })
+	two.end(true)
+
+	three := newLife(t, dir, &fake{}, Limits{})
+	three.must(three.host.Prepare(context.Background(), me, session))
+	if sum, ok := three.host.Summary(session); !ok || sum.Title != "hello" {
+		t.Errorf("after another restart the session is %+v", sum)
+	}
+}
