@@ -73,7 +73,7 @@ var only = map[string][]string{
 	"github.com/alecthomas/chroma/v2":       {"hub/changeset", "templ"},
 	"github.com/go-chi/httprate":            {"web"},
 	"github.com/BurntSushi/toml":            {"cmd", "hub/agent"},
-	"github.com/fsnotify/fsnotify":          {"hub/resource", "hub/changeset"},
+	"github.com/fsnotify/fsnotify":          {"hub/resource", "hub/changeset", "hub/host"},
 	"github.com/santhosh-tekuri/jsonschema": {},
 }
 

@@ -22,6 +22,7 @@ import (
 
 // Options say how the program is started.
 type Options struct {
+	Demo bool     // ahphub demo, which has a data directory of its own
 	Args []string // after "serve", as {"--agent", "script"}
 	Env  []string // more environment, as "AHPHUB_LOG_LEVEL=debug"
 	Data string   // data directory; default: a temporary one
@@ -98,7 +99,11 @@ func Start(t testing.TB, o Options) *Program {
 
 func (p *Program) start(listen string) {
 	p.t.Helper()
-	args := append([]string{"serve", "--listen", listen, "--data", p.Data, "--log-level", "debug"}, p.opts.Args...)
+	args := []string{"serve", "--listen", listen, "--data", p.Data, "--log-level", "debug"}
+	if p.opts.Demo {
+		args = []string{"demo", "--listen", listen, "--log-level", "debug"}
+	}
+	args = append(args, p.opts.Args...)
 	cmd := exec.Command(Binary(p.t), args...)
 	cmd.Dir = p.opts.Dir
 	cmd.Env = append(clean(os.Environ()), p.opts.Env...)
@@ -122,6 +127,7 @@ func (p *Program) start(listen string) {
 	case <-time.After(patience):
 		p.t.Fatalf("the program did not start:\n%s", p.log.tail())
 	}
+	p.Data = p.Lines["data"]
 	if p.URL, p.AHP = p.Lines["url"], p.Lines["ahp"]; p.URL == "" || p.AHP == "" || p.Lines["sign_in"] == "" {
 		p.t.Fatalf("the program said %v and logged:\n%s", p.Lines, p.log.tail())
 	}

@@ -1,0 +1,27 @@
+package e2e
+
+import (
+	"os"
+	"testing"
+)
+
+// A newcomer sees the product in a minute: every session of the demo is there, none of its
+// pages complains, and nothing is left behind.
+func TestDemo(t *testing.T) {
+	page := OpenBrowser(t).Page()
+	p := Start(t, Options{Demo: true})
+	page.SignIn(p)
+	page.WaitText("#inbox", "Ask me something")
+	page.WaitText("#inbox", "Run the tests")
+	page.Shot("inbox")
+	for _, href := range Eval[[]string](page, `[...document.querySelectorAll('#rail a.rail-item')].map(a => a.getAttribute('href'))`) {
+		page.Open(p.URL + href)
+		page.WaitText("#turns", "")
+		page.Shot("session-" + href[len("/s/"):])
+	}
+	page.Open("about:blank") // or its stream would complain
+	p.Stop()
+	if _, err := os.Stat(p.Data); err == nil {
+		t.Errorf("the demo left %s behind", p.Data)
+	}
+}
