@@ -264,6 +264,6 @@ func checkFilesReviewed(r *request, s *ahp.ChangesetState, a *ahp.ChangesetFiles
 		return "name at least one file"
 	}
 	uri, who, files, reviewed := r.info.URI, r.caller.Who(), a.Files, a.Reviewed
-	r.tx.Effect(uri, func(ctx context.Context) { r.h.changesetReviewed(ctx, uri, files, reviewed, who) })
+	r.tx.Effect(uri, func(ctx context.Context) { r.h.changesetReviewed(ctx, uri, s, files, reviewed, who) })
 	return ""
 }

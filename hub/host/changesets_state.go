@@ -269,8 +269,9 @@ func noLongerReviewed(old, set []ahp.ChangesetFile) (ids []string) {
 	return ids
 }
 
-// changesetReviewed keeps who marked which version, and shows it.
-func (h *Host) changesetReviewed(ctx context.Context, uri ahp.URI, files []string, reviewed bool, by Identity) {
+// changesetReviewed keeps who marked which version, and shows it. The state is the one the mark was accepted on: what was
+// written since has not been seen by who set it.
+func (h *Host) changesetReviewed(ctx context.Context, uri ahp.URI, s *ahp.ChangesetState, files []string, reviewed bool, by Identity) {
 	session, _, ok := h.changesetAt(uri)
 	if !ok {
 		return
@@ -278,11 +279,6 @@ func (h *Host) changesetReviewed(ctx context.Context, uri ahp.URI, files []strin
 	l := h.ledger(session)
 	if err := l.load(ctx, h); err != nil {
 		h.log.Error("a review mark could not be kept", "changeset", uri, "err", err)
-		return
-	}
-	st, _, _ := h.hub.State(uri)
-	s, ok := st.(*ahp.ChangesetState)
-	if !ok {
 		return
 	}
 	l.change(ctx, h, func(r *ledgerRecord) {

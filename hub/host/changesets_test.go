@@ -1,0 +1,393 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// changing is a host on a real directory, in real time: git is another program, and no bubble holds it.
+type changing struct {
+	*world
+	owner Caller
+}
+
+func newChanging(t *testing.T) *changing {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
+	w := newWorld(t, Config{}, hub.Config{})
+	t.Cleanup(w.stop)
+	c := &changing{world: w, owner: Caller{Principal: owner, ClientID: "ana-1"}}
+	c.git("init", "-q")
+	c.write("a.txt", "one\ntwo\n")
+	c.git("add", "-A")
+	c.git("-c", "user.name=Ana", "-c", "user.email=ana@example.org", "commit", "-qm", "first")
+	w.must(w.host.CreateSession(t.Context(), c.owner, ahp.CreateSessionParams{Channel: session}))
+	c.until("the session is ready", func() bool { return w.session().Lifecycle == ahp.SessionLifecycleReady })
+	return c
+}
+
+func (c *changing) git(args ...string) {
+	c.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = c.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		c.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+func (c *changing) write(name, content string) {
+	c.t.Helper()
+	if err := os.WriteFile(filepath.Join(c.dir, name), []byte(content), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *changing) read(name string) string {
+	data, err := os.ReadFile(filepath.Join(c.dir, name))
+	if err != nil {
+		return "(none)"
+	}
+	return string(data)
+}
+
+// until waits for a condition, checking again every few milliseconds, for at most ten seconds.
+func (c *changing) until(what string, ok func() bool) {
+	c.t.Helper()
+	deadline := time.After(10 * time.Second)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-deadline:
+			c.t.Fatalf("it did not come to pass that %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+func (c *changing) dispatch(channel ahp.URI, a ahp.Action) {
+	c.t.Helper()
+	o, err := c.host.Dispatch(c.t.Context(), c.owner, channel, 0, a)
+	if err != nil || o.Rejected != "" || o.Unknown {
+		c.t.Fatalf("%s: %+v, %v", a.ActionType(), o, err)
+	}
+}
+
+// turn runs a turn that does do, and returns its id.
+func (c *changing) turn(do func()) string {
+	c.t.Helper()
+	c.agent.prompt = func(context.Context, agent.Turn) error { do(); return nil }
+	a := started("go")
+	c.dispatch(c.chat(), a)
+	c.until("the turn ends", func() bool { return hasTurn(c.chatState(), a.TurnID) && c.chatState().ActiveTurn == nil })
+	return a.TurnID
+}
+
+func (c *changing) follow(kind, turn string) ahp.URI {
+	c.t.Helper()
+	uri := ChangesetURI(session, kind, turn)
+	c.must(c.host.Prepare(c.t.Context(), c.owner, uri))
+	c.until(uri+" is computed", func() bool { return c.changes(uri).Status == ahp.ChangesetStatusReady })
+	return uri
+}
+
+func (c *changing) changes(uri ahp.URI) *ahp.ChangesetState {
+	s, _, _ := c.hub.State(uri)
+	state, ok := s.(*ahp.ChangesetState)
+	if !ok {
+		return &ahp.ChangesetState{}
+	}
+	return state
+}
+
+// lines is one line a file: status, name, counts, and what is marked.
+func (c *changing) lines(uri ahp.URI) string {
+	var out []string
+	for _, f := range c.changes(uri).Files {
+		n := ReadFileNote(f.Meta)
+		line := fmt.Sprintf("%s %s +%d −%d", n.Status, strings.TrimPrefix(f.ID, FileURI(c.dir)+"/"), *f.Edit.Diff.Added, *f.Edit.Diff.Removed)
+		if *f.Reviewed && n.By != nil {
+			line += " reviewed by " + n.By.Name
+		}
+		if n.Stale {
+			line += " stale"
+		}
+		if n.Outside {
+			line += " outside"
+		}
+		if n.Overlap {
+			line += " overlap"
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "; ")
+}
+
+func (c *changing) shows(uri ahp.URI, want string) {
+	c.t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for c.lines(uri) != want && time.Now().Before(deadline) {
+		<-time.After(5 * time.Millisecond)
+	}
+	if got := c.lines(uri); got != want {
+		c.t.Fatalf("the changeset shows %q, want %q (%+v)", got, want, c.changes(uri).Error)
+	}
+}
+
+func (c *changing) blob(ref ahp.ContentRef) string {
+	c.t.Helper()
+	got, err := c.host.ResourceRead(c.t.Context(), c.owner, ahp.ResourceReadParams{URI: ref.URI})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return got.Data
+}
+
+func TestTurnChanges(t *testing.T) {
+	c := newChanging(t)
+	c.write("mine.txt", "written before the turn\n")
+	first := c.turn(func() { c.write("a.txt", "one\n2\nthree\n"); c.write("new.txt", "new\n") })
+	second := c.turn(func() { c.write("new.txt", "newer\n") })
+	c.turn(func() {})
+	c.write("a.txt", "a person's edit\n")
+
+	uri := c.follow("turn", first)
+	c.shows(uri, "M a.txt +2 −1; A new.txt +1 −0")
+	f := c.changes(uri).Files[0]
+	if before, after := c.blob(f.Edit.Before.Content), c.blob(f.Edit.After.Content); before != "one\ntwo\n" || after != "one\n2\nthree\n" {
+		t.Errorf("the versions are %q and %q", before, after)
+	}
+	if *f.Edit.Before.Content.SizeHint != 8 || f.Edit.After.Content.ContentType != "text/plain" {
+		t.Errorf("the contents are %+v", f.Edit)
+	}
+	c.shows(c.follow("turn", second), "M new.txt +1 −1")
+	if add, del, files, ok := c.host.TurnChanges(t.Context(), session, first); !ok || add != 3 || del != 1 || files != 2 {
+		t.Errorf("the first turn's totals are +%d −%d in %d, %v", add, del, files, ok)
+	}
+	var noted struct{ Changes ahp.ChangesSummary }
+	if err := json.Unmarshal(c.chatState().Turns[0].Usage.Meta["ahphub"], &noted); err != nil || *noted.Changes.Files != 2 {
+		t.Errorf("the turn says %+v, %v", noted, err)
+	}
+	if c.chatState().Turns[2].Usage != nil {
+		t.Error("a turn that changed nothing has totals")
+	}
+	sum, _ := c.host.Summary(session)
+	if sum.Changes == nil || *sum.Changes.Additions != 3 || *sum.Changes.Files != 2 {
+		t.Errorf("the session's summary says %+v", sum.Changes)
+	}
+	c.shows(c.follow("session", ""), "M a.txt +1 −2; A new.txt +1 −0")
+	c.shows(c.follow("uncommitted", ""), "M a.txt +1 −2; A mine.txt +1 −0; A new.txt +1 −0")
+}
+
+func TestChangesetKeepsUpWithFiles(t *testing.T) {
+	c := newChanging(t)
+	uri := c.follow("uncommitted", "")
+	all := c.follow("session", "")
+	c.shows(uri, "")
+	c.write("a.txt", "one\ntwo\nthree\n")
+	c.shows(uri, "M a.txt +1 −0")
+	c.shows(all, "M a.txt +1 −0 outside")
+	if err := os.MkdirAll(filepath.Join(c.dir, "deep/er"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c.write("deep/er/x", "x\n")
+	c.shows(uri, "M a.txt +1 −0; A deep/er/x +1 −0")
+	c.write("deep/er/x", "x\ny\n")
+	c.shows(uri, "M a.txt +1 −0; A deep/er/x +2 −0")
+	c.write("a.txt", "one\ntwo\n")
+	c.shows(uri, "A deep/er/x +2 −0")
+	c.git("add", "-A")
+	c.git("-c", "user.name=Ana", "-c", "user.email=ana@example.org", "commit", "-qm", "second")
+	c.shows(uri, "")
+	sum, _ := c.host.Summary(session)
+	if sum.Changes == nil || *sum.Changes.Additions != 2 {
+		t.Errorf("the session's summary says %+v", sum.Changes)
+	}
+}
+
+func TestNarrowActions(t *testing.T) {
+	c := newChanging(t)
+	conn, err := c.hub.Connect(hub.ConnConfig{Principal: owner.ID, ClientID: "ana-2", Audience: owner.Audience()})
+	c.must(err)
+	defer conn.Close(errors.New("the test is over"))
+	c.write("b.txt", "b\n")
+	uri := c.follow("uncommitted", "")
+	conn.Subscribe(nil, hub.Subscription{URI: uri})
+	c.write("a.txt", "one\n")
+	c.shows(uri, "A b.txt +1 −0; M a.txt +0 −1")
+	if err := os.Remove(filepath.Join(c.dir, "b.txt")); err != nil {
+		t.Fatal(err)
+	}
+	c.shows(uri, "M a.txt +0 −1")
+	var got []string
+	for len(got) < 2 {
+		items, err := conn.Next(t.Context(), nil)
+		c.must(err)
+		for _, it := range items {
+			if it.Env != nil && it.Env.Channel.URI == uri {
+				got = append(got, it.Env.Action.ActionType())
+			}
+		}
+	}
+	if d := cmp.Diff([]string{"changeset/fileSet", "changeset/fileRemoved"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestReviewMarksFollowContent(t *testing.T) {
+	c := newChanging(t)
+	c.write("a.txt", "one\nTWO\n")
+	c.write("b.txt", "b\n")
+	uri := c.follow("uncommitted", "")
+	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{FileURI(filepath.Join(c.dir, "a.txt"))}, Reviewed: true})
+	c.shows(uri, "M a.txt +1 −1 reviewed by Ana; A b.txt +1 −0")
+	c.write("b.txt", "b\nc\n")
+	c.shows(uri, "M a.txt +1 −1 reviewed by Ana; A b.txt +2 −0")
+	c.write("a.txt", "one\nTWO\nthree\n")
+	c.shows(uri, "M a.txt +2 −1 stale; A b.txt +2 −0")
+	c.write("a.txt", "one\nTWO\n")
+	c.shows(uri, "M a.txt +1 −1 reviewed by Ana; A b.txt +2 −0")
+	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{FileURI(filepath.Join(c.dir, "a.txt"))}, Reviewed: false})
+	c.shows(uri, "M a.txt +1 −1; A b.txt +2 −0")
+}
+
+func TestRevertOperation(t *testing.T) {
+	c := newChanging(t)
+	turn := c.turn(func() { c.write("a.txt", "one\n2\n"); c.write("new.txt", "new\n") })
+	uri := c.follow("turn", turn)
+	invoke := func(who Caller, op string, target ahp.ChangesetOperationTargetValue) error {
+		p := ahp.InvokeChangesetOperationParams{Channel: uri, OperationID: op}
+		if target != nil {
+			p.Target = &ahp.ChangesetOperationTarget{Value: target}
+		}
+		_, err := c.host.InvokeChangesetOperation(t.Context(), who, p)
+		return err
+	}
+	file := func(name string) *ahp.ChangesetOperationResourceTarget {
+		return &ahp.ChangesetOperationResourceTarget{Resource: FileURI(filepath.Join(c.dir, name))}
+	}
+	for name, bad := range map[string]struct {
+		who    Caller
+		op     string
+		target ahp.ChangesetOperationTargetValue
+		code   int
+	}{
+		"unknown operation": {c.owner, "explode", nil, ahp.CodeInvalidParams},
+		"scope not offered": {c.owner, "revert", &ahp.ChangesetOperationRangeTarget{Resource: file("a.txt").Resource}, ahp.CodeInvalidParams},
+		"file not changed":  {c.owner, "revert", file("other.txt"), ahp.CodeInvalidParams},
+		"a guest":           {Caller{Principal: viewer}, "revert", nil, ahp.CodePermissionDenied},
+	} {
+		if err := invoke(bad.who, bad.op, bad.target); code(err) != bad.code {
+			t.Errorf("%s: got %v, want code %d", name, err, bad.code)
+		}
+	}
+	c.must(invoke(c.owner, "revert", file("new.txt")))
+	if c.read("new.txt") != "(none)" || c.read("a.txt") != "one\n2\n" {
+		t.Errorf("reverting one file left %q and %q", c.read("new.txt"), c.read("a.txt"))
+	}
+	c.write("a.txt", "one\nsomething else\n")
+	if err := invoke(c.owner, "revert", nil); code(err) != ahp.CodeConflict || c.read("a.txt") != "one\nsomething else\n" {
+		t.Errorf("a revert that does not apply: %v, the file is %q", err, c.read("a.txt"))
+	}
+	if op := c.changes(uri).Operations[0]; op.Status != ahp.ChangesetOperationStatusError || op.Error == nil {
+		t.Errorf("the operation's status is %+v", op)
+	}
+	c.write("a.txt", "one\n2\n")
+	c.must(invoke(c.owner, "revert", nil))
+	if got := c.read("a.txt"); got != "one\ntwo\n" {
+		t.Errorf("reverting left %q", got)
+	}
+}
+
+func TestDisposedSessionHasNoChangesets(t *testing.T) {
+	c := newChanging(t)
+	turn := c.turn(func() { c.write("a.txt", "x\n") })
+	uris := []ahp.URI{c.follow("session", ""), c.follow("turn", turn)}
+	c.must(c.host.DisposeSession(t.Context(), c.owner, ahp.DisposeSessionParams{Channel: session}))
+	for _, uri := range uris {
+		if _, open := c.hub.Info(uri); open {
+			t.Errorf("%s is open still", uri)
+		}
+		if err := c.host.Prepare(t.Context(), c.owner, uri); code(err) != ahp.CodeNotFound {
+			t.Errorf("%s: got %v", uri, err)
+		}
+	}
+	c.must(c.host.RestoreSession(t.Context(), c.owner, session))
+	c.shows(c.follow("turn", turn), "M a.txt +1 −2")
+}
+
+func TestUnknownChangesets(t *testing.T) {
+	c := newChanging(t)
+	stranger := Caller{Principal: access.Principal{ID: "guest:eve", Role: access.RoleViewer, Session: "ahp-session:/other"}}
+	for _, uri := range []ahp.URI{"ahp-changeset:/", "ahp-changeset:/" + ShortID(session), ChangesetURI(session, "branch-of-mine", ""),
+		ChangesetURI(session, "session", "") + "/more", ChangesetURI(session, "turn", "none"), "ahp-changeset:/000000000000/session"} {
+		if err := c.host.Prepare(t.Context(), c.owner, uri); code(err) != ahp.CodeNotFound {
+			t.Errorf("%s: got %v", uri, err)
+		}
+	}
+	if err := c.host.Prepare(t.Context(), stranger, ChangesetURI(session, "session", "")); code(err) != ahp.CodeNotFound {
+		t.Errorf("a guest of another session: %v", err)
+	}
+	uri := c.follow("uncommitted", "")
+	c.write("a.txt", "x\n")
+	c.shows(uri, "M a.txt +1 −2")
+	ref := c.changes(uri).Files[0].Edit.Before.Content.URI
+	if _, err := c.host.ResourceRead(t.Context(), stranger, ahp.ResourceReadParams{URI: ref}); code(err) != ahp.CodeNotFound {
+		t.Errorf("a guest of another session reads a version: %v", err)
+	}
+	if _, err := c.host.ResourceRead(t.Context(), Caller{Principal: viewer}, ahp.ResourceReadParams{URI: ref}); err != nil {
+		t.Errorf("a guest of this session may not read a version: %v", err)
+	}
+	if _, err := c.host.ResourceRead(t.Context(), stranger, ahp.ResourceReadParams{URI: FileURI(filepath.Join(c.dir, "a.txt"))}); code(err) != ahp.CodePermissionDenied {
+		t.Errorf("a guest of another session reads a file: %v", err)
+	}
+}
+
+func TestFailureIsShownAndMended(t *testing.T) {
+	c := newChanging(t)
+	uri := c.follow("uncommitted", "")
+	away := c.dir + "-away"
+	if err := os.Rename(c.dir, away); err != nil {
+		t.Fatal(err)
+	}
+	c.host.kick(c.host.ledger(session))
+	c.until("the error is shown", func() bool { return c.changes(uri).Status == ahp.ChangesetStatusError && c.changes(uri).Error != nil })
+	if err := os.Rename(away, c.dir); err != nil {
+		t.Fatal(err)
+	}
+	c.host.kick(c.host.ledger(session))
+	c.until("it is mended", func() bool { return c.changes(uri).Status == ahp.ChangesetStatusReady && c.changes(uri).Error == nil })
+}
+
+func TestTurnsInOneDirectoryAreFlagged(t *testing.T) {
+	var c changesets
+	begin := func(id string, dirs ...string) bool { return c.began(turnRef{Turn: id}, &turnRecord{dirs: dirs}) }
+	if begin("1", "/a") || begin("2", "/ab") {
+		t.Error("turns in different directories are flagged")
+	}
+	if !begin("3", "/a/b", "/c") {
+		t.Error("a turn below another's directory is not flagged")
+	}
+	if !c.ended("1") || c.ended("2") || !c.ended("3") || c.ended("3") {
+		t.Error("the wrong turns overlapped")
+	}
+}
