@@ -23,6 +23,7 @@ func (s *Store) Run(ctx context.Context, h *hub.Hub) error {
 		p, err := s.plan(b)
 		if err != nil {
 			h.JournalFailed(err) // for good: the program stops with it
+			s.log.Error("the journal cannot go on", "err", err)
 			return fmt.Errorf("journal: %w", err)
 		}
 		if err := s.insist(ctx, h, p); err != nil {
