@@ -66,6 +66,7 @@ type feed struct {
 	bytes   int
 	whole   []byte // Whole at n; nil until somebody asks
 	changed chan struct{}
+	ended   chan struct{} // closed by end
 	err     error
 	readers int
 	idle    time.Time
@@ -91,8 +92,17 @@ func (f *feed) since(epoch string, n int64) (frames [][]byte, now int64, wait <-
 	return f.frames[len(f.frames)-int(missing):], f.n, f.changed, nil
 }
 
-// view runs draw with the states of one moment and returns the mark from which a stream goes on.
-func (f *feed) view(draw func(Room, States)) (mark string, err error) {
+// view runs draw with the states of one moment and returns the mark from which a stream goes on. What was done before
+// the call is in it: somebody who sent a form sees what it did.
+func (f *feed) view(ctx context.Context, draw func(Room, States)) (mark string, err error) {
+	now := make(flush)
+	f.conn.PutFree(now)
+	select {
+	case <-now:
+	case <-f.ended:
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err != nil {
@@ -121,19 +131,25 @@ func (f *feed) run(ctx context.Context) error {
 		if err != nil && (due.IsZero() || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
 			return err
 		}
-		any := f.take(items, &news)
+		any, asked := f.take(items, &news)
 		if any && due.IsZero() {
 			due = drawn.Add(pace)
+		}
+		if len(asked) > 0 && !due.IsZero() {
+			due = time.Now()
 		}
 		if now := time.Now(); !due.IsZero() && !now.Before(due) {
 			f.draw(news)
 			news, due, drawn = News{}, time.Time{}, now
 		}
+		for _, a := range asked {
+			close(a)
+		}
 	}
 }
 
-// take applies items to the states; any says that there is something to draw.
-func (f *feed) take(items []hub.Item, news *News) (any bool) {
+// take applies items to the states; any says that there is something to draw, asked who waits for it.
+func (f *feed) take(items []hub.Item, news *News) (any bool, asked []flush) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, it := range items {
@@ -145,8 +161,11 @@ func (f *feed) take(items []hub.Item, news *News) (any bool) {
 		case it.Put == pinged{}:
 			news.Pinged, any = true, true
 		}
-		if n, ok := it.Put.(*hub.Notification); ok {
-			news.Notifications, any = append(news.Notifications, n), true
+		switch v := it.Put.(type) {
+		case *hub.Notification:
+			news.Notifications, any = append(news.Notifications, v), true
+		case flush:
+			asked = append(asked, v)
 		}
 		for _, s := range it.Snapshots {
 			if s.State != nil {
@@ -154,10 +173,13 @@ func (f *feed) take(items []hub.Item, news *News) (any bool) {
 			}
 		}
 	}
-	return any
+	return any, asked
 }
 
 type pinged struct{}
+
+// flush goes through the queue behind everything that was there, and is closed once that is drawn.
+type flush chan struct{}
 
 // draw renders the news once and tells every reader.
 func (f *feed) draw(news News) {
@@ -194,6 +216,7 @@ func (f *feed) end(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = err
+	close(f.ended)
 	close(f.changed)
 	f.changed = make(chan struct{})
 }

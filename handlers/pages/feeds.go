@@ -110,7 +110,7 @@ func (f *feeds) start(ctx context.Context, key string, aud hub.Audience, name st
 		return nil, err
 	}
 	fd := &feed{name: name, epoch: f.epoch + newEpoch(), room: r, conn: conn, renders: &f.renders,
-		states: States{}, changed: make(chan struct{}), idle: time.Now()}
+		states: States{}, changed: make(chan struct{}), ended: make(chan struct{}), idle: time.Now()}
 	if err := fd.first(ctx); err != nil {
 		conn.Close(errGone)
 		return nil, err

@@ -32,7 +32,7 @@ func (p *Pages) open(ctx context.Context, who access.Principal, name string, dra
 	if err != nil {
 		return "", err
 	}
-	return f.view(draw)
+	return f.view(ctx, draw)
 }
 
 // prepare has channels in memory before a room subscribes to them.

@@ -1,0 +1,341 @@
+package pages
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/go-chi/chi/v5"
+	"golang.org/x/net/html"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/agent/script"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/static"
+)
+
+// site is the pages over a real hub and host, for one person.
+type site struct {
+	t     *testing.T
+	hub   *hub.Hub
+	host  *host.Host
+	pages *Pages
+	url   string
+	who   access.Principal
+	web   *http.Client
+}
+
+var ana = access.Owner("Ana")
+
+func open(t *testing.T) *site {
+	t.Helper()
+	s := &site{t: t, who: ana}
+	s.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { s.host.Derive(tx, e) }})
+	var err error
+	s.host, err = host.New(host.Config{Hub: s.hub, Agents: map[string]agent.Backend{script.Provider: script.Backend{}}, DataDir: t.TempDir(), DefaultDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if err := s.host.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.host.Run(ctx) }()
+	assets, err := static.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.pages = New(Deps{Host: s.host, Hub: s.hub, Assets: assets})
+	r := chi.NewRouter()
+	r.Use(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			next.ServeHTTP(w, r.WithContext(access.WithPrincipal(r.Context(), s.who)))
+		})
+	})
+	s.pages.Routes(r)
+	r.NotFound(s.pages.NotFound)
+	srv := httptest.NewServer(r)
+	s.url = srv.URL
+	jar, _ := cookiejar.New(nil)
+	s.web = &http.Client{Jar: jar, Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	t.Cleanup(func() {
+		s.web.CloseIdleConnections()
+		s.pages.Close()
+		srv.Close()
+		cancel()
+		<-done
+	})
+	return s
+}
+
+// get returns a page that must be there.
+func (s *site) get(path string) string {
+	s.t.Helper()
+	res, err := s.web.Get(s.url + path)
+	return s.body(path, res, err, http.StatusOK)
+}
+
+func (s *site) body(path string, res *http.Response, err error, want int) string {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != want {
+		s.t.Fatalf("%s: %s, wanted %d: %v\n%.2000s", path, res.Status, want, err, b)
+	}
+	return string(b)
+}
+
+// post sends a form as a browser without JavaScript does, and returns where it is sent.
+func (s *site) post(path string, form url.Values) string {
+	s.t.Helper()
+	res, err := s.web.PostForm(s.url+path, form)
+	s.body(path, res, err, http.StatusSeeOther)
+	return res.Header.Get("Location")
+}
+
+// session makes one and returns the path of its chat.
+func (s *site) session() (base, chat string) {
+	s.t.Helper()
+	base = s.post("/new", url.Values{"dir": {s.t.TempDir()}, "agent": {script.Provider}})
+	page := s.get(base)
+	m := regexp.MustCompile(`action="(/s/[^/]+/c/[^/]+)/message"`).FindStringSubmatch(page)
+	if m == nil {
+		s.t.Fatalf("the page of a new session has no composer:\n%s", page)
+	}
+	return base, m[1]
+}
+
+// say sends a message to a chat.
+func (s *site) say(chat, text string) {
+	s.t.Helper()
+	s.post(chat+"/message", url.Values{"text": {text}})
+}
+
+// until asks for a page again and again until it shows something.
+func (s *site) until(path, want string) string {
+	s.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		page := s.get(path)
+		if strings.Contains(page, want) {
+			return page
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("%s never showed %q:\n%s", path, want, page)
+		}
+	}
+}
+
+// tab is an open page: its document as patches leave it.
+type tab struct {
+	t    *testing.T
+	doc  *html.Node
+	ws   *websocket.Conn
+	mark map[string]string
+	raw  [][]byte
+}
+
+// tab opens a page and its stream.
+func (s *site) tab(path string) *tab {
+	s.t.Helper()
+	doc, err := html.Parse(strings.NewReader(s.get(path)))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	b := &tab{t: s.t, doc: doc, mark: map[string]string{}}
+	q, err := url.ParseQuery(attr(find(doc, func(n *html.Node) bool { return n.Data == "body" }), "data-live"))
+	if err != nil || len(q["f"]) == 0 {
+		s.t.Fatalf("%s has no stream: %v", path, err)
+	}
+	for _, m := range q["f"] {
+		name, _, _ := strings.Cut(m, "~")
+		b.mark[name] = m
+	}
+	b.connect(s)
+	return b
+}
+
+// connect opens the stream from where the page is.
+func (b *tab) connect(s *site) {
+	b.t.Helper()
+	q := url.Values{}
+	for _, m := range b.mark {
+		q.Add("f", m)
+	}
+	ws, _, err := websocket.Dial(context.Background(), strings.Replace(s.url, "http", "ws", 1)+"/live?"+q.Encode(), &websocket.DialOptions{HTTPClient: s.web})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	ws.SetReadLimit(-1)
+	b.ws = ws
+	b.t.Cleanup(func() { _ = ws.CloseNow() })
+}
+
+// read takes one frame.
+func (b *tab) read(ctx context.Context) error {
+	_, raw, err := b.ws.Read(ctx)
+	if err != nil {
+		return err
+	}
+	var frame []json.RawMessage
+	var mark string
+	var patches [][]any
+	if err := json.Unmarshal(raw, &frame); err != nil || json.Unmarshal(frame[0], &mark) != nil || json.Unmarshal(frame[1], &patches) != nil {
+		b.t.Fatalf("a frame is not [mark, patches]: %s", raw)
+	}
+	name, _, _ := strings.Cut(mark, "~")
+	b.mark[name] = mark
+	b.raw = append(b.raw, raw)
+	for _, p := range patches {
+		b.apply(p)
+	}
+	return nil
+}
+
+// wait reads until the element shows something.
+func (b *tab) wait(id, want string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for !strings.Contains(b.text(id), want) {
+		if err := b.read(ctx); err != nil {
+			b.t.Fatalf("#%s never showed %q: %v; it shows\n%s", id, want, err, b.html(id))
+		}
+	}
+}
+
+// apply does what the page's script does.
+func (b *tab) apply(p []any) {
+	str := func(i int) string { s, _ := p[i].(string); return s }
+	if str(0) == "s" {
+		return
+	}
+	el := b.id(str(1))
+	if el == nil {
+		return
+	}
+	switch str(0) {
+	case "x":
+		el.Parent.RemoveChild(el)
+	case "r":
+		for _, n := range parseIn(el.Parent, str(2)) {
+			el.Parent.InsertBefore(n, el)
+		}
+		el.Parent.RemoveChild(el)
+	case "a":
+		for _, n := range parseIn(el, str(2)) {
+			if have := b.id(attr(n, "id")); have != nil {
+				have.Parent.InsertBefore(n, have)
+				have.Parent.RemoveChild(have)
+				continue
+			}
+			el.AppendChild(n)
+		}
+	case "i":
+		depth, _ := p[2].(float64)
+		for ; depth > 0; depth-- {
+			last := el.LastChild
+			for last != nil && last.Type != html.ElementNode {
+				last = last.PrevSibling
+			}
+			if last == nil {
+				break
+			}
+			el = last
+		}
+		for _, n := range parseIn(el, str(3)) {
+			el.AppendChild(n)
+		}
+	default:
+		b.t.Fatalf("a page does not know the patch %v", p)
+	}
+}
+
+func parseIn(in *html.Node, s string) []*html.Node {
+	nodes, _ := html.ParseFragment(strings.NewReader(s), in)
+	return nodes
+}
+
+func (b *tab) id(id string) *html.Node {
+	if id == "" {
+		return nil
+	}
+	return find(b.doc, func(n *html.Node) bool { return attr(n, "id") == id })
+}
+
+func find(n *html.Node, is func(*html.Node) bool) *html.Node {
+	if n.Type == html.ElementNode && is(n) {
+		return n
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if f := find(c, is); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func attr(n *html.Node, name string) string {
+	if n == nil {
+		return ""
+	}
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// html is an element as it is, with runs of space folded: they are not shown.
+func (b *tab) html(id string) string {
+	el := b.id(id)
+	if el == nil {
+		return ""
+	}
+	var out strings.Builder
+	_ = html.Render(&out, el)
+	return strings.Join(strings.Fields(out.String()), " ")
+}
+
+func (b *tab) text(id string) string {
+	var out strings.Builder
+	var walk func(*html.Node)
+	walk = func(n *html.Node) {
+		if n.Type == html.TextNode {
+			out.WriteString(n.Data)
+		}
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			walk(c)
+		}
+	}
+	if el := b.id(id); el != nil {
+		walk(el)
+	}
+	return out.String()
+}
+
+// direct dispatches an action as another client of the owner would.
+func (s *site) direct(channel ahp.URI, a ahp.Action) hub.Outcome {
+	s.t.Helper()
+	o, err := s.host.Dispatch(context.Background(), host.Caller{Principal: ana, ClientID: "editor"}, channel, 1, a)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return o
+}
