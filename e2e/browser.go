@@ -59,7 +59,8 @@ func FindBrowser(t testing.TB) string {
 	return ""
 }
 
-// OpenBrowser starts a browser that ends with the test.
+// OpenBrowser starts a browser that ends with the test. Open it after Start, so that its
+// pages are gone before the program is: a stream that breaks is a console error.
 func OpenBrowser(t testing.TB) *Browser {
 	t.Helper()
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(FindBrowser(t)),

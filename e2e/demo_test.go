@@ -8,8 +8,8 @@ import (
 // A newcomer sees the product in a minute: every session of the demo is there, none of its
 // pages complains, and nothing is left behind.
 func TestDemo(t *testing.T) {
-	page := OpenBrowser(t).Page()
 	p := Start(t, Options{Demo: true})
+	page := OpenBrowser(t).Page()
 	page.SignIn(p)
 	page.WaitText("#inbox", "Ask me something")
 	page.WaitText("#inbox", "Run the tests")

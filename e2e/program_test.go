@@ -167,8 +167,8 @@ func TestPublicAddressAndJSONLog(t *testing.T) {
 }
 
 func TestSignInInABrowser(t *testing.T) {
-	page := OpenBrowser(t).Page()
 	p := Start(t, Options{})
+	page := OpenBrowser(t).Page()
 	page.SignIn(p)
 	page.Shot("inbox")
 	if hash := Eval[string](page, "location.hash"); hash != "" {

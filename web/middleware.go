@@ -15,6 +15,7 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/people"
 )
 
 // requestID gives each request an id of ours, under the key where chi's GetReqID finds it;
@@ -46,6 +47,13 @@ type seen struct{ who access.Principal }
 
 type seenKey struct{}
 
+// audited are the forms whose success is written down besides signing in and joining.
+var audited = map[string]string{
+	"POST /s/{session}/share":               "made a link",
+	"POST /s/{session}/share/{link}/revoke": "revoked a link",
+	"POST /s/{session}/c/{chat}/tool":       "answered an approval",
+}
+
 func (s *Server) accessLog(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -59,6 +67,9 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 		}
 		route := chi.RouteContext(r.Context()).RoutePattern()
 		s.counters.request(r.Method, route, status)
+		if what := audited[r.Method+" "+route]; what != "" && status < 400 {
+			s.note(r, people.Event{Who: note.who.ID, Name: note.who.Name, What: what, On: r.URL.Path})
+		}
 		level := slog.LevelInfo
 		if status < 400 && r.Method == http.MethodGet {
 			level = slog.LevelDebug

@@ -49,8 +49,10 @@ var errStopping = errors.New("the host is stopping")
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	base, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(errStopping)
+	fresh := &freshConns{}
 	srv := &http.Server{
 		Handler:           s,
+		ConnState:         fresh.note,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: s.cfg.Limits.Read,
 		IdleTimeout:       s.cfg.Limits.Idle,
@@ -65,6 +67,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	}
 	end(errStopping)
+	fresh.close()
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Limits.Stop)
 	defer cancel()
 	err := srv.Shutdown(grace)
@@ -84,5 +87,39 @@ func (s *Server) wait(ctx context.Context) {
 	select {
 	case <-done:
 	case <-ctx.Done():
+	}
+}
+
+// freshConns are connections that have asked nothing yet. Browsers open them in advance, and
+// Shutdown would wait for their first request.
+type freshConns struct {
+	mu      sync.Mutex
+	conns   map[net.Conn]struct{}
+	closing bool
+}
+
+func (f *freshConns) note(c net.Conn, state http.ConnState) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if state != http.StateNew {
+		delete(f.conns, c)
+		return
+	}
+	if f.closing {
+		c.Close()
+		return
+	}
+	if f.conns == nil {
+		f.conns = map[net.Conn]struct{}{}
+	}
+	f.conns[c] = struct{}{}
+}
+
+func (f *freshConns) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closing = true
+	for c := range f.conns {
+		c.Close()
 	}
 }

@@ -527,6 +527,13 @@ func TestStoppingEndsOpenStreams(t *testing.T) {
 	go func() { served <- x.s.Serve(ctx, l) }()
 	x.URL = "http://" + l.Addr().String()
 	x.ask("GET /live", cookie)
+	quiet, err := net.Dial("tcp", l.Addr().String()) // as a browser does in advance
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer quiet.Close()
+	x.ask("GET /healthz") // so the quiet one has been accepted
+	start := time.Now()
 	stop()
 	select {
 	case err := <-served:
@@ -535,6 +542,9 @@ func TestStoppingEndsOpenStreams(t *testing.T) {
 		}
 	case <-time.After(5 * time.Second):
 		t.Fatal("the server did not stop in 5 s")
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("stopping took %v", took)
 	}
 	if err := <-x.pages.ended; !errors.Is(err, errStopping) {
 		t.Errorf("the stream ended with %v", err)

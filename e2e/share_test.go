@@ -1,0 +1,240 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"github.com/ahphub/ahphub/e2e/peer"
+	"github.com/ahphub/ahphub/handlers/pages"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+)
+
+// newSession makes a session by the form, with a first message, and returns its path.
+func newSession(page *Page, prog *Program, message string) string {
+	page.t.Helper()
+	page.Open(prog.URL + "/new")
+	page.Do(chromedp.SetValue("#message", message), chromedp.Click("main form[method=post] .btn.main"))
+	page.Wait(`/^\/s\/[^/]+/.test(location.pathname) && document.readyState === 'complete'`)
+	return strings.Join(strings.Split(Eval[string](page, "location.pathname"), "/")[:3], "/")
+}
+
+// share makes a link by the form and returns its address.
+func share(page *Page, prog *Program, session, role string) string {
+	page.t.Helper()
+	page.Open(prog.URL + session + "/share")
+	page.Do(chromedp.Click(`input[name=role][value=`+role+`]`), chromedp.Click(".linkform .btn.main"))
+	page.Wait(`document.querySelector('#made')?.value.includes('/j#')`)
+	return Eval[string](page, `document.querySelector('#made').value`)
+}
+
+// join comes in by a link.
+func join(page *Page, link, name string) {
+	page.t.Helper()
+	page.Open(link)
+	page.Wait(`document.querySelector('input[name=token]').value !== ''`)
+	page.Shot("join")
+	page.Do(chromedp.SetValue("#name", name), chromedp.Click("main form .btn.main"))
+	page.Wait(`/^\/s\//.test(location.pathname) && document.readyState === 'complete'`)
+}
+
+func TestSharing(t *testing.T) {
+	prog := Start(t, Options{Args: []string{"--agent", "script"}})
+	b := OpenBrowser(t)
+	owner, guest := b.Page(), b.Page()
+	owner.SignIn(prog)
+	session := newSession(owner, prog, "say hello to everybody")
+	owner.WaitText("#turns", "hello to everybody")
+	link := share(owner, prog, session, "viewer")
+	owner.Shot("link")
+
+	join(guest, link, "Ana")
+	guest.WaitText("#turns", "hello to everybody")
+	guest.Shot("guest")
+	owner.Open(prog.URL + session)
+	owner.Wait(`[...document.querySelectorAll('#presence .face')].some(f => f.title.includes('Ana'))`)
+	if Eval[bool](guest, `[...document.querySelectorAll('textarea, .owner-only, .prompt-only, .comment-only')].some(e => e.checkVisibility())`) {
+		t.Error("a viewer is shown what they may not do")
+	}
+
+	// Revoking ends what the guest has open, within two seconds.
+	owner.Open(prog.URL + session + "/share")
+	guest.Allow(`40[13]|WebSocket`)
+	start := time.Now()
+	owner.Do(chromedp.Click("main .links .btn.bad"))
+	guest.Wait(`location.pathname !== '` + Eval[string](guest, "location.pathname") + `' || !document.querySelector('#conn')?.hidden || /revoked|sign in/i.test(document.body.innerText)`)
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("the revoked guest's page lived for %v", took)
+	}
+	guest.Shot("revoked")
+	owner.WaitText("main .links", "Revoked")
+}
+
+// A viewer can write nothing: every form of every page, and every method and action of the
+// protocol, is tried.
+func TestViewerOnTheRealProgram(t *testing.T) {
+	prog := Start(t, Options{Args: []string{"--agent", "script"}})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	owner := dial(t, ctx, prog, prog.Token())
+	mine, other := newOverProtocol(t, ctx, owner), newOverProtocol(t, ctx, owner)
+	c, _ := signIn(t, prog.SignIn())
+	short := shortOf(t, c, prog, mine)
+	token := linkOver(t, c, prog, short, "viewer")
+
+	viewer := cookieFor(t, prog, token)
+	for _, route := range postRoutes(t) {
+		if route == "/settings/theme" || route == "/s/{session}/threads/seen" {
+			continue // what they see themselves by
+		}
+		path := strings.NewReplacer("{session}", short, "{chat}", "x", "{terminal}", "x", "{thread}", "x", "{verb}", "reply", "{link}", "x").Replace(route)
+		res, err := viewer.PostForm(prog.URL+path, url.Values{"text": {"x"}, "title": {"x"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusForbidden {
+			t.Errorf("POST %s as a viewer: %s", path, res.Status)
+		}
+	}
+
+	guest := dial(t, ctx, prog, token)
+	before, _ := owner.Confirmed(mine)
+	for method, params := range map[string]any{
+		"createSession":  ahp.CreateSessionParams{Channel: "ahp-session:/" + uuid.NewString()},
+		"disposeSession": ahp.DisposeSessionParams{Channel: mine},
+		"createChat":     map[string]any{"channel": mine, "chat": "ahp-chat:/" + uuid.NewString()},
+		"createTerminal": map[string]any{"channel": "ahp-terminal:/" + uuid.NewString(), "claim": map[string]any{"kind": "client", "clientId": "guest"}},
+		"resourceList":   map[string]any{"channel": ahp.RootURI, "uri": "file:///"},
+		"resourceRead":   map[string]any{"channel": ahp.RootURI, "uri": "file:///etc/passwd"},
+		"subscribe":      ahp.SubscribeParams{Channel: other},
+	} {
+		err := guest.Call(ctx, method, params, nil)
+		var refused *ahp.Error
+		if !errors.As(err, &refused) {
+			t.Errorf("%s as a viewer: %v", method, err)
+		}
+	}
+	if _, err := guest.Dispatch(ctx, mine, &ahp.SessionTitleChangedAction{Title: "taken"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := guest.Wait(ctx, func() bool { return guest.Unanswered() == 0 }); err != nil {
+		t.Fatal("no answer to an action that is refused:", err)
+	}
+	fresh, err := owner.Fresh(ctx, mine)
+	if err != nil || fresh.(*ahp.SessionState).Title != before.(*ahp.SessionState).Title {
+		t.Errorf("a viewer renamed the session (%v)", err)
+	}
+	var list ahp.ListSessionsResult
+	if err := guest.Call(ctx, "listSessions", ahp.ListSessionsParams{Channel: ahp.RootURI}, &list); err != nil || len(list.Items) != 1 || list.Items[0].Resource != mine {
+		t.Errorf("a viewer lists %v, %v", list.Items, err)
+	}
+}
+
+func dial(t *testing.T, ctx context.Context, prog *Program, token string) *peer.Peer {
+	t.Helper()
+	p, err := peer.Dial(ctx, prog.AHP, peer.Options{Token: token, ClientID: uuid.NewString()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	if _, err := p.Initialize(ctx, ahp.RootURI); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func newOverProtocol(t *testing.T, ctx context.Context, p *peer.Peer) ahp.URI {
+	t.Helper()
+	uri := ahp.URI("ahp-session:/" + uuid.NewString())
+	if err := p.Call(ctx, "createSession", ahp.CreateSessionParams{Channel: uri}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Subscribe(ctx, uri); err != nil {
+		t.Fatal(err)
+	}
+	return uri
+}
+
+// shortOf finds the id that pages name a session by: of the only ones there are.
+func shortOf(t *testing.T, c *http.Client, prog *Program, session ahp.URI) string {
+	t.Helper()
+	res, err := c.Get(prog.URL + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range strings.Split(string(body), `href="/s/`)[1:] {
+		short, _, _ := strings.Cut(part, `"`)
+		short, _, _ = strings.Cut(short, "/")
+		if short == host.ShortID(session) {
+			return short
+		}
+	}
+	t.Fatalf("the inbox does not list %s:\n%s", session, body)
+	return ""
+}
+
+func linkOver(t *testing.T, c *http.Client, prog *Program, short, role string) string {
+	t.Helper()
+	res, err := c.PostForm(fmt.Sprintf("%s/s/%s/share", prog.URL, short), url.Values{"role": {role}, "expires": {"24h"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, _ := io.ReadAll(res.Body)
+	_, token, ok := strings.Cut(string(body), "/j#")
+	if !ok {
+		t.Fatalf("no link was made: %s\n%s", res.Status, body)
+	}
+	token, _, _ = strings.Cut(token, `"`)
+	return token
+}
+
+// cookieFor joins by a link's token.
+func cookieFor(t *testing.T, prog *Program, token string) *http.Client {
+	t.Helper()
+	c, _ := signIn(t, prog.URL+"/signin#nothing") // for its jar
+	res, err := c.PostForm(prog.URL+"/j", url.Values{"token": {token}, "name": {"Ana"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != 200 {
+		t.Fatalf("joining: %s", res.Status)
+	}
+	return c
+}
+
+func postRoutes(t *testing.T) (all []string) {
+	t.Helper()
+	r := chi.NewRouter()
+	p := pages.New(pages.Deps{})
+	defer p.Close()
+	p.Routes(r)
+	_ = chi.Walk(r, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		if method != http.MethodGet {
+			all = append(all, route)
+		}
+		return nil
+	})
+	if len(all) < 10 {
+		t.Fatalf("only %v were found", all)
+	}
+	return all
+}
