@@ -65,7 +65,8 @@ type Conn struct {
 	first time.Time     // when the oldest entry of the queue came
 	err   error
 
-	batch []entry // the writer's own, reused by each Next
+	batch []entry     // the writer's own, reused by each Next
+	envs  []*Envelope // of batch; nil for an answer
 }
 
 type subscription struct {

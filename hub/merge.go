@@ -16,12 +16,11 @@ const (
 	mergeLimit = 32 << 10 // bytes past which an envelope takes no more
 )
 
-// span counts the envelopes at the start of a batch that may share a merge: one
-// channel, one block, made by the host, accepted.
-func span(batch []entry) int {
-	first := batch[0].env
+// span counts the envelopes at the start of envs that may share a merge: one
+// channel, one block, made by the host, accepted. A nil ends it.
+func span(envs []*Envelope) int {
 	n := 1
-	for n < len(batch) && mergeable(first, batch[n].env) {
+	for n < len(envs) && mergeable(envs[0], envs[n]) {
 		n++
 	}
 	return n
@@ -34,10 +33,10 @@ func mergeable(first, e *Envelope) bool {
 
 // merged returns a span's envelopes merged, computed once for all connections
 // that come past with the same span.
-func merged(run []entry) []*Envelope {
-	first, last := run[0].env, run[len(run)-1].env
+func merged(run []*Envelope) []*Envelope {
+	first, last := run[0], run[len(run)-1]
 	if first == last {
-		return []*Envelope{first}
+		return run
 	}
 	first.mu.Lock()
 	defer first.mu.Unlock()
@@ -53,14 +52,14 @@ type mergedRun struct {
 	envs []*Envelope
 }
 
-func fold(run []entry) []*Envelope {
-	out := []*Envelope{run[0].env}
+func fold(run []*Envelope) []*Envelope {
+	out := []*Envelope{run[0]}
 	for _, e := range run[1:] {
 		n := len(out) - 1
-		if m := mergeEnvelopes(out[n], e.env); m != nil {
+		if m := mergeEnvelopes(out[n], e); m != nil {
 			out[n] = m
 		} else {
-			out = append(out, e.env)
+			out = append(out, e)
 		}
 	}
 	return out

@@ -155,22 +155,26 @@ func (c *Conn) items(buf []Item) []Item {
 	held := c.hold > 0
 	c.mu.Unlock()
 	merge := held || len(c.batch) >= behind
+	c.envs = c.envs[:0]
+	for i := range c.batch {
+		c.envs = append(c.envs, c.batch[i].env)
+	}
 	for i := 0; i < len(c.batch); {
-		e := &c.batch[i]
 		n := 1
-		switch {
-		case e.env != nil && merge:
-			n = span(c.batch[i:])
-			for _, m := range merged(c.batch[i : i+n]) {
+		switch e := &c.batch[i]; {
+		case e.env == nil:
+			buf = append(buf, e.answer.item(c.audience))
+		case merge:
+			n = span(c.envs[i:])
+			for _, m := range merged(c.envs[i : i+n]) {
 				buf = c.appendEnv(buf, m, held)
 			}
-		case e.env != nil:
-			buf = c.appendEnv(buf, e.env, false)
 		default:
-			buf = append(buf, e.answer.item(c.audience))
+			buf = c.appendEnv(buf, e.env, false)
 		}
 		i += n
 	}
+	clear(c.envs)
 	return buf
 }
 

@@ -42,10 +42,17 @@ func (a *answer) item(aud Audience) Item {
 		}
 		it.Snapshots = append(it.Snapshots, s)
 	}
-	for _, e := range a.replay {
-		if e = e.For(aud); e != nil {
-			it.Replay = append(it.Replay, e)
+	for run := a.replay; len(run) > 0; {
+		n := 1
+		if len(a.replay) >= behind {
+			n = span(run)
 		}
+		for _, e := range merged(run[:n]) {
+			if e = e.For(aud); e != nil {
+				it.Replay = append(it.Replay, e)
+			}
+		}
+		run = run[n:]
 	}
 	return it
 }
