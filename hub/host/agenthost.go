@@ -45,7 +45,7 @@ func (a agentHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn,
 		return agent.Turn{}, nil, err
 	}
 	turn := agent.Turn{ID: r.id, Chat: r.chat, Message: start.Message, Out: &out{l, r}}
-	return turn, func(err error) { l.finish(r, err); r.cancel(nil); l.abandon(r) }, nil
+	return turn, func(err error) { l.finish(r, err, l.h.now()); r.cancel(nil); l.abandon(r) }, nil
 }
 
 // adopt registers a turn before it starts, so that its effect leaves it to the agent.

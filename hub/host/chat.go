@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -64,7 +65,7 @@ func (h *Host) createChat(tx *hub.Tx, c Caller, info hub.ChannelInfo, p ahp.Crea
 	if err := h.checkNewChat(tx, session, p); err != nil {
 		return err
 	}
-	chat := &ahp.ChatState{Resource: p.Chat, Title: "Chat", Status: ahp.SessionStatusIdle, ModifiedAt: timestamp(h.now()),
+	chat := &ahp.ChatState{Resource: p.Chat, Title: chatTitle(len(session.Chats), p.InitialMessage), Status: ahp.SessionStatusIdle, ModifiedAt: timestamp(h.now()),
 		WorkingDirectories: p.WorkingDirectories, Turns: []*ahp.Turn{}, Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginUser{}}}
 	if p.Source != nil {
 		if err := h.forkChat(tx, session, chat, p.Source); err != nil {
@@ -84,6 +85,14 @@ func (h *Host) createChat(tx *hub.Tx, c Caller, info hub.ChannelInfo, p ahp.Crea
 		tx.Apply(p.Chat, start)
 	}
 	return nil
+}
+
+// chatTitle names a chat by what it begins with: no action changes the name later.
+func chatTitle(n int, first *ahp.Message) string {
+	if first != nil && firstLine(first.Text) != "" {
+		return clip(firstLine(first.Text), 80)
+	}
+	return fmt.Sprintf("Chat %d", n+1)
 }
 
 // addChat opens a chat and lists it in its session.
@@ -124,13 +133,15 @@ func (h *Host) forkChat(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src 
 	if !ok {
 		return badParams("source: there is no chat %s in this session", f.Chat)
 	}
-	i := slices.IndexFunc(from.Turns, func(t *ahp.Turn) bool { return t.ID == f.TurnID })
+	i := turnAt(from, f.TurnID)
 	if i < 0 {
 		return badParams("source: %s is not a completed turn of that chat", f.TurnID)
 	}
 	to.Turns = slices.Clone(from.Turns[:i+1]) // turns never change, so sharing them is a copy
 	to.Origin = &ahp.ChatOrigin{Value: &ahp.ChatOriginFork{Chat: f.Chat, TurnID: f.TurnID}}
-	to.Title = clip("Fork of "+from.Title, mostTitle)
+	if to.Title == chatTitle(len(s.Chats), nil) {
+		to.Title = clip("Fork of "+from.Title, mostTitle)
+	}
 	return nil
 }
 

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/ahphub/ahphub/hub/ahp"
 )
@@ -31,6 +30,7 @@ func (r *request) draft(m *ahp.Message) string {
 	if size := messageBytes(m); size > r.h.cfg.Limits.MessageBytes {
 		return fmt.Sprintf("this message has %d bytes; at most %d are allowed", size, r.h.cfg.Limits.MessageBytes)
 	}
+	m.Meta = keepStamp(nil, m.Meta)
 	for _, a := range m.Attachments {
 		if reason := r.attachment(a); reason != "" {
 			return reason
@@ -52,55 +52,6 @@ func messageBytes(m *ahp.Message) int {
 		}
 	}
 	return n
-}
-
-func (r *request) attachment(a ahp.MessageAttachment) string {
-	switch v := a.Value.(type) {
-	case *ahp.MessageAnnotationsAttachment:
-		return r.annotationsAttachment(v)
-	case *ahp.MessageChatAttachment:
-		return "the agents of this host do not read other chats: quote what they need to know"
-	}
-	return ""
-}
-
-// annotationsAttachment takes threads of the same session only, and only ones that exist.
-func (r *request) annotationsAttachment(v *ahp.MessageAnnotationsAttachment) string {
-	if v.Resource != annotationsURI(r.info.Session) {
-		return "only the annotations of this session can be attached"
-	}
-	s, ok := r.tx.State(v.Resource).(*ahp.AnnotationsState)
-	if !ok {
-		return "" // asleep: ids that are gone resolve to nothing
-	}
-	for _, id := range v.AnnotationIDs {
-		if threadAt(s, id) < 0 {
-			return "there is no annotation " + id + ": it may have been removed"
-		}
-	}
-	return ""
-}
-
-// threads resolves the annotations that a message names, in their order on the channel;
-// no ids mean all that are open.
-func (l *live) threads(ctx context.Context, m ahp.Message) (list []ahp.Annotation) {
-	for _, a := range m.Attachments {
-		v, ok := a.Value.(*ahp.MessageAnnotationsAttachment)
-		if !ok || l.h.ensure(ctx, v.Resource) != nil {
-			continue
-		}
-		st, _, _ := l.h.hub.State(v.Resource)
-		s, _ := st.(*ahp.AnnotationsState)
-		if s == nil {
-			continue
-		}
-		for _, t := range s.Annotations {
-			if slices.Contains(v.AnnotationIDs, t.ID) || v.AnnotationIDs == nil && !t.Resolved {
-				list = append(list, t)
-			}
-		}
-	}
-	return list
 }
 
 // SendAnnotations has the agent look at threads of a session: a turn of its default chat

@@ -22,7 +22,21 @@ var (
 
 // Emit applies an action of the turn. It waits while the host is read-only.
 func (o *out) Emit(a ahp.Action) error {
-	return o.apply(a, func(*hub.Tx, *ahp.ChatState) {})
+	return o.apply(a, func(_ *hub.Tx, s *ahp.ChatState) {
+		switch a := a.(type) {
+		case *ahp.ChatToolCallCompleteAction:
+			keepStampOf(s, a.TurnID, a.ToolCallID, &a.Meta)
+		case *ahp.ChatToolCallContentChangedAction:
+			keepStampOf(s, a.TurnID, a.ToolCallID, &a.Meta)
+		}
+	})
+}
+
+// keepStampOf leaves who approved a call on it, whatever its agent says of it later.
+func keepStampOf(s *ahp.ChatState, turn, id string, meta *ahp.Meta) {
+	if base := (ahp.ToolCallState{Value: findCall(s, turn, id)}).Base(); base != nil {
+		keepCallStamp(base.Meta, meta)
+	}
 }
 
 // apply runs before and the action in one step, if the turn still runs.

@@ -119,7 +119,10 @@ func TestTurnCutOffByACrash(t *testing.T) { // AHP requirements 13, 115
 	one := newLife(t, dir, waiting(), Limits{})
 	one.start("make")
 	one.do(one.chat().Resource, queued("q", "later"))
-	one.until("asks", func() bool { s, _ := one.host.Summary(session); return s.Status.Activity() == ahp.SessionStatusInputNeeded })
+	one.until("asks", func() bool {
+		s, _ := one.host.Summary(session)
+		return s.Status.Activity() == ahp.SessionStatusInputNeeded
+	})
 	one.until("durable", func() bool { st := one.hub.Stats(); return st.UnjournaledBytes == 0 })
 	seq := one.hub.Seq()
 	one.end(false)

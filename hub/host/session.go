@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -126,64 +125,6 @@ func sessionExists(uri ahp.URI) error {
 	return ahp.Errorf(ahp.CodeSessionAlreadyExists, "there is a session %s already: choose another URI", uri)
 }
 
-// newDirs checks that directories exist. An agent without multipleWorkingDirectories gets
-// the first only (AHP requirement 82).
-func (h *Host) newDirs(provider string, uris []ahp.URI) ([]ahp.URI, error) {
-	if len(uris) == 0 && h.cfg.DefaultDir != "" {
-		uris = []ahp.URI{FileURI(h.cfg.DefaultDir)}
-	}
-	if many := h.agentInfo(provider).Capabilities; len(uris) > 1 && (many == nil || many.MultipleWorkingDirectories == nil) {
-		uris = uris[:1]
-	}
-	dirs := make([]ahp.URI, 0, len(uris))
-	for _, uri := range uris {
-		path, err := existingDir(uri)
-		if err != nil {
-			return nil, err
-		}
-		dirs = append(dirs, FileURI(path))
-	}
-	return dirs, nil
-}
-
-func existingDir(uri ahp.URI) (string, error) {
-	path, ok := FilePath(uri)
-	if !ok {
-		return "", badParams("workingDirectories: %.200q is not a file:// URI of this machine", uri)
-	}
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return "", badParams("workingDirectories: %s does not exist or cannot be read: check the path", path)
-	case !info.IsDir():
-		return "", badParams("workingDirectories: %s is a file: choose its directory", path)
-	}
-	return path, nil
-}
-
-// FileURI names a local path as a file URI.
-func FileURI(path string) ahp.URI {
-	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
-}
-
-// FilePath is the absolute local path of a file URI.
-func FilePath(uri ahp.URI) (string, bool) {
-	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || u.Path == "" {
-		return "", false
-	}
-	path := filepath.Clean(filepath.FromSlash(u.Path))
-	return path, filepath.IsAbs(path)
-}
-
-func projectOf(dirs []ahp.URI) *ahp.ProjectInfo {
-	if len(dirs) == 0 {
-		return nil
-	}
-	path, _ := FilePath(dirs[0])
-	return &ahp.ProjectInfo{URI: dirs[0], DisplayName: filepath.Base(path)}
-}
-
 func annotationsURI(session ahp.URI) ahp.URI { return session + "/annotations" }
 
 // NewSessionURI makes a fresh session URI.
@@ -243,11 +184,16 @@ func (l *live) settle(err error) {
 // nameSession takes the first line of the first message as the title.
 func (h *Host) nameSession(tx *hub.Tx, session ahp.URI, text string) {
 	s, ok := tx.State(session).(*ahp.SessionState)
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	line := firstLine(text)
 	if !ok || s.Title != defaultTitle || line == "" {
 		return
 	}
-	tx.Apply(session, &ahp.SessionTitleChangedAction{Title: clip(strings.TrimSpace(line), 80)})
+	tx.Apply(session, &ahp.SessionTitleChangedAction{Title: clip(line, 80)})
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(line)
 }
 
 func (h *Host) markUnread(tx *hub.Tx, session ahp.URI) {
@@ -272,15 +218,6 @@ func (l *live) config(key string) string {
 		return ""
 	}
 	return configValue(s, key)
-}
-
-func paths(uris []ahp.URI) (list []string) {
-	for _, u := range uris {
-		if p, ok := FilePath(u); ok {
-			list = append(list, p)
-		}
-	}
-	return list
 }
 
 // clip cuts at most n bytes, never inside a rune.

@@ -60,15 +60,17 @@ func heldByOther(r *request, s *ahp.TerminalState) bool {
 }
 
 // checkTerminalClaimed lets the holder pass a claim on, and anybody take one from a session
-// (AHP requirements 165 and 167).
+// for themselves (AHP requirements 165 and 167).
 func checkTerminalClaimed(r *request, s *ahp.TerminalState, a *ahp.TerminalClaimedAction) string {
-	if holder, held := s.Claim.Value.(*ahp.TerminalClientClaim); held && holder.ClientID != r.caller.ClientID {
+	holder, held := s.Claim.Value.(*ahp.TerminalClientClaim)
+	mine := held && holder.ClientID == r.caller.ClientID
+	if held && !mine {
 		return "another client holds this terminal: ask it to hand the terminal over"
 	}
 	switch claim := a.Claim.Value.(type) {
 	case *ahp.TerminalClientClaim:
-		if claim.ClientID == "" {
-			return "a claim needs the clientId of its holder"
+		if claim.ClientID == "" || !mine && claim.ClientID != r.caller.ClientID {
+			return "a client can claim a terminal for itself only: name its own clientId"
 		}
 	case *ahp.TerminalSessionClaim:
 		if claim.Session != r.info.Session || claim.Chat == "" {

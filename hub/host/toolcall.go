@@ -31,8 +31,8 @@ func checkConfirmed(r *request, s *ahp.ChatState, a *ahp.ChatToolCallConfirmedAc
 	if !ok {
 		return notWaiting
 	}
-	if a.SelectedOptionID != "" && !slices.ContainsFunc(call.Options, func(o ahp.ConfirmationOption) bool { return o.ID == a.SelectedOptionID }) {
-		return "there is no option " + a.SelectedOptionID + " to select"
+	if reason := checkOption(call.Options, a); reason != "" {
+		return reason
 	}
 	a.Meta = r.stampCall(call.Meta, a.Meta)
 	if a.Approved {
@@ -46,6 +46,20 @@ func checkConfirmed(r *request, s *ahp.ChatState, a *ahp.ChatToolCallConfirmedAc
 		suggestion := *a.UserSuggestion
 		a.UserSuggestion = &suggestion
 		return r.message(a.UserSuggestion)
+	}
+	return ""
+}
+
+func checkOption(options []ahp.ConfirmationOption, a *ahp.ChatToolCallConfirmedAction) string {
+	if a.SelectedOptionID == "" {
+		return ""
+	}
+	i := slices.IndexFunc(options, func(o ahp.ConfirmationOption) bool { return o.ID == a.SelectedOptionID })
+	switch {
+	case i < 0:
+		return "there is no option " + a.SelectedOptionID + " to select"
+	case options[i].Kind == ahp.ConfirmationOptionKindDeny && a.Approved, options[i].Kind == ahp.ConfirmationOptionKindApprove && !a.Approved:
+		return "the option " + a.SelectedOptionID + " says the opposite of this answer"
 	}
 	return ""
 }
@@ -86,26 +100,34 @@ func checkResultConfirmed(r *request, s *ahp.ChatState, a *ahp.ChatToolCallResul
 }
 
 // clientsOwn says why a client may not report on a tool call: it is not running, or not
-// its own (AHP requirement 142).
-func (r *request) clientsOwn(s *ahp.ChatState, turn, id string) string {
+// its own (AHP requirement 142). The report keeps the host's stamps in the call's `_meta`.
+func (r *request) clientsOwn(s *ahp.ChatState, turn, id string, meta *ahp.Meta) string {
 	call, ok := findCall(s, turn, id).(*ahp.ToolCallRunningState)
 	if !ok {
 		return "this tool call is not running"
 	}
 	if call.Contributor != nil {
 		if by, ok := call.Contributor.Value.(*ahp.ToolCallClientContributor); ok && by.ClientID == r.caller.ClientID {
+			keepCallStamp(call.Meta, meta)
 			return ""
 		}
 	}
 	return "only the client that contributed this tool may report on it"
 }
 
+// keepCallStamp carries the host's stamp over into a `_meta` that takes the place of a call's.
+func keepCallStamp(had ahp.Meta, sent *ahp.Meta) {
+	if *sent != nil {
+		*sent = keepStamp(had, *sent)
+	}
+}
+
 func checkCallComplete(r *request, s *ahp.ChatState, a *ahp.ChatToolCallCompleteAction) string {
-	return r.clientsOwn(s, a.TurnID, a.ToolCallID)
+	return r.clientsOwn(s, a.TurnID, a.ToolCallID, &a.Meta)
 }
 
 func checkCallContent(r *request, s *ahp.ChatState, a *ahp.ChatToolCallContentChangedAction) string {
-	return r.clientsOwn(s, a.TurnID, a.ToolCallID)
+	return r.clientsOwn(s, a.TurnID, a.ToolCallID, &a.Meta)
 }
 
 func (h *Host) toolCallConfirmed(_ context.Context, e *hub.Envelope, a *ahp.ChatToolCallConfirmedAction) {

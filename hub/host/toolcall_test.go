@@ -28,7 +28,8 @@ func commands(w *world, ready ahp.ChatToolCallReadyAction) (answers *[]*ahp.Chat
 			return err
 		}
 		*answers = append(*answers, a)
-		return turn.Out.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: "c", Result: ahp.ToolCallResult{Success: true, PastTenseMessage: ahp.Plain("ran")}})
+		return turn.Out.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: "c", Result: ahp.ToolCallResult{Success: true, PastTenseMessage: ahp.Plain("ran")},
+			Meta: ahp.Meta{"theirs": json.RawMessage(`1`), "ahphub": json.RawMessage(`"forged"`)}})
 	}
 	return answers
 }
@@ -103,13 +104,15 @@ func TestDenial(t *testing.T) {
 
 func TestConfirmationsThatAreRefused(t *testing.T) { // AHP requirements 122, 125
 	inWorld(t, func(w *world) {
-		commands(w, ahp.ChatToolCallReadyAction{Options: []ahp.ConfirmationOption{{ID: "once", Label: "Once", Kind: ahp.ConfirmationOptionKindApprove}}})
+		commands(w, ahp.ChatToolCallReadyAction{Options: []ahp.ConfirmationOption{
+			{ID: "once", Label: "Once", Kind: ahp.ConfirmationOptionKindApprove}, {ID: "never", Label: "Never", Kind: ahp.ConfirmationOptionKindDeny}}})
 		c := w.create()
 		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("make")})
 		for says, a := range map[string]*ahp.ChatToolCallConfirmedAction{
 			"does not wait":    {TurnID: "t", ToolCallID: "other", Approved: true},
 			"somebody else":    {TurnID: "old", ToolCallID: "c", Approved: true},
 			"cannot be edited": {TurnID: "t", ToolCallID: "c", Approved: true, EditedToolInput: "rm"},
+			"the opposite":     {TurnID: "t", ToolCallID: "c", Approved: true, SelectedOptionID: "never"},
 			"no option twice":  {TurnID: "t", ToolCallID: "c", Approved: true, SelectedOptionID: "twice"},
 		} {
 			c.refused(w.chat(), a, says)
@@ -257,11 +260,15 @@ func TestClientTool(t *testing.T) { // AHP requirements 136, 141 to 144
 		if sum, _ := w.host.Summary(session); sum.Status.Activity() != ahp.SessionStatusInProgress {
 			t.Errorf("a running client tool shows as status %d", sum.Status)
 		}
-		done := &ahp.ChatToolCallCompleteAction{TurnID: turn, ToolCallID: call, Result: ahp.ToolCallResult{Success: true, PastTenseMessage: ahp.Plain("opened")}}
+		done := &ahp.ChatToolCallCompleteAction{TurnID: turn, ToolCallID: call, Result: ahp.ToolCallResult{Success: true, PastTenseMessage: ahp.Plain("opened")},
+			Meta: ahp.Meta{"ahphub": json.RawMessage(`{"by":{"id":"owner","name":"Ana"}}`)}}
 		second.refused(w.chat(), done, "only the client that contributed")
 		second.refused(w.chat(), &ahp.ChatToolCallContentChangedAction{TurnID: turn, ToolCallID: call}, "only the client that contributed")
 		c.do(w.chat(), done)
 		c.refused(w.chat(), done, "not running")
+		if by, forged := ReadStamp(w.lastCall().Base().Meta); forged {
+			t.Errorf("a client stamped its own call: %+v", by)
+		}
 		if len(*results) != 1 || !(*results)[0].Success {
 			t.Fatalf("the agent got %+v", *results)
 		}

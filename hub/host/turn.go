@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
@@ -36,6 +35,7 @@ func checkTurnStarted(r *request, s *ahp.ChatState, a *ahp.ChatTurnStartedAction
 	if reason := r.mayPrompt(s); reason != "" {
 		return reason
 	}
+	a.Meta = keepStamp(nil, a.Meta)
 	if _, err := time.Parse(time.RFC3339, a.StartedAt); err != nil {
 		a.StartedAt = timestamp(r.now)
 	}
@@ -43,7 +43,7 @@ func checkTurnStarted(r *request, s *ahp.ChatState, a *ahp.ChatTurnStartedAction
 }
 
 func hasTurn(s *ahp.ChatState, id string) bool {
-	return slices.ContainsFunc(s.Turns, func(t *ahp.Turn) bool { return t.ID == id }) || s.ActiveTurn != nil && s.ActiveTurn.ID == id
+	return turnAt(s, id) >= 0 || s.ActiveTurn != nil && s.ActiveTurn.ID == id
 }
 
 // mayPrompt says why no turn can start in a chat now.
@@ -163,8 +163,9 @@ func (l *live) play(r *run) {
 	ref := turnRef{Session: l.uri, Chat: r.chat, Turn: r.id, Dirs: l.dirs()}
 	l.h.turnStarting(r.ctx, ref)
 	err := l.prompt(r, turn)
+	ended := l.h.now()
 	l.h.turnEnding(l.ctx, ref)
-	l.finish(r, err)
+	l.finish(r, err, ended)
 }
 
 func (l *live) prompt(r *run, t agent.Turn) (err error) {
@@ -189,7 +190,7 @@ func (l *live) turn(r *run) (agent.Turn, bool) {
 		return agent.Turn{}, false
 	}
 	m := s.ActiveTurn.Message
-	return agent.Turn{ID: r.id, Chat: r.chat, Message: m, Threads: l.threads(r.ctx, m), History: s.Turns, Out: &out{l, r}}, true
+	return agent.Turn{ID: r.id, Chat: r.chat, Message: l.resolve(r.ctx, m), Threads: l.threads(r.ctx, m), History: s.Turns, Out: &out{l, r}}, true
 }
 
 func (l *live) dirs() []string {
@@ -201,13 +202,13 @@ func (l *live) dirs() []string {
 }
 
 // finish ends the turn unless a client did (AHP requirement 107).
-func (l *live) finish(r *run, err error) {
+func (l *live) finish(r *run, err error, ended time.Time) {
 	failed := l.h.do(l.ctx, func(tx *hub.Tx) {
 		s, ok := tx.State(r.chat).(*ahp.ChatState)
 		if !ok || r.over.Swap(true) || s.ActiveTurn == nil || s.ActiveTurn.ID != r.id {
 			return
 		}
-		tx.Apply(r.chat, ending(r, err, durationOf(s.ActiveTurn, l.h.now())))
+		tx.Apply(r.chat, ending(r, err, durationOf(s.ActiveTurn, ended)))
 	})
 	if failed != nil {
 		l.h.log.Warn("the end of a turn could not be kept; the next start ends it", "chat", r.chat, "turn", r.id, "err", failed)

@@ -80,11 +80,12 @@ func TestMessagesThatAreRefused(t *testing.T) { // AHP requirements 99, 108
 		attached.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageAnnotationsAttachment{Resource: "ahp-session:/two/annotations"}}}
 		gone := user("look")
 		gone.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageAnnotationsAttachment{Resource: annotationsURI(session), AnnotationIDs: []string{"x"}}}}
-		chat := user("look")
-		chat.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageChatAttachment{Resource: w.chat()}}}
+		chat, turn := user("look"), user("look")
+		chat.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageChatAttachment{Resource: "ahp-chat:/nobody"}}}
+		turn.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageChatAttachment{Resource: w.chat(), EndTurn: "x"}}}
 		for says, m := range map[string]ahp.Message{
 			"origin user": agents, "empty": {}, "at most": user(string(make([]byte, 2<<20))), "of this session": attached,
-			"no annotation x": gone, "do not read other chats": chat,
+			"no annotation x": gone, "only chats of this session": chat, "not a completed turn": turn,
 		} {
 			c.refused(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: m}, says)
 		}
@@ -315,5 +316,35 @@ func TestSeveralChatsRunSideBySide(t *testing.T) { // AHP requirements 73, 90 to
 			t.Errorf("disposing the default chat: %v", err)
 		}
 		c.converged()
+	})
+}
+
+func TestChatAttachmentBringsItsTranscript(t *testing.T) { // AHP requirements 98, 100
+	inWorld(t, func(w *world) {
+		w.agent.prompt = func(_ context.Context, turn agent.Turn) error {
+			return turn.Out.Emit(&ahp.ChatResponsePartAction{Part: ahp.ResponsePart{Value: &ahp.MarkdownResponsePart{ID: "p", Content: ahp.NewText("I did " + turn.Message.Text)}}})
+		}
+		c := w.create()
+		attach := func(end string) *ahp.ChatTurnStartedAction {
+			m := user("go on")
+			m.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageChatAttachment{Label: "before", Resource: w.chat(), EndTurn: end}}}
+			return &ahp.ChatTurnStartedAction{TurnID: newID(), Message: m}
+		}
+		w.must(w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2"}))
+		c.do("ahp-chat:/2", attach(""))
+		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "1", Message: user("one")})
+		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "2", Message: user("two")})
+		c.do("ahp-chat:/2", attach("1"))
+		c.do("ahp-chat:/2", attach(""))
+		var got []string
+		for _, turn := range w.agent.turns {
+			for _, a := range turn.Message.Attachments {
+				got = append(got, a.Value.(*ahp.SimpleMessageAttachment).ModelRepresentation)
+			}
+		}
+		one, two := "User:\none\n\nAgent:\nI did one\n\n", "User:\ntwo\n\nAgent:\nI did two\n\n"
+		if !slices.Equal(got, []string{"", one, one + two}) {
+			t.Errorf("the agent was given %q", got)
+		}
 	})
 }

@@ -1,0 +1,153 @@
+package host
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// What a message refers to on other channels: threads of annotations, and other chats.
+
+func (r *request) attachment(a ahp.MessageAttachment) string {
+	switch v := a.Value.(type) {
+	case *ahp.MessageAnnotationsAttachment:
+		return r.annotationsAttachment(v)
+	case *ahp.MessageChatAttachment:
+		return r.chatAttachment(v)
+	}
+	return ""
+}
+
+// annotationsAttachment takes threads of the same session only, and only ones that exist.
+func (r *request) annotationsAttachment(v *ahp.MessageAnnotationsAttachment) string {
+	if v.Resource != annotationsURI(r.info.Session) {
+		return "only the annotations of this session can be attached"
+	}
+	s, _ := r.tx.State(v.Resource).(*ahp.AnnotationsState)
+	for _, id := range v.AnnotationIDs {
+		if s == nil || threadAt(s, id) < 0 {
+			return "there is no annotation " + id + ": it may have been removed"
+		}
+	}
+	return ""
+}
+
+// chatAttachment takes a chat of the same session, up to a completed turn (AHP
+// requirements 99 and 100).
+func (r *request) chatAttachment(v *ahp.MessageChatAttachment) string {
+	info, _ := r.tx.Info(v.Resource)
+	s, ok := r.tx.State(v.Resource).(*ahp.ChatState)
+	if !ok || info.Session != r.info.Session {
+		return "only chats of this session can be attached"
+	}
+	if v.EndTurn != "" && turnAt(s, v.EndTurn) < 0 {
+		return "endTurn: " + v.EndTurn + " is not a completed turn of that chat"
+	}
+	return ""
+}
+
+func turnAt(s *ahp.ChatState, id string) int {
+	return slices.IndexFunc(s.Turns, func(t *ahp.Turn) bool { return t.ID == id })
+}
+
+// wakeAttachments loads what the messages of an action refer to, so that it can be looked
+// at under the lock. What cannot be loaded is refused there.
+func (h *Host) wakeAttachments(ctx context.Context, session ahp.URI, a ahp.Action) {
+	var m *ahp.Message
+	switch a := a.(type) {
+	case *ahp.ChatTurnStartedAction:
+		m = &a.Message
+	case *ahp.ChatPendingMessageSetAction:
+		m = &a.Message
+	case *ahp.ChatDraftChangedAction:
+		m = a.Draft
+	}
+	if m == nil {
+		return
+	}
+	for _, uri := range referred(*m) {
+		if info, known := h.hub.Info(uri); known && info.Session == session {
+			_ = h.ensure(ctx, uri)
+		}
+	}
+}
+
+func referred(m ahp.Message) (uris []ahp.URI) {
+	for _, a := range m.Attachments {
+		switch v := a.Value.(type) {
+		case *ahp.MessageAnnotationsAttachment:
+			uris = append(uris, v.Resource)
+		case *ahp.MessageChatAttachment:
+			uris = append(uris, v.Resource)
+		}
+	}
+	return uris
+}
+
+// threads resolves the annotations that a message names, in their order on the channel;
+// no ids mean all that are open.
+func (l *live) threads(ctx context.Context, m ahp.Message) (list []ahp.Annotation) {
+	for _, a := range m.Attachments {
+		v, ok := a.Value.(*ahp.MessageAnnotationsAttachment)
+		if !ok || l.h.ensure(ctx, v.Resource) != nil {
+			continue
+		}
+		st, _, _ := l.h.hub.State(v.Resource)
+		s, _ := st.(*ahp.AnnotationsState)
+		if s == nil {
+			continue
+		}
+		for _, t := range s.Annotations {
+			if slices.Contains(v.AnnotationIDs, t.ID) || len(v.AnnotationIDs) == 0 && !t.Resolved {
+				list = append(list, t)
+			}
+		}
+	}
+	return list
+}
+
+// resolve gives the agent the transcripts of attached chats (AHP requirement 98); what is
+// attached to their messages stays what it is (101).
+func (l *live) resolve(ctx context.Context, m ahp.Message) ahp.Message {
+	if !slices.ContainsFunc(m.Attachments, isChat) {
+		return m
+	}
+	m.Attachments = slices.Clone(m.Attachments)
+	for i, a := range m.Attachments {
+		v, ok := a.Value.(*ahp.MessageChatAttachment)
+		if !ok || l.h.ensure(ctx, v.Resource) != nil {
+			continue
+		}
+		st, _, _ := l.h.hub.State(v.Resource)
+		if s, ok := st.(*ahp.ChatState); ok {
+			m.Attachments[i].Value = &ahp.SimpleMessageAttachment{Label: v.Label, DisplayKind: v.DisplayKind, Meta: v.Meta,
+				ModelRepresentation: transcript(s, v.EndTurn)}
+		}
+	}
+	return m
+}
+
+func isChat(a ahp.MessageAttachment) bool {
+	_, ok := a.Value.(*ahp.MessageChatAttachment)
+	return ok
+}
+
+// transcript is what was said in a chat, up to a turn.
+func transcript(s *ahp.ChatState, end string) string {
+	var b strings.Builder
+	for _, t := range s.Turns {
+		b.WriteString("User:\n" + t.Message.Text + "\n\nAgent:\n")
+		for _, p := range t.ResponseParts {
+			if part, ok := p.Value.(*ahp.MarkdownResponsePart); ok {
+				b.WriteString(part.Content.String() + "\n")
+			}
+		}
+		b.WriteString("\n")
+		if t.ID == end {
+			break
+		}
+	}
+	return b.String()
+}
