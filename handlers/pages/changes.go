@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -36,6 +37,10 @@ func (p *Pages) reviewRoutes(r chi.Router) {
 // outside of the feed's lock.
 func (p *Pages) review(r *http.Request, v visit, l look) (*page.Changes, string, error) {
 	var states States
+	if err := p.prepare(r.Context(), v.who, l.changeset()); err != nil {
+		return nil, "", err
+	}
+	p.awaitFiles(r.Context(), l.changeset())
 	mark, err := p.open(r.Context(), v.who, l.room(), func(_ Room, s States) { states = s.Copy() })
 	if err != nil {
 		return nil, "", err
@@ -46,6 +51,27 @@ func (p *Pages) review(r *http.Request, v visit, l look) (*page.Changes, string,
 		return nil, "", err
 	}
 	return m, mark, p.personal(r.Context(), m, l, v.who)
+}
+
+const patience = 700 * time.Millisecond
+
+// awaitFiles gives a first comparison a moment, so that most pages arrive whole; the others fill by themselves.
+func (p *Pages) awaitFiles(ctx context.Context, uri ahp.URI) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		st, _, _ := p.Hub.State(uri)
+		if cs, ok := st.(*ahp.ChangesetState); !ok || cs.Status != ahp.ChangesetStatusComputing {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 // draw makes the shared model from states.

@@ -88,8 +88,8 @@ func (b *builder) file(ctx context.Context, f *ahp.ChangesetFile, dirs []ahp.URI
 	d := built{DiffFile: part.DiffFile{ID: f.ID, Base: b.look.base() + "/changes", Query: b.look.query(), Reviewed: f.Reviewed != nil && *f.Reviewed}}
 	describe(&d.DiffFile, f, dirs)
 	if d.Reviewed {
-		if st, ok := host.ReadStamp(f.Meta); ok {
-			d.ReviewedBy = st.By.Name
+		if by := host.ReadFileNote(f.Meta).By; by != nil {
+			d.ReviewedBy = by.Name
 		}
 		d.Shut = true
 	}
@@ -122,12 +122,21 @@ func describe(d *part.DiffFile, f *ahp.ChangesetFile, dirs []ahp.URI) {
 	if n := f.Edit.Diff; n != nil {
 		d.Add, d.Del = int(number(n.Added)), int(number(n.Removed))
 	}
-	own := ownMeta(f.Meta)
-	d.OldMode, d.NewMode, d.Stale = own.OldMode, own.Mode, own.Stale
+	own := host.ReadFileNote(f.Meta)
+	d.OldMode, d.NewMode, d.Stale = own.OldMode, own.NewMode, own.Stale
+	if own.Skipped != "" {
+		d.Note = sentence(own.Skipped)
+	}
+	switch {
+	case own.Outside:
+		d.Tag = "changed outside of turns"
+	case own.Overlap:
+		d.Tag = "another turn ran here too"
+	}
 	if d.OldMode == d.NewMode || before == nil || after == nil {
 		d.OldMode, d.NewMode = "", ""
 	}
-	switch own.Mode {
+	switch own.NewMode {
 	case "120000":
 		d.Form = part.DiffSymlink
 	case "160000":
@@ -222,18 +231,9 @@ func (b *builder) read(ctx context.Context, s *ahp.FileEditSide) ([]byte, error)
 	return b.p.readResource(ctx, b.caller, b.look.session, s.Content.URI)
 }
 
-// resources is what reads files of a host.
-type resources interface {
-	ResourceRead(context.Context, host.Caller, ahp.ResourceReadParams) (ahp.ResourceReadResult, error)
-}
-
 // readResource reads a resource by the caller's rights.
 func (p *Pages) readResource(ctx context.Context, c host.Caller, channel, uri ahp.URI) ([]byte, error) {
-	h, ok := any(p.Host).(resources)
-	if !ok {
-		return nil, errNotFound("This host serves no files.")
-	}
-	res, err := h.ResourceRead(ctx, c, ahp.ResourceReadParams{Channel: channel, URI: uri, Encoding: ahp.ContentEncodingBase64})
+	res, err := p.Host.ResourceRead(ctx, c, ahp.ResourceReadParams{Channel: channel, URI: uri, Encoding: ahp.ContentEncodingBase64})
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func (p *Pages) markReviewed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	key := r.PostFormValue("file")
+	key := r.FormValue("file")
 	f, err := p.fileOf(r.Context(), l, key)
 	if err != nil {
 		return err

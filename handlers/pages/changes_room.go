@@ -22,6 +22,7 @@ type changesRoom struct {
 
 	mu     sync.Mutex
 	states States // the newest
+	news   int    // how many there were
 	next   *drawing
 	last   *drawing // what open pages have
 }
@@ -30,6 +31,7 @@ type changesRoom struct {
 type drawing struct {
 	page  *page.Changes
 	files []built
+	news  int // 1: drawn from what the first page has
 }
 
 // newChangesRoom opens "changes:<session>:<scope>:<how>".
@@ -59,6 +61,7 @@ func (c *changesRoom) Opened(s States) { c.newest(s) }
 func (c *changesRoom) newest(s States) {
 	c.mu.Lock()
 	c.states = s.Copy()
+	c.news++
 	c.mu.Unlock()
 	select {
 	case c.wake <- struct{}{}:
@@ -88,7 +91,7 @@ func (c *changesRoom) Watch(ping func()) (stop func()) {
 
 func (c *changesRoom) draw(ctx context.Context) bool {
 	c.mu.Lock()
-	states := c.states
+	states, news := c.states, c.news
 	c.mu.Unlock()
 	m, files, err := c.b.draw(ctx, states)
 	if err != nil {
@@ -96,7 +99,7 @@ func (c *changesRoom) draw(ctx context.Context) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.next = &drawing{m, files}
+	c.next = &drawing{m, files, news}
 	return true
 }
 
@@ -130,7 +133,7 @@ func (c *changesRoom) Changed(s States, news News) []Patch {
 	}
 	c.mu.Unlock()
 	switch {
-	case next == nil:
+	case next == nil, last == nil && next.news == 1:
 		return nil
 	case last == nil:
 		return c.Whole(s)

@@ -5,10 +5,9 @@
 (() => {
   const root = document.getElementById('review');
   if (!root) return;
-  const files = document.getElementById('files');
   const $ = (s, el = document) => el.querySelector(s);
   const $$ = (s, el = document) => [...el.querySelectorAll(s)];
-  const split = () => !!$('.fb.split', files);
+  const split = () => !!$('.fb.split', root);
   const may = right => document.body.classList.contains('may-' + right);
   const { parse: fragment, toast, keys: all } = window.ahphub;
   let cur = null, anchor = null, focused = null, busy = 0;
@@ -29,10 +28,10 @@
     }
     return other;
   };
-  const walker = document.createTreeWalker(files, NodeFilter.SHOW_ELEMENT, n => {
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT, n => {
     const c = n.classList;
     if (c.contains('r')) return c.contains('e') ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT;
-    if (c.contains('ck') || c.contains('file')) return NodeFilter.FILTER_SKIP;
+    if (c.contains('ck') || c.contains('file') || c.contains('files') || c.contains('rbody')) return NodeFilter.FILTER_SKIP;
     return c.contains('fb') && !n.hidden ? NodeFilter.FILTER_SKIP : NodeFilter.FILTER_REJECT;
   });
   const move = (from, dir) => {
@@ -53,16 +52,16 @@
   };
   const topFile = () => {
     const y = edge() + 8;
-    return $$('.file', files).find(f => f.getBoundingClientRect().bottom > y);
+    return $$('.file', root).find(f => f.getBoundingClientRect().bottom > y);
   };
   const first = () => {
-    const f = topFile() || $('.file', files);
+    const f = topFile() || $('.file', root);
     return f && (walker.currentNode = f, walker.nextNode());
   };
   const edge = () => $('.rbar').getBoundingClientRect().bottom;
 
   const paint = () => {
-    for (const r of $$('.r.sel', files)) r.classList.remove('sel');
+    for (const r of $$('.r.sel', root)) r.classList.remove('sel');
     if (!anchor?.isConnected || !cur) return;
     for (const r of between(anchor, cur)) r.classList.add('sel');
   };
@@ -109,11 +108,11 @@
     go(r, 'center');
   };
   const nextFile = dir => {
-    const list = $$('.file', files).filter(f => f.offsetParent);
+    const list = $$('.file', root).filter(f => f.offsetParent);
     goFile(list[Math.max(0, Math.min(list.length - 1, list.indexOf(nowFile()) + dir))]);
   };
   const nextUnreviewed = from => {
-    const list = $$('.file', files), i = list.indexOf(from);
+    const list = $$('.file', root), i = list.indexOf(from);
     return [...list.slice(i + 1), ...list.slice(0, i)].find(f => !f.hasAttribute('data-reviewed'));
   };
 
@@ -143,11 +142,11 @@
     b.setAttribute('aria-expanded', String(!shut));
   };
   const toggleFold = f => f && fold(f, !f.classList.contains('shut'));
-  files.addEventListener('beforematch', e => fold(fileOf(e.target), false));
+  root.addEventListener('beforematch', e => fold(fileOf(e.target), false));
   const review = async (f, on) => {
     if (!f || !may('comment')) return;
     const form = $('.rv', f).form, body = new FormData(form);
-    body.set('reviewed', String(on));
+    body.set('reviewed', on);
     f.toggleAttribute('data-reviewed', on);
     $('.rv', f).setAttribute('aria-pressed', String(on));
     fold(f, on);
@@ -171,7 +170,7 @@
   const openForm = (file, at) => {
     if (!file || !may('comment')) return;
     const key = file.dataset.file;
-    const old = $(`.cf[data-file="${key}"][data-at="${at}"]`, files);
+    const old = $(`.cf[data-file="${key}"][data-at="${at}"]`, root);
     if (old) { $('textarea', old).focus(); return; }
     const form = $('#comment-form').content.firstElementChild.cloneNode(true);
     form.dataset.file = key;
@@ -312,7 +311,7 @@
   };
 
   // ---- threads ----
-  const openThreads = () => $$('.thr', files).filter(t => $('.thread[data-state=open]', t));
+  const openThreads = () => $$('.thr', root).filter(t => $('.thread[data-state=open]', t));
   let thread = null;
   const nextThread = dir => {
     const list = openThreads();
@@ -380,10 +379,10 @@
     if (was.matches?.('.file') && now?.matches?.('.file') && !now.hasAttribute('data-stale')) fold(now, was.classList.contains('shut'));
   };
   new MutationObserver(list => {
-    for (const m of list) for (const n of m.addedNodes) if (n.nodeType === 1 && (n.matches('.file, .thr, .thread, .fh') || m.target.id === 'pool')) added(n);
+    for (const m of list) for (const n of m.addedNodes) if (n.nodeType === 1 && (n.matches('.files, .file, .thr, .thread, .fh') || m.target.id === 'pool')) added(n);
     for (const m of list) for (const n of m.removedNodes) {
-      if (n.nodeType !== 1 || !n.matches('.file, .thr, .thread, .fb')) continue;
-      refold(n, n.id && document.getElementById(n.id));
+      if (n.nodeType !== 1 || !n.matches('.files, .file, .thr, .thread, .fb')) continue;
+      for (const f of n.matches('.files') ? $$('.file', n) : [n]) refold(f, f.id && document.getElementById(f.id));
       rescue(n);
     }
     const pool = $('#pool');
@@ -392,7 +391,7 @@
   const added = n => {
     own(n);
     const card = n.matches('.thread') ? n : $('.thread', n);
-    const last = card && !n.matches('.file') && $$('.entry', card).pop();
+    const last = card && !n.matches('.file, .files') && $$('.entry', card).pop();
     if (last && last.dataset.by !== root.dataset.me && card.dataset.state === 'open') { card.setAttribute('data-unread', ''); watcher.observe(card); }
   };
   document.addEventListener('focusin', e => { focused = e.target.matches('textarea') ? e.target : null; });
@@ -403,7 +402,7 @@
     return r && !r.classList.contains('e') && e.target === r && e.clientX - r.getBoundingClientRect().left < parseFloat(getComputedStyle(r).paddingLeft) ? r : null;
   };
   let drag = null;
-  files.addEventListener('mousedown', e => {
+  root.addEventListener('mousedown', e => {
     const cell = e.target.closest?.('.r');
     if (cell && split()) { const fb = cell.closest('.fb'); fb.classList.toggle('pick-l', cell.classList.contains('l')); fb.classList.toggle('pick-r', !cell.classList.contains('l')); }
     const row = e.button === 0 && gutter(e);
@@ -415,7 +414,7 @@
     go(row);
     drag = row;
   });
-  files.addEventListener('mouseover', e => {
+  root.addEventListener('mouseover', e => {
     const row = drag && e.buttons === 1 && e.target.closest('.r');
     if (row && row !== cur && fileOf(row) === fileOf(drag)) { anchor = drag; go(row); }
   });
@@ -425,7 +424,7 @@
     drag = null;
     if (anchor || first) comment(); else link();
   });
-  files.addEventListener('click', e => {
+  root.addEventListener('click', e => {
     const t = e.target;
     const f = t.closest('.fold'), a = t.closest('.h button'), l = t.closest('.load'), c = t.closest('.cfile');
     if (f) return toggleFold(fileOf(f));
@@ -442,12 +441,12 @@
     goFile(document.getElementById('file-' + li.id.slice(3)));
     history.replaceState(null, '', '#f-' + li.id.slice(3));
   });
-  files.addEventListener('scroll', e => { // one scroll bar moves every row of its file
+  root.addEventListener('scroll', e => { // one scroll bar moves every row of its file
     if (e.target.classList?.contains('hx')) e.target.parentElement.style.setProperty('--sx', e.target.scrollLeft + 'px');
   }, { capture: true, passive: true });
-  files.addEventListener('wheel', e => {
+  root.addEventListener('wheel', e => {
     const dx = e.shiftKey && !e.deltaX ? e.deltaY : e.deltaX;
-    const hx = Math.abs(dx) > Math.abs(e.shiftKey ? 0 : e.deltaY) && $('.hx', e.target.closest('.fb') || files);
+    const hx = Math.abs(dx) > Math.abs(e.shiftKey ? 0 : e.deltaY) && $('.hx', e.target.closest('.fb') || root);
     if (hx) hx.scrollLeft += dx;
   }, { passive: true });
 
@@ -519,7 +518,7 @@
 
   // ---- start ----
   for (const d of $$('.draft', $('#drafts'))) settle(d);
-  for (const fb of $$('.fb[hidden]', files)) fileOf(fb).classList.add('shut');
+  for (const fb of $$('.fb[hidden]', root)) fileOf(fb).classList.add('shut');
   own(root);
   arrive();
 })();

@@ -133,6 +133,9 @@ func (v *Changes) SendLabel() string {
 	if n == 1 {
 		what = "1 comment"
 	}
+	if n == 0 {
+		return "Send comments to the agent"
+	}
 	if v.Running {
 		return "Queue " + what + " for the agent"
 	}

@@ -28,6 +28,7 @@ type DiffFile struct {
 	OldURL  string // picture of the before side, for images
 	NewURL  string
 
+	Tag        string // what is special about where the change came from
 	Reviewed   bool
 	ReviewedBy string // who set the mark, for people
 	Stale      bool   // changed since somebody reviewed it

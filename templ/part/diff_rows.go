@@ -93,6 +93,9 @@ func (w *rowWriter) gap(from, to int, next *diff.Hunk, first bool) {
 	if w.file.Diff.NewLines == 0 {
 		hidden = 0
 	}
+	if hidden <= 0 && first && next.Section == "" {
+		return // the file begins here
+	}
 	b := append(w.chunk, `<div class="h`...)
 	if hidden <= 0 {
 		b = append(b, " no"...)
@@ -202,7 +205,7 @@ func (w *rowWriter) cell(r *diff.Row, old, new bool) {
 		b = w.link(b, r)
 	}
 	b = w.text(b, r)
-	if r.NoNewline {
+	if r.NoNewline && w.file.Form == DiffText {
 		b = append(b, `<u title="The file ends here without a newline"></u>`...)
 	}
 	w.chunk = append(b, "</div>"...)
