@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
@@ -34,7 +33,7 @@ func realWorld(t *testing.T) *world {
 	background(t, func(ctx context.Context) error { return s.Run(ctx, w.hub) }, s.Close)
 	must(t, h.Start(t.Context()))
 	background(t, h.Run, func() error { return nil })
-	w.end = Handler(Config{Host: shim{h}, Hub: w.hub, Clients: s, Log: quiet, Limits: Limits{Close: 100 * time.Millisecond}})
+	w.end = Handler(Config{Host: h, Hub: w.hub, Clients: s, Log: quiet, Limits: Limits{Close: 100 * time.Millisecond}})
 	srv := httptest.NewServer(authenticated(w.end))
 	w.url = "ws" + strings.TrimPrefix(srv.URL, "http")
 	t.Cleanup(func() {
@@ -54,86 +53,6 @@ func background(t *testing.T, run func(context.Context) error, closing func() er
 		must(t, <-done)
 		must(t, closing())
 	})
-}
-
-// mirror reduces what a client is sent, as a client does.
-type mirror struct {
-	*peer
-	kinds  map[ahp.URI]ahp.ChannelKind
-	states map[ahp.URI]ahp.State
-	last   int64
-}
-
-// until reads frames, mirrors them, and returns the first that ok takes.
-func (m *mirror) until(ok func(frame) bool) frame {
-	m.t.Helper()
-	for {
-		var f frame
-		raw := m.read()
-		if err := ahp.Unmarshal([]byte(raw), &f); err != nil {
-			m.t.Fatalf("%s: %v", raw, err)
-		}
-		if f.Method == "action" {
-			m.apply(f.Params)
-		}
-		if f.Error != nil {
-			m.t.Fatalf("%s", raw)
-		}
-		if ok(f) {
-			return f
-		}
-	}
-}
-
-type frame struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
-	Result json.RawMessage `json:"result"`
-	Error  json.RawMessage `json:"error"`
-}
-
-func (m *mirror) apply(raw []byte) {
-	var e ahp.ActionEnvelope
-	must(m.t, ahp.Unmarshal(raw, &e))
-	if e.ServerSeq <= m.last {
-		m.t.Fatalf("serverSeq %d after %d: %s", e.ServerSeq, m.last, raw)
-	}
-	m.last = e.ServerSeq
-	if s := m.states[e.Channel]; s != nil && e.RejectionReason == "" {
-		m.states[e.Channel] = ahp.Reduce(s, e.Action)
-	}
-}
-
-func (m *mirror) call(id, method, params string) json.RawMessage {
-	m.t.Helper()
-	m.send(`{"jsonrpc":"2.0","id":"` + id + `","method":"` + method + `","params":` + params + `}`)
-	return m.until(func(f frame) bool { return string(f.ID) == `"`+id+`"` }).Result
-}
-
-func (m *mirror) follow(uri ahp.URI, kind ahp.ChannelKind) {
-	m.t.Helper()
-	var r ahp.SubscribeResult
-	must(m.t, ahp.Unmarshal(m.call("sub "+uri, "subscribe", `{"channel":"`+uri+`"}`), &r))
-	must(m.t, r.Snapshot.Decode(kind))
-	m.states[uri], m.kinds[uri] = r.Snapshot.State, kind
-}
-
-// check compares each mirror with a fresh snapshot.
-func (m *mirror) check(w *world) {
-	m.t.Helper()
-	fresh := &mirror{w.dial("owner"), map[ahp.URI]ahp.ChannelKind{}, map[ahp.URI]ahp.State{}, 0}
-	fresh.initialize("fresh")
-	for uri, kind := range m.kinds {
-		fresh.follow(uri, kind)
-		got, err := ahp.Marshal(m.states[uri])
-		must(m.t, err)
-		want, err := ahp.Marshal(fresh.states[uri])
-		must(m.t, err)
-		if string(got) != string(want) {
-			m.t.Errorf("%s is mirrored as\n%s\nand is\n%s", uri, got, want)
-		}
-	}
 }
 
 // A client makes a session, prompts, mirrors all of it, drops and comes back.
@@ -160,19 +79,8 @@ func TestARealHost(t *testing.T) {
 	a.ws.CloseNow()
 
 	b := &mirror{w.dial("owner"), a.kinds, a.states, a.last}
-	b.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"reconnect","params":{"clientId":"a","lastSeenServerSeq":%d,"subscriptions":[%q,%q,%q]}}`,
-		a.last, ahp.RootURI, session, chat))
-	back := b.until(func(f frame) bool { return string(f.ID) == "1" })
-	var replay ahp.ReconnectResult
-	must(t, ahp.Unmarshal(back.Result, &replay))
-	r, ok := replay.Value.(*ahp.ReconnectReplayResult)
-	if !ok || len(r.Missing) != 0 {
-		t.Fatalf("resumed by %s", back.Result)
-	}
-	for _, e := range r.Actions {
-		raw, err := ahp.Marshal(e)
-		must(t, err)
-		b.apply(raw)
+	if how := b.resume("a"); how != "replay" {
+		t.Errorf("resumed by %s", how)
 	}
 	prompt(b, 3, "say again")
 	b.call("list", "listSessions", `{"channel":"ahp-root://"}`)
@@ -180,10 +88,4 @@ func TestARealHost(t *testing.T) {
 	if s := b.states[chat].(*ahp.ChatState); len(s.Turns) != 3 || s.Turns[0].Message.Text != "say "+first {
 		t.Errorf("the chat has %d turns", len(s.Turns))
 	}
-}
-
-type shim struct{ *host.Host }
-
-func (shim) InvokeChangesetOperation(context.Context, host.Caller, ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
-	return ahp.InvokeChangesetOperationResult{}, nil
 }
