@@ -123,7 +123,7 @@ func (s *socket) leave() {
 	if s.conn == nil {
 		level = slog.LevelDebug
 	}
-	s.log.Log(context.Background(), level, "client left", "client", s.clientID, "reason", s.reason)
+	s.log.Log(context.Background(), level, "client left", "reason", s.reason)
 	if s.conn == nil {
 		return
 	}
