@@ -36,6 +36,18 @@ func BenchmarkCheckpoint(b *testing.B) {
 			}
 		}
 	})
+	b.Run("keep", func(b *testing.B) {
+		for b.Loop() {
+			s := New(Config{Dir: b.TempDir()})
+			c, err := s.Checkpoint(b.Context(), session, []string{dir})
+			if err == nil {
+				err = s.Keep(b.Context(), session, c)
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("next", func(b *testing.B) {
 		s := New(Config{Dir: b.TempDir()})
 		last, err := s.Checkpoint(b.Context(), session, []string{dir})

@@ -285,6 +285,36 @@ func TestStandsAlone(t *testing.T) {
 	}
 }
 
+func TestManyCheckpointsStayInFewPacks(t *testing.T) {
+	p := newRepo(t)
+	first := p.checkpoint()
+	for i := range mostPacks + 5 {
+		p.write("a.txt", strings.Repeat("x\n", i+1))
+		p.checkpoint()
+	}
+	git := p.svc.repositories(session)[0]
+	packs, err := filepath.Glob(filepath.Join(git, "objects/pack/*.pack"))
+	if err != nil || len(packs) > mostPacks+1 {
+		t.Errorf("there are %d packs, %v", len(packs), err)
+	}
+	p.remove(".git")
+	files := p.compare(first, p.checkpoint())
+	p.want(summary(files), "M a.txt +35 −3")
+	if got := p.content(files[0].OldOID); got != "one\ntwo\nthree\n" {
+		t.Errorf("the first version is %q", got)
+	}
+}
+
+func TestLargeContentIsRefused(t *testing.T) {
+	p := newRepo(t)
+	p.write("big", strings.Repeat("x", 2000))
+	files := p.compare(p.checkpoint(), func() Checkpoint { p.write("big", strings.Repeat("y", 2000)); return p.checkpoint() }())
+	p.svc = New(Config{Dir: p.data, OutputBytes: 1000})
+	if _, err := p.svc.Content(t.Context(), session, files[0].OldOID); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestTooLargeIsListedNotStored(t *testing.T) {
 	p := newRepo(t)
 	p.svc = New(Config{Dir: p.data, FileBytes: 1 << 20, UntrackedBytes: 1<<20 + 10, UntrackedFiles: 5})

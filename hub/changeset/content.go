@@ -1,6 +1,7 @@
 package changeset
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,25 +24,19 @@ func (s *Service) Content(ctx context.Context, session, oid string) ([]byte, err
 	return nil, ErrNoContent
 }
 
-// content asks for type and size first, so that nothing large is read in vain.
+// content reads type, size and bytes in one run, which ends early when there are too many.
 func (r *repo) content(ctx context.Context, oid string) ([]byte, error) {
-	src := source{top: r.git}
-	out, err := r.run(ctx, src, []byte(oid+"\n"), "cat-file", "--batch-check=%(objecttype) %(objectsize)")
+	out, err := r.run(ctx, source{top: r.git}, []byte(oid+"\n"), "cat-file", "--batch=%(objecttype) %(objectsize)")
 	if err != nil {
 		return nil, err
 	}
-	kind, size, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
-	if kind != "blob" {
-		return nil, ErrNoContent
-	}
+	head, data, _ := bytes.Cut(out, []byte("\n"))
+	kind, size, _ := strings.Cut(string(head), " ")
 	n, err := strconv.ParseInt(size, 10, 64)
-	if err != nil {
+	if kind != "blob" || err != nil || int64(len(data)) != n+1 {
 		return nil, ErrNoContent
 	}
-	if n > min(r.s.cfg.ContentBytes, int64(r.s.cfg.OutputBytes)) {
-		return nil, fmt.Errorf("%w: this version has %d bytes", ErrTooLarge, n)
-	}
-	return r.run(ctx, src, nil, "cat-file", "blob", oid)
+	return data[:n:n], nil
 }
 
 // IsOID tells whether s can be the name of a git object.

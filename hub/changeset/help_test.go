@@ -98,6 +98,9 @@ func (p *place) remove(name string) {
 func (p *place) checkpoint() Checkpoint {
 	p.t.Helper()
 	c, err := p.svc.Checkpoint(p.t.Context(), session, []string{p.dir})
+	if err == nil {
+		err = p.svc.Keep(p.t.Context(), session, c)
+	}
 	if err != nil {
 		p.t.Fatal(err)
 	}

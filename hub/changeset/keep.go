@@ -2,15 +2,20 @@ package changeset
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
+const keepLock = "#keep"
+
 // keep packs what a tree holds that the last kept one does not, the user's objects included, so that the private
-// repository stands alone when theirs is pruned or gone.
+// repository stands alone when theirs is pruned or gone. It has a lock of its own: of a large repository the first time
+// takes long, and nothing it does is in the way of others.
 func (r *repo) keep(ctx context.Context, tree string) error {
-	unlock, err := r.s.lock(ctx, r.git)
+	unlock, err := r.s.lock(ctx, r.git+keepLock)
 	if err != nil {
 		return err
 	}
@@ -34,5 +39,41 @@ func (r *repo) keep(ctx context.Context, tree string) error {
 	if _, err := r.run(ctx, src, nil, "prune-packed", "--quiet"); err != nil {
 		return err
 	}
-	return os.WriteFile(mark, []byte(tree+"\n"), 0o600)
+	if err := os.WriteFile(mark, []byte(tree+"\n"), 0o600); err != nil {
+		return err
+	}
+	return r.joinPacks(ctx, src)
+}
+
+const mostPacks = 30
+
+// joinPacks makes one pack of many: git looks for an object in one after the other.
+func (r *repo) joinPacks(ctx context.Context, src source) error {
+	dir := filepath.Join(r.git, "objects", "pack")
+	indexes, err := filepath.Glob(filepath.Join(globEscape(dir), "pack-*.idx"))
+	if err != nil || len(indexes) <= mostPacks {
+		return err
+	}
+	var names []byte
+	for _, idx := range indexes {
+		names = append(names, strings.TrimSuffix(filepath.Base(idx), ".idx")+".pack\n"...)
+	}
+	out, err := r.run(ctx, src, names, "pack-objects", "--stdin-packs", "--quiet", "--threads=1", "--window=0", filepath.Join(dir, "pack"))
+	if err != nil {
+		return err
+	}
+	joined := "pack-" + strings.TrimSpace(string(out))
+	for _, idx := range indexes {
+		if base := strings.TrimSuffix(idx, ".idx"); filepath.Base(base) != joined {
+			err = errors.Join(err, os.Remove(idx), os.Remove(base+".pack"), removeIfThere(base+".rev"))
+		}
+	}
+	return err
+}
+
+func removeIfThere(name string) error {
+	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

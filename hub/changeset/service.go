@@ -26,8 +26,7 @@ type Config struct {
 	FileBytes      int64 // an untracked file larger than this is listed, not stored; 10 MB
 	UntrackedBytes int64 // all untracked files together; 500 MB
 	UntrackedFiles int   // likewise; 100 000
-	OutputBytes    int   // most that a git program may write; 64 MB
-	ContentBytes   int64 // most that Content reads; 64 MB
+	OutputBytes    int   // most that a git program may write, a version of a file included; 64 MB
 }
 
 func (c Config) withDefaults() Config {
@@ -52,7 +51,6 @@ func (c Config) withDefaults() Config {
 	or64(&c.UntrackedBytes, 500<<20)
 	or(&c.UntrackedFiles, 100_000)
 	or(&c.OutputBytes, 64<<20)
-	or64(&c.ContentBytes, 64<<20)
 	return c
 }
 
@@ -101,20 +99,19 @@ type Skipped struct {
 	Why  string `json:"why"`
 }
 
-// Checkpoint stores what the directories look like now.
+// Checkpoint stores what the directories look like now. Unchanged content stays the user's repository's until Keep.
 func (s *Service) Checkpoint(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
-	return s.each(session, dirs, func(r *repo) (Tree, error) {
-		t, err := r.take(ctx)
-		if err == nil {
-			err = r.keep(ctx, t.OID)
-		}
-		return t, err
-	})
+	return s.each(session, dirs, func(r *repo) (Tree, error) { return r.take(ctx) })
 }
 
-// Look is Checkpoint for the moment: what it finds may be gone once the user's repository is pruned.
-func (s *Service) Look(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
-	return s.each(session, dirs, func(r *repo) (Tree, error) { return r.take(ctx) })
+// Keep copies whatever content of a checkpoint is the user's repository's still, so that it outlives a prune there.
+func (s *Service) Keep(ctx context.Context, session string, c Checkpoint) error {
+	for _, t := range c.Trees {
+		if err := s.repo(session, t.Dir).keep(ctx, t.OID); err != nil {
+			return fmt.Errorf("keeping a checkpoint of %s: %w", t.Dir, err)
+		}
+	}
+	return nil
 }
 
 // Head is what the last commit of each directory's repository looks like; empty where there is none.
@@ -128,7 +125,7 @@ func (s *Service) Uncommitted(ctx context.Context, session string, dirs []string
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.Look(ctx, session, dirs)
+	now, err := s.Checkpoint(ctx, session, dirs)
 	if err != nil {
 		return nil, err
 	}
@@ -167,18 +164,23 @@ func inside(path, dir string) bool {
 // Drop forgets everything about a session.
 func (s *Service) Drop(ctx context.Context, session string) error {
 	for _, dir := range s.repositories(session) {
-		unlock, err := s.lock(ctx, dir)
-		if err != nil {
-			return err
-		}
-		err = os.RemoveAll(dir)
-		s.forget(dir)
-		unlock()
-		if err != nil {
+		if err := s.dropOne(ctx, dir); err != nil {
 			return fmt.Errorf("forgetting checkpoints: %w", err)
 		}
 	}
 	return os.RemoveAll(s.home(session))
+}
+
+func (s *Service) dropOne(ctx context.Context, dir string) error {
+	for _, name := range []string{dir, dir + keepLock} {
+		unlock, err := s.lock(ctx, name)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		defer s.forget(name)
+	}
+	return os.RemoveAll(dir)
 }
 
 // home is the directory of a session: named by a hash, so that no session's name leaves Dir.

@@ -179,6 +179,7 @@ func (l *ledger) first(ctx context.Context, h *Host, dirs []string) (changeset.C
 		return now, err
 	}
 	l.setFirst(ctx, h, now)
+	h.keepCheckpoint(l.session, now)
 	return now, nil
 }
 

@@ -13,7 +13,7 @@ import (
 
 const opRevert = "revert"
 
-// operationsFor lists what can be done with a changeset; one that is under way keeps its status.
+// operationsFor lists what can be done with a changeset; one that is under way or failed says so still.
 func operationsFor(s *ahp.ChangesetState, files []ahp.ChangesetFile) []ahp.ChangesetOperation {
 	op := ahp.ChangesetOperation{ID: opRevert, Label: "Revert", Description: "Put the files back to what they were before these changes",
 		Scopes:       []ahp.ChangesetOperationScope{ahp.ChangesetOperationScopeChangeset, ahp.ChangesetOperationScopeResource},
@@ -23,8 +23,8 @@ func operationsFor(s *ahp.ChangesetState, files []ahp.ChangesetFile) []ahp.Chang
 		op.Status = ahp.ChangesetOperationStatusDisabled
 	}
 	for _, had := range s.Operations {
-		if had.ID == opRevert && had.Status == ahp.ChangesetOperationStatusRunning {
-			op.Status = had.Status
+		if had.ID == opRevert && (had.Status == ahp.ChangesetOperationStatusRunning || had.Error != nil) {
+			op.Status, op.Error = had.Status, had.Error
 		}
 	}
 	return []ahp.ChangesetOperation{op}
@@ -120,7 +120,7 @@ func (h *Host) revert(ctx context.Context, l *ledger, scope changeScope, p ahp.I
 	svc, dirs := h.changesetService(), h.changeDirs(l.session)
 	var seen changeset.Checkpoint
 	now := func() (c changeset.Checkpoint, err error) {
-		c, err = svc.Look(ctx, l.session, dirs)
+		c, err = svc.Checkpoint(ctx, l.session, dirs)
 		seen = c
 		return c, err
 	}

@@ -129,7 +129,7 @@ func (l *ledger) again(over bool) bool {
 // refresh computes every open changeset of a session, and publishes what is different.
 func (h *Host) refresh(ctx context.Context, l *ledger) {
 	dirs := h.changeDirs(l.session)
-	now := sync.OnceValues(func() (changeset.Checkpoint, error) { return h.changesetService().Look(ctx, l.session, dirs) })
+	now := sync.OnceValues(func() (changeset.Checkpoint, error) { return h.changesetService().Checkpoint(ctx, l.session, dirs) })
 	l.mu.Lock()
 	uris := l.uris()
 	l.mu.Unlock()

@@ -36,9 +36,19 @@ func (h *Host) turnStarting(ctx context.Context, ref turnRef) {
 		return
 	} else {
 		l.setFirst(ctx, h, r.From)
+		h.keepCheckpoint(ref.Session, r.From)
 	}
 	r.Overlap = h.changes.began(ref, &r) || r.Overlap
 	l.putTurn(ctx, h, ref.Turn, r)
+}
+
+// keepCheckpoint has content copied while the turn goes on: of a large repository that takes its time.
+func (h *Host) keepCheckpoint(session ahp.URI, c changeset.Checkpoint) {
+	h.changes.goes(func() {
+		if err := h.changesetService().Keep(h.ctx, session, c); err != nil && h.ctx.Err() == nil {
+			h.log.Warn("a checkpoint depends on the repository it was taken of", "session", session, "err", err)
+		}
+	})
 }
 
 // turnLost says that a turn's changes will not be known; the turn itself goes on.
@@ -112,6 +122,7 @@ func (h *Host) turnEnding(ctx context.Context, ref turnRef) {
 		return
 	}
 	done := turnRecord{From: r.From, To: &now, Overlap: r.Overlap || overlap, Changes: totals(files)}
+	h.keepCheckpoint(ref.Session, now)
 	l.putTurn(ctx, h, ref.Turn, done)
 	l.change(ctx, h, func(rec *ledgerRecord) { rec.touch(files) })
 	h.announce(ctx, l, ref, done, now)
