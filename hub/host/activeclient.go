@@ -109,14 +109,18 @@ func (c *activeClients) stop() {
 	}
 }
 
+// removeClient takes a client off a session's list, in the session's lane: while the host
+// is read-only it waits there.
 func (h *Host) removeClient(session ahp.URI, client string) {
-	err := h.hub.Do(func(tx *hub.Tx) {
-		tx.Apply(session, &ahp.SessionActiveClientRemovedAction{ClientID: client})
-	})
-	if err != nil {
-		h.log.Warn("a client that left is still listed", "session", session, "client", client, "err", err)
-	}
 	h.clients.left(session, client) // also when the session is gone or asleep
+	h.lanes.add(h.ctx, session, func(ctx context.Context) {
+		err := h.do(ctx, func(tx *hub.Tx) {
+			tx.Apply(session, &ahp.SessionActiveClientRemovedAction{ClientID: client})
+		})
+		if err != nil {
+			h.log.Warn("a client that left is still listed", "session", session, "client", client, "err", err)
+		}
+	})
 }
 
 // Unsubscribed tells the host that a client no longer follows a channel: from a session it

@@ -158,10 +158,10 @@ func (h *Host) stop() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		h.lanes.wait()
+		h.clients.stop()
+		h.lanes.close()
 		h.stopLive()
 		h.stopTerminals()
-		h.clients.stop()
 		h.wg.Wait()
 	}()
 	timer := time.NewTimer(h.cfg.Limits.Stop)

@@ -10,6 +10,7 @@ import (
 type lanes struct {
 	mu     sync.Mutex
 	queues map[string][]func(context.Context)
+	closed bool
 	wg     sync.WaitGroup
 }
 
@@ -18,6 +19,9 @@ func newLanes() *lanes { return &lanes{queues: map[string][]func(context.Context
 func (l *lanes) add(ctx context.Context, key string, run func(context.Context)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
 	queue, busy := l.queues[key]
 	l.queues[key] = append(queue, run)
 	if !busy {
@@ -45,4 +49,10 @@ func (l *lanes) next(key string) func(context.Context) {
 	return run
 }
 
-func (l *lanes) wait() { l.wg.Wait() }
+// close takes no more and waits for what is under way; what waits in a lane still runs.
+func (l *lanes) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.wg.Wait()
+}

@@ -192,6 +192,10 @@ func (l *live) start(chat ahp.URI, id string) bool {
 	if before != nil && before.spawned && before.id == id && !before.over.Load() {
 		return true
 	}
+	if before != nil { // a chat has one turn at a time: the timeline ended this one, whatever its agent does
+		before.over.Store(true)
+		before.cancel(errCancelled)
+	}
 	r := newRun(l.ctx, chat, id)
 	l.runs[chat] = r
 	l.wg.Go(func() {

@@ -1,0 +1,163 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// TestWhateverClientsDo has several people do anything in any order, and looks whether the
+// host still agrees with itself: mirrors, aggregates, and whose comment is whose.
+func TestWhateverClientsDo(t *testing.T) { // AHP requirements 40, 76, 86, 104
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			inWorld(t, func(w *world) { w.anything(rand.New(rand.NewPCG(seed, 1))) })
+		})
+	}
+}
+
+func (w *world) anything(r *rand.Rand) {
+	w.agent.prompt = func(ctx context.Context, turn agent.Turn) error {
+		_ = turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: "c", ToolName: "run", DisplayName: "Run"})
+		a, err := turn.Out.Confirm(ctx, &ahp.ChatToolCallReadyAction{ToolCallID: "c", InvocationMessage: ahp.Plain("run")})
+		if err != nil || !a.Approved {
+			return err
+		}
+		if _, err = turn.Out.Ask(ctx, ahp.ChatInputRequest{ID: "r"}); err != nil {
+			return err
+		}
+		return &agent.Failure{Message: "away", Resumable: true}
+	}
+	first := w.create()
+	w.must(w.host.CreateChat(w.t.Context(), first.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2"}))
+	people := []*client{first, w.connect(driver, "dan"), w.connect(commenter, "ben"), w.connect(other, "cleo")}
+	for _, c := range people {
+		c.subscribe(session, w.chat(), "ahp-chat:/2", notes)
+	}
+	for range 150 {
+		c := people[r.IntN(len(people))]
+		chat := []ahp.URI{w.chat(), "ahp-chat:/2"}[r.IntN(2)]
+		had := w.threads()
+		uri, a := w.anAction(r, chat)
+		c.try(uri, a)
+		if !c.caller.owner() {
+			w.othersStand(c, had)
+		}
+		w.consistent()
+		time.Sleep(time.Duration(r.IntN(500)) * time.Millisecond)
+	}
+	for _, c := range people {
+		c.converged()
+	}
+}
+
+func (w *world) anAction(r *rand.Rand, chat ahp.URI) (ahp.URI, ahp.Action) {
+	st, _, _ := w.hub.State(chat)
+	s := st.(*ahp.ChatState)
+	turn, id := "none", fmt.Sprint(r.IntN(3))
+	if s.ActiveTurn != nil {
+		turn = s.ActiveTurn.ID
+	} else if last := lastTurn(s); last != nil {
+		turn = last.ID
+	}
+	on := func(a ahp.Action) (ahp.URI, ahp.Action) { return chat, a }
+	switch r.IntN(15) {
+	case 0, 1:
+		return on(started("go"))
+	case 2:
+		return on(&ahp.ChatTurnCancelledAction{TurnID: turn})
+	case 3:
+		return on(&ahp.ChatTurnResumeAction{TurnID: turn})
+	case 4, 5, 6:
+		return on(&ahp.ChatToolCallConfirmedAction{TurnID: turn, ToolCallID: "c", Approved: r.IntN(3) > 0})
+	case 7, 8:
+		return on(&ahp.ChatInputCompletedAction{RequestID: "r", Response: ahp.ChatInputResponseKindAccept})
+	case 9:
+		return on(queued(id, "later"))
+	case 10:
+		return on(&ahp.ChatTruncatedAction{TurnID: turn})
+	case 11:
+		return session, &ahp.SessionIsReadChangedAction{IsRead: r.IntN(2) == 0}
+	case 12:
+		return notes, thread(id, comment("1", "x"), comment(id, "y"))
+	case 13:
+		return notes, reply(id, comment(fmt.Sprint(r.IntN(4)), "z"))
+	}
+	return notes, []ahp.Action{resolved(id, r.IntN(2) == 0), &ahp.AnnotationsRemovedAction{AnnotationID: id},
+		&ahp.AnnotationsEntryRemovedAction{AnnotationID: id, EntryID: fmt.Sprint(r.IntN(4))}, thread(id, comment("3", "w"))}[r.IntN(4)]
+}
+
+// othersStand fails when a guest changed or removed what somebody else wrote.
+func (w *world) othersStand(c *client, had *ahp.AnnotationsState) {
+	w.t.Helper()
+	for _, t := range had.Annotations {
+		for _, e := range t.Entries {
+			if author(e) == c.caller.ID {
+				continue
+			}
+			i := threadAt(w.threads(), t.ID)
+			if i < 0 || entryAt(w.threads().Annotations[i].Entries, e.ID) < 0 {
+				w.t.Fatalf("%s took %s's comment away", c.caller.Name, author(e))
+			}
+			if now := w.threads().Annotations[i].Entries[entryAt(w.threads().Annotations[i].Entries, e.ID)]; !reflect.DeepEqual(now, e) {
+				w.t.Fatalf("%s changed %s's comment to %+v", c.caller.Name, author(e), now)
+			}
+		}
+	}
+}
+
+func (w *world) consistent() {
+	w.t.Helper()
+	synctest.Wait()
+	s := w.session()
+	var want []ahp.SessionInputRequest
+	for _, c := range s.Chats {
+		st, _, _ := w.hub.State(c.Resource)
+		chat := st.(*ahp.ChatState)
+		want = append(want, outstanding(c.Resource, chat.ActiveTurn)...)
+		if d, differs := diffChat(c, summarizeChat(chat)); differs {
+			w.t.Fatalf("the catalogue of chats is behind by %+v", d)
+		}
+		if chat.ActiveTurn == nil && len(chat.QueuedMessages) > 0 {
+			w.t.Fatal("a message is queued in an idle chat")
+		}
+		if playing := w.playing(c.Resource); playing != (chat.ActiveTurn != nil) {
+			w.t.Fatalf("the agent plays a turn: %t, the chat shows one: %t", playing, chat.ActiveTurn != nil)
+		}
+	}
+	if len(want) != len(s.InputNeeded) {
+		w.t.Fatalf("inputNeeded has %d entries, the chats wait for %d", len(s.InputNeeded), len(want))
+	}
+	e := w.host.catalogue.get(session)
+	now := *e
+	fold(&now, s)
+	if d, differs := diffSummary(e.Summary, now.Summary); differs {
+		w.t.Fatalf("the summary is behind by %+v", d)
+	}
+	if n := countThreads(notes, w.threads()); !reflect.DeepEqual(e.Summary.Annotations, n) {
+		w.t.Fatalf("the counts are %+v, want %+v", e.Summary.Annotations, n)
+	}
+}
+
+func (w *world) playing(chat ahp.URI) bool {
+	l := w.host.liveOf(session)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.runs[chat]
+	if r == nil {
+		return false
+	}
+	select {
+	case <-r.done:
+		return false
+	default:
+		return true
+	}
+}
