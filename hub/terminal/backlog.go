@@ -54,15 +54,17 @@ func (b *backlog) keep(data string) {
 	}
 }
 
-// trim returns the actions that replace the content.
-func (b *backlog) trim() []ahp.Action {
-	kept := cutAtLine(b.tail, b.limit/2)
-	b.tail = append(make([]byte, 0, len(kept)+b.limit/4), kept...)
+// trim returns the actions that replace the content. The text begins with
+// preamble, so that it is drawn as it would have been after what came before.
+func (b *backlog) trim(preamble string) []ahp.Action {
+	cut := cutAtLine(b.tail, b.limit/2)
+	kept := append(append(make([]byte, 0, len(cut)+b.limit/4), preamble...), cut...)
+	b.tail = kept
+	b.since = min(b.since, len(cut))
 	out := []ahp.Action{&ahp.TerminalClearedAction{}}
 	b.cost = len(kept)
 	before := kept
 	if b.command != nil {
-		b.since = min(b.since, len(kept))
 		before = kept[:len(kept)-b.since]
 		b.cost += partCost + len(b.command.CommandLine)
 	}

@@ -31,7 +31,7 @@ func (b *backlog) add(actions []ahp.Action) []ahp.Action {
 		b.note(a)
 	}
 	if b.full() {
-		actions = append(actions, b.trim()...)
+		actions = append(actions, b.trim("")...)
 	}
 	return actions
 }
@@ -48,6 +48,21 @@ func TestBacklogKeepsWholeLinesOfTheTail(t *testing.T) {
 	text, _ := content(all)
 	if !strings.HasPrefix(text, "line ") || !strings.HasSuffix(text, "line 499\n") {
 		t.Errorf("the tail is not whole lines: %.20q … %q", text, text[len(text)-20:])
+	}
+}
+
+func TestATrimmedScreenKeepsItsModes(t *testing.T) {
+	var m modes
+	for _, seq := range []string{"\x1b[?1049h", "\x1b[?25l", "\x1b[?1;2004h", "\x1b[?2004l", "\x1b[?9999h", "\x1b[4h", "\x1b[?x1h"} {
+		m.note([]byte(seq))
+	}
+	if got, want := m.String(), "\x1b[?1049h\x1b[?25l\x1b[?1h"; got != want {
+		t.Fatalf("modes %q, want %q", got, want)
+	}
+	b := backlog{limit: 1000}
+	b.note(&ahp.TerminalDataAction{Data: strings.Repeat("0123456789\n", 100)})
+	if text, _ := content(b.trim(m.String())); !strings.HasPrefix(text, m.String()+"0123456789\n") || len(text) > 1000 {
+		t.Errorf("after a trim: %q", text)
 	}
 }
 

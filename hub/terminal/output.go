@@ -70,7 +70,7 @@ func (o *output) add(actions []ahp.Action) {
 	}
 	o.pending = append(o.pending, actions...)
 	if o.backlog.full() {
-		o.pending = append(lasting(o.pending), o.backlog.trim()...)
+		o.pending = append(lasting(o.pending), o.backlog.trim(o.dec.scan.modes.String())...)
 	}
 }
 

@@ -51,7 +51,7 @@ func TestAFastProgramIsNotSlowedAndNotSentWhole(t *testing.T) {
 		begun = time.Now()
 		for i := range 3200 { // 100 MiB, a MiB a millisecond
 			if i == 100 {
-				c <- []byte("\x1b]0;kept\a\x1b]133;A\a")
+				c <- []byte("\x1b]0;kept\a\x1b]133;A\a\x1b[?1049h")
 			}
 			c <- chunk
 			if i%32 == 0 {
@@ -85,5 +85,8 @@ func TestAFastProgramIsNotSlowedAndNotSentWhole(t *testing.T) {
 	out := lines(all)
 	if !strings.Contains(out, `titleChanged {"title":"kept"}`) || strings.Count(out, "commandDetectionAvailable") != 1 {
 		t.Error("what outlives a clear was dropped with it")
+	}
+	if text, _ := content(all); !strings.HasPrefix(text, "\x1b[?1049h0123456789") {
+		t.Errorf("the alternate screen was lost: %.30q", text)
 	}
 }

@@ -47,6 +47,7 @@ type scanner struct {
 	osc func(payload []byte) (strip bool)
 
 	out   []byte // clean text since the last take
+	modes modes  // as of the end of out
 	state scanState
 	isOSC bool
 	held  []byte // the unfinished sequence, introducer included
@@ -166,6 +167,9 @@ func (s *scanner) inControl(r rune) {
 		return
 	}
 	s.held = utf8.AppendRune(s.held, r)
+	if r == 'h' || r == 'l' {
+		s.modes.note(s.held)
+	}
 	s.endUnless((r < 0x40 || r > 0x7e) && r < 0x80 && len(s.held) < 256)
 }
 
