@@ -85,7 +85,7 @@ func (r *repo) compare(ctx context.Context, from, to Tree) ([]File, error) {
 	if from.OID != to.OID {
 		src := source{top: to.Top, prefix: to.Prefix}
 		args := []string{"diff-tree", "-r", "-z", "-M", "-l1000", "--raw", "--numstat", "--no-abbrev", "--no-ext-diff", "--no-textconv", from.OID, to.OID}
-		out, err := r.run(ctx, src, nil, append(args, src.pathspec()...)...)
+		out, err := r.trees(ctx, src, nil, append(args, src.pathspec()...)...)
 		if err != nil {
 			return nil, err
 		}
@@ -210,7 +210,7 @@ func (r *repo) sizes(ctx context.Context, src source, files []File) error {
 	if ask.Len() == 0 {
 		return nil
 	}
-	out, err := r.run(ctx, src, ask.Bytes(), "cat-file", "--batch-check=%(objectsize)")
+	out, err := r.trees(ctx, src, ask.Bytes(), "cat-file", "--batch-check=%(objectsize)")
 	if err != nil {
 		return err
 	}
