@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/agent"
 )
 
 // Orders reads one-line orders, a step each.
@@ -23,7 +25,7 @@ func Orders(text string) ([]Step, error) {
 		steps = append(steps, some...)
 	}
 	if len(steps) == 0 {
-		return nil, errors.New("There is nothing to do.") //nolint:staticcheck // shown to a person as it stands
+		return nil, errors.New("there is nothing to do")
 	}
 	return steps, nil
 }
@@ -39,7 +41,7 @@ func order(line string, depth int) ([]Step, error) {
 		err = s.check(depth)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("I do not understand `%s`: %w.", line, err) //nolint:staticcheck // a sentence for a person
+		return nil, fmt.Errorf("%s is not understood: %w", agent.Code(line), err)
 	}
 	return []Step{s}, nil
 }

@@ -59,7 +59,7 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	}
 	steps, err := s.steps(t.Message.Text)
 	if err != nil {
-		return agent.Say(t.Out, err.Error()+"\n\n"+usage)
+		return agent.Say(t.Out, "Sorry, "+err.Error()+".\n\n"+usage)
 	}
 	return s.play(ctx, t, steps)
 }
