@@ -47,7 +47,7 @@ func newBuilder(p *Pages, c host.Caller, l look) *builder {
 func (b *builder) files(ctx context.Context, s *ahp.ChangesetState, dirs []ahp.URI, threads []part.Thread) ([]built, error) {
 	out := make([]built, len(s.Files))
 	add, del := sum(s.Files)
-	g, ctx := errgroup.WithContext(ctx)
+	var g errgroup.Group
 	g.SetLimit(computing)
 	for i := range s.Files {
 		g.Go(func() error {
@@ -246,7 +246,7 @@ func (p *Pages) readResource(ctx context.Context, c host.Caller, channel, uri ah
 // model puts the page together: what is the same for everybody with this look.
 func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionState, threads []part.Thread) *page.Changes {
 	v := &page.Changes{Base: b.look.base(), Query: b.look.query(), Status: string(cs.Status), NoSpace: b.look.nospace, Threads: threads,
-		View: part.DiffView{Split: b.look.split}, Scopes: b.p.scopes(b.look, s), Running: s.Status.Activity() != ahp.SessionStatusIdle && s.Status.Has(ahp.SessionStatusInProgress)}
+		View: part.DiffView{Split: b.look.split}, Scopes: b.p.scopes(b.look, s), Running: running(s)}
 	if cs.Error != nil {
 		v.Problem = sentence(cs.Error.Message)
 	}

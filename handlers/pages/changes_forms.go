@@ -4,14 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -174,12 +172,8 @@ func (p *Pages) drafted(w http.ResponseWriter, r *http.Request, v visit, l look,
 	if err != nil {
 		return err
 	}
-	m := page.Changes{Drafts: make([]page.Draft, len(list)), Unsent: len(p.unsent(r.Context(), l)), Running: running(p.sessionState(l.session))}
 	h := w.Header()
 	h.Set("Draft-Count", strconv.Itoa(len(list)))
-	h.Set("Draft-Words", m.DraftWords())
-	h.Set("Send-Label", url.PathEscape(m.SendLabel()))
-	h.Set("Send-Count", strconv.Itoa(len(list)+m.Unsent))
 	if id != "" {
 		h.Set("Draft-Id", id)
 	}
@@ -187,7 +181,10 @@ func (p *Pages) drafted(w http.ResponseWriter, r *http.Request, v visit, l look,
 	return nil
 }
 
-func running(s *ahp.SessionState) bool { return s.Status.Has(ahp.SessionStatusInProgress) }
+func running(s *ahp.SessionState) bool {
+	a := s.Status.Activity()
+	return a == ahp.SessionStatusInProgress || a == ahp.SessionStatusInputNeeded
+}
 
 // unsent are the ids of open threads that no agent was given.
 func (p *Pages) unsent(ctx context.Context, l look) []string {

@@ -154,7 +154,14 @@ func difference(old, now *drawing) (out []Patch) {
 	return out
 }
 
-func countsOf(v *page.Changes) [3]int { return [3]int{v.Reviewed(), len(v.Files), v.Open()} }
+type counts struct {
+	reviewed, files, open, unsent int
+	running                       bool
+}
+
+func countsOf(v *page.Changes) counts {
+	return counts{v.Reviewed(), len(v.Files), v.Open(), v.Unsent, v.Running}
+}
 
 func fileDifference(old, now *drawing) (out []Patch) {
 	had := map[string]*built{}

@@ -219,13 +219,16 @@
       showCount(res.headers);
     } finally { form.saving = null; }
   };
-  const showCount = h => {
-    if (!h.has('Draft-Count')) return;
-    const n = $('#draftcount'), b = $('#send');
-    n.textContent = h.get('Draft-Words');
-    n.classList.toggle('some', h.get('Draft-Count') !== '0');
-    if (b) { b.textContent = decodeURIComponent(h.get('Send-Label')); b.disabled = h.get('Send-Count') === '0'; }
+  const showCount = h => { if (h.has('Draft-Count')) { $('#draftcount').dataset.n = h.get('Draft-Count'); relabel(); } };
+  const relabel = () => { // the bar: my drafts, and what all share
+    const d = $('#draftcount'), b = $('#send'), shared = $('#review-counts')?.dataset;
+    if (!d || !shared) return;
+    const mine = +d.dataset.n, n = mine + +shared.unsent, what = n === 1 ? '1 comment' : n + ' comments';
+    d.textContent = mine ? mine === 1 ? '1 draft' : mine + ' drafts' : 'No drafts';
+    d.classList.toggle('some', mine > 0);
+    if (b) { b.disabled = !n; b.textContent = n ? shared.running === 'true' ? `Queue ${what} for the agent` : `Send ${what} to the agent` : 'Send comments to the agent'; }
   };
+  window.ahphub.on.push(list => { if (list.some(p => p[1] === 'review-counts')) relabel(); });
   const closeForm = form => {
     const row = rowFor(fileOf(form), form.dataset.at);
     form.remove();

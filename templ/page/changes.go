@@ -123,11 +123,8 @@ func (v *Changes) with(key, value string) string {
 	return v.changes() + "?" + strings.Join(out, "&")
 }
 
-// DraftWords counts the drafts in words.
-func (v *Changes) DraftWords() string { return drafts(len(v.Drafts)) }
-
-// SendLabel is what the button that hands comments to the agent says.
-func (v *Changes) SendLabel() string {
+// sendLabel is what the button that hands comments to the agent says; the script says the same after a patch.
+func (v *Changes) sendLabel() string {
 	n := len(v.Drafts) + v.Unsent
 	what := strconv.Itoa(n) + " comments"
 	if n == 1 {

@@ -120,6 +120,9 @@ func (s DiffStatus) word() string {
 	return "Modified"
 }
 
+// StatusSign is the status as one character.
+func (f *DiffFile) StatusSign() string { return f.Status.sign() }
+
 func (s DiffStatus) sign() string {
 	switch s {
 	case DiffAdded:

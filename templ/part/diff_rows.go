@@ -12,10 +12,10 @@ import (
 )
 
 // Rows are most of a review page (16 000 for a change of 10 000 lines), so they are written by hand: one element a
-// row, numbers in attributes that CSS draws (so copied text is code alone), chunks of about a hundred rows whose
+// row, numbers in attributes that CSS draws (so copied text is code alone), chunks of 120 rows whose
 // exact height is in their class, because `content-visibility` must know it and the policy forbids style attributes.
 const (
-	chunkRows = 100
+	chunkRows = 120
 	lineLimit = 5_000 // bytes of a line shown before it is cut
 )
 

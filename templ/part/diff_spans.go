@@ -48,7 +48,7 @@ func (y Syntax) append(b []byte, text string, spans []diff.Span) []byte {
 		if class == "" && !s.Changed {
 			continue
 		}
-		for i+1 < len(spans) && spans[i+1].Start == s.End && spans[i+1].Changed == s.Changed && y.class(spans[i+1]) == class && spans[i+1].End <= len(text) {
+		for i+1 < len(spans) && joins(text, s, spans[i+1]) && y.class(spans[i+1]) == class {
 			i++
 			s.End = spans[i].End
 		}
@@ -57,6 +57,14 @@ func (y Syntax) append(b []byte, text string, spans []diff.Span) []byte {
 		at = s.End
 	}
 	return appendEscaped(b, text[at:])
+}
+
+// joins tells whether the next span can share an element: nothing lies between, or spaces that no colour shows on.
+func joins(text string, s, next diff.Span) bool {
+	if next.End > len(text) || next.Changed != s.Changed {
+		return false
+	}
+	return next.Start == s.End || !s.Changed && strings.TrimSpace(text[s.End:next.Start]) == ""
 }
 
 func appendSpan(b []byte, text, class string, changed bool) []byte {
