@@ -103,7 +103,7 @@ func (h *Host) addChat(tx *hub.Tx, session ahp.URI, chat *ahp.ChatState) {
 
 func (h *Host) checkNewChat(tx *hub.Tx, s *ahp.SessionState, p ahp.CreateChatParams) error {
 	if many := h.agentInfo(s.Provider).Capabilities; many == nil || many.MultipleChats == nil {
-		return badParams("the agent of this session has one chat only: create another session")
+		return badParams("the agent of this session cannot have more chats: create another session")
 	}
 	if len(s.Chats) >= h.cfg.Limits.Chats { // AHP requirement 97
 		return badParams("this session has %d chats already: dispose some first", len(s.Chats))

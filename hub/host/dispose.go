@@ -41,7 +41,7 @@ func (h *Host) DisposeSession(ctx context.Context, c Caller, p ahp.DisposeSessio
 	if err != nil {
 		return err
 	}
-	for {
+	for range 100 { // again when somebody was faster with a change
 		raw, states, err := h.pack(info.URI, channels)
 		if err != nil {
 			return err
@@ -51,6 +51,7 @@ func (h *Host) DisposeSession(ctx context.Context, c Caller, p ahp.DisposeSessio
 			return err
 		}
 	}
+	return ahp.Errorf(ahp.CodeConflict, "this session keeps changing: try again in a moment")
 }
 
 // quieten ends the session's turns and loads every channel that is kept.

@@ -43,8 +43,7 @@ type fake struct {
 }
 
 func (f *fake) Describe(context.Context) (ahp.AgentInfo, error) {
-	return ahp.AgentInfo{DisplayName: "Fake", Description: "for tests", Models: []ahp.SessionModelInfo{}, Capabilities: &ahp.AgentCapabilities{
-		MultipleChats: &ahp.MultipleChatsCapability{Fork: ahp.Ptr(true)}}}, nil
+	return ahp.AgentInfo{DisplayName: "Fake", Description: "for tests"}, nil
 }
 
 func (f *fake) Config() ahp.SessionConfigSchema {

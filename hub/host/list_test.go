@@ -144,12 +144,12 @@ func TestStatusOfASession(t *testing.T) { // AHP requirement 73
 func TestOlderTurns(t *testing.T) { // AHP requirements 33, 88, 89
 	inWorld(t, func(w *world) {
 		c := w.create()
-		for range 120 {
+		for range 65 {
 			c.say("x")
 		}
 		s := w.chatState()
 		view := TurnsView(s, 10)
-		if len(view.Turns) != 10 || view.TurnsNextCursor == "" || view.Turns[9].ID != s.Turns[119].ID || TurnsView(s, 500) != s {
+		if len(view.Turns) != 10 || view.TurnsNextCursor == "" || view.Turns[9].ID != s.Turns[64].ID || TurnsView(s, 500) != s {
 			t.Fatalf("the view has %d turns, cursor %q", len(view.Turns), view.TurnsNextCursor)
 		}
 		all := view.Turns

@@ -130,12 +130,14 @@ func (l *live) stop(cause error) {
 	l.mu.Unlock()
 	l.wg.Wait()
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.agent != nil {
-		if err := l.agent.Close(); err != nil {
-			l.h.log.Warn("an agent did not close well", "session", l.uri, "err", err)
-		}
-		l.agent = nil
+	agent := l.agent
+	l.agent = nil
+	l.mu.Unlock()
+	if agent == nil {
+		return
+	}
+	if err := agent.Close(); err != nil {
+		l.h.log.Warn("an agent did not close well", "session", l.uri, "err", err)
 	}
 }
 

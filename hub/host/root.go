@@ -59,9 +59,23 @@ func (h *Host) describeAgents(ctx context.Context) []ahp.AgentInfo {
 		if info.Models == nil {
 			info.Models = []ahp.SessionModelInfo{}
 		}
+		info.Capabilities = withChats(info.Capabilities)
 		infos = append(infos, info)
 	}
 	return infos
+}
+
+// withChats offers several chats and forks for every agent that does not say otherwise: the
+// host keeps the transcripts and hands them over with each prompt.
+func withChats(c *ahp.AgentCapabilities) *ahp.AgentCapabilities {
+	all := ahp.AgentCapabilities{}
+	if c != nil {
+		all = *c
+	}
+	if all.MultipleChats == nil {
+		all.MultipleChats = &ahp.MultipleChatsCapability{Fork: ahp.Ptr(true)}
+	}
+	return &all
 }
 
 // loader answers for a host without a store, whose channels never sleep.
