@@ -271,7 +271,7 @@ func TestStandsAlone(t *testing.T) {
 	p.commit()
 	after := p.checkpoint()
 	p.git("fsck", "--strict")
-	p.remove(".git") // everything borrowed is gone
+	p.remove("") // everything borrowed is gone
 	files := p.compare(before, after)
 	p.want(summary(files), "M a.txt +0 −2")
 	if got := p.content(files[0].OldOID); got != "one\ntwo\nthree\n" {

@@ -32,6 +32,9 @@ func (r *repo) run(ctx context.Context, src source, stdin []byte, args ...string
 // trees runs git on what is stored alone. Without an index git does not read files in the work tree in place of the
 // versions they seem to be: they may change at any moment.
 func (r *repo) trees(ctx context.Context, src source, stdin []byte, args ...string) ([]byte, error) {
+	if _, err := os.Stat(src.top); err != nil {
+		src.top = r.git // the directory is gone, what was stored of it is not
+	}
 	return r.s.git(ctx, run{dir: src.top, stdin: stdin, args: args,
 		env: append(isolated(), "GIT_DIR="+r.git, "GIT_WORK_TREE="+src.top, "GIT_INDEX_FILE="+filepath.Join(r.git, "no-index"))})
 }
