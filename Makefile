@@ -28,7 +28,7 @@ deps: ## what tests need: git and a browser (BROWSER=skip does without)
 	@sh .ci/deps
 
 generate: ## templ files
-	$(GO) tool $(TOOLS) templ generate -path templ -log-level warn
+	$(GO) tool $(TOOLS) templ generate -log-level warn
 
 check: ## generated files are current, gofmt, go vet, staticcheck
 	@GO="$(GO)" sh .ci/check

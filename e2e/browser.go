@@ -28,11 +28,40 @@ type Browser struct {
 type Page struct {
 	Ctx context.Context // for chromedp's actions
 	t   testing.TB
-	url string
+
+	once  sync.Once
+	close context.CancelFunc
 
 	mu      sync.Mutex
 	bad     []string
 	allowed []*regexp.Regexp
+}
+
+// open are the pages of each test: a program that ends closes them first, because a stream
+// that breaks is a console error.
+var open = struct {
+	sync.Mutex
+	pages map[testing.TB][]*Page
+}{pages: map[testing.TB][]*Page{}}
+
+// closePages closes the pages of a test and fails it when one of them complained.
+func closePages(t testing.TB) {
+	open.Lock()
+	pages := open.pages[t]
+	delete(open.pages, t)
+	open.Unlock()
+	for _, p := range pages {
+		p.once.Do(func() {
+			if t.Failed() {
+				p.Shot("failed")
+			}
+			problems := p.Problems()
+			p.close()
+			for _, s := range problems {
+				t.Errorf("the page complained: %s", s)
+			}
+		})
+	}
 }
 
 // browsers are the programs looked for, in this order.
@@ -59,8 +88,7 @@ func FindBrowser(t testing.TB) string {
 	return ""
 }
 
-// OpenBrowser starts a browser that ends with the test. Open it after Start, so that its
-// pages are gone before the program is: a stream that breaks is a console error.
+// OpenBrowser starts a browser that ends with the test.
 func OpenBrowser(t testing.TB) *Browser {
 	t.Helper()
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(FindBrowser(t)),
@@ -81,14 +109,11 @@ func OpenBrowser(t testing.TB) *Browser {
 func (b *Browser) Page() *Page {
 	b.t.Helper()
 	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
-	p := &Page{Ctx: ctx, t: b.t}
-	b.t.Cleanup(func() {
-		if b.t.Failed() {
-			p.Shot("failed")
-		}
-		cancel()
-		p.check()
-	})
+	p := &Page{Ctx: ctx, t: b.t, close: cancel}
+	open.Lock()
+	open.pages[b.t] = append(open.pages[b.t], p)
+	open.Unlock()
+	b.t.Cleanup(func() { closePages(b.t) })
 	if err := chromedp.Listen(ctx, p.listen); err != nil {
 		b.t.Fatal(err)
 	}
@@ -155,12 +180,6 @@ next:
 	return out
 }
 
-func (p *Page) check() {
-	for _, s := range p.Problems() {
-		p.t.Errorf("the page complained: %s", s)
-	}
-}
-
 // Do runs actions within the test's patience.
 func (p *Page) Do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
@@ -211,7 +230,6 @@ func (p *Page) WaitText(selector, part string) {
 func (p *Page) Open(url string) {
 	p.t.Helper()
 	p.Do(chromedp.Navigate(url))
-	p.url = url
 }
 
 // SignIn signs the page in as the owner, and waits for the inbox.

@@ -89,6 +89,7 @@ func Start(t testing.TB, o Options) *Program {
 	p := &Program{t: t, opts: o, Data: o.Data, log: &log{}}
 	p.start("127.0.0.1:0")
 	t.Cleanup(func() {
+		closePages(t)
 		p.kill(os.Interrupt)
 		if t.Failed() {
 			t.Logf("the program's log:\n%s", p.log.tail())

@@ -1,0 +1,54 @@
+package web
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A script may make only the Trusted Types policies that the header names, and the header
+// names none that no script makes.
+func TestPolicyNames(t *testing.T) {
+	_, names, _ := strings.Cut(pagePolicy, "trusted-types ")
+	named := map[string]bool{}
+	for _, n := range strings.Fields(names) {
+		named[n] = false
+	}
+	made := regexp.MustCompile(`createPolicy\(\s*['"]([^'"]+)['"]`)
+	err := filepath.WalkDir("../static/js", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".js" {
+			return err
+		}
+		src, err := os.ReadFile(path)
+		for _, m := range made.FindAllStringSubmatch(string(src), -1) {
+			if _, ok := named[m[1]]; !ok {
+				t.Errorf("%s makes the policy %q, which the header does not allow", path, m[1])
+			}
+			named[m[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, used := range named {
+		if !used {
+			t.Errorf("the header allows the policy %q, which no script makes", n)
+		}
+	}
+}
+
+func FuzzLocalPath(f *testing.F) {
+	for _, s := range []string{"/", "/s/x?a=b#c", "//evil.example", "/\\evil.example", "https://evil.example", "", "/\t/evil.example"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := localPath(s)
+		if !strings.HasPrefix(got, "/") || strings.HasPrefix(got, "//") || strings.HasPrefix(got, "/\\") {
+			t.Errorf("%q leads to %q", s, got)
+		}
+	})
+}
