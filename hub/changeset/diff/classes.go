@@ -3,6 +3,7 @@ package diff
 import (
 	"path"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -23,9 +24,9 @@ func (c classes) line(n int, text string) []Span {
 }
 
 const (
-	wholeBytes = 64 << 10    // a side up to this is read from its first line
-	runUp      = 40          // lines read before a run of wanted ones in larger sides
-	classTime  = time.Second // some texts make a lexer's patterns run for ever: after this the rest stays plain
+	wholeBytes = 64 << 10        // a side up to this is read from its first line
+	runUp      = 40              // lines read before a run of wanted ones in larger sides
+	classTime  = 3 * time.Second // some texts make a lexer's patterns run for ever: after this the rest stays plain
 )
 
 // classesOf colours the wanted lines (0-based, ascending). Small sides are read as a whole; in larger ones only what is
@@ -55,12 +56,32 @@ func classesOf(s side, name string, want []int) classes {
 	return c
 }
 
-// lexerFor picks the language by the file's name.
+// known remembers languages by file name: to find one takes chroma 5 ms.
+var known = struct {
+	sync.Mutex
+	byName map[string]chroma.Lexer
+}{byName: map[string]chroma.Lexer{}}
+
+const mostKnown = 4096
+
+// lexerFor picks the language by the file's name, nil when it has none.
 func lexerFor(name string) chroma.Lexer {
-	lexer := lexers.Match(path.Base(name))
-	if lexer == nil || lexer.Config().Name == "plaintext" {
-		return nil
+	name = path.Base(name)
+	known.Lock()
+	lexer, ok := known.byName[name]
+	known.Unlock()
+	if ok {
+		return lexer
 	}
+	if lexer = lexers.Match(name); lexer != nil && lexer.Config().Name == "plaintext" {
+		lexer = nil
+	}
+	known.Lock()
+	defer known.Unlock()
+	if len(known.byName) >= mostKnown {
+		clear(known.byName)
+	}
+	known.byName[name] = lexer
 	return lexer
 }
 
