@@ -295,7 +295,7 @@ func (s *shownPart) text(id, text string, ended bool) (p []Patch) {
 
 func changedBlock(id, old, now string, b part.Block) Patch {
 	if g, ok := part.Grow(old, now); ok {
-		return Grow(id, g.Depth, g.HTML)
+		return Grow(id, g)
 	}
 	return Replace(id, part.BlockPart(id, b))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,7 +86,7 @@ func (f *feed) since(epoch string, n int64) (frames [][]byte, now int64, wait <-
 		return nil, 0, nil, f.err
 	case epoch != f.epoch || missing < 0 || missing > int64(len(f.frames)):
 		if f.whole == nil {
-			f.whole = f.frame(f.room.Whole(f.drawn))
+			f.whole = f.frame(f.room.Whole(f.drawn), f.mark(f.n))
 		}
 		return [][]byte{f.whole}, f.n, f.changed, nil
 	}
@@ -201,10 +202,15 @@ func (f *feed) draw(news News) {
 	f.changed = make(chan struct{})
 }
 
-// frame is what goes over the wire: [mark of the frame, [patch, …]].
-func (f *feed) frame(p []Patch) []byte {
+// frame is what goes over the wire: [short name of the feed, number, [patch, …]], and the whole mark with everything
+// that starts anew. Streamed text comes in very small pieces, so what surrounds them is kept short.
+func (f *feed) frame(p []Patch, mark ...string) []byte {
 	f.renders.Add(1)
-	b, err := plainJSON([]any{f.mark(f.n), p})
+	all := []any{f.epoch[strings.IndexByte(f.epoch, '.')+1:], f.n, p}
+	for _, m := range mark {
+		all = append(all, m)
+	}
+	b, err := plainJSON(all)
 	if err != nil {
 		return nil // arrays of strings and numbers
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -120,9 +121,8 @@ func (f *feeds) start(ctx context.Context, key string, aud hub.Audience, name st
 
 var epochs atomic.Int64
 
-func newEpoch() string {
-	return "." + hex.EncodeToString([]byte{byte(epochs.Add(1) >> 8), byte(epochs.Load())})
-}
+// newEpoch tells feeds of one run of the program apart.
+func newEpoch() string { return "." + strconv.FormatInt(epochs.Add(1), 36) }
 
 // watchIdle ends a feed that nobody reads.
 func (f *feeds) watchIdle(ctx context.Context, cancel context.CancelFunc, key string, o *opening) {

@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -193,13 +194,21 @@ func (b *tab) read(ctx context.Context) error {
 		return err
 	}
 	var frame []json.RawMessage
-	var mark string
+	var room, mark string
+	var n int64
 	var patches [][]any
-	if err := json.Unmarshal(raw, &frame); err != nil || json.Unmarshal(frame[0], &mark) != nil || json.Unmarshal(frame[1], &patches) != nil {
-		b.t.Fatalf("a frame is not [mark, patches]: %s", raw)
+	if err := json.Unmarshal(raw, &frame); err != nil || json.Unmarshal(frame[0], &room) != nil || json.Unmarshal(frame[1], &n) != nil || json.Unmarshal(frame[2], &patches) != nil {
+		b.t.Fatalf("a frame is not [room, number, patches]: %s", raw)
 	}
-	name, _, _ := strings.Cut(mark, "~")
-	b.mark[name] = mark
+	for name, m := range b.mark {
+		if parts := strings.Split(m, "~"); strings.HasSuffix(parts[1], "."+room) {
+			b.mark[name] = fmt.Sprintf("%s~%s~%d", parts[0], parts[1], n)
+		}
+	}
+	if len(frame) == 4 && json.Unmarshal(frame[3], &mark) == nil {
+		name, _, _ := strings.Cut(mark, "~")
+		b.mark[name] = mark
+	}
 	b.raw = append(b.raw, raw)
 	for _, p := range patches {
 		b.apply(p)
@@ -246,7 +255,7 @@ func (b *tab) apply(p []any) {
 			}
 			el.AppendChild(n)
 		}
-	case "i":
+	case "i", "d":
 		depth, _ := p[2].(float64)
 		for ; depth > 0; depth-- {
 			last := el.LastChild
@@ -257,6 +266,10 @@ func (b *tab) apply(p []any) {
 				break
 			}
 			el = last
+		}
+		for n, gone := el.LastChild, str(0) == "i"; n != nil && !gone; n = el.LastChild {
+			gone = n.Type == html.ElementNode
+			el.RemoveChild(n)
 		}
 		for _, n := range parseIn(el, str(3)) {
 			el.AppendChild(n)

@@ -39,7 +39,7 @@ func parseMark(s string) (mark, error) {
 	return mark{parts[0], parts[1], n}, nil
 }
 
-// live is the one stream of an open page: GET /live?f=mark&f=mark, a WebSocket of text frames [mark, [patch, …]]. The
+// live is the one stream of an open page: GET /live?f=mark&f=mark, a WebSocket of text frames [feed, number, [patch, …]]. The
 // page sends its newest marks when it connects again; where a mark is past the window, or of an earlier run of the
 // program, the whole room comes as one frame.
 func (p *Pages) live(w http.ResponseWriter, r *http.Request) error {

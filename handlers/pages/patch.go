@@ -6,15 +6,17 @@ import (
 	"encoding/json"
 
 	"github.com/a-h/templ"
+
+	"github.com/ahphub/ahphub/templ/part"
 )
 
 // Patch is one change of an open page. It names elements by id, and its HTML is the same for everybody who sees it:
 // what differs by viewer is hidden by the classes of body or lives outside of what patches touch.
 type Patch struct {
-	op    string
-	id    string
-	html  string
-	depth int
+	op   string
+	id   string
+	html string
+	grow part.Growth
 }
 
 // Replace puts html in the place of the element id; where there is none, nothing happens.
@@ -33,10 +35,8 @@ func Before(id string, c templ.Component) Patch { return Patch{op: "b", id: id, 
 // Remove takes the element away.
 func Remove(id string) Patch { return Patch{op: "x", id: id} }
 
-// Grow puts html inside the element id at the end of its last child's last child …, depth steps down.
-func Grow(id string, depth int, html string) Patch {
-	return Patch{op: "i", id: id, depth: depth, html: html}
-}
+// Grow puts html inside the element id as a part.Growth says.
+func Grow(id string, g part.Growth) Patch { return Patch{op: "i", id: id, grow: g} }
 
 // Say has a screen reader speak: started, needs you, finished, failed; nothing else.
 func Say(text string) Patch { return Patch{op: "s", html: text} }
@@ -47,7 +47,10 @@ func (p Patch) MarshalJSON() ([]byte, error) {
 	case "x":
 		return plainJSON([]any{p.op, p.id})
 	case "i":
-		return plainJSON([]any{p.op, p.id, p.depth, p.html})
+		if p.grow.Drop {
+			return plainJSON([]any{"d", p.id, p.grow.Depth, p.grow.HTML})
+		}
+		return plainJSON([]any{p.op, p.id, p.grow.Depth, p.grow.HTML})
 	case "s":
 		return plainJSON([]any{p.op, p.html})
 	}

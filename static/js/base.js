@@ -39,12 +39,12 @@ function replace(old, content) {
   }
   old.replaceWith(content);
 }
-const stick = () => {
-  const m = $('scroll') || $('main');
-  return m && m.scrollHeight - m.scrollTop - m.clientHeight < 80 ? m : null;
-};
+// Whether the reader is at the end is noted when they scroll: asking at each patch would lay the page out each time.
+const view = $('scroll') || $('main');
+let end = true, follow;
+const look = () => { end = view.scrollHeight - view.scrollTop - view.clientHeight < 80; };
+view?.addEventListener('scroll', look, { passive: true });
 function patch(list) {
-  const bottom = stick();
   let fresh = 0;
   for (const p of list) {
     const [op, id] = p;
@@ -52,7 +52,7 @@ function patch(list) {
     const el = $(id);
     if (!el) continue;
     if (op === 'x') { el.remove(); continue; }
-    if (op === 'i') { grow(el, p[2], p[3]); continue; }
+    if (op === 'i' || op === 'd') { grow(el, p[2], p[3], op === 'd'); continue; }
     const content = parse(p[2]);
     if (op === 'r') { replace(el, content); continue; }
     for (const c of [...content.children]) {
@@ -61,13 +61,14 @@ function patch(list) {
       else { op === 'a' ? el.append(c) : el.before(c); fresh++; }
     }
   }
-  if (bottom) bottom.scrollTop = bottom.scrollHeight;
+  if ($('scroll') && end) follow ||= requestAnimationFrame(() => { follow = 0; view.scrollTop = view.scrollHeight; });
   else if (fresh && $('new-pill')) pill(fresh);
   for (const f of app.on) f(list);
 }
 const wrap = (el) => { const f = document.createDocumentFragment(); f.append(el); return f; };
-function grow(el, depth, html) {
+function grow(el, depth, html, drop) {
   for (; depth > 0 && el.lastElementChild; depth--) el = el.lastElementChild;
+  if (drop) { while (el.lastChild && el.lastChild.nodeType !== 1) el.lastChild.remove(); el.lastChild?.remove(); }
   const last = el.lastChild;
   if (last && last.nodeType === 3 && !/[<&]/.test(html)) last.appendData(html);
   else el.append(parse(html));
@@ -103,8 +104,9 @@ function connect() {
   socket = new WebSocket(location.origin.replace(/^http/, 'ws') + '/live?' + q + '&' + at);
   socket.onopen = () => { tries = 0; clearTimeout(shown); if ($('conn')) $('conn').hidden = true; document.documentElement.dataset.live = 'on'; };
   socket.onmessage = (e) => {
-    const [mark, list] = JSON.parse(e.data);
-    marks.set(mark.split('~')[0], mark);
+    const [feed, n, list, mark] = JSON.parse(e.data);
+    for (const [name, m] of marks) if (m.endsWith('.' + feed, m.lastIndexOf('~'))) marks.set(name, m.slice(0, m.lastIndexOf('~') + 1) + n);
+    if (mark) marks.set(mark.split('~')[0], mark);
     patch(list);
     title();
   };
@@ -217,7 +219,7 @@ document.addEventListener('click', (e) => {
   const img = t.closest?.('a[data-image]');
   if (img) { e.preventDefault(); const i = new Image(); i.src = img.href; i.alt = img.textContent; i.className = 'remote'; i.referrerPolicy = 'no-referrer'; img.replaceWith(i); }
   for (const m of document.querySelectorAll('details.menu[open]')) if (!m.contains(t)) m.open = false;
-  if (t.id === 'new-pill') { const m = $('scroll') || $('main'); m.scrollTop = m.scrollHeight; }
+  if (t.id === 'new-pill') view.scrollTop = view.scrollHeight;
 });
 document.addEventListener('change', (e) => {
   if (e.target.id === 'keys-on') { try { localStorage.setItem('keys', e.target.checked ? 'on' : 'off'); } catch { /* private window */ } }

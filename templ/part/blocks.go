@@ -91,7 +91,7 @@ func blockEnd(text string) (int, bool) {
 	if mark := fenceMark(first); mark != "" {
 		return fenceEnd(text, lead+len(first), mark)
 	}
-	list := startsList(first)
+	list, marker := startsList(first), listMarker(first)
 	blank, fence := false, ""
 	for at := lead; at < len(text); {
 		nl := strings.IndexByte(text[at:], '\n')
@@ -109,7 +109,7 @@ func blockEnd(text string) (int, bool) {
 			}
 		case strings.TrimSpace(line) == "":
 			blank = true
-		case blank && at > lead && certain(line, list):
+		case blank && at > lead && certain(line, list), at > lead+longList && marker != "" && continues(line, marker):
 			return at, true
 		case at > lead && fenceMark(line) != "" && !indented(line):
 			return at, true
@@ -135,6 +135,27 @@ func certain(line string, list bool) bool {
 }
 
 func indented(line string) bool { return line[0] == ' ' || line[0] == '\t' }
+
+// longList is from how many bytes on a list goes on as a new one, which looks the same: the last block, which is drawn
+// again and again while text streams, stays small.
+const longList = 2 << 10
+
+// listMarker is what the items of a list at the margin start with: a bullet, or the first number.
+func listMarker(line string) string {
+	if line == "" || line[0] == ' ' || !startsList(line) {
+		return ""
+	}
+	return line[:strings.IndexByte(line+" ", ' ')]
+}
+
+// continues tells whether a line is a further item of such a list. Numbers must go on, or a new list would start over.
+func continues(line, marker string) bool {
+	m := listMarker(strings.TrimRight(line, "\n"))
+	if m == "" || m[len(m)-1] != marker[len(marker)-1] {
+		return false
+	}
+	return len(marker) == 1 || m != marker
+}
 
 func startsList(line string) bool {
 	t := strings.TrimLeft(line, " ")

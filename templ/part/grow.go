@@ -2,41 +2,82 @@ package part
 
 import "strings"
 
-// Growth says how one version of a block's HTML became the next: text put in at the end of its last child's last
-// child …, Depth steps down. It is what streaming nearly always does, and costs the new bytes alone.
+// Growth says how one version of a block's HTML became the next, as what the client does: go down to the last child's
+// last child …, Depth steps; with Drop take its last element away and what follows it; put HTML at its end. Streaming
+// does little else, and so costs its own bytes and at most those of the last item or paragraph again.
 type Growth struct {
 	Depth int
+	Drop  bool
 	HTML  string
 }
 
-// Grow finds such a step from old to new; ok is false when something else changed, and the block is drawn anew.
+// Grow finds the smallest such step from old to new; ok is false when there is none.
 func Grow(old, new string) (g Growth, ok bool) {
-	cuts := closers(old)
-	for depth := len(cuts) - 1; depth >= 0; depth-- {
-		tail := old[cuts[depth]:]
-		head := old[:cuts[depth]]
-		if len(new) < len(old) || !strings.HasPrefix(new, head) || !strings.HasSuffix(new, tail) {
-			continue
+	ends, starts := lastChain(old)
+	for depth := len(ends) - 1; depth >= 0; depth-- {
+		if added, ok := between(old[:ends[depth]], old[ends[depth]:], new); ok {
+			return Growth{Depth: depth, HTML: added}, true
 		}
-		if added := new[len(head) : len(new)-len(tail)]; balanced(added) {
-			return Growth{depth, added}, true
+	}
+	for depth := len(starts) - 1; depth >= 0; depth-- {
+		if added, ok := between(old[:starts[depth]], old[ends[depth]:], new); ok {
+			return Growth{Depth: depth, Drop: true, HTML: added}, true
 		}
 	}
 	return Growth{}, false
 }
 
-// closers are the positions before the closing tags that a block ends with: none, the last one, the last two …
-func closers(s string) []int {
-	cuts := []int{len(s)}
+// between is what new has between a head and a tail of old, if it is whole elements and text.
+func between(head, tail, new string) (string, bool) {
+	if len(new) < len(head)+len(tail) || !strings.HasPrefix(new, head) || !strings.HasSuffix(new, tail) {
+		return "", false
+	}
+	added := new[len(head) : len(new)-len(tail)]
+	return added, balanced(added)
+}
+
+// lastChain walks down a block's last elements: ends[d] is where the content of the one d steps down ends (before its
+// closing tag), starts[d] where its own last element starts. starts is one shorter when the innermost has none.
+func lastChain(s string) (ends, starts []int) {
+	ends = []int{len(s)}
+	var open []int // starts of the elements that are open
+	var last []int // last[d]: start of the newest element at depth d
+	for i := strings.IndexByte(s, '<'); i >= 0; {
+		end := strings.IndexByte(s[i:], '>')
+		if end < 0 {
+			break
+		}
+		tag := s[i : i+end+1]
+		switch {
+		case strings.HasPrefix(tag, "</"):
+			if len(open) > 0 {
+				open = open[:len(open)-1]
+			}
+		default:
+			last = append(last[:min(len(open), len(last))], i)
+			if !void(tag) {
+				open = append(open, i)
+			}
+		}
+		next := strings.IndexByte(s[i+end:], '<')
+		if next < 0 {
+			break
+		}
+		i += end + next
+	}
 	for at := len(s); ; {
 		t := strings.TrimRight(s[:at], "\n")
 		i := strings.LastIndexByte(t, '<')
 		if i < 0 || !strings.HasPrefix(t[i:], "</") || t[len(t)-1] != '>' {
-			return cuts
+			return ends, last[:min(len(last), len(ends))]
 		}
-		cuts = append(cuts, i)
+		ends = append(ends, i)
 		at = i
 	}
+}
+
+func void(tag string) bool {
+	return strings.HasSuffix(tag, "/>") || strings.HasPrefix(tag, "<br") || strings.HasPrefix(tag, "<hr") || strings.HasPrefix(tag, "<input")
 }
 
 // balanced tells whether a piece of our own HTML opens and closes the same elements.
@@ -51,14 +92,12 @@ func balanced(s string) bool {
 		if end < 0 {
 			return false
 		}
-		tag := s[i : i+end+1]
-		switch {
+		switch tag := s[i : i+end+1]; {
 		case strings.HasPrefix(tag, "</"):
 			if depth--; depth < 0 {
 				return false
 			}
-		case strings.HasSuffix(tag, "/>"), strings.HasPrefix(tag, "<br"), strings.HasPrefix(tag, "<hr"), strings.HasPrefix(tag, "<input"):
-		default:
+		case !void(tag):
 			depth++
 		}
 		s = s[i+end+1:]

@@ -105,20 +105,20 @@ func tags(s string) []string {
 	}
 }
 
+var longSample = sample + "\n\n" + strings.Repeat("- an **item** of `some` length\n", 200) + "\n" + strings.Repeat("1. a numbered one\n2. and its next\n", 100)
+
 const sample = "Here is **the plan** for `main.go`:\n\n1. read\n2. write\n   more\n\n3. check\n\nThen:\n\n```go\nfunc main() {\n\n\tprintln(\"<hi>\")\n}\n```\nAfter the code.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |\n\n> quoted\n> text\n\n- [ ] open\n- [x] done\n\n  ```sh\n  ls\n  ```\n\nlast words"
 
 // What a reader saw grow must equal what a reload shows.
 func TestStreamedEqualsLoaded(t *testing.T) {
-	want := Markdown(sample)
-	for step := 1; step < 9; step++ {
+	want := Markdown(longSample)
+	for step := 1; step < 50; step += 7 {
 		var s Splitter
-		for i := 0; i < len(sample); i += step {
-			for _, b := range s.Update(sample[:i], false) {
-				b.HTML()
-			}
+		for i := 0; i < len(longSample); i += step {
+			s.Update(longSample[:i], false)
 		}
 		var got strings.Builder
-		for _, b := range s.Update(sample, true) {
+		for _, b := range s.Update(longSample, true) {
 			got.WriteString(b.HTML())
 		}
 		if got.String() != want {
@@ -144,20 +144,18 @@ func TestClosedBlocksNeverChange(t *testing.T) {
 func TestGrow(t *testing.T) {
 	for _, c := range []struct {
 		name, old, new string
-		depth          int
-		html           string
-		ok             bool
+		want           Growth
 	}{
-		{"text in a paragraph", "<p>a</p>\n", "<p>a b</p>\n", 1, " b", true},
-		{"text in the last item", "<ul>\n<li>a</li>\n</ul>\n", "<ul>\n<li>ab</li>\n</ul>\n", 2, "b", true},
-		{"a new item", "<ul>\n<li>a</li>\n</ul>\n", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n", 1, "<li>b</li>\n", true},
-		{"finished emphasis after text", "<p>a </p>\n", "<p>a <em>b</em></p>\n", 1, "<em>b</em>", true},
-		{"text that turned into emphasis", "<p>a **b</p>\n", "<p>a <strong>b</strong></p>\n", 0, "", false},
-		{"shorter", "<p>ab</p>\n", "<p>a</p>\n", 0, "", false},
+		{"text in a paragraph", "<p>a</p>\n", "<p>a b</p>\n", Growth{1, false, " b"}},
+		{"text in the last item", "<ul>\n<li>a</li>\n</ul>\n", "<ul>\n<li>ab</li>\n</ul>\n", Growth{2, false, "b"}},
+		{"a new item", "<ul>\n<li>a</li>\n</ul>\n", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n", Growth{1, false, "<li>b</li>\n"}},
+		{"finished emphasis after text", "<p>a </p>\n", "<p>a <em>b</em></p>\n", Growth{1, false, "<em>b</em>"}},
+		{"text that turned into emphasis", "<p>a **b</p>\n", "<p>a <strong>b</strong></p>\n", Growth{0, true, "<p>a <strong>b</strong></p>\n"}},
+		{"emphasis in the last item alone", "<ul>\n<li>x</li>\n<li>a **b</li>\n</ul>\n", "<ul>\n<li>x</li>\n<li>a <strong>b</strong></li>\n</ul>\n", Growth{1, true, "<li>a <strong>b</strong></li>\n"}},
+		{"shorter", "<p>ab</p>\n", "<p>a</p>\n", Growth{0, true, "<p>a</p>\n"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g, ok := Grow(c.old, c.new)
-			if ok != c.ok || g.Depth != c.depth || g.HTML != c.html {
+			if g, ok := Grow(c.old, c.new); !ok || g != c.want {
 				t.Errorf("got %+v %v", g, ok)
 			}
 		})
