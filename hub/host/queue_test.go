@@ -108,6 +108,16 @@ func TestQueueRefuses(t *testing.T) { // AHP requirement 113
 		c.refused(w.chat(), removed(ahp.PendingMessageKindQueued, "x"), "may have started")
 		c.refused(w.chat(), removed(ahp.PendingMessageKindSteering, "q"), "may have started")
 		c.refused(w.chat(), queued("", "x"), "needs an id")
+		c.do(w.chat(), &ahp.ChatTurnCancelledAction{TurnID: w.chatState().ActiveTurn.ID}) // "mine" starts
+		if s := w.chatState(); s.ActiveTurn.Message.Text != "mine" {
+			t.Fatalf("what runs is %+v", s.ActiveTurn)
+		}
+		c.do(w.chat(), &ahp.ChatTurnCancelledAction{TurnID: w.chatState().ActiveTurn.ID})
+		late := started("late")
+		late.QueuedMessageID = "q"
+		c.refused(w.chat(), late, "no message with this queuedMessageId")
+		c.say("go")
+		c.do(w.chat(), queued("q", "mine"))
 		c.refused(w.chat(), &ahp.ChatPendingMessageSetAction{Kind: "later", ID: "x", Message: user("x")}, "queued or steering")
 		c.do(w.chat(), removed(ahp.PendingMessageKindQueued, "q"))
 		for i := range 64 {

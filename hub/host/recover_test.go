@@ -218,3 +218,30 @@ func TestTrashSurvivesARestart(t *testing.T) {
 		t.Errorf("after another restart the session is %+v", sum)
 	}
 }
+
+func TestClientsOfTheLastRunHaveTheirGraceTime(t *testing.T) { // AHP requirements 138, 139
+	dir := t.TempDir()
+	me := Caller{Principal: owner, ClientID: "ana-1"}
+	one := newLife(t, dir, &fake{}, Limits{})
+	one.must(one.host.CreateSession(context.Background(), me, ahp.CreateSessionParams{Channel: session,
+		ActiveClient: &ahp.SessionActiveClient{ClientID: "ana-1", Tools: []ahp.ToolDefinition{}}}))
+	one.until("ready", func() bool { return one.host.catalogue.get(session).Lifecycle == ahp.SessionLifecycleReady })
+	one.until("durable", func() bool { return one.hub.Stats().UnjournaledBytes == 0 })
+	one.end(false)
+
+	listed := func(l *life) int {
+		s, _, _ := l.hub.State(session)
+		return len(s.(*ahp.SessionState).ActiveClients)
+	}
+	two := newLife(t, dir, &fake{}, Limits{ClientGrace: time.Hour})
+	two.must(two.host.Prepare(context.Background(), me, session))
+	two.host.Reconnected(me, []ahp.URI{session})
+	if listed(two) != 1 {
+		t.Error("a client that came back was removed")
+	}
+	two.end(false)
+
+	three := newLife(t, dir, &fake{}, Limits{ClientGrace: time.Millisecond})
+	three.must(three.host.Prepare(context.Background(), me, session))
+	three.until("removed", func() bool { return listed(three) == 0 })
+}
