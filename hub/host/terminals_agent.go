@@ -106,6 +106,9 @@ func (h *Host) recoverTerminal(ctx context.Context, t ahp.TerminalInfo, saved *a
 	} else if saved == nil {
 		saved = h.lastTerminal(ctx, t.Resource)
 	}
+	if claim, ok := t.Claim.Value.(*ahp.TerminalSessionClaim); ok && claim.ToolCallID != "" && saved != nil {
+		h.adoptExited(info)
+	}
 	return h.do(ctx, func(tx *hub.Tx) {
 		tx.Close(t.Resource)
 		if saved != nil {
@@ -117,6 +120,15 @@ func (h *Host) recoverTerminal(ctx context.Context, t ahp.TerminalInfo, saved *a
 		}
 		h.listTerminal(tx, t.Resource)
 	})
+}
+
+// adoptExited counts a terminal of an earlier run among those that agents leave behind.
+func (h *Host) adoptExited(info hub.ChannelInfo) {
+	t := &term{h: h, info: info, agents: true}
+	t.ctx, t.cancel = context.WithCancel(h.ctx)
+	if err := h.terms.add(t); err == nil {
+		h.retain(t)
+	}
 }
 
 // lastTerminal is what the journal knows of a terminal: everything but its output.

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -98,6 +99,19 @@ func TestRecoveredTerminalsHaveExited(t *testing.T) {
 	}
 	if l := w.listed(); len(l) != 1 || l[0].Lifecycle.Status != ahp.TerminalLifecycleStatusExited {
 		t.Errorf("root lists %+v", l)
+	}
+	for i := range keepExited + 2 { // those of tool calls are bounded over restarts as well
+		info.URI = fmt.Sprintf("ahp-terminal:/call-%d", i)
+		call := empty
+		call.Claim = ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session, Chat: w.chat(), ToolCallID: "call"}}
+		w.must(w.hub.Do(func(tx *hub.Tx) {
+			w.must(tx.Open(info, &call))
+			w.host.listTerminal(tx, info.URI)
+		}))
+		w.must(w.host.recoverTerminal(t.Context(), terminalInfo(info.URI, &call), saved))
+	}
+	if n := len(w.listed()); n != keepExited+1 {
+		t.Errorf("%d terminals are listed after a restart", n)
 	}
 	w.must(w.hub.Do(func(tx *hub.Tx) { tx.Close(term1) }))
 	w.must(w.host.recoverTerminal(t.Context(), w.listed()[0], nil))

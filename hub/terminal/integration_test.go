@@ -116,3 +116,16 @@ func TestASecretLineStaysSecret(t *testing.T) {
 		t.Errorf("command lines %q, want %q", got, want)
 	}
 }
+
+func TestShellIsOneThatLetsPeopleIn(t *testing.T) {
+	for _, sh := range []string{"", "bash", "/usr/sbin/nologin", "/bin/false", "/no/such/shell", "/etc/passwd", "/"} {
+		t.Setenv("SHELL", sh)
+		if got := Shell(); got == sh || !filepath.IsAbs(got) {
+			t.Errorf("SHELL=%s gives %s", sh, got)
+		}
+	}
+	t.Setenv("SHELL", "/bin/sh")
+	if got := Shell(); got != "/bin/sh" {
+		t.Errorf("SHELL=/bin/sh gives %s", got)
+	}
+}

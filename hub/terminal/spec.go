@@ -61,14 +61,24 @@ func (s Spec) complete() (Spec, error) {
 	return s, nil
 }
 
-// Shell is the shell of the person the hub runs as.
+// Shell is the shell of the person the hub runs as. A service's account has
+// one that lets nobody in; it gets bash instead.
 func Shell() string {
 	for _, sh := range []string{os.Getenv("SHELL"), "/bin/bash", "/usr/bin/bash"} {
-		if fi, err := os.Stat(sh); filepath.IsAbs(sh) && err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
+		if usable(sh) {
 			return sh
 		}
 	}
 	return "/bin/sh"
+}
+
+func usable(sh string) bool {
+	switch filepath.Base(sh) {
+	case "false", "true", "nologin":
+		return false
+	}
+	fi, err := os.Stat(sh)
+	return filepath.IsAbs(sh) && err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0
 }
 
 // environ is the hub's environment without what is the hub's own business (its
