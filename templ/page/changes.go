@@ -186,5 +186,8 @@ func (c *CommentForm) words() string {
 func fileView(v *Changes) part.DiffView {
 	view := v.View
 	view.Links, view.Whole = true, true
+	if v.Comment != nil && v.Comment.Where != "" {
+		view.Form, view.FormAt = openComment(v), v.Comment.Where
+	}
 	return view
 }

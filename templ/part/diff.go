@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/a-h/templ"
+
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 )
 
@@ -66,7 +68,9 @@ const (
 type DiffView struct {
 	Split  bool
 	Syntax Syntax
-	Links  bool // every line number is a link that opens a comment form: the way without JavaScript
+	Links  bool            // every line number is a link that opens a comment form: the way without JavaScript
+	Form   templ.Component // an open comment form, drawn under the line FormAt names
+	FormAt string
 	Whole  bool // the page shows this one file: long lines are not cut
 }
 
@@ -93,11 +97,11 @@ func (f *DiffFile) open() int {
 	return n
 }
 
-// head are the threads that stand above the rows: on the whole file, or outdated.
+// head are the threads that stand above the rows: on the whole file, or outdated; all when no rows are drawn.
 func (f *DiffFile) head() []Thread {
 	var out []Thread
 	for _, t := range f.Threads {
-		if t.Outdated || t.To == 0 {
+		if t.Outdated || t.To == 0 || f.Diff == nil || f.Fold != "" || f.Note != "" {
 			out = append(out, t)
 		}
 	}

@@ -71,6 +71,9 @@ func newRowWriter(ctx context.Context, out io.Writer, f *DiffFile, v DiffView) *
 }
 
 func (w *rowWriter) hunks() {
+	if w.file.Diff == nil {
+		return
+	}
 	end := 0 // last new line drawn
 	for i := range w.file.Diff.Hunks {
 		h := &w.file.Diff.Hunks[i]
@@ -293,6 +296,7 @@ func (w *rowWriter) write(b []byte) {
 
 // thread ends the chunk after a row that has threads and draws them there: a chunk's height stays exact.
 func (w *rowWriter) thread(r *diff.Row) {
+	w.form(r)
 	if len(w.threads) == 0 {
 		return
 	}
@@ -307,6 +311,19 @@ func (w *rowWriter) thread(r *diff.Row) {
 		}
 		delete(w.threads, k)
 	}
+}
+
+// form draws the open comment form under the last line it is about.
+func (w *rowWriter) form(r *diff.Row) {
+	side, _, to, ok := ParseWhere(w.view.FormAt)
+	if w.view.Form == nil || !ok || to == 0 || (side == Before && r.Old != to) || (side == After && r.New != to) {
+		return
+	}
+	w.flush()
+	if w.err == nil {
+		w.err = w.view.Form.Render(w.ctx, w.out)
+	}
+	w.view.Form = nil
 }
 
 // orphans are threads whose line is in no hunk: they stand at the end rather than nowhere.
