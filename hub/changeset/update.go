@@ -10,21 +10,26 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// update brings the private index up to what the files are, and returns what is not stored.
+// update brings the private index up to what the files are, and returns what is not stored. What must be written is asked
+// for in three runs side by side, each of which looks at every file.
 func (r *repo) update(ctx context.Context, src source) ([]Skipped, error) {
-	if err := r.dropIgnored(ctx, src); err != nil {
+	var dropped, changed, fresh []string
+	var skipped []Skipped
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) { dropped, err = r.nowIgnored(gctx, src); return err })
+	g.Go(func() (err error) { changed, err = r.changed(gctx, src); return err })
+	g.Go(func() (err error) { fresh, skipped, err = r.untracked(gctx, src); return err })
+	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	changed, err := r.changed(ctx, src)
-	if err != nil {
+	if err := r.drop(ctx, src, dropped); err != nil {
 		return nil, err
 	}
-	fresh, skipped, err := r.untracked(ctx, src)
-	if err != nil {
-		return nil, err
-	}
+	changed = slices.DeleteFunc(changed, func(path string) bool { return slices.Contains(dropped, path) })
 	var list bytes.Buffer
 	for _, path := range append(changed, fresh...) {
 		if why := unreadable(filepath.Join(src.top, filepath.FromSlash(path))); why != "" {
@@ -38,34 +43,36 @@ func (r *repo) update(ctx context.Context, src source) ([]Skipped, error) {
 	if list.Len() == 0 {
 		return skipped, nil
 	}
-	_, err = r.run(ctx, src, list.Bytes(), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
+	_, err := r.run(ctx, src, list.Bytes(), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
 	return skipped, err
 }
 
-// dropIgnored takes files out of the private index that were untracked when they were stored and are ignored by now. What
-// the user's own index has stays, ignored or not.
-func (r *repo) dropIgnored(ctx context.Context, src source) error {
+// nowIgnored lists files that were untracked when they were stored and are ignored by now. What the user's own index has
+// stays, ignored or not.
+func (r *repo) nowIgnored(ctx context.Context, src source) ([]string, error) {
 	list := append([]string{"ls-files", "-z", "--cached", "--ignored", "--exclude-standard"}, src.pathspec()...)
 	out, err := r.run(ctx, src, nil, list...)
-	if err != nil || len(out) == 0 {
-		return err
+	if err != nil || len(out) == 0 || src.gitDir == "" {
+		return fields(out), err
 	}
-	theirs := map[string]bool{}
-	if src.gitDir != "" {
-		out, err := r.s.git(ctx, run{dir: src.top, config: src.config, args: list, env: append(isolated(),
-			"GIT_DIR="+r.git, "GIT_WORK_TREE="+src.top, "GIT_INDEX_FILE="+filepath.Join(src.gitDir, "index"))})
-		if err != nil {
-			return err
-		}
-		for _, path := range fields(out) {
-			theirs[path] = true
-		}
+	theirs, err := r.s.git(ctx, run{dir: src.top, config: src.config, args: list, env: append(isolated(),
+		"GIT_DIR="+r.git, "GIT_WORK_TREE="+src.top, "GIT_INDEX_FILE="+filepath.Join(src.gitDir, "index"))})
+	if err != nil {
+		return nil, err
 	}
-	drop := slices.DeleteFunc(fields(out), func(path string) bool { return theirs[path] })
-	if len(drop) == 0 {
+	tracked := map[string]bool{}
+	for _, path := range fields(theirs) {
+		tracked[path] = true
+	}
+	return slices.DeleteFunc(fields(out), func(path string) bool { return tracked[path] }), nil
+}
+
+// drop takes files out of the private index.
+func (r *repo) drop(ctx context.Context, src source, paths []string) error {
+	if len(paths) == 0 {
 		return nil
 	}
-	_, err = r.run(ctx, src, []byte(strings.Join(drop, "\x00")+"\x00"), "update-index", "--force-remove", "-z", "--stdin")
+	_, err := r.run(ctx, src, []byte(strings.Join(paths, "\x00")+"\x00"), "update-index", "--force-remove", "-z", "--stdin")
 	return err
 }
 
