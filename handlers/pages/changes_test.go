@@ -1,0 +1,122 @@
+package pages
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+func drawingOf(threads []part.Thread, files ...built) *drawing {
+	v := &page.Changes{Base: "/s/ab", Threads: threads}
+	for i := range files {
+		files[i].Path = files[i].ID
+		for _, t := range threads {
+			if t.Path == files[i].ID {
+				files[i].Threads = append(files[i].Threads, t)
+			}
+		}
+		v.Files = append(v.Files, files[i].DiffFile)
+	}
+	return &drawing{page: v, files: files}
+}
+
+func fileAt(id string, src *diff.File) built {
+	return built{DiffFile: part.DiffFile{ID: id, Diff: src}, src: src}
+}
+
+func ops(list []Patch) string {
+	var out []string
+	for _, p := range list {
+		out = append(out, p.op+" "+p.id)
+	}
+	return strings.Join(out, "|")
+}
+
+// What a patch costs: a mark is a head and a line of the tree, a reply a card; rows are sent only when they changed.
+func TestPatchesAreNoLargerThanTheChange(t *testing.T) {
+	src, other := &diff.File{}, &diff.File{}
+	a, b := part.DiffKey("a"), part.DiffKey("b")
+	say := func(n int) []part.Entry { return make([]part.Entry, n) }
+	marked := fileAt("a", src)
+	marked.Reviewed = true
+	for name, c := range map[string]struct {
+		old, now *drawing
+		want     string
+	}{
+		"nothing":   {drawingOf(nil, fileAt("a", src)), drawingOf(nil, fileAt("a", src)), ""},
+		"marked":    {drawingOf(nil, fileAt("a", src)), drawingOf(nil, marked), "r fh-" + a + "|r ft-" + a + "|r review-counts"},
+		"edited":    {drawingOf(nil, fileAt("a", src)), drawingOf(nil, fileAt("a", other)), "r file-" + a + "|r ft-" + a},
+		"new file":  {drawingOf(nil, fileAt("b", src)), drawingOf(nil, fileAt("a", src), fileAt("b", src)), "b file-" + b + "|r tree|r changes-state|r review-counts"},
+		"last file": {drawingOf(nil, fileAt("a", src)), drawingOf(nil, fileAt("a", src), fileAt("b", src)), "a files|r tree|r changes-state|r review-counts"},
+		"file gone": {drawingOf(nil, fileAt("a", src), fileAt("b", src)), drawingOf(nil, fileAt("a", src)), "x file-" + b + "|r tree|r changes-state|r review-counts"},
+		"thread":    {drawingOf(nil, fileAt("a", src)), drawingOf([]part.Thread{{ID: "t", Path: "a", Entries: say(1)}}, fileAt("a", src)), "r fh-" + a + "|r ft-" + a + "|a pool|r review-counts"},
+		"reply":     {drawingOf([]part.Thread{{ID: "t", Path: "a", Entries: say(1)}}, fileAt("a", src)), drawingOf([]part.Thread{{ID: "t", Path: "a", Entries: say(2)}}, fileAt("a", src)), "r thread-t"},
+		"moved":     {drawingOf([]part.Thread{{ID: "t", From: 1, To: 1}}), drawingOf([]part.Thread{{ID: "t", From: 3, To: 3}}), "x thr-t|a pool"},
+		"deleted":   {drawingOf([]part.Thread{{ID: "t", Resolved: true}}), drawingOf(nil), "x thr-t"},
+	} {
+		if got := ops(difference(c.old, c.now)); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestFilesComeInTheOrderOfTheTree(t *testing.T) {
+	paths := []string{"z.go", "a/b.go", "a/c/d.go", "b/a.go", "a.go"}
+	slices.SortFunc(paths, comparePaths)
+	if got := strings.Join(paths, " "); got != "a/c/d.go a/b.go b/a.go a.go z.go" {
+		t.Error(got)
+	}
+}
+
+func TestWhatIsDoneToAThread(t *testing.T) {
+	th := &ahp.Annotation{ID: "t", Entries: []ahp.AnnotationEntry{{ID: "1"}, {ID: "2"}}}
+	for _, c := range []struct {
+		verb, entry, text string
+		resolve           bool
+		want              string
+	}{
+		{"resolve", "", "", false, "annotations/updated"},
+		{"reply", "", "yes", true, "annotations/entrySet annotations/updated"},
+		{"edit", "2", "no", false, "annotations/entrySet"},
+		{"delete", "2", "", false, "annotations/entryRemoved"},
+		{"delete", "1", "", false, "annotations/removed"},
+		{"reply", "", "", false, "error"},
+		{"edit", "9", "x", false, "error"},
+		{"dance", "", "", false, "error"},
+	} {
+		list, err := threadActions(th, c.verb, c.entry, c.text, c.resolve)
+		var got []string
+		for _, a := range list {
+			got = append(got, a.ActionType())
+		}
+		if err != nil {
+			got = []string{"error"}
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s %q: %s, want %s", c.verb, c.entry, s, c.want)
+		}
+	}
+}
+
+func TestOnlyThisMachineIsNoticed(t *testing.T) {
+	for address, want := range map[string]bool{"http://127.0.0.1:8137": true, "http://[::1]:80": true, "http://localhost:1": true, "http://0.0.0.0:1": true,
+		"https://hub.example.com": false, "http://192.168.1.4:8137": false} {
+		if loopback(address) != want {
+			t.Errorf("%s: local %v, want %v", address, !want, want)
+		}
+	}
+}
+
+func TestALookSurvivesItsRoomName(t *testing.T) {
+	for _, l := range []look{{short: "ab", scope: "session"}, {short: "ab", scope: "turn.x-1", split: true, nospace: true}, {short: "ab", scope: "uncommitted", nospace: true}} {
+		parts := strings.Split(l.room(), ":")
+		if got := (look{short: parts[1], scope: parts[2], split: strings.HasPrefix(parts[3], "s"), nospace: strings.HasSuffix(parts[3], "w")}); got != l {
+			t.Errorf("%+v became %+v", l, got)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package page
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/a-h/templ"
+
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+func drawn(t *testing.T, c templ.Component) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := c.Render(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestTheBarSaysWhatIsLeft(t *testing.T) {
+	thread := part.Thread{ID: "t"}
+	for name, c := range map[string]struct {
+		v    Changes
+		want []string
+	}{
+		"nothing":  {Changes{}, []string{"No drafts", "Send comments to the agent", "0/0 reviewed", "no open threads", "disabled"}},
+		"one":      {Changes{Drafts: make([]Draft, 1)}, []string{"1 draft<", "Send 1 comment to the agent"}},
+		"several":  {Changes{Drafts: make([]Draft, 3), Unsent: 2, Threads: []part.Thread{thread, thread}}, []string{"3 drafts", "Send 5 comments to the agent", "2 open threads"}},
+		"running":  {Changes{Unsent: 2, Running: true}, []string{"Queue 2 comments for the agent"}},
+		"reviewed": {Changes{Files: []part.DiffFile{{ID: "a", Reviewed: true}, {ID: "b"}}}, []string{"1/2 reviewed"}},
+	} {
+		html := drawn(t, ReviewBar(&c.v))
+		for _, want := range c.want {
+			if !strings.Contains(html, want) {
+				t.Errorf("%s: %q is missing in %s", name, want, html)
+			}
+		}
+	}
+}
+
+func TestTheTreeSharesDirectories(t *testing.T) {
+	v := Changes{}
+	for _, p := range []string{"a/b/one.go", "a/b/two.go", "a/c/d/x.go", "a/y.go", "z.go"} {
+		v.Files = append(v.Files, part.DiffFile{ID: p, Path: p})
+	}
+	var got []string
+	for _, row := range v.tree() {
+		name := row.dir + "/"
+		if row.file != nil {
+			name = row.file.Path
+		}
+		got = append(got, strings.Repeat(" ", row.depth)+name)
+	}
+	want := "a/b/| a/b/one.go| a/b/two.go|a/c/d/| a/c/d/x.go|a/| a/y.go|z.go"
+	if s := strings.Join(got, "|"); s != want {
+		t.Errorf("tree %q, want %q", s, want)
+	}
+}
+
+func TestAnEmptyReviewSaysWhatToDo(t *testing.T) {
+	for status, want := range map[string]string{"ready": "Nothing changed here.", "computing": "Reading the changes", "error": "The changes could not be read."} {
+		if html := drawn(t, StatePart(&Changes{Status: status})); !strings.Contains(html, want) {
+			t.Errorf("%s: %q is missing in %s", status, want, html)
+		}
+	}
+}
+
+func TestAddressesKeepTheRest(t *testing.T) {
+	v := Changes{Base: "/s/ab", Query: "scope=session&ws=ignore"}
+	for key, want := range map[string]string{"view": "/s/ab/changes?scope=session&ws=ignore&view=split", "ws": "/s/ab/changes?scope=session&ws=split"} {
+		if got := v.with(key, "split"); got != want {
+			t.Errorf("with %s: %s, want %s", key, got, want)
+		}
+	}
+	if got := v.with("ws", ""); got != "/s/ab/changes?scope=session" {
+		t.Errorf("without ws: %s", got)
+	}
+}
+
+func TestThreadsAreFiltered(t *testing.T) {
+	v := &Changes{Threads: []part.Thread{{ID: "1", Path: "a"}, {ID: "2", Path: "b", Resolved: true}, {ID: "3", Path: "a", Outdated: true, Unread: true}}}
+	for state, want := range map[string]int{"open": 2, "resolved": 1, "outdated": 1, "unread": 1, "all": 3, "nonsense": 2} {
+		n := 0
+		for _, g := range ThreadsOf(v, state).Groups {
+			n += len(g.Threads)
+		}
+		if n != want {
+			t.Errorf("%s: %d threads, want %d", state, n, want)
+		}
+	}
+}
+
+func TestShareWarnsAndShowsTheLinkOnce(t *testing.T) {
+	f := part.Frame{Asset: func(s string) string { return "/assets/" + s }}
+	html := drawn(t, SharePage(f, &Share{Base: "/s/ab", Local: true, Address: "http://127.0.0.1:8137", New: "http://127.0.0.1:8137/j#tok",
+		Links: []ShareLink{{ID: "l1", Role: "viewer"}, {ID: "l2", Role: "commenter", Ended: "Revoked"}}}))
+	for _, want := range []string{"Only this machine can reach the address", "/j#tok", "reads only", "/s/ab/share/l1/revoke", "Revoked", "Nobody has come by it yet."} {
+		if !strings.Contains(html, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	if strings.Contains(html, "/s/ab/share/l2/revoke") {
+		t.Error("a revoked link can be revoked again")
+	}
+}
