@@ -142,7 +142,7 @@ func (p *Pages) follow(ctx context.Context, v visit, f *part.Frame, mark string)
 			marks = append(marks, m)
 		}
 	}
-	f.Live = liveQuery(marks...)
+	f.Live = liveQuery(marks...) + presenceQuery(v, f.Tab)
 }
 
 // changesFile is one file whole: huge ones, and commenting without JavaScript. A script gets its body alone.

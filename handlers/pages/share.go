@@ -40,7 +40,7 @@ func (p *Pages) sendShare(w http.ResponseWriter, r *http.Request, v visit, statu
 	if err != nil {
 		return err
 	}
-	f.Live = liveQuery(mark)
+	f.Live = liveQuery(mark) + presenceQuery(v, f.Tab)
 	address := p.address(r)
 	m := &page.Share{Base: "/s/" + v.short, New: made, Error: problem, Address: address, Local: loopback(address), Now: p.Now()}
 	for _, l := range p.Links.List(v.session) {
