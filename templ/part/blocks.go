@@ -49,6 +49,7 @@ func (s *Splitter) Update(text string, ended bool) []Block {
 		}
 		if b, ok := makeBlock(text[s.at : s.at+end]); ok {
 			b.Open = false
+			b.done = renderBlock(b.Source) // once: it is asked for at every update
 			s.closed = append(s.closed, b)
 		}
 		s.at += end
