@@ -181,7 +181,8 @@
     $('.where', form).textContent = at ? words(at) : 'on the whole file';
     fold(file, false);
     place(form, rowFor(file, at), file);
-    $('textarea', form).focus({ preventScroll: true });
+    focused = $('textarea', form);
+    focused.focus({ preventScroll: true });
     form.scrollIntoView({ block: 'nearest' });
   };
   const words = at => 'on ' + at.replace('-', ' to ').replaceAll('L', 'old line ').replaceAll('R', 'line ');
@@ -262,6 +263,7 @@
     else if ($('.rv', form)) { e.preventDefault(); const f = fileOf(form); review(f, !f.hasAttribute('data-reviewed')); }
   });
   root.addEventListener('input', e => {
+    if (e.target.matches('textarea')) focused = e.target;
     const form = e.target.closest('.cf');
     if (form) autosave(form);
     else if (e.target.id === 'filter') filter(e.target.value);
@@ -520,7 +522,7 @@
   };
 
   // ---- start ----
-  for (const d of $$('.draft', $('#drafts'))) settle(d);
+  for (const d of $$('.draft', $('#drafts') || root)) settle(d);
   for (const fb of $$('.fb[hidden]', root)) fileOf(fb).classList.add('shut');
   own(root);
   arrive();

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// page opens a page of the literal site in a browser that must not complain.
+func pageOf(t *testing.T, path string) (context.Context, *site) {
+	t.Helper()
+	if os.Getenv("BROWSER") == "skip" {
+		t.Skip("BROWSER=skip")
+	}
+	s, err := newSite()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	ctx, stop := browser(t.Context())
+	t.Cleanup(stop)
+	var c complaints
+	if err := c.listen(ctx); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, text := range c.take() {
+			t.Errorf("the browser complains: %s", text)
+		}
+	})
+	if err := chromedp.Do(ctx, size(1440, 900, false), chromedp.Navigate(s.URL+path), chromedp.WaitReady("#review")); err != nil {
+		t.Fatal(err)
+	}
+	return ctx, s
+}
+
+func eval[T any](t *testing.T, ctx context.Context, script string) T {
+	t.Helper()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("%s: %v", script, err)
+	}
+	return v
+}
+
+const keyScript = `window.key=(k,o={})=>(document.activeElement||document.body).dispatchEvent(new KeyboardEvent('keydown',{key:k,bubbles:true,cancelable:true,...o}));1`
+
+func TestCopiedTextIsCodeAlone(t *testing.T) {
+	ctx, _ := pageOf(t, "/s/states/changes")
+	key := part.DiffKey("lib/new_name.py")
+	got := eval[string](t, ctx, `(()=>{const r=document.querySelectorAll('#file-`+key+` .r'),s=getSelection(),g=document.createRange();
+		g.setStartBefore(r[0]);g.setEndAfter(r[r.length-1]);s.removeAllRanges();s.addRange(g);return s.toString()})()`)
+	want := "def zone():\n    return 1\n\nNAME = \"old\"\nNAME = \"new\""
+	if strings.TrimRight(got, "\n") != want {
+		t.Errorf("copied %q, want %q", got, want)
+	}
+}
+
+// A review by keys alone, without a mouse event.
+func TestReviewByKeyboard(t *testing.T) {
+	ctx, _ := pageOf(t, "/s/states/changes")
+	eval[int](t, ctx, keyScript)
+	eval[int](t, ctx, `key('j'),key('j'),key('s'),key('j'),key('c'),1`)
+	if got := eval[string](t, ctx, `document.activeElement.tagName+' '+document.activeElement.closest('.cf').dataset.at`); got != "TEXTAREA L3-L3" && !strings.HasPrefix(got, "TEXTAREA ") {
+		t.Fatalf("c opened %q", got)
+	}
+	at := eval[string](t, ctx, `document.activeElement.closest('.cf').dataset.at`)
+	eval[int](t, ctx, `document.activeElement.value='why?',key('Enter',{ctrlKey:true}),1`)
+	if got := eval[string](t, ctx, `new Promise(r=>(function w(){const f=document.querySelector('.cf[data-at="`+at+`"].draft');f?r(f.querySelector('textarea').value):setTimeout(w,10)})())`); got != "why?" {
+		t.Errorf("the draft holds %q", got)
+	}
+	first := eval[string](t, ctx, `key('v'),document.querySelector('.file').className+document.querySelector('.rv').getAttribute('aria-pressed')`)
+	if !strings.Contains(first, "shut") || !strings.Contains(first, "true") {
+		t.Errorf("v left the file as %q", first)
+	}
+	if got := eval[string](t, ctx, `document.querySelector('.tree li.at').dataset.path`); got == "cmd/greet/main.go" || got == "docs/added.md" {
+		t.Errorf("v went to %q, which is reviewed", got)
+	}
+	if got := eval[string](t, ctx, `key("]"),key("]"),document.querySelector("#threadpos").textContent`); got != "thread 1 of 3" {
+		t.Errorf("] says %q", got)
+	}
+	eval[int](t, ctx, `key('r'),1`)
+	if got := eval[string](t, ctx, `document.activeElement.id`); got != "re-t1" {
+		t.Errorf("r opened %q", got)
+	}
+}
+
+// What somebody writes stays, caret and all, while patches replace the file around it.
+func TestCaretSurvivesPatches(t *testing.T) {
+	ctx, _ := pageOf(t, "/s/states/changes")
+	eval[int](t, ctx, keyScript)
+	got := eval[string](t, ctx, `(async()=>{key('j');key('c');const ta=document.activeElement,f=ta.closest('.file'),html=f.outerHTML.replace(/<form class="cf.*?<\/form>/gs,'');
+		ta.value='half a thought';ta.setSelectionRange(4,6);
+		for(let i=0;i<100;i++){ahphub.patch([['r',f.id,html]]);await 0;await 0}
+		const now=document.activeElement;
+		return [now.tagName,now.value,now.selectionStart,now.selectionEnd,document.querySelectorAll('.file#'+CSS.escape(f.id)).length,now.closest('.file')?.id===f.id].join()})()`)
+	if got != "TEXTAREA,half a thought,4,6,1,true" {
+		t.Errorf("after 100 patches: %s", got)
+	}
+}
+
+func TestNewThreadsFindTheirLine(t *testing.T) {
+	ctx, _ := pageOf(t, "/s/states/changes")
+	key := part.DiffKey("cmd/greet/main.go")
+	got := eval[string](t, ctx, `(async()=>{ahphub.patch([['a','pool','<div class="thr" id="thr-x" data-thread="x" data-file="`+key+`" data-at="R8"><details class="thread" id="thread-x" open data-state="open"><summary>new</summary></details></div>']]);
+		await 0;await 0;const p=document.getElementById('thr-x').previousElementSibling;return p.className+p.dataset.l})()`)
+	if !strings.HasPrefix(got, "r a") || !strings.HasSuffix(got, " 8") {
+		t.Errorf("the thread stands under %q", got)
+	}
+}
+
+func TestPermalinkLands(t *testing.T) {
+	ctx, s := pageOf(t, "/s/d1/changes")
+	where := eval[[]string](t, ctx, `(()=>{const f=[...document.querySelectorAll('.file')].pop(),r=[...f.querySelectorAll('.r.a')].pop();return ['#f-'+f.dataset.file+'R'+r.dataset.l.trim(),r.textContent]})()`)
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank"), chromedp.Navigate(s.URL+"/s/d1/changes"+where[0]), chromedp.WaitReady("#review")); err != nil {
+		t.Fatal(err)
+	}
+	got := eval[[]float64](t, ctx, `new Promise(r=>requestAnimationFrame(()=>requestAnimationFrame(()=>requestAnimationFrame(()=>{const b=document.querySelector('.r.sel').getBoundingClientRect();r([b.top,b.bottom])}))))`)
+	if got[0] < 100 || got[1] > 860 {
+		t.Errorf("the line of %s is at %v, out of sight", where[0], got)
+	}
+	if text := eval[string](t, ctx, `document.querySelector('.r.sel').textContent`); text != where[1] {
+		t.Errorf("marked %q, want %q", text, where[1])
+	}
+}
+
+func TestBudgets(t *testing.T) {
+	ctx, s := pageOf(t, "/s/d1/changes")
+	if n := eval[int](t, ctx, `document.querySelectorAll('*').length`); n > 60_000 {
+		t.Errorf("%d elements, at most 60 000", n)
+	}
+	html := eval[string](t, ctx, `fetch(location.href).then(r=>r.text())`)
+	if n := packed([]byte(html)); n > 300<<10 {
+		t.Errorf("%d bytes of HTML compressed, at most 300 KB", n)
+	}
+	for name, most := range map[string]int{"js/review.js": 10 << 10, "css/review.css": 8 << 10} {
+		if n := s.assets.Compressed(name); n > most {
+			t.Errorf("%s is %s compressed, at most %s", name, kb(n), strconv.Itoa(most>>10)+" KB")
+		}
+	}
+}
