@@ -36,10 +36,17 @@ func checkTurnStarted(r *request, s *ahp.ChatState, a *ahp.ChatTurnStartedAction
 		return reason
 	}
 	a.Meta = keepStamp(nil, a.Meta)
-	if _, err := time.Parse(time.RFC3339, a.StartedAt); err != nil {
-		a.StartedAt = timestamp(r.now)
-	}
+	a.StartedAt = timestamp(near(a.StartedAt, r.now))
 	return r.message(&a.Message)
+}
+
+// near lets a client's time stand when its clock is about right. Durations and the order of
+// the list of sessions come from it.
+func near(at string, now time.Time) time.Time {
+	if t, err := time.Parse(time.RFC3339, at); err == nil && t.Sub(now).Abs() < time.Minute {
+		return t
+	}
+	return now
 }
 
 func hasTurn(s *ahp.ChatState, id string) bool {

@@ -71,6 +71,29 @@ func TestTurn(t *testing.T) { // AHP requirements 104, 105, 107
 	})
 }
 
+func TestStartedAt(t *testing.T) { // AHP requirement 107
+	inWorld(t, func(w *world) {
+		c := w.create()
+		now := time.Now()
+		for sent, want := range map[string]time.Time{
+			timestamp(now.Add(-10 * time.Second)):                                      now.Add(-10 * time.Second),
+			now.Add(5 * time.Second).In(time.FixedZone("", 3600)).Format(time.RFC3339): now.Add(5 * time.Second),
+			"": now, "yesterday": now, timestamp(now.Add(time.Hour)): now, timestamp(now.Add(-time.Hour)): now,
+		} {
+			a := started("x")
+			a.StartedAt = sent
+			c.do(w.chat(), a)
+			if got := lastTurn(w.chatState()).StartedAt; got != timestamp(want) {
+				t.Errorf("%q became %q", sent, got)
+			}
+		}
+		if sum, _ := w.host.Summary(session); sum.ModifiedAt > timestamp(now.Add(time.Minute)) {
+			t.Errorf("a client's clock put the session at %s", sum.ModifiedAt)
+		}
+		c.converged()
+	})
+}
+
 func TestMessagesThatAreRefused(t *testing.T) { // AHP requirements 99, 108
 	inWorld(t, func(w *world) {
 		c := w.create()

@@ -1,0 +1,47 @@
+package host
+
+import (
+	"testing"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// FuzzCursors: whatever a client sends as a cursor is understood or refused.
+func FuzzCursors(f *testing.F) {
+	turns := []*ahp.Turn{{ID: "a"}, {ID: "b"}, {ID: "c"}}
+	f.Add(position{"2026-01-02T03:04:05.000Z", "a:/1"}.cursor())
+	f.Add(turnsCursor(turns, 1))
+	f.Add("e30")
+	f.Add("%%%")
+	f.Fuzz(func(t *testing.T, cursor string) {
+		if p, err := parseCursor(cursor); err == nil && p.Resource == "" {
+			t.Error("a cursor without a session was taken")
+		}
+		i, err := turnsBefore(turns, cursor)
+		if err != nil && code(err) != ahp.CodeInvalidParams {
+			t.Errorf("refused with %v", err)
+		}
+		if i < 0 || i > len(turns) {
+			t.Errorf("%d of %d turns are older", i, len(turns))
+		}
+	})
+}
+
+// FuzzStamp: a forged or broken `_meta` never reads as somebody.
+func FuzzStamp(f *testing.F) {
+	f.Add([]byte(`{"by":{"id":"owner","name":"Ana"},"at":"2026-01-02T03:04:05Z","side":"after","hunk":"x"}`))
+	f.Add([]byte(`{"by":{"id":""}}`))
+	f.Add([]byte(`[]`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		m := ahp.Meta{metaKey: raw}
+		if s, ok := ReadStamp(m); ok && s.By.ID == "" {
+			t.Error("nobody was read as somebody")
+		}
+		if side, hunk := hunkOf(m); len(hunk) > mostHunk || side != "" && side != "before" && side != "after" {
+			t.Errorf("quoted %q of side %q", hunk, side)
+		}
+		if kept := keepStamp(nil, m); kept[metaKey] != nil {
+			t.Error("a forged stamp was kept")
+		}
+	})
+}
