@@ -181,8 +181,10 @@ func (p *Pages) drafted(w http.ResponseWriter, r *http.Request, v visit, l look,
 	return nil
 }
 
-func running(s *ahp.SessionState) bool {
-	a := s.Status.Activity()
+// running tells whether a turn runs, by the summary: the activity in a session's own state cannot go back to idle.
+func (p *Pages) running(session ahp.URI) bool {
+	sum, _ := p.Host.Summary(session)
+	a := sum.Status.Activity()
 	return a == ahp.SessionStatusInProgress || a == ahp.SessionStatusInputNeeded
 }
 

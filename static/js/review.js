@@ -393,8 +393,14 @@
     const pool = $('#pool');
     for (const box of $$('.thr', pool)) settle(box);
   }).observe(root, { childList: true, subtree: true });
+  const headed = h => { // a head that came alone: its file is as the head says, and as folded as it was
+    const f = fileOf(h);
+    f.toggleAttribute('data-reviewed', $('.rv', h)?.getAttribute('aria-pressed') === 'true');
+    $('.fold', h)?.setAttribute('aria-expanded', String(!f.classList.contains('shut')));
+  };
   const added = n => {
     own(n);
+    if (n.matches('.fh') && fileOf(n)) headed(n);
     const card = n.matches('.thread') ? n : $('.thread', n);
     const last = card && !n.matches('.file, .files') && $$('.entry', card).pop();
     if (last && last.dataset.by !== root.dataset.me && card.dataset.state === 'open') { card.setAttribute('data-unread', ''); watcher.observe(card); }
