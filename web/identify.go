@@ -60,6 +60,8 @@ func bearer(r *http.Request) (token string, shown bool) {
 func (s *Server) byCookieSameOrigin(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	who, err := s.visitor(nil, r)
 	switch {
+	case errors.Is(err, access.ErrRevoked):
+		http.Error(w, sentence(err.Error()), http.StatusForbidden)
 	case err != nil:
 		s.unavailable(w, r, err)
 	case !who.Known():
@@ -77,6 +79,8 @@ func (s *Server) byCookie(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.visitor(w, r)
 		switch {
+		case errors.Is(err, access.ErrRevoked):
+			s.fail(w, r, http.StatusForbidden, sentence(err.Error())+" Ask for a new one.")
 		case err != nil:
 			s.unavailable(w, r, err)
 		case who.Known() && r.Header.Get("Upgrade") != "" && !s.hosts.sameOrigin(r):
@@ -91,8 +95,8 @@ func (s *Server) byCookie(next http.Handler) http.Handler {
 	})
 }
 
-// visitor is the principal of a request's cookie; unknown when there is none, or its link
-// is no more.
+// visitor is the principal of a request's cookie: unknown when there is none, ErrRevoked when
+// the link they came by is no more.
 func (s *Server) visitor(w http.ResponseWriter, r *http.Request) (access.Principal, error) {
 	account, ok, err := s.cfg.Cookies.Account(w, r)
 	if err != nil || !ok {
@@ -101,11 +105,7 @@ func (s *Server) visitor(w http.ResponseWriter, r *http.Request) (access.Princip
 	if account.Link == "" {
 		return s.cfg.Owner, nil
 	}
-	who, err := s.cfg.Links.Principal(account.Link, account.ID)
-	if errors.Is(err, access.ErrRevoked) {
-		return access.Principal{}, nil
-	}
-	return who, err
+	return s.cfg.Links.Principal(account.Link, account.ID)
 }
 
 // as goes on with the principal in the context, which ends when the principal's link does.

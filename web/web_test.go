@@ -384,8 +384,15 @@ func TestGuests(t *testing.T) {
 		t.Errorf("an open stream ended with %v", err)
 	}
 	res.Body.Close()
-	if res := x.ask("GET /s/mine", cookie); res.StatusCode != 401 {
+	if res := x.ask("GET /s/mine", cookie, "Accept: text/html"); res.StatusCode != 403 || !strings.Contains(text(t, res), "Ask for a new one") {
 		t.Errorf("after revoking: %s", res.Status)
+	}
+	if res := x.ask("GET /ahp", cookie); res.StatusCode != 403 {
+		t.Errorf("after revoking, the endpoint: %s", res.Status)
+	}
+	cookie2, token2, _ := x.guest(access.RoleViewer)
+	if res := x.ask("POST /j", "name=Ana&token="+token2, cookie); res.StatusCode != 303 || cookie2 == "" {
+		t.Errorf("a guest whose link is gone cannot come by another: %s", res.Status)
 	}
 	if res := x.ask("POST /j", "name=Ana&token="+token); res.StatusCode != 403 {
 		t.Errorf("joining by a revoked link: %s", res.Status)
