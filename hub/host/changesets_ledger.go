@@ -34,6 +34,7 @@ type ledger struct {
 	dirty    bool             // look again
 	busy     bool             // a goroutine looks
 	watching bool
+	took     time.Duration // the last look
 }
 
 // ledgerRecord is the durable part of a session as a whole.
@@ -183,12 +184,28 @@ func (l *ledger) first(ctx context.Context, h *Host, dirs []string) (changeset.C
 	return now, nil
 }
 
+// setFirst keeps the first checkpoint of each directory; one that is added later begins there.
 func (l *ledger) setFirst(ctx context.Context, h *Host, c changeset.Checkpoint) {
-	l.change(ctx, h, func(r *ledgerRecord) {
-		if r.First == nil {
-			r.First = &c
+	l.mu.Lock()
+	first, added := withFirst(l.rec.First, c)
+	l.mu.Unlock()
+	if added {
+		l.change(ctx, h, func(r *ledgerRecord) { r.First = first })
+	}
+}
+
+// withFirst adds the trees of directories that are not known yet.
+func withFirst(had *changeset.Checkpoint, c changeset.Checkpoint) (first *changeset.Checkpoint, added bool) {
+	first = &changeset.Checkpoint{}
+	if had != nil {
+		first.Trees = slices.Clone(had.Trees)
+	}
+	for _, t := range c.Trees {
+		if !slices.ContainsFunc(first.Trees, func(o changeset.Tree) bool { return o.Dir == t.Dir && o.Top == t.Top }) {
+			first.Trees, added = append(first.Trees, t), true
 		}
-	})
+	}
+	return first, added || had == nil
 }
 
 // touch notes files a turn changed, so that others can be told to have changed outside of turns.

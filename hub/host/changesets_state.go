@@ -112,9 +112,11 @@ func (h *Host) keepUp(l *ledger) {
 	for l.again(h.ctx.Err() != nil) {
 		began := time.Now()
 		h.refresh(h.ctx, l)
-		if sleep(h.ctx, min(3*time.Since(began), 2*time.Second)) != nil {
-			continue
-		}
+		took := time.Since(began)
+		l.mu.Lock()
+		l.took = took
+		l.mu.Unlock()
+		_ = sleep(h.ctx, min(3*took, 10*time.Second)) // the host stopping is seen above
 	}
 }
 

@@ -362,6 +362,20 @@ func TestUnknownChangesets(t *testing.T) {
 	}
 }
 
+func TestDirectoryAddedLaterBeginsThere(t *testing.T) {
+	c := newChanging(t)
+	c.turn(func() { c.write("a.txt", "x\n") })
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "was.txt"), []byte("was\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.must(c.hub.Do(func(tx *hub.Tx) {
+		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: FileURI(other)})
+	}))
+	c.turn(func() { c.must(os.WriteFile(filepath.Join(other, "new.txt"), []byte("new\n"), 0o600)) })
+	c.shows(c.follow("session", ""), "M a.txt +1 −2; A "+FileURI(filepath.Join(other, "new.txt"))+" +1 −0")
+}
+
 func TestFailureIsShownAndMended(t *testing.T) {
 	c := newChanging(t)
 	uri := c.follow("uncommitted", "")

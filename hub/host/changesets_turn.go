@@ -3,14 +3,19 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
 )
+
+// patience is how long a turn waits for its first checkpoint, which takes long where there are very many files.
+const patience = 30 * time.Second
 
 // turnStarting takes the checkpoint a turn's changes begin at. A resumed turn goes on from where it first began.
 func (h *Host) turnStarting(ctx context.Context, ref turnRef) {
@@ -18,6 +23,8 @@ func (h *Host) turnStarting(ctx context.Context, ref turnRef) {
 	if svc == nil || len(ref.Dirs) == 0 {
 		return
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("looking at the directories took too long: work in a smaller one, or ignore what is not source"))
+	defer cancel()
 	l := h.ledger(ref.Session)
 	if err := l.load(ctx, h); err != nil {
 		h.turnLost(ref, err)

@@ -98,11 +98,17 @@ func (h *Host) follow(l *ledger, w *fsnotify.Watcher) error {
 	}
 }
 
-// poll looks less and less often.
+// poll looks less and less often, and takes a tenth of the time at most.
 func (h *Host) poll(l *ledger) {
-	for wait := pollFirst; h.stillFollowed(l) && sleep(h.ctx, wait) == nil; wait = min(2*wait, pollLast) {
+	for wait := pollFirst; h.stillFollowed(l) && sleep(h.ctx, max(wait, 10*l.lastTook())) == nil; wait = min(2*wait, pollLast) {
 		h.kick(l)
 	}
+}
+
+func (l *ledger) lastTook() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.took
 }
 
 // stillFollowed lets changesets sleep that nobody follows, and tells whether any is left.
