@@ -140,6 +140,43 @@ func TestViewerOnTheRealProgram(t *testing.T) {
 	if err := guest.Call(ctx, "listSessions", ahp.ListSessionsParams{Channel: ahp.RootURI}, &list); err != nil || len(list.Items) != 1 || list.Items[0].Resource != mine {
 		t.Errorf("a viewer lists %v, %v", list.Items, err)
 	}
+
+	// Revoking ends the socket that the link's token opened, within two seconds.
+	start := time.Now()
+	revokeOver(t, c, prog, short)
+	if err := guest.Wait(ctx, func() bool { return guest.Err() != nil }); err != nil && guest.Err() == nil {
+		t.Fatal("the revoked socket lives on:", err)
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("the revoked socket lived for %v", took)
+	}
+	if _, err := peer.Dial(ctx, prog.AHP, peer.Options{Token: token, ClientID: "again"}); err == nil {
+		t.Error("a revoked token opens a socket")
+	}
+	if owner.Err() != nil {
+		t.Errorf("the owner's socket ended too: %v", owner.Err())
+	}
+}
+
+// revokeOver revokes the first link that the page of a session's links shows.
+func revokeOver(t *testing.T, c *http.Client, prog *Program, short string) {
+	t.Helper()
+	res, err := c.Get(prog.URL + "/s/" + short + "/share")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(res.Body)
+	res.Body.Close()
+	_, rest, ok := strings.Cut(string(body), `action="/s/`+short+"/share/")
+	id, _, found := strings.Cut(rest, "/revoke")
+	if !ok || !found {
+		t.Fatalf("the page shows no link to revoke: %s\n%s", res.Status, body)
+	}
+	res, err = c.PostForm(prog.URL+"/s/"+short+"/share/"+id+"/revoke", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
 }
 
 func dial(t *testing.T, ctx context.Context, prog *Program, token string) *peer.Peer {
