@@ -25,6 +25,7 @@ type changesRoom struct {
 	news   int    // how many there were
 	next   *drawing
 	last   *drawing // what open pages have
+	owed   bool     // a page of an earlier run asked for everything before there was a drawing
 }
 
 // drawing is one whole model and the files it came from.
@@ -103,7 +104,7 @@ func (c *changesRoom) draw(ctx context.Context) bool {
 	return true
 }
 
-// Whole draws everything that patches touch.
+// Whole draws everything that patches touch; before the first drawing is made that is nothing yet.
 func (c *changesRoom) Whole(States) []Patch {
 	d := c.newer()
 	if d == nil {
@@ -118,6 +119,7 @@ func (c *changesRoom) newer() *drawing {
 	if c.next != nil {
 		return c.next
 	}
+	c.owed = c.last == nil
 	return c.last
 }
 
@@ -127,13 +129,13 @@ func (c *changesRoom) Changed(s States, news News) []Patch {
 		c.newest(s)
 	}
 	c.mu.Lock()
-	last, next := c.last, c.next
+	last, next, owed := c.last, c.next, c.owed
 	if next != nil {
 		c.last, c.next = next, nil
 	}
 	c.mu.Unlock()
 	switch {
-	case next == nil, last == nil && next.news == 1:
+	case next == nil, last == nil && next.news == 1 && !owed:
 		return nil
 	case last == nil:
 		return c.Whole(s)

@@ -206,6 +206,9 @@ func (f *feed) draw(news News) {
 // that starts anew. Streamed text comes in very small pieces, so what surrounds them is kept short.
 func (f *feed) frame(p []Patch, mark ...string) []byte {
 	f.renders.Add(1)
+	if p == nil {
+		p = []Patch{} // a page iterates over it
+	}
 	all := []any{f.epoch[strings.IndexByte(f.epoch, '.')+1:], f.n, p}
 	for _, m := range mark {
 		all = append(all, m)
