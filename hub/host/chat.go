@@ -225,8 +225,7 @@ func (h *Host) FetchTurns(ctx context.Context, c Caller, p ahp.FetchTurnsParams)
 		return err
 	}
 	start := max(0, end-turnsPage)
-	c.Conn.Put(&ahp.ActionEnvelope{Channel: p.Channel, ServerSeq: h.hub.Seq(),
-		Action: &ahp.ChatTurnsLoadedAction{Turns: s.Turns[start:end], TurnsNextCursor: turnsCursor(s.Turns, start)}})
+	c.Conn.Tell(p.Channel, &ahp.ChatTurnsLoadedAction{Turns: s.Turns[start:end], TurnsNextCursor: turnsCursor(s.Turns, start)})
 	return nil
 }
 

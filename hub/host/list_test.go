@@ -164,6 +164,9 @@ func TestOlderTurns(t *testing.T) { // AHP requirements 33, 88, 89
 			t.Errorf("page by page there are %d of %d turns", len(all), len(s.Turns))
 		}
 		w.must(w.host.FetchTurns(t.Context(), c.caller, ahp.FetchTurnsParams{Channel: w.chat(), Cursor: view.TurnsNextCursor}))
+		if got := c.news(); got[len(got)-1] != "chat/turnsLoaded" {
+			t.Errorf("who asked for older turns heard %v", got)
+		}
 		for _, p := range []ahp.FetchTurnsParams{{Channel: w.chat(), Cursor: "xyz"}, {Channel: session}} {
 			if err := w.host.FetchTurns(t.Context(), c.caller, p); code(err) != ahp.CodeInvalidParams {
 				t.Errorf("%+v: %v", p, err)
