@@ -1,0 +1,137 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// Click clicks the one visible element with the mouse.
+func (p *Page) Click(selector string) {
+	p.t.Helper()
+	p.Do(chromedp.Click(selector, chromedp.NodeVisible))
+}
+
+// Press sends keys to whatever has the focus, one after the other, as a keyboard does: a page that takes a key for
+// itself sees no character after it.
+func (p *Page) Press(keys string, mods ...chromedp.Modifier) {
+	p.t.Helper()
+	for _, r := range keys {
+		p.Do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error { return press(ctx, t, r, mods) }))
+	}
+}
+
+func press(ctx context.Context, t *chromedp.Target, r rune, mods []chromedp.Modifier) error {
+	events := kb.Encode(r)
+	down, up := *events[0], *events[len(events)-1]
+	for _, m := range mods {
+		down.Modifiers |= int64(m)
+		up.Modifiers |= int64(m)
+	}
+	if len(events) == 3 && len(mods) == 0 {
+		down.Text, down.UnmodifiedText = events[1].Text, events[1].UnmodifiedText
+	}
+	for _, e := range []input.DispatchKeyEventParams{down, up} {
+		if _, err := cdp.Call(ctx, t, input.DispatchKeyEvent, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Type puts a text where the focus is, as an input method does: one event, however long it is.
+func (p *Page) Type(text string) {
+	p.t.Helper()
+	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, input.InsertText, input.InsertTextParams{Text: text})
+		return chromedp.Void{}, err
+	})
+}
+
+// Fill replaces what a field holds.
+func (p *Page) Fill(selector, text string) {
+	p.t.Helper()
+	p.Do(chromedp.Focus(selector, chromedp.NodeVisible))
+	Eval[bool](p, fmt.Sprintf("(document.querySelector(%q).select(), true)", selector))
+	p.Type(text)
+}
+
+// Unfold opens a details element that is not open.
+func (p *Page) Unfold(selector string) {
+	p.t.Helper()
+	if !Eval[bool](p, fmt.Sprintf("document.querySelector(%q).open", selector)) {
+		p.Click(selector + " > summary")
+	}
+}
+
+// Text is what a reader sees of an element.
+func (p *Page) Text(selector string) string {
+	p.t.Helper()
+	return Eval[string](p, fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector))
+}
+
+// Says waits until an element holds a text, be it in sight or not.
+func (p *Page) Says(selector, part string) {
+	p.t.Helper()
+	p.Wait(fmt.Sprintf("document.querySelector(%q)?.textContent.includes(%q)", selector, part))
+}
+
+// Live waits until the page's stream is open.
+func (p *Page) Live() {
+	p.t.Helper()
+	p.Wait("document.readyState === 'complete' && document.documentElement.dataset.live === 'on'")
+}
+
+// looks are the ways a page is photographed.
+var looks = []struct {
+	name          string
+	width, height int64
+	scheme        string
+}{
+	{"light", 1440, 900, "light"},
+	{"dark", 1440, 900, "dark"},
+	{"phone", 390, 844, "light"},
+}
+
+// Pictures takes the page in every look, when pictures are wanted at all, and leaves it as it was.
+func (p *Page) Pictures(name string) {
+	p.t.Helper()
+	if os.Getenv("AHPHUB_SHOTS") == "" {
+		return
+	}
+	for _, l := range looks {
+		p.look(l.width, l.height, l.scheme)
+		p.Shot(name + "-" + l.name)
+	}
+	p.look(1440, 900, "light")
+}
+
+// look sets size and colours, and waits until they are painted.
+func (p *Page) look(width, height int64, scheme string) {
+	p.t.Helper()
+	size := chromedp.EmulateViewport(width, height)
+	if width < 600 {
+		size = chromedp.EmulateViewport(width, height, chromedp.EmulateMobile)
+	}
+	p.Do(size, func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, media)
+		return chromedp.Void{}, err
+	})
+	ctx, cancel := context.WithTimeout(p.Ctx, patience)
+	defer cancel()
+	painted := "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](painted, chromedp.EvalAwaitPromise)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// squeeze makes texts comparable: times such as "2 min ago" go on, and lines wrap as they like.
+func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,88 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ahphub/ahphub/e2e/fixture"
+)
+
+// greetFiles is a small module in a language whose tests run without anything installed but Go.
+var greetFiles = map[string]string{
+	"go.mod": "module example.com/greet\n\ngo 1.21\n",
+	"greet.go": `// Package greet says hello.
+package greet
+
+import "strings"
+
+// Hello greets somebody by name; without one it greets everybody.
+func Hello(name string) string {
+	name = strings.TrimSpace(name)
+	if name == "" {
+		name = "everybody"
+	}
+	return "Hello, " + name
+}
+
+// Bye says goodbye.
+func Bye(name string) string {
+	return "Goodbye, " + strings.TrimSpace(name)
+}
+`,
+	"greet_test.go": `package greet
+
+import "testing"
+
+func TestHello(t *testing.T) {
+	for name, want := range map[string]string{
+		"Ana": "Hello, Ana",
+		" ":   "Hello, everybody",
+	} {
+		if got := Hello(name); got != want {
+			t.Errorf("Hello(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+`,
+	"README.md": "# greet\n\nSays hello, politely.\n\n- `Hello(name)` greets\n- `Bye(name)` takes leave\n",
+}
+
+// greetEdit changes four files, then asks on its terminal before it runs the tests.
+const greetEdit = `# Greet people in their language
+sed -i.old 's/Hello(name string)/Hello(lang, name string)/; s/"Hello, " + name/Word(lang) + ", " + name + "!"/' greet.go
+sed -i.old 's/Hello(name)/Hello("en", name)/; s/"Hello, \(.*\)",/"Hello, \1!",/' greet_test.go
+sed -i.old 's/Hello(name)/Hello(lang, name)/; s/ greets/ greets in a language/' README.md
+rm *.old
+cat > word.go <<'END'
+package greet
+
+// Word is the greeting of a language, English where it is not known.
+func Word(lang string) string {
+	words := map[string]string{"de": "Hallo", "en": "Hello", "fr": "Bonjour"}
+	if w, ok := words[lang]; ok {
+		return w
+	}
+	return words["en"]
+}
+END
+printf 'Run the tests? '; read -r answer
+go test -v ./...`
+
+// greetRepository makes the repository in a directory with a name worth reading.
+func greetRepository(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "greet")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var files []fixture.File
+	for path, text := range greetFiles {
+		files = append(files, fixture.File{Path: path, Before: []byte(text), After: []byte(text)})
+	}
+	if err := fixture.Repository(context.Background(), dir, files); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
