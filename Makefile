@@ -7,6 +7,8 @@ RACE     ?= $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
 TIMEOUT  ?= 14m
 export BROWSER
 
+.NOTPARALLEL:
+
 .PHONY: help run demo build install test unit deps generate check soak bench bench-ui vendor clean
 
 help: ## these lines
