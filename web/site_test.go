@@ -233,4 +233,3 @@ func (x *site) guest(role access.Role) (cookie, token string, link access.Link) 
 	}
 	return cookieOf(x.t, x.ask("POST /j", "name=Ana&token="+token)), token, link
 }
-
