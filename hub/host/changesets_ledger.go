@@ -35,6 +35,8 @@ type ledger struct {
 	busy     bool             // a goroutine looks
 	watching bool
 	took     time.Duration // the last look
+	version  int           // of rec
+	saved    int           // newest version that is kept
 }
 
 // ledgerRecord is the durable part of a session as a whole.
@@ -141,23 +143,36 @@ func (l *ledger) putTurn(ctx context.Context, h *Host, id string, r turnRecord) 
 	l.mu.Lock()
 	l.turns[id] = &r
 	l.mu.Unlock()
-	h.keepRecord(ctx, bucketCheckpoints, l.session+"#"+id, r)
+	h.keepRecord(ctx, bucketCheckpoints, l.session+"#"+id, r, nil)
 }
 
-// change edits the session's record and keeps it.
+// change edits the session's record and keeps it. What is kept never goes back: of two changes at a time the later one
+// has both.
 func (l *ledger) change(ctx context.Context, h *Host, edit func(*ledgerRecord)) {
 	l.mu.Lock()
 	edit(&l.rec)
-	rec := l.rec
+	l.version++
+	version, rec := l.version, l.rec
 	rec.Marks = maps.Clone(rec.Marks)
 	l.mu.Unlock()
-	h.keepRecord(ctx, bucketChanges, l.session, rec)
+	h.keepRecord(ctx, bucketChanges, l.session, rec, func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		newer := version > l.saved
+		l.saved = max(l.saved, version)
+		return newer
+	})
 }
 
-func (h *Host) keepRecord(ctx context.Context, bucket, key string, v any) {
+// keepRecord writes v down, if that is still wanted when its turn comes.
+func (h *Host) keepRecord(ctx context.Context, bucket, key string, v any, wanted func() bool) {
 	raw, err := json.Marshal(v)
 	if err == nil {
-		err = h.do(ctx, func(tx *hub.Tx) { tx.Record(bucket, key, raw) })
+		err = h.do(ctx, func(tx *hub.Tx) {
+			if wanted == nil || wanted() {
+				tx.Record(bucket, key, raw)
+			}
+		})
 	}
 	if err != nil {
 		h.log.Error("what changed could not be kept", "bucket", bucket, "key", key, "err", err)
