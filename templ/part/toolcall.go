@@ -3,8 +3,18 @@ package part
 import (
 	"strings"
 
+	"github.com/a-h/templ"
+
 	"github.com/ahphub/ahphub/hub/ahp"
 )
+
+// focusable lets the keys y, n and d reach a card that waits.
+func (t Tool) focusable() templ.Attributes {
+	if !t.waits() {
+		return nil
+	}
+	return templ.Attributes{"tabindex": "0"}
+}
 
 func firstApprove(list []ahp.ConfirmationOption) int {
 	for i, o := range list {
