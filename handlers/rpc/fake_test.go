@@ -133,7 +133,7 @@ func (f *fake) CreateChat(context.Context, host.Caller, ahp.CreateChatParams) er
 func (f *fake) DisposeChat(context.Context, host.Caller, ahp.DisposeChatParams) error { return nil }
 
 func (f *fake) FetchTurns(_ context.Context, c host.Caller, p ahp.FetchTurnsParams) error {
-	c.Conn.Put(&ahp.ActionEnvelope{Channel: p.Channel, ServerSeq: f.hub.Seq(), Action: &ahp.ChatTurnsLoadedAction{}})
+	c.Conn.Tell(p.Channel, &ahp.ChatTurnsLoadedAction{})
 	return nil
 }
 

@@ -88,4 +88,12 @@ func TestARealHost(t *testing.T) {
 	if s := b.states[chat].(*ahp.ChatState); len(s.Turns) != 3 || s.Turns[0].Message.Text != "say "+first {
 		t.Errorf("the chat has %d turns", len(s.Turns))
 	}
+
+	// One that asked for the newest turn alone fetches the others.
+	c := &mirror{w.dial("owner"), map[ahp.URI]ahp.ChannelKind{}, map[ahp.URI]ahp.State{}, 0}
+	c.initialize("c")
+	c.followTurns(chat, ahp.ChannelChat, `,"view":{"turns":1}`)
+	cursor := c.states[chat].(*ahp.ChatState).TurnsNextCursor
+	c.call("turns", "fetchTurns", `{"channel":"`+chat+`","cursor":"`+cursor+`"}`)
+	c.check(w)
 }

@@ -69,8 +69,13 @@ func (m *mirror) call(id, method, params string) json.RawMessage {
 
 func (m *mirror) follow(uri ahp.URI, kind ahp.ChannelKind) {
 	m.t.Helper()
+	m.followTurns(uri, kind, "")
+}
+
+func (m *mirror) followTurns(uri ahp.URI, kind ahp.ChannelKind, view string) {
+	m.t.Helper()
 	var r ahp.SubscribeResult
-	must(m.t, ahp.Unmarshal(m.call("sub "+uri, "subscribe", `{"channel":"`+uri+`"}`), &r))
+	must(m.t, ahp.Unmarshal(m.call("sub "+uri, "subscribe", `{"channel":"`+uri+`"`+view+`}`), &r))
 	must(m.t, r.Snapshot.Decode(kind))
 	m.states[uri], m.kinds[uri] = r.Snapshot.State, kind
 }

@@ -65,8 +65,6 @@ func (s *socket) encode(it *hub.Item) ([]byte, error) {
 		return v, nil
 	case *hub.Notification:
 		return v.Bytes(s.dialect.key, encodeNotification), nil
-	case *ahp.ActionEnvelope: // for this client alone
-		return actionFrame(*v)
 	}
 	return nil, fmt.Errorf("a %T was queued for a client", it.Put)
 }
