@@ -27,9 +27,9 @@ func run(ctx context.Context, shots, only string, runs int) error {
 		return err
 	}
 	defer s.Close()
-	tab, stop := browser(ctx)
-	defer stop()
 	if shots != "" {
+		tab, stop := browser(ctx)
+		defer stop()
 		return pictures(tab, s, shots)
 	}
 	names := []string{"d1", "d2", "d3", "d4"}
@@ -38,9 +38,16 @@ func run(ctx context.Context, shots, only string, runs int) error {
 	}
 	fmt.Fprintln(os.Stdout, header)
 	for _, name := range names {
-		if err := measure(tab, s, name, runs, os.Stdout); err != nil {
+		if err := fresh(ctx, s, name, runs); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return nil
+}
+
+// fresh measures in a browser of its own: what one fixture left in a process is not counted for the next.
+func fresh(ctx context.Context, s *site, name string, runs int) error {
+	tab, stop := browser(ctx)
+	defer stop()
+	return measure(tab, s, name, runs, os.Stdout)
 }
