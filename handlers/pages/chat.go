@@ -175,9 +175,14 @@ func (p *Pages) agents() []ahp.AgentInfo {
 	return nil
 }
 
-// fileLines are the files of the session's changeset as far as it is known already; the pane never waits for git.
-func (p *Pages) fileLines(_ *http.Request, v visit) (out []page.FileLine) {
-	state, _, _ := p.Hub.State("ahp-changeset:/" + v.short + "/session")
+// fileLines are the files of the session's changeset as far as it is known already: asking for it has it computed, and
+// the pane never waits for git.
+func (p *Pages) fileLines(r *http.Request, v visit) (out []page.FileLine) {
+	uri := "ahp-changeset:/" + v.short + "/session"
+	if sum, ok := p.Host.Summary(v.session); !ok || sum.Changes == nil || p.prepare(r.Context(), v.who, uri) != nil {
+		return nil
+	}
+	state, _, _ := p.Hub.State(uri)
 	cs, ok := state.(*ahp.ChangesetState)
 	if !ok {
 		return nil

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/a-h/templ"
+
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
@@ -177,4 +179,12 @@ func needing(items []RailItem) int {
 		}
 	}
 	return n
+}
+
+// Here marks a link as the one of the page that is open.
+func Here(on bool) templ.Attributes {
+	if !on {
+		return nil
+	}
+	return templ.Attributes{"aria-current": "page"}
 }
