@@ -1,0 +1,95 @@
+package part
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+func draw(t *testing.T, c templ.Component) string {
+	t.Helper()
+	var b strings.Builder
+	if err := c.Render(context.Background(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestWords(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for got, want := range map[string]string{
+		Duration(40):                                  "40 ms",
+		Duration(4_200):                               "4.2 s",
+		Duration(75_000):                              "1 min 15 s",
+		Age("2026-03-01T11:58:00Z", now):              "2 min",
+		Age("2026-02-27T11:58:00Z", now):              "2 d",
+		Age("not a time", now):                        "",
+		FilePath("file:///home/ana/a%20b"):            "/home/ana/a b",
+		Attention{Approvals: 2, Questions: 1}.Words(): "2 approvals, 1 question",
+		Tail("ahp-chat:/01a1-x"):                      "01a1-x",
+		Person{Name: "Ana Maria Lopez"}.Initials():    "AM",
+		StatusOf(ahp.SessionStatusInputNeeded | ahp.SessionStatusIsRead).Word: "Needs you",
+		StatusOf(ahp.SessionStatusIdle | ahp.SessionStatusIsArchived).Word:    "Archived",
+	} {
+		if got != want {
+			t.Errorf("%q, wanted %q", got, want)
+		}
+	}
+	if id := Tail("x:/a/<b>"); strings.ContainsAny(id, "<>/") || id == Tail("x:/a/<c>") {
+		t.Errorf("a hostile URI is named %q in a path", id)
+	}
+}
+
+func TestTerminalTextIsPlain(t *testing.T) {
+	for in, want := range map[string]string{
+		"\x1b[31mred\x1b[0m":                           "red",
+		"10%\r20%\r\ndone":                             "20%\ndone",
+		"\x1b]8;;javascript:alert(1)\x07x\x1b]8;;\x07": "x",
+		"\x1b]0;title\x1b\\y\x1b(Bz":                   "yz",
+		"a\x00\x07b\x1b":                               "ab",
+	} {
+		if got := PlainTerminal(in); got != want {
+			t.Errorf("%q became %q, wanted %q", in, got, want)
+		}
+	}
+}
+
+func TestApprovalCardKeepsTheHostsOrder(t *testing.T) {
+	input := ahp.ToolInput{Text: `{"command":"rm -rf build"}`}
+	call := ToolOf(ahp.ToolCallState{Value: &ahp.ToolCallPendingConfirmationState{
+		ToolCallBase:            ahp.ToolCallBase{ToolCallID: "c", DisplayName: "Shell"},
+		ToolCallParameterFields: ahp.ToolCallParameterFields{InvocationMessage: ahp.Plain("Clean up"), ToolInput: &input},
+		Options:                 []ahp.ConfirmationOption{{ID: "never", Label: "Never", Kind: "deny"}, {ID: "once", Label: "Once", Kind: "approve"}, {ID: "always", Label: "Always", Kind: "approve"}},
+	}})
+	html := draw(t, ToolPart(Turn{ID: "t", Base: "/s/a/c/b", Dir: "/home/ana/project"}, call))
+	at := 0
+	for _, want := range []string{"May Shell run?", "Clean up", "rm -rf build", "/home/ana/project", "Never", "Once", "Always"} {
+		i := strings.Index(html[at:], want)
+		if i < 0 {
+			t.Fatalf("%q is missing, or not in its place:\n%s", want, html)
+		}
+		at += i
+	}
+	if strings.Contains(html, `{"command"`) {
+		t.Error("the command is shown as JSON")
+	}
+	if strings.Count(html, "btn main") != 1 || !strings.Contains(html, `tabindex="0"`) {
+		t.Errorf("one answer stands out and the card can be focused:\n%s", html)
+	}
+}
+
+func TestFinishedTurnTellsWhatItDid(t *testing.T) {
+	html := draw(t, TurnPart(Turn{ID: "t", Base: "/s/a/c/b", State: ahp.TurnStateComplete, Duration: ahp.Ptr(int64(61_000)),
+		Message: ahp.Message{Text: "Do it"}, Changes: &ahp.ChangesSummary{Additions: ahp.Ptr(int64(120)), Deletions: ahp.Ptr(int64(8)), Files: ahp.Ptr(int64(4))},
+		Usage: &ahp.UsageInfo{InputTokens: ahp.Ptr(int64(1200)), OutputTokens: ahp.Ptr(int64(3))}}))
+	for _, want := range []string{"Do it", "1 min 1 s", "+120", "−8", "in 4 files", `href="/s/a/changes?scope=turn.t"`, "3 out"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("%q is missing:\n%s", want, html)
+		}
+	}
+}
