@@ -6,6 +6,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
@@ -58,7 +59,10 @@ func (s *socket) first(m jsonrpc.Message, into any) error {
 }
 
 func (s *socket) checkClient(id string, subscriptions int) error {
+	_, page := host.PageOwner(id)
 	switch {
+	case page:
+		return ahp.Errorf(ahp.CodeInvalidParams, "a clientId that begins with page: belongs to the web pages: choose another one")
 	case id == "" || len(id) > maxClientID:
 		return ahp.Errorf(ahp.CodeInvalidParams, "clientId must have between 1 and %d bytes", maxClientID)
 	case subscriptions > s.cfg.Limits.Subscriptions:

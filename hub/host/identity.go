@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/json"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/ahphub/ahphub/hub/access"
@@ -12,6 +13,18 @@ import (
 // metaKey is the host's own key in `_meta`. What stands there comes from the host: a
 // client's value is overwritten, every other key is kept as sent.
 const metaKey = "ahphub"
+
+// pagePrefix begins the clientId of a person's pages. Claims name a clientId alone, so
+// no client of the endpoint may take such a name.
+const pagePrefix = "page:"
+
+// PageClient is the clientId that all pages of a person share.
+func PageClient(principal string) string { return pagePrefix + principal }
+
+// PageOwner returns whose pages a clientId stands for.
+func PageOwner(clientID string) (principal string, ok bool) {
+	return strings.CutPrefix(clientID, pagePrefix)
+}
 
 // Identity is who did something, taken from the authenticated principal and never from
 // what a client says.
