@@ -13,6 +13,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
@@ -63,6 +64,7 @@ func (p partRenderer) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 	reg.Register(ast.KindCodeBlock, p.fence)
 	reg.Register(ast.KindImage, p.image)
 	reg.Register(ast.KindHeading, p.heading)
+	reg.Register(extast.KindTaskCheckBox, p.task)
 }
 
 func (partRenderer) fence(w util.BufWriter, src []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -80,6 +82,14 @@ func (partRenderer) fence(w util.BufWriter, src []byte, n ast.Node, entering boo
 	}
 	_, _ = w.WriteString(CodeBlock(lang, code.String()))
 	return ast.WalkSkipChildren, nil
+}
+
+// task is a sign rather than a control: nobody can tick what an agent wrote.
+func (partRenderer) task(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		_, _ = w.WriteString(map[bool]string{true: "☑ ", false: "☐ "}[n.(*extast.TaskCheckBox).IsChecked])
+	}
+	return ast.WalkContinue, nil
 }
 
 // heading starts at h3: the page has h1 and h2 of its own.
@@ -131,8 +141,6 @@ var policy = sync.OnceValue(func() *bluemonday.Policy {
 	p.AllowAttrs("start").Matching(regexp.MustCompile(`^\d{1,9}$`)).OnElements("ol")
 	p.AllowElements("ol", "li", "th", "td")
 	p.AllowAttrs("align").Matching(regexp.MustCompile(`^(left|right|center)$`)).OnElements("th", "td")
-	p.AllowAttrs("type").Matching(regexp.MustCompile(`^checkbox$`)).OnElements("input")
-	p.AllowAttrs("checked", "disabled").Matching(regexp.MustCompile(`^$`)).OnElements("input")
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^(code|lang|hl-[a-z])$`)).OnElements("div", "span")
 	p.AllowAttrs("tabindex").Matching(regexp.MustCompile(`^0$`)).OnElements("pre")
 	p.AllowAttrs("data-image").Matching(regexp.MustCompile(`^remote$`)).OnElements("a")
