@@ -185,7 +185,7 @@ func (c *Conn) Reconnect(token any, lastSeen int64, uris []ahp.URI) {
 }
 
 // missed is a channel's part of a replay. A terminal past its window is resumed
-// by its screen and scrollback, so that it never forces snapshots of others.
+// by actions that make it anew, so that it never forces snapshots of others.
 func (h *Hub) missed(ch *channel, lastSeen int64) ([]*Envelope, bool) {
 	envs, ok := ch.window.since(lastSeen)
 	if ok || ch.info.Kind != ahp.ChannelTerminal {
@@ -195,22 +195,11 @@ func (h *Hub) missed(ch *channel, lastSeen int64) ([]*Envelope, bool) {
 	if !isTerminal {
 		return nil, false
 	}
-	cleared := &Envelope{Channel: ch.info, Seq: h.next(), At: h.now(), Action: &ahp.TerminalClearedAction{}}
-	data := &Envelope{Channel: ch.info, Seq: h.next(), At: h.now(), Action: &ahp.TerminalDataAction{Data: terminalText(t)}}
-	return []*Envelope{cleared, data}, true
-}
-
-func terminalText(t *ahp.TerminalState) string {
-	var b []byte
-	for _, p := range t.Content {
-		switch p := p.Value.(type) {
-		case *ahp.TerminalUnclassifiedPart:
-			b = append(b, p.Value.Bytes()...)
-		case *ahp.TerminalCommandPart:
-			b = append(b, p.Output.Bytes()...)
-		}
+	var out []*Envelope
+	for _, a := range terminalAnew(t) {
+		out = append(out, &Envelope{Channel: ch.info, Seq: h.next(), At: h.now(), Action: a})
 	}
-	return string(b)
+	return out, true
 }
 
 // withOwn adds what was answered to this client alone and sorts by number.
