@@ -3,6 +3,12 @@
 // is writing is taken out of the removed nodes and put back under its line (rescue).
 'use strict';
 (() => {
+  document.addEventListener('click', e => {
+    const from = document.getElementById(e.target.closest?.('[data-copy]')?.dataset.copy);
+    if (!from) return;
+    from.select();
+    navigator.clipboard?.writeText(from.value).then(() => window.ahphub.toast('Link copied.'), () => {}); // refused: it is selected
+  });
   const root = document.getElementById('review');
   if (!root) return;
   const $ = (s, el = document) => el.querySelector(s);
@@ -365,7 +371,7 @@
     return at.toLocaleString([], { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
   };
   const settle = box => { // a thread or draft that is not under its line yet
-    const f = document.getElementById('file-' + box.dataset.file);
+    const f = document.getElementById('file-' + box.dataset.file) || document.getElementById('group-' + box.dataset.file);
     if (!f) return;
     const at = box.dataset.at, row = rowFor(f, at);
     if (!row) { $('.fb', f).prepend(box); return; }
