@@ -145,7 +145,7 @@ func (p *Pages) info(r *http.Request, v visit, s *ahp.SessionState) page.Info {
 			}
 		}
 	}
-	i.Files = p.fileLines(r, v)
+	i.Files, i.Reading = p.fileLines(r, v, s.WorkingDirectories)
 	i.Terminals = p.terminalLines(v)
 	return i
 }
@@ -176,16 +176,16 @@ func (p *Pages) agents() []ahp.AgentInfo {
 }
 
 // fileLines are the files of the session's changeset as far as it is known already: asking for it has it computed, and
-// the pane never waits for git.
-func (p *Pages) fileLines(r *http.Request, v visit) (out []page.FileLine) {
+// the pane never waits for git. reading says that there will be newer ones.
+func (p *Pages) fileLines(r *http.Request, v visit, dirs []ahp.URI) (out []page.FileLine, reading bool) {
 	uri := "ahp-changeset:/" + v.short + "/session"
 	if sum, ok := p.Host.Summary(v.session); !ok || sum.Changes == nil || p.prepare(r.Context(), v.who, uri) != nil {
-		return nil
+		return nil, false
 	}
 	state, _, _ := p.Hub.State(uri)
 	cs, ok := state.(*ahp.ChangesetState)
 	if !ok {
-		return nil
+		return nil, false
 	}
 	for _, f := range cs.Files {
 		side := f.Edit.After
@@ -195,11 +195,11 @@ func (p *Pages) fileLines(r *http.Request, v visit) (out []page.FileLine) {
 		if side == nil {
 			continue
 		}
-		l := page.FileLine{Href: "/s/" + v.short + "/changes#f-" + part.DiffKey(f.ID), Path: part.FilePath(side.URI), Reviewed: f.Reviewed != nil && *f.Reviewed}
+		l := page.FileLine{Href: "/s/" + v.short + "/changes#f-" + part.DiffKey(f.ID), Path: relative(side.URI, dirs), Reviewed: f.Reviewed != nil && *f.Reviewed}
 		if d := f.Edit.Diff; d != nil {
 			l.Add, l.Del = number(d.Added), number(d.Removed)
 		}
 		out = append(out, l)
 	}
-	return out
+	return out, cs.Status == ahp.ChangesetStatusComputing || cs.Status == ahp.ChangesetStatusRecomputing
 }

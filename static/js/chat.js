@@ -74,17 +74,20 @@ document.addEventListener('click', async (e) => {
   if (tab && !e.ctrlKey && !e.metaKey) { e.preventDefault(); pane(tab); }
 });
 async function pane(tab) {
-  const r = await fetch(tab.getAttribute('href'), { headers: { 'X-Fragment': 'pane' } });
+  let r;
+  try { r = await fetch(tab.getAttribute('href'), { headers: { 'X-Fragment': 'pane' } }); } catch { return; } // the host is away: the stream says so
   if (!r.ok) { location.assign(tab.href); return; }
   $('pane').replaceWith(app.parse(await r.text()));
   for (const t of document.querySelectorAll('[data-pane]')) t === tab ? t.setAttribute('aria-current', 'true') : t.removeAttribute('aria-current');
+  reading();
 }
-// The pane follows the head: new counts mean new files.
+// The pane follows the head: new counts mean new files. While they are being compared it asks again.
 let due;
-app.on.push((list) => {
-  const tab = document.querySelector('[data-pane][aria-current]');
-  if (!tab || !list.some((p) => p[1] === 'counts')) return;
+const again = (wait) => {
   clearTimeout(due);
-  due = setTimeout(() => pane(tab), 300);
-});
+  due = setTimeout(() => { const tab = document.querySelector('[data-pane][aria-current]'); if (tab) pane(tab); }, wait);
+};
+const reading = () => { if ($('pane')?.dataset.reading !== undefined) again(500); };
+app.on.push((list) => { if (list.some((p) => p[1] === 'counts')) again(300); });
+reading();
 })();

@@ -33,6 +33,7 @@ type Info struct {
 	Config    []ConfigValue
 	Clients   []ahp.SessionActiveClient
 	Files     []FileLine
+	Reading   bool // the files are being compared
 	Terminals []TerminalLine
 	Error     *ahp.ErrorInfo // why the session could not be made
 }
