@@ -220,6 +220,16 @@ func (f *feed) frame(p []Patch, mark ...string) []byte {
 	return b
 }
 
+// over tells whether the feed has ended.
+func (f *feed) over() bool {
+	select {
+	case <-f.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // end tells every reader that nothing more comes.
 func (f *feed) end(err error) {
 	f.mu.Lock()

@@ -28,11 +28,17 @@ func (p *Pages) feed(ctx context.Context, who access.Principal, name string) (*f
 
 // open draws from a room at one moment and returns the mark its stream goes on from.
 func (p *Pages) open(ctx context.Context, who access.Principal, name string, draw func(Room, States)) (mark string, err error) {
-	f, err := p.feed(ctx, who, name)
-	if err != nil {
-		return "", err
+	for try := 0; ; try++ {
+		f, err := p.feed(ctx, who, name)
+		if err != nil {
+			return "", err
+		}
+		mark, err = f.view(ctx, draw)
+		if err == nil || try > 0 || !f.over() {
+			return mark, err
+		}
+		// it ended between the two, as nobody had looked for a while: its successor answers
 	}
-	return f.view(ctx, draw)
 }
 
 // prepare has channels in memory before a room subscribes to them.

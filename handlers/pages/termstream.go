@@ -208,9 +208,9 @@ func (s *termStream) item(ctx context.Context, it hub.Item) error {
 	return nil
 }
 
-// data sends output, or leaves it out while the viewer is too far behind.
+// data sends output, or leaves it out when the viewer is, or would be, too far behind.
 func (s *termStream) data(ctx context.Context, text string) error {
-	if s.lost || s.sent-s.taken.Load() > inFlight {
+	if s.lost || s.sent-s.taken.Load()+int64(len(text)) > inFlight {
 		s.lost = true
 		return nil
 	}
