@@ -50,8 +50,7 @@ func TestHello(t *testing.T) {
 }
 
 // greetEdit changes four files, then asks on its terminal before it runs the tests.
-const greetEdit = `# Greet people in their language
-sed -i.old 's/Hello(name string)/Hello(lang, name string)/; s/"Hello, " + name/Word(lang) + ", " + name + "!"/' greet.go
+const greetEdit = `sed -i.old 's/Hello(name string)/Hello(lang, name string)/; s/"Hello, " + name/Word(lang) + ", " + name + "!"/' greet.go
 sed -i.old 's/Hello(name)/Hello("en", name)/; s/"Hello, \(.*\)",/"Hello, \1!",/' greet_test.go
 sed -i.old 's/Hello(name)/Hello(lang, name)/; s/ greets/ greets in a language/' README.md
 rm *.old
@@ -73,7 +72,12 @@ go test -v ./...`
 // greetRepository makes the repository in a directory with a name worth reading.
 func greetRepository(t *testing.T) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "greet")
+	home, err := os.MkdirTemp("", "ana-*") // a name worth reading, as it is on the pictures
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	dir := filepath.Join(home, "greet")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

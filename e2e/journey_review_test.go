@@ -161,7 +161,7 @@ func (j *journey) crash() {
 		p.Wait("document.documentElement.dataset.live === 'off'")
 	}
 	j.program.Restart()
-	j.watcher.reconnect(j.program)
+	j.watcher.reconnect()
 	for _, p := range []*Page{j.ana, j.ben} {
 		p.Live()
 		if now := p.reading(); now != before[p] {

@@ -43,6 +43,7 @@ func TestJourney(t *testing.T) {
 
 	j.signIn()
 	j.startSession()
+	j.rename()
 	j.approve()
 	j.answerInTerminal()
 	j.endOfTurn()
@@ -92,6 +93,17 @@ func (j *journey) startSession() {
 	j.chat = j.watcher.session(j.session).DefaultChat
 	j.watcher.mirror(j.chat)
 	j.watcher.mirror(j.session + "/annotations")
+}
+
+// rename gives the session a title people know it by.
+func (j *journey) rename() {
+	const title = "Greet people in their language"
+	j.ana.Click("details.menu > summary")
+	j.ana.Fill("#new-title", title)
+	j.ana.Press("\r")
+	j.ana.Says("#title", title)
+	j.ana.Says("#rail .rail-item", title)
+	j.watcher.wait("the title", func() bool { return j.watcher.session(j.session).Title == title })
 }
 
 // approve reads the card, from the inbox too, and lets the command run.
@@ -150,6 +162,7 @@ func (j *journey) endOfTurn() {
 		j.Errorf("the command's line does not say who approved it: %q", out)
 	}
 	j.ana.WaitText("#counts", fmt.Sprintf("+%d", add))
+	j.ana.Says("#pane", "word.go")
 	j.ana.Pictures("chat")
 }
 

@@ -1,0 +1,117 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+const ticking = `i=0; while :; do i=$((i+1)); echo "tick $i"; sleep 0.01; done`
+
+// A host that is killed while a command prints comes back with everything anybody saw: the turn ends as an error its
+// reader can resume, numbers go on upwards though only a terminal printed, and clients resume without a gap.
+func TestKilledWhileACommandPrints(t *testing.T) {
+	page := OpenBrowser(t).Page()
+	p := Start(t, Options{})
+	page.SignIn(p)
+	page.Allow(`ERR_CONNECTION_REFUSED|WebSocket connection to .*ERR_CONNECTION`)
+	w := watch(t, p, "watcher")
+	chat := w.newSession(t.TempDir())
+	page.Open(p.URL + "/")
+	page.Live()
+	page.Click("#inbox .inlink")
+	page.Wait("location.pathname.startsWith('/s/')")
+	page.Live()
+
+	for round := range 3 {
+		w.say(chat, fmt.Sprintf("round-%d", round), ticking)
+		terminal := w.printing()
+		page.Says("#turns .turn:last-child", "Working")
+		sent := w.LastSeq()
+		p.Kill9()
+		p.Restart()
+		w.reconnect()
+		another := watch(t, p, fmt.Sprintf("another-%d", round))
+		if now := another.LastSeq(); now < sent {
+			t.Fatalf("serverSeq went back from %d to %d", sent, now)
+		}
+		w.wait("the end of the turn", func() bool { return w.chat(chat).ActiveTurn == nil && len(w.chat(chat).Turns) == round+1 })
+		if turn := w.chat(chat).Turns[round]; turn.State != ahp.TurnStateError {
+			t.Errorf("round %d: the turn ended %q", round, turn.State)
+		}
+		w.wait("the end of the command", func() bool { return exited(w.State(terminal)) })
+		page.Live()
+		page.Says("#turns .turn:last-child", "This turn failed")
+	}
+	w.check()
+
+	page.Do(chromedp.Click("#turns .turn:last-child form[action$='/resume'] button", chromedp.NodeVisible))
+	w.wait("the turn to go on", func() bool { return w.chat(chat).ActiveTurn != nil })
+	page.Click("#composer button[formaction$='/stop']")
+	w.wait("the turn to stop", func() bool { return w.chat(chat).ActiveTurn == nil })
+	page.Says("#turns .turn:last-child", "Stopped")
+	page.leave()
+	p.Stop()
+}
+
+// newSession makes one that runs commands without asking, mirrors it, and returns its chat.
+func (w *watcher) newSession(dir string) ahp.URI {
+	w.t.Helper()
+	ctx, cancel := w.patient()
+	defer cancel()
+	session := ahp.URI("ahp-session:/restart")
+	err := w.Call(ctx, "createSession", ahp.CreateSessionParams{
+		Channel: session, Provider: "shell", WorkingDirectories: []ahp.URI{"file://" + dir},
+		Config: ahp.Meta{"approval": json.RawMessage(`"auto"`)},
+	}, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.mirror(session)
+	w.wait("the session", func() bool { return w.session(session).Lifecycle == ahp.SessionLifecycleReady })
+	chat := w.session(session).DefaultChat
+	w.mirror(chat)
+	return chat
+}
+
+// say starts a turn.
+func (w *watcher) say(chat ahp.URI, turn, text string) {
+	w.t.Helper()
+	ctx, cancel := w.patient()
+	defer cancel()
+	_, err := w.Dispatch(ctx, chat, &ahp.ChatTurnStartedAction{
+		TurnID: turn, StartedAt: time.Now().UTC().Format(time.RFC3339),
+		Message: ahp.Message{Text: text, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// printing waits until the running terminal has printed a while, and returns it.
+func (w *watcher) printing() (terminal ahp.URI) {
+	w.t.Helper()
+	w.wait("a running terminal", func() bool {
+		for _, info := range w.root().Terminals {
+			if info.Lifecycle.Status == ahp.TerminalLifecycleStatusRunning {
+				terminal = info.Resource
+			}
+		}
+		return terminal != ""
+	})
+	w.mirror(terminal)
+	w.wait("output", func() bool { return strings.Contains(screen(w.State(terminal)), "tick 20") })
+	return terminal
+}
+
+// exited tells whether a terminal's process is gone, or the terminal itself.
+func exited(s ahp.State) bool {
+	t, ok := s.(*ahp.TerminalState)
+	return !ok || t.Lifecycle.Status != ahp.TerminalLifecycleStatusRunning
+}
