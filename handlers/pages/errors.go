@@ -32,7 +32,6 @@ func (e *fault) Error() string {
 func (e *fault) Unwrap() error { return e.cause }
 
 func errNotFound(text string) error   { return &fault{status: http.StatusNotFound, text: text} }
-func errForbidden(text string) error  { return &fault{status: http.StatusForbidden, text: text} }
 func errBadRequest(text string) error { return &fault{status: http.StatusBadRequest, text: text} }
 
 // refused is an action that the host did not take, with its reason.

@@ -22,7 +22,6 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/agent/script"
-	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/static"
 )
@@ -341,14 +340,4 @@ func (b *tab) text(id string) string {
 		walk(el)
 	}
 	return out.String()
-}
-
-// direct dispatches an action as another client of the owner would.
-func (s *site) direct(channel ahp.URI, a ahp.Action) hub.Outcome {
-	s.t.Helper()
-	o, err := s.host.Dispatch(context.Background(), host.Caller{Principal: ana, ClientID: "editor"}, channel, 1, a)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return o
 }

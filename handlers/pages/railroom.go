@@ -100,10 +100,7 @@ func (p *Pages) railItem(s ahp.SessionSummary, group string) part.RailItem {
 }
 
 // inboxRoom draws the first page's list.
-type inboxRoom struct {
-	railRoom
-	filter string
-}
+type inboxRoom struct{ railRoom }
 
 // newInboxRoom opens "inbox"; only the unfiltered first page is live.
 func newInboxRoom(p *Pages, _ context.Context, who access.Principal, _ []string) (Room, error) {

@@ -183,8 +183,8 @@ func (s *termStream) write(ctx context.Context) error {
 }
 
 func (s *termStream) item(ctx context.Context, it hub.Item) error {
-	for _, snap := range it.Snapshots {
-		state, ok := snap.State.(*ahp.TerminalState)
+	if len(it.Snapshots) > 0 {
+		state, ok := it.Snapshots[0].State.(*ahp.TerminalState)
 		if !ok {
 			return errGone
 		}
