@@ -11,7 +11,7 @@ import (
 
 // greetFiles is a small module in a language whose tests run without anything installed but Go.
 var greetFiles = map[string]string{
-	"go.mod": "module example.com/greet\n\ngo 1.21\n",
+	"go.mod": "module example.com/greet\n\ngo 1.22\n",
 	"greet.go": `// Package greet says hello.
 package greet
 
@@ -52,18 +52,17 @@ func TestHello(t *testing.T) {
 // greetEdit changes four files, then asks on its terminal before it runs the tests.
 const greetEdit = `sed -i.old 's/Hello(name string)/Hello(lang, name string)/; s/"Hello, " + name/Word(lang) + ", " + name + "!"/' greet.go
 sed -i.old 's/Hello(name)/Hello("en", name)/; s/"Hello, \(.*\)",/"Hello, \1!",/' greet_test.go
-sed -i.old 's/Hello(name)/Hello(lang, name)/; s/ greets/ greets in a language/' README.md
+sed -i.old 's/Hello(name)/Hello(lang, name)/' README.md
 rm *.old
 cat > word.go <<'END'
 package greet
 
-// Word is the greeting of a language, English where it is not known.
+import "cmp"
+
+// Word greets in a language, in English where it is not known.
 func Word(lang string) string {
-	words := map[string]string{"de": "Hallo", "en": "Hello", "fr": "Bonjour"}
-	if w, ok := words[lang]; ok {
-		return w
-	}
-	return words["en"]
+	words := map[string]string{"de": "Hallo", "fr": "Bonjour"}
+	return cmp.Or(words[lang], "Hello")
 }
 END
 printf 'Run the tests? '; read -r answer

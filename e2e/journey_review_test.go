@@ -174,12 +174,12 @@ func (j *journey) crash() {
 	}
 }
 
-// reading is what a page says, without times that go on.
+// reading is what a page says, without times that go on and the pane that fetches itself.
 func (p *Page) reading() string {
 	p.t.Helper()
 	return squeeze(Eval[string](p, `(() => {
 		const c = document.querySelector('#main').cloneNode(true);
-		for (const e of c.querySelectorAll('time, .saved, #threadpos, [hidden]')) e.remove();
+		for (const e of c.querySelectorAll('time, .saved, #threadpos, .pane, [hidden]')) e.remove();
 		return c.textContent;
 	})()`))
 }
@@ -196,6 +196,7 @@ func (j *journey) goOn() {
 		j.Errorf("serverSeq stands at %d, it was %d", now, sent)
 	}
 	j.ana.Says("#turns .turn:last-child", "3 files changed")
+	j.ana.Wait("document.querySelector('#turns .turn:last-child .foot .num') && !document.querySelector('#composer-mode[data-running]')")
 	live := j.ana.reading()
 	j.ana.Open(j.program.URL + j.chatURL)
 	j.ana.Live()

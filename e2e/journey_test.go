@@ -65,6 +65,9 @@ func TestJourney(t *testing.T) {
 	j.ana.leave()
 	j.ben.leave()
 	j.program.Stop()
+	if log := j.program.Log(); strings.Contains(log, "DATA RACE") || strings.Contains(log, "panic") {
+		t.Errorf("the program's log:\n%s", log)
+	}
 }
 
 func (j *journey) signIn() {
