@@ -145,9 +145,14 @@ func (j *journey) sendToAgent() {
 	j.ana.Open(j.program.URL + j.chatURL)
 	j.ana.Live()
 	j.ana.Says("#turns", j.note)
-	j.ana.Says("#turns .turn:last-child .chips", "")
+	j.ana.Says("#turns .turn:last-child .said", "1 comment")
+	j.ana.Wait(settled)
+	j.ben.Says(file("word.go")+" .thr", "sent to the agent")
 	j.ana.Pictures("sent")
 }
+
+// settled is true of a chat whose last turn has ended.
+const settled = "document.querySelector('#turns .turn:last-child .foot .num') && !document.querySelector('#composer-mode[data-running]')"
 
 // crash kills the host and starts it again: both pages come back by themselves and read as before.
 func (j *journey) crash() {
@@ -196,7 +201,7 @@ func (j *journey) goOn() {
 		j.Errorf("serverSeq stands at %d, it was %d", now, sent)
 	}
 	j.ana.Says("#turns .turn:last-child", "3 files changed")
-	j.ana.Wait("document.querySelector('#turns .turn:last-child .foot .num') && !document.querySelector('#composer-mode[data-running]')")
+	j.ana.Wait(settled)
 	live := j.ana.reading()
 	j.ana.Open(j.program.URL + j.chatURL)
 	j.ana.Live()
