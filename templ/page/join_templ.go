@@ -111,7 +111,7 @@ func JoinPage(m Join) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "\" autocomplete=\"name\" required maxlength=\"60\"></div><div data-token-line")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "\" autocomplete=\"name\" required maxlength=\"60\" autofocus></div><div data-token-line")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -37,11 +37,11 @@ func unchanged(f *DiffFile) string {
 }
 
 // widths are the columns a file's rows may need; the class sizes the scroll bar under them.
-var widths = [...]int{80, 100, 120, 140, 160, 200, 240, 300, 400, 600, 1000, 2000, 5000}
+var widths = [...]int{40, 60, 80, 100, 120, 140, 160, 200, 240, 300, 400, 600, 1000, 2000, 5000}
 
 const tabColumns = 4
 
-// widthClass is the smallest class the longest line fits in, "" when every line fits in 80 columns.
+// widthClass is the smallest class the longest line fits in, "" when every line fits in 40 columns, which half a window has.
 func widthClass(f *DiffFile, _ DiffView) string {
 	if f.Diff == nil {
 		return ""

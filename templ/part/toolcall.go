@@ -16,6 +16,14 @@ func (t Tool) focusable() templ.Attributes {
 	return templ.Attributes{"tabindex": "0"}
 }
 
+// invocation is what the agent says about a call, unless that only repeats the command shown below it.
+func (t Tool) invocation() ahp.StringOrMarkdown {
+	if cmd := firstLine(t.command()); cmd != "" && strings.Contains(t.Invocation.Text, cmd) && len(t.Invocation.Text) < len(cmd)+16 {
+		return ahp.StringOrMarkdown{}
+	}
+	return t.Invocation
+}
+
 func firstApprove(list []ahp.ConfirmationOption) int {
 	for i, o := range list {
 		if o.Kind == ahp.ConfirmationOptionKindApprove {
