@@ -17,8 +17,6 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-func pid(c *exec.Cmd) string { return strconv.Itoa(c.Process.Pid) }
-
 func kilobytes(status, key string) int64 {
 	for line := range strings.Lines(status) {
 		if v, ok := strings.CutPrefix(line, key); ok {
@@ -54,12 +52,12 @@ func perSecond(r swarmResult) float64 { return float64(r.Units) / r.Elapsed.Seco
 
 func fanOut(b *testing.B, n, messages int) swarmResult {
 	h := startHost(b, b.TempDir())
-	defer h.stop()
+	defer h.Stop()
 	p := h.peer(b, "driver")
 	_, err := p.Initialize(b.Context())
 	check(b, err)
 	_, chat := session(b, p)
-	s := startSwarm(b, swarmSpec{URL: h.ahp, Token: token, Clients: n, Channel: chat, Unit: unit + len(`\n`) - 1, End: endMarker})
+	s := startSwarm(b, swarmSpec{URL: h.AHP, Token: h.Token(), Clients: n, Channel: chat, Unit: unit + len(`\n`) - 1, End: endMarker})
 	prompt(b, p, chat, fmt.Sprintf("burst %d %d", messages, unit))
 	return s.result(b, int64(n*messages))
 }
@@ -95,7 +93,7 @@ func BenchmarkDeltaLatency(b *testing.B) {
 	check(b, err)
 	_, chat := session(b, driver)
 	var took []time.Duration
-	reader, err := peer.Dial(b.Context(), h.ahp, peer.Options{Token: token, ClientID: "reader", OnFrame: func(f []byte) {
+	reader, err := peer.Dial(b.Context(), h.AHP, peer.Options{Token: h.Token(), ClientID: "reader", OnFrame: func(f []byte) {
 		if at, ok := clockIn(f); ok {
 			took = append(took, time.Since(at))
 		}
@@ -172,7 +170,7 @@ func BenchmarkIdleConnections(b *testing.B) {
 			check(b, err)
 		}
 		b.ReportMetric(float64(h.rss(b)-before)/n/1024, "KiB/connection")
-		h.stop()
+		h.Stop()
 	}
 }
 
@@ -193,7 +191,7 @@ func BenchmarkStart(b *testing.B) {
 		idle(b, p, chat, 1)
 		check(b, p.Unsubscribe(ctx, chat))
 	}
-	h.stop()
+	h.Stop()
 	var took []time.Duration
 	var rss int64
 	for b.Loop() {
@@ -209,7 +207,7 @@ func BenchmarkStart(b *testing.B) {
 			b.Fatalf("%d sessions after the restart, want 1000", len(list.Items))
 		}
 		rss = max(rss, h.rss(b))
-		h.stop()
+		h.Stop()
 	}
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Milliseconds()), "listening-ms")

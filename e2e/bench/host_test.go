@@ -1,92 +1,31 @@
 package bench
 
 import (
-	"bufio"
-	"bytes"
 	"context"
+	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/ahphub/ahphub/e2e"
 	"github.com/ahphub/ahphub/e2e/peer"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-const token = "bench-token-0123456789abcdef"
-
-// host is the real program in a process of its own, with the script agent.
-type host struct {
-	cmd  *exec.Cmd
-	ahp  string
-	data string
-	err  bytes.Buffer
-}
-
-var build = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "ahphub-bench")
-	if err != nil {
-		return "", err
-	}
-	bin := filepath.Join(dir, "ahphub")
-	out, err := exec.Command("go", "build", "-o", bin, "github.com/ahphub/ahphub/cmd/ahphub").CombinedOutput()
-	if err != nil {
-		os.Stderr.Write(out)
-	}
-	return bin, err
-})
-
+// startHost starts the real program in a process of its own, with the script agent.
 func startHost(b testing.TB, data string) *host {
 	b.Helper()
-	bin, err := build()
-	if err != nil {
-		b.Fatal(err)
-	}
-	h := &host{cmd: exec.Command(bin, "serve", "--listen", "127.0.0.1:0", "--data", data, "--agent", "script"), data: data}
-	h.cmd.Env = append(os.Environ(), "AHPHUB_TOKEN="+token)
-	h.cmd.Stderr = &h.err
-	out, err := h.cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := h.cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(h.stop)
-	for s := bufio.NewScanner(out); s.Scan(); {
-		if v, ok := strings.CutPrefix(s.Text(), "ahp="); ok {
-			h.ahp = v
-			go drainLines(s)
-			return h
-		}
-	}
-	b.Fatalf("the program did not say its address: %s", h.err.String())
-	return nil
+	return &host{e2e.Start(b, e2e.Options{Args: []string{"--agent", "script", "--log-level", "warn"}, Data: data})}
 }
 
-func drainLines(s *bufio.Scanner) {
-	for s.Scan() {
-	}
-}
-
-func (h *host) stop() {
-	if h.cmd.ProcessState != nil {
-		return
-	}
-	_ = h.cmd.Process.Signal(syscall.SIGTERM)
-	_ = h.cmd.Wait()
-}
+type host struct{ *e2e.Program }
 
 // rss is the program's resident memory in bytes.
 func (h *host) rss(b testing.TB) int64 {
 	b.Helper()
-	raw, err := os.ReadFile(filepath.Join("/proc", pid(h.cmd), "status"))
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.Pid()))
 	if err != nil {
 		b.Skip("resident memory is read from /proc, which is not here")
 	}
@@ -95,7 +34,7 @@ func (h *host) rss(b testing.TB) int64 {
 
 func (h *host) peer(b testing.TB, id string) *peer.Peer {
 	b.Helper()
-	p, err := peer.Dial(b.Context(), h.ahp, peer.Options{Token: token, ClientID: id})
+	p, err := peer.Dial(b.Context(), h.AHP, peer.Options{Token: h.Token(), ClientID: id})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/ahphub/ahphub/e2e"
 )
 
 // A swarm is n WebSocket clients in a process of their own, so that their work
@@ -51,7 +53,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(e2e.Main(m))
 }
 
 func swarmMain(raw string) error {
