@@ -42,8 +42,8 @@ test: deps check unit ## everything, as the CI runs it
 unit:
 	$(GO) test $(RACE) -timeout $(TIMEOUT) ./...
 
-soak: ## long runs: 50 kills under load
-	$(GO) test -timeout 1h -count 1 -run Kill ./hub/store -kills 50
+soak: ## long runs: 50 kills under load, every fuzz target for a minute (FUZZTIME)
+	@GO="$(GO)" sh .ci/soak
 
 bench: ## the figures of docs/performance.md
 	$(GO) test -timeout 1h -run '^$$' -bench . -benchmem ./hub/... ./handlers/... ./e2e/bench
