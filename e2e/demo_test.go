@@ -10,10 +10,11 @@ import (
 func TestDemo(t *testing.T) {
 	p := Start(t, Options{Demo: true})
 	page := OpenBrowser(t).Page()
+	page.look(1440, 900, "light")
 	page.SignIn(p)
 	page.WaitText("#inbox", "Ask me something")
 	page.WaitText("#inbox", "Run the tests")
-	page.Shot("inbox")
+	page.Pictures("inbox")
 	for _, href := range Eval[[]string](page, `[...document.querySelectorAll('#rail a.rail-item')].map(a => a.getAttribute('href'))`) {
 		page.Open(p.URL + href)
 		page.WaitText("#turns", "")

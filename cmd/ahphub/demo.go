@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,7 +34,7 @@ func (c demoCommand) Run(e *environment) error {
 	if err := sampleRepository(e.ctx, repo); err != nil {
 		return fmt.Errorf("the sample repository cannot be made: %w", err)
 	}
-	cfg := Config{Listen: c.Listen, Data: filepath.Join(tmp, "data"), Dir: repo, Agent: script.Provider,
+	cfg := Config{Listen: c.Listen, Data: filepath.Join(tmp, "data"), Dir: repo, Agent: script.Provider, OwnerName: "Ana",
 		LogFormat: c.LogFormat, LogLevel: c.LogLevel, demo: true}
 	return run(e.ctx, cfg, e.stdout, e.stderr)
 }
@@ -82,12 +83,18 @@ func sampleRepository(ctx context.Context, dir string) error {
 	return nil
 }
 
-// makeDemo opens a session for each prompt of the demo's scenario, as the owner would.
+// makeDemo opens a session for each prompt of the demo's scenario, as the owner would, each in a
+// repository of its own: what one changes is not another's.
 func (a *app) makeDemo(ctx context.Context) error {
 	who := host.Caller{Principal: a.owner, ClientID: "demo"}
-	for _, prompt := range script.Demo().Prompts() {
+	for i, prompt := range script.Demo().Prompts() {
+		repo := filepath.Join(filepath.Dir(a.cfg.Dir), fmt.Sprintf("session-%d", i+1), filepath.Base(a.cfg.Dir))
+		if err := sampleRepository(ctx, repo); err != nil {
+			return fmt.Errorf("the demo's session %q: %w", prompt, err)
+		}
 		session := ahp.URI("ahp-session:/" + uuid.NewString())
-		if err := a.host.CreateSession(ctx, who, ahp.CreateSessionParams{Channel: session}); err != nil {
+		dirs := []ahp.URI{(&url.URL{Scheme: "file", Path: filepath.ToSlash(repo)}).String()}
+		if err := a.host.CreateSession(ctx, who, ahp.CreateSessionParams{Channel: session, WorkingDirectories: dirs}); err != nil {
 			return fmt.Errorf("the demo's session %q: %w", prompt, err)
 		}
 		if err := a.prompt(ctx, who, session, prompt); err != nil {
