@@ -16,13 +16,17 @@ func (t Tool) focusable() templ.Attributes {
 	return templ.Attributes{"tabindex": "0"}
 }
 
-// invocation is what the agent says about a call, unless that only repeats the command shown below it.
+// invocation is what the agent says about a call, unless that is "Run" and the command, which stands below it whole.
 func (t Tool) invocation() ahp.StringOrMarkdown {
-	if cmd := firstLine(t.command()); cmd != "" && strings.Contains(t.Invocation.Text, cmd) && len(t.Invocation.Text) < len(cmd)+16 {
+	verb, code, ok := strings.Cut(t.Invocation.Text, "`")
+	code = oneLine(strings.TrimSuffix(strings.Trim(code, "` "), "…"))
+	if ok && len(verb) < 10 && code != "" && strings.HasPrefix(oneLine(t.command()), code) {
 		return ahp.StringOrMarkdown{}
 	}
 	return t.Invocation
 }
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func firstApprove(list []ahp.ConfirmationOption) int {
 	for i, o := range list {
