@@ -25,9 +25,9 @@ func (s *socket) dispatchAction(ctx context.Context, m jsonrpc.Message) error {
 	if head.ClientSeq == nil {
 		return ahp.Errorf(ahp.CodeInvalidParams, "dispatchAction: clientSeq is missing")
 	}
-	action, err := ahp.UnmarshalAction(head.Action)
+	action, err := s.meant(head.Channel, head.Action)
 	if err != nil {
-		s.reject(head.Channel, *head.ClientSeq, head.Action, "the action cannot be read: "+err.Error())
+		s.reject(head.Channel, *head.ClientSeq, head.Action, err.Error())
 	} else if err := s.dispatch(ctx, head.Channel, *head.ClientSeq, action); err != nil {
 		s.reject(head.Channel, *head.ClientSeq, head.Action, err.Message)
 	}

@@ -83,7 +83,7 @@ func (s *socket) unsubscribe(_ context.Context, m jsonrpc.Message) error {
 type subscribed struct{ m jsonrpc.Message }
 
 func (r subscribed) frame(s *socket, it *hub.Item) ([]byte, error) {
-	snap, ok, err := snapshot(it.Snapshots[0])
+	snap, ok, err := s.snapshot(it.Snapshots[0])
 	switch {
 	case err != nil:
 		return nil, err
@@ -93,11 +93,11 @@ func (r subscribed) frame(s *socket, it *hub.Item) ([]byte, error) {
 		gone := ahp.Errorf(ahp.CodeNotFound, "there is nothing at %s", it.Snapshots[0].Info.URI)
 		return jsonrpc.AppendError(nil, r.m.ID, s.wireError(r.m.Method, gone)), nil
 	}
-	return resultFrame(r.m, ahp.SubscribeResult{Snapshot: &snap})
+	return s.resultFrame(r.m, ahp.SubscribeResult{Snapshot: &snap})
 }
 
-func resultFrame(m jsonrpc.Message, result any) ([]byte, error) {
-	b, err := ahp.Marshal(result)
+func (s *socket) resultFrame(m jsonrpc.Message, result any) ([]byte, error) {
+	b, err := s.result(m, result)
 	if err != nil {
 		return nil, fmt.Errorf("the result of %s: %w", m.Method, err)
 	}
@@ -106,20 +106,21 @@ func resultFrame(m jsonrpc.Message, result any) ([]byte, error) {
 
 // snapshot is a channel as the wire has it, cut to the turns that were asked
 // for; false when it is not there.
-func snapshot(s hub.Snapshot) (ahp.Snapshot, bool, error) {
-	if s.State == nil {
+func (s *socket) snapshot(snap hub.Snapshot) (ahp.Snapshot, bool, error) {
+	if snap.State == nil {
 		return ahp.Snapshot{}, false, nil
 	}
-	if chat, ok := s.State.(*ahp.ChatState); ok && s.Turns != nil {
-		s.State = host.TurnsView(chat, *s.Turns) // AHP requirement 33
+	if chat, ok := snap.State.(*ahp.ChatState); ok && snap.Turns != nil {
+		snap.State = host.TurnsView(chat, *snap.Turns) // AHP requirement 33
 	}
-	return ahp.Snapshot{Resource: s.Info.URI, State: s.State, FromSeq: s.Seq}, true, nil
+	out, err := s.tongue.snapshot(snap)
+	return out, err == nil, err
 }
 
-func snapshots(list []hub.Snapshot) []ahp.Snapshot {
+func (s *socket) snapshots(list []hub.Snapshot) []ahp.Snapshot {
 	out := []ahp.Snapshot{}
-	for _, s := range list {
-		if snap, ok, _ := snapshot(s); ok {
+	for _, l := range list {
+		if snap, ok, _ := s.snapshot(l); ok {
 			out = append(out, snap)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
 // Chats makes and disposes chats, and sends older turns.
@@ -12,6 +13,14 @@ type Chats interface {
 	CreateChat(ctx context.Context, c host.Caller, p ahp.CreateChatParams) error
 	DisposeChat(ctx context.Context, c host.Caller, p ahp.DisposeChatParams) error
 	FetchTurns(ctx context.Context, c host.Caller, p ahp.FetchTurnsParams) error
+}
+
+// fetchTurns is asked and answered in another way before 0.5.1.
+func (s *socket) fetchTurns(ctx context.Context, m jsonrpc.Message) error {
+	if s.tongue.Before("0.5.1") {
+		return s.turnsBefore(ctx, m)
+	}
+	return result(fetchTurns)(s, ctx, m)
 }
 
 // fetchTurns answers {}: the turns came before, as an action (AHP requirement 88).

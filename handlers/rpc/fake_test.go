@@ -110,9 +110,9 @@ func (f *fake) CreateSession(_ context.Context, _ host.Caller, p ahp.CreateSessi
 	}
 	err := error(nil)
 	if doErr := f.hub.Do(func(tx *hub.Tx) {
-		err = tx.Open(hub.ChannelInfo{URI: p.Channel, Kind: ahp.ChannelSession, Session: p.Channel}, &ahp.SessionState{Title: "New", Lifecycle: "creating"})
+		err = tx.Open(hub.ChannelInfo{URI: p.Channel, Kind: ahp.ChannelSession, Session: p.Channel}, &ahp.SessionState{Title: "New", Lifecycle: "creating", WorkingDirectories: p.WorkingDirectories})
 		tx.Notify(hub.ChannelInfo{URI: p.Channel, Kind: ahp.ChannelSession, Session: p.Channel}, ahp.RootURI, "root/sessionAdded",
-			ahp.SessionAddedParams{Channel: ahp.RootURI, Summary: ahp.SessionSummary{Resource: p.Channel, Title: "New"}})
+			ahp.SessionAddedParams{Channel: ahp.RootURI, Summary: ahp.SessionSummary{Resource: p.Channel, Title: "New", WorkingDirectories: p.WorkingDirectories}})
 	}); doErr != nil {
 		return doErr
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ahp/dialect"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
@@ -73,7 +74,7 @@ func (s *socket) checkClient(id string, subscriptions int) error {
 
 // connect joins the timeline. A clientId of another principal is refused; an
 // older socket of the same client ends.
-func (s *socket) connect(clientID string, v version, resume bool) error {
+func (s *socket) connect(clientID string, v dialect.Version, resume bool) error {
 	audience := s.principal.Audience()
 	conn, err := s.cfg.Hub.Connect(hub.ConnConfig{Principal: s.principal.ID, ClientID: clientID, Audience: audience, Resume: resume})
 	if err != nil {
@@ -81,7 +82,7 @@ func (s *socket) connect(clientID string, v version, resume bool) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.conn, s.clientID, s.dialect = conn, clientID, newDialect(v, audience.Key())
+	s.conn, s.clientID, s.tongue = conn, clientID, newTongue(v, audience.Key())
 	if s.reason != nil { // end came first
 		conn.Close(s.reason)
 	}
@@ -90,7 +91,7 @@ func (s *socket) connect(clientID string, v version, resume bool) error {
 
 func (s *socket) start(info *ahp.Implementation) {
 	s.log = s.log.With("client", s.clientID)
-	attrs := []any{"version", s.dialect.version}
+	attrs := []any{"version", s.tongue.version}
 	if info != nil {
 		attrs = append(attrs, "program", info.Name, "programVersion", info.Version)
 	}
@@ -115,7 +116,7 @@ func (s *socket) prepare(ctx context.Context, asked []ahp.URI) (ready, missing [
 	return ready, missing
 }
 
-func (s *socket) greeting(v version) ahp.InitializeResult {
+func (s *socket) greeting(v dialect.Version) ahp.InitializeResult {
 	return ahp.InitializeResult{
 		ProtocolVersion:  v.String(),
 		ServerInfo:       &ahp.Implementation{Name: s.cfg.Name, Version: s.cfg.Version},
@@ -129,7 +130,7 @@ type initialized struct {
 	greeting ahp.InitializeResult
 }
 
-func (r initialized) frame(_ *socket, it *hub.Item) ([]byte, error) {
-	r.greeting.ServerSeq, r.greeting.Snapshots = it.Seq, snapshots(it.Snapshots)
-	return resultFrame(r.m, r.greeting)
+func (r initialized) frame(s *socket, it *hub.Item) ([]byte, error) {
+	r.greeting.ServerSeq, r.greeting.Snapshots = it.Seq, s.snapshots(it.Snapshots)
+	return s.resultFrame(r.m, r.greeting)
 }

@@ -33,7 +33,7 @@ var methods = map[string]method{
 
 	"createChat":  {run: null(Host.CreateChat)},
 	"disposeChat": {run: null(Host.DisposeChat)},
-	"fetchTurns":  {run: result(fetchTurns)},
+	"fetchTurns":  {run: (*socket).fetchTurns},
 
 	"createTerminal":  {run: null(Host.CreateTerminal)},
 	"disposeTerminal": {run: null(Host.DisposeTerminal)},
@@ -56,7 +56,7 @@ func result[P, R any](call func(Host, context.Context, host.Caller, P) (R, error
 		if err != nil {
 			return err
 		}
-		b, err := ahp.Marshal(r)
+		b, err := s.result(m, r)
 		if err != nil {
 			return err
 		}

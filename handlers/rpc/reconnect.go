@@ -7,6 +7,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ahp/dialect"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
@@ -25,8 +26,8 @@ func (s *socket) reconnect(ctx context.Context, m jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
-	v, err := parseVersion(cl.Version)
-	if !found || err != nil || !v.spoken() {
+	v, err := dialect.Parse(cl.Version)
+	if _, ok := dialect.Of(v); !found || err != nil || !ok {
 		return ahp.Errorf(ahp.CodeNotFound, "client %q is not known here (any more): initialize", p.ClientID)
 	}
 	if err := s.connect(p.ClientID, v, true); err != nil {
@@ -48,7 +49,7 @@ type reconnected struct {
 
 func (r reconnected) frame(s *socket, it *hub.Item) ([]byte, error) {
 	if !it.IsReplay {
-		return resultFrame(r.m, ahp.ReconnectResult{Value: &ahp.ReconnectSnapshotResult{Snapshots: snapshots(it.Snapshots)}})
+		return s.resultFrame(r.m, ahp.ReconnectResult{Value: &ahp.ReconnectSnapshotResult{Snapshots: s.snapshots(it.Snapshots)}})
 	}
 	missing, err := ahp.Marshal(slices.Concat(r.missing, it.Missing))
 	if err != nil {

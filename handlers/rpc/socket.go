@@ -39,7 +39,7 @@ type socket struct {
 	mu       sync.Mutex
 	conn     *hub.Conn // nil before initialize or reconnect
 	clientID string
-	dialect  dialect
+	tongue   tongue
 
 	once   sync.Once
 	reason error
@@ -164,6 +164,9 @@ func (s *socket) run(row method, m jsonrpc.Message) {
 	}()
 	var err error
 	if m.Params, err = withChannel(m, row.root); err == nil {
+		m.Params, err = s.understood(m)
+	}
+	if err == nil {
 		err = row.run(s, s.ctx, m)
 	}
 	if err != nil {

@@ -130,6 +130,11 @@ func (w *world) act(words []string) error {
 		return w.hub.Do(func(tx *hub.Tx) {
 			tx.Apply(chatURI, &ahp.ChatMovableChangedAction{Movable: true})
 		})
+	case "fail": // the running turn fails
+		return w.hub.Do(func(tx *hub.Tx) {
+			tx.Apply(chatURI, &ahp.ChatErrorAction{TurnID: "t4", Duration: 7,
+				Part: ahp.ErrorResponsePart{Error: ahp.ErrorInfo{ErrorType: "e", Message: "no"}}})
+		})
 	case "close": // host close URI
 		return w.hub.Do(func(tx *hub.Tx) { tx.Close(words[1]) })
 	}

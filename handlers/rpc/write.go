@@ -8,6 +8,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ahp/dialect"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
@@ -64,7 +65,7 @@ func (s *socket) encode(it *hub.Item) ([]byte, error) {
 		s.owed.Add(-int64(len(v)))
 		return v, nil
 	case *hub.Notification:
-		return v.Bytes(s.dialect.key, encodeNotification), nil
+		return v.Bytes(s.tongue.key, s.tongue.notify), nil
 	}
 	return nil, fmt.Errorf("a %T was queued for a client", it.Put)
 }
@@ -72,16 +73,44 @@ func (s *socket) encode(it *hub.Item) ([]byte, error) {
 // envelope is the frame of an action, made once for everybody of a dialect and
 // audience (DESIGN promise 5).
 func (s *socket) envelope(e *hub.Envelope) []byte {
-	return e.Bytes(s.dialect.key, s.dialect.encode)
+	return e.Bytes(s.tongue.key, s.tongue.encode)
 }
 
-func encodeEnvelope(e *hub.Envelope) []byte {
-	b, err := actionFrame(ahp.ActionEnvelope{Channel: e.Channel.URI, Action: e.Action, ServerSeq: e.Seq,
+// encodeEnvelope returns nil when the dialect has no word for the action.
+func encodeEnvelope(d *dialect.Dialect, e *hub.Envelope) []byte {
+	a, ok := spoken(d, e)
+	if !ok {
+		return nil
+	}
+	b, err := actionFrame(ahp.ActionEnvelope{Channel: e.Channel.URI, Action: a, ServerSeq: e.Seq,
 		Origin: e.Origin, RejectionReason: e.Rejection})
 	if err != nil {
 		return nil // its like was decoded, reduced and journaled before
 	}
 	return b
+}
+
+// spoken is the action in the dialect. A refusal always comes: who waits for it
+// knows what it sent by the number.
+func spoken(d *dialect.Dialect, e *hub.Envelope) (ahp.Action, bool) {
+	if !d.Rewrites() {
+		return e.Action, e.Origin != nil || d.Knows(e.Action.ActionType())
+	}
+	if u, ok := e.Action.(*ahp.UnknownAction); ok {
+		return u, true // as its client sent it
+	}
+	raw, err := ahp.MarshalAction(e.Action)
+	if err != nil {
+		return nil, false
+	}
+	down, ok := d.DownAction(dialect.Context{Resource: e.Channel.URI, Session: e.Channel.Session}, raw)
+	if !ok && e.Rejection == "" {
+		return nil, false
+	}
+	if !ok {
+		down = raw
+	}
+	return &ahp.UnknownAction{Type: e.Action.ActionType(), Raw: down}, true
 }
 
 // An action is the notification "action" whose params are the envelope; they
@@ -96,9 +125,12 @@ func actionFrame(e ahp.ActionEnvelope) ([]byte, error) {
 	return append(b, actionTail...), err
 }
 
-func encodeNotification(n *hub.Notification) []byte {
+func encodeNotification(d *dialect.Dialect, n *hub.Notification) []byte {
 	b, err := ahp.Marshal(n.Params)
-	if err != nil {
+	if err == nil {
+		b, err = d.DownNotification(dialect.Context{Resource: n.Channel}, n.Method, b)
+	}
+	if err != nil || b == nil {
 		return nil
 	}
 	return jsonrpc.AppendNotification(nil, n.Method, b)

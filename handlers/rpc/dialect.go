@@ -1,0 +1,131 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ahp/dialect"
+	"github.com/ahphub/ahphub/hub/jsonrpc"
+)
+
+// understood is what params mean today. What comes before a version is agreed
+// on is the same in all of them.
+func (s *socket) understood(m jsonrpc.Message) (json.RawMessage, error) {
+	if s.conn == nil || m.Method == "dispatchAction" || !s.tongue.Rewrites() {
+		return m.Params, nil
+	}
+	b, err := s.tongue.UpParams(dialect.Context{ClientID: s.clientID, Now: time.Now()}, m.Method, m.Params)
+	if err != nil {
+		return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: %v", m.Method, err)
+	}
+	return b, nil
+}
+
+// meant is what an action means today.
+func (s *socket) meant(channel ahp.URI, raw json.RawMessage) (ahp.Action, error) {
+	if s.tongue.Rewrites() {
+		c := dialect.Context{Resource: channel, ClientID: s.clientID, Now: time.Now()}
+		if info, state, ok := s.seen(channel); ok {
+			c.Session, c.State = info.Session, state
+		}
+		var err error
+		if raw, err = s.tongue.UpAction(c, raw); err != nil {
+			return nil, err
+		}
+	}
+	a, err := ahp.UnmarshalAction(raw)
+	if err != nil {
+		return nil, fmt.Errorf("the action cannot be read: %w", err)
+	}
+	return a, nil
+}
+
+// seen is a channel as this client sees it.
+func (s *socket) seen(uri ahp.URI) (hub.ChannelInfo, ahp.State, bool) {
+	audience := s.principal.Audience()
+	info, known := s.cfg.Hub.Info(uri)
+	state, _, ok := s.cfg.Hub.State(uri)
+	if !known || !ok || !audience.Sees(info) {
+		return info, nil, false
+	}
+	return info, audience.State(info, state), true
+}
+
+// result is what a command answers, in the client's dialect.
+func (s *socket) result(m jsonrpc.Message, v any) ([]byte, error) {
+	b, err := ahp.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return s.tongue.DownResult(dialect.Context{}, m.Method, b)
+}
+
+// snapshot is a channel in the dialect.
+func (t tongue) snapshot(s hub.Snapshot) (ahp.Snapshot, error) {
+	out := ahp.Snapshot{Resource: s.Info.URI, State: s.State, FromSeq: s.Seq}
+	if !t.Rewrites() {
+		return out, nil
+	}
+	raw, err := ahp.Marshal(s.State)
+	if err == nil {
+		raw, err = t.DownState(dialect.Context{Resource: s.Info.URI, Session: s.Info.Session}, s.Info.Kind, raw)
+	}
+	if err != nil {
+		return out, err
+	}
+	b, err := json.Marshal(map[string]any{"resource": s.Info.URI, "state": json.RawMessage(raw), "fromSeq": s.Seq})
+	if err != nil {
+		return out, err
+	}
+	out = ahp.Snapshot{}
+	return out, ahp.Unmarshal(b, &out)
+}
+
+// maxTurns is how many turns one fetchTurns of an old client gets.
+const maxTurns = 200
+
+// turnsBefore answers fetchTurns as it was before 0.5.1: by the turns that lie
+// before one, and whether there are more.
+func (s *socket) turnsBefore(ctx context.Context, m jsonrpc.Message) error {
+	var p struct {
+		Channel ahp.URI `json:"channel"`
+		Before  string  `json:"before"`
+		Limit   *int64  `json:"limit"`
+	}
+	if err := params(m, &p); err != nil {
+		return err
+	}
+	if err := s.cfg.Host.Prepare(ctx, s.caller(), p.Channel); err != nil {
+		return err
+	}
+	_, state, _ := s.seen(p.Channel)
+	chat, ok := state.(*ahp.ChatState)
+	if !ok {
+		return ahp.Errorf(ahp.CodeInvalidParams, "fetchTurns: %s is not a chat", p.Channel)
+	}
+	end := len(chat.Turns)
+	if p.Before != "" {
+		end = slices.IndexFunc(chat.Turns, func(t *ahp.Turn) bool { return t.ID == p.Before })
+	}
+	if end < 0 {
+		return ahp.Errorf(ahp.CodeInvalidParams, "fetchTurns: before: no turn %q in this chat", p.Before)
+	}
+	limit := int64(maxTurns)
+	if p.Limit != nil {
+		limit = max(1, min(*p.Limit, maxTurns))
+	}
+	start := max(0, end-int(limit))
+	b, err := s.result(m, struct {
+		Turns   []*ahp.Turn `json:"turns"`
+		HasMore bool        `json:"hasMore"`
+	}{chat.Turns[start:end], start > 0})
+	if err == nil {
+		s.answer(m, b)
+	}
+	return err
+}

@@ -1,0 +1,151 @@
+package dialect
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Dialect is a range of versions on one wire.
+type Dialect struct {
+	name    string
+	version Version
+	steps   []*step // from this version up to 1.0, the oldest first
+}
+
+// Context is what an adapter may have to know beyond the value. Zero fields are unknown.
+type Context struct {
+	Resource ahp.URI   // the channel
+	Session  ahp.URI   // the session it belongs to
+	ClientID string    // who speaks
+	Now      time.Time // stands in for times that old clients do not send
+	State    ahp.State // of the channel, before the action
+}
+
+// Name is the first version of the range.
+func (d *Dialect) Name() string { return d.name }
+
+// Rewrites tells whether anything but filtering is done. When not, values are those of package ahp.
+func (d *Dialect) Rewrites() bool { return len(d.steps) > 0 }
+
+// Before tells whether the dialect is older than a version.
+func (d *Dialect) Before(v string) bool { return d.version.Compare(mustParse(v)) < 0 }
+
+// Knows tells whether an action type of today exists in the dialect: others are not sent (AHP requirement 22).
+func (d *Dialect) Knows(actionType string) bool { return !newer(actionType, d.version) }
+
+// UpAction reads an action that a client dispatched. The error is for that client.
+func (d *Dialect) UpAction(c Context, raw []byte) ([]byte, error) {
+	return d.action(raw, func(o object) (object, error) {
+		kind := text(o, "type")
+		if !d.Knows(kind) {
+			return nil, fmt.Errorf("AHP %s has no action %s: offer a newer version", d.name, kind)
+		}
+		for _, s := range d.steps {
+			if !s.raise(&c, text(o, "type"), o) {
+				return nil, fmt.Errorf("%s cannot be said in AHP %s, which this host works in: %s", kind, ahp.Version, instead[kind])
+			}
+		}
+		return o, nil
+	})
+}
+
+func (d *Dialect) action(raw []byte, f func(object) (object, error)) ([]byte, error) {
+	if !d.Rewrites() {
+		return raw, nil
+	}
+	v, err := decode(raw)
+	o, ok := v.(object)
+	if err != nil || !ok {
+		return raw, nil // whoever decodes it next says what is wrong
+	}
+	if o, err = f(o); err != nil {
+		return nil, err
+	}
+	return encode(o)
+}
+
+// DownAction writes an action for a client of the dialect; false when it has no word for it.
+func (d *Dialect) DownAction(c Context, raw []byte) ([]byte, bool) {
+	if !d.Rewrites() {
+		return raw, true
+	}
+	v, err := decode(raw)
+	o, ok := v.(object)
+	if err != nil || !ok {
+		return nil, false
+	}
+	for i := len(d.steps) - 1; i >= 0; i-- {
+		s := d.steps[i]
+		if !s.lower(&c, text(o, "type"), o) || newer(text(o, "type"), mustParse(s.old)) {
+			return nil, false
+		}
+	}
+	b, err := encode(o)
+	return b, err == nil
+}
+
+// UpState reads a state of the dialect.
+func (d *Dialect) UpState(c Context, kind ahp.ChannelKind, raw []byte) ([]byte, error) {
+	return d.up(c, string(kind), raw)
+}
+
+// DownState writes a channel's state for a client of the dialect.
+func (d *Dialect) DownState(c Context, kind ahp.ChannelKind, raw []byte) ([]byte, error) {
+	return d.down(c, string(kind), raw)
+}
+
+// UpParams reads what a client sent with a command. The error is for that client.
+func (d *Dialect) UpParams(c Context, method string, raw []byte) ([]byte, error) {
+	return d.up(c, paramsOf+method, raw)
+}
+
+// DownResult writes what a command answers.
+func (d *Dialect) DownResult(c Context, method string, raw []byte) ([]byte, error) {
+	return d.down(c, resultOf+method, raw)
+}
+
+// DownNotification writes the params of a notification; nil when the dialect has none such.
+func (d *Dialect) DownNotification(c Context, method string, raw []byte) ([]byte, error) {
+	return d.down(c, notified+method, raw)
+}
+
+func (d *Dialect) up(c Context, place string, raw []byte) ([]byte, error) {
+	v, err := decode(raw)
+	o, ok := v.(object)
+	if !d.Rewrites() || err != nil || !ok {
+		return raw, nil
+	}
+	for _, s := range d.steps {
+		if !s.raise(&c, place, o) {
+			return nil, fmt.Errorf("this cannot be said in AHP %s, which this host works in: %s", ahp.Version, instead[place])
+		}
+	}
+	return encode(o)
+}
+
+func (d *Dialect) down(c Context, place string, raw []byte) ([]byte, error) {
+	if !d.Rewrites() {
+		return raw, nil
+	}
+	v, err := decode(raw)
+	o, ok := v.(object)
+	if err != nil || !ok {
+		return raw, err
+	}
+	for i := len(d.steps) - 1; i >= 0; i-- {
+		if !d.steps[i].lower(&c, place, o) {
+			return nil, nil
+		}
+	}
+	return encode(o)
+}
+
+// instead is what a client can do whose wish has no word in 1.0, by action type or place.
+var instead = map[string]string{
+	"session/activeClientToolsChanged": "send session/activeClientChanged first",
+	"session/modelChanged":             "name the model in the message",
+	"session/agentChanged":             "name the agent in the message",
+	paramsOf + "createSession":         "fork a chat with createChat",
+}

@@ -1,0 +1,86 @@
+package dialect
+
+// A place names a kind of value that may need to be rewritten: the state of a channel by its kind, an action by its type,
+// params, results and notifications by their method behind a prefix, and what lies inside by the names below.
+const (
+	paramsOf = "params "
+	resultOf = "result "
+	notified = "notification "
+)
+
+// fields is for each place the fields that hold other places, one or a list of them.
+type fields map[string]string
+
+// inside is the shape of the protocol as far as any version differs, with the field names of all versions.
+var inside = map[string]fields{
+	"root": {"terminals": "terminalInfo", "agents": "agentInfo"},
+	"session": {"chats": "chatSummary", "activeClients": "activeClient", "activeClient": "activeClient",
+		"customizations": "customization", "inputNeeded": "inputNeeded", "summary": "sessionSummary"},
+	"chat": {"turns": "turn", "activeTurn": "turn", "steeringMessage": "pending", "queuedMessages": "pending",
+		"draft": "message", "origin": "chatOrigin"},
+	"terminal":    {"claim": "claim"},
+	"annotations": {"annotations": "annotation"},
+
+	"agentInfo":     {"customizations": "customization"},
+	"terminalInfo":  {"claim": "claim"},
+	"chatSummary":   {"origin": "chatOrigin"},
+	"activeClient":  {"customizations": "customization"},
+	"customization": {"children": "customization"},
+	"inputNeeded":   {"toolCall": "toolCall"},
+	"turn":          {"message": "message", "responseParts": "part"},
+	"pending":       {"message": "message"},
+	"message":       {"origin": "messageOrigin", "attachments": "attachment"},
+	"part":          {"toolCall": "toolCall"},
+	"toolCall":      {"content": "content"},
+	"toolResult":    {"content": "content"},
+
+	"root/agentsChanged":                    {"agents": "agentInfo"},
+	"root/terminalsChanged":                 {"terminals": "terminalInfo"},
+	"session/chatAdded":                     {"summary": "chatSummary"},
+	"session/chatUpdated":                   {"changes": "chatSummary"},
+	"session/activeClientSet":               {"activeClient": "activeClient"},
+	"session/activeClientChanged":           {"activeClient": "activeClient"},
+	"session/inputNeededSet":                {"request": "inputNeeded"},
+	"session/customizationsChanged":         {"customizations": "customization"},
+	"session/customizationUpdated":          {"customization": "customization"},
+	"chat/turnStarted":                      {"message": "message"},
+	"chat/responsePart":                     {"part": "part"},
+	"chat/turnsLoaded":                      {"turns": "turn"},
+	"chat/pendingMessageSet":                {"message": "message"},
+	"chat/draftChanged":                     {"draft": "message"},
+	"chat/toolCallComplete":                 {"result": "toolResult"},
+	"chat/toolCallContentChanged":           {"content": "content"},
+	"terminal/claimed":                      {"claim": "claim"},
+	"annotations/set":                       {"annotation": "annotation"},
+	paramsOf + "createSession":              {"activeClient": "activeClient"},
+	paramsOf + "createChat":                 {"initialMessage": "message"},
+	paramsOf + "createTerminal":             {"claim": "claim"},
+	resultOf + "listSessions":               {"items": "sessionSummary"},
+	resultOf + "fetchTurns":                 {"turns": "turn"},
+	notified + "root/sessionAdded":          {"summary": "sessionSummary"},
+	notified + "root/sessionSummaryChanged": {"changes": "sessionSummary"},
+}
+
+// edit rewrites the object of a place; false takes it out.
+type edit func(c *Context, o object) bool
+
+// walk lets visit see a value and all places inside it, the innermost first.
+func walk(place string, o object, visit func(place string, o object) bool) bool {
+	for key, of := range inside[place] {
+		switch v := o[key].(type) {
+		case object:
+			if !walk(of, v, visit) {
+				delete(o, key)
+			}
+		case []any:
+			kept := v[:0]
+			for _, e := range v {
+				if eo, ok := e.(object); !ok || walk(of, eo, visit) {
+					kept = append(kept, e)
+				}
+			}
+			o[key] = kept
+		}
+	}
+	return visit(place, o)
+}

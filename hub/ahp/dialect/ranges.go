@@ -1,0 +1,59 @@
+package dialect
+
+import "slices"
+
+// span is a range of versions on the same wire, from its first on.
+type span struct {
+	first string
+	only  bool // no later patch belongs to it
+}
+
+// spans is the one table of what is spoken, highest first. Of 0.5 the first patches broke the wire twice, so each stands
+// alone; 0.10.0 was never released and is met as itself.
+var spans = []span{
+	{first: "1.0.0"},
+	{first: "0.10.0", only: true},
+	{first: "0.9.0"},
+	{first: "0.8.0"},
+	{first: "0.7.0"},
+	{first: "0.6.0"},
+	{first: "0.5.2"},
+	{first: "0.5.1", only: true},
+	{first: "0.5.0", only: true},
+	{first: "0.4.0"},
+}
+
+// Supported lists the first version of each range that is spoken, highest first.
+func Supported() []string {
+	out := make([]string, len(spans))
+	for i, s := range spans {
+		out[i] = s.first
+	}
+	return out
+}
+
+// Of returns the dialect of a version, false when none is spoken.
+func Of(v Version) (*Dialect, bool) {
+	for i, s := range spans {
+		first := mustParse(s.first)
+		if v.Major == first.Major && v.Minor == first.Minor && (v.Patch == first.Patch || !s.only && v.Patch > first.Patch) {
+			return dialects[i], true
+		}
+	}
+	return nil, false
+}
+
+// dialects has one for each span.
+var dialects = func() []*Dialect {
+	out := make([]*Dialect, len(spans))
+	for i, s := range spans {
+		out[i] = &Dialect{name: s.first, version: mustParse(s.first)}
+		for _, st := range steps {
+			if mustParse(st.old).Compare(out[i].version) >= 0 {
+				out[i].steps = append(out[i].steps, st)
+			}
+		}
+		slices.SortFunc(out[i].steps, func(a, b *step) int { return mustParse(a.old).Compare(mustParse(b.old)) })
+	}
+	return out
+}()

@@ -1,0 +1,39 @@
+package dialect
+
+import "github.com/ahphub/ahphub/hub/ahp"
+
+// step adapts between two adjacent versions.
+type step struct {
+	old, new string
+	up, down map[string]edit
+	added    map[string][]string // optional fields that the old version lacks, by place: left out going down
+	lost     []Loss
+}
+
+// Loss is a row of the table in docs/versions.md: what an older client does not see, or sees as something else.
+type Loss struct{ What, Becomes string }
+
+var steps = []*step{to050, to051, to052, to060, to070, to080, to090}
+
+func (s *step) lower(c *Context, place string, o object) bool {
+	return walk(place, o, func(place string, o object) bool {
+		for _, f := range s.added[place] {
+			delete(o, f)
+		}
+		e := s.down[place]
+		return e == nil || e(c, o)
+	})
+}
+
+func (s *step) raise(c *Context, place string, o object) bool {
+	return walk(place, o, func(place string, o object) bool {
+		e := s.up[place]
+		return e == nil || e(c, o)
+	})
+}
+
+// newer tells whether the action came after the version. An action of somebody newer than us is not known to be.
+func newer(actionType string, v Version) bool {
+	info, ok := ahp.Info(actionType)
+	return ok && mustParse(info.Since).Compare(v) > 0
+}

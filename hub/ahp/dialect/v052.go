@@ -1,0 +1,45 @@
+package dialect
+
+// to052 is 0.5.1 and 0.5.2: answered input requests and the end of a tool's terminal are shown.
+var to052 = &step{old: "0.5.1", new: "0.5.2",
+	down: map[string]edit{
+		"part":              func(_ *Context, o object) bool { return o["kind"] != "inputRequest" },
+		"chat/responsePart": func(_ *Context, o object) bool { return o["part"] != nil },
+		"content":           terminalEndDown,
+		"customization":     childDown,
+	},
+	lost: []Loss{
+		{"answered input request of a turn", "left out"},
+		{"end of a tool's terminal", "the terminal, or what it showed last"},
+		{"a child of a plugin that is off", "left out of the plugin's children"},
+	},
+}
+
+func terminalEndDown(_ *Context, o object) bool {
+	if o["type"] != "terminalComplete" {
+		return true
+	}
+	resource, preview := text(o, "resource"), text(o, "preview")
+	clear(o)
+	switch {
+	case resource != "":
+		o["type"], o["resource"], o["title"] = "terminal", resource, ""
+	case preview != "":
+		o["type"], o["text"] = "text", preview
+	default:
+		return false
+	}
+	return true
+}
+
+// childDown hides what is off: these versions know no switch of a child, and would take it for on.
+func childDown(_ *Context, o object) bool {
+	switch o["type"] {
+	case "agent", "skill", "prompt", "rule", "hook":
+		if o["enabled"] == false {
+			return false
+		}
+		delete(o, "enabled")
+	}
+	return true
+}

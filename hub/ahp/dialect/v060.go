@@ -1,0 +1,126 @@
+package dialect
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// to060 is 0.5.2 and 0.6.0: input requests moved into the turn, and turns got a beginning and a duration.
+var to060 = &step{old: "0.5.2", new: "0.6.0",
+	added: map[string][]string{
+		"turn":               {"startedAt", "duration"},
+		"chat/turnStarted":   {"startedAt"},
+		"chat/turnComplete":  {"duration"},
+		"chat/turnCancelled": {"duration"},
+		"chat/error":         {"duration"},
+		"chat/toolCallReady": {"riskAssessment"},
+	},
+	down: map[string]edit{
+		"chat":                         inputRequestsDown,
+		"chat/responsePart":            inputPartDown,
+		"toolCall":                     authRequiredDown,
+		"inputNeeded":                  func(_ *Context, o object) bool { return o["kind"] != "toolAuthentication" },
+		"session/inputNeededSet":       func(_ *Context, o object) bool { return o["request"] != nil },
+		"changeset/filesReviewChanged": reviewDown,
+	},
+	up: map[string]edit{
+		"chat":                           inputRequestsUp,
+		"chat/turnStarted":               startedUp,
+		"chat/turnComplete":              durationUp,
+		"chat/turnCancelled":             durationUp,
+		"chat/error":                     durationUp,
+		"changeset/filesReviewedChanged": reviewUp,
+	},
+	lost: []Loss{
+		{"open input request of a turn", "one of `ChatState.inputRequests`"},
+		{"beginning and duration of a turn", "left out; of the client's, what the host's clock says"},
+		{"tool call that waits for a sign-in", "a running one, and no `inputNeeded` entry"},
+		{"risk of a tool call", "left out"},
+		{"`changeset/filesReviewChanged {files}`", "`changeset/filesReviewedChanged {fileIds}`"},
+	},
+}
+
+// inputRequestsDown takes open requests out of the turn into the chat.
+func inputRequestsDown(_ *Context, o object) bool {
+	turn := child(o, "activeTurn")
+	var open []any
+	kept := []any{}
+	for _, p := range list(turn, "responseParts") {
+		if part, _ := p.(object); part["kind"] == "inputRequest" && part["response"] == nil {
+			open = append(open, part["request"])
+		} else {
+			kept = append(kept, p)
+		}
+	}
+	if len(open) > 0 {
+		turn["responseParts"], o["inputRequests"] = kept, open
+	}
+	return true
+}
+
+// inputRequestsUp puts them at the end of the turn that runs; without one nobody asks.
+func inputRequestsUp(_ *Context, o object) bool {
+	if turn := child(o, "activeTurn"); turn != nil {
+		orEmpty(turn, "startedAt")
+		for _, r := range list(o, "inputRequests") {
+			turn["responseParts"] = append(list(turn, "responseParts"), object{"kind": "inputRequest", "request": r})
+		}
+	}
+	delete(o, "inputRequests")
+	return true
+}
+
+func inputPartDown(_ *Context, o object) bool {
+	if part := child(o, "part"); part["kind"] == "inputRequest" && part["response"] == nil {
+		o["type"], o["request"] = "chat/inputRequested", part["request"]
+		delete(o, "part")
+		delete(o, "turnId")
+	}
+	return true
+}
+
+func authRequiredDown(_ *Context, o object) bool {
+	delete(o, "riskAssessment")
+	if o["status"] == "auth-required" {
+		o["status"] = "running"
+		delete(o, "auth")
+	}
+	return true
+}
+
+func startedUp(c *Context, o object) bool {
+	if o["startedAt"] == nil {
+		o["startedAt"] = ahp.FormatTime(c.Now)
+	}
+	return true
+}
+
+// durationUp fills the time since the turn began.
+func durationUp(c *Context, o object) bool {
+	if o["duration"] != nil {
+		return true
+	}
+	ms := int64(0)
+	if chat, ok := c.State.(*ahp.ChatState); ok && chat.ActiveTurn != nil {
+		if began, err := time.Parse(time.RFC3339Nano, chat.ActiveTurn.StartedAt); err == nil {
+			ms = max(0, c.Now.Sub(began).Milliseconds())
+		}
+	}
+	o["duration"] = json.Number(strconv.FormatInt(ms, 10))
+	return true
+}
+
+func reviewDown(_ *Context, o object) bool {
+	o["type"] = "changeset/filesReviewedChanged"
+	rename(o, "files", "fileIds")
+	return true
+}
+
+func reviewUp(_ *Context, o object) bool {
+	o["type"] = "changeset/filesReviewChanged"
+	rename(o, "fileIds", "files")
+	return true
+}

@@ -1,0 +1,137 @@
+package dialect
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// to080 is 0.7.0 and 0.8.0: whether a customization is on became a list of decisions.
+var to080 = &step{old: "0.7.0", new: "0.8.0",
+	down: map[string]edit{
+		"session":                      executionsDown,
+		"customization":                enablementDown,
+		"session/customizationToggled": toggledDown,
+		notified + "auth/required":     authDown,
+	},
+	up: map[string]edit{
+		"customization":                enablementUp,
+		"session/customizationToggled": toggledUp,
+	},
+	lost: []Loss{
+		{"decisions on a plugin or MCP server by session, workspace and globally", "`enabled`, as the nearest one says"},
+		{"`session/customizationToggled {enabled}` of the client", "a decision for the session; those of workspace and globally stay"},
+		{"`auth/required` with the resource's description", "the resource's name"},
+		{"a tool that waits for a client to run it", "raises `InputNeeded` in a snapshot, as it did in old versions"},
+		{"`session/workingDirectoryReplaced`", "not sent: the next snapshot has it"},
+	},
+}
+
+// effective is what a list of decisions comes to: the nearest one counts.
+func effective(decisions []any) bool {
+	if len(decisions) == 0 {
+		return true
+	}
+	d, _ := decisions[0].(object)
+	on, ok := d["enabled"].(bool)
+	return on || !ok
+}
+
+// decides tells whether the customization has decisions; others have a plain switch in every version.
+func decides(o object) bool {
+	return o["type"] == "plugin" || o["type"] == "mcpServer"
+}
+
+func enablementDown(_ *Context, o object) bool {
+	if decides(o) {
+		o["enabled"] = effective(list(o, "enablement"))
+	}
+	delete(o, "enablement")
+	delete(o, "childEnablement")
+	return true
+}
+
+func enablementUp(_ *Context, o object) bool {
+	on, ok := o["enabled"].(bool)
+	if !decides(o) {
+		return true
+	}
+	if ok && !on {
+		o["enablement"] = []any{object{"kind": "global", "enabled": false}}
+	}
+	delete(o, "enabled")
+	return true
+}
+
+func toggledDown(_ *Context, o object) bool {
+	o["enabled"] = effective(list(o, "enablement"))
+	delete(o, "enablement")
+	return true
+}
+
+// toggledUp decides for the session; wider decisions stand behind that, as they do in the state.
+func toggledUp(c *Context, o object) bool {
+	on, ok := o["enabled"].(bool)
+	delete(o, "enabled")
+	if !ok {
+		return true
+	}
+	decisions := []any{object{"kind": "session", "enabled": on}}
+	if s, ok := c.State.(*ahp.SessionState); ok {
+		decisions = append(decisions, wider(s.Customizations, text(o, "id"))...)
+	}
+	o["enablement"] = decisions
+	return true
+}
+
+func wider(all []ahp.Customization, id string) []any {
+	var list []ahp.CustomizationEnablement
+	for _, c := range all {
+		switch v := c.Value.(type) {
+		case *ahp.PluginCustomization:
+			if v.ID == id {
+				list = v.Enablement
+			}
+		case *ahp.McpServerCustomization:
+			if v.ID == id {
+				list = v.Enablement
+			}
+		}
+	}
+	var out []any
+	for _, e := range list {
+		if _, own := e.Value.(*ahp.CustomizationSessionEnablement); own {
+			continue
+		}
+		if b, err := ahp.Marshal(e); err == nil {
+			if v, err := decode(b); err == nil {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+func authDown(_ *Context, o object) bool {
+	if r := child(o, "resource"); r != nil {
+		o["resource"] = text(r, "resource")
+	}
+	return true
+}
+
+// executionsDown raises InputNeeded for tools that wait for a client, as old reducers do.
+func executionsDown(_ *Context, o object) bool {
+	n, _ := o["status"].(json.Number)
+	status, err := n.Int64()
+	if err != nil || ahp.SessionStatus(status).Activity() != ahp.SessionStatusInProgress {
+		return true
+	}
+	for _, r := range list(o, "inputNeeded") {
+		if request, _ := r.(object); request["kind"] == "toolClientExecution" {
+			raised := ahp.SessionStatus(status).WithActivity(ahp.SessionStatusInputNeeded)
+			o["status"] = json.Number(strconv.FormatInt(int64(raised), 10))
+		}
+	}
+	return true
+}

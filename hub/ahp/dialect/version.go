@@ -1,0 +1,43 @@
+package dialect
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Version is MAJOR.MINOR.PATCH (AHP requirement 24).
+type Version struct{ Major, Minor, Patch int }
+
+// Parse reads a version; nothing may follow the patch.
+func Parse(s string) (Version, error) {
+	parts := strings.Split(s, ".")
+	var n [3]int
+	ok := len(parts) == 3
+	for i := 0; ok && i < 3; i++ {
+		var err error
+		n[i], err = strconv.Atoi(parts[i])
+		ok = err == nil && strconv.Itoa(n[i]) == parts[i] && n[i] >= 0
+	}
+	if !ok {
+		return Version{}, fmt.Errorf("%q is not a version: write MAJOR.MINOR.PATCH", s)
+	}
+	return Version{n[0], n[1], n[2]}, nil
+}
+
+// mustParse reads a version of this source.
+func mustParse(s string) Version {
+	v, err := Parse(s)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Compare tells whether v is before (-1), at (0) or after w.
+func (v Version) Compare(w Version) int {
+	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor), cmp.Compare(v.Patch, w.Patch))
+}
+
+func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) }
