@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -50,6 +51,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	lookAtSources()
 	path := filepath.Join(dir, "ahphub")
 	out, err := exec.Command("go", "build", "-o", path, "github.com/ahphub/ahphub/cmd/ahphub").CombinedOutput()
 	if err != nil {
@@ -57,6 +59,21 @@ var binary = sync.OnceValues(func() (string, error) {
 	}
 	return path, nil
 })
+
+// lookAtSources reads the directories the program is built from: `go test` keeps a result until
+// a file changes that the test looked at, and what `go build` reads it does not see.
+func lookAtSources() {
+	root, err := os.Getwd()
+	for err == nil && filepath.Dir(root) != root {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			break
+		}
+		root = filepath.Dir(root)
+	}
+	for _, dir := range []string{"cmd", "web", "handlers", "hub", "static", "templ"} {
+		_ = filepath.WalkDir(filepath.Join(root, dir), func(_ string, _ fs.DirEntry, err error) error { return err })
+	}
+}
 
 // Binary returns the program's path, building it the first time.
 func Binary(t testing.TB) string {
