@@ -14,7 +14,7 @@ func TestDemo(t *testing.T) {
 	page.SignIn(p)
 	page.WaitText("#inbox", "Ask me something")
 	page.WaitText("#inbox", "Run the tests")
-	page.Pictures("inbox")
+	page.Pictures("inbox", "#inbox")
 	for _, href := range Eval[[]string](page, `[...document.querySelectorAll('#rail a.rail-item')].map(a => a.getAttribute('href'))`) {
 		page.Open(p.URL + href)
 		page.WaitText("#turns", "")

@@ -100,14 +100,19 @@ var looks = []struct {
 	{"phone", 390, 844, "light"},
 }
 
-// Pictures takes the page in every look, when pictures are wanted at all, and leaves it as it was.
-func (p *Page) Pictures(name string) {
+// Pictures takes the page in every look, when pictures are wanted at all, and leaves it as it was. On a phone the
+// element that matters is scrolled to.
+func (p *Page) Pictures(name, matters string) {
 	p.t.Helper()
 	if os.Getenv("AHPHUB_SHOTS") == "" {
 		return
 	}
 	for _, l := range looks {
 		p.look(l.width, l.height, l.scheme)
+		if l.width < 600 {
+			Eval[bool](p, fmt.Sprintf("document.querySelector(%q)?.scrollIntoView({block: 'center'}), true", matters))
+			p.look(l.width, l.height, l.scheme)
+		}
 		p.Shot(name + "-" + l.name)
 	}
 	p.look(1440, 900, "light")

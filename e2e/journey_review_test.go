@@ -62,17 +62,17 @@ func (j *journey) share() {
 	j.ana.Click(".linkform button.main")
 	j.ana.Wait("document.querySelector('#made')?.value.includes('/j#')")
 	link := Eval[string](j.ana, "document.querySelector('#made').value")
-	j.ana.Pictures("share")
+	j.ana.Pictures("share", ".made")
 
 	j.ben.Open(link)
 	j.ben.Wait("!location.hash && document.activeElement")
-	j.ben.Pictures("join")
+	j.ben.Pictures("join", "form")
 	j.ben.Fill("#name", "Ben")
 	j.ben.Click("form button.main")
 	j.ben.Wait("location.pathname.startsWith('/s/')")
 	j.ben.Live()
 	j.ben.Says("#turns", "approved by")
-	j.ben.Pictures("guest")
+	j.ben.Pictures("guest", ".foot")
 
 	j.ana.Open(j.program.URL + j.reviewURL)
 	j.ana.Live()
@@ -102,7 +102,7 @@ func (j *journey) talk() {
 	}
 	j.writeOn(j.ben, `words := map[string]string`, j.note)
 	j.ana.Says(file("word.go")+" .thr", j.note)
-	j.ana.Pictures("review")
+	j.ana.Pictures("review", ".thr")
 
 	j.ana.Press("]")
 	j.ana.Press("e")
@@ -148,7 +148,7 @@ func (j *journey) sendToAgent() {
 	j.ana.Says("#turns .turn:last-child .said", "1 comment")
 	j.ana.Wait(settled)
 	j.ben.Says(file("word.go")+" .thr", "sent to the agent")
-	j.ana.Pictures("sent")
+	j.ana.Pictures("sent", ".chips")
 }
 
 // settled is true of a chat whose last turn has ended.

@@ -85,7 +85,7 @@ func (j *journey) startSession() {
 	j.ana.Fill("#dir", j.repo)
 	j.ana.Click("input[name=agent][value=shell]")
 	j.ana.Fill("#message", greetEdit)
-	j.ana.Pictures("new")
+	j.ana.Pictures("new", "form")
 	j.ana.Press("\r", chromedp.ModifierCtrl)
 	j.ana.Wait("location.pathname.startsWith('/s/')")
 	j.ana.Live()
@@ -114,11 +114,11 @@ func (j *journey) approve() {
 	j.ana.WaitText(".approval .cmd", "cat > word.go")
 	j.ana.WaitText(".approval", j.repo)
 	j.ana.WaitText("#attention", "1 approval")
-	j.ana.Pictures("approval")
+	j.ana.Pictures("approval", ".approval")
 	j.ana.Open(j.program.URL + "/")
 	j.ana.Live()
 	j.ana.WaitText("#inbox [aria-label='Needs you'] .approval", "word.go")
-	j.ana.Pictures("inbox")
+	j.ana.Pictures("inbox", "#inbox")
 	j.ana.Open(j.program.URL + j.chatURL)
 	j.ana.Live()
 	j.ana.Click(".approval button[data-kind=approve]")
@@ -144,7 +144,7 @@ func (j *journey) answerInTerminal() {
 	j.ana.Press("yes\r")
 	j.watcher.wait("the tests", func() bool { return strings.Contains(screen(j.watcher.State(terminal)), "PASS: TestHello") })
 	j.ana.Wait(glyphs + ".includes('PASS: TestHello')")
-	j.ana.Pictures("terminal")
+	j.ana.Pictures("terminal", "#terminal-head")
 }
 
 // glyphs is what the terminal's frame has on its screen.
@@ -166,7 +166,7 @@ func (j *journey) endOfTurn() {
 	}
 	j.ana.WaitText("#counts", fmt.Sprintf("+%d", add))
 	j.ana.Says("#pane", "word.go")
-	j.ana.Pictures("chat")
+	j.ana.Pictures("chat", ".foot")
 }
 
 // readChanges goes through the catalogue: this turn, the session, what is not committed; unified and split.
@@ -195,7 +195,7 @@ func (j *journey) readChanges() {
 	j.ana.Wait("document.querySelector('.fb.split')")
 	j.ana.Live()
 	j.seeRows("split")
-	j.ana.Pictures("split")
+	j.ana.Pictures("split", ".fb")
 	j.ana.Press("m")
 	j.ana.Wait("document.querySelector('.fb:not(.split)')")
 	j.ana.Live()
