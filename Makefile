@@ -29,8 +29,9 @@ install: build ## into PREFIX, /usr/local by default
 deps: ## what tests need: git and a browser (BROWSER=skip does without)
 	@sh .ci/deps
 
-generate: ## templ files
+generate: ## templ files, docs/support.md
 	$(GO) tool $(TOOLS) templ generate -log-level warn
+	$(GO) run ./e2e/support
 
 check: ## generated files are current, gofmt, go vet, staticcheck
 	@GO="$(GO)" sh .ci/check
