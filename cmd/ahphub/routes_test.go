@@ -19,8 +19,10 @@ func TestEveryRouteHasARight(t *testing.T) {
 	defer p.Close()
 	p.Routes(r)
 	n := 0
+	mounted := map[string]bool{}
 	err := chi.Walk(r, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		n++
+		mounted[method+" "+route] = true
 		if err := access.MayVisit(access.Owner(""), method+" "+route); err != nil {
 			t.Errorf("%s %s: %v: add a row to the table of routes", method, route, err)
 		}
@@ -28,6 +30,11 @@ func TestEveryRouteHasARight(t *testing.T) {
 	})
 	if err != nil || n < 5 {
 		t.Fatalf("%d routes were found: %v", n, err)
+	}
+	for _, row := range access.Routes() {
+		if !mounted[row] {
+			t.Errorf("the table of routes has %s, which no page is mounted at", row)
+		}
 	}
 }
 

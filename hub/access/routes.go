@@ -2,6 +2,8 @@ package access
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -57,6 +59,9 @@ var routeRights = map[string]Right{
 	"POST /s/{session}/share":               RightManage,
 	"POST /s/{session}/share/{link}/revoke": RightManage,
 }
+
+// Routes lists the rows of the table, as MayVisit takes them.
+func Routes() []string { return slices.Sorted(maps.Keys(routeRights)) }
 
 // MayVisit tells whether p may visit a route, named by method and pattern as in
 // "GET /s/{session}/changes".
