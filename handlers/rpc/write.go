@@ -96,8 +96,8 @@ func spoken(d *dialect.Dialect, e *hub.Envelope) (ahp.Action, bool) {
 	if !d.Rewrites() {
 		return e.Action, e.Origin != nil || d.Knows(e.Action.ActionType())
 	}
-	if u, ok := e.Action.(*ahp.UnknownAction); ok {
-		return u, true // as its client sent it
+	if _, unknown := e.Action.(*ahp.UnknownAction); unknown || d.Same(e.Action.ActionType()) {
+		return e.Action, true // an unknown one goes back as its client sent it
 	}
 	raw, err := ahp.MarshalAction(e.Action)
 	if err != nil {

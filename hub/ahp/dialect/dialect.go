@@ -11,7 +11,8 @@ import (
 type Dialect struct {
 	name    string
 	version Version
-	steps   []*step // from this version up to 1.0, the oldest first
+	steps   []*step         // from this version up to 1.0, the oldest first
+	same    map[string]bool // action types that read as today's
 }
 
 // Context is what an adapter may have to know beyond the value. Zero fields are unknown.
@@ -34,6 +35,21 @@ func (d *Dialect) Before(v string) bool { return d.version.Compare(mustParse(v))
 
 // Knows tells whether an action type of today exists in the dialect: others are not sent (AHP requirement 22).
 func (d *Dialect) Knows(actionType string) bool { return !newer(actionType, d.version) }
+
+// Same tells whether actions of a type go out as they are.
+func (d *Dialect) Same(actionType string) bool { return d.same[actionType] }
+
+// learn finds the actions that go out as they are: the words of a stream among them, which need not be rewritten.
+func (d *Dialect) learn() {
+	d.same = map[string]bool{}
+	for kind := range introduced {
+		touched := !d.Knows(kind)
+		for _, s := range d.steps {
+			touched = touched || s.touches(kind, map[string]bool{})
+		}
+		d.same[kind] = !touched
+	}
+}
 
 // UpAction reads an action that a client dispatched. The error is for that client.
 func (d *Dialect) UpAction(c Context, raw []byte) ([]byte, error) {
@@ -78,7 +94,7 @@ func (d *Dialect) DownAction(c Context, raw []byte) ([]byte, bool) {
 	}
 	for i := len(d.steps) - 1; i >= 0; i-- {
 		s := d.steps[i]
-		if !s.lower(&c, text(o, "type"), o) || newer(text(o, "type"), mustParse(s.old)) {
+		if !s.lower(&c, text(o, "type"), o) || newer(text(o, "type"), s.old) {
 			return nil, false
 		}
 	}

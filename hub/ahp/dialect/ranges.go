@@ -49,11 +49,12 @@ var dialects = func() []*Dialect {
 	for i, s := range spans {
 		out[i] = &Dialect{name: s.first, version: mustParse(s.first)}
 		for _, st := range steps {
-			if mustParse(st.old).Compare(out[i].version) >= 0 {
+			if st.old.Compare(out[i].version) >= 0 {
 				out[i].steps = append(out[i].steps, st)
 			}
 		}
-		slices.SortFunc(out[i].steps, func(a, b *step) int { return mustParse(a.old).Compare(mustParse(b.old)) })
+		slices.SortFunc(out[i].steps, func(a, b *step) int { return a.old.Compare(b.old) })
+		out[i].learn()
 	}
 	return out
 }()

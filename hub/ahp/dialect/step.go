@@ -4,7 +4,7 @@ import "github.com/ahphub/ahphub/hub/ahp"
 
 // step adapts between two adjacent versions.
 type step struct {
-	old, new string
+	old, new Version
 	up, down map[string]edit
 	added    map[string][]string // optional fields that the old version lacks, by place: left out going down
 	lost     []Loss
@@ -32,8 +32,31 @@ func (s *step) raise(c *Context, place string, o object) bool {
 	})
 }
 
+// touches tells whether going down changes anything at a place or inside it.
+func (s *step) touches(place string, seen map[string]bool) bool {
+	if s.down[place] != nil || len(s.added[place]) > 0 {
+		return true
+	}
+	seen[place] = true
+	for _, of := range inside[place] {
+		if !seen[of] && s.touches(of, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// introduced has the version of each action type.
+var introduced = func() map[string]Version {
+	m := map[string]Version{}
+	for _, info := range ahp.Actions() {
+		m[info.Type] = mustParse(info.Since)
+	}
+	return m
+}()
+
 // newer tells whether the action came after the version. An action of somebody newer than us is not known to be.
 func newer(actionType string, v Version) bool {
-	info, ok := ahp.Info(actionType)
-	return ok && mustParse(info.Since).Compare(v) > 0
+	since, ok := introduced[actionType]
+	return ok && since.Compare(v) > 0
 }

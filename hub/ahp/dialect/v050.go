@@ -10,7 +10,7 @@ import (
 
 // to050 is 0.4.0 and 0.5.0: the session's summary was a part of its state, there was one active client, and model and
 // agent belonged to the session.
-var to050 = &step{old: "0.4.0", new: "0.5.0",
+var to050 = &step{old: Version{0, 4, 0}, new: Version{0, 5, 0},
 	added: map[string][]string{
 		"agentInfo":             {"capabilities"},
 		"session":               {"inputNeeded"},
@@ -45,7 +45,7 @@ var to050 = &step{old: "0.4.0", new: "0.5.0",
 		{"active clients", "the last of them; when any leaves, none"},
 		{"model and agent of a message", "left out"},
 		{"`session/modelChanged` and `session/agentChanged` of the client", "refused; `model` and `agent` of createChat go into its first message, others are ignored"},
-		{"`session/inputNeededSet`, drafts, progress, review marks, activity of a chat", "not sent"},
+		{"`root/progress` and `changeset/filesReviewedChanged`", "not sent"},
 	},
 }
 

@@ -2,7 +2,7 @@ package dialect
 
 // to051 is 0.5.0 and 0.5.1: older turns and long lists come in pages. The connection answers fetchTurns of old clients,
 // as it takes the chat's turns.
-var to051 = &step{old: "0.5.0", new: "0.5.1",
+var to051 = &step{old: Version{0, 5, 0}, new: Version{0, 5, 1},
 	added: map[string][]string{
 		"chat":                    {"turnsNextCursor"},
 		resultOf + "listSessions": {"nextCursor"},

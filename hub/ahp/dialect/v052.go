@@ -1,7 +1,7 @@
 package dialect
 
 // to052 is 0.5.1 and 0.5.2: answered input requests and the end of a tool's terminal are shown.
-var to052 = &step{old: "0.5.1", new: "0.5.2",
+var to052 = &step{old: Version{0, 5, 1}, new: Version{0, 5, 2},
 	down: map[string]edit{
 		"part":              func(_ *Context, o object) bool { return o["kind"] != "inputRequest" },
 		"chat/responsePart": func(_ *Context, o object) bool { return o["part"] != nil },

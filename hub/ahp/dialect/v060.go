@@ -9,7 +9,7 @@ import (
 )
 
 // to060 is 0.5.2 and 0.6.0: input requests moved into the turn, and turns got a beginning and a duration.
-var to060 = &step{old: "0.5.2", new: "0.6.0",
+var to060 = &step{old: Version{0, 5, 2}, new: Version{0, 6, 0},
 	added: map[string][]string{
 		"turn":               {"startedAt", "duration"},
 		"chat/turnStarted":   {"startedAt"},
@@ -19,6 +19,7 @@ var to060 = &step{old: "0.5.2", new: "0.6.0",
 		"chat/toolCallReady": {"riskAssessment"},
 	},
 	down: map[string]edit{
+		"session":                      signInsDown,
 		"chat":                         inputRequestsDown,
 		"chat/responsePart":            inputPartDown,
 		"toolCall":                     authRequiredDown,
@@ -70,6 +71,15 @@ func inputRequestsUp(_ *Context, o object) bool {
 		}
 	}
 	delete(o, "inputRequests")
+	return true
+}
+
+// signInsDown: with the entries for sign-ins left out, nothing may be left to wait for.
+func signInsDown(_ *Context, o object) bool {
+	if waits, ok := o["inputNeeded"].([]any); ok && len(waits) == 0 {
+		delete(o, "inputNeeded")
+		turnActivity(o, ahp.SessionStatusInputNeeded, ahp.SessionStatusInProgress)
+	}
 	return true
 }
 

@@ -1,9 +1,8 @@
 package dialect
 
 // to070 is 0.6.0 and 0.7.0: several working directories, side chats, tool input by reference.
-var to070 = &step{old: "0.6.0", new: "0.7.0",
+var to070 = &step{old: Version{0, 6, 0}, new: Version{0, 7, 0},
 	added: map[string][]string{
-		"agentInfo":          {}, // see capabilitiesDown
 		"terminal":           {"isPty"},
 		"chat/toolCallReady": {"contributor", "intention"},
 	},

@@ -8,7 +8,7 @@ import (
 )
 
 // to080 is 0.7.0 and 0.8.0: whether a customization is on became a list of decisions.
-var to080 = &step{old: "0.7.0", new: "0.8.0",
+var to080 = &step{old: Version{0, 7, 0}, new: Version{0, 8, 0},
 	down: map[string]edit{
 		"session":                      executionsDown,
 		"customization":                enablementDown,
@@ -122,16 +122,19 @@ func authDown(_ *Context, o object) bool {
 
 // executionsDown raises InputNeeded for tools that wait for a client, as old reducers do.
 func executionsDown(_ *Context, o object) bool {
-	n, _ := o["status"].(json.Number)
-	status, err := n.Int64()
-	if err != nil || ahp.SessionStatus(status).Activity() != ahp.SessionStatusInProgress {
-		return true
-	}
 	for _, r := range list(o, "inputNeeded") {
 		if request, _ := r.(object); request["kind"] == "toolClientExecution" {
-			raised := ahp.SessionStatus(status).WithActivity(ahp.SessionStatusInputNeeded)
-			o["status"] = json.Number(strconv.FormatInt(int64(raised), 10))
+			turnActivity(o, ahp.SessionStatusInProgress, ahp.SessionStatusInputNeeded)
 		}
 	}
 	return true
+}
+
+// turnActivity gives a session in one activity another one.
+func turnActivity(o object, from, to ahp.SessionStatus) {
+	n, _ := o["status"].(json.Number)
+	status, err := n.Int64()
+	if s := ahp.SessionStatus(status); err == nil && s.Activity() == from {
+		o["status"] = json.Number(strconv.FormatInt(int64(s.WithActivity(to)), 10))
+	}
 }

@@ -4,7 +4,7 @@ import "github.com/ahphub/ahphub/hub/ahp"
 
 // to090 is 0.8.0 and 0.9.0: errors became response parts, terminals got a lifecycle, threads an origin. What 1.0 added
 // is left out here too, as 0.9 clients take it as it is.
-var to090 = &step{old: "0.8.0", new: "0.9.0",
+var to090 = &step{old: Version{0, 8, 0}, new: Version{0, 9, 0},
 	added: map[string][]string{
 		"session":               {"origin"},
 		"sessionSummary":        {"origin", "chats", "defaultChat"},
@@ -51,7 +51,6 @@ var to090 = &step{old: "0.8.0", new: "0.9.0",
 		{"origin of a thread", "`turnId`, empty without one; the thread's chat is left out"},
 		{"`recomputing` changeset", "`computing`"},
 		{"`createSession.fork` of the client", "refused: chats are forked"},
-		{"automations, canvases, background work, movable chats, changesets and sums of a chat", "left out"},
 	},
 }
 

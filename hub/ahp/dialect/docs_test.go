@@ -1,0 +1,116 @@
+package dialect
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+const docs = "../../../docs/versions.md"
+
+// TestVersionsDocument makes docs/versions.md from the adapters. AHPHUB_WRITE_DOCS=1 writes it.
+func TestVersionsDocument(t *testing.T) {
+	want := document()
+	if os.Getenv("AHPHUB_WRITE_DOCS") == "1" {
+		must(t, os.WriteFile(docs, []byte(want), 0o644))
+	}
+	got, err := os.ReadFile(docs)
+	must(t, err)
+	if string(got) != want {
+		t.Error("docs/versions.md is stale: run AHPHUB_WRITE_DOCS=1 go test -run TestVersionsDocument ./hub/ahp/dialect")
+	}
+}
+
+func document() string {
+	var b strings.Builder
+	b.WriteString(`# Versions of the protocol
+
+The host works in AHP ` + ahp.Version + ` and speaks the older versions through adapters. Of the versions that a client offers, the
+highest in one of these ranges is taken and answered as it was offered:
+
+` + ranges() + `
+A client of an older version sees the same sessions as everybody, in the shape of its version. What it cannot be told is
+left out or becomes something else; each table below counts for its version and all before it. An action that a version
+lacks is not sent to its clients, and refused when one dispatches it; one that has no word in ` + ahp.Version + ` is refused with what
+to do instead.
+
+From 0.9 on the wire is the same: newer actions are filtered, newer fields and values are sent, as clients ignore what
+they do not know.
+
+(This page is made from the adapters in ` + "`hub/ahp/dialect`" + ` by their tests.)
+`)
+	for _, s := range slices.Backward(steps) {
+		fmt.Fprintf(&b, "\n## Before %s\n\n| what | becomes |\n| --- | --- |\n", s.new)
+		for _, l := range s.lost {
+			fmt.Fprintf(&b, "| %s | %s |\n", l.What, l.Becomes)
+		}
+		if filtered := s.filtered(); len(filtered) > 0 {
+			fmt.Fprintf(&b, "| %s | not sent |\n", strings.Join(filtered, ", "))
+		}
+		for _, place := range slices.Sorted(maps.Keys(s.added)) {
+			fmt.Fprintf(&b, "| %s of %s | left out |\n", quoted(s.added[place]), titled(place))
+		}
+	}
+	return b.String()
+}
+
+func ranges() string {
+	out := ""
+	for _, s := range spans {
+		v := mustParse(s.first)
+		switch {
+		case s.only:
+			out += fmt.Sprintf("- exactly %s\n", v)
+		case v.Patch > 0:
+			out += fmt.Sprintf("- %s and later %d.%d\n", v, v.Major, v.Minor)
+		default:
+			out += fmt.Sprintf("- %d.%d.x\n", v.Major, v.Minor)
+		}
+	}
+	return out
+}
+
+// filtered lists the actions that the older version lacks and the adapter has no other word for.
+func (s *step) filtered() []string {
+	var out []string
+	for _, info := range ahp.Actions() {
+		since := mustParse(info.Since)
+		if since.Compare(s.old) <= 0 || since.Compare(s.new) > 0 && s != to090 {
+			continue
+		}
+		o := object{"type": info.Type}
+		s.lower(&Context{}, info.Type, o)
+		if newer(text(o, "type"), s.old) && !s.tells(info.Type) {
+			out = append(out, "`"+info.Type+"`")
+		}
+	}
+	return out
+}
+
+// tells whether a row of its own is about the action.
+func (s *step) tells(actionType string) bool {
+	return slices.ContainsFunc(s.lost, func(l Loss) bool { return strings.Contains(l.What, "`"+actionType+"`") })
+}
+
+func quoted(fields []string) string { return "`" + strings.Join(fields, "`, `") + "`" }
+
+var titles = map[string]string{
+	"chatSummary": "a chat in the session's list", "sessionSummary": "a session in the list", "claim": "a session's claim",
+	"toolCall": "a tool call", "turn": "a turn", "message": "a message", "chat": "a chat", "session": "a session",
+	"agentInfo": "an agent", "terminal": "a terminal",
+}
+
+func titled(place string) string {
+	if t := titles[place]; t != "" {
+		return t
+	}
+	if m, ok := strings.CutPrefix(place, resultOf); ok {
+		return "the result of `" + m + "`"
+	}
+	return "`" + place + "`"
+}
