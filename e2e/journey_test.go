@@ -21,7 +21,6 @@ type journey struct {
 	session, chat  ahp.URI
 	chatURL        string
 	reviewURL      string
-	turnSet        string // the address of the first turn's changes
 	sizes          string // "+n −m" of the first turn
 	question, note string // what the two of them write on lines
 }
@@ -173,7 +172,6 @@ func (j *journey) endOfTurn() {
 func (j *journey) readChanges() {
 	j.ana.Click(".foot .chip")
 	j.ana.Live()
-	j.turnSet = Eval[string](j.ana, "location.search")
 	for _, scope := range []string{"", "session", "uncommitted"} {
 		if scope != "" {
 			j.ana.Click("#scopes a[data-scope=" + scope + "]")

@@ -52,7 +52,6 @@ type rowWriter struct {
 
 	chunk []byte // the open chunk
 	n     int    // visual rows in it
-	due   []*Thread
 	err   error
 }
 
