@@ -112,6 +112,7 @@ func (p *Pages) checkDraft(ctx context.Context, l look, d *draft) error {
 	}
 	lines := newBuilder(p, p.caller(ctx), l).text(ctx, edit)
 	if from <= len(lines) {
+		d.Version = edit.Content.URI
 		d.Quote = strings.Join(lines[from-1:min(to, len(lines))], "\n")
 	}
 	return nil
@@ -139,7 +140,7 @@ func (p *Pages) publish(ctx context.Context, l look, d draft) (string, error) {
 		return "", err
 	}
 	side, from, to, _ := part.ParseWhere(d.At)
-	own, err := json.Marshal(map[string]string{"side": string(side), "hunk": d.Quote})
+	own, err := json.Marshal(map[string]string{"side": string(side), "hunk": d.Quote, "version": d.Version})
 	if err != nil {
 		return "", err
 	}

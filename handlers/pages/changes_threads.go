@@ -8,6 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -37,7 +38,7 @@ func threadOf(a *ahp.Annotation, base string, dirs []ahp.URI) part.Thread {
 		e := &a.Entries[i]
 		st, _ := host.ReadStamp(e.Meta)
 		if i == 0 {
-			t.Quote = st.Hunk
+			t.Quote, t.Version = st.Hunk, st.Version
 			if st.Side == string(part.Before) {
 				t.Side = part.Before
 			}
@@ -82,14 +83,33 @@ func (b *builder) settleLine(ctx context.Context, e *ahp.FileEdit, t *part.Threa
 	if t.Side == part.Before {
 		side = e.Before
 	}
-	lines := b.text(ctx, side)
-	from, to, ok := part.Anchor(lines, t.From, t.To, t.Quote)
-	switch {
-	case !ok:
-		t.Outdated = true
-	case from != t.From:
-		t.MovedFrom, t.From, t.To = t.From, from, to
+	lines, was := b.text(ctx, side), review.Range{From: t.From, To: t.To}
+	now, state := was, review.Exact
+	switch old := b.versionOf(ctx, t); {
+	case side != nil && t.Version == side.Content.URI:
+	case old != nil:
+		now, state = review.Reanchor(old, lines, was)
+	case t.Quote != "":
+		now, state = review.Find(lines, t.Quote, was)
+	case t.To > len(lines):
+		state = review.Outdated
 	}
+	switch {
+	case state == review.Outdated:
+		t.Outdated = true
+	case now.From != was.From:
+		t.MovedFrom, t.From, t.To = t.From, now.From, now.To
+	default:
+		t.To = now.To
+	}
+}
+
+// versionOf is the version a thread was written on, nil when it is not known or not kept.
+func (b *builder) versionOf(ctx context.Context, t *part.Thread) []string {
+	if !strings.HasPrefix(t.Version, "ahp-blob:/"+b.look.short+"/") {
+		return nil
+	}
+	return b.text(ctx, &ahp.FileEditSide{URI: t.Resource, Content: ahp.ContentRef{URI: t.Version}})
 }
 
 // text is a side in lines, remembered.
@@ -108,7 +128,7 @@ func (b *builder) text(ctx context.Context, s *ahp.FileEditSide) []string {
 	if err != nil || diff.IsBinary(data) {
 		return nil
 	}
-	lines = strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	lines = review.Lines(string(data))
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.texts) >= keptContents {

@@ -40,6 +40,8 @@ type draft struct {
 	At    string `json:"at"` // "R12", "L3-L5", "" for the file
 	Text  string `json:"text"`
 	Quote string `json:"quote"`
+
+	Version string `json:"version,omitempty"` // URI of the content the lines are of
 }
 
 // drafts lists a person's drafts of a session, oldest first.

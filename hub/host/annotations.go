@@ -211,7 +211,7 @@ func (r *request) newEntry(others []ahp.AnnotationEntry, e *ahp.AnnotationEntry)
 		return "two comments have the id " + e.ID
 	}
 	st := r.stamp()
-	st.Side, st.Hunk = hunkOf(e.Meta)
+	st.Side, st.Hunk, st.Version = hunkOf(e.Meta)
 	e.Meta = st.write(e.Meta)
 	return checkEntryText(e)
 }

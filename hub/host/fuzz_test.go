@@ -37,7 +37,7 @@ func FuzzStamp(f *testing.F) {
 		if s, ok := ReadStamp(m); ok && s.By.ID == "" {
 			t.Error("nobody was read as somebody")
 		}
-		if side, hunk := hunkOf(m); len(hunk) > mostHunk || side != "" && side != "before" && side != "after" {
+		if side, hunk, version := hunkOf(m); len(hunk) > mostHunk || len(version) > mostVersion || side != "" && side != "before" && side != "after" {
 			t.Errorf("quoted %q of side %q", hunk, side)
 		}
 		if kept := keepStamp(nil, m); kept[metaKey] != nil {

@@ -41,9 +41,14 @@ type Stamp struct {
 	At   time.Time `json:"at"`
 	Side string    `json:"side,omitempty"` // "before" or "after"
 	Hunk string    `json:"hunk,omitempty"` // at most 8 KiB
+
+	Version ahp.URI `json:"version,omitempty"` // the content the lines were read in, so that they can be followed
 }
 
-const mostHunk = 8 << 10
+const (
+	mostHunk    = 8 << 10
+	mostVersion = 8 << 10
+)
 
 // ReadStamp returns what the host wrote into a `_meta`.
 func ReadStamp(m ahp.Meta) (Stamp, bool) {
@@ -79,13 +84,19 @@ func (c Caller) stamp(now time.Time) Stamp { return Stamp{By: c.Who(), At: now.U
 func (c Caller) owner() bool { return c.Role == access.RoleOwner }
 
 // hunkOf reads what a client quoted; everything else it says about itself is ignored.
-func hunkOf(m ahp.Meta) (side, hunk string) {
-	var s struct{ Side, Hunk string }
+func hunkOf(m ahp.Meta) (side, hunk string, version ahp.URI) {
+	var s struct {
+		Side, Hunk string
+		Version    ahp.URI
+	}
 	if json.Unmarshal(m[metaKey], &s) != nil {
-		return "", ""
+		return "", "", ""
+	}
+	if !strings.HasPrefix(s.Version, blobScheme) || len(s.Version) > mostVersion {
+		s.Version = ""
 	}
 	if s.Side != "before" && s.Side != "after" {
 		s.Side = ""
 	}
-	return s.Side, clip(s.Hunk, mostHunk)
+	return s.Side, clip(s.Hunk, mostHunk), s.Version
 }

@@ -129,57 +129,62 @@ func Lines(text string) []string {
 	return lines
 }
 
-// Quote returns the lines of a range as text of at most the given bytes, for showing what was commented on once the
-// lines are gone. What does not fit is left out at the end, at a whole line where there is one.
-func Quote(lines []string, r Range, most int) string {
-	if len(lines) == 0 {
-		return ""
-	}
-	r = clamp(r, len(lines))
-	text := strings.Join(lines[r.From-1:r.To], "\n")
-	if len(text) <= most {
-		return text
-	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	if at := strings.LastIndexByte(text[:cut], '\n'); at > 0 {
-		cut = at
-	}
-	return text[:cut]
-}
-
 // Find looks for quoted lines in a version when the one they were quoted from is not kept: the place nearest to where
-// they stood. Spaces around lines do not count.
+// they stood. What stands there as it was goes before what was indented anew; of several lines that are torn apart the
+// longest holds the place.
 func Find(lines []string, quote string, near Range) (Range, State) {
 	want := Lines(quote)
-	best, found := Range{}, false
-	for i := 0; len(want) > 0 && i+len(want) <= len(lines); i++ {
-		if !sameLines(lines[i:], want) {
-			continue
-		}
-		at := Range{i + 1, i + len(want)}
-		if !found || distance(at, near) < distance(best, near) {
-			best, found = at, true
+	for _, same := range []func(a, b string) bool{alike, trimmed} {
+		if at, ok := nearest(lines, want, near.From, same); ok {
+			if at == near {
+				return at, Exact
+			}
+			return at, Moved
 		}
 	}
-	switch {
-	case !found:
-		return clamp(near, len(lines)), Outdated
-	case best == near:
-		return best, Exact
+	if len(want) > 1 {
+		if best := longest(want); len(strings.TrimSpace(best)) >= 8 {
+			if at, ok := nearest(lines, []string{best}, near.From, alike); ok {
+				return at, Moved
+			}
+		}
 	}
-	return best, Moved
+	return clamp(near, len(lines)), Outdated
 }
 
-func sameLines(lines, want []string) bool {
+func alike(a, b string) bool   { return strings.TrimSuffix(a, "\r") == b }
+func trimmed(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
+
+func longest(lines []string) (best string) {
+	for _, l := range lines {
+		if len(strings.TrimSpace(l)) > len(strings.TrimSpace(best)) {
+			best = l
+		}
+	}
+	return best
+}
+
+// nearest looks for a run of lines, outward from where it was.
+func nearest(lines, want []string, from int, same func(a, b string) bool) (Range, bool) {
+	if len(want) == 0 {
+		return Range{}, false
+	}
+	from = clamp(Range{from, from}, len(lines)).From - 1
+	for d := 0; d <= len(lines); d++ {
+		for _, at := range [2]int{from - d, from + d} {
+			if at >= 0 && at+len(want) <= len(lines) && runs(lines[at:], want, same) {
+				return Range{at + 1, at + len(want)}, true
+			}
+		}
+	}
+	return Range{}, false
+}
+
+func runs(lines, want []string, same func(a, b string) bool) bool {
 	for i, w := range want {
-		if strings.TrimSpace(lines[i]) != strings.TrimSpace(w) {
+		if !same(lines[i], w) {
 			return false
 		}
 	}
 	return true
 }
-
-func distance(a, b Range) int { return max(a.From-b.From, b.From-a.From) }

@@ -23,6 +23,7 @@ type Thread struct {
 	Outdated  bool // its lines are gone
 	MovedFrom int  // the line it was written on, when the lines have moved since
 	Quote     string
+	Version   string // URI of the content it was written on, "" when that is not known
 	Unread    bool
 	Place     int // 1-based among the unresolved, 0 when resolved
 	Of        int
