@@ -33,6 +33,7 @@ var rooms = map[string]room{
 	"hub/people":         {nil, "who is signed in is no matter of the protocol"},
 	"hub/presence":       {[]string{"hub/access", "hub/ahp"}, "presence is host state beside the timeline"},
 	"hub/agent":          {[]string{"hub/ahp", "hub/agent", "hub/agent/…"}, "an agent sees the protocol and what the host gives it, never the host"},
+	"hub/agent/acp":      {[]string{"hub/ahp", "hub/agent", "hub/jsonrpc", "hub/resource"}, "an agent that is a program of its own: it is spoken to by JSON-RPC, and reaches files only below the session's directories"},
 	"hub/review":         {[]string{"hub/ahp"}, "following lines through edits is pure"},
 	"hub/store":          {[]string{"hub", "hub/ahp"}, "the store writes what the hub hands it; another one can stand in its place"},
 	"hub/host":           {[]string{"hub", "hub/ahp", "hub/access", "hub/agent", "hub/terminal", "hub/changeset", "hub/changeset/diff", "hub/resource"}, "the host knows no store, no HTTP and no implementation of an agent"},

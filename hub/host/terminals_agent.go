@@ -47,12 +47,17 @@ func (t commandTerminal) Wait(ctx context.Context) (int, string, error) {
 	select {
 	case <-p.Done():
 		code, _ := p.ExitCode()
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		return code, string(t.tail[max(0, len(t.tail)-mostTail):]), nil
+		return code, t.Tail(), nil
 	case <-ctx.Done():
 		return 0, "", context.Cause(ctx)
 	}
+}
+
+// Tail is the end of the command's output so far.
+func (t commandTerminal) Tail() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.tail[max(0, len(t.tail)-mostTail):])
 }
 
 // Kill ends the command and what it started; the terminal stays to be looked at.

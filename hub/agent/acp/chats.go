@@ -1,0 +1,151 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+
+	"github.com/ahphub/ahphub/hub/agent"
+)
+
+// Which session of the program goes with which chat.
+
+// prepare makes the program's session for the first chat ahead of its first prompt:
+// a program that wants a login says so here.
+func (s *session) prepare(ctx context.Context, p *peer) error {
+	id, err := s.create(ctx, p)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.spare = id
+	return nil
+}
+
+func (s *session) create(ctx context.Context, p *peer) (string, error) {
+	var made struct{ SessionID string }
+	if err := p.call(ctx, "session/new", sessionParams{Cwd: s.dir, McpServers: []string{}}, &made); err != nil {
+		return "", p.explain(err)
+	}
+	if made.SessionID == "" {
+		return "", errors.New(p.prog.title() + " made a session without an id: install another release of it")
+	}
+	return made.SessionID, nil
+}
+
+// join finds the program's session of a chat. fresh means that it knows nothing of
+// what was said in the chat so far.
+func (s *session) join(ctx context.Context, p *peer, t agent.Turn) (id string, fresh bool, err error) {
+	s.mu.Lock()
+	was := s.chats[t.Chat]
+	open := p.open[was.Session]
+	s.mu.Unlock()
+	if was.Session != "" && was.continues(t) && (open || s.load(ctx, p, was.Session)) {
+		id = was.Session
+	} else if id, err = s.take(ctx, p); err != nil {
+		return "", false, err
+	} else {
+		fresh = true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.open[id] = true
+	s.chats[t.Chat] = chat{Session: id, Turn: t.ID}
+	s.save()
+	return id, fresh, nil
+}
+
+// continues tells whether a turn follows on what the program was told. After a cut
+// or an edit of earlier messages it does not.
+func (c chat) continues(t agent.Turn) bool {
+	if c.Turn == t.ID {
+		return true // resumed
+	}
+	n := len(t.History)
+	return n > 0 && t.History[n-1].ID == c.Turn
+}
+
+// take returns the session that waits for a chat, or makes one.
+func (s *session) take(ctx context.Context, p *peer) (string, error) {
+	s.mu.Lock()
+	id := p.spare
+	p.spare = ""
+	s.mu.Unlock()
+	if id != "" {
+		return id, nil
+	}
+	return s.create(ctx, p)
+}
+
+// load takes up a session of an earlier run of the program, where it can. What it
+// replays of it is known here, and left out since no turn runs on it yet.
+func (s *session) load(ctx context.Context, p *peer, id string) bool {
+	can := p.about.AgentCapabilities
+	params := sessionParams{SessionID: id, Cwd: s.dir, McpServers: []string{}}
+	method := "session/load"
+	switch {
+	case isObject(can.SessionCapabilities.Resume):
+		method = "session/resume"
+	case !can.LoadSession:
+		return false
+	}
+	if err := p.call(ctx, method, params, nil); err != nil {
+		s.log.Warn("an agent does not know its session any more: it goes on from the transcript", "err", err)
+		return false
+	}
+	return true
+}
+
+func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
+
+// save writes down which chat goes with which session. s.mu is held: it is short,
+// and happens once a turn.
+func (s *session) save() {
+	raw, err := json.Marshal(s.chats)
+	if err == nil {
+		err = os.WriteFile(s.file()+".new", raw, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(s.file()+".new", s.file())
+	}
+	if err != nil {
+		s.log.Warn("the agent's chats could not be noted: after a restart they go on from their transcripts", "err", err)
+	}
+}
+
+func (s *session) enter(r *player) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turns[r.id] = r
+}
+
+func (s *session) leave(r *player) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.turns, r.id)
+}
+
+func (s *session) turn(id string) *player {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.turns[id]
+}
+
+// cutOff notes that a turn ended before its answer did: resumed, it goes on.
+func (s *session) cutOff(turn string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.cut) < mostCut {
+		s.cut[turn] = true
+	}
+}
+
+func (s *session) wasCutOff(turn string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.cut[turn]
+	delete(s.cut, turn)
+	return was
+}

@@ -1,0 +1,83 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/ahphub/ahphub/hub/jsonrpc"
+)
+
+// handle takes what the program asks and tells, on its reader's goroutine: what
+// belongs to a turn is handed on in order, all else is answered beside it.
+func (s *session) handle(p *peer, m jsonrpc.Message) {
+	switch m.Method {
+	case "session/update":
+		var n sessionNotice
+		if err := json.Unmarshal(m.Params, &n); err != nil {
+			s.log.Debug("an agent's update was not understood", "err", err)
+			return
+		}
+		s.deliver(p, n.SessionID, event{update: &n.Update})
+	case "session/request_permission":
+		var ask permissionParams
+		if err := json.Unmarshal(m.Params, &ask); err != nil {
+			p.fail(m, badParams(err))
+			return
+		}
+		s.deliver(p, ask.SessionID, event{ask: &ask, from: m})
+	case "fs/read_text_file":
+		with(p, m, s.readFile)
+	case "fs/write_text_file":
+		with(p, m, s.writeFile)
+	case "terminal/create":
+		with(p, m, s.createTerminal(p))
+	case "terminal/output":
+		with(p, m, p.terms.output)
+	case "terminal/wait_for_exit":
+		with(p, m, p.terms.wait)
+	case "terminal/kill":
+		with(p, m, p.terms.kill)
+	case "terminal/release":
+		with(p, m, p.terms.release)
+	default:
+		if m.IsRequest() {
+			p.fail(m, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there is no method " + m.Method + " here"})
+		}
+	}
+}
+
+// deliver hands an event to the turn it belongs to, and waits until that can take it.
+func (s *session) deliver(p *peer, id string, e event) {
+	if r := s.turn(id); r != nil && r.p == p {
+		select {
+		case <-r.over:
+		default:
+			select {
+			case r.events <- e:
+				return
+			case <-r.over:
+			}
+		}
+	}
+	if e.ask != nil {
+		p.reply(e.from, cancelled)
+	}
+}
+
+// with reads a request's parameters and answers it.
+func with[P any](p *peer, m jsonrpc.Message, do func(context.Context, P) (any, error)) {
+	if !m.IsRequest() {
+		return
+	}
+	var params P
+	if err := json.Unmarshal(m.Params, &params); err != nil {
+		p.fail(m, badParams(err))
+		return
+	}
+	p.serve(m, func(ctx context.Context) (any, error) { return do(ctx, params) })
+}
+
+func badParams(err error) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprint(err)}
+}

@@ -1,0 +1,124 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/jsonrpc"
+)
+
+// codeLogin is the error of an agent that wants a login first.
+const codeLogin = -32000
+
+// What goes wrong is told to people: what happened, what the program said, what to do.
+
+func commandLine(p Program) string { return strings.Join(append([]string{p.Command}, p.Args...), " ") }
+
+func notStarted(prog Program, err error) error {
+	do := "check its command in the configuration file"
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		do = "install it, or name the path of its command in the configuration file"
+	}
+	return fmt.Errorf("%s cannot be started (%w): %s", prog.title(), err, do)
+}
+
+// notIntroduced says why initialize did not work out.
+func (p *peer) notIntroduced(ctx context.Context, err error) error {
+	noise := p.firstNoise()
+	try := fmt.Sprintf("Run %s on the host to see more.", agent.Code(commandLine(p.prog)))
+	switch {
+	case ctx.Err() != nil && context.Cause(ctx) != errSlow:
+		return context.Cause(ctx)
+	case errors.As(err, new(*jsonrpc.Error)):
+		return p.explain(err)
+	case noise != "":
+		return fmt.Errorf("%s does not speak the Agent Client Protocol: it printed %s. Check its arguments. %s", p.prog.title(), agent.Code(noise), try)
+	case errors.Is(err, jsonrpc.ErrClosed):
+		return fmt.Errorf("%s %s before it introduced itself%s. %s", p.prog.title(), p.proc.how(), p.said(), try)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, errSlow):
+		return fmt.Errorf("%s did not introduce itself in time%s. %s", p.prog.title(), p.said(), try)
+	}
+	return p.explain(err)
+}
+
+var errSlow = errors.New("no answer in time")
+
+func otherVersion(prog Program, have int) error {
+	return fmt.Errorf("%s speaks version %d of the Agent Client Protocol, and ahphub version %d: install a release of it that speaks version %d",
+		prog.title(), have, version, version)
+}
+
+// said quotes the end of what the program wrote to standard error.
+func (p *peer) said() string {
+	words := p.proc.words.String()
+	if words == "" {
+		return ""
+	}
+	lines := strings.Split(words, "\n")
+	return ". It said: " + clip(strings.Join(lines[max(0, len(lines)-5):], " / "), 600)
+}
+
+// explain turns an error of a call into one for people.
+func (p *peer) explain(err error) error {
+	refused, ok := errors.AsType[*jsonrpc.Error](err)
+	switch {
+	case errors.Is(err, jsonrpc.ErrClosed):
+		return &agent.Failure{Resumable: true, Message: p.prog.title() + " " + p.proc.how() + p.said() + "."}
+	case ok && refused.Code == codeLogin:
+		return &agent.Failure{Resumable: true, Message: p.needsLogin(refused)}
+	case ok:
+		return &agent.Failure{Resumable: true, Message: p.prog.title() + " answered with an error: " + refused.Message + details(refused)}
+	}
+	return err
+}
+
+// again says on an error that ends a turn what resuming it does.
+func again(err error) error {
+	if f, ok := errors.AsType[*agent.Failure](err); ok && f.Resumable {
+		return &agent.Failure{Message: f.Message + " Resume to try again.", Resumable: true}
+	}
+	return err
+}
+
+func (p *peer) needsLogin(e *jsonrpc.Error) string {
+	text := p.prog.title() + " needs a login"
+	if m := strings.TrimRight(e.Message, "."); m != "" {
+		text += " (" + m + ")"
+	}
+	how := p.prog.Login
+	if how == "" {
+		how = "Log in with it on the host, as the user that runs ahphub"
+	}
+	text += ". " + strings.TrimRight(how, ".") + ", then try again."
+	var ways []string
+	for _, a := range p.about.AuthMethods {
+		way := a.Name
+		if a.Description != "" {
+			way += ": " + a.Description
+		}
+		ways = append(ways, way)
+	}
+	if len(ways) > 0 {
+		text += " It offers: " + strings.Join(ways, "; ") + "."
+	}
+	return text
+}
+
+// details is what an error carries besides its message, when that is text.
+func details(e *jsonrpc.Error) string {
+	var text string
+	if json.Unmarshal(e.Data, &text) == nil && text != "" {
+		return " (" + clip(text, 500) + ")"
+	}
+	var data struct{ Details, Message string }
+	if json.Unmarshal(e.Data, &data) == nil && data.Details+data.Message != "" {
+		return " (" + clip(data.Details+data.Message, 500) + ")"
+	}
+	return ""
+}

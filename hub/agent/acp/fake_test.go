@@ -1,0 +1,242 @@
+package acp_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// The test binary is the agent as well: started with FAKE_ACP it speaks the wire.
+func TestMain(m *testing.M) {
+	if mode := os.Getenv("FAKE_ACP"); mode != "" {
+		fakeAgent(mode)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+type object = map[string]any
+
+// fakeAct is the agent's side of a connection.
+type fakeAct struct {
+	mu      sync.Mutex
+	waiting map[int64]chan object
+	next    atomic.Int64
+	cancels sync.Map // session → chan struct{}
+}
+
+func fakeAgent(mode string) {
+	switch mode {
+	case "exit":
+		fmt.Fprintln(os.Stderr, "no licence was found")
+		os.Exit(3)
+	case "garbage":
+		fmt.Println("usage: fake [--help]")
+		os.Exit(2)
+	case "silent":
+		time.Sleep(time.Hour)
+	case "chatty":
+		fmt.Println("fake agent 1.0 starting")
+	}
+	f := &fakeAct{waiting: map[int64]chan object{}}
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 1<<24)
+	for in.Scan() {
+		var m object
+		if json.Unmarshal(in.Bytes(), &m) != nil {
+			continue
+		}
+		if _, call := m["method"]; !call {
+			f.mu.Lock()
+			wait := f.waiting[int64(m["id"].(float64))]
+			f.mu.Unlock()
+			wait <- m
+			continue
+		}
+		f.handle(mode, m)
+	}
+}
+
+func (f *fakeAct) write(m object) {
+	m["jsonrpc"] = "2.0"
+	raw, _ := json.Marshal(m)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	os.Stdout.Write(append(raw, '\n'))
+}
+
+func (f *fakeAct) call(method string, params object) object {
+	id := f.next.Add(1)
+	wait := make(chan object, 1)
+	f.mu.Lock()
+	f.waiting[id] = wait
+	f.mu.Unlock()
+	f.write(object{"id": id, "method": method, "params": params})
+	return <-wait
+}
+
+func (f *fakeAct) update(session string, u object) {
+	f.write(object{"method": "session/update", "params": object{"sessionId": session, "update": u}})
+}
+
+func (f *fakeAct) say(session, text string) {
+	f.update(session, object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": text}})
+}
+
+func (f *fakeAct) handle(mode string, m object) {
+	params, _ := m["params"].(object)
+	session, _ := params["sessionId"].(string)
+	answer := func(result any) { f.write(object{"id": m["id"], "result": result}) }
+	switch m["method"] {
+	case "initialize":
+		v := 1
+		if mode == "future" {
+			v = 9
+		}
+		answer(object{"protocolVersion": v, "agentInfo": object{"name": "fake", "version": "1.0"},
+			"agentCapabilities": object{"loadSession": mode == "loads"},
+			"authMethods":       []object{{"id": "key", "name": "API key", "description": "set FAKE_KEY"}}})
+	case "session/new":
+		if mode == "login" {
+			f.write(object{"id": m["id"], "error": object{"code": -32000, "message": "Authentication required"}})
+			return
+		}
+		id := fmt.Sprintf("s-%d-%d", os.Getpid(), f.next.Add(1))
+		if mode == "loads" {
+			_ = os.WriteFile(filepath.Join(params["cwd"].(string), id+".chat"), nil, 0o600)
+		}
+		answer(object{"sessionId": id})
+	case "session/load":
+		was, err := os.ReadFile(filepath.Join(params["cwd"].(string), session+".chat"))
+		if err != nil {
+			f.write(object{"id": m["id"], "error": object{"code": -32002, "message": "unknown session"}})
+			return
+		}
+		f.say(session, "replayed: "+string(was))
+		answer(nil)
+	case "session/cancel":
+		if c, ok := f.cancels.LoadAndDelete(session); ok {
+			close(c.(chan struct{}))
+		}
+	case "session/prompt":
+		cancel := make(chan struct{})
+		f.cancels.Store(session, cancel)
+		go func() {
+			stop := f.prompt(mode, session, params["prompt"].([]any), cancel)
+			answer(object{"stopReason": stop, "usage": object{"inputTokens": 7, "outputTokens": 5, "totalTokens": 12}})
+		}()
+	}
+}
+
+// prompt does what the last text of the message says.
+func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{}) string {
+	var texts []string
+	for _, b := range blocks {
+		if t, ok := b.(object)["text"].(string); ok {
+			texts = append(texts, t)
+		}
+		if uri, ok := b.(object)["uri"].(string); ok {
+			texts = append(texts, "link "+uri)
+		}
+	}
+	order, rest, _ := strings.Cut(texts[len(texts)-1], " ")
+	switch order {
+	case "text":
+		f.update(session, object{"sessionUpdate": "something_new", "what": 1})
+		f.update(session, object{"sessionUpdate": "agent_thought_chunk", "content": object{"type": "text", "text": "let me think"}})
+		f.say(session, "Hello ")
+		f.say(session, "you")
+	case "plan":
+		step := func(a, b string) object {
+			return object{"sessionUpdate": "plan", "entries": []object{{"content": "look", "status": a, "priority": "high"}, {"content": "write", "status": b, "priority": "low"}}}
+		}
+		f.update(session, step("in_progress", "pending"))
+		f.update(session, step("completed", "in_progress"))
+	case "edit":
+		return f.edit(session, rest)
+	case "read":
+		got := f.call("fs/read_text_file", object{"sessionId": session, "path": rest, "line": 2, "limit": 1})
+		if e, ok := got["error"].(object); ok {
+			f.say(session, "refused: "+e["message"].(string))
+		} else {
+			f.say(session, "read: "+got["result"].(object)["content"].(string))
+		}
+	case "run":
+		f.terminal(session, rest)
+	case "env":
+		f.say(session, rest+"="+os.Getenv(rest))
+	case "echo":
+		f.say(session, strings.Join(texts, " | "))
+	case "pid":
+		f.say(session, fmt.Sprint(os.Getpid()))
+	case "crash":
+		f.say(session, "half of an ans")
+		fmt.Fprintln(os.Stderr, "panic: out of luck")
+		if err := exec.Command("kill", "-9", fmt.Sprint(os.Getpid())).Run(); err != nil {
+			os.Exit(1)
+		}
+		select {}
+	case "hold":
+		f.say(session, "holding")
+		<-cancel
+		return "cancelled"
+	case "deaf":
+		f.say(session, "holding")
+		select {}
+	case "refuse":
+		return "refusal"
+	case "long":
+		f.say(session, "as much as fits")
+		return "max_tokens"
+	default:
+		f.say(session, "got: "+strings.Join(texts, " | "))
+	}
+	return "end_turn"
+}
+
+func (f *fakeAct) edit(session, path string) string {
+	f.update(session, object{"sessionUpdate": "tool_call", "toolCallId": "call/1", "title": "Edit " + filepath.Base(path), "kind": "edit", "status": "pending",
+		"rawInput": object{"file": path}, "locations": []object{{"path": path, "line": 1}},
+		"content": []object{{"type": "diff", "path": path, "oldText": "a\nb\n", "newText": "a\nc\nd\n"}}})
+	got := f.call("session/request_permission", object{"sessionId": session, "toolCall": object{"toolCallId": "call/1"},
+		"options": []object{{"optionId": "no", "name": "No", "kind": "reject_once"}, {"optionId": "always", "name": "Always", "kind": "allow_always"}, {"optionId": "yes", "name": "Yes", "kind": "allow_once"}}})
+	outcome := got["result"].(object)["outcome"].(object)
+	if outcome["outcome"] == "cancelled" {
+		return "cancelled"
+	}
+	if outcome["optionId"] != "yes" && outcome["optionId"] != "always" {
+		f.update(session, object{"sessionUpdate": "tool_call_update", "toolCallId": "call/1", "status": "failed"})
+		f.say(session, "told "+outcome["optionId"].(string))
+		return "end_turn"
+	}
+	wrote := f.call("fs/write_text_file", object{"sessionId": session, "path": path, "content": "a\nc\nd\n"})
+	status := "completed"
+	if wrote["error"] != nil {
+		status = "failed"
+	}
+	f.update(session, object{"sessionUpdate": "tool_call_update", "toolCallId": "call/1", "status": status})
+	f.say(session, "told "+outcome["optionId"].(string))
+	return "end_turn"
+}
+
+func (f *fakeAct) terminal(session, command string) {
+	f.update(session, object{"sessionUpdate": "tool_call", "toolCallId": "t", "title": command, "kind": "execute", "status": "pending", "rawInput": object{"command": command}})
+	made := f.call("terminal/create", object{"sessionId": session, "command": command, "outputByteLimit": 1000})
+	id := made["result"].(object)["terminalId"]
+	f.update(session, object{"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "in_progress", "content": []object{{"type": "terminal", "terminalId": id}}})
+	exit := f.call("terminal/wait_for_exit", object{"sessionId": session, "terminalId": id})
+	out := f.call("terminal/output", object{"sessionId": session, "terminalId": id})
+	f.call("terminal/release", object{"sessionId": session, "terminalId": id})
+	f.update(session, object{"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed"})
+	f.say(session, fmt.Sprintf("exit %v, output %q", exit["result"].(object)["exitCode"], strings.TrimSpace(out["result"].(object)["output"].(string))))
+}

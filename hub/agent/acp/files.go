@@ -1,0 +1,72 @@
+package acp
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/jsonrpc"
+	"github.com/ahphub/ahphub/hub/resource"
+)
+
+const codeNotFound = -32002
+
+// files are those of the session's directories: a program reaches no others by the
+// host's hand.
+func (s *session) files() resource.Files { return resource.Files{Roots: s.spec.Dirs} }
+
+func (s *session) readFile(_ context.Context, q fileParams) (any, error) {
+	got, err := s.files().Read(resource.URI(q.Path), ahp.ContentEncodingBase64)
+	if err != nil {
+		return nil, fileError(err)
+	}
+	raw, err := base64.StdEncoding.DecodeString(got.Data)
+	if err != nil {
+		return nil, err
+	}
+	if !utf8.Valid(raw) {
+		return nil, errors.New(q.Path + " is not a text file")
+	}
+	return map[string]string{"content": excerpt(string(raw), q.Line, q.Limit)}, nil
+}
+
+// excerpt is limit lines from a line on, which counts from 1.
+func excerpt(s string, line, limit *int) string {
+	if line == nil && limit == nil {
+		return s
+	}
+	lines := strings.SplitAfter(s, "\n")
+	if line != nil {
+		lines = lines[min(max(*line-1, 0), len(lines)):]
+	}
+	if limit != nil {
+		lines = lines[:min(max(*limit, 0), len(lines))]
+	}
+	return strings.Join(lines, "")
+}
+
+func (s *session) writeFile(_ context.Context, q fileParams) (any, error) {
+	if q.Content == nil {
+		return nil, badParams(errors.New("content is missing"))
+	}
+	if err := s.files().Write(resource.URI(q.Path), []byte(*q.Content)); err != nil {
+		return nil, fileError(err)
+	}
+	return struct{}{}, nil
+}
+
+// fileError says it in the program's protocol.
+func fileError(err error) error {
+	known, ok := errors.AsType[*ahp.Error](err)
+	if !ok {
+		return err
+	}
+	code := jsonrpc.CodeInvalidParams
+	if known.Code == ahp.CodeNotFound {
+		code = codeNotFound
+	}
+	return &jsonrpc.Error{Code: code, Message: known.Message}
+}

@@ -1,0 +1,101 @@
+package acp
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// known are programs that speak the protocol, by the first of their commands that
+// is installed. What each may see of the host's environment is its own settings and keys.
+var known = []struct {
+	commands []string
+	Program
+}{
+	{[]string{"claude-agent-acp", "claude-code-acp"}, Program{Name: "claude", Title: "Claude Code", Description: "Anthropic's coding agent",
+		Pass: []string{"ANTHROPIC_*", "CLAUDE_*", "AWS_*", "GOOGLE_*", "CLOUD_ML_REGION", "IS_SANDBOX"}, Login: "Run claude on the host and log in, or set ANTHROPIC_API_KEY"}},
+	{[]string{"gemini"}, Program{Name: "gemini", Title: "Gemini CLI", Description: "Google's coding agent", Args: []string{"--experimental-acp"}, NoRead: true,
+		Pass: []string{"GEMINI_*", "GOOGLE_*"}, Login: "Run gemini on the host and log in, or set GEMINI_API_KEY"}},
+	{[]string{"codex-acp"}, Program{Name: "codex", Title: "Codex", Description: "OpenAI's coding agent",
+		Pass: []string{"OPENAI_*", "CODEX_*"}, Login: "Run codex login on the host, or set OPENAI_API_KEY"}},
+	{[]string{"opencode"}, Program{Name: "opencode", Title: "opencode", Description: "An open coding agent for many models", Args: []string{"acp"},
+		Pass: []string{"OPENCODE_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "GOOGLE_*", "OPENROUTER_*"}, Login: "Run opencode auth login on the host"}},
+	{[]string{"goose"}, Program{Name: "goose", Title: "Goose", Description: "Block's open agent", Args: []string{"acp"},
+		Pass: []string{"GOOSE_*", "ANTHROPIC_*", "OPENAI_*", "GOOGLE_*", "OPENROUTER_*"}, Login: "Run goose configure on the host"}},
+	{[]string{"qwen"}, Program{Name: "qwen", Title: "Qwen Code", Description: "Alibaba's coding agent", Args: []string{"--experimental-acp"},
+		Pass: []string{"QWEN_*", "DASHSCOPE_*", "OPENAI_*"}, Login: "Run qwen on the host and log in"}},
+	{[]string{"copilot"}, Program{Name: "copilot", Title: "GitHub Copilot", Description: "GitHub's coding agent", Args: []string{"--acp"},
+		Pass: []string{"COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN"}, Login: "Run copilot on the host and log in with /login"}},
+	{[]string{"auggie"}, Program{Name: "auggie", Title: "Auggie", Description: "Augment's coding agent", Args: []string{"--acp"},
+		Pass: []string{"AUGMENT_*"}, Login: "Run auggie login on the host"}},
+	{[]string{"vibe-acp"}, Program{Name: "vibe", Title: "Mistral Vibe", Description: "Mistral's coding agent",
+		Pass: []string{"MISTRAL_*", "VIBE_*"}, Login: "Run vibe --setup on the host, or set MISTRAL_API_KEY"}},
+}
+
+// Names lists the commands that Installed looks for, the usual one of each agent.
+func Names() []string {
+	var names []string
+	for _, k := range known {
+		names = append(names, k.commands[0])
+	}
+	return names
+}
+
+// Installed finds the known agents on PATH and where npm puts a user's programs.
+// Nothing is started.
+func Installed() []Program {
+	var found []Program
+	for _, k := range known {
+		for _, command := range k.commands {
+			if path, ok := lookUp(command); ok {
+				p := k.Program
+				p.Command = path
+				found = append(found, p)
+				break
+			}
+		}
+	}
+	return found
+}
+
+func lookUp(command string) (string, bool) {
+	if path, err := find(command); err == nil {
+		return path, true
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", false
+	}
+	for _, dir := range []string{os.Getenv("NPM_CONFIG_PREFIX"), filepath.Join(home, ".npm-global"), filepath.Join(home, ".local")} {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if path, err := exec.LookPath(filepath.Join(dir, "bin", command)); err == nil {
+			return path, true
+		}
+	}
+	return "", false
+}
+
+// Known returns a known agent by its name, as it is found on this machine, or by its
+// usual command.
+func Known(name string) (Program, bool) {
+	for _, k := range known {
+		if k.Name != name {
+			continue
+		}
+		p := k.Program
+		p.Command = k.commands[0]
+		for _, command := range k.commands {
+			if path, ok := lookUp(command); ok {
+				p.Command = path
+				break
+			}
+		}
+		return p, true
+	}
+	return Program{}, false
+}
+
+// Path is where a program's command is.
+func (p Program) Path() (string, error) { return find(p.Command) }

@@ -1,0 +1,140 @@
+package acp
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+var cancelled = permissionResult{permissionOutcome{Outcome: "cancelled"}}
+
+// answer is what somebody decided on a call; err means that nobody did.
+type answer struct {
+	call   *call
+	answer *ahp.ChatToolCallConfirmedAction
+	err    error
+}
+
+// ask puts a request for permission up as a confirmation of its tool call. Asked
+// twice about one call, people are asked once.
+func (r *player) ask(ctx context.Context, e event) error {
+	c, err := r.learn(&e.ask.ToolCall.toolFields, e.ask.ToolCall.Content)
+	if err != nil {
+		r.p.reply(e.from, cancelled)
+		return err
+	}
+	if c.stage == over {
+		r.p.reply(e.from, choose(e.ask.Options, nil))
+		return nil
+	}
+	c.waiting = append(c.waiting, question{e.from, e.ask.Options})
+	if c.stage == asking {
+		return nil
+	}
+	c.stage = asking
+	ready := r.ready(c)
+	ready.ConfirmationTitle = ahp.Ptr(ahp.Plain(questions[c.kind]))
+	ready.Options = options(e.ask.Options)
+	ready.Edits = edits(c)
+	r.wg.Go(func() {
+		a, err := r.turn.Out.Confirm(ctx, ready)
+		select {
+		case r.answers <- answer{c, a, err}:
+		case <-r.over:
+			r.reply(c, nil)
+		}
+	})
+	return nil
+}
+
+var questions = map[string]string{
+	"read": "Let it read this?", "edit": "Change this file?", "delete": "Delete this?", "move": "Move this?",
+	"search": "Let it search this?", "execute": "Run this command?", "think": "Let it go on?", "fetch": "Let it fetch this?",
+	"switch_mode": "Let it switch its mode?", "other": "Let it do this?",
+}
+
+// options are the program's, in its order. What its kind does not tell is a no.
+func options(list []permissionOption) []ahp.ConfirmationOption {
+	out := make([]ahp.ConfirmationOption, 0, len(list))
+	for _, o := range list {
+		kind := ahp.ConfirmationOptionKindDeny
+		if allows(o) {
+			kind = ahp.ConfirmationOptionKindApprove
+		}
+		out = append(out, ahp.ConfirmationOption{ID: o.OptionID, Label: nameOf(o.Name, o.OptionID), Kind: kind})
+	}
+	if len(out) == 0 {
+		return agent.Options()
+	}
+	return out
+}
+
+func allows(o permissionOption) bool { return o.Kind == "allow_once" || o.Kind == "allow_always" }
+
+func edits(c *call) *ahp.FileEditCollection {
+	var items []ahp.FileEdit
+	for _, t := range c.raw {
+		if t.Type == "diff" {
+			e := edited(t)
+			items = append(items, ahp.FileEdit{After: e.After, Diff: e.Diff})
+		}
+	}
+	if items == nil {
+		return nil
+	}
+	return &ahp.FileEditCollection{Items: items}
+}
+
+// answered tells the program, and says what it said of the call meanwhile.
+func (r *player) answered(a answer) error {
+	if a.err != nil || r.dropped {
+		r.reply(a.call, nil)
+		return a.err
+	}
+	r.reply(a.call, a.answer)
+	if !a.answer.Approved {
+		a.call.stage = over // the timeline holds it as denied
+		return nil
+	}
+	a.call.stage = running
+	return r.advance(a.call)
+}
+
+func (r *player) reply(c *call, a *ahp.ChatToolCallConfirmedAction) {
+	for _, q := range c.waiting {
+		if a == nil {
+			r.p.reply(q.from, cancelled)
+		} else {
+			r.p.reply(q.from, choose(q.options, a))
+		}
+	}
+	c.waiting = nil
+}
+
+// choose finds the program's option for an answer: the one that was picked, else
+// by its kind, the one that binds less first. No answer is a no.
+func choose(list []permissionOption, a *ahp.ChatToolCallConfirmedAction) permissionResult {
+	kinds := []string{"reject_once", "reject_always"}
+	if a != nil {
+		if slices.ContainsFunc(list, func(o permissionOption) bool { return o.OptionID == a.SelectedOptionID && allows(o) == a.Approved }) {
+			return selected(a.SelectedOptionID)
+		}
+		if a.Approved {
+			kinds = []string{"allow_once", "allow_always"}
+		}
+	}
+	for _, kind := range kinds {
+		for _, o := range list {
+			if o.Kind == kind {
+				return selected(o.OptionID)
+			}
+		}
+	}
+	return cancelled
+}
+
+func selected(id string) permissionResult {
+	return permissionResult{permissionOutcome{Outcome: "selected", OptionID: id}}
+}

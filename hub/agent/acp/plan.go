@@ -1,0 +1,63 @@
+package acp
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// planned says a plan. The program sends the whole each time and the protocol has
+// no shape for one that changes, so a plan with other steps is a list of tasks of its own,
+// and one whose steps only moved on is a line that says how far it is.
+func (r *player) planned(steps []planEntry) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	var texts strings.Builder
+	for _, s := range steps {
+		texts.WriteString(s.Content + "\n")
+	}
+	r.part = nil
+	if texts.String() == r.plan {
+		return r.notice(progress(steps))
+	}
+	r.plan = texts.String()
+	return agent.Say(r.turn.Out, taskList(steps))
+}
+
+func (r *player) notice(text string) error {
+	return r.turn.Out.Emit(&ahp.ChatResponsePartAction{Part: ahp.ResponsePart{
+		Value: &ahp.SystemNotificationResponsePart{Content: ahp.Plain(text)}}})
+}
+
+func taskList(steps []planEntry) string {
+	var b strings.Builder
+	b.WriteString("**Plan**\n\n")
+	for _, s := range steps {
+		mark := " "
+		if s.Status == "completed" {
+			mark = "x"
+		}
+		fmt.Fprintf(&b, "- [%s] %s\n", mark, strings.Join(strings.Fields(s.Content), " "))
+	}
+	return b.String()
+}
+
+func progress(steps []planEntry) string {
+	done, now := 0, ""
+	for _, s := range steps {
+		switch s.Status {
+		case "completed":
+			done++
+		case "in_progress":
+			now = s.Content
+		}
+	}
+	text := fmt.Sprintf("Plan: %d of %d done", done, len(steps))
+	if now != "" {
+		text += ", now: " + now
+	}
+	return text
+}

@@ -1,0 +1,171 @@
+package acp
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const (
+	graceStop = 2 * time.Second // from SIGTERM to SIGKILL
+	graceRead = time.Second     // for what was written just before the end
+)
+
+// process is a program in a group of its own, so that what it started ends with it.
+type process struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout *os.File
+	words  *lastWords
+	exited chan struct{} // closed when it is gone, and its group with it
+	err    error         // how it ended, once exited
+	killed atomic.Bool
+}
+
+func startProcess(prog Program, dir string, log *slog.Logger) (*process, error) {
+	path, err := find(prog.Command)
+	if err != nil {
+		return nil, err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	p := &process{stdout: r, words: &lastWords{log: log}, exited: make(chan struct{})}
+	p.cmd = exec.Command(path, prog.Args...)
+	p.cmd.Dir, p.cmd.Env = dir, environment(os.Environ(), prog, filepath.Dir(path))
+	p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = w, p.words, graceRead
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
+		err = p.cmd.Start()
+	}
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// find makes a command's path absolute: the agent runs in another directory.
+func find(command string) (string, error) {
+	path, err := exec.LookPath(command)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
+}
+
+// wait ends the rest of the group once the program is gone. Whatever still holds
+// the output then does not keep its reader.
+func (p *process) wait() {
+	err := p.cmd.Wait()
+	p.signal(syscall.SIGKILL)
+	_ = p.stdout.SetReadDeadline(time.Now().Add(graceRead))
+	if !errors.Is(err, exec.ErrWaitDelay) {
+		p.err = err
+	}
+	close(p.exited)
+}
+
+func (p *process) signal(s syscall.Signal) { _ = syscall.Kill(-p.cmd.Process.Pid, s) }
+
+// kill ends the program without waiting.
+func (p *process) kill() {
+	p.killed.Store(true)
+	if !p.gone() {
+		p.signal(syscall.SIGKILL)
+	}
+}
+
+// stop asks the program to leave, and kills it when it does not.
+func (p *process) stop() {
+	_ = p.stdin.Close()
+	if !p.gone() {
+		p.signal(syscall.SIGTERM)
+	}
+	t := time.NewTimer(graceStop)
+	defer t.Stop()
+	select {
+	case <-p.exited:
+	case <-t.C:
+		p.kill()
+		<-p.exited
+	}
+}
+
+func (p *process) gone() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// how says how the program ended, for people.
+func (p *process) how() string {
+	if !p.gone() {
+		return "stopped answering"
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](p.err); ok {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			return "was ended by a signal (" + status.Signal().String() + ")"
+		}
+		return "exited with " + strings.TrimPrefix(exit.Error(), "exit ")
+	}
+	return "exited"
+}
+
+const (
+	mostWords   = 2 << 10 // bytes of standard error that are quoted
+	mostLogged  = 200     // lines of it that are logged
+	mostLogLine = 500     // bytes of each
+)
+
+// lastWords logs what a program writes to standard error, up to a limit, and keeps
+// the end of it.
+type lastWords struct {
+	log *slog.Logger
+
+	mu     sync.Mutex
+	tail   []byte
+	logged int
+}
+
+func (w *lastWords) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tail = append(w.tail, b[max(0, len(b)-mostWords):]...)
+	if extra := len(w.tail) - mostWords; extra > 0 {
+		w.tail = append(w.tail[:0], w.tail[extra:]...)
+	}
+	for line := range strings.Lines(string(b)) {
+		if w.logged++; w.logged <= mostLogged {
+			w.log.Info("an agent said", "stderr", clip(strings.TrimSpace(line), mostLogLine))
+		}
+	}
+	return len(b), nil
+}
+
+func (w *lastWords) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.TrimSpace(strings.ToValidUTF8(string(w.tail), ""))
+}
+
+// clip cuts at most n bytes, never inside a rune.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

@@ -1,0 +1,218 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// session is one conversation's worker. Each of its chats is a session of the
+// program's own; the program is started when a turn needs it and stopped when none
+// came for a while.
+type session struct {
+	prog   Program
+	limits Limits
+	spec   agent.Spec
+	log    *slog.Logger
+	dir    string // where the program runs
+
+	starting chan struct{} // held by who starts or stops the program
+	wg       sync.WaitGroup
+
+	mu     sync.Mutex
+	peer   *peer // nil while no program runs
+	users  int   // turns that need it
+	idle   *time.Timer
+	closed bool
+	chats  map[ahp.URI]chat
+	turns  map[string]*player // that run now, by the program's session
+	cut    map[string]bool    // turns that ended before the answer did
+}
+
+// chat is what is remembered of one, over restarts too.
+type chat struct {
+	Session string `json:"session"` // the program's
+	Turn    string `json:"turn"`    // the last one it was prompted with
+}
+
+const mostCut = 1000
+
+func newSession(b Backend, spec agent.Spec) (*session, error) {
+	s := &session{prog: b.Program, limits: b.Limits.withDefaults(), spec: spec, dir: spec.Data, log: spec.Log,
+		starting: make(chan struct{}, 1), chats: map[ahp.URI]chat{}, turns: map[string]*player{}, cut: map[string]bool{}}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.log = s.log.With("agent", b.Program.Name)
+	if len(spec.Dirs) > 0 {
+		s.dir = spec.Dirs[0]
+	}
+	raw, err := os.ReadFile(s.file())
+	if errors.Is(err, os.ErrNotExist) {
+		return s, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &s.chats)
+	}
+	if err != nil {
+		s.log.Warn("what the agent's chats were is not known any more: they go on from their transcripts", "err", err)
+		s.chats = map[ahp.URI]chat{}
+	}
+	return s, nil
+}
+
+func (s *session) file() string { return filepath.Join(s.spec.Data, "acp.json") }
+
+// known tells whether the program served this session before.
+func (s *session) known() bool { return len(s.chats) > 0 }
+
+// Prompt plays one turn.
+func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
+	p, err := s.acquire(ctx)
+	if err != nil {
+		return asFailure(ctx, err)
+	}
+	defer s.release()
+	id, fresh, err := s.join(ctx, p, t)
+	if err != nil {
+		return asFailure(ctx, err)
+	}
+	r := newPlayer(s, p, id, t)
+	s.enter(r)
+	defer s.leave(r)
+	return r.play(ctx, s.prompt(p, t, fresh))
+}
+
+func asFailure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if _, ok := errors.AsType[*agent.Failure](err); ok {
+		return err
+	}
+	return &agent.Failure{Message: err.Error(), Resumable: true}
+}
+
+// Close stops the program.
+func (s *session) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.disarm()
+	s.mu.Unlock()
+	s.wg.Wait() // it may be stopping already
+	s.starting <- struct{}{}
+	defer func() { <-s.starting }()
+	s.stop()
+	return nil
+}
+
+func (s *session) stop() {
+	s.mu.Lock()
+	p := s.peer
+	s.peer = nil
+	s.mu.Unlock()
+	if p != nil {
+		p.close()
+	}
+}
+
+// acquire returns the running program, started if need be. It runs until release.
+func (s *session) acquire(ctx context.Context) (*peer, error) {
+	select {
+	case s.starting <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-s.starting }()
+	s.mu.Lock()
+	p := s.peer
+	s.disarm()
+	s.mu.Unlock()
+	if p == nil || p.gone() {
+		s.stop()
+		var err error
+		if p, err = s.start(ctx); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.peer = p
+	s.users++
+	return p, nil
+}
+
+func (s *session) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.users--
+	if s.users > 0 || s.closed || s.idle != nil {
+		return
+	}
+	s.wg.Add(1)
+	s.idle = time.AfterFunc(s.limits.Idle, func() { defer s.wg.Done(); s.sleep() })
+}
+
+// disarm lets an idle program go on. s.mu is held.
+func (s *session) disarm() {
+	if s.idle != nil && s.idle.Stop() {
+		s.wg.Done()
+	}
+	s.idle = nil
+}
+
+// sleep stops a program nobody needed for a while.
+func (s *session) sleep() {
+	select {
+	case s.starting <- struct{}{}:
+	default:
+		return // somebody needs it just now
+	}
+	defer func() { <-s.starting }()
+	s.mu.Lock()
+	busy := s.users > 0
+	s.mu.Unlock()
+	if !busy {
+		s.log.Info("an idle agent is stopped")
+		s.stop()
+	}
+}
+
+// start runs the program and has it introduce itself.
+func (s *session) start(ctx context.Context) (*peer, error) {
+	p, err := startPeer(s.prog, s.dir, s.log, s.handle)
+	if err != nil {
+		return nil, notStarted(s.prog, err)
+	}
+	if err := p.introduce(ctx, s.limits.Start, len(s.spec.Dirs) > 0); err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// introduce agrees on the version and learns what the program can do.
+func (p *peer) introduce(ctx context.Context, limit time.Duration, files bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
+	defer cancel()
+	hello := initializeParams{ProtocolVersion: version, ClientInfo: implementation{Name: "ahphub", Title: "ahphub", Version: "1"}}
+	hello.ClientCapabilities.FS.ReadTextFile = files && !p.prog.NoRead
+	hello.ClientCapabilities.FS.WriteTextFile = files
+	hello.ClientCapabilities.Terminal = true
+	if err := p.call(ctx, "initialize", hello, &p.about); err != nil {
+		return p.notIntroduced(ctx, err)
+	}
+	if p.about.ProtocolVersion != version {
+		return otherVersion(p.prog, p.about.ProtocolVersion)
+	}
+	p.log.Info("an agent runs", "name", p.about.AgentInfo.Name, "version", p.about.AgentInfo.Version, "pid", p.proc.cmd.Process.Pid)
+	return nil
+}

@@ -1,0 +1,241 @@
+package acp
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/jsonrpc"
+)
+
+const mostText = 64 << 10 // bytes of a call's input, and of each text of its output
+
+// stage is how far a call is.
+type stage int
+
+const (
+	announced stage = iota // its readiness was not said yet
+	asking                 // somebody is asked; what comes meanwhile is said afterwards
+	running
+	over
+)
+
+// call is a tool call of the turn.
+type call struct {
+	id        string // ours: the program's may not be fit for a page
+	title     string
+	kind      string
+	status    string
+	locations []location
+	input     json.RawMessage
+	output    json.RawMessage
+	raw       []toolContent
+	changed   bool // raw is not said yet
+	stage     stage
+	waiting   []question
+}
+
+// question is a request for permission that waits for the answer of a call.
+type question struct {
+	from    jsonrpc.Message
+	options []permissionOption
+}
+
+// toolCall takes what is new of a call, and says how far it is.
+func (r *player) toolCall(f *toolFields, content json.RawMessage) error {
+	c, err := r.learn(f, content)
+	if err != nil {
+		return err
+	}
+	return r.advance(c)
+}
+
+// learn lays what came over what was known; an unknown call begins.
+func (r *player) learn(f *toolFields, content json.RawMessage) (*call, error) {
+	c := r.calls[f.ToolCallID]
+	if c == nil || c.stage == over && f.Status != nil && *f.Status == "pending" {
+		c = &call{id: agent.NewID(), kind: "other"}
+		r.calls[f.ToolCallID] = c
+		c.lay(f, content)
+		r.part = nil
+		r.current.Store(c)
+		return c, r.turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: c.id, ToolName: c.kind, DisplayName: kinds[c.kind]})
+	}
+	c.lay(f, content)
+	return c, nil
+}
+
+func (c *call) lay(f *toolFields, content json.RawMessage) {
+	if f.Title != nil {
+		c.title = *f.Title
+	}
+	if f.ToolKind != nil && kinds[*f.ToolKind] != "" {
+		c.kind = *f.ToolKind
+	}
+	if f.Status != nil {
+		c.status = *f.Status
+	}
+	if f.Locations != nil {
+		c.locations = f.Locations
+	}
+	if present(f.RawInput) {
+		c.input = f.RawInput
+	}
+	if present(f.RawOutput) {
+		c.output = f.RawOutput
+	}
+	var list []toolContent
+	if present(content) && json.Unmarshal(content, &list) == nil {
+		c.raw, c.changed = list, true
+	}
+}
+
+func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// kinds are the protocol's kinds of tools, as people call them.
+var kinds = map[string]string{
+	"read": "Read", "edit": "Edit", "delete": "Delete", "move": "Move", "search": "Search", "execute": "Run command",
+	"think": "Think", "fetch": "Fetch", "switch_mode": "Switch mode", "other": "Tool",
+}
+
+// advance says what a call came to. One that was only announced stays so until it
+// runs or somebody is asked about it: a question may follow.
+func (r *player) advance(c *call) error {
+	done := c.status == "completed" || c.status == "failed"
+	if c.stage == announced && (done || c.status == "in_progress" || c.inTerminal()) {
+		ready := r.ready(c)
+		ready.Confirmed = ahp.ToolCallConfirmationReasonNotNeeded
+		if err := r.turn.Out.Emit(ready); err != nil {
+			return err
+		}
+		c.stage = running
+	}
+	if c.stage != running {
+		return nil
+	}
+	if done {
+		c.stage = over
+		return r.turn.Out.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: c.id, Result: r.result(c)})
+	}
+	if !c.changed {
+		return nil
+	}
+	c.changed = false
+	return r.turn.Out.Emit(&ahp.ChatToolCallContentChangedAction{ToolCallID: c.id, Content: agent.Results(r.contents(c)...)})
+}
+
+func (c *call) inTerminal() bool {
+	for _, t := range c.raw {
+		if t.Type == "terminal" {
+			return true
+		}
+	}
+	return false
+}
+
+// ready says what a call is about to do.
+func (r *player) ready(c *call) *ahp.ChatToolCallReadyAction {
+	a := &ahp.ChatToolCallReadyAction{ToolCallID: c.id, InvocationMessage: ahp.Markdown(r.about(c))}
+	if in := c.readable(); in != "" {
+		a.ToolInput = &ahp.ToolInput{Text: in}
+	}
+	return a
+}
+
+// about is a call's title, where it happens, and what it would change.
+func (r *player) about(c *call) string {
+	text := cmp.Or(strings.TrimSpace(c.title), kinds[c.kind])
+	var places []string
+	for _, l := range c.locations {
+		place := r.relative(l.Path)
+		if !strings.Contains(c.title, place) && len(places) < 10 {
+			if l.Line != nil {
+				place += fmt.Sprintf(":%d", *l.Line)
+			}
+			places = append(places, agent.Code(place))
+		}
+	}
+	if len(places) > 0 {
+		text += " in " + strings.Join(places, ", ")
+	}
+	for _, t := range c.raw {
+		if t.Type == "diff" {
+			text += "\n\n" + agent.CodeBlock("diff", unified(r.relative(t.Path), value(t.OldText), t.NewText))
+		}
+	}
+	return text
+}
+
+func (r *player) relative(path string) string {
+	if rel, err := filepath.Rel(r.s.dir, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
+
+// readable is a call's input for people: the command of one that runs a command,
+// else its JSON.
+func (c *call) readable() string {
+	if !present(c.input) {
+		return ""
+	}
+	var in struct{ Command json.RawMessage }
+	if c.kind == "execute" && json.Unmarshal(c.input, &in) == nil && present(in.Command) {
+		var line string
+		var words []string
+		if json.Unmarshal(in.Command, &line) == nil {
+			return clip(line, mostText)
+		}
+		if json.Unmarshal(in.Command, &words) == nil {
+			return clip(strings.Join(words, " "), mostText)
+		}
+	}
+	return clip(indented(c.input), mostText)
+}
+
+func indented(raw json.RawMessage) string {
+	if s := string(raw); s == "{}" || s == "[]" {
+		return ""
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// result is what a call came to in the end.
+func (r *player) result(c *call) ahp.ToolCallResult {
+	contents := r.contents(c)
+	if len(contents) == 0 {
+		if out := readableOutput(c.output); out != "" {
+			contents = append(contents, &ahp.ToolResultTextContent{Text: clip(out, mostText)})
+		}
+	}
+	past := cmp.Or(strings.TrimSpace(c.title), kinds[c.kind])
+	done := ahp.ToolCallResult{Success: c.status == "completed", PastTenseMessage: ahp.Markdown(past), Content: agent.Results(contents...)}
+	if !done.Success {
+		done.Error = &ahp.ToolCallError{Message: "the tool call failed"}
+	}
+	return done
+}
+
+func readableOutput(raw json.RawMessage) string {
+	if !present(raw) {
+		return ""
+	}
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	var o struct{ Output string }
+	if json.Unmarshal(raw, &o) == nil && o.Output != "" {
+		return o.Output
+	}
+	return indented(raw)
+}

@@ -1,0 +1,99 @@
+package acp
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+const mostEmbedded = 1 << 20 // bytes of a picture inside of a call's output
+
+// contents is what a call brought out so far.
+func (r *player) contents(c *call) []ahp.ToolResultContentValue {
+	out := make([]ahp.ToolResultContentValue, 0, len(c.raw))
+	for _, t := range c.raw {
+		switch t.Type {
+		case "diff":
+			out = append(out, edited(t))
+		case "terminal":
+			if v := r.p.terms.content(t.TerminalID); v != nil {
+				out = append(out, v)
+			}
+		case "content":
+			if v := plainContent(t.Content); v != nil {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+func plainContent(b block) ahp.ToolResultContentValue {
+	switch {
+	case b.Type == "image" && len(b.Data) <= mostEmbedded:
+		return &ahp.ToolResultEmbeddedResourceContent{Data: b.Data, ContentType: b.MimeType}
+	case b.Type == "resource_link":
+		return &ahp.ToolResultResourceContent{URI: b.URI, ContentType: b.MimeType}
+	case b.Type == "resource" && b.Resource != nil && b.Resource.Text != "":
+		return &ahp.ToolResultTextContent{Text: clip(b.Resource.Text, mostText)}
+	}
+	if text := markdown(b); text != "" {
+		return &ahp.ToolResultTextContent{Text: clip(text, mostText)}
+	}
+	return nil
+}
+
+// edited tells of a changed file. What is in it is read from the file: the changes
+// of a turn are computed from the disk, never from what an agent says.
+func edited(t toolContent) *ahp.ToolResultFileEditContent {
+	uri := (&url.URL{Scheme: "file", Path: t.Path}).String()
+	a, b := middle(splitLines(value(t.OldText)), splitLines(t.NewText))
+	return &ahp.ToolResultFileEditContent{
+		After: &ahp.FileEditSide{URI: uri, Content: ahp.ContentRef{URI: uri}},
+		Diff:  &ahp.FileEditDiffStats{Added: ahp.Ptr(int64(len(b))), Removed: ahp.Ptr(int64(len(a)))},
+	}
+}
+
+func value(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func splitLines(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
+}
+
+// middle leaves the lines between the common start and the common end.
+func middle(a, b []string) (removed, added []string) {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return a, b
+}
+
+// unified shows a change on a card: what goes and what comes, and where. The exact
+// difference is in the turn's changes once it is made.
+func unified(path, before, after string) string {
+	const most = 100
+	removed, added := middle(splitLines(before), splitLines(after))
+	lines := []string{"--- " + path, "+++ " + path}
+	for _, l := range removed {
+		lines = append(lines, "-"+clip(l, 500))
+	}
+	for _, l := range added {
+		lines = append(lines, "+"+clip(l, 500))
+	}
+	if len(lines) > most {
+		lines = append(lines[:most], "…")
+	}
+	return strings.Join(lines, "\n")
+}
