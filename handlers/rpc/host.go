@@ -17,6 +17,7 @@ type Host interface {
 	Chats
 	Terminals
 	Resources
+	ResourceWriter
 	Changesets
 }
 

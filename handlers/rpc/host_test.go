@@ -27,8 +27,8 @@ func realWorld(t *testing.T) *world {
 	boot, err := s.Boot(t.Context())
 	must(t, err)
 	var h *host.Host
-	w := &world{t: t, hub: hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) { h.Derive(tx, e) }})}
-	h, err = host.New(host.Config{Hub: w.hub, Store: s, Agents: map[string]agent.Backend{"script": script.Backend{}}, DataDir: dir, DefaultDir: t.TempDir()})
+	w := &world{t: t, dir: t.TempDir(), hub: hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) { h.Derive(tx, e) }})}
+	h, err = host.New(host.Config{Hub: w.hub, Store: s, Agents: map[string]agent.Backend{"script": script.Backend{}}, DataDir: dir, DefaultDir: w.dir})
 	must(t, err)
 	background(t, func(ctx context.Context) error { return s.Run(ctx, w.hub) }, s.Close)
 	must(t, h.Start(t.Context()))

@@ -41,6 +41,12 @@ var methods = map[string]method{
 	"resourceRead":    {run: result(Host.ResourceRead), beside: true, root: true},
 	"resourceList":    {run: result(Host.ResourceList), beside: true, root: true},
 	"resourceResolve": {run: result(Host.ResourceResolve), beside: true, root: true},
+	"resourceWrite":   {run: result(Host.ResourceWrite), root: true},
+	"resourceMkdir":   {run: result(Host.ResourceMkdir), root: true},
+	"resourceCopy":    {run: result(Host.ResourceCopy), root: true},
+	"resourceMove":    {run: result(Host.ResourceMove), root: true},
+	"resourceDelete":  {run: result(Host.ResourceDelete), root: true},
+	"resourceRequest": {run: result(Host.ResourceRequest), root: true},
 
 	"invokeChangesetOperation": {run: result(Host.InvokeChangesetOperation), beside: true},
 }

@@ -27,6 +27,7 @@ type world struct {
 	host *fake
 	end  *Endpoint
 	url  string
+	dir  string // of the sessions, on a real host
 }
 
 func newWorld(t testing.TB, cfg Config, hubCfg hub.Config) *world {

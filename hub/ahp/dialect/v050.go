@@ -42,6 +42,7 @@ var to050 = &step{old: Version{0, 4, 0}, new: Version{0, 5, 0},
 	},
 	lost: []Loss{
 		{"fields of the session", "`summary`; its times are those of its chats"},
+		{"status of a session that waits for somebody", "is as it was until the next snapshot"},
 		{"active clients", "the last of them; when any leaves, none"},
 		{"model and agent of a message", "left out"},
 		{"`session/modelChanged` and `session/agentChanged` of the client", "refused; `model` and `agent` of createChat go into its first message, others are ignored"},

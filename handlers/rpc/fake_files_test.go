@@ -1,0 +1,36 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+)
+
+// The fake host has no files: transcripts about them are played on the real one.
+
+var errNoFiles = ahp.Errorf(ahp.CodePermissionDenied, "outside the roots")
+
+func (f *fake) ResourceWrite(context.Context, host.Caller, ahp.ResourceWriteParams) (ahp.ResourceWriteResult, error) {
+	return ahp.ResourceWriteResult{}, errNoFiles
+}
+
+func (f *fake) ResourceMkdir(context.Context, host.Caller, ahp.ResourceMkdirParams) (ahp.ResourceMkdirResult, error) {
+	return ahp.ResourceMkdirResult{}, errNoFiles
+}
+
+func (f *fake) ResourceCopy(context.Context, host.Caller, ahp.ResourceCopyParams) (ahp.ResourceCopyResult, error) {
+	return ahp.ResourceCopyResult{}, errNoFiles
+}
+
+func (f *fake) ResourceMove(context.Context, host.Caller, ahp.ResourceMoveParams) (ahp.ResourceMoveResult, error) {
+	return ahp.ResourceMoveResult{}, errNoFiles
+}
+
+func (f *fake) ResourceDelete(context.Context, host.Caller, ahp.ResourceDeleteParams) (ahp.ResourceDeleteResult, error) {
+	return ahp.ResourceDeleteResult{}, errNoFiles
+}
+
+func (f *fake) ResourceRequest(context.Context, host.Caller, ahp.ResourceRequestParams) (ahp.ResourceRequestResult, error) {
+	return ahp.ResourceRequestResult{}, errNoFiles
+}

@@ -1,0 +1,18 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+)
+
+// ResourceWriter changes files by URI. Its calls run in the order they came, so that a file can be made and moved at once.
+type ResourceWriter interface {
+	ResourceWrite(ctx context.Context, c host.Caller, p ahp.ResourceWriteParams) (ahp.ResourceWriteResult, error)
+	ResourceMkdir(ctx context.Context, c host.Caller, p ahp.ResourceMkdirParams) (ahp.ResourceMkdirResult, error)
+	ResourceCopy(ctx context.Context, c host.Caller, p ahp.ResourceCopyParams) (ahp.ResourceCopyResult, error)
+	ResourceMove(ctx context.Context, c host.Caller, p ahp.ResourceMoveParams) (ahp.ResourceMoveResult, error)
+	ResourceDelete(ctx context.Context, c host.Caller, p ahp.ResourceDeleteParams) (ahp.ResourceDeleteResult, error)
+	ResourceRequest(ctx context.Context, c host.Caller, p ahp.ResourceRequestParams) (ahp.ResourceRequestResult, error)
+}

@@ -1,0 +1,188 @@
+package rpc
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ahp/dialect"
+)
+
+// elder is a client of some version that reduces what it is sent, as mirror does.
+type elder struct {
+	*peer
+	*dialect.Dialect
+	name   string
+	kinds  map[ahp.URI]ahp.ChannelKind
+	states map[ahp.URI]ahp.State
+	seq    int
+}
+
+func (w *world) elder(name string) *elder {
+	w.t.Helper()
+	v, err := dialect.Parse(name)
+	must(w.t, err)
+	d, ok := dialect.Of(v)
+	if !ok {
+		w.t.Fatalf("%s is not spoken", name)
+	}
+	e := &elder{w.dial("owner"), d, name, map[ahp.URI]ahp.ChannelKind{}, map[ahp.URI]ahp.State{}, 0}
+	e.call("initialize", fmt.Sprintf(`{"channel":"ahp-root://","protocolVersions":[%q],"clientId":%q}`, name, name))
+	return e
+}
+
+// until reads frames, keeps up with them, and returns the first that ok takes.
+func (e *elder) until(ok func(frame) bool) frame {
+	e.t.Helper()
+	for {
+		var f frame
+		raw := e.read()
+		must(e.t, json.Unmarshal([]byte(raw), &f))
+		if f.Error != nil {
+			e.t.Fatalf("%s: %s", e.name, raw)
+		}
+		if f.Method == "action" {
+			e.apply(f.Params)
+		}
+		if ok(f) {
+			return f
+		}
+	}
+}
+
+func (e *elder) apply(raw []byte) {
+	e.t.Helper()
+	var env struct {
+		Channel         ahp.URI
+		Action          json.RawMessage
+		RejectionReason string
+	}
+	must(e.t, json.Unmarshal(raw, &env))
+	if env.RejectionReason != "" {
+		e.t.Fatalf("%s was refused: %s", e.name, raw)
+	}
+	up, err := e.UpAction(dialect.Context{Resource: env.Channel, Now: time.UnixMilli(0), State: e.states[env.Channel]}, env.Action)
+	must(e.t, err)
+	a, err := ahp.UnmarshalAction(up)
+	must(e.t, err)
+	e.states[env.Channel] = ahp.Reduce(e.states[env.Channel], a)
+}
+
+func (e *elder) call(method, params string) json.RawMessage {
+	e.t.Helper()
+	e.seq++
+	id := fmt.Sprint(e.seq)
+	e.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":` + params + `}`)
+	return e.until(func(f frame) bool { return string(f.ID) == id }).Result
+}
+
+func (e *elder) dispatch(channel ahp.URI, action string) {
+	e.t.Helper()
+	e.seq++
+	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":%q,"clientSeq":%d,"action":%s}}`, channel, e.seq, action))
+}
+
+// snapshot subscribes and returns the state as it lies on the wire.
+func (e *elder) snapshot(uri ahp.URI, kind ahp.ChannelKind) json.RawMessage {
+	e.t.Helper()
+	var r struct {
+		Snapshot struct{ State json.RawMessage }
+	}
+	must(e.t, json.Unmarshal(e.call("subscribe", `{"channel":"`+uri+`"}`), &r))
+	e.kinds[uri] = kind
+	return r.Snapshot.State
+}
+
+func (e *elder) follow(uri ahp.URI, kind ahp.ChannelKind) {
+	e.t.Helper()
+	up, err := e.UpState(dialect.Context{Resource: uri}, kind, e.snapshot(uri, kind))
+	must(e.t, err)
+	e.states[uri], err = ahp.UnmarshalState(kind, up)
+	must(e.t, err)
+}
+
+// check: in its place a fresh snapshot shows what the client has.
+func (e *elder) check() {
+	e.t.Helper()
+	for uri, kind := range e.kinds {
+		want := e.snapshot(uri, kind)
+		raw, err := ahp.Marshal(e.states[uri])
+		must(e.t, err)
+		got, err := e.DownState(dialect.Context{Resource: uri}, kind, raw)
+		must(e.t, err)
+		if g, w := e.untimed(got), e.untimed(want); !reflect.DeepEqual(g, w) {
+			e.t.Errorf("a client of %s has of %s\n%s, and there is\n%s", e.name, uri, got, want)
+		}
+	}
+}
+
+// untimed leaves out when a chat changed, which clients before 0.6 are not told, and whether a session waits, which
+// clients before 0.5 are not told.
+func (e *elder) untimed(raw []byte) map[string]any {
+	var v map[string]any
+	must(e.t, json.Unmarshal(raw, &v))
+	if e.Before("0.6.0") {
+		delete(v, "modifiedAt")
+	}
+	if s, ok := v["summary"].(map[string]any); ok {
+		delete(s, "status")
+	}
+	return v
+}
+
+func (e *elder) hears(what string) frame {
+	e.t.Helper()
+	return e.until(func(f frame) bool { return strings.Contains(string(f.Params), what) })
+}
+
+// Clients of all ages work in one session on the real host; the one that leads offers 0.5.0 alone, as ahpx does.
+func TestClientsOfAllVersionsInOneSession(t *testing.T) {
+	w := realWorld(t)
+	const session = "script:/6f"
+	lead := w.elder("0.5.0")
+	lead.follow(ahp.RootURI, ahp.ChannelRoot)
+	lead.call("createSession", `{"channel":"`+session+`","provider":"script"}`)
+	lead.follow(session, ahp.ChannelSession)
+	chat := lead.states[session].(*ahp.SessionState).DefaultChat
+	if chat == "" || len(lead.states[session].(*ahp.SessionState).Chats) == 0 {
+		t.Fatal("the first snapshot has no chat: this client waits for none")
+	}
+	all := map[string]*elder{"0.5.0": lead}
+	for _, name := range []string{"0.4.0", "0.5.1", "0.5.2", "0.6.0", "0.7.0", "0.8.0", "0.9.0", "1.0.0"} {
+		all[name] = w.elder(name)
+		all[name].follow(session, ahp.ChannelSession)
+	}
+	for _, e := range all {
+		e.follow(chat, ahp.ChannelChat)
+	}
+	turn := func(id, text string) {
+		lead.dispatch(chat, fmt.Sprintf(`{"type":"chat/turnStarted","turnId":%q,"message":{"text":%q,"origin":{"kind":"user"}}}`, id, text))
+	}
+	turn("t1", "plan")
+	lead.hears(`"chat/turnComplete"`)
+	turn("t2", "run echo hi")
+	oldest := all["0.4.0"]
+	var asked struct{ Action struct{ ToolCallID string } }
+	must(t, json.Unmarshal(oldest.hears(`"chat/toolCallReady"`).Params, &asked))
+	oldest.dispatch(chat, fmt.Sprintf(`{"type":"chat/toolCallConfirmed","turnId":"t2","toolCallId":%q,"approved":true,"confirmed":"user-action"}`, asked.Action.ToolCallID))
+	lead.hears(`"chat/turnComplete"`)
+	turn("t3", "ask")
+	var question struct {
+		Action struct{ Request struct{ ID string } }
+	}
+	must(t, json.Unmarshal(all["0.5.2"].hears(`"chat/inputRequested"`).Params, &question))
+	all["0.5.2"].dispatch(chat, fmt.Sprintf(`{"type":"chat/inputCompleted","requestId":%q,"response":"decline"}`, question.Action.Request.ID))
+	lead.hears(`"chat/turnComplete"`)
+	turn("t4", "fail no")
+	for name, e := range all {
+		e.hears(`"chat/error"`)
+		e.check()
+		if s := e.states[chat].(*ahp.ChatState); len(s.Turns) != 4 || s.ActiveTurn != nil {
+			t.Errorf("a client of %s has %d turns", name, len(s.Turns))
+		}
+	}
+}
