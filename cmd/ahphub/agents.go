@@ -1,15 +1,24 @@
 package main
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/agent/acp"
 	"github.com/ahphub/ahphub/hub/agent/script"
 	"github.com/ahphub/ahphub/hub/agent/shell"
 )
 
 // makeAgents are the agents that sessions may name. The script agent is for tests and
-// demos, so it is there only when asked for.
+// demos, so it is there only when asked for; the demo shows it and the shell alone.
 func makeAgents(cfg Config) (map[string]agent.Backend, error) {
 	agents := map[string]agent.Backend{shell.Provider: shell.Backend{}}
+	if !cfg.demo {
+		for name, p := range programs(cfg.configured) {
+			agents[name] = acp.Backend{Program: p}
+		}
+	}
 	if cfg.Agent != script.Provider {
 		return agents, nil
 	}
@@ -23,4 +32,19 @@ func makeAgents(cfg Config) (map[string]agent.Backend, error) {
 	}
 	agents[script.Provider] = backend
 	return agents, err
+}
+
+// programs are the agents found on this machine and the configured ones, by name. A
+// configured one takes the place of a found one of its name.
+func programs(configured []acp.Program) map[string]acp.Program {
+	all := map[string]acp.Program{}
+	for _, p := range slices.Concat(acp.Installed(), configured) {
+		all[p.Name] = p
+	}
+	return all
+}
+
+// agentNames are those that --agent takes.
+func agentNames(configured []acp.Program) []string {
+	return append([]string{shell.Provider, script.Provider}, slices.Sorted(maps.Keys(programs(configured)))...)
 }

@@ -47,6 +47,7 @@ func parse(c *cli, args []string, stdout, stderr io.Writer) (*kong.Context, erro
 	if err != nil {
 		return nil, err
 	}
+	c.Serve.configured, c.Doctor.configured = file.agents, file.agents
 	left := false
 	parser, err := kong.New(c,
 		kong.Name("ahphub"),

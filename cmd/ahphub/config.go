@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/agent/acp"
 )
 
 // Config is what serving needs to know. The zero value of a field is its default, but for
@@ -20,7 +22,7 @@ type Config struct {
 	Listen     string   `default:"127.0.0.1:8137" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one. Default: ${default}."`
 	Data       string   `default:"${data}" placeholder:"DIR" help:"Data directory; made when absent. Default: ${default}."`
 	Dir        string   `placeholder:"DIR" help:"Directory that new sessions start in, when they name none. Default: where ahphub was started."`
-	Agent      string   `default:"shell" placeholder:"NAME" help:"Agent of new sessions: shell (the default), or script (for tests and demos)."`
+	Agent      string   `default:"shell" placeholder:"NAME" help:"Agent of new sessions: shell (the default), script (for tests and demos), or one that doctor lists."`
 	Scenario   string   `placeholder:"FILE" help:"Scenario that the script agent plays; without one it answers one-line commands."`
 	PublicURL  string   `name:"public-url" placeholder:"URL" help:"Address teammates use, as https://hub.example.com: for links, allowed host names and Secure cookies."`
 	AllowHost  []string `placeholder:"NAME" help:"More host names that requests may be for."`
@@ -30,6 +32,8 @@ type Config struct {
 	LogFormat  string   `default:"text" placeholder:"text|json" help:"Format of the log on standard error. Default: ${default}."`
 	LogLevel   string   `default:"info" placeholder:"debug|info|warn|error" help:"Least level that is logged. Default: ${default}."`
 	ConfigFile string   `name:"config" placeholder:"FILE" help:"Configuration file in TOML, keys named like these flags. Default: ahphub/config.toml in your configuration directory."`
+
+	configured []acp.Program // the [[agent]] tables of the configuration file
 
 	demo bool // the script agent plays the demo, and sessions are made for it
 }
@@ -55,8 +59,8 @@ func (c Config) check() (settings, error) {
 	if c.Data == "" {
 		bad("data", c.Data, "name a directory")
 	}
-	if !slices.Contains([]string{"shell", "script"}, c.Agent) {
-		bad("agent", c.Agent, "use shell or script")
+	if names := agentNames(c.configured); !slices.Contains(names, c.Agent) {
+		bad("agent", c.Agent, "use shell or script, or an agent that is installed or configured: here are "+strings.Join(names, ", "))
 	}
 	if c.Scenario != "" && c.Agent != "script" {
 		bad("scenario", c.Scenario, "only the script agent plays a scenario; add --agent script")

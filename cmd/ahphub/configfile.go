@@ -11,6 +11,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"github.com/alecthomas/kong"
+
+	"github.com/ahphub/ahphub/hub/agent/acp"
 )
 
 // configFile gives flags their values from a TOML file, where neither the command line nor
@@ -18,6 +20,7 @@ import (
 type configFile struct {
 	path   string
 	values map[string]any
+	agents []acp.Program // its [[agent]] tables
 }
 
 // readConfigFile reads the file that --config or AHPHUB_CONFIG names, or the default one
@@ -40,7 +43,25 @@ func readConfigFile(args []string) (configFile, error) {
 	if err != nil {
 		return f, fmt.Errorf("the configuration file %s cannot be read: %w", path, err)
 	}
-	return f, nil
+	return f, f.takeAgents()
+}
+
+// takeAgents reads the [[agent]] tables. In their place the key stands for the flag: the
+// name of the table that is the default one.
+func (f *configFile) takeAgents() error {
+	if _, tables := f.values["agent"].([]map[string]any); !tables {
+		return nil
+	}
+	var def string
+	var err error
+	if f.agents, def, err = readAgents(f.path); err != nil {
+		return fmt.Errorf("the configuration file %s: %w", f.path, err)
+	}
+	delete(f.values, "agent")
+	if def != "" {
+		f.values["agent"] = def
+	}
+	return nil
 }
 
 func configPath(args []string) string {

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/ahphub/ahphub/hub/agent/acp"
 	"github.com/ahphub/ahphub/hub/store"
 )
 
@@ -36,7 +39,8 @@ func (c doctorCommand) Run(e *environment) error {
 	if err != nil {
 		all = append(all, finding{hard: true, text: strings.ReplaceAll(err.Error(), "\n", "\n      ")})
 	}
-	all = append(all, checkGit(e.ctx), checkShell(), checkAgents())
+	all = append(all, checkGit(e.ctx), checkShell())
+	all = append(all, checkAgents(c.configured)...)
 	all = append(all, checkData(c.Data), checkPort(e.ctx, c.Listen, c.Data))
 	if set.public != nil {
 		all = append(all, finding{good: true, text: "teammates use " + set.public.String()})
@@ -81,20 +85,23 @@ func checkShell() finding {
 	return finding{good: true, text: "shell " + path}
 }
 
-// agentPrograms are programs people run as agents; none is needed by the shell agent.
-var agentPrograms = []string{"claude", "codex", "gemini", "opencode", "goose"}
-
-func checkAgents() finding {
-	var found []string
-	for _, name := range agentPrograms {
-		if path, err := exec.LookPath(name); err == nil {
-			found = append(found, path)
+// checkAgents lists the programs that sessions may name. None is started: each costs
+// seconds and memory, and the session that needs it says what is wrong with it.
+func checkAgents(configured []acp.Program) (all []finding) {
+	found := programs(configured)
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		p := found[name]
+		path, err := p.Path()
+		if err != nil {
+			all = append(all, finding{text: fmt.Sprintf("agent %s: %v: install it, or change its command in the configuration file", name, err)})
+			continue
 		}
+		all = append(all, finding{good: true, text: strings.TrimSpace(fmt.Sprintf("agent %s: %s %s", name, path, strings.Join(p.Args, " ")))})
 	}
-	if len(found) == 0 {
-		return finding{text: "no agent program was found (" + strings.Join(agentPrograms, ", ") + "); the shell agent needs none"}
+	if len(all) == 0 {
+		all = append(all, finding{text: "no agent program was found (" + strings.Join(acp.Names(), ", ") + "); the shell agent needs none"})
 	}
-	return finding{good: true, text: "agent programs: " + strings.Join(found, ", ")}
+	return all
 }
 
 // checkData tries to write where the data lies, or will lie.

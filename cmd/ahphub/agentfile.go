@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/ahphub/ahphub/hub/agent/acp"
+	"github.com/ahphub/ahphub/hub/agent/script"
+	"github.com/ahphub/ahphub/hub/agent/shell"
+)
+
+// agentEntry is an [[agent]] of the configuration file: a program that speaks the Agent
+// Client Protocol. One with the name of a known agent changes that one, and may leave out
+// what is known of it.
+type agentEntry struct {
+	Name        string            `toml:"name"`
+	Title       string            `toml:"title"`
+	Description string            `toml:"description"`
+	Command     string            `toml:"command"`
+	Args        []string          `toml:"args"`
+	Env         map[string]string `toml:"env"`
+	Pass        []string          `toml:"pass"`
+	Login       string            `toml:"login"`
+	Default     bool              `toml:"default"`
+}
+
+var agentName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+// readAgents reads the [[agent]] tables; def is the one that is the default.
+func readAgents(path string) (list []acp.Program, def string, err error) {
+	var file struct {
+		Agent []agentEntry `toml:"agent"`
+	}
+	meta, err := toml.DecodeFile(path, &file)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, key := range meta.Undecoded() {
+		if len(key) > 1 && key[0] == "agent" && (len(key) == 2 || key[1] != "env") {
+			return nil, "", fmt.Errorf("an [[agent]] has the key %q: use name, command, args, env, pass, title, description, login and default", key[1])
+		}
+	}
+	for _, e := range file.Agent {
+		p, err := e.program()
+		if err != nil {
+			return nil, "", err
+		}
+		if e.Default {
+			def = p.Name
+		}
+		list = append(list, p)
+	}
+	return list, def, nil
+}
+
+func (e agentEntry) program() (acp.Program, error) {
+	switch {
+	case !agentName.MatchString(e.Name) || e.Name == shell.Provider || e.Name == script.Provider:
+		return acp.Program{}, fmt.Errorf("an [[agent]] has the name %q: use small letters, digits, dots and dashes, and not shell or script", e.Name)
+	case strings.ContainsFunc(strings.Join(e.Pass, ""), func(r rune) bool { return r == '=' || r == ' ' }):
+		return acp.Program{}, fmt.Errorf("the agent %s: pass names variables, as in MY_KEY or MY_*", e.Name)
+	}
+	p, known := acp.Known(e.Name)
+	if !known && e.Command == "" {
+		return acp.Program{}, fmt.Errorf("the agent %s has no command: name the program to run", e.Name)
+	}
+	p.Name, p.Env = e.Name, e.Env
+	set(&p.Title, e.Title)
+	set(&p.Description, e.Description)
+	set(&p.Command, e.Command)
+	set(&p.Login, e.Login)
+	if e.Args != nil || !known {
+		p.Args = e.Args
+	}
+	p.Pass = append(p.Pass[:len(p.Pass):len(p.Pass)], e.Pass...)
+	return p, nil
+}
+
+func set(to *string, value string) {
+	if value != "" {
+		*to = value
+	}
+}

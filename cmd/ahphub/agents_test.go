@@ -1,0 +1,114 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// settle writes a configuration file and reads it as serving would.
+func settle(t *testing.T, text string, args ...string) (Config, error) {
+	t.Helper()
+	isolate(t)
+	file := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var c cli
+	_, err := parse(&c, append([]string{"serve", "--config", file}, args...), io.Discard, io.Discard)
+	return c.Serve.Config, err
+}
+
+// program puts an executable on PATH, and nothing else.
+func onPath(t *testing.T, names ...string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir)
+	return dir
+}
+
+func TestAgentsAreFoundAndConfigured(t *testing.T) {
+	dir := onPath(t, "claude-code-acp", "gemini", "mine")
+	c, err := settle(t, `
+[[agent]]
+name = "mine"
+title = "My agent"
+command = "mine"
+args = ["--acp"]
+env = { MODE = "fast" }
+default = true
+
+[[agent]]
+name = "gemini"
+pass = ["MY_KEY"]
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Agent != "mine" {
+		t.Errorf("the default agent is %q", c.Agent)
+	}
+	if _, err := c.check(); err != nil {
+		t.Error(err)
+	}
+	agents, err := makeAgents(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, title := range map[string]string{"shell": "Shell", "claude": "Claude Code", "gemini": "Gemini CLI", "mine": "My agent"} {
+		if agents[name] == nil {
+			t.Errorf("there is no agent %s", name)
+			continue
+		}
+		if info, err := agents[name].Describe(t.Context()); err != nil || info.DisplayName != title {
+			t.Errorf("%s is shown as %q (%v)", name, info.DisplayName, err)
+		}
+	}
+	if len(agents) != 4 {
+		t.Errorf("there are %d agents", len(agents))
+	}
+	gemini := programs(c.configured)["gemini"]
+	if gemini.Command != filepath.Join(dir, "gemini") || !strings.Contains(strings.Join(gemini.Pass, " "), "GOOGLE_* MY_KEY") || len(gemini.Args) != 1 {
+		t.Errorf("what is known of gemini was lost: %+v", gemini)
+	}
+	if c, err := settle(t, "[[agent]]\nname = \"mine\"\ncommand = \"mine\"\ndefault = true", "--agent", "shell"); err != nil || c.Agent != "shell" {
+		t.Errorf("a flag must win over the file: %q (%v)", c.Agent, err)
+	}
+}
+
+func TestWrongAgentsAreNamed(t *testing.T) {
+	for _, test := range []struct{ file, want string }{
+		{`name = "x"`, "no command"},
+		{`name = "X Y"` + "\ncommand = \"x\"", `"X Y"`},
+		{`name = "shell"` + "\ncommand = \"x\"", "not shell"},
+		{`name = "x"` + "\ncommand = \"x\"\ncmd = 1", `"cmd"`},
+		{`name = "x"` + "\ncommand = \"x\"\npass = [\"A=b\"]", "pass"},
+		{`name = 1`, "name"},
+	} {
+		if _, err := settle(t, "[[agent]]\n"+test.file); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "config.toml") {
+			t.Errorf("%s: %v", test.file, err)
+		}
+	}
+}
+
+func TestDoctorListsAgents(t *testing.T) {
+	dir := onPath(t, "goose")
+	data := isolate(t)
+	file := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(file, []byte("[[agent]]\nname = \"mine\"\ncommand = \"no-such-program\""), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _, _ := do(t, "doctor", "--config", file, "--listen", "127.0.0.1:0", "--data", data)
+	for _, want := range []string{"ok    agent goose: " + filepath.Join(dir, "goose") + " acp", "note  agent mine: ", "no-such-program", "configuration file"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the report misses %q:\n%s", want, out)
+		}
+	}
+}
