@@ -1,4 +1,4 @@
-// Package resource reads files by URI, inside directories that were granted and nowhere else. Symbolic links, "..",
+// Package resource reads, writes and watches files by URI, inside directories that were granted and nowhere else. Symbolic links, "..",
 // percent-encodings and races between check and use do not lead out: the operating system resolves every path below an
 // open root.
 package resource
@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/ahphub/ahphub/hub/ahp"
 )
@@ -122,10 +123,12 @@ func problem(uri ahp.URI, err error) error {
 		return nil
 	case errors.As(err, &known):
 		return known
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return ahp.Errorf(ahp.CodeNotFound, "there is no %.200s", uri)
+	case errors.Is(err, fs.ErrExist):
+		return ahp.Errorf(ahp.CodeAlreadyExists, "%.200s is there already", uri)
 	case errors.Is(err, fs.ErrPermission):
-		return ahp.Errorf(ahp.CodePermissionDenied, "the host may not read %.200s", uri)
+		return ahp.Errorf(ahp.CodePermissionDenied, "the host may not open %.200s", uri)
 	}
 	return denied(uri)
 }

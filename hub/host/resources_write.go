@@ -1,0 +1,77 @@
+package host
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/resource"
+)
+
+// changing runs what changes files: for whoever may manage the host, inside of the directories that are open to them,
+// and with a line in the log.
+func (h *Host) changing(c Caller, method string, uri ahp.URI, do func(resource.Files) error) error {
+	if err := mayCall(c, method, rootInfo); err != nil {
+		return err
+	}
+	err := do(h.files(c))
+	h.log.Info("files changed by a client", "method", method, "uri", clip(uri, 200), "by", c.Principal, "client", c.ClientID, "err", err)
+	return err
+}
+
+// ResourceWrite answers resourceWrite (AHP requirements 171 to 174).
+func (h *Host) ResourceWrite(_ context.Context, c Caller, p ahp.ResourceWriteParams) (ahp.ResourceWriteResult, error) {
+	return ahp.ResourceWriteResult{}, h.changing(c, "resourceWrite", p.URI, func(f resource.Files) error { return f.Put(p) })
+}
+
+// ResourceMkdir answers resourceMkdir (AHP requirement 179).
+func (h *Host) ResourceMkdir(_ context.Context, c Caller, p ahp.ResourceMkdirParams) (ahp.ResourceMkdirResult, error) {
+	return ahp.ResourceMkdirResult{}, h.changing(c, "resourceMkdir", p.URI, func(f resource.Files) error { return f.Mkdir(p.URI) })
+}
+
+// ResourceCopy answers resourceCopy (AHP requirement 176).
+func (h *Host) ResourceCopy(ctx context.Context, c Caller, p ahp.ResourceCopyParams) (ahp.ResourceCopyResult, error) {
+	return ahp.ResourceCopyResult{}, h.changing(c, "resourceCopy", p.Destination, func(f resource.Files) error { return f.Copy(ctx, p) })
+}
+
+// ResourceMove answers resourceMove (AHP requirement 176).
+func (h *Host) ResourceMove(ctx context.Context, c Caller, p ahp.ResourceMoveParams) (ahp.ResourceMoveResult, error) {
+	return ahp.ResourceMoveResult{}, h.changing(c, "resourceMove", p.Destination, func(f resource.Files) error { return f.Move(ctx, p) })
+}
+
+// ResourceDelete answers resourceDelete (AHP requirement 177).
+func (h *Host) ResourceDelete(_ context.Context, c Caller, p ahp.ResourceDeleteParams) (ahp.ResourceDeleteResult, error) {
+	recursive := p.Recursive != nil && *p.Recursive
+	return ahp.ResourceDeleteResult{}, h.changing(c, "resourceDelete", p.URI, func(f resource.Files) error { return f.Delete(p.URI, recursive) })
+}
+
+// ResourceRequest answers resourceRequest: what lies in a session's directories is open, for reading and writing, and the
+// versions of changesets for reading. Nothing else can be had by asking (AHP requirement 181).
+func (h *Host) ResourceRequest(ctx context.Context, c Caller, p ahp.ResourceRequestParams) (ahp.ResourceRequestResult, error) {
+	none := ahp.ResourceRequestResult{}
+	write := p.Write != nil && *p.Write
+	if p.Read == nil && !write {
+		p.Read = ahp.Ptr(true)
+	}
+	if err := access.MayCall(c.Principal, "resourceRequest", rootInfo); err != nil {
+		return none, notGranted(p, err.Error())
+	}
+	if strings.HasPrefix(p.URI, blobScheme) && !write {
+		if _, _, err := h.Blob(ctx, c, p.URI); err != nil {
+			return none, notGranted(p, "there is no such version of a file")
+		}
+		return none, nil
+	}
+	if err := h.files(c).Open(p.URI); err != nil {
+		return none, notGranted(p, "only files in the directories of sessions are open: make a session there first")
+	}
+	return none, nil
+}
+
+func notGranted(p ahp.ResourceRequestParams, why string) error {
+	p.Meta = nil
+	e := ahp.Errorf(ahp.CodePermissionDenied, "%.200s is not open to you: %s", p.URI, why)
+	e.Data = ahp.PermissionDeniedErrorData{Request: &p}
+	return e
+}

@@ -1,0 +1,200 @@
+package resource
+
+import (
+	"encoding/base64"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// writes go one after another, so that an etag or the end of a file that was looked at still holds when it is used.
+var writes sync.Mutex
+
+// Put writes into a file as resourceWrite says (AHP requirements 171 to 174). It makes the file, never its directory. A
+// link is followed where it stays inside of its root.
+func (f Files) Put(p ahp.ResourceWriteParams) error {
+	w, err := newPut(p)
+	if err != nil {
+		return err
+	}
+	s, err := f.open(p.URI)
+	if err != nil {
+		return err
+	}
+	defer s.root.Close()
+	writes.Lock()
+	defer writes.Unlock()
+	_, err = within(&s, w.into)
+	return problem(p.URI, err)
+}
+
+// put is one write.
+type put struct {
+	uri      ahp.URI
+	data     []byte
+	mode     ahp.ResourceWriteMode
+	position int64
+	create   bool // and refuse what is there
+	etag     string
+}
+
+func newPut(p ahp.ResourceWriteParams) (w put, err error) {
+	w = put{uri: p.URI, mode: p.Mode, create: p.CreateOnly != nil && *p.CreateOnly, etag: p.IfMatch}
+	if w.data, err = Decode(p.Data, p.Encoding); err != nil {
+		return w, err
+	}
+	if p.Position != nil {
+		w.position = *p.Position
+	}
+	switch w.mode {
+	case "":
+		w.mode = ahp.ResourceWriteModeTruncate
+	case ahp.ResourceWriteModeTruncate, ahp.ResourceWriteModeAppend, ahp.ResourceWriteModeInsert:
+	default:
+		return w, ahp.Errorf(ahp.CodeInvalidParams, "mode: %.40q is none of truncate, append and insert", w.mode)
+	}
+	if len(w.data) > mostBytes {
+		return w, ahp.Errorf(ahp.CodeInvalidParams, "%.200s: %d MB is the most that is written at once", w.uri, mostBytes>>20)
+	}
+	return w, nil
+}
+
+// Decode is the reverse of Encode; without an encoding data is text.
+func Decode(data string, encoding ahp.ContentEncoding) ([]byte, error) {
+	switch encoding {
+	case ahp.ContentEncodingUtf8, "":
+		return []byte(data), nil
+	case ahp.ContentEncodingBase64:
+		b, err := base64.StdEncoding.DecodeString(data)
+		if err != nil {
+			return nil, ahp.Errorf(ahp.CodeInvalidParams, "data: not base64: %v", err)
+		}
+		return b, nil
+	}
+	return nil, ahp.Errorf(ahp.CodeInvalidParams, "encoding: %.40q is neither utf-8 nor base64", encoding)
+}
+
+// into looks before it opens: opening a pipe would wait for its other end.
+func (w put) into(root *os.Root, rel string) (none struct{}, err error) {
+	info, err := root.Stat(rel)
+	switch {
+	case err == nil:
+		if err := w.allowed(info); err != nil {
+			return none, err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return none, err
+	case w.etag != "":
+		return none, w.conflict()
+	}
+	file, err := root.OpenFile(rel, w.flags(), 0o644)
+	if err != nil {
+		return none, err
+	}
+	err = w.write(file)
+	return none, errors.Join(err, file.Close())
+}
+
+func (w put) flags() int {
+	flags := os.O_RDWR | nonBlocking
+	if w.etag == "" {
+		flags |= os.O_CREATE
+	}
+	if w.create {
+		flags |= os.O_CREATE | os.O_EXCL
+	}
+	if w.atEnd() {
+		flags |= os.O_APPEND // other programs may append too
+	}
+	return flags
+}
+
+func (w put) atEnd() bool { return w.mode == ahp.ResourceWriteModeAppend && w.position == 0 }
+
+func (w put) allowed(info fs.FileInfo) error {
+	switch {
+	case w.create:
+		return ahp.Errorf(ahp.CodeAlreadyExists, "%.200s is there already", w.uri)
+	case info.IsDir():
+		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is a directory: name a file inside of it", w.uri)
+	case !info.Mode().IsRegular():
+		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is not a file that can be written", w.uri)
+	case w.etag != "" && w.etag != etag(info):
+		return w.conflict()
+	}
+	return nil
+}
+
+func (w put) conflict() error {
+	return ahp.Errorf(ahp.CodeConflict, "%.200s was changed since: resolve and read it again", w.uri)
+}
+
+func (w put) write(file *os.File) error {
+	info, err := file.Stat()
+	if err == nil {
+		err = w.allowedOpen(info)
+	}
+	if err != nil {
+		return err
+	}
+	if w.atEnd() {
+		_, err = file.Write(w.data)
+		return w.failed(err)
+	}
+	at := w.position
+	if w.mode == ahp.ResourceWriteModeAppend {
+		at = info.Size() - w.position
+	}
+	if at < 0 || at > info.Size() || w.position < 0 {
+		return ahp.Errorf(ahp.CodeInvalidParams, "position: %d is outside of the file, which has %d bytes", w.position, info.Size())
+	}
+	if w.mode == ahp.ResourceWriteModeTruncate {
+		return w.failed(w.replace(file, at))
+	}
+	return w.failed(w.insert(file, at, info.Size()))
+}
+
+// allowedOpen looks again at what was opened: it may be another one by now.
+func (w put) allowedOpen(info fs.FileInfo) error {
+	w.create = false // and O_EXCL has seen to that
+	return w.allowed(info)
+}
+
+func (w put) replace(file *os.File, at int64) error {
+	if err := file.Truncate(at); err != nil {
+		return err
+	}
+	_, err := file.WriteAt(w.data, at)
+	return err
+}
+
+// insert moves what comes after up.
+func (w put) insert(file *os.File, at, size int64) error {
+	if size-at > mostBytes {
+		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s: %d MB is the most that can be moved up: insert closer to the end", w.uri, mostBytes>>20)
+	}
+	rest := make([]byte, size-at)
+	if _, err := file.ReadAt(rest, at); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	_, err := file.WriteAt(append(w.data[:len(w.data):len(w.data)], rest...), at)
+	return err
+}
+
+// failed says that it was the disk, and no matter of rights.
+func (w put) failed(err error) error { return broken(w.uri, err) }
+
+func broken(uri ahp.URI, err error) error {
+	known, isKnown := errors.AsType[*ahp.Error](err)
+	switch {
+	case err == nil:
+		return nil
+	case isKnown:
+		return known
+	}
+	return ahp.Errorf(ahp.CodeInternalError, "%.200s could not be written: %v", uri, err)
+}

@@ -1,0 +1,220 @@
+package resource
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Limits of one copy, which a move between roots is too.
+const (
+	mostCopied      = 10_000
+	mostCopiedBytes = 1 << 30
+)
+
+// Mkdir makes a directory and those above it (AHP requirement 179).
+func (f Files) Mkdir(uri ahp.URI) error {
+	s, err := f.open(uri)
+	if err != nil {
+		return err
+	}
+	defer s.root.Close()
+	_, err = within(&s, func(root *os.Root, rel string) (none struct{}, err error) {
+		if info, err := root.Stat(rel); err == nil && !info.IsDir() {
+			return none, ahp.Errorf(ahp.CodeAlreadyExists, "%.200s is a file", uri)
+		}
+		return none, root.MkdirAll(filepath.ToSlash(rel), 0o755)
+	})
+	return problem(uri, err)
+}
+
+// Delete removes a file, a link (not what it leads to) or a directory; one that is not empty only when recursive (AHP
+// requirement 177). The roots themselves stay.
+func (f Files) Delete(uri ahp.URI, recursive bool) error {
+	s, err := f.open(uri)
+	if err != nil {
+		return err
+	}
+	defer s.root.Close()
+	if s.rel == "." {
+		return isRoot(uri)
+	}
+	if _, err := s.root.Lstat(s.rel); err != nil {
+		return problem(uri, err)
+	}
+	if recursive {
+		return problem(uri, s.root.RemoveAll(s.rel))
+	}
+	err = s.root.Remove(s.rel)
+	if errors.Is(err, fs.ErrExist) {
+		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is not empty: say recursive to delete all of it", uri)
+	}
+	return problem(uri, err)
+}
+
+func isRoot(uri ahp.URI) error {
+	return ahp.Errorf(ahp.CodePermissionDenied, "%.200s is the directory of a session: it stays where it is", uri)
+}
+
+// Copy copies a file, a link or a whole directory over what is there, but never over a directory that has something in
+// it (AHP requirement 176). What is copied is read and written below the roots.
+func (f Files) Copy(ctx context.Context, p ahp.ResourceCopyParams) error {
+	return f.transfer(p.Source, p.Destination, p.FailIfExists, func(from, to spot) error {
+		return (&copying{ctx: ctx, from: from, to: to}).run()
+	})
+}
+
+// Move renames, with the rules of Copy.
+func (f Files) Move(ctx context.Context, p ahp.ResourceMoveParams) error {
+	return f.transfer(p.Source, p.Destination, p.FailIfExists, func(from, to spot) error {
+		if from.rel == "." {
+			return isRoot(from.uri)
+		}
+		if from.dir == to.dir {
+			return from.root.Rename(from.rel, to.rel)
+		}
+		if err := (&copying{ctx: ctx, from: from, to: to}).run(); err != nil {
+			return err
+		}
+		return from.root.RemoveAll(from.rel)
+	})
+}
+
+func (f Files) transfer(source, destination ahp.URI, failIfExists *bool, do func(from, to spot) error) error {
+	from, err := f.open(source)
+	if err != nil {
+		return err
+	}
+	defer from.root.Close()
+	to, err := f.open(destination)
+	if err != nil {
+		return err
+	}
+	defer to.root.Close()
+	writes.Lock()
+	defer writes.Unlock()
+	info, err := from.root.Lstat(from.rel)
+	if err != nil {
+		return problem(source, err)
+	}
+	if err := to.free(info, from, failIfExists != nil && *failIfExists); err != nil {
+		return err
+	}
+	return problem(destination, do(from, to))
+}
+
+// free tells whether something may take the place of what is at the spot, if anything.
+func (s spot) free(info fs.FileInfo, from spot, mustBeFree bool) error {
+	if rel, err := filepath.Rel(from.path(), s.path()); info.IsDir() && err == nil && rel != "." && filepath.IsLocal(rel) {
+		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s lies inside of %.200s", s.uri, from.uri)
+	}
+	there, err := s.root.Lstat(s.rel)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := s.root.Stat(filepath.Dir(s.rel)); err != nil {
+			return problem(URI(filepath.Dir(s.path())), err)
+		}
+		return nil
+	case err != nil:
+		return problem(s.uri, err)
+	case mustBeFree:
+		return ahp.Errorf(ahp.CodeAlreadyExists, "%.200s is there already", s.uri)
+	case os.SameFile(info, there):
+		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s and %.200s are the same", from.uri, s.uri)
+	case there.IsDir():
+		return ahp.Errorf(ahp.CodeAlreadyExists, "%.200s is a directory: delete it first, or choose a name inside of it", s.uri)
+	case info.IsDir():
+		return ahp.Errorf(ahp.CodeAlreadyExists, "%.200s is a file: delete it first", s.uri)
+	}
+	return nil
+}
+
+// copying is one copy under way.
+type copying struct {
+	ctx      context.Context
+	from, to spot
+	entries  int
+	bytes    int64
+}
+
+// run copies beside the destination and renames in the end, so that half a copy is never seen there.
+func (c *copying) run() error {
+	parent := filepath.Dir(c.to.rel)
+	part := filepath.Join(parent, ".copy-"+rand.Text()[:12])
+	err := c.walk(part)
+	if err == nil {
+		err = c.to.root.Rename(part, c.to.rel)
+	}
+	if err != nil {
+		return errors.Join(err, c.to.root.RemoveAll(part))
+	}
+	return nil
+}
+
+// walk copies all of it; a link stays a link.
+func (c *copying) walk(part string) error {
+	info, err := c.from.root.Lstat(c.from.rel)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return c.entry(c.from.rel, part, fs.FileInfoToDirEntry(info))
+	}
+	return fs.WalkDir(c.from.root.FS(), filepath.ToSlash(c.from.rel), func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(c.from.rel, filepath.FromSlash(name))
+		if err != nil {
+			return err
+		}
+		return c.entry(filepath.FromSlash(name), filepath.Join(part, rel), d)
+	})
+}
+
+func (c *copying) entry(source, target string, d fs.DirEntry) error {
+	if c.entries++; c.entries > mostCopied {
+		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s has more than %d entries, the most that is copied at once", c.from.uri, mostCopied)
+	}
+	info, err := d.Info()
+	if err = errors.Join(err, c.ctx.Err()); err != nil {
+		return err
+	}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		return c.to.root.Mkdir(target, mode.Perm()|0o700)
+	case mode&fs.ModeSymlink != 0:
+		leads, err := c.from.root.Readlink(source)
+		if err != nil {
+			return err
+		}
+		return c.to.root.Symlink(leads, target)
+	case mode.IsRegular():
+		return c.file(source, target, mode.Perm())
+	}
+	return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is neither file, link nor directory", path.Join(c.from.uri, source))
+}
+
+func (c *copying) file(source, target string, perm fs.FileMode) (err error) {
+	in, err := c.from.root.OpenFile(source, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := c.to.root.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(out, io.LimitReader(in, mostCopiedBytes-c.bytes+1))
+	if c.bytes += n; err == nil && c.bytes > mostCopiedBytes {
+		err = ahp.Errorf(ahp.CodeInvalidParams, "%.200s has more than %d MB, the most that is copied at once", c.from.uri, mostCopiedBytes>>20)
+	}
+	return errors.Join(broken(c.to.uri, err), out.Close())
+}
