@@ -159,7 +159,7 @@ func (j *journey) crash() {
 	sent := j.watcher.LastSeq()
 	before := map[*Page]string{j.ana: j.ana.reading(), j.ben: j.ben.reading()}
 	for _, p := range []*Page{j.ana, j.ben} {
-		p.Allow(`WebSocket connection to 'ws://[^']*/live\?.*ERR_CONNECTION|ERR_CONNECTION_REFUSED`)
+		p.Allow(hostAway)
 	}
 	j.program.Kill9()
 	for _, p := range []*Page{j.ana, j.ben} {
