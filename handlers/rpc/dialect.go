@@ -19,7 +19,7 @@ func (s *socket) understood(m jsonrpc.Message) (json.RawMessage, error) {
 	if s.conn == nil || m.Method == "dispatchAction" || !s.tongue.Rewrites() {
 		return m.Params, nil
 	}
-	b, err := s.tongue.UpParams(dialect.Context{ClientID: s.clientID, Now: time.Now()}, m.Method, m.Params)
+	b, err := s.tongue.UpParams(dialect.Context{ClientID: s.clientID, Now: time.Now(), DefaultChat: s.defaultChat}, m.Method, m.Params)
 	if err != nil {
 		return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: %v", m.Method, err)
 	}
@@ -29,7 +29,7 @@ func (s *socket) understood(m jsonrpc.Message) (json.RawMessage, error) {
 // meant is what an action means today.
 func (s *socket) meant(channel ahp.URI, raw json.RawMessage) (ahp.Action, error) {
 	if s.tongue.Rewrites() {
-		c := dialect.Context{Resource: channel, ClientID: s.clientID, Now: time.Now()}
+		c := dialect.Context{Resource: channel, ClientID: s.clientID, Now: time.Now(), DefaultChat: s.defaultChat}
 		if info, state, ok := s.seen(channel); ok {
 			c.Session, c.State = info.Session, state
 		}
@@ -43,6 +43,14 @@ func (s *socket) meant(channel ahp.URI, raw json.RawMessage) (ahp.Action, error)
 		return nil, fmt.Errorf("the action cannot be read: %w", err)
 	}
 	return a, nil
+}
+
+func (s *socket) defaultChat(session ahp.URI) ahp.URI {
+	_, state, _ := s.seen(session)
+	if st, ok := state.(*ahp.SessionState); ok {
+		return st.DefaultChat
+	}
+	return ""
 }
 
 // seen is a channel as this client sees it.

@@ -38,7 +38,7 @@ func newFake(t testing.TB, h *hub.Hub) *fake {
 		}{
 			{hub.ChannelInfo{URI: ahp.RootURI, Kind: ahp.ChannelRoot}, &ahp.RootState{}},
 			{hub.ChannelInfo{URI: sessionURI, Kind: ahp.ChannelSession, Session: sessionURI}, &ahp.SessionState{Provider: "p", Title: "One", Lifecycle: "ready"}},
-			{hub.ChannelInfo{URI: "ahp-session:/2", Kind: ahp.ChannelSession, Session: "ahp-session:/2"}, &ahp.SessionState{Title: "Two", Lifecycle: "ready"}},
+			{hub.ChannelInfo{URI: "ahp-session:/2", Kind: ahp.ChannelSession, Session: "ahp-session:/2"}, &ahp.SessionState{Title: "Two", Lifecycle: "ready", DefaultChat: "ahp-chat:/2"}},
 			{hub.ChannelInfo{URI: chatURI, Kind: ahp.ChannelChat, Session: sessionURI}, chat()},
 			{hub.ChannelInfo{URI: termURI, Kind: ahp.ChannelTerminal, Session: sessionURI}, &ahp.TerminalState{Title: "sh",
 				Claim: ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: "a"}}, Lifecycle: ahp.TerminalLifecycleState{Status: "running"}}},

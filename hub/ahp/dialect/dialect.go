@@ -22,6 +22,8 @@ type Context struct {
 	ClientID string    // who speaks
 	Now      time.Time // stands in for times that old clients do not send
 	State    ahp.State // of the channel, before the action
+
+	DefaultChat func(session ahp.URI) ahp.URI // where a session that is named without a chat works
 }
 
 // Name is the first version of the range.

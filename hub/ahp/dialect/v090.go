@@ -48,6 +48,7 @@ var to090 = &step{old: Version{0, 8, 0}, new: Version{0, 9, 0},
 		{"`chat/turnResume`", "not sent: the turn stays failed until the next snapshot"},
 		{"a message that an automation sent", "one of a system notification"},
 		{"lifecycle of a terminal", "`exitCode`, absent while it runs and when the code is unknown"},
+		{"a session's claim of the client", "one of its default chat"},
 		{"origin of a thread", "`turnId`, empty without one; the thread's chat is left out"},
 		{"`recomputing` changeset", "`computing`"},
 		{"`createSession.fork` of the client", "refused: chats are forked"},
@@ -123,12 +124,15 @@ func exitUp(_ *Context, o object) bool {
 	return true
 }
 
-// claimUp names the chat of a session's claim where the terminal is that chat's already.
+// claimUp names the chat of a session's claim: the one the terminal has already, else the session's default.
 func claimUp(c *Context, o object) bool {
 	if o["kind"] != "session" || o["chat"] != nil {
 		return true
 	}
 	o["chat"] = ""
+	if c.DefaultChat != nil {
+		o["chat"] = c.DefaultChat(text(o, "session"))
+	}
 	if t, ok := c.State.(*ahp.TerminalState); ok {
 		if claim, ok := t.Claim.Value.(*ahp.TerminalSessionClaim); ok && claim.Session == text(o, "session") {
 			o["chat"] = claim.Chat
