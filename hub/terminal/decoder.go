@@ -34,6 +34,7 @@ type decoder struct {
 	detect detection
 	nonce  string
 	now    func() time.Time
+	show   func(text string, m modes) // is told clean text at once; nil for nobody
 
 	out     []ahp.Action
 	title   string // as last told
@@ -79,6 +80,9 @@ func (d *decoder) step() []ahp.Action {
 
 func (d *decoder) flush() {
 	if data := d.scan.take(); data != "" {
+		if d.show != nil {
+			d.show(data, d.scan.modes)
+		}
 		d.out = append(d.out, &ahp.TerminalDataAction{Data: data})
 	}
 }

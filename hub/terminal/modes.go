@@ -6,50 +6,143 @@ import (
 	"strings"
 )
 
-// modes remembers the private modes a program has switched, as far as a screen
-// drawn from the middle of its output would be wrong without them: a full-screen
-// program says them once, at its start.
-type modes struct{ on []int }
+// modes remembers what a program has switched, as far as a screen drawn from
+// the middle of its output would be wrong without it: a full-screen program says
+// it once, at its start. A copy is a snapshot: note never changes what a copy shares.
+type modes struct {
+	on     []int     // private modes, in the order they were switched
+	region [2]string // scrolling regions of both screens, as "top;bottom"
+	cursor string    // the cursor's shape, a number
+	lines  bool      // letters are drawn as lines (G0 holds the line-drawing set)
+	keypad bool      // application keypad
+}
 
-// kept are the modes worth it: cursor keys, the hidden cursor (a mode that is on
-// by default, so here "on" is off), alternate screens, mouse, bracketed paste.
-var kept = []int{1, 25, 47, 1000, 1002, 1003, 1006, 1047, 1049, 2004}
+// kept are the modes worth it: cursor keys, wrapping and the hidden
+// cursor (modes that are on by default, so here "on" is off), alternate screens,
+// keypad, mouse, focus, bracketed paste.
+var kept = []int{1, 7, 25, 47, 66, 1000, 1002, 1003, 1004, 1006, 1015, 1047, 1049, 2004}
 
-const cursorMode = 25
+var (
+	usuallyOn  = []int{7, 25}
+	alternates = []int{47, 1047, 1049}
+)
 
 // note takes a whole CSI sequence.
 func (m *modes) note(seq []byte) {
-	s, ok := strings.CutPrefix(string(seq), "\x1b[?")
-	if !ok || len(s) < 2 {
+	s, ok := strings.CutPrefix(string(seq), "\x1b[")
+	if !ok || len(s) < 1 {
 		return
 	}
-	final := s[len(s)-1]
-	if final != 'h' && final != 'l' {
-		return
+	body, final := s[:len(s)-1], s[len(s)-1]
+	private := strings.HasPrefix(body, "?")
+	switch {
+	case private && (final == 'h' || final == 'l'):
+		m.private(body[1:], final == 'h')
+	case final == 'r' && !private && plainParams(body):
+		m.region[m.screen()] = body
+	case final == 'q' && strings.HasSuffix(body, " ") && plainParams(body[:len(body)-1]):
+		m.cursor = body[:len(body)-1]
+	case final == 'p' && body == "!":
+		m.reset()
 	}
-	for p := range strings.SplitSeq(s[:len(s)-1], ";") {
-		if n, err := strconv.Atoi(p); err == nil && slices.Contains(kept, n) {
-			m.set(n, (final == 'h') != (n == cursorMode))
+}
+
+// noteEscape takes a whole sequence of ESC without CSI.
+func (m *modes) noteEscape(seq []byte) {
+	switch string(seq) {
+	case "\x1bc":
+		m.reset()
+	case "\x1b(0":
+		m.lines = true
+	case "\x1b(B":
+		m.lines = false
+	case "\x1b=":
+		m.keypad = true
+	case "\x1b>":
+		m.keypad = false
+	}
+}
+
+func (m *modes) reset() { *m = modes{} }
+
+func plainParams(s string) bool {
+	return len(s) <= 16 && strings.Trim(s, "0123456789;") == ""
+}
+
+func (m *modes) private(params string, set bool) {
+	for p := range strings.SplitSeq(params, ";") {
+		n, err := strconv.Atoi(p)
+		if err != nil || !slices.Contains(kept, n) {
+			continue
+		}
+		was := m.screen()
+		m.set(n, set != slices.Contains(usuallyOn, n))
+		if now := m.screen(); now == 1 && was == 0 {
+			m.region[1] = ""
 		}
 	}
 }
 
 func (m *modes) set(n int, on bool) {
-	m.on = slices.DeleteFunc(m.on, func(o int) bool { return o == n })
+	drop := func(o int) bool {
+		return o == n || !on && slices.Contains(alternates, n) && slices.Contains(alternates, o)
+	}
+	m.on = slices.DeleteFunc(slices.Clone(m.on), drop)
 	if on {
 		m.on = append(m.on, n)
 	}
 }
 
+// screen is 1 while the alternate screen is shown.
+func (m *modes) screen() int {
+	if slices.ContainsFunc(m.on, func(n int) bool { return slices.Contains(alternates, n) }) {
+		return 1
+	}
+	return 0
+}
+
+// resized forgets the scrolling regions, which end with the size they were set for.
+func (m *modes) resized() { m.region = [2]string{} }
+
 // String is what brings a fresh terminal into these modes.
-func (m *modes) String() string {
+func (m modes) String() string {
 	var b strings.Builder
 	for _, n := range m.on {
-		final := "h"
-		if n == cursorMode {
-			final = "l"
+		if slices.Contains(alternates, n) {
+			b.WriteString(switchTo(n, true))
 		}
-		b.WriteString("\x1b[?" + strconv.Itoa(n) + final)
+	}
+	if r := m.region[m.screen()]; r != "" {
+		b.WriteString("\x1b[" + r + "r")
+	}
+	b.WriteString(m.rest())
+	return b.String()
+}
+
+// rest are the modes that neither choose a screen nor a region.
+func (m modes) rest() string {
+	var b strings.Builder
+	for _, n := range m.on {
+		if !slices.Contains(alternates, n) {
+			b.WriteString(switchTo(n, !slices.Contains(usuallyOn, n)))
+		}
+	}
+	if m.cursor != "" {
+		b.WriteString("\x1b[" + m.cursor + " q")
+	}
+	if m.lines {
+		b.WriteString("\x1b(0")
+	}
+	if m.keypad {
+		b.WriteString("\x1b=")
 	}
 	return b.String()
+}
+
+func switchTo(n int, set bool) string {
+	final := "l"
+	if set {
+		final = "h"
+	}
+	return "\x1b[?" + strconv.Itoa(n) + final
 }

@@ -18,8 +18,10 @@ type output struct {
 	backlog backlog
 	emit    func([]ahp.Action)
 	cleared *atomic.Bool
+	pace    func() // returns when people who watch have seen enough; nil does not wait
 
 	pending []ahp.Action
+	size    int       // bytes of output in pending
 	next    time.Time // nothing is emitted before
 }
 
@@ -33,7 +35,10 @@ func (o *output) pump(chunks <-chan []byte, exited <-chan struct{}) {
 			if !ok {
 				return
 			}
-			o.add(o.dec.write(merge(c, chunks)))
+			o.add(o.dec.write(more(c, chunks)))
+			if o.pace != nil {
+				o.pace()
+			}
 			due = o.flushIfDue(due)
 		case <-due:
 			o.flush()
@@ -46,17 +51,21 @@ func (o *output) pump(chunks <-chan []byte, exited <-chan struct{}) {
 	}
 }
 
-// flushIfDue emits, or returns the timer that will tell when to.
+// flushIfDue emits, or returns the timer that will tell when to: what comes
+// within 8 ms is one step, up to 32 KiB.
 func (o *output) flushIfDue(due <-chan time.Time) <-chan time.Time {
+	if len(o.pending) == 0 {
+		return nil
+	}
 	wait := time.Until(o.next)
-	if wait <= 0 {
+	switch {
+	case due != nil && (wait > 0 || o.size < mergeBytes):
+		return due
+	case wait <= 0 && o.size >= mergeBytes:
 		o.flush()
 		return nil
 	}
-	if due == nil {
-		due = time.After(wait)
-	}
-	return due
+	return time.After(max(wait, mergeFor))
 }
 
 // add gathers actions. When they overflow the scrollback, those that only
@@ -67,11 +76,38 @@ func (o *output) add(actions []ahp.Action) {
 	}
 	for _, a := range actions {
 		o.backlog.note(a)
+		o.gather(a)
 	}
-	o.pending = append(o.pending, actions...)
 	if o.backlog.full() {
 		o.pending = append(lasting(o.pending), o.backlog.trim(o.dec.scan.modes.String())...)
+		o.size = dataIn(o.pending)
 	}
+}
+
+// gather puts an action behind those that wait; output joins output.
+func (o *output) gather(a ahp.Action) {
+	d, ok := a.(*ahp.TerminalDataAction)
+	if !ok {
+		o.pending = append(o.pending, a)
+		return
+	}
+	o.size += len(d.Data)
+	if n := len(o.pending) - 1; n >= 0 {
+		if last, ok := o.pending[n].(*ahp.TerminalDataAction); ok && len(last.Data)+len(d.Data) <= mergeBytes {
+			o.pending[n] = &ahp.TerminalDataAction{Data: last.Data + d.Data}
+			return
+		}
+	}
+	o.pending = append(o.pending, a)
+}
+
+func dataIn(actions []ahp.Action) (n int) {
+	for _, a := range actions {
+		if d, ok := a.(*ahp.TerminalDataAction); ok {
+			n += len(d.Data)
+		}
+	}
+	return n
 }
 
 // lasting are the actions whose effect outlives a clear.
@@ -91,14 +127,9 @@ func (o *output) flush() {
 	if len(o.pending) == 0 {
 		return
 	}
-	n := 0
-	for _, a := range o.pending {
-		if d, ok := a.(*ahp.TerminalDataAction); ok {
-			n += len(d.Data)
-		}
-	}
 	o.emit(o.pending)
-	o.pending = nil
+	n := o.size
+	o.pending, o.size = nil, 0
 	o.next = time.Now().Add(time.Duration(n) * time.Second / paceBytes)
 }
 
@@ -109,13 +140,8 @@ func (o *output) finish(code int) {
 	o.flush()
 }
 
-// merge adds what else comes within 8 ms, up to 32 KiB.
-func merge(first []byte, chunks <-chan []byte) []byte {
-	if len(first) >= mergeBytes {
-		return first
-	}
-	t := time.NewTimer(mergeFor)
-	defer t.Stop()
+// more adds what else is there already, up to 32 KiB.
+func more(first []byte, chunks <-chan []byte) []byte {
 	for len(first) < mergeBytes {
 		select {
 		case c, ok := <-chunks:
@@ -123,7 +149,7 @@ func merge(first []byte, chunks <-chan []byte) []byte {
 				return first
 			}
 			first = append(first, c...)
-		case <-t.C:
+		default:
 			return first
 		}
 	}

@@ -36,6 +36,7 @@ type Process struct {
 	pty   *os.File
 	grace time.Duration
 	plan  plan
+	feed  *Feed
 
 	input   chan []byte
 	pending atomic.Int64  // bytes in input
@@ -56,6 +57,7 @@ func Start(spec Spec, emit func([]ahp.Action)) (*Process, error) {
 	p := &Process{
 		grace:  spec.Grace,
 		plan:   spec.plan(),
+		feed:   newFeed(spec.Cols, spec.Rows),
 		input:  make(chan []byte, 1024),
 		exited: make(chan struct{}),
 		done:   make(chan struct{}),
@@ -68,7 +70,9 @@ func Start(spec Spec, emit func([]ahp.Action)) (*Process, error) {
 		backlog: backlog{limit: spec.Scrollback},
 		emit:    emit,
 		cleared: &p.cleared,
+		pace:    p.feed.pace,
 	}
+	out.dec.show = p.feed.add
 	go p.run(out)
 	return p, nil
 }
@@ -115,7 +119,7 @@ func pollable(f *os.File) (*os.File, error) {
 func (p *Process) run(out output) {
 	defer close(p.done)
 	ctx, stop := context.WithCancel(context.Background())
-	chunks, wrote := make(chan []byte, 2), make(chan struct{})
+	chunks, wrote := make(chan []byte, 8), make(chan struct{})
 	go func() { defer close(chunks); p.read(ctx, chunks) }()
 	go func() { defer close(wrote); p.write(ctx) }()
 	go p.wait()
@@ -127,18 +131,23 @@ func (p *Process) run(out output) {
 	<-wrote
 	<-p.exited
 	out.finish(p.code)
+	p.feed.close()
 }
 
 func (p *Process) read(ctx context.Context, chunks chan<- []byte) {
+	var buf []byte
 	for {
-		buf := make([]byte, mergeBytes)
+		if len(buf) < mergeBytes/4 {
+			buf = make([]byte, mergeBytes)
+		}
 		n, err := p.pty.Read(buf)
 		if n > 0 {
 			select {
-			case chunks <- buf[:n]:
+			case chunks <- buf[:n:n]:
 			case <-ctx.Done():
 				return
 			}
+			buf = buf[n:]
 		}
 		if err != nil {
 			return
@@ -211,6 +220,9 @@ func (p *Process) Resize(cols, rows int) error {
 	if err != nil && p.hasExited() {
 		return ErrExited
 	}
+	if err == nil {
+		p.feed.resize(cols, rows)
+	}
 	return err
 }
 
@@ -237,7 +249,13 @@ func (p *Process) hasExited() bool {
 
 // Cleared says that somebody has emptied the terminal's content, so that what
 // came before is not counted or shown again.
-func (p *Process) Cleared() { p.cleared.Store(true) }
+func (p *Process) Cleared() {
+	p.cleared.Store(true)
+	p.feed.clear()
+}
+
+// Feed is what the program prints, for people who watch. It stays after the exit.
+func (p *Process) Feed() *Feed { return p.feed }
 
 // Done is closed once the program is gone and its last action was emitted.
 func (p *Process) Done() <-chan struct{} { return p.done }

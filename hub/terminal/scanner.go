@@ -149,6 +149,7 @@ func (s *scanner) escaped(r rune) {
 	}
 	s.held = utf8.AppendRune(s.held, r)
 	if len(s.held) > 2 { // ESC, intermediates, final
+		s.modes.noteEscape(s.held)
 		s.endUnless(0x20 <= r && r <= 0x2f && len(s.held) < 16)
 		return
 	}
@@ -158,6 +159,7 @@ func (s *scanner) escaped(r rune) {
 	case ']', 'P', 'X', '^', '_':
 		s.state, s.isOSC, s.body = text, r == ']', len(s.held)
 	default:
+		s.modes.noteEscape(s.held)
 		s.endUnless(0x20 <= r && r <= 0x2f)
 	}
 }
@@ -167,7 +169,8 @@ func (s *scanner) inControl(r rune) {
 		return
 	}
 	s.held = utf8.AppendRune(s.held, r)
-	if r == 'h' || r == 'l' {
+	switch r {
+	case 'h', 'l', 'r', 'q', 'p':
 		s.modes.note(s.held)
 	}
 	s.endUnless((r < 0x40 || r > 0x7e) && r < 0x80 && len(s.held) < 256)
@@ -182,15 +185,13 @@ func (s *scanner) endUnless(more bool) {
 }
 
 // interrupted deals with what ends any sequence early: ESC begins a new one,
-// CAN and SUB cancel. What was held is no use to anybody but is passed on, as a
-// terminal would see it.
+// CAN and SUB cancel. What was held is dropped, as a terminal would: handed on,
+// it could make a mark of what comes next.
 func (s *scanner) interrupted(r rune) bool {
 	switch r {
 	case runeESC:
-		s.abandon()
 		s.begin(escape, r)
 	case runeCAN, runeSUB:
-		s.abandon()
 		s.out = utf8.AppendRune(s.out, r)
 		s.reset()
 	default:
@@ -199,22 +200,12 @@ func (s *scanner) interrupted(r rune) bool {
 	return true
 }
 
-// abandon releases a sequence that was broken off, but never one of shell integration.
-func (s *scanner) abandon() {
-	if !s.ours() {
-		s.out = append(s.out, s.held...)
-	}
-	s.held = s.held[:0]
-}
-
 func (s *scanner) inText(r rune) {
 	switch {
 	case s.state == textEsc && r == '\\':
 		s.held = append(s.held, '\\')
 		s.endText(len(s.held) - 2)
 	case s.state == textEsc: // not a terminator: the sequence is broken off and ESC begins another
-		s.held = s.held[:len(s.held)-1]
-		s.abandon()
 		s.begin(escape, runeESC)
 		s.rune(r)
 	case r == runeESC:
@@ -269,6 +260,9 @@ func (s *scanner) inLong(r rune) {
 		s.reset()
 		switch {
 		case r != '\\':
+			if keep {
+				s.out = append(s.out, runeCAN) // what was passed on ends here
+			}
 			s.begin(escape, runeESC)
 			s.rune(r)
 		case keep:

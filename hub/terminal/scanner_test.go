@@ -42,7 +42,7 @@ func TestScannerHoldsWhatIsUnfinished(t *testing.T) {
 		"a mark cancelled":              {[]string{"a\x1b]633;A\x18b"}, []string{"a\x18b", ""}},
 		"an eight-bit mark":             {[]string{"a\u009d633;A\u009cb"}, []string{"ab", ""}},
 		"an image is passed on":         {[]string{"\x1bP" + long, "y\x1b", "\\z"}, []string{"\x1bP" + long, "y", "\x1b\\z", ""}},
-		"a colour ends an image":        {[]string{"\x1bP" + long + "\x1b", "[1mz"}, []string{"\x1bP" + long, "\x1b[1mz", ""}},
+		"a colour ends an image":        {[]string{"\x1bP" + long + "\x1b", "[1mz"}, []string{"\x1bP" + long, "\x18\x1b[1mz", ""}},
 		"a huge mark is dropped":        {[]string{"a\x1b]633;E;" + long, long + "\ab"}, []string{"a", "b", ""}},
 		"a huge mark broken off":        {[]string{"a\x1b]133;" + long + "\x1b[1mb"}, []string{"a\x1b[1mb", ""}},
 		"BEL inside DCS is content":     {[]string{"\x1bPa\ab\x1b\\c"}, []string{"\x1bPa\ab\x1b\\c", ""}},

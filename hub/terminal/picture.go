@@ -1,0 +1,138 @@
+package terminal
+
+import (
+	"strings"
+	"time"
+)
+
+// mostPicture bounds the text of a screen with its scrollback.
+const mostPicture = 192 << 10
+
+// picture is a terminal at one offset of its output, as text that draws it on a
+// fresh terminal: scrollback, both screens, modes, cursor.
+type picture struct {
+	at         int64
+	text       []byte
+	plain      string // what can be read on the screen shown
+	drawn      bool   // by an emulator: text and plain are of the same screen
+	modes      modes
+	cols, rows int
+}
+
+// picture draws the terminal as it is now. While output comes faster than it can be drawn,
+// it is the end of the output in the right modes instead.
+func (f *Feed) picture() *picture {
+	f.drawing.Lock()
+	defer f.drawing.Unlock()
+	for range 2 {
+		p, start := f.draw(false)
+		if p == nil {
+			break
+		}
+		if p.at >= start {
+			return p
+		}
+	}
+	return f.cheap()
+}
+
+// Text is the screen that is shown, as text, without what is blank at its end.
+func (f *Feed) Text() string {
+	f.drawing.Lock()
+	defer f.drawing.Unlock()
+	if p, _ := f.draw(true); p != nil {
+		return p.plain
+	}
+	return ""
+}
+
+// draw brings the newest picture up to now; f.drawing is held. It returns nil when that would
+// cost too much, and the offset from which output is still kept.
+func (f *Feed) draw(whatever bool) (p *picture, start int64) {
+	f.mu.Lock()
+	base, at := f.base, f.start()
+	if base != nil && base.at >= at {
+		at = base.at
+	} else {
+		base = nil
+	}
+	blocks, end, m := f.from(at), f.end, f.modes
+	cols, rows := f.cols, f.rows
+	start = f.start()
+	f.mu.Unlock()
+	if base != nil && base.at == end && base.cols == cols && base.rows == rows && base.drawn {
+		return base, start
+	}
+	begun := time.Now()
+	if !whatever && begun.Before(f.rest) && end-at > cheapBytes {
+		return nil, start
+	}
+	p = drawn(base, at, blocks, m, cols, rows)
+	p.at = end
+	f.rest = time.Now().Add(drawBudget * time.Since(begun))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.base == nil || f.base.at <= end {
+		f.base = p
+	}
+	return p, f.start()
+}
+
+// cheap is the end of the output, from the start of a block.
+func (f *Feed) cheap() *picture {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := &picture{at: f.end, modes: f.modes, cols: f.cols, rows: f.rows}
+	blocks := f.blocks
+	for len(blocks) > 1 && f.end-blocks[0].at > cheapBytes {
+		blocks = blocks[1:]
+	}
+	if len(blocks) == 0 {
+		return p
+	}
+	p.text = append(p.text, blocks[0].modes.String()...)
+	for _, b := range blocks {
+		p.text = append(p.text, b.data...)
+	}
+	return p
+}
+
+// drawAhead draws in the background before output that is not yet on any picture
+// would be dropped, when the budget allows; f.mu is held.
+func (f *Feed) drawAhead() {
+	at := f.start()
+	if f.base != nil {
+		at = max(at, f.base.at)
+	}
+	if f.busy || f.end-at < keepOutput/2 || !f.drawing.TryLock() {
+		return
+	}
+	if time.Now().Before(f.rest) {
+		f.drawing.Unlock()
+		return
+	}
+	f.busy = true
+	f.ahead.Go(func() {
+		defer f.drawing.Unlock()
+		begun := time.Now()
+		p, start := f.draw(false)
+		if p != nil && p.at < start { // in vain: it comes faster than it can be drawn
+			f.rest = time.Now().Add(vainBudget * time.Since(begun))
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.busy = false
+	})
+}
+
+// close waits for what is drawn in the background.
+func (f *Feed) close() { f.ahead.Wait() }
+
+// Plain is what can be read on a terminal after text was printed on it, scrollback
+// included: for terminals whose program is gone.
+func Plain(text string, cols, rows int) string {
+	e := newEmulator(cols, rows)
+	defer e.close()
+	e.write([]byte(text))
+	return strings.TrimRight(e.history()+e.plain(), " \n")
+}

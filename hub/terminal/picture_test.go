@@ -1,0 +1,163 @@
+package terminal
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fixtures are outputs whose screens are hard to keep.
+var fixtures = map[string]string{
+	"plain":             "one\r\ntwo\r\nthree",
+	"scrolled":          numbered(1, 60) + "$ ",
+	"carriage returns":  "10%\r20%\r100%\r\ndone\b\b\b\bDO",
+	"tabs":              "a\tb\tc\r\n\tx",
+	"wide":              "日本語のテキスト|\r\n한국어|\r\n" + strings.Repeat("漢", 45),
+	"emoji":             "a🙂b🚀c|\r\n✓ ok|\r\n",
+	"combining":         "e\u0301a\u0308|",
+	"colours":           "\x1b[31mred\x1b[0m \x1b[38;5;208morange\x1b[m \x1b[38;2;1;2;3mtrue\x1b[48;2;9;8;7mboth\x1b[0m \x1b[1;3;4;7mall\x1b[m.",
+	"coloured blank":    "\x1b[44m\x1b[2K blue\x1b[K\x1b[m\r\nnext",
+	"wrapped":           strings.Repeat("0123456789", 17),
+	"pending wrap":      strings.Repeat("x", 80),
+	"wide, pending":     strings.Repeat("漢", 40),
+	"erased":            numbered(1, 10) + "\x1b[2J\x1b[Htop",
+	"erased in line":    "abcdef\x1b[3D\x1b[K\r\nghijkl\x1b[3D\x1b[1K",
+	"insert and delete": "abcdef\x1b[4D\x1b[2@XY\r\nabcdef\x1b[4D\x1b[2P",
+	"lines":             numbered(1, 8) + "\x1b[3H\x1b[2L new\x1b[6H\x1b[M",
+	"region":            numbered(1, 10) + "\x1b[3;6r\x1b[6;1H\nin\r\nregion\r\nscrolls",
+	"region, reverse":   numbered(1, 10) + "\x1b[3;6r\x1b[3;1H\x1bM\x1bMtop",
+	"alternate":         "main\r\n$ vi\r\n\x1b[?1049h\x1b[2J\x1b[Halt one\x1b[5;10Hhere\x1b[24;1H-- INSERT --\x1b[2;3H",
+	"back from it":      "main\r\n$ vi\r\n\x1b[?1049h\x1b[2J\x1b[Halt\x1b[?1049l$ after",
+	"saved cursor":      "abc\x1b7\x1b[10;10Hfar\x1b8def",
+	"box drawing":       "\x1b(0lqqk\r\nx  x\r\nmqqj\x1b(B done",
+	"cursor styles":     "\x1b[?25l\x1b[4 qhidden\x1b[?2004h\x1b[?1000h\x1b[?1006h",
+	"questions":         "a\x1b[c\x1b[6n\x1b]11;?\a\x1b[?2004$pb",
+	"moves":             "\x1b[5;5Ha\x1b[2Ab\x1b[3Cc\x1b[4Dd\x1b[2Be\x1b[Ff\x1b[Eg\x1b[20Gh\x1b[9di",
+	"long":              numbered(1, 1030),
+}
+
+func numbered(from, to int) string {
+	var b strings.Builder
+	for i := from; i <= to; i++ {
+		fmt.Fprintf(&b, "line %d\r\n", i)
+	}
+	return b.String()
+}
+
+// fed is a feed that was given an output in pieces.
+func fed(out string, step int) *Feed {
+	f := newFeed(80, 24)
+	s := &scanner{}
+	for out != "" {
+		n := min(step, len(out))
+		s.write([]byte(out[:n]))
+		out = out[n:]
+		if t := s.take(); t != "" {
+			f.add(t, s.modes)
+		}
+	}
+	return f
+}
+
+// shown is what an emulator shows of a text: lines with colours, where the cursor is.
+func shown(texts ...string) string {
+	e := newEmulator(80, 24)
+	defer e.close()
+	for _, t := range texts {
+		e.say(t)
+	}
+	out := fmt.Sprintf("alternate=%v\n%s", e.vt.IsAltScreen(), strings.Join(strings.Split(e.screen(), "\x1b["), "\n\x1b["))
+	return out + "\n" + e.cursor()
+}
+
+// TestALateViewerHasTheSameScreen draws each fixture at once and from a picture made after every part of it.
+func TestALateViewerHasTheSameScreen(t *testing.T) {
+	for name, out := range fixtures {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := fed(out, 7)
+			defer f.close()
+			want := shown(out)
+			if got := shown(string(f.picture().text)); got != want {
+				t.Errorf("the picture differs:\n%q\nwant\n%q", got, want)
+			}
+			for cut := 1; cut < len(out); cut += max(1, len(out)/3) {
+				s := &scanner{}
+				s.write([]byte(out[:cut]))
+				f := newFeed(80, 24)
+				f.add(s.take(), s.modes)
+				p := f.picture()
+				s.write([]byte(out[cut:]))
+				rest := s.take()
+				if got := shown(string(p.text), rest); got != want {
+					t.Errorf("after %d bytes the picture, and then the rest, differ:\n%q\nwant\n%q", cut, got, want)
+				}
+				f.add(rest, s.modes)
+				if got := shown(string(f.picture().text)); got != want {
+					t.Errorf("a picture that follows one of %d bytes differs:\n%q\nwant\n%q", cut, got, want)
+				}
+				f.close()
+			}
+		})
+	}
+}
+
+// TestTheScreenIsThatOfTmux compares the text of each fixture's screen with tmux's rendering of the same bytes.
+func TestTheScreenIsThatOfTmux(t *testing.T) {
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("no tmux here to compare with")
+	}
+	for name, out := range fixtures {
+		switch name {
+		case "questions", // tmux answers them to cat's terminal
+			"box drawing": // which capture-pane tells as the letters
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := fed(out, 1000)
+			defer f.close()
+			want := tmuxScreen(t, out)
+			if got := f.Text(); got != want {
+				t.Errorf("the screen differs from tmux's:\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+func tmuxScreen(t *testing.T, out string) string {
+	t.Helper()
+	dir := t.TempDir()
+	file, sock := dir+"/out", dir+"/s"
+	write(t, file, out)
+	run := func(args ...string) string {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "tmux", append([]string{"-S", sock, "-f", "/dev/null", "-u"}, args...)...)
+		b, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("tmux %v: %v %s", args, err, b)
+		}
+		return string(b)
+	}
+	run("new-session", "-d", "-x", "80", "-y", "24", "stty raw -echo; cat "+file+"; tmux -S "+sock+" wait-for -S shown; exec sleep 60")
+	defer run("kill-server")
+	run("wait-for", "shown")
+	lines := strings.Split(run("capture-pane", "-p"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
