@@ -35,6 +35,23 @@ func environment(all []string, prog Program, dir string) []string {
 	return env
 }
 
+// withheld wraps a command so that it does not see the host's variables that its
+// program does not see either. Only names are on its command line, never values.
+func withheld(all []string, prog Program, set []string, command []string) []string {
+	wrap := []string{"env"}
+	for _, kv := range all {
+		name, _, _ := strings.Cut(kv, "=")
+		given := slices.ContainsFunc(set, func(s string) bool { return strings.HasPrefix(s, name+"=") })
+		if name != "" && !given && !allowed(name, usual) && !allowed(name, prog.Pass) {
+			wrap = append(wrap, "-u", name)
+		}
+	}
+	if len(wrap) == 1 {
+		return command
+	}
+	return append(wrap, command...)
+}
+
 func allowed(name string, list []string) bool {
 	return slices.ContainsFunc(list, func(a string) bool {
 		prefix, many := strings.CutSuffix(a, "*")

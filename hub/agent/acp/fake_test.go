@@ -164,6 +164,13 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 		f.update(session, step("completed", "in_progress"))
 	case "edit":
 		return f.edit(session, rest)
+	case "twice":
+		ask := object{"sessionId": session, "toolCall": object{"toolCallId": "x", "title": "Look", "kind": "read"},
+			"options": []object{{"optionId": "yes", "name": "Yes", "kind": "allow_once"}}}
+		second := make(chan object)
+		go func() { second <- f.call("session/request_permission", ask) }()
+		first := f.call("session/request_permission", ask)
+		f.say(session, fmt.Sprint(first["result"], (<-second)["result"]))
 	case "read":
 		got := f.call("fs/read_text_file", object{"sessionId": session, "path": rest, "line": 2, "limit": 1})
 		if e, ok := got["error"].(object); ok {

@@ -159,7 +159,7 @@ func wants(t *testing.T, got string, want ...string) {
 }
 
 func TestTurns(t *testing.T) {
-	t.Setenv("A_SECRET_OF_THE_HOST", "hidden")
+	t.Setenv("A_SECRET_OF_THE_HOST", "hidden") // from its terminals too
 	w := newWorld(t, acp.Backend{Program: program("plain")})
 	other := filepath.Join(t.TempDir(), "other.txt")
 	w.must(os.WriteFile(other, []byte("secret\nsecret\n"), 0o600))
@@ -173,6 +173,7 @@ func TestTurns(t *testing.T) {
 		{"a file of the session", "read " + filepath.Join(w.dir, "in.txt"), "markdown read: two\n\ncomplete\n"},
 		{"a refusal", "refuse", "error Fake refuses to go on with this. It forgets this message: say it in another way.\nerror\n"},
 		{"a variable of the host", "env A_SECRET_OF_THE_HOST", "markdown A_SECRET_OF_THE_HOST=\ncomplete\n"},
+		{"a variable of the host in a terminal", "run echo [$A_SECRET_OF_THE_HOST]", "execute completed true: echo [$A_SECRET_OF_THE_HOST] [not-needed]\nmarkdown exit 0, output \"[]\"\ncomplete\n"},
 		{"a terminal", "run echo $((6*7)); exit 3", "execute completed true: echo $((6*7)); exit 3 [not-needed]\nmarkdown exit 3, output \"42\"\ncomplete\n"},
 	} {
 		if got := w.say(test.say); got != test.want {
@@ -184,7 +185,7 @@ func TestTurns(t *testing.T) {
 		t.Errorf("usage: %+v", u)
 	}
 	var shown *ahp.ToolResultTerminalContent
-	for _, p := range w.chat().Turns[5].ResponseParts {
+	for _, p := range w.chat().Turns[6].ResponseParts {
 		if call, ok := p.Value.(*ahp.ToolCallResponsePart); ok {
 			shown, _ = call.ToolCall.Value.(*ahp.ToolCallCompletedState).Content[0].Value.(*ahp.ToolResultTerminalContent)
 		}
@@ -230,6 +231,22 @@ func TestEditIsApproved(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAskedTwiceAnsweredOnce(t *testing.T) {
+	w := newWorld(t, acp.Backend{Program: program("plain")})
+	id := w.begin(agenttest.User("twice"))
+	w.do(&ahp.ChatToolCallConfirmedAction{TurnID: id, ToolCallID: w.pending().ToolCallID, Approved: true})
+	yes := "map[outcome:map[optionId:yes outcome:selected]]"
+	wants(t, w.ended(), "markdown "+yes+" "+yes+"\n")
+}
+
+func TestSettingApproves(t *testing.T) {
+	w := newWorld(t, acp.Backend{Program: program("plain")})
+	w.seq++
+	_, err := w.host.Dispatch(t.Context(), w.caller, session, w.seq, &ahp.SessionConfigChangedAction{Config: ahp.Meta{"approval": []byte(`"auto"`)}})
+	w.must(err)
+	wants(t, w.say("edit "+filepath.Join(w.dir, "new", "f.txt")), "edit completed true: Edit f.txt [setting]\nmarkdown told yes\n")
 }
 
 func TestWriteOutsideIsRefused(t *testing.T) {

@@ -149,11 +149,11 @@ func (r *player) ready(c *call) *ahp.ChatToolCallReadyAction {
 
 // about is a call's title, where it happens, and what it would change.
 func (r *player) about(c *call) string {
-	text := cmp.Or(strings.TrimSpace(c.title), kinds[c.kind])
+	text := r.name(c)
 	var places []string
 	for _, l := range c.locations {
 		place := r.relative(l.Path)
-		if !strings.Contains(c.title, place) && len(places) < 10 {
+		if !strings.Contains(text, place) && len(places) < 10 {
 			if l.Line != nil {
 				place += fmt.Sprintf(":%d", *l.Line)
 			}
@@ -169,6 +169,17 @@ func (r *player) about(c *call) string {
 		}
 	}
 	return text
+}
+
+// name is a call's title. Some programs send the path alone.
+func (r *player) name(c *call) string {
+	title := strings.TrimSpace(c.title)
+	for _, l := range c.locations {
+		if title == l.Path || "/"+title == l.Path {
+			return kinds[c.kind] + " " + agent.Code(r.relative(l.Path))
+		}
+	}
+	return cmp.Or(title, kinds[c.kind])
 }
 
 func (r *player) relative(path string) string {
@@ -217,8 +228,7 @@ func (r *player) result(c *call) ahp.ToolCallResult {
 			contents = append(contents, &ahp.ToolResultTextContent{Text: clip(out, mostText)})
 		}
 	}
-	past := cmp.Or(strings.TrimSpace(c.title), kinds[c.kind])
-	done := ahp.ToolCallResult{Success: c.status == "completed", PastTenseMessage: ahp.Markdown(past), Content: agent.Results(contents...)}
+	done := ahp.ToolCallResult{Success: c.status == "completed", PastTenseMessage: ahp.Markdown(r.name(c)), Content: agent.Results(contents...)}
 	if !done.Success {
 		done.Error = &ahp.ToolCallError{Message: "the tool call failed"}
 	}

@@ -214,6 +214,6 @@ func (r *player) context(u *update) error {
 	if err != nil {
 		return err
 	}
-	r.used.Meta = ahp.Meta{"ahphub": raw}
+	r.used.Meta = ahp.Meta{"acp": raw}
 	return r.turn.Out.Emit(&ahp.ChatUsageAction{Usage: r.used})
 }
