@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"sync"
-	"sync/atomic"
 
 	"github.com/coder/websocket"
 	"github.com/go-chi/chi/v5"
@@ -15,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/terminal"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -57,13 +57,11 @@ func sizes(who access.Principal, s *ahp.TerminalState) bool {
 	return false
 }
 
-const (
-	inFlight   = 256 << 10 // bytes sent and not yet taken by a viewer before it is skipped ahead
-	screenSize = 256 << 10 // bytes of the end of a terminal's output that make its screen
-)
+const screenSize = 192 << 10 // bytes of the end of the output that make the screen of a terminal of an earlier run
 
-// terminalStream is GET …/stream, the WebSocket of the frame. Each viewer has a connection to the hub of its own: a
-// slow one is skipped ahead to the screen as it is then, and never slows another.
+// terminalStream is GET …/stream, the WebSocket of the frame. Output comes from the terminal's feed, in bytes; the hub
+// tells who holds the terminal, how large it is, and that it is gone. A slow viewer is skipped ahead to the screen as
+// it is then, and never slows another.
 func (p *Pages) terminalStream(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.visit(r)
 	if err != nil {
@@ -89,7 +87,11 @@ func (p *Pages) terminalStream(w http.ResponseWriter, r *http.Request) error {
 	c.SetReadLimit(128 << 10)
 	ctx, end := p.streamContext(r.Context(), v.who)
 	defer end(nil)
-	s := &termStream{p: p, uri: uri, who: v.who, caller: caller, conn: conn, ws: c}
+	s := &termStream{p: p, uri: uri, who: v.who, caller: caller, conn: conn, ws: c, begun: make(chan struct{})}
+	if feed := p.Host.Watch(uri); feed != nil {
+		s.viewer = feed.Watch()
+		defer s.viewer.Close()
+	}
 	conn.Subscribe(s, hub.Subscription{URI: uri})
 	s.run(ctx)
 	return nil
@@ -103,22 +105,24 @@ type termStream struct {
 	caller host.Caller
 	conn   *hub.Conn
 	ws     *websocket.Conn
-	seq    int64 // of the reader's actions
-	taken  atomic.Int64
+	viewer *terminal.Viewer // nil for a terminal of an earlier run
+	begun  chan struct{}    // closed once the size is told, which the first screen needs
+	seq    int64            // of the reader's actions
 
-	state *ahp.TerminalState // the writer's own
-	sent  int64
-	lost  bool // skipped: the screen is due once the viewer has caught up
+	state *ahp.TerminalState // what the follower knows of it
 }
 
-// run reads and writes until either ends, and waits for both.
+// run reads, follows and writes until one of them ends, and waits for all.
 func (s *termStream) run(ctx context.Context) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wg sync.WaitGroup
 	wg.Go(func() { defer stop(); s.read(ctx) })
 	wg.Go(func() { keepAlive(ctx, s.ws, stop) })
-	if errors.Is(s.write(ctx), errGone) {
+	if s.viewer != nil {
+		wg.Go(func() { defer stop(); s.show(ctx) })
+	}
+	if errors.Is(s.follow(ctx), errGone) {
 		_ = s.ws.Close(4404, "gone")
 	}
 	stop()
@@ -148,9 +152,8 @@ func (s *termStream) read(ctx context.Context) {
 			s.dispatch(ctx, s.caller, &ahp.TerminalInputAction{Data: m.Input})
 		case len(m.Resize) == 2: // by the client that may hold the terminal, so without this socket's own id
 			s.dispatch(ctx, host.Caller{Principal: s.who, ClientID: pageClient(s.who)}, &ahp.TerminalResizedAction{Cols: m.Resize[0], Rows: m.Resize[1]})
-		case m.Taken > s.taken.Load():
-			s.taken.Store(m.Taken)
-			s.conn.PutFree(pinged{})
+		case s.viewer != nil:
+			s.viewer.Taken(m.Taken)
 		}
 	}
 }
@@ -162,7 +165,32 @@ func (s *termStream) dispatch(ctx context.Context, c host.Caller, a ahp.Action) 
 	}
 }
 
-func (s *termStream) write(ctx context.Context) error {
+// show writes what the terminal prints.
+func (s *termStream) show(ctx context.Context) {
+	select {
+	case <-s.begun:
+	case <-ctx.Done():
+		return
+	}
+	for {
+		p, err := s.viewer.Next(ctx)
+		if err != nil {
+			return
+		}
+		if p.Screen {
+			err = s.ws.Write(ctx, websocket.MessageText, []byte(`{"reset":true}`))
+		}
+		if err == nil && len(p.Data) > 0 {
+			err = s.ws.Write(ctx, websocket.MessageBinary, p.Data)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// follow tells size and holder as they change.
+func (s *termStream) follow(ctx context.Context) error {
 	items := make([]hub.Item, 0, 16)
 	for {
 		var err error
@@ -171,11 +199,6 @@ func (s *termStream) write(ctx context.Context) error {
 		}
 		for _, it := range items {
 			if err := s.item(ctx, it); err != nil {
-				return err
-			}
-		}
-		if s.lost && s.sent-s.taken.Load() < inFlight/4 {
-			if err := s.screen(ctx); err != nil {
 				return err
 			}
 		}
@@ -189,55 +212,36 @@ func (s *termStream) item(ctx context.Context, it hub.Item) error {
 			return errGone
 		}
 		s.state = state
-		return s.screen(ctx)
+		defer close(s.begun) // there is one snapshot
+		return s.begin(ctx)
 	}
 	if it.Env == nil || it.Env.Rejection != "" || it.Env.Channel.URI != s.uri || s.state == nil {
 		return nil
 	}
-	if next, ok := ahp.Reduce(s.state, it.Env.Action).(*ahp.TerminalState); ok {
-		s.state = next
-	}
 	switch a := it.Env.Action.(type) {
-	case *ahp.TerminalDataAction:
-		return s.data(ctx, a.Data)
-	case *ahp.TerminalClearedAction:
-		return s.screen(ctx)
 	case *ahp.TerminalResizedAction, *ahp.TerminalClaimedAction:
-		return s.tell(ctx, false)
+		if next, ok := ahp.Reduce(s.state, a).(*ahp.TerminalState); ok {
+			s.state = next
+		}
+		return s.tell(ctx)
 	}
 	return nil
 }
 
-// data sends output, or leaves it out when the viewer is, or would be, too far behind.
-func (s *termStream) data(ctx context.Context, text string) error {
-	if s.lost || s.sent-s.taken.Load()+int64(len(text)) > inFlight {
-		s.lost = true
-		return nil
-	}
-	return s.bytes(ctx, text)
-}
-
-func (s *termStream) bytes(ctx context.Context, text string) error {
-	s.sent += int64(len(text))
-	return s.ws.Write(ctx, websocket.MessageBinary, []byte(text))
-}
-
-// screen starts a viewer over with the end of what the terminal printed.
-func (s *termStream) screen(ctx context.Context) error {
-	s.lost = false
-	if err := s.tell(ctx, true); err != nil {
+// begin tells size and holder, and shows what is left of a terminal of an earlier run.
+func (s *termStream) begin(ctx context.Context) error {
+	if err := s.tell(ctx); err != nil || s.viewer != nil {
 		return err
 	}
-	text := terminalText(s.state, screenSize)
-	if text == "" {
-		return nil
+	if err := s.ws.Write(ctx, websocket.MessageText, []byte(`{"reset":true}`)); err != nil {
+		return err
 	}
-	return s.bytes(ctx, text)
+	return s.ws.Write(ctx, websocket.MessageBinary, []byte(terminalText(s.state, screenSize)))
 }
 
 // tell says how large the terminal is and whose window decides.
-func (s *termStream) tell(ctx context.Context, reset bool) error {
-	b, err := json.Marshal(map[string]any{"size": []int64{number(s.state.Cols), number(s.state.Rows)}, "mine": sizes(s.who, s.state), "reset": reset})
+func (s *termStream) tell(ctx context.Context) error {
+	b, err := json.Marshal(map[string]any{"size": []int64{number(s.state.Cols), number(s.state.Rows)}, "mine": sizes(s.who, s.state)})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/ahphub/ahphub/hub/terminal"
 )
 
 // watcher is a terminal's frame without a browser.
@@ -115,12 +117,12 @@ func TestSlowViewerIsSkippedAhead(t *testing.T) {
 	for slow.read(ctx) == nil {
 	}
 	cancel()
-	if slow.bytes > inFlight {
-		t.Errorf("a watcher that takes nothing was sent %d bytes, at most %d are", slow.bytes, inFlight)
+	if slow.bytes > terminal.ViewerBytes {
+		t.Errorf("a watcher that takes nothing was sent %d bytes, at most %d are", slow.bytes, terminal.ViewerBytes)
 	}
 	again := s.watcher(base, id)
 	again.wait("E2E")
-	if again.bytes > screenSize+64<<10 {
+	if again.bytes > terminal.ViewerBytes+64<<10 {
 		t.Errorf("the screen is %d bytes", again.bytes)
 	}
 }

@@ -286,3 +286,14 @@ func shellTitle(spec terminal.Spec) string {
 	}
 	return fmt.Sprintf("%s in %s", filepath.Base(terminal.Shell()), filepath.Base(spec.Dir))
 }
+
+// Watch is what a terminal prints, for people who watch it; nil when its program is of an
+// earlier run, whose output is in the terminal's state.
+func (h *Host) Watch(uri ahp.URI) *terminal.Feed {
+	if t := h.terms.get(uri); t != nil {
+		if p := t.proc.Load(); p != nil {
+			return p.Feed()
+		}
+	}
+	return nil
+}

@@ -1,5 +1,5 @@
 // The terminal inside its frame: xterm.js fed by a WebSocket. Binary frames are output; text frames are JSON:
-// {"size":[cols,rows],"mine":bool} from the host, and {"i":keys} {"r":[cols,rows]} {"a":bytes taken} to it.
+// {"reset":true} before a whole screen and {"size":[cols,rows],"mine":bool} from the host, and {"i":keys} {"r":[cols,rows]} {"a":bytes taken} to it.
 (() => {
 'use strict';
 const $ = (id) => document.getElementById(id);
@@ -15,23 +15,25 @@ term.loadAddon(fit);
 term.open($('term'));
 window.ahphubTerm = term;
 
-let socket, tries = 0, taken = 0, mine = 'mine' in data;
+let socket, tries = 0, mine = 'mine' in data;
 const tell = (m) => { if (socket && socket.readyState === 1) socket.send(JSON.stringify(m)); };
 function connect() {
   socket = new WebSocket(location.origin.replace(/^http/, 'ws') + data.stream);
   socket.binaryType = 'arraybuffer';
-  socket.onopen = () => { tries = 0; taken = 0; delete $('leave').dataset.off; size(); };
+  const own = socket;
+  let taken = 0;
+  socket.onopen = () => { tries = 0; delete $('leave').dataset.off; size(); };
   socket.onmessage = (e) => {
     if (typeof e.data === 'string') {
       const m = JSON.parse(e.data);
+      if (m.reset) { term.write('\x1bc'); return; } // in its place among the output
       mine = m.mine;
-      if (m.reset) term.reset();
       if (!mine && m.size && m.size[0] > 0 && m.size[1] > 0) term.resize(m.size[0], m.size[1]);
       if (mine) size();
       return;
     }
     const b = new Uint8Array(e.data);
-    term.write(b, () => { taken += b.length; tell({ a: taken }); });
+    term.write(b, () => { taken += b.length; if (own === socket) tell({ a: taken }); });
   };
   socket.onclose = (e) => {
     if (e.code === 4404) return;
