@@ -115,6 +115,8 @@ func (s *Server) as(who access.Principal, w http.ResponseWriter, r *http.Request
 	}
 	ctx, end := s.cfg.Links.Bind(access.WithPrincipal(r.Context(), who), who)
 	defer end()
+	ctx, left := s.cfg.Cookies.Bind(ctx, r)
+	defer left()
 	next.ServeHTTP(w, r.WithContext(ctx))
 }
 

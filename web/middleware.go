@@ -52,6 +52,15 @@ var audited = map[string]string{
 	"POST /s/{session}/share":               "made a link",
 	"POST /s/{session}/share/{link}/revoke": "revoked a link",
 	"POST /s/{session}/c/{chat}/tool":       "answered an approval",
+	"POST /s/{session}/t/{terminal}/input":  "typed in a terminal",
+	"POST /s/{session}/t/{terminal}/claim":  "took or released a terminal",
+	"POST /new":                             "made a session",
+	"POST /s/{session}/archive":             "archived or took back a session",
+	"POST /s/{session}/changes/send":        "sent comments to the agent",
+	"POST /people/links/{link}/revoke":      "revoked a link",
+	"POST /people/browsers/{browser}":       "signed a browser out",
+	"POST /people/signout":                  "signed out everywhere else",
+	"GET /audit.jsonl":                      "exported the audit",
 }
 
 func (s *Server) accessLog(next http.Handler) http.Handler {

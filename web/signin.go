@@ -44,6 +44,9 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request) {
+	if who, err := s.visitor(nil, r); err == nil && who.Known() {
+		s.note(r, people.Event{Who: who.ID, Name: who.Name, What: "signed out"})
+	}
 	if err := s.cfg.Cookies.SignOut(w, r); err != nil {
 		s.unavailable(w, r, err)
 		return

@@ -113,8 +113,8 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	}
 	a.signIn = access.SignIn{Dir: signInDir(a.cfg.Data)}
 	a.pages = pages.New(pages.Deps{Host: a.host, Hub: a.hub, Links: links, Presence: presence.New(presence.Config{}), Assets: assets, Log: a.log,
-		Docs: docs, Public: publicAddress(set), DefaultDir: set.dir})
-	a.rpc = rpc.Handler(rpc.Config{Host: a.host, Hub: a.hub, Clients: a.store, Log: a.log, Name: "ahphub", Version: versionName(),
+		Docs: docs, Browsers: cookies, Audit: people.Audit{Store: docs}, Public: publicAddress(set), DefaultDir: set.dir})
+	a.rpc = rpc.Handler(rpc.Config{Host: newAudited(a.host, people.Audit{Store: docs}, a.log), Hub: a.hub, Clients: a.store, Log: a.log, Name: "ahphub", Version: versionName(),
 		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set)})
 	a.web, err = web.New(web.Config{
 		Pages: a.pages, RPC: a.rpc,

@@ -28,6 +28,8 @@ type Deps struct {
 	Assets     *static.Assets
 	Log        *slog.Logger
 	Docs       Docs             // drafts and marks of people; nil keeps none
+	Browsers   Browsers         // who is signed in; nil shows none
+	Audit      AuditLog         // what was done; nil shows none
 	Public     string           // address teammates use; "" while only this machine is meant to reach it
 	DefaultDir string           // working directory offered when there is no earlier one
 	Now        func() time.Time // default time.Now
@@ -72,6 +74,7 @@ func (p *Pages) Routes(r chi.Router) {
 	post("/settings/theme", p.theme)
 	get("/help", p.help)
 	p.reviewRoutes(r)
+	p.peopleRoutes(r)
 
 	get("/s/{session}", p.session)
 	post("/s/{session}/title", p.onSession(p.retitle))

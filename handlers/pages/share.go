@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,21 +37,24 @@ func (p *Pages) shared(r *http.Request) (visit, error) {
 
 func (p *Pages) sendShare(w http.ResponseWriter, r *http.Request, v visit, status int, made, problem string) error {
 	f := p.reviewFrame(r, v, "Share", "share")
+	f.Styles = append(f.Styles, "css/people.css")
 	mark, err := p.open(r.Context(), v.who, "session:"+v.short, func(Room, States) {})
 	if err != nil {
 		return err
 	}
 	f.Live = liveQuery(mark) + presenceQuery(v, f.Tab)
 	address := p.address(r)
-	m := &page.Share{Base: "/s/" + v.short, New: made, Error: problem, Address: address, Local: loopback(address), Now: p.Now()}
+	m := &page.Share{Base: "/s/" + v.short, New: made, Error: problem, Address: address, Local: loopback(address), Now: p.Now(), Code: code(made)}
 	for _, l := range p.Links.List(v.session) {
-		m.Links = append(m.Links, shareLink(l, m.Now))
+		link := shareLink(l, m.Now)
+		link.Revoke = m.Base + "/share/" + l.ID + "/revoke"
+		m.Links = append(m.Links, link)
 	}
 	return send(w, status, page.SharePage(f, m))
 }
 
 func shareLink(l access.Link, now time.Time) page.ShareLink {
-	out := page.ShareLink{ID: l.ID, Role: string(l.Role), Label: l.Label, Created: l.Created, Expires: l.Expires}
+	out := page.ShareLink{ID: l.ID, Role: string(l.Role), Label: l.Label, Created: l.Created, Expires: l.Expires, MaxUses: l.MaxUses}
 	switch {
 	case !l.Revoked.IsZero():
 		out.Ended = "Revoked"
@@ -106,6 +110,13 @@ func (p *Pages) makeLink(w http.ResponseWriter, r *http.Request) error {
 	case "never":
 	default:
 		return p.sendShare(w, r, v, http.StatusBadRequest, "", "Choose when the link expires.")
+	}
+	switch n := r.PostFormValue("uses"); n {
+	case "", "0":
+	case "1", "5", "20":
+		want.MaxUses, _ = strconv.Atoi(n)
+	default:
+		return p.sendShare(w, r, v, http.StatusBadRequest, "", "Choose how many people the link lets in.")
 	}
 	token, _, err := p.Links.New(r.Context(), want)
 	if err != nil {

@@ -18,6 +18,7 @@ type Link struct {
 	Created   time.Time `json:"created"`
 	Expires   time.Time `json:"expires,omitzero"` // zero: never
 	Revoked   time.Time `json:"revoked,omitzero"`
+	MaxUses   int       `json:"maxUses,omitempty"` // people it lets in; 0: as many as a link can
 	Prompt    bool      `json:"prompt,omitempty"`
 	Approve   bool      `json:"approve,omitempty"`
 	Type      bool      `json:"type,omitempty"`
@@ -30,6 +31,9 @@ type Use struct {
 	Name  string    `json:"name"`
 	At    time.Time `json:"at"`
 }
+
+// UsedUp tells whether the link has let in as many people as it was made for. Those who are in stay.
+func (l Link) UsedUp() bool { return l.MaxUses > 0 && len(l.Uses) >= l.MaxUses }
 
 // Live tells whether the link lets anybody in at that time.
 func (l Link) Live(now time.Time) bool {

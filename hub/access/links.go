@@ -24,6 +24,9 @@ const (
 // ErrRevoked is the cause of a context that Bind ended: the link was revoked or expired.
 var ErrRevoked = errors.New("the link you came by has been revoked or has expired")
 
+// ErrUsedUp refuses to let in more people than a link was made for.
+var ErrUsedUp = errors.New("this link has been used as often as it may be")
+
 // Links holds every link in memory and writes each change through to the store.
 type Links struct {
 	store Store
@@ -127,6 +130,9 @@ func (l *Links) check(want Link) error {
 	if !want.Expires.IsZero() && !want.Expires.After(l.now()) {
 		return errors.New("the link would have expired already: choose a later time")
 	}
+	if want.MaxUses < 0 || want.MaxUses > mostUses {
+		return fmt.Errorf("a link lets in 1 to %d people", mostUses)
+	}
 	if l.live() >= mostLinks {
 		return fmt.Errorf("there are %d links already: revoke one first", mostLinks)
 	}
@@ -196,8 +202,12 @@ func (l *Links) join(token string) (*link, error) {
 	if k == nil || !k.Live(l.now()) {
 		return nil, ErrWrongToken
 	}
-	if len(k.Uses)+k.joining >= mostUses {
-		return nil, fmt.Errorf("%d people came by this link already: ask for a new one", mostUses)
+	most := mostUses
+	if k.MaxUses > 0 {
+		most = min(most, k.MaxUses)
+	}
+	if n := len(k.Uses) + k.joining; n >= most {
+		return nil, fmt.Errorf("%w: it let in %d, ask for a new one", ErrUsedUp, n)
 	}
 	k.joining++
 	return k, nil
@@ -220,11 +230,15 @@ func (l *Links) Principal(linkID, guest string) (Principal, error) {
 }
 
 // Bearer returns the principal of an AHP client that shows a link's token instead of a
-// cookie: everybody who does is one guest, named after the link.
+// cookie: everybody who does is one guest, named after the link. They cannot be counted, so a
+// link for so many people lets in browsers alone.
 func (l *Links) Bearer(token string) (Principal, error) {
 	k, err := l.Peek(token)
 	if err != nil {
 		return Principal{}, err
+	}
+	if k.MaxUses > 0 {
+		return Principal{}, ErrWrongToken
 	}
 	return k.principal("link:"+k.ID, cmp.Or(k.Label, "Guest")), nil
 }

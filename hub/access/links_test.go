@@ -264,3 +264,63 @@ func TestSignInWorksOnce(t *testing.T) {
 		t.Errorf("%d tokens are kept", len(entries))
 	}
 }
+
+func TestALinkForSoManyPeople(t *testing.T) {
+	links := open(t, &memory{docs: map[string][]byte{}})
+	token, made, err := links.New(t.Context(), Link{Session: mine, Role: RoleViewer, MaxUses: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first Principal
+	for i := range 2 {
+		who, err := links.Redeem(t.Context(), token, fmt.Sprint("guest ", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = who
+		}
+	}
+	if _, err := links.Redeem(t.Context(), token, "one more"); !errors.Is(err, ErrUsedUp) {
+		t.Errorf("the third of two: %v", err)
+	}
+	if _, err := links.Principal(made.ID, first.ID); err != nil {
+		t.Errorf("who is in was put out: %v", err)
+	}
+	if _, err := links.Bearer(token); !errors.Is(err, ErrWrongToken) {
+		t.Errorf("a client that is not counted: %v", err)
+	}
+	if l := links.List(mine)[0]; !l.UsedUp() || len(l.Uses) != 2 {
+		t.Errorf("the list shows %+v", l)
+	}
+	for _, n := range []int{-1, mostUses + 1} {
+		if _, _, err := links.New(t.Context(), Link{Session: mine, Role: RoleViewer, MaxUses: n}); err == nil {
+			t.Errorf("a link for %d people was made", n)
+		}
+	}
+}
+
+// Many at once are let in as often as the link says and no more.
+func TestALimitHoldsForManyAtOnce(t *testing.T) {
+	links := open(t, &memory{docs: map[string][]byte{}})
+	token, _, err := links.New(t.Context(), Link{Session: mine, Role: RoleViewer, MaxUses: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	in := 0
+	for i := range 40 {
+		all.Go(func() {
+			if _, err := links.Redeem(t.Context(), token, fmt.Sprint("guest ", i)); err == nil {
+				mu.Lock()
+				in++
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if in != 5 {
+		t.Errorf("%d were let in by a link for 5", in)
+	}
+}

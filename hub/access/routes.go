@@ -21,6 +21,13 @@ var routeRights = map[string]Right{
 	"GET /settings":        RightManage,
 	"POST /settings/theme": RightRead, // a cookie of the visitor's own
 
+	"GET /people":                      RightManage,
+	"POST /people/signout":             RightManage,
+	"POST /people/browsers/{browser}":  RightManage,
+	"POST /people/links/{link}/revoke": RightManage,
+	"GET /audit":                       RightManage,
+	"GET /audit.jsonl":                 RightManage,
+
 	"GET /s/{session}":                        RightRead,
 	"POST /s/{session}/title":                 RightManage,
 	"POST /s/{session}/archive":               RightManage,

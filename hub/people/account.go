@@ -16,7 +16,8 @@ type Account struct {
 type row struct {
 	Account
 	Since time.Time `json:"since"`
-	Seen  time.Time `json:"seen"` // to the hour; what sliding expiry counts from
+	Agent string    `json:"agent,omitempty"` // what the browser calls itself
+	Seen  time.Time `json:"seen"`            // to the hour; what sliding expiry counts from
 }
 
 // Store keeps documents; each call returns once it is durable.

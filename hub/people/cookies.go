@@ -37,6 +37,7 @@ type Config struct {
 type Cookies struct {
 	cfg   Config
 	store *sessions.CookieStore
+	open  openRequests
 }
 
 // New needs a store and a key.
@@ -65,7 +66,7 @@ func (c *Cookies) SignIn(w http.ResponseWriter, r *http.Request, a Account) erro
 	old := c.id(r)
 	id := newID()
 	now := c.cfg.Now().UTC()
-	b, err := json.Marshal(row{Account: a, Since: now, Seen: now})
+	b, err := json.Marshal(row{Account: a, Since: now, Seen: now, Agent: agentName(r)})
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (c *Cookies) SignIn(w http.ResponseWriter, r *http.Request, a Account) erro
 		return err
 	}
 	if old != "" {
-		if err := c.cfg.Store.Delete(r.Context(), rowBucket, rowKey(old)); err != nil {
+		if err := c.forget(r.Context(), rowKey(old)); err != nil {
 			return err
 		}
 	}
@@ -123,7 +124,7 @@ func (c *Cookies) touch(w http.ResponseWriter, r *http.Request, id string, kept 
 // SignOut takes back the cookie of a request.
 func (c *Cookies) SignOut(w http.ResponseWriter, r *http.Request) error {
 	if id := c.id(r); id != "" {
-		if err := c.cfg.Store.Delete(r.Context(), rowBucket, rowKey(id)); err != nil {
+		if err := c.forget(r.Context(), rowKey(id)); err != nil {
 			return err
 		}
 	}

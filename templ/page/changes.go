@@ -12,6 +12,7 @@ type Changes struct {
 	Base    string // path of the session, as in "/s/ab12"
 	Query   string // what selects this changeset and how it is drawn, as in "scope=session&view=split"
 	Scopes  []Scope
+	Turns   []TurnChoice // for comparing what two of them left behind
 	View    part.DiffView
 	NoSpace bool   // white space is ignored
 	Status  string // "computing", "recomputing", "error" or "ready"
@@ -24,7 +25,12 @@ type Changes struct {
 	MaySend bool
 	Comment *CommentForm // an open form, for a page without JavaScript
 	Me      string       // principal, so that a person's own comments offer Edit
+
+	FromTurn, ToTurn string // the turns that are compared, "" when none are
 }
+
+// TurnChoice is a turn of the picker.
+type TurnChoice struct{ ID, Label, Text string }
 
 // Scope is one changeset of the picker.
 type Scope struct {

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/ahphub/ahphub/templ/part"
@@ -10,6 +11,7 @@ import (
 type Share struct {
 	Base    string
 	New     string // address of the link that was just made; shown once
+	Code    *Code  // the same as a picture; nil when it cannot be drawn
 	Local   bool   // only this machine reaches the address
 	Address string
 	Error   string
@@ -25,6 +27,10 @@ type ShareLink struct {
 	Created time.Time
 	Expires time.Time
 	Ended   string // "Revoked" or "Expired"
+	MaxUses int    // people it lets in; 0: any number
+	Revoke  string // where the form that ends it goes
+	In      string // title of its session, in a list of several; "" on the session's own page
+	Href    string // that session's page
 	People  []SharePerson
 }
 
@@ -32,6 +38,21 @@ type ShareLink struct {
 type SharePerson struct {
 	Name string
 	At   time.Time
+}
+
+// Code is a QR code: a square of modules, drawn as one path.
+type Code struct {
+	Size int
+	Path string // of an SVG, a unit a module
+}
+
+func (c *Code) box() string { return "-4 -4 " + strconv.Itoa(c.Size+8) + " " + strconv.Itoa(c.Size+8) }
+
+func (l *ShareLink) used() string {
+	if l.MaxUses == 0 {
+		return ""
+	}
+	return strconv.Itoa(len(l.People)) + " of " + strconv.Itoa(l.MaxUses) + " came"
 }
 
 func (l *ShareLink) role() string {

@@ -1,0 +1,97 @@
+package pages
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	accounts "github.com/ahphub/ahphub/hub/people"
+	"github.com/ahphub/ahphub/templ/page"
+)
+
+// AuditLog is what was done, oldest first.
+type AuditLog interface {
+	List(ctx context.Context) ([]accounts.Event, error)
+}
+
+// auditPage is how many events a page shows.
+const auditPage = 200
+
+// audit is GET /audit?what=&q=&skip=, newest first.
+func (p *Pages) audit(w http.ResponseWriter, r *http.Request) error {
+	all, err := p.auditList(r.Context())
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	f := p.frame(r, "Audit", "people")
+	f.Styles = append(f.Styles, "css/people.css")
+	m := page.Audit{Frame: f, What: q.Get("what"), Query: q.Get("q"), Kinds: auditKinds(all)}
+	found := auditFilter(all, m.What, m.Query)
+	slices.Reverse(found)
+	skip, _ := strconv.Atoi(q.Get("skip")) // what is no number starts at the newest
+	skip = min(max(skip, 0), len(found))
+	for _, e := range found[skip:min(skip+auditPage, len(found))] {
+		m.Events = append(m.Events, page.AuditEvent{At: e.At, Who: e.Who, Name: e.Name, What: e.What, On: e.On, From: e.From})
+	}
+	filter := url.Values{"what": {m.What}, "q": {m.Query}}
+	m.Export = "/audit.jsonl?" + filter.Encode()
+	if left := len(found) - skip - len(m.Events); left > 0 {
+		filter.Set("skip", strconv.Itoa(skip+auditPage))
+		m.Older, m.Left = "/audit?"+filter.Encode(), left
+	}
+	return send(w, http.StatusOK, page.AuditPage(m))
+}
+
+// auditExport is the same as JSON lines, oldest first, all of it.
+func (p *Pages) auditExport(w http.ResponseWriter, r *http.Request) error {
+	all, err := p.auditList(r.Context())
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
+	w.Header().Set("Cache-Control", "no-store")
+	out := json.NewEncoder(w)
+	for _, e := range auditFilter(all, r.URL.Query().Get("what"), r.URL.Query().Get("q")) {
+		if out.Encode(e) != nil {
+			return nil // the reader left
+		}
+	}
+	return nil
+}
+
+func (p *Pages) auditList(ctx context.Context) ([]accounts.Event, error) {
+	if p.Audit == nil {
+		return nil, errNotFound("This host keeps no audit.")
+	}
+	return p.Audit.List(ctx)
+}
+
+// auditFilter keeps events of a kind in which the words stand somewhere.
+func auditFilter(all []accounts.Event, what, words string) []accounts.Event {
+	words = strings.ToLower(strings.TrimSpace(words))
+	var out []accounts.Event
+	for _, e := range all {
+		text := strings.ToLower(strings.Join([]string{e.Who, e.Name, e.What, e.On, e.From}, "\n"))
+		if (what == "" || e.What == what) && strings.Contains(text, words) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func auditKinds(all []accounts.Event) []string {
+	var out []string
+	for _, e := range all {
+		if !slices.Contains(out, e.What) {
+			out = append(out, e.What)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,94 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/hub/host"
+	accounts "github.com/ahphub/ahphub/hub/people"
+	"github.com/ahphub/ahphub/templ/page"
+)
+
+// Browsers knows who is signed in.
+type Browsers interface {
+	Browsers(r *http.Request) ([]accounts.Browser, error)
+	SignOutBrowser(ctx context.Context, key string) error
+	SignOutOthers(r *http.Request) (int, error)
+}
+
+func (p *Pages) peopleRoutes(r chi.Router) {
+	r.Get("/people", p.adapt(p.people))
+	r.Post("/people/signout", p.adapt(p.signOutOthers))
+	r.Post("/people/browsers/{browser}", p.adapt(p.signOutBrowser))
+	r.Post("/people/links/{link}/revoke", p.adapt(p.revokeAnyLink))
+	r.Get("/audit", p.adapt(p.audit))
+	r.Get("/audit.jsonl", p.adapt(p.auditExport))
+}
+
+// people is the page of who can come in: signed-in browsers, and the links of every session.
+func (p *Pages) people(w http.ResponseWriter, r *http.Request) error {
+	if p.Browsers == nil || p.Links == nil {
+		return errNotFound("This host keeps no list of people.")
+	}
+	list, err := p.Browsers.Browsers(r)
+	if err != nil {
+		return err
+	}
+	f := p.frame(r, "People", "people")
+	f.Styles = append(f.Styles, "css/people.css")
+	m := page.People{Frame: f, Now: p.Now()}
+	for _, b := range list {
+		m.Browsers = append(m.Browsers, page.Browser{Key: b.Key, Name: b.Name, Owner: b.Link == "", This: b.This,
+			Agent: b.Agent, Since: b.Since, Seen: b.Seen})
+	}
+	for _, l := range p.Links.List("") {
+		link := shareLink(l, m.Now)
+		link.Revoke = "/people/links/" + l.ID + "/revoke"
+		link.In, link.Href = "a deleted session", "/"
+		if s, ok := p.Host.Summary(l.Session); ok {
+			link.In, link.Href = s.Title, "/s/"+host.ShortID(l.Session)+"/share"
+		}
+		m.Links = append(m.Links, link)
+	}
+	return send(w, http.StatusOK, page.PeoplePage(m))
+}
+
+func (p *Pages) signOutOthers(w http.ResponseWriter, r *http.Request) error {
+	if p.Browsers == nil {
+		return errNotFound("This host keeps no list of people.")
+	}
+	if _, err := p.Browsers.SignOutOthers(r); err != nil && !errors.Is(err, accounts.ErrSignedOut) {
+		return err
+	}
+	return done(w, r, "/people")
+}
+
+func (p *Pages) signOutBrowser(w http.ResponseWriter, r *http.Request) error {
+	if p.Browsers == nil {
+		return errNotFound("This host keeps no list of people.")
+	}
+	if err := p.Browsers.SignOutBrowser(r.Context(), chi.URLParam(r, "browser")); err != nil {
+		return err
+	}
+	return done(w, r, "/people")
+}
+
+// revokeAnyLink ends a link of any session, also of one that is gone.
+func (p *Pages) revokeAnyLink(w http.ResponseWriter, r *http.Request) error {
+	if p.Links == nil {
+		return errNotFound("This host shares no sessions.")
+	}
+	id := chi.URLParam(r, "link")
+	for _, l := range p.Links.List("") {
+		if l.ID == id {
+			if err := p.Links.Revoke(r.Context(), id); err != nil {
+				return err
+			}
+			return done(w, r, "/people")
+		}
+	}
+	return errNotFound("There is no such link.")
+}

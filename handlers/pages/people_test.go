@@ -1,0 +1,118 @@
+package pages
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/access"
+	accounts "github.com/ahphub/ahphub/hub/people"
+)
+
+// signedIn is a list of browsers that can be signed out.
+type signedIn struct{ list []accounts.Browser }
+
+func (s *signedIn) Browsers(*http.Request) ([]accounts.Browser, error) { return s.list, nil }
+func (s *signedIn) SignOutBrowser(_ context.Context, key string) error {
+	for i, b := range s.list {
+		if b.Key == key {
+			s.list = append(s.list[:i:i], s.list[i+1:]...)
+			break
+		}
+	}
+	return nil
+}
+func (s *signedIn) SignOutOthers(*http.Request) (int, error) {
+	s.list = s.list[:1]
+	return 1, nil
+}
+
+type events []accounts.Event
+
+func (e events) List(context.Context) ([]accounts.Event, error) { return e, nil }
+
+// linkStore is a store of documents that forgets.
+type linkStore struct{}
+
+func (linkStore) Put(context.Context, string, string, []byte) error { return nil }
+func (linkStore) Add(context.Context, string, string, []byte) error { return nil }
+func (linkStore) Each(context.Context, string, func(string, []byte) error) error {
+	return nil
+}
+
+func TestPeoplePage(t *testing.T) {
+	s := open(t)
+	links, err := access.OpenLinks(t.Context(), linkStore{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &signedIn{[]accounts.Browser{
+		{Key: "k1", Account: accounts.Account{ID: "owner"}, This: true, Agent: "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"},
+		{Key: "k2", Account: accounts.Account{ID: "owner"}, Agent: "Mozilla/5.0 (iPhone) Safari/604.1"},
+		{Key: "k3", Account: accounts.Account{ID: "guest:1", Name: "Ben", Link: "l"}},
+	}}
+	s.pages.Links, s.pages.Browsers = links, in
+	base, _ := s.session()
+
+	made := s.url + base + "/share"
+	res, err := s.web.PostForm(made, url.Values{"role": {"viewer"}, "expires": {"24h"}, "uses": {"1"}})
+	page := s.body(made, res, err, http.StatusOK)
+	for _, want := range []string{"/j#", "QR code", "0 of 1 came"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page of a new link misses %q", want)
+		}
+	}
+	res, err = s.web.PostForm(made, url.Values{"role": {"viewer"}, "expires": {"24h"}, "uses": {"7"}})
+	s.body(made, res, err, http.StatusBadRequest)
+
+	page = s.get("/people")
+	for _, want := range []string{"Firefox on Linux", "this browser", "Safari on iPhone", "Ben", "Unknown browser", "Sign out everywhere else", "0 of 1 came"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("/people misses %q", want)
+		}
+	}
+	s.post("/people/browsers/k3", nil)
+	s.post("/people/signout", nil)
+	if page = s.get("/people"); strings.Contains(page, "Ben") || strings.Contains(page, "iPhone") || strings.Contains(page, "everywhere else") {
+		t.Error("who was signed out is still listed")
+	}
+	s.post("/people/links/"+links.List("")[0].ID+"/revoke", nil)
+	if page = s.get("/people"); !strings.Contains(page, "Revoked") || links.List("")[0].Revoked.IsZero() {
+		t.Error("the link goes on")
+	}
+	res, err = s.web.PostForm(s.url+"/people/links/nothing/revoke", nil)
+	s.body("an unknown link", res, err, http.StatusNotFound)
+}
+
+func TestAuditPage(t *testing.T) {
+	s := open(t)
+	var all events
+	for i := range 250 {
+		all = append(all, accounts.Event{At: time.Unix(int64(i), 0), Who: "owner", Name: "Ana", What: "signed in", From: "192.0.2.1"})
+	}
+	all = append(all, accounts.Event{At: time.Unix(1e9, 0), Who: "guest:1", Name: "<b>Ben</b>", What: "joined", On: "link-1"})
+	s.pages.Audit = all
+
+	page := s.get("/audit")
+	if !strings.Contains(page, "&lt;b&gt;Ben") || !strings.Contains(page, "51 older") || strings.Count(page, "<time") != 200 {
+		t.Errorf("/audit shows %d events", strings.Count(page, "<time"))
+	}
+	if page = s.get("/audit?skip=200"); strings.Count(page, "<time") != 51 || strings.Contains(page, " older") {
+		t.Errorf("the second page shows %d events", strings.Count(page, "<time"))
+	}
+	if page = s.get("/audit?what=joined&q=BEN&skip=nonsense"); strings.Count(page, "<time") != 1 {
+		t.Errorf("the filter leaves %d events", strings.Count(page, "<time"))
+	}
+	if page = s.get("/audit?q=nobody&skip=-5"); !strings.Contains(page, "Nothing like that") {
+		t.Error("an empty result is not said")
+	}
+	lines := strings.Split(strings.TrimSpace(s.get("/audit.jsonl?what=signed+in")), "\n")
+	var first accounts.Event
+	if len(lines) != 250 || json.Unmarshal([]byte(lines[0]), &first) != nil || first.Who != "owner" {
+		t.Errorf("%d lines were exported, the first is %s", len(lines), lines[0])
+	}
+}

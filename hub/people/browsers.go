@@ -1,0 +1,146 @@
+package people
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+)
+
+// ErrSignedOut is the cause of a context that Bind ended: the browser was signed out.
+var ErrSignedOut = errors.New("this browser has been signed out")
+
+const longestAgent = 200
+
+// Browser is one that is signed in.
+type Browser struct {
+	Key string // names it to SignOutBrowser; no cookie can be made of it
+	Account
+	Agent       string // User-Agent, at most 200 printable characters
+	Since, Seen time.Time
+	This        bool // the one that asks
+}
+
+// Browsers lists who is signed in, last seen first.
+func (c *Cookies) Browsers(r *http.Request) ([]Browser, error) {
+	this := c.key(r)
+	var out []Browser
+	err := c.cfg.Store.Each(r.Context(), rowBucket, func(key string, b []byte) error {
+		var kept row
+		if json.Unmarshal(b, &kept) != nil || c.cfg.Now().Sub(kept.Seen) > c.cfg.Life {
+			return nil // Sweep's
+		}
+		out = append(out, Browser{key, kept.Account, kept.Agent, kept.Since, kept.Seen, key == this})
+		return nil
+	})
+	slices.SortFunc(out, func(a, b Browser) int {
+		return cmp.Or(b.Seen.Compare(a.Seen), b.Since.Compare(a.Since), strings.Compare(a.Key, b.Key))
+	})
+	return out, err
+}
+
+// SignOutBrowser signs one out and ends what it has open. One that is not there is out already.
+func (c *Cookies) SignOutBrowser(ctx context.Context, key string) error { return c.forget(ctx, key) }
+
+// SignOutOthers signs out every browser of the asking one's account but itself, and tells how many.
+func (c *Cookies) SignOutOthers(r *http.Request) (n int, err error) {
+	all, err := c.Browsers(r)
+	if err != nil {
+		return 0, err
+	}
+	at := slices.IndexFunc(all, func(b Browser) bool { return b.This })
+	if at < 0 {
+		return 0, ErrSignedOut
+	}
+	for _, b := range all {
+		if b.This || b.ID != all[at].ID {
+			continue
+		}
+		if err := c.forget(r.Context(), b.Key); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// Bind returns a context that ends with ErrSignedOut as its cause once the browser of a request
+// is signed out, so that its open pages end too. Call cancel when done.
+func (c *Cookies) Bind(ctx context.Context, r *http.Request) (context.Context, context.CancelFunc) {
+	key := c.key(r)
+	if key == "" {
+		return context.WithCancel(ctx)
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	leave := c.open.enter(key, end)
+	return ctx, func() { leave(); end(context.Canceled) }
+}
+
+func (c *Cookies) key(r *http.Request) string {
+	id := c.id(r)
+	if id == "" {
+		return ""
+	}
+	return rowKey(id)
+}
+
+// forget deletes a row and ends the requests of its browser.
+func (c *Cookies) forget(ctx context.Context, key string) error {
+	err := c.cfg.Store.Delete(ctx, rowBucket, key)
+	if err == nil {
+		c.open.end(key)
+	}
+	return err
+}
+
+// openRequests are those that are being answered, by browser.
+type openRequests struct {
+	mu    sync.Mutex
+	byKey map[string]map[*context.CancelCauseFunc]struct{}
+}
+
+func (o *openRequests) enter(key string, end context.CancelCauseFunc) (leave func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.byKey == nil {
+		o.byKey = map[string]map[*context.CancelCauseFunc]struct{}{}
+	}
+	if o.byKey[key] == nil {
+		o.byKey[key] = map[*context.CancelCauseFunc]struct{}{}
+	}
+	o.byKey[key][&end] = struct{}{}
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if delete(o.byKey[key], &end); len(o.byKey[key]) == 0 {
+			delete(o.byKey, key)
+		}
+	}
+}
+
+func (o *openRequests) end(key string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for end := range o.byKey[key] {
+		(*end)(ErrSignedOut)
+	}
+}
+
+func agentName(r *http.Request) string {
+	s := strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
+			return -1
+		}
+		return c
+	}, r.UserAgent())
+	if rs := []rune(s); len(rs) > longestAgent {
+		s = string(rs[:longestAgent])
+	}
+	return s
+}
