@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -52,7 +53,11 @@ func (s *session) writeFile(_ context.Context, q fileParams) (any, error) {
 	if q.Content == nil {
 		return nil, badParams(errors.New("content is missing"))
 	}
-	if err := s.files().Write(resource.URI(q.Path), []byte(*q.Content)); err != nil {
+	err := s.files().Mkdir(resource.URI(filepath.Dir(q.Path)))
+	if err == nil {
+		err = s.files().Put(ahp.ResourceWriteParams{URI: resource.URI(q.Path), Data: *q.Content, Encoding: ahp.ContentEncodingUtf8})
+	}
+	if err != nil {
 		return nil, fileError(err)
 	}
 	return struct{}{}, nil
