@@ -76,9 +76,10 @@ func estimateSize(a ahp.Action) int {
 
 // journaled tells whether the journal keeps the action. Terminal bytes and
 // keys are exempt: keys may be passwords, and a terminal's bytes end with it.
+// So are the events of resource watches, which end with their followers.
 func journaled(a ahp.Action) bool {
 	switch a.(type) {
-	case *ahp.TerminalDataAction, *ahp.TerminalInputAction:
+	case *ahp.TerminalDataAction, *ahp.TerminalInputAction, *ahp.ResourceWatchChangedAction:
 		return false
 	}
 	return true

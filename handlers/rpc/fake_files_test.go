@@ -31,6 +31,10 @@ func (f *fake) ResourceDelete(context.Context, host.Caller, ahp.ResourceDeletePa
 	return ahp.ResourceDeleteResult{}, errNoFiles
 }
 
+func (f *fake) CreateResourceWatch(context.Context, host.Caller, ahp.CreateResourceWatchParams) (ahp.CreateResourceWatchResult, error) {
+	return ahp.CreateResourceWatchResult{}, errNoFiles
+}
+
 func (f *fake) ResourceRequest(context.Context, host.Caller, ahp.ResourceRequestParams) (ahp.ResourceRequestResult, error) {
 	return ahp.ResourceRequestResult{}, errNoFiles
 }

@@ -18,6 +18,7 @@ type Host interface {
 	Terminals
 	Resources
 	ResourceWriter
+	Watches
 	Changesets
 }
 

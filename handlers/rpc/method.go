@@ -48,6 +48,8 @@ var methods = map[string]method{
 	"resourceDelete":  {run: result(Host.ResourceDelete), root: true},
 	"resourceRequest": {run: result(Host.ResourceRequest), root: true},
 
+	"createResourceWatch": {run: result(Host.CreateResourceWatch), root: true},
+
 	"invokeChangesetOperation": {run: result(Host.InvokeChangesetOperation), beside: true},
 }
 

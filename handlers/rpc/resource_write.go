@@ -7,6 +7,11 @@ import (
 	"github.com/ahphub/ahphub/hub/host"
 )
 
+// Watches tells of changes of files, on a channel for each watch.
+type Watches interface {
+	CreateResourceWatch(ctx context.Context, c host.Caller, p ahp.CreateResourceWatchParams) (ahp.CreateResourceWatchResult, error)
+}
+
 // ResourceWriter changes files by URI. Its calls run in the order they came, so that a file can be made and moved at once.
 type ResourceWriter interface {
 	ResourceWrite(ctx context.Context, c host.Caller, p ahp.ResourceWriteParams) (ahp.ResourceWriteResult, error)

@@ -129,6 +129,7 @@ func (h *Host) Unsubscribed(c Caller, uri ahp.URI) {
 	if contains(h.clients.sessions(c.ClientID), uri) {
 		h.removeClient(uri, c.ClientID)
 	}
+	h.leaveWatches(c.ClientID, uri)
 }
 
 // Disconnected tells the host that a client's connection ended and no newer one took its place.
@@ -136,6 +137,7 @@ func (h *Host) Disconnected(c Caller) {
 	for _, s := range h.clients.sessions(c.ClientID) {
 		h.clients.grace(h, s, c.ClientID)
 	}
+	h.leaveWatches(c.ClientID)
 }
 
 // Reconnected tells the host which channels a client follows again: it stays in those

@@ -88,6 +88,9 @@ func (h *Host) Prepare(ctx context.Context, c Caller, uri ahp.URI) error {
 	if err := mayCall(c, "subscribe", info); err != nil {
 		return err
 	}
+	if info.Kind == ahp.ChannelResourceWatch {
+		return h.followWatch(c, uri)
+	}
 	if err := h.wake(ctx, info); err != nil {
 		if errors.Is(err, hub.ErrUnknownChannel) {
 			return h.notHere(uri)

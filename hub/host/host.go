@@ -90,6 +90,7 @@ type Host struct {
 	disposing  claims
 	terms      terminals
 	changes    changesets
+	watches    watches
 	recovering atomic.Bool // while true no queued message is started
 
 	mu      sync.Mutex
@@ -162,6 +163,7 @@ func (h *Host) stop() {
 		h.lanes.close()
 		h.stopLive()
 		h.stopTerminals()
+		h.stopWatches()
 		h.wg.Wait()
 	}()
 	timer := time.NewTimer(h.cfg.Limits.Stop)

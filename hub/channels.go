@@ -1,0 +1,25 @@
+package hub
+
+import "github.com/ahphub/ahphub/hub/ahp"
+
+// Followers counts the connections that follow a channel.
+func (h *Hub) Followers(uri ahp.URI) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if ch := h.channels[uri]; ch != nil {
+		return len(ch.subs)
+	}
+	return 0
+}
+
+// OfKind lists the channels of a kind, asleep or not, in no order.
+func (h *Hub) OfKind(kind ahp.ChannelKind) (uris []ahp.URI) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for uri, ch := range h.channels {
+		if ch.info.Kind == kind {
+			uris = append(uris, uri)
+		}
+	}
+	return uris
+}

@@ -1,0 +1,163 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/resource"
+)
+
+const (
+	mostWatches  = 256
+	watchUnused  = time.Minute     // a new watch may wait this long for its first subscriber
+	watchJoining = 5 * time.Second // between Prepare and Conn.Subscribe
+)
+
+// watches are the files and directories clients are told about. One lives as long as somebody follows its channel (AHP
+// requirements 182 and 183).
+type watches struct {
+	mu     sync.Mutex
+	closed bool
+	open   map[ahp.URI]*watch
+}
+
+type watch struct {
+	cancel  context.CancelFunc
+	joining map[string]time.Time // clients about to subscribe, and until when that is believed
+}
+
+// CreateResourceWatch answers createResourceWatch: with a channel of the caller's own, each time (AHP requirement 182).
+func (h *Host) CreateResourceWatch(ctx context.Context, c Caller, p ahp.CreateResourceWatchParams) (ahp.CreateResourceWatchResult, error) {
+	none := ahp.CreateResourceWatchResult{}
+	if err := mayCall(c, "createResourceWatch", rootInfo); err != nil { // AHP requirement 184
+		return none, err
+	}
+	if err := h.roomForWatch(); err != nil {
+		return none, err
+	}
+	files, err := h.files(c).Watch(p)
+	if err != nil {
+		return none, err
+	}
+	uri := "ahp-resource-watch:/" + strings.ToLower(rand.Text())
+	if err := h.do(ctx, func(tx *hub.Tx) { err = tx.Open(watchInfo(uri), watchState(p)) }); err != nil {
+		return none, errors.Join(err, files.Close())
+	}
+	if err = errors.Join(err, h.startWatch(c, uri, files)); err != nil {
+		return none, errors.Join(err, files.Close())
+	}
+	return ahp.CreateResourceWatchResult{Channel: uri}, nil
+}
+
+func watchInfo(uri ahp.URI) hub.ChannelInfo {
+	return hub.ChannelInfo{URI: uri, Kind: ahp.ChannelResourceWatch}
+}
+
+func watchState(p ahp.CreateResourceWatchParams) *ahp.ResourceWatchState {
+	return &ahp.ResourceWatchState{Root: p.URI, Recursive: p.Recursive != nil && *p.Recursive, Includes: p.Includes, Excludes: p.Excludes}
+}
+
+func (h *Host) roomForWatch() error {
+	h.watches.mu.Lock()
+	defer h.watches.mu.Unlock()
+	if len(h.watches.open) >= mostWatches {
+		return ahp.Errorf(ahp.CodeInvalidRequest, "there are %d watches, which is the most: unsubscribe from some first", mostWatches)
+	}
+	return nil
+}
+
+func (h *Host) startWatch(c Caller, uri ahp.URI, files *resource.Watch) error {
+	ctx, cancel := context.WithCancel(h.ctx)
+	ws := &h.watches
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.closed {
+		cancel()
+		return errStopping
+	}
+	if ws.open == nil {
+		ws.open = map[ahp.URI]*watch{}
+	}
+	ws.open[uri] = &watch{cancel: cancel, joining: map[string]time.Time{c.ClientID: h.now().Add(watchUnused)}}
+	h.wg.Go(func() {
+		defer cancel()
+		h.tellChanges(ctx, uri, files)
+	})
+	return nil
+}
+
+// tellChanges sends what a watch sees until it is released, and takes the channel away.
+func (h *Host) tellChanges(ctx context.Context, uri ahp.URI, files *resource.Watch) {
+	files.Run(ctx, func(batch []ahp.ResourceChange) {
+		_ = h.do(ctx, func(tx *hub.Tx) { // fails only when the watch is over
+			tx.Apply(uri, &ahp.ResourceWatchChangedAction{Changes: ahp.ResourceChangeCollection{Items: batch}})
+		})
+	})
+	_ = h.do(h.ctx, func(tx *hub.Tx) { tx.Close(uri) }) // fails only when the host stops: the next start closes it
+}
+
+// followWatch lets a watch wait for somebody who is about to subscribe.
+func (h *Host) followWatch(c Caller, uri ahp.URI) error {
+	h.watches.mu.Lock()
+	defer h.watches.mu.Unlock()
+	w := h.watches.open[uri]
+	if w == nil {
+		return noChannel(uri)
+	}
+	w.joining[c.ClientID] = h.now().Add(watchJoining)
+	return nil
+}
+
+// leaveWatches releases the watches nobody follows now that a client left these; none named means all.
+func (h *Host) leaveWatches(client string, uris ...ahp.URI) {
+	h.watches.mu.Lock()
+	defer h.watches.mu.Unlock()
+	for uri, w := range h.watches.open {
+		if len(uris) == 0 || slices.Contains(uris, uri) {
+			delete(w.joining, client)
+		}
+		if !w.awaited(h.now()) && h.hub.Followers(uri) == 0 {
+			delete(h.watches.open, uri)
+			w.cancel()
+		}
+	}
+}
+
+func (w *watch) awaited(now time.Time) bool {
+	for _, until := range w.joining {
+		if now.Before(until) {
+			return true
+		}
+	}
+	return false
+}
+
+// stopWatches ends all; none begins afterwards.
+func (h *Host) stopWatches() {
+	h.watches.mu.Lock()
+	defer h.watches.mu.Unlock()
+	h.watches.closed = true
+	for _, w := range h.watches.open {
+		w.cancel()
+	}
+}
+
+// recoverWatches closes what a crash left: whoever followed it asks for a new one.
+func (h *Host) recoverWatches(ctx context.Context) error {
+	left := h.hub.OfKind(ahp.ChannelResourceWatch)
+	if len(left) == 0 {
+		return nil
+	}
+	return h.do(ctx, func(tx *hub.Tx) {
+		for _, uri := range left {
+			tx.Close(uri)
+		}
+	})
+}
