@@ -247,6 +247,10 @@ func (p *Pages) readResource(ctx context.Context, c host.Caller, channel, uri ah
 func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionState, threads []part.Thread) *page.Changes {
 	v := &page.Changes{Base: b.look.base(), Query: b.look.query(), Status: string(cs.Status), NoSpace: b.look.nospace, Threads: threads,
 		View: part.DiffView{Split: b.look.split}, Scopes: b.p.scopes(b.look, s), Running: b.p.running(b.look.session)}
+	v.Turns = b.p.turns(s)
+	if from, to, ok := b.look.turns(); ok {
+		v.FromTurn, v.ToTurn = from, to
+	}
 	if cs.Error != nil {
 		v.Problem = sentence(cs.Error.Message)
 	}

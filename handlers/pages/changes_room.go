@@ -110,7 +110,7 @@ func (c *changesRoom) Whole(States) []Patch {
 	if d == nil {
 		return nil
 	}
-	return []Patch{Replace("files", page.FilesPart(d.page)), Replace("tree", page.Tree(d.page)), Replace("review-counts", page.Counts(d.page)), Replace("scopes", page.ScopePicker(d.page))}
+	return []Patch{Replace("files", page.FilesPart(d.page)), Replace("tree", page.Tree(d.page)), Replace("review-counts", page.Counts(d.page)), Replace("scopes", page.ScopePicker(d.page)), Replace("turns", page.TurnsPicker(d.page))}
 }
 
 func (c *changesRoom) newer() *drawing {
@@ -152,6 +152,9 @@ func difference(old, now *drawing) (out []Patch) {
 	}
 	if !reflect.DeepEqual(old.page.Scopes, now.page.Scopes) {
 		out = append(out, Replace("scopes", page.ScopePicker(now.page)))
+	}
+	if !reflect.DeepEqual(old.page.Turns, now.page.Turns) {
+		out = append(out, Replace("turns", page.TurnsPicker(now.page)))
 	}
 	return out
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -15,13 +17,16 @@ import (
 type look struct {
 	short   string
 	session ahp.URI
-	scope   string // "session", "uncommitted", "branch", "turn.<id>"; "turn" is the newest
+	scope   string // "session", "uncommitted", "branch", "turn.<id>", "compare.<id>..<id>"; "turn" is the newest
 	split   bool
 	nospace bool
 }
 
 func lookOf(v visit, q url.Values) look {
 	l := look{short: v.short, session: v.session, scope: q.Get("scope"), split: q.Get("view") == "split", nospace: q.Get("ws") == "ignore"}
+	if from, to := q.Get("from"), q.Get("to"); from != "" && to != "" { // the form that compares turns
+		l.scope = compared(from, to)
+	}
 	if l.scope == "" {
 		l.scope = "session"
 	}
@@ -66,8 +71,28 @@ func lookNamed(p *Pages, rest []string) (look, error) {
 	return look{short: rest[0], session: uri, scope: rest[1], split: strings.HasPrefix(rest[2], "s"), nospace: strings.HasSuffix(rest[2], "w")}, nil
 }
 
+// compared is the scope between what two turns left behind; of one with itself it is what that turn did.
+func compared(from, to string) string {
+	if from == to {
+		return "turn." + to
+	}
+	return "compare." + from + ".." + to
+}
+
+// turns are those a scope compares.
+func (l look) turns() (from, to string, ok bool) {
+	rest, ok := strings.CutPrefix(l.scope, "compare.")
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(rest, "..")
+}
+
 // changeset is the channel that is compared.
 func (l look) changeset() ahp.URI {
+	if from, to, ok := l.turns(); ok {
+		return host.CompareURI(l.session, from, to)
+	}
 	if turn, ok := strings.CutPrefix(l.scope, "turn."); ok {
 		return "ahp-changeset:/" + l.short + "/turn/" + turn
 	}
@@ -86,6 +111,9 @@ func (p *Pages) settle(ctx context.Context, l look) (look, error) {
 		}
 		l.scope = "turn." + turn
 	case l.scope != "session" && l.scope != "uncommitted" && l.scope != "branch" && !strings.HasPrefix(l.scope, "turn."):
+		if from, to, ok := l.turns(); ok && from != "" && to != "" {
+			break
+		}
 		return l, errBadRequest("There is no such scope: choose session, uncommitted, branch or a turn.")
 	}
 	return l, ctx.Err()
@@ -137,7 +165,44 @@ func (p *Pages) scopes(l look, s *ahp.SessionState) []page.Scope {
 	if title && (len(out) == 0 || !current(out)) {
 		out = append(out, p.scope(l, l.scope, "turn", "This turn", "What this turn changed"))
 	}
+	if from, to, ok := l.turns(); ok {
+		list := p.turns(s)
+		out = append(out, p.scope(l, l.scope, "compare", turnNumber(list, from)+" to "+turnNumber(list, to), "What is different after the second turn"))
+	}
 	return out
+}
+
+const mostTurns = 200
+
+// turns are the newest turns of the default chat, oldest first, for comparing what they left behind.
+func (p *Pages) turns(s *ahp.SessionState) (out []page.TurnChoice) {
+	st, _, _ := p.Hub.State(s.DefaultChat)
+	chat, ok := st.(*ahp.ChatState)
+	if !ok {
+		return nil
+	}
+	for i := max(0, len(chat.Turns)-mostTurns); i < len(chat.Turns); i++ {
+		first, _, _ := strings.Cut(strings.TrimSpace(chat.Turns[i].Message.Text), "\n")
+		out = append(out, page.TurnChoice{ID: chat.Turns[i].ID, Label: "Turn " + strconv.Itoa(i+1), Text: clipped(first)})
+	}
+	return out
+}
+
+// clipped is the beginning of a line, as much as a choice has room for.
+func clipped(line string) string {
+	if r := []rune(line); len(r) > 60 {
+		return string(r[:59]) + "…"
+	}
+	return line
+}
+
+func turnNumber(list []page.TurnChoice, id string) string {
+	for _, t := range list {
+		if t.ID == id {
+			return t.Label
+		}
+	}
+	return "A turn"
 }
 
 func current(list []page.Scope) bool {

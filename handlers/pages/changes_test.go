@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -117,6 +118,32 @@ func TestALookSurvivesItsRoomName(t *testing.T) {
 		parts := strings.Split(l.room(), ":")
 		if got := (look{short: parts[1], scope: parts[2], split: strings.HasPrefix(parts[3], "s"), nospace: strings.HasSuffix(parts[3], "w")}); got != l {
 			t.Errorf("%+v became %+v", l, got)
+		}
+	}
+}
+
+// The address of a comparison of turns is its scope, whoever opens it and however it was chosen.
+func TestTheAddressHoldsTheScope(t *testing.T) {
+	v := visit{short: "ab", session: "ahp-session:/one"}
+	for query, want := range map[string]string{
+		"":                                    "scope=session",
+		"scope=branch&view=split":             "scope=branch&view=split",
+		"from=one&to=two&ws=ignore":           "scope=compare.one..two&ws=ignore",
+		"from=one&to=one":                     "scope=turn.one",
+		"scope=compare.one..two&from=&to=":    "scope=compare.one..two",
+		"scope=compare.one..two&view=unified": "scope=compare.one..two",
+	} {
+		q, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := lookOf(v, q)
+		if l.query() != want {
+			t.Errorf("%q: %s, want %s", query, l.query(), want)
+		}
+		from, to, ok := l.turns()
+		if is := strings.Contains(want, "compare"); ok != is || is && (from != "one" || to != "two") {
+			t.Errorf("%q: compares %q %q", query, from, to)
 		}
 	}
 }

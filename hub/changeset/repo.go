@@ -70,7 +70,8 @@ func (r *repo) writeTree(ctx context.Context, src source) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-func (r *repo) head(ctx context.Context) (Tree, error) {
+// committed is the tree of what tree names in the user's repository, or of nothing.
+func (r *repo) committed(ctx context.Context, tree func(context.Context, source) (string, error)) (Tree, error) {
 	unlock, err := r.s.lock(ctx, r.git)
 	if err != nil {
 		return Tree{}, err
@@ -84,7 +85,7 @@ func (r *repo) head(ctx context.Context) (Tree, error) {
 		return Tree{}, fmt.Errorf("preparing a checkpoint: %w", err)
 	}
 	t := Tree{Dir: r.dir, Top: src.top, Prefix: src.prefix}
-	if t.OID, err = r.s.headTree(ctx, src); err != nil || t.OID != "" {
+	if t.OID, err = tree(ctx, src); err != nil || t.OID != "" {
 		return t, err
 	}
 	out, err := r.run(ctx, src, []byte{}, "mktree") // of nothing: the empty tree

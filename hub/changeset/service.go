@@ -116,7 +116,7 @@ func (s *Service) Keep(ctx context.Context, session string, c Checkpoint) error 
 
 // Head is what the last commit of each directory's repository looks like; empty where there is none.
 func (s *Service) Head(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
-	return s.each(session, dirs, func(r *repo) (Tree, error) { return r.head(ctx) })
+	return s.each(session, dirs, func(r *repo) (Tree, error) { return r.committed(ctx, r.s.headTree) })
 }
 
 // Uncommitted compares the last commits with what the directories look like now.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -34,7 +35,9 @@ const changesetScheme = "ahp-changeset:/"
 const (
 	kindSession     = "session"
 	kindUncommitted = "uncommitted"
+	kindBranch      = "branch"
 	kindTurn        = "turn"
+	kindCompare     = "compare"
 )
 
 // changesetCatalogue is what a session offers (AHP requirement 152).
@@ -46,12 +49,16 @@ func (h *Host) changesetCatalogue(session ahp.URI) []ahp.Changeset {
 			Description: "Everything that changed since the session began"},
 		{Label: "Uncommitted", URITemplate: base + kindUncommitted, ChangeKind: kindUncommitted, Capabilities: review(),
 			Description: "What differs from the last commit"},
+		{Label: "Branch", URITemplate: base + kindBranch, ChangeKind: kindBranch, Capabilities: review(),
+			Description: "What the branch changed since it left the default branch"},
 		{Label: "Turn", URITemplate: base + kindTurn + "/{turnId}", ChangeKind: kindTurn, Capabilities: review(),
 			Description: "What changed while one turn ran"},
+		{Label: "Compare turns", URITemplate: base + kindCompare + "/{originalTurnId}/{modifiedTurnId}", ChangeKind: "compare-turns", Capabilities: review(),
+			Description: "What is different after one turn from what was after another"},
 	}
 }
 
-// ChangesetURI names a changeset of a session: kind is session, uncommitted or turn, and turn the turn's id.
+// ChangesetURI names a changeset of a session: kind is session, uncommitted, branch or turn, and turn the turn's id.
 func ChangesetURI(session ahp.URI, kind, turn string) ahp.URI {
 	uri := changesetScheme + ShortID(session) + "/" + kind
 	if kind == kindTurn {
@@ -60,8 +67,48 @@ func ChangesetURI(session ahp.URI, kind, turn string) ahp.URI {
 	return uri
 }
 
-// changeScope says which changes a changeset holds.
-type changeScope struct{ kind, turn string }
+// CompareURI names the changeset between what two turns left behind.
+func CompareURI(session ahp.URI, original, modified string) ahp.URI {
+	return changesetScheme + ShortID(session) + "/" + kindCompare + "/" + url.PathEscape(original) + "/" + url.PathEscape(modified)
+}
+
+// changeScope says which changes a changeset holds: of one turn, or from what other left behind to what turn did.
+type changeScope struct{ kind, turn, other string }
+
+// turns are those a scope is about.
+func (s changeScope) turns() []string {
+	switch s.kind {
+	case kindTurn:
+		return []string{s.turn}
+	case kindCompare:
+		return []string{s.other, s.turn}
+	}
+	return nil
+}
+
+// readScope reads what stands behind the session in a changeset's URI.
+func readScope(rest string) (scope changeScope, ok bool) {
+	part := strings.Split(rest, "/")
+	for i, p := range part {
+		if part[i], ok = unescape(p); !ok || part[i] == "" {
+			return scope, false
+		}
+	}
+	switch kind := part[0]; {
+	case len(part) == 1 && (kind == kindSession || kind == kindUncommitted || kind == kindBranch):
+		return changeScope{kind: kind}, true
+	case len(part) == 2 && kind == kindTurn:
+		return changeScope{kind: kind, turn: part[1]}, true
+	case len(part) == 3 && kind == kindCompare:
+		return changeScope{kind: kind, other: part[1], turn: part[2]}, true
+	}
+	return scope, false
+}
+
+func unescape(s string) (string, bool) {
+	out, err := url.PathUnescape(s)
+	return out, err == nil
+}
 
 // changesetAt reads a changeset's URI; ok is false when it is none of a session that is there.
 func (h *Host) changesetAt(uri ahp.URI) (session ahp.URI, scope changeScope, ok bool) {
@@ -73,17 +120,8 @@ func (h *Host) changesetAt(uri ahp.URI) (session ahp.URI, scope changeScope, ok 
 	if session, ok = h.SessionByShort(short); !ok {
 		return "", scope, false
 	}
-	kind, turn, _ := strings.Cut(rest, "/")
-	if turn, err := url.PathUnescape(turn); err == nil {
-		scope = changeScope{kind, turn}
-	}
-	switch scope.kind {
-	case kindSession, kindUncommitted:
-		return session, scope, scope.turn == ""
-	case kindTurn:
-		return session, scope, scope.turn != ""
-	}
-	return "", scope, false
+	scope, ok = readScope(rest)
+	return session, scope, ok
 }
 
 // service makes the checkpoints; it is nil when there is nowhere to keep them.
@@ -141,8 +179,8 @@ func (h *Host) openChangeset(ctx context.Context, c Caller, uri ahp.URI) (known 
 	if err := h.ensure(ctx, session); err != nil {
 		return false, err
 	}
-	if scope.kind == kindTurn {
-		if known, err := h.hasAnyTurn(ctx, session, scope.turn); err != nil || !known {
+	for _, turn := range scope.turns() {
+		if known, err := h.hasAnyTurn(ctx, session, turn); err != nil || !known {
 			return false, err
 		}
 	}
@@ -197,9 +235,12 @@ func (h *Host) changesetFollowed(uri ahp.URI) {
 func (h *Host) closeChangesets(tx *hub.Tx, session ahp.URI) {
 	l := h.ledger(session)
 	l.mu.Lock()
+	uris := l.uris() // comparisons of turns are known by being open alone
 	l.open, l.gone = map[ahp.URI]bool{}, true
 	l.mu.Unlock()
-	uris := []ahp.URI{ChangesetURI(session, kindSession, ""), ChangesetURI(session, kindUncommitted, "")}
+	for _, kind := range []string{kindSession, kindUncommitted, kindBranch} {
+		uris = append(uris, ChangesetURI(session, kind, ""))
+	}
 	if s, ok := tx.State(session).(*ahp.SessionState); ok {
 		for _, c := range s.Chats {
 			if chat, ok := tx.State(c.Resource).(*ahp.ChatState); ok {
@@ -209,7 +250,8 @@ func (h *Host) closeChangesets(tx *hub.Tx, session ahp.URI) {
 			}
 		}
 	}
-	for _, uri := range uris {
+	slices.Sort(uris)
+	for _, uri := range slices.Compact(uris) {
 		tx.Apply(uri, &ahp.ChangesetClearedAction{})
 		tx.Close(uri)
 	}

@@ -335,11 +335,47 @@ func TestDisposedSessionHasNoChangesets(t *testing.T) {
 	c.shows(c.follow("turn", turn), "M a.txt +1 −2")
 }
 
+// The branch and the comparison of two turns are offered, kept up to date, and gone with the session.
+func TestBranchAndTurnsCompared(t *testing.T) {
+	c := newChanging(t)
+	c.git("branch", "-M", "main")
+	c.git("checkout", "-q", "-b", "feature")
+	one := c.turn(func() { c.write("a.txt", "one\ntwo\nthree\n") })
+	two := c.turn(func() { c.write("b.txt", "b\n"); c.write("a.txt", "one\n") })
+	c.turn(func() { c.write("c.txt", "c\n") })
+	branch := c.follow("branch", "")
+	c.shows(branch, "M a.txt +0 −1; A b.txt +1 −0; A c.txt +1 −0")
+	c.git("add", "b.txt")
+	c.git("-c", "user.name=Ana", "-c", "user.email=ana@example.org", "commit", "-qm", "b")
+	c.write("d.txt", "d\n")
+	c.shows(branch, "M a.txt +0 −1; A b.txt +1 −0; A c.txt +1 −0; A d.txt +1 −0")
+	compare := func(from, to string) ahp.URI {
+		uri := CompareURI(session, from, to)
+		c.must(c.host.Prepare(t.Context(), c.owner, uri))
+		c.until(uri+" is computed", func() bool { return c.changes(uri).Status == ahp.ChangesetStatusReady })
+		return uri
+	}
+	c.shows(compare(one, two), "M a.txt +0 −2; A b.txt +1 −0")
+	back := compare(two, one)
+	c.shows(back, "M a.txt +2 −0; D b.txt +0 −1")
+	kinds := ""
+	for _, offered := range c.session().Changesets {
+		kinds += offered.ChangeKind + " "
+	}
+	if kinds != "session uncommitted branch turn compare-turns " {
+		t.Errorf("the session offers %s", kinds)
+	}
+	c.must(c.host.DisposeSession(t.Context(), c.owner, ahp.DisposeSessionParams{Channel: session}))
+	if _, open := c.hub.Info(back); open {
+		t.Error("a comparison outlives its session")
+	}
+}
+
 func TestUnknownChangesets(t *testing.T) {
 	c := newChanging(t)
 	stranger := Caller{Principal: access.Principal{ID: "guest:eve", Role: access.RoleViewer, Session: "ahp-session:/other"}}
 	for _, uri := range []ahp.URI{"ahp-changeset:/", "ahp-changeset:/" + ShortID(session), ChangesetURI(session, "branch-of-mine", ""),
-		ChangesetURI(session, "session", "") + "/more", ChangesetURI(session, "turn", "none"), "ahp-changeset:/000000000000/session"} {
+		ChangesetURI(session, "session", "") + "/more", ChangesetURI(session, "turn", "none"), CompareURI(session, "none", "none"), ChangesetURI(session, "compare", "") + "/x", "ahp-changeset:/000000000000/session"} {
 		if err := c.host.Prepare(t.Context(), c.owner, uri); code(err) != ahp.CodeNotFound {
 			t.Errorf("%s: got %v", uri, err)
 		}

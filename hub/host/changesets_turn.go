@@ -207,6 +207,12 @@ func (h *Host) changedIn(ctx context.Context, l *ledger, scope changeScope, dirs
 		if from, err = h.changesetService().Head(ctx, l.session, dirs); err == nil {
 			to, err = now()
 		}
+	case kindBranch:
+		if from, err = h.changesetService().Branch(ctx, l.session, dirs); err == nil {
+			to, err = now()
+		}
+	case kindCompare:
+		from, to, err = h.between(ctx, l, scope, now)
 	case kindTurn:
 		r, err := l.turn(ctx, h, scope.turn)
 		if err != nil || r == nil {
@@ -224,4 +230,24 @@ func (h *Host) changedIn(ctx context.Context, l *ledger, scope changeScope, dirs
 	}
 	files, err = h.changesetService().Compare(ctx, l.session, from, to)
 	return slices.Clip(files), overlap, err
+}
+
+// between are what two turns left behind; of one that runs, what it did so far.
+func (h *Host) between(ctx context.Context, l *ledger, scope changeScope, now func() (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, err error) {
+	left := func(turn string) (changeset.Checkpoint, error) {
+		r, err := l.turn(ctx, h, turn)
+		switch {
+		case err != nil:
+			return changeset.Checkpoint{}, err
+		case r == nil:
+			return changeset.Checkpoint{}, errors.New("what this turn left behind was not recorded: choose another one")
+		case r.To != nil && !h.changes.runs(turn):
+			return *r.To, nil
+		}
+		return now()
+	}
+	if from, err = left(scope.other); err == nil {
+		to, err = left(scope.turn)
+	}
+	return from, to, err
 }

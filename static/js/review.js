@@ -151,12 +151,12 @@
   root.addEventListener('beforematch', e => fold(fileOf(e.target), false));
   const review = async (f, on) => {
     if (!f || !may('comment')) return;
-    const form = $('.rv', f).form, body = new FormData(form);
+    const body = new FormData();
     body.set('reviewed', on);
     f.toggleAttribute('data-reviewed', on);
     $('.rv', f).setAttribute('aria-pressed', String(on));
     fold(f, on);
-    try { await send(form.action, body); } catch (err) { f.toggleAttribute('data-reviewed', !on); fold(f, !on); fail(err); }
+    try { await send($('.rv', f).formAction, body); } catch (err) { f.toggleAttribute('data-reviewed', !on); fold(f, !on); fail(err); }
   };
   const reviewAndNext = () => {
     const f = nowFile();
@@ -266,7 +266,7 @@
     const form = e.target;
     if (form.matches('.cf')) { e.preventDefault(); submit(form, e.submitter); }
     else if (form.hasAttribute('data-post')) { e.preventDefault(); post(form, e.submitter); }
-    else if ($('.rv', form)) { e.preventDefault(); const f = fileOf(form); review(f, !f.hasAttribute('data-reviewed')); }
+    else if (e.submitter?.matches('.rv')) { e.preventDefault(); const f = fileOf(e.submitter); review(f, !f.hasAttribute('data-reviewed')); }
   });
   root.addEventListener('input', e => {
     if (e.target.matches('textarea')) focused = e.target;

@@ -1,0 +1,51 @@
+package changeset
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Branch is what the branch that is checked out began as: the merge base of the last commit and the default branch, by
+// directory. Without a repository, or before the first commit, that is nothing at all, as with Head. It fails where no
+// default branch can be told, since a comparison with something else would be taken for the branch's.
+func (s *Service) Branch(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
+	return s.each(session, dirs, func(r *repo) (Tree, error) { return r.committed(ctx, r.s.branchTree) })
+}
+
+// defaults are where the default branch is looked for: what the remote says it is, then the usual names.
+var defaults = []string{"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "refs/heads/main", "refs/heads/master", "refs/heads/trunk"}
+
+// branchTree is the tree of the merge base, "" when nothing is committed.
+func (s *Service) branchTree(ctx context.Context, src source) (string, error) {
+	if head, err := s.headTree(ctx, src); head == "" || err != nil {
+		return "", err
+	}
+	for _, ref := range defaults {
+		commit, err := s.ask(ctx, src, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+		if err != nil {
+			return "", err
+		}
+		if commit == "" {
+			continue
+		}
+		base, err := s.ask(ctx, src, "merge-base", "HEAD", commit)
+		if err != nil {
+			return "", err
+		}
+		if base == "" {
+			return "", fmt.Errorf("this branch has no commit in common with %s: choose another scope", strings.TrimPrefix(ref, "refs/"))
+		}
+		return s.ask(ctx, src, "rev-parse", "--verify", "--quiet", base+"^{tree}")
+	}
+	return "", fmt.Errorf("no default branch is known: name one with git remote set-head origin --auto, or call it main")
+}
+
+// ask runs git on the user's repository for one line; "" when git says no.
+func (s *Service) ask(ctx context.Context, src source, args ...string) (string, error) {
+	out, err := s.git(ctx, run{dir: src.dir, args: args})
+	if err != nil && exited(err) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(out)), err
+}
