@@ -98,7 +98,37 @@ func (b *builder) file(ctx context.Context, f *ahp.ChangesetFile, dirs []ahp.URI
 		return d
 	}
 	b.compare(ctx, &d, f, colours)
+	if d.Diff != nil && d.Stale {
+		d.Seen = b.seen(ctx, host.ReadFileNote(f.Meta).Seen, d.Diff)
+	}
 	return d
+}
+
+// seen compares what was reviewed once more, so that only what is new since stands open. Where that version is not kept
+// any more everything does.
+func (b *builder) seen(ctx context.Context, was *host.SeenSides, now *diff.File) map[string]bool {
+	if was == nil {
+		return nil
+	}
+	key := diff.Key{Old: was.Before, New: was.After, Options: diff.Options{IgnoreSpace: b.look.nospace}}
+	file, err := b.p.diffs.Compute(ctx, key, func(ctx context.Context) (old, new []byte, err error) {
+		if old, err = b.version(ctx, was.Before); err != nil {
+			return nil, nil, err
+		}
+		new, err = b.version(ctx, was.After)
+		return old, new, err
+	})
+	if err != nil || file.Binary {
+		return nil
+	}
+	return part.Seen(file, now)
+}
+
+func (b *builder) version(ctx context.Context, uri ahp.URI) ([]byte, error) {
+	if uri == "" {
+		return nil, nil
+	}
+	return b.p.readResource(ctx, b.caller, b.look.session, uri)
 }
 
 const foldLines = 20_000

@@ -9,6 +9,7 @@ import (
 	"path"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,6 +33,25 @@ type FileNote struct {
 	By    *Identity  `json:"by,omitempty"` // who reviewed it, while Reviewed or Stale
 	At    *time.Time `json:"at,omitempty"`
 	Stale bool       `json:"stale,omitempty"` // changed since it was reviewed
+	Seen  *SeenSides `json:"seen,omitempty"`  // what was reviewed, while Stale
+}
+
+// SeenSides are the versions of a file that were reviewed, as URIs to read; "" on a side that was not there.
+type SeenSides struct {
+	Before ahp.URI `json:"before,omitempty"`
+	After  ahp.URI `json:"after,omitempty"`
+}
+
+// seenSides reads what a mark was set on.
+func seenSides(short, file, hash string) *SeenSides {
+	side := func(oid string) ahp.URI {
+		if !changeset.IsOID(oid) {
+			return ""
+		}
+		return blobURI(short, oid, file, "")
+	}
+	old, new, _ := strings.Cut(hash, "..")
+	return &SeenSides{Before: side(old), After: side(new)}
 }
 
 // ReadFileNote returns what the host noted of a changed file.
@@ -201,11 +221,14 @@ func (l *ledger) draw(uri ahp.URI, scope changeScope, files []changeset.File, ov
 
 // noted writes the review mark and the note into a file; the lock is held. A mark holds for the version it was set on.
 func (l *ledger) noted(uri ahp.URI, file ahp.ChangesetFile, note FileNote) ahp.ChangesetFile {
-	note.By, note.At, note.Stale = nil, nil, false
+	note.By, note.At, note.Stale, note.Seen = nil, nil, false, nil
 	m, marked := l.rec.Marks[markKey(uri, file.ID)]
 	reviewed := marked && m.Hash == note.hash()
 	if marked {
 		note.By, note.At, note.Stale = &m.By, &m.At, !reviewed
+	}
+	if note.Stale {
+		note.Seen = seenSides(ShortID(l.session), path.Base(file.ID), m.Hash)
 	}
 	file.Reviewed = &reviewed
 	raw, err := json.Marshal(note)

@@ -264,6 +264,10 @@ func TestReviewMarksFollowContent(t *testing.T) {
 	c.shows(uri, "M a.txt +1 −1 reviewed by Ana; A b.txt +2 −0")
 	c.write("a.txt", "one\nTWO\nthree\n")
 	c.shows(uri, "M a.txt +2 −1 stale; A b.txt +2 −0")
+	seen := ReadFileNote(c.changes(uri).Files[0].Meta).Seen
+	if seen == nil || c.blob(ahp.ContentRef{URI: seen.Before}) != "one\ntwo\n" || c.blob(ahp.ContentRef{URI: seen.After}) != "one\nTWO\n" {
+		t.Errorf("what was reviewed is not to be had any more: %+v", seen)
+	}
 	c.write("a.txt", "one\nTWO\n")
 	c.shows(uri, "M a.txt +1 −1 reviewed by Ana; A b.txt +2 −0")
 	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{FileURI(filepath.Join(c.dir, "a.txt"))}, Reviewed: false})

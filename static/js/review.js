@@ -37,12 +37,14 @@
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT, n => {
     const c = n.classList;
     if (c.contains('r')) return c.contains('e') ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT;
-    if (c.contains('ck') || c.contains('file') || c.contains('files') || c.contains('rbody')) return NodeFilter.FILTER_SKIP;
+    if (c.contains('ck') || c.contains('file') || c.contains('files') || c.contains('rbody') || c.contains('hs')) return NodeFilter.FILTER_SKIP;
     return c.contains('fb') && !n.hidden ? NodeFilter.FILTER_SKIP : NodeFilter.FILTER_REJECT;
   });
-  const move = (from, dir) => {
+  const move = (from, dir, all) => { // rows of a hunk that was reviewed and is shut are no steps
     walker.currentNode = from;
-    return dir > 0 ? walker.nextNode() : walker.previousNode();
+    let r;
+    do r = dir > 0 ? walker.nextNode() : walker.previousNode(); while (r && !all && r.closest('.hs:not([open])'));
+    return r;
   };
   // In split view the other half of a visual row is not a step of its own.
   const partner = (a, b) => split() && (a.nextElementSibling === b ? a.classList.contains('l') : b.nextElementSibling === a && b.classList.contains('l'));
@@ -62,7 +64,7 @@
   };
   const first = () => {
     const f = topFile() || $('.file', root);
-    return f && (walker.currentNode = f, walker.nextNode());
+    return f && move(f, 1);
   };
   const edge = () => $('.rbar').getBoundingClientRect().bottom;
 
@@ -79,6 +81,8 @@
   };
   const go = (row, block = 'nearest') => {
     if (!row) return;
+    const shut = row.closest('.hs:not([open])');
+    if (shut) shut.open = true;
     cur?.classList.remove('cur');
     cur = row;
     row.classList.add('cur');
@@ -293,7 +297,7 @@
     if (entire || a2 > b2) h.remove();
   };
   const hidden = h => { // the lines between the rows around a bar
-    const next = (dir, el) => { walker.currentNode = el; let r = dir > 0 ? walker.nextNode() : walker.previousNode(); while (r && fileOf(r) === fileOf(h) && !line(r, 'R')) r = move(r, dir); return r && fileOf(r) === fileOf(h) ? line(r, 'R') : 0; };
+    const next = (dir, el) => { walker.currentNode = el; let r = dir > 0 ? walker.nextNode() : walker.previousNode(); while (r && fileOf(r) === fileOf(h) && !line(r, 'R')) r = move(r, dir, true); return r && fileOf(r) === fileOf(h) ? line(r, 'R') : 0; };
     return [next(-1, h) + 1, h.dataset.t ? +h.dataset.t : next(1, h) - 1];
   };
   const near = () => {

@@ -32,10 +32,11 @@ type DiffFile struct {
 
 	Tag        string // what is special about where the change came from
 	Reviewed   bool
-	ReviewedBy string // who set the mark, for people
-	Stale      bool   // changed since somebody reviewed it
-	Fold       string // why the rows are not in the page ("12 400 changed lines"), "" when they are
-	Shut       bool   // rows are in the page, folded
+	ReviewedBy string          // who set the mark, for people
+	Stale      bool            // changed since somebody reviewed it
+	Seen       map[string]bool // changes that were reviewed already, while Stale; see Seen
+	Fold       string          // why the rows are not in the page ("12 400 changed lines"), "" when they are
+	Shut       bool            // rows are in the page, folded
 
 	Depth   int // in the tree
 	Diff    *diff.File

@@ -77,7 +77,11 @@ func (w *rowWriter) hunks() {
 	for i := range w.file.Diff.Hunks {
 		h := &w.file.Diff.Hunks[i]
 		w.gap(end+1, h.NewStart-1, h, i == 0)
-		w.rows(h.Rows)
+		if w.seen(h) {
+			w.folded(h)
+		} else {
+			w.rows(h.Rows)
+		}
 		end = h.NewStart + h.NewLines - 1
 	}
 	if end > 0 && end < w.file.Diff.NewLines {

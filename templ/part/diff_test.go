@@ -161,3 +161,35 @@ func TestLargePagesDrawFewerColours(t *testing.T) {
 		t.Error("the amount of colour does not follow the amount of rows")
 	}
 }
+
+// Of a file that changed since it was reviewed only what is new stands open; what a thread speaks of does too.
+func TestOnlyWhatIsNewSinceTheReviewIsOpen(t *testing.T) {
+	lines := func(edit map[int]string) []byte {
+		var b strings.Builder
+		for i := range 60 {
+			if text, ok := edit[i]; ok {
+				b.WriteString(text + "\n")
+			} else {
+				b.WriteString("line " + strconv.Itoa(i) + "\n")
+			}
+		}
+		return []byte(b.String())
+	}
+	base := lines(nil)
+	was := diff.Compute(base, lines(map[int]string{5: "seen", 30: "will be edited"}), diff.Options{})
+	now := diff.Compute(base, lines(map[int]string{5: "seen", 30: "edited", 50: "new"}), diff.Options{})
+	draw := func(threads ...Thread) string {
+		f := &DiffFile{ID: "a", Diff: now, Stale: true, Seen: Seen(was, now), Threads: threads}
+		return drawn(t, DiffRows(f, DiffView{}))
+	}
+	shut, open, _ := strings.Cut(draw(), "</details>")
+	if !strings.Contains(shut, ">seen") || strings.Contains(shut, "edited") || !strings.Contains(open, "edited") || !strings.Contains(open, "new") {
+		t.Errorf("shut: %s\nopen: %s", shut, open)
+	}
+	if strings.Contains(draw(Thread{ID: "t", Side: After, From: 6, To: 6}), "<details class=\"hs\"") {
+		t.Error("a hunk is shut although somebody speaks about it")
+	}
+	if Seen(was, was) != nil {
+		t.Error("everything is shut")
+	}
+}
