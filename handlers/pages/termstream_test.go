@@ -74,6 +74,7 @@ func tail(s string) string { return s[max(0, len(s)-500):] }
 
 func (s *site) terminal() (base, id string) {
 	s.t.Helper()
+	s.t.Setenv("HOME", s.t.TempDir()) // a person's own .bashrc may take its time
 	base, _ = s.session()
 	to := s.post(base+"/t", url.Values{})
 	return base, to[strings.LastIndexByte(to, '/')+1:]
