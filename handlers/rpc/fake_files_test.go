@@ -38,3 +38,15 @@ func (f *fake) CreateResourceWatch(context.Context, host.Caller, ahp.CreateResou
 func (f *fake) ResourceRequest(context.Context, host.Caller, ahp.ResourceRequestParams) (ahp.ResourceRequestResult, error) {
 	return ahp.ResourceRequestResult{}, errNoFiles
 }
+
+func (f *fake) Completions(context.Context, host.Caller, ahp.CompletionsParams) (ahp.CompletionsResult, error) {
+	return ahp.CompletionsResult{}, nil
+}
+
+func (f *fake) SessionConfigCompletions(context.Context, host.Caller, ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error) {
+	return ahp.SessionConfigCompletionsResult{}, nil
+}
+
+func (f *fake) Authenticate(context.Context, host.Caller, ahp.AuthenticateParams) (ahp.AuthenticateResult, error) {
+	return ahp.AuthenticateResult{}, ahp.Errorf(ahp.CodeInvalidParams, "unknown resource")
+}

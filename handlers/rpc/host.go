@@ -19,6 +19,8 @@ type Host interface {
 	Resources
 	ResourceWriter
 	Watches
+	Completions
+	Authenticator
 	Changesets
 }
 

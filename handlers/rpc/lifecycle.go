@@ -121,6 +121,8 @@ func (s *socket) greeting(v dialect.Version) ahp.InitializeResult {
 		ProtocolVersion:  v.String(),
 		ServerInfo:       &ahp.Implementation{Name: s.cfg.Name, Version: s.cfg.Version},
 		DefaultDirectory: s.cfg.DefaultDirectory,
+
+		CompletionTriggerCharacters: []string{host.CompletionTrigger},
 	}
 }
 

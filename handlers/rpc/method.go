@@ -48,6 +48,10 @@ var methods = map[string]method{
 	"resourceDelete":  {run: result(Host.ResourceDelete), root: true},
 	"resourceRequest": {run: result(Host.ResourceRequest), root: true},
 
+	"completions":              {run: result(Host.Completions), beside: true},
+	"sessionConfigCompletions": {run: result(Host.SessionConfigCompletions), beside: true, root: true},
+	"authenticate":             {run: result(Host.Authenticate), root: true},
+
 	"createResourceWatch": {run: result(Host.CreateResourceWatch), root: true},
 
 	"invokeChangesetOperation": {run: result(Host.InvokeChangesetOperation), beside: true},

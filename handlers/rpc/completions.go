@@ -1,0 +1,19 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+)
+
+// Completions offers what could be typed next.
+type Completions interface {
+	Completions(ctx context.Context, c host.Caller, p ahp.CompletionsParams) (ahp.CompletionsResult, error)
+	SessionConfigCompletions(ctx context.Context, c host.Caller, p ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error)
+}
+
+// Authenticator takes tokens for what agents need.
+type Authenticator interface {
+	Authenticate(ctx context.Context, c host.Caller, p ahp.AuthenticateParams) (ahp.AuthenticateResult, error)
+}

@@ -1,0 +1,164 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+const (
+	mostCompletions = 50
+	mostCandidates  = 100_000         // files that are looked through
+	completionTime  = 2 * time.Second // then there is nothing to offer
+)
+
+// CompletionTrigger begins what completions are for: the name of a file of the session.
+const CompletionTrigger = "@"
+
+// Completions answers completions: after an @, files of the session's directories. It is best effort: what cannot be
+// had soon is left out (AHP requirement 119).
+func (h *Host) Completions(ctx context.Context, c Caller, p ahp.CompletionsParams) (ahp.CompletionsResult, error) {
+	none := ahp.CompletionsResult{Items: []ahp.CompletionItem{}}
+	info, known := h.hub.Info(p.Channel)
+	if !known || info.Kind != ahp.ChannelChat || !c.Audience().Sees(info) {
+		return none, noChannel(p.Channel)
+	}
+	if err := mayCall(c, "completions", info); err != nil {
+		return none, err
+	}
+	units := utf16.Encode([]rune(p.Text))
+	if !utf8.ValidString(p.Text) || p.Offset < 0 || p.Offset > int64(len(units)) {
+		return none, badParams("offset: %d is outside of the text, which has %d UTF-16 code units", p.Offset, len(units))
+	}
+	start, query, asked := mention(units[:p.Offset])
+	if !asked || p.Kind != ahp.CompletionItemKindUserMessage {
+		return none, nil
+	}
+	for _, f := range h.filesLike(ctx, info.Session, query) {
+		none.Items = append(none.Items, f.item(int64(start), p.Offset))
+	}
+	return none, nil
+}
+
+// mention finds the @ word before the cursor, and where it begins.
+func mention(before []uint16) (start int, query string, ok bool) {
+	for i := len(before) - 1; i >= 0; i-- {
+		switch r := rune(before[i]); {
+		case r == '@' && (i == 0 || isSpace(rune(before[i-1]))):
+			return i, string(utf16.Decode(before[i+1:])), true
+		case isSpace(r):
+			return 0, "", false
+		}
+	}
+	return 0, "", false
+}
+
+func isSpace(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == '\r' }
+
+// match is a file whose name fits; a lower rank fits better.
+type match struct {
+	path, name string
+	rank       int
+}
+
+func (m match) item(start, end int64) ahp.CompletionItem {
+	return ahp.CompletionItem{InsertText: CompletionTrigger + m.name + " ", RangeStart: &start, RangeEnd: &end,
+		Attachment: ahp.MessageAttachment{Value: &ahp.MessageResourceAttachment{Label: filepath.Base(m.path), URI: FileURI(m.path), DisplayKind: "document"}}}
+}
+
+func (h *Host) filesLike(ctx context.Context, session ahp.URI, query string) (found []match) {
+	e, svc := h.catalogue.alive(session), h.changesetService()
+	if e == nil || svc == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	dirs := paths(e.Summary.WorkingDirectories)
+	files, err := svc.Files(ctx, session, dirs, mostCandidates)
+	if err != nil {
+		h.log.Debug("files to complete are missing", "session", session, "err", err)
+	}
+	query = strings.ToLower(query)
+	for _, path := range files {
+		name := nameIn(dirs, path)
+		if rank, ok := fits(strings.ToLower(name), query); ok {
+			found = append(found, match{path, name, rank})
+		}
+	}
+	slices.SortFunc(found, func(a, b match) int {
+		return cmp.Or(a.rank-b.rank, len(a.name)-len(b.name), strings.Compare(a.name, b.name))
+	})
+	return found[:min(len(found), mostCompletions)]
+}
+
+// nameIn is a path as people write it: relative to the first directory it lies in.
+func nameIn(dirs []string, path string) string {
+	for _, dir := range dirs {
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return path
+}
+
+// fits ranks how a name has the words of a query in it.
+func fits(name, query string) (rank int, ok bool) {
+	base := name[strings.LastIndexByte(name, '/')+1:]
+	switch {
+	case strings.HasPrefix(base, query):
+		return 0, true
+	case strings.HasPrefix(name, query):
+		return 1, true
+	case strings.Contains(base, query):
+		return 2, true
+	}
+	return 3, strings.Contains(name, query)
+}
+
+// SessionConfigCompletions answers sessionConfigCompletions: the values a setting has that fit what was typed.
+func (h *Host) SessionConfigCompletions(_ context.Context, c Caller, p ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error) {
+	none := ahp.SessionConfigCompletionsResult{Items: []ahp.SessionConfigValueItem{}}
+	if err := mayCall(c, "sessionConfigCompletions", rootInfo); err != nil {
+		return none, err
+	}
+	backend, err := h.backend(p.Provider)
+	if err != nil {
+		return none, err
+	}
+	setting, ok := backend.Config().Properties[p.Property]
+	if !ok {
+		return none, badParams("property: this agent has no setting %.80q", p.Property)
+	}
+	for i, raw := range setting.Enum {
+		item := ahp.SessionConfigValueItem{Value: plainText(raw), Description: at(setting.EnumDescriptions, i)}
+		item.Label = cmp.Or(at(setting.EnumLabels, i), item.Value)
+		if strings.Contains(strings.ToLower(item.Label+"\n"+item.Value), strings.ToLower(p.Query)) {
+			none.Items = append(none.Items, item)
+		}
+	}
+	return none, nil
+}
+
+func at(list []string, i int) string {
+	if i < len(list) {
+		return list[i]
+	}
+	return ""
+}
+
+// plainText is a string without its quotes, and any other value as JSON has it.
+func plainText(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
