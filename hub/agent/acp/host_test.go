@@ -216,6 +216,9 @@ func TestEditIsApproved(t *testing.T) {
 			id := w.begin(agenttest.User("edit " + path))
 			call := w.pending()
 			wants(t, call.InvocationMessage.Text, "Edit f.txt", "-b\n+c\n+d")
+			if call.ToolInput != nil {
+				t.Errorf("the card shows the change twice: %q", call.ToolInput.Text)
+			}
 			if len(call.Options) != 3 || call.Options[0].ID != "no" || call.Options[0].Kind != ahp.ConfirmationOptionKindDeny || call.Options[1].Label != "Always" {
 				t.Errorf("the options are %+v", call.Options)
 			}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/agent"
@@ -107,7 +108,7 @@ var kinds = map[string]string{
 // runs or somebody is asked about it: a question may follow.
 func (r *player) advance(c *call) error {
 	done := c.status == "completed" || c.status == "failed"
-	if c.stage == announced && (done || c.status == "in_progress" || c.inTerminal()) {
+	if c.stage == announced && (done || c.status == "in_progress" || c.has("terminal")) {
 		ready := r.ready(c)
 		ready.Confirmed = ahp.ToolCallConfirmationReasonNotNeeded
 		if err := r.turn.Out.Emit(ready); err != nil {
@@ -129,19 +130,14 @@ func (r *player) advance(c *call) error {
 	return r.turn.Out.Emit(&ahp.ChatToolCallContentChangedAction{ToolCallID: c.id, Content: agent.Results(r.contents(c)...)})
 }
 
-func (c *call) inTerminal() bool {
-	for _, t := range c.raw {
-		if t.Type == "terminal" {
-			return true
-		}
-	}
-	return false
+func (c *call) has(content string) bool {
+	return slices.ContainsFunc(c.raw, func(t toolContent) bool { return t.Type == content })
 }
 
 // ready says what a call is about to do.
 func (r *player) ready(c *call) *ahp.ChatToolCallReadyAction {
 	a := &ahp.ChatToolCallReadyAction{ToolCallID: c.id, InvocationMessage: ahp.Markdown(r.about(c))}
-	if in := c.readable(); in != "" {
+	if in := c.readable(); in != "" && !c.has("diff") { // the change itself stands in the message
 		a.ToolInput = &ahp.ToolInput{Text: in}
 	}
 	return a
