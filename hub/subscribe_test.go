@@ -135,7 +135,7 @@ func TestAGuestCannotFollowWhatItDoesNotSee(t *testing.T) {
 	}
 }
 
-func TestNotificationsGoToSubscribersWhoMayKnow(t *testing.T) {
+func TestNotificationsGoToSubscribersWhoMayKnow(t *testing.T) { // AHP requirement 29
 	h := newHub(t, hub.Config{})
 	must(t, h.Do(func(tx *hub.Tx) {
 		must(t, tx.Open(hub.ChannelInfo{URI: "ahp-root://", Kind: ahp.ChannelRoot}, &ahp.RootState{}))

@@ -16,7 +16,7 @@ import (
 )
 
 // Promise 1: one order for the whole host, whoever writes.
-func TestEverybodySeesOneOrder(t *testing.T) {
+func TestEverybodySeesOneOrder(t *testing.T) { // AHP requirement 27
 	h := newHub(t, hub.Config{})
 	var conns []*hub.Conn
 	for i := range 3 {

@@ -25,7 +25,7 @@ import (
 	"github.com/ahphub/ahphub/hub/store"
 )
 
-func TestWhoGetsIn(t *testing.T) {
+func TestWhoGetsIn(t *testing.T) { // AHP requirements 208 and 209
 	w := newWorld(t, Config{Origins: []string{"hub.example.com"}}, hub.Config{})
 	cases := []struct {
 		name   string
@@ -53,7 +53,7 @@ func TestWhoGetsIn(t *testing.T) {
 	}
 }
 
-func TestTheSocketEnds(t *testing.T) {
+func TestTheSocketEnds(t *testing.T) { // AHP requirements 207 and 209
 	limits := Limits{FrameBytes: 1000, Handshake: 50 * time.Millisecond}
 	cases := []struct {
 		name string
@@ -164,7 +164,7 @@ func TestSlowRequestsRunBeside(t *testing.T) {
 
 // Promise 4: a reader that stalls costs bounded memory, slows nobody, is closed,
 // and resumes.
-func TestStalledReaderIsClosedAndResumes(t *testing.T) {
+func TestStalledReaderIsClosedAndResumes(t *testing.T) { // AHP requirement 209
 	w := newWorld(t, Config{Limits: Limits{Write: 200 * time.Millisecond}}, hub.Config{Limits: hub.Limits{QueueBytes: 1 << 20}})
 	stalled, reader := w.dial("owner"), w.dial("owner")
 	stalled.initialize("stalled", chatURI)

@@ -198,7 +198,7 @@ func TestTurnChanges(t *testing.T) {
 	c.shows(c.follow("uncommitted", ""), "M a.txt +1 −2; A mine.txt +1 −0; A new.txt +1 −0")
 }
 
-func TestChangesetKeepsUpWithFiles(t *testing.T) {
+func TestChangesetKeepsUpWithFiles(t *testing.T) { // AHP requirement 153
 	c := newChanging(t)
 	uri := c.follow("uncommitted", "")
 	all := c.follow("session", "")
@@ -224,7 +224,7 @@ func TestChangesetKeepsUpWithFiles(t *testing.T) {
 	}
 }
 
-func TestNarrowActions(t *testing.T) {
+func TestNarrowActions(t *testing.T) { // AHP requirement 154
 	c := newChanging(t)
 	conn, err := c.hub.Connect(hub.ConnConfig{Principal: owner.ID, ClientID: "ana-2", Audience: owner.Audience()})
 	c.must(err)
@@ -253,7 +253,7 @@ func TestNarrowActions(t *testing.T) {
 	}
 }
 
-func TestReviewMarksFollowContent(t *testing.T) {
+func TestReviewMarksFollowContent(t *testing.T) { // AHP requirement 158
 	c := newChanging(t)
 	c.write("a.txt", "one\nTWO\n")
 	c.write("b.txt", "b\n")
@@ -274,7 +274,7 @@ func TestReviewMarksFollowContent(t *testing.T) {
 	c.shows(uri, "M a.txt +1 −1; A b.txt +2 −0")
 }
 
-func TestRevertOperation(t *testing.T) {
+func TestRevertOperation(t *testing.T) { // AHP requirements 155 and 156
 	c := newChanging(t)
 	turn := c.turn(func() { c.write("a.txt", "one\n2\n"); c.write("new.txt", "new\n") })
 	uri := c.follow("turn", turn)
@@ -322,7 +322,7 @@ func TestRevertOperation(t *testing.T) {
 	}
 }
 
-func TestDisposedSessionHasNoChangesets(t *testing.T) {
+func TestDisposedSessionHasNoChangesets(t *testing.T) { // AHP requirement 157
 	c := newChanging(t)
 	turn := c.turn(func() { c.write("a.txt", "x\n") })
 	uris := []ahp.URI{c.follow("session", ""), c.follow("turn", turn)}

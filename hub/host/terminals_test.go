@@ -383,7 +383,7 @@ func skips(text string) bool {
 	return false
 }
 
-func TestKeysReachTheProgramAlone(t *testing.T) {
+func TestKeysReachTheProgramAlone(t *testing.T) { // AHP requirement 164
 	w, c := shellWorld(t, Config{}, hub.Config{})
 	w.must(w.host.CreateTerminal(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
 	guest := w.connect(viewer, "vic-1")

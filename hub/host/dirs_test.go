@@ -1,0 +1,50 @@
+package host
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// AHP requirement 82.
+func TestAnAgentOfOneDirectoryGetsTheFirst(t *testing.T) {
+	inWorld(t, func(w *world) {
+		first, second := FileURI(t.TempDir()), FileURI(t.TempDir())
+		c := w.connect(owner, "ana-1")
+		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session, WorkingDirectories: []ahp.URI{first, second}}))
+		c.subscribe(session)
+		if d := cmp.Diff([]ahp.URI{first}, w.session().WorkingDirectories); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
+// AHP requirement 54: followers of root hear of a session when it comes and when it goes.
+func TestRootHearsOfSessions(t *testing.T) {
+	inWorld(t, func(w *world) {
+		follower, stranger := w.connect(owner, "ana-2"), w.connect(owner, "ana-3")
+		follower.subscribe(ahp.RootURI)
+		c := w.create()
+		stranger.subscribe(session)
+		w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
+		follower.subscribe(ahp.RootURI)
+		follower.mu.Lock()
+		defer follower.mu.Unlock()
+		var methods []string
+		for _, n := range follower.notes {
+			if n.Method == "root/sessionAdded" || n.Method == "root/sessionRemoved" {
+				methods = append(methods, n.Method)
+			}
+		}
+		if d := cmp.Diff([]string{"root/sessionAdded", "root/sessionRemoved"}, methods); d != "" {
+			t.Error(d)
+		}
+		stranger.mu.Lock()
+		defer stranger.mu.Unlock()
+		if len(stranger.notes) > 0 {
+			t.Errorf("one that does not follow root hears %d notifications", len(stranger.notes))
+		}
+	})
+}
