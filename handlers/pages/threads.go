@@ -2,6 +2,7 @@ package pages
 
 import (
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -72,7 +73,11 @@ func (p *Pages) threadAct(w http.ResponseWriter, r *http.Request) error {
 	if err := p.prepare(r.Context(), v.who, l.annotations()); err != nil {
 		return err
 	}
-	t := threadIn(p.annotations(l), chi.URLParam(r, "thread"))
+	id, err := url.PathUnescape(chi.URLParam(r, "thread"))
+	if err != nil {
+		return errBadRequest("This address is not one of a thread.")
+	}
+	t := threadIn(p.annotations(l), id)
 	if t == nil {
 		return errNotFound("This thread was deleted meanwhile.")
 	}

@@ -1,6 +1,7 @@
 package part
 
 import (
+	"net/url"
 	"strconv"
 
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -18,6 +19,12 @@ type question struct {
 	Values                   []string
 	Other                    string
 	Skipped                  bool
+}
+
+// isWeb tells whether an address may be a link: of the web, as browsers and we read it alike.
+func isWeb(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
 }
 
 func questionOf(q ahp.ChatInputQuestion, answers map[string]ahp.ChatInputAnswer) question {

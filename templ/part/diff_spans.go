@@ -52,11 +52,11 @@ func (y Syntax) append(b []byte, text string, spans []diff.Span) []byte {
 			i++
 			s.End = spans[i].End
 		}
-		b = appendEscaped(b, text[at:s.Start])
+		b = appendText(b, text[at:s.Start])
 		b = appendSpan(b, text[s.Start:s.End], class, s.Changed)
 		at = s.End
 	}
-	return appendEscaped(b, text[at:])
+	return appendText(b, text[at:])
 }
 
 // joins tells whether the next span can share an element: nothing lies between, or spaces that no colour shows on.
@@ -78,7 +78,7 @@ func appendSpan(b []byte, text, class string, changed bool) []byte {
 		b = append(b, class...)
 	}
 	b = append(b, '>')
-	b = appendEscaped(b, text)
+	b = appendText(b, text)
 	return append(b, '<', '/', tag, '>')
 }
 

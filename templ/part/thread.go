@@ -1,6 +1,7 @@
 package part
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -56,6 +57,10 @@ func (s Side) Letter() string {
 	}
 	return "R"
 }
+
+// actions is what the addresses of the thread's forms begin with. Clients choose ids, and one that climbs out of the path
+// would have somebody else press a button of another form.
+func (t *Thread) actions() string { return t.Base + "/threads/" + url.PathEscape(t.ID) + "/" }
 
 // Where is the place of a thread as a fragment of the review page writes it, as in "R12-R20"; "" for a file.
 func (t *Thread) Where() string { return Where(t.Side, t.From, t.To) }
