@@ -80,7 +80,7 @@ func (p *peer) explain(err error) error {
 
 // again says on an error that ends a turn what resuming it does.
 func again(err error) error {
-	if f, ok := errors.AsType[*agent.Failure](err); ok && f.Resumable {
+	if f, ok := errors.AsType[*agent.Failure](err); ok && f.Resumable && !strings.Contains(f.Message, "try again") {
 		return &agent.Failure{Message: f.Message + " Resume to try again.", Resumable: true}
 	}
 	return err

@@ -75,14 +75,16 @@ func (f *fakeAct) write(m object) {
 	os.Stdout.Write(append(raw, '\n'))
 }
 
-func (f *fakeAct) call(method string, params object) object {
+func (f *fakeAct) call(method string, params object) object { return <-f.send(method, params) }
+
+func (f *fakeAct) send(method string, params object) <-chan object {
 	id := f.next.Add(1)
 	wait := make(chan object, 1)
 	f.mu.Lock()
 	f.waiting[id] = wait
 	f.mu.Unlock()
 	f.write(object{"id": id, "method": method, "params": params})
-	return <-wait
+	return wait
 }
 
 func (f *fakeAct) update(session string, u object) {
@@ -133,6 +135,10 @@ func (f *fakeAct) handle(mode string, m object) {
 		f.cancels.Store(session, cancel)
 		go func() {
 			stop := f.prompt(mode, session, params["prompt"].([]any), cancel)
+			if stop == "locked" {
+				f.write(object{"id": m["id"], "error": object{"code": -32000, "message": "Authentication required"}})
+				return
+			}
 			answer(object{"stopReason": stop, "usage": object{"inputTokens": 7, "outputTokens": 5, "totalTokens": 12}})
 		}()
 	}
@@ -167,10 +173,9 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 	case "twice":
 		ask := object{"sessionId": session, "toolCall": object{"toolCallId": "x", "title": "Look", "kind": "read"},
 			"options": []object{{"optionId": "yes", "name": "Yes", "kind": "allow_once"}}}
-		second := make(chan object)
-		go func() { second <- f.call("session/request_permission", ask) }()
-		first := f.call("session/request_permission", ask)
-		f.say(session, fmt.Sprint(first["result"], (<-second)["result"]))
+		first, second := f.send("session/request_permission", ask), f.send("session/request_permission", ask)
+		f.say(session, "asked ")
+		f.say(session, fmt.Sprint((<-first)["result"], (<-second)["result"]))
 	case "read":
 		got := f.call("fs/read_text_file", object{"sessionId": session, "path": rest, "line": 2, "limit": 1})
 		if e, ok := got["error"].(object); ok {
@@ -186,6 +191,12 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 		f.say(session, strings.Join(texts, " | "))
 	case "pid":
 		f.say(session, fmt.Sprint(os.Getpid()))
+	case "child":
+		child := exec.Command("sleep", "1000")
+		_ = child.Start()
+		f.say(session, fmt.Sprint(child.Process.Pid))
+	case "locked":
+		return "locked"
 	case "crash":
 		f.say(session, "half of an ans")
 		fmt.Fprintln(os.Stderr, "panic: out of luck")

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -172,6 +174,7 @@ func TestTurns(t *testing.T) {
 		{"a plan, and how far it is", "plan", "markdown **Plan**\n\n- [ ] look\n- [ ] write\n\nnotice Plan: 1 of 2 done, now: write\ncomplete\n"},
 		{"a file of the session", "read " + filepath.Join(w.dir, "in.txt"), "markdown read: two\n\ncomplete\n"},
 		{"a refusal", "refuse", "error Fake refuses to go on with this. It forgets this message: say it in another way.\nerror\n"},
+		{"a login that is needed only now", "locked", "error Fake needs a login (Authentication required). Set FAKE_KEY, then try again. It offers: API key: set FAKE_KEY.\nerror\n"},
 		{"a variable of the host", "env A_SECRET_OF_THE_HOST", "markdown A_SECRET_OF_THE_HOST=\ncomplete\n"},
 		{"a variable of the host in a terminal", "run echo [$A_SECRET_OF_THE_HOST]", "execute completed true: echo [$A_SECRET_OF_THE_HOST] [not-needed]\nmarkdown exit 0, output \"[]\"\ncomplete\n"},
 		{"a terminal", "run echo $((6*7)); exit 3", "execute completed true: echo $((6*7)); exit 3 [not-needed]\nmarkdown exit 3, output \"42\"\ncomplete\n"},
@@ -185,7 +188,7 @@ func TestTurns(t *testing.T) {
 		t.Errorf("usage: %+v", u)
 	}
 	var shown *ahp.ToolResultTerminalContent
-	for _, p := range w.chat().Turns[6].ResponseParts {
+	for _, p := range w.chat().Turns[7].ResponseParts {
 		if call, ok := p.Value.(*ahp.ToolCallResponsePart); ok {
 			shown, _ = call.ToolCall.Value.(*ahp.ToolCallCompletedState).Content[0].Value.(*ahp.ToolResultTerminalContent)
 		}
@@ -239,9 +242,10 @@ func TestEditIsApproved(t *testing.T) {
 func TestAskedTwiceAnsweredOnce(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("plain")})
 	id := w.begin(agenttest.User("twice"))
+	w.until("both were asked", func() bool { return strings.Contains(w.text(), "asked") })
 	w.do(&ahp.ChatToolCallConfirmedAction{TurnID: id, ToolCallID: w.pending().ToolCallID, Approved: true})
 	yes := "map[outcome:map[optionId:yes outcome:selected]]"
-	wants(t, w.ended(), "markdown "+yes+" "+yes+"\n")
+	wants(t, w.ended(), "markdown asked "+yes+" "+yes+"\n")
 }
 
 func TestSettingApproves(t *testing.T) {
@@ -300,6 +304,21 @@ func TestCrashInATurn(t *testing.T) {
 	wants(t, w.say("text"), "markdown Hello you\ncomplete\n")
 }
 
+func TestWhatAnAgentStartedEndsWithIt(t *testing.T) {
+	w := newWorld(t, acp.Backend{Program: program("plain"), Limits: acp.Limits{Idle: 50 * time.Millisecond}})
+	var pid int
+	if _, err := fmt.Sscanf(w.say("child"), "markdown %d", &pid); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the child is gone", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid) })
+}
+
+// zombie tells a process that ended and that nobody asked about yet.
+func zombie(pid int) bool {
+	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return strings.Contains(string(raw), ") Z ")
+}
+
 func TestCutOffAnswerGoesOn(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("plain")})
 	id := w.begin(agenttest.User("long"))
@@ -355,8 +374,9 @@ func TestIdleStopAndResume(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			w := newWorld(t, acp.Backend{Program: program(mode), Limits: acp.Limits{Idle: 20 * time.Millisecond}})
 			got := w.say("pid")
-			pid := strings.Fields(got)[1]
-			w.until("the program is stopped", func() bool { _, err := os.Stat("/proc/" + pid); return err != nil })
+			pid, err := strconv.Atoi(strings.Fields(got)[1])
+			w.must(err)
+			w.until("the program is stopped", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
 			if got := w.say("echo again"); !strings.HasPrefix(got, want) {
 				t.Errorf("got\n%s", got)
 			}
