@@ -110,6 +110,9 @@ func (p *Pages) changes(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if r.URL.Query().Get("as") == "patch" {
+		return p.patch(w, r, l)
+	}
 	m, mark, err := p.review(r, v, l)
 	if err != nil {
 		return err
@@ -117,6 +120,21 @@ func (p *Pages) changes(w http.ResponseWriter, r *http.Request) error {
 	f := p.reviewFrame(r, v, "Changes", "changes")
 	p.follow(r.Context(), v, &f, mark)
 	return send(w, http.StatusOK, page.ChangesPage(f, m))
+}
+
+// patch is the changes as a file for git apply.
+func (p *Pages) patch(w http.ResponseWriter, r *http.Request, l look) error {
+	data, err := p.Host.ChangesetPatch(r.Context(), p.caller(r.Context()), l.changeset())
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/x-patch; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="`+l.short+`.patch"`)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	_, _ = w.Write(data) // the reader left: nobody to tell
+	return nil
 }
 
 // reviewFrame is the frame of a page of a session with the review's style and script.

@@ -340,7 +340,7 @@ func TestDisposedSessionHasNoChangesets(t *testing.T) { // AHP requirement 157
 }
 
 // The branch and the comparison of two turns are offered, kept up to date, and gone with the session.
-func TestBranchAndTurnsCompared(t *testing.T) {
+func TestBranchAndTurnsCompared(t *testing.T) { // AHP requirement 152
 	c := newChanging(t)
 	c.git("branch", "-M", "main")
 	c.git("checkout", "-q", "-b", "feature")
@@ -360,6 +360,14 @@ func TestBranchAndTurnsCompared(t *testing.T) {
 		return uri
 	}
 	c.shows(compare(one, two), "M a.txt +0 −2; A b.txt +1 −0")
+	patch, err := c.host.ChangesetPatch(t.Context(), c.owner, CompareURI(session, one, two))
+	if err != nil || !strings.Contains(string(patch), "+++ b/b.txt") || !strings.Contains(string(patch), "-three") || strings.Contains(string(patch), "c.txt") {
+		t.Errorf("the patch of two turns: %v\n%s", err, patch)
+	}
+	stranger := Caller{Principal: access.Principal{ID: "guest:eve", Role: access.RoleViewer, Session: "ahp-session:/other"}}
+	if _, err := c.host.ChangesetPatch(t.Context(), stranger, branch); code(err) != ahp.CodeNotFound {
+		t.Errorf("a guest of another session has the patch: %v", err)
+	}
 	back := compare(two, one)
 	c.shows(back, "M a.txt +2 −0; D b.txt +0 −1")
 	kinds := ""

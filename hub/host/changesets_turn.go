@@ -197,39 +197,65 @@ func (h *Host) TurnChanges(ctx context.Context, session ahp.URI, turn string) (a
 
 // changedIn computes what a scope holds now. now looks at the directories, at most once for all scopes.
 func (h *Host) changedIn(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error)) (files []changeset.File, overlap bool, err error) {
-	var from, to changeset.Checkpoint
-	switch scope.kind {
-	case kindSession:
-		if from, err = l.first(ctx, h, dirs); err == nil {
-			to, err = now()
-		}
-	case kindUncommitted:
-		if from, err = h.changesetService().Head(ctx, l.session, dirs); err == nil {
-			to, err = now()
-		}
-	case kindBranch:
-		if from, err = h.changesetService().Branch(ctx, l.session, dirs); err == nil {
-			to, err = now()
-		}
-	case kindCompare:
-		from, to, err = h.between(ctx, l, scope, now)
-	case kindTurn:
-		r, err := l.turn(ctx, h, scope.turn)
-		if err != nil || r == nil {
-			return []changeset.File{}, false, err // no checkpoints were taken: nothing is known to have changed
-		}
-		from, overlap = r.From, r.Overlap
-		if r.To != nil && !h.changes.runs(scope.turn) {
-			to = *r.To
-		} else if to, err = now(); err != nil {
-			return nil, overlap, err
-		}
-	}
+	from, to, overlap, err := h.endsOf(ctx, l, scope, dirs, now)
 	if err != nil {
 		return nil, overlap, err
 	}
 	files, err = h.changesetService().Compare(ctx, l.session, from, to)
 	return slices.Clip(files), overlap, err
+}
+
+// endsOf are the checkpoints a scope lies between; of a turn of which none were taken both are empty, as nothing is known
+// to have changed.
+func (h *Host) endsOf(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, overlap bool, err error) {
+	switch scope.kind {
+	case kindSession:
+		from, err = l.first(ctx, h, dirs)
+	case kindUncommitted:
+		from, err = h.changesetService().Head(ctx, l.session, dirs)
+	case kindBranch:
+		from, err = h.changesetService().Branch(ctx, l.session, dirs)
+	case kindCompare:
+		from, to, err = h.between(ctx, l, scope, now)
+		return from, to, false, err
+	case kindTurn:
+		r, err := l.turn(ctx, h, scope.turn)
+		if err != nil || r == nil {
+			return from, to, false, err
+		}
+		if r.To != nil && !h.changes.runs(scope.turn) {
+			return r.From, *r.To, r.Overlap, nil
+		}
+		from, overlap = r.From, r.Overlap
+	}
+	if err == nil {
+		to, err = now()
+	}
+	return from, to, overlap, err
+}
+
+// ChangesetPatch is what a changeset holds now as a patch for git apply. Errors: -32008 no such changeset for this caller,
+// -32603 it cannot be told.
+func (h *Host) ChangesetPatch(ctx context.Context, c Caller, uri ahp.URI) ([]byte, error) {
+	session, scope, ok := h.changesetAt(uri)
+	info := hub.ChannelInfo{URI: uri, Kind: ahp.ChannelChangeset, Session: session}
+	svc := h.changesetService()
+	if !ok || svc == nil || !c.Audience().Sees(info) {
+		return nil, noChannel(uri)
+	}
+	if err := mayCall(c, "subscribe", info); err != nil {
+		return nil, err
+	}
+	dirs := h.changeDirs(session)
+	from, to, _, err := h.endsOf(ctx, h.ledger(session), scope, dirs, func() (changeset.Checkpoint, error) { return svc.Checkpoint(ctx, session, dirs) })
+	if err != nil {
+		return nil, ahp.Errorf(ahp.CodeInternalError, "what changed cannot be told: %v", err)
+	}
+	patch, err := svc.Patch(ctx, session, from, to)
+	if err != nil {
+		return nil, ahp.Errorf(ahp.CodeInternalError, "the patch cannot be made: %v", err)
+	}
+	return patch, nil
 }
 
 // between are what two turns left behind; of one that runs, what it did so far.

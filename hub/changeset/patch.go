@@ -1,0 +1,38 @@
+package changeset
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Patch writes what differs between two checkpoints of a session for git apply: with whole object names and binary
+// content. Paths are below each work tree's top; of several directories the patches follow each other. Files that are not
+// stored are not in it. Error: ErrTooLarge past the limit.
+func (s *Service) Patch(ctx context.Context, session string, from, to Checkpoint) ([]byte, error) {
+	var all bytes.Buffer
+	for _, new := range to.Trees {
+		i := slices.IndexFunc(from.Trees, func(t Tree) bool { return t.Dir == new.Dir && t.Top == new.Top })
+		if i < 0 || from.Trees[i].OID == new.OID {
+			continue
+		}
+		out, err := s.repo(session, new.Dir).patch(ctx, from.Trees[i], new)
+		if err != nil {
+			return nil, fmt.Errorf("a patch of %s: %w", new.Dir, err)
+		}
+		all.Write(out)
+	}
+	return all.Bytes(), nil
+}
+
+func (r *repo) patch(ctx context.Context, from, to Tree) ([]byte, error) {
+	unlock, err := r.s.lock(ctx, r.git)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	src := source{top: to.Top, prefix: to.Prefix}
+	args := []string{"diff-tree", "-r", "-p", "-M", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color", from.OID, to.OID}
+	return r.trees(ctx, src, nil, append(args, src.pathspec()...)...)
+}
