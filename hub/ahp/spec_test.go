@@ -44,7 +44,7 @@ type reducerFixture struct {
 	Expected    json.RawMessage
 }
 
-func TestReducerFixtures(t *testing.T) {
+func TestReducerFixtures(t *testing.T) { // AHP requirements 148 and 149, among all reducers
 	for _, dir := range []string{"1.0/reducers", "1.0/derived"} {
 		t.Run(dir, func(t *testing.T) { runReducers(t, fixtures(t, dir)) })
 	}

@@ -34,7 +34,7 @@ func decode(d detection, in string) string {
 	return lines(append(dec.write([]byte(in)), dec.finish()...))
 }
 
-func TestDecoder(t *testing.T) {
+func TestDecoder(t *testing.T) { // AHP requirement 163
 	tests := map[string]struct {
 		detect detection
 		in     string
