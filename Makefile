@@ -54,6 +54,7 @@ bench-ui: ## the figures of the pages, in a real browser
 
 vendor: ## fetch the front-end libraries of static/vendor again and compare them
 	sh static/vendor/fetch
+	sh static/vendor/fetch e2e/testdata
 
 clean:
 	rm -rf bin dist
