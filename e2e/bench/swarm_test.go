@@ -53,6 +53,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if os.Getenv(barePtyEnv) != "" {
+		if err := barePtyMain(); err != nil {
+			fmt.Fprintln(os.Stderr, "bare terminal:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(e2e.Main(m))
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
-	"github.com/ahphub/ahphub/hub/terminal"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -125,24 +124,9 @@ func (p *Pages) terminal(ctx context.Context, v visit, id string) (page.Terminal
 		return page.Terminal{}, errGone
 	}
 	t := p.terminalView(v.session, id, s)
-	t.Text = p.screenText(uri, s)
+	t.Text = p.Host.ScreenText(uri, terminalText(s, 64<<10))
 	t.Frame = "/s/" + v.short + "/t/" + id + "/frame"
 	return t, nil
-}
-
-// screenText is what can be read on a terminal: its screen, or the end of what a program of an earlier run printed.
-func (p *Pages) screenText(uri ahp.URI, s *ahp.TerminalState) string {
-	if feed := p.Host.Watch(uri); feed != nil {
-		return feed.Text()
-	}
-	return terminal.Plain(terminalText(s, 64<<10), sizeOr(s.Cols, terminal.DefaultCols), sizeOr(s.Rows, terminal.DefaultRows))
-}
-
-func sizeOr(n *int64, def int) int {
-	if n == nil || *n < 1 || *n > terminal.MaxSize {
-		return def
-	}
-	return int(*n)
 }
 
 func (p *Pages) terminalView(session ahp.URI, id string, s *ahp.TerminalState) page.Terminal {

@@ -14,7 +14,6 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
-	"github.com/ahphub/ahphub/hub/terminal"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -88,8 +87,7 @@ func (p *Pages) terminalStream(w http.ResponseWriter, r *http.Request) error {
 	ctx, end := p.streamContext(r.Context(), v.who)
 	defer end(nil)
 	s := &termStream{p: p, uri: uri, who: v.who, caller: caller, conn: conn, ws: c, begun: make(chan struct{})}
-	if feed := p.Host.Watch(uri); feed != nil {
-		s.viewer = feed.Watch()
+	if s.viewer = p.Host.Watch(uri); s.viewer != nil {
 		defer s.viewer.Close()
 	}
 	conn.Subscribe(s, hub.Subscription{URI: uri})
@@ -105,9 +103,9 @@ type termStream struct {
 	caller host.Caller
 	conn   *hub.Conn
 	ws     *websocket.Conn
-	viewer *terminal.Viewer // nil for a terminal of an earlier run
-	begun  chan struct{}    // closed once the size is told, which the first screen needs
-	seq    int64            // of the reader's actions
+	viewer *host.Viewer  // nil for a terminal of an earlier run
+	begun  chan struct{} // closed once the size is told, which the first screen needs
+	seq    int64         // of the reader's actions
 
 	state *ahp.TerminalState // what the follower knows of it
 }

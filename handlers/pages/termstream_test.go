@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-
-	"github.com/ahphub/ahphub/hub/terminal"
 )
+
+const underWay = 256 << 10 // bytes sent and not taken, at most
 
 // watcher is a terminal's frame without a browser.
 type watcher struct {
@@ -118,12 +118,12 @@ func TestSlowViewerIsSkippedAhead(t *testing.T) {
 	for slow.read(ctx) == nil {
 	}
 	cancel()
-	if slow.bytes > terminal.ViewerBytes {
-		t.Errorf("a watcher that takes nothing was sent %d bytes, at most %d are", slow.bytes, terminal.ViewerBytes)
+	if slow.bytes > underWay {
+		t.Errorf("a watcher that takes nothing was sent %d bytes, at most %d are", slow.bytes, underWay)
 	}
 	again := s.watcher(base, id)
 	again.wait("E2E")
-	if again.bytes > terminal.ViewerBytes+64<<10 {
+	if again.bytes > underWay+64<<10 {
 		t.Errorf("the screen is %d bytes", again.bytes)
 	}
 }

@@ -287,13 +287,40 @@ func shellTitle(spec terminal.Spec) string {
 	return fmt.Sprintf("%s in %s", filepath.Base(terminal.Shell()), filepath.Base(spec.Dir))
 }
 
-// Watch is what a terminal prints, for people who watch it; nil when its program is of an
-// earlier run, whose output is in the terminal's state.
-func (h *Host) Watch(uri ahp.URI) *terminal.Feed {
+// Viewer reads what a terminal prints, for one person who watches it.
+type Viewer = terminal.Viewer
+
+// Watch adds a viewer of a terminal, to be closed; nil when its program is of an earlier run,
+// whose output is in the terminal's state.
+func (h *Host) Watch(uri ahp.URI) *Viewer {
+	if f := h.feed(uri); f != nil {
+		return f.Watch()
+	}
+	return nil
+}
+
+func (h *Host) feed(uri ahp.URI) *terminal.Feed {
 	if t := h.terms.get(uri); t != nil {
 		if p := t.proc.Load(); p != nil {
 			return p.Feed()
 		}
 	}
 	return nil
+}
+
+// ScreenText is what can be read on a terminal: its screen or, when its program is of an
+// earlier run, what came of the text it printed.
+func (h *Host) ScreenText(uri ahp.URI, printed string) string {
+	if f := h.feed(uri); f != nil {
+		return f.Text()
+	}
+	cols, rows := terminal.DefaultCols, terminal.DefaultRows
+	st, _, _ := h.hub.State(uri)
+	if s, ok := st.(*ahp.TerminalState); ok {
+		c, r := sizeOr(s.Cols, cols), sizeOr(s.Rows, rows)
+		if terminal.CheckSize(c, r) == nil {
+			cols, rows = c, r
+		}
+	}
+	return terminal.Plain(printed, cols, rows)
 }

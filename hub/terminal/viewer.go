@@ -9,6 +9,9 @@ import (
 // reported as taken.
 const ViewerBytes = 256 << 10
 
+// TakenEvery is how many bytes a viewer may have taken without saying so.
+const TakenEvery = 32 << 10
+
 // Viewer reads a Feed. Next has one caller; Taken may be called from anywhere.
 type Viewer struct {
 	feed *Feed
@@ -85,7 +88,7 @@ func (v *Viewer) take() (p Piece, screen, ok bool) {
 	}
 	room := ViewerBytes - (v.sent - v.taken)
 	if v.fresh {
-		return Piece{}, room == ViewerBytes, false
+		return Piece{}, room >= ViewerBytes-TakenEvery, false
 	}
 	if v.pos == f.end || room <= 0 {
 		return Piece{}, false, false

@@ -21,7 +21,8 @@ function connect() {
   socket = new WebSocket(location.origin.replace(/^http/, 'ws') + data.stream);
   socket.binaryType = 'arraybuffer';
   const own = socket;
-  let taken = 0;
+  let taken = 0, told = 0, soon = 0;
+  const say = () => { soon = 0; if (own === socket && told < taken) tell({ a: told = taken }); };
   socket.onopen = () => { tries = 0; delete $('leave').dataset.off; size(); };
   socket.onmessage = (e) => {
     if (typeof e.data === 'string') {
@@ -33,7 +34,7 @@ function connect() {
       return;
     }
     const b = new Uint8Array(e.data);
-    term.write(b, () => { taken += b.length; if (own === socket) tell({ a: taken }); });
+    term.write(b, () => { taken += b.length; if (taken - told >= 32768) say(); else if (!soon) soon = setTimeout(say, 50); });
   };
   socket.onclose = (e) => {
     if (e.code === 4404) return;
