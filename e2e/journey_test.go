@@ -202,8 +202,9 @@ func (j *journey) readChanges() {
 // mirrorChanges subscribes to every changeset of the catalogue.
 func (j *journey) mirrorChanges() {
 	turn := j.watcher.chat(j.chat).Turns[0].ID
+	expand := strings.NewReplacer("{turnId}", turn, "{originalTurnId}", turn, "{modifiedTurnId}", turn)
 	for _, c := range j.watcher.session(j.session).Changesets {
-		uri := strings.ReplaceAll(c.URITemplate, "{turnId}", turn)
+		uri := expand.Replace(c.URITemplate)
 		j.watcher.mirror(uri)
 		j.watcher.wait(uri, func() bool {
 			s, ok := j.watcher.State(uri).(*ahp.ChangesetState)
