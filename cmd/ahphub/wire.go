@@ -82,7 +82,7 @@ func (a *app) buildHost(ctx context.Context, set settings) error {
 }
 
 func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error {
-	docs := documents{a.store}
+	docs := a.store
 	links, err := access.OpenLinks(ctx, docs)
 	if err != nil {
 		return err
