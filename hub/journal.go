@@ -98,10 +98,15 @@ func (h *Hub) readOnly() error {
 		return fmt.Errorf("%w (%w)", ErrReadOnly, j.failed)
 	case j.bytes+j.inFlight > h.limits.UnjournaledBytes:
 		return fmt.Errorf("%w (%d bytes wait for the disk)", ErrReadOnly, j.bytes+j.inFlight)
-	case h.seq+64 > j.reserved: // one step may use several numbers
+	case !h.reservedFor(64): // one step may use several numbers
 		return fmt.Errorf("%w (no number is reserved)", ErrReadOnly)
 	}
 	return nil
+}
+
+// reservedFor tells whether n more numbers may be used.
+func (h *Hub) reservedFor(n int) bool {
+	return !h.journal.on || h.seq+int64(n) <= h.journal.reserved
 }
 
 // ReadOnly returns nil, or an error that wraps ErrReadOnly.

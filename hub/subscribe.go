@@ -195,8 +195,12 @@ func (h *Hub) missed(ch *channel, lastSeen int64) ([]*Envelope, bool) {
 	if !isTerminal {
 		return nil, false
 	}
+	actions := terminalAnew(t)
+	if !h.reservedFor(len(actions)) {
+		return nil, false
+	}
 	var out []*Envelope
-	for _, a := range terminalAnew(t) {
+	for _, a := range actions {
 		out = append(out, &Envelope{Channel: ch.info, Seq: h.next(), At: h.now(), Action: a})
 	}
 	return out, true
