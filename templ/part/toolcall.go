@@ -90,6 +90,25 @@ func sessionBase(chat string) string {
 	return base
 }
 
+// terminal is the terminal a tool call shows, or nil.
+func (c Tool) terminal() *ahp.ToolResultTerminalContent {
+	for _, content := range c.Content {
+		if t, ok := content.Value.(*ahp.ToolResultTerminalContent); ok {
+			return t
+		}
+	}
+	return nil
+}
+
+// foldID names what a reader opens and shuts. A call that shows a terminal is open from the
+// beginning, so it has a name of its own: what it was before there was output does not count.
+func (c Tool) foldID() string {
+	if c.terminal() != nil {
+		return "fold-terminal-" + c.ToolCallID
+	}
+	return "fold-" + c.ToolCallID
+}
+
 // PlainTerminal is the text of terminal output: escape sequences are dropped, a carriage return starts the line anew.
 func PlainTerminal(s string) string {
 	var out, line strings.Builder

@@ -1,6 +1,7 @@
 package part
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -26,5 +27,20 @@ func TestACardSaysACommandOnce(t *testing.T) {
 		if got := call.invocation().Text != ""; got != tc.kept {
 			t.Errorf("%s: shown: %v", name, got)
 		}
+	}
+}
+
+// While a command runs its terminal is in the chat, open; afterwards what it printed is.
+func TestACommandShowsItsTerminal(t *testing.T) {
+	content := func(r *ahp.TerminalCommandResult) []ahp.ToolResultContent {
+		return []ahp.ToolResultContent{{Value: &ahp.ToolResultTerminalContent{Resource: "ahp-terminal:/t1", Title: "make", IsPty: ahp.Ptr(true), Result: r}}}
+	}
+	running := Tool{ToolCallBase: ahp.ToolCallBase{ToolCallID: "c"}, Status: ahp.ToolCallStatusRunning, Content: content(nil)}
+	if html := draw(t, ToolPart(Turn{Base: "/s/1/c/2"}, running)); !strings.Contains(html, " open") || !strings.Contains(html, "/s/1/t/t1/frame") {
+		t.Errorf("the running command has no terminal:\n%s", html)
+	}
+	done := Tool{ToolCallBase: ahp.ToolCallBase{ToolCallID: "c"}, Status: ahp.ToolCallStatusRunning, Content: content(&ahp.TerminalCommandResult{Preview: "all is built"})}
+	if html := draw(t, ToolPart(Turn{Base: "/s/1/c/2"}, done)); strings.Contains(html, "<iframe") || !strings.Contains(html, "all is built") {
+		t.Errorf("the finished command keeps a live terminal:\n%s", html)
 	}
 }
