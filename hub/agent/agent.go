@@ -40,6 +40,7 @@ type Spec struct {
 	Dirs    []string                // absolute paths; the first is the primary one, none is allowed
 	Config  func(key string) string // the value in force now, "" when unset
 	Data    string                  // a directory of the session's own, kept over restarts
+	MCP     []MCPServer             // the host's own, for agents that can use them
 	Host    Host
 	Log     *slog.Logger
 }

@@ -1,0 +1,13 @@
+package agent
+
+// MCPServer is a Model Context Protocol server of the host's own that an agent may use for a session: the review's
+// comments, and the tools that connected clients offer.
+type MCPServer struct {
+	Name string
+	// URL is reached by HTTP (streamable) with Headers; the address is on this machine.
+	URL     string
+	Headers map[string]string
+	// Command and Env start the same server over standard input and output, for agents that know no HTTP.
+	Command []string
+	Env     []string // KEY=value
+}
