@@ -191,6 +191,9 @@ func TestThreadsOfOthers(t *testing.T) {
 		{"another's comment", MayEdit(me, "owner"), false},
 		{"the owner", MayEdit(Owner(""), "guest:1"), true},
 		{"a viewer", MayResolve(guest(RoleViewer), "guest:1"), false},
+		{"an agent, what it was sent", MayResolve(Agent("x", "X", mine), "owner", "guest:2"), true},
+		{"an agent, another's comment", MayEdit(Agent("x", "X", mine), "owner"), false},
+		{"an agent, its comment", MayEdit(Agent("x", "X", mine), "agent:x"), true},
 	} {
 		if (test.err == nil) != test.may {
 			t.Errorf("%s: %v", test.name, test.err)

@@ -159,8 +159,14 @@ func (p Principal) may(need Right, ch hub.ChannelInfo) error {
 }
 
 // MayResolve tells whether p may resolve or reopen a thread with these authors (principal
-// ids, the one who started it first): a guest their own threads and those they wrote in.
-func MayResolve(p Principal, authors ...string) error { return p.mine(authors, "resolve") }
+// ids, the one who started it first): a guest their own threads and those they wrote in, an
+// agent those it was sent, which are the session's.
+func MayResolve(p Principal, authors ...string) error {
+	if p.Role == RoleAgent {
+		return nil
+	}
+	return p.mine(authors, "resolve")
+}
 
 // MayEdit tells whether p may change or delete what the author wrote.
 func MayEdit(p Principal, author string) error { return p.mine([]string{author}, "change") }

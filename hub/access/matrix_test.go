@@ -28,7 +28,7 @@ func columns() (names []string, who []Principal) {
 		p    Principal
 	}{{"nobody", Principal{}}, {"viewer", guest(RoleViewer)}, {"commenter", guest(RoleCommenter)}, {"driver", with(false, false, false)},
 		{"+prompt", with(true, false, false)}, {"+approve", with(false, true, false)}, {"+type", with(false, false, true)},
-		{"+all", with(true, true, true)}, {"owner", Owner("")}} {
+		{"+all", with(true, true, true)}, {"agent", Agent("x", "X", mine)}, {"owner", Owner("")}} {
 		names, who = append(names, c.name), append(who, c.p)
 	}
 	return names, who

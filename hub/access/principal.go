@@ -10,7 +10,7 @@ import (
 
 // Principal is somebody the host knows: the owner, or a guest who came by a link.
 type Principal struct {
-	ID      string // stable: "owner", "guest:…", "link:…"
+	ID      string // stable: "owner", "guest:…", "link:…", "agent:…"
 	Name    string // as they are shown to others
 	Role    Role
 	Session ahp.URI // the one session they may see; "" for the whole host
@@ -25,6 +25,11 @@ func Owner(name string) Principal {
 		name = "Owner"
 	}
 	return Principal{ID: "owner", Name: name, Role: RoleOwner}
+}
+
+// Agent is the agent of one session as somebody who comments on it.
+func Agent(provider, name string, session ahp.URI) Principal {
+	return Principal{ID: "agent:" + provider, Name: name, Role: RoleAgent, Session: session}
 }
 
 // Known tells whether there is anybody at all.

@@ -15,6 +15,7 @@ const (
 	RoleViewer    Role = "viewer"    // reads
 	RoleCommenter Role = "commenter" // and comments, and marks files reviewed
 	RoleDriver    Role = "driver"    // and prompts, approves, types: a switch each
+	RoleAgent     Role = "agent"     // no person: a session's agent, which reads, comments and resolves there
 )
 
 // Right is a kind of doing. The tables map every action, method and route to one.
@@ -39,6 +40,7 @@ var roleRights = map[Role][]Right{
 	RoleViewer:    {RightRead},
 	RoleCommenter: {RightRead, RightComment, RightReview},
 	RoleDriver:    {RightRead, RightComment, RightReview},
+	RoleAgent:     {RightRead, RightComment},
 }
 
 // Has tells whether a principal has a right somewhere; where is the tables' question.
@@ -63,7 +65,7 @@ func (p Principal) Has(r Right) bool {
 // ParseRole reads the role of a link as a form sends it.
 func ParseRole(s string) (Role, error) {
 	r := Role(strings.ToLower(strings.TrimSpace(s)))
-	if _, ok := roleRights[r]; !ok || r == RoleOwner {
+	if _, ok := roleRights[r]; !ok || r == RoleOwner || r == RoleAgent {
 		return "", fmt.Errorf("%q is no role a link can have: use viewer, commenter or driver", s)
 	}
 	return r, nil
