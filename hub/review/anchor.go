@@ -1,4 +1,5 @@
-// Package review keeps what people said about lines at those lines while the lines move. It reads and writes nothing.
+// Package review keeps what people said about lines at those lines while the lines move, and what they decided about
+// changes while the changes go on. It reads and writes nothing.
 package review
 
 import (
