@@ -19,15 +19,13 @@ var (
 )
 
 // compute caches as the host does: the figures are of a warm server.
-func compute(f fixture.File, nospace bool) *diff.File {
+func compute(f fixture.File, space diff.Space) *diff.File {
 	key := f.Path + "\x00" + string(f.Before[:min(64, len(f.Before))]) + string(f.After[:min(64, len(f.After))])
-	if nospace {
-		key += "\x00ws"
-	}
+	key += string(rune('0' + space))
 	memoMu.Lock()
 	defer memoMu.Unlock()
 	if memo[key] == nil {
-		memo[key] = diff.Compute(f.Before, f.After, diff.Options{Path: f.Path, IgnoreSpace: nospace})
+		memo[key] = diff.Compute(f.Before, f.After, diff.Options{Path: f.Path, Space: space})
 	}
 	return memo[key]
 }

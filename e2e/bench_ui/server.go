@@ -54,6 +54,8 @@ func newSite() (*site, error) {
 	return s, nil
 }
 
+var spaces = map[string]diff.Space{"amount": diff.SpaceAmount, "ignore": diff.SpaceNone, "blank": diff.SpaceBlank}
+
 // view is the review of one fixture, as the host's handler would give it.
 func (s *site) view(name string, q url.Values) *page.Changes {
 	query := "scope=session"
@@ -64,10 +66,10 @@ func (s *site) view(name string, q url.Values) *page.Changes {
 	}
 	v := &page.Changes{
 		Base: "/s/" + name, Query: query, Status: "ready", Me: "ana", MaySend: true,
-		View: part.DiffView{Split: q.Get("view") == "split"}, NoSpace: q.Get("ws") == "ignore",
+		View: part.DiffView{Split: q.Get("view") == "split"}, Space: spaces[q.Get("ws")],
 	}
 	for _, f := range s.sets[name] {
-		v.Files = append(v.Files, s.diffFile(name, query, f, v.NoSpace))
+		v.Files = append(v.Files, s.diffFile(name, query, f, v.Space))
 	}
 	if name == "states" {
 		conversation(v)
@@ -82,7 +84,7 @@ func (s *site) view(name string, q url.Values) *page.Changes {
 	return v
 }
 
-func (s *site) diffFile(name, query string, f fixture.File, nospace bool) part.DiffFile {
+func (s *site) diffFile(name, query string, f fixture.File, space diff.Space) part.DiffFile {
 	d := part.DiffFile{ID: f.Path, Base: "/s/" + name + "/changes", Query: query, Path: f.Path, OldPath: f.OldPath, Status: part.DiffModified,
 		OldSize: int64(len(f.Before)), NewSize: int64(len(f.After))}
 	switch {
@@ -106,7 +108,7 @@ func (s *site) diffFile(name, query string, f fixture.File, nospace bool) part.D
 		d.Form = part.DiffSymlink
 	}
 	if d.Form == part.DiffText || d.Form == part.DiffSymlink {
-		d.Diff = compute(f, nospace)
+		d.Diff = compute(f, space)
 		d.Add, d.Del = d.Diff.Additions, d.Diff.Deletions
 	}
 	return d
@@ -188,7 +190,7 @@ func (s *site) context(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		rows := diff.ContextRows(f.Before, f.After, diff.Options{Path: f.Path}, n("from"), n("to"))
-		d := s.diffFile(r.PathValue("session"), "scope=session", f, false)
+		d := s.diffFile(r.PathValue("session"), "scope=session", f, diff.SpaceAll)
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_ = part.DiffContext(&d, rows, part.DiffView{Split: q.Get("view") == "split"}).Render(r.Context(), w)
 	}

@@ -209,7 +209,7 @@ func (p *Pages) unfold(r *http.Request, l look, d *part.DiffFile) error {
 	if err != nil {
 		return err
 	}
-	d.Diff, d.Fold = diff.Compute(old, new, diff.Options{Path: d.Path, IgnoreSpace: l.nospace}), ""
+	d.Diff, d.Fold = diff.Compute(old, new, diff.Options{Path: d.Path, Space: l.space}), ""
 	d.Add, d.Del = d.Diff.Additions, d.Diff.Deletions
 	return nil
 }
@@ -258,7 +258,7 @@ func (p *Pages) changesContext(w http.ResponseWriter, r *http.Request) error {
 	}
 	d := part.DiffFile{ID: f.ID, Base: l.base() + "/changes", Query: l.query()}
 	describe(&d, f, p.sessionState(l.session).WorkingDirectories)
-	o := diff.Options{Path: d.Path, IgnoreSpace: l.nospace}
+	o := diff.Options{Path: d.Path, Space: l.space}
 	d.Diff = &diff.File{OldLines: lineCount(old), NewLines: lineCount(new)} // the columns of the numbers
 	return send(w, http.StatusOK, part.DiffContext(&d, diff.ContextRows(old, new, o, from, to), part.DiffView{Split: l.split}))
 }

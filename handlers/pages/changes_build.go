@@ -110,7 +110,7 @@ func (b *builder) seen(ctx context.Context, was *host.SeenSides, now *diff.File)
 	if was == nil {
 		return nil
 	}
-	key := diff.Key{Old: was.Before, New: was.After, Options: diff.Options{IgnoreSpace: b.look.nospace}}
+	key := diff.Key{Old: was.Before, New: was.After, Options: diff.Options{Space: b.look.space}}
 	file, err := b.p.diffs.Compute(ctx, key, func(ctx context.Context) (old, new []byte, err error) {
 		if old, err = b.version(ctx, was.Before); err != nil {
 			return nil, nil, err
@@ -194,7 +194,7 @@ func (b *builder) compare(ctx context.Context, d *built, f *ahp.ChangesetFile, c
 	if d.Note != "" {
 		return
 	}
-	o := diff.Options{IgnoreSpace: b.look.nospace}
+	o := diff.Options{Space: b.look.space}
 	if colours {
 		o.Path = d.Path
 	}
@@ -275,7 +275,7 @@ func (p *Pages) readResource(ctx context.Context, c host.Caller, channel, uri ah
 
 // model puts the page together: what is the same for everybody with this look.
 func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionState, threads []part.Thread) *page.Changes {
-	v := &page.Changes{Base: b.look.base(), Query: b.look.query(), Status: string(cs.Status), NoSpace: b.look.nospace, Threads: threads,
+	v := &page.Changes{Base: b.look.base(), Query: b.look.query(), Status: string(cs.Status), Space: b.look.space, Threads: threads,
 		View: part.DiffView{Split: b.look.split}, Scopes: b.p.scopes(b.look, s), Running: b.p.running(b.look.session)}
 	v.Turns = b.p.turns(s)
 	if from, to, ok := b.look.turns(); ok {

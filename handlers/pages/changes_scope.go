@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/templ/page"
 )
@@ -19,11 +20,24 @@ type look struct {
 	session ahp.URI
 	scope   string // "session", "uncommitted", "branch", "turn.<id>", "compare.<id>..<id>"; "turn" is the newest
 	split   bool
-	nospace bool
+	space   diff.Space
+}
+
+// spaces is what the address and a room's name say of white space.
+var spaces = []struct{ param, flag string }{diff.SpaceAll: {"", ""}, diff.SpaceAmount: {"amount", "b"}, diff.SpaceNone: {"ignore", "w"}, diff.SpaceBlank: {"blank", "l"}}
+
+func spaceOf(is func(param, flag string) bool) diff.Space {
+	for i, s := range spaces {
+		if s.param != "" && is(s.param, s.flag) {
+			return diff.Space(i)
+		}
+	}
+	return diff.SpaceAll
 }
 
 func lookOf(v visit, q url.Values) look {
-	l := look{short: v.short, session: v.session, scope: q.Get("scope"), split: q.Get("view") == "split", nospace: q.Get("ws") == "ignore"}
+	l := look{short: v.short, session: v.session, scope: q.Get("scope"), split: q.Get("view") == "split"}
+	l.space = spaceOf(func(param, _ string) bool { return q.Get("ws") == param })
 	if from, to := q.Get("from"), q.Get("to"); from != "" && to != "" { // the form that compares turns
 		l.scope = compared(from, to)
 	}
@@ -39,8 +53,8 @@ func (l look) query() string {
 	if l.split {
 		q += "&view=split"
 	}
-	if l.nospace {
-		q += "&ws=ignore"
+	if l.space != diff.SpaceAll {
+		q += "&ws=" + spaces[l.space].param
 	}
 	return q
 }
@@ -53,10 +67,7 @@ func (l look) room() string {
 	if l.split {
 		flags = "s"
 	}
-	if l.nospace {
-		flags += "w"
-	}
-	return "changes:" + l.short + ":" + l.scope + ":" + flags
+	return "changes:" + l.short + ":" + l.scope + ":" + flags + spaces[l.space].flag
 }
 
 // lookNamed reads what room wrote.
@@ -68,7 +79,8 @@ func lookNamed(p *Pages, rest []string) (look, error) {
 	if !ok {
 		return look{}, errGone
 	}
-	return look{short: rest[0], session: uri, scope: rest[1], split: strings.HasPrefix(rest[2], "s"), nospace: strings.HasSuffix(rest[2], "w")}, nil
+	return look{short: rest[0], session: uri, scope: rest[1], split: strings.HasPrefix(rest[2], "s"),
+		space: spaceOf(func(_, flag string) bool { return strings.HasSuffix(rest[2], flag) })}, nil
 }
 
 // compared is the scope between what two turns left behind; of one with itself it is what that turn did.

@@ -114,9 +114,10 @@ func TestOnlyThisMachineIsNoticed(t *testing.T) {
 }
 
 func TestALookSurvivesItsRoomName(t *testing.T) {
-	for _, l := range []look{{short: "ab", scope: "session"}, {short: "ab", scope: "turn.x-1", split: true, nospace: true}, {short: "ab", scope: "uncommitted", nospace: true}} {
+	for _, l := range []look{{short: "ab", scope: "session"}, {short: "ab", scope: "turn.x-1", split: true, space: diff.SpaceNone}, {short: "ab", scope: "uncommitted", space: diff.SpaceBlank}, {short: "ab", scope: "branch", split: true, space: diff.SpaceAmount}} {
 		parts := strings.Split(l.room(), ":")
-		if got := (look{short: parts[1], scope: parts[2], split: strings.HasPrefix(parts[3], "s"), nospace: strings.HasSuffix(parts[3], "w")}); got != l {
+		got := look{short: parts[1], scope: parts[2], split: strings.HasPrefix(parts[3], "s"), space: spaceOf(func(_, flag string) bool { return strings.HasSuffix(parts[3], flag) })}
+		if got != l {
 			t.Errorf("%+v became %+v", l, got)
 		}
 	}
@@ -130,6 +131,9 @@ func TestTheAddressHoldsTheScope(t *testing.T) {
 		"scope=branch&view=split":             "scope=branch&view=split",
 		"from=one&to=two&ws=ignore":           "scope=compare.one..two&ws=ignore",
 		"from=one&to=one":                     "scope=turn.one",
+		"ws=amount":                           "scope=session&ws=amount",
+		"ws=blank&scope=branch":               "scope=branch&ws=blank",
+		"ws=anything":                         "scope=session",
 		"scope=compare.one..two&from=&to=":    "scope=compare.one..two",
 		"scope=compare.one..two&view=unified": "scope=compare.one..two",
 	} {

@@ -150,7 +150,7 @@ func (b *builder) showLines(ctx context.Context, e *ahp.FileEdit, f *built) *dif
 		if errOld != nil || errNew != nil {
 			return out
 		}
-		rows := diff.ContextRows(old, new, diff.Options{Path: f.Path, IgnoreSpace: b.look.nospace}, max(1, t.From-3), t.To+3)
+		rows := diff.ContextRows(old, new, diff.Options{Path: f.Path, Space: b.look.space}, max(1, t.From-3), t.To+3)
 		out = withRows(out, rows)
 	}
 	return out

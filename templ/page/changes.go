@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -14,9 +15,9 @@ type Changes struct {
 	Scopes  []Scope
 	Turns   []TurnChoice // for comparing what two of them left behind
 	View    part.DiffView
-	NoSpace bool   // white space is ignored
-	Status  string // "computing", "recomputing", "error" or "ready"
-	Problem string // why, when Status is "error"
+	Space   diff.Space // which white space counts
+	Status  string     // "computing", "recomputing", "error" or "ready"
+	Problem string     // why, when Status is "error"
 	Files   []part.DiffFile
 	Drafts  []Draft
 	Threads []part.Thread // all of the session, for the bar

@@ -2,11 +2,14 @@ package page
 
 import "strconv"
 
-func wsValue(v *Changes) string {
-	if v.NoSpace {
-		return ""
-	}
-	return "ignore"
+// spaceParams is what the address says of white space, by diff.Space.
+var spaceParams = [...]string{"", "amount", "ignore", "blank"}
+
+var spaceWords = [...]struct{ short, long, what string }{
+	{"White space", "Show all", "Every change of white space"},
+	{"Amount ignored", "Ignore changes in amount", "How many spaces, and those at the end of a line"},
+	{"White space ignored", "Ignore all", "Indentation too"},
+	{"Blank lines ignored", "Ignore blank lines", "Added and removed empty lines"},
 }
 
 // depth is the class that indents a line of the tree; deeper than eight levels look alike.

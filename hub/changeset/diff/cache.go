@@ -60,10 +60,7 @@ func (c *Cache) Compute(ctx context.Context, key Key, load func(context.Context)
 }
 
 func flags(o Options) string {
-	s := []byte("\x0000")
-	if o.IgnoreSpace {
-		s[1] = '1'
-	}
+	s := []byte{0, '0' + byte(o.Space), '0'}
 	if o.NoWords {
 		s[2] = '1'
 	}

@@ -38,7 +38,7 @@ func TestCacheKeepsOptionsApart(t *testing.T) {
 	var c Cache
 	load := func(context.Context) ([]byte, []byte, error) { return []byte("a\n"), []byte(" a\n"), nil }
 	plain, _ := c.Compute(t.Context(), Key{Old: "1", New: "2"}, load)
-	loose, _ := c.Compute(t.Context(), Key{Old: "1", New: "2", Options: Options{IgnoreSpace: true}}, load)
+	loose, _ := c.Compute(t.Context(), Key{Old: "1", New: "2", Options: Options{Space: SpaceNone}}, load)
 	if plain.Additions != 1 || loose.Additions != 0 {
 		t.Errorf("got +%d and +%d, want +1 and +0", plain.Additions, loose.Additions)
 	}

@@ -12,18 +12,20 @@ func Compute(old, new []byte, o Options) *File {
 	f := &File{NotUTF8: !utf8.Valid(old) || !utf8.Valid(new)}
 	f.TooBig = len(old) > foldBytes || len(new) > foldBytes
 	if IsBinary(old) || IsBinary(new) {
-		f.Binary = true
+		f.Binary, f.OldPixels, f.NewPixels = true, PixelsOf(old), PixelsOf(new)
 		return f
 	}
 	if len(old) > mostBytes || len(new) > mostBytes {
 		return f
 	}
 	c := comparison{file: f, old: split(string(old)), new: split(string(new))}
-	f.held = len(old) + len(new)
+	f.held, f.Generated = len(old)+len(new), saysGenerated(old) || saysGenerated(new)
 	f.OldLines, f.NewLines = len(c.old.lines), len(c.new.lines)
 	f.OldNoNewline, f.NewNoNewline = c.old.open, c.new.open
-	for _, h := range c.changes(o.IgnoreSpace) {
-		f.Hunks = append(f.Hunks, c.hunk(h))
+	for _, h := range c.changes(o.Space) {
+		if o.Space != SpaceBlank || !c.blankLines(h) {
+			f.Hunks = append(f.Hunks, c.hunk(h))
+		}
 	}
 	f.TooBig = f.TooBig || f.Additions+f.Deletions > foldLines
 	if !f.TooBig {
@@ -41,8 +43,11 @@ func ContextRows(old, new []byte, o Options, from, to int) []Row {
 	c := comparison{file: &File{}, old: split(string(old)), new: split(string(new))}
 	var rows []Row
 	next, delta := 1, 0
-	for _, h := range c.changes(o.IgnoreSpace) {
+	for _, h := range c.changes(o.Space) {
 		rows = c.between(rows, max(from, next), min(to, h.LineNoY), delta)
+		if o.Space == SpaceBlank && c.blankLines(h) {
+			rows = c.ignored(rows, h, from, to)
+		}
 		next, delta = h.EndLineNoY+1, h.EndLineNoX-h.EndLineNoY
 	}
 	rows = c.between(rows, max(from, next), min(to, len(c.new.lines)), delta)
@@ -58,10 +63,10 @@ type comparison struct {
 	old, new side
 }
 
-func (c *comparison) changes(ignoreSpace bool) []textdiff.Hunk[string] {
+func (c *comparison) changes(space Space) []textdiff.Hunk[string] {
 	x, y := c.old.text, c.new.text
-	if ignoreSpace {
-		x, y = c.old.squeezed(), c.new.squeezed()
+	if space == SpaceAmount || space == SpaceNone {
+		x, y = c.old.squeezed(space), c.new.squeezed(space)
 	}
 	return textdiff.Hunks(x, y, diff.Context(contextRows), textdiff.IndentHeuristic())
 }
@@ -79,6 +84,7 @@ func (c *comparison) hunk(h textdiff.Hunk[string]) Hunk {
 	for _, e := range h.Edits {
 		out.Rows = append(out.Rows, c.row(e))
 	}
+	out.Key = keyOf(out.Rows)
 	return out
 }
 

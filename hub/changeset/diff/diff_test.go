@@ -91,10 +91,10 @@ func TestComputeCounts(t *testing.T) {
 		{"deleted file", "a\nb\n", "", Options{}, 0, 2, 1},
 		{"one line", "a\nb\nc\n", "a\nx\nc\n", Options{}, 1, 1, 1},
 		{"newline lost", "a\nb\n", "a\nb", Options{}, 1, 1, 1},
-		{"newline lost, spaces ignored", "a\nb\n", "a\nb", Options{IgnoreSpace: true}, 0, 0, 0},
+		{"newline lost, spaces ignored", "a\nb\n", "a\nb", Options{Space: SpaceNone}, 0, 0, 0},
 		{"line ends", "a\nb\n", "a\r\nb\r\n", Options{}, 2, 2, 1},
-		{"line ends, spaces ignored", "a\nb\n", "a\r\nb\r\n", Options{IgnoreSpace: true}, 0, 0, 0},
-		{"indented, spaces ignored", "if x {\ny\n}\n", "if x {\n\ty + 1\n}\n", Options{IgnoreSpace: true}, 1, 1, 1},
+		{"line ends, spaces ignored", "a\nb\n", "a\r\nb\r\n", Options{Space: SpaceNone}, 0, 0, 0},
+		{"indented, spaces ignored", "if x {\ny\n}\n", "if x {\n\ty + 1\n}\n", Options{Space: SpaceNone}, 1, 1, 1},
 		{"far apart", lines(40), strings.Replace(strings.Replace(lines(40), "line 3\n", "x\n", 1), "line 30\n", "y\n", 1), Options{}, 2, 2, 2},
 	}
 	for _, c := range cases {
@@ -355,6 +355,6 @@ func FuzzCompute(f *testing.F) {
 		if x, y := apply(t, d, old, new); x != string(old) || y != string(new) {
 			t.Fatal("the rows do not give back both sides")
 		}
-		checkSpans(t, Compute(old, new, Options{Path: path, IgnoreSpace: true}))
+		checkSpans(t, Compute(old, new, Options{Path: path, Space: SpaceNone}))
 	})
 }

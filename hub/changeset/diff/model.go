@@ -15,6 +15,10 @@ type File struct {
 	// TooBig says that the file is better folded: over 20 000 changed lines, or 2 MB on a side. Rows are there, without
 	// words and classes, up to 10 MB a side.
 	TooBig bool
+	// Generated says that the file calls itself so.
+	Generated bool
+	// Sizes of the sides of a picture.
+	OldPixels, NewPixels Pixels
 
 	held int // bytes of text the rows keep alive
 }
@@ -25,6 +29,8 @@ type Hunk struct {
 	NewStart, NewLines int
 	Section            string // the line the hunk stands under, as a function's head; "" when none is seen
 	Rows               []Row
+	// Key names what the hunk changes, with the lines next to it, wherever it stands: 32 hex digits. Marks are kept by it.
+	Key string
 }
 
 // Kind of a row.
@@ -38,7 +44,7 @@ const (
 )
 
 // Row is one line. A context row has the text of the new side, which differs from the old one in spaces only, and only
-// when spaces are ignored.
+// when spaces are ignored; where an added empty line is not shown as added, it has no old number.
 type Row struct {
 	Kind      Kind
 	Old, New  int    // 1-based line numbers; 0 on the side that lacks the line
@@ -59,9 +65,9 @@ type Span struct {
 
 // Options of a comparison. The zero value compares every byte and colours nothing.
 type Options struct {
-	Path        string // the name decides the language; "" leaves out syntax classes
-	IgnoreSpace bool   // lines that differ in spaces only are the same
-	NoWords     bool   // leave out words
+	Path    string // the name decides the language; "" leaves out syntax classes
+	Space   Space  // which changes of white space count
+	NoWords bool   // leave out words
 }
 
 // Limits of what is worked out.

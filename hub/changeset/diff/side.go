@@ -2,7 +2,6 @@ package diff
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -27,30 +26,6 @@ func split(text string) side {
 }
 
 func (s side) endsAt(line int) bool { return s.open && line == len(s.lines)-1 }
-
-// squeezed is the text with every space gone, line by line, so that lines that differ in spaces are equal.
-func (s side) squeezed() string {
-	var b strings.Builder
-	b.Grow(len(s.text))
-	for _, line := range s.lines {
-		for at, r := range line {
-			if !unicode.IsSpace(r) {
-				b.WriteString(line[at : at+runeLen(line[at:], r)])
-			}
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-// runeLen is the length of the rune s begins with; a byte that is not UTF-8 counts for itself.
-func runeLen(s string, r rune) int {
-	if r == utf8.RuneError {
-		_, n := utf8.DecodeRuneInString(s)
-		return n
-	}
-	return utf8.RuneLen(r)
-}
 
 const sectionBytes = 80
 

@@ -1,0 +1,211 @@
+package diff
+
+import (
+	"hash/maphash"
+	"slices"
+)
+
+// Block is lines of one file that were deleted there and stand elsewhere now, or were added there and come from
+// elsewhere. Lines are of the side they were changed on.
+type Block struct {
+	Kind     Kind // Add or Delete
+	From, To int
+	File     int // where the other end is: index of the file
+	Line     int // and its first line, of the other side
+}
+
+// What makes a block: git's 20 letters and digits, and three lines that say something, so that the ends of functions and
+// single statements are not called moved.
+const (
+	leastAlnum = 20
+	leastLines = 3
+	mostAlike  = 8 // places a line may stand in and still begin a search: more common ones are found by their neighbours
+)
+
+// Moves finds the blocks of a changeset that were moved, within a file or to another, also when their indentation
+// changed. Files may be nil. The result has, for each file, its blocks in the order of their lines, deletions first.
+// The time it takes grows with the changed lines: a place in the text is looked at for eight others at most.
+func Moves(files []*File) [][]Block {
+	m := mover{out: make([][]Block, len(files)), seed: maphash.MakeSeed(), where: map[uint64][]int{}, replaced: map[int]int{}}
+	m.collect(files)
+	for i := 0; i < len(m.added); {
+		i = m.search(i)
+	}
+	for i := range m.out {
+		slices.SortFunc(m.out[i], func(a, b Block) int {
+			if a.Kind != b.Kind {
+				return int(b.Kind) - int(a.Kind)
+			}
+			return a.From - b.From
+		})
+	}
+	return m.out
+}
+
+// moving is a changed line.
+type moving struct {
+	file, line int
+	run        int // lines of a run follow each other
+	hash       uint64
+	alnum      int
+	taken      bool // in a block already
+}
+
+type mover struct {
+	out            [][]Block
+	seed           maphash.Seed
+	added, deleted []moving
+	where          map[uint64][]int // indexes in deleted
+	replaced       map[int]int      // a run of added lines to the run of deleted ones in whose place it stands
+	runs           int
+	done           int // added lines before this one are settled
+	steps          int // lines compared
+	squeezed       []byte
+}
+
+func (m *mover) collect(files []*File) {
+	for i, f := range files {
+		if f == nil {
+			continue
+		}
+		for j := range f.Hunks {
+			m.hunk(i, f.Hunks[j].Rows)
+		}
+	}
+	for i := range m.deleted {
+		if d := &m.deleted[i]; d.alnum > 0 && len(m.where[d.hash]) <= mostAlike {
+			m.where[d.hash] = append(m.where[d.hash], i)
+		}
+	}
+}
+
+func (m *mover) hunk(file int, rows []Row) {
+	for i := range rows {
+		r := &rows[i]
+		if r.Kind == Context {
+			continue
+		}
+		if i == 0 || rows[i-1].Kind != r.Kind {
+			m.runs++
+			if r.Kind == Add && i > 0 && rows[i-1].Kind == Delete {
+				m.replaced[m.runs] = m.runs - 1
+			}
+		}
+		line := moving{file: file, line: r.Old + r.New, run: m.runs} // one of them is 0
+		line.hash, line.alnum = m.read(r.Text)
+		if r.Kind == Delete {
+			m.deleted = append(m.deleted, line)
+		} else {
+			m.added = append(m.added, line)
+		}
+	}
+}
+
+// match is lines [added, added+lines) that equal [deleted, deleted+lines).
+type match struct{ added, deleted, lines int }
+
+// search looks for the block an added line belongs to and returns where to go on. What replaced a run of lines was not
+// moved from there: that is how re-indented lines look.
+func (m *mover) search(i int) int {
+	var best match
+	if at := m.where[m.added[i].hash]; m.added[i].alnum > 0 && len(at) <= mostAlike && m.steps < mostSteps*(len(m.added)+len(m.deleted)) {
+		for _, d := range at {
+			if m.deleted[d].run == m.replaced[m.added[i].run] {
+				continue
+			}
+			if found := m.grow(i, d); found.lines > best.lines || found.lines == best.lines && m.nearer(found, best) {
+				best = found
+			}
+		}
+	}
+	if !m.worth(best) {
+		return i + 1
+	}
+	m.note(m.trim(best))
+	m.done = best.added + best.lines
+	return m.done
+}
+
+const mostSteps = 64 // lines compared for one that changed
+
+// nearer prefers lines nobody else came from, and those of the same file.
+func (m *mover) nearer(a, b match) bool {
+	x, y := &m.deleted[a.deleted], &m.deleted[b.deleted]
+	if x.taken != y.taken {
+		return y.taken
+	}
+	file := m.added[a.added].file
+	return x.file == file && y.file != file
+}
+
+func (m *mover) grow(i, d int) match {
+	first, last := 0, 0
+	for m.same(i+last+1, d+last+1, i, d) {
+		last++
+	}
+	for i-first > m.done && m.same(i-first-1, d-first-1, i, d) {
+		first++
+	}
+	m.steps += first + last + 1
+	return match{i - first, d - first, first + last + 1}
+}
+
+// same tells whether two lines are alike and of the runs of i and d.
+func (m *mover) same(x, y, i, d int) bool {
+	return x >= 0 && y >= 0 && x < len(m.added) && y < len(m.deleted) && m.added[x].hash == m.deleted[y].hash &&
+		m.added[x].run == m.added[i].run && m.deleted[y].run == m.deleted[d].run
+}
+
+func (m *mover) worth(b match) bool {
+	lines, alnum := 0, 0
+	for i := b.added; i < b.added+b.lines && (lines < leastLines || alnum < leastAlnum); i++ {
+		if m.added[i].alnum > 0 {
+			lines++
+		}
+		alnum += m.added[i].alnum
+	}
+	return lines >= leastLines && alnum >= leastAlnum
+}
+
+// trim leaves out the empty lines around a block.
+func (m *mover) trim(b match) match {
+	empty := maphash.Bytes(m.seed, nil)
+	for m.added[b.added].hash == empty {
+		b.added, b.deleted, b.lines = b.added+1, b.deleted+1, b.lines-1
+	}
+	for m.added[b.added+b.lines-1].hash == empty {
+		b.lines--
+	}
+	return b
+}
+
+// note writes both ends down; lines that were copied to several places went to the first.
+func (m *mover) note(b match) {
+	to, from := m.added[b.added], m.deleted[b.deleted]
+	m.out[to.file] = append(m.out[to.file], Block{Kind: Add, From: to.line, To: to.line + b.lines - 1, File: from.file, Line: from.line})
+	for i := b.deleted; i < b.deleted+b.lines; i++ {
+		if m.deleted[i].taken {
+			return
+		}
+	}
+	for i := b.deleted; i < b.deleted+b.lines; i++ {
+		m.deleted[i].taken = true
+	}
+	m.out[from.file] = append(m.out[from.file], Block{Kind: Delete, From: from.line, To: from.line + b.lines - 1, File: to.file, Line: to.line})
+}
+
+// read hashes a line without its spaces, and counts its letters and digits.
+func (m *mover) read(text string) (hash uint64, alnum int) {
+	m.squeezed = m.squeezed[:0]
+	for i := range len(text) {
+		c := text[i]
+		if c == ' ' || c == '\t' || c == '\r' {
+			continue
+		}
+		if c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 {
+			alnum++
+		}
+		m.squeezed = append(m.squeezed, c)
+	}
+	return maphash.Bytes(m.seed, m.squeezed), alnum
+}
