@@ -2,6 +2,7 @@ package changeset
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,9 @@ type run struct {
 	config []string // -c name=value …
 	stdin  []byte
 	args   []string
+
+	acting   bool          // for a person who acts: git does what it would do in their terminal
+	patience time.Duration // in place of the service's
 }
 
 // safety turns off whatever would run a program of the repository's choice.
@@ -30,12 +34,24 @@ var safety = []string{"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonito
 var keptEnv = []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES", "GIT_EXEC_PATH"}
 
 func baseEnv() []string {
-	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return strings.HasPrefix(name, "GIT_") && !slices.Contains(keptEnv, name)
-	})
-	return append(env, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1",
+	return append(plainEnv(), "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1",
 		"GIT_LITERAL_PATHSPECS=1", "LC_ALL=C")
+}
+
+// plainEnv is what the host was started with, but for git's variables and the host's own secrets.
+func plainEnv() []string {
+	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return strings.HasPrefix(name, "AHPHUB_") || strings.HasPrefix(name, "GIT_") && !slices.Contains(keptEnv, name)
+	})
+}
+
+// actingConfig and actingEnv leave everything to the person's configuration that is not about a terminal: nothing asks, no
+// editor opens, and nothing is left running when git has ended.
+var actingConfig = []string{"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.quotePath=false", "-c", "color.ui=false"}
+
+func actingEnv() []string {
+	return append(plainEnv(), "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=:", "NO_COLOR=1", "TERM=dumb")
 }
 
 // git runs a program and returns what it wrote, bounded in time and size. A run that is cancelled takes its children along.
@@ -46,14 +62,19 @@ func (s *Service) git(ctx context.Context, r run) ([]byte, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Timeout, fmt.Errorf("git took longer than %s", s.cfg.Timeout))
+	patience := cmp.Or(r.patience, s.cfg.Timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("git took longer than %s", patience))
 	defer cancel()
-	cmd := exec.CommandContext(ctx, s.cfg.Git, slices.Concat(safety, r.config, r.args)...)
-	cmd.Dir, cmd.Env = r.dir, append(baseEnv(), r.env...)
+	config, env, said := safety, baseEnv(), 4<<10
+	if r.acting {
+		config, env, said = actingConfig, actingEnv(), 16<<10
+	}
+	cmd := exec.CommandContext(ctx, s.cfg.Git, slices.Concat(config, r.config, r.args)...)
+	cmd.Dir, cmd.Env = r.dir, append(env, r.env...)
 	cmd.WaitDelay = time.Second
 	ownGroup(cmd)
 	stdout := &bounded{most: s.cfg.OutputBytes, full: cancel}
-	stderr := &bounded{most: 4 << 10}
+	stderr := &bounded{most: said}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if r.stdin != nil {
 		cmd.Stdin = bytes.NewReader(r.stdin)

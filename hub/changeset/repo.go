@@ -176,6 +176,9 @@ func (r *repo) copyIndex(src source) error {
 	}
 	mark := filepath.Join(r.git, "index.from")
 	version := fmt.Sprintf("%s\n%d\n%d\n", theirs, info.ModTime().UnixNano(), info.Size())
+	if r.s.trusted(src.top) {
+		version += "filtered\n" // what was read without filters is read again
+	}
 	if had, err := os.ReadFile(mark); err == nil && string(had) == version {
 		return nil
 	}

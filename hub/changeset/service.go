@@ -19,8 +19,11 @@ type Config struct {
 	Dir    string   // private repositories live here, a directory a session
 	Ignore []string // directories that are never looked into, like the host's own data
 
+	TrustFilters []string // directories whose repositories' filters (LFS, clean and smudge) run when they are looked at
+
 	Git       string        // the program; "git"
 	Timeout   time.Duration // of one git run; 2 minutes
+	Hooks     time.Duration // of a commit, whose hooks may run tests; 10 minutes
 	Processes int           // git programs at a time; 4
 
 	FileBytes      int64 // an untracked file larger than this is listed, not stored; 10 MB
@@ -45,6 +48,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Timeout == 0 {
 		c.Timeout = 2 * time.Minute
+	}
+	if c.Hooks == 0 {
+		c.Hooks = 10 * time.Minute
 	}
 	or(&c.Processes, 4)
 	or64(&c.FileBytes, 10<<20)

@@ -44,29 +44,21 @@ func (s *Service) locate(ctx context.Context, dir string) (source, error) {
 	if len(lines) == 5 {
 		src.prefix = strings.TrimSuffix(lines[4], "/")
 	}
-	src.config, err = s.readConfig(ctx, dir)
+	src.config, err = s.readConfig(ctx, src)
 	return src, err
 }
 
 // readers are the settings that decide how files are read; none of them names a program.
 const readers = `^core\.(autocrlf|eol|excludesfile|ignorecase|precomposeunicode|filemode|symlinks|checkstat|trustctime|sparsecheckout|sparsecheckoutcone)$`
 
-func (s *Service) readConfig(ctx context.Context, dir string) (args []string, err error) {
-	out, err := s.git(ctx, run{dir: dir, args: []string{"config", "-z", "--get-regexp", readers}})
+// readConfig is what decides how the files of a repository are read.
+func (s *Service) readConfig(ctx context.Context, src source) ([]string, error) {
+	args, err := s.configArgs(ctx, src.dir, readers)
 	if err != nil {
-		if exited(err) {
-			return nil, nil // none is set
-		}
 		return nil, err
 	}
-	for _, f := range fields(out) {
-		name, value, valued := strings.Cut(f, "\n")
-		if !valued {
-			value = "true"
-		}
-		args = append(args, "-c", name+"="+value)
-	}
-	return args, nil
+	filters, err := s.filterConfig(ctx, src)
+	return append(args, filters...), err
 }
 
 // headTree is the tree of the last commit, "" when there is none.
