@@ -55,6 +55,14 @@ func (h *Hub) holder(id string) (principal string, held bool) {
 	return "", false
 }
 
+// Connected tells whether a client has a connection.
+func (h *Hub) Connected(clientID string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, here := h.holder(clientID)
+	return here
+}
+
 func (c *client) remember(clientSeq, seq int64, limit int) {
 	if _, known := c.answers[clientSeq]; !known {
 		c.order = append(c.order, clientSeq)

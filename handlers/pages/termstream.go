@@ -90,6 +90,7 @@ func (p *Pages) terminalStream(w http.ResponseWriter, r *http.Request) error {
 	if s.viewer = p.Host.Watch(uri); s.viewer != nil {
 		defer s.viewer.Close()
 	}
+	defer p.Host.AttendTerminal(caller, uri)()
 	conn.Subscribe(s, hub.Subscription{URI: uri})
 	s.run(ctx)
 	return nil

@@ -138,6 +138,7 @@ func (h *Host) Disconnected(c Caller) {
 		h.clients.grace(h, s, c.ClientID)
 	}
 	h.leaveWatches(c.ClientID)
+	h.leaveTerminals(c.ClientID)
 }
 
 // Reconnected tells the host which channels a client follows again: it stays in those

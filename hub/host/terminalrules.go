@@ -17,12 +17,18 @@ func exited(s *ahp.TerminalState) bool {
 	return s.Lifecycle.Status == ahp.TerminalLifecycleStatusExited
 }
 
-func checkTerminalInput(_ *request, s *ahp.TerminalState, a *ahp.TerminalInputAction) string {
+// checkTerminalInput lets the holder type and, while a session holds the terminal, everybody who may type.
+func checkTerminalInput(r *request, s *ahp.TerminalState, a *ahp.TerminalInputAction) string {
 	switch {
 	case exited(s):
 		return exitedAlready
+	case heldByClient(r, s):
+		return "another client holds this terminal, so the keyboard is theirs: ask for it first"
 	case len(a.Data) > mostKeys:
 		return fmt.Sprintf("%d bytes are too many to type at once: at most %d", len(a.Data), mostKeys)
+	}
+	if t := r.term(); t != nil && holds(r.caller, s.Claim) {
+		t.hold.typed(r.h, t)
 	}
 	return ""
 }
@@ -50,21 +56,35 @@ func checkTerminalTitle(_ *request, _ *ahp.TerminalState, a *ahp.TerminalTitleCh
 }
 
 func heldByOther(r *request, s *ahp.TerminalState) bool {
-	switch claim := s.Claim.Value.(type) {
-	case *ahp.TerminalClientClaim:
-		return claim.ClientID != r.caller.ClientID
-	case *ahp.TerminalSessionClaim:
+	if claim, ok := s.Claim.Value.(*ahp.TerminalSessionClaim); ok {
 		return claim.ToolCallID != ""
 	}
-	return false
+	return heldByClient(r, s)
+}
+
+// heldByClient tells whether a client other than the caller holds the terminal, and is here.
+func heldByClient(r *request, s *ahp.TerminalState) bool {
+	_, held := s.Claim.Value.(*ahp.TerminalClientClaim)
+	if !held || holds(r.caller, s.Claim) {
+		return false
+	}
+	t := r.term()
+	return t == nil || !t.hold.free(s.Claim)
+}
+
+// term is the terminal that the request is about; nil when its program is of an earlier run.
+func (r *request) term() *term {
+	if r.h == nil {
+		return nil
+	}
+	return r.h.terms.get(r.info.URI)
 }
 
 // checkTerminalClaimed lets the holder pass a claim on, and anybody take one from a session
 // for themselves (AHP requirements 165 and 167).
 func checkTerminalClaimed(r *request, s *ahp.TerminalState, a *ahp.TerminalClaimedAction) string {
-	holder, held := s.Claim.Value.(*ahp.TerminalClientClaim)
-	mine := held && holder.ClientID == r.caller.ClientID
-	if held && !mine {
+	mine := holds(r.caller, s.Claim)
+	if heldByClient(r, s) {
 		return "another client holds this terminal: ask it to hand the terminal over"
 	}
 	switch claim := a.Claim.Value.(type) {

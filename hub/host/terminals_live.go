@@ -27,13 +27,15 @@ type term struct {
 	h      *Host
 	info   hub.ChannelInfo
 	agents bool            // an agent's tool call runs in it
-	named  bool            // its title was chosen: the program cannot change it
+	named  atomic.Bool     // its title was chosen: the program cannot change it
 	ctx    context.Context // ends when the terminal is disposed
 	cancel context.CancelFunc
 	proc   atomic.Pointer[terminal.Process]
 	dirty  atomic.Bool // wrote something since it was last saved
 
 	applying bool // guarded by the hub's lock: what is applied comes from the program itself
+
+	hold holding
 
 	mu   sync.Mutex
 	tail []byte
@@ -46,7 +48,8 @@ func (h *Host) startTerminal(info hub.ChannelInfo, claim ahp.TerminalClaim, spec
 	if spec.Cols == 0 && spec.Rows == 0 {
 		spec.Cols, spec.Rows = terminal.DefaultCols, terminal.DefaultRows
 	}
-	t := &term{h: h, info: info, agents: agents, named: named}
+	t := &term{h: h, info: info, agents: agents}
+	t.named.Store(named)
 	t.ctx, t.cancel = context.WithCancel(h.ctx)
 	if err := h.terms.add(t); err != nil {
 		return nil, err
@@ -88,6 +91,7 @@ func (h *Host) openTerminal(t *term, claim ahp.TerminalClaim, spec terminal.Spec
 	var taken error
 	err := h.hub.Do(func(tx *hub.Tx) {
 		if taken = tx.Open(t.info, state); taken == nil {
+			t.hold.claimed(h, t, claim)
 			h.listTerminal(tx, t.info.URI)
 		}
 	})
@@ -101,7 +105,7 @@ func (h *Host) openTerminal(t *term, claim ahp.TerminalClaim, spec terminal.Spec
 // and with it the program: nothing is lost.
 func (t *term) emit(actions []ahp.Action) {
 	t.dirty.Store(true)
-	if t.named {
+	if t.named.Load() {
 		actions = slices.DeleteFunc(actions, isTitle)
 	}
 	over := false
@@ -155,6 +159,7 @@ func (t *term) note(a ahp.Action) (exit bool) {
 
 func (t *term) kill() {
 	t.cancel()
+	t.hold.close()
 	p := t.proc.Load()
 	if p == nil {
 		return
@@ -202,14 +207,58 @@ func surplus(exited []*term, session ahp.URI) (old *term) {
 
 // deriveTerminal is what a terminal's action changes elsewhere.
 func (h *Host) deriveTerminal(tx *hub.Tx, e *hub.Envelope) {
-	switch e.Action.(type) {
-	case *ahp.TerminalClaimedAction, *ahp.TerminalExitedAction:
+	t := h.terms.get(e.Channel.URI)
+	switch a := e.Action.(type) {
+	case *ahp.TerminalClaimedAction:
+		if t != nil {
+			t.hold.claimed(h, t, a.Claim)
+		}
 		h.listTerminal(tx, e.Channel.URI)
+	case *ahp.TerminalExitedAction:
+		h.listTerminal(tx, e.Channel.URI)
+	case *ahp.TerminalTitleChangedAction:
+		h.titled(tx, t, e)
 	case *ahp.TerminalClearedAction:
-		if t := h.terms.get(e.Channel.URI); t != nil && !t.applying {
-			if p := t.proc.Load(); p != nil {
-				p.Cleared()
-			}
+		h.cleared(tx, t, e)
+	}
+	if t != nil && tells(e.Action) {
+		t.hold.changed()
+	}
+}
+
+// tells tells which of a terminal's actions those who watch it are told of at once.
+func tells(a ahp.Action) bool {
+	switch a.(type) {
+	case *ahp.TerminalTitleChangedAction, *ahp.TerminalClearedAction, *ahp.TerminalExitedAction, *ahp.TerminalCwdChangedAction,
+		*ahp.TerminalCommandExecutedAction, *ahp.TerminalCommandFinishedAction:
+		return true
+	}
+	return false
+}
+
+// titled keeps a title that a person chose: from then on the program cannot change it.
+func (h *Host) titled(tx *hub.Tx, t *term, e *hub.Envelope) {
+	if t != nil && !t.applying {
+		t.named.Store(true)
+	}
+	h.listTerminal(tx, e.Channel.URI)
+}
+
+// cleared empties the screens of those who watch. What was saved of a program that is gone is
+// emptied too, or it would come back with the next start.
+func (h *Host) cleared(tx *hub.Tx, t *term, e *hub.Envelope) {
+	if t != nil && t.applying {
+		return
+	}
+	if t != nil {
+		if p := t.proc.Load(); p != nil {
+			p.Cleared()
+			t.dirty.Store(true)
+		}
+	}
+	if s, ok := tx.State(e.Channel.URI).(*ahp.TerminalState); ok && exited(s) {
+		if raw, err := json.Marshal(savedTerminal{e.Channel.Session, s}); err == nil {
+			tx.Record(bucketTerminals, e.Channel.URI, raw)
 		}
 	}
 }

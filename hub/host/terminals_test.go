@@ -207,7 +207,10 @@ func TestATerminalFromItsStartToItsEnd(t *testing.T) {
 		t.Error("a viewer typed")
 	}
 	c.send(term1, &ahp.TerminalClearedAction{})
-	type_(c, "exit 3\n")
+	if r := type_(c, "x"); !strings.Contains(r, "keyboard") {
+		t.Errorf("who gave it away still types: %q", r)
+	}
+	type_(ben, "exit 3\n")
 	eventually(t, "the exit", func() bool { return exited(w.terminal(term1)) })
 	if s := w.terminal(term1); *s.Lifecycle.ExitCode != 3 || strings.Contains(screenText(s), "a2b") {
 		t.Errorf("the end: %+v", s)
