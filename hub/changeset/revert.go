@@ -1,114 +1,184 @@
 package changeset
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
 
-// ErrConflict says that something has changed since, so that nothing was reverted.
+// ErrConflict says that something has changed since, or stands in the way, so that nothing was done.
 var ErrConflict = errors.New("it does not apply any more")
 
-// content of a path in a work tree; nil when nothing is there.
-type entry struct {
-	link bool
-	exec bool
-	data []byte
+// Revert undoes what files say was changed between two checkpoints, or of one file those lines alone. What was edited
+// since in other lines is kept. Either all of it is undone or, with ErrConflict, nothing. Before anything is written keep
+// is told how to take it back; it may be nil. It returns how many paths were written.
+func (s *Service) Revert(ctx context.Context, session string, tops []Tree, files []File, lines *Lines, keep func(Undo) error) (int, error) {
+	return s.rewrite(ctx, session, tops, files, keep, func(ctx context.Context, w *rewriting, f File) ([]step, error) {
+		return w.plan(ctx, f, lines)
+	})
 }
 
-func (e *entry) equal(o *entry) bool {
-	if e == nil || o == nil {
-		return e == o
-	}
-	return e.link == o.link && e.exec == o.exec && bytes.Equal(e.data, o.data)
+// rewriting is the work tree of one directory while files of it are planned to be written.
+type rewriting struct {
+	*repo
+	src   source
+	root  *os.Root
+	index *index // what the person's index has that the last commit has not; nil when it does not matter
+	steps []step
 }
 
-// step is one path to be written.
-type step struct {
-	path      string
-	was, want *entry
-}
-
-// Revert undoes what files say was changed between two checkpoints. What was edited since in other lines is kept. Either
-// all of it is undone or, with ErrConflict, nothing. It returns how many paths were written.
-func (s *Service) Revert(ctx context.Context, session string, tops []Tree, files []File) (int, error) {
-	written := 0
+// rewrite plans every file and then writes them all.
+func (s *Service) rewrite(ctx context.Context, session string, tops []Tree, files []File, keep func(Undo) error,
+	plan func(context.Context, *rewriting, File) ([]step, error),
+) (written int, err error) {
+	var all []*rewriting
 	for _, t := range tops {
-		var of []File
-		for _, f := range files {
-			if f.Top == t.Top {
-				of = append(of, f)
-			}
-		}
+		of := filesOf(t, files)
 		if len(of) == 0 {
 			continue
 		}
-		n, err := s.repo(session, t.Dir).revert(ctx, of)
-		if written += n; err != nil {
-			return written, err
-		}
-	}
-	return written, nil
-}
-
-func (r *repo) revert(ctx context.Context, files []File) (int, error) {
-	unlock, err := r.s.lock(ctx, r.git)
-	if err != nil {
-		return 0, err
-	}
-	defer unlock()
-	src, err := r.s.locate(ctx, r.dir)
-	if err != nil {
-		return 0, err
-	}
-	root, err := os.OpenRoot(src.top)
-	if err != nil {
-		return 0, err
-	}
-	defer root.Close()
-	var steps []step
-	for _, f := range files {
-		more, err := r.plan(ctx, src, root, f)
+		w, done, err := s.repo(session, t.Dir).rewriting(ctx)
 		if err != nil {
 			return 0, err
 		}
-		steps = append(steps, more...)
+		defer done()
+		for _, f := range of {
+			steps, err := plan(ctx, w, f)
+			if err != nil {
+				return 0, err
+			}
+			w.steps = append(w.steps, steps...)
+		}
+		all, written = append(all, w), written+len(w.steps)
 	}
-	return len(steps), carryOut(root, steps)
+	if written == 0 {
+		return 0, nil
+	}
+	if err := keepUndo(ctx, all, keep); err != nil {
+		return 0, err
+	}
+	return written, carryAll(all)
+}
+
+func filesOf(t Tree, files []File) (of []File) {
+	for _, f := range files {
+		if f.Top == t.Top && inside(f.Name(), t.Dir) {
+			of = append(of, f)
+		}
+	}
+	return of
+}
+
+// carryAll writes every directory; when one fails, those before it are taken back.
+func carryAll(all []*rewriting) error {
+	for i, w := range all {
+		if err := carryOut(w.root, w.steps); err != nil {
+			for _, done := range all[:i] {
+				err = errors.Join(err, carryOut(done.root, reversed(done.steps)))
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func reversed(steps []step) (out []step) {
+	for _, s := range steps {
+		out = append(out, step{s.path, s.want, s.was})
+	}
+	return out
+}
+
+func (r *repo) rewriting(ctx context.Context) (w *rewriting, done func(), err error) {
+	unlock, err := r.s.lock(ctx, r.git)
+	if err != nil {
+		return nil, nil, err
+	}
+	src, err := r.s.locate(ctx, r.dir)
+	if err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	root, err := os.OpenRoot(src.top)
+	if err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	return &rewriting{repo: r, src: src, root: root}, func() { root.Close(); unlock() }, nil
+}
+
+// kept refuses files of which there is nothing to put back.
+func kept(f File) error {
+	if f.Skipped != "" {
+		return fmt.Errorf("%w: %s was not stored (%s)", ErrConflict, f.Path, f.Skipped)
+	}
+	if f.OldMode == ModeSubmodule || f.NewMode == ModeSubmodule {
+		return fmt.Errorf("%w: %s is a submodule: check out its commit by hand", ErrConflict, f.Path)
+	}
+	return nil
 }
 
 // plan tells what must be written to undo one file.
-func (r *repo) plan(ctx context.Context, src source, root *os.Root, f File) ([]step, error) {
-	if f.Skipped != "" {
-		return nil, fmt.Errorf("%w: %s was not stored (%s)", ErrConflict, f.Path, f.Skipped)
-	}
-	if f.OldMode == ModeSubmodule || f.NewMode == ModeSubmodule {
-		return nil, fmt.Errorf("%w: %s is a submodule: check out its commit by hand", ErrConflict, f.Path)
+func (w *rewriting) plan(ctx context.Context, f File, lines *Lines) ([]step, error) {
+	if err := errors.Join(kept(f), w.unfiltered(ctx, w.src, f.Path)); err != nil {
+		return nil, err
 	}
 	oldPath := f.Path
 	if f.OldPath != "" {
 		oldPath = f.OldPath
 	}
-	old, err := r.version(ctx, src, oldPath, f.OldMode, f.OldOID)
+	old, err := w.version(ctx, oldPath, f.OldMode, f.OldOID)
 	if err != nil {
 		return nil, err
 	}
-	new, err := r.version(ctx, src, f.Path, f.NewMode, f.NewOID)
+	new, err := w.version(ctx, f.Path, f.NewMode, f.NewOID)
 	if err != nil {
 		return nil, err
+	}
+	if lines != nil {
+		less, err := without(old, new, *lines, f.Path)
+		if err != nil {
+			return nil, err
+		}
+		return w.undo(ctx, f.Path, less, new)
 	}
 	if oldPath == f.Path {
-		return r.undo(ctx, src, root, f.Path, old, new)
+		return w.undo(ctx, f.Path, old, new)
 	}
-	if there, err := r.undo(ctx, src, root, oldPath, old, nil); err != nil || len(there) == 0 {
+	if there, err := w.undo(ctx, oldPath, old, nil); err != nil || len(there) == 0 {
 		return nil, errors.Join(err, conflictIf(err == nil, oldPath))
 	}
-	gone, err := r.undo(ctx, src, root, f.Path, nil, new)
+	gone, err := w.undo(ctx, f.Path, nil, new)
 	return append(gone, step{oldPath, nil, old}), err
+}
+
+// without is a version but for the change of some lines. A file whose last line that came is taken back goes, and one of
+// which a line is brought back comes.
+func without(old, new *entry, l Lines, path string) (*entry, error) {
+	for _, e := range []*entry{old, new} {
+		if why := hasLines(e, path); why != "" {
+			return nil, fmt.Errorf("%w: %s", ErrConflict, why)
+		}
+	}
+	data, n := mix(old.bytes(), new.bytes(), l, false)
+	switch {
+	case n == 0:
+		return nil, fmt.Errorf("%w: nothing is changed in these lines of %s", ErrConflict, path)
+	case old == nil && len(data) == 0:
+		return nil, nil
+	case new == nil:
+		return &entry{exec: old.exec, data: data}, nil
+	}
+	return &entry{exec: new.exec, data: data}, nil
+}
+
+func (e *entry) bytes() []byte {
+	if e == nil {
+		return nil
+	}
+	return e.data
 }
 
 func conflictIf(yes bool, path string) error {
@@ -119,28 +189,32 @@ func conflictIf(yes bool, path string) error {
 }
 
 // undo takes one path from new back to old.
-func (r *repo) undo(ctx context.Context, src source, root *os.Root, path string, old, new *entry) ([]step, error) {
-	now, err := readEntry(root, path)
+func (w *rewriting) undo(ctx context.Context, path string, old, new *entry) ([]step, error) {
+	now, err := readEntry(w.root, path)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case now.equal(new):
-		return []step{{path, now, old}}, nil
 	case now.equal(old):
 		return nil, nil // done already
+	case now.equal(new):
+		return []step{{path, now, old}}, nil
 	case now == nil || old == nil || new == nil || now.link || old.link || new.link:
 		return nil, fmt.Errorf("%w: %s was changed since", ErrConflict, path)
 	}
-	merged, err := r.merge(ctx, src, now.data, new.data, old.data)
+	merged, err := w.merge(ctx, now.data, new.data, old.data)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the same lines of %s were changed since", ErrConflict, path)
 	}
-	return []step{{path, now, &entry{exec: old.exec, data: merged}}}, nil
+	exec := now.exec
+	if now.exec == new.exec {
+		exec = old.exec
+	}
+	return []step{{path, now, &entry{exec: exec, data: merged}}}, nil
 }
 
 // version reads a version as it would be checked out.
-func (r *repo) version(ctx context.Context, src source, path, mode, oid string) (*entry, error) {
+func (w *rewriting) version(ctx context.Context, path, mode, oid string) (*entry, error) {
 	if mode == "" {
 		return nil, nil
 	}
@@ -148,7 +222,7 @@ func (r *repo) version(ctx context.Context, src source, path, mode, oid string) 
 	if mode == ModeSymlink {
 		args = []string{"cat-file", "blob", oid}
 	}
-	data, err := r.run(ctx, src, nil, args...)
+	data, err := w.run(ctx, w.src, nil, args...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: a version of %s is not kept any more", ErrConflict, path)
 	}
@@ -156,8 +230,8 @@ func (r *repo) version(ctx context.Context, src source, path, mode, oid string) 
 }
 
 // merge applies the change from base to other onto mine; it fails when the same lines changed.
-func (r *repo) merge(ctx context.Context, src source, mine, base, other []byte) ([]byte, error) {
-	dir, err := os.MkdirTemp(r.git, "merge-")
+func (w *rewriting) merge(ctx context.Context, mine, base, other []byte) ([]byte, error) {
+	dir, err := os.MkdirTemp(w.git, "merge-")
 	if err != nil {
 		return nil, err
 	}
@@ -171,77 +245,5 @@ func (r *repo) merge(ctx context.Context, src source, mine, base, other []byte) 
 	for _, name := range []string{"mine", "base", "other"} {
 		args = append(args, filepath.Join(dir, name))
 	}
-	return r.run(ctx, src, nil, args...)
-}
-
-func readEntry(root *os.Root, path string) (*entry, error) {
-	name := filepath.FromSlash(path)
-	info, err := root.Lstat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("%w: %s cannot be read", ErrConflict, path)
-	case info.Mode()&fs.ModeSymlink != 0:
-		target, err := root.Readlink(name)
-		return &entry{link: true, data: []byte(target)}, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%w: %s is not a file any more", ErrConflict, path)
-	}
-	data, err := root.ReadFile(name)
-	return &entry{exec: info.Mode()&0o100 != 0, data: data}, err
-}
-
-// carryOut writes every step, after one last look that nothing moved. When one fails, those before it are taken back.
-func carryOut(root *os.Root, steps []step) error {
-	for _, s := range steps {
-		if now, err := readEntry(root, s.path); err != nil || !now.equal(s.was) {
-			return errors.Join(err, fmt.Errorf("%w: %s was changed just now", ErrConflict, s.path))
-		}
-	}
-	for i, s := range steps {
-		if err := writeEntry(root, s.path, s.want); err != nil {
-			for _, done := range steps[:i] {
-				err = errors.Join(err, writeEntry(root, done.path, done.was))
-			}
-			return err
-		}
-	}
-	return nil
-}
-
-// writeEntry replaces what is at a path in one move.
-func writeEntry(root *os.Root, path string, e *entry) error {
-	name := filepath.FromSlash(path)
-	if e == nil {
-		err := root.Remove(name)
-		for dir := filepath.Dir(name); err == nil && dir != "."; dir = filepath.Dir(dir) {
-			if root.Remove(dir) != nil {
-				break // not empty: others are in there
-			}
-		}
-		return err
-	}
-	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	temp := name + ".ahphub-revert"
-	if err := writeTemp(root, temp, e); err != nil {
-		return errors.Join(err, root.Remove(temp))
-	}
-	return root.Rename(temp, name)
-}
-
-func writeTemp(root *os.Root, temp string, e *entry) error {
-	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if e.link {
-		return root.Symlink(string(e.data), temp)
-	}
-	perm := fs.FileMode(0o644)
-	if e.exec {
-		perm = 0o755
-	}
-	return root.WriteFile(temp, e.data, perm)
+	return w.run(ctx, w.src, nil, args...)
 }

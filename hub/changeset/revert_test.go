@@ -17,7 +17,7 @@ func (p *place) read(name string) string {
 
 func (p *place) revert(from, to Checkpoint) error {
 	p.t.Helper()
-	_, err := p.svc.Revert(p.t.Context(), session, to.Trees, p.compare(from, to))
+	_, err := p.svc.Revert(p.t.Context(), session, to.Trees, p.compare(from, to), nil, nil)
 	return err
 }
 

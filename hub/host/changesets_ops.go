@@ -137,7 +137,7 @@ func (h *Host) revert(ctx context.Context, l *ledger, scope changeScope, p ahp.I
 			return !meant(drawn, resource)
 		})
 	}
-	n, err := svc.Revert(ctx, l.session, seen.Trees, files)
+	n, err := svc.Revert(ctx, l.session, seen.Trees, files, nil, nil)
 	switch {
 	case errors.Is(err, changeset.ErrConflict):
 		return 0, ahp.Errorf(ahp.CodeConflict, "nothing was reverted: %v", err)

@@ -1,0 +1,193 @@
+package changeset
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Commit is a commit that somebody asks for.
+type Commit struct {
+	Message string
+	Name    string // who wrote it
+	Email   string // "" for the address that git is configured with there
+}
+
+// Committed is a commit that was made.
+type Committed struct {
+	ID      string // short
+	Branch  string // "" when none is checked out
+	Subject string
+	Files   int
+}
+
+// RefusedError says that a hook, or git, did not let a commit through, and what it printed.
+type RefusedError struct{ Output string }
+
+func (e *RefusedError) Error() string { return "git refused the commit:\n" + e.Output }
+
+// Commit commits what is staged, or when nothing is all of these files. Hooks and filters run, and whoever git is
+// configured for is the committer. When it is refused the index is what it was before. Errors: ErrConflict, *RefusedError.
+func (s *Service) Commit(ctx context.Context, session string, tops []Tree, files []File, c Commit) (Committed, error) {
+	if strings.TrimSpace(c.Message) == "" {
+		return Committed{}, fmt.Errorf("%w: the message is empty: write what changed and why", ErrConflict)
+	}
+	where, err := s.whereToCommit(ctx, session, tops, files)
+	if err != nil {
+		return Committed{}, err
+	}
+	var done Committed
+	_, err = s.repo(session, where.Dir).onIndex(ctx, filesOf(where, files), func(w *rewriting, of []File) (int, error) {
+		done, err = w.commit(ctx, of, c)
+		return 0, err
+	})
+	return done, err
+}
+
+// whereToCommit finds the one repository in which something is staged or, when nothing is, changed.
+func (s *Service) whereToCommit(ctx context.Context, session string, tops []Tree, files []File) (Tree, error) {
+	var staged, changed []Tree
+	for _, t := range tops {
+		src, x, err := s.repo(session, t.Dir).readIndex(ctx)
+		if err != nil {
+			return Tree{}, err
+		}
+		if src.gitDir == "" {
+			continue
+		}
+		if len(x.files) > 0 {
+			staged = append(staged, t)
+		}
+		if len(filesOf(t, files)) > 0 {
+			changed = append(changed, t)
+		}
+	}
+	if len(staged) == 0 {
+		staged = changed
+	}
+	switch len(staged) {
+	case 0:
+		return Tree{}, fmt.Errorf("%w: there is nothing to commit", ErrConflict)
+	case 1:
+		return staged[0], nil
+	}
+	return Tree{}, fmt.Errorf("%w: several repositories have something to commit: stage the files of one of them alone", ErrConflict)
+}
+
+func (w *rewriting) commit(ctx context.Context, files []File, c Commit) (Committed, error) {
+	if busy := w.src.busy(); busy != "" {
+		return Committed{}, fmt.Errorf("%w: %s is in progress: finish or abort it in a terminal, then commit", ErrConflict, busy)
+	}
+	env, err := w.author(ctx, c)
+	if err != nil {
+		return Committed{}, err
+	}
+	back := func() error { return nil }
+	n := len(w.index.files)
+	if n == 0 {
+		if n, back, err = w.stageForNow(ctx, files); err != nil {
+			return Committed{}, err
+		}
+	}
+	_, err = w.s.git(ctx, run{dir: w.src.top, stdin: []byte(c.Message), acting: true, patience: w.s.cfg.Hooks, env: env,
+		args: []string{"commit", "--quiet", "--file=-", "--cleanup=whitespace"}})
+	if err != nil {
+		return Committed{}, errors.Join(commitRefusal(err), back())
+	}
+	done := Committed{Files: n}
+	done.ID, done.Subject, err = w.lastCommit(ctx)
+	if err == nil {
+		done.Branch, err = w.s.ask(ctx, w.src, "symbolic-ref", "--quiet", "--short", "HEAD")
+	}
+	return done, err
+}
+
+func commitRefusal(err error) error {
+	var g *gitError
+	if conflict := refusal(err); !errors.As(err, &g) || strings.Contains(g.stderr, ".lock': File exists") {
+		return conflict
+	}
+	said := g.stderr
+	if said == "" {
+		said = "It said nothing: most likely a hook ended with an error."
+	}
+	return &RefusedError{Output: plain(said)}
+}
+
+// plain drops what is meant for a terminal alone: sequences of colours, and other control characters.
+func plain(text string) string {
+	var out strings.Builder
+	escape := false
+	for _, c := range text {
+		switch {
+		case c == 0x1b:
+			escape = true
+		case escape:
+			escape = c == '[' || c == ';' || c >= '0' && c <= '9'
+		case c >= ' ' && c != 0x7f || c == '\n' || c == '\t':
+			out.WriteRune(c)
+		}
+	}
+	return strings.ToValidUTF8(out.String(), "\uFFFD")
+}
+
+// author is who wrote it, for git's environment; that git knows who commits is asked first, as it says it at length.
+func (w *rewriting) author(ctx context.Context, c Commit) ([]string, error) {
+	out, err := w.s.git(ctx, run{dir: w.src.top, acting: true, config: []string{"-c", "user.useConfigOnly=true"}, args: []string{"var", "GIT_COMMITTER_IDENT"}})
+	if err != nil {
+		if !exited(err) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w: git does not know who commits here: run git config --global user.name and user.email on the host", ErrConflict)
+	}
+	email := c.Email
+	if email == "" {
+		_, rest, _ := strings.Cut(string(out), "<")
+		email, _, _ = strings.Cut(rest, ">")
+	}
+	return []string{"GIT_AUTHOR_NAME=" + c.Name, "GIT_AUTHOR_EMAIL=" + email}, nil
+}
+
+// stageForNow stages files for a commit; back puts the index back to what it was, byte for byte, when the commit fails.
+func (w *rewriting) stageForNow(ctx context.Context, files []File) (n int, back func() error, err error) {
+	name := filepath.Join(w.src.gitDir, "index")
+	before, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, nil, err
+	}
+	if n, err = w.stage(ctx, files); err != nil {
+		return 0, nil, err
+	}
+	ours, err := os.ReadFile(name)
+	return n, func() error { return putBack(name, before, ours) }, err
+}
+
+// putBack writes a former index under git's own lock, unless somebody else wrote another one meanwhile.
+func putBack(name string, before, ours []byte) error {
+	lock, err := os.OpenFile(name+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	now, err := os.ReadFile(name)
+	if err != nil || !bytes.Equal(now, ours) {
+		return errors.Join(err, lock.Close(), os.Remove(lock.Name()))
+	}
+	if before == nil {
+		return errors.Join(lock.Close(), os.Remove(name), os.Remove(lock.Name()))
+	}
+	if _, err = lock.Write(before); err != nil {
+		return errors.Join(err, lock.Close(), os.Remove(lock.Name()))
+	}
+	return errors.Join(lock.Close(), os.Rename(lock.Name(), name))
+}
+
+func (w *rewriting) lastCommit(ctx context.Context) (id, subject string, err error) {
+	out, err := w.s.ask(ctx, w.src, "log", "-1", "--no-show-signature", "--format=%h %s")
+	id, subject, _ = strings.Cut(out, " ")
+	return id, subject, err
+}

@@ -1,0 +1,79 @@
+package changeset
+
+import (
+	"context"
+	"errors"
+)
+
+// Discard puts files back to what is staged, or committed where nothing is: what is untracked goes. Lines are taken back
+// from one file alone. The index stays as it is. Otherwise it is as Revert, and keep is how it is undone.
+func (s *Service) Discard(ctx context.Context, session string, tops []Tree, files []File, lines *Lines, keep func(Undo) error) (int, error) {
+	return s.rewrite(ctx, session, tops, files, keep, func(ctx context.Context, w *rewriting, f File) (steps []step, err error) {
+		if w.index == nil {
+			if w.index, err = w.repo.index(ctx, w.src); err != nil {
+				return nil, err
+			}
+		}
+		return w.discard(ctx, f, lines)
+	})
+}
+
+func (w *rewriting) discard(ctx context.Context, f File, lines *Lines) (steps []step, err error) {
+	if err := errors.Join(kept(f), w.unfiltered(ctx, w.src, f.Path)); err != nil {
+		return nil, err
+	}
+	if lines != nil {
+		return w.discardLines(ctx, f, *lines)
+	}
+	for _, path := range f.paths() {
+		var head, work [2]string // mode and name of what is committed, and of what is there
+		switch {
+		case path == f.OldPath:
+			head = [2]string{f.OldMode, f.OldOID}
+		case f.OldPath == "":
+			head, work = [2]string{f.OldMode, f.OldOID}, [2]string{f.NewMode, f.NewOID}
+		default:
+			work = [2]string{f.NewMode, f.NewOID}
+		}
+		mode, oid := w.index.version(path, head[0], head[1])
+		want, err := w.version(ctx, path, mode, oid)
+		if err != nil {
+			return nil, err
+		}
+		was, err := w.version(ctx, path, work[0], work[1])
+		if err != nil {
+			return nil, err
+		}
+		more, err := w.undo(ctx, path, want, was)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, more...)
+	}
+	return steps, nil
+}
+
+// discardLines takes back some of what is different between the index and the work tree.
+func (w *rewriting) discardLines(ctx context.Context, f File, l Lines) ([]step, error) {
+	mode, oid := w.indexVersion(f)
+	staged, err := w.version(ctx, f.Path, mode, oid)
+	if err != nil {
+		return nil, err
+	}
+	work, err := w.version(ctx, f.Path, f.NewMode, f.NewOID)
+	if err != nil {
+		return nil, err
+	}
+	if l.Before {
+		head, err := w.version(ctx, f.Path, f.OldMode, f.OldOID)
+		if err != nil {
+			return nil, err
+		}
+		l = follow(staged.bytes(), head.bytes(), l)
+	}
+	less, err := without(staged, work, l, f.Path)
+	if err != nil {
+		return nil, err
+	}
+	return w.undo(ctx, f.Path, less, work)
+}

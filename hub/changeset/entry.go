@@ -1,0 +1,187 @@
+package changeset
+
+import (
+	"bytes"
+	"crypto/sha1" // git names content by it
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// entry is what stands at a path of a work tree; nil when nothing is there.
+type entry struct {
+	link bool
+	exec bool
+	data []byte
+}
+
+func (e *entry) equal(o *entry) bool {
+	if e == nil || o == nil {
+		return e == o
+	}
+	return e.link == o.link && e.exec == o.exec && bytes.Equal(e.data, o.data)
+}
+
+// mode is git's, "" for nothing.
+func (e *entry) mode() string {
+	switch {
+	case e == nil:
+		return ""
+	case e.link:
+		return ModeSymlink
+	case e.exec:
+		return "100755"
+	}
+	return "100644"
+}
+
+// oid is the name git gives the content, as long as the given one.
+func (e *entry) oid(like string) string {
+	if e == nil {
+		return ""
+	}
+	blob := append(fmt.Appendf(nil, "blob %d\x00", len(e.data)), e.data...)
+	if len(like) == 2*sha256.Size {
+		sum := sha256.Sum256(blob)
+		return hex.EncodeToString(sum[:])
+	}
+	sum := sha1.Sum(blob)
+	return hex.EncodeToString(sum[:])
+}
+
+// readEntry looks at a path the way git does: a directory there is no file, and nothing is behind a symbolic link.
+func readEntry(root *os.Root, path string) (*entry, error) {
+	name := filepath.FromSlash(path)
+	if behindLink(root, path) {
+		return nil, nil
+	}
+	info, err := root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), err == nil && info.IsDir():
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("%w: %s cannot be read", ErrConflict, path)
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, err := root.Readlink(name)
+		return &entry{link: true, data: []byte(target)}, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%w: %s is not a file any more", ErrConflict, path)
+	}
+	data, err := root.ReadFile(name)
+	return &entry{exec: info.Mode()&0o100 != 0, data: data}, err
+}
+
+// behindLink tells whether a symbolic link stands where a path needs a directory.
+func behindLink(root *os.Root, name string) bool {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if info, err := root.Lstat(filepath.FromSlash(dir)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// step is one path to be written.
+type step struct {
+	path      string
+	was, want *entry
+}
+
+// carryOut writes every step, after one last look that nothing moved. When one fails, those before it are taken back.
+// What goes away goes first, the deepest first, as it may be in the way of what comes.
+func carryOut(root *os.Root, steps []step) error {
+	slices.SortStableFunc(steps, func(a, b step) int {
+		switch {
+		case a.want == nil && b.want == nil:
+			return strings.Compare(b.path, a.path)
+		case a.want == nil:
+			return -1
+		case b.want == nil:
+			return 1
+		}
+		return strings.Compare(a.path, b.path)
+	})
+	for _, s := range steps {
+		if now, err := readEntry(root, s.path); err != nil || !now.equal(s.was) {
+			return errors.Join(err, fmt.Errorf("%w: %s was changed just now", ErrConflict, s.path))
+		}
+	}
+	for i, s := range steps {
+		if err := writeEntry(root, s.path, s.want); err != nil {
+			for _, done := range slices.Backward(steps[:i]) {
+				err = errors.Join(err, writeEntry(root, done.path, done.was))
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// writeEntry replaces what is at a path in one move.
+func writeEntry(root *os.Root, path string, e *entry) error {
+	name := filepath.FromSlash(path)
+	if e == nil {
+		err := root.Remove(name)
+		for dir := filepath.Dir(name); err == nil && dir != "."; dir = filepath.Dir(dir) {
+			if root.Remove(dir) != nil {
+				break // not empty: others are in there
+			}
+		}
+		return err
+	}
+	if behindLink(root, path) {
+		return fmt.Errorf("%w: a symbolic link stands in the way of %s", ErrConflict, path)
+	}
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	temp := filepath.Join(filepath.Dir(name), "."+shortHash(path)+".ahphub")
+	err := writeTemp(root, temp, e, permissions(root, name, e))
+	if err == nil {
+		err = root.Rename(temp, name)
+	}
+	if err != nil {
+		return errors.Join(err, removeFrom(root, temp))
+	}
+	return nil
+}
+
+// permissions keep whom a file is for; only whether it is a program is of a version.
+func permissions(root *os.Root, name string, e *entry) fs.FileMode {
+	perm := fs.FileMode(0o644)
+	if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() {
+		perm = info.Mode().Perm() &^ 0o111
+	}
+	if e.exec {
+		perm |= perm >> 2 & 0o111
+	}
+	return perm
+}
+
+func removeFrom(root *os.Root, name string) error {
+	if err := root.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func writeTemp(root *os.Root, temp string, e *entry, perm fs.FileMode) error {
+	if err := removeFrom(root, temp); err != nil {
+		return err
+	}
+	if e.link {
+		return root.Symlink(string(e.data), temp)
+	}
+	if err := root.WriteFile(temp, e.data, perm); err != nil {
+		return err
+	}
+	return root.Chmod(temp, perm) // whatever the umask says
+}

@@ -1,0 +1,181 @@
+package changeset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// indexed is a path in which the index differs from the last commit: both sides as git names them, "" for nothing.
+type indexed struct {
+	headMode, headOID string
+	mode, oid         string
+	unmerged          bool
+}
+
+// index is what the person's index of one work tree has that the last commit has not.
+type index struct {
+	files map[string]indexed // by path below the top
+}
+
+// index reads the person's index without writing to it. Where it does not differ from the last commit nothing is listed.
+func (r *repo) index(ctx context.Context, src source) (*index, error) {
+	x := &index{files: map[string]indexed{}}
+	if src.gitDir == "" {
+		return x, nil
+	}
+	if err := r.prepare(src); err != nil {
+		return nil, err
+	}
+	tree, err := r.s.headTree(ctx, src)
+	if err == nil && tree == "" {
+		tree, err = r.emptyTree(ctx, src)
+	}
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv", tree}
+	out, err := r.theirIndex(ctx, src, append(args, src.pathspec()...)...)
+	if err != nil {
+		return nil, err
+	}
+	return x, x.parse(fields(out))
+}
+
+// theirIndex runs a command that only reads the person's index, without their configuration.
+func (r *repo) theirIndex(ctx context.Context, src source, args ...string) ([]byte, error) {
+	return r.s.git(ctx, run{dir: src.top, config: src.config, args: args, env: append(isolated(),
+		"GIT_DIR="+r.git, "GIT_WORK_TREE="+src.top, "GIT_INDEX_FILE="+filepath.Join(src.gitDir, "index"))})
+}
+
+func (r *repo) emptyTree(ctx context.Context, src source) (string, error) {
+	out, err := r.run(ctx, src, []byte{}, "mktree")
+	return strings.TrimSpace(string(out)), err
+}
+
+func (x *index) parse(in []string) error {
+	for len(in) > 0 {
+		f, rest, err := parseRaw(in)
+		if err != nil {
+			return err
+		}
+		x.files[f.Path] = indexed{f.OldMode, f.OldOID, f.NewMode, f.NewOID, f.Status == 'U'}
+		in = rest
+	}
+	return nil
+}
+
+// version is what the index has at a path, given what the last commit has there.
+func (x *index) version(path, headMode, headOID string) (mode, oid string) {
+	if i, ok := x.files[path]; ok && !i.unmerged {
+		return i.mode, i.oid
+	}
+	return headMode, headOID
+}
+
+// How much of a change is staged.
+const (
+	StagedPart = "part"
+	StagedAll  = "all"
+)
+
+// Staging is what the indexes of a session's work trees say about its uncommitted changes.
+type Staging struct {
+	Repositories int    // among the directories
+	Files        int    // in which an index differs from the last commit
+	Busy         string // what is in progress in one of them, as in "a merge"
+	tops         map[string]*index
+}
+
+// Staging reads the person's indexes; nothing of theirs runs or is written.
+func (s *Service) Staging(ctx context.Context, session string, dirs []string) (Staging, error) {
+	out := Staging{tops: map[string]*index{}}
+	for _, dir := range outermost(dirs) {
+		r := s.repo(session, dir)
+		src, x, err := r.readIndex(ctx)
+		if err != nil {
+			return out, fmt.Errorf("reading the index of %s: %w", dir, err)
+		}
+		if src.gitDir == "" {
+			continue
+		}
+		out.Repositories++
+		out.Files += len(x.files)
+		if busy := src.busy(); busy != "" {
+			out.Busy = busy
+		}
+		if had := out.tops[src.top]; had != nil { // two directories of one work tree
+			for path, i := range x.files {
+				had.files[path] = i
+			}
+			continue
+		}
+		out.tops[src.top] = x
+	}
+	return out, nil
+}
+
+func (r *repo) readIndex(ctx context.Context) (source, *index, error) {
+	unlock, err := r.s.lock(ctx, r.git)
+	if err != nil {
+		return source{}, nil, err
+	}
+	defer unlock()
+	src, err := r.s.locate(ctx, r.dir)
+	if err != nil {
+		return src, nil, err
+	}
+	x, err := r.index(ctx, src)
+	return src, x, err
+}
+
+// Of tells how much of an uncommitted change is staged: "", StagedPart or StagedAll.
+func (s Staging) Of(f File) string {
+	x := s.tops[f.Top]
+	if x == nil {
+		return ""
+	}
+	i, new := x.files[f.Path]
+	if i.unmerged {
+		return ""
+	}
+	o, old := x.files[f.OldPath]
+	switch all := new && i.mode == f.NewMode && i.oid == f.NewOID && (f.OldPath == "" || old && o.mode == ""); {
+	case all:
+		return StagedAll
+	case new || old && f.OldPath != "":
+		return StagedPart
+	}
+	return ""
+}
+
+// busy tells what a person has begun in a repository and not finished.
+func (src source) busy() string {
+	for _, b := range [][2]string{{"rebase-merge", "a rebase"}, {"rebase-apply", "a rebase"}, {"MERGE_HEAD", "a merge"},
+		{"CHERRY_PICK_HEAD", "a cherry-pick"}, {"REVERT_HEAD", "a revert"}} {
+		if _, err := os.Stat(filepath.Join(src.gitDir, b[0])); err == nil {
+			return b[1]
+		}
+	}
+	return ""
+}
+
+// act runs git as the person would. A locked index or anything else it refuses is ErrConflict, in git's words.
+func (r *repo) act(ctx context.Context, src source, stdin []byte, args ...string) ([]byte, error) {
+	out, err := r.s.git(ctx, run{dir: src.top, stdin: stdin, args: args, acting: true})
+	return out, refusal(err)
+}
+
+func refusal(err error) error {
+	var g *gitError
+	switch {
+	case err == nil || !exited(err) || !errors.As(err, &g):
+		return err
+	case strings.Contains(g.stderr, ".lock': File exists"):
+		return fmt.Errorf("%w: the index is locked, as another git is at work there: try again, or remove its index.lock when none runs", ErrConflict)
+	}
+	return fmt.Errorf("%w: git says: %s", ErrConflict, g.stderr)
+}

@@ -1,0 +1,60 @@
+package changeset
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// CreateBranch makes a branch where each repository of the directories stands, and checks it out; files and index stay.
+// Nothing is made when one of them has it already.
+func (s *Service) CreateBranch(ctx context.Context, session string, tops []Tree, name string) error {
+	var at []*rewriting
+	for _, t := range tops {
+		w, done, err := s.repo(session, t.Dir).rewriting(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+		if w.src.gitDir == "" {
+			continue
+		}
+		if err := w.newBranchName(ctx, name); err != nil {
+			return err
+		}
+		at = append(at, w)
+	}
+	if len(at) == 0 {
+		return fmt.Errorf("%w: there is no git repository here", ErrConflict)
+	}
+	made := map[string]bool{} // two directories of one work tree
+	for _, w := range at {
+		if made[w.src.gitDir] {
+			continue
+		}
+		made[w.src.gitDir] = true
+		if _, err := w.act(ctx, w.src, nil, "switch", "--quiet", "--no-track", "--create", name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *rewriting) newBranchName(ctx context.Context, name string) error {
+	if strings.HasPrefix(name, "-") || strings.ContainsRune(name, 0) || name == "HEAD" {
+		return fmt.Errorf("%w: %q cannot be the name of a branch", ErrConflict, name)
+	}
+	if _, err := w.s.git(ctx, run{dir: w.src.top, args: []string{"check-ref-format", "refs/heads/" + name}}); err != nil {
+		if !exited(err) {
+			return err
+		}
+		return fmt.Errorf("%w: %q cannot be the name of a branch: use letters, digits, dashes and slashes, as in fix/typo", ErrConflict, name)
+	}
+	if there, err := w.s.ask(ctx, w.src, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+name); err != nil || there != "" {
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: there is a branch %s already: choose another name", ErrConflict, name)
+	}
+	return nil
+}

@@ -1,0 +1,270 @@
+package changeset
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+const ownRepository = "a git repository of its own" // why such a directory is not stored
+
+// Stage adds uncommitted changes to the person's index, or of one file those lines alone, as git add would: filters run.
+// It returns how many files are staged by it.
+func (s *Service) Stage(ctx context.Context, session string, tops []Tree, files []File, lines *Lines) (int, error) {
+	return s.onIndex(ctx, session, tops, files, func(w *rewriting, of []File) (int, error) {
+		if lines != nil {
+			return 1, w.stageLines(ctx, of[0], *lines)
+		}
+		return w.stage(ctx, of)
+	})
+}
+
+// Unstage puts what the person's index has of these files back to what the last commit has. Of a whole changeset, files
+// nil, that is everything below its directories, shown or not.
+func (s *Service) Unstage(ctx context.Context, session string, tops []Tree, files []File, lines *Lines) (int, error) {
+	return s.onIndex(ctx, session, tops, files, func(w *rewriting, of []File) (int, error) {
+		if lines != nil {
+			return 1, w.unstageLines(ctx, of[0], *lines)
+		}
+		return w.unstage(ctx, w.stagedOf(of, files == nil))
+	})
+}
+
+// onIndex does something in each work tree that has some of the files.
+func (s *Service) onIndex(ctx context.Context, session string, tops []Tree, files []File, do func(*rewriting, []File) (int, error)) (n int, err error) {
+	for _, t := range tops {
+		of := filesOf(t, files)
+		if files != nil && len(of) == 0 {
+			continue
+		}
+		some, err := s.repo(session, t.Dir).onIndex(ctx, of, do)
+		if n += some; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+func (r *repo) onIndex(ctx context.Context, of []File, do func(*rewriting, []File) (int, error)) (int, error) {
+	w, done, err := r.rewriting(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	if w.src.gitDir == "" {
+		return 0, fmt.Errorf("%w: %s is in no git repository", ErrConflict, r.dir)
+	}
+	if w.index, err = r.index(ctx, w.src); err != nil {
+		return 0, err
+	}
+	return do(w, of)
+}
+
+func (w *rewriting) stage(ctx context.Context, files []File) (int, error) {
+	var list bytes.Buffer
+	for _, f := range files {
+		if f.Skipped == ownRepository {
+			return 0, fmt.Errorf("%w: %s is a git repository of its own: add it as a submodule in a terminal, or ignore it", ErrConflict, f.Path)
+		}
+		for _, path := range f.paths() {
+			list.WriteString(path + "\x00")
+		}
+	}
+	_, err := w.act(ctx, w.src, list.Bytes(), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
+	return len(files), err
+}
+
+// paths are where a change touches: both of a renamed file.
+func (f File) paths() []string {
+	if f.OldPath == "" {
+		return []string{f.Path}
+	}
+	return []string{f.OldPath, f.Path}
+}
+
+// stagedOf are the paths of files that differ in the index.
+func (w *rewriting) stagedOf(files []File, all bool) (paths []string) {
+	if all {
+		for path, i := range w.index.files {
+			if !i.unmerged {
+				paths = append(paths, path)
+			}
+		}
+		return paths
+	}
+	for _, f := range files {
+		for _, path := range f.paths() {
+			if i, ok := w.index.files[path]; ok && !i.unmerged {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
+}
+
+func (w *rewriting) unstage(ctx context.Context, paths []string) (int, error) {
+	var list strings.Builder
+	for _, path := range paths {
+		i := w.index.files[path]
+		list.WriteString(w.entryLine(path, i.headMode, i.headOID))
+	}
+	if list.Len() == 0 {
+		return 0, nil
+	}
+	return len(paths), w.updateIndex(ctx, list.String())
+}
+
+// entryLine is what update-index --index-info reads: an entry, or that there is none.
+func (w *rewriting) entryLine(path, mode, oid string) string {
+	if mode == "" {
+		mode, oid = "0", strings.Repeat("0", w.src.hashLen())
+	}
+	return mode + " " + oid + "\t" + path + "\x00"
+}
+
+func (src source) hashLen() int {
+	if src.format == "sha256" {
+		return 64
+	}
+	return 40
+}
+
+func (w *rewriting) updateIndex(ctx context.Context, list string) error {
+	_, err := w.act(ctx, w.src, []byte(list), "update-index", "-z", "--index-info")
+	return err
+}
+
+// three are the versions of a file as they are stored: committed, in the index, and in the work tree.
+type three struct {
+	head, index, work *entry
+	indexMode         string
+}
+
+// threeOf reads them. Of a renamed file the index has the old name until it is staged.
+func (w *rewriting) threeOf(ctx context.Context, f File) (v three, err error) {
+	if err := errors.Join(kept(f), w.unfiltered(ctx, w.src, f.Path)); err != nil {
+		return v, err
+	}
+	mode, oid := w.indexVersion(f)
+	v.indexMode = mode
+	for _, one := range []struct {
+		to        **entry
+		mode, oid string
+	}{{&v.head, f.OldMode, f.OldOID}, {&v.index, mode, oid}, {&v.work, f.NewMode, f.NewOID}} {
+		if *one.to, err = w.stored(ctx, f.Path, one.mode, one.oid); err != nil {
+			return v, err
+		}
+		if why := hasLines(*one.to, f.Path); why != "" {
+			return v, fmt.Errorf("%w: %s", ErrConflict, why)
+		}
+	}
+	if w.index.files[f.Path].unmerged {
+		return v, fmt.Errorf("%w: %s has conflicts: stage the whole file once they are resolved", ErrConflict, f.Path)
+	}
+	return v, nil
+}
+
+func (w *rewriting) indexVersion(f File) (mode, oid string) {
+	if f.OldPath == "" {
+		return w.index.version(f.Path, f.OldMode, f.OldOID)
+	}
+	if mode, oid = w.index.version(f.Path, "", ""); mode != "" {
+		return mode, oid
+	}
+	return w.index.version(f.OldPath, f.OldMode, f.OldOID)
+}
+
+// stored reads a version as git stores it, by the session's repository, which borrows from the person's.
+func (w *rewriting) stored(ctx context.Context, path, mode, oid string) (*entry, error) {
+	if mode == "" {
+		return nil, nil
+	}
+	data, err := w.run(ctx, w.src, nil, "cat-file", "blob", oid)
+	if err != nil {
+		return nil, fmt.Errorf("%w: a version of %s is not kept any more", ErrConflict, path)
+	}
+	return &entry{link: mode == ModeSymlink, exec: mode == "100755", data: data}, nil
+}
+
+func nothingThere(n int, path string) error {
+	if n > 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: nothing is changed in these lines of %s", ErrConflict, path)
+}
+
+// stageLines takes some of what is different between the index and the work tree. Lines of the old side are those of the
+// last commit.
+func (w *rewriting) stageLines(ctx context.Context, f File, l Lines) error {
+	v, err := w.threeOf(ctx, f)
+	if err != nil {
+		return err
+	}
+	if l.Before {
+		l = follow(v.index.bytes(), v.head.bytes(), l)
+	}
+	data, n := mix(v.index.bytes(), v.work.bytes(), l, true)
+	if err := nothingThere(n, f.Path); err != nil {
+		return fmt.Errorf("%w, or they are staged", err)
+	}
+	mode := v.indexMode
+	if mode == "" {
+		mode = f.NewMode
+	}
+	if f.NewMode == "" && len(data) == 0 {
+		mode = "" // the last line of a file that was deleted
+	}
+	return w.putLines(ctx, f, mode, data)
+}
+
+// unstageLines takes back some of what is different between the last commit and the index. Lines of the new side are those
+// of the work tree.
+func (w *rewriting) unstageLines(ctx context.Context, f File, l Lines) error {
+	v, err := w.threeOf(ctx, f)
+	if err != nil {
+		return err
+	}
+	if !l.Before {
+		l = follow(v.index.bytes(), v.work.bytes(), l)
+	}
+	data, n := mix(v.head.bytes(), v.index.bytes(), l, false)
+	if nothingThere(n, f.Path) != nil {
+		return fmt.Errorf("%w: nothing in these lines of %s is staged", ErrConflict, f.Path)
+	}
+	mode := v.indexMode
+	if mode == "" {
+		mode = f.OldMode
+	}
+	if v.head == nil && len(data) == 0 {
+		mode = "" // the last line of a file that is new
+	}
+	return w.putLines(ctx, f, mode, data)
+}
+
+// follow names the lines of x that stand where lines of y are; none when there are none.
+func follow(x, y []byte, l Lines) Lines {
+	out, ok := carried(x, y, l)
+	if !ok {
+		return Lines{Before: l.Before, From: -1, To: -1}
+	}
+	return out
+}
+
+// putLines writes content into the person's index, as it is: filters were none.
+func (w *rewriting) putLines(ctx context.Context, f File, mode string, data []byte) error {
+	oid := ""
+	if mode != "" {
+		out, err := w.act(ctx, w.src, append([]byte{}, data...), "hash-object", "-w", "--stdin", "--no-filters")
+		if err != nil {
+			return err
+		}
+		oid = strings.TrimSpace(string(out))
+	}
+	list := w.entryLine(f.Path, mode, oid)
+	if f.OldPath != "" {
+		list = w.entryLine(f.OldPath, "", "") + list
+	}
+	return w.updateIndex(ctx, list)
+}
