@@ -284,14 +284,14 @@ func (p *Pages) changesImage(w http.ResponseWriter, r *http.Request) error {
 	}
 	media := ""
 	if side != nil {
-		media = diff.ImageType(part.FilePath(side.URI), data)
+		media = pictureType(part.FilePath(side.URI), data)
 	}
 	if media == "" {
 		return errNotFound("This is no picture that can be shown.")
 	}
 	h := w.Header()
 	h.Set("Content-Type", media)
-	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, max-age=3600")
 	_, _ = w.Write(data) // the reader left: nobody to tell

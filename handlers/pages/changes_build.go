@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"slices"
@@ -59,6 +60,9 @@ func (b *builder) files(ctx context.Context, s *ahp.ChangesetState, dirs []ahp.U
 		return nil, err
 	}
 	slices.SortFunc(out, func(x, y built) int { return comparePaths(x.Path, y.Path) })
+	if add+del <= colourCap {
+		moves(out)
+	}
 	for i := range out {
 		b.settleThreads(ctx, s, &out[i], threads)
 	}
@@ -98,37 +102,10 @@ func (b *builder) file(ctx context.Context, f *ahp.ChangesetFile, dirs []ahp.URI
 		return d
 	}
 	b.compare(ctx, &d, f, colours)
-	if d.Diff != nil && d.Stale {
-		d.Seen = b.seen(ctx, host.ReadFileNote(f.Meta).Seen, d.Diff)
+	if !d.Reviewed {
+		b.marks(ctx, &d.DiffFile, host.ReadFileNote(f.Meta))
 	}
 	return d
-}
-
-// seen compares what was reviewed once more, so that only what is new since stands open. Where that version is not kept
-// any more everything does.
-func (b *builder) seen(ctx context.Context, was *host.SeenSides, now *diff.File) map[string]bool {
-	if was == nil {
-		return nil
-	}
-	key := diff.Key{Old: was.Before, New: was.After, Options: diff.Options{Space: b.look.space}}
-	file, err := b.p.diffs.Compute(ctx, key, func(ctx context.Context) (old, new []byte, err error) {
-		if old, err = b.version(ctx, was.Before); err != nil {
-			return nil, nil, err
-		}
-		new, err = b.version(ctx, was.After)
-		return old, new, err
-	})
-	if err != nil || file.Binary {
-		return nil
-	}
-	return part.Seen(file, now)
-}
-
-func (b *builder) version(ctx context.Context, uri ahp.URI) ([]byte, error) {
-	if uri == "" {
-		return nil, nil
-	}
-	return b.p.readResource(ctx, b.caller, b.look.session, uri)
 }
 
 const foldLines = 20_000
@@ -153,6 +130,7 @@ func describe(d *part.DiffFile, f *ahp.ChangesetFile, dirs []ahp.URI) {
 		d.Add, d.Del = int(number(n.Added)), int(number(n.Removed))
 	}
 	own := host.ReadFileNote(f.Meta)
+	d.Versions = strings.TrimSpace(cmp.Or(own.OldOID, "-") + " " + cmp.Or(own.NewOID, "-"))
 	d.OldMode, d.NewMode, d.Stale = own.OldMode, own.NewMode, own.Stale
 	if own.Skipped != "" {
 		d.Note = sentence(own.Skipped)
@@ -198,7 +176,6 @@ func (b *builder) compare(ctx context.Context, d *built, f *ahp.ChangesetFile, c
 	if colours {
 		o.Path = d.Path
 	}
-	var image string
 	load := func(ctx context.Context) (old, new []byte, err error) {
 		if old, err = b.read(ctx, f.Edit.Before); err != nil {
 			return nil, nil, err
@@ -213,19 +190,25 @@ func (b *builder) compare(ctx context.Context, d *built, f *ahp.ChangesetFile, c
 		return
 	}
 	d.OldSize, d.NewSize = sizeOf(f.Edit.Before), sizeOf(f.Edit.After)
+	d.OldPixels, d.NewPixels = file.OldPixels, file.NewPixels
 	d.src = file
+	kind := foldedKind(d.Path, file)
+	if media := imageType(d.Path); media != "" && (file.Binary || media == svgType) {
+		d.OldURL, d.NewURL = b.imageURL(f.Edit.Before, f, "before"), b.imageURL(f.Edit.After, f, "after")
+	}
 	switch {
 	case file.Binary:
 		d.Form = part.DiffBinary
-		if image = imageType(d.Path); image != "" {
+		if d.OldURL+d.NewURL != "" {
 			d.Form = part.DiffImage
-			d.OldURL, d.NewURL = b.imageURL(f.Edit.Before, f, "before"), b.imageURL(f.Edit.After, f, "after")
 		}
 	case file.TooBig:
 		d.Fold = part.Count(file.Additions+file.Deletions) + " changed lines"
 		if file.Additions+file.Deletions == 0 {
 			d.Fold = part.Size(max(d.OldSize, d.NewSize))
 		}
+	case kind != "":
+		d.Add, d.Del, d.Fold = file.Additions, file.Deletions, kind
 	default:
 		d.Diff = file
 		d.Add, d.Del = file.Additions, file.Deletions
@@ -276,7 +259,7 @@ func (p *Pages) readResource(ctx context.Context, c host.Caller, channel, uri ah
 // model puts the page together: what is the same for everybody with this look.
 func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionState, threads []part.Thread) *page.Changes {
 	v := &page.Changes{Base: b.look.base(), Query: b.look.query(), Status: string(cs.Status), Space: b.look.space, Threads: threads,
-		View: part.DiffView{Split: b.look.split}, Scopes: b.p.scopes(b.look, s), Running: b.p.running(b.look.session)}
+		View: part.DiffView{Split: b.look.split, Ops: hunkOps(cs)}, Scopes: b.p.scopes(b.look, s), Running: b.p.running(b.look.session)}
 	v.Turns = b.p.turns(s)
 	if from, to, ok := b.look.turns(); ok {
 		v.FromTurn, v.ToTurn = from, to

@@ -21,24 +21,6 @@ func atoi(s string) int {
 	return n
 }
 
-// markReviewed is the form of a file's head.
-func (p *Pages) markReviewed(w http.ResponseWriter, r *http.Request) error {
-	_, l, err := p.looked(r)
-	if err != nil {
-		return err
-	}
-	key := r.FormValue("file")
-	f, err := p.fileOf(r.Context(), l, key)
-	if err != nil {
-		return err
-	}
-	a := &ahp.ChangesetFilesReviewChangedAction{Files: []string{f.ID}, Reviewed: r.PostFormValue("reviewed") == "true"}
-	if err := p.act(r.Context(), l.changeset(), a); err != nil {
-		return err
-	}
-	return done(w, r, l.page()+"#f-"+key)
-}
-
 // comment is the comment form: it saves a draft, publishes a thread, or throws the draft away.
 func (p *Pages) comment(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)

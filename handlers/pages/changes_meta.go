@@ -3,11 +3,18 @@ package pages
 import (
 	"path"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/changeset/diff"
 )
 
-// imageType is the media type of pictures that browsers draw, by the file's name; "" for others. SVG is text.
+const svgType = "image/svg+xml"
+
+// imageType is the media type of pictures that browsers draw, by the file's name; "" for others. SVG is text as well: it
+// is shown as a picture over its lines, and never as a part of the page.
 func imageType(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
+	case ".svg":
+		return svgType
 	case ".png":
 		return "image/png"
 	case ".jpg", ".jpeg":
@@ -24,4 +31,24 @@ func imageType(name string) string {
 		return "image/x-icon"
 	}
 	return ""
+}
+
+// pictureType is the media type a picture is served as: what its bytes are, and of text SVG alone.
+func pictureType(name string, data []byte) string {
+	if imageType(name) == svgType && !diff.IsBinary(data) {
+		return svgType
+	}
+	return diff.ImageType(name, data)
+}
+
+// foldedKind says why a file that has few changes is folded all the same.
+func foldedKind(name string, f *diff.File) string {
+	kind := diff.Folded(name)
+	if kind == "" && f.Generated {
+		kind = "generated"
+	}
+	if len(f.Hunks) == 0 {
+		return ""
+	}
+	return kind
 }

@@ -2,7 +2,9 @@ package pages
 
 import (
 	"context"
+	"maps"
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/ahphub/ahphub/hub/access"
@@ -110,7 +112,7 @@ func (c *changesRoom) Whole(States) []Patch {
 	if d == nil {
 		return nil
 	}
-	return []Patch{Replace("files", page.FilesPart(d.page)), Replace("tree", page.Tree(d.page)), Replace("review-counts", page.Counts(d.page)), Replace("scopes", page.ScopePicker(d.page)), Replace("turns", page.TurnsPicker(d.page))}
+	return []Patch{Replace("files", page.FilesPart(d.page)), Replace("tree", page.Tree(d.page)), Replace("review-counts", page.Counts(d.page)), Replace("scopes", page.ScopePicker(d.page)), Replace("turns", page.TurnsPicker(d.page)), Replace("hunk-tools", page.HunkTools(d.page))}
 }
 
 func (c *changesRoom) newer() *drawing {
@@ -155,6 +157,9 @@ func difference(old, now *drawing) (out []Patch) {
 	}
 	if !reflect.DeepEqual(old.page.Turns, now.page.Turns) {
 		out = append(out, Replace("turns", page.TurnsPicker(now.page)))
+	}
+	if !slices.Equal(old.page.View.Ops, now.page.View.Ops) {
+		out = append(out, Replace("hunk-tools", page.HunkTools(now.page)))
 	}
 	return out
 }
@@ -205,10 +210,10 @@ func insert(now *drawing, i int) Patch {
 
 // changedFile sends a file whole when its rows are others, and its head alone for marks and counts.
 func changedFile(was, f *built, v part.DiffView) []Patch {
-	if was.src != f.src || was.Fold != f.Fold || was.Note != f.Note || was.NewURL != f.NewURL || was.OldURL != f.OldURL || was.NewMode != f.NewMode || was.Path != f.Path {
+	if was.src != f.src || was.Fold != f.Fold || was.Note != f.Note || was.NewURL != f.NewURL || was.OldURL != f.OldURL || was.NewMode != f.NewMode || was.Path != f.Path || !slices.Equal(was.Moved, f.Moved) {
 		return []Patch{Replace("file-"+f.Key(), part.DiffBox(&f.DiffFile, v)), Replace("ft-"+f.Key(), page.TreeLine(&f.DiffFile))}
 	}
-	if was.Reviewed != f.Reviewed || was.ReviewedBy != f.ReviewedBy || was.Stale != f.Stale || openOf(was.Threads) != openOf(f.Threads) {
+	if was.Reviewed != f.Reviewed || was.ReviewedBy != f.ReviewedBy || was.Stale != f.Stale || !maps.Equal(was.Done, f.Done) || openOf(was.Threads) != openOf(f.Threads) {
 		return []Patch{Replace("fh-"+f.Key(), part.DiffHead(&f.DiffFile)), Replace("ft-"+f.Key(), page.TreeLine(&f.DiffFile))}
 	}
 	return nil

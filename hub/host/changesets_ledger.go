@@ -44,6 +44,7 @@ type ledgerRecord struct {
 	First   *changeset.Checkpoint `json:"first,omitempty"`   // before the first turn
 	Touched []string              `json:"touched,omitempty"` // files turns changed, sorted
 	Marks   map[string]mark       `json:"marks,omitempty"`   // by channel and file
+	Hunks   map[string][]HunkMark `json:"hunks,omitempty"`   // likewise; the slices never change
 }
 
 // mark says that somebody reviewed a version of a file.
@@ -152,8 +153,7 @@ func (l *ledger) change(ctx context.Context, h *Host, edit func(*ledgerRecord)) 
 	l.mu.Lock()
 	edit(&l.rec)
 	l.version++
-	version, rec := l.version, l.rec
-	rec.Marks = maps.Clone(rec.Marks)
+	version, rec := l.version, l.rec.cloned()
 	l.mu.Unlock()
 	h.keepRecord(ctx, bucketChanges, l.session, rec, func() bool {
 		l.mu.Lock()

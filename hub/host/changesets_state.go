@@ -34,6 +34,7 @@ type FileNote struct {
 	At    *time.Time `json:"at,omitempty"`
 	Stale bool       `json:"stale,omitempty"` // changed since it was reviewed
 	Seen  *SeenSides `json:"seen,omitempty"`  // what was reviewed, while Stale
+	Hunks []HunkMark `json:"hunks,omitempty"` // hunks that were reviewed one by one, also ones the file does not have now
 }
 
 // SeenSides are the versions of a file that were reviewed, as URIs to read; "" on a side that was not there.
@@ -60,8 +61,8 @@ func ReadFileNote(m ahp.Meta) (n FileNote) {
 	return n
 }
 
-// hash names the version that is reviewed.
-func (n FileNote) hash() string { return n.OldOID + ".." + n.NewOID }
+// Version names the comparison that is reviewed: both sides.
+func (n FileNote) Version() string { return n.OldOID + ".." + n.NewOID }
 
 const mostChangedFiles = 10_000
 
@@ -203,6 +204,9 @@ func (h *Host) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 	if err != nil {
 		h.log.Warn("a changeset was not brought up to date", "changeset", uri, "err", err)
 	}
+	if scope.kind == kindSession && failed == nil {
+		h.rejudge(ctx, l.session, files)
+	}
 }
 
 // draw adds what is remembered of the files: who reviewed them, and whether a turn changed them.
@@ -222,8 +226,9 @@ func (l *ledger) draw(uri ahp.URI, scope changeScope, files []changeset.File, ov
 // noted writes the review mark and the note into a file; the lock is held. A mark holds for the version it was set on.
 func (l *ledger) noted(uri ahp.URI, file ahp.ChangesetFile, note FileNote) ahp.ChangesetFile {
 	note.By, note.At, note.Stale, note.Seen = nil, nil, false, nil
+	note.Hunks = l.rec.Hunks[markKey(uri, file.ID)]
 	m, marked := l.rec.Marks[markKey(uri, file.ID)]
-	reviewed := marked && m.Hash == note.hash()
+	reviewed := marked && m.Hash == note.Version()
 	if marked {
 		note.By, note.At, note.Stale = &m.By, &m.At, !reviewed
 	}
@@ -315,8 +320,10 @@ func (h *Host) changesetReviewed(ctx context.Context, uri ahp.URI, s *ahp.Change
 				continue
 			}
 			delete(r.Marks, markKey(uri, f.ID))
-			if reviewed {
-				r.Marks[markKey(uri, f.ID)] = mark{Hash: ReadFileNote(f.Meta).hash(), By: by, At: h.now().UTC()}
+			if !reviewed {
+				delete(r.Hunks, markKey(uri, f.ID))
+			} else {
+				r.Marks[markKey(uri, f.ID)] = mark{Hash: ReadFileNote(f.Meta).Version(), By: by, At: h.now().UTC()}
 			}
 		}
 	})

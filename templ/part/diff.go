@@ -30,16 +30,20 @@ type DiffFile struct {
 	OldURL  string // picture of the before side, for images
 	NewURL  string
 
+	OldPixels, NewPixels diff.Pixels
+
 	Tag        string // what is special about where the change came from
 	Reviewed   bool
-	ReviewedBy string          // who set the mark, for people
-	Stale      bool            // changed since somebody reviewed it
-	Seen       map[string]bool // changes that were reviewed already, while Stale; see Seen
-	Fold       string          // why the rows are not in the page ("12 400 changed lines"), "" when they are
-	Shut       bool            // rows are in the page, folded
+	ReviewedBy string            // who set the mark, for people
+	Stale      bool              // changed since somebody reviewed it
+	Done       map[string]string // hunks that are reviewed, by their keys, and by whom; nil when the file is as a whole
+	Fold       string            // why the rows are not in the page ("12 400 changed lines"), "" when they are
+	Shut       bool              // rows are in the page, folded
+	Versions   string            // object ids of both sides, as a permalink carries them: "old new", "-" for none
 
 	Depth   int // in the tree
 	Diff    *diff.File
+	Moved   []Moved  // blocks that were moved, as diff.Moves orders them
 	Threads []Thread // every thread on the file; placed under their lines, the outdated at the head
 	Note    string   // a sentence in place of rows, as when the content cannot be read
 }
@@ -72,7 +76,8 @@ type DiffView struct {
 	Links  bool            // every line number is a link that opens a comment form: the way without JavaScript
 	Form   templ.Component // an open comment form, drawn under the line FormAt names
 	FormAt string
-	Whole  bool // the page shows this one file: long lines are not cut
+	Ops    []HunkOp // what can be done with a hunk; drawn where Links are
+	Whole  bool     // the page shows this one file: long lines are not cut
 }
 
 // Key is the DOM name of the file: short, stable, safe in an id and a fragment.

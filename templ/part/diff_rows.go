@@ -49,6 +49,7 @@ type rowWriter struct {
 	view    DiffView
 	digits  int // of the line numbers, as the class of the body says
 	threads map[lineKey][]*Thread
+	moved   map[diff.Kind][]Moved
 
 	chunk []byte // the open chunk
 	n     int    // visual rows in it
@@ -57,6 +58,12 @@ type rowWriter struct {
 
 func newRowWriter(ctx context.Context, out io.Writer, f *DiffFile, v DiffView) *rowWriter {
 	w := &rowWriter{ctx: ctx, out: out, file: f, view: v, digits: digits(f), chunk: make([]byte, 0, 16<<10)}
+	for _, m := range f.Moved {
+		if w.moved == nil {
+			w.moved = map[diff.Kind][]Moved{}
+		}
+		w.moved[m.Kind] = append(w.moved[m.Kind], m)
+	}
 	for i := range f.Threads {
 		if t := &f.Threads[i]; !t.Outdated && t.To > 0 {
 			if w.threads == nil {
@@ -77,7 +84,7 @@ func (w *rowWriter) hunks() {
 	for i := range w.file.Diff.Hunks {
 		h := &w.file.Diff.Hunks[i]
 		w.gap(end+1, h.NewStart-1, h, i == 0)
-		if w.seen(h) {
+		if w.done(h) {
 			w.folded(h)
 		} else {
 			w.rows(h.Rows)
@@ -99,8 +106,8 @@ func (w *rowWriter) gap(from, to int, next *diff.Hunk, first bool) {
 	if w.file.Diff.NewLines == 0 {
 		hidden = 0
 	}
-	if hidden <= 0 && first && next.Section == "" {
-		return // the file begins here
+	if hidden <= 0 && first && next.Section == "" && len(w.file.Diff.Hunks) == 1 {
+		return // the file begins here, and is this hunk
 	}
 	b := append(w.chunk, `<div class="h`...)
 	if hidden <= 0 {
@@ -116,6 +123,11 @@ func (w *rowWriter) gap(from, to int, next *diff.Hunk, first bool) {
 		b = appendEscaped(b, next.Section)
 		b = append(b, '"')
 	}
+	if next != nil && next.Key != "" {
+		b = append(b, ` data-k="`...)
+		b = append(b, HunkName(next.Key)...)
+		b = append(b, '"')
+	}
 	b = append(b, '>')
 	switch {
 	case hidden <= 0:
@@ -129,7 +141,11 @@ func (w *rowWriter) gap(from, to int, next *diff.Hunk, first bool) {
 			b = append(b, `<button class="up" aria-label="Show 20 lines above"></button>`...)
 		}
 	}
-	w.chunk = append(b, "</div>"...)
+	w.chunk = b
+	if next != nil && w.view.Links {
+		w.tools(next)
+	}
+	w.chunk = append(w.chunk, "</div>"...)
 	w.n++
 }
 
@@ -196,6 +212,10 @@ func (w *rowWriter) cell(r *diff.Row, old, new bool) {
 	if w.view.Split && old {
 		b = append(b, " l"...)
 	}
+	from := w.movedFrom(r)
+	if from != nil {
+		b = append(b, " m"...)
+	}
 	b = append(b, `" data-l="`...)
 	if old {
 		b = appendNumber(b, r.Old, w.digits)
@@ -213,6 +233,9 @@ func (w *rowWriter) cell(r *diff.Row, old, new bool) {
 	b = w.text(b, r)
 	if r.NoNewline && w.file.Form == DiffText {
 		b = append(b, `<u title="The file ends here without a newline"></u>`...)
+	}
+	if from != nil {
+		b = w.label(b, r, from)
 	}
 	w.chunk = append(b, "</div>"...)
 }

@@ -110,11 +110,11 @@ func TestEveryStateSaysWhatItIs(t *testing.T) {
 		want []string
 	}{
 		"binary":  {DiffFile{Form: DiffBinary, OldSize: 9, NewSize: 2048}, []string{"Binary file, 9 B before, 2.0 KB after"}},
-		"image":   {DiffFile{Form: DiffImage, OldURL: "/o", NewURL: "/n", OldSize: 1, NewSize: 2}, []string{"Before, 1 B", "After, 2 B", `alt="a.txt after the change"`}},
+		"image":   {DiffFile{Form: DiffImage, OldURL: "/o", NewURL: "/n", OldSize: 1, NewSize: 2}, []string{"<b>Before</b> <span>1 B", "<b>After</b> <span>2 B", `alt="a.txt, After"`}},
 		"mode":    {DiffFile{OldMode: "100644", NewMode: "100755"}, []string{"Mode changed from", "100755", "The content is the same."}},
 		"rename":  {DiffFile{Status: DiffRenamed, OldPath: "b.txt"}, []string{"Renamed without changes.", "b.txt"}},
 		"empty":   {DiffFile{Status: DiffAdded}, []string{"The file is empty."}},
-		"huge":    {DiffFile{Fold: "27 300 changed lines"}, []string{"This file is folded: 27 300 changed lines", "Load the diff"}},
+		"huge":    {DiffFile{Fold: "27 300 changed lines"}, []string{"Folded: 27 300 changed lines", "Show the diff"}},
 		"note":    {DiffFile{Note: "It cannot be read."}, []string{"It cannot be read."}},
 		"marked":  {DiffFile{Reviewed: true, ReviewedBy: "Ben", Shut: true}, []string{`aria-pressed="true"`, "by Ben", `hidden="until-found"`}},
 		"stale":   {DiffFile{Stale: true}, []string{"Changed since reviewed"}},
@@ -179,7 +179,7 @@ func TestOnlyWhatIsNewSinceTheReviewIsOpen(t *testing.T) {
 	was := diff.Compute(base, lines(map[int]string{5: "seen", 30: "will be edited"}), diff.Options{})
 	now := diff.Compute(base, lines(map[int]string{5: "seen", 30: "edited", 50: "new"}), diff.Options{})
 	draw := func(threads ...Thread) string {
-		f := &DiffFile{ID: "a", Diff: now, Stale: true, Seen: Seen(was, now), Threads: threads}
+		f := &DiffFile{ID: "a", Diff: now, Stale: true, Done: Seen(nil, was, now, "Ana"), Threads: threads}
 		return drawn(t, DiffRows(f, DiffView{}))
 	}
 	shut, open, _ := strings.Cut(draw(), "</details>")
@@ -189,7 +189,7 @@ func TestOnlyWhatIsNewSinceTheReviewIsOpen(t *testing.T) {
 	if strings.Contains(draw(Thread{ID: "t", Side: After, From: 6, To: 6}), "<details class=\"hs\"") {
 		t.Error("a hunk is shut although somebody speaks about it")
 	}
-	if Seen(was, was) != nil {
-		t.Error("everything is shut")
+	if !strings.Contains(shut, "Reviewed by Ana: +1 −1 at line 3") {
+		t.Errorf("who reviewed it is not said: %s", shut)
 	}
 }

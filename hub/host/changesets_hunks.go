@@ -1,0 +1,127 @@
+package host
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// HunkMark says who reviewed a hunk. Key names what the hunk changes, as diff.Hunk has it, so the mark lasts while the
+// hunk moves in its file and ends when its lines are edited.
+type HunkMark struct {
+	Key string    `json:"key"`
+	By  Identity  `json:"by"`
+	At  time.Time `json:"at"`
+}
+
+// HunkReview marks hunks of a file, or takes marks back.
+type HunkReview struct {
+	File     string   // id in the changeset
+	Version  string   // FileNote.Version of the file that was looked at
+	Keys     []string // the hunks it is about
+	All      []string // every hunk of that version
+	Implied  []string // those that stand reviewed by the file's own mark: all of them, or while it is stale the old ones
+	Reviewed bool
+}
+
+// Limits of marks: older ones of a file are forgotten.
+const (
+	mostHunkMarks = 1_000
+	mostHunkKeys  = 20_000
+)
+
+// ReviewHunks keeps marks by hunk beside those by file, which the protocol has: a file whose hunks are all reviewed is
+// reviewed, and a hunk that is opened again opens its file. Errors: -32602 for what is not in the changeset.
+func (h *Host) ReviewHunks(ctx context.Context, c Caller, uri ahp.URI, r HunkReview) error {
+	info, known := h.hub.Info(uri)
+	session, _, ok := h.changesetAt(uri)
+	if !known || !ok || info.Kind != ahp.ChannelChangeset || !c.Audience().Sees(info) {
+		return noChannel(uri)
+	}
+	if err := access.MayAct(c.Principal, "changeset/filesReviewChanged", info); err != nil {
+		return denied(err)
+	}
+	if err := h.wake(ctx, info); err != nil {
+		return err
+	}
+	if len(r.Keys) == 0 || len(r.All) > mostHunkKeys || slices.ContainsFunc(r.Keys, func(k string) bool { return !slices.Contains(r.All, k) }) {
+		return badParams("keys: name hunks the file has")
+	}
+	l := h.ledger(session)
+	if err := l.load(ctx, h); err != nil {
+		return err
+	}
+	st, _, _ := h.hub.State(uri)
+	s, _ := st.(*ahp.ChangesetState)
+	i := -1
+	if s != nil {
+		i = slices.IndexFunc(s.Files, func(f ahp.ChangesetFile) bool { return f.ID == r.File })
+	}
+	if i < 0 {
+		return badParams("file: it is not in this changeset; it may have changed meanwhile")
+	}
+	now := ReadFileNote(s.Files[i].Meta).Version()
+	l.change(ctx, h, func(rec *ledgerRecord) { rec.reviewHunks(markKey(uri, r.File), r, now, c.Who(), h.now().UTC()) })
+	return h.do(ctx, func(tx *hub.Tx) {
+		s, ok := tx.State(uri).(*ahp.ChangesetState)
+		if ok && !r.Reviewed && slices.ContainsFunc(s.Files, func(f ahp.ChangesetFile) bool { return f.ID == r.File && f.Reviewed != nil && *f.Reviewed }) {
+			tx.Apply(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{r.File}, Reviewed: false})
+		}
+		l.showMarks(tx, uri, []string{r.File})
+	})
+}
+
+// reviewHunks changes the marks of a file; now is the version it has.
+func (rec *ledgerRecord) reviewHunks(key string, r HunkReview, now string, by Identity, at time.Time) {
+	file, had := rec.Marks[key]
+	marks := slices.Clone(rec.Hunks[key])
+	if had && len(r.Implied) > 0 { // what the file's mark said is said of each hunk from now on
+		marks = withMarks(marks, r.Implied, HunkMark{By: file.By, At: file.At})
+	}
+	if r.Reviewed {
+		marks = withMarks(marks, r.Keys, HunkMark{By: by, At: at})
+	} else {
+		marks = slices.DeleteFunc(marks, func(m HunkMark) bool { return slices.Contains(r.Keys, m.Key) })
+		delete(rec.Marks, key)
+	}
+	if rec.Marks == nil {
+		rec.Marks = map[string]mark{}
+	}
+	if r.Reviewed && r.Version == now && len(withMarks(marks, r.All, HunkMark{})) == len(marks) {
+		rec.Marks[key] = mark{Hash: now, By: by, At: at}
+	}
+	if rec.Hunks == nil {
+		rec.Hunks = map[string][]HunkMark{}
+	}
+	rec.Hunks[key] = marks[max(0, len(marks)-mostHunkMarks):]
+	if len(marks) == 0 {
+		delete(rec.Hunks, key)
+	}
+}
+
+// withMarks adds a mark for each key that has none.
+func withMarks(marks []HunkMark, keys []string, m HunkMark) []HunkMark {
+	had := make(map[string]bool, len(marks))
+	for _, o := range marks {
+		had[o.Key] = true
+	}
+	for _, k := range keys {
+		if !had[k] {
+			had[k] = true
+			m.Key = k
+			marks = append(marks, m)
+		}
+	}
+	return marks
+}
+
+// cloned is the record as it can be written down while it changes.
+func (rec ledgerRecord) cloned() ledgerRecord {
+	rec.Marks, rec.Hunks = maps.Clone(rec.Marks), maps.Clone(rec.Hunks) // their values never change
+	return rec
+}

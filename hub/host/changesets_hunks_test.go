@@ -1,0 +1,109 @@
+package host
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
+)
+
+// review marks hunks of a file as the review page does, by their numbers.
+func (c *changing) review(uri ahp.URI, name string, reviewed bool, which ...int) error {
+	c.t.Helper()
+	r := HunkReview{File: FileURI(filepath.Join(c.dir, name)), Reviewed: reviewed}
+	for _, f := range c.changes(uri).Files {
+		if f.ID != r.File {
+			continue
+		}
+		r.Version = ReadFileNote(f.Meta).Version()
+		d := diff.Compute([]byte(c.blob(f.Edit.Before.Content)), []byte(c.blob(f.Edit.After.Content)), diff.Options{})
+		for i := range d.Hunks {
+			r.All = append(r.All, d.Hunks[i].Key)
+			if slices.Contains(which, i) {
+				r.Keys = append(r.Keys, d.Hunks[i].Key)
+			}
+		}
+		if *f.Reviewed {
+			r.Implied = r.All
+		}
+	}
+	return c.host.ReviewHunks(c.t.Context(), c.owner, uri, r)
+}
+
+func (c *changing) hunksOf(uri ahp.URI) int {
+	return len(ReadFileNote(c.changes(uri).Files[0].Meta).Hunks)
+}
+
+func TestHunksAreReviewedOneByOne(t *testing.T) { // AHP requirement 158
+	c := newChanging(t)
+	far := strings.Repeat("line\n", 20)
+	c.write("a.txt", "one\n"+far+"two\n"+far+"end\n")
+	c.git("add", "a.txt")
+	c.git("-c", "user.name=Ana", "-c", "user.email=ana@example.com", "commit", "-qm", "far")
+	c.write("a.txt", "ONE\n"+far+"TWO\n"+far+"end\n")
+	uri := c.follow("uncommitted", "")
+	c.must(c.review(uri, "a.txt", true, 0))
+	c.shows(uri, "M a.txt +2 −2")
+	if got := ReadFileNote(c.changes(uri).Files[0].Meta).Hunks; len(got) != 1 || got[0].By.Name != "Ana" || time.Since(got[0].At) > time.Hour {
+		t.Errorf("the mark is %+v", got)
+	}
+	c.must(c.review(uri, "a.txt", true, 1))
+	c.shows(uri, "M a.txt +2 −2 reviewed by Ana")
+
+	c.must(c.review(uri, "a.txt", false, 1))
+	c.shows(uri, "M a.txt +2 −2")
+	if n := c.hunksOf(uri); n != 1 {
+		t.Errorf("%d hunks are marked, want the other one alone", n)
+	}
+	c.write("a.txt", "ONE\n"+far+"TWO\n"+far+"END\n")
+	c.shows(uri, "M a.txt +3 −3")
+	if n := c.hunksOf(uri); n != 1 {
+		t.Errorf("after an edit elsewhere %d hunks are marked, want 1", n)
+	}
+
+	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{FileURI(filepath.Join(c.dir, "a.txt"))}, Reviewed: true})
+	c.shows(uri, "M a.txt +3 −3 reviewed by Ana")
+	c.must(c.review(uri, "a.txt", false, 2)) // of a file that was marked as a whole the others stay reviewed
+	c.shows(uri, "M a.txt +3 −3")
+	if n := c.hunksOf(uri); n != 2 {
+		t.Errorf("%d hunks are marked, want the two others", n)
+	}
+	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{FileURI(filepath.Join(c.dir, "a.txt"))}, Reviewed: false})
+	c.until("the marks are gone with the file's", func() bool { return c.hunksOf(uri) == 0 })
+}
+
+func TestHunkMarksAreRefused(t *testing.T) {
+	c := newChanging(t)
+	c.write("a.txt", "one\nTWO\n")
+	uri := c.follow("uncommitted", "")
+	if err := c.host.ReviewHunks(t.Context(), c.owner, uri, HunkReview{File: "file:///elsewhere", Keys: []string{"k"}, All: []string{"k"}}); err == nil {
+		t.Error("a hunk of no file was marked")
+	}
+	if err := c.host.ReviewHunks(t.Context(), c.owner, uri, HunkReview{File: FileURI(filepath.Join(c.dir, "a.txt")), Keys: []string{"k"}}); err == nil {
+		t.Error("a hunk the file does not have was marked")
+	}
+	if err := c.host.ReviewHunks(t.Context(), Caller{Principal: viewer}, uri, HunkReview{File: FileURI(filepath.Join(c.dir, "a.txt")), Keys: []string{"k"}, All: []string{"k"}, Reviewed: true}); err == nil {
+		t.Error("somebody who may only look marked a hunk")
+	}
+}
+
+// Marks are in the record that is kept, and a file's list is bounded.
+func TestHunkMarksAreBounded(t *testing.T) {
+	var rec ledgerRecord
+	var all []string
+	for i := range mostHunkMarks + 5 {
+		all = append(all, strings.Repeat("x", i+1))
+	}
+	rec.reviewHunks("file", HunkReview{Version: "v", Keys: all, All: all, Reviewed: true}, "v", Identity{Name: "Ana"}, time.Now())
+	if len(rec.Hunks["file"]) != mostHunkMarks || rec.Marks["file"].Hash != "v" {
+		t.Errorf("%d marks, file %q", len(rec.Hunks["file"]), rec.Marks["file"].Hash)
+	}
+	rec.reviewHunks("file", HunkReview{Version: "old", Keys: all[:1], All: all[:1], Reviewed: true}, "new", Identity{}, time.Now())
+	if rec.Marks["file"].Hash != "v" {
+		t.Error("marks of a version that is gone say the new one is reviewed")
+	}
+}
