@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -15,7 +17,10 @@ const previewBytes = 4 << 10
 // Command is a command line, or a script of several lines.
 type Command struct {
 	Text    string
-	Unasked bool // it needs no approval, as the agent itself made it up and knows it
+	Unasked bool                         // it needs no approval, as the agent itself made it up and knows it
+	Dir     string                       // absolute; "" is the session's first directory
+	Env     []string                     // KEY=value, besides the host's
+	Program func(script string) []string // what runs the script; nil is ShellCommand
 }
 
 // Ended says how a command tool call came out.
@@ -26,12 +31,12 @@ type Ended struct {
 }
 
 // RunCommand plays the tool call of one shell command: asked for, approved,
-// perhaps edited by who approves, run in a terminal of its own in the session's
-// first directory, completed with its exit code and the end of its output. The
+// perhaps edited by who approves, run in a terminal of its own, completed with
+// its exit code and the end of its output. The
 // error is the turn's: the context's when it was cancelled (the command is dead then).
 func RunCommand(ctx context.Context, s Spec, t Turn, command Command) (Ended, error) {
-	c := call{spec: s, turn: t, id: NewID(), command: command.Text}
-	answer, err := c.ask(ctx, command.Unasked)
+	c := call{spec: s, turn: t, id: NewID(), how: command, command: command.Text}
+	answer, err := c.ask(ctx)
 	if err != nil {
 		return Ended{}, err
 	}
@@ -49,10 +54,11 @@ type call struct {
 	spec    Spec
 	turn    Turn
 	id      string
-	command string
+	how     Command
+	command string // what runs: the text, or what who approved made of it
 }
 
-func (c *call) ask(ctx context.Context, unasked bool) (*ahp.ChatToolCallConfirmedAction, error) {
+func (c *call) ask(ctx context.Context) (*ahp.ChatToolCallConfirmedAction, error) {
 	err := c.turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: c.id, ToolName: "shell", DisplayName: "Run command"})
 	if err != nil {
 		return nil, err
@@ -62,7 +68,10 @@ func (c *call) ask(ctx context.Context, unasked bool) (*ahp.ChatToolCallConfirme
 		InvocationMessage: ahp.Markdown("Run " + Code(c.command)),
 		ToolInput:         &ahp.ToolInput{Text: c.command},
 	}
-	if unasked {
+	if c.how.Dir != "" {
+		ready.Meta = DirectoryMeta(c.how.Dir)
+	}
+	if c.how.Unasked {
 		ready.Confirmed = ahp.ToolCallConfirmationReasonNotNeeded
 	} else {
 		ready.ConfirmationTitle = ahp.Ptr(ahp.Plain("Run this command?"))
@@ -77,8 +86,9 @@ func (c *call) run(ctx context.Context) (Ended, error) {
 		TurnID:     c.turn.ID,
 		ToolCallID: c.id,
 		Title:      title(c.command),
-		Dir:        firstOf(c.spec.Dirs),
-		Command:    ShellCommand(c.command),
+		Dir:        cmp.Or(c.how.Dir, firstOf(c.spec.Dirs)),
+		Command:    c.program()(c.command),
+		Env:        c.how.Env,
 	})
 	if err != nil {
 		return Ended{}, c.notStarted(ctx, err)
@@ -94,6 +104,13 @@ func (c *call) run(ctx context.Context) (Ended, error) {
 		return Ended{}, err
 	}
 	return Ended{Ran: true, ExitCode: code}, c.complete(content, code, tail)
+}
+
+func (c *call) program() func(string) []string {
+	if c.how.Program == nil {
+		return ShellCommand
+	}
+	return c.how.Program
 }
 
 func (c *call) complete(content *ahp.ToolResultTerminalContent, code int, tail string) error {
@@ -128,6 +145,15 @@ func ShellCommand(script string) []string {
 		sh = "sh"
 	}
 	return []string{sh, "-c", script}
+}
+
+// DirectoryMeta says in the `_meta` of a readiness where the command would run, when that is not where its session begins.
+func DirectoryMeta(dir string) ahp.Meta {
+	raw, err := json.Marshal(map[string]string{"directory": dir})
+	if err != nil {
+		return nil // a string always encodes
+	}
+	return ahp.Meta{"ahphub": raw}
 }
 
 // Results wraps the contents of a tool's result.

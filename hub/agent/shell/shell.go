@@ -53,10 +53,22 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	}
 }
 
+// run plays the command where the ones before it in its chat left off.
 func (s *session) run(ctx context.Context, t agent.Turn, command string) error {
-	end, err := agent.RunCommand(ctx, s.spec, t, agent.Command{Text: command})
-	if err != nil || !end.Denied {
+	k := keeperOf(s.spec.Data, t.Chat)
+	p, err := k.settle(ctx, t)
+	if err != nil {
 		return err
 	}
-	return agent.Say(t.Out, "The command was denied and did not run.")
+	end, err := agent.RunCommand(ctx, s.spec, t, agent.Command{Text: command, Dir: p.Dir, Env: p.env(), Program: k.program(p)})
+	lost := k.learn(p) // of a stopped command too: what it had done by then was done
+	switch {
+	case err != nil:
+		return err
+	case end.Denied:
+		return agent.Say(t.Out, "The command was denied and did not run.")
+	case lost != nil:
+		return agent.Say(t.Out, "Note: "+lost.Error()+".")
+	}
+	return nil
 }
