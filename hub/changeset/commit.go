@@ -87,17 +87,14 @@ func (w *rewriting) commit(ctx context.Context, files []File, c Commit) (Committ
 	if err != nil {
 		return Committed{}, err
 	}
-	back := func() error { return nil }
 	n := len(w.index.files)
-	if n == 0 {
-		if n, back, err = w.stageForNow(ctx, files); err != nil {
-			return Committed{}, err
-		}
+	if n > 0 {
+		err = w.runCommit(ctx, c, env)
+	} else {
+		n, err = w.commitAll(ctx, files, c, env)
 	}
-	_, err = w.s.git(ctx, run{dir: w.src.top, stdin: []byte(c.Message), acting: true, patience: w.s.cfg.Hooks, env: env,
-		args: []string{"commit", "--quiet", "--file=-", "--cleanup=whitespace"}})
 	if err != nil {
-		return Committed{}, errors.Join(commitRefusal(err), back())
+		return Committed{}, err
 	}
 	done := Committed{Files: n}
 	done.ID, done.Subject, err = w.lastCommit(ctx)
@@ -107,10 +104,53 @@ func (w *rewriting) commit(ctx context.Context, files []File, c Commit) (Committ
 	return done, err
 }
 
+func (w *rewriting) runCommit(ctx context.Context, c Commit, env []string) error {
+	_, err := w.s.git(ctx, run{dir: w.src.top, stdin: []byte(c.Message), acting: true, patience: w.s.cfg.Hooks, env: env,
+		args: []string{"commit", "--quiet", "--file=-", "--cleanup=whitespace"}})
+	return commitRefusal(err)
+}
+
+// commitAll commits files by way of an index beside the person's, as git commit -a does: theirs is as it was unless the
+// commit is made.
+func (w *rewriting) commitAll(ctx context.Context, files []File, c Commit, env []string) (n int, err error) {
+	theirs := filepath.Join(w.src.gitDir, "index")
+	if _, err := os.Lstat(theirs + ".lock"); err == nil {
+		return 0, errLocked
+	}
+	before, err := os.ReadFile(theirs)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	dir, err := os.MkdirTemp(w.git, "commit-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	beside := *w
+	ours := filepath.Join(dir, "index")
+	beside.indexFile = []string{"GIT_INDEX_FILE=" + ours}
+	if before != nil {
+		if err := copyFile(theirs, ours); err != nil {
+			return 0, err
+		}
+	}
+	if n, err = beside.stage(ctx, files); err != nil {
+		return 0, err
+	}
+	if err := w.runCommit(ctx, c, append(env, beside.indexFile...)); err != nil {
+		return 0, err
+	}
+	if err := replaceIndex(theirs, before, ours); err != nil {
+		_, err = w.stage(ctx, files) // somebody was at it meanwhile: what was committed is added to theirs
+		return n, err
+	}
+	return n, nil
+}
+
 func commitRefusal(err error) error {
 	var g *gitError
-	if conflict := refusal(err); !errors.As(err, &g) || strings.Contains(g.stderr, ".lock': File exists") {
-		return conflict
+	if refused := refusal(err); !errors.As(err, &g) || errors.Is(refused, errLocked) {
+		return refused
 	}
 	said := g.stderr
 	if said == "" {
@@ -153,37 +193,24 @@ func (w *rewriting) author(ctx context.Context, c Commit) ([]string, error) {
 	return []string{"GIT_AUTHOR_NAME=" + c.Name, "GIT_AUTHOR_EMAIL=" + email}, nil
 }
 
-// stageForNow stages files for a commit; back puts the index back to what it was, byte for byte, when the commit fails.
-func (w *rewriting) stageForNow(ctx context.Context, files []File) (n int, back func() error, err error) {
-	name := filepath.Join(w.src.gitDir, "index")
-	before, err := os.ReadFile(name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, nil, err
-	}
-	if n, err = w.stage(ctx, files); err != nil {
-		return 0, nil, err
-	}
-	ours, err := os.ReadFile(name)
-	return n, func() error { return putBack(name, before, ours) }, err
-}
-
-// putBack writes a former index under git's own lock, unless somebody else wrote another one meanwhile.
-func putBack(name string, before, ours []byte) error {
-	lock, err := os.OpenFile(name+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+// replaceIndex makes ours the person's index under git's own lock, if theirs is still what it was.
+func replaceIndex(theirs string, before []byte, ours string) error {
+	data, err := os.ReadFile(ours)
 	if err != nil {
 		return err
 	}
-	now, err := os.ReadFile(name)
-	if err != nil || !bytes.Equal(now, ours) {
+	lock, err := os.OpenFile(theirs+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	now, err := os.ReadFile(theirs)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || !bytes.Equal(now, before) {
+		return errors.Join(errLocked, lock.Close(), os.Remove(lock.Name()))
+	}
+	if _, err = lock.Write(data); err != nil {
 		return errors.Join(err, lock.Close(), os.Remove(lock.Name()))
 	}
-	if before == nil {
-		return errors.Join(lock.Close(), os.Remove(name), os.Remove(lock.Name()))
-	}
-	if _, err = lock.Write(before); err != nil {
-		return errors.Join(err, lock.Close(), os.Remove(lock.Name()))
-	}
-	return errors.Join(lock.Close(), os.Rename(lock.Name(), name))
+	return errors.Join(lock.Close(), os.Rename(lock.Name(), theirs))
 }
 
 func (w *rewriting) lastCommit(ctx context.Context) (id, subject string, err error) {

@@ -59,10 +59,10 @@ func (e *entry) oid(like string) string {
 
 // readEntry looks at a path the way git does: a directory there is no file, and nothing is behind a symbolic link.
 func readEntry(root *os.Root, path string) (*entry, error) {
-	name := filepath.FromSlash(path)
 	if behindLink(root, path) {
 		return nil, nil
 	}
+	name := filepath.FromSlash(path)
 	info, err := root.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), err == nil && info.IsDir():
@@ -87,6 +87,29 @@ func behindLink(root *os.Root, name string) bool {
 		}
 	}
 	return false
+}
+
+// behindLinks sorts out paths that stand behind a symbolic link by now: git gives up on all when it is asked to look there.
+func behindLinks(top string, paths []string) (there, hidden []string) {
+	linked := map[string]bool{".": false} // by directory
+	var behind func(dir string) bool
+	behind = func(dir string) bool {
+		is, known := linked[dir]
+		if !known {
+			info, err := os.Lstat(filepath.Join(top, filepath.FromSlash(dir)))
+			is = behind(path.Dir(dir)) || err == nil && info.Mode()&fs.ModeSymlink != 0
+			linked[dir] = is
+		}
+		return is
+	}
+	for _, p := range paths {
+		if behind(path.Dir(p)) {
+			hidden = append(hidden, p)
+		} else {
+			there = append(there, p)
+		}
+	}
+	return there, hidden
 }
 
 // step is one path to be written.

@@ -39,7 +39,16 @@ func newPlace(t *testing.T) *place {
 		t.Fatal(err)
 	}
 	p.svc = New(Config{Dir: p.data})
+	whole := p.dir
+	t.Cleanup(func() { p.fsck(whole) })
 	return p
+}
+
+// fsck wants whatever repository a test leaves behind to be sound.
+func (p *place) fsck(dir string) {
+	if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+		p.gitIn(dir, "fsck", "--full", "--strict", "--no-dangling")
+	}
 }
 
 // newRepo has one commit of a.txt and sub/b.txt.

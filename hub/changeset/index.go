@@ -163,9 +163,11 @@ func (src source) busy() string {
 	return ""
 }
 
+var errLocked = fmt.Errorf("%w: the index is locked, as another git is at work there: try again, or remove its index.lock when none runs", ErrConflict)
+
 // act runs git as the person would. A locked index or anything else it refuses is ErrConflict, in git's words.
-func (r *repo) act(ctx context.Context, src source, stdin []byte, args ...string) ([]byte, error) {
-	out, err := r.s.git(ctx, run{dir: src.top, stdin: stdin, args: args, acting: true})
+func (w *rewriting) act(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
+	out, err := w.s.git(ctx, run{dir: w.src.top, stdin: stdin, args: args, env: w.indexFile, acting: true})
 	return out, refusal(err)
 }
 
@@ -175,7 +177,7 @@ func refusal(err error) error {
 	case err == nil || !exited(err) || !errors.As(err, &g):
 		return err
 	case strings.Contains(g.stderr, ".lock': File exists"):
-		return fmt.Errorf("%w: the index is locked, as another git is at work there: try again, or remove its index.lock when none runs", ErrConflict)
+		return errLocked
 	}
 	return fmt.Errorf("%w: git says: %s", ErrConflict, g.stderr)
 }

@@ -33,7 +33,7 @@ func (s *Service) CreateBranch(ctx context.Context, session string, tops []Tree,
 			continue
 		}
 		made[w.src.gitDir] = true
-		if _, err := w.act(ctx, w.src, nil, "switch", "--quiet", "--no-track", "--create", name); err != nil {
+		if _, err := w.act(ctx, nil, "switch", "--quiet", "--no-track", "--create", name); err != nil {
 			return err
 		}
 	}

@@ -27,6 +27,8 @@ type rewriting struct {
 	root  *os.Root
 	index *index // what the person's index has that the last commit has not; nil when it does not matter
 	steps []step
+
+	indexFile []string // for git's environment; the person's own index when empty
 }
 
 // rewrite plans every file and then writes them all.

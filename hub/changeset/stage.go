@@ -63,17 +63,30 @@ func (r *repo) onIndex(ctx context.Context, of []File, do func(*rewriting, []Fil
 }
 
 func (w *rewriting) stage(ctx context.Context, files []File) (int, error) {
-	var list bytes.Buffer
+	var paths []string
 	for _, f := range files {
 		if f.Skipped == ownRepository {
 			return 0, fmt.Errorf("%w: %s is a git repository of its own: add it as a submodule in a terminal, or ignore it", ErrConflict, f.Path)
 		}
-		for _, path := range f.paths() {
-			list.WriteString(path + "\x00")
+		paths = append(paths, f.paths()...)
+	}
+	paths, gone := behindLinks(w.src.top, paths)
+	if len(gone) > 0 {
+		if _, err := w.act(ctx, lines0(gone), "update-index", "--force-remove", "-z", "--stdin"); err != nil {
+			return 0, err
 		}
 	}
-	_, err := w.act(ctx, w.src, list.Bytes(), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
+	_, err := w.act(ctx, lines0(paths), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
 	return len(files), err
+}
+
+// lines0 is a list as git reads it with -z.
+func lines0(paths []string) []byte {
+	var b bytes.Buffer
+	for _, p := range paths {
+		b.WriteString(p + "\x00")
+	}
+	return append([]byte{}, b.Bytes()...)
 }
 
 // paths are where a change touches: both of a renamed file.
@@ -132,7 +145,7 @@ func (src source) hashLen() int {
 }
 
 func (w *rewriting) updateIndex(ctx context.Context, list string) error {
-	_, err := w.act(ctx, w.src, []byte(list), "update-index", "-z", "--index-info")
+	_, err := w.act(ctx, []byte(list), "update-index", "-z", "--index-info")
 	return err
 }
 
@@ -256,7 +269,7 @@ func follow(x, y []byte, l Lines) Lines {
 func (w *rewriting) putLines(ctx context.Context, f File, mode string, data []byte) error {
 	oid := ""
 	if mode != "" {
-		out, err := w.act(ctx, w.src, append([]byte{}, data...), "hash-object", "-w", "--stdin", "--no-filters")
+		out, err := w.act(ctx, append([]byte{}, data...), "hash-object", "-w", "--stdin", "--no-filters")
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,74 @@
+package changeset
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// newFiltered has a file that a filter of its configuration turns upside down, and tells how often that ran.
+func newFiltered(t *testing.T) (p *place, ran func() bool) {
+	p = newRepo(t)
+	p.identity()
+	trap := filepath.Join(t.TempDir(), "ran")
+	p.write(".gitattributes", "*.up filter=up\n")
+	p.git("config", "filter.up.clean", "touch '"+trap+"'; tr a-z A-Z")
+	p.git("config", "filter.up.smudge", "touch '"+trap+"'; tr A-Z a-z")
+	p.write("f.up", "one\ntwo\n")
+	p.commit()
+	return p, func() bool {
+		_, err := os.Stat(trap)
+		_ = os.Remove(trap)
+		return err == nil
+	}
+}
+
+// A filter runs when a person stages, as with git add, and never because somebody looks.
+func TestFiltersRunForPeopleAlone(t *testing.T) {
+	p, ran := newFiltered(t)
+	ran()
+	p.write("f.up", "one\n2\n")
+	p.fine(os.Chtimes(p.path("f.up"), time.Now().Add(-time.Minute), time.Now().Add(-time.Minute))) // not while it is staged
+	p.now()
+	p.want(p.staged())
+	p.refused("lines", func() error { return p.stage("f.up", &Lines{From: 2, To: 2}) }, `goes through the filter "up"`)
+	p.refused("discarding", func() error { _, err := p.discard("f.up", nil); return err }, "--trust-filters")
+	if ran() {
+		t.Fatal("a filter ran on a look")
+	}
+	p.fine(p.stage("f.up", nil))
+	if !ran() || p.indexed("f.up") != "ONE\n2\n" {
+		t.Errorf("staging without the filter: %q", p.indexed("f.up"))
+	}
+	p.want(p.staged(), "f.up all")
+	_, err := p.commitWith(Commit{Message: "x", Name: "Ana"})
+	p.fine(err)
+}
+
+func TestTrustedFilters(t *testing.T) {
+	p, ran := newFiltered(t)
+	p.write("f.up", "one\n2\nthree\n")
+	p.want(summary(func() []File { _, f := p.now(); return f }()), "M f.up +3 −2") // what is stored is not what is there
+	p.svc = New(Config{Dir: p.data, TrustFilters: []string{filepath.Dir(p.dir)}})
+	ran()
+	_, files := p.now()
+	if p.want(summary(files), "M f.up +2 −1"); !ran() {
+		t.Error("the filter of a trusted repository did not run")
+	}
+	if got := p.content(files[0].NewOID); got != "ONE\n2\nTHREE\n" {
+		t.Errorf("it is stored as %q", got)
+	}
+	p.fine(p.stage("f.up", &Lines{From: 2, To: 2}))
+	if got := p.indexed("f.up"); got != "ONE\n2\n" {
+		t.Errorf("the index has %q", got)
+	}
+	p.fine(p.unstage("f.up", nil))
+	if _, err := p.discard("f.up", nil); err != nil || p.read("f.up") != "one\ntwo\n" {
+		t.Errorf("discarding left %q, %v", p.read("f.up"), err)
+	}
+	if strings.Contains(p.git("status", "--porcelain"), "f.up") {
+		t.Error("git sees a change still")
+	}
+}

@@ -1,0 +1,382 @@
+package changeset
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// now is what is uncommitted, with the trees to act on.
+func (p *place) now() ([]Tree, []File) {
+	p.t.Helper()
+	head, err := p.svc.Head(p.t.Context(), session, []string{p.dir})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	c := p.checkpoint()
+	return c.Trees, p.compare(head, c)
+}
+
+// one is the uncommitted change of a path.
+func (p *place) one(path string) ([]Tree, []File) {
+	p.t.Helper()
+	tops, files := p.now()
+	files = slices.DeleteFunc(files, func(f File) bool { return f.Path != path })
+	if len(files) != 1 {
+		p.t.Fatalf("%s is not among what is uncommitted", path)
+	}
+	return tops, files
+}
+
+func (p *place) stage(path string, lines *Lines) error {
+	p.t.Helper()
+	tops, files := p.one(path)
+	_, err := p.svc.Stage(p.t.Context(), session, tops, files, lines)
+	return err
+}
+
+func (p *place) unstage(path string, lines *Lines) error {
+	p.t.Helper()
+	tops, files := p.one(path)
+	_, err := p.svc.Unstage(p.t.Context(), session, tops, files, lines)
+	return err
+}
+
+// discard throws away a path, or everything, and returns how to take it back.
+func (p *place) discard(path string, lines *Lines) (Undo, error) {
+	p.t.Helper()
+	tops, files := p.now()
+	if path != "" {
+		tops, files = p.one(path)
+	}
+	var kept Undo
+	_, err := p.svc.Discard(p.t.Context(), session, tops, files, lines, func(u Undo) error { kept = u; return nil })
+	return kept, err
+}
+
+func (p *place) commitWith(c Commit) (Committed, error) {
+	p.t.Helper()
+	tops, files := p.now()
+	return p.svc.Commit(p.t.Context(), session, tops, files, c)
+}
+
+// staged tells how much of each uncommitted change is staged.
+func (p *place) staged() (out []string) {
+	p.t.Helper()
+	s, err := p.svc.Staging(p.t.Context(), session, []string{p.dir})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_, files := p.now()
+	for _, f := range files {
+		if how := s.Of(f); how != "" {
+			out = append(out, f.Path+" "+how)
+		}
+	}
+	return out
+}
+
+func (p *place) fine(err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// refused wants ErrConflict with these words in it, and nothing to have changed.
+func (p *place) refused(what string, do func() error, words string) {
+	p.t.Helper()
+	p.now() // what is uncommitted has been looked at before: only do is watched
+	frozen := p.freeze()
+	err := do()
+	if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), words) {
+		p.t.Errorf("%s: got %v, want something with %q", what, err, words)
+	}
+	frozen()
+}
+
+// git's own view of the index, by path.
+func (p *place) indexed(path string) string {
+	p.t.Helper()
+	cmd := exec.Command("git", "show", ":"+path)
+	cmd.Dir = p.dir
+	out, err := cmd.Output()
+	if err != nil {
+		return "(none)"
+	}
+	return string(out)
+}
+
+func (p *place) identity() {
+	p.git("config", "user.name", "Host")
+	p.git("config", "user.email", "host@example.org")
+}
+
+// others is everything of a repository but the index, and the objects that were added: what staging must not touch.
+func (p *place) others() map[string]string {
+	all := p.everything()
+	for name := range all {
+		rel, _ := filepath.Rel(p.dir, name)
+		if rel == ".git" || rel == filepath.Join(".git", "index") || strings.HasPrefix(rel, filepath.Join(".git", "objects")) {
+			delete(all, name)
+		}
+	}
+	return all
+}
+
+// odd are changes of every kind, in a repository where nothing is staged.
+var odd = map[string]struct {
+	path string
+	make func(*place)
+	file string // what is at path, "(none)" when it is gone
+	was  string // what was at path
+}{
+	"untracked":        {"new/deep.txt", func(p *place) { p.write("new/deep.txt", "new\n") }, "new\n", "(none)"},
+	"modified":         {"a.txt", func(p *place) { p.write("a.txt", "one\n2\nthree\n") }, "one\n2\nthree\n", "one\ntwo\nthree\n"},
+	"deleted":          {"sub/b.txt", func(p *place) { p.remove("sub/b.txt") }, "(none)", "b\n"},
+	"no final newline": {"a.txt", func(p *place) { p.write("a.txt", "one\ntwo") }, "one\ntwo", "one\ntwo\nthree\n"},
+	"CRLF":             {"crlf.txt", func(p *place) { p.write("crlf.txt", "x\r\nY\r\n") }, "x\r\nY\r\n", "x\r\ny\r\n"},
+	"not UTF-8":        {"latin.txt", func(p *place) { p.write("latin.txt", "caf\xe9\nth\xe9\n") }, "caf\xe9\nth\xe9\n", "caf\xe9\n"},
+	"binary":           {"blob", func(p *place) { p.write("blob", "\x00\x02") }, "\x00\x02", "\x00\x01"},
+	"LFS pointer": {"big.bin", func(p *place) { p.write("big.bin", strings.Replace(pointer, "4665", "77", 1)) },
+		strings.Replace(pointer, "4665", "77", 1), pointer},
+	"empty":        {"empty", func(p *place) { p.write("empty", "") }, "", "(none)"},
+	"strange name": {"é \"q\"\n.txt", func(p *place) { p.write("é \"q\"\n.txt", "x\n") }, "x\n", "(none)"},
+	"magic name":   {":(top)*", func(p *place) { p.write(":(top)*", "x\n") }, "x\n", "(none)"},
+	"renamed with edits": {"moved.txt", func(p *place) {
+		p.remove("long.txt")
+		p.write("moved.txt", long+"and more\n")
+	}, long + "and more\n", "(none)"},
+	"mode": {"run.sh", func(p *place) { p.fine(os.Chmod(p.path("run.sh"), 0o755)) }, "#!/bin/sh\n", "#!/bin/sh\n"},
+	"symbolic link": {"link", func(p *place) {
+		p.remove("link")
+		p.fine(os.Symlink("sub/b.txt", p.path("link")))
+	}, "b\n", "one\ntwo\nthree\n"},
+	"file becomes a link": {"a.txt", func(p *place) {
+		p.remove("a.txt")
+		p.fine(os.Symlink("sub/b.txt", p.path("a.txt")))
+	}, "b\n", "one\ntwo\nthree\n"},
+}
+
+const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8\nsize 12345\n"
+
+var long = strings.Repeat("a line that stays\n", 20)
+
+func newOdd(t *testing.T) *place {
+	p := newRepo(t)
+	p.identity()
+	p.write("crlf.txt", "x\r\ny\r\n")
+	p.write("latin.txt", "caf\xe9\n")
+	p.write("blob", "\x00\x01")
+	p.write("big.bin", pointer)
+	p.write("long.txt", long)
+	p.write("run.sh", "#!/bin/sh\n")
+	p.write(".gitignore", "*.log\n")
+	p.fine(os.Symlink("a.txt", p.path("link")))
+	p.commit()
+	p.write("ignored.log", "ignored\n")
+	return p
+}
+
+// Every kind of change can be staged, unstaged, discarded, taken back, committed and reverted; nothing else is touched.
+func TestOperationsOnOddFiles(t *testing.T) {
+	for name, c := range odd {
+		t.Run(name, func(t *testing.T) {
+			p := newOdd(t)
+			clean := p.git("ls-files", "-s")
+			c.make(p)
+			tree := p.checkpoint().Trees[0].OID
+			before := p.others()
+			p.fine(p.stage(c.path, nil))
+			p.want(p.staged(), c.path+" all")
+			if out := p.git("diff", "--name-only") + p.git("ls-files", "-o", "--exclude-standard"); out != "" {
+				t.Errorf("not all of it is staged: %s", out)
+			}
+			p.fine(p.unstage(c.path, nil))
+			p.want(p.staged())
+			if out := p.git("ls-files", "-s"); out != clean {
+				t.Errorf("unstaging left %s", cmp.Diff(clean, out))
+			}
+			if d := cmp.Diff(before, p.others()); d != "" {
+				t.Errorf("staging touched more than the index: %s", d)
+			}
+			index := p.git("ls-files", "-s")
+			undo, err := p.discard(c.path, nil)
+			p.fine(err)
+			if got := p.read(c.path); got != c.was || p.git("status", "--porcelain") != "" {
+				t.Errorf("discarding left %q, %s", got, p.git("status", "--porcelain"))
+			}
+			if !undo.Applies() {
+				t.Error("what was discarded cannot be taken back")
+			}
+			p.fine(p.svc.TakeBack(t.Context(), session, undo))
+			if got := p.read(c.path); got != c.file || p.checkpoint().Trees[0].OID != tree || p.git("ls-files", "-s") != index {
+				t.Errorf("taking it back made %q", got)
+			}
+			p.refused("taking it back again", func() error { return p.svc.TakeBack(t.Context(), session, undo) }, "written to since")
+			done, err := p.commitWith(Commit{Message: "Change " + c.path, Name: "Ana", Email: "ana@host"})
+			p.fine(err)
+			if done.Branch != "main" || p.git("status", "--porcelain") != "" || p.read("ignored.log") != "ignored\n" {
+				t.Errorf("committing left %+v, %s", done, p.git("status", "--porcelain"))
+			}
+			head, err := p.svc.Head(t.Context(), session, []string{p.dir})
+			p.fine(err)
+			if head.Trees[0].OID != tree {
+				t.Error("something else was committed")
+			}
+			p.git("revert", "--no-edit", "HEAD")
+		})
+	}
+}
+
+func TestStagingLines(t *testing.T) {
+	p := newRepo(t)
+	p.write("f.txt", "1\n2\n3\n4\n5\n6\n")
+	p.commit()
+	p.write("f.txt", "one\n2\nthree\nand\n4\n6\n")
+	p.fine(p.stage("f.txt", &Lines{From: 3, To: 3}))
+	if got := p.indexed("f.txt"); got != "1\n2\nthree\n4\n5\n6\n" {
+		t.Errorf("the index has %q", got)
+	}
+	p.want(p.staged(), "f.txt part")
+	p.fine(p.stage("f.txt", &Lines{Before: true, From: 5, To: 5}))
+	if got := p.indexed("f.txt"); got != "1\n2\nthree\n4\n6\n" {
+		t.Errorf("with what was removed the index has %q", got)
+	}
+	p.refused("staging it again", func() error { return p.stage("f.txt", &Lines{From: 3, To: 3}) }, "or they are staged")
+	p.fine(p.stage("f.txt", &Lines{From: 1, To: 6}))
+	p.want(p.staged(), "f.txt all")
+	p.fine(p.unstage("f.txt", &Lines{From: 1, To: 2}))
+	if got := p.indexed("f.txt"); got != "1\n2\nthree\nand\n4\n6\n" {
+		t.Errorf("unstaging left %q", got)
+	}
+	p.refused("unstaging it again", func() error { return p.unstage("f.txt", &Lines{From: 1, To: 2}) }, "staged")
+
+	p.write("new.txt", "a\nb\n")
+	p.fine(p.stage("new.txt", &Lines{From: 2, To: 2}))
+	if got := p.indexed("new.txt"); got != "b\n" {
+		t.Errorf("of a new file the index has %q", got)
+	}
+	p.fine(p.unstage("new.txt", &Lines{From: 1, To: 2}))
+	if got := p.indexed("new.txt"); got != "(none)" {
+		t.Errorf("unstaging all lines of a new file left %q", got)
+	}
+	p.remove("a.txt")
+	p.fine(p.stage("a.txt", &Lines{Before: true, From: 1, To: 1}))
+	if got := p.indexed("a.txt"); got != "two\nthree\n" {
+		t.Errorf("of a deleted file the index has %q", got)
+	}
+	p.fine(p.stage("a.txt", &Lines{Before: true, From: 2, To: 3}))
+	if got := p.indexed("a.txt"); got != "(none)" {
+		t.Errorf("of a deleted file with all its lines the index has %q", got)
+	}
+	p.write("bin", "\x00")
+	p.refused("lines of what has none", func() error { return p.stage("bin", &Lines{From: 1, To: 1}) }, "has no lines")
+}
+
+func TestDiscardingLines(t *testing.T) {
+	p := newRepo(t)
+	p.write("f.txt", "1\n2\n3\n4\n5\n6\n7\n8\n")
+	p.commit()
+	p.write("f.txt", "1\nTWO\n3\n4\n5\n6\nSEVEN\n8\n")
+	undo, err := p.discard("f.txt", &Lines{From: 1, To: 4})
+	p.fine(err)
+	if got := p.read("f.txt"); got != "1\n2\n3\n4\n5\n6\nSEVEN\n8\n" {
+		t.Errorf("discarding a hunk left %q", got)
+	}
+	p.fine(p.svc.TakeBack(t.Context(), session, undo))
+	p.fine(p.stage("f.txt", nil))
+	p.refused("what is staged", func() error { _, err := p.discard("f.txt", &Lines{From: 1, To: 8}); return err }, "nothing is changed in these lines")
+	p.write("f.txt", "1\nTWO\n3\n4\n5\n6\nSEVEN\neight\n")
+	if _, err = p.discard("f.txt", nil); err != nil || p.read("f.txt") != "1\nTWO\n3\n4\n5\n6\nSEVEN\n8\n" {
+		t.Errorf("discarding what is not staged left %q, %v", p.read("f.txt"), err)
+	}
+	p.want(p.staged(), "f.txt all")
+}
+
+func TestUndoEndsWithTheNextWrite(t *testing.T) {
+	p := newRepo(t)
+	p.write("a.txt", "edited\n")
+	p.write("new.txt", "new\n")
+	p.remove("sub/b.txt")
+	undo, err := p.discard("", nil)
+	p.fine(err)
+	p.want(summary(func() []File { _, f := p.now(); return f }()))
+	for _, write := range []struct{ name, content string }{{"a.txt", "ONE\ntwo\nthree\n"}, {"new.txt", "another\n"}, {"sub/b.txt", "longer\n"}} {
+		was := p.read(write.name)
+		p.write(write.name, write.content)
+		if undo.Applies() {
+			t.Errorf("%s was written to, and undoing is offered", write.name)
+		}
+		p.refused(write.name, func() error { return p.svc.TakeBack(t.Context(), session, undo) }, write.name+" was written to since")
+		p.remove(write.name)
+		if was != "(none)" {
+			p.write(write.name, was)
+		}
+	}
+	p.svc = New(Config{Dir: p.data}) // as after a restart
+	p.fine(p.svc.TakeBack(t.Context(), session, undo))
+	_, files := p.now()
+	p.want(summary(files), "M a.txt +1 −3", "A new.txt +1 −0", "D sub/b.txt +0 −1")
+}
+
+// A file that became a directory goes back to one, and a directory that became a file.
+func TestDiscardAcrossKinds(t *testing.T) {
+	p := newRepo(t)
+	p.remove("a.txt")
+	p.write("a.txt/deep", "x\n")
+	p.remove("sub")
+	p.write("sub", "a file\n")
+	undo, err := p.discard("", nil)
+	p.fine(err)
+	if p.read("a.txt") != "one\ntwo\nthree\n" || p.read("sub/b.txt") != "b\n" {
+		t.Errorf("discarding left %q and %q", p.read("a.txt"), p.read("sub/b.txt"))
+	}
+	p.fine(p.svc.TakeBack(t.Context(), session, undo))
+	if p.read("a.txt/deep") != "x\n" || p.read("sub") != "a file\n" {
+		t.Error("it was not taken back")
+	}
+	outside := t.TempDir()
+	p.git("checkout", "-q", "--", "a.txt")
+	p.remove("sub")
+	p.fine(os.Symlink(outside, p.path("sub")))
+	if _, err := p.discard("sub/b.txt", nil); !errors.Is(err, ErrConflict) {
+		t.Errorf("writing beyond a link: %v", err)
+	}
+	p.fine(p.stage("sub", nil))
+	p.fine(p.stage("sub/b.txt", nil))
+	p.want(p.staged(), "sub all", "sub/b.txt all")
+	if left, _ := os.ReadDir(outside); len(left) > 0 {
+		t.Error("a file was written beyond a link")
+	}
+}
+
+func TestRevertLines(t *testing.T) {
+	p := newRepo(t)
+	p.write("f.txt", "1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\n9")
+	before := p.checkpoint()
+	p.write("f.txt", "1\r\nTWO\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\nNINE")
+	after := p.checkpoint()
+	files := p.compare(before, after)
+	revert := func(l Lines) error {
+		_, err := p.svc.Revert(t.Context(), session, after.Trees, files, &l, nil)
+		return err
+	}
+	p.write("f.txt", "0\r\n"+p.read("f.txt"))
+	p.fine(revert(Lines{From: 8, To: 9}))
+	if got := p.read("f.txt"); got != "0\r\n1\r\nTWO\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\n9" {
+		t.Errorf("reverting a hunk under a later edit left %q", got)
+	}
+	p.write("f.txt", strings.Replace(p.read("f.txt"), "TWO", "2.0", 1))
+	p.refused("lines that were edited since", func() error { return revert(Lines{From: 1, To: 3}) }, "the same lines of f.txt were changed since")
+	p.refused("lines without a change", func() error { return revert(Lines{From: 4, To: 6}) }, "nothing is changed in these lines")
+	if out := p.git("diff", "--cached", "--name-only"); out != "" {
+		t.Errorf("the index has %s", out)
+	}
+}
