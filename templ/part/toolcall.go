@@ -1,6 +1,7 @@
 package part
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -88,6 +89,18 @@ func peek(s string) string {
 func sessionBase(chat string) string {
 	base, _, _ := strings.Cut(chat, "/c/")
 	return base
+}
+
+// directory is where a call would run: the host says so where it is not the turn's own.
+func (c Tool) directory(t Turn) string {
+	if c.Pending == nil {
+		return t.Dir
+	}
+	var says struct{ Directory string }
+	if json.Unmarshal(c.Pending.Meta["ahphub"], &says) != nil || says.Directory == "" {
+		return t.Dir
+	}
+	return says.Directory
 }
 
 // terminal is the terminal a tool call shows, or nil.

@@ -44,3 +44,20 @@ func TestACommandShowsItsTerminal(t *testing.T) {
 		t.Errorf("the finished command keeps a live terminal:\n%s", html)
 	}
 }
+
+func TestACardNamesTheDirectoryItWouldRunIn(t *testing.T) {
+	card := func(meta string) string {
+		pending := &ahp.ToolCallPendingConfirmationState{}
+		if meta != "" {
+			pending.Meta = ahp.Meta{"ahphub": []byte(meta)}
+		}
+		call := Tool{ToolCallBase: ahp.ToolCallBase{ToolCallID: "c"}, Status: ahp.ToolCallStatusPendingConfirmation, Pending: pending}
+		return draw(t, ApprovalCard(Turn{Base: "/s/1/c/2", Dir: "/project"}, call))
+	}
+	if html := card(""); !strings.Contains(html, ">/project<") {
+		t.Errorf("no directory of the session in\n%s", html)
+	}
+	if html := card(`{"directory":"/project/sub"}`); !strings.Contains(html, ">/project/sub<") || strings.Contains(html, ">/project<") {
+		t.Errorf("not the command's own directory in\n%s", html)
+	}
+}

@@ -1774,7 +1774,7 @@ func ApprovalCard(t Turn, c Tool) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if warning := hiddenWarning(c.command(), c.Invocation.Text, c.raw(), t.Dir); warning != "" {
+		if warning := hiddenWarning(c.command(), c.Invocation.Text, c.raw(), c.directory(t)); warning != "" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 152, "<p class=\"note warn\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -1793,7 +1793,7 @@ func ApprovalCard(t Turn, c Tool) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if t.Dir != "" {
+		if dir := c.directory(t); dir != "" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 154, "<p class=\"row dim\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -1806,7 +1806,7 @@ func ApprovalCard(t Turn, c Tool) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Shown(t.Dir).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Shown(dir).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
