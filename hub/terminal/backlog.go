@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -47,20 +48,21 @@ func (b *backlog) note(a ahp.Action) {
 
 // keep remembers the text; it moves what it holds only once in a quarter of the limit.
 func (b *backlog) keep(data string) {
-	b.tail = append(b.tail, data...)
-	if len(b.tail) > b.limit {
+	if over := len(b.tail) + len(data) - b.limit; over > 0 && len(b.tail) > b.limit/4*3 {
 		n := copy(b.tail, b.tail[len(b.tail)-b.limit/4*3:])
 		b.tail = b.tail[:n]
 	}
+	b.tail = append(b.tail, data...)
 }
 
 // trim returns the actions that replace the content. The text begins with
 // preamble, so that it is drawn as it would have been after what came before.
 func (b *backlog) trim(preamble string) []ahp.Action {
 	cut := cutAtLine(b.tail, b.limit/2)
-	kept := append(append(make([]byte, 0, len(cut)+b.limit/4), preamble...), cut...)
-	b.tail = kept
 	b.since = min(b.since, len(cut))
+	kept := append(b.tail[:0], cut...) // in place: both are of one array
+	kept = slices.Insert(kept, 0, []byte(preamble)...)
+	b.tail = kept
 	out := []ahp.Action{&ahp.TerminalClearedAction{}}
 	b.cost = len(kept)
 	before := kept

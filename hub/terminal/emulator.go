@@ -217,8 +217,9 @@ func (e *emulator) cursor() string {
 	return last
 }
 
-// drawn follows output from base on (from a fresh terminal, when there is none) and draws what came of it.
-func drawn(base *picture, at int64, blocks []block, m modes, cols, rows int) *picture {
+// drawn follows output from base on (from a fresh terminal, when there is none) and draws what came of it. It
+// returns nil once that is in vain.
+func drawn(base *picture, at int64, blocks []block, m modes, cols, rows int, vain func() bool) *picture {
 	p := &picture{modes: m, cols: cols, rows: rows}
 	from := block{cols: cols, rows: rows}
 	if len(blocks) > 0 {
@@ -235,6 +236,9 @@ func drawn(base *picture, at int64, blocks []block, m modes, cols, rows int) *pi
 		e.say(from.modes.String())
 	}
 	for _, b := range blocks {
+		if vain() {
+			return nil
+		}
 		e.fit(b.cols, b.rows)
 		e.write(b.data[max(0, at-b.at):])
 	}

@@ -14,8 +14,9 @@ const (
 	patience   = 100 * time.Millisecond // it waits for a viewer that takes nothing
 	excuse     = 5 * time.Second        // and does not wait for that one again before
 	drawBudget = 8                      // drawing takes at most one part in so many of the time
-	vainBudget = 50                     // and less when output came faster
 	cheapBytes = 64 << 10               // output that is drawn whatever it costs; the screen under overload
+	markBytes  = 64 << 10               // the pace of the output is looked at after so much
+	firstDear  = 30 * time.Millisecond  // what drawing that much is thought to take at first
 )
 
 // Feed is the output of one terminal as people watch it: raw, at once, bounded,
@@ -34,10 +35,15 @@ type Feed struct {
 	base    *picture // the newest screen drawn
 	viewers map[*Viewer]struct{}
 
+	busy    bool          // a picture is being drawn ahead
+	mark    int64         // where the pace of the output was last looked at
+	marked  time.Time     // and when
+	calm    bool          // it comes no faster than it can be drawn
+	dear    time.Duration // what drawing markBytes took last
+
 	drawing sync.Mutex // held while a screen is drawn
 	rest    time.Time  // guarded by drawing: drawing is too dear before
 	ahead   sync.WaitGroup
-	busy    bool // a picture is being drawn ahead; guarded by mu
 }
 
 // block is a run of output that begins between sequences. Its bytes are only
@@ -50,7 +56,7 @@ type block struct {
 }
 
 func newFeed(cols, rows int) *Feed {
-	return &Feed{moved: make(chan struct{}, 1), cols: cols, rows: rows, viewers: map[*Viewer]struct{}{}}
+	return &Feed{moved: make(chan struct{}, 1), cols: cols, rows: rows, viewers: map[*Viewer]struct{}{}, dear: firstDear}
 }
 
 // add appends output, after which the terminal is in modes m.
@@ -63,6 +69,9 @@ func (f *Feed) add(text string, m modes) {
 	b.data = append(b.data, text...)
 	f.end += int64(len(text))
 	f.trim()
+	if f.end-f.mark >= markBytes {
+		f.look(time.Now())
+	}
 	f.drawAhead()
 	for v := range f.viewers {
 		v.signal()
@@ -78,6 +87,13 @@ func (f *Feed) room(before modes, n int) *block {
 	}
 	f.blocks = append(f.blocks, block{at: f.end, modes: before, cols: f.cols, rows: f.rows, data: make([]byte, 0, max(blockBytes, n))})
 	return &f.blocks[len(f.blocks)-1]
+}
+
+// look compares the pace of the output with that of drawing; f.mu is held.
+func (f *Feed) look(now time.Time) {
+	took := now.Sub(f.marked) * markBytes / time.Duration(f.end-f.mark)
+	f.calm = took > f.dear
+	f.mark, f.marked = f.end, now
 }
 
 func (f *Feed) trim() {

@@ -21,7 +21,8 @@ type output struct {
 	pace    func() // returns when people who watch have seen enough; nil does not wait
 
 	pending []ahp.Action
-	size    int       // bytes of output in pending
+	text    []byte    // output behind pending
+	size    int       // bytes of output in both
 	next    time.Time // nothing is emitted before
 }
 
@@ -35,7 +36,8 @@ func (o *output) pump(chunks <-chan []byte, exited <-chan struct{}) {
 			if !ok {
 				return
 			}
-			o.add(o.dec.write(more(c, chunks)))
+			o.scan(c, chunks)
+			o.add(o.dec.step())
 			if o.pace != nil {
 				o.pace()
 			}
@@ -54,7 +56,7 @@ func (o *output) pump(chunks <-chan []byte, exited <-chan struct{}) {
 // flushIfDue emits, or returns the timer that will tell when to: what comes
 // within 8 ms is one step, up to 32 KiB.
 func (o *output) flushIfDue(due <-chan time.Time) <-chan time.Time {
-	if len(o.pending) == 0 {
+	if o.empty() {
 		return nil
 	}
 	wait := time.Until(o.next)
@@ -79,27 +81,33 @@ func (o *output) add(actions []ahp.Action) {
 		o.gather(a)
 	}
 	if o.backlog.full() {
-		o.pending = append(lasting(o.pending), o.backlog.trim(o.dec.scan.modes.String())...)
+		o.pending, o.text = append(lasting(o.pending), o.backlog.trim(o.dec.scan.modes.String())...), o.text[:0]
 		o.size = dataIn(o.pending)
 	}
 }
 
-// gather puts an action behind those that wait; output joins output.
+// gather puts an action behind those that wait; output joins output, up to 32 KiB.
 func (o *output) gather(a ahp.Action) {
 	d, ok := a.(*ahp.TerminalDataAction)
 	if !ok {
+		o.settle()
 		o.pending = append(o.pending, a)
 		return
 	}
-	o.size += len(d.Data)
-	if n := len(o.pending) - 1; n >= 0 {
-		if last, ok := o.pending[n].(*ahp.TerminalDataAction); ok && len(last.Data)+len(d.Data) <= mergeBytes {
-			o.pending[n] = &ahp.TerminalDataAction{Data: last.Data + d.Data}
-			return
-		}
+	if len(o.text)+len(d.Data) > mergeBytes {
+		o.settle()
 	}
-	o.pending = append(o.pending, a)
+	o.text = append(o.text, d.Data...)
+	o.size += len(d.Data)
 }
+
+// settle makes an action of the output that was gathered.
+func (o *output) settle() {
+	o.pending = appendData(o.pending, o.text)
+	o.text = o.text[:0]
+}
+
+func (o *output) empty() bool { return len(o.pending) == 0 && len(o.text) == 0 }
 
 func dataIn(actions []ahp.Action) (n int) {
 	for _, a := range actions {
@@ -124,9 +132,10 @@ func lasting(actions []ahp.Action) []ahp.Action {
 }
 
 func (o *output) flush() {
-	if len(o.pending) == 0 {
+	if o.empty() {
 		return
 	}
+	o.settle()
 	o.emit(o.pending)
 	n := o.size
 	o.pending, o.size = nil, 0
@@ -136,22 +145,26 @@ func (o *output) flush() {
 // finish emits the rest and the exit.
 func (o *output) finish(code int) {
 	o.add(o.dec.finish())
+	o.settle()
 	o.pending = append(o.pending, &ahp.TerminalExitedAction{ExitCode: ahp.Ptr(int64(code))})
 	o.flush()
 }
 
-// more adds what else is there already, up to 32 KiB.
-func more(first []byte, chunks <-chan []byte) []byte {
-	for len(first) < mergeBytes {
+// scan takes a chunk and what else is there already, up to 32 KiB.
+func (o *output) scan(c []byte, chunks <-chan []byte) {
+	for n := len(c); ; n += len(c) {
+		o.dec.scan.write(c)
+		if n >= mergeBytes {
+			return
+		}
+		var ok bool
 		select {
-		case c, ok := <-chunks:
+		case c, ok = <-chunks:
 			if !ok {
-				return first
+				return // pump finds it closed as well
 			}
-			first = append(first, c...)
 		default:
-			return first
+			return
 		}
 	}
-	return first
 }

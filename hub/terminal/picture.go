@@ -67,15 +67,30 @@ func (f *Feed) draw(whatever bool) (p *picture, start int64) {
 	if !whatever && begun.Before(f.rest) && end-at > cheapBytes {
 		return nil, start
 	}
-	p = drawn(base, at, blocks, m, cols, rows)
+	vain := func() bool { return !whatever && f.lost(end) }
+	p = drawn(base, at, blocks, m, cols, rows, vain)
+	took := time.Since(begun)
+	f.rest = time.Now().Add(drawBudget * took)
+	if p == nil {
+		return nil, start
+	}
 	p.at = end
-	f.rest = time.Now().Add(drawBudget * time.Since(begun))
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if n := end - at; n >= markBytes {
+		f.dear = took * markBytes / time.Duration(n)
+	}
 	if f.base == nil || f.base.at <= end {
 		f.base = p
 	}
 	return p, f.start()
+}
+
+// lost tells whether output after an offset is kept no more.
+func (f *Feed) lost(after int64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.start() > after
 }
 
 // cheap is the end of the output, from the start of a block.
@@ -104,7 +119,7 @@ func (f *Feed) drawAhead() {
 	if f.base != nil {
 		at = max(at, f.base.at)
 	}
-	if f.busy || f.end-at < keepOutput/2 || !f.drawing.TryLock() {
+	if f.busy || !f.calm || f.end-at < keepOutput/2 || !f.drawing.TryLock() {
 		return
 	}
 	if time.Now().Before(f.rest) {
@@ -114,11 +129,7 @@ func (f *Feed) drawAhead() {
 	f.busy = true
 	f.ahead.Go(func() {
 		defer f.drawing.Unlock()
-		begun := time.Now()
-		p, start := f.draw(false)
-		if p != nil && p.at < start { // in vain: it comes faster than it can be drawn
-			f.rest = time.Now().Add(vainBudget * time.Since(begun))
-		}
+		f.draw(false)
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.busy = false

@@ -134,13 +134,19 @@ func (p *Process) run(out output) {
 	p.feed.close()
 }
 
+// read hands on what the program prints, as much at once as is there already.
 func (p *Process) read(ctx context.Context, chunks chan<- []byte) {
+	conn, err := p.pty.SyscallConn()
+	if err != nil {
+		return
+	}
 	var buf []byte
-	for {
+	for over := false; !over; {
 		if len(buf) < mergeBytes/4 {
 			buf = make([]byte, mergeBytes)
 		}
-		n, err := p.pty.Read(buf)
+		n := 0
+		err := conn.Read(func(fd uintptr) (done bool) { n, over = drain(int(fd), buf); return n > 0 || over })
 		if n > 0 {
 			select {
 			case chunks <- buf[:n:n]:
@@ -153,6 +159,23 @@ func (p *Process) read(ctx context.Context, chunks chan<- []byte) {
 			return
 		}
 	}
+}
+
+// drain reads until there is nothing more, or the buffer is full: a terminal gives 4 KiB at a time.
+func drain(fd int, buf []byte) (n int, over bool) {
+	for n < len(buf) {
+		k, err := unix.Read(fd, buf[n:])
+		switch {
+		case err == unix.EINTR:
+		case err == unix.EAGAIN:
+			return n, false
+		case err != nil || k <= 0:
+			return n, true
+		default:
+			n += k
+		}
+	}
+	return n, false
 }
 
 func (p *Process) wait() {
