@@ -27,6 +27,12 @@ type Assets interface {
 	Path(name string) string
 }
 
+// Tools is the endpoint of the host's tools for agents on this machine. Its tokens are its own.
+type Tools interface {
+	http.Handler
+	Knows(token string) bool
+}
+
 // Sessions finds a session by the short id in its pages' addresses, and the way back.
 type Sessions interface {
 	SessionByShort(short string) (ahp.URI, bool)
@@ -36,6 +42,7 @@ type Sessions interface {
 type Config struct {
 	Pages    Pages
 	RPC      http.Handler // the protocol's endpoint
+	Tools    Tools        // nil: there is none
 	Assets   Assets
 	Sessions Sessions
 	Short    func(ahp.URI) string // short id of a session

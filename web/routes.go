@@ -28,6 +28,9 @@ func (s *Server) routes() http.Handler {
 		r.Handle("/ahp", s.cfg.RPC)
 		r.Get("/metrics", s.metrics)
 	})
+	if s.cfg.Tools != nil {
+		r.With(s.byAgent).Handle("/mcp", s.cfg.Tools)
+	}
 	r.Group(func(r chi.Router) {
 		r.Use(s.byCookie, s.mayVisit)
 		s.cfg.Pages.Routes(r)

@@ -38,11 +38,16 @@ func addressesOf(l net.Listener, public *url.URL) addresses {
 	if public != nil {
 		return addresses{URL: public.String(), Public: true}
 	}
+	return addresses{URL: localURL(l)}
+}
+
+// localURL is where programs on this machine reach the server, whatever its public name is.
+func localURL(l net.Listener) string {
 	host, port, _ := net.SplitHostPort(l.Addr().String())
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return addresses{URL: "http://" + net.JoinHostPort(host, port)}
+	return "http://" + net.JoinHostPort(host, port)
 }
 
 func (a addresses) signIn(token string) string { return a.URL + "/signin#" + token }

@@ -16,6 +16,7 @@ type cli struct {
 	Link    linkCommand    `cmd:"" help:"Print another sign-in address; it works once."`
 	Doctor  doctorCommand  `cmd:"" help:"Check git, shell, agents, data directory and port, and say what to do."`
 	Backup  backupCommand  `cmd:"" help:"Write a copy of the database, also while ahphub serves."`
+	Mcp     mcpCommand     `cmd:"" help:"Carry the host's tools to an agent over standard input and output; agents start it."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

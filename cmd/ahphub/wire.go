@@ -20,6 +20,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/mcp"
 	"github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/hub/store"
@@ -35,6 +36,7 @@ type app struct {
 	store   *store.Store
 	hub     *hub.Hub
 	host    *host.Host
+	tools   *mcp.Server
 	journal *task
 	pages   *pages.Pages
 	rpc     *rpc.Endpoint
@@ -52,7 +54,7 @@ func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *s
 	if a.store, err = store.Open(ctx, store.Config{Dir: cfg.Data, Log: log}); err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be used: %w", cfg.Data, err)
 	}
-	if err := a.buildHost(ctx, set); err != nil {
+	if err := a.buildHost(ctx, set, l); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	if err := a.buildWeb(ctx, set, l); err != nil {
@@ -61,7 +63,7 @@ func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *s
 	return a, nil
 }
 
-func (a *app) buildHost(ctx context.Context, set settings) error {
+func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error {
 	boot, err := a.store.Boot(ctx)
 	if err != nil {
 		return err
@@ -72,11 +74,16 @@ func (a *app) buildHost(ctx context.Context, set settings) error {
 	if err != nil {
 		return err
 	}
-	a.host, err = host.New(host.Config{Hub: a.hub, Store: a.store, Agents: agents, DefaultAgent: a.cfg.Agent,
-		DataDir: a.cfg.Data, DefaultDir: set.dir, Log: a.log})
+	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
+	a.host, err = host.New(host.Config{Hub: a.hub, Store: a.store, Agents: agents, DefaultAgent: a.cfg.Agent,
+		DataDir: a.cfg.Data, DefaultDir: set.dir, ToolServers: mcp.Reach(localURL(l), program), Log: a.log})
+	if err != nil {
+		return err
+	}
+	a.tools = mcp.New(mcp.Config{Host: a.host, Version: versionName(), Log: a.log})
 	a.journal = start(context.WithoutCancel(ctx), func(ctx context.Context) error { return a.store.Run(ctx, a.hub) })
 	return a.host.Start(ctx)
 }
@@ -117,7 +124,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	a.rpc = rpc.Handler(rpc.Config{Host: newAudited(a.host, people.Audit{Store: docs}, a.log), Hub: a.hub, Clients: a.store, Log: a.log, Name: "ahphub", Version: versionName(),
 		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set)})
 	a.web, err = web.New(web.Config{
-		Pages: a.pages, RPC: a.rpc,
+		Pages: a.pages, RPC: a.rpc, Tools: a.tools,
 		Assets: assets, Sessions: a.host, Short: host.ShortID,
 		Tokens: access.NewTokens(token, a.owner.Name, links), Links: links, SignIn: a.signIn, Cookies: cookies,
 		Audit: people.Audit{Store: docs}, Owner: a.owner,
@@ -172,6 +179,9 @@ func (a *app) announce(ctx context.Context, stdout io.Writer) error {
 func (a *app) close() error {
 	if a.pages != nil {
 		a.pages.Close()
+	}
+	if a.web != nil {
+		a.tools.Close() // the host was stopped before
 	}
 	var err error
 	if a.rpc != nil {

@@ -1,5 +1,7 @@
 package agent
 
+import "log/slog"
+
 // MCPServer is a Model Context Protocol server of the host's own that an agent may use for a session: the review's
 // comments, and the tools that connected clients offer.
 type MCPServer struct {
@@ -11,3 +13,6 @@ type MCPServer struct {
 	Command []string
 	Env     []string // KEY=value
 }
+
+// LogValue keeps the token out of logs.
+func (s MCPServer) LogValue() slog.Value { return slog.StringValue(s.Name) }

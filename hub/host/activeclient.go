@@ -152,8 +152,9 @@ func (h *Host) Reconnected(c Caller, uris []ahp.URI) {
 	}
 }
 
-// checkActiveClientSet lets a client speak for itself alone, with tool names nobody else
-// uses (AHP requirement 144).
+// checkActiveClientSet lets a client speak for itself alone, with tool names of which each is
+// there once and none is the host's. Two windows of one editor offer the same tools: their
+// names are made different for the agent, where it is given them (AHP requirement 144).
 func checkActiveClientSet(r *request, s *ahp.SessionState, a *ahp.SessionActiveClientSetAction) string {
 	me := a.ActiveClient.ClientID
 	if me == "" || me != r.caller.ClientID {
@@ -162,13 +163,6 @@ func checkActiveClientSet(r *request, s *ahp.SessionState, a *ahp.SessionActiveC
 	taken := map[string]string{}
 	for _, t := range s.ServerTools {
 		taken[t.Name] = "the host"
-	}
-	for _, c := range s.ActiveClients {
-		if c.ClientID != me {
-			for _, t := range c.Tools {
-				taken[t.Name] = "another client"
-			}
-		}
 	}
 	for _, t := range a.ActiveClient.Tools {
 		if t.Name == "" {
@@ -191,6 +185,7 @@ func checkActiveClientRemoved(r *request, _ *ahp.SessionState, a *ahp.SessionAct
 
 // activeClientRemoved makes the running calls of a client that left fail (AHP requirement 140).
 func (h *Host) activeClientRemoved(ctx context.Context, e *hub.Envelope, a *ahp.SessionActiveClientRemovedAction) {
+	h.clientsChanged(e.Channel.URI)
 	st, _, _ := h.hub.State(e.Channel.URI)
 	s, ok := st.(*ahp.SessionState)
 	if !ok {

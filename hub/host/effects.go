@@ -19,6 +19,7 @@ var effects = map[string]func(*Host, context.Context, *hub.Envelope){
 	"chat/toolCallConfirmed":      effect((*Host).toolCallConfirmed),
 	"chat/toolCallComplete":       effect((*Host).toolCallCompleted),
 	"chat/inputCompleted":         effect((*Host).inputCompleted),
+	"session/activeClientSet":     effect((*Host).activeClientSet),
 	"session/activeClientRemoved": effect((*Host).activeClientRemoved),
 	"terminal/input":              effect((*Host).terminalTyped),
 	"terminal/resized":            effect((*Host).terminalSized),

@@ -31,9 +31,14 @@ type Config struct {
 	DefaultAgent string // provider of a session that names none; default: the first by name
 	DataDir      string // agents get a private directory below it
 	DefaultDir   string // working directory of a session that names none; local path
-	Log          *slog.Logger
-	Now          func() time.Time
-	Limits       Limits
+
+	// ToolServers says how an agent on this machine reaches its Toolbox with a token; nil
+	// gives agents none.
+	ToolServers func(token string) []agent.MCPServer
+
+	Log    *slog.Logger
+	Now    func() time.Time
+	Limits Limits
 }
 
 // Limits bounds what people and agents may pile up.
@@ -91,6 +96,7 @@ type Host struct {
 	terms      terminals
 	changes    changesets
 	watches    watches
+	tools      toolboxes
 	recovering atomic.Bool // while true no queued message is started
 
 	mu      sync.Mutex

@@ -23,6 +23,7 @@ type live struct {
 	opened chan struct{} // nil: nobody asked for the agent yet
 	agent  agent.Session
 	err    error
+	tools  *Toolbox         // of the agent that is open, or being opened
 	runs   map[ahp.URI]*run // the newest of each chat
 }
 
@@ -84,6 +85,9 @@ func (l *live) open(ctx context.Context) (agent.Session, error) {
 
 func (l *live) openAgent() {
 	s, err := l.connect()
+	if err != nil {
+		l.takeTools()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.agent, l.err = s, err
@@ -124,11 +128,12 @@ func (l *live) busy() bool {
 
 // stop ends the turns, waits for them, and closes the agent.
 func (l *live) stop(cause error) {
-	l.cancel(cause)
+	l.cancel(cause) // from here on the agent's toolbox is shut, too
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
 	l.wg.Wait()
+	l.takeTools()
 	l.mu.Lock()
 	agent := l.agent
 	l.agent = nil
@@ -163,6 +168,18 @@ func (h *Host) stopLive() {
 		wg.Go(func() { l.stop(errStopping) })
 	}
 	wg.Wait()
+}
+
+// running are the turns that are not over.
+func (l *live) running() (list []*run) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.runs {
+		if !r.over.Load() {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // run is one turn that an agent plays.

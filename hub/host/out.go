@@ -158,10 +158,14 @@ func (o *out) clientResult(ctx context.Context, id string, answer <-chan ahp.Act
 		return failed, o.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: id, Result: failed})
 	}
 	if err != nil {
+		_ = o.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: id, Result: givenUp}) // fails when the turn is over: that ended the call
 		return ahp.ToolCallResult{}, err
 	}
 	return done.Result, nil
 }
+
+var givenUp = ahp.ToolCallResult{PastTenseMessage: ahp.Plain("The agent did not wait for the client"),
+	Error: &ahp.ToolCallError{Message: "the agent gave up this call", Code: "cancelled"}}
 
 // offering finds the active client that offers a tool.
 func (o *out) offering(clientID, tool string) (string, ahp.ToolDefinition, error) {
@@ -177,5 +181,5 @@ func (o *out) offering(clientID, tool string) (string, ahp.ToolDefinition, error
 			}
 		}
 	}
-	return "", ahp.ToolDefinition{}, errors.New("no connected client offers the tool " + tool)
+	return "", ahp.ToolDefinition{}, refusef("no connected client offers the tool %s any more: list the tools again", tool)
 }

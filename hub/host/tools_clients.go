@@ -1,0 +1,104 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// ClientTool is a tool that a client offers to the session's agent.
+type ClientTool struct {
+	Client ahp.SessionActiveClient
+	Tool   ahp.ToolDefinition
+}
+
+// ClientTools are the tools on offer now, by client in the order the clients came.
+func (b *Toolbox) ClientTools() (list []ClientTool) {
+	st, _, _ := b.l.h.hub.State(b.l.uri)
+	s, ok := st.(*ahp.SessionState)
+	if !ok {
+		return nil
+	}
+	for _, c := range s.ActiveClients {
+		for _, t := range c.Tools {
+			list = append(list, ClientTool{c, t})
+		}
+	}
+	return list
+}
+
+// Changed is closed when ClientTools may say something else.
+func (b *Toolbox) Changed() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.changed
+}
+
+// clientsChanged tells the agent's toolbox that other tools may be on offer.
+func (h *Host) clientsChanged(session ahp.URI) {
+	l := h.liveIf(session)
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	b := l.tools
+	l.mu.Unlock()
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+func (h *Host) activeClientSet(_ context.Context, e *hub.Envelope, _ *ahp.SessionActiveClientSetAction) {
+	h.clientsChanged(e.Channel.URI)
+}
+
+// CallClientTool has a client run its tool, as a tool call of the turn that asks (AHP
+// requirement 141); it ends with the turn, with ctx, or when the client leaves or stays silent.
+func (b *Toolbox) CallClientTool(ctx context.Context, clientID, tool string, input json.RawMessage) (ahp.ToolCallResult, error) {
+	r := b.turnOf(tool)
+	if r == nil {
+		return ahp.ToolCallResult{}, refusef("no turn is running, so there is nobody to run %s for: call it while you answer a message", tool)
+	}
+	return (&out{b.l, r}).ClientTool(ctx, clientID, tool, input)
+}
+
+// turnOf finds the turn a call belongs to. An agent names none, so where several run it is
+// one in which the agent says that it calls the tool, else the one that began last.
+func (b *Toolbox) turnOf(tool string) (turn *run) {
+	var says bool
+	var began string
+	for _, r := range b.l.running() {
+		st, _, _ := b.l.h.hub.State(r.chat)
+		s, ok := st.(*ahp.ChatState)
+		if !ok || s.ActiveTurn == nil || s.ActiveTurn.ID != r.id {
+			continue
+		}
+		calls := callsTool(s.ActiveTurn, tool)
+		if turn == nil || calls && !says || calls == says && s.ActiveTurn.StartedAt > began {
+			turn, says, began = r, calls, s.ActiveTurn.StartedAt
+		}
+	}
+	return turn
+}
+
+// callsTool tells whether a turn shows a call of the agent's own under way that names the tool.
+func callsTool(t *ahp.ActiveTurn, tool string) bool {
+	for _, p := range t.ResponseParts {
+		part, ok := p.Value.(*ahp.ToolCallResponsePart)
+		if !ok {
+			continue
+		}
+		call, running := part.ToolCall.Value.(*ahp.ToolCallRunningState)
+		if running && call.Contributor == nil && strings.Contains(call.ToolName+" "+call.DisplayName+" "+call.InvocationMessage.Text, tool) {
+			return true
+		}
+	}
+	return false
+}

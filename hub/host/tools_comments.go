@@ -1,0 +1,210 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/resource"
+)
+
+// Threads are the session's review comments, in the order they were started.
+func (b *Toolbox) Threads(ctx context.Context) ([]ahp.Annotation, error) {
+	uri := annotationsURI(b.l.uri)
+	if info, known := b.l.h.hub.Info(uri); !known {
+		return nil, errDisposed
+	} else if err := b.l.h.wake(ctx, info); err != nil {
+		return nil, err
+	}
+	st, _, _ := b.l.h.hub.State(uri)
+	s, ok := st.(*ahp.AnnotationsState)
+	if !ok {
+		return nil, errDisposed
+	}
+	return s.Annotations, nil
+}
+
+// Annotate dispatches an action on the session's comments as the agent: through the same
+// rights and rules as everybody's.
+func (b *Toolbox) Annotate(ctx context.Context, a ahp.Action) error {
+	if err := context.Cause(b.ctx); err != nil {
+		return err
+	}
+	out, err := b.l.h.Dispatch(ctx, b.caller, annotationsURI(b.l.uri), 0, a)
+	switch {
+	case err != nil:
+		return err
+	case out.Unknown:
+		return errDisposed
+	case out.Rejected != "":
+		return Refusal(out.Rejected)
+	}
+	return nil
+}
+
+// Origin is what a comment made now is about: the turn that runs, if one does.
+func (b *Toolbox) Origin() ahp.AnnotationOrigin {
+	o := ahp.AnnotationOrigin{Session: b.l.uri}
+	if r := b.turnOf(""); r != nil {
+		o.Chat, o.TurnID = r.chat, r.id
+	} else if st, _, _ := b.l.h.hub.State(b.l.uri); st != nil {
+		if s, ok := st.(*ahp.SessionState); ok {
+			o.Chat = s.DefaultChat
+		}
+	}
+	return o
+}
+
+// File is a text file as a comment refers to it.
+type File struct {
+	URI     ahp.URI
+	Text    string
+	Binary  bool
+	Version ahp.URI // the kept content that Text is of; "" when none is kept
+}
+
+// File finds a file by the name an agent uses: relative to a directory of the session, or
+// absolute inside of one. before is how it was when the session began.
+func (b *Toolbox) File(ctx context.Context, name string, before bool) (File, error) {
+	dirs := b.l.dirs()
+	paths, err := pathsIn(dirs, name)
+	if err != nil {
+		return File{}, err
+	}
+	for _, path := range paths {
+		if c, ok := b.inChanges(ctx, dirs, path, before); ok {
+			return b.version(ctx, c, name, before)
+		}
+	}
+	for _, path := range paths {
+		f, err := fileNow(dirs, path)
+		if code, ok := errors.AsType[*ahp.Error](err); !ok || code.Code != ahp.CodeNotFound {
+			return f, asRefusal(err)
+		}
+	}
+	return File{}, refusef("there is no file %q in this session: give its path relative to %s", name, strings.Join(dirs, " or "))
+}
+
+func asRefusal(err error) error {
+	if known, ok := errors.AsType[*ahp.Error](err); ok {
+		return Refusal(known.Message)
+	}
+	return err
+}
+
+// pathsIn are the absolute paths a name can stand for.
+func pathsIn(dirs []string, name string) (list []string, err error) {
+	for _, d := range dirs {
+		rel := filepath.FromSlash(name)
+		if filepath.IsAbs(rel) {
+			if rel, err = filepath.Rel(d, rel); err != nil {
+				continue
+			}
+		}
+		if filepath.IsLocal(rel) {
+			list = append(list, filepath.Join(d, rel))
+		}
+	}
+	if len(list) == 0 {
+		return nil, refusef("%q is outside of this session's directories: give a path relative to %s", name, strings.Join(dirs, " or "))
+	}
+	return list, nil
+}
+
+// inChanges finds a file among those the session changed. Not to know is no harm: the file
+// itself is there.
+func (b *Toolbox) inChanges(ctx context.Context, dirs []string, path string, before bool) (changeset.File, bool) {
+	h := b.l.h
+	svc := h.changesetService()
+	if svc == nil {
+		return changeset.File{}, false
+	}
+	led := h.ledger(b.l.uri)
+	err := led.load(ctx, h)
+	var files []changeset.File
+	if err == nil {
+		now := sync.OnceValues(func() (changeset.Checkpoint, error) { return svc.Checkpoint(ctx, b.l.uri, dirs) })
+		files, _, err = h.changedIn(ctx, led, changeScope{kind: kindSession}, dirs, now)
+	}
+	if err != nil {
+		h.log.Warn("a comment is made without knowing the changes", "session", b.l.uri, "err", err)
+	}
+	for _, f := range files {
+		if f.NewMode != "" && f.Name() == path || f.OldMode != "" && f.OldName() == path && (before || f.NewMode == "") {
+			return f, true
+		}
+	}
+	return changeset.File{}, false
+}
+
+// version is one side of a changed file.
+func (b *Toolbox) version(ctx context.Context, c changeset.File, name string, before bool) (File, error) {
+	path, mode, oid := c.Name(), c.NewMode, c.NewOID
+	if before {
+		path, mode, oid = c.OldName(), c.OldMode, c.OldOID
+	}
+	switch {
+	case mode == "" && before:
+		return File{}, refusef("%s is new in this session, so there is nothing before: comment on the side after", name)
+	case mode == "":
+		return File{}, refusef("%s is deleted in this session: comment on the side before", name)
+	}
+	f := File{URI: FileURI(path), Binary: c.Binary}
+	if oid == "" || c.Binary {
+		return f, nil
+	}
+	data, err := b.l.h.changesetService().Content(ctx, b.l.uri, oid)
+	if err != nil {
+		return f, err
+	}
+	f.Text, f.Version = string(data), blobURI(ShortID(b.l.uri), oid, path, mode)
+	return f, nil
+}
+
+func fileNow(dirs []string, path string) (File, error) {
+	uri := FileURI(path)
+	got, err := resource.Files{Roots: dirs}.Read(uri, "")
+	if err != nil {
+		return File{}, err
+	}
+	binary := got.Encoding == ahp.ContentEncodingBase64 || !utf8.ValidString(got.Data)
+	return File{URI: uri, Text: got.Data, Binary: binary}, nil
+}
+
+// FileName is what an agent calls a resource: its path below the session's directory, as
+// File takes it.
+func (b *Toolbox) FileName(uri ahp.URI) string {
+	path, ok := FilePath(uri)
+	if !ok {
+		u, err := url.Parse(uri)
+		if err != nil || u.Query().Get("path") == "" {
+			return uri
+		}
+		path = u.Query().Get("path")
+	}
+	for _, d := range b.l.dirs() {
+		if rel, err := filepath.Rel(d, path); err == nil && filepath.IsLocal(rel) {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return path
+}
+
+// TextNow is a file of the session as it is on disk.
+func (b *Toolbox) TextNow(uri ahp.URI) (string, error) {
+	path, ok := FilePath(uri)
+	if !ok {
+		return "", refusef("%.200q is no file of this session", uri)
+	}
+	f, err := fileNow(b.l.dirs(), path)
+	if err == nil && f.Binary {
+		return "", refusef("%s is not text", b.FileName(uri))
+	}
+	return f.Text, err
+}

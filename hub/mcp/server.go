@@ -1,0 +1,151 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/host"
+)
+
+// Path is where the endpoint is mounted.
+const Path = "/mcp"
+
+// Environment variables that tell the bridge where to go.
+const (
+	EnvURL   = "AHPHUB_MCP_URL"
+	EnvToken = "AHPHUB_MCP_TOKEN"
+)
+
+// Host finds what a token opens.
+type Host interface {
+	Toolbox(token string) (*host.Toolbox, bool)
+}
+
+// Config of a Server. Zero fields take the stated default.
+type Config struct {
+	Host    Host
+	Version string // of the program, for those who ask
+	Log     *slog.Logger
+	Limits  Limits
+}
+
+// Limits bounds what one agent may do at once.
+type Limits struct {
+	Calls       int // tool calls under way: 16
+	Connections int // of one agent; the oldest makes room for another: 32
+	ClientTools int // tools of clients that are listed: 256
+	Input       int // bytes of a client tool's input: 256 KiB
+	Output      int // bytes of text of a result: 256 KiB; more is cut off, and said so
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Calls = cmp.Or(l.Calls, 16)
+	l.Connections = cmp.Or(l.Connections, 32)
+	l.ClientTools = cmp.Or(l.ClientTools, 256)
+	l.Input = cmp.Or(l.Input, 256<<10)
+	l.Output = cmp.Or(l.Output, 256<<10)
+	return l
+}
+
+// Server answers at Path. New, then Close.
+type Server struct {
+	cfg Config
+	log *slog.Logger
+	wg  sync.WaitGroup
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[*host.Toolbox]*session
+}
+
+// New makes a server.
+func New(cfg Config) *Server {
+	cfg.Limits = cfg.Limits.withDefaults()
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Server{cfg: cfg, log: cfg.Log, sessions: map[*host.Toolbox]*session{}}
+}
+
+// Reach says how an agent on this machine reaches the endpoint at base with a token:
+// by HTTP, or by starting program with the word mcp.
+func Reach(base, program string) func(token string) []agent.MCPServer {
+	return func(token string) []agent.MCPServer {
+		url := strings.TrimSuffix(base, "/") + Path
+		return []agent.MCPServer{{
+			Name: "ahphub", URL: url, Headers: map[string]string{"Authorization": "Bearer " + token},
+			Command: []string{program, "mcp"}, Env: []string{EnvURL + "=" + url, EnvToken + "=" + token},
+		}}
+	}
+}
+
+// Knows tells whether a token opens anything now.
+func (s *Server) Knows(token string) bool {
+	_, ok := s.cfg.Host.Toolbox(token)
+	return ok
+}
+
+// ServeHTTP answers an agent whose token is in the header. The context of a request ends
+// with what the token opens.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	box, ok := s.cfg.Host.Toolbox(token)
+	if !ok {
+		http.Error(w, "This token opens nothing any more: it ends with the agent's session.", http.StatusForbidden)
+		return
+	}
+	n := s.enter(box)
+	if n == nil {
+		http.Error(w, "The host is stopping.", http.StatusServiceUnavailable)
+		return
+	}
+	defer n.requests.Done()
+	r.Header.Del("Authorization") // it goes no further
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(box.Context(), func() { cancel(context.Cause(box.Context())) })()
+	n.serve(w, r.WithContext(ctx))
+}
+
+// enter counts a request of a toolbox's session in, and makes the session on first use.
+func (s *Server) enter(box *host.Toolbox) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.sessions[box]
+	if n == nil && !s.closed {
+		n = newSession(s, box)
+		s.sessions[box] = n
+		s.wg.Go(n.follow)
+	}
+	if n == nil || n.over {
+		return nil
+	}
+	n.requests.Add(1)
+	return n
+}
+
+// leave forgets a session whose toolbox is shut, once its requests are answered.
+func (s *Server) leave(n *session) {
+	s.mu.Lock()
+	n.over = true
+	s.mu.Unlock()
+	n.disconnect()
+	n.requests.Wait()
+	n.disconnect() // what came in between
+	s.mu.Lock()
+	delete(s.sessions, n.box)
+	s.mu.Unlock()
+}
+
+// Close waits until every session is over: stop the host before, that shuts their toolboxes.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.wg.Wait()
+}

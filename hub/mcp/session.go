@@ -1,0 +1,135 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ahphub/ahphub/hub/host"
+)
+
+// instructions is what a model is told of the server besides its tools.
+const instructions = `These tools reach the review of the session you work in, which people follow live.
+When a message sends you review comments: find their ids with list_comments, make the changes, then answer each with
+reply_to_comment (say what you did, briefly) and resolve_comment once it is dealt with. Leave a comment open when you
+disagree or need an answer. Use add_comment to point people at lines they should look at. Lines count from 1.
+Tools that say which client they run in are carried out by a connected editor; they work only while you answer a message.`
+
+// session is the server of one agent.
+type session struct {
+	s        *Server
+	box      *host.Toolbox
+	log      *slog.Logger
+	server   *mcp.Server
+	http     http.Handler
+	calls    chan struct{}    // has room for as many as may run at once
+	requests sync.WaitGroup   // guarded by Server.mu: none is added once over
+	over     bool             // likewise
+	own      []string         // names of the host's tools
+	offered  map[string]offer // the clients' by name; follow's alone once it runs
+}
+
+func newSession(s *Server, box *host.Toolbox) *session {
+	n := &session{s: s, box: box, log: s.log.With("session", box.Session()),
+		calls: make(chan struct{}, s.cfg.Limits.Calls), offered: map[string]offer{}}
+	n.server = mcp.NewServer(&mcp.Implementation{Name: "ahphub", Title: "ahphub", Version: s.cfg.Version}, &mcp.ServerOptions{
+		Instructions: instructions,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+	})
+	n.addComments()
+	n.offer()
+	n.http = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return n.server },
+		// the server's own list of hosts was asked before
+		&mcp.StreamableHTTPOptions{DisableLocalhostProtection: true, MaxRequestBodyBytes: -1})
+	return n
+}
+
+// follow keeps the clients' tools up to date until the toolbox is shut.
+func (n *session) follow() {
+	defer n.s.leave(n)
+	for {
+		changed := n.box.Changed()
+		n.offer()
+		select {
+		case <-changed:
+		case <-n.box.Context().Done():
+			return
+		}
+	}
+}
+
+func (n *session) serve(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" {
+		n.makeRoom()
+	}
+	n.http.ServeHTTP(w, r)
+}
+
+// makeRoom ends the agent's oldest connection when there are too many: agents that connect
+// anew do not always take their leave. Whoever finds theirs gone connects again.
+func (n *session) makeRoom() {
+	var oldest *mcp.ServerSession
+	count := 0
+	for c := range n.server.Sessions() {
+		if count++; oldest == nil {
+			oldest = c
+		}
+	}
+	if count >= n.s.cfg.Limits.Connections {
+		_ = oldest.Close() // says only that it was closed already
+	}
+}
+
+func (n *session) disconnect() {
+	for c := range n.server.Sessions() {
+		_ = c.Close() // says only that it was closed already
+	}
+}
+
+// call runs one tool call: a few at once, none beyond the toolbox's end. What goes wrong is
+// the result's, so that the model reads it.
+func (n *session) call(ctx context.Context, f func(context.Context) (*mcp.CallToolResult, error)) *mcp.CallToolResult {
+	select {
+	case n.calls <- struct{}{}:
+		defer func() { <-n.calls }()
+	default:
+		return failure("Too many calls run at once: wait for the answers to those under way, then call again.")
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(n.box.Context(), func() { cancel(context.Cause(n.box.Context())) })()
+	res, err := f(ctx)
+	if err != nil {
+		return failure(n.explain(ctx, err))
+	}
+	return res
+}
+
+// explain is an error as a model may read it; what it can do nothing about is the operator's.
+func (n *session) explain(ctx context.Context, err error) string {
+	if why, ok := errors.AsType[host.Refusal](err); ok {
+		return sentence(string(why))
+	}
+	switch {
+	case n.box.Context().Err() != nil:
+		return "The session is over."
+	case ctx.Err() != nil:
+		return "The call was cancelled."
+	case errors.Is(err, context.Canceled):
+		return "The turn this call belonged to is over."
+	}
+	n.log.Warn("a tool call of an agent failed", "err", err)
+	return "The host could not do this now: try again in a moment, and go on without it if it fails again."
+}
+
+func failure(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+func (n *session) text(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: cut(text, n.s.cfg.Limits.Output)}}}
+}

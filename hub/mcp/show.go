@@ -1,0 +1,251 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/review"
+)
+
+const (
+	pageOf      = 50       // threads a call lists
+	mostPreview = 400      // bytes of a comment in a list
+	mostComment = 16 << 10 // bytes of a comment read whole
+)
+
+func (n *session) list(ctx context.Context, in listInput) (string, error) {
+	all, err := n.box.Threads(ctx)
+	if err != nil {
+		return "", err
+	}
+	wanted, err := n.wanted(in)
+	if err != nil {
+		return "", err
+	}
+	var found []*ahp.Annotation
+	for i := range all {
+		if wanted(&all[i]) {
+			found = append(found, &all[i])
+		}
+	}
+	if in.Offset < 0 || in.Offset >= len(found) {
+		return fmt.Sprintf("There are %d such comments.", len(found)), nil
+	}
+	page := found[in.Offset:min(in.Offset+pageOf, len(found))]
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %d to %d:\n", count(len(found)), in.Offset+1, in.Offset+len(page))
+	look := n.newLook()
+	for _, a := range page {
+		n.line(ctx, &b, look, a)
+	}
+	if rest := len(found) - in.Offset - len(page); rest > 0 {
+		fmt.Fprintf(&b, "\n%d more: call again with offset %d.\n", rest, in.Offset+len(page))
+	}
+	return b.String(), nil
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 comment"
+	}
+	return fmt.Sprintf("%d comments", n)
+}
+
+func (n *session) wanted(in listInput) (func(*ahp.Annotation) bool, error) {
+	if in.Status != "" && in.Status != "open" && in.Status != "resolved" && in.Status != "all" {
+		return nil, host.Refusal("status is open, resolved or all")
+	}
+	file := strings.TrimPrefix(in.File, "./")
+	return func(a *ahp.Annotation) bool {
+		status := "open"
+		if a.Resolved {
+			status = "resolved"
+		}
+		name := n.box.FileName(a.Resource)
+		byName := file == "" || name == file || strings.HasSuffix(file, "/"+name)
+		return byName && (in.Status == "all" || status == in.Status || in.Status == "" && !a.Resolved)
+	}, nil
+}
+
+// line is a thread in a list: where it is, how it began and how it stands.
+func (n *session) line(ctx context.Context, b *strings.Builder, l *look, a *ahp.Annotation) {
+	fmt.Fprintf(b, "\n- id %s: %s%s\n", a.ID, n.placeNow(ctx, l, a), state(a))
+	first, last := a.Entries[0], a.Entries[len(a.Entries)-1]
+	fmt.Fprintf(b, "  %s: %s\n", who(first), indent(clip(first.Text.Text, mostPreview)))
+	if more := len(a.Entries) - 1; more > 0 {
+		fmt.Fprintf(b, "  (%d more; the last by %s: %s)\n", more, who(last), indent(clip(last.Text.Text, mostPreview)))
+	}
+}
+
+func (n *session) get(ctx context.Context, in getInput) (string, error) {
+	a, err := n.thread(ctx, in.ID)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s%s\n", n.placeNow(ctx, n.newLook(), &a), state(&a))
+	if st, _ := host.ReadStamp(a.Entries[0].Meta); st.Hunk != "" {
+		b.WriteString("\nIt is about:\n" + block("", st.Hunk) + "\n")
+	}
+	for _, e := range a.Entries {
+		st, _ := host.ReadStamp(e.Meta)
+		fmt.Fprintf(&b, "\n%s, %s:\n%s\n", who(e), st.At.Format("2006-01-02 15:04"), clip(e.Text.Text, mostComment))
+	}
+	return b.String(), nil
+}
+
+func who(e ahp.AnnotationEntry) string {
+	st, ok := host.ReadStamp(e.Meta)
+	if !ok || st.By.Name == "" {
+		return "somebody"
+	}
+	if strings.HasPrefix(st.By.ID, "agent:") {
+		return st.By.Name + " (the agent)"
+	}
+	return st.By.Name
+}
+
+func state(a *ahp.Annotation) string {
+	if a.Resolved {
+		return ", resolved"
+	}
+	return ""
+}
+
+// place is where a comment was written.
+func (n *session) place(a *ahp.Annotation) string {
+	st, _ := host.ReadStamp(a.Entries[0].Meta)
+	return n.box.FileName(a.Resource) + where(rangeOf(a, st.Hunk))
+}
+
+func where(r review.Range) string {
+	switch {
+	case r.From == 0:
+		return ""
+	case r.From == r.To:
+		return fmt.Sprintf(", line %d", r.From)
+	}
+	return fmt.Sprintf(", lines %d to %d", r.From, r.To)
+}
+
+// rangeOf is the lines of a comment, from 1, both included. As clients differ in what an end
+// at a line's first character means, the lines that were quoted count.
+func rangeOf(a *ahp.Annotation, quote string) review.Range {
+	if a.Range == nil {
+		return review.Range{}
+	}
+	r := review.Range{From: int(a.Range.Start.Line) + 1, To: int(a.Range.End.Line) + 1}
+	if quote != "" {
+		r.To = r.From + strings.Count(quote, "\n")
+	}
+	return r
+}
+
+// look remembers the files of one answer.
+type look struct {
+	files map[ahp.URI][]string // nil lines: it cannot be read as text
+	left  int                  // files that may still be read
+}
+
+const mostLooked = 50
+
+func (n *session) newLook() *look { return &look{files: map[ahp.URI][]string{}, left: mostLooked} }
+
+// placeNow is where a comment's lines are in the file as it is now, when they can be found.
+func (n *session) placeNow(ctx context.Context, l *look, a *ahp.Annotation) string {
+	st, _ := host.ReadStamp(a.Entries[0].Meta)
+	was, name := rangeOf(a, st.Hunk), n.box.FileName(a.Resource)
+	if was.From == 0 {
+		return name + " (the whole file)"
+	}
+	if st.Side == before {
+		return name + where(was) + " of the side before"
+	}
+	lines := n.lines(ctx, l, a.Resource)
+	if lines == nil || st.Hunk == "" {
+		return name + where(was)
+	}
+	now, how := review.Find(lines, st.Hunk, was)
+	if how == review.Outdated {
+		return name + where(was) + " when it was written; these lines are gone"
+	}
+	return name + where(now)
+}
+
+func (n *session) lines(ctx context.Context, l *look, uri ahp.URI) []string {
+	if lines, known := l.files[uri]; known || l.left == 0 {
+		return lines
+	}
+	l.left--
+	text, err := n.box.TextNow(uri)
+	var lines []string
+	if err == nil {
+		lines = review.Lines(text)
+	}
+	l.files[uri] = lines
+	return lines
+}
+
+// block writes a fenced block whose fence is longer than any in s.
+func block(lang, s string) string {
+	longest, run := 0, 0
+	for _, r := range s {
+		if r != '`' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	f := strings.Repeat("`", max(3, longest+1))
+	if s = strings.TrimSuffix(s, "\n"); s != "" {
+		s += "\n"
+	}
+	return f + lang + "\n" + s + f
+}
+
+func indent(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") }
+
+// clip cuts a comment, and says how it is read whole.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + " … (cut: it is longer)"
+}
+
+// cut bounds an answer.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "\n\n(The answer was cut off here: it is too long.)"
+}
+
+// width is the length of a line in UTF-16 code units, as the protocol counts.
+func width(line string) int64 {
+	if len(line) == utf8.RuneCountInString(line) {
+		return int64(len(line))
+	}
+	return int64(len(utf16.Encode([]rune(line))))
+}
+
+// sentence starts with a capital and ends with a full stop.
+func sentence(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	if size == 0 {
+		return s
+	}
+	s = strings.ToUpper(string(r)) + s[size:]
+	if !strings.HasSuffix(s, ".") {
+		s += "."
+	}
+	return s
+}
+
+func refusef(format string, args ...any) error { return host.Refusal(fmt.Sprintf(format, args...)) }

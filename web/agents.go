@@ -1,0 +1,80 @@
+package web
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// byAgent is the door of the host's tools: for programs on this machine that show the token
+// their agent was given, in the header alone. No cookie and no other token opens it, and
+// that token opens nothing else.
+func (s *Server) byAgent(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !fromHere(r) {
+			http.Error(w, "This address is for agents on the machine of the host.", http.StatusForbidden)
+			return
+		}
+		kind, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		if kind == "" {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="ahphub agents"`)
+			http.Error(w, "Show the token the agent was given: Authorization: Bearer …", http.StatusUnauthorized)
+			return
+		}
+		if s.tooMany(w, r) {
+			return
+		}
+		if !strings.EqualFold(kind, "Bearer") || !s.cfg.Tools.Knows(token) {
+			s.failed(w, r)
+			http.Error(w, "This token opens nothing: it ends with the agent's session.", http.StatusForbidden)
+			return
+		}
+		r.Header.Del("Cookie")
+		r.URL.RawQuery = ""
+		if s.readWhole(w, r) {
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// fromHere tells whether a request was made on this machine, and not passed on by a proxy.
+func fromHere(r *http.Request) bool {
+	for _, by := range []string{"X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Real-Ip", "Via"} {
+		if r.Header.Get(by) != "" {
+			return false
+		}
+	}
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return false
+	}
+	if from.Addr().Unmap().IsLoopback() {
+		return true
+	}
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return false
+	}
+	at, err := netip.ParseAddrPort(local.String())
+	return err == nil && at.Addr() == from.Addr()
+}
+
+// readWhole takes the body in while its time runs, and then stops the clock: a tool may take
+// longer to answer than a body may to arrive.
+func (s *Server) readWhole(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method != http.MethodPost {
+		return true
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, "The request is too long, or did not arrive in time.", http.StatusRequestEntityTooLarge)
+		return false
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // not every writer can
+	return true
+}
