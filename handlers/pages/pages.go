@@ -89,15 +89,7 @@ func (p *Pages) Routes(r chi.Router) {
 	post("/s/{session}/c/{chat}/queue/edit", p.onChat(p.queueEdit))
 	post("/s/{session}/c/{chat}/queue/up", p.onChat(p.queueUp))
 	post("/s/{session}/c/{chat}/queue/remove", p.onChat(p.queueRemove))
-
-	get("/s/{session}/t", p.terminals)
-	post("/s/{session}/t", p.openTerminal)
-	get("/s/{session}/t/{terminal}", p.terminals)
-	get("/s/{session}/t/{terminal}/frame", p.terminalFrame)
-	get("/s/{session}/t/{terminal}/stream", p.terminalStream)
-	post("/s/{session}/t/{terminal}/claim", p.claimTerminal)
-	post("/s/{session}/t/{terminal}/input", p.typeLine)
-	post("/s/{session}/t/{terminal}/close", p.closeTerminal)
+	p.terminalRoutes(r)
 }
 
 type handler func(w http.ResponseWriter, r *http.Request) error

@@ -1,21 +1,38 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/ahphub/ahphub/hub"
-	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-func init() { roomKinds["terminals"] = newTerminalRoom }
+// terminalRoutes mounts what is under /s/{session}/t.
+func (p *Pages) terminalRoutes(r chi.Router) {
+	get := func(path string, h handler) { r.Get("/s/{session}/t"+path, p.adapt(h)) }
+	post := func(path string, h handler) { r.Post("/s/{session}/t"+path, p.adapt(h)) }
+	get("", p.terminals)
+	post("", p.openTerminal)
+	post("/exited", p.closeExited)
+	get("/{terminal}", p.terminals)
+	get("/{terminal}/frame", p.terminalFrame)
+	get("/{terminal}/stream", p.terminalStream)
+	get("/{terminal}/commands/{command}", p.commandOutput)
+	post("/{terminal}/claim", p.onTerminal(p.claimTerminal))
+	post("/{terminal}/rename", p.onTerminal(p.renameTerminal))
+	post("/{terminal}/clear", p.onTerminal(p.clearTerminal))
+	post("/{terminal}/input", p.onTerminal(p.typeLine))
+	post("/{terminal}/close", p.closeTerminal)
+}
 
 // sessionTerminals are the terminals of a session in the root's order, with where they are.
 func (p *Pages) sessionTerminals(session ahp.URI) (out []ahp.TerminalInfo) {
@@ -34,39 +51,28 @@ func (p *Pages) sessionTerminals(session ahp.URI) (out []ahp.TerminalInfo) {
 
 func (p *Pages) terminalLines(v visit) (out []page.TerminalLine) {
 	for _, t := range p.sessionTerminals(v.session) {
-		l := page.TerminalLine{Href: "/s/" + v.short + "/t/" + part.Tail(t.Resource), Title: t.Title, Holder: p.holder(v.session, t.Claim),
+		l := page.TerminalLine{Href: "/s/" + v.short + "/t/" + part.Tail(t.Resource), Title: cmp.Or(t.Title, "Terminal"),
 			Running: t.Lifecycle.Status == ahp.TerminalLifecycleStatusRunning, Exit: t.Lifecycle.ExitCode}
-		if l.Title == "" {
-			l.Title = "Terminal"
+		if holder, ok := t.Claim.Value.(*ahp.TerminalClientClaim); ok {
+			l.Holder = p.clientName(v.session, holder.ClientID)
 		}
 		out = append(out, l)
 	}
 	return out
 }
 
-// pageClient is the clientId under which a person's pages hold terminals.
-func pageClient(who access.Principal) string { return "page:" + who.ID }
-
-// holder names who has a terminal: a person here by name, another client by its id, the agent.
-func (p *Pages) holder(session ahp.URI, c ahp.TerminalClaim) string {
-	switch v := c.Value.(type) {
-	case *ahp.TerminalClientClaim:
-		id, page := strings.CutPrefix(v.ClientID, "page:")
-		if !page {
-			return v.ClientID
-		}
-		for _, x := range p.Presence.People(session) {
-			if x.ID == id {
-				return x.Name
-			}
-		}
-		return "somebody who left"
-	case *ahp.TerminalSessionClaim:
-		if v.ToolCallID != "" {
-			return "the agent"
+// clientName is how a client that holds a terminal is called: a person's pages by the person's name.
+func (p *Pages) clientName(session ahp.URI, client string) string {
+	id, isPage := host.PageOwner(client)
+	if !isPage {
+		return client
+	}
+	for _, x := range p.Presence.People(session) {
+		if x.ID == id {
+			return x.Name
 		}
 	}
-	return ""
+	return "Somebody who left"
 }
 
 // terminalURI finds a terminal of a session by the end of its URI.
@@ -79,37 +85,73 @@ func (p *Pages) terminalURI(v visit, id string) (ahp.URI, error) {
 	return "", errNotFound("This terminal is gone, or it is not of this session.")
 }
 
-// terminals is GET /s/{session}/t and /s/{session}/t/{terminal}: the list, and one of them.
+// terminals is GET /s/{session}/t and /s/{session}/t/{terminal}?with={another}: the tabs, and one or two of them.
 func (p *Pages) terminals(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.visit(r)
 	if err != nil {
 		return err
 	}
-	f, head, _, err := p.sessionFrame(r, v, "terminals")
+	f, head, sess, err := p.sessionFrame(r, v, "terminals")
 	if err != nil {
 		return err
 	}
-	m := page.Terminals{Session: head, List: p.terminalLines(v)}
-	id := chi.URLParam(r, "terminal")
-	if id == "" && len(m.List) > 0 {
-		id = part.Tail(m.List[len(m.List)-1].Href)
-	}
-	if id != "" {
+	m := page.Terminals{Session: head, List: p.terminalLines(v), Dirs: localDirs(sess), Commands: commandsOpen(w, r)}
+	rooms := []string{"terminals:" + v.short}
+	for _, id := range shownTerminals(r, m.List) {
 		t, err := p.terminal(r.Context(), v, id)
 		if err != nil {
 			return err
 		}
-		m.Current = &t
+		m.Shown = append(m.Shown, t)
+		rooms = append(rooms, "terminal:"+v.short+":"+id)
 	}
-	mark, err := p.open(r.Context(), v.who, "terminals:"+v.short+":"+id, func(Room, States) {})
-	if err != nil {
-		return err
+	for _, name := range rooms {
+		mark, err := p.open(r.Context(), v.who, name, func(Room, States) {})
+		if err != nil {
+			return err
+		}
+		f.Live = joinLive(f.Live, mark)
 	}
-	f.Live = joinLive(f.Live, mark)
+	f.Styles, f.Scripts = append(f.Styles, "css/term-page.css"), append(f.Scripts, "js/term-page.js")
 	m.Frame = f
 	return send(w, http.StatusOK, page.TerminalsPage(m))
 }
 
+// shownTerminals are the terminals an address names: one, two beside each other or, of a session's, the newest that runs.
+func shownTerminals(r *http.Request, list []page.TerminalLine) []string {
+	ids := slices.DeleteFunc([]string{chi.URLParam(r, "terminal"), r.FormValue("with")}, func(s string) bool { return s == "" })
+	if len(ids) > 0 || len(list) == 0 {
+		return slices.Compact(ids)
+	}
+	newest := list[len(list)-1]
+	for _, t := range slices.Backward(list) {
+		if t.Running {
+			newest = t
+			break
+		}
+	}
+	return []string{part.Tail(newest.Href)}
+}
+
+// commandsOpen is whether the list of commands is shown; the last choice is remembered.
+func commandsOpen(w http.ResponseWriter, r *http.Request) bool {
+	if choice := r.FormValue("commands"); choice == "on" || choice == "off" {
+		http.SetCookie(w, &http.Cookie{Name: "commands", Value: choice, Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteLaxMode})
+		return choice == "on"
+	}
+	c, err := r.Cookie("commands")
+	return err == nil && c.Value == "on"
+}
+
+// localDirs are the working directories that a terminal may open in.
+func localDirs(s *ahp.SessionState) (out []string) {
+	for _, d := range s.WorkingDirectories {
+		out = append(out, part.FilePath(d))
+	}
+	return out
+}
+
+// terminal is one terminal as its page shows it to somebody.
 func (p *Pages) terminal(ctx context.Context, v visit, id string) (page.Terminal, error) {
 	uri, err := p.terminalURI(v, id)
 	if err != nil {
@@ -118,22 +160,73 @@ func (p *Pages) terminal(ctx context.Context, v visit, id string) (page.Terminal
 	if err := p.prepare(ctx, v.who, uri); err != nil {
 		return page.Terminal{}, err
 	}
-	state, _, _ := p.Hub.State(uri)
-	s, ok := state.(*ahp.TerminalState)
-	if !ok {
+	t, s := p.terminalView(v.session, uri)
+	if s == nil {
 		return page.Terminal{}, errGone
 	}
-	t := p.terminalView(v.session, id, s)
+	k := p.keyboard(v.who, v.session, uri, s)
+	t.Mine, t.Asked = k.Mine, k.Asked
 	t.Text = p.Host.ScreenText(uri, terminalText(s, 64<<10))
 	t.Frame = "/s/" + v.short + "/t/" + id + "/frame"
 	return t, nil
 }
 
-func (p *Pages) terminalView(session ahp.URI, id string, s *ahp.TerminalState) page.Terminal {
-	t := page.Terminal{ID: id, Title: s.Title, Cwd: part.FilePath(s.Cwd), Holder: p.holder(session, s.Claim),
-		Running: s.Lifecycle.Status == ahp.TerminalLifecycleStatusRunning}
+// terminalView is a terminal as everybody sees it, and the state it was drawn from; nil when it is gone.
+func (p *Pages) terminalView(session, uri ahp.URI) (page.Terminal, *ahp.TerminalState) {
+	state, _, _ := p.Hub.State(uri)
+	s, ok := state.(*ahp.TerminalState)
+	if !ok {
+		return page.Terminal{}, nil
+	}
+	t := page.Terminal{ID: part.Tail(uri), Title: cmp.Or(s.Title, "Terminal"), Cwd: part.FilePath(s.Cwd), Held: heldBy(s),
+		Running: s.Lifecycle.Status == ahp.TerminalLifecycleStatusRunning, Commands: commandsOf(s),
+		Detects: s.SupportsCommandDetection != nil && *s.SupportsCommandDetection}
+	ticks, cancel := p.Host.WatchTerminal(uri)
+	cancel()
+	t.Restarted = ticks == nil
 	t.Status = page.TerminalLine{Running: t.Running, Exit: s.Lifecycle.ExitCode}.Status()
-	return t
+	if holder, ok := s.Claim.Value.(*ahp.TerminalClientClaim); ok {
+		t.Holder = p.clientName(session, holder.ClientID)
+	}
+	for _, a := range p.Host.TerminalAsks(uri) {
+		if !a.Denied {
+			t.Asks = append(t.Asks, page.TerminalAsk{Client: a.Client, Name: a.By.Name})
+		}
+	}
+	return t, s
+}
+
+func heldBy(s *ahp.TerminalState) string {
+	if s.Lifecycle.Status == ahp.TerminalLifecycleStatusExited {
+		return page.HeldNoMore
+	}
+	switch claim := s.Claim.Value.(type) {
+	case *ahp.TerminalClientClaim:
+		return page.HeldByPerson
+	case *ahp.TerminalSessionClaim:
+		if claim.ToolCallID != "" {
+			return page.HeldByAgent
+		}
+	}
+	return page.HeldByNobody
+}
+
+const mostCommands = 100 // of a terminal's list; older ones are in its scrollback at most
+
+// commandsOf are the newest commands that a shell told of, the oldest first.
+func commandsOf(s *ahp.TerminalState) (out []page.TerminalCommand) {
+	for _, c := range s.Content {
+		v, ok := c.Value.(*ahp.TerminalCommandPart)
+		if !ok || strings.TrimSpace(v.CommandLine) == "" {
+			continue
+		}
+		cmd := page.TerminalCommand{ID: v.CommandID, Line: v.CommandLine, Running: !v.IsComplete, Exit: v.ExitCode, At: time.UnixMilli(v.Timestamp)}
+		if v.DurationMs != nil {
+			cmd.Took = time.Duration(*v.DurationMs) * time.Millisecond
+		}
+		out = append(out, cmd)
+	}
+	return out[max(0, len(out)-mostCommands):]
 }
 
 // terminalText is the end of what a terminal printed, at most n bytes.
@@ -158,166 +251,4 @@ func terminalText(s *ahp.TerminalState, n int) string {
 		b.WriteString(pieces[i])
 	}
 	return b.String()
-}
-
-// openTerminal is POST /s/{session}/t: a shell of the session's own.
-func (p *Pages) openTerminal(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
-	if err != nil {
-		return err
-	}
-	if err := p.prepare(r.Context(), v.who, v.session); err != nil {
-		return err
-	}
-	state, _, _ := p.Hub.State(v.session)
-	s, _ := state.(*ahp.SessionState)
-	chat, ok := chatByID(s, "")
-	if !ok {
-		return errNotFound("This session has no chat that could own a terminal.")
-	}
-	uri := "ahp-terminal:/" + newID()
-	claim := ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.session, Chat: chat}}
-	if err := p.Host.CreateTerminal(r.Context(), p.caller(r.Context()), ahp.CreateTerminalParams{Channel: uri, Claim: claim}); err != nil {
-		return err
-	}
-	return done(w, r, "/s/"+v.short+"/t/"+part.Tail(uri))
-}
-
-// closeTerminal is POST …/close.
-func (p *Pages) closeTerminal(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
-	if err != nil {
-		return err
-	}
-	uri, err := p.terminalURI(v, chi.URLParam(r, "terminal"))
-	if err != nil {
-		return err
-	}
-	if err := p.Host.DisposeTerminal(r.Context(), p.caller(r.Context()), ahp.DisposeTerminalParams{Channel: uri}); err != nil {
-		return err
-	}
-	return done(w, r, "/s/"+v.short+"/t")
-}
-
-// claimTerminal is POST …/claim: take it, or give it back to the session.
-func (p *Pages) claimTerminal(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
-	if err != nil {
-		return err
-	}
-	id := chi.URLParam(r, "terminal")
-	uri, err := p.terminalURI(v, id)
-	if err != nil {
-		return err
-	}
-	claim := ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: pageClient(v.who)}}
-	if r.PostFormValue("to") == "session" {
-		state, _, _ := p.Hub.State(v.session)
-		s, _ := state.(*ahp.SessionState)
-		chat, _ := chatByID(s, "")
-		claim.Value = &ahp.TerminalSessionClaim{Session: v.session, Chat: chat}
-	}
-	if err := p.act(r.Context(), uri, &ahp.TerminalClaimedAction{Claim: claim}); err != nil {
-		return err
-	}
-	return done(w, r, "/s/"+v.short+"/t/"+id)
-}
-
-// typeLine is POST …/input, the way to type without JavaScript: one line and Enter.
-func (p *Pages) typeLine(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
-	v, err := p.visit(r)
-	if err != nil {
-		return err
-	}
-	id := chi.URLParam(r, "terminal")
-	uri, err := p.terminalURI(v, id)
-	if err != nil {
-		return err
-	}
-	conn, caller, err := p.typist(v.who)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(errGone)
-	o, err := p.Host.Dispatch(r.Context(), caller, uri, 1, &ahp.TerminalInputAction{Data: r.PostFormValue("line") + "\r"})
-	if err == nil && o.Rejected != "" {
-		err = refused(o.Rejected)
-	}
-	if err != nil {
-		return err
-	}
-	return done(w, r, "/s/"+v.short+"/t/"+id)
-}
-
-// typist is a connection for keys: they are echoed to their sender alone, so they need one.
-func (p *Pages) typist(who access.Principal) (*hub.Conn, host.Caller, error) {
-	client := pageClient(who) + ":" + newID()
-	conn, err := p.Hub.Connect(hub.ConnConfig{Principal: who.ID, ClientID: client, Audience: who.Audience()})
-	return conn, host.Caller{Principal: who, ClientID: client, Conn: conn}, err
-}
-
-// terminalRoom keeps the list and the head of the terminals page.
-type terminalRoom struct {
-	p     *Pages
-	v     visit
-	id    string
-	uri   ahp.URI // "" when the session has none
-	drawn map[string]string
-}
-
-// newTerminalRoom opens "terminals:<short>:<id>".
-func newTerminalRoom(p *Pages, ctx context.Context, who access.Principal, rest []string) (Room, error) {
-	if len(rest) != 2 {
-		return nil, errGone
-	}
-	uri, ok := p.Host.SessionByShort(rest[0])
-	if !ok || !sees(who, uri, uri, ahp.ChannelSession) {
-		return nil, errGone
-	}
-	t := &terminalRoom{p: p, v: visit{who: who, session: uri, short: rest[0]}, id: rest[1]}
-	if t.id == "" {
-		return t, nil
-	}
-	var err error
-	t.uri, err = p.terminalURI(t.v, t.id)
-	return t, err
-}
-
-// Channels of the room: root has the list. The terminal itself would bring every byte it prints, so its head is
-// drawn from what root says of it and from its state at that moment.
-func (t *terminalRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI} }
-
-// Opened notes what the first page has.
-func (t *terminalRoom) Opened(s States) {
-	t.drawn = map[string]string{}
-	for _, p := range t.Whole(s) {
-		t.drawn[p.id] = p.html
-	}
-}
-
-// Whole draws list and head.
-func (t *terminalRoom) Whole(States) []Patch {
-	m := page.Terminals{Session: part.SessionHead{Short: t.v.short}, List: t.p.terminalLines(t.v)}
-	if t.id == "" {
-		return []Patch{Replace("terminals", page.TerminalTabs(m))}
-	}
-	m.Current = &page.Terminal{ID: t.id}
-	out := []Patch{Replace("terminals", page.TerminalTabs(m))}
-	state, _, _ := t.p.Hub.State(t.uri)
-	if s, ok := state.(*ahp.TerminalState); ok {
-		out = append(out, Replace("terminal-head", page.TerminalHead("/s/"+t.v.short, t.p.terminalView(t.v.session, t.id, s))))
-	}
-	return out
-}
-
-// Changed sends what looks different.
-func (t *terminalRoom) Changed(s States, _ News) (out []Patch) {
-	for _, p := range t.Whole(s) {
-		if t.drawn[p.id] != p.html {
-			t.drawn[p.id] = p.html
-			out = append(out, p)
-		}
-	}
-	return out
 }

@@ -34,26 +34,11 @@ func (p *Pages) terminalFrame(w http.ResponseWriter, r *http.Request) error {
 	m := page.TerminalFrame{Asset: p.Assets.Path, Theme: p.frame(r, "", "").Theme, Title: t.Title, Stream: "/s/" + v.short + "/t/" + id + "/stream", Text: t.Text,
 		Type: v.who.Has(access.RightType)}
 	if s, ok := state.(*ahp.TerminalState); ok {
-		m.Cols, m.Rows, m.Mine = number(s.Cols), number(s.Rows), sizes(v.who, s)
+		m.Cols, m.Rows, m.Mine = number(s.Cols), number(s.Rows), p.keyboard(v.who, v.session, uri, s).Mine
 	}
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'")
 	w.Header().Set("X-Frame-Options", "SAMEORIGIN")
 	return send(w, http.StatusOK, page.TerminalFramePage(m))
-}
-
-// sizes tells whether somebody's window gives the terminal its size: the holder's, or anybody's who may type while a
-// session holds it without a tool call.
-func sizes(who access.Principal, s *ahp.TerminalState) bool {
-	if !who.Has(access.RightType) {
-		return false
-	}
-	switch v := s.Claim.Value.(type) {
-	case *ahp.TerminalClientClaim:
-		return v.ClientID == pageClient(who)
-	case *ahp.TerminalSessionClaim:
-		return v.ToolCallID == ""
-	}
-	return false
 }
 
 const screenSize = 192 << 10 // bytes of the end of the output that make the screen of a terminal of an earlier run
@@ -86,7 +71,8 @@ func (p *Pages) terminalStream(w http.ResponseWriter, r *http.Request) error {
 	c.SetReadLimit(128 << 10)
 	ctx, end := p.streamContext(r.Context(), v.who)
 	defer end(nil)
-	s := &termStream{p: p, uri: uri, who: v.who, caller: caller, conn: conn, ws: c, begun: make(chan struct{})}
+	defer p.Host.AttendTerminal(caller, uri)()
+	s := &termStream{p: p, session: v.session, uri: uri, who: v.who, caller: caller, conn: conn, ws: c, begun: make(chan struct{})}
 	if s.viewer = p.Host.Watch(uri); s.viewer != nil {
 		defer s.viewer.Close()
 	}
@@ -98,17 +84,18 @@ func (p *Pages) terminalStream(w http.ResponseWriter, r *http.Request) error {
 
 // termStream is one viewer of one terminal.
 type termStream struct {
-	p      *Pages
-	uri    ahp.URI
-	who    access.Principal
-	caller host.Caller
-	conn   *hub.Conn
-	ws     *websocket.Conn
-	viewer *host.Viewer  // nil for a terminal of an earlier run
-	begun  chan struct{} // closed once the size is told, which the first screen needs
-	seq    int64         // of the reader's actions
+	p       *Pages
+	session ahp.URI
+	uri     ahp.URI
+	who     access.Principal
+	caller  host.Caller
+	conn    *hub.Conn
+	ws      *websocket.Conn
+	viewer  *host.Viewer  // nil for a terminal of an earlier run
+	begun   chan struct{} // closed once the size is told, which the first screen needs
+	seq     int64         // of the reader's actions
 
-	state *ahp.TerminalState // what the follower knows of it
+	telling sync.Mutex // what is told is in order
 }
 
 // run reads, follows and writes until one of them ends, and waits for all.
@@ -118,6 +105,7 @@ func (s *termStream) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { defer stop(); s.read(ctx) })
 	wg.Go(func() { keepAlive(ctx, s.ws, stop) })
+	wg.Go(func() { s.watch(ctx) })
 	if s.viewer != nil {
 		wg.Go(func() { defer stop(); s.show(ctx) })
 	}
@@ -148,9 +136,10 @@ func (s *termStream) read(ctx context.Context) {
 		}
 		switch {
 		case m.Input != "":
+			s.take()
 			s.dispatch(ctx, s.caller, &ahp.TerminalInputAction{Data: m.Input})
 		case len(m.Resize) == 2: // by the client that may hold the terminal, so without this socket's own id
-			s.dispatch(ctx, host.Caller{Principal: s.who, ClientID: pageClient(s.who)}, &ahp.TerminalResizedAction{Cols: m.Resize[0], Rows: m.Resize[1]})
+			s.dispatch(ctx, host.Caller{Principal: s.who, ClientID: host.PageClient(s.who.ID)}, &ahp.TerminalResizedAction{Cols: m.Resize[0], Rows: m.Resize[1]})
 		case s.viewer != nil:
 			s.viewer.Taken(m.Taken)
 		}
@@ -210,37 +199,63 @@ func (s *termStream) item(ctx context.Context, it hub.Item) error {
 		if !ok {
 			return errGone
 		}
-		s.state = state
 		defer close(s.begun) // there is one snapshot
-		return s.begin(ctx)
+		return s.begin(ctx, state)
 	}
-	if it.Env == nil || it.Env.Rejection != "" || it.Env.Channel.URI != s.uri || s.state == nil {
+	if it.Env == nil || it.Env.Rejection != "" || it.Env.Channel.URI != s.uri {
 		return nil
 	}
-	switch a := it.Env.Action.(type) {
-	case *ahp.TerminalResizedAction, *ahp.TerminalClaimedAction:
-		if next, ok := ahp.Reduce(s.state, a).(*ahp.TerminalState); ok {
-			s.state = next
-		}
+	if _, sized := it.Env.Action.(*ahp.TerminalResizedAction); sized {
 		return s.tell(ctx)
 	}
 	return nil
 }
 
 // begin tells size and holder, and shows what is left of a terminal of an earlier run.
-func (s *termStream) begin(ctx context.Context) error {
+func (s *termStream) begin(ctx context.Context, state *ahp.TerminalState) error {
 	if err := s.tell(ctx); err != nil || s.viewer != nil {
 		return err
 	}
 	if err := s.ws.Write(ctx, websocket.MessageText, []byte(`{"reset":true}`)); err != nil {
 		return err
 	}
-	return s.ws.Write(ctx, websocket.MessageBinary, []byte(terminalText(s.state, screenSize)))
+	return s.ws.Write(ctx, websocket.MessageBinary, []byte(terminalText(state, screenSize)))
 }
 
-// tell says how large the terminal is and whose window decides.
+// watch tells who has the keyboard, and who asks for it, as that changes.
+func (s *termStream) watch(ctx context.Context) {
+	changed, cancel := s.p.Host.WatchTerminal(s.uri)
+	defer cancel()
+	for {
+		select {
+		case <-changed:
+			if s.tell(ctx) != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// take gives a terminal that nobody holds to who types in it.
+func (s *termStream) take() {
+	state, _, _ := s.p.Hub.State(s.uri)
+	if t, ok := state.(*ahp.TerminalState); ok && heldBy(t) == page.HeldByNobody {
+		_ = s.p.Host.AskTerminal(host.Caller{Principal: s.who, ClientID: host.PageClient(s.who.ID)}, s.uri) // refused, the keys are too
+	}
+}
+
+// tell says how large the terminal is and whose keyboard it has.
 func (s *termStream) tell(ctx context.Context) error {
-	b, err := json.Marshal(map[string]any{"size": []int64{number(s.state.Cols), number(s.state.Rows)}, "mine": sizes(s.who, s.state)})
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	state, _, _ := s.p.Hub.State(s.uri)
+	t, ok := state.(*ahp.TerminalState)
+	if !ok {
+		return nil // the follower is told that it is gone
+	}
+	b, err := json.Marshal(s.p.keyboard(s.who, s.session, s.uri, t))
 	if err != nil {
 		return err
 	}

@@ -1,82 +1,240 @@
-// The terminal inside its frame: xterm.js fed by a WebSocket. Binary frames are output; text frames are JSON:
-// {"reset":true} before a whole screen and {"size":[cols,rows],"mine":bool} from the host, and {"i":keys} {"r":[cols,rows]} {"a":bytes taken} to it.
+// The terminal inside its frame: xterm.js fed by a WebSocket. Binary frames are output. Text frames are JSON:
+// {"reset":true} before a whole screen and what keyboard of handlers/pages says from the host; {"i":keys},
+// {"r":[cols,rows]} and {"a":bytes taken} to it. Search, links and wide characters are loaded when they are needed.
 (() => {
 'use strict';
 const $ = (id) => document.getElementById(id);
 const data = document.body.dataset;
 const may = 'type' in data;
+const outside = parent !== window && parent.document;
+
+// ---- a person's own settings: kept by the browser, shared by all frames -------------------------------------------
+const touch = matchMedia('(pointer: coarse)').matches;
+const own = { font: touch ? 12 : 13, chord: 'Ctrl+Alt+.', reader: false, clip: false };
+function read() {
+  try { Object.assign(own, JSON.parse(localStorage.getItem('terminal') || '{}')); } catch { /* no storage, or not ours */ }
+  own.font = Math.min(Math.max(+own.font || 13, 8), 32);
+}
+read();
+addEventListener('storage', (e) => { if (e.key === 'terminal') { read(); apply(); } });
+
+// ---- colours follow the page ---------------------------------------------------------------------------------------
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const names = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white'];
+const palettes = {
+  dark: ['#16181b #e6e8ea #e6e8ea #16181b #36547f', '#3a4149 #f2777a #8fcf8f #e6c068 #74adff #d99bea #66cccc #d6dade', '#8a939c #ff9a9c #a9e0a9 #f2d68c #9dc4ff #e8b9f5 #8fe0e0 #ffffff'],
+  light: ['#ffffff #1c2024 #1c2024 #ffffff #b9d4fb', '#1c2024 #c0272d #1a7433 #8a5a00 #0b57d0 #8b2b8f #0a6f78 #5b646d', '#4a535c #a11d24 #10602a #704800 #0847ab #742078 #075a62 #1c2024'],
+};
+function theme() {
+  const choice = document.documentElement.dataset.theme, light = choice ? choice === 'light' : !dark.matches;
+  const [base, plain, bright] = palettes[light ? 'light' : 'dark'].map((s) => s.split(' '));
+  const t = { background: base[0], foreground: base[1], cursor: base[2], cursorAccent: base[3], selectionBackground: base[4] };
+  names.forEach((n, i) => { t[n] = plain[i]; t['bright' + n[0].toUpperCase() + n.slice(1)] = bright[i]; });
+  return t;
+}
+dark.addEventListener('change', () => { term.options.theme = theme(); });
+
 const term = new Terminal({
-  cols: +data.cols || 80, rows: +data.rows || 24, fontSize: 12.5, lineHeight: 1.3, scrollback: 5000, disableStdin: !may,
-  fontFamily: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace', cursorBlink: false, screenReaderMode: false,
-  theme: { background: '#16181b', foreground: '#e6e8ea', cursor: '#e6e8ea' }, linkHandler: { activate: (e, uri) => { if (/^https?:/.test(uri)) open(uri, '_blank', 'noopener,noreferrer'); } },
+  cols: +data.cols || 80, rows: +data.rows || 24, fontSize: own.font, lineHeight: 1.25, scrollback: 5000, disableStdin: true, allowProposedApi: true,
+  fontFamily: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace', minimumContrastRatio: 4.5, macOptionClickForcesSelection: true,
+  theme: theme(), screenReaderMode: own.reader, linkHandler: { allowNonHttpProtocols: false, activate: (e, uri) => links((l) => l.go(e, uri, true)), hover: (e, uri) => links((l) => l.hover(e, uri, true)), leave: () => links((l) => l.leave()) },
 });
 const fit = new FitAddon.FitAddon();
 term.loadAddon(fit);
 term.open($('term'));
 window.ahphubTerm = term;
 
-let socket, tries = 0, mine = 'mine' in data;
-const tell = (m) => { if (socket && socket.readyState === 1) socket.send(JSON.stringify(m)); };
-function connect() {
-  socket = new WebSocket(location.origin.replace(/^http/, 'ws') + data.stream);
-  socket.binaryType = 'arraybuffer';
-  const own = socket;
-  let taken = 0, told = 0, soon = 0;
-  const say = () => { soon = 0; if (own === socket && told < taken) tell({ a: told = taken }); };
-  socket.onopen = () => { tries = 0; delete $('leave').dataset.off; size(); };
-  socket.onmessage = (e) => {
-    if (typeof e.data === 'string') {
-      const m = JSON.parse(e.data);
-      if (m.reset) { term.write('\x1bc'); return; } // in its place among the output
-      mine = m.mine;
-      if (!mine && m.size && m.size[0] > 0 && m.size[1] > 0) term.resize(m.size[0], m.size[1]);
-      if (mine) size();
-      return;
-    }
-    const b = new Uint8Array(e.data);
-    term.write(b, () => { taken += b.length; if (taken - told >= 32768) say(); else if (!soon) soon = setTimeout(say, 50); });
-  };
-  socket.onclose = (e) => {
-    if (e.code === 4404) return;
-    $('leave').dataset.off = '';
-    setTimeout(connect, Math.min(150 * 2 ** tries++, 8000) * (0.75 + Math.random() / 2));
-  };
+// ---- parts that are loaded when they are needed --------------------------------------------------------------------
+const app = (window.ahphubFrame = { term, own, outside });
+const loading = {};
+function load(what) {
+  return (loading[what] ||= data[what].split(' ').reduce((before, src) => before.then(() => new Promise((done, failed) => {
+    const s = document.createElement('script');
+    s.src = src; s.onload = done; s.onerror = failed;
+    document.head.append(s);
+  })), Promise.resolve()));
 }
-let last = '';
-function size() {
-  if (!mine) return;
-  const d = fit.proposeDimensions();
-  if (!d || !d.cols || !d.rows) return;
-  if (d.cols !== term.cols || d.rows !== term.rows) term.resize(d.cols, d.rows);
-  const now = d.cols + 'x' + d.rows;
-  if (now !== last) { last = now; tell({ r: [d.cols, d.rows] }); }
-}
-let due;
-new ResizeObserver(() => { clearTimeout(due); due = setTimeout(size, 60); }).observe($('term'));
+const links = (f) => load('links').then(() => f(app.links), () => {});
+const find = () => load('search').then(() => app.search(), () => {});
+setTimeout(() => links(() => {}), 200);
 
-// Keys. Everything goes to the shell but one chord, which leaves the frame.
-let ctrl = false;
-const press = (on) => { ctrl = on; document.querySelector('[data-key=ctrl]').setAttribute('aria-pressed', on); };
-term.onData((s) => {
-  if (ctrl && s.length === 1 && /[a-z@[\\\]^_?]/i.test(s)) s = String.fromCharCode(s.toUpperCase().charCodeAt(0) & 31);
-  if (ctrl) press(false);
-  tell({ i: s });
-});
-term.onBinary((s) => tell({ i: s }));
-term.attachCustomKeyEventHandler((e) => {
-  if (e.ctrlKey && e.altKey && e.key === '.') {
-    if (e.type === 'keydown') { term.blur(); parent.focus(); parent.document.querySelector('.chip[aria-current], #main')?.focus(); }
-    return false;
+// ---- the stream ----------------------------------------------------------------------------------------------------
+let socket, tries = 0, unsent = [], gone = false;
+const state = { size: [+data.cols, +data.rows], held: '', holder: '', mine: 'mine' in data, may: false, asked: '' };
+const open = () => socket && socket.readyState === 1;
+const tell = (m) => { if (open()) socket.send(JSON.stringify(m)); };
+// Keys typed while the line is down are sent when it is back, up to a few: a word, not a script.
+function type(keys) {
+  if (!state.mine && !state.may) { nudge(); return; }
+  if (!open()) { if (unsent.length < 256) unsent.push(keys); return; }
+  for (let i = 0, n; i < keys.length; i = n) {
+    n = Math.min(i + 16000, keys.length);
+    if (n < keys.length && keys.charCodeAt(n - 1) >> 10 === 0x36) n--; // a pair of surrogates stays together
+    tell({ i: keys.slice(i, n) });
   }
-  return true;
+}
+function connect() {
+  const mine = (socket = new WebSocket(location.origin.replace(/^http/, 'ws') + data.stream));
+  mine.binaryType = 'arraybuffer';
+  let taken = 0, told = 0, soon = 0;
+  const say = () => { soon = 0; if (mine === socket && told < taken) tell({ a: (told = taken) }); };
+  const took = (n) => { taken += n; if (taken - told >= 32768) say(); else if (!soon) soon = setTimeout(say, 50); };
+  mine.onopen = () => { tries = 0; sent = ''; show(); };
+  mine.onmessage = (e) => {
+    if (typeof e.data !== 'string') { write(new Uint8Array(e.data), took); return; }
+    const m = JSON.parse(e.data);
+    if (m.reset) { write('\x1bc', () => app.onreset?.()); return; } // in its place among the output
+    if (m.mark) { write('', () => app.onmark?.(m.mark)); return; }
+    Object.assign(state, { exit: undefined, holder: '' }, m);
+    if (unsent.length && (state.mine || state.may)) { const all = unsent.join(''); unsent = []; type(all); }
+    layout();
+    show();
+  };
+  mine.onclose = (e) => {
+    if (mine !== socket) return;
+    gone = e.code === 4404;
+    show();
+    if (!gone) setTimeout(connect, Math.min(100 * 2 ** tries++, 1500) * (0.75 + Math.random() / 2));
+  };
+}
+addEventListener('online', () => { if (!open() && !gone) connect(); });
+// Output waits for the widths of Unicode 11 where it has characters that may be wide: the host's own screen counts by them.
+let held = null, wide = false;
+function write(x, then) {
+  if (held) { held.push([x, then]); return; }
+  if (!wide && typeof x !== 'string' && x.some((b) => b >= 0xe2)) {
+    wide = true;
+    held = [[x, then]];
+    const go = () => { const all = held; held = null; for (const [y, f] of all) write(y, f); };
+    load('unicode').then(() => { term.loadAddon(new Unicode11Addon.Unicode11Addon()); term.unicode.activeVersion = '11'; go(); }, go);
+    return;
+  }
+  term.write(x, () => { if (then) then(x.length); });
+}
+
+// ---- size: the holder's window decides, everybody else's type shrinks until it fits --------------------------------
+let sent = '';
+function layout() {
+  if (state.mine) {
+    if (term.options.fontSize !== own.font) term.options.fontSize = own.font;
+    const d = fit.proposeDimensions();
+    if (!d || !(d.cols > 1) || !(d.rows > 0)) return;
+    const now = d.cols + 'x' + d.rows;
+    // Of two windows of one person the one in use decides.
+    if (now !== state.size.join('x') && now !== sent && (!sent || (outside || document).hasFocus())) { sent = now; tell({ r: [d.cols, d.rows] }); }
+    if (now === sent || now === state.size.join('x')) { resize(d.cols, d.rows); return; }
+  }
+  const [cols, rows] = state.size;
+  if (!(cols > 0 && rows > 0)) return;
+  resize(cols, rows);
+  for (let i = 0; i < 3; i++) {
+    const d = fit.proposeDimensions();
+    if (!d || !d.cols || !d.rows) return;
+    const size = Math.max(6, Math.min(own.font, Math.floor(term.options.fontSize * Math.min((d.cols + 0.9) / cols, (d.rows + 0.9) / rows) * 4) / 4));
+    if (size === term.options.fontSize) return;
+    term.options.fontSize = size;
+  }
+}
+const resize = (c, r) => { if (c !== term.cols || r !== term.rows) term.resize(c, r); };
+let due;
+new ResizeObserver(() => { clearTimeout(due); due = setTimeout(() => { layout(); show(); }, 60); }).observe($('term'));
+addEventListener('focus', () => { sent = ''; layout(); });
+function apply() {
+  term.options.screenReaderMode = own.reader;
+  if (state.mine) term.options.fontSize = own.font;
+  layout();
+  show();
+}
+
+// ---- who has the keyboard ------------------------------------------------------------------------------------------
+const words = { free: 'Type to take the keyboard', agent: 'The agent has the keyboard', over: 'Exited' };
+function who() {
+  if (gone) return 'This terminal was closed';
+  if (!open()) return tries || socket.readyState > 1 ? 'Reconnecting…' : '';
+  if (state.mine) return 'You have the keyboard';
+  if (state.held === 'over') return words.over + (state.exit == null ? '' : ' ' + state.exit);
+  if (state.held === 'held') return state.holder + ' has the keyboard';
+  return (state.held !== 'free' || may) && words[state.held] || 'Nobody has the keyboard';
+}
+function show() {
+  const typing = (state.mine || state.may) && !gone;
+  term.options.disableStdin = !typing;
+  term.options.cursorBlink = false;
+  const text = who();
+  if ($('who').textContent !== text) $('who').textContent = text;
+  $('size').textContent = term.cols + '×' + term.rows;
+  $('chord').textContent = own.chord;
+  const b = document.body.dataset;
+  b.held = gone ? 'over' : state.mine ? 'mine' : state.held;
+  b.line = gone || open() ? 'up' : 'down';
+  if (outside) parent.dispatchEvent(new parent.CustomEvent('terminal', { detail: { frame: frameElement, mine: state.mine, held: state.held, asked: state.asked, gone } }));
+}
+// Keys that go nowhere say so.
+function nudge() {
+  $('who').classList.remove('nudge');
+  requestAnimationFrame(() => $('who').classList.add('nudge'));
+}
+
+// ---- keys: everything goes to the shell but the chord that leaves, finding, and what copies and jumps --------------
+app.chordOf = (e) => [e.ctrlKey && 'Ctrl', e.altKey && 'Alt', e.shiftKey && 'Shift', e.metaKey && 'Meta', e.key.length === 1 ? e.key.toUpperCase() : e.key].filter(Boolean).join('+');
+function leave() {
+  term.blur();
+  if (!outside) return;
+  parent.focus();
+  (outside.querySelector('.termtab[aria-current]') || outside.getElementById('main'))?.focus();
+}
+const does = {
+  'Ctrl+Shift+F': find,
+  'Ctrl+Shift+C': copy,
+  'Ctrl+Shift+ArrowUp': () => app.jump?.(-1), 'Ctrl+Shift+ArrowDown': () => app.jump?.(1),
+};
+term.attachCustomKeyEventHandler((e) => {
+  const chord = app.chordOf(e), f = chord === own.chord ? leave : does[chord];
+  if (f) { if (e.type === 'keydown') { e.preventDefault(); e.stopPropagation(); f(); } return false; }
+  if (e.type === 'keydown' && !state.mine && !state.may && e.key.length === 1 && !e.ctrlKey && !e.metaKey) nudge();
+  return !(chord === 'Ctrl+Shift+V' || e.metaKey && /^[cv]$/i.test(e.key)); // the browser's own
 });
-const codes = { esc: '\x1b', tab: '\t', up: '\x1b[A', down: '\x1b[B', int: '\x03' };
+function copy() {
+  const text = term.getSelection();
+  if (text) navigator.clipboard?.writeText(text).catch(() => document.execCommand('copy'));
+}
+const press = { ctrl: false, alt: false };
+function modify(k, on) { press[k] = on; document.querySelector(`[data-key=${k}]`).setAttribute('aria-pressed', on); }
+term.onData((s) => {
+  if (press.ctrl && s.length === 1 && /[a-z@[\\\]^_? ]/i.test(s)) s = s === '?' ? '\x7f' : String.fromCharCode(s.toUpperCase().charCodeAt(0) & 31);
+  if (press.alt && s.length === 1) s = '\x1b' + s;
+  for (const k in press) if (press[k]) modify(k, false);
+  type(s);
+});
+term.onBinary(type);
+// More than one line, and a program that does not ask for pastes in brackets: each line would run at once.
+document.addEventListener('paste', (e) => {
+  const text = e.clipboardData?.getData('text/plain') || '', lines = text.trimEnd().split('\n').length;
+  if (term.modes.bracketedPasteMode || lines < 2 || !e.target.closest?.('#term')) return;
+  e.preventDefault();
+  e.stopImmediatePropagation();
+  if (confirm(`Paste ${lines} lines? Each runs as it is pasted.`)) term.paste(text);
+}, true);
+const plain = { esc: '\x1b', tab: '\t', int: '\x03', slash: '/', minus: '-', pipe: '|', tilde: '~' };
+const arrows = { up: 'A', down: 'B', right: 'C', left: 'D' };
 $('keys').addEventListener('click', (e) => {
   const k = e.target.dataset.key;
-  if (k === 'ctrl') press(!ctrl);
-  else if (k) tell({ i: codes[k] });
+  if (!k) return;
+  if (k in press) modify(k, !press[k]);
+  else if (k === 'paste') navigator.clipboard?.readText?.().then((s) => term.paste(s), () => {});
+  else if (arrows[k]) type((term.modes.applicationCursorKeysMode ? '\x1bO' : '\x1b[') + arrows[k]);
+  else term.input(plain[k]);
   term.focus();
 });
+
+// OSC 52 writes to the clipboard only where its reader said so, and never reads it.
+term.parser.registerOscHandler(52, (s) => {
+  const text = s.slice(s.indexOf(';') + 1);
+  if (own.clip && text !== '?' && text.length < 1e5) try { navigator.clipboard?.writeText(new TextDecoder().decode(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)))).catch(() => {}); } catch { /* not base64 */ }
+  return true;
+});
+
+Object.assign(app, { state, find, leave, load, type });
 connect();
-if (may) term.focus();
+if (may && touch === false && (!outside || outside.querySelector('.termframe') === frameElement)) term.focus();
 })();

@@ -38,35 +38,6 @@ type Settings struct {
 	Safe   bool
 }
 
-// Terminals lists the terminals of a session.
-type Terminals struct {
-	Frame   part.Frame
-	Session part.SessionHead
-	List    []TerminalLine
-	Current *Terminal
-}
-
-// Terminal is one terminal as it is watched.
-type Terminal struct {
-	ID, Title, Cwd, Holder string
-	Mine                   bool // the viewer holds it
-	Status                 part.Status
-	Running                bool
-	Text                   string // the screen for readers without JavaScript
-	Frame                  string // address of the frame
-}
-
-// TerminalFrame is the document inside the frame; its own policy allows inline styles, which xterm.js needs.
-type TerminalFrame struct {
-	Asset      func(string) string
-	Theme      string
-	Title      string
-	Stream     string // address of its WebSocket
-	Text       string
-	Cols, Rows int64
-	Mine, Type bool
-}
-
 func modelNames(list []ahp.SessionModelInfo) string {
 	out := ""
 	for i, m := range list {

@@ -175,33 +175,43 @@ func Icon(name string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
+		case "list":
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<path d=\"M2.500 4.500h1M6 4.500h7.500M2.500 8h1M6 8h7.500M2.500 11.500h1M6 11.500h7.500\"></path>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		case "keyboard":
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<path d=\"M1.500 4h13v8h-13zM4 6.700h.1M6.700 6.700h.1M9.300 6.700h.1M12 6.700h.1M4.500 9.500h7\"></path>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 		case "pane":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<path d=\"M2 3h12v10H2zM10 3v10\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<path d=\"M2 3h12v10H2zM10 3v10\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "user":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<path d=\"M8 3a2.500 2.500 0 1 1 0 5 2.500 2.500 0 0 1 0-5zM3 13.500c.5-5 9.500-5 10 0\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<path d=\"M8 3a2.500 2.500 0 1 1 0 5 2.500 2.500 0 0 1 0-5zM3 13.500c.5-5 9.500-5 10 0\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "link":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<path d=\"M6.500 9.500 9.500 6.500M7 5l1.500-1.500c2-2 5 1 3 3L10 8M9 11l-1.500 1.500c-2 2-5-1-3-3L6 8\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<path d=\"M6.500 9.500 9.500 6.500M7 5l1.500-1.500c2-2 5 1 3 3L10 8M9 11l-1.500 1.500c-2 2-5-1-3-3L6 8\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "thought":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<path d=\"M8 2.500c3.500 0 5.500 2 5.500 4.500S11.500 11.500 8 11.500 2.500 9.500 2.500 7 4.500 2.500 8 2.500zM5 13.500v.1\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<path d=\"M8 2.500c3.500 0 5.500 2 5.500 4.500S11.500 11.500 8 11.500 2.500 9.500 2.500 7 4.500 2.500 8 2.500zM5 13.500v.1\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "tool":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<path d=\"M10 2.500a3.500 3.500 0 0 0-3.300 4.700L2.500 11.400l2 2L8.700 9.300A3.500 3.500 0 0 0 13.400 5L11 7 9 5z\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "<path d=\"M10 2.500a3.500 3.500 0 0 0-3.300 4.700L2.500 11.400l2 2L8.700 9.300A3.500 3.500 0 0 0 13.400 5L11 7 9 5z\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "</svg>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, "</svg>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -1,0 +1,162 @@
+package pages
+
+import (
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// onTerminal makes a handler of what a form asks of one terminal; its page is shown again afterwards.
+func (p *Pages) onTerminal(action func(r *http.Request, v visit, uri ahp.URI) error) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		r.Body = http.MaxBytesReader(w, r.Body, 128<<10)
+		v, err := p.visit(r)
+		if err != nil {
+			return err
+		}
+		id := chi.URLParam(r, "terminal")
+		uri, err := p.terminalURI(v, id)
+		if err != nil {
+			return err
+		}
+		if err := action(r, v, uri); err != nil {
+			return err
+		}
+		return done(w, r, "/s/"+v.short+"/t/"+id)
+	}
+}
+
+// openTerminal is POST /s/{session}/t: a shell of the session's own, whose keyboard is with who opened it.
+func (p *Pages) openTerminal(w http.ResponseWriter, r *http.Request) error {
+	v, err := p.visit(r)
+	if err != nil {
+		return err
+	}
+	if err := p.prepare(r.Context(), v.who, v.session); err != nil {
+		return err
+	}
+	s := p.sessionState(v.session)
+	chat, ok := chatByID(s, "")
+	if !ok {
+		return errNotFound("This session has no chat that could own a terminal.")
+	}
+	params := ahp.CreateTerminalParams{Channel: "ahp-terminal:/" + newID(), Name: strings.TrimSpace(r.PostFormValue("name")), Cwd: terminalDir(s, r.PostFormValue("dir")),
+		Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.session, Chat: chat}}}
+	if err := p.Host.CreateTerminal(r.Context(), p.caller(r.Context()), params); err != nil {
+		return err
+	}
+	if err := p.Host.AskTerminal(p.caller(r.Context()), params.Channel); err != nil {
+		return err
+	}
+	to := "/s/" + v.short + "/t/" + part.Tail(params.Channel)
+	if beside := r.PostFormValue("beside"); beside != "" {
+		to = "/s/" + v.short + "/t/" + part.Tail("x/"+beside) + "?with=" + part.Tail(params.Channel)
+	}
+	return done(w, r, to)
+}
+
+// terminalDir reads the directory of a form: an absolute one, or one under the session's first.
+func terminalDir(s *ahp.SessionState, dir string) ahp.URI {
+	dir = strings.TrimSpace(dir)
+	if dir == "" {
+		return ""
+	}
+	if first := localDirs(s); !filepath.IsAbs(dir) && len(first) > 0 {
+		dir = filepath.Join(first[0], dir)
+	}
+	return host.FileURI(filepath.Clean(dir))
+}
+
+// closeTerminal is POST …/close.
+func (p *Pages) closeTerminal(w http.ResponseWriter, r *http.Request) error {
+	v, err := p.visit(r)
+	if err != nil {
+		return err
+	}
+	uri, err := p.terminalURI(v, chi.URLParam(r, "terminal"))
+	if err != nil {
+		return err
+	}
+	if err := p.Host.DisposeTerminal(r.Context(), p.caller(r.Context()), ahp.DisposeTerminalParams{Channel: uri}); err != nil {
+		return err
+	}
+	return done(w, r, "/s/"+v.short+"/t")
+}
+
+// closeExited is POST /s/{session}/t/exited: those that are over go.
+func (p *Pages) closeExited(w http.ResponseWriter, r *http.Request) error {
+	v, err := p.visit(r)
+	if err != nil {
+		return err
+	}
+	for _, t := range p.sessionTerminals(v.session) {
+		if t.Lifecycle.Status != ahp.TerminalLifecycleStatusExited {
+			continue
+		}
+		if err := p.Host.DisposeTerminal(r.Context(), p.caller(r.Context()), ahp.DisposeTerminalParams{Channel: t.Resource}); err != nil {
+			return err
+		}
+	}
+	return done(w, r, "/s/"+v.short+"/t")
+}
+
+// claimTerminal is POST …/claim: who has the keyboard. "me" takes a free one, "session" gives it back; "ask" and
+// "withdraw" are for who would like it, "grant" and "deny" for who has it, "take" is the owner's.
+func (p *Pages) claimTerminal(r *http.Request, v visit, uri ahp.URI) error {
+	c, client := p.caller(r.Context()), r.PostFormValue("client")
+	switch r.PostFormValue("to") {
+	case "session":
+		chat, _ := chatByID(p.sessionState(v.session), "")
+		return p.act(r.Context(), uri, &ahp.TerminalClaimedAction{Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.session, Chat: chat}}})
+	case "ask", "me":
+		return p.Host.AskTerminal(c, uri)
+	case "withdraw":
+		return p.Host.WithdrawTerminal(c, uri)
+	case "take":
+		return p.Host.TakeTerminal(c, uri)
+	case "grant":
+		return p.Host.GrantTerminal(c, uri, client)
+	case "deny":
+		return p.Host.DenyTerminal(c, uri, client)
+	}
+	return errBadRequest("The form does not say what to do with the keyboard.")
+}
+
+// renameTerminal is POST …/rename.
+func (p *Pages) renameTerminal(r *http.Request, _ visit, uri ahp.URI) error {
+	return p.Host.RenameTerminal(p.caller(r.Context()), uri, r.PostFormValue("title"))
+}
+
+// clearTerminal is POST …/clear.
+func (p *Pages) clearTerminal(r *http.Request, _ visit, uri ahp.URI) error {
+	return p.Host.ClearTerminal(p.caller(r.Context()), uri)
+}
+
+// typeLine is POST …/input, the way to type without JavaScript: one line and Enter.
+func (p *Pages) typeLine(r *http.Request, v visit, uri ahp.URI) error {
+	conn, caller, err := p.typist(v.who)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(errGone)
+	o, err := p.Host.Dispatch(r.Context(), caller, uri, 1, &ahp.TerminalInputAction{Data: r.PostFormValue("line") + "\r"})
+	if err == nil && o.Rejected != "" {
+		err = refused(o.Rejected)
+	}
+	return err
+}
+
+// typist is a connection for keys: they are echoed to their sender alone, so they need one.
+func (p *Pages) typist(who access.Principal) (*hub.Conn, host.Caller, error) {
+	client := host.PageClient(who.ID) + ":" + newID()
+	conn, err := p.Hub.Connect(hub.ConnConfig{Principal: who.ID, ClientID: client, Audience: who.Audience()})
+	return conn, host.Caller{Principal: who, ClientID: client, Conn: conn}, err
+}
