@@ -10,7 +10,7 @@ import (
 // directory. Without a repository, or before the first commit, that is nothing at all, as with Head. It fails where no
 // default branch can be told, since a comparison with something else would be taken for the branch's.
 func (s *Service) Branch(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
-	return s.each(session, dirs, func(r *repo) (Tree, error) { return r.committed(ctx, r.s.branchTree) })
+	return s.each(ctx, session, dirs, func(r *repo) (Tree, error) { return r.committed(ctx, r.s.branchTree) })
 }
 
 // defaults are where the default branch is looked for: what the remote says it is, then the usual names.

@@ -2,65 +2,74 @@ package changeset
 
 import (
 	"context"
-	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
-// Folders lists the directories in which a change would count, those that are ignored left out, and the git directories
-// whose HEAD and index matter; for whoever watches them. more is true when there are over the given number.
-func (s *Service) Folders(ctx context.Context, session string, dirs []string, most int) (folders []string, more bool, err error) {
-	seen := map[string]bool{}
-	for _, dir := range outermost(dirs) {
-		r := s.repo(session, dir)
-		src, err := s.locate(ctx, dir)
-		if err != nil {
-			return nil, false, err
-		}
-		paths, err := r.list(ctx, src)
-		if err != nil {
-			return nil, false, err
-		}
-		seen[dir] = true
-		if src.gitDir != "" {
-			seen[src.gitDir] = true
-		}
-		for _, p := range paths {
-			addParents(seen, src, p)
-			if len(seen) > most {
-				return nil, true, nil
+// distinct cleans directories and drops those inside of another one, whose files would count twice. One that is a
+// repository of its own stays: its files are not the outer one's.
+func (s *Service) distinct(ctx context.Context, dirs []string) (out []string, err error) {
+	all := make([]string, len(dirs))
+	for i, d := range dirs {
+		all[i] = filepath.Clean(d)
+	}
+	slices.Sort(all)
+	for _, d := range slices.Compact(all) {
+		own := true
+		if slices.ContainsFunc(out, func(outer string) bool { return inside(d, outer) }) {
+			if own, err = s.ownRepository(ctx, d, out); err != nil {
+				return nil, err
 			}
 		}
-	}
-	for d := range seen {
-		folders = append(folders, d)
-	}
-	slices.Sort(folders)
-	return folders, false, nil
-}
-
-// list names every file that counts: known ones and those not ignored.
-func (r *repo) list(ctx context.Context, src source) ([]string, error) {
-	unlock, err := r.s.lock(ctx, r.git)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	if err := r.prepare(src); err != nil {
-		return nil, err
-	}
-	args := []string{"ls-files", "-z", "--cached", "--others", "--exclude-standard"}
-	out, err := r.run(ctx, src, nil, append(args, src.pathspec()...)...)
-	return fields(out), err
-}
-
-// addParents stops at the first directory that is known: its parents are too.
-func addParents(seen map[string]bool, src source, p string) {
-	for d := path.Dir(p); d != "."; d = path.Dir(d) {
-		full := filepath.Join(src.top, filepath.FromSlash(d))
-		if seen[full] || !inside(full, src.dir) {
-			return
+		if own {
+			out = append(out, d)
 		}
-		seen[full] = true
 	}
+	return out, nil
+}
+
+// outermost cleans directories and drops those inside of another one, repositories of their own too.
+func outermost(dirs []string) (out []string) {
+	for _, d := range dirs {
+		out = append(out, filepath.Clean(d))
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	return slices.DeleteFunc(out, func(d string) bool {
+		return slices.ContainsFunc(out, func(other string) bool { return other != d && inside(d, other) })
+	})
+}
+
+// ownRepository tells whether the git directory of dir is that of none of the directories around it.
+func (s *Service) ownRepository(ctx context.Context, dir string, around []string) (bool, error) {
+	src, err := s.locate(ctx, dir)
+	if err != nil || src.gitDir == "" {
+		return false, err
+	}
+	for _, outer := range around {
+		if !inside(dir, outer) {
+			continue
+		}
+		if o, err := s.locate(ctx, outer); err != nil || o.gitDir == src.gitDir {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// withoutNested drops from each tree what is listed in it as a repository of its own and has a tree beside it.
+func withoutNested(c Checkpoint) Checkpoint {
+	for i, t := range c.Trees {
+		c.Trees[i].Skipped = slices.DeleteFunc(slices.Clone(t.Skipped), func(sk Skipped) bool {
+			full := filepath.Join(t.Top, filepath.FromSlash(sk.Path))
+			return slices.ContainsFunc(c.Trees, func(o Tree) bool { return o.Top == full })
+		})
+	}
+	return c
+}
+
+// inside tells whether path is dir or below it.
+func inside(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }

@@ -8,7 +8,10 @@ import (
 // Files lists the files in which a change would count, as absolute paths: known ones and those not ignored; at most so
 // many.
 func (s *Service) Files(ctx context.Context, session string, dirs []string, most int) (files []string, err error) {
-	for _, dir := range outermost(dirs) {
+	if dirs, err = s.distinct(ctx, dirs); err != nil {
+		return nil, err
+	}
+	for _, dir := range dirs {
 		src, err := s.locate(ctx, dir)
 		if err != nil {
 			return files, err
@@ -27,4 +30,19 @@ func (s *Service) Files(ctx context.Context, session string, dirs []string, most
 		}
 	}
 	return files, nil
+}
+
+// list names every file that counts: known ones and those not ignored.
+func (r *repo) list(ctx context.Context, src source) ([]string, error) {
+	unlock, err := r.s.lock(ctx, r.git)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := r.prepare(src); err != nil {
+		return nil, err
+	}
+	args := []string{"ls-files", "-z", "--cached", "--others", "--exclude-standard"}
+	out, err := r.run(ctx, src, nil, append(args, src.pathspec()...)...)
+	return fields(out), err
 }

@@ -50,6 +50,12 @@ func (r *repo) take(ctx context.Context) (Tree, error) {
 		return Tree{}, err
 	}
 	defer unlock()
+	return r.takeAll(ctx)
+}
+
+// takeAll looks at every file; the lock is held.
+func (r *repo) takeAll(ctx context.Context) (Tree, error) {
+	r.s.forgetLook(r) // until it has gone well
 	src, err := r.s.locate(ctx, r.dir)
 	if err != nil {
 		return Tree{}, err
@@ -61,7 +67,9 @@ func (r *repo) take(ctx context.Context) (Tree, error) {
 	if t.Skipped, err = r.update(ctx, src); err != nil {
 		return Tree{}, err
 	}
-	t.OID, err = r.writeTree(ctx, src)
+	if t.OID, err = r.writeTree(ctx, src); err == nil {
+		r.s.remember(r, src, t)
+	}
 	return t, err
 }
 
@@ -98,8 +106,7 @@ func (r *repo) prepare(src source) error {
 	if err := r.create(src); err != nil {
 		return err
 	}
-	// One process owns the data directory and the lock is held: a lock file is what a killed git left behind.
-	if err := os.Remove(filepath.Join(r.git, "index.lock")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := r.unlockIndex(); err != nil {
 		return err
 	}
 	if src.gitDir == "" {
@@ -115,6 +122,9 @@ func (r *repo) prepare(src source) error {
 	}
 	return r.copyIndex(src)
 }
+
+// unlockIndex takes away what a killed git left behind: one process owns the data directory, and the lock is held.
+func (r *repo) unlockIndex() error { return removeIfThere(filepath.Join(r.git, "index.lock")) }
 
 // create lays out a repository by hand: git init would read templates and defaults of the user's.
 func (r *repo) create(src source) error {
@@ -166,19 +176,11 @@ func mirror(from, to string) error {
 // copyIndex starts from the user's index, which knows the hash of every file that has not changed since. It is copied
 // again when theirs changed, as then it may know of files that are tracked although they are ignored.
 func (r *repo) copyIndex(src source) error {
-	theirs := filepath.Join(src.gitDir, "index")
-	info, err := os.Stat(theirs)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // nothing was ever added there
-	}
-	if err != nil {
-		return err
+	version, err := r.indexVersion(src)
+	if version == "" || err != nil {
+		return err // nothing was ever added there
 	}
 	mark := filepath.Join(r.git, "index.from")
-	version := fmt.Sprintf("%s\n%d\n%d\n", theirs, info.ModTime().UnixNano(), info.Size())
-	if r.s.trusted(src.top) {
-		version += "filtered\n" // what was read without filters is read again
-	}
 	if had, err := os.ReadFile(mark); err == nil && string(had) == version {
 		return nil
 	}
@@ -191,10 +193,27 @@ func (r *repo) copyIndex(src source) error {
 			return err
 		}
 	}
-	if err := copyFile(theirs, filepath.Join(r.git, "index")); err != nil {
+	if err := copyFile(filepath.Join(src.gitDir, "index"), filepath.Join(r.git, "index")); err != nil {
 		return err
 	}
 	return os.WriteFile(mark, []byte(version), 0o600)
+}
+
+// indexVersion names the version of the user's index; "" when there is none.
+func (r *repo) indexVersion(src source) (string, error) {
+	name := filepath.Join(src.gitDir, "index")
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) || src.gitDir == "" {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	version := fmt.Sprintf("%s\n%d\n%d\n", name, info.ModTime().UnixNano(), info.Size())
+	if r.s.trusted(src.top) {
+		version += "filtered\n" // what was read without filters is read again
+	}
+	return version, nil
 }
 
 func globEscape(path string) string {

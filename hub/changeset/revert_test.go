@@ -124,22 +124,3 @@ func TestRevertOfWhatWasNotStored(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-func TestFolders(t *testing.T) {
-	p := newRepo(t)
-	p.write(".gitignore", "out/\n")
-	p.write("out/x/y", "ignored\n")
-	p.write("new/deep/z", "untracked\n")
-	folders, more, err := p.svc.Folders(t.Context(), session, []string{p.dir}, 100)
-	if err != nil || more {
-		t.Fatal(more, err)
-	}
-	var got []string
-	for _, f := range folders {
-		got = append(got, strings.TrimPrefix(f, p.dir))
-	}
-	p.want(got, "", "/.git", "/new", "/new/deep", "/sub")
-	if _, more, _ := p.svc.Folders(t.Context(), session, []string{p.dir}, 3); !more {
-		t.Error("too many folders are not told")
-	}
-}

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -68,12 +66,13 @@ type Service struct {
 
 	mu    sync.Mutex
 	locks map[string]chan struct{} // by repository
+	known map[string]*known        // likewise: what the last look found
 }
 
 // New returns a service; it makes directories only when they are needed.
 func New(c Config) *Service {
 	c = c.withDefaults()
-	return &Service{cfg: c, slots: make(chan struct{}, c.Processes), locks: map[string]chan struct{}{}}
+	return &Service{cfg: c, slots: make(chan struct{}, c.Processes), locks: map[string]chan struct{}{}, known: map[string]*known{}}
 }
 
 var (
@@ -107,7 +106,7 @@ type Skipped struct {
 
 // Checkpoint stores what the directories look like now. Unchanged content stays the user's repository's until Keep.
 func (s *Service) Checkpoint(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
-	return s.each(session, dirs, func(r *repo) (Tree, error) { return r.take(ctx) })
+	return s.each(ctx, session, dirs, func(r *repo) (Tree, error) { return r.take(ctx) })
 }
 
 // Keep copies whatever content of a checkpoint is the user's repository's still, so that it outlives a prune there.
@@ -122,7 +121,7 @@ func (s *Service) Keep(ctx context.Context, session string, c Checkpoint) error 
 
 // Head is what the last commit of each directory's repository looks like; empty where there is none.
 func (s *Service) Head(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
-	return s.each(session, dirs, func(r *repo) (Tree, error) { return r.committed(ctx, r.s.headTree) })
+	return s.each(ctx, session, dirs, func(r *repo) (Tree, error) { return r.committed(ctx, r.s.headTree) })
 }
 
 // Uncommitted compares the last commits with what the directories look like now.
@@ -138,33 +137,21 @@ func (s *Service) Uncommitted(ctx context.Context, session string, dirs []string
 	return s.Compare(ctx, session, head, now)
 }
 
-func (s *Service) each(session string, dirs []string, f func(*repo) (Tree, error)) (Checkpoint, error) {
+// each goes through the directories of a session, those left out that another one covers.
+func (s *Service) each(ctx context.Context, session string, dirs []string, f func(*repo) (Tree, error)) (Checkpoint, error) {
 	var c Checkpoint
-	for _, dir := range outermost(dirs) {
+	dirs, err := s.distinct(ctx, dirs)
+	if err != nil {
+		return c, err
+	}
+	for _, dir := range dirs {
 		t, err := f(s.repo(session, dir))
 		if err != nil {
 			return Checkpoint{}, fmt.Errorf("looking at %s: %w", dir, err)
 		}
 		c.Trees = append(c.Trees, t)
 	}
-	return c, nil
-}
-
-// outermost cleans directories and drops those inside another one, whose files would count twice.
-func outermost(dirs []string) (out []string) {
-	for _, d := range dirs {
-		out = append(out, filepath.Clean(d))
-	}
-	slices.Sort(out)
-	out = slices.Compact(out)
-	return slices.DeleteFunc(out, func(d string) bool {
-		return slices.ContainsFunc(out, func(other string) bool { return other != d && inside(d, other) })
-	})
-}
-
-// inside tells whether path is dir or below it.
-func inside(path, dir string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+	return withoutNested(c), nil
 }
 
 // Drop forgets everything about a session.
@@ -230,4 +217,5 @@ func (s *Service) forget(dir string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.locks, dir)
+	delete(s.known, dir)
 }

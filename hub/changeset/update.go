@@ -30,21 +30,35 @@ func (r *repo) update(ctx context.Context, src source) ([]Skipped, error) {
 		return nil, err
 	}
 	changed = slices.DeleteFunc(changed, func(path string) bool { return slices.Contains(dropped, path) })
+	unread, err := r.store(ctx, src, append(changed, fresh...))
+	return bySkippedPath(append(skipped, unread...)), err
+}
+
+// store brings paths of the private index up to what the files are, and returns those that cannot be read.
+func (r *repo) store(ctx context.Context, src source, paths []string) (unread []Skipped, err error) {
+	paths, hidden := behindLinks(src.top, paths)
+	if err := r.drop(ctx, src, hidden); err != nil {
+		return nil, err
+	}
 	var list bytes.Buffer
-	for _, path := range append(changed, fresh...) {
+	for _, path := range paths {
 		if why := unreadable(filepath.Join(src.top, filepath.FromSlash(path))); why != "" {
-			skipped = append(skipped, Skipped{Path: path, Why: why})
+			unread = append(unread, Skipped{Path: path, Why: why})
 			continue
 		}
 		list.WriteString(path)
 		list.WriteByte(0)
 	}
-	slices.SortFunc(skipped, func(a, b Skipped) int { return cmp.Compare(a.Path, b.Path) })
 	if list.Len() == 0 {
-		return skipped, nil
+		return unread, nil
 	}
-	_, err := r.run(ctx, src, list.Bytes(), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
-	return skipped, err
+	_, err = r.run(ctx, src, list.Bytes(), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
+	return unread, err
+}
+
+func bySkippedPath(list []Skipped) []Skipped {
+	slices.SortFunc(list, func(a, b Skipped) int { return cmp.Compare(a.Path, b.Path) })
+	return list
 }
 
 // nowIgnored lists files that were untracked when they were stored and are ignored by now. What the user's own index has
@@ -104,9 +118,15 @@ func (r *repo) untracked(ctx context.Context, src source) (paths []string, skipp
 	if err != nil {
 		return nil, nil, err
 	}
+	paths, skipped = r.affordable(src, fields(out))
+	return paths, skipped, nil
+}
+
+// affordable sorts new files into those to store and those that are only listed.
+func (r *repo) affordable(src source, fresh []string) (paths []string, skipped []Skipped) {
 	budget, ignored := r.s.cfg.UntrackedBytes, r.s.ignored(src)
-	for _, path := range fields(out) {
-		if slices.ContainsFunc(ignored, func(d string) bool { return path == d || strings.HasPrefix(path, d+"/") || d == "." }) {
+	for _, path := range fresh {
+		if slices.ContainsFunc(ignored, func(d string) bool { return d == "." || under(path, d) }) {
 			continue
 		}
 		info, err := os.Lstat(filepath.Join(src.top, filepath.FromSlash(path)))
@@ -121,8 +141,11 @@ func (r *repo) untracked(ctx context.Context, src source) (paths []string, skipp
 			skipped = append(skipped, Skipped{Path: strings.TrimSuffix(path, "/"), Size: info.Size(), Time: info.ModTime().UnixNano(), Why: why})
 		}
 	}
-	return paths, skipped, nil
+	return paths, skipped
 }
+
+// under tells whether a path with slashes is dir or below it.
+func under(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
 
 const mostSkipped = 1000
 
@@ -130,7 +153,7 @@ func (r *repo) tooMuch(path string, info fs.FileInfo, budget int64, files int) s
 	c := r.s.cfg
 	switch {
 	case strings.HasSuffix(path, "/"):
-		return "a git repository of its own"
+		return ownRepository
 	case info.Size() > c.FileBytes:
 		return fmt.Sprintf("larger than %d MB", c.FileBytes>>20)
 	case info.Size() > budget:

@@ -221,14 +221,18 @@ func (h *Host) changesetFollowed(uri ahp.URI) {
 	}
 	l := h.ledger(session)
 	l.mu.Lock()
+	slept := !l.open[uri]
 	l.open[uri], l.gone = true, false
 	start := !l.watching
 	l.watching = l.watching || start
 	l.mu.Unlock()
+	if slept {
+		h.outOfDate(h.ctx, l, []ahp.URI{uri}) // what it shows is from when it was followed last
+	}
+	h.want(l, wanted{whole: start, bases: start})
 	if start {
 		h.changes.goes(func() { h.watch(l) })
 	}
-	h.kick(l)
 }
 
 // closeChangesets ends the changesets of a session that is disposed (AHP requirement 157). Its chats are awake.
@@ -236,7 +240,7 @@ func (h *Host) closeChangesets(tx *hub.Tx, session ahp.URI) {
 	l := h.ledger(session)
 	l.mu.Lock()
 	uris := l.uris() // comparisons of turns are known by being open alone
-	l.open, l.gone = map[ahp.URI]bool{}, true
+	l.open, l.shown, l.gone = map[ahp.URI]bool{}, map[ahp.URI]*shown{}, true
 	l.mu.Unlock()
 	for _, kind := range []string{kindSession, kindUncommitted, kindBranch} {
 		uris = append(uris, ChangesetURI(session, kind, ""))

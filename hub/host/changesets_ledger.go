@@ -31,10 +31,18 @@ type ledger struct {
 	rec      ledgerRecord
 	turns    map[string]*turnRecord
 	open     map[ahp.URI]bool // channels kept up to date
-	dirty    bool             // look again
-	busy     bool             // a goroutine looks
+	shown    map[ahp.URI]*shown
+	bases    map[string]changeset.Checkpoint
+	dirs     []string      // those that are looked at
+	moved    chan struct{} // holds one: they are others now
+	failing  chan struct{} // holds one: a look failed
+	failure  error         // of the last look
+	next     wanted        // what the next look is about
+	dirty    bool          // look again
+	busy     bool          // a goroutine looks
 	watching bool
-	took     time.Duration // the last look
+	took     time.Duration // the last look at everything
+	found    bool          // a look found something different
 	version  int           // of rec
 	saved    int           // newest version that is kept
 }
@@ -78,7 +86,8 @@ func (h *Host) ledger(session ahp.URI) *ledger {
 	if c.ledgers == nil {
 		c.ledgers = map[ahp.URI]*ledger{}
 	}
-	l := &ledger{session: session, turns: map[string]*turnRecord{}, open: map[ahp.URI]bool{}}
+	l := &ledger{session: session, turns: map[string]*turnRecord{}, open: map[ahp.URI]bool{},
+		shown: map[ahp.URI]*shown{}, bases: map[string]changeset.Checkpoint{}, moved: make(chan struct{}, 1), failing: make(chan struct{}, 1)}
 	c.ledgers[session] = l
 	return l
 }

@@ -3,14 +3,12 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"mime"
 	"net/url"
 	"path"
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
@@ -115,75 +113,6 @@ func blobURI(short, oid, name, mode string) ahp.URI {
 	return blobScheme + short + "/" + oid + "?" + q.Encode()
 }
 
-// kick has the open changesets of a session brought up to date, soon and once for all who ask meanwhile.
-func (h *Host) kick(l *ledger) {
-	l.mu.Lock()
-	l.dirty = true
-	start := !l.busy && !l.gone && len(l.open) > 0
-	l.busy = l.busy || start
-	l.mu.Unlock()
-	if start {
-		h.changes.goes(func() { h.keepUp(l) })
-	}
-}
-
-// keepUp looks until nothing asks for it any more. Between two looks it rests for some times what one took, so that a
-// directory that always changes does not take a core.
-func (h *Host) keepUp(l *ledger) {
-	for l.again(h.ctx.Err() != nil) {
-		began := time.Now()
-		h.refresh(h.ctx, l)
-		took := time.Since(began)
-		l.mu.Lock()
-		l.took = took
-		l.mu.Unlock()
-		_ = sleep(h.ctx, min(3*took, 10*time.Second)) // the host stopping is seen above
-	}
-}
-
-func (l *ledger) again(over bool) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.busy = l.dirty && !l.gone && !over && len(l.open) > 0
-	l.dirty = false
-	return l.busy
-}
-
-// refresh computes every open changeset of a session, and publishes what is different.
-func (h *Host) refresh(ctx context.Context, l *ledger) {
-	dirs := h.changeDirs(l.session)
-	now := sync.OnceValues(func() (changeset.Checkpoint, error) { return h.changesetService().Checkpoint(ctx, l.session, dirs) })
-	l.mu.Lock()
-	uris := l.uris()
-	l.mu.Unlock()
-	for _, uri := range uris {
-		_, scope, ok := h.changesetAt(uri)
-		if _, _, awake := h.hub.State(uri); !ok || !awake {
-			l.leave(uri)
-			continue
-		}
-		err := l.load(ctx, h)
-		var files []changeset.File
-		var overlap bool
-		if err == nil {
-			files, overlap, err = h.changedIn(ctx, l, scope, dirs, now)
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		if n := len(files); err == nil && n > mostChangedFiles {
-			err = fmt.Errorf("%d files changed, more than the %d that are shown: add what is not source to .gitignore", n, mostChangedFiles)
-		}
-		h.publish(ctx, l, uri, scope, files, overlap, err)
-	}
-}
-
-func (l *ledger) leave(uri ahp.URI) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.open, uri)
-}
-
 // publish brings a channel to what was computed.
 func (h *Host) publish(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []changeset.File, overlap bool, failed error) {
 	err := h.do(ctx, func(tx *hub.Tx) {
@@ -246,14 +175,21 @@ func (l *ledger) noted(uri ahp.URI, file ahp.ChangesetFile, note FileNote) ahp.C
 // bulk is how many narrow actions are worth more than one that carries everything.
 const bulk = 100
 
-// publishFiles sends the whole the first time and then only what is different (AHP requirement 154).
+// publishFiles sends the whole the first time and then only what is different (AHP requirement 154), and that it is
+// current now.
 func (h *Host) publishFiles(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, files []ahp.ChangesetFile) {
 	set, removed := differences(s.Files, files)
-	if s.Status != ahp.ChangesetStatusReady || len(set)+len(removed) > bulk {
+	if s.Status == ahp.ChangesetStatusComputing || len(set)+len(removed) > bulk {
 		tx.Apply(uri, &ahp.ChangesetContentChangedAction{Files: files, Operations: operationsFor(s, files)})
-		tx.Apply(uri, &ahp.ChangesetStatusChangedAction{Status: ahp.ChangesetStatusReady})
-		return
+	} else {
+		h.publishSome(tx, uri, s, files, set, removed)
 	}
+	if s.Status != ahp.ChangesetStatusReady {
+		tx.Apply(uri, &ahp.ChangesetStatusChangedAction{Status: ahp.ChangesetStatusReady})
+	}
+}
+
+func (h *Host) publishSome(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, files, set []ahp.ChangesetFile, removed []string) {
 	if reset := noLongerReviewed(s.Files, set); len(reset) > 0 { // AHP requirement 158: said explicitly
 		tx.Apply(uri, &ahp.ChangesetFilesReviewChangedAction{Files: reset, Reviewed: false})
 	}

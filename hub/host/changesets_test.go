@@ -239,7 +239,7 @@ func TestNarrowActions(t *testing.T) { // AHP requirement 154
 	}
 	c.shows(uri, "M a.txt +0 −1")
 	var got []string
-	for len(got) < 2 {
+	for len(got) < 6 {
 		items, err := conn.Next(t.Context(), nil)
 		c.must(err)
 		for _, it := range items {
@@ -248,7 +248,8 @@ func TestNarrowActions(t *testing.T) { // AHP requirement 154
 			}
 		}
 	}
-	if d := cmp.Diff([]string{"changeset/fileSet", "changeset/fileRemoved"}, got); d != "" {
+	if d := cmp.Diff([]string{"changeset/statusChanged", "changeset/fileSet", "changeset/statusChanged",
+		"changeset/statusChanged", "changeset/fileRemoved", "changeset/statusChanged"}, got); d != "" {
 		t.Error(d)
 	}
 }

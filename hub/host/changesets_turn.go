@@ -133,6 +133,7 @@ func (h *Host) turnEnding(ctx context.Context, ref turnRef) {
 	l.putTurn(ctx, h, ref.Turn, done)
 	l.change(ctx, h, func(rec *ledgerRecord) { rec.touch(files) })
 	h.announce(ctx, l, ref, done, now)
+	h.followThreads(ctx, ref.Session)
 	h.kick(l)
 }
 
@@ -148,6 +149,7 @@ func (h *Host) announce(ctx context.Context, l *ledger, ref turnRef, r turnRecor
 			h.log.Warn("what a session changed cannot be told", "session", ref.Session, "err", err)
 			return
 		}
+		h.rejudge(ctx, ref.Session, all)
 	}
 	err := h.do(ctx, func(tx *hub.Tx) {
 		h.setChanges(tx, ref.Session, totals(all))
@@ -208,13 +210,19 @@ func (h *Host) changedIn(ctx context.Context, l *ledger, scope changeScope, dirs
 // endsOf are the checkpoints a scope lies between; of a turn of which none were taken both are empty, as nothing is known
 // to have changed.
 func (h *Host) endsOf(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, overlap bool, err error) {
+	return h.endsWith(ctx, l, scope, dirs, now, func(ctx context.Context, scope changeScope, dirs []string) (changeset.Checkpoint, error) {
+		return h.baseOf(ctx, l, scope, dirs)
+	})
+}
+
+// endsWith is endsOf with the commits that scopes are compared with from base.
+func (h *Host) endsWith(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error),
+	base func(context.Context, changeScope, []string) (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, overlap bool, err error) {
 	switch scope.kind {
 	case kindSession:
 		from, err = l.first(ctx, h, dirs)
-	case kindUncommitted:
-		from, err = h.changesetService().Head(ctx, l.session, dirs)
-	case kindBranch:
-		from, err = h.changesetService().Branch(ctx, l.session, dirs)
+	case kindUncommitted, kindBranch:
+		from, err = base(ctx, scope, dirs)
 	case kindCompare:
 		from, to, err = h.between(ctx, l, scope, now)
 		return from, to, false, err

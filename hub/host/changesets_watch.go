@@ -1,19 +1,22 @@
 package host
 
 import (
-	"context"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/ahphub/ahphub/hub/changeset"
 )
 
 const (
-	settle      = 100 * time.Millisecond // after the first of a burst of writes
-	mostFolders = 4096                   // watched for one session; with more it is looked at from time to time
-	pollFirst   = time.Second
-	pollLast    = 10 * time.Second
+	settle    = 50 * time.Millisecond // after the first of a burst of writes
+	pollFirst = time.Second
+	pollLast  = 10 * time.Second
+	pollFor   = time.Minute // until watching is tried again
 )
 
 // watch keeps a session's changesets up to date while somebody follows them: it is told of writes where the system can
@@ -24,91 +27,47 @@ func (h *Host) watch(l *ledger) {
 		l.watching = false
 		l.mu.Unlock()
 	}()
-	w, err := fsnotify.NewWatcher()
-	if err == nil {
-		defer w.Close()
-		if err = h.watchFolders(h.ctx, l, w); err == nil {
-			err = h.follow(l, w)
+	for h.ctx.Err() == nil && h.stillFollowed(l) {
+		err := h.watchOnce(l)
+		if err == nil || h.ctx.Err() != nil {
+			return
 		}
-	}
-	if err != nil && h.ctx.Err() == nil {
 		h.log.Info("directories are looked at from time to time, as they cannot be watched", "session", l.session, "why", err)
+		h.noteWatching(l, err)
 		h.poll(l)
 	}
 }
 
-type tooManyFolders struct{}
-
-func (tooManyFolders) Error() string { return "there are too many directories" }
-
-// watchFolders watches every directory that counts; those watched already stay.
-func (h *Host) watchFolders(ctx context.Context, l *ledger, w *fsnotify.Watcher) error {
-	folders, more, err := h.changesetService().Folders(ctx, l.session, h.changeDirs(l.session), mostFolders)
+// watchOnce watches until nobody follows any more, or it cannot be done.
+func (h *Host) watchOnce(l *ledger) error {
+	w, err := fsnotify.NewWatcher()
 	if err != nil {
+		return fmt.Errorf("the system allows no more watchers: %w", err)
+	}
+	defer w.Close()
+	f := &folderWatch{h: h, l: l, system: w, git: map[string]changeset.Folder{}}
+	if err := f.walk(nil); err != nil {
 		return err
 	}
-	if more {
-		return tooManyFolders{}
-	}
-	for _, f := range folders {
-		if err := w.Add(f); err != nil && !os.IsNotExist(err) {
-			return err
-		}
-	}
-	return nil
+	h.noteWatching(l, nil)
+	h.want(l, wanted{whole: true}) // what was written before it was watched
+	return f.follow()
 }
 
-// follow has the changesets looked at after writes. It returns nil when nobody follows them any more.
-func (h *Host) follow(l *ledger, w *fsnotify.Watcher) error {
-	var due <-chan time.Time
-	var grown bool // directories may be new
-	idle := time.NewTicker(time.Minute)
-	defer idle.Stop()
-	for {
-		select {
-		case <-h.ctx.Done():
-			return nil
-		case e := <-w.Events:
-			if strings.HasSuffix(e.Name, ".lock") {
-				continue // of git, at work
-			}
-			grown = grown || e.Has(fsnotify.Create)
-			if due == nil {
-				due = time.After(settle)
-			}
-		case <-w.Errors: // most likely more was written than could be told
-			grown = true
-			if due == nil {
-				due = time.After(settle)
-			}
-		case <-due:
-			due = nil
-			if grown {
-				grown = false
-				if err := h.watchFolders(h.ctx, l, w); err != nil {
-					return err
-				}
-			}
-			h.kick(l)
-		case <-idle.C:
-			if !h.stillFollowed(l) {
-				return nil
-			}
-		}
-	}
-}
-
-// poll looks less and less often, and takes a tenth of the time at most.
+// poll looks less and less often while nothing is different, and takes a twentieth of the time at most. It ends after a
+// minute, or when a look that failed goes well again.
 func (h *Host) poll(l *ledger) {
-	for wait := pollFirst; h.stillFollowed(l) && sleep(h.ctx, max(wait, 10*l.lastTook())) == nil; wait = min(2*wait, pollLast) {
-		h.kick(l)
+	failed := l.lastFailure() != nil
+	until := time.Now().Add(pollFor)
+	for wait := pollFirst; time.Now().Before(until) && (!failed || l.lastFailure() != nil); wait = min(2*wait, pollLast) {
+		if !h.stillFollowed(l) || sleep(h.ctx, max(wait, 20*l.lastTook())) != nil {
+			return
+		}
+		if l.foundSome() {
+			wait = pollFirst / 2
+		}
+		h.want(l, wanted{whole: true})
 	}
-}
-
-func (l *ledger) lastTook() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.took
 }
 
 // stillFollowed lets changesets sleep that nobody follows, and tells whether any is left.
@@ -126,4 +85,172 @@ func (h *Host) stillFollowed(l *ledger) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !gone && len(l.open) > 0
+}
+
+// folderWatch is told by the system of what is written in the directories of a session. Its goroutine alone touches it.
+type folderWatch struct {
+	h      *Host
+	l      *ledger
+	system *fsnotify.Watcher
+	dirs   []string                    // of the session, when they were walked
+	seen   map[string]bool             // everything that is watched
+	git    map[string]changeset.Folder // those of git's
+	due    wanted
+	made   []string // what is new, perhaps folders
+	rewalk bool     // what is ignored may have changed
+}
+
+// walk watches every folder in which a change would count, or those at and below some paths. What does not count any
+// more is let go.
+func (f *folderWatch) walk(below []string) error {
+	if below == nil {
+		f.dirs = f.h.changeDirs(f.l.session)
+	}
+	counted := map[string]bool{}
+	err := f.h.changesetService().Walk(f.h.ctx, f.l.session, f.dirs, below, func(d changeset.Folder) error {
+		counted[d.Path] = true
+		return f.add(d)
+	})
+	if err != nil || below != nil {
+		return err
+	}
+	for path := range f.seen {
+		if !counted[path] {
+			_ = f.system.Remove(path) // gone already
+			delete(f.git, path)
+		}
+	}
+	f.seen = counted
+	return nil
+}
+
+func (f *folderWatch) add(d changeset.Folder) error {
+	if d.Git || d.Refs {
+		f.git[d.Path] = d
+	}
+	if f.seen[d.Path] {
+		return nil
+	}
+	if most := f.h.cfg.Limits.Folders; len(f.seen) >= most {
+		return fmt.Errorf("there are more than %d directories, the most that are watched: add what is not source to .gitignore", most)
+	}
+	if f.seen == nil {
+		f.seen = map[string]bool{}
+	}
+	err := f.system.Add(d.Path)
+	switch {
+	case os.IsNotExist(err) || os.IsPermission(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("the system watches no more directories (on Linux raise fs.inotify.max_user_watches): %w", err)
+	}
+	f.seen[d.Path] = true
+	return nil
+}
+
+// follow has the changesets looked at after writes. It returns nil when nobody follows them any more.
+func (f *folderWatch) follow() error {
+	var settled <-chan time.Time
+	idle := time.NewTicker(time.Minute)
+	defer idle.Stop()
+	for {
+		select {
+		case <-f.h.ctx.Done():
+			return nil
+		case e := <-f.system.Events:
+			f.take(e)
+		case <-f.system.Errors: // most likely more was written than could be told
+			f.due.whole, f.due.known, f.rewalk = true, true, true
+		case <-f.l.moved:
+			f.due.whole, f.due.known, f.rewalk = true, true, true
+		case <-f.l.failing:
+			if err := f.l.lastFailure(); err != nil {
+				return err
+			}
+		case <-settled:
+			settled = nil
+			if err := f.look(); err != nil {
+				return err
+			}
+		case <-idle.C:
+			if !f.h.stillFollowed(f.l) {
+				return nil
+			}
+		}
+		if settled == nil && f.due.known {
+			settled = time.After(settle)
+		}
+	}
+}
+
+// look watches what is new and has the changesets looked at.
+func (f *folderWatch) look() error {
+	due, made, rewalk := f.due, f.made, f.rewalk
+	f.due, f.made, f.rewalk = wanted{}, nil, false
+	var err error
+	switch made = folders(made); {
+	case rewalk:
+		err = f.walk(nil)
+	case len(made) > 0:
+		err = f.walk(made)
+	}
+	f.h.want(f.l, due)
+	return err
+}
+
+// folders are the directories among some paths.
+func folders(paths []string) (dirs []string) {
+	for _, p := range paths {
+		if info, err := os.Lstat(p); err == nil && info.IsDir() {
+			dirs = append(dirs, p)
+		}
+	}
+	return dirs
+}
+
+// mostMade is how many new paths are looked at one by one.
+const mostMade = 1000
+
+// take sorts what happened into what must be looked at.
+func (f *folderWatch) take(e fsnotify.Event) {
+	dir, base := filepath.Split(e.Name)
+	dir = filepath.Clean(dir)
+	if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
+		delete(f.seen, e.Name) // the system has let go of it, if it was a folder
+	}
+	if g, ok := f.git[dir]; ok {
+		f.takeGit(g, e, base)
+		return
+	}
+	if _, ok := f.git[e.Name]; ok {
+		return // the folder itself
+	}
+	f.due.add(e.Name)
+	if base == ".git" || base == ".gitignore" {
+		f.due.bases, f.rewalk = true, true
+	}
+	if e.Has(fsnotify.Create) {
+		f.made = append(f.made, e.Name)
+		f.rewalk = f.rewalk || len(f.made) > mostMade
+	}
+}
+
+// takeGit sorts what happened in a folder of git's. Lock files are git at work.
+func (f *folderWatch) takeGit(g changeset.Folder, e fsnotify.Event, base string) {
+	switch {
+	case strings.HasSuffix(base, ".lock"):
+	case g.Nested != "":
+		if base == "HEAD" || base == "index" {
+			f.due.add(g.Nested)
+		}
+	case g.Refs, base == "HEAD", base == "packed-refs":
+		f.due.bases, f.due.known = true, true
+		if g.Refs && e.Has(fsnotify.Create) {
+			_ = changeset.WalkRefs(e.Name, f.add) // a branch in a folder is seen again at the next full look
+		}
+	case base == "index":
+		f.due.whole, f.due.known = true, true
+	case base == "config", base == "exclude", base == "attributes", base == "sparse-checkout":
+		f.due.whole, f.due.known, f.due.bases, f.rewalk = true, true, true, true
+	}
 }

@@ -1,0 +1,161 @@
+package changeset
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// known is what the last look at a directory found. One at a few files goes on from there.
+type known struct {
+	src  source
+	tree Tree
+	from string // which version of the user's index the private one began as
+}
+
+// Look is a Checkpoint for somebody who knows which files were written since the last one, as the system tells: only
+// those are read. Paths are absolute, with links resolved as Walk resolves them; a directory stands for what is in it. It looks at everything
+// where that is not enough: after a change of what is ignored or of the user's index, and when very much was written.
+func (s *Service) Look(ctx context.Context, session string, dirs, paths []string) (Checkpoint, error) {
+	return s.each(ctx, session, dirs, func(r *repo) (Tree, error) { return r.look(ctx, paths) })
+}
+
+// mostNarrow is how many written files are looked at one by one; with more, looking at everything is not slower.
+const mostNarrow = 500
+
+func (r *repo) look(ctx context.Context, paths []string) (Tree, error) {
+	unlock, err := r.s.lock(ctx, r.git)
+	if err != nil {
+		return Tree{}, err
+	}
+	defer unlock()
+	k := r.s.lastLook(r)
+	if k == nil || !r.sameIndex(k) {
+		return r.takeAll(ctx)
+	}
+	written, enough := k.src.narrow(paths)
+	if !enough {
+		return r.takeAll(ctx)
+	}
+	if len(written) == 0 {
+		return k.tree, nil
+	}
+	r.s.forgetLook(r) // until it has gone well
+	return r.takeSome(ctx, *k, written)
+}
+
+// narrow are the paths inside the directory, relative to the work tree; enough is false when they may change what others
+// are.
+func (src source) narrow(paths []string) (written []string, enough bool) {
+	root := src.root()
+	for _, p := range paths {
+		if !inside(p, root) {
+			continue
+		}
+		rel, err := filepath.Rel(src.top, p)
+		if err != nil || p == root || decides(filepath.Base(p)) {
+			return nil, false
+		}
+		written = append(written, filepath.ToSlash(rel))
+	}
+	slices.Sort(written)
+	written = slices.Compact(written)
+	return written, len(written) <= mostNarrow
+}
+
+// decides tells whether a file of that name says how others are looked at.
+func decides(name string) bool {
+	return name == ".git" || name == ".gitignore" || name == ".gitattributes" || name == ".gitmodules"
+}
+
+// root is the directory itself with its links resolved, as git names it.
+func (src source) root() string { return filepath.Join(src.top, filepath.FromSlash(src.prefix)) }
+
+// takeSome brings the tree up to what some paths are now; the lock is held.
+func (r *repo) takeSome(ctx context.Context, k known, written []string) (Tree, error) {
+	if _, err := os.Stat(k.src.root()); err != nil {
+		return r.takeAll(ctx) // which says what is wrong
+	}
+	if err := r.unlockIndex(); err != nil {
+		return Tree{}, err
+	}
+	had, fresh, err := r.among(ctx, k.src, written)
+	if err != nil {
+		return Tree{}, err
+	}
+	fresh, skipped := r.affordable(k.src, fresh)
+	unread, err := r.store(ctx, k.src, append(had, fresh...))
+	if err != nil {
+		return Tree{}, err
+	}
+	t := k.tree
+	t.Skipped = bySkippedPath(slices.Concat(outside(k.tree.Skipped, written), skipped, unread))
+	if len(had)+len(fresh) > 0 {
+		if t.OID, err = r.writeTree(ctx, k.src); err != nil {
+			return Tree{}, err
+		}
+	}
+	r.s.remember(r, k.src, t)
+	return t, nil
+}
+
+// among lists the files at and below some paths: those that git knows, deleted ones too, and new ones that are not
+// ignored. What is left out of a sparse checkout is not looked for.
+func (r *repo) among(ctx context.Context, src source, written []string) (had, fresh []string, err error) {
+	args := []string{"ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard", "--"}
+	out, err := r.run(ctx, src, nil, append(args, written...)...)
+	for _, line := range fields(out) {
+		switch tag, name, _ := strings.Cut(line, " "); tag {
+		case "?":
+			fresh = append(fresh, name)
+		case "S":
+		default:
+			had = append(had, name)
+		}
+	}
+	slices.Sort(had)
+	return slices.Compact(had), fresh, err // conflicts are listed more than once
+}
+
+// outside are those of a list that are neither at nor below one of the paths.
+func outside(list []Skipped, paths []string) []Skipped {
+	return slices.DeleteFunc(slices.Clone(list), func(s Skipped) bool {
+		return slices.ContainsFunc(paths, func(p string) bool { return under(s.Path, p) })
+	})
+}
+
+// sameIndex tells whether the user's index is what it was, and the private one began as that.
+func (r *repo) sameIndex(k *known) bool {
+	theirs, err := r.indexVersion(k.src)
+	return err == nil && theirs == k.from && r.indexFrom() == k.from
+}
+
+// indexFrom says which version of the user's index the private one began as; "" when they have none.
+func (r *repo) indexFrom() string {
+	mark, err := os.ReadFile(filepath.Join(r.git, "index.from"))
+	if err != nil {
+		return ""
+	}
+	return string(mark)
+}
+
+func (s *Service) remember(r *repo, src source, t Tree) {
+	k := &known{src: src, tree: t, from: r.indexFrom()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known[r.git] = k
+}
+
+func (s *Service) lastLook(r *repo) *known {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known[r.git]
+}
+
+func (s *Service) forgetLook(r *repo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, r.git)
+}

@@ -1,0 +1,173 @@
+package changeset
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Folder is a directory to be watched.
+type Folder struct {
+	Path   string
+	Git    bool   // of git's: its HEAD, index and settings count, not what else lies in it
+	Refs   bool   // of git's branches
+	Nested string // with Git: the submodule or inner repository whose commit it tells
+}
+
+// Walk visits every folder in which a change of these directories would show: those of files, empty ones too and ignored
+// ones not, and those of git. With below only folders of files at and below these paths are visited. A folder is visited
+// before it is read, so that whoever begins to watch it there misses nothing. An error of visit ends the walk.
+func (s *Service) Walk(ctx context.Context, session string, dirs, below []string, visit func(Folder) error) error {
+	dirs, err := s.distinct(ctx, dirs)
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		if err := s.repo(session, dir).walk(ctx, below, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *repo) walk(ctx context.Context, below []string, visit func(Folder) error) error {
+	src, err := r.s.locate(ctx, r.dir)
+	if err != nil {
+		return err
+	}
+	roots := []string{src.root()}
+	if below != nil {
+		roots = roots[:0]
+		for _, p := range below {
+			if inside(p, src.root()) {
+				roots = append(roots, p)
+			}
+		}
+	}
+	if len(roots) == 0 {
+		return nil
+	}
+	w := walker{top: src.top, visit: visit}
+	if w.skip, err = r.ignoredFolders(ctx, src, roots); err != nil {
+		return err
+	}
+	for _, root := range roots {
+		if err := w.folder(root, root == src.root()); err != nil {
+			return err
+		}
+	}
+	if below != nil || src.gitDir == "" {
+		return nil
+	}
+	return gitFolders(src.gitDir, src.common, visit)
+}
+
+// ignoredFolders lists what is ignored as a whole, as paths with slashes, and what is the host's own.
+func (r *repo) ignoredFolders(ctx context.Context, src source, roots []string) (map[string]bool, error) {
+	unlock, err := r.s.lock(ctx, r.git)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := r.prepare(src); err != nil {
+		return nil, err
+	}
+	args := []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--"}
+	for _, root := range roots {
+		if rel, err := filepath.Rel(src.top, root); err == nil {
+			args = append(args, filepath.ToSlash(rel))
+		}
+	}
+	out, err := r.run(ctx, src, nil, args...)
+	skip := map[string]bool{}
+	for _, p := range fields(out) {
+		if folder, ok := strings.CutSuffix(p, "/"); ok {
+			skip[folder] = true
+		}
+	}
+	for _, p := range r.s.ignored(src) {
+		skip[p] = true
+	}
+	return skip, err
+}
+
+type walker struct {
+	top   string
+	skip  map[string]bool // paths below top with slashes
+	visit func(Folder) error
+}
+
+func (w *walker) folder(path string, root bool) error {
+	rel, err := filepath.Rel(w.top, path)
+	if err != nil || w.skip[filepath.ToSlash(rel)] {
+		return err
+	}
+	if !root {
+		if git := gitOf(path); git != "" {
+			return w.visit(Folder{Path: git, Git: true, Nested: path})
+		}
+	}
+	if err := w.visit(Folder{Path: path}); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil // gone meanwhile, or not to be read: git cannot either
+	}
+	for _, e := range entries {
+		if !e.IsDir() || e.Name() == ".git" {
+			continue
+		}
+		if err := w.folder(filepath.Join(path, e.Name()), false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gitOf is the git directory of a repository inside of another one; "" when it is none.
+func gitOf(path string) string {
+	name := filepath.Join(path, ".git")
+	info, err := os.Stat(name)
+	if err != nil {
+		return ""
+	}
+	if info.IsDir() {
+		return name
+	}
+	data, err := os.ReadFile(name)
+	target, ok := bytes.CutPrefix(bytes.TrimSpace(data), []byte("gitdir: "))
+	switch {
+	case err != nil || !ok:
+		return ""
+	case filepath.IsAbs(string(target)):
+		return filepath.Clean(string(target))
+	}
+	return filepath.Join(path, string(target))
+}
+
+// gitFolders are where the user's git keeps what the comparisons with commits, and what is ignored, depend on.
+func gitFolders(gitDir, common string, visit func(Folder) error) error {
+	for _, d := range []string{gitDir, filepath.Join(gitDir, "info"), common, filepath.Join(common, "info")} {
+		if info, err := os.Stat(d); err != nil || !info.IsDir() {
+			continue
+		}
+		if err := visit(Folder{Path: d, Git: true}); err != nil {
+			return err
+		}
+	}
+	return WalkRefs(filepath.Join(common, "refs"), visit)
+}
+
+// WalkRefs visits a folder of branches and those below it.
+func WalkRefs(dir string, visit func(Folder) error) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return nil // packed meanwhile
+		}
+		return visit(Folder{Path: path, Refs: true})
+	})
+}

@@ -1,0 +1,322 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+)
+
+// wanted is what the next look at a session's directories is to be about. The zero value computes what was never
+// computed, from what is known.
+type wanted struct {
+	whole bool            // every file is looked at
+	paths map[string]bool // files that were written
+	bases bool            // commits or branches may be others
+	known bool            // something did change: what is shown is out of date until the look is over
+}
+
+func (w *wanted) add(path string) {
+	w.known = true
+	if w.paths == nil {
+		w.paths = map[string]bool{}
+	}
+	w.paths[path] = true
+	w.narrow()
+}
+
+func (w *wanted) join(more wanted) {
+	w.whole, w.bases, w.known = w.whole || more.whole, w.bases || more.bases, w.known || more.known
+	if w.paths == nil {
+		w.paths = map[string]bool{}
+	}
+	maps.Copy(w.paths, more.paths)
+	w.narrow()
+}
+
+// narrow looks at everything where very much was written.
+func (w *wanted) narrow() {
+	if w.whole || len(w.paths) > mostMade {
+		w.whole, w.paths = true, nil
+	}
+}
+
+// kick has every file looked at and the open changesets of a session brought up to date, since something changed.
+func (h *Host) kick(l *ledger) { h.want(l, wanted{whole: true, bases: true, known: true}) }
+
+// want has the open changesets of a session brought up to date, soon and once for all who ask meanwhile.
+func (h *Host) want(l *ledger, w wanted) {
+	l.mu.Lock()
+	l.next.join(w)
+	l.dirty = true
+	start := !l.busy && !l.gone && len(l.open) > 0
+	l.busy = l.busy || start
+	l.mu.Unlock()
+	if start {
+		h.changes.goes(func() { h.keepUp(l) })
+	}
+}
+
+// keepUp looks until nothing asks for it any more. Between two looks it rests: as long as one took, and after one at
+// everything three times that, so that a directory that always changes does not take a core.
+func (h *Host) keepUp(l *ledger) {
+	for {
+		w, more := l.again(h.ctx.Err() != nil)
+		if !more {
+			return
+		}
+		began := time.Now()
+		h.refresh(h.ctx, l, w)
+		rest := time.Since(began)
+		if w.whole {
+			l.mu.Lock()
+			l.took = rest
+			l.mu.Unlock()
+			rest *= 3
+		}
+		_ = sleep(h.ctx, min(rest, 10*time.Second)) // the host stopping is seen above
+	}
+}
+
+func (l *ledger) again(over bool) (w wanted, more bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.busy = l.dirty && !l.gone && !over && len(l.open) > 0
+	if l.busy {
+		w, l.next, l.dirty = l.next, wanted{}, false
+	}
+	return w, l.busy
+}
+
+// shown is what a changeset was computed from last, so that it is not computed again from the same.
+type shown struct {
+	from, to changeset.Checkpoint
+	files    []changeset.File
+}
+
+func (s *shown) is(from, to changeset.Checkpoint) bool {
+	return s != nil && sameTrees(s.from, from) && sameTrees(s.to, to)
+}
+
+func sameTrees(a, b changeset.Checkpoint) bool {
+	return slices.EqualFunc(a.Trees, b.Trees, func(x, y changeset.Tree) bool {
+		return x.Dir == y.Dir && x.Top == y.Top && x.OID == y.OID && slices.Equal(x.Skipped, y.Skipped)
+	})
+}
+
+// looking is one look for all open changesets.
+type looking struct {
+	h    *Host
+	l    *ledger
+	want wanted
+	dirs []string
+	now  func() (changeset.Checkpoint, error) // at most once for all of them
+	done bool                                 // now went well
+}
+
+// refresh computes the open changesets of a session that may be different, and publishes what is.
+func (h *Host) refresh(ctx context.Context, l *ledger, w wanted) {
+	k := &looking{h: h, l: l, want: w, dirs: h.changeDirs(l.session)}
+	k.now = sync.OnceValues(func() (changeset.Checkpoint, error) { return k.look(ctx) })
+	if l.moveTo(k.dirs) || w.whole || w.bases {
+		l.forgetBases()
+	}
+	l.mu.Lock()
+	uris := l.uris()
+	l.mu.Unlock()
+	if w.known {
+		h.outOfDate(ctx, l, uris)
+	}
+	defer k.owe()
+	for _, uri := range uris {
+		_, scope, ok := h.changesetAt(uri)
+		if _, _, awake := h.hub.State(uri); !ok || !awake {
+			l.leave(uri)
+			continue
+		}
+		files, overlap, err := k.changed(ctx, uri, scope)
+		if ctx.Err() != nil {
+			return
+		}
+		if n := len(files); err == nil && n > mostChangedFiles {
+			err = fmt.Errorf("%d files changed, more than the %d that are shown: add what is not source to .gitignore", n, mostChangedFiles)
+		}
+		h.publish(ctx, l, uri, scope, files, overlap, err)
+	}
+}
+
+func (k *looking) look(ctx context.Context) (c changeset.Checkpoint, err error) {
+	svc := k.h.changesetService()
+	if k.want.whole {
+		c, err = svc.Checkpoint(ctx, k.l.session, k.dirs)
+	} else {
+		c, err = svc.Look(ctx, k.l.session, k.dirs, slices.Sorted(maps.Keys(k.want.paths)))
+	}
+	k.done = err == nil
+	k.l.looked(err)
+	return c, err
+}
+
+// owe leaves what no open changeset asked for, or could not be told, to the look that needs it.
+func (k *looking) owe() {
+	if !k.done {
+		k.l.mu.Lock()
+		defer k.l.mu.Unlock()
+		k.l.next.join(wanted{whole: k.want.whole || k.l.failure != nil, paths: k.want.paths})
+	}
+}
+
+// changed is what a scope holds now, from the last time when nothing it is made of is different.
+func (k *looking) changed(ctx context.Context, uri ahp.URI, scope changeScope) (files []changeset.File, overlap bool, err error) {
+	if err := k.l.load(ctx, k.h); err != nil {
+		return nil, false, err
+	}
+	from, to, overlap, err := k.h.endsWith(ctx, k.l, scope, k.dirs, k.now, k.base)
+	if err != nil {
+		return nil, overlap, err
+	}
+	k.l.mu.Lock()
+	last := k.l.shown[uri]
+	k.l.mu.Unlock()
+	if last.is(from, to) {
+		return last.files, overlap, nil
+	}
+	if files, err = k.h.changesetService().Compare(ctx, k.l.session, from, to); err != nil {
+		return nil, overlap, err
+	}
+	k.l.mu.Lock()
+	defer k.l.mu.Unlock()
+	k.l.found = k.l.found || last != nil
+	if k.l.open[uri] {
+		k.l.shown[uri] = &shown{from: from, to: to, files: slices.Clip(files)}
+	}
+	return files, overlap, nil
+}
+
+// base is what a scope is compared with, remembered until commits or branches move.
+func (k *looking) base(ctx context.Context, scope changeScope, dirs []string) (changeset.Checkpoint, error) {
+	key := scope.kind + " " + fmt.Sprint(dirs)
+	k.l.mu.Lock()
+	had, ok := k.l.bases[key]
+	k.l.mu.Unlock()
+	if ok {
+		return had, nil
+	}
+	c, err := k.h.baseOf(ctx, k.l, scope, dirs)
+	if err == nil {
+		k.l.mu.Lock()
+		k.l.bases[key] = c
+		k.l.mu.Unlock()
+	}
+	return c, err
+}
+
+// baseOf is the commit a scope is compared with.
+func (h *Host) baseOf(ctx context.Context, l *ledger, scope changeScope, dirs []string) (changeset.Checkpoint, error) {
+	if scope.kind == kindBranch {
+		return h.changesetService().Branch(ctx, l.session, dirs)
+	}
+	return h.changesetService().Head(ctx, l.session, dirs)
+}
+
+// outOfDate says of the changesets that follow the files that they are being computed again.
+func (h *Host) outOfDate(ctx context.Context, l *ledger, uris []ahp.URI) {
+	var live []ahp.URI
+	for _, uri := range uris {
+		if _, scope, ok := h.changesetAt(uri); ok && !h.settled(ctx, l, scope) {
+			live = append(live, uri)
+		}
+	}
+	err := h.do(ctx, func(tx *hub.Tx) {
+		for _, uri := range live {
+			if s, ok := tx.State(uri).(*ahp.ChangesetState); ok && s.Status == ahp.ChangesetStatusReady {
+				tx.Apply(uri, &ahp.ChangesetStatusChangedAction{Status: ahp.ChangesetStatusRecomputing})
+			}
+		}
+	})
+	if err != nil && ctx.Err() == nil {
+		h.log.Warn("changesets are not said to be computed again", "session", l.session, "err", err)
+	}
+}
+
+// settled tells whether nothing that happens to files changes a scope any more: it lies between turns that are over.
+func (h *Host) settled(ctx context.Context, l *ledger, scope changeScope) bool {
+	turns := scope.turns()
+	for _, turn := range turns {
+		if r, err := l.turn(ctx, h, turn); err != nil || r == nil || r.To == nil || h.changes.runs(turn) {
+			return false
+		}
+	}
+	return len(turns) > 0
+}
+
+// moveTo notes the directories that are looked at and has others watched.
+func (l *ledger) moveTo(dirs []string) (others bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	others = l.dirs != nil && !slices.Equal(l.dirs, dirs)
+	l.dirs = slices.Clone(dirs)
+	if others {
+		say(l.moved)
+	}
+	return others
+}
+
+// looked notes how a look went. After one that failed the directories are looked at from time to time: the system may
+// never tell when what was wrong is mended.
+func (l *ledger) looked(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failure = err; err != nil {
+		say(l.failing)
+	}
+}
+
+func (l *ledger) lastFailure() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failure
+}
+
+// say leaves word in a channel that holds one.
+func say(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // said already
+	}
+}
+
+func (l *ledger) forgetBases() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.bases = map[string]changeset.Checkpoint{}
+}
+
+func (l *ledger) leave(uri ahp.URI) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, uri)
+	delete(l.shown, uri)
+}
+
+// lastTook is how long the last look at everything took.
+func (l *ledger) lastTook() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.took
+}
+
+// foundSome tells whether anything was different since it was asked last.
+func (l *ledger) foundSome() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := l.found
+	l.found = false
+	return found
+}

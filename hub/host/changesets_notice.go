@@ -1,0 +1,65 @@
+package host
+
+import (
+	"encoding/json"
+	"maps"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Watching says, under `changes` of the host's own key in a session's `_meta`, that its directories cannot be watched.
+// A changeset has no `_meta` of its own. Absent, they are.
+type Watching struct {
+	Polling bool   `json:"polling"`
+	Seconds int    `json:"seconds"` // between two looks, at most
+	Why     string `json:"why"`
+}
+
+const metaWatching = "changes"
+
+// ReadWatching returns how a session's directories are watched.
+func ReadWatching(m ahp.Meta) (w Watching) {
+	var own map[string]json.RawMessage
+	if json.Unmarshal(m[metaKey], &own) == nil {
+		_ = json.Unmarshal(own[metaWatching], &w) // absent: the zero value says so
+	}
+	return w
+}
+
+// noteWatching tells those who look at a session's changes that they come late, and why, or that they do not any more.
+func (h *Host) noteWatching(l *ledger, why error) {
+	w := Watching{}
+	if why != nil {
+		w = Watching{Polling: true, Seconds: int(pollLast / time.Second), Why: why.Error()}
+	}
+	err := h.do(h.ctx, func(tx *hub.Tx) {
+		s, ok := tx.State(l.session).(*ahp.SessionState)
+		if !ok || ReadWatching(s.Meta) == w {
+			return
+		}
+		tx.Apply(l.session, &ahp.SessionMetaChangedAction{Meta: withWatching(s.Meta, w)})
+	})
+	if err != nil && h.ctx.Err() == nil {
+		h.log.Warn("how directories are watched is not shown", "session", l.session, "err", err)
+	}
+}
+
+func withWatching(m ahp.Meta, w Watching) ahp.Meta {
+	own := map[string]json.RawMessage{}
+	_ = json.Unmarshal(m[metaKey], &own) // absent at first
+	delete(own, metaWatching)
+	if raw, err := json.Marshal(w); err == nil && w.Polling {
+		own[metaWatching] = raw
+	}
+	out := maps.Clone(m)
+	if out == nil {
+		out = ahp.Meta{}
+	}
+	delete(out, metaKey)
+	if raw, err := json.Marshal(own); err == nil && len(own) > 0 {
+		out[metaKey] = raw
+	}
+	return out
+}
