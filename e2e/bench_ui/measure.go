@@ -241,7 +241,7 @@ func (s *site) weigh(r report) error {
 		return err
 	}
 	if r.name == "d1" {
-		js := s.assets.Compressed("js/base.js") + s.assets.Compressed("js/review.js")
+		js := s.assets.Compressed("js/base.js") + s.assets.Compressed("js/review.js") + s.assets.Compressed("js/hunks.js")
 		css := s.assets.Compressed("css/base.css") + s.assets.Compressed("css/chat.css") + s.assets.Compressed("css/review.css")
 		r.row("P7 JavaScript", kb(js), "25")
 		r.row("P7 CSS", kb(css), "20")

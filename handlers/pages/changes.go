@@ -22,6 +22,7 @@ func (p *Pages) reviewRoutes(r chi.Router) {
 	r.Get("/s/{session}/changes/file/{file}", p.adapt(p.changesFile))
 	r.Get("/s/{session}/changes/context", p.adapt(p.changesContext))
 	r.Get("/s/{session}/changes/image", p.adapt(p.changesImage))
+	r.Get("/s/{session}/changes/place", p.adapt(p.changesPlace))
 	r.Post("/s/{session}/changes/reviewed", p.adapt(p.markReviewed))
 	r.Post("/s/{session}/changes/drafts", p.adapt(p.comment))
 	r.Post("/s/{session}/changes/send", p.adapt(p.sendComments))
@@ -86,7 +87,7 @@ func (b *builder) draw(ctx context.Context, states States) (*page.Changes, []bui
 		ann = &ahp.AnnotationsState{}
 	}
 	dirs := s.WorkingDirectories
-	threads := threadsOf(ann, b.look.base(), dirs)
+	threads := threadsOf(ann, b.p.Host.Desk(b.look.session).People, b.look.base(), dirs)
 	sent := b.p.sent(ctx, b.look.short)
 	for i := range threads {
 		threads[i].Sent = sent[threads[i].ID]
@@ -96,6 +97,7 @@ func (b *builder) draw(ctx context.Context, states States) (*page.Changes, []bui
 		return nil, nil, err
 	}
 	m := b.model(files, cs, s, threads)
+	m.Digest = seenDigest(b.look, cs)
 	for i := range threads {
 		if !threads[i].Resolved && !threads[i].Sent {
 			m.Unsent++
@@ -144,7 +146,7 @@ func (p *Pages) reviewFrame(r *http.Request, v visit, title, tab string) part.Fr
 	head := p.head(v.short, v.session, s)
 	f.Session = &head
 	f.Title = title + " · " + head.Title
-	f.Styles, f.Scripts = append(f.Styles, "css/review.css"), append(f.Scripts, "js/review.js")
+	f.Styles, f.Scripts = append(f.Styles, "css/review.css"), append(f.Scripts, "js/review.js", "js/hunks.js")
 	return f
 }
 

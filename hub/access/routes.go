@@ -46,12 +46,16 @@ var routeRights = map[string]Right{
 	"GET /s/{session}/changes/file/{file}":      RightRead,
 	"GET /s/{session}/changes/context":          RightRead,
 	"GET /s/{session}/changes/image":            RightRead,
+	"GET /s/{session}/changes/place":            RightRead,
 	"POST /s/{session}/changes/reviewed":        RightReview,
 	"POST /s/{session}/changes/drafts":          RightComment,
 	"POST /s/{session}/changes/send":            RightPrompt,
 	"GET /s/{session}/threads":                  RightRead,
 	"POST /s/{session}/threads/seen":            RightRead, // what the visitor has read, kept for them alone
 	"POST /s/{session}/threads/{thread}/{verb}": RightComment,
+	"GET /s/{session}/threads.md":               RightRead,
+	"POST /s/{session}/verdict":                 RightReview,
+	"POST /s/{session}/suggestions":             RightManage, // writes files, as reverting does
 
 	"GET /s/{session}/t":                               RightRead,
 	"POST /s/{session}/t":                              RightType,

@@ -89,16 +89,17 @@
     row.scrollIntoView({ block });
     if (anchor) paint();
     mark(fileOf(row));
+    shared.at?.(row);
   };
-  const goFile = f => {
+  const goFile = f => { // everything is changed before anything is measured
     if (!f) return;
-    f.scrollIntoView({ block: 'start' });
     cur?.classList.remove('cur');
     cur = null;
     walker.currentNode = f;
     const row = walker.nextNode();
     if (row && fileOf(row) === f) { cur = row; row.classList.add('cur'); }
     mark(f);
+    f.scrollIntoView({ block: 'start' });
   };
   const nowFile = () => (cur?.isConnected && fileOf(cur)) || lastFile?.isConnected && lastFile || topFile();
   let lastFile = null;
@@ -153,6 +154,7 @@
   };
   const toggleFold = f => f && fold(f, !f.classList.contains('shut'));
   root.addEventListener('beforematch', e => fold(fileOf(e.target), false));
+  const painted = () => new Promise(done => requestAnimationFrame(() => setTimeout(done))); // asking the server can wait that long
   const review = async (f, on) => {
     if (!f || !may('comment')) return;
     const body = new FormData();
@@ -160,6 +162,7 @@
     f.toggleAttribute('data-reviewed', on);
     $('.rv', f).setAttribute('aria-pressed', String(on));
     fold(f, on);
+    await painted();
     try { await send($('.rv', f).formAction, body); } catch (err) { f.toggleAttribute('data-reviewed', !on); fold(f, !on); fail(err); }
   };
   const reviewAndNext = () => {
@@ -289,12 +292,17 @@
 
   // ---- context ----
   const expand = async (h, a, whole) => {
-    const f = fileOf(h), [lo, hi] = hidden(h), entire = whole || a.classList.contains('al'), up = a.classList.contains('up');
-    const from = entire || !up ? lo : Math.max(lo, hi - 19), to = entire || up ? hi : Math.min(hi, lo + 19);
+    const [lo, hi] = hidden(h), entire = whole || a.classList.contains('al'), up = a.classList.contains('up');
+    await gap(h, entire || !up ? lo : Math.max(lo, hi - 19), entire || up ? hi : Math.min(hi, lo + 19));
+  };
+  const gap = async (h, from, to) => { // rows of a gap, at its end if they reach it
+    const f = fileOf(h), up = to === hidden(h)[1] && from > hidden(h)[0];
     const rows = fragment(await (await send(`${root.dataset.base}/changes/context?${root.dataset.query}&file=${f.dataset.file}&from=${from}&to=${to}`)).text());
-    if (up && !entire) h.after(rows); else h.before(rows);
+    if (up) h.after(rows); else h.before(rows);
     const [a2, b2] = hidden(h);
-    if (entire || a2 > b2) h.remove();
+    if (a2 <= b2) return;
+    if (!h.dataset.k) h.remove();
+    else { h.classList.add('no'); for (const b of $$(':scope > button', h)) b.remove(); } // the bar of a hunk stays
   };
   const hidden = h => { // the lines between the rows around a bar
     const next = (dir, el) => { walker.currentNode = el; let r = dir > 0 ? walker.nextNode() : walker.previousNode(); while (r && fileOf(r) === fileOf(h) && !line(r, 'R')) r = move(r, dir, true); return r && fileOf(r) === fileOf(h) ? line(r, 'R') : 0; };
@@ -303,7 +311,7 @@
   const near = () => {
     const f = nowFile();
     if (!f) return null;
-    const bars = $$('.h', f).filter(h => $('button', h));
+    const bars = $$('.h', f).filter(h => $(':scope > button', h));
     if (!cur) return bars[0];
     const y = b => Math.abs(b.getBoundingClientRect().top - cur.getBoundingClientRect().top);
     return bars.sort((a, b) => y(a) - y(b))[0];
@@ -312,7 +320,7 @@
     const f = nowFile();
     try {
       if ($('.load', f)) return load($('.load', f));
-      if (whole) for (const h of $$('.h', f)) { const a = $('button', h); if (a) await expand(h, a, true); }
+      if (whole) for (const h of $$('.h', f)) { const a = $(':scope > button', h); if (a) await expand(h, a, true); }
       else { const h = near(); if (h) await expand(h, $('.up, .al, .dn', h)); }
     } catch (err) { fail(err); }
   };
@@ -407,6 +415,7 @@
     const f = fileOf(h);
     f.toggleAttribute('data-reviewed', $('.rv', h)?.getAttribute('aria-pressed') === 'true');
     $('.fold', h)?.setAttribute('aria-expanded', String(!f.classList.contains('shut')));
+    shared.headed?.(f);
   };
   const added = n => {
     own(n);
@@ -447,7 +456,7 @@
   });
   root.addEventListener('click', e => {
     const t = e.target;
-    const f = t.closest('.fold'), a = t.closest('.h button'), l = t.closest('.load'), c = t.closest('.cfile');
+    const f = t.closest('.fold'), a = t.closest('.h > button'), l = t.closest('.load'), c = t.closest('.cfile');
     if (f) return toggleFold(fileOf(f));
     if (e.metaKey || e.ctrlKey || !(a || l || c)) return;
     e.preventDefault();
@@ -482,24 +491,13 @@
     }
   };
 
-  // ---- permalinks ----
-  const link = () => { if (cur) history.replaceState(null, '', '#f-' + fileOf(cur).dataset.file + whereIs()); };
-  const arrive = () => {
-    const m = /^#f-([0-9a-f]+)(?:([LR])(\d+)(?:-[LR](\d+))?)?$/.exec(location.hash), t = /^#thread-(.+)$/.exec(location.hash);
-    if (t) { const card = document.getElementById('thread-' + t[1]); if (card) { fold(fileOf(card), false); card.open = true; card.scrollIntoView({ block: 'center' }); } return; }
-    if (!m) return;
-    const f = document.getElementById('file-' + m[1]);
-    if (!f) return;
-    fold(f, false);
-    if (!m[2]) return goFile(f);
-    const a = rowAt(f, m[2], +m[3]), b = m[4] ? rowAt(f, m[2], +m[4]) : a;
-    if (!a) return goFile(f);
-    anchor = b && b !== a ? a : null;
-    go(b || a, 'center');
-    if (!anchor) { a.classList.add('sel'); }
-    requestAnimationFrame(() => a.scrollIntoView({ block: 'center' }));
+  // ---- what the script of hunks and permalinks stands on ----
+  const shared = window.ahphub.review = {
+    root, $, $$, fileOf, fold, rowAt, line, go, goFile, send, fail, split, may, nextUnreviewed, nowFile, whereIs, hidden, rows: gap,
+    cur: () => cur?.isConnected ? cur : null,
+    select: (a, b) => { anchor = null; paint(); anchor = b !== a ? a : null; go(b, 'center'); if (!anchor) a.classList.add('sel'); },
   };
-  addEventListener('hashchange', arrive);
+  const link = () => { if (cur) shared.link?.(); };
 
   // ---- keys ----
   const typing = el => el?.matches?.('input, textarea, select, [contenteditable]');
@@ -509,8 +507,7 @@
     s: () => { anchor = anchor ? null : cur; paint(); }, c: comment, C: () => openForm(nowFile(), ''),
     r: () => { const t = nowThread(); if (t) { $('.reply', t).open = true; $('.reply textarea', t).focus(); } },
     e: () => { const f = nowThread() && $('form.resolve', nowThread()); if (f) post(f); },
-    x: () => more(false), X: () => more(true), m: () => $('.seg a:not([aria-current])')?.click(), w: () => $('#ws')?.click(),
-    y: () => { link(); navigator.clipboard?.writeText(location.href).then(() => toast('Link copied.'), () => toast('The link is in the address bar.')); },
+    x: () => more(false), X: () => more(true), m: () => $('.seg a:not([aria-current])')?.click(), 
     z: () => document.body.classList.toggle('full'), '/': () => $('#filter')?.focus(), Escape: () => out(),
   });
   for (const n of '12345') all[n] = () => $$('.scopes a')[n - 1]?.click();
@@ -541,5 +538,4 @@
   for (const d of $$('.draft', $('#drafts') || root)) settle(d);
   for (const fb of $$('.fb[hidden]', root)) fileOf(fb).classList.add('shut');
   own(root);
-  arrive();
 })();

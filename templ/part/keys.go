@@ -7,7 +7,7 @@ var keyTable = []keyRow{
 	{"?", "This help"}, {"Ctrl K", "Go to a session"}, {"g h", "Inbox"}, {"g c", "Chat"}, {"g d", "Changes"},
 	{"g t", "Terminals"}, {"g r", "Threads"}, {"g a", "Next that needs me"}, {"/", "Filter"},
 	{"j / k", "Line down / up"}, {"n / p", "Hunk"}, {"J / K", "File"}, {"u", "Next unreviewed file"},
-	{"] / [", "Unresolved thread"}, {"v", "Reviewed, and next"}, {"o", "Fold"}, {"s then j k", "Select lines"},
+	{"] / [", "Unresolved thread"}, {"v", "Reviewed, and next"}, {"V", "Hunk reviewed, and next"}, {"o", "Fold"}, {"s then j k", "Select lines"},
 	{"c", "Comment"}, {"C", "Comment on the file"}, {"r", "Reply"}, {"e", "Resolve"}, {"x / X", "More context / whole file"},
 	{"m", "Split or unified"}, {"w", "Whitespace"}, {"1 – 5", "Scope"}, {"y", "Permalink"}, {"z", "Full width"}, {"Esc", "Step out"},
 	{"Enter", "Composer: send, or queue while it runs"}, {"Shift Enter", "Composer: new line"},

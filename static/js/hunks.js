@@ -1,0 +1,199 @@
+// Hunks and places of a review: marks by hunk, the buttons of the hunk one is at, moved blocks, permalinks that find
+// their lines again, the menu of white space. It stands on what review.js shares.
+'use strict';
+(() => {
+  const rv = window.ahphub.review;
+  if (!rv) return;
+  const { root, $, $$, fileOf, fold, rowAt, go, goFile, send, fail, split, may } = rv;
+  const { parse, toast, keys } = window.ahphub;
+  const byKey = key => document.getElementById('file-' + key);
+
+  // ---- hunks ----
+  const bars = f => $$('.h[data-k]', f);
+  const barOf = row => { // the last bar before the row
+    const list = row ? bars(fileOf(row)) : [];
+    let lo = 0, hi = list.length;
+    while (lo < hi) {
+      const mid = (lo + hi) >> 1;
+      if (list[mid].compareDocumentPosition(row) & Node.DOCUMENT_POSITION_FOLLOWING) lo = mid + 1; else hi = mid;
+    }
+    return list[lo - 1] || null;
+  };
+  const folded = bar => { const n = bar.nextElementSibling || bar.parentElement.nextElementSibling; return n?.matches('.hs') ? n : null; };
+  const inside = bar => { // the rows up to the next bar, and whether somebody speaks about them
+    const shut = folded(bar), rows = [];
+    let spoken = false, n = bar.nextElementSibling, ck = bar.parentElement;
+    if (shut) return { rows: $$('.r', shut), spoken };
+    for (;;) {
+      for (; n; n = n.nextElementSibling) {
+        if (n.matches('.h, .hs')) return { rows, spoken };
+        if (n.matches('.r')) rows.push(n); else spoken = true;
+      }
+      for (ck = ck.nextElementSibling; ck && !ck.matches('.ck, .hs, .hx'); ck = ck.nextElementSibling) spoken = true;
+      if (!ck?.matches('.ck')) return { rows, spoken };
+      n = ck.firstElementChild;
+    }
+  };
+  const resize = ck => { // a chunk's class says how high it is
+    if (!ck.firstElementChild) return ck.remove();
+    const bars = $$('.h', ck).length, n = Math.min(129, bars + Math.ceil((ck.children.length - bars) / (split() ? 2 : 1)));
+    ck.className = `ck t${n / 10 | 0} u${n % 10}`;
+  };
+  const shut = (bar, who) => {
+    const { rows, spoken } = inside(bar);
+    if (spoken || !rows.length) return;
+    const count = c => rows.filter(r => r.classList.contains(c)).length, first = rows.find(r => rv.line(r, 'R'));
+    const box = parse('<details class="hs"><summary></summary><div class="ck"></div></details>').firstElementChild, chunks = new Set(rows.map(r => r.parentElement));
+    box.firstChild.textContent = `Reviewed${who ? ' by ' + who : ''}: +${count('a')} −${count('d')}${first ? ' at line ' + rv.line(first, 'R') : ''}`;
+    bar.after(box);
+    box.lastChild.append(...rows);
+    for (const ck of [...chunks, box.lastChild]) resize(ck);
+  };
+  const open = bar => {
+    const box = folded(bar);
+    if (!box) return;
+    const within = box.parentElement.matches('.ck');
+    box.replaceWith(...$$(within ? '.ck > *' : '.ck', box));
+    if (within) resize(bar.parentElement);
+  };
+  const marks = f => new Map(($('.fh', f).dataset.done || '').split('\n').filter(Boolean).map(s => [s.slice(0, 8), s.slice(9)]));
+  const isDone = bar => { const f = fileOf(bar); return f.hasAttribute('data-reviewed') || marks(f).has(bar.dataset.k); };
+  const apply = f => {
+    if (f.hasAttribute('data-reviewed')) return;
+    const done = marks(f);
+    for (const bar of bars(f)) {
+      if (done.has(bar.dataset.k)) { if (!folded(bar)) shut(bar, done.get(bar.dataset.k)); } else open(bar);
+    }
+    if (at && fileOf(at) === f) pressed();
+  };
+  rv.headed = apply;
+  const note = (f, done) => {
+    $('.fh', f).dataset.done = [...done].map(e => e.join(' ')).join('\n');
+    apply(f);
+  };
+  const mark = async (bar, on) => {
+    const f = fileOf(bar), key = bar.dataset.k, was = marks(f);
+    if (!may('comment')) return;
+    const done = new Map(was);
+    if (f.hasAttribute('data-reviewed')) {
+      for (const b of bars(f)) done.set(b.dataset.k, '');
+      f.removeAttribute('data-reviewed');
+      $('.rv', f).setAttribute('aria-pressed', 'false');
+    }
+    if (on) done.set(key, 'you'); else done.delete(key);
+    note(f, done);
+    if (on && bars(f).every(isDone)) fold(f, true);
+    const ask = new URLSearchParams({ file: f.dataset.file, hunk: key, reviewed: on });
+    try { await send(`${root.dataset.base}/changes/reviewed?${root.dataset.query}&${ask}`, new FormData()); } catch (err) { note(f, was); fail(err); }
+  };
+  const markAndNext = () => {
+    const bar = barOf(rv.cur());
+    if (!bar) return keys.v();
+    const f = fileOf(bar);
+    if (isDone(bar)) return mark(bar, false);
+    const list = bars(f), i = list.indexOf(bar), next = [...list.slice(i + 1), ...list.slice(0, i)].find(b => !isDone(b));
+    mark(bar, true);
+    if (next) go(inside(next).rows.find(r => r.matches('.a, .d')), 'center');
+    else goFile(rv.nextUnreviewed(f) || f);
+  };
+
+  // ---- the buttons of the hunk one is at ----
+  let at = null, tools = null;
+  const place = rows => {
+    const of = (c, side) => rows.filter(r => r.classList.contains(c)).map(r => rv.line(r, side)).filter(Boolean);
+    const added = of('a', 'R'), list = added.length ? added : of('d', 'L'), side = added.length ? 'R' : 'L';
+    return list.length ? `${side}${list[0]}${list.length > 1 ? `-${side}${list[list.length - 1]}` : ''}` : '';
+  };
+  const pressed = () => { const b = $('.hr', at); if (b) b.setAttribute('aria-pressed', String(isDone(at))); };
+  const show = bar => {
+    if (!bar || bar === at && tools?.parentElement === bar || $('.ht', bar) && !tools?.isConnected) return;
+    tools ||= $('#hunk-tools')?.content.firstElementChild.cloneNode(true);
+    if (!tools || $(':scope > .ht', bar)) return;
+    at = bar;
+    for (const form of $$('form', tools)) {
+      form.elements.file.value = fileOf(bar).dataset.file;
+      form.elements.at.value = place(inside(bar).rows);
+    }
+    bar.append(tools);
+    pressed();
+  };
+  rv.at = row => show(barOf(row));
+  root.addEventListener('mouseover', e => {
+    const el = e.target.closest?.('.h[data-k], .r');
+    if (el && !e.buttons) show(el.matches('.h') ? el : barOf(el));
+  });
+  root.addEventListener('focusin', e => { const h = e.target.closest('.h[data-k]'); if (h) show(h); });
+  window.ahphub.on.push(list => { if (list.some(p => p[1] === 'hunk-tools')) { tools?.remove(); tools = at = null; } });
+  root.addEventListener('submit', e => { // what cannot be taken back easily is asked twice
+    const form = e.target, b = form.matches('[data-confirm]') && $('button', form);
+    if (!b || form.dataset.sure) return;
+    e.preventDefault();
+    e.stopImmediatePropagation();
+    const label = b.textContent;
+    form.dataset.sure = '1';
+    b.textContent = 'Sure? ' + label;
+    setTimeout(() => { delete form.dataset.sure; b.textContent = label; }, 4000);
+  }, true);
+
+  // ---- places ----
+  const versionOf = (f, side) => f?.dataset.v?.split(' ')[side === 'L' ? 0 : 1];
+  const hiddenLine = async (f, n) => { // opens the gap that holds a line of the new side
+    const bar = $$('.h', f).find(h => { const [a, b] = rv.hidden(h); return a <= n && n <= b; });
+    if (!bar) return;
+    const [a, b] = rv.hidden(bar);
+    await (b - n < n - a ? rv.rows(bar, Math.max(a, n - 3), b) : rv.rows(bar, a, Math.min(b, n + 3)));
+  };
+  const land = async (f, where) => {
+    const m = /^([LR])(\d+)(?:-[LR](\d+))?$/.exec(where);
+    fold(f, false);
+    if (!m) return goFile(f);
+    const find = n => rowAt(f, m[1], +n);
+    if (m[1] === 'R' && !find(m[2])) await hiddenLine(f, +m[2]).catch(() => {});
+    const a = find(m[2]), b = m[3] ? find(m[3]) : a;
+    if (!a) return goFile(f);
+    rv.select(a, b || a);
+    requestAnimationFrame(() => a.scrollIntoView({ block: 'center' }));
+  };
+  const arrive = async () => {
+    const t = /^#thread-(.+)$/.exec(location.hash), card = t && document.getElementById('thread-' + t[1]);
+    if (card) { if (fileOf(card)) fold(fileOf(card), false); card.open = true; card.scrollIntoView({ block: 'center' }); return; }
+    const m = /^#f-([0-9a-f]+)([LR]\d+(?:-[LR]\d+)?)?(?:@([0-9a-f]+))?$/.exec(location.hash);
+    if (!m) return;
+    let f = byKey(m[1]), where = m[2] || '';
+    if (m[3] && where && versionOf(f, where[0]) !== m[3]) try { // the file was edited since, or is another one
+      const res = await send(`${root.dataset.base}/changes/place?${root.dataset.query}&file=${m[1]}&at=${where}&v=${m[3]}`);
+      const note = parse(await res.text()).firstElementChild;
+      f = byKey(note?.dataset.file) || f;
+      where = note ? note.dataset.at : where;
+      if (note?.textContent) { $('.fb > .was', f)?.remove(); $('.fb', f).prepend(note); }
+    } catch (err) { fail(err); }
+    if (f) land(f, where); else if (!m[3]) toast('The file of this link is not among these changes.');
+  };
+  const link = () => { // the line, the thread or the file one is at, with the version that is read
+    const cur = rv.cur(), thread = document.activeElement?.closest('.thread'), f = cur ? fileOf(cur) : rv.nowFile();
+    if (thread) return '#' + thread.id;
+    if (!f) return '';
+    const where = cur ? rv.whereIs() : '', v = where && versionOf(f, where[0]);
+    return '#f-' + f.dataset.file + where + (v && v !== '-' ? '@' + v : '');
+  };
+  rv.link = () => history.replaceState(null, '', link() || location.search);
+  addEventListener('hashchange', arrive);
+  Object.assign(keys, {
+    V: markAndNext,
+    y: () => { rv.link(); navigator.clipboard?.writeText(location.href).then(() => toast('Link copied.'), () => toast('The link is in the address bar.')); },
+    w: () => { const list = $$('#ws a'); list[(list.findIndex(a => a.hasAttribute('aria-current')) + 1) % list.length]?.click(); },
+  });
+  root.addEventListener('click', e => {
+    const b = e.target.closest('.hr'), a = e.target.closest('.mv');
+    if (b) { e.preventDefault(); const bar = b.closest('.h'); mark(bar, !isDone(bar)); }
+    const m = a && !e.metaKey && !e.ctrlKey && /\/file\/([0-9a-f]+)\?.*#([LR]\d+)$/.exec(a.href), f = m && byKey(m[1]);
+    if (f) { e.preventDefault(); land(f, m[2]); }
+  });
+  document.addEventListener('click', e => { for (const d of $$('.menu[open]', root)) if (!d.contains(e.target)) d.open = false; });
+  root.addEventListener('keydown', e => {
+    const d = e.key === 'Escape' && e.target.closest('.menu[open]');
+    if (d) { d.open = false; $('summary', d).focus(); }
+  });
+
+  arrive();
+})();
