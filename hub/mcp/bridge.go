@@ -7,7 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -31,8 +31,11 @@ func (b Bridge) Run(ctx context.Context) error {
 	if err := b.check(); err != nil {
 		return err
 	}
-	changed := make(chan struct{}, 1)
-	remote, err := b.connect(ctx, changed)
+	changed, shut := make(chan struct{}, 1), make(chan struct{})
+	remote, err := b.connect(ctx, changed, sync.OnceFunc(func() { close(shut) }))
+	if isClosed(shut) {
+		return errEnded
+	}
 	if err != nil {
 		return b.explain(err)
 	}
@@ -56,6 +59,8 @@ func (b Bridge) Run(ctx context.Context) error {
 			if err := n.offer(ctx); err != nil {
 				return b.explain(err)
 			}
+		case <-shut:
+			return errEnded
 		case <-left:
 			return nil
 		case <-ctx.Done():
@@ -63,6 +68,15 @@ func (b Bridge) Run(ctx context.Context) error {
 		case err := <-ended:
 			return b.explain(err)
 		}
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -84,7 +98,8 @@ func (b Bridge) check() error {
 	return nil
 }
 
-func (b Bridge) connect(ctx context.Context, changed chan<- struct{}) (*mcp.ClientSession, error) {
+// connect joins the host. shut is called when the host does not know the token any more.
+func (b Bridge) connect(ctx context.Context, changed chan<- struct{}, shut func()) (*mcp.ClientSession, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "ahphub-mcp", Version: b.Version}, &mcp.ClientOptions{
 		KeepAlive: alive,
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
@@ -94,20 +109,25 @@ func (b Bridge) connect(ctx context.Context, changed chan<- struct{}) (*mcp.Clie
 			}
 		},
 	})
+	direct := http.DefaultTransport.(*http.Transport).Clone()
+	direct.Proxy = nil // the host is on this machine
 	return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: b.URL, MaxRetries: 2,
-		HTTPClient: &http.Client{Transport: bearer{b.Token}}}, nil)
+		HTTPClient: &http.Client{Transport: bearer{direct, b.Token, shut}}}, nil)
 }
 
-// bearer shows the token with each request.
-type bearer struct{ token string }
+// bearer shows the token with each request, and tells when it is refused.
+type bearer struct {
+	next  http.RoundTripper
+	token string
+	shut  func()
+}
 
 func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+b.token)
-	res, err := http.DefaultTransport.RoundTrip(r)
+	res, err := b.next.RoundTrip(r)
 	if err == nil && res.StatusCode == http.StatusForbidden {
-		res.Body.Close()
-		return nil, errEnded
+		b.shut()
 	}
 	return res, err
 }
@@ -119,8 +139,6 @@ func (b Bridge) explain(err error) error {
 	switch {
 	case err == nil:
 		return fmt.Errorf("the host at %s ended the connection", b.URL)
-	case errors.Is(err, errEnded), strings.Contains(err.Error(), errEnded.Error()):
-		return errEnded
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, mcp.ErrConnectionClosed), errors.Is(err, io.EOF):
 		return fmt.Errorf("the host at %s is gone: %w", b.URL, err)
 	}

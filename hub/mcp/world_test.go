@@ -201,7 +201,7 @@ func (w *world) connect(s agent.MCPServer, opts *mcp.ClientOptions) *mcp.ClientS
 func (w *world) tryConnect(url, authorization string, opts *mcp.ClientOptions) (*mcp.ClientSession, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opts)
 	token := strings.TrimPrefix(authorization, "Bearer ")
-	return client.Connect(w.Context(), &mcp.StreamableClientTransport{Endpoint: url, MaxRetries: -1, HTTPClient: &http.Client{Transport: bearer{token}}}, nil)
+	return client.Connect(w.Context(), &mcp.StreamableClientTransport{Endpoint: url, MaxRetries: -1, HTTPClient: &http.Client{Transport: bearer{http.DefaultTransport, token, func() {}}}}, nil)
 }
 
 // call returns a tool's answer, and whether it is a failure.
