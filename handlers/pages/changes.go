@@ -113,7 +113,7 @@ func (p *Pages) changes(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if r.URL.Query().Get("as") == "patch" {
-		return p.patch(w, r, l)
+		return p.patch(w, r, v, l)
 	}
 	m, mark, err := p.review(r, v, l)
 	if err != nil {
@@ -124,11 +124,16 @@ func (p *Pages) changes(w http.ResponseWriter, r *http.Request) error {
 	return send(w, http.StatusOK, page.ChangesPage(f, m))
 }
 
-// patch is the changes as a file for git apply.
-func (p *Pages) patch(w http.ResponseWriter, r *http.Request, l look) error {
+// patch is the changes as a file for git apply, on demand with what was said about them.
+func (p *Pages) patch(w http.ResponseWriter, r *http.Request, v visit, l look) error {
 	data, err := p.Host.ChangesetPatch(r.Context(), p.caller(r.Context()), l.changeset())
 	if err != nil {
 		return err
+	}
+	if r.URL.Query().Get("comments") != "" {
+		if data, err = p.commented(r, v, l, data); err != nil {
+			return err
+		}
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/x-patch; charset=utf-8")
@@ -145,6 +150,7 @@ func (p *Pages) reviewFrame(r *http.Request, v visit, title, tab string) part.Fr
 	s := p.sessionState(v.session)
 	head := p.head(v.short, v.session, s)
 	f.Session = &head
+	p.greet(&f, v)
 	f.Title = title + " · " + head.Title
 	f.Styles, f.Scripts = append(f.Styles, "css/review.css"), append(f.Scripts, "js/review.js", "js/hunks.js")
 	return f

@@ -188,17 +188,28 @@ func (p *Pages) unsent(ctx context.Context, l look) []string {
 	return out
 }
 
-// sendComments publishes this person's drafts and starts (or queues) a turn with every open thread no agent was given.
+// sendComments publishes this person's drafts and hands every open thread no agent was given to the agent: in a turn, or
+// while one runs after it or into it.
 func (p *Pages) sendComments(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {
 		return err
 	}
-	ctx := r.Context()
-	list, err := p.drafts(ctx, v.short, v.who)
+	list, err := p.drafts(r.Context(), v.short, v.who)
 	if err != nil {
 		return err
 	}
+	if err := p.publishDrafts(r.Context(), v, l, list); err != nil {
+		return err
+	}
+	if err := p.sendOpen(r.Context(), v, l, "", r.PostForm.Get("how") == "steer"); err != nil {
+		return err
+	}
+	return done(w, r, l.base())
+}
+
+// publishDrafts makes threads of a person's drafts; those that fail stay drafts.
+func (p *Pages) publishDrafts(ctx context.Context, v visit, l look, list []draft) error {
 	for _, d := range list {
 		if _, err := p.publish(ctx, l, d); err != nil {
 			return err
@@ -207,14 +218,23 @@ func (p *Pages) sendComments(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// sendOpen gives the agent the open threads it has not been given, with some words before them. Words alone are not sent:
+// to some agents they would be a command.
+func (p *Pages) sendOpen(ctx context.Context, v visit, l look, words string, steer bool) error {
 	if err := p.prepare(ctx, v.who, l.annotations()); err != nil {
 		return err
 	}
 	ids := p.unsent(ctx, l)
-	if len(ids) == 0 {
+	switch {
+	case len(ids) == 0 && words != "":
+		return nil
+	case len(ids) == 0:
 		return errBadRequest("There is nothing to send: write a comment first.")
 	}
-	if err := p.Host.SendAnnotations(ctx, p.caller(ctx), l.session, ids, sendText(len(ids))); err != nil {
+	if err := p.Host.SendAnnotations(ctx, p.caller(ctx), l.session, ids, sendText(words, len(ids)), steer); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -225,12 +245,13 @@ func (p *Pages) sendComments(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	return done(w, r, l.base())
+	return nil
 }
 
-func sendText(n int) string {
-	if n == 1 {
-		return "Please look at this review comment."
+func sendText(words string, n int) string {
+	ask := "Please look at this review comment."
+	if n != 1 {
+		ask = "Please look at these " + strconv.Itoa(n) + " review comments."
 	}
-	return "Please look at these " + strconv.Itoa(n) + " review comments."
+	return strings.TrimSpace(words + "\n\n" + ask)
 }

@@ -167,10 +167,11 @@ func difference(old, now *drawing) (out []Patch) {
 type counts struct {
 	reviewed, files, open, unsent int
 	running                       bool
+	digest                        string
 }
 
 func countsOf(v *page.Changes) counts {
-	return counts{v.Reviewed(), len(v.Files), v.Open(), v.Unsent, v.Running}
+	return counts{v.Reviewed(), len(v.Files), v.Open(), v.Unsent, v.Running, v.Digest}
 }
 
 func fileDifference(old, now *drawing) (out []Patch) {

@@ -13,11 +13,11 @@ import (
 )
 
 // threadsOf draws the annotations of a session; where they stand in a changeset is settled file by file.
-func threadsOf(s *ahp.AnnotationsState, base string, dirs []ahp.URI) []part.Thread {
+func threadsOf(s *ahp.AnnotationsState, people []review.Person, base string, dirs []ahp.URI) []part.Thread {
 	out := make([]part.Thread, len(s.Annotations))
 	open := 0
 	for i := range s.Annotations {
-		out[i] = threadOf(&s.Annotations[i], base, dirs)
+		out[i] = threadOf(&s.Annotations[i], people, base, dirs)
 		if !out[i].Resolved {
 			open++
 			out[i].Place = open
@@ -29,26 +29,28 @@ func threadsOf(s *ahp.AnnotationsState, base string, dirs []ahp.URI) []part.Thre
 	return out
 }
 
-func threadOf(a *ahp.Annotation, base string, dirs []ahp.URI) part.Thread {
+func threadOf(a *ahp.Annotation, people []review.Person, base string, dirs []ahp.URI) part.Thread {
 	t := part.Thread{ID: a.ID, Base: base, Path: relative(a.Resource, dirs), Resource: a.Resource, Side: part.After, Resolved: a.Resolved}
-	if a.Range != nil { // positions of the protocol count from zero
-		t.From, t.To = int(a.Range.Start.Line)+1, int(a.Range.End.Line)+1
+	origin := host.ThreadOrigin(a)
+	t.From, t.To, t.Quote, t.Version = origin.From, origin.To, origin.Hunk, origin.Version
+	if origin.Side == string(part.Before) {
+		t.Side = part.Before
 	}
 	for i := range a.Entries {
 		e := &a.Entries[i]
 		st, _ := host.ReadStamp(e.Meta)
-		if i == 0 {
-			t.Quote, t.Version = st.Hunk, st.Version
-			if st.Side == string(part.Before) {
-				t.Side = part.Before
-			}
-		}
 		by := st.By.Name
 		if by == "" {
 			by = "Agent"
 		}
-		t.Entries = append(t.Entries, part.Entry{ID: e.ID, By: by, ByID: st.By.ID, At: st.At, Text: e.Text.Text,
-			Agent: st.By.ID == "" || strings.HasPrefix(st.By.ID, "agent")})
+		x := part.Entry{ID: e.ID, By: by, ByID: st.By.ID, At: st.At, Text: e.Text.Text, Agent: st.By.ID == "" || strings.HasPrefix(st.By.ID, "agent")}
+		if t.Side == part.After && t.To > 0 {
+			x.Pieces = pieces(&t, &x, t.Quote)
+		}
+		for _, p := range review.Mentions(x.Text, people) {
+			x.Called, x.CalledIDs = append(x.Called, p.Name), append(x.CalledIDs, p.ID)
+		}
+		t.Entries = append(t.Entries, x)
 	}
 	return t
 }

@@ -126,6 +126,7 @@ func (p *Pages) sessionFrame(r *http.Request, v visit, tab string) (part.Frame, 
 		marks = append(marks, rail)
 	}
 	f.Live, f.Session = liveQuery(marks...)+presenceQuery(v, tab), &head
+	p.greet(&f, v)
 	return f, head, sess, nil
 }
 

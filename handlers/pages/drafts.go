@@ -123,7 +123,7 @@ func (p *Pages) personal(ctx context.Context, v *page.Changes, l look, who acces
 			unread(&v.Files[i].Threads[j], seen, who)
 		}
 	}
-	v.Me = who.ID
+	v.Me, v.Mine = who.ID, p.mine(l.session, who)
 	v.MaySend = who.Has(access.RightPrompt)
 	return nil
 }

@@ -97,7 +97,7 @@ func (p *Pages) inboxList(ctx context.Context, c host.Caller, filter string, fro
 		out := page.InboxGroup{Name: g.Name}
 		for _, s := range g.list {
 			if l.Total >= from && l.Total < from+inboxPage {
-				out.Items = append(out.Items, p.inboxItem(ctx, s))
+				out.Items = append(out.Items, p.inboxItem(ctx, c, s))
 			}
 			l.Total++
 		}
@@ -111,7 +111,7 @@ func (p *Pages) inboxList(ctx context.Context, c host.Caller, filter string, fro
 	return l
 }
 
-func (p *Pages) inboxItem(ctx context.Context, s ahp.SessionSummary) page.InboxItem {
+func (p *Pages) inboxItem(ctx context.Context, c host.Caller, s ahp.SessionSummary) page.InboxItem {
 	it := page.InboxItem{Short: host.ShortID(s.Resource), Title: titleOf(s.Title), Agent: s.Provider, Activity: s.Activity,
 		Status: part.StatusOf(s.Status), Unread: !s.Status.Has(ahp.SessionStatusIsRead), Age: part.Age(s.ModifiedAt, p.Now())}
 	if len(s.WorkingDirectories) > 0 {
@@ -119,6 +119,11 @@ func (p *Pages) inboxItem(ctx context.Context, s ahp.SessionSummary) page.InboxI
 	}
 	if c := s.Changes; c != nil {
 		it.Add, it.Del, it.Files = number(c.Additions), number(c.Deletions), number(c.Files)
+	}
+	desk := p.Host.Desk(s.Resource)
+	it.Verdicts = drawVerdicts(desk.Standing(), nil)
+	if m := desk.MentionsOf(c.ID); len(m) > 0 {
+		it.Called = m[len(m)-1].By.Name
 	}
 	if s.Annotations != nil {
 		it.Threads = s.Annotations.AnnotationCount

@@ -74,6 +74,7 @@ func (p *Pages) Routes(r chi.Router) {
 	post("/settings/theme", p.theme)
 	get("/help", p.help)
 	p.reviewRoutes(r)
+	p.verdictRoutes(r)
 	p.peopleRoutes(r)
 
 	get("/s/{session}", p.session)

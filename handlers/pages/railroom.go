@@ -111,6 +111,12 @@ func (r *inboxRoom) draw() Patch {
 	return Replace("inbox", page.InboxListPart(r.p.inboxList(context.Background(), host.Caller{Principal: r.who}, "", 0), ""))
 }
 
+// Watch pings as the rail does, and when somebody decides or is called.
+func (r *inboxRoom) Watch(ping func()) (stop func()) {
+	clock, desks := everyMinute(ping), r.p.watchDesk("", ping)
+	return func() { clock(); desks() }
+}
+
 // Opened notes what the first page has.
 func (r *inboxRoom) Opened(States) { r.drawn = r.draw().html }
 

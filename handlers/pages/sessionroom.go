@@ -39,8 +39,9 @@ func newSessionRoom(p *Pages, ctx context.Context, who access.Principal, rest []
 // Channels of the room.
 func (s *sessionRoom) Channels() []ahp.URI { return []ahp.URI{s.uri} }
 
-// Watch pings when somebody comes, goes or moves.
+// Watch pings when somebody comes, goes, moves or decides.
 func (s *sessionRoom) Watch(ping func()) (stop func()) {
+	unwatch := s.p.watchDesk(s.uri, ping)
 	changed, cancel := s.p.Presence.Watch(s.uri)
 	done := make(chan struct{})
 	ended := make(chan struct{})
@@ -55,7 +56,7 @@ func (s *sessionRoom) Watch(ping func()) (stop func()) {
 			}
 		}
 	}()
-	return func() { close(done); cancel(); <-ended }
+	return func() { unwatch(); close(done); cancel(); <-ended }
 }
 
 // Opened notes what the first page has.
@@ -78,6 +79,8 @@ func (s *sessionRoom) Whole(v States) []Patch {
 		Replace("status", part.StatusPart(h)),
 		Replace("counts", part.CountsPart(h)),
 		Replace("presence", part.PresencePart(h.People)),
+		Replace("verdicts", part.VerdictsPart(h.Base(), h.Verdicts)),
+		Replace("verdict-list", part.VerdictList(h.Base(), s.p.verdicts(s.uri, state.WorkingDirectories))),
 		Replace("attention", part.AttentionPart(part.AttentionOf(state.InputNeeded, h.Base()))),
 		Replace("chats", page.ChatsPart(chatLinks(state, h.Base(), ""))),
 	}
@@ -97,7 +100,7 @@ func (s *sessionRoom) Changed(v States, _ News) (out []Patch) {
 // head is what stands at the top of a session's pages. Counts come from the summary, which the host keeps.
 func (p *Pages) head(short string, uri ahp.URI, s *ahp.SessionState) part.SessionHead {
 	h := part.SessionHead{Short: short, Title: titleOf(s.Title), Status: part.StatusOf(s.Status), Activity: s.Activity,
-		Archived: s.Status.Has(ahp.SessionStatusIsArchived), People: people(p.Presence.People(uri))}
+		Archived: s.Status.Has(ahp.SessionStatusIsArchived), People: people(p.Presence.People(uri)), Verdicts: p.standing(uri)}
 	if sum, ok := p.Host.Summary(uri); ok {
 		h.Status = part.StatusOf(sum.Status)
 		if c := sum.Changes; c != nil {

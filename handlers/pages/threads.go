@@ -23,7 +23,9 @@ func (p *Pages) threads(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	t := page.ThreadsOf(m, r.URL.Query().Get("state"))
+	q := r.URL.Query()
+	t := page.ThreadsOf(m, page.ThreadPick{State: q.Get("state"), Path: q.Get("file"), By: q.Get("by")})
+	t.Verdicts = p.verdicts(v.session, p.sessionState(v.session).WorkingDirectories)
 	f := p.reviewFrame(r, v, "Threads", "threads")
 	p.follow(r.Context(), v, &f, mark)
 	return send(w, http.StatusOK, page.ThreadsPage(f, t))
@@ -42,6 +44,9 @@ func (p *Pages) threadsSeen(w http.ResponseWriter, r *http.Request) error {
 				return err
 			}
 		}
+	}
+	if err := p.readMentions(r.Context(), v, r.PostForm["thread"]); err != nil {
+		return err
 	}
 	return done(w, r, l.page())
 }

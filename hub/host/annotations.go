@@ -68,7 +68,12 @@ func checkThreadSet(r *request, s *ahp.AnnotationsState, a *ahp.AnnotationsSetAc
 	}
 	t.Entries = slices.Clone(t.Entries)
 	if i := threadAt(s, t.ID); i >= 0 {
-		return r.resetThread(s.Annotations[i], t)
+		old := s.Annotations[i]
+		reason := r.resetThread(old, t)
+		if reason == "" {
+			r.call(t.ID, slices.DeleteFunc(slices.Clone(t.Entries), func(e ahp.AnnotationEntry) bool { return entryAt(old.Entries, e.ID) >= 0 })...)
+		}
+		return reason
 	}
 	if len(s.Annotations) >= r.h.cfg.Limits.Threads {
 		return fmt.Sprintf("this session has %d threads already: delete some first", len(s.Annotations))
@@ -81,12 +86,15 @@ func (r *request) newThread(t *ahp.Annotation) string {
 	if t.Origin.Session != r.info.Session {
 		t.Origin = ahp.AnnotationOrigin{Session: r.info.Session}
 	}
-	t.Meta = r.stamp().write(t.Meta)
+	st := r.stamp()
+	st.Range = t.Range
+	t.Meta = st.write(t.Meta)
 	for i := range t.Entries {
 		if reason := r.newEntry(t.Entries[:i], &t.Entries[i]); reason != "" {
 			return reason
 		}
 	}
+	r.call(t.ID, t.Entries...)
 	return ""
 }
 
@@ -106,7 +114,11 @@ func (r *request) resetThread(old ahp.Annotation, t *ahp.Annotation) string {
 		}
 	}
 	t.Meta = keepStamp(old.Meta, t.Meta)
-	return r.changeThread(old, *t)
+	reason := r.changeThread(old, *t)
+	if reason == "" && !reflect.DeepEqual(old.Range, t.Range) {
+		*t = placed(*t)
+	}
+	return reason
 }
 
 func (r *request) resetEntry(old, before []ahp.AnnotationEntry, e *ahp.AnnotationEntry) string {
@@ -168,6 +180,7 @@ func checkThreadRemoved(r *request, s *ahp.AnnotationsState, a *ahp.AnnotationsR
 			return reason
 		}
 	}
+	r.uncall(a.AnnotationID)
 	return ""
 }
 
@@ -183,7 +196,11 @@ func checkEntrySet(r *request, s *ahp.AnnotationsState, a *ahp.AnnotationsEntryS
 	if len(entries) >= mostEntries {
 		return fmt.Sprintf("a thread takes at most %d comments: start another one", mostEntries)
 	}
-	return r.newEntry(entries, &a.Entry)
+	reason := r.newEntry(entries, &a.Entry)
+	if reason == "" {
+		r.call(a.AnnotationID, a.Entry)
+	}
+	return reason
 }
 
 func checkEntryRemoved(r *request, s *ahp.AnnotationsState, a *ahp.AnnotationsEntryRemovedAction) string {

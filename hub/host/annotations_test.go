@@ -150,8 +150,8 @@ func TestSendAnnotations(t *testing.T) {
 			c.do(notes, thread(id, comment("1", "fix this")))
 		}
 		c.do(notes, resolved("b", true))
-		w.must(w.host.SendAnnotations(t.Context(), c.caller, session, []string{"c", "a"}, "please"))
-		w.must(w.host.SendAnnotations(t.Context(), c.caller, session, nil, ""))
+		w.must(w.host.SendAnnotations(t.Context(), c.caller, session, []string{"c", "a"}, "please", false))
+		w.must(w.host.SendAnnotations(t.Context(), c.caller, session, nil, "", false))
 		if s := w.chatState(); len(s.QueuedMessages) != 1 {
 			t.Errorf("while the chat is busy: %+v", s.QueuedMessages)
 		}
@@ -161,10 +161,10 @@ func TestSendAnnotations(t *testing.T) {
 		if len(seen) != 2 || strings.Join(seen[0], " ") != "a c" || strings.Join(seen[1], " ") != "a c" {
 			t.Errorf("the agent was given %v", seen)
 		}
-		if err := w.host.SendAnnotations(t.Context(), c.caller, session, []string{"z"}, ""); code(err) != ahp.CodeInvalidParams {
+		if err := w.host.SendAnnotations(t.Context(), c.caller, session, []string{"z"}, "", false); code(err) != ahp.CodeInvalidParams {
 			t.Errorf("an unknown thread: %v", err)
 		}
-		if err := w.host.SendAnnotations(t.Context(), Caller{Principal: commenter}, session, nil, ""); err == nil || !strings.Contains(err.Error(), "may not send") {
+		if err := w.host.SendAnnotations(t.Context(), Caller{Principal: commenter}, session, nil, "", false); err == nil || !strings.Contains(err.Error(), "may not send") {
 			t.Errorf("a commenter sent to the agent: %v", err)
 		}
 	})

@@ -100,6 +100,7 @@ func (h *Host) Prepare(ctx context.Context, c Caller, uri ahp.URI) error {
 	if info.Kind == ahp.ChannelChangeset {
 		h.changesetFollowed(uri)
 	}
+	h.met(c, info)
 	return nil
 }
 

@@ -145,6 +145,7 @@ func (h *Host) emptyTrash(tx *hub.Tx) {
 		h.trash.drop(oldest)
 		tx.Record(bucketTrash, oldest, nil)
 		tx.Record(bucketSessions, oldest, nil)
+		h.forgetDesk(tx, oldest)
 		tx.Effect(oldest, func(ctx context.Context) {
 			h.forgetChangesets(ctx, oldest)
 			if err := os.RemoveAll(h.agentData(oldest)); err != nil {

@@ -28,9 +28,10 @@ type Config struct {
 	Hub          *hub.Hub
 	Store        Store // nil: nothing was kept, nothing sleeps
 	Agents       map[string]agent.Backend
-	DefaultAgent string // provider of a session that names none; default: the first by name
-	DataDir      string // agents get a private directory below it
-	DefaultDir   string // working directory of a session that names none; local path
+	DefaultAgent string   // provider of a session that names none; default: the first by name
+	DataDir      string   // agents get a private directory below it
+	DefaultDir   string   // working directory of a session that names none; local path
+	TrustFilters []string // directories whose repositories' filters run when they are looked at; local paths
 
 	// ToolServers says how an agent on this machine reaches its Toolbox with a token; nil
 	// gives agents none.
@@ -97,6 +98,7 @@ type Host struct {
 	disposing  claims
 	terms      terminals
 	changes    changesets
+	desks      desks
 	watches    watches
 	tools      toolboxes
 	recovering atomic.Bool // while true no queued message is started
@@ -140,7 +142,7 @@ func New(cfg Config) (*Host, error) {
 // Start opens the root channel, reads the catalogue and ends what a crash cut off.
 // Call it once, before anybody is let in.
 func (h *Host) Start(ctx context.Context) error {
-	if err := h.openRoot(ctx); err != nil {
+	if err := errors.Join(h.openRoot(ctx), h.loadDesks(ctx)); err != nil {
 		return err
 	}
 	return h.recover(ctx)

@@ -43,6 +43,9 @@ type Stamp struct {
 	Hunk string    `json:"hunk,omitempty"` // at most 8 KiB
 
 	Version ahp.URI `json:"version,omitempty"` // the content the lines were read in, so that they can be followed
+
+	// Range belongs to threads: the lines they were written on. The host moves the thread's own along with its file.
+	Range *ahp.TextRange `json:"range,omitempty"`
 }
 
 const (

@@ -55,9 +55,10 @@ func messageBytes(m *ahp.Message) int {
 }
 
 // SendAnnotations has the agent look at threads of a session: a turn of its default chat
-// with the threads attached, or a queued message while the chat is busy. No ids mean all
-// that are open. Errors say why it was refused.
-func (h *Host) SendAnnotations(ctx context.Context, c Caller, session ahp.URI, ids []string, text string) error {
+// with the threads attached, or while the chat is busy a message that waits for the turn's
+// end or, to steer, goes into it. No ids mean all that are open. Errors say why it was
+// refused.
+func (h *Host) SendAnnotations(ctx context.Context, c Caller, session ahp.URI, ids []string, text string, steer bool) error {
 	info, known := h.hub.Info(session)
 	if !known || h.catalogue.alive(session) == nil || !c.Audience().Sees(info) {
 		return noSession(session)
@@ -74,7 +75,7 @@ func (h *Host) SendAnnotations(ctx context.Context, c Caller, session ahp.URI, i
 	}
 	m := ahp.Message{Text: text, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}, Attachments: []ahp.MessageAttachment{{
 		Value: &ahp.MessageAnnotationsAttachment{Label: annotationsLabel(len(ids)), Resource: annotations, AnnotationIDs: ids}}}}
-	return h.say(ctx, c, chat, m)
+	return h.say(ctx, c, chat, m, steer)
 }
 
 func annotationsLabel(n int) string {
@@ -96,12 +97,16 @@ func (h *Host) defaultChat(ctx context.Context, session ahp.URI) (ahp.URI, error
 	return s.DefaultChat, h.ensure(ctx, s.DefaultChat)
 }
 
-// say starts a turn, or queues the message while one runs.
-func (h *Host) say(ctx context.Context, c Caller, chat ahp.URI, m ahp.Message) error {
+// say starts a turn, or while one runs queues the message or steers by it.
+func (h *Host) say(ctx context.Context, c Caller, chat ahp.URI, m ahp.Message, steer bool) error {
 	st, _, _ := h.hub.State(chat)
 	var a ahp.Action = &ahp.ChatTurnStartedAction{TurnID: newID(), Message: m}
 	if s, ok := st.(*ahp.ChatState); ok && s.ActiveTurn != nil {
-		a = &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: newID(), Message: m}
+		kind := ahp.PendingMessageKindQueued
+		if steer {
+			kind = ahp.PendingMessageKindSteering
+		}
+		a = &ahp.ChatPendingMessageSetAction{Kind: kind, ID: newID(), Message: m}
 	}
 	c.Conn = nil
 	o, err := h.Dispatch(ctx, c, chat, 0, a)

@@ -99,6 +99,7 @@ func (h *Host) deriveSession(tx *hub.Tx, e *hub.Envelope) {
 // deriveAnnotations keeps the counts that summaries show.
 func (h *Host) deriveAnnotations(tx *hub.Tx, e *hub.Envelope) {
 	if s, ok := tx.State(e.Channel.URI).(*ahp.AnnotationsState); ok {
+		h.deriveRange(tx, e, s)
 		h.updateEntry(tx, e.Channel.Session, func(entry *entry) { entry.Summary.Annotations = countThreads(e.Channel.URI, s) })
 	}
 }

@@ -20,9 +20,9 @@ type Desk struct {
 // Limits of a desk: past them the oldest that nobody needs goes.
 const (
 	MostPeople   = 200
-	MostVerdicts = 200
+	MostVerdicts = 100
 	MostMentions = 200
-	MostSummary  = 16 << 10 // bytes of a verdict's text
+	MostSummary  = 8 << 10 // bytes of a verdict's text
 )
 
 // Kind of a verdict.
@@ -135,6 +135,7 @@ func (e Given) apply(d *Desk) {
 // Ended says that a verdict no longer stands.
 type Ended struct {
 	Who     string // principal whose verdict it was
+	Digest  string // of the verdict that is meant; "" for whichever stands
 	Why     End
 	By      *Person // nil: the host
 	At      time.Time
@@ -145,23 +146,23 @@ const mostChanged = 20 // files a withdrawn verdict lists
 
 func (e Ended) apply(d *Desk) {
 	n := min(len(e.Changed), mostChanged)
-	d.end(e.Who, Verdict{End: e.Why, EndAt: e.At, EndBy: e.By, Changed: e.Changed[:n:n], More: len(e.Changed) - n})
+	d.end(e.Who, Verdict{Digest: e.Digest, End: e.Why, EndAt: e.At, EndBy: e.By, Changed: e.Changed[:n:n], More: len(e.Changed) - n})
 }
 
 func (d *Desk) end(who string, as Verdict) {
 	for i := range d.Verdicts {
-		if v := &d.Verdicts[i]; v.Stands() && v.By.ID == who {
+		if v := &d.Verdicts[i]; v.Stands() && v.By.ID == who && (as.Digest == "" || as.Digest == v.Digest) {
 			v.End, v.EndAt, v.EndBy, v.Changed, v.More = as.End, as.EndAt, as.EndBy, as.Changed, as.More
 		}
 	}
 }
 
 // Overtaken says that something changed since somebody asked for changes.
-type Overtaken struct{ Who string }
+type Overtaken struct{ Who, Digest string }
 
 func (e Overtaken) apply(d *Desk) {
 	for i := range d.Verdicts {
-		if v := &d.Verdicts[i]; v.Stands() && v.By.ID == e.Who {
+		if v := &d.Verdicts[i]; v.Stands() && v.By.ID == e.Who && v.Digest == e.Digest {
 			v.Overtaken = true
 		}
 	}

@@ -42,10 +42,11 @@ func TestVerdicts(t *testing.T) {
 		"withdrawn":      {[]Event{given(ana, Approve, 1), given(ben, Approve, 1), Ended{Who: ana.ID, Why: Withdrawn, At: at(2), Changed: []string{"a.go"}}}, "Ana approve withdrawn a.go, Ben approve"},
 		"dismissed":      {[]Event{given(ben, Comment, 1), Ended{Who: ben.ID, Why: Dismissed, By: &ben, At: at(2)}}, "Ben comment dismissed"},
 		"ends once":      {[]Event{given(ben, Approve, 1), Ended{Who: ben.ID, Why: Withdrawn}, Ended{Who: ben.ID, Why: Dismissed}}, "Ben approve withdrawn"},
-		"overtaken":      {[]Event{given(ben, RequestChanges, 1), Overtaken{ben.ID}}, "Ben changes overtaken"},
-		"nobody's":       {[]Event{Ended{Who: ben.ID, Why: Dismissed}, Overtaken{ana.ID}}, ""},
+		"overtaken":      {[]Event{given(ben, RequestChanges, 1), Overtaken{Who: ben.ID}}, "Ben changes overtaken"},
+		"nobody's":       {[]Event{Ended{Who: ben.ID, Why: Dismissed}, Overtaken{Who: ana.ID}}, ""},
 		"again, anew":    {[]Event{given(ben, Approve, 1), Ended{Who: ben.ID, Why: Withdrawn}, given(ben, Approve, 3)}, "Ben approve withdrawn, Ben approve"},
-		"not overtaken":  {[]Event{given(ben, RequestChanges, 1), Overtaken{ben.ID}, given(ben, RequestChanges, 2)}, "Ben changes overtaken replaced, Ben changes"},
+		"not overtaken":  {[]Event{given(ben, RequestChanges, 1), Overtaken{Who: ben.ID}, given(ben, RequestChanges, 2)}, "Ben changes overtaken replaced, Ben changes"},
+		"of another one": {[]Event{Given{Verdict{By: ben, Kind: Approve, Digest: "new"}}, Ended{Who: ben.ID, Digest: "old", Why: Withdrawn}, Overtaken{Who: ben.ID, Digest: "old"}}, "Ben approve"},
 		"nothing at all": {nil, ""},
 	} {
 		var d Desk
@@ -62,7 +63,7 @@ func TestVerdicts(t *testing.T) {
 func TestDesksAreValues(t *testing.T) {
 	d := Desk{}.After(Joined{ana}).After(Given{Verdict{By: ben, Kind: Approve}}).After(Called{Mention{Who: ana.ID, Thread: "t"}})
 	was := Desk{slices.Clone(d.People), slices.Clone(d.Verdicts), slices.Clone(d.Mentions)}
-	for _, e := range []Event{Joined{Person{ana.ID, "Anna"}}, Ended{Who: ben.ID, Why: Dismissed}, Overtaken{ben.ID}, Read{Threads: []string{"t"}}, Called{Mention{Who: ana.ID, Thread: "t", By: ben}}} {
+	for _, e := range []Event{Joined{Person{ana.ID, "Anna"}}, Ended{Who: ben.ID, Why: Dismissed}, Overtaken{Who: ben.ID}, Read{Threads: []string{"t"}}, Called{Mention{Who: ana.ID, Thread: "t", By: ben}}} {
 		_ = d.After(e)
 	}
 	if !reflect.DeepEqual(d, was) {

@@ -155,8 +155,9 @@
     requestAnimationFrame(() => a.scrollIntoView({ block: 'center' }));
   };
   const arrive = async () => {
-    const t = /^#thread-(.+)$/.exec(location.hash), card = t && document.getElementById('thread-' + t[1]);
+    const t = /^#thread-(.+)$/.exec(location.hash), card = t && document.getElementById('thread-' + decodeURIComponent(t[1]));
     if (card) { if (fileOf(card)) fold(fileOf(card), false); card.open = true; card.scrollIntoView({ block: 'center' }); return; }
+    if (t && !root.matches('.threads')) return location.replace(`${root.dataset.base}/threads?state=all${location.hash}`); // of a file that is not among these changes
     const m = /^#f-([0-9a-f]+)([LR]\d+(?:-[LR]\d+)?)?(?:@([0-9a-f]+))?$/.exec(location.hash);
     if (!m) return;
     let f = byKey(m[1]), where = m[2] || '';

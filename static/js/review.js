@@ -192,6 +192,7 @@
     form.elements.at.value = at;
     $('textarea', form).id = 'cf-' + key + at;
     $('.where', form).textContent = at ? words(at) : 'on the whole file';
+    $('.suggest', form).hidden = !at.startsWith('R');
     fold(file, false);
     place(form, rowFor(file, at), file);
     focused = $('textarea', form);
@@ -213,6 +214,22 @@
   const comment = () => {
     if (!cur?.isConnected) go(first());
     if (cur) { openForm(fileOf(cur), whereIs()); anchor = null; }
+  };
+  const code = row => [...row.childNodes].filter(n => n.nodeType === 3 || !n.matches('u, .more, .ln')).map(n => n.textContent).join('').replace(/\n$/, '');
+  const suggest = form => { // what the lines read, to be changed
+    const [a, b] = form.dataset.at.slice(1).split('-R').map(Number), text = form.elements.text, lines = [];
+    for (let n = a; n <= (b || a); n++) {
+      const row = rowAt(fileOf(form), 'R', n);
+      if (!row) return toast('Show all of these lines first.', true);
+      lines.push(code(row));
+    }
+    let marks = '```';
+    while (lines.some(l => l.includes(marks))) marks += '`';
+    const was = text.value.replace(/\s+$/, ''), start = was ? was.length + 2 : 0, fence = marks + 'suggestion\n';
+    text.value = (was ? was + '\n\n' : '') + fence + lines.join('\n') + '\n' + marks + '\n';
+    text.focus();
+    text.setSelectionRange(start + fence.length, start + fence.length + lines.join('\n').length);
+    autosave(form);
   };
   const timers = new WeakMap();
   const autosave = form => {
@@ -240,7 +257,11 @@
     const mine = +d.dataset.n, n = mine + +shared.unsent, what = n === 1 ? '1 comment' : n + ' comments';
     d.textContent = mine ? mine === 1 ? '1 draft' : mine + ' drafts' : 'No drafts';
     d.classList.toggle('some', mine > 0);
-    if (b) { b.disabled = !n; b.textContent = n ? shared.running === 'true' ? `Queue ${what} for the agent` : `Send ${what} to the agent` : 'Send comments to the agent'; }
+    if (!b) return;
+    const runs = shared.running === 'true', steer = $('#steer');
+    b.disabled = steer.disabled = !n;
+    steer.hidden = !runs;
+    b.textContent = !n ? 'Send comments to the agent' : runs ? `Queue next: ${what}` : `Send ${what} to the agent`;
   };
   window.ahphub.on.push(list => { if (list.some(p => p[1] === 'review-counts')) relabel(); });
   const closeForm = form => {
@@ -458,6 +479,7 @@
     const t = e.target;
     const f = t.closest('.fold'), a = t.closest('.h > button'), l = t.closest('.load'), c = t.closest('.cfile');
     if (f) return toggleFold(fileOf(f));
+    if (t.closest('.suggest')?.form) return suggest(t.closest('form'));
     if (e.metaKey || e.ctrlKey || !(a || l || c)) return;
     e.preventDefault();
     if (a) expand(a.parentElement, a).catch(fail);
@@ -534,7 +556,13 @@
     if (b && !b.disabled) b.form.requestSubmit(b);
   };
 
+  for (const b of $$('[data-copy-from]', root)) {
+    b.hidden = !navigator.clipboard;
+    b.addEventListener('click', () => send(b.dataset.copyFrom).then(res => res.text()).then(text => navigator.clipboard.writeText(text)).then(() => toast('Copied.'), fail));
+  }
+
   // ---- start ----
+  for (const b of $$('.cf .suggest', root)) b.hidden = !b.form.dataset.at?.startsWith('R');
   for (const d of $$('.draft', $('#drafts') || root)) settle(d);
   for (const fb of $$('.fb[hidden]', root)) fileOf(fb).classList.add('shut');
   own(root);

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/changeset/diff"
@@ -24,8 +23,10 @@ type Changes struct {
 	Unsent  int           // open threads no agent has been given
 	Running bool          // a turn runs: what is sent waits in the queue
 	MaySend bool
-	Comment *CommentForm // an open form, for a page without JavaScript
-	Me      string       // principal, so that a person's own comments offer Edit
+	Comment *CommentForm  // an open form, for a page without JavaScript
+	Me      string        // principal, so that a person's own comments offer Edit
+	Mine    *part.Verdict // this person's verdict that stands
+	Digest  string        // names the changes a verdict would be about; "" when that is not known
 
 	FromTurn, ToTurn string // the turns that are compared, "" when none are
 }
@@ -128,22 +129,6 @@ func (v *Changes) with(key, value string) string {
 		out = append(out, key+"="+value)
 	}
 	return v.changes() + "?" + strings.Join(out, "&")
-}
-
-// sendLabel is what the button that hands comments to the agent says; the script says the same after a patch.
-func (v *Changes) sendLabel() string {
-	n := len(v.Drafts) + v.Unsent
-	what := strconv.Itoa(n) + " comments"
-	if n == 1 {
-		what = "1 comment"
-	}
-	if n == 0 {
-		return "Send comments to the agent"
-	}
-	if v.Running {
-		return "Queue " + what + " for the agent"
-	}
-	return "Send " + what + " to the agent"
 }
 
 // treeRow is a line of the file tree: a directory, or a file with its number in Files.

@@ -28,7 +28,7 @@ func TestTheBarSaysWhatIsLeft(t *testing.T) {
 		"nothing":  {Changes{}, []string{"No drafts", "Send comments to the agent", "0/0 reviewed", "no open threads", "disabled"}},
 		"one":      {Changes{Drafts: make([]Draft, 1)}, []string{"1 draft<", "Send 1 comment to the agent"}},
 		"several":  {Changes{Drafts: make([]Draft, 3), Unsent: 2, Threads: []part.Thread{thread, thread}}, []string{"3 drafts", "Send 5 comments to the agent", "2 open threads"}},
-		"running":  {Changes{Unsent: 2, Running: true}, []string{"Queue 2 comments for the agent"}},
+		"running":  {Changes{Unsent: 2, Running: true}, []string{"Queue next: 2 comments"}},
 		"reviewed": {Changes{Files: []part.DiffFile{{ID: "a", Reviewed: true}, {ID: "b"}}}, []string{"1/2 reviewed"}},
 	} {
 		html := drawn(t, ReviewBar(&c.v))
@@ -83,7 +83,7 @@ func TestThreadsAreFiltered(t *testing.T) {
 	v := &Changes{Threads: []part.Thread{{ID: "1", Path: "a"}, {ID: "2", Path: "b", Resolved: true}, {ID: "3", Path: "a", Outdated: true, Unread: true}}}
 	for state, want := range map[string]int{"open": 2, "resolved": 1, "outdated": 1, "unread": 1, "all": 3, "nonsense": 2} {
 		n := 0
-		for _, g := range ThreadsOf(v, state).Groups {
+		for _, g := range ThreadsOf(v, ThreadPick{State: state}).Groups {
 			n += len(g.Threads)
 		}
 		if n != want {

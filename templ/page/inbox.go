@@ -35,6 +35,8 @@ type InboxItem struct {
 	Add, Del, Files                         int64
 	Threads                                 int64
 	Asks                                    []Ask
+	Verdicts                                []part.Verdict // that stand
+	Called                                  string         // who mentioned the reader, "" for nobody
 }
 
 // Ask is something that can be answered from the list.

@@ -1,17 +1,37 @@
 package page
 
-import "github.com/ahphub/ahphub/templ/part"
+import (
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/ahphub/ahphub/templ/part"
+)
 
 // Threads is the list of a session's threads, filtered.
 type Threads struct {
 	Base    string
 	Query   string
 	Me      string
-	State   string // of the filter: "open", "resolved", "outdated", "unread", "all"
+	Pick    ThreadPick
 	Filters []ThreadFilter
+	Files   []string // paths that have threads, for the picker
+	People  []Author // who wrote in them
 	Groups  []ThreadGroup
 	Review  *Changes
+
+	Verdicts []part.Verdict // all that were given, oldest first
 }
+
+// ThreadPick is what the list is narrowed to.
+type ThreadPick struct {
+	State string // "open", "resolved", "outdated", "unread", "mine", "mentions", "all"
+	Path  string
+	By    string // principal
+}
+
+// Author is somebody who wrote in a thread.
+type Author struct{ ID, Name string }
 
 // ThreadFilter is one way to narrow the list.
 type ThreadFilter struct {
@@ -28,37 +48,55 @@ type ThreadGroup struct {
 
 var threadFilters = []struct {
 	key, label string
-	keep       func(*part.Thread) bool
+	keep       func(t *part.Thread, me string) bool
 }{
-	{"open", "Open", func(t *part.Thread) bool { return !t.Resolved }},
-	{"resolved", "Resolved", func(t *part.Thread) bool { return t.Resolved }},
-	{"outdated", "Outdated", func(t *part.Thread) bool { return t.Outdated }},
-	{"unread", "Unread", func(t *part.Thread) bool { return t.Unread }},
-	{"all", "All", func(*part.Thread) bool { return true }},
+	{"open", "Open", func(t *part.Thread, _ string) bool { return !t.Resolved }},
+	{"resolved", "Resolved", func(t *part.Thread, _ string) bool { return t.Resolved }},
+	{"outdated", "Outdated", func(t *part.Thread, _ string) bool { return t.Outdated }},
+	{"unread", "Unread", func(t *part.Thread, _ string) bool { return t.Unread }},
+	{"mine", "Mine", func(t *part.Thread, me string) bool { return t.WrittenBy(me) }},
+	{"mentions", "Mentions", func(t *part.Thread, me string) bool { return t.Calls(me) }},
+	{"all", "All", func(*part.Thread, string) bool { return true }},
 }
 
-// ThreadsOf picks threads of a review by state; an unknown state is "open".
-func ThreadsOf(v *Changes, state string) *Threads {
-	t := &Threads{Base: v.Base, Query: v.Query, Me: v.Me, State: "open", Review: v}
+// ThreadsOf picks threads of a review; an unknown state is "open".
+func ThreadsOf(v *Changes, pick ThreadPick) *Threads {
+	t := &Threads{Base: v.Base, Query: v.Query, Me: v.Me, Pick: pick, Review: v}
+	t.Pick.State = "open"
 	keep := threadFilters[0].keep
 	for _, f := range threadFilters {
 		n := 0
 		for i := range v.Threads {
-			if f.keep(&v.Threads[i]) {
+			if f.keep(&v.Threads[i], v.Me) {
 				n++
 			}
 		}
 		t.Filters = append(t.Filters, ThreadFilter{f.key, f.label, n})
-		if f.key == state {
-			t.State, keep = state, f.keep
+		if f.key == pick.State {
+			t.Pick.State, keep = pick.State, f.keep
 		}
 	}
 	for i := range v.Threads {
-		if keep(&v.Threads[i]) {
-			t.add(v.Threads[i])
+		x := &v.Threads[i]
+		t.offer(x)
+		if keep(x, v.Me) && (pick.Path == "" || x.Path == pick.Path) && (pick.By == "" || x.WrittenBy(pick.By)) {
+			t.add(*x)
 		}
 	}
+	slices.Sort(t.Files)
 	return t
+}
+
+// offer notes what a thread could be found by.
+func (t *Threads) offer(x *part.Thread) {
+	if !slices.Contains(t.Files, x.Path) {
+		t.Files = append(t.Files, x.Path)
+	}
+	for _, e := range x.Entries {
+		if !slices.ContainsFunc(t.People, func(a Author) bool { return a.ID == e.ByID }) {
+			t.People = append(t.People, Author{e.ByID, e.By})
+		}
+	}
 }
 
 func (t *Threads) add(x part.Thread) {
@@ -71,13 +109,48 @@ func (t *Threads) add(x part.Thread) {
 	t.Groups = append(t.Groups, ThreadGroup{Path: x.Path, File: x.File, Threads: []part.Thread{x}})
 }
 
+// with is the address of the list with another state.
+func (t *Threads) with(state string) string {
+	q := url.Values{"state": {state}}
+	if t.Pick.Path != "" {
+		q.Set("file", t.Pick.Path)
+	}
+	if t.Pick.By != "" {
+		q.Set("by", t.Pick.By)
+	}
+	return t.Base + "/threads?" + q.Encode()
+}
+
+func (t *Threads) narrowed() bool { return t.Pick.Path != "" || t.Pick.By != "" }
+
+// refs are the suggestions on the page that can be applied.
+func (t *Threads) refs() (out []string) {
+	for _, g := range t.Groups {
+		for i := range g.Threads {
+			out = append(out, g.Threads[i].Applicable()...)
+		}
+	}
+	return out
+}
+
 // empty says what to press next.
 func (t *Threads) empty() string {
-	switch t.State {
-	case "open":
+	switch {
+	case t.narrowed():
+		return "No such threads of this file and person."
+	case t.Pick.State == "open":
 		return "No open threads. Press c on a line of a diff to start one."
-	case "unread":
+	case t.Pick.State == "unread":
 		return "You have read everything."
+	case t.Pick.State == "mentions":
+		return "Nobody has called you. Write @ and a name in a comment to call somebody."
 	}
 	return "Nothing here."
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
 }

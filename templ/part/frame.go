@@ -1,6 +1,7 @@
 package part
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,7 @@ type Frame struct {
 	Body    string   // more classes of body
 	Styles  []string // more style sheets, as "css/review.css"
 	Scripts []string // more scripts, as "js/review.js"
+	Names   []string // whom a comment can mention
 }
 
 // Viewer is the person looking.
@@ -73,11 +75,20 @@ type SessionHead struct {
 	Threads      int64 // open ones
 	Terminals    int
 	People       []Person
+	Verdicts     []Verdict // that stand
+	Called       int       // threads in which the reader is mentioned and has not read
 	Archived     bool
 }
 
 // Base is the path that all pages of the session start with.
 func (s SessionHead) Base() string { return "/s/" + s.Short }
+
+func (s SessionHead) threadsHref() string {
+	if s.Called > 0 {
+		return s.Base() + "/threads?state=mentions"
+	}
+	return s.Base() + "/threads"
+}
 
 func (s SessionHead) chatHref() string {
 	if s.Chat == "" {
@@ -126,6 +137,18 @@ func (f Frame) docTitle() string {
 		t = "(" + strconv.Itoa(f.Needs) + ") " + t
 	}
 	return t
+}
+
+// people are the names that a script offers after @, as JSON.
+func (f Frame) people() string {
+	if len(f.Names) == 0 {
+		return ""
+	}
+	b, err := json.Marshal(f.Names)
+	if err != nil {
+		return "" // strings
+	}
+	return string(b)
 }
 
 func (f Frame) bodyClass() string { return strings.TrimSpace(f.Viewer.classes() + " " + f.Body) }

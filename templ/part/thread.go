@@ -2,6 +2,7 @@ package part
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +41,11 @@ type Entry struct {
 	At     time.Time
 	Edited bool
 	Text   string // Markdown
+
+	Pieces []Piece  // of Text, when there is a suggestion in it
+	Called []string // names of those mentioned
+
+	CalledIDs []string // their principals
 }
 
 // Side is the version of a file a line belongs to.
@@ -142,6 +148,36 @@ func (t *Thread) verbWord() string {
 	}
 	return "Resolve"
 }
+
+// applicable tells whether a suggestion on these lines can be applied: they are there, as the file is now.
+func (t *Thread) applicable() bool { return !t.Resolved && !t.Outdated && t.To > 0 && t.Side == After }
+
+// WrittenBy tells whether somebody wrote in the thread.
+func (t *Thread) WrittenBy(who string) bool {
+	return slices.ContainsFunc(t.Entries, func(e Entry) bool { return e.ByID == who })
+}
+
+// Calls tells whether somebody is mentioned in the thread.
+func (t *Thread) Calls(who string) bool {
+	return slices.ContainsFunc(t.Entries, func(e Entry) bool { return slices.Contains(e.CalledIDs, who) })
+}
+
+// Applicable is the suggestion of the thread that is applied with others; none when it cannot be.
+func (t *Thread) Applicable() []string {
+	if !t.applicable() {
+		return nil
+	}
+	for i := range t.Entries {
+		for _, p := range t.Entries[i].Pieces {
+			if p.Suggest != nil {
+				return []string{p.Suggest.Ref} // another one of the same lines would overlap
+			}
+		}
+	}
+	return nil
+}
+
+func (t *Thread) link() string { return t.Base + "/changes#thread-" + url.PathEscape(t.ID) }
 
 // owner is who began the thread.
 func (t *Thread) owner() string {

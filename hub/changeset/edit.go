@@ -1,0 +1,83 @@
+package changeset
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Edit says what a file of a work tree should read, given what it reads; an error keeps everything as it is.
+type Edit struct {
+	Path string // of a file below one of the directories
+	Edit func(content []byte) ([]byte, error)
+}
+
+const mostEdited = 4 << 20 // bytes of a file
+
+// Edit rewrites files below the directories: all of them or, with an error, none. ErrConflict says that a file is not one
+// that can be edited, or was written to at this moment. Before anything is written keep is told how to take it back; it
+// may be nil.
+func (s *Service) Edit(ctx context.Context, session string, dirs []string, edits []Edit, keep func(Undo) error) error {
+	var all []*rewriting
+	left := len(edits)
+	for _, dir := range outermost(dirs) {
+		mine := slices.DeleteFunc(slices.Clone(edits), func(e Edit) bool { return !inside(e.Path, dir) })
+		if len(mine) == 0 {
+			continue
+		}
+		w, done, err := s.repo(session, dir).rewriting(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+		for _, e := range mine {
+			if err := w.edit(e); err != nil {
+				return err
+			}
+		}
+		all, left = append(all, w), left-len(mine)
+	}
+	if left > 0 {
+		return fmt.Errorf("%w: a file is not in the directories of this session", ErrConflict)
+	}
+	if err := keepUndo(ctx, all, keep); err != nil {
+		return err
+	}
+	return carryAll(all)
+}
+
+func (w *rewriting) edit(e Edit) error {
+	path, err := filepath.Rel(w.src.top, e.Path)
+	if err != nil || !filepath.IsLocal(path) || strings.Split(filepath.ToSlash(path), "/")[0] == ".git" {
+		return fmt.Errorf("%w: %s is not a file of this directory", ErrConflict, e.Path)
+	}
+	path = filepath.ToSlash(path)
+	now, err := readEntry(w.root, path)
+	switch {
+	case err != nil:
+		return err
+	case now == nil:
+		return fmt.Errorf("%w: there is no %s any more", ErrConflict, path)
+	case now.link || len(now.data) > mostEdited:
+		return fmt.Errorf("%w: %s is not a text that can be edited", ErrConflict, path)
+	}
+	data, err := e.Edit(now.data)
+	if err == nil {
+		w.steps = append(w.steps, step{path, now, &entry{exec: now.exec, data: data}})
+	}
+	return err
+}
+
+// Staged tells how many files people have staged in the repositories of the directories.
+func (s *Service) Staged(ctx context.Context, session string, dirs []string) (n int, err error) {
+	for _, dir := range outermost(dirs) {
+		_, x, err := s.repo(session, dir).readIndex(ctx)
+		if err != nil {
+			return 0, err
+		}
+		n += len(x.files)
+	}
+	return n, nil
+}

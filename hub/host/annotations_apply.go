@@ -1,0 +1,196 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/review"
+)
+
+// A suggestion is a fence in a comment that says what the commented lines should read. It is applied where those lines
+// stand now, and only when they read as they did; of several either all are applied or none.
+
+const mostApplied = 100 // suggestions in one go
+
+// SuggestionRef names a suggestion: the one with this number in a comment, from 0.
+type SuggestionRef struct {
+	Thread, Entry string
+	N             int
+}
+
+// applied is a suggestion on its way.
+type applied struct {
+	ref    SuggestionRef
+	thread ahp.Annotation
+	entry  ahp.AnnotationEntry
+	path   string
+	lines  []string
+}
+
+// ApplySuggestions writes suggestions into the files they are about, then resolves their threads with a note. Errors:
+// -32602 there is no such suggestion, -32009 the caller may not write files, -32011 the lines are others now.
+func (h *Host) ApplySuggestions(ctx context.Context, c Caller, session ahp.URI, refs []SuggestionRef) error {
+	list, err := h.suggested(ctx, c, session, refs)
+	if err != nil {
+		return err
+	}
+	if err := h.writeSuggested(ctx, session, list, nil); err != nil {
+		return err
+	}
+	h.kick(h.ledger(session))
+	return h.noteApplied(ctx, c, session, list, "Applied the suggestion.")
+}
+
+// suggested finds what is to be applied. Whoever may revert changes may apply: both write files.
+func (h *Host) suggested(ctx context.Context, c Caller, session ahp.URI, refs []SuggestionRef) ([]applied, error) {
+	if h.catalogue.alive(session) == nil || !c.Audience().Sees(sessionInfo(session)) {
+		return nil, noSession(session)
+	}
+	if err := mayCall(c, "invokeChangesetOperation", sessionInfo(session)); err != nil {
+		return nil, err
+	}
+	if h.changesetService() == nil {
+		return nil, ahp.Errorf(ahp.CodeConflict, "this host keeps no checkpoints, so nothing can be applied")
+	}
+	if len(refs) == 0 || len(refs) > mostApplied {
+		return nil, badParams("name 1 to %d suggestions", mostApplied)
+	}
+	if err := h.ensure(ctx, session); err != nil {
+		return nil, err
+	}
+	if err := h.ensure(ctx, annotationsURI(session)); err != nil {
+		return nil, err
+	}
+	st, _, _ := h.hub.State(annotationsURI(session))
+	s, _ := st.(*ahp.AnnotationsState)
+	if s == nil {
+		return nil, noSession(session)
+	}
+	var out []applied
+	for _, ref := range refs {
+		a, err := findSuggestion(s, ref)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+func findSuggestion(s *ahp.AnnotationsState, ref SuggestionRef) (applied, error) {
+	i := threadAt(s, ref.Thread)
+	if i < 0 {
+		return applied{}, badParams("this thread was deleted meanwhile")
+	}
+	t := s.Annotations[i]
+	j := entryAt(t.Entries, ref.Entry)
+	if j < 0 {
+		return applied{}, badParams("this comment was deleted meanwhile")
+	}
+	all := review.Suggestions(t.Entries[j].Text.Text)
+	u, err := url.Parse(t.Resource)
+	switch {
+	case ref.N < 0 || ref.N >= len(all):
+		return applied{}, badParams("this suggestion is gone: the comment was edited meanwhile")
+	case t.Range == nil || originOf(t).Side == "before" || err != nil || u.Scheme != "file":
+		return applied{}, badParams("a suggestion needs lines of the file as it is now")
+	}
+	return applied{ref, t, t.Entries[j], filepath.FromSlash(u.Path), all[ref.N]}, nil
+}
+
+// writeSuggested edits every file once.
+func (h *Host) writeSuggested(ctx context.Context, session ahp.URI, list []applied, keep func(changeset.Undo) error) error {
+	var edits []changeset.Edit
+	for _, a := range list {
+		if slices.ContainsFunc(edits, func(e changeset.Edit) bool { return e.Path == a.path }) {
+			continue
+		}
+		edits = append(edits, changeset.Edit{Path: a.path, Edit: func(now []byte) ([]byte, error) {
+			return h.withSuggested(ctx, session, now, a.path, list)
+		}})
+	}
+	err := h.changesetService().Edit(ctx, session, h.changeDirs(session), edits, keep)
+	switch {
+	case errors.Is(err, changeset.ErrConflict), errors.Is(err, review.ErrOverlap):
+		return ahp.Errorf(ahp.CodeConflict, "nothing was changed: %v", err)
+	case err != nil:
+		return ahp.Errorf(ahp.CodeInternalError, "applying failed: %v", err)
+	}
+	return nil
+}
+
+// withSuggested is a file's content with every suggestion about it.
+func (h *Host) withSuggested(ctx context.Context, session ahp.URI, now []byte, path string, list []applied) ([]byte, error) {
+	if diff.IsBinary(now) {
+		return nil, fmt.Errorf("%w: %s is no text", changeset.ErrConflict, filepath.Base(path))
+	}
+	lines := review.Lines(string(now))
+	var edits []review.Edit
+	for _, a := range list {
+		if a.path != path {
+			continue
+		}
+		at, ok := h.standsAt(ctx, session, a.thread, lines)
+		if !ok {
+			return nil, fmt.Errorf("%w: the lines of %s that the suggestion is about are not what they were: apply it by hand", changeset.ErrConflict, filepath.Base(path))
+		}
+		if slices.Equal(lines[at.From-1:at.To], a.lines) {
+			return nil, fmt.Errorf("%w: %s reads like the suggestion already", changeset.ErrConflict, filepath.Base(path))
+		}
+		edits = append(edits, review.Edit{Range: at, Lines: a.lines})
+	}
+	out, err := review.Replace(string(now), edits)
+	return []byte(out), err
+}
+
+// standsAt finds the lines of a thread in a file's text, and only when they read there as they did.
+func (h *Host) standsAt(ctx context.Context, session ahp.URI, t ahp.Annotation, lines []string) (review.Range, bool) {
+	o := originOf(t)
+	if old, ok := h.versionLines(ctx, session, o.Version); ok {
+		return review.Certain(old, lines, o.Range)
+	}
+	return review.Quoted(lines, o.Hunk, o.Range)
+}
+
+// versionLines reads a kept version of a file.
+func (h *Host) versionLines(ctx context.Context, session ahp.URI, uri ahp.URI) ([]string, bool) {
+	rest, ok := strings.CutPrefix(uri, blobScheme+ShortID(session)+"/")
+	oid, _, _ := strings.Cut(rest, "?")
+	if !ok || !changeset.IsOID(oid) {
+		return nil, false
+	}
+	data, err := h.changesetService().Content(ctx, session, oid)
+	if err != nil || diff.IsBinary(data) {
+		return nil, false
+	}
+	return review.Lines(string(data)), true
+}
+
+// noteApplied says in each thread what was done, and resolves it.
+func (h *Host) noteApplied(ctx context.Context, c Caller, session ahp.URI, list []applied, note string) error {
+	c.Conn = nil
+	done := map[string]bool{}
+	for _, a := range list {
+		if done[a.thread.ID] {
+			continue
+		}
+		done[a.thread.ID] = true
+		for _, act := range []ahp.Action{
+			&ahp.AnnotationsEntrySetAction{AnnotationID: a.thread.ID, Entry: ahp.AnnotationEntry{ID: newID(), Text: ahp.Markdown(note)}},
+			&ahp.AnnotationsUpdatedAction{AnnotationID: a.thread.ID, Resolved: ahp.Ptr(true)},
+		} {
+			if _, err := h.Dispatch(ctx, c, annotationsURI(session), 0, act); err != nil {
+				return err // the file is written; the thread says so no more
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+)
+
+// CommitSuggestions applies suggestions as ApplySuggestions does and commits their files: one commit, written by the
+// caller, with those who suggested it as co-authors. When git refuses, the files are what they were. Errors besides:
+// -32011 something is staged already, or git refused.
+func (h *Host) CommitSuggestions(ctx context.Context, c Caller, session ahp.URI, refs []SuggestionRef) error {
+	list, err := h.suggested(ctx, c, session, refs)
+	if err != nil {
+		return err
+	}
+	svc, dirs := h.changesetService(), h.changeDirs(session)
+	switch n, err := svc.Staged(ctx, session, dirs); {
+	case err != nil:
+		return ahp.Errorf(ahp.CodeInternalError, "the repository cannot be read: %v", err)
+	case n > 0:
+		return ahp.Errorf(ahp.CodeConflict, "nothing was changed: files are staged already and would be committed too. Commit or unstage them, or apply to the working tree")
+	}
+	var undo changeset.Undo
+	if err := h.writeSuggested(ctx, session, list, func(u changeset.Undo) error { undo = u; return nil }); err != nil {
+		return err
+	}
+	done, err := h.commitSuggested(ctx, c, session, dirs, list)
+	h.kick(h.ledger(session))
+	if err != nil {
+		return ahp.Errorf(ahp.CodeConflict, "nothing was committed: %v", errors.Join(err, svc.TakeBack(context.WithoutCancel(ctx), session, undo)))
+	}
+	return h.noteApplied(ctx, c, session, list, fmt.Sprintf("Committed the suggestion as %s.", done.ID))
+}
+
+func (h *Host) commitSuggested(ctx context.Context, c Caller, session ahp.URI, dirs []string, list []applied) (changeset.Committed, error) {
+	svc := h.changesetService()
+	head, err := svc.Head(ctx, session, dirs)
+	if err != nil {
+		return changeset.Committed{}, err
+	}
+	now, err := svc.Checkpoint(ctx, session, dirs)
+	if err != nil {
+		return changeset.Committed{}, err
+	}
+	files, err := svc.Compare(ctx, session, head, now)
+	if err != nil {
+		return changeset.Committed{}, err
+	}
+	files = slices.DeleteFunc(files, func(f changeset.File) bool {
+		return !slices.ContainsFunc(list, func(a applied) bool { return a.path == f.Name() })
+	})
+	return svc.Commit(ctx, session, now.Trees, files, changeset.Commit{Message: commitMessage(c, list), Name: c.Name})
+}
+
+// commitMessage names the files and whose idea it was.
+func commitMessage(c Caller, list []applied) string {
+	var names, coauthors []string
+	for _, a := range list {
+		names = append(names, filepath.Base(a.path))
+		if st, ok := ReadStamp(a.entry.Meta); ok && st.By.ID != c.ID {
+			coauthors = append(coauthors, trailer(st.By))
+		}
+	}
+	what := "a suggestion"
+	if len(list) > 1 {
+		what = fmt.Sprintf("%d suggestions", len(list))
+	}
+	names = sortedSet(names)
+	where := strings.Join(names, ", ")
+	if len(names) > 3 {
+		where = fmt.Sprintf("%d files", len(names))
+	}
+	m := "Apply " + what + " from review to " + where + "\n"
+	if coauthors = sortedSet(coauthors); len(coauthors) > 0 {
+		m += "\n" + strings.Join(coauthors, "\n") + "\n"
+	}
+	return m
+}
+
+func sortedSet(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// trailer credits somebody. The hub knows no address of people, so it gives one that can be nobody's.
+func trailer(by Identity) string {
+	name := strings.Map(func(r rune) rune {
+		if r < ' ' || r == '<' || r == '>' {
+			return -1
+		}
+		return r
+	}, by.Name)
+	local := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return '.'
+	}, strings.ToLower(by.ID))
+	return fmt.Sprintf("Co-authored-by: %s <%s@ahphub.invalid>", name, local)
+}

@@ -1,0 +1,159 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/review"
+)
+
+// bucketDesks keeps a review.Desk by session: what people did that the protocol has no shape for.
+const bucketDesks = "desk"
+
+// desks are the desks of all sessions that have one. The lock is taken inside of the hub's, never the other way round.
+type desks struct {
+	mu       sync.Mutex
+	all      map[ahp.URI]review.Desk
+	watchers map[chan struct{}]ahp.URI // "" for every session
+}
+
+// loadDesks reads them once, before anybody is let in.
+func (h *Host) loadDesks(ctx context.Context) error {
+	d := &h.desks
+	d.all, d.watchers = map[ahp.URI]review.Desk{}, map[chan struct{}]ahp.URI{}
+	if h.cfg.Store == nil {
+		return nil
+	}
+	list, err := h.cfg.Store.Records(ctx, bucketDesks)
+	for _, r := range list {
+		var desk review.Desk
+		if err := json.Unmarshal(r.Value, &desk); err != nil {
+			h.log.Error("the verdicts of a session cannot be read", "session", r.Key, "err", err)
+			continue
+		}
+		d.all[r.Key] = desk
+	}
+	return err
+}
+
+// Desk is what people did around a session; it never changes.
+func (h *Host) Desk(session ahp.URI) review.Desk {
+	h.desks.mu.Lock()
+	defer h.desks.mu.Unlock()
+	return h.desks.all[session]
+}
+
+// WatchDesk ticks after every change of a session's desk, or of any with ""; ticks not yet taken merge. Call cancel when
+// done.
+func (h *Host) WatchDesk(session ahp.URI) (changed <-chan struct{}, cancel func()) {
+	d, ch := &h.desks, make(chan struct{}, 1)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.watchers[ch] = session
+	return ch, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.watchers, ch)
+	}
+}
+
+func (d *desks) tell(session ahp.URI) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for ch, of := range d.watchers {
+		if of == "" || of == session {
+			select {
+			case ch <- struct{}{}:
+			default: // it has not taken the last one
+			}
+		}
+	}
+}
+
+// atDesk lets something happen at a session's desk; pages hear of it once it is durable.
+func (h *Host) atDesk(tx *hub.Tx, session ahp.URI, events ...review.Event) {
+	if len(events) == 0 || h.catalogue.alive(session) == nil {
+		return
+	}
+	h.desks.mu.Lock()
+	desk := h.desks.all[session]
+	for _, e := range events {
+		desk = desk.After(e)
+	}
+	h.desks.all[session] = desk
+	h.desks.mu.Unlock()
+	raw, err := json.Marshal(desk)
+	if err != nil {
+		h.log.Error("verdicts and mentions are not kept", "session", session, "err", err)
+		return
+	}
+	tx.Record(bucketDesks, session, raw)
+	tx.Effect(annotationsURI(session), func(context.Context) { h.desks.tell(session) })
+}
+
+// forgetDesk drops the desk of a session that is gone for good.
+func (h *Host) forgetDesk(tx *hub.Tx, session ahp.URI) {
+	h.desks.mu.Lock()
+	desk := h.desks.all[session]
+	delete(h.desks.all, session)
+	h.desks.mu.Unlock()
+	tx.Record(bucketDesks, session, nil)
+	for _, v := range desk.Verdicts {
+		tx.Record(bucketJudged, judgedKey(session, v.By.ID), nil)
+	}
+}
+
+// met notes who has been in a session, so that they can be mentioned.
+func (h *Host) met(c Caller, info hub.ChannelInfo) {
+	session, me := info.Session, review.Person{ID: c.ID, Name: c.Name}
+	if session == "" || me.ID == "" || me.Name == "" || c.Role == access.RoleAgent {
+		return
+	}
+	for _, p := range h.Desk(session).People {
+		if p == me {
+			return
+		}
+	}
+	err := h.hub.Do(func(tx *hub.Tx) { h.atDesk(tx, session, review.Joined{Person: me}) })
+	if err != nil {
+		h.log.Debug("who came is not noted", "session", session, "err", err) // read-only: noted the next time
+	}
+}
+
+// call notes who is mentioned in new comments of a thread. Nobody calls themselves.
+func (r *request) call(thread string, entries ...ahp.AnnotationEntry) {
+	session := r.info.Session
+	people := r.h.Desk(session).People
+	var events []review.Event
+	for _, e := range entries {
+		for _, p := range review.Mentions(e.Text.Text, people) {
+			if p.ID != r.caller.ID {
+				events = append(events, review.Called{Mention: review.Mention{Who: p.ID, By: review.Person{ID: r.caller.ID, Name: r.caller.Name}, Thread: thread, At: r.now.UTC()}})
+			}
+		}
+	}
+	r.h.atDesk(r.tx, session, events...)
+}
+
+// uncall forgets who was called in a thread that goes away.
+func (r *request) uncall(thread string) {
+	for _, m := range r.h.Desk(r.info.Session).Mentions {
+		if m.Thread == thread {
+			r.h.atDesk(r.tx, r.info.Session, review.Read{Threads: []string{thread}})
+			return
+		}
+	}
+}
+
+// MentionsRead says that somebody has read threads they were called in.
+func (h *Host) MentionsRead(ctx context.Context, who string, session ahp.URI, threads []string) error {
+	desk := h.Desk(session)
+	if read := desk.After(review.Read{Who: who, Threads: threads}); len(read.Mentions) == len(desk.Mentions) {
+		return nil
+	}
+	return h.do(ctx, func(tx *hub.Tx) { h.atDesk(tx, session, review.Read{Who: who, Threads: threads}) })
+}

@@ -1,0 +1,174 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/review"
+)
+
+// Threads follow their lines: when a turn has ended, the range of every open one says where its lines are now, so that
+// clients that know the protocol alone show it there too. Where it was written stays in the host's key of `_meta`.
+// Only what is certain is moved: all lines as they were, in one piece.
+
+const (
+	mostFollowed     = 500     // threads of a session looked at after a turn
+	mostFollowedSize = 4 << 20 // bytes of a file that is read for it
+)
+
+// Origin is where a thread was written: the lines, the version they are of, and how they read.
+type Origin struct {
+	review.Range
+	Side    string
+	Version ahp.URI
+	Hunk    string
+}
+
+// originOf reads where a thread was written. One that was moved by a person is where they put it.
+func originOf(t ahp.Annotation) Origin {
+	var o Origin
+	for _, e := range t.Entries[:min(1, len(t.Entries))] {
+		st, _ := ReadStamp(e.Meta)
+		o.Side, o.Version, o.Hunk = st.Side, st.Version, st.Hunk
+	}
+	r := t.Range
+	if st, ok := ReadStamp(t.Meta); ok && st.Range != nil && r != nil {
+		r = st.Range
+	}
+	if r != nil { // positions of the protocol count from zero
+		o.Range = review.Range{From: int(r.Start.Line) + 1, To: int(r.End.Line) + 1}
+	}
+	return o
+}
+
+// ThreadOrigin is originOf for pages.
+func ThreadOrigin(t *ahp.Annotation) Origin { return originOf(*t) }
+
+// followThreads moves the ranges of a session's open threads to where their lines are.
+func (h *Host) followThreads(ctx context.Context, session ahp.URI) {
+	st, _, _ := h.hub.State(annotationsURI(session))
+	s, _ := st.(*ahp.AnnotationsState)
+	if s == nil || h.changesetService() == nil {
+		return // nobody has it in memory: it is moved after another turn, and pages look for themselves
+	}
+	files, looked := map[ahp.URI][]string{}, 0
+	var moves []ahp.AnnotationsUpdatedAction
+	for _, t := range s.Annotations {
+		if st, _ := ReadStamp(t.Meta); t.Resolved || t.Range == nil || st.Range == nil || originOf(t).Side == "before" {
+			continue
+		}
+		if looked++; looked > mostFollowed {
+			break
+		}
+		if _, read := files[t.Resource]; !read {
+			files[t.Resource] = h.workingLines(session, t.Resource)
+		}
+		if now, ok := h.standsAt(ctx, session, t, files[t.Resource]); ok && rangeOf(t) != now {
+			moves = append(moves, ahp.AnnotationsUpdatedAction{AnnotationID: t.ID, Range: movedTo(*t.Range, now)})
+		}
+	}
+	if len(moves) == 0 {
+		return
+	}
+	err := h.do(ctx, func(tx *hub.Tx) { h.moveThreads(tx, session, s, moves) })
+	if err != nil && !errors.Is(err, errStopping) {
+		h.log.Warn("threads were not moved along with their lines", "session", session, "err", err)
+	}
+}
+
+// moveThreads moves what nobody touched meanwhile.
+func (h *Host) moveThreads(tx *hub.Tx, session ahp.URI, seen *ahp.AnnotationsState, moves []ahp.AnnotationsUpdatedAction) {
+	now, _ := tx.State(annotationsURI(session)).(*ahp.AnnotationsState)
+	if now == nil {
+		return
+	}
+	for i := range moves {
+		a, b := threadAt(seen, moves[i].AnnotationID), threadAt(now, moves[i].AnnotationID)
+		if b < 0 || now.Annotations[b].Range == nil || *now.Annotations[b].Range != *seen.Annotations[a].Range {
+			continue
+		}
+		tx.Apply(annotationsURI(session), &moves[i])
+	}
+}
+
+// placed makes where a thread is now the place it was written at: somebody put it there by hand, and what it quoted
+// stands elsewhere.
+func placed(t ahp.Annotation) ahp.Annotation {
+	if st, ok := ReadStamp(t.Meta); ok {
+		st.Range = t.Range
+		t.Meta = st.write(t.Meta)
+	}
+	t.Entries = slices.Clone(t.Entries)
+	for i := range t.Entries[:min(1, len(t.Entries))] {
+		if st, ok := ReadStamp(t.Entries[i].Meta); ok {
+			st.Version, st.Hunk = "", ""
+			t.Entries[i].Meta = st.write(t.Entries[i].Meta)
+		}
+	}
+	return t
+}
+
+// deriveRange notes where a client put a thread; what the host moves keeps its origin.
+func (h *Host) deriveRange(tx *hub.Tx, e *hub.Envelope, s *ahp.AnnotationsState) {
+	a, ok := e.Action.(*ahp.AnnotationsUpdatedAction)
+	if !ok || a.Range == nil || e.Origin == nil {
+		return
+	}
+	if i := threadAt(s, a.AnnotationID); i >= 0 {
+		tx.Apply(e.Channel.URI, &ahp.AnnotationsSetAction{Annotation: placed(s.Annotations[i])})
+	}
+}
+
+func rangeOf(t ahp.Annotation) review.Range {
+	return review.Range{From: int(t.Range.Start.Line) + 1, To: int(t.Range.End.Line) + 1}
+}
+
+// movedTo shifts a range to other lines of the same number; characters stay.
+func movedTo(r ahp.TextRange, to review.Range) *ahp.TextRange {
+	r.Start.Line, r.End.Line = int64(to.From-1), int64(to.To-1)
+	return &r
+}
+
+// workingLines reads a file of the session's directories; none when it cannot be read.
+func (h *Host) workingLines(session, uri ahp.URI) []string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" {
+		return nil
+	}
+	for _, dir := range h.changeDirs(session) {
+		name, err := filepath.Rel(dir, filepath.FromSlash(u.Path))
+		if err != nil || !filepath.IsLocal(name) {
+			continue
+		}
+		data, err := readWithin(dir, name)
+		if err != nil || diff.IsBinary(data) {
+			return nil
+		}
+		return review.Lines(string(data))
+	}
+	return nil
+}
+
+func readWithin(dir, name string) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	info, err := root.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > mostFollowedSize {
+		return nil, fs.ErrInvalid
+	}
+	return root.ReadFile(name)
+}

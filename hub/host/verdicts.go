@@ -1,0 +1,169 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/review"
+)
+
+// A verdict is about a session's changes as they were when it was given. The protocol has no shape for it: it is the
+// host's own state, at the session's desk. An approval is withdrawn when what was approved changes; asking for changes
+// stands until its author says otherwise.
+
+// bucketJudged keeps which version of each file a standing verdict is about, by session and person.
+const bucketJudged = "judged"
+
+func judgedKey(session ahp.URI, who string) string { return session + "#" + who }
+
+// GivenVerdict is what somebody says of a session's changes. Seen is the digest of what they looked at, "" when they do not
+// say.
+type GivenVerdict struct {
+	Kind    review.Kind
+	Summary string
+	Seen    string
+}
+
+// GiveVerdict sets the caller's verdict on a session; it takes the place of an earlier one. Errors: -32602 it makes no
+// sense, -32009 the caller may not, -32011 the changes are not what the caller saw.
+func (h *Host) GiveVerdict(ctx context.Context, c Caller, session ahp.URI, v GivenVerdict) error {
+	if err := h.mayJudge(c, session); err != nil {
+		return err
+	}
+	v.Summary = strings.TrimSpace(v.Summary)
+	switch {
+	case v.Kind != review.Approve && v.Kind != review.RequestChanges && v.Kind != review.Comment:
+		return badParams("choose a verdict: approve, request changes or comment")
+	case len(v.Summary) > review.MostSummary:
+		return badParams("this summary is too long: at most %d bytes", review.MostSummary)
+	case v.Summary == "" && v.Kind != review.Approve:
+		return badParams("say in a sentence what you think: a verdict other than an approval needs a summary")
+	}
+	files, err := h.judged(ctx, session)
+	if err != nil {
+		return ahp.Errorf(ahp.CodeInternalError, "what changed cannot be told: %v", err)
+	}
+	digest := review.Digest(files)
+	if v.Seen != "" && v.Seen != digest && v.Kind == review.Approve {
+		return ahp.Errorf(ahp.CodeConflict, "the changes are not what you looked at any more: look again, then approve")
+	}
+	raw, err := json.Marshal(files)
+	if err != nil {
+		return err
+	}
+	by := review.Person{ID: c.ID, Name: c.Name}
+	return h.do(ctx, func(tx *hub.Tx) {
+		tx.Record(bucketJudged, judgedKey(session, by.ID), raw)
+		h.atDesk(tx, session, review.Given{Verdict: review.Verdict{By: by, Kind: v.Kind, Summary: v.Summary, At: h.now().UTC(), Digest: digest}})
+	})
+}
+
+// DismissVerdict takes a standing verdict back: one's own, or for the owner anybody's. Errors: -32009, -32602 there is none.
+func (h *Host) DismissVerdict(ctx context.Context, c Caller, session ahp.URI, who string) error {
+	if err := h.mayJudge(c, session); err != nil {
+		return err
+	}
+	if who == "" {
+		who = c.ID
+	}
+	if who != c.ID && !c.owner() {
+		return denied(&access.Denied{Need: access.RightReview, Reason: "only the owner may dismiss another's verdict"})
+	}
+	if _, stands := h.Desk(session).Of(who); !stands {
+		return badParams("there is no verdict to dismiss: it may have been withdrawn meanwhile")
+	}
+	by := review.Person{ID: c.ID, Name: c.Name}
+	return h.do(ctx, func(tx *hub.Tx) {
+		tx.Record(bucketJudged, judgedKey(session, who), nil)
+		h.atDesk(tx, session, review.Ended{Who: who, Why: review.Dismissed, By: &by, At: h.now().UTC()})
+	})
+}
+
+// mayJudge asks for the right to review; a verdict is no action of the protocol, so the right is asked for by name.
+func (h *Host) mayJudge(c Caller, session ahp.URI) error {
+	if h.catalogue.alive(session) == nil || !c.Audience().Sees(sessionInfo(session)) {
+		return noSession(session)
+	}
+	if !c.Has(access.RightReview) {
+		return denied(&access.Denied{Need: access.RightReview, Reason: fmt.Sprintf("as a %s you may not give a verdict: ask the owner for a link that allows it", c.Role)})
+	}
+	return nil
+}
+
+// judged computes which version every changed file of a session has now.
+func (h *Host) judged(ctx context.Context, session ahp.URI) (map[string]string, error) {
+	svc := h.changesetService()
+	if svc == nil {
+		return map[string]string{}, nil
+	}
+	if err := h.ensure(ctx, session); err != nil {
+		return nil, err
+	}
+	dirs := h.changeDirs(session)
+	now := func() (changeset.Checkpoint, error) { return svc.Checkpoint(ctx, session, dirs) }
+	files, _, err := h.changedIn(ctx, h.ledger(session), changeScope{kind: kindSession}, dirs, now)
+	return versionsOf(files), err
+}
+
+func versionsOf(files []changeset.File) map[string]string {
+	out := make(map[string]string, len(files))
+	for _, f := range files {
+		drawn, note := changesetFile("", f, false, false)
+		out[drawn.ID] = note.version()
+	}
+	return out
+}
+
+// version names what a file was and is, content and mode.
+func (n FileNote) version() string { return n.OldMode + " " + n.NewMode + " " + n.OldOID + ".." + n.NewOID }
+
+// ReviewDigest names the changes that the session changeset shows, for GivenVerdict.Seen.
+func ReviewDigest(files []ahp.ChangesetFile) string {
+	versions := make(map[string]string, len(files))
+	for _, f := range files {
+		versions[f.ID] = ReadFileNote(f.Meta).version()
+	}
+	return review.Digest(versions)
+}
+
+// rejudge is called with every newly computed state of a session's changes: approvals of something else are withdrawn.
+func (h *Host) rejudge(ctx context.Context, session ahp.URI, files []changeset.File) {
+	standing := h.Desk(session).Standing()
+	if len(standing) == 0 {
+		return
+	}
+	now := versionsOf(files)
+	digest := review.Digest(now)
+	var events []review.Event
+	for _, v := range standing {
+		switch {
+		case v.Digest == digest || v.Overtaken || v.Kind == review.Comment:
+		case v.Kind == review.RequestChanges:
+			events = append(events, review.Overtaken{Who: v.By.ID, Digest: v.Digest})
+		default:
+			events = append(events, review.Ended{Who: v.By.ID, Digest: v.Digest, Why: review.Withdrawn, At: h.now().UTC(), Changed: h.changedSince(ctx, session, v, now)})
+		}
+	}
+	if len(events) == 0 {
+		return
+	}
+	if err := h.do(ctx, func(tx *hub.Tx) { h.atDesk(tx, session, events...) }); err != nil && !errors.Is(err, errStopping) {
+		h.log.Warn("an approval of other changes stands still", "session", session, "err", err)
+	}
+}
+
+// changedSince lists the files that are not what a verdict is about; none when that is not known any more.
+func (h *Host) changedSince(ctx context.Context, session ahp.URI, v review.Verdict, now map[string]string) []string {
+	var was map[string]string
+	if err := h.readRecord(ctx, bucketJudged, judgedKey(session, v.By.ID), &was); err != nil || was == nil {
+		return nil
+	}
+	return review.Differences(was, now)
+}

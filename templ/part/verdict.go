@@ -1,0 +1,101 @@
+package part
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Verdict is what somebody thinks of a session's changes, as it is drawn.
+type Verdict struct {
+	By, ByID  string
+	Kind      string // "approve", "changes" or "comment"
+	Summary   string // Markdown
+	At        time.Time
+	Overtaken bool // the changes went on since
+
+	End     string // "", "withdrawn", "dismissed" or "replaced"
+	EndBy   string // "" for the host
+	EndAt   time.Time
+	Changed []string // paths, when that is why it ended
+	More    int
+}
+
+// Words are who thinks what, as in "Ana approved".
+func (v *Verdict) Words() string { return v.By + " " + v.verb() }
+
+// VerdictWords says the same of a verdict that is not drawn.
+func VerdictWords(by, kind string) string { return (&Verdict{By: by, Kind: kind}).Words() }
+
+func (v *Verdict) verb() string {
+	switch v.Kind {
+	case "approve":
+		return "approved"
+	case "changes":
+		if v.By == "You" {
+			return "request changes"
+		}
+		return "requests changes"
+	}
+	return "commented"
+}
+
+func (v *Verdict) sign() string {
+	switch v.Kind {
+	case "approve":
+		return "✓"
+	case "changes":
+		return "±"
+	}
+	return "●"
+}
+
+// class is the colour: of one that ended none.
+func (v *Verdict) class() string {
+	if v.End != "" {
+		return "ended"
+	}
+	return v.Kind
+}
+
+// Ended says what became of a verdict.
+func (v *Verdict) Ended() string {
+	switch v.End {
+	case "withdrawn":
+		n := len(v.Changed) + v.More
+		switch n {
+		case 0:
+			return "withdrawn: what was approved changed since"
+		case 1:
+			return "withdrawn: 1 file changed since"
+		}
+		return "withdrawn: " + strconv.Itoa(n) + " files changed since"
+	case "dismissed":
+		if v.EndBy == v.By {
+			return "taken back"
+		}
+		return "dismissed by " + v.EndBy
+	case "replaced":
+		return "replaced by a newer one"
+	}
+	return ""
+}
+
+func (v *Verdict) list() string {
+	s := strings.Join(v.Changed, ", ")
+	if v.More > 0 {
+		s += " and " + strconv.Itoa(v.More) + " more"
+	}
+	return s
+}
+
+func (v *Verdict) title() string {
+	s := v.Words()
+	if v.Overtaken {
+		s += "; the changes went on since"
+	}
+	if v.Summary != "" {
+		s += ": " + v.Summary
+	}
+	return s
+}
