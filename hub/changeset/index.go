@@ -18,6 +18,7 @@ type indexed struct {
 
 // index is what the person's index of one work tree has that the last commit has not.
 type index struct {
+	stamp string             // of the file, before it was read
 	files map[string]indexed // by path below the top
 }
 
@@ -30,6 +31,7 @@ func (r *repo) index(ctx context.Context, src source) (*index, error) {
 	if err := r.prepare(src); err != nil {
 		return nil, err
 	}
+	x.stamp = stampOf(filepath.Join(src.gitDir, "index"))
 	tree, err := r.s.headTree(ctx, src)
 	if err == nil && tree == "" {
 		tree, err = r.emptyTree(ctx, src)
@@ -88,20 +90,40 @@ type Staging struct {
 	Files        int    // in which an index differs from the last commit
 	Busy         string // what is in progress in one of them, as in "a merge"
 	tops         map[string]*index
+	stamps       map[string]string // of the index files it was read from
+}
+
+// Current tells whether the indexes are still those that were read.
+func (s Staging) Current() bool {
+	for file, stamp := range s.stamps {
+		if stampOf(file) != stamp {
+			return false
+		}
+	}
+	return true
+}
+
+// stampOf tells one version of a file from the next.
+func stampOf(file string) string {
+	info, err := os.Stat(file)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
 }
 
 // Staging reads the person's indexes; nothing of theirs runs or is written.
 func (s *Service) Staging(ctx context.Context, session string, dirs []string) (Staging, error) {
-	out := Staging{tops: map[string]*index{}}
+	out := Staging{tops: map[string]*index{}, stamps: map[string]string{}}
 	for _, dir := range outermost(dirs) {
-		r := s.repo(session, dir)
-		src, x, err := r.readIndex(ctx)
+		src, x, err := s.repo(session, dir).readIndex(ctx)
 		if err != nil {
 			return out, fmt.Errorf("reading the index of %s: %w", dir, err)
 		}
 		if src.gitDir == "" {
 			continue
 		}
+		out.stamps[filepath.Join(src.gitDir, "index")] = x.stamp
 		out.Repositories++
 		out.Files += len(x.files)
 		if busy := src.busy(); busy != "" {

@@ -22,11 +22,12 @@ type changesets struct {
 	once sync.Once
 	svc  *changeset.Service // nil without a data directory
 
-	mu      sync.Mutex
-	closed  bool
-	ledgers map[ahp.URI]*ledger // by session
-	running map[string]*turnRecord
-	wg      sync.WaitGroup
+	mu        sync.Mutex
+	closed    bool
+	ledgers   map[ahp.URI]*ledger // by session
+	running   map[string]*turnRecord
+	operating map[ahp.URI]string // the operation that runs, by changeset
+	wg        sync.WaitGroup
 }
 
 const changesetScheme = "ahp-changeset:/"
@@ -136,7 +137,7 @@ func (h *Host) changesetService() *changeset.Service {
 			h.log.Error("no checkpoints can be taken", "dir", h.cfg.DataDir, "err", err)
 			return
 		}
-		c.svc = changeset.New(changeset.Config{Dir: filepath.Join(data, "checkpoints"), Ignore: []string{data}})
+		c.svc = changeset.New(changeset.Config{Dir: filepath.Join(data, "checkpoints"), Ignore: []string{data}, TrustFilters: h.cfg.TrustFilters})
 		h.wg.Go(func() {
 			<-h.ctx.Done()
 			c.mu.Lock()
@@ -278,6 +279,7 @@ func (h *Host) forgetChangesets(ctx context.Context, session ahp.URI) {
 	if err == nil {
 		err = h.do(ctx, func(tx *hub.Tx) {
 			tx.Record(bucketChanges, session, nil)
+			tx.Record(bucketUndo, session, nil)
 			for _, r := range turns {
 				if strings.HasPrefix(r.Key, session+"#") {
 					tx.Record(bucketCheckpoints, r.Key, nil)

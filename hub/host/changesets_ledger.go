@@ -41,10 +41,16 @@ type ledger struct {
 	dirty    bool          // look again
 	busy     bool          // a goroutine looks
 	watching bool
-	took     time.Duration // the last look at everything
-	found    bool          // a look found something different
-	version  int           // of rec
-	saved    int           // newest version that is kept
+	took     time.Duration      // the last look at everything
+	found    bool               // a look found something different
+	told     bool               // the system tells of writes
+	whole    int                // looks at everything
+	narrow   int                // looks at what was written
+	staging  *changeset.Staging // nil until it is read, and after commits or branches moved
+	undo     []undoRecord
+	undoRead bool
+	version  int // of rec
+	saved    int // newest version that is kept
 }
 
 // ledgerRecord is the durable part of a session as a whole.

@@ -159,7 +159,7 @@ func (k *looking) look(ctx context.Context) (c changeset.Checkpoint, err error) 
 		c, err = svc.Look(ctx, k.l.session, k.dirs, slices.Sorted(maps.Keys(k.want.paths)))
 	}
 	k.done = err == nil
-	k.l.looked(err)
+	k.l.looked(k.want.whole, err)
 	return c, err
 }
 
@@ -270,9 +270,14 @@ func (l *ledger) moveTo(dirs []string) (others bool) {
 
 // looked notes how a look went. After one that failed the directories are looked at from time to time: the system may
 // never tell when what was wrong is mended.
-func (l *ledger) looked(err error) {
+func (l *ledger) looked(whole bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if whole {
+		l.whole++
+	} else {
+		l.narrow++
+	}
 	if l.failure = err; err != nil {
 		say(l.failing)
 	}
@@ -295,7 +300,7 @@ func say(c chan struct{}) {
 func (l *ledger) forgetBases() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.bases = map[string]changeset.Checkpoint{}
+	l.bases, l.staging = map[string]changeset.Checkpoint{}, nil
 }
 
 func (l *ledger) leave(uri ahp.URI) {

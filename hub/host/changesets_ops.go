@@ -2,8 +2,8 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/ahphub/ahphub/hub"
@@ -11,27 +11,27 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset"
 )
 
-const opRevert = "revert"
+// operation is one that was asked for and may run.
+type operation struct {
+	ahp.InvokeChangesetOperationParams
+	caller   Caller
+	ledger   *ledger
+	scope    changeScope
+	label    string
+	resource ahp.URI          // "" for the whole changeset
+	lines    *changeset.Lines // of the resource; nil for all of it
+	asked    asked
+}
 
-// operationsFor lists what can be done with a changeset; one that is under way or failed says so still.
-func operationsFor(s *ahp.ChangesetState, files []ahp.ChangesetFile) []ahp.ChangesetOperation {
-	op := ahp.ChangesetOperation{ID: opRevert, Label: "Revert", Description: "Put the files back to what they were before these changes",
-		Scopes:       []ahp.ChangesetOperationScope{ahp.ChangesetOperationScopeChangeset, ahp.ChangesetOperationScopeResource},
-		Confirmation: &ahp.StringOrMarkdown{Text: "Revert these changes? Files are put back to what they were before."},
-		Icon:         "discard", Status: ahp.ChangesetOperationStatusIdle}
-	if len(files) == 0 {
-		op.Status = ahp.ChangesetOperationStatusDisabled
-	}
-	for _, had := range s.Operations {
-		if had.ID == opRevert && (had.Status == ahp.ChangesetOperationStatusRunning || had.Error != nil) {
-			op.Status, op.Error = had.Status, had.Error
-		}
-	}
-	return []ahp.ChangesetOperation{op}
+// asked is what an operation needs to know besides its target. The protocol has no place for it: it travels under the
+// host's own key of the parameters' `_meta`.
+type asked struct {
+	Message string `json:"message"` // of a commit
+	Name    string `json:"name"`    // of a branch
 }
 
 // InvokeChangesetOperation runs an operation a changeset offers, one at a time (AHP requirements 155 and 156). Errors:
-// -32602 no such operation or target, -32011 it is running already or does not apply any more.
+// -32602 no such operation or target, -32011 another one is running or it does not apply any more.
 func (h *Host) InvokeChangesetOperation(ctx context.Context, c Caller, p ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
 	none := ahp.InvokeChangesetOperationResult{}
 	info, known := h.hub.Info(p.Channel)
@@ -45,58 +45,92 @@ func (h *Host) InvokeChangesetOperation(ctx context.Context, c Caller, p ahp.Inv
 	if err := h.wake(ctx, info); err != nil {
 		return none, err
 	}
+	o := operation{InvokeChangesetOperationParams: p, caller: c, ledger: h.ledger(session), scope: scope}
+	if raw := p.Meta[metaKey]; raw != nil {
+		if err := json.Unmarshal(raw, &o.asked); err != nil {
+			return none, badParams("_meta.%s: %v", metaKey, err)
+		}
+	}
 	var refused error
-	if err := h.hub.Do(func(tx *hub.Tx) { refused = claimOperation(tx, p) }); err != nil || refused != nil {
+	if err := h.hub.Do(func(tx *hub.Tx) { refused = h.claimOperation(tx, &o) }); err != nil || refused != nil {
 		return none, errors.Join(err, refused)
 	}
-	n, failed := h.revert(ctx, h.ledger(session), scope, p)
-	h.operationDone(p, failed)
-	h.kick(h.ledger(session))
+	said, failed := h.operate(ctx, o)
+	h.operationDone(o, failed)
+	h.kick(o.ledger)
 	if failed != nil {
 		return none, failed
 	}
-	return ahp.InvokeChangesetOperationResult{Message: &ahp.StringOrMarkdown{Text: fmt.Sprintf("Reverted %d files", n)}}, nil
+	return ahp.InvokeChangesetOperationResult{Message: &ahp.StringOrMarkdown{Text: said}}, nil
 }
 
-// claimOperation checks what is asked for and marks it running, in one step: of two people, one wins.
-func claimOperation(tx *hub.Tx, p ahp.InvokeChangesetOperationParams) error {
-	s, _ := tx.State(p.Channel).(*ahp.ChangesetState)
-	if s == nil {
-		return noChannel(p.Channel)
+// claimOperation says that an operation runs from now on, unless it may not.
+func (h *Host) claimOperation(tx *hub.Tx, o *operation) error {
+	s, ok := tx.State(o.Channel).(*ahp.ChangesetState)
+	if !ok {
+		return noChannel(o.Channel)
 	}
-	i := slices.IndexFunc(s.Operations, func(o ahp.ChangesetOperation) bool { return o.ID == p.OperationID })
+	i := slices.IndexFunc(s.Operations, func(op ahp.ChangesetOperation) bool { return op.ID == o.OperationID })
 	if i < 0 {
-		return badParams("operationId: this changeset has no operation %q", clip(p.OperationID, 80))
+		return badParams("operationId: this changeset has no operation %q", clip(o.OperationID, 80))
 	}
 	op := s.Operations[i]
-	scope, resource, err := operationTarget(p)
+	scope, err := o.aim(s)
+	running := h.changes.operates(o.Channel)
 	switch {
 	case err != nil:
 		return err
 	case !slices.Contains(op.Scopes, scope):
 		return badParams("target: %s cannot be pointed at a %s", op.ID, scope)
-	case scope == ahp.ChangesetOperationScopeResource && !slices.ContainsFunc(s.Files, func(f ahp.ChangesetFile) bool { return meant(f, resource) }):
-		return badParams("target.resource: %.200s is not in this changeset; it may have changed meanwhile", resource)
-	case op.Status == ahp.ChangesetOperationStatusRunning:
-		return ahp.Errorf(ahp.CodeConflict, "somebody else is at it: wait until %s is done", op.ID)
+	case running != "":
+		return ahp.Errorf(ahp.CodeConflict, "somebody else is at it: wait until %s is done", running)
 	case op.Status == ahp.ChangesetOperationStatusDisabled:
 		return ahp.Errorf(ahp.CodeConflict, "there is nothing to %s", op.ID)
 	}
-	tx.Apply(p.Channel, &ahp.ChangesetOperationStatusChangedAction{OperationID: op.ID, Status: ahp.ChangesetOperationStatusRunning})
+	o.label = op.Label
+	h.changes.operate(o.Channel, op.ID)
+	tx.Apply(o.Channel, &ahp.ChangesetOperationStatusChangedAction{OperationID: op.ID, Status: ahp.ChangesetOperationStatusRunning})
 	return nil
 }
 
-func operationTarget(p ahp.InvokeChangesetOperationParams) (scope ahp.ChangesetOperationScope, resource ahp.URI, err error) {
-	if p.Target == nil {
-		return ahp.ChangesetOperationScopeChangeset, "", nil
+// aim reads the target.
+func (o *operation) aim(s *ahp.ChangesetState) (ahp.ChangesetOperationScope, error) {
+	if o.Target == nil {
+		return ahp.ChangesetOperationScopeChangeset, nil
 	}
-	switch t := p.Target.Value.(type) {
+	scope := ahp.ChangesetOperationScopeResource
+	switch t := o.Target.Value.(type) {
 	case *ahp.ChangesetOperationResourceTarget:
-		return ahp.ChangesetOperationScopeResource, t.Resource, nil
+		o.resource = t.Resource
 	case *ahp.ChangesetOperationRangeTarget:
-		return ahp.ChangesetOperationScopeRange, t.Resource, nil
+		scope, o.resource = ahp.ChangesetOperationScopeRange, t.Resource
+		lines, ok := linesOf(t)
+		if !ok {
+			return scope, badParams("target.range: it begins before the first line, or ends before it begins")
+		}
+		o.lines = &lines
+	default:
+		return "", badParams("target: its kind is not known here")
 	}
-	return "", "", badParams("target: its kind is not known here")
+	i := slices.IndexFunc(s.Files, func(f ahp.ChangesetFile) bool { return meant(f, o.resource) })
+	if i < 0 {
+		return scope, badParams("target.resource: %.200s is not in this changeset; it may have changed meanwhile", o.resource)
+	}
+	if o.lines != nil && s.Files[i].Edit.After == nil {
+		o.lines.Before = true // there is no other side
+	}
+	return scope, nil
+}
+
+// linesOf reads a range, which counts from zero. One that ends before the first character of a line does not reach that
+// line, unless it is empty.
+func linesOf(t *ahp.ChangesetOperationRangeTarget) (l changeset.Lines, ok bool) {
+	from, to := t.Range.Start.Line, t.Range.End.Line
+	if t.Range.End.Character == 0 && to > from {
+		to--
+	}
+	const most = 1 << 30
+	return changeset.Lines{Before: t.Side == ahp.ChangesetSideBefore, From: int(min(from, most)) + 1, To: int(min(to, most)) + 1}, from >= 0 && to >= from
 }
 
 // meant tells whether a file is meant by a URI: its id, or the URI of one of its sides.
@@ -104,47 +138,32 @@ func meant(f ahp.ChangesetFile, uri ahp.URI) bool {
 	return f.ID == uri || f.Edit.Before != nil && f.Edit.Before.URI == uri || f.Edit.After != nil && f.Edit.After.URI == uri
 }
 
-// operationDone shows how it went. It is shown even when the caller went away meanwhile.
-func (h *Host) operationDone(p ahp.InvokeChangesetOperationParams, failed error) {
-	a := &ahp.ChangesetOperationStatusChangedAction{OperationID: p.OperationID, Status: ahp.ChangesetOperationStatusIdle}
-	if failed != nil {
-		a.Status, a.Error = ahp.ChangesetOperationStatusError, &ahp.ErrorInfo{ErrorType: p.OperationID, Message: failed.Error()}
+// operate and operates note what runs on a changeset. A state may say that something runs when the host was killed meanwhile.
+func (c *changesets) operate(channel ahp.URI, op string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.operating == nil {
+		c.operating = map[ahp.URI]string{}
 	}
-	if err := h.do(h.ctx, func(tx *hub.Tx) { tx.Apply(p.Channel, a) }); err != nil {
-		h.log.Warn("the end of an operation is not shown", "changeset", p.Channel, "err", err)
-	}
+	c.operating[channel] = op
 }
 
-// revert computes the changes anew and undoes those asked for.
-func (h *Host) revert(ctx context.Context, l *ledger, scope changeScope, p ahp.InvokeChangesetOperationParams) (int, error) {
-	svc, dirs := h.changesetService(), h.changeDirs(l.session)
-	var seen changeset.Checkpoint
-	now := func() (c changeset.Checkpoint, err error) {
-		c, err = svc.Checkpoint(ctx, l.session, dirs)
-		seen = c
-		return c, err
+func (c *changesets) operates(channel ahp.URI) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.operating[channel]
+}
+
+// operationDone shows how it went. It is shown even when the caller went away meanwhile.
+func (h *Host) operationDone(o operation, failed error) {
+	a := &ahp.ChangesetOperationStatusChangedAction{OperationID: o.OperationID, Status: ahp.ChangesetOperationStatusIdle}
+	if failed != nil {
+		a.Status, a.Error = ahp.ChangesetOperationStatusError, &ahp.ErrorInfo{ErrorType: o.OperationID, Message: failed.Error()}
 	}
-	files, _, err := h.changedIn(ctx, l, scope, dirs, now)
-	if err == nil && seen.Trees == nil { // a turn that has ended was compared without a look
-		_, err = now()
+	h.changes.mu.Lock()
+	delete(h.changes.operating, o.Channel)
+	h.changes.mu.Unlock()
+	if err := h.do(h.ctx, func(tx *hub.Tx) { tx.Apply(o.Channel, a) }); err != nil {
+		h.log.Warn("the end of an operation is not shown", "changeset", o.Channel, "err", err)
 	}
-	if err != nil {
-		return 0, ahp.Errorf(ahp.CodeInternalError, "what changed cannot be told: %v", err)
-	}
-	if _, resource, _ := operationTarget(p); resource != "" {
-		files = slices.DeleteFunc(files, func(f changeset.File) bool {
-			drawn, _ := changesetFile("", f, false, false)
-			return !meant(drawn, resource)
-		})
-	}
-	n, err := svc.Revert(ctx, l.session, seen.Trees, files, nil, nil)
-	switch {
-	case errors.Is(err, changeset.ErrConflict):
-		return 0, ahp.Errorf(ahp.CodeConflict, "nothing was reverted: %v", err)
-	case err != nil:
-		return 0, ahp.Errorf(ahp.CodeInternalError, "reverting failed: %v", err)
-	case n == 0:
-		return 0, ahp.Errorf(ahp.CodeConflict, "nothing was reverted: the files are what they were before already")
-	}
-	return len(files), nil
 }

@@ -27,6 +27,7 @@ type FileNote struct {
 	Outside bool   `json:"outside,omitempty"` // changed outside of turns only
 	OldOID  string `json:"oldOid,omitempty"`
 	NewOID  string `json:"newOid,omitempty"`
+	Staged  string `json:"staged,omitempty"` // of an uncommitted change, how much is in the index: "part" or "all"
 
 	By    *Identity  `json:"by,omitempty"` // who reviewed it, while Reviewed or Stale
 	At    *time.Time `json:"at,omitempty"`
@@ -115,6 +116,13 @@ func blobURI(short, oid, name, mode string) ahp.URI {
 
 // publish brings a channel to what was computed.
 func (h *Host) publish(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []changeset.File, overlap bool, failed error) {
+	var can offer
+	if failed == nil {
+		can, failed = h.offer(ctx, l, uri, scope, files)
+	}
+	if ctx.Err() != nil {
+		return
+	}
 	err := h.do(ctx, func(tx *hub.Tx) {
 		s, ok := tx.State(uri).(*ahp.ChangesetState)
 		if !ok {
@@ -128,7 +136,8 @@ func (h *Host) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 		if scope.kind == kindSession {
 			h.setChanges(tx, l.session, totals(files))
 		}
-		h.publishFiles(tx, uri, s, l.draw(uri, scope, files, overlap))
+		can.running = h.changes.operates(uri)
+		h.publishFiles(tx, uri, s, l.draw(uri, scope, files, overlap, can.staging), can)
 	})
 	if err != nil {
 		h.log.Warn("a changeset was not brought up to date", "changeset", uri, "err", err)
@@ -139,7 +148,7 @@ func (h *Host) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 }
 
 // draw adds what is remembered of the files: who reviewed them, and whether a turn changed them.
-func (l *ledger) draw(uri ahp.URI, scope changeScope, files []changeset.File, overlap bool) []ahp.ChangesetFile {
+func (l *ledger) draw(uri ahp.URI, scope changeScope, files []changeset.File, overlap bool, staging changeset.Staging) []ahp.ChangesetFile {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	short := ShortID(l.session)
@@ -147,6 +156,9 @@ func (l *ledger) draw(uri ahp.URI, scope changeScope, files []changeset.File, ov
 	for _, f := range files {
 		_, touched := slices.BinarySearch(l.rec.Touched, f.Name())
 		file, note := changesetFile(short, f, overlap, scope.kind == kindSession && !touched)
+		if scope.kind == kindUncommitted {
+			note.Staged = staging.Of(f)
+		}
 		out = append(out, l.noted(uri, file, note))
 	}
 	return out
@@ -177,19 +189,19 @@ const bulk = 100
 
 // publishFiles sends the whole the first time and then only what is different (AHP requirement 154), and that it is
 // current now.
-func (h *Host) publishFiles(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, files []ahp.ChangesetFile) {
+func (h *Host) publishFiles(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, files []ahp.ChangesetFile, can offer) {
 	set, removed := differences(s.Files, files)
 	if s.Status == ahp.ChangesetStatusComputing || len(set)+len(removed) > bulk {
-		tx.Apply(uri, &ahp.ChangesetContentChangedAction{Files: files, Operations: operationsFor(s, files)})
+		tx.Apply(uri, &ahp.ChangesetContentChangedAction{Files: files, Operations: operationsFor(s, can)})
 	} else {
-		h.publishSome(tx, uri, s, files, set, removed)
+		h.publishSome(tx, uri, s, set, removed, can)
 	}
 	if s.Status != ahp.ChangesetStatusReady {
 		tx.Apply(uri, &ahp.ChangesetStatusChangedAction{Status: ahp.ChangesetStatusReady})
 	}
 }
 
-func (h *Host) publishSome(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, files, set []ahp.ChangesetFile, removed []string) {
+func (h *Host) publishSome(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, set []ahp.ChangesetFile, removed []string, can offer) {
 	if reset := noLongerReviewed(s.Files, set); len(reset) > 0 { // AHP requirement 158: said explicitly
 		tx.Apply(uri, &ahp.ChangesetFilesReviewChangedAction{Files: reset, Reviewed: false})
 	}
@@ -199,7 +211,7 @@ func (h *Host) publishSome(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, files
 	for _, f := range set {
 		tx.Apply(uri, &ahp.ChangesetFileSetAction{File: f})
 	}
-	if ops := operationsFor(s, files); !reflect.DeepEqual(ops, s.Operations) {
+	if ops := operationsFor(s, can); !reflect.DeepEqual(ops, s.Operations) {
 		tx.Apply(uri, &ahp.ChangesetOperationsChangedAction{Operations: ops})
 	}
 }

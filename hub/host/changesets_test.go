@@ -28,12 +28,17 @@ type changing struct {
 
 func newChanging(t *testing.T) *changing {
 	t.Helper()
+	return newChangingWith(t, Config{})
+}
+
+func newChangingWith(t *testing.T, cfg Config) *changing {
+	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
-	w := newWorld(t, Config{}, hub.Config{})
+	w := newWorld(t, cfg, hub.Config{})
 	t.Cleanup(w.stop)
 	c := &changing{world: w, owner: Caller{Principal: owner, ClientID: "ana-1"}}
 	c.git("init", "-q")
@@ -297,7 +302,7 @@ func TestRevertOperation(t *testing.T) { // AHP requirements 155 and 156
 		code   int
 	}{
 		"unknown operation": {c.owner, "explode", nil, ahp.CodeInvalidParams},
-		"scope not offered": {c.owner, "revert", &ahp.ChangesetOperationRangeTarget{Resource: file("a.txt").Resource}, ahp.CodeInvalidParams},
+		"not offered here":  {c.owner, "commit", nil, ahp.CodeInvalidParams},
 		"file not changed":  {c.owner, "revert", file("other.txt"), ahp.CodeInvalidParams},
 		"a guest":           {Caller{Principal: viewer}, "revert", nil, ahp.CodePermissionDenied},
 	} {

@@ -1,0 +1,123 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+)
+
+// The operations of changesets.
+const (
+	opRevert  = "revert"
+	opStage   = "stage"
+	opUnstage = "unstage"
+	opDiscard = "discard"
+	opCommit  = "commit"
+	opBranch  = "create-branch"
+	opUndo    = "undo"
+)
+
+// offer is what decides which operations a changeset has.
+type offer struct {
+	kind    string
+	files   int
+	running string            // the operation that runs
+	staging changeset.Staging // of uncommitted changes and branches
+	undo    *undoRecord       // the newest that can be taken back
+}
+
+// offer looks at what the operations of a changeset depend on.
+func (h *Host) offer(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []changeset.File) (offer, error) {
+	o := offer{kind: scope.kind, files: len(files)}
+	var err error
+	if scope.kind == kindUncommitted || scope.kind == kindBranch {
+		if o.staging, err = h.stagingOf(ctx, l); err != nil {
+			return o, err
+		}
+	}
+	o.undo, err = h.undoFor(ctx, l, uri)
+	return o, err
+}
+
+// stagingOf reads the indexes of a session, unless they are what they were.
+func (h *Host) stagingOf(ctx context.Context, l *ledger) (changeset.Staging, error) {
+	l.mu.Lock()
+	had := l.staging
+	l.mu.Unlock()
+	if had != nil && had.Current() {
+		return *had, nil
+	}
+	s, err := h.changesetService().Staging(ctx, l.session, h.changeDirs(l.session))
+	if err != nil {
+		return s, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.staging = &s
+	return s, nil
+}
+
+var (
+	everywhere = []ahp.ChangesetOperationScope{ahp.ChangesetOperationScopeChangeset, ahp.ChangesetOperationScopeResource, ahp.ChangesetOperationScopeRange}
+	asAWhole   = []ahp.ChangesetOperationScope{ahp.ChangesetOperationScopeChangeset}
+)
+
+// operationsFor lists what can be done with a changeset; one that is under way or failed says so still.
+func operationsFor(s *ahp.ChangesetState, o offer) []ahp.ChangesetOperation {
+	ops := []ahp.ChangesetOperation{}
+	add := func(able bool, op ahp.ChangesetOperation) {
+		op.Status = ahp.ChangesetOperationStatusIdle
+		if !able {
+			op.Status = ahp.ChangesetOperationStatusDisabled
+		}
+		for _, had := range s.Operations {
+			if had.ID == op.ID && had.Error != nil && had.Status == ahp.ChangesetOperationStatusError {
+				op.Status, op.Error = had.Status, had.Error
+			}
+		}
+		if o.running == op.ID {
+			op.Status, op.Error = ahp.ChangesetOperationStatusRunning, nil
+		}
+		ops = append(ops, op)
+	}
+	if o.kind == kindUncommitted && o.staging.Repositories > 0 {
+		o.uncommitted(add)
+	}
+	if o.staging.Repositories > 0 {
+		add(true, ahp.ChangesetOperation{ID: opBranch, Label: "New branch", Description: "Make a branch where you stand, and check it out; files stay as they are",
+			Scopes: asAWhole, Icon: "git-branch", Group: "git"})
+	}
+	add(o.files > 0, ahp.ChangesetOperation{ID: opRevert, Label: "Revert", Description: "Put the files back to what they were before these changes",
+		Scopes: everywhere, Confirmation: confirm("Revert these changes? Files are put back to what they were before. It can be undone until they are written to."), Icon: "discard"})
+	if o.undo != nil {
+		add(true, ahp.ChangesetOperation{ID: opUndo, Label: "Undo", Description: o.undo.words(), Scopes: asAWhole, Icon: "redo"})
+	}
+	return ops
+}
+
+func (o offer) uncommitted(add func(bool, ahp.ChangesetOperation)) {
+	add(o.files > 0, ahp.ChangesetOperation{ID: opStage, Label: "Stage", Description: "Add to the index, as git add does", Scopes: everywhere, Icon: "add", Group: "git"})
+	add(o.staging.Files > 0, ahp.ChangesetOperation{ID: opUnstage, Label: "Unstage", Description: "Take out of the index again; files stay as they are",
+		Scopes: everywhere, Icon: "remove", Group: "git"})
+	what := "Commit all changes, as none is staged"
+	if n := o.staging.Files; n > 0 {
+		what = "Commit what is staged: " + countFiles(n)
+	}
+	if busy := o.staging.Busy; busy != "" {
+		what = busy + " is in progress: finish or abort it in a terminal first"
+	}
+	add(o.files+o.staging.Files > 0, ahp.ChangesetOperation{ID: opCommit, Label: "Commit", Description: what, Scopes: asAWhole, Icon: "git-commit", Group: "git"})
+	add(o.files > 0, ahp.ChangesetOperation{ID: opDiscard, Label: "Discard", Description: "Put the files back to what is staged or committed; untracked ones go",
+		Scopes: everywhere, Confirmation: confirm("Discard these changes? What is not staged goes. It can be undone until the files are written to."), Icon: "discard"})
+}
+
+func confirm(text string) *ahp.StringOrMarkdown { return &ahp.StringOrMarkdown{Text: text} }
+
+func countFiles(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}

@@ -1,0 +1,124 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+)
+
+const (
+	bucketUndo = "undo" // key: session URI, value: []undoRecord, the oldest first
+	mostUndo   = 10     // of a session
+)
+
+// undoRecord is how to take back what one operation wrote.
+type undoRecord struct {
+	ID      string         `json:"id"`
+	Channel ahp.URI        `json:"channel"`
+	Op      string         `json:"op"`
+	By      Identity       `json:"by"`
+	At      time.Time      `json:"at"`
+	Undo    changeset.Undo `json:"undo"`
+}
+
+func (r *undoRecord) words() string {
+	verb := "reverted"
+	if r.Op == opDiscard {
+		verb = "discarded"
+	}
+	return "Bring back what " + r.By.Name + " " + verb + ": " + countFiles(len(r.Undo.Files))
+}
+
+// undos are the session's, read once. The slice never changes.
+func (l *ledger) undos(ctx context.Context, h *Host) ([]undoRecord, error) {
+	l.mu.Lock()
+	had, read := l.undo, l.undoRead
+	l.mu.Unlock()
+	if read {
+		return had, nil
+	}
+	var list []undoRecord
+	if err := h.readRecord(ctx, bucketUndo, l.session, &list); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.undoRead {
+		l.undo, l.undoRead = list, true
+	}
+	return l.undo, nil
+}
+
+// undoFor is the newest of a changeset that still applies; nil when there is none.
+func (h *Host) undoFor(ctx context.Context, l *ledger, uri ahp.URI) (*undoRecord, error) {
+	list, err := l.undos(ctx, h)
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].Channel == uri && list[i].Undo.Applies() {
+			return &list[i], nil
+		}
+	}
+	return nil, err
+}
+
+// keepUndo keeps how to take an operation back, and returns once that is durable: only then is anything written.
+func (h *Host) keepUndo(ctx context.Context, o operation, u changeset.Undo) error {
+	r := undoRecord{ID: newID(), Channel: o.Channel, Op: o.OperationID, By: o.caller.Who(), At: h.now().UTC(), Undo: u}
+	return h.changeUndos(ctx, o.ledger, func(list []undoRecord) []undoRecord {
+		list = append(slices.Clone(list), r)
+		return list[max(0, len(list)-mostUndo):]
+	})
+}
+
+func (h *Host) changeUndos(ctx context.Context, l *ledger, edit func([]undoRecord) []undoRecord) error {
+	if _, err := l.undos(ctx, h); err != nil {
+		return err
+	}
+	durable := make(chan struct{})
+	var failed error
+	err := h.do(ctx, func(tx *hub.Tx) {
+		l.mu.Lock()
+		list := edit(l.undo)
+		l.undo = list
+		l.mu.Unlock()
+		raw, err := json.Marshal(list)
+		if failed = err; err != nil {
+			return
+		}
+		tx.Record(bucketUndo, l.session, raw)
+		tx.Effect("undo "+l.session, func(context.Context) { close(durable) })
+	})
+	if err != nil || failed != nil {
+		return errors.Join(err, failed)
+	}
+	select {
+	case <-durable:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// takeBack undoes the newest operation that can be.
+func (h *Host) takeBack(ctx context.Context, o operation) (string, error) {
+	r, err := h.undoFor(ctx, o.ledger, o.Channel)
+	if err != nil {
+		return "", err
+	}
+	if r == nil {
+		return "", fmt.Errorf("%w: the files were written to since", changeset.ErrConflict)
+	}
+	if err := h.changesetService().TakeBack(ctx, o.ledger.session, r.Undo); err != nil {
+		return "", err
+	}
+	err = h.changeUndos(ctx, o.ledger, func(list []undoRecord) []undoRecord {
+		return slices.DeleteFunc(slices.Clone(list), func(other undoRecord) bool { return other.ID == r.ID })
+	})
+	return "Brought back " + countFiles(len(r.Undo.Files)), err
+}
