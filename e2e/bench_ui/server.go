@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha1"
+	"encoding/hex"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -71,8 +73,10 @@ func (s *site) view(name string, q url.Values) *page.Changes {
 	for _, f := range s.sets[name] {
 		v.Files = append(v.Files, s.diffFile(name, query, f, v.Space))
 	}
+	moves(v.Files)
 	if name == "states" {
 		conversation(v)
+		v.View.Ops = []part.HunkOp{{ID: "revert", Label: "Revert", Confirm: true}, {ID: "stage", Label: "Stage"}}
 	}
 	v.Settle()
 	add, del := v.Totals()
@@ -101,17 +105,54 @@ func (s *site) diffFile(name, query string, f fixture.File, space diff.Space) pa
 	switch {
 	case path.Ext(f.Path) == ".png":
 		d.Form = part.DiffImage
-		d.OldURL, d.NewURL = "/s/"+name+"/changes/blob/before/"+f.Path, "/s/"+name+"/changes/blob/after/"+f.Path
+		d.OldPixels, d.NewPixels = diff.PixelsOf(f.Before), diff.PixelsOf(f.After)
+	case f.Mode == fixture.Submodule:
+		d.Form = part.DiffSubmodule
 	case bytes.IndexByte(f.After, 0) >= 0:
 		d.Form = part.DiffBinary
 	case f.Mode == fixture.Symlink:
 		d.Form = part.DiffSymlink
 	}
-	if d.Form == part.DiffText || d.Form == part.DiffSymlink {
+	if ext := path.Ext(f.Path); ext == ".png" || ext == ".svg" {
+		if f.Before != nil {
+			d.OldURL = "/s/" + name + "/changes/blob/before/" + f.Path
+		}
+		d.NewURL = "/s/" + name + "/changes/blob/after/" + f.Path
+	}
+	if d.Form != part.DiffImage && d.Form != part.DiffBinary {
 		d.Diff = compute(f, space)
 		d.Add, d.Del = d.Diff.Additions, d.Diff.Deletions
 	}
+	d.Versions = oid(f.Before) + " " + oid(f.After)
+	if d.Fold = diff.Folded(f.Path); d.Fold != "" {
+		d.Diff = nil
+	}
 	return d
+}
+
+func oid(data []byte) string {
+	if data == nil {
+		return "-"
+	}
+	sum := sha1.Sum(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// moves are looked for up to the size the host looks for them.
+func moves(files []part.DiffFile) {
+	list, lines := make([]*diff.File, len(files)), 0
+	for i := range files {
+		list[i] = files[i].Diff
+		lines += files[i].Add + files[i].Del
+	}
+	if lines > 40_000 {
+		return
+	}
+	for i, blocks := range diff.Moves(list) {
+		for _, b := range blocks {
+			files[i].Moved = append(files[i].Moved, part.Moved{Block: b, Path: files[b.File].Path, Href: files[b.File].Href()})
+		}
+	}
 }
 
 // conversation puts a thread of every state on the first files.
@@ -175,11 +216,25 @@ func (s *site) file(w http.ResponseWriter, r *http.Request) {
 			frame := s.frame(v, f.Path)
 			frame.Theme = r.URL.Query().Get("theme")
 			v.Comment = page.CommentAt(f, r.URL.Query().Get("comment"))
+			if f.Fold != "" && s.unfold(r.PathValue("session"), f) && r.Header.Get("X-Fragment") != "" {
+				_ = part.DiffBody(f, v.View).Render(r.Context(), w)
+				return
+			}
 			s.send(w, r, page.FilePage(frame, v, f))
 			return
 		}
 	}
 	http.NotFound(w, r)
+}
+
+// unfold compares a file that the page folds.
+func (s *site) unfold(name string, d *part.DiffFile) bool {
+	for _, f := range s.sets[name] {
+		if f.Path == d.Path {
+			d.Fold, d.Diff = "", compute(f, diff.SpaceAll)
+		}
+	}
+	return d.Diff != nil
 }
 
 func (s *site) context(w http.ResponseWriter, r *http.Request) {
@@ -200,7 +255,7 @@ func (s *site) blob(w http.ResponseWriter, r *http.Request) {
 	side, name, _ := strings.Cut(r.PathValue("path"), "/")
 	for _, f := range s.sets[r.PathValue("session")] {
 		if f.Path == name {
-			w.Header().Set("Content-Type", "image/png")
+			w.Header().Set("Content-Type", map[bool]string{true: "image/svg+xml", false: "image/png"}[path.Ext(name) == ".svg"])
 			_, _ = w.Write(map[string][]byte{"before": f.Before, "after": f.After}[side])
 		}
 	}

@@ -13,7 +13,7 @@ type Syntax int
 // From all classes to none.
 const (
 	SyntaxAll  Syntax = iota
-	SyntaxFew         // keywords, strings and comments of two letters or more, outside of changed words
+	SyntaxFew         // keywords of two letters or more, strings and comments of three, outside of changed words
 	SyntaxNone        // changed words alone
 )
 
@@ -30,7 +30,8 @@ func SyntaxFor(rows int) Syntax {
 
 // class is the class drawn for a span, "" for none.
 func (y Syntax) class(s diff.Span) string {
-	if y == SyntaxAll || y == SyntaxFew && !s.Changed && s.End-s.Start > 1 && strings.Contains("ksc", s.Class) {
+	n := s.End - s.Start
+	if y == SyntaxAll || y == SyntaxFew && !s.Changed && (s.Class == "k" && n > 1 || n > 2 && strings.Contains("sc", s.Class)) {
 		return s.Class
 	}
 	return ""
