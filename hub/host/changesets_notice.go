@@ -30,6 +30,9 @@ func ReadWatching(m ahp.Meta) (w Watching) {
 
 // noteWatching tells those who look at a session's changes that they come late, and why, or that they do not any more.
 func (h *Host) noteWatching(l *ledger, why error) {
+	l.mu.Lock()
+	l.told = why == nil
+	l.mu.Unlock()
 	w := Watching{}
 	if why != nil {
 		w = Watching{Polling: true, Seconds: int(pollLast / time.Second), Why: why.Error()}

@@ -49,8 +49,8 @@ func (h *Host) watchOnce(l *ledger) error {
 	if err := f.walk(nil); err != nil {
 		return err
 	}
-	h.noteWatching(l, nil)
 	h.want(l, wanted{whole: true}) // what was written before it was watched
+	h.noteWatching(l, nil)
 	return f.follow()
 }
 

@@ -1,0 +1,302 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+)
+
+func (c *changing) mkdir(name string) {
+	c.t.Helper()
+	c.must(os.MkdirAll(filepath.Join(c.dir, name), 0o755))
+}
+
+func (c *changing) commit(message string) {
+	c.t.Helper()
+	c.git("add", "-A")
+	c.git("-c", "user.name=Ana", "-c", "user.email=ana@example.org", "commit", "-q", "--allow-empty", "-m", message)
+}
+
+// watched waits until the system tells of writes.
+func (c *changing) watched() {
+	c.t.Helper()
+	l := c.host.ledger(session)
+	c.until("the directories were looked at", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.told && !l.busy
+	})
+}
+
+// Each of these is a write the system tells of; no full look happens meanwhile unless something that decides what is
+// looked at was written.
+func TestWritesShow(t *testing.T) {
+	for name, step := range map[string]struct {
+		do   func(c *changing)
+		want string
+	}{
+		"a lock file of packages":      {func(c *changing) { c.write("yarn.lock", "x\n") }, "A yarn.lock +1 −0"},
+		"in a folder made before":      {func(c *changing) { c.write("empty/deep/x", "x\n") }, "A empty/deep/x +1 −0"},
+		"in folders made just now":     {func(c *changing) { c.mkdir("d/e/f"); c.write("d/e/f/x", "x\n") }, "A d/e/f/x +1 −0"},
+		"what is ignored":              {func(c *changing) { c.write("out/x", "x\n"); c.write("b.txt", "b\n") }, "A b.txt +1 −0"},
+		"what is tracked and ignored":  {func(c *changing) { c.write("out/kept", "2\n") }, "M out/kept +1 −1"},
+		"a mode":                       {func(c *changing) { c.must(os.Chmod(filepath.Join(c.dir, "a.txt"), 0o700)) }, "M a.txt +0 −0"},
+		"a folder that moves":          {func(c *changing) { c.must(os.Rename(filepath.Join(c.dir, "sub"), filepath.Join(c.dir, "bus"))) }, "R bus/s.txt +0 −0"},
+		"a folder that is gone":        {func(c *changing) { c.must(os.RemoveAll(filepath.Join(c.dir, "sub"))) }, "D sub/s.txt +0 −1"},
+		"what is ignored from now on":  {func(c *changing) { c.write("seen", "s\n"); c.write(".gitignore", "out/\nseen\n") }, "M .gitignore +1 −0"},
+		"what is not ignored any more": {func(c *changing) { c.write("out/x", "x\n"); c.write(".gitignore", "\n") }, "M .gitignore +1 −1; A out/x +1 −0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newChanging(t)
+			c.mkdir("empty/deep")
+			c.mkdir("out")
+			c.mkdir("sub")
+			c.write("out/kept", "1\n")
+			c.write("sub/s.txt", "s\n")
+			c.write(".gitignore", "out/\n")
+			c.git("add", "-f", "out/kept")
+			c.commit("second")
+			uri := c.follow("uncommitted", "")
+			c.watched()
+			step.do(c)
+			c.shows(uri, step.want)
+		})
+	}
+}
+
+// The user's commits and moved branches show.
+func TestCommitsAndBranchesShow(t *testing.T) {
+	c := newChanging(t)
+	c.git("branch", "-M", "main")
+	c.git("checkout", "-q", "-b", "feature/one")
+	uncommitted, branch := c.follow("uncommitted", ""), c.follow("branch", "")
+	c.watched()
+	c.write("a.txt", "one\n")
+	c.shows(uncommitted, "M a.txt +0 −1")
+	c.shows(branch, "M a.txt +0 −1")
+	c.commit("second")
+	c.shows(uncommitted, "")
+	c.shows(branch, "M a.txt +0 −1")
+	c.git("reset", "-q", "--soft", "HEAD~1") // the index and the files stay
+	c.shows(uncommitted, "M a.txt +0 −1")
+	c.commit("second again")
+	c.shows(uncommitted, "")
+	c.git("branch", "-f", "main", "HEAD") // nothing but a branch moves
+	c.shows(branch, "")
+}
+
+func TestIgnoredFoldersAreNotWatched(t *testing.T) {
+	c := newChanging(t)
+	c.write(".gitignore", "out/\n")
+	c.mkdir("out/many/folders")
+	c.mkdir("src/deep")
+	seen := watchedFolders(t, c)
+	for name, want := range map[string]bool{"": true, "src/deep": true, "out": false, "out/many": false, ".git": true, ".git/objects": false, ".git/refs/heads": true} {
+		if got := seen[filepath.Join(c.dir, name)]; got != want {
+			t.Errorf("%q is watched: %v", name, got)
+		}
+	}
+}
+
+func watchedFolders(t *testing.T, c *changing) map[string]bool {
+	t.Helper()
+	seen := map[string]bool{}
+	c.must(c.host.changesetService().Walk(t.Context(), session, []string{c.dir}, nil, func(f changeset.Folder) error { seen[f.Path] = true; return nil }))
+	return seen
+}
+
+// Where the system does not watch as many folders, the files are looked at from time to time, and who looks is told.
+func TestTooManyFoldersAreLookedAtFromTimeToTime(t *testing.T) {
+	c := newChangingWith(t, Config{Limits: Limits{Folders: 2}})
+	uri := c.follow("uncommitted", "")
+	c.until("it is said", func() bool { return ReadWatching(c.session().Meta).Polling })
+	w := ReadWatching(c.session().Meta)
+	if w.Seconds != 10 || !strings.Contains(w.Why, "more than 2 directories") {
+		t.Errorf("it says %+v", w)
+	}
+	c.write("a.txt", "one\n")
+	c.shows(uri, "M a.txt +0 −1")
+	c.host.noteWatching(c.host.ledger(session), nil)
+	if m := c.session().Meta; ReadWatching(m).Polling || len(m) > 0 {
+		t.Errorf("it still says %v", m)
+	}
+}
+
+func TestNoticesOfOthersStay(t *testing.T) {
+	m := withWatching(ahp.Meta{"other": []byte(`1`), metaKey: []byte(`{"verdicts":2}`)}, Watching{Polling: true, Why: "so"})
+	if got := string(m[metaKey]); got != `{"changes":{"polling":true,"seconds":0,"why":"so"},"verdicts":2}` || string(m["other"]) != "1" {
+		t.Errorf("%s %v", got, m)
+	}
+	if got := string(withWatching(m, Watching{})[metaKey]); got != `{"verdicts":2}` {
+		t.Error(got)
+	}
+}
+
+// statuses collects what a follower of a changeset is told of its status.
+type statuses struct {
+	mu  sync.Mutex
+	got []string
+}
+
+func (s *statuses) list() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.got)
+}
+
+func followStatus(c *changing, uri ahp.URI) *statuses {
+	c.t.Helper()
+	conn, err := c.hub.Connect(hub.ConnConfig{Principal: owner.ID, ClientID: "ana-3", Audience: owner.Audience()})
+	c.must(err)
+	conn.Subscribe(nil, hub.Subscription{URI: uri})
+	s := &statuses{}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	c.t.Cleanup(func() { cancel(); conn.Close(errors.New("the test is over")); wg.Wait() })
+	wg.Go(func() {
+		for {
+			items, err := conn.Next(ctx, nil)
+			if err != nil {
+				return
+			}
+			s.mu.Lock()
+			for _, it := range items {
+				if it.Env == nil || it.Env.Channel.URI != uri {
+					continue
+				}
+				switch a := it.Env.Action.(type) {
+				case *ahp.ChangesetStatusChangedAction:
+					s.got = append(s.got, string(a.Status))
+				case *ahp.ChangesetFileSetAction, *ahp.ChangesetFileRemovedAction, *ahp.ChangesetContentChangedAction:
+					s.got = append(s.got, "files")
+				}
+			}
+			s.mu.Unlock()
+		}
+	})
+	return s
+}
+
+// The status is true at every moment: computing before anything is known, recomputing from when something is known to have
+// been written until that is shown, error while it cannot be told, ready in between.
+func TestStatusIsTrue(t *testing.T) { // AHP requirement 153
+	c := newChanging(t)
+	uri := ChangesetURI(session, "session", "")
+	_, err := c.host.openChangeset(t.Context(), c.owner, uri)
+	c.must(err)
+	if got := c.changes(uri).Status; got != ahp.ChangesetStatusComputing {
+		t.Errorf("at first it is %s", got)
+	}
+	s := followStatus(c, uri)
+	c.follow("session", "")
+	c.watched()
+	said := func(want ...string) {
+		t.Helper()
+		c.until("it is said: "+strings.Join(want, ", "), func() bool { return len(s.list()) >= len(want) })
+		if d := cmp.Diff(want, s.list()); d != "" {
+			t.Fatal(d)
+		}
+		s.mu.Lock()
+		s.got = nil
+		s.mu.Unlock()
+	}
+	said("files", "ready")
+	c.write("a.txt", "one\n")
+	said("recomputing", "files", "ready")
+	c.write("a.txt", "one\n") // the same again
+	said("recomputing", "ready")
+	c.turn(func() { c.write("b.txt", "b\n") })
+	c.shows(uri, "M a.txt +0 −1 outside; A b.txt +1 −0")
+	c.until("it is ready", func() bool { l := s.list(); return l[len(l)-1] == "ready" && c.idle() })
+	s.mu.Lock()
+	s.got = nil
+	s.mu.Unlock()
+	away := c.dir + "-away"
+	c.must(os.Rename(c.dir, away))
+	c.until("the error is shown", func() bool { return slices.Contains(s.list(), "error") })
+	if got := c.changes(uri); got.Error == nil || len(got.Files) != 2 {
+		t.Errorf("with an error it shows %d files and %v", len(got.Files), got.Error)
+	}
+	c.must(os.Rename(away, c.dir))
+	c.until("it is mended by itself", func() bool { return c.changes(uri).Status == ahp.ChangesetStatusReady })
+	c.shows(uri, "M a.txt +0 −1 outside; A b.txt +1 −0")
+}
+
+// idle tells whether no look is under way or due.
+func (c *changing) idle() bool {
+	l := c.host.ledger(session)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.busy
+}
+
+// A changeset nobody followed for a while says that it is out of date until it was looked at.
+func TestSleptChangesetIsOutOfDate(t *testing.T) {
+	c := newChanging(t)
+	uri := c.follow("uncommitted", "")
+	c.watched()
+	c.until("nothing is looked at", c.idle)
+	l := c.host.ledger(session)
+	l.leave(uri)
+	s := followStatus(c, uri)
+	c.write("a.txt", "one\n")
+	c.must(c.host.Prepare(t.Context(), c.owner, uri))
+	c.shows(uri, "M a.txt +0 −1")
+	if got := s.list(); len(got) == 0 || got[0] != "recomputing" {
+		t.Errorf("it said %v", got)
+	}
+}
+
+// A directory a session gets later is watched too.
+func TestDirectoryAddedLaterIsWatched(t *testing.T) {
+	c := newChanging(t)
+	uri := c.follow("uncommitted", "")
+	c.watched()
+	other := t.TempDir()
+	c.must(c.hub.Do(func(tx *hub.Tx) {
+		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: FileURI(other)})
+	}))
+	c.write("a.txt", "one\n") // something makes it look
+	c.shows(uri, "M a.txt +0 −1")
+	c.must(os.WriteFile(filepath.Join(other, "x.txt"), []byte("x\n"), 0o600))
+	c.shows(uri, "M a.txt +0 −1; A "+FileURI(filepath.Join(other, "x.txt"))+" +1 −0")
+}
+
+// Of many files one that is written shows without a look at all of them.
+func TestOneOfManyFilesShows(t *testing.T) {
+	c := newChanging(t)
+	for i := range 5000 {
+		if i%20 == 0 {
+			c.mkdir(fmt.Sprintf("d%d", i/20))
+		}
+		c.write(fmt.Sprintf("d%d/f%d.txt", i/20, i), fmt.Sprintf("file %d\n", i))
+	}
+	c.commit("many")
+	uri := c.follow("uncommitted", "")
+	c.watched()
+	for i := range 5 {
+		c.write(fmt.Sprintf("d%d/f%d.txt", 40*i, 800*i), "another\n")
+		c.until("it shows", func() bool { return len(c.changes(uri).Files) == i+1 })
+	}
+	c.write("d249/new.txt", "new\n")
+	c.must(os.Remove(filepath.Join(c.dir, "d7/f150.txt")))
+	c.until("all show", func() bool { return len(c.changes(uri).Files) == 7 })
+	l := c.host.ledger(session)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.narrow < 6 || l.whole > 2 {
+		t.Errorf("everything was looked at %d times, and single files %d times", l.whole, l.narrow)
+	}
+}
