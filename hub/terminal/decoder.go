@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,6 +44,7 @@ type decoder struct {
 	ready   bool   // command detection was announced
 	line    string // the command line that was announced for the next execution
 	running string // id of the command that is executing
+	untold  bool   // which is not announced yet: its line may follow
 	started time.Time
 	count   int
 }
@@ -80,6 +82,7 @@ func (d *decoder) step() []ahp.Action {
 
 func (d *decoder) flush() {
 	if data := d.scan.take(); data != "" {
+		d.announce()
 		if d.show != nil {
 			d.show(data, d.scan.modes)
 		}
@@ -126,6 +129,7 @@ func (d *decoder) mark(f []string) {
 		d.available()
 	case "E":
 		d.line = unescape(field(f, 1))
+		d.announce()
 	case "C":
 		d.executed(f[1:])
 	case "D":
@@ -161,9 +165,21 @@ func (d *decoder) executed(fields []string) {
 			d.line, _ = url.PathUnescape(v)
 		}
 	}
+	d.flush()
 	d.count++
-	d.running, d.started = "c"+strconv.Itoa(d.count), d.now()
-	d.say(&ahp.TerminalCommandExecutedAction{
+	d.running, d.started, d.untold = "c"+strconv.Itoa(d.count), d.now(), true
+	if !slices.Equal(fields, []string{"?"}) { // of a line that history did not take, the text is about to follow
+		d.announce()
+	}
+}
+
+// announce tells of the command that has started.
+func (d *decoder) announce() {
+	if !d.untold {
+		return
+	}
+	d.untold = false
+	d.out = append(d.out, &ahp.TerminalCommandExecutedAction{
 		CommandID:   d.running,
 		CommandLine: bounded(d.line, maxCommand),
 		Timestamp:   d.started.UnixMilli(),
@@ -175,6 +191,7 @@ func (d *decoder) finished(code *int64) {
 	if d.running == "" {
 		return
 	}
+	d.announce()
 	d.say(&ahp.TerminalCommandFinishedAction{
 		CommandID:  d.running,
 		ExitCode:   code,

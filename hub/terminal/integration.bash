@@ -24,33 +24,69 @@ __ahphub_history() {
 	fi
 }
 
-# __ahphub_run marks the start of a command. A line that history ignores keeps
-# its secret: its text is left empty.
+# __ahphub_run marks the start of a command. Of a line that history did not take (a duplicate, one that
+# begins with a space) the text follows, when the first command of it is about to run.
 __ahphub_run() {
 	local REPLY __ahphub_line
 	__ahphub_history
-	if [[ $REPLY == "$__ahphub_last" && (${HISTCONTROL-} == *ignore[sb]* || -n ${HISTIGNORE-}) ]]; then __ahphub_line=; fi
+	if [[ $REPLY == "$__ahphub_last" && $__ahphub_line == "$__ahphub_text" ]]; then
+		builtin printf '\e]633;C;?;%s\a' "$__ahphub_nonce"
+		return
+	fi
 	__ahphub_escape "$__ahphub_line"
 	builtin printf '\e]633;E;%s;%s\a\e]633;C;%s\a' "$REPLY" "$__ahphub_nonce" "$__ahphub_nonce"
+}
+
+# __ahphub_first tells the text of such a line: $1 is the first command of it. It ends with the last
+# argument of the command before, so that $_ stays.
+__ahphub_first() {
+	local REPLY __ahphub_line
+	__ahphub_armed=
+	__ahphub_history
+	if [[ $REPLY == "$__ahphub_last" && $__ahphub_line == "$__ahphub_text" ]]; then
+		if [[ $__ahphub_line != "$1"* ]]; then __ahphub_line=$1; fi
+		__ahphub_escape "$__ahphub_line"
+		builtin printf '\e]633;E;%s;%s\a' "$REPLY" "$__ahphub_nonce"
+	fi
 }
 
 # __ahphub_prompt marks the end of one, with its exit code, and where the shell is.
 __ahphub_prompt() {
 	local code=$? REPLY __ahphub_line
+	__ahphub_armed=
 	builtin printf '\e]633;D;%s;%s\a' "$code" "$__ahphub_nonce"
 	__ahphub_escape "$PWD"
 	builtin printf '\e]633;P;Cwd=%s;%s\a' "$REPLY" "$__ahphub_nonce"
 	if [[ -n $__ahphub_marks ]]; then
 		__ahphub_history
-		__ahphub_last=$REPLY
+		__ahphub_last=$REPLY __ahphub_text=$__ahphub_line
 		builtin printf '\e]633;A;%s\a' "$__ahphub_nonce"
 	fi
 	return "$code"
 }
 
-__ahphub_marks=
+# __ahphub_arm ends a prompt, outside of any function: what runs next is a line that was typed. A trap of the
+# person's own stays, and such lines have no text then.
+__ahphub_arm='
+if [[ -z $__ahphub_trap ]]; then
+	__ahphub_trap=$(trap -p DEBUG)
+	if [[ -z $__ahphub_trap ]]; then
+		__ahphub_trap=ours
+		trap '\''[[ -z $__ahphub_armed || $BASH_COMMAND == __ahphub_prompt ]] || __ahphub_first "$BASH_COMMAND" "$_"'\'' DEBUG
+	fi
+fi
+__ahphub_armed=1'
+
+__ahphub_marks= __ahphub_armed= __ahphub_text= __ahphub_trap=
 if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
 	__ahphub_marks=1
 	PS0='$(__ahphub_run)'${PS0-}
 fi
 PROMPT_COMMAND=__ahphub_prompt${PROMPT_COMMAND:+;$PROMPT_COMMAND}
+if [[ -n $__ahphub_marks ]]; then
+	if [[ $(declare -p PROMPT_COMMAND) == 'declare -a'* ]]; then
+		PROMPT_COMMAND+=('eval "$__ahphub_arm"')
+	else
+		PROMPT_COMMAND+=$'\neval "$__ahphub_arm"'
+	fi
+fi

@@ -8,37 +8,76 @@ import (
 	"strings"
 )
 
-// bashInit is what an interactive bash reads in place of ~/.bashrc, which it
-// reads first thing itself.
-//
-//go:embed integration.bash
-var bashInit string
+// The scripts of shell integration. Each reads the person's own files, or lets the shell do so, and
+// writes to none of them. bash reads its script in place of ~/.bashrc, fish and PowerShell after their
+// configuration; zsh finds its own as the .zshenv of a directory of ours.
+var (
+	//go:embed integration.bash
+	bashInit string
+	//go:embed integration.zsh
+	zshInit string
+	//go:embed integration.fish
+	fishInit string
+	//go:embed integration.ps1
+	pwshInit string
+)
 
-// plan is a command line with the script its shell is to read.
+// plan is a command line with what its shell is to read.
 type plan struct {
 	argv   []string
+	env    []string
 	script string // fed to descriptor 3; "" for none
+	dir    string // made for it, to be removed at its end; "" for none
 	detect detection
 	nonce  string
 }
 
-// plan decides what to start. Shell integration goes through a pipe that the
-// shell reads at its start: nothing of the person's is written to, and the nonce
-// is in no file, no argument and no environment.
-func (s Spec) plan() plan {
+// plan decides what to start. The nonce of shell integration goes through a pipe that the shell reads at
+// its start: it is in no file, no argument and no environment.
+func (s Spec) plan() (plan, error) {
 	if len(s.Command) > 0 {
-		return plan{argv: s.Command}
+		return plan{argv: s.Command}, nil
 	}
 	sh := Shell()
-	if filepath.Base(sh) != "bash" {
-		return plan{argv: []string{sh}, detect: detectAny}
+	p := plan{argv: []string{sh}, detect: detectNonce, nonce: rand.Text()}
+	var err error
+	switch filepath.Base(sh) {
+	case "bash":
+		p.argv = append(p.argv, "--init-file", "/dev/fd/3", "-i")
+		p.script = strings.ReplaceAll(bashInit, "@NONCE@", p.nonce)
+	case "zsh":
+		p.argv, p.script = append(p.argv, "-i"), p.nonce+"\n"
+		p.env, p.dir, err = zshDir()
+	case "fish":
+		p.argv = append(p.argv, "--init-command", "source </dev/fd/3")
+		p.script = strings.ReplaceAll(fishInit, "@NONCE@", p.nonce)
+	case "pwsh":
+		p.argv, p.script = append(p.argv, "-NoLogo", "-NoExit", "-Command", pwshInit), p.nonce+"\n"
+	default:
+		return plan{argv: p.argv, detect: detectAny}, nil
 	}
-	nonce := rand.Text()
-	return plan{
-		argv:   []string{sh, "--init-file", "/dev/fd/3", "-i"},
-		script: strings.ReplaceAll(bashInit, "@NONCE@", nonce),
-		detect: detectNonce,
-		nonce:  nonce,
+	return p, err
+}
+
+// zshDir makes the directory in which zsh looks first, and tells it where the person's own is.
+func zshDir() (env []string, dir string, err error) {
+	if dir, err = os.MkdirTemp("", "ahphub-zsh-"); err != nil {
+		return nil, "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".zshenv"), []byte(zshInit), 0o600); err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, "", err
+	}
+	if own, set := os.LookupEnv("ZDOTDIR"); set {
+		env = append(env, "__AHPHUB_ZDOTDIR="+own)
+	}
+	return append(env, "ZDOTDIR="+dir), dir, nil
+}
+
+// done removes what was made for the shell.
+func (p plan) done() {
+	if p.dir != "" {
+		_ = os.RemoveAll(p.dir)
 	}
 }
 

@@ -54,15 +54,20 @@ func Start(spec Spec, emit func([]ahp.Action)) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	how, err := spec.plan()
+	if err != nil {
+		return nil, fmt.Errorf("cannot prepare a shell: %w", err)
+	}
 	p := &Process{
 		grace:  spec.Grace,
-		plan:   spec.plan(),
+		plan:   how,
 		feed:   newFeed(spec.Cols, spec.Rows),
 		input:  make(chan []byte, 1024),
 		exited: make(chan struct{}),
 		done:   make(chan struct{}),
 	}
 	if err := p.start(spec); err != nil {
+		how.done()
 		return nil, fmt.Errorf("cannot start %s in a terminal: %w", p.plan.argv[0], err)
 	}
 	out := output{
@@ -79,7 +84,7 @@ func Start(spec Spec, emit func([]ahp.Action)) (*Process, error) {
 
 func (p *Process) start(spec Spec) error {
 	p.cmd = exec.Command(p.plan.argv[0], p.plan.argv[1:]...)
-	p.cmd.Dir, p.cmd.Env = spec.Dir, spec.environ()
+	p.cmd.Dir, p.cmd.Env = spec.Dir, append(spec.environ(), p.plan.env...)
 	if p.plan.script != "" {
 		script, err := feed(p.plan.script)
 		if err != nil {
@@ -132,6 +137,7 @@ func (p *Process) run(out output) {
 	<-p.exited
 	out.finish(p.code)
 	p.feed.close()
+	p.plan.done()
 }
 
 // read hands on what the program prints, as much at once as is there already.
