@@ -77,6 +77,8 @@ type Host interface {
 	// Spawn makes a sub-chat with a running turn. The func ends that turn: nil
 	// completes it, an error ends it as Session.Prompt's would.
 	Spawn(context.Context, SpawnSpec) (Turn, func(error), error)
+	// Learn takes what the agent says of itself. It may block while the host is read-only.
+	Learn(Offer)
 }
 
 // TerminalSpec says what to run for which tool call. Zero sizes mean 80 by 24.

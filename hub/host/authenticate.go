@@ -3,14 +3,26 @@ package host
 import (
 	"context"
 
+	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Authenticate answers authenticate. Agents here bring their own credentials, so that no resource that needs a token is
-// ever advertised: whatever one is named is not known (AHP requirement 189). The token is neither kept nor logged.
-func (h *Host) Authenticate(_ context.Context, c Caller, p ahp.AuthenticateParams) (ahp.AuthenticateResult, error) {
+// Authenticate answers authenticate: the agent that named the resource takes the token, and any other one is not known
+// (AHP requirements 189 and 190). It is kept in memory alone, for the whole host as its agents are, and never logged.
+func (h *Host) Authenticate(ctx context.Context, c Caller, p ahp.AuthenticateParams) (ahp.AuthenticateResult, error) {
 	if err := mayCall(c, "authenticate", rootInfo); err != nil {
 		return ahp.AuthenticateResult{}, err
+	}
+	for _, b := range h.cfg.Agents {
+		a, ok := b.(agent.Authenticator)
+		if !ok {
+			continue
+		}
+		if known, err := a.Authenticate(ctx, p.Resource, p.Token); err != nil {
+			return ahp.AuthenticateResult{}, badParams("token: %s", err)
+		} else if known {
+			return ahp.AuthenticateResult{}, nil
+		}
 	}
 	return ahp.AuthenticateResult{}, badParams("resource: this host asks for no token for %.200q: sign in with the agent's own program", p.Resource)
 }

@@ -20,11 +20,14 @@ const (
 	completionTime  = 2 * time.Second // then there is nothing to offer
 )
 
-// CompletionTrigger begins what completions are for: the name of a file of the session.
-const CompletionTrigger = "@"
+// What begins a word that completions are for: the name of a file of the session, and a command of its agent.
+const (
+	CompletionTrigger = "@"
+	CommandTrigger    = "/"
+)
 
-// Completions answers completions: after an @, files of the session's directories. It is best effort: what cannot be
-// had soon is left out (AHP requirement 119).
+// Completions answers completions: after an @, files of the session's directories, and after a / at the very start,
+// commands of its agent. It is best effort: what cannot be had soon is left out (AHP requirement 119).
 func (h *Host) Completions(ctx context.Context, c Caller, p ahp.CompletionsParams) (ahp.CompletionsResult, error) {
 	none := ahp.CompletionsResult{Items: []ahp.CompletionItem{}}
 	info, known := h.hub.Info(p.Channel)
@@ -38,8 +41,15 @@ func (h *Host) Completions(ctx context.Context, c Caller, p ahp.CompletionsParam
 	if !utf8.ValidString(p.Text) || p.Offset < 0 || p.Offset > int64(len(units)) {
 		return none, badParams("offset: %d is outside of the text, which has %d UTF-16 code units", p.Offset, len(units))
 	}
+	if p.Kind != ahp.CompletionItemKindUserMessage {
+		return none, nil
+	}
+	if query, asked := strings.CutPrefix(string(utf16.Decode(units[:p.Offset])), CommandTrigger); asked {
+		none.Items = h.commandsLike(info.Session, query, p.Offset)
+		return none, nil
+	}
 	start, query, asked := mention(units[:p.Offset])
-	if !asked || p.Kind != ahp.CompletionItemKindUserMessage {
+	if !asked {
 		return none, nil
 	}
 	for _, f := range h.filesLike(ctx, info.Session, query) {

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -100,32 +101,36 @@ func checkConfigChanged(r *request, s *ahp.SessionState, a *ahp.SessionConfigCha
 	if s.Config == nil {
 		return "this session has no settings"
 	}
+	schema := Settings(s).Schema
 	values := maps.Clone(a.Config)
 	if values == nil {
 		values = ahp.Meta{}
 	}
+	changed := ahp.Meta{}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if sameJSON(values[key], s.Config.Values[key]) {
 			continue
 		}
-		if reason := checkSetting(s.Config.Schema, key, values[key]); reason != "" {
+		if reason := checkSetting(schema, key, values[key]); reason != "" {
 			return reason
 		}
-		if !mutable(s.Config.Schema, key) {
+		if !mutable(schema, key) {
 			return key + " is fixed once a session exists: create another session for another value"
 		}
 		if key == approvalKey && !r.caller.owner() {
 			return "only the owner decides whether commands need an approval"
 		}
+		changed[key] = values[key]
 	}
 	if a.Replace != nil && *a.Replace {
 		for key, value := range s.Config.Values {
-			if _, given := values[key]; !given && (!mutable(s.Config.Schema, key) || key == approvalKey && !r.caller.owner()) {
+			if _, given := values[key]; !given && (!mutable(schema, key) || key == approvalKey && !r.caller.owner()) {
 				values[key] = value
 			}
 		}
 	}
 	a.Config = values
+	r.tx.Effect(r.info.URI, func(ctx context.Context) { r.h.settingsChanged(ctx, r.info.URI, changed) })
 	return ""
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
@@ -23,9 +24,22 @@ func (h *Host) newDirs(provider string, uris []ahp.URI) ([]ahp.URI, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := h.allows(provider, path); err != nil {
+			return nil, err
+		}
 		dirs = append(dirs, FileURI(path))
 	}
 	return dirs, nil
+}
+
+// allows asks an agent that works in some directories only.
+func (h *Host) allows(provider, path string) error {
+	if b, ok := h.cfg.Agents[provider].(agent.Confined); ok {
+		if err := b.Allows(path); err != nil {
+			return badParams("workingDirectories: %s", err)
+		}
+	}
+	return nil
 }
 
 func existingDir(uri ahp.URI) (string, error) {

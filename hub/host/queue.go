@@ -18,8 +18,8 @@ func (h *Host) startQueued(tx *hub.Tx, ch hub.ChannelInfo, turnEnded bool) {
 	if !ok || s.ActiveTurn != nil || h.recovering.Load() || h.disposing.held(ch.Session) {
 		return
 	}
-	if session, ok := tx.State(ch.Session).(*ahp.SessionState); !ok || session.Lifecycle == ahp.SessionLifecycleFailed {
-		return
+	if session, ok := tx.State(ch.Session).(*ahp.SessionState); !ok || turnEnded && session.Lifecycle == ahp.SessionLifecycleFailed {
+		return // only what somebody sends now opens the agent again
 	}
 	var next ahp.PendingMessage
 	kind := ahp.PendingMessageKindQueued

@@ -50,7 +50,7 @@ func TestFirstSnapshotHasChatsAndDefaultChat(t *testing.T) { // AHP requirements
 func TestAgentThatDoesNotOpenFailsTheSession(t *testing.T) { // AHP requirement 68
 	inWorld(t, func(w *world) {
 		w.agent.open = func(context.Context, agent.Spec) error { return errors.New("no such program") }
-		c := w.create()
+		w.create()
 		s := w.session()
 		if s.Lifecycle != ahp.SessionLifecycleFailed || s.CreationError == nil || s.CreationError.Message != "no such program" {
 			t.Fatalf("lifecycle %s, error %+v", s.Lifecycle, s.CreationError)
@@ -58,7 +58,27 @@ func TestAgentThatDoesNotOpenFailsTheSession(t *testing.T) { // AHP requirement 
 		if sum, _ := w.host.Summary(session); sum.Status.Activity() != ahp.SessionStatusError {
 			t.Errorf("the summary's status is %d", sum.Status)
 		}
-		c.refused(w.chat(), started("hello"), "could not be started")
+	})
+}
+
+// A failed opening is tried again by the next message: its turn says how that went.
+func TestMessageOpensAFailedSessionAgain(t *testing.T) {
+	inWorld(t, func(w *world) {
+		broken := errors.New("log in first")
+		w.agent.open = func(context.Context, agent.Spec) error { return broken }
+		c := w.create()
+		c.do(w.chat(), started("hello"))
+		synctest.Wait()
+		turn := w.chatState().Turns[0]
+		if turn.State != ahp.TurnStateError || !resumable(turn) || w.session().Lifecycle != ahp.SessionLifecycleFailed {
+			t.Fatalf("the turn is %s in a session that is %s", turn.State, w.session().Lifecycle)
+		}
+		broken = nil
+		c.do(w.chat(), &ahp.ChatTurnResumeAction{TurnID: turn.ID})
+		synctest.Wait()
+		if s := w.session(); s.Lifecycle != ahp.SessionLifecycleReady || w.chatState().Turns[0].State != ahp.TurnStateComplete {
+			t.Errorf("the session is %s, its turn %s", s.Lifecycle, w.chatState().Turns[0].State)
+		}
 	})
 }
 

@@ -59,8 +59,6 @@ func (r *request) mayPrompt(s *ahp.ChatState) string {
 	switch {
 	case session == nil || r.h.disposing.held(r.info.Session):
 		return "the session of this chat is not available"
-	case session.Lifecycle == ahp.SessionLifecycleFailed:
-		return "this session could not be started: create another one"
 	case s.Interactivity != "" && s.Interactivity != ahp.ChatInteractivityFull:
 		return "this chat can only be read"
 	}
@@ -183,6 +181,7 @@ func (l *live) prompt(r *run, t agent.Turn) (err error) {
 		}
 	}()
 	s, err := l.open(r.ctx)
+	l.reopened(err)
 	if err != nil {
 		return &agent.Failure{Message: "the agent could not be opened: " + err.Error(), Resumable: true}
 	}

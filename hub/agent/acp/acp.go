@@ -10,6 +10,9 @@ package acp
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ahphub/ahphub/hub/agent"
@@ -29,7 +32,11 @@ type Program struct {
 	Env         map[string]string // set for the agent
 	Pass        []string          // variables of the host it may see besides the usual ones; PREFIX_* stands for many
 	Login       string            // how one logs in, in a sentence
+	Auth        string            // the way to log in that is gone by itself when a login is asked for; "" none
 	NoRead      bool              // it reads files by itself: offering it to read through the host breaks it
+	Icon        string            // a letter or two, or one emoji, beside its name
+	Model       string            // of new sessions whose maker names none; "" is the program's own choice
+	Dirs        []string          // absolute; it works in these and below; none means everywhere
 }
 
 func (p Program) title() string { return cmp.Or(p.Title, p.Name) }
@@ -39,6 +46,11 @@ type Limits struct {
 	Start  time.Duration // until the program must have introduced itself: a minute
 	Cancel time.Duration // until a cancelled turn must be over before the program is killed: 5 s
 	Idle   time.Duration // without a turn, until the program is stopped: 10 minutes
+
+	// What a program and all it starts may use; zero fields are without a limit (limits.go).
+	Memory    int64   // bytes
+	CPUs      float64 // of one: 1.5 is one and a half
+	Processes int     // and threads
 }
 
 func (l Limits) withDefaults() Limits {
@@ -52,6 +64,7 @@ func (l Limits) withDefaults() Limits {
 type Backend struct {
 	Program Program
 	Limits  Limits
+	Memory  *Memory // what it said of itself before; nil forgets
 }
 
 // Describe tells what the root channel shows. Nothing is started for it.
@@ -60,12 +73,55 @@ func (b Backend) Describe(context.Context) (ahp.AgentInfo, error) {
 		Provider:    b.Program.Name,
 		DisplayName: b.Program.title(),
 		Description: cmp.Or(b.Program.Description, "Runs "+commandLine(b.Program)),
-		Models:      []ahp.SessionModelInfo{{ID: "default", Provider: b.Program.Name, Name: "Default model"}},
+		Models:      b.models(),
+
+		ProtectedResources: b.Memory.get().Logins,
 	}, nil
 }
 
-// Config has the one setting: whether what the agent asks for waits for approval.
-func (Backend) Config() ahp.SessionConfigSchema { return agent.ApprovalConfig() }
+func (b Backend) models() []ahp.SessionModelInfo {
+	if known := b.Memory.get().Models; len(known) > 0 {
+		return known
+	}
+	return models(b.Program.Name, nil, true)
+}
+
+// Config is the host's own setting, whether what the agent asks for waits for approval, and those that the agent had when
+// it last ran.
+func (b Backend) Config() ahp.SessionConfigSchema {
+	schema := agent.ApprovalConfig()
+	for key, p := range b.Memory.get().Settings {
+		if _, ours := schema.Properties[key]; !ours {
+			schema.Properties[key] = p
+		}
+	}
+	return schema
+}
+
+// Commands are those of the last session.
+func (b Backend) Commands() []agent.SlashCommand { return b.Memory.Commands() }
+
+// Icon is its sign.
+func (b Backend) Icon() string { return b.Program.Icon }
+
+// Allows keeps it to its directories, whatever links lie in them.
+func (b Backend) Allows(dir string) error {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	for _, root := range b.Program.Dirs {
+		if at, err := filepath.EvalSymlinks(root); err == nil {
+			if rel, err := filepath.Rel(at, real); err == nil && filepath.IsLocal(rel) {
+				return nil
+			}
+		}
+	}
+	if len(b.Program.Dirs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s works in %s only: choose a directory there", b.Program.title(), strings.Join(b.Program.Dirs, ", "))
+}
 
 // Open starts the program of a new session, so that one which cannot work says so
 // at once. A session that was there before starts it with its next prompt.

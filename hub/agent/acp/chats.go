@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
 )
 
 // Which session of the program goes with which chat.
@@ -18,6 +19,9 @@ func (s *session) prepare(ctx context.Context, p *peer) error {
 	if err != nil {
 		return err
 	}
+	for _, note := range s.settle(ctx, p, id, ahp.Message{}, true) {
+		s.complain(errors.New(note))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.spare = id
@@ -25,14 +29,28 @@ func (s *session) prepare(ctx context.Context, p *peer) error {
 }
 
 func (s *session) create(ctx context.Context, p *peer) (string, error) {
-	var made struct{ SessionID string }
-	if err := p.call(ctx, "session/new", sessionParams{Cwd: s.dir, McpServers: []string{}}, &made); err != nil {
+	var made sessionResult
+	err := p.call(ctx, "session/new", s.params(p, ""), &made)
+	if p.logIn(ctx, err) {
+		err = p.call(ctx, "session/new", s.params(p, ""), &made)
+	}
+	if err != nil {
 		return "", p.explain(err)
 	}
 	if made.SessionID == "" {
 		return "", errors.New(p.prog.title() + " made a session without an id: install another release of it")
 	}
+	s.began(p, made.SessionID, dialsOf(made.settings))
 	return made.SessionID, nil
+}
+
+// params are those of a session that is made, taken up or forked.
+func (s *session) params(p *peer, id string) sessionParams {
+	q := sessionParams{SessionID: id, Cwd: s.dir, McpServers: servers(s.spec.MCP, p.about.AgentCapabilities.McpCapabilities.HTTP)}
+	if len(s.spec.Dirs) > 1 && isObject(p.about.AgentCapabilities.SessionCapabilities.Dirs) {
+		q.Dirs = s.spec.Dirs[1:]
+	}
+	return q
 }
 
 // join finds the program's session of a chat. fresh means that it knows nothing of
@@ -44,6 +62,8 @@ func (s *session) join(ctx context.Context, p *peer, t agent.Turn) (id string, f
 	s.mu.Unlock()
 	if was.Session != "" && was.continues(t) && (open || s.load(ctx, p, was.Session)) {
 		id = was.Session
+	} else if id = s.fork(ctx, p, t); id != "" {
+		s.log.Debug("an agent forked its session", "chat", t.Chat)
 	} else if id, err = s.take(ctx, p); err != nil {
 		return "", false, err
 	} else {
@@ -83,7 +103,6 @@ func (s *session) take(ctx context.Context, p *peer) (string, error) {
 // replays of it is known here, and left out since no turn runs on it yet.
 func (s *session) load(ctx context.Context, p *peer, id string) bool {
 	can := p.about.AgentCapabilities
-	params := sessionParams{SessionID: id, Cwd: s.dir, McpServers: []string{}}
 	method := "session/load"
 	switch {
 	case isObject(can.SessionCapabilities.Resume):
@@ -91,11 +110,53 @@ func (s *session) load(ctx context.Context, p *peer, id string) bool {
 	case !can.LoadSession:
 		return false
 	}
-	if err := p.call(ctx, method, params, nil); err != nil {
+	var was sessionResult
+	err := p.call(ctx, method, s.params(p, id), &was)
+	if p.logIn(ctx, err) {
+		err = p.call(ctx, method, s.params(p, id), &was)
+	}
+	if err != nil {
 		s.log.Warn("an agent does not know its session any more: it goes on from the transcript", "err", err)
 		return false
 	}
+	s.began(p, id, dialsOf(was.settings))
 	return true
+}
+
+// fork has the program copy the session of the chat that this one is a fork of, where it can and that chat has not
+// gone on since: turns keep their ids in a fork. "" is no fork.
+func (s *session) fork(ctx context.Context, p *peer, t agent.Turn) string {
+	if !isObject(p.about.AgentCapabilities.SessionCapabilities.Fork) || len(t.History) == 0 {
+		return ""
+	}
+	last := t.History[len(t.History)-1].ID
+	s.mu.Lock()
+	var from string
+	for uri, c := range s.chats {
+		if uri != t.Chat && c.Turn == last && s.turns[c.Session] == nil {
+			from = c.Session
+		}
+	}
+	s.mu.Unlock()
+	if from == "" {
+		return ""
+	}
+	if !s.opened(p, from) && !s.load(ctx, p, from) {
+		return ""
+	}
+	var made sessionResult
+	if err := p.call(ctx, "session/fork", s.params(p, from), &made); err != nil || made.SessionID == "" {
+		s.log.Warn("an agent could not fork its session: the chat goes on from its transcript", "err", err)
+		return ""
+	}
+	s.began(p, made.SessionID, dialsOf(made.settings))
+	return made.SessionID
+}
+
+func (s *session) opened(p *peer, id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return p.open[id]
 }
 
 func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }

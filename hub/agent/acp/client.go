@@ -18,7 +18,9 @@ func (s *session) handle(p *peer, m jsonrpc.Message) {
 			s.log.Debug("an agent's update was not understood", "err", err)
 			return
 		}
-		s.deliver(p, n.SessionID, event{update: &n.Update})
+		if !s.noted(p, &n) {
+			s.deliver(p, n.SessionID, event{update: &n.Update})
+		}
 	case "session/request_permission":
 		var ask permissionParams
 		if err := json.Unmarshal(m.Params, &ask); err != nil {
@@ -26,6 +28,13 @@ func (s *session) handle(p *peer, m jsonrpc.Message) {
 			return
 		}
 		s.deliver(p, ask.SessionID, event{ask: &ask, from: m})
+	case "elicitation/create", "session/elicitation":
+		e := &elicitation{nested: m.Method == "session/elicitation"}
+		if err := json.Unmarshal(m.Params, &e.params); err != nil || !m.IsRequest() {
+			p.fail(m, badParams(err))
+			return
+		}
+		s.deliver(p, e.params.SessionID, event{elicit: e, from: m})
 	case "fs/read_text_file":
 		with(p, m, s.readFile)
 	case "fs/write_text_file":
@@ -60,9 +69,7 @@ func (s *session) deliver(p *peer, id string, e event) {
 			}
 		}
 	}
-	if e.ask != nil {
-		p.reply(e.from, cancelled)
-	}
+	e.nobody(p)
 }
 
 // with reads a request's parameters and answers it.

@@ -98,11 +98,7 @@ func (p *peer) needsLogin(e *jsonrpc.Error) string {
 	text += ". " + strings.TrimRight(how, ".") + ", then try again."
 	var ways []string
 	for _, a := range p.about.AuthMethods {
-		way := a.Name
-		if a.Description != "" {
-			way += ": " + a.Description
-		}
-		ways = append(ways, way)
+		ways = append(ways, a.way(p.prog))
 	}
 	if len(ways) > 0 {
 		text += " It offers: " + strings.Join(ways, "; ") + "."

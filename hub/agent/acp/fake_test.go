@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,6 +34,9 @@ type fakeAct struct {
 	waiting map[int64]chan object
 	next    atomic.Int64
 	cancels sync.Map // session → chan struct{}
+	way     atomic.Value
+	servers atomic.Value
+	rich    sync.Map // session → *richSession
 }
 
 func fakeAgent(mode string) {
@@ -106,10 +110,13 @@ func (f *fakeAct) handle(mode string, m object) {
 			v = 9
 		}
 		answer(object{"protocolVersion": v, "agentInfo": object{"name": "fake", "version": "1.0"},
-			"agentCapabilities": object{"loadSession": mode == "loads"},
-			"authMethods":       []object{{"id": "key", "name": "API key", "description": "set FAKE_KEY"}}})
+			"agentCapabilities": capabilities(mode),
+			"authMethods":       authMethods(mode)})
+	case "authenticate":
+		f.way.Store(params["methodId"])
+		answer(object{})
 	case "session/new":
-		if mode == "login" {
+		if mode == "login" || mode == "key" && (os.Getenv("FAKE_KEY") != "open" || f.way.Load() != "key") {
 			f.write(object{"id": m["id"], "error": object{"code": -32000, "message": "Authentication required"}})
 			return
 		}
@@ -117,7 +124,14 @@ func (f *fakeAct) handle(mode string, m object) {
 		if mode == "loads" {
 			_ = os.WriteFile(filepath.Join(params["cwd"].(string), id+".chat"), nil, 0o600)
 		}
-		answer(object{"sessionId": id})
+		f.servers.Store(params["mcpServers"])
+		answer(f.made(mode, id))
+		f.commands(mode, id)
+	case "session/fork":
+		id := "fork-of-" + session
+		answer(f.made(mode, id))
+	case "session/set_mode", "session/set_model", "session/set_config_option":
+		f.set(m, params, session)
 	case "session/load":
 		was, err := os.ReadFile(filepath.Join(params["cwd"].(string), session+".chat"))
 		if err != nil {
@@ -156,12 +170,17 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 		}
 	}
 	order, rest, _ := strings.Cut(texts[len(texts)-1], " ")
+	if slices.Contains(texts, "blocks") {
+		order = "blocks"
+	}
 	switch order {
 	case "text":
 		f.update(session, object{"sessionUpdate": "something_new", "what": 1})
 		f.update(session, object{"sessionUpdate": "agent_thought_chunk", "content": object{"type": "text", "text": "let me think"}})
 		f.say(session, "Hello ")
 		f.say(session, "you")
+	case "mode", "switch", "stuck", "form", "openurl", "task", "servers", "blocks":
+		f.richPrompt(session, order, rest, blocks)
 	case "plan":
 		step := func(a, b string) object {
 			return object{"sessionUpdate": "plan", "entries": []object{{"content": "look", "status": a, "priority": "high"}, {"content": "write", "status": b, "priority": "low"}}}

@@ -41,6 +41,12 @@ func program(mode string) acp.Program {
 
 func newWorld(t *testing.T, b acp.Backend) *world {
 	t.Helper()
+	return newWorldWith(t, b, nil)
+}
+
+// newWorldWith makes the session with settings.
+func newWorldWith(t *testing.T, b acp.Backend, config ahp.Meta) *world {
+	t.Helper()
 	w := &world{t: t, dir: t.TempDir()}
 	w.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }})
 	var err error
@@ -54,7 +60,7 @@ func newWorld(t *testing.T, b acp.Backend) *world {
 	w.must(err)
 	w.caller = host.Caller{Principal: access.Owner("Ana"), ClientID: "ana-1", Conn: conn}
 	t.Cleanup(func() { conn.Close(errors.New("the test is over")); cancel(); wg.Wait() })
-	w.must(w.host.CreateSession(t.Context(), w.caller, ahp.CreateSessionParams{Channel: session, WorkingDirectories: []ahp.URI{"file://" + w.dir}}))
+	w.must(w.host.CreateSession(t.Context(), w.caller, ahp.CreateSessionParams{Channel: session, WorkingDirectories: []ahp.URI{"file://" + w.dir}, Config: config}))
 	w.until("the session is ready", func() bool { return w.session().Lifecycle != ahp.SessionLifecycleCreating })
 	return w
 }

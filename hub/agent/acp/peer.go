@@ -40,18 +40,20 @@ type peer struct {
 
 	// Guarded by the session's lock.
 	open  map[string]bool // its sessions that were made or loaded
-	spare string          // one that no chat has yet
+	dials map[string][]dial
+	given int    // of the tokens it was started with
+	spare string // one that no chat has yet
 }
 
 // startPeer runs a program. handle is given its requests and notifications in the
 // order they came.
-func startPeer(prog Program, dir string, log *slog.Logger, handle func(*peer, jsonrpc.Message)) (*peer, error) {
-	proc, err := startProcess(prog, dir, log)
+func startPeer(prog Program, limits Limits, dir string, log *slog.Logger, handle func(*peer, jsonrpc.Message)) (*peer, error) {
+	proc, err := startProcess(prog, limits, dir, log)
 	if err != nil {
 		return nil, err
 	}
 	p := &peer{prog: prog, log: log, proc: proc, handle: handle, slots: make(chan struct{}, mostRequests),
-		open: map[string]bool{}, terms: terminals{all: map[string]*term{}}}
+		open: map[string]bool{}, dials: map[string][]dial{}, terms: terminals{all: map[string]*term{}}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.out.more = make(chan struct{}, 1)
 	p.conn = jsonrpc.NewConn(jsonrpc.Config{Send: p.send, Handle: func(m jsonrpc.Message) { p.handle(p, m) }})

@@ -20,7 +20,12 @@ type answer struct {
 // ask puts a request for permission up as a confirmation of its tool call. Asked
 // twice about one call, people are asked once.
 func (r *player) ask(ctx context.Context, e event) error {
-	c, err := r.learn(&e.ask.ToolCall.toolFields, e.ask.ToolCall.Content)
+	at, err := r.at(ctx, e.ask.ToolCall.Meta)
+	if err != nil {
+		r.p.reply(e.from, cancelled)
+		return err
+	}
+	c, err := r.learn(at, &e.ask.ToolCall.toolFields, e.ask.ToolCall.Content)
 	if err != nil {
 		r.p.reply(e.from, cancelled)
 		return err
@@ -39,7 +44,7 @@ func (r *player) ask(ctx context.Context, e event) error {
 	ready.Options = options(e.ask.Options)
 	ready.Edits = edits(c)
 	r.wg.Go(func() {
-		a, err := r.turn.Out.Confirm(ctx, ready)
+		a, err := c.in.out.Confirm(ctx, ready)
 		select {
 		case r.answers <- answer{c, a, err}:
 		case <-r.over:
@@ -91,7 +96,7 @@ func edits(c *call) *ahp.FileEditCollection {
 func (r *player) answered(a answer) error {
 	if a.err != nil || r.dropped {
 		r.reply(a.call, nil)
-		return a.err
+		return a.call.in.spared(a.err)
 	}
 	r.reply(a.call, a.answer)
 	if !a.answer.Approved {

@@ -11,24 +11,26 @@ import (
 // planned says a plan. The program sends the whole each time and the protocol has
 // no shape for one that changes, so a plan with other steps is a list of tasks of its own,
 // and one whose steps only moved on is a line that says how far it is.
-func (r *player) planned(steps []planEntry) error {
+func (s *stream) planned(steps []planEntry) error {
 	if len(steps) == 0 {
 		return nil
 	}
 	var texts strings.Builder
-	for _, s := range steps {
-		texts.WriteString(s.Content + "\n")
+	for _, step := range steps {
+		texts.WriteString(step.Content + "\n")
 	}
-	r.part = nil
-	if texts.String() == r.plan {
-		return r.notice(progress(steps))
+	s.part = nil
+	if texts.String() == s.plan {
+		return s.notice(progress(steps))
 	}
-	r.plan = texts.String()
-	return agent.Say(r.turn.Out, taskList(steps))
+	s.plan = texts.String()
+	return s.spared(agent.Say(s.out, taskList(steps)))
 }
 
-func (r *player) notice(text string) error {
-	return r.turn.Out.Emit(&ahp.ChatResponsePartAction{Part: ahp.ResponsePart{
+func (r *player) notice(text string) error { return r.main.notice(text) }
+
+func (s *stream) notice(text string) error {
+	return s.emit(&ahp.ChatResponsePartAction{Part: ahp.ResponsePart{
 		Value: &ahp.SystemNotificationResponsePart{Content: ahp.Plain(text)}}})
 }
 

@@ -30,7 +30,7 @@ type process struct {
 	killed atomic.Bool
 }
 
-func startProcess(prog Program, dir string, log *slog.Logger) (*process, error) {
+func startProcess(prog Program, limits Limits, dir string, log *slog.Logger) (*process, error) {
 	path, err := find(prog.Command)
 	if err != nil {
 		return nil, err
@@ -41,12 +41,16 @@ func startProcess(prog Program, dir string, log *slog.Logger) (*process, error) 
 	}
 	defer w.Close()
 	p := &process{stdout: r, words: &lastWords{log: log}, exited: make(chan struct{})}
-	p.cmd = exec.Command(path, prog.Args...)
+	command := limits.wrap(scopes(), append([]string{path}, prog.Args...))
+	p.cmd = exec.Command(command[0], command[1:]...)
 	p.cmd.Dir, p.cmd.Env = dir, environment(os.Environ(), prog, filepath.Dir(path))
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = w, p.words, graceRead
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
 		err = p.cmd.Start()
+	}
+	if err == nil {
+		err = limits.bind(p.cmd.Process.Pid, log)
 	}
 	if err != nil {
 		r.Close()

@@ -1,8 +1,13 @@
 package acp
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -12,21 +17,28 @@ import (
 
 const mostTranscript = 200 << 10 // bytes of a chat's transcript that go along
 
-// prompt writes a turn's message as content. A program that does not know the chat
-// gets the end of its transcript first.
-func (s *session) prompt(p *peer, t agent.Turn, fresh bool) []block {
+// prompt writes a turn's message as content. A program that does not know the chat gets the end of its transcript
+// first; but a command stands before all else, or it is none. notes tell people what was not handed over as it is.
+func (s *session) prompt(p *peer, t agent.Turn, fresh bool) (out []block, notes []string) {
 	if s.wasCutOff(t.ID) && !fresh {
-		return []block{text("Go on where you stopped.")}
+		return []block{text("Go on where you stopped.")}, nil
 	}
-	var out []block
-	if said := transcript(t.History); fresh && said != "" {
+	said, command := transcript(t.History), strings.HasPrefix(t.Message.Text, "/")
+	if fresh && said != "" && !command {
 		out = append(out, text("This is what was said here so far:\n\n"+said+"\n\nThe next message is the one to answer."))
 	}
 	if t.Message.Text != "" {
 		out = append(out, text(t.Message.Text))
 	}
+	if fresh && said != "" && command {
+		out = append(out, text("This is what was said here before:\n\n"+said))
+	}
 	for _, a := range t.Message.Attachments {
-		out = append(out, attachment(p, a)...)
+		blocks, note := s.attachment(p, t.ID, a)
+		out = append(out, blocks...)
+		if note != "" {
+			notes = append(notes, note)
+		}
 	}
 	if len(t.Threads) > 0 {
 		out = append(out, text("These are "+agent.CountThreads(len(t.Threads))+" of people who looked at the changes:\n"+
@@ -35,42 +47,92 @@ func (s *session) prompt(p *peer, t agent.Turn, fresh bool) []block {
 	if len(out) == 0 {
 		out = append(out, text("(The message was empty.)"))
 	}
-	return out
+	return out, notes
 }
 
 func text(s string) block { return block{Type: "text", Text: s} }
 
 // attachment writes one attachment in the richest form the program takes.
-func attachment(p *peer, a ahp.MessageAttachment) []block {
-	can := p.about.AgentCapabilities.PromptCapabilities
+func (s *session) attachment(p *peer, turn string, a ahp.MessageAttachment) ([]block, string) {
 	switch v := a.Value.(type) {
 	case *ahp.SimpleMessageAttachment:
 		if v.ModelRepresentation != "" {
-			return []block{text(v.Label + ":\n" + v.ModelRepresentation)}
+			return []block{text(v.Label + ":\n" + v.ModelRepresentation)}, ""
 		}
+		return nil, "" // a label for people
 	case *ahp.MessageResourceAttachment:
-		return []block{{Type: "resource_link", URI: v.URI, Name: nameOf(v.Label, v.URI), MimeType: v.ContentType}}
+		link := []block{{Type: "resource_link", URI: v.URI, Name: nameOf(v.Label, v.URI), MimeType: v.ContentType}}
+		if v.Selection != nil {
+			link = append(link, text("(Of "+nameOf(v.Label, v.URI)+", "+linesOf(v.Selection.Range)+" are meant.)"))
+		}
+		return link, ""
 	case *ahp.MessageEmbeddedResourceAttachment:
-		return []block{content(v, can.Image, can.EmbeddedContext)}
+		return s.embed(p, turn, v)
+	case *ahp.MessageAnnotationsAttachment:
+		return nil, "" // its threads come along
 	}
-	return nil
+	return nil, s.prog.title() + " was not given an attachment of a kind that this host does not know."
 }
 
-func content(v *ahp.MessageEmbeddedResourceAttachment, image, context bool) block {
-	uri := "attachment:///" + nameOf(v.Label, "file")
-	raw, err := base64.StdEncoding.DecodeString(v.Data)
-	isText := err == nil && utf8.Valid(raw)
-	switch {
-	case strings.HasPrefix(v.ContentType, "image/") && image:
-		return block{Type: "image", Data: v.Data, MimeType: v.ContentType}
-	case isText && context:
-		return block{Type: "resource", Resource: &embedded{URI: uri, MimeType: v.ContentType, Text: string(raw)}}
-	case isText:
-		return text(v.Label + ":\n\n" + agent.CodeBlock("", string(raw)))
-	case context:
-		return block{Type: "resource", Resource: &embedded{URI: uri, MimeType: v.ContentType, Blob: v.Data}}
+// linesOf names lines as people count them.
+func linesOf(r ahp.TextRange) string {
+	if r.Start.Line == r.End.Line {
+		return fmt.Sprintf("line %d", r.Start.Line+1)
 	}
-	return text(fmt.Sprintf("(%s, %s, is attached, and cannot be handed to you.)", nameOf(v.Label, "A file"), v.ContentType))
+	return fmt.Sprintf("lines %d to %d", r.Start.Line+1, r.End.Line+1)
+}
+
+// embed hands over what is attached: as it is where the program takes that, as text where it is text, else as a file
+// that the program may read.
+func (s *session) embed(p *peer, turn string, v *ahp.MessageEmbeddedResourceAttachment) ([]block, string) {
+	can := p.about.AgentCapabilities.PromptCapabilities
+	name := nameOf(v.Label, "file")
+	uri := (&url.URL{Scheme: "attachment", Path: "/" + name}).String()
+	kind, _, _ := strings.Cut(v.ContentType, "/")
+	raw, err := base64.StdEncoding.DecodeString(v.Data)
+	if err != nil {
+		return nil, name + " was left out: what came of it cannot be read."
+	}
+	isText := utf8.Valid(raw) && kind != "image" && kind != "audio"
+	switch {
+	case kind == "image" && can.Image, kind == "audio" && can.Audio:
+		return []block{{Type: kind, Data: v.Data, MimeType: v.ContentType}}, ""
+	case isText && can.EmbeddedContext:
+		return []block{{Type: "resource", Resource: &embedded{URI: uri, MimeType: v.ContentType, Text: string(raw)}}}, ""
+	case isText:
+		return []block{text(name + ":\n\n" + agent.CodeBlock("", string(raw)))}, ""
+	case kind != "image" && kind != "audio" && can.EmbeddedContext:
+		return []block{{Type: "resource", Resource: &embedded{URI: uri, MimeType: v.ContentType, Blob: v.Data}}}, ""
+	}
+	path, err := s.store(turn, name, raw)
+	if err != nil {
+		s.log.Warn("an attachment could not be kept for the agent", "err", err)
+		return nil, name + " was left out: it could not be kept for the agent."
+	}
+	link := block{Type: "resource_link", URI: (&url.URL{Scheme: "file", Path: path}).String(), Name: name, MimeType: v.ContentType}
+	return []block{link}, fmt.Sprintf("%s takes no %s in messages: %s was handed over as a file.", s.prog.title(), nameOf(kind, "file"), name)
+}
+
+// store writes an attachment into the session's own directory, which goes with the session.
+func (s *session) store(turn, name string, raw []byte) (string, error) {
+	sum := sha256.Sum256([]byte(turn))
+	dir := filepath.Join(s.spec.Data, "attachments", hex.EncodeToString(sum[:6]))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, fileName(name))
+	return path, os.WriteFile(path, raw, 0o600)
+}
+
+// fileName is a name that stays in its directory.
+func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(`/\:`, r) {
+			return '-'
+		}
+		return r
+	}, filepath.Base(name))
+	return nameOf(strings.TrimLeft(clip(name, 100), "."), "file")
 }
 
 func nameOf(label, otherwise string) string {

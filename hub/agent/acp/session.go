@@ -19,6 +19,7 @@ import (
 // came for a while.
 type session struct {
 	prog   Program
+	memory *Memory
 	limits Limits
 	spec   agent.Spec
 	log    *slog.Logger
@@ -35,6 +36,9 @@ type session struct {
 	chats  map[ahp.URI]chat
 	turns  map[string]*player // that run now, by the program's session
 	cut    map[string]bool    // turns that ended before the answer did
+
+	commands   []agent.SlashCommand
+	complaints []string // of settings that were not taken, for the next turn
 }
 
 // chat is what is remembered of one, over restarts too.
@@ -46,7 +50,7 @@ type chat struct {
 const mostCut = 1000
 
 func newSession(b Backend, spec agent.Spec) (*session, error) {
-	s := &session{prog: b.Program, limits: b.Limits.withDefaults(), spec: spec, dir: spec.Data, log: spec.Log,
+	s := &session{prog: b.Program, memory: b.Memory, limits: b.Limits.withDefaults(), spec: spec, dir: spec.Data, log: spec.Log,
 		starting: make(chan struct{}, 1), chats: map[ahp.URI]chat{}, turns: map[string]*player{}, cut: map[string]bool{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -85,10 +89,12 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	if err != nil {
 		return asFailure(ctx, err)
 	}
+	notes := append(s.takeComplaints(), s.settle(ctx, p, id, t.Message, fresh)...)
+	prompt, more := s.prompt(p, t, fresh)
 	r := newPlayer(s, p, id, t)
 	s.enter(r)
 	defer s.leave(r)
-	return r.play(ctx, s.prompt(p, t, fresh))
+	return r.play(ctx, prompt, append(notes, more...))
 }
 
 func asFailure(ctx context.Context, err error) error {
@@ -136,7 +142,8 @@ func (s *session) acquire(ctx context.Context) (*peer, error) {
 	p := s.peer
 	s.disarm()
 	s.mu.Unlock()
-	if p == nil || p.gone() {
+	stale := p != nil && s.memory.newer(p.given) && s.unused()
+	if p == nil || p.gone() || stale {
 		s.stop()
 		var err error
 		if p, err = s.start(ctx); err != nil {
@@ -188,15 +195,30 @@ func (s *session) sleep() {
 
 // start runs the program and has it introduce itself.
 func (s *session) start(ctx context.Context) (*peer, error) {
-	p, err := startPeer(s.prog, s.dir, s.log, s.handle)
+	prog, given := s.memory.apply(s.prog)
+	p, err := startPeer(prog, s.limits, s.dir, s.log, s.handle)
 	if err != nil {
 		return nil, notStarted(s.prog, err)
 	}
+	p.given = given
 	if err := p.introduce(ctx, s.limits.Start, len(s.spec.Dirs) > 0); err != nil {
 		p.close()
 		return nil, err
 	}
+	s.memory.learnAuth(p.about.AuthMethods)
+	s.tellLogins(p)
 	return p, nil
+}
+
+// tellLogins says at once how one logs in: without a login there will be no settings to tell of.
+func (s *session) tellLogins(p *peer) {
+	s.spec.Host.Learn(agent.Offer{Logins: logins(s.prog.Name, p.about.AuthMethods)})
+}
+
+func (s *session) unused() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.users == 0
 }
 
 // introduce agrees on the version and learns what the program can do.
@@ -206,7 +228,7 @@ func (p *peer) introduce(ctx context.Context, limit time.Duration, files bool) e
 	hello := initializeParams{ProtocolVersion: version, ClientInfo: implementation{Name: "ahphub", Title: "ahphub", Version: "1"}}
 	hello.ClientCapabilities.FS.ReadTextFile = files && !p.prog.NoRead
 	hello.ClientCapabilities.FS.WriteTextFile = files
-	hello.ClientCapabilities.Terminal = true
+	hello.ClientCapabilities.Terminal, hello.ClientCapabilities.Auth.Terminal = true, true
 	if err := p.call(ctx, "initialize", hello, &p.about); err != nil {
 		return p.notIntroduced(ctx, err)
 	}

@@ -47,7 +47,7 @@ func (s *session) createTerminal(p *peer) func(context.Context, terminalParams) 
 			spec.Dir = q.Cwd
 		}
 		if c := r.current.Load(); c != nil {
-			spec.ToolCallID = c.id // the protocol does not say which: it is the newest
+			spec.ToolCallID, spec.Chat, spec.TurnID = c.id, c.in.chat, c.in.turn // the protocol does not say which: it is the newest
 		}
 		for _, e := range q.Env {
 			spec.Env = append(spec.Env, e.Name+"="+e.Value)

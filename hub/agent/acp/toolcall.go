@@ -39,6 +39,8 @@ type call struct {
 	changed   bool // raw is not said yet
 	stage     stage
 	waiting   []question
+	in        *stream // where it is shown
+	sub       *stream // of a sub-agent that works for it
 }
 
 // question is a request for permission that waits for the answer of a call.
@@ -48,8 +50,8 @@ type question struct {
 }
 
 // toolCall takes what is new of a call, and says how far it is.
-func (r *player) toolCall(f *toolFields, content json.RawMessage) error {
-	c, err := r.learn(f, content)
+func (r *player) toolCall(s *stream, f *toolFields, content json.RawMessage) error {
+	c, err := r.learn(s, f, content)
 	if err != nil {
 		return err
 	}
@@ -57,15 +59,15 @@ func (r *player) toolCall(f *toolFields, content json.RawMessage) error {
 }
 
 // learn lays what came over what was known; an unknown call begins.
-func (r *player) learn(f *toolFields, content json.RawMessage) (*call, error) {
+func (r *player) learn(s *stream, f *toolFields, content json.RawMessage) (*call, error) {
 	c := r.calls[f.ToolCallID]
 	if c == nil || c.stage == over && f.Status != nil && *f.Status == "pending" {
-		c = &call{id: agent.NewID(), kind: "other"}
+		c = &call{id: agent.NewID(), kind: "other", in: s}
 		r.calls[f.ToolCallID] = c
 		c.lay(f, content)
-		r.part = nil
+		s.part = nil
 		r.current.Store(c)
-		return c, r.turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: c.id, ToolName: c.kind, DisplayName: kinds[c.kind]})
+		return c, s.emit(&ahp.ChatToolCallStartAction{ToolCallID: c.id, ToolName: c.kind, DisplayName: kinds[c.kind]})
 	}
 	c.lay(f, content)
 	return c, nil
@@ -111,7 +113,7 @@ func (r *player) advance(c *call) error {
 	if c.stage == announced && (done || c.status == "in_progress" || c.has("terminal")) {
 		ready := r.ready(c)
 		ready.Confirmed = ahp.ToolCallConfirmationReasonNotNeeded
-		if err := r.turn.Out.Emit(ready); err != nil {
+		if err := c.in.emit(ready); err != nil {
 			return err
 		}
 		c.stage = running
@@ -121,13 +123,24 @@ func (r *player) advance(c *call) error {
 	}
 	if done {
 		c.stage = over
-		return r.turn.Out.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: c.id, Result: r.result(c)})
+		if c.sub != nil {
+			c.sub.close(c.failure())
+		}
+		return c.in.emit(&ahp.ChatToolCallCompleteAction{ToolCallID: c.id, Result: r.result(c)})
 	}
 	if !c.changed {
 		return nil
 	}
 	c.changed = false
-	return r.turn.Out.Emit(&ahp.ChatToolCallContentChangedAction{ToolCallID: c.id, Content: agent.Results(r.contents(c)...)})
+	return c.in.emit(&ahp.ChatToolCallContentChangedAction{ToolCallID: c.id, Content: agent.Results(r.contents(c)...)})
+}
+
+// failure ends the turn of a sub-agent as its call ended.
+func (c *call) failure() error {
+	if c.status == "failed" {
+		return errCallFailed
+	}
+	return nil
 }
 
 func (c *call) has(content string) bool {

@@ -12,6 +12,9 @@ const mostEmbedded = 1 << 20 // bytes of a picture inside of a call's output
 // contents is what a call brought out so far.
 func (r *player) contents(c *call) []ahp.ToolResultContentValue {
 	out := make([]ahp.ToolResultContentValue, 0, len(c.raw))
+	if c.sub != nil && c.sub.note != nil {
+		out = append(out, c.sub.note)
+	}
 	for _, t := range c.raw {
 		switch t.Type {
 		case "diff":

@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,24 +28,37 @@ type player struct {
 	wg      sync.WaitGroup
 	dropped bool // cancelled or failed: what still comes is not said
 
-	part     *agent.Part // the text that grows now
-	partKind string
-	message  string // the program's id of it
-	calls    map[string]*call
-	plan     string // the texts of the last plan's steps
-	used     ahp.UsageInfo
-	current  atomic.Pointer[call] // the newest call, for terminals
+	main    *stream
+	subs    map[string]*stream // of sub-agents, by the call they work for
+	calls   map[string]*call
+	used    ahp.UsageInfo
+	more    map[string]any       // of the usage
+	current atomic.Pointer[call] // the newest call, for terminals
 }
 
 // event is what the program said of a turn: an update, or a question.
 type event struct {
 	update *update
 	ask    *permissionParams
+	elicit *elicitation
 	from   jsonrpc.Message // the request of a question
 }
 
+func (e event) question() bool { return e.ask != nil || e.elicit != nil }
+
+// nobody answers a question of a turn that takes none.
+func (e event) nobody(p *peer) {
+	switch {
+	case e.ask != nil:
+		p.reply(e.from, cancelled)
+	case e.elicit != nil:
+		p.reply(e.from, e.elicit.answer(elicitAnswer{Action: "cancel"}))
+	}
+}
+
 func newPlayer(s *session, p *peer, id string, t agent.Turn) *player {
-	return &player{s: s, p: p, id: id, turn: t, calls: map[string]*call{},
+	return &player{s: s, p: p, id: id, turn: t, calls: map[string]*call{}, subs: map[string]*stream{}, more: map[string]any{},
+		main:   &stream{out: t.Out, chat: t.Chat, turn: t.ID},
 		events: make(chan event, mostEvents), answers: make(chan answer), over: make(chan struct{})}
 }
 
@@ -53,14 +67,19 @@ type ended struct {
 	err    error
 }
 
-// play prompts the program and says what it answers, until it is done.
-func (r *player) play(ctx context.Context, prompt []block) error {
+// play prompts the program and says what it answers, until it is done. notes come first.
+func (r *player) play(ctx context.Context, prompt []block, notes []string) (failed error) {
 	calling, stop := context.WithCancel(ctx) // for what belongs to the turn
 	asking, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer r.wg.Wait()
 	defer hangUp()
-	defer stop()
+	defer func() { stop(); r.closeSubs(failed) }()
 	defer r.hush()
+	for _, text := range notes {
+		if err := r.notice(text); err != nil {
+			return err
+		}
+	}
 	done := make(chan ended, 1)
 	r.wg.Go(func() {
 		var e ended
@@ -149,34 +168,43 @@ func (r *player) outcome(reason string) error {
 // take says one event.
 func (r *player) take(ctx context.Context, e event) error {
 	switch {
-	case e.ask != nil && r.dropped:
-		r.p.reply(e.from, cancelled)
+	case r.dropped:
+		e.nobody(r.p)
 	case e.ask != nil:
 		return r.ask(ctx, e)
-	case !r.dropped:
-		return r.update(e.update)
+	case e.elicit != nil:
+		return r.elicit(ctx, e)
+	default:
+		return r.update(ctx, e.update)
 	}
 	return nil
 }
 
-func (r *player) update(u *update) error {
-	switch u.Kind {
-	case "agent_message_chunk":
-		return r.chunk(u, agent.Markdown)
-	case "agent_thought_chunk":
-		return r.chunk(u, agent.Reasoning)
-	case "tool_call", "tool_call_update":
-		return r.toolCall(&u.toolFields, u.Content)
-	case "plan":
-		return r.planned(u.Entries)
+func (r *player) update(ctx context.Context, u *update) error {
+	switch u.Kind { // first of all: what newer programs say may look like something else
+	case "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan":
 	case "usage_update":
 		return r.context(u)
+	default:
+		return nil
 	}
-	return nil // modes, commands and what newer programs say
+	s, err := r.at(ctx, u.Meta)
+	if err != nil || s.lost {
+		return err
+	}
+	switch u.Kind {
+	case "agent_message_chunk":
+		return s.chunk(u, agent.Markdown)
+	case "agent_thought_chunk":
+		return s.chunk(u, agent.Reasoning)
+	case "plan":
+		return s.planned(u.Entries)
+	}
+	return r.toolCall(s, &u.toolFields, u.Content)
 }
 
 // chunk adds a piece to the text that grows, or begins another text.
-func (r *player) chunk(u *update, begin func(agent.Out) (*agent.Part, error)) error {
+func (s *stream) chunk(u *update, begin func(agent.Out) (*agent.Part, error)) error {
 	var b block
 	if err := json.Unmarshal(u.Content, &b); err != nil {
 		return nil
@@ -185,14 +213,14 @@ func (r *player) chunk(u *update, begin func(agent.Out) (*agent.Part, error)) er
 	if text == "" {
 		return nil
 	}
-	if r.part == nil || r.partKind != u.Kind || r.message != u.MessageID {
-		part, err := begin(r.turn.Out)
+	if s.part == nil || s.partKind != u.Kind || s.message != u.MessageID {
+		part, err := begin(s.out)
 		if err != nil {
-			return err
+			return s.spared(err)
 		}
-		r.part, r.partKind, r.message = part, u.Kind, u.MessageID
+		s.part, s.partKind, s.message = part, u.Kind, u.MessageID
 	}
-	return r.part.Add(text)
+	return s.spared(s.part.Add(text))
 }
 
 // usage says what a turn cost in tokens.
@@ -201,19 +229,35 @@ func (r *player) usage(u *usage) error {
 		return nil
 	}
 	r.used.InputTokens, r.used.OutputTokens, r.used.CacheReadTokens = u.InputTokens, u.OutputTokens, u.CachedReadTokens
-	return r.turn.Out.Emit(&ahp.ChatUsageAction{Usage: r.used})
+	r.used.Model = r.s.model(r.p, r.id)
+	more := map[string]any{}
+	for name, n := range map[string]*int64{"cacheWriteTokens": u.CachedWrite, "thoughtTokens": u.Thought} {
+		if n != nil {
+			more[name] = *n
+		}
+	}
+	return r.spent(more)
 }
 
 // context says how full the model's context is and what the session cost so far.
 func (r *player) context(u *update) error {
-	says := map[string]any{"contextUsed": u.Used, "contextSize": u.Size}
+	more := map[string]any{"contextUsed": u.Used, "contextSize": u.Size}
 	if u.Cost != nil {
-		says["cost"], says["currency"] = u.Cost.Amount, u.Cost.Currency
+		more["cost"], more["currency"] = u.Cost.Amount, u.Cost.Currency
 	}
-	raw, err := json.Marshal(says)
-	if err != nil {
-		return err
+	return r.spent(more)
+}
+
+// spent says the usage with what the protocol has no field for.
+func (r *player) spent(more map[string]any) error {
+	maps.Copy(r.more, more)
+	r.used.Meta = nil
+	if len(r.more) > 0 {
+		raw, err := json.Marshal(r.more)
+		if err != nil {
+			return err
+		}
+		r.used.Meta = ahp.Meta{"acp": raw}
 	}
-	r.used.Meta = ahp.Meta{"acp": raw}
-	return r.turn.Out.Emit(&ahp.ChatUsageAction{Usage: r.used})
+	return r.main.emit(&ahp.ChatUsageAction{Usage: r.used})
 }

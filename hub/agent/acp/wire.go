@@ -1,6 +1,9 @@
 package acp
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // The messages as they are on the wire: only the fields that are used here. What
 // is not known is left out when it is read, so newer agents are understood as far
@@ -18,6 +21,13 @@ type clientCapabilities struct {
 		WriteTextFile bool `json:"writeTextFile"`
 	} `json:"fs"`
 	Terminal bool `json:"terminal"`
+	Auth     struct {
+		Terminal bool `json:"terminal"` // ways to log in that are a command are told, and shown
+	} `json:"auth"`
+	Elicitation struct {
+		Form struct{} `json:"form"`
+		URL  struct{} `json:"url"`
+	} `json:"elicitation"`
 }
 
 type implementation struct {
@@ -32,26 +42,119 @@ type initializeResult struct {
 		LoadSession        bool `json:"loadSession"`
 		PromptCapabilities struct {
 			Image           bool `json:"image"`
+			Audio           bool `json:"audio"`
 			EmbeddedContext bool `json:"embeddedContext"`
 		} `json:"promptCapabilities"`
 		SessionCapabilities struct {
-			Resume json.RawMessage `json:"resume"` // an object when it can
+			Resume json.RawMessage `json:"resume"` // each an object when it can
+			Fork   json.RawMessage `json:"fork"`
+			Dirs   json.RawMessage `json:"additionalDirectories"`
 		} `json:"sessionCapabilities"`
+		McpCapabilities struct {
+			HTTP bool `json:"http"`
+		} `json:"mcpCapabilities"`
 	} `json:"agentCapabilities"`
 	AgentInfo   implementation `json:"agentInfo"`
 	AuthMethods []authMethod   `json:"authMethods"`
 }
 
 type authMethod struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Description string `json:"description"`
+	ID          string    `json:"id"`
+	Type        string    `json:"type,omitempty"` // env_var, terminal; absent is the program's own way
+	Name        string    `json:"name"`
+	Description string    `json:"description,omitempty"`
+	Link        string    `json:"link,omitempty"`
+	Vars        []authVar `json:"vars,omitempty"`
+	Args        []string  `json:"args,omitempty"`
+}
+
+type authVar struct {
+	Name     string `json:"name"`
+	Optional bool   `json:"optional,omitempty"`
 }
 
 type sessionParams struct {
-	SessionID  string   `json:"sessionId,omitempty"`
-	Cwd        string   `json:"cwd"`
-	McpServers []string `json:"mcpServers"` // none yet
+	SessionID  string      `json:"sessionId,omitempty"`
+	Cwd        string      `json:"cwd"`
+	Dirs       []string    `json:"additionalDirectories,omitempty"`
+	McpServers []mcpServer `json:"mcpServers"`
+}
+
+// mcpServer is one that is reached by HTTP, or one that is started.
+type mcpServer struct {
+	Type    string    `json:"type,omitempty"` // http; absent is standard input and output
+	Name    string    `json:"name"`
+	URL     string    `json:"url,omitempty"`
+	Headers *[]pair   `json:"headers,omitempty"`
+	Command string    `json:"command,omitempty"`
+	Args    *[]string `json:"args,omitempty"`
+	Env     *[]pair   `json:"env,omitempty"`
+}
+
+type pair struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// sessionResult answers session/new, load, resume and fork.
+type sessionResult struct {
+	SessionID string `json:"sessionId"`
+	settings
+}
+
+// settings are what a session of the program can be set to.
+type settings struct {
+	Modes *struct {
+		Available []struct {
+			ID          string `json:"id"`
+			Name        string `json:"name"`
+			Description string `json:"description"`
+		} `json:"availableModes"`
+		Current string `json:"currentModeId"`
+	} `json:"modes"`
+	Models *struct {
+		Available []struct {
+			ID          string `json:"modelId"`
+			Name        string `json:"name"`
+			Description string `json:"description"`
+		} `json:"availableModels"`
+		Current string `json:"currentModelId"`
+	} `json:"models"`
+	ConfigOptions []configOption `json:"configOptions"`
+}
+
+type configOption struct {
+	ID           string          `json:"id"`
+	Name         string          `json:"name"`
+	Description  string          `json:"description"`
+	Category     string          `json:"category"` // mode, model, thought_level, or another
+	Type         string          `json:"type"`     // select, boolean
+	CurrentValue json.RawMessage `json:"currentValue"`
+	Options      []optionChoice  `json:"options"`
+}
+
+// optionChoice is a value, or a group of them.
+type optionChoice struct {
+	Value       string         `json:"value"`
+	Group       string         `json:"group"`
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Options     []optionChoice `json:"options"`
+}
+
+type setOption struct {
+	SessionID string          `json:"sessionId"`
+	ConfigID  string          `json:"configId"`
+	Type      string          `json:"type,omitempty"` // boolean
+	Value     json.RawMessage `json:"value"`
+}
+
+type availableCommand struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Input       *struct {
+		Hint string `json:"hint"`
+	} `json:"input"`
 }
 
 type promptParams struct {
@@ -68,6 +171,8 @@ type usage struct {
 	InputTokens      *int64 `json:"inputTokens"`
 	OutputTokens     *int64 `json:"outputTokens"`
 	CachedReadTokens *int64 `json:"cachedReadTokens"`
+	CachedWrite      *int64 `json:"cachedWriteTokens"`
+	Thought          *int64 `json:"thoughtTokens"`
 }
 
 // block is a piece of content, of any of its types.
@@ -103,6 +208,10 @@ type update struct {
 	Used      int64           `json:"used"`
 	Size      int64           `json:"size"`
 	Cost      *cost           `json:"cost"`
+
+	CurrentModeID     string             `json:"currentModeId"`
+	ConfigOptions     []configOption     `json:"configOptions"`
+	AvailableCommands []availableCommand `json:"availableCommands"`
 	toolFields
 }
 
@@ -120,7 +229,25 @@ type toolFields struct {
 	Locations  []location      `json:"locations"`
 	RawInput   json.RawMessage `json:"rawInput"`
 	RawOutput  json.RawMessage `json:"rawOutput"`
+	Meta       updateMeta      `json:"_meta"`
 }
+
+// updateMeta says for which call of a tool something was said or done: how programs tell of what their sub-agents do.
+type updateMeta struct {
+	ParentToolCallID string `json:"parentToolCallId"`
+	ClaudeCode       struct {
+		ParentToolUseID string `json:"parentToolUseId"`
+	} `json:"claudeCode"`
+}
+
+// UnmarshalJSON takes what it understands: anything may stand there.
+func (m *updateMeta) UnmarshalJSON(raw []byte) error {
+	type plain updateMeta
+	_ = json.Unmarshal(raw, (*plain)(m))
+	return nil
+}
+
+func (m updateMeta) parent() string { return cmp.Or(m.ParentToolCallID, m.ClaudeCode.ParentToolUseID) }
 
 type location struct {
 	Path string `json:"path"`
@@ -174,16 +301,13 @@ type fileParams struct {
 }
 
 type terminalParams struct {
-	SessionID  string   `json:"sessionId"`
-	TerminalID string   `json:"terminalId"`
-	Command    string   `json:"command"`
-	Args       []string `json:"args"`
-	Env        []struct {
-		Name  string `json:"name"`
-		Value string `json:"value"`
-	} `json:"env"`
-	Cwd             string `json:"cwd"`
-	OutputByteLimit *int   `json:"outputByteLimit"`
+	SessionID       string   `json:"sessionId"`
+	TerminalID      string   `json:"terminalId"`
+	Command         string   `json:"command"`
+	Args            []string `json:"args"`
+	Env             []pair   `json:"env"`
+	Cwd             string   `json:"cwd"`
+	OutputByteLimit *int     `json:"outputByteLimit"`
 }
 
 type exitStatus struct {

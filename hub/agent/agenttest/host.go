@@ -21,6 +21,14 @@ type Host struct {
 	Killed  int
 	Spawned []*Turn
 	Ended   []error
+	Learned []agent.Offer
+}
+
+// Learn implements agent.Host.
+func (h *Host) Learn(o agent.Offer) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.Learned = append(h.Learned, o)
 }
 
 // Exit codes with a meaning: the command runs until it is killed, or does not

@@ -1,0 +1,39 @@
+package acp
+
+import (
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/agent"
+)
+
+const mostCommands = 500
+
+// setCommands takes the commands that a message may begin with.
+func (s *session) setCommands(list []availableCommand) {
+	commands := make([]agent.SlashCommand, 0, min(len(list), mostCommands))
+	for _, c := range list[:min(len(list), mostCommands)] {
+		name := strings.TrimPrefix(c.Name, "/")
+		if name == "" || strings.ContainsAny(name, " \t\r\n") {
+			continue
+		}
+		out := agent.SlashCommand{Name: name, Description: clip(c.Description, 500)}
+		if c.Input != nil {
+			out.Hint = clip(c.Input.Hint, 200)
+		}
+		commands = append(commands, out)
+	}
+	s.mu.Lock()
+	s.commands = commands
+	s.mu.Unlock()
+	s.memory.learnCommands(commands)
+}
+
+// Commands are those the program named in this session, or in one before.
+func (s *session) Commands() []agent.SlashCommand {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.commands != nil {
+		return s.commands
+	}
+	return s.memory.Commands()
+}

@@ -1,0 +1,194 @@
+package acp
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// A program has settings of three makes: modes, models, and config options, which newer programs have in place of
+// both. Here each is a dial, and a setting of the session.
+
+const (
+	mostDials   = 32
+	mostChoices = 200 // of one dial that stand in the schema
+)
+
+// dial is one setting of a program's session. It never changes; a newer one takes its place.
+type dial struct {
+	key         string // of the session's setting
+	id          string // the program's
+	make        dialMake
+	category    string
+	title       string
+	description string
+	current     json.RawMessage // a string, or a boolean
+	choices     []choice        // none for a boolean
+}
+
+type dialMake int
+
+const (
+	modeDial dialMake = iota
+	modelDial
+	optionDial
+)
+
+type choice struct{ value, name, description string }
+
+// dialsOf reads what an answer to session/new and its like says of settings. Options come before what older programs
+// say of modes and models.
+func dialsOf(r settings) []dial {
+	var out []dial
+	for _, o := range r.ConfigOptions {
+		if d, ok := o.dial(); ok {
+			out = append(out, d)
+		}
+	}
+	has := func(category string) bool {
+		return slices.ContainsFunc(out, func(d dial) bool { return d.category == category })
+	}
+	if m := r.Modes; m != nil && len(m.Available) > 0 && !has("mode") {
+		d := dial{key: "mode", make: modeDial, category: "mode", title: "Mode", current: quoted(m.Current)}
+		for _, v := range m.Available {
+			d.choices = append(d.choices, choice{v.ID, nameOf(v.Name, v.ID), v.Description})
+		}
+		out = append(out, d)
+	}
+	if m := r.Models; m != nil && len(m.Available) > 0 && !has("model") {
+		d := dial{key: "model", make: modelDial, category: "model", title: "Model", current: quoted(m.Current)}
+		for _, v := range m.Available {
+			d.choices = append(d.choices, choice{v.ID, nameOf(v.Name, v.ID), v.Description})
+		}
+		out = append(out, d)
+	}
+	return named(out[:min(len(out), mostDials)])
+}
+
+// named gives each dial a key of its own, beside the host's own settings.
+func named(dials []dial) []dial {
+	taken := agent.ApprovalConfig().Properties
+	for i := range dials {
+		key := dials[i].key
+		for n := 2; ; n++ {
+			if _, ok := taken[dials[i].key]; !ok {
+				break
+			}
+			dials[i].key = fmt.Sprintf("%s-%d", key, n)
+		}
+		taken[dials[i].key] = ahp.SessionConfigPropertySchema{}
+	}
+	return dials
+}
+
+func (o configOption) dial() (dial, bool) {
+	d := dial{key: o.ID, id: o.ID, make: optionDial, category: o.Category, title: nameOf(o.Name, o.ID), description: o.Description, current: o.CurrentValue}
+	if o.ID == "" {
+		return d, false
+	}
+	switch o.Type {
+	case "boolean":
+		var is bool
+		return d, json.Unmarshal(o.CurrentValue, &is) == nil
+	case "select", "":
+		var is string
+		for _, v := range o.Options {
+			d.choices = append(d.choices, v.choices("")...)
+		}
+		return d, json.Unmarshal(o.CurrentValue, &is) == nil && len(d.choices) > 0
+	}
+	return d, false // newer than what is known here
+}
+
+// choices are an option, or those of a group with its name before theirs.
+func (v optionChoice) choices(group string) (out []choice) {
+	if v.Options == nil {
+		return []choice{{v.Value, group + nameOf(v.Name, v.Value), v.Description}}
+	}
+	for _, in := range v.Options {
+		if in.Options == nil {
+			out = append(out, in.choices(nameOf(v.Name, v.Group)+": ")...)
+		}
+	}
+	return out
+}
+
+func quoted(s string) json.RawMessage {
+	raw, _ := json.Marshal(s) // a string always can be
+	return raw
+}
+
+func (d dial) boolean() bool { return d.choices == nil }
+
+// schema describes the setting to those who choose.
+func (d dial) schema() ahp.SessionConfigPropertySchema {
+	p := ahp.SessionConfigPropertySchema{Type: "string", Title: d.title, Description: d.description, SessionMutable: ahp.Ptr(true)}
+	if d.boolean() {
+		p.Type = "boolean"
+		return p
+	}
+	for _, c := range d.choices[:min(len(d.choices), mostChoices)] {
+		p.Enum = append(p.Enum, quoted(c.value))
+		p.EnumLabels = append(p.EnumLabels, c.name)
+		p.EnumDescriptions = append(p.EnumDescriptions, c.description)
+	}
+	if len(d.choices) > mostChoices { // the others are there, and have to be typed
+		p.EnumDynamic = ahp.Ptr(true)
+	}
+	return p
+}
+
+// takes says why a value is not for this dial.
+func (d dial) takes(value json.RawMessage) error {
+	if d.boolean() {
+		var is bool
+		if json.Unmarshal(value, &is) != nil {
+			return fmt.Errorf("%s is on or off, not %s", d.title, clip(string(value), 80))
+		}
+		return nil
+	}
+	want := plain(value)
+	if slices.ContainsFunc(d.choices, func(c choice) bool { return c.value == want }) {
+		return nil
+	}
+	var have []string
+	for _, c := range d.choices[:min(len(d.choices), 10)] {
+		have = append(have, c.value)
+	}
+	return fmt.Errorf("%s cannot be %q; there are: %s", d.title, clip(want, 80), strings.Join(have, ", "))
+}
+
+// plain is a string without its quotes, and any other value as JSON has it.
+func plain(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+func (d dial) is(value json.RawMessage) bool { return plain(d.current) == plain(value) }
+
+// models are the choices of the dial that is for models, as a client's picker shows them.
+func models(provider string, dials []dial, vision bool) []ahp.SessionModelInfo {
+	i := slices.IndexFunc(dials, func(d dial) bool { return d.category == "model" })
+	if i < 0 {
+		return []ahp.SessionModelInfo{{ID: anyModel, Provider: provider, Name: "Default model"}}
+	}
+	var out []ahp.SessionModelInfo
+	for _, c := range dials[i].choices {
+		m := ahp.SessionModelInfo{ID: c.value, Provider: provider, Name: c.name}
+		if !vision {
+			m.SupportsVision = ahp.Ptr(false)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// anyModel stands for whichever model the program takes by itself.
+const anyModel = "default"

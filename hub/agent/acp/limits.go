@@ -1,0 +1,82 @@
+package acp
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// What a program may use is bounded by a control group where the system has one for us: systemd's user manager, or its
+// system manager for root. A limit on address space is no way out: JavaScript engines reserve far more than they use.
+
+func (l Limits) bounded() bool { return l.Memory > 0 || l.CPUs > 0 || l.Processes > 0 }
+
+// wrap has a command run in a scope of its own. The command takes the place of the one that makes the scope, so it keeps
+// its process id and its group.
+func (l Limits) wrap(scope, command []string) []string {
+	if !l.bounded() || scope == nil {
+		return command
+	}
+	out := append([]string{}, scope...)
+	property := func(format string, v any) { out = append(out, "-p", fmt.Sprintf(format, v)) }
+	if l.Memory > 0 {
+		property("MemoryMax=%d", l.Memory)
+		property("MemorySwapMax=%d", 0)
+	}
+	if l.CPUs > 0 {
+		property("CPUQuota=%.0f%%", l.CPUs*100)
+	}
+	if l.Processes > 0 {
+		property("TasksMax=%d", l.Processes)
+	}
+	return append(append(out, "--"), command...)
+}
+
+// bind sets what needs no control group, before the program has started anything.
+func (l Limits) bind(pid int, log *slog.Logger) error {
+	if err := noCore(pid); err != nil {
+		log.Debug("an agent that crashes may leave a core file", "err", err)
+	}
+	if scopes() != nil || !l.bounded() {
+		return nil
+	}
+	log.Warn("the limits of an agent need systemd's control groups, which are not to be had here; only processes are bounded", "memory", l.Memory, "cpus", l.CPUs)
+	if l.Processes > 0 && os.Getuid() != 0 { // root has no such limit
+		return limitProcesses(pid, l.Processes)
+	}
+	return nil
+}
+
+// Unbounded says why the limits cannot be kept on this machine, "" when they can.
+func (l Limits) Unbounded() string {
+	if !l.bounded() || scopes() != nil {
+		return ""
+	}
+	return "the limits of agents need systemd's control groups (systemd-run --scope), which do not work here: memory and CPU are not bounded"
+}
+
+// scopes is the command that makes scopes, nil when this machine has none that works.
+var scopes = sync.OnceValue(func() []string { return findScopes(os.Getuid()) })
+
+func findScopes(uid int) []string {
+	path, err := exec.LookPath("systemd-run")
+	if err != nil {
+		return nil
+	}
+	command := []string{path, "--scope", "--quiet", "--collect"}
+	if uid != 0 {
+		command = append(command, "--user")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	try := append(append([]string{}, command...), "-p", "TasksMax="+strconv.Itoa(100), "--", "true")
+	if exec.CommandContext(ctx, try[0], try[1:]...).Run() != nil {
+		return nil
+	}
+	return command
+}

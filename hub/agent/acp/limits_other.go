@@ -1,0 +1,7 @@
+//go:build !linux
+
+package acp
+
+func noCore(int) error { return nil }
+
+func limitProcesses(int, int) error { return nil }

@@ -1,0 +1,134 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/jsonrpc"
+)
+
+// A program names the ways to log in to it. One that is a secret in a variable can be given by a client: it is a
+// protected resource, and its token the secret. All others are done on the host.
+
+const resourceScheme = "ahphub-agent:/"
+
+// token is a secret that a client gave.
+type token struct{ method, value string }
+
+// logins are the ways that a client can go.
+func logins(provider string, methods []authMethod) []ahp.ProtectedResourceMetadata {
+	out := []ahp.ProtectedResourceMetadata{}
+	for _, m := range methods {
+		if m.secret() != "" {
+			out = append(out, ahp.ProtectedResourceMetadata{Resource: resourceScheme + provider + "/" + m.ID, ResourceName: nameOf(m.Name, m.ID),
+				BearerMethodsSupported: []string{}, ResourceDocumentation: m.Link, Required: ahp.Ptr(false)})
+		}
+	}
+	return out
+}
+
+// secret is the one variable that a way to log in needs, "" when it needs others.
+func (m authMethod) secret() string {
+	var names []string
+	for _, v := range m.Vars {
+		if !v.Optional {
+			names = append(names, v.Name)
+		}
+	}
+	if m.Type != "env_var" || m.ID == "" || len(names) != 1 || strings.ContainsAny(names[0], "=\x00") {
+		return ""
+	}
+	return names[0]
+}
+
+// Authenticate keeps a token in memory. Sessions take it with the next start of their program.
+func (b Backend) Authenticate(_ context.Context, resource, secret string) (bool, error) {
+	id, ours := strings.CutPrefix(resource, resourceScheme+b.Program.Name+"/")
+	methods := b.Memory.get().Auth
+	i := slices.IndexFunc(methods, func(m authMethod) bool { return m.ID == id && m.secret() != "" })
+	if !ours || b.Memory == nil || i < 0 {
+		return false, nil
+	}
+	if strings.ContainsRune(secret, 0) || len(secret) > 64<<10 {
+		return true, errors.New("this cannot be a token")
+	}
+	b.Memory.give(methods[i], secret)
+	return true, nil
+}
+
+func (m *Memory) give(way authMethod, secret string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.given++
+	delete(m.tokens, way.secret())
+	if secret != "" {
+		m.tokens[way.secret()] = token{way.ID, secret}
+	}
+}
+
+// apply lays the tokens over a program's environment. given tells whether there are newer ones later.
+func (m *Memory) apply(prog Program) (Program, int) {
+	if m == nil {
+		return prog, 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.tokens) == 0 {
+		return prog, m.given
+	}
+	env := maps.Clone(prog.Env)
+	if env == nil {
+		env = map[string]string{}
+	}
+	for name, t := range m.tokens {
+		env[name] = t.value
+		prog.Auth = nameOf(prog.Auth, t.method)
+	}
+	prog.Env = env
+	return prog, m.given
+}
+
+func (m *Memory) newer(given int) bool {
+	if m == nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.given != given
+}
+
+// logIn goes the way that is configured, or that a token was given for; false when there is none, or it did not help.
+func (p *peer) logIn(ctx context.Context, err error) bool {
+	refused, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok || refused.Code != codeLogin || p.prog.Auth == "" {
+		return false
+	}
+	if err := p.call(ctx, "authenticate", map[string]string{"methodId": p.prog.Auth}, nil); err != nil {
+		p.log.Warn("an agent could not be logged in to", "method", p.prog.Auth, "err", err)
+		return false
+	}
+	return true
+}
+
+// way says how one logs in, for people.
+func (m authMethod) way(prog Program) string {
+	text := nameOf(m.Name, m.ID)
+	if m.Description != "" {
+		text += ": " + strings.TrimRight(m.Description, ".")
+	}
+	switch {
+	case m.Type == "terminal":
+		text += ", by running " + strings.Join(append([]string{prog.Command}, m.Args...), " ") + " on the host"
+	case m.Type == "env_var" && len(m.Vars) > 0:
+		var names []string
+		for _, v := range m.Vars {
+			names = append(names, v.Name)
+		}
+		text += ", by setting " + strings.Join(names, ", ") + " for the host"
+	}
+	return text
+}

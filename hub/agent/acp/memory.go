@@ -1,0 +1,100 @@
+package acp
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Memory is what an agent said of itself when it last ran, so that its settings, models and commands are known before it
+// runs again. Tokens that clients gave are never written down. A nil one remembers nothing.
+type Memory struct {
+	path string
+
+	mu     sync.Mutex
+	known  remembered
+	tokens map[string]token // by the variable they are for
+	given  int              // how often tokens changed
+}
+
+type remembered struct {
+	Settings map[string]ahp.SessionConfigPropertySchema `json:"settings,omitempty"`
+	Models   []ahp.SessionModelInfo                     `json:"models,omitempty"`
+	Logins   []ahp.ProtectedResourceMetadata            `json:"logins,omitempty"`
+	Commands []agent.SlashCommand                       `json:"commands,omitempty"`
+	Auth     []authMethod                               `json:"auth,omitempty"`
+}
+
+// Remember reads what lies in a file; one that is not there, or that cannot be read, is an agent nobody knows yet.
+func Remember(path string) *Memory {
+	m := &Memory{path: path, tokens: map[string]token{}}
+	raw, err := os.ReadFile(path)
+	if err != nil || json.Unmarshal(raw, &m.known) != nil {
+		m.known = remembered{}
+	}
+	return m
+}
+
+// learn keeps what is new. How a value stands now belongs to its session.
+func (m *Memory) learn(o agent.Offer) {
+	m.change(func(r *remembered) { r.Settings, r.Models, r.Logins = o.Settings, o.Models, o.Logins })
+}
+
+func (m *Memory) learnCommands(list []agent.SlashCommand) {
+	m.change(func(r *remembered) { r.Commands = list })
+}
+
+func (m *Memory) learnAuth(list []authMethod) {
+	m.change(func(r *remembered) { r.Auth = list })
+}
+
+func (m *Memory) change(f func(*remembered)) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next := m.known
+	f(&next)
+	if reflect.DeepEqual(next, m.known) {
+		return
+	}
+	m.known = next
+	if m.path != "" {
+		_ = m.write() // then it is learned again after a restart
+	}
+}
+
+// write is short and rare: what an agent says of itself changes with its releases. m.mu is held.
+func (m *Memory) write() error {
+	raw, err := json.Marshal(m.known)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(m.path), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := os.WriteFile(m.path+".new", raw, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(m.path+".new", m.path)
+}
+
+func (m *Memory) get() remembered {
+	if m == nil {
+		return remembered{}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.known
+}
+
+// Commands are those of the last session.
+func (m *Memory) Commands() []agent.SlashCommand { return m.get().Commands }

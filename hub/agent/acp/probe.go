@@ -1,0 +1,88 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/jsonrpc"
+)
+
+// Finding is what a short start of a program showed.
+type Finding struct {
+	Version string // its name for itself, and its release
+	Login   string // how one logs in, when it wants that before anything else
+	Models  int
+}
+
+// Probe starts a program in a directory that is gone afterwards, has it introduce itself and make a session, and stops
+// it. The error says what is wrong and what to do.
+func Probe(ctx context.Context, prog Program, limits Limits) (Finding, error) {
+	dir, err := os.MkdirTemp("", "ahphub-probe-")
+	if err != nil {
+		return Finding{}, err
+	}
+	defer os.RemoveAll(dir)
+	b := Backend{Program: prog, Limits: limits}
+	s, err := newSession(b, agent.Spec{Dirs: []string{dir}, Data: dir, Config: func(string) string { return "" }, Host: nobody{},
+		Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return Finding{}, err
+	}
+	defer s.Close()
+	p, err := s.acquire(ctx)
+	if err != nil {
+		return Finding{}, err
+	}
+	defer s.release()
+	about := p.about.AgentInfo
+	f := Finding{Version: nameOf(about.Title, nameOf(about.Name, prog.title()))}
+	if about.Version != "" {
+		f.Version += " " + about.Version
+	}
+	return f, s.try(ctx, p, &f)
+}
+
+func (s *session) try(ctx context.Context, p *peer, f *Finding) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.limits.Start, errSlow)
+	defer cancel()
+	var made sessionResult
+	err := p.call(ctx, "session/new", s.params(p, ""), &made)
+	if p.logIn(ctx, err) {
+		err = p.call(ctx, "session/new", s.params(p, ""), &made)
+	}
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Code == codeLogin {
+		f.Login = p.needsLogin(e)
+		return nil
+	}
+	if ctx.Err() != nil && context.Cause(ctx) == errSlow {
+		return fmt.Errorf("%s made no session in time%s", s.prog.title(), p.said())
+	}
+	if err != nil {
+		return p.explain(err)
+	}
+	for _, d := range dialsOf(made.settings) {
+		if d.category == "model" {
+			f.Models = len(d.choices)
+		}
+	}
+	return nil
+}
+
+// nobody is a host for a program that is only looked at.
+type nobody struct{}
+
+var errNobody = errors.New("the agent is only looked at")
+
+func (nobody) Terminal(context.Context, agent.TerminalSpec) (agent.Terminal, error) {
+	return nil, errNobody
+}
+
+func (nobody) Spawn(context.Context, agent.SpawnSpec) (agent.Turn, func(error), error) {
+	return agent.Turn{}, nil, errNobody
+}
+
+func (nobody) Learn(agent.Offer) {}

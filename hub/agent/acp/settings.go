@@ -1,0 +1,254 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/jsonrpc"
+)
+
+// The settings of a session are those of each of its chats: a chat's dials are turned to them before its prompts.
+
+// began takes the dials of a session of the program that was made or taken up. Where they stand is news only of those
+// that nobody chose: to what was chosen they are turned before the next prompt.
+func (s *session) began(p *peer, id string, dials []dial) {
+	s.keep(p, id, dials)
+	s.tell(p, dials, func(d dial) bool { return s.wanted(d, true) == nil })
+}
+
+// learned takes them when some were turned. Of those that stay where they are only one is told: it may be believed to
+// stand elsewhere.
+func (s *session) learned(p *peer, id string, dials []dial, key string) {
+	before := s.keep(p, id, dials)
+	s.tell(p, dials, func(d dial) bool {
+		stood := slices.ContainsFunc(before, func(was dial) bool { return was.key == d.key && was.is(d.current) })
+		return d.key == key || !stood
+	})
+}
+
+func (s *session) keep(p *peer, id string, dials []dial) (before []dial) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, p.dials[id] = p.dials[id], dials
+	return before
+}
+
+func (s *session) tell(p *peer, dials []dial, stands func(dial) bool) {
+	o := agent.Offer{Settings: map[string]ahp.SessionConfigPropertySchema{}, Values: ahp.Meta{},
+		Models: models(s.prog.Name, dials, p.about.AgentCapabilities.PromptCapabilities.Image), Logins: logins(s.prog.Name, p.about.AuthMethods)}
+	for _, d := range dials {
+		o.Settings[d.key] = d.schema()
+		if stands(d) {
+			o.Values[d.key] = d.current
+		}
+	}
+	s.memory.learn(o)
+	s.spec.Host.Learn(o)
+}
+
+// turned notes that a dial stands elsewhere now.
+func (s *session) turned(p *peer, id, key string, value json.RawMessage) {
+	s.mu.Lock()
+	dials := slices.Clone(p.dials[id])
+	s.mu.Unlock()
+	for i := range dials {
+		if dials[i].key == key {
+			dials[i].current = value
+		}
+	}
+	s.learned(p, id, dials, key)
+}
+
+// noted takes what the program says of its session besides a turn; false when it belongs to one.
+func (s *session) noted(p *peer, n *sessionNotice) bool {
+	switch n.Update.Kind {
+	case "current_mode_update":
+		s.mu.Lock()
+		i := slices.IndexFunc(p.dials[n.SessionID], func(d dial) bool { return d.category == "mode" })
+		var key string
+		if i >= 0 {
+			key = p.dials[n.SessionID][i].key
+		}
+		s.mu.Unlock()
+		if key != "" {
+			s.turned(p, n.SessionID, key, quoted(n.Update.CurrentModeID))
+		}
+	case "config_option_update":
+		s.options(p, n.SessionID, n.Update.ConfigOptions, "")
+	case "available_commands_update":
+		s.setCommands(n.Update.AvailableCommands)
+	default:
+		return false
+	}
+	return true
+}
+
+// options takes a whole list of options; dials of other makes stay.
+func (s *session) options(p *peer, id string, list []configOption, key string) {
+	s.mu.Lock()
+	kept := slices.DeleteFunc(slices.Clone(p.dials[id]), func(d dial) bool { return d.make == optionDial })
+	s.mu.Unlock()
+	dials := dialsOf(settings{ConfigOptions: list})
+	for _, d := range kept {
+		if !slices.ContainsFunc(dials, func(have dial) bool { return have.category == d.category }) {
+			dials = append(dials, d)
+		}
+	}
+	s.learned(p, id, dials, key)
+}
+
+// Set turns the dial of every chat that is open. Others follow with their next prompt.
+func (s *session) Set(ctx context.Context, key string, value json.RawMessage) error {
+	if !s.running() {
+		return nil
+	}
+	p, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.release()
+	s.mu.Lock()
+	dials := maps.Clone(p.dials)
+	s.mu.Unlock()
+	var failed error
+	for id, list := range dials {
+		for _, d := range list {
+			if d.key == key && !d.is(value) {
+				failed = errors.Join(failed, s.turnDial(ctx, p, id, d, value))
+			}
+		}
+	}
+	if failed != nil {
+		s.complain(failed)
+	}
+	return failed
+}
+
+// model is the one that a session of the program uses, "" when nobody knows.
+func (s *session) model(p *peer, id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range p.dials[id] {
+		if d.category == "model" {
+			return plain(d.current)
+		}
+	}
+	return ""
+}
+
+func (s *session) running() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peer != nil && !s.peer.gone()
+}
+
+// turnDial has the program turn one dial. What it does not take is told again, so that nobody believes it stands there.
+func (s *session) turnDial(ctx context.Context, p *peer, id string, d dial, value json.RawMessage) error {
+	err := d.takes(value)
+	if err == nil {
+		err = s.sendDial(ctx, p, id, d, value)
+	}
+	if err == nil {
+		return nil
+	}
+	s.turned(p, id, d.key, d.current)
+	return fmt.Errorf("%s stays as it was: %w", d.title, err)
+}
+
+func (s *session) sendDial(ctx context.Context, p *peer, id string, d dial, value json.RawMessage) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.limits.Start, errSlow)
+	defer cancel()
+	var err error
+	switch d.make {
+	case modeDial:
+		err = p.call(ctx, "session/set_mode", map[string]string{"sessionId": id, "modeId": plain(value)}, nil)
+	case modelDial:
+		err = p.call(ctx, "session/set_model", map[string]string{"sessionId": id, "modelId": plain(value)}, nil)
+	default:
+		q := setOption{SessionID: id, ConfigID: d.id, Value: value}
+		if d.boolean() {
+			q.Type = "boolean"
+		}
+		var all settings
+		if err = p.call(ctx, "session/set_config_option", q, &all); err == nil && all.ConfigOptions != nil {
+			s.options(p, id, all.ConfigOptions, d.key) // one option may change the others
+			return nil
+		}
+	}
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Code == jsonrpc.CodeMethodNotFound {
+		return fmt.Errorf("%s cannot change it while it runs", s.prog.title())
+	}
+	if err != nil {
+		return p.explain(err)
+	}
+	s.turned(p, id, d.key, value)
+	return nil
+}
+
+// settle turns the dials of a chat to the session's settings before a prompt; a message may name its model. What
+// cannot be had is told, and the turn goes on without.
+func (s *session) settle(ctx context.Context, p *peer, id string, m ahp.Message, fresh bool) (notes []string) {
+	s.mu.Lock()
+	dials := p.dials[id]
+	s.mu.Unlock()
+	model := ""
+	if m.Model != nil && m.Model.ID != anyModel {
+		model = m.Model.ID
+	}
+	for _, d := range dials {
+		want := s.wanted(d, fresh)
+		if d.category == "model" && model != "" {
+			want, model = quoted(model), ""
+		}
+		if want == nil || d.is(want) {
+			continue
+		}
+		if err := s.turnDial(ctx, p, id, d, want); err != nil && ctx.Err() == nil {
+			notes = append(notes, err.Error())
+		}
+	}
+	if model != "" {
+		notes = append(notes, fmt.Sprintf("%s lets nobody choose its model: it goes on with its own, not with %s", s.prog.title(), clip(model, 80)))
+	}
+	return notes
+}
+
+// wanted is where a dial should stand; nil is where it is.
+func (s *session) wanted(d dial, fresh bool) json.RawMessage {
+	text := s.spec.Config(d.key)
+	if text == "" && fresh && d.category == "model" {
+		text = s.prog.Model
+	}
+	switch {
+	case text == "":
+		return nil
+	case d.boolean():
+		return json.RawMessage(text)
+	}
+	return quoted(text)
+}
+
+const mostComplaints = 8
+
+// complain keeps what a person should hear of the settings for the next turn.
+func (s *session) complain(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.complaints) < mostComplaints {
+		s.complaints = append(s.complaints, err.Error())
+	}
+}
+
+func (s *session) takeComplaints() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.complaints
+	s.complaints = nil
+	return list
+}

@@ -1,0 +1,148 @@
+package acp_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub/agent/acp"
+	"github.com/ahphub/ahphub/hub/agent/agenttest"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+)
+
+// set changes a setting as a person does.
+func (w *world) set(key, value string) string {
+	w.t.Helper()
+	w.seq++
+	o, err := w.host.Dispatch(w.t.Context(), w.caller, session, w.seq, &ahp.SessionConfigChangedAction{Config: ahp.Meta{key: json.RawMessage(value)}})
+	w.must(err)
+	return o.Rejected
+}
+
+func (w *world) value(key string) string { return string(w.session().Config.Values[key]) }
+
+// Modes, models and options are settings of the session, and what either side changes the other sees.
+func TestSettings(t *testing.T) {
+	w := newWorld(t, acp.Backend{Program: program("rich")})
+	schema := host.Settings(w.session()).Schema.Properties
+	for key, want := range map[string]string{
+		"mode":   `{"type":"string","title":"Mode","enum":["code","plan"],"enumLabels":["Code","Plan"],"enumDescriptions":["","Only thinks"],"sessionMutable":true}`,
+		"model":  `{"type":"string","title":"Model","enum":["small","large"],"enumLabels":["Small","Large"],"enumDescriptions":["",""],"sessionMutable":true}`,
+		"effort": `{"type":"string","title":"Effort","enum":["low","high"],"enumLabels":["Usual: Low","Usual: High"],"enumDescriptions":["",""],"sessionMutable":true}`,
+		"web":    `{"type":"boolean","title":"Web search","sessionMutable":true}`,
+	} {
+		if raw, _ := json.Marshal(schema[key]); string(raw) != want {
+			t.Errorf("%s is %s", key, raw)
+		}
+	}
+	if len(schema) != 5 {
+		t.Errorf("there are %d settings", len(schema))
+	}
+	wants(t, w.say("mode"), "{mode:code model:small effort:low web:false}")
+
+	for key, value := range map[string]string{"mode": `"plan"`, "effort": `"high"`, "web": `true`} {
+		if why := w.set(key, value); why != "" {
+			t.Errorf("%s was refused: %s", key, why)
+		}
+	}
+	wants(t, w.say("mode"), "{mode:plan model:small effort:high web:true}")
+
+	if why := w.set("mode", `"dream"`); !strings.Contains(why, `it is one of "code", "plan"`) {
+		t.Errorf("a mode that is none was answered with %q", why)
+	}
+	w.say("switch code")
+	w.until("the agent's own mode is seen", func() bool { return w.value("mode") == `"code"` })
+}
+
+func TestSettingThatTheAgentRefuses(t *testing.T) {
+	w := newWorld(t, acp.Backend{Program: program("rich")})
+	w.say("mode")
+	w.set("model", `"large"`)
+	wants(t, w.say("mode"), "model:large")
+	w.set("mode", `"plan"`)
+	w.until("it stands where it was", func() bool { return w.value("mode") == `"code"` })
+	wants(t, w.say("mode"), "notice Mode stays as it was: Fake answered with an error: Large cannot plan", "mode:code")
+}
+
+// Newer programs name all in options; a name of the host's own setting gets another key.
+func TestOptionsStandForModes(t *testing.T) {
+	w := newWorld(t, acp.Backend{Program: program("options")})
+	if got := w.value("approval-2"); got != `"code"` {
+		t.Errorf("the mode is %s in %v", got, w.session().Config.Values)
+	}
+	w.set("approval-2", `"plan"`)
+	w.until("the agent has it", func() bool { return strings.Contains(w.say("mode"), "mode:plan") })
+	if w.value("approval") != `"ask"` {
+		t.Error("the host's own setting was changed")
+	}
+}
+
+// What an agent said of itself is known before it runs again.
+func TestRemembered(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "agents", "fake.json")
+	w := newWorld(t, acp.Backend{Program: program("rich"), Memory: acp.Remember(file)})
+	w.say("mode")
+	again := acp.Backend{Program: program("rich"), Memory: acp.Remember(file)}
+	if got := again.Config().Properties["mode"].EnumLabels; len(got) != 2 || got[1] != "Plan" {
+		t.Errorf("the modes are %v", got)
+	}
+	info, err := again.Describe(t.Context())
+	w.must(err)
+	if len(info.Models) != 2 || info.Models[1].ID != "large" || info.Models[1].Name != "Large" {
+		t.Errorf("the models are %+v", info.Models)
+	}
+	if c := again.Commands(); len(c) != 2 || c[0].Name != "review" || c[0].Hint != "what to look at" {
+		t.Errorf("the commands are %+v", c)
+	}
+}
+
+// A session is made with the settings that its maker chose, and a message may name a model.
+func TestChosenSettings(t *testing.T) {
+	memory := acp.Remember("")
+	newWorld(t, acp.Backend{Program: program("rich"), Memory: memory}).say("mode")
+	prog := program("rich")
+	prog.Model = "large"
+	w := newWorldWith(t, acp.Backend{Program: prog, Memory: memory}, ahp.Meta{"effort": json.RawMessage(`"high"`)})
+	if w.session().Meta["ahphub/settings"] != nil {
+		t.Error("what is known already is told again")
+	}
+	wants(t, w.say("mode"), "{mode:code model:large effort:high web:false}")
+	m := agenttest.User("mode")
+	m.Model = &ahp.ModelSelection{ID: "small"}
+	w.begin(m)
+	wants(t, w.ended(), "model:small")
+	if w.value("model") != `"small"` {
+		t.Errorf("the session's model is %s", w.value("model"))
+	}
+	if used := w.chat().Turns[1].Usage; used == nil || used.Model != "small" {
+		t.Errorf("the usage is %+v", used)
+	}
+	m.Model = &ahp.ModelSelection{ID: "huge"}
+	w.begin(m)
+	wants(t, w.ended(), `notice Model stays as it was: Model cannot be "huge"; there are: small, large`, "model:small")
+	root, _, _ := w.hub.State(ahp.RootURI)
+	if models := root.(*ahp.RootState).Agents[0].Models; len(models) != 2 || models[0].ID != "small" {
+		t.Errorf("pickers show %+v", models)
+	}
+}
+
+func TestCommands(t *testing.T) {
+	w := newWorld(t, acp.Backend{Program: program("rich")})
+	w.say("mode")
+	ask := func(text string) (out []string) {
+		res, err := w.host.Completions(t.Context(), w.caller, ahp.CompletionsParams{Channel: w.session().DefaultChat, Kind: "userMessage", Text: text, Offset: int64(len(text))})
+		w.must(err)
+		for _, i := range res.Items {
+			out = append(out, i.InsertText)
+		}
+		return out
+	}
+	for text, want := range map[string]string{"/": "/review |/compact ", "/comp": "/compact ", "see /comp": "", "/nothing": "", "/review x": ""} {
+		if got := strings.Join(ask(text), "|"); got != want {
+			t.Errorf("%q offers %q", text, got)
+		}
+	}
+	wants(t, w.say("/review the change"), "got: /review the change")
+}

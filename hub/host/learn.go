@@ -1,0 +1,145 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// offeredKey is where a session's `_meta` holds the settings its agent named after the session was made: no action
+// changes the schema of a session.
+const offeredKey = "ahphub/settings"
+
+// Learn implements agent.Host: settings go to the session, models and logins to the root channel.
+func (a agentHost) Learn(o agent.Offer) {
+	l := a.l
+	err := l.h.do(l.ctx, func(tx *hub.Tx) {
+		s, ok := tx.State(l.uri).(*ahp.SessionState)
+		if !ok {
+			return
+		}
+		offerSettings(tx, l.uri, s, o)
+		offerModels(tx, s.Provider, o)
+	})
+	if err != nil {
+		l.h.log.Debug("what an agent can be set to was not noted", "session", l.uri, "err", err)
+	}
+}
+
+// offerSettings makes the agent's settings those of the session, and their values what they are. Settings that the
+// schema has already as they are need no other place.
+func offerSettings(tx *hub.Tx, session ahp.URI, s *ahp.SessionState, o agent.Offer) {
+	if s.Config == nil || o.Settings == nil {
+		return
+	}
+	late := map[string]ahp.SessionConfigPropertySchema{}
+	for key, p := range o.Settings {
+		if have, ok := s.Config.Schema.Properties[key]; !ok || !reflect.DeepEqual(have, p) {
+			late[key] = p
+		}
+	}
+	if meta, changed := withOffered(s.Meta, late); changed {
+		tx.Apply(session, &ahp.SessionMetaChangedAction{Meta: meta})
+	}
+	changed := ahp.Meta{}
+	for key, value := range o.Values {
+		if !sameJSON(value, s.Config.Values[key]) {
+			changed[key] = value
+		}
+	}
+	if len(changed) > 0 {
+		tx.Apply(session, &ahp.SessionConfigChangedAction{Config: changed})
+	}
+}
+
+// withOffered keeps the other keys (AHP requirement 85).
+func withOffered(meta ahp.Meta, late map[string]ahp.SessionConfigPropertySchema) (ahp.Meta, bool) {
+	was, had := meta[offeredKey]
+	if len(late) == 0 {
+		next := cloneMeta(meta)
+		delete(next, offeredKey)
+		return next, had
+	}
+	raw, err := json.Marshal(late)
+	if err != nil || had && sameJSON(was, raw) {
+		return nil, false
+	}
+	next := cloneMeta(meta)
+	next[offeredKey] = raw
+	return next, true
+}
+
+// Settings are a session's settings with those its agent named later. nil when it has none.
+func Settings(s *ahp.SessionState) *ahp.SessionConfigState {
+	raw, ok := s.Meta[offeredKey]
+	if s.Config == nil || !ok {
+		return s.Config
+	}
+	var late map[string]ahp.SessionConfigPropertySchema
+	if json.Unmarshal(raw, &late) != nil {
+		return s.Config
+	}
+	all := *s.Config
+	all.Schema.Properties = maps.Clone(all.Schema.Properties)
+	maps.Copy(all.Schema.Properties, late)
+	return &all
+}
+
+// offerModels shows an agent's models and logins to everybody who chooses an agent.
+func offerModels(tx *hub.Tx, provider string, o agent.Offer) {
+	root, ok := tx.State(ahp.RootURI).(*ahp.RootState)
+	if !ok {
+		return
+	}
+	i := slices.IndexFunc(root.Agents, func(a ahp.AgentInfo) bool { return a.Provider == provider })
+	if i < 0 {
+		return
+	}
+	next := root.Agents[i]
+	if o.Models != nil {
+		next.Models = o.Models
+	}
+	if o.Logins != nil {
+		next.ProtectedResources = o.Logins
+	}
+	if reflect.DeepEqual(next, root.Agents[i]) {
+		return
+	}
+	agents := slices.Clone(root.Agents)
+	agents[i] = next
+	tx.Apply(ahp.RootURI, &ahp.RootAgentsChangedAction{Agents: agents})
+}
+
+// settingsChanged has the agent take what a client set. A value that it does not take is set back: the agent says why
+// in its next turn.
+func (h *Host) settingsChanged(ctx context.Context, session ahp.URI, values ahp.Meta) {
+	l := h.liveIf(session)
+	if l == nil {
+		return // it takes them when it is opened
+	}
+	l.mu.Lock()
+	s, ok := l.agent.(agent.Settable)
+	l.mu.Unlock()
+	if !ok {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if err := s.Set(ctx, key, values[key]); err != nil {
+			h.log.Warn("an agent did not take a setting", "session", session, "setting", key, "err", err)
+		}
+	}
+}
+
+// AgentIcon is the sign of an agent beside its name, "" without one.
+func (h *Host) AgentIcon(provider string) string {
+	if b, ok := h.cfg.Agents[provider].(agent.Iconed); ok {
+		return b.Icon()
+	}
+	return ""
+}
