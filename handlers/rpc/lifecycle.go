@@ -122,7 +122,7 @@ func (s *socket) greeting(v dialect.Version) ahp.InitializeResult {
 		ServerInfo:       &ahp.Implementation{Name: s.cfg.Name, Version: s.cfg.Version},
 		DefaultDirectory: s.cfg.DefaultDirectory,
 
-		CompletionTriggerCharacters: []string{host.CompletionTrigger},
+		CompletionTriggerCharacters: []string{host.CompletionTrigger, host.CommandTrigger},
 	}
 }
 
