@@ -1,0 +1,247 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// installed returns where .ci/agents installed a set of third-party agents; tests of them run in make test-agents.
+func installed(t *testing.T, variable string) string {
+	t.Helper()
+	dir := os.Getenv(variable)
+	if dir == "" {
+		t.Skip("this drives a third-party agent: make test-agents installs it and runs this")
+	}
+	return dir
+}
+
+// hosted is a program that hosts one third-party agent, with a page and a client of the protocol looking at it.
+type hosted struct {
+	*testing.T
+	program *Program
+	ana     *Page
+	watcher *watcher
+	repo    string
+
+	session, chat ahp.URI
+}
+
+// agentConfig is a configuration file that names one agent and makes it the default.
+func agentConfig(t *testing.T, name string, command []string, env map[string]string) string {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "[[agent]]\nname = %q\ntitle = %q\ndefault = true\ncommand = %q\nargs = [", name, strings.ToUpper(name[:1])+name[1:], command[0])
+	for _, arg := range command[1:] {
+		fmt.Fprintf(&b, "%q, ", arg)
+	}
+	b.WriteString("]\n\n[agent.env]\n")
+	for key, value := range env {
+		fmt.Fprintf(&b, "%s = %q\n", key, value)
+	}
+	file := filepath.Join(t.TempDir(), "ahphub.toml")
+	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func hosting(t *testing.T, config string) *hosted {
+	t.Helper()
+	browser := OpenBrowser(t)
+	h := &hosted{T: t, repo: greetRepository(t), program: Start(t, Options{Args: []string{"--owner-name", "Ana", "--config", config}})}
+	h.ana = browser.Page()
+	h.ana.look(1440, 900, "light")
+	h.ana.SignIn(h.program)
+	h.watcher = watch(t, h.program, "watcher")
+	return h
+}
+
+// begin makes a session with a first message, as a person does.
+func (h *hosted) begin(message string) {
+	h.Helper()
+	h.ana.Open(h.program.URL + "/new")
+	h.ana.Fill("#dir", h.repo)
+	h.ana.Fill("#message", message)
+	h.ana.Press("\r", chromedp.ModifierCtrl)
+	h.ana.Wait("location.pathname.startsWith('/s/')")
+	h.ana.Live()
+	h.session = h.watcher.onlySession()
+	h.watcher.mirror(h.session)
+	h.chat = h.watcher.session(h.session).DefaultChat
+	h.watcher.mirror(h.chat)
+}
+
+// say sends the next message.
+func (h *hosted) say(message string) {
+	h.Helper()
+	h.ana.Fill("#composer textarea", message)
+	h.ana.Press("\r")
+}
+
+// approve answers the card that waits, once it shows a text.
+func (h *hosted) approve(shows string) {
+	h.Helper()
+	h.ana.WaitText(".approval", shows)
+	h.ana.Shot("approval")
+	h.ana.Click(".approval button[data-kind=approve]")
+	h.ana.Wait("!document.querySelector('.approval')")
+}
+
+// turn waits until so many turns are over and returns the last.
+func (h *hosted) turn(n int) *ahp.Turn {
+	h.Helper()
+	h.watcher.wait(fmt.Sprintf("turn %d", n), func() bool {
+		c := h.watcher.chat(h.chat)
+		return c != nil && len(c.Turns) == n && c.ActiveTurn == nil
+	})
+	return h.watcher.chat(h.chat).Turns[n-1]
+}
+
+// converged compares page and client with what the host holds.
+func (h *hosted) converged() {
+	h.Helper()
+	h.watcher.check()
+	live := squeeze(h.ana.Text("#turns"))
+	h.ana.Open(Eval[string](h.ana, "location.href"))
+	h.ana.Live()
+	if cold := squeeze(h.ana.Text("#turns")); cold != live {
+		h.Errorf("the page showed\n%s\nand reloaded\n%s", live, cold)
+	}
+}
+
+// agentProcess finds the one child of the program whose command line has a text.
+func (h *hosted) agentProcess(part string) int {
+	h.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		h.Fatal(err)
+	}
+	for _, dir := range dirs {
+		line, err := os.ReadFile(dir + "/cmdline")
+		stat, err2 := os.ReadFile(dir + "/stat")
+		if err != nil || err2 != nil || !strings.Contains(string(line), part) {
+			continue
+		}
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if parent, _ := strconv.Atoi(fields[1]); parent == h.program.Pid() {
+			pid, _ := strconv.Atoi(filepath.Base(dir))
+			return pid
+		}
+	}
+	h.Fatalf("the program runs nothing named %s", part)
+	return 0
+}
+
+// The example of the Agent Client Protocol's own SDK: text, a tool call, a permission, a cancelled turn.
+func TestAgentsExample(t *testing.T) {
+	dir := installed(t, "AHPHUB_AGENTS")
+	h := hosting(t, agentConfig(t, "example", []string{"node", dir + "/node_modules/@agentclientprotocol/sdk/dist/examples/agent.js"}, nil))
+
+	h.begin("Improve the project")
+	h.ana.WaitText("#turns", "Let me start by reading some files")
+	h.approve("Modifying critical configuration file")
+	if turn := h.turn(1); turn.State != ahp.TurnStateComplete {
+		t.Fatalf("the turn is %s", turn.State)
+	}
+	h.ana.WaitText("#turns", "Perfect! I've successfully updated the configuration")
+	h.ana.WaitText("#turns", "approved by Ana")
+
+	h.say("Once more")
+	h.ana.WaitText(".approval", "Modifying critical configuration file")
+	h.ana.Click("#composer button[formaction$='/stop']")
+	if turn := h.turn(2); turn.State != ahp.TurnStateCancelled {
+		t.Errorf("a stopped turn is %s", turn.State)
+	}
+	h.converged()
+}
+
+// opencodeConfig is opencode with the model replaced, asking before it edits or runs, in folders of its own.
+func opencodeConfig(t *testing.T, dir string, m *model) string {
+	t.Helper()
+	home := t.TempDir()
+	settings, err := json.Marshal(map[string]any{
+		"provider": map[string]any{"fake": map[string]any{"npm": "@ai-sdk/openai-compatible",
+			"options": map[string]any{"baseURL": m.URL, "apiKey": "none"}, "models": map[string]any{"m": map[string]any{"name": "A model"}}}},
+		"model": "fake/m", "small_model": "fake/m", "autoupdate": false, "share": "disabled",
+		"permission": map[string]any{"edit": "ask", "bash": "ask"},
+	})
+	if err == nil {
+		err = os.WriteFile(home+"/opencode.json", settings, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return agentConfig(t, "opencode", []string{dir + "/node_modules/.bin/opencode", "acp"}, map[string]string{
+		"HOME": home, "OPENCODE_CONFIG": home + "/opencode.json", "OPENCODE_DISABLE_MODELS_FETCH": "1",
+		"XDG_CONFIG_HOME": home + "/config", "XDG_DATA_HOME": home + "/data", "XDG_CACHE_HOME": home + "/cache", "XDG_STATE_HOME": home + "/state",
+	})
+}
+
+// opencode from end to end: streamed text, an edit that lands on disk and in the turn's changes, a command, a turn that
+// is stopped, a crash of the agent in the middle of a turn, and a crash of the host.
+func TestAgentsOpencode(t *testing.T) {
+	m := startModel(t)
+	h := hosting(t, opencodeConfig(t, installed(t, "AHPHUB_AGENTS"), m))
+
+	h.begin("Say something about pelicans")
+	h.turn(1)
+	h.ana.WaitText("#turns", "First half, second half.")
+
+	h.say("write: " + h.repo + "/made.txt")
+	h.approve("made.txt")
+	h.turn(2)
+	if b, err := os.ReadFile(h.repo + "/made.txt"); string(b) != "one\ntwo\n" {
+		t.Errorf("the file holds %q (%v)", b, err)
+	}
+	h.ana.WaitText("#turns .chip", "in 1 file")
+
+	h.say("run: echo from-the-command >ran.txt; cat ran.txt")
+	h.approve("echo from-the-command")
+	h.turn(3)
+	h.ana.Says("#turns", "from-the-command")
+
+	h.say("wait for ever")
+	<-m.hung
+	h.ana.WaitText("#turns", "I am thinking.")
+	h.ana.Click("#composer button[formaction$='/stop']")
+	if turn := h.turn(4); turn.State != ahp.TurnStateCancelled {
+		t.Errorf("a stopped turn is %s", turn.State)
+	}
+
+	h.say("wait until you are killed")
+	<-m.hung
+	if err := syscall.Kill(h.agentProcess("opencode"), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	h.turn(5)
+	h.ana.WaitText("#turns", "Resume")
+	h.ana.Shot("crashed")
+	h.say("Are you back?")
+	h.turn(6)
+	if !m.saw("pelicans") {
+		t.Error("after its crash the agent does not know what was said before")
+	}
+
+	h.program.Kill9()
+	h.ana.Allow("WebSocket|ERR_CONNECTION_REFUSED")
+	h.program.Restart()
+	h.watcher.reconnect()
+	h.ana.Live()
+	h.say("And after a crash of the host?")
+	h.turn(7)
+	if !m.saw("pelicans") || !m.saw("Are you back?") {
+		t.Error("after a crash of the host the agent does not know what was said before")
+	}
+	h.converged()
+	h.ana.Pictures("end", "#turns")
+}
