@@ -5,4 +5,10 @@ import (
 	"testing"
 )
 
-func TestMain(m *testing.M) { os.Exit(Main(m)) }
+func TestMain(m *testing.M) {
+	if mode := os.Getenv("TOOL_AGENT"); mode != "" {
+		runToolAgent(mode)
+		return
+	}
+	os.Exit(Main(m))
+}
