@@ -122,7 +122,9 @@ func versionsOf(files []changeset.File) map[string]string {
 }
 
 // version names what a file was and is, content and mode.
-func (n FileNote) version() string { return n.OldMode + " " + n.NewMode + " " + n.OldOID + ".." + n.NewOID }
+func (n FileNote) version() string {
+	return n.OldMode + " " + n.NewMode + " " + n.OldOID + ".." + n.NewOID
+}
 
 // ReviewDigest names the changes that the session changeset shows, for GivenVerdict.Seen.
 func ReviewDigest(files []ahp.ChangesetFile) string {

@@ -1,0 +1,174 @@
+package host
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/review"
+)
+
+const twelve = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n"
+
+// suggest comments on lines of a file as a page does: with the version they are of and how they read.
+func (c *changing) suggest(p access.Principal, id, name string, from, to int, lines ...string) SuggestionRef {
+	c.t.Helper()
+	all := review.Lines(c.read(name))
+	uri := ChangesetURI(session, kindSession, "")
+	var version ahp.URI
+	for _, f := range c.changes(uri).Files {
+		if f.Edit.After != nil && strings.HasSuffix(f.Edit.After.URI, "/"+name) {
+			version = f.Edit.After.Content.URI
+		}
+	}
+	own, err := json.Marshal(map[string]string{"side": "after", "hunk": strings.Join(all[from-1:to], "\n"), "version": version})
+	c.must(err)
+	a := ahp.Annotation{ID: id, Resource: FileURI(filepath.Join(c.dir, name)), Range: movedTo(ahp.TextRange{}, review.Range{From: from, To: to}),
+		Entries: []ahp.AnnotationEntry{{ID: "1", Text: ahp.Markdown("better:\n" + review.Fence(lines)), Meta: ahp.Meta{metaKey: own}}}}
+	o, err := c.host.Dispatch(c.t.Context(), as(p), notes, 0, &ahp.AnnotationsSetAction{Annotation: a})
+	if err != nil || o.Rejected != "" {
+		c.t.Fatalf("%+v %v", o, err)
+	}
+	return SuggestionRef{id, "1", 0}
+}
+
+// reviewing is a session whose agent wrote a file of twelve lines.
+func reviewing(t *testing.T) *changing {
+	c := newChanging(t)
+	c.turn(func() { c.write("n.txt", twelve) })
+	c.follow(kindSession, "")
+	c.until("the file is shown", func() bool { return len(c.changes(ChangesetURI(session, kindSession, "")).Files) > 0 })
+	return c
+}
+
+func TestApplySuggestions(t *testing.T) {
+	c := reviewing(t)
+	one := c.suggest(commenter, "one", "n.txt", 3, 4, "three", "and four")
+	two := c.suggest(commenter, "two", "n.txt", 10, 10)
+	c.write("n.txt", "0\n"+twelve) // the lines went on
+	if err := c.host.ApplySuggestions(t.Context(), as(driver), session, []SuggestionRef{one}); code(err) != ahp.CodePermissionDenied {
+		t.Errorf("somebody applied who may not revert: %v", err)
+	}
+	c.must(c.host.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{one, two}))
+	if got := c.read("n.txt"); got != "0\n1\n2\nthree\nand four\n5\n6\n7\n8\n9\n11\n12\n" {
+		t.Errorf("the file reads %q", got)
+	}
+	for _, a := range c.threads().Annotations {
+		last := a.Entries[len(a.Entries)-1]
+		if !a.Resolved || last.Text.Text != "Applied the suggestion." || author(last) != owner.ID {
+			t.Errorf("thread %s is resolved %v, and says last %q by %s", a.ID, a.Resolved, last.Text.Text, author(last))
+		}
+	}
+}
+
+// What cannot be applied for certain changes nothing, and of several all or none.
+func TestSuggestionsOfOtherLinesChangeNothing(t *testing.T) {
+	c := reviewing(t)
+	fine := c.suggest(commenter, "fine", "n.txt", 1, 1, "one")
+	gone := c.suggest(commenter, "gone", "n.txt", 5, 6, "five")
+	over := c.suggest(commenter, "over", "n.txt", 1, 2, "one and two")
+	same := c.suggest(commenter, "same", "n.txt", 8, 8, "8")
+	now := strings.Replace(twelve, "6\n", "six\n", 1)
+	c.write("n.txt", now)
+	for name, tc := range map[string]struct {
+		refs []SuggestionRef
+		says string
+	}{
+		"its lines changed":  {[]SuggestionRef{gone}, "apply it by hand"},
+		"one of two":         {[]SuggestionRef{fine, gone}, "apply it by hand"},
+		"the same lines":     {[]SuggestionRef{fine, over}, "the same lines"},
+		"reads so already":   {[]SuggestionRef{same}, "already"},
+		"no such comment":    {[]SuggestionRef{{"fine", "9", 0}}, "deleted"},
+		"no such thread":     {[]SuggestionRef{{"nobody", "1", 0}}, "deleted"},
+		"no such suggestion": {[]SuggestionRef{{"fine", "1", 3}}, "edited"},
+		"none":               {nil, "name 1 to"},
+	} {
+		err := c.host.ApplySuggestions(t.Context(), c.owner, session, tc.refs)
+		if err == nil || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v, wanted %q", name, err, tc.says)
+		}
+		if got := c.read("n.txt"); got != now {
+			t.Fatalf("%s: the file was changed to %q", name, got)
+		}
+	}
+	for _, a := range c.threads().Annotations {
+		if a.Resolved || len(a.Entries) != 1 {
+			t.Errorf("thread %s says that it was applied", a.ID)
+		}
+	}
+	if err := os.Remove(filepath.Join(c.dir, "n.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.host.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{fine}); code(err) != ahp.CodeConflict {
+		t.Errorf("into a deleted file: %v", err)
+	}
+}
+
+func TestCommitSuggestions(t *testing.T) {
+	c := reviewing(t)
+	ref := c.suggest(commenter, "one", "n.txt", 3, 3, "three")
+	if err := c.host.CommitSuggestions(t.Context(), c.owner, session, []SuggestionRef{ref}); err == nil || !strings.Contains(err.Error(), "user.name") {
+		t.Errorf("git knows nobody: %v", err)
+	}
+	if got := c.read("n.txt"); got != twelve {
+		t.Fatalf("nothing was committed, and the file reads %q", got)
+	}
+	c.git("config", "user.name", "Machine")
+	c.git("config", "user.email", "machine@example.org")
+	c.write("other.txt", "not part of it\n")
+	c.git("add", "other.txt")
+	if err := c.host.CommitSuggestions(t.Context(), c.owner, session, []SuggestionRef{ref}); err == nil || !strings.Contains(err.Error(), "staged already") {
+		t.Errorf("with a file staged: %v", err)
+	}
+	c.git("reset", "-q")
+	c.must(c.host.CommitSuggestions(t.Context(), c.owner, session, []SuggestionRef{ref}))
+	if got := c.gitSays("log", "-1", "--format=%an <%ae>%n%cn%n%B", "--name-only"); got != "Ana <machine@example.org>\nMachine\nApply a suggestion from review to n.txt\n\nCo-authored-by: Ben <guest.ben@ahphub.invalid>\n\n\nn.txt" {
+		t.Errorf("the commit is\n%s", got)
+	}
+	if got := c.gitSays("status", "--porcelain"); got != "?? other.txt" {
+		t.Errorf("left over: %s", got)
+	}
+	c.gitSays("fsck", "--strict")
+	if a := c.threads().Annotations[0]; !a.Resolved || !strings.HasPrefix(a.Entries[1].Text.Text, "Committed the suggestion as ") {
+		t.Errorf("the thread is %+v", a)
+	}
+}
+
+// Threads go along with their lines at the end of a turn, for clients that know the protocol alone; the place they were
+// written at is kept, and what is not certain stays.
+func TestThreadsFollowTheirLines(t *testing.T) {
+	c := reviewing(t)
+	c.suggest(commenter, "follows", "n.txt", 3, 4, "x")
+	c.suggest(commenter, "lost", "n.txt", 7, 8, "x")
+	c.suggest(commenter, "resolved", "n.txt", 11, 11, "x")
+	c.dispatch(notes, resolved("resolved", true))
+	rows := func(id string) review.Range { return rangeOf(c.threads().Annotations[threadAt(c.threads(), id)]) }
+	c.turn(func() { c.write("n.txt", "a\nb\n"+strings.Replace(twelve, "8\n", "eight\n", 1)) })
+	c.until("the thread follows", func() bool { return rows("follows") == review.Range{From: 5, To: 6} })
+	if rows("lost") != (review.Range{From: 7, To: 8}) || rows("resolved") != (review.Range{From: 11, To: 11}) {
+		t.Errorf("the others are at %v and %v", rows("lost"), rows("resolved"))
+	}
+	if o := originOf(c.threads().Annotations[0]); o.Range != (review.Range{From: 3, To: 4}) || o.Hunk != "3\n4" || o.Version == "" {
+		t.Errorf("its origin is %+v", o)
+	}
+	c.turn(func() { c.write("n.txt", twelve) })
+	c.until("it comes back", func() bool { return rows("follows") == review.Range{From: 3, To: 4} })
+
+	ben, err := c.hub.Connect(hub.ConnConfig{Principal: commenter.ID, ClientID: "ben-1", Audience: commenter.Audience()})
+	c.must(err)
+	t.Cleanup(func() { ben.Close(errors.New("the test is over")) })
+	o, err := c.host.Dispatch(t.Context(), Caller{Principal: commenter, ClientID: "ben-1", Conn: ben}, notes, 1,
+		&ahp.AnnotationsUpdatedAction{AnnotationID: "follows", Range: movedTo(ahp.TextRange{}, review.Range{From: 9, To: 9})})
+	if err != nil || o.Rejected != "" {
+		t.Fatalf("%+v %v", o, err)
+	}
+	if o := originOf(c.threads().Annotations[0]); o.Range != (review.Range{From: 9, To: 9}) || o.Version != "" {
+		t.Errorf("its author put it elsewhere, and its origin is %+v", o)
+	}
+}

@@ -1,0 +1,165 @@
+package host
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/review"
+)
+
+// opinions writes the verdicts of the session in a line.
+func (w *world) opinions() string {
+	var out []string
+	for _, v := range w.host.Desk(session).Verdicts {
+		s := v.By.Name + " " + string(v.Kind)
+		if v.Overtaken {
+			s += " overtaken"
+		}
+		out = append(out, strings.TrimSpace(s+" "+string(v.End)))
+	}
+	return strings.Join(out, ", ")
+}
+
+func as(p access.Principal) Caller { return Caller{Principal: p, ClientID: "page:" + p.ID} }
+
+func (c *changing) give(p access.Principal, k review.Kind, summary string) {
+	c.t.Helper()
+	c.must(c.host.GiveVerdict(c.t.Context(), as(p), session, GivenVerdict{Kind: k, Summary: summary}))
+}
+
+// An approval is of the changes there were: when they go on, by an agent or by hand, the host takes it back. Asking for
+// changes stands, and says that they went on.
+func TestVerdictsAreWithdrawnWhenChangesGoOn(t *testing.T) {
+	c := newChanging(t)
+	c.turn(func() { c.write("a.txt", "one\nTWO\n") })
+	c.give(commenter, review.Approve, "")
+	c.give(other, review.RequestChanges, "the first line, too")
+	c.give(owner, review.Comment, "hm")
+	told, stop := c.host.WatchDesk(session)
+	defer stop()
+	c.turn(func() {})
+	if got := c.opinions(); got != "Ben approve, Cleo changes, Ana comment" {
+		t.Fatalf("after a turn that changed nothing: %s", got)
+	}
+	c.turn(func() { c.write("a.txt", "ONE\nTWO\n"); c.write("b.txt", "new\n") })
+	c.until("the approval is withdrawn", func() bool {
+		return c.opinions() == "Ben approve withdrawn, Cleo changes overtaken, Ana comment"
+	})
+	<-told
+	if v := c.host.Desk(session).Verdicts[0]; v.EndBy != nil || v.EndAt.IsZero() {
+		t.Errorf("it was withdrawn by %v at %v", v.EndBy, v.EndAt)
+	}
+
+	c.give(commenter, review.Approve, "now")
+	c.follow(kindSession, "")
+	c.write("c.txt", "by hand\n")
+	c.until("a change by hand is seen", func() bool { return strings.HasSuffix(c.opinions(), "Ben approve withdrawn") })
+}
+
+func TestWhoMayGiveVerdicts(t *testing.T) {
+	c := newChanging(t)
+	c.turn(func() { c.write("a.txt", "one\nTWO\n") })
+	uri := c.follow(kindSession, "")
+	seen := ReviewDigest(c.changes(uri).Files)
+	for name, tc := range map[string]struct {
+		who   access.Principal
+		given GivenVerdict
+		says  string
+	}{
+		"a viewer":               {viewer, GivenVerdict{Kind: review.Approve}, "may not give a verdict"},
+		"an agent":               {access.Agent("fake", "Fake", session), GivenVerdict{Kind: review.Approve}, "may not give a verdict"},
+		"somebody from outside":  {access.Principal{ID: "guest:x", Name: "X", Role: access.RoleCommenter, Session: "ahp-session:/two"}, GivenVerdict{Kind: review.Approve}, "there is no session"},
+		"of no kind":             {commenter, GivenVerdict{Kind: "maybe", Summary: "x"}, "choose a verdict"},
+		"changes without a word": {commenter, GivenVerdict{Kind: review.RequestChanges}, "needs a summary"},
+		"too long":               {commenter, GivenVerdict{Kind: review.Comment, Summary: strings.Repeat("x", 9<<10)}, "too long"},
+		"approves what is gone":  {commenter, GivenVerdict{Kind: review.Approve, Seen: "other"}, "look again"},
+	} {
+		if err := c.host.GiveVerdict(t.Context(), as(tc.who), session, tc.given); err == nil || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v, wanted %q", name, err, tc.says)
+		}
+	}
+	c.must(c.host.GiveVerdict(t.Context(), as(commenter), session, GivenVerdict{Kind: review.Approve, Seen: seen}))
+	if err := c.host.DismissVerdict(t.Context(), as(other), session, commenter.ID); err == nil || !strings.Contains(err.Error(), "only the owner") {
+		t.Errorf("another's verdict was dismissed: %v", err)
+	}
+	c.must(c.host.DismissVerdict(t.Context(), as(commenter), session, ""))
+	c.give(commenter, review.Approve, "again")
+	c.must(c.host.DismissVerdict(t.Context(), c.owner, session, commenter.ID))
+	if err := c.host.DismissVerdict(t.Context(), as(commenter), session, ""); code(err) != ahp.CodeInvalidParams {
+		t.Errorf("dismissing nothing: %v", err)
+	}
+	if got := c.opinions(); got != "Ben approve dismissed, Ben approve dismissed" {
+		t.Error(got)
+	}
+}
+
+// Who is called learns of it until they have read the thread; nobody calls themselves, and who never came cannot be called.
+func TestMentions(t *testing.T) {
+	inWorld(t, func(w *world) {
+		c, ben := w.create(), w.connect(commenter, "ben-1")
+		for _, p := range []Caller{c.caller, ben.caller, as(viewer)} {
+			w.must(w.host.Prepare(t.Context(), p, session))
+		}
+		calls := func(p access.Principal) (out []string) {
+			for _, m := range w.host.Desk(session).MentionsOf(p.ID) {
+				out = append(out, m.Thread+" by "+m.By.Name)
+			}
+			return out
+		}
+		ben.do(notes, thread("a", comment("1", "@ana, @Vic and @Ben: look. `@Ana` is code")))
+		ben.do(notes, thread("b", comment("1", "nobody")))
+		ben.do(notes, reply("b", comment("2", "but @Ana, and @Cleo who never came")))
+		if got := strings.Join(calls(owner), ", ") + "; " + strings.Join(calls(viewer), ", ") + "; " + strings.Join(calls(commenter), ", "); got != "a by Ben, b by Ben; a by Ben; " {
+			t.Errorf("called are %s", got)
+		}
+		ben.do(notes, reply("b", comment("2", "edited, still @Ana")))
+		w.must(w.host.MentionsRead(t.Context(), owner.ID, session, []string{"b"}))
+		c.do(notes, &ahp.AnnotationsRemovedAction{AnnotationID: "a"})
+		if n := len(w.host.Desk(session).Mentions); n != 0 {
+			t.Errorf("%d calls are left over of what was read or is gone", n)
+		}
+		ben.refused(notes, thread("c", comment("1", "@Ana"), comment("1", "twice")), "two comments")
+		if n := len(w.host.Desk(session).Mentions); n != 0 {
+			t.Error("a refused comment called somebody")
+		}
+	})
+}
+
+// Verdicts and calls outlive the host, and what was approved is known still: a withdrawal lists what changed.
+func TestVerdictsSurviveARestart(t *testing.T) {
+	data, dir := t.TempDir(), t.TempDir()
+	f := &fake{}
+	life := newLife(t, data, f, Limits{})
+	c := &changing{world: &world{t: t, hub: life.hub, host: life.host, agent: f, dir: dir}, owner: as(owner)}
+	c.write("a.txt", "one\n")
+	c.must(c.host.CreateSession(t.Context(), c.owner, ahp.CreateSessionParams{Channel: session, WorkingDirectories: []ahp.URI{FileURI(dir)}}))
+	c.until("the session is ready", func() bool { return c.session().Lifecycle == ahp.SessionLifecycleReady })
+	c.must(c.host.Prepare(t.Context(), c.owner, session))
+	c.turn(func() { c.write("a.txt", "two\n") })
+	c.give(commenter, review.Approve, "good")
+	if o, err := c.host.Dispatch(t.Context(), as(commenter), notes, 0, thread("a", comment("1", "@Ana"))); err != nil || o.Rejected != "" {
+		t.Fatalf("%+v %v", o, err)
+	}
+	life.end(true)
+
+	life = newLife(t, data, f, Limits{})
+	c = &changing{world: &world{t: t, hub: life.hub, host: life.host, agent: f, dir: dir}, owner: as(owner)}
+	if got := c.opinions(); got != "Ben approve" || len(c.host.Desk(session).MentionsOf(owner.ID)) != 1 {
+		t.Fatalf("after the restart: %s, %+v", got, c.host.Desk(session).Mentions)
+	}
+	c.must(c.host.Prepare(t.Context(), c.owner, c.defaultChat()))
+	c.turn(func() { c.write("a.txt", "three\n"); c.write("b.txt", "new\n") })
+	c.until("the approval is withdrawn", func() bool { return c.opinions() == "Ben approve withdrawn" })
+	if v := c.host.Desk(session).Verdicts[0]; strings.Join(v.Changed, " ") != FileURI(dir+"/a.txt")+" "+FileURI(dir+"/b.txt") {
+		t.Errorf("it says that %v changed", v.Changed)
+	}
+}
+
+// defaultChat is the session's, of a host that has just started.
+func (c *changing) defaultChat() ahp.URI {
+	c.t.Helper()
+	c.must(c.host.Prepare(c.t.Context(), c.owner, session))
+	return c.chat()
+}
