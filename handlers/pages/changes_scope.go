@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
 )
 
 // look is one way of looking at a session's changes: what is compared and how it is drawn. It is what the address of a
@@ -195,9 +196,18 @@ func (p *Pages) turns(s *ahp.SessionState) (out []page.TurnChoice) {
 	}
 	for i := max(0, len(chat.Turns)-mostTurns); i < len(chat.Turns); i++ {
 		first, _, _ := strings.Cut(strings.TrimSpace(chat.Turns[i].Message.Text), "\n")
-		out = append(out, page.TurnChoice{ID: chat.Turns[i].ID, Label: "Turn " + strconv.Itoa(i+1), Text: clipped(first)})
+		out = append(out, page.TurnChoice{ID: chat.Turns[i].ID, Label: "Turn " + strconv.Itoa(i+1), Text: clipped(first), Counts: changeCounts(chat.Turns[i].Usage)})
 	}
 	return out
+}
+
+// changeCounts is the size of what a turn changed, for people.
+func changeCounts(u *ahp.UsageInfo) string {
+	c := turnChanges(u)
+	if c == nil || number(c.Additions)+number(c.Deletions) == 0 {
+		return ""
+	}
+	return "+" + part.Count(int(number(c.Additions))) + " −" + part.Count(int(number(c.Deletions)))
 }
 
 // clipped is the beginning of a line, as much as a choice has room for.

@@ -32,7 +32,10 @@ type Changes struct {
 }
 
 // TurnChoice is a turn of the picker.
-type TurnChoice struct{ ID, Label, Text string }
+type TurnChoice struct {
+	ID, Label, Text string
+	Counts          string // "+12 −3", "" when it changed nothing or that is not known
+}
 
 // Scope is one changeset of the picker.
 type Scope struct {

@@ -12,6 +12,13 @@ var spaceWords = [...]struct{ short, long, what string }{
 	{"Blank lines ignored", "Ignore blank lines", "Added and removed empty lines"},
 }
 
+func counted(counts string) string {
+	if counts == "" {
+		return ""
+	}
+	return " (" + counts + ")"
+}
+
 // depth is the class that indents a line of the tree; deeper than eight levels look alike.
 func depth(n int) string { return "l" + strconv.Itoa(min(n, 8)) }
 
