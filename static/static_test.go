@@ -120,7 +120,7 @@ func TestScriptsParse(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no node to parse scripts with")
 	}
-	for _, name := range []string{"base", "chat", "term", "term-links", "term-search", "term-page", "review"} {
+	for _, name := range []string{"base", "chat", "term", "term-links", "term-search", "term-commands", "term-page", "review"} {
 		if out, err := exec.Command(node, "--check", "js/"+name+".js").CombinedOutput(); err != nil {
 			t.Errorf("%s.js: %s", name, out)
 		}

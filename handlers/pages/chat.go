@@ -50,6 +50,9 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v visit, id str
 	if err != nil {
 		return err
 	}
+	if m.Composer.Draft, err = p.quoteIn(r, v, m.Composer.Draft); err != nil {
+		return err
+	}
 	m.Turns, m.Earlier = window(m.Turns, r.FormValue("before"))
 	m.Info = p.info(r, v, sess)
 	head.Chat = id

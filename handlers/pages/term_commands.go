@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -14,9 +15,12 @@ import (
 const mostQuoted = 16 << 10 // bytes of a command's output that go into a message: its end is what tells
 
 // command finds what a terminal's shell told of one command.
-func (p *Pages) command(v visit, terminal, id string) (*ahp.TerminalCommandPart, error) {
+func (p *Pages) command(ctx context.Context, v visit, terminal, id string) (*ahp.TerminalCommandPart, error) {
 	uri, err := p.terminalURI(v, terminal)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.prepare(ctx, v.who, uri); err != nil {
 		return nil, err
 	}
 	state, _, _ := p.Hub.State(uri)
@@ -36,10 +40,7 @@ func (p *Pages) commandOutput(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := p.prepareTerminal(r, v); err != nil {
-		return err
-	}
-	c, err := p.command(v, chi.URLParam(r, "terminal"), chi.URLParam(r, "command"))
+	c, err := p.command(r.Context(), v, chi.URLParam(r, "terminal"), chi.URLParam(r, "command"))
 	if err != nil {
 		return err
 	}
@@ -49,34 +50,25 @@ func (p *Pages) commandOutput(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-func (p *Pages) prepareTerminal(r *http.Request, v visit) error {
-	uri, err := p.terminalURI(v, chi.URLParam(r, "terminal"))
-	if err != nil {
-		return err
-	}
-	return p.prepare(r.Context(), v.who, uri)
-}
-
 // plainOutput is what a command printed without escape sequences and without the empty lines around it.
 func plainOutput(c *ahp.TerminalCommandPart) string {
 	return strings.Trim(strings.TrimRight(part.PlainTerminal(c.Output.String()), " \t\r\n"), "\r\n")
 }
 
-// quotedCommand is a command with the end of its output as a block of a message, named "<terminal>.<command>".
-func (p *Pages) quotedCommand(r *http.Request, v visit, name string) (string, error) {
-	terminal, id, _ := strings.Cut(name, ".")
-	uri, err := p.terminalURI(v, terminal)
+// quoteIn puts the command that an address asks for, ?quote=<terminal>.<command>, behind what is being written.
+func (p *Pages) quoteIn(r *http.Request, v visit, draft string) (string, error) {
+	terminal, id, asked := strings.Cut(r.FormValue("quote"), ".")
+	if !asked {
+		return draft, nil
+	}
+	c, err := p.command(r.Context(), v, terminal, id)
 	if err != nil {
 		return "", err
 	}
-	if err := p.prepare(r.Context(), v.who, uri); err != nil {
-		return "", err
+	if draft != "" {
+		draft = strings.TrimRight(draft, "\n") + "\n\n"
 	}
-	c, err := p.command(v, terminal, id)
-	if err != nil {
-		return "", err
-	}
-	return quoteCommand(c), nil
+	return draft + quoteCommand(c), nil
 }
 
 // quoteCommand fences a command and its output; the fence is longer than any within.

@@ -20,8 +20,16 @@ app.on.push((list) => { if (list.some((p) => p[0] === 'a' || p[0] === 'r' && p[1
 // What is being written survives a reload.
 const key = 'draft:' + location.pathname;
 if (message) {
-  try { if (!message.value) message.value = sessionStorage.getItem(key) || ''; } catch { /* no storage */ }
+  let kept = '';
+  try { kept = sessionStorage.getItem(key) || ''; } catch { /* no storage */ }
+  const quote = new URLSearchParams(location.search).has('quote') && message.value;
+  message.value = quote ? (kept && !kept.includes(quote) ? kept.trimEnd() + '\n\n' : '') + (kept.includes(quote) ? kept : quote) : message.value || kept;
   message.addEventListener('input', () => { try { sessionStorage.setItem(key, message.value); } catch { /* no storage */ } });
+  if (quote) { // what a terminal printed joins what was being written, once
+    history.replaceState(null, '', location.pathname);
+    message.focus();
+    message.dispatchEvent(new Event('input', { bubbles: true }));
+  }
   message.form.addEventListener('sent', (e) => { if (e.target === message.form) try { sessionStorage.removeItem(key); } catch { /* no storage */ } });
   const press = (how) => {
     const b = $('composer-mode').querySelector(`button[value=${how}]`) || $('composer-mode').querySelector('button.main');

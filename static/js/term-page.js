@@ -23,17 +23,16 @@ app.on.push((list) => { if (list.some((p) => p[1] === 'terminals')) mark(); });
 document.querySelector('.termtab[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 
 // ---- commands ------------------------------------------------------------------------------------------------------
-const main = $('main');
-function fold(on) {
-  main.classList.toggle('with-commands', on);
+function fold(a) {
+  const on = a.closest('.termpane').toggleAttribute('data-commands');
+  a.setAttribute('aria-expanded', on);
   document.cookie = 'commands=' + (on ? 'on' : 'off') + ';path=/;max-age=31536000;samesite=lax';
-  for (const a of document.querySelectorAll('[data-term=commands]')) a.setAttribute('aria-expanded', on);
 }
 const does = {
   find: (f) => f?.find(),
-  previous: (f) => f?.jump?.(-1),
-  next: (f) => f?.jump?.(1),
-  commands: () => fold(!main.classList.contains('with-commands')),
+  previous: (f) => f?.jump(-1),
+  next: (f) => f?.jump(1),
+  commands: (f, a) => fold(a),
 };
 async function copy(a) {
   try {
@@ -45,8 +44,8 @@ async function copy(a) {
 }
 document.addEventListener('click', (e) => {
   const tool = e.target.closest?.('[data-term]'), jump = e.target.closest?.('[data-jump]'), text = e.target.closest?.('[data-copy]'), size = e.target.closest?.('[data-term-font]');
-  if (tool && !e.ctrlKey && !e.metaKey) { e.preventDefault(); does[tool.dataset.term]?.(frameOf(tool)); }
-  if (jump) frameOf(jump)?.jumpTo?.(jump.dataset.jump);
+  if (tool && !e.ctrlKey && !e.metaKey) { e.preventDefault(); does[tool.dataset.term]?.(frameOf(tool), tool); }
+  if (jump) frameOf(jump)?.jump(0, jump.dataset.jump);
   if (text && !e.ctrlKey && !e.metaKey) { e.preventDefault(); copy(text); }
   if (size) set({ font: Math.min(Math.max(own.font + +size.dataset.termFont, 8), 32) });
 });

@@ -55,6 +55,7 @@ function load(what) {
   })), Promise.resolve()));
 }
 const links = (f) => load('links').then(() => f(app.links), () => {});
+const jump = (way, id) => load('commands').then(() => app.toCommand(way, id), () => {});
 const find = () => load('search').then(() => app.search(), () => {});
 setTimeout(() => links(() => {}), 200);
 
@@ -83,8 +84,7 @@ function connect() {
   mine.onmessage = (e) => {
     if (typeof e.data !== 'string') { write(new Uint8Array(e.data), took); return; }
     const m = JSON.parse(e.data);
-    if (m.reset) { write('\x1bc', () => app.onreset?.()); return; } // in its place among the output
-    if (m.mark) { write('', () => app.onmark?.(m.mark)); return; }
+    if (m.reset) { write('\x1bc'); return; } // in its place among the output
     Object.assign(state, { exit: undefined, holder: '' }, m);
     if (unsent.length && (state.mine || state.may)) { const all = unsent.join(''); unsent = []; type(all); }
     layout();
@@ -151,7 +151,7 @@ const words = { free: 'Type to take the keyboard', agent: 'The agent has the key
 function who() {
   if (gone) return 'This terminal was closed';
   if (!open()) return tries || socket.readyState > 1 ? 'Reconnecting…' : '';
-  if (state.mine) return 'You have the keyboard';
+  if (state.mine) return outside && frameElement.matches('.termframe') ? '' : 'You have the keyboard'; // the page around says so
   if (state.held === 'over') return words.over + (state.exit == null ? '' : ' ' + state.exit);
   if (state.held === 'held') return state.holder + ' has the keyboard';
   return (state.held !== 'free' || may) && words[state.held] || 'Nobody has the keyboard';
@@ -159,7 +159,6 @@ function who() {
 function show() {
   const typing = (state.mine || state.may) && !gone;
   term.options.disableStdin = !typing;
-  term.options.cursorBlink = false;
   const text = who();
   if ($('who').textContent !== text) $('who').textContent = text;
   $('size').textContent = term.cols + '×' + term.rows;
@@ -186,7 +185,7 @@ function leave() {
 const does = {
   'Ctrl+Shift+F': find,
   'Ctrl+Shift+C': copy,
-  'Ctrl+Shift+ArrowUp': () => app.jump?.(-1), 'Ctrl+Shift+ArrowDown': () => app.jump?.(1),
+  'Ctrl+Shift+ArrowUp': () => jump(-1), 'Ctrl+Shift+ArrowDown': () => jump(1),
 };
 term.attachCustomKeyEventHandler((e) => {
   const chord = app.chordOf(e), f = chord === own.chord ? leave : does[chord];
@@ -234,7 +233,7 @@ term.parser.registerOscHandler(52, (s) => {
   return true;
 });
 
-Object.assign(app, { state, find, leave, load, type });
+Object.assign(app, { state, find, jump, leave });
 connect();
 if (may && touch === false && (!outside || outside.querySelector('.termframe') === frameElement)) term.focus();
 })();

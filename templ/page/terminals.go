@@ -116,11 +116,13 @@ func (c TerminalCommand) status() part.Status {
 	return part.Status{Icon: "error", Word: "Exit " + itoa(*c.Exit), Class: "bad"}
 }
 
-// took is a duration as people read it: "0.4 s", "12 s", "3 m 20 s".
+// took is a duration as people read it: "40 ms", "1.4 s", "12 s", "3 m 20 s".
 func (c TerminalCommand) took() string {
 	switch d := c.Took; {
 	case c.Running || d <= 0:
 		return ""
+	case d < time.Second:
+		return strconv.Itoa(int(d.Milliseconds())) + " ms"
 	case d < 10*time.Second:
 		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
 	case d < time.Minute:
