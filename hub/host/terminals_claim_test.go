@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"os/exec"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -259,4 +260,50 @@ func TestWhoComesBackKeepsTheKeyboard(t *testing.T) {
 			t.Errorf("a client that came back lost it to %q", holderOf(w, term1))
 		}
 	})
+}
+
+func TestTheCommandsOfATerminal(t *testing.T) { // AHP requirement 168
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash here")
+	}
+	w, c := shellWorld(t, Config{}, hub.Config{})
+	t.Setenv("SHELL", bash)
+	t.Setenv("HOME", t.TempDir())
+	w.must(w.host.CreateTerminal(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	changed, cancel := w.host.WatchTerminal(term1)
+	defer cancel()
+	c.send(term1, &ahp.TerminalInputAction{Data: "printf 'a\\033[31mb\\n'; (exit 4)\r"})
+	over := func() bool {
+		all := w.host.TerminalCommands(term1)
+		return len(all) > 0 && !all[0].Running()
+	}
+	for deadline := time.After(20 * time.Second); !over(); {
+		select {
+		case <-changed:
+		case <-deadline:
+			t.Fatalf("commands %+v", w.host.TerminalCommands(term1))
+		}
+	}
+	first := w.host.TerminalCommands(term1)[0]
+	if first.Line != `printf 'a\033[31mb\n'; (exit 4)` || *first.ExitCode != 4 || first.Duration == nil {
+		t.Errorf("the command is %+v", first)
+	}
+	if text, cut, ok := w.host.CommandOutput(term1, first.ID); text != "ab\n" || cut || !ok {
+		t.Errorf("its output is %q, cut %v, known %v", text, cut, ok)
+	}
+	eventually(t, "the end of the command for clients", func() bool {
+		parts := w.host.commandParts(term1)
+		return len(parts) > 0 && parts[0].IsComplete
+	})
+	w.host.terms.remove(term1).kill() // from here on it is one of an earlier run
+	if again := w.host.TerminalCommands(term1); len(again) != 1 || again[0].Line != first.Line || *again[0].ExitCode != 4 || again[0].Running() {
+		t.Errorf("of an earlier run: %+v", again)
+	}
+	if text, _, ok := w.host.CommandOutput(term1, first.ID); text != "ab\n" || !ok {
+		t.Errorf("its output in an earlier run is %q", text)
+	}
+	if _, _, ok := w.host.CommandOutput(term1, "c99"); ok {
+		t.Error("a command that never was is known")
+	}
 }

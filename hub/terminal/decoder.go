@@ -36,6 +36,7 @@ type decoder struct {
 	nonce  string
 	now    func() time.Time
 	show   func(text string, m modes) // is told clean text at once; nil for nobody
+	note   func(ahp.Action)           // is told of commands, in their place of the text; nil for nobody
 
 	out     []ahp.Action
 	title   string // as last told
@@ -179,7 +180,7 @@ func (d *decoder) announce() {
 		return
 	}
 	d.untold = false
-	d.out = append(d.out, &ahp.TerminalCommandExecutedAction{
+	d.command(&ahp.TerminalCommandExecutedAction{
 		CommandID:   d.running,
 		CommandLine: bounded(d.line, maxCommand),
 		Timestamp:   d.started.UnixMilli(),
@@ -187,12 +188,20 @@ func (d *decoder) announce() {
 	d.line = ""
 }
 
+func (d *decoder) command(a ahp.Action) {
+	if d.note != nil {
+		d.note(a)
+	}
+	d.out = append(d.out, a)
+}
+
 func (d *decoder) finished(code *int64) {
 	if d.running == "" {
 		return
 	}
 	d.announce()
-	d.say(&ahp.TerminalCommandFinishedAction{
+	d.flush()
+	d.command(&ahp.TerminalCommandFinishedAction{
 		CommandID:  d.running,
 		ExitCode:   code,
 		DurationMs: ahp.Ptr(max(0, d.now().Sub(d.started).Milliseconds())),

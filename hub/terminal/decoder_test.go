@@ -25,6 +25,8 @@ func lines(actions []ahp.Action) string {
 	return b.String()
 }
 
+func fixedClock() time.Time { return time.UnixMilli(1000) }
+
 func decode(d detection, in string) string {
 	clock := time.UnixMilli(1000)
 	dec := newDecoder(d, "nonce", "", func() time.Time {
@@ -48,6 +50,19 @@ data {"data":"$ "}
 commandExecuted {"commandId":"c1","commandLine":"echo a; b","timestamp":1005}
 data {"data":"a\r\n"}
 commandFinished {"commandId":"c1","exitCode":3,"durationMs":5}
+`},
+		"a line that follows": {
+			detectNonce,
+			"\x1b]633;C;?;nonce\a\x1b]633;E;ls;nonce\ax\x1b]633;D;0;nonce\a\x1b]633;C;?;nonce\ay\x1b]633;C;?;nonce\a",
+			`commandDetectionAvailable {}
+commandExecuted {"commandId":"c1","commandLine":"ls","timestamp":1005}
+data {"data":"x"}
+commandFinished {"commandId":"c1","exitCode":0,"durationMs":5}
+commandExecuted {"commandId":"c2","commandLine":"","timestamp":1015}
+data {"data":"y"}
+commandFinished {"commandId":"c2","durationMs":5}
+commandExecuted {"commandId":"c3","commandLine":"","timestamp":1025}
+commandFinished {"commandId":"c3","durationMs":5}
 `},
 		"output cannot forge one": {
 			detectNonce,

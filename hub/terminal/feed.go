@@ -35,11 +35,13 @@ type Feed struct {
 	base    *picture // the newest screen drawn
 	viewers map[*Viewer]struct{}
 
-	busy    bool          // a picture is being drawn ahead
-	mark    int64         // where the pace of the output was last looked at
-	marked  time.Time     // and when
-	calm    bool          // it comes no faster than it can be drawn
-	dear    time.Duration // what drawing markBytes took last
+	commands []Command // the newest, bounded
+
+	busy   bool          // a picture is being drawn ahead
+	mark   int64         // where the pace of the output was last looked at
+	marked time.Time     // and when
+	calm   bool          // it comes no faster than it can be drawn
+	dear   time.Duration // what drawing markBytes took last
 
 	drawing sync.Mutex // held while a screen is drawn
 	rest    time.Time  // guarded by drawing: drawing is too dear before
@@ -126,6 +128,7 @@ func (f *Feed) resize(cols, rows int) {
 func (f *Feed) clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.commands = slices.DeleteFunc(f.commands, func(c Command) bool { return !c.Running() })
 	f.blocks, f.base = nil, &picture{at: f.end, text: []byte(f.modes.String()), modes: f.modes, cols: f.cols, rows: f.rows}
 	for v := range f.viewers {
 		v.fresh = true

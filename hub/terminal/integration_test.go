@@ -93,7 +93,8 @@ func TestBashIntegration(t *testing.T) {
 	}
 }
 
-func TestASecretLineStaysSecret(t *testing.T) {
+// TestALineThatHistoryLeavesOut: it stands on the screen, so its command has it; the person's history has not.
+func TestALineThatHistoryLeavesOut(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("SHELL", bash(t))
 	t.Setenv("HOME", home)
@@ -112,8 +113,11 @@ func TestASecretLineStaysSecret(t *testing.T) {
 			got = append(got, e.CommandLine)
 		}
 	}
-	if want := "true||exit"; strings.Join(got, "|") != want {
+	if want := "true|export KEY=hunter2|exit"; strings.Join(got, "|") != want {
 		t.Errorf("command lines %q, want %q", got, want)
+	}
+	if history, err := os.ReadFile(filepath.Join(home, "history")); err != nil || strings.Contains(string(history), "hunter2") {
+		t.Errorf("history: %v\n%s", err, history)
 	}
 }
 

@@ -77,7 +77,7 @@ func Start(spec Spec, emit func([]ahp.Action)) (*Process, error) {
 		cleared: &p.cleared,
 		pace:    p.feed.pace,
 	}
-	out.dec.show = p.feed.add
+	out.dec.show, out.dec.note = p.feed.add, p.feed.command
 	go p.run(out)
 	return p, nil
 }

@@ -29,6 +29,7 @@ type Viewer struct {
 type Piece struct {
 	Screen bool   // forget everything before: Data draws the whole screen
 	Data   []byte // shared: not to be changed
+	At     int64  // where in the raw output the first byte is; of a screen, where the output goes on
 }
 
 // Watch adds a viewer, which begins with the screen as it is. Close it.
@@ -98,7 +99,7 @@ func (v *Viewer) take() (p Piece, screen, ok bool) {
 	data = data[:min(int64(len(data)), room):len(data)]
 	v.pos += int64(len(data))
 	v.sent += int64(len(data))
-	return Piece{Data: data}, false, true
+	return Piece{Data: data, At: v.pos - int64(len(data))}, false, true
 }
 
 // screen is the whole screen; the output goes on where it ends.
@@ -109,7 +110,7 @@ func (v *Viewer) screen() Piece {
 	defer f.mu.Unlock()
 	v.fresh, v.pos = false, pic.at
 	v.sent += int64(len(pic.text))
-	return Piece{Screen: true, Data: pic.text}
+	return Piece{Screen: true, Data: pic.text, At: pic.at}
 }
 
 func (v *Viewer) signal() {
