@@ -9,7 +9,7 @@ export BROWSER
 
 .NOTPARALLEL:
 
-.PHONY: help run demo build install test unit deps generate check soak bench bench-ui vendor clean
+.PHONY: help run demo build install test test-agents unit deps generate check soak bench bench-ui vendor clean
 
 help: ## these lines
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,6 +42,9 @@ test: deps check unit ## everything, as the CI runs it
 
 unit:
 	$(GO) test $(RACE) -timeout $(TIMEOUT) ./...
+
+test-agents: deps ## third-party agents from npm, in a browser and through the protocol
+	agents=$$(sh .ci/agents/install free) && AHPHUB_AGENTS="$$agents" $(GO) test -timeout $(TIMEOUT) -count 1 -run TestAgents ./e2e
 
 soak: ## long runs: 50 kills under load, every fuzz target for a minute (FUZZTIME)
 	@GO="$(GO)" sh .ci/soak

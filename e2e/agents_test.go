@@ -29,6 +29,7 @@ func installed(t *testing.T, variable string) string {
 type hosted struct {
 	*testing.T
 	program *Program
+	browser *Browser
 	ana     *Page
 	watcher *watcher
 	repo    string
@@ -57,9 +58,8 @@ func agentConfig(t *testing.T, name string, command []string, env map[string]str
 
 func hosting(t *testing.T, config string) *hosted {
 	t.Helper()
-	browser := OpenBrowser(t)
-	h := &hosted{T: t, repo: greetRepository(t), program: Start(t, Options{Args: []string{"--owner-name", "Ana", "--config", config}})}
-	h.ana = browser.Page()
+	h := &hosted{T: t, browser: OpenBrowser(t), repo: greetRepository(t), program: Start(t, Options{Args: []string{"--owner-name", "Ana", "--config", config}})}
+	h.ana = h.browser.Page()
 	h.ana.look(1440, 900, "light")
 	h.ana.SignIn(h.program)
 	h.watcher = watch(t, h.program, "watcher")
@@ -111,12 +111,14 @@ func (h *hosted) turn(n int) *ahp.Turn {
 func (h *hosted) converged() {
 	h.Helper()
 	h.watcher.check()
-	live := squeeze(h.ana.Text("#turns"))
-	h.ana.Open(Eval[string](h.ana, "location.href"))
-	h.ana.Live()
-	if cold := squeeze(h.ana.Text("#turns")); cold != live {
-		h.Errorf("the page showed\n%s\nand reloaded\n%s", live, cold)
-	}
+	anew := h.browser.Page()
+	anew.look(1440, 900, "light")
+	anew.SignIn(h.program)
+	anew.Open(Eval[string](h.ana, "location.href"))
+	anew.Live()
+	const text = `document.querySelector('#turns').textContent.replace(/\s+/g, ' ')`
+	cold := Eval[string](anew, text)
+	h.ana.Wait(fmt.Sprintf("%s === %q", text, cold))
 }
 
 // agentProcess finds the one child of the program whose command line has a text.
