@@ -2,8 +2,12 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
 
@@ -24,8 +28,14 @@ type agentEntry struct {
 	Env         map[string]string `toml:"env"`
 	Pass        []string          `toml:"pass"`
 	Login       string            `toml:"login"`
+	Auth        string            `toml:"auth"`
+	Icon        string            `toml:"icon"`
+	Model       string            `toml:"model"`
+	Dirs        []string          `toml:"dirs"`
 	Default     bool              `toml:"default"`
 }
+
+const mostIcon = 8 // code points: an emoji may be made of several
 
 var agentName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
@@ -40,7 +50,7 @@ func readAgents(path string) (list []acp.Program, def string, err error) {
 	}
 	for _, key := range meta.Undecoded() {
 		if len(key) > 1 && key[0] == "agent" && (len(key) == 2 || key[1] != "env") {
-			return nil, "", fmt.Errorf("an [[agent]] has the key %q: use name, command, args, env, pass, title, description, login and default", key[1])
+			return nil, "", fmt.Errorf("an [[agent]] has the key %q: use name, command, args, env, pass, title, description, icon, model, dirs, login, auth and default", key[1])
 		}
 	}
 	for _, e := range file.Agent {
@@ -62,12 +72,20 @@ func (e agentEntry) program() (acp.Program, error) {
 		return acp.Program{}, fmt.Errorf("an [[agent]] has the name %q: use small letters, digits, dots and dashes, and not shell or script", e.Name)
 	case strings.ContainsFunc(strings.Join(e.Pass, ""), func(r rune) bool { return r == '=' || r == ' ' }):
 		return acp.Program{}, fmt.Errorf("the agent %s: pass names variables, as in MY_KEY or MY_*", e.Name)
+	case utf8.RuneCountInString(e.Icon) > mostIcon || strings.ContainsFunc(e.Icon, unicode.IsSpace):
+		return acp.Program{}, fmt.Errorf("the agent %s: icon is a letter or two, or one emoji", e.Name)
+	}
+	dirs, err := absolute(e.Dirs)
+	if err != nil {
+		return acp.Program{}, fmt.Errorf("the agent %s: %w", e.Name, err)
 	}
 	p, known := acp.Known(e.Name)
 	if !known && e.Command == "" {
 		return acp.Program{}, fmt.Errorf("the agent %s has no command: name the program to run", e.Name)
 	}
-	p.Name, p.Env = e.Name, e.Env
+	p.Name, p.Env, p.Model, p.Dirs = e.Name, e.Env, e.Model, dirs
+	set(&p.Icon, e.Icon)
+	set(&p.Auth, e.Auth)
 	set(&p.Title, e.Title)
 	set(&p.Description, e.Description)
 	set(&p.Command, e.Command)
@@ -77,6 +95,24 @@ func (e agentEntry) program() (acp.Program, error) {
 	}
 	p.Pass = append(p.Pass[:len(p.Pass):len(p.Pass)], e.Pass...)
 	return p, nil
+}
+
+// absolute reads the directories an agent may work in; ~ is the user's own.
+func absolute(dirs []string) (out []string, err error) {
+	for _, dir := range dirs {
+		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return nil, err
+			}
+			dir = filepath.Join(home, rest)
+		}
+		if info, err := os.Stat(dir); !filepath.IsAbs(dir) || err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("dirs: %q is no absolute path of a directory that exists", dir)
+		}
+		out = append(out, filepath.Clean(dir))
+	}
+	return out, nil
 }
 
 func set(to *string, value string) {

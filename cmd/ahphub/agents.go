@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"github.com/ahphub/ahphub/hub/agent"
@@ -16,7 +17,7 @@ func makeAgents(cfg Config) (map[string]agent.Backend, error) {
 	agents := map[string]agent.Backend{shell.Provider: shell.Backend{}}
 	if !cfg.demo {
 		for name, p := range programs(cfg.configured) {
-			agents[name] = acp.Backend{Program: p}
+			agents[name] = acp.Backend{Program: p, Limits: cfg.limits, Memory: acp.Remember(filepath.Join(cfg.Data, "known-agents", name+".json"))}
 		}
 	}
 	if cfg.Agent != script.Provider {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // settle writes a configuration file and reads it as serving would.
@@ -91,9 +92,62 @@ func TestWrongAgentsAreNamed(t *testing.T) {
 		{`name = "x"` + "\ncommand = \"x\"\ncmd = 1", `"cmd"`},
 		{`name = "x"` + "\ncommand = \"x\"\npass = [\"A=b\"]", "pass"},
 		{`name = 1`, "name"},
+		{`name = "x"` + "\ncommand = \"x\"\nicon = \"a b\"", "icon"},
+		{`name = "x"` + "\ncommand = \"x\"\ndirs = [\"relative\"]", "dirs"},
+		{`name = "x"` + "\ncommand = \"x\"\n[limits]\nmemory = \"much\"", `"much"`},
+		{`name = "x"` + "\ncommand = \"x\"\n[limits]\nmemroy = \"1G\"", `"memroy"`},
+		{`name = "x"` + "\ncommand = \"x\"\n[limits]\nidle = \"1\"", "idle"},
 	} {
 		if _, err := settle(t, "[[agent]]\n"+test.file); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "config.toml") {
 			t.Errorf("%s: %v", test.file, err)
+		}
+	}
+}
+
+func TestAgentsAreBounded(t *testing.T) {
+	dir := t.TempDir()
+	c, err := settle(t, "[[agent]]\nname = \"mine\"\ncommand = \"mine\"\nicon = \"M\"\nmodel = \"large\"\nauth = \"key\"\ndirs = [\""+dir+"\"]\n"+
+		"[limits]\nmemory = \"2GB\"\ncpus = 1.5\nprocesses = 200\nidle = \"5m\"")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := c.limits; l.Memory != 2<<30 || l.CPUs != 1.5 || l.Processes != 200 || l.Idle != 5*time.Minute {
+		t.Errorf("the limits are %+v", l)
+	}
+	if p := programs(c.configured)["mine"]; p.Icon != "M" || p.Model != "large" || p.Auth != "key" || len(p.Dirs) != 1 || p.Dirs[0] != dir {
+		t.Errorf("the agent is %+v", p)
+	}
+	for text, want := range map[string]int64{"": 0, "1": 1, "1k": 1 << 10, "3M": 3 << 20, "512 MB": 512 << 20} {
+		if got, err := size(text); got != want || err != nil {
+			t.Errorf("%q is %d (%v)", text, got, err)
+		}
+	}
+	for _, text := range []string{"0", "-1", "K", "9999999G", "B"} {
+		if got, err := size(text); err == nil {
+			t.Errorf("%q is %d", text, got)
+		}
+	}
+}
+
+// An agent that works is said with its version, one that wants a login with how to log in.
+func TestDoctorStartsAgents(t *testing.T) {
+	onPath(t)
+	dir := os.Getenv("PATH")
+	t.Setenv("PATH", dir+":/usr/bin:/bin")
+	script := func(name, second string) {
+		body := "#!/bin/sh\nread a\necho '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":1,\"agentInfo\":{\"name\":\"" + name + "\",\"version\":\"9.8\"}}}'\n" +
+			"read b\necho '{\"jsonrpc\":\"2.0\",\"id\":2," + second + "}'\nread c\n"
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script("goose", `"result":{"sessionId":"s"}`)
+	script("auggie", `"error":{"code":-32000,"message":"Authentication required"}`)
+	data := isolate(t)
+	out, _, _ := do(t, "doctor", "--listen", "127.0.0.1:0", "--data", data)
+	for _, want := range []string{"ok    agent goose: " + filepath.Join(dir, "goose") + " acp (goose 9.8)", "note  agent auggie: ", "(auggie 9.8)\n      Auggie needs a login (Authentication required). Run auggie login on the host"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the report misses %q:\n%s", want, out)
 		}
 	}
 }
@@ -106,7 +160,7 @@ func TestDoctorListsAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _, _ := do(t, "doctor", "--config", file, "--listen", "127.0.0.1:0", "--data", data)
-	for _, want := range []string{"ok    agent goose: " + filepath.Join(dir, "goose") + " acp", "note  agent mine: ", "no-such-program", "configuration file"} {
+	for _, want := range []string{"note  agent goose: " + filepath.Join(dir, "goose") + " acp\n      Goose exited", "note  agent mine: ", "no-such-program", "configuration file"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the report misses %q:\n%s", want, out)
 		}

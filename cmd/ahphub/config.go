@@ -34,6 +34,7 @@ type Config struct {
 	ConfigFile string   `name:"config" placeholder:"FILE" help:"Configuration file in TOML, keys named like these flags. Default: ahphub/config.toml in your configuration directory."`
 
 	configured []acp.Program // the [[agent]] tables of the configuration file
+	limits     acp.Limits    // and its [limits]
 
 	demo bool // the script agent plays the demo, and sessions are made for it
 }

@@ -21,6 +21,7 @@ type configFile struct {
 	path   string
 	values map[string]any
 	agents []acp.Program // its [[agent]] tables
+	limits acp.Limits    // its [limits] table
 }
 
 // readConfigFile reads the file that --config or AHPHUB_CONFIG names, or the default one
@@ -43,7 +44,18 @@ func readConfigFile(args []string) (configFile, error) {
 	if err != nil {
 		return f, fmt.Errorf("the configuration file %s cannot be read: %w", path, err)
 	}
-	return f, f.takeAgents()
+	return f, errors.Join(f.takeAgents(), f.takeLimits())
+}
+
+func (f *configFile) takeLimits() (err error) {
+	if _, table := f.values["limits"].(map[string]any); !table {
+		return nil
+	}
+	delete(f.values, "limits")
+	if f.limits, err = readLimits(f.path); err != nil {
+		return fmt.Errorf("the configuration file %s: %w", f.path, err)
+	}
+	return nil
 }
 
 // takeAgents reads the [[agent]] tables. In their place the key stands for the flag: the

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ahphub/ahphub/hub/agent/acp"
@@ -40,7 +41,7 @@ func (c doctorCommand) Run(e *environment) error {
 		all = append(all, finding{hard: true, text: strings.ReplaceAll(err.Error(), "\n", "\n      ")})
 	}
 	all = append(all, checkGit(e.ctx), checkShell())
-	all = append(all, checkAgents(c.configured)...)
+	all = append(all, checkAgents(e.ctx, c.configured, c.limits)...)
 	all = append(all, checkData(c.Data), checkPort(e.ctx, c.Listen, c.Data))
 	if set.public != nil {
 		all = append(all, finding{good: true, text: "teammates use " + set.public.String()})
@@ -85,23 +86,54 @@ func checkShell() finding {
 	return finding{good: true, text: "shell " + path}
 }
 
-// checkAgents lists the programs that sessions may name. None is started: each costs
-// seconds and memory, and the session that needs it says what is wrong with it.
-func checkAgents(configured []acp.Program) (all []finding) {
+const (
+	probeTime = 20 * time.Second // until an agent must have made a session
+	probeMany = 2                // agents are looked at at once: some need seconds and much memory
+)
+
+// checkAgents starts each program that sessions may name in an empty directory, for as long as it takes to make a session.
+func checkAgents(ctx context.Context, configured []acp.Program, limits acp.Limits) []finding {
 	found := programs(configured)
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		p := found[name]
-		path, err := p.Path()
-		if err != nil {
-			all = append(all, finding{text: fmt.Sprintf("agent %s: %v: install it, or change its command in the configuration file", name, err)})
-			continue
-		}
-		all = append(all, finding{good: true, text: strings.TrimSpace(fmt.Sprintf("agent %s: %s %s", name, path, strings.Join(p.Args, " ")))})
+	names := slices.Sorted(maps.Keys(found))
+	all := make([]finding, len(names))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, probeMany)
+	for i, name := range names {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			all[i] = checkAgent(ctx, found[name], limits)
+		})
 	}
+	wg.Wait()
 	if len(all) == 0 {
 		all = append(all, finding{text: "no agent program was found (" + strings.Join(acp.Names(), ", ") + "); the shell agent needs none"})
 	}
+	if why := limits.Unbounded(); why != "" {
+		all = append(all, finding{text: why})
+	}
 	return all
+}
+
+func checkAgent(ctx context.Context, p acp.Program, limits acp.Limits) finding {
+	path, err := p.Path()
+	if err != nil {
+		return finding{text: fmt.Sprintf("agent %s: %v: install it, or change its command in the configuration file", p.Name, err)}
+	}
+	command := strings.TrimSpace(fmt.Sprintf("agent %s: %s %s", p.Name, path, strings.Join(p.Args, " ")))
+	limits.Start = probeTime
+	seen, err := acp.Probe(ctx, p, limits)
+	switch {
+	case err != nil:
+		return finding{text: command + "\n      " + err.Error()}
+	case seen.Login != "":
+		return finding{text: fmt.Sprintf("%s (%s)\n      %s", command, seen.Version, seen.Login)}
+	}
+	text := fmt.Sprintf("%s (%s", command, seen.Version)
+	if seen.Models > 0 {
+		text += fmt.Sprintf(", %d models", seen.Models)
+	}
+	return finding{good: true, text: text + ")"}
 }
 
 // checkData tries to write where the data lies, or will lie.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // known are programs that speak the protocol, by the first of their commands that
@@ -66,15 +67,40 @@ func lookUp(command string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	for _, dir := range []string{os.Getenv("NPM_CONFIG_PREFIX"), filepath.Join(home, ".npm-global"), filepath.Join(home, ".local")} {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		if path, err := exec.LookPath(filepath.Join(dir, "bin", command)); err == nil {
+	for _, dir := range binaries(home) {
+		if path, err := exec.LookPath(filepath.Join(dir, command)); err == nil && filepath.IsAbs(path) {
 			return path, true
 		}
 	}
 	return "", false
+}
+
+// binaries are where Node's package managers put the programs of a user, besides PATH.
+func binaries(home string) []string {
+	dirs := []string{filepath.Join(os.Getenv("NPM_CONFIG_PREFIX"), "bin"), filepath.Join(npmPrefix(home), "bin")}
+	for _, dir := range []string{".npm-global/bin", ".local/bin", ".local/share/pnpm", ".bun/bin", ".volta/bin"} {
+		dirs = append(dirs, filepath.Join(home, filepath.FromSlash(dir)))
+	}
+	managed, err := filepath.Glob(filepath.Join(home, ".nvm", "versions", "node", "*", "bin"))
+	if err != nil {
+		return dirs
+	}
+	return append(dirs, managed...)
+}
+
+// npmPrefix is the folder that a user's settings name for global packages.
+func npmPrefix(home string) string {
+	raw, err := os.ReadFile(filepath.Join(home, ".npmrc"))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(raw)) {
+		if key, value, ok := strings.Cut(line, "="); ok && strings.TrimSpace(key) == "prefix" {
+			value = strings.Trim(strings.TrimSpace(value), `"`)
+			return strings.NewReplacer("${HOME}", home, "$HOME", home).Replace(value)
+		}
+	}
+	return ""
 }
 
 // Known returns a known agent by its name, as it is found on this machine, or by its
