@@ -20,6 +20,7 @@ type Changes struct {
 	Files   []part.DiffFile
 	Drafts  []Draft
 	Threads []part.Thread // all of the session, for the bar
+	Ops     []Op          // what can be done with all of it
 	Unsent  int           // open threads no agent has been given
 	Running bool          // a turn runs: what is sent waits in the queue
 	MaySend bool
