@@ -17,8 +17,11 @@ func (t Tool) focusable() templ.Attributes {
 	return templ.Attributes{"tabindex": "0"}
 }
 
-// invocation is what the agent says about a call, unless that is "Run" and the command, which stands below it whole.
+// invocation is what the agent says about a call, unless that is the command, which stands below it whole.
 func (t Tool) invocation() ahp.StringOrMarkdown {
+	if t.Invocation.Text == t.command() {
+		return ahp.StringOrMarkdown{}
+	}
 	verb, code, ok := strings.Cut(t.Invocation.Text, "`")
 	code = oneLine(strings.TrimSuffix(strings.Trim(code, "` "), "…"))
 	if ok && len(verb) < 10 && code != "" && strings.HasPrefix(oneLine(t.command()), code) {

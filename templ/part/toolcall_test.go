@@ -13,6 +13,7 @@ func TestACardSaysACommandOnce(t *testing.T) {
 		kept          bool
 	}{
 		"the command":       {"ls -l", "Run `ls -l`", false},
+		"nothing else":      {"ls -l", "ls -l", false},
 		"its first line":    {"cd x\nls", "Run `cd x …`", false},
 		"with ticks":        {"echo `date`", "Run `` echo `date` ``", false},
 		"a description":     {"ls -l", "Look what is there", true},

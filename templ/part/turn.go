@@ -322,8 +322,8 @@ func Tail(uri string) string {
 
 const plainChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
-// fileWord counts files in words.
-func fileWord(n int64) string {
+// Files counts files in words: "1 file".
+func Files(n int64) string {
 	if n == 1 {
 		return "1 file"
 	}
