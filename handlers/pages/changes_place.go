@@ -53,7 +53,7 @@ func (b *builder) locate(ctx context.Context, cs *ahp.ChangesetState, key string
 		return
 	}
 	at.File = part.DiffKey(f.ID)
-	lines := b.text(ctx, sideOf(f, at.Side))
+	lines := b.text(ctx, versionSide(f, at.Side))
 	now, state := was, review.Exact
 	switch {
 	case old != nil:
@@ -77,7 +77,7 @@ func quoted(lines []string, r review.Range) string {
 	return strings.Join(lines[r.From-1:min(r.To, r.From+19)], "\n")
 }
 
-func sideOf(f *ahp.ChangesetFile, side part.Side) *ahp.FileEditSide {
+func versionSide(f *ahp.ChangesetFile, side part.Side) *ahp.FileEditSide {
 	if side == part.Before {
 		return f.Edit.Before
 	}

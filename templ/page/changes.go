@@ -17,7 +17,7 @@ type Changes struct {
 	Space   diff.Space // which white space counts
 	Status  string     // "computing", "recomputing", "error" or "ready"
 	Problem string     // why, when Status is "error"
-	Late    string // why what changes shows late, "" when it does not
+	Late    string     // why what changes shows late, "" when it does not
 	Files   []part.DiffFile
 	Drafts  []Draft
 	Threads []part.Thread // all of the session, for the bar
