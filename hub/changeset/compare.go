@@ -104,7 +104,7 @@ func (r *repo) compare(ctx context.Context, from, to Tree) ([]File, error) {
 // skippedFiles are those that are not stored and look different than before, by size and time.
 func skippedFiles(from, to Tree) (files []File) {
 	was := map[string]Skipped{}
-	for _, s := range from.Skipped {
+	for _, s := range from.skippedBelow(to.Prefix) {
 		was[s.Path] = s
 	}
 	for _, s := range to.Skipped {

@@ -73,8 +73,9 @@ func CompareURI(session ahp.URI, original, modified string) ahp.URI {
 	return changesetScheme + ShortID(session) + "/" + kindCompare + "/" + url.PathEscape(original) + "/" + url.PathEscape(modified)
 }
 
-// changeScope says which changes a changeset holds: of one turn, or from what other left behind to what turn did.
-type changeScope struct{ kind, turn, other string }
+// changeScope says which changes a changeset holds: of one turn, or from what other left behind to what turn did. chat
+// is the short name of a chat whose directories alone count.
+type changeScope struct{ kind, turn, other, chat string }
 
 // turns are those a scope is about.
 func (s changeScope) turns() []string {
@@ -94,6 +95,9 @@ func readScope(rest string) (scope changeScope, ok bool) {
 		if part[i], ok = unescape(p); !ok || part[i] == "" {
 			return scope, false
 		}
+	}
+	if part[0] == "chat" && len(part) == 3 && slices.Contains(chatKinds, part[2]) {
+		return changeScope{kind: part[2], chat: part[1]}, true
 	}
 	switch kind := part[0]; {
 	case len(part) == 1 && (kind == kindSession || kind == kindUncommitted || kind == kindBranch):
@@ -121,7 +125,9 @@ func (h *Host) changesetAt(uri ahp.URI) (session ahp.URI, scope changeScope, ok 
 	if session, ok = h.SessionByShort(short); !ok {
 		return "", scope, false
 	}
-	scope, ok = readScope(rest)
+	if scope, ok = readScope(rest); ok && scope.chat != "" {
+		_, ok = h.chatByShort(session, scope.chat)
+	}
 	return session, scope, ok
 }
 
@@ -248,6 +254,9 @@ func (h *Host) closeChangesets(tx *hub.Tx, session ahp.URI) {
 	}
 	if s, ok := tx.State(session).(*ahp.SessionState); ok {
 		for _, c := range s.Chats {
+			for _, kind := range chatKinds {
+				uris = append(uris, ChatChangesetURI(session, c.Resource, kind))
+			}
 			if chat, ok := tx.State(c.Resource).(*ahp.ChatState); ok {
 				for _, t := range chat.Turns {
 					uris = append(uris, ChangesetURI(session, kindTurn, t.ID))

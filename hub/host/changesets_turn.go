@@ -35,7 +35,10 @@ func (h *Host) turnStarting(ctx context.Context, ref turnRef) {
 		h.turnLost(ref, err)
 		return
 	}
-	r := turnRecord{dirs: ref.Dirs}
+	r := turnRecord{dirs: unlinked(ref.Dirs)}
+	if own := h.chatDirs(ref.Chat); len(own) > 0 {
+		r.dirs = own
+	}
 	if old != nil {
 		r.From, r.Overlap = old.From, old.Overlap
 	} else if r.From, err = svc.Checkpoint(ctx, ref.Session, ref.Dirs); err != nil {
@@ -123,12 +126,13 @@ func (h *Host) turnEnding(ctx context.Context, ref turnRef) {
 		h.turnLost(ref, err)
 		return
 	}
-	files, err := svc.Compare(ctx, ref.Session, r.From, now)
+	left := h.ofChat(ref.Chat, now)
+	files, err := svc.Compare(ctx, ref.Session, r.From, left)
 	if err != nil {
 		h.turnLost(ref, err)
 		return
 	}
-	done := turnRecord{From: r.From, To: &now, Overlap: r.Overlap || overlap, Changes: totals(files)}
+	done := turnRecord{From: r.From, To: &left, Overlap: r.Overlap || overlap, Changes: totals(files)}
 	h.keepCheckpoint(ref.Session, now)
 	l.putTurn(ctx, h, ref.Turn, done)
 	l.change(ctx, h, func(rec *ledgerRecord) { rec.touch(files) })
@@ -149,6 +153,7 @@ func (h *Host) announce(ctx context.Context, l *ledger, ref turnRef, r turnRecor
 			h.log.Warn("what a session changed cannot be told", "session", ref.Session, "err", err)
 			return
 		}
+		h.announceChat(ctx, ref, *first, now)
 		h.rejudge(ctx, ref.Session, all)
 	}
 	err := h.do(ctx, func(tx *hub.Tx) {
@@ -218,6 +223,16 @@ func (h *Host) endsOf(ctx context.Context, l *ledger, scope changeScope, dirs []
 // endsWith is endsOf with the commits that scopes are compared with from base.
 func (h *Host) endsWith(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error),
 	base func(context.Context, changeScope, []string) (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, overlap bool, err error) {
+	if scope.chat != "" {
+		all := now
+		now = func() (changeset.Checkpoint, error) {
+			c, err := all()
+			if err != nil {
+				return c, err
+			}
+			return h.scopeOfChat(ctx, l.session, scope, c)
+		}
+	}
 	switch scope.kind {
 	case kindSession:
 		from, err = l.first(ctx, h, dirs)
@@ -234,7 +249,10 @@ func (h *Host) endsWith(ctx context.Context, l *ledger, scope changeScope, dirs 
 		if r.To != nil && !h.changes.runs(scope.turn) {
 			return r.From, *r.To, r.Overlap, nil
 		}
-		from, overlap = r.From, r.Overlap
+		if to, err = now(); err == nil && len(r.dirs) > 0 {
+			to = to.Within(r.dirs)
+		}
+		return r.From, to, r.Overlap, err
 	}
 	if err == nil {
 		to, err = now()

@@ -66,7 +66,7 @@ func (h *Host) createChat(tx *hub.Tx, c Caller, info hub.ChannelInfo, p ahp.Crea
 		return err
 	}
 	chat := &ahp.ChatState{Resource: p.Chat, Title: chatTitle(len(session.Chats), p.InitialMessage), Status: ahp.SessionStatusIdle, ModifiedAt: timestamp(h.now()),
-		WorkingDirectories: p.WorkingDirectories, Turns: []*ahp.Turn{}, Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginUser{}}}
+		WorkingDirectories: p.WorkingDirectories, Changesets: h.chatCatalogue(info.URI, p.Chat, p.WorkingDirectories), Turns: []*ahp.Turn{}, Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginUser{}}}
 	if p.Source != nil {
 		if err := h.forkChat(tx, session, chat, p.Source); err != nil {
 			return err
@@ -173,6 +173,7 @@ func (h *Host) DisposeChat(ctx context.Context, c Caller, p ahp.DisposeChatParam
 
 func (h *Host) closeChat(tx *hub.Tx, info hub.ChannelInfo) {
 	h.forgetInputNeeded(tx, info.Session, info.URI)
+	h.closeChatChangesets(tx, info.Session, info.URI)
 	tx.Close(info.URI)
 	tx.Apply(info.Session, &ahp.SessionChatRemovedAction{Chat: info.URI}) // AHP requirement 102
 	tx.Effect(info.URI, func(context.Context) { h.endRun(info, "") })

@@ -136,6 +136,7 @@ func (h *Host) ensure(ctx context.Context, uri ahp.URI) error {
 // woken starts the grace time of the active clients a sleeping session still lists.
 func (h *Host) woken(uri ahp.URI) {
 	st, _, _ := h.hub.State(uri)
+	h.completeCatalogue(uri, st)
 	s, ok := st.(*ahp.SessionState)
 	if !ok {
 		return

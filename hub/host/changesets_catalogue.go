@@ -1,0 +1,163 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+)
+
+// Changesets a chat can have of its own, when it works in directories of its own.
+var chatKinds = []string{kindSession, kindUncommitted, kindBranch}
+
+// ChatChangesetURI names a changeset of a chat's own directories: kind is session, uncommitted or branch.
+func ChatChangesetURI(session, chat ahp.URI, kind string) ahp.URI {
+	return changesetScheme + ShortID(session) + "/chat/" + ShortID(chat) + "/" + kind
+}
+
+// chatCatalogue is what a chat offers: nothing of its own, unless it has directories of its own. Its turns and their
+// comparisons are named as the session's are.
+func (h *Host) chatCatalogue(session, chat ahp.URI, dirs []ahp.URI) []ahp.Changeset {
+	if len(dirs) == 0 {
+		return nil
+	}
+	list := h.changesetCatalogue(session)
+	for i, kind := range chatKinds {
+		list[i].URITemplate = ChatChangesetURI(session, chat, kind)
+	}
+	list[0].Label, list[0].Description = "Chat", "Everything that changed in this chat's directories since the session began"
+	list[1].Description += ", in this chat's directories"
+	list[2].Description += ", in this chat's directories"
+	return list
+}
+
+// completeCatalogue offers what a session or chat was stored without, because the host did not know of it then.
+func (h *Host) completeCatalogue(uri ahp.URI, st ahp.State) {
+	var add ahp.Action
+	info, _ := h.hub.Info(uri)
+	switch s := st.(type) {
+	case *ahp.SessionState:
+		if list, some := withMissing(s.Changesets, h.changesetCatalogue(uri)); some {
+			add = &ahp.SessionChangesetsChangedAction{Changesets: list}
+		}
+	case *ahp.ChatState:
+		if list, some := withMissing(s.Changesets, h.chatCatalogue(info.Session, uri, s.WorkingDirectories)); some {
+			add = &ahp.ChatChangesetsChangedAction{Changesets: list}
+		}
+	}
+	if add == nil {
+		return
+	}
+	err := h.hub.Do(func(tx *hub.Tx) {
+		if _, open := tx.Info(uri); open {
+			tx.Apply(uri, add)
+		}
+	})
+	if err != nil && !errors.Is(err, hub.ErrReadOnly) {
+		h.log.Warn("changesets are not offered", "channel", uri, "err", err)
+	}
+}
+
+// withMissing is a catalogue in the order of what is offered, with what else was in it at the end.
+func withMissing(had, offered []ahp.Changeset) (list []ahp.Changeset, some bool) {
+	for _, c := range offered {
+		i := slices.IndexFunc(had, func(o ahp.Changeset) bool { return o.URITemplate == c.URITemplate })
+		if i < 0 {
+			some = true
+			list = append(list, c)
+		} else {
+			list = append(list, had[i])
+		}
+	}
+	for _, o := range had {
+		if !slices.ContainsFunc(offered, func(c ahp.Changeset) bool { return o.URITemplate == c.URITemplate }) {
+			list = append(list, o)
+		}
+	}
+	return list, some
+}
+
+// chatDirs are a chat's own directories with their links resolved, none when it works in all of its session's.
+func (h *Host) chatDirs(chat ahp.URI) []string {
+	st, _, _ := h.hub.State(chat)
+	s, ok := st.(*ahp.ChatState)
+	if !ok {
+		return nil
+	}
+	return unlinked(paths(s.WorkingDirectories))
+}
+
+// unlinked are directories as git names them.
+func unlinked(dirs []string) (out []string) {
+	for _, d := range dirs {
+		if real, err := filepath.EvalSymlinks(d); err == nil {
+			d = real
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// scopeOfChat limits a checkpoint to the directories of the chat a scope is about.
+func (h *Host) scopeOfChat(ctx context.Context, session ahp.URI, scope changeScope, c changeset.Checkpoint) (changeset.Checkpoint, error) {
+	if scope.chat == "" {
+		return c, nil
+	}
+	uri, ok := h.chatByShort(session, scope.chat)
+	if !ok {
+		return c, errors.New("this chat is gone")
+	}
+	if err := h.ensure(ctx, uri); err != nil {
+		return c, err
+	}
+	return c.Within(h.chatDirs(uri)), nil
+}
+
+func (h *Host) chatByShort(session ahp.URI, short string) (ahp.URI, bool) {
+	if e := h.catalogue.alive(session); e != nil {
+		for _, c := range e.Summary.Chats {
+			if ShortID(c.Resource) == short {
+				return c.Resource, true
+			}
+		}
+	}
+	return "", false
+}
+
+// ofChat limits what a turn left behind to its chat's own directories, if it has any.
+func (h *Host) ofChat(chat ahp.URI, c changeset.Checkpoint) changeset.Checkpoint {
+	if dirs := h.chatDirs(chat); len(dirs) > 0 {
+		return c.Within(dirs)
+	}
+	return c
+}
+
+// announceChat puts what changed in a chat's own directories on its summary in the session.
+func (h *Host) announceChat(ctx context.Context, ref turnRef, first, now changeset.Checkpoint) {
+	dirs := h.chatDirs(ref.Chat)
+	if len(dirs) == 0 {
+		return
+	}
+	files, err := h.changesetService().Compare(ctx, ref.Session, first, now.Within(dirs))
+	if err == nil {
+		err = h.do(ctx, func(tx *hub.Tx) {
+			tx.Apply(ref.Session, &ahp.SessionChatUpdatedAction{Chat: ref.Chat, Changes: ahp.PartialChatSummary{Changes: totals(files)}})
+		})
+	}
+	if err != nil {
+		h.log.Warn("what a chat changed is not told", "chat", ref.Chat, "err", err)
+	}
+}
+
+// closeChatChangesets ends the changesets of a chat that is taken away.
+func (h *Host) closeChatChangesets(tx *hub.Tx, session, chat ahp.URI) {
+	for _, kind := range chatKinds {
+		uri := ChatChangesetURI(session, chat, kind)
+		tx.Apply(uri, &ahp.ChangesetClearedAction{})
+		tx.Close(uri)
+	}
+}

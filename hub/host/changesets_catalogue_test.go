@@ -1,0 +1,147 @@
+package host
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// withDirs is a session in two directories of its own and a chat in the second one, where the agent can have that.
+func withDirs(t *testing.T) (c *changing, two string, chat ahp.URI) {
+	t.Helper()
+	c = newChanging(t)
+	two = filepath.Join(t.TempDir(), "two")
+	c.must(os.Mkdir(two, 0o755))
+	chat = "ahp-chat:/two"
+	c.must(c.hub.Do(func(tx *hub.Tx) {
+		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: FileURI(two)})
+		s := &ahp.ChatState{Resource: chat, Title: "Two", Status: ahp.SessionStatusIdle, ModifiedAt: timestamp(c.host.now()),
+			WorkingDirectories: []ahp.URI{FileURI(two)}, Turns: []*ahp.Turn{}, Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginUser{}}}
+		c.host.addChat(tx, session, s) // stored without a catalogue
+	}))
+	return c, two, chat
+}
+
+func (c *changing) turnIn(chat ahp.URI, do func()) string {
+	c.t.Helper()
+	c.agent.prompt = func(context.Context, agent.Turn) error { do(); return nil }
+	a := started("go")
+	c.dispatch(chat, a)
+	c.until("the turn ends", func() bool {
+		st, _, _ := c.hub.State(chat)
+		s, ok := st.(*ahp.ChatState)
+		return ok && hasTurn(s, a.TurnID) && s.ActiveTurn == nil
+	})
+	return a.TurnID
+}
+
+// A chat with directories of its own has changesets of these alone, and its turns are what changed there.
+func TestChatWithItsOwnDirectories(t *testing.T) { // AHP requirement 152
+	c, two, chat := withDirs(t)
+	put := func(name, text string) { c.must(os.WriteFile(filepath.Join(two, name), []byte(text), 0o600)) }
+	turn := c.turnIn(chat, func() { put("x.txt", "x\n"); c.write("a.txt", "somebody else's\n") })
+	x := FileURI(filepath.Join(two, "x.txt"))
+	c.shows(c.follow("turn", turn), "A "+x+" +1 −0")
+	c.shows(c.follow("session", ""), "M a.txt +1 −2 outside; A "+x+" +1 −0")
+	uri := ChatChangesetURI(session, chat, "session")
+	c.must(c.host.Prepare(t.Context(), c.owner, uri))
+	c.shows(uri, "A "+x+" +1 −0")
+	put("x.txt", "x\ny\n")
+	c.shows(uri, "A "+x+" +2 −0")
+	patch, err := c.host.ChangesetPatch(t.Context(), c.owner, uri)
+	if err != nil || strings.Contains(string(patch), "a.txt") || !strings.Contains(string(patch), "+++ b/x.txt") {
+		t.Errorf("the patch: %v\n%s", err, patch)
+	}
+	for _, s := range c.session().Chats {
+		if s.Resource == chat && (s.Changes == nil || *s.Changes.Files != 1 || *s.Changes.Additions != 1) {
+			t.Errorf("the chat's summary says %+v", s.Changes)
+		}
+	}
+	c.must(c.host.DisposeChat(t.Context(), c.owner, ahp.DisposeChatParams{Channel: chat}))
+	if _, open := c.hub.Info(uri); open {
+		t.Error("the changeset of a chat outlives it")
+	}
+	if err := c.host.Prepare(t.Context(), c.owner, uri); code(err) != ahp.CodeNotFound {
+		t.Errorf("the changeset of a chat that is gone: %v", err)
+	}
+}
+
+// Turns of chats in different directories do not overlap.
+func TestChatsInTheirOwnDirectoriesDoNotOverlap(t *testing.T) {
+	c, two, chat := withDirs(t)
+	third := filepath.Join(two, "deep")
+	c.must(os.Mkdir(third, 0o755))
+	h := c.host
+	begin := func(ref turnRef) bool {
+		ref.Session, ref.Dirs = session, []string{c.dir, two}
+		h.turnStarting(t.Context(), ref)
+		r, err := h.ledger(session).turn(t.Context(), h, ref.Turn)
+		if err != nil || r == nil {
+			t.Fatalf("the turn is not known: %v", err)
+		}
+		return r.Overlap
+	}
+	if begin(turnRef{Chat: chat, Turn: "1"}) {
+		t.Error("a turn alone is flagged")
+	}
+	if !begin(turnRef{Chat: c.chat(), Turn: "2"}) {
+		t.Error("a turn in all directories beside one in some is not flagged")
+	}
+}
+
+// What was stored before the host offered a branch and comparisons gets them when it is loaded.
+func TestOldSessionsGetTheMissingChangesets(t *testing.T) { // AHP requirement 152
+	data, dir := t.TempDir(), t.TempDir()
+	f := &fake{}
+	caller := Caller{Principal: owner, ClientID: "ana-1"}
+	life := newLife(t, data, f, Limits{})
+	c := &changing{world: &world{t: t, hub: life.hub, host: life.host, agent: f, dir: dir}, owner: caller}
+	c.must(c.host.CreateSession(t.Context(), caller, ahp.CreateSessionParams{Channel: session, WorkingDirectories: []ahp.URI{FileURI(dir)}}))
+	c.until("the session is ready", func() bool { return c.session().Lifecycle == ahp.SessionLifecycleReady })
+	offered := c.session().Changesets
+	old := append([]ahp.Changeset{{Label: "Mine", URITemplate: "other:/1", ChangeKind: "other"}}, offered[0], offered[1])
+	c.must(c.hub.Do(func(tx *hub.Tx) { tx.Apply(session, &ahp.SessionChangesetsChangedAction{Changesets: old}) }))
+	life.end(true)
+
+	life = newLife(t, data, f, Limits{})
+	c = &changing{world: &world{t: t, hub: life.hub, host: life.host, agent: f, dir: dir}, owner: caller}
+	c.must(c.host.Prepare(t.Context(), caller, session))
+	if d := cmp.Diff(append(offered, old[0]), c.session().Changesets); d != "" {
+		t.Error(d)
+	}
+	life.end(true)
+}
+
+// Two repositories in one session, one of them inside of the other, each count for themselves.
+func TestSeveralRepositories(t *testing.T) {
+	c := newChanging(t)
+	c.mkdir("inner")
+	c.write("inner/x.txt", "x\n")
+	c.git("init", "-q", "inner")
+	c.git("-C", "inner", "add", "-A")
+	c.git("-C", "inner", "-c", "user.name=Ana", "-c", "user.email=ana@example.org", "commit", "-qm", "inner")
+	c.must(c.hub.Do(func(tx *hub.Tx) {
+		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: FileURI(filepath.Join(c.dir, "inner"))})
+	}))
+	uri := c.follow("uncommitted", "")
+	c.watched()
+	c.shows(uri, "")
+	c.write("inner/x.txt", "y\n")
+	c.shows(uri, "M inner/x.txt +1 −1")
+	c.write("a.txt", "one\n")
+	c.shows(uri, "M inner/x.txt +1 −1; M a.txt +0 −1")
+	turn := c.turn(func() { c.write("inner/new.txt", "new\n") })
+	c.shows(c.follow("turn", turn), "A inner/new.txt +1 −0")
+	sum, _ := c.host.Summary(session)
+	if sum.Changes == nil || *sum.Changes.Files != 3 {
+		t.Errorf("the summary says %+v", sum.Changes)
+	}
+}
