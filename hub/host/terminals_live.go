@@ -19,7 +19,8 @@ const (
 	mostStep        = 32         // actions of a terminal in one step of the timeline
 	mostTail        = 8 << 10    // bytes of output an agent is told at the end
 	terminalGrace   = time.Second
-	saveEvery       = 10 * time.Second
+	saveEvery       = time.Second // a terminal that prints is saved this often
+	savePace        = 64 << 10    // bytes a second, so that one with a long scrollback is saved less often
 )
 
 // term is a terminal with a program, running or gone.
@@ -31,7 +32,8 @@ type term struct {
 	ctx    context.Context // ends when the terminal is disposed
 	cancel context.CancelFunc
 	proc   atomic.Pointer[terminal.Process]
-	dirty  atomic.Bool // wrote something since it was last saved
+	dirty  atomic.Bool  // wrote something since it was last saved
+	due    atomic.Int64 // when it may be saved again, in ns since 1970
 
 	applying bool // guarded by the hub's lock: what is applied comes from the program itself
 
@@ -307,31 +309,36 @@ func (t *term) save() {
 	}
 	st, _, _ := t.h.hub.State(t.info.URI)
 	if s, ok := st.(*ahp.TerminalState); ok {
-		t.h.record(t.ctx, t.info, s)
+		n := t.h.record(t.ctx, t.info, s)
+		pause := max(saveEvery, time.Duration(n)*time.Second/savePace)
+		t.due.Store(t.h.now().Add(pause).UnixNano())
 	}
 }
 
-// record encodes a terminal's state off the hub's lock, then writes it down.
-func (h *Host) record(ctx context.Context, info hub.ChannelInfo, s *ahp.TerminalState) {
+func (t *term) unsaved() bool { return t.dirty.Load() && t.h.now().UnixNano() >= t.due.Load() }
+
+// record encodes a terminal's state off the hub's lock, then writes it down; it tells how many bytes.
+func (h *Host) record(ctx context.Context, info hub.ChannelInfo, s *ahp.TerminalState) int {
 	raw, err := json.Marshal(savedTerminal{info.Session, s})
 	if err != nil {
 		h.log.Error("a terminal's screen cannot be written", "terminal", info, "err", err)
-		return
+		return 0
 	}
 	_ = h.do(ctx, func(tx *hub.Tx) {
 		if _, open := tx.Info(info.URI); open {
 			tx.Record(bucketTerminals, info.URI, raw)
 		}
 	})
+	return len(raw)
 }
 
 func (h *Host) saveTerminals() {
-	tick := time.NewTicker(saveEvery)
+	tick := time.NewTicker(saveEvery / 4)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			for _, t := range h.terms.list(func(t *term) bool { return t.dirty.Load() }) {
+			for _, t := range h.terms.list((*term).unsaved) {
 				t.save()
 			}
 		case <-h.ctx.Done():

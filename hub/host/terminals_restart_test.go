@@ -81,6 +81,30 @@ func TestScrollbackSurvivesARestart(t *testing.T) {
 	}
 }
 
+// TestWhatARunningProgramPrintedIsSaved: a host that is killed has no time for it.
+func TestWhatARunningProgramPrintedIsSaved(t *testing.T) {
+	t.Setenv("SHELL", "/bin/sh")
+	w, stop := restarted(t, t.TempDir(), t.TempDir())
+	defer stop()
+	c := Caller{Principal: owner, ClientID: "ana-1"}
+	w.must(w.host.CreateSession(t.Context(), c, ahp.CreateSessionParams{Channel: session}))
+	w.must(w.host.CreateTerminal(t.Context(), c, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	for _, text := range []string{"fir1st", "sec1ond"} {
+		keys := &ahp.TerminalInputAction{Data: "echo " + strings.Replace(text, "1", "$((1))", 1) + "\n"}
+		if _, err := w.host.Dispatch(t.Context(), c, term1, 0, keys); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, text+" on disk", func() bool {
+			saved, err := w.host.savedTerminals(t.Context())
+			w.must(err)
+			return strings.Contains(screenText(saved[term1]), text)
+		})
+		if exited(w.terminal(term1)) {
+			t.Error("its program is gone")
+		}
+	}
+}
+
 func TestRecoveredTerminalsHaveExited(t *testing.T) {
 	saved := &ahp.TerminalState{Title: "old", Claim: byClient("ana-1"), Lifecycle: ahp.TerminalLifecycleState{Status: ahp.TerminalLifecycleStatusRunning},
 		Content: []ahp.TerminalContentPart{{Value: &ahp.TerminalUnclassifiedPart{Value: ahp.NewText("kept\r\n")}}}}
