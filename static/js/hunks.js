@@ -100,9 +100,13 @@
   // ---- the buttons of the hunk one is at ----
   let at = null, tools = null;
   const place = rows => {
-    const of = (c, side) => rows.filter(r => r.classList.contains(c)).map(r => rv.line(r, side)).filter(Boolean);
-    const added = of('a', 'R'), list = added.length ? added : of('d', 'L'), side = added.length ? 'R' : 'L';
-    return list.length ? `${side}${list[0]}${list.length > 1 ? `-${side}${list[list.length - 1]}` : ''}` : '';
+    const list = rows.filter(r => r.matches('.a, .d')), side = list.some(r => r.matches('.a')) ? 'R' : 'L';
+    const near = (r, step) => { // the line beside stands for what was removed
+      for (let i = rows.indexOf(r); rows[i]; i += step) if (rv.line(rows[i], side)) return side + rv.line(rows[i], side);
+    };
+    if (!list.length) return '';
+    const from = near(list[0], 1), to = near(list[list.length - 1], -1);
+    return from === to ? from : `${from}-${to}`;
   };
   const pressed = () => { const b = $('.hr', at); if (b) b.setAttribute('aria-pressed', String(isDone(at))); };
   const show = bar => {

@@ -27,24 +27,30 @@ func keyOf(rows []Row) string {
 }
 
 // Changed are the lines of a hunk that differ, first and last, on the new side, or on the old one when it only removes.
+// Where it begins or ends with removing, the line beside that stands for it.
 func (h *Hunk) Changed() (old bool, from, to int) {
+	first, last := -1, -1
 	old = true
 	for i := range h.Rows {
-		old = old && h.Rows[i].Kind != Add
-	}
-	for i := range h.Rows {
-		r := &h.Rows[i]
-		n := r.New
-		if old {
-			n = r.Old
-		}
-		if r.Kind == Context || r.Kind == Delete != old {
+		if h.Rows[i].Kind == Context {
 			continue
 		}
-		if from == 0 {
-			from = n
+		old = old && h.Rows[i].Kind == Delete
+		if last = i; first < 0 {
+			first = i
 		}
-		to = n
 	}
-	return old, from, to
+	if first < 0 {
+		return old, 0, 0
+	}
+	if old {
+		return old, h.Rows[first].Old, h.Rows[last].Old
+	}
+	for h.Rows[first].Kind == Delete {
+		first++
+	}
+	for h.Rows[last].Kind == Delete {
+		last--
+	}
+	return old, h.Rows[first].New, h.Rows[last].New
 }

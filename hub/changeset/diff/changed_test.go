@@ -1,0 +1,23 @@
+package diff
+
+import "testing"
+
+// What forms say of a hunk covers all it changes, also what it removes before the first and after the last line it adds.
+func TestChangedLinesOfAHunk(t *testing.T) {
+	for _, c := range []struct {
+		old, new string
+		left     bool
+		from, to int
+	}{
+		{"a\nb\nc\n", "a\nB\nc\n", false, 2, 2},
+		{"a\nb\nc\n", "a\nc\n", true, 2, 2},
+		{"x\na\nb\nc\n", "a\nb\nB\nc\n", false, 1, 3},
+		{"a\nb\nx\n", "0\na\nb\n", false, 1, 3},
+		{"a\n", "a\nb\nc\n", false, 2, 3},
+	} {
+		h := Compute([]byte(c.old), []byte(c.new), Options{}).Hunks[0]
+		if left, from, to := h.Changed(); left != c.left || from != c.from || to != c.to {
+			t.Errorf("%q to %q: %v %d %d", c.old, c.new, left, from, to)
+		}
+	}
+}
