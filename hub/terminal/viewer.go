@@ -30,6 +30,8 @@ type Piece struct {
 	Screen bool   // forget everything before: Data draws the whole screen
 	Data   []byte // shared: not to be changed
 	At     int64  // where in the raw output the first byte is; of a screen, where the output goes on
+
+	Cols, Rows int // of a screen: the size it was drawn for
 }
 
 // Watch adds a viewer, which begins with the screen as it is. Close it.
@@ -110,7 +112,7 @@ func (v *Viewer) screen() Piece {
 	defer f.mu.Unlock()
 	v.fresh, v.pos = false, pic.at
 	v.sent += int64(len(pic.text))
-	return Piece{Screen: true, Data: pic.text, At: pic.at}
+	return Piece{Screen: true, Data: pic.text, At: pic.at, Cols: pic.cols, Rows: pic.rows}
 }
 
 func (v *Viewer) signal() {
