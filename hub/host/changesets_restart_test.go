@@ -33,14 +33,20 @@ func TestChangesetsSurviveARestart(t *testing.T) {
 	c.dispatch(turn, &ahp.ChangesetFilesReviewChangedAction{Files: []string{FileURI(name)}, Reviewed: true})
 	c.shows(turn, "M a.txt +1 −0 reviewed by Ana")
 	all := c.follow("session", "")
+	c.does("Reverted a.txt", all, "revert", nil)
 	first.end(true)
-
-	write("one\ntwo\nthree\n")
+	if c.read("a.txt") != "one\n" {
+		t.Errorf("reverting left %q", c.read("a.txt"))
+	}
 	second := newLife(t, data, f, Limits{})
 	c = &changing{world: &world{t: t, hub: second.hub, host: second.host, agent: f, dir: dir}, owner: caller}
 	c.must(c.host.Prepare(t.Context(), caller, turn))
 	c.shows(turn, "M a.txt +1 −0 reviewed by Ana")
 	c.must(c.host.Prepare(t.Context(), caller, all))
+	c.until("an undo is offered", func() bool { return c.offered(all) == "revert:disabled undo" })
+	c.does("Brought back 1 file", all, "undo", nil)
+	c.shows(all, "M a.txt +1 −0")
+	write("one\ntwo\nthree\n")
 	c.shows(all, "M a.txt +2 −0")
 	if _, _, files, ok := c.host.TurnChanges(t.Context(), session, a.TurnID); !ok || files != 1 {
 		t.Errorf("the turn's totals are %d files, %v", files, ok)
