@@ -54,6 +54,7 @@ func TestWrongValuesAreNamed(t *testing.T) {
 		{"public url", []string{"--public-url", "hub.example.com"}, "", "", []string{"--public-url", "hub.example.com", "https://"}},
 		{"public path", []string{"--public-url", "https://hub.example.com/x"}, "", "", []string{"no path"}},
 		{"allow host", []string{"--allow-host", "http://x"}, "", "", []string{"--allow-host", "without scheme"}},
+		{"filters", []string{"--trust-filters", "src"}, "", "", []string{"--trust-filters", "src", "from the root on"}},
 		{"proxy", []string{"--trust-proxy", "nginx"}, "", "", []string{"--trust-proxy", "nginx", "127.0.0.1/32"}},
 		{"log format", []string{"--log-format", "xml"}, "", "", []string{"--log-format", "xml", "text or json"}},
 		{"log level", []string{"--log-level", "loud"}, "", "", []string{"--log-level", "loud", "debug"}},

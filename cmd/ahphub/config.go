@@ -19,19 +19,20 @@ import (
 // Config is what serving needs to know. The zero value of a field is its default, but for
 // Listen and Data.
 type Config struct {
-	Listen     string   `default:"127.0.0.1:8137" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one. Default: ${default}."`
-	Data       string   `default:"${data}" placeholder:"DIR" help:"Data directory; made when absent. Default: ${default}."`
-	Dir        string   `placeholder:"DIR" help:"Directory that new sessions start in, when they name none. Default: where ahphub was started."`
-	Agent      string   `default:"shell" placeholder:"NAME" help:"Agent of new sessions: shell (the default), script (for tests and demos), or one that doctor lists."`
-	Scenario   string   `placeholder:"FILE" help:"Scenario that the script agent plays; without one it answers one-line commands."`
-	PublicURL  string   `name:"public-url" placeholder:"URL" help:"Address teammates use, as https://hub.example.com: for links, allowed host names and Secure cookies."`
-	AllowHost  []string `placeholder:"NAME" help:"More host names that requests may be for."`
-	TrustProxy []string `placeholder:"CIDR" help:"Reverse proxies whose X-Forwarded-For is believed, as 127.0.0.1/32."`
-	TokenFile  string   `placeholder:"FILE" help:"File with the owner's token for AHP clients, instead of AHPHUB_TOKEN or one made in the data directory."`
-	OwnerName  string   `placeholder:"NAME" help:"Name others see you by. Default: your user name."`
-	LogFormat  string   `default:"text" placeholder:"text|json" help:"Format of the log on standard error. Default: ${default}."`
-	LogLevel   string   `default:"info" placeholder:"debug|info|warn|error" help:"Least level that is logged. Default: ${default}."`
-	ConfigFile string   `name:"config" placeholder:"FILE" help:"Configuration file in TOML, keys named like these flags. Default: ahphub/config.toml in your configuration directory."`
+	Listen       string   `default:"127.0.0.1:8137" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one. Default: ${default}."`
+	Data         string   `default:"${data}" placeholder:"DIR" help:"Data directory; made when absent. Default: ${default}."`
+	Dir          string   `placeholder:"DIR" help:"Directory that new sessions start in, when they name none. Default: where ahphub was started."`
+	Agent        string   `default:"shell" placeholder:"NAME" help:"Agent of new sessions: shell (the default), script (for tests and demos), or one that doctor lists."`
+	Scenario     string   `placeholder:"FILE" help:"Scenario that the script agent plays; without one it answers one-line commands."`
+	PublicURL    string   `name:"public-url" placeholder:"URL" help:"Address teammates use, as https://hub.example.com: for links, allowed host names and Secure cookies."`
+	AllowHost    []string `placeholder:"NAME" help:"More host names that requests may be for."`
+	TrustProxy   []string `placeholder:"CIDR" help:"Reverse proxies whose X-Forwarded-For is believed, as 127.0.0.1/32."`
+	TrustFilters []string `placeholder:"DIR" help:"Directories whose repositories' filters (Git LFS, clean and smudge) may run when changes are looked at."`
+	TokenFile    string   `placeholder:"FILE" help:"File with the owner's token for AHP clients, instead of AHPHUB_TOKEN or one made in the data directory."`
+	OwnerName    string   `placeholder:"NAME" help:"Name others see you by. Default: your user name."`
+	LogFormat    string   `default:"text" placeholder:"text|json" help:"Format of the log on standard error. Default: ${default}."`
+	LogLevel     string   `default:"info" placeholder:"debug|info|warn|error" help:"Least level that is logged. Default: ${default}."`
+	ConfigFile   string   `name:"config" placeholder:"FILE" help:"Configuration file in TOML, keys named like these flags. Default: ahphub/config.toml in your configuration directory."`
 
 	configured []acp.Program // the [[agent]] tables of the configuration file
 	limits     acp.Limits    // and its [limits]
@@ -83,6 +84,11 @@ func (c Config) check() (settings, error) {
 			bad("trust-proxy", p, "use a range of addresses, as in 127.0.0.1/32")
 		}
 		s.proxies = append(s.proxies, prefix)
+	}
+	for _, dir := range c.TrustFilters {
+		if !filepath.IsAbs(dir) {
+			bad("trust-filters", dir, "name a directory from the root on, as in /home/ana/src")
+		}
 	}
 	if !slices.Contains([]string{"text", "json"}, c.LogFormat) {
 		bad("log-format", c.LogFormat, "use text or json")

@@ -79,7 +79,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		return err
 	}
 	a.host, err = host.New(host.Config{Hub: a.hub, Store: a.store, Agents: agents, DefaultAgent: a.cfg.Agent,
-		DataDir: a.cfg.Data, DefaultDir: set.dir, ToolServers: mcp.Reach(localURL(l), program), Log: a.log})
+		DataDir: a.cfg.Data, DefaultDir: set.dir, TrustFilters: a.cfg.TrustFilters, ToolServers: mcp.Reach(localURL(l), program), Log: a.log})
 	if err != nil {
 		return err
 	}
