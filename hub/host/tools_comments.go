@@ -17,9 +17,11 @@ import (
 // Threads are the session's review comments, in the order they were started.
 func (b *Toolbox) Threads(ctx context.Context) ([]ahp.Annotation, error) {
 	uri := annotationsURI(b.l.uri)
-	if info, known := b.l.h.hub.Info(uri); !known {
+	info, known := b.l.h.hub.Info(uri)
+	if !known {
 		return nil, errDisposed
-	} else if err := b.l.h.wake(ctx, info); err != nil {
+	}
+	if err := b.l.h.wake(ctx, info); err != nil {
 		return nil, err
 	}
 	st, _, _ := b.l.h.hub.State(uri)
@@ -61,6 +63,9 @@ func (b *Toolbox) Origin() ahp.AnnotationOrigin {
 	return o
 }
 
+// dirs are known of a session that sleeps, too.
+func (b *Toolbox) dirs() []string { return b.l.h.changeDirs(b.l.uri) }
+
 // File is a text file as a comment refers to it.
 type File struct {
 	URI     ahp.URI
@@ -72,7 +77,7 @@ type File struct {
 // File finds a file by the name an agent uses: relative to a directory of the session, or
 // absolute inside of one. before is how it was when the session began.
 func (b *Toolbox) File(ctx context.Context, name string, before bool) (File, error) {
-	dirs := b.l.dirs()
+	dirs := b.dirs()
 	paths, err := pathsIn(dirs, name)
 	if err != nil {
 		return File{}, err
@@ -188,7 +193,7 @@ func (b *Toolbox) FileName(uri ahp.URI) string {
 		}
 		path = u.Query().Get("path")
 	}
-	for _, d := range b.l.dirs() {
+	for _, d := range b.dirs() {
 		if rel, err := filepath.Rel(d, path); err == nil && filepath.IsLocal(rel) {
 			return filepath.ToSlash(rel)
 		}
@@ -202,7 +207,7 @@ func (b *Toolbox) TextNow(uri ahp.URI) (string, error) {
 	if !ok {
 		return "", refusef("%.200q is no file of this session", uri)
 	}
-	f, err := fileNow(b.l.dirs(), path)
+	f, err := fileNow(b.dirs(), path)
 	if err == nil && f.Binary {
 		return "", refusef("%s is not text", b.FileName(uri))
 	}

@@ -26,65 +26,23 @@ type Bridge struct {
 // alive is how often the bridge asks whether the host is still there.
 const alive = 10 * time.Second
 
+var errEnded = errors.New("the host does not know the token any more: the agent's session is over")
+
 // Run connects and serves until whoever started it leaves, which is no error, or the host ends.
 func (b Bridge) Run(ctx context.Context) error {
 	if err := b.check(); err != nil {
 		return err
 	}
-	changed, shut := make(chan struct{}, 1), make(chan struct{})
-	remote, err := b.connect(ctx, changed, sync.OnceFunc(func() { close(shut) }))
-	if isClosed(shut) {
+	n := &relay{changed: make(chan struct{}, 1), shut: make(chan struct{})}
+	err := n.join(ctx, b)
+	if err == nil {
+		defer n.remote.Close()
+		err = n.serve(ctx, b)
+	}
+	if err != nil && isClosed(n.shut) {
 		return errEnded
 	}
-	if err != nil {
-		return b.explain(err)
-	}
-	defer remote.Close()
-	n := &relay{remote: remote, server: mcp.NewServer(&mcp.Implementation{Name: "ahphub", Title: "ahphub", Version: b.Version}, &mcp.ServerOptions{
-		Instructions: remote.InitializeResult().Instructions,
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
-	})}
-	if err := n.offer(ctx); err != nil {
-		return b.explain(err)
-	}
-	local, err := n.server.Connect(ctx, &mcp.IOTransport{Reader: b.In, Writer: b.Out}, nil)
-	if err != nil {
-		return err
-	}
-	defer local.Close()
-	left, ended := wait(local.Wait), wait(remote.Wait)
-	for {
-		select {
-		case <-changed:
-			if err := n.offer(ctx); err != nil {
-				return b.explain(err)
-			}
-		case <-shut:
-			return errEnded
-		case <-left:
-			return nil
-		case <-ctx.Done():
-			return nil
-		case err := <-ended:
-			return b.explain(err)
-		}
-	}
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
-// wait runs a wait that ends with its connection.
-func wait(f func() error) <-chan error {
-	done := make(chan error, 1)
-	go func() { done <- f() }()
-	return done
+	return err
 }
 
 func (b Bridge) check() error {
@@ -98,42 +56,6 @@ func (b Bridge) check() error {
 	return nil
 }
 
-// connect joins the host. shut is called when the host does not know the token any more.
-func (b Bridge) connect(ctx context.Context, changed chan<- struct{}, shut func()) (*mcp.ClientSession, error) {
-	client := mcp.NewClient(&mcp.Implementation{Name: "ahphub-mcp", Version: b.Version}, &mcp.ClientOptions{
-		KeepAlive: alive,
-		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
-			select {
-			case changed <- struct{}{}:
-			default: // it is on its way
-			}
-		},
-	})
-	direct := http.DefaultTransport.(*http.Transport).Clone()
-	direct.Proxy = nil // the host is on this machine
-	return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: b.URL, MaxRetries: 2,
-		HTTPClient: &http.Client{Transport: bearer{direct, b.Token, shut}}}, nil)
-}
-
-// bearer shows the token with each request, and tells when it is refused.
-type bearer struct {
-	next  http.RoundTripper
-	token string
-	shut  func()
-}
-
-func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+b.token)
-	res, err := b.next.RoundTrip(r)
-	if err == nil && res.StatusCode == http.StatusForbidden {
-		b.shut()
-	}
-	return res, err
-}
-
-var errEnded = errors.New("the host does not know the token any more: the agent's session is over")
-
 // explain says what went wrong in a way that whoever reads an agent's log can act on.
 func (b Bridge) explain(err error) error {
 	switch {
@@ -145,30 +67,104 @@ func (b Bridge) explain(err error) error {
 	return fmt.Errorf("the host at %s cannot be used: %w", b.URL, err)
 }
 
-// relay offers the tools of one server as another's.
+// relay offers the tools of the host's server as another server's.
 type relay struct {
-	remote *mcp.ClientSession
-	server *mcp.Server
-	names  []string
+	remote  *mcp.ClientSession // with the host
+	local   *mcp.Server        // for the agent
+	names   []string           // of the tools that are offered
+	changed chan struct{}      // has something in it when they may be others
+	shut    chan struct{}      // closed when the host refuses the token
+}
+
+// join connects to the host.
+func (n *relay) join(ctx context.Context, b Bridge) (err error) {
+	client := mcp.NewClient(&mcp.Implementation{Name: "ahphub-mcp", Version: b.Version}, &mcp.ClientOptions{
+		KeepAlive: alive,
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
+			select {
+			case n.changed <- struct{}{}:
+			default: // it is on its way
+			}
+		},
+		ProgressNotificationHandler: func(ctx context.Context, r *mcp.ProgressNotificationClientRequest) {
+			for agent := range n.local.Sessions() {
+				_ = agent.NotifyProgress(ctx, r.Params) // or it has left
+			}
+		},
+	})
+	direct := http.DefaultTransport.(*http.Transport).Clone()
+	direct.Proxy = nil // the host is on this machine
+	auth := bearer{next: direct, token: b.Token, refused: sync.OnceFunc(func() { close(n.shut) })}
+	n.remote, err = client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: b.URL, MaxRetries: 1, HTTPClient: &http.Client{Transport: auth}}, nil)
+	if err != nil {
+		return b.explain(err)
+	}
+	n.local = mcp.NewServer(&mcp.Implementation{Name: "ahphub", Title: "ahphub", Version: b.Version}, &mcp.ServerOptions{
+		Instructions: n.remote.InitializeResult().Instructions,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+	})
+	return nil
+}
+
+// serve answers the agent until one of both sides leaves.
+func (n *relay) serve(ctx context.Context, b Bridge) error {
+	if err := n.offer(ctx); err != nil {
+		return b.explain(err)
+	}
+	agent, err := n.local.Connect(ctx, &mcp.IOTransport{Reader: b.In, Writer: b.Out}, nil)
+	if err != nil {
+		return err
+	}
+	defer agent.Close()
+	left, ended := wait(agent.Wait), wait(n.remote.Wait)
+	for {
+		select {
+		case <-n.changed:
+			if err := n.offer(ctx); err != nil {
+				return b.explain(err)
+			}
+		case <-n.shut:
+			return errEnded
+		case err := <-ended:
+			return b.explain(err)
+		case <-left:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// wait runs a wait that ends with its connection.
+func wait(f func() error) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	return done
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // offer brings the list of tools to the host's.
 func (n *relay) offer(ctx context.Context) error {
 	var names []string
+	now := map[string]bool{}
 	for tool, err := range n.remote.Tools(ctx, nil) {
 		if err != nil {
 			return err
 		}
-		n.server.AddTool(tool, n.call)
-		names = append(names, tool.Name)
-	}
-	now := map[string]bool{}
-	for _, name := range names {
-		now[name] = true
+		n.local.AddTool(tool, n.call)
+		names, now[tool.Name] = append(names, tool.Name), true
 	}
 	for _, name := range n.names {
 		if !now[name] {
-			n.server.RemoveTools(name)
+			n.local.RemoveTools(name)
 		}
 	}
 	n.names = names
@@ -176,5 +172,26 @@ func (n *relay) offer(ctx context.Context) error {
 }
 
 func (n *relay) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	return n.remote.CallTool(ctx, &mcp.CallToolParams{Name: req.Params.Name, Arguments: req.Params.Arguments})
+	params := &mcp.CallToolParams{Name: req.Params.Name, Arguments: req.Params.Arguments}
+	if token := req.Params.GetProgressToken(); token != nil {
+		params.SetProgressToken(token)
+	}
+	return n.remote.CallTool(ctx, params)
+}
+
+// bearer shows the token with each request, and tells when it is refused.
+type bearer struct {
+	next    http.RoundTripper
+	token   string
+	refused func()
+}
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	res, err := b.next.RoundTrip(r)
+	if err == nil && res.StatusCode == http.StatusForbidden {
+		b.refused()
+	}
+	return res, err
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -81,6 +82,7 @@ func (n *session) clientTool(of offer) mcp.ToolHandler {
 			return failure(fmt.Sprintf("The input is too long: at most %d bytes.", most)), nil
 		}
 		return n.call(ctx, func(ctx context.Context) (*mcp.CallToolResult, error) {
+			defer n.keepAlive(ctx, req)()
 			res, err := n.box.CallClientTool(ctx, of.client, of.tool, input)
 			if err != nil {
 				return nil, err
@@ -88,6 +90,31 @@ func (n *session) clientTool(of offer) mcp.ToolHandler {
 			return n.result(res), nil
 		}), nil
 	}
+}
+
+// keepAlive tells an agent that wants to know that the call goes on, until the func it returns
+// is called. Many give a call up after a minute in which they hear nothing, and the client may
+// be asking a person.
+func (n *session) keepAlive(ctx context.Context, req *mcp.CallToolRequest) (stop func()) {
+	token := req.Params.GetProgressToken()
+	if token == nil {
+		return func() {}
+	}
+	done, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		tick := time.NewTicker(n.s.cfg.Limits.Progress)
+		defer tick.Stop()
+		for k := 1.0; ; k++ {
+			select {
+			case <-tick.C:
+				_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: k}) // or it has left
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done); <-over }
 }
 
 const mostName = 56 // agents put the server's name before it, and models take 64 characters

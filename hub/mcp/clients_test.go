@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -136,6 +137,37 @@ func TestClientToolThatIsNotWaitedFor(t *testing.T) {
 	w.agent.end <- struct{}{} // the turn ends under the call
 	if a := <-got; !a.failed {
 		t.Errorf("after its turn's end the agent got %+v", a)
+	}
+}
+
+// An agent that asks for signs of life gets them while a client's tool runs, over a bridge as well.
+func TestProgressOfAClientTool(t *testing.T) {
+	for _, bridged := range []bool{false, true} {
+		w := newWorld(t, Limits{Progress: time.Millisecond})
+		signs := make(chan any, 1)
+		opts := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			select {
+			case signs <- r.Params.ProgressToken:
+			default:
+			}
+		}}
+		s := w.open(one)
+		c := w.connect(s, opts)
+		if bridged {
+			c, _ = w.overBridge(s, opts)
+		}
+		w.do(client("vs-1"), one, offers("vs-1", "Editor", "open_file"))
+		w.until("the client's tool", func() bool { return slices.Contains(w.names(c), "open_file") })
+		w.say(one, "t1")
+		params := &mcp.CallToolParams{Name: "open_file"}
+		params.SetProgressToken("mine")
+		ended := make(chan error, 1)
+		go func() { _, err := c.CallTool(t.Context(), params); ended <- err }()
+		if token := <-signs; token != "mine" {
+			t.Errorf("the agent hears of %v", token)
+		}
+		w.host.Unsubscribed(client("vs-1"), one)
+		w.must(<-ended)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestComments(t *testing.T) {
 	if said := c.InitializeResult().Instructions; !strings.Contains(said, "reply_to_comment") {
 		t.Errorf("the model is told %q", said)
 	}
-	if got := w.ok(c, "list_comments", nil); !strings.Contains(got, "0 such comments") {
+	if got := w.ok(c, "list_comments", nil); !strings.Contains(got, "There are no open comments.") {
 		t.Errorf("an empty list: %q", got)
 	}
 
@@ -154,7 +154,7 @@ func TestLongListsComeInPages(t *testing.T) {
 	if got := w.ok(c, "list_comments", nil); len(got) > 20_100 || !strings.Contains(got, "cut off") {
 		t.Errorf("%d bytes: …%s", len(got), got[len(got)-100:])
 	}
-	if got := w.ok(c, "list_comments", map[string]any{"offset": 50}); !strings.HasPrefix(got, "60 comments, 51 to 60:") {
+	if got := w.ok(c, "list_comments", map[string]any{"offset": 50}); !strings.HasPrefix(got, "60 open comments, here 51 to 60:") {
 		t.Errorf("the second page: %.200s", got)
 	}
 }

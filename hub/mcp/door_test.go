@@ -107,20 +107,19 @@ func TestTheOldestConnectionMakesRoom(t *testing.T) {
 }
 
 // bridge starts this test's own binary as the bridge.
-func (w *world) bridge(env ...string) (*mcp.ClientSession, *exec.Cmd, error) {
+func (w *world) bridge(env ...string) (*mcp.ClientSession, error) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), append(env, "BRIDGE_TEST=1")...)
 	client := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil)
 	ctx, cancel := context.WithTimeout(w.Context(), patience)
 	defer cancel()
-	c, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}, nil)
-	return c, cmd, err
+	return client.Connect(ctx, &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}, nil)
 }
 
 func TestBridgeAsAProcess(t *testing.T) {
 	w := newWorld(t, Limits{})
 	s := w.open(one)
-	c, _, err := w.bridge(s.Env...)
+	c, err := w.bridge(s.Env...)
 	w.must(err)
 	defer c.Close()
 	if c.InitializeResult().Instructions != instructions {
@@ -147,6 +146,40 @@ func TestBridgeAsAProcess(t *testing.T) {
 	case <-gone:
 	case <-time.After(patience):
 		t.Error("the bridge stays when the session is over")
+	}
+}
+
+// overBridge connects an agent's client to a bridge of this process.
+func (w *world) overBridge(s agent.MCPServer, opts *mcp.ClientOptions) (c *mcp.ClientSession, ended <-chan error) {
+	w.Helper()
+	in, typed := io.Pipe()
+	read, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		token := strings.TrimPrefix(s.Headers["Authorization"], "Bearer ")
+		done <- Bridge{URL: s.URL, Token: token, In: in, Out: out}.Run(w.Context())
+	}()
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, opts).Connect(w.Context(), &mcp.IOTransport{Reader: read, Writer: typed}, nil)
+	w.must(err)
+	w.Cleanup(func() { c.Close() })
+	return c, done
+}
+
+// When the host ends, so does a bridge that an agent left running.
+func TestBridgeEndsWithTheHost(t *testing.T) {
+	w := newWorld(t, Limits{})
+	s := w.open(one)
+	c, ended := w.overBridge(s, nil)
+	w.ok(c, "list_comments", nil)
+	w.server.CloseClientConnections()
+	w.server.Listener.Close()
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "the host at "+s.URL) {
+			t.Errorf("the bridge ends with %v", err)
+		}
+	case <-time.After(patience):
+		t.Error("the bridge stays")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/host"
@@ -41,6 +42,8 @@ type Limits struct {
 	ClientTools int // tools of clients that are listed: 256
 	Input       int // bytes of a client tool's input: 256 KiB
 	Output      int // bytes of text of a result: 256 KiB; more is cut off, and said so
+
+	Progress time.Duration // between two signs that a client's tool still runs: 15 s
 }
 
 func (l Limits) withDefaults() Limits {
@@ -49,6 +52,7 @@ func (l Limits) withDefaults() Limits {
 	l.ClientTools = cmp.Or(l.ClientTools, 256)
 	l.Input = cmp.Or(l.Input, 256<<10)
 	l.Output = cmp.Or(l.Output, 256<<10)
+	l.Progress = cmp.Or(l.Progress, 15*time.Second)
 	return l
 }
 

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -33,12 +34,17 @@ func (n *session) list(ctx context.Context, in listInput) (string, error) {
 			found = append(found, &all[i])
 		}
 	}
+	total := count(len(found), in)
 	if in.Offset < 0 || in.Offset >= len(found) {
-		return fmt.Sprintf("There are %d such comments.", len(found)), nil
+		return "There are " + total + ".", nil
 	}
 	page := found[in.Offset:min(in.Offset+pageOf, len(found))]
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d to %d:\n", count(len(found)), in.Offset+1, in.Offset+len(page))
+	b.WriteString(total)
+	if len(page) < len(found) {
+		fmt.Fprintf(&b, ", here %d to %d", in.Offset+1, in.Offset+len(page))
+	}
+	b.WriteString(":\n")
 	look := n.newLook()
 	for _, a := range page {
 		n.line(ctx, &b, look, a)
@@ -49,11 +55,22 @@ func (n *session) list(ctx context.Context, in listInput) (string, error) {
 	return b.String(), nil
 }
 
-func count(n int) string {
-	if n == 1 {
-		return "1 comment"
+// count says how many comments of which kind there are.
+func count(n int, in listInput) string {
+	kind, on := cmp.Or(in.Status, "open")+" ", ""
+	if in.Status == "all" {
+		kind = ""
 	}
-	return fmt.Sprintf("%d comments", n)
+	if in.File != "" {
+		on = " on " + in.File
+	}
+	switch n {
+	case 0:
+		return "no " + kind + "comments" + on
+	case 1:
+		return "1 " + kind + "comment" + on
+	}
+	return fmt.Sprintf("%d %scomments%s", n, kind, on)
 }
 
 func (n *session) wanted(in listInput) (func(*ahp.Annotation) bool, error) {
