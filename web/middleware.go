@@ -58,6 +58,7 @@ var audited = map[string]string{
 	"POST /new":                             "made a session",
 	"POST /s/{session}/archive":             "archived or took back a session",
 	"POST /s/{session}/changes/send":        "sent comments to the agent",
+	"POST /s/{session}/changes/op":          "changed files by an operation",
 	"POST /people/links/{link}/revoke":      "revoked a link",
 	"POST /people/browsers/{browser}":       "signed a browser out",
 	"POST /people/signout":                  "signed out everywhere else",

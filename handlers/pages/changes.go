@@ -24,6 +24,7 @@ func (p *Pages) reviewRoutes(r chi.Router) {
 	r.Get("/s/{session}/changes/image", p.adapt(p.changesImage))
 	r.Get("/s/{session}/changes/place", p.adapt(p.changesPlace))
 	r.Post("/s/{session}/changes/reviewed", p.adapt(p.markReviewed))
+	r.Post("/s/{session}/changes/op", p.adapt(p.changesetOp))
 	r.Post("/s/{session}/changes/drafts", p.adapt(p.comment))
 	r.Post("/s/{session}/changes/send", p.adapt(p.sendComments))
 	r.Get("/s/{session}/threads", p.adapt(p.threads))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -48,11 +49,13 @@ func newBuilder(p *Pages, c host.Caller, l look) *builder {
 func (b *builder) files(ctx context.Context, s *ahp.ChangesetState, dirs []ahp.URI, threads []part.Thread) ([]built, error) {
 	out := make([]built, len(s.Files))
 	add, del := sum(s.Files)
+	ops := fileOpsOf(s)
 	var g errgroup.Group
 	g.SetLimit(computing)
 	for i := range s.Files {
 		g.Go(func() error {
 			out[i] = b.file(ctx, &s.Files[i], dirs, add+del <= colourCap)
+			out[i].Ops = ops
 			return ctx.Err()
 		})
 	}
@@ -131,7 +134,7 @@ func describe(d *part.DiffFile, f *ahp.ChangesetFile, dirs []ahp.URI) {
 	}
 	own := host.ReadFileNote(f.Meta)
 	d.Versions = strings.TrimSpace(cmp.Or(own.OldOID, "-") + " " + cmp.Or(own.NewOID, "-"))
-	d.OldMode, d.NewMode, d.Stale = own.OldMode, own.NewMode, own.Stale
+	d.OldMode, d.NewMode, d.Stale, d.Staged = own.OldMode, own.NewMode, own.Stale, own.Staged
 	if own.Skipped != "" {
 		d.Note = sentence(own.Skipped)
 	}
@@ -259,13 +262,19 @@ func (p *Pages) readResource(ctx context.Context, c host.Caller, channel, uri ah
 // model puts the page together: what is the same for everybody with this look.
 func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionState, threads []part.Thread) *page.Changes {
 	v := &page.Changes{Base: b.look.base(), Query: b.look.query(), Status: string(cs.Status), Space: b.look.space, Threads: threads,
-		View: part.DiffView{Split: b.look.split, Ops: hunkOps(cs)}, Scopes: b.p.scopes(b.look, s), Running: b.p.running(b.look.session)}
+		View: part.DiffView{Split: b.look.split, Ops: hunkOps(cs)}, Ops: opsOf(cs), Scopes: b.p.scopes(b.look, s), Running: b.p.running(b.look.session)}
 	v.Turns = b.p.turns(s)
 	if from, to, ok := b.look.turns(); ok {
 		v.FromTurn, v.ToTurn = from, to
 	}
 	if cs.Error != nil {
 		v.Problem = sentence(cs.Error.Message)
+	}
+	if cs.Status == ahp.ChangesetStatusRecomputing { // the files are complete, and what is new follows
+		v.Status = string(ahp.ChangesetStatusReady)
+	}
+	if w := host.ReadWatching(s.Meta); w.Polling {
+		v.Late = fmt.Sprintf("Changes show up to %d seconds late, or later where a look takes long. %s", w.Seconds, sentence(w.Why))
 	}
 	for i := range files {
 		v.Files = append(v.Files, files[i].DiffFile)

@@ -68,8 +68,7 @@ func (b *builder) version(ctx context.Context, uri ahp.URI) ([]byte, error) {
 // hunkOps are the operations a changeset offers for a range of lines.
 func hunkOps(cs *ahp.ChangesetState) (out []part.HunkOp) {
 	for _, o := range cs.Operations {
-		known := o.ID == "revert" || o.ID == "stage" || o.ID == "unstage"
-		if known && o.Status != ahp.ChangesetOperationStatusDisabled && slices.Contains(o.Scopes, ahp.ChangesetOperationScopeRange) {
+		if offersLines(cs, o.ID) && o.Status != ahp.ChangesetOperationStatusDisabled && slices.Contains(o.Scopes, ahp.ChangesetOperationScopeRange) {
 			out = append(out, part.HunkOp{ID: o.ID, Label: o.Label, Confirm: o.Confirmation != nil})
 		}
 	}

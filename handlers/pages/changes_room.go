@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
@@ -112,7 +113,7 @@ func (c *changesRoom) Whole(States) []Patch {
 	if d == nil {
 		return nil
 	}
-	return []Patch{Replace("files", page.FilesPart(d.page)), Replace("tree", page.Tree(d.page)), Replace("review-counts", page.Counts(d.page)), Replace("scopes", page.ScopePicker(d.page)), Replace("turns", page.TurnsPicker(d.page)), Replace("hunk-tools", page.HunkTools(d.page))}
+	return []Patch{Replace("files", page.FilesPart(d.page)), Replace("tree", page.Tree(d.page)), Replace("review-counts", page.Counts(d.page)), Replace("scopes", page.ScopePicker(d.page)), Replace("turns", page.TurnsPicker(d.page)), Replace("hunk-tools", page.HunkTools(d.page)), Replace("ops", page.OpsBar(d.page))}
 }
 
 func (c *changesRoom) newer() *drawing {
@@ -127,7 +128,7 @@ func (c *changesRoom) newer() *drawing {
 
 // Changed takes newer states to the goroutine, and what it made to the pages.
 func (c *changesRoom) Changed(s States, news News) []Patch {
-	if len(news.Envelopes) > 0 {
+	if slices.ContainsFunc(news.Envelopes, drawn) {
 		c.newest(s)
 	}
 	c.mu.Lock()
@@ -145,6 +146,13 @@ func (c *changesRoom) Changed(s States, news News) []Patch {
 	return difference(last, next)
 }
 
+// drawn tells whether a page shows what an envelope says: that files are being read again is over before it is seen, and
+// what comes of it follows.
+func drawn(e *hub.Envelope) bool {
+	a, ok := e.Action.(*ahp.ChangesetStatusChangedAction)
+	return !ok || a.Status != ahp.ChangesetStatusRecomputing
+}
+
 // difference is the patches that make one drawing of another.
 func difference(old, now *drawing) (out []Patch) {
 	out = append(out, fileDifference(old, now)...)
@@ -157,6 +165,9 @@ func difference(old, now *drawing) (out []Patch) {
 	}
 	if !reflect.DeepEqual(old.page.Turns, now.page.Turns) {
 		out = append(out, Replace("turns", page.TurnsPicker(now.page)))
+	}
+	if !now.page.SameOps(old.page) {
+		out = append(out, Replace("ops", page.OpsBar(now.page)))
 	}
 	if !slices.Equal(old.page.View.Ops, now.page.View.Ops) {
 		out = append(out, Replace("hunk-tools", page.HunkTools(now.page)))
@@ -195,7 +206,7 @@ func fileDifference(old, now *drawing) (out []Patch) {
 		listed = true
 		out = append(out, Remove("file-"+gone.Key()))
 	}
-	if listed || old.page.Status != now.page.Status || old.page.Problem != now.page.Problem {
+	if listed || old.page.Status != now.page.Status || old.page.Problem != now.page.Problem || old.page.Late != now.page.Late {
 		out = append(out, Replace("tree", page.Tree(now.page)), Replace("changes-state", page.StatePart(now.page)))
 	}
 	return out
@@ -214,7 +225,7 @@ func changedFile(was, f *built, v part.DiffView) []Patch {
 	if was.src != f.src || was.Fold != f.Fold || was.Note != f.Note || was.NewURL != f.NewURL || was.OldURL != f.OldURL || was.NewMode != f.NewMode || was.Path != f.Path || !slices.Equal(was.Moved, f.Moved) {
 		return []Patch{Replace("file-"+f.Key(), part.DiffBox(&f.DiffFile, v)), Replace("ft-"+f.Key(), page.TreeLine(&f.DiffFile))}
 	}
-	if was.Reviewed != f.Reviewed || was.ReviewedBy != f.ReviewedBy || was.Stale != f.Stale || !maps.Equal(was.Done, f.Done) || openOf(was.Threads) != openOf(f.Threads) {
+	if was.Reviewed != f.Reviewed || was.ReviewedBy != f.ReviewedBy || was.Stale != f.Stale || was.Staged != f.Staged || !slices.Equal(was.Ops, f.Ops) || !maps.Equal(was.Done, f.Done) || openOf(was.Threads) != openOf(f.Threads) {
 		return []Patch{Replace("fh-"+f.Key(), part.DiffHead(&f.DiffFile)), Replace("ft-"+f.Key(), page.TreeLine(&f.DiffFile))}
 	}
 	return nil

@@ -48,6 +48,7 @@ var routeRights = map[string]Right{
 	"GET /s/{session}/changes/image":            RightRead,
 	"GET /s/{session}/changes/place":            RightRead,
 	"POST /s/{session}/changes/reviewed":        RightReview,
+	"POST /s/{session}/changes/op":              RightManage,
 	"POST /s/{session}/changes/drafts":          RightComment,
 	"POST /s/{session}/changes/send":            RightPrompt,
 	"GET /s/{session}/threads":                  RightRead,

@@ -284,19 +284,40 @@
     const body = new FormData(form);
     if (button?.name) body.set(button.name, button.value);
     try {
-      await send(button?.hasAttribute('formaction') ? button.formAction : form.action, body);
+      const res = await send(button?.hasAttribute('formaction') ? button.formAction : form.action, body);
+      if (res.status === 200) done(await res.text(), button?.closest('.fm, .od'), form);
       if (!form.isConnected) return;
       const d = form.closest('details.reply, details.edit');
       if (d) { d.open = false; if (d.classList.contains('reply')) form.reset(); }
     } catch (err) { fail(err); }
   };
+  const firstLine = area => { // how long the first line of a commit's message is
+    const n = [...area.value.split('\n', 1)[0]].length, hint = $('#op-hint');
+    hint.dataset.text ||= hint.textContent;
+    hint.textContent = n > 72 ? `The first line has ${n} characters: at most 72 are shown whole.` : hint.dataset.text;
+    hint.classList.toggle('bad', n > 72);
+  };
+  const done = (said, box, form) => { // an operation
+    toast(said);
+    if (box) { box.open = false; form.reset(); }
+  };
   root.addEventListener('submit', e => {
     const form = e.target;
+    if (e.submitter?.matches('.fo')) {
+      e.preventDefault();
+      const b = e.submitter, label = b.textContent;
+      if (!('confirm' in b.dataset) || b.dataset.sure) return post(form, b);
+      b.dataset.sure = '1';
+      b.textContent = 'Sure? ' + label;
+      setTimeout(() => { delete b.dataset.sure; b.textContent = label; }, 4000);
+      return;
+    }
     if (form.matches('.cf')) { e.preventDefault(); submit(form, e.submitter); }
     else if (form.hasAttribute('data-post')) { e.preventDefault(); post(form, e.submitter); }
     else if (e.submitter?.matches('.rv')) { e.preventDefault(); const f = fileOf(e.submitter); review(f, !f.hasAttribute('data-reviewed')); }
   });
   root.addEventListener('input', e => {
+    if (e.target.id === 'op-message') firstLine(e.target);
     if (e.target.matches('textarea')) focused = e.target;
     const form = e.target.closest('.cf');
     if (form) autosave(form);

@@ -32,6 +32,9 @@ type DiffFile struct {
 
 	OldPixels, NewPixels diff.Pixels
 
+	Staged string   // of an uncommitted change: StagedPart or StagedAll, "" when none of it is
+	Ops    []FileOp // what can be done with a file of this changeset; all files share them
+
 	Tag        string // what is special about where the change came from
 	Reviewed   bool
 	ReviewedBy string            // who set the mark, for people

@@ -1,0 +1,174 @@
+package pages
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// opsOf are the operations of a changeset as its page draws them.
+func opsOf(cs *ahp.ChangesetState) (out []page.Op) {
+	for _, o := range cs.Operations {
+		op := page.Op{ID: o.ID, Label: o.Label, Title: o.Description, Off: o.Status == ahp.ChangesetOperationStatusDisabled,
+			Running: o.Status == ahp.ChangesetOperationStatusRunning}
+		if o.Confirmation != nil {
+			op.Confirm = o.Confirmation.Text
+		}
+		if o.Error != nil {
+			op.Problem = sentence(o.Error.Message)
+		}
+		out = append(out, op)
+	}
+	return out
+}
+
+// fileOpsOf are those that a file can be pointed at with.
+func fileOpsOf(cs *ahp.ChangesetState) (out []part.FileOp) {
+	for _, o := range cs.Operations {
+		if offersLines(cs, o.ID) && slices.Contains(o.Scopes, ahp.ChangesetOperationScopeResource) {
+			out = append(out, part.FileOp{ID: o.ID, Label: o.Label, Confirm: o.Confirmation != nil})
+		}
+	}
+	return out
+}
+
+// offersLines tells whether a page has buttons of an operation at files and hunks. Where there is an index, discarding
+// is what takes changes back: a revert would leave what is staged behind.
+func offersLines(cs *ahp.ChangesetState, id string) bool {
+	switch id {
+	case "stage", "unstage", "discard":
+		return true
+	case "revert":
+		return !slices.ContainsFunc(cs.Operations, func(o ahp.ChangesetOperation) bool { return o.ID == "discard" })
+	}
+	return false
+}
+
+// changesetOp is the form of every operation: op names it, file and at what it is pointed at, message and name are what a
+// commit and a branch need.
+func (p *Pages) changesetOp(w http.ResponseWriter, r *http.Request) error {
+	v, l, err := p.looked(r)
+	if err != nil {
+		return err
+	}
+	if err := p.prepare(r.Context(), v.who, l.changeset()); err != nil {
+		return err
+	}
+	p.awaitFiles(r.Context(), l.changeset())
+	st, _, _ := p.Hub.State(l.changeset())
+	cs, ok := st.(*ahp.ChangesetState)
+	if !ok {
+		return errGone
+	}
+	ops := opsOf(cs)
+	i := slices.IndexFunc(ops, func(o page.Op) bool { return o.ID == r.FormValue("op") })
+	if i < 0 {
+		return errBadRequest("This cannot be done with these changes: reload the page.")
+	}
+	params, what, err := p.opParams(r, l)
+	if err != nil {
+		return err
+	}
+	ask := &page.OpAsk{Op: ops[i], Action: l.base() + "/changes/op", Back: l.page(), What: what,
+		Fields: opFields(r, l), Message: r.PostFormValue("message"), Name: r.PostFormValue("name")}
+	if ask.Op.Confirm != "" && r.PostFormValue("sure") != "yes" && !fragment(r) { // a script has asked
+		ask.Op.Problem = ""
+		return p.askOp(w, r, v, http.StatusPreconditionRequired, ask)
+	}
+	res, err := p.Host.InvokeChangesetOperation(r.Context(), p.caller(r.Context()), params)
+	if err != nil {
+		return p.opFailed(w, r, v, ask, err)
+	}
+	if fragment(r) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = w.Write([]byte(sentence(res.Message.Text))) // the reader left: nobody to tell
+		return nil
+	}
+	http.Redirect(w, r, opBack(r, l), http.StatusSeeOther)
+	return nil
+}
+
+// opBack is where a reader without JavaScript goes on.
+func opBack(r *http.Request, l look) string {
+	if file := r.FormValue("file"); file != "" {
+		return l.page() + "#f-" + url.PathEscape(file)
+	}
+	return l.page()
+}
+
+// opFields are the form's once more, for a page that asks.
+func opFields(r *http.Request, l look) [][2]string {
+	fields := [][2]string{{"q", l.query()}, {"op", r.FormValue("op")}}
+	for _, name := range []string{"file", "at"} {
+		if v := r.FormValue(name); v != "" {
+			fields = append(fields, [2]string{name, v})
+		}
+	}
+	return fields
+}
+
+// opFailed says why nothing was done, and lets what was typed be changed.
+func (p *Pages) opFailed(w http.ResponseWriter, r *http.Request, v visit, ask *page.OpAsk, err error) error {
+	f := classify(err)
+	if fragment(r) || f.status != http.StatusConflict {
+		return err
+	}
+	ask.Op.Problem = f.text
+	return p.askOp(w, r, v, f.status, ask)
+}
+
+func (p *Pages) askOp(w http.ResponseWriter, r *http.Request, v visit, status int, ask *page.OpAsk) error {
+	ask.Frame = p.reviewFrame(r, v, ask.Op.Label, "changes")
+	return send(w, status, page.OpAskPage(ask))
+}
+
+// opParams point an operation at what the form names.
+func (p *Pages) opParams(r *http.Request, l look) (params ahp.InvokeChangesetOperationParams, what string, err error) {
+	params = ahp.InvokeChangesetOperationParams{Channel: l.changeset(), OperationID: r.FormValue("op")}
+	own := map[string]string{}
+	for _, name := range []string{"message", "name"} {
+		if v := r.PostFormValue(name); v != "" {
+			own[name] = v
+		}
+	}
+	if len(own) > 0 {
+		raw, err := json.Marshal(own)
+		if err != nil {
+			return params, "", err
+		}
+		params.Meta = ahp.Meta{"ahphub": raw}
+	}
+	key := r.FormValue("file")
+	if key == "" {
+		return params, "", nil
+	}
+	f, err := p.fileOf(r.Context(), l, key)
+	if err != nil {
+		return params, "", err
+	}
+	at := r.FormValue("at")
+	side, from, to, ok := part.ParseWhere(at)
+	if !ok {
+		return params, "", errBadRequest("This is no place in a file: reload the page and try again.")
+	}
+	what = relative(resourceOf(f, part.After), p.sessionState(l.session).WorkingDirectories)
+	params.Target = &ahp.ChangesetOperationTarget{Value: &ahp.ChangesetOperationResourceTarget{Resource: f.ID}}
+	if at != "" {
+		params.Target.Value = &ahp.ChangesetOperationRangeTarget{Resource: f.ID, Side: sideOf(side),
+			Range: ahp.TextRange{Start: ahp.TextPosition{Line: int64(from - 1)}, End: ahp.TextPosition{Line: int64(to)}}} // up to the next line's beginning
+		what += " " + at
+	}
+	return params, what, nil
+}
+
+func sideOf(s part.Side) ahp.ChangesetSide {
+	if s == part.Before {
+		return ahp.ChangesetSideBefore
+	}
+	return ahp.ChangesetSideAfter
+}
