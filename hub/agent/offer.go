@@ -15,6 +15,9 @@ type Offer struct {
 	Values   ahp.Meta
 	Models   []ahp.SessionModelInfo
 	Logins   []ahp.ProtectedResourceMetadata
+	// Title is what the agent calls a Chat.
+	Chat  ahp.URI
+	Title string
 }
 
 // Settable is a Session with settings of its own that change while it lives.

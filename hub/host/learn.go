@@ -26,6 +26,7 @@ func (a agentHost) Learn(o agent.Offer) {
 		}
 		offerSettings(tx, l.uri, s, o)
 		offerModels(tx, s.Provider, o)
+		offerTitle(tx, l.uri, s, o)
 	})
 	if err != nil {
 		l.h.log.Debug("what an agent can be set to was not noted", "session", l.uri, "err", err)
@@ -89,6 +90,26 @@ func Settings(s *ahp.SessionState) *ahp.SessionConfigState {
 	all.Schema.Properties = maps.Clone(all.Schema.Properties)
 	maps.Copy(all.Schema.Properties, late)
 	return &all
+}
+
+// offerTitle names a session by its default chat, unless somebody named it: until then its title is the first line of
+// the first message.
+func offerTitle(tx *hub.Tx, session ahp.URI, s *ahp.SessionState, o agent.Offer) {
+	chat, ok := tx.State(s.DefaultChat).(*ahp.ChatState)
+	title := clip(oneLine(o.Title), mostTitle)
+	if !ok || title == "" || o.Chat != s.DefaultChat {
+		return
+	}
+	first := ""
+	switch {
+	case len(chat.Turns) > 0:
+		first = chat.Turns[0].Message.Text
+	case chat.ActiveTurn != nil:
+		first = chat.ActiveTurn.Message.Text
+	}
+	if s.Title == defaultTitle || s.Title == clip(firstLine(first), 80) {
+		tx.Apply(session, &ahp.SessionTitleChangedAction{Title: title})
+	}
 }
 
 // offerModels shows an agent's models and logins to everybody who chooses an agent.

@@ -130,11 +130,13 @@ func (b Backend) Open(ctx context.Context, spec agent.Spec) (agent.Session, erro
 	if err != nil || s.known() {
 		return s, err
 	}
+	s.making.Store(true)
 	p, err := s.acquire(ctx)
 	if err == nil {
 		err = s.prepare(ctx, p)
 		s.release()
 	}
+	s.making.Store(false)
 	if err != nil {
 		_ = s.Close() // the error is what there is to say
 		return nil, err

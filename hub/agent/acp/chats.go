@@ -40,7 +40,11 @@ func (s *session) create(ctx context.Context, p *peer) (string, error) {
 	if made.SessionID == "" {
 		return "", errors.New(p.prog.title() + " made a session without an id: install another release of it")
 	}
-	s.began(p, made.SessionID, dialsOf(made.settings))
+	dials := dialsOf(made.settings)
+	for i := range dials {
+		dials[i].initial = dials[i].current
+	}
+	s.began(p, made.SessionID, dials)
 	return made.SessionID, nil
 }
 

@@ -27,6 +27,7 @@ type dial struct {
 	title       string
 	description string
 	current     json.RawMessage // a string, or a boolean
+	initial     json.RawMessage // where it stands in a new session; nil when nobody knows
 	choices     []choice        // none for a boolean
 }
 
@@ -126,7 +127,7 @@ func (d dial) boolean() bool { return d.choices == nil }
 
 // schema describes the setting to those who choose.
 func (d dial) schema() ahp.SessionConfigPropertySchema {
-	p := ahp.SessionConfigPropertySchema{Type: "string", Title: d.title, Description: d.description, SessionMutable: ahp.Ptr(true)}
+	p := ahp.SessionConfigPropertySchema{Type: "string", Title: d.title, Description: d.description, Default: d.initial, SessionMutable: ahp.Ptr(true)}
 	if d.boolean() {
 		p.Type = "boolean"
 		return p

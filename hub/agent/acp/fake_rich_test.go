@@ -3,6 +3,7 @@ package acp_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -30,13 +31,16 @@ func authMethods(mode string) []object {
 
 func (f *fakeAct) made(mode, id string) object {
 	out := object{"sessionId": id}
-	if mode != "rich" && mode != "options" {
+	if !slices.Contains([]string{"rich", "options", "planner"}, mode) {
 		return out
 	}
 	s := &richSession{"code", "small", "low", "false"}
+	if mode == "planner" {
+		s.mode = "plan"
+	}
 	f.rich.Store(id, s)
 	out["configOptions"] = s.options(mode == "options")
-	if mode == "rich" {
+	if mode != "options" {
 		out["modes"] = object{"currentModeId": s.mode, "availableModes": []object{{"id": "code", "name": "Code"}, {"id": "plan", "name": "Plan", "description": "Only thinks"}}}
 		out["models"] = object{"currentModelId": s.model, "availableModels": []object{{"modelId": "small", "name": "Small"}, {"modelId": "large", "name": "Large"}}}
 	}
@@ -108,6 +112,10 @@ func (f *fakeAct) richPrompt(session, order, rest string, blocks []any) {
 	case "mode":
 		v, _ := f.rich.Load(session)
 		f.say(session, fmt.Sprintf("%+v", *v.(*richSession)))
+	case "title":
+		f.update(session, object{"sessionUpdate": "session_info_update", "title": rest})
+		f.update(session, object{"sessionUpdate": "usage_update", "used": 5, "size": 10, "cost": object{"amount": 0.5, "currency": "USD"}})
+		f.say(session, "so it is")
 	case "switch":
 		f.update(session, object{"sessionUpdate": "current_mode_update", "currentModeId": rest})
 		f.say(session, "switched")

@@ -179,7 +179,7 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 		f.update(session, object{"sessionUpdate": "agent_thought_chunk", "content": object{"type": "text", "text": "let me think"}})
 		f.say(session, "Hello ")
 		f.say(session, "you")
-	case "mode", "switch", "stuck", "form", "openurl", "task", "servers", "blocks":
+	case "mode", "switch", "stuck", "title", "form", "openurl", "task", "servers", "blocks":
 		f.richPrompt(session, order, rest, blocks)
 	case "plan":
 		step := func(a, b string) object {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ahphub/ahphub/hub/agent"
@@ -37,6 +38,9 @@ type session struct {
 	turns  map[string]*player // that run now, by the program's session
 	cut    map[string]bool    // turns that ended before the answer did
 
+	making atomic.Bool       // the first of its chats is made just now
+	usual  map[string]string // where settings stood in the last new session before
+
 	commands   []agent.SlashCommand
 	complaints []string // of settings that were not taken, for the next turn
 }
@@ -56,6 +60,10 @@ func newSession(b Backend, spec agent.Spec) (*session, error) {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.log = s.log.With("agent", b.Program.Name)
+	s.usual = map[string]string{}
+	for key, p := range b.Memory.get().Settings {
+		s.usual[key] = plain(p.Default)
+	}
 	if len(spec.Dirs) > 0 {
 		s.dir = spec.Dirs[0]
 	}

@@ -18,18 +18,29 @@ import (
 // began takes the dials of a session of the program that was made or taken up. Where they stand is news only of those
 // that nobody chose: to what was chosen they are turned before the next prompt.
 func (s *session) began(p *peer, id string, dials []dial) {
-	s.keep(p, id, dials)
+	s.keep(p, id, s.withInitial(dials))
 	s.tell(p, dials, func(d dial) bool { return s.wanted(d, true) == nil })
 }
 
 // learned takes them when some were turned. Of those that stay where they are only one is told: it may be believed to
 // stand elsewhere.
 func (s *session) learned(p *peer, id string, dials []dial, key string) {
-	before := s.keep(p, id, dials)
+	before := s.keep(p, id, s.withInitial(dials))
 	s.tell(p, dials, func(d dial) bool {
 		stood := slices.ContainsFunc(before, func(was dial) bool { return was.key == d.key && was.is(d.current) })
 		return d.key == key || !stood
 	})
+}
+
+// withInitial lays over where dials stood in the last new session.
+func (s *session) withInitial(dials []dial) []dial {
+	known := s.memory.get().Settings
+	for i, d := range dials {
+		if d.initial == nil {
+			dials[i].initial = known[d.key].Default
+		}
+	}
+	return dials
 }
 
 func (s *session) keep(p *peer, id string, dials []dial) (before []dial) {
@@ -83,10 +94,27 @@ func (s *session) noted(p *peer, n *sessionNotice) bool {
 		s.options(p, n.SessionID, n.Update.ConfigOptions, "")
 	case "available_commands_update":
 		s.setCommands(n.Update.AvailableCommands)
+	case "session_info_update":
+		s.titled(n.SessionID, n.Update.Title)
 	default:
 		return false
 	}
 	return true
+}
+
+// titled hands on what the program calls a chat.
+func (s *session) titled(id string, title *string) {
+	s.mu.Lock()
+	var chat ahp.URI
+	for uri, c := range s.chats {
+		if c.Session == id {
+			chat = uri
+		}
+	}
+	s.mu.Unlock()
+	if chat != "" && value(title) != "" {
+		s.spec.Host.Learn(agent.Offer{Chat: chat, Title: *title})
+	}
 }
 
 // options takes a whole list of options; dials of other makes stay.
@@ -222,6 +250,9 @@ func (s *session) settle(ctx context.Context, p *peer, id string, m ahp.Message,
 // wanted is where a dial should stand; nil is where it is.
 func (s *session) wanted(d dial, fresh bool) json.RawMessage {
 	text := s.spec.Config(d.key)
+	if s.making.Load() && text == s.usual[d.key] {
+		text = "" // nobody chose it: it is what the last new session had
+	}
 	if text == "" && fresh && d.category == "model" {
 		text = s.prog.Model
 	}

@@ -28,10 +28,10 @@ func TestSettings(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("rich")})
 	schema := host.Settings(w.session()).Schema.Properties
 	for key, want := range map[string]string{
-		"mode":   `{"type":"string","title":"Mode","enum":["code","plan"],"enumLabels":["Code","Plan"],"enumDescriptions":["","Only thinks"],"sessionMutable":true}`,
-		"model":  `{"type":"string","title":"Model","enum":["small","large"],"enumLabels":["Small","Large"],"enumDescriptions":["",""],"sessionMutable":true}`,
-		"effort": `{"type":"string","title":"Effort","enum":["low","high"],"enumLabels":["Usual: Low","Usual: High"],"enumDescriptions":["",""],"sessionMutable":true}`,
-		"web":    `{"type":"boolean","title":"Web search","sessionMutable":true}`,
+		"mode":   `{"type":"string","title":"Mode","default":"code","enum":["code","plan"],"enumLabels":["Code","Plan"],"enumDescriptions":["","Only thinks"],"sessionMutable":true}`,
+		"model":  `{"type":"string","title":"Model","default":"small","enum":["small","large"],"enumLabels":["Small","Large"],"enumDescriptions":["",""],"sessionMutable":true}`,
+		"effort": `{"type":"string","title":"Effort","default":"low","enum":["low","high"],"enumLabels":["Usual: Low","Usual: High"],"enumDescriptions":["",""],"sessionMutable":true}`,
+		"web":    `{"type":"boolean","title":"Web search","default":false,"sessionMutable":true}`,
 	} {
 		if raw, _ := json.Marshal(schema[key]); string(raw) != want {
 			t.Errorf("%s is %s", key, raw)
@@ -145,4 +145,35 @@ func TestCommands(t *testing.T) {
 		}
 	}
 	wants(t, w.say("/review the change"), "got: /review the change")
+}
+
+// The title an agent finds takes the place of the first line, and not of what a person wrote.
+func TestTitleAndCost(t *testing.T) {
+	w := newWorld(t, acp.Backend{Program: program("plain")})
+	w.say("title Mending the gate")
+	w.until("the session has the title", func() bool { return w.session().Title == "Mending the gate" })
+	if used := w.chat().Turns[0].Usage; used == nil || string(used.Meta["acp"]) != `{"contextSize":10,"contextUsed":5,"cost":0.5,"currency":"USD"}` || *used.OutputTokens != 5 {
+		t.Errorf("the usage is %+v", used)
+	}
+	w.seq++
+	_, err := w.host.Dispatch(t.Context(), w.caller, session, w.seq, &ahp.SessionTitleChangedAction{Title: "Gate"})
+	w.must(err)
+	w.say("title Another")
+	if w.session().Title != "Gate" {
+		t.Errorf("the title is %q", w.session().Title)
+	}
+}
+
+// What nobody chose is left to the agent, whose own choice may be another by now.
+func TestDefaultsAreTheAgents(t *testing.T) {
+	memory := acp.Remember("")
+	newWorld(t, acp.Backend{Program: program("rich"), Memory: memory}).say("mode")
+	if got := string((acp.Backend{Program: program("rich"), Memory: memory}).Config().Properties["mode"].Default); got != `"code"` {
+		t.Errorf("the form begins with %s", got)
+	}
+	w := newWorld(t, acp.Backend{Program: program("planner"), Memory: memory})
+	wants(t, w.say("mode"), "mode:plan")
+	if w.value("mode") != `"plan"` {
+		t.Errorf("the session says %s", w.value("mode"))
+	}
 }
