@@ -18,7 +18,8 @@ type output struct {
 	backlog backlog
 	emit    func([]ahp.Action)
 	cleared *atomic.Bool
-	pace    func() // returns when people who watch have seen enough; nil does not wait
+	said    <-chan []byte // what the hub itself prints; nil for nothing
+	pace    func()        // returns when people who watch have seen enough; nil does not wait
 
 	pending []ahp.Action
 	text    []byte    // output behind pending
@@ -34,6 +35,7 @@ func (o *output) pump(chunks <-chan []byte, exited <-chan struct{}) {
 		select {
 		case c, ok := <-chunks:
 			if !ok {
+				o.flush() // the program may go on without its terminal
 				return
 			}
 			o.scan(c, chunks)
@@ -41,6 +43,9 @@ func (o *output) pump(chunks <-chan []byte, exited <-chan struct{}) {
 			if o.pace != nil {
 				o.pace()
 			}
+			due = o.flushIfDue(due)
+		case c := <-o.said:
+			o.add(o.dec.write(c))
 			due = o.flushIfDue(due)
 		case <-due:
 			o.flush()

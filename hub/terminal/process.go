@@ -37,7 +37,12 @@ type Process struct {
 	grace time.Duration
 	plan  plan
 	feed  *Feed
+	most  int // processes
+	bombs int // how often there were more; the guard's own
 
+	size sizer
+
+	said    chan []byte // what the hub itself prints
 	input   chan []byte
 	pending atomic.Int64  // bytes in input
 	cleared atomic.Bool   // the content was emptied by somebody else
@@ -62,6 +67,8 @@ func Start(spec Spec, emit func([]ahp.Action)) (*Process, error) {
 		grace:  spec.Grace,
 		plan:   how,
 		feed:   newFeed(spec.Cols, spec.Rows),
+		most:   spec.Processes,
+		said:   make(chan []byte, 1),
 		input:  make(chan []byte, 1024),
 		exited: make(chan struct{}),
 		done:   make(chan struct{}),
@@ -76,10 +83,20 @@ func Start(spec Spec, emit func([]ahp.Action)) (*Process, error) {
 		emit:    emit,
 		cleared: &p.cleared,
 		pace:    p.feed.pace,
+		said:    p.said,
 	}
 	out.dec.show, out.dec.note = p.feed.add, p.feed.command
+	theGuard.add(p)
 	go p.run(out)
 	return p, nil
+}
+
+// say prints a word of the hub's own, unless one waits already.
+func (p *Process) say(text string) {
+	select {
+	case p.said <- []byte(text):
+	default:
+	}
 }
 
 func (p *Process) start(spec Spec) error {
@@ -129,12 +146,14 @@ func (p *Process) run(out output) {
 	go func() { defer close(wrote); p.write(ctx) }()
 	go p.wait()
 	out.pump(chunks, p.exited)
+	<-p.exited // closing the terminal sooner would end a program that only closed its own files
 	stop()
+	p.size.close()
 	p.pty.Close()
 	for range chunks { // unblocks the reader
 	}
 	<-wrote
-	<-p.exited
+	theGuard.remove(p)
 	out.finish(p.code)
 	p.feed.close()
 	p.plan.done()
@@ -237,22 +256,6 @@ func (p *Process) write(ctx context.Context) {
 			return
 		}
 	}
-}
-
-// Resize changes the terminal's size and tells the program.
-func (p *Process) Resize(cols, rows int) error {
-	if err := CheckSize(cols, rows); err != nil {
-		return err
-	}
-	size := &unix.Winsize{Col: uint16(cols), Row: uint16(rows)}
-	err := p.control(func(fd int) error { return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, size) })
-	if err != nil && p.hasExited() {
-		return ErrExited
-	}
-	if err == nil {
-		p.feed.resize(cols, rows)
-	}
-	return err
 }
 
 func (p *Process) control(f func(fd int) error) error {

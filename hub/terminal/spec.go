@@ -16,6 +16,7 @@ const (
 	MaxSize           = 1000 // columns or rows
 	DefaultScrollback = 512 << 10
 	DefaultGrace      = 2 * time.Second
+	DefaultProcesses  = 1024
 )
 
 // Spec says what to run. Only Dir needs a value.
@@ -27,6 +28,7 @@ type Spec struct {
 	Title      string        // the title it is shown under until the program sets one
 	Scrollback int           // bytes of content kept; zero is 512 KiB
 	Grace      time.Duration // between SIGHUP, SIGTERM and SIGKILL; zero is 2 s
+	Processes  int           // that may run in it at once, where they can be counted (Linux); zero is 1024
 }
 
 // CheckSize refuses sizes no terminal has: programs divide by them and
@@ -51,6 +53,9 @@ func (s Spec) complete() (Spec, error) {
 	}
 	if s.Grace <= 0 {
 		s.Grace = DefaultGrace
+	}
+	if s.Processes <= 0 {
+		s.Processes = DefaultProcesses
 	}
 	if s.Dir == "" {
 		s.Dir, _ = os.Getwd()
