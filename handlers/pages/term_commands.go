@@ -8,30 +8,39 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
 const mostQuoted = 16 << 10 // bytes of a command's output that go into a message: its end is what tells
 
-// command finds what a terminal's shell told of one command.
-func (p *Pages) command(ctx context.Context, v visit, terminal, id string) (*ahp.TerminalCommandPart, error) {
+// command finds a command of a terminal by the end of its id, and what it printed.
+func (p *Pages) command(ctx context.Context, v visit, terminal, id string) (c host.TerminalCommand, output string, err error) {
 	uri, err := p.terminalURI(v, terminal)
 	if err != nil {
-		return nil, err
+		return c, "", err
 	}
 	if err := p.prepare(ctx, v.who, uri); err != nil {
-		return nil, err
+		return c, "", err
 	}
-	state, _, _ := p.Hub.State(uri)
-	if s, ok := state.(*ahp.TerminalState); ok {
-		for _, c := range s.Content {
-			if v, ok := c.Value.(*ahp.TerminalCommandPart); ok && part.Tail(v.CommandID) == id {
-				return v, nil
-			}
+	for _, c := range p.Host.TerminalCommands(uri) {
+		if part.Tail(c.ID) != id {
+			continue
+		}
+		if text, cut, ok := p.Host.CommandOutput(uri, c.ID); ok {
+			return c, plainOutput(text, cut), nil
 		}
 	}
-	return nil, errNotFound("The terminal has forgotten this command: its scrollback is bounded.")
+	return c, "", errNotFound("The terminal has forgotten this command: its scrollback is bounded.")
+}
+
+// plainOutput is what a command printed without the empty lines around it; "…" stands for a beginning that is lost.
+func plainOutput(text string, cut bool) string {
+	text = strings.TrimLeft(strings.TrimRight(text, " \t\r\n"), "\r\n")
+	if cut {
+		return "…\n" + text
+	}
+	return text
 }
 
 // commandOutput is GET …/commands/{command}: what a command printed, as plain text.
@@ -40,19 +49,14 @@ func (p *Pages) commandOutput(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	c, err := p.command(r.Context(), v, chi.URLParam(r, "terminal"), chi.URLParam(r, "command"))
+	_, output, err := p.command(r.Context(), v, chi.URLParam(r, "terminal"), chi.URLParam(r, "command"))
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	_, err = w.Write([]byte(plainOutput(c)))
+	_, err = w.Write([]byte(output))
 	return err
-}
-
-// plainOutput is what a command printed without escape sequences and without the empty lines around it.
-func plainOutput(c *ahp.TerminalCommandPart) string {
-	return strings.Trim(strings.TrimRight(part.PlainTerminal(c.Output.String()), " \t\r\n"), "\r\n")
 }
 
 // quoteIn puts the command that an address asks for, ?quote=<terminal>.<command>, behind what is being written.
@@ -61,19 +65,18 @@ func (p *Pages) quoteIn(r *http.Request, v visit, draft string) (string, error) 
 	if !asked {
 		return draft, nil
 	}
-	c, err := p.command(r.Context(), v, terminal, id)
+	c, output, err := p.command(r.Context(), v, terminal, id)
 	if err != nil {
 		return "", err
 	}
 	if draft != "" {
 		draft = strings.TrimRight(draft, "\n") + "\n\n"
 	}
-	return draft + quoteCommand(c), nil
+	return draft + quoteCommand(c, output), nil
 }
 
 // quoteCommand fences a command and its output; the fence is longer than any within.
-func quoteCommand(c *ahp.TerminalCommandPart) string {
-	text := plainOutput(c)
+func quoteCommand(c host.TerminalCommand, text string) string {
 	if len(text) > mostQuoted {
 		text = text[len(text)-mostQuoted:]
 		if _, rest, ok := strings.Cut(text, "\n"); ok {
@@ -81,7 +84,7 @@ func quoteCommand(c *ahp.TerminalCommandPart) string {
 		}
 		text = "…\n" + strings.ToValidUTF8(text, "")
 	}
-	text = "$ " + c.CommandLine + "\n" + text
+	text = "$ " + c.Line + "\n" + text
 	if c.ExitCode != nil && *c.ExitCode != 0 {
 		text += "\n[exit " + strconv.FormatInt(*c.ExitCode, 10) + "]"
 	}

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -179,7 +178,7 @@ func (p *Pages) terminalView(session, uri ahp.URI) (page.Terminal, *ahp.Terminal
 		return page.Terminal{}, nil
 	}
 	t := page.Terminal{ID: part.Tail(uri), Title: cmp.Or(s.Title, "Terminal"), Cwd: part.FilePath(s.Cwd), Held: heldBy(s),
-		Running: s.Lifecycle.Status == ahp.TerminalLifecycleStatusRunning, Commands: commandsOf(s),
+		Running: s.Lifecycle.Status == ahp.TerminalLifecycleStatusRunning, Commands: p.commandsOf(uri),
 		Detects: s.SupportsCommandDetection != nil && *s.SupportsCommandDetection}
 	ticks, cancel := p.Host.WatchTerminal(uri)
 	cancel()
@@ -214,19 +213,19 @@ func heldBy(s *ahp.TerminalState) string {
 const mostCommands = 100 // of a terminal's list; older ones are in its scrollback at most
 
 // commandsOf are the newest commands that a shell told of, the oldest first.
-func commandsOf(s *ahp.TerminalState) (out []page.TerminalCommand) {
-	for _, c := range s.Content {
-		v, ok := c.Value.(*ahp.TerminalCommandPart)
-		if !ok || strings.TrimSpace(v.CommandLine) == "" {
+func (p *Pages) commandsOf(uri ahp.URI) (out []page.TerminalCommand) {
+	all := p.Host.TerminalCommands(uri)
+	for _, c := range all[max(0, len(all)-mostCommands):] {
+		if strings.TrimSpace(c.Line) == "" {
 			continue
 		}
-		cmd := page.TerminalCommand{ID: v.CommandID, Line: v.CommandLine, Running: !v.IsComplete, Exit: v.ExitCode, At: time.UnixMilli(v.Timestamp)}
-		if v.DurationMs != nil {
-			cmd.Took = time.Duration(*v.DurationMs) * time.Millisecond
+		cmd := page.TerminalCommand{ID: c.ID, Line: c.Line, Running: c.Running(), Exit: c.ExitCode}
+		if c.Duration != nil {
+			cmd.Took = *c.Duration
 		}
 		out = append(out, cmd)
 	}
-	return out[max(0, len(out)-mostCommands):]
+	return out
 }
 
 // terminalText is the end of what a terminal printed, at most n bytes.

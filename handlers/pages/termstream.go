@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 
@@ -78,6 +79,7 @@ func (p *Pages) terminalStream(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer p.Host.AttendTerminal(caller, uri)()
 	conn.Subscribe(s, hub.Subscription{URI: uri})
+	conn.Subscribe(nil, hub.Subscription{URI: ahp.RootURI}) // tells that a terminal was closed
 	s.run(ctx)
 	return nil
 }
@@ -166,7 +168,7 @@ func (s *termStream) show(ctx context.Context) {
 			return
 		}
 		if p.Screen {
-			err = s.ws.Write(ctx, websocket.MessageText, []byte(`{"reset":true}`))
+			err = s.ws.Write(ctx, websocket.MessageText, fmt.Appendf(nil, `{"reset":true,"drawn":[%d,%d]}`, p.Cols, p.Rows))
 		}
 		if err == nil && len(p.Data) > 0 {
 			err = s.ws.Write(ctx, websocket.MessageBinary, p.Data)
@@ -194,19 +196,27 @@ func (s *termStream) follow(ctx context.Context) error {
 }
 
 func (s *termStream) item(ctx context.Context, it hub.Item) error {
-	if len(it.Snapshots) > 0 {
+	switch {
+	case it.Token == s:
+		if len(it.Snapshots) == 0 {
+			return errGone
+		}
 		state, ok := it.Snapshots[0].State.(*ahp.TerminalState)
 		if !ok {
 			return errGone
 		}
-		defer close(s.begun) // there is one snapshot
+		defer close(s.begun) // there is one answer
 		return s.begin(ctx, state)
-	}
-	if it.Env == nil || it.Env.Rejection != "" || it.Env.Channel.URI != s.uri {
+	case it.Env == nil || it.Env.Rejection != "":
 		return nil
 	}
-	if _, sized := it.Env.Action.(*ahp.TerminalResizedAction); sized {
+	switch it.Env.Action.(type) {
+	case *ahp.TerminalResizedAction:
 		return s.tell(ctx)
+	case *ahp.RootTerminalsChangedAction:
+		if _, open := s.p.Hub.Info(s.uri); !open {
+			return errGone
+		}
 	}
 	return nil
 }

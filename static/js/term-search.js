@@ -27,8 +27,9 @@ search.onDidChangeResults((r) => {
 });
 function go(way, typing) {
   if (!input.value) { search.clearDecorations(); count.textContent = ''; input.classList.remove('none'); return; }
-  const how = { ...options, decorations: colours(), incremental: typing };
-  try { way < 0 ? search.findPrevious(input.value, how) : search.findNext(input.value, how); } catch { count.textContent = 'not a pattern'; }
+  const how = { ...options, decorations: colours() };
+  if (typing) term.clearSelection(); // what is nearest to the end comes first
+  try { way < 0 || typing ? search.findPrevious(input.value, how) : search.findNext(input.value, how); } catch { count.textContent = 'not a pattern'; }
 }
 function close() {
   box.hidden = true;

@@ -84,7 +84,7 @@ function connect() {
   mine.onmessage = (e) => {
     if (typeof e.data !== 'string') { write(new Uint8Array(e.data), took); return; }
     const m = JSON.parse(e.data);
-    if (m.reset) { write('\x1bc'); return; } // in its place among the output
+    if (m.reset) { write('\x1bc', () => { drawing = true; if (m.drawn) resize(...m.drawn); }); return; } // in its place among the output
     Object.assign(state, { exit: undefined, holder: '' }, m);
     if (unsent.length && (state.mine || state.may)) { const all = unsent.join(''); unsent = []; type(all); }
     layout();
@@ -98,6 +98,7 @@ function connect() {
   };
 }
 addEventListener('online', () => { if (!open() && !gone) connect(); });
+let drawing = false; // a whole screen comes next: it is written at the size it was drawn for
 // Output waits for the widths of Unicode 11 where it has characters that may be wide: the host's own screen counts by them.
 let held = null, wide = false;
 function write(x, then) {
@@ -109,22 +110,26 @@ function write(x, then) {
     load('unicode').then(() => { term.loadAddon(new Unicode11Addon.Unicode11Addon()); term.unicode.activeVersion = '11'; go(); }, go);
     return;
   }
-  term.write(x, () => { if (then) then(x.length); });
+  term.write(x, () => {
+    if (then) then(x.length);
+    if (drawing && typeof x !== 'string') { drawing = false; layout(); show(); }
+  });
 }
 
 // ---- size: the holder's window decides, everybody else's type shrinks until it fits --------------------------------
+// The terminal is always as large as the host says, or what is on its way would be cut: the holder asks, and is told.
 let sent = '';
 function layout() {
+  if (drawing) return;
+  const [cols, rows] = state.size;
   if (state.mine) {
     if (term.options.fontSize !== own.font) term.options.fontSize = own.font;
     const d = fit.proposeDimensions();
-    if (!d || !(d.cols > 1) || !(d.rows > 0)) return;
-    const now = d.cols + 'x' + d.rows;
+    const fits = d && d.cols > 1 && d.rows > 0, now = fits && d.cols + 'x' + d.rows;
     // Of two windows of one person the one in use decides.
-    if (now !== state.size.join('x') && now !== sent && (!sent || (outside || document).hasFocus())) { sent = now; tell({ r: [d.cols, d.rows] }); }
-    if (now === sent || now === state.size.join('x')) { resize(d.cols, d.rows); return; }
+    if (fits && now !== cols + 'x' + rows && now !== sent && (!sent || (outside || document).hasFocus())) { sent = now; tell({ r: [d.cols, d.rows] }); }
+    if (fits && (now === sent || now === cols + 'x' + rows)) { if (cols > 0 && rows > 0) resize(cols, rows); return; }
   }
-  const [cols, rows] = state.size;
   if (!(cols > 0 && rows > 0)) return;
   resize(cols, rows);
   for (let i = 0; i < 3; i++) {

@@ -95,7 +95,6 @@ type TerminalCommand struct {
 	Running bool
 	Exit    *int64
 	Took    time.Duration // zero while it runs
-	At      time.Time
 }
 
 // CommandID names the element of a command.
