@@ -18,18 +18,22 @@ func (p *Pages) suggestions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var refs []host.SuggestionRef
+	var threads []string
 	for _, s := range r.PostForm["ref"] {
 		ref, ok := parseSuggestionRef(s)
 		if !ok {
 			return errBadRequest("This is no suggestion: reload the page and try again.")
 		}
-		refs = append(refs, ref)
+		refs, threads = append(refs, ref), append(threads, ref.Thread)
 	}
 	apply := p.Host.ApplySuggestions
 	if r.PostForm.Get("do") == "commit" {
 		apply = p.Host.CommitSuggestions
 	}
 	if err := apply(r.Context(), p.caller(r.Context()), v.session, refs); err != nil {
+		return err
+	}
+	if err := p.readMentions(r.Context(), v, threads); err != nil {
 		return err
 	}
 	to := l.base() + "/threads?state=all"

@@ -95,6 +95,9 @@ func (p *Pages) threadAct(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
+	if err := p.readMentions(r.Context(), v, []string{t.ID}); err != nil {
+		return err
+	}
 	return done(w, r, l.base()+"/changes#thread-"+t.ID)
 }
 

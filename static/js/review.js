@@ -238,6 +238,7 @@
   };
   const save = async (form, what) => {
     clearTimeout(timers.get(form));
+    timers.delete(form);
     const text = form.elements.text.value.trim();
     if (!text && what !== 'discard') return;
     if (form.saving) await form.saving;
@@ -255,6 +256,7 @@
     const d = $('#draftcount'), b = $('#send'), shared = $('#review-counts')?.dataset;
     if (!d || !shared) return;
     const mine = +d.dataset.n, n = mine + +shared.unsent, what = n === 1 ? '1 comment' : n + ' comments';
+    $('#finish-note').textContent = !mine ? '' : mine === 1 ? 'Your draft is published with it.' : `Your ${mine} drafts are published with it.`;
     d.textContent = mine ? mine === 1 ? '1 draft' : mine + ' drafts' : 'No drafts';
     d.classList.toggle('some', mine > 0);
     if (!b) return;
@@ -313,6 +315,12 @@
       return;
     }
     if (form.matches('.cf')) { e.preventDefault(); submit(form, e.submitter); }
+    else if (form.closest('#sendbar')) { // what was typed a moment ago goes along
+      const unsaved = $$('.cf', root).filter(f => timers.has(f) || f.saving);
+      if (!unsaved.length) return;
+      e.preventDefault();
+      Promise.allSettled(unsaved.map(f => save(f, 'save'))).then(() => form.requestSubmit(e.submitter));
+    }
     else if (form.hasAttribute('data-post')) { e.preventDefault(); post(form, e.submitter); }
     else if (e.submitter?.matches('.rv')) { e.preventDefault(); const f = fileOf(e.submitter); review(f, !f.hasAttribute('data-reviewed')); }
   });

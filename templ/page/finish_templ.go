@@ -427,14 +427,14 @@ func FinishForm(v *Changes) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "</fieldset><label class=\"w-prompt check\"><input type=\"checkbox\" name=\"send\" value=\"yes\"> Send the comments to the agent as well</label><div class=\"bar\"><button class=\"btn main\" name=\"do\" value=\"give\">Finish review</button> <span class=\"dim\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "</fieldset><label class=\"w-prompt check\"><input type=\"checkbox\" name=\"send\" value=\"yes\"> Send the comments to the agent as well</label><div class=\"bar\"><button class=\"btn main\" name=\"do\" value=\"give\">Finish review</button> <span class=\"dim\" id=\"finish-note\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var21 string
 		templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(v.finishNote())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/finish.templ`, Line: 78, Col: 38}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/finish.templ`, Line: 78, Col: 55}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 		if templ_7745c5c3_Err != nil {
