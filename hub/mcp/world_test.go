@@ -254,11 +254,6 @@ func (w *world) session(uri ahp.URI) *ahp.SessionState {
 	return st.(*ahp.SessionState)
 }
 
-func (w *world) chat(session ahp.URI) *ahp.ChatState {
-	st, _, _ := w.hub.State(w.session(session).DefaultChat)
-	return st.(*ahp.ChatState)
-}
-
 // do dispatches as somebody.
 func (w *world) do(c host.Caller, channel ahp.URI, a ahp.Action) {
 	w.Helper()
