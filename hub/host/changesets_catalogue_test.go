@@ -145,3 +145,42 @@ func TestSeveralRepositories(t *testing.T) {
 		t.Errorf("the summary says %v", sum.Changes)
 	}
 }
+
+// What a person writes before, between and after turns is not the agent's; turns that run at once in one directory say
+// that either may have written what both show.
+func TestTurnsAtOnceAreFlaggedOnTheirFiles(t *testing.T) {
+	c, two, chat := withDirs(t)
+	put := func(name, text string) { c.must(os.WriteFile(filepath.Join(two, name), []byte(text), 0o600)) }
+	alone := c.turn(func() { put("alone.txt", "x\n") })
+	put("between.txt", "a person's\n")
+	began, done := make(chan struct{}), make(chan struct{})
+	c.agent.prompt = func(_ context.Context, turn agent.Turn) error {
+		if turn.Message.Text == "slow" {
+			close(began)
+			<-done
+		} else {
+			put("both.txt", "b\n")
+		}
+		return nil
+	}
+	slow, quick := started("slow"), started("quick")
+	c.dispatch(c.chat(), slow)
+	<-began
+	put("during.txt", "who knows\n")
+	c.dispatch(chat, quick)
+	ended := func(chat ahp.URI, turn string) func() bool {
+		return func() bool {
+			st, _, _ := c.hub.State(chat)
+			s, ok := st.(*ahp.ChatState)
+			return ok && hasTurn(s, turn) && s.ActiveTurn == nil
+		}
+	}
+	c.until("the quick turn ends", ended(chat, quick.TurnID))
+	close(done)
+	c.until("the slow turn ends", ended(c.chat(), slow.TurnID))
+	put("after.txt", "a person's\n")
+	file := func(name string) string { return "A " + FileURI(filepath.Join(two, name)) + " +1 −0" }
+	c.shows(c.follow("turn", alone), file("alone.txt"))
+	c.shows(c.follow("turn", quick.TurnID), file("both.txt")+" overlap")
+	c.shows(c.follow("turn", slow.TurnID), file("both.txt")+" overlap; "+file("during.txt")+" overlap")
+}
