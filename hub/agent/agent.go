@@ -77,6 +77,8 @@ type Host interface {
 	// Spawn makes a sub-chat with a running turn. The func ends that turn: nil
 	// completes it, an error ends it as Session.Prompt's would.
 	Spawn(context.Context, SpawnSpec) (Turn, func(error), error)
+	// Background lists a command as going on by itself in its chat. The host takes it off once the command is over.
+	Background(context.Context, BackgroundSpec) error
 	// Learn takes what the agent says of itself. It may block while the host is read-only.
 	Learn(Offer)
 }
@@ -100,6 +102,20 @@ type Terminal interface {
 	Wait(context.Context) (exitCode int, tail string, err error)
 	// Kill ends the command and everything it started, and waits for it.
 	Kill()
+}
+
+// BackgroundSpec says what goes on after the turn that started it.
+type BackgroundSpec struct {
+	Chat     ahp.URI
+	Label    string
+	Command  string
+	Terminal Terminal
+}
+
+// Mover is a Session whose commands may go on in the background.
+type Mover interface {
+	// Move has the turn of a chat no longer wait for the command it runs; false when it runs none.
+	Move(chat ahp.URI) bool
 }
 
 // SpawnSpec says which tool call a sub-chat works for, and on what.

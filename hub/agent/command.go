@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
+	"sync"
 
 	"github.com/ahphub/ahphub/hub/ahp"
 )
@@ -21,12 +23,18 @@ type Command struct {
 	Dir     string                       // absolute; "" is the session's first directory
 	Env     []string                     // KEY=value, besides the host's
 	Program func(script string) []string // what runs the script; nil is ShellCommand
+
+	Background bool            // the turn does not wait for it
+	Move       <-chan struct{} // from when this is closed on the turn does not wait any more; nil: never
 }
+
+var errMoved = errors.New("the command goes on in the background")
 
 // Ended says how a command tool call came out.
 type Ended struct {
 	Ran      bool // false: it was denied, or could not be started
 	Denied   bool
+	Goes     bool // on, in the background
 	ExitCode int
 }
 
@@ -98,12 +106,48 @@ func (c *call) run(ctx context.Context) (Ended, error) {
 		term.Kill()
 		return Ended{}, err
 	}
-	code, tail, err := term.Wait(ctx)
-	if err != nil {
+	code, tail, err := c.wait(ctx, term)
+	switch {
+	case errors.Is(err, errMoved):
+		return c.leave(ctx, term, content)
+	case err != nil:
 		term.Kill()
 		return Ended{}, err
 	}
 	return Ended{Ran: true, ExitCode: code}, c.complete(content, code, tail)
+}
+
+// wait waits for the command's end, unless it goes on in the background.
+func (c *call) wait(ctx context.Context, term Terminal) (int, string, error) {
+	if c.how.Background {
+		return 0, "", errMoved
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel(nil)
+	wg.Go(func() {
+		select {
+		case <-c.how.Move:
+			cancel(errMoved)
+		case <-ctx.Done():
+		}
+	})
+	return term.Wait(ctx)
+}
+
+// leave ends the call while its command goes on.
+func (c *call) leave(ctx context.Context, term Terminal, content *ahp.ToolResultTerminalContent) (Ended, error) {
+	work := BackgroundSpec{Chat: c.turn.Chat, Label: title(c.command), Command: c.command, Terminal: term}
+	if err := c.spec.Host.Background(ctx, work); err != nil {
+		term.Kill()
+		return Ended{}, err
+	}
+	return Ended{Ran: true, Goes: true}, c.turn.Out.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: c.id, Result: ahp.ToolCallResult{
+		Success:          true,
+		PastTenseMessage: ahp.Markdown(Code(c.command) + " goes on in the background"),
+		Content:          Results(content),
+	}})
 }
 
 func (c *call) program() func(string) []string {

@@ -112,6 +112,10 @@ func (f *fakeAct) richPrompt(session, order, rest string, blocks []any) {
 	case "mode":
 		v, _ := f.rich.Load(session)
 		f.say(session, fmt.Sprintf("%+v", *v.(*richSession)))
+	case "caps":
+		c := f.caps.Load().(object)
+		fs := c["fs"].(object)
+		f.say(session, fmt.Sprintf("read %v write %v terminal %v form %v", fs["readTextFile"], fs["writeTextFile"], c["terminal"], c["elicitation"].(object)["form"] != nil))
 	case "title":
 		f.update(session, object{"sessionUpdate": "session_info_update", "title": rest})
 		f.update(session, object{"sessionUpdate": "usage_update", "used": 5, "size": 10, "cost": object{"amount": 0.5, "currency": "USD"}})
@@ -119,9 +123,6 @@ func (f *fakeAct) richPrompt(session, order, rest string, blocks []any) {
 	case "switch":
 		f.update(session, object{"sessionUpdate": "current_mode_update", "currentModeId": rest})
 		f.say(session, "switched")
-	case "servers":
-		raw, _ := json.Marshal(f.servers.Load())
-		f.say(session, string(raw))
 	case "blocks":
 		var kinds []string
 		for _, b := range blocks {

@@ -35,7 +35,7 @@ type fakeAct struct {
 	next    atomic.Int64
 	cancels sync.Map // session → chan struct{}
 	way     atomic.Value
-	servers atomic.Value
+	caps    atomic.Value
 	rich    sync.Map // session → *richSession
 }
 
@@ -105,6 +105,7 @@ func (f *fakeAct) handle(mode string, m object) {
 	answer := func(result any) { f.write(object{"id": m["id"], "result": result}) }
 	switch m["method"] {
 	case "initialize":
+		f.caps.Store(params["clientCapabilities"])
 		v := 1
 		if mode == "future" {
 			v = 9
@@ -124,7 +125,6 @@ func (f *fakeAct) handle(mode string, m object) {
 		if mode == "loads" {
 			_ = os.WriteFile(filepath.Join(params["cwd"].(string), id+".chat"), nil, 0o600)
 		}
-		f.servers.Store(params["mcpServers"])
 		answer(f.made(mode, id))
 		f.commands(mode, id)
 	case "session/fork":
@@ -179,7 +179,7 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 		f.update(session, object{"sessionUpdate": "agent_thought_chunk", "content": object{"type": "text", "text": "let me think"}})
 		f.say(session, "Hello ")
 		f.say(session, "you")
-	case "mode", "switch", "stuck", "title", "form", "openurl", "task", "servers", "blocks":
+	case "mode", "switch", "caps", "title", "form", "openurl", "task", "blocks":
 		f.richPrompt(session, order, rest, blocks)
 	case "plan":
 		step := func(a, b string) object {

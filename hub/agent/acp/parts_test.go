@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -90,6 +91,23 @@ func TestContinues(t *testing.T) {
 		if was.continues(test.turn) != test.want {
 			t.Errorf("%s: %v", name, !test.want)
 		}
+	}
+}
+
+// The host's own servers go by HTTP where the program can, else as programs.
+func TestServers(t *testing.T) {
+	list := []agent.MCPServer{{Name: "review", URL: "http://127.0.0.1:1/mcp", Headers: map[string]string{"Authorization": "Bearer t"},
+		Command: []string{"/bin/ahphub", "mcp"}, Env: []string{"TOKEN=a=b"}}}
+	for http, want := range map[bool]string{
+		true:  `[{"type":"http","name":"review","url":"http://127.0.0.1:1/mcp","headers":[{"name":"Authorization","value":"Bearer t"}]}]`,
+		false: `[{"name":"review","command":"/bin/ahphub","args":["mcp"],"env":[{"name":"TOKEN","value":"a=b"}]}]`,
+	} {
+		if raw, err := json.Marshal(servers(list, http)); string(raw) != want || err != nil {
+			t.Errorf("got %s (%v)", raw, err)
+		}
+	}
+	if raw, _ := json.Marshal(sessionParams{Cwd: "/", McpServers: servers(nil, true)}); string(raw) != `{"cwd":"/","mcpServers":[]}` {
+		t.Errorf("without servers: %s", raw)
 	}
 }
 

@@ -149,6 +149,44 @@ func TestSubAgents(t *testing.T) {
 	}
 }
 
+// What a sub-agent asks is asked in its chat; somebody who ends that turn does not end the one it works for.
+func TestSubAgentAsks(t *testing.T) {
+	for _, cancel := range []bool{false, true} {
+		w := newWorld(t, acp.Backend{Program: program("plain")})
+		w.begin(agenttest.User("task ask"))
+		var sub *ahp.ChatState
+		var pending *ahp.ToolCallPendingConfirmationState
+		w.until("the sub-agent asks", func() bool {
+			for _, c := range w.session().Chats {
+				if st, _, _ := w.hub.State(c.Resource); c.Origin != nil && st.(*ahp.ChatState).ActiveTurn != nil {
+					sub = st.(*ahp.ChatState)
+				}
+			}
+			if sub == nil {
+				return false
+			}
+			for _, p := range sub.ActiveTurn.ResponseParts {
+				if call, ok := p.Value.(*ahp.ToolCallResponsePart); ok {
+					pending, _ = call.ToolCall.Value.(*ahp.ToolCallPendingConfirmationState)
+				}
+			}
+			return pending != nil
+		})
+		var answer ahp.Action = &ahp.ChatToolCallConfirmedAction{TurnID: sub.ActiveTurn.ID, ToolCallID: pending.ToolCallID, Approved: true}
+		want := "read completed true: Read it [user-action]\ncomplete\n"
+		if cancel {
+			answer, want = &ahp.ChatTurnCancelledAction{TurnID: sub.ActiveTurn.ID}, "cancelled\n"
+		}
+		w.seq++
+		if o, err := w.host.Dispatch(t.Context(), w.caller, sub.Resource, w.seq, answer); err != nil || o.Rejected != "" {
+			t.Fatal(err, o.Rejected)
+		}
+		wants(t, w.ended(), "done\ncomplete\n")
+		st, _, _ := w.hub.State(sub.Resource)
+		wants(t, agenttest.Text(st.(*ahp.ChatState).Turns[0]), want)
+	}
+}
+
 // An agent that can fork does, as long as the chat did not go on; else the transcript goes along.
 func TestFork(t *testing.T) {
 	for mode, want := range map[string]string{"rich": "markdown echo again\ncomplete\n", "plain": "markdown This is what was said here so far:"} {
@@ -185,10 +223,10 @@ func TestRetryAfterLogin(t *testing.T) {
 			_, err := w.host.Authenticate(t.Context(), w.caller, ahp.AuthenticateParams{Channel: ahp.RootURI, Resource: resource, Token: token})
 			return err
 		}
-		if err := give("ahphub-agent:/fake/other", "open"); err == nil {
+		if err := give("ahphub-agent:/fake/other", "open"); err == nil { // AHP requirement 189
 			t.Error("an unknown resource was taken")
 		}
-		w.must(give(logins[0].Resource, "open"))
+		w.must(give(logins[0].Resource, "open")) // AHP requirement 190
 		if how == "retry" {
 			w.must(w.host.RetrySession(t.Context(), w.caller, session))
 			w.until("it is ready", func() bool { return w.session().Lifecycle == ahp.SessionLifecycleReady })
@@ -215,6 +253,15 @@ func TestConfinedAgent(t *testing.T) {
 		if err := b.Allows(dir); err == nil || !strings.Contains(err.Error(), "works in "+inside) {
 			t.Errorf("%s: %v", dir, err)
 		}
+	}
+}
+
+// A program that reads by itself is not offered to read through the host.
+func TestWhatAProgramIsOffered(t *testing.T) {
+	for noRead, want := range map[bool]string{false: "read true write true", true: "read false write true"} {
+		prog := program("plain")
+		prog.NoRead = noRead
+		wants(t, newWorld(t, acp.Backend{Program: prog}).say("caps"), "markdown "+want+" terminal true form true\n")
 	}
 }
 

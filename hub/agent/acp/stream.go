@@ -3,7 +3,6 @@ package acp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -65,11 +64,11 @@ func (r *player) spawn(ctx context.Context, id string, c *call) (*stream, error)
 			return nil, err
 		}
 	}
-	var in struct{ Description, Prompt, SubagentType string }
-	var typed struct {
-		Type string `json:"subagent_type"`
+	var in struct {
+		Description, Prompt string
+		Agent               string `json:"subagent_type"`
 	}
-	_, _ = json.Unmarshal(c.input, &in), json.Unmarshal(c.input, &typed) // what is not there is empty
+	_ = json.Unmarshal(c.input, &in) // what is not there is empty
 	title := nameOf(in.Description, r.name(c))
 	turn, end, err := r.s.spec.Host.Spawn(ctx, agent.SpawnSpec{Chat: c.in.chat, TurnID: c.in.turn, ToolCallID: c.id,
 		Title: clip(title, 200), Message: clip(nameOf(in.Prompt, title), mostText)})
@@ -79,18 +78,15 @@ func (r *player) spawn(ctx context.Context, id string, c *call) (*stream, error)
 		return c.in, nil
 	}
 	s := &stream{out: turn.Out, chat: turn.Chat, turn: turn.ID, end: end,
-		note: &ahp.ToolResultSubagentContent{Resource: turn.Chat, Title: title, AgentName: typed.Type, Description: in.Description}}
+		note: &ahp.ToolResultSubagentContent{Resource: turn.Chat, Title: title, AgentName: in.Agent, Description: in.Description}}
 	r.subs[id], c.sub, c.changed = s, s, true
 	return s, r.advance(c)
 }
 
 var errCallFailed = &agent.Failure{Message: "The call this was done for failed."}
 
-// closeSubs ends what sub-agents still do when their turn is over.
+// closeSubs ends what sub-agents still do when the turn is over, as it ended.
 func (r *player) closeSubs(err error) {
-	if err == nil {
-		err = errors.New("the turn is over")
-	}
 	for _, s := range r.subs {
 		s.close(err)
 	}

@@ -22,6 +22,15 @@ type Host struct {
 	Spawned []*Turn
 	Ended   []error
 	Learned []agent.Offer
+	Behind  []agent.BackgroundSpec
+}
+
+// Background implements agent.Host.
+func (h *Host) Background(_ context.Context, s agent.BackgroundSpec) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.Behind = append(h.Behind, s)
+	return nil
 }
 
 // Learn implements agent.Host.

@@ -31,19 +31,29 @@ type place struct {
 	Unset []string          `json:"unset,omitempty"`
 }
 
-// keeper keeps the place of one chat in the session's data directory. Without one nothing is kept.
+// keeper keeps the place of one chat in the session's data directory, for one command. Without a directory nothing is kept.
 type keeper struct {
-	file          string
-	before, after string // where a command writes its environment, at its start and at its end
+	file string
+	run  string // where the command writes its environment, at its start and at its end; gone when nobody reads it
 }
 
-func keeperOf(data string, chat ahp.URI) keeper {
+func keeperOf(data string, chat ahp.URI) (keeper, error) {
 	if data == "" {
-		return keeper{}
+		return keeper{}, nil
 	}
 	sum := sha256.Sum256([]byte(chat))
-	name := filepath.Join(data, hex.EncodeToString(sum[:8]))
-	return keeper{file: name + ".json", before: name + ".before", after: name + ".after"}
+	run, err := os.MkdirTemp(data, "run-")
+	return keeper{file: filepath.Join(data, hex.EncodeToString(sum[:8])+".json"), run: run}, err
+}
+
+func (k keeper) before() string { return filepath.Join(k.run, "before") }
+func (k keeper) after() string  { return filepath.Join(k.run, "after") }
+
+// close is called when the command is over or nobody waits for it any more.
+func (k keeper) close() {
+	if k.run != "" {
+		_ = os.RemoveAll(k.run) // a leftover of a few KB goes with the session
+	}
 }
 
 // load reads the place. One that cannot be read is where the session begins: a lost cd is no reason not to run.
@@ -58,13 +68,11 @@ func (k keeper) load() (p place) {
 // learn takes what a command left behind and keeps it. A command that was killed, or that became another program
 // (exec), leaves nothing; then the place stays.
 func (k keeper) learn(p place) error {
-	defer os.Remove(k.before)
-	defer os.Remove(k.after)
-	before, err := readLeft(k.before)
+	before, err := readLeft(k.before())
 	if err != nil {
 		return nil
 	}
-	after, err := readLeft(k.after)
+	after, err := readLeft(k.after())
 	if err != nil {
 		return nil
 	}
@@ -156,7 +164,7 @@ func (k keeper) program(p place) func(string) []string {
 		return nil
 	}
 	const write = `{ printf '%s\0' "$PWD"; env -0; }`
-	lead := fmt.Sprintf("%s >%s 2>/dev/null; trap %s EXIT; ", write, quote(k.before), quote(write+" >"+quote(k.after)+" 2>/dev/null"))
+	lead := fmt.Sprintf("%s 2>/dev/null >%s; trap %s EXIT; ", write, quote(k.before()), quote(write+" 2>/dev/null >"+quote(k.after())))
 	for _, name := range p.Unset {
 		if isName(name) {
 			lead += "unset " + name + "; "

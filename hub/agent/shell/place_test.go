@@ -117,6 +117,15 @@ func TestAnEnvironmentThatGrewTooLargeIsSaid(t *testing.T) {
 	}
 }
 
+func TestACommandLeavesNothingBehindInTheDataDirectory(t *testing.T) {
+	w := newWorld(t)
+	w.run("ahp-chat:/1", "mkdir sub; cd sub")
+	left, err := filepath.Glob(filepath.Join(w.data, "run-*"))
+	if err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v (%v)", left, err)
+	}
+}
+
 func TestTheApprovalNamesTheDirectoryItWouldRunIn(t *testing.T) {
 	w := newWorld(t)
 	w.run("ahp-chat:/1", "mkdir sub; cd sub")

@@ -4,7 +4,9 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"sync"
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -30,9 +32,16 @@ func (Backend) Describe(context.Context) (ahp.AgentInfo, error) {
 func (Backend) Config() ahp.SessionConfigSchema { return agent.ApprovalConfig() }
 
 // Open begins a session; there is nothing to start.
-func (Backend) Open(_ context.Context, s agent.Spec) (agent.Session, error) { return &session{s}, nil }
+func (Backend) Open(_ context.Context, s agent.Spec) (agent.Session, error) {
+	return &session{spec: s, waiting: map[ahp.URI]chan struct{}{}}, nil
+}
 
-type session struct{ spec agent.Spec }
+type session struct {
+	spec agent.Spec
+
+	mu      sync.Mutex
+	waiting map[ahp.URI]chan struct{} // closed when the chat's turn should not wait for its command any more
+}
 
 func (s *session) Close() error { return nil }
 
@@ -55,20 +64,68 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 
 // run plays the command where the ones before it in its chat left off.
 func (s *session) run(ctx context.Context, t agent.Turn, command string) error {
-	k := keeperOf(s.spec.Data, t.Chat)
+	k, err := keeperOf(s.spec.Data, t.Chat)
+	if err != nil {
+		return err
+	}
+	defer k.close()
 	p, err := k.settle(ctx, t)
 	if err != nil {
 		return err
 	}
-	end, err := agent.RunCommand(ctx, s.spec, t, agent.Command{Text: command, Dir: p.Dir, Env: p.env(), Program: k.program(p)})
-	lost := k.learn(p) // of a stopped command too: what it had done by then was done
-	switch {
-	case err != nil:
-		return err
-	case end.Denied:
+	command, behind := background(command)
+	move, moved := s.movable(t.Chat)
+	defer moved()
+	end, err := agent.RunCommand(ctx, s.spec, t, agent.Command{Text: command, Dir: p.Dir, Env: p.env(), Program: k.program(p), Background: behind, Move: move})
+	if !end.Goes {
+		err = errors.Join(err, s.keep(t, k, p, err))
+	}
+	if err == nil && end.Denied {
 		return agent.Say(t.Out, "The command was denied and did not run.")
-	case lost != nil:
+	}
+	return err
+}
+
+// keep keeps where a command ended; of one that was stopped too: what it had done by then was done.
+func (s *session) keep(t agent.Turn, k keeper, p place, ended error) error {
+	if lost := k.learn(p); lost != nil && ended == nil {
 		return agent.Say(t.Out, "Note: "+lost.Error()+".")
 	}
 	return nil
+}
+
+// background reads a single & at the end as a shell does: nobody waits for the command.
+func background(command string) (string, bool) {
+	rest, ok := strings.CutSuffix(command, "&")
+	if !ok || strings.HasSuffix(rest, "&") || strings.TrimSpace(rest) == "" {
+		return command, false
+	}
+	return strings.TrimSpace(rest), true
+}
+
+// movable registers a chat's command, until the func is called.
+func (s *session) movable(chat ahp.URI) (<-chan struct{}, func()) {
+	c := make(chan struct{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting[chat] = c
+	return c, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.waiting[chat] == c {
+			delete(s.waiting, chat)
+		}
+	}
+}
+
+// Move implements agent.Mover.
+func (s *session) Move(chat ahp.URI) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.waiting[chat]
+	if c != nil {
+		close(c)
+		delete(s.waiting, chat)
+	}
+	return c != nil
 }

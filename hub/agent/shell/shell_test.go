@@ -127,6 +127,43 @@ func TestCancelKillsTheCommand(t *testing.T) {
 	}
 }
 
+func TestInTheBackground(t *testing.T) {
+	tests := map[string]struct {
+		message string
+		moved   bool
+		ran     string
+	}{
+		"asked for":         {"npm run dev &", false, "npm run dev"},
+		"moved":             {"npm run dev", true, "npm run dev"},
+		"a list is a list":  {"true && npm run dev &", false, "true && npm run dev"},
+		"several in a line": {"a & b &", false, "a & b"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			host := &agenttest.Host{}
+			s := open(t, host)
+			fake, turn := agenttest.New(agenttest.User(tc.message))
+			host.Run = func(agent.TerminalSpec) (int, string) {
+				if tc.moved && !s.(agent.Mover).Move(turn.Chat) {
+					t.Error("the chat's command cannot be moved")
+				}
+				return agenttest.Forever, ""
+			}
+			err := s.Prompt(t.Context(), turn)
+			want := "shell completed true: `" + tc.ran + "` goes on in the background [user-action]\ncomplete\n"
+			if got := agenttest.Text(fake.End(err)); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+			if len(host.Behind) != 1 || host.Behind[0].Command != tc.ran || host.Behind[0].Chat != turn.Chat || host.Killed != 0 {
+				t.Errorf("in the background: %+v, killed %d", host.Behind, host.Killed)
+			}
+			if s.(agent.Mover).Move(turn.Chat) {
+				t.Error("a chat without a command has one to move")
+			}
+		})
+	}
+}
+
 func TestNothingElseRuns(t *testing.T) {
 	hunk := json.RawMessage(`{"by":{"id":"1","name":"Ana"},"side":"after","hunk":"-a\n+b"}`)
 	thread := ahp.Annotation{
