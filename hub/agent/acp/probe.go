@@ -72,17 +72,7 @@ func (s *session) try(ctx context.Context, p *peer, f *Finding) error {
 	return nil
 }
 
-// nobody is a host for a program that is only looked at.
-type nobody struct{}
-
-var errNobody = errors.New("the agent is only looked at")
-
-func (nobody) Terminal(context.Context, agent.TerminalSpec) (agent.Terminal, error) {
-	return nil, errNobody
-}
-
-func (nobody) Spawn(context.Context, agent.SpawnSpec) (agent.Turn, func(error), error) {
-	return agent.Turn{}, nil, errNobody
-}
+// nobody is a host for a program that is only looked at: no turn runs, so that there is nothing to ask it for.
+type nobody struct{ agent.Host }
 
 func (nobody) Learn(agent.Offer) {}
