@@ -25,12 +25,12 @@ func (s *Server) byAgent(next http.Handler) http.Handler {
 			http.Error(w, "Show the token the agent was given: Authorization: Bearer …", http.StatusUnauthorized)
 			return
 		}
-		if s.tooMany(w, r) {
-			return
-		}
 		if !strings.EqualFold(kind, "Bearer") || !s.cfg.Tools.Knows(token) {
-			s.failed(w, r)
-			http.Error(w, "This token opens nothing: it ends with the agent's session.", http.StatusForbidden)
+			// all agents have one address: another's guesses hold up nobody who is known
+			if !s.tooMany(w, r) {
+				s.failed(w, r)
+				http.Error(w, "This token opens nothing: it ends with the agent's session.", http.StatusForbidden)
+			}
 			return
 		}
 		r.Header.Del("Cookie")

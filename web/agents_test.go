@@ -71,6 +71,9 @@ func TestTheAgentsDoorIsBounded(t *testing.T) {
 	if res := x.ask("POST /mcp", "Authorization: Bearer wrong"); res.StatusCode != 429 {
 		t.Errorf("too many wrong tokens: %s", res.Status)
 	}
+	if res := x.ask("POST /mcp", "Authorization: Bearer "+agentToken); res.StatusCode != 200 {
+		t.Errorf("another agent, meanwhile: %s", res.Status)
+	}
 }
 
 func TestOnlyThisMachinesAgents(t *testing.T) {

@@ -166,10 +166,10 @@ func rangeOf(a *ahp.Annotation, quote string) review.Range {
 // look remembers the files of one answer.
 type look struct {
 	files map[ahp.URI][]string // nil lines: it cannot be read as text
-	left  int                  // files that may still be read
+	left  int                  // bytes that may still be read
 }
 
-const mostLooked = 50
+const mostLooked = 32 << 20
 
 func (n *session) newLook() *look { return &look{files: map[ahp.URI][]string{}, left: mostLooked} }
 
@@ -195,14 +195,13 @@ func (n *session) placeNow(ctx context.Context, l *look, a *ahp.Annotation) stri
 }
 
 func (n *session) lines(ctx context.Context, l *look, uri ahp.URI) []string {
-	if lines, known := l.files[uri]; known || l.left == 0 {
+	if lines, known := l.files[uri]; known || l.left <= 0 {
 		return lines
 	}
-	l.left--
-	text, err := n.box.TextNow(uri)
 	var lines []string
-	if err == nil {
+	if text, err := n.box.TextNow(uri); err == nil {
 		lines = review.Lines(text)
+		l.left -= len(text)
 	}
 	l.files[uri] = lines
 	return lines

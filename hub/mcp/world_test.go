@@ -81,7 +81,7 @@ func (a *worker) spec(session ahp.URI) (agent.Spec, bool) {
 
 // world is a host with its endpoint over real HTTP.
 type world struct {
-	*testing.T
+	testing.TB
 	hub    *hub.Hub
 	host   *host.Host
 	tools  *Server
@@ -108,9 +108,9 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-func newWorld(t *testing.T, limits Limits) *world {
+func newWorld(t testing.TB, limits Limits) *world {
 	t.Helper()
-	w := &world{T: t, dir: repository(t), log: &lockedBuffer{},
+	w := &world{TB: t, dir: repository(t), log: &lockedBuffer{},
 		agent: &worker{specs: map[ahp.URI]agent.Spec{}, turns: make(chan agent.Turn, 8), end: make(chan struct{}, 8)}}
 	log := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }})
@@ -137,7 +137,7 @@ func newWorld(t *testing.T, limits Limits) *world {
 }
 
 // repository is a directory with a file of ten lines, under git.
-func repository(t *testing.T) string {
+func repository(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.txt"), "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n")
@@ -152,7 +152,7 @@ func repository(t *testing.T) string {
 	return dir
 }
 
-func write(t *testing.T, path, text string) {
+func write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
