@@ -158,7 +158,11 @@ func (c *changesets) operates(channel ahp.URI) string {
 func (h *Host) operationDone(o operation, failed error) {
 	a := &ahp.ChangesetOperationStatusChangedAction{OperationID: o.OperationID, Status: ahp.ChangesetOperationStatusIdle}
 	if failed != nil {
-		a.Status, a.Error = ahp.ChangesetOperationStatusError, &ahp.ErrorInfo{ErrorType: o.OperationID, Message: failed.Error()}
+		why := failed.Error()
+		if e, ok := errors.AsType[*ahp.Error](failed); ok {
+			why = e.Message // without the code, which is for programs
+		}
+		a.Status, a.Error = ahp.ChangesetOperationStatusError, &ahp.ErrorInfo{ErrorType: o.OperationID, Message: why}
 	}
 	h.changes.mu.Lock()
 	delete(h.changes.operating, o.Channel)

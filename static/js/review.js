@@ -111,9 +111,9 @@
     if (li) { li.classList.add('at'); li.scrollIntoView({ block: 'nearest' }); }
   };
   const hunk = dir => {
-    let r = cur?.isConnected ? cur : first();
-    const changed = x => x.classList.contains('a') || x.classList.contains('d');
-    while (r && changed(r)) r = move(r, dir);
+    const here = cur?.isConnected, changed = x => x.classList.contains('a') || x.classList.contains('d');
+    let r = here ? cur : first();
+    while (here && r && changed(r)) r = move(r, dir);
     while (r && !changed(r)) r = move(r, dir);
     if (r && dir < 0) for (let p; (p = move(r, -1)) && changed(p) && fileOf(p) === fileOf(r);) r = p;
     go(r, 'center');
@@ -299,6 +299,7 @@
     hint.textContent = n > 72 ? `The first line has ${n} characters: at most 72 are shown whole.` : hint.dataset.text;
     hint.classList.toggle('bad', n > 72);
   };
+  window.ahphub.on.push(list => { if (list.some(p => p[1] === 'ops') && $('#op-message')?.value) first($('#op-message')); });
   const done = (said, box, form) => { // an operation
     toast(said);
     if (box) { box.open = false; form.reset(); }
