@@ -39,7 +39,7 @@ func spaceOf(is func(param, flag string) bool) diff.Space {
 func lookOf(v visit, q url.Values) look {
 	l := look{short: v.short, session: v.session, scope: q.Get("scope"), split: q.Get("view") == "split"}
 	l.space = spaceOf(func(param, _ string) bool { return q.Get("ws") == param })
-	if from, to := q.Get("from"), q.Get("to"); from != "" && to != "" { // the form that compares turns
+	if from, to := q.Get("from"), q.Get("to"); l.scope == "" && from != "" && to != "" { // the form that compares turns
 		l.scope = compared(from, to)
 	}
 	if l.scope == "" {

@@ -134,6 +134,7 @@ func TestTheAddressHoldsTheScope(t *testing.T) {
 		"ws=amount":                           "scope=session&ws=amount",
 		"ws=blank&scope=branch":               "scope=branch&ws=blank",
 		"ws=anything":                         "scope=session",
+		"scope=branch&from=5&to=9":            "scope=branch", // lines of a gap
 		"scope=compare.one..two&from=&to=":    "scope=compare.one..two",
 		"scope=compare.one..two&view=unified": "scope=compare.one..two",
 	} {
