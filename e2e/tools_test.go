@@ -17,7 +17,8 @@ import (
 )
 
 // An agent of another program reads the review's comments, answers them and has an editor
-// run a tool, over HTTP and over the bridge; the editor, a client of the protocol, sees it all.
+// run a tool, over HTTP and over the bridge; the editor, a client of the protocol, sees it all,
+// and so does an open page.
 func TestToolsOfTheHost(t *testing.T) { // AHP requirements 136, 141
 	for _, mode := range []string{"http", "stdio"} {
 		t.Run(mode, func(t *testing.T) {
@@ -57,7 +58,21 @@ func toolJourney(t *testing.T, mode string) {
 	if said := j.say("call list_comments {}"); !strings.Contains(said, "id why: a.txt") {
 		t.Errorf("the agent reads %q", said)
 	}
-	j.say(`call resolve_comment {"id":"why","text":"Because."}`)
+	var page *Page
+	if mode == "http" { // one browser is enough
+		page = OpenBrowser(t).Page()
+		page.SignIn(p)
+		page.Open(p.URL + "/s/" + host.ShortID(j.session) + "/threads?state=all")
+		page.WaitText("#review", "Why?")
+		page.Live()
+	}
+	j.say(`call reply_to_comment {"id":"why","text":"Because of **two**."}`)
+	if page != nil {
+		page.WaitText("#review", "Because of two.")
+		page.WaitText("#review", "Tools")
+		page.Shot("tools-thread")
+	}
+	j.say(`call resolve_comment {"id":"why"}`)
 	j.wait("the agent's answer in the thread", func() bool {
 		s, _ := j.State(j.session + "/annotations").(*ahp.AnnotationsState)
 		if s == nil || len(s.Annotations) != 1 || len(s.Annotations[0].Entries) != 2 || !s.Annotations[0].Resolved {
