@@ -228,13 +228,17 @@ func drawn(base *picture, at int64, blocks []block, m modes, cols, rows int, vai
 	if base != nil {
 		from = block{cols: base.cols, rows: base.rows}
 	}
+	begin := from.modes.String()
+	if base != nil {
+		begin = string(base.text)
+	}
+	if skipTo, rest, there, ok := forward(blocks, rows); ok && skipTo > at {
+		at, blocks, begin = skipTo, rest, there
+		from = blocks[0]
+	}
 	e := newEmulator(from.cols, from.rows)
 	defer e.close()
-	if base != nil {
-		e.write(base.text)
-	} else {
-		e.say(from.modes.String())
-	}
+	e.say(begin)
 	for _, b := range blocks {
 		if vain() {
 			return nil

@@ -12,6 +12,9 @@ import (
 // gathered, and what the scrollback would have lost is not sent at all.
 const paceBytes = 4 << 20
 
+// titleEvery is how often a program may change its title: each goes into the list that everybody has.
+const titleEvery = 500 * time.Millisecond
+
 // output is the way of what a program writes: merged, decoded, bounded, paced, emitted.
 type output struct {
 	dec     *decoder
@@ -25,6 +28,10 @@ type output struct {
 	text    []byte    // output behind pending
 	size    int       // bytes of output in both
 	next    time.Time // nothing is emitted before
+
+	title  *ahp.TerminalTitleChangedAction // waits, as the last was told just now
+	titled time.Time                       // when the last was told
+	late   *time.Timer                     // for the one that waits; nil without
 }
 
 // pump emits chunks until there are no more: until the terminal is hung up, or
@@ -33,6 +40,10 @@ func (o *output) pump(chunks <-chan []byte, exited <-chan struct{}) {
 	var drain, due <-chan time.Time
 	for {
 		select {
+		case <-o.titleDue():
+			o.late = nil
+			o.tellTitle()
+			due = o.flushIfDue(due)
 		case c, ok := <-chunks:
 			if !ok {
 				o.flush() // the program may go on without its terminal
@@ -93,6 +104,10 @@ func (o *output) add(actions []ahp.Action) {
 
 // gather puts an action behind those that wait; output joins output, up to 32 KiB.
 func (o *output) gather(a ahp.Action) {
+	if t, ok := a.(*ahp.TerminalTitleChangedAction); ok {
+		o.gatherTitle(t)
+		return
+	}
 	d, ok := a.(*ahp.TerminalDataAction)
 	if !ok {
 		o.settle()
@@ -104,6 +119,32 @@ func (o *output) gather(a ahp.Action) {
 	}
 	o.text = append(o.text, d.Data...)
 	o.size += len(d.Data)
+}
+
+// gatherTitle lets a title wait when there was one just now; the last of them counts.
+func (o *output) gatherTitle(a *ahp.TerminalTitleChangedAction) {
+	o.title = a
+	if o.late != nil {
+		return
+	}
+	if wait := titleEvery - time.Since(o.titled); wait > 0 {
+		o.late = time.NewTimer(wait)
+		return
+	}
+	o.tellTitle()
+}
+
+func (o *output) tellTitle() {
+	o.settle()
+	o.pending = append(o.pending, o.title)
+	o.title, o.titled = nil, time.Now()
+}
+
+func (o *output) titleDue() <-chan time.Time {
+	if o.late == nil {
+		return nil
+	}
+	return o.late.C
 }
 
 // settle makes an action of the output that was gathered.
@@ -150,6 +191,10 @@ func (o *output) flush() {
 // finish emits the rest and the exit.
 func (o *output) finish(code int) {
 	o.add(o.dec.finish())
+	if o.title != nil {
+		o.late.Stop()
+		o.tellTitle()
+	}
 	o.settle()
 	o.pending = append(o.pending, &ahp.TerminalExitedAction{ExitCode: ahp.Ptr(int64(code))})
 	o.flush()

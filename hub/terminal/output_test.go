@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -39,6 +40,28 @@ func TestWhatComesTogetherIsOneAction(t *testing.T) {
 	})
 	if strings.Join(got, "|") != "aaaaa|b" {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestTitlesAreToldNowAndThen(t *testing.T) {
+	var got []string
+	pumped(t, func(c chan<- []byte) {
+		for i := range 1000 {
+			c <- fmt.Appendf(nil, "\x1b]0;title %d\a", i)
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(2 * time.Second)
+		c <- []byte("\x1b]0;then\a")
+		c <- []byte("\x1b]0;last\a")
+	}, func(all []ahp.Action) {
+		for _, a := range all {
+			if t, ok := a.(*ahp.TerminalTitleChangedAction); ok {
+				got = append(got, t.Title)
+			}
+		}
+	})
+	if n := len(got); n > 6 || got[0] != "title 0" || got[n-2] != "title 999" || got[n-1] != "last" {
+		t.Errorf("told %q", got)
 	}
 }
 

@@ -1,0 +1,130 @@
+package terminal
+
+import (
+	"bytes"
+	"slices"
+)
+
+// forward skips output that a picture would show nothing of: what lines of plain text have long scrolled
+// away. The emulator takes a sixth of a millisecond a line, so a picture after a flood of lines would take seconds.
+// It returns the offset to begin at, with the blocks from there on, and what puts a fresh terminal there; ok is
+// false when there is nothing to skip.
+//
+// What it skips over must be plain for as long as it takes to bring the cursor to the bottom of the main screen, and
+// what comes then for as many lines as a picture has.
+func forward(blocks []block, rows int) (at int64, rest []block, begin string, ok bool) {
+	const keep = scrollbackLines + 1
+	lines := 0
+	for k := len(blocks) - 1; k > 0; k-- {
+		b := blocks[k]
+		n, plain := plainLines(b.data)
+		if !plain || b.modes.screen() != 0 || b.modes.region[0] != "" || slices.Contains(b.modes.on, 7) || b.rows != blocks[k-1].rows || b.cols != blocks[k-1].cols {
+			lines = 0
+			continue
+		}
+		if lines += n; lines <= keep+2*rows {
+			continue
+		}
+		skip := 0
+		for range lines - keep - rows {
+			skip += bytes.IndexByte(b.data[skip:], '\n') + 1
+		}
+		if !bytes.HasSuffix(b.data[:skip], []byte("\r\n")) {
+			return 0, nil, "", false // the column would have to be known
+		}
+		return b.at + int64(skip), blocks[k:], b.modes.String() + "\x1b[999;1H" + pen(blocks[:k], b.data[:skip]), true
+	}
+	return 0, nil, "", false
+}
+
+// plainLines counts the line feeds of a text, and tells whether it keeps to the line it is in otherwise.
+func plainLines(b []byte) (n int, plain bool) {
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case c == '\n':
+			n++
+		case c == runeESC:
+			end := sequenceEnd(b[i:])
+			if !harmless(b[i : i+end]) {
+				return n, false
+			}
+			i += end - 1
+		case c >= ' ', c == '\r', c == '\t', c == '\b', c == runeBEL, c == 0:
+		default:
+			return n, false
+		}
+	}
+	return n, true
+}
+
+// sequenceEnd is the length of the sequence that b begins with.
+func sequenceEnd(b []byte) int {
+	if len(b) < 2 || b[1] != '[' {
+		n := sequenceLen(b)
+		if n == 2 && b[1] == '(' {
+			n = min(3, len(b))
+		}
+		return n
+	}
+	for i := 2; i < len(b); i++ {
+		if b[i] >= 0x40 {
+			return i + 1
+		}
+	}
+	return len(b)
+}
+
+// noDrawing are the modes that do not change where and how text is drawn.
+var noDrawing = []string{"?1", "?12", "?25", "?1000", "?1002", "?1003", "?1004", "?1006", "?1015", "?2004", "?2026"}
+
+// harmless tells whether a sequence neither moves between lines nor changes what is not remembered by modes.
+func harmless(seq []byte) bool {
+	if len(seq) < 3 {
+		return false
+	}
+	body, final := string(seq[2:len(seq)-1]), seq[len(seq)-1]
+	if seq[1] == ']' || seq[1] == '(' {
+		return true
+	}
+	if seq[1] != '[' {
+		return false
+	}
+	switch final {
+	case 'm', 'K', 'C', 'D', 'G', 'P', '@', 'X':
+		return true
+	case 'h', 'l':
+		return slices.Contains(noDrawing, body)
+	}
+	return false
+}
+
+// pen is what sets the colours at the end of the output: what set them since they were reset.
+func pen(blocks []block, last []byte) string {
+	var out string
+	take := func(b []byte) (reset bool) {
+		for end := len(b); ; {
+			i := bytes.LastIndex(b[:end], []byte("\x1b["))
+			if i < 0 {
+				return false
+			}
+			seq := b[i : i+sequenceEnd(b[i:])]
+			end = i
+			if seq[len(seq)-1] != 'm' || len(seq) > 40 {
+				continue
+			}
+			if string(seq) == "\x1b[m" || string(seq) == "\x1b[0m" || len(out) > 400 {
+				return true
+			}
+			out = string(seq) + out
+		}
+	}
+	if take(last) {
+		return out
+	}
+	for i := len(blocks) - 1; i >= 0; i-- {
+		if take(blocks[i].data) {
+			break
+		}
+	}
+	return out
+}
