@@ -132,6 +132,8 @@ func (f *fakeAct) handle(mode string, m object) {
 		answer(f.made(mode, id))
 	case "session/set_mode", "session/set_model", "session/set_config_option":
 		f.set(m, params, session)
+	case "session/resume":
+		answer(f.made(mode, session))
 	case "session/load":
 		was, err := os.ReadFile(filepath.Join(params["cwd"].(string), session+".chat"))
 		if err != nil {

@@ -2,9 +2,14 @@ package acp_test
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ahphub/ahphub/hub/agent/acp"
 	"github.com/ahphub/ahphub/hub/agent/agenttest"
@@ -175,5 +180,28 @@ func TestDefaultsAreTheAgents(t *testing.T) {
 	wants(t, w.say("mode"), "mode:plan")
 	if w.value("mode") != `"plan"` {
 		t.Errorf("the session says %s", w.value("mode"))
+	}
+}
+
+// A setting that is changed while the program sleeps is taken with the next message, and one that was changed before is
+// still there.
+func TestSettingsOverAnIdleStop(t *testing.T) {
+	w := newWorld(t, acp.Backend{Program: program("rich"), Limits: acp.Limits{Idle: 20 * time.Millisecond}})
+	w.say("text")
+	w.set("effort", `"high"`)
+	pid, err := strconv.Atoi(strings.Fields(w.say("pid"))[1])
+	w.must(err)
+	w.until("the program is stopped", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
+	w.set("mode", `"plan"`)
+	wants(t, w.say("mode"), "{mode:plan model:small effort:high web:false}")
+}
+
+func TestConfinedSession(t *testing.T) {
+	prog := program("plain")
+	prog.Dirs = []string{os.TempDir()} // where the tests' directories are
+	w := newWorld(t, acp.Backend{Program: prog})
+	err := w.host.CreateSession(t.Context(), w.caller, ahp.CreateSessionParams{Channel: "ahp-session:/two", WorkingDirectories: []ahp.URI{"file:///"}})
+	if err == nil || !strings.Contains(err.Error(), "Fake works in "+os.TempDir()+" only") {
+		t.Errorf("a directory outside: %v", err)
 	}
 }
