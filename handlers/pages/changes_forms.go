@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -128,8 +129,8 @@ func (p *Pages) publish(ctx context.Context, l look, d draft) (string, error) {
 	}
 	a := ahp.Annotation{ID: uuid.NewString(), Resource: resourceOf(f, side), Origin: p.origin(l),
 		Entries: []ahp.AnnotationEntry{{ID: uuid.NewString(), Text: ahp.Markdown(d.Text), Meta: ahp.Meta{"ahphub": own}}}}
-	if to > 0 { // positions of the protocol count from zero
-		a.Range = &ahp.TextRange{Start: ahp.TextPosition{Line: int64(from - 1)}, End: ahp.TextPosition{Line: int64(to - 1)}}
+	if to > 0 {
+		a.Range = host.LineRange(from, to)
 	}
 	if err := p.prepare(ctx, p.caller(ctx).Principal, l.annotations()); err != nil {
 		return "", err

@@ -21,12 +21,12 @@ func AboutThreads(t Turn) bool {
 	return len(t.Threads) > 0
 }
 
-// Threads writes review threads as Markdown: where each is, the lines it quotes,
-// what was said. dirs are the session's directories: paths are shown relative to them.
+// Threads writes review threads as Markdown: where each is, by which id tools know it, the
+// lines it quotes, what was said. dirs are the session's directories: paths are shown relative to them.
 func Threads(dirs []string, list []ahp.Annotation) string {
 	var b strings.Builder
 	for _, a := range list {
-		fmt.Fprintf(&b, "\n**%s**%s%s\n\n", Code(fileName(dirs, a.Resource)), span(a.Range), resolved(a))
+		fmt.Fprintf(&b, "\n**%s**%s%s, thread %s\n\n", Code(fileName(dirs, a.Resource)), span(a.Range), resolved(a), Code(a.ID))
 		if hunk := quoted(a); hunk != "" {
 			b.WriteString(CodeBlock("diff", hunk) + "\n")
 		}
@@ -34,7 +34,22 @@ func Threads(dirs []string, list []ahp.Annotation) string {
 			b.WriteString(entry(e))
 		}
 	}
+	if suggests(list) {
+		b.WriteString("\nA block marked `suggestion` says what the quoted lines should read instead.\n")
+	}
 	return b.String()
+}
+
+// suggests tells whether somebody proposed other lines.
+func suggests(list []ahp.Annotation) bool {
+	for _, a := range list {
+		for _, e := range a.Entries {
+			if strings.Contains(e.Text.Text, "```suggestion") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // CountThreads says how many threads were sent.

@@ -29,7 +29,7 @@ func (c *changing) suggest(p access.Principal, id, name string, from, to int, li
 	}
 	own, err := json.Marshal(map[string]string{"side": "after", "hunk": strings.Join(all[from-1:to], "\n"), "version": version})
 	c.must(err)
-	a := ahp.Annotation{ID: id, Resource: FileURI(filepath.Join(c.dir, name)), Range: movedTo(ahp.TextRange{}, review.Range{From: from, To: to}),
+	a := ahp.Annotation{ID: id, Resource: FileURI(filepath.Join(c.dir, name)), Range: LineRange(from, to),
 		Entries: []ahp.AnnotationEntry{{ID: "1", Text: ahp.Markdown("better:\n" + review.Fence(lines)), Meta: ahp.Meta{metaKey: own}}}}
 	o, err := c.host.Dispatch(c.t.Context(), as(p), notes, 0, &ahp.AnnotationsSetAction{Annotation: a})
 	if err != nil || o.Rejected != "" {
@@ -164,11 +164,31 @@ func TestThreadsFollowTheirLines(t *testing.T) {
 	c.must(err)
 	t.Cleanup(func() { ben.Close(errors.New("the test is over")) })
 	o, err := c.host.Dispatch(t.Context(), Caller{Principal: commenter, ClientID: "ben-1", Conn: ben}, notes, 1,
-		&ahp.AnnotationsUpdatedAction{AnnotationID: "follows", Range: movedTo(ahp.TextRange{}, review.Range{From: 9, To: 9})})
+		&ahp.AnnotationsUpdatedAction{AnnotationID: "follows", Range: LineRange(9, 9)})
 	if err != nil || o.Rejected != "" {
 		t.Fatalf("%+v %v", o, err)
 	}
 	if o := originOf(c.threads().Annotations[0]); o.Range != (review.Range{From: 9, To: 9}) || o.Version != "" {
 		t.Errorf("its author put it elsewhere, and its origin is %+v", o)
+	}
+}
+
+// Clients differ in how they end a range of lines; the lines are the same.
+func TestLinesOfARange(t *testing.T) {
+	at := func(line, char int64) ahp.TextPosition { return ahp.TextPosition{Line: line, Character: char} }
+	for name, c := range map[string]struct {
+		r    ahp.TextRange
+		want review.Range
+	}{
+		"whole lines":     {*LineRange(3, 4), review.Range{From: 3, To: 4}},
+		"a whole line":    {*LineRange(3, 3), review.Range{From: 3, To: 3}},
+		"up to a column":  {ahp.TextRange{Start: at(2, 4), End: at(3, 1)}, review.Range{From: 3, To: 4}},
+		"within a line":   {ahp.TextRange{Start: at(2, 4), End: at(2, 9)}, review.Range{From: 3, To: 3}},
+		"nothing of it":   {ahp.TextRange{Start: at(2, 0), End: at(2, 0)}, review.Range{From: 3, To: 3}},
+		"moved, by lines": {*movedTo(ahp.TextRange{Start: at(2, 4), End: at(3, 1)}, review.Range{From: 9, To: 10}), review.Range{From: 9, To: 10}},
+	} {
+		if got := wholeLines(c.r); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
 }

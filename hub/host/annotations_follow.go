@@ -43,8 +43,8 @@ func originOf(t ahp.Annotation) Origin {
 	if st, ok := ReadStamp(t.Meta); ok && st.Range != nil && r != nil {
 		r = st.Range
 	}
-	if r != nil { // positions of the protocol count from zero
-		o.Range = review.Range{From: int(r.Start.Line) + 1, To: int(r.End.Line) + 1}
+	if r != nil {
+		o.Range = wholeLines(*r)
 	}
 	return o
 }
@@ -127,13 +127,27 @@ func (h *Host) deriveRange(tx *hub.Tx, e *hub.Envelope, s *ahp.AnnotationsState)
 	}
 }
 
-func rangeOf(t ahp.Annotation) review.Range {
-	return review.Range{From: int(t.Range.Start.Line) + 1, To: int(t.Range.End.Line) + 1}
+func rangeOf(t ahp.Annotation) review.Range { return wholeLines(*t.Range) }
+
+// wholeLines are the lines of a range, from 1 and both included: positions of the protocol count from zero, and a range that
+// ends before the first character of a line ends with the line before.
+func wholeLines(r ahp.TextRange) review.Range {
+	to := int(r.End.Line) + 1
+	if r.End.Character == 0 && r.End.Line > r.Start.Line {
+		to--
+	}
+	return review.Range{From: int(r.Start.Line) + 1, To: to}
+}
+
+// LineRange is a range of whole lines, from 1 and both included.
+func LineRange(from, to int) *ahp.TextRange {
+	return &ahp.TextRange{Start: ahp.TextPosition{Line: int64(from - 1)}, End: ahp.TextPosition{Line: int64(to)}}
 }
 
 // movedTo shifts a range to other lines of the same number; characters stay.
 func movedTo(r ahp.TextRange, to review.Range) *ahp.TextRange {
-	r.Start.Line, r.End.Line = int64(to.From-1), int64(to.To-1)
+	by := int64(to.From - wholeLines(r).From)
+	r.Start.Line, r.End.Line = r.Start.Line+by, r.End.Line+by
 	return &r
 }
 

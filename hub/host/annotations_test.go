@@ -155,6 +155,11 @@ func TestSendAnnotations(t *testing.T) {
 		if s := w.chatState(); len(s.QueuedMessages) != 1 {
 			t.Errorf("while the chat is busy: %+v", s.QueuedMessages)
 		}
+		w.must(w.host.SendAnnotations(t.Context(), c.caller, session, []string{"b"}, "now", true))
+		if m := w.chatState().SteeringMessage; m == nil || m.Message.Text != "now" || len(m.Message.Attachments) != 1 {
+			t.Errorf("steering by a thread: %+v", m)
+		}
+		c.do(w.chat(), &ahp.ChatPendingMessageRemovedAction{Kind: ahp.PendingMessageKindSteering, ID: w.chatState().SteeringMessage.ID})
 		gate <- struct{}{}
 		gate <- struct{}{}
 		c.news()
