@@ -62,6 +62,55 @@ func TestCopiedTextIsCodeAlone(t *testing.T) {
 	}
 }
 
+// Labels of moved blocks, signs and numbers stay out of what is copied, in both views.
+func TestCopiedMovedBlockIsCodeAlone(t *testing.T) {
+	ctx, _ := pageOf(t, "/s/states/changes")
+	key := part.DiffKey("greet/farewell.go")
+	got := eval[string](t, ctx, `(()=>{const r=document.querySelectorAll('#file-`+key+` .r'),s=getSelection(),g=document.createRange();
+		g.setStartBefore(r[5]);g.setEndAfter(r[r.length-1]);s.removeAllRanges();s.addRange(g);return s.toString()})()`)
+	want := "func Farewell(name string) string {\n\tif name == \"\" {\n\t\treturn \"Goodbye, whoever you are.\"\n\t}\n\treturn \"Goodbye, \" + strings.TrimSpace(name) + \".\"\n}"
+	if strings.TrimRight(got, "\n") != want {
+		t.Errorf("copied %q, want %q", got, want)
+	}
+}
+
+// Every state a file can be in is drawn in a browser, says what it is, and opens where it is folded.
+func TestEveryStateIsShown(t *testing.T) {
+	ctx, _ := pageOf(t, "/s/states/changes")
+	for path, want := range map[string]string{
+		"docs/added.md":       "Added",
+		"docs/removed.md":     "Deleted",
+		"lib/new_name.py":     "lib/old_name.py → lib/new_name.py",
+		"lib/moved.txt":       "Renamed without changes.",
+		"run.sh":              "Mode changed from 100644 to 100755",
+		"link":                "Symbolic link; the line is the path it points to.",
+		"logo.png":            "48 × 48",
+		"data.bin":            "Binary file, 9 B before, 16 B after",
+		"long_line.js":        "show 2 011 more",
+		"text/日本語 <b>&.txt":   "こんにちは、世界",
+		"vendored/dep":        "Submodule; the line is the commit it stands at.",
+		"go.sum":              "Folded: a lock file.",
+		"analysis/plot.ipynb": "Folded: a notebook.",
+		"gen/huge.sql":        "Folded: 27 300 changed lines.",
+	} {
+		got := eval[string](t, ctx, `document.getElementById('file-`+part.DiffKey(path)+`').textContent.replace(/[ \n]+/g,' ')`)
+		if !strings.Contains(strings.ReplaceAll(got, "\u202f", " "), want) {
+			t.Errorf("%s does not say %q: %.300s", path, want, got)
+		}
+	}
+	for what, script := range map[string]string{
+		"a missing newline is said":                   `getComputedStyle(document.querySelector('#file-` + part.DiffKey("no_newline.txt") + ` .r u'),'::after').content.includes('no newline')`,
+		"pictures stand side by side":                 `(()=>{const [a,b]=document.querySelectorAll('#file-` + part.DiffKey("logo.png") + ` figure');return a.offsetTop===b.offsetTop&&a.offsetLeft<b.offsetLeft})()`,
+		"an SVG is a picture, not a part of the page": `!!document.querySelector('#file-` + part.DiffKey("web/logo.svg") + ` img')&&!document.querySelector('#files svg')`,
+		"a folded file opens by a click":              `(async()=>{const f=document.getElementById('file-` + part.DiffKey("go.sum") + `');f.querySelector('.load').click();for(let i=0;i<300&&!f.querySelector('.r.a');i++)await new Promise(r=>setTimeout(r,10));return f.querySelectorAll('.r.a').length===2})()`,
+		"words are marked in a line":                  `[...document.querySelectorAll('#file-` + part.DiffKey("cmd/greet/main.go") + ` .r.a b')].some(b=>b.textContent==='everyone')`,
+	} {
+		if !eval[bool](t, ctx, script) {
+			t.Error("not so: " + what)
+		}
+	}
+}
+
 // A review by keys alone, without a mouse event.
 func TestReviewByKeyboard(t *testing.T) {
 	ctx, _ := pageOf(t, "/s/states/changes")
