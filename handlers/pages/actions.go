@@ -119,6 +119,18 @@ func (p *Pages) stopTurn(_ *http.Request, f chatForm) (ahp.Action, error) {
 	return &ahp.ChatTurnCancelledAction{TurnID: chat.ActiveTurn.ID}, nil
 }
 
+// toBackground has the running turn no longer wait for its command.
+func (p *Pages) toBackground(w http.ResponseWriter, r *http.Request) error {
+	f, err := p.chatForm(w, r)
+	if err != nil {
+		return err
+	}
+	if err := p.Host.MoveToBackground(p.caller(r.Context()), f.chat); err != nil {
+		return err
+	}
+	return done(w, r, f.back)
+}
+
 func (p *Pages) resumeTurn(r *http.Request, _ chatForm) (ahp.Action, error) {
 	return &ahp.ChatTurnResumeAction{TurnID: r.PostForm.Get("turn")}, nil
 }

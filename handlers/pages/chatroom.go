@@ -23,6 +23,7 @@ type chatRoom struct {
 	status  ahp.SessionStatus
 	mode    string // HTML of #composer-mode
 	queue   string // HTML of #queue
+	behind  string // HTML of #background
 }
 
 type shownTurn struct {
@@ -91,7 +92,7 @@ func (c *chatRoom) Opened(s States) {
 	}
 	c.status = chat.Status.Activity()
 	comp := composerOf(chat, c.base)
-	c.mode, c.queue = render(part.ComposerMode(comp)), render(part.QueuePart(comp))
+	c.mode, c.queue, c.behind = render(part.ComposerMode(comp)), render(part.QueuePart(comp)), render(part.BackgroundPart(comp))
 }
 
 // Whole draws the newest turns and the composer's parts.
@@ -100,7 +101,8 @@ func (c *chatRoom) Whole(s States) []Patch {
 	turns := turnsOf(chat, c.base, c.dir(s))
 	m := page.Chat{Turns: turns[max(0, len(turns)-turnsShown):]}
 	comp := composerOf(chat, c.base)
-	return []Patch{Replace("turns", page.TurnsPart(m)), Replace("composer-mode", part.ComposerMode(comp)), Replace("queue", part.QueuePart(comp))}
+	return []Patch{Replace("turns", page.TurnsPart(m)), Replace("composer-mode", part.ComposerMode(comp)), Replace("queue", part.QueuePart(comp)),
+		Replace("background", part.BackgroundPart(comp))}
 }
 
 func (c *chatRoom) state(s States) *ahp.ChatState {
@@ -177,12 +179,17 @@ func (c *chatRoom) dropped(turns []part.Turn) (p []Patch) {
 
 func (c *chatRoom) composer(chat *ahp.ChatState) (p []Patch) {
 	comp := composerOf(chat, c.base)
-	mode, queue := Replace("composer-mode", part.ComposerMode(comp)), Replace("queue", part.QueuePart(comp))
-	if mode.html != c.mode {
-		c.mode, p = mode.html, append(p, mode)
-	}
-	if queue.html != c.queue {
-		c.queue, p = queue.html, append(p, queue)
+	for _, region := range []struct {
+		had *string
+		now Patch
+	}{
+		{&c.mode, Replace("composer-mode", part.ComposerMode(comp))},
+		{&c.queue, Replace("queue", part.QueuePart(comp))},
+		{&c.behind, Replace("background", part.BackgroundPart(comp))},
+	} {
+		if region.now.html != *region.had {
+			*region.had, p = region.now.html, append(p, region.now)
+		}
 	}
 	return p
 }

@@ -49,6 +49,7 @@ func turnChanges(u *ahp.UsageInfo) *ahp.ChangesSummary {
 func composerOf(c *ahp.ChatState, base string) part.Composer {
 	comp := part.Composer{Base: base, Running: c.ActiveTurn != nil, Steering: c.SteeringMessage, Queue: c.QueuedMessages,
 		ReadOnly: c.Interactivity != "" && c.Interactivity != ahp.ChatInteractivityFull}
+	comp.Background = part.BackgroundOf(c.BackgroundWork, base)
 	if c.Draft != nil {
 		comp.Draft = c.Draft.Text
 	}

@@ -84,6 +84,7 @@ func (p *Pages) Routes(r chi.Router) {
 	post("/s/{session}/c/{chat}/message", p.onChat(p.sendMessage))
 	post("/s/{session}/c/{chat}/stop", p.onChat(p.stopTurn))
 	post("/s/{session}/c/{chat}/resume", p.onChat(p.resumeTurn))
+	post("/s/{session}/c/{chat}/background", p.toBackground)
 	post("/s/{session}/c/{chat}/tool", p.onChat(p.confirmTool))
 	post("/s/{session}/c/{chat}/input", p.onChat(p.answerInput))
 	post("/s/{session}/c/{chat}/answer", p.onChat(p.draftAnswer))

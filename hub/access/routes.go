@@ -35,6 +35,7 @@ var routeRights = map[string]Right{
 	"POST /s/{session}/c/{chat}/message":      RightPrompt,
 	"POST /s/{session}/c/{chat}/stop":         RightPrompt,
 	"POST /s/{session}/c/{chat}/resume":       RightPrompt,
+	"POST /s/{session}/c/{chat}/background":   RightPrompt,
 	"POST /s/{session}/c/{chat}/input":        RightPrompt,
 	"POST /s/{session}/c/{chat}/answer":       RightPrompt,
 	"POST /s/{session}/c/{chat}/queue/edit":   RightPrompt,

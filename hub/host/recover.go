@@ -26,6 +26,9 @@ func (h *Host) recover(ctx context.Context) error {
 	if err := h.recoverTerminals(ctx); err != nil {
 		return err
 	}
+	if err := h.recoverBackground(ctx); err != nil {
+		return err
+	}
 	if err := h.recoverWatches(ctx); err != nil {
 		return err
 	}

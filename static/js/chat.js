@@ -15,7 +15,7 @@ scroll?.addEventListener('scroll', () => {
 // Times as the reader's clock shows them.
 const clocks = (root) => { for (const t of root.querySelectorAll('time[datetime]:not([data-local])')) { t.dataset.local = ''; const d = new Date(t.dateTime); if (!isNaN(d)) { t.textContent = d.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }); t.title = d.toLocaleString(); } } };
 clocks(document);
-app.on.push((list) => { if (list.some((p) => p[0] === 'a' || p[0] === 'r' && p[1].startsWith('turn'))) clocks($('turns')); });
+app.on.push((list) => { if (list.some((p) => p[0] === 'a' || p[0] === 'r' && /^(turn|background)/.test(p[1]))) clocks(document); });
 
 // What is being written survives a reload.
 const key = 'draft:' + location.pathname;

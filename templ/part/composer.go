@@ -15,6 +15,34 @@ type Composer struct {
 	Draft    string
 	ReadOnly bool // the chat takes no messages
 	Archived bool
+
+	Background []Background
+}
+
+// Background is something a chat started that goes on by itself.
+type Background struct {
+	ID, Label, StartedAt string
+	Href                 string // to its terminal or chat
+	Stop                 string // where a form ends it; "" when nobody can
+}
+
+// BackgroundOf reads a chat's list; base is the chat's path.
+func BackgroundOf(list []ahp.BackgroundWork, base string) (out []Background) {
+	session := sessionBase(base)
+	for _, w := range list {
+		switch v := w.Value.(type) {
+		case *ahp.ShellBackgroundWork:
+			b := Background{ID: v.ID, Label: firstOf(v.Label, v.Command), StartedAt: v.StartedAt}
+			if v.Terminal != "" {
+				b.Href = session + "/t/" + Tail(v.Terminal)
+				b.Stop = b.Href + "/close"
+			}
+			out = append(out, b)
+		case *ahp.SubagentBackgroundWork:
+			out = append(out, Background{ID: v.ID, Label: v.Label, StartedAt: v.StartedAt, Href: chatPath(session, v.Chat)})
+		}
+	}
+	return out
 }
 
 // Attention is what waits for a person in a session.

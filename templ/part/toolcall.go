@@ -116,6 +116,11 @@ func (c Tool) terminal() *ahp.ToolResultTerminalContent {
 	return nil
 }
 
+// movable tells whether the turn waits for a command of the shell agent, which can go on without it.
+func (c Tool) movable() bool {
+	return c.Status == ahp.ToolCallStatusRunning && c.ToolName == "shell" && c.terminal() != nil
+}
+
 // foldID names what a reader opens and shuts. A call that shows a terminal is open from the
 // beginning, so it has a name of its own: what it was before there was output does not count.
 func (c Tool) foldID() string {

@@ -1,0 +1,119 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// bucketBackground keeps what goes on in the background, so that a start after a crash takes it off the chats' lists.
+const bucketBackground = "background" // key: terminal URI, value: background
+
+// background is a command that goes on after the turn that started it (spec/chat-channel.md).
+type background struct {
+	ID      string  `json:"id"`
+	Session ahp.URI `json:"session"`
+	Chat    ahp.URI `json:"chat"`
+}
+
+// Background lists a command in its chat until it is over.
+func (a agentHost) Background(ctx context.Context, s agent.BackgroundSpec) error {
+	h := a.l.h
+	t, ok := s.Terminal.(commandTerminal)
+	if !ok {
+		return errors.New("only a terminal of this session goes on in the background")
+	}
+	b := background{ID: newID(), Session: a.l.uri, Chat: s.Chat}
+	raw, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	work := &ahp.ShellBackgroundWork{ID: b.ID, Label: clip(oneLine(s.Label), mostTitle), StartedAt: timestamp(h.now()),
+		Command: clip(s.Command, mostCommand), Terminal: t.URI()}
+	err = h.do(ctx, func(tx *hub.Tx) {
+		tx.Apply(s.Chat, &ahp.ChatBackgroundWorkSetAction{Work: ahp.BackgroundWork{Value: work}})
+		tx.Record(bucketBackground, t.URI(), raw)
+	})
+	if err != nil {
+		return err
+	}
+	h.wg.Go(func() { h.follow(t, b) }) // the turn that calls this is waited for before the host's own goroutines are
+	return nil
+}
+
+const mostCommand = 8 << 10 // of a command in the background, as clients are told
+
+// follow takes a command off its chat's list once it is over. When the host stops, the next start does.
+func (h *Host) follow(t commandTerminal, b background) {
+	select {
+	case <-t.proc.Load().Done():
+	case <-h.ctx.Done():
+		return
+	}
+	if err := h.backgroundOver(h.ctx, t.URI(), b); err != nil && h.ctx.Err() == nil {
+		h.log.Warn("a command that ended is still listed", "terminal", t.info, "err", err)
+	}
+}
+
+func (h *Host) backgroundOver(ctx context.Context, terminal ahp.URI, b background) error {
+	if info, known := h.hub.Info(b.Chat); known {
+		if err := h.wake(ctx, info); err != nil {
+			return err
+		}
+	}
+	return h.do(ctx, func(tx *hub.Tx) {
+		if tx.State(b.Chat) != nil { // disposed meanwhile, with all that was listed in it
+			tx.Apply(b.Chat, &ahp.ChatBackgroundWorkRemovedAction{ID: b.ID})
+		}
+		tx.Record(bucketBackground, terminal, nil)
+	})
+}
+
+// recoverBackground takes off the lists what ended with the host.
+func (h *Host) recoverBackground(ctx context.Context) error {
+	if h.cfg.Store == nil {
+		return nil
+	}
+	records, err := h.cfg.Store.Records(ctx, bucketBackground)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		var b background
+		if err := json.Unmarshal(r.Value, &b); err != nil {
+			return err
+		}
+		if err := h.backgroundOver(ctx, r.Key, b); err != nil {
+			h.log.Error("what ended with the host is still listed", "chat", b.Chat, "err", err)
+		}
+	}
+	return nil
+}
+
+// MoveToBackground has a chat's turn no longer wait for the command it runs. Errors: -32008 no such chat, -32009 not
+// allowed, -32011 nothing runs that could be moved.
+func (h *Host) MoveToBackground(c Caller, chat ahp.URI) error {
+	info, known := h.hub.Info(chat)
+	if !known || info.Kind != ahp.ChannelChat || !c.Audience().Sees(info) {
+		return noChannel(chat)
+	}
+	if err := access.MayAct(c.Principal, "chat/turnCancelled", info); err != nil { // who may stop a turn may let it go on
+		return denied(err)
+	}
+	if l := h.liveIf(info.Session); l != nil && l.move(chat) {
+		return nil
+	}
+	return ahp.Errorf(ahp.CodeConflict, "nothing runs here that could go on in the background")
+}
+
+func (l *live) move(chat ahp.URI) bool {
+	l.mu.Lock()
+	mover, ok := l.agent.(agent.Mover)
+	l.mu.Unlock()
+	return ok && mover.Move(chat)
+}
