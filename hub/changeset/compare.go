@@ -83,16 +83,7 @@ func (r *repo) compare(ctx context.Context, from, to Tree) ([]File, error) {
 	defer unlock()
 	files := []File{}
 	if from.OID != to.OID {
-		src := source{top: to.Top, prefix: to.Prefix}
-		args := []string{"diff-tree", "-r", "-z", "-M", "-l1000", "--raw", "--numstat", "--no-abbrev", "--no-ext-diff", "--no-textconv", from.OID, to.OID}
-		out, err := r.trees(ctx, src, nil, append(args, src.pathspec()...)...)
-		if err != nil {
-			return nil, err
-		}
-		if files, err = parseDiff(fields(out), to.Top); err != nil {
-			return nil, err
-		}
-		if err := r.sizes(ctx, src, files); err != nil {
+		if files, err = r.changedFiles(ctx, source{top: to.Top, prefix: to.Prefix}, from.OID, to.OID); err != nil {
 			return nil, err
 		}
 	}

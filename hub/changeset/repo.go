@@ -55,7 +55,8 @@ func (r *repo) take(ctx context.Context) (Tree, error) {
 
 // takeAll looks at every file; the lock is held.
 func (r *repo) takeAll(ctx context.Context) (Tree, error) {
-	r.s.forgetLook(r) // until it has gone well
+	r.s.forgetLook(r)   // until it has gone well
+	r.s.forgetCounts(r) // attributes may say otherwise what is text
 	src, err := r.s.locate(ctx, r.dir)
 	if err != nil {
 		return Tree{}, err

@@ -67,12 +67,15 @@ type Service struct {
 	mu    sync.Mutex
 	locks map[string]chan struct{} // by repository
 	known map[string]*known        // likewise: what the last look found
+	// counts are the lines that comparisons have counted since the last look at everything, likewise.
+	counts map[string]map[versions]counted
 }
 
 // New returns a service; it makes directories only when they are needed.
 func New(c Config) *Service {
 	c = c.withDefaults()
-	return &Service{cfg: c, slots: make(chan struct{}, c.Processes), locks: map[string]chan struct{}{}, known: map[string]*known{}}
+	return &Service{cfg: c, slots: make(chan struct{}, c.Processes), locks: map[string]chan struct{}{}, known: map[string]*known{},
+		counts: map[string]map[versions]counted{}}
 }
 
 var (
@@ -218,4 +221,5 @@ func (s *Service) forget(dir string) {
 	defer s.mu.Unlock()
 	delete(s.locks, dir)
 	delete(s.known, dir)
+	delete(s.counts, dir)
 }

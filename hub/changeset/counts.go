@@ -1,0 +1,115 @@
+package changeset
+
+import "context"
+
+// counted is what git tells of two versions of a file besides their names.
+type counted struct {
+	additions, deletions int
+	binary               bool
+	oldSize, newSize     int64
+}
+
+// versions names two versions of a file; a side that is not there is "". The path is in it for its attributes.
+type versions struct{ path, old, new, oldMode, newMode string }
+
+func (f *File) versions() versions {
+	return versions{f.Path, f.OldOID, f.NewOID, f.OldMode, f.NewMode}
+}
+
+func (f *File) counted() counted {
+	return counted{f.Additions, f.Deletions, f.Binary, f.OldSize, f.NewSize}
+}
+
+func (f *File) count(c counted) {
+	f.Additions, f.Deletions, f.Binary, f.OldSize, f.NewSize = c.additions, c.deletions, c.binary, c.oldSize, c.newSize
+}
+
+// mostCounted is how many comparisons are remembered of one directory; fewAsked is how many are asked for by name.
+const (
+	mostCounted = 20_000
+	fewAsked    = 200
+)
+
+// countKnown fills in what is remembered, and names the files of which nothing is.
+func (r *repo) countKnown(files []File) (unknown []string) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	had := r.s.counts[r.git]
+	for i := range files {
+		f := &files[i]
+		if c, ok := had[f.versions()]; ok {
+			f.count(c)
+			continue
+		}
+		unknown = append(unknown, f.Path)
+		if f.OldPath != "" {
+			unknown = append(unknown, f.OldPath)
+		}
+	}
+	return unknown
+}
+
+func (r *repo) rememberCounts(files []File) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	had := r.s.counts[r.git]
+	if had == nil || len(had)+len(files) > mostCounted {
+		had = map[versions]counted{}
+		r.s.counts[r.git] = had
+	}
+	for i := range files {
+		had[files[i].versions()] = files[i].counted()
+	}
+}
+
+// changedFiles lists what differs between two trees. Lines are counted of what was not compared before: after the write of
+// one file that is one file, however many others have changed.
+func (r *repo) changedFiles(ctx context.Context, src source, from, to string) ([]File, error) {
+	files, err := r.diffTree(ctx, src, from, to, src.pathspec())
+	if err != nil {
+		return nil, err
+	}
+	unknown := r.countKnown(files)
+	if len(unknown) == 0 {
+		return files, nil
+	}
+	if len(unknown) <= fewAsked {
+		few, err := r.countTree(ctx, src, from, to, append([]string{"--"}, unknown...))
+		if err != nil {
+			return nil, err
+		}
+		r.rememberCounts(few)
+		if len(r.countKnown(files)) == 0 {
+			return files, nil
+		}
+	}
+	if files, err = r.countTree(ctx, src, from, to, src.pathspec()); err == nil {
+		r.rememberCounts(files)
+	}
+	return files, err
+}
+
+func (r *repo) diffTree(ctx context.Context, src source, from, to string, pathspec []string, more ...string) ([]File, error) {
+	args := []string{"diff-tree", "-r", "-z", "-M", "-l1000", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv"}
+	args = append(append(append(args, more...), from, to), pathspec...)
+	out, err := r.trees(ctx, src, nil, args...)
+	if err != nil {
+		return nil, err
+	}
+	return parseDiff(fields(out), src.top)
+}
+
+// countTree lists what differs with lines and sizes.
+func (r *repo) countTree(ctx context.Context, src source, from, to string, pathspec []string) ([]File, error) {
+	files, err := r.diffTree(ctx, src, from, to, pathspec, "--numstat")
+	if err != nil {
+		return nil, err
+	}
+	return files, r.sizes(ctx, src, files)
+}
+
+func (s *Service) forgetCounts(r *repo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.counts, r.git)
+}
