@@ -10,13 +10,14 @@
 
   // ---- hunks ----
   const bars = f => $$('.h[data-k]', f);
-  const barOf = row => { // the last bar before the row
-    const list = row ? bars(fileOf(row)) : [];
+  const barOf = row => { // the last bar before the row, in a list the browser keeps
+    const list = row ? fileOf(row).getElementsByClassName('h') : [];
     let lo = 0, hi = list.length;
     while (lo < hi) {
       const mid = (lo + hi) >> 1;
       if (list[mid].compareDocumentPosition(row) & Node.DOCUMENT_POSITION_FOLLOWING) lo = mid + 1; else hi = mid;
     }
+    while (lo && !list[lo - 1].dataset.k) lo--;
     return list[lo - 1] || null;
   };
   const folded = bar => { const n = bar.nextElementSibling || bar.parentElement.nextElementSibling; return n?.matches('.hs') ? n : null; };
