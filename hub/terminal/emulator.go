@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -56,6 +57,7 @@ func (e *emulator) write(b []byte) {
 	if e.bad {
 		return
 	}
+	b = tame(b)
 	for b = bytes.ReplaceAll(b, []byte("\x1b[2J"), []byte("\x1b[1J\x1b[J")); len(b) > 0; {
 		var n int
 		switch {
@@ -72,6 +74,22 @@ func (e *emulator) write(b []byte) {
 		b = b[n:]
 	}
 }
+
+// tame bounds how often a sequence repeats what it does, which the library would do: no terminal is larger.
+func tame(b []byte) []byte {
+	return longControl.ReplaceAllFunc(b, func(seq []byte) []byte {
+		if final := seq[len(seq)-1]; final == 'h' || final == 'l' {
+			return seq // numbers of modes
+		}
+		return append([]byte{runeESC}, manyDigits.ReplaceAll(controlInside.ReplaceAll(seq[1:], nil), []byte("1000"))...)
+	})
+}
+
+var (
+	longControl   = regexp.MustCompile(`\x1b\[[^@-~\x1b]{4,}[@-~]`)
+	controlInside = regexp.MustCompile(`[\x00-\x1f]`)
+	manyDigits    = regexp.MustCompile(`[0-9]{4,}`)
+)
 
 func (e *emulator) pass(b []byte) {
 	_, _ = e.vt.Write(b)

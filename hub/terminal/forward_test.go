@@ -55,3 +55,27 @@ func TestSkippingChangesNothing(t *testing.T) {
 		})
 	}
 }
+
+// FuzzPicture: whatever a program prints, its screen and the text of its output can be drawn.
+func FuzzPicture(f *testing.F) {
+	for _, s := range []string{"a\x1b[31mb\r\n", "\x1b[?1049h\x1b[H\x1b[2J", "\x1b]8;;http://x\x07l\x1b]8;;\x1b\\", "漢\x1b[1;1H\x1b[K🙂\b\r\n", "\x1b(0q\x1b(B\x1b[5;10r\x1bM",
+		"\x1bP1$r\x1b\\\x1b_x\x1b\\\x1b^y\x1b\\", "\x1b[99999999999;1H\x1b[-1m\x1b[38;2;1;2m", "\x1b[?", "\x1b", "\x1b(", "\x1b]0;", "e\u0301\u200d\ufe0f", "\x1b[3b\x1b[2X\x1b[@\x1b[P"} {
+		f.Add(s, uint8(3))
+	}
+	f.Add("\x1b[2\x002\x002\x002\x002\x002\x002\x002\x002\x002X\x1b[4294967295;1b\x1b[4294967295@", uint8(3))
+	f.Fuzz(func(t *testing.T, text string, times uint8) {
+		if len(text) > 1<<10 {
+			return
+		}
+		feed := fed(strings.Repeat(text, 1+int(times)%40), 64)
+		defer feed.close()
+		feed.picture()
+		feed.Text()
+		forward(feed.blocks, 24)
+		plainLines([]byte(text))
+		pen(nil, []byte(text))
+		if got := PlainText(text); strings.ContainsAny(got, "\x1b\r\b") {
+			t.Errorf("%q reads %q", text, got)
+		}
+	})
+}

@@ -62,7 +62,8 @@ func TestScannerHoldsWhatIsUnfinished(t *testing.T) {
 // same, the text is UTF-8, and no mark is in it.
 func FuzzScanner(f *testing.F) {
 	for _, s := range []string{"a€b", "\x1b]633;E;ls;n\a", "\x1b]0;title\x1b\\x", "\x1b[31mred\x1b[0m", "\u009d133;A\u009c",
-		"\x1bP1;2|x\x1b\\", "\xff\xc3(", "\x1b]133;A\x1b]133;B\a", "\x1b\x1b]7;x\a\x18", "\x1b(B\x1b)0"} {
+		"\x1bP1;2|x\x1b\\", "\xff\xc3(", "\x1b]133;A\x1b]133;B\a", "\x1b\x1b]7;x\a\x18", "\x1b(B\x1b)0",
+		"\x1b]633;C;?;n\a\x1b]633;E;a\\x3bb;n\a", "\x1b[38;2;1;2;3m\x1b[?2004;1006h", "\x1b]8;id=1;http://x\x1b\\l\x1b]8;;\a", "\x1b_G\x1b]133;A\a\x1b\\", "\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f"} {
 		f.Add([]byte(s), uint8(1))
 		f.Add([]byte(s), uint8(3))
 	}
