@@ -299,7 +299,7 @@
     hint.textContent = n > 72 ? `The first line has ${n} characters: at most 72 are shown whole.` : hint.dataset.text;
     hint.classList.toggle('bad', n > 72);
   };
-  window.ahphub.on.push(list => { if (list.some(p => p[1] === 'ops') && $('#op-message')?.value) first($('#op-message')); });
+  window.ahphub.on.push(list => { if (list.some(p => p[1] === 'ops') && $('#op-message')?.value) firstLine($('#op-message')); });
   const done = (said, box, form) => { // an operation
     toast(said);
     if (box) { box.open = false; form.reset(); }

@@ -1,0 +1,108 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestOperations takes changes from the review to a commit: two people look at it, one of them a guest who may not.
+func TestOperations(t *testing.T) {
+	dir := t.TempDir()
+	git := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	write := func(name, content string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := func(second, last string) string {
+		return "1\n" + second + "\n3\n4\n5\n6\n7\n8\n9\n10\n11\n" + last + "\n"
+	}
+	git("init", "-q", "-b", "main")
+	git("config", "user.name", "Host")
+	git("config", "user.email", "host@example.org")
+	write("a.txt", lines("2", "12"))
+	git("add", "-A")
+	git("commit", "-qm", "first")
+	write("a.txt", lines("two", "twelve"))
+	write("b.txt", "b\n")
+
+	prog := Start(t, Options{Dir: dir, Args: []string{"--agent", "script", "--owner-name", "Ana"}, Env: []string{"GIT_CONFIG_GLOBAL=" + os.DevNull}})
+	b := OpenBrowser(t)
+	ana, ben := b.Page(), b.Page()
+	ana.SignIn(prog)
+	session := newSession(ana, prog, "say hello")
+	join(ben, share(ana, prog, session, "viewer"), "Ben")
+	review := prog.URL + session + "/changes?scope=uncommitted"
+	ben.Open(review)
+	ana.Open(review)
+	ana.WaitText("#ops", "0 of 2 staged")
+	if shown := Eval[int](ben, `[...document.querySelectorAll('#ops, .fo, .fm')].filter(e => e.checkVisibility()).length`); shown > 0 {
+		t.Errorf("a guest sees %d operations", shown)
+	}
+
+	file := func(name string) string { return fmt.Sprintf(`.file[data-path="%s"]`, name) }
+	ana.Do(chromedp.Click(file("a.txt")+" .fm > summary"), chromedp.Click(file("a.txt")+` .fo[value="stage"]`))
+	ana.WaitText(file("a.txt")+" .stg", "Staged")
+	ben.WaitText(file("a.txt")+" .stg", "Staged") // it is the same for everybody who looks
+	if got := git("diff", "--cached", "--name-only"); got != "a.txt" {
+		t.Errorf("staged is %s", got)
+	}
+
+	write(".git/hooks/pre-commit", "#!/bin/sh\necho 'a.txt: not like that'\nexit 1\n")
+	ana.Allow("409")
+	ana.Do(chromedp.Click("#op-commit > summary"), chromedp.SendKeys("#op-message", strings.Repeat("long ", 15)))
+	ana.WaitText("#op-hint", "The first line has 75 characters")
+	ana.Do(chromedp.Click("#op-commit form .btn.main"))
+	ana.WaitText("#ops .note pre", "a.txt: not like that")
+	ana.WaitText("#op-hint", "The first line has 75 characters")
+	if kept := Eval[string](ana, `document.querySelector('#op-message').value`); !strings.HasPrefix(kept, "long long") {
+		t.Errorf("the message became %q", kept)
+	}
+	ana.Shot("refused")
+	if err := os.Remove(filepath.Join(dir, ".git/hooks/pre-commit")); err != nil {
+		t.Fatal(err)
+	}
+	ana.Do(chromedp.SetValue("#op-message", "Say it in words"), chromedp.Click("#op-commit form .btn.main"))
+	ana.WaitText("#ops", "0 of 1 staged")
+	ana.Wait(`!document.querySelector('#ops .note')`)
+	if got := git("log", "-1", "--format=%an: %s"); got != "Ana: Say it in words" {
+		t.Errorf("the commit is %s", got)
+	}
+
+	ana.Do(chromedp.Click("#op-take > summary"), chromedp.Click("#op-take form .btn"))
+	ana.WaitText("#ops .undo", "Bring back what Ana discarded: 1 file")
+	ana.Shot("discarded")
+	ana.Do(chromedp.Click("#ops .undo button"))
+	ana.Wait(fmt.Sprintf(`document.querySelector('%s') && !document.querySelector('#ops .undo')`, file("b.txt")))
+
+	write("a.txt", lines("zwei", "zwölf"))
+	ana.Wait(fmt.Sprintf(`document.querySelectorAll('%s .h[data-k]').length === 2`, file("a.txt")))
+	ana.Do(chromedp.ScrollIntoView(file("a.txt")))
+	hunk := fmt.Sprintf(`[...document.querySelectorAll('%s .h[data-k]')][1]`, file("a.txt"))
+	Eval[bool](ana, hunk+`.dispatchEvent(new MouseEvent('mouseover', {bubbles: true}))`)
+	discard := hunk + `.querySelector('form:has([value=discard]) button')`
+	Eval[bool](ana, discard+`.click() ?? true`)
+	ana.Wait(discard + `.textContent.startsWith('Sure?')`)
+	Eval[bool](ana, discard+`.click() ?? true`)
+	ana.Wait(fmt.Sprintf(`!document.querySelector('%s').textContent.includes('zwölf')`, file("a.txt")))
+	if data, err := os.ReadFile(filepath.Join(dir, "a.txt")); err != nil || string(data) != lines("zwei", "twelve") {
+		t.Errorf("discarding a hunk left %q, %v", data, err)
+	}
+	git("fsck", "--full", "--strict")
+}
