@@ -1,0 +1,155 @@
+package bench
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/ahphub/ahphub/e2e"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
+	hosts "github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// megabytes are two versions of a file of 1 MB of which every tenth line was edited.
+func megabytes() (old, new []byte) {
+	r := rand.New(rand.NewPCG(1, 12))
+	var a, b strings.Builder
+	for i := range 16_000 {
+		line := fmt.Sprintf("\tvalue%d := compute(%d, \"some text\", options) // step %d\n", i, r.IntN(1e6), i)
+		a.WriteString(line)
+		if i%10 == 0 {
+			line = strings.Replace(line, "compute", "recompute", 1)
+		}
+		b.WriteString(line)
+	}
+	return []byte(a.String()), []byte(b.String())
+}
+
+// BenchmarkMegabyteReview compares two versions of 1 MB, line by line and word by word, and draws them as the review page
+// does, without syntax.
+func BenchmarkMegabyteReview(b *testing.B) {
+	old, new := megabytes()
+	b.SetBytes(int64(len(old) + len(new)))
+	for b.Loop() {
+		f := diff.Compute(old, new, diff.Options{})
+		box := part.DiffFile{ID: "file:///big.go", Path: "big.go", Status: part.DiffModified, Add: f.Additions, Del: f.Deletions, Diff: f}
+		check(b, part.DiffBox(&box, part.DiffView{}).Render(b.Context(), io.Discard))
+	}
+}
+
+// BenchmarkIdleReview has fifty people look at one session's changes while nothing happens, and measures the program's
+// processor time.
+func BenchmarkIdleReview(b *testing.B) {
+	const viewers, seconds = 50, 20
+	dir := b.TempDir()
+	old, new := megabytes()
+	repository(b, dir, old)
+	check(b, os.WriteFile(filepath.Join(dir, "big.go"), new, 0o600))
+	h := &host{e2e.Start(b, e2e.Options{Args: []string{"--agent", "script", "--log-level", "warn"}, Data: b.TempDir(), Dir: dir})}
+	p := h.peer(b, "driver")
+	_, err := p.Initialize(b.Context())
+	check(b, err)
+	uri, _ := session(b, p)
+	browser := h.signedIn(b)
+	for range viewers {
+		h.view(b, browser, "/s/"+hosts.ShortID(uri)+"/changes?scope=uncommitted")
+	}
+	<-time.After(5 * time.Second) // what opening them began
+	var used []float64
+	for b.Loop() {
+		before := h.processorTime(b)
+		<-time.After(seconds * time.Second)
+		used = append(used, 100*(h.processorTime(b)-before).Seconds()/seconds)
+	}
+	slices.Sort(used)
+	b.ReportMetric(used[len(used)/2], "%core")
+	b.ReportMetric(0, "ns/op")
+}
+
+func repository(b *testing.B, dir string, big []byte) {
+	b.Helper()
+	check(b, os.WriteFile(filepath.Join(dir, "big.go"), big, 0o600))
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=Ana", "-c", "user.email=ana@example.org", "commit", "-qm", "all"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("%v\n%s", err, out)
+		}
+	}
+}
+
+// signedIn is a client with the owner's cookie.
+func (h *host) signedIn(b *testing.B) *http.Client {
+	b.Helper()
+	u, err := url.Parse(h.SignIn())
+	check(b, err)
+	token := u.Fragment
+	u.Fragment = ""
+	jar, err := cookiejar.New(nil)
+	check(b, err)
+	c := &http.Client{Jar: jar}
+	res, err := c.PostForm(u.String(), url.Values{"token": {token}})
+	check(b, err)
+	res.Body.Close()
+	return c
+}
+
+var liveOf = regexp.MustCompile(`data-live="([^"]*)"`)
+
+// view opens a page and its stream, and takes what comes, as a browser does.
+func (h *host) view(b *testing.B, browser *http.Client, path string) {
+	b.Helper()
+	res, err := browser.Get(h.URL + path)
+	check(b, err)
+	body, err := io.ReadAll(res.Body)
+	check(b, err)
+	res.Body.Close()
+	found := liveOf.FindSubmatch(body)
+	if res.StatusCode != http.StatusOK || found == nil {
+		b.Fatalf("%s answers %d: %.300s", path, res.StatusCode, body)
+	}
+	c, _, err := websocket.Dial(b.Context(), h.URL+"/live?"+html.UnescapeString(string(found[1])), &websocket.DialOptions{HTTPClient: browser, HTTPHeader: http.Header{"Origin": {h.URL}}})
+	check(b, err)
+	c.SetReadLimit(-1)
+	go func() {
+		defer c.CloseNow()
+		for {
+			if _, _, err := c.Read(b.Context()); err != nil {
+				return
+			}
+		}
+	}()
+}
+
+// processorTime is what the program used so far, in clock ticks of 10 ms.
+func (h *host) processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", h.Pid()))
+	if err != nil {
+		b.Skip("processor time is read from /proc, which is not here")
+	}
+	_, rest, _ := strings.Cut(string(raw), ") ")
+	var sum int64
+	for _, i := range []int{11, 12, 13, 14} { // its own and its children's
+		n, err := strconv.ParseInt(strings.Fields(rest)[i], 10, 64)
+		check(b, err)
+		sum += n
+	}
+	return time.Duration(sum) * 10 * time.Millisecond
+}
