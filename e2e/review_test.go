@@ -2,10 +2,13 @@ package e2e
 
 import (
 	"fmt"
+	"html"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -149,12 +152,22 @@ func TestReviewMarks(t *testing.T) {
 	r.ben.leave()
 }
 
-// A hunk is reverted from its bar: asked twice, and the rest of the file stays.
-func TestRevertHunk(t *testing.T) {
+// A hunk is marked without a script, and discarded from its bar: asked twice, and the rest of the file stays.
+func TestHunkButtons(t *testing.T) {
 	r := review(t, map[string]string{"a.txt": "alpha\n" + far + "beta\n"})
 	r.write("a.txt", "ALPHA\n"+far+"BETA\n")
 	r.cold(r.ana, "/changes?scope=uncommitted")
 	r.ana.Says("#review-counts", "0/1 reviewed")
+	key := Eval[string](r.ana, "document.querySelector('"+file("a.txt")+"').dataset.file")
+	_, plain := r.get("/changes/file/" + key + "?scope=uncommitted")
+	marks := regexp.MustCompile(`formaction="([^"]*hunk=[0-9a-f][^"]*)"`).FindAllStringSubmatch(plain, -1)
+	if len(marks) != 2 || !strings.Contains(plain, ">Discard hunk<") {
+		t.Fatalf("the file's own page has %d buttons for its hunks, and offers to discard one: %v", len(marks), strings.Contains(plain, ">Discard hunk<"))
+	}
+	if code := r.post(html.UnescapeString(marks[1][1])); code != http.StatusSeeOther {
+		t.Errorf("marking without a script: %d", code)
+	}
+	r.ana.Says(file("a.txt")+" .fh", "1/2 hunks")
 	r.ana.Press("n")
 	const button = ".h .ht form:has([value=discard], [value=revert]) button"
 	r.ana.Wait("document.querySelector('" + button + "')")
@@ -325,6 +338,24 @@ func TestMovedAndFolded(t *testing.T) {
 	}
 	r.ana.leave()
 	r.ben.leave()
+}
+
+// post sends a button's form as a browser without a script does.
+func (r *reviewing) post(path string) int {
+	r.Helper()
+	c, _ := signIn(r.T, r.program.SignIn())
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	req, err := http.NewRequestWithContext(r.Context(), http.MethodPost, r.program.URL+path, nil)
+	if err != nil {
+		r.Fatal(err)
+	}
+	req.Header.Set("Origin", r.program.URL)
+	res, err := c.Do(req)
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer res.Body.Close()
+	return res.StatusCode
 }
 
 // hover moves the mouse over an element.

@@ -16,7 +16,7 @@
   const split = () => !!$('.fb.split', root);
   const may = right => document.body.classList.contains('may-' + right);
   const { parse: fragment, toast, keys: all } = window.ahphub;
-  let cur = null, anchor = null, focused = null, busy = 0;
+  let cur = null, anchor = null, focused = null, busy = 0, settling = 0;
 
   // ---- rows ----
   const fileOf = el => el?.closest('.file');
@@ -89,7 +89,8 @@
     row.scrollIntoView({ block });
     if (anchor) paint();
     mark(fileOf(row));
-    shared.at?.(row);
+    clearTimeout(settling);
+    settling = setTimeout(() => shared.at?.(row), 80); // not at each step of a held key
   };
   const goFile = f => { // everything is changed before anything is measured
     if (!f) return;
