@@ -94,7 +94,7 @@ func pane(w http.ResponseWriter, r *http.Request) string {
 	switch want {
 	case "none":
 		return ""
-	case "terminals", "info":
+	case "threads", "terminals", "info":
 		return want
 	}
 	return "changes"
@@ -150,7 +150,7 @@ func (p *Pages) info(r *http.Request, v visit, s *ahp.SessionState) page.Info {
 		}
 	}
 	i.Files, i.Reading = p.fileLines(r, v, s.WorkingDirectories)
-	i.Terminals = p.terminalLines(v)
+	i.Terminals, i.Threads = p.terminalLines(v), p.threadLines(r, v, s)
 	return i
 }
 

@@ -150,3 +150,32 @@ func entryIn(t *ahp.Annotation, id string) *ahp.AnnotationEntry {
 	}
 	return nil
 }
+
+const mostPaneThreads = 50
+
+// threadLines are the open threads of a session for the pane beside its chat.
+func (p *Pages) threadLines(r *http.Request, v visit, s *ahp.SessionState) (out []page.ThreadLine) {
+	uri := v.session + "/annotations"
+	if p.prepare(r.Context(), v.who, uri) != nil {
+		return nil // the pane is empty; the threads page says why
+	}
+	all := p.annotations(look{session: v.session})
+	seen := p.seen(r.Context(), v.short, v.who)
+	for i := range all.Annotations {
+		t := threadOf(&all.Annotations[i], nil, "/s/"+v.short, s.WorkingDirectories)
+		if t.Resolved || len(t.Entries) == 0 {
+			continue
+		}
+		if len(out) == mostPaneThreads {
+			break
+		}
+		unread(&t, seen, v.who)
+		where := t.Path
+		if t.To > 0 {
+			where += ":" + strconv.Itoa(t.From)
+		}
+		first, _, _ := strings.Cut(strings.TrimSpace(t.Entries[0].Text), "\n")
+		out = append(out, page.ThreadLine{Href: t.Link(), Where: where, By: t.Entries[0].By, Text: first, Unread: t.Unread, Entries: len(t.Entries)})
+	}
+	return out
+}

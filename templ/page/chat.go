@@ -15,7 +15,7 @@ type Chat struct {
 	Composer  part.Composer
 	Attention part.Attention
 	Chats     []ChatLink
-	Pane      string // "changes", "terminals", "info"; "" for folded
+	Pane      string // "changes", "threads", "terminals", "info"; "" for folded
 	Info      Info
 }
 
@@ -33,7 +33,8 @@ type Info struct {
 	Config    []ConfigValue
 	Clients   []ahp.SessionActiveClient
 	Files     []FileLine
-	Reading   bool // the files are being compared
+	Reading   bool         // the files are being compared
+	Threads   []ThreadLine // open ones
 	Terminals []TerminalLine
 	Error     *ahp.ErrorInfo // why the session could not be made
 }
@@ -55,7 +56,7 @@ type TerminalLine struct {
 	Exit                *int64
 }
 
-var paneTabs = []struct{ name, word string }{{"changes", "Changes"}, {"terminals", "Terminals"}, {"info", "Info"}}
+var paneTabs = []struct{ name, word string }{{"changes", "Changes"}, {"threads", "Threads"}, {"terminals", "Terminals"}, {"info", "Info"}}
 
 func (i Info) agent() string {
 	if i.Agent == "" {

@@ -177,7 +177,8 @@ func (t *Thread) Applicable() []string {
 	return nil
 }
 
-func (t *Thread) link() string { return t.Base + "/changes#thread-" + url.PathEscape(t.ID) }
+// Link leads to the thread on the review page.
+func (t *Thread) Link() string { return t.Base + "/changes#thread-" + url.PathEscape(t.ID) }
 
 // owner is who began the thread.
 func (t *Thread) owner() string {
