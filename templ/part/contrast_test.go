@@ -14,17 +14,22 @@ func TestCodeIsLegibleOnEveryTint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	review, err := os.ReadFile("../../static/css/review.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	css = append(css, review...)
 	pair := regexp.MustCompile(`--([a-z0-9-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`)
 	grounds, texts := map[string][2]string{}, map[string][2]string{}
 	for i, m := range pair.FindAllStringSubmatch(string(css), -1) {
 		switch m[1] {
-		case "bg", "add-bg", "add-word", "del-bg", "del-word":
+		case "bg", "add-bg", "add-word", "del-bg", "del-word", "rv-move", "rv-gone", "rv-pick":
 			grounds[m[1]+strconv.Itoa(i)] = [2]string{m[2], m[3]} // the safe tints have the same names further down
 		case "text", "code-k", "code-s", "code-c", "code-n", "code-t", "code-f", "code-p":
 			texts[m[1]] = [2]string{m[2], m[3]}
 		}
 	}
-	if len(grounds) != 9 || len(texts) != 8 {
+	if len(grounds) != 12 || len(texts) != 8 {
 		t.Fatalf("%d grounds and %d texts in the tokens", len(grounds), len(texts))
 	}
 	for ground, g := range grounds {
