@@ -19,7 +19,7 @@ func (s *Service) Discard(ctx context.Context, session string, tops []Tree, file
 }
 
 func (w *rewriting) discard(ctx context.Context, f File, lines *Lines) (steps []step, err error) {
-	if err := errors.Join(kept(f), w.unfiltered(ctx, w.src, f.Path)); err != nil {
+	if err := errors.Join(kept(f), w.unfiltered(ctx, f.Path)); err != nil {
 		return nil, err
 	}
 	if lines != nil {
@@ -40,7 +40,7 @@ func (w *rewriting) discard(ctx context.Context, f File, lines *Lines) (steps []
 		if err != nil {
 			return nil, err
 		}
-		was, err := w.version(ctx, path, work[0], work[1])
+		was, err := w.present(ctx, path, work[0], work[1])
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +60,7 @@ func (w *rewriting) discardLines(ctx context.Context, f File, l Lines) ([]step, 
 	if err != nil {
 		return nil, err
 	}
-	work, err := w.version(ctx, f.Path, f.NewMode, f.NewOID)
+	work, err := w.present(ctx, f.Path, f.NewMode, f.NewOID)
 	if err != nil {
 		return nil, err
 	}

@@ -23,34 +23,40 @@ func (s *Service) filterConfig(ctx context.Context, src source) ([]string, error
 	return append(args, "-c", "lfs.storage="+filepath.Join(src.common, "lfs")), err
 }
 
-// filtered names the filter a path goes through in the person's repository, "" for none that does anything.
-func (s *Service) filtered(ctx context.Context, src source, path string) (string, error) {
+// filters are the names of those that do something in the person's repository; none where they are trusted.
+func (s *Service) filters(ctx context.Context, src source) (map[string]bool, error) {
+	names := map[string]bool{}
 	if src.gitDir == "" || s.trusted(src.top) {
-		return "", nil
+		return names, nil
 	}
-	out, err := s.git(ctx, run{dir: src.top, args: []string{"check-attr", "-z", "filter", "--", path}})
-	if err != nil {
-		return "", err
-	}
-	f := fields(out)
-	if len(f) != 3 || slices.Contains([]string{"unspecified", "unset", "set", ""}, f[2]) {
-		return "", nil
-	}
-	for _, kind := range []string{"clean", "smudge", "process"} {
-		if v, err := s.ask(ctx, src, "config", "--get", "filter."+f[2]+"."+kind); err != nil || v != "" {
-			return f[2], err
+	args, err := s.configArgs(ctx, src.dir, `^filter\..*\.(clean|smudge|process)$`)
+	for _, arg := range args {
+		if key, value, ok := strings.Cut(arg, "="); ok && value != "" {
+			key = strings.TrimPrefix(key, "filter.")
+			names[key[:strings.LastIndexByte(key, '.')]] = true
 		}
 	}
-	return "", nil
+	return names, err
 }
 
 // unfiltered refuses to write a file whose content a filter would make.
-func (r *repo) unfiltered(ctx context.Context, src source, path string) error {
-	name, err := r.s.filtered(ctx, src, path)
-	if err != nil || name == "" {
+func (w *rewriting) unfiltered(ctx context.Context, path string) (err error) {
+	if w.filters == nil {
+		if w.filters, err = w.s.filters(ctx, w.src); err != nil {
+			return err
+		}
+	}
+	if len(w.filters) == 0 {
+		return nil
+	}
+	out, err := w.s.git(ctx, run{dir: w.src.top, args: []string{"check-attr", "-z", "filter", "--", path}})
+	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %s goes through the filter %q, which runs only in directories named by --trust-filters: use git in a terminal", ErrConflict, path, name)
+	if f := fields(out); len(f) == 3 && w.filters[f[2]] {
+		return fmt.Errorf("%w: %s goes through the filter %q, which runs only in directories named by --trust-filters: use git in a terminal", ErrConflict, path, f[2])
+	}
+	return nil
 }
 
 // configArgs are the settings whose names match, as arguments of git.

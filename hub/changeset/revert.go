@@ -28,7 +28,8 @@ type rewriting struct {
 	index *index // what the person's index has that the last commit has not; nil when it does not matter
 	steps []step
 
-	indexFile []string // for git's environment; the person's own index when empty
+	filters   map[string]bool // nil until they are asked for
+	indexFile []string        // for git's environment; the person's own index when empty
 }
 
 // rewrite plans every file and then writes them all.
@@ -124,7 +125,7 @@ func kept(f File) error {
 
 // plan tells what must be written to undo one file.
 func (w *rewriting) plan(ctx context.Context, f File, lines *Lines) ([]step, error) {
-	if err := errors.Join(kept(f), w.unfiltered(ctx, w.src, f.Path)); err != nil {
+	if err := errors.Join(kept(f), w.unfiltered(ctx, f.Path)); err != nil {
 		return nil, err
 	}
 	oldPath := f.Path
@@ -135,7 +136,7 @@ func (w *rewriting) plan(ctx context.Context, f File, lines *Lines) ([]step, err
 	if err != nil {
 		return nil, err
 	}
-	new, err := w.version(ctx, f.Path, f.NewMode, f.NewOID)
+	new, err := w.present(ctx, f.Path, f.NewMode, f.NewOID)
 	if err != nil {
 		return nil, err
 	}
@@ -213,6 +214,14 @@ func (w *rewriting) undo(ctx context.Context, path string, old, new *entry) ([]s
 		exec = old.exec
 	}
 	return []step{{path, now, &entry{exec: exec, data: merged}}}, nil
+}
+
+// present reads the version that is most likely there: when it is, byte for byte, git is not asked.
+func (w *rewriting) present(ctx context.Context, path, mode, oid string) (*entry, error) {
+	if now, err := readEntry(w.root, path); err == nil && now != nil && now.mode() == mode && now.oid(oid) == oid {
+		return now, nil
+	}
+	return w.version(ctx, path, mode, oid)
 }
 
 // version reads a version as it would be checked out.

@@ -157,7 +157,7 @@ type three struct {
 
 // threeOf reads them. Of a renamed file the index has the old name until it is staged.
 func (w *rewriting) threeOf(ctx context.Context, f File) (v three, err error) {
-	if err := errors.Join(kept(f), w.unfiltered(ctx, w.src, f.Path)); err != nil {
+	if err := errors.Join(kept(f), w.unfiltered(ctx, f.Path)); err != nil {
 		return v, err
 	}
 	mode, oid := w.indexVersion(f)

@@ -24,7 +24,10 @@ func (h *Host) operate(ctx context.Context, o operation) (said string, err error
 		return "", err
 	}
 	svc, session := h.changesetService(), o.ledger.session
-	keep := func(u changeset.Undo) error { return h.keepUndo(ctx, o, u) }
+	keep := func(u changeset.Undo) error {
+		h.keepCheckpoint(session, changeset.Checkpoint{Trees: tops}) // it outlives a prune of theirs
+		return h.keepUndo(ctx, o, u)
+	}
 	var n int
 	switch o.OperationID {
 	case opRevert:
