@@ -52,6 +52,7 @@ type Turn struct {
 	Message ahp.Message
 	Threads []ahp.Annotation // what an annotations attachment of the message names
 	History []*ahp.Turn      // completed turns of the chat, oldest first
+	Guest   bool             // not the owner's: whatever it makes an agent do has to be asked about
 	Out     Out
 }
 

@@ -37,6 +37,8 @@ type Program struct {
 	Icon        string            // a letter or two, or one emoji, beside its name
 	Model       string            // of new sessions whose maker names none; "" is the program's own choice
 	Dirs        []string          // absolute; it works in these and below; none means everywhere
+
+	key string // that a client handed over, for the way Auth
 }
 
 func (p Program) title() string { return cmp.Or(p.Title, p.Name) }

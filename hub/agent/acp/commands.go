@@ -12,8 +12,8 @@ const mostCommands = 500
 func (s *session) setCommands(list []availableCommand) {
 	commands := make([]agent.SlashCommand, 0, min(len(list), mostCommands))
 	for _, c := range list[:min(len(list), mostCommands)] {
-		name := strings.TrimPrefix(c.Name, "/")
-		if name == "" || strings.ContainsAny(name, " \t\r\n") {
+		name := strings.Join(strings.Fields(strings.TrimPrefix(c.Name, "/")), " ") // "memory show" is one, too
+		if name == "" {
 			continue
 		}
 		out := agent.SlashCommand{Name: name, Description: clip(c.Description, 500)}

@@ -172,6 +172,16 @@ func plain(raw json.RawMessage) string {
 	return string(raw)
 }
 
+// label is a value as people know it.
+func (d dial) label(value json.RawMessage) string {
+	for _, c := range d.choices {
+		if c.value == plain(value) {
+			return c.name
+		}
+	}
+	return plain(value)
+}
+
 func (d dial) is(value json.RawMessage) bool { return plain(d.current) == plain(value) }
 
 // models are the choices of the dial that is for models, as a client's picker shows them.

@@ -23,6 +23,9 @@ func capabilities(mode string) object {
 
 func authMethods(mode string) []object {
 	way := object{"id": "key", "name": "API key", "description": "set FAKE_KEY"}
+	if mode == "handed" {
+		way["_meta"] = object{"api-key": object{"provider": "fake"}}
+	}
 	if mode == "key" {
 		way = object{"id": "key", "type": "env_var", "name": "API key", "vars": []object{{"name": "FAKE_KEY", "secret": true}}}
 	}
@@ -31,12 +34,15 @@ func authMethods(mode string) []object {
 
 func (f *fakeAct) made(mode, id string) object {
 	out := object{"sessionId": id}
-	if !slices.Contains([]string{"rich", "options", "planner"}, mode) {
+	if !slices.Contains([]string{"rich", "options", "planner", "yolo"}, mode) {
 		return out
 	}
 	s := &richSession{"code", "small", "low", "false"}
-	if mode == "planner" {
+	switch mode {
+	case "planner":
 		s.mode = "plan"
+	case "yolo":
+		s.mode = "yolo"
 	}
 	f.rich.Store(id, s)
 	out["configOptions"] = s.options(mode == "options")
@@ -68,7 +74,7 @@ func (f *fakeAct) commands(mode, id string) {
 	}
 	f.update(id, object{"sessionUpdate": "available_commands_update", "availableCommands": []object{
 		{"name": "review", "description": "Look at a change", "input": object{"hint": "what to look at"}},
-		{"name": "compact", "description": "Forget most"}, {"name": "no command", "description": ""}}})
+		{"name": "compact", "description": "Forget most"}, {"name": "compact all", "description": ""}, {"name": " ", "description": ""}}})
 }
 
 func (f *fakeAct) set(m, params object, session string) {

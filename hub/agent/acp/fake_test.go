@@ -35,6 +35,7 @@ type fakeAct struct {
 	next    atomic.Int64
 	cancels sync.Map // session → chan struct{}
 	way     atomic.Value
+	key     atomic.Value
 	caps    atomic.Value
 	rich    sync.Map // session → *richSession
 }
@@ -115,9 +116,13 @@ func (f *fakeAct) handle(mode string, m object) {
 			"authMethods":       authMethods(mode)})
 	case "authenticate":
 		f.way.Store(params["methodId"])
+		if meta, ok := params["_meta"].(object); ok {
+			f.key.Store(meta["api-key"])
+		}
 		answer(object{})
 	case "session/new":
-		if mode == "login" || mode == "key" && (os.Getenv("FAKE_KEY") != "open" || f.way.Load() != "key") {
+		if mode == "login" || mode == "key" && (os.Getenv("FAKE_KEY") != "open" || f.way.Load() != "key") ||
+			mode == "handed" && (f.key.Load() != "open" || f.way.Load() != "key") {
 			f.write(object{"id": m["id"], "error": object{"code": -32000, "message": "Authentication required"}})
 			return
 		}

@@ -11,19 +11,19 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// A program names the ways to log in to it. One that is a secret in a variable can be given by a client: it is a
-// protected resource, and its token the secret. All others are done on the host.
+// A program names the ways to log in to it. One that takes a single secret, in a variable or with the request to go that
+// way, can be gone by a client: it is a protected resource, and its token the secret. All others are done on the host.
 
 const resourceScheme = "ahphub-agent:/"
 
 // token is a secret that a client gave.
-type token struct{ method, value string }
+type token struct{ variable, value string }
 
 // logins are the ways that a client can go.
 func logins(provider string, methods []authMethod) []ahp.ProtectedResourceMetadata {
 	out := []ahp.ProtectedResourceMetadata{}
 	for _, m := range methods {
-		if m.secret() != "" {
+		if m.handed() {
 			out = append(out, ahp.ProtectedResourceMetadata{Resource: resourceScheme + provider + "/" + m.ID, ResourceName: nameOf(m.Name, m.ID),
 				BearerMethodsSupported: []string{}, ResourceDocumentation: m.Link, Required: ahp.Ptr(false)})
 		}
@@ -45,11 +45,14 @@ func (m authMethod) secret() string {
 	return names[0]
 }
 
+// handed tells whether a client can hand over all that this way needs.
+func (m authMethod) handed() bool { return m.ID != "" && (m.secret() != "" || isObject(m.Meta.APIKey)) }
+
 // Authenticate keeps a token in memory. Sessions take it with the next start of their program.
 func (b Backend) Authenticate(_ context.Context, resource, secret string) (bool, error) {
 	id, ours := strings.CutPrefix(resource, resourceScheme+b.Program.Name+"/")
 	methods := b.Memory.get().Auth
-	i := slices.IndexFunc(methods, func(m authMethod) bool { return m.ID == id && m.secret() != "" })
+	i := slices.IndexFunc(methods, func(m authMethod) bool { return m.ID == id && m.handed() })
 	if !ours || b.Memory == nil || i < 0 {
 		return false, nil
 	}
@@ -64,9 +67,9 @@ func (m *Memory) give(way authMethod, secret string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.given++
-	delete(m.tokens, way.secret())
+	delete(m.tokens, way.ID)
 	if secret != "" {
-		m.tokens[way.secret()] = token{way.ID, secret}
+		m.tokens[way.ID] = token{way.secret(), secret}
 	}
 }
 
@@ -80,13 +83,16 @@ func (m *Memory) apply(prog Program) (Program, int) {
 	if len(m.tokens) == 0 {
 		return prog, m.given
 	}
-	env := maps.Clone(prog.Env)
-	if env == nil {
-		env = map[string]string{}
-	}
-	for name, t := range m.tokens {
-		env[name] = t.value
-		prog.Auth = nameOf(prog.Auth, t.method)
+	env := map[string]string{}
+	maps.Copy(env, prog.Env)
+	for _, id := range slices.Sorted(maps.Keys(m.tokens)) {
+		t := m.tokens[id]
+		if t.variable != "" {
+			env[t.variable] = t.value
+		} else {
+			prog.key = t.value
+		}
+		prog.Auth = id // what somebody gave now goes before what was configured
 	}
 	prog.Env = env
 	return prog, m.given
@@ -107,7 +113,11 @@ func (p *peer) logIn(ctx context.Context, err error) bool {
 	if !ok || refused.Code != codeLogin || p.prog.Auth == "" {
 		return false
 	}
-	if err := p.call(ctx, "authenticate", map[string]string{"methodId": p.prog.Auth}, nil); err != nil {
+	q := authParams{MethodID: p.prog.Auth}
+	if p.prog.key != "" {
+		q.Meta = &handover{p.prog.key}
+	}
+	if err := p.call(ctx, "authenticate", q, nil); err != nil {
 		p.log.Warn("an agent could not be logged in to", "method", p.prog.Auth, "err", err)
 		return false
 	}

@@ -20,7 +20,7 @@ type Memory struct {
 
 	mu     sync.Mutex
 	known  remembered
-	tokens map[string]token // by the variable they are for
+	tokens map[string]token // by the way they are for
 	given  int              // how often tokens changed
 }
 

@@ -2,15 +2,19 @@ package acp_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent/acp"
 	"github.com/ahphub/ahphub/hub/agent/agenttest"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
 )
 
 // asked waits for a question of the agent's.
@@ -206,13 +210,16 @@ func TestFork(t *testing.T) {
 
 // A session that could not start is no lost one: after the login a message opens it, and so does a retry.
 func TestRetryAfterLogin(t *testing.T) {
-	for _, how := range []string{"message", "retry"} {
+	for how, mode := range map[string]string{"message": "key", "retry": "key", "a key with the request": "handed"} {
 		memory := acp.Remember("")
-		w := newWorld(t, acp.Backend{Program: program("key"), Memory: memory})
+		w := newWorld(t, acp.Backend{Program: program(mode), Memory: memory})
 		if w.session().Lifecycle != ahp.SessionLifecycleFailed {
 			t.Fatalf("the session is %s", w.session().Lifecycle)
 		}
-		wants(t, w.session().CreationError.Message, "needs a login", "API key, by setting FAKE_KEY for the host")
+		wants(t, w.session().CreationError.Message, "needs a login", "It offers: API key")
+		if mode == "key" {
+			wants(t, w.session().CreationError.Message, "API key, by setting FAKE_KEY for the host")
+		}
 		wants(t, w.say("text"), "error the agent could not be opened: Fake needs a login")
 		root, _, _ := w.hub.State(ahp.RootURI)
 		logins := root.(*ahp.RootState).Agents[0].ProtectedResources
@@ -235,6 +242,22 @@ func TestRetryAfterLogin(t *testing.T) {
 		if w.session().Lifecycle != ahp.SessionLifecycleReady {
 			t.Errorf("%s: the session is %s", how, w.session().Lifecycle)
 		}
+	}
+}
+
+// A guest's prompt is not given to a program that asks nobody.
+func TestGuestsAreAskedAbout(t *testing.T) {
+	for mode, want := range map[string]string{"yolo": "error Fake is in the mode yolo, in which it does not ask for everything.", "rich": "markdown Hello you\ncomplete\n"} {
+		w := newWorld(t, acp.Backend{Program: program(mode)})
+		wants(t, w.say("text"), "markdown Hello you\ncomplete\n")
+		guest := access.Principal{ID: "guest:ben", Name: "Ben", Role: access.RoleDriver, Session: session, Prompt: true}
+		conn, err := w.hub.Connect(hub.ConnConfig{Principal: guest.ID, ClientID: "ben-1", Audience: guest.Audience()})
+		w.must(err)
+		t.Cleanup(func() { conn.Close(errors.New("the test is over")) })
+		owner := w.caller
+		w.caller = host.Caller{Principal: guest, ClientID: "ben-1", Conn: conn}
+		wants(t, w.say("text"), want)
+		w.caller = owner
 	}
 }
 

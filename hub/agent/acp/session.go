@@ -98,6 +98,10 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 		return asFailure(ctx, err)
 	}
 	notes := append(s.takeComplaints(), s.settle(ctx, p, id, t.Message, fresh)...)
+	if mode := s.asksNobody(p, id); t.Guest && mode != "" {
+		return &agent.Failure{Resumable: true, Message: s.prog.title() + " is in the mode " + mode +
+			", in which it does not ask for everything. What a guest asks for has to be asked about: the owner can choose another mode, and the message can be tried again."}
+	}
 	prompt, more := s.prompt(p, t, fresh)
 	r := newPlayer(s, p, id, t)
 	s.enter(r)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -158,6 +159,22 @@ func (s *session) Set(ctx context.Context, key string, value json.RawMessage) er
 	return failed
 }
 
+// unasked are modes in which programs decide by themselves what they may do, as they name them.
+var unasked = []string{"acceptedits", "autoedit", "auto", "autoapprove", "fullauto", "bypasspermissions", "bypass", "dontask", "yolo", "fullaccess", "agentfullaccess"}
+
+// asksNobody names the mode of a session of the program when it is one of those, "" when it is not.
+func (s *session) asksNobody(p *peer, id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range p.dials[id] {
+		plainer := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(plain(d.current)))
+		if d.category == "mode" && slices.Contains(unasked, plainer) {
+			return d.label(d.current)
+		}
+	}
+	return ""
+}
+
 // model is the one that a session of the program uses, "" when nobody knows.
 func (s *session) model(p *peer, id string) string {
 	s.mu.Lock()
@@ -226,13 +243,16 @@ func (s *session) settle(ctx context.Context, p *peer, id string, m ahp.Message,
 	dials := p.dials[id]
 	s.mu.Unlock()
 	model := ""
-	if m.Model != nil && m.Model.ID != anyModel {
+	if m.Model != nil {
 		model = m.Model.ID
 	}
 	for _, d := range dials {
 		want := s.wanted(d, fresh)
 		if d.category == "model" && model != "" {
-			want, model = quoted(model), ""
+			if model != anyModel || d.takes(quoted(model)) == nil { // some programs call one of theirs so
+				want = quoted(model)
+			}
+			model = ""
 		}
 		if want == nil || d.is(want) {
 			continue
@@ -241,7 +261,7 @@ func (s *session) settle(ctx context.Context, p *peer, id string, m ahp.Message,
 			notes = append(notes, err.Error())
 		}
 	}
-	if model != "" {
+	if model != "" && model != anyModel {
 		notes = append(notes, fmt.Sprintf("%s lets nobody choose its model: it goes on with its own, not with %s", s.prog.title(), clip(model, 80)))
 	}
 	return notes

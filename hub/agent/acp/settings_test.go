@@ -98,7 +98,7 @@ func TestRemembered(t *testing.T) {
 	if len(info.Models) != 2 || info.Models[1].ID != "large" || info.Models[1].Name != "Large" {
 		t.Errorf("the models are %+v", info.Models)
 	}
-	if c := again.Commands(); len(c) != 2 || c[0].Name != "review" || c[0].Hint != "what to look at" {
+	if c := again.Commands(); len(c) != 3 || c[0].Name != "review" || c[0].Hint != "what to look at" {
 		t.Errorf("the commands are %+v", c)
 	}
 }
@@ -144,7 +144,7 @@ func TestCommands(t *testing.T) {
 		}
 		return out
 	}
-	for text, want := range map[string]string{"/": "/review |/compact ", "/comp": "/compact ", "see /comp": "", "/nothing": "", "/review x": ""} {
+	for text, want := range map[string]string{"/": "/review |/compact |/compact all ", "/comp": "/compact |/compact all ", "/compact a": "/compact all ", "see /comp": "", "/nothing": "", "/review x": ""} {
 		if got := strings.Join(ask(text), "|"); got != want {
 			t.Errorf("%q offers %q", text, got)
 		}

@@ -65,7 +65,22 @@ type authMethod struct {
 	Description string    `json:"description,omitempty"`
 	Link        string    `json:"link,omitempty"`
 	Vars        []authVar `json:"vars,omitempty"`
+	Meta        authMeta  `json:"_meta,omitzero"`
 	Args        []string  `json:"args,omitempty"`
+}
+
+// authMeta says that a way takes an API key with the request to go it.
+type authMeta struct {
+	APIKey json.RawMessage `json:"api-key,omitempty"`
+}
+
+type authParams struct {
+	MethodID string    `json:"methodId"`
+	Meta     *handover `json:"_meta,omitempty"`
+}
+
+type handover struct {
+	APIKey string `json:"api-key"`
 }
 
 type authVar struct {
