@@ -75,11 +75,11 @@ func run(p *Page, n int, command string) {
 // phone makes a page a phone's, with a finger for a pointer.
 func (p *Page) phone() {
 	p.t.Helper()
+	p.look(390, 844, "light")
 	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
 		_, err := cdp.Call(ctx, t, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true})
 		return chromedp.Void{}, err
 	})
-	p.look(390, 844, "light")
 }
 
 // Tabs, a split, finding: with the keyboard, and the address says what is shown.

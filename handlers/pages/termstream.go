@@ -170,7 +170,7 @@ func (s *termStream) show(ctx context.Context) {
 		if p.Screen {
 			err = s.ws.Write(ctx, websocket.MessageText, fmt.Appendf(nil, `{"reset":true,"drawn":[%d,%d]}`, p.Cols, p.Rows))
 		}
-		if err == nil && len(p.Data) > 0 {
+		if err == nil && (p.Screen || len(p.Data) > 0) {
 			err = s.ws.Write(ctx, websocket.MessageBinary, p.Data)
 		}
 		if err != nil {

@@ -46,6 +46,5 @@ app.toCommand = (way, id) => {
   const to = id ? rows.find((r) => r.id === id) : way < 0 ? rows.findLast((r) => r.row < from) : rows.find((r) => r.row > from);
   if (to) show(to.row);
   else if (way > 0) { mark?.dispose(); mark = at = null; term.scrollToBottom(); }
-  document.body.dataset.command = to ? to.id : '';
 };
 })();

@@ -112,7 +112,7 @@ function write(x, then) {
   }
   term.write(x, () => {
     if (then) then(x.length);
-    if (drawing && typeof x !== 'string') { drawing = false; layout(); show(); }
+    if (drawing && typeof x !== 'string') { drawing = false; app.screens++; layout(); show(); }
   });
 }
 
@@ -132,12 +132,15 @@ function layout() {
   }
   if (!(cols > 0 && rows > 0)) return;
   resize(cols, rows);
-  for (let i = 0; i < 3; i++) {
-    const d = fit.proposeDimensions();
+  for (let i = 0; i < 12; i++) { // grown once, then shrunk until it fits
+    const d = fit.proposeDimensions(), size = term.options.fontSize;
     if (!d || !d.cols || !d.rows) return;
-    const size = Math.max(6, Math.min(own.font, Math.floor(term.options.fontSize * Math.min((d.cols + 0.9) / cols, (d.rows + 0.9) / rows) * 4) / 4));
-    if (size === term.options.fontSize) return;
-    term.options.fontSize = size;
+    const fits = d.cols >= cols && d.rows >= rows;
+    if (fits && i) return;
+    const by = (spare) => Math.floor(size * Math.min((d.cols + spare) / cols, (d.rows + spare) / rows) * 4) / 4;
+    const next = fits ? Math.min(own.font, by(0)) : Math.max(6, Math.min(size - 0.25, by(0.9)));
+    if (next === size) return;
+    term.options.fontSize = next;
   }
 }
 const resize = (c, r) => { if (c !== term.cols || r !== term.rows) term.resize(c, r); };
@@ -238,7 +241,7 @@ term.parser.registerOscHandler(52, (s) => {
   return true;
 });
 
-Object.assign(app, { state, find, jump, leave });
+Object.assign(app, { state, find, jump, leave, type, screens: 0, hangUp: () => { socket.close(); show(); } });
 connect();
 if (may && touch === false && (!outside || outside.querySelector('.termframe') === frameElement)) term.focus();
 })();

@@ -1,0 +1,64 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// The commands of a shell: a list with what became of each, the way from one to another, their output in the next message.
+func TestCommandsOfATerminal(t *testing.T) {
+	x := openTerminals(t)
+	p := x.owner
+	x.shell()
+	p.Click(`[data-term=commands]`)
+	p.Says(".commands .none", "is listed")
+	run(p, 0, `echo first; seq 100`)
+	p.Wait(shows(0) + `.endsWith('$')`)
+	run(p, 0, `printf 'a\033[31mb\033[m\n'; ls /nowhere`)
+	p.Says(".commands", "Exit 2")
+	run(p, 0, `echo last; seq 100`)
+	p.Wait(`document.querySelectorAll('.command').length === 3 && ![...document.querySelectorAll('.command .sr')].some(e => e.textContent === 'Running')`)
+	if got := Eval[string](p, `[...document.querySelectorAll('.command')].map(e => e.querySelector('.sr').textContent + ':' + e.querySelector('code').textContent.slice(0, 10)).join('|')`); got != "Done:echo first|Exit 2:printf 'a\\|Done:echo last;" {
+		t.Errorf("the list says %s", got)
+	}
+	p.Wait(shows(0) + `.endsWith('$')`)
+
+	top := func(line string) string {
+		return `(() => { const b = ` + termIn(0) + `.buffer.active; let s = ''; for (let i = 0; i < 3; i++) s += b.getLine(b.viewportY + i).translateToString(true) + '\n'; return s.includes('` + line + `'); })()`
+	}
+	Eval[any](p, termIn(0)+`.focus()`)
+	p.Press(kb.ArrowUp, chromedp.ModifierCtrl, chromedp.ModifierShift)
+	p.Wait(top("echo last; seq 100"))
+	p.Press(kb.ArrowUp, chromedp.ModifierCtrl, chromedp.ModifierShift)
+	p.Wait(top("ls /nowhere"))
+	p.Press(kb.ArrowUp, chromedp.ModifierCtrl, chromedp.ModifierShift)
+	p.Wait(top("echo first; seq 100"))
+	p.Press(kb.ArrowDown, chromedp.ModifierCtrl, chromedp.ModifierShift)
+	p.Wait(top("ls /nowhere"))
+	p.Click(`.command:nth-of-type(1) .command-line`)
+	p.Wait(top("echo first; seq 100"))
+	p.Pictures("list", ".commands")
+
+	code, text := Eval[string](p, `document.querySelector('.command:nth-of-type(2) [data-copy]').href`), ""
+	p.Open(code)
+	if text = p.Text("body"); !strings.HasPrefix(text, "ab\n") || !strings.Contains(text, "/nowhere") {
+		t.Errorf("the output of a command is %q", text)
+	}
+	p.Open(x.prog.URL + strings.TrimSuffix(x.base, "/t"))
+	p.Fill("#message", "look at this:")
+	p.Open(x.prog.URL + x.base)
+	p.Click(`.command:nth-of-type(2) [href*=quote]`)
+	p.Wait(`document.activeElement?.id === 'message' && !location.search`)
+	want := "look at this:\n\n```console\n$ printf 'a\\033[31mb\\033[m\\n'; ls /nowhere\nab\nls: cannot access '/nowhere': No such file or directory\n[exit 2]\n```\n"
+	if got := Eval[string](p, `document.getElementById('message').value`); got != want {
+		t.Errorf("the message is\n%q, not\n%q", got, want)
+	}
+	p.Pictures("attached", "#message")
+	p.Open(x.prog.URL + strings.TrimSuffix(x.base, "/t"))
+	if got := Eval[string](p, `document.getElementById('message').value`); got != want {
+		t.Errorf("loaded anew the message is %q", got)
+	}
+}

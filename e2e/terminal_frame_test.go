@@ -1,0 +1,177 @@
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// pointAt moves the mouse over a text of a terminal, or clicks there.
+func pointAt(p *Page, text string, click bool) {
+	p.t.Helper()
+	at := Eval[[]float64](p, `(() => {
+		const f = document.querySelector('.termframe'), t = f.contentWindow.ahphubTerm, b = t.buffer.active;
+		for (let i = b.length - 1; i >= 0; i--) {
+			const x = b.getLine(i).translateToString(true).indexOf('`+text+`');
+			if (x < 0) continue;
+			const s = f.contentDocument.querySelector('.xterm-screen').getBoundingClientRect(), o = f.getBoundingClientRect();
+			return [o.x + s.x + (x + 2.5) * s.width / t.cols, o.y + s.y + (i - b.viewportY + 0.5) * s.height / t.rows];
+		}
+	})()`)
+	p.Do(chromedp.MouseEvent("mouseMoved", at[0]-9, at[1]), chromedp.MouseEvent("mouseMoved", at[0], at[1]))
+	if click {
+		p.Do(chromedp.MouseClickXY(at[0], at[1]))
+	}
+}
+
+// Where a link leads is shown before it is followed, whatever its text says; only http and https are links.
+func TestLinksOfATerminal(t *testing.T) {
+	x := openTerminals(t)
+	p := x.owner
+	x.shell()
+	run(p, 0, `clear; printf 'see https://example.com/a?b=1 \e]8;;https://evil.example/x\e\\http://good.example\e]8;;\e\\ \e]8;;javascript:alert(1)\e\\script\e]8;;\e\\ \e]8;;file:///etc/passwd\e\\local\e]8;;\e\\\n'`)
+	p.Wait(shows(0) + `.includes('good.example script local') && ` + inFrame(0, `window.ahphubFrame.links !== undefined`))
+	tip := func(want string) string {
+		return inFrame(0, `(t => t && !t.hidden && t.textContent.includes('`+want+`'))(document.getElementById('tip'))`)
+	}
+	pointAt(p, "https://example.com", false)
+	p.Wait(tip("https://example.com/a?b=1"))
+	pointAt(p, "http://good", false)
+	p.Wait(tip("https://evil.example/x"))
+	pointAt(p, "http://good", true)
+	p.Wait(inFrame(0, `(a => a?.href === 'https://evil.example/x' && a.target === '_blank' && a.rel === 'noopener noreferrer')(document.querySelector('#tip a'))`))
+	p.Pictures("link", ".termpane")
+	p.Press(kb.Escape)
+	p.Wait(inFrame(0, `document.getElementById('tip').hidden`))
+	for _, bad := range []string{"script", "local"} {
+		pointAt(p, bad, true)
+		pointAt(p, "see", false)
+		if Eval[bool](p, inFrame(0, `!document.getElementById('tip').hidden`)) {
+			t.Errorf("%s is a link", bad)
+		}
+	}
+}
+
+// Programs do not write to the clipboard unless somebody lets them; the key that leaves and the size of the type are a
+// person's own, and every frame follows them at once.
+func TestSettingsOfATerminal(t *testing.T) {
+	x := openTerminals(t)
+	p := x.owner
+	x.shell()
+	Eval[any](p, inFrame(0, `(window.copied = [], window.navigator.clipboard.writeText = async (s) => { window.copied.push(s); }, null)`))
+	run(p, 0, `printf '\e]52;c;aGVsbG8=\a'; echo don$((1+1))`)
+	p.Wait(shows(0) + `.includes('don2')`)
+	if n := Eval[int](p, inFrame(0, `window.copied.length`)); n != 0 {
+		t.Errorf("a program wrote to the clipboard %d times without being let", n)
+	}
+	p.Click("#term-settings > summary")
+	p.Click("#term-clip")
+	p.Click(`[data-term-font="1"]`)
+	p.Click(`[data-term-font="1"]`)
+	p.Wait(termIn(0) + `.options.fontSize === 15`)
+	p.Click("#term-chord")
+	p.Press("Q", chromedp.ModifierCtrl, chromedp.ModifierShift)
+	p.Wait(inFrame(0, `document.getElementById('chord').textContent === 'Ctrl+Shift+Q'`))
+	p.Click("#term-reader")
+	p.Wait(inFrame(0, `document.querySelector('.xterm-accessibility') !== null`))
+	p.Pictures("settings", "#term-settings")
+	p.Press(kb.Escape)
+	run(p, 0, `printf '\e]52;c;aGVsbG8=\a\e]52;c;?\a'; echo don$((1+2))`)
+	p.Wait(shows(0) + `.includes('don3')`)
+	p.Wait(inFrame(0, `window.copied.join() === 'hello'`))
+	p.Press("Q", chromedp.ModifierCtrl, chromedp.ModifierShift)
+	p.Wait(`document.activeElement.matches('.termtab')`)
+	p.Open(x.prog.URL + x.base)
+	prompted(p, 0)
+	if Eval[string](p, inFrame(0, `document.getElementById('chord').textContent`)) != "Ctrl+Shift+Q" || Eval[int](p, termIn(0)+`.options.fontSize`) != 15 {
+		t.Error("the settings are forgotten when the page is loaded anew")
+	}
+}
+
+// A phone has the keys its keyboard lacks, each large enough for a finger, and the page does not move.
+func TestTerminalOnAPhone(t *testing.T) {
+	x := openTerminals(t)
+	p := x.owner
+	p.phone()
+	p.Open(x.prog.URL + x.base)
+	p.Do(chromedp.Click(".termbar form button"))
+	prompted(p, 0)
+	p.Wait(inFrame(0, `document.getElementById('keys').checkVisibility()`))
+	run(p, 0, "cat")
+	Eval[any](p, inFrame(0, `document.querySelector('[data-key=int]').click()`))
+	p.Wait(shows(0) + `.includes('^C') && ` + shows(0) + `.endsWith('$')`)
+	Eval[any](p, inFrame(0, `document.querySelector('[data-key=up]').click()`))
+	p.Wait(shows(0) + `.endsWith('$ cat')`)
+	Eval[any](p, inFrame(0, `document.querySelector('[data-key=ctrl]').click()`))
+	p.Wait(inFrame(0, `document.querySelector('[data-key=ctrl]').getAttribute('aria-pressed') === 'true'`))
+	p.Press("u")
+	p.Wait(shows(0) + `.endsWith('$')`)
+	small := Eval[[]string](p, inFrame(0, strings.NewReplacer("getComputedStyle", "window.getComputedStyle", "textarea')", "label')").Replace(tooSmall)))
+	if small = append(small, Eval[[]string](p, tooSmall)...); len(small) > 0 {
+		t.Errorf("too small for a finger: %s", strings.Join(small, "\n"))
+	}
+	if Eval[bool](p, `document.documentElement.scrollWidth > innerWidth`) || Eval[bool](p, inFrame(0, `document.documentElement.scrollWidth > window.innerWidth`)) {
+		t.Error("the page scrolls sideways")
+	}
+	p.Shot("keys")
+}
+
+// axe-core finds nothing on the page and in the frame, in every look.
+func TestTerminalIsAccessible(t *testing.T) {
+	x := openTerminals(t)
+	p := x.owner
+	x.shell()
+	run(p, 0, `for i in 30 31 32 33 34 35 36 37 90 91 92 93 94 95 96 97; do printf "\e[${i}mcolour $i\e[m\n"; done; false`)
+	p.Click(`[data-term=commands]`)
+	p.Says(".commands", "Exit 1")
+	p.Press("F", chromedp.ModifierCtrl, chromedp.ModifierShift)
+	for _, l := range looks {
+		p.look(l.width, l.height, l.scheme)
+		for _, f := range axeFindings(p) {
+			t.Errorf("the page, %s: %s\n\t%s", l.name, f.Rule, strings.Join(f.Nodes, "\n\t"))
+		}
+	}
+	p.look(320, 640, "light")
+	if w := Eval[int](p, `document.documentElement.scrollWidth`); w > 320 {
+		t.Errorf("the page scrolls sideways: %d px", w)
+	}
+	p.Open(Eval[string](p, `document.querySelector('.termframe').src`))
+	p.Wait(`window.ahphubFrame?.state.mine && document.querySelector('.xterm-rows').textContent.includes('colour 97')`)
+	Eval[any](p, `window.ahphubFrame.find()`)
+	p.Wait(`document.activeElement.id === 'find'`)
+	p.Press("colour")
+	for _, l := range looks {
+		p.look(l.width, l.height, l.scheme)
+		p.Wait(`ahphubTerm.options.theme.background === '` + map[string]string{"light": "#ffffff", "dark": "#16181b"}[l.scheme] + `'`)
+		for _, f := range axeFindings(p) {
+			t.Errorf("the frame, %s: %s\n\t%s", l.name, f.Rule, strings.Join(f.Nodes, "\n\t"))
+		}
+	}
+}
+
+// Without JavaScript the screen is text, and a line is typed by a form.
+func TestTerminalWithoutScripts(t *testing.T) {
+	x := openTerminals(t)
+	p := x.owner
+	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		return chromedp.Void{}, err
+	})
+	p.Open(x.prog.URL + x.base)
+	p.Do(chromedp.Click(".termbar form button"))
+	p.Do(chromedp.WaitVisible(".termtext"))
+	p.Do(chromedp.SendKeys("[name=line]", "echo plain$((1+1))"), chromedp.Click(`form[action$="/input"] button`))
+	p.Do(chromedp.WaitVisible(".termtext"))
+	for deadline := time.Now().Add(patience); !strings.Contains(p.Text(".termtext"), "plain2"); p.Do(chromedp.Click(`form[action$="/input"] a`), chromedp.WaitVisible(".termtext")) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the line that was sent is not on the screen:\n%s", p.Text(".termtext"))
+		}
+	}
+	p.Shot("plain")
+}
