@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
 )
 
 func (c *changing) identity() {
@@ -269,6 +270,24 @@ func TestGuestsDoNotOperate(t *testing.T) {
 		}
 	}
 	c.shows(uri, "M a.txt +1 −2")
+}
+
+func TestOldUndosGo(t *testing.T) {
+	record := func(files int) undoRecord {
+		return undoRecord{Undo: changeset.Undo{Files: make([]changeset.UndoFile, files)}}
+	}
+	for _, c := range []struct {
+		files []int
+		want  int
+	}{{[]int{1}, 1}, {[]int{undoFiles + 1}, 1}, {[]int{1, undoFiles}, 1}, {[]int{5, 1, undoFiles - 1}, 2}, {make([]int, mostUndo+3), mostUndo}} {
+		var list []undoRecord
+		for _, n := range c.files {
+			list = append(list, record(n))
+		}
+		if got := bounded(list); len(got) != c.want {
+			t.Errorf("of %v %d are kept, want %d", c.files, len(got), c.want)
+		}
+	}
 }
 
 // What a state says runs does not, when the host was killed meanwhile.

@@ -16,6 +16,7 @@ import (
 const (
 	bucketUndo = "undo" // key: session URI, value: []undoRecord, the oldest first
 	mostUndo   = 10     // of a session
+	undoFiles  = 20_000 // of all of them
 )
 
 // undoRecord is how to take back what one operation wrote.
@@ -71,9 +72,20 @@ func (h *Host) undoFor(ctx context.Context, l *ledger, uri ahp.URI) (*undoRecord
 func (h *Host) keepUndo(ctx context.Context, o operation, u changeset.Undo) error {
 	r := undoRecord{ID: newID(), Channel: o.Channel, Op: o.OperationID, By: o.caller.Who(), At: h.now().UTC(), Undo: u}
 	return h.changeUndos(ctx, o.ledger, func(list []undoRecord) []undoRecord {
-		list = append(slices.Clone(list), r)
-		return list[max(0, len(list)-mostUndo):]
+		return bounded(append(slices.Clone(list), r))
 	})
+}
+
+// bounded drops the oldest of what is too much; the newest stays.
+func bounded(list []undoRecord) []undoRecord {
+	files := 0
+	for i := len(list) - 1; i >= 0; i-- {
+		files += len(list[i].Undo.Files)
+		if n := len(list) - i; n > 1 && (n > mostUndo || files > undoFiles) {
+			return list[i+1:]
+		}
+	}
+	return list
 }
 
 func (h *Host) changeUndos(ctx context.Context, l *ledger, edit func([]undoRecord) []undoRecord) error {
