@@ -87,6 +87,19 @@ func (w *watcher) until(ctx context.Context, text string) error {
 // shells opens watchers of one terminal of the program.
 func (h *host) shells(b testing.TB) func() *watcher {
 	b.Helper()
+	c := h.browserLike(b)
+	path := h.shell(b, c)
+	return func() *watcher {
+		ws, _, err := websocket.Dial(b.Context(), strings.Replace(h.URL, "http", "ws", 1)+path+"/stream",
+			&websocket.DialOptions{HTTPClient: c, HTTPHeader: http.Header{"Origin": {h.URL}}})
+		check(b, err)
+		return opened(b, ws, false)
+	}
+}
+
+// shell makes a terminal and returns the path of its page.
+func (h *host) shell(b testing.TB, c *http.Client) string {
+	b.Helper()
 	p := h.peer(b, "driver")
 	_, err := p.Initialize(b.Context())
 	check(b, err)
@@ -95,18 +108,12 @@ func (h *host) shells(b testing.TB) func() *watcher {
 	check(b, p.Call(b.Context(), "createTerminal", &ahp.CreateTerminalParams{
 		Channel: "ahp-terminal:/" + id, Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: uri, Chat: chat}},
 	}, nil))
-	c := h.browserLike(b)
 	all := regexp.MustCompile(`href="(/s/[^/"]+)`).FindAllStringSubmatch(page(b, c, h.URL+"/"), -1)
 	i := slices.IndexFunc(all, func(href []string) bool { return strings.Contains(page(b, c, h.URL+href[1]+"/t"), id) })
 	if i < 0 {
 		b.Fatalf("none of %q has the terminal", all)
 	}
-	return func() *watcher {
-		ws, _, err := websocket.Dial(b.Context(), strings.Replace(h.URL, "http", "ws", 1)+all[i][1]+"/t/"+id+"/stream",
-			&websocket.DialOptions{HTTPClient: c, HTTPHeader: http.Header{"Origin": {h.URL}}})
-		check(b, err)
-		return opened(b, ws, false)
-	}
+	return all[i][1] + "/t/" + id
 }
 
 func opened(b testing.TB, ws *websocket.Conn, bare bool) *watcher {
