@@ -6,31 +6,55 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// ApprovalKey is the session setting that says whether tool calls wait for a
-// person: "ask" (the default) or "auto".
+// ApprovalKey is the session setting that says which tool calls wait for a person.
 const ApprovalKey = "approval"
 
-// ApprovalConfig is the schema of that setting.
+// Values of the setting.
+const (
+	ApprovalAsk    = "ask"    // all that ask; the default
+	ApprovalWrites = "writes" // those that may change something; reading is allowed
+	ApprovalAuto   = "auto"   // none
+)
+
+// AllowedKey is the session setting that lists the kinds of tool calls somebody allowed for the session: the calls' tool
+// names. It is added to by an answer to an approval.
+const AllowedKey = "allowed"
+
+// ApprovalConfig is the schema of those settings.
 func ApprovalConfig() ahp.SessionConfigSchema {
+	quoted := func(values ...string) (out []json.RawMessage) {
+		for _, v := range values {
+			out = append(out, json.RawMessage(`"`+v+`"`))
+		}
+		return out
+	}
 	return ahp.SessionConfigSchema{
 		Type: "object",
 		Properties: map[string]ahp.SessionConfigPropertySchema{
 			ApprovalKey: {
-				Type:             "string",
-				Title:            "Approval",
-				Description:      "Whether a command waits for somebody to approve it",
-				Default:          json.RawMessage(`"ask"`),
-				Enum:             []json.RawMessage{json.RawMessage(`"ask"`), json.RawMessage(`"auto"`)},
-				EnumLabels:       []string{"Ask first", "Run at once"},
-				EnumDescriptions: []string{"Every command waits for an approval", "Commands run without asking"},
-				SessionMutable:   ahp.Ptr(true),
+				Type:        "string",
+				Title:       "Approval",
+				Description: "Which tool calls wait for somebody to approve them. What guests ask for always waits",
+				Default:     json.RawMessage(`"` + ApprovalAsk + `"`),
+				Enum:        quoted(ApprovalAsk, ApprovalWrites, ApprovalAuto),
+				EnumLabels:  []string{"Ask always", "Ask for writes and commands", "Allow everything"},
+				EnumDescriptions: []string{"Every call that asks waits for an approval", "Reading and searching is allowed; what writes or runs waits",
+					"Nothing waits: commands run and files change without asking"},
+				SessionMutable: ahp.Ptr(true),
+			},
+			AllowedKey: {
+				Type:           "array",
+				Title:          "Allowed without asking",
+				Description:    "Kinds of tool calls that were allowed for this session",
+				Items:          &ahp.ConfigPropertySchema{Type: "string", Title: "Kind"},
+				SessionMutable: ahp.Ptr(true),
 			},
 		},
 	}
 }
 
 // Options are the answers to an approval, in the order they are shown. The host
-// applies the setting when a readiness is confirmed, so agents always offer them.
+// applies the settings when a readiness is confirmed, so agents always offer them.
 func Options() []ahp.ConfirmationOption {
 	return []ahp.ConfirmationOption{
 		{ID: "approve", Label: "Approve", Kind: ahp.ConfirmationOptionKindApprove},

@@ -9,14 +9,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// The setting that says whether tool calls wait for a person.
-const (
-	approvalKey  = "approval"
-	approvalAuto = "auto"
-)
+// approvalKey is the setting that says which tool calls wait for a person.
+const approvalKey = agent.ApprovalKey
+
+// ownersSetting tells whether only the owner may change a setting: what runs without an approval.
+func ownersSetting(key string) bool { return key == approvalKey || key == agent.AllowedKey }
 
 // newConfig checks a new session's settings against its agent's schema and fills in
 // what is not said.
@@ -117,14 +118,14 @@ func checkConfigChanged(r *request, s *ahp.SessionState, a *ahp.SessionConfigCha
 		if !mutable(schema, key) {
 			return key + " is fixed once a session exists: create another session for another value"
 		}
-		if key == approvalKey && !r.caller.owner() {
-			return "only the owner decides whether commands need an approval"
+		if ownersSetting(key) && !r.caller.owner() {
+			return "only the owner decides what needs an approval"
 		}
 		changed[key] = values[key]
 	}
 	if a.Replace != nil && *a.Replace {
 		for key, value := range s.Config.Values {
-			if _, given := values[key]; !given && (!mutable(schema, key) || key == approvalKey && !r.caller.owner()) {
+			if _, given := values[key]; !given && (!mutable(schema, key) || ownersSetting(key) && !r.caller.owner()) {
 				values[key] = value
 			}
 		}

@@ -35,6 +35,7 @@ var (
 type fake struct {
 	prompt func(context.Context, agent.Turn) error
 	open   func(context.Context, agent.Spec) error
+	config ahp.SessionConfigSchema // instead of its own
 
 	mu     sync.Mutex
 	spec   agent.Spec
@@ -47,6 +48,9 @@ func (f *fake) Describe(context.Context) (ahp.AgentInfo, error) {
 }
 
 func (f *fake) Config() ahp.SessionConfigSchema {
+	if f.config.Type != "" {
+		return f.config
+	}
 	return ahp.SessionConfigSchema{Type: "object", Properties: map[string]ahp.SessionConfigPropertySchema{
 		"approval": {Type: "string", Title: "Approval", Default: json.RawMessage(`"ask"`), SessionMutable: ahp.Ptr(true),
 			Enum: []json.RawMessage{json.RawMessage(`"ask"`), json.RawMessage(`"auto"`)}},

@@ -92,15 +92,21 @@ func (o *out) fill(a ahp.Action) bool {
 }
 
 // Confirm makes a tool call ready and waits for somebody to approve or deny it, unless the
-// session's setting `approval` is auto. A guest's prompt always waits for a person.
+// session's settings allow it.
 func (o *out) Confirm(ctx context.Context, a *ahp.ChatToolCallReadyAction) (*ahp.ChatToolCallConfirmedAction, error) {
 	answer, forget := o.l.h.await(waitKey{o.r.chat, a.ToolCallID})
 	defer forget()
 	err := o.apply(a, func(tx *hub.Tx, s *ahp.ChatState) {
 		session, ok := tx.State(o.l.uri).(*ahp.SessionState)
-		if a.Confirmed == "" && ok && configValue(session, approvalKey) == approvalAuto && !fromGuest(s.ActiveTurn.Message) {
-			a.Confirmed = ahp.ToolCallConfirmationReasonSetting
+		if a.Confirmed != "" || !ok {
+			return
 		}
+		kind := toolName(s, a.ToolCallID)
+		if allowed(session, kind, s.ActiveTurn.Message) {
+			a.Confirmed = ahp.ToolCallConfirmationReasonSetting
+			return
+		}
+		offerKind(session, kind, a)
 	})
 	if err != nil {
 		return nil, err

@@ -32,6 +32,8 @@ func (h *Host) deriveChat(tx *hub.Tx, e *hub.Envelope) {
 	case *ahp.ChatTurnStartedAction:
 		h.nameSession(tx, e.Channel.Session, a.Message.Text)
 		h.markUnread(tx, e.Channel.Session)
+	case *ahp.ChatToolCallConfirmedAction:
+		allowKind(tx, session, e.Channel, chat, a)
 	case *ahp.ChatInputRequestedAction:
 		h.markUnread(tx, e.Channel.Session)
 	case *ahp.ChatTurnCompleteAction, *ahp.ChatTurnCancelledAction, *ahp.ChatErrorAction:

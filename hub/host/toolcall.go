@@ -23,6 +23,18 @@ func findCall(s *ahp.ChatState, turn, id string) ahp.ToolCallStateValue {
 	return nil
 }
 
+// toolName is the tool of a call of the running turn.
+func toolName(s *ahp.ChatState, id string) string {
+	if s.ActiveTurn == nil {
+		return ""
+	}
+	base := (&ahp.ToolCallState{Value: findCall(s, s.ActiveTurn.ID, id)}).Base()
+	if base == nil {
+		return ""
+	}
+	return base.ToolName
+}
+
 const notWaiting = "this tool call does not wait for an answer: somebody else was faster, or it is over"
 
 // checkConfirmed lets the first answer win (AHP requirement 122), and stamps whose it is.
@@ -76,8 +88,12 @@ func (r *request) approve(s *ahp.ChatState, call *ahp.ToolCallPendingConfirmatio
 	if a.EditedToolInput != "" && (call.Editable == nil || !*call.Editable) {
 		return "the input of this tool call cannot be edited: approve it as it stands, or deny it"
 	}
-	if fromGuest(s.ActiveTurn.Message) && !r.caller.owner() {
+	switch {
+	case r.caller.owner():
+	case fromGuest(s.ActiveTurn.Message):
 		return "only the owner may approve what a guest asked for"
+	case a.SelectedOptionID == optionKind:
+		return "only the owner may allow all of a kind: approve this one alone"
 	}
 	a.Confirmed = ahp.ToolCallConfirmationReasonUserAction // a person's answer, whatever the client calls it
 	a.Reason, a.ReasonMessage, a.UserSuggestion = "", nil, nil

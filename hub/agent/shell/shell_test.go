@@ -224,7 +224,7 @@ func TestDescribe(t *testing.T) {
 		t.Errorf("%+v, %v", info, err)
 	}
 	p := Backend{}.Config().Properties[agent.ApprovalKey]
-	if string(p.Default) != `"ask"` || len(p.Enum) != 2 || !*p.SessionMutable {
+	if string(p.Default) != `"ask"` || len(p.Enum) != 3 || !*p.SessionMutable {
 		t.Errorf("the setting is %+v", p)
 	}
 }

@@ -1,0 +1,82 @@
+package host
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// optionKind is the answer that allows a call and all of its kind in the session. Only the owner may pick it.
+const optionKind = "ahphub:kind"
+
+// kinds are tool calls that can be allowed as a kind, and what they are called; the names are those of the Agent Client
+// Protocol's kinds, and the shell agent's own.
+var kinds = map[string]string{
+	"read": "all reading", "search": "all searches", "fetch": "all fetching", "edit": "all edits", "delete": "all deletions",
+	"move": "all moves", "execute": "all commands", "shell": "all commands",
+}
+
+// reads are the kinds that change nothing on the machine and reach nothing beyond it.
+var reads = []string{"read", "search", "think"}
+
+// allowed tells whether a session's settings let a call run without anybody's answer. What a guest asked for always waits.
+func allowed(s *ahp.SessionState, kind string, m ahp.Message) bool {
+	if fromGuest(m) {
+		return false
+	}
+	switch configValue(s, approvalKey) {
+	case agent.ApprovalAuto:
+		return true
+	case agent.ApprovalWrites:
+		if slices.Contains(reads, kind) {
+			return true
+		}
+	}
+	return slices.Contains(allowedKinds(s), kind)
+}
+
+func allowedKinds(s *ahp.SessionState) (list []string) {
+	if s.Config != nil {
+		_ = json.Unmarshal(s.Config.Values[agent.AllowedKey], &list) // what is no list allows nothing
+	}
+	return list
+}
+
+// offerKind adds the answer that allows all of a kind to a readiness, after the first that approves. An agent that has
+// such an answer of its own, a second one that approves, keeps to it.
+func offerKind(s *ahp.SessionState, kind string, a *ahp.ChatToolCallReadyAction) {
+	word, known := kinds[kind]
+	if settings := Settings(s); !known || settings == nil || settings.Schema.Properties[agent.AllowedKey].Type == "" {
+		return
+	}
+	approves := func(o ahp.ConfirmationOption) bool { return o.Kind == ahp.ConfirmationOptionKindApprove }
+	first := slices.IndexFunc(a.Options, approves)
+	if first < 0 || slices.ContainsFunc(a.Options[first+1:], approves) {
+		return
+	}
+	own := ahp.ConfirmationOption{ID: optionKind, Label: "Allow " + word + " here", Kind: ahp.ConfirmationOptionKindApprove}
+	a.Options = slices.Insert(slices.Clone(a.Options), first+1, own)
+}
+
+// allowKind keeps what an answer allowed for the rest of the session.
+func allowKind(tx *hub.Tx, session *ahp.SessionState, ch hub.ChannelInfo, chat *ahp.ChatState, a *ahp.ChatToolCallConfirmedAction) {
+	if !a.Approved || a.SelectedOptionID != optionKind {
+		return
+	}
+	call, ok := findCall(chat, a.TurnID, a.ToolCallID).(*ahp.ToolCallRunningState)
+	if !ok {
+		return
+	}
+	list := allowedKinds(session)
+	if slices.Contains(list, call.ToolName) {
+		return
+	}
+	raw, err := json.Marshal(append(list, call.ToolName))
+	if err != nil {
+		return // strings always encode
+	}
+	tx.Apply(ch.Session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{agent.AllowedKey: raw}})
+}
