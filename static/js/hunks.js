@@ -17,8 +17,7 @@
       const mid = (lo + hi) >> 1;
       if (list[mid].compareDocumentPosition(row) & Node.DOCUMENT_POSITION_FOLLOWING) lo = mid + 1; else hi = mid;
     }
-    while (lo && !list[lo - 1].dataset.k) lo--;
-    return list[lo - 1] || null;
+    return list[lo - 1]?.dataset.k ? list[lo - 1] : null; // lines shown for a thread's sake are of no hunk
   };
   const folded = bar => { const n = bar.nextElementSibling || bar.parentElement.nextElementSibling; return n?.matches('.hs') ? n : null; };
   const inside = bar => { // the rows up to the next bar, and whether somebody speaks about them
@@ -89,7 +88,7 @@
   };
   const markAndNext = () => {
     const bar = barOf(rv.cur());
-    if (!bar) return keys.v();
+    if (!bar) return rv.nowFile() && bars(rv.nowFile()).length ? keys.n() : keys.v();
     const f = fileOf(bar);
     if (isDone(bar)) return mark(bar, false);
     const list = bars(f), i = list.indexOf(bar), next = [...list.slice(i + 1), ...list.slice(0, i)].find(b => !isDone(b));
