@@ -107,7 +107,7 @@ func (w *walker) folder(path string, root bool) error {
 	}
 	if !root {
 		if git := gitOf(path); git != "" {
-			return w.visit(Folder{Path: git, Git: true, Nested: path})
+			return w.nested(path, git)
 		}
 	}
 	if err := w.visit(Folder{Path: path}); err != nil {
@@ -126,6 +126,18 @@ func (w *walker) folder(path string, root bool) error {
 		}
 	}
 	return nil
+}
+
+// nested visits where a repository inside of another one tells that it has another commit: its log, as what HEAD leads to
+// may lie anywhere.
+func (w *walker) nested(path, git string) error {
+	logs := filepath.Join(git, "logs")
+	if info, err := os.Stat(logs); err == nil && info.IsDir() {
+		if err := w.visit(Folder{Path: logs, Git: true, Nested: path}); err != nil {
+			return err
+		}
+	}
+	return w.visit(Folder{Path: git, Git: true, Nested: path})
 }
 
 // gitOf is the git directory of a repository inside of another one; "" when it is none.

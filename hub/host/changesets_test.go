@@ -236,8 +236,9 @@ func TestNarrowActions(t *testing.T) { // AHP requirement 154
 	defer conn.Close(errors.New("the test is over"))
 	c.write("b.txt", "b\n")
 	uri := c.follow("uncommitted", "")
+	c.watched()
 	conn.Subscribe(nil, hub.Subscription{URI: uri})
-	c.write("a.txt", "one\n")
+	c.replace("a.txt", "one\n")
 	c.shows(uri, "A b.txt +1 −0; M a.txt +0 −1")
 	if err := os.Remove(filepath.Join(c.dir, "b.txt")); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -131,7 +132,7 @@ func (f *folderWatch) add(d changeset.Folder) error {
 	if f.seen[d.Path] {
 		return nil
 	}
-	if most := f.h.cfg.Limits.Folders; len(f.seen) >= most {
+	if most := mostFolders(f.h.cfg.Limits); len(f.seen) >= most {
 		return fmt.Errorf("there are more than %d directories, the most that are watched: add what is not source to .gitignore", most)
 	}
 	if f.seen == nil {
@@ -146,6 +147,15 @@ func (f *folderWatch) add(d changeset.Folder) error {
 	}
 	f.seen[d.Path] = true
 	return nil
+}
+
+// mostFolders is how many folders are watched. Where the system has a file open for each file in a watched folder, as
+// macOS has, they are few.
+func mostFolders(l Limits) int {
+	if runtime.GOOS == "linux" || runtime.GOOS == "windows" {
+		return l.Folders
+	}
+	return min(l.Folders, 500)
 }
 
 // follow has the changesets looked at after writes. It returns nil when nobody follows them any more.

@@ -23,6 +23,14 @@ func (c *changing) mkdir(name string) {
 	c.must(os.MkdirAll(filepath.Join(c.dir, name), 0o755))
 }
 
+// replace writes a file in one step, of which the system tells once.
+func (c *changing) replace(name, content string) {
+	c.t.Helper()
+	part := filepath.Join(c.t.TempDir(), "part")
+	c.must(os.WriteFile(part, []byte(content), 0o600))
+	c.must(os.Rename(part, filepath.Join(c.dir, name)))
+}
+
 func (c *changing) commit(message string) {
 	c.t.Helper()
 	c.git("add", "-A")
@@ -95,6 +103,22 @@ func TestCommitsAndBranchesShow(t *testing.T) {
 	c.shows(uncommitted, "")
 	c.git("branch", "-f", "main", "HEAD") // nothing but a branch moves
 	c.shows(branch, "")
+}
+
+// The commit of a repository inside of another one is part of the outer one.
+func TestCommitsOfAnInnerRepositoryShow(t *testing.T) {
+	c := newChanging(t)
+	inner := func(args ...string) {
+		c.git(append([]string{"-C", "inner", "-c", "user.name=Ana", "-c", "user.email=ana@example.org"}, args...)...)
+	}
+	c.git("init", "-q", "inner")
+	inner("commit", "-q", "--allow-empty", "-m", "one")
+	c.commit("with an inner one")
+	uri := c.follow("uncommitted", "")
+	c.watched()
+	c.shows(uri, "")
+	inner("commit", "-q", "--allow-empty", "-m", "two")
+	c.shows(uri, "M inner +1 −1")
 }
 
 func TestIgnoredFoldersAreNotWatched(t *testing.T) {
@@ -213,9 +237,9 @@ func TestStatusIsTrue(t *testing.T) { // AHP requirement 153
 		s.mu.Unlock()
 	}
 	said("files", "ready")
-	c.write("a.txt", "one\n")
+	c.replace("a.txt", "one\n")
 	said("recomputing", "files", "ready")
-	c.write("a.txt", "one\n") // the same again
+	c.replace("a.txt", "one\n") // the same again
 	said("recomputing", "ready")
 	c.turn(func() { c.write("b.txt", "b\n") })
 	c.shows(uri, "M a.txt +0 −1 outside; A b.txt +1 −0")
