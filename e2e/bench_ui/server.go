@@ -67,7 +67,7 @@ func (s *site) view(name string, q url.Values) *page.Changes {
 		}
 	}
 	v := &page.Changes{
-		Base: "/s/" + name, Query: query, Status: "ready", Me: "ana", MaySend: true,
+		Base: "/s/" + name, Query: query, Status: "ready", Me: "ana", MaySend: true, Ops: allOps,
 		View: part.DiffView{Split: q.Get("view") == "split"}, Space: spaces[q.Get("ws")],
 	}
 	for _, f := range s.sets[name] {
@@ -88,8 +88,15 @@ func (s *site) view(name string, q url.Values) *page.Changes {
 	return v
 }
 
+// What uncommitted changes offer, which is the most there is.
+var (
+	fileOps = []part.FileOp{{ID: "stage", Label: "Stage"}, {ID: "unstage", Label: "Unstage"}, {ID: "discard", Label: "Discard", Confirm: true}}
+	allOps  = []page.Op{{ID: "stage", Label: "Stage"}, {ID: "unstage", Label: "Unstage", Off: true}, {ID: "commit", Label: "Commit"},
+		{ID: "discard", Label: "Discard", Confirm: "Discard these changes?"}, {ID: "create-branch", Label: "New branch"}}
+)
+
 func (s *site) diffFile(name, query string, f fixture.File, space diff.Space) part.DiffFile {
-	d := part.DiffFile{ID: f.Path, Base: "/s/" + name + "/changes", Query: query, Path: f.Path, OldPath: f.OldPath, Status: part.DiffModified,
+	d := part.DiffFile{ID: f.Path, Base: "/s/" + name + "/changes", Query: query, Path: f.Path, OldPath: f.OldPath, Status: part.DiffModified, Ops: fileOps,
 		OldSize: int64(len(f.Before)), NewSize: int64(len(f.After))}
 	switch {
 	case f.Before == nil:
