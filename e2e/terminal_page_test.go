@@ -158,11 +158,12 @@ func TestTerminalIsRenamedClearedAndClosed(t *testing.T) {
 
 	p.Click("#new-terminal > summary")
 	p.Pictures("new", "#new-terminal")
+	p.Do(chromedp.SetValue("#term-shell", "sh"))
 	p.Fill("#term-dir", "/usr")
 	p.Fill("#term-name", "elsewhere")
 	p.Click("#new-terminal .btn.main")
-	prompted(p, 0)
-	run(p, 0, "pwd")
-	p.Wait(shows(0) + `.includes('/usr')`)
+	p.Wait(shows(0) + `.length > 0`)
+	run(p, 0, "pwd; echo in $0")
+	p.Wait(shows(0) + `.includes('/usr') && ` + shows(0) + `.includes('in /')`)
 	p.Says(".termtab", "elsewhere")
 }

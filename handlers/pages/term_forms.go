@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"encoding/json"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -50,6 +51,13 @@ func (p *Pages) openTerminal(w http.ResponseWriter, r *http.Request) error {
 	}
 	params := ahp.CreateTerminalParams{Channel: "ahp-terminal:/" + newID(), Name: strings.TrimSpace(r.PostFormValue("name")), Cwd: terminalDir(s, r.PostFormValue("dir")),
 		Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.session, Chat: chat}}}
+	if shell := r.PostFormValue("shell"); shell != "" {
+		own, err := json.Marshal(map[string]string{"shell": shell})
+		if err != nil {
+			return err
+		}
+		params.Meta = ahp.Meta{"ahphub": own}
+	}
 	if err := p.Host.CreateTerminal(r.Context(), p.caller(r.Context()), params); err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func (p *Pages) terminals(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m := page.Terminals{Session: head, List: p.terminalLines(v), Dirs: localDirs(sess), Commands: commandsOpen(w, r)}
+	m := page.Terminals{Session: head, List: p.terminalLines(v), Dirs: localDirs(sess), Shells: p.Host.Shells(), Commands: commandsOpen(w, r)}
 	rooms := []string{"terminals:" + v.short}
 	for _, id := range shownTerminals(r, m.List) {
 		t, err := p.terminal(r.Context(), v, id)

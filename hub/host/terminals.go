@@ -1,10 +1,13 @@
 package host
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -123,7 +126,10 @@ func (h *Host) checkTerminal(c Caller, p ahp.CreateTerminalParams) error {
 // terminalSpec is what to start: a shell in the directory asked for, which for a guest
 // lies in the session's, else in the session's first one.
 func (h *Host) terminalSpec(ctx context.Context, c Caller, session ahp.URI, p ahp.CreateTerminalParams) (terminal.Spec, error) {
-	spec := terminal.Spec{Dir: h.cfg.DefaultDir, Title: clip(oneLine(p.Name), mostTitle)}
+	spec := terminal.Spec{Dir: h.cfg.DefaultDir, Title: clip(oneLine(p.Name), mostTitle), Shell: askedShell(p)}
+	if spec.Shell != "" && !slices.Contains(terminal.Shells(), spec.Shell) {
+		return spec, badParams("%.40q is no shell of this machine: ask for one of %s", spec.Shell, strings.Join(terminal.Shells(), ", "))
+	}
 	if p.Cols != nil || p.Rows != nil {
 		spec.Cols, spec.Rows = sizeOr(p.Cols, terminal.DefaultCols), sizeOr(p.Rows, terminal.DefaultRows)
 		if err := terminal.CheckSize(spec.Cols, spec.Rows); err != nil {
@@ -149,6 +155,15 @@ func (h *Host) terminalSpec(ctx context.Context, c Caller, session ahp.URI, p ah
 	}
 	spec.Dir = dir
 	return spec, nil
+}
+
+// askedShell reads which shell somebody wants, in the host's own key of `_meta`: the protocol has no field for it.
+func askedShell(p ahp.CreateTerminalParams) string {
+	var own struct {
+		Shell string `json:"shell"`
+	}
+	_ = json.Unmarshal(p.Meta["ahphub"], &own) // absent: the person's own
+	return own.Shell
 }
 
 func sizeOr(n *int64, def int) int {
@@ -284,11 +299,14 @@ func shellTitle(spec terminal.Spec) string {
 	if spec.Title != "" {
 		return spec.Title
 	}
-	return fmt.Sprintf("%s in %s", filepath.Base(terminal.Shell()), filepath.Base(spec.Dir))
+	return fmt.Sprintf("%s in %s", cmp.Or(spec.Shell, filepath.Base(terminal.Shell())), filepath.Base(spec.Dir))
 }
 
 // Viewer reads what a terminal prints, for one person who watches it.
 type Viewer = terminal.Viewer
+
+// Shells are the shells that a new terminal may ask for as `_meta.ahphub.shell`, the person's own first.
+func (h *Host) Shells() []string { return terminal.Shells() }
 
 // Watch adds a viewer of a terminal, to be closed; nil when its program is of an earlier run,
 // whose output is in the terminal's state.

@@ -38,7 +38,7 @@ func (s Spec) plan() (plan, error) {
 	if len(s.Command) > 0 {
 		return plan{argv: s.Command}, nil
 	}
-	sh := Shell()
+	sh := s.shell()
 	p := plan{argv: []string{sh}, detect: detectNonce, nonce: rand.Text()}
 	var err error
 	switch filepath.Base(sh) {

@@ -22,6 +22,7 @@ const (
 // Spec says what to run. Only Dir needs a value.
 type Spec struct {
 	Command    []string      // program and arguments; none is the person's shell, with shell integration where it is bash
+	Shell      string        // one of Shells, where there is no Command; "" is the person's
 	Dir        string        // an existing directory; "" is the hub's own
 	Env        []string      // KEY=value, over the hub's environment without its own settings
 	Cols, Rows int           // 1 to 1000; both zero is 80 by 24

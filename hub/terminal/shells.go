@@ -1,0 +1,32 @@
+package terminal
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+)
+
+// shellNames are the shells that are looked for.
+var shellNames = []string{"bash", "zsh", "fish", "pwsh", "sh", "dash", "ksh", "nu"}
+
+// Shells are the names of the shells of this machine, the person's own first. A Spec may ask for one of them.
+func Shells() []string {
+	out := []string{filepath.Base(Shell())}
+	for _, name := range shellNames {
+		if _, err := exec.LookPath(name); err == nil && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// shell is the path of the shell to start.
+func (s Spec) shell() string {
+	if s.Shell == "" || s.Shell == filepath.Base(Shell()) {
+		return Shell()
+	}
+	if path, err := exec.LookPath(s.Shell); err == nil && slices.Contains(shellNames, s.Shell) {
+		return path
+	}
+	return Shell()
+}
