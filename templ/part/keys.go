@@ -13,4 +13,5 @@ var keyTable = []keyRow{
 	{"Enter", "Composer: send, or queue while it runs"}, {"Shift Enter", "Composer: new line"},
 	{"Alt Enter", "Composer: queue next"}, {"Ctrl Enter", "Composer: steer now; comment: save"},
 	{"Ctrl Shift Enter", "All drafts to the agent"}, {"y / n / d", "Approval card: approve, deny, details"},
+	{"Ctrl Shift F", "Terminal: find"}, {"Ctrl Shift ↑ / ↓", "Terminal: previous, next command"}, {"Ctrl Shift C / V", "Terminal: copy, paste"}, {"Ctrl Alt .", "Leave the terminal"},
 }
