@@ -18,7 +18,7 @@ func forward(blocks []block, rows int) (at int64, rest []block, begin string, ok
 	for k := len(blocks) - 1; k > 0; k-- {
 		b := blocks[k]
 		n, plain := plainLines(b.data)
-		if !plain || b.modes.screen() != 0 || b.modes.region[0] != "" || slices.Contains(b.modes.on, 7) || b.rows != blocks[k-1].rows || b.cols != blocks[k-1].cols {
+		if !plain || !b.modes.plain() || b.rows != blocks[k-1].rows || b.cols != blocks[k-1].cols {
 			lines = 0
 			continue
 		}
@@ -35,6 +35,11 @@ func forward(blocks []block, rows int) (at int64, rest []block, begin string, ok
 		return b.at + int64(skip), blocks[k:], b.modes.String() + "\x1b[999;1H" + pen(blocks[:k], b.data[:skip]), true
 	}
 	return 0, nil, "", false
+}
+
+// plain tells whether lines are drawn on the main screen and scroll all of it.
+func (m modes) plain() bool {
+	return m.screen() == 0 && m.region[0] == "" && !m.lines && !slices.Contains(m.on, 7)
 }
 
 // plainLines counts the line feeds of a text, and tells whether it keeps to the line it is in otherwise.
@@ -83,10 +88,13 @@ func harmless(seq []byte) bool {
 		return false
 	}
 	body, final := string(seq[2:len(seq)-1]), seq[len(seq)-1]
-	if seq[1] == ']' || seq[1] == '(' {
+	switch seq[1] {
+	case ']':
 		return true
-	}
-	if seq[1] != '[' {
+	case '(':
+		return body == "" && final == 'B'
+	case '[':
+	default:
 		return false
 	}
 	switch final {

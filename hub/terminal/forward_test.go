@@ -32,6 +32,7 @@ func TestSkippingChangesNothing(t *testing.T) {
 		"a region":                {"\x1b[5;10r\x1b[5H" + line("line %d\r\n")[:40_000], false},
 		"a region set in between": {line("line %d\r\n") + "\x1b[5;10r\x1b[5H" + line("line %d\r\n")[:40_000], true},
 		"in a full screen":        {"\x1b[?1049h" + line("line %d\r\n")[:40_000], false},
+		"line drawing":            {"\x1b(0" + line("lqk %d\r\n")[:40_000], false},
 		"moves":                   {line("\x1b[H%d\r\n")[:40_000], false},
 		"no wrapping":             {"\x1b[?7l" + line("line %d\r\n")[:40_000], false},
 	}
