@@ -26,6 +26,14 @@ type Settable interface {
 	Set(ctx context.Context, key string, value json.RawMessage) error
 }
 
+// Steerable is a Session that may take a message into a turn which runs.
+type Steerable interface {
+	// Steers tells whether it can, in the turn that runs in a chat now.
+	Steers(chat ahp.URI) bool
+	// Steer hands the message over. After an error it was not taken.
+	Steer(ctx context.Context, chat ahp.URI, m ahp.Message) error
+}
+
 // SlashCommand is one that a message may begin with, as /name and perhaps more.
 type SlashCommand struct {
 	Name        string `json:"name"` // without the slash

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -59,6 +60,9 @@ func checkPendingSet(r *request, s *ahp.ChatState, a *ahp.ChatPendingMessageSetA
 	}
 	if reason := r.ownPending(s, a.ID, "change"); reason != "" {
 		return reason
+	}
+	if a.Kind == ahp.PendingMessageKindSteering && s.ActiveTurn != nil {
+		r.tx.Effect(r.info.URI, func(ctx context.Context) { r.h.steer(ctx, r.info, a.ID) })
 	}
 	return r.message(&a.Message)
 }

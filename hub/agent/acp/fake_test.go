@@ -113,7 +113,15 @@ func (f *fakeAct) handle(mode string, m object) {
 		}
 		answer(object{"protocolVersion": v, "agentInfo": object{"name": "fake", "version": "1.0"},
 			"agentCapabilities": capabilities(mode),
-			"authMethods":       authMethods(mode)})
+			"authMethods":       authMethods(mode), "_meta": object{"steering": object{"supported": mode == "steers"}}})
+	case "_session/steering":
+		if c, ok := f.cancels.LoadAndDelete(session); ok { // it ends what holds
+			f.say(session, "steered: "+params["prompt"].([]any)[0].(object)["text"].(string))
+			answer(object{"outcome": "injected"})
+			close(c.(chan struct{}))
+		} else {
+			answer(object{"outcome": "promptRequired"})
+		}
 	case "authenticate":
 		f.way.Store(params["methodId"])
 		if meta, ok := params["_meta"].(object); ok {

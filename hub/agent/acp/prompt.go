@@ -27,18 +27,10 @@ func (s *session) prompt(p *peer, t agent.Turn, fresh bool) (out []block, notes 
 	if fresh && said != "" && !command {
 		out = append(out, text("This is what was said here so far:\n\n"+said+"\n\nThe next message is the one to answer."))
 	}
-	if t.Message.Text != "" {
-		out = append(out, text(t.Message.Text))
-	}
+	blocks, notes := s.content(p, t.ID, t.Message)
+	out = append(out, blocks...)
 	if fresh && said != "" && command {
 		out = append(out, text("This is what was said here before:\n\n"+said))
-	}
-	for _, a := range t.Message.Attachments {
-		blocks, note := s.attachment(p, t.ID, a)
-		out = append(out, blocks...)
-		if note != "" {
-			notes = append(notes, note)
-		}
 	}
 	if len(t.Threads) > 0 {
 		out = append(out, text("These are "+agent.CountThreads(len(t.Threads))+" of people who looked at the changes:\n"+
@@ -46,6 +38,21 @@ func (s *session) prompt(p *peer, t agent.Turn, fresh bool) (out []block, notes 
 	}
 	if len(out) == 0 {
 		out = append(out, text("(The message was empty.)"))
+	}
+	return out, notes
+}
+
+// content is a message with what is attached to it.
+func (s *session) content(p *peer, turn string, m ahp.Message) (out []block, notes []string) {
+	if m.Text != "" {
+		out = append(out, text(m.Text))
+	}
+	for _, a := range m.Attachments {
+		blocks, note := s.attachment(p, turn, a)
+		out = append(out, blocks...)
+		if note != "" {
+			notes = append(notes, note)
+		}
 	}
 	return out, notes
 }

@@ -261,6 +261,28 @@ func TestGuestsAreAskedAbout(t *testing.T) {
 	}
 }
 
+// A message is said into the turn where the agent can take it, else it begins the next.
+func TestSteering(t *testing.T) {
+	for mode, want := range map[string][]string{
+		"steers": {"steered: the other way\n", "notice Ana said into this turn: the other way\n"},
+		"plain":  {"markdown got: the other way\ncomplete\n"},
+	} {
+		w := newWorld(t, acp.Backend{Program: program(mode)})
+		id := w.begin(agenttest.User("hold"))
+		w.until("it began", func() bool { return strings.Contains(w.text(), "holding") })
+		if w.host.Steers(w.session().DefaultChat) != (mode == "steers") {
+			t.Errorf("%s: whether it steers is not known", mode)
+		}
+		w.do(&ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: "s", Message: agenttest.User("the other way")})
+		if mode == "plain" {
+			w.do(&ahp.ChatTurnCancelledAction{TurnID: id})
+			w.until("the next turn is over", func() bool { return len(w.chat().Turns) == 2 })
+		}
+		w.until("nothing waits", func() bool { return w.chat().SteeringMessage == nil && w.chat().ActiveTurn == nil })
+		wants(t, w.text(), want...)
+	}
+}
+
 func TestConfinedAgent(t *testing.T) {
 	inside, outside := t.TempDir(), t.TempDir()
 	prog := program("plain")

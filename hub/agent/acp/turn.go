@@ -44,8 +44,6 @@ type event struct {
 	from   jsonrpc.Message // the request of a question
 }
 
-func (e event) question() bool { return e.ask != nil || e.elicit != nil }
-
 // nobody answers a question of a turn that takes none.
 func (e event) nobody(p *peer) {
 	switch {

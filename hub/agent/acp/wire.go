@@ -56,6 +56,11 @@ type initializeResult struct {
 	} `json:"agentCapabilities"`
 	AgentInfo   implementation `json:"agentInfo"`
 	AuthMethods []authMethod   `json:"authMethods"`
+	Meta        struct {
+		Steering struct {
+			Supported bool `json:"supported"`
+		} `json:"steering"`
+	} `json:"_meta"`
 }
 
 type authMethod struct {

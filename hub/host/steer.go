@@ -1,0 +1,83 @@
+package host
+
+import (
+	"context"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Steers tells whether the agent of a chat takes a steering message into the turn that runs there now; else the message
+// waits for the next turn.
+func (h *Host) Steers(chat ahp.URI) bool {
+	info, known := h.hub.Info(chat)
+	return known && h.steerable(info) != nil
+}
+
+func (h *Host) steerable(ch hub.ChannelInfo) agent.Steerable {
+	l := h.liveIf(ch.Session)
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	s, ok := l.agent.(agent.Steerable)
+	l.mu.Unlock()
+	if !ok || !s.Steers(ch.URI) {
+		return nil
+	}
+	return s
+}
+
+// steer hands a steering message to the turn that runs (AHP requirement 112). The message is taken from the others
+// first, so that no next turn begins with it as well; one that the agent does not take waits again.
+func (h *Host) steer(ctx context.Context, ch hub.ChannelInfo, id string) {
+	to, l := h.steerable(ch), h.liveIf(ch.Session)
+	if to == nil || l == nil {
+		return
+	}
+	var m *ahp.PendingMessage
+	turn := ""
+	err := h.do(ctx, func(tx *hub.Tx) {
+		s, ok := tx.State(ch.URI).(*ahp.ChatState)
+		if !ok || s.ActiveTurn == nil || s.SteeringMessage == nil || s.SteeringMessage.ID != id {
+			return
+		}
+		if fromGuest(s.SteeringMessage.Message) && !fromGuest(s.ActiveTurn.Message) {
+			return // what a guest asks for is asked about in a turn of its own
+		}
+		m, turn = s.SteeringMessage, s.ActiveTurn.ID
+		tx.Apply(ch.URI, &ahp.ChatPendingMessageRemovedAction{Kind: ahp.PendingMessageKindSteering, ID: id})
+	})
+	if err != nil || m == nil {
+		return
+	}
+	refused := to.Steer(ctx, ch.URI, l.resolve(ctx, m.Message))
+	err = h.do(ctx, func(tx *hub.Tx) { h.steered(tx, ch, turn, m, refused) })
+	if err != nil || refused != nil {
+		h.log.Info("a steering message waits for the next turn", "chat", ch.URI, "refused", refused, "err", err)
+	}
+}
+
+// steered notes in the turn what was said into it, or has the message wait again.
+func (h *Host) steered(tx *hub.Tx, ch hub.ChannelInfo, turn string, m *ahp.PendingMessage, refused error) {
+	s, ok := tx.State(ch.URI).(*ahp.ChatState)
+	if !ok {
+		return
+	}
+	if refused != nil {
+		if s.SteeringMessage == nil { // else somebody sent another one meanwhile
+			tx.Apply(ch.URI, &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: m.ID, Message: m.Message})
+			h.startQueued(tx, ch, true)
+		}
+		return
+	}
+	if s.ActiveTurn == nil || s.ActiveTurn.ID != turn {
+		return
+	}
+	text := "Said into this turn: " + m.Message.Text
+	if by, ok := ReadStamp(m.Message.Meta); ok && by.By.Name != "" {
+		text = by.By.Name + " said into this turn: " + m.Message.Text
+	}
+	tx.Apply(ch.URI, &ahp.ChatResponsePartAction{TurnID: turn, Part: ahp.ResponsePart{Value: &ahp.SystemNotificationResponsePart{Content: ahp.Plain(text)}}})
+}
