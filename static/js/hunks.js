@@ -147,6 +147,7 @@
     const [a, b] = rv.hidden(bar);
     await (b - n < n - a ? rv.rows(bar, Math.max(a, n - 3), b) : rv.rows(bar, a, Math.min(b, n + 3)));
   };
+  rv.reveal = hiddenLine;
   const land = async (f, where) => {
     const m = /^([LR])(\d+)(?:-[LR](\d+))?$/.exec(where);
     fold(f, false);
@@ -200,5 +201,6 @@
     if (d) { d.open = false; $('summary', d).focus(); }
   });
 
+  for (const d of $$('.fb > .draft', root)) rv.settle(d); // on lines that are not shown yet
   arrive();
 })();

@@ -438,7 +438,14 @@
     const f = document.getElementById('file-' + box.dataset.file) || document.getElementById('group-' + box.dataset.file);
     if (!f) return;
     const at = box.dataset.at, row = rowFor(f, at);
-    if (!row) { $('.fb', f).prepend(box); return; }
+    if (!row) {
+      $('.fb', f).prepend(box);
+      const { reveal } = window.ahphub.review || {};
+      if (!at.startsWith('R') || box.sought || !reveal || $('.outdated', box)) return;
+      box.sought = true; // on context that is not open here
+      reveal(f, +at.match(/\d+$/)[0]).then(() => rowFor(f, at) && settle(box), () => {});
+      return;
+    }
     let after = split() && row.classList.contains('l') && row.nextElementSibling?.classList.contains('r') ? row.nextElementSibling : row;
     while (after.nextElementSibling?.matches('.thr, .cf')) after = after.nextElementSibling;
     after.after(box);
@@ -546,7 +553,7 @@
 
   // ---- what the script of hunks and permalinks stands on ----
   const shared = window.ahphub.review = {
-    root, $, $$, fileOf, fold, rowAt, line, go, goFile, send, fail, split, may, nextUnreviewed, nowFile, whereIs, hidden, rows: gap,
+    root, $, $$, fileOf, fold, rowAt, line, go, goFile, send, fail, split, may, nextUnreviewed, nowFile, whereIs, hidden, rows: gap, settle,
     cur: () => cur?.isConnected ? cur : null,
     select: (a, b) => { anchor = null; paint(); anchor = b !== a ? a : null; go(b, 'center'); if (!anchor) a.classList.add('sel'); },
   };
