@@ -77,6 +77,9 @@ func CompareURI(session ahp.URI, original, modified string) ahp.URI {
 // is the short name of a chat whose directories alone count.
 type changeScope struct{ kind, turn, other, chat string }
 
+// all tells whether a scope is everything its session changed.
+func (s changeScope) all() bool { return s.kind == kindSession && s.chat == "" }
+
 // turns are those a scope is about.
 func (s changeScope) turns() []string {
 	switch s.kind {

@@ -56,6 +56,10 @@ func TestChatWithItsOwnDirectories(t *testing.T) { // AHP requirement 152
 	c.shows(uri, "A "+x+" +1 −0")
 	put("x.txt", "x\ny\n")
 	c.shows(uri, "A "+x+" +2 −0")
+	c.until("the session's summary has all", func() bool {
+		sum, _ := c.host.Summary(session)
+		return sum.Changes != nil && *sum.Changes.Files == 2 && *sum.Changes.Additions == 3
+	})
 	patch, err := c.host.ChangesetPatch(t.Context(), c.owner, uri)
 	if err != nil || strings.Contains(string(patch), "a.txt") || !strings.Contains(string(patch), "+++ b/x.txt") {
 		t.Errorf("the patch: %v\n%s", err, patch)

@@ -133,7 +133,7 @@ func (h *Host) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 				Error: &ahp.ErrorInfo{ErrorType: "changeset", Message: failed.Error()}})
 			return
 		}
-		if scope.kind == kindSession {
+		if scope.all() {
 			h.setChanges(tx, l.session, totals(files))
 		}
 		can.running = h.changes.operates(uri)
@@ -142,7 +142,7 @@ func (h *Host) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 	if err != nil {
 		h.log.Warn("a changeset was not brought up to date", "changeset", uri, "err", err)
 	}
-	if scope.kind == kindSession && failed == nil {
+	if scope.all() && failed == nil {
 		h.rejudge(ctx, l.session, files)
 	}
 }
