@@ -90,7 +90,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	ben.Says(".thread[data-state=resolved]", "Applied the suggestion.")
 
-	ben.Says(file("greet.go"), "lang string, name string")
+	ben.Wait("[...document.querySelectorAll('.r.a')].some(r => r.textContent.includes('lang string, name string'))")
 	ben.Click("#finish > summary")
 	ben.Click("#verdict-form input[value=approve]")
 	ben.Click("#verdict-form button[value=give]")
