@@ -1,0 +1,117 @@
+package changeset
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// tree makes a work tree of a place.
+func (p *place) tree(dir string) (Worktree, string) {
+	p.t.Helper()
+	w, at, err := p.svc.AddWorktree(p.t.Context(), dir, filepath.Join(p.t.TempDir(), "trees", "one"), "ahphub/one")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return w, at
+}
+
+func (p *place) in(w Worktree, name, content string) {
+	p.t.Helper()
+	if err := os.WriteFile(filepath.Join(w.Dir, name), []byte(content), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *place) commitIn(w Worktree) {
+	p.t.Helper()
+	p.gitIn(w.Dir, "add", "-A")
+	p.gitIn(w.Dir, "commit", "-q", "-m", "work")
+}
+
+func conflict(t *testing.T, err error, want string) {
+	t.Helper()
+	if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want a conflict with %q", err, want)
+	}
+}
+
+func TestAWorktreeIsMadeMergedAndRemoved(t *testing.T) {
+	p := newRepo(t)
+	p.write("a.txt", "not committed\n")
+	w, at := p.tree(p.path("sub"))
+	if at != filepath.Join(w.Dir, "sub") || w.Repo != p.dir || w.Into != "main" {
+		t.Errorf("made %+v with %s", w, at)
+	}
+	if b, err := os.ReadFile(filepath.Join(w.Dir, "a.txt")); string(b) != "one\ntwo\nthree\n" {
+		t.Errorf("it begins with %q (%v), not with what is committed", b, err)
+	}
+
+	p.in(w, "new.txt", "new\n")
+	_, err := p.svc.MergeWorktree(t.Context(), w)
+	conflict(t, err, "one file is in the work tree not committed")
+	conflict(t, p.svc.RemoveWorktree(t.Context(), w, false), "not committed")
+	p.commitIn(w)
+	conflict(t, p.svc.RemoveWorktree(t.Context(), w, false), "1 commits of ahphub/one are on no other branch")
+
+	n, err := p.svc.MergeWorktree(t.Context(), w)
+	if n != 1 || err != nil {
+		t.Fatalf("merged %d: %v", n, err)
+	}
+	if b, _ := os.ReadFile(p.path("a.txt")); string(b) != "not committed\n" {
+		t.Errorf("a change that was there holds %q", b)
+	}
+	if b, err := os.ReadFile(p.path("new.txt")); string(b) != "new\n" {
+		t.Errorf("what was merged holds %q (%v)", b, err)
+	}
+	_, err = p.svc.MergeWorktree(t.Context(), w)
+	conflict(t, err, "has everything of ahphub/one already")
+
+	for range 2 { // removing what is gone is no error
+		if err := p.svc.RemoveWorktree(t.Context(), w, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(w.Dir); !os.IsNotExist(err) {
+		t.Errorf("its directory is still there (%v)", err)
+	}
+	if left := p.git("branch", "--list", "ahphub/*") + p.git("worktree", "list", "--porcelain"); strings.Contains(left, "one") {
+		t.Errorf("left behind: %s", left)
+	}
+}
+
+func TestAMergeThatDoesNotGoThroughIsTakenBack(t *testing.T) {
+	p := newRepo(t)
+	w, _ := p.tree(p.dir)
+	p.in(w, "a.txt", "theirs\n")
+	p.commitIn(w)
+	p.write("a.txt", "ours\n")
+	p.commit()
+	head := p.git("rev-parse", "HEAD")
+	_, err := p.svc.MergeWorktree(t.Context(), w)
+	conflict(t, err, "nothing was merged")
+	if p.git("rev-parse", "HEAD") != head || p.git("status", "--porcelain") != "" {
+		t.Errorf("left at %s with %s", p.git("rev-parse", "HEAD"), p.git("status", "--porcelain"))
+	}
+	p.git("switch", "-q", "-c", "other")
+	_, err = p.svc.MergeWorktree(t.Context(), w)
+	conflict(t, err, "has other checked out and not main")
+	if err := p.svc.RemoveWorktree(t.Context(), w, true); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhatHasNoWorktrees(t *testing.T) {
+	p := newPlace(t)
+	_, _, err := p.svc.AddWorktree(t.Context(), p.dir, filepath.Join(t.TempDir(), "one"), "x")
+	conflict(t, err, "is in no git repository")
+	p.git("init", "-q")
+	_, _, err = p.svc.AddWorktree(t.Context(), p.dir, filepath.Join(t.TempDir(), "one"), "x")
+	conflict(t, err, "has no commit yet")
+
+	r := newRepo(t)
+	_, _, err = r.svc.AddWorktree(t.Context(), r.dir, filepath.Join(t.TempDir(), "one"), "main")
+	conflict(t, err, "already exists")
+}
