@@ -70,7 +70,11 @@ func (h *Host) Blob(ctx context.Context, c Caller, uri ahp.URI) (data []byte, na
 	if u.Query().Get("kind") == "commit" && changeset.IsOID(oid) {
 		return []byte("Subproject commit " + oid + "\n"), name, nil
 	}
-	data, err = svc.Content(ctx, session, oid)
+	if u.Query().Get("kind") == keptKind {
+		data, err = h.kept(session, oid)
+	} else {
+		data, err = svc.Content(ctx, session, oid)
+	}
 	switch {
 	case errors.Is(err, changeset.ErrNoContent):
 		return nil, "", ahp.Errorf(ahp.CodeNotFound, "%.200s is not kept any more", uri)

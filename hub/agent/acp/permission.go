@@ -42,7 +42,7 @@ func (r *player) ask(ctx context.Context, e event) error {
 	ready := r.ready(c)
 	ready.ConfirmationTitle = ahp.Ptr(ahp.Plain(questions[c.kind]))
 	ready.Options = options(e.ask.Options)
-	ready.Edits = edits(c)
+	ready.Edits = r.edits(c)
 	r.wg.Go(func() {
 		a, err := c.in.out.Confirm(ctx, ready)
 		select {
@@ -78,12 +78,12 @@ func options(list []permissionOption) []ahp.ConfirmationOption {
 
 func allows(o permissionOption) bool { return o.Kind == "allow_once" || o.Kind == "allow_always" }
 
-func edits(c *call) *ahp.FileEditCollection {
+func (r *player) edits(c *call) *ahp.FileEditCollection {
 	var items []ahp.FileEdit
 	for _, t := range c.raw {
 		if t.Type == "diff" {
-			e := edited(t)
-			items = append(items, ahp.FileEdit{After: e.After, Diff: e.Diff})
+			e := r.edited(c, t)
+			items = append(items, ahp.FileEdit{Before: e.Before, After: e.After, Diff: e.Diff})
 		}
 	}
 	if items == nil {

@@ -36,7 +36,8 @@ type call struct {
 	input     json.RawMessage
 	output    json.RawMessage
 	raw       []toolContent
-	changed   bool // raw is not said yet
+	changed   bool                    // raw is not said yet
+	edits     map[string]ahp.FileEdit // what was made of its diffs
 	stage     stage
 	waiting   []question
 	in        *stream // where it is shown

@@ -1,10 +1,13 @@
 package acp
 
 import (
-	"net/url"
+	"encoding/base64"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/resource"
 )
 
 const mostEmbedded = 1 << 20 // bytes of a picture inside of a call's output
@@ -18,7 +21,7 @@ func (r *player) contents(c *call) []ahp.ToolResultContentValue {
 	for _, t := range c.raw {
 		switch t.Type {
 		case "diff":
-			out = append(out, edited(t))
+			out = append(out, r.edited(c, t))
 		case "terminal":
 			if v := r.p.terms.content(t.TerminalID); v != nil {
 				out = append(out, v)
@@ -47,15 +50,48 @@ func plainContent(b block) ahp.ToolResultContentValue {
 	return nil
 }
 
-// edited tells of a changed file. What is in it is read from the file: the changes
-// of a turn are computed from the disk, never from what an agent says.
-func edited(t toolContent) *ahp.ToolResultFileEditContent {
-	uri := (&url.URL{Scheme: "file", Path: t.Path}).String()
-	a, b := middle(splitLines(value(t.OldText)), splitLines(t.NewText))
-	return &ahp.ToolResultFileEditContent{
-		After: &ahp.FileEditSide{URI: uri, Content: ahp.ContentRef{URI: uri}},
-		Diff:  &ahp.FileEditDiffStats{Added: ahp.Ptr(int64(len(b))), Removed: ahp.Ptr(int64(len(a)))},
+// edited tells of a changed file, with what it was and would be. The changes of a turn are computed from the disk all
+// the same, never from what an agent says.
+func (r *player) edited(c *call, t toolContent) *ahp.ToolResultFileEditContent {
+	key := t.Path + "\x00" + value(t.OldText) + "\x00" + t.NewText
+	e, known := c.edits[key]
+	if !known {
+		before, after := r.versions(t)
+		e = agent.EditOf(r.s.spec.Host, t.Path, before, after)
+		a, b := middle(splitLines(value(t.OldText)), splitLines(t.NewText))
+		e.Diff = &ahp.FileEditDiffStats{Added: ahp.Ptr(int64(len(b))), Removed: ahp.Ptr(int64(len(a)))}
+		if c.edits == nil {
+			c.edits = map[string]ahp.FileEdit{}
+		}
+		c.edits[key] = e
 	}
+	return &ahp.ToolResultFileEditContent{Before: e.Before, After: e.After, Diff: e.Diff}
+}
+
+// versions are the file before and after an edit. Many programs send the lines they replace alone: where these stand
+// once in the file, the difference is shown in its place.
+func (r *player) versions(t toolContent) (before, after []byte) {
+	after = []byte(t.NewText)
+	if t.OldText == nil {
+		return nil, after
+	}
+	old := *t.OldText
+	got, err := r.s.files().Read(resource.URI(t.Path), ahp.ContentEncodingBase64)
+	if err != nil {
+		return []byte(old), after
+	}
+	raw, err := base64.StdEncoding.DecodeString(got.Data)
+	if err != nil || !utf8.Valid(raw) {
+		return []byte(old), after
+	}
+	file := string(raw)
+	switch {
+	case old != "" && strings.Count(file, old) == 1:
+		return raw, []byte(strings.Replace(file, old, t.NewText, 1))
+	case t.NewText != "" && strings.Count(file, t.NewText) == 1: // it is made already
+		return []byte(strings.Replace(file, t.NewText, old, 1)), raw
+	}
+	return []byte(old), after
 }
 
 func value(s *string) string {

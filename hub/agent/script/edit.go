@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -31,6 +30,9 @@ func (p player) edit(ctx context.Context, s Step) error {
 		ready.Confirmed = ahp.ToolCallConfirmationReasonNotNeeded
 	} else {
 		ready.ConfirmationTitle, ready.Options = ahp.Ptr(ahp.Plain("Change this file?")), agent.Options()
+		if e, err := p.planned(s); err == nil { // else the change itself says what is wrong
+			ready.Edits = &ahp.FileEditCollection{Items: []ahp.FileEdit{e}}
+		}
 	}
 	answer, err := p.turn.Out.Confirm(ctx, ready)
 	if err != nil {
@@ -49,11 +51,37 @@ func (p player) edit(ctx context.Context, s Step) error {
 	return p.turn.Out.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: id, Result: result})
 }
 
-func (p player) change(s Step) (*ahp.ToolResultFileEditContent, error) {
+func (p player) root() (*os.Root, error) {
 	if len(p.spec.Dirs) == 0 {
 		return nil, errors.New("this session has no directory")
 	}
-	root, err := os.OpenRoot(p.spec.Dirs[0])
+	return os.OpenRoot(p.spec.Dirs[0])
+}
+
+// planned is what the change would make of the file.
+func (p player) planned(s Step) (ahp.FileEdit, error) {
+	root, err := p.root()
+	if err != nil {
+		return ahp.FileEdit{}, err
+	}
+	defer root.Close()
+	name := path.Clean(filepath.ToSlash(s.Edit))
+	before, err := read(root, name)
+	if err != nil {
+		return ahp.FileEdit{}, err
+	}
+	return p.made(name, before, changed(before, s)), nil
+}
+
+func (p player) made(name string, before, after []byte) ahp.FileEdit {
+	e := agent.EditOf(p.spec.Host, filepath.Join(p.spec.Dirs[0], name), before, after)
+	added, removed := lineStats(before, after)
+	e.Diff = &ahp.FileEditDiffStats{Added: &added, Removed: &removed}
+	return e
+}
+
+func (p player) change(s Step) (*ahp.ToolResultFileEditContent, error) {
+	root, err := p.root()
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +98,8 @@ func (p player) change(s Step) (*ahp.ToolResultFileEditContent, error) {
 	if err := root.WriteFile(name, after, 0o644); err != nil {
 		return nil, err
 	}
-	uri := (&url.URL{Scheme: "file", Path: filepath.Join(p.spec.Dirs[0], name)}).String()
-	added, removed := lineStats(before, after)
-	return &ahp.ToolResultFileEditContent{
-		After: &ahp.FileEditSide{URI: uri, Content: ahp.ContentRef{URI: uri, SizeHint: ahp.Ptr(int64(len(after)))}},
-		Diff:  &ahp.FileEditDiffStats{Added: &added, Removed: &removed},
-	}, nil
+	e := p.made(name, before, after)
+	return &ahp.ToolResultFileEditContent{Before: e.Before, After: e.After, Diff: e.Diff}, nil
 }
 
 func read(root *os.Root, name string) ([]byte, error) {

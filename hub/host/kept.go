@@ -1,0 +1,72 @@
+package host
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+)
+
+const (
+	mostKept      = 2 << 20 // bytes of one version of a file
+	mostKeptFiles = 2000    // versions of a session
+)
+
+// keptKind marks the references of versions that the host keeps in the session's own directory: what a tool call would
+// write is in no checkpoint yet.
+const keptKind = "kept"
+
+var errKeptFull = errors.New("this session has kept as many versions of files as it may")
+
+// Keep implements agent.Keeper.
+func (a agentHost) Keep(path string, content []byte) (ahp.ContentRef, error) {
+	if len(content) > mostKept {
+		return ahp.ContentRef{}, errKeptFull
+	}
+	sum := sha256.Sum256(content)
+	oid := hex.EncodeToString(sum[:])
+	if err := a.l.h.keep(a.l.uri, oid, content); err != nil {
+		return ahp.ContentRef{}, err
+	}
+	q := url.Values{"path": {path}, "kind": {keptKind}}
+	return ahp.ContentRef{URI: blobScheme + ShortID(a.l.uri) + "/" + oid + "?" + q.Encode(), SizeHint: ahp.Ptr(int64(len(content))), Nonce: oid}, nil
+}
+
+func (h *Host) keptDir(session ahp.URI) string { return filepath.Join(h.agentData(session), "edits") }
+
+func (h *Host) keep(session ahp.URI, oid string, content []byte) error {
+	dir := h.keptDir(session)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	file := filepath.Join(dir, oid)
+	if _, err := os.Stat(file); err == nil {
+		return nil
+	}
+	there, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	if len(there) >= mostKeptFiles {
+		return errKeptFull
+	}
+	return os.WriteFile(file, content, 0o600)
+}
+
+// kept reads a version that Keep was given.
+func (h *Host) kept(session ahp.URI, oid string) ([]byte, error) {
+	if !changeset.IsOID(oid) {
+		return nil, changeset.ErrNoContent
+	}
+	data, err := os.ReadFile(filepath.Join(h.keptDir(session), oid))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, changeset.ErrNoContent
+	}
+	return data, err
+}
