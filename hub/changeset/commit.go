@@ -83,6 +83,9 @@ func (w *rewriting) commit(ctx context.Context, files []File, c Commit) (Committ
 	if busy := w.src.busy(); busy != "" {
 		return Committed{}, fmt.Errorf("%w: %s is in progress: finish or abort it in a terminal, then commit", ErrConflict, busy)
 	}
+	if err := w.stagedElsewhere(ctx); err != nil {
+		return Committed{}, err
+	}
 	env, err := w.author(ctx, c)
 	if err != nil {
 		return Committed{}, err
@@ -104,7 +107,28 @@ func (w *rewriting) commit(ctx context.Context, files []File, c Commit) (Committ
 	return done, err
 }
 
+// stagedElsewhere refuses to commit what nobody saw: a commit is of the whole index, a session of one directory.
+func (w *rewriting) stagedElsewhere(ctx context.Context) error {
+	if w.src.prefix == "" {
+		return nil
+	}
+	whole := w.src
+	whole.prefix = ""
+	x, err := w.repo.index(ctx, whole)
+	if err != nil {
+		return err
+	}
+	for path := range x.files {
+		if !under(path, w.src.prefix) {
+			return fmt.Errorf("%w: %s is staged, which is not in this directory: unstage it, or commit in a terminal", ErrConflict, path)
+		}
+	}
+	return nil
+}
+
+// runCommit lets go of the session's repository: hooks may take minutes, and whoever looks meanwhile does not wait.
 func (w *rewriting) runCommit(ctx context.Context, c Commit, env []string) error {
+	w.unlock()
 	_, err := w.s.git(ctx, run{dir: w.src.top, stdin: []byte(c.Message), acting: true, patience: w.s.cfg.Hooks, env: env,
 		args: []string{"commit", "--quiet", "--file=-", "--cleanup=whitespace"}})
 	return commitRefusal(err)

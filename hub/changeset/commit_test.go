@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -63,6 +64,29 @@ func TestHooksOfACommit(t *testing.T) {
 	p.fine(err)
 	if got := p.git("log", "-1", "--format=%B"); got != "x\nreviewed by Ana" || p.read("ran") != "" {
 		t.Errorf("the hooks made %q", got)
+	}
+}
+
+// While a hook takes its time others look.
+func TestALookDoesNotWaitForHooks(t *testing.T) {
+	p := newRepo(t)
+	p.identity()
+	p.write("a.txt", "edited\n")
+	p.hook("pre-commit", "touch started\nwhile ! test -e go; do sleep 0.01; done\nrm started go\n")
+	tops, files := p.now()
+	done := make(chan error, 1)
+	go func() {
+		_, err := p.svc.Commit(t.Context(), session, tops, files, Commit{Message: "x", Name: "Ana"})
+		done <- err
+	}()
+	for p.read("started") != "" { // it is empty once it is there
+		runtime.Gosched()
+	}
+	p.checkpoint()
+	p.write("go", "")
+	p.fine(<-done)
+	if got := p.git("log", "-1", "--format=%s"); got != "x" || p.git("status", "--porcelain") != "" {
+		t.Errorf("the commit is %q, %s", got, p.git("status", "--porcelain"))
 	}
 }
 
@@ -188,6 +212,7 @@ func TestOperationsInOddPlaces(t *testing.T) {
 		p.dir = p.path("sub")
 		p.write("b.txt", "edited\n")
 		p.fine(p.stage("sub/b.txt", nil))
+		p.refused("a commit of what is not seen", func() error { _, err := p.commitWith(Commit{Message: "x", Name: "Ana"}); return err }, "a.txt is staged, which is not in this directory")
 		tops, _ := p.now()
 		_, err := p.svc.Unstage(t.Context(), session, tops, nil, nil)
 		p.fine(err)

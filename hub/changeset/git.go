@@ -56,11 +56,13 @@ func actingEnv() []string {
 
 // git runs a program and returns what it wrote, bounded in time and size. A run that is cancelled takes its children along.
 func (s *Service) git(ctx context.Context, r run) ([]byte, error) {
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	if r.patience == 0 { // what may take long is not in the way of others
+		select {
+		case s.slots <- struct{}{}:
+			defer func() { <-s.slots }()
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
 	patience := cmp.Or(r.patience, s.cfg.Timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("git took longer than %s", patience))

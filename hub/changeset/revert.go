@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // ErrConflict says that something has changed since, or stands in the way, so that nothing was done.
@@ -28,6 +29,7 @@ type rewriting struct {
 	index *index // what the person's index has that the last commit has not; nil when it does not matter
 	steps []step
 
+	unlock    func()          // the session's repository; may be called early, and again
 	filters   map[string]bool // nil until they are asked for
 	indexFile []string        // for git's environment; the person's own index when empty
 }
@@ -109,7 +111,8 @@ func (r *repo) rewriting(ctx context.Context) (w *rewriting, done func(), err er
 		unlock()
 		return nil, nil, err
 	}
-	return &rewriting{repo: r, src: src, root: root}, func() { root.Close(); unlock() }, nil
+	unlock = sync.OnceFunc(unlock)
+	return &rewriting{repo: r, src: src, root: root, unlock: unlock}, func() { root.Close(); unlock() }, nil
 }
 
 // kept refuses files of which there is nothing to put back.
