@@ -128,7 +128,7 @@ func (p *peer) logIn(ctx context.Context, err error) bool {
 func (m authMethod) way(prog Program) string {
 	text := nameOf(m.Name, m.ID)
 	if m.Description != "" {
-		text += ": " + strings.TrimRight(m.Description, ".")
+		text += ": " + strings.TrimRight(m.Description, ". ")
 	}
 	switch {
 	case m.Type == "terminal":

@@ -261,7 +261,7 @@ func TestGuestsAreAskedAbout(t *testing.T) {
 	}
 }
 
-// A message is said into the turn where the agent can take it, else it begins the next.
+// A message is said into the turn where the agent can take it, else it begins the next (AHP requirement 112).
 func TestSteering(t *testing.T) {
 	for mode, want := range map[string][]string{
 		"steers": {"steered: the other way\n", "notice Ana said into this turn: the other way\n"},
