@@ -77,7 +77,6 @@ func (p *Pages) terminalStream(w http.ResponseWriter, r *http.Request) error {
 	if s.viewer = p.Host.Watch(uri); s.viewer != nil {
 		defer s.viewer.Close()
 	}
-	defer p.Host.AttendTerminal(caller, uri)()
 	conn.Subscribe(s, hub.Subscription{URI: uri})
 	conn.Subscribe(nil, hub.Subscription{URI: ahp.RootURI}) // tells that a terminal was closed
 	s.run(ctx)
