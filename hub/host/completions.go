@@ -143,7 +143,7 @@ func (h *Host) SessionConfigCompletions(_ context.Context, c Caller, p ahp.Sessi
 	if err != nil {
 		return none, err
 	}
-	setting, ok := backend.Config().Properties[p.Property]
+	setting, ok := h.schemaOf(backend).Properties[p.Property]
 	if !ok {
 		return none, badParams("property: this agent has no setting %.80q", p.Property)
 	}

@@ -151,7 +151,7 @@ func (h *Host) ResolveSessionConfig(c Caller, p ahp.ResolveSessionConfigParams) 
 	if err != nil {
 		return none, err
 	}
-	config, err := newConfig(backend.Config(), p.Config)
+	config, err := newConfig(h.schemaOf(backend), p.Config)
 	if err != nil {
 		return none, err
 	}

@@ -148,6 +148,7 @@ func (h *Host) emptyTrash(tx *hub.Tx) {
 		h.forgetDesk(tx, oldest)
 		tx.Effect(oldest, func(ctx context.Context) {
 			h.forgetChangesets(ctx, oldest)
+			h.forgetWorktree(ctx, oldest)
 			if err := os.RemoveAll(h.agentData(oldest)); err != nil {
 				h.log.Warn("what an agent kept of a session is left behind", "session", oldest, "err", err)
 			}

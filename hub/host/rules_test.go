@@ -108,7 +108,7 @@ func TestSettings(t *testing.T) { // AHP requirements 63, 84
 		c.converged()
 
 		res, err := w.host.ResolveSessionConfig(c.caller, ahp.ResolveSessionConfigParams{Config: config("approval", `"auto"`)})
-		if err != nil || string(res.Values["approval"]) != `"auto"` || string(res.Values["shell"]) != `"sh"` || len(res.Schema.Properties) != 2 {
+		if err != nil || string(res.Values["approval"]) != `"auto"` || string(res.Values["shell"]) != `"sh"` || len(res.Schema.Properties) != 3 {
 			t.Errorf("resolved to %s, %v", res.Values, err)
 		}
 		if _, err := w.host.ResolveSessionConfig(c.caller, ahp.ResolveSessionConfigParams{Provider: "x"}); code(err) != ahp.CodeProviderNotFound {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/url"
 	"os"
@@ -37,17 +38,24 @@ func (h *Host) CreateSession(ctx context.Context, c Caller, p ahp.CreateSessionP
 	if err != nil {
 		return err
 	}
+	unmake, err := h.isolate(ctx, p.Channel, state)
+	if err != nil {
+		return err
+	}
 	var taken error
 	err = h.hub.Do(func(tx *hub.Tx) {
 		if taken = h.openSession(tx, p.Channel, state); taken != nil {
 			return
 		}
+		if raw := state.Meta[worktreeKey]; raw != nil {
+			tx.Record(bucketWorktrees, p.Channel, raw)
+		}
 		tx.Effect(p.Channel, func(context.Context) { h.begin(p.Channel) })
 	})
-	if err != nil {
-		return err
+	if err = errors.Join(err, taken); err != nil {
+		unmake()
 	}
-	return taken
+	return err
 }
 
 // newSession checks everything a client asks for and makes the first state of it.
@@ -64,7 +72,7 @@ func (h *Host) newSession(c Caller, p ahp.CreateSessionParams) (*ahp.SessionStat
 	if err != nil {
 		return nil, err
 	}
-	config, err := newConfig(backend.Config(), p.Config)
+	config, err := newConfig(h.schemaOf(backend), p.Config)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,184 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"path/filepath"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+)
+
+const (
+	isolationKey      = "isolation" // the setting that says where a session works
+	isolationFolder   = "folder"
+	isolationWorktree = "worktree"
+
+	// worktreeKey is where a session's `_meta` tells of its work tree.
+	worktreeKey = "ahphub/worktree"
+
+	bucketWorktrees = "worktree" // key: session URI, value: changeset.Worktree; kept while the session is in the trash
+)
+
+// schemaOf is an agent's settings with those that the host has for every agent.
+func (h *Host) schemaOf(b agent.Backend) ahp.SessionConfigSchema {
+	schema := b.Config()
+	if h.changesetService() == nil {
+		return schema
+	}
+	schema.Type = "object"
+	schema.Properties = maps.Clone(schema.Properties)
+	if schema.Properties == nil {
+		schema.Properties = map[string]ahp.SessionConfigPropertySchema{}
+	}
+	quoted := func(s string) json.RawMessage { return json.RawMessage(`"` + s + `"`) }
+	schema.Properties[isolationKey] = ahp.SessionConfigPropertySchema{
+		Type: "string", Title: "Where it works", Description: "In the directory itself, or in a git work tree of its own",
+		Default: quoted(isolationFolder), Enum: []json.RawMessage{quoted(isolationFolder), quoted(isolationWorktree)},
+		EnumLabels:       []string{"In the directory", "In a work tree"},
+		EnumDescriptions: []string{"Sessions in one directory see each other's changes", "On a branch of its own, from the last commit; merged back when you say so"},
+	}
+	return schema
+}
+
+// WorktreeOf is a session's work tree; false when it has none any more.
+func WorktreeOf(s *ahp.SessionState) (w changeset.Worktree, ok bool) {
+	raw, ok := s.Meta[worktreeKey]
+	return w, ok && json.Unmarshal(raw, &w) == nil && w.Dir != ""
+}
+
+// isolate gives a new session its work tree, when it is to have one. The func takes it away again.
+func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState) (undo func(), err error) {
+	undo = func() {}
+	if configValue(s, isolationKey) != isolationWorktree {
+		return undo, nil
+	}
+	if len(s.WorkingDirectories) == 0 {
+		return undo, badParams("config: a session without a directory has no work tree")
+	}
+	dir, _ := FilePath(s.WorkingDirectories[0])
+	svc, short := h.changesetService(), ShortID(session)
+	at := filepath.Join(h.cfg.DataDir, "worktrees", short, filepath.Base(dir))
+	if at, err = filepath.Abs(at); err != nil {
+		return undo, err
+	}
+	w, dir, err := svc.AddWorktree(ctx, dir, at, "ahphub/"+short)
+	if err != nil {
+		if errors.Is(err, changeset.ErrConflict) {
+			return undo, badParams("config: no work tree can be made: %s", plainConflict(err))
+		}
+		return undo, err
+	}
+	undo = func() {
+		if err := svc.RemoveWorktree(context.WithoutCancel(ctx), w, true); err != nil {
+			h.log.Warn("a work tree without a session is left behind", "dir", w.Dir, "err", err)
+		}
+	}
+	raw, err := json.Marshal(w)
+	if err != nil {
+		undo()
+		return func() {}, err
+	}
+	s.WorkingDirectories[0] = FileURI(dir)
+	s.Meta = cloneMeta(s.Meta)
+	s.Meta[worktreeKey] = raw
+	return undo, nil
+}
+
+func plainConflict(err error) string {
+	return strings.ReplaceAll(err.Error(), changeset.ErrConflict.Error()+": ", "")
+}
+
+// MergeWorktree merges a session's branch into the one its work tree was made from, and says how many commits that were.
+// Errors: -32008 no such session or work tree, -32009 not the owner, -32011 it cannot be merged now.
+func (h *Host) MergeWorktree(ctx context.Context, c Caller, session ahp.URI) (int, error) {
+	w, err := h.worktree(ctx, c, session)
+	if err != nil {
+		return 0, err
+	}
+	n, err := h.changesetService().MergeWorktree(ctx, w)
+	return n, conflicting(err)
+}
+
+// RemoveWorktree takes a session's work tree and its branch away; unless force is set only when nothing is lost by it.
+// The session then works in the directory it was made for. Errors: as MergeWorktree, and -32011 while a turn runs.
+func (h *Host) RemoveWorktree(ctx context.Context, c Caller, session ahp.URI, force bool) error {
+	w, err := h.worktree(ctx, c, session)
+	if err != nil {
+		return err
+	}
+	if l := h.liveIf(session); l != nil && l.busy() {
+		return ahp.Errorf(ahp.CodeConflict, "a turn runs in it: stop that first")
+	}
+	if err := conflicting(h.changesetService().RemoveWorktree(ctx, w, force)); err != nil {
+		return err
+	}
+	h.drop(session, errIdle) // its agent was started in the work tree
+	return h.do(ctx, func(tx *hub.Tx) { leaveWorktree(tx, session, w) })
+}
+
+func leaveWorktree(tx *hub.Tx, session ahp.URI, w changeset.Worktree) {
+	s, ok := tx.State(session).(*ahp.SessionState)
+	if !ok {
+		return
+	}
+	meta := cloneMeta(s.Meta)
+	delete(meta, worktreeKey)
+	tx.Apply(session, &ahp.SessionMetaChangedAction{Meta: meta})
+	tx.Record(bucketWorktrees, session, nil)
+	for _, uri := range s.WorkingDirectories {
+		dir, _ := FilePath(uri)
+		if rel, err := filepath.Rel(w.Dir, dir); err == nil && filepath.IsLocal(rel) {
+			tx.Apply(session, &ahp.SessionWorkingDirectoryReplacedAction{Directory: uri, Replacement: FileURI(filepath.Join(w.Repo, rel))})
+		}
+	}
+}
+
+// worktree finds the work tree of a session of the owner's.
+func (h *Host) worktree(ctx context.Context, c Caller, session ahp.URI) (changeset.Worktree, error) {
+	info, known := h.hub.Info(session)
+	if !known || info.Kind != ahp.ChannelSession || !c.Audience().Sees(info) {
+		return changeset.Worktree{}, noSession(session)
+	}
+	if !c.owner() {
+		return changeset.Worktree{}, ahp.Errorf(ahp.CodePermissionDenied, "only the owner merges or removes a work tree")
+	}
+	if err := h.ensure(ctx, session); err != nil {
+		return changeset.Worktree{}, err
+	}
+	st, _, _ := h.hub.State(session)
+	s, ok := st.(*ahp.SessionState)
+	if !ok {
+		return changeset.Worktree{}, noSession(session)
+	}
+	w, ok := WorktreeOf(s)
+	if !ok {
+		return changeset.Worktree{}, ahp.Errorf(ahp.CodeNotFound, "this session has no work tree")
+	}
+	return w, nil
+}
+
+func conflicting(err error) error {
+	if errors.Is(err, changeset.ErrConflict) {
+		return ahp.Errorf(ahp.CodeConflict, "%s", plainConflict(err))
+	}
+	return err
+}
+
+// forgetWorktree takes away the work tree of a session that cannot be restored any more, unless something would be lost.
+func (h *Host) forgetWorktree(ctx context.Context, session ahp.URI) {
+	var w *changeset.Worktree
+	if err := h.readRecord(ctx, bucketWorktrees, session, &w); err != nil || w == nil {
+		return
+	}
+	if err := h.changesetService().RemoveWorktree(ctx, *w, false); err != nil {
+		h.log.Warn("a work tree is left, as something in it is nowhere else", "dir", w.Dir, "branch", w.Branch, "err", err)
+		return
+	}
+	_ = h.do(ctx, func(tx *hub.Tx) { tx.Record(bucketWorktrees, session, nil) }) // fails only when the host stops
+}

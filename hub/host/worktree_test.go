@@ -1,0 +1,111 @@
+package host
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// repository is one with a commit, and how to run git in a directory of it.
+func repository(t *testing.T) (dir string, git func(dir string, args ...string) string) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	dir = filepath.Join(t.TempDir(), "project")
+	git = func(dir string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "user.name=Ana", "-c", "user.email=ana@example.org"}, args...)...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "sub", "a.txt"), []byte("one\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	git(dir, "init", "-q", "-b", "main")
+	git(dir, "add", "-A")
+	git(dir, "commit", "-q", "-m", "first")
+	return dir, git
+}
+
+func TestASessionInAWorktree(t *testing.T) {
+	repo, git := repository(t)
+	w, c := shellWorld(t, Config{}, hub.Config{})
+	const other ahp.URI = "ahp-session:/tree"
+	isolated := ahp.CreateSessionParams{Channel: other, WorkingDirectories: []ahp.URI{FileURI(filepath.Join(repo, "sub"))},
+		Config: ahp.Meta{isolationKey: json.RawMessage(`"worktree"`)}}
+	w.must(w.host.CreateSession(t.Context(), c.caller, isolated))
+	state := func() *ahp.SessionState {
+		s, _, _ := w.hub.State(other)
+		st, _ := s.(*ahp.SessionState)
+		return st
+	}
+	tree, ok := WorktreeOf(state())
+	dir, _ := FilePath(state().WorkingDirectories[0])
+	if !ok || tree.Repo != repo || tree.Into != "main" || dir != filepath.Join(tree.Dir, "sub") || state().Project.DisplayName != "sub" {
+		t.Fatalf("the session works in %s of %+v (%v)", dir, tree, ok)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "a.txt")); string(b) != "one\n" {
+		t.Errorf("its file holds %q (%v)", b, err)
+	}
+	if err := w.host.CreateSession(t.Context(), c.caller, isolated); err == nil {
+		t.Error("the session was made twice")
+	}
+
+	w.must(os.WriteFile(filepath.Join(dir, "b.txt"), []byte("two\n"), 0o644))
+	guest := Caller{Principal: viewer, ClientID: "vic"}
+	_, err := w.host.MergeWorktree(t.Context(), guest, other)
+	wantCode(t, err, ahp.CodeSessionNotFound)
+	_, err = w.host.MergeWorktree(t.Context(), c.caller, other)
+	wantCode(t, err, ahp.CodeConflict)
+	git(dir, "add", "-A")
+	git(dir, "commit", "-q", "-m", "second")
+	wantCode(t, w.host.RemoveWorktree(t.Context(), c.caller, other, false), ahp.CodeConflict)
+	if n, err := w.host.MergeWorktree(t.Context(), c.caller, other); n != 1 || err != nil {
+		t.Fatalf("merged %d commits: %v", n, err)
+	}
+	if _, err := os.Stat(filepath.Join(repo, "sub", "b.txt")); err != nil {
+		t.Error(err)
+	}
+	w.must(w.host.RemoveWorktree(t.Context(), c.caller, other, false))
+	if got := state().WorkingDirectories[0]; got != FileURI(filepath.Join(repo, "sub")) {
+		t.Errorf("afterwards it works in %s", got)
+	}
+	if _, ok := WorktreeOf(state()); ok || git(repo, "branch", "--list", "ahphub/*") != "" {
+		t.Error("something of the work tree is left")
+	}
+	_, err = w.host.MergeWorktree(t.Context(), c.caller, other)
+	wantCode(t, err, ahp.CodeNotFound)
+}
+
+func TestNoWorktree(t *testing.T) {
+	w, c := shellWorld(t, Config{}, hub.Config{})
+	err := w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: "ahp-session:/tree",
+		WorkingDirectories: []ahp.URI{FileURI(t.TempDir())}, Config: ahp.Meta{isolationKey: json.RawMessage(`"worktree"`)}})
+	wantCode(t, err, ahp.CodeInvalidParams)
+	if !strings.Contains(err.Error(), "is in no git repository") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+func wantCode(t *testing.T, err error, want int) {
+	t.Helper()
+	if got := code(err); got != want {
+		t.Errorf("code %d (%v), want %d", got, err, want)
+	}
+}
