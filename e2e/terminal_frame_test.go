@@ -12,6 +12,16 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
+// TestTerminalFrame is everything about one terminal as a person sees it, in one program and browser.
+func TestTerminalFrame(t *testing.T) {
+	x := openTerminals(t)
+	x.links()
+	x.accessible()
+	x.onAPhone()
+	x.withoutScripts()
+	x.settings()
+}
+
 // pointAt moves the mouse over a text of a terminal, or clicks there.
 func pointAt(p *Page, text string, click bool) {
 	p.t.Helper()
@@ -31,9 +41,9 @@ func pointAt(p *Page, text string, click bool) {
 }
 
 // Where a link leads is shown before it is followed, whatever its text says; only http and https are links.
-func TestLinksOfATerminal(t *testing.T) {
-	x := openTerminals(t)
-	p := x.owner
+func (x *terminals) links() {
+	p, t := x.owner, x.t
+	p.Open(x.prog.URL + x.base)
 	x.shell()
 	run(p, 0, `clear; printf 'see https://example.com/a?b=1 \e]8;;https://evil.example/x\e\\http://good.example\e]8;;\e\\ \e]8;;javascript:alert(1)\e\\script\e]8;;\e\\ \e]8;;file:///etc/passwd\e\\local\e]8;;\e\\\n'`)
 	p.Wait(shows(0) + `.includes('good.example script local') && ` + inFrame(0, `window.ahphubFrame.links !== undefined`))
@@ -60,9 +70,9 @@ func TestLinksOfATerminal(t *testing.T) {
 
 // Programs do not write to the clipboard unless somebody lets them; the key that leaves and the size of the type are a
 // person's own, and every frame follows them at once.
-func TestSettingsOfATerminal(t *testing.T) {
-	x := openTerminals(t)
-	p := x.owner
+func (x *terminals) settings() {
+	p, t := x.owner, x.t
+	p.Open(x.prog.URL + x.base)
 	x.shell()
 	Eval[any](p, inFrame(0, `(window.copied = [], window.navigator.clipboard.writeText = async (s) => { window.copied.push(s); }, null)`))
 	run(p, 0, `printf '\e]52;c;aGVsbG8=\a'; echo don$((1+1))`)
@@ -95,19 +105,20 @@ func TestSettingsOfATerminal(t *testing.T) {
 }
 
 // A phone has the keys its keyboard lacks, each large enough for a finger, and the page does not move.
-func TestTerminalOnAPhone(t *testing.T) {
-	x := openTerminals(t)
-	p := x.owner
+func (x *terminals) onAPhone() {
+	t, p := x.t, x.browser.Page()
+	p.SignIn(x.prog)
 	p.phone()
 	p.Open(x.prog.URL + x.base)
 	p.Do(chromedp.Click(".termbar form button"))
+	opened(p)
 	prompted(p, 0)
 	p.Wait(inFrame(0, `document.getElementById('keys').checkVisibility()`))
 	run(p, 0, "cat")
 	Eval[any](p, inFrame(0, `document.querySelector('[data-key=int]').click()`))
 	p.Wait(shows(0) + `.includes('^C') && ` + shows(0) + `.endsWith('$')`)
-	Eval[any](p, inFrame(0, `document.querySelector('[data-key=up]').click()`))
-	p.Wait(shows(0) + `.endsWith('$ cat')`)
+	Eval[any](p, inFrame(0, `document.querySelector('[data-key=slash]').click()`))
+	p.Wait(shows(0) + `.endsWith('$ /')`)
 	Eval[any](p, inFrame(0, `document.querySelector('[data-key=ctrl]').click()`))
 	p.Wait(inFrame(0, `document.querySelector('[data-key=ctrl]').getAttribute('aria-pressed') === 'true'`))
 	p.Press("u")
@@ -123,9 +134,9 @@ func TestTerminalOnAPhone(t *testing.T) {
 }
 
 // axe-core finds nothing on the page and in the frame, in every look.
-func TestTerminalIsAccessible(t *testing.T) {
-	x := openTerminals(t)
-	p := x.owner
+func (x *terminals) accessible() {
+	p, t := x.owner, x.t
+	p.Open(x.prog.URL + x.base)
 	x.shell()
 	run(p, 0, `for i in 30 31 32 33 34 35 36 37 90 91 92 93 94 95 96 97; do printf "\e[${i}mcolour $i\e[m\n"; done; false`)
 	p.Click(`[data-term=commands]`)
@@ -156,15 +167,16 @@ func TestTerminalIsAccessible(t *testing.T) {
 }
 
 // Without JavaScript the screen is text, and a line is typed by a form.
-func TestTerminalWithoutScripts(t *testing.T) {
-	x := openTerminals(t)
-	p := x.owner
+func (x *terminals) withoutScripts() {
+	t, p := x.t, x.browser.Page()
+	p.SignIn(x.prog)
 	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
 		_, err := cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 		return chromedp.Void{}, err
 	})
 	p.Open(x.prog.URL + x.base)
 	p.Do(chromedp.Click(".termbar form button"))
+	opened(p)
 	p.Do(chromedp.WaitVisible(".termtext"))
 	p.Do(chromedp.SendKeys("[name=line]", "echo plain$((1+1))"), chromedp.Click(`form[action$="/input"] button`))
 	p.Do(chromedp.WaitVisible(".termtext"))

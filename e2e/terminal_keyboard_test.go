@@ -105,6 +105,7 @@ func (x *gathering) opened() *Page {
 	x.base = strings.Join(strings.Split(Eval[string](p, `document.querySelector('a[href^="/s/"]').getAttribute('href')`), "/")[:3], "/") + "/t"
 	p.Open(x.url + x.base)
 	p.Click(".termbar form button")
+	opened(p)
 	prompted(p, 0)
 	return p
 }

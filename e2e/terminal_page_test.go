@@ -43,6 +43,7 @@ func openTerminals(t *testing.T) *terminals {
 func (x *terminals) shell() {
 	x.t.Helper()
 	x.owner.Click(".termbar form button")
+	opened(x.owner)
 	prompted(x.owner, 0)
 }
 
@@ -54,6 +55,12 @@ func termIn(n int) string {
 // shows is the text of a terminal with its scrollback.
 func shows(n int) string {
 	return `(() => { const t = document.querySelectorAll('.termframe')[` + strconv.Itoa(n) + `]?.contentWindow?.ahphubTerm; if (!t) return ''; const b = t.buffer.active; let s = ''; for (let i = 0; i < b.length; i++) s += b.getLine(i).translateToString(true) + '\n'; return s.trim(); })()`
+}
+
+// opened waits for the page of a terminal that was asked for on the page of all.
+func opened(p *Page) {
+	p.t.Helper()
+	p.Wait(`/\/t\/./.test(location.pathname) && document.readyState === 'complete'`)
 }
 
 // prompted waits for the prompt of a shell.
