@@ -151,13 +151,26 @@ func (h *Host) withSuggested(ctx context.Context, session ahp.URI, now []byte, p
 	return []byte(out), err
 }
 
-// standsAt finds the lines of a thread in a file's text, and only when they read there as they did.
+// standsAt finds the lines of a thread in a file's text, and only when they read there as they did. What was quoted comes
+// from a client and is what people are shown: it must be what that version says.
 func (h *Host) standsAt(ctx context.Context, session ahp.URI, t ahp.Annotation, lines []string) (review.Range, bool) {
 	o := originOf(t)
 	if old, ok := h.versionLines(ctx, session, o.Version); ok {
+		if !o.quotes(old) {
+			return review.Range{}, false
+		}
 		return review.Certain(old, lines, o.Range)
 	}
 	return review.Quoted(lines, o.Hunk, o.Range)
+}
+
+// quotes tells whether the quoted lines are those of a version; a long quote is its beginning.
+func (o Origin) quotes(old []string) bool {
+	if o.From < 1 || o.To < o.From || o.To > len(old) {
+		return false
+	}
+	text := strings.Join(old[o.From-1:o.To], "\n")
+	return text == strings.ReplaceAll(o.Hunk, "\r", "") || len(o.Hunk) > mostHunk-4 && strings.HasPrefix(text, o.Hunk)
 }
 
 // versionLines reads a kept version of a file.

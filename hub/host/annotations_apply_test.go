@@ -110,6 +110,22 @@ func TestSuggestionsOfOtherLinesChangeNothing(t *testing.T) {
 	}
 }
 
+// What people are shown as the old lines is what is replaced: a client cannot quote others.
+func TestSuggestionsReplaceWhatTheyQuote(t *testing.T) {
+	c := reviewing(t)
+	ref := c.suggest(commenter, "one", "n.txt", 3, 3, "three")
+	a := c.threads().Annotations[0]
+	st, _ := ReadStamp(a.Entries[0].Meta)
+	own, err := json.Marshal(map[string]string{"side": "after", "hunk": "12", "version": st.Version})
+	c.must(err)
+	a.ID, a.Entries = "forged", []ahp.AnnotationEntry{{ID: "1", Text: a.Entries[0].Text, Meta: ahp.Meta{metaKey: own}}}
+	c.dispatch(notes, &ahp.AnnotationsSetAction{Annotation: a})
+	if err := c.host.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{{"forged", "1", 0}}); code(err) != ahp.CodeConflict || c.read("n.txt") != twelve {
+		t.Errorf("%v, and the file reads %q", err, c.read("n.txt"))
+	}
+	c.must(c.host.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{ref}))
+}
+
 func TestCommitSuggestions(t *testing.T) {
 	c := reviewing(t)
 	ref := c.suggest(commenter, "one", "n.txt", 3, 3, "three")
