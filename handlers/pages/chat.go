@@ -57,7 +57,7 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v visit, id str
 	m.Info = p.info(r, v, sess)
 	head.Chat = id
 	f.Session, m.Session = &head, head
-	f.Scripts = append(f.Scripts, "js/chat.js")
+	f.Scripts = append(f.Scripts, "js/chat.js", "js/chat-edits.js")
 	f.Live = joinLive(f.Live, mark)
 	m.Frame = f
 	if fragment(r) && r.FormValue("pane") != "" {

@@ -80,17 +80,7 @@ func (p *Pages) Routes(r chi.Router) {
 	get("/s/{session}", p.session)
 	post("/s/{session}/title", p.onSession(p.retitle))
 	post("/s/{session}/archive", p.onSession(p.archive))
-	get("/s/{session}/c/{chat}", p.chat)
-	post("/s/{session}/c/{chat}/message", p.onChat(p.sendMessage))
-	post("/s/{session}/c/{chat}/stop", p.onChat(p.stopTurn))
-	post("/s/{session}/c/{chat}/resume", p.onChat(p.resumeTurn))
-	post("/s/{session}/c/{chat}/background", p.toBackground)
-	post("/s/{session}/c/{chat}/tool", p.onChat(p.confirmTool))
-	post("/s/{session}/c/{chat}/input", p.onChat(p.answerInput))
-	post("/s/{session}/c/{chat}/answer", p.onChat(p.draftAnswer))
-	post("/s/{session}/c/{chat}/queue/edit", p.onChat(p.queueEdit))
-	post("/s/{session}/c/{chat}/queue/up", p.onChat(p.queueUp))
-	post("/s/{session}/c/{chat}/queue/remove", p.onChat(p.queueRemove))
+	p.chatRoutes(r)
 	p.terminalRoutes(r)
 }
 

@@ -2,6 +2,7 @@ package part
 
 import (
 	"encoding/json"
+	"net/url"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -17,10 +18,32 @@ func (t Tool) focusable() templ.Attributes {
 	return templ.Attributes{"tabindex": "0"}
 }
 
+// Edits are the files a call would change, or changed.
+func (t Tool) Edits() []ahp.FileEdit {
+	if t.Pending != nil && t.Pending.Edits != nil {
+		return t.Pending.Edits.Items
+	}
+	var out []ahp.FileEdit
+	for _, c := range t.Content {
+		if e, ok := c.Value.(*ahp.ToolResultFileEditContent); ok {
+			out = append(out, ahp.FileEdit{Before: e.Before, After: e.After, Diff: e.Diff})
+		}
+	}
+	return out
+}
+
+// editsHref is where the changes of a call are drawn; they are others while it waits.
+func (t Tool) editsHref(chat string) string {
+	return chat + "/edits/" + url.PathEscape(t.ToolCallID) + "?at=" + string(t.Status)
+}
+
 // invocation is what the agent says about a call, unless that is the command, which stands below it whole.
 func (t Tool) invocation() ahp.StringOrMarkdown {
 	if t.Invocation.Text == t.command() {
 		return ahp.StringOrMarkdown{}
+	}
+	if says, code, ok := strings.Cut(t.Invocation.Text, "\n\n```"); ok && len(t.Edits()) > 0 && strings.Contains(code, "diff\n") {
+		return ahp.StringOrMarkdown{Text: says, Markdown: t.Invocation.Markdown} // the changes are drawn whole
 	}
 	verb, code, ok := strings.Cut(t.Invocation.Text, "`")
 	code = oneLine(strings.TrimSuffix(strings.Trim(code, "` "), "…"))

@@ -330,7 +330,8 @@ func Files(n int64) string {
 	return Count(int(n)) + " files"
 }
 
-func sideURI(b, a *ahp.FileEditSide) string {
+// SideURI is the file an edit leaves, or the one it takes away.
+func SideURI(b, a *ahp.FileEditSide) string {
 	if a != nil {
 		return a.URI
 	}

@@ -1,0 +1,169 @@
+package pages
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+const (
+	mostEditLines = 400 // changed lines of a file that a card shows at once; more are a click away
+	mostEditFiles = 50  // files of a call that are shown
+)
+
+// edits is GET …/edits/{call}: what a tool call would change, or changed, as the review draws it. A script gets it alone.
+func (p *Pages) edits(w http.ResponseWriter, r *http.Request) error {
+	m, err := p.callEdits(r, "")
+	if err != nil {
+		return err
+	}
+	return p.showEdits(w, r, m)
+}
+
+// editsFile is GET …/edits/{call}/file/{file}: one file whole, however long.
+func (p *Pages) editsFile(w http.ResponseWriter, r *http.Request) error {
+	m, err := p.callEdits(r, chi.URLParam(r, "file"))
+	if err != nil {
+		return err
+	}
+	if len(m.Files) == 0 {
+		return errNotFound("This tool call does not change that file any more.")
+	}
+	if fragment(r) {
+		return send(w, http.StatusOK, part.DiffBody(&m.Files[0], part.DiffView{Syntax: part.SyntaxFor(m.Files[0].Rows())}))
+	}
+	return p.showEdits(w, r, m)
+}
+
+func (p *Pages) showEdits(w http.ResponseWriter, r *http.Request, m part.Edits) error {
+	m.Style = p.Assets.Path("css/review.css")
+	if fragment(r) {
+		return send(w, http.StatusOK, part.EditsPart(m))
+	}
+	v, err := p.visit(r)
+	if err != nil {
+		return err
+	}
+	f, _, _, err := p.sessionFrame(r, v, "chat")
+	if err != nil {
+		return err
+	}
+	return send(w, http.StatusOK, page.EditsPage(f, m))
+}
+
+// callEdits compares the files of a call; only names one of them.
+func (p *Pages) callEdits(r *http.Request, only string) (part.Edits, error) {
+	v, chat, err := p.chatOf(r)
+	if err != nil {
+		return part.Edits{}, err
+	}
+	call := chi.URLParam(r, "call")
+	tool, ok := toolOf(chat, call)
+	if !ok {
+		return part.Edits{}, errNotFound("There is no such tool call in this chat.")
+	}
+	base := "/s/" + v.short + "/c/" + chi.URLParam(r, "chat")
+	m := part.Edits{Back: base + "#tool-" + call, Title: tool.DisplayName}
+	b := newBuilder(p, p.caller(r.Context()), look{short: v.short, session: v.session})
+	dirs := p.sessionState(v.session).WorkingDirectories
+	for _, e := range tool.Edits() {
+		f := ahp.ChangesetFile{ID: part.SideURI(e.Before, e.After), Edit: e}
+		if only != "" && part.DiffKey(f.ID) != only {
+			continue
+		}
+		if len(m.Files) == mostEditFiles {
+			m.More++
+			continue
+		}
+		d := built{DiffFile: part.DiffFile{ID: f.ID, Base: base + "/edits/" + call, Query: "whole"}}
+		describe(&d.DiffFile, &f, dirs)
+		if !kept(e.Before) || !kept(e.After) {
+			d.Note = "What exactly changes was not kept."
+		}
+		b.compare(r.Context(), &d, &f, true)
+		d.OldURL, d.NewURL = "", "" // pictures are shown by the review
+		if n := d.Add + d.Del; only == "" && d.Diff != nil && n > mostEditLines {
+			d.Diff, d.Fold = nil, part.Count(n)+" changed lines"
+		}
+		if only != "" && d.Fold != "" && d.Note == "" {
+			if err := b.whole(r, &d, &f); err != nil {
+				return m, err
+			}
+		}
+		m.Files = append(m.Files, d.DiffFile)
+	}
+	return m, nil
+}
+
+// whole compares a file however much there is of it.
+func (b *builder) whole(r *http.Request, d *built, f *ahp.ChangesetFile) error {
+	old, err := b.read(r.Context(), f.Edit.Before)
+	if err != nil {
+		return err
+	}
+	new, err := b.read(r.Context(), f.Edit.After)
+	if err != nil {
+		return err
+	}
+	d.Diff, d.Fold = diff.Compute(old, new, diff.Options{Path: d.Path}), ""
+	return nil
+}
+
+// kept tells whether a side's content is a version rather than whatever the file holds now.
+func kept(s *ahp.FileEditSide) bool { return s == nil || !strings.HasPrefix(s.Content.URI, "file:") }
+
+// chatOf is the chat of a request's path, as it is now.
+func (p *Pages) chatOf(r *http.Request) (visit, *ahp.ChatState, error) {
+	v, err := p.visit(r)
+	if err != nil {
+		return v, nil, err
+	}
+	if err := p.prepare(r.Context(), v.who, v.session); err != nil {
+		return v, nil, err
+	}
+	uri, ok := chatByID(p.sessionState(v.session), chi.URLParam(r, "chat"))
+	if !ok {
+		return v, nil, errNotFound("There is no such chat in this session.")
+	}
+	if err := p.prepare(r.Context(), v.who, uri); err != nil {
+		return v, nil, err
+	}
+	state, _, _ := p.Hub.State(uri)
+	chat, ok := state.(*ahp.ChatState)
+	if !ok {
+		return v, nil, errGone
+	}
+	return v, chat, nil
+}
+
+// toolOf finds a tool call, the newest turns first.
+func toolOf(chat *ahp.ChatState, id string) (part.Tool, bool) {
+	if a := chat.ActiveTurn; a != nil {
+		if t, ok := toolIn(a.ResponseParts, id); ok {
+			return t, true
+		}
+	}
+	for i := len(chat.Turns) - 1; i >= 0; i-- {
+		if t, ok := toolIn(chat.Turns[i].ResponseParts, id); ok {
+			return t, true
+		}
+	}
+	return part.Tool{}, false
+}
+
+func toolIn(list []ahp.ResponsePart, id string) (part.Tool, bool) {
+	for _, rp := range list {
+		if c, ok := rp.Value.(*ahp.ToolCallResponsePart); ok {
+			if t := part.ToolOf(c.ToolCall); t.ToolCallID == id {
+				return t, true
+			}
+		}
+	}
+	return part.Tool{}, false
+}

@@ -1,0 +1,22 @@
+package pages
+
+import "github.com/go-chi/chi/v5"
+
+// chatRoutes are the pages and forms of a conversation.
+func (p *Pages) chatRoutes(r chi.Router) {
+	get := func(path string, h handler) { r.Get("/s/{session}/c/{chat}"+path, p.adapt(h)) }
+	post := func(path string, h handler) { r.Post("/s/{session}/c/{chat}"+path, p.adapt(h)) }
+	get("", p.chat)
+	get("/edits/{call}", p.edits)
+	get("/edits/{call}/file/{file}", p.editsFile)
+	post("/message", p.onChat(p.sendMessage))
+	post("/stop", p.onChat(p.stopTurn))
+	post("/resume", p.onChat(p.resumeTurn))
+	post("/background", p.toBackground)
+	post("/tool", p.onChat(p.confirmTool))
+	post("/input", p.onChat(p.answerInput))
+	post("/answer", p.onChat(p.draftAnswer))
+	post("/queue/edit", p.onChat(p.queueEdit))
+	post("/queue/up", p.onChat(p.queueUp))
+	post("/queue/remove", p.onChat(p.queueRemove))
+}

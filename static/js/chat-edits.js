@@ -1,0 +1,39 @@
+// What a tool call changes is drawn by the host, with the review's own rows: at once on a card that waits, and when its
+// line is opened afterwards. Cards are replaced now and then, so what came is remembered.
+(() => {
+'use strict';
+const app = window.ahphub;
+const known = new Map();
+const get = async (url) => {
+  const r = await fetch(url, { headers: { 'X-Fragment': 'edits' } });
+  if (!r.ok) throw new Error(await r.text());
+  return r.text();
+};
+async function draw(box) {
+  if ('drawn' in box.dataset) return;
+  box.dataset.drawn = '';
+  const url = box.dataset.edits;
+  try {
+    if (!known.has(url)) {
+      known.set(url, get(url));
+      if (known.size > 30) known.delete(known.keys().next().value);
+    }
+    box.replaceChildren(app.parse(await known.get(url)));
+  } catch {
+    known.delete(url);
+    delete box.dataset.drawn; // the link is still there
+  }
+}
+const look = (root) => { for (const b of root.querySelectorAll('.asks [data-edits], .fold[open] [data-edits]')) draw(b); };
+look(document);
+app.on.push((list) => { if (list.some((p) => p[0] !== 's' && /^(tool|turn|parts)/.test(p[1]))) look(document); });
+document.addEventListener('toggle', (e) => { if (e.target.open) for (const b of e.target.querySelectorAll('[data-edits]')) draw(b); }, true);
+
+// A file that is too long for the card comes whole on a click.
+document.addEventListener('click', async (e) => {
+  const a = e.target.closest?.('.edit-file .load');
+  if (!a || e.ctrlKey || e.metaKey) return;
+  e.preventDefault();
+  try { a.closest('.fb').replaceChildren(app.parse(await get(a.getAttribute('href')))); } catch { location.assign(a.href); }
+});
+})();
