@@ -70,7 +70,8 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 		start := time.Now()
 		wrapped := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		note := &seen{}
-		r = r.WithContext(context.WithValue(r.Context(), seenKey{}, note))
+		ctx, detail := people.WithDetail(context.WithValue(r.Context(), seenKey{}, note))
+		r = r.WithContext(ctx)
 		next.ServeHTTP(wrapped, r)
 		status := wrapped.Status()
 		if status == 0 {
@@ -79,7 +80,7 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 		route := chi.RouteContext(r.Context()).RoutePattern()
 		s.counters.request(r.Method, route, status)
 		if what := audited[r.Method+" "+route]; what != "" && status < 400 {
-			s.note(r, people.Event{Who: note.who.ID, Name: note.who.Name, What: what, On: r.URL.Path})
+			s.note(r, people.Event{Who: note.who.ID, Name: note.who.Name, What: detailed(what, *detail), On: r.URL.Path})
 		}
 		level := slog.LevelInfo
 		if status < 400 && r.Method == http.MethodGet {
@@ -91,6 +92,13 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 			slog.String("from", middleware.GetClientIP(r.Context())), slog.Any("who", note.who),
 			slog.String("request", middleware.GetReqID(r.Context())))
 	})
+}
+
+func detailed(what, detail string) string {
+	if detail == "" {
+		return what
+	}
+	return what + ": " + detail
 }
 
 // redacted is an address as it may stand in a log: without tokens.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -70,6 +71,7 @@ func (p *Pages) changesetOp(w http.ResponseWriter, r *http.Request) error {
 	if i < 0 {
 		return errBadRequest("This cannot be done with these changes: reload the page.")
 	}
+	accounts.Detail(r.Context(), ops[i].ID)
 	params, what, err := p.opParams(r, l)
 	if err != nil {
 		return err

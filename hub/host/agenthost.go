@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
@@ -46,6 +47,28 @@ func (a agentHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn,
 	}
 	turn := agent.Turn{ID: r.id, Chat: r.chat, Message: start.Message, Out: &out{l, r}}
 	return turn, func(err error) { l.finish(r, err, l.h.now()); r.cancel(nil); l.abandon(r) }, nil
+}
+
+// Reply answers a review thread as the agent, under the same rules as everybody's answers.
+func (a agentHost) Reply(ctx context.Context, thread, text string) error {
+	l := a.l
+	st, _, _ := l.h.hub.State(l.uri)
+	session, ok := st.(*ahp.SessionState)
+	if !ok {
+		return errDisposed
+	}
+	name := cmp.Or(l.h.agentInfo(session.Provider).DisplayName, session.Provider)
+	out, err := l.h.Dispatch(ctx, Caller{Principal: access.Agent(session.Provider, name, l.uri)}, annotationsURI(l.uri), 0,
+		&ahp.AnnotationsEntrySetAction{AnnotationID: thread, Entry: ahp.AnnotationEntry{ID: newID(), Text: ahp.Markdown(text)}})
+	switch {
+	case err != nil:
+		return err
+	case out.Unknown:
+		return errDisposed
+	case out.Rejected != "":
+		return Refusal(out.Rejected)
+	}
+	return nil
 }
 
 // adopt registers a turn before it starts, so that its effect leaves it to the agent.

@@ -203,7 +203,7 @@ func TestLinesOfARange(t *testing.T) {
 		"nothing of it":   {ahp.TextRange{Start: at(2, 0), End: at(2, 0)}, review.Range{From: 3, To: 3}},
 		"moved, by lines": {*movedTo(ahp.TextRange{Start: at(2, 4), End: at(3, 1)}, review.Range{From: 9, To: 10}), review.Range{From: 9, To: 10}},
 	} {
-		if got := wholeLines(c.r); got != c.want {
+		if got := WholeLines(c.r); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

@@ -44,7 +44,7 @@ func originOf(t ahp.Annotation) Origin {
 		r = st.Range
 	}
 	if r != nil {
-		o.Range = wholeLines(*r)
+		o.Range = WholeLines(*r)
 	}
 	return o
 }
@@ -127,11 +127,11 @@ func (h *Host) deriveRange(tx *hub.Tx, e *hub.Envelope, s *ahp.AnnotationsState)
 	}
 }
 
-func rangeOf(t ahp.Annotation) review.Range { return wholeLines(*t.Range) }
+func rangeOf(t ahp.Annotation) review.Range { return WholeLines(*t.Range) }
 
-// wholeLines are the lines of a range, from 1 and both included: positions of the protocol count from zero, and a range that
+// WholeLines are the lines of a range, from 1 and both included: positions of the protocol count from zero, and a range that
 // ends before the first character of a line ends with the line before.
-func wholeLines(r ahp.TextRange) review.Range {
+func WholeLines(r ahp.TextRange) review.Range {
 	to := int(r.End.Line) + 1
 	if r.End.Character == 0 && r.End.Line > r.Start.Line {
 		to--
@@ -146,7 +146,7 @@ func LineRange(from, to int) *ahp.TextRange {
 
 // movedTo shifts a range to other lines of the same number; characters stay.
 func movedTo(r ahp.TextRange, to review.Range) *ahp.TextRange {
-	by := int64(to.From - wholeLines(r).From)
+	by := int64(to.From - WholeLines(r).From)
 	r.Start.Line, r.End.Line = r.Start.Line+by, r.End.Line+by
 	return &r
 }

@@ -151,12 +151,12 @@ func where(r review.Range) string {
 }
 
 // rangeOf is the lines of a comment, from 1, both included. As clients differ in what an end
-// at a line's first character means, the lines that were quoted count.
+// at a line's first character means, the lines that were quoted count; where none were, such an end is of the line before.
 func rangeOf(a *ahp.Annotation, quote string) review.Range {
 	if a.Range == nil {
 		return review.Range{}
 	}
-	r := review.Range{From: int(a.Range.Start.Line) + 1, To: int(a.Range.End.Line) + 1}
+	r := host.WholeLines(*a.Range)
 	if quote != "" {
 		r.To = r.From + strings.Count(quote, "\n")
 	}

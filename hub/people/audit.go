@@ -20,6 +20,21 @@ type Event struct {
 	From string    `json:"from,omitempty"` // address of the peer
 }
 
+type detailKey struct{}
+
+// WithDetail lets a handler say more of what it does than its route tells: what it said is there when it is done.
+func WithDetail(ctx context.Context) (context.Context, *string) {
+	d := new(string)
+	return context.WithValue(ctx, detailKey{}, d), d
+}
+
+// Detail says more of what a request does, as in "revert".
+func Detail(ctx context.Context, text string) {
+	if d, ok := ctx.Value(detailKey{}).(*string); ok {
+		*d = text
+	}
+}
+
 // Audit is append-only: there is no call that changes or deletes an event.
 type Audit struct {
 	Store Store

@@ -53,7 +53,7 @@ func (s *session) Close() error { return nil }
 func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	switch {
 	case agent.AboutThreads(t):
-		return agent.Say(t.Out, "You sent "+agent.CountThreads(len(t.Threads))+".\n"+agent.Threads(s.spec.Dirs, t.Threads))
+		return s.answer(ctx, t)
 	case t.Message.Origin.Kind != ahp.MessageKindUser:
 		return agent.Say(t.Out, "Only what a person types is obeyed here.")
 	}
@@ -62,6 +62,23 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 		return agent.Say(t.Out, "Sorry, "+err.Error()+".\n\n"+usage)
 	}
 	return s.play(ctx, t, steps)
+}
+
+// replier is a host that lets its agents answer review threads.
+type replier interface {
+	Reply(ctx context.Context, thread, text string) error
+}
+
+// answer says what was sent, and answers each thread in its place.
+func (s *session) answer(ctx context.Context, t agent.Turn) error {
+	if host, ok := s.spec.Host.(replier); ok {
+		for _, a := range t.Threads {
+			if err := host.Reply(ctx, a.ID, "I have read this. I play scripts, so nothing was changed."); err != nil {
+				s.spec.Log.WarnContext(ctx, "a thread was not answered", "thread", a.ID, "err", err)
+			}
+		}
+	}
+	return agent.Say(t.Out, "You sent "+agent.CountThreads(len(t.Threads))+".\n"+agent.Threads(s.spec.Dirs, t.Threads))
 }
 
 // steps finds what a message stands for: a turn of the scenario by its prompt,
