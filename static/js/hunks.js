@@ -108,7 +108,14 @@
     const from = near(list[0], 1), to = near(list[list.length - 1], -1);
     return from === to ? from : `${from}-${to}`;
   };
-  const pressed = () => { const b = $('.hr', at); if (b) b.setAttribute('aria-pressed', String(isDone(at))); };
+  const pressed = () => { // as the head of the file has it: what is staged whole is not staged again
+    const b = $('.hr', at), staged = $('.fh .stg', fileOf(at)), whole = staged?.matches('.all');
+    if (b) b.setAttribute('aria-pressed', String(isDone(at)));
+    for (const form of at === tools?.parentElement ? $$('form', tools) : []) {
+      const op = form.elements.op.value;
+      form.hidden = staged ? whole && op !== 'unstage' && op !== 'revert' : op === 'unstage';
+    }
+  };
   const show = bar => {
     if (!bar || bar === at && tools?.parentElement === bar || $('.ht', bar) && !tools?.isConnected) return;
     tools ||= $('#hunk-tools')?.content.firstElementChild.cloneNode(true);

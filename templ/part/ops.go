@@ -12,16 +12,32 @@ type FileOp struct {
 	Confirm   bool // ask before
 }
 
-// fileOps are those that make sense for a file: what is staged whole is not staged again, and has nothing to discard.
+// fileOps are those that make sense for a file.
 func (f *DiffFile) fileOps() (out []FileOp) {
 	for _, op := range f.Ops {
-		switch {
-		case op.ID == "unstage" && f.Staged == "", f.Staged == StagedAll && (op.ID == "stage" || op.ID == "discard"):
-		default:
+		if f.applies(op.ID) {
 			out = append(out, op)
 		}
 	}
 	return out
+}
+
+// hunkOps are those that make sense for its hunks; the script of hunks asks the same.
+func (f *DiffFile) hunkOps(ops []HunkOp) (out []HunkOp) {
+	for _, op := range ops {
+		if f.applies(op.ID) {
+			out = append(out, op)
+		}
+	}
+	return out
+}
+
+// applies tells whether an operation would do anything: what is staged whole is not staged again, and has nothing to discard.
+func (f *DiffFile) applies(op string) bool {
+	if f.Staged == "" {
+		return op != "unstage"
+	}
+	return f.Staged != StagedAll || op != "stage" && op != "discard"
 }
 
 func stagedWord(how string) string {
