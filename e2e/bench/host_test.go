@@ -45,10 +45,16 @@ func (h *host) peer(b testing.TB, id string) *peer.Peer {
 // session makes a session and returns it with its default chat, both followed.
 func session(b testing.TB, p *peer.Peer) (uri, chat ahp.URI) {
 	b.Helper()
+	return sessionOf(b, p, "script")
+}
+
+// sessionOf makes one of another agent.
+func sessionOf(b testing.TB, p *peer.Peer, provider string) (uri, chat ahp.URI) {
+	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), 20*time.Second)
 	defer cancel()
 	uri = "ahp-session:/" + uuid.NewString()
-	check(b, p.Call(ctx, "createSession", &ahp.CreateSessionParams{Channel: uri, Provider: "script"}, nil))
+	check(b, p.Call(ctx, "createSession", &ahp.CreateSessionParams{Channel: uri, Provider: provider}, nil))
 	check(b, p.Subscribe(ctx, uri))
 	check(b, p.Wait(ctx, func() bool {
 		s, ok := p.State(uri).(*ahp.SessionState)

@@ -46,6 +46,10 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if os.Getenv(benchAgentEnv) != "" {
+		benchAgent()
+		return
+	}
 	if os.Getenv(bareEnv) != "" {
 		if err := bareMain(); err != nil {
 			fmt.Fprintln(os.Stderr, "bare server:", err)

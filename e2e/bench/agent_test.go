@@ -1,0 +1,259 @@
+package bench
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ahphub/ahphub/e2e"
+	"github.com/ahphub/ahphub/e2e/peer"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// benchAgentEnv makes the test binary an agent of the Agent Client Protocol that costs next to nothing itself.
+const benchAgentEnv = "AHPHUB_BENCH_AGENT"
+
+// benchAgent answers "clock N MS" with N readings of the clock, one every so many milliseconds, "answer BYTES" with a text
+// of that size in pieces of 20 bytes, and "hold" with a text of 1 KB and a turn that goes on until it is cancelled.
+func benchAgent() {
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 1<<20)
+	out := agentOutput{w: bufio.NewWriterSize(os.Stdout, 64<<10)}
+	var held json.RawMessage
+	for in.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Prompt []struct{ Text string } }
+		}
+		if json.Unmarshal(in.Bytes(), &m) != nil {
+			continue
+		}
+		switch m.Method {
+		case "initialize":
+			out.line(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":1}}`, m.ID)
+		case "session/new":
+			out.line(`{"jsonrpc":"2.0","id":%s,"result":{"sessionId":"s"}}`, m.ID)
+		case "session/prompt":
+			words := strings.Fields(m.Params.Prompt[len(m.Params.Prompt)-1].Text)
+			out.play(words)
+			if words[0] == "hold" {
+				held = m.ID
+				continue
+			}
+			out.line(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"}}`, m.ID)
+		case "session/cancel":
+			out.line(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"cancelled"}}`, held)
+		}
+	}
+}
+
+type agentOutput struct{ w *bufio.Writer }
+
+func (o agentOutput) line(format string, args ...any) {
+	fmt.Fprintf(o.w, format+"\n", args...)
+	o.w.Flush()
+}
+
+func (o agentOutput) say(text string) {
+	fmt.Fprintf(o.w, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%q}}}}`+"\n", text)
+}
+
+func (o agentOutput) play(words []string) {
+	switch words[0] {
+	case "clock":
+		n, every := number(words[1]), time.Duration(number(words[2]))*time.Millisecond
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for range n {
+			<-tick.C
+			o.say(strconv.FormatInt(time.Now().UnixNano(), 10) + " ")
+			o.w.Flush()
+		}
+	case "answer":
+		for left := number(words[1]); left > 0; left -= 20 {
+			o.say("nineteen letters ok ")
+		}
+	case "hold":
+		o.say(strings.Repeat("held ", 200))
+	}
+	o.w.Flush()
+}
+
+func number(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
+}
+
+// startAgents starts the program with that agent as the one of new sessions.
+func startAgents(b testing.TB, limits string) *host {
+	b.Helper()
+	config := filepath.Join(b.TempDir(), "ahphub.toml")
+	text := fmt.Sprintf("[limits]\n%s\n[[agent]]\nname = \"bench\"\ndefault = true\ncommand = %q\nargs = [\"-test.run=^$\"]\nenv = { %s = \"1\" }\n", limits, os.Args[0], benchAgentEnv)
+	check(b, os.WriteFile(config, []byte(text), 0o600))
+	return &host{e2e.Start(b, e2e.Options{Args: []string{"--config", config, "--log-level", "warn"}})}
+}
+
+// cpu is the processor time that the program has used.
+func (h *host) cpu(b testing.TB) time.Duration {
+	b.Helper()
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", h.Pid()))
+	if err != nil {
+		b.Skip("processor time is read from /proc, which is not here")
+	}
+	fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
+	return time.Duration(number(fields[11])+number(fields[12])) * 10 * time.Millisecond // its ticks are a hundredth of a second
+}
+
+// children are the processes that the program started and that run.
+func (h *host) children(b testing.TB) (n int) {
+	b.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/stat")
+	check(b, err)
+	for _, file := range all {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			continue // it is gone
+		}
+		fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
+		if fields[0] != "Z" && fields[1] == strconv.Itoa(h.Pid()) {
+			n++
+		}
+	}
+	return n
+}
+
+// agentSessions makes sessions that each have a program of their own.
+func agentSessions(b testing.TB, p *peer.Peer, n int) (chats []ahp.URI) {
+	b.Helper()
+	for range n {
+		_, chat := sessionOf(b, p, "bench")
+		chats = append(chats, chat)
+	}
+	return chats
+}
+
+// BenchmarkAgentLatency has 20 programs say the time a hundred times a second each, and measures how old each reading is
+// when its frame is at a client that follows all of them.
+func BenchmarkAgentLatency(b *testing.B) {
+	const sessions, readings = 20, 500
+	h := startAgents(b, "")
+	driver := h.peer(b, "driver")
+	_, err := driver.Initialize(b.Context())
+	check(b, err)
+	chats := agentSessions(b, driver, sessions)
+	var mu sync.Mutex
+	var took []time.Duration
+	reader, err := peer.Dial(b.Context(), h.AHP, peer.Options{Token: h.Token(), ClientID: "reader", OnFrame: func(f []byte) {
+		now := time.Now()
+		mu.Lock()
+		defer mu.Unlock()
+		took = append(took, clocksIn(f, now)...)
+	}})
+	check(b, err)
+	defer reader.Close()
+	_, err = reader.Initialize(b.Context(), chats...)
+	check(b, err)
+	turns := 0
+	start, used := time.Now(), h.cpu(b)
+	for b.Loop() {
+		turns++
+		for _, chat := range chats {
+			prompt(b, driver, chat, fmt.Sprintf("clock %d 10", readings))
+		}
+		for _, chat := range chats {
+			idle(b, reader, chat, turns)
+		}
+	}
+	b.ReportMetric(float64(100*(h.cpu(b)-used)/time.Since(start)), "%-of-a-core")
+	mu.Lock()
+	defer mu.Unlock()
+	if len(took) != sessions*readings*turns {
+		b.Fatalf("%d of %d readings arrived", len(took), sessions*readings*turns)
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+}
+
+// clocksIn are the ages of all readings in a frame: merged deltas carry several.
+func clocksIn(frame []byte, now time.Time) (ages []time.Duration) {
+	if !strings.Contains(string(frame), "chat/delta") && !strings.Contains(string(frame), "chat/responsePart") {
+		return nil
+	}
+	_, rest, _ := strings.Cut(string(frame), `"content":"`)
+	text, _, _ := strings.Cut(rest, `"`)
+	for word := range strings.FieldsSeq(text) {
+		if ns, err := strconv.ParseInt(word, 10, 64); err == nil {
+			ages = append(ages, now.Sub(time.Unix(0, ns)))
+		}
+	}
+	return ages
+}
+
+// BenchmarkAgentAnswer measures an answer of a program from the prompt to the end of its turn at a client.
+func BenchmarkAgentAnswer(b *testing.B) {
+	h := startAgents(b, "")
+	p := h.peer(b, "driver")
+	_, err := p.Initialize(b.Context())
+	check(b, err)
+	for _, size := range []int{100_000, 200_000, 400_000} {
+		b.Run(fmt.Sprint("bytes=", size), func(b *testing.B) {
+			_, chat := sessionOf(b, p, "bench")
+			check(b, p.Subscribe(b.Context(), chat))
+			turns := 0
+			for b.Loop() {
+				turns++
+				prompt(b, p, chat, fmt.Sprint("answer ", size))
+				idle(b, p, chat, turns)
+			}
+		})
+	}
+}
+
+// BenchmarkAgentMemory reports what a session costs the host while its program is in a turn, and that a session whose
+// program was idle for a while has none.
+func BenchmarkAgentMemory(b *testing.B) {
+	const sessions = 50
+	for b.Loop() {
+		h := startAgents(b, `idle = "2s"`)
+		p := h.peer(b, "driver")
+		_, err := p.Initialize(b.Context())
+		check(b, err)
+		warm := agentSessions(b, p, 5) // what the first sessions cost is not one of them
+		before := h.rss(b)
+		chats := agentSessions(b, p, sessions)
+		for _, chat := range chats {
+			check(b, p.Subscribe(b.Context(), chat))
+			prompt(b, p, chat, "hold")
+			check(b, p.Wait(b.Context(), func() bool {
+				c, ok := p.State(chat).(*ahp.ChatState)
+				return ok && c.ActiveTurn != nil && len(c.ActiveTurn.ResponseParts) > 0
+			}))
+		}
+		b.ReportMetric(float64(h.rss(b)-before)/sessions/1024, "KiB/session")
+		b.ReportMetric(float64(h.children(b)), "processes-active")
+		for _, chat := range chats {
+			turn := p.State(chat).(*ahp.ChatState).ActiveTurn
+			_, err := p.Dispatch(b.Context(), chat, &ahp.ChatTurnCancelledAction{TurnID: turn.ID})
+			check(b, err)
+			idle(b, p, chat, 1)
+		}
+		for end := time.Now().Add(time.Minute); h.children(b) > 0; {
+			if time.Now().After(end) {
+				b.Fatalf("%d programs run on in %d idle sessions", h.children(b), sessions+len(warm))
+			}
+			<-time.After(50 * time.Millisecond)
+		}
+		b.ReportMetric(0, "processes-idle")
+		h.Stop()
+	}
+}
