@@ -102,17 +102,6 @@ func startAgents(b testing.TB, limits string) *host {
 	return &host{e2e.Start(b, e2e.Options{Args: []string{"--config", config, "--log-level", "warn"}})}
 }
 
-// cpu is the processor time that the program has used.
-func (h *host) cpu(b testing.TB) time.Duration {
-	b.Helper()
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", h.Pid()))
-	if err != nil {
-		b.Skip("processor time is read from /proc, which is not here")
-	}
-	fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
-	return time.Duration(number(fields[11])+number(fields[12])) * 10 * time.Millisecond // its ticks are a hundredth of a second
-}
-
 // children are the processes that the program started and that run.
 func (h *host) children(b testing.TB) (n int) {
 	b.Helper()
