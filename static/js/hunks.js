@@ -191,8 +191,24 @@
   };
   rv.link = () => history.replaceState(null, '', link() || location.search);
   addEventListener('hashchange', arrive);
+  const finish = () => {
+    const d = $('#finish');
+    if (!d?.checkVisibility()) return;
+    d.open = true;
+    $('textarea', d).focus();
+  };
+  root.addEventListener('keydown', e => {
+    const d = e.target.closest('#finish[open]');
+    if (e.key === 'Escape' && d) { d.open = false; $('summary', d).focus(); }
+    else if (e.key === 'Enter' && (e.ctrlKey || e.metaKey) && !e.shiftKey && d) { e.preventDefault(); $('button.main', d).click(); }
+    else if (e.key === 'Enter' && e.target.id === 'filter') { // to the first that is left
+      const li = $$('#tree li[id]').find(x => !x.hidden);
+      e.target.blur();
+      if (li) goFile(byKey(li.id.slice(3)));
+    }
+  });
   Object.assign(keys, {
-    V: markAndNext,
+    f: finish, V: markAndNext,
     y: () => { rv.link(); navigator.clipboard?.writeText(location.href).then(() => toast('Link copied.'), () => toast('The link is in the address bar.')); },
     w: () => { const list = $$('#ws a'); list[(list.findIndex(a => a.hasAttribute('aria-current')) + 1) % list.length]?.click(); },
   });

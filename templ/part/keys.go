@@ -8,7 +8,7 @@ var keyTable = []keyRow{
 	{"g t", "Terminals"}, {"g r", "Threads"}, {"g a", "Next that needs me"}, {"/", "Filter"},
 	{"j / k", "Line down / up"}, {"n / p", "Hunk"}, {"J / K", "File"}, {"u", "Next unreviewed file"},
 	{"] / [", "Unresolved thread"}, {"v", "Reviewed, and next"}, {"V", "Hunk reviewed, and next"}, {"o", "Fold"}, {"s then j k", "Select lines"},
-	{"c", "Comment"}, {"C", "Comment on the file"}, {"r", "Reply"}, {"e", "Resolve"}, {"x / X", "More context / whole file"},
+	{"c", "Comment"}, {"C", "Comment on the file"}, {"r", "Reply"}, {"e", "Resolve"}, {"f", "Finish the review"}, {"x / X", "More context / whole file"},
 	{"m", "Split or unified"}, {"w", "Whitespace"}, {"1 – 5", "Scope"}, {"y", "Permalink"}, {"z", "Full width"}, {"Esc", "Step out"},
 	{"Enter", "Composer: send, or queue while it runs"}, {"Shift Enter", "Composer: new line"},
 	{"Alt Enter", "Composer: queue next"}, {"Ctrl Enter", "Composer: steer now; comment: save"},
