@@ -10,5 +10,9 @@ func TestMain(m *testing.M) {
 		runToolAgent(mode)
 		return
 	}
+	if os.Getenv("CHAT_AGENT") != "" {
+		runChatAgent()
+		return
+	}
 	os.Exit(Main(m))
 }

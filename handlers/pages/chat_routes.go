@@ -10,6 +10,7 @@ func (p *Pages) chatRoutes(r chi.Router) {
 	get("/edits/{call}", p.edits)
 	get("/edits/{call}/file/{file}", p.editsFile)
 	post("/message", p.onChat(p.sendMessage))
+	post("/settings", p.setSetting)
 	post("/stop", p.onChat(p.stopTurn))
 	post("/resume", p.onChat(p.resumeTurn))
 	post("/background", p.toBackground)

@@ -24,6 +24,7 @@ type chatRoom struct {
 	mode    string // HTML of #composer-mode
 	queue   string // HTML of #queue
 	behind  string // HTML of #background
+	setting string // HTML of #settings
 }
 
 type shownTurn struct {
@@ -91,8 +92,9 @@ func (c *chatRoom) Opened(s States) {
 		c.shown = append(c.shown, show(&t, source(chat, i)))
 	}
 	c.status = chat.Status.Activity()
-	comp := composerOf(chat, c.base)
+	comp := composerOf(chat, c.sessionOf(s), c.base)
 	c.mode, c.queue, c.behind = render(part.ComposerMode(comp)), render(part.QueuePart(comp)), render(part.BackgroundPart(comp))
+	c.setting = render(part.SettingsPart(c.base, comp.Settings))
 }
 
 // Whole draws the newest turns and the composer's parts.
@@ -100,9 +102,9 @@ func (c *chatRoom) Whole(s States) []Patch {
 	chat := c.state(s)
 	turns := turnsOf(chat, c.base, c.dir(s))
 	m := page.Chat{Turns: turns[max(0, len(turns)-turnsShown):]}
-	comp := composerOf(chat, c.base)
+	comp := composerOf(chat, c.sessionOf(s), c.base)
 	return []Patch{Replace("turns", page.TurnsPart(m)), Replace("composer-mode", part.ComposerMode(comp)), Replace("queue", part.QueuePart(comp)),
-		Replace("background", part.BackgroundPart(comp))}
+		Replace("background", part.BackgroundPart(comp)), Replace("settings", part.SettingsPart(c.base, comp.Settings))}
 }
 
 func (c *chatRoom) state(s States) *ahp.ChatState {
@@ -113,8 +115,13 @@ func (c *chatRoom) state(s States) *ahp.ChatState {
 	return chat
 }
 
+func (c *chatRoom) sessionOf(s States) *ahp.SessionState {
+	sess, _ := s[c.session].(*ahp.SessionState)
+	return sess
+}
+
 func (c *chatRoom) dir(s States) string {
-	if sess, ok := s[c.session].(*ahp.SessionState); ok {
+	if sess := c.sessionOf(s); sess != nil {
 		return firstDir(c.state(s), sess)
 	}
 	return ""
@@ -145,7 +152,7 @@ func (c *chatRoom) Changed(s States, _ News) []Patch {
 		p = append(p, Append("turns", part.TurnPart(turns[i])))
 		c.shown = append(c.shown, show(&turns[i], source(chat, i)))
 	}
-	p = append(p, c.composer(chat)...)
+	p = append(p, c.composer(chat, s)...)
 	if a := chat.Status.Activity(); a != c.status {
 		p = append(p, spoken(c.status, a)...)
 		c.status = a
@@ -177,8 +184,8 @@ func (c *chatRoom) dropped(turns []part.Turn) (p []Patch) {
 	return p
 }
 
-func (c *chatRoom) composer(chat *ahp.ChatState) (p []Patch) {
-	comp := composerOf(chat, c.base)
+func (c *chatRoom) composer(chat *ahp.ChatState, s States) (p []Patch) {
+	comp := composerOf(chat, c.sessionOf(s), c.base)
 	for _, region := range []struct {
 		had *string
 		now Patch
@@ -186,6 +193,7 @@ func (c *chatRoom) composer(chat *ahp.ChatState) (p []Patch) {
 		{&c.mode, Replace("composer-mode", part.ComposerMode(comp))},
 		{&c.queue, Replace("queue", part.QueuePart(comp))},
 		{&c.behind, Replace("background", part.BackgroundPart(comp))},
+		{&c.setting, Replace("settings", part.SettingsPart(c.base, comp.Settings))},
 	} {
 		if region.now.html != *region.had {
 			*region.had, p = region.now.html, append(p, region.now)

@@ -46,9 +46,10 @@ func turnChanges(u *ahp.UsageInfo) *ahp.ChangesSummary {
 	return own.Changes
 }
 
-func composerOf(c *ahp.ChatState, base string) part.Composer {
+func composerOf(c *ahp.ChatState, sess *ahp.SessionState, base string) part.Composer {
 	comp := part.Composer{Base: base, Running: c.ActiveTurn != nil, Steering: c.SteeringMessage, Queue: c.QueuedMessages,
 		ReadOnly: c.Interactivity != "" && c.Interactivity != ahp.ChatInteractivityFull}
+	comp.Settings = settingsOf(sess)
 	comp.Background = part.BackgroundOf(c.BackgroundWork, base)
 	if c.Draft != nil {
 		comp.Draft = c.Draft.Text

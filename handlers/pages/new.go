@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -20,9 +19,13 @@ import (
 // newSession is GET /new: the form, and a directory listing when asked for.
 func (p *Pages) newSession(w http.ResponseWriter, r *http.Request) error {
 	m := p.newForm(r, r.URL.Query())
+	if fragment(r) { // another agent was chosen
+		return send(w, http.StatusOK, part.SettingFields(m.Config))
+	}
 	if r.FormValue("browse") != "" {
 		m.Browse = p.browse(r.Context(), m.Dir)
 	}
+	m.Frame.Scripts = append(m.Frame.Scripts, "js/new.js")
 	return send(w, http.StatusOK, page.NewPage(m))
 }
 
@@ -36,8 +39,7 @@ func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 		m.Agent = m.Agents[0].Provider
 	}
 	if res, err := p.Host.ResolveSessionConfig(c, ahp.ResolveSessionConfigParams{Channel: ahp.RootURI, Provider: m.Agent}); err == nil {
-		keys := slices.Sorted(maps.Keys(res.Schema.Properties))
-		m.Config = page.ConfigFields(res.Schema, keys, configOf(chosen, res.Schema))
+		m.Config = part.SettingsOf(res.Schema, configOf(chosen, res.Schema), false)
 	}
 	return m
 }
@@ -127,6 +129,7 @@ func (p *Pages) createSession(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		m := p.newForm(r, r.PostForm)
+		m.Frame.Scripts = append(m.Frame.Scripts, "js/new.js")
 		m.Problem = f.text
 		return send(w, f.status, page.NewPage(m))
 	}

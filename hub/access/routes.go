@@ -35,6 +35,7 @@ var routeRights = map[string]Right{
 	"GET /s/{session}/c/{chat}/edits/{call}":             RightRead,
 	"GET /s/{session}/c/{chat}/edits/{call}/file/{file}": RightRead,
 	"POST /s/{session}/c/{chat}/message":                 RightPrompt,
+	"POST /s/{session}/c/{chat}/settings":                RightManage,
 	"POST /s/{session}/c/{chat}/stop":                    RightPrompt,
 	"POST /s/{session}/c/{chat}/resume":                  RightPrompt,
 	"POST /s/{session}/c/{chat}/background":              RightPrompt,

@@ -43,6 +43,9 @@ if (message) {
   });
 }
 
+// A setting that was refused, or that somebody else set, stands where it stood.
+document.addEventListener('refused', (e) => { if (e.target.matches?.('[data-setting]')) e.target.reset(); }, true);
+
 // An approval card with the focus inside: y, n, d.
 const card = () => document.activeElement?.closest?.('.asks');
 for (const [k, kind] of [['y', 'approve'], ['n', 'deny']]) {

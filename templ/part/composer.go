@@ -17,6 +17,7 @@ type Composer struct {
 	Archived bool
 
 	Background []Background
+	Settings   []Setting
 }
 
 // Background is something a chat started that goes on by itself.

@@ -1,0 +1,55 @@
+package pages
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// setSetting is POST …/settings: one setting of the session, for all its chats. The host decides who may.
+func (p *Pages) setSetting(w http.ResponseWriter, r *http.Request) error {
+	f, err := p.chatForm(w, r)
+	if err != nil {
+		return err
+	}
+	key := r.PostForm.Get("key")
+	s := p.sessionState(f.session)
+	if s == nil || s.Config == nil {
+		return refused("this session has no settings")
+	}
+	prop, ok := host.Settings(s).Schema.Properties[key]
+	if !ok {
+		return errBadRequest("This session has no such setting: reload the page.")
+	}
+	value, err := settingValue(prop.Type, r.PostForm.Get("value"))
+	if err != nil {
+		return err
+	}
+	if err := p.act(r.Context(), f.session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{key: value}}); err != nil {
+		return err
+	}
+	return done(w, r, f.back)
+}
+
+// settingValue is what a field holds, as JSON of the setting's type.
+func settingValue(kind, text string) (json.RawMessage, error) {
+	if kind == "string" {
+		return json.Marshal(text)
+	}
+	if !json.Valid([]byte(text)) {
+		return nil, errBadRequest("This is no value that the setting takes.")
+	}
+	return json.RawMessage(text), nil
+}
+
+// settingsOf are the settings of a session that may change while it lives.
+func settingsOf(s *ahp.SessionState) []part.Setting {
+	if s == nil || s.Config == nil {
+		return nil
+	}
+	all := host.Settings(s)
+	return part.SettingsOf(all.Schema, all.Values, true)
+}

@@ -1,0 +1,104 @@
+package part
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Setting is one setting of a session as a form shows it.
+type Setting struct {
+	Key, Title, Hint, Value string
+	Choices                 []Choice // empty for free text
+	Items                   []string // of a list: each can be taken out
+	List                    bool
+	Risky                   bool // nothing waits for an approval: shown in red
+}
+
+// Choice is one value of a setting.
+type Choice struct{ Value, Label, Hint string }
+
+// SettingsOf reads the settings of a schema that may be set: the model first, then what else the agent has, then what
+// waits for an approval. live leaves out those that are fixed once a session exists.
+func SettingsOf(schema ahp.SessionConfigSchema, values ahp.Meta, live bool) (out []Setting) {
+	for _, key := range slices.SortedFunc(maps.Keys(schema.Properties), settingOrder) {
+		p := schema.Properties[key]
+		if isTrue(p.ReadOnly) || live && !isTrue(p.SessionMutable) {
+			continue
+		}
+		raw, ok := values[key]
+		if !ok {
+			raw = p.Default
+		}
+		s := Setting{Key: key, Title: firstOf(p.Title, key), Hint: p.Description, Value: scalar(raw), Choices: choices(p)}
+		switch {
+		case p.Type == "array" && p.Items != nil && p.Items.Type == "string":
+			s.List, s.Value = true, ""
+			_ = json.Unmarshal(raw, &s.Items) // absent: an empty list
+		case p.Type != "string" && p.Type != "boolean":
+			continue
+		}
+		s.Risky = key == agent.ApprovalKey && s.Value == agent.ApprovalAuto
+		out = append(out, s)
+	}
+	return out
+}
+
+var settingRank = map[string]int{"model": -2, "mode": -1, agent.ApprovalKey: 1, agent.AllowedKey: 2}
+
+func settingOrder(a, b string) int { return cmp.Or(settingRank[a]-settingRank[b], cmp.Compare(a, b)) }
+
+func choices(p ahp.SessionConfigPropertySchema) (out []Choice) {
+	if p.Type == "boolean" {
+		return []Choice{{"true", "On", ""}, {"false", "Off", ""}}
+	}
+	for i, e := range p.Enum {
+		c := Choice{Value: scalar(e), Label: scalar(e)}
+		if i < len(p.EnumLabels) {
+			c.Label = firstOf(p.EnumLabels[i], c.Label)
+		}
+		if i < len(p.EnumDescriptions) {
+			c.Hint = p.EnumDescriptions[i]
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// scalar is a JSON scalar as text.
+func scalar(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// label is the chosen value for those who cannot choose.
+func (s Setting) label() string {
+	for _, c := range s.Choices {
+		if c.Value == s.Value {
+			return c.Label
+		}
+	}
+	return s.Value
+}
+
+// chosen tells whether the value is one of the choices.
+func (s Setting) chosen() bool {
+	return slices.ContainsFunc(s.Choices, func(c Choice) bool { return c.Value == s.Value })
+}
+
+// without is the list after one is taken out, as JSON.
+func (s Setting) without(item string) string {
+	left := slices.DeleteFunc(slices.Clone(s.Items), func(x string) bool { return x == item })
+	raw, err := json.Marshal(left)
+	if err != nil {
+		return "[]"
+	}
+	return string(raw)
+}
