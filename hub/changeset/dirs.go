@@ -41,6 +41,16 @@ func outermost(dirs []string) (out []string) {
 	})
 }
 
+// innermost is the deepest of some directories that a path lies in, "" when it lies in none.
+func innermost(path string, dirs []string) (deepest string) {
+	for _, d := range dirs {
+		if inside(path, d) && len(d) > len(deepest) {
+			deepest = d
+		}
+	}
+	return deepest
+}
+
 // ownRepository tells whether the git directory of dir is that of none of the directories around it.
 func (s *Service) ownRepository(ctx context.Context, dir string, around []string) (bool, error) {
 	src, err := s.locate(ctx, dir)

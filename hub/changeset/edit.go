@@ -20,10 +20,14 @@ const mostEdited = 4 << 20 // bytes of a file
 // that can be edited, or was written to at this moment. Before anything is written keep is told how to take it back; it
 // may be nil.
 func (s *Service) Edit(ctx context.Context, session string, dirs []string, edits []Edit, keep func(Undo) error) error {
+	dirs, err := s.distinct(ctx, dirs)
+	if err != nil {
+		return err
+	}
 	var all []*rewriting
 	left := len(edits)
-	for _, dir := range outermost(dirs) {
-		mine := slices.DeleteFunc(slices.Clone(edits), func(e Edit) bool { return !inside(e.Path, dir) })
+	for _, dir := range dirs {
+		mine := slices.DeleteFunc(slices.Clone(edits), func(e Edit) bool { return innermost(e.Path, dirs) != dir })
 		if len(mine) == 0 {
 			continue
 		}
@@ -50,7 +54,7 @@ func (s *Service) Edit(ctx context.Context, session string, dirs []string, edits
 
 func (w *rewriting) edit(e Edit) error {
 	path, err := filepath.Rel(w.src.top, e.Path)
-	if err != nil || !filepath.IsLocal(path) || strings.Split(filepath.ToSlash(path), "/")[0] == ".git" {
+	if err != nil || !filepath.IsLocal(path) || gits(path) {
 		return fmt.Errorf("%w: %s is not a file of this directory", ErrConflict, e.Path)
 	}
 	path = filepath.ToSlash(path)
@@ -70,9 +74,17 @@ func (w *rewriting) edit(e Edit) error {
 	return err
 }
 
+// gits tells whether a path is of git's own, in a repository inside of this one too.
+func gits(path string) bool {
+	return slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"), func(name string) bool { return strings.EqualFold(name, ".git") })
+}
+
 // Staged tells how many files people have staged in the repositories of the directories.
 func (s *Service) Staged(ctx context.Context, session string, dirs []string) (n int, err error) {
-	for _, dir := range outermost(dirs) {
+	if dirs, err = s.distinct(ctx, dirs); err != nil {
+		return 0, err
+	}
+	for _, dir := range dirs {
 		_, x, err := s.repo(session, dir).readIndex(ctx)
 		if err != nil {
 			return 0, err

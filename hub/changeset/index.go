@@ -115,7 +115,11 @@ func stampOf(file string) string {
 // Staging reads the person's indexes; nothing of theirs runs or is written.
 func (s *Service) Staging(ctx context.Context, session string, dirs []string) (Staging, error) {
 	out := Staging{tops: map[string]*index{}, stamps: map[string]string{}}
-	for _, dir := range outermost(dirs) {
+	dirs, err := s.distinct(ctx, dirs)
+	if err != nil {
+		return out, err
+	}
+	for _, dir := range dirs {
 		src, x, err := s.repo(session, dir).readIndex(ctx)
 		if err != nil {
 			return out, fmt.Errorf("reading the index of %s: %w", dir, err)

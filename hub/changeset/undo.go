@@ -40,6 +40,9 @@ func keepUndo(ctx context.Context, all []*rewriting, keep func(Undo) error) erro
 	}
 	var u Undo
 	for _, w := range all {
+		if err := w.create(w.src); err != nil { // nobody may have looked at this directory yet
+			return err
+		}
 		for _, s := range w.steps {
 			was, err := w.keepEntry(ctx, s.was)
 			if err != nil {

@@ -9,13 +9,16 @@ import (
 // Within limits a checkpoint to what lies in some directories, given with their links resolved. What is compared with it
 // is limited in the same way.
 func (c Checkpoint) Within(dirs []string) (out Checkpoint) {
+	var roots []string
 	for _, t := range c.Trees {
-		root := filepath.Join(t.Top, filepath.FromSlash(t.Prefix))
+		roots = append(roots, filepath.Join(t.Top, filepath.FromSlash(t.Prefix)))
+	}
+	for i, t := range c.Trees {
 		for _, d := range outermost(dirs) {
-			switch {
+			switch root := roots[i]; {
 			case inside(root, d):
 				out.Trees = append(out.Trees, t)
-			case inside(d, root):
+			case innermost(d, roots) == root:
 				out.Trees = append(out.Trees, t.below(d))
 			}
 		}

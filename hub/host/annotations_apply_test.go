@@ -208,3 +208,34 @@ func TestLinesOfARange(t *testing.T) {
 		}
 	}
 }
+
+// A repository inside of another one, both of the session: a suggestion is written and committed in the one its file is of.
+func TestSuggestionInANestedRepository(t *testing.T) {
+	c := newChanging(t)
+	inner := filepath.Join(c.dir, "inner")
+	c.must(os.Mkdir(inner, 0o755))
+	c.write("inner/n.txt", "1\n")
+	for _, args := range [][]string{{"init", "-q"}, {"config", "user.name", "Host"}, {"config", "user.email", "host@example.org"},
+		{"add", "-A"}, {"commit", "-q", "-m", "first inside"}} {
+		c.git(append([]string{"-C", "inner"}, args...)...)
+	}
+	c.must(c.hub.Do(func(tx *hub.Tx) {
+		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: FileURI(inner)})
+	}))
+	c.turn(func() { c.write("inner/n.txt", twelve) })
+	shown := c.follow(kindSession, "")
+	c.until("the file is shown", func() bool { return len(c.changes(shown).Files) > 0 })
+	written := c.suggest(commenter, "one", "inner/n.txt", 1, 1, "one")
+	c.must(c.host.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{written}))
+	if got := c.read("inner/n.txt"); !strings.HasPrefix(got, "one\n2\n") {
+		t.Errorf("the file reads %q", got)
+	}
+	committed := c.suggest(commenter, "two", "inner/n.txt", 2, 2, "two")
+	c.must(c.host.CommitSuggestions(t.Context(), c.owner, session, []SuggestionRef{committed}))
+	if got := c.gitSays("-C", "inner", "log", "-1", "--format=%s"); got != "Apply a suggestion from review to n.txt" {
+		t.Errorf("the inner repository's last commit is %q", got)
+	}
+	if got := c.gitSays("log", "--format=%s"); got != "first" {
+		t.Errorf("the outer one's commits are %q", got)
+	}
+}

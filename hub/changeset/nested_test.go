@@ -1,0 +1,206 @@
+package changeset
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// nest is a repository with another one in it; both are directories of the session.
+type nest struct {
+	*place
+	inner *place
+}
+
+// nests are the ways a repository can lie in another one.
+var nests = map[string]func(p *place){
+	"a repository of its own": func(p *place) {
+		p.write("inner/a.txt", "one\ntwo\nthree\n")
+		p.gitIn(p.path("inner"), "init", "-q", "-b", "main")
+		p.gitIn(p.path("inner"), "add", "-A")
+		p.gitIn(p.path("inner"), "commit", "-q", "-m", "inner")
+		p.write(".gitignore", "inner/\n")
+		p.commit()
+	},
+	"a submodule": func(p *place) {
+		of := newRepo(p.t)
+		p.git("submodule", "add", "-q", of.dir, "inner")
+		p.commit()
+	},
+}
+
+func eachNest(t *testing.T, do func(t *testing.T, n nest)) {
+	for name, make := range nests {
+		t.Run(name, func(t *testing.T) {
+			n := nest{place: newRepo(t)}
+			make(n.place)
+			inner := *n.place
+			inner.dir = n.path("inner")
+			n.inner = &inner
+			do(t, n)
+		})
+	}
+}
+
+func (n nest) dirs() []string { return []string{n.dir, n.inner.dir} }
+
+// changed writes into both, and tells what is uncommitted.
+func (n nest) changed() ([]Tree, []File) {
+	n.t.Helper()
+	n.write("a.txt", "outer\n")
+	n.inner.write("a.txt", "inner\n")
+	return n.uncommitted()
+}
+
+func (n nest) uncommitted() ([]Tree, []File) {
+	n.t.Helper()
+	head, err := n.svc.Head(n.t.Context(), session, n.dirs())
+	n.fine(err)
+	c, err := n.svc.Checkpoint(n.t.Context(), session, n.dirs())
+	n.fine(err)
+	return c.Trees, n.compare(head, c)
+}
+
+// indexes is what git says is staged, in the outer repository and in the inner one.
+func (n nest) indexes(want string) {
+	n.t.Helper()
+	args := []string{"diff", "--cached", "--name-only"}
+	if got := n.git(args...) + "|" + n.inner.git(args...); got != want {
+		n.t.Errorf("staged are %q, want %q", got, want)
+	}
+}
+
+func (n nest) of(files []File, top string) []File {
+	return slices.DeleteFunc(slices.Clone(files), func(f File) bool { return f.Top != top })
+}
+
+// What is done to a file is done in the repository it is of: that of the innermost directory.
+func TestStagingInNestedRepositories(t *testing.T) {
+	eachNest(t, func(t *testing.T, n nest) {
+		tops, files := n.changed()
+		inner := n.of(files, n.inner.dir)
+		if len(files) != 2 || len(inner) != 1 {
+			t.Fatalf("changed are %v", summary(files))
+		}
+		_, err := n.svc.Stage(t.Context(), session, tops, inner, nil)
+		n.fine(err)
+		n.indexes("|a.txt")
+		staging, err := n.svc.Staging(t.Context(), session, n.dirs())
+		n.fine(err)
+		if staging.Repositories != 2 || staging.Files != 1 {
+			t.Errorf("it is said that %d files are staged in %d repositories", staging.Files, staging.Repositories)
+		}
+		for _, f := range files {
+			if got, want := staging.Of(f) == StagedAll, f.Top == n.inner.dir; got != want {
+				t.Errorf("%s is staged: %v", f.Name(), got)
+			}
+		}
+		_, err = n.svc.Stage(t.Context(), session, tops, files, nil)
+		n.fine(err)
+		n.indexes("a.txt|a.txt")
+		if got, err := n.svc.Staged(t.Context(), session, n.dirs()); got != 2 || err != nil {
+			t.Errorf("%d files are staged: %v", got, err)
+		}
+		_, err = n.svc.Commit(t.Context(), session, tops, files, Commit{Message: "both", Name: "Ana", Email: "ana@example.org"})
+		if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "several repositories") {
+			t.Errorf("a commit in both: %v", err)
+		}
+		_, err = n.svc.Unstage(t.Context(), session, tops, inner, nil)
+		n.fine(err)
+		n.indexes("a.txt|")
+		_, err = n.svc.Unstage(t.Context(), session, tops, nil, nil)
+		n.fine(err)
+		n.indexes("|")
+	})
+}
+
+func TestCommitInANestedRepository(t *testing.T) {
+	eachNest(t, func(t *testing.T, n nest) {
+		n.inner.identity()
+		outer := n.git("rev-parse", "HEAD")
+		tops, files := n.changed()
+		_, err := n.svc.Stage(t.Context(), session, tops, n.of(files, n.inner.dir), nil)
+		n.fine(err)
+		_, err = n.svc.Commit(t.Context(), session, tops, files, Commit{Message: "in the inner one", Name: "Ana", Email: "ana@example.org"})
+		n.fine(err)
+		if got := n.inner.git("log", "-1", "--format=%s %an"); got != "in the inner one Ana" {
+			t.Errorf("the inner one's last commit is %q", got)
+		}
+		if n.git("rev-parse", "HEAD") != outer || n.git("diff", "--name-only", "--ignore-submodules") != "a.txt" {
+			t.Error("the outer repository is not as it was")
+		}
+	})
+}
+
+func TestDiscardAndRevertInNestedRepositories(t *testing.T) {
+	eachNest(t, func(t *testing.T, n nest) {
+		before, err := n.svc.Checkpoint(t.Context(), session, n.dirs())
+		n.fine(err)
+		tops, files := n.changed()
+		var kept Undo
+		_, err = n.svc.Discard(t.Context(), session, tops, n.of(files, n.inner.dir), nil, func(u Undo) error { kept = u; return nil })
+		n.fine(err)
+		n.reads("outer\n", "one\ntwo\nthree\n")
+		n.fine(n.svc.TakeBack(t.Context(), session, kept))
+		n.reads("outer\n", "inner\n")
+		now, err := n.svc.Checkpoint(t.Context(), session, n.dirs())
+		n.fine(err)
+		_, err = n.svc.Revert(t.Context(), session, now.Trees, n.of(n.compare(before, now), n.inner.dir), nil, nil)
+		n.fine(err)
+		n.reads("outer\n", "one\ntwo\nthree\n")
+		n.indexes("|")
+	})
+}
+
+func (n nest) reads(outer, inner string) {
+	n.t.Helper()
+	if o, i := n.read("a.txt"), n.inner.read("a.txt"); o != outer || i != inner {
+		n.t.Errorf("the files read %q and %q, want %q and %q", o, i, outer, inner)
+	}
+}
+
+// An edit of both at once is one of either or none.
+func TestEditInNestedRepositories(t *testing.T) {
+	eachNest(t, func(t *testing.T, n nest) {
+		say := func(text string) func([]byte) ([]byte, error) {
+			return func([]byte) ([]byte, error) { return []byte(text), nil }
+		}
+		both := []Edit{{n.path("a.txt"), say("edited\n")}, {n.inner.path("a.txt"), say("edited inside\n")}}
+		var kept Undo
+		n.fine(n.svc.Edit(t.Context(), session, n.dirs(), both, func(u Undo) error { kept = u; return nil }))
+		n.reads("edited\n", "edited inside\n")
+		tops := map[string]string{}
+		for _, f := range kept.Files {
+			tops[f.Top] = f.Path
+		}
+		if len(tops) != 2 || tops[n.inner.dir] != "a.txt" {
+			t.Errorf("it is kept as %v", kept.Files)
+		}
+		n.fine(n.svc.TakeBack(t.Context(), session, kept))
+		for _, gits := range []string{"inner/.git", "inner/.git/config", "inner/.GIT/config", ".git/config"} {
+			n.refused(gits, func() error {
+				return n.svc.Edit(t.Context(), session, []string{n.dir}, []Edit{{n.path(gits), say("")}}, nil)
+			}, "is not a file of this directory")
+		}
+	})
+}
+
+// A chat of the inner directory is told nothing of the outer one.
+func TestWithinANestedRepository(t *testing.T) {
+	eachNest(t, func(t *testing.T, n nest) {
+		before, err := n.svc.Checkpoint(t.Context(), session, n.dirs())
+		n.fine(err)
+		n.inner.git("commit", "-q", "--allow-empty", "-m", "moves the submodule")
+		n.changed()
+		now, err := n.svc.Checkpoint(t.Context(), session, n.dirs())
+		n.fine(err)
+		for of, want := range map[string]string{n.inner.dir: "M a.txt +1 −3", filepath.Join(n.dir, "sub"): ""} {
+			got := summary(n.compare(before.Within([]string{of}), now.Within([]string{of})))
+			if strings.Join(got, "|") != want {
+				t.Errorf("in %s changed %v", of, got)
+			}
+		}
+	})
+}
