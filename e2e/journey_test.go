@@ -137,13 +137,13 @@ func (j *journey) answerInTerminal() {
 	j.ana.Wait("document.querySelector('.termframe')")
 	j.ana.Live()
 	j.ana.Wait(glyphs + ".includes('Run the tests?')")
-	j.ana.Click("#terminal-head button[value=me]")
+	j.ana.Click(".termstate button[value=me]")
 	j.ana.Wait("document.querySelector('.termframe').contentWindow.ahphubTerm.options.disableStdin === false")
 	j.ana.Click(".termframe")
 	j.ana.Press("yes\r")
 	j.watcher.wait("the tests", func() bool { return strings.Contains(screen(j.watcher.State(terminal)), "PASS: TestHello") })
 	j.ana.Wait(glyphs + ".includes('PASS: TestHello')")
-	j.ana.Pictures("terminal", "#terminal-head")
+	j.ana.Pictures("terminal", ".termstate")
 }
 
 // glyphs is what the terminal's frame has on its screen.
