@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 // chatAgent is a small program that speaks the Agent Client Protocol: it has modes, models, an option and commands, and
@@ -126,4 +128,9 @@ func begin(p *Program, ana *Page, dir, message string) {
 	ana.Click("form[action='/new'] button.main")
 	ana.Wait("location.pathname.startsWith('/s/')")
 	ana.Live()
+}
+
+// focus puts the keyboard into an element.
+func focus(selector string) chromedp.Action[chromedp.Void] {
+	return chromedp.Focus(selector, chromedp.NodeVisible)
 }

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -32,7 +33,7 @@ func (p *Pages) chatForm(w http.ResponseWriter, r *http.Request) (chatForm, erro
 	if err := p.prepare(r.Context(), v.who, v.session); err != nil {
 		return chatForm{}, err
 	}
-	if err := r.ParseForm(); err != nil {
+	if err := parseForm(r); err != nil {
 		return chatForm{}, &fault{http.StatusRequestEntityTooLarge, "This is too much for one form: at most 2 MB.", err}
 	}
 	state, _, _ := p.Hub.State(v.session)
@@ -43,6 +44,14 @@ func (p *Pages) chatForm(w http.ResponseWriter, r *http.Request) (chatForm, erro
 		return chatForm{}, errNotFound("There is no such chat in this session.")
 	}
 	return chatForm{visit: v, chat: chat, back: "/s/" + v.short + "/c/" + id}, nil
+}
+
+// parseForm reads a form with files or without.
+func parseForm(r *http.Request) error {
+	if err := r.ParseMultipartForm(mostForm); err != nil && !errors.Is(err, http.ErrNotMultipart) {
+		return err
+	}
+	return nil
 }
 
 // act dispatches an action for the person who sent a form; a refusal comes back as an error with its reason.
@@ -84,9 +93,9 @@ func userMessage(text string) ahp.Message {
 // sendMessage starts a turn, or queues or steers while one runs. What the page offered may be out of date, so a
 // plain send queues while a turn runs, and queueing or steering an idle chat starts a turn.
 func (p *Pages) sendMessage(r *http.Request, f chatForm) (ahp.Action, error) {
-	text := strings.TrimSpace(strings.ReplaceAll(r.PostForm.Get("text"), "\r\n", "\n"))
-	if text == "" {
-		return nil, errBadRequest("Write something first.")
+	m, err := message(r)
+	if err != nil {
+		return nil, err
 	}
 	if err := p.prepare(r.Context(), f.who, f.chat); err != nil {
 		return nil, err
@@ -96,13 +105,33 @@ func (p *Pages) sendMessage(r *http.Request, f chatForm) (ahp.Action, error) {
 	if chat == nil {
 		return nil, errGone
 	}
+	if r.PostForm.Get("edit") != "" {
+		if err := p.resend(r, f, chat, &m); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case chat.ActiveTurn == nil:
-		return &ahp.ChatTurnStartedAction{TurnID: newID(), StartedAt: p.stamp(), Message: userMessage(text)}, nil
+		return &ahp.ChatTurnStartedAction{TurnID: newID(), StartedAt: p.stamp(), Message: m}, nil
 	case r.PostForm.Get("how") == "steer":
-		return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: newID(), Message: userMessage(text)}, nil
+		return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: newID(), Message: m}, nil
 	}
-	return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: newID(), Message: userMessage(text)}, nil
+	return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: newID(), Message: m}, nil
+}
+
+// message is what a form says, with the files that come along.
+func message(r *http.Request) (ahp.Message, error) {
+	text := strings.TrimSpace(strings.ReplaceAll(r.PostForm.Get("text"), "\r\n", "\n"))
+	files, err := attached(r)
+	if err != nil {
+		return ahp.Message{}, err
+	}
+	if text == "" && len(files) == 0 {
+		return ahp.Message{}, errBadRequest("Write something first.")
+	}
+	m := userMessage(text)
+	m.Attachments = append(files, mentioned(r.PostForm["file"], text)...)
+	return m, nil
 }
 
 func (p *Pages) stamp() string { return p.Now().UTC().Format("2006-01-02T15:04:05.000Z07:00") }
@@ -135,8 +164,15 @@ func (p *Pages) resumeTurn(r *http.Request, _ chatForm) (ahp.Action, error) {
 	return &ahp.ChatTurnResumeAction{TurnID: r.PostForm.Get("turn")}, nil
 }
 
-func (p *Pages) queueEdit(r *http.Request, _ chatForm) (ahp.Action, error) {
-	return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: r.PostForm.Get("id"), Message: userMessage(r.PostForm.Get("text"))}, nil
+// queueEdit changes the text of a message that waits; what came with it stays.
+func (p *Pages) queueEdit(r *http.Request, f chatForm) (ahp.Action, error) {
+	m := userMessage(r.PostForm.Get("text"))
+	state, _, _ := p.Hub.State(f.chat)
+	if chat, ok := state.(*ahp.ChatState); ok {
+		was, _ := queued(chat, r.PostForm.Get("id"))
+		m.Attachments = was.Attachments
+	}
+	return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: r.PostForm.Get("id"), Message: m}, nil
 }
 
 func (p *Pages) queueRemove(r *http.Request, _ chatForm) (ahp.Action, error) {

@@ -19,6 +19,9 @@ func (p *Pages) session(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if r.FormValue("as") == "md" {
+		return p.markdown(w, r)
+	}
 	return p.showChat(w, r, v, "")
 }
 
@@ -27,6 +30,9 @@ func (p *Pages) chat(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.visit(r)
 	if err != nil {
 		return err
+	}
+	if r.FormValue("as") == "md" {
+		return p.markdown(w, r)
 	}
 	return p.showChat(w, r, v, chi.URLParam(r, "chat"))
 }
@@ -46,18 +52,23 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v visit, id str
 		c := room.(*chatRoom)
 		m.Turns = turnsOf(c.state(s), c.base, c.dir(s))
 		m.Composer = composerOf(c.state(s), c.sessionOf(s), c.base)
+		m.Composer.Editing = editing(c.state(s), r.FormValue("edit"))
 	})
 	if err != nil {
 		return err
 	}
+	m.Composer.Me, m.Forks = v.who.Name, p.forks(sess.Provider)
 	if m.Composer.Draft, err = p.quoteIn(r, v, m.Composer.Draft); err != nil {
 		return err
 	}
 	m.Turns, m.Earlier = window(m.Turns, r.FormValue("before"))
+	if fragment(r) && r.FormValue("before") != "" {
+		return send(w, http.StatusOK, page.EarlierPart(m))
+	}
 	m.Info = p.info(r, v, sess)
 	head.Chat = id
 	f.Session, m.Session = &head, head
-	f.Scripts = append(f.Scripts, "js/chat.js", "js/chat-edits.js")
+	f.Scripts = append(f.Scripts, "js/chat-complete.js", "js/chat.js", "js/chat-attach.js", "js/chat-edits.js")
 	f.Live = joinLive(f.Live, mark)
 	m.Frame = f
 	if fragment(r) && r.FormValue("pane") != "" {
@@ -136,9 +147,6 @@ func (p *Pages) sessionFrame(r *http.Request, v visit, tab string) (part.Frame, 
 // info is what the pane tells.
 func (p *Pages) info(r *http.Request, v visit, s *ahp.SessionState) page.Info {
 	i := page.Info{Agent: p.agentName(s.Provider), Clients: s.ActiveClients}
-	if s.Lifecycle == ahp.SessionLifecycleFailed {
-		i.Error = s.CreationError
-	}
 	for _, d := range s.WorkingDirectories {
 		i.Dirs = append(i.Dirs, part.FilePath(d))
 	}

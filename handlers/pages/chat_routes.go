@@ -6,9 +6,13 @@ import "github.com/go-chi/chi/v5"
 func (p *Pages) chatRoutes(r chi.Router) {
 	get := func(path string, h handler) { r.Get("/s/{session}/c/{chat}"+path, p.adapt(h)) }
 	post := func(path string, h handler) { r.Post("/s/{session}/c/{chat}"+path, p.adapt(h)) }
+	r.Post("/s/{session}/retry", p.adapt(p.retry))
 	get("", p.chat)
 	get("/edits/{call}", p.edits)
 	get("/edits/{call}/file/{file}", p.editsFile)
+	get("/complete", p.complete)
+	get("/attachments/{turn}/{n}", p.attachment)
+	post("/fork", p.fork)
 	post("/message", p.onChat(p.sendMessage))
 	post("/settings", p.setSetting)
 	post("/stop", p.onChat(p.stopTurn))

@@ -34,6 +34,18 @@ func (p *Pages) setSetting(w http.ResponseWriter, r *http.Request) error {
 	return done(w, r, f.back)
 }
 
+// retry is POST /s/{session}/retry: the agent of a session that did not start is started again.
+func (p *Pages) retry(w http.ResponseWriter, r *http.Request) error {
+	v, err := p.visit(r)
+	if err != nil {
+		return err
+	}
+	if err := p.Host.RetrySession(r.Context(), p.caller(r.Context()), v.session); err != nil {
+		return err
+	}
+	return done(w, r, "/s/"+v.short)
+}
+
 // settingValue is what a field holds, as JSON of the setting's type.
 func settingValue(kind, text string) (json.RawMessage, error) {
 	if kind == "string" {

@@ -25,6 +25,7 @@ type chatRoom struct {
 	queue   string // HTML of #queue
 	behind  string // HTML of #background
 	setting string // HTML of #settings
+	failed  string // HTML of #failed
 }
 
 type shownTurn struct {
@@ -94,7 +95,7 @@ func (c *chatRoom) Opened(s States) {
 	c.status = chat.Status.Activity()
 	comp := composerOf(chat, c.sessionOf(s), c.base)
 	c.mode, c.queue, c.behind = render(part.ComposerMode(comp)), render(part.QueuePart(comp)), render(part.BackgroundPart(comp))
-	c.setting = render(part.SettingsPart(c.base, comp.Settings))
+	c.setting, c.failed = render(part.SettingsPart(c.base, comp.Settings)), render(part.FailedPart(comp))
 }
 
 // Whole draws the newest turns and the composer's parts.
@@ -104,7 +105,7 @@ func (c *chatRoom) Whole(s States) []Patch {
 	m := page.Chat{Turns: turns[max(0, len(turns)-turnsShown):]}
 	comp := composerOf(chat, c.sessionOf(s), c.base)
 	return []Patch{Replace("turns", page.TurnsPart(m)), Replace("composer-mode", part.ComposerMode(comp)), Replace("queue", part.QueuePart(comp)),
-		Replace("background", part.BackgroundPart(comp)), Replace("settings", part.SettingsPart(c.base, comp.Settings))}
+		Replace("background", part.BackgroundPart(comp)), Replace("settings", part.SettingsPart(c.base, comp.Settings)), Replace("failed", part.FailedPart(comp))}
 }
 
 func (c *chatRoom) state(s States) *ahp.ChatState {
@@ -194,6 +195,7 @@ func (c *chatRoom) composer(chat *ahp.ChatState, s States) (p []Patch) {
 		{&c.queue, Replace("queue", part.QueuePart(comp))},
 		{&c.behind, Replace("background", part.BackgroundPart(comp))},
 		{&c.setting, Replace("settings", part.SettingsPart(c.base, comp.Settings))},
+		{&c.failed, Replace("failed", part.FailedPart(comp))},
 	} {
 		if region.now.html != *region.had {
 			*region.had, p = region.now.html, append(p, region.now)

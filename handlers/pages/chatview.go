@@ -50,6 +50,11 @@ func composerOf(c *ahp.ChatState, sess *ahp.SessionState, base string) part.Comp
 	comp := part.Composer{Base: base, Running: c.ActiveTurn != nil, Steering: c.SteeringMessage, Queue: c.QueuedMessages,
 		ReadOnly: c.Interactivity != "" && c.Interactivity != ahp.ChatInteractivityFull}
 	comp.Settings = settingsOf(sess)
+	if sess != nil && sess.Lifecycle == ahp.SessionLifecycleFailed {
+		if comp.Failed = sess.CreationError; comp.Failed == nil {
+			comp.Failed = &ahp.ErrorInfo{Message: "It did not say why."}
+		}
+	}
 	comp.Background = part.BackgroundOf(c.BackgroundWork, base)
 	if c.Draft != nil {
 		comp.Draft = c.Draft.Text

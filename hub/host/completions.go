@@ -45,8 +45,9 @@ func (h *Host) Completions(ctx context.Context, c Caller, p ahp.CompletionsParam
 		return none, nil
 	}
 	if query, asked := strings.CutPrefix(string(utf16.Decode(units[:p.Offset])), CommandTrigger); asked {
-		none.Items = h.commandsLike(info.Session, query, p.Offset)
-		return none, nil
+		if none.Items = h.commandsLike(info.Session, query, p.Offset); len(none.Items) > 0 {
+			return none, nil
+		} // what follows a command may name a file
 	}
 	start, query, asked := mention(units[:p.Offset])
 	if !asked {

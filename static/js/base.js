@@ -42,6 +42,7 @@ function replace(old, content) {
 // Whether the reader is at the end is noted when they scroll: asking at each patch would lay the page out each time.
 const view = $('scroll') || $('main');
 let end = true, follow;
+app.atEnd = () => end;
 const look = () => { end = view.scrollHeight - view.scrollTop - view.clientHeight < 80; };
 view?.addEventListener('scroll', look, { passive: true });
 function patch(list) {
@@ -162,7 +163,7 @@ document.addEventListener('submit', async (e) => {
   const buttons = [...form.querySelectorAll('button')];
   buttons.forEach((b) => { b.setAttribute('aria-disabled', 'true'); });
   try {
-    const r = await fetch(e.submitter?.getAttribute('formaction') || form.action, { method: 'POST', body: new URLSearchParams(body), headers: { 'X-Fragment': 'form' }, redirect: 'manual' });
+    const r = await fetch(e.submitter?.getAttribute('formaction') || form.action, { method: 'POST', body: form.enctype === 'multipart/form-data' ? body : new URLSearchParams(body), headers: { 'X-Fragment': 'form' }, redirect: 'manual' });
     if (!r.ok) { toast(await r.text() || 'That did not work.', true); form.dispatchEvent(new CustomEvent('refused')); return; }
     form.dispatchEvent(new CustomEvent('sent', { bubbles: true }));
     if (form.dataset.stay === 'clear' && !('keep' in (e.submitter?.dataset || {}))) { form.reset(); for (const t of form.querySelectorAll('textarea')) { t.value = ''; fit(t); } }

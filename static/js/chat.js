@@ -12,13 +12,16 @@ scroll?.addEventListener('scroll', () => {
   if (scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40) { $('new-pill').hidden = true; delete $('new-pill').dataset.n; }
 }, { passive: true });
 
+// What grows by itself, as a terminal that fits its rows or a picture that came, keeps a reader at the end there.
+if (scroll) new ResizeObserver(() => { if (app.atEnd()) scroll.scrollTop = scroll.scrollHeight; }).observe($('turns'));
+
 // Times as the reader's clock shows them.
 const clocks = (root) => { for (const t of root.querySelectorAll('time[datetime]:not([data-local])')) { t.dataset.local = ''; const d = new Date(t.dateTime); if (!isNaN(d)) { t.textContent = d.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }); t.title = d.toLocaleString(); } } };
 clocks(document);
 app.on.push((list) => { if (list.some((p) => p[0] === 'a' || p[0] === 'r' && /^(turn|background)/.test(p[1]))) clocks(document); });
 
 // What is being written survives a reload.
-const key = 'draft:' + location.pathname;
+const key = 'draft:' + location.pathname + (message?.form.elements.edit ? '?edit' : '');
 if (message) {
   let kept = '';
   try { kept = sessionStorage.getItem(key) || ''; } catch { /* no storage */ }
@@ -31,6 +34,20 @@ if (message) {
     message.dispatchEvent(new Event('input', { bubbles: true }));
   }
   message.form.addEventListener('sent', (e) => { if (e.target === message.form) try { sessionStorage.removeItem(key); } catch { /* no storage */ } });
+  // An arrow up in an empty composer brings back what this person said before, and down goes back.
+  const said = () => [...document.querySelectorAll('#turns .said')].filter((s) => s.querySelector('.who b')?.textContent === message.form.dataset.me).map((s) => s.querySelector('.text').textContent).filter((t, i, all) => t && t !== all[i - 1]);
+  let back = 0, shown = '';
+  message.addEventListener('keydown', (e) => {
+    const up = e.key === 'ArrowUp', down = e.key === 'ArrowDown';
+    if (!up && !down || e.isComposing || e.shiftKey || e.ctrlKey || e.altKey || e.metaKey || message.value !== (back ? shown : '') || down && !back) return;
+    const all = said();
+    if (up && back === all.length) return;
+    e.preventDefault();
+    back += up ? 1 : -1;
+    shown = message.value = back ? all.at(-back) : '';
+    message.dispatchEvent(new Event('input', { bubbles: true }));
+  });
+  message.addEventListener('input', () => { if (message.value !== shown) back = 0; });
   const press = (how) => {
     const b = $('composer-mode').querySelector(`button[value=${how}]`) || $('composer-mode').querySelector('button.main');
     if (message.value.trim()) message.form.requestSubmit(b);
@@ -66,21 +83,54 @@ document.addEventListener('change', (e) => {
   fetch(form.action.replace(/input$/, 'answer'), { method: 'POST', body, headers: { 'X-Fragment': 'answer' } }).catch(() => {});
 });
 
+// Copying: an answer as the Markdown it was written in, and code as it is.
+const copy = async (text, b) => {
+  try { await navigator.clipboard.writeText(await text); } catch { app.toast('The browser did not allow copying.', true); return; }
+  const was = b.textContent;
+  b.textContent = 'Copied';
+  setTimeout(() => { b.textContent = was; }, 1500);
+};
+document.addEventListener('click', (e) => {
+  const a = e.target.closest?.('a[data-copy]');
+  if (a && !e.ctrlKey && !e.metaKey) { e.preventDefault(); copy(fetch(a.href).then((r) => r.text()), a); }
+  const b = e.target.closest?.('.code > .copy');
+  if (b) copy(b.parentNode.querySelector('pre').textContent, b);
+});
+const tool = (e) => {
+  const c = e.target.closest?.('#turns .code');
+  if (!c || c.querySelector('.copy')) return;
+  document.querySelector('.code > .copy')?.remove();
+  const b = document.createElement('button');
+  b.type = 'button';
+  b.className = 'btn small copy';
+  b.textContent = 'Copy';
+  c.prepend(b); // streamed text goes on at the end
+};
+document.addEventListener('pointerover', tool, { passive: true });
+document.addEventListener('focusin', tool);
+
 // Earlier turns come in above without moving what is being read.
-document.addEventListener('click', async (e) => {
+async function earlier(a) {
+  if (a.dataset.busy) return;
+  a.dataset.busy = 'yes';
+  try {
+    const r = await fetch(a.getAttribute('href'), { headers: { 'X-Fragment': 'earlier' } });
+    if (!r.ok) throw new Error(r.status);
+    const got = app.parse(await r.text()), next = got.querySelector('#earlier');
+    clocks(got);
+    const old = [...got.querySelectorAll('.turn')].filter((t) => !$(t.id));
+    const first = $('turns').firstElementChild, at = first?.getBoundingClientRect().top;
+    $('turns').prepend(...old);
+    if (first) scroll.scrollTop += first.getBoundingClientRect().top - at;
+    if (next) a.setAttribute('href', next.getAttribute('href')); else a.parentNode.remove();
+  } catch { /* the link is still there */ } finally { delete a.dataset.busy; }
+  if (a.isConnected && near(a)) earlier(a);
+}
+const near = (a) => a.getBoundingClientRect().bottom > scroll.getBoundingClientRect().top - 800;
+if ($('earlier')) new IntersectionObserver((list) => { if (list.at(-1).isIntersecting && scroll.scrollHeight > scroll.clientHeight) earlier($('earlier')); }, { root: scroll, rootMargin: '800px 0px 0px 0px' }).observe($('earlier'));
+document.addEventListener('click', (e) => {
   const a = e.target.closest?.('#earlier');
-  if (a) {
-    e.preventDefault();
-    const html = await (await fetch(a.href)).text();
-    const page = new DOMParser().parseFromString(app.policy.createHTML(html), 'text/html');
-    const at = scroll.scrollHeight - scroll.scrollTop;
-    $('turns').prepend(...page.querySelectorAll('#turns > .turn'));
-    const next = page.querySelector('#earlier');
-    next ? a.href = next.getAttribute('href') : a.parentNode.remove();
-    clocks($('turns'));
-    scroll.scrollTop = scroll.scrollHeight - at;
-    return;
-  }
+  if (a && !e.ctrlKey && !e.metaKey) { e.preventDefault(); earlier(a); return; }
   const tab = e.target.closest?.('[data-pane]');
   if (tab && !e.ctrlKey && !e.metaKey) { e.preventDefault(); pane(tab); }
 });

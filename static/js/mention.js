@@ -42,7 +42,7 @@
     el.dispatchEvent(new Event('input', { bubbles: true }));
     el.focus();
   };
-  const mine = el => el.matches?.('#message, textarea[data-mentions], .thr textarea');
+  const mine = el => el.matches?.('textarea[data-mentions], .thr textarea');
   document.addEventListener('input', e => { if (mine(e.target)) offer(e.target); });
   document.addEventListener('focusout', close);
   document.addEventListener('keydown', e => {

@@ -118,11 +118,13 @@ function write(x, then) {
 
 // ---- size: the holder's window decides, everybody else's type shrinks until it fits --------------------------------
 // The terminal is always as large as the host says, or what is on its way would be cut: the holder asks, and is told.
+// In a chat it has its size from the command: the type shrinks to the width, and the box is as high as its rows.
 let sent = '';
+const inline = outside && frameElement.matches('.term-live');
 function layout() {
   if (drawing) return;
   const [cols, rows] = state.size;
-  if (state.mine) {
+  if (state.mine && !inline) {
     if (term.options.fontSize !== own.font) term.options.fontSize = own.font;
     const d = fit.proposeDimensions();
     const fits = d && d.cols > 1 && d.rows > 0, now = fits && d.cols + 'x' + d.rows;
@@ -135,13 +137,14 @@ function layout() {
   for (let i = 0; i < 12; i++) { // grown once, then shrunk until it fits
     const d = fit.proposeDimensions(), size = term.options.fontSize;
     if (!d || !d.cols || !d.rows) return;
-    const fits = d.cols >= cols && d.rows >= rows;
-    if (fits && i) return;
-    const by = (spare) => Math.floor(size * Math.min((d.cols + spare) / cols, (d.rows + spare) / rows) * 4) / 4;
-    const next = fits ? Math.min(own.font, by(0)) : Math.max(6, Math.min(size - 0.25, by(0.9)));
-    if (next === size) return;
+    const fits = d.cols >= cols && (inline || d.rows >= rows);
+    if (fits && i) break;
+    const by = (spare) => Math.floor(size * Math.min((d.cols + spare) / cols, inline ? Infinity : (d.rows + spare) / rows) * 4) / 4;
+    const next = fits ? Math.min(own.font, by(0)) : Math.max(inline ? 11 : 6, Math.min(size - 0.25, by(0.9)));
+    if (next === size) break;
     term.options.fontSize = next;
   }
+  if (inline) frameElement.style.height = Math.min($('term').querySelector('.xterm-screen').offsetHeight + 44, parent.innerHeight * 0.7) + 'px';
 }
 const resize = (c, r) => { if (c !== term.cols || r !== term.rows) term.resize(c, r); };
 let due;

@@ -15,6 +15,7 @@ type Chat struct {
 	Composer  part.Composer
 	Attention part.Attention
 	Chats     []ChatLink
+	Forks     bool   // a chat can begin with what another said so far
 	Pane      string // "changes", "threads", "terminals", "info"; "" for folded
 	Info      Info
 }
@@ -36,7 +37,6 @@ type Info struct {
 	Reading   bool         // the files are being compared
 	Threads   []ThreadLine // open ones
 	Terminals []TerminalLine
-	Error     *ahp.ErrorInfo // why the session could not be made
 }
 
 // ConfigValue is one setting of a session.

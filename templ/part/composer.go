@@ -3,6 +3,8 @@ package part
 import (
 	"strconv"
 
+	"github.com/a-h/templ"
+
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
@@ -13,11 +15,29 @@ type Composer struct {
 	Steering *ahp.PendingMessage
 	Queue    []ahp.PendingMessage
 	Draft    string
+	Failed   *ahp.ErrorInfo // why the agent does not run
+	Editing  *Editing // a message that is written anew
+	Me       string   // who writes
 	ReadOnly bool // the chat takes no messages
 	Archived bool
 
 	Background []Background
 	Settings   []Setting
+}
+
+// stays has a message sent without leaving the page; an edit changes all of it.
+func (c Composer) stays() templ.Attributes {
+	if c.Editing != nil {
+		return nil
+	}
+	return templ.Attributes{"data-stay": "clear"}
+}
+
+func (c Composer) text() string {
+	if c.Editing != nil {
+		return c.Editing.Text
+	}
+	return c.Draft
 }
 
 // Background is something a chat started that goes on by itself.

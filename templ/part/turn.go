@@ -341,6 +341,19 @@ func SideURI(b, a *ahp.FileEditSide) string {
 	return ""
 }
 
+func (t *Turn) attachmentHref(i int) string {
+	return t.Base + "/attachments/" + t.ID + "/" + strconv.Itoa(i)
+}
+
+// isPicture tells whether a page shows an attachment itself: the route serves these as what they are.
+func isPicture(v *ahp.MessageEmbeddedResourceAttachment) bool {
+	switch v.ContentType {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return true
+	}
+	return false
+}
+
 func attachmentLabel(a ahp.MessageAttachment) string {
 	switch v := a.Value.(type) {
 	case *ahp.SimpleMessageAttachment:

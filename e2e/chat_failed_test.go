@@ -1,0 +1,29 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// An agent that does not start: the page says what it said, and it starts again at a press once that is mended.
+func TestAnAgentThatDoesNotStart(t *testing.T) {
+	p, _, ana, dir := withChatAgent(t)
+	broken := filepath.Join(dir, "broken")
+	if err := os.WriteFile(broken, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	begin(p, ana, t.TempDir(), "")
+	ana.WaitText("#failed", "no licence was found")
+	ana.Pictures("failed", "#failed")
+	ana.Click("#failed button")
+	ana.WaitText("#failed", "no licence was found")
+	if err := os.Remove(broken); err != nil {
+		t.Fatal(err)
+	}
+	ana.Click("#failed button")
+	ana.Wait("!document.querySelector('#failed').children.length")
+	ana.Fill("#message", "well now")
+	ana.Press("\r")
+	ana.WaitText("#turns", "given: code small | well now")
+}
