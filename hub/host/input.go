@@ -25,6 +25,19 @@ func openRequest(s *ahp.ChatState, id string) *ahp.ChatInputRequest {
 	return nil
 }
 
+// withdrawQuestions closes what was open when a turn was cut off: resumed, its agent asks again, and nobody waits for an
+// answer to the old question.
+func withdrawQuestions(tx *hub.Tx, chat ahp.URI, s *ahp.ChatState) {
+	if s.ActiveTurn == nil {
+		return
+	}
+	for _, p := range s.ActiveTurn.ResponseParts {
+		if part, ok := p.Value.(*ahp.InputRequestResponsePart); ok && part.Response == "" {
+			tx.Apply(chat, &ahp.ChatInputCompletedAction{RequestID: part.Request.ID, Response: ahp.ChatInputResponseKindCancel})
+		}
+	}
+}
+
 const notAsked = "this question is not open: somebody else answered it, or its turn is over" // AHP requirement 132
 
 func checkAnswerChanged(_ *request, s *ahp.ChatState, a *ahp.ChatInputAnswerChangedAction) string {

@@ -29,6 +29,8 @@ func (h *Host) deriveChat(tx *hub.Tx, e *hub.Envelope) {
 	h.mirrorInputNeeded(tx, e.Channel, chat, session)
 	h.mirrorSummary(tx, e.Channel, chat, session)
 	switch a := e.Action.(type) {
+	case *ahp.ChatTurnResumeAction:
+		withdrawQuestions(tx, e.Channel.URI, chat)
 	case *ahp.ChatTurnStartedAction:
 		h.nameSession(tx, e.Channel.Session, a.Message.Text)
 		h.markUnread(tx, e.Channel.Session)

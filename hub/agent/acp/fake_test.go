@@ -41,6 +41,7 @@ type fakeAct struct {
 }
 
 func fakeAgent(mode string) {
+	crash("start")
 	switch mode {
 	case "exit":
 		fmt.Fprintln(os.Stderr, "no licence was found")
@@ -104,6 +105,7 @@ func (f *fakeAct) handle(mode string, m object) {
 	params, _ := m["params"].(object)
 	session, _ := params["sessionId"].(string)
 	answer := func(result any) { f.write(object{"id": m["id"], "result": result}) }
+	crash(fmt.Sprint(m["method"]))
 	switch m["method"] {
 	case "initialize":
 		f.caps.Store(params["clientCapabilities"])
@@ -196,6 +198,8 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 		f.say(session, "you")
 	case "mode", "switch", "caps", "title", "form", "openurl", "task", "blocks":
 		f.richPrompt(session, order, rest, blocks)
+	case "stages":
+		return f.stages(session)
 	case "plan":
 		step := func(a, b string) object {
 			return object{"sessionUpdate": "plan", "entries": []object{{"content": "look", "status": a, "priority": "high"}, {"content": "write", "status": b, "priority": "low"}}}

@@ -27,7 +27,7 @@ func (w *world) asked() *ahp.ChatInputRequest {
 			return false
 		}
 		for _, p := range c.ActiveTurn.ResponseParts {
-			if v, ok := p.Value.(*ahp.InputRequestResponsePart); ok {
+			if v, ok := p.Value.(*ahp.InputRequestResponsePart); ok && v.Response == "" {
 				found = &v.Request
 			}
 		}

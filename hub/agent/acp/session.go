@@ -114,7 +114,7 @@ func asFailure(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	}
 	if _, ok := errors.AsType[*agent.Failure](err); ok {
-		return err
+		return again(err)
 	}
 	return &agent.Failure{Message: err.Error(), Resumable: true}
 }
