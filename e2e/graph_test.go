@@ -63,22 +63,22 @@ var bans = []struct {
 
 // only names the rooms that may use a library, so that it can be replaced in one place.
 var only = map[string][]string{
-	"modernc.org/sqlite":                     {"hub/store"},
-	"github.com/coder/websocket":             {"handlers/rpc", "handlers/pages", "e2e"},
-	"github.com/modelcontextprotocol/go-sdk": {"hub/mcp", "e2e"},
-	"github.com/creack/pty":                  {"hub/terminal"},
-	"github.com/gorilla/sessions":            {"hub/people"},
-	"github.com/alecthomas/kong":             {"cmd"},
-	"github.com/prometheus/client_golang":    {"web"},
-	"github.com/chromedp/chromedp":           {"e2e"},
-	"github.com/charmbracelet/x/vt":          {"hub/terminal", "handlers/pages", "e2e"},
-	"github.com/yuin/goldmark":               {"templ"},
-	"github.com/microcosm-cc/bluemonday":     {"templ"},
-	"github.com/alecthomas/chroma/v2":        {"hub/changeset", "templ"},
-	"github.com/go-chi/httprate":             {"web"},
-	"github.com/BurntSushi/toml":             {"cmd", "hub/agent"},
-	"github.com/fsnotify/fsnotify":           {"hub/resource", "hub/changeset", "hub/host"},
-	"github.com/santhosh-tekuri/jsonschema":  {},
+	"modernc.org/sqlite":                       {"hub/store"},
+	"github.com/coder/websocket":               {"handlers/rpc", "handlers/pages", "e2e"},
+	"github.com/santhosh-tekuri/jsonschema/v6": {"e2e"},
+	"github.com/modelcontextprotocol/go-sdk":   {"hub/mcp", "e2e"},
+	"github.com/creack/pty":                    {"hub/terminal"},
+	"github.com/gorilla/sessions":              {"hub/people"},
+	"github.com/alecthomas/kong":               {"cmd"},
+	"github.com/prometheus/client_golang":      {"web"},
+	"github.com/chromedp/chromedp":             {"e2e"},
+	"github.com/charmbracelet/x/vt":            {"hub/terminal", "handlers/pages", "e2e"},
+	"github.com/yuin/goldmark":                 {"templ"},
+	"github.com/microcosm-cc/bluemonday":       {"templ"},
+	"github.com/alecthomas/chroma/v2":          {"hub/changeset", "templ"},
+	"github.com/go-chi/httprate":               {"web"},
+	"github.com/BurntSushi/toml":               {"cmd", "hub/agent"},
+	"github.com/fsnotify/fsnotify":             {"hub/resource", "hub/changeset", "hub/host"},
 }
 
 func TestImportGraph(t *testing.T) {

@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ahphub/ahphub/e2e/wire"
 )
 
 // Options say how the program is started.
@@ -85,9 +87,10 @@ func Binary(t testing.TB) string {
 	return path
 }
 
-// Main runs a package's tests and removes what Binary built: call it in TestMain.
+// Main runs a package's tests and removes what Binary built: call it in TestMain. It fails when the program sent a client
+// of package peer what its version of the protocol does not allow.
 func Main(m *testing.M) int {
-	code := m.Run()
+	code := wire.Main(m)
 	if path, err := binary(); err == nil {
 		os.RemoveAll(filepath.Dir(path))
 	}

@@ -141,7 +141,7 @@ func BenchmarkAgentLatency(b *testing.B) {
 	chats := agentSessions(b, driver, sessions)
 	var mu sync.Mutex
 	var took []time.Duration
-	reader, err := peer.Dial(b.Context(), h.AHP, peer.Options{Token: h.Token(), ClientID: "reader", OnFrame: func(f []byte) {
+	reader, err := peer.Dial(b.Context(), h.AHP, peer.Options{Trust: true, Token: h.Token(), ClientID: "reader", OnFrame: func(f []byte) {
 		now := time.Now()
 		mu.Lock()
 		defer mu.Unlock()

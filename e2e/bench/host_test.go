@@ -34,7 +34,7 @@ func (h *host) rss(b testing.TB) int64 {
 
 func (h *host) peer(b testing.TB, id string) *peer.Peer {
 	b.Helper()
-	p, err := peer.Dial(b.Context(), h.AHP, peer.Options{Token: h.Token(), ClientID: id})
+	p, err := peer.Dial(b.Context(), h.AHP, peer.Options{Trust: true, Token: h.Token(), ClientID: id})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/ahphub/ahphub/e2e/wire"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
@@ -86,16 +87,19 @@ func (p *Peer) write(ctx context.Context, m outgoing) error {
 		return fmt.Errorf("peer: %s: %w", m.Method, err)
 	}
 	p.mu.Lock()
-	conn, closed := p.conn, p.closed
+	conn, closed, watch := p.conn, p.closed, p.watch
 	p.mu.Unlock()
 	if conn == nil || closed != nil {
 		return errors.Join(ErrClosed, closed)
+	}
+	if watch != nil {
+		watch.Sent(b)
 	}
 	return conn.Write(ctx, websocket.MessageText, b)
 }
 
 // read runs until the connection ends and fails the calls that are still open.
-func (p *Peer) read(conn *websocket.Conn) {
+func (p *Peer) read(conn *websocket.Conn, watch *wire.Conn) {
 	for {
 		kind, frame, err := conn.Read(context.Background()) // ended by Close or Drop
 		if err != nil {
@@ -105,11 +109,23 @@ func (p *Peer) read(conn *websocket.Conn) {
 		if p.opts.OnFrame != nil {
 			p.opts.OnFrame(frame)
 		}
+		p.inspect(watch, frame)
 		if kind != websocket.MessageText {
 			p.violate("a frame that is not text (AHP requirement 207)")
 			continue
 		}
 		p.handle(frame)
+	}
+}
+
+// inspect checks a frame against the schema of the version; what it finds fails the package's tests (wire.Main).
+func (p *Peer) inspect(watch *wire.Conn, frame []byte) {
+	if watch == nil {
+		return
+	}
+	err := watch.Received(frame)
+	if wire.Note(err); err != nil && !errors.Is(err, wire.ErrAbsent) {
+		p.violate("%v", err)
 	}
 }
 

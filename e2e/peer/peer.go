@@ -15,6 +15,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/ahphub/ahphub/e2e/wire"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
@@ -27,6 +28,7 @@ type Options struct {
 	Versions []string    // offered protocol versions; the one this program models when empty
 
 	Kind    func(ahp.URI) ahp.ChannelKind // tells the kind of a channel; KindOf when nil
+	Trust   bool                          // frames are not checked against the protocol's schema: for benchmarks
 	OnFrame func(frame []byte)            // sees every frame from the host, before it is applied; on the reading goroutine
 }
 
@@ -50,7 +52,10 @@ type Peer struct {
 	url  string
 	opts Options
 
+	book wire.Book
+
 	mu            sync.Mutex
+	watch         *wire.Conn // nil when the host is trusted
 	conn          *websocket.Conn
 	readerDone    chan struct{}
 	closed        error // why there is no connection
@@ -125,10 +130,15 @@ func (p *Peer) connect(ctx context.Context) error {
 	done := make(chan struct{})
 	p.mu.Lock()
 	p.conn, p.closed, p.connSeq, p.readerDone = conn, nil, 0, done
+	if !p.opts.Trust {
+		p.watch = p.book.Conn()
+		p.watch.Kind = p.opts.Kind
+	}
+	watch := p.watch
 	p.mu.Unlock()
 	go func() {
 		defer close(done)
-		p.read(conn)
+		p.read(conn, watch)
 	}()
 	return nil
 }
@@ -164,32 +174,5 @@ func (p *Peer) end(how func(*websocket.Conn) error) error {
 	return err
 }
 
-// KindOf tells the kind of a channel by the spelling this program and the specification use. A scheme it does not know
-// is taken for a session's, as some clients name sessions after their provider.
-func KindOf(uri ahp.URI) ahp.ChannelKind {
-	if strings.HasSuffix(uri, "/annotations") {
-		return ahp.ChannelAnnotations
-	}
-	scheme, _, _ := strings.Cut(uri, ":")
-	switch scheme {
-	case "ahp-root":
-		return ahp.ChannelRoot
-	case "ahp-chat":
-		return ahp.ChannelChat
-	case "ahp-terminal":
-		return ahp.ChannelTerminal
-	case "ahp-changeset":
-		return ahp.ChannelChangeset
-	case "ahp-resource-watch":
-		return ahp.ChannelResourceWatch
-	case "ahp-otlp":
-		return ahp.ChannelOtlp
-	case "ahp-automations":
-		return ahp.ChannelAutomations
-	case "ahp-automation-run":
-		return ahp.ChannelAutomationRun
-	case "ahp-canvas":
-		return ahp.ChannelCanvas
-	}
-	return ahp.ChannelSession
-}
+// KindOf tells the kind of a channel by the spelling this program and the specification use.
+func KindOf(uri ahp.URI) ahp.ChannelKind { return wire.KindOf(uri) }

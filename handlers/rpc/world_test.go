@@ -14,11 +14,17 @@ import (
 	"github.com/coder/websocket"
 	"go.uber.org/goleak"
 
+	"github.com/ahphub/ahphub/e2e/wire"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(checked{m}) }
+
+// checked fails the package when an endpoint sent what its client's version does not allow.
+type checked struct{ m *testing.M }
+
+func (c checked) Run() int { return wire.Main(c.m) }
 
 // world is a server with a real hub behind the endpoint.
 type world struct {
@@ -28,6 +34,7 @@ type world struct {
 	end  *Endpoint
 	url  string
 	dir  string // of the sessions, on a real host
+	book wire.Book
 }
 
 func newWorld(t testing.TB, cfg Config, hubCfg hub.Config) *world {
@@ -68,8 +75,9 @@ var principals = map[string]access.Principal{
 
 // peer is a client of the protocol.
 type peer struct {
-	t  testing.TB
-	ws *websocket.Conn
+	t    testing.TB
+	ws   *websocket.Conn
+	wire *wire.Conn
 }
 
 func (w *world) dial(principal string) *peer {
@@ -80,11 +88,12 @@ func (w *world) dial(principal string) *peer {
 	must(w.t, err)
 	ws.SetReadLimit(64 << 20)
 	w.t.Cleanup(func() { ws.CloseNow() })
-	return &peer{w.t, ws}
+	return &peer{w.t, ws, w.book.Conn()}
 }
 
 func (p *peer) send(frame string) {
 	p.t.Helper()
+	p.wire.Sent([]byte(frame))
 	must(p.t, p.ws.Write(context.Background(), websocket.MessageText, []byte(frame)))
 }
 
@@ -93,7 +102,19 @@ func (p *peer) next() ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	_, b, err := p.ws.Read(ctx)
+	if err == nil {
+		p.inspect(b)
+	}
 	return b, err
+}
+
+// inspect checks a frame against the schema of the version (AHP requirement 22).
+func (p *peer) inspect(frame []byte) {
+	p.t.Helper()
+	err := p.wire.Received(frame)
+	if wire.Note(err); err != nil && !errors.Is(err, wire.ErrAbsent) {
+		p.t.Error(err)
+	}
 }
 
 func (p *peer) read() string {

@@ -1,0 +1,299 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Book remembers which version each client speaks, since reconnect does not repeat it. The zero value is ready.
+type Book struct {
+	mu       sync.Mutex
+	versions map[string]string // by clientId
+}
+
+// Conn watches one connection: what its client sends and what the host answers.
+type Conn struct {
+	Kind func(ahp.URI) ahp.ChannelKind // tells the kind of a channel; KindOf when nil
+
+	book *Book
+
+	mu      sync.Mutex
+	client  string
+	version string
+	calls   map[string]string // id → method of what waits for an answer
+}
+
+// Conn returns the watch of a new connection.
+func (b *Book) Conn() *Conn { return &Conn{book: b, calls: map[string]string{}} }
+
+func (b *Book) remember(client, version string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.versions == nil {
+		b.versions = map[string]string{}
+	}
+	b.versions[client] = version
+}
+
+func (b *Book) find(client string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.versions[client]
+}
+
+type message struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+	Result  json.RawMessage `json:"result"`
+	Error   json.RawMessage `json:"error"`
+}
+
+// Sent takes note of what the client asks. Frames that are no requests are its own affair.
+func (c *Conn) Sent(frame []byte) {
+	var m message
+	if json.Unmarshal(frame, &m) != nil || m.Method == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(m.ID) > 0 {
+		c.calls[string(m.ID)] = m.Method
+	}
+	if m.Method == "initialize" || m.Method == "reconnect" {
+		var p struct {
+			ClientID string `json:"clientId"`
+		}
+		_ = json.Unmarshal(m.Params, &p) // else the host refuses it
+		c.client = p.ClientID
+		if m.Method == "reconnect" {
+			c.version = c.book.find(p.ClientID)
+		}
+	}
+}
+
+// Received checks a frame of the host. ErrAbsent and nil mean that nothing is wrong with it.
+func (c *Conn) Received(frame []byte) error {
+	var m message
+	if err := json.Unmarshal(frame, &m); err != nil {
+		return fmt.Errorf("no message: %w: %.500s", err, frame)
+	}
+	if m.JSONRPC != "2.0" {
+		return fmt.Errorf("no JSON-RPC 2.0: %.500s", frame)
+	}
+	method := c.meant(m)
+	if c.version == "" {
+		return nil // an error before a version is agreed on
+	}
+	s, err := For(c.version)
+	if errors.Is(err, ErrAbsent) && os.Getenv("AHPHUB_REQUIRE_SPEC") != "1" {
+		return ErrAbsent
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case m.Method != "":
+		return s.once(m.Params, func() error { return c.request(s, m) })
+	case m.Error != nil:
+		return s.failure(m.Error)
+	}
+	return c.result(s, method, m.Result)
+}
+
+// meant finds the method a response answers, and the version when it is agreed on.
+func (c *Conn) meant(m message) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m.Method != "" {
+		return m.Method
+	}
+	method := c.calls[string(m.ID)]
+	delete(c.calls, string(m.ID))
+	if method == "initialize" && m.Error == nil {
+		var r struct {
+			ProtocolVersion string `json:"protocolVersion"`
+		}
+		_ = json.Unmarshal(m.Result, &r) // the schema finds it missing
+		c.version = r.ProtocolVersion
+		c.book.remember(c.client, c.version)
+	}
+	return method
+}
+
+var seed = maphash.MakeSeed()
+
+// once skips what was found valid before; the newest few thousand are remembered.
+func (s *Schema) once(raw []byte, check func() error) error {
+	sum := maphash.Bytes(seed, raw)
+	s.mu.Lock()
+	seen := s.seen[sum]
+	s.mu.Unlock()
+	if seen {
+		return nil
+	}
+	err := check()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.seen) > 4096 {
+		clear(s.seen)
+	}
+	s.seen[sum] = err == nil
+	return err
+}
+
+// named are the definitions of params that are not called as their method is.
+var named = map[string]string{
+	"root/sessionAdded": "SessionAddedParams", "root/sessionRemoved": "SessionRemovedParams",
+	"root/sessionSummaryChanged": "SessionSummaryChangedParams", "root/progress": "ProgressParams",
+	"auth/required": "AuthRequiredParams", "otlp/exportLogs": "OtlpExportLogsParams",
+	"otlp/exportTraces": "OtlpExportTracesParams", "otlp/exportMetrics": "OtlpExportMetricsParams",
+}
+
+// request checks a notification, or a request of the host to its client.
+func (c *Conn) request(s *Schema, m message) error {
+	if m.Method == "action" {
+		return c.envelope(s, m.Params)
+	}
+	def := named[m.Method]
+	if def == "" {
+		def = pascal(m.Method) + "Params"
+	}
+	return s.check(def, m.Params)
+}
+
+// envelope checks an action. A refused one goes back as its client sent it, whatever that was.
+func (c *Conn) envelope(s *Schema, raw []byte) error {
+	if err := s.check("ActionEnvelope", raw); err != nil {
+		return err
+	}
+	var e struct {
+		Action          json.RawMessage `json:"action"`
+		Origin          *struct{}       `json:"origin"`
+		RejectionReason string          `json:"rejectionReason"`
+	}
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return err
+	}
+	if e.RejectionReason != "" && e.Origin != nil {
+		return nil
+	}
+	return s.check(actionDef(e.Action), e.Action)
+}
+
+// result checks the answer to a method; those without a definition answer null or nothing.
+func (c *Conn) result(s *Schema, method string, raw []byte) error {
+	def := pascal(method) + "Result"
+	switch {
+	case method == "reconnect":
+		return c.reconnected(s, raw)
+	case method == "fetchTurns" && c.version == "0.5.0":
+		def = "" // {turns, hasMore}, as before; 0.5.2 has another
+	}
+	if def == "" || !s.has(def) {
+		return nil
+	}
+	if err := s.check(def, raw); err != nil {
+		return err
+	}
+	var r struct {
+		Snapshot  *snapshot  `json:"snapshot"`
+		Snapshots []snapshot `json:"snapshots"`
+	}
+	switch method {
+	case "subscribe", "initialize":
+		if err := json.Unmarshal(raw, &r); err != nil {
+			return err
+		}
+	}
+	if r.Snapshot != nil {
+		r.Snapshots = append(r.Snapshots, *r.Snapshot)
+	}
+	return c.snapshots(s, r.Snapshots)
+}
+
+func (c *Conn) reconnected(s *Schema, raw []byte) error {
+	var r struct {
+		Type      string            `json:"type"`
+		Actions   []json.RawMessage `json:"actions"`
+		Snapshots []snapshot        `json:"snapshots"`
+	}
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return err
+	}
+	if err := s.check("Reconnect"+pascal(r.Type)+"Result", raw); err != nil {
+		return err
+	}
+	for _, e := range r.Actions {
+		if err := c.envelope(s, e); err != nil {
+			return err
+		}
+	}
+	return c.snapshots(s, r.Snapshots)
+}
+
+type snapshot struct {
+	Resource ahp.URI         `json:"resource"`
+	State    json.RawMessage `json:"state"`
+}
+
+func (c *Conn) snapshots(s *Schema, list []snapshot) error {
+	kind := c.Kind
+	if kind == nil {
+		kind = KindOf
+	}
+	for _, snap := range list {
+		if err := s.check(pascal(string(kind(snap.Resource)))+"State", snap.State); err != nil {
+			return fmt.Errorf("snapshot of %s: %w", snap.Resource, err)
+		}
+	}
+	return nil
+}
+
+// failures name the data that comes with an error.
+var failures = map[int]string{
+	ahp.CodeAuthRequired: "AuthRequiredErrorData", ahp.CodePermissionDenied: "PermissionDeniedErrorData",
+	ahp.CodeUnsupportedProtocolVersion: "UnsupportedProtocolVersionErrorData",
+}
+
+func (s *Schema) failure(raw []byte) error {
+	var e struct {
+		Code    *int            `json:"code"`
+		Message *string         `json:"message"`
+		Data    json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(raw, &e); err != nil || e.Code == nil || e.Message == nil {
+		return fmt.Errorf("no error of JSON-RPC: %s", raw)
+	}
+	if def := failures[*e.Code]; e.Data != nil && def != "" && s.has(def) {
+		return s.check(def, e.Data)
+	}
+	return nil
+}
+
+// actionDef names the definition of an action: session/chatAdded is SessionChatAddedAction.
+func actionDef(raw []byte) string {
+	var a struct {
+		Type string `json:"type"`
+	}
+	_ = json.Unmarshal(raw, &a) // without a type there is no definition either
+	return pascal(a.Type) + "Action"
+}
+
+func pascal(s string) string {
+	out := ""
+	for word := range strings.SplitSeq(s, "/") {
+		if word != "" {
+			out += strings.ToUpper(word[:1]) + word[1:]
+		}
+	}
+	return out
+}

@@ -1,0 +1,44 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+)
+
+var (
+	findingsMu sync.Mutex
+	findings   []string
+	absent     bool
+)
+
+// Note keeps what Received returned for Main.
+func Note(err error) {
+	findingsMu.Lock()
+	defer findingsMu.Unlock()
+	switch {
+	case errors.Is(err, ErrAbsent):
+		absent = true
+	case err != nil && len(findings) < 20:
+		findings = append(findings, err.Error())
+	}
+}
+
+// Main runs the tests of a package and fails when the host sent something its version does not allow, in whichever of
+// them.
+func Main(m interface{ Run() int }) int {
+	code := m.Run()
+	findingsMu.Lock()
+	defer findingsMu.Unlock()
+	if absent {
+		fmt.Fprintln(os.Stderr, ErrAbsent)
+	}
+	for _, f := range findings {
+		fmt.Fprintln(os.Stderr, "against the protocol:", f)
+	}
+	if len(findings) > 0 && code == 0 {
+		return 1
+	}
+	return code
+}

@@ -1,0 +1,26 @@
+package wire
+
+import (
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+var kinds = map[string]ahp.ChannelKind{
+	"ahp-root": ahp.ChannelRoot, "ahp-chat": ahp.ChannelChat, "ahp-terminal": ahp.ChannelTerminal,
+	"ahp-changeset": ahp.ChannelChangeset, "ahp-resource-watch": ahp.ChannelResourceWatch, "ahp-otlp": ahp.ChannelOtlp,
+	"ahp-automations": ahp.ChannelAutomations, "ahp-automation-run": ahp.ChannelAutomationRun, "ahp-canvas": ahp.ChannelCanvas,
+}
+
+// KindOf tells the kind of a channel by the spelling this program and the specification use. A scheme it does not know
+// is taken for a session's, as some clients name sessions after their provider.
+func KindOf(uri ahp.URI) ahp.ChannelKind {
+	if strings.HasSuffix(uri, "/annotations") {
+		return ahp.ChannelAnnotations
+	}
+	scheme, _, _ := strings.Cut(uri, ":")
+	if kind, ok := kinds[scheme]; ok {
+		return kind
+	}
+	return ahp.ChannelSession
+}
