@@ -19,8 +19,9 @@ var ids = regexp.MustCompile(`"\$([a-zA-Z][a-zA-Z0-9]*)"`)
 
 // player plays the steps of one turn.
 type player struct {
-	spec agent.Spec
-	turn agent.Turn
+	spec  agent.Spec
+	turn  agent.Turn
+	moves *agent.Moves
 }
 
 func (p player) step(ctx context.Context, s Step) error {
@@ -151,6 +152,9 @@ func burst(n, bytes int) func(func(string) bool) {
 }
 
 func (p player) run(ctx context.Context, command agent.Command) error {
+	move, moved := p.moves.Movable(p.turn.Chat)
+	defer moved()
+	command.Move = move
 	end, err := agent.RunCommand(ctx, p.spec, p.turn, command)
 	if err != nil || !end.Denied {
 		return err
@@ -217,7 +221,7 @@ func (p player) spawn(ctx context.Context, s Step) error {
 		end(err)
 		return err
 	}
-	err = player{p.spec, sub}.all(ctx, s.Steps)
+	err = player{p.spec, sub, p.moves}.all(ctx, s.Steps)
 	end(err)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

@@ -40,6 +40,7 @@ func (b Backend) Open(_ context.Context, s agent.Spec) (agent.Session, error) {
 type session struct {
 	spec     agent.Spec
 	scenario *Scenario
+	agent.Moves
 
 	mu     sync.Mutex
 	next   int            // the scenario's turn for a prompt that none is meant for
@@ -103,7 +104,7 @@ func (s *session) steps(text string) ([]Step, error) {
 // play plays a turn from its start, or from after the step at which it failed.
 func (s *session) play(ctx context.Context, t agent.Turn, steps []Step) error {
 	from := s.resumed(t.ID)
-	p := player{spec: s.spec, turn: t}
+	p := player{spec: s.spec, turn: t, moves: &s.Moves}
 	for i := min(from, len(steps)); i < len(steps); i++ {
 		if err := p.step(ctx, steps[i]); err != nil {
 			s.fails(t.ID, i+1)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -33,14 +32,12 @@ func (Backend) Config() ahp.SessionConfigSchema { return agent.ApprovalConfig() 
 
 // Open begins a session; there is nothing to start.
 func (Backend) Open(_ context.Context, s agent.Spec) (agent.Session, error) {
-	return &session{spec: s, waiting: map[ahp.URI]chan struct{}{}}, nil
+	return &session{spec: s}, nil
 }
 
 type session struct {
 	spec agent.Spec
-
-	mu      sync.Mutex
-	waiting map[ahp.URI]chan struct{} // closed when the chat's turn should not wait for its command any more
+	agent.Moves
 }
 
 func (s *session) Close() error { return nil }
@@ -74,7 +71,7 @@ func (s *session) run(ctx context.Context, t agent.Turn, command string) error {
 		return err
 	}
 	command, behind := background(command)
-	move, moved := s.movable(t.Chat)
+	move, moved := s.Movable(t.Chat)
 	defer moved()
 	end, err := agent.RunCommand(ctx, s.spec, t, agent.Command{Text: command, Dir: p.Dir, Env: p.env(), Program: k.program(p), Background: behind, Move: move})
 	if !end.Goes {
@@ -101,31 +98,4 @@ func background(command string) (string, bool) {
 		return command, false
 	}
 	return strings.TrimSpace(rest), true
-}
-
-// movable registers a chat's command, until the func is called.
-func (s *session) movable(chat ahp.URI) (<-chan struct{}, func()) {
-	c := make(chan struct{})
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.waiting[chat] = c
-	return c, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.waiting[chat] == c {
-			delete(s.waiting, chat)
-		}
-	}
-}
-
-// Move implements agent.Mover.
-func (s *session) Move(chat ahp.URI) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.waiting[chat]
-	if c != nil {
-		close(c)
-		delete(s.waiting, chat)
-	}
-	return c != nil
 }
