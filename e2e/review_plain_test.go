@@ -1,0 +1,240 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// scriptless is a person whose browser runs no script: everything is a link or a form.
+type scriptless struct {
+	*Page
+	t       *testing.T
+	prog    *Program
+	dir     string
+	session string // its path
+}
+
+// noScript switches scripts off for all the pages to come.
+func (p *Page) noScript() {
+	p.t.Helper()
+	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		return chromedp.Void{}, err
+	})
+}
+
+// to opens a page of the session.
+func (p *scriptless) to(path string) {
+	p.t.Helper()
+	p.Open("about:blank")
+	p.Open(p.prog.URL + p.session + path)
+	p.Wait("document.readyState === 'complete' && document.getElementById('main')")
+	if Eval[bool](p.Page, "'ahphub' in window") {
+		p.t.Fatal("a script ran")
+	}
+}
+
+// press clicks a button that leads to another page, and waits for it.
+func (p *scriptless) press(selector string) {
+	p.t.Helper()
+	p.Wait(fmt.Sprintf("document.querySelector(%q)", selector))
+	Eval[bool](p.Page, "document.documentElement.setAttribute('data-old', ''), true")
+	p.Click(selector)
+	p.Wait("!document.documentElement.hasAttribute('data-old') && document.readyState === 'complete' && document.getElementById('main')")
+}
+
+// reload looks again until a page says something.
+func (p *scriptless) reload(path, condition string) {
+	p.t.Helper()
+	for range 100 {
+		p.to(path)
+		if Eval[bool](p.Page, "!!("+condition+")") {
+			return
+		}
+	}
+	p.t.Fatalf("%s never shows %s", path, condition)
+}
+
+func (p *scriptless) git(args ...string) string {
+	p.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = p.dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// file opens a file's own page.
+func (p *scriptless) file(name string) {
+	p.t.Helper()
+	p.to("/changes?scope=uncommitted")
+	p.press(file(name) + " .fp")
+	p.Wait("location.pathname.includes('/changes/file/')")
+}
+
+// begin signs in by the form, makes a session, sends a command and approves it.
+func (p *scriptless) begin() {
+	p.t.Helper()
+	at, token, _ := strings.Cut(p.prog.SignIn(), "#")
+	p.Open(at)
+	p.Fill("#token", token)
+	p.press("form button.main")
+	p.Open(p.prog.URL + "/new")
+	p.Fill("#dir", p.dir)
+	p.Click("input[name=agent][value=shell]")
+	p.Fill("#message", agentEdits)
+	p.press("main form[method=post] .btn.main")
+	p.session = strings.Join(strings.Split(Eval[string](p.Page, "location.pathname"), "/")[:3], "/")
+	p.reload("", "document.querySelector('.approval button[data-kind=approve]')")
+	p.Shot("approval")
+	p.press(".approval button[data-kind=approve]")
+	p.reload("", "document.querySelector('#turns .turn:last-child .foot .num')")
+	p.Says("#turns", "sed -i")
+	p.Fill("#message", "echo 'a second line' >> notes.txt")
+	p.press("#composer button.main")
+	p.reload("", "document.querySelector('.approval button[data-kind=approve]')")
+	p.press(".approval button[data-kind=approve]")
+	p.reload("", "document.querySelectorAll('#turns .turn:has(.foot .num)').length === 2")
+	p.Shot("chat")
+}
+
+// read looks at the changes both ways, and into a folded file.
+func (p *scriptless) read() {
+	p.t.Helper()
+	p.reload("/changes?scope=uncommitted", "document.querySelector('"+file("greet.go")+" .r.a')")
+	p.Says(file("greet.go"), "Hello(lang, name string)")
+	p.Shot("changes")
+	p.press(".seg a[href*='view=split']")
+	p.Wait("document.querySelector('.fb.split')")
+	p.press(file("go.sum") + " .load")
+	p.Says(file("go.sum"), "v1.1.0")
+}
+
+// comment writes on a line and on a file: saved, then published with a verdict.
+func (p *scriptless) comment() {
+	p.t.Helper()
+	p.file("greet.go")
+	p.press(".r.a .ln")
+	p.Fill("#comment textarea", "Which language?\n\n```suggestion\n// Hello greets in a language.\nfunc Hello(lang string, name string) string {\n```")
+	p.Shot("comment")
+	p.press("#comment button[value=save]")
+	p.Says("#draftcount", "1 draft")
+	p.Says("#drafts", "Which language?")
+	p.press(file("greet.go") + " .cfile")
+	p.Fill("#comment textarea", "Well done.")
+	p.press("#comment button[value=comment]")
+	p.Says(file("greet.go")+" .thr", "Well done.")
+	p.Click("#finish > summary")
+	p.Fill("#verdict-summary", "Nearly.")
+	p.Click("#verdict-form input[value=changes]")
+	p.Shot("finish")
+	p.press("#verdict-form button[value=give]")
+	p.Says("#verdicts", "equests changes")
+	p.Says("#draftcount", "No drafts")
+}
+
+// threads answers one, applies what another proposes, and hands the rest to the agent.
+func (p *scriptless) threads() {
+	p.t.Helper()
+	p.to("/threads?state=open")
+	p.Says("#thread-list", "Which language?")
+	p.Shot("threads")
+	p.Click(".thr .reply > summary")
+	p.Fill(".thr .reply[open] textarea", "I wonder, too.")
+	p.press(".thr .reply[open] button.main")
+	p.to("/threads?state=open")
+	p.Says("#thread-list", "I wonder, too.")
+	p.press(".apply button[value=apply]")
+	if got, err := os.ReadFile(filepath.Join(p.dir, "greet.go")); err != nil || !strings.Contains(string(got), "func Hello(lang string, name string) string {") {
+		p.t.Errorf("the file reads\n%s", got)
+	}
+	p.to("/changes?scope=uncommitted")
+	p.press("#send")
+	p.reload("", "document.querySelector('#turns .turn:nth-child(3)')?.textContent.includes('Well done.')")
+	if md := p.body("/threads.md"); !strings.Contains(md, "I wonder, too.") || !strings.Contains(md, "Nearly.") {
+		p.t.Errorf("exported is\n%s", md)
+	}
+	if patch := p.body("/changes?scope=uncommitted&as=patch&comments=1"); !strings.Contains(patch, "diff --git") || !strings.Contains(patch, "Well done.") {
+		p.t.Errorf("the patch is\n%s", patch)
+	}
+}
+
+// body is what a link downloads.
+func (p *scriptless) body(path string) string {
+	p.t.Helper()
+	r := &reviewing{T: p.t, program: p.prog, base: p.prog.URL + p.session}
+	_, text := r.get(path)
+	return text
+}
+
+// operate marks a hunk and a file, takes a hunk back, stages a file and commits it.
+func (p *scriptless) operate() {
+	p.t.Helper()
+	p.file("notes.txt")
+	p.press(".h .hr")
+	p.Wait("document.querySelector('" + file("notes.txt") + " .fh').textContent.includes('1/2 hunks')")
+	p.press(file("greet.go") + " .rv")
+	p.Wait("document.querySelector('" + file("greet.go") + "[data-reviewed]')")
+	p.file("notes.txt")
+	p.press(".h .ht form:has([value=discard]) button")
+	p.Says("main", "Discard")
+	p.Shot("confirm")
+	p.press("main form .btn.bad")
+	p.reload("/changes?scope=uncommitted", "document.querySelectorAll('"+file("notes.txt")+" .h[data-k]').length < 2")
+	if got, err := os.ReadFile(filepath.Join(p.dir, "notes.txt")); err != nil || string(got) != "first\n"+far+"a line\na second line\n" {
+		p.t.Errorf("after discarding its first hunk, notes.txt is %q", got)
+	}
+	p.Click(file("greet.go") + " .fm > summary")
+	p.press(file("greet.go") + " .fm .fo[value=stage]")
+	p.reload("/changes?scope=uncommitted", "document.querySelector('"+file("greet.go")+" .stg')")
+	p.Click("#op-commit > summary")
+	p.Fill("#op-message", "Greet in a language")
+	p.Shot("commit")
+	p.press("#op-commit form .btn.main")
+	if got := p.git("log", "-1", "--format=%an: %s"); got != "Ana: Greet in a language" {
+		p.t.Errorf("the commit is %s", got)
+	}
+	p.reload("/changes?scope=uncommitted", "!document.querySelector('"+file("greet.go")+"') && document.querySelector('"+file("notes.txt")+"')")
+}
+
+// A whole review in a browser that runs no script.
+func TestReviewWithoutScripts(t *testing.T) {
+	dir := greetRepository(t)
+	p := &scriptless{t: t, dir: dir, prog: Start(t, Options{Args: []string{"--owner-name", "Ana"}})}
+	for name, text := range map[string]string{"notes.txt": "first\n" + far + "a line\n", "go.sum": "example.com/a v1.0.0 h1:a=\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.git("add", "-A")
+	p.git("-c", "user.name=Ana", "-c", "user.email=ana@example.com", "commit", "-qm", "Notes")
+	p.git("config", "user.name", "Ana")
+	p.git("config", "user.email", "ana@example.com")
+	for name, text := range map[string]string{"notes.txt": "FIRST\n" + far + "a line\n", "go.sum": "example.com/a v1.1.0 h1:b=\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Page = OpenBrowser(t).Page()
+	p.look(1440, 900, "light")
+	p.noScript()
+	p.Allow("428") // asking first is an answer of its own
+	p.begin()
+	p.read()
+	p.comment()
+	p.threads()
+	p.operate()
+	p.git("fsck", "--full", "--strict")
+	p.leave()
+}
