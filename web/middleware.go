@@ -57,6 +57,7 @@ var audited = map[string]string{
 	"POST /s/{session}/t/{terminal}/close":  "closed a terminal",
 	"POST /new":                             "made a session",
 	"POST /s/{session}/archive":             "archived or took back a session",
+	"POST /s/{session}/worktree":            "merged or removed a work tree",
 	"POST /s/{session}/changes/send":        "sent comments to the agent",
 	"POST /s/{session}/changes/op":          "changed files by an operation",
 	"POST /people/links/{link}/revoke":      "revoked a link",

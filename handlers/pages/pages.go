@@ -80,6 +80,8 @@ func (p *Pages) Routes(r chi.Router) {
 	get("/s/{session}", p.session)
 	post("/s/{session}/title", p.onSession(p.retitle))
 	post("/s/{session}/archive", p.onSession(p.archive))
+	get("/s/{session}/worktree", p.worktree)
+	post("/s/{session}/worktree", p.worktreeAct)
 	p.chatRoutes(r)
 	p.terminalRoutes(r)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
@@ -39,9 +40,9 @@ func newSessionRoom(p *Pages, ctx context.Context, who access.Principal, rest []
 // Channels of the room.
 func (s *sessionRoom) Channels() []ahp.URI { return []ahp.URI{s.uri} }
 
-// Watch pings when somebody comes, goes, moves or decides.
+// Watch pings when somebody comes, goes, moves or decides. While anybody looks the branch is kept current.
 func (s *sessionRoom) Watch(ping func()) (stop func()) {
-	unwatch := s.p.watchDesk(s.uri, ping)
+	unwatch, unfollow := s.p.watchDesk(s.uri, ping), s.p.Host.FollowBranch(s.uri)
 	changed, cancel := s.p.Presence.Watch(s.uri)
 	done := make(chan struct{})
 	ended := make(chan struct{})
@@ -56,7 +57,7 @@ func (s *sessionRoom) Watch(ping func()) (stop func()) {
 			}
 		}
 	}()
-	return func() { unwatch(); close(done); cancel(); <-ended }
+	return func() { unwatch(); unfollow(); close(done); cancel(); <-ended }
 }
 
 // Opened notes what the first page has.
@@ -77,6 +78,7 @@ func (s *sessionRoom) Whole(v States) []Patch {
 	return []Patch{
 		Replace("title", part.TitlePart(h)),
 		Replace("status", part.StatusPart(h)),
+		Replace("branch", part.BranchPart(h)),
 		Replace("counts", part.CountsPart(h)),
 		Replace("presence", part.PresencePart(h.People)),
 		Replace("verdicts", part.VerdictsPart(h.Base(), h.Verdicts)),
@@ -101,6 +103,9 @@ func (s *sessionRoom) Changed(v States, _ News) (out []Patch) {
 func (p *Pages) head(short string, uri ahp.URI, s *ahp.SessionState) part.SessionHead {
 	h := part.SessionHead{Short: short, Title: titleOf(s.Title), Status: part.StatusOf(s.Status), Activity: s.Activity,
 		Archived: s.Status.Has(ahp.SessionStatusIsArchived), People: people(p.Presence.People(uri)), Verdicts: p.standing(uri)}
+	b := host.ReadBranch(s.Meta)
+	h.Branch, h.Detached = b.Name, b.Detached
+	_, h.Worktree = host.WorktreeOf(s)
 	if sum, ok := p.Host.Summary(uri); ok {
 		h.Status = part.StatusOf(sum.Status)
 		if c := sum.Changes; c != nil {

@@ -74,7 +74,7 @@ func (s *Service) MergeWorktree(ctx context.Context, w Worktree) (commits int, e
 		return 0, err
 	}
 	if _, err := fmt.Sscan(ahead, &commits); err != nil || commits == 0 {
-		return 0, fmt.Errorf("%w: %s has everything of %s already", ErrConflict, w.Into, w.Branch)
+		return 0, fmt.Errorf("%w: there is nothing to merge: %s has everything of %s already", ErrConflict, w.Into, w.Branch)
 	}
 	args := []string{"merge", "--quiet", "--no-edit", "-m", "Merge " + w.Branch, w.ref()}
 	if _, err := s.git(ctx, run{dir: w.Repo, acting: true, args: args}); err != nil {
@@ -89,13 +89,41 @@ func (s *Service) MergeWorktree(ctx context.Context, w Worktree) (commits int, e
 	return commits, nil
 }
 
+// Standing is how far a work tree is from where it came from.
+type Standing struct {
+	Commits     int // of its branch that Into has not; 0 when there is no such branch
+	Uncommitted int // files
+	Gone        bool
+}
+
+// Standing looks at a work tree.
+func (s *Service) Standing(ctx context.Context, w Worktree) (st Standing, err error) {
+	if _, err := os.Stat(w.Dir); err != nil {
+		return Standing{Gone: true}, nil
+	}
+	if st.Uncommitted, err = s.uncommitted(ctx, w); err != nil || w.Into == "" {
+		return st, err
+	}
+	ahead, err := s.ask(ctx, source{dir: w.Repo}, "rev-list", "--count", "refs/heads/"+w.Into+".."+w.ref())
+	if _, scanned := fmt.Sscan(ahead, &st.Commits); err == nil && ahead != "" {
+		err = scanned
+	}
+	return st, err
+}
+
+// uncommitted counts the files that a commit would hold.
+func (s *Service) uncommitted(ctx context.Context, w Worktree) (int, error) {
+	out, err := s.git(ctx, run{dir: w.Dir, args: []string{"status", "--porcelain", "-z", "--no-renames"}})
+	return len(fields(out)), said(err)
+}
+
 // clean wants everything in a work tree to be committed.
 func (s *Service) clean(ctx context.Context, w Worktree) error {
-	out, err := s.git(ctx, run{dir: w.Dir, args: []string{"status", "--porcelain", "-z"}})
+	n, err := s.uncommitted(ctx, w)
 	if err != nil {
-		return said(err)
+		return err
 	}
-	if n := len(fields(out)); n > 0 {
+	if n > 0 {
 		return fmt.Errorf("%w: %s in the work tree not committed: commit or discard first", ErrConflict, fileCount(n))
 	}
 	return nil

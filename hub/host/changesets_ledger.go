@@ -49,6 +49,7 @@ type ledger struct {
 	staging  *changeset.Staging // nil until it is read, and after commits or branches moved
 	undo     []undoRecord
 	undoRead bool
+	head     head
 	version  int // of rec
 	saved    int // newest version that is kept
 }

@@ -127,6 +127,9 @@ func (h *Host) refresh(ctx context.Context, l *ledger, w wanted) {
 	if l.moveTo(k.dirs) || w.whole || w.bases {
 		l.forgetBases()
 	}
+	if w.bases {
+		h.wantBranch(l)
+	}
 	l.mu.Lock()
 	uris := l.uris()
 	l.mu.Unlock()

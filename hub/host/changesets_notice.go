@@ -1,8 +1,6 @@
 package host
 
 import (
-	"encoding/json"
-	"maps"
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
@@ -21,10 +19,7 @@ const metaWatching = "changes"
 
 // ReadWatching returns how a session's directories are watched.
 func ReadWatching(m ahp.Meta) (w Watching) {
-	var own map[string]json.RawMessage
-	if json.Unmarshal(m[metaKey], &own) == nil {
-		_ = json.Unmarshal(own[metaWatching], &w) // absent: the zero value says so
-	}
+	readOwn(m, metaWatching, &w)
 	return w
 }
 
@@ -50,19 +45,8 @@ func (h *Host) noteWatching(l *ledger, why error) {
 }
 
 func withWatching(m ahp.Meta, w Watching) ahp.Meta {
-	own := map[string]json.RawMessage{}
-	_ = json.Unmarshal(m[metaKey], &own) // absent at first
-	delete(own, metaWatching)
-	if raw, err := json.Marshal(w); err == nil && w.Polling {
-		own[metaWatching] = raw
+	if !w.Polling {
+		return withOwn(m, metaWatching, nil)
 	}
-	out := maps.Clone(m)
-	if out == nil {
-		out = ahp.Meta{}
-	}
-	delete(out, metaKey)
-	if raw, err := json.Marshal(own); err == nil && len(own) > 0 {
-		out[metaKey] = raw
-	}
-	return out
+	return withOwn(m, metaWatching, w)
 }

@@ -138,6 +138,7 @@ func (h *Host) turnEnding(ctx context.Context, ref turnRef) {
 	l.change(ctx, h, func(rec *ledgerRecord) { rec.touch(files) })
 	h.announce(ctx, l, ref, done, now)
 	h.followThreads(ctx, ref.Session)
+	h.wantBranch(l)
 	h.kick(l)
 }
 

@@ -94,6 +94,17 @@ func plainConflict(err error) string {
 	return strings.ReplaceAll(err.Error(), changeset.ErrConflict.Error()+": ", "")
 }
 
+// WorktreeStanding tells how far a session's work tree is from where it came from. Errors: -32008 no such session or work
+// tree, -32009 not the owner.
+func (h *Host) WorktreeStanding(ctx context.Context, c Caller, session ahp.URI) (changeset.Standing, error) {
+	w, err := h.worktree(ctx, c, session)
+	if err != nil {
+		return changeset.Standing{}, err
+	}
+	st, err := h.changesetService().Standing(ctx, w)
+	return st, conflicting(err)
+}
+
 // MergeWorktree merges a session's branch into the one its work tree was made from, and says how many commits that were.
 // Errors: -32008 no such session or work tree, -32009 not the owner, -32011 it cannot be merged now.
 func (h *Host) MergeWorktree(ctx context.Context, c Caller, session ahp.URI) (int, error) {
@@ -119,7 +130,9 @@ func (h *Host) RemoveWorktree(ctx context.Context, c Caller, session ahp.URI, fo
 		return err
 	}
 	h.drop(session, errIdle) // its agent was started in the work tree
-	return h.do(ctx, func(tx *hub.Tx) { leaveWorktree(tx, session, w) })
+	err = h.do(ctx, func(tx *hub.Tx) { leaveWorktree(tx, session, w) })
+	h.wantBranch(h.ledger(session))
+	return err
 }
 
 func leaveWorktree(tx *hub.Tx, session ahp.URI, w changeset.Worktree) {

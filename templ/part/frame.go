@@ -22,7 +22,7 @@ type Frame struct {
 	Rail    []RailItem // nil with Viewer.Guest
 	Needs   int        // sessions that wait for a person: tab title and badge
 	Session *SessionHead
-	Tab     string   // "inbox", "new", "settings", "people"; in a session "chat", "changes", "threads", "terminals", "share"
+	Tab     string   // "inbox", "new", "settings", "people"; in a session "chat", "changes", "threads", "terminals", "share", "worktree"
 	Live    string   // query of the page's /live stream; "" for a page that does not change
 	Body    string   // more classes of body
 	Styles  []string // more style sheets, as "css/review.css"
@@ -35,6 +35,7 @@ type Viewer struct {
 	Name                  string
 	Guest                 bool // came by a link: sees one session, so no rail
 	Prompt, Approve, Type bool
+	Guests                bool // may approve also what guests asked for
 	Comment               bool
 	Owner                 bool
 }
@@ -45,7 +46,7 @@ func (v Viewer) classes() string {
 	for _, c := range []struct {
 		on   bool
 		name string
-	}{{v.Owner, "may-own"}, {v.Prompt, "may-prompt"}, {v.Approve, "may-approve"}, {v.Type, "may-type"}, {v.Comment, "may-comment"}, {v.Guest, "guest"}} {
+	}{{v.Owner, "may-own"}, {v.Prompt, "may-prompt"}, {v.Approve, "may-approve"}, {v.Guests, "may-guests"}, {v.Type, "may-type"}, {v.Comment, "may-comment"}, {v.Guest, "guest"}} {
 		if c.on {
 			out = append(out, c.name)
 		}
@@ -69,7 +70,9 @@ type SessionHead struct {
 	Chat         string // id of the chat shown, for the Chat tab; "" for the default
 	Status       Status
 	Activity     string
-	Branch       string
+	Branch       string // checked out in the first directory, or the short id of a commit
+	Detached     bool   // Branch is a commit
+	Worktree     bool   // the session has a work tree of its own
 	Add, Del     int64
 	Files        int64
 	Threads      int64 // open ones
@@ -82,6 +85,16 @@ type SessionHead struct {
 
 // Base is the path that all pages of the session start with.
 func (s SessionHead) Base() string { return "/s/" + s.Short }
+
+func (s SessionHead) branchTitle() string {
+	switch {
+	case s.Detached:
+		return "No branch is checked out, but this commit"
+	case Hidden(s.Branch) > 0:
+		return "A branch with characters in its name that nobody sees"
+	}
+	return "Branch " + s.Branch
+}
 
 func (s SessionHead) threadsHref() string {
 	if s.Called > 0 {

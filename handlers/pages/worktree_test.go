@@ -1,0 +1,102 @@
+package pages
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub/agent/script"
+	"github.com/ahphub/ahphub/hub/host"
+)
+
+// A session is given a work tree when it is made; its changes are committed in the review, merged and the tree removed,
+// all by forms. What git says no to is said on the page, with nothing done.
+func TestAWorktreeByForms(t *testing.T) {
+	x := openTree(t)
+	if form := x.get("/new?config.isolation=worktree&dir=" + url.QueryEscape(x.dir)); !strings.Contains(form, `value="worktree" checked`) {
+		t.Error("the form of a new session does not hold what its address says")
+	}
+	if none := x.get(x.base + "/worktree"); !strings.Contains(none, "works in its directory itself") || strings.Contains(none, "Merge into") {
+		t.Error("a session without a work tree is offered to merge one")
+	}
+	x.base = x.post("/new", url.Values{"dir": {x.dir}, "agent": {script.Provider}, "config.isolation": {"worktree"}})
+	at := x.base + "/worktree"
+	tree, ok := host.WorktreeOf(x.pages.sessionState(x.session0(x.base)))
+	if !ok {
+		t.Fatal("the session has no work tree")
+	}
+	p := x.until(x.base, tree.Branch)
+	if !strings.Contains(p, `href="`+at+`">Work tree</a>`) || !strings.Contains(p, "Work tree: merge or remove") {
+		t.Error("the session's head does not lead to its work tree")
+	}
+	x.shows(at, tree.Branch, "main at "+tree.Base[:10], "0 commits ahead of main", "0 files not committed")
+	x.refuses(at, url.Values{"do": {"merge"}}, http.StatusConflict, "There is nothing to merge: main has everything")
+
+	if err := os.WriteFile(filepath.Join(tree.Dir, "b.txt"), []byte("b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x.refuses(at, url.Values{"do": {"merge"}}, http.StatusConflict, "commit or discard first")
+	x.refuses(at, url.Values{"do": {"remove"}}, http.StatusConflict, "Remove it all the same, and lose 1 uncommitted file")
+	x.changes("0 of 1 staged")
+	x.op(http.StatusSeeOther, "commit", "message", "b")
+	x.shows(at, "1 commit ahead of main", "0 files not committed")
+	x.refuses(at, url.Values{"do": {"remove"}}, http.StatusConflict, "and lose 1 commit")
+	x.refuses(at, url.Values{"do": {"explode"}}, http.StatusBadRequest, "merge, remove or discard")
+
+	head := x.tab(at)
+	if to := x.post(at, url.Values{"do": {"merge"}}); !strings.Contains(x.get(to), "Merged 1 commit.") {
+		t.Error("it is not said that it was merged")
+	}
+	if x.read("b.txt") != "b\n" {
+		t.Error("nothing was merged")
+	}
+	if to := x.post(at, url.Values{"do": {"remove"}}); !strings.Contains(x.get(to), "The work tree and its branch are gone.") {
+		t.Error("it is not said that it was removed")
+	}
+	if _, err := os.Stat(tree.Dir); err == nil || x.git("branch", "--list", tree.Branch) != "" {
+		t.Error("something of it is left")
+	}
+	head.wait("branch", "main")
+	x.refuses(at, url.Values{"do": {"merge"}}, http.StatusNotFound, "no work tree")
+}
+
+// What would be lost is lost when somebody insists.
+func TestAWorktreeIsDiscarded(t *testing.T) {
+	x := openTree(t)
+	x.base = x.post("/new", url.Values{"dir": {x.dir}, "agent": {script.Provider}, "config.isolation": {"worktree"}})
+	tree, _ := host.WorktreeOf(x.pages.sessionState(x.session0(x.base)))
+	if err := os.WriteFile(filepath.Join(tree.Dir, "b.txt"), []byte("b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x.post(x.base+"/worktree", url.Values{"do": {"discard"}})
+	if _, err := os.Stat(tree.Dir); err == nil {
+		t.Error("the work tree is still there")
+	}
+}
+
+// The head of a session says what is checked out while that changes, in a terminal of anybody's.
+func TestTheHeadShowsTheBranch(t *testing.T) {
+	x := openTree(t)
+	x.until(x.base, `title="Branch main"`)
+	head := x.tab(x.base)
+	x.git("switch", "-q", "-c", "fix/\u202eit")
+	head.wait("branch", "it")
+	x.shows(x.base, `data-u="U+202E"`)
+	x.git("switch", "-q", "--detach")
+	head.wait("branch", x.git("rev-parse", "--short", "HEAD"))
+	x.until(x.base, "No branch is checked out, but this commit")
+}
+
+// shows wants a page to have some words.
+func (s *site) shows(path string, words ...string) {
+	s.t.Helper()
+	p := s.get(path)
+	for _, w := range words {
+		if !strings.Contains(p, w) {
+			s.t.Errorf("%s does not show %q:\n%s", path, w, p)
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package changeset
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+)
+
+// CheckedOut is what a directory's repository has checked out. The zero value is no repository.
+type CheckedOut struct {
+	Branch string // "" when it is a commit
+	Commit string // short, when no branch is
+	head   string // the file that says so, or that would
+}
+
+// Stamp tells one version of where a repository says what is checked out from the next: it is quick.
+func (c CheckedOut) Stamp() string { return stampOf(c.head) }
+
+// CheckedOut asks what is checked out around a directory.
+func (s *Service) CheckedOut(ctx context.Context, dir string) (CheckedOut, error) {
+	if _, err := os.Stat(dir); err != nil {
+		return CheckedOut{head: dir}, err
+	}
+	src := source{dir: dir}
+	git, err := s.ask(ctx, src, "rev-parse", "--path-format=absolute", "--git-dir")
+	if err != nil || git == "" {
+		return CheckedOut{head: filepath.Join(dir, ".git")}, err
+	}
+	c := CheckedOut{head: filepath.Join(git, "HEAD")}
+	if c.Branch, err = s.ask(ctx, src, "symbolic-ref", "--quiet", "--short", "HEAD"); c.Branch == "" && err == nil {
+		c.Commit, err = s.ask(ctx, src, "rev-parse", "--short", "--verify", "--quiet", "HEAD")
+	}
+	return c, err
+}

@@ -1,0 +1,187 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+)
+
+// Branch says, under `branch` of the host's own key in a session's `_meta`, what is checked out in the session's first
+// directory. Absent, that is in no repository.
+type Branch struct {
+	Name     string `json:"name"` // or the short id of a commit
+	Detached bool   `json:"detached,omitempty"`
+}
+
+const (
+	metaBranch = "branch"
+	mostBranch = 200 // characters of a name
+
+	branchEvery = time.Second // between two looks at the file that says what is checked out; a branch is asked for as often
+)
+
+// ReadBranch returns what a session's first directory has checked out.
+func ReadBranch(m ahp.Meta) (b Branch) {
+	readOwn(m, metaBranch, &b)
+	return b
+}
+
+func branchOf(c changeset.CheckedOut) Branch {
+	b := Branch{Name: strings.ToValidUTF8(c.Branch, "\uFFFD")}
+	if c.Branch == "" {
+		b = Branch{Name: c.Commit, Detached: c.Commit != ""}
+	}
+	if r := []rune(b.Name); len(r) > mostBranch {
+		b.Name = string(r[:mostBranch-1]) + "…"
+	}
+	return b
+}
+
+// head is what a session's first directory had checked out when it was looked at last; the ledger's lock guards it.
+type head struct {
+	dir         string
+	out         changeset.CheckedOut
+	known       bool // it was looked at
+	busy, dirty bool // a goroutine looks, and is to look again
+}
+
+// FollowBranch keeps the branch of a session that somebody looks at current. The func ends it, and waits.
+func (h *Host) FollowBranch(session ahp.URI) (stop func()) {
+	if h.changesetService() == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(h.ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { h.followBranch(ctx, h.ledger(session)) })
+	return func() { cancel(); wg.Wait() }
+}
+
+func (h *Host) followBranch(ctx context.Context, l *ledger) {
+	tick := time.NewTicker(branchEvery)
+	defer tick.Stop()
+	for last := ""; ; {
+		if now := h.headStamp(l); now != last || now == "" {
+			last = now
+			h.wantBranch(l)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// headStamp is another one whenever another branch may be checked out; "" while that is not known.
+func (h *Host) headStamp(l *ledger) string {
+	dir := firstOf(h.changeDirs(l.session))
+	l.mu.Lock()
+	was := l.head
+	l.mu.Unlock()
+	if !was.known || was.dir != dir {
+		return ""
+	}
+	return dir + "\n" + was.out.Stamp()
+}
+
+func firstOf(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
+
+// wantBranch has the branch looked at, soon and once for all who ask meanwhile.
+func (h *Host) wantBranch(l *ledger) {
+	if h.changesetService() == nil {
+		return
+	}
+	l.mu.Lock()
+	start := !l.head.busy
+	l.head.busy, l.head.dirty = true, true
+	l.mu.Unlock()
+	if start {
+		h.changes.goes(func() { h.lookAtBranch(l) })
+	}
+}
+
+// lookAtBranch looks until nobody asks for it any more. It rests in between: a rebase checks out one commit after another.
+func (h *Host) lookAtBranch(l *ledger) {
+	for l.branchAgain() {
+		dir := firstOf(h.changeDirs(l.session))
+		var out changeset.CheckedOut
+		var err error
+		if dir != "" {
+			out, err = h.changesetService().CheckedOut(h.ctx, dir)
+		}
+		if h.ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			h.log.Debug("what is checked out cannot be told", "dir", dir, "err", err)
+		}
+		l.mu.Lock()
+		l.head.dir, l.head.out, l.head.known = dir, out, true
+		l.mu.Unlock()
+		h.noteBranch(l.session, branchOf(out))
+		if sleep(h.ctx, branchEvery) != nil {
+			return
+		}
+	}
+}
+
+func (l *ledger) branchAgain() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.head.busy = l.head.dirty
+	l.head.dirty = false
+	return l.head.busy
+}
+
+// noteBranch tells everybody who looks at a session.
+func (h *Host) noteBranch(session ahp.URI, b Branch) {
+	err := h.do(h.ctx, func(tx *hub.Tx) {
+		s, ok := tx.State(session).(*ahp.SessionState)
+		if !ok || ReadBranch(s.Meta) == b {
+			return
+		}
+		var value any
+		if b.Name != "" {
+			value = b
+		}
+		tx.Apply(session, &ahp.SessionMetaChangedAction{Meta: withOwn(s.Meta, metaBranch, value)})
+	})
+	if err != nil && h.ctx.Err() == nil {
+		h.log.Warn("the branch of a session is not shown", "session", session, "err", err)
+	}
+}
+
+// readOwn reads a value under the host's own key of a `_meta`; what is absent stays as it is.
+func readOwn(m ahp.Meta, key string, into any) {
+	var own map[string]json.RawMessage
+	if json.Unmarshal(m[metaKey], &own) == nil {
+		_ = json.Unmarshal(own[key], into)
+	}
+}
+
+// withOwn is a `_meta` with another value under the host's own key; nil takes it away.
+func withOwn(m ahp.Meta, key string, value any) ahp.Meta {
+	own := map[string]json.RawMessage{}
+	_ = json.Unmarshal(m[metaKey], &own) // absent at first
+	delete(own, key)
+	if raw, err := json.Marshal(value); err == nil && value != nil {
+		own[key] = raw
+	}
+	out := cloneMeta(m)
+	delete(out, metaKey)
+	if raw, err := json.Marshal(own); err == nil && len(own) > 0 {
+		out[metaKey] = raw
+	}
+	return out
+}
