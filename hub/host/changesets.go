@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -28,6 +31,9 @@ type changesets struct {
 	running   map[string]*turnRecord
 	operating map[ahp.URI]string // the operation that runs, by changeset
 	wg        sync.WaitGroup
+
+	notify  func() (notifier, <-chan fsnotify.Event, <-chan error, error) // nil: the system's
+	pollFor time.Duration                                                 // until watching is tried again; 0 is the constant
 }
 
 const changesetScheme = "ahp-changeset:/"

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,12 +42,16 @@ func (h *Host) watch(l *ledger) {
 
 // watchOnce watches until nobody follows any more, or it cannot be done.
 func (h *Host) watchOnce(l *ledger) error {
-	w, err := fsnotify.NewWatcher()
-	if err != nil {
-		return fmt.Errorf("the system allows no more watchers: %w", err)
+	f := &folderWatch{h: h, l: l, git: map[string]changeset.Folder{}}
+	begin := h.changes.notify
+	if begin == nil {
+		begin = systemNotifier
 	}
-	defer w.Close()
-	f := &folderWatch{h: h, l: l, system: w, git: map[string]changeset.Folder{}}
+	var err error
+	if f.system, f.events, f.errors, err = begin(); err != nil {
+		return fmt.Errorf("the system allows no more watchers (on Linux raise fs.inotify.max_user_instances): %w", err)
+	}
+	defer f.system.Close()
 	if err := f.walk(nil); err != nil {
 		return err
 	}
@@ -55,11 +60,26 @@ func (h *Host) watchOnce(l *ledger) error {
 	return f.follow()
 }
 
+// notifier has the system tell of what is written in folders.
+type notifier interface {
+	Add(folder string) error
+	Remove(folder string) error
+	Close() error
+}
+
+func systemNotifier() (notifier, <-chan fsnotify.Event, <-chan error, error) {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return w, w.Events, w.Errors, nil
+}
+
 // poll looks less and less often while nothing is different, and takes a twentieth of the time at most. It ends after a
 // minute, or when a look that failed goes well again.
 func (h *Host) poll(l *ledger) {
 	failed := l.lastFailure() != nil
-	until := time.Now().Add(pollFor)
+	until := time.Now().Add(cmp.Or(h.changes.pollFor, pollFor))
 	for wait := pollFirst; time.Now().Before(until) && (!failed || l.lastFailure() != nil); wait = min(2*wait, pollLast) {
 		if !h.stillFollowed(l) || sleep(h.ctx, max(wait, 20*l.lastTook())) != nil {
 			return
@@ -92,7 +112,9 @@ func (h *Host) stillFollowed(l *ledger) bool {
 type folderWatch struct {
 	h      *Host
 	l      *ledger
-	system *fsnotify.Watcher
+	system notifier
+	events <-chan fsnotify.Event
+	errors <-chan error
 	dirs   []string                    // of the session, when they were walked
 	seen   map[string]bool             // everything that is watched
 	git    map[string]changeset.Folder // those of git's
@@ -167,9 +189,9 @@ func (f *folderWatch) follow() error {
 		select {
 		case <-f.h.ctx.Done():
 			return nil
-		case e := <-f.system.Events:
+		case e := <-f.events:
 			f.take(e)
-		case <-f.system.Errors: // most likely more was written than could be told
+		case <-f.errors: // most likely more was written than could be told
 			f.due.whole, f.due.known, f.rewalk = true, true, true
 		case <-f.l.moved:
 			f.due.whole, f.due.known, f.rewalk = true, true, true
