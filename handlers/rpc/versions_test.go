@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,12 +18,29 @@ type elder struct {
 	*peer
 	*dialect.Dialect
 	name   string
+	id     string // what it calls itself
 	kinds  map[ahp.URI]ahp.ChannelKind
 	states map[ahp.URI]ahp.State
 	seq    int
+
+	refusable bool // it dispatches what may be refused
+	last      int64
+	pending   []unanswered
+}
+
+// unanswered is an action that shows before the host has answered it.
+type unanswered struct {
+	channel ahp.URI
+	seq     int
+	action  string
 }
 
 func (w *world) elder(name string) *elder {
+	w.t.Helper()
+	return w.elderAs(name, name)
+}
+
+func (w *world) elderAs(name, id string) *elder {
 	w.t.Helper()
 	v, err := dialect.Parse(name)
 	must(w.t, err)
@@ -30,8 +48,8 @@ func (w *world) elder(name string) *elder {
 	if !ok {
 		w.t.Fatalf("%s is not spoken", name)
 	}
-	e := &elder{w.dial("owner"), d, name, map[ahp.URI]ahp.ChannelKind{}, map[ahp.URI]ahp.State{}, 0}
-	e.call("initialize", fmt.Sprintf(`{"channel":"ahp-root://","protocolVersions":[%q],"clientId":%q}`, name, name))
+	e := &elder{peer: w.dial("owner"), Dialect: d, name: name, id: id, kinds: map[ahp.URI]ahp.ChannelKind{}, states: map[ahp.URI]ahp.State{}}
+	e.call("initialize", fmt.Sprintf(`{"channel":"ahp-root://","protocolVersions":[%q],"clientId":%q}`, name, id))
 	return e
 }
 
@@ -59,17 +77,35 @@ func (e *elder) apply(raw []byte) {
 	var env struct {
 		Channel         ahp.URI
 		Action          json.RawMessage
+		ServerSeq       int64
+		Origin          *ahp.ActionOrigin
 		RejectionReason string
 	}
 	must(e.t, json.Unmarshal(raw, &env))
-	if env.RejectionReason != "" {
-		e.t.Fatalf("%s was refused: %s", e.name, raw)
+	if env.ServerSeq <= e.last {
+		e.t.Errorf("%s: serverSeq %d after %d", e.id, env.ServerSeq, e.last)
 	}
-	up, err := e.UpAction(dialect.Context{Resource: env.Channel, Now: time.UnixMilli(0), State: e.states[env.Channel]}, env.Action)
+	e.last = env.ServerSeq
+	if env.Origin != nil && env.Origin.ClientID == e.id {
+		e.pending = slices.DeleteFunc(e.pending, func(u unanswered) bool { return int64(u.seq) == env.Origin.ClientSeq })
+	}
+	switch {
+	case env.RejectionReason != "" && !e.refusable:
+		e.t.Fatalf("%s was refused: %s", e.name, raw)
+	case env.RejectionReason != "" || e.states[env.Channel] == nil:
+		return
+	}
+	e.states[env.Channel] = e.reduced(env.Channel, e.states[env.Channel], env.Action)
+}
+
+// reduced is a state with an action of the client's version on it.
+func (e *elder) reduced(channel ahp.URI, s ahp.State, raw []byte) ahp.State {
+	e.t.Helper()
+	up, err := e.UpAction(dialect.Context{Resource: channel, Now: time.UnixMilli(0), State: s}, raw)
 	must(e.t, err)
 	a, err := ahp.UnmarshalAction(up)
 	must(e.t, err)
-	e.states[env.Channel] = ahp.Reduce(e.states[env.Channel], a)
+	return ahp.Reduce(s, a)
 }
 
 func (e *elder) call(method, params string) json.RawMessage {

@@ -22,6 +22,7 @@ var to060 = &step{old: Version{0, 5, 2}, new: Version{0, 6, 0},
 		"session":                      signInsDown,
 		"chat":                         inputRequestsDown,
 		"chat/responsePart":            inputPartDown,
+		"turn":                         abandonedDown,
 		"toolCall":                     authRequiredDown,
 		"inputNeeded":                  func(_ *Context, o object) bool { return o["kind"] != "toolAuthentication" },
 		"session/inputNeededSet":       func(_ *Context, o object) bool { return o["request"] != nil },
@@ -37,6 +38,7 @@ var to060 = &step{old: Version{0, 5, 2}, new: Version{0, 6, 0},
 	},
 	lost: []Loss{
 		{"open input request of a turn", "one of `ChatState.inputRequests`"},
+		{"input request that a turn ended without answering", "left out"},
 		{"beginning and duration of a turn", "left out; of the client's, what the host's clock says"},
 		{"tool call that waits for a sign-in", "a running one, and no `inputNeeded` entry"},
 		{"risk of a tool call", "left out"},
@@ -59,6 +61,21 @@ func inputRequestsDown(_ *Context, o object) bool {
 	if len(open) > 0 {
 		turn["responseParts"], o["inputRequests"] = kept, open
 	}
+	return true
+}
+
+// abandonedDown takes requests that nobody answered out of a turn that is over: there these versions list answered ones alone.
+func abandonedDown(_ *Context, o object) bool {
+	if o["state"] == nil {
+		return true
+	}
+	kept := []any{}
+	for _, p := range list(o, "responseParts") {
+		if part, _ := p.(object); part["kind"] != "inputRequest" || part["response"] != nil {
+			kept = append(kept, p)
+		}
+	}
+	o["responseParts"] = kept
 	return true
 }
 
