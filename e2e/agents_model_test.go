@@ -2,32 +2,34 @@ package e2e
 
 import (
 	"encoding/json"
-	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 )
 
-// model stands in for a paid one: a server on loopback that speaks as much of OpenAI's chat completions as agents need,
-// and answers as the last message asks. What an agent does with the answers is its own.
+// model stands in for paid ones: a server on loopback that speaks as much of three providers' protocols as agents need
+// (agents_speech_test.go), and answers as the last message asks. What an agent does with the answers is its own.
 type model struct {
 	URL string
 
 	mu    sync.Mutex
-	asked []modelRequest
+	asked []question
 	hung  chan struct{} // each answer that goes on until somebody stops it
 }
 
-type modelRequest struct {
-	Messages []modelMessage    `json:"messages"`
-	Tools    []json.RawMessage `json:"tools"`
-}
-
-type modelMessage struct {
-	Role    string          `json:"role"`
-	Content json.RawMessage `json:"content"`
+// question is what an agent sent to have answered.
+type question struct {
+	model  string
+	raw    string   // its messages, as they came
+	count  int      // of them
+	text   string   // of the last one
+	result string   // the tool whose result that is, "" when it is a person's
+	tools  []string // that may be called
 }
 
 func startModel(t *testing.T) *model {
@@ -37,70 +39,99 @@ func startModel(t *testing.T) *model {
 		s.CloseClientConnections()
 		s.Close()
 	})
-	m.URL = s.URL + "/v1"
+	m.URL = s.URL
 	return m
 }
 
+// last is the newest real question.
+func (m *model) last() question {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.asked) == 0 {
+		return question{}
+	}
+	return m.asked[len(m.asked)-1]
+}
+
 // saw tells whether a text was among what an agent sent with its last real question, as the history of a chat is.
-func (m *model) saw(text string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.asked) == 0 {
-		return false
-	}
-	for _, message := range m.asked[len(m.asked)-1].Messages {
-		if strings.Contains(string(message.Content), text) {
-			return true
-		}
-	}
-	return false
-}
+func (m *model) saw(text string) bool { return strings.Contains(m.last().raw, text) }
 
-// tools are the names of those an agent offered with its last real question.
-func (m *model) tools() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.asked) == 0 {
-		return ""
-	}
-	raw, _ := json.Marshal(m.asked[len(m.asked)-1].Tools) // it was JSON a moment ago
-	return string(raw)
-}
-
-// ServeHTTP answers one question. Orders in the user's text are of the form "write: PATH", "run: COMMAND" and "wait".
+// ServeHTTP answers one question.
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var q modelRequest
-	if !strings.HasSuffix(r.URL.Path, "/chat/completions") || json.NewDecoder(r.Body).Decode(&q) != nil || len(q.Messages) == 0 {
+	body, _ := io.ReadAll(io.LimitReader(r.Body, 32<<20))
+	q, out := read(r.URL.Path, body, w)
+	if out == nil {
+		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte("{}")) // a list of models, or the like
 		return
 	}
-	a := answer{w: w}
-	w.Header().Set("Content-Type", "text/event-stream")
-	if len(q.Tools) == 0 { // agents have a small model name their sessions
-		a.end("A session under test")
+	if len(q.tools) == 0 { // agents have a small model name their sessions
+		out.say("A session under test")
+		out.end()
 		return
 	}
 	m.mu.Lock()
 	m.asked = append(m.asked, q)
 	m.mu.Unlock()
-	last := q.Messages[len(q.Messages)-1]
-	text := strings.TrimSpace(plain(last.Content))
-	switch {
-	case last.Role != "user":
-		a.end("That is done.")
-	case order(text, "write: ") != "":
-		a.say("I will write it.")
-		a.tool("write", map[string]any{"filePath": order(text, "write: "), "content": "one\ntwo\n"})
-	case order(text, "run: ") != "":
-		a.tool("bash", map[string]any{"command": order(text, "run: "), "description": "Run the command"})
-	case strings.Contains(text, "wait"):
-		a.say("I am thinking.")
+	if m.answer(q, out); strings.Contains(q.text, "wait") && q.result == "" {
 		m.hung <- struct{}{}
 		<-r.Context().Done()
-	default:
-		a.say("First half, ")
-		a.end("second half.")
 	}
+}
+
+var commentID = regexp.MustCompile(`id ([^\s:]+): `)
+
+// answer does what the last message asks: orders are of the form "write: PATH", "run: COMMAND", "call: TOOL INPUT" and
+// "wait". Comments of a review are read, answered and resolved by the host's tools.
+func (m *model) answer(q question, out speech) {
+	path, command, call := order(q.text, "write: "), order(q.text, "run: "), order(q.text, "call: ")
+	switch {
+	case strings.HasSuffix(q.result, "list_comments"):
+		if id := commentID.FindStringSubmatch(q.text); id != nil {
+			out.call(q.tool("reply_to_comment"), map[string]any{"id": id[1], "text": "It greets the **world** now."})
+			return
+		}
+	case strings.HasSuffix(q.result, "reply_to_comment"):
+		if id := commentID.FindStringSubmatch(q.raw); id != nil {
+			out.call(q.tool("resolve_comment"), map[string]any{"id": id[1]})
+			return
+		}
+	case q.result != "":
+	case strings.Contains(q.text, "who looked at the changes"):
+		out.call(q.tool("list_comments"), map[string]any{})
+		return
+	case path != "":
+		out.say("I will write it.")
+		out.call(q.tool("write", "Write", "write_file"), map[string]any{"filePath": path, "file_path": path, "content": "one\ntwo\n"})
+		return
+	case command != "":
+		out.call(q.tool("bash", "Bash", "run_shell_command"), map[string]any{"command": command, "description": "Run the command"})
+		return
+	case call != "":
+		name, input, _ := strings.Cut(call, " ")
+		out.call(q.tool(name), json.RawMessage(input))
+		return
+	case strings.Contains(q.text, "wait"):
+		out.say("I am thinking.")
+		return
+	default:
+		out.say("First half, ")
+		out.say("second half.")
+		out.end()
+		return
+	}
+	out.say("That is done.")
+	out.end()
+}
+
+// tool is the agent's name for a tool: what it has of others comes with a prefix.
+func (q question) tool(names ...string) string {
+	for _, t := range q.tools {
+		if slices.ContainsFunc(names, func(n string) bool { return t == n || strings.HasSuffix(t, "_"+n) }) {
+			return t
+		}
+	}
+	return names[0]
 }
 
 func order(text, verb string) string {
@@ -110,51 +141,4 @@ func order(text, verb string) string {
 	}
 	line, _, _ := strings.Cut(rest, "\n")
 	return strings.TrimSpace(line)
-}
-
-// plain is the text of a message, which is a string or a list of parts.
-func plain(content json.RawMessage) string {
-	var s string
-	if json.Unmarshal(content, &s) == nil {
-		return s
-	}
-	var parts []struct{ Text string }
-	_ = json.Unmarshal(content, &parts) // neither: no text
-	for _, p := range parts {
-		s += p.Text + "\n"
-	}
-	return s
-}
-
-// answer writes the chunks of one streamed completion.
-type answer struct{ w http.ResponseWriter }
-
-func (a answer) chunk(delta map[string]any, finish any) {
-	c := map[string]any{"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m",
-		"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}}}
-	if finish != nil {
-		c["usage"] = map[string]any{"prompt_tokens": 1200, "completion_tokens": 34, "total_tokens": 1234}
-	}
-	raw, _ := json.Marshal(c) // maps of strings and numbers always encode
-	fmt.Fprintf(a.w, "data: %s\n\n", raw)
-	a.w.(http.Flusher).Flush()
-}
-
-func (a answer) say(text string) { a.chunk(map[string]any{"role": "assistant", "content": text}, nil) }
-
-func (a answer) end(text string) {
-	a.say(text)
-	a.done("stop")
-}
-
-func (a answer) tool(name string, input map[string]any) {
-	raw, _ := json.Marshal(input)
-	a.chunk(map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{"index": 0, "id": "call-" + name, "type": "function",
-		"function": map[string]any{"name": name, "arguments": string(raw)}}}}, nil)
-	a.done("tool_calls")
-}
-
-func (a answer) done(reason string) {
-	a.chunk(map[string]any{}, reason)
-	fmt.Fprint(a.w, "data: [DONE]\n\n")
 }

@@ -173,7 +173,7 @@ func opencodeConfig(t *testing.T, dir string, m *model) string {
 	home := t.TempDir()
 	settings, err := json.Marshal(map[string]any{
 		"provider": map[string]any{"fake": map[string]any{"npm": "@ai-sdk/openai-compatible",
-			"options": map[string]any{"baseURL": m.URL, "apiKey": "none"}, "models": map[string]any{"m": map[string]any{"name": "A model"}}}},
+			"options": map[string]any{"baseURL": m.URL + "/v1", "apiKey": "none"}, "models": map[string]any{"m": map[string]any{"name": "A model"}}}},
 		"model": "fake/m", "small_model": "fake/m", "autoupdate": false, "share": "disabled",
 		"permission": map[string]any{"edit": "ask", "bash": "ask"},
 	})
