@@ -29,7 +29,8 @@ func viewer(who access.Principal) part.Viewer {
 	return part.Viewer{
 		Name: who.Name, Guest: who.Link != "", Owner: who.Role == access.RoleOwner,
 		Prompt: who.Has(access.RightPrompt), Approve: who.Has(access.RightApprove),
-		Type: who.Has(access.RightType), Comment: who.Has(access.RightComment),
+		Guests: who.Role == access.RoleOwner || who.Guests,
+		Type:   who.Has(access.RightType), Comment: who.Has(access.RightComment),
 	}
 }
 

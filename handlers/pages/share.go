@@ -54,7 +54,8 @@ func (p *Pages) sendShare(w http.ResponseWriter, r *http.Request, v visit, statu
 }
 
 func shareLink(l access.Link, now time.Time) page.ShareLink {
-	out := page.ShareLink{ID: l.ID, Role: string(l.Role), Label: l.Label, Created: l.Created, Expires: l.Expires, MaxUses: l.MaxUses}
+	out := page.ShareLink{ID: l.ID, Role: string(l.Role), Label: l.Label, Created: l.Created, Expires: l.Expires, MaxUses: l.MaxUses,
+		Prompt: l.Prompt, Approve: l.Approve, Type: l.Type, Guests: l.Guests}
 	switch {
 	case !l.Revoked.IsZero():
 		out.Ended = "Revoked"
@@ -100,6 +101,10 @@ func (p *Pages) makeLink(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	want := access.Link{Session: v.session, Role: access.Role(r.PostFormValue("role")), Label: strings.TrimSpace(r.PostFormValue("label")), CreatedBy: v.who.ID}
+	if want.Role == access.RoleDriver {
+		on := func(name string) bool { return r.PostFormValue(name) == "on" }
+		want.Prompt, want.Approve, want.Type, want.Guests = on("prompt"), on("approve"), on("type"), on("guests")
+	}
 	if label := []rune(want.Label); len(label) > 60 {
 		want.Label = string(label[:60])
 	}

@@ -2,6 +2,8 @@ package access
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -22,6 +24,7 @@ type Link struct {
 	Prompt    bool      `json:"prompt,omitempty"`
 	Approve   bool      `json:"approve,omitempty"`
 	Type      bool      `json:"type,omitempty"`
+	Guests    bool      `json:"guests,omitempty"`
 	Uses      []Use     `json:"-"` // who came by it, oldest first
 }
 
@@ -35,6 +38,26 @@ type Use struct {
 // UsedUp tells whether the link has let in as many people as it was made for. Those who are in stay.
 func (l Link) UsedUp() bool { return l.MaxUses > 0 && len(l.Uses) >= l.MaxUses }
 
+// checkRole tells whether a link can have its role with its switches.
+func (l Link) checkRole() error {
+	switch l.Role {
+	case RoleViewer, RoleCommenter:
+		if l.Prompt || l.Approve || l.Type || l.Guests {
+			return fmt.Errorf("a %s neither prompts nor approves nor types: make the link for a driver", l.Role)
+		}
+	case RoleDriver:
+		if !l.Prompt && !l.Approve && !l.Type {
+			return errors.New("a driver needs something to drive: allow prompting, approving or typing")
+		}
+		if l.Guests && !l.Approve {
+			return errors.New("only a driver who approves can approve what guests ask for: allow approving too")
+		}
+	default:
+		return fmt.Errorf("%q is no role a link can have: use viewer, commenter or driver", l.Role)
+	}
+	return nil
+}
+
 // Live tells whether the link lets anybody in at that time.
 func (l Link) Live(now time.Time) bool {
 	return l.Revoked.IsZero() && (l.Expires.IsZero() || now.Before(l.Expires))
@@ -42,7 +65,7 @@ func (l Link) Live(now time.Time) bool {
 
 func (l Link) principal(id, name string) Principal {
 	return Principal{ID: id, Name: name, Role: l.Role, Session: l.Session, Link: l.ID,
-		Prompt: l.Prompt, Approve: l.Approve, Type: l.Type}
+		Prompt: l.Prompt, Approve: l.Approve, Type: l.Type, Guests: l.Guests}
 }
 
 // Store keeps documents; each call returns once it is durable.

@@ -117,12 +117,8 @@ func (l *Links) New(ctx context.Context, want Link) (token string, made Link, er
 }
 
 func (l *Links) check(want Link) error {
-	switch want.Role {
-	case RoleViewer, RoleCommenter:
-	case RoleDriver:
-		return errors.New("links with the role driver cannot be made yet: use viewer or commenter")
-	default:
-		return fmt.Errorf("%q is no role a link can have: use viewer or commenter", want.Role)
+	if err := want.checkRole(); err != nil {
+		return err
 	}
 	if want.Session == "" {
 		return errors.New("a link needs a session")

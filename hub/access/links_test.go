@@ -152,7 +152,9 @@ func TestExpiry(t *testing.T) {
 func TestLinksThatAreNotMade(t *testing.T) {
 	links := open(t, &memory{docs: map[string][]byte{}})
 	for name, want := range map[string]Link{
-		"driver":     {Session: mine, Role: RoleDriver},
+		"nothing":    {Session: mine, Role: RoleDriver},
+		"unapproved": {Session: mine, Role: RoleDriver, Prompt: true, Guests: true},
+		"switched":   {Session: mine, Role: RoleViewer, Type: true},
 		"owner":      {Session: mine, Role: RoleOwner},
 		"no role":    {Session: mine},
 		"no session": {Role: RoleViewer},
@@ -322,5 +324,33 @@ func TestALimitHoldsForManyAtOnce(t *testing.T) {
 	all.Wait()
 	if in != 5 {
 		t.Errorf("%d were let in by a link for 5", in)
+	}
+}
+
+// A driver's switches come along by a cookie and by a bearer's token alike.
+func TestDriversSwitches(t *testing.T) {
+	links := open(t, &memory{docs: map[string][]byte{}})
+	for _, test := range []struct {
+		link Link
+		may  string
+	}{
+		{Link{Prompt: true}, "chat/turnStarted"},
+		{Link{Approve: true}, "chat/toolCallConfirmed"},
+		{Link{Type: true}, "terminal/input"},
+	} {
+		test.link.Session, test.link.Role = mine, RoleDriver
+		token, _, err := links.New(t.Context(), test.link)
+		if err != nil {
+			t.Fatal(err)
+		}
+		guest, _ := links.Redeem(t.Context(), token, "Ben")
+		bearer, _ := links.Bearer(token)
+		for _, p := range []Principal{guest, bearer} {
+			for _, a := range []string{"chat/turnStarted", "chat/toolCallConfirmed", "terminal/input", "session/titleChanged"} {
+				if err := MayAct(p, a, myChat); (err == nil) != (a == test.may) {
+					t.Errorf("%s with a switch for %s: %s: %v", p.ID, test.may, a, err)
+				}
+			}
+		}
 	}
 }

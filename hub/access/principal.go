@@ -17,6 +17,7 @@ type Principal struct {
 	Link    string  // id of the link they came by; "" for the owner
 
 	Prompt, Approve, Type bool // a driver's switches
+	Guests                bool // with Approve: also what guests asked for, their own too
 }
 
 // Owner is the principal that has every right.

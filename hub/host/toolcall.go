@@ -90,8 +90,8 @@ func (r *request) approve(s *ahp.ChatState, call *ahp.ToolCallPendingConfirmatio
 	}
 	switch {
 	case r.caller.owner():
-	case fromGuest(s.ActiveTurn.Message):
-		return "only the owner may approve what a guest asked for"
+	case fromGuest(s.ActiveTurn.Message) && !r.caller.Guests:
+		return "only the owner may approve what a guest asked for, unless the link you came by allows that too"
 	case a.SelectedOptionID == optionKind:
 		return "only the owner may allow all of a kind: approve this one alone"
 	}

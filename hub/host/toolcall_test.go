@@ -145,6 +145,14 @@ func TestAutoApprovalIsTheOwnersAlone(t *testing.T) {
 		if len(*answers) != 2 {
 			t.Fatal("the owner's approval did not arrive")
 		}
+		trusted := driver
+		trusted.ID, trusted.Guests = "guest:eve", true
+		eve := w.connect(trusted, "eve-1")
+		eve.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "e", Message: user("make")})
+		eve.do(w.chat(), w.approval("e", true))
+		if len(*answers) != 3 {
+			t.Fatal("a guest whose link allows it could not approve what a guest asked for")
+		}
 	})
 }
 

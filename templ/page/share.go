@@ -2,6 +2,7 @@ package page
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ahphub/ahphub/templ/part"
@@ -32,6 +33,8 @@ type ShareLink struct {
 	In      string // title of its session, in a list of several; "" on the session's own page
 	Href    string // that session's page
 	People  []SharePerson
+
+	Prompt, Approve, Type, Guests bool // a driver's switches
 }
 
 // SharePerson is somebody who came by a link.
@@ -56,17 +59,40 @@ func (l *ShareLink) used() string {
 }
 
 func (l *ShareLink) role() string {
-	if l.Role == "commenter" {
+	switch l.Role {
+	case "driver":
+		return "Driver"
+	case "commenter":
 		return "Commenter"
 	}
 	return "Viewer"
 }
 
 func (l *ShareLink) may() string {
-	if l.Role == "commenter" {
+	switch l.Role {
+	case "driver":
+		return "comments, " + strings.Join(l.drives(), ", ")
+	case "commenter":
 		return "reads, comments, marks files reviewed"
 	}
 	return "reads only"
+}
+
+// drives is what the switches of a driver's link allow, in words.
+func (l *ShareLink) drives() (out []string) {
+	if l.Prompt {
+		out = append(out, "prompts")
+	}
+	switch {
+	case l.Guests:
+		out = append(out, "approves everything")
+	case l.Approve:
+		out = append(out, "approves what you asked for")
+	}
+	if l.Type {
+		out = append(out, "types in terminals")
+	}
+	return out
 }
 
 func (l *ShareLink) until(now time.Time) string {

@@ -226,6 +226,21 @@ func By(m ahp.Meta) string {
 	return s.By.Name
 }
 
+// Guest is the name of the guest who asked for the turn; "" when nobody but the owner did.
+func (t *Turn) Guest() string {
+	var s struct {
+		By struct {
+			Name string `json:"name"`
+			Role string `json:"role"`
+		} `json:"by"`
+	}
+	_ = json.Unmarshal(t.Message.Meta["ahphub"], &s) // absent or not ours: nobody
+	if s.By.Role == "owner" {
+		return ""
+	}
+	return s.By.Name
+}
+
 func firstOf(list ...string) string {
 	for _, s := range list {
 		if s != "" {
