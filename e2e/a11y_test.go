@@ -31,9 +31,9 @@ func axeFindings(p *Page) []finding {
 	return out
 }
 
-// tooSmall are the targets under 44 px of a phone's page: links within text may be as high as their line.
+// tooSmall are the targets under 44 px of a phone's page: links within text, and numbers of lines, may be as high as their line.
 const tooSmall = `[...document.querySelectorAll('a, button, summary, select, input:not([type=hidden]):not([type=radio]):not([type=checkbox]), textarea')]
-	.filter(e => e.checkVisibility() && !e.closest('p, .sr, .skip, td, li > span, pre, .md') && getComputedStyle(e).display !== 'inline')
+	.filter(e => e.checkVisibility() && !e.closest('p, .sr, .skip, td, li > span, pre, .md, .r') && getComputedStyle(e).display !== 'inline')
 	.map(e => [e, e.getBoundingClientRect()]).filter(([e, r]) => r.width > 0 && r.height > 1 && r.height < 43.5)
 	.map(([e, r]) => e.outerHTML.slice(0, 100) + ' is ' + r.height + ' px')`
 

@@ -42,7 +42,7 @@ type ThreadFilter struct {
 // ThreadGroup is the threads of one file.
 type ThreadGroup struct {
 	Path    string
-	File    string // key, "" when the file is not among the changes
+	File    string // tells groups apart
 	Threads []part.Thread
 }
 
@@ -106,7 +106,7 @@ func (t *Threads) add(x part.Thread) {
 			return
 		}
 	}
-	t.Groups = append(t.Groups, ThreadGroup{Path: x.Path, File: x.File, Threads: []part.Thread{x}})
+	t.Groups = append(t.Groups, ThreadGroup{Path: x.Path, File: part.DiffKey(x.Path), Threads: []part.Thread{x}})
 }
 
 // with is the address of the list with another state.
