@@ -139,7 +139,11 @@ func (p *Pages) publish(ctx context.Context, l look, d draft) (string, error) {
 }
 
 func (p *Pages) origin(l look) ahp.AnnotationOrigin {
-	o := ahp.AnnotationOrigin{Session: l.session, Chat: p.sessionState(l.session).DefaultChat}
+	s := p.sessionState(l.session)
+	o := ahp.AnnotationOrigin{Session: l.session, Chat: s.DefaultChat}
+	if c, own := p.whose(l, s); own {
+		o.Chat = c.Resource
+	}
 	if turn, ok := strings.CutPrefix(l.scope, "turn."); ok {
 		o.TurnID = turn
 	}

@@ -113,7 +113,7 @@ func (c *changesRoom) Whole(States) []Patch {
 	if d == nil {
 		return nil
 	}
-	return []Patch{Replace("files", page.FilesPart(d.page)), Replace("tree", page.Tree(d.page)), Replace("review-counts", page.Counts(d.page)), Replace("scopes", page.ScopePicker(d.page)), Replace("turns", page.TurnsPicker(d.page)), Replace("hunk-tools", page.HunkTools(d.page)), Replace("ops", page.OpsBar(d.page))}
+	return []Patch{Replace("files", page.FilesPart(d.page)), Replace("tree", page.Tree(d.page)), Replace("review-counts", page.Counts(d.page)), Replace("scopes", page.ScopePicker(d.page)), Replace("turns", page.TurnsPicker(d.page)), Replace("whose", page.ChatPicker(d.page)), Replace("hunk-tools", page.HunkTools(d.page)), Replace("ops", page.OpsBar(d.page))}
 }
 
 func (c *changesRoom) newer() *drawing {
@@ -165,6 +165,9 @@ func difference(old, now *drawing) (out []Patch) {
 	}
 	if !reflect.DeepEqual(old.page.Turns, now.page.Turns) {
 		out = append(out, Replace("turns", page.TurnsPicker(now.page)))
+	}
+	if !slices.Equal(old.page.Chats, now.page.Chats) {
+		out = append(out, Replace("whose", page.ChatPicker(now.page)))
 	}
 	if !now.page.SameOps(old.page) {
 		out = append(out, Replace("ops", page.OpsBar(now.page)))

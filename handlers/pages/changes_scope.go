@@ -1,10 +1,11 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -19,7 +20,7 @@ import (
 type look struct {
 	short   string
 	session ahp.URI
-	scope   string // "session", "uncommitted", "branch", "turn.<id>", "compare.<id>..<id>"; "turn" is the newest
+	scope   string // "session", "uncommitted", "branch", "turn.<id>", "compare.<id>..<id>", "chat.<id>.session"…; "turn" is the newest
 	split   bool
 	space   diff.Space
 }
@@ -109,6 +110,9 @@ func (l look) changeset() ahp.URI {
 	if turn, ok := strings.CutPrefix(l.scope, "turn."); ok {
 		return "ahp-changeset:/" + l.short + "/turn/" + turn
 	}
+	if chat, kind, ok := l.chat(); ok {
+		return "ahp-changeset:/" + l.short + "/chat/" + chat + "/" + kind
+	}
 	return "ahp-changeset:/" + l.short + "/" + l.scope
 }
 
@@ -116,17 +120,22 @@ func (l look) annotations() ahp.URI { return l.session + "/annotations" }
 
 // settle replaces "turn" by the newest turn that changed something, and refuses what is no scope.
 func (p *Pages) settle(ctx context.Context, l look) (look, error) {
+	s := p.sessionState(l.session)
+	chat, kind, _ := l.chat()
+	from, to, comparing := l.turns()
 	switch {
 	case l.scope == "turn":
-		turn := lastTurn(p.sessionState(l.session), p)
+		turn := p.lastTurn(s.DefaultChat)
 		if turn == "" {
 			return l, errNotFound("No turn of this session has changed anything yet.")
 		}
 		l.scope = "turn." + turn
-	case l.scope != "session" && l.scope != "uncommitted" && l.scope != "branch" && !strings.HasPrefix(l.scope, "turn."):
-		if from, to, ok := l.turns(); ok && from != "" && to != "" {
-			break
+	case chat != "":
+		if _, ok := chatOf(s, chat); !ok || !isKind(kind) {
+			return l, errNotFound("This chat is gone, or has no directories of its own: choose another scope.")
 		}
+	case isKind(l.scope), strings.HasPrefix(l.scope, "turn."), comparing && from != "" && to != "":
+	default:
 		return l, errBadRequest("There is no such scope: choose session, uncommitted, branch or a turn.")
 	}
 	return l, ctx.Err()
@@ -141,9 +150,9 @@ func (p *Pages) sessionState(uri ahp.URI) *ahp.SessionState {
 	return s
 }
 
-// lastTurn is the newest finished turn of the default chat that changed files.
-func lastTurn(s *ahp.SessionState, p *Pages) string {
-	st, _, _ := p.Hub.State(s.DefaultChat)
+// lastTurn is the newest finished turn of a chat that changed files.
+func (p *Pages) lastTurn(uri ahp.URI) string {
+	st, _, _ := p.Hub.State(uri)
 	chat, ok := st.(*ahp.ChatState)
 	if !ok {
 		return ""
@@ -159,44 +168,42 @@ func lastTurn(s *ahp.SessionState, p *Pages) string {
 	return ""
 }
 
-// scopes is the picker: what the session's catalogue offers, in a fixed order, and the turn that is looked at.
+// kinds are the changesets of a session, or of a chat with directories of its own.
+var kinds = []struct{ key, label, title string }{
+	{"session", "Session", "What changed since the session began"},
+	{"uncommitted", "Uncommitted", "What is not committed"},
+	{"branch", "Branch", "What the branch changed"},
+}
+
+func isKind(key string) bool {
+	return slices.ContainsFunc(kinds, func(k struct{ key, label, title string }) bool { return k.key == key })
+}
+
+// scopes is the picker: what the session's catalogue offers, or that of the chat that is looked at, in a fixed order, and
+// the turn that is looked at.
 func (p *Pages) scopes(l look, s *ahp.SessionState) []page.Scope {
 	var out []page.Scope
+	chat, own := p.whose(l, s)
 	turn, title := strings.CutPrefix(l.scope, "turn.")
-	if last := lastTurn(s, p); last != "" && (!title || turn == last) {
+	if last := p.lastTurn(cmp.Or(chat.Resource, s.DefaultChat)); last != "" && (!title || turn == last) {
 		out = append(out, p.scope(l, "turn."+last, "turn", "Last turn", "What the last turn changed"))
 	}
-	for _, c := range []struct{ key, label, title string }{
-		{"session", "Session", "What changed since the session began"},
-		{"uncommitted", "Uncommitted", "What is not committed"},
-		{"branch", "Branch", "What the branch changed"},
-	} {
-		if offered(s.Changesets, c.key) || c.key == l.scope {
-			out = append(out, p.scope(l, c.key, c.key, c.label, c.title))
+	for _, k := range kinds {
+		switch scope := k.key; {
+		case own:
+			if k.key == "session" {
+				k.label = "Chat"
+			}
+			out = append(out, p.scope(l, ofChat(chat, k.key), k.key, k.label, k.title+", in this chat's directories"))
+		case offered(s.Changesets, scope) || scope == l.scope:
+			out = append(out, p.scope(l, scope, scope, k.label, k.title))
 		}
 	}
-	if title && (len(out) == 0 || !current(out)) {
+	if title && !current(out) {
 		out = append(out, p.scope(l, l.scope, "turn", "This turn", "What this turn changed"))
 	}
 	if from, to, ok := l.turns(); ok {
-		list := p.turns(s)
-		out = append(out, p.scope(l, l.scope, "compare", turnNumber(list, from)+" to "+turnNumber(list, to), "What is different after the second turn"))
-	}
-	return out
-}
-
-const mostTurns = 200
-
-// turns are the newest turns of the default chat, oldest first, for comparing what they left behind.
-func (p *Pages) turns(s *ahp.SessionState) (out []page.TurnChoice) {
-	st, _, _ := p.Hub.State(s.DefaultChat)
-	chat, ok := st.(*ahp.ChatState)
-	if !ok {
-		return nil
-	}
-	for i := max(0, len(chat.Turns)-mostTurns); i < len(chat.Turns); i++ {
-		first, _, _ := strings.Cut(strings.TrimSpace(chat.Turns[i].Message.Text), "\n")
-		out = append(out, page.TurnChoice{ID: chat.Turns[i].ID, Label: "Turn " + strconv.Itoa(i+1), Text: clipped(first), Counts: changeCounts(chat.Turns[i].Usage)})
+		out = append(out, p.scope(l, l.scope, "compare", comparison(p.turns(l, s), from, to), "What is different after the second turn"))
 	}
 	return out
 }
@@ -216,15 +223,6 @@ func clipped(line string) string {
 		return string(r[:59]) + "…"
 	}
 	return line
-}
-
-func turnNumber(list []page.TurnChoice, id string) string {
-	for _, t := range list {
-		if t.ID == id {
-			return t.Label
-		}
-	}
-	return "A turn"
 }
 
 func current(list []page.Scope) bool {
@@ -283,8 +281,14 @@ func (p *Pages) looked(r *http.Request) (visit, look, error) {
 	if err := p.prepare(r.Context(), v.who, v.session); err != nil {
 		return v, l, err
 	}
-	if chat := p.sessionState(v.session).DefaultChat; chat != "" {
-		if err := p.prepare(r.Context(), v.who, chat); err != nil {
+	s := p.sessionState(v.session)
+	if s.DefaultChat != "" {
+		if err := p.prepare(r.Context(), v.who, s.DefaultChat); err != nil {
+			return v, l, err
+		}
+	}
+	for _, c := range reviewedChats(s) {
+		if err := p.prepare(r.Context(), v.who, c.Resource); err != nil {
 			return v, l, err
 		}
 	}

@@ -12,6 +12,7 @@ type Changes struct {
 	Base    string // path of the session, as in "/s/ab12"
 	Query   string // what selects this changeset and how it is drawn, as in "scope=session&view=split"
 	Scopes  []Scope
+	Chats   []ChatChoice // whose changes can be looked at; none when no chat has directories of its own
 	Turns   []TurnChoice // for comparing what two of them left behind
 	View    part.DiffView
 	Space   diff.Space // which white space counts
@@ -36,7 +37,35 @@ type Changes struct {
 // TurnChoice is a turn of the picker.
 type TurnChoice struct {
 	ID, Label, Text string
+	Chat            string // title of the chat it is of
 	Counts          string // "+12 −3", "" when it changed nothing or that is not known
+}
+
+// ChatChoice is a chat with directories of its own, or first the session as a whole.
+type ChatChoice struct {
+	Title, Dirs, URL string
+	Current          bool
+}
+
+// whose is what the chat picker reads while it is shut.
+func (v *Changes) whose() string {
+	for _, c := range v.Chats {
+		if c.Current {
+			return c.Title
+		}
+	}
+	return "Whose"
+}
+
+// chatTurns are the turns of one chat after another.
+func chatTurns(list []TurnChoice) (out [][]TurnChoice) {
+	for i, t := range list {
+		if i == 0 || t.Chat != list[i-1].Chat {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], t)
+	}
+	return out
 }
 
 // Scope is one changeset of the picker.

@@ -1,0 +1,131 @@
+package pages
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// apart is a session in two repositories, with a chat that works in the second one alone.
+func apart(t *testing.T) (x *tree, two string, chat ahp.URI) {
+	x = openTree(t)
+	two = filepath.Join(t.TempDir(), "two")
+	for _, args := range [][]string{{"init", "-q", "-b", "main", two}, {"-C", two, "commit", "-q", "--allow-empty", "-m", "first"}} {
+		cmd := exec.Command("git", append([]string{"-c", "user.name=Ana", "-c", "user.email=ana@example.org"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %s", args, out)
+		}
+	}
+	chat = ahp.URI("ahp-chat:/two-" + part.Tail(x.base))
+	session := x.session0(x.base)
+	if err := x.hub.Do(func(tx *hub.Tx) {
+		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: host.FileURI(two)})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	who := host.Caller{Principal: ana, ClientID: "ana"}
+	if err := x.host.CreateChat(t.Context(), who, ahp.CreateChatParams{Channel: session, Chat: chat, WorkingDirectories: []ahp.URI{host.FileURI(two)}}); err != nil {
+		t.Fatal(err)
+	}
+	return x, two, chat
+}
+
+// Where a chat has directories of its own its changes are looked at by themselves, at an address, and kept current.
+func TestChangesOfAChatWithItsOwnDirectories(t *testing.T) {
+	x, two, chat := apart(t)
+	o := openTree(t)
+	if p := o.get(o.base + "/changes"); strings.Contains(p, `id="whose" class`) {
+		t.Error("a session whose chats have no directories of their own offers to choose one")
+	}
+	scope := "/changes?scope=chat." + host.ShortID(chat) + "."
+	x.write("a.txt", "outer\n")
+	if err := os.WriteFile(filepath.Join(two, "inner.txt"), []byte("inner\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := x.until(x.base+"/changes?scope=uncommitted", `data-path="`)
+	for _, want := range []string{"a.txt", "inner.txt", ">Chat 2</b>", `href="` + x.base + scope + `uncommitted"`, "Whole session</summary>"} {
+		if !strings.Contains(p, want) {
+			t.Errorf("the session's changes do not show %q", want)
+		}
+	}
+	p = x.until(x.base+scope+"uncommitted", "inner.txt")
+	if strings.Contains(p, "a.txt") || !strings.Contains(p, "Chat 2</summary>") || !strings.Contains(p, `href="`+x.base+scope+`branch"`) || !strings.Contains(p, `href="`+x.base+`/changes?scope=uncommitted"`) {
+		t.Errorf("the chat's changes are not its own:\n%s", p)
+	}
+	live := x.tab(x.base + scope + "uncommitted")
+	if err := os.WriteFile(filepath.Join(two, "more.txt"), []byte("more\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	live.wait("files", "more.txt")
+	for _, gone := range []string{"chat.nobody.session", "chat." + host.ShortID(chat) + ".turn", "chat.x"} {
+		res, err := x.web.Get(x.url + x.base + "/changes?scope=" + gone)
+		if err != nil || res.StatusCode != http.StatusNotFound && res.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s is answered %v %v", gone, res.StatusCode, err)
+		}
+		_ = res.Body.Close()
+	}
+}
+
+// Turns of a chat are its own, and are compared with those of chats that share a directory with it.
+func TestTurnsOfChatsAreCompared(t *testing.T) {
+	x, two, chat := apart(t)
+	session := x.session0(x.base)
+	s := func() *ahp.SessionState { return x.pages.sessionState(session) }
+	l := look{short: part.Tail(x.base), session: session, scope: "session"}
+	turn := func(in, text, name string) {
+		if err := os.WriteFile(filepath.Join(two, name), []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		x.say(in, text)
+		x.await("the turn ends", func() bool {
+			list := x.pages.turns(l, s())
+			i := slices.IndexFunc(list, func(c page.TurnChoice) bool { return c.Text == text })
+			if i < 0 {
+				return false
+			}
+			_, _, _, known := x.host.TurnChanges(t.Context(), session, list[i].ID)
+			return known
+		})
+	}
+	turn(x.chatOf(x.base), "begin", "b.txt")
+	turn(x.base+"/c/"+part.Tail(chat), "go on", "c.txt")
+	list := x.pages.turns(l, s())
+	if len(list) != 2 || list[0].Chat != "Chat 2" || list[1].Text != "begin" {
+		t.Fatalf("the turns offered are %+v", list)
+	}
+	l.scope = "turn." + list[0].ID
+	if c, own := x.pages.whose(l, s()); !own || c.Title != "Chat 2" {
+		t.Errorf("the turn is of %+v", c)
+	}
+	p := x.until(x.base+"/changes?"+url.Values{"from": {list[1].ID}, "to": {list[0].ID}}.Encode(), "c.txt")
+	for _, want := range []string{`<optgroup label="Chat 2">`, "Turn 1 to Chat 2, Turn 1", "Chat 2</summary>"} {
+		if !strings.Contains(p, want) {
+			t.Errorf("the comparison does not show %q:\n%s", want, p)
+		}
+	}
+	if strings.Contains(p, `data-path="b.txt"`) {
+		t.Error("what was there after the first turn is shown as new after the second")
+	}
+}
+
+// await waits for a condition, for at most ten seconds.
+func (s *site) await(what string, ok func() bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
