@@ -44,6 +44,7 @@ func join(page *Page, link, name string) {
 	page.t.Helper()
 	page.Open(link)
 	page.Wait(`document.querySelector('input[name=token]').value !== ''`)
+	page.WaitText("[data-look]", "You come as a")
 	page.Shot("join")
 	page.Do(chromedp.SetValue("#name", name), chromedp.Click("main form .btn.main"))
 	page.Wait(`/^\/s\//.test(location.pathname) && document.readyState === 'complete'`)

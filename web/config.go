@@ -46,6 +46,7 @@ type Config struct {
 	Assets   Assets
 	Sessions Sessions
 	Short    func(ahp.URI) string // short id of a session
+	Title    func(ahp.URI) string // a session's title, for the page of somebody who joins; nil: it is not told
 
 	Tokens  *access.Tokens
 	Links   *access.Links
@@ -99,6 +100,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Ready == nil {
 		c.Ready = func() error { return nil }
+	}
+	if c.Title == nil {
+		c.Title = func(ahp.URI) string { return "" }
 	}
 	if !c.Owner.Known() {
 		c.Owner = access.Owner("")

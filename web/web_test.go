@@ -149,6 +149,10 @@ func TestGuests(t *testing.T) {
 	if twice.StatusCode != 303 || len(twice.Cookies()) != 0 || len(x.links.List("")[0].Uses) != 1 {
 		t.Errorf("joining twice makes another guest: %s", twice.Status)
 	}
+	if said := text(t, x.ask("POST /j", "look=1&token="+token)); !strings.Contains(said, "You come as a commenter into the session “Title of mine”") ||
+		!strings.Contains(said, "comment and mark files reviewed") || len(x.links.List("")[0].Uses) != 1 {
+		t.Errorf("before joining one is told %q", said)
+	}
 	nameless := x.ask("POST /j", "name=+&token="+token)
 	if nameless.StatusCode != 422 || !strings.Contains(text(t, nameless), "ype a name") {
 		t.Errorf("joining without a name: %s", nameless.Status)

@@ -19,6 +19,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/rpc"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/mcp"
 	"github.com/ahphub/ahphub/hub/people"
@@ -125,7 +126,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set)})
 	a.web, err = web.New(web.Config{
 		Pages: a.pages, RPC: a.rpc, Tools: a.tools,
-		Assets: assets, Sessions: a.host, Short: host.ShortID,
+		Assets: assets, Sessions: a.host, Short: host.ShortID, Title: a.title,
 		Tokens: access.NewTokens(token, a.owner.Name, links), Links: links, SignIn: a.signIn, Cookies: cookies,
 		Audit: people.Audit{Store: docs}, Owner: a.owner,
 		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: a.cfg.AllowHost, Proxies: set.proxies,
@@ -135,6 +136,11 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 }
 
 func (a *app) ready() error { return errors.Join(a.hub.ReadOnly(), a.store.Err()) }
+
+func (a *app) title(session ahp.URI) string {
+	s, _ := a.host.Summary(session)
+	return s.Title
+}
 
 func (a *app) gauges() map[string]func() any {
 	return map[string]func() any{

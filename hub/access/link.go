@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -56,6 +57,24 @@ func (l Link) checkRole() error {
 		return fmt.Errorf("%q is no role a link can have: use viewer, commenter or driver", l.Role)
 	}
 	return nil
+}
+
+// May is what the link allows, in words for whoever comes by it, as in "read, comment".
+func (l Link) May() string {
+	can := []string{"read everything live"}
+	for _, c := range []struct {
+		on   bool
+		word string
+	}{{l.Role != RoleViewer, "comment"}, {l.Role != RoleViewer, "mark files reviewed"}, {l.Prompt, "write to the agent"},
+		{l.Approve && !l.Guests, "approve what the owner asked for"}, {l.Guests, "approve what the agent wants to do"}, {l.Type, "type in terminals"}} {
+		if c.on {
+			can = append(can, c.word)
+		}
+	}
+	if len(can) == 1 {
+		return can[0] + " and write nothing"
+	}
+	return strings.Join(can[:len(can)-1], ", ") + " and " + can[len(can)-1]
 }
 
 // Live tells whether the link lets anybody in at that time.

@@ -11,4 +11,10 @@
   if (line) line.hidden = true;
   const form = field.form;
   if (form.dataset.send === 'now') form.requestSubmit();
+  const look = form.querySelector('[data-look]');
+  if (look) {
+    fetch(form.action, { method: 'POST', body: new URLSearchParams({ token, look: '1' }) })
+      .then((r) => (r.ok ? r.text() : ''))
+      .then((text) => { if (text) look.textContent = text; }, () => {}); // joining itself says what is wrong
+  }
 })();

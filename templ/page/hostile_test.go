@@ -163,7 +163,7 @@ func hostileParts(p string) map[string]templ.Component {
 		"terminals": TerminalsPage(Terminals{Frame: frame, Session: *frame.Session, List: []TerminalLine{{Title: p, Holder: p, Href: "/s/ab/t/1"}}, Dirs: []string{p}, Shown: []Terminal{{ID: "1", Title: p, Cwd: p, Held: HeldByPerson, Holder: p, Text: p, Running: true, Frame: "/s/ab/t/1/frame",
 			Asks: []TerminalAsk{{Client: p, Name: p}}, Commands: []TerminalCommand{{ID: p, Line: p}}}}}),
 		"frame":  TerminalFramePage(TerminalFrame{Asset: frame.Asset, Theme: p, Title: p, Stream: p, Text: p}),
-		"join":   JoinPage(Join{Frame: plain, Token: p, Name: p, Error: p, Role: p}),
+		"join":   JoinPage(Join{Frame: plain, Token: p, Name: p, Error: p, To: p}),
 		"signin": SignInPage(SignIn{Frame: plain, Next: p, Error: p}),
 	}
 }
