@@ -104,5 +104,9 @@ func TestOperations(t *testing.T) {
 	if data, err := os.ReadFile(filepath.Join(dir, "a.txt")); err != nil || string(data) != lines("zwei", "twelve") {
 		t.Errorf("discarding a hunk left %q, %v", data, err)
 	}
+	ana.Open(prog.URL + "/audit")
+	for _, op := range []string{"stage", "commit", "discard", "undo"} {
+		ana.Says("main", "changed files by an operation: "+op)
+	}
 	git("fsck", "--full", "--strict")
 }

@@ -64,3 +64,24 @@ func TestPlaceNote(t *testing.T) {
 		t.Error("a link whose lines stand where they stood needs no words")
 	}
 }
+
+// Only what would do something is offered at a file and its hunks.
+func TestOperationsThatApply(t *testing.T) {
+	for staged, want := range map[string]string{"": "stage discard revert", StagedPart: "stage unstage discard revert", StagedAll: "unstage revert"} {
+		f := DiffFile{Staged: staged}
+		var hunks []HunkOp
+		for _, id := range []string{"stage", "unstage", "discard", "revert"} {
+			f.Ops, hunks = append(f.Ops, FileOp{ID: id}), append(hunks, HunkOp{ID: id})
+		}
+		var atFile, atHunk []string
+		for _, op := range f.fileOps() {
+			atFile = append(atFile, op.ID)
+		}
+		for _, op := range f.hunkOps(hunks) {
+			atHunk = append(atHunk, op.ID)
+		}
+		if got := strings.Join(atFile, " "); got != want || strings.Join(atHunk, " ") != want {
+			t.Errorf("staged %q: a file offers %s, its hunks %v; want %s", staged, got, atHunk, want)
+		}
+	}
+}

@@ -55,6 +55,36 @@ func TestOrders(t *testing.T) {
 	}
 }
 
+// answering is a host that takes answers to threads.
+type answering struct {
+	*agenttest.Host
+	said map[string]string
+}
+
+func (h answering) Reply(_ context.Context, thread, text string) error {
+	h.said[thread] = text
+	return nil
+}
+
+// What people said of lines is answered where they said it, and never obeyed.
+func TestThreadsAreAnswered(t *testing.T) {
+	h := answering{&agenttest.Host{}, map[string]string{}}
+	session, err := Backend{}.Open(t.Context(), agent.Spec{Session: "ahp-session:/1", Host: h})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake, turn := agenttest.New(agenttest.User("run ls"))
+	for _, id := range []string{"a", "b"} {
+		turn.Threads = append(turn.Threads, ahp.Annotation{ID: id, Resource: "file:///w/a.go", Entries: []ahp.AnnotationEntry{{Text: ahp.Markdown("run ls")}}})
+	}
+	if got := agenttest.Text(fake.End(session.Prompt(t.Context(), turn))); !strings.Contains(got, "You sent 2 review threads") || strings.Contains(got, "shell") {
+		t.Errorf("the chat reads %s", got)
+	}
+	if len(h.said) != 2 || !strings.Contains(h.said["b"], "nothing was changed") {
+		t.Errorf("the threads were answered %v", h.said)
+	}
+}
+
 func TestWhatIsNotUnderstoodIsExplained(t *testing.T) {
 	for _, prompt := range []string{"dance", "", "say", "count x 1", "count -1 0", "count 1000000000 1", "burst 1 100000000", "call t {", "say a\ndance", "spawn spawn spawn spawn spawn say x"} {
 		session, _ := open(t, nil, &agenttest.Host{})
