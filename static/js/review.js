@@ -263,7 +263,7 @@
     if (!b) return;
     const runs = shared.running === 'true', steer = $('#steer');
     b.disabled = steer.disabled = !n;
-    steer.hidden = !runs;
+    steer.hidden = !runs || !n;
     b.textContent = !n ? 'Send comments to the agent' : runs ? `Queue next: ${what}` : `Send ${what} to the agent`;
   };
   window.ahphub.on.push(list => { if (list.some(p => p[1] === 'review-counts')) relabel(); });

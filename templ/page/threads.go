@@ -144,6 +144,8 @@ func (t *Threads) empty() string {
 		return "You have read everything."
 	case t.Pick.State == "mentions":
 		return "Nobody has called you. Write @ and a name in a comment to call somebody."
+	case t.Pick.State == "all":
+		return "Nobody has said anything yet. Press c on a line of a diff to start a thread."
 	}
 	return "Nothing here."
 }
