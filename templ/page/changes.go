@@ -19,6 +19,7 @@ type Changes struct {
 	Status  string     // "computing", "recomputing", "error" or "ready"
 	Problem string     // why, when Status is "error"
 	Late    string     // why what changes shows late, "" when it does not
+	Beside  string     // address of a new session with a work tree, where turns overlapped
 	Files   []part.DiffFile
 	Drafts  []Draft
 	Threads []part.Thread // all of the session, for the bar
