@@ -8,10 +8,11 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// Chats makes and disposes chats, and sends older turns.
+// Chats makes, moves and disposes chats, and sends older turns.
 type Chats interface {
 	CreateChat(ctx context.Context, c host.Caller, p ahp.CreateChatParams) error
 	DisposeChat(ctx context.Context, c host.Caller, p ahp.DisposeChatParams) error
+	MoveChat(ctx context.Context, c host.Caller, p ahp.MoveChatParams) (ahp.MoveChatResult, error)
 	FetchTurns(ctx context.Context, c host.Caller, p ahp.FetchTurnsParams) error
 }
 

@@ -131,6 +131,9 @@ func (f *fake) ResolveSessionConfig(host.Caller, ahp.ResolveSessionConfigParams)
 }
 func (f *fake) CreateChat(context.Context, host.Caller, ahp.CreateChatParams) error   { return nil }
 func (f *fake) DisposeChat(context.Context, host.Caller, ahp.DisposeChatParams) error { return nil }
+func (f *fake) MoveChat(context.Context, host.Caller, ahp.MoveChatParams) (ahp.MoveChatResult, error) {
+	return ahp.MoveChatResult{Session: sessionURI}, nil
+}
 
 func (f *fake) FetchTurns(_ context.Context, c host.Caller, p ahp.FetchTurnsParams) error {
 	c.Conn.Tell(p.Channel, &ahp.ChatTurnsLoadedAction{})

@@ -33,6 +33,7 @@ var methods = map[string]method{
 
 	"createChat":  {run: null(Host.CreateChat)},
 	"disposeChat": {run: null(Host.DisposeChat)},
+	"moveChat":    {run: result(Host.MoveChat)},
 	"fetchTurns":  {run: (*socket).fetchTurns},
 
 	"createTerminal":  {run: null(Host.CreateTerminal)},

@@ -19,6 +19,7 @@ import (
 //	a = guest       client a is the guest from its next connection on (else the owner)
 //	a> JSON         a sends; it connects when it has not yet
 //	a< JSON         a's next frame; "*" stands for any value, a key "..." for any further ones
+//	a~ JSON         like a<, after any other frames
 //	a! CODE         a is disconnected with this code
 //	a x             a drops the connection
 //	host VERB …     the host does something (see world.act)
@@ -87,6 +88,8 @@ func (s *stage) step(line string) error {
 			return err
 		}
 		return match(rest, b)
+	case strings.HasSuffix(who, "~"):
+		return s.peer(who).find(rest)
 	case strings.HasSuffix(who, "!"):
 		if got := s.peer(who).closed(); fmt.Sprint(int(got)) != rest {
 			return fmt.Errorf("closed with %d", got)
@@ -103,7 +106,7 @@ func (s *stage) step(line string) error {
 	return nil
 }
 
-func name(who string) string { return strings.TrimRight(who, "<>!") }
+func name(who string) string { return strings.TrimRight(who, "<>~!") }
 
 func (s *stage) peer(who string) *peer {
 	who = name(who)
@@ -115,6 +118,19 @@ func (s *stage) peer(who string) *peer {
 		s.peers[who] = s.dial(role)
 	}
 	return s.peers[who]
+}
+
+// find reads until a frame is the one that is wanted.
+func (p *peer) find(want string) error {
+	for {
+		b, err := p.next()
+		if err != nil {
+			return err
+		}
+		if match(want, b) == nil {
+			return nil
+		}
+	}
 }
 
 // act is what the host of a transcript can do.

@@ -46,15 +46,33 @@ func (h *Host) ensureSource(ctx context.Context, session ahp.URI, src *ahp.ChatS
 	if src == nil {
 		return nil
 	}
-	f, ok := src.Value.(*ahp.ForkChatSource)
+	chat, ok := sourceChat(src)
 	if !ok { // AHP requirements 91 and 93
-		return badParams("source: this host can fork a chat, and nothing else")
+		return badParams("source: this host can fork a chat or open one beside it, and nothing else")
 	}
-	info, known := h.hub.Info(f.Chat)
+	info, known := h.hub.Info(chat)
 	if !known || info.Kind != ahp.ChannelChat || info.Session != session { // AHP requirement 92
-		return badParams("source: there is no chat %s in this session", f.Chat)
+		return badParams("source: there is no chat %s in this session", chat)
 	}
-	return h.ensure(ctx, f.Chat)
+	return h.ensure(ctx, chat)
+}
+
+func sourceChat(src *ahp.ChatSource) (ahp.URI, bool) {
+	switch v := src.Value.(type) {
+	case *ahp.ForkChatSource:
+		return v.Chat, true
+	case *ahp.SideChatSource:
+		return v.Chat, true
+	}
+	return "", false
+}
+
+// begun fills a new chat with what it starts from.
+func (h *Host) begun(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src *ahp.ChatSource) error {
+	if side, ok := src.Value.(*ahp.SideChatSource); ok {
+		return h.beside(tx, s, to, side)
+	}
+	return h.forkChat(tx, s, to, src)
 }
 
 func (h *Host) createChat(tx *hub.Tx, c Caller, info hub.ChannelInfo, p ahp.CreateChatParams) error {
@@ -65,10 +83,10 @@ func (h *Host) createChat(tx *hub.Tx, c Caller, info hub.ChannelInfo, p ahp.Crea
 	if err := h.checkNewChat(tx, session, p); err != nil {
 		return err
 	}
-	chat := &ahp.ChatState{Resource: p.Chat, Title: chatTitle(len(session.Chats), p.InitialMessage), Status: ahp.SessionStatusIdle, ModifiedAt: timestamp(h.now()),
+	chat := &ahp.ChatState{Resource: p.Chat, Title: chatTitle(len(session.Chats), p.InitialMessage), Status: ahp.SessionStatusIdle, ModifiedAt: timestamp(h.now()), Movable: ahp.Ptr(true),
 		WorkingDirectories: p.WorkingDirectories, Changesets: h.chatCatalogue(info.URI, p.Chat, p.WorkingDirectories), Turns: []*ahp.Turn{}, Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginUser{}}}
 	if p.Source != nil {
-		if err := h.forkChat(tx, session, chat, p.Source); err != nil {
+		if err := h.begun(tx, session, chat, p.Source); err != nil {
 			return err
 		}
 	}
@@ -145,7 +163,7 @@ func (h *Host) forkChat(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src 
 	return nil
 }
 
-// DisposeChat takes a chat away. The default chat goes only with its session.
+// DisposeChat takes a chat away. When it is the default one the next takes its place; the last goes with its session.
 func (h *Host) DisposeChat(ctx context.Context, c Caller, p ahp.DisposeChatParams) error {
 	info, known := h.hub.Info(p.Channel)
 	if !known || info.Kind != ahp.ChannelChat || !c.Audience().Sees(info) {
@@ -154,14 +172,23 @@ func (h *Host) DisposeChat(ctx context.Context, c Caller, p ahp.DisposeChatParam
 	if err := mayCall(c, "disposeChat", info); err != nil {
 		return err
 	}
-	if err := h.wake(ctx, info); err != nil {
+	if err := h.wakeChats(ctx, info.Session); err != nil {
 		return err
 	}
 	var refused error
 	err := h.hub.Do(func(tx *hub.Tx) {
-		if s, ok := tx.State(info.Session).(*ahp.SessionState); !ok || s.DefaultChat == info.URI {
-			refused = badParams("channel: this is the session's default chat: dispose the session instead")
+		s, ok := tx.State(info.Session).(*ahp.SessionState)
+		if !ok {
+			refused = noChannel(info.URI)
 			return
+		}
+		if s.DefaultChat == info.URI {
+			next := nextDefault(s, info.URI)
+			if next == "" {
+				refused = badParams("channel: this is the session's only chat: dispose the session instead")
+				return
+			}
+			h.promote(tx, info.Session, next)
 		}
 		h.closeChat(tx, info)
 	})

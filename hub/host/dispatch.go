@@ -26,7 +26,7 @@ func (h *Host) Dispatch(ctx context.Context, c Caller, channel ahp.URI, clientSe
 		return hub.Outcome{}, err
 	}
 	h.wakeAttachments(ctx, info.Session, a)
-	check := h.checker(c, info)
+	check := h.lookedAt(info, a, h.checker(c, info))
 	if c.Conn == nil {
 		return h.dispatchPlain(channel, a, check)
 	}

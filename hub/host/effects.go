@@ -21,8 +21,13 @@ var effects = map[string]func(*Host, context.Context, *hub.Envelope){
 	"chat/inputCompleted":         effect((*Host).inputCompleted),
 	"session/activeClientSet":     effect((*Host).activeClientSet),
 	"session/activeClientRemoved": effect((*Host).activeClientRemoved),
-	"terminal/input":              effect((*Host).terminalTyped),
-	"terminal/resized":            effect((*Host).terminalSized),
+
+	"session/workingDirectorySet":      effect((*Host).dirSet),
+	"session/workingDirectoryRemoved":  effect((*Host).dirRemoved),
+	"session/workingDirectoryReplaced": effect((*Host).dirReplaced),
+
+	"terminal/input":   effect((*Host).terminalTyped),
+	"terminal/resized": effect((*Host).terminalSized),
 }
 
 func effect[A ahp.Action](run func(*Host, context.Context, *hub.Envelope, A)) func(*Host, context.Context, *hub.Envelope) {

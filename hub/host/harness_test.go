@@ -36,6 +36,7 @@ type fake struct {
 	prompt func(context.Context, agent.Turn) error
 	open   func(context.Context, agent.Spec) error
 	config ahp.SessionConfigSchema // instead of its own
+	about  *ahp.AgentCapabilities
 
 	mu     sync.Mutex
 	spec   agent.Spec
@@ -44,7 +45,7 @@ type fake struct {
 }
 
 func (f *fake) Describe(context.Context) (ahp.AgentInfo, error) {
-	return ahp.AgentInfo{DisplayName: "Fake", Description: "for tests"}, nil
+	return ahp.AgentInfo{DisplayName: "Fake", Description: "for tests", Capabilities: f.about}, nil
 }
 
 func (f *fake) Config() ahp.SessionConfigSchema {

@@ -65,7 +65,7 @@ func (h *Host) describeAgents(ctx context.Context) []ahp.AgentInfo {
 	return infos
 }
 
-// withChats offers several chats and forks for every agent that does not say otherwise: the
+// withChats offers several chats, forks and side chats for every agent that does not say otherwise: the
 // host keeps the transcripts and hands them over with each prompt.
 func withChats(c *ahp.AgentCapabilities) *ahp.AgentCapabilities {
 	all := ahp.AgentCapabilities{}
@@ -73,7 +73,7 @@ func withChats(c *ahp.AgentCapabilities) *ahp.AgentCapabilities {
 		all = *c
 	}
 	if all.MultipleChats == nil {
-		all.MultipleChats = &ahp.MultipleChatsCapability{Fork: ahp.Ptr(true)}
+		all.MultipleChats = &ahp.MultipleChatsCapability{Fork: ahp.Ptr(true), SideChat: ahp.Ptr(true)}
 	}
 	return &all
 }

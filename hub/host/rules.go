@@ -18,9 +18,9 @@ var rules = map[string]check{
 	"session/configChanged":                rule(checkConfigChanged),
 	"session/activeClientSet":              rule(checkActiveClientSet),
 	"session/activeClientRemoved":          rule(checkActiveClientRemoved),
-	"session/workingDirectorySet":          refuse(fixedDirs),
-	"session/workingDirectoryRemoved":      refuse(fixedDirs), // AHP requirement 83
-	"session/workingDirectoryReplaced":     refuse(fixedDirs),
+	"session/workingDirectorySet":          rule(checkDirSet),
+	"session/workingDirectoryRemoved":      rule(checkDirRemoved), // AHP requirement 83
+	"session/workingDirectoryReplaced":     rule(checkDirReplaced),
 	"session/customizationToggled":         refuse("this host's agents have no customizations to switch"),
 	"session/mcpServerStartRequested":      refuse(noServers),
 	"session/mcpServerStopRequested":       refuse(noServers),

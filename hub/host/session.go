@@ -150,15 +150,20 @@ func (h *Host) openSession(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState) error {
 	}
 	chat := s.Chats[0]
 	h.openChat(tx, uri, &ahp.ChatState{Resource: chat.Resource, Title: chat.Title, Status: chat.Status, ModifiedAt: chat.ModifiedAt, Turns: []*ahp.Turn{}})
+	h.enlist(tx, uri, s, chat.ModifiedAt)
+	return nil
+}
+
+// enlist gives a session its threads and its place in the list.
+func (h *Host) enlist(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState, created string) {
 	h.mustOpen(tx, hub.ChannelInfo{URI: annotationsURI(uri), Kind: ahp.ChannelAnnotations, Session: uri}, &ahp.AnnotationsState{Annotations: []ahp.Annotation{}})
-	e := &entry{Summary: ahp.SessionSummary{Resource: uri, Provider: s.Provider, CreatedAt: chat.ModifiedAt, Annotations: s.Annotations}}
+	e := &entry{Summary: ahp.SessionSummary{Resource: uri, Provider: s.Provider, CreatedAt: created, Annotations: s.Annotations}}
 	fold(e, s)
 	h.save(tx, e)
 	for _, a := range s.ActiveClients {
 		h.clients.joined(uri, a.ClientID)
 	}
 	h.notifyAdded(tx, e.Summary)
-	return nil
 }
 
 // mustOpen opens a channel whose URI the host made itself, so it is free.

@@ -196,7 +196,7 @@ func (l *live) turn(r *run) (agent.Turn, bool) {
 		return agent.Turn{}, false
 	}
 	m := s.ActiveTurn.Message
-	return agent.Turn{ID: r.id, Chat: r.chat, Message: l.resolve(r.ctx, m), Threads: l.threads(r.ctx, m), History: s.Turns,
+	return agent.Turn{ID: r.id, Chat: r.chat, Message: l.withSource(s, l.resolve(r.ctx, m)), Threads: l.threads(r.ctx, m), History: s.Turns,
 		Guest: fromGuest(m), Out: &out{l, r}}, true
 }
 

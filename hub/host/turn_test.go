@@ -316,7 +316,7 @@ func TestSeveralChatsRunSideBySide(t *testing.T) { // AHP requirements 73, 90 to
 			return ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/4", Source: &ahp.ChatSource{Value: v}}
 		}
 		for name, p := range map[string]ahp.CreateChatParams{
-			"side chat":    fork(&ahp.SideChatSource{Chat: w.chat(), TurnID: "t1"}),
+			"no source":    fork(&ahp.UnknownVariant{}),
 			"unknown chat": fork(&ahp.ForkChatSource{Chat: "ahp-chat:/9", TurnID: "t1"}),
 			"unknown turn": fork(&ahp.ForkChatSource{Chat: w.chat(), TurnID: "t9"}),
 			"active turn":  fork(&ahp.ForkChatSource{Chat: w.chat(), TurnID: w.chatState().ActiveTurn.ID}),
@@ -335,8 +335,12 @@ func TestSeveralChatsRunSideBySide(t *testing.T) { // AHP requirements 73, 90 to
 		if slices.ContainsFunc(w.session().Chats, func(s ahp.ChatSummary) bool { return s.Resource == "ahp-chat:/2" }) {
 			t.Error("the catalogue lists a disposed chat")
 		}
+		w.must(w.host.DisposeChat(t.Context(), c.caller, ahp.DisposeChatParams{Channel: w.chat()}))
+		if w.chat() != "ahp-chat:/3" {
+			t.Errorf("%s took the place of the default chat", w.chat())
+		}
 		if err := w.host.DisposeChat(t.Context(), c.caller, ahp.DisposeChatParams{Channel: w.chat()}); code(err) != ahp.CodeInvalidParams {
-			t.Errorf("disposing the default chat: %v", err)
+			t.Errorf("disposing the only chat: %v", err)
 		}
 		c.converged()
 	})

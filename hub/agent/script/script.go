@@ -26,6 +26,8 @@ func (Backend) Describe(context.Context) (ahp.AgentInfo, error) {
 		DisplayName: "Script",
 		Description: "Plays a scenario, or does what a line like `say hello` orders: no model is asked",
 		Models:      []ahp.SessionModelInfo{{ID: "script", Provider: Provider, Name: "Script"}},
+		Capabilities: &ahp.AgentCapabilities{MultipleWorkingDirectories: &ahp.MultipleWorkingDirectoriesCapability{
+			ImmutablePrimary: ahp.Ptr(true), PrimaryReplacement: ahp.Ptr(true)}},
 	}, nil
 }
 

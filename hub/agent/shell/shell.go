@@ -24,6 +24,8 @@ func (Backend) Describe(context.Context) (ahp.AgentInfo, error) {
 		DisplayName: "Shell",
 		Description: "Runs what you type as a command, in a terminal, once it is approved",
 		Models:      []ahp.SessionModelInfo{{ID: "shell", Provider: Provider, Name: "Shell"}},
+		Capabilities: &ahp.AgentCapabilities{MultipleWorkingDirectories: &ahp.MultipleWorkingDirectoriesCapability{
+			ImmutablePrimary: ahp.Ptr(true), PrimaryReplacement: ahp.Ptr(true)}},
 	}, nil
 }
 

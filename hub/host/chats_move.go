@@ -1,0 +1,299 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// MoveChat puts a movable chat at another place of its session, or moves it, with the chats its tools made, into another
+// session or one of its own. Nothing is changed when it is refused.
+//
+// Errors: -32008 no such chat, -32001 no such session, -32004 something still runs in it, -32009 not allowed, -32602 it
+// cannot be moved, or not there.
+func (h *Host) MoveChat(ctx context.Context, c Caller, p ahp.MoveChatParams) (ahp.MoveChatResult, error) {
+	info, known := h.hub.Info(p.Channel)
+	if !known || info.Kind != ahp.ChannelChat || !c.Audience().Sees(info) {
+		return ahp.MoveChatResult{}, noChannel(p.Channel)
+	}
+	if err := mayCall(c, "moveChat", info); err != nil {
+		return ahp.MoveChatResult{}, err
+	}
+	if err := h.wakeChats(ctx, info.Session); err != nil {
+		return ahp.MoveChatResult{}, err
+	}
+	switch to := p.Destination.Value.(type) {
+	case *ahp.MoveChatSessionDestination:
+		return h.moveInto(ctx, c, info, to)
+	case *ahp.MoveChatNewSessionDestination:
+		return h.moveOut(c, info)
+	}
+	return ahp.MoveChatResult{}, badParams("destination: name a session, or ask for a new one")
+}
+
+// wakeChats loads a session and all its chats.
+func (h *Host) wakeChats(ctx context.Context, session ahp.URI) error {
+	if err := h.ensure(ctx, session); err != nil {
+		return err
+	}
+	st, _, _ := h.hub.State(session)
+	s, ok := st.(*ahp.SessionState)
+	if !ok {
+		return noSession(session)
+	}
+	for _, c := range s.Chats {
+		if err := h.ensure(ctx, c.Resource); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *Host) moveInto(ctx context.Context, c Caller, info hub.ChannelInfo, to *ahp.MoveChatSessionDestination) (res ahp.MoveChatResult, err error) {
+	dest, known := h.hub.Info(to.Session)
+	if !known || dest.Kind != ahp.ChannelSession || !c.Audience().Sees(dest) {
+		return res, noSession(to.Session)
+	}
+	if err := mayCall(c, "moveChat", dest); err != nil {
+		return res, err
+	}
+	if err := h.ensure(ctx, to.Session); err != nil {
+		return res, err
+	}
+	var refused error
+	if err := h.hub.Do(func(tx *hub.Tx) { refused = h.place(tx, info, to) }); err != nil {
+		return res, err
+	}
+	return ahp.MoveChatResult{Session: to.Session}, refused
+}
+
+func (h *Host) place(tx *hub.Tx, info hub.ChannelInfo, to *ahp.MoveChatSessionDestination) error {
+	m, err := h.moving(tx, info)
+	if err != nil {
+		return err
+	}
+	dest, ok := tx.State(to.Session).(*ahp.SessionState)
+	if !ok || h.disposing.held(to.Session) {
+		return noSession(to.Session)
+	}
+	order, err := orderWith(dest, m, to.After)
+	if err != nil {
+		return err
+	}
+	if to.Session != info.Session {
+		if err := h.fits(m, dest); err != nil {
+			return err
+		}
+		h.hand(tx, m, to.Session)
+	}
+	tx.Apply(to.Session, &ahp.SessionChatsReorderedAction{Chats: order})
+	return nil
+}
+
+// move is a chat on its way, and the chats that go with it.
+type move struct {
+	from   ahp.URI
+	state  *ahp.SessionState // of the session it leaves
+	family []ahp.ChatSummary // the chat first, then those its tools made
+	chats  []*ahp.ChatState
+}
+
+func (h *Host) moving(tx *hub.Tx, info hub.ChannelInfo) (m move, err error) {
+	now, _ := tx.Info(info.URI)
+	s, ok := tx.State(now.Session).(*ahp.SessionState)
+	chat, here := tx.State(info.URI).(*ahp.ChatState)
+	if !ok || !here || now.Session != info.Session || h.disposing.held(info.Session) {
+		return m, noChannel(info.URI)
+	}
+	if chat.Movable == nil || !*chat.Movable || s.DefaultChat == info.URI {
+		return m, badParams("channel: this chat cannot be moved: it is its session's default chat, or one that a tool made")
+	}
+	m = move{from: info.Session, state: s, family: family(s, info.URI)}
+	for _, c := range m.family {
+		state, ok := tx.State(c.Resource).(*ahp.ChatState)
+		if !ok {
+			return m, ahp.Errorf(ahp.CodeConflict, "%s came to be just now: try again", c.Resource)
+		}
+		m.chats = append(m.chats, state)
+	}
+	return m, nil
+}
+
+// family is a chat with those that its tools made, and theirs, in the session's order.
+func family(s *ahp.SessionState, chat ahp.URI) []ahp.ChatSummary {
+	var list []ahp.ChatSummary
+	for _, c := range s.Chats {
+		if c.Resource == chat {
+			list = append(list, c)
+		}
+	}
+	for _, c := range s.Chats {
+		if o := c.Origin; o != nil && c.Resource != chat {
+			if tool, ok := o.Value.(*ahp.ChatOriginTool); ok && tool.Chat == chat {
+				list = append(list, family(s, c.Resource)...)
+			}
+		}
+	}
+	return list
+}
+
+// orderWith lists a session's chats with the moved one after another of them, or first. Within its session it moves alone.
+func orderWith(s *ahp.SessionState, m move, after ahp.URI) ([]ahp.URI, error) {
+	same := slices.ContainsFunc(s.Chats, func(c ahp.ChatSummary) bool { return c.Resource == m.family[0].Resource })
+	var rest, moved []ahp.URI
+	for i, c := range m.family {
+		if i == 0 || !same {
+			moved = append(moved, c.Resource)
+		}
+	}
+	for _, c := range s.Chats {
+		if !slices.Contains(moved, c.Resource) {
+			rest = append(rest, c.Resource)
+		}
+	}
+	at := 0
+	if after != "" {
+		if at = slices.Index(rest, after) + 1; at == 0 {
+			return nil, badParams("destination.after: %s is not another chat of that session", after)
+		}
+	}
+	return slices.Insert(rest, at, moved...), nil
+}
+
+// idle says why a chat cannot leave its session now.
+func (m move) idle() error {
+	for _, c := range m.chats {
+		if c.ActiveTurn != nil || len(c.QueuedMessages) > 0 || len(c.BackgroundWork) > 0 {
+			return ahp.Errorf(ahp.CodeTurnInProgress, "something runs or waits in %q: wait for its end, or cancel it", c.Title)
+		}
+	}
+	return nil
+}
+
+func (h *Host) fits(m move, dest *ahp.SessionState) error {
+	if err := m.idle(); err != nil {
+		return err
+	}
+	switch {
+	case dest.Provider != m.state.Provider:
+		return badParams("destination: the agent of that session is %s, and of this chat %s", dest.Provider, m.state.Provider)
+	case len(dest.Chats)+len(m.family) > h.cfg.Limits.Chats:
+		return badParams("destination: that session has %d chats already", len(dest.Chats))
+	}
+	for _, c := range m.chats {
+		for _, d := range c.WorkingDirectories { // AHP requirement 117
+			if !contains(dest.WorkingDirectories, d) {
+				return badParams("destination: %s is not a directory of that session", d)
+			}
+		}
+	}
+	return nil
+}
+
+// hand takes the chats out of one session and lists them in another.
+func (h *Host) hand(tx *hub.Tx, m move, to ahp.URI) {
+	for i, c := range m.family {
+		h.leave(tx, m.from, c.Resource)
+		tx.Move(c.Resource, to)
+		tx.Apply(to, &ahp.SessionChatAddedAction{Summary: c})
+		h.settleChat(tx, to, m.chats[i])
+	}
+}
+
+func (h *Host) leave(tx *hub.Tx, session, chat ahp.URI) {
+	h.forgetInputNeeded(tx, session, chat)
+	h.closeChatChangesets(tx, session, chat)
+	tx.Apply(session, &ahp.SessionChatRemovedAction{Chat: chat}) // AHP requirement 102
+	was := hub.ChannelInfo{URI: chat, Kind: ahp.ChannelChat, Session: session}
+	tx.Effect(chat, func(context.Context) { h.endRun(was, "") })
+}
+
+// settleChat gives a moved chat the changesets of its new session.
+func (h *Host) settleChat(tx *hub.Tx, session ahp.URI, chat *ahp.ChatState) {
+	if len(chat.Changesets) > 0 {
+		tx.Apply(chat.Resource, &ahp.ChatChangesetsChangedAction{Changesets: h.chatCatalogue(session, chat.Resource, chat.WorkingDirectories)})
+	}
+}
+
+// moveOut makes a session of a chat, with the agent, directories and settings of the one it leaves.
+func (h *Host) moveOut(c Caller, info hub.ChannelInfo) (res ahp.MoveChatResult, err error) {
+	if err := mayCall(c, "createSession", rootInfo); err != nil {
+		return res, err
+	}
+	to := NewSessionURI()
+	if err := h.checkNewURI(to); err != nil {
+		return res, err
+	}
+	var refused error
+	err = h.hub.Do(func(tx *hub.Tx) {
+		m, err := h.moving(tx, info)
+		if err == nil {
+			err = m.idle()
+		}
+		if refused = err; err == nil {
+			h.found(tx, m, to)
+		}
+	})
+	if err = cmp.Or(err, refused); err != nil {
+		return res, err
+	}
+	return ahp.MoveChatResult{Session: to}, nil
+}
+
+func (h *Host) found(tx *hub.Tx, m move, to ahp.URI) {
+	dirs := m.state.WorkingDirectories
+	if own := m.chats[0].WorkingDirectories; len(own) > 0 {
+		dirs = own
+	}
+	first := m.family[0]
+	first.Movable = ahp.Ptr(false)
+	s := &ahp.SessionState{
+		Provider: m.state.Provider, Title: first.Title, Status: ahp.SessionStatusIdle, Lifecycle: ahp.SessionLifecycleCreating,
+		WorkingDirectories: dirs, Config: cloneConfig(m.state.Config), ActiveClients: []ahp.SessionActiveClient{}, Project: projectOf(dirs),
+		Annotations: &ahp.AnnotationsSummary{Resource: annotationsURI(to)},
+		Chats:       append([]ahp.ChatSummary{first}, m.family[1:]...), DefaultChat: first.Resource, Changesets: h.changesetCatalogue(to),
+	}
+	h.mustOpen(tx, sessionInfo(to), s)
+	h.enlist(tx, to, s, timestamp(h.now()))
+	for i, c := range m.family {
+		h.leave(tx, m.from, c.Resource)
+		tx.Move(c.Resource, to)
+		h.settleChat(tx, to, m.chats[i])
+	}
+	tx.Apply(first.Resource, &ahp.ChatMovableChangedAction{Movable: false})
+	tx.Effect(to, func(context.Context) { h.begin(to) })
+}
+
+func cloneConfig(c *ahp.SessionConfigState) *ahp.SessionConfigState {
+	if c == nil {
+		return nil
+	}
+	own := *c
+	own.Values = maps.Clone(c.Values)
+	delete(own.Values, isolationKey) // the directory is that of the session it leaves
+	return &own
+}
+
+// nextDefault is the chat that becomes the default one when that is disposed, "" when there is none to take its place.
+func nextDefault(s *ahp.SessionState, gone ahp.URI) ahp.URI {
+	for _, c := range s.Chats {
+		made := false
+		if c.Origin != nil {
+			_, made = c.Origin.Value.(*ahp.ChatOriginTool)
+		}
+		if c.Resource != gone && !made && (c.Interactivity == "" || c.Interactivity == ahp.ChatInteractivityFull) {
+			return c.Resource
+		}
+	}
+	return ""
+}
+
+// promote makes a chat its session's default one, which is never movable.
+func (h *Host) promote(tx *hub.Tx, session, chat ahp.URI) {
+	tx.Apply(session, &ahp.SessionDefaultChatChangedAction{DefaultChat: chat})
+	tx.Apply(chat, &ahp.ChatMovableChangedAction{Movable: false})
+}

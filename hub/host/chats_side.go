@@ -1,0 +1,94 @@
+package host
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// A side chat begins empty: what was said in the chat it is beside, up to a turn or into the one that runs, is what its
+// agent is told with the first message (AHP requirement 95).
+
+// beside checks the source of a side chat (AHP requirements 91, 92 and 94).
+func (h *Host) beside(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src *ahp.SideChatSource) error {
+	many := h.agentInfo(s.Provider).Capabilities.MultipleChats
+	if many.SideChat == nil || !*many.SideChat {
+		return badParams("source: the agent of this session has no side chats")
+	}
+	from, ok := tx.State(src.Chat).(*ahp.ChatState)
+	if !ok {
+		return badParams("source: there is no chat %s in this session", src.Chat)
+	}
+	parts, ok := partsOf(from, src.TurnID)
+	if !ok {
+		return badParams("source: there is no turn %s in that chat", src.TurnID)
+	}
+	if sel := src.Selection; sel != nil {
+		if sel.Text == "" {
+			return badParams("source.selection: there is no text in it")
+		}
+		if sel.ResponsePartID != "" && !slices.ContainsFunc(parts, func(p ahp.ResponsePart) bool { return partID(p) == sel.ResponsePartID }) {
+			return badParams("source.selection: there is no part %s in that turn", sel.ResponsePartID)
+		}
+	}
+	to.Origin = &ahp.ChatOrigin{Value: &ahp.ChatOriginSideChat{Chat: src.Chat, TurnID: src.TurnID, Selection: src.Selection}}
+	if to.Title == chatTitle(len(s.Chats), nil) {
+		to.Title = clip("Beside "+from.Title, mostTitle)
+	}
+	return nil
+}
+
+// partsOf is what was answered in a turn, also in the one that runs.
+func partsOf(s *ahp.ChatState, turn string) ([]ahp.ResponsePart, bool) {
+	if i := turnAt(s, turn); i >= 0 {
+		return s.Turns[i].ResponseParts, true
+	}
+	if s.ActiveTurn != nil && s.ActiveTurn.ID == turn {
+		return s.ActiveTurn.ResponseParts, true
+	}
+	return nil, false
+}
+
+func partID(p ahp.ResponsePart) string {
+	switch v := p.Value.(type) {
+	case *ahp.MarkdownResponsePart:
+		return v.ID
+	case *ahp.ReasoningResponsePart:
+		return v.ID
+	}
+	return ""
+}
+
+// withSource gives the agent what a side chat is about, with its first message.
+func (l *live) withSource(s *ahp.ChatState, m ahp.Message) ahp.Message {
+	if s.Origin == nil || len(s.Turns) > 0 {
+		return m
+	}
+	o, ok := s.Origin.Value.(*ahp.ChatOriginSideChat)
+	if !ok || l.h.ensure(l.ctx, o.Chat) != nil {
+		return m
+	}
+	st, _, _ := l.h.hub.State(o.Chat)
+	from, ok := st.(*ahp.ChatState)
+	if !ok {
+		return m
+	}
+	m.Attachments = append(slices.Clone(m.Attachments), ahp.MessageAttachment{Value: &ahp.SimpleMessageAttachment{
+		Label: from.Title, DisplayKind: "chat", ModelRepresentation: asideOf(from, o)}})
+	return m
+}
+
+// asideOf is the transcript up to the turn, what that says so far when it runs, and what was selected.
+func asideOf(from *ahp.ChatState, o *ahp.ChatOriginSideChat) string {
+	var b strings.Builder
+	b.WriteString(transcript(from, o.TurnID))
+	if a := from.ActiveTurn; a != nil && a.ID == o.TurnID {
+		b.WriteString(transcript(&ahp.ChatState{Turns: []*ahp.Turn{{ID: a.ID, Message: a.Message, ResponseParts: a.ResponseParts}}}, ""))
+	}
+	if o.Selection != nil {
+		b.WriteString("\nSelected:\n" + o.Selection.Text + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,134 @@
+package host
+
+import (
+	"context"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// What clients change about the directories of a session. Whether an agent can have several, and what may happen to the
+// first, is what it says of itself.
+
+// lookedAt looks at the directory that an action names before the hub's lock is taken, and has it refused once the rights
+// and the other rules were asked.
+func (h *Host) lookedAt(info hub.ChannelInfo, a ahp.Action, check hub.Check) hub.Check {
+	var uri ahp.URI
+	switch a := a.(type) {
+	case *ahp.SessionWorkingDirectorySetAction:
+		uri = a.Directory
+	case *ahp.SessionWorkingDirectoryReplacedAction:
+		uri = a.Replacement
+	default:
+		return check
+	}
+	provider := ""
+	if e := h.catalogue.alive(info.Session); e != nil {
+		provider = e.Summary.Provider
+	}
+	dirs, err := h.newDirs(provider, []ahp.URI{uri})
+	return func(tx *hub.Tx, s ahp.State, a ahp.Action) (ahp.Action, string) {
+		a, reason := check(tx, s, a)
+		switch {
+		case reason != "":
+			return nil, reason
+		case err != nil:
+			return nil, err.Error()
+		}
+		switch a := a.(type) { // the check's own copy
+		case *ahp.SessionWorkingDirectorySetAction:
+			a.Directory = dirs[0]
+		case *ahp.SessionWorkingDirectoryReplacedAction:
+			a.Replacement = dirs[0]
+		}
+		return a, ""
+	}
+}
+
+// several is what a session's agent says of directories; nil when it has one and keeps it.
+func (r *request) several(s *ahp.SessionState) *ahp.MultipleWorkingDirectoriesCapability {
+	if c := r.h.agentInfo(s.Provider).Capabilities; c != nil {
+		return c.MultipleWorkingDirectories
+	}
+	return nil
+}
+
+func checkDirSet(r *request, s *ahp.SessionState, _ *ahp.SessionWorkingDirectorySetAction) string {
+	switch {
+	case r.several(s) == nil:
+		return fixedDirs
+	case len(s.WorkingDirectories) >= mostDirs:
+		return "this session has as many directories as it can have: take one out first"
+	}
+	return working(s)
+}
+
+// mostDirs bounds the directories of a session.
+const mostDirs = 32
+
+func checkDirRemoved(r *request, s *ahp.SessionState, a *ahp.SessionWorkingDirectoryRemovedAction) string {
+	can := r.several(s)
+	switch {
+	case can == nil:
+		return fixedDirs
+	case isPrimary(s, a.Directory) && (yes(can.ImmutablePrimary) || yes(can.PrimaryReplacement)):
+		return "the first directory of this session stays"
+	case len(s.WorkingDirectories) == 1 && isPrimary(s, a.Directory):
+		return "this is the session's only directory"
+	}
+	return inUse(s, a.Directory)
+}
+
+func checkDirReplaced(r *request, s *ahp.SessionState, a *ahp.SessionWorkingDirectoryReplacedAction) string {
+	can := r.several(s)
+	switch {
+	case can == nil:
+		return fixedDirs
+	case !contains(s.WorkingDirectories, a.Directory):
+		return "this session has no such directory: it may have been replaced already"
+	case isPrimary(s, a.Directory) && !yes(can.PrimaryReplacement):
+		return "the first directory of this session stays"
+	}
+	return inUse(s, a.Directory)
+}
+
+func isPrimary(s *ahp.SessionState, dir ahp.URI) bool {
+	return len(s.WorkingDirectories) > 0 && s.WorkingDirectories[0] == dir
+}
+
+func yes(b *bool) bool { return b != nil && *b }
+
+// working keeps the directories while an agent is in them: its next turn opens it in those there are then.
+func working(s *ahp.SessionState) string {
+	for _, c := range s.Chats {
+		if inFlight(c.Status) {
+			return "the agent works in these directories now: wait for its end, or cancel it"
+		}
+	}
+	return ""
+}
+
+// inUse keeps what chats were given a part of their session's directories (AHP requirement 117).
+func inUse(s *ahp.SessionState, dir ahp.URI) string {
+	for _, c := range s.Chats {
+		if contains(c.WorkingDirectories, dir) {
+			return "the chat " + c.Title + " works in this directory: take it out there first"
+		}
+	}
+	return working(s)
+}
+
+func (h *Host) dirSet(_ context.Context, e *hub.Envelope, _ *ahp.SessionWorkingDirectorySetAction) {
+	h.dirsChanged(e.Channel.URI)
+}
+
+func (h *Host) dirRemoved(_ context.Context, e *hub.Envelope, _ *ahp.SessionWorkingDirectoryRemovedAction) {
+	h.dirsChanged(e.Channel.URI)
+}
+
+func (h *Host) dirReplaced(_ context.Context, e *hub.Envelope, _ *ahp.SessionWorkingDirectoryReplacedAction) {
+	h.dirsChanged(e.Channel.URI)
+}
+
+// dirsChanged lets the session's agent go: the next turn opens it in the directories there are now.
+func (h *Host) dirsChanged(session ahp.URI) { h.dropIdle(session) }
