@@ -147,6 +147,7 @@ func stream(b *testing.B, rate float64) {
 	page.Open(h.URL + "/s/" + short(b, page, ""))
 	page.Wait("document.documentElement.dataset.live === 'on'")
 	page.Do(throttle(rate))
+	e2e.Eval[bool](page, "(tasks.length = 0, true)") // those of the load are P8's
 	others := otherChats(b, p, 2)
 	for _, c := range append(others, chat) {
 		prompt(b, p, c, "m1")
@@ -156,7 +157,8 @@ func stream(b *testing.B, rate float64) {
 	prompt(b, p, chat, "m1l")
 	typing(page)
 	idle(b, p, chat, 2)
-	page.Wait("!document.querySelector('[data-streaming]')")
+	page.Wait("document.querySelectorAll('#turns .turn').length === 2 && !document.querySelector('#composer-mode[data-running]')")
+	page.Wait("(window.settled ||= performance.now()) + 500 < performance.now()") // the last long task is told after it
 	report(b, page)
 }
 

@@ -51,7 +51,7 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v visit, id str
 	mark, err := p.open(r.Context(), v.who, "chat:"+v.short+":"+id, func(room Room, s States) {
 		c := room.(*chatRoom)
 		m.Turns = turnsOf(c.state(s), c.base, c.dir(s))
-		m.Composer = composerOf(c.state(s), c.sessionOf(s), c.base)
+		m.Composer = c.composerOf(s)
 		m.Composer.Editing = editing(c.state(s), r.FormValue("edit"))
 	})
 	if err != nil {

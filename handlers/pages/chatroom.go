@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"path"
+	"slices"
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -19,6 +20,7 @@ type chatRoom struct {
 	chat    ahp.URI
 	base    string // "/s/ab12/c/cd34"
 	session ahp.URI
+	steers  func() bool // into the turn that runs
 	shown   []shownTurn
 	status  ahp.SessionStatus
 	mode    string // HTML of #composer-mode
@@ -64,7 +66,7 @@ func newChatRoom(p *Pages, ctx context.Context, who access.Principal, rest []str
 	if err := p.prepare(ctx, who, chat); err != nil {
 		return nil, err
 	}
-	return &chatRoom{chat: chat, session: session, base: "/s/" + rest[0] + "/c/" + rest[1]}, nil
+	return &chatRoom{chat: chat, session: session, steers: func() bool { return p.Host.Steers(chat) }, base: "/s/" + rest[0] + "/c/" + rest[1]}, nil
 }
 
 // chatByID finds a chat of a session by the end of its URI; without an id it is the default chat.
@@ -93,7 +95,7 @@ func (c *chatRoom) Opened(s States) {
 		c.shown = append(c.shown, show(&t, source(chat, i)))
 	}
 	c.status = chat.Status.Activity()
-	comp := composerOf(chat, c.sessionOf(s), c.base)
+	comp := c.composerOf(s)
 	c.mode, c.queue, c.behind = render(part.ComposerMode(comp)), render(part.QueuePart(comp)), render(part.BackgroundPart(comp))
 	c.setting, c.failed = render(part.SettingsPart(c.base, comp.Settings)), render(part.FailedPart(comp))
 }
@@ -103,7 +105,7 @@ func (c *chatRoom) Whole(s States) []Patch {
 	chat := c.state(s)
 	turns := turnsOf(chat, c.base, c.dir(s))
 	m := page.Chat{Turns: turns[max(0, len(turns)-turnsShown):]}
-	comp := composerOf(chat, c.sessionOf(s), c.base)
+	comp := c.composerOf(s)
 	return []Patch{Replace("turns", page.TurnsPart(m)), Replace("composer-mode", part.ComposerMode(comp)), Replace("queue", part.QueuePart(comp)),
 		Replace("background", part.BackgroundPart(comp)), Replace("settings", part.SettingsPart(c.base, comp.Settings)), Replace("failed", part.FailedPart(comp))}
 }
@@ -114,6 +116,13 @@ func (c *chatRoom) state(s States) *ahp.ChatState {
 		chat = &ahp.ChatState{}
 	}
 	return chat
+}
+
+// composerOf is what the composer offers.
+func (c *chatRoom) composerOf(s States) part.Composer {
+	comp := composerOf(c.state(s), c.sessionOf(s), c.base)
+	comp.Steers = comp.Running && c.steers()
+	return comp
 }
 
 func (c *chatRoom) sessionOf(s States) *ahp.SessionState {
@@ -150,8 +159,11 @@ func (c *chatRoom) Changed(s States, _ News) []Patch {
 			p = append(p, c.shown[i].update(&turns[i], source(chat, i))...)
 			continue
 		}
-		p = append(p, Append("turns", part.TurnPart(turns[i])))
-		c.shown = append(c.shown, show(&turns[i], source(chat, i)))
+		bare := turns[i]
+		bare.Parts = nil // they follow one by one: a browser takes as much as fits into a frame
+		p = append(p, Append("turns", part.TurnPart(bare)))
+		c.shown = append(c.shown, show(&bare, nil))
+		p = append(p, c.shown[i].update(&turns[i], source(chat, i))...)
 	}
 	p = append(p, c.composer(chat, s)...)
 	if a := chat.Status.Activity(); a != c.status {
@@ -186,7 +198,7 @@ func (c *chatRoom) dropped(turns []part.Turn) (p []Patch) {
 }
 
 func (c *chatRoom) composer(chat *ahp.ChatState, s States) (p []Patch) {
-	comp := composerOf(chat, c.sessionOf(s), c.base)
+	comp := c.composerOf(s)
 	for _, region := range []struct {
 		had *string
 		now Patch
@@ -253,8 +265,7 @@ func (s *shownTurn) update(t *part.Turn, from any) (p []Patch) {
 	resumable := s.last != t.Last || from != s.from && !t.Running()
 	for i := range t.Parts {
 		if i >= len(s.parts) {
-			p = append(p, Append("parts-"+t.ID, part.ResponsePart(*t, i)))
-			s.parts = append(s.parts, showPart(t, i))
+			p = append(p, s.add(t, i)...)
 			continue
 		}
 		p = append(p, s.parts[i].update(t, i, resumable)...)
@@ -264,6 +275,23 @@ func (s *shownTurn) update(t *part.Turn, from any) (p []Patch) {
 		p = append(p, Patch{op: "r", id: "foot-" + t.ID, html: foot})
 	}
 	s.from, s.last = from, t.Last
+	return p
+}
+
+// add appends a part; a long text goes block by block.
+func (s *shownTurn) add(t *part.Turn, i int) []Patch {
+	sp := showPart(t, i)
+	if len(sp.blocks) <= 1 {
+		s.parts = append(s.parts, sp)
+		return []Patch{Append("parts-"+t.ID, part.ResponsePart(*t, i))}
+	}
+	text, _ := part.Text(t.Parts[i])
+	bare := *t
+	bare.Parts = slices.Clone(t.Parts)
+	bare.Parts[i] = part.Emptied(t.Parts[i])
+	sp.stream, sp.blocks = nil, nil
+	p := append([]Patch{Append("parts-"+t.ID, part.ResponsePart(bare, i))}, sp.text(t.PartID(i), text, !sp.live)...)
+	s.parts = append(s.parts, sp)
 	return p
 }
 

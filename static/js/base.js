@@ -41,9 +41,9 @@ function replace(old, content) {
 }
 // Whether the reader is at the end is noted when they scroll: asking at each patch would lay the page out each time.
 const view = $('scroll') || $('main');
-let end = true, follow;
+let end = true;
 app.atEnd = () => end;
-const look = () => { end = view.scrollHeight - view.scrollTop - view.clientHeight < 80; };
+const look = app.look = () => { end = view.scrollHeight - view.scrollTop - view.clientHeight < 80; };
 view?.addEventListener('scroll', look, { passive: true });
 function patch(list) {
   let fresh = 0;
@@ -62,10 +62,26 @@ function patch(list) {
       else { op === 'a' ? el.append(c) : el.before(c); fresh++; }
     }
   }
-  if ($('scroll') && end) follow ||= requestAnimationFrame(() => { follow = 0; view.scrollTop = view.scrollHeight; });
-  else if (fresh && $('new-pill')) pill(fresh);
+  if (fresh && !end && $('new-pill')) pill(fresh);
   for (const f of app.on) f(list);
 }
+// Much that comes at once is put in over several frames, so that keys and scrolling go on meanwhile. In a hidden tab
+// there are no frames, and nobody who waits for one.
+const atOnce = 8000; // characters of HTML in one frame
+let queue = [], draining = 0;
+const size = (p) => (typeof p.at(-1) === 'string' ? p.at(-1).length : 0) + 40;
+function enqueue(list) {
+  queue.push(...list);
+  if (!draining) drain();
+}
+function drain() {
+  draining = 0;
+  let n = 0, sum = 0;
+  while (n < queue.length && (n === 0 || document.hidden || sum + size(queue[n]) <= atOnce)) sum += size(queue[n++]);
+  patch(queue.splice(0, n));
+  if (queue.length) draining = requestAnimationFrame(drain);
+}
+document.addEventListener('visibilitychange', () => { if (draining) { cancelAnimationFrame(draining); drain(); } });
 const wrap = (el) => { const f = document.createDocumentFragment(); f.append(el); return f; };
 function grow(el, depth, html, drop) {
   for (; depth > 0 && el.lastElementChild; depth--) el = el.lastElementChild;
@@ -108,7 +124,7 @@ function connect() {
     const [feed, n, list, mark] = JSON.parse(e.data);
     for (const [name, m] of marks) if (m.endsWith('.' + feed, m.lastIndexOf('~'))) marks.set(name, m.slice(0, m.lastIndexOf('~') + 1) + n);
     if (mark) marks.set(mark.split('~')[0], mark);
-    patch(list);
+    enqueue(list);
     title();
   };
   socket.onclose = (e) => {
@@ -180,8 +196,9 @@ if (now && location.hash.length > 1) {
   history.replaceState(null, '', location.pathname + location.search);
   if (now.checkValidity()) now.requestSubmit();
 }
-// A textarea grows with its text.
-function fit(t) { t.style.height = 'auto'; t.style.height = Math.min(t.scrollHeight + 2, innerHeight * 0.4) + 'px'; }
+// A textarea grows with its text; where the style sheet does that, nothing is measured at each key.
+const grows = CSS.supports('field-sizing', 'content');
+function fit(t) { if (grows) return; t.style.height = 'auto'; t.style.height = Math.min(t.scrollHeight + 2, innerHeight * 0.4) + 'px'; }
 document.addEventListener('input', (e) => { if (e.target.matches('textarea[data-fit]')) fit(e.target); });
 document.querySelectorAll('textarea[data-fit]').forEach((t) => { if (t.value) fit(t); });
 

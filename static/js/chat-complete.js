@@ -7,17 +7,19 @@ const form = field?.form;
 if (!form?.dataset.complete) return;
 const names = JSON.parse(document.body.dataset.people || '[]');
 let list = null, items = [], at = 0, asked = 0, timer;
-field.setAttribute('role', 'combobox');
 field.setAttribute('aria-autocomplete', 'list');
 field.setAttribute('aria-haspopup', 'listbox');
-field.setAttribute('aria-controls', 'offers');
-field.setAttribute('aria-expanded', 'false');
+const said = document.createElement('span'); // how many there are, for those who do not see them
+said.className = 'sr';
+said.setAttribute('role', 'status');
+form.append(said);
 const close = () => {
   asked++;
   clearTimeout(timer);
   list?.remove();
   list = null;
-  field.setAttribute('aria-expanded', 'false');
+  said.textContent = '';
+  field.removeAttribute('aria-controls');
   field.removeAttribute('aria-activedescendant');
 };
 const word = (text) => /^\/\S*$/.test(text) || /(^|\s)@\S*$/.test(text);
@@ -50,7 +52,7 @@ function show(found) {
     list.setAttribute('role', 'listbox');
     list.setAttribute('aria-label', 'Completions');
     form.append(list);
-    field.setAttribute('aria-expanded', 'true');
+    field.setAttribute('aria-controls', 'offers');
   }
   list.replaceChildren(...items.map((o, i) => {
     const li = document.createElement('li');
@@ -61,6 +63,7 @@ function show(found) {
     li.addEventListener('click', () => take());
     return li;
   }));
+  said.textContent = items.length === 1 ? '1 completion' : items.length + ' completions';
   choose(0);
 }
 function choose(i) {

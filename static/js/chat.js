@@ -12,8 +12,16 @@ scroll?.addEventListener('scroll', () => {
   if (scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40) { $('new-pill').hidden = true; delete $('new-pill').dataset.n; }
 }, { passive: true });
 
-// What grows by itself, as a terminal that fits its rows or a picture that came, keeps a reader at the end there.
-if (scroll) new ResizeObserver(() => { if (app.atEnd()) scroll.scrollTop = scroll.scrollHeight; }).observe($('turns'));
+// A reader at the end stays there, whatever grows: text, a terminal that fits its rows, a picture that came, the queue
+// below. It is asked when the page was laid out anyway.
+if (scroll) {
+  let landed = !location.hash && !new URLSearchParams(location.search).has('before');
+  if (!landed) addEventListener('load', () => requestAnimationFrame(() => { app.look(); landed = true; }));
+  const follow = new ResizeObserver(() => { if (landed && app.atEnd()) scroll.scrollTop = scroll.scrollHeight; });
+  follow.observe($('turns'));
+  follow.observe(scroll);
+  app.on.push((list) => { if (list.some((p) => p[0] === 'r' && p[1] === 'turns')) follow.observe($('turns')); });
+}
 
 // Times as the reader's clock shows them.
 const clocks = (root) => { for (const t of root.querySelectorAll('time[datetime]:not([data-local])')) { t.dataset.local = ''; const d = new Date(t.dateTime); if (!isNaN(d)) { t.textContent = d.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }); t.title = d.toLocaleString(); } } };

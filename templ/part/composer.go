@@ -12,6 +12,7 @@ import (
 type Composer struct {
 	Base     string // path of the chat
 	Running  bool
+	Steers   bool // the agent takes a message into the turn that runs
 	Steering *ahp.PendingMessage
 	Queue    []ahp.PendingMessage
 	Draft    string
@@ -31,6 +32,14 @@ func (c Composer) stays() templ.Attributes {
 		return nil
 	}
 	return templ.Attributes{"data-stay": "clear"}
+}
+
+// steerWord says when the agent is told.
+func (c Composer) steerWord() string {
+	if c.Steers {
+		return "steer"
+	}
+	return "steer, told next"
 }
 
 func (c Composer) text() string {

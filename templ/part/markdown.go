@@ -141,7 +141,7 @@ var policy = sync.OnceValue(func() *bluemonday.Policy {
 	p.AllowAttrs("start").Matching(regexp.MustCompile(`^\d{1,9}$`)).OnElements("ol")
 	p.AllowElements("ol", "li", "th", "td")
 	p.AllowAttrs("align").Matching(regexp.MustCompile(`^(left|right|center)$`)).OnElements("th", "td")
-	p.AllowAttrs("class").Matching(regexp.MustCompile(`^(code|lang|hl-[a-z])$`)).OnElements("div", "span")
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^(code|lang|cc|hl-[a-z])$`)).OnElements("div", "span")
 	p.AllowAttrs("tabindex").Matching(regexp.MustCompile(`^0$`)).OnElements("pre")
 	p.AllowAttrs("data-image").Matching(regexp.MustCompile(`^remote$`)).OnElements("a")
 	p.AllowAttrs("href").OnElements("a")
@@ -188,16 +188,40 @@ func highlight(lang, code string) string {
 	if err != nil {
 		return html.EscapeString(code)
 	}
-	var b strings.Builder
+	var c codeChunks
 	for t := tokens(); t != chroma.EOF; t = tokens() {
-		text := html.EscapeString(t.Value)
-		if c := tokenClass(t.Type); c != "" {
-			text = `<span class="hl-` + c + `">` + text + `</span>`
+		for line := range strings.Lines(t.Value) { // a token may go over the end of a chunk
+			c.write(tokenClass(t.Type), line)
 		}
-		b.WriteString(text)
 	}
-	return b.String()
+	return c.html()
 }
+
+// chunkLines is how much code is laid out at once: a browser leaves chunks out of sight alone, so that a long fence that
+// gets its colours costs no more than what is seen of it. The style sheet knows their height.
+const chunkLines = 40
+
+type codeChunks struct {
+	done, open strings.Builder
+	lines      int // in open
+}
+
+func (c *codeChunks) write(class, text string) {
+	if class != "" {
+		c.open.WriteString(`<span class="hl-` + class + `">` + html.EscapeString(text) + `</span>`)
+	} else {
+		c.open.WriteString(html.EscapeString(text))
+	}
+	if c.lines += strings.Count(text, "\n"); c.lines < chunkLines {
+		return
+	}
+	c.done.WriteString(`<span class="cc">` + c.open.String() + `</span>`)
+	c.open.Reset()
+	c.lines = 0
+}
+
+// html is the chunks, and what is left as it is.
+func (c *codeChunks) html() string { return c.done.String() + c.open.String() }
 
 // tokenClass folds chroma's kinds into the seven colours there are.
 func tokenClass(t chroma.TokenType) string {

@@ -66,6 +66,17 @@ func Text(p ahp.ResponsePart) (string, bool) {
 	return "", false
 }
 
+// Emptied is a part that streams before there was any text.
+func Emptied(p ahp.ResponsePart) ahp.ResponsePart {
+	switch v := p.Value.(type) {
+	case *ahp.MarkdownResponsePart:
+		return ahp.ResponsePart{Value: &ahp.MarkdownResponsePart{ID: v.ID}}
+	case *ahp.ReasoningResponsePart:
+		return ahp.ResponsePart{Value: &ahp.ReasoningResponsePart{ID: v.ID}}
+	}
+	return p
+}
+
 func (t *Turn) blocks(i int) []Block {
 	text, _ := Text(t.Parts[i])
 	var s Splitter

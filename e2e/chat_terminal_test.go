@@ -1,0 +1,21 @@
+package e2e
+
+import "testing"
+
+// A terminal in a chat can be read: its type is not shrunk to a box, its box is as high as its rows.
+func TestATerminalInAChatIsReadable(t *testing.T) {
+	p := Start(t, Options{Args: []string{"--owner-name", "Ana"}})
+	ana := OpenBrowser(t).Page()
+	ana.look(1440, 900, "light")
+	ana.SignIn(p)
+	begin(p, ana, t.TempDir(), "seq 12; sleep 600")
+	ana.Click(".approval button[data-kind=approve]")
+	const term = "document.querySelector('.term-live')?.contentWindow?.ahphubTerm"
+	ana.Wait(term + "?.buffer.active.getLine(11)?.translateToString(true) === '12'")
+	ana.Wait(term + ".options.fontSize >= 11")
+	ana.Wait("(f => f.contentDocument.querySelector('#term .xterm-screen').offsetHeight <= f.clientHeight)(document.querySelector('.term-live'))")
+	ana.Wait("(s => s.scrollTop + s.clientHeight > s.scrollHeight - 2)(document.querySelector('#scroll'))") // it grew, and the end stays in sight
+	ana.Pictures("terminal", ".term-live")
+	ana.look(390, 844, "light")
+	ana.Wait(term + ".options.fontSize >= 11")
+}
