@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -41,6 +42,23 @@ func TestCommandsOfATerminal(t *testing.T) {
 	p.Click(`.command:nth-of-type(1) .command-line`)
 	p.Wait(top("echo first; seq 100"))
 	p.Pictures("list", ".commands")
+	run(p, 0, `printf '$ echo first; seq 100\n%.0s' 1 2 3; seq 60; echo first; seq 100`)
+	p.Wait(`document.querySelectorAll('.command').length === 4`)
+	prompted(p, 0)
+	at := func(n int, below string) {
+		t.Helper()
+		p.Click(fmt.Sprintf(`.command:nth-of-type(%d) .command-line`, n))
+		p.Wait(`(() => { const b = ` + termIn(0) + `.buffer.active; return b.getLine(b.viewportY + (b.viewportY && 1) + 1).translateToString(true) === '` + below + `' })()`)
+	}
+	for range 2 { // as it was watched, and as it is sent whole
+		at(1, "first")
+		at(4, "$ echo first; seq 100")
+		at(2, "ab")
+		at(3, "last")
+		p.Open(x.prog.URL + x.base)
+		p.Live()
+		prompted(p, 0)
+	}
 
 	code, text := Eval[string](p, `document.querySelector('.command:nth-of-type(2) [data-copy]').href`), ""
 	p.Open(code)

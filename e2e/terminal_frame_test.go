@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -16,6 +17,7 @@ import (
 func TestTerminalFrame(t *testing.T) {
 	x := openTerminals(t)
 	x.links()
+	x.pastes()
 	x.accessible()
 	x.onAPhone()
 	x.withoutScripts()
@@ -66,6 +68,36 @@ func (x *terminals) links() {
 			t.Errorf("%s is a link", bad)
 		}
 	}
+}
+
+// What is copied is what was selected; what is pasted reaches a program in the brackets it asked for, in one piece.
+func (x *terminals) pastes() {
+	p := x.owner
+	p.Open(x.prog.URL + x.base)
+	x.shell()
+	run(p, 0, `clear; printf 'one word\ntwo\n'; printf '\e[?2004h'; stty -echo -icanon; cat -v`)
+	p.Wait(shows(0) + `.endsWith('two')`)
+	Eval[any](p, `(t => { t.select(0, 0, t.cols + 3); t.focus(); return null })(`+termIn(0)+`)`)
+	p.Press("C", chromedp.ModifierCtrl, chromedp.ModifierShift)
+	p.paste()
+	p.Wait(shows(0) + `.includes('^[[200~one word') && ` + shows(0) + `.includes('two^[[201~')`)
+}
+
+// paste pastes as the browser's own key does.
+func (p *Page) paste() {
+	p.t.Helper()
+	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		for _, kind := range []input.DispatchKeyEventType{"rawKeyDown", "keyUp"} {
+			e := input.DispatchKeyEventParams{Type: kind, Key: "V", Code: "KeyV", WindowsVirtualKeyCode: 'V', Modifiers: int64(chromedp.ModifierCtrl | chromedp.ModifierShift)}
+			if kind == "rawKeyDown" {
+				e.Commands = []string{"paste"}
+			}
+			if _, err := cdp.Call(ctx, t, input.DispatchKeyEvent, e); err != nil {
+				return chromedp.Void{}, err
+			}
+		}
+		return chromedp.Void{}, nil
+	})
 }
 
 // Programs do not write to the clipboard unless somebody lets them; the key that leaves and the size of the type are a
@@ -123,6 +155,11 @@ func (x *terminals) onAPhone() {
 	p.Wait(inFrame(0, `document.querySelector('[data-key=ctrl]').getAttribute('aria-pressed') === 'true'`))
 	p.Press("u")
 	p.Wait(shows(0) + `.endsWith('$')`)
+	Eval[any](p, inFrame(0, `document.querySelector('[data-key=up]').click()`))
+	p.Wait(shows(0) + `.endsWith('$ cat')`)
+	Eval[any](p, inFrame(0, `document.querySelector('[data-key=left]').click()`))
+	p.Press("o")
+	p.Wait(shows(0) + `.endsWith('$ caot')`)
 	small := Eval[[]string](p, inFrame(0, strings.NewReplacer("getComputedStyle", "window.getComputedStyle", "textarea')", "label')").Replace(tooSmall)))
 	if small = append(small, Eval[[]string](p, tooSmall)...); len(small) > 0 {
 		t.Errorf("too small for a finger: %s", strings.Join(small, "\n"))

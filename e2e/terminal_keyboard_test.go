@@ -167,6 +167,8 @@ func TestKeyboardGoesFromOneToAnother(t *testing.T) {
 	}
 	p.Wait(termIn(0) + `.cols === ` + strconv.Itoa(Eval[int](ana, termIn(0)+`.cols`)))
 	p.Pictures("lost", ".termpane")
+	ana.Open(x.url + x.base)
+	ana.Says(".termpane.is-mine", "You have the keyboard") // a reload
 
 	p.Click(`.holder button[value=take]`)
 	p.Says(".termpane.is-mine", "You have the keyboard")

@@ -116,12 +116,16 @@ func (p *Pages) closeExited(w http.ResponseWriter, r *http.Request) error {
 	return done(w, r, "/s/"+v.short+"/t")
 }
 
-// claimTerminal is POST …/claim: who has the keyboard. "me" takes a free one, "session" gives it back; "ask" and
+// claimTerminal is POST …/claim: who has the keyboard. "me" takes a free one, "session" gives it back, "background" takes
+// an agent's from its tool call, which goes on; "ask" and
 // "withdraw" are for who would like it, "grant" and "deny" for who has it, "take" is the owner's.
 func (p *Pages) claimTerminal(r *http.Request, v visit, uri ahp.URI) error {
 	c, client := p.caller(r.Context()), r.PostFormValue("client")
 	switch r.PostFormValue("to") {
 	case "session":
+		chat, _ := chatByID(p.sessionState(v.session), "")
+		return p.Host.ReleaseTerminal(c, uri, chat)
+	case "background":
 		chat, _ := chatByID(p.sessionState(v.session), "")
 		return p.act(r.Context(), uri, &ahp.TerminalClaimedAction{Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.session, Chat: chat}}})
 	case "ask", "me":

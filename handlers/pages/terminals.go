@@ -232,18 +232,18 @@ func (p *Pages) commandsOf(uri ahp.URI) (out []page.TerminalCommand) {
 func terminalText(s *ahp.TerminalState, n int) string {
 	var pieces []string
 	for i := len(s.Content) - 1; i >= 0 && n > 0; i-- {
-		var text string
+		var text, before string
 		switch v := s.Content[i].Value.(type) {
 		case *ahp.TerminalUnclassifiedPart:
 			text = v.Value.String()
 		case *ahp.TerminalCommandPart:
-			text = v.Output.String()
+			text, before = v.Output.String(), host.CommandPlace(v.CommandID)
 		}
 		if len(text) > n {
-			text = text[len(text)-n:]
+			text, before = text[len(text)-n:], ""
 		}
 		n -= len(text)
-		pieces = append(pieces, text)
+		pieces = append(pieces, before+text)
 	}
 	var b strings.Builder
 	for i := len(pieces) - 1; i >= 0; i-- {

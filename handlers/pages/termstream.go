@@ -72,8 +72,9 @@ func (p *Pages) terminalStream(w http.ResponseWriter, r *http.Request) error {
 	c.SetReadLimit(128 << 10)
 	ctx, end := p.streamContext(r.Context(), v.who)
 	defer end(nil)
-	defer p.Host.AttendTerminal(caller, uri)()
+	leave := p.Host.AttendTerminal(caller, uri)
 	s := &termStream{p: p, session: v.session, uri: uri, who: v.who, caller: caller, conn: conn, ws: c, begun: make(chan struct{})}
+	defer func() { leave(s.goodbye) }()
 	if s.viewer = p.Host.Watch(uri); s.viewer != nil {
 		defer s.viewer.Close()
 	}
@@ -95,6 +96,7 @@ type termStream struct {
 	viewer  *host.Viewer  // nil for a terminal of an earlier run
 	begun   chan struct{} // closed once the size is told, which the first screen needs
 	seq     int64         // of the reader's actions
+	goodbye bool          // the page said that it goes; the reader's, until run is over
 
 	telling sync.Mutex // what is told is in order
 }
@@ -118,6 +120,14 @@ func (s *termStream) run(ctx context.Context) {
 	wg.Wait()
 }
 
+// goodbye is the status of a frame that is left; a browser that ends has one of its own.
+const goodbye = 4000
+
+func saysGoodbye(err error) bool {
+	status := websocket.CloseStatus(err)
+	return status == goodbye || status == websocket.StatusGoingAway
+}
+
 // fromViewer is what the frame says.
 type fromViewer struct {
 	Input  string  `json:"i"`
@@ -129,6 +139,7 @@ func (s *termStream) read(ctx context.Context) {
 	for {
 		_, b, err := s.ws.Read(ctx)
 		if err != nil {
+			s.goodbye = saysGoodbye(err)
 			return
 		}
 		var m fromViewer
@@ -235,12 +246,9 @@ func (s *termStream) begin(ctx context.Context, state *ahp.TerminalState) error 
 func (s *termStream) watch(ctx context.Context) {
 	changed, cancel := s.p.Host.WatchTerminal(s.uri)
 	defer cancel()
-	for {
+	for s.tell(ctx) == nil { // the first time what changed before it was watched
 		select {
 		case <-changed:
-			if s.tell(ctx) != nil {
-				return
-			}
 		case <-ctx.Done():
 			return
 		}

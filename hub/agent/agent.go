@@ -99,7 +99,8 @@ type TerminalSpec struct {
 // Terminal is a command that was started.
 type Terminal interface {
 	URI() ahp.URI
-	// Wait blocks until the command is over. tail is the end of its output.
+	// Wait blocks until the command is over. tail is the end of its output. ErrDetached: somebody has the command
+	// go on in the background, and nobody is to wait for it.
 	Wait(context.Context) (exitCode int, tail string, err error)
 	// Kill ends the command and everything it started, and waits for it.
 	Kill()

@@ -28,7 +28,8 @@ type Command struct {
 	Move       <-chan struct{} // from when this is closed on the turn does not wait any more; nil: never
 }
 
-var errMoved = errors.New("the command goes on in the background")
+// ErrDetached ends the waiting for a command that goes on in the background.
+var ErrDetached = errors.New("the command goes on in the background")
 
 // Ended says how a command tool call came out.
 type Ended struct {
@@ -108,7 +109,7 @@ func (c *call) run(ctx context.Context) (Ended, error) {
 	}
 	code, tail, err := c.wait(ctx, term)
 	switch {
-	case errors.Is(err, errMoved):
+	case errors.Is(err, ErrDetached):
 		return c.leave(ctx, term, content)
 	case err != nil:
 		term.Kill()
@@ -120,7 +121,7 @@ func (c *call) run(ctx context.Context) (Ended, error) {
 // wait waits for the command's end, unless it goes on in the background.
 func (c *call) wait(ctx context.Context, term Terminal) (int, string, error) {
 	if c.how.Background {
-		return 0, "", errMoved
+		return 0, "", ErrDetached
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
@@ -129,7 +130,7 @@ func (c *call) wait(ctx context.Context, term Terminal) (int, string, error) {
 	wg.Go(func() {
 		select {
 		case <-c.how.Move:
-			cancel(errMoved)
+			cancel(ErrDetached)
 		case <-ctx.Done():
 		}
 	})

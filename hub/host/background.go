@@ -37,6 +37,7 @@ func (a agentHost) Background(ctx context.Context, s agent.BackgroundSpec) error
 		Command: clip(s.Command, mostCommand), Terminal: t.URI()}
 	err = h.do(ctx, func(tx *hub.Tx) {
 		tx.Apply(s.Chat, &ahp.ChatBackgroundWorkSetAction{Work: ahp.BackgroundWork{Value: work}})
+		t.background(tx)
 		tx.Record(bucketBackground, t.URI(), raw)
 	})
 	if err != nil {
@@ -44,6 +45,22 @@ func (a agentHost) Background(ctx context.Context, s agent.BackgroundSpec) error
 	}
 	h.wg.Go(func() { h.follow(t, b) }) // the turn that calls this is waited for before the host's own goroutines are
 	return nil
+}
+
+// background takes the tool call off the terminal's claim: the session's alone is that of one in the background.
+func (t *term) background(tx *hub.Tx) {
+	if t.call == nil {
+		return
+	}
+	chat := t.call.Chat
+	t.call = nil
+	s, open := tx.State(t.info.URI).(*ahp.TerminalState)
+	if !open || exited(s) {
+		return
+	}
+	if _, session := s.Claim.Value.(*ahp.TerminalSessionClaim); session {
+		tx.Apply(t.info.URI, t.bySession(chat))
+	}
 }
 
 const mostCommand = 8 << 10 // of a command in the background, as clients are told

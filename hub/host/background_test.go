@@ -1,6 +1,9 @@
 package host
 
 import (
+	"errors"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/ahphub/ahphub/hub"
@@ -19,16 +22,61 @@ func TestACommandInTheBackground(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, c := shellWorld(t, Config{}, hub.Config{})
 			h := agentHost{w.host.liveOf(session)}
-			term, err := h.Terminal(t.Context(), agent.TerminalSpec{Chat: w.chat(), Command: []string{"sleep", "1000"}})
+			term, err := h.Terminal(t.Context(), agent.TerminalSpec{Chat: w.chat(), ToolCallID: "call1", Command: []string{"sleep", "1000"}})
 			w.must(err)
 			w.must(h.Background(t.Context(), agent.BackgroundSpec{Chat: w.chat(), Label: "sleep 1000", Command: "sleep 1000", Terminal: term}))
 			list := w.chatState().BackgroundWork
 			if len(list) != 1 || list[0].Value.(*ahp.ShellBackgroundWork).Terminal != term.URI() {
 				t.Fatalf("the chat lists %+v", list)
 			}
+			st, _, _ := w.hub.State(term.URI())
+			if claim := st.(*ahp.TerminalState).Claim.Value.(*ahp.TerminalSessionClaim); claim.ToolCallID != "" {
+				t.Errorf("the tool call still holds it: %+v", claim)
+			}
 			w.must(end(w, c, term))
 			eventually(t, "the list to be empty", func() bool { return len(w.chatState().BackgroundWork) == 0 })
 		})
+	}
+}
+
+// Who makes a terminal's claim the session's alone lets the agent go on (guide/terminals.md); who takes the keyboard and
+// gives it back does not.
+func TestAClaimWithoutItsToolCallLetsTheAgentGoOn(t *testing.T) {
+	w, c := shellWorld(t, Config{}, hub.Config{})
+	h := agentHost{w.host.liveOf(session)}
+	term, err := h.Terminal(t.Context(), agent.TerminalSpec{Chat: w.chat(), TurnID: "t1", ToolCallID: "call1", Command: []string{"sh", "-c", "echo so far; read x; exec sleep 1000"}})
+	w.must(err)
+	type end struct {
+		tail string
+		err  error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		_, tail, err := term.Wait(t.Context())
+		ended <- end{tail, err}
+	}()
+	eventually(t, "output", func() bool { return strings.Contains(term.(commandTerminal).Tail(), "so far") })
+	claim := func() ahp.TerminalClaim {
+		st, _, _ := w.hub.State(term.URI())
+		return st.(*ahp.TerminalState).Claim
+	}
+	before := claim()
+	w.must(w.host.TakeTerminal(c.caller, term.URI()))
+	w.must(w.host.ReleaseTerminal(c.caller, term.URI(), w.chat()))
+	if !reflect.DeepEqual(claim(), before) {
+		t.Errorf("given back it is held by %+v", claim().Value)
+	}
+	select {
+	case <-ended:
+		t.Fatal("the agent goes on because somebody typed")
+	default:
+	}
+	c.send(term.URI(), &ahp.TerminalClaimedAction{Claim: w.bySession()})
+	if e := <-ended; !errors.Is(e.err, agent.ErrDetached) || !strings.Contains(e.tail, "so far") {
+		t.Errorf("the agent is told %q, %v", e.tail, e.err)
+	}
+	if st, _, _ := w.hub.State(term.URI()); exited(st.(*ahp.TerminalState)) {
+		t.Error("the command was ended")
 	}
 }
 

@@ -41,13 +41,15 @@ type commandTerminal struct{ *term }
 // URI names the terminal's channel.
 func (t commandTerminal) URI() ahp.URI { return t.info.URI }
 
-// Wait blocks until the command is over.
+// Wait blocks until the command is over, or somebody has it go on in the background.
 func (t commandTerminal) Wait(ctx context.Context) (int, string, error) {
 	p := t.proc.Load()
 	select {
 	case <-p.Done():
 		code, _ := p.ExitCode()
 		return code, t.Tail(), nil
+	case <-t.detached:
+		return 0, t.Tail(), agent.ErrDetached
 	case <-ctx.Done():
 		return 0, "", context.Cause(ctx)
 	}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -84,6 +85,36 @@ func (h *Host) TakeTerminal(c Caller, uri ahp.URI) error {
 		tx.Apply(uri, claimedBy(c.ClientID))
 		return nil
 	})
+}
+
+// ReleaseTerminal gives a terminal that the caller holds back: to the tool call that waits for it, else to its session.
+func (h *Host) ReleaseTerminal(c Caller, uri, chat ahp.URI) error {
+	return h.onClaim(c, uri, func(tx *hub.Tx, t *term, s *ahp.TerminalState) error {
+		if holds(c, s.Claim) {
+			tx.Apply(uri, t.bySession(chat))
+		}
+		return nil
+	})
+}
+
+// bySession is the claim of the tool call that waits for the program, else of the session; under the hub's lock.
+func (t *term) bySession(chat ahp.URI) *ahp.TerminalClaimedAction {
+	claim := &ahp.TerminalSessionClaim{Session: t.info.Session, Chat: chat}
+	if t.call != nil {
+		claim = t.call
+	}
+	return &ahp.TerminalClaimedAction{Claim: ahp.TerminalClaim{Value: claim}}
+}
+
+// narrowed lets the agent go on when somebody made the claim the session's alone: its tool call waits no more, and the
+// program goes on in the background (guide/terminals.md).
+func (t *term) narrowed(tx *hub.Tx, claim ahp.TerminalClaim) {
+	c, session := claim.Value.(*ahp.TerminalSessionClaim)
+	if t.call == nil || !session || c.ToolCallID == t.call.ToolCallID {
+		return
+	}
+	t.call = nil
+	tx.Effect(t.info.URI, func(context.Context) { close(t.detached) })
 }
 
 // TerminalAsks are those who ask for a terminal, and those refused lately, the first first.

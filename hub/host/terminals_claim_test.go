@@ -59,7 +59,7 @@ func TestTerminalsAreAskedFor(t *testing.T) {
 		w.quiet(info, w.bySession())
 		ana, dan, ben := pageOf(owner), pageOf(typist(driver)), pageOf(typist(commenter))
 		for _, who := range []Caller{ana, dan, ben} {
-			defer w.host.AttendTerminal(who, term1)()
+			defer w.host.AttendTerminal(who, term1)(false)
 		}
 		changed, cancel := w.host.WatchTerminal(term1)
 		defer cancel()
@@ -169,16 +169,19 @@ func TestOnlyTheHolderTypes(t *testing.T) {
 func TestTheKeyboardOfWhoLeaves(t *testing.T) {
 	tests := map[string]struct {
 		holder func(*world, *client) Caller
-		leave  func(w *world, c *client, stream func())
+		leave  func(w *world, c *client, stream func(goodbye bool))
 		grace  time.Duration
 	}{
 		"closes the page": {
 			func(w *world, _ *client) Caller { return pageOf(typist(driver)) },
-			func(_ *world, _ *client, stream func()) { stream() }, pageGrace},
+			func(_ *world, _ *client, stream func(bool)) { stream(true) }, 0},
+		"loses the line": {
+			func(w *world, _ *client) Caller { return pageOf(typist(driver)) },
+			func(_ *world, _ *client, stream func(bool)) { stream(false) }, pageGrace},
 		"took it by a form": {
 			func(w *world, _ *client) Caller { return pageOf(typist(driver)) },
-			func(w *world, _ *client, stream func()) {
-				stream()
+			func(w *world, _ *client, stream func(bool)) {
+				stream(false)
 				free := w.bySession()
 				w.must(w.hub.Do(func(tx *hub.Tx) {
 					tx.Apply(term1, &ahp.TerminalClaimedAction{Claim: free})
@@ -187,7 +190,7 @@ func TestTheKeyboardOfWhoLeaves(t *testing.T) {
 			}, formGrace},
 		"vanishes": {
 			func(w *world, c *client) Caller { return c.caller },
-			func(w *world, c *client, _ func()) {
+			func(w *world, c *client, _ func(bool)) {
 				c.caller.Conn.Close(errors.New("gone"))
 				w.host.Disconnected(c.caller)
 			}, 30 * time.Second},
@@ -207,12 +210,14 @@ func TestTheKeyboardOfWhoLeaves(t *testing.T) {
 						t.Fatalf("taken from who is here")
 					}
 					tc.leave(w, c, stream)
-					time.Sleep(tc.grace - time.Second)
-					synctest.Wait()
-					if holderOf(w, term1) != who.ClientID {
-						t.Errorf("taken before its time: %q", holderOf(w, term1))
+					if tc.grace > 0 {
+						time.Sleep(tc.grace - time.Millisecond)
+						synctest.Wait()
+						if holderOf(w, term1) != who.ClientID {
+							t.Errorf("taken before its time: %q", holderOf(w, term1))
+						}
 					}
-					time.Sleep(2 * time.Second)
+					time.Sleep(time.Millisecond)
 					synctest.Wait()
 					if session != "" && holderOf(w, term1) != "session" {
 						t.Errorf("still held by %q", holderOf(w, term1))
@@ -233,16 +238,35 @@ func TestWhoComesBackKeepsTheKeyboard(t *testing.T) {
 		w.quiet(hub.ChannelInfo{URI: term1, Kind: ahp.ChannelTerminal, Session: session}, w.bySession())
 		leave := w.host.AttendTerminal(dan, term1)
 		w.must(w.host.TakeTerminal(dan, term1))
-		leave()
+		leave(false)
 		leave = w.host.AttendTerminal(dan, term1) // a reload
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if holderOf(w, term1) != dan.ClientID {
 			t.Fatal("a reload cost the keyboard")
 		}
-		defer w.host.AttendTerminal(ben, term1)()
+		for _, away := range []time.Duration{pageGrace - time.Millisecond, pageGrace} {
+			leave(true)
+			time.Sleep(away)
+			leave = w.host.AttendTerminal(dan, term1)
+			synctest.Wait()
+			if back := holderOf(w, term1) == dan.ClientID; back != (away < pageGrace) {
+				t.Errorf("after %v away it is held by %q", away, holderOf(w, term1))
+			}
+		}
+		w.must(w.host.TakeTerminal(dan, term1))
+		leave(true)
+		time.Sleep(time.Millisecond)
+		w.must(w.host.TakeTerminal(ben, term1))
+		leave = w.host.AttendTerminal(dan, term1)
+		synctest.Wait()
+		if holderOf(w, term1) != ben.ClientID {
+			t.Errorf("who is back took it from %q", ben.ClientID)
+		}
+		w.must(w.hub.Do(func(tx *hub.Tx) { tx.Apply(term1, claimedBy(dan.ClientID)) }))
+		defer w.host.AttendTerminal(ben, term1)(false)
 		w.must(w.host.AskTerminal(ben, term1))
-		leave()
+		leave(false)
 		time.Sleep(pageGrace + time.Second)
 		synctest.Wait()
 		if holderOf(w, term1) != ben.ClientID {

@@ -49,6 +49,9 @@ func (h *Host) CommandOutput(uri ahp.URI, id string) (text string, cut, ok bool)
 	return "", false, false
 }
 
+// CommandPlace stands in the output that a frame is sent where a command's own begins.
+func CommandPlace(id string) string { return terminal.Place(id) }
+
 func (h *Host) commandParts(uri ahp.URI) (out []*ahp.TerminalCommandPart) {
 	st, _, _ := h.hub.State(uri)
 	s, ok := st.(*ahp.TerminalState)

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
 // How long the holder of a terminal may be away. Clients of the protocol have Limits.ClientGrace.
 const (
-	pageGrace = 3 * time.Second // after a person's last stream of it ended: a reload
+	pageGrace = 3 * time.Second // after a person's last stream of it broke off; who left and is back so soon has it again
 	formGrace = 2 * time.Minute // after a form claimed it, or typed in it, without a stream
 )
 
@@ -24,6 +25,8 @@ type holding struct {
 	vacant   bool           // the holder is gone, and there is no session to give it back to
 	here     map[string]int // open streams of each person's pages, by clientId
 	gone     *time.Timer
+	was      string    // who left, and has it again when they are back
+	backBy   time.Time // by then, unless somebody claimed it meanwhile
 	asks     []TerminalAsk
 	watchers map[chan struct{}]struct{}
 	closed   bool
@@ -116,7 +119,7 @@ func (d *holding) claimed(h *Host, t *term, c ahp.TerminalClaim) {
 	defer d.mu.Unlock()
 	d.holder, d.vacant = "", false
 	if held, ok := c.Value.(*ahp.TerminalClientClaim); ok {
-		d.holder = held.ClientID
+		d.holder, d.was = held.ClientID, ""
 	}
 	d.drop(d.holder)
 	d.stay()
@@ -159,12 +162,14 @@ func (d *holding) typed(h *Host, t *term) {
 	}
 }
 
-// AttendTerminal says that a stream of the caller's shows a terminal. Call leave when it ends: soon after
-// the last one of its holder's did, the terminal goes to who asked first, or back to its session.
-func (h *Host) AttendTerminal(c Caller, uri ahp.URI) (leave func()) {
+// AttendTerminal says that a stream of the caller's shows a terminal. Call leave when it ends, with goodbye when its
+// page said that it goes: after the last one of its holder's the terminal goes to who asked first, or back to its
+// session, at once or, when the line broke, soon. A reload is a goodbye too: who is back by then has it again, if
+// nobody took it.
+func (h *Host) AttendTerminal(c Caller, uri ahp.URI) (leave func(goodbye bool)) {
 	t := h.terms.get(uri)
 	if t == nil {
-		return func() {}
+		return func(bool) {}
 	}
 	client, d := PageClient(c.ID), &t.hold
 	d.mu.Lock()
@@ -176,19 +181,46 @@ func (h *Host) AttendTerminal(c Caller, uri ahp.URI) (leave func()) {
 	if d.holder == client {
 		d.stay()
 	}
-	return sync.OnceFunc(func() { d.left(h, t, client) })
+	if d.was == client {
+		h.lanes.add(h.ctx, uri, func(ctx context.Context) { h.giveBack(ctx, c, t) })
+	}
+	var once sync.Once
+	return func(goodbye bool) { once.Do(func() { d.left(h, t, client, goodbye) }) }
 }
 
-func (d *holding) left(h *Host, t *term, client string) {
+func (d *holding) left(h *Host, t *term, client string, goodbye bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.here[client]--; d.here[client] > 0 {
 		return
 	}
 	delete(d.here, client)
-	if d.holder == client {
+	switch {
+	case d.holder != client:
+	case goodbye:
+		d.leave(h, t, 0)
+	default:
 		d.leave(h, t, pageGrace)
 	}
+}
+
+// giveBack gives a terminal to who left it just now and is back.
+func (h *Host) giveBack(ctx context.Context, c Caller, t *term) {
+	if access.MayAct(c.Principal, "terminal/claimed", t.info) != nil {
+		return
+	}
+	client := PageClient(c.ID)
+	_ = h.do(ctx, func(tx *hub.Tx) { // fails only when the host stops, and that ends the terminal
+		if s, open := tx.State(t.info.URI).(*ahp.TerminalState); open && !exited(s) && t.hold.returns(client, h.now()) {
+			tx.Apply(t.info.URI, claimedBy(client))
+		}
+	})
+}
+
+func (d *holding) returns(client string, now time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.was == client && now.Before(d.backBy) && d.here[client] > 0
 }
 
 // leaveTerminals starts the grace time of a client whose connection ended, where it holds a terminal.
@@ -230,20 +262,30 @@ func (h *Host) releaseTerminal(ctx context.Context, t *term, holder string) {
 	next := h.nextHolder(t)
 	_ = h.do(ctx, func(tx *hub.Tx) { // fails only when the host stops, and that ends the terminal
 		s, open := tx.State(t.info.URI).(*ahp.TerminalState)
-		if !open || !t.hold.heldBy(holder) || exited(s) {
+		if !open || exited(s) || !t.hold.releases(holder, h.now()) {
 			return
 		}
 		if next == "" {
 			if session, ok := tx.State(t.info.Session).(*ahp.SessionState); ok && session.DefaultChat != "" {
-				claim := &ahp.TerminalSessionClaim{Session: t.info.Session, Chat: session.DefaultChat}
-				tx.Apply(t.info.URI, &ahp.TerminalClaimedAction{Claim: ahp.TerminalClaim{Value: claim}})
-				return
+				tx.Apply(t.info.URI, t.bySession(session.DefaultChat))
+			} else {
+				t.hold.vacate()
 			}
-			t.hold.vacate()
 			return
 		}
 		tx.Apply(t.info.URI, claimedBy(next))
 	})
+}
+
+// releases tells whether the holder is still gone, who then has some time to come back.
+func (d *holding) releases(holder string, now time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.holder != holder || d.here[holder] > 0 {
+		return false
+	}
+	d.was, d.backBy = holder, now.Add(pageGrace)
+	return true
 }
 
 func (d *holding) vacate() {

@@ -35,7 +35,10 @@ type term struct {
 	dirty  atomic.Bool  // wrote something since it was last saved
 	due    atomic.Int64 // when it may be saved again, in ns since 1970
 
-	applying bool // guarded by the hub's lock: what is applied comes from the program itself
+	// guarded by the hub's lock
+	applying bool                      // what is applied comes from the program itself
+	call     *ahp.TerminalSessionClaim // the tool call that waits for the program; nil once it does not
+	detached chan struct{}             // closed when it should not wait any more
 
 	hold holding
 
@@ -50,7 +53,10 @@ func (h *Host) startTerminal(info hub.ChannelInfo, claim ahp.TerminalClaim, spec
 	if spec.Cols == 0 && spec.Rows == 0 {
 		spec.Cols, spec.Rows = terminal.DefaultCols, terminal.DefaultRows
 	}
-	t := &term{h: h, info: info, agents: agents}
+	t := &term{h: h, info: info, agents: agents, detached: make(chan struct{})}
+	if c, ok := claim.Value.(*ahp.TerminalSessionClaim); ok && agents {
+		t.call = c
+	}
 	t.named.Store(named)
 	t.ctx, t.cancel = context.WithCancel(h.ctx)
 	if err := h.terms.add(t); err != nil {
@@ -214,6 +220,7 @@ func (h *Host) deriveTerminal(tx *hub.Tx, e *hub.Envelope) {
 	case *ahp.TerminalClaimedAction:
 		if t != nil {
 			t.hold.claimed(h, t, a.Claim)
+			t.narrowed(tx, a.Claim)
 		}
 		h.listTerminal(tx, e.Channel.URI)
 	case *ahp.TerminalExitedAction:

@@ -126,7 +126,10 @@ func (d *decoder) mark(f []string) {
 		f = f[:len(f)-1]
 	}
 	switch f[0] {
-	case "A", "B":
+	case "A":
+		d.available()
+		d.place(promptPlace)
+	case "B":
 		d.available()
 	case "E":
 		d.line = unescape(field(f, 1))
@@ -149,6 +152,14 @@ func field(f []string, i int) string {
 	return ""
 }
 
+// place marks a prompt, or the command that was typed at the last one, where those who watch can jump to.
+func (d *decoder) place(what string) {
+	if d.show != nil {
+		d.flush()
+		d.show(Place(what), d.scan.modes)
+	}
+}
+
 // available announces command detection once, when the shell's first mark
 // proves that it works (AHP requirement 168).
 func (d *decoder) available() {
@@ -169,6 +180,7 @@ func (d *decoder) executed(fields []string) {
 	d.flush()
 	d.count++
 	d.running, d.started, d.untold = "c"+strconv.Itoa(d.count), d.now(), true
+	d.place(d.running)
 	if !slices.Equal(fields, []string{"?"}) { // of a line that history did not take, the text is about to follow
 		d.announce()
 	}

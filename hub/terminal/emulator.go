@@ -23,15 +23,20 @@ type emulator struct {
 	drain sync.WaitGroup
 	full  bool // a wide character was written into the last two columns just now
 	bad   bool // it could not follow: its screen is not to be believed
+
+	places places
 }
 
 func newEmulator(cols, rows int) *emulator {
 	e := &emulator{vt: vt.NewEmulator(cols, rows)}
-	e.vt.SetScrollbackSize(scrollbackLines)
+	e.vt.SetScrollbackSize(2 * scrollbackLines) // a pass may add as many to those that are kept
+	e.followPlaces()
 	e.vt.RegisterCsiHandler('J', func(p ansi.Params) bool {
+		e.erased(p)
 		if n, _, _ := p.Param(0, 0); n != 3 {
 			return false
 		}
+		e.places.dropped = e.top()
 		e.vt.ClearScrollback() // the library would clear the screen as well
 		return true
 	})
@@ -65,7 +70,7 @@ func (e *emulator) write(b []byte) {
 			n = sequenceLen(b)
 			e.pass(b[:n])
 		case b[0] < utf8.RuneSelf:
-			n = plain(b)
+			n = min(plain(b), scrollbackLines)
 			e.wrap(b[0] >= ' ')
 			e.pass(b[:n])
 		default:
@@ -94,6 +99,7 @@ var (
 func (e *emulator) pass(b []byte) {
 	_, _ = e.vt.Write(b)
 	e.full = false
+	e.trim()
 }
 
 // sequenceLen is how much of b, which begins with ESC, has to go in one piece: all of a string.
@@ -174,11 +180,15 @@ func (e *emulator) line(y int) uv.Line {
 	return l
 }
 
-// screen draws the lines of the screen that is shown, each at its place.
-func (e *emulator) screen() string {
+// screen draws the lines of the screen that is shown, each at its place. The first has a number when it is the main one.
+func (e *emulator) screen(top int) string {
 	var b strings.Builder
 	for y := range e.vt.Height() {
-		if s := e.line(y).Render(); s != "" {
+		s := e.line(y).Render()
+		if top >= 0 {
+			s = e.place(top+y) + s
+		}
+		if s != "" {
 			fmt.Fprintf(&b, "\x1b[%dH%s", y+1, s)
 		}
 	}
@@ -190,7 +200,7 @@ func (e *emulator) scrollback(n int) string {
 	lines := e.vt.Scrollback().Lines()
 	var out []string
 	for i := len(lines) - 1; i >= 0; i-- {
-		s := lines[i].Render() + "\r\n"
+		s := e.place(e.places.dropped+i) + lines[i].Render() + "\r\n"
 		if n -= len(s); n < 0 {
 			break
 		}
@@ -281,10 +291,10 @@ func (p *picture) draw(e *emulator) {
 	_, _ = e.vt.WriteString("\x1b[?6l") // positions count from the corner
 	var alt string
 	if e.vt.IsAltScreen() {
-		alt = "\x1b[?1049h" + e.screen() + region(p.modes.region[1]) + e.cursor()
+		alt = "\x1b[?1049h" + e.screen(-1) + region(p.modes.region[1]) + e.cursor()
 		e.say("\x1b[?1047l")
 	}
-	main := e.screen() + region(p.modes.region[0])
+	main := e.screen(e.top()) + region(p.modes.region[0])
 	room := max(0, mostPicture-len(main)-len(alt))
 	main = e.scrollback(room) + main
 	cursor := e.cursor()

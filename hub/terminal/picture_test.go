@@ -3,6 +3,7 @@ package terminal
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"strings"
@@ -70,7 +71,7 @@ func shown(texts ...string) string {
 	for _, t := range texts {
 		e.say(t)
 	}
-	out := fmt.Sprintf("alternate=%v\n%s", e.vt.IsAltScreen(), strings.Join(strings.Split(e.screen(), "\x1b["), "\n\x1b["))
+	out := fmt.Sprintf("alternate=%v\n%s", e.vt.IsAltScreen(), strings.Join(strings.Split(e.screen(-1), "\x1b["), "\n\x1b["))
 	return out + "\n" + e.cursor()
 }
 
@@ -159,5 +160,58 @@ func write(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestAPictureKeepsThePlacesOfCommands reads where a terminal that is sent a picture would mark the commands.
+func TestAPictureKeepsThePlacesOfCommands(t *testing.T) {
+	mark := func(what string) string { return "\x1b]633;" + what + ";n\a" }
+	at := func(line, output string) string {
+		return mark("A") + "$ " + line + "\r\n" + mark("E;"+line) + mark("C") + output + mark("D;0")
+	}
+	forged := Place("c1") + mark("C")[:len(mark("C"))-3] + "x\a"
+	for name, c := range map[string]struct {
+		out  string
+		want map[string]string // command → the line it stands in
+	}{
+		"shown":                  {at("one", "1\r\n") + at("two", "$ one\r\n"), map[string]string{"c1": "$ one", "c2": "$ two"}},
+		"scrolled":               {at("one", numbered(1, 60)) + at("two", numbered(1, 900)) + mark("A") + "$ ", map[string]string{"c1": "$ one", "c2": "$ two"}},
+		"out of the scrollback":  {at("one", "1\r\n") + at("two", numbered(1, 1500)) + at("three", ""), map[string]string{"c3": "$ three"}},
+		"forged":                 {at("one", forged+"\r\n"+forged), map[string]string{"c1": "$ one"}},
+		"in a full screen":       {at("vi", "\x1b[?1049h\x1b[2J"+forged) + "\x1b[?1049l" + at("two", ""), map[string]string{"c1": "$ vi", "c2": "$ two"}},
+		"cleared":                {at("one", "") + at("clear", "\x1b[H\x1b[2J\x1b[3J") + at("two", ""), map[string]string{"c3": "$ two"}},
+		"without a prompt's":     {"$ one\r\n" + mark("C") + "1\r\n", map[string]string{"c1": "$ one"}},
+		"a prompt of two lines":  {mark("A") + "dir\r\n$ one\r\n" + mark("C"), map[string]string{"c1": "dir"}},
+		"a prompt without a row": {"no end" + at("one", ""), map[string]string{"c1": "no end$ one"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, step := range []int{1 << 20, 97} {
+				f := newFeed(80, 24)
+				defer f.close()
+				d := newDecoder(detectNonce, "n", "", time.Now)
+				d.show, d.note = f.add, f.command
+				for out := c.out; out != ""; out = out[min(step, len(out)):] {
+					d.write([]byte(out[:min(step, len(out))]))
+					if step < len(c.out) && len(out)%13 == 0 {
+						f.picture() // the next follows it
+					}
+				}
+				e := newEmulator(80, 24)
+				e.write(f.picture().text)
+				got := map[string]string{}
+				for line, command := range e.places.at {
+					row := e.vt.Scrollback().Line(line - e.places.dropped)
+					if line >= e.top() {
+						row = e.line(line - e.top())
+					}
+					got[command] = strings.TrimRight(row.String(), " ")
+				}
+				e.close()
+				if !maps.Equal(got, c.want) {
+					t.Errorf("in steps of %d: %v, want %v", step, got, c.want)
+				}
+			}
+		})
 	}
 }

@@ -282,11 +282,11 @@ func (s *scanner) inLong(r rune) {
 	}
 }
 
-// isIntegration tells an OSC payload of shell integration by its number.
+// isIntegration tells an OSC payload of shell integration by its number; of our own marks too, which no program may set.
 func isIntegration(payload []byte) bool {
 	n, _, _ := bytes.Cut(payload, []byte(";"))
 	switch string(n) {
-	case "7", "133", "633":
+	case "7", "133", "633", placeNumber:
 		return true
 	}
 	return false

@@ -1,36 +1,10 @@
-// From command to command. Where each was typed is found in the screen itself, from the newest up, so it holds for
-// a screen that was sent whole as for one that was watched.
+// From command to command, by the places that the host marks in the output.
 (() => {
 'use strict';
 const app = window.ahphubFrame, term = app.term;
-const listed = () => [...(frameElement?.closest('.termpane')?.querySelectorAll('.command-line') || [])]
-  .map((b) => ({ id: b.dataset.jump, line: b.querySelector('code').textContent.split('\n')[0].trimEnd() }));
-// lines are the screen's, wrapped rows joined: [row, text].
-function lines() {
-  const b = term.buffer.normal, out = [];
-  for (let i = 0; i < b.length; i++) {
-    const l = b.getLine(i), text = l.translateToString(!b.getLine(i + 1)?.isWrapped);
-    if (l.isWrapped && out.length) out[out.length - 1][1] += text;
-    else out.push([i, text]);
-  }
-  return out;
-}
-// found gives each command its row. Backwards the last line that ends with it; then the first such line behind the
-// command before it, as a shell that traces prints a command again.
-function found() {
-  const all = lines(), rows = [], list = listed();
-  const is = (i, c) => { const t = all[i][1].trimEnd(); return t.endsWith(c.line) && t.length > c.line.length; };
-  let i = all.length - 1;
-  for (const c of list.toReversed()) {
-    let at = i;
-    while (at >= 0 && !is(at, c)) at--;
-    if (at < 0) continue;
-    rows.unshift({ ...c, at });
-    i = at - 1;
-  }
-  rows.forEach((r, n) => { for (let j = n ? rows[n - 1].at + 1 : 0; j < r.at; j++) if (is(j, r)) { r.at = j; break; } });
-  return rows.map((r) => ({ id: r.id, row: all[r.at][0] }));
-}
+// found gives each command of the list its row; of one whose lines are gone there is none.
+const found = () => [...(frameElement?.closest('.termpane')?.querySelectorAll('[data-jump]') || [])]
+  .map((b) => ({ id: b.dataset.jump, row: app.places.get(b.dataset.jump)?.line ?? -1 })).filter((c) => c.row >= 0).sort((a, b) => a.row - b.row);
 let mark = null, at = null;
 function show(row) {
   mark?.dispose();

@@ -59,6 +59,18 @@ const jump = (way, id) => load('commands').then(() => app.toCommand(way, id), ()
 const find = () => load('search').then(() => app.search(), () => {});
 setTimeout(() => links(() => {}), 200);
 
+// ---- places: where a prompt stands, and which command was typed there, as the host tells in the output --------------
+const places = new Map();
+let prompt = null;
+term.parser.registerOscHandler(6973, (s) => {
+  if (term.buffer.active.type !== 'normal') return true;
+  if (s === 'A') { prompt = term.registerMarker(0); return true; }
+  const here = s[0] === '=';
+  places.set(here ? s.slice(1) : s, here ? term.registerMarker(0) : prompt || term.registerMarker(-1));
+  if (!here) prompt = null;
+  return true;
+});
+
 // ---- the stream ----------------------------------------------------------------------------------------------------
 let socket, tries = 0, unsent = [], gone = false;
 const state = { size: [+data.cols, +data.rows], held: '', holder: '', mine: 'mine' in data, may: false, asked: '' };
@@ -84,7 +96,7 @@ function connect() {
   mine.onmessage = (e) => {
     if (typeof e.data !== 'string') { write(new Uint8Array(e.data), took); return; }
     const m = JSON.parse(e.data);
-    if (m.reset) { write('\x1bc', () => { drawing = true; if (m.drawn) resize(...m.drawn); }); return; } // in its place among the output
+    if (m.reset) { write('\x1bc', () => { places.clear(); prompt = null; drawing = true; if (m.drawn) resize(...m.drawn); }); return; } // in its place among the output
     Object.assign(state, { exit: undefined, holder: '' }, m);
     if (unsent.length && (state.mine || state.may)) { const all = unsent.join(''); unsent = []; type(all); }
     layout();
@@ -97,6 +109,8 @@ function connect() {
     if (!gone) setTimeout(connect, Math.min(100 * 2 ** tries++, 1500) * (0.75 + Math.random() / 2));
   };
 }
+addEventListener('pagehide', () => { const left = socket; socket = null; left?.close(4000); }); // a goodbye: the keyboard is the next one's at once
+addEventListener('pageshow', (e) => { if (e.persisted) connect(); });
 addEventListener('online', () => { if (!open() && !gone) connect(); });
 let drawing = false; // a whole screen comes next: it is written at the size it was drawn for
 // Output waits for the widths of Unicode 11 where it has characters that may be wide: the host's own screen counts by them.
@@ -118,13 +132,12 @@ function write(x, then) {
 
 // ---- size: the holder's window decides, everybody else's type shrinks until it fits --------------------------------
 // The terminal is always as large as the host says, or what is on its way would be cut: the holder asks, and is told.
-// In a chat it has its size from the command: the type shrinks to the width, and the box is as high as its rows.
 let sent = '';
-const inline = outside && frameElement.matches('.term-live');
 function layout() {
   if (drawing) return;
   const [cols, rows] = state.size;
-  if (state.mine && !inline) {
+  if (inline) { if (cols > 0 && rows > 0) within(cols, rows); return; }
+  if (state.mine) {
     if (term.options.fontSize !== own.font) term.options.fontSize = own.font;
     const d = fit.proposeDimensions();
     const fits = d && d.cols > 1 && d.rows > 0, now = fits && d.cols + 'x' + d.rows;
@@ -137,15 +150,34 @@ function layout() {
   for (let i = 0; i < 12; i++) { // grown once, then shrunk until it fits
     const d = fit.proposeDimensions(), size = term.options.fontSize;
     if (!d || !d.cols || !d.rows) return;
-    const fits = d.cols >= cols && (inline || d.rows >= rows);
-    if (fits && i) break;
-    const by = (spare) => Math.floor(size * Math.min((d.cols + spare) / cols, inline ? Infinity : (d.rows + spare) / rows) * 4) / 4;
-    const next = fits ? Math.min(own.font, by(0)) : Math.max(inline ? 11 : 6, Math.min(size - 0.25, by(0.9)));
-    if (next === size) break;
+    const fits = d.cols >= cols && d.rows >= rows;
+    if (fits && i) return;
+    const by = (spare) => Math.floor(size * Math.min((d.cols + spare) / cols, (d.rows + spare) / rows) * 4) / 4;
+    const next = fits ? Math.min(own.font, by(0)) : Math.max(6, Math.min(size - 0.25, by(0.9)));
+    if (next === size) return;
     term.options.fontSize = next;
   }
-  if (inline) frameElement.style.height = Math.min($('term').querySelector('.xterm-screen').offsetHeight + 44, parent.innerHeight * 0.7) + 'px';
 }
+// Within a chat the type fits the width and stays readable, and the frame is as high as what is shown: it only grows.
+const inline = outside && !frameElement.matches('.termframe'), leastFont = 11, mostLines = 30;
+let lines = 3, growing = 0;
+function within(cols, rows) {
+  resize(cols, rows);
+  for (let i = 0; i < 4; i++) {
+    const d = fit.proposeDimensions(), size = term.options.fontSize;
+    const next = d?.cols && Math.max(leastFont, Math.min(own.font, Math.floor(size * (d.cols + 0.9) / cols * 4) / 4));
+    if (!next || next === size || i && next > size) break;
+    term.options.fontSize = next;
+  }
+  const b = term.buffer.active, box = $('term'), screen = box.querySelector('.xterm-screen').offsetHeight;
+  let used = b.type === 'normal' && !b.baseY ? b.cursorY + 1 : rows;
+  for (let y = rows - 1; y >= used; y--) if (b.getLine(b.baseY + y)?.translateToString(true)) used = y + 1;
+  lines = Math.min(Math.max(lines, used), rows, mostLines);
+  const high = Math.ceil(lines * screen / rows + document.body.offsetHeight - box.clientHeight + 2);
+  frameElement.style.height = high + 'px';
+  box.style.overflowY = rows > mostLines || frameElement.offsetHeight < high ? 'auto' : 'hidden';
+}
+if (inline) term.onWriteParsed(() => { growing ||= setTimeout(() => { growing = 0; layout(); }, 50); });
 const resize = (c, r) => { if (c !== term.cols || r !== term.rows) term.resize(c, r); };
 let due;
 new ResizeObserver(() => { clearTimeout(due); due = setTimeout(() => { layout(); show(); }, 60); }).observe($('term'));
@@ -161,8 +193,8 @@ function apply() {
 const words = { free: 'Type to take the keyboard', agent: 'The agent has the keyboard', over: 'Exited' };
 function who() {
   if (gone) return 'This terminal was closed';
-  if (!open()) return tries || socket.readyState > 1 ? 'Reconnecting…' : '';
-  if (state.mine) return outside && frameElement.matches('.termframe') ? '' : 'You have the keyboard'; // the page around says so
+  if (!open()) return tries || socket?.readyState > 1 ? 'Reconnecting…' : '';
+  if (state.mine) return outside && !inline ? '' : 'You have the keyboard'; // the page around says so
   if (state.held === 'over') return words.over + (state.exit == null ? '' : ' ' + state.exit);
   if (state.held === 'held') return state.holder + ' has the keyboard';
   return (state.held !== 'free' || may) && words[state.held] || 'Nobody has the keyboard';
@@ -205,8 +237,8 @@ term.attachCustomKeyEventHandler((e) => {
   return !(chord === 'Ctrl+Shift+V' || e.metaKey && /^[cv]$/i.test(e.key)); // the browser's own
 });
 function copy() {
-  const text = term.getSelection();
-  if (text) navigator.clipboard?.writeText(text).catch(() => document.execCommand('copy'));
+  const text = term.getSelection(); // a page without TLS has no clipboard but this one
+  if (text && !document.execCommand('copy')) navigator.clipboard?.writeText(text).catch(() => {});
 }
 const press = { ctrl: false, alt: false };
 function modify(k, on) { press[k] = on; document.querySelector(`[data-key=${k}]`).setAttribute('aria-pressed', on); }
@@ -244,7 +276,7 @@ term.parser.registerOscHandler(52, (s) => {
   return true;
 });
 
-Object.assign(app, { state, find, jump, leave, type, screens: 0, hangUp: () => { socket.close(); show(); } });
+Object.assign(app, { state, places, find, jump, leave, type, screens: 0, hangUp: () => { socket.close(); show(); } });
 connect();
-if (may && touch === false && (!outside || outside.querySelector('.termframe') === frameElement)) term.focus();
+if (may && touch === false && !inline && (!outside || outside.querySelector('.termframe') === frameElement)) term.focus();
 })();

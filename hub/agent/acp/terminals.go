@@ -22,14 +22,15 @@ type terminals struct {
 	all map[string]*term
 }
 
-// term is a command in a terminal. code and tail are there once done is closed.
+// term is a command in a terminal. code and tail are there once done is closed; code is nil when it goes on in the
+// background, as far as the program is concerned over.
 type term struct {
 	host     agent.Terminal
 	title    string
 	limit    int
 	released bool
 	done     chan struct{}
-	code     int
+	code     *int
 	tail     string
 }
 
@@ -92,11 +93,18 @@ func (ts *terminals) create(ctx context.Context, p *peer, host agent.Host, spec 
 	p.wg.Go(func() {
 		defer close(t.done)
 		code, tail, err := started.Wait(ctx)
+		if errors.Is(err, agent.ErrDetached) {
+			err = host.Background(ctx, agent.BackgroundSpec{Chat: spec.Chat, Label: spec.Title, Command: strings.Join(spec.Command, " "), Terminal: started})
+			t.tail = tail + "\n[A person moved this command to the background: it still runs there.]\n"
+			if err == nil {
+				return
+			}
+		}
 		if err != nil {
 			started.Kill() // the program that wanted it is gone
 			code = -1
 		}
-		t.code, t.tail = code, tail
+		t.code, t.tail = &code, tail
 	})
 	return id, nil
 }
@@ -144,7 +152,7 @@ func (ts *terminals) output(_ context.Context, q terminalParams) (any, error) {
 	}
 	out := terminalOutput{}
 	if t.over() {
-		out.Output, out.ExitStatus = t.tail, &exitStatus{&t.code}
+		out.Output, out.ExitStatus = t.tail, &exitStatus{t.code}
 	} else if live, ok := t.host.(tailer); ok {
 		out.Output = live.Tail()
 	}
@@ -171,7 +179,7 @@ func (ts *terminals) wait(ctx context.Context, q terminalParams) (any, error) {
 	}
 	select {
 	case <-t.done:
-		return exitStatus{&t.code}, nil
+		return exitStatus{t.code}, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -212,13 +220,13 @@ func (ts *terminals) content(id string) ahp.ToolResultContentValue {
 		return nil
 	}
 	v := &ahp.ToolResultTerminalContent{Resource: t.host.URI(), Title: t.title, IsPty: ahp.Ptr(true)}
-	if t.over() {
+	if t.over() && t.code != nil {
 		preview := t.tail
 		cut := len(preview) > 4<<10
 		if cut {
 			preview = lastBytes(preview, 4<<10)
 		}
-		v.Result = &ahp.TerminalCommandResult{ExitCode: ahp.Ptr(int64(t.code)), Preview: strings.ToValidUTF8(preview, ""), Truncated: &cut}
+		v.Result = &ahp.TerminalCommandResult{ExitCode: ahp.Ptr(int64(*t.code)), Preview: strings.ToValidUTF8(preview, ""), Truncated: &cut}
 	}
 	return v
 }

@@ -1,0 +1,95 @@
+package terminal
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Places in the output of a feed are told by a sequence of the hub's own, which is never part of terminal/data and no
+// program can print: where a prompt begins, and which command was typed at it. In a picture a command's stands in its line.
+const (
+	placeNumber = "6973"
+	promptPlace = "A"
+	placedHere  = "="
+)
+
+// Place is the sequence for a command that begins here: in the line before, unless a prompt was marked.
+func Place(command string) string { return "\x1b]" + placeNumber + ";" + command + "\a" }
+
+// places follows them while an emulator draws. Lines are counted from the first that there ever was.
+type places struct {
+	dropped int            // lines that left the scrollback
+	at      map[int]string // commands by line
+	prompt  int            // line of the last prompt; -1 when a command was typed at it
+}
+
+func (e *emulator) followPlaces() {
+	e.places = places{at: map[int]string{}, prompt: -1}
+	number, err := strconv.Atoi(placeNumber)
+	if err != nil {
+		return
+	}
+	e.vt.RegisterOscHandler(number, func(data []byte) bool {
+		if _, what, ok := strings.Cut(string(data), ";"); ok && !e.vt.IsAltScreen() {
+			e.places.note(what, e.top()+e.vt.CursorPosition().Y)
+		}
+		return true
+	})
+}
+
+func (p *places) note(what string, line int) {
+	command, here := strings.CutPrefix(what, placedHere)
+	switch {
+	case what == promptPlace:
+		p.prompt = line
+	case here:
+		p.at[line] = command
+	case p.prompt >= 0:
+		p.at[p.prompt], p.prompt = what, -1
+	default:
+		p.at[line-1] = what
+	}
+}
+
+// top is the number of the screen's first line.
+func (e *emulator) top() int { return e.places.dropped + e.vt.ScrollbackLen() }
+
+// trim bounds the scrollback after some output, and counts what leaves it.
+func (e *emulator) trim() {
+	over := e.vt.ScrollbackLen() - scrollbackLines
+	if over <= 0 {
+		return
+	}
+	e.vt.SetScrollbackSize(scrollbackLines)
+	e.vt.SetScrollbackSize(2 * scrollbackLines)
+	e.places.dropped += over
+}
+
+// erased forgets the places that an erasing of the display takes with it.
+func (e *emulator) erased(p ansi.Params) {
+	if e.vt.IsAltScreen() {
+		return
+	}
+	how, _, _ := p.Param(0, 0)
+	cursor, top := e.vt.CursorPosition(), e.top()
+	y := top + cursor.Y
+	for line := range e.places.at {
+		switch {
+		case how == 0 && (line > y || line == y && cursor.X == 0), how == 1 && line >= top && line < y, how == 2 && line >= top, how == 3 && line < top:
+			delete(e.places.at, line)
+		}
+	}
+}
+
+// place is what marks a line in a picture.
+func (e *emulator) place(line int) string {
+	if command, ok := e.places.at[line]; ok {
+		return Place(placedHere + command)
+	}
+	if line == e.places.prompt {
+		return Place(promptPlace)
+	}
+	return ""
+}
