@@ -46,7 +46,7 @@ unit:
 test-agents: deps ## third-party agents from npm, in a browser and through the protocol
 	agents=$$(sh .ci/agents/install free) && AHPHUB_AGENTS="$$agents" $(GO) test -timeout $(TIMEOUT) -count 1 -run TestAgents ./e2e
 
-soak: ## long runs: 50 kills under load, every fuzz target for a minute (FUZZTIME)
+soak: deps ## long runs: 50 kills under load, third-party agents, every fuzz target for a minute (FUZZTIME)
 	@GO="$(GO)" sh .ci/soak
 
 bench: ## the figures of docs/performance.md

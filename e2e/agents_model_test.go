@@ -73,18 +73,27 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	m.asked = append(m.asked, q)
 	m.mu.Unlock()
-	if m.answer(q, out); strings.Contains(q.text, "wait") && q.result == "" {
+	if m.answer(q, out); q.result == "" && waits.MatchString(q.text) {
 		m.hung <- struct{}{}
 		<-r.Context().Done()
 	}
 }
+
+// Orders stand at the start of a line: agents put words of their own beside a person's.
+var (
+	waits  = regexp.MustCompile(`(?m)^wait\b`)
+	orders = regexp.MustCompile(`(?m)^(write|run|call): (.*)$`)
+)
 
 var commentID = regexp.MustCompile(`id ([^\s:]+): `)
 
 // answer does what the last message asks: orders are of the form "write: PATH", "run: COMMAND", "call: TOOL INPUT" and
 // "wait". Comments of a review are read, answered and resolved by the host's tools.
 func (m *model) answer(q question, out speech) {
-	path, command, call := order(q.text, "write: "), order(q.text, "run: "), order(q.text, "call: ")
+	verb, rest := "", ""
+	if o := orders.FindStringSubmatch(q.text); o != nil {
+		verb, rest = o[1], o[2]
+	}
 	switch {
 	case strings.HasSuffix(q.result, "list_comments"):
 		if id := commentID.FindStringSubmatch(q.text); id != nil {
@@ -100,18 +109,19 @@ func (m *model) answer(q question, out speech) {
 	case strings.Contains(q.text, "who looked at the changes"):
 		out.call(q.tool("list_comments"), map[string]any{})
 		return
-	case path != "":
+	case verb == "write":
 		out.say("I will write it.")
-		out.call(q.tool("write", "Write", "write_file"), map[string]any{"filePath": path, "file_path": path, "content": "one\ntwo\n"})
+		name := q.tool("write", "Write", "write_file")
+		out.call(name, map[string]any{map[bool]string{true: "filePath", false: "file_path"}[name == "write"]: rest, "content": "one\ntwo\n"})
 		return
-	case command != "":
-		out.call(q.tool("bash", "Bash", "run_shell_command"), map[string]any{"command": command, "description": "Run the command"})
+	case verb == "run":
+		out.call(q.tool("bash", "Bash", "run_shell_command"), map[string]any{"command": rest, "description": "Run the command"})
 		return
-	case call != "":
-		name, input, _ := strings.Cut(call, " ")
+	case verb == "call":
+		name, input, _ := strings.Cut(rest, " ")
 		out.call(q.tool(name), json.RawMessage(input))
 		return
-	case strings.Contains(q.text, "wait"):
+	case waits.MatchString(q.text):
 		out.say("I am thinking.")
 		return
 	default:
@@ -132,13 +142,4 @@ func (q question) tool(names ...string) string {
 		}
 	}
 	return names[0]
-}
-
-func order(text, verb string) string {
-	_, rest, ok := strings.Cut(text, verb)
-	if !ok {
-		return ""
-	}
-	line, _, _ := strings.Cut(rest, "\n")
-	return strings.TrimSpace(line)
 }

@@ -21,6 +21,8 @@ func read(path string, body []byte, w http.ResponseWriter) (question, speech) {
 		return readOpenAI(body), &openAI{events{w}}
 	case strings.HasSuffix(path, "/messages"):
 		return readAnthropic(body, w)
+	case strings.HasSuffix(path, ":generateContent"):
+		return question{}, &chosen{w}
 	case strings.HasSuffix(path, ":streamGenerateContent"):
 		return readGemini(body), gemini{events{w}}
 	}
@@ -236,3 +238,16 @@ func (a gemini) call(tool string, input any) {
 }
 
 func (a gemini) end() { a.part(object{"text": " "}, "STOP") }
+
+// chosen answers what Gemini CLI asks besides: which model should answer, and who speaks next.
+type chosen struct{ w http.ResponseWriter }
+
+func (a *chosen) say(string) {
+	text := `{"reasoning":"short","model_choice":"flash","complexity_reasoning":"short","complexity_score":1,"next_speaker":"user"}`
+	a.w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(a.w).Encode(object{"candidates": []any{object{"index": 0, "finishReason": "STOP",
+		"content": object{"role": "model", "parts": []any{object{"text": text}}}}}})
+}
+
+func (a *chosen) call(string, any) {}
+func (a *chosen) end()             {}

@@ -93,7 +93,8 @@ func (h *hosted) approve(shows string) {
 	h.Helper()
 	h.ana.WaitText(".approval", shows)
 	h.ana.Shot("approval")
-	h.ana.Click(".approval button[data-kind=approve]")
+	const once = "[...document.querySelectorAll('.approval button[data-kind=approve]')].find(b => !/session|always|all edits/i.test(b.innerText))"
+	Eval[bool](h.ana, once+".click(), true") // some list what allows more first
 	h.ana.Wait("!document.querySelector('.approval')")
 }
 
@@ -171,10 +172,13 @@ func TestAgentsExample(t *testing.T) {
 func opencodeConfig(t *testing.T, dir string, m *model) string {
 	t.Helper()
 	home := t.TempDir()
+	sees := map[string]any{"input": []string{"text", "image"}, "output": []string{"text"}}
+	a, another := map[string]any{"name": "A model", "attachment": true, "modalities": sees}, map[string]any{"name": "Another model"}
 	settings, err := json.Marshal(map[string]any{
 		"provider": map[string]any{"fake": map[string]any{"npm": "@ai-sdk/openai-compatible",
-			"options": map[string]any{"baseURL": m.URL + "/v1", "apiKey": "none"}, "models": map[string]any{"m": map[string]any{"name": "A model"}}}},
-		"model": "fake/m", "small_model": "fake/m", "autoupdate": false, "share": "disabled",
+			"options": map[string]any{"baseURL": m.URL + "/v1", "apiKey": "none"}, "models": map[string]any{"m": a, "n": another}}},
+		"command": map[string]any{"hello": map[string]any{"template": "Greet $ARGUMENTS warmly", "description": "Say hello"}},
+		"model":   "fake/m", "small_model": "fake/m", "autoupdate": false, "share": "disabled",
 		"permission": map[string]any{"edit": "ask", "bash": "ask"},
 	})
 	if err == nil {
