@@ -276,6 +276,9 @@ func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionSta
 	if w := host.ReadWatching(s.Meta); w.Polling {
 		v.Late = fmt.Sprintf("Changes show up to %d seconds late, or later where a look takes long. %s", w.Seconds, sentence(w.Why))
 	}
+	if len(cs.Files) > 0 && host.ReadFileNote(cs.Files[0].Meta).Overlap { // of one turn's files, as of all
+		v.Beside = freshWorktree(s)
+	}
 	for i := range files {
 		v.Files = append(v.Files, files[i].DiffFile)
 	}

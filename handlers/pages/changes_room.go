@@ -209,7 +209,7 @@ func fileDifference(old, now *drawing) (out []Patch) {
 		listed = true
 		out = append(out, Remove("file-"+gone.Key()))
 	}
-	if listed || old.page.Status != now.page.Status || old.page.Problem != now.page.Problem || old.page.Late != now.page.Late {
+	if listed || old.page.Status != now.page.Status || old.page.Problem != now.page.Problem || old.page.Late != now.page.Late || old.page.Beside != now.page.Beside {
 		out = append(out, Replace("tree", page.Tree(now.page)), Replace("changes-state", page.StatePart(now.page)))
 	}
 	return out

@@ -33,7 +33,7 @@ func (p *Pages) sendWorktree(w http.ResponseWriter, r *http.Request, v visit, st
 		return err
 	}
 	s := p.sessionState(v.session)
-	m.Base, m.Fresh = "/s/"+v.short, freshWorktree(s.WorkingDirectories)
+	m.Base, m.Fresh = "/s/"+v.short, freshWorktree(s)
 	if t, ok := host.WorktreeOf(s); ok {
 		m.Repo, m.Dir, m.Branch, m.Into, m.Commit = t.Repo, t.Dir, t.Branch, t.Into, t.Base
 		if err := p.stands(r, v, &m); err != nil {
@@ -64,11 +64,13 @@ func (p *Pages) stands(r *http.Request, v visit, m *page.Worktree) error {
 	return nil
 }
 
-// freshWorktree is the form of a new session that works beside those in a directory.
-func freshWorktree(dirs []ahp.URI) string {
+// freshWorktree is the form of a new session that works beside this one, in a work tree of its own.
+func freshWorktree(s *ahp.SessionState) string {
 	q := url.Values{"config.isolation": {"worktree"}}
-	if len(dirs) > 0 {
-		q.Set("dir", part.FilePath(dirs[0]))
+	if t, ok := host.WorktreeOf(s); ok {
+		q.Set("dir", t.Repo)
+	} else if len(s.WorkingDirectories) > 0 {
+		q.Set("dir", part.FilePath(s.WorkingDirectories[0]))
 	}
 	return "/new?" + q.Encode()
 }

@@ -124,7 +124,7 @@ func (s *Service) clean(ctx context.Context, w Worktree) error {
 		return err
 	}
 	if n > 0 {
-		return fmt.Errorf("%w: %s in the work tree not committed: commit or discard first", ErrConflict, fileCount(n))
+		return fmt.Errorf("%w: in the work tree %s not committed: commit or discard first", ErrConflict, fileCount(n))
 	}
 	return nil
 }
