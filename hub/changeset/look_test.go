@@ -59,6 +59,7 @@ func TestLookFindsWhatACheckpointFinds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newRepo(t)
 			p.svc = New(Config{Dir: p.data, FileBytes: 1 << 20})
+			p.svc.splitFrom = 0 // as of a large repository
 			p.write(".gitignore", "*.log\nout/\n")
 			p.write("kept.log", "1\n")
 			p.write("long", long)

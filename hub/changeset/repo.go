@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -27,6 +28,29 @@ func (s *Service) repo(session, dir string) *repo {
 func (r *repo) run(ctx context.Context, src source, stdin []byte, args ...string) ([]byte, error) {
 	return r.s.git(ctx, run{dir: src.top, stdin: stdin, config: src.config, args: args,
 		env: append(isolated(), "GIT_DIR="+r.git, "GIT_WORK_TREE="+src.top)})
+}
+
+// write is run for what writes the private index. A large one is split: what stays the same is in a file of its own, and
+// what was written alone is written.
+func (r *repo) write(ctx context.Context, src source, stdin []byte, args ...string) ([]byte, error) {
+	if r.splits(src) {
+		src.config = append(slices.Clip(src.config), "-c", "core.splitIndex=true", "-c", "splitIndex.sharedIndexExpire=now")
+	}
+	return r.run(ctx, src, stdin, args...)
+}
+
+// splits tells whether it is worth it. Where the person's own index is split, the private directory has their shared file
+// too, which git would take for one that nobody needs.
+func (r *repo) splits(src source) bool {
+	if src.gitDir == "" {
+		return false
+	}
+	info, err := os.Stat(filepath.Join(src.gitDir, "index"))
+	if err != nil || info.Size() < r.s.splitFrom {
+		return false
+	}
+	shared, err := filepath.Glob(filepath.Join(globEscape(src.gitDir), "sharedindex.*"))
+	return err == nil && len(shared) == 0
 }
 
 // trees runs git on what is stored alone. Without an index git does not read files in the work tree in place of the
@@ -75,7 +99,7 @@ func (r *repo) takeAll(ctx context.Context) (Tree, error) {
 }
 
 func (r *repo) writeTree(ctx context.Context, src source) (string, error) {
-	out, err := r.run(ctx, src, nil, "write-tree", "--missing-ok")
+	out, err := r.write(ctx, src, nil, "write-tree", "--missing-ok")
 	return strings.TrimSpace(string(out)), err
 }
 

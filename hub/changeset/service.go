@@ -69,13 +69,17 @@ type Service struct {
 	known map[string]*known        // likewise: what the last look found
 	// counts are the lines that comparisons have counted since the last look at everything, likewise.
 	counts map[string]map[versions]counted
+
+	splitFrom int64 // bytes of a person's index from which the private one is split
 }
+
+const splitFrom = 1 << 20
 
 // New returns a service; it makes directories only when they are needed.
 func New(c Config) *Service {
 	c = c.withDefaults()
 	return &Service{cfg: c, slots: make(chan struct{}, c.Processes), locks: map[string]chan struct{}{}, known: map[string]*known{},
-		counts: map[string]map[versions]counted{}}
+		counts: map[string]map[versions]counted{}, splitFrom: splitFrom}
 }
 
 var (

@@ -52,7 +52,7 @@ func (r *repo) store(ctx context.Context, src source, paths []string) (unread []
 	if list.Len() == 0 {
 		return unread, nil
 	}
-	_, err = r.run(ctx, src, list.Bytes(), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
+	_, err = r.write(ctx, src, list.Bytes(), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
 	return unread, err
 }
 
@@ -86,7 +86,7 @@ func (r *repo) drop(ctx context.Context, src source, paths []string) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	_, err := r.run(ctx, src, []byte(strings.Join(paths, "\x00")+"\x00"), "update-index", "--force-remove", "-z", "--stdin")
+	_, err := r.write(ctx, src, []byte(strings.Join(paths, "\x00")+"\x00"), "update-index", "--force-remove", "-z", "--stdin")
 	return err
 }
 

@@ -51,7 +51,7 @@ func TestAWorktreeIsMadeMergedAndRemoved(t *testing.T) {
 
 	p.in(w, "new.txt", "new\n")
 	_, err := p.svc.MergeWorktree(t.Context(), w)
-	conflict(t, err, "one file is in the work tree not committed")
+	conflict(t, err, "in the work tree one file is not committed")
 	conflict(t, p.svc.RemoveWorktree(t.Context(), w, false), "not committed")
 	p.commitIn(w)
 	conflict(t, p.svc.RemoveWorktree(t.Context(), w, false), "1 commits of ahphub/one are on no other branch")
