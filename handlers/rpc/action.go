@@ -25,6 +25,7 @@ func (s *socket) dispatchAction(ctx context.Context, m jsonrpc.Message) error {
 	if head.ClientSeq == nil {
 		return ahp.Errorf(ahp.CodeInvalidParams, "dispatchAction: clientSeq is missing")
 	}
+	head.Channel = s.renamed(head.Channel, head.Action)
 	action, err := s.meant(head.Channel, head.Action)
 	if err != nil {
 		s.reject(head.Channel, *head.ClientSeq, head.Action, err.Error())

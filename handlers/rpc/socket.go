@@ -34,6 +34,7 @@ type socket struct {
 	beside chan struct{}  // a place for each request that runs beside others
 	owed   atomic.Int64   // bytes of answers that wait to be written
 	heart  heartbeat
+	names  spelling
 
 	// Set by the reader once, before the writer starts; mu is for end alone.
 	mu       sync.Mutex
@@ -140,6 +141,9 @@ func (s *socket) caller() host.Caller {
 // handle runs a request or notification, and keeps a panic to itself.
 func (s *socket) handle(m jsonrpc.Message) {
 	row, ok := methods[m.Method]
+	if ok && len(m.Params) > 0 {
+		m.Params = s.in(m.Params)
+	}
 	switch {
 	case !ok:
 		s.refuse(m, ahp.Errorf(ahp.CodeMethodNotFound, "this host has no method %q", m.Method))
@@ -225,7 +229,7 @@ func (s *socket) owe(n int) bool {
 }
 
 func (s *socket) writeNow(frame []byte) {
-	if err := s.ws.Write(context.Background(), websocket.MessageText, frame); err != nil {
+	if err := s.ws.Write(context.Background(), websocket.MessageText, s.names.out(frame)); err != nil {
 		s.end(err)
 	}
 }

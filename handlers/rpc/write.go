@@ -42,7 +42,7 @@ func (s *socket) writeBatch(items []hub.Item) error {
 	for i := range items {
 		b, err := s.encode(&items[i])
 		if err == nil && b != nil {
-			err = s.ws.Write(context.Background(), websocket.MessageText, b)
+			err = s.ws.Write(context.Background(), websocket.MessageText, s.names.out(b))
 		}
 		if err != nil {
 			s.out.release()

@@ -31,7 +31,8 @@ const (
 func (h *Host) Completions(ctx context.Context, c Caller, p ahp.CompletionsParams) (ahp.CompletionsResult, error) {
 	none := ahp.CompletionsResult{Items: []ahp.CompletionItem{}}
 	info, known := h.hub.Info(p.Channel)
-	if !known || info.Kind != ahp.ChannelChat || !c.Audience().Sees(info) {
+	ofSession := info.Kind == ahp.ChannelChat || info.Kind == ahp.ChannelSession // VS Code asks the session
+	if !known || !ofSession || !c.Audience().Sees(info) {
 		return none, noChannel(p.Channel)
 	}
 	if err := mayCall(c, "completions", info); err != nil {

@@ -1,0 +1,134 @@
+package rpc
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// spelling is how a connection names channels that its client computes instead of reading them: a session under its
+// provider's scheme, a chat by its session. The host has one name for each; what goes in and out on this connection is
+// rewritten. The zero value rewrites nothing.
+type spelling struct {
+	mu    sync.RWMutex
+	pairs []pair
+	plain map[ahp.URI]bool // the client itself uses the host's name
+}
+
+type pair struct{ theirs, ours []byte } // quoted, as they stand in JSON
+
+// maxSpellings bounds what a connection may have rewritten.
+const maxSpellings = 256
+
+// in gives params with the host's names.
+func (s *socket) in(params json.RawMessage) json.RawMessage {
+	var p struct {
+		Channel              ahp.URI   `json:"channel"`
+		Subscriptions        []ahp.URI `json:"subscriptions"`
+		InitialSubscriptions []ahp.URI `json:"initialSubscriptions"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return params // who decodes it next says what is wrong
+	}
+	for _, uri := range slices.Concat([]ahp.URI{p.Channel}, p.Subscriptions, p.InitialSubscriptions) {
+		s.names.learn(uri, s.named)
+	}
+	return s.names.rewrite(params, func(p pair) ([]byte, []byte) { return p.theirs, p.ours })
+}
+
+// out gives a frame with the client's names.
+func (n *spelling) out(frame []byte) []byte {
+	return n.rewrite(frame, func(p pair) ([]byte, []byte) { return p.ours, p.theirs })
+}
+
+// rewrite replaces whole strings of JSON: a quote within a string is escaped, so this finds no part of one.
+func (n *spelling) rewrite(b []byte, of func(pair) (from, to []byte)) []byte {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	for _, p := range n.pairs {
+		if from, to := of(p); bytes.Contains(b, from) {
+			b = bytes.ReplaceAll(b, from, to)
+		}
+	}
+	return b
+}
+
+// learn takes note of a name: one of the host's is never rewritten from then on.
+func (n *spelling) learn(theirs ahp.URI, named func(ahp.URI) (ahp.URI, bool)) {
+	if theirs == "" || theirs == ahp.RootURI {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	ours, known := named(theirs)
+	switch {
+	case !known:
+	case ours == theirs:
+		if n.plain == nil {
+			n.plain = map[ahp.URI]bool{}
+		}
+		if len(n.plain) < maxSpellings {
+			n.plain[ours] = true
+		}
+	case len(n.pairs) < maxSpellings && !n.plain[ours]:
+		n.add(theirs, ours)
+		n.add(theirs+"/annotations", ours+"/annotations")
+	}
+}
+
+func (n *spelling) add(theirs, ours ahp.URI) {
+	p := pair{quoted(theirs), quoted(ours)}
+	if !slices.ContainsFunc(n.pairs, func(o pair) bool { return bytes.Equal(o.theirs, p.theirs) || bytes.Equal(o.ours, p.ours) }) {
+		n.pairs = append(n.pairs, p)
+	}
+}
+
+func quoted(uri ahp.URI) []byte { return []byte(`"` + uri + `"`) }
+
+// named finds the channel a name stands for: its own, a session's under its provider's scheme, or the default chat of the
+// session that a chat is named after.
+func (s *socket) named(uri ahp.URI) (ahp.URI, bool) {
+	if strings.ContainsAny(uri, `"\`) {
+		return "", false
+	}
+	if _, known := s.cfg.Hub.Info(uri); known {
+		return uri, true
+	}
+	if session, ok := sessionIn(uri); ok {
+		if session, ok = s.named(session); !ok {
+			return "", false
+		}
+		chat := s.defaultChat(session)
+		return chat, chat != ""
+	}
+	scheme, id, ok := strings.Cut(uri, ":/")
+	ours := "ahp-session:/" + id
+	info, known := s.cfg.Hub.Info(ours)
+	return ours, ok && known && info.Kind == ahp.ChannelSession && !strings.HasPrefix(scheme, "ahp-")
+}
+
+// sessionIn reads the session's URI out of a chat's: ahp-chat://<authority>/<base64url of it>.
+func sessionIn(chat ahp.URI) (ahp.URI, bool) {
+	rest, ok := strings.CutPrefix(chat, "ahp-chat://")
+	_, coded, slash := strings.Cut(rest, "/")
+	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(coded, "="))
+	session := string(raw)
+	return session, ok && slash && err == nil && strings.Contains(session, ":/") && !strings.HasPrefix(session, "ahp-chat:")
+}
+
+// renamed is the channel that a new title is for: some clients send a session's to its default chat.
+func (s *socket) renamed(channel ahp.URI, action json.RawMessage) ahp.URI {
+	if actionType(action) != "session/titleChanged" {
+		return channel
+	}
+	info, _, ok := s.seen(channel)
+	if ok && info.Kind == ahp.ChannelChat && s.defaultChat(info.Session) == channel {
+		return info.Session
+	}
+	return channel
+}

@@ -1,0 +1,45 @@
+package rpc
+
+import (
+	"encoding/base64"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+func TestNamesThatClientsCompute(t *testing.T) {
+	w := newWorld(t, Config{}, hub.Config{})
+	s := &socket{cfg: w.end.cfg, principal: principals["owner"]}
+	chat := func(session string) ahp.URI {
+		return "ahp-chat://any.host/" + base64.RawURLEncoding.EncodeToString([]byte(session))
+	}
+	for uri, want := range map[ahp.URI]ahp.URI{
+		"ahp-session:/2": "ahp-session:/2", "p:/2": "ahp-session:/2", chat("ahp-session:/2"): "ahp-chat:/2", chat("p:/2"): "ahp-chat:/2",
+		chat("p:/2") + "==": "ahp-chat:/2", "p:/9": "", chat("p:/9"): "", chat(chat("p:/2")): "", chat("p:/1"): "", // without a default chat
+		"ahp-other:/2": "", `p:/"`: "", "ahp-chat://host": "", "ahp-chat://host/%": "", "": "",
+	} {
+		if got, ok := s.named(uri); got != want && ok {
+			t.Errorf("%q is %q, want %q", uri, got, want)
+		} else if ok != (want != "") {
+			t.Errorf("%q is known: %t", uri, ok)
+		}
+	}
+}
+
+func TestOnlyWholeStringsAreRewritten(t *testing.T) {
+	var n spelling
+	n.learn("p:/2", func(ahp.URI) (ahp.URI, bool) { return "ahp-session:/2", true })
+	const frame = `{"channel":"ahp-session:/2","a":["ahp-session:/2/annotations","ahp-session:/22","say \"ahp-session:/2\" twice"]}`
+	const want = `{"channel":"p:/2","a":["p:/2/annotations","ahp-session:/22","say \"ahp-session:/2\" twice"]}`
+	if got := string(n.out([]byte(frame))); got != want {
+		t.Errorf("rewritten to %s", got)
+	}
+	n = spelling{}
+	same := func(uri ahp.URI) (ahp.URI, bool) { return "ahp-session:/2", true }
+	n.learn("ahp-session:/2", same)
+	n.learn("p:/2", same)
+	if got := string(n.out([]byte(frame))); got != frame {
+		t.Errorf("a client that uses the host's name is told another: %s", got)
+	}
+}
