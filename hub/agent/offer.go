@@ -15,6 +15,9 @@ type Offer struct {
 	Values   ahp.Meta
 	Models   []ahp.SessionModelInfo
 	Logins   []ahp.ProtectedResourceMetadata
+	// LoginNeeded says that the agent just refused to work without a login: none was given, or what was given is no
+	// longer good. Logins are the ways to it.
+	LoginNeeded ahp.AuthRequiredReason
 	// Title is what the agent calls a Chat.
 	Chat  ahp.URI
 	Title string

@@ -26,6 +26,7 @@ func (a agentHost) Learn(o agent.Offer) {
 		}
 		offerSettings(tx, l.uri, s, o)
 		offerModels(tx, s.Provider, o)
+		requireLogin(tx, o)
 		offerTitle(tx, l.uri, s, o)
 	})
 	if err != nil {
@@ -135,6 +136,16 @@ func offerModels(tx *hub.Tx, provider string, o agent.Offer) {
 	agents := slices.Clone(root.Agents)
 	agents[i] = next
 	tx.Apply(ahp.RootURI, &ahp.RootAgentsChangedAction{Agents: agents})
+}
+
+// requireLogin tells who follows the root channel which secrets an agent wants (AHP requirement 192).
+func requireLogin(tx *hub.Tx, o agent.Offer) {
+	if o.LoginNeeded == "" {
+		return
+	}
+	for _, r := range o.Logins {
+		tx.Notify(rootInfo, ahp.RootURI, "auth/required", ahp.AuthRequiredParams{Channel: ahp.RootURI, Resource: r, Reason: o.LoginNeeded})
+	}
 }
 
 // settingsChanged has the agent take what a client set. A value that it does not take is set back: the agent says why

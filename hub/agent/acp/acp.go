@@ -78,7 +78,16 @@ func (b Backend) Describe(context.Context) (ahp.AgentInfo, error) {
 		Models:      b.models(),
 
 		ProtectedResources: b.Memory.get().Logins,
+		Capabilities:       b.capabilities(),
 	}, nil
+}
+
+// capabilities are what it said when it last ran: that a session may have several directories. The first is where it runs.
+func (b Backend) capabilities() *ahp.AgentCapabilities {
+	if !b.Memory.get().Dirs {
+		return nil
+	}
+	return &ahp.AgentCapabilities{MultipleWorkingDirectories: &ahp.MultipleWorkingDirectoriesCapability{ImmutablePrimary: ahp.Ptr(true)}}
 }
 
 func (b Backend) models() []ahp.SessionModelInfo {

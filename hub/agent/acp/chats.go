@@ -35,6 +35,7 @@ func (s *session) create(ctx context.Context, p *peer) (string, error) {
 		err = p.call(ctx, "session/new", s.params(p, ""), &made)
 	}
 	if err != nil {
+		s.refused(p, err)
 		return "", p.explain(err)
 	}
 	if made.SessionID == "" {

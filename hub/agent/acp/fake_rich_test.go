@@ -16,7 +16,7 @@ func capabilities(mode string) object {
 	if mode == "rich" || mode == "options" {
 		c["promptCapabilities"] = object{"image": true, "embeddedContext": true}
 		c["mcpCapabilities"] = object{"http": true}
-		c["sessionCapabilities"] = object{"fork": object{}, "resume": object{}}
+		c["sessionCapabilities"] = object{"fork": object{}, "resume": object{}, "additionalDirectories": object{}}
 	}
 	return c
 }

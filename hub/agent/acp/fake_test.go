@@ -37,7 +37,8 @@ type fakeAct struct {
 	way     atomic.Value
 	key     atomic.Value
 	caps    atomic.Value
-	rich    sync.Map // session → *richSession
+	dirs    atomic.Value // of the newest session
+	rich    sync.Map     // session → *richSession
 }
 
 func fakeAgent(mode string) {
@@ -131,6 +132,7 @@ func (f *fakeAct) handle(mode string, m object) {
 		}
 		answer(object{})
 	case "session/new":
+		f.dirs.Store(fmt.Sprint(params["additionalDirectories"]))
 		if mode == "login" || mode == "key" && (os.Getenv("FAKE_KEY") != "open" || f.way.Load() != "key") ||
 			mode == "handed" && (f.key.Load() != "open" || f.way.Load() != "key") {
 			f.write(object{"id": m["id"], "error": object{"code": -32000, "message": "Authentication required"}})
@@ -198,6 +200,8 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 		f.say(session, "you")
 	case "mode", "switch", "caps", "title", "form", "openurl", "task", "blocks":
 		f.richPrompt(session, order, rest, blocks)
+	case "dirs":
+		f.say(session, strings.Trim(f.dirs.Load().(string), "[]"))
 	case "stages":
 		return f.stages(session)
 	case "plan":

@@ -44,8 +44,8 @@ func newWorld(t *testing.T, b acp.Backend) *world {
 	return newWorldWith(t, b, nil)
 }
 
-// newWorldWith makes the session with settings.
-func newWorldWith(t *testing.T, b acp.Backend, config ahp.Meta) *world {
+// newWorldWith makes the session with settings, and with more directories than its own.
+func newWorldWith(t *testing.T, b acp.Backend, config ahp.Meta, dirs ...string) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir()}
 	w.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }})
@@ -60,7 +60,11 @@ func newWorldWith(t *testing.T, b acp.Backend, config ahp.Meta) *world {
 	w.must(err)
 	w.caller = host.Caller{Principal: access.Owner("Ana"), ClientID: "ana-1", Conn: conn}
 	t.Cleanup(func() { conn.Close(errors.New("the test is over")); cancel(); wg.Wait() })
-	w.must(w.host.CreateSession(t.Context(), w.caller, ahp.CreateSessionParams{Channel: session, WorkingDirectories: []ahp.URI{"file://" + w.dir}, Config: config}))
+	uris := []ahp.URI{host.FileURI(w.dir)}
+	for _, dir := range dirs {
+		uris = append(uris, host.FileURI(dir))
+	}
+	w.must(w.host.CreateSession(t.Context(), w.caller, ahp.CreateSessionParams{Channel: session, WorkingDirectories: uris, Config: config}))
 	w.until("the session is ready", func() bool { return w.session().Lifecycle != ahp.SessionLifecycleCreating })
 	return w
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
@@ -122,6 +123,19 @@ func (p *peer) logIn(ctx context.Context, err error) bool {
 		return false
 	}
 	return true
+}
+
+// refused tells clients that could hand a secret over that the program wants one. An error of another kind tells nothing.
+func (s *session) refused(p *peer, err error) {
+	e, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok || e.Code != codeLogin {
+		return
+	}
+	reason := ahp.AuthRequiredReasonRequired
+	if p.given > 0 {
+		reason = ahp.AuthRequiredReasonExpired
+	}
+	s.spec.Host.Learn(agent.Offer{Logins: logins(s.prog.Name, p.about.AuthMethods), LoginNeeded: reason})
 }
 
 // way says how one logs in, for people.

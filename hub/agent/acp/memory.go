@@ -30,6 +30,7 @@ type remembered struct {
 	Logins   []ahp.ProtectedResourceMetadata            `json:"logins,omitempty"`
 	Commands []agent.SlashCommand                       `json:"commands,omitempty"`
 	Auth     []authMethod                               `json:"auth,omitempty"`
+	Dirs     bool                                       `json:"dirs,omitempty"` // it takes more directories than one
 }
 
 // Remember reads what lies in a file; one that is not there, or that cannot be read, is an agent nobody knows yet.
@@ -51,8 +52,11 @@ func (m *Memory) learnCommands(list []agent.SlashCommand) {
 	m.change(func(r *remembered) { r.Commands = list })
 }
 
-func (m *Memory) learnAuth(list []authMethod) {
-	m.change(func(r *remembered) { r.Auth = list })
+// learnAbout keeps what a program says when it introduces itself.
+func (m *Memory) learnAbout(about initializeResult) {
+	m.change(func(r *remembered) {
+		r.Auth, r.Dirs = about.AuthMethods, isObject(about.AgentCapabilities.SessionCapabilities.Dirs)
+	})
 }
 
 func (m *Memory) change(f func(*remembered)) {

@@ -217,7 +217,7 @@ func (s *session) start(ctx context.Context) (*peer, error) {
 		p.close()
 		return nil, err
 	}
-	s.memory.learnAuth(p.about.AuthMethods)
+	s.memory.learnAbout(p.about)
 	s.tellLogins(p)
 	return p, nil
 }

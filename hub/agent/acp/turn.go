@@ -136,6 +136,7 @@ func (r *player) finish(ctx context.Context, e ended, failed error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case e.err != nil:
+		r.s.refused(r.p, e.err)
 		return again(r.p.explain(e.err))
 	}
 	if err := r.usage(e.result.Usage); err != nil {
