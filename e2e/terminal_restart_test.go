@@ -29,11 +29,16 @@ func TestTerminalComesBack(t *testing.T) {
 	Eval[any](p, inFrame(0, `(window.ahphubFrame.hangUp(), window.ahphubFrame.type('echo lat\x65r$((1+1))\r'))`))
 	p.Wait(shows(0) + `.includes('later2')`)
 
+	run(p, 0, `i=0; while :; do i=$((i+1)); echo tick$i; sleep 0.5; done`)
+	p.Wait(shows(0) + `.includes('tick6')`)
 	x.prog.Kill9()
 	p.Wait(inFrame(0, `document.getElementById('who').textContent === 'Reconnecting…'`))
 	x.prog.Restart()
 	p.Wait(inFrame(0, `document.body.dataset.held === 'over'`))
 	p.Says(".restarted", "earlier run")
+	if got := Eval[string](p, shows(0)); !strings.Contains(got, "later2") || !strings.Contains(got, "tick3") {
+		t.Errorf("what the command had printed a second before the host was killed is gone:\n%s", got)
+	}
 	p.Pictures("restarted", ".termpane")
 }
 

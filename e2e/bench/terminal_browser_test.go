@@ -18,12 +18,13 @@ import (
 // keepSockets lets a page cut its own line, as a network does.
 const keepSockets = `{ const W = WebSocket; window.WebSocket = class extends W { constructor(...a) { super(...a); window.benchSocket = this; } }; }`
 
-// watchKeys notes when a key goes down and when what came of it is painted.
+// watchKeys notes when a key goes down and when what came of it was painted: a task that waits for the frame that renders
+// it runs right after that frame.
 const watchKeys = `(() => {
   const t = window.ahphubTerm, took = window.benchTook = [];
   let begun = 0, at = 0;
   document.addEventListener('keydown', (e) => { begun = e.timeStamp; at = t.buffer.active.cursorX; }, true);
-  t.onRender(() => { if (begun && t.buffer.active.cursorX > at) { const b = begun; begun = 0; requestAnimationFrame(() => took.push(performance.now() - b)); } });
+  t.onRender(() => { if (begun && t.buffer.active.cursorX > at) { const b = begun; begun = 0; const c = new MessageChannel(); c.port1.onmessage = () => took.push(performance.now() - b); c.port2.postMessage(0); } });
 })()`
 
 // looks is what a terminal shows: its text, its colours, where the cursor is.

@@ -235,6 +235,7 @@ func (h *Host) closeTerminal(uri ahp.URI) error {
 func (h *Host) forgetTerminal(tx *hub.Tx, uri ahp.URI) {
 	tx.Close(uri)
 	tx.Record(bucketTerminals, uri, nil)
+	tx.Record(bucketPrinted, uri, nil)
 	h.listTerminal(tx, uri)
 }
 

@@ -102,7 +102,7 @@ func (h *Host) savedTerminals(ctx context.Context) (map[ahp.URI]*ahp.TerminalSta
 		}
 		out[r.Key] = s.State
 	}
-	return out, nil
+	return out, h.printedSince(ctx, out)
 }
 
 func (h *Host) recoverTerminal(ctx context.Context, t ahp.TerminalInfo, saved *ahp.TerminalState) error {

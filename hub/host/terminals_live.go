@@ -15,12 +15,9 @@ import (
 )
 
 const (
-	bucketTerminals = "terminal" // key: terminal URI, value: savedTerminal
-	mostStep        = 32         // actions of a terminal in one step of the timeline
-	mostTail        = 8 << 10    // bytes of output an agent is told at the end
-	terminalGrace   = time.Second
-	saveEvery       = time.Second // a terminal that prints is saved this often
-	savePace        = 64 << 10    // bytes a second, so that one with a long scrollback is saved less often
+	mostStep      = 32      // actions of a terminal in one step of the timeline
+	mostTail      = 8 << 10 // bytes of output an agent is told at the end
+	terminalGrace = time.Second
 )
 
 // term is a terminal with a program, running or gone.
@@ -34,11 +31,14 @@ type term struct {
 	proc   atomic.Pointer[terminal.Process]
 	dirty  atomic.Bool  // wrote something since it was last saved
 	due    atomic.Int64 // when it may be saved again, in ns since 1970
+	whole  atomic.Int64 // when all of it may be
 
 	// guarded by the hub's lock
 	applying bool                      // what is applied comes from the program itself
 	call     *ahp.TerminalSessionClaim // the tool call that waits for the program; nil once it does not
 	detached chan struct{}             // closed when it should not wait any more
+	since    []ahp.Action              // what it printed since all of it was saved; its end when that is much
+	printed  int                       // bytes of that
 
 	hold holding
 
@@ -133,7 +133,7 @@ func (t *term) emit(actions []ahp.Action) {
 		}
 	}
 	if over {
-		t.save()
+		t.saveWhole()
 		t.h.retain(t)
 	}
 }
@@ -230,6 +230,9 @@ func (h *Host) deriveTerminal(tx *hub.Tx, e *hub.Envelope) {
 	case *ahp.TerminalClearedAction:
 		h.cleared(tx, t, e)
 	}
+	if t != nil {
+		t.keep(e.Action)
+	}
 	if t != nil && tells(e.Action) {
 		t.hold.changed()
 	}
@@ -268,6 +271,7 @@ func (h *Host) cleared(tx *hub.Tx, t *term, e *hub.Envelope) {
 	if s, ok := tx.State(e.Channel.URI).(*ahp.TerminalState); ok && exited(s) {
 		if raw, err := json.Marshal(savedTerminal{e.Channel.Session, s}); err == nil {
 			tx.Record(bucketTerminals, e.Channel.URI, raw)
+			tx.Record(bucketPrinted, e.Channel.URI, nil)
 		}
 	}
 }
@@ -299,57 +303,6 @@ func (h *Host) terminalSized(_ context.Context, e *hub.Envelope, a *ahp.Terminal
 			if err := p.Resize(int(a.Cols), int(a.Rows)); err != nil {
 				h.log.Info("a terminal was not resized", "terminal", e.Channel, "err", err)
 			}
-		}
-	}
-}
-
-// savedTerminal is what is left of a terminal after a restart: as its output is not in
-// the journal, its screen is written down now and then, and at its end.
-type savedTerminal struct {
-	Session ahp.URI            `json:"session,omitempty"`
-	State   *ahp.TerminalState `json:"state"`
-}
-
-func (t *term) save() {
-	if !t.dirty.Swap(false) {
-		return
-	}
-	st, _, _ := t.h.hub.State(t.info.URI)
-	if s, ok := st.(*ahp.TerminalState); ok {
-		n := t.h.record(t.ctx, t.info, s)
-		pause := max(saveEvery, time.Duration(n)*time.Second/savePace)
-		t.due.Store(t.h.now().Add(pause).UnixNano())
-	}
-}
-
-func (t *term) unsaved() bool { return t.dirty.Load() && t.h.now().UnixNano() >= t.due.Load() }
-
-// record encodes a terminal's state off the hub's lock, then writes it down; it tells how many bytes.
-func (h *Host) record(ctx context.Context, info hub.ChannelInfo, s *ahp.TerminalState) int {
-	raw, err := json.Marshal(savedTerminal{info.Session, s})
-	if err != nil {
-		h.log.Error("a terminal's screen cannot be written", "terminal", info, "err", err)
-		return 0
-	}
-	_ = h.do(ctx, func(tx *hub.Tx) {
-		if _, open := tx.Info(info.URI); open {
-			tx.Record(bucketTerminals, info.URI, raw)
-		}
-	})
-	return len(raw)
-}
-
-func (h *Host) saveTerminals() {
-	tick := time.NewTicker(saveEvery / 4)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			for _, t := range h.terms.list((*term).unsaved) {
-				t.save()
-			}
-		case <-h.ctx.Done():
-			return
 		}
 	}
 }

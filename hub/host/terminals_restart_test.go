@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
@@ -89,7 +90,7 @@ func TestWhatARunningProgramPrintedIsSaved(t *testing.T) {
 	c := Caller{Principal: owner, ClientID: "ana-1"}
 	w.must(w.host.CreateSession(t.Context(), c, ahp.CreateSessionParams{Channel: session}))
 	w.must(w.host.CreateTerminal(t.Context(), c, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
-	for _, text := range []string{"fir1st", "sec1ond"} {
+	for i, text := range []string{"fir1st", "sec1ond", "thi1rd"} {
 		keys := &ahp.TerminalInputAction{Data: "echo " + strings.Replace(text, "1", "$((1))", 1) + "\n"}
 		if _, err := w.host.Dispatch(t.Context(), c, term1, 0, keys); err != nil {
 			t.Fatal(err)
@@ -99,9 +100,15 @@ func TestWhatARunningProgramPrintedIsSaved(t *testing.T) {
 			w.must(err)
 			return strings.Contains(screenText(saved[term1]), text)
 		})
+		w.host.terms.get(term1).whole.Store(w.host.now().Add(time.Duration(i) * time.Hour).UnixNano()) // from the second on only what is new
 		if exited(w.terminal(term1)) {
 			t.Error("its program is gone")
 		}
+	}
+	saved, err := w.host.savedTerminals(t.Context())
+	w.must(err)
+	if got, want := screenText(saved[term1]), screenText(w.terminal(term1)); got != want {
+		t.Errorf("on disk is %q, not %q", got, want)
 	}
 }
 

@@ -177,7 +177,7 @@ function within(cols, rows) {
   frameElement.style.height = high + 'px';
   box.style.overflowY = rows > mostLines || frameElement.offsetHeight < high ? 'auto' : 'hidden';
 }
-if (inline) term.onWriteParsed(() => { growing ||= setTimeout(() => { growing = 0; layout(); }, 50); });
+if (inline) { document.body.dataset.inline = ''; term.onWriteParsed(() => { growing ||= setTimeout(() => { growing = 0; layout(); }, 50); }); }
 const resize = (c, r) => { if (c !== term.cols || r !== term.rows) term.resize(c, r); };
 let due;
 new ResizeObserver(() => { clearTimeout(due); due = setTimeout(() => { layout(); show(); }, 60); }).observe($('term'));

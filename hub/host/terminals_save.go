@@ -1,0 +1,151 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+const (
+	bucketTerminals = "terminal"      // key: terminal URI, value: savedTerminal
+	bucketPrinted   = "terminal-tail" // key: terminal URI, value: actions since
+	saveEvery       = time.Second     // a terminal that prints is saved this often
+	savePace        = 64 << 10        // bytes a second: all of one with a long scrollback is saved less often
+	mostPrinted     = 64 << 10        // bytes printed since then that are saved; of more, the end
+)
+
+// savedTerminal is what is left of a terminal after a restart: as its output is not in
+// the journal, its screen is written down now and then, and at its end.
+type savedTerminal struct {
+	Session ahp.URI            `json:"session,omitempty"`
+	State   *ahp.TerminalState `json:"state"`
+}
+
+// keep remembers what changes the content; under the hub's lock.
+func (t *term) keep(a ahp.Action) {
+	switch a := a.(type) {
+	case *ahp.TerminalClearedAction:
+		t.since, t.printed = append(t.since[:0:0], a), 0
+	case *ahp.TerminalDataAction, *ahp.TerminalCommandExecutedAction, *ahp.TerminalCommandFinishedAction:
+		t.since = append(t.since, a)
+		t.printed += weight(a)
+	}
+	for t.printed > mostPrinted && len(t.since) > 1 {
+		t.printed -= weight(t.since[0])
+		t.since = t.since[1:]
+	}
+}
+
+func weight(a ahp.Action) int {
+	switch a := a.(type) {
+	case *ahp.TerminalDataAction:
+		return len(a.Data)
+	case *ahp.TerminalCommandExecutedAction:
+		return len(a.CommandLine) + 256
+	case *ahp.TerminalClearedAction:
+		return 0
+	}
+	return 256
+}
+
+func (t *term) unsaved() bool { return t.dirty.Load() && t.h.now().UnixNano() >= t.due.Load() }
+
+// save writes down all of the terminal or, when that was just now and is much, what it printed since.
+func (t *term) save() {
+	now := t.h.now()
+	t.due.Store(now.Add(saveEvery).UnixNano())
+	if now.UnixNano() >= t.whole.Load() {
+		t.saveWhole()
+		return
+	}
+	t.dirty.Store(false)
+	var since []ahp.Action
+	_ = t.h.do(t.ctx, func(*hub.Tx) { since = slices.Clone(t.since) }) // fails only when the terminal is gone
+	var raw []json.RawMessage
+	for _, a := range since {
+		b, err := ahp.MarshalAction(a)
+		if err != nil {
+			t.h.log.Error("what a terminal printed cannot be written", "terminal", t.info, "err", err)
+			return
+		}
+		raw = append(raw, b)
+	}
+	if b, err := json.Marshal(raw); err == nil { // of valid JSON
+		t.record(func(tx *hub.Tx) { tx.Record(bucketPrinted, t.info.URI, b) })
+	}
+}
+
+// saveWhole encodes the terminal's state off the hub's lock, then writes it down.
+func (t *term) saveWhole() {
+	if !t.dirty.Swap(false) {
+		return
+	}
+	var s *ahp.TerminalState
+	_ = t.h.do(t.ctx, func(tx *hub.Tx) { // fails only when the terminal is gone
+		s, _ = tx.State(t.info.URI).(*ahp.TerminalState)
+		t.since, t.printed = nil, 0
+	})
+	if s == nil {
+		return
+	}
+	raw, err := json.Marshal(savedTerminal{t.info.Session, s})
+	if err != nil {
+		t.h.log.Error("a terminal's screen cannot be written", "terminal", t.info, "err", err)
+		return
+	}
+	t.record(func(tx *hub.Tx) {
+		tx.Record(bucketTerminals, t.info.URI, raw)
+		tx.Record(bucketPrinted, t.info.URI, nil)
+	})
+	t.whole.Store(t.h.now().Add(time.Duration(len(raw)) * time.Second / savePace).UnixNano())
+}
+
+func (t *term) record(write func(*hub.Tx)) {
+	_ = t.h.do(t.ctx, func(tx *hub.Tx) {
+		if _, open := tx.Info(t.info.URI); open {
+			write(tx)
+		}
+	})
+}
+
+func (h *Host) saveTerminals() {
+	tick := time.NewTicker(saveEvery / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			for _, t := range h.terms.list((*term).unsaved) {
+				t.save()
+			}
+		case <-h.ctx.Done():
+			return
+		}
+	}
+}
+
+// printedSince gives saved terminals what they printed after all of them was saved.
+func (h *Host) printedSince(ctx context.Context, saved map[ahp.URI]*ahp.TerminalState) error {
+	records, err := h.cfg.Store.Records(ctx, bucketPrinted)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		s := saved[r.Key]
+		var all []json.RawMessage
+		if err := json.Unmarshal(r.Value, &all); err != nil || s == nil {
+			h.log.Warn("what a terminal printed last cannot be read", "terminal", r.Key, "err", err)
+			continue
+		}
+		for _, raw := range all {
+			if a, err := ahp.UnmarshalAction(raw); err == nil {
+				s = ahp.Reduce(s, a).(*ahp.TerminalState)
+			}
+		}
+		saved[r.Key] = s
+	}
+	return nil
+}
