@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -64,7 +63,7 @@ func completionOf(item ahp.CompletionItem, at int64) completion {
 	}
 	switch a := item.Attachment.Value.(type) {
 	case *ahp.SimpleMessageAttachment:
-		var command agent.SlashCommand
+		var command struct{ Description, Hint string }
 		_ = json.Unmarshal(a.Meta["ahphub/command"], &command) // absent: the name says it
 		o.Hint = strings.TrimSpace(command.Hint + "  " + command.Description)
 	case *ahp.MessageResourceAttachment:

@@ -83,22 +83,28 @@ func (p *Pages) callEdits(r *http.Request, only string) (part.Edits, error) {
 		}
 		d := built{DiffFile: part.DiffFile{ID: f.ID, Base: base + "/edits/" + call, Query: "whole"}}
 		describe(&d.DiffFile, &f, dirs)
-		if !kept(e.Before) || !kept(e.After) {
-			d.Note = "What exactly changes was not kept."
-		}
-		b.compare(r.Context(), &d, &f, true)
-		d.OldURL, d.NewURL = "", "" // pictures are shown by the review
-		if n := d.Add + d.Del; only == "" && d.Diff != nil && n > mostEditLines {
-			d.Diff, d.Fold = nil, part.Count(n)+" changed lines"
-		}
-		if only != "" && d.Fold != "" && d.Note == "" {
-			if err := b.whole(r, &d, &f); err != nil {
-				return m, err
-			}
+		if err := b.edit(r, &d, &f, only != ""); err != nil {
+			return m, err
 		}
 		m.Files = append(m.Files, d.DiffFile)
 	}
 	return m, nil
+}
+
+// edit compares the versions that were kept of a file. On a card a long change folds.
+func (b *builder) edit(r *http.Request, d *built, f *ahp.ChangesetFile, whole bool) error {
+	if !kept(f.Edit.Before) || !kept(f.Edit.After) {
+		d.Note = "What exactly changes was not kept."
+	}
+	b.compare(r.Context(), d, f, true)
+	d.OldURL, d.NewURL = "", "" // pictures are shown by the review
+	if n := d.Add + d.Del; !whole && d.Diff != nil && n > mostEditLines {
+		d.Diff, d.Fold = nil, part.Count(n)+" changed lines"
+	}
+	if whole && d.Fold != "" && d.Note == "" {
+		return b.whole(r, d, f)
+	}
+	return nil
 }
 
 // whole compares a file however much there is of it.

@@ -63,5 +63,9 @@ func settingsOf(s *ahp.SessionState) []part.Setting {
 		return nil
 	}
 	all := host.Settings(s)
-	return part.SettingsOf(all.Schema, all.Values, true)
+	list := part.SettingsOf(all.Schema, all.Values, true)
+	for i := range list {
+		list[i].Risky = host.Unasked(list[i].Key, list[i].Value)
+	}
+	return list
 }

@@ -19,6 +19,9 @@ const approvalKey = agent.ApprovalKey
 // ownersSetting tells whether only the owner may change a setting: what runs without an approval.
 func ownersSetting(key string) bool { return key == approvalKey || key == agent.AllowedKey }
 
+// Unasked tells whether a setting stands so that nothing waits for an approval: pages warn of it.
+func Unasked(key, value string) bool { return key == approvalKey && value == agent.ApprovalAuto }
+
 // newConfig checks a new session's settings against its agent's schema and fills in
 // what is not said.
 func newConfig(schema ahp.SessionConfigSchema, asked ahp.Meta) (*ahp.SessionConfigState, error) {

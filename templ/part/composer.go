@@ -17,9 +17,9 @@ type Composer struct {
 	Queue    []ahp.PendingMessage
 	Draft    string
 	Failed   *ahp.ErrorInfo // why the agent does not run
-	Editing  *Editing // a message that is written anew
-	Me       string   // who writes
-	ReadOnly bool // the chat takes no messages
+	Editing  *Editing       // a message that is written anew
+	Me       string         // who writes
+	ReadOnly bool           // the chat takes no messages
 	Archived bool
 
 	Background []Background

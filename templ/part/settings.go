@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
@@ -42,13 +41,12 @@ func SettingsOf(schema ahp.SessionConfigSchema, values ahp.Meta, live bool) (out
 		case p.Type != "string" && p.Type != "boolean":
 			continue
 		}
-		s.Risky = key == agent.ApprovalKey && s.Value == agent.ApprovalAuto
 		out = append(out, s)
 	}
 	return out
 }
 
-var settingRank = map[string]int{"model": -2, "mode": -1, agent.ApprovalKey: 1, agent.AllowedKey: 2}
+var settingRank = map[string]int{"model": -2, "mode": -1, "approval": 1, "allowed": 2}
 
 func settingOrder(a, b string) int { return cmp.Or(settingRank[a]-settingRank[b], cmp.Compare(a, b)) }
 
