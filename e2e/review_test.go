@@ -171,6 +171,9 @@ func TestHunkButtons(t *testing.T) {
 	r.ana.Press("n")
 	const button = ".h .ht form:has([value=discard], [value=revert]) button"
 	r.ana.Wait("document.querySelector('" + button + "')")
+	if !r.ana.hidden(".h .ht form:has([value=unstage])") {
+		t.Error("nothing is staged, and a hunk can be taken out of the index")
+	}
 	r.ana.Click(button)
 	r.ana.WaitText(button, "Sure?")
 	r.ana.Click(button)
