@@ -45,7 +45,7 @@ func TestAccessibility(t *testing.T) {
 	p.SignIn(prog)
 	session := newSession(p, prog, "say # Title\\n\\nSome *text* with `code`.\nrun echo hello")
 	p.Wait(`document.querySelector('form.approval')`)
-	pages := []string{"/", "/new", "/settings", "/help", "/people", "/audit", session, session + "/changes", session + "/threads", session + "/t", session + "/share", "/nowhere"}
+	pages := []string{"/", "/new", "/settings", "/help", "/people", "/account", "/audit", session, session + "/changes", session + "/threads", session + "/t", session + "/share", "/nowhere"}
 	p.Allow(`404`)
 	for _, how := range []struct {
 		name, theme   string

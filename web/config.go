@@ -48,9 +48,13 @@ type Config struct {
 	Short    func(ahp.URI) string // short id of a session
 	Title    func(ahp.URI) string // a session's title, for the page of somebody who joins; nil: it is not told
 
-	Tokens  *access.Tokens
-	Links   *access.Links
-	SignIn  access.SignIn
+	Tokens *access.Tokens
+	Links  *access.Links
+	SignIn access.SignIn
+
+	Passwords *people.Passwords // nil: nobody signs in by a password
+	Passkeys  *people.Passkeys  // nil: nobody signs in by a passkey
+
 	Cookies *people.Cookies
 	Audit   people.Audit
 	Owner   access.Principal

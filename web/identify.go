@@ -113,7 +113,7 @@ func (s *Server) as(who access.Principal, w http.ResponseWriter, r *http.Request
 	if note, ok := r.Context().Value(seenKey{}).(*seen); ok {
 		note.who = who
 	}
-	ctx, end := s.cfg.Links.Bind(access.WithPrincipal(r.Context(), who), who)
+	ctx, end := s.cfg.Tokens.Bind(access.WithPrincipal(r.Context(), who), who)
 	defer end()
 	ctx, left := s.cfg.Cookies.Bind(ctx, r)
 	defer left()

@@ -19,6 +19,13 @@ func (s *Server) routes() http.Handler {
 	r.Get("/favicon.ico", s.favicon)
 	r.Get("/signin", s.signInPage)
 	r.Post("/signin", s.signIn)
+	if s.cfg.Passwords != nil {
+		r.Post("/signin/password", s.signInByPassword)
+	}
+	if s.cfg.Passkeys != nil {
+		r.Post("/signin/passkey/begin", s.beginPasskey)
+		r.Post("/signin/passkey", s.signInByPasskey)
+	}
 	r.Post("/signout", s.signOut)
 	r.Get("/j", s.joinPage)
 	r.Post("/j", s.join)

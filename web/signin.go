@@ -2,7 +2,9 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 
@@ -14,7 +16,36 @@ import (
 )
 
 func (s *Server) signInPage(w http.ResponseWriter, r *http.Request) {
-	s.send(w, r, http.StatusOK, page.SignInPage(page.SignIn{Frame: s.frame("Sign in"), Next: localPath(r.URL.Query().Get("next"))}))
+	s.sendSignIn(w, r, http.StatusOK, localPath(r.URL.Query().Get("next")), "")
+}
+
+// sendSignIn shows the ways that there are, and why the last try failed.
+func (s *Server) sendSignIn(w http.ResponseWriter, r *http.Request, status int, next, problem string) {
+	m := page.SignIn{Frame: s.frame("Sign in"), Next: next, Error: problem}
+	m.Frame.Scripts = append(m.Frame.Scripts, "js/passkey.js")
+	var err error
+	if s.cfg.Passwords != nil {
+		if m.Password, err = s.cfg.Passwords.Has(r.Context(), s.cfg.Owner.ID); err != nil {
+			s.unavailable(w, r, err)
+			return
+		}
+	}
+	if s.cfg.Passkeys != nil {
+		list, err := s.cfg.Passkeys.List(r.Context(), s.cfg.Owner.ID)
+		if err != nil {
+			s.unavailable(w, r, err)
+			return
+		}
+		m.Passkey = len(list) > 0 && people.PasskeysAt(s.origin(r))
+	}
+	s.send(w, r, status, page.SignInPage(m))
+}
+
+func (s *Server) origin(r *http.Request) string {
+	if s.cfg.PublicURL == nil {
+		return people.Origin(r, "")
+	}
+	return people.Origin(r, s.cfg.PublicURL.String())
 }
 
 // signIn takes a one-time token for the owner's cookie.
@@ -25,22 +56,99 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 	next := localPath(r.PostFormValue("next"))
 	err := s.cfg.SignIn.Use(strings.TrimSpace(r.PostFormValue("token")))
 	if errors.Is(err, access.ErrWrongToken) {
-		s.failed(w, r)
-		s.note(r, people.Event{What: "sign-in refused"})
-		m := page.SignIn{Frame: s.frame("Sign in"), Next: next,
-			Error: "This token was used already, or is not one of ours. Run ahphub link for a new one."}
-		s.send(w, r, http.StatusForbidden, page.SignInPage(m))
+		s.refuseSignIn(w, r)
+		s.sendSignIn(w, r, http.StatusForbidden, next, "This token was used already, or is not one of ours. Run ahphub link for a new one.")
 		return
-	}
-	if err == nil {
-		err = s.cfg.Cookies.SignIn(w, r, people.Account{ID: s.cfg.Owner.ID})
 	}
 	if err != nil {
 		s.unavailable(w, r, err)
 		return
 	}
-	s.note(r, people.Event{Who: s.cfg.Owner.ID, Name: s.cfg.Owner.Name, What: "signed in"})
+	if !s.letIn(w, r, "signed in") {
+		return
+	}
 	http.Redirect(w, r, next, http.StatusSeeOther)
+}
+
+// signInByPassword takes the owner's password for their cookie.
+func (s *Server) signInByPassword(w http.ResponseWriter, r *http.Request) {
+	if s.tooMany(w, r) {
+		return
+	}
+	next := localPath(r.PostFormValue("next"))
+	err := s.cfg.Passwords.Check(r.Context(), s.cfg.Owner.ID, r.PostFormValue("password"))
+	if errors.Is(err, people.ErrWrongPassword) {
+		s.refuseSignIn(w, r)
+		s.sendSignIn(w, r, http.StatusForbidden, next, "The password is not right.")
+		return
+	}
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	if !s.letIn(w, r, "signed in by password") {
+		return
+	}
+	http.Redirect(w, r, next, http.StatusSeeOther)
+}
+
+// beginPasskey answers a script with what the browser is asked for.
+func (s *Server) beginPasskey(w http.ResponseWriter, r *http.Request) {
+	if s.tooMany(w, r) {
+		return
+	}
+	options, err := s.cfg.Passkeys.BeginSigningIn(s.origin(r))
+	if err != nil {
+		http.Error(w, sentence(err.Error()), http.StatusConflict)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(options) // the browser may have left
+}
+
+// mostAnswer is how many bytes an authenticator's answer may have.
+const mostAnswer = 64 << 10
+
+// signInByPasskey takes what an authenticator answered for the cookie of whose passkey it is.
+func (s *Server) signInByPasskey(w http.ResponseWriter, r *http.Request) {
+	if s.tooMany(w, r) {
+		return
+	}
+	answer, err := io.ReadAll(io.LimitReader(r.Body, mostAnswer))
+	if err != nil {
+		http.Error(w, "The answer did not arrive.", http.StatusBadRequest)
+		return
+	}
+	account, err := s.cfg.Passkeys.SignIn(r.Context(), answer)
+	if errors.Is(err, people.ErrNoPasskey) || err == nil && account != s.cfg.Owner.ID {
+		s.refuseSignIn(w, r)
+		http.Error(w, sentence(people.ErrNoPasskey.Error()), http.StatusForbidden)
+		return
+	}
+	if err != nil {
+		s.unavailable(w, r, err)
+		return
+	}
+	if !s.letIn(w, r, "signed in by passkey") {
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// letIn gives the browser the owner's cookie, with a new id. When that fails it has answered.
+func (s *Server) letIn(w http.ResponseWriter, r *http.Request, how string) bool {
+	if err := s.cfg.Cookies.SignIn(w, r, people.Account{ID: s.cfg.Owner.ID}); err != nil {
+		s.unavailable(w, r, err)
+		return false
+	}
+	s.note(r, people.Event{Who: s.cfg.Owner.ID, Name: s.cfg.Owner.Name, What: how})
+	return true
+}
+
+func (s *Server) refuseSignIn(w http.ResponseWriter, r *http.Request) {
+	s.failed(w, r)
+	s.note(r, people.Event{What: "sign-in refused"})
 }
 
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request) {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/alexedwards/argon2id"
+
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/people"
@@ -104,9 +106,13 @@ func (fakeSessions) SessionByShort(short string) (ahp.URI, bool) {
 // site is a running server with what tests need of its inside.
 type site struct {
 	*httptest.Server
-	t      *testing.T
-	s      *Server
-	links  *access.Links
+	t     *testing.T
+	s     *Server
+	links *access.Links
+
+	personal  *access.Personal
+	passwords *people.Passwords
+
 	signIn access.SignIn
 	log    *lockedBuffer
 	pages  fakePages
@@ -136,7 +142,11 @@ func newSite(t *testing.T, change func(*Config)) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &site{t: t, links: links, log: &lockedBuffer{}, pages: fakePages{make(chan error, 4)},
+	personal, err := access.OpenPersonal(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &site{t: t, personal: personal, passwords: &people.Passwords{Store: store, Params: &argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}}, links: links, log: &lockedBuffer{}, pages: fakePages{make(chan error, 4)},
 		signIn: access.SignIn{Dir: filepath.Join(t.TempDir(), "signin")}}
 	cookies, err := people.New(people.Config{Store: store, Key: bytes.Repeat([]byte("k"), 32)})
 	if err != nil {
@@ -147,7 +157,9 @@ func newSite(t *testing.T, change func(*Config)) *site {
 	})
 	cfg := Config{Pages: x.pages, RPC: rpc, Assets: fakeAssets{}, Sessions: fakeSessions{},
 		Short:  func(u ahp.URI) string { return strings.TrimPrefix(u, "ahp-session:/") },
-		Tokens: access.NewTokens(ownerToken, "Olu", links), Links: links, SignIn: x.signIn, Cookies: cookies,
+		Title:  func(u ahp.URI) string { return "Title of " + strings.TrimPrefix(u, "ahp-session:/") },
+		Tokens: access.NewTokens(ownerToken, "Olu", links, x.personal), Links: links, SignIn: x.signIn, Cookies: cookies,
+		Passwords: x.passwords, Passkeys: &people.Passkeys{Store: store},
 		Audit: people.Audit{Store: store}, Log: slog.New(slog.NewTextHandler(x.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	if change != nil {
 		change(&cfg)

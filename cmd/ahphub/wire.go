@@ -102,6 +102,11 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	if path != "" {
 		a.files = append(a.files, [2]string{"token_file", path})
 	}
+	personal, err := access.OpenPersonal(ctx, docs)
+	if err != nil {
+		return err
+	}
+	passwords, passkeys := &people.Passwords{Store: docs}, &people.Passkeys{Store: docs}
 	key, path, err := cookieKey(a.cfg.Data)
 	if err != nil {
 		return err
@@ -121,13 +126,13 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	}
 	a.signIn = access.SignIn{Dir: signInDir(a.cfg.Data)}
 	a.pages = pages.New(pages.Deps{Host: a.host, Hub: a.hub, Links: links, Presence: presence.New(presence.Config{}), Assets: assets, Log: a.log,
-		Docs: docs, Browsers: cookies, Audit: people.Audit{Store: docs}, Public: publicAddress(set), DefaultDir: set.dir})
+		Docs: docs, Browsers: cookies, Accounts: pages.Accounts{Passwords: passwords, Passkeys: passkeys, Tokens: personal}, Audit: people.Audit{Store: docs}, Public: publicAddress(set), DefaultDir: set.dir})
 	a.rpc = rpc.Handler(rpc.Config{Host: newAudited(a.host, people.Audit{Store: docs}, a.log), Hub: a.hub, Clients: a.store, Log: a.log, Name: "ahphub", Version: versionName(),
 		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set)})
 	a.web, err = web.New(web.Config{
 		Pages: a.pages, RPC: a.rpc, Tools: a.tools,
 		Assets: assets, Sessions: a.host, Short: host.ShortID, Title: a.title,
-		Tokens: access.NewTokens(token, a.owner.Name, links), Links: links, SignIn: a.signIn, Cookies: cookies,
+		Tokens: access.NewTokens(token, a.owner.Name, links, personal), Links: links, SignIn: a.signIn, Passwords: passwords, Passkeys: passkeys, Cookies: cookies,
 		Audit: people.Audit{Store: docs}, Owner: a.owner,
 		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: a.cfg.AllowHost, Proxies: set.proxies,
 		Ready: a.ready, Metrics: a.gauges(), Log: a.log, Limits: web.Limits{Stop: 3 * time.Second},

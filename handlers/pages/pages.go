@@ -29,6 +29,7 @@ type Deps struct {
 	Log        *slog.Logger
 	Docs       Docs             // drafts and marks of people; nil keeps none
 	Browsers   Browsers         // who is signed in; nil shows none
+	Accounts   Accounts         // the owner's ways to sign in; its zero value shows none
 	Audit      AuditLog         // what was done; nil shows none
 	Public     string           // address teammates use; "" while only this machine is meant to reach it
 	DefaultDir string           // working directory offered when there is no earlier one
@@ -76,6 +77,7 @@ func (p *Pages) Routes(r chi.Router) {
 	p.reviewRoutes(r)
 	p.verdictRoutes(r)
 	p.peopleRoutes(r)
+	p.accountRoutes(r)
 
 	get("/s/{session}", p.session)
 	post("/s/{session}/title", p.onSession(p.retitle))

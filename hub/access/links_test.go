@@ -186,7 +186,7 @@ func TestManyGuestsAtOnceStayUnderTheLimit(t *testing.T) {
 func TestBearerTokens(t *testing.T) {
 	links := open(t, &memory{docs: map[string][]byte{}})
 	link, _, _ := links.New(t.Context(), Link{Session: mine, Role: RoleViewer})
-	tokens := NewTokens("the owner's own secret", "Olu", links)
+	tokens := NewTokens("the owner's own secret", "Olu", links, nil)
 	if p, err := tokens.Check("the owner's own secret"); err != nil || p.Role != RoleOwner || p.Name != "Olu" {
 		t.Errorf("the owner is %+v, %v", p, err)
 	}

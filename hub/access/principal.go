@@ -15,6 +15,7 @@ type Principal struct {
 	Role    Role
 	Session ahp.URI // the one session they may see; "" for the whole host
 	Link    string  // id of the link they came by; "" for the owner
+	Token   string  // id of the personal token that was shown; "" for every other way in
 
 	Prompt, Approve, Type bool // a driver's switches
 	Guests                bool // with Approve: also what guests asked for, their own too

@@ -21,6 +21,14 @@ var routeRights = map[string]Right{
 	"GET /settings":        RightManage,
 	"POST /settings/theme": RightRead, // a cookie of the visitor's own
 
+	"GET /account":                        RightManage,
+	"POST /account/password":              RightManage,
+	"POST /account/tokens":                RightManage,
+	"POST /account/tokens/{token}/revoke": RightManage,
+	"POST /account/passkeys/begin":        RightManage,
+	"POST /account/passkeys":              RightManage,
+	"POST /account/passkeys/{key}/remove": RightManage,
+
 	"GET /people":                      RightManage,
 	"POST /people/signout":             RightManage,
 	"POST /people/browsers/{browser}":  RightManage,

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -32,16 +33,28 @@ func hash(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Tokens tells who a bearer token belongs to: the owner, or the bearer of a link.
+// Tokens tells who a bearer token belongs to: the owner, by the host's token or a personal one, or the bearer of a link.
 type Tokens struct {
-	owner [sha256.Size]byte
-	name  string
-	links *Links
+	owner    [sha256.Size]byte
+	name     string
+	links    *Links
+	personal *Personal
 }
 
-// NewTokens knows the owner's token and those of the links; nil knows no links.
-func NewTokens(owner, ownerName string, links *Links) *Tokens {
-	return &Tokens{sha256.Sum256([]byte(owner)), ownerName, links}
+// NewTokens knows the owner's token, those of the links and the personal ones; nil knows none of these.
+func NewTokens(owner, ownerName string, links *Links, personal *Personal) *Tokens {
+	return &Tokens{sha256.Sum256([]byte(owner)), ownerName, links, personal}
+}
+
+// Bind returns a context that ends once what p came by is no more: their link, or their personal token. Call cancel when done.
+func (t *Tokens) Bind(ctx context.Context, p Principal) (context.Context, context.CancelFunc) {
+	if p.Token != "" && t.personal != nil {
+		return t.personal.bind(ctx, p.Token)
+	}
+	if t.links == nil {
+		return context.WithCancel(ctx)
+	}
+	return t.links.Bind(ctx, p)
 }
 
 // Check returns who bears a token, or ErrWrongToken. It takes the same time for every
@@ -50,6 +63,15 @@ func (t *Tokens) Check(token string) (Principal, error) {
 	sum := sha256.Sum256([]byte(token))
 	if subtle.ConstantTimeCompare(sum[:], t.owner[:]) == 1 {
 		return Owner(t.name), nil
+	}
+	if t.personal != nil && strings.HasPrefix(token, tokenPrefix) {
+		kept, err := t.personal.check(token)
+		if err != nil {
+			return Principal{}, err
+		}
+		p := Owner(t.name)
+		p.Token = kept.ID
+		return p, nil
 	}
 	if t.links == nil {
 		return Principal{}, ErrWrongToken

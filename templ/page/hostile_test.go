@@ -164,6 +164,8 @@ func hostileParts(p string) map[string]templ.Component {
 			Asks: []TerminalAsk{{Client: p, Name: p}}, Commands: []TerminalCommand{{ID: p, Line: p}}}}}),
 		"frame":  TerminalFramePage(TerminalFrame{Asset: frame.Asset, Theme: p, Title: p, Stream: p, Text: p}),
 		"join":   JoinPage(Join{Frame: plain, Token: p, Name: p, Error: p, To: p}),
+		"account": AccountPage(Account{Frame: plain, Password: true, CanPasskey: true, Error: p, TokenError: p, New: p,
+			Passkeys: []Passkey{{Key: "k", Name: p, Host: p}}, Tokens: []APIToken{{ID: "t", Name: p}}}),
 		"signin": SignInPage(SignIn{Frame: plain, Next: p, Error: p}),
 	}
 }

@@ -197,7 +197,7 @@ func SettingsPage(m Settings) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "><span>Colours that are told apart by everybody (blue and orange instead of green and red)</span></label> <input type=\"hidden\" name=\"form\" value=\"settings\"><div><button class=\"btn\">Save</button></div></form></section><section><h2>People</h2><p class=\"row wrap\"><a class=\"btn\" href=\"/people\">Signed-in browsers and links</a> <a class=\"btn\" href=\"/audit\">Audit</a></p></section><section><h2>Agents</h2><ul role=\"list\" class=\"card list\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "><span>Colours that are told apart by everybody (blue and orange instead of green and red)</span></label> <input type=\"hidden\" name=\"form\" value=\"settings\"><div><button class=\"btn\">Save</button></div></form></section><section><h2>People</h2><p class=\"row wrap\"><a class=\"btn\" href=\"/account\">Password, passkeys and tokens</a> <a class=\"btn\" href=\"/people\">Signed-in browsers and links</a> <a class=\"btn\" href=\"/audit\">Audit</a></p></section><section><h2>Agents</h2><ul role=\"list\" class=\"card list\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -1,0 +1,180 @@
+package pages
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/hub/access"
+	accounts "github.com/ahphub/ahphub/hub/people"
+	"github.com/ahphub/ahphub/templ/page"
+)
+
+// Passwords keeps what accounts sign in by.
+type Passwords interface {
+	Has(ctx context.Context, account string) (bool, error)
+	Check(ctx context.Context, account, password string) error
+	Set(ctx context.Context, account, password string) error
+}
+
+// Accounts is what the page of somebody's ways to sign in needs.
+type Accounts struct {
+	Passwords Passwords
+	Passkeys  *accounts.Passkeys
+	Tokens    *access.Personal
+}
+
+const mostAnswer = 64 << 10 // bytes of what an authenticator answers
+
+func (p *Pages) accountRoutes(r chi.Router) {
+	on := func(h handler) http.HandlerFunc { return p.adapt(p.withAccounts(h)) }
+	r.Get("/account", on(p.account))
+	r.Post("/account/password", on(p.setPassword))
+	r.Post("/account/tokens", on(p.makeToken))
+	r.Post("/account/tokens/{token}/revoke", on(p.revokeToken))
+	r.Post("/account/passkeys/begin", on(p.beginPasskey))
+	r.Post("/account/passkeys", on(p.makePasskey))
+	r.Post("/account/passkeys/{key}/remove", on(p.removePasskey))
+}
+
+// withAccounts answers for a host that keeps none.
+func (p *Pages) withAccounts(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if p.Accounts.Tokens == nil {
+			return errNotFound("This host keeps no accounts.")
+		}
+		return h(w, r)
+	}
+}
+
+// account is the page of the owner's ways to sign in: password, passkeys, tokens for AHP clients.
+func (p *Pages) account(w http.ResponseWriter, r *http.Request) error {
+	return p.sendAccount(w, r, http.StatusOK, page.Account{})
+}
+
+func (p *Pages) sendAccount(w http.ResponseWriter, r *http.Request, status int, m page.Account) error {
+	who := access.FromContext(r.Context())
+	m.Frame, m.Now = p.frame(r, "Account", "settings"), p.Now()
+	m.Frame.Styles = append(m.Frame.Styles, "css/people.css")
+	m.Frame.Scripts = append(m.Frame.Scripts, "js/passkey.js")
+	var err error
+	if m.Password, err = p.Accounts.Passwords.Has(r.Context(), who.ID); err != nil {
+		return err
+	}
+	keys, err := p.Accounts.Passkeys.List(r.Context(), who.ID)
+	if err != nil {
+		return err
+	}
+	m.CanPasskey = accounts.PasskeysAt(accounts.Origin(r, p.Public))
+	for _, k := range keys {
+		m.Passkeys = append(m.Passkeys, page.Passkey{Key: k.Key, Name: k.Name, Host: k.Host, Created: k.Created, Used: k.Used})
+	}
+	for _, t := range p.Accounts.Tokens.List() {
+		m.Tokens = append(m.Tokens, page.APIToken{ID: t.ID, Name: t.Name, Created: t.Created, Expires: t.Expires, Used: t.Used})
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return send(w, status, page.AccountPage(m))
+}
+
+// setPassword replaces or takes away the password, and signs out every other browser.
+func (p *Pages) setPassword(w http.ResponseWriter, r *http.Request) error {
+	who := access.FromContext(r.Context())
+	had, err := p.Accounts.Passwords.Has(r.Context(), who.ID)
+	if err != nil {
+		return err
+	}
+	if had {
+		err = p.Accounts.Passwords.Check(r.Context(), who.ID, r.PostFormValue("current"))
+		if errors.Is(err, accounts.ErrWrongPassword) {
+			return p.sendAccount(w, r, http.StatusForbidden, page.Account{Error: "The current password is another one."})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	next := r.PostFormValue("password")
+	if r.PostFormValue("remove") != "" {
+		next = ""
+	} else if next == "" {
+		return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{Error: "Type a new password."})
+	}
+	if err := p.Accounts.Passwords.Set(r.Context(), who.ID, next); err != nil {
+		return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{Error: sentence(err.Error())})
+	}
+	if p.Browsers != nil {
+		if _, err := p.Browsers.SignOutOthers(r); err != nil && !errors.Is(err, accounts.ErrSignedOut) {
+			return err
+		}
+	}
+	return done(w, r, "/account")
+}
+
+// makeToken shows the token on its answer alone: the host keeps a hash.
+func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) error {
+	var expires time.Time
+	switch d := r.PostFormValue("expires"); d {
+	case "168h", "720h", "8760h":
+		age, _ := time.ParseDuration(d) // one of three constants
+		expires = p.Now().Add(age).UTC()
+	case "never":
+	default:
+		return p.sendAccount(w, r, http.StatusBadRequest, page.Account{TokenError: "Choose when the token expires."})
+	}
+	token, made, err := p.Accounts.Tokens.New(r.Context(), r.PostFormValue("name"), expires)
+	if err != nil {
+		return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{TokenError: sentence(err.Error())})
+	}
+	accounts.Detail(r.Context(), made.Name)
+	return p.sendAccount(w, r, http.StatusOK, page.Account{New: token})
+}
+
+func (p *Pages) revokeToken(w http.ResponseWriter, r *http.Request) error {
+	if err := p.Accounts.Tokens.Revoke(r.Context(), chi.URLParam(r, "token")); err != nil {
+		return err
+	}
+	return done(w, r, "/account")
+}
+
+// beginPasskey answers a script with what the browser is asked for.
+func (p *Pages) beginPasskey(w http.ResponseWriter, r *http.Request) error {
+	who := access.FromContext(r.Context())
+	options, err := p.Accounts.Passkeys.BeginMaking(r.Context(), accounts.Origin(r, p.Public), who.ID, who.Name)
+	if err != nil {
+		return errBadRequest(sentence(err.Error()))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	return json.NewEncoder(w).Encode(options)
+}
+
+func (p *Pages) makePasskey(w http.ResponseWriter, r *http.Request) error {
+	var sent struct {
+		Name       string          `json:"name"`
+		Credential json.RawMessage `json:"credential"`
+	}
+	if err := json.NewDecoder(io.LimitReader(r.Body, mostAnswer)).Decode(&sent); err != nil {
+		return errBadRequest("This is no answer of an authenticator.")
+	}
+	who := access.FromContext(r.Context())
+	name, err := access.CleanName(sent.Name)
+	if err != nil {
+		name = "Passkey"
+	}
+	if err := p.Accounts.Passkeys.Make(r.Context(), who.ID, name, sent.Credential); err != nil {
+		return errBadRequest(sentence(err.Error()))
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (p *Pages) removePasskey(w http.ResponseWriter, r *http.Request) error {
+	if err := p.Accounts.Passkeys.Remove(r.Context(), access.FromContext(r.Context()).ID, chi.URLParam(r, "key")); err != nil {
+		return err
+	}
+	return done(w, r, "/account")
+}

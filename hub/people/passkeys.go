@@ -1,0 +1,289 @@
+package people
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+)
+
+const (
+	passkeyBucket = "passkey"
+	handleBucket  = "passkey-handle"
+	mostPasskeys  = 20
+	mostPending   = 200             // ceremonies that were begun and not finished
+	pendingLife   = 5 * time.Minute // to finish one
+	longestKey    = 60
+)
+
+// ErrNoPasskey refuses what an authenticator answered.
+var ErrNoPasskey = errors.New("this passkey was not accepted: it is none of this host's, or it took too long")
+
+// ErrNoName says that an address cannot have passkeys: they belong to names.
+var ErrNoName = errors.New("passkeys belong to a name: open this host by one, as in http://localhost or https://hub.example.com, not by an address of numbers")
+
+// Passkey is one that signs an account in.
+type Passkey struct {
+	Key     string    `json:"-"` // names it to Remove
+	Account string    `json:"account"`
+	Name    string    `json:"name"`
+	Host    string    `json:"host"` // the name it belongs to
+	Created time.Time `json:"created"`
+	Used    time.Time `json:"used,omitzero"` // last
+
+	Credential webauthn.Credential `json:"credential"`
+}
+
+// Passkeys signs accounts in by WebAuthn. A ceremony begins with a challenge, which is kept in memory, counts once and
+// for five minutes, and ends with what the browser's authenticator answered.
+type Passkeys struct {
+	Store Store
+	Now   func() time.Time // default time.Now
+
+	mu      sync.Mutex
+	pending map[string]pendingPasskey // by challenge
+}
+
+type pendingPasskey struct {
+	webauthn.SessionData
+	origin  string
+	account string // that a passkey is made for; "" for signing in
+	until   time.Time
+}
+
+// user is an account as the library asks for it.
+type user struct {
+	handle []byte
+	name   string
+	keys   []webauthn.Credential
+}
+
+func (u *user) WebAuthnID() []byte                         { return u.handle }
+func (u *user) WebAuthnName() string                       { return u.name }
+func (u *user) WebAuthnDisplayName() string                { return u.name }
+func (u *user) WebAuthnCredentials() []webauthn.Credential { return u.keys }
+
+// at is the library for the origin that a page was opened at, as in "https://hub.example.com".
+func at(origin string) (*webauthn.WebAuthn, error) {
+	u, err := url.Parse(origin)
+	if err != nil || u.Hostname() == "" || net.ParseIP(u.Hostname()) != nil {
+		return nil, ErrNoName
+	}
+	return webauthn.New(&webauthn.Config{RPID: u.Hostname(), RPDisplayName: "ahphub", RPOrigins: []string{origin}})
+}
+
+// Origin is what the browser of a request calls the place it is at: the public address when it came by that, which a
+// proxy may serve as https, and else what it asked for.
+func Origin(r *http.Request, public string) string {
+	if u, err := url.Parse(public); err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) {
+		return u.Scheme + "://" + u.Host
+	}
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
+// PasskeysAt tells whether pages opened at an origin can have passkeys.
+func PasskeysAt(origin string) bool { _, err := at(origin); return err == nil }
+
+// List returns an account's passkeys, oldest first.
+func (p *Passkeys) List(ctx context.Context, account string) ([]Passkey, error) {
+	var out []Passkey
+	err := p.Store.Each(ctx, passkeyBucket, func(key string, b []byte) error {
+		var k Passkey
+		if err := json.Unmarshal(b, &k); err != nil {
+			return fmt.Errorf("passkey %s cannot be read: %w", key, err)
+		}
+		if k.Key = key; k.Account == account {
+			out = append(out, k)
+		}
+		return nil
+	})
+	slices.SortFunc(out, func(a, b Passkey) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Key, b.Key)) })
+	return out, err
+}
+
+// Remove takes a passkey away from an account.
+func (p *Passkeys) Remove(ctx context.Context, account, key string) error {
+	list, err := p.List(ctx, account)
+	if err != nil || !slices.ContainsFunc(list, func(k Passkey) bool { return k.Key == key }) {
+		return err
+	}
+	return p.Store.Delete(ctx, passkeyBucket, key)
+}
+
+// user reads an account; its handle is random, so that two hosts of one name keep apart.
+func (p *Passkeys) user(ctx context.Context, account, name string) (*user, error) {
+	handle, found, err := p.Store.Get(ctx, handleBucket, account)
+	if err == nil && !found {
+		handle = make([]byte, 32)
+		rand.Read(handle)
+		err = p.Store.Put(ctx, handleBucket, account, handle)
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, err := p.List(ctx, account)
+	u := &user{handle: handle, name: name}
+	for _, k := range list {
+		u.keys = append(u.keys, k.Credential)
+	}
+	return u, err
+}
+
+// BeginMaking returns what the browser needs to make a passkey for an account, as JSON.
+func (p *Passkeys) BeginMaking(ctx context.Context, origin, account, name string) (any, error) {
+	lib, err := at(origin)
+	if err != nil {
+		return nil, err
+	}
+	u, err := p.user(ctx, account, name)
+	if err != nil {
+		return nil, err
+	}
+	if len(u.keys) >= mostPasskeys {
+		return nil, fmt.Errorf("there are %d passkeys already: remove one first", mostPasskeys)
+	}
+	choice := protocol.AuthenticatorSelection{ResidentKey: protocol.ResidentKeyRequirementRequired, UserVerification: protocol.VerificationRequired}
+	options, kept, err := lib.BeginRegistration(u, webauthn.WithAuthenticatorSelection(choice),
+		webauthn.WithExclusions(webauthn.Credentials(u.keys).CredentialDescriptors()))
+	if err != nil {
+		return nil, err
+	}
+	return options, p.keep(*kept, origin, account)
+}
+
+// Make ends what BeginMaking began and keeps the passkey under a name.
+func (p *Passkeys) Make(ctx context.Context, account, name string, answer []byte) error {
+	parsed, err := protocol.ParseCredentialCreationResponseBytes(answer)
+	if err != nil {
+		return ErrNoPasskey
+	}
+	began, lib, err := p.take(parsed.Response.CollectedClientData.Challenge)
+	if err != nil || began.account != account {
+		return ErrNoPasskey
+	}
+	u, err := p.user(ctx, account, "")
+	if err != nil {
+		return err
+	}
+	made, err := lib.CreateCredential(u, began.SessionData, parsed)
+	if err != nil {
+		return ErrNoPasskey
+	}
+	if r := []rune(name); len(r) > longestKey {
+		name = string(r[:longestKey])
+	}
+	k := Passkey{Account: account, Name: cmp.Or(name, "Passkey"), Host: lib.Config.RPID, Created: p.now(), Credential: *made}
+	b, err := json.Marshal(k)
+	if err != nil {
+		return err
+	}
+	return p.Store.Add(ctx, passkeyBucket, hex.EncodeToString(made.ID), b)
+}
+
+// BeginSigningIn returns what the browser needs to ask for any passkey of this host, as JSON.
+func (p *Passkeys) BeginSigningIn(origin string) (any, error) {
+	lib, err := at(origin)
+	if err != nil {
+		return nil, err
+	}
+	options, kept, err := lib.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
+	if err != nil {
+		return nil, err
+	}
+	return options, p.keep(*kept, origin, "")
+}
+
+// SignIn ends what BeginSigningIn began: whose passkey it was.
+func (p *Passkeys) SignIn(ctx context.Context, answer []byte) (account string, err error) {
+	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
+	if err != nil {
+		return "", ErrNoPasskey
+	}
+	began, lib, err := p.take(parsed.Response.CollectedClientData.Challenge)
+	if err != nil || began.account != "" {
+		return "", ErrNoPasskey
+	}
+	key := hex.EncodeToString(parsed.RawID)
+	b, found, err := p.Store.Get(ctx, passkeyBucket, key)
+	if err != nil || !found {
+		return "", cmp.Or(err, ErrNoPasskey)
+	}
+	var k Passkey
+	if err := json.Unmarshal(b, &k); err != nil {
+		return "", err
+	}
+	u, err := p.user(ctx, k.Account, "")
+	if err != nil {
+		return "", err
+	}
+	find := func(_, handle []byte) (webauthn.User, error) {
+		if !slices.Equal(handle, u.handle) {
+			return nil, ErrNoPasskey
+		}
+		return u, nil
+	}
+	_, used, err := lib.ValidatePasskeyLogin(find, began.SessionData, parsed)
+	if err != nil || used.Authenticator.CloneWarning {
+		return "", ErrNoPasskey
+	}
+	k.Credential, k.Used = *used, p.now()
+	if b, err = json.Marshal(k); err != nil {
+		return "", err
+	}
+	return k.Account, p.Store.Put(ctx, passkeyBucket, key, b)
+}
+
+func (p *Passkeys) keep(s webauthn.SessionData, origin, account string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pending == nil {
+		p.pending = map[string]pendingPasskey{}
+	}
+	now := p.now()
+	for c, began := range p.pending {
+		if now.After(began.until) {
+			delete(p.pending, c)
+		}
+	}
+	if len(p.pending) >= mostPending {
+		return errors.New("too many people are signing in by passkeys: try again in a few minutes")
+	}
+	p.pending[s.Challenge] = pendingPasskey{s, origin, account, now.Add(pendingLife)}
+	return nil
+}
+
+// take finds what was begun with a challenge; it counts once.
+func (p *Passkeys) take(challenge string) (pendingPasskey, *webauthn.WebAuthn, error) {
+	p.mu.Lock()
+	began, found := p.pending[challenge]
+	delete(p.pending, challenge)
+	p.mu.Unlock()
+	if !found || p.now().After(began.until) {
+		return began, nil, ErrNoPasskey
+	}
+	lib, err := at(began.origin)
+	return began, lib, err
+}
+
+func (p *Passkeys) now() time.Time {
+	if p.Now == nil {
+		return time.Now().UTC()
+	}
+	return p.Now().UTC()
+}

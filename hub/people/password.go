@@ -1,0 +1,99 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/alexedwards/argon2id"
+)
+
+const (
+	passwordBucket = "password"
+	minPassword    = 10  // characters
+	maxPassword    = 200 // bytes
+	hashesAtOnce   = 2   // each takes 64 MiB for a moment
+)
+
+// ErrWrongPassword refuses a password, also where none was set.
+var ErrWrongPassword = errors.New("this password is not the one that was set")
+
+// Passwords keeps what accounts sign in by, as argon2id hashes.
+type Passwords struct {
+	Store  Store
+	Params *argon2id.Params // default argon2id.DefaultParams: 64 MiB
+
+	once sync.Once
+	busy chan struct{}
+}
+
+// Set replaces an account's password; "" takes it away, so that none signs in.
+func (p *Passwords) Set(ctx context.Context, account, password string) error {
+	if password == "" {
+		return p.Store.Delete(ctx, passwordBucket, account)
+	}
+	switch {
+	case utf8.RuneCountInString(password) < minPassword:
+		return fmt.Errorf("a password needs at least %d characters: take a few words", minPassword)
+	case len(password) > maxPassword:
+		return fmt.Errorf("a password has at most %d bytes", maxPassword)
+	}
+	done, err := p.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	hash, err := argon2id.CreateHash(password, p.params())
+	if err != nil {
+		return err
+	}
+	return p.Store.Put(ctx, passwordBucket, account, []byte(hash))
+}
+
+// Has tells whether an account has a password.
+func (p *Passwords) Has(ctx context.Context, account string) (bool, error) {
+	_, found, err := p.Store.Get(ctx, passwordBucket, account)
+	return found, err
+}
+
+// Check returns nil for the account's password and ErrWrongPassword for any other. It takes a while on purpose:
+// callers bound how often it is asked.
+func (p *Passwords) Check(ctx context.Context, account, password string) error {
+	hash, found, err := p.Store.Get(ctx, passwordBucket, account)
+	if err != nil {
+		return err
+	}
+	if !found || password == "" || len(password) > maxPassword {
+		return ErrWrongPassword
+	}
+	done, err := p.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	ok, err := argon2id.ComparePasswordAndHash(password, string(hash))
+	if err == nil && !ok {
+		return ErrWrongPassword
+	}
+	return err
+}
+
+func (p *Passwords) params() *argon2id.Params {
+	if p.Params == nil {
+		return argon2id.DefaultParams
+	}
+	return p.Params
+}
+
+// enter waits for one of the few places, so that many guesses at once take no more memory.
+func (p *Passwords) enter(ctx context.Context) (leave func(), err error) {
+	p.once.Do(func() { p.busy = make(chan struct{}, hashesAtOnce) })
+	select {
+	case p.busy <- struct{}{}:
+		return func() { <-p.busy }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
