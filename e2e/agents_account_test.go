@@ -74,6 +74,7 @@ func TestAgentsWithAnAccount(t *testing.T) {
 				t.Fatalf("the turn is %s: %s", turn.State, Eval[string](h.ana, "document.querySelector('main').innerText"))
 			}
 			h.ana.WaitText("#turns", "First half, second half.")
+			h.ana.Wait("document.querySelector('#setting-model') && document.querySelector('#setting-mode')")
 			h.say("write: " + h.repo + "/made.txt")
 			h.approve("made.txt")
 			h.turn(2)
