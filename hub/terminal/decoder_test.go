@@ -36,7 +36,7 @@ func decode(d detection, in string) string {
 	return lines(append(dec.write([]byte(in)), dec.finish()...))
 }
 
-func TestDecoder(t *testing.T) { // AHP requirement 163
+func TestDecoder(t *testing.T) { // AHP requirements 163 and 168
 	tests := map[string]struct {
 		detect detection
 		in     string

@@ -1,0 +1,81 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+func TestActivityOfAChatReachesTheLists(t *testing.T) { // AHP requirement 118
+	inWorld(t, func(w *world) {
+		c := w.create()
+		over := make(chan struct{})
+		w.agent.prompt = func(_ context.Context, turn agent.Turn) error {
+			err := turn.Out.Emit(&ahp.ChatActivityChangedAction{Activity: "Reading"})
+			<-over
+			return err
+		}
+		c.say("go")
+		synctest.Wait()
+		sum, _ := w.host.Summary(session)
+		if got := w.session().Chats[0].Activity; got != "Reading" || sum.Activity != "Reading" {
+			t.Errorf("the session lists %q, root %q", got, sum.Activity)
+		}
+		close(over)
+		synctest.Wait()
+		c.converged()
+	})
+}
+
+// A call that was allowed asks again while it runs, for what it says then (AHP requirement 123).
+func TestACallAsksAgainWhileItRuns(t *testing.T) {
+	inWorld(t, func(w *world) {
+		c := w.create()
+		var failed error
+		w.agent.prompt = func(ctx context.Context, turn agent.Turn) error {
+			_ = turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: "c", ToolName: "run", DisplayName: "Run"})
+			for _, what := range []string{"read it", "write it"} {
+				if _, err := turn.Out.Confirm(ctx, &ahp.ChatToolCallReadyAction{ToolCallID: "c", InvocationMessage: ahp.Plain(what)}); err != nil {
+					failed = err
+				}
+			}
+			return failed
+		}
+		c.say("go")
+		synctest.Wait()
+		for _, what := range []string{"read it", "write it"} {
+			part, _ := w.chatState().ActiveTurn.ResponseParts[0].Value.(*ahp.ToolCallResponsePart)
+			call, ok := part.ToolCall.Value.(*ahp.ToolCallPendingConfirmationState)
+			if !ok || call.InvocationMessage != ahp.Plain(what) {
+				t.Fatalf("to %s it is %+v", what, part.ToolCall.Value)
+			}
+			c.do(w.chat(), &ahp.ChatToolCallConfirmedAction{TurnID: w.chatState().ActiveTurn.ID, ToolCallID: "c", Approved: true, Confirmed: "user-action"})
+			synctest.Wait()
+		}
+		if failed != nil || w.chatState().ActiveTurn != nil {
+			t.Errorf("the turn goes on: %v", failed)
+		}
+		c.converged()
+	})
+}
+
+// What the host writes into a session's _meta leaves the keys of others alone (AHP requirement 85), and none of it is
+// carried into summaries (64).
+func TestMetaOfOthersStays(t *testing.T) {
+	others := ahp.Meta{"x/other": json.RawMessage(`{"a":1}`)}
+	next := withOwn(others, "k", "v")
+	if string(next["x/other"]) != `{"a":1}` || len(next) != 2 || len(others) != 1 {
+		t.Errorf("after a change: %s, from %s", next, others)
+	}
+	if next = withOwn(next, "k", nil); len(next) != 1 {
+		t.Errorf("after its removal: %s", next)
+	}
+	e := &entry{}
+	if fold(e, &ahp.SessionState{Meta: next}); len(e.Summary.Meta) != 0 { // AHP requirement 64
+		t.Errorf("the summary carries %s", e.Summary.Meta)
+	}
+}
