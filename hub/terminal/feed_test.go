@@ -73,7 +73,7 @@ func TestAViewerWhoTakesNothing(t *testing.T) {
 		slow.next(t, true)
 		begun := time.Now()
 		for range 120 { // over 1 MB
-			f.add(strings.Repeat("0123456789abcde\n", 640), modes{})
+			f.add(strings.Repeat("0123456789abcd\r\n", 640), modes{})
 			f.pace()
 		}
 		if d := time.Since(begun); d > 300*time.Millisecond {
@@ -107,7 +107,7 @@ func TestTheFastestViewerMissesNothing(t *testing.T) {
 	fast.next(t, true)
 	slow.next(t, false)
 	const n = 16 << 20
-	text := strings.Repeat("0123456789abcde\n", 2048)
+	text := strings.Repeat("0123456789abcd\r\n", 2048)
 	go func() {
 		for range n / len(text) {
 			f.add(text, modes{})

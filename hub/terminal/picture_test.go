@@ -193,7 +193,7 @@ func TestAPictureKeepsThePlacesOfCommands(t *testing.T) {
 				d.show, d.note = f.add, f.command
 				for out := c.out; out != ""; out = out[min(step, len(out)):] {
 					d.write([]byte(out[:min(step, len(out))]))
-					if step < len(c.out) && len(out)%13 == 0 {
+					if step < len(c.out) && len(out)%61 == 0 {
 						f.picture() // the next follows it
 					}
 				}
