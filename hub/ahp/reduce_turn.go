@@ -95,12 +95,18 @@ func chatReasoning(s *ChatState, a *ChatReasoningAction) *ChatState {
 	return s.withParts(replaced(t.ResponseParts, i, ResponsePart{next}))
 }
 
-// part returns the place of the part with the id, -1 without one.
+// part returns the place of the part with the id, -1 without one. Ids are the producer's and unique in a turn; what streams
+// is mostly the last one, so a long turn is looked through from its end.
 func (t *ActiveTurn) part(id string) int {
 	if t == nil || id == "" {
 		return -1
 	}
-	return indexOf(t.ResponseParts, func(p *ResponsePart) bool { return p.id() == id })
+	for i := len(t.ResponseParts) - 1; i >= 0; i-- {
+		if t.ResponseParts[i].id() == id {
+			return i
+		}
+	}
+	return -1
 }
 
 // chatResponsePart appends a part. An error part ends a turn and so comes only with chat/error.
