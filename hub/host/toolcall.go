@@ -92,6 +92,8 @@ func (r *request) approve(s *ahp.ChatState, call *ahp.ToolCallPendingConfirmatio
 	case r.caller.owner():
 	case fromGuest(s.ActiveTurn.Message) && !r.caller.Guests:
 		return "only the owner may approve what a guest asked for, unless the link you came by allows that too"
+	case a.EditedToolInput != "" && !r.caller.Guests: // it would be what they asked for
+		return "only the owner may change what runs: approve it as it stands, or deny it"
 	case a.SelectedOptionID == optionKind:
 		return "only the owner may allow all of a kind: approve this one alone"
 	}

@@ -156,6 +156,23 @@ func TestAutoApprovalIsTheOwnersAlone(t *testing.T) {
 	})
 }
 
+// A guest who approves what the owner asked for cannot make something else of it.
+func TestGuestsApproveWhatStandsThere(t *testing.T) {
+	inWorld(t, func(w *world) {
+		answers := commands(w, ahp.ChatToolCallReadyAction{Editable: ahp.Ptr(true)})
+		c := w.create()
+		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "o", Message: user("make")})
+		guest := w.connect(driver, "dan-1")
+		edited := w.approval("o", true)
+		edited.EditedToolInput = "rm -rf /"
+		guest.refused(w.chat(), edited, "only the owner may change what runs")
+		guest.do(w.chat(), w.approval("o", true))
+		if len(*answers) != 1 {
+			t.Fatal("the approval did not arrive")
+		}
+	})
+}
+
 func TestRightsComeBeforeRules(t *testing.T) {
 	inWorld(t, func(w *world) {
 		commands(w, ahp.ChatToolCallReadyAction{})

@@ -2104,7 +2104,7 @@ func ApprovalCard(t Turn, c Tool) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 183, "\" class=\"approve-only\"><summary class=\"tap\">Edit before it runs</summary> <label class=\"sr\" for=\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 183, "\" class=\"approve-only guests-only\"><summary class=\"tap\">Edit before it runs</summary> <label class=\"sr\" for=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
