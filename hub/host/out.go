@@ -51,6 +51,9 @@ func (o *out) apply(a ahp.Action, before func(*hub.Tx, *ahp.ChatState)) error {
 			return
 		}
 		over = nil
+		if done, ok := a.(*ahp.ChatInputCompletedAction); ok && openRequest(s, done.RequestID) == nil {
+			return // somebody answered it meanwhile
+		}
 		before(tx, s)
 		tx.Apply(o.r.chat, a)
 	})
@@ -83,7 +86,7 @@ func (o *out) fill(a ahp.Action) bool {
 		a.TurnID = o.r.id
 	case *ahp.ChatUsageAction:
 		a.TurnID = o.r.id
-	case *ahp.ChatActivityChangedAction, *ahp.ChatInputRequestedAction, *ahp.ChatBackgroundWorkSetAction,
+	case *ahp.ChatActivityChangedAction, *ahp.ChatInputRequestedAction, *ahp.ChatInputCompletedAction, *ahp.ChatBackgroundWorkSetAction,
 		*ahp.ChatBackgroundWorkRemovedAction, *ahp.ChatPendingMessageRemovedAction:
 	default:
 		return false

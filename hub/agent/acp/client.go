@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
@@ -35,6 +37,11 @@ func (s *session) handle(p *peer, m jsonrpc.Message) {
 			return
 		}
 		s.deliver(p, e.params.SessionID, event{elicit: e, from: m})
+	case "elicitation/complete", "$/cancel_request":
+		var n withdrawal
+		if json.Unmarshal(m.Params, &n) == nil {
+			s.deliverAll(p, event{withdraw: &n})
+		}
 	case "fs/read_text_file":
 		with(p, m, s.readFile)
 	case "fs/write_text_file":
@@ -70,6 +77,16 @@ func (s *session) deliver(p *peer, id string, e event) {
 		}
 	}
 	e.nobody(p)
+}
+
+// deliverAll hands an event that names no session to every turn of a program.
+func (s *session) deliverAll(p *peer, e event) {
+	s.mu.Lock()
+	ids := slices.Collect(maps.Keys(s.turns))
+	s.mu.Unlock()
+	for _, id := range ids {
+		s.deliver(p, id, e)
+	}
 }
 
 // with reads a request's parameters and answers it.

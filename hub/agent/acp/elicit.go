@@ -51,8 +51,14 @@ func (r *player) elicit(ctx context.Context, e event) error {
 		at = c.in
 	}
 	at.part = nil
+	asking, withdraw := context.WithCancelCause(ctx)
+	r.forms = append(r.forms, openForm{withdraw, e.elicit.params.ID, string(e.from.ID)})
 	r.wg.Go(func() {
-		a, err := at.out.Ask(ctx, form.request)
+		a, err := at.out.Ask(asking, form.request)
+		if w, ok := errors.AsType[withdrawn](err); ok && ctx.Err() == nil {
+			a = &ahp.ChatInputCompletedAction{RequestID: form.request.ID, Response: w.response}
+			err = at.out.Emit(a)
+		}
 		if err != nil {
 			r.p.reply(e.from, e.elicit.answer(elicitAnswer{Action: "cancel"}))
 			return
@@ -60,6 +66,29 @@ func (r *player) elicit(ctx context.Context, e event) error {
 		r.p.reply(e.from, e.elicit.answer(form.answer(a)))
 	})
 	return nil
+}
+
+// openForm is a question that people see, and what the program calls it and its request.
+type openForm struct {
+	withdraw context.CancelCauseFunc
+	id, wire string
+}
+
+// withdrawn is why nobody has to answer any more.
+type withdrawn struct{ response ahp.ChatInputResponseKind }
+
+func (withdrawn) Error() string { return "the agent needs no answer any more" }
+
+// withdraw closes a question that the program has no need of.
+func (r *player) withdraw(w *withdrawal) {
+	for _, f := range r.forms {
+		switch {
+		case w.ID != "" && w.ID == f.id:
+			f.withdraw(withdrawn{ahp.ChatInputResponseKindAccept})
+		case len(w.Request) > 0 && string(w.Request) == f.wire:
+			f.withdraw(withdrawn{ahp.ChatInputResponseKindCancel})
+		}
+	}
 }
 
 // form is an input request, and the way back from its answers to the fields they are for.

@@ -148,6 +148,15 @@ func (f *fakeAct) richPrompt(session, order, rest string, blocks []any) {
 		f.say(session, strings.Join(kinds, " | "))
 	case "form":
 		f.form(session, nameOr(rest, "elicitation/create"))
+	case "withdraw":
+		wait := f.send("elicitation/create", object{"sessionId": session, "mode": "url", "elicitationId": "e", "url": "https://example.org/login", "message": "Log in there"})
+		if rest == "done" {
+			f.write(object{"method": "elicitation/complete", "params": object{"elicitationId": "e"}})
+		} else {
+			f.write(object{"method": "$/cancel_request", "params": object{"requestId": f.next.Load()}})
+		}
+		raw, _ := json.Marshal((<-wait)["result"])
+		f.say(session, string(raw))
 	case "openurl":
 		got := f.call("elicitation/create", object{"sessionId": session, "mode": "url", "elicitationId": "e", "url": rest, "message": "Log in there"})
 		raw, _ := json.Marshal(nameOr(got["result"], got["error"]))

@@ -198,7 +198,7 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 		f.update(session, object{"sessionUpdate": "agent_thought_chunk", "content": object{"type": "text", "text": "let me think"}})
 		f.say(session, "Hello ")
 		f.say(session, "you")
-	case "mode", "switch", "caps", "title", "form", "openurl", "task", "blocks":
+	case "mode", "switch", "caps", "title", "form", "openurl", "withdraw", "task", "blocks":
 		f.richPrompt(session, order, rest, blocks)
 	case "dirs":
 		f.say(session, strings.Trim(f.dirs.Load().(string), "[]"))

@@ -89,6 +89,16 @@ func TestElicitationOfAnAddress(t *testing.T) {
 	wants(t, w.say("openurl javascript:alert(1)"), "only http and https addresses")
 }
 
+// A question that the program needs no answer to any more is taken away.
+func TestElicitationIsWithdrawn(t *testing.T) {
+	w := newWorld(t, acp.Backend{Program: program("plain")})
+	wants(t, w.say("withdraw done"), `markdown {"action":"accept"}`)
+	wants(t, w.say("withdraw now"), `markdown {"action":"cancel"}`)
+	if w.session().InputNeeded != nil {
+		t.Errorf("still asked: %+v", w.session().InputNeeded)
+	}
+}
+
 // A cancelled turn answers what it asked.
 func TestElicitationIsCancelled(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("plain")})

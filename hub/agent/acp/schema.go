@@ -11,11 +11,19 @@ type elicitParams struct {
 	ToolCallID string `json:"toolCallId"`
 	Mode       string `json:"mode"` // form, url
 	Message    string `json:"message"`
+	ID         string `json:"elicitationId"` // of an address
 	URL        string `json:"url"`
 	Schema     struct {
 		Properties properties `json:"properties"`
 		Required   []string   `json:"required"`
 	} `json:"requestedSchema"`
+}
+
+// withdrawal says that a question needs no answer any more: what an address was opened for is done (elicitation/complete), or
+// the program no longer waits ($/cancel_request).
+type withdrawal struct {
+	ID      string          `json:"elicitationId"`
+	Request json.RawMessage `json:"requestId"`
 }
 
 // property is one field of a form: the part of JSON Schema that forms may use.

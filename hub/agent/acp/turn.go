@@ -31,6 +31,7 @@ type player struct {
 	main    *stream
 	subs    map[string]*stream // of sub-agents, by the call they work for
 	calls   map[string]*call
+	forms   []openForm // questions in words of its own, answered ones too
 	used    ahp.UsageInfo
 	more    map[string]any       // of the usage
 	current atomic.Pointer[call] // the newest call, for terminals
@@ -42,6 +43,8 @@ type event struct {
 	ask    *permissionParams
 	elicit *elicitation
 	from   jsonrpc.Message // the request of a question
+
+	withdraw *withdrawal
 }
 
 // nobody answers a question of a turn that takes none.
@@ -173,6 +176,8 @@ func (r *player) take(ctx context.Context, e event) error {
 		return r.ask(ctx, e)
 	case e.elicit != nil:
 		return r.elicit(ctx, e)
+	case e.withdraw != nil:
+		r.withdraw(e.withdraw)
 	default:
 		return r.update(ctx, e.update)
 	}
