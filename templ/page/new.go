@@ -12,15 +12,15 @@ import (
 
 // New is the form that starts a session.
 type New struct {
-	Frame    part.Frame
-	Dir      string
-	Recent   []string // directories of earlier sessions
-	Agents   []ahp.AgentInfo
-	Agent    string
-	Config   []part.Setting
-	Message  string
-	Problem  string // why the last try was refused
-	Browse   Browse
+	Frame   part.Frame
+	Dir     string
+	Recent  []string // directories of earlier sessions
+	Agents  []ahp.AgentInfo
+	Agent   string
+	Config  []part.Setting
+	Message string
+	Problem string // why the last try was refused
+	Browse  Browse
 }
 
 // Browse is a directory listing to choose from.
