@@ -48,7 +48,8 @@ func TestAnApprovalCardShowsTheWholeChange(t *testing.T) {
 	other.Open(Eval[string](ana, "location.href"))
 	other.Live()
 	other.WaitText(".asks .edit-file", "func Bye()")
-	ana.Click(".approval button[data-kind=approve]")
+	// by the element that is there now: the card may be drawn anew just then, and a handle of the old one is void
+	Eval[bool](ana, "(document.querySelector('.approval button[data-kind=approve]').click(), true)")
 	other.Wait("!document.querySelector('.approval')")
 	other.WaitText(".tool summary", "approved by Ana")
 	other.Click(".tool details.fold > summary")

@@ -68,7 +68,8 @@ func TestCompletionsAreRefused(t *testing.T) {
 	}{
 		{"outside of the text", c.owner, ask.Channel, 3, ahp.CodeInvalidParams},
 		{"before the text", c.owner, ask.Channel, -1, ahp.CodeInvalidParams},
-		{"no chat", c.owner, session, 2, ahp.CodeNotFound},
+		{"no chat", c.owner, "ahp-chat:/none", 2, ahp.CodeNotFound},
+		{"a session", c.owner, session, 2, 0},
 		{"a viewer", Caller{Principal: viewer}, ask.Channel, 2, ahp.CodePermissionDenied},
 		{"a driver", Caller{Principal: driver}, ask.Channel, 2, 0},
 	} {

@@ -135,7 +135,11 @@ async function earlier(a) {
   if (a.isConnected && near(a)) earlier(a);
 }
 const near = (a) => a.getBoundingClientRect().bottom > scroll.getBoundingClientRect().top - 800;
-if ($('earlier')) new IntersectionObserver((list) => { if (list.at(-1).isIntersecting && scroll.scrollHeight > scroll.clientHeight) earlier($('earlier')); }, { root: scroll, rootMargin: '800px 0px 0px 0px' }).observe($('earlier'));
+const reach = () => { const a = $('earlier'); if (a && scroll.scrollHeight > scroll.clientHeight && near(a)) earlier(a); };
+if ($('earlier')) { // the observer sees what layout does, and not whoever is back at the top before it looked
+  scroll.addEventListener('scroll', reach, { passive: true });
+  new IntersectionObserver(reach, { root: scroll, rootMargin: '800px 0px 0px 0px' }).observe($('earlier'));
+}
 document.addEventListener('click', (e) => {
   const a = e.target.closest?.('#earlier');
   if (a && !e.ctrlKey && !e.metaKey) { e.preventDefault(); earlier(a); return; }
