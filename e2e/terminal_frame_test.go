@@ -146,7 +146,8 @@ func (x *terminals) onAPhone() {
 	opened(p)
 	prompted(p, 0)
 	p.Wait(inFrame(0, `document.getElementById('keys').checkVisibility()`))
-	run(p, 0, "cat")
+	run(p, 0, "echo rea$((2-1))y; cat") // a shell that has not begun the line yet would take the key for itself
+	p.Wait(shows(0) + `.includes('rea1y')`)
 	Eval[any](p, inFrame(0, `document.querySelector('[data-key=int]').click()`))
 	p.Wait(shows(0) + `.includes('^C') && ` + shows(0) + `.endsWith('$')`)
 	Eval[any](p, inFrame(0, `document.querySelector('[data-key=slash]').click()`))
@@ -156,10 +157,10 @@ func (x *terminals) onAPhone() {
 	p.Press("u")
 	p.Wait(shows(0) + `.endsWith('$')`)
 	Eval[any](p, inFrame(0, `document.querySelector('[data-key=up]').click()`))
-	p.Wait(shows(0) + `.endsWith('$ cat')`)
+	p.Wait(shows(0) + `.endsWith('; cat')`)
 	Eval[any](p, inFrame(0, `document.querySelector('[data-key=left]').click()`))
 	p.Press("o")
-	p.Wait(shows(0) + `.endsWith('$ caot')`)
+	p.Wait(shows(0) + `.endsWith('; caot')`)
 	small := Eval[[]string](p, inFrame(0, strings.NewReplacer("getComputedStyle", "window.getComputedStyle", "textarea')", "label')").Replace(tooSmall)))
 	if small = append(small, Eval[[]string](p, tooSmall)...); len(small) > 0 {
 		t.Errorf("too small for a finger: %s", strings.Join(small, "\n"))
