@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -13,10 +14,40 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// Click clicks the one visible element with the mouse.
+// steady is where to press the mouse on the first element in sight of a selector: the middle of its box once two
+// frames drew it at the same place and nothing lies over it. Until then, null.
+const steady = `(async selector => {
+	const e = [...document.querySelectorAll(selector)].find(e => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length);
+	if (!e) return null;
+	const where = () => { const b = e.getClientRects()[0]; return b ? [b.x + b.width / 2, b.y + b.height / 2] : [-1, -1]; };
+	const over = ([x, y]) => { const at = document.elementFromPoint(x, y); return at && (e.contains(at)); };
+	if (!over(where())) e.scrollIntoView({block: 'center', inline: 'nearest', behavior: 'instant'});
+	const frame = () => new Promise(done => requestAnimationFrame(done));
+	await frame();
+	const first = where();
+	await frame();
+	const then = where();
+	return e.isConnected && first[0] === then[0] && first[1] === then[1] && over(then) ? then : null;
+})(%q)`
+
+// Click clicks the first element in sight with the mouse, once it stands still and nothing covers it: a person
+// does not press on what is moving either.
 func (p *Page) Click(selector string) {
 	p.t.Helper()
-	p.Do(chromedp.Click(selector, chromedp.NodeVisible))
+	ctx, cancel := context.WithTimeout(p.Ctx, patience)
+	defer cancel()
+	for {
+		at, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(steady, selector), chromedp.EvalAwaitPromise))
+		if err == nil && len(at) == 2 {
+			p.Do(chromedp.MouseClickXY(at[0], at[1]))
+			return
+		}
+		select {
+		case <-ctx.Done():
+			p.t.Fatalf("nothing to click in %v: %s (%v)\nat %s\n%s", patience, selector, err, p.where(), strings.Join(p.Problems(), "\n"))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // Press sends keys to whatever has the focus, one after the other, as a keyboard does: a page that takes a key for

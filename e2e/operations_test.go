@@ -57,7 +57,8 @@ func TestOperations(t *testing.T) {
 	}
 
 	file := func(name string) string { return fmt.Sprintf(`.file[data-path="%s"]`, name) }
-	ana.Do(chromedp.Click(file("a.txt")+" .fm > summary"), chromedp.Click(file("a.txt")+` .fo[value="stage"]`))
+	ana.Click(file("a.txt")+" .fm > summary")
+	ana.Click(file("a.txt")+` .fo[value="stage"]`)
 	ana.WaitText(file("a.txt")+" .stg", "Staged")
 	ben.WaitText(file("a.txt")+" .stg", "Staged") // it is the same for everybody who looks
 	if got := git("diff", "--cached", "--name-only"); got != "a.txt" {
@@ -66,9 +67,10 @@ func TestOperations(t *testing.T) {
 
 	write(".git/hooks/pre-commit", "#!/bin/sh\necho 'a.txt: not like that'\nexit 1\n")
 	ana.Allow("409")
-	ana.Do(chromedp.Click("#op-commit > summary"), chromedp.SendKeys("#op-message", strings.Repeat("long ", 15)))
+	ana.Click("#op-commit > summary")
+	ana.Do(chromedp.SendKeys("#op-message", strings.Repeat("long ", 15)))
 	ana.WaitText("#op-hint", "The first line has 75 characters")
-	ana.Do(chromedp.Click("#op-commit form .btn.main"))
+	ana.Click("#op-commit form .btn.main")
 	ana.WaitText("#ops .note pre", "a.txt: not like that")
 	ana.WaitText("#op-hint", "The first line has 75 characters")
 	if kept := Eval[string](ana, `document.querySelector('#op-message').value`); !strings.HasPrefix(kept, "long long") {
@@ -78,17 +80,19 @@ func TestOperations(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, ".git/hooks/pre-commit")); err != nil {
 		t.Fatal(err)
 	}
-	ana.Do(chromedp.SetValue("#op-message", "Say it in words"), chromedp.Click("#op-commit form .btn.main"))
+	ana.Do(chromedp.SetValue("#op-message", "Say it in words"))
+	ana.Click("#op-commit form .btn.main")
 	ana.WaitText("#ops", "0 of 1 staged")
 	ana.Wait(`!document.querySelector('#ops .note')`)
 	if got := git("log", "-1", "--format=%an: %s"); got != "Ana: Say it in words" {
 		t.Errorf("the commit is %s", got)
 	}
 
-	ana.Do(chromedp.Click("#op-take > summary"), chromedp.Click("#op-take form .btn"))
+	ana.Click("#op-take > summary")
+	ana.Click("#op-take form .btn")
 	ana.WaitText("#ops .undo", "Bring back what Ana discarded: 1 file")
 	ana.Shot("discarded")
-	ana.Do(chromedp.Click("#ops .undo button"))
+	ana.Click("#ops .undo button")
 	ana.Wait(fmt.Sprintf(`document.querySelector('%s') && !document.querySelector('#ops .undo')`, file("b.txt")))
 
 	write("a.txt", lines("zwei", "zwölf"))

@@ -39,9 +39,11 @@ func TestWaysToSignIn(t *testing.T) {
 	page.Wait(`location.pathname === '/' && document.readyState === 'complete'`)
 
 	page.Open(home + "/account")
-	page.Do(chromedp.SetValue("input[name=password]", "correct horse battery"), chromedp.Click(`form[action="/account/password"] .btn`))
+	page.Do(chromedp.SetValue("input[name=password]", "correct horse battery"))
+	page.Click(`form[action="/account/password"] .btn`)
 	page.Wait(`document.querySelector('input[name=current]') && document.readyState === 'complete'`)
-	page.Do(chromedp.SetValue(`[data-passkey] input[name=name]`, "my laptop"), chromedp.Click(`[data-passkey] .btn`))
+	page.Do(chromedp.SetValue(`[data-passkey] input[name=name]`, "my laptop"))
+	page.Click(`[data-passkey] .btn`)
 	page.WaitText("main .links", "my laptop")
 	page.Shot("account")
 
@@ -51,15 +53,17 @@ func TestWaysToSignIn(t *testing.T) {
 	}
 	out()
 	page.Shot("signin")
-	page.Do(chromedp.SetValue("#password", "wrong horse battery"), chromedp.Click(`form[action="/signin/password"] .btn`))
+	page.Do(chromedp.SetValue("#password", "wrong horse battery"))
+	page.Click(`form[action="/signin/password"] .btn`)
 	page.WaitText("[role=alert]", "password is not right")
-	page.Do(chromedp.SetValue("#password", "correct horse battery"), chromedp.Click(`form[action="/signin/password"] .btn`))
+	page.Do(chromedp.SetValue("#password", "correct horse battery"))
+	page.Click(`form[action="/signin/password"] .btn`)
 	page.Wait(`document.querySelector('input[name=current]')`)
 
 	out()
-	page.Do(chromedp.Click(`[data-passkey] .btn`))
+	page.Click(`[data-passkey] .btn`)
 	page.Wait(`location.pathname === '/account' && document.querySelector('main .links')?.innerText.includes('last used')`)
-	page.Do(chromedp.Click(`form[action^="/account/passkeys/"][action$="/remove"] .btn`))
+	page.Click(`form[action^="/account/passkeys/"][action$="/remove"] .btn`)
 	page.Wait(`document.readyState === 'complete' && !document.querySelector('form[action$="/remove"]')`)
 	out()
 	if Eval[bool](page, `!!document.querySelector('[data-passkey]')`) {
@@ -75,7 +79,8 @@ func TestPersonalToken(t *testing.T) {
 	page := OpenBrowser(t).Page()
 	page.SignIn(prog)
 	page.Open(prog.URL + "/account")
-	page.Do(chromedp.SetValue(`form[action="/account/tokens"] input[name=name]`, "the editor"), chromedp.Click(`form[action="/account/tokens"] .btn`))
+	page.Do(chromedp.SetValue(`form[action="/account/tokens"] input[name=name]`, "the editor"))
+	page.Click(`form[action="/account/tokens"] .btn`)
 	page.Wait(`document.querySelector('#made')?.value`)
 	page.Shot("token")
 	token := Eval[string](page, `document.querySelector('#made').value`)
@@ -86,7 +91,7 @@ func TestPersonalToken(t *testing.T) {
 		t.Error("the token is shown again")
 	}
 	start := time.Now()
-	page.Do(chromedp.Click(`form[action$="/revoke"] .btn`))
+	page.Click(`form[action$="/revoke"] .btn`)
 	if err := client.Wait(ctx, func() bool { return client.Err() != nil }); err != nil && client.Err() == nil {
 		t.Fatal("the socket lives on:", err)
 	}

@@ -10,13 +10,13 @@ import (
 func driverLink(page *Page, prog *Program, session string, switches ...string) string {
 	page.t.Helper()
 	page.Open(prog.URL + session + "/share")
-	page.Do(chromedp.Click(`input[name=role][value=driver]`))
+	page.Click(`input[name=role][value=driver]`)
 	Eval[bool](page, `(document.querySelectorAll('.switches :checked').forEach(b => b.checked = false), true)`)
 	for _, s := range switches {
-		page.Do(chromedp.Click(`.switches input[name=` + s + `]`))
+		page.Click(`.switches input[name=` + s + `]`)
 	}
 	page.Shot("driver-link")
-	page.Do(chromedp.Click(".linkform .btn.main"))
+	page.Click(".linkform .btn.main")
 	page.Wait(`document.querySelector('#made')?.value.includes('/j#')`)
 	return Eval[string](page, `document.querySelector('#made').value`)
 }
@@ -30,12 +30,13 @@ func TestDriving(t *testing.T) {
 	owner.SignIn(prog)
 	session := newSession(owner, prog, "echo first")
 	owner.WaitText(".approval .cmd", "echo first")
-	owner.Do(chromedp.Click(".approval button[data-kind=approve]"))
+	owner.Click(".approval button[data-kind=approve]")
 	owner.Wait(`!document.querySelector('.approval')`)
 	join(guest, driverLink(owner, prog, session, "prompt", "approve", "type"), "Ben")
 
 	guest.Wait(`document.querySelector('#compose')?.checkVisibility() === true`)
-	guest.Do(chromedp.SendKeys("#compose textarea", "echo from-the-guest"), chromedp.Click("#compose button.main"))
+	guest.Do(chromedp.SendKeys("#compose textarea", "echo from-the-guest"))
+	guest.Click("#compose button.main")
 	guest.WaitText(".approval .cmd", "from-the-guest")
 	if Eval[bool](guest, `[...document.querySelectorAll('.approval button[data-kind=approve]')].some(b => b.checkVisibility())`) {
 		t.Error("a guest is offered to approve what they asked for")
@@ -43,7 +44,7 @@ func TestDriving(t *testing.T) {
 	owner.Open(prog.URL + session)
 	owner.WaitText(".approval", "Ben, a guest, asked for this")
 	owner.Shot("asked-by-guest")
-	owner.Do(chromedp.Click(".approval button[data-kind=approve]"))
+	owner.Click(".approval button[data-kind=approve]")
 	guest.Wait(`!document.querySelector('.approval')`)
 
 	owner.Open(prog.URL + session + "/t")

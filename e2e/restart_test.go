@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
 
 	"github.com/ahphub/ahphub/hub/ahp"
 )
@@ -54,7 +53,7 @@ func TestKilledWhileACommandPrints(t *testing.T) {
 	}
 	w.check()
 
-	page.Do(chromedp.Click("#turns .turn:last-child form[action$='/resume'] button", chromedp.NodeVisible))
+	page.Click("#turns .turn:last-child form[action$='/resume'] button")
 	w.wait("the turn to go on", func() bool { return w.chat(chat).ActiveTurn != nil })
 	page.Click("#composer button[formaction$='/stop']")
 	w.wait("the turn to stop", func() bool { return w.chat(chat).ActiveTurn == nil })

@@ -25,7 +25,8 @@ import (
 func newSession(page *Page, prog *Program, message string) string {
 	page.t.Helper()
 	page.Open(prog.URL + "/new")
-	page.Do(chromedp.SetValue("#message", message), chromedp.Click("main form[method=post] .btn.main"))
+	page.Do(chromedp.SetValue("#message", message))
+	page.Click("main form[method=post] .btn.main")
 	page.Wait(`/^\/s\/[^/]+/.test(location.pathname) && document.readyState === 'complete'`)
 	return strings.Join(strings.Split(Eval[string](page, "location.pathname"), "/")[:3], "/")
 }
@@ -34,7 +35,8 @@ func newSession(page *Page, prog *Program, message string) string {
 func share(page *Page, prog *Program, session, role string) string {
 	page.t.Helper()
 	page.Open(prog.URL + session + "/share")
-	page.Do(chromedp.Click(`input[name=role][value=`+role+`]`), chromedp.Click(".linkform .btn.main"))
+	page.Click(`input[name=role][value=`+role+`]`)
+	page.Click(".linkform .btn.main")
 	page.Wait(`document.querySelector('#made')?.value.includes('/j#')`)
 	return Eval[string](page, `document.querySelector('#made').value`)
 }
@@ -46,7 +48,8 @@ func join(page *Page, link, name string) {
 	page.Wait(`document.querySelector('input[name=token]').value !== ''`)
 	page.WaitText("[data-look]", "You come as a")
 	page.Shot("join")
-	page.Do(chromedp.SetValue("#name", name), chromedp.Click("main form .btn.main"))
+	page.Do(chromedp.SetValue("#name", name))
+	page.Click("main form .btn.main")
 	page.Wait(`/^\/s\//.test(location.pathname) && document.readyState === 'complete'`)
 }
 
@@ -73,7 +76,7 @@ func TestSharing(t *testing.T) {
 	owner.Open(prog.URL + session + "/share")
 	guest.Allow(`40[13]|WebSocket`)
 	start := time.Now()
-	owner.Do(chromedp.Click("main .links .btn.bad"))
+	owner.Click("main .links .btn.bad")
 	guest.Wait(`location.pathname !== '` + Eval[string](guest, "location.pathname") + `' || !document.querySelector('#conn')?.hidden || /revoked|sign in/i.test(document.body.innerText)`)
 	if took := time.Since(start); took > 2*time.Second {
 		t.Errorf("the revoked guest's page lived for %v", took)

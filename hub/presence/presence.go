@@ -1,4 +1,4 @@
-// Package presence knows who looks at which session right now. The protocol has no
+// Package presence knows who looks at which session right now, and where in it. The protocol has no
 // shape for it, so it is the host's own state: in memory, for pages alone.
 package presence
 
@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -27,10 +26,10 @@ type Config struct {
 // Person is one principal in one session.
 type Person struct {
 	ID, Name string
+	Guest    bool // came by a link
 	Role     access.Role
-	Where    string    // page, file or terminal last looked at; at most 200 bytes
+	Place    Place     // of the page they used last
 	Since    time.Time // first seen in this stay
-	Seen     time.Time // last arrival, move or leave
 	Here     bool      // false while lingering after the last page closed
 }
 
@@ -47,12 +46,6 @@ type session struct {
 	watchers map[chan struct{}]struct{}
 }
 
-type guest struct {
-	Person
-	visits int
-	gone   *time.Timer
-}
-
 // New makes an empty room.
 func New(cfg Config) *Room {
 	cfg.Linger = min(cmp.Or(cfg.Linger, 5*time.Second), 10*time.Second)
@@ -64,41 +57,28 @@ func New(cfg Config) *Room {
 	return &Room{cfg: cfg, sessions: map[ahp.URI]*session{}}
 }
 
-// Join says that a page of p is open on the session. Call leave when its stream ends;
-// calling it again does nothing.
-func (r *Room) Join(p access.Principal, uri ahp.URI, where string) (leave func()) {
+// Join says that a page of p is open on the session. End the visit when its stream ends. Where there is no
+// room left the visit is nil, which may be used as any other and shows nobody.
+func (r *Room) Join(p access.Principal, uri ahp.URI, at Place) *Visit {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.open(uri)
 	g := s.people[p.ID]
-	full := g == nil && len(s.people) >= r.cfg.MaxPeople || g != nil && g.visits >= r.cfg.MaxVisits
+	full := g == nil && len(s.people) >= r.cfg.MaxPeople || g != nil && len(g.visits) >= r.cfg.MaxVisits
 	if r.closed || full {
 		r.drop(uri, s)
-		return func() {}
+		return nil
 	}
 	if g == nil {
-		g = &guest{Person: Person{ID: p.ID, Since: r.cfg.Now()}}
+		g = &guest{id: p.ID, since: r.cfg.Now()}
 		s.people[p.ID] = g
 	}
-	g.arrive(p, clip(where), r.cfg.Now())
+	g.name, g.role, g.byLink = p.Name, p.Role, p.Link != ""
+	v := &Visit{room: r, uri: uri, guest: g, at: at.clipped()}
+	g.stay()
+	g.visits = append(g.visits, v)
 	s.tell()
-	return sync.OnceFunc(func() { r.leave(uri, g) })
-}
-
-// Update moves somebody who is here to another place; for others it does nothing.
-func (r *Room) Update(p access.Principal, uri ahp.URI, where string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.sessions[uri]
-	if s == nil || s.people[p.ID] == nil {
-		return
-	}
-	g := s.people[p.ID]
-	g.Seen = r.cfg.Now()
-	if where = clip(where); g.Where != where {
-		g.Where = where
-		s.tell()
-	}
+	return v
 }
 
 // People of a session in order of arrival.
@@ -111,12 +91,25 @@ func (r *Room) People(uri ahp.URI) []Person {
 	}
 	list := make([]Person, 0, len(s.people))
 	for _, g := range s.people {
-		list = append(list, g.Person)
+		if p, ok := g.person(); ok {
+			list = append(list, p)
+		}
 	}
 	slices.SortFunc(list, func(a, b Person) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID))
 	})
 	return list
+}
+
+// Count is how many people the room holds, over all sessions, and those who just left.
+func (r *Room) Count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for _, s := range r.sessions {
+		n += len(s.people)
+	}
+	return n
 }
 
 // Watch ticks after every change of a session's people; ticks not yet taken merge.
@@ -161,29 +154,32 @@ func (r *Room) drop(uri ahp.URI, s *session) {
 	}
 }
 
-func (r *Room) leave(uri ahp.URI, g *guest) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	g.visits--
-	g.Seen = r.cfg.Now()
-	if g.visits > 0 || r.closed {
+// linger keeps somebody whose last page closed for a moment.
+func (r *Room) linger(uri ahp.URI, g *guest) {
+	if r.closed {
 		return
 	}
-	g.Here = false
-	g.gone = time.AfterFunc(r.cfg.Linger, func() { r.forget(uri, g) })
-	if s := r.sessions[uri]; s != nil {
-		s.tell()
-	}
+	g.stay()
+	g.gone = time.AfterFunc(r.cfg.Linger, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if g.gone == nil {
+			return // came back while the timer fired
+		}
+		g.gone = nil
+		r.forget(uri, g)
+	})
 }
 
+// forget removes somebody who has no page open any more, and tells the others.
 func (r *Room) forget(uri ahp.URI, g *guest) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	s := r.sessions[uri]
-	if s == nil || s.people[g.ID] != g || g.visits > 0 {
-		return // came back while the timer fired
+	if s == nil {
+		return
 	}
-	delete(s.people, g.ID)
+	if len(g.visits) == 0 && s.people[g.id] == g {
+		delete(s.people, g.id)
+	}
 	s.tell()
 	r.drop(uri, s)
 }
@@ -195,29 +191,4 @@ func (s *session) tell() {
 		default:
 		}
 	}
-}
-
-func (g *guest) arrive(p access.Principal, where string, now time.Time) {
-	g.stay()
-	g.visits++
-	g.Name, g.Role, g.Where, g.Seen, g.Here = p.Name, p.Role, where, now, true
-}
-
-func (g *guest) stay() {
-	if g.gone != nil {
-		g.gone.Stop()
-		g.gone = nil
-	}
-}
-
-func clip(s string) string {
-	const most = 200
-	if len(s) <= most {
-		return s
-	}
-	s = s[:most]
-	for len(s) > 0 && !utf8.ValidString(s) {
-		s = s[:len(s)-1]
-	}
-	return s
 }

@@ -13,15 +13,17 @@ import (
 
 var (
 	ana = access.Principal{ID: "ana", Name: "Ana", Role: access.RoleOwner}
-	ben = access.Principal{ID: "ben", Name: "Ben", Role: access.RoleViewer}
+	ben = access.Principal{ID: "ben", Name: "Ben", Role: access.RoleViewer, Link: "l"}
 )
 
 const here = ahp.URI("ahp-session:/1")
 
+func at(page string) Place { return Place{Page: page} }
+
 func names(people []Person) string {
 	var list []string
 	for _, p := range people {
-		list = append(list, fmt.Sprintf("%s@%s:%t", p.Name, p.Where, p.Here))
+		list = append(list, fmt.Sprintf("%s@%s:%t", p.Name, p.Place.Page, p.Here))
 	}
 	return strings.Join(list, " ")
 }
@@ -33,53 +35,99 @@ func expect(t *testing.T, r *Room, want string) {
 	}
 }
 
-func TestComingMovingAndLeaving(t *testing.T) {
+// room is an empty room in a bubble; whatever a test leaves in it is an error.
+func room(t *testing.T, cfg Config, test func(t *testing.T, r *Room)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(Config{})
+		r := New(cfg)
 		defer r.Close()
-		leaveAna := r.Join(ana, here, "chat")
-		time.Sleep(time.Second)
-		leaveBen := r.Join(ben, here, "changes")
-		expect(t, r, "Ana@chat:true Ben@changes:true")
-
-		r.Update(ben, here, "main.go")
-		expect(t, r, "Ana@chat:true Ben@main.go:true")
-
-		leaveBen()
-		expect(t, r, "Ana@chat:true Ben@main.go:false")
-		time.Sleep(10 * time.Second)
-		expect(t, r, "Ana@chat:true")
-		leaveAna()
-		leaveAna()
-		time.Sleep(10 * time.Second)
-		expect(t, r, "")
+		test(t, r)
+		time.Sleep(time.Minute)
 		if len(r.sessions) != 0 {
-			t.Fatal("an empty session is kept")
+			t.Errorf("an empty session is kept, with %d people", r.Count())
 		}
 	})
 }
 
-func TestReloadDoesNotFlicker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := New(Config{})
-		defer r.Close()
-		r.Join(ana, here, "chat")()
+func TestComingMovingAndLeaving(t *testing.T) {
+	room(t, Config{}, func(t *testing.T, r *Room) {
+		first := r.Join(ana, here, at("chat"))
 		time.Sleep(time.Second)
-		leave := r.Join(ana, here, "chat")
+		second := r.Join(ben, here, at("changes"))
+		expect(t, r, "Ana@chat:true Ben@changes:true")
+		if p := r.People(here); p[0].Guest || !p[1].Guest {
+			t.Error("a guest is shown as a guest, and nobody else")
+		}
+		second.Move(at("main.go"))
+		expect(t, r, "Ana@chat:true Ben@main.go:true")
+
+		second.End()
+		second.Move(at("nowhere"))
+		expect(t, r, "Ana@chat:true Ben@main.go:false")
+		time.Sleep(10 * time.Second)
+		expect(t, r, "Ana@chat:true")
+		first.End()
+		first.End()
+		time.Sleep(10 * time.Second)
+		expect(t, r, "")
+	})
+}
+
+func TestReloadDoesNotFlicker(t *testing.T) {
+	room(t, Config{}, func(t *testing.T, r *Room) {
+		r.Join(ana, here, at("chat")).End()
+		time.Sleep(time.Second)
+		first := r.Join(ana, here, at("chat"))
 		time.Sleep(time.Minute)
 		expect(t, r, "Ana@chat:true")
-		second := r.Join(ana, here, "terminals")
-		leave()
+		second := r.Join(ana, here, at("terminals"))
+		first.End()
 		time.Sleep(time.Minute)
 		expect(t, r, "Ana@terminals:true")
-		second()
+		second.End()
+	})
+}
+
+// Whoever closes a page is gone within its linger, and whoever's network dies at once when that is noticed.
+func TestALostPageIsNotShown(t *testing.T) {
+	room(t, Config{}, func(t *testing.T, r *Room) {
+		v := r.Join(ana, here, at("chat"))
+		v.Lost()
+		expect(t, r, "")
+		v.Back()
+		expect(t, r, "Ana@chat:true")
+		other := r.Join(ana, here, at("changes"))
+		other.Lost()
+		expect(t, r, "Ana@chat:true")
+		v.Lost()
+		expect(t, r, "")
+		other.End()
+		expect(t, r, "")
+		v.End()
+		expect(t, r, "")
+	})
+}
+
+// Of several pages the one is shown that was used last, and one left alone only when there is no other.
+func TestTheLastUsedPageIsShown(t *testing.T) {
+	room(t, Config{}, func(t *testing.T, r *Room) {
+		chat, diff := r.Join(ana, here, at("chat")), r.Join(ana, here, at("changes"))
+		expect(t, r, "Ana@changes:true")
+		chat.Move(Place{Page: "chat", Typing: "message"})
+		expect(t, r, "Ana@chat:true")
+		diff.Move(Place{Page: "changes", Away: true})
+		expect(t, r, "Ana@chat:true")
+		chat.Move(Place{Page: "chat", Away: true})
+		if p := r.People(here)[0]; !p.Place.Away {
+			t.Error("all pages were left alone, and she is not away")
+		}
+		chat.End()
+		diff.End()
 	})
 }
 
 func TestWatchTicksOnEveryChange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := New(Config{})
-		defer r.Close()
+	room(t, Config{}, func(t *testing.T, r *Room) {
 		changed, cancel := r.Watch(here)
 		defer cancel()
 		ticked := func() bool {
@@ -90,40 +138,43 @@ func TestWatchTicksOnEveryChange(t *testing.T) {
 				return false
 			}
 		}
-		leave := r.Join(ana, here, "chat")
-		r.Update(ana, here, "file")
+		v := r.Join(ana, here, at("chat"))
+		v.Move(at("file"))
 		if !ticked() || ticked() {
 			t.Fatal("two changes at once are one tick")
 		}
-		r.Update(ana, here, "file")
+		v.Move(at("file"))
 		if ticked() {
 			t.Fatal("the same place again is no change")
 		}
-		leave()
-		if !ticked() {
-			t.Fatal("a closed page is a change")
+		for _, c := range []struct {
+			what   string
+			change func()
+		}{{"lost", v.Lost}, {"back", v.Back}, {"closed", v.End}, {"gone", func() { time.Sleep(10 * time.Second) }}} {
+			if c.change(); !ticked() {
+				t.Fatalf("nobody is told that a page is %s", c.what)
+			}
 		}
-		time.Sleep(10 * time.Second)
-		if !ticked() {
-			t.Fatal("leaving is a change")
-		}
+		cancel()
 	})
 }
 
 func TestBounds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := New(Config{MaxPeople: 1, MaxVisits: 2})
-		defer r.Close()
-		leave := r.Join(ana, here, strings.Repeat("é", 500))
-		r.Join(ben, here, "chat")()
+	room(t, Config{MaxPeople: 1, MaxVisits: 2}, func(t *testing.T, r *Room) {
+		first := r.Join(ana, here, at(strings.Repeat("é", 500)))
+		late := r.Join(ben, here, at("chat"))
+		late.Move(at("changes"))
+		late.Lost()
+		late.Back()
+		late.End()
 		people := r.People(here)
-		if len(people) != 1 || len(people[0].Where) > 200 {
-			t.Fatalf("not bounded: %d people, place of %d bytes", len(people), len(people[0].Where))
+		if len(people) != 1 || len(people[0].Place.Page) > 200 {
+			t.Fatalf("not bounded: %d people, place of %d bytes", len(people), len(people[0].Place.Page))
 		}
-		second, third := r.Join(ana, here, "a"), r.Join(ana, here, "b")
+		second, third := r.Join(ana, here, at("a")), r.Join(ana, here, at("b"))
 		expect(t, r, "Ana@a:true")
-		third()
-		second()
-		leave()
+		third.End()
+		second.End()
+		first.End()
 	})
 }
