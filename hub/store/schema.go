@@ -32,6 +32,10 @@ var migrations = []string{
 		bucket TEXT NOT NULL, key TEXT NOT NULL, at INTEGER NOT NULL, value BLOB NOT NULL, PRIMARY KEY (bucket, key)
 	) WITHOUT ROWID;
 	CREATE TABLE blobs (id TEXT PRIMARY KEY, at INTEGER NOT NULL, data BLOB NOT NULL);`,
+	// 2: what is in the audit stays as it was written. A change of it is passed over, not failed: the rest of its
+	// transaction is others' work.
+	`CREATE TRIGGER audit_stays BEFORE UPDATE ON docs WHEN OLD.bucket = 'audit' BEGIN SELECT RAISE(IGNORE); END;
+	CREATE TRIGGER audit_kept BEFORE DELETE ON docs WHEN OLD.bucket = 'audit' BEGIN SELECT RAISE(IGNORE); END;`,
 }
 
 // migrate brings the database to the newest version, each step a transaction.
