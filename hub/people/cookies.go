@@ -80,8 +80,13 @@ func (c *Cookies) SignIn(w http.ResponseWriter, r *http.Request, a Account) erro
 	}
 	s, _ := c.store.New(r, cookieName) // a broken old cookie is replaced
 	s.Values = map[any]any{idKey: id}
+	s.Options.Secure = c.cfg.Secure || Secure(r)
 	return s.Save(r, w)
 }
+
+// Secure tells whether a request came by TLS: to this server, or to a proxy that the server believes, which then says so
+// in the request's URL.
+func Secure(r *http.Request) bool { return r.TLS != nil || r.URL.Scheme == "https" }
 
 // Account tells who a request comes from; false when nobody signed in, or not any more. On
 // a plain page view it keeps the cookie from expiring: w is nil where headers are not ours.
@@ -118,6 +123,7 @@ func (c *Cookies) touch(w http.ResponseWriter, r *http.Request, id string, kept 
 	}
 	s, _ := c.store.New(r, cookieName)
 	s.Values = map[any]any{idKey: id}
+	s.Options.Secure = c.cfg.Secure || Secure(r)
 	_ = s.Save(r, w)
 }
 

@@ -91,7 +91,7 @@ func Origin(r *http.Request, public string) string {
 	if u, err := url.Parse(public); err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) {
 		return u.Scheme + "://" + u.Host
 	}
-	if r.TLS != nil {
+	if Secure(r) {
 		return "https://" + r.Host
 	}
 	return "http://" + r.Host

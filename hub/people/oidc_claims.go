@@ -1,0 +1,85 @@
+package people
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+const (
+	longestSaid = 200
+	mostGroups  = 500
+)
+
+// read adds what a provider says of somebody to what is known already; read is called with it, as go-oidc does.
+func (o *OIDC) read(c *Claims, from func(any) error) error {
+	var all map[string]json.RawMessage
+	if err := from(&all); err != nil {
+		return err
+	}
+	text := func(name string) (s string) {
+		_ = json.Unmarshal(all[name], &s) // another kind is as good as none
+		return printable(s)
+	}
+	c.Name = cmp.Or(c.Name, text("name"), text("preferred_username"), text("nickname"))
+	if c.Email == "" { // and whether it is theirs is said beside it
+		c.Email, c.Verified = text("email"), truth(all["email_verified"])
+	}
+	if c.Groups == nil {
+		c.Groups = groups(all[o.cfg.GroupsClaim])
+	}
+	return nil
+}
+
+// truth reads a boolean, which some providers write as a string.
+func truth(raw json.RawMessage) bool {
+	return string(raw) == "true" || string(raw) == `"true"`
+}
+
+// groups reads a list, a single name, or an object whose keys are the names, as providers variously write it. Nil when
+// nothing was said.
+func groups(raw json.RawMessage) []string {
+	var list []string
+	var one string
+	var object map[string]json.RawMessage
+	switch {
+	case json.Unmarshal(raw, &list) == nil:
+	case json.Unmarshal(raw, &one) == nil:
+		list = []string{one}
+	case json.Unmarshal(raw, &object) == nil:
+		list = slices.Sorted(maps.Keys(object))
+	}
+	return list[:min(len(list), mostGroups)]
+}
+
+// said is an error as a provider names it.
+func said(code, description string) string {
+	text := printable(code)
+	if d := printable(description); d != "" {
+		text += ": " + d
+	}
+	return cmp.Or(text, "it gave no reason")
+}
+
+func printable(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, s)
+	if r := []rune(s); len(r) > longestSaid {
+		s = string(r[:longestSaid])
+	}
+	return s
+}
+
+// IsLocal tells the names of this very machine from others.
+func IsLocal(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

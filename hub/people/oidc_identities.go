@@ -1,0 +1,81 @@
+package people
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	identityBucket = "identity"
+	identityPrefix = "person:oidc-"
+	// identityFresh is how long a provider's word counts: who left it there is out here a week later at the latest.
+	identityFresh = 7 * 24 * time.Hour
+)
+
+// Identity is somebody a provider vouched for.
+type Identity struct {
+	ID string `json:"id"` // principal id: "person:oidc-…", made of issuer and subject, never of an e-mail
+	Claims
+	First time.Time `json:"first"` // when they signed in
+	Last  time.Time `json:"last"`
+}
+
+// Identities keeps what a provider said of people when they last signed in, so that the rules can be asked at each visit.
+type Identities struct {
+	Store Store
+	Now   func() time.Time // default time.Now
+}
+
+func (i Identities) now() time.Time {
+	if i.Now == nil {
+		return time.Now().UTC()
+	}
+	return i.Now().UTC()
+}
+
+// identityID is the same for the same subject of the same issuer, and for nobody else.
+func identityID(issuer, subject string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(issuer), issuer, subject))
+	return identityPrefix + base64.RawURLEncoding.EncodeToString(sum[:16])
+}
+
+// IsIdentity tells an account of a person that a provider vouched for from others.
+func IsIdentity(account string) bool { return strings.HasPrefix(account, identityPrefix) }
+
+// Save keeps what was said of somebody who signs in now.
+func (i Identities) Save(ctx context.Context, c Claims) (Identity, error) {
+	id, now := identityID(c.Issuer, c.Subject), i.now()
+	kept, found, err := i.read(ctx, id)
+	if err != nil {
+		return Identity{}, err
+	}
+	made := Identity{ID: id, Claims: c, First: now, Last: now}
+	if found {
+		made.First = kept.First
+	}
+	b, err := json.Marshal(made)
+	if err != nil {
+		return Identity{}, err
+	}
+	return made, i.Store.Put(ctx, identityBucket, id, b)
+}
+
+// Get returns a person while what was said of them counts.
+func (i Identities) Get(ctx context.Context, id string) (Identity, bool, error) {
+	kept, found, err := i.read(ctx, id)
+	return kept, found && i.now().Sub(kept.Last) < identityFresh, err
+}
+
+func (i Identities) read(ctx context.Context, id string) (kept Identity, found bool, err error) {
+	b, found, err := i.Store.Get(ctx, identityBucket, id)
+	if err != nil || !found {
+		return Identity{}, false, err
+	}
+	return kept, true, json.Unmarshal(b, &kept)
+}
+

@@ -1,0 +1,80 @@
+package people
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Claims are what a provider says of a person. Issuer and Subject together are who they are; everything else may change.
+type Claims struct {
+	Issuer   string   `json:"issuer"`
+	Subject  string   `json:"subject"`
+	Name     string   `json:"name,omitempty"`
+	Email    string   `json:"email,omitempty"`
+	Verified bool     `json:"verified,omitempty"` // the provider knows that the e-mail is theirs
+	Groups   []string `json:"groups,omitempty"`
+}
+
+// Rule lets in whom a provider says something of, as a role.
+type Rule struct {
+	Kind  string // email, domain, group, subject or anyone
+	Value string
+	Role  string
+}
+
+const ruleForm = "use KIND:VALUE=ROLE with email, domain, group or subject, as in domain:example.com=commenter, or anyone=viewer"
+
+// ParseRule reads "domain:example.com=commenter". What roles there are is the caller's to know.
+func ParseRule(text string) (Rule, error) {
+	at := strings.LastIndex(text, "=")
+	if at < 0 {
+		return Rule{}, fmt.Errorf("it names no role: %s", ruleForm)
+	}
+	r := Rule{Role: strings.TrimSpace(text[at+1:])}
+	r.Kind, r.Value, _ = strings.Cut(strings.TrimSpace(text[:at]), ":")
+	if r.Role == "" || (r.Kind == "anyone") != (r.Value == "") {
+		return Rule{}, fmt.Errorf("it is not complete: %s", ruleForm)
+	}
+	switch r.Kind {
+	case "email":
+		r.Value = strings.ToLower(r.Value)
+		if !strings.Contains(r.Value, "@") {
+			return Rule{}, fmt.Errorf("%q is no e-mail address: %s", r.Value, ruleForm)
+		}
+	case "domain":
+		r.Value = strings.ToLower(strings.TrimPrefix(r.Value, "@"))
+		if strings.ContainsAny(r.Value, "@* ") {
+			return Rule{}, fmt.Errorf("%q is no domain: %s", r.Value, ruleForm)
+		}
+	case "group", "subject", "anyone":
+	default:
+		return Rule{}, fmt.Errorf("%q is no kind of rule: %s", r.Kind, ruleForm)
+	}
+	return r, nil
+}
+
+// lets tells whether the rule is about somebody. An e-mail counts only when the provider says it is theirs: anybody can
+// write another's address into a profile.
+func (r Rule) lets(c Claims) bool {
+	switch r.Kind {
+	case "email":
+		return c.Verified && strings.ToLower(c.Email) == r.Value
+	case "domain":
+		at := strings.LastIndex(c.Email, "@")
+		return c.Verified && at >= 0 && strings.ToLower(c.Email[at+1:]) == r.Value
+	case "group":
+		return slices.Contains(c.Groups, r.Value)
+	case "subject":
+		return c.Subject == r.Value
+	}
+	return r.Kind == "anyone"
+}
+
+// Role is that of the first rule about somebody, so exceptions come first; "" when there is none.
+func Role(rules []Rule, c Claims) string {
+	if i := slices.IndexFunc(rules, func(r Rule) bool { return r.lets(c) }); i >= 0 {
+		return rules[i].Role
+	}
+	return ""
+}
