@@ -1,0 +1,121 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// fanOut makes of each notice what is to be sent because of it, in the step that takes the notice away: after a crash
+// there is either the notice or all of that.
+func (n *Notifier) fanOut(ctx context.Context) {
+	for {
+		n.mu.Lock()
+		if len(n.inbox) == 0 {
+			n.mu.Unlock()
+			return
+		}
+		x := n.inbox[0]
+		n.mu.Unlock()
+		jobs, mails, err := n.reach(ctx, &x)
+		if err == nil {
+			err = n.cfg.Hub.Do(func(tx *hub.Tx) { n.commit(tx, x, jobs, mails) })
+		}
+		if err != nil {
+			n.log.WarnContext(ctx, "a notice waits", "kind", x.Kind, "err", err)
+			return
+		}
+		n.mu.Lock()
+		n.inbox = n.inbox[1:]
+		n.mu.Unlock()
+		if time.Since(x.At) < stale {
+			n.live.tell(x)
+		}
+	}
+}
+
+// letters are the mailboxes a notice goes to, and when.
+type letters map[string]time.Time
+
+// commit writes the step; what it made counts once it is durable.
+func (n *Notifier) commit(tx *hub.Tx, x Notice, jobs []*job, mails letters) {
+	tx.Record(noticeBucket, x.ID, nil)
+	raw, err := json.Marshal(x)
+	if err != nil {
+		return // it was read from JSON
+	}
+	for who := range mails {
+		tx.Record(mailBucket, mailKey(who, x.ID), raw)
+	}
+	n.record(tx, jobs...)
+	tx.Effect("notify", func(context.Context) {
+		n.mu.Lock()
+		for who, due := range mails {
+			n.toMail(who, x, due)
+		}
+		n.mu.Unlock()
+		n.queued(jobs)
+	})
+}
+
+func (n *Notifier) queued(jobs []*job) {
+	n.mu.Lock()
+	for _, j := range jobs {
+		n.jobs[j.key] = j
+	}
+	n.mu.Unlock()
+	n.stir()
+}
+
+// reach finds whom a notice is sent to: webhooks, and mailboxes by whose they are.
+func (n *Notifier) reach(ctx context.Context, x *Notice) (jobs []*job, mails letters, err error) {
+	hooks, err := n.allHooks(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, h := range hooks {
+		ok := h.Everything && h.Gone == ""
+		if !ok && h.Gone == "" {
+			if _, ok, err = n.hears(ctx, h.Owner, Webhook, x); err != nil {
+				return nil, nil, err
+			}
+		}
+		if ok {
+			jobs = append(jobs, hookJob(h.ID, *x))
+		}
+	}
+	mails = letters{}
+	for _, who := range x.To {
+		p, ok, err := n.hears(ctx, who, Mail, x)
+		if err != nil {
+			return nil, nil, err
+		}
+		if ok && n.CanMail() && p.Mail.Verified {
+			mails[who] = p.Mail.due(x.At)
+		}
+	}
+	return jobs, mails, nil
+}
+
+// hears tells whether somebody with an account is told of a notice by a channel other than an open page.
+func (n *Notifier) hears(ctx context.Context, who string, c Channel, x *Notice) (Prefs, bool, error) {
+	if !slices.Contains(x.To, who) {
+		return Prefs{}, false, nil
+	}
+	p, ok := n.account(who, x.uri())
+	if !ok || !x.isFor(p) {
+		return Prefs{}, false, nil
+	}
+	prefs, err := n.Prefs(ctx, who)
+	return prefs, err == nil && prefs.Hears(c, x), err
+}
+
+func (n *Notifier) account(who string, session ahp.URI) (access.Principal, bool) {
+	p, ok := n.cfg.Person(who, session)
+	return p, ok && p.Account()
+}

@@ -1,0 +1,179 @@
+package notify
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+const (
+	mailBucket  = "notify-mail"
+	mostInAMail = 100
+)
+
+// batch is what somebody's next mail says.
+type batch struct {
+	due     time.Time
+	notices []Notice
+}
+
+func mailKey(who, notice string) string { return who + "/" + notice }
+
+func mailboxOf(key string) string { return key[:max(0, strings.LastIndexByte(key, '/'))] }
+
+// toMail adds a notice; the first one says when the mail goes. n.mu is held.
+func (n *Notifier) toMail(who string, x Notice, due time.Time) {
+	b := n.waiting[who]
+	if b == nil {
+		b = &batch{due: due}
+		n.waiting[who] = b
+	}
+	b.notices = append(b.notices, x)
+}
+
+// Reschedule moves somebody's next mail to where their rhythm has it now.
+func (n *Notifier) Reschedule(ctx context.Context, who string) error {
+	p, err := n.Prefs(ctx, who)
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	if b := n.waiting[who]; b != nil {
+		b.due = p.Mail.due(b.notices[0].At)
+	}
+	n.mu.Unlock()
+	n.stir()
+	return nil
+}
+
+// forgetMail drops what somebody's next mail would have said.
+func (n *Notifier) forgetMail(who string) {
+	if b := n.takeMail(who); b != nil {
+		n.dropMail(context.Background(), who, b, nil)
+	}
+}
+
+func (n *Notifier) takeMail(who string) *batch {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	b := n.waiting[who]
+	delete(n.waiting, who)
+	return b
+}
+
+// mailDue makes mails of what was gathered long enough.
+func (n *Notifier) mailDue(ctx context.Context) {
+	n.mu.Lock()
+	var due []string
+	for who, b := range n.waiting {
+		if !b.due.After(time.Now()) {
+			due = append(due, who)
+		}
+	}
+	n.mu.Unlock()
+	for _, who := range due {
+		b := n.takeMail(who)
+		if b == nil {
+			continue
+		}
+		j, err := n.mailJob(ctx, who, b)
+		if err != nil {
+			n.log.WarnContext(ctx, "a mail waits", "to", who, "err", err)
+			n.putBack(who, b)
+			continue
+		}
+		n.dropMail(ctx, who, b, j)
+	}
+}
+
+// dropMail takes a batch out of the store, for the job that is made of it.
+func (n *Notifier) dropMail(ctx context.Context, who string, b *batch, j *job) {
+	err := n.cfg.Hub.Do(func(tx *hub.Tx) {
+		for i := range b.notices {
+			tx.Record(mailBucket, mailKey(who, b.notices[i].ID), nil)
+		}
+		if j != nil {
+			n.record(tx, j)
+			tx.Effect("notify", func(context.Context) { n.queued([]*job{j}) })
+		}
+	})
+	if err != nil {
+		n.log.WarnContext(ctx, "a mail waits", "to", who, "err", err)
+		n.putBack(who, b)
+	}
+}
+
+// putBack tries again in a moment, with what came meanwhile.
+func (n *Notifier) putBack(who string, b *batch) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if now := n.waiting[who]; now != nil {
+		b.notices = append(b.notices, now.notices...)
+	}
+	b.due = time.Now().Add(time.Second)
+	n.waiting[who] = b
+}
+
+// mailJob is the mail of a batch, without what was answered, muted or switched off meanwhile; nil when nothing is left.
+func (n *Notifier) mailJob(ctx context.Context, who string, b *batch) (*job, error) {
+	p, err := n.Prefs(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	left := slices.DeleteFunc(slices.Clone(b.notices), func(x Notice) bool {
+		person, ok := n.account(who, x.uri())
+		return !ok || !p.Hears(Mail, &x) || !x.isFor(person) || n.answered(&x)
+	})
+	if len(left) == 0 || !p.Mail.Verified {
+		return nil, nil
+	}
+	more := max(0, len(left)-mostInAMail)
+	return &job{key: "mail/" + mailKey(who, left[0].ID), Who: who, Notices: left[more:], More: more, Due: time.Now().UTC()}, nil
+}
+
+// answered tells whether nobody needs to answer any more; of a session that sleeps it is not known.
+func (n *Notifier) answered(x *Notice) bool {
+	state, _, _ := n.cfg.Hub.State(x.uri())
+	s, ok := state.(*ahp.SessionState)
+	if x.Waits == "" || !ok {
+		return false
+	}
+	return !slices.ContainsFunc(s.InputNeeded, func(r ahp.SessionInputRequest) bool { return requestID(r) == x.Waits })
+}
+
+func requestID(r ahp.SessionInputRequest) string {
+	switch v := r.Value.(type) {
+	case *ahp.SessionChatInputRequest:
+		return v.ID
+	case *ahp.SessionToolConfirmationRequest:
+		return v.ID
+	case *ahp.SessionToolAuthenticationRequest:
+		return v.ID
+	}
+	return ""
+}
+
+// loadMail reads what was gathered when the program ended.
+func (n *Notifier) loadMail(ctx context.Context) error {
+	kept, err := each[Notice](ctx, n.cfg.Store, mailBucket)
+	if err != nil {
+		return err
+	}
+	keys := slices.SortedFunc(maps.Keys(kept), func(a, b string) int { return kept[a].At.Compare(kept[b].At) })
+	for _, key := range keys {
+		who := mailboxOf(key)
+		p, err := n.Prefs(ctx, who)
+		if err != nil {
+			return err
+		}
+		n.mu.Lock()
+		n.toMail(who, kept[key], p.Mail.due(kept[key].At))
+		n.mu.Unlock()
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/review"
+)
+
+const (
+	hookBucket = "notify-hook"
+	longestURL = 2000
+)
+
+// Hook is an address that notices are posted to. Its secret signs them, so it is kept as it is, like the owner's token.
+type Hook struct {
+	ID         string    `json:"id"`
+	Owner      string    `json:"owner"`                // principal who made it
+	Everything bool      `json:"everything,omitempty"` // of the whole host, whoever it concerns
+	URL        string    `json:"url"`
+	Secret     string    `json:"secret"`
+	Created    time.Time `json:"created"`
+	Gone       string    `json:"gone,omitempty"` // why nothing is sent any more
+
+	Last *Result `json:"-"`
+}
+
+// Where is the address as it may be shown and logged: some services put their secret into it.
+func (h *Hook) Where() string {
+	u, err := url.Parse(h.URL)
+	if err != nil {
+		return ""
+	}
+	where := u.Scheme + "://" + u.Host
+	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		where += "/…"
+	}
+	return where
+}
+
+// NewHook makes a webhook for somebody and returns its secret, which is shown this once.
+func (n *Notifier) NewHook(ctx context.Context, owner, address string, everything bool) (Hook, string, error) {
+	if err := n.post.check(address); err != nil {
+		return Hook{}, "", err
+	}
+	n.prefs.Lock()
+	defer n.prefs.Unlock()
+	all, err := n.allHooks(ctx)
+	if err != nil {
+		return Hook{}, "", err
+	}
+	if same := len(slices.DeleteFunc(all, func(h Hook) bool { return h.Owner != owner || h.Everything != everything })); same >= n.cfg.Limits.Hooks {
+		return Hook{}, "", fmt.Errorf("there are %d webhooks already: remove one first", same)
+	}
+	var random [8]byte
+	rand.Read(random[:])
+	h := Hook{ID: hex.EncodeToString(random[:]), Owner: owner, Everything: everything, URL: address, Secret: newSecret(), Created: time.Now().UTC()}
+	return h, h.Secret, n.putHook(ctx, h)
+}
+
+// newSecret has the shape that libraries for Standard Webhooks read.
+func newSecret() string {
+	var b [32]byte
+	rand.Read(b[:])
+	return secretPrefix + base64.StdEncoding.EncodeToString(b[:])
+}
+
+func (n *Notifier) putHook(ctx context.Context, h Hook) error {
+	raw, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	return n.cfg.Store.Put(ctx, hookBucket, h.ID, raw)
+}
+
+// Hooks are somebody's, oldest first, with how their last delivery ended.
+func (n *Notifier) Hooks(ctx context.Context, owner string) ([]Hook, error) {
+	all, err := n.allHooks(ctx)
+	mine := slices.DeleteFunc(all, func(h Hook) bool { return h.Owner != owner })
+	for i := range mine {
+		if r, ok := n.last(ctx, mine[i].ID); ok {
+			mine[i].Last = &r
+		}
+	}
+	return mine, err
+}
+
+func (n *Notifier) allHooks(ctx context.Context) ([]Hook, error) {
+	found, err := each[Hook](ctx, n.cfg.Store, hookBucket)
+	all := make([]Hook, 0, len(found))
+	for _, h := range found {
+		all = append(all, h)
+	}
+	slices.SortFunc(all, func(a, b Hook) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+	return all, err
+}
+
+// ErrNoHook says that somebody has no such webhook.
+var ErrNoHook = errors.New("there is no such webhook: it may have been removed meanwhile")
+
+func (n *Notifier) hook(ctx context.Context, id string) (h Hook, err error) {
+	raw, found, err := n.cfg.Store.Get(ctx, hookBucket, id)
+	if err == nil && !found {
+		err = ErrNoHook
+	}
+	if err != nil {
+		return h, err
+	}
+	return h, json.Unmarshal(raw, &h)
+}
+
+func (n *Notifier) own(ctx context.Context, owner, id string) (Hook, error) {
+	h, err := n.hook(ctx, id)
+	if err == nil && h.Owner != owner {
+		err = ErrNoHook
+	}
+	return h, err
+}
+
+// RemoveHook takes one of somebody's webhooks away, and what waits for it.
+func (n *Notifier) RemoveHook(ctx context.Context, owner, id string) (Hook, error) {
+	h, err := n.own(ctx, owner, id)
+	if err != nil {
+		return h, err
+	}
+	if err := n.cfg.Store.Delete(ctx, hookBucket, id); err != nil {
+		return h, err
+	}
+	return h, n.cfg.Hub.Do(func(tx *hub.Tx) {
+		tx.Record(resultBucket, id, nil)
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		for key, j := range n.jobs {
+			if j.Hook == id {
+				delete(n.jobs, key)
+				tx.Record(jobBucket, key, nil)
+			}
+		}
+	})
+}
+
+// TestHook sends a test to one of somebody's webhooks; one that was given up is tried again from here on.
+func (n *Notifier) TestHook(ctx context.Context, owner, id string) (Hook, error) {
+	h, err := n.own(ctx, owner, id)
+	if err != nil {
+		return h, err
+	}
+	if h.Gone != "" {
+		h.Gone = ""
+		if err := n.putHook(ctx, h); err != nil {
+			return h, err
+		}
+	}
+	x := Notice{ID: newSecret()[len(secretPrefix):][:16], Kind: Test, At: time.Now().UTC(), Title: said[Test], Session: "No session",
+		Text: "Sent by the button on the page of notifications", Path: "/settings/notifications", By: review.Person{ID: owner}}
+	return h, n.enqueue(hookJob(h.ID, x))
+}
+
+func hookJob(hook string, x Notice) *job {
+	return &job{key: x.ID + "/" + hook, Hook: hook, Notices: []Notice{x}, Due: time.Now().UTC()}
+}

@@ -1,0 +1,119 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/url"
+	"strings"
+)
+
+// Letter is one mail. Its texts are lines of ours around lines that were cleaned; whoever sends it still encodes them.
+type Letter struct {
+	ID      string // the same for each attempt, for Message-ID
+	To      string
+	Subject string
+	Text    string
+	HTML    string
+
+	Unsubscribe string // address that ends these mails; "" for one that was asked for
+}
+
+// deliverMail sends what was gathered, or a code.
+func (n *Notifier) deliverMail(ctx context.Context, j *job) (string, error) {
+	p, err := n.Prefs(ctx, j.Who)
+	if err != nil {
+		return "", err
+	}
+	m, err := n.letter(j, &p)
+	if err == nil {
+		err = n.cfg.Mailer.Send(ctx, m)
+	}
+	if err != nil {
+		return "", err
+	}
+	return "Mailed to " + m.To, nil
+}
+
+func (n *Notifier) letter(j *job, p *Prefs) (Letter, error) {
+	switch {
+	case !n.CanMail():
+		return Letter{}, final{errors.New("this host sends no mail any more")}
+	case j.Code != "" && j.Address == p.Mail.Address && !p.Mail.Verified:
+		return codeLetter(j, n.cfg.Public()), nil
+	case j.Code != "" || !p.Mail.Verified || p.Paused || len(p.On[Mail]) == 0 && p.On[Mail] != nil:
+		return Letter{}, final{errors.New("mail was switched off meanwhile")}
+	}
+	base := strings.TrimSuffix(n.cfg.Public(), "/")
+	v := letterView{Base: base, More: j.More, Settings: base + "/settings/notifications",
+		Stop: base + "/unsubscribe?" + url.Values{"token": {n.unsubscriber(j.Who, p.Mail.Address)}}.Encode()}
+	for i := range j.Notices {
+		x := &j.Notices[i]
+		v.Items = append(v.Items, letterItem{x.Heading(), x.Text, base + x.Path})
+	}
+	return v.write(Letter{ID: id("mail", j.key), To: p.Mail.Address, Subject: subject(j), Unsubscribe: v.Stop})
+}
+
+// subject is the one notice there is, or how many of which kind.
+func subject(j *job) string {
+	if len(j.Notices) == 1 && j.More == 0 {
+		return j.Notices[0].Heading()
+	}
+	var parts []string
+	for _, k := range Kinds() {
+		n := 0
+		for _, x := range j.Notices {
+			if x.Kind == k {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, many[k]))
+		}
+	}
+	return fmt.Sprintf("%d notifications: %s", len(j.Notices)+j.More, strings.Join(parts, ", "))
+}
+
+var many = map[Kind]string{Approval: "to approve", Question: "asked", Finished: "finished", Failed: "failed", Comment: "commented",
+	Mention: "mentioning you", Verdict: "judged"}
+
+type letterView struct {
+	Items                []letterItem
+	More                 int
+	Base, Settings, Stop string
+}
+
+type letterItem struct{ Heading, Text, URL string }
+
+// letterHTML is plain on purpose: mail programs show little else alike.
+var letterHTML = template.Must(template.New("mail").Parse(`<!DOCTYPE html><html lang="en"><body style="font-family:system-ui,sans-serif;line-height:1.5">
+{{range .Items}}<p><a href="{{.URL}}"><b>{{.Heading}}</b></a>{{if .Text}}<br>{{.Text}}{{end}}</p>
+{{end}}{{if .More}}<p>And {{.More}} earlier ones.</p>
+{{end}}<hr><p style="color:#555;font-size:13px">You get this from <a href="{{.Base}}">{{.Base}}</a> because you asked for it: <a href="{{.Settings}}">what you are told</a>, <a href="{{.Stop}}">no more of these mails</a>.</p></body></html>
+`))
+
+func (v *letterView) write(m Letter) (Letter, error) {
+	var text, html strings.Builder
+	for _, it := range v.Items {
+		fmt.Fprintf(&text, "%s\n", it.Heading)
+		if it.Text != "" {
+			fmt.Fprintf(&text, "%s\n", it.Text)
+		}
+		fmt.Fprintf(&text, "%s\n\n", it.URL)
+	}
+	if v.More > 0 {
+		fmt.Fprintf(&text, "And %d earlier ones.\n\n", v.More)
+	}
+	fmt.Fprintf(&text, "-- \nWhat you are told: %s\nNo more of these mails: %s\n", v.Settings, v.Stop)
+	err := letterHTML.Execute(&html, v)
+	m.Text, m.HTML = text.String(), html.String()
+	return m, err
+}
+
+func codeLetter(j *job, public string) Letter {
+	text := fmt.Sprintf("%s\n\nType this code on the page of notifications at %s to have them mailed here. It counts for half an hour.\n\nIf you did not ask for this, do nothing: no more mail comes.\n", j.Code, public)
+	html := fmt.Sprintf(`<!DOCTYPE html><html lang="en"><body style="font-family:system-ui,sans-serif;line-height:1.5"><p style="font-size:24px"><b>%s</b></p><p>Type this code on the page of notifications at %s to have them mailed here. It counts for half an hour.</p><p>If you did not ask for this, do nothing: no more mail comes.</p></body></html>`,
+		template.HTMLEscapeString(j.Code), template.HTMLEscapeString(public))
+	return Letter{ID: id("code", j.key+j.Code), To: j.Address, Subject: "Code " + j.Code + " for your notifications", Text: text, HTML: html}
+}

@@ -1,0 +1,243 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/review"
+)
+
+const (
+	noticeBucket = "notice" // told to nobody yet
+
+	fresh = time.Minute // a comment whose stamp is older was there before, and moved or was edited
+)
+
+// Derive sees every accepted envelope, under the hub's lock and after the host's own part: what somebody should hear of
+// is written down in the same step.
+func (n *Notifier) Derive(tx *hub.Tx, e *hub.Envelope) {
+	switch a := e.Action.(type) {
+	case *ahp.SessionInputNeededSetAction:
+		n.asked(tx, e, a.Request)
+	case *ahp.ChatTurnCompleteAction:
+		n.finished(tx, e, a)
+	case *ahp.ChatErrorAction:
+		n.put(tx, e.At, Notice{ID: id(Failed, e.Channel.URI+"#"+a.TurnID+"@"+fmt.Sprint(e.Seq)), Kind: Failed, About: e.Channel,
+			Text: line(a.Part.Error.Message), Path: n.turnPath(e.Channel, a.TurnID), To: n.here(e.Channel)})
+	case *ahp.AnnotationsSetAction:
+		n.commented(tx, e, a.Annotation.ID, a.Annotation.Entries...)
+	case *ahp.AnnotationsEntrySetAction:
+		n.commented(tx, e, a.AnnotationID, a.Entry)
+	}
+}
+
+// asked is for what blocks a turn until a person answers.
+func (n *Notifier) asked(tx *hub.Tx, e *hub.Envelope, r ahp.SessionInputRequest) {
+	switch r := r.Value.(type) {
+	case *ahp.SessionToolConfirmationRequest:
+		call, text, stage := confirmed(r.ToolCall)
+		chat := n.chat(tx, e, r.Chat)
+		n.put(tx, e.At, Notice{ID: id(Approval, r.ID+"#"+stage), Kind: Approval, About: chat, Waits: r.ID, Text: text,
+			Path: anchor(n.chatPath(chat), "tool-"+call), To: n.here(chat)})
+	case *ahp.SessionToolAuthenticationRequest:
+		chat := n.chat(tx, e, r.Chat)
+		n.put(tx, e.At, Notice{ID: id(Question, r.ID), Kind: Question, About: chat, Waits: r.ID, Text: line(r.ToolCall.DisplayName + " wants you to sign in"),
+			Path: anchor(n.chatPath(chat), "tool-"+r.ToolCall.ToolCallID), To: n.here(chat)})
+	case *ahp.SessionChatInputRequest:
+		chat := n.chat(tx, e, r.Chat)
+		n.put(tx, e.At, Notice{ID: id(Question, r.ID), Kind: Question, About: chat, Waits: r.ID, Text: line(r.Request.Message),
+			Path: anchor(n.chatPath(chat), "ask-"+r.Request.ID), To: n.here(chat)})
+	}
+}
+
+// confirmed is a tool call that waits, with what it is in a line: the tool's name and what the agent calls the step. Its
+// result may wait after the call itself did.
+func confirmed(c ahp.ToolCallConfirmationState) (call, text, stage string) {
+	switch c := c.Value.(type) {
+	case *ahp.ToolCallPendingConfirmationState:
+		return c.ToolCallID, step(c.ToolCallBase, c.InvocationMessage.Text), "call"
+	case *ahp.ToolCallPendingResultConfirmationState:
+		return c.ToolCallID, step(c.ToolCallBase, c.InvocationMessage.Text), "result"
+	}
+	return "", "", ""
+}
+
+func step(c ahp.ToolCallBase, message string) string {
+	name, what := line(c.DisplayName), line(message)
+	switch {
+	case what == "":
+		return name
+	case name == "" || strings.Contains(what, name):
+		return what
+	}
+	return short(name+": "+what, longestLine)
+}
+
+// finished leaves out sub-agents, whose turn is a step of another one, and turns behind which the next one is queued.
+func (n *Notifier) finished(tx *hub.Tx, e *hub.Envelope, a *ahp.ChatTurnCompleteAction) {
+	chat, ok := tx.State(e.Channel.URI).(*ahp.ChatState)
+	if !ok || len(chat.QueuedMessages) > 0 || ofTool(chat) {
+		return
+	}
+	n.put(tx, e.At, Notice{ID: id(Finished, e.Channel.URI+"#"+a.TurnID+"@"+fmt.Sprint(e.Seq)), Kind: Finished, About: e.Channel,
+		Text: "After " + lasted(time.Duration(a.Duration)*time.Millisecond), Path: n.turnPath(e.Channel, a.TurnID), To: n.here(e.Channel)})
+}
+
+func ofTool(c *ahp.ChatState) bool {
+	if c.Origin == nil {
+		return false
+	}
+	_, tool := c.Origin.Value.(*ahp.ChatOriginTool)
+	return tool
+}
+
+// commented is for entries that were not there before: a comment's stamp is the host's, and keeps its time.
+func (n *Notifier) commented(tx *hub.Tx, e *hub.Envelope, thread string, entries ...ahp.AnnotationEntry) {
+	people := n.cfg.Host.Desk(e.Channel.Session).People
+	for _, entry := range entries {
+		by, at, ok := n.cfg.Author(entry)
+		if !ok || e.At.Sub(at).Abs() > fresh {
+			continue
+		}
+		cause := e.Channel.URI + "#" + thread + "#" + entry.ID
+		base := Notice{About: e.Channel, By: by, Text: line(entry.Text.Text), Path: anchor("/s/"+n.cfg.Short(e.Channel.Session)+"/threads", "thread-"+thread)}
+		called := except(ids(review.Mentions(entry.Text.Text, people)), by.ID)
+		if m := base; len(called) > 0 {
+			m.ID, m.Kind, m.To = id(Mention, cause), Mention, called
+			n.put(tx, e.At, m)
+		}
+		base.ID, base.Kind = id(Comment, cause), Comment
+		base.To = except(append(n.threadAuthors(tx, e.Channel.URI, thread), access.Owner("").ID), append(called, by.ID)...)
+		n.put(tx, e.At, base)
+	}
+}
+
+// threadAuthors are those who wrote in a thread.
+func (n *Notifier) threadAuthors(tx *hub.Tx, channel ahp.URI, thread string) (out []string) {
+	s, ok := tx.State(channel).(*ahp.AnnotationsState)
+	if !ok {
+		return nil
+	}
+	for _, t := range s.Annotations {
+		if t.ID != thread {
+			continue
+		}
+		for _, e := range t.Entries {
+			if by, _, ok := n.cfg.Author(e); ok && !slices.Contains(out, by.ID) {
+				out = append(out, by.ID)
+			}
+		}
+	}
+	return out
+}
+
+// Judged sees what happens at desks, as Derive sees the timeline: a verdict is no action of the protocol.
+func (n *Notifier) Judged(tx *hub.Tx, session ahp.URI, event review.Event) {
+	g, ok := event.(review.Given)
+	if !ok {
+		return
+	}
+	words := map[review.Kind]string{review.Approve: "Approved", review.RequestChanges: "Changes requested", review.Comment: "Commented"}[g.Kind]
+	text := line(g.Summary)
+	if text != "" {
+		text = ": " + text
+	}
+	about := hub.ChannelInfo{URI: session, Kind: ahp.ChannelSession, Session: session}
+	n.put(tx, g.At, Notice{ID: id(Verdict, fmt.Sprint(session, g.By.ID, g.At.UnixNano())), Kind: Verdict, About: about, By: g.By,
+		Text: short(words+text, longestLine), Path: "/s/" + n.cfg.Short(session) + "/changes", To: except(n.here(about), g.By.ID)})
+}
+
+// put writes a notice once, in the step of its cause.
+func (n *Notifier) put(tx *hub.Tx, at time.Time, x Notice) {
+	if !n.seen.first(x.ID) {
+		return
+	}
+	session := x.uri()
+	x.At, x.Short, x.Title, x.Session = at.UTC(), n.cfg.Short(session), said[x.Kind], n.titleOf(tx, session)
+	if x.By.ID != "" && x.By.Name != "" {
+		x.Title += " by " + short(clean(x.By.Name), 60)
+	}
+	raw, err := json.Marshal(x)
+	if err != nil {
+		n.log.Error("nobody is told of something", "kind", x.Kind, "err", err)
+		return
+	}
+	tx.Record(noticeBucket, x.ID, raw)
+	tx.Effect("notify", func(context.Context) { n.arrived(x) })
+}
+
+func (n *Notifier) titleOf(tx *hub.Tx, session ahp.URI) string {
+	title := ""
+	if s, ok := tx.State(session).(*ahp.SessionState); ok {
+		title = s.Title
+	} else if s, ok := n.cfg.Host.Summary(session); ok {
+		title = s.Title
+	}
+	if title = line(title); title == "" {
+		return "New session"
+	}
+	return short(title, 80)
+}
+
+// here is everybody who has been in a session, and the owner: who of them may hear of what is asked when it is told.
+func (n *Notifier) here(about hub.ChannelInfo) []string {
+	session := about.Session
+	if session == "" {
+		session = about.URI
+	}
+	return except(append([]string{access.Owner("").ID}, ids(n.cfg.Host.Desk(session).People)...))
+}
+
+func ids(people []review.Person) []string {
+	out := make([]string, len(people))
+	for i, p := range people {
+		out[i] = p.ID
+	}
+	return out
+}
+
+// except is a list without some, each once, agents never.
+func except(list []string, without ...string) (out []string) {
+	for _, id := range list {
+		if id != "" && !strings.HasPrefix(id, "agent:") && !slices.Contains(without, id) && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+func (n *Notifier) chat(tx *hub.Tx, e *hub.Envelope, chat ahp.URI) hub.ChannelInfo {
+	if info, ok := tx.Info(chat); ok {
+		return info
+	}
+	return e.Channel
+}
+
+func (n *Notifier) chatPath(chat hub.ChannelInfo) string {
+	if chat.Kind != ahp.ChannelChat {
+		return "/s/" + n.cfg.Short(chat.Session)
+	}
+	return "/s/" + n.cfg.Short(chat.Session) + "/c/" + n.cfg.ChatID(chat.URI)
+}
+
+func (n *Notifier) turnPath(chat hub.ChannelInfo, turn string) string {
+	return anchor(n.chatPath(chat), "turn-"+turn)
+}
+
+// anchor is a place on a page; ids are whatever an agent or client made them.
+func anchor(path, id string) string { return path + "#" + url.PathEscape(id) }
+
+func lasted(d time.Duration) string {
+	if d < time.Second {
+		return "less than a second"
+	}
+	return d.Round(time.Second).String()
+}

@@ -1,0 +1,161 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	_ "time/tzdata" // zones of people, wherever the program runs
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+const (
+	prefsBucket = "notify-prefs"
+	mostMuted   = 500 // sessions a person mutes; the oldest is heard again
+)
+
+// Prefs are what somebody wants to hear, and how. The zero value is what holds for who chose nothing.
+type Prefs struct {
+	On     map[Channel][]Kind `json:"on,omitempty"` // a channel that is missing has its defaults
+	Paused bool               `json:"paused,omitempty"`
+	Muted  []ahp.URI          `json:"muted,omitempty"` // sessions, newest last
+	Mail   Mailbox            `json:"mail,omitzero"`
+}
+
+// Rhythm says how mail is gathered.
+type Rhythm string
+
+// The rhythms.
+const (
+	AtOnce Rhythm = "" // what comes within seconds is one mail
+	Hourly Rhythm = "hourly"
+	Daily  Rhythm = "daily"
+)
+
+// Mailbox is where somebody's mail goes. Nothing but a code is sent to an address that has not been verified.
+type Mailbox struct {
+	Address  string `json:"address,omitempty"`
+	Verified bool   `json:"verified,omitempty"`
+	Rhythm   Rhythm `json:"rhythm,omitempty"`
+	Minute   int    `json:"minute,omitempty"` // of the day, for Daily
+	Zone     string `json:"zone,omitempty"`   // as in Europe/Berlin; "" is UTC
+
+	Code  string    `json:"code,omitempty"` // its SHA-256
+	Until time.Time `json:"until,omitzero"` // the code counts
+	Tries int       `json:"tries,omitempty"`
+	Sent  []string  `json:"sent,omitempty"` // when codes were sent in the last hour, RFC 3339
+}
+
+// Wants tells whether a kind is switched on for a channel.
+func (p *Prefs) Wants(c Channel, k Kind) bool {
+	on, chosen := p.On[c]
+	if !chosen {
+		on = defaults[c]
+	}
+	return slices.Contains(on, k)
+}
+
+// Mutes tells whether a session is muted.
+func (p *Prefs) Mutes(session ahp.URI) bool { return slices.Contains(p.Muted, session) }
+
+// Hears tells whether somebody is to be told of a notice by a channel.
+func (p *Prefs) Hears(c Channel, x *Notice) bool {
+	return !p.Paused && !p.Mutes(x.uri()) && p.Wants(c, x.Kind)
+}
+
+// Mute switches a session off or on again.
+func (p *Prefs) Mute(session ahp.URI, off bool) {
+	p.Muted = slices.DeleteFunc(p.Muted, func(u ahp.URI) bool { return u == session })
+	if off {
+		p.Muted = append(p.Muted, session)
+	}
+	p.Muted = p.Muted[max(0, len(p.Muted)-mostMuted):]
+}
+
+// SetRhythm reads what a form says of when mail is sent: at is HH:MM.
+func (m *Mailbox) SetRhythm(r Rhythm, at, zone string) error {
+	if r != AtOnce && r != Hourly && r != Daily {
+		return errors.New("choose when mail is sent: at once, hourly or daily")
+	}
+	if _, err := time.LoadLocation(zone); err != nil || strings.EqualFold(zone, "local") || len(zone) > 60 {
+		return fmt.Errorf("%q is no time zone: use a name as Europe/Berlin or UTC", short(clean(zone), 60))
+	}
+	if r == Daily {
+		t, err := time.Parse("15:04", at)
+		if err != nil {
+			return errors.New("say at what time of the day: as 08:30")
+		}
+		m.Minute = t.Hour()*60 + t.Minute()
+	}
+	m.Rhythm, m.Zone = r, zone
+	return nil
+}
+
+// At is the time of the day as a form shows it.
+func (m *Mailbox) At() string { return fmt.Sprintf("%02d:%02d", m.Minute/60, m.Minute%60) }
+
+// gather is how long mail waits for more that goes along.
+const gather = 15 * time.Second
+
+// due is when what came at a time is mailed.
+func (m *Mailbox) due(came time.Time) time.Time {
+	zone, err := time.LoadLocation(m.Zone)
+	if err != nil {
+		zone = time.UTC
+	}
+	local := came.In(zone)
+	switch m.Rhythm {
+	case Hourly: // the local hour: some zones are half an hour off
+		return local.Add(-time.Duration(local.Minute())*time.Minute - time.Duration(local.Second())*time.Second - time.Duration(local.Nanosecond())).Add(time.Hour)
+	case Daily:
+		at := time.Date(local.Year(), local.Month(), local.Day(), m.Minute/60, m.Minute%60, 0, 0, zone)
+		if !at.After(came) {
+			at = time.Date(local.Year(), local.Month(), local.Day()+1, m.Minute/60, m.Minute%60, 0, 0, zone)
+		}
+		return at
+	}
+	return came.Add(gather)
+}
+
+// Prefs reads somebody's.
+func (n *Notifier) Prefs(ctx context.Context, who string) (Prefs, error) {
+	var p Prefs
+	raw, found, err := n.cfg.Store.Get(ctx, prefsBucket, who)
+	if err != nil || !found {
+		return p, err
+	}
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return Prefs{}, fmt.Errorf("what %s chose about notifications cannot be read: %w", who, err)
+	}
+	return p, nil
+}
+
+// Change reads, changes and writes somebody's; an error of change keeps them as they are.
+func (n *Notifier) Change(ctx context.Context, who string, change func(*Prefs) error) error {
+	n.prefs.Lock()
+	defer n.prefs.Unlock()
+	p, err := n.Prefs(ctx, who)
+	if err == nil {
+		err = change(&p)
+	}
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	return n.cfg.Store.Put(ctx, prefsBucket, who, raw)
+}
+
+// Choose switches kinds of a channel on, and all others off.
+func (p *Prefs) Choose(c Channel, on []Kind) {
+	if p.On == nil {
+		p.On = map[Channel][]Kind{}
+	}
+	p.On[c] = append([]Kind{}, on...)
+}

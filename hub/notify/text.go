@@ -1,0 +1,84 @@
+package notify
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+const longestLine = 140 // characters of what an agent or a person wrote
+
+// line is the first line of prose of a text, as it may leave the host: what stands in fences is left out, and so is
+// what looks like a secret.
+func line(text string) string {
+	fence := ""
+	for l := range strings.Lines(text) {
+		l = strings.TrimSpace(l)
+		mark := fenceOf(l)
+		if fence != "" {
+			if strings.HasPrefix(mark, fence) {
+				fence = ""
+			}
+			continue
+		}
+		if fence = mark; fence != "" {
+			continue
+		}
+		if l = clean(l); l != "" {
+			return short(redact(l), longestLine)
+		}
+	}
+	return ""
+}
+
+func fenceOf(l string) string {
+	for _, c := range []string{"`", "~"} {
+		if rest := strings.TrimLeft(l, c); len(l)-len(rest) >= 3 {
+			return l[:len(l)-len(rest)]
+		}
+	}
+	return ""
+}
+
+// clean makes one plain line: no control characters, none that nobody sees, no marks of a heading, quote or list.
+func clean(l string) string {
+	l = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r), unicode.Is(unicode.Variation_Selector, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(l, ""))
+	return strings.Join(strings.Fields(strings.TrimLeft(l, "#>*- ")), " ")
+}
+
+func short(s string, most int) string {
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return strings.TrimSpace(string(r[:most-1])) + "…"
+}
+
+// secrets are shapes that nothing but a secret has in what people and agents write. What leaves the host by mail or
+// webhook is read in more places than its pages.
+var secrets = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)\b((?:authorization|bearer|basic)["']?\s*[=:\s]\s*)["']?(?:(?:bearer|basic)\s+)?[^\s"',;]{8,}["']?`),
+	regexp.MustCompile(`(?i)\b((?:token|secret|passwd|password|passphrase|pwd|credential|api[-_ ]?key|access[-_ ]?key|private[-_ ]?key)s?["']?\s*[=:]\s*)["']?[^\s"',;]{3,}["']?`),
+	regexp.MustCompile(`(?i)\b([a-z0-9_]*(?:_token|_key|_secret|_password)\s*=\s*)\S+`),
+	regexp.MustCompile(`(://)[^/\s@]+@`),
+	regexp.MustCompile(`()\b(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|npm|xox[abeprs]|hf|whsec)[-_][-_A-Za-z0-9]{8,}`),
+	regexp.MustCompile(`()\b(?:AKIA|ASIA|AIza)[A-Za-z0-9_-]{12,}`),
+	regexp.MustCompile(`()\beyJ[-_A-Za-z0-9]{10,}(?:\.[-_A-Za-z0-9]+)*`),
+	regexp.MustCompile(`()-----BEGIN.*`),
+	regexp.MustCompile(`()[A-Za-z0-9+/_=-]{40,}`),
+}
+
+func redact(s string) string {
+	for _, r := range secrets {
+		s = r.ReplaceAllString(s, "${1}…")
+	}
+	return s
+}
