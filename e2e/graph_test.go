@@ -35,8 +35,9 @@ var rooms = map[string]room{
 	"hub/agent":          {[]string{"hub/ahp", "hub/agent", "hub/agent/…"}, "an agent sees the protocol and what the host gives it, never the host"},
 	"hub/agent/acp":      {[]string{"hub/ahp", "hub/agent", "hub/jsonrpc", "hub/resource"}, "an agent that is a program of its own: it is spoken to by JSON-RPC, and reaches files only below the session's directories"},
 	"hub/review":         {[]string{"hub/ahp"}, "following lines through edits is pure"},
+	"hub/automation":     {[]string{"hub/ahp"}, "what is due at a moment is pure: the time comes in"},
 	"hub/store":          {[]string{"hub", "hub/ahp"}, "the store writes what the hub hands it; another one can stand in its place"},
-	"hub/host":           {[]string{"hub", "hub/ahp", "hub/access", "hub/agent", "hub/terminal", "hub/changeset", "hub/changeset/diff", "hub/resource", "hub/review"}, "the host knows no store, no HTTP and no implementation of an agent"},
+	"hub/host":           {[]string{"hub", "hub/ahp", "hub/access", "hub/agent", "hub/automation", "hub/terminal", "hub/changeset", "hub/changeset/diff", "hub/resource", "hub/review"}, "the host knows no store, no HTTP and no implementation of an agent"},
 	"hub/mcp":            {[]string{"hub/ahp", "hub/agent", "hub/host", "hub/review"}, "the host's tools for agents: what a model is told and reads, over what the host lets it do"},
 	"static":             {nil, "assets are files"},
 	"templ":              {[]string{"hub/ahp", "hub/changeset/diff", "templ/part"}, "a page is tested from literals: it draws states and knows no hub"},
@@ -78,6 +79,7 @@ var only = map[string][]string{
 	"github.com/alecthomas/chroma/v2":          {"hub/changeset", "templ"},
 	"github.com/go-chi/httprate":               {"web"},
 	"github.com/BurntSushi/toml":               {"cmd", "hub/agent"},
+	"github.com/netresearch/go-cron":           {"hub/automation"},
 	"github.com/fsnotify/fsnotify":             {"hub/resource", "hub/changeset", "hub/host"},
 }
 

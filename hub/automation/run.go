@@ -1,0 +1,85 @@
+package automation
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Times are what a lifecycle says of when: created, started and completed; "" for what has not come.
+type Times struct{ Created, Started, Completed string }
+
+// TimesOf reads a lifecycle.
+func TimesOf(l ahp.AutomationRunLifecycle) Times {
+	switch v := l.Value.(type) {
+	case *ahp.AutomationRunPending:
+		return Times{Created: v.CreatedAt}
+	case *ahp.AutomationRunRunning:
+		return Times{v.CreatedAt, v.StartedAt, ""}
+	case *ahp.AutomationRunCompleted:
+		return Times{v.CreatedAt, v.StartedAt, v.CompletedAt}
+	case *ahp.AutomationRunFailed:
+		return Times{v.CreatedAt, v.StartedAt, v.CompletedAt}
+	case *ahp.AutomationRunCancelled:
+		return Times{v.CreatedAt, v.StartedAt, v.CompletedAt}
+	}
+	return Times{}
+}
+
+// Ended tells whether nothing more happens to a run.
+func Ended(l ahp.AutomationRunLifecycle) bool {
+	switch l.Value.(type) {
+	case *ahp.AutomationRunPending, *ahp.AutomationRunRunning:
+		return false
+	}
+	return true
+}
+
+// Running tells whether a run has begun and goes on.
+func Running(l ahp.AutomationRunLifecycle) bool {
+	_, ok := l.Value.(*ahp.AutomationRunRunning)
+	return ok
+}
+
+// Summary is a run as its automation lists it.
+func Summary(s *ahp.AutomationRunState) ahp.AutomationRunSummary {
+	return ahp.AutomationRunSummary{Resource: s.Resource, Automation: s.Automation, Origin: s.Origin, Lifecycle: s.Lifecycle,
+		PrimarySession: s.PrimarySession, SessionCount: int64(len(s.Sessions)), Meta: s.Meta}
+}
+
+// NewestFirst orders runs by when they were made.
+func NewestFirst(a, b ahp.AutomationRunSummary) int {
+	return cmp.Or(-cmp.Compare(TimesOf(a.Lifecycle).Created, TimesOf(b.Lifecycle).Created), -cmp.Compare(a.Resource, b.Resource))
+}
+
+// Prune splits runs, newest first, into those that are kept and those past the limit. What has not ended is kept, and
+// does not count.
+func Prune(list []ahp.AutomationRunSummary, limit int) (kept, gone []ahp.AutomationRunSummary) {
+	for _, r := range list {
+		switch {
+		case !Ended(r.Lifecycle):
+		case limit == 0:
+			gone = append(gone, r)
+			continue
+		default:
+			limit--
+		}
+		kept = append(kept, r)
+	}
+	return kept, gone
+}
+
+// Window is the part of an automation's runs that its entry shows: the newest n, and whatever has not ended. More tells
+// whether older ones are left.
+func Window(list []ahp.AutomationRunSummary, n int) (shown []ahp.AutomationRunSummary, more bool) {
+	shown = slices.Clone(list[:min(n, len(list))])
+	for _, r := range list[len(shown):] {
+		if !Ended(r.Lifecycle) {
+			shown = append(shown, r)
+		} else {
+			more = true
+		}
+	}
+	return append([]ahp.AutomationRunSummary{}, shown...), more
+}
