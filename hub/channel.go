@@ -16,6 +16,7 @@ type ChannelInfo struct {
 	URI     ahp.URI
 	Kind    ahp.ChannelKind
 	Session ahp.URI // the session that owns it; "" for channels of the whole host
+	Chat    ahp.URI // the chat it was opened for, as a terminal of its tool calls; "" for what is the session's
 }
 
 // channel is one entry of the registry; every field is guarded by Hub.mu.

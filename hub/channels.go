@@ -12,6 +12,18 @@ func (h *Hub) Followers(uri ahp.URI) int {
 	return 0
 }
 
+// OfSession lists the channels of a session, asleep or not, in no order.
+func (h *Hub) OfSession(session ahp.URI) (uris []ahp.URI) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for uri, ch := range h.channels {
+		if ch.info.Session == session {
+			uris = append(uris, uri)
+		}
+	}
+	return uris
+}
+
 // OfKind lists the channels of a kind, asleep or not, in no order.
 func (h *Hub) OfKind(kind ahp.ChannelKind) (uris []ahp.URI) {
 	h.mu.Lock()

@@ -18,6 +18,9 @@ type Audience interface {
 	Action(ChannelInfo, ahp.Action) ahp.Action // nil: not for this audience
 }
 
+// Cutter is an Audience that is told less by a notification than its params say: nil for nothing.
+type Cutter interface{ Notification(params any) any }
+
 // everyone is the audience of a connection that names none.
 type everyone struct{}
 

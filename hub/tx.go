@@ -149,9 +149,18 @@ func (tx *Tx) Notify(about ChannelInfo, channel ahp.URI, method string, params a
 	}
 	n := &answer{put: &Notification{Channel: channel, Method: method, Params: params}}
 	for _, c := range ch.subs {
-		if c.audience.Sees(about) {
-			c.push(entry{answer: n, pos: tx.h.journal.pos, size: answerSize})
+		if !c.audience.Sees(about) {
+			continue
 		}
+		sent := n
+		if cut, ok := c.audience.(Cutter); ok {
+			less := cut.Notification(params)
+			if less == nil {
+				continue
+			}
+			sent = &answer{put: &Notification{Channel: channel, Method: method, Params: less}}
+		}
+		c.push(entry{answer: sent, pos: tx.h.journal.pos, size: answerSize})
 	}
 }
 

@@ -58,7 +58,7 @@ func TestSigningInByPassword(t *testing.T) {
 
 func TestAPersonalTokenIsTheOwner(t *testing.T) {
 	x := newSite(t, nil)
-	token, kept, err := x.personal.New(t.Context(), "editor", time.Time{})
+	token, kept, err := x.personal.New(t.Context(), "owner", "editor", time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

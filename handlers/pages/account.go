@@ -74,7 +74,7 @@ func (p *Pages) sendAccount(w http.ResponseWriter, r *http.Request, status int, 
 	for _, k := range keys {
 		m.Passkeys = append(m.Passkeys, page.Passkey{Key: k.Key, Name: k.Name, Host: k.Host, Created: k.Created, Used: k.Used})
 	}
-	for _, t := range p.Accounts.Tokens.List() {
+	for _, t := range p.Accounts.Tokens.List(who.ID) {
 		m.Tokens = append(m.Tokens, page.APIToken{ID: t.ID, Name: t.Name, Created: t.Created, Expires: t.Expires, Used: t.Used})
 	}
 	w.Header().Set("Cache-Control", "no-store")
@@ -125,7 +125,7 @@ func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return p.sendAccount(w, r, http.StatusBadRequest, page.Account{TokenError: "Choose when the token expires."})
 	}
-	token, made, err := p.Accounts.Tokens.New(r.Context(), r.PostFormValue("name"), expires)
+	token, made, err := p.Accounts.Tokens.New(r.Context(), access.FromContext(r.Context()).ID, r.PostFormValue("name"), expires)
 	if err != nil {
 		return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{TokenError: sentence(err.Error())})
 	}
@@ -134,10 +134,16 @@ func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Pages) revokeToken(w http.ResponseWriter, r *http.Request) error {
-	if err := p.Accounts.Tokens.Revoke(r.Context(), chi.URLParam(r, "token")); err != nil {
-		return err
+	id := chi.URLParam(r, "token")
+	for _, t := range p.Accounts.Tokens.List(access.FromContext(r.Context()).ID) {
+		if t.ID != id {
+			continue
+		}
+		if err := p.Accounts.Tokens.Revoke(r.Context(), id); err != nil {
+			return err
+		}
 	}
-	return done(w, r, "/account")
+	return done(w, r, "/account") // one that is not there is revoked already
 }
 
 // beginPasskey answers a script with what the browser is asked for.

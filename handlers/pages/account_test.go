@@ -102,8 +102,8 @@ func TestAccountPage(t *testing.T) {
 	if token == "" || strings.Contains(s.get("/account"), token) || !strings.Contains(s.get("/account"), "emacs-7") {
 		t.Errorf("the token %q is not shown once", token)
 	}
-	form("/account/tokens/"+tokens.List()[0].ID+"/revoke", http.StatusSeeOther)
-	if len(tokens.List()) != 0 || strings.Contains(s.get("/account"), "emacs-7") {
+	form("/account/tokens/"+tokens.List("owner")[0].ID+"/revoke", http.StatusSeeOther)
+	if len(tokens.List("owner")) != 0 || strings.Contains(s.get("/account"), "emacs-7") {
 		t.Error("the token is not revoked")
 	}
 	form("/account/passkeys/begin", http.StatusBadRequest)

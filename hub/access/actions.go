@@ -152,6 +152,9 @@ func (p Principal) may(need Right, ch hub.ChannelInfo) error {
 	if p.Role != RoleOwner && writesRoot {
 		return p.deny(RightManage)
 	}
+	if need != RightRead && !p.Scope.writes(ch) {
+		return &Denied{need, "your link is for a part of this session, and this concerns all of it: ask the owner"}
+	}
 	if !p.Has(need) {
 		return p.deny(need)
 	}

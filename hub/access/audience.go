@@ -1,17 +1,24 @@
 package access
 
 import (
+	"slices"
+
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Audience returns what the principal may see. Guests of one session share one, whichever
+// Audience returns what the principal may see. Guests of one session, or of one part of it, share one, whichever
 // link they came by, so that what they get is encoded and rendered once.
 func (p Principal) Audience() hub.Audience {
-	if p.Role == RoleOwner {
+	switch {
+	case p.Role == RoleOwner:
 		return ownerAudience{}
+	case p.Host:
+		return hostAudience{}
+	case p.Scope.Whole():
+		return guestAudience{p.Session}
 	}
-	return guestAudience{p.Session}
+	return scopeAudience{guestAudience{p.Session}, p.Scope, p.world}
 }
 
 type ownerAudience struct{}
@@ -20,6 +27,52 @@ func (ownerAudience) Key() string                                       { return
 func (ownerAudience) Sees(hub.ChannelInfo) bool                         { return true }
 func (ownerAudience) State(_ hub.ChannelInfo, s ahp.State) ahp.State    { return s }
 func (ownerAudience) Action(_ hub.ChannelInfo, a ahp.Action) ahp.Action { return a }
+
+// hostAudience sees every session, and of root what concerns them: neither the host's settings nor its telemetry.
+type hostAudience struct{}
+
+func (hostAudience) Key() string { return "people" }
+
+func (hostAudience) Sees(ch hub.ChannelInfo) bool {
+	return Principal{Role: RoleViewer, Host: true}.sees(ch)
+}
+
+func (h hostAudience) State(ch hub.ChannelInfo, s ahp.State) ahp.State {
+	if !h.Sees(ch) {
+		return nil
+	}
+	root, ok := s.(*ahp.RootState)
+	if !ok {
+		return s
+	}
+	return &ahp.RootState{Agents: agentsFor(root.Agents), ActiveSessions: root.ActiveSessions, Terminals: ofSessions(root.Terminals)}
+}
+
+func (h hostAudience) Action(ch hub.ChannelInfo, a ahp.Action) ahp.Action {
+	if !h.Sees(ch) {
+		return nil
+	}
+	if ch.Kind != ahp.ChannelRoot {
+		return a
+	}
+	switch a := a.(type) {
+	case *ahp.RootAgentsChangedAction:
+		return &ahp.RootAgentsChangedAction{Agents: agentsFor(a.Agents)}
+	case *ahp.RootTerminalsChangedAction:
+		return &ahp.RootTerminalsChangedAction{Terminals: ofSessions(a.Terminals)}
+	case *ahp.RootActiveSessionsChangedAction:
+		return a
+	}
+	return nil
+}
+
+// ofSessions keeps terminals that some session owns: of one that a client claimed nothing says whose it is.
+func ofSessions(all []ahp.TerminalInfo) []ahp.TerminalInfo {
+	return slices.DeleteFunc(slices.Clone(all), func(t ahp.TerminalInfo) bool {
+		_, ok := t.Claim.Value.(*ahp.TerminalSessionClaim)
+		return !ok
+	})
+}
 
 // guestAudience sees one session, and of root only what concerns it.
 type guestAudience struct{ session ahp.URI }

@@ -10,18 +10,20 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Link lets people into one session. Its token is known to those who were given it; the
+// Link lets people into one session, or a part of it. Its token is known to those who were given it; the
 // host keeps a hash.
 type Link struct {
 	ID        string    `json:"id"`
 	Session   ahp.URI   `json:"session"`
+	Scope     Scope     `json:"scope,omitzero"` // the part of the session; zero: all of it
 	Role      Role      `json:"role"`
 	Label     string    `json:"label,omitempty"`
 	CreatedBy string    `json:"createdBy"` // principal id
 	Created   time.Time `json:"created"`
 	Expires   time.Time `json:"expires,omitzero"` // zero: never
 	Revoked   time.Time `json:"revoked,omitzero"`
-	MaxUses   int       `json:"maxUses,omitempty"` // people it lets in; 0: as many as a link can
+	MaxUses   int       `json:"maxUses,omitempty"` // people and AHP clients it lets in; 0: as many as a link can
+	SignIn    bool      `json:"signIn,omitempty"`  // people sign in to an account first, and come under its name
 	Prompt    bool      `json:"prompt,omitempty"`
 	Approve   bool      `json:"approve,omitempty"`
 	Type      bool      `json:"type,omitempty"`
@@ -29,11 +31,12 @@ type Link struct {
 	Uses      []Use     `json:"-"` // who came by it, oldest first
 }
 
-// Use is one guest who came by a link.
+// Use is one guest who came by a link: somebody in a browser, or an AHP client.
 type Use struct {
-	Guest string    `json:"guest"` // principal id
-	Name  string    `json:"name"`
-	At    time.Time `json:"at"`
+	Guest  string    `json:"guest"` // principal id
+	Name   string    `json:"name"`
+	Client string    `json:"client,omitempty"` // clientId of an AHP client
+	At     time.Time `json:"at"`
 }
 
 // UsedUp tells whether the link has let in as many people as it was made for. Those who are in stay.
@@ -61,7 +64,7 @@ func (l Link) checkRole() error {
 
 // May is what the link allows, in words for whoever comes by it, as in "read, comment".
 func (l Link) May() string {
-	can := []string{"read everything live"}
+	can := []string{"read " + l.what() + " live"}
 	for _, c := range []struct {
 		on   bool
 		word string
@@ -77,13 +80,43 @@ func (l Link) May() string {
 	return strings.Join(can[:len(can)-1], ", ") + " and " + can[len(can)-1]
 }
 
+// what is read: everything of the session, or a part of it.
+func (l Link) what() string {
+	switch {
+	case l.Scope.Chat():
+		return "one chat"
+	case l.Scope.Changeset():
+		return "its files"
+	}
+	return "everything"
+}
+
+// checkScope tells whether what a role allows is there in the scope at all.
+func (l Link) checkScope() error {
+	if err := l.Scope.check(); err != nil {
+		return err
+	}
+	if l.Scope.Changeset() && l.Role == RoleDriver {
+		return errors.New("there is nothing to drive in changes: make the link for a commenter, or for the chat")
+	}
+	return nil
+}
+
+// most is how many people and clients a link lets in.
+func (l Link) most() int {
+	if l.MaxUses > 0 {
+		return min(l.MaxUses, mostUses)
+	}
+	return mostUses
+}
+
 // Live tells whether the link lets anybody in at that time.
 func (l Link) Live(now time.Time) bool {
 	return l.Revoked.IsZero() && (l.Expires.IsZero() || now.Before(l.Expires))
 }
 
 func (l Link) principal(id, name string) Principal {
-	return Principal{ID: id, Name: name, Role: l.Role, Session: l.Session, Link: l.ID,
+	return Principal{ID: id, Name: name, Role: l.Role, Session: l.Session, Scope: l.Scope, Link: l.ID,
 		Prompt: l.Prompt, Approve: l.Approve, Type: l.Type, Guests: l.Guests}
 }
 

@@ -27,9 +27,13 @@ var ErrRevoked = errors.New("the link you came by has been revoked or has expire
 // ErrUsedUp refuses to let in more people than a link was made for.
 var ErrUsedUp = errors.New("this link has been used as often as it may be")
 
+// ErrSignIn refuses whoever is not signed in where a link wants that.
+var ErrSignIn = errors.New("this link is for people who are signed in here: sign in first, or ask the owner for an invitation")
+
 // Links holds every link in memory and writes each change through to the store.
 type Links struct {
 	store Store
+	world World // what scopes are looked up in; set once, before anybody comes
 	now   func() time.Time
 
 	mu   sync.Mutex
@@ -39,10 +43,10 @@ type Links struct {
 
 type link struct {
 	Link
-	hash    string
-	joining int // uses being written
-	life    context.Context
-	end     context.CancelCauseFunc // of life, by Revoke
+	hash     string
+	entering map[string]chan struct{} // uses being written, by who comes; closed when that is over
+	life     context.Context
+	end      context.CancelCauseFunc // of life, by Revoke
 }
 
 // linkDoc is a link as it is kept.
@@ -68,8 +72,11 @@ func OpenLinks(ctx context.Context, store Store) (*Links, error) {
 	return l, l.readUses(ctx)
 }
 
+// Within says where the scopes of links are looked up. Call it before anybody comes by one.
+func (l *Links) Within(w World) { l.world = w }
+
 func (l *Links) add(doc linkDoc) {
-	k := &link{Link: doc.Link, hash: doc.Hash}
+	k := &link{Link: doc.Link, hash: doc.Hash, entering: map[string]chan struct{}{}}
 	k.life, k.end = context.WithCancelCause(context.Background())
 	if !k.Revoked.IsZero() {
 		k.end(ErrRevoked)
@@ -117,7 +124,7 @@ func (l *Links) New(ctx context.Context, want Link) (token string, made Link, er
 }
 
 func (l *Links) check(want Link) error {
-	if err := want.checkRole(); err != nil {
+	if err := errors.Join(want.checkRole(), want.checkScope()); err != nil {
 		return err
 	}
 	if want.Session == "" {
@@ -164,51 +171,6 @@ func (k *link) copy() Link {
 	return c
 }
 
-// Redeem lets somebody in by a token, under the name they give. The guest's id is stable:
-// keep it in their cookie and ask Principal for it from then on.
-func (l *Links) Redeem(ctx context.Context, token, name string) (Principal, error) {
-	name, err := CleanName(name)
-	if err != nil {
-		return Principal{}, err
-	}
-	use := Use{Guest: "guest:" + newToken(9), Name: name, At: l.now().UTC()}
-	k, err := l.join(token)
-	if err != nil {
-		return Principal{}, err
-	}
-	b, err := json.Marshal(use)
-	if err == nil {
-		err = l.store.Add(ctx, useBucket, k.ID+"/"+use.Guest, b)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	k.joining--
-	if err != nil {
-		return Principal{}, err
-	}
-	k.Uses = append(k.Uses, use)
-	return k.principal(use.Guest, name), nil
-}
-
-// join takes a place among a link's guests while the use is written.
-func (l *Links) join(token string) (*link, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	k := l.hash[hash(token)]
-	if k == nil || !k.Live(l.now()) {
-		return nil, ErrWrongToken
-	}
-	most := mostUses
-	if k.MaxUses > 0 {
-		most = min(most, k.MaxUses)
-	}
-	if n := len(k.Uses) + k.joining; n >= most {
-		return nil, fmt.Errorf("%w: it let in %d, ask for a new one", ErrUsedUp, n)
-	}
-	k.joining++
-	return k, nil
-}
-
 // Principal returns a guest who came by a link earlier, or ErrRevoked.
 func (l *Links) Principal(linkID, guest string) (Principal, error) {
 	l.mu.Lock()
@@ -219,24 +181,16 @@ func (l *Links) Principal(linkID, guest string) (Principal, error) {
 	}
 	for _, u := range k.Uses {
 		if u.Guest == guest {
-			return k.principal(u.Guest, u.Name), nil
+			return l.guest(k, u), nil
 		}
 	}
 	return Principal{}, ErrRevoked
 }
 
-// Bearer returns the principal of an AHP client that shows a link's token instead of a
-// cookie: everybody who does is one guest, named after the link. They cannot be counted, so a
-// link for so many people lets in browsers alone.
-func (l *Links) Bearer(token string) (Principal, error) {
-	k, err := l.Peek(token)
-	if err != nil {
-		return Principal{}, err
-	}
-	if k.MaxUses > 0 {
-		return Principal{}, ErrWrongToken
-	}
-	return k.principal("link:"+k.ID, cmp.Or(k.Label, "Guest")), nil
+func (l *Links) guest(k *link, u Use) Principal {
+	p := k.principal(u.Guest, u.Name)
+	p.world = l.world
+	return p
 }
 
 // Revoke ends a link and everybody who came by it, at once. Revoking again changes nothing.

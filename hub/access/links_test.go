@@ -187,14 +187,14 @@ func TestBearerTokens(t *testing.T) {
 	links := open(t, &memory{docs: map[string][]byte{}})
 	link, _, _ := links.New(t.Context(), Link{Session: mine, Role: RoleViewer})
 	tokens := NewTokens("the owner's own secret", "Olu", links, nil)
-	if p, err := tokens.Check("the owner's own secret"); err != nil || p.Role != RoleOwner || p.Name != "Olu" {
+	if p, err := tokens.Check(t.Context(), "the owner's own secret"); err != nil || p.Role != RoleOwner || p.Name != "Olu" {
 		t.Errorf("the owner is %+v, %v", p, err)
 	}
-	if p, err := tokens.Check(link); err != nil || p.Role != RoleViewer {
+	if p, err := tokens.Check(t.Context(), link); err != nil || p.Role != RoleViewer {
 		t.Errorf("the link's bearer is %+v, %v", p, err)
 	}
 	for _, wrong := range []string{"", "the owner's own secre", link + "x"} {
-		if p, err := tokens.Check(wrong); !errors.Is(err, ErrWrongToken) || p.Known() {
+		if p, err := tokens.Check(t.Context(), wrong); !errors.Is(err, ErrWrongToken) || p.Known() {
 			t.Errorf("%q let in %+v, %v", wrong, p, err)
 		}
 	}
@@ -289,8 +289,12 @@ func TestALinkForSoManyPeople(t *testing.T) {
 	if _, err := links.Principal(made.ID, first.ID); err != nil {
 		t.Errorf("who is in was put out: %v", err)
 	}
-	if _, err := links.Bearer(token); !errors.Is(err, ErrWrongToken) {
-		t.Errorf("a client that is not counted: %v", err)
+	bearer, err := links.Bearer(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := links.Admit(t.Context(), bearer, "editor", "Editor"); !errors.Is(err, ErrUsedUp) {
+		t.Errorf("a client as the third of two: %v", err)
 	}
 	if l := links.List(mine)[0]; !l.UsedUp() || len(l.Uses) != 2 {
 		t.Errorf("the list shows %+v", l)
@@ -324,6 +328,107 @@ func TestALimitHoldsForManyAtOnce(t *testing.T) {
 	all.Wait()
 	if in != 5 {
 		t.Errorf("%d were let in by a link for 5", in)
+	}
+}
+
+// A client is one use by its id, however often and however many of its sockets come at once.
+func TestClientsAreCounted(t *testing.T) {
+	store := &memory{docs: map[string][]byte{}}
+	links := open(t, store)
+	token, made, err := links.New(t.Context(), Link{Session: mine, Role: RoleViewer, MaxUses: 5, Label: "team"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bearer, err := links.Bearer(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	byClient := map[string]map[string]bool{}
+	for i := range 40 {
+		all.Go(func() {
+			client := fmt.Sprint("client ", i%8)
+			who, err := links.Admit(t.Context(), bearer, client, "Editor")
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil && byClient[client] == nil:
+				byClient[client] = map[string]bool{who.ID: true}
+			case err == nil:
+				byClient[client][who.ID] = true
+			case !errors.Is(err, ErrUsedUp):
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if len(byClient) != 5 {
+		t.Errorf("%d clients were let in by a link for 5", len(byClient))
+	}
+	for client, ids := range byClient {
+		if len(ids) != 1 {
+			t.Errorf("%s is %d guests", client, len(ids))
+		}
+	}
+	again := open(t, store)
+	for client, ids := range byClient {
+		who, err := again.Admit(t.Context(), bearer, client, "Editor")
+		if err != nil || !ids[who.ID] || who.Name != "team (Editor)" {
+			t.Errorf("after a restart %s is %v, %v", client, who, err)
+		}
+	}
+	if uses := again.List(mine)[0].Uses; len(uses) != 5 || uses[0].Client == "" {
+		t.Errorf("the list shows %+v", uses)
+	}
+	if err := again.Revoke(t.Context(), made.ID); err != nil {
+		t.Fatal(err)
+	}
+	if who, err := again.Admit(t.Context(), bearer, "client 0", ""); err == nil {
+		t.Errorf("a revoked link lets %v in", who)
+	}
+}
+
+// Where a link does not count, clients beyond what is kept come in all the same, as nobody in particular.
+func TestClientsThatNobodyCounts(t *testing.T) {
+	links := open(t, &memory{docs: map[string][]byte{}})
+	token, _, err := links.New(t.Context(), Link{Session: mine, Role: RoleViewer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bearer, _ := links.Bearer(token)
+	for i := range mostUses + 3 {
+		who, err := links.Admit(t.Context(), bearer, fmt.Sprint(i), "")
+		if err != nil || (who.ID == bearer.ID) != (i >= mostUses) {
+			t.Fatalf("client %d is %v, %v", i, who, err)
+		}
+	}
+}
+
+// A link for people who are signed in takes neither a name nor a client's word; a person is one use of it.
+func TestALinkForPeopleWithAnAccount(t *testing.T) {
+	links := open(t, &memory{docs: map[string][]byte{}})
+	token, made, err := links.New(t.Context(), Link{Session: mine, Role: RoleCommenter, SignIn: true, MaxUses: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, byName := links.Redeem(t.Context(), token, "Ben")
+	_, byClient := links.Bearer(token)
+	_, byGuest := links.RedeemAs(t.Context(), token, guest(RoleDriver))
+	for what, err := range map[string]error{"a name": byName, "a client": byClient, "a guest of another link": byGuest} {
+		if !errors.Is(err, ErrSignIn) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	ben := Principal{ID: "person:ben", Name: "Ben", Role: RoleMember}
+	for range 2 {
+		who, err := links.RedeemAs(t.Context(), token, ben)
+		if err != nil || who.ID != ben.ID || who.Name != "Ben" || who.Role != RoleCommenter || who.Link != made.ID {
+			t.Fatalf("Ben comes as %v, %v", who, err)
+		}
+	}
+	if _, err := links.RedeemAs(t.Context(), token, Principal{ID: "person:ana", Name: "Ana", Role: RoleMember}); !errors.Is(err, ErrUsedUp) {
+		t.Errorf("the second of one: %v", err)
 	}
 }
 

@@ -23,9 +23,10 @@ const (
 // ErrTokenEnded is the cause of a context that Bind ended: the token was revoked or expired.
 var ErrTokenEnded = errors.New("the token this client came by has been revoked or has expired")
 
-// Token is a personal one of the owner's, for one AHP client. What it is made of is shown once; the host keeps a hash.
+// Token is somebody's personal one, for one AHP client. What it is made of is shown once; the host keeps a hash.
 type Token struct {
 	ID      string    `json:"id"`
+	Account string    `json:"account,omitempty"` // principal id of a person; "" is the owner
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires,omitzero"` // zero: never
@@ -89,19 +90,27 @@ func (p *Personal) add(doc tokenDoc) {
 	p.byID[t.ID], p.hash[t.hash] = t, t
 }
 
-// New makes a token with a name and an end; zero is none. What it returns is not kept.
-func (p *Personal) New(ctx context.Context, name string, expires time.Time) (token string, made Token, err error) {
+// account is the owner or a person, as a token names them.
+func account(id string) string {
+	if IsPerson(id) {
+		return id
+	}
+	return ""
+}
+
+// New makes a token of somebody's with a name and an end; zero is none. What it returns is not kept.
+func (p *Personal) New(ctx context.Context, who, name string, expires time.Time) (token string, made Token, err error) {
 	if name, err = CleanName(name); err != nil {
 		return "", Token{}, errors.New("name the token after what will use it, as in \"editor on my laptop\"")
 	}
 	if !expires.IsZero() && !expires.After(p.now()) {
 		return "", Token{}, errors.New("the token would have expired already: choose a later time")
 	}
-	if len(p.List()) >= mostTokens {
+	if len(p.List(who)) >= mostTokens {
 		return "", Token{}, fmt.Errorf("there are %d tokens already: revoke one first", mostTokens)
 	}
 	token = tokenPrefix + newToken(32)
-	doc := tokenDoc{Token{ID: newToken(9), Name: name, Created: p.now().UTC(), Expires: expires}, hash(token)}
+	doc := tokenDoc{Token{ID: newToken(9), Account: account(who), Name: name, Created: p.now().UTC(), Expires: expires}, hash(token)}
 	b, err := json.Marshal(doc)
 	if err != nil {
 		return "", Token{}, err
@@ -143,13 +152,24 @@ func (p *Personal) Revoke(ctx context.Context, id string) error {
 	return p.store.Delete(ctx, usedBucket, id)
 }
 
-// List returns all tokens, newest first.
-func (p *Personal) List() []Token {
+// RevokeAll ends every token of somebody's.
+func (p *Personal) RevokeAll(ctx context.Context, who string) error {
+	var err error
+	for _, t := range p.List(who) {
+		err = errors.Join(err, p.Revoke(ctx, t.ID))
+	}
+	return err
+}
+
+// List returns all tokens of somebody, the owner or a person, newest first.
+func (p *Personal) List(who string) []Token {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var out []Token
 	for _, t := range p.byID {
-		out = append(out, t.Token)
+		if t.Account == account(who) {
+			out = append(out, t.Token)
+		}
 	}
 	slices.SortFunc(out, func(a, b Token) int { return cmp.Or(b.Created.Compare(a.Created), strings.Compare(a.ID, b.ID)) })
 	return out

@@ -23,68 +23,68 @@ func TestPersonalTokens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		token, kept, err := mine.New(t.Context(), " editor ", time.Now().Add(time.Hour))
+		token, kept, err := mine.New(t.Context(), "owner", " editor ", time.Now().Add(time.Hour))
 		if err != nil || kept.Name != "editor" {
 			t.Fatal(kept, err)
 		}
-		other, _, _ := mine.New(t.Context(), "script", time.Time{})
-		if mine, err = OpenPersonal(t.Context(), store); err != nil || len(mine.List()) != 2 {
-			t.Fatal("after a restart:", mine.List(), err)
+		other, _, _ := mine.New(t.Context(), "owner", "script", time.Time{})
+		if mine, err = OpenPersonal(t.Context(), store); err != nil || len(mine.List("owner")) != 2 {
+			t.Fatal("after a restart:", mine.List("owner"), err)
 		}
 		tokens := NewTokens("the owner's own long secret", "Olu", nil, mine)
-		who, err := tokens.Check(token)
+		who, err := tokens.Check(t.Context(), token)
 		if err != nil || who.ID != "owner" || who.Name != "Olu" || !who.Has(RightManage) {
 			t.Fatalf("the token is %+v, %v", who, err)
 		}
-		if _, err := tokens.Check(token + "x"); !errors.Is(err, ErrWrongToken) {
+		if _, err := tokens.Check(t.Context(), token+"x"); !errors.Is(err, ErrWrongToken) {
 			t.Errorf("a wrong one: %v", err)
 		}
 		ctx, cancel := tokens.Bind(t.Context(), who)
 		defer cancel()
-		if again, _ := OpenPersonal(t.Context(), store); again.List()[0].Used.IsZero() == again.List()[1].Used.IsZero() {
-			t.Errorf("when they were used is kept as %+v", again.List())
+		if again, _ := OpenPersonal(t.Context(), store); again.List("owner")[0].Used.IsZero() == again.List("owner")[1].Used.IsZero() {
+			t.Errorf("when they were used is kept as %+v", again.List("owner"))
 		}
 		<-ctx.Done()
 		if !errors.Is(context.Cause(ctx), ErrTokenEnded) {
 			t.Errorf("it expired with %v", context.Cause(ctx))
 		}
-		if _, err := tokens.Check(token); !errors.Is(err, ErrWrongToken) {
+		if _, err := tokens.Check(t.Context(), token); !errors.Is(err, ErrWrongToken) {
 			t.Errorf("an expired one: %v", err)
 		}
 
-		who, _ = tokens.Check(other)
+		who, _ = tokens.Check(t.Context(), other)
 		ctx, cancel = tokens.Bind(t.Context(), who)
 		defer cancel()
 		if err := mine.Revoke(t.Context(), who.Token); err != nil {
 			t.Fatal(err)
 		}
 		<-ctx.Done()
-		if _, err := tokens.Check(other); !errors.Is(err, ErrWrongToken) {
+		if _, err := tokens.Check(t.Context(), other); !errors.Is(err, ErrWrongToken) {
 			t.Errorf("a revoked one: %v", err)
 		}
 		if ctx, _ := tokens.Bind(t.Context(), who); ctx.Err() == nil {
 			t.Error("a revoked one binds")
 		}
-		if mine, _ = OpenPersonal(t.Context(), store); len(mine.List()) != 1 {
-			t.Errorf("after a restart: %+v", mine.List())
+		if mine, _ = OpenPersonal(t.Context(), store); len(mine.List("owner")) != 1 {
+			t.Errorf("after a restart: %+v", mine.List("owner"))
 		}
 	})
 }
 
 func TestPersonalTokensThatAreNotMade(t *testing.T) {
 	mine, _ := OpenPersonal(t.Context(), &memory{docs: map[string][]byte{}})
-	if _, _, err := mine.New(t.Context(), " ", time.Time{}); err == nil {
+	if _, _, err := mine.New(t.Context(), "owner", " ", time.Time{}); err == nil {
 		t.Error("one without a name")
 	}
-	if _, _, err := mine.New(t.Context(), "x", time.Unix(1, 0)); err == nil {
+	if _, _, err := mine.New(t.Context(), "owner", "x", time.Unix(1, 0)); err == nil {
 		t.Error("one that expired")
 	}
 	for range mostTokens {
-		if _, _, err := mine.New(t.Context(), "x", time.Time{}); err != nil {
+		if _, _, err := mine.New(t.Context(), "owner", "x", time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := mine.New(t.Context(), "x", time.Time{}); err == nil {
+	if _, _, err := mine.New(t.Context(), "owner", "x", time.Time{}); err == nil {
 		t.Error("one too many")
 	}
 }

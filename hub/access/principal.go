@@ -3,22 +3,27 @@ package access
 import (
 	"context"
 	"log/slog"
+	"strings"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Principal is somebody the host knows: the owner, or a guest who came by a link.
+// Principal is somebody the host knows: the owner, a person with an account, or a guest who came by a link.
 type Principal struct {
-	ID      string // stable: "owner", "guest:…", "link:…", "agent:…"
+	ID      string // stable: "owner", "person:…", "guest:…", "link:…", "agent:…"
 	Name    string // as they are shown to others
 	Role    Role
-	Session ahp.URI // the one session they may see; "" for the whole host
-	Link    string  // id of the link they came by; "" for the owner
+	Session ahp.URI // the one session they may see, unless Host
+	Scope   Scope   // the part of Session they may see; the zero value is all of it
+	Host    bool    // they see every session, with the rights of their role: a person with an account
+	Link    string  // id of the link they came by; "" for the owner and people with an account
 	Token   string  // id of the personal token that was shown; "" for every other way in
 
 	Prompt, Approve, Type bool // a driver's switches
 	Guests                bool // with Approve: also what guests asked for, their own too
+
+	world World // what Scope is looked up in
 }
 
 // Owner is the principal that has every right.
@@ -34,18 +39,31 @@ func Agent(provider, name string, session ahp.URI) Principal {
 	return Principal{ID: "agent:" + provider, Name: name, Role: RoleAgent, Session: session}
 }
 
+// Account tells whether somebody has an account of their own, as the owner has: ways to sign in, and tokens.
+func (p Principal) Account() bool { return p.Role == RoleOwner || IsPerson(p.ID) }
+
+// personPrefix begins the principal ids of people with an account.
+const personPrefix = "person:"
+
+// IsPerson tells the principal id of a person with an account from others.
+func IsPerson(id string) bool { return strings.HasPrefix(id, personPrefix) }
+
 // Known tells whether there is anybody at all.
 func (p Principal) Known() bool { return p.ID != "" && roleRights[p.Role] != nil }
 
 // sees tells whether a channel lies in the principal's scope.
 func (p Principal) sees(ch hub.ChannelInfo) bool {
-	if p.Role == RoleOwner {
+	switch {
+	case p.Role == RoleOwner:
+		return true
+	case p.Host:
+		return ch.Kind == ahp.ChannelRoot || ch.Session != "" || ch.Kind == ahp.ChannelSession
+	case p.Session == "":
+		return false
+	case ch.Kind == ahp.ChannelRoot:
 		return true
 	}
-	if p.Session == "" {
-		return false
-	}
-	return ch.Kind == ahp.ChannelRoot || p.owns(ch)
+	return p.owns(ch) && p.Scope.holds(ch)
 }
 
 func (p Principal) owns(ch hub.ChannelInfo) bool {

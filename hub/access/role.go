@@ -15,6 +15,7 @@ const (
 	RoleViewer    Role = "viewer"    // reads
 	RoleCommenter Role = "commenter" // and comments, and marks files reviewed
 	RoleDriver    Role = "driver"    // and prompts, approves, types: a switch each
+	RoleMember    Role = "member"    // has an account, and sees what links let them into
 	RoleAgent     Role = "agent"     // no person: a session's agent, which reads, comments and resolves there
 )
 
@@ -29,6 +30,7 @@ const (
 	RightPrompt  Right = "prompt"  // say something to the agent
 	RightApprove Right = "approve" // let a tool call run
 	RightType    Right = "type"    // terminal input
+	RightAccount Right = "account" // one's own ways to sign in, and tokens
 	RightManage  Right = "manage"  // settings, sessions, files, links: the owner
 
 	rightHost Right = "host" // only the host itself; nobody has it
@@ -36,7 +38,8 @@ const (
 
 // roleRights is what each role has without a switch.
 var roleRights = map[Role][]Right{
-	RoleOwner:     {RightRead, RightComment, RightReview, RightPrompt, RightApprove, RightType, RightManage},
+	RoleOwner:     {RightRead, RightComment, RightReview, RightPrompt, RightApprove, RightType, RightAccount, RightManage},
+	RoleMember:    {RightRead},
 	RoleViewer:    {RightRead},
 	RoleCommenter: {RightRead, RightComment, RightReview},
 	RoleDriver:    {RightRead, RightComment, RightReview},
@@ -47,6 +50,9 @@ var roleRights = map[Role][]Right{
 func (p Principal) Has(r Right) bool {
 	if slices.Contains(roleRights[p.Role], r) {
 		return true
+	}
+	if r == RightAccount {
+		return p.Account()
 	}
 	if p.Role != RoleDriver {
 		return false
@@ -65,7 +71,7 @@ func (p Principal) Has(r Right) bool {
 // ParseRole reads the role of a link as a form sends it.
 func ParseRole(s string) (Role, error) {
 	r := Role(strings.ToLower(strings.TrimSpace(s)))
-	if _, ok := roleRights[r]; !ok || r == RoleOwner || r == RoleAgent {
+	if _, ok := roleRights[r]; !ok || r == RoleOwner || r == RoleAgent || r == RoleMember {
 		return "", fmt.Errorf("%q is no role a link can have: use viewer, commenter or driver", s)
 	}
 	return r, nil
@@ -87,6 +93,7 @@ var needs = map[Right]string{
 	RightPrompt:  "send messages to the agent",
 	RightApprove: "approve what the agent wants to do",
 	RightType:    "type in terminals",
+	RightAccount: "have an account here",
 	RightManage:  "change this",
 }
 

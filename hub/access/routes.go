@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"github.com/ahphub/ahphub/hub"
-	"github.com/ahphub/ahphub/hub/ahp"
 )
 
 // routeRights names the right to visit each route that asks who is there, by method and
@@ -21,13 +18,13 @@ var routeRights = map[string]Right{
 	"GET /settings":        RightManage,
 	"POST /settings/theme": RightRead, // a cookie of the visitor's own
 
-	"GET /account":                        RightManage,
-	"POST /account/password":              RightManage,
-	"POST /account/tokens":                RightManage,
-	"POST /account/tokens/{token}/revoke": RightManage,
-	"POST /account/passkeys/begin":        RightManage,
-	"POST /account/passkeys":              RightManage,
-	"POST /account/passkeys/{key}/remove": RightManage,
+	"GET /account":                        RightAccount,
+	"POST /account/password":              RightAccount,
+	"POST /account/tokens":                RightAccount,
+	"POST /account/tokens/{token}/revoke": RightAccount,
+	"POST /account/passkeys/begin":        RightAccount,
+	"POST /account/passkeys":              RightAccount,
+	"POST /account/passkeys/{key}/remove": RightAccount,
 
 	"GET /people":                      RightManage,
 	"POST /people/signout":             RightManage,
@@ -97,6 +94,56 @@ var routeRights = map[string]Right{
 // Routes lists the rows of the table, as MayVisit takes them.
 func Routes() []string { return slices.Sorted(maps.Keys(routeRights)) }
 
+// routeScopes names the routes that are there for who sees a part of a session. What is in no row is not there: a page
+// shows all of a session, or a form changes it. Which chat, terminal or changeset a route may be about is asked of what
+// it names.
+var routeScopes = map[string]scopes{
+	"GET /":                inChat | inChangeset, // leads to the part
+	"GET /live":            inChat | inChangeset,
+	"GET /help":            inChat | inChangeset,
+	"POST /settings/theme": inChat | inChangeset,
+	"GET /s/{session}":     inChat | inChangeset, // leads to the part
+
+	"GET /s/{session}/c/{chat}":                          inChat,
+	"GET /s/{session}/c/{chat}/edits/{call}":             inChat,
+	"GET /s/{session}/c/{chat}/edits/{call}/file/{file}": inChat,
+	"GET /s/{session}/c/{chat}/complete":                 inChat,
+	"GET /s/{session}/c/{chat}/attachments/{turn}/{n}":   inChat,
+	"POST /s/{session}/c/{chat}/message":                 inChat,
+	"POST /s/{session}/c/{chat}/stop":                    inChat,
+	"POST /s/{session}/c/{chat}/resume":                  inChat,
+	"POST /s/{session}/c/{chat}/background":              inChat,
+	"POST /s/{session}/c/{chat}/input":                   inChat,
+	"POST /s/{session}/c/{chat}/answer":                  inChat,
+	"POST /s/{session}/c/{chat}/queue/edit":              inChat,
+	"POST /s/{session}/c/{chat}/queue/up":                inChat,
+	"POST /s/{session}/c/{chat}/queue/remove":            inChat,
+	"POST /s/{session}/c/{chat}/tool":                    inChat,
+
+	"GET /s/{session}/t":                               inChat,
+	"GET /s/{session}/t/{terminal}":                    inChat,
+	"GET /s/{session}/t/{terminal}/frame":              inChat,
+	"GET /s/{session}/t/{terminal}/stream":             inChat,
+	"GET /s/{session}/t/{terminal}/commands/{command}": inChat,
+	"POST /s/{session}/t/{terminal}/rename":            inChat,
+	"POST /s/{session}/t/{terminal}/clear":             inChat,
+	"POST /s/{session}/t/{terminal}/claim":             inChat,
+	"POST /s/{session}/t/{terminal}/input":             inChat,
+	"POST /s/{session}/t/{terminal}/close":             inChat,
+
+	"GET /s/{session}/changes":                  inChat | inChangeset,
+	"GET /s/{session}/changes/file/{file}":      inChat | inChangeset,
+	"GET /s/{session}/changes/context":          inChat | inChangeset,
+	"GET /s/{session}/changes/image":            inChat | inChangeset,
+	"GET /s/{session}/changes/place":            inChat | inChangeset,
+	"POST /s/{session}/changes/reviewed":        inChat | inChangeset,
+	"POST /s/{session}/changes/drafts":          inChat | inChangeset,
+	"GET /s/{session}/threads":                  inChat | inChangeset,
+	"POST /s/{session}/threads/seen":            inChat | inChangeset,
+	"POST /s/{session}/threads/{thread}/{verb}": inChat | inChangeset,
+	"GET /s/{session}/threads.md":               inChat | inChangeset,
+}
+
 // MayVisit tells whether p may visit a route, named by method and pattern as in
 // "GET /s/{session}/changes".
 func MayVisit(p Principal, route string) error {
@@ -104,6 +151,49 @@ func MayVisit(p Principal, route string) error {
 	if !ok {
 		return &Denied{rightHost, fmt.Sprintf("nobody has decided who may visit %s", route)}
 	}
-	ch := hub.ChannelInfo{Kind: ahp.ChannelSession, Session: p.Session}
-	return p.may(need, ch)
+	if !p.Known() {
+		return &Denied{need, "sign in first"}
+	}
+	if !p.Scope.in(routeScopes[route]) {
+		return &Denied{need, "this is about all of the session, and your link is for a part of it: ask the owner"}
+	}
+	if !p.Has(need) {
+		return p.deny(need)
+	}
+	return nil
 }
+
+// roomScopes names the live rooms of pages, by the first word of a room's name, and for which parts of a session they are
+// there besides. A room of a part is drawn from what its audience sees.
+var roomScopes = map[string]scopes{
+	"rail":      0,
+	"inbox":     0,
+	"session":   inChat | inChangeset,
+	"people":    inChat | inChangeset,
+	"chat":      inChat,
+	"changes":   inChat | inChangeset,
+	"terminals": inChat,
+	"terminal":  inChat,
+}
+
+// MayFollow tells whether p may follow a live room of this kind. Which chat, terminal or changeset it is about is asked
+// when the room opens.
+func MayFollow(p Principal, kind string) error {
+	where, ok := roomScopes[kind]
+	if !ok {
+		return &Denied{rightHost, fmt.Sprintf("nobody has decided who may follow %s", kind)}
+	}
+	if !p.Known() {
+		return &Denied{RightRead, "sign in first"}
+	}
+	if !p.Scope.in(where) {
+		return &Denied{RightRead, "this is about all of the session, and your link is for a part of it: ask the owner"}
+	}
+	if !p.Has(RightRead) {
+		return p.deny(RightRead)
+	}
+	return nil
+}
+
+// Rooms lists the kinds of live rooms, as MayFollow takes them.
+func Rooms() []string { return slices.Sorted(maps.Keys(roomScopes)) }

@@ -33,17 +33,25 @@ func hash(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Tokens tells who a bearer token belongs to: the owner, by the host's token or a personal one, or the bearer of a link.
+// Tokens tells who a bearer token belongs to: the owner, by the host's token or a personal one, a person by theirs, or the
+// bearer of a link.
 type Tokens struct {
 	owner    [sha256.Size]byte
 	name     string
 	links    *Links
 	personal *Personal
+	persons  Persons
 }
+
+// Persons tells who somebody with an account is now; a Principal that is not Known is nobody any more.
+type Persons func(ctx context.Context, id string) (Principal, error)
+
+// Of says who people with an account are. Call it before anybody asks.
+func (t *Tokens) Of(p Persons) { t.persons = p }
 
 // NewTokens knows the owner's token, those of the links and the personal ones; nil knows none of these.
 func NewTokens(owner, ownerName string, links *Links, personal *Personal) *Tokens {
-	return &Tokens{sha256.Sum256([]byte(owner)), ownerName, links, personal}
+	return &Tokens{owner: sha256.Sum256([]byte(owner)), name: ownerName, links: links, personal: personal}
 }
 
 // Bind returns a context that ends once what p came by is no more: their link, or their personal token. Call cancel when done.
@@ -59,7 +67,7 @@ func (t *Tokens) Bind(ctx context.Context, p Principal) (context.Context, contex
 
 // Check returns who bears a token, or ErrWrongToken. It takes the same time for every
 // wrong one.
-func (t *Tokens) Check(token string) (Principal, error) {
+func (t *Tokens) Check(ctx context.Context, token string) (Principal, error) {
 	sum := sha256.Sum256([]byte(token))
 	if subtle.ConstantTimeCompare(sum[:], t.owner[:]) == 1 {
 		return Owner(t.name), nil
@@ -69,14 +77,27 @@ func (t *Tokens) Check(token string) (Principal, error) {
 		if err != nil {
 			return Principal{}, err
 		}
-		p := Owner(t.name)
-		p.Token = kept.ID
-		return p, nil
+		return t.bearer(ctx, kept)
 	}
 	if t.links == nil {
 		return Principal{}, ErrWrongToken
 	}
 	return t.links.Bearer(token)
+}
+
+// bearer is whose personal token it is.
+func (t *Tokens) bearer(ctx context.Context, kept Token) (p Principal, err error) {
+	switch {
+	case kept.Account == "":
+		p = Owner(t.name)
+	case t.persons != nil:
+		p, err = t.persons(ctx, kept.Account)
+	}
+	if err == nil && !p.Known() {
+		err = ErrWrongToken
+	}
+	p.Token = kept.ID
+	return p, err
 }
 
 // OwnerToken returns the owner's token: the one given, the content of a file, or one that

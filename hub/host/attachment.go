@@ -12,6 +12,12 @@ import (
 
 func (r *request) attachment(a ahp.MessageAttachment) string {
 	switch v := a.Value.(type) {
+	case *ahp.MessageAnnotationsAttachment, *ahp.MessageChatAttachment, *ahp.MessageResourceAttachment:
+		if !r.caller.Scope.Whole() { // the agent would tell what they say
+			return outOfSight
+		}
+	}
+	switch v := a.Value.(type) {
 	case *ahp.MessageAnnotationsAttachment:
 		return r.annotationsAttachment(v)
 	case *ahp.MessageChatAttachment:

@@ -185,20 +185,18 @@ func (h *Host) changeDirs(session ahp.URI) []string {
 // false when there is no such changeset, or not for this caller.
 func (h *Host) openChangeset(ctx context.Context, c Caller, uri ahp.URI) (known bool, err error) {
 	session, scope, ok := h.changesetAt(uri)
-	info := hub.ChannelInfo{URI: uri, Kind: ahp.ChannelChangeset, Session: session}
-	if !ok || h.changesetService() == nil || !c.Audience().Sees(info) {
+	if !ok || h.changesetService() == nil || !c.Audience().Sees(sessionInfo(session)) {
 		return false, nil
-	}
-	if err := mayCall(c, "subscribe", info); err != nil {
-		return false, err
 	}
 	if err := h.ensure(ctx, session); err != nil {
 		return false, err
 	}
-	for _, turn := range scope.turns() {
-		if known, err := h.hasAnyTurn(ctx, session, turn); err != nil || !known {
-			return false, err
-		}
+	info, known, err := h.changesetInfo(ctx, uri, session, scope)
+	if err != nil || !known || !c.Audience().Sees(info) {
+		return false, err
+	}
+	if err := mayCall(c, "subscribe", info); err != nil {
+		return false, err
 	}
 	err = h.hub.Do(func(tx *hub.Tx) {
 		if _, open := tx.Info(uri); open || h.catalogue.alive(session) == nil {
@@ -209,24 +207,44 @@ func (h *Host) openChangeset(ctx context.Context, c Caller, uri ahp.URI) (known 
 	return err == nil, err
 }
 
-func (h *Host) hasAnyTurn(ctx context.Context, session ahp.URI, turn string) (bool, error) {
-	if r, err := h.ledger(session).turn(ctx, h, turn); err != nil || r != nil {
-		return r != nil, err
+// changesetInfo says whose a changeset is: a chat's, when it is of that chat's turns or directories alone. known is false
+// when the session has no such turn.
+func (h *Host) changesetInfo(ctx context.Context, uri, session ahp.URI, scope changeScope) (info hub.ChannelInfo, known bool, err error) {
+	info = hub.ChannelInfo{URI: uri, Kind: ahp.ChannelChangeset, Session: session}
+	if scope.chat != "" {
+		info.Chat, known = h.chatByShort(session, scope.chat)
+		return info, known, nil
 	}
+	for i, turn := range scope.turns() {
+		chat, known, err := h.turnsChat(ctx, session, turn)
+		if err != nil || !known {
+			return info, false, err
+		}
+		if i > 0 && chat != info.Chat {
+			chat = "" // between two chats: the session's
+		}
+		info.Chat = chat
+	}
+	return info, true, nil
+}
+
+// turnsChat finds the chat of a turn; of one that was cut off its chat nothing is left but what it changed.
+func (h *Host) turnsChat(ctx context.Context, session ahp.URI, turn string) (chat ahp.URI, known bool, err error) {
 	e := h.catalogue.alive(session)
 	if e == nil {
-		return false, nil
+		return "", false, nil
 	}
 	for _, c := range e.Summary.Chats {
 		if err := h.ensure(ctx, c.Resource); err != nil {
-			return false, err
+			return "", false, err
 		}
 		st, _, _ := h.hub.State(c.Resource)
 		if s, ok := st.(*ahp.ChatState); ok && hasTurn(s, turn) {
-			return true, nil
+			return c.Resource, true, nil
 		}
 	}
-	return false, nil
+	r, err := h.ledger(session).turn(ctx, h, turn)
+	return "", r != nil, err
 }
 
 // changesetFollowed is called whenever somebody is about to follow a changeset: from now on it is kept up to date.

@@ -265,9 +265,15 @@ func (h *Host) endsWith(ctx context.Context, l *ledger, scope changeScope, dirs 
 // -32603 it cannot be told.
 func (h *Host) ChangesetPatch(ctx context.Context, c Caller, uri ahp.URI) ([]byte, error) {
 	session, scope, ok := h.changesetAt(uri)
-	info := hub.ChannelInfo{URI: uri, Kind: ahp.ChannelChangeset, Session: session}
 	svc := h.changesetService()
-	if !ok || svc == nil || !c.Audience().Sees(info) {
+	if !ok || svc == nil || !c.Audience().Sees(sessionInfo(session)) {
+		return nil, noChannel(uri)
+	}
+	info, known, err := h.changesetInfo(ctx, uri, session, scope)
+	if err != nil {
+		return nil, err
+	}
+	if !known || !c.Audience().Sees(info) {
 		return nil, noChannel(uri)
 	}
 	if err := mayCall(c, "subscribe", info); err != nil {

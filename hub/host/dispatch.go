@@ -26,18 +26,24 @@ func (h *Host) Dispatch(ctx context.Context, c Caller, channel ahp.URI, clientSe
 		return hub.Outcome{}, err
 	}
 	h.wakeAttachments(ctx, info.Session, a)
-	check := h.lookedAt(info, a, h.checker(c, info))
+	check := h.lookedAt(info, a, h.checker(c, info, c.Audience().Action(info, a) == nil))
+	check = h.templated(c, info, a, check)
 	if c.Conn == nil {
 		return h.dispatchPlain(channel, a, check)
 	}
 	return h.hub.Dispatch(c.Conn, channel, clientSeq, a, check), nil
 }
 
-// checker asks the rights table, then the validation table.
-func (h *Host) checker(c Caller, info hub.ChannelInfo) hub.Check {
+const outOfSight = "this concerns what is not shared with you: ask the owner"
+
+// checker asks the rights table, then the validation table. What somebody would not be told of (unseen) they do not do.
+func (h *Host) checker(c Caller, info hub.ChannelInfo, unseen bool) hub.Check {
 	return func(tx *hub.Tx, s ahp.State, a ahp.Action) (ahp.Action, string) {
 		if err := access.MayAct(c.Principal, a.ActionType(), info); err != nil {
 			return nil, err.Error()
+		}
+		if unseen {
+			return nil, outOfSight
 		}
 		check := rules[a.ActionType()]
 		if check == nil {

@@ -16,7 +16,7 @@ func (h *Host) Summaries(c Caller) []ahp.SessionSummary {
 	list := h.visible(c)
 	out := make([]ahp.SessionSummary, len(list))
 	for i, e := range list {
-		out[i] = e.Summary
+		out[i] = c.Principal.Summary(e.Summary)
 	}
 	return out
 }
@@ -81,7 +81,7 @@ func (h *Host) ListSessions(_ context.Context, c Caller, p ahp.ListSessionsParam
 	}
 	res := ahp.ListSessionsResult{Items: make([]ahp.SessionSummary, limit)}
 	for i, e := range list[:limit] {
-		res.Items[i] = e.Summary
+		res.Items[i] = c.Principal.Summary(e.Summary)
 	}
 	if limit < len(list) {
 		last := list[limit-1].Summary

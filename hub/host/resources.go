@@ -14,9 +14,13 @@ import (
 	"github.com/ahphub/ahphub/hub/resource"
 )
 
-// files are the directories open to a caller: those of the sessions it sees, and to the owner the default one.
+// files are the directories open to a caller: those of the sessions it sees, and to the owner the default one. Who sees a
+// part of a session reads what that part refers to, and no files.
 func (h *Host) files(c Caller) resource.Files {
 	var f resource.Files
+	if !c.Scope.Whole() {
+		return f
+	}
 	for _, e := range h.visible(c) {
 		f.Roots = append(f.Roots, paths(e.Summary.WorkingDirectories)...)
 	}
@@ -65,6 +69,9 @@ func (h *Host) Blob(ctx context.Context, c Caller, uri ahp.URI) (data []byte, na
 	}
 	if err := access.MayCall(c.Principal, "resourceRead", sessionInfo(session)); err != nil {
 		return nil, "", denied(err)
+	}
+	if !c.Scope.Whole() && !h.refers(ctx, c, session, uri) {
+		return nil, "", noChannel(uri)
 	}
 	name = u.Query().Get("path")
 	if u.Query().Get("kind") == "commit" && changeset.IsOID(oid) {

@@ -82,9 +82,12 @@ func (t *terminals) list(of func(*term) bool) []*term {
 func (h *Host) CreateTerminal(ctx context.Context, c Caller, p ahp.CreateTerminalParams) error {
 	info := hub.ChannelInfo{URI: p.Channel, Kind: ahp.ChannelTerminal}
 	if claim, ok := p.Claim.Value.(*ahp.TerminalSessionClaim); ok {
-		info.Session = claim.Session
+		info.Session, info.Chat = claim.Session, claim.Chat
 	} else {
-		info.Session = c.Session // a guest's terminals belong to the one session it sees
+		info.Session = c.Session // a guest's terminals belong to the one session it sees, or to its chat
+		if c.Scope.Chat() {
+			info.Chat = c.Scope.URI
+		}
 	}
 	if err := mayCall(c, "createTerminal", info); err != nil {
 		return err

@@ -24,7 +24,7 @@ func (h *Host) agentTerminal(ctx context.Context, session ahp.URI, s agent.Termi
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	info := hub.ChannelInfo{URI: newTerminalURI(), Kind: ahp.ChannelTerminal, Session: session}
+	info := hub.ChannelInfo{URI: newTerminalURI(), Kind: ahp.ChannelTerminal, Session: session, Chat: s.Chat}
 	claim := ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session, Chat: s.Chat, TurnID: s.TurnID, ToolCallID: s.ToolCallID}}
 	t, err := h.startTerminal(info, claim, terminal.Spec{
 		Command: s.Command, Dir: dir, Env: s.Env, Cols: s.Cols, Rows: s.Rows, Title: clip(oneLine(s.Title), mostTitle),

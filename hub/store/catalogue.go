@@ -28,13 +28,13 @@ type channelRow struct {
 
 func (c *catalogue) load(ctx context.Context, db *sql.DB) error {
 	c.byURI, c.next = map[ahp.URI]*channelRow{}, 1
-	rows, err := db.QueryContext(ctx, "SELECT id, uri, kind, session, floor, last, run, snap FROM channels")
+	rows, err := db.QueryContext(ctx, "SELECT id, uri, kind, session, chat, floor, last, run, snap FROM channels")
 	if err != nil {
 		return describe(err)
 	}
 	return describe(scan(rows, func() error {
 		var r channelRow
-		err := rows.Scan(&r.id, &r.info.URI, &r.info.Kind, &r.info.Session, &r.floor, &r.last, &r.run, &r.snap)
+		err := rows.Scan(&r.id, &r.info.URI, &r.info.Kind, &r.info.Session, &r.info.Chat, &r.floor, &r.last, &r.run, &r.snap)
 		c.byURI[r.info.URI] = &r
 		c.next = max(c.next, r.id+1)
 		return err

@@ -59,9 +59,9 @@ func (s *Store) readChannel(ctx context.Context, uri ahp.URI) (*loaded, error) {
 
 func (c *loaded) readSnapshot(ctx context.Context, tx *sql.Tx, uri ahp.URI) error {
 	var state []byte
-	err := tx.QueryRowContext(ctx, `SELECT c.id, c.uri, c.kind, c.session, c.floor, c.last, s.seq, s.state
+	err := tx.QueryRowContext(ctx, `SELECT c.id, c.uri, c.kind, c.session, c.chat, c.floor, c.last, s.seq, s.state
 		FROM channels c JOIN snapshots s ON s.channel=c.id WHERE c.uri=?`, uri).
-		Scan(&c.id, &c.info.URI, &c.info.Kind, &c.info.Session, &c.floor, &c.last, &c.base, &state)
+		Scan(&c.id, &c.info.URI, &c.info.Kind, &c.info.Session, &c.info.Chat, &c.floor, &c.last, &c.base, &state)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("channel %s: %w", uri, ErrNotFound)
 	}

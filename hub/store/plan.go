@@ -28,7 +28,7 @@ const (
 	sqlAnswer      = "INSERT OR REPLACE INTO answers (client, client_seq, seq, channel, at) VALUES (?,?,?,?,?)"
 	sqlForget      = "DELETE FROM answers WHERE client=?"
 	sqlThin        = "DELETE FROM answers WHERE client=? AND client_seq<=?"
-	sqlOpen        = "INSERT INTO channels (id, uri, kind, session, floor, last, run, snap) VALUES (?,?,?,?,?,?,0,?)"
+	sqlOpen        = "INSERT INTO channels (id, uri, kind, session, chat, floor, last, run, snap) VALUES (?,?,?,?,?,?,?,0,?)"
 	sqlGrow        = "UPDATE channels SET last=?, run=run+? WHERE id=?"
 	sqlSnapshot    = "INSERT OR REPLACE INTO snapshots (channel, seq, state) VALUES (?,?,?)"
 	answersAClient = 1024
@@ -105,7 +105,7 @@ func (s *Store) planOpen(p *plan, o *hub.OpenWrite) error {
 	r := &channelRow{id: s.catalogue.next, info: o.Info, floor: o.Seq, last: o.Seq, snap: int64(len(state))}
 	s.catalogue.next++
 	s.catalogue.byURI[o.Info.URI] = r
-	p.add(sqlOpen, r.id, o.Info.URI, string(o.Info.Kind), o.Info.Session, r.floor, r.last, r.snap)
+	p.add(sqlOpen, r.id, o.Info.URI, string(o.Info.Kind), o.Info.Session, o.Info.Chat, r.floor, r.last, r.snap)
 	p.add(sqlSnapshot, r.id, o.Seq, state)
 	return nil
 }

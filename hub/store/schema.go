@@ -36,6 +36,8 @@ var migrations = []string{
 	// transaction is others' work.
 	`CREATE TRIGGER audit_stays BEFORE UPDATE ON docs WHEN OLD.bucket = 'audit' BEGIN SELECT RAISE(IGNORE); END;
 	CREATE TRIGGER audit_kept BEFORE DELETE ON docs WHEN OLD.bucket = 'audit' BEGIN SELECT RAISE(IGNORE); END;`,
+	// 3: a terminal, or what a turn changed, is a chat's, so that who may see that chat alone is told of it.
+	`ALTER TABLE channels ADD COLUMN chat TEXT NOT NULL DEFAULT '';`,
 }
 
 // migrate brings the database to the newest version, each step a transaction.

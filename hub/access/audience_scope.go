@@ -1,0 +1,241 @@
+package access
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// World tells the state of a channel as it is now. A thread belongs to a changeset while its file does, and an action on
+// a thread names the thread alone, so audiences of a changeset look both up.
+type World interface {
+	State(uri ahp.URI) (s ahp.State, seq int64, awake bool)
+}
+
+// scopeAudience sees one part of a session: the session cut down to what concerns it, and of its threads those about it.
+type scopeAudience struct {
+	guestAudience
+	scope Scope
+	world World
+}
+
+func (a scopeAudience) Key() string { return a.guestAudience.Key() + "|" + a.scope.URI }
+
+func (a scopeAudience) Sees(ch hub.ChannelInfo) bool {
+	return Principal{Role: RoleViewer, Session: a.session, Scope: a.scope}.sees(ch)
+}
+
+// State cuts root, the session and its threads down.
+func (a scopeAudience) State(ch hub.ChannelInfo, s ahp.State) ahp.State {
+	if !a.Sees(ch) {
+		return nil
+	}
+	switch s := s.(type) {
+	case *ahp.RootState:
+		return &ahp.RootState{Agents: agentsFor(s.Agents), ActiveSessions: ahp.Ptr(int64(1)), Terminals: a.terminals(s.Terminals)}
+	case *ahp.SessionState:
+		return a.sessionState(s)
+	case *ahp.AnnotationsState:
+		return a.threads(s)
+	}
+	return s
+}
+
+// Action lets through what concerns the scope. One of root or the session that this table does not name is not for it.
+func (a scopeAudience) Action(ch hub.ChannelInfo, act ahp.Action) ahp.Action {
+	if !a.Sees(ch) {
+		return nil
+	}
+	keep := true
+	switch ch.Kind {
+	case ahp.ChannelRoot:
+		return a.rootAction(act)
+	case ahp.ChannelSession:
+		keep = a.sessionAction(act)
+	case ahp.ChannelAnnotations:
+		keep = a.threadAction(ch.URI, act)
+	}
+	if !keep {
+		return nil
+	}
+	return act
+}
+
+func (a scopeAudience) rootAction(act ahp.Action) ahp.Action {
+	switch act := act.(type) {
+	case *ahp.RootAgentsChangedAction:
+		return &ahp.RootAgentsChangedAction{Agents: agentsFor(act.Agents)}
+	case *ahp.RootTerminalsChangedAction:
+		return &ahp.RootTerminalsChangedAction{Terminals: a.terminals(act.Terminals)}
+	}
+	return nil
+}
+
+// terminals keeps those of the scope's chat.
+func (a scopeAudience) terminals(all []ahp.TerminalInfo) []ahp.TerminalInfo {
+	return slices.DeleteFunc(a.guestAudience.terminals(all), func(t ahp.TerminalInfo) bool {
+		claim, ok := t.Claim.Value.(*ahp.TerminalSessionClaim)
+		return !ok || !a.scope.Chat() || claim.Chat != a.scope.URI
+	})
+}
+
+// What a part of a session is called where the session's own title stood: titles are made of what was said first.
+const (
+	untitledChat   = "Chat"
+	changesetTitle = "Changes"
+)
+
+// sessionState is the session as far as the scope concerns: who works where, and the one chat.
+func (a scopeAudience) sessionState(s *ahp.SessionState) *ahp.SessionState {
+	out := &ahp.SessionState{Provider: s.Provider, Title: changesetTitle, Status: ahp.SessionStatusIdle, Lifecycle: s.Lifecycle,
+		WorkingDirectories: s.WorkingDirectories, ActiveClients: []ahp.SessionActiveClient{}, Chats: []ahp.ChatSummary{}}
+	if a.scope.Changeset() {
+		for _, c := range s.Changesets {
+			if c.URITemplate == a.scope.URI {
+				out.Changesets = []ahp.Changeset{c}
+			}
+		}
+		return out
+	}
+	for _, c := range s.Chats {
+		if c.Resource != a.scope.URI {
+			continue
+		}
+		out.Title, out.Status, out.Activity = cmp.Or(c.Title, untitledChat), c.Status, c.Activity
+		out.Chats, out.DefaultChat, out.Config = []ahp.ChatSummary{c}, c.Resource, s.Config
+		if len(c.WorkingDirectories) > 0 {
+			out.WorkingDirectories = c.WorkingDirectories
+		}
+	}
+	for _, r := range s.InputNeeded {
+		if a.waits(r) {
+			out.InputNeeded = append(out.InputNeeded, r)
+		}
+	}
+	return out
+}
+
+func (a scopeAudience) waits(r ahp.SessionInputRequest) bool {
+	switch v := r.Value.(type) {
+	case *ahp.SessionChatInputRequest:
+		return v.Chat == a.scope.URI
+	case *ahp.SessionToolConfirmationRequest:
+		return v.Chat == a.scope.URI
+	case *ahp.SessionToolClientExecutionRequest:
+		return v.Chat == a.scope.URI
+	case *ahp.SessionToolAuthenticationRequest:
+		return v.Chat == a.scope.URI
+	}
+	return false
+}
+
+func (a scopeAudience) sessionAction(act ahp.Action) bool {
+	if _, ready := act.(*ahp.SessionReadyAction); ready || a.scope.Changeset() {
+		return ready
+	}
+	switch act := act.(type) {
+	case *ahp.SessionChatAddedAction:
+		return act.Summary.Resource == a.scope.URI
+	case *ahp.SessionChatUpdatedAction:
+		return act.Chat == a.scope.URI
+	case *ahp.SessionChatRemovedAction:
+		return act.Chat == a.scope.URI
+	case *ahp.SessionInputNeededSetAction:
+		return a.waits(act.Request)
+	case *ahp.SessionInputNeededRemovedAction:
+		return strings.HasPrefix(act.ID, a.scope.URI+"#") // as the host makes them
+	case *ahp.SessionConfigChangedAction:
+		return true
+	}
+	return false
+}
+
+func (a scopeAudience) threads(s *ahp.AnnotationsState) *ahp.AnnotationsState {
+	out := &ahp.AnnotationsState{Annotations: []ahp.Annotation{}}
+	about := a.about()
+	for _, t := range s.Annotations {
+		if about(&t) {
+			out.Annotations = append(out.Annotations, t)
+		}
+	}
+	return out
+}
+
+// about tells which threads are about the scope: on a turn of its chat, or on a file of its changeset as that is now.
+func (a scopeAudience) about() func(*ahp.Annotation) bool {
+	if a.scope.Chat() {
+		return func(t *ahp.Annotation) bool { return t.Origin.Chat == a.scope.URI && t.Origin.TurnID != "" }
+	}
+	files := map[ahp.URI]bool{}
+	if cs, ok := a.look(a.scope.URI).(*ahp.ChangesetState); ok {
+		for i := range cs.Files {
+			for _, side := range []*ahp.FileEditSide{cs.Files[i].Edit.Before, cs.Files[i].Edit.After} {
+				if side != nil {
+					files[side.URI] = true
+				}
+			}
+		}
+	}
+	return func(t *ahp.Annotation) bool { return files[t.Resource] }
+}
+
+func (a scopeAudience) look(uri ahp.URI) ahp.State {
+	if a.world == nil {
+		return nil
+	}
+	s, _, _ := a.world.State(uri)
+	return s
+}
+
+// threadAction asks whether the thread of an action is about the scope. A thread that is gone was removed, which
+// everybody is told: its id says nothing, and whoever never had it changes nothing.
+func (a scopeAudience) threadAction(channel ahp.URI, act ahp.Action) bool {
+	about := a.about()
+	here := func(id string, gone bool) bool {
+		now := a.thread(channel, id)
+		return now == nil && gone || now != nil && about(now)
+	}
+	switch act := act.(type) {
+	case *ahp.AnnotationsSetAction:
+		return about(&act.Annotation) && here(act.Annotation.ID, true)
+	case *ahp.AnnotationsUpdatedAction:
+		return a.movable(channel, act, about)
+	case *ahp.AnnotationsEntrySetAction:
+		return here(act.AnnotationID, false)
+	case *ahp.AnnotationsEntryRemovedAction:
+		return here(act.AnnotationID, false)
+	case *ahp.AnnotationsRemovedAction:
+		return here(act.AnnotationID, true)
+	}
+	return false
+}
+
+// movable tells whether a thread is about the scope before a change and after it.
+func (a scopeAudience) movable(channel ahp.URI, act *ahp.AnnotationsUpdatedAction, about func(*ahp.Annotation) bool) bool {
+	now := a.thread(channel, act.AnnotationID)
+	if now == nil || !about(now) {
+		return false
+	}
+	then := *now
+	then.Resource = cmp.Or(act.Resource, then.Resource)
+	if act.Origin != nil {
+		then.Origin = *act.Origin
+	}
+	return about(&then)
+}
+
+func (a scopeAudience) thread(channel ahp.URI, id string) *ahp.Annotation {
+	s, ok := a.look(channel).(*ahp.AnnotationsState)
+	if !ok {
+		return nil
+	}
+	for i := range s.Annotations {
+		if s.Annotations[i].ID == id {
+			return &s.Annotations[i]
+		}
+	}
+	return nil
+}

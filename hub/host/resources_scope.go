@@ -1,0 +1,85 @@
+package host
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// refers tells whether what a caller sees of a session names a version of a file: changes, tool calls, threads. Who sees
+// all of a session may read every version that was kept of it.
+func (h *Host) refers(ctx context.Context, c Caller, session, uri ahp.URI) bool {
+	if c.Scope.Changeset() && h.ensure(ctx, c.Scope.URI) != nil {
+		return false
+	}
+	for _, channel := range h.hub.OfSession(session) {
+		info, known := h.hub.Info(channel)
+		st, _, awake := h.hub.State(channel)
+		if !known || !awake || !c.Audience().Sees(info) {
+			continue
+		}
+		switch s := c.Audience().State(info, st).(type) {
+		case *ahp.ChangesetState:
+			if slices.ContainsFunc(s.Files, func(f ahp.ChangesetFile) bool { return fileNames(&f, uri) }) {
+				return true
+			}
+		case *ahp.AnnotationsState:
+			if slices.ContainsFunc(s.Annotations, func(t ahp.Annotation) bool { return ThreadOrigin(&t).Version == uri }) {
+				return true
+			}
+		case *ahp.ChatState:
+			if chatNames(s, uri) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func fileNames(f *ahp.ChangesetFile, uri ahp.URI) bool {
+	seen := ReadFileNote(f.Meta).Seen
+	return editNames(&f.Edit, uri) || seen != nil && (seen.Before == uri || seen.After == uri)
+}
+
+func editNames(e *ahp.FileEdit, uri ahp.URI) bool {
+	return e.Before != nil && e.Before.Content.URI == uri || e.After != nil && e.After.Content.URI == uri
+}
+
+func chatNames(s *ahp.ChatState, uri ahp.URI) bool {
+	if s.ActiveTurn != nil && partsName(s.ActiveTurn.ResponseParts, uri) {
+		return true
+	}
+	return slices.ContainsFunc(s.Turns, func(t *ahp.Turn) bool { return partsName(t.ResponseParts, uri) })
+}
+
+func partsName(parts []ahp.ResponsePart, uri ahp.URI) bool {
+	return slices.ContainsFunc(parts, func(p ahp.ResponsePart) bool {
+		call, ok := p.Value.(*ahp.ToolCallResponsePart)
+		return ok && callNames(call.ToolCall, uri)
+	})
+}
+
+// callNames looks into what a call would write, and into what came of it.
+func callNames(call ahp.ToolCallState, uri ahp.URI) bool {
+	var content []ahp.ToolResultContent
+	switch c := call.Value.(type) {
+	case *ahp.ToolCallPendingConfirmationState:
+		return c.Edits != nil && slices.ContainsFunc(c.Edits.Items, func(e ahp.FileEdit) bool { return editNames(&e, uri) })
+	case *ahp.ToolCallRunningState:
+		content = c.Content
+	case *ahp.ToolCallPendingResultConfirmationState:
+		content = c.Content
+	case *ahp.ToolCallCompletedState:
+		content = c.Content
+	}
+	return slices.ContainsFunc(content, func(r ahp.ToolResultContent) bool {
+		switch v := r.Value.(type) {
+		case *ahp.ToolResultFileEditContent:
+			return editNames(&ahp.FileEdit{Before: v.Before, After: v.After}, uri)
+		case *ahp.ToolResultResourceContent:
+			return v.URI == uri
+		}
+		return false
+	})
+}
