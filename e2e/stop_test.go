@@ -29,7 +29,7 @@ func TestStopWhileATurnRuns(t *testing.T) {
 	running := func() bool {
 		s, _ := w.Confirmed(chat)
 		active := s.(*ahp.ChatState).ActiveTurn
-		return active != nil && len(active.ResponseParts) > 0
+		return active != nil && active.ResponseParts.Len() > 0
 	}
 	if err := w.Wait(ctx, running); err != nil {
 		t.Fatal("the turn does not run:", err)

@@ -243,7 +243,7 @@ func BenchmarkAgentMemory(b *testing.B) {
 			prompt(b, p, chat, "hold")
 			check(b, p.Wait(b.Context(), func() bool {
 				c, ok := p.State(chat).(*ahp.ChatState)
-				return ok && c.ActiveTurn != nil && len(c.ActiveTurn.ResponseParts) > 0
+				return ok && c.ActiveTurn != nil && c.ActiveTurn.ResponseParts.Len() > 0
 			}))
 		}
 		b.ReportMetric(float64(h.rss(b)-before)/sessions/1024, "KiB/session")

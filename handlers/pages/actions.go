@@ -230,7 +230,7 @@ func (p *Pages) toolInput(chat ahp.URI, call string) string {
 	if c == nil || c.ActiveTurn == nil {
 		return ""
 	}
-	for _, rp := range c.ActiveTurn.ResponseParts {
+	for _, rp := range c.ActiveTurn.ResponseParts.All() {
 		t, ok := rp.Value.(*ahp.ToolCallResponsePart)
 		if !ok {
 			continue

@@ -57,7 +57,7 @@ func (p *Pages) openRequest(chat ahp.URI, id string) *ahp.ChatInputRequest {
 	if c == nil || c.ActiveTurn == nil {
 		return nil
 	}
-	for _, rp := range c.ActiveTurn.ResponseParts {
+	for _, rp := range c.ActiveTurn.ResponseParts.All() {
 		if v, ok := rp.Value.(*ahp.InputRequestResponsePart); ok && v.Request.ID == id && v.Response == "" {
 			return &v.Request
 		}

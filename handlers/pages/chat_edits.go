@@ -151,7 +151,7 @@ func (p *Pages) chatOf(r *http.Request) (visit, *ahp.ChatState, error) {
 // toolOf finds a tool call, the newest turns first.
 func toolOf(chat *ahp.ChatState, id string) (part.Tool, bool) {
 	if a := chat.ActiveTurn; a != nil {
-		if t, ok := toolIn(a.ResponseParts, id); ok {
+		if t, ok := toolIn(a.ResponseParts.Slice(), id); ok {
 			return t, true
 		}
 	}

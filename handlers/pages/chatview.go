@@ -18,7 +18,7 @@ func turnsOf(c *ahp.ChatState, base, dir string) []part.Turn {
 			Parts: t.ResponseParts, Usage: t.Usage, State: t.State, Dir: dir, Changes: turnChanges(t.Usage)})
 	}
 	if a := c.ActiveTurn; a != nil {
-		out = append(out, part.Turn{ID: a.ID, Base: base, StartedAt: a.StartedAt, Message: a.Message, Parts: a.ResponseParts, Usage: a.Usage, Dir: dir})
+		out = append(out, part.Turn{ID: a.ID, Base: base, StartedAt: a.StartedAt, Message: a.Message, Parts: a.ResponseParts.Slice(), Usage: a.Usage, Dir: dir})
 	}
 	if n := len(out); n > 0 {
 		out[n-1].Last = true

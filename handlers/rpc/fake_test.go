@@ -56,7 +56,7 @@ func chat() *ahp.ChatState {
 		s.Turns = append(s.Turns, &ahp.Turn{ID: id, State: "complete", Message: ahp.Message{Text: id, Origin: ahp.MessageOrigin{Kind: "user"}}})
 	}
 	s.ActiveTurn = &ahp.ActiveTurn{ID: "t4", StartedAt: s.ModifiedAt, Message: ahp.Message{Text: "t4", Origin: ahp.MessageOrigin{Kind: "user"}},
-		ResponseParts: []ahp.ResponsePart{{Value: &ahp.MarkdownResponsePart{ID: "p"}}}}
+		ResponseParts: ahp.NewParts(ahp.ResponsePart{Value: &ahp.MarkdownResponsePart{ID: "p"}})}
 	return s
 }
 

@@ -62,6 +62,7 @@ func init() {
 	ownDecoders = map[reflect.Type]decoder{
 		rawType:                                   decodeRaw,
 		reflect.TypeFor[Text]():                   decodeText,
+		reflect.TypeFor[Parts]():                  decodeParts,
 		reflect.TypeFor[StringOrMarkdown]():       decodeStringOrMarkdown,
 		reflect.TypeFor[ToolInput]():              decodeToolInput,
 		reflect.TypeFor[TerminalLifecycleState](): decodeLifecycle,
@@ -124,6 +125,13 @@ func decodeText(d *cursor, v reflect.Value) error {
 	if err == nil {
 		v.Set(reflect.ValueOf(NewText(s)))
 	}
+	return err
+}
+
+func decodeParts(d *cursor, v reflect.Value) error {
+	var parts []ResponsePart
+	err := decoderOf(reflect.TypeFor[[]ResponsePart]())(d, reflect.ValueOf(&parts).Elem())
+	v.Set(reflect.ValueOf(NewParts(parts...)))
 	return err
 }
 

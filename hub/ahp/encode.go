@@ -65,6 +65,7 @@ func init() {
 			t := v.Interface().(Text)
 			return appendString(b, t.String()), nil
 		},
+		reflect.TypeFor[Parts](): encodeParts,
 		reflect.TypeFor[StringOrMarkdown](): func(b []byte, v reflect.Value) ([]byte, error) {
 			s := v.Interface().(StringOrMarkdown)
 			if !s.Markdown {
@@ -95,6 +96,21 @@ func init() {
 			return encodeRaw(b, v.Field(1))
 		},
 	}
+}
+
+func encodeParts(b []byte, v reflect.Value) ([]byte, error) {
+	elem := encoderOf(reflect.TypeFor[ResponsePart]())
+	b = append(b, '[')
+	var err error
+	for i, part := range v.Interface().(Parts).All() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = elem(b, reflect.ValueOf(part)); err != nil {
+			return b, err
+		}
+	}
+	return append(b, ']'), nil
 }
 
 func encodeSnapshot(b []byte, v reflect.Value) ([]byte, error) {

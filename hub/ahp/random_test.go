@@ -61,6 +61,11 @@ func (r randomizer) fill(v reflect.Value, name string, depth int) {
 	case reflect.TypeFor[Text]():
 		v.Set(reflect.ValueOf(NewText(r.word("Content"))))
 		return
+	case reflect.TypeFor[Parts]():
+		var parts []ResponsePart
+		r.fillSlice(reflect.ValueOf(&parts).Elem(), name, depth)
+		v.Set(reflect.ValueOf(NewParts(parts...)))
+		return
 	case reflect.TypeFor[StringOrMarkdown]():
 		v.Set(reflect.ValueOf(StringOrMarkdown{r.word(""), r.IntN(2) == 0}))
 		return

@@ -18,18 +18,23 @@ func chatInputRequested(s *ChatState, a *ChatInputRequestedAction) *ChatState {
 			}
 		})
 	} else {
-		next = s.withParts(with(s.ActiveTurn.ResponseParts, ResponsePart{&InputRequestResponsePart{Request: a.Request}}))
+		next = s.withParts(s.ActiveTurn.ResponseParts.with(ResponsePart{&InputRequestResponsePart{Request: a.Request}}))
 	}
 	next = next.refreshed()
 	return set(next, chatStatus, next.Status.With(SessionStatusIsRead, false))
 }
 
 // openRequest returns the place of the unanswered request with the id, -1 without one.
-func openRequest(parts []ResponsePart, id string) int {
-	return indexOf(parts, func(p *ResponsePart) bool {
-		v, ok := p.Value.(*InputRequestResponsePart)
-		return ok && v.Request.ID == id && v.Response == ""
-	})
+func openRequest(parts Parts, id string) int {
+	if !parts.Wait() {
+		return -1
+	}
+	for i, p := range parts.All() {
+		if v, ok := p.Value.(*InputRequestResponsePart); ok && v.Request.ID == id && v.Response == "" {
+			return i
+		}
+	}
+	return -1
 }
 
 // editRequest changes the open request with the id.
@@ -42,11 +47,12 @@ func editRequest(s *ChatState, id string, f func(*InputRequestResponsePart)) *Ch
 	if i < 0 {
 		return s
 	}
-	part := edit(parts[i].Value.(*InputRequestResponsePart), f)
-	if reflect.DeepEqual(part, parts[i].Value) {
+	was := parts.At(i).Value.(*InputRequestResponsePart)
+	part := edit(was, f)
+	if reflect.DeepEqual(part, was) {
 		return s
 	}
-	return s.withParts(replaced(parts, i, ResponsePart{part}))
+	return s.withParts(parts.replaced(i, ResponsePart{part}))
 }
 
 // chatInputAnswerChanged drafts, submits, skips or (without an answer) takes back the answer to one question.

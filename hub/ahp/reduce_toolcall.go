@@ -53,7 +53,7 @@ func chatToolCallStart(s *ChatState, a *ChatToolCallStartAction) *ChatState {
 		ToolCallID: a.ToolCallID, ToolName: a.ToolName, DisplayName: a.DisplayName,
 		Intention: a.Intention, Contributor: a.Contributor, Meta: a.Meta,
 	}}
-	return s.withParts(with(t.ResponseParts, ResponsePart{&ToolCallResponsePart{ToolCallState{call}}}))
+	return s.withParts(t.ResponseParts.with(ResponsePart{&ToolCallResponsePart{ToolCallState{call}}}))
 }
 
 // editToolCall moves a tool call of the running turn to the state f returns; nil leaves it. f is given the common
@@ -63,23 +63,31 @@ func editToolCall(s *ChatState, turn, id string, meta Meta, f func(ToolCallState
 	if t == nil {
 		return s
 	}
-	i := indexOf(t.ResponseParts, func(p *ResponsePart) bool {
-		call, ok := p.Value.(*ToolCallResponsePart)
-		return ok && call.ToolCall.Base() != nil && call.ToolCall.Base().ToolCallID == id
-	})
+	i := t.ResponseParts.calls.find(id)
 	if i < 0 {
 		return s
 	}
-	call := t.ResponseParts[i].Value.(*ToolCallResponsePart).ToolCall
+	call := t.ResponseParts.At(i).Value.(*ToolCallResponsePart).ToolCall
 	base := *call.Base()
 	if meta != nil {
 		base.Meta = meta
 	}
 	next := f(call, base)
-	if next == nil || reflect.DeepEqual(next, call.Value) {
+	if next == nil || sameCall(next, call.Value) {
 		return s
 	}
-	return s.withParts(replaced(t.ResponseParts, i, ResponsePart{&ToolCallResponsePart{ToolCallState{next}}})).refreshed()
+	return s.withParts(t.ResponseParts.replaced(i, ResponsePart{&ToolCallResponsePart{ToolCallState{next}}})).refreshed()
+}
+
+// sameCall compares two states of a call. Of one that streams the text is compared first: it mostly differs, and looking at all
+// the rest takes longer than anything else here.
+func sameCall(a, b ToolCallStateValue) bool {
+	if x, ok := a.(*ToolCallStreamingState); ok {
+		if y, ok := b.(*ToolCallStreamingState); ok && x.PartialInput.Len() != y.PartialInput.Len() {
+			return false
+		}
+	}
+	return reflect.DeepEqual(a, b)
 }
 
 func chatToolCallDelta(s *ChatState, a *ChatToolCallDeltaAction) *ChatState {

@@ -6,7 +6,7 @@ import "time"
 // removal does not show it twice. The chat becomes unread (AHP requirement 116).
 func chatTurnStarted(s *ChatState, a *ChatTurnStartedAction) *ChatState {
 	return edit(s, func(s *ChatState) {
-		s.ActiveTurn = &ActiveTurn{ID: a.TurnID, StartedAt: a.StartedAt, Message: a.Message, ResponseParts: []ResponsePart{}}
+		s.ActiveTurn = &ActiveTurn{ID: a.TurnID, StartedAt: a.StartedAt, Message: a.Message}
 		s.Status = s.Status.WithActivity(SessionStatusInProgress).With(SessionStatusIsRead, false)
 		s.ModifiedAt = a.StartedAt
 		if a.QueuedMessageID != "" {
@@ -25,7 +25,7 @@ func (s *ChatState) turn(id string) *ActiveTurn {
 }
 
 // withParts returns s with other response parts in its running turn.
-func (s *ChatState) withParts(parts []ResponsePart) *ChatState {
+func (s *ChatState) withParts(parts Parts) *ChatState {
 	return edit(s, func(s *ChatState) {
 		s.ActiveTurn = edit(s.ActiveTurn, func(t *ActiveTurn) { t.ResponseParts = parts })
 	})
@@ -34,7 +34,7 @@ func (s *ChatState) withParts(parts []ResponsePart) *ChatState {
 // refreshed brings the activity bits in line with the running turn: waiting for a person, or working.
 func (s *ChatState) refreshed() *ChatState {
 	activity := SessionStatusInProgress
-	if indexOf(s.ActiveTurn.ResponseParts, (*ResponsePart).waits) >= 0 {
+	if s.ActiveTurn.ResponseParts.Wait() {
 		activity = SessionStatusInputNeeded
 	}
 	return set(s, chatStatus, s.Status.WithActivity(activity))
@@ -67,46 +67,39 @@ func (p *ResponsePart) id() string {
 
 // chatDelta appends to a Markdown part and does nothing when the id is another part's.
 func chatDelta(s *ChatState, a *ChatDeltaAction) *ChatState {
-	t := s.turn(a.TurnID)
-	i := t.part(a.PartID)
+	i := s.stream(a.TurnID, a.PartID)
 	if i < 0 || a.Content == "" {
 		return s
 	}
-	part, ok := t.ResponseParts[i].Value.(*MarkdownResponsePart)
+	part, ok := s.ActiveTurn.ResponseParts.At(i).Value.(*MarkdownResponsePart)
 	if !ok {
 		return s
 	}
 	next := &MarkdownResponsePart{ID: part.ID, Content: part.Content.Append(a.Content)}
-	return s.withParts(replaced(t.ResponseParts, i, ResponsePart{next}))
+	return s.withParts(s.ActiveTurn.ResponseParts.replaced(i, ResponsePart{next}))
 }
 
 // chatReasoning appends to a reasoning part.
 func chatReasoning(s *ChatState, a *ChatReasoningAction) *ChatState {
-	t := s.turn(a.TurnID)
-	i := t.part(a.PartID)
+	i := s.stream(a.TurnID, a.PartID)
 	if i < 0 || a.Content == "" {
 		return s
 	}
-	part, ok := t.ResponseParts[i].Value.(*ReasoningResponsePart)
+	part, ok := s.ActiveTurn.ResponseParts.At(i).Value.(*ReasoningResponsePart)
 	if !ok {
 		return s
 	}
 	next := &ReasoningResponsePart{ID: part.ID, Content: part.Content.Append(a.Content)}
-	return s.withParts(replaced(t.ResponseParts, i, ResponsePart{next}))
+	return s.withParts(s.ActiveTurn.ResponseParts.replaced(i, ResponsePart{next}))
 }
 
-// part returns the place of the part with the id, -1 without one. Ids are the producer's and unique in a turn; what streams
-// is mostly the last one, so a long turn is looked through from its end.
-func (t *ActiveTurn) part(id string) int {
-	if t == nil || id == "" {
+// stream returns the place of the running turn's part with the id, -1 without one.
+func (s *ChatState) stream(turn, id string) int {
+	t := s.turn(turn)
+	if t == nil {
 		return -1
 	}
-	for i := len(t.ResponseParts) - 1; i >= 0; i-- {
-		if t.ResponseParts[i].id() == id {
-			return i
-		}
-	}
-	return -1
+	return t.ResponseParts.streams.find(id)
 }
 
 // chatResponsePart appends a part. An error part ends a turn and so comes only with chat/error.
@@ -115,7 +108,7 @@ func chatResponsePart(s *ChatState, a *ChatResponsePartAction) *ChatState {
 	if _, isError := a.Part.Value.(*ErrorResponsePart); t == nil || isError || a.Part.Value == nil {
 		return s
 	}
-	return s.withParts(with(t.ResponseParts, a.Part))
+	return s.withParts(t.ResponseParts.with(a.Part))
 }
 
 func chatUsage(s *ChatState, a *ChatUsageAction) *ChatState {
@@ -147,9 +140,9 @@ func endTurn(s *ChatState, id string, ms int64, state TurnState, activity Sessio
 		return s
 	}
 	ms = max(ms, 0)
-	parts := make([]ResponsePart, len(t.ResponseParts), len(t.ResponseParts)+1)
-	for i, p := range t.ResponseParts {
-		parts[i] = p.ended()
+	parts := make([]ResponsePart, 0, t.ResponseParts.Len()+1)
+	for _, p := range t.ResponseParts.All() {
+		parts = append(parts, p.ended())
 	}
 	if failure != nil {
 		parts = append(parts, ResponsePart{failure})
@@ -208,7 +201,7 @@ func chatTurnResume(s *ChatState, a *ChatTurnResumeAction) *ChatState {
 		started = s.ModifiedAt
 	}
 	turn := &ActiveTurn{
-		ID: last.ID, StartedAt: started, Message: last.Message, ResponseParts: last.ResponseParts, Usage: last.Usage,
+		ID: last.ID, StartedAt: started, Message: last.Message, ResponseParts: NewParts(last.ResponseParts...), Usage: last.Usage,
 	}
 	n := len(s.Turns) - 1
 	return edit(s, func(s *ChatState) {

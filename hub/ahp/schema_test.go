@@ -178,6 +178,8 @@ func goKind(e ast.Expr, specs map[string]ast.Expr) string {
 			return "number"
 		case "StringOrMarkdown", "ToolInput", "Action":
 			return "any"
+		case "Parts":
+			return "array"
 		}
 		return goKind(specs[e.Name], specs)
 	}

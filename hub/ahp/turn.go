@@ -13,11 +13,11 @@ type Turn struct {
 
 // ActiveTurn is the turn that runs.
 type ActiveTurn struct {
-	ID            string         `json:"id"`
-	StartedAt     string         `json:"startedAt"`
-	Message       Message        `json:"message"`
-	ResponseParts []ResponsePart `json:"responseParts"`
-	Usage         *UsageInfo     `json:"usage,omitempty"`
+	ID            string     `json:"id"`
+	StartedAt     string     `json:"startedAt"`
+	Message       Message    `json:"message"`
+	ResponseParts Parts      `json:"responseParts"`
+	Usage         *UsageInfo `json:"usage,omitempty"`
 }
 
 // TurnState says how a turn ended.

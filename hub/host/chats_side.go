@@ -46,7 +46,7 @@ func partsOf(s *ahp.ChatState, turn string) ([]ahp.ResponsePart, bool) {
 		return s.Turns[i].ResponseParts, true
 	}
 	if s.ActiveTurn != nil && s.ActiveTurn.ID == turn {
-		return s.ActiveTurn.ResponseParts, true
+		return s.ActiveTurn.ResponseParts.Slice(), true
 	}
 	return nil, false
 }
@@ -85,7 +85,7 @@ func asideOf(from *ahp.ChatState, o *ahp.ChatOriginSideChat) string {
 	var b strings.Builder
 	b.WriteString(transcript(from, o.TurnID))
 	if a := from.ActiveTurn; a != nil && a.ID == o.TurnID {
-		b.WriteString(transcript(&ahp.ChatState{Turns: []*ahp.Turn{{ID: a.ID, Message: a.Message, ResponseParts: a.ResponseParts}}}, ""))
+		b.WriteString(transcript(&ahp.ChatState{Turns: []*ahp.Turn{{ID: a.ID, Message: a.Message, ResponseParts: a.ResponseParts.Slice()}}}, ""))
 	}
 	if o.Selection != nil {
 		b.WriteString("\nSelected:\n" + o.Selection.Text + "\n")

@@ -17,7 +17,7 @@ func openRequest(s *ahp.ChatState, id string) *ahp.ChatInputRequest {
 	if s.ActiveTurn == nil {
 		return nil
 	}
-	for _, p := range s.ActiveTurn.ResponseParts {
+	for _, p := range s.ActiveTurn.ResponseParts.All() {
 		if part, ok := p.Value.(*ahp.InputRequestResponsePart); ok && part.Request.ID == id && part.Response == "" {
 			return &part.Request
 		}
@@ -31,7 +31,7 @@ func withdrawQuestions(tx *hub.Tx, chat ahp.URI, s *ahp.ChatState) {
 	if s.ActiveTurn == nil {
 		return
 	}
-	for _, p := range s.ActiveTurn.ResponseParts {
+	for _, p := range s.ActiveTurn.ResponseParts.All() {
 		if part, ok := p.Value.(*ahp.InputRequestResponsePart); ok && part.Response == "" {
 			tx.Apply(chat, &ahp.ChatInputCompletedAction{RequestID: part.Request.ID, Response: ahp.ChatInputResponseKindCancel})
 		}
@@ -221,7 +221,7 @@ func (h *Host) inputCompleted(_ context.Context, e *hub.Envelope, a *ahp.ChatInp
 
 func merged(t *ahp.ActiveTurn, a *ahp.ChatInputCompletedAction) map[string]ahp.ChatInputAnswer {
 	all := map[string]ahp.ChatInputAnswer{}
-	for _, p := range t.ResponseParts {
+	for _, p := range t.ResponseParts.All() {
 		if part, ok := p.Value.(*ahp.InputRequestResponsePart); ok && part.Request.ID == a.RequestID {
 			maps.Copy(all, part.Request.Answers)
 		}

@@ -56,7 +56,7 @@ func outstanding(chat ahp.URI, t *ahp.ActiveTurn) (list []ahp.SessionInputReques
 	if t == nil {
 		return nil
 	}
-	for _, p := range t.ResponseParts {
+	for _, p := range t.ResponseParts.All() {
 		switch p := p.Value.(type) {
 		case *ahp.InputRequestResponsePart:
 			if p.Response == "" {

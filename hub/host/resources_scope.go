@@ -47,7 +47,7 @@ func editNames(e *ahp.FileEdit, uri ahp.URI) bool {
 }
 
 func chatNames(s *ahp.ChatState, uri ahp.URI) bool {
-	if s.ActiveTurn != nil && partsName(s.ActiveTurn.ResponseParts, uri) {
+	if s.ActiveTurn != nil && partsName(s.ActiveTurn.ResponseParts.Slice(), uri) {
 		return true
 	}
 	return slices.ContainsFunc(s.Turns, func(t *ahp.Turn) bool { return partsName(t.ResponseParts, uri) })

@@ -425,10 +425,10 @@ func TestTheShellAgentInAHost(t *testing.T) {
 	var call *ahp.ToolCallPendingConfirmationState
 	eventually(t, "the approval", func() bool {
 		s := w.chatState()
-		if s.ActiveTurn == nil || len(s.ActiveTurn.ResponseParts) == 0 {
+		if s.ActiveTurn == nil || s.ActiveTurn.ResponseParts.Len() == 0 {
 			return false
 		}
-		part, _ := s.ActiveTurn.ResponseParts[0].Value.(*ahp.ToolCallResponsePart)
+		part, _ := s.ActiveTurn.ResponseParts.At(0).Value.(*ahp.ToolCallResponsePart)
 		call, _ = part.ToolCall.Value.(*ahp.ToolCallPendingConfirmationState)
 		return call != nil
 	})

@@ -48,7 +48,7 @@ func TestACallAsksAgainWhileItRuns(t *testing.T) {
 		c.say("go")
 		synctest.Wait()
 		for _, what := range []string{"read it", "write it"} {
-			part, _ := w.chatState().ActiveTurn.ResponseParts[0].Value.(*ahp.ToolCallResponsePart)
+			part, _ := w.chatState().ActiveTurn.ResponseParts.At(0).Value.(*ahp.ToolCallResponsePart)
 			call, ok := part.ToolCall.Value.(*ahp.ToolCallPendingConfirmationState)
 			if !ok || call.InvocationMessage != ahp.Plain(what) {
 				t.Fatalf("to %s it is %+v", what, part.ToolCall.Value)

@@ -15,12 +15,7 @@ func findCall(s *ahp.ChatState, turn, id string) ahp.ToolCallStateValue {
 	if s.ActiveTurn == nil || s.ActiveTurn.ID != turn {
 		return nil
 	}
-	for _, p := range s.ActiveTurn.ResponseParts {
-		if part, ok := p.Value.(*ahp.ToolCallResponsePart); ok && part.ToolCall.Base() != nil && part.ToolCall.Base().ToolCallID == id {
-			return part.ToolCall.Value
-		}
-	}
-	return nil
+	return s.ActiveTurn.ResponseParts.Call(id).Value
 }
 
 // toolName is the tool of a call of the running turn.

@@ -150,7 +150,7 @@ func checkLife(t *testing.T, dir, before, shown string, docs []string) string {
 	defer s.Close()
 	got, err := s.Load(t.Context(), chatURI)
 	must(t, err)
-	part := got.State.(*ahp.ChatState).ActiveTurn.ResponseParts[0].Value.(*ahp.MarkdownResponsePart)
+	part := got.State.(*ahp.ChatState).ActiveTurn.ResponseParts.At(0).Value.(*ahp.MarkdownResponsePart)
 	text := part.Content.String()
 	if !strings.HasPrefix(text, before+shown) {
 		t.Fatalf("%d bytes were shown, the chat went from %d to %d bytes and does not hold them", len(shown), len(before), len(text))

@@ -100,7 +100,7 @@ func (w *world) chat() *ahp.ChatState {
 func (w *world) text() string {
 	c := w.chat()
 	if c.ActiveTurn != nil {
-		return agenttest.Text(&ahp.Turn{ResponseParts: c.ActiveTurn.ResponseParts, State: "active"})
+		return agenttest.Text(&ahp.Turn{ResponseParts: c.ActiveTurn.ResponseParts.Slice(), State: "active"})
 	}
 	if len(c.Turns) == 0 {
 		return ""
@@ -149,7 +149,7 @@ func (w *world) pending() *ahp.ToolCallPendingConfirmationState {
 		if c.ActiveTurn == nil {
 			return false
 		}
-		for _, p := range c.ActiveTurn.ResponseParts {
+		for _, p := range c.ActiveTurn.ResponseParts.All() {
 			if call, ok := p.Value.(*ahp.ToolCallResponsePart); ok {
 				if v, ok := call.ToolCall.Value.(*ahp.ToolCallPendingConfirmationState); ok {
 					found = v

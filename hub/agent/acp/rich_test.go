@@ -26,7 +26,7 @@ func (w *world) asked() *ahp.ChatInputRequest {
 		if c.ActiveTurn == nil {
 			return false
 		}
-		for _, p := range c.ActiveTurn.ResponseParts {
+		for _, p := range c.ActiveTurn.ResponseParts.All() {
 			if v, ok := p.Value.(*ahp.InputRequestResponsePart); ok && v.Response == "" {
 				found = &v.Request
 			}
@@ -179,7 +179,7 @@ func TestSubAgentAsks(t *testing.T) {
 			if sub == nil {
 				return false
 			}
-			for _, p := range sub.ActiveTurn.ResponseParts {
+			for _, p := range sub.ActiveTurn.ResponseParts.All() {
 				if call, ok := p.Value.(*ahp.ToolCallResponsePart); ok {
 					pending, _ = call.ToolCall.Value.(*ahp.ToolCallPendingConfirmationState)
 				}

@@ -325,7 +325,7 @@ func TestTheDemoShowsEveryState(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			err := session.Prompt(ctx, turn)
-			note(seen, fake.State().ActiveTurn.ResponseParts)
+			note(seen, fake.State().ActiveTurn.ResponseParts.Slice())
 			note(seen, fake.End(err).ResponseParts)
 			seen[string(fake.State().Turns[0].State)] = true
 		})
