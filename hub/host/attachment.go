@@ -11,7 +11,7 @@ import (
 // What a message refers to on other channels: threads of annotations, and other chats.
 
 func (r *request) attachment(a ahp.MessageAttachment) string {
-	switch v := a.Value.(type) {
+	switch a.Value.(type) {
 	case *ahp.MessageAnnotationsAttachment, *ahp.MessageChatAttachment, *ahp.MessageResourceAttachment:
 		if !r.caller.Scope.Whole() { // the agent would tell what they say
 			return outOfSight
