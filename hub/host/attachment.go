@@ -12,7 +12,7 @@ import (
 
 func (r *request) attachment(a ahp.MessageAttachment) string {
 	switch a.Value.(type) {
-	case *ahp.MessageAnnotationsAttachment, *ahp.MessageChatAttachment, *ahp.MessageResourceAttachment:
+	case *ahp.MessageAnnotationsAttachment, *ahp.MessageChatAttachment:
 		if !r.caller.Scope.Whole() { // the agent would tell what they say
 			return outOfSight
 		}
