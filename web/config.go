@@ -1,6 +1,7 @@
 package web
 
 import (
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -9,6 +10,9 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -54,6 +58,7 @@ type Config struct {
 
 	Passwords *people.Passwords // nil: nobody signs in by a password
 	Passkeys  *people.Passkeys  // nil: nobody signs in by a passkey
+	Provider  *Provider         // nil: nobody signs in by OpenID Connect
 
 	Cookies *people.Cookies
 	Audit   people.Audit
@@ -62,12 +67,17 @@ type Config struct {
 	Listen     string         // the address listened on; its host is an allowed one
 	PublicURL  *url.URL       // what teammates use; nil: the address listened on
 	AllowHosts []string       // more host names requests may be for
-	Proxies    []netip.Prefix // whose X-Forwarded-For is believed; none by default
+	Proxies    []netip.Prefix // whose X-Forwarded-For, -Proto and -Host are believed; none by default
+
+	TLS *tls.Config // nil: http, as behind a proxy
 
 	Ready   func() error          // nil error: actions can be taken; for /readyz
 	Metrics map[string]func() any // more gauges by name, as int64 or float64
 	Log     *slog.Logger
-	Limits  Limits
+
+	Registry *prometheus.Registry // where the host's other counters are; nil: there are none
+	Tracer   trace.Tracer         // nil: no spans are made
+	Limits   Limits
 }
 
 // Limits of the server.
@@ -101,6 +111,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Tracer == nil {
+		c.Tracer = noop.Tracer{}
 	}
 	if c.Ready == nil {
 		c.Ready = func() error { return nil }

@@ -3,6 +3,8 @@ package web
 import (
 	"net/http"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/people"
 )
 
 // Policies of content. A terminal is drawn by a library that needs inline styles, so it has
@@ -17,7 +19,6 @@ const (
 )
 
 func (s *Server) headers(next http.Handler) http.Handler {
-	secure := s.cfg.PublicURL != nil && s.cfg.PublicURL.Scheme == "https"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		policy, framing := pagePolicy, "DENY"
@@ -31,7 +32,7 @@ func (s *Server) headers(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
-		if secure {
+		if s.secure(r) && !people.IsLocal(hostname(r.Host)) { // "localhost" is other programs' too
 			h.Set("Strict-Transport-Security", "max-age=31536000")
 		}
 		next.ServeHTTP(w, r)

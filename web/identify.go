@@ -11,6 +11,7 @@ import (
 	"github.com/go-chi/httprate"
 
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/people"
 )
 
 // byToken lets in who bears a token, or has a cookie and comes from a page of ours. Nothing
@@ -25,7 +26,7 @@ func (s *Server) byToken(next http.Handler) http.Handler {
 		if s.tooMany(w, r) {
 			return
 		}
-		who, err := s.cfg.Tokens.Check(token)
+		who, err := s.cfg.Tokens.Check(r.Context(), token)
 		if err != nil {
 			s.failed(w, r)
 			http.Error(w, err.Error(), http.StatusForbidden)
@@ -102,10 +103,15 @@ func (s *Server) visitor(w http.ResponseWriter, r *http.Request) (access.Princip
 	if err != nil || !ok {
 		return access.Principal{}, err
 	}
-	if account.Link == "" {
+	switch {
+	case account.Link != "":
+		return s.cfg.Links.Principal(account.Link, account.ID)
+	case account.ID == s.cfg.Owner.ID:
 		return s.cfg.Owner, nil
+	case people.IsIdentity(account.ID) && s.cfg.Provider != nil:
+		return s.cfg.Provider.principal(r.Context(), account.ID)
 	}
-	return s.cfg.Links.Principal(account.Link, account.ID)
+	return access.Principal{}, nil
 }
 
 // as goes on with the principal in the context, which ends when the principal's link does.

@@ -9,20 +9,23 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// counters are what /metrics shows, in a registry of this server's own.
+// counters are this server's part of what /metrics shows.
 type counters struct {
 	requests *prometheus.CounterVec
 	refused  prometheus.Counter
 	handler  http.Handler
 }
 
-func newCounters(gauges map[string]func() any) *counters {
+// newCounters adds them to a registry; nil is one of this server's own.
+func newCounters(reg *prometheus.Registry, gauges map[string]func() any) *counters {
 	c := &counters{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ahphub_http_requests_total", Help: "Requests answered."},
 			[]string{"method", "route", "status"}),
 		refused: prometheus.NewCounter(prometheus.CounterOpts{Name: "ahphub_wrong_tokens_total", Help: "Tokens refused."}),
 	}
-	reg := prometheus.NewRegistry()
+	if reg == nil {
+		reg = prometheus.NewRegistry()
+	}
 	reg.MustRegister(c.requests, c.refused, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for name, read := range gauges {
 		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "ahphub_" + name}, func() float64 { return number(read()) }))

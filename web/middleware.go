@@ -77,6 +77,7 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 		wrapped := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		note := &seen{}
 		ctx, detail := people.WithDetail(context.WithValue(r.Context(), seenKey{}, note))
+		ctx, span := s.cfg.Tracer.Start(ctx, "http", spanOfRequest...)
 		r = r.WithContext(ctx)
 		next.ServeHTTP(wrapped, r)
 		status := wrapped.Status()
@@ -85,6 +86,7 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 		}
 		route := chi.RouteContext(r.Context()).RoutePattern()
 		s.counters.request(r.Method, route, status)
+		endSpan(span, r.Method, route, status)
 		if what := audited[r.Method+" "+route]; what != "" && status < 400 {
 			s.note(r, people.Event{Who: note.who.ID, Name: note.who.Name, What: detailed(what, *detail), On: r.URL.Path})
 		}
@@ -113,7 +115,7 @@ func redacted(u *url.URL) string {
 		return u.Path
 	}
 	q := u.Query()
-	for _, k := range []string{"tkn", "token", "next"} {
+	for _, k := range []string{"tkn", "token", "next", "code", "state"} {
 		if q.Has(k) {
 			q.Set(k, "…")
 		}

@@ -10,7 +10,7 @@ import (
 // has a row in access's table of routes.
 func (s *Server) routes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.requestID, s.clientIP(), s.accessLog, s.recover, s.checkHost, s.headers, s.bound, s.sameOrigin)
+	r.Use(s.requestID, s.forwarded, s.clientIP(), s.accessLog, s.recover, s.checkHost, s.headers, s.bound, s.sameOrigin)
 	r.NotFound(s.cfg.Pages.NotFound)
 
 	r.Get("/healthz", s.healthz)
@@ -25,6 +25,10 @@ func (s *Server) routes() http.Handler {
 	if s.cfg.Passkeys != nil {
 		r.Post("/signin/passkey/begin", s.beginPasskey)
 		r.Post("/signin/passkey", s.signInByPasskey)
+	}
+	if s.cfg.Provider != nil {
+		r.Post("/signin/oidc", s.beginProvider)
+		r.Get(providerCallback, s.finishProvider)
 	}
 	r.Post("/signout", s.signOut)
 	r.Get("/j", s.joinPage)
@@ -42,5 +46,15 @@ func (s *Server) routes() http.Handler {
 		r.Use(s.byCookie, s.mayVisit)
 		s.cfg.Pages.Routes(r)
 	})
+	return r
+}
+
+// agentRoutes is what agents reach where the rest goes by TLS.
+func (s *Server) agentRoutes() http.Handler {
+	r := chi.NewRouter()
+	r.Use(s.requestID, s.clientIP(), s.accessLog, s.recover, s.checkHost, s.headers, s.bound)
+	if s.cfg.Tools != nil {
+		r.With(s.byAgent).Handle("/mcp", s.cfg.Tools)
+	}
 	return r
 }

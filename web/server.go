@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -28,7 +29,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, hosts: newHosts(cfg), counters: newCounters(cfg.Metrics),
+	s := &Server{cfg: cfg, hosts: newHosts(cfg), counters: newCounters(cfg.Registry, cfg.Metrics),
 		failures: httprate.NewRateLimiter(cfg.Limits.Failures, time.Minute)}
 	s.handler = s.routes()
 	return s, nil
@@ -44,14 +45,29 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // errStopping is why open streams end when the program does.
 var errStopping = errors.New("the host is stopping")
 
-// Serve answers on l until ctx ends; then it ends open streams, waits for requests for at
-// most Limits.Stop, and returns.
+// Serve answers on l, by TLS when there is a configuration of it, until ctx ends; then it ends open streams, waits for
+// requests for at most Limits.Stop, and returns.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	return s.serve(ctx, l, s, s.cfg.TLS)
+}
+
+// ServeAgents answers agents of this machine alone, without TLS: no certificate is for the address they use.
+func (s *Server) ServeAgents(ctx context.Context, l net.Listener) error {
+	return s.serve(ctx, l, s.agentRoutes(), nil)
+}
+
+// ServeRedirect answers h on l, in the clear: what leads to the server's own address.
+func (s *Server) ServeRedirect(ctx context.Context, l net.Listener, h http.Handler) error {
+	return s.serve(ctx, l, h, nil)
+}
+
+func (s *Server) serve(ctx context.Context, l net.Listener, h http.Handler, secure *tls.Config) error {
 	base, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(errStopping)
 	fresh := &freshConns{}
 	srv := &http.Server{
-		Handler:           s,
+		Handler:           h,
+		TLSConfig:         secure,
 		ConnState:         fresh.note,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: s.cfg.Limits.Read,
@@ -60,7 +76,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ErrorLog:          slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(l) }()
+	go func() {
+		if secure == nil {
+			failed <- srv.Serve(l)
+			return
+		}
+		failed <- srv.ServeTLS(l, "", "")
+	}()
 	select {
 	case err := <-failed:
 		return err

@@ -38,6 +38,9 @@ func (s *Server) sendSignIn(w http.ResponseWriter, r *http.Request, status int, 
 		}
 		m.Passkey = len(list) > 0 && people.PasskeysAt(s.origin(r))
 	}
+	if p := s.cfg.Provider; p != nil {
+		m.Provider, m.ProviderDown = p.Name, p.OIDC.Down() != nil
+	}
 	s.send(w, r, status, page.SignInPage(m))
 }
 
@@ -64,7 +67,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, r, err)
 		return
 	}
-	if !s.letIn(w, r, "signed in") {
+	if !s.letIn(w, r, s.cfg.Owner, "signed in") {
 		return
 	}
 	http.Redirect(w, r, next, http.StatusSeeOther)
@@ -86,7 +89,7 @@ func (s *Server) signInByPassword(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, r, err)
 		return
 	}
-	if !s.letIn(w, r, "signed in by password") {
+	if !s.letIn(w, r, s.cfg.Owner, "signed in by password") {
 		return
 	}
 	http.Redirect(w, r, next, http.StatusSeeOther)
@@ -130,19 +133,23 @@ func (s *Server) signInByPasskey(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, r, err)
 		return
 	}
-	if !s.letIn(w, r, "signed in by passkey") {
+	if !s.letIn(w, r, s.cfg.Owner, "signed in by passkey") {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// letIn gives the browser the owner's cookie, with a new id. When that fails it has answered.
-func (s *Server) letIn(w http.ResponseWriter, r *http.Request, how string) bool {
-	if err := s.cfg.Cookies.SignIn(w, r, people.Account{ID: s.cfg.Owner.ID}); err != nil {
+// letIn gives the browser somebody's cookie, with a new id. When that fails it has answered.
+func (s *Server) letIn(w http.ResponseWriter, r *http.Request, who access.Principal, how string) bool {
+	account := people.Account{ID: who.ID}
+	if who.ID != s.cfg.Owner.ID {
+		account.Name = who.Name
+	}
+	if err := s.cfg.Cookies.SignIn(w, r, account); err != nil {
 		s.unavailable(w, r, err)
 		return false
 	}
-	s.note(r, people.Event{Who: s.cfg.Owner.ID, Name: s.cfg.Owner.Name, What: how})
+	s.note(r, people.Event{Who: who.ID, Name: who.Name, What: how})
 	return true
 }
 

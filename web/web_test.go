@@ -239,12 +239,15 @@ func TestSecureCookiesBehindHTTPS(t *testing.T) {
 		c.Cookies, c.PublicURL = cookies, &url.URL{Scheme: "https", Host: "hub.example.com"}
 	})
 	token, _ := x.signIn.New()
-	res := x.ask("POST /signin", "token="+token)
+	res := x.ask("POST /signin", "token="+token, "Host: hub.example.com")
 	if c := res.Cookies()[0]; !c.Secure || !c.HttpOnly {
 		t.Errorf("the cookie is %v", c)
 	}
 	if res.Header.Get("Strict-Transport-Security") == "" {
 		t.Error("nothing keeps browsers to https")
+	}
+	if res := x.ask("GET /signin", "Host: localhost"); res.Header.Get("Strict-Transport-Security") != "" {
+		t.Error("every program at localhost is kept to https")
 	}
 }
 

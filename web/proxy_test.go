@@ -1,0 +1,86 @@
+package web
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+// through says where a request with these headers came from, as the audit and the log have it.
+func (x *site) through(headers ...string) (res *http.Response, from string) {
+	x.t.Helper()
+	before := len(x.log.String())
+	res = x.ask("GET /healthz", headers...)
+	_, line, _ := strings.Cut(x.log.String()[before:], "from=")
+	from, _, _ = strings.Cut(line, " ")
+	return res, strings.Trim(from, `"`)
+}
+
+// What a request says of its way counts only from proxies that were named.
+func TestForwardedHeaders(t *testing.T) {
+	for name, test := range map[string]struct {
+		proxies string
+		headers []string
+		from    string
+		hsts    bool // it was taken for one that came by https
+		code    int
+	}{
+		"nobody is trusted":          {"", []string{"X-Forwarded-For: 203.0.113.9", "X-Forwarded-Proto: https", "X-Forwarded-Host: evil.example"}, "127.0.0.1", false, 200},
+		"somebody else is":           {"10.0.0.0/8", []string{"X-Forwarded-For: 203.0.113.9", "X-Forwarded-Proto: https", "X-Forwarded-Host: evil.example"}, "127.0.0.1", false, 200},
+		"a proxy":                    {"127.0.0.0/8", []string{"X-Forwarded-For: 203.0.113.9"}, "203.0.113.9", false, 200},
+		"a lie before the proxy":     {"127.0.0.0/8", []string{"X-Forwarded-For: 198.51.100.1, 203.0.113.9"}, "203.0.113.9", false, 200},
+		"a proxy before the proxy":   {"127.0.0.0/8,10.0.0.0/8", []string{"X-Forwarded-For: 203.0.113.9, 10.1.2.3"}, "203.0.113.9", false, 200},
+		"several lines":              {"127.0.0.0/8", []string{"X-Forwarded-For: 198.51.100.1", "X-Forwarded-For: 203.0.113.9"}, "203.0.113.9", false, 200},
+		"https before the proxy":     {"127.0.0.0/8", []string{"X-Forwarded-Proto: https", "X-Forwarded-Host: hub.example.com"}, "", true, 200},
+		"a lie about https":          {"127.0.0.0/8", []string{"X-Forwarded-Proto: https, http", "X-Forwarded-Host: hub.example.com"}, "", false, 200},
+		"http before the proxy":      {"127.0.0.0/8", []string{"X-Forwarded-Proto: http", "X-Forwarded-Host: hub.example.com"}, "", false, 200},
+		"a name that is not allowed": {"127.0.0.0/8", []string{"X-Forwarded-Host: evil.example"}, "", false, 403},
+		"the name of the last proxy": {"127.0.0.0/8", []string{"X-Forwarded-Host: evil.example, hub.example.com"}, "", false, 200},
+		"other headers of the kind":  {"127.0.0.0/8", []string{"Forwarded: for=203.0.113.9;proto=https", "X-Real-Ip: 203.0.113.9", "X-Original-Host: evil.example"}, "", false, 200},
+	} {
+		x := newSite(t, func(c *Config) {
+			c.AllowHosts = []string{"hub.example.com"}
+			for _, p := range strings.Split(test.proxies, ",") {
+				if p != "" {
+					c.Proxies = append(c.Proxies, netip.MustParsePrefix(p))
+				}
+			}
+		})
+		res, from := x.through(test.headers...)
+		if res.StatusCode != test.code || test.from != "" && from != test.from || (res.Header.Get("Strict-Transport-Security") != "") != test.hsts {
+			t.Errorf("%s: %s from %q, HSTS %q", name, res.Status, from, res.Header.Get("Strict-Transport-Security"))
+		}
+	}
+}
+
+// Who guesses is slowed down by their own address: saying another one helps only behind a proxy that says so too.
+func TestGuessersCannotChangeTheirAddress(t *testing.T) {
+	for name, test := range map[string]struct {
+		proxies []netip.Prefix
+		last    int
+	}{"directly": {nil, 429}, "through a proxy, others": {[]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, 403}} {
+		x := newSite(t, func(c *Config) { c.Limits.Failures, c.Proxies = 3, test.proxies })
+		for i, from := range []string{"203.0.113.1", "203.0.113.2", "203.0.113.3", "203.0.113.4"} {
+			want := 403
+			if i == 3 {
+				want = test.last
+			}
+			if res := x.ask("POST /signin", "token=guess", "X-Forwarded-For: "+from); res.StatusCode != want {
+				t.Errorf("%s, guess %d: %s", name, i, res.Status)
+			}
+		}
+	}
+}
+
+// A cookie made over https behind a proxy is for https alone.
+func TestCookiesBehindAProxy(t *testing.T) {
+	for proto, secure := range map[string]bool{"https": true, "http": false} {
+		x := newSite(t, func(c *Config) { c.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+		token, _ := x.signIn.New()
+		res := x.ask("POST /signin", "token="+token, "X-Forwarded-Proto: "+proto)
+		if c := res.Cookies(); len(c) != 1 || c[0].Secure != secure {
+			t.Errorf("%s: %v", proto, c)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package web
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+// CertificateFiles is a certificate with its key in two files, read again when either changes.
+type CertificateFiles struct {
+	cert, key string
+	log       *slog.Logger
+
+	mu      sync.Mutex
+	version string // of the files that loaded is of, or that could not be read
+	loaded  *tls.Certificate
+}
+
+// OpenCertificate reads a certificate and its key, as PEM. Nobody but its owner and their group may read the key.
+func OpenCertificate(cert, key string, log *slog.Logger) (*CertificateFiles, error) {
+	f := &CertificateFiles{cert: cert, key: key, log: log}
+	version, err := f.stat()
+	if err != nil {
+		return nil, err
+	}
+	if f.loaded, err = f.read(); err != nil {
+		return nil, err
+	}
+	f.version = version
+	return f, nil
+}
+
+// TLS is the configuration of a server with this certificate.
+func (f *CertificateFiles) TLS() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return f.current(), nil }}
+}
+
+// Name is the first one that the certificate is for and that one can open; "" when there is none.
+func (f *CertificateFiles) Name() string {
+	leaf := f.current().Leaf
+	for _, name := range leaf.DNSNames {
+		if name[0] != '*' {
+			return name
+		}
+	}
+	for _, ip := range leaf.IPAddresses {
+		return ip.String()
+	}
+	return ""
+}
+
+// Expires is when the certificate ends.
+func (f *CertificateFiles) Expires() time.Time { return f.current().Leaf.NotAfter }
+
+// current looks at the files at each new connection. While they cannot be read (a renewal writes one after the other) the
+// last pair that could goes on.
+func (f *CertificateFiles) current() *tls.Certificate {
+	version, err := f.stat()
+	f.mu.Lock()
+	same := err != nil || version == f.version
+	kept := f.loaded
+	f.mu.Unlock()
+	if same {
+		return kept
+	}
+	fresh, err := f.read()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.version = version
+	if err != nil {
+		f.log.Error("the new TLS certificate cannot be used; the one before goes on", "err", err)
+		return f.loaded
+	}
+	f.loaded = fresh
+	f.log.Info("the TLS certificate was read again", "until", fresh.Leaf.NotAfter)
+	return fresh
+}
+
+func (f *CertificateFiles) stat() (version string, err error) {
+	for _, path := range []string{f.cert, f.key} {
+		info, err := os.Stat(path)
+		if err != nil {
+			return "", err
+		}
+		version += fmt.Sprintf("%d %d ", info.ModTime().UnixNano(), info.Size())
+	}
+	return version, nil
+}
+
+func (f *CertificateFiles) read() (*tls.Certificate, error) {
+	if err := CheckSecretFile(f.key); err != nil {
+		return nil, err
+	}
+	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, fmt.Errorf("%s and %s are no certificate with its key: %w", f.cert, f.key, err)
+	}
+	if pair.Leaf == nil {
+		if pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
+			return nil, err
+		}
+	}
+	return &pair, nil
+}
+
+// CheckSecretFile refuses a file that everybody on the machine can read.
+func CheckSecretFile(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return errors.New(path + " is a directory: name the file")
+	}
+	if info.Mode().Perm()&0o007 != 0 {
+		return fmt.Errorf("%s is a secret that everybody on this machine can read: chmod o= %[1]s", path)
+	}
+	return nil
+}
