@@ -9,10 +9,12 @@ var logLevels = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
 }
 
-func newLog(w io.Writer, format, level string) *slog.Logger {
+// newLog writes to w what has at least a level, and hands everything to others, who have levels of their own.
+func newLog(w io.Writer, format, level string, others ...slog.Handler) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: logLevels[level]}
+	var own slog.Handler = slog.NewTextHandler(w, opts)
 	if format == "json" {
-		return slog.New(slog.NewJSONHandler(w, opts))
+		own = slog.NewJSONHandler(w, opts)
 	}
-	return slog.New(slog.NewTextHandler(w, opts))
+	return slog.New(slog.NewMultiHandler(append([]slog.Handler{own}, others...)...))
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"sync"
+
+	"github.com/ahphub/ahphub/hub/telemetry"
 )
 
 // run serves until ctx ends, and then stops everything it started, within 5 s.
@@ -19,7 +21,8 @@ func run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 		return err // before anything was touched
 	}
 	defer l.Close()
-	a, err := build(ctx, cfg, set, l, newLog(stderr, cfg.LogFormat, cfg.LogLevel))
+	tel := telemetry.New(telemetry.Config{Name: "ahphub", Version: versionName()})
+	a, err := build(ctx, cfg, set, l, newLog(stderr, cfg.LogFormat, cfg.LogLevel, tel.Handler()), tel)
 	if err != nil {
 		return err
 	}
@@ -32,6 +35,7 @@ func (a *app) serve(ctx context.Context, l net.Listener, stdout io.Writer) error
 	defer end()
 	var wg sync.WaitGroup
 	var hostErr, webErr error
+	wg.Go(func() { a.telemetry.Run(ctx) })
 	wg.Go(func() { defer end(); hostErr = a.host.Run(ctx) })
 	wg.Go(func() { defer end(); webErr = a.web.Serve(ctx, l) })
 	wg.Go(func() {

@@ -25,32 +25,34 @@ import (
 	"github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/hub/store"
+	"github.com/ahphub/ahphub/hub/telemetry"
 	"github.com/ahphub/ahphub/static"
 	"github.com/ahphub/ahphub/web"
 )
 
 // app is the program wired together: the one place that names implementations.
 type app struct {
-	cfg     Config
-	log     *slog.Logger
-	at      addresses
-	store   *store.Store
-	hub     *hub.Hub
-	host    *host.Host
-	tools   *mcp.Server
-	journal *task
-	pages   *pages.Pages
-	rpc     *rpc.Endpoint
-	web     *web.Server
-	signIn  access.SignIn
-	owner   access.Principal
-	files   [][2]string // key and path of what lies in the data directory
+	cfg       Config
+	log       *slog.Logger
+	at        addresses
+	store     *store.Store
+	hub       *hub.Hub
+	host      *host.Host
+	tools     *mcp.Server
+	telemetry *telemetry.Telemetry
+	journal   *task
+	pages     *pages.Pages
+	rpc       *rpc.Endpoint
+	web       *web.Server
+	signIn    access.SignIn
+	owner     access.Principal
+	files     [][2]string // key and path of what lies in the data directory
 }
 
 // build opens the store, starts the journal and makes every part. On an error it gives back
 // what it took.
-func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *slog.Logger) (*app, error) {
-	a := &app{cfg: cfg, log: log, at: addressesOf(l, set.public), owner: access.Owner(ownerName(cfg.OwnerName))}
+func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *slog.Logger, tel *telemetry.Telemetry) (*app, error) {
+	a := &app{cfg: cfg, log: log, telemetry: tel, at: addressesOf(l, set.public), owner: access.Owner(ownerName(cfg.OwnerName))}
 	var err error
 	if a.store, err = store.Open(ctx, store.Config{Dir: cfg.Data, Log: log}); err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be used: %w", cfg.Data, err)
@@ -80,7 +82,8 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		return err
 	}
 	a.host, err = host.New(host.Config{Hub: a.hub, Store: a.store, Agents: agents, DefaultAgent: a.cfg.Agent,
-		DataDir: a.cfg.Data, DefaultDir: set.dir, TrustFilters: a.cfg.TrustFilters, ToolServers: mcp.Reach(localURL(l), program), Log: a.log})
+		DataDir: a.cfg.Data, DefaultDir: set.dir, TrustFilters: a.cfg.TrustFilters, ToolServers: mcp.Reach(localURL(l), program), Log: a.log,
+		Tracer: a.telemetry.Tracer(), Meters: a.telemetry})
 	if err != nil {
 		return err
 	}
@@ -99,6 +102,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	if err != nil {
 		return err
 	}
+	a.telemetry.Hide(token)
 	if path != "" {
 		a.files = append(a.files, [2]string{"token_file", path})
 	}
@@ -128,14 +132,15 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	a.pages = pages.New(pages.Deps{Host: a.host, Hub: a.hub, Links: links, Presence: presence.New(presence.Config{}), Assets: assets, Log: a.log,
 		Docs: docs, Browsers: cookies, Accounts: pages.Accounts{Passwords: passwords, Passkeys: passkeys, Tokens: personal}, Audit: people.Audit{Store: docs}, Public: publicAddress(set), DefaultDir: set.dir})
 	a.rpc = rpc.Handler(rpc.Config{Host: newAudited(a.host, people.Audit{Store: docs}, a.log), Hub: a.hub, Clients: a.store, Log: a.log, Name: "ahphub", Version: versionName(),
-		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set)})
+		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set),
+		Telemetry: a.telemetry, Tracer: a.telemetry.Tracer(), Count: a.telemetry.Request})
 	a.web, err = web.New(web.Config{
 		Pages: a.pages, RPC: a.rpc, Tools: a.tools,
 		Assets: assets, Sessions: a.host, Short: host.ShortID, Title: a.title,
 		Tokens: access.NewTokens(token, a.owner.Name, links, personal), Links: links, SignIn: a.signIn, Passwords: passwords, Passkeys: passkeys, Cookies: cookies,
 		Audit: people.Audit{Store: docs}, Owner: a.owner,
 		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: a.cfg.AllowHost, Proxies: set.proxies,
-		Ready: a.ready, Metrics: a.gauges(), Log: a.log, Limits: web.Limits{Stop: 3 * time.Second},
+		Ready: a.ready, Metrics: a.gauges(), Registry: a.telemetry.Registry(), Tracer: a.telemetry.Tracer(), Log: a.log, Limits: web.Limits{Stop: 3 * time.Second},
 	})
 	return err
 }

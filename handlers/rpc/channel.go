@@ -45,6 +45,9 @@ func (s *socket) subscribe(ctx context.Context, m jsonrpc.Message) error {
 	if err := s.room(1); err != nil {
 		return err
 	}
+	if isTelemetry(p.Channel) {
+		return s.subscribeTelemetry(m, p.Channel)
+	}
 	if err := s.cfg.Host.Prepare(ctx, s.caller(), p.Channel); err != nil {
 		return err
 	}
@@ -61,7 +64,7 @@ func (s *socket) subscribe(ctx context.Context, m jsonrpc.Message) error {
 
 // room bounds the subscriptions of a connection.
 func (s *socket) room(more int) error {
-	if have := len(s.conn.Subscribed()); have+more > s.cfg.Limits.Subscriptions {
+	if have := len(s.conn.Subscribed()) + len(s.exports); have+more > s.cfg.Limits.Subscriptions {
 		return ahp.Errorf(ahp.CodeInvalidRequest, "a connection may follow %d channels: unsubscribe from some of the %d first",
 			s.cfg.Limits.Subscriptions, have)
 	}
@@ -73,8 +76,12 @@ func (s *socket) unsubscribe(_ context.Context, m jsonrpc.Message) error {
 	if err := params(m, &p); err != nil {
 		return err
 	}
-	s.conn.Unsubscribe(p.Channel) // AHP requirement 30
-	s.cfg.Host.Unsubscribed(s.caller(), p.Channel)
+	if isTelemetry(p.Channel) {
+		s.unfollow(p.Channel)
+	} else {
+		s.conn.Unsubscribe(p.Channel) // AHP requirement 30
+		s.cfg.Host.Unsubscribed(s.caller(), p.Channel)
+	}
 	s.answer(m, nil)
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
@@ -25,6 +27,10 @@ type Config struct {
 	DefaultDirectory ahp.URI  // told to clients; "" tells nothing (AHP requirement 14)
 	Origins          []string // further hosts that pages with a cookie may come from: that of the public URL
 	Limits           Limits
+
+	Telemetry Telemetry                    // nil: none is sent
+	Tracer    trace.Tracer                 // nil: no spans are made
+	Count     func(method, outcome string) // of requests; nil: nobody counts
 }
 
 // Limits bounds one socket; zero fields take the default.
@@ -81,6 +87,12 @@ func Handler(cfg Config) *Endpoint {
 	cfg.Limits = cfg.Limits.withDefaults()
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
+	}
+	if cfg.Tracer == nil {
+		cfg.Tracer = noop.Tracer{}
+	}
+	if cfg.Count == nil {
+		cfg.Count = func(string, string) {}
 	}
 	return &Endpoint{cfg: cfg, clients: newClients(cfg.Clients, cfg.Hub), sockets: map[*socket]struct{}{}}
 }

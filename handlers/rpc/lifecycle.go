@@ -39,11 +39,13 @@ func (s *socket) initialize(ctx context.Context, m jsonrpc.Message) error {
 		s.log.Warn("the client will have to initialize after a restart", "client", p.ClientID, "err", err)
 	}
 	var subs []hub.Subscription
-	uris, _ := s.prepare(ctx, p.InitialSubscriptions)
+	exports, asked := s.telemetryOf(p.InitialSubscriptions)
+	uris, _ := s.prepare(ctx, asked)
 	for _, uri := range uris {
 		subs = append(subs, hub.Subscription{URI: uri})
 	}
 	s.conn.Subscribe(initialized{m, s.greeting(v)}, subs...)
+	s.followAll(exports)
 	s.start(p.ClientInfo)
 	return nil
 }
@@ -121,6 +123,7 @@ func (s *socket) greeting(v dialect.Version) ahp.InitializeResult {
 		ProtocolVersion:  v.String(),
 		ServerInfo:       &ahp.Implementation{Name: s.cfg.Name, Version: s.cfg.Version},
 		DefaultDirectory: s.cfg.DefaultDirectory,
+		Telemetry:        s.telemetry(),
 
 		CompletionTriggerCharacters: []string{host.CompletionTrigger, host.CommandTrigger},
 	}

@@ -33,8 +33,10 @@ func (s *socket) reconnect(ctx context.Context, m jsonrpc.Message) error {
 	if err := s.connect(p.ClientID, v, true); err != nil {
 		return err
 	}
-	uris, missing := s.prepare(ctx, p.Subscriptions)
+	exports, asked := s.telemetryOf(p.Subscriptions)
+	uris, missing := s.prepare(ctx, asked)
 	s.conn.Reconnect(reconnected{m, missing}, p.LastSeenServerSeq, uris)
+	s.followAll(exports) // what was sent meanwhile is gone (AHP requirements 46 and 205)
 	s.start(nil)
 	s.cfg.Host.Reconnected(s.caller(), uris)
 	return nil

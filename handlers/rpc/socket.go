@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"sync"
@@ -36,6 +37,9 @@ type socket struct {
 	heart  heartbeat
 	names  spelling
 
+	exports   map[ahp.URI]*export // the reader's: telemetry that is followed
+	exporting atomic.Int64        // bytes of it that wait to be written
+
 	// Set by the reader once, before the writer starts; mu is for end alone.
 	mu       sync.Mutex
 	conn     *hub.Conn // nil before initialize or reconnect
@@ -49,7 +53,7 @@ type socket struct {
 func newSocket(ctx context.Context, e *Endpoint, p access.Principal, ws *websocket.Conn, out *outlet) *socket {
 	s := &socket{cfg: e.cfg, clients: e.clients, principal: p, ws: ws, out: out,
 		log:    e.cfg.Log.With("principal", p),
-		beside: make(chan struct{}, e.cfg.Limits.Beside)}
+		beside: make(chan struct{}, e.cfg.Limits.Beside), exports: map[ahp.URI]*export{}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.rpc = jsonrpc.NewConn(jsonrpc.Config{Send: s.send, Handle: s.handle,
 		Limits: jsonrpc.Limits{Bytes: e.cfg.Limits.FrameBytes, Depth: e.cfg.Limits.Depth}})
@@ -67,6 +71,7 @@ func (s *socket) serve() {
 	s.heart.start(s)
 	s.end(s.read())
 	s.heart.stop(s)
+	s.unfollowAll()
 	s.wg.Wait()
 	s.leave()
 }
@@ -161,17 +166,20 @@ func (s *socket) handle(m jsonrpc.Message) {
 }
 
 func (s *socket) run(row method, m jsonrpc.Message) {
+	ctx, span := s.begun(m)
+	var err error
 	defer func() {
 		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
 			s.sendFree(m, jsonrpc.AppendError(nil, m.ID, s.internal(m.Method, "panic", p, "stack", string(debug.Stack()))))
 		}
+		s.done(span, m.Method, err)
 	}()
-	var err error
 	if m.Params, err = withChannel(m, row.root); err == nil {
 		m.Params, err = s.understood(m)
 	}
 	if err == nil {
-		err = row.run(s, s.ctx, m)
+		err = row.run(s, ctx, m)
 	}
 	if err != nil {
 		s.refuse(m, err)

@@ -64,6 +64,8 @@ func (s *socket) encode(it *hub.Item) ([]byte, error) {
 	case []byte:
 		s.owed.Add(-int64(len(v)))
 		return v, nil
+	case exported:
+		return v.bytes(s), nil
 	case *hub.Notification:
 		return v.Bytes(s.tongue.key, s.tongue.notify), nil
 	}

@@ -46,7 +46,8 @@ func (a agentHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn,
 		return agent.Turn{}, nil, err
 	}
 	turn := agent.Turn{ID: r.id, Chat: r.chat, Message: start.Message, Out: &out{l, r}}
-	return turn, func(err error) { l.finish(r, err, l.h.now()); r.cancel(nil); l.abandon(r) }, nil
+	_, told := l.turnSpan(ctx, r)
+	return turn, func(err error) { told(err); l.finish(r, err, l.h.now()); r.cancel(nil); l.abandon(r) }, nil
 }
 
 // Reply answers a review thread as the agent, under the same rules as everybody's answers.

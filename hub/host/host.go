@@ -9,6 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
@@ -40,6 +43,9 @@ type Config struct {
 	Log    *slog.Logger
 	Now    func() time.Time
 	Limits Limits
+
+	Tracer trace.Tracer // nil: no spans are made
+	Meters Meters       // nil: nobody counts
 }
 
 // Limits bounds what people and agents may pile up.
@@ -123,6 +129,12 @@ func New(cfg Config) (*Host, error) {
 		return nil, errors.New("host: no agent is configured: name at least one")
 	}
 	cfg.Limits = cfg.Limits.withDefaults()
+	if cfg.Tracer == nil {
+		cfg.Tracer = noop.Tracer{}
+	}
+	if cfg.Meters == nil {
+		cfg.Meters = noMeters{}
+	}
 	cfg.DefaultAgent = cmp.Or(cfg.DefaultAgent, firstAgent(cfg.Agents))
 	if cfg.Agents[cfg.DefaultAgent] == nil {
 		return nil, errors.New("host: the default agent " + cfg.DefaultAgent + " is not among the agents")

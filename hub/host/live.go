@@ -111,7 +111,7 @@ func (l *live) connect() (agent.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return backend.Open(l.ctx, spec)
+	return l.tellOpening(s.Provider, func() (agent.Session, error) { return backend.Open(l.ctx, spec) })
 }
 
 // busy tells whether a turn or the opening of the agent goes on.
@@ -191,6 +191,7 @@ type run struct {
 	spawned bool          // played by the agent that asked for it
 	over    atomic.Bool   // the end is on its way into the timeline, or there
 	done    chan struct{} // closed when the agent is out of it
+	calls   callSpans
 }
 
 func newRun(ctx context.Context, chat ahp.URI, id string) *run {

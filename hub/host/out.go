@@ -57,7 +57,10 @@ func (o *out) apply(a ahp.Action, before func(*hub.Tx, *ahp.ChatState)) error {
 		before(tx, s)
 		tx.Apply(o.r.chat, a)
 	})
-	return errors.Join(err, over)
+	if err = errors.Join(err, over); err == nil {
+		o.note(a)
+	}
+	return err
 }
 
 // fill writes the turn's id into an action; false when it is not an agent's to say. How a
@@ -117,7 +120,11 @@ func (o *out) Confirm(ctx context.Context, a *ahp.ChatToolCallReadyAction) (*ahp
 	if a.Confirmed != "" {
 		return &ahp.ChatToolCallConfirmedAction{TurnID: o.r.id, ToolCallID: a.ToolCallID, Approved: true, Confirmed: a.Confirmed}, nil
 	}
-	return waitFor[*ahp.ChatToolCallConfirmedAction](ctx, o.r.ctx, answer)
+	got, err := waitFor[*ahp.ChatToolCallConfirmedAction](ctx, o.r.ctx, answer)
+	if err == nil && !got.Approved {
+		o.r.calls.ended(o, a.ToolCallID, outcomeDenied)
+	}
+	return got, err
 }
 
 // Ask sends an input request and waits for its completion; the answers include what was
@@ -170,6 +177,7 @@ func (o *out) clientResult(ctx context.Context, id string, answer <-chan ahp.Act
 		_ = o.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: id, Result: givenUp}) // fails when the turn is over: that ended the call
 		return ahp.ToolCallResult{}, err
 	}
+	o.note(done)
 	return done.Result, nil
 }
 

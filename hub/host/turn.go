@@ -167,13 +167,13 @@ func (l *live) play(r *run) {
 	}
 	ref := turnRef{Session: l.uri, Chat: r.chat, Turn: r.id, Dirs: l.dirs()}
 	l.h.turnStarting(r.ctx, ref)
-	err := l.prompt(r, turn)
+	err := l.tellTurn(r, func(ctx context.Context) error { return l.prompt(ctx, r, turn) })
 	ended := l.h.now()
 	l.h.turnEnding(l.ctx, ref)
 	l.finish(r, err, ended)
 }
 
-func (l *live) prompt(r *run, t agent.Turn) (err error) {
+func (l *live) prompt(ctx context.Context, r *run, t agent.Turn) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.h.log.Error("an agent panicked", "session", l.uri, "panic", p, "stack", string(debug.Stack()))
@@ -185,7 +185,7 @@ func (l *live) prompt(r *run, t agent.Turn) (err error) {
 	if err != nil {
 		return &agent.Failure{Message: "the agent could not be opened: " + err.Error(), Resumable: true}
 	}
-	return s.Prompt(r.ctx, t)
+	return s.Prompt(ctx, t)
 }
 
 // turn reads what the agent is to answer. A resumed turn comes as it first did.

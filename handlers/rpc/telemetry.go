@@ -1,0 +1,122 @@
+package rpc
+
+import (
+	"strings"
+	"sync/atomic"
+
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/jsonrpc"
+)
+
+// Telemetry is what the host tells of itself on channels without a state; *telemetry.Telemetry is one.
+type Telemetry interface {
+	Channels() ahp.TelemetryCapabilities
+	// Check says why a channel cannot be followed.
+	Check(uri ahp.URI) error
+	// Follow hands batches to deliver, which does not block, until leave is called.
+	Follow(uri ahp.URI, deliver func(method string, params []byte) bool) (leave func())
+}
+
+// mostExported bounds the telemetry that waits for a client to read: what is over is dropped, never the client.
+const mostExported = 4 << 20
+
+// export is a subscription to telemetry. The reader alone makes and ends them.
+type export struct {
+	ended atomic.Bool
+	leave func()
+}
+
+// exported is a batch on its way out.
+type exported struct {
+	of    *export
+	frame []byte
+}
+
+func isTelemetry(uri ahp.URI) bool { return strings.HasPrefix(uri, "ahp-otlp:") }
+
+// telemetry is what this client is told it can follow: nothing, unless it is the owner's. The log and the spans name
+// every session, and what people do in them.
+func (s *socket) telemetry() *ahp.TelemetryCapabilities {
+	if s.cfg.Telemetry == nil || !s.principal.Has(access.RightManage) {
+		return nil
+	}
+	c := s.cfg.Telemetry.Channels()
+	return &c
+}
+
+func (s *socket) mayFollow(uri ahp.URI) error {
+	switch {
+	case s.cfg.Telemetry == nil:
+		return ahp.Errorf(ahp.CodeNotFound, "this host sends no telemetry")
+	case !s.principal.Has(access.RightManage):
+		return ahp.Errorf(ahp.CodePermissionDenied, "only the owner may follow the host's telemetry")
+	}
+	return s.cfg.Telemetry.Check(uri)
+}
+
+// subscribeTelemetry answers {} (AHP requirements 25 and 201); what is sent from then on follows.
+func (s *socket) subscribeTelemetry(m jsonrpc.Message, uri ahp.URI) error {
+	if err := s.mayFollow(uri); err != nil {
+		return err
+	}
+	s.answer(m, []byte("{}"))
+	s.follow(uri)
+	return nil
+}
+
+func (s *socket) follow(uri ahp.URI) {
+	s.unfollow(uri)
+	e := &export{}
+	s.exports[uri] = e
+	e.leave = s.cfg.Telemetry.Follow(uri, func(method string, params []byte) bool {
+		frame := jsonrpc.AppendNotification(nil, method, params)
+		if n := int64(len(frame)); s.exporting.Add(n) > mostExported {
+			s.exporting.Add(-n)
+			return false
+		}
+		s.conn.PutFree(exported{e, frame})
+		return true
+	})
+}
+
+func (s *socket) unfollow(uri ahp.URI) {
+	if e := s.exports[uri]; e != nil {
+		e.ended.Store(true)
+		e.leave()
+		delete(s.exports, uri)
+	}
+}
+
+// telemetryOf parts what a client follows from the start: telemetry it may follow, and everything else.
+func (s *socket) telemetryOf(asked []ahp.URI) (exports, rest []ahp.URI) {
+	for _, uri := range asked {
+		if isTelemetry(uri) && s.mayFollow(uri) == nil {
+			exports = append(exports, uri)
+		} else {
+			rest = append(rest, uri)
+		}
+	}
+	return exports, rest
+}
+
+func (s *socket) followAll(uris []ahp.URI) {
+	for _, uri := range uris {
+		s.follow(uri)
+	}
+}
+
+func (s *socket) unfollowAll() {
+	for uri := range s.exports {
+		s.unfollow(uri)
+	}
+}
+
+// bytes are nil when the client left the channel meanwhile (AHP requirement 30).
+func (x exported) bytes(s *socket) []byte {
+	s.exporting.Add(-int64(len(x.frame)))
+	if x.of.ended.Load() {
+		return nil
+	}
+	return x.frame
+}

@@ -1,0 +1,108 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Meters counts what agents did; *telemetry.Meters is one.
+type Meters interface {
+	Turn(agent, outcome string, took time.Duration)
+	ToolCall(agent, outcome string)
+	AgentStart(agent, outcome string, took time.Duration)
+}
+
+type noMeters struct{}
+
+func (noMeters) Turn(string, string, time.Duration)       {}
+func (noMeters) ToolCall(string, string)                  {}
+func (noMeters) AgentStart(string, string, time.Duration) {}
+
+// Attributes of spans, by their standard names (AHP requirement 204). What was said is in none of them.
+func attrSession(uri ahp.URI) attribute.KeyValue { return attribute.String("ahp.session.id", uri) }
+func attrAgent(name string) attribute.KeyValue   { return attribute.String("ahp.agent.provider", name) }
+
+// The outcomes that spans and counters tell of.
+const (
+	outcomeOK        = "ok"
+	outcomeFailed    = "failed"
+	outcomeCancelled = "cancelled"
+	outcomeDenied    = "denied"
+)
+
+func ended(span trace.Span, outcome string) {
+	if span.IsRecording() {
+		span.SetAttributes(attribute.String("ahp.outcome", outcome))
+		if outcome == outcomeFailed {
+			span.SetStatus(codes.Error, "")
+		}
+	}
+	span.End()
+}
+
+// provider is the agent of a session, for counters.
+func (h *Host) provider(session ahp.URI) string {
+	if e := h.catalogue.get(session); e != nil {
+		return e.Summary.Provider
+	}
+	return ""
+}
+
+// tellTurn plays a turn inside of its span, which those of its tool calls belong to.
+func (l *live) tellTurn(r *run, play func(context.Context) error) error {
+	ctx, told := l.turnSpan(r.ctx, r)
+	err := play(ctx)
+	told(err)
+	return err
+}
+
+// turnSpan begins the span of a turn; told ends it.
+func (l *live) turnSpan(ctx context.Context, r *run) (_ context.Context, told func(error)) {
+	began, provider := l.h.now(), l.h.provider(l.uri)
+	ctx, span := l.h.cfg.Tracer.Start(ctx, "turn")
+	if span.IsRecording() {
+		span.SetAttributes(attrSession(l.uri), attribute.String("ahp.chat.id", r.chat), attribute.String("ahp.turn.id", r.id), attrAgent(provider))
+	}
+	r.calls.begin(ctx)
+	return ctx, func(err error) {
+		outcome := outcomeOf(r, err)
+		r.calls.over(l.h, provider)
+		ended(span, outcome)
+		l.h.cfg.Meters.Turn(provider, outcome, l.h.now().Sub(began))
+	}
+}
+
+func outcomeOf(r *run, err error) string {
+	switch {
+	case err == nil:
+		return outcomeOK
+	case context.Cause(r.ctx) != nil && !errors.Is(context.Cause(r.ctx), errStopping):
+		return outcomeCancelled
+	}
+	return outcomeFailed
+}
+
+// tellOpening opens an agent inside of a span.
+func (l *live) tellOpening(provider string, open func() (agent.Session, error)) (agent.Session, error) {
+	began := l.h.now()
+	_, span := l.h.cfg.Tracer.Start(l.ctx, "agent start")
+	if span.IsRecording() {
+		span.SetAttributes(attrSession(l.uri), attrAgent(provider))
+	}
+	s, err := open()
+	outcome := outcomeOK
+	if err != nil {
+		outcome = outcomeFailed
+	}
+	ended(span, outcome)
+	l.h.cfg.Meters.AgentStart(provider, outcome, l.h.now().Sub(began))
+	return s, err
+}

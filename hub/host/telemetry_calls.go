@@ -1,0 +1,79 @@
+package host
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// callSpans are the tool calls of a turn that have not ended, each with its span.
+type callSpans struct {
+	mu   sync.Mutex
+	ctx  context.Context // of the turn's span
+	open map[string]trace.Span
+}
+
+func (c *callSpans) begin(ctx context.Context) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ctx, c.open = ctx, map[string]trace.Span{}
+}
+
+// note follows what a turn says of its calls, once it is in the timeline.
+func (o *out) note(a ahp.Action) {
+	switch a := a.(type) {
+	case *ahp.ChatToolCallStartAction:
+		o.r.calls.started(o, a.ToolCallID, a.ToolName)
+	case *ahp.ChatToolCallReadyAction:
+		o.r.calls.started(o, a.ToolCallID, "")
+	case *ahp.ChatToolCallCompleteAction:
+		outcome := outcomeOK
+		if !a.Result.Success {
+			outcome = outcomeFailed
+		}
+		o.r.calls.ended(o, a.ToolCallID, outcome)
+	}
+}
+
+func (c *callSpans) started(o *out, id, tool string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.open[id]; known || c.ctx == nil {
+		return
+	}
+	_, span := o.l.h.cfg.Tracer.Start(c.ctx, "tool call")
+	if span.IsRecording() {
+		span.SetAttributes(attrSession(o.l.uri), attribute.String("ahp.chat.id", o.r.chat), attribute.String("ahp.turn.id", o.r.id),
+			attribute.String("ahp.tool_call.id", id), attribute.String("ahp.tool.name", tool))
+	}
+	c.open[id] = span
+}
+
+func (c *callSpans) ended(o *out, id, outcome string) {
+	c.mu.Lock()
+	span, known := c.open[id]
+	delete(c.open, id)
+	c.mu.Unlock()
+	if known {
+		ended(span, outcome)
+		o.l.h.cfg.Meters.ToolCall(o.l.h.provider(o.l.uri), outcome)
+	}
+}
+
+// over ends the calls that the turn left open.
+func (c *callSpans) over(h *Host, provider string) {
+	c.mu.Lock()
+	left := slices.Collect(maps.Values(c.open))
+	c.ctx, c.open = nil, nil
+	c.mu.Unlock()
+	for _, span := range left {
+		ended(span, outcomeCancelled)
+		h.cfg.Meters.ToolCall(provider, outcomeCancelled)
+	}
+}

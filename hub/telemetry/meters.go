@@ -1,0 +1,51 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Meters are the host's counters. /metrics and the telemetry channel show the same registry.
+type Meters struct {
+	registry *prometheus.Registry
+	dropped  *prometheus.CounterVec
+	requests *prometheus.CounterVec
+	turns    *prometheus.HistogramVec
+	calls    *prometheus.CounterVec
+	starts   *prometheus.HistogramVec
+}
+
+func newMeters() *Meters {
+	m := &Meters{
+		registry: prometheus.NewRegistry(),
+		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ahphub_telemetry_dropped_total",
+			Help: "Log records, spans and batches that nobody got, because too many waited."}, []string{"what"}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ahphub_ahp_requests_total",
+			Help: "Requests and notifications of AHP clients."}, []string{"method", "outcome"}),
+		turns: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ahphub_turn_seconds",
+			Help: "How long turns took.", Buckets: []float64{.1, .5, 1, 5, 15, 60, 300, 1200, 3600}}, []string{"agent", "outcome"}),
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ahphub_tool_calls_total",
+			Help: "Tool calls that ended."}, []string{"agent", "outcome"}),
+		starts: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ahphub_agent_start_seconds",
+			Help: "How long agents took to be opened.", Buckets: []float64{.01, .1, .5, 1, 2.5, 5, 10, 30, 60}}, []string{"agent", "outcome"}),
+	}
+	m.registry.MustRegister(m.dropped, m.requests, m.turns, m.calls, m.starts)
+	return m
+}
+
+// Request counts what a client asked. The method is one of the table, or "other".
+func (m *Meters) Request(method, outcome string) { m.requests.WithLabelValues(method, outcome).Inc() }
+
+// Turn counts a turn that ended.
+func (m *Meters) Turn(agent, outcome string, took time.Duration) {
+	m.turns.WithLabelValues(agent, outcome).Observe(took.Seconds())
+}
+
+// ToolCall counts a tool call that ended.
+func (m *Meters) ToolCall(agent, outcome string) { m.calls.WithLabelValues(agent, outcome).Inc() }
+
+// AgentStart counts an agent that was opened, or failed to.
+func (m *Meters) AgentStart(agent, outcome string, took time.Duration) {
+	m.starts.WithLabelValues(agent, outcome).Observe(took.Seconds())
+}
