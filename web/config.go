@@ -44,13 +44,15 @@ type Sessions interface {
 
 // Config of a server. Zero fields take the stated default.
 type Config struct {
-	Pages    Pages
-	RPC      http.Handler // the protocol's endpoint
-	Tools    Tools        // nil: there is none
-	Assets   Assets
-	Sessions Sessions
-	Short    func(ahp.URI) string // short id of a session
-	Title    func(ahp.URI) string // a session's title, for the page of somebody who joins; nil: it is not told
+	Pages Pages
+	RPC   http.Handler // the protocol's endpoint
+	Tools Tools        // nil: there is none
+	// Unsubscribe answers the links in mails, whoever follows them; nil: there are none
+	Unsubscribe http.HandlerFunc
+	Assets      Assets
+	Sessions    Sessions
+	Short       func(ahp.URI) string // short id of a session
+	Title       func(ahp.URI) string // a session's title, for the page of somebody who joins; nil: it is not told
 
 	Tokens *access.Tokens
 	Links  *access.Links

@@ -31,6 +31,10 @@ func (s *Server) routes() http.Handler {
 		r.Get(providerCallback, s.finishProvider)
 	}
 	r.Post("/signout", s.signOut)
+	if s.cfg.Unsubscribe != nil {
+		r.Get("/unsubscribe", s.cfg.Unsubscribe)
+		r.Post("/unsubscribe", s.cfg.Unsubscribe)
+	}
 	r.Get("/j", s.joinPage)
 	r.Post("/j", s.join)
 

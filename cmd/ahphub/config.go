@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/agent/acp"
+	"github.com/ahphub/ahphub/hub/notify"
+	"github.com/ahphub/ahphub/hub/people"
 )
 
 // Config is what serving needs to know. The zero value of a field is its default, but for
@@ -26,13 +28,18 @@ type Config struct {
 	Scenario     string   `placeholder:"FILE" help:"Scenario that the script agent plays; without one it answers one-line commands."`
 	PublicURL    string   `name:"public-url" placeholder:"URL" help:"Address teammates use, as https://hub.example.com: for links, allowed host names and Secure cookies."`
 	AllowHost    []string `placeholder:"NAME" help:"More host names that requests may be for."`
-	TrustProxy   []string `placeholder:"CIDR" help:"Reverse proxies whose X-Forwarded-For is believed, as 127.0.0.1/32."`
+	TrustProxy   []string `placeholder:"CIDR" help:"Reverse proxies whose X-Forwarded-For, -Proto and -Host are believed, as 127.0.0.1/32."`
 	TrustFilters []string `placeholder:"DIR" help:"Directories whose repositories' filters (Git LFS, clean and smudge) may run when changes are looked at."`
 	TokenFile    string   `placeholder:"FILE" help:"File with the owner's token for AHP clients, instead of AHPHUB_TOKEN or one made in the data directory."`
 	OwnerName    string   `placeholder:"NAME" help:"Name others see you by. Default: your user name."`
 	LogFormat    string   `default:"text" placeholder:"text|json" help:"Format of the log on standard error. Default: ${default}."`
 	LogLevel     string   `default:"info" placeholder:"debug|info|warn|error" help:"Least level that is logged. Default: ${default}."`
 	ConfigFile   string   `name:"config" placeholder:"FILE" help:"Configuration file in TOML, keys named like these flags. Default: ahphub/config.toml in your configuration directory."`
+
+	TLS  tlsConfig  `embed:""`
+	OIDC oidcConfig `embed:"" prefix:"oidc-"`
+
+	Notify notifyConfig `embed:""`
 
 	configured []acp.Program // the [[agent]] tables of the configuration file
 	limits     acp.Limits    // and its [limits]
@@ -45,6 +52,10 @@ type settings struct {
 	public  *url.URL
 	proxies []netip.Prefix
 	dir     string
+	secured *secured       // nil: http
+	rules   []people.Rule  // whom the provider of OpenID Connect lets in
+	mailer  notify.Mailer  // nil: no mail is sent
+	allow   []netip.Prefix // of private networks, for webhooks
 }
 
 // check reads every value; the error names each wrong one, what it is, and what is allowed.
@@ -96,6 +107,12 @@ func (c Config) check() (settings, error) {
 	if _, ok := logLevels[c.LogLevel]; !ok {
 		bad("log-level", c.LogLevel, "use debug, info, warn or error")
 	}
+	c.TLS.check(bad)
+	if c.TLS.on() && s.public != nil && s.public.Scheme != "https" {
+		bad("public-url", c.PublicURL, "use https://: this host speaks TLS")
+	}
+	s.rules = c.OIDC.check(bad)
+	s.allow, s.mailer = c.Notify.check(bad)
 	if s.dir, err = directory(c.Dir); err != nil {
 		bad("dir", c.Dir, err.Error())
 	}

@@ -22,7 +22,16 @@ func run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 	}
 	defer l.Close()
 	tel := telemetry.New(telemetry.Config{Name: "ahphub", Version: versionName()})
-	a, err := build(ctx, cfg, set, l, newLog(stderr, cfg.LogFormat, cfg.LogLevel, tel.Handler()), tel)
+	log := newLog(stderr, cfg.LogFormat, cfg.LogLevel, tel.Handler())
+	secured, err := cfg.TLS.secure(cfg.Data, log)
+	if secured != nil {
+		defer secured.close()
+		set.use(secured, l)
+	}
+	if err != nil {
+		return err
+	}
+	a, err := build(ctx, cfg, set, l, log, tel)
 	if err != nil {
 		return err
 	}
@@ -34,10 +43,17 @@ func (a *app) serve(ctx context.Context, l net.Listener, stdout io.Writer) error
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	var wg sync.WaitGroup
-	var hostErr, webErr error
+	var hostErr, webErr, notifyErr, secureErr error
 	wg.Go(func() { a.telemetry.Run(ctx) })
 	wg.Go(func() { defer end(); hostErr = a.host.Run(ctx) })
 	wg.Go(func() { defer end(); webErr = a.web.Serve(ctx, l) })
+	wg.Go(func() { defer end(); notifyErr = a.notify.Run(ctx) })
+	if a.secured != nil {
+		wg.Go(func() { defer end(); secureErr = a.secured.serve(ctx, a.web, a.public) })
+	}
+	if a.provider != nil {
+		wg.Go(func() { a.provider.OIDC.Run(ctx) })
+	}
 	wg.Go(func() {
 		select {
 		case <-a.journal.done: // not before close, unless the journal cannot go on
@@ -50,7 +66,7 @@ func (a *app) serve(ctx context.Context, l net.Listener, stdout io.Writer) error
 		end()
 	}
 	wg.Wait()
-	return errors.Join(err, hostErr, webErr)
+	return errors.Join(err, hostErr, webErr, notifyErr, secureErr)
 }
 
 // task is a goroutine with a way to stop it and what it ended with.

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,8 +23,10 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/mcp"
+	"github.com/ahphub/ahphub/hub/notify"
 	"github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/hub/presence"
+	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/hub/store"
 	"github.com/ahphub/ahphub/hub/telemetry"
 	"github.com/ahphub/ahphub/static"
@@ -39,12 +42,17 @@ type app struct {
 	hub       *hub.Hub
 	host      *host.Host
 	tools     *mcp.Server
+	notify    *notify.Notifier
 	telemetry *telemetry.Telemetry
 	journal   *task
+	library   *task
 	pages     *pages.Pages
 	rpc       *rpc.Endpoint
 	web       *web.Server
 	signIn    access.SignIn
+	provider  *web.Provider
+	secured   *secured
+	public    *url.URL // nil: the address listened on
 	owner     access.Principal
 	files     [][2]string // key and path of what lies in the data directory
 }
@@ -52,7 +60,7 @@ type app struct {
 // build opens the store, starts the journal and makes every part. On an error it gives back
 // what it took.
 func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *slog.Logger, tel *telemetry.Telemetry) (*app, error) {
-	a := &app{cfg: cfg, log: log, telemetry: tel, at: addressesOf(l, set.public), owner: access.Owner(ownerName(cfg.OwnerName))}
+	a := &app{cfg: cfg, log: log, telemetry: tel, at: addressesOf(l, set.public), secured: set.secured, public: set.public, owner: access.Owner(ownerName(cfg.OwnerName))}
 	var err error
 	if a.store, err = store.Open(ctx, store.Config{Dir: cfg.Data, Log: log}); err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be used: %w", cfg.Data, err)
@@ -72,7 +80,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		return err
 	}
 	a.hub = hub.New(hub.Config{Journal: true, Boot: boot,
-		Derive: func(tx *hub.Tx, e *hub.Envelope) { a.host.Derive(tx, e) }})
+		Derive: func(tx *hub.Tx, e *hub.Envelope) { a.host.Derive(tx, e); a.notify.Derive(tx, e) }})
 	agents, err := makeAgents(a.cfg)
 	if err != nil {
 		return err
@@ -82,9 +90,13 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		return err
 	}
 	a.host, err = host.New(host.Config{Hub: a.hub, Store: a.store, Agents: agents, DefaultAgent: a.cfg.Agent,
-		DataDir: a.cfg.Data, DefaultDir: set.dir, TrustFilters: a.cfg.TrustFilters, ToolServers: mcp.Reach(localURL(l), program), Log: a.log,
+		DataDir: a.cfg.Data, DefaultDir: set.dir, TrustFilters: a.cfg.TrustFilters, ToolServers: mcp.Reach(agentURL(set, l), program), Log: a.log,
+		Judged: func(tx *hub.Tx, session ahp.URI, e review.Event) { a.notify.Judged(tx, session, e) },
 		Tracer: a.telemetry.Tracer(), Meters: a.telemetry})
 	if err != nil {
+		return err
+	}
+	if err := a.buildNotifier(set); err != nil {
 		return err
 	}
 	a.tools = mcp.New(mcp.Config{Host: a.host, Version: versionName(), Log: a.log})
@@ -130,16 +142,19 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	}
 	a.signIn = access.SignIn{Dir: signInDir(a.cfg.Data)}
 	a.pages = pages.New(pages.Deps{Host: a.host, Hub: a.hub, Links: links, Presence: presence.New(presence.Config{}), Assets: assets, Log: a.log,
-		Docs: docs, Browsers: cookies, Accounts: pages.Accounts{Passwords: passwords, Passkeys: passkeys, Tokens: personal}, Audit: people.Audit{Store: docs}, Public: publicAddress(set), DefaultDir: set.dir})
+		Docs: docs, Browsers: cookies, Accounts: pages.Accounts{Passwords: passwords, Passkeys: passkeys, Tokens: personal}, Notify: a.notify, Audit: people.Audit{Store: docs}, Public: publicAddress(set), DefaultDir: set.dir})
 	a.rpc = rpc.Handler(rpc.Config{Host: newAudited(a.host, people.Audit{Store: docs}, a.log), Hub: a.hub, Clients: a.store, Log: a.log, Name: "ahphub", Version: versionName(),
 		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set),
 		Telemetry: a.telemetry, Tracer: a.telemetry.Tracer(), Count: a.telemetry.Request})
+	if a.provider, err = a.cfg.OIDC.provider(docs, set.rules, a.log); err != nil {
+		return err
+	}
 	a.web, err = web.New(web.Config{
-		Pages: a.pages, RPC: a.rpc, Tools: a.tools,
+		Pages: a.pages, RPC: a.rpc, Tools: a.tools, Unsubscribe: a.pages.Unsubscribe,
 		Assets: assets, Sessions: a.host, Short: host.ShortID, Title: a.title,
 		Tokens: access.NewTokens(token, a.owner.Name, links, personal), Links: links, SignIn: a.signIn, Passwords: passwords, Passkeys: passkeys, Cookies: cookies,
 		Audit: people.Audit{Store: docs}, Owner: a.owner,
-		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: a.cfg.AllowHost, Proxies: set.proxies,
+		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: slices.Concat(a.cfg.AllowHost, a.cfg.TLS.ACME), TLS: set.tls(), Provider: a.provider, Proxies: set.proxies,
 		Ready: a.ready, Metrics: a.gauges(), Registry: a.telemetry.Registry(), Tracer: a.telemetry.Tracer(), Log: a.log, Limits: web.Limits{Stop: 3 * time.Second},
 	})
 	return err
@@ -204,6 +219,9 @@ func (a *app) close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // the server waited for them already
 		defer cancel()
 		err = a.rpc.Close(ctx)
+	}
+	if a.library != nil {
+		err = errors.Join(err, a.library.stop())
 	}
 	if a.journal != nil {
 		err = errors.Join(err, a.journal.stop())

@@ -57,7 +57,7 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v visit, id str
 	if err != nil {
 		return err
 	}
-	m.Composer.Me, m.Forks = v.who.Name, p.forks(sess.Provider)
+	m.Composer.Me, m.Forks = v.who.Name, v.who.Scope.Whole() && p.forks(sess.Provider)
 	if m.Composer.Draft, err = p.quoteIn(r, v, m.Composer.Draft); err != nil {
 		return err
 	}
@@ -66,10 +66,13 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v visit, id str
 		return send(w, http.StatusOK, page.EarlierPart(m))
 	}
 	m.Info = p.info(r, v, sess)
-	head.Chat = id
-	f.Session, m.Session = &head, head
+	f.Session.Chat = id
+	m.Session = *f.Session
 	f.Scripts = append(f.Scripts, "js/chat-complete.js", "js/chat.js", "js/chat-attach.js", "js/chat-edits.js")
 	f.Live = joinLive(f.Live, mark)
+	if err := p.gather(r.Context(), v, &f, id); err != nil {
+		return err
+	}
 	m.Frame = f
 	if fragment(r) && r.FormValue("pane") != "" {
 		return send(w, http.StatusOK, page.PaneBody(m))
@@ -121,7 +124,7 @@ func (p *Pages) sessionFrame(r *http.Request, v visit, tab string) (part.Frame, 
 	var head part.SessionHead
 	mark, err := p.open(r.Context(), v.who, "session:"+v.short, func(_ Room, s States) {
 		if sess, _ = s[v.session].(*ahp.SessionState); sess != nil {
-			head = p.head(v.short, v.session, sess)
+			head = p.head(v.who, v.short, v.session, sess)
 		}
 	})
 	if err != nil {
@@ -139,7 +142,8 @@ func (p *Pages) sessionFrame(r *http.Request, v visit, tab string) (part.Frame, 
 		}
 		marks = append(marks, rail)
 	}
-	f.Live, f.Session = liveQuery(marks...)+presenceQuery(v, tab), &head
+	f.Live, f.Session = liveQuery(marks...), &head
+	head.Muted, head.Path = p.muted(r.Context(), v), f.Path
 	p.greet(&f, v)
 	return f, head, sess, nil
 }

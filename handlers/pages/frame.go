@@ -18,6 +18,9 @@ func (p *Pages) frame(r *http.Request, title, tab string) part.Frame {
 	if c, err := r.Cookie("safe"); err == nil && c.Value == "on" {
 		f.Safe = true
 	}
+	if p.Notify != nil && notifiesHere(r) {
+		f.Scripts = append(f.Scripts, notifyScript)
+	}
 	if who.Known() && !f.Viewer.Guest {
 		f.Rail = p.railItems(host.Caller{Principal: who})
 		f.Needs = needing(f.Rail)
@@ -27,7 +30,7 @@ func (p *Pages) frame(r *http.Request, title, tab string) part.Frame {
 
 func viewer(who access.Principal) part.Viewer {
 	return part.Viewer{
-		Name: who.Name, Guest: who.Link != "", Owner: who.Role == access.RoleOwner,
+		ID: who.ID, Name: who.Name, Guest: who.Link != "", Owner: who.Role == access.RoleOwner,
 		Prompt: who.Has(access.RightPrompt), Approve: who.Has(access.RightApprove),
 		Guests: who.Role == access.RoleOwner || who.Guests,
 		Type:   who.Has(access.RightType), Comment: who.Has(access.RightComment),

@@ -15,6 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/notify"
 	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/static"
 )
@@ -30,6 +31,7 @@ type Deps struct {
 	Docs       Docs             // drafts and marks of people; nil keeps none
 	Browsers   Browsers         // who is signed in; nil shows none
 	Accounts   Accounts         // the owner's ways to sign in; its zero value shows none
+	Notify     *notify.Notifier // tells people; nil tells nobody
 	Audit      AuditLog         // what was done; nil shows none
 	Public     string           // address teammates use; "" while only this machine is meant to reach it
 	DefaultDir string           // working directory offered when there is no earlier one
@@ -41,6 +43,8 @@ type Pages struct {
 	Deps
 	feeds *feeds
 	diffs diff.Cache
+	hasty bool // tests: a first page of changes waits for no colours at all
+	beat  beat // of live streams
 }
 
 // New makes the pages.
@@ -54,7 +58,7 @@ func New(d Deps) *Pages {
 	if d.Presence == nil {
 		d.Presence = presence.New(presence.Config{})
 	}
-	return &Pages{Deps: d, feeds: newFeeds(d.Hub)}
+	return &Pages{Deps: d, feeds: newFeeds(d.Hub), beat: usualBeat}
 }
 
 // Close ends every live stream's feed and waits.
@@ -78,6 +82,7 @@ func (p *Pages) Routes(r chi.Router) {
 	p.verdictRoutes(r)
 	p.peopleRoutes(r)
 	p.accountRoutes(r)
+	p.notifyRoutes(r)
 
 	get("/s/{session}", p.session)
 	post("/s/{session}/title", p.onSession(p.retitle))

@@ -18,6 +18,16 @@ var routeRights = map[string]Right{
 	"GET /settings":        RightManage,
 	"POST /settings/theme": RightRead, // a cookie of the visitor's own
 
+	"GET /settings/notifications":                      RightRead, // what they are told themselves
+	"POST /settings/notifications":                     RightRead,
+	"POST /settings/notifications/browser":             RightRead,
+	"GET /notifications/stream":                        RightRead,
+	"POST /settings/notifications/mail":                RightAccount,
+	"POST /settings/notifications/mail/verify":         RightAccount,
+	"POST /settings/notifications/hooks":               RightAccount,
+	"POST /settings/notifications/hooks/{hook}/test":   RightAccount,
+	"POST /settings/notifications/hooks/{hook}/remove": RightAccount,
+
 	"GET /account":                        RightAccount,
 	"POST /account/password":              RightAccount,
 	"POST /account/tokens":                RightAccount,
@@ -34,6 +44,7 @@ var routeRights = map[string]Right{
 	"GET /audit.jsonl":                 RightManage,
 
 	"GET /s/{session}":                                   RightRead,
+	"POST /s/{session}/mute":                             RightRead, // for the visitor alone
 	"POST /s/{session}/retry":                            RightManage,
 	"POST /s/{session}/title":                            RightManage,
 	"POST /s/{session}/archive":                          RightManage,

@@ -86,6 +86,11 @@ func (h *Host) atDesk(tx *hub.Tx, session ahp.URI, events ...review.Event) {
 	}
 	h.desks.all[session] = desk
 	h.desks.mu.Unlock()
+	for _, e := range events {
+		if h.cfg.Judged != nil {
+			h.cfg.Judged(tx, session, e)
+		}
+	}
 	raw, err := json.Marshal(desk)
 	if err != nil {
 		h.log.Error("verdicts and mentions are not kept", "session", session, "err", err)

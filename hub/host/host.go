@@ -16,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/review"
 )
 
 // Store is what the host reads back; it writes through the hub's journal alone, so
@@ -40,6 +41,11 @@ type Config struct {
 	// gives agents none.
 	ToolServers func(token string) []agent.MCPServer
 
+	// Judged is told of every event at a desk, under the hub's lock; nil: nobody is.
+	Judged func(*hub.Tx, ahp.URI, review.Event)
+
+	Customize Customize // rules, skills, MCP servers and the like; the zero value finds none
+
 	Log    *slog.Logger
 	Now    func() time.Time
 	Limits Limits
@@ -60,6 +66,11 @@ type Limits struct {
 	Threads      int           // annotations of a session: 2000, with 500 entries each
 	ClientGrace  time.Duration // an active client may be gone this long: 30 s (AHP requirement 138)
 	ClientTool   time.Duration // a silent client tool call fails after: 5 min (AHP requirement 143)
+	Automations        int           // 200
+	AutomationRuns     int           // ended runs kept of each automation: 100
+	AutomationsAtOnce  int           // runs at work, of all automations: 8
+	AutomationInterval time.Duration // least time between two occurrences of a schedule: 5 min
+
 	Idle         time.Duration // nobody looks and nothing runs: leave memory after 10 min
 	Stop         time.Duration // how long agents may take to stop at shutdown: 4 s
 }
@@ -75,6 +86,10 @@ func (l Limits) withDefaults() Limits {
 	l.Threads = cmp.Or(l.Threads, 2000)
 	l.ClientGrace = cmp.Or(l.ClientGrace, 30*time.Second)
 	l.ClientTool = cmp.Or(l.ClientTool, 5*time.Minute)
+	l.Automations = cmp.Or(l.Automations, 200)
+	l.AutomationRuns = cmp.Or(l.AutomationRuns, 100)
+	l.AutomationsAtOnce = cmp.Or(l.AutomationsAtOnce, 8)
+	l.AutomationInterval = cmp.Or(l.AutomationInterval, 5*time.Minute)
 	l.Idle = cmp.Or(l.Idle, 10*time.Minute)
 	l.Stop = cmp.Or(l.Stop, 4*time.Second)
 	return l
@@ -105,8 +120,10 @@ type Host struct {
 	terms      terminals
 	changes    changesets
 	desks      desks
+	automations automations
 	watches    watches
 	tools      toolboxes
+	customs    customs
 	recovering atomic.Bool // while true no queued message is started
 
 	mu      sync.Mutex
@@ -140,7 +157,7 @@ func New(cfg Config) (*Host, error) {
 		return nil, errors.New("host: the default agent " + cfg.DefaultAgent + " is not among the agents")
 	}
 	h := &Host{cfg: cfg, hub: cfg.Hub, log: cfg.Log, now: cfg.Now, lanes: newLanes(),
-		catalogue: newCatalogue(), live: map[ahp.URI]*live{}, waiters: map[waitKey]chan ahp.Action{}}
+		catalogue: newCatalogue(), automations: newAutomations(), live: map[ahp.URI]*live{}, waiters: map[waitKey]chan ahp.Action{}}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
@@ -154,16 +171,20 @@ func New(cfg Config) (*Host, error) {
 // Start opens the root channel, reads the catalogue and ends what a crash cut off.
 // Call it once, before anybody is let in.
 func (h *Host) Start(ctx context.Context) error {
-	if err := errors.Join(h.openRoot(ctx), h.loadDesks(ctx)); err != nil {
+	if err := errors.Join(h.openRoot(ctx), h.loadDesks(ctx), h.loadCustoms(ctx), h.openAutomations(ctx)); err != nil {
 		return err
 	}
-	return h.recover(ctx)
+	if err := h.recover(ctx); err != nil {
+		return err
+	}
+	return h.mendRuns(ctx)
 }
 
 // Run runs effects until ctx ends, then stops every agent and waits for it.
 func (h *Host) Run(ctx context.Context) error {
 	defer h.stop()
 	h.wg.Go(func() { h.janitor(h.ctx) })
+	h.wg.Go(func() { h.keepTime(h.ctx) })
 	for {
 		due, err := h.hub.Effects(ctx)
 		if err != nil {
@@ -184,6 +205,7 @@ func (h *Host) stop() {
 		h.clients.stop()
 		h.lanes.close()
 		h.stopLive()
+		h.stopCustoms()
 		h.stopTerminals()
 		h.stopWatches()
 		h.wg.Wait()

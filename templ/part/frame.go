@@ -32,7 +32,7 @@ type Frame struct {
 
 // Viewer is the person looking.
 type Viewer struct {
-	Name                  string
+	ID, Name              string
 	Guest                 bool // came by a link: sees one session, so no rail
 	Prompt, Approve, Type bool
 	Guests                bool // may approve also what guests asked for
@@ -81,6 +81,9 @@ type SessionHead struct {
 	Verdicts     []Verdict // that stand
 	Called       int       // threads in which the reader is mentioned and has not read
 	Archived     bool
+	Only         string // the part of the session that its reader sees: "chat" or "changes"; "" for all of it
+	Muted        bool   // by the reader, who gets no notifications of it
+	Path         string // of the page, for the form that mutes
 }
 
 // Base is the path that all pages of the session start with.
@@ -108,21 +111,6 @@ func (s SessionHead) chatHref() string {
 		return s.Base()
 	}
 	return s.Base() + "/c/" + s.Chat
-}
-
-// Person is somebody present.
-type Person struct{ Name, Where string }
-
-// Initials are at most two letters of the name.
-func (p Person) Initials() string {
-	out := ""
-	for _, w := range strings.Fields(p.Name) {
-		r := []rune(w)
-		if out += strings.ToUpper(string(r[0])); len([]rune(out)) == 2 {
-			break
-		}
-	}
-	return out
 }
 
 // Status is what a session or chat is doing, in one icon, one word and one colour.
@@ -198,13 +186,6 @@ func (f Frame) nextTheme() string {
 		return "system"
 	}
 	return "light"
-}
-
-func (p Person) title() string {
-	if p.Where == "" {
-		return p.Name
-	}
-	return p.Name + ", " + p.Where
 }
 
 func needing(items []RailItem) int {

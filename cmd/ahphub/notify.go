@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"net/mail"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/notify"
+	"github.com/ahphub/ahphub/hub/review"
+	"github.com/ahphub/ahphub/templ/part"
+	"github.com/ahphub/ahphub/web"
+)
+
+const smtpVariable = "AHPHUB_SMTP_PASSWORD"
+
+// notifyConfig is how notifications leave this host.
+type notifyConfig struct {
+	SMTP             string   `name:"smtp" placeholder:"HOST:PORT" help:"Mail server that notifications go by, as mail.example.com:587. Default: no mail is sent."`
+	SMTPTLS          string   `name:"smtp-tls" default:"starttls" placeholder:"starttls|tls|none" help:"How it is spoken to; none for a server on this machine alone. Default: ${default}."`
+	SMTPUser         string   `name:"smtp-user" placeholder:"NAME" help:"Who signs in there. The password is in AHPHUB_SMTP_PASSWORD or a file."`
+	SMTPPasswordFile string   `name:"smtp-password-file" placeholder:"FILE" help:"File with the password."`
+	SMTPFrom         string   `name:"smtp-from" placeholder:"ADDRESS" help:"Whom the mail comes from, as ahphub@example.com or \"Hub <ahphub@example.com>\"."`
+	NotifyAllow      []string `name:"notify-allow" placeholder:"CIDR" help:"Addresses of this machine or a private network that webhooks may be sent to, as 10.1.2.0/24. Default: none."`
+}
+
+// check reads the settings; mailer is nil without a server.
+func (c notifyConfig) check(bad func(name string, value any, allowed string)) (allow []netip.Prefix, mailer notify.Mailer) {
+	for _, p := range c.NotifyAllow {
+		prefix, err := netip.ParsePrefix(p)
+		if err != nil {
+			bad("notify-allow", p, "use a range of addresses, as in 10.1.2.0/24")
+			continue
+		}
+		allow = append(allow, prefix.Masked())
+	}
+	if c.SMTP == "" {
+		if c.SMTPFrom != "" || c.SMTPUser != "" {
+			bad("smtp", "", "name the mail server, as in mail.example.com:587")
+		}
+		return allow, nil
+	}
+	s := &notify.SMTP{TLS: notify.TLSMode(c.SMTPTLS), User: c.SMTPUser}
+	from, err := mail.ParseAddress(c.SMTPFrom)
+	if err != nil {
+		bad("smtp-from", c.SMTPFrom, "use an address, as in ahphub@example.com")
+		return allow, nil
+	}
+	s.From = *from
+	if s.From.Name == "" {
+		s.From.Name = "ahphub"
+	}
+	if s.Password, err = c.password(); err != nil {
+		bad("smtp-password-file", c.SMTPPasswordFile, err.Error())
+	}
+	if s.Host, s.Port, err = notify.ReadSMTP(c.SMTP); err == nil {
+		err = s.Check()
+	}
+	if err != nil {
+		bad("smtp", c.SMTP, err.Error())
+	}
+	return allow, s
+}
+
+func (c notifyConfig) password() (string, error) {
+	if c.SMTPPasswordFile == "" {
+		return os.Getenv(smtpVariable), nil
+	}
+	if os.Getenv(smtpVariable) != "" {
+		return "", errors.New("there is a password in " + smtpVariable + " too: leave out one")
+	}
+	if err := web.CheckSecretFile(c.SMTPPasswordFile); err != nil {
+		return "", err
+	}
+	b, err := os.ReadFile(filepath.Clean(c.SMTPPasswordFile))
+	return strings.TrimSpace(string(b)), err
+}
+
+// buildNotifier makes what tells people, before the host starts: what a crash cut off is told, too.
+func (a *app) buildNotifier(set settings) error {
+	key, _, err := cookieKey(a.cfg.Data)
+	if err != nil {
+		return err
+	}
+	a.notify, err = notify.New(notify.Config{Hub: a.hub, Host: a.host, Store: a.store, Key: key,
+		Person: a.person, Short: host.ShortID, ChatID: part.Tail, Author: commentAuthor,
+		Public: func() string { return a.at.URL }, Mailer: set.mailer, Allow: set.allow, Log: a.log})
+	return err
+}
+
+// person is somebody with an account, as what they are in a session.
+func (a *app) person(id string, _ ahp.URI) (access.Principal, bool) {
+	if id == a.owner.ID {
+		return a.owner, true
+	}
+	return access.Principal{}, false
+}
+
+func commentAuthor(e ahp.AnnotationEntry) (by review.Person, at time.Time, ok bool) {
+	s, ok := host.ReadStamp(e.Meta)
+	return review.Person{ID: s.By.ID, Name: s.By.Name}, s.At, ok
+}

@@ -1,0 +1,291 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/notify"
+	accounts "github.com/ahphub/ahphub/hub/people"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+const notifyPath = "/settings/notifications"
+
+func (p *Pages) notifyRoutes(r chi.Router) {
+	on := func(h handler) http.HandlerFunc { return p.adapt(p.withNotify(h)) }
+	r.Get(notifyPath, on(p.notifications))
+	r.Post(notifyPath, on(p.chooseNotifications))
+	r.Post(notifyPath+"/browser", on(p.notifyHere))
+	r.Get("/notifications/stream", on(p.noticeStream))
+	r.Post("/s/{session}/mute", on(p.mute))
+	r.Post(notifyPath+"/mail", on(p.setMail))
+	r.Post(notifyPath+"/mail/verify", on(p.verifyMail))
+	r.Post(notifyPath+"/hooks", on(p.makeHook))
+	r.Post(notifyPath+"/hooks/{hook}/test", on(p.testHook))
+	r.Post(notifyPath+"/hooks/{hook}/remove", on(p.removeHook))
+}
+
+// withNotify answers for a host that tells nobody.
+func (p *Pages) withNotify(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if p.Notify == nil {
+			return errNotFound("This host sends no notifications.")
+		}
+		return h(w, r)
+	}
+}
+
+// notifications is GET /settings/notifications.
+func (p *Pages) notifications(w http.ResponseWriter, r *http.Request) error {
+	return p.sendNotifications(w, r, http.StatusOK, page.Notifications{})
+}
+
+func (p *Pages) sendNotifications(w http.ResponseWriter, r *http.Request, status int, m page.Notifications) error {
+	who := access.FromContext(r.Context())
+	prefs, err := p.Notify.Prefs(r.Context(), who.ID)
+	if err != nil {
+		return err
+	}
+	m.Frame, m.Now = p.frame(r, "Notifications", "settings"), p.Now()
+	m.Frame.Styles = append(m.Frame.Styles, "css/people.css", "css/notify.css")
+	if !slices.Contains(m.Frame.Scripts, notifyScript) {
+		m.Frame.Scripts = append(m.Frame.Scripts, notifyScript)
+	}
+	m.Here, m.Paused, m.Account, m.Owner = notifiesHere(r), prefs.Paused, who.Has(access.RightAccount), who.Has(access.RightManage)
+	if m.Account {
+		if err := p.notifyAccount(r.Context(), who.ID, &m, &prefs); err != nil {
+			return err
+		}
+	}
+	for _, c := range channelsOf(who) {
+		m.Channels = append(m.Channels, string(c))
+	}
+	for _, k := range notify.Kinds() {
+		row := page.NotifyKind{Kind: string(k), On: map[string]bool{}}
+		for _, c := range channelsOf(who) {
+			row.On[string(c)] = prefs.Wants(c, k)
+		}
+		m.Kinds = append(m.Kinds, row)
+	}
+	for _, uri := range prefs.Muted {
+		if s, ok := p.Host.Summary(uri); ok && sees(who, uri, uri, ahp.ChannelSession) {
+			m.Muted = append(m.Muted, page.NotifyMuted{Short: host.ShortID(uri), Title: titleOf(s.Title)})
+		}
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return send(w, status, page.NotificationsPage(m))
+}
+
+// channelsOf are the ways to somebody: to a guest there is their open page alone.
+func channelsOf(who access.Principal) []notify.Channel {
+	if who.Has(access.RightAccount) {
+		return notify.Channels()
+	}
+	return []notify.Channel{notify.Browser}
+}
+
+// notifyAccount fills in what only somebody with an account has: mail and webhooks.
+func (p *Pages) notifyAccount(ctx context.Context, who string, m *page.Notifications, prefs *notify.Prefs) error {
+	hooks, err := p.Notify.Hooks(ctx, who)
+	if err != nil {
+		return err
+	}
+	for i := range hooks {
+		h := &hooks[i]
+		m.Hooks = append(m.Hooks, page.NotifyHook{ID: h.ID, Where: h.Where(), Everything: h.Everything, Gone: h.Gone, Created: h.Created, Last: resultOf(h.Last)})
+	}
+	box := &prefs.Mail
+	m.CanMail = p.Notify.CanMail()
+	m.Mail = page.NotifyMail{Address: box.Address, Verified: box.Verified, Typed: m.Mail.Typed, Rhythm: string(box.Rhythm), At: box.At(), Zone: box.Zone}
+	if last, ok := p.Notify.LastMail(ctx, who); ok {
+		m.Mail.Last = resultOf(&last)
+	}
+	return nil
+}
+
+func resultOf(r *notify.Result) *page.NotifyResult {
+	if r == nil {
+		return nil
+	}
+	return &page.NotifyResult{At: r.At, Again: r.Again, OK: r.OK, Text: sentence(r.Text)}
+}
+
+// chooseNotifications takes the table of kinds and channels, and the pause of all.
+func (p *Pages) chooseNotifications(w http.ResponseWriter, r *http.Request) error {
+	who := access.FromContext(r.Context())
+	if err := r.ParseForm(); err != nil {
+		return errBadRequest("This form cannot be read.")
+	}
+	err := p.Notify.Change(r.Context(), who.ID, func(prefs *notify.Prefs) error {
+		for _, c := range channelsOf(who) {
+			var on []notify.Kind
+			for _, k := range notify.Kinds() {
+				if slices.Contains(r.PostForm[string(c)], string(k)) {
+					on = append(on, k)
+				}
+			}
+			prefs.Choose(c, on)
+		}
+		prefs.Paused = r.PostForm.Get("paused") == "yes"
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return done(w, r, notifyPath)
+}
+
+const (
+	notifyCookie = "notify" // on in this browser
+	notifyScript = "js/notify.js"
+)
+
+func notifiesHere(r *http.Request) bool {
+	c, err := r.Cookie(notifyCookie)
+	return err == nil && c.Value == "on"
+}
+
+// notifyHere switches this browser on or off. Whether it may show anything is for the browser to say.
+func (p *Pages) notifyHere(w http.ResponseWriter, r *http.Request) error {
+	value := "off"
+	if r.PostFormValue("on") == "yes" {
+		value = "on"
+	}
+	setPreference(w, notifyCookie, value)
+	return done(w, r, notifyPath)
+}
+
+// mute switches a session's notifications off for whoever asks, or on again.
+func (p *Pages) mute(w http.ResponseWriter, r *http.Request) error {
+	v, err := p.visit(r)
+	if err != nil {
+		return err
+	}
+	off := r.PostFormValue("muted") == "yes"
+	err = p.Notify.Change(r.Context(), v.who.ID, func(prefs *notify.Prefs) error {
+		prefs.Mute(v.session, off)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if r.PostFormValue("back") != "" {
+		return done(w, r, backTo(r))
+	}
+	return done(w, r, "/s/"+v.short)
+}
+
+// muted tells whether somebody muted a session.
+func (p *Pages) muted(ctx context.Context, v visit) bool {
+	if p.Notify == nil {
+		return false
+	}
+	prefs, err := p.Notify.Prefs(ctx, v.who.ID)
+	return err == nil && prefs.Mutes(v.session)
+}
+
+// setMail sends a code to a new address, sets when mail is sent, or takes the address away.
+func (p *Pages) setMail(w http.ResponseWriter, r *http.Request) error {
+	who, ctx := access.FromContext(r.Context()), r.Context()
+	var err error
+	switch r.PostFormValue("do") {
+	case "remove":
+		accounts.Detail(ctx, "removed")
+		err = p.Notify.RemoveAddress(ctx, who.ID)
+	case "rhythm":
+		accounts.Detail(ctx, "when it is sent")
+		if err = p.Notify.Change(ctx, who.ID, func(prefs *notify.Prefs) error {
+			return prefs.Mail.SetRhythm(notify.Rhythm(r.PostFormValue("rhythm")), r.PostFormValue("at"), r.PostFormValue("zone"))
+		}); err == nil {
+			err = p.Notify.Reschedule(ctx, who.ID)
+		}
+	default:
+		err = p.Notify.SetAddress(ctx, who.ID, r.PostFormValue("address"))
+	}
+	if err != nil {
+		return p.sendNotifications(w, r, http.StatusUnprocessableEntity, page.Notifications{MailError: sentence(err.Error()), Mail: page.NotifyMail{Typed: r.PostFormValue("address")}})
+	}
+	return done(w, r, notifyPath+"#mail")
+}
+
+func (p *Pages) verifyMail(w http.ResponseWriter, r *http.Request) error {
+	if err := p.Notify.Verify(r.Context(), access.FromContext(r.Context()).ID, r.PostFormValue("code")); err != nil {
+		return p.sendNotifications(w, r, http.StatusUnprocessableEntity, page.Notifications{MailError: sentence(err.Error())})
+	}
+	return done(w, r, notifyPath+"#mail")
+}
+
+// makeHook shows the secret on its answer alone.
+func (p *Pages) makeHook(w http.ResponseWriter, r *http.Request) error {
+	who, address := access.FromContext(r.Context()), r.PostFormValue("url")
+	everything := r.PostFormValue("everything") == "yes"
+	if everything && !who.Has(access.RightManage) {
+		return errBadRequest("Only the owner has webhooks of the whole host.")
+	}
+	h, secret, err := p.Notify.NewHook(r.Context(), who.ID, address, everything)
+	if err != nil {
+		return p.sendNotifications(w, r, http.StatusUnprocessableEntity, page.Notifications{HookError: sentence(err.Error()), HookURL: address})
+	}
+	accounts.Detail(r.Context(), h.Where())
+	return p.sendNotifications(w, r, http.StatusOK, page.Notifications{Secret: secret})
+}
+
+func (p *Pages) testHook(w http.ResponseWriter, r *http.Request) error {
+	h, err := p.Notify.TestHook(r.Context(), access.FromContext(r.Context()).ID, chi.URLParam(r, "hook"))
+	return p.hookDone(w, r, h, err)
+}
+
+func (p *Pages) removeHook(w http.ResponseWriter, r *http.Request) error {
+	h, err := p.Notify.RemoveHook(r.Context(), access.FromContext(r.Context()).ID, chi.URLParam(r, "hook"))
+	return p.hookDone(w, r, h, err)
+}
+
+func (p *Pages) hookDone(w http.ResponseWriter, r *http.Request, h notify.Hook, err error) error {
+	if errors.Is(err, notify.ErrNoHook) {
+		return errNotFound(sentence(err.Error()))
+	}
+	if err != nil {
+		return err
+	}
+	accounts.Detail(r.Context(), h.Where())
+	return done(w, r, notifyPath+"#hooks")
+}
+
+// Unsubscribe is the page that a link in a mail leads to. Looking at it changes nothing: programs open links, too. Its
+// button, and a mail program's one click (RFC 8058), post.
+func (p *Pages) Unsubscribe(w http.ResponseWriter, r *http.Request) {
+	p.adapt(p.withNotify(p.unsubscribe))(w, r)
+}
+
+func (p *Pages) unsubscribe(w http.ResponseWriter, r *http.Request) error {
+	token := r.URL.Query().Get("token")
+	f := part.Frame{Title: "No more mail", Asset: p.Assets.Path, Viewer: part.Viewer{Guest: true}, Body: "door", Styles: []string{"css/door.css"}}
+	m := page.Unsubscribe{Frame: f, Action: "/unsubscribe?" + url.Values{"token": {token}}.Encode()}
+	var err error
+	if r.Method == http.MethodPost {
+		m.Done = true
+		var who string
+		if who, m.Address, err = p.Notify.Unsubscribe(r.Context(), token); err == nil {
+			accounts.Detail(r.Context(), who)
+		}
+	} else {
+		_, m.Address, err = p.Notify.Unsubscribes(r.Context(), token)
+	}
+	status := http.StatusOK
+	if errors.Is(err, notify.ErrNotSubscribed) {
+		m.Error, status = sentence(err.Error()), http.StatusNotFound
+	} else if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return send(w, status, page.UnsubscribePage(m))
+}

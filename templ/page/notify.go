@@ -1,0 +1,99 @@
+package page
+
+import (
+	"strings"
+	"time"
+
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// Notifications is what somebody wants to hear, and how it reaches them.
+type Notifications struct {
+	Frame    part.Frame
+	Now      time.Time
+	Here     bool // on in this browser
+	Paused   bool
+	Channels []string // "browser", and with an account "mail" and "webhook"
+	Kinds    []NotifyKind
+	Muted    []NotifyMuted
+
+	Account   bool // they may have mail and webhooks
+	Owner     bool // and webhooks of the whole host
+	CanMail   bool // the host sends mail
+	Mail      NotifyMail
+	MailError string
+	Hooks     []NotifyHook
+	HookError string
+	HookURL   string // as it was typed
+	Secret    string // of the webhook that was just made; shown once
+}
+
+// NotifyKind is a row of the table: a kind of event, and by which channels it is told.
+type NotifyKind struct {
+	Kind string
+	On   map[string]bool // by channel
+}
+
+// NotifyMail is where mail goes and when.
+type NotifyMail struct {
+	Address  string
+	Verified bool
+	Typed    string // an address as it was typed and refused
+	Rhythm   string // "", "hourly", "daily"
+	At, Zone string
+	Last     *NotifyResult
+}
+
+// NotifyHook is a webhook; its secret is not shown again.
+type NotifyHook struct {
+	ID, Where  string
+	Everything bool
+	Gone       string // why nothing is sent any more
+	Created    time.Time
+	Last       *NotifyResult
+}
+
+// NotifyResult is how the last delivery ended.
+type NotifyResult struct {
+	At, Again time.Time
+	OK        bool
+	Text      string
+}
+
+// NotifyMuted is a session somebody does not want to hear of.
+type NotifyMuted struct{ Short, Title string }
+
+// Unsubscribe is where the link in a mail leads.
+type Unsubscribe struct {
+	Frame   part.Frame
+	Action  string // what the button posts to
+	Address string
+	Done    bool
+	Error   string
+}
+
+var notifyWords = map[string][2]string{
+	"approval": {"Needs approval", "a tool call waits for your yes"},
+	"question": {"Question", "the agent asks something"},
+	"failed":   {"Failed", "a turn ended in an error"},
+	"finished": {"Finished", "a turn ended, and nothing is queued"},
+	"mention":  {"Mention", "somebody wrote @you in a comment"},
+	"comment":  {"Comment", "in a session of yours, or a thread you wrote in"},
+	"verdict":  {"Verdict", "somebody approved the changes, or asked for others"},
+}
+
+var channelWords = map[string]string{"browser": "Browser", "mail": "E-mail", "webhook": "Webhook"}
+
+func (r *NotifyResult) words(now time.Time) string {
+	text := r.Text
+	if text != "" && !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	if !r.Again.IsZero() {
+		wait := max(r.Again.Sub(now), 0).Round(time.Second)
+		text += " Tried again in " + wait.String() + "."
+	}
+	return text
+}
+
+var rhythms = [][2]string{{"", "at once"}, {"hourly", "every hour"}, {"daily", "every day at"}}
