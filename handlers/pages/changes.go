@@ -48,10 +48,14 @@ func (p *Pages) review(r *http.Request, v visit, l look) (*page.Changes, string,
 		return nil, "", err
 	}
 	b := newBuilder(p, p.caller(r.Context()), l)
+	if b.until = time.Now(); !p.hasty {
+		b.until = b.until.Add(colourTime)
+	}
 	m, _, err := b.draw(r.Context(), states)
 	if err != nil {
 		return nil, "", err
 	}
+	room.colour(b.plain)
 	return m, mark, p.personal(r.Context(), m, l, v.who)
 }
 

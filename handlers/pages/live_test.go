@@ -15,7 +15,10 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The clock of the regular expressions that colours are read with runs on for a moment.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
+}
 
 // held starts a turn that does nothing until it is stopped, so that a test can play the agent.
 func (s *site) held() (base, chat string, uri ahp.URI, turn string) {
