@@ -43,7 +43,8 @@ func (p *Pages) review(r *http.Request, v visit, l look) (*page.Changes, string,
 		return nil, "", err
 	}
 	p.awaitFiles(r.Context(), l.changeset())
-	mark, err := p.open(r.Context(), v.who, l.room(), func(_ Room, s States) { states = s.Copy() })
+	var room *changesRoom
+	mark, err := p.open(r.Context(), v.who, l.room(), func(in Room, s States) { room, states = in.(*changesRoom), s.Copy() })
 	if err != nil {
 		return nil, "", err
 	}

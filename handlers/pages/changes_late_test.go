@@ -8,6 +8,8 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/templ/part"
 )
 
 // That directories are looked at from time to time comes to open pages, and goes again.
