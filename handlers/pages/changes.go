@@ -126,7 +126,7 @@ func (p *Pages) changes(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	f := p.reviewFrame(r, v, "Changes", "changes")
-	p.follow(r.Context(), v, &f, mark)
+	p.follow(r.Context(), v, &f, l.scope, mark)
 	return send(w, http.StatusOK, page.ChangesPage(f, m))
 }
 
@@ -153,8 +153,8 @@ func (p *Pages) patch(w http.ResponseWriter, r *http.Request, v visit, l look) e
 // reviewFrame is the frame of a page of a session with the review's style and script.
 func (p *Pages) reviewFrame(r *http.Request, v visit, title, tab string) part.Frame {
 	f := p.frame(r, title, tab)
-	s := p.sessionState(v.session)
-	head := p.head(v.short, v.session, s)
+	s := p.sessionFor(v.who, v.session)
+	head := p.head(v.who, v.short, v.session, s)
 	f.Session = &head
 	p.greet(&f, v)
 	f.Title = title + " · " + head.Title
@@ -162,8 +162,8 @@ func (p *Pages) reviewFrame(r *http.Request, v visit, title, tab string) part.Fr
 	return f
 }
 
-// follow has a page follow its own room, the session's head, and the rail where it has one.
-func (p *Pages) follow(ctx context.Context, v visit, f *part.Frame, mark string) {
+// follow has a page follow its own room, the session's head, who is here, and the rail where it has one.
+func (p *Pages) follow(ctx context.Context, v visit, f *part.Frame, in, mark string) {
 	marks := []string{mark}
 	names := []string{"session:" + v.short}
 	if f.Rail != nil {
@@ -174,7 +174,8 @@ func (p *Pages) follow(ctx context.Context, v visit, f *part.Frame, mark string)
 			marks = append(marks, m)
 		}
 	}
-	f.Live = liveQuery(marks...) + presenceQuery(v, f.Tab)
+	f.Live = liveQuery(marks...)
+	_ = p.gather(ctx, v, f, in) // as the others: the page shows what it has
 }
 
 // changesFile is one file whole: huge ones, and commenting without JavaScript. A script gets its body alone.
@@ -203,7 +204,7 @@ func (p *Pages) changesFile(w http.ResponseWriter, r *http.Request) error {
 	file.Shut = false
 	m.Comment = page.CommentAt(&file, r.URL.Query().Get("comment"))
 	f := p.reviewFrame(r, v, file.Path, "changes")
-	p.follow(r.Context(), v, &f, mark)
+	p.follow(r.Context(), v, &f, l.scope, mark)
 	m.View.Syntax = part.SyntaxFor(file.Rows())
 	return send(w, http.StatusOK, page.FilePage(f, m, &file))
 }

@@ -54,6 +54,9 @@ func (p *Pages) showEdits(w http.ResponseWriter, r *http.Request, m part.Edits) 
 	if err != nil {
 		return err
 	}
+	if err := p.gather(r.Context(), v, &f, chi.URLParam(r, "chat")); err != nil {
+		return err
+	}
 	return send(w, http.StatusOK, page.EditsPage(f, m))
 }
 

@@ -34,6 +34,9 @@ type Watcher interface {
 // Opener is a Room that wants to know the states that the first page is drawn from.
 type Opener interface{ Opened(States) }
 
+// Pacer is a Room that is drawn less often than others.
+type Pacer interface{ Pace() time.Duration }
+
 // States are what the channels of a room hold, as its audience sees them.
 type States map[ahp.URI]ahp.State
 
@@ -115,6 +118,14 @@ func (f *feed) view(ctx context.Context, draw func(Room, States)) (mark string, 
 
 func (f *feed) mark(n int64) string { return f.name + "~" + f.epoch + "~" + strconv.FormatInt(n, 10) }
 
+// pace is how long there is at least between two renders.
+func (f *feed) pace() time.Duration {
+	if r, ok := f.room.(Pacer); ok {
+		return r.Pace()
+	}
+	return pace
+}
+
 // run takes what the hub says until ctx ends or the channels are gone. It draws at once, then at most every pace.
 func (f *feed) run(ctx context.Context) error {
 	var news News
@@ -134,7 +145,7 @@ func (f *feed) run(ctx context.Context) error {
 		}
 		any, asked := f.take(items, &news)
 		if any && due.IsZero() {
-			due = drawn.Add(pace)
+			due = drawn.Add(f.pace())
 		}
 		if len(asked) > 0 && !due.IsZero() {
 			due = time.Now()

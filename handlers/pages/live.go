@@ -12,13 +12,23 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/ahphub/ahphub/hub/access"
-	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/presence"
 )
 
 const (
-	mostMarks  = 8                // rooms one page follows
+	mostMarks  = 10               // rooms one page follows
 	staleAfter = 90 * time.Second // without a pong the stream is closed
-	pingEvery  = 25 * time.Second
+)
+
+// beat is how soon the others see that somebody's page is gone without a word: both together stay under 10 s.
+type beat struct {
+	every     time.Duration // pings
+	lostAfter time.Duration // without a pong its reader is not shown any more
+}
+
+var (
+	usualBeat = beat{3 * time.Second, 4 * time.Second}
+	calmBeat  = beat{25 * time.Second, staleAfter} // of a stream beside a page's own
 )
 
 // mark says which frame of which room a page was drawn from.
@@ -46,7 +56,7 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) error {
 	who := access.FromContext(r.Context())
 	marks := r.URL.Query()["f"]
 	if len(marks) == 0 || len(marks) > mostMarks {
-		return errBadRequest("A live page names one to eight rooms.")
+		return errBadRequest("A live page names one to ten rooms.")
 	}
 	readers := make([]reader, 0, len(marks))
 	for _, s := range marks {
@@ -64,25 +74,16 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return nil // Accept answered
 	}
-	defer c.CloseNow()
 	ctx, end := p.streamContext(r.Context(), who)
 	defer end(nil)
-	ctx = c.CloseRead(ctx)
-	defer p.present(who, r)()
-	p.pump(ctx, c, readers)
+	ear := p.listen(ctx, c, p.present(who, r))
+	p.pump(ear.ctx, c, readers, ear.visit)
 	if errors.Is(context.Cause(ctx), access.ErrRevoked) {
 		_ = c.Close(4403, "revoked")
 	}
+	_ = c.CloseNow()
+	ear.wait()
 	return nil
-}
-
-// present shows the reader to the others of the session the page belongs to.
-func (p *Pages) present(who access.Principal, r *http.Request) (leave func()) {
-	uri, ok := p.Host.SessionByShort(r.FormValue("s"))
-	if !ok || !sees(who, uri, uri, ahp.ChannelSession) {
-		return func() {}
-	}
-	return p.Presence.Join(who, uri, r.FormValue("at"))
 }
 
 // streamContext ends with the request, and with the link the person came by.
@@ -103,7 +104,7 @@ type reader struct {
 
 // pump writes frames until the page leaves; each room has a goroutine of its own, and the connection's writes are
 // safe to share. It waits for all of them.
-func (p *Pages) pump(ctx context.Context, c *websocket.Conn, readers []reader) {
+func (p *Pages) pump(ctx context.Context, c *websocket.Conn, readers []reader, visit *presence.Visit) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wg sync.WaitGroup
@@ -115,7 +116,7 @@ func (p *Pages) pump(ctx context.Context, c *websocket.Conn, readers []reader) {
 			rd.write(ctx, c)
 		})
 	}
-	wg.Go(func() { keepAlive(ctx, c, stop) })
+	wg.Go(func() { p.beat.keepAlive(ctx, c, visit, stop) })
 	wg.Wait()
 }
 
@@ -140,9 +141,10 @@ func (rd reader) write(ctx context.Context, c *websocket.Conn) {
 	}
 }
 
-// keepAlive notices a page that is gone without a word.
-func keepAlive(ctx context.Context, c *websocket.Conn, stop context.CancelFunc) {
-	t := time.NewTicker(pingEvery)
+// keepAlive notices a page that is gone without a word: soon for the others, who see its reader, and late for the
+// stream, which lives on when the network comes back.
+func (b beat) keepAlive(ctx context.Context, c *websocket.Conn, visit *presence.Visit, stop context.CancelFunc) {
+	t := time.NewTicker(b.every)
 	defer t.Stop()
 	defer stop()
 	for {
@@ -150,12 +152,15 @@ func keepAlive(ctx context.Context, c *websocket.Conn, stop context.CancelFunc) 
 		case <-ctx.Done():
 			return
 		case <-t.C:
+			lost := time.AfterFunc(b.lostAfter, visit.Lost)
 			pong, cancel := context.WithTimeout(ctx, staleAfter)
 			err := c.Ping(pong)
 			cancel()
+			lost.Stop()
 			if err != nil {
 				return
 			}
+			visit.Back()
 		}
 	}
 }

@@ -225,16 +225,3 @@ func TestInboxIsLive(t *testing.T) {
 		t.Errorf("the inbox counts %q sessions that wait", attr(b.id("inbox"), "data-needs"))
 	}
 }
-
-func TestPresenceIsShown(t *testing.T) {
-	s := open(t)
-	base, _ := s.session()
-	b := s.tab(base)
-	ben := s.who
-	ben.ID, ben.Name = "guest:ben", "Ben"
-	uri, _ := s.host.SessionByShort(strings.TrimPrefix(base, "/s/"))
-	leave := s.pages.Presence.Join(ben, uri, "changes")
-	b.wait("presence", "Ben, changes")
-	leave()
-	b.t.Cleanup(s.pages.Presence.Close)
-}

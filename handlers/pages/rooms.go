@@ -21,6 +21,9 @@ func (p *Pages) feed(ctx context.Context, who access.Principal, name string) (*f
 	if make == nil {
 		return nil, errNotFound("There is no such live room: reload the page.")
 	}
+	if err := access.MayFollow(who, parts[0]); err != nil {
+		return nil, err
+	}
 	return p.feeds.get(ctx, who.Audience(), name, func() (Room, error) {
 		return make(p, context.WithoutCancel(ctx), who, parts[1:])
 	})
@@ -65,8 +68,3 @@ func liveQuery(marks ...string) string {
 
 // joinLive adds marks to a query of /live.
 func joinLive(query string, marks ...string) string { return query + "&" + liveQuery(marks...) }
-
-// presenceQuery tells the stream where its reader is, for the others to see.
-func presenceQuery(v visit, where string) string {
-	return "&" + url.Values{"s": {v.short}, "at": {where}}.Encode()
-}

@@ -7,16 +7,17 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
-	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
 func init() { roomKinds["session"] = newSessionRoom }
 
-// sessionRoom draws the head that all pages of a session share: title, status, counts, who is here, what waits.
+// sessionRoom draws the head that all pages of a session share: title, status, counts, what waits. Who is here has a
+// room of its own.
 type sessionRoom struct {
 	p     *Pages
+	who   access.Principal // anybody of the audience: it is shown to all of them
 	uri   ahp.URI
 	short string
 	drawn map[string]string // HTML by element id
@@ -34,30 +35,16 @@ func newSessionRoom(p *Pages, ctx context.Context, who access.Principal, rest []
 	if err := p.prepare(ctx, who, uri); err != nil {
 		return nil, err
 	}
-	return &sessionRoom{p: p, uri: uri, short: rest[0]}, nil
+	return &sessionRoom{p: p, who: who, uri: uri, short: rest[0]}, nil
 }
 
 // Channels of the room.
 func (s *sessionRoom) Channels() []ahp.URI { return []ahp.URI{s.uri} }
 
-// Watch pings when somebody comes, goes, moves or decides. While anybody looks the branch is kept current.
+// Watch pings when somebody decides. While anybody looks the branch is kept current.
 func (s *sessionRoom) Watch(ping func()) (stop func()) {
 	unwatch, unfollow := s.p.watchDesk(s.uri, ping), s.p.Host.FollowBranch(s.uri)
-	changed, cancel := s.p.Presence.Watch(s.uri)
-	done := make(chan struct{})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			select {
-			case <-changed:
-				ping()
-			case <-done:
-				return
-			}
-		}
-	}()
-	return func() { unwatch(); unfollow(); close(done); cancel(); <-ended }
+	return func() { unwatch(); unfollow() }
 }
 
 // Opened notes what the first page has.
@@ -74,13 +61,19 @@ func (s *sessionRoom) Whole(v States) []Patch {
 	if state == nil {
 		return nil
 	}
-	h := s.p.head(s.short, s.uri, state)
+	h := s.p.head(s.who, s.short, s.uri, state)
+	if !s.who.Scope.Whole() {
+		return []Patch{
+			Replace("title", part.TitlePart(h)),
+			Replace("status", part.StatusPart(h)),
+			Replace("attention", part.AttentionPart(part.AttentionOf(state.InputNeeded, h.Base()))),
+		}
+	}
 	return []Patch{
 		Replace("title", part.TitlePart(h)),
 		Replace("status", part.StatusPart(h)),
 		Replace("branch", part.BranchPart(h)),
 		Replace("counts", part.CountsPart(h)),
-		Replace("presence", part.PresencePart(h.People)),
 		Replace("verdicts", part.VerdictsPart(h.Base(), h.Verdicts)),
 		Replace("verdict-list", part.VerdictList(h.Base(), s.p.verdicts(s.uri, state.WorkingDirectories))),
 		Replace("attention", part.AttentionPart(part.AttentionOf(state.InputNeeded, h.Base()))),
@@ -100,9 +93,12 @@ func (s *sessionRoom) Changed(v States, _ News) (out []Patch) {
 }
 
 // head is what stands at the top of a session's pages. Counts come from the summary, which the host keeps.
-func (p *Pages) head(short string, uri ahp.URI, s *ahp.SessionState) part.SessionHead {
+func (p *Pages) head(who access.Principal, short string, uri ahp.URI, s *ahp.SessionState) part.SessionHead {
+	if !who.Scope.Whole() {
+		return partHead(who, short, s)
+	}
 	h := part.SessionHead{Short: short, Title: titleOf(s.Title), Status: part.StatusOf(s.Status), Activity: s.Activity,
-		Archived: s.Status.Has(ahp.SessionStatusIsArchived), People: people(p.Presence.People(uri)), Verdicts: p.standing(uri)}
+		Archived: s.Status.Has(ahp.SessionStatusIsArchived), Verdicts: p.standing(uri)}
 	b := host.ReadBranch(s.Meta)
 	h.Branch, h.Detached = b.Name, b.Detached
 	_, h.Worktree = host.WorktreeOf(s)
@@ -116,14 +112,6 @@ func (p *Pages) head(short string, uri ahp.URI, s *ahp.SessionState) part.Sessio
 		}
 	}
 	return h
-}
-
-func people(list []presence.Person) []part.Person {
-	out := make([]part.Person, len(list))
-	for i, x := range list {
-		out[i] = part.Person{Name: x.Name, Where: x.Where}
-	}
-	return out
 }
 
 func titleOf(title string) string {

@@ -42,7 +42,10 @@ func (p *Pages) sendShare(w http.ResponseWriter, r *http.Request, v visit, statu
 	if err != nil {
 		return err
 	}
-	f.Live = liveQuery(mark) + presenceQuery(v, f.Tab)
+	f.Live = liveQuery(mark)
+	if err := p.gather(r.Context(), v, &f, ""); err != nil {
+		return err
+	}
 	address := p.address(r)
 	m := &page.Share{Base: "/s/" + v.short, New: made, Error: problem, Address: address, Local: loopback(address), Now: p.Now(), Code: code(made)}
 	for _, l := range p.Links.List(v.session) {

@@ -50,6 +50,9 @@ func (p *Pages) sessionTerminals(session ahp.URI) (out []ahp.TerminalInfo) {
 
 func (p *Pages) terminalLines(v visit) (out []page.TerminalLine) {
 	for _, t := range p.sessionTerminals(v.session) {
+		if !p.owned(v.who, t.Resource, v.session, ahp.ChannelTerminal) {
+			continue
+		}
 		l := page.TerminalLine{Href: "/s/" + v.short + "/t/" + part.Tail(t.Resource), Title: cmp.Or(t.Title, "Terminal"),
 			Running: t.Lifecycle.Status == ahp.TerminalLifecycleStatusRunning, Exit: t.Lifecycle.ExitCode}
 		if holder, ok := t.Claim.Value.(*ahp.TerminalClientClaim); ok {
@@ -77,7 +80,7 @@ func (p *Pages) clientName(session ahp.URI, client string) string {
 // terminalURI finds a terminal of a session by the end of its URI.
 func (p *Pages) terminalURI(v visit, id string) (ahp.URI, error) {
 	for _, t := range p.sessionTerminals(v.session) {
-		if part.Tail(t.Resource) == id {
+		if part.Tail(t.Resource) == id && p.owned(v.who, t.Resource, v.session, ahp.ChannelTerminal) {
 			return t.Resource, nil
 		}
 	}
@@ -110,6 +113,13 @@ func (p *Pages) terminals(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		f.Live = joinLive(f.Live, mark)
+	}
+	shown := ""
+	if len(m.Shown) > 0 {
+		shown = m.Shown[0].ID
+	}
+	if err := p.gather(r.Context(), v, &f, shown); err != nil {
+		return err
 	}
 	f.Styles, f.Scripts = append(f.Styles, "css/term-page.css"), append(f.Scripts, "js/term-page.js")
 	m.Frame = f

@@ -107,7 +107,7 @@ func (s *termStream) run(ctx context.Context) {
 	defer stop()
 	var wg sync.WaitGroup
 	wg.Go(func() { defer stop(); s.read(ctx) })
-	wg.Go(func() { keepAlive(ctx, s.ws, stop) })
+	wg.Go(func() { calmBeat.keepAlive(ctx, s.ws, nil, stop) })
 	wg.Go(func() { s.watch(ctx) })
 	if s.viewer != nil {
 		wg.Go(func() { defer stop(); s.show(ctx) })

@@ -9,6 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
+	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/templ/page"
 )
@@ -25,9 +26,11 @@ func (p *Pages) threads(w http.ResponseWriter, r *http.Request) error {
 	}
 	q := r.URL.Query()
 	t := page.ThreadsOf(m, page.ThreadPick{State: q.Get("state"), Path: q.Get("file"), By: q.Get("by")})
-	t.Verdicts = p.verdicts(v.session, p.sessionState(v.session).WorkingDirectories)
+	if v.who.Scope.Whole() {
+		t.Verdicts = p.verdicts(v.session, p.sessionState(v.session).WorkingDirectories)
+	}
 	f := p.reviewFrame(r, v, "Threads", "threads")
-	p.follow(r.Context(), v, &f, mark)
+	p.follow(r.Context(), v, &f, "", mark)
 	return send(w, http.StatusOK, page.ThreadsPage(f, t))
 }
 
@@ -37,7 +40,7 @@ func (p *Pages) threadsSeen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s := p.annotations(l)
+	s := p.annotations(v.who, l)
 	for _, id := range r.PostForm["thread"] {
 		if a := threadIn(s, id); a != nil && p.Docs != nil {
 			if err := p.Docs.Put(r.Context(), seenBucket(v.short, v.who), id, []byte(strconv.Itoa(len(a.Entries)))); err != nil {
@@ -51,9 +54,9 @@ func (p *Pages) threadsSeen(w http.ResponseWriter, r *http.Request) error {
 	return done(w, r, l.page())
 }
 
-func (p *Pages) annotations(l look) *ahp.AnnotationsState {
-	st, _, _ := p.Hub.State(l.annotations())
-	s, _ := st.(*ahp.AnnotationsState)
+// annotations are the threads of a session as somebody sees them.
+func (p *Pages) annotations(who access.Principal, l look) *ahp.AnnotationsState {
+	s, _ := p.seenState(who, l.annotations()).(*ahp.AnnotationsState)
 	if s == nil {
 		s = &ahp.AnnotationsState{}
 	}
@@ -82,7 +85,7 @@ func (p *Pages) threadAct(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return errBadRequest("This address is not one of a thread.")
 	}
-	t := threadIn(p.annotations(l), id)
+	t := threadIn(p.annotations(v.who, l), id)
 	if t == nil {
 		return errNotFound("This thread was deleted meanwhile.")
 	}
@@ -159,7 +162,7 @@ func (p *Pages) threadLines(r *http.Request, v visit, s *ahp.SessionState) (out 
 	if p.prepare(r.Context(), v.who, uri) != nil {
 		return nil // the pane is empty; the threads page says why
 	}
-	all := p.annotations(look{session: v.session})
+	all := p.annotations(v.who, look{session: v.session})
 	seen := p.seen(r.Context(), v.short, v.who)
 	for i := range all.Annotations {
 		t := threadOf(&all.Annotations[i], nil, "/s/"+v.short, s.WorkingDirectories)

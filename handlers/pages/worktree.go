@@ -45,7 +45,10 @@ func (p *Pages) sendWorktree(w http.ResponseWriter, r *http.Request, v visit, st
 	if err != nil {
 		return err
 	}
-	f.Live = liveQuery(mark) + presenceQuery(v, f.Tab)
+	f.Live = liveQuery(mark)
+	if err := p.gather(r.Context(), v, &f, ""); err != nil {
+		return err
+	}
 	return send(w, status, page.WorktreePage(f, &m))
 }
 

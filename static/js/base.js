@@ -112,14 +112,16 @@ function toast(text, bad) {
 // ---- the stream -------------------------------------------------------------------------------------------------
 // One WebSocket a page. marks holds the newest number of each room; after a break the stream goes on from there.
 const marks = new Map();
-let socket, tries = 0, shown;
+let socket, tries = 0, shown, told;
+// What the page says of itself; after a break it is said again.
+app.tell = (text) => { told = text; if (socket?.readyState === 1) socket.send(text); };
 function connect() {
   const q = [...marks.values()].map((m) => 'f=' + encodeURIComponent(m)).join('&');
   if (!q) return;
   const at = new URLSearchParams(document.body.dataset.live);
   at.delete('f');
   socket = new WebSocket(location.origin.replace(/^http/, 'ws') + '/live?' + q + '&' + at);
-  socket.onopen = () => { tries = 0; clearTimeout(shown); if ($('conn')) $('conn').hidden = true; document.documentElement.dataset.live = 'on'; };
+  socket.onopen = () => { tries = 0; clearTimeout(shown); if ($('conn')) $('conn').hidden = true; document.documentElement.dataset.live = 'on'; if (told) socket.send(told); };
   socket.onmessage = (e) => {
     const [feed, n, list, mark] = JSON.parse(e.data);
     for (const [name, m] of marks) if (m.endsWith('.' + feed, m.lastIndexOf('~'))) marks.set(name, m.slice(0, m.lastIndexOf('~') + 1) + n);

@@ -1,0 +1,178 @@
+package pages
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/presence"
+)
+
+var benHere = access.Principal{ID: "guest:ben", Name: "Ben", Role: access.RoleViewer, Link: "l"}
+
+// soon waits until something is so.
+func soon(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// visitor is a page of s.who that says where its reader is.
+func (s *site) visitor(base, at, in string) *websocket.Conn {
+	s.t.Helper()
+	mark := s.tab(base).mark["people:"+strings.TrimPrefix(base, "/s/")]
+	q := url.Values{"f": {mark}, "s": {strings.TrimPrefix(base, "/s/")}, "at": {at}, "in": {in}}
+	ws, _, err := websocket.Dial(context.Background(), strings.Replace(s.url, "http", "ws", 1)+"/live?"+q.Encode(), &websocket.DialOptions{HTTPClient: s.web})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = ws.CloseNow() })
+	return ws
+}
+
+func (s *site) uri(base string) ahp.URI {
+	uri, _ := s.host.SessionByShort(strings.TrimPrefix(base, "/s/"))
+	return uri
+}
+
+// here is the one person of a session.
+func (s *site) here(base string) presence.Place {
+	if all := s.pages.Presence.People(s.uri(base)); len(all) == 1 {
+		return all[0].Place
+	}
+	return presence.Place{Page: "nobody"}
+}
+
+func TestPresenceIsShown(t *testing.T) {
+	s := open(t)
+	s.pages.Presence = presence.New(presence.Config{Linger: time.Millisecond})
+	t.Cleanup(s.pages.Presence.Close)
+	base, _ := s.session()
+	b := s.tab(base)
+	at := presence.Place{Page: "changes", Channel: "ahp-changeset:/x/session", Kind: ahp.ChannelChangeset, Href: base + "/changes"}
+	v := s.pages.Presence.Join(benHere, s.uri(base), at)
+	b.wait("presence", "Changes")
+	if text := b.text("who-guest:ben"); !strings.Contains(text, "Ben") || !strings.Contains(text, "guest") {
+		t.Errorf("a guest is shown as %q", text)
+	}
+	at.File, at.Path, at.Line, at.Typing = "0123", "main.go", "R12", "comment"
+	v.Move(at)
+	b.wait("who-guest:ben", "main.go, line 12")
+	b.wait("who-guest:ben", "writing a comment")
+	if link := b.html("who-guest:ben"); !strings.Contains(link, base+"/changes#f-0123R12") {
+		t.Errorf("nothing leads to the line: %s", link)
+	}
+	late := s.tab(base)
+	if text := late.text("who-guest:ben"); !strings.Contains(text, "main.go, line 12") {
+		t.Errorf("a page opened later shows %q", text)
+	}
+	v.End()
+	for b.id("who-guest:ben") != nil {
+		if err := b.read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := b.text("faces"); strings.Contains(text, "Ben") {
+		t.Errorf("the faces still show %q", text)
+	}
+}
+
+func TestAPageSaysWhereItsReaderIs(t *testing.T) {
+	s := open(t)
+	base, chat := s.session()
+	id := strings.TrimPrefix(chat, base+"/c/")
+	ws := s.visitor(base, "chat", id)
+	soon(t, "the reader is in the chat", func() bool { return s.here(base).Href == base+"/c/"+id })
+	say := func(text string) {
+		t.Helper()
+		if err := ws.Write(t.Context(), websocket.MessageText, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say(`{"t":"end","w":"message","o":"owner"}`)
+	soon(t, "they write", func() bool { p := s.here(base); return p.Typing == "message" && p.Top == "end" && p.Follows == "owner" })
+	say(`{"t":"<script>alert(1)</script>","w":"reply:x y","l":"R1","f":"javascript:alert(1)//","a":true}`)
+	soon(t, "they are away", func() bool { return s.here(base).Away })
+	if p := s.here(base); p.Top != "" || p.Typing != "" || p.File != "" || p.Line != "R1" {
+		t.Errorf("what is no place was taken: %+v", p)
+	}
+	say(`nonsense`)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for err := error(nil); err == nil; {
+		_, _, err = ws.Read(ctx)
+	}
+	if ctx.Err() != nil {
+		t.Error("a page that says nonsense is listened to")
+	}
+}
+
+// What is not in the session, or not to be seen, is no place.
+func TestPlacesThatAreNone(t *testing.T) {
+	s := open(t)
+	base, _ := s.session()
+	for _, c := range []struct{ at, in string }{{"chat", "other"}, {"changes", "../x"}, {"terminals", "nothing"}, {"nowhere", ""}, {"", ""}} {
+		v := visit{who: s.who, session: s.uri(base), short: strings.TrimPrefix(base, "/s/")}
+		if p := s.pages.place(t.Context(), v, c.at, c.in); p.Channel != "" || strings.Contains(p.Href, "?") || strings.Contains(p.Href, "other") {
+			t.Errorf("%v is %+v", c, p)
+		}
+	}
+}
+
+// one sees one channel.
+type one struct {
+	hub.Audience
+	uri ahp.URI
+}
+
+func (o one) Sees(ch hub.ChannelInfo) bool { return ch.URI == o.uri }
+
+// Whoever may see one chat alone learns who is here, and of those elsewhere nothing but that.
+func TestPlacesOutsideOfTheScope(t *testing.T) {
+	s := open(t)
+	base, _ := s.session()
+	s.pages.Presence.Join(ana, s.uri(base), presence.Place{Page: "changes", In: "secret", Channel: "ahp-changeset:/x/secret", Kind: ahp.ChannelChangeset,
+		Href: "/secret", File: "secret", Path: "secret.go", Line: "R1", Top: "secret", Typing: "reply:secret"})
+	s.pages.Presence.Join(benHere, s.uri(base), presence.Place{Page: "chat", In: "shared", Channel: "ahp-chat:/shared", Kind: ahp.ChannelChat, Typing: "message"})
+	list := s.pages.company(s.uri(base), one{access.Owner("").Audience(), "ahp-chat:/shared"})
+	if len(list) != 2 || list[0].Place.Where() != "Elsewhere in this session" || list[1].Place.Typing != "message" {
+		t.Fatalf("they see %+v", list)
+	}
+	r := &peopleRoom{list: list}
+	if html := r.Whole(nil)[0].html; strings.Contains(html, "secret") || !strings.Contains(html, "Elsewhere in this session") {
+		t.Errorf("they are sent\n%s", html)
+	}
+	all := s.pages.company(s.uri(base), access.Owner("").Audience())
+	if all[0].Place.Where() != "secret.go, line 1" {
+		t.Errorf("the owner sees %+v", all)
+	}
+}
+
+// A page whose network died without a word is not shown, though its stream may still come back; then it is again.
+func TestADeadNetworkIsNoticed(t *testing.T) {
+	s := open(t)
+	base, _ := s.session()
+	s.pages.beat = beat{5 * time.Millisecond, 20 * time.Millisecond}
+	ws := s.visitor(base, "threads", "")
+	soon(t, "nobody is shown who answers no ping", func() bool { return len(s.pages.Presence.People(s.uri(base))) == 0 && s.pages.Presence.Count() == 1 })
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for err := error(nil); err == nil; {
+			_, _, err = ws.Read(t.Context())
+		}
+	}()
+	soon(t, "they are shown again", func() bool { return s.here(base).Page == "threads" })
+	_ = ws.CloseNow()
+	<-read
+}

@@ -1,0 +1,120 @@
+package part
+
+import (
+	"hash/fnv"
+	"strconv"
+	"strings"
+)
+
+// Person is somebody who has a page of the session open.
+type Person struct {
+	ID, Name             string
+	Guest, Away          bool
+	Follows, FollowsName string // whom they follow
+	Place                Spot   // zero: where they are is not for everybody
+}
+
+// Spot is where somebody is in a session.
+type Spot struct {
+	Page   string // as Frame.Tab
+	In, Of string // id and name of the chat or terminal, or the scope
+	Href   string // of the page, without the line
+	File   string // key of a file of the changes
+	Path   string
+	Line   string // "R12", "L3-L8"
+	Top    string
+	Typing string // "message", "comment", "reply:<thread>"
+}
+
+const (
+	mostFaces  = 5
+	mostListed = 40 // with a line of their own; a number counts the others
+)
+
+// Listed are the people with a line of their own.
+func Listed(people []Person) []Person { return people[:min(len(people), mostListed)] }
+
+// Element is the id of their line.
+func (p Person) Element() string { return "who-" + p.ID }
+
+// Initials are at most two letters of the name.
+func (p Person) Initials() string {
+	out := ""
+	for _, w := range strings.Fields(p.Name) {
+		r := []rune(w)
+		if out += strings.ToUpper(string(r[0])); len([]rune(out)) == 2 {
+			break
+		}
+	}
+	return out
+}
+
+// hue is one of eight colours that somebody keeps.
+func (p Person) hue() string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(p.ID)) // never fails
+	return "h" + strconv.Itoa(int(h.Sum32()%8))
+}
+
+var pageWords = map[string]string{"chat": "Chat", "changes": "Changes", "threads": "Threads", "terminals": "Terminals", "share": "Share", "worktree": "Work tree", "session": "This session"}
+
+// Where is the place in words.
+func (p Spot) Where() string {
+	word := pageWords[p.Page]
+	switch {
+	case word == "":
+		return "Elsewhere in this session"
+	case p.Path != "" && p.Line != "":
+		return p.Path + ", " + lineWords(p.Line)
+	case p.Path != "":
+		return p.Path
+	case p.Of != "":
+		return word + ", " + p.Of
+	}
+	return word
+}
+
+// lineWords reads "R12" as "line 12" and "L3-L8" as "old lines 3–8".
+func lineWords(at string) string {
+	from, to, several := strings.Cut(at, "-")
+	if from == "" {
+		return ""
+	}
+	word := "line"
+	if from[0] == 'L' {
+		word = "old line"
+	}
+	if !several || to == "" {
+		return word + " " + from[1:]
+	}
+	return word + "s " + from[1:] + "–" + to[1:]
+}
+
+// does is what they do there, in words; "" for reading.
+func (p Person) does() string {
+	kind, _, _ := strings.Cut(p.Place.Typing, ":")
+	switch {
+	case kind == "message":
+		return "writing a message"
+	case kind == "comment":
+		return "writing a comment"
+	case kind == "reply":
+		return "writing a reply"
+	case p.Away:
+		return "away"
+	case p.FollowsName != "":
+		return "following " + p.FollowsName
+	}
+	return ""
+}
+
+// link is the place's address, with the line.
+func (p Spot) link() string {
+	switch {
+	case p.Href == "" || p.File == "":
+		return p.Href
+	case p.Line != "":
+		return p.Href + "#f-" + p.File + p.Line
+	}
+	return p.Href + "#f-" + p.File
+}
