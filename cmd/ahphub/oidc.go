@@ -1,0 +1,104 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/people"
+	"github.com/ahphub/ahphub/web"
+)
+
+const secretVariable = "AHPHUB_OIDC_CLIENT_SECRET"
+
+// oidcConfig names a provider of OpenID Connect and whom it may let in.
+type oidcConfig struct {
+	Issuer           string   `placeholder:"URL" help:"Provider of OpenID Connect that people sign in by, as it spells its address."`
+	ClientID         string   `name:"client-id" placeholder:"ID" help:"What the provider knows this host by. Its secret is in AHPHUB_OIDC_CLIENT_SECRET or a file."`
+	ClientSecretFile string   `name:"client-secret-file" placeholder:"FILE" help:"File with the client's secret; without any, PKCE counts alone."`
+	Allow            []string `placeholder:"RULE" help:"Who comes in, as what: email:ana@example.com=owner, domain:example.com=commenter, group:devs=driver+prompt+approve, anyone=member. The first that fits counts."`
+	Name             string   `placeholder:"NAME" help:"What the button says. Default: the provider's host name."`
+	Scope            []string `placeholder:"SCOPE" help:"More to ask the provider for, as groups."`
+	GroupsClaim      string   `name:"groups-claim" default:"groups" placeholder:"NAME" help:"Where the provider says somebody's groups. Default: ${default}."`
+}
+
+// rules reads who may come in; bad is told of every wrong value.
+func (c oidcConfig) check(bad func(name string, value any, allowed string)) (rules []people.Rule) {
+	if c.Issuer == "" {
+		if c.ClientID != "" || len(c.Allow) > 0 {
+			bad("oidc-issuer", "", "name the provider, as in https://id.example.com")
+		}
+		return nil
+	}
+	if _, err := people.NewOIDC(people.OIDCConfig{Issuer: c.Issuer, ClientID: cmp.Or(c.ClientID, "x")}); err != nil {
+		bad("oidc-issuer", c.Issuer, err.Error())
+	}
+	if c.ClientID == "" {
+		bad("oidc-client-id", "", "name what the provider knows this host by")
+	}
+	if _, err := c.secret(); err != nil {
+		bad("oidc-client-secret-file", c.ClientSecretFile, err.Error())
+	}
+	if len(c.Allow) == 0 {
+		bad("oidc-allow", "", "say who comes in, as in domain:example.com=commenter: nobody does by default")
+	}
+	for _, text := range c.Allow {
+		rule, err := people.ParseRule(text)
+		if err == nil {
+			_, err = web.ParseGrant(rule.Role)
+		}
+		if err != nil {
+			bad("oidc-allow", text, err.Error())
+		}
+		rules = append(rules, rule)
+	}
+	return rules
+}
+
+// secret is what proves this host to the provider; it is no flag, because everybody on the machine reads those.
+func (c oidcConfig) secret() (string, error) {
+	if c.ClientSecretFile == "" {
+		return os.Getenv(secretVariable), nil
+	}
+	if os.Getenv(secretVariable) != "" {
+		return "", errors.New("there is a secret in " + secretVariable + " too: leave out one")
+	}
+	if err := web.CheckSecretFile(c.ClientSecretFile); err != nil {
+		return "", err
+	}
+	f, err := os.Open(c.ClientSecretFile)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	if secret := strings.TrimSpace(string(b)); secret != "" || err != nil {
+		return secret, err
+	}
+	return "", errors.New("it is empty")
+}
+
+// provider makes what signs people in; nil without an issuer.
+func (c oidcConfig) provider(store people.Store, rules []people.Rule, log *slog.Logger) (*web.Provider, error) {
+	if c.Issuer == "" {
+		return nil, nil
+	}
+	secret, err := c.secret()
+	if err != nil {
+		return nil, err
+	}
+	client, err := people.NewOIDC(people.OIDCConfig{Issuer: c.Issuer, ClientID: c.ClientID, Secret: secret,
+		Scopes: c.Scope, GroupsClaim: c.GroupsClaim, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	name := c.Name
+	if u, err := url.Parse(c.Issuer); name == "" && err == nil {
+		name = u.Hostname()
+	}
+	return &web.Provider{Name: name, OIDC: client, Identities: people.Identities{Store: store}, Rules: rules}, nil
+}
