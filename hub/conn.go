@@ -2,7 +2,6 @@ package hub
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -49,26 +48,30 @@ var (
 
 // Conn is the hub's side of one connection: what it follows, and the queue of
 // what it has not taken yet.
+//
+// A step of the timeline touches every subscriber's connection, of which the processor has few in its cache: what it
+// touches stands first and close together.
 type Conn struct {
-	hub      *Hub
-	client   *client
-	audience Audience
-	wake     chan struct{}
+	mu     sync.Mutex
+	closed bool     // err is set
+	held   bool     // hold is set
+	listed bool     // in Hub.waiting; guarded by Hub.mu
+	head   int      // queue[:head] is taken
+	queue  []*entry // written with Hub.mu held, so its order is the timeline's
+	bytes  int
+	tail   int64 // highest journal position that was queued; written with both locks held
 
-	// guarded by Hub.mu
-	subs   map[ahp.URI]*subscription
-	tail   int64 // highest journal position in the queue
-	listed bool  // in Hub.waiting
-
-	mu    sync.Mutex
-	queue []entry
-	head  int // queue[:head] is taken
-	bytes int
 	hold  time.Duration // smallest maxLatencyMs of its subscriptions
 	first time.Time     // when the oldest entry of the queue came
 	err   error
 
-	batch []entry     // the writer's own, reused by each Next
+	hub      *Hub
+	client   *client
+	audience Audience
+	wake     chan struct{}
+	subs     map[ahp.URI]*subscription // guarded by Hub.mu
+
+	batch []*entry    // the writer's own, reused by each Next
 	envs  []*Envelope // of batch; nil for an answer
 }
 
@@ -76,8 +79,8 @@ type subscription struct {
 	latency time.Duration
 }
 
-// entry is one thing in a queue: an envelope or an answer. It is small, because
-// a step of the timeline writes one into the queue of every subscriber.
+// entry is one thing in a queue: an envelope or an answer. It is shared by all
+// queues, because a step of the timeline writes one into that of every subscriber.
 type entry struct {
 	env    *Envelope
 	answer *answer
@@ -132,8 +135,7 @@ func (h *Hub) drop(c *Conn, reason error) {
 		c.client.conn, c.client.seen = nil, h.now()
 	}
 	c.mu.Lock()
-	c.err = fmt.Errorf("%w: %w", ErrClosed, reason)
-	c.dropQueue()
+	c.fail(reason)
 	c.mu.Unlock()
 	signal(c.wake)
 }
@@ -154,7 +156,7 @@ func (c *Conn) Subscribed() []ahp.URI {
 func (c *Conn) Put(v any) {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
-	c.push(entry{answer: &answer{put: v}, pos: c.hub.journal.pos, size: answerSize})
+	c.push(&entry{answer: &answer{put: v}, pos: c.hub.journal.pos, size: answerSize})
 }
 
 // PutFree queues a frame that depends on nothing in the journal (a pong, an
@@ -162,5 +164,5 @@ func (c *Conn) Put(v any) {
 func (c *Conn) PutFree(v any) {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
-	c.push(entry{answer: &answer{put: v}, size: answerSize})
+	c.push(&entry{answer: &answer{put: v}, size: answerSize})
 }

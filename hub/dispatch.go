@@ -30,7 +30,7 @@ func (h *Hub) Dispatch(c *Conn, uri ahp.URI, clientSeq int64, a ahp.Action, chec
 	if seq, ok := c.client.answers[clientSeq]; ok {
 		return h.answerAgain(c, ch, clientSeq, a, seq)
 	}
-	tx := &Tx{h: h}
+	tx := h.begin()
 	e := &Envelope{Channel: ch.info, Action: a, Principal: c.client.key.principal,
 		Origin: &ahp.ActionOrigin{ClientID: c.client.key.id, ClientSeq: clientSeq}}
 	stamped, reason := h.check(tx, ch, a, check)
@@ -88,7 +88,7 @@ func (h *Hub) answerAlone(c *Conn, e *Envelope) *Envelope {
 	e.Seq, e.At, e.estimate = h.next(), h.now(), estimateSize(e.Action)
 	c.client.remember(e.Origin.ClientSeq, e.Seq, h.limits.Answers)
 	c.client.keep(e, h.limits.Refusals)
-	c.push(entry{env: e, size: e.estimate})
+	c.push(e.enter(0))
 	return e
 }
 
@@ -104,6 +104,6 @@ func (h *Hub) answerAgain(c *Conn, ch *channel, clientSeq int64, a ahp.Action, s
 	}
 	again := &Envelope{Channel: e.Channel, Action: e.Action, Origin: e.Origin, Principal: e.Principal,
 		Rejection: e.Rejection, Seq: h.next(), At: h.now(), estimate: estimateSize(e.Action)}
-	c.push(entry{env: again, size: again.estimate})
+	c.push(again.enter(0))
 	return Outcome{Env: again, Rejected: again.Rejection, Repeat: true}
 }

@@ -24,6 +24,15 @@ type Envelope struct {
 	mu       sync.Mutex
 	cache    []encoding
 	run      *mergedRun // what it and those after it merge to, for connections that are behind
+
+	alone  bool  // for one connection: others have what stands on both sides of it next to each other
+	queued entry // how it stands in queues, the same in all of them
+}
+
+// enter makes the entry that queues hold, once the envelope has its number.
+func (e *Envelope) enter(pos int64) *entry {
+	e.queued = entry{env: e, pos: pos, size: e.estimate}
+	return &e.queued
 }
 
 type encoding struct {

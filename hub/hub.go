@@ -81,6 +81,7 @@ type Hub struct {
 	waiting  []*Conn // connections that queued something not yet durable
 	journal  journal
 	effects  effects
+	tx       Tx // the step that runs
 }
 
 // New makes a hub from what the store knew.

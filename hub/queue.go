@@ -14,34 +14,38 @@ const answerSize = 1024
 
 // push appends to the queue; Hub.mu is held, so the order is the timeline's. A
 // connection past its limit is closed at its next step, not silently thinned.
-func (c *Conn) push(e entry) {
-	durable := c.hub.durable.Load()
+func (c *Conn) push(e *entry) { c.hub.push(c, e) }
+
+func (h *Hub) push(c *Conn, e *entry) {
 	c.mu.Lock()
-	if c.err != nil {
+	if c.closed {
 		c.mu.Unlock()
 		return
 	}
-	if c.hold > 0 && c.head == len(c.queue) {
-		c.first = c.hub.now()
+	if c.held && c.head == len(c.queue) {
+		c.first = h.now()
 	}
 	c.queue = append(c.queue, e)
 	c.bytes += e.size
-	slow := c.bytes > c.hub.limits.QueueBytes
+	c.tail = max(c.tail, e.pos)
+	slow := c.bytes > h.limits.QueueBytes
 	if slow {
-		c.err = fmt.Errorf("%w: %w", ErrClosed, ErrSlow)
-		c.dropQueue()
+		c.fail(ErrSlow)
 	}
 	c.mu.Unlock()
-	c.tail = max(c.tail, e.pos)
-	if slow || e.pos <= durable {
+	if slow || e.pos <= h.durable.Load() {
 		signal(c.wake)
 	} else if !c.listed {
 		c.listed = true
-		c.hub.waiting = append(c.hub.waiting, c)
+		h.waiting = append(h.waiting, c)
 	}
 }
 
-func (c *Conn) dropQueue() { c.queue, c.head, c.bytes = nil, 0, 0 }
+// fail ends the queue; c.mu is held.
+func (c *Conn) fail(reason error) {
+	c.err, c.closed = fmt.Errorf("%w: %w", ErrClosed, reason), true
+	c.queue, c.head, c.bytes = nil, 0, 0
+}
 
 // Next blocks until something may leave, and appends it to buf in order:
 // durable entries only, adjacent envelopes merged where that saves frames. It
@@ -89,13 +93,17 @@ const (
 // take moves what may leave now into the writer's batch, or says how long a
 // delivery hold lasts. A hold never delays an answer.
 func (c *Conn) take() (wait time.Duration, err error) {
+	clear(c.batch)
+	c.batch = c.batch[:0]
 	durable := c.hub.durable.Load()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	clear(c.batch)
-	c.batch = c.batch[:0]
-	if c.err != nil {
+	if c.closed {
 		return 0, c.err
+	}
+	if !c.held && c.head == 0 && len(c.queue) <= maxBatch && c.tail <= durable {
+		c.queue, c.batch, c.bytes = c.batch, c.queue, 0 // all of it: nothing to look at, nothing to copy
+		return 0, nil
 	}
 	end, answers, bytes := c.head, false, 0
 	for end < len(c.queue) && end-c.head < maxBatch && c.queue[end].pos <= durable {
@@ -106,7 +114,7 @@ func (c *Conn) take() (wait time.Duration, err error) {
 	if end == c.head {
 		return 0, nil
 	}
-	if c.hold > 0 && !answers {
+	if c.held && !answers {
 		if left := c.hold - c.hub.now().Sub(c.first); left > 0 {
 			return left, nil
 		}
@@ -130,7 +138,7 @@ func (c *Conn) compact() {
 		clear(c.queue[n:])
 		c.queue, c.head = c.queue[:n], 0
 	}
-	if c.hold > 0 && c.head < len(c.queue) {
+	if c.held && c.head < len(c.queue) {
 		c.first = c.hub.now()
 	}
 }
@@ -152,7 +160,7 @@ type Item struct {
 // and merged when the connection asked for a hold or is behind.
 func (c *Conn) items(buf []Item) []Item {
 	c.mu.Lock()
-	held := c.hold > 0
+	held := c.held
 	c.mu.Unlock()
 	merge := held || len(c.batch) >= behind
 	c.envs = c.envs[:0]
@@ -161,7 +169,7 @@ func (c *Conn) items(buf []Item) []Item {
 	}
 	for i := 0; i < len(c.batch); {
 		n := 1
-		switch e := &c.batch[i]; {
+		switch e := c.batch[i]; {
 		case e.env == nil:
 			buf = append(buf, e.answer.item(c.audience))
 		case merge:

@@ -72,7 +72,7 @@ func (c *Conn) Subscribe(token any, subs ...Subscription) {
 		pos = max(pos, at)
 		a.snapshots = append(a.snapshots, snap)
 	}
-	c.push(entry{answer: a, pos: pos, size: answerSize})
+	c.push(&entry{answer: a, pos: pos, size: answerSize})
 }
 
 // follow adds one subscription and takes the snapshot; Hub.mu is held.
@@ -112,7 +112,7 @@ func (c *Conn) setHold() {
 		}
 	}
 	c.mu.Lock()
-	c.hold = hold
+	c.hold, c.held = hold, hold > 0
 	c.mu.Unlock()
 }
 
@@ -181,7 +181,7 @@ func (c *Conn) Reconnect(token any, lastSeen int64, uris []ahp.URI) {
 		a.isReplay, a.replay, a.snapshots = false, nil, snaps
 	}
 	a.seq = h.seq
-	c.push(entry{answer: a, pos: pos, size: answerSize})
+	c.push(&entry{answer: a, pos: pos, size: answerSize})
 }
 
 // missed is a channel's part of a replay. A terminal past its window is resumed

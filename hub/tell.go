@@ -13,7 +13,7 @@ func (c *Conn) Tell(uri ahp.URI, a ahp.Action) *Envelope {
 	if ch == nil || !c.audience.Sees(ch.info) {
 		return nil
 	}
-	e := &Envelope{Channel: ch.info, Action: a, Seq: h.next(), At: h.now(), estimate: estimateSize(a)}
-	c.push(entry{env: e, pos: ch.pos, size: e.estimate})
+	e := &Envelope{Channel: ch.info, Action: a, Seq: h.next(), At: h.now(), estimate: estimateSize(a), alone: true}
+	c.push(e.enter(ch.pos))
 	return e
 }

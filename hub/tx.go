@@ -25,8 +25,14 @@ func (h *Hub) Do(f func(*Tx)) error {
 	if err := h.readOnly(); err != nil {
 		return err
 	}
-	f(&Tx{h: h})
+	f(h.begin())
 	return nil
+}
+
+// begin makes the step that runs now; Hub.mu is held.
+func (h *Hub) begin() *Tx {
+	h.tx = Tx{h: h}
+	return &h.tx
 }
 
 // State returns a channel's state, or nil when it is unknown or asleep.
@@ -72,20 +78,20 @@ func isEvent(a ahp.Action) bool {
 func (tx *Tx) commit(ch *channel, next ahp.State, e *Envelope, sender *Conn) *Envelope {
 	h := tx.h
 	e.Channel, e.Seq, e.At = ch.info, h.next(), h.now()
-	size := estimateSize(e.Action)
-	e.estimate = size
+	e.estimate = estimateSize(e.Action)
 	ch.state, ch.last = next, e.Seq
 	ch.window.add(e, h.limits.WindowBytes)
 	var pos int64
 	if journaled(e.Action) {
-		pos = h.add(Write{Env: e}, size)
+		pos = h.add(Write{Env: e}, e.estimate)
 		ch.pos = pos
 	}
+	queued := e.enter(pos)
 	for _, c := range ch.subs {
-		c.push(entry{env: e, pos: pos, size: size})
+		h.push(c, queued)
 	}
 	if sender != nil {
-		sender.push(entry{env: e, pos: pos, size: size})
+		h.push(sender, queued)
 	}
 	if h.derive != nil && tx.depth < maxDerive {
 		tx.depth++
@@ -160,7 +166,7 @@ func (tx *Tx) Notify(about ChannelInfo, channel ahp.URI, method string, params a
 			}
 			sent = &answer{put: &Notification{Channel: channel, Method: method, Params: less}}
 		}
-		c.push(entry{answer: sent, pos: tx.h.journal.pos, size: answerSize})
+		c.push(&entry{answer: sent, pos: tx.h.journal.pos, size: answerSize})
 	}
 }
 

@@ -33,6 +33,50 @@ func Merge(a, b Action) (Action, bool) {
 	return b, true
 }
 
+// Merged is what a run of actions merges to. It saves what Merge makes between.
+type Merged struct {
+	Action Action
+	own    bool // Action was made here, and nobody else has it yet
+}
+
+// Merging begins a run.
+func Merging(a Action) Merged { return Merged{Action: a} }
+
+// Add merges one more action, or says no and stays as it is. After the last one, Action is not to be added to any more.
+func (m *Merged) Add(next Action) bool {
+	if m.own && grown(m.Action, next) {
+		return true
+	}
+	a, ok := Merge(m.Action, next)
+	if ok {
+		m.Action, m.own = a, a != next
+	}
+	return ok
+}
+
+// grown appends a delta to a merged one of the same stream.
+func grown(to, next Action) bool {
+	switch a := to.(type) {
+	case *ChatDeltaAction:
+		if b, ok := next.(*ChatDeltaAction); ok && a.joins(b) {
+			a.merged = a.merged.Append(b.Content)
+			a.Content = a.merged.String()
+			return true
+		}
+	case *TerminalDataAction:
+		if b, ok := next.(*TerminalDataAction); ok {
+			a.merged = a.merged.Append(b.Data)
+			a.Data = a.merged.String()
+			return true
+		}
+	}
+	return false
+}
+
+func (a *ChatDeltaAction) joins(b *ChatDeltaAction) bool {
+	return a.TurnID == b.TurnID && a.PartID == b.PartID && sameMeta(a.Meta, b.Meta)
+}
+
 func sameMeta(a, b Meta) bool { return reflect.DeepEqual(a, b) }
 
 func joined(merged Text, a, b string) Text {
@@ -44,7 +88,7 @@ func joined(merged Text, a, b string) Text {
 
 func mergeDelta(a *ChatDeltaAction, next Action) (Action, bool) {
 	b, ok := next.(*ChatDeltaAction)
-	if !ok || a.TurnID != b.TurnID || a.PartID != b.PartID || !sameMeta(a.Meta, b.Meta) {
+	if !ok || !a.joins(b) {
 		return nil, false
 	}
 	text := joined(a.merged, a.Content, b.Content)
