@@ -37,6 +37,7 @@ func (h *Host) DisposeSession(ctx context.Context, c Caller, p ahp.DisposeSessio
 		return noSession(p.Channel) // another caller is at it
 	}
 	defer h.disposing.release(info.URI)
+	h.wakeRun(ctx, info.URI)
 	channels, err := h.quieten(ctx, info)
 	if err != nil {
 		return err
@@ -127,6 +128,7 @@ func (h *Host) closeSession(tx *hub.Tx, uri ahp.URI, raw []byte, packed map[ahp.
 	h.trash.put(uri, raw)
 	tx.Record(bucketTrash, uri, raw)
 	h.notifyRemoved(tx, uri)
+	h.unlinkRun(tx, gone.Summary)
 	h.emptyTrash(tx)
 	tx.Effect(uri, func(context.Context) {
 		h.drop(uri, errDisposed)

@@ -24,7 +24,7 @@ type life struct {
 
 // live starts a host over the data directory. An unclean end stops the journal first, as a
 // crash would: nothing the host says while it stops is kept.
-func newLife(t *testing.T, dir string, f *fake, limits Limits) *life {
+func newLife(t *testing.T, dir string, f *fake, limits Limits, clock ...func() time.Time) *life {
 	t.Helper()
 	l := &life{t: t, agent: f}
 	ctx := context.Background()
@@ -33,7 +33,11 @@ func newLife(t *testing.T, dir string, f *fake, limits Limits) *life {
 	boot, err := st.Boot(ctx)
 	l.must(err)
 	l.hub = hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) { l.host.Derive(tx, e) }})
-	l.host, err = New(Config{Hub: l.hub, Store: st, Agents: map[string]agent.Backend{"fake": f}, DataDir: dir, DefaultDir: dir, Limits: limits})
+	cfg := Config{Hub: l.hub, Store: st, Agents: map[string]agent.Backend{"fake": f}, DataDir: dir, DefaultDir: dir, Limits: limits}
+	for _, now := range clock {
+		cfg.Now = now
+	}
+	l.host, err = New(cfg)
 	l.must(err)
 	journal, stopJournal := context.WithCancel(ctx)
 	running, stopHost := context.WithCancel(ctx)

@@ -43,19 +43,23 @@ func (h *Host) CreateSession(ctx context.Context, c Caller, p ahp.CreateSessionP
 		return err
 	}
 	var taken error
-	err = h.hub.Do(func(tx *hub.Tx) {
-		if taken = h.openSession(tx, p.Channel, state); taken != nil {
-			return
-		}
-		if raw := state.Meta[worktreeKey]; raw != nil {
-			tx.Record(bucketWorktrees, p.Channel, raw)
-		}
-		tx.Effect(p.Channel, func(context.Context) { h.begin(p.Channel) })
-	})
+	err = h.hub.Do(func(tx *hub.Tx) { taken = h.admit(tx, p.Channel, state) })
 	if err = errors.Join(err, taken); err != nil {
 		unmake()
 	}
 	return err
+}
+
+// admit opens a new session and has its agent opened.
+func (h *Host) admit(tx *hub.Tx, uri ahp.URI, state *ahp.SessionState) error {
+	if err := h.openSession(tx, uri, state); err != nil {
+		return err
+	}
+	if raw := state.Meta[worktreeKey]; raw != nil {
+		tx.Record(bucketWorktrees, uri, raw)
+	}
+	tx.Effect(uri, func(context.Context) { h.begin(uri) })
+	return nil
 }
 
 // newSession checks everything a client asks for and makes the first state of it.
