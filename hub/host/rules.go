@@ -59,16 +59,15 @@ var rules = map[string]check{
 	"terminal/titleChanged": rule(checkTerminalTitle),
 	"terminal/cleared":      accept,
 
-	"automation/createRequested":    refuse(noAutomations),
-	"automation/updateRequested":    refuse(noAutomations),
-	"automation/removed":            refuse(noAutomations),
-	"automationRun/cancelRequested": refuse(noAutomations),
+	"automation/createRequested":    rule(checkAutomationCreate),
+	"automation/updateRequested":    rule(checkAutomationUpdate),
+	"automation/removed":            rule(checkAutomationRemoved),
+	"automationRun/cancelRequested": rule(checkRunCancel),
 }
 
 const (
-	fixedDirs     = "the directories of a session are fixed here: create another session for another directory"
-	noServers     = "this host runs no MCP servers"
-	noAutomations = "this host has no automations"
+	fixedDirs = "the directories of a session are fixed here: create another session for another directory"
+	noServers = "this host runs no MCP servers"
 )
 
 // check looks at one action under the hub's lock: the action to apply, or why not.
