@@ -1,0 +1,49 @@
+package custom
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+)
+
+// readHooks lists the hooks of a settings file, one an event and what it matches. What they run is not told.
+func readHooks(s *search, _ spot, file string) []Entry {
+	at := s.abs(file)
+	broken := func(problem string) []Entry {
+		return []Entry{{ID: s.root.id(at, "hooks"), Kind: Hook, Name: path.Base(file), Path: at, Problem: problem}}
+	}
+	data, err := s.read(file, s.limits.Config, true)
+	if err != nil {
+		return broken(plain(err))
+	}
+	events, err := inside(data, "hooks")
+	if err != nil {
+		return broken(err.Error())
+	}
+	var out []Entry
+	for _, e := range events {
+		for i, what := range matched(e.raw) {
+			out = append(out, Entry{ID: s.root.id(at, fmt.Sprintf("hook:%s:%s:%d", e.name, what, i)), Kind: Hook,
+				Name: clip(oneLine(e.name), mostName), Description: what, Path: at, Line: e.line})
+		}
+	}
+	return out
+}
+
+// matched says what each hook of an event is for.
+func matched(raw json.RawMessage) (out []string) {
+	var list []struct {
+		Matcher any `json:"matcher"`
+	}
+	if json.Unmarshal(raw, &list) != nil {
+		return []string{""}
+	}
+	for _, h := range list {
+		m := clip(oneLine(text(h.Matcher)), mostName)
+		if m != "" {
+			m = "for " + m
+		}
+		out = append(out, m)
+	}
+	return out
+}

@@ -1,0 +1,246 @@
+package custom
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+const (
+	settle      = 200 * time.Millisecond // after the first of a burst of writes
+	mostFolders = 300                    // watched of one root
+)
+
+// Library keeps what roots have for those who follow them: one watch, however many sessions look.
+type Library struct {
+	limits Limits
+	log    *slog.Logger
+	poke   chan struct{}
+
+	mu      sync.Mutex
+	shelves map[Root]*shelf
+}
+
+// shelf is a root that somebody follows.
+type shelf struct {
+	found   Found
+	kept    bool // found is what is there now
+	stale   bool
+	blind   bool // not all of it is watched
+	tells   map[int]func()
+	next    int
+	folders map[string]bool // watched; Run's alone
+}
+
+// NewLibrary makes one. Without Run, nothing is watched.
+func NewLibrary(limits Limits, log *slog.Logger) *Library {
+	return &Library{limits: limits, log: log, poke: make(chan struct{}, 1), shelves: map[Root]*shelf{}}
+}
+
+// Look says what a root has now.
+func (l *Library) Look(root Root) Found {
+	l.mu.Lock()
+	if s := l.shelves[root]; s != nil && s.kept && !s.stale && !s.blind {
+		defer l.mu.Unlock()
+		return s.found
+	}
+	l.mu.Unlock()
+	return Find(root, l.limits)
+}
+
+// Follow calls tell, which must not block, after what a root has is another, until stop.
+func (l *Library) Follow(root Root, tell func()) (stop func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.shelves[root]
+	if s == nil {
+		s = &shelf{stale: true, tells: map[int]func(){}, folders: map[string]bool{}}
+		l.shelves[root] = s
+	}
+	id := s.next
+	s.next++
+	s.tells[id] = tell
+	l.wake()
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(s.tells, id)
+		l.wake()
+	}
+}
+
+func (l *Library) wake() {
+	select {
+	case l.poke <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+// Run watches until ctx ends. Where the system watches no more, what is there is looked at whenever somebody asks.
+func (l *Library) Run(ctx context.Context) error {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		l.log.Warn("customizations are not watched (on Linux raise fs.inotify.max_user_instances)", "err", err)
+		return nil
+	}
+	defer w.Close()
+	var due <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-w.Events:
+			if l.touched(e.Name, e.Has(fsnotify.Remove|fsnotify.Rename)) && due == nil {
+				due = time.After(settle)
+			}
+		case <-w.Errors: // most likely more happened than could be told
+			l.touched("", false)
+			l.wake()
+		case <-l.poke:
+			l.tidy(w)
+			l.again(w)
+		case <-due:
+			due = nil
+			l.again(w)
+		}
+	}
+}
+
+// touched marks the roots that a path may matter to, all with "", and tells whether there are any.
+func (l *Library) touched(path string, gone bool) (any bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for root, s := range l.shelves {
+		dir := filepath.Dir(path)
+		if path == "" || s.folders[dir] && (dir != root.Dir || matters(root, filepath.Base(path))) || s.folders[path] && path != root.Dir {
+			s.stale, any = true, true
+		}
+		if gone {
+			delete(s.folders, path) // the system has let go of it
+		}
+	}
+	return any
+}
+
+// matters tells whether a name in a root itself is one that is looked at: much else is written there.
+func matters(root Root, name string) bool {
+	for _, sp := range root.Place.spots() {
+		if head, _, _ := strings.Cut(sp.dir, "/"); head == name {
+			return true
+		}
+		for _, f := range sp.files {
+			if sp.dir == "." && f == name {
+				return true
+			}
+		}
+	}
+	for _, c := range root.Place.configs() {
+		if head, _, _ := strings.Cut(c.file, "/"); head == name {
+			return true
+		}
+	}
+	return name == ".agents" || strings.HasSuffix(name, "plugin") && strings.HasPrefix(name, ".")
+}
+
+// tidy lets go of roots that nobody follows any more.
+func (l *Library) tidy(w *fsnotify.Watcher) {
+	l.mu.Lock()
+	var gone []string
+	for root, s := range l.shelves {
+		if len(s.tells) == 0 {
+			delete(l.shelves, root)
+			for f := range s.folders {
+				gone = append(gone, f)
+			}
+		}
+	}
+	l.mu.Unlock()
+	for _, f := range gone {
+		l.leave(w, f)
+	}
+}
+
+// leave ends the watch of a folder unless another root has it.
+func (l *Library) leave(w *fsnotify.Watcher, folder string) {
+	l.mu.Lock()
+	for _, s := range l.shelves {
+		if s.folders[folder] {
+			l.mu.Unlock()
+			return
+		}
+	}
+	l.mu.Unlock()
+	_ = w.Remove(folder) // gone already
+}
+
+// again looks at the roots that may be others, and tells those who follow them.
+func (l *Library) again(w *fsnotify.Watcher) {
+	for {
+		root, s := l.nextStale()
+		if s == nil {
+			return
+		}
+		found := Find(root, l.limits)
+		if l.watch(w, s, found.folders) {
+			found = Find(root, l.limits) // what was written before it was watched
+		}
+		l.mu.Lock()
+		changed := s.kept && !reflect.DeepEqual(found, s.found)
+		s.found, s.kept = found, true
+		var tells []func()
+		for _, t := range s.tells {
+			tells = append(tells, t)
+		}
+		l.mu.Unlock()
+		if changed {
+			for _, tell := range tells {
+				tell()
+			}
+		}
+	}
+}
+
+func (l *Library) nextStale() (Root, *shelf) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for root, s := range l.shelves {
+		if s.stale {
+			s.stale = false
+			return root, s
+		}
+	}
+	return Root{}, nil
+}
+
+// watch brings the watched folders of a root to those there are, and tells whether any is new.
+func (l *Library) watch(w *fsnotify.Watcher, s *shelf, folders []string) (more bool) {
+	now := map[string]bool{}
+	blind := len(folders) > mostFolders
+	for _, f := range folders[:min(len(folders), mostFolders)] {
+		if !s.folders[f] {
+			if err := w.Add(f); err != nil {
+				l.log.Debug("a folder of customizations is not watched", "folder", f, "err", err)
+				blind = true
+				continue
+			}
+			more = true
+		}
+		now[f] = true
+	}
+	l.mu.Lock()
+	was := s.folders
+	s.folders, s.blind = now, blind
+	l.mu.Unlock()
+	for f := range was {
+		if !now[f] {
+			l.leave(w, f)
+		}
+	}
+	return more
+}

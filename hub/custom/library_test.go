@@ -1,0 +1,113 @@
+package custom
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// watched is a library that runs, and what was told.
+func watched(t *testing.T, root Root) (l *Library, told chan struct{}, stop func()) {
+	t.Helper()
+	l = NewLibrary(Limits{}, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = l.Run(ctx) })
+	t.Cleanup(func() { cancel(); wg.Wait() })
+	told = make(chan struct{}, 100)
+	stop = l.Follow(root, func() { told <- struct{}{} })
+	l.settled(t, root)
+	return l, told, stop
+}
+
+// settled waits until a root is watched.
+func (l *Library) settled(t *testing.T, root Root) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; <-time.After(time.Millisecond) {
+		l.mu.Lock()
+		s := l.shelves[root]
+		ok := s != nil && s.kept && !s.stale
+		l.mu.Unlock()
+		if ok {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the root is not watched")
+		}
+	}
+}
+
+func wait(t *testing.T, told chan struct{}) {
+	t.Helper()
+	select {
+	case <-told:
+	case <-time.After(10 * time.Second):
+		t.Fatal("nobody was told")
+	}
+}
+
+func names(f Found) (list []string) {
+	for _, g := range f.Groups {
+		for _, e := range g.Entries {
+			list = append(list, e.Name)
+		}
+	}
+	for _, e := range f.Servers {
+		list = append(list, e.Name)
+	}
+	return list
+}
+
+func TestChangesAreToldAsTheyHappen(t *testing.T) {
+	root := Root{Dir: tree(t, "\n-- readme.txt --\n"), Place: Workspace}
+	l, told, _ := watched(t, root)
+	for _, step := range []struct {
+		do   func()
+		want int
+	}{
+		{func() { grow(t, root.Dir, "\n-- AGENTS.md --\n# One") }, 1},
+		{func() { grow(t, root.Dir, "\n-- .claude/skills/two/SKILL.md --\n---\ndescription: Two\n---") }, 2},
+		{func() { grow(t, root.Dir, "\n-- .mcp.json --\n{\"mcpServers\":{\"three\":{\"command\":\"x\"}}}") }, 3},
+		{func() { os.RemoveAll(filepath.Join(root.Dir, ".claude")) }, 2},
+		{func() { grow(t, root.Dir, "\n-- .claude/skills/two/SKILL.md --\n---\ndescription: Two again\n---") }, 3},
+		{func() { os.Remove(filepath.Join(root.Dir, "AGENTS.md")) }, 2},
+	} {
+		step.do()
+		for wait(t, told); len(names(l.Look(root))) != step.want; wait(t, told) {
+		}
+	}
+}
+
+func TestWhatIsNoCustomizationIsNotLookedAt(t *testing.T) {
+	root := Root{Dir: tree(t, "\n-- AGENTS.md --\nx"), Place: Workspace}
+	l, told, stop := watched(t, root)
+	for _, name := range []string{"main.go", "go.sum", "readme.txt"} {
+		if l.touched(filepath.Join(root.Dir, name), false) {
+			t.Errorf("%s has the root looked at", name)
+		}
+	}
+	if !l.touched(filepath.Join(root.Dir, ".github"), false) {
+		t.Error("a new .github is not looked at")
+	}
+	stop()
+	stop() // once is enough
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); <-time.After(time.Millisecond) {
+		l.mu.Lock()
+		n := len(l.shelves)
+		l.mu.Unlock()
+		if n == 0 {
+			break
+		}
+	}
+	if len(l.shelves) != 0 || len(told) != 0 {
+		t.Error("a root that nobody follows is kept")
+	}
+}
