@@ -1,6 +1,8 @@
 package terminal
 
 import (
+	"flag"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -245,14 +247,16 @@ func TestBinaryJunk(t *testing.T) {
 	}
 }
 
+var flood = flag.Int("flood", 64, "megabytes of output that TestAFloodIsBoundedMergedAndPaced takes")
+
 func TestAFloodIsBoundedMergedAndPaced(t *testing.T) {
 	if testing.Short() {
-		t.Skip("64 MB of output")
+		t.Skip("64 MB of output and more")
 	}
 	var sent, content, peak, actions, small int
 	var last string
 	begun := time.Now()
-	p, err := Start(Spec{Command: sh("yes | head -n 22369621; printf end"), Dir: t.TempDir()}, func(step []ahp.Action) {
+	p, err := Start(Spec{Command: sh(fmt.Sprintf("yes | head -n %d; printf end", *flood<<20/len("y\r\n"))), Dir: t.TempDir()}, func(step []ahp.Action) {
 		for _, a := range step {
 			switch a := a.(type) {
 			case *ahp.TerminalClearedAction:
@@ -274,7 +278,7 @@ func TestAFloodIsBoundedMergedAndPaced(t *testing.T) {
 	}
 	select {
 	case <-p.Done():
-	case <-time.After(2 * time.Minute):
+	case <-time.After(time.Duration(*flood) * 2 * time.Second):
 		t.Fatal("the flood does not end")
 	}
 	if !strings.HasSuffix(last, "y\r\nend") {
@@ -295,6 +299,7 @@ func TestAFloodIsBoundedMergedAndPaced(t *testing.T) {
 	if m.HeapAlloc > 64<<20 {
 		t.Errorf("%d MB of heap after it", m.HeapAlloc>>20)
 	}
+	t.Logf("%d MB of output in %v, of which %d MB were sent; %d MB of heap after it", *flood, time.Since(begun), sent>>20, m.HeapAlloc>>20)
 }
 
 func TestBackPressureHoldsTheProgram(t *testing.T) {
