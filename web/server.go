@@ -31,6 +31,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, hosts: newHosts(cfg), counters: newCounters(cfg.Registry, cfg.Metrics),
 		failures: httprate.NewRateLimiter(cfg.Limits.Failures, time.Minute)}
+	cfg.Tokens.Of(s.person)
 	s.handler = s.routes()
 	return s, nil
 }
@@ -93,7 +94,7 @@ func (s *Server) serve(ctx context.Context, l net.Listener, h http.Handler, secu
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Limits.Stop)
 	defer cancel()
 	err := srv.Shutdown(grace)
-	s.wait(grace)
+	s.drain(grace)
 	srv.Close()
 	<-failed
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -103,7 +104,7 @@ func (s *Server) serve(ctx context.Context, l net.Listener, h http.Handler, secu
 	return err
 }
 
-func (s *Server) wait(ctx context.Context) {
+func (s *Server) drain(ctx context.Context) {
 	done := make(chan struct{})
 	go func() { s.open.Wait(); close(done) }()
 	select {
