@@ -88,14 +88,15 @@ func FindBrowser(t testing.TB) string {
 	return ""
 }
 
-// OpenBrowser starts a browser that ends with the test.
-func OpenBrowser(t testing.TB) *Browser {
+// OpenBrowser starts a browser that ends with the test; more are options of its start.
+func OpenBrowser(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
 	t.Helper()
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(FindBrowser(t)),
 		chromedp.WindowSize(1440, 900), chromedp.WSURLReadTimeout(patience))
 	if os.Getuid() == 0 { // Chromium refuses its sandbox to root
 		opts = append(opts, chromedp.NoSandbox)
 	}
+	opts = append(opts, more...)
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), opts...)
 	ctx, cancel := chromedp.NewContext(alloc)
 	t.Cleanup(func() { cancel(); stop() })

@@ -21,11 +21,12 @@ import (
 
 // Options of a peer. The zero value is an anonymous client.
 type Options struct {
-	Token    string      // sent as a bearer token
-	Cookie   string      // sent as the Cookie header
-	ClientID string      // "peer" when empty
-	Header   http.Header // further headers of the upgrade
-	Versions []string    // offered protocol versions; the one this program models when empty
+	Token    string       // sent as a bearer token
+	Cookie   string       // sent as the Cookie header
+	ClientID string       // "peer" when empty
+	Header   http.Header  // further headers of the upgrade
+	HTTP     *http.Client // connects; http.DefaultClient when nil
+	Versions []string     // offered protocol versions; the one this program models when empty
 
 	Kind    func(ahp.URI) ahp.ChannelKind // tells the kind of a channel; KindOf when nil
 	Trust   bool                          // frames are not checked against the protocol's schema: for benchmarks
@@ -119,7 +120,7 @@ func (p *Peer) connect(ctx context.Context) error {
 	if p.opts.Cookie != "" {
 		header.Set("Cookie", p.opts.Cookie)
 	}
-	conn, res, err := websocket.Dial(ctx, wsURL(p.url), &websocket.DialOptions{HTTPHeader: header})
+	conn, res, err := websocket.Dial(ctx, wsURL(p.url), &websocket.DialOptions{HTTPHeader: header, HTTPClient: p.opts.HTTP})
 	if err != nil {
 		if res != nil {
 			return fmt.Errorf("peer: the host answered the upgrade with %s: %w", res.Status, err)
