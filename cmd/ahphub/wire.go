@@ -90,7 +90,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		return err
 	}
 	a.host, err = host.New(host.Config{Hub: a.hub, Store: a.store, Agents: agents, DefaultAgent: a.cfg.Agent,
-		DataDir: a.cfg.Data, DefaultDir: set.dir, TrustFilters: a.cfg.TrustFilters, ToolServers: mcp.Reach(agentURL(set, l), program), Log: a.log,
+		DataDir: a.cfg.Data, DefaultDir: set.dir, TrustFilters: a.cfg.TrustFilters, ToolServers: mcp.Reach(agentURL(set, l), program), Customize: a.customize(ctx), Log: a.log,
 		Judged: func(tx *hub.Tx, session ahp.URI, e review.Event) { a.notify.Judged(tx, session, e) },
 		Tracer: a.telemetry.Tracer(), Meters: a.telemetry})
 	if err != nil {
@@ -107,6 +107,11 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error {
 	docs := a.store
 	links, err := access.OpenLinks(ctx, docs)
+	if err != nil {
+		return err
+	}
+	links.Within(a.hub)
+	members, err := access.OpenMembers(ctx, docs, a.owner.Name)
 	if err != nil {
 		return err
 	}
@@ -142,17 +147,17 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	}
 	a.signIn = access.SignIn{Dir: signInDir(a.cfg.Data)}
 	a.pages = pages.New(pages.Deps{Host: a.host, Hub: a.hub, Links: links, Presence: presence.New(presence.Config{}), Assets: assets, Log: a.log,
-		Docs: docs, Browsers: cookies, Accounts: pages.Accounts{Passwords: passwords, Passkeys: passkeys, Tokens: personal}, Notify: a.notify, Audit: people.Audit{Store: docs}, Public: publicAddress(set), DefaultDir: set.dir})
+		Docs: docs, Browsers: cookies, Accounts: pages.Accounts{Passwords: passwords, Passkeys: passkeys, Tokens: personal, Members: members}, Notify: a.notify, Audit: people.Audit{Store: docs}, Public: publicAddress(set), DefaultDir: set.dir})
 	a.rpc = rpc.Handler(rpc.Config{Host: newAudited(a.host, people.Audit{Store: docs}, a.log), Hub: a.hub, Clients: a.store, Log: a.log, Name: "ahphub", Version: versionName(),
 		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set),
-		Telemetry: a.telemetry, Tracer: a.telemetry.Tracer(), Count: a.telemetry.Request})
+		Telemetry: a.telemetry, Tracer: a.telemetry.Tracer(), Count: a.telemetry.Request, Admit: links.Admit})
 	if a.provider, err = a.cfg.OIDC.provider(docs, set.rules, a.log); err != nil {
 		return err
 	}
 	a.web, err = web.New(web.Config{
 		Pages: a.pages, RPC: a.rpc, Tools: a.tools, Unsubscribe: a.pages.Unsubscribe,
-		Assets: assets, Sessions: a.host, Short: host.ShortID, Title: a.title,
-		Tokens: access.NewTokens(token, a.owner.Name, links, personal), Links: links, SignIn: a.signIn, Passwords: passwords, Passkeys: passkeys, Cookies: cookies,
+		Assets: assets, Sessions: a.host, Short: host.ShortID, Title: a.pages.TitleOf, Home: pages.Home,
+		Tokens: access.NewTokens(token, a.owner.Name, links, personal), Links: links, Members: members, SignIn: a.signIn, Passwords: passwords, Passkeys: passkeys, Cookies: cookies,
 		Audit: people.Audit{Store: docs}, Owner: a.owner,
 		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: slices.Concat(a.cfg.AllowHost, a.cfg.TLS.ACME), TLS: set.tls(), Provider: a.provider, Proxies: set.proxies,
 		Ready: a.ready, Metrics: a.gauges(), Registry: a.telemetry.Registry(), Tracer: a.telemetry.Tracer(), Log: a.log, Limits: web.Limits{Stop: 3 * time.Second},
@@ -161,11 +166,6 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 }
 
 func (a *app) ready() error { return errors.Join(a.hub.ReadOnly(), a.store.Err()) }
-
-func (a *app) title(session ahp.URI) string {
-	s, _ := a.host.Summary(session)
-	return s.Title
-}
 
 func (a *app) gauges() map[string]func() any {
 	return map[string]func() any{

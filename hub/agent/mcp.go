@@ -14,5 +14,8 @@ type MCPServer struct {
 	Env     []string // KEY=value
 }
 
+// ToolUser is a Backend that can be given MCP servers: a session's are started for it.
+type ToolUser interface{ UsesTools() bool }
+
 // LogValue keeps the token out of logs.
 func (s MCPServer) LogValue() slog.Value { return slog.StringValue(s.Name) }

@@ -186,6 +186,7 @@ func checkActiveClientRemoved(r *request, _ *ahp.SessionState, a *ahp.SessionAct
 // activeClientRemoved makes the running calls of a client that left fail (AHP requirement 140).
 func (h *Host) activeClientRemoved(ctx context.Context, e *hub.Envelope, a *ahp.SessionActiveClientRemovedAction) {
 	h.clientsChanged(e.Channel.URI)
+	h.recustomize(e.Channel.URI)
 	st, _, _ := h.hub.State(e.Channel.URI)
 	s, ok := st.(*ahp.SessionState)
 	if !ok {

@@ -24,5 +24,8 @@ func (h *Host) Authenticate(ctx context.Context, c Caller, p ahp.AuthenticatePar
 			return ahp.AuthenticateResult{}, nil
 		}
 	}
+	if h.takeServerToken(p.Resource, p.Token) {
+		return ahp.AuthenticateResult{}, nil
+	}
 	return ahp.AuthenticateResult{}, badParams("resource: this host asks for no token for %.200q: sign in with the agent's own program", p.Resource)
 }

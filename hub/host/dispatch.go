@@ -147,6 +147,7 @@ func (h *Host) woken(uri ahp.URI) {
 	if !ok {
 		return
 	}
+	h.recustomize(uri)
 	for _, c := range s.ActiveClients {
 		h.clients.found(h, uri, c.ClientID)
 	}

@@ -148,6 +148,7 @@ func (h *Host) emptyTrash(tx *hub.Tx) {
 		tx.Record(bucketTrash, oldest, nil)
 		tx.Record(bucketSessions, oldest, nil)
 		h.forgetDesk(tx, oldest)
+		h.forgetDecisions(tx, oldest)
 		tx.Effect(oldest, func(ctx context.Context) {
 			h.forgetChangesets(ctx, oldest)
 			h.forgetWorktree(ctx, oldest)

@@ -26,6 +26,10 @@ var effects = map[string]func(*Host, context.Context, *hub.Envelope){
 	"session/workingDirectoryRemoved":  effect((*Host).dirRemoved),
 	"session/workingDirectoryReplaced": effect((*Host).dirReplaced),
 
+	"session/mcpServerStartRequested":      effect((*Host).serverStartRequested),
+	"session/mcpServerStopRequested":       effect((*Host).serverStopRequested),
+	"session/mcpServerBackgroundRequested": effect((*Host).serverBackgrounded),
+
 	"terminal/input":   effect((*Host).terminalTyped),
 	"terminal/resized": effect((*Host).terminalSized),
 }

@@ -24,6 +24,7 @@ type live struct {
 	agent  agent.Session
 	err    error
 	tools  *Toolbox         // of the agent that is open, or being opened
+	stale  bool             // the agent is to be opened anew once it has nothing to do
 	runs   map[ahp.URI]*run // the newest of each chat
 }
 
@@ -155,6 +156,7 @@ func (h *Host) drop(session ahp.URI, cause error) {
 	if l != nil {
 		l.stop(cause)
 	}
+	h.forgetCustoms(session)
 }
 
 // stopLive stops all sessions side by side.

@@ -60,6 +60,7 @@ func (h *Host) describeAgents(ctx context.Context) []ahp.AgentInfo {
 			info.Models = []ahp.SessionModelInfo{}
 		}
 		info.Capabilities = withChats(info.Capabilities)
+		info.Customizations = h.rootCustomizations(h.cfg.Agents[name])
 		infos = append(infos, info)
 	}
 	return infos

@@ -21,10 +21,10 @@ var rules = map[string]check{
 	"session/workingDirectorySet":          rule(checkDirSet),
 	"session/workingDirectoryRemoved":      rule(checkDirRemoved), // AHP requirement 83
 	"session/workingDirectoryReplaced":     rule(checkDirReplaced),
-	"session/customizationToggled":         refuse("this host's agents have no customizations to switch"),
-	"session/mcpServerStartRequested":      refuse(noServers),
-	"session/mcpServerStopRequested":       refuse(noServers),
-	"session/mcpServerBackgroundRequested": refuse(noServers),
+	"session/customizationToggled":         rule(checkToggled),
+	"session/mcpServerStartRequested":      rule(checkServerStart),
+	"session/mcpServerStopRequested":       rule(checkServerStop),
+	"session/mcpServerBackgroundRequested": rule(checkServerBackground),
 
 	"chat/turnStarted":             rule(checkTurnStarted),
 	"chat/turnCancelled":           rule(checkTurnCancelled),

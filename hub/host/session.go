@@ -224,7 +224,7 @@ func (l *live) spec(s *ahp.SessionState) (agent.Spec, error) {
 		return agent.Spec{}, err
 	}
 	return agent.Spec{Session: l.uri, Dirs: paths(s.WorkingDirectories), Config: l.config, Data: data,
-		MCP: l.giveTools(s), Host: agentHost{l}, Log: l.h.log.With("session", l.uri)}, nil
+		MCP: append(l.giveTools(s), l.giveServers(l.h.cfg.Agents[s.Provider])...), Host: agentHost{l}, Log: l.h.log.With("session", l.uri)}, nil
 }
 
 // config is the value of a setting now.

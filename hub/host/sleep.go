@@ -52,6 +52,7 @@ func (h *Host) sleepSession(e *entry, since time.Time) {
 		return
 	}
 	h.dropIdle(uri)
+	h.forgetCustoms(uri)
 }
 
 // dropIdle closes the agent of a session that sleeps, unless a turn came in between.

@@ -24,6 +24,8 @@ type Toolbox struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
+	relays []*Relay // guarded by toolboxes.mu
+
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced when the clients' tools may be others
 }
@@ -34,8 +36,9 @@ type tokenKey [sha256.Size]byte
 
 // toolboxes are those of the agents that are open.
 type toolboxes struct {
-	mu sync.Mutex
-	by map[tokenKey]*Toolbox
+	mu     sync.Mutex
+	by     map[tokenKey]*Toolbox
+	relays map[tokenKey]*Relay // the session's MCP servers
 }
 
 var errAgentClosed = errors.New("this agent's time with the session is over")
@@ -76,6 +79,9 @@ func (l *live) takeTools() {
 	all := &l.h.tools
 	all.mu.Lock()
 	delete(all.by, b.key)
+	for _, r := range b.relays {
+		delete(all.relays, r.key)
+	}
 	all.mu.Unlock()
 	b.cancel(errAgentClosed)
 }

@@ -57,6 +57,7 @@ func (h *Host) clientsChanged(session ahp.URI) {
 
 func (h *Host) activeClientSet(_ context.Context, e *hub.Envelope, _ *ahp.SessionActiveClientSetAction) {
 	h.clientsChanged(e.Channel.URI)
+	h.recustomize(e.Channel.URI)
 }
 
 // CallClientTool has a client run its tool, as a tool call of the turn that asks (AHP

@@ -154,6 +154,7 @@ func (h *Host) chatTruncated(_ context.Context, e *hub.Envelope, _ *ahp.ChatTrun
 }
 
 func (h *Host) endRun(ch hub.ChannelInfo, turn string) {
+	defer h.dropStale(ch.Session)
 	if l := h.liveIf(ch.Session); l != nil {
 		l.end(ch.URI, turn, errCancelled)
 	}

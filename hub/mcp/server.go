@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 )
 
@@ -25,6 +26,21 @@ const (
 // Host finds what a token opens.
 type Host interface {
 	Toolbox(token string) (*host.Toolbox, bool)
+	Relay(token string) (*host.Relay, bool)
+}
+
+// opened is what a token opens: the host's own tools, or a session's MCP server.
+type opened interface {
+	Session() ahp.URI
+	Context() context.Context
+}
+
+func (s *Server) opened(token string) (opened, bool) {
+	if box, ok := s.cfg.Host.Toolbox(token); ok {
+		return box, true
+	}
+	r, ok := s.cfg.Host.Relay(token)
+	return r, ok
 }
 
 // Config of a Server. Zero fields take the stated default.
@@ -64,7 +80,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	closed   bool
-	sessions map[*host.Toolbox]*session
+	sessions map[opened]*session
 }
 
 // New makes a server.
@@ -73,7 +89,7 @@ func New(cfg Config) *Server {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Server{cfg: cfg, log: cfg.Log, sessions: map[*host.Toolbox]*session{}}
+	return &Server{cfg: cfg, log: cfg.Log, sessions: map[opened]*session{}}
 }
 
 // Reach says how an agent on this machine reaches the endpoint at base with a token:
@@ -90,7 +106,7 @@ func Reach(base, program string) func(token string) []agent.MCPServer {
 
 // Knows tells whether a token opens anything now.
 func (s *Server) Knows(token string) bool {
-	_, ok := s.cfg.Host.Toolbox(token)
+	_, ok := s.opened(token)
 	return ok
 }
 
@@ -98,12 +114,12 @@ func (s *Server) Knows(token string) bool {
 // with what the token opens.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	box, ok := s.cfg.Host.Toolbox(token)
+	of, ok := s.opened(token)
 	if !ok {
 		http.Error(w, "This token opens nothing any more: it ends with the agent's session.", http.StatusForbidden)
 		return
 	}
-	n := s.enter(box)
+	n := s.enter(of)
 	if n == nil {
 		http.Error(w, "The host is stopping.", http.StatusServiceUnavailable)
 		return
@@ -112,18 +128,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Header.Del("Authorization") // it goes no further
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	defer context.AfterFunc(box.Context(), func() { cancel(context.Cause(box.Context())) })()
+	defer context.AfterFunc(of.Context(), func() { cancel(context.Cause(of.Context())) })()
 	n.serve(w, r.WithContext(ctx))
 }
 
-// enter counts a request of a toolbox's session in, and makes the session on first use.
-func (s *Server) enter(box *host.Toolbox) *session {
+// enter counts a request in, and makes its session on first use.
+func (s *Server) enter(of opened) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.sessions[box]
+	n := s.sessions[of]
 	if n == nil && !s.closed {
-		n = newSession(s, box)
-		s.sessions[box] = n
+		n = newSession(s, of)
+		s.sessions[of] = n
 		s.wg.Go(n.follow)
 	}
 	if n == nil || n.over {
@@ -142,7 +158,7 @@ func (s *Server) leave(n *session) {
 	n.requests.Wait()
 	n.disconnect() // what came in between
 	s.mu.Lock()
-	delete(s.sessions, n.box)
+	delete(s.sessions, n.of)
 	s.mu.Unlock()
 }
 

@@ -19,10 +19,12 @@ reply_to_comment (say what you did, briefly) and resolve_comment once it is deal
 disagree or need an answer. Use add_comment to point people at lines they should look at. Lines count from 1.
 Tools that say which client they run in are carried out by a connected editor; they work only while you answer a message.`
 
-// session is the server of one agent.
+// session is a server for one agent: the host's own tools, or one of the session's MCP servers.
 type session struct {
 	s        *Server
-	box      *host.Toolbox
+	of       opened
+	box      *host.Toolbox // nil for an MCP server
+	relay    *host.Relay   // that MCP server
 	log      *slog.Logger
 	server   *mcp.Server
 	http     http.Handler
@@ -33,33 +35,52 @@ type session struct {
 	offered  map[string]offer // the clients' by name; follow's alone once it runs
 }
 
-func newSession(s *Server, box *host.Toolbox) *session {
-	n := &session{s: s, box: box, log: s.log.With("session", box.Session()),
+func newSession(s *Server, of opened) *session {
+	n := &session{s: s, of: of, log: s.log.With("session", of.Session()),
 		calls: make(chan struct{}, s.cfg.Limits.Calls), offered: map[string]offer{}}
-	n.server = mcp.NewServer(&mcp.Implementation{Name: "ahphub", Title: "ahphub", Version: s.cfg.Version}, &mcp.ServerOptions{
-		Instructions: instructions,
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
-	})
-	n.addComments()
-	n.offer()
+	if relay, ok := of.(*host.Relay); ok {
+		n.relay = relay
+		n.carry()
+	} else {
+		n.box = of.(*host.Toolbox) // the only other
+		n.ownTools()
+	}
 	n.http = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return n.server },
 		// the server's own list of hosts was asked before
 		&mcp.StreamableHTTPOptions{DisableLocalhostProtection: true, MaxRequestBodyBytes: -1})
 	return n
 }
 
+// ownTools makes the server of the host's tools.
+func (n *session) ownTools() {
+	n.server = mcp.NewServer(&mcp.Implementation{Name: "ahphub", Title: "ahphub", Version: n.s.cfg.Version}, &mcp.ServerOptions{
+		Instructions: instructions,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+	})
+	n.addComments()
+	n.offer()
+}
+
 // follow keeps the clients' tools up to date until the toolbox is shut.
 func (n *session) follow() {
 	defer n.s.leave(n)
 	for {
-		changed := n.box.Changed()
-		n.offer()
 		select {
-		case <-changed:
-		case <-n.box.Context().Done():
+		case <-n.again():
+		case <-n.of.Context().Done():
 			return
 		}
 	}
+}
+
+// again brings the tools up to date, and is closed when they may be others.
+func (n *session) again() <-chan struct{} {
+	if n.relay != nil {
+		return n.carried()
+	}
+	changed := n.box.Changed()
+	n.offer()
+	return changed
 }
 
 func (n *session) serve(w http.ResponseWriter, r *http.Request) {
@@ -101,7 +122,7 @@ func (n *session) call(ctx context.Context, f func(context.Context) (*mcp.CallTo
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(n.box.Context(), func() { cancel(context.Cause(n.box.Context())) })()
+	defer context.AfterFunc(n.of.Context(), func() { cancel(context.Cause(n.of.Context())) })()
 	res, err := f(ctx)
 	if err != nil {
 		return failure(n.explain(ctx, err))
@@ -115,7 +136,7 @@ func (n *session) explain(ctx context.Context, err error) string {
 		return sentence(string(why))
 	}
 	switch {
-	case n.box.Context().Err() != nil:
+	case n.of.Context().Err() != nil:
 		return "The session is over."
 	case ctx.Err() != nil:
 		return "The call was cancelled."

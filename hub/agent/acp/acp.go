@@ -112,6 +112,9 @@ func (b Backend) Config() ahp.SessionConfigSchema {
 // Commands are those of the last session.
 func (b Backend) Commands() []agent.SlashCommand { return b.Memory.Commands() }
 
+// UsesTools says that the program is given a session's MCP servers.
+func (b Backend) UsesTools() bool { return true }
+
 // Icon is its sign.
 func (b Backend) Icon() string { return b.Program.Icon }
 

@@ -1,0 +1,98 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A session's MCP server, as its agent sees it: what the agent asks is carried to the one process there is. While that
+// does not run there are no tools.
+
+// carriedRequest asks the server and reads its answer.
+var carriedRequests = map[string]func(context.Context, *session, json.RawMessage) (mcp.Result, error){
+	"tools/list":               carryTo[mcp.ListToolsResult]("tools/list"),
+	"tools/call":               carryTo[mcp.CallToolResult]("tools/call"),
+	"resources/list":           carryTo[mcp.ListResourcesResult]("resources/list"),
+	"resources/templates/list": carryTo[mcp.ListResourceTemplatesResult]("resources/templates/list"),
+	"resources/read":           carryTo[mcp.ReadResourceResult]("resources/read"),
+	"prompts/list":             carryTo[mcp.ListPromptsResult]("prompts/list"),
+	"prompts/get":              carryTo[mcp.GetPromptResult]("prompts/get"),
+	"completion/complete":      carryTo[mcp.CompleteResult]("completion/complete"),
+}
+
+func carryTo[R any, PR interface {
+	*R
+	mcp.Result
+}](method string) func(context.Context, *session, json.RawMessage) (mcp.Result, error) {
+	return func(ctx context.Context, n *session, params json.RawMessage) (mcp.Result, error) {
+		conn, _ := n.relay.Conn()
+		if conn == nil {
+			return nil, fmt.Errorf("the MCP server %s does not run now", n.relay.Name)
+		}
+		raw, err := conn.Do(ctx, method, params)
+		if err != nil {
+			return nil, err
+		}
+		res := PR(new(R))
+		return res, json.Unmarshal(raw, res)
+	}
+}
+
+// carry makes the server.
+func (n *session) carry() {
+	can := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}}
+	if conn, _ := n.relay.Conn(); conn != nil {
+		if conn.Has("resources") {
+			can.Resources = &mcp.ResourceCapabilities{}
+		}
+		if conn.Has("prompts") {
+			can.Prompts = &mcp.PromptCapabilities{}
+		}
+		if conn.Has("completions") {
+			can.Completions = &mcp.CompletionCapabilities{}
+		}
+	}
+	n.server = mcp.NewServer(&mcp.Implementation{Name: n.relay.Name, Version: n.s.cfg.Version}, &mcp.ServerOptions{Capabilities: can})
+	n.server.AddReceivingMiddleware(n.carrying)
+}
+
+// carrying answers what is the server's to answer.
+func (n *session) carrying(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		do := carriedRequests[method]
+		if do == nil {
+			return next(ctx, method, req)
+		}
+		if conn, _ := n.relay.Conn(); conn == nil && method == "tools/list" {
+			return &mcp.ListToolsResult{Tools: []*mcp.Tool{}}, nil
+		}
+		params, err := json.Marshal(req.GetParams())
+		if err != nil {
+			return nil, err
+		}
+		call, ok := req.(*mcp.CallToolRequest)
+		if !ok {
+			return do(ctx, n, params)
+		}
+		return n.call(ctx, func(ctx context.Context) (*mcp.CallToolResult, error) {
+			defer n.keepAlive(ctx, call)()
+			res, err := do(ctx, n, params)
+			if err != nil {
+				return failure(sentence(err.Error())), nil // the model can act on it
+			}
+			return res.(*mcp.CallToolResult), nil
+		}), nil
+	}
+}
+
+// carried tells the agent that the tools may be others, and is closed when they may be again.
+func (n *session) carried() <-chan struct{} {
+	_, changed := n.relay.Conn()
+	// The list itself is never asked of the SDK's server: a tool that comes and goes is what makes it tell of a change.
+	n.server.AddTool(&mcp.Tool{Name: "changed", InputSchema: json.RawMessage(`{"type":"object"}`)}, nil)
+	n.server.RemoveTools("changed")
+	return changed
+}

@@ -1,0 +1,237 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ahphub/ahphub/hub/host"
+)
+
+// Dialer starts MCP servers of others, or connects to them, as their client. It implements host.ServerDialer.
+type Dialer struct {
+	Version string   // of the program, for servers that ask
+	Pass    []string // variables of the host that servers see besides the usual ones
+}
+
+const (
+	mostLine  = 16 << 20         // bytes of one message of a server
+	dialAlive = 30 * time.Second // between two questions whether a server that is elsewhere is there
+)
+
+// Dial returns once the server is ready, or ctx is over.
+func (d Dialer) Dial(ctx context.Context, spec host.ServerSpec) (host.ServerConn, error) {
+	log := spec.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	c := &conn{changed: make(chan struct{}, 1), done: make(chan struct{})}
+	opts := &mcp.ClientOptions{
+		Capabilities:           &mcp.ClientCapabilities{}, // it may ask for nothing
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.stir() },
+	}
+	t, err := d.transport(spec, c, opts, log)
+	if err != nil {
+		return nil, err
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "ahphub", Title: "ahphub", Version: d.Version}, opts)
+	c.session, err = client.Connect(ctx, t, nil)
+	if err != nil {
+		return nil, c.failed(ctx, err)
+	}
+	go c.follow()
+	return c, nil
+}
+
+func (d Dialer) transport(spec host.ServerSpec, c *conn, opts *mcp.ClientOptions, log *slog.Logger) (mcp.Transport, error) {
+	cmd := spec.Command
+	if cmd.URL == "" {
+		p, err := startServer(cmd, d.Pass, log)
+		if err != nil {
+			return nil, err
+		}
+		c.process = p
+		return &mcp.IOTransport{Reader: p.stdout, Writer: p.stdin, MaxLineLength: mostLine}, nil
+	}
+	if _, err := url.Parse(cmd.URL); err != nil {
+		return nil, fmt.Errorf("%q is no address: %w", cmd.URL, err)
+	}
+	c.asked = &asked{server: cmd.URL}
+	h := headers{next: http.DefaultTransport, set: cmd.Headers, token: spec.Token, server: cmd.URL, asked: c.asked}
+	opts.KeepAlive = dialAlive
+	client := &http.Client{Transport: h}
+	if cmd.SSE {
+		return &mcp.SSEClientTransport{Endpoint: cmd.URL, HTTPClient: client}, nil
+	}
+	return &mcp.StreamableClientTransport{Endpoint: cmd.URL, HTTPClient: client, MaxRetries: 3}, nil
+}
+
+// conn is a connection with a server.
+type conn struct {
+	session *mcp.ClientSession
+	process *process // of one that was started here
+	asked   *asked   // of one that is elsewhere
+	changed chan struct{}
+	done    chan struct{}
+	err     error // why it ended, once done
+	close   sync.Once
+}
+
+// failed says why there is no connection, and ends what was started for it.
+func (c *conn) failed(ctx context.Context, err error) error {
+	if need := c.asked.token(ctx); need != nil {
+		return need
+	}
+	if c.process == nil {
+		return fmt.Errorf("it cannot be reached: %w", err)
+	}
+	c.process.stop()
+	return c.process.explain(err)
+}
+
+func (c *conn) stir() {
+	select {
+	case c.changed <- struct{}{}:
+	default: // it is on its way
+	}
+}
+
+// follow waits for the end of the connection.
+func (c *conn) follow() {
+	defer close(c.done)
+	err := c.session.Wait()
+	if c.process != nil {
+		c.process.stop()
+		c.err = c.process.explain(nil)
+		return
+	}
+	c.err = errors.New("it ended the connection")
+	if err != nil {
+		c.err = fmt.Errorf("it ended the connection: %w", err)
+	}
+}
+
+// Close ends the connection, and the program that was started for it.
+func (c *conn) Close() {
+	c.close.Do(func() {
+		if c.process != nil {
+			c.process.stop() // a server that hangs does not keep the session waiting
+		}
+		_ = c.session.Close() // says only how it was closed
+	})
+	<-c.done
+}
+
+func (c *conn) Changed() <-chan struct{} { return c.changed }
+func (c *conn) Done() <-chan struct{}    { return c.done }
+func (c *conn) Err() error               { return c.err }
+
+// Has tells what the server said that it can do.
+func (c *conn) Has(capability string) bool {
+	can := c.session.InitializeResult().Capabilities
+	if can == nil {
+		return false
+	}
+	switch capability {
+	case "tools":
+		return can.Tools != nil
+	case "resources":
+		return can.Resources != nil
+	case "prompts":
+		return can.Prompts != nil
+	case "completions":
+		return can.Completions != nil
+	}
+	return false
+}
+
+// requests are those that are carried to a server.
+var requests = map[string]func(context.Context, *mcp.ClientSession, json.RawMessage) (any, error){
+	"tools/list":               ask((*mcp.ClientSession).ListTools),
+	"tools/call":               callTool,
+	"resources/list":           ask((*mcp.ClientSession).ListResources),
+	"resources/templates/list": ask((*mcp.ClientSession).ListResourceTemplates),
+	"resources/read":           ask((*mcp.ClientSession).ReadResource),
+	"prompts/list":             ask((*mcp.ClientSession).ListPrompts),
+	"prompts/get":              ask((*mcp.ClientSession).GetPrompt),
+	"completion/complete":      ask((*mcp.ClientSession).Complete),
+}
+
+func ask[P, R any](f func(*mcp.ClientSession, context.Context, *P) (*R, error)) func(context.Context, *mcp.ClientSession, json.RawMessage) (any, error) {
+	return func(ctx context.Context, s *mcp.ClientSession, raw json.RawMessage) (any, error) {
+		p := new(P)
+		if err := json.Unmarshal(raw, p); err != nil {
+			return nil, err
+		}
+		return f(s, ctx, p)
+	}
+}
+
+// callTool hands the arguments on byte for byte: large numbers stay what they are.
+func callTool(ctx context.Context, s *mcp.ClientSession, raw json.RawMessage) (any, error) {
+	var p struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return nil, err
+	}
+	call := &mcp.CallToolParams{Name: p.Name}
+	if len(p.Arguments) > 0 {
+		call.Arguments = p.Arguments
+	}
+	return s.CallTool(ctx, call)
+}
+
+// Do sends one request.
+func (c *conn) Do(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	f := requests[method]
+	if f == nil {
+		return nil, fmt.Errorf("%s is not carried to servers", method)
+	}
+	res, err := f(ctx, c.session, params)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(res)
+}
+
+// headers adds what a server is to be told to requests for it, and for no other host that it may send on to.
+type headers struct {
+	next   http.RoundTripper
+	set    map[string]string
+	token  string
+	server string
+	asked  *asked
+}
+
+func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
+	if sameOrigin(h.server, r.URL) {
+		r = r.Clone(r.Context())
+		for name, value := range h.set {
+			r.Header.Set(name, value)
+		}
+		if h.token != "" {
+			r.Header.Set("Authorization", "Bearer "+h.token)
+		}
+	}
+	res, err := h.next.RoundTrip(r)
+	if err == nil && (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden) && sameOrigin(h.server, r.URL) {
+		h.asked.note(res, h.token != "")
+	}
+	return res, err
+}
+
+func sameOrigin(server string, u *url.URL) bool {
+	s, err := url.Parse(server)
+	return err == nil && s.Scheme == u.Scheme && strings.EqualFold(s.Host, u.Host)
+}

@@ -1,0 +1,145 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/custom"
+)
+
+const (
+	graceLeave = 2 * time.Second // from the end of its input to SIGTERM, and from there to SIGKILL
+	mostWords  = 2 << 10         // bytes of what it said last
+)
+
+// process is a server that was started here, in a group of its own, so that what it started ends with it.
+type process struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout *os.File
+	words  *lastWords
+	gone   chan struct{}
+	err    error // how it ended, once gone
+	once   sync.Once
+}
+
+func startServer(c custom.Command, pass []string, log *slog.Logger) (*process, error) {
+	path, err := exec.LookPath(c.Argv[0])
+	if errors.Is(err, exec.ErrDot) {
+		err = nil
+	}
+	if strings.ContainsRune(c.Argv[0], filepath.Separator) && !filepath.IsAbs(c.Argv[0]) {
+		path, err = exec.LookPath(filepath.Join(c.Dir, c.Argv[0]))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("its program %s cannot be started: %w", c.Argv[0], err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	p := &process{stdout: r, words: &lastWords{log: log}, gone: make(chan struct{})}
+	p.cmd = exec.Command(path, c.Argv[1:]...)
+	p.cmd.Dir, p.cmd.Env = c.Dir, serverEnvironment(c.Env, pass)
+	p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = w, p.words, time.Second
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
+		err = p.cmd.Start()
+	}
+	if err != nil {
+		r.Close()
+		return nil, fmt.Errorf("its program %s cannot be started: %w", c.Argv[0], err)
+	}
+	go p.wait() // ends with the process, which stop ends
+	return p, nil
+}
+
+// serverEnvironment is what a server sees: the usual variables, those the host hands on, those set for it.
+func serverEnvironment(set map[string]string, pass []string) (env []string) {
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		if _, own := set[name]; !own && agent.Sees(name, pass) {
+			env = append(env, kv)
+		}
+	}
+	for name, value := range set {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return env
+}
+
+func (p *process) wait() {
+	p.err = p.cmd.Wait()
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // the rest of its group
+	close(p.gone)
+}
+
+// stop asks it to leave by closing its input, then with signals, and waits until it and its group are gone.
+func (p *process) stop() {
+	p.once.Do(func() {
+		_ = p.stdin.Close()
+		for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+			t := time.NewTimer(graceLeave)
+			select {
+			case <-p.gone:
+			case <-t.C:
+				_ = syscall.Kill(-p.cmd.Process.Pid, s)
+			}
+			t.Stop()
+		}
+	})
+	<-p.gone
+}
+
+// explain says how it ended, with what it said last.
+func (p *process) explain(err error) error {
+	<-p.gone
+	how := "its program ended"
+	if exit, ok := errors.AsType[*exec.ExitError](p.err); ok {
+		how = "its program ended: " + exit.Error()
+	} else if err != nil {
+		how = "its program does not speak the Model Context Protocol: " + err.Error()
+	}
+	if words := p.words.String(); words != "" {
+		return fmt.Errorf("%s. It said: %s", how, words)
+	}
+	return errors.New(how)
+}
+
+// lastWords keeps the end of what a server writes to standard error.
+type lastWords struct {
+	log *slog.Logger
+
+	mu   sync.Mutex
+	tail []byte
+}
+
+func (w *lastWords) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tail = append(w.tail, b[max(0, len(b)-mostWords):]...)
+	if extra := len(w.tail) - mostWords; extra > 0 {
+		w.tail = append(w.tail[:0], w.tail[extra:]...)
+	}
+	w.log.Debug("an MCP server said", "stderr", string(b[:min(len(b), 500)]))
+	return len(b), nil
+}
+
+func (w *lastWords) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.TrimSpace(strings.ToValidUTF8(string(w.tail), ""))
+}
