@@ -51,12 +51,15 @@ type Config struct {
 	Unsubscribe http.HandlerFunc
 	Assets      Assets
 	Sessions    Sessions
-	Short       func(ahp.URI) string // short id of a session
-	Title       func(ahp.URI) string // a session's title, for the page of somebody who joins; nil: it is not told
+	Short       func(ahp.URI) string                            // short id of a session
+	Title       func(session ahp.URI, part access.Scope) string // for the page of somebody who joins; nil: it is not told
 
-	Tokens *access.Tokens
-	Links  *access.Links
-	SignIn access.SignIn
+	Home func(session ahp.URI, part access.Scope) string // the first page of a session or of a part of it
+
+	Tokens  *access.Tokens
+	Links   *access.Links
+	Members *access.Members // nil: nobody but the owner has an account by an invitation
+	SignIn  access.SignIn
 
 	Passwords *people.Passwords // nil: nobody signs in by a password
 	Passkeys  *people.Passkeys  // nil: nobody signs in by a passkey
@@ -121,7 +124,10 @@ func (c Config) withDefaults() (Config, error) {
 		c.Ready = func() error { return nil }
 	}
 	if c.Title == nil {
-		c.Title = func(ahp.URI) string { return "" }
+		c.Title = func(ahp.URI, access.Scope) string { return "" }
+	}
+	if c.Home == nil {
+		c.Home = func(session ahp.URI, _ access.Scope) string { return "/s/" + c.Short(session) }
 	}
 	if !c.Owner.Known() {
 		c.Owner = access.Owner("")

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -10,7 +11,9 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/go-chi/httprate"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/people"
 )
 
@@ -103,18 +106,35 @@ func (s *Server) visitor(w http.ResponseWriter, r *http.Request) (access.Princip
 	if err != nil || !ok {
 		return access.Principal{}, err
 	}
-	switch {
-	case account.Link != "":
-		return s.cfg.Links.Principal(account.Link, account.ID)
-	case account.ID == s.cfg.Owner.ID:
+	if account.ID == s.cfg.Owner.ID {
 		return s.cfg.Owner, nil
-	case people.IsIdentity(account.ID) && s.cfg.Provider != nil:
-		return s.cfg.Provider.principal(r.Context(), account.ID)
+	}
+	var who access.Principal
+	if access.IsPerson(account.ID) {
+		if who, err = s.person(r.Context(), account.ID); err != nil || !who.Known() {
+			return access.Principal{}, err // also where they came by a link: who has no account any more is out there too
+		}
+	}
+	if account.Link != "" {
+		return s.cfg.Links.Principal(account.Link, account.ID)
+	}
+	return who, nil
+}
+
+// person is who somebody with an account is now: unknown when they have none any more.
+func (s *Server) person(ctx context.Context, id string) (access.Principal, error) {
+	if s.cfg.Members != nil {
+		if who, ok := s.cfg.Members.Principal(id); ok {
+			return who, nil
+		}
+	}
+	if people.IsIdentity(id) && s.cfg.Provider != nil {
+		return s.cfg.Provider.principal(ctx, id)
 	}
 	return access.Principal{}, nil
 }
 
-// as goes on with the principal in the context, which ends when the principal's link does.
+// as goes on with the principal in the context, which ends when what they came by does: their link, cookie or account.
 func (s *Server) as(who access.Principal, w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if note, ok := r.Context().Value(seenKey{}).(*seen); ok {
 		note.who = who
@@ -123,6 +143,11 @@ func (s *Server) as(who access.Principal, w http.ResponseWriter, r *http.Request
 	defer end()
 	ctx, left := s.cfg.Cookies.Bind(ctx, r)
 	defer left()
+	if s.cfg.Members != nil {
+		var gone context.CancelFunc
+		ctx, gone = s.cfg.Members.Bind(ctx, who.ID)
+		defer gone()
+	}
 	next.ServeHTTP(w, r.WithContext(ctx))
 }
 
@@ -133,16 +158,16 @@ func (s *Server) mayVisit(next http.Handler) http.Handler {
 		who := access.FromContext(r.Context())
 		route := r.Method + " " + chi.RouteContext(r.Context()).RoutePattern()
 		if who.Session != "" && route == "GET /" {
-			http.Redirect(w, r, "/s/"+s.cfg.Short(who.Session), http.StatusSeeOther)
+			http.Redirect(w, r, s.cfg.Home(who.Session, who.Scope), http.StatusSeeOther)
 			return
 		}
-		short := chi.URLParam(r, "session")
-		if short != "" && who.Session != "" {
-			uri, ok := s.cfg.Sessions.SessionByShort(short)
-			if !ok || uri != who.Session {
-				s.fail(w, r, http.StatusNotFound, "There is no such session, or it is not shared with you.")
-				return
-			}
+		if !s.mayOpen(who, chi.URLParam(r, "session"), chi.URLParam(r, "chat")) {
+			s.fail(w, r, http.StatusNotFound, "There is no such session, or it is not shared with you.")
+			return
+		}
+		if !who.Scope.Whole() && route == "GET /s/{session}" {
+			http.Redirect(w, r, s.cfg.Home(who.Session, who.Scope), http.StatusSeeOther)
+			return
 		}
 		if err := access.MayVisit(who, route); err != nil {
 			s.fail(w, r, http.StatusForbidden, sentence(err.Error()))
@@ -150,6 +175,22 @@ func (s *Server) mayVisit(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// mayOpen keeps people to the sessions they see, and to the one chat where that is all they do. An address without a
+// session is nobody's.
+func (s *Server) mayOpen(who access.Principal, session, chat string) bool {
+	if session == "" {
+		return true
+	}
+	uri, ok := s.cfg.Sessions.SessionByShort(session)
+	if !ok {
+		return who.Role == access.RoleOwner // who is told so by the page
+	}
+	if !who.Audience().Sees(hub.ChannelInfo{URI: uri, Kind: ahp.ChannelSession, Session: uri}) {
+		return false
+	}
+	return chat == "" || !who.Scope.Chat() || s.cfg.Short(who.Scope.URI) == chat
 }
 
 // tooMany answers 429 to an address that tried too many wrong tokens in the last minute.

@@ -11,12 +11,19 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// joinPage is where a link leads. Its token is behind the #, so it is not in this request.
+// joinPage is where a link leads. Its token is behind the #, so it is not in this request; where somebody had to sign in
+// first it waited in a cookie.
 func (s *Server) joinPage(w http.ResponseWriter, r *http.Request) {
-	s.send(w, r, http.StatusOK, page.JoinPage(page.Join{Frame: s.frame("Join")}))
+	m := page.Join{As: s.nameOf(r)}
+	if token := waiting(r); token != "" {
+		if link, err := s.cfg.Links.Peek(token); err == nil {
+			m.Token, m.To = token, s.leadsTo(link)
+		}
+	}
+	s.joinAgain(w, r, http.StatusOK, m)
 }
 
-// join takes a link's token and a name for a guest's cookie.
+// join takes a link's token and a name for a guest's cookie. People with an account come under theirs.
 func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	if s.tooMany(w, r) {
 		return
@@ -26,43 +33,111 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	if errors.Is(err, access.ErrWrongToken) {
 		s.failed(w, r)
 		s.note(r, people.Event{What: "joining refused"})
-		s.joinAgain(w, r, http.StatusForbidden, page.Join{Error: "This link is not valid, or not any more. Ask for a new one."})
+		s.joinAgain(w, r, http.StatusForbidden, page.Join{As: s.nameOf(r), Error: "This link is not valid, or not any more. Ask for a new one."})
 		return
+	}
+	here, err := s.visitor(nil, r)
+	if err != nil {
+		here = access.Principal{} // their old link is no more: they come anew
 	}
 	if r.PostFormValue("look") != "" {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.Header().Set("Cache-Control", "no-store")
-		fmt.Fprint(w, s.leadsTo(link))
+		s.look(w, link, here)
 		return
 	}
-	if who, err := s.visitor(nil, r); err == nil && (who.Link == link.ID || who.Role == access.RoleOwner) {
-		http.Redirect(w, r, "/s/"+s.cfg.Short(link.Session), http.StatusSeeOther) // nobody becomes less or joins twice
+	home := s.cfg.Home(link.Session, link.Scope)
+	switch {
+	case here.Link == link.ID && here.Known(), here.Role == access.RoleOwner, here.Host:
+		http.Redirect(w, r, home, http.StatusSeeOther) // nobody becomes less or joins twice
+		return
+	case link.SignIn && !here.Account():
+		s.hold(w, r, token)
+		http.Redirect(w, r, "/signin?next=/j", http.StatusSeeOther)
 		return
 	}
-	who, err := s.cfg.Links.Redeem(r.Context(), token, name)
+	who, err := s.redeem(r, token, name, here)
 	if err != nil {
-		again := page.Join{Token: token, Name: name, To: s.leadsTo(link), Error: sentence(err.Error())}
-		s.joinAgain(w, r, http.StatusUnprocessableEntity, again)
+		s.joinAgain(w, r, http.StatusUnprocessableEntity, page.Join{Token: token, Name: name, As: s.nameOf(r), To: s.leadsTo(link), Error: sentence(err.Error())})
 		return
 	}
 	if err := s.cfg.Cookies.SignIn(w, r, people.Account{ID: who.ID, Name: who.Name, Link: who.Link}); err != nil {
 		s.unavailable(w, r, err)
 		return
 	}
+	s.hold(w, r, "")
 	s.note(r, people.Event{Who: who.ID, Name: who.Name, What: "joined", On: link.ID})
-	http.Redirect(w, r, "/s/"+s.cfg.Short(link.Session), http.StatusSeeOther)
+	http.Redirect(w, r, home, http.StatusSeeOther)
+}
+
+func (s *Server) redeem(r *http.Request, token, name string, here access.Principal) (access.Principal, error) {
+	if here.Account() {
+		return s.cfg.Links.RedeemAs(r.Context(), token, here)
+	}
+	return s.cfg.Links.Redeem(r.Context(), token, name)
+}
+
+// look tells a script what a link leads to, and whether one signs in first.
+func (s *Server) look(w http.ResponseWriter, link access.Link, here access.Principal) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	if link.SignIn && !here.Account() {
+		w.Header().Set("Sign-In", "first")
+	}
+	fmt.Fprint(w, s.leadsTo(link))
 }
 
 // leadsTo says what somebody who came by a link will see, and as whom.
 func (s *Server) leadsTo(l access.Link) string {
-	title := "a session"
-	if t := s.cfg.Title(l.Session); t != "" {
-		title = "the session “" + t + "”"
+	title, into, of := s.cfg.Title(l.Session, l.Scope), "a session", "of this host"
+	switch {
+	case l.Scope.Chat():
+		into, of = "one chat", "of its session or of this host"
+	case l.Scope.Changeset():
+		into, of = "some changes in a session", "of it or of this host"
+	case title != "":
+		into = "the session"
 	}
-	return fmt.Sprintf("You come as a %s into %s of %s, and see nothing else of this host: you %s.", l.Role, title, s.cfg.Owner.Name, l.May())
+	if title != "" {
+		into += " “" + title + "”"
+	}
+	text := fmt.Sprintf("You come as a %s into %s of %s, and see nothing else %s: you %s.", l.Role, into, s.cfg.Owner.Name, of, l.May())
+	if l.SignIn {
+		text += " This link is for people with an account here: sign in, and you come under your own name."
+	}
+	return text
+}
+
+// nameOf is under what name somebody who is signed in would come; "" for everybody else.
+func (s *Server) nameOf(r *http.Request) string {
+	if who, err := s.visitor(nil, r); err == nil && who.Account() {
+		return who.Name
+	}
+	return ""
 }
 
 func (s *Server) joinAgain(w http.ResponseWriter, r *http.Request, status int, m page.Join) {
 	m.Frame = s.frame("Join")
 	s.send(w, r, status, page.JoinPage(m))
+}
+
+const (
+	waitCookie = "ahphub-join"
+	waitLife   = 15 * 60 // seconds to sign in
+)
+
+// hold keeps a link's token in the browser alone while its bearer signs in: in no address, so in no log, history or
+// Referer. "" ends that.
+func (s *Server) hold(w http.ResponseWriter, r *http.Request, token string) {
+	c := &http.Cookie{Name: waitCookie, Value: token, Path: "/j", MaxAge: waitLife, HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode}
+	if token == "" {
+		c.MaxAge = -1
+	}
+	http.SetCookie(w, c)
+}
+
+func waiting(r *http.Request) string {
+	c, err := r.Cookie(waitCookie)
+	if err != nil {
+		return ""
+	}
+	return c.Value
 }

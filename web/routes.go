@@ -35,6 +35,10 @@ func (s *Server) routes() http.Handler {
 		r.Get("/unsubscribe", s.cfg.Unsubscribe)
 		r.Post("/unsubscribe", s.cfg.Unsubscribe)
 	}
+	if s.cfg.Members != nil {
+		r.Get("/invite", s.invitePage)
+		r.Post("/invite", s.acceptInvite)
+	}
 	r.Get("/j", s.joinPage)
 	r.Post("/j", s.join)
 

@@ -24,11 +24,13 @@ func (s *Server) sendSignIn(w http.ResponseWriter, r *http.Request, status int, 
 	m := page.SignIn{Frame: s.frame("Sign in"), Next: next, Error: problem}
 	m.Frame.Scripts = append(m.Frame.Scripts, "js/passkey.js")
 	var err error
+	m.Names = s.cfg.Members != nil && s.cfg.Members.Any()
 	if s.cfg.Passwords != nil {
 		if m.Password, err = s.cfg.Passwords.Has(r.Context(), s.cfg.Owner.ID); err != nil {
 			s.unavailable(w, r, err)
 			return
 		}
+		m.Password = m.Password || m.Names
 	}
 	if s.cfg.Passkeys != nil {
 		list, err := s.cfg.Passkeys.List(r.Context(), s.cfg.Owner.ID)
@@ -36,7 +38,7 @@ func (s *Server) sendSignIn(w http.ResponseWriter, r *http.Request, status int, 
 			s.unavailable(w, r, err)
 			return
 		}
-		m.Passkey = len(list) > 0 && people.PasskeysAt(s.origin(r))
+		m.Passkey = (len(list) > 0 || m.Names) && people.PasskeysAt(s.origin(r))
 	}
 	if p := s.cfg.Provider; p != nil {
 		m.Provider, m.ProviderDown = p.Name, p.OIDC.Down() != nil
@@ -73,23 +75,47 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
-// signInByPassword takes the owner's password for their cookie.
+// named is who signs in under a name: the owner, under theirs or none, or a person with an account. Whoever is not known
+// is somebody without a password.
+func (s *Server) named(name string) access.Principal {
+	name = strings.TrimSpace(name)
+	if name == "" || strings.EqualFold(name, s.cfg.Owner.ID) || strings.EqualFold(name, s.cfg.Owner.Name) {
+		return s.cfg.Owner
+	}
+	if s.cfg.Members != nil {
+		if id, ok := s.cfg.Members.ByName(name); ok {
+			who, _ := s.cfg.Members.Principal(id) // removed meanwhile: nobody
+			return who
+		}
+	}
+	return access.Principal{}
+}
+
+func (s *Server) wrongPassword() string {
+	if s.cfg.Members != nil && s.cfg.Members.Any() {
+		return "The name or the password is not right."
+	}
+	return "The password is not right."
+}
+
+// signInByPassword takes the password of the owner, or of a person with an account, for their cookie.
 func (s *Server) signInByPassword(w http.ResponseWriter, r *http.Request) {
 	if s.tooMany(w, r) {
 		return
 	}
 	next := localPath(r.PostFormValue("next"))
-	err := s.cfg.Passwords.Check(r.Context(), s.cfg.Owner.ID, r.PostFormValue("password"))
+	who := s.named(r.PostFormValue("username"))
+	err := s.cfg.Passwords.Check(r.Context(), who.ID, r.PostFormValue("password"))
 	if errors.Is(err, people.ErrWrongPassword) {
 		s.refuseSignIn(w, r)
-		s.sendSignIn(w, r, http.StatusForbidden, next, "The password is not right.")
+		s.sendSignIn(w, r, http.StatusForbidden, next, s.wrongPassword())
 		return
 	}
 	if err != nil {
 		s.unavailable(w, r, err)
 		return
 	}
-	if !s.letIn(w, r, s.cfg.Owner, "signed in by password") {
+	if !s.letIn(w, r, who, "signed in by password") {
 		return
 	}
 	http.Redirect(w, r, next, http.StatusSeeOther)
@@ -124,7 +150,11 @@ func (s *Server) signInByPasskey(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	account, err := s.cfg.Passkeys.SignIn(r.Context(), answer)
-	if errors.Is(err, people.ErrNoPasskey) || err == nil && account != s.cfg.Owner.ID {
+	who := s.cfg.Owner
+	if err == nil && account != who.ID {
+		who, err = s.person(r.Context(), account)
+	}
+	if errors.Is(err, people.ErrNoPasskey) || err == nil && !who.Known() {
 		s.refuseSignIn(w, r)
 		http.Error(w, sentence(people.ErrNoPasskey.Error()), http.StatusForbidden)
 		return
@@ -133,7 +163,7 @@ func (s *Server) signInByPasskey(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, r, err)
 		return
 	}
-	if !s.letIn(w, r, s.cfg.Owner, "signed in by passkey") {
+	if !s.letIn(w, r, who, "signed in by passkey") {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)

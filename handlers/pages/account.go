@@ -27,6 +27,7 @@ type Accounts struct {
 	Passwords Passwords
 	Passkeys  *accounts.Passkeys
 	Tokens    *access.Personal
+	Members   *access.Members // people the owner invited; nil: nobody is
 }
 
 const mostAnswer = 64 << 10 // bytes of what an authenticator answers

@@ -276,7 +276,10 @@ func (p *Pages) readResource(ctx context.Context, c host.Caller, channel, uri ah
 func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionState, threads []part.Thread) *page.Changes {
 	v := &page.Changes{Base: b.look.base(), Query: b.look.query(), Status: string(cs.Status), Space: b.look.space, Threads: threads,
 		View: part.DiffView{Split: b.look.split, Ops: hunkOps(cs)}, Ops: opsOf(cs), Scopes: b.p.scopes(b.look, s), Running: b.p.running(b.look.session)}
-	v.Turns, v.Chats = b.p.turns(b.look, s), b.p.chats(b.look, s)
+	v.Turns = b.p.turns(b.look, s)
+	if b.caller.Scope.Whole() {
+		v.Chats = b.p.chats(b.look, s)
+	}
 	if from, to, ok := b.look.turns(); ok {
 		v.FromTurn, v.ToTurn = from, to
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/templ/part"
@@ -127,7 +128,7 @@ func (p *Pages) publish(ctx context.Context, l look, d draft) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	a := ahp.Annotation{ID: uuid.NewString(), Resource: resourceOf(f, side), Origin: p.origin(l),
+	a := ahp.Annotation{ID: uuid.NewString(), Resource: resourceOf(f, side), Origin: p.origin(p.caller(ctx).Principal, l),
 		Entries: []ahp.AnnotationEntry{{ID: uuid.NewString(), Text: ahp.Markdown(d.Text), Meta: ahp.Meta{"ahphub": own}}}}
 	if to > 0 {
 		a.Range = host.LineRange(from, to)
@@ -138,14 +139,29 @@ func (p *Pages) publish(ctx context.Context, l look, d draft) (string, error) {
 	return a.ID, p.act(ctx, l.annotations(), &ahp.AnnotationsSetAction{Annotation: a})
 }
 
-func (p *Pages) origin(l look) ahp.AnnotationOrigin {
-	s := p.sessionState(l.session)
+// origin is what a thread is about: of a turn, its chat.
+func (p *Pages) origin(who access.Principal, l look) ahp.AnnotationOrigin {
+	s := p.sessionFor(who, l.session)
 	o := ahp.AnnotationOrigin{Session: l.session, Chat: s.DefaultChat}
 	if c, own := p.whose(l, s); own {
 		o.Chat = c.Resource
 	}
-	if turn, ok := strings.CutPrefix(l.scope, "turn."); ok {
-		o.TurnID = turn
+	turn, ok := strings.CutPrefix(l.scope, "turn.")
+	switch {
+	case ok:
+	case who.Scope.Chat(): // who sees a chat alone sees threads about its turns
+		if _, turn, ok = l.turns(); !ok {
+			turn = p.lastTurn(who.Scope.URI)
+		}
+	default:
+		return o
+	}
+	o.TurnID = turn
+	for _, c := range s.Chats {
+		if p.hasTurn(c.Resource, turn) {
+			o.Chat = c.Resource
+			break
+		}
 	}
 	return o
 }

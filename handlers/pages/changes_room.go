@@ -45,7 +45,7 @@ func newChangesRoom(p *Pages, ctx context.Context, who access.Principal, rest []
 	if err != nil {
 		return nil, err
 	}
-	if l, err = p.settle(ctx, l); err != nil {
+	if l, err = p.settle(ctx, who, l); err != nil {
 		return nil, err
 	}
 	if err := p.prepare(ctx, who, l.session, l.changeset(), l.annotations()); err != nil {

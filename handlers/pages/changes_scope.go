@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host"
@@ -43,7 +44,13 @@ func lookOf(v visit, q url.Values) look {
 	if from, to := q.Get("from"), q.Get("to"); l.scope == "" && from != "" && to != "" { // the form that compares turns
 		l.scope = compared(from, to)
 	}
-	if l.scope == "" {
+	switch {
+	case l.scope != "":
+	case v.who.Scope.Changeset():
+		l.scope = scopeOf(v.who.Scope.URI)
+	case v.who.Scope.Chat():
+		l.scope = "turn"
+	default:
 		l.scope = "session"
 	}
 	return l
@@ -119,8 +126,8 @@ func (l look) changeset() ahp.URI {
 func (l look) annotations() ahp.URI { return l.session + "/annotations" }
 
 // settle replaces "turn" by the newest turn that changed something, and refuses what is no scope.
-func (p *Pages) settle(ctx context.Context, l look) (look, error) {
-	s := p.sessionState(l.session)
+func (p *Pages) settle(ctx context.Context, who access.Principal, l look) (look, error) {
+	s := p.sessionFor(who, l.session)
 	chat, kind, _ := l.chat()
 	from, to, comparing := l.turns()
 	switch {
@@ -281,17 +288,17 @@ func (p *Pages) looked(r *http.Request) (visit, look, error) {
 	if err := p.prepare(r.Context(), v.who, v.session); err != nil {
 		return v, l, err
 	}
-	s := p.sessionState(v.session)
-	if s.DefaultChat != "" {
-		if err := p.prepare(r.Context(), v.who, s.DefaultChat); err != nil {
-			return v, l, err
-		}
-	}
+	s := p.sessionFor(v.who, v.session)
+	chats := []ahp.URI{s.DefaultChat}
 	for _, c := range reviewedChats(s) {
-		if err := p.prepare(r.Context(), v.who, c.Resource); err != nil {
-			return v, l, err
-		}
+		chats = append(chats, c.Resource)
 	}
-	l, err = p.settle(r.Context(), l)
-	return v, l, err
+	if err := p.prepare(r.Context(), v.who, p.followable(v.who, chats...)...); err != nil {
+		return v, l, err
+	}
+	l, err = p.settle(r.Context(), v.who, l)
+	if err != nil {
+		return v, l, err
+	}
+	return v, l, p.prepare(r.Context(), v.who, l.changeset())
 }

@@ -65,6 +65,9 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v visit, id str
 	if fragment(r) && r.FormValue("before") != "" {
 		return send(w, http.StatusOK, page.EarlierPart(m))
 	}
+	if m.Pane == "changes" && !v.who.Scope.Whole() {
+		m.Pane = ""
+	}
 	m.Info = p.info(r, v, sess)
 	f.Session.Chat = id
 	m.Session = *f.Session

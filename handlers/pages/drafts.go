@@ -123,8 +123,10 @@ func (p *Pages) personal(ctx context.Context, v *page.Changes, l look, who acces
 			unread(&v.Files[i].Threads[j], seen, who)
 		}
 	}
-	v.Me, v.Mine = who.ID, p.mine(l.session, who)
-	v.MaySend = who.Has(access.RightPrompt)
+	v.Me = who.ID
+	if who.Scope.Whole() {
+		v.Mine, v.MaySend = p.mine(l.session, who), who.Has(access.RightPrompt)
+	}
 	return nil
 }
 

@@ -24,8 +24,8 @@ func (p *Pages) threadsMarkdown(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s := p.sessionState(v.session)
-	x := export{title: titleOf(s.Title), origin: origin(r), base: l.base(), verdicts: p.verdicts(v.session, s.WorkingDirectories), threads: m.Threads}
+	x := p.exported(r, v, l)
+	x.threads = m.Threads
 	h := w.Header()
 	h.Set("Content-Type", "text/markdown; charset=utf-8")
 	h.Set("Content-Disposition", `attachment; filename="`+l.short+`-review.md"`)
@@ -42,6 +42,16 @@ func origin(r *http.Request) string {
 		scheme = "https"
 	}
 	return scheme + "://" + r.Host
+}
+
+// exported is the head of an export, as somebody sees it.
+func (p *Pages) exported(r *http.Request, v visit, l look) export {
+	s := p.sessionFor(v.who, v.session)
+	x := export{title: titleOf(s.Title), origin: origin(r), base: l.base()}
+	if v.who.Scope.Whole() {
+		x.verdicts = p.verdicts(v.session, s.WorkingDirectories)
+	}
+	return x
 }
 
 type export struct {
@@ -181,8 +191,8 @@ func (p *Pages) commented(r *http.Request, v visit, l look, patch []byte) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	s := p.sessionState(v.session)
-	x := export{title: titleOf(s.Title), origin: origin(r), base: l.base(), verdicts: p.verdicts(v.session, s.WorkingDirectories), threads: m.Threads}
+	x := p.exported(r, v, l)
+	x.threads = m.Threads
 	return x.patch(patch), nil
 }
 

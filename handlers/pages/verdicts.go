@@ -127,6 +127,9 @@ func seenDigest(l look, cs *ahp.ChangesetState) string {
 
 // greet adds to a session's frame what is its reader's alone: how often they are called, and whom they can call.
 func (p *Pages) greet(f *part.Frame, v visit) {
+	if !v.who.Scope.Whole() {
+		return // people of all of the session
+	}
 	f.Session.Called = len(p.Host.Desk(v.session).MentionsOf(v.who.ID))
 	f.Names = p.names(v.session, v.who)
 	f.Scripts = append(f.Scripts, "js/mention.js")

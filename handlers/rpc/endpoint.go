@@ -28,6 +28,9 @@ type Config struct {
 	Origins          []string // further hosts that pages with a cookie may come from: that of the public URL
 	Limits           Limits
 
+	// Admit says whom a clientId makes of somebody who showed a link's token; nil: everybody is who they came as.
+	Admit func(ctx context.Context, p access.Principal, clientID, name string) (access.Principal, error)
+
 	Telemetry Telemetry                    // nil: none is sent
 	Tracer    trace.Tracer                 // nil: no spans are made
 	Count     func(method, outcome string) // of requests; nil: nobody counts

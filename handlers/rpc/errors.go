@@ -9,6 +9,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
@@ -28,6 +29,8 @@ var known = []struct {
 	code int
 }{
 	{hub.ErrClientTaken, ahp.CodePermissionDenied},
+	{access.ErrUsedUp, ahp.CodePermissionDenied},
+	{access.ErrWrongToken, ahp.CodePermissionDenied},
 	{hub.ErrUnknownChannel, ahp.CodeNotFound},
 	{hub.ErrChannelExists, ahp.CodeAlreadyExists},
 	{hub.ErrReadOnly, ahp.CodeInternalError},

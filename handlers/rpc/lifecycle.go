@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -30,6 +31,9 @@ func (s *socket) initialize(ctx context.Context, m jsonrpc.Message) error {
 		return nil
 	}
 	if err := s.checkClient(p.ClientID, len(p.InitialSubscriptions)); err != nil {
+		return err
+	}
+	if err := s.admit(ctx, p.ClientID, p.ClientInfo); err != nil {
 		return err
 	}
 	if err := s.connect(p.ClientID, v, false); err != nil {
@@ -71,6 +75,23 @@ func (s *socket) checkClient(id string, subscriptions int) error {
 	case subscriptions > s.cfg.Limits.Subscriptions:
 		return ahp.Errorf(ahp.CodeInvalidParams, "a connection may follow %d channels, not %d", s.cfg.Limits.Subscriptions, subscriptions)
 	}
+	return nil
+}
+
+// admit finds out whom a client's id makes of the bearer of a link's token. Nothing was said in their name before.
+func (s *socket) admit(ctx context.Context, clientID string, info *ahp.Implementation) error {
+	if s.cfg.Admit == nil {
+		return nil
+	}
+	name := ""
+	if info != nil {
+		name = cmp.Or(info.Title, info.Name)
+	}
+	p, err := s.cfg.Admit(ctx, s.principal, clientID, name)
+	if err != nil {
+		return err
+	}
+	s.principal, s.log = p, s.cfg.Log.With("principal", p)
 	return nil
 }
 

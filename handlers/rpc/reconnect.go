@@ -22,6 +22,9 @@ func (s *socket) reconnect(ctx context.Context, m jsonrpc.Message) error {
 	if err := s.checkClient(p.ClientID, len(p.Subscriptions)); err != nil {
 		return err
 	}
+	if err := s.admit(ctx, p.ClientID, nil); err != nil {
+		return err
+	}
 	cl, found, err := s.clients.find(ctx, clientKey{s.principal.ID, p.ClientID})
 	if err != nil {
 		return err

@@ -34,11 +34,8 @@ func (p *Passwords) Set(ctx context.Context, account, password string) error {
 	if password == "" {
 		return p.Store.Delete(ctx, passwordBucket, account)
 	}
-	switch {
-	case utf8.RuneCountInString(password) < minPassword:
-		return fmt.Errorf("a password needs at least %d characters: take a few words", minPassword)
-	case len(password) > maxPassword:
-		return fmt.Errorf("a password has at most %d bytes", maxPassword)
+	if err := CheckPassword(password); err != nil {
+		return err
 	}
 	done, err := p.enter(ctx)
 	if err != nil {
@@ -50,6 +47,17 @@ func (p *Passwords) Set(ctx context.Context, account, password string) error {
 		return err
 	}
 	return p.Store.Put(ctx, passwordBucket, account, []byte(hash))
+}
+
+// CheckPassword tells whether a password can be set.
+func CheckPassword(password string) error {
+	switch {
+	case utf8.RuneCountInString(password) < minPassword:
+		return fmt.Errorf("a password needs at least %d characters: take a few words", minPassword)
+	case len(password) > maxPassword:
+		return fmt.Errorf("a password has at most %d bytes", maxPassword)
+	}
+	return nil
 }
 
 // Has tells whether an account has a password.
@@ -65,7 +73,7 @@ func (p *Passwords) Check(ctx context.Context, account, password string) error {
 	if err != nil {
 		return err
 	}
-	if !found || password == "" || len(password) > maxPassword {
+	if password == "" || len(password) > maxPassword {
 		return ErrWrongPassword
 	}
 	done, err := p.enter(ctx)
@@ -73,6 +81,10 @@ func (p *Passwords) Check(ctx context.Context, account, password string) error {
 		return err
 	}
 	defer done()
+	if !found { // takes as long as for somebody who has one, so that nobody learns who that is
+		_, err := argon2id.CreateHash(password, p.params())
+		return errors.Join(ErrWrongPassword, err)
+	}
 	ok, err := argon2id.ComparePasswordAndHash(password, string(hash))
 	if err == nil && !ok {
 		return ErrWrongPassword

@@ -2,6 +2,12 @@
 // of the address before anybody can copy it from there.
 'use strict';
 (() => {
+  // Where one signs in first, no name is asked for: the account has one.
+  const first = (form) => {
+    form.querySelector('[data-anonymous]')?.remove();
+    const go = form.querySelector('[data-go-on]');
+    go.textContent = go.dataset.goOn;
+  };
   const field = document.querySelector('input[name=token]');
   const token = location.hash.slice(1);
   if (!field || !token) return;
@@ -14,7 +20,10 @@
   const look = form.querySelector('[data-look]');
   if (look) {
     fetch(form.action, { method: 'POST', body: new URLSearchParams({ token, look: '1' }) })
-      .then((r) => (r.ok ? r.text() : ''))
+      .then((r) => {
+        if (r.headers.get('Sign-In')) first(form);
+        return r.ok ? r.text() : '';
+      })
       .then((text) => { if (text) look.textContent = text; }, () => {}); // joining itself says what is wrong
   }
 })();

@@ -56,7 +56,17 @@ type TerminalLine struct {
 	Exit                *int64
 }
 
-var paneTabs = []struct{ name, word string }{{"changes", "Changes"}, {"threads", "Threads"}, {"terminals", "Terminals"}, {"info", "Info"}}
+type paneTab struct{ name, word string }
+
+var paneTabs = []paneTab{{"changes", "Changes"}, {"threads", "Threads"}, {"terminals", "Terminals"}, {"info", "Info"}}
+
+// paneTabs are those of the pane; who sees one chat alone has no changes of the session.
+func (m Chat) paneTabs() []paneTab {
+	if m.Session.Only != "" {
+		return paneTabs[1:]
+	}
+	return paneTabs
+}
 
 func (i Info) agent() string {
 	if i.Agent == "" {

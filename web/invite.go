@@ -1,0 +1,81 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/people"
+	"github.com/ahphub/ahphub/templ/page"
+)
+
+// invitePage is where an invitation leads. Its token is behind the #.
+func (s *Server) invitePage(w http.ResponseWriter, r *http.Request) {
+	s.inviteAgain(w, r, http.StatusOK, page.Invite{})
+}
+
+// acceptInvite takes an invitation's token, a name and perhaps a password for an account and its cookie. Who gives no
+// password makes a passkey next, on the page of their account.
+func (s *Server) acceptInvite(w http.ResponseWriter, r *http.Request) {
+	if s.tooMany(w, r) {
+		return
+	}
+	token, name, password := strings.TrimSpace(r.PostFormValue("token")), r.PostFormValue("name"), r.PostFormValue("password")
+	invited, err := s.cfg.Members.Peek(token)
+	if err != nil {
+		s.failed(w, r)
+		s.note(r, people.Event{What: "invitation refused"})
+		s.inviteAgain(w, r, http.StatusForbidden, page.Invite{Error: "This invitation was used already, or is not valid any more. Ask for a new one."})
+		return
+	}
+	if r.PostFormValue("look") != "" {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-store")
+		_, _ = w.Write([]byte(s.invitesTo(invited))) // the reader may have left
+		return
+	}
+	who, err := s.welcomeMember(r, token, name, password)
+	if err != nil {
+		s.inviteAgain(w, r, http.StatusUnprocessableEntity, page.Invite{Token: token, Name: name, To: s.invitesTo(invited), Error: sentence(err.Error())})
+		return
+	}
+	if !s.letIn(w, r, who, "took an invitation") {
+		return
+	}
+	if password == "" {
+		http.Redirect(w, r, "/account", http.StatusSeeOther)
+		return
+	}
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// welcomeMember makes the account. The password is looked at first: an invitation is taken once.
+func (s *Server) welcomeMember(r *http.Request, token, name, password string) (access.Principal, error) {
+	if password != "" {
+		if s.cfg.Passwords == nil {
+			return access.Principal{}, errors.New("nobody signs in by a password here: leave it empty and make a passkey")
+		}
+		if err := people.CheckPassword(password); err != nil {
+			return access.Principal{}, err
+		}
+	} else if s.cfg.Passkeys == nil || !people.PasskeysAt(s.origin(r)) {
+		return access.Principal{}, errors.New("choose a password: passkeys cannot be made at this address")
+	}
+	who, err := s.cfg.Members.Accept(r.Context(), token, name)
+	if err != nil || password == "" {
+		return who, err
+	}
+	return who, s.cfg.Passwords.Set(r.Context(), who.ID, password)
+}
+
+// invitesTo says what somebody is invited to, and as whom.
+func (s *Server) invitesTo(m access.Member) string {
+	return s.cfg.Owner.Name + " gives you an account here. With it you " + m.May() + "."
+}
+
+func (s *Server) inviteAgain(w http.ResponseWriter, r *http.Request, status int, m page.Invite) {
+	m.Frame = s.frame("Invitation")
+	m.Passkeys = s.cfg.Passkeys != nil && people.PasskeysAt(s.origin(r))
+	s.send(w, r, status, page.InvitePage(m))
+}
