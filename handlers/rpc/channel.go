@@ -48,7 +48,7 @@ func (s *socket) subscribe(ctx context.Context, m jsonrpc.Message) error {
 	if isTelemetry(p.Channel) {
 		return s.subscribeTelemetry(m, p.Channel)
 	}
-	if err := s.cfg.Host.Prepare(ctx, s.caller(), p.Channel); err != nil {
+	if err := s.ready(ctx, p.Channel); err != nil {
 		return err
 	}
 	sub := hub.Subscription{URI: p.Channel}

@@ -22,6 +22,7 @@ type Host interface {
 	Completions
 	Authenticator
 	Changesets
+	Automations
 }
 
 // Channels makes channels ready to be followed and takes actions.

@@ -129,7 +129,7 @@ func (s *socket) prepare(ctx context.Context, asked []ahp.URI) (ready, missing [
 		if slices.Contains(asked[:i], uri) {
 			continue
 		}
-		if err := s.cfg.Host.Prepare(ctx, s.caller(), uri); err != nil {
+		if err := s.ready(ctx, uri); err != nil {
 			s.log.Debug("not followed", "channel", uri, "err", err)
 			missing = append(missing, uri)
 			continue
@@ -144,6 +144,7 @@ func (s *socket) greeting(v dialect.Version) ahp.InitializeResult {
 		ProtocolVersion:  v.String(),
 		ServerInfo:       &ahp.Implementation{Name: s.cfg.Name, Version: s.cfg.Version},
 		DefaultDirectory: s.cfg.DefaultDirectory,
+		Automations:      s.cfg.Host.AutomationCapabilities(s.caller()),
 		Telemetry:        s.telemetry(),
 
 		CompletionTriggerCharacters: []string{host.CompletionTrigger, host.CommandTrigger},

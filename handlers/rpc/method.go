@@ -56,6 +56,10 @@ var methods = map[string]method{
 	"createResourceWatch": {run: result(Host.CreateResourceWatch), root: true},
 
 	"invokeChangesetOperation": {run: result(Host.InvokeChangesetOperation), beside: true},
+
+	"listAutomationTriggerDefinitions": {run: ofAutomations(result(Host.ListAutomationTriggerDefinitions)), root: true},
+	"runAutomation":                    {run: ofAutomations(result(Host.RunAutomation))},
+	"fetchAutomationRuns":              {run: ofAutomations(result(Host.FetchAutomationRuns))},
 }
 
 // result is a row that answers with what the host returns.

@@ -5,10 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
 )
 
 // TestTranscriptsOfTheRealHost plays testdata/host on a host with a store and a directory of its own, whose URI stands as
-// $DIR in the lines. "disk NAME TEXT" writes a file there behind the host's back.
+// $DIR in the lines, as $RUN does for the newest run of an automation. "disk NAME TEXT" writes a file there behind the
+// host's back.
 func TestTranscriptsOfTheRealHost(t *testing.T) {
 	files, err := filepath.Glob("testdata/host/*.txtar")
 	must(t, err)
@@ -39,8 +43,16 @@ func playReal(t *testing.T, script string) {
 			must(t, os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))
 			continue
 		}
-		if err := s.step(line); err != nil {
+		if err := s.step(strings.ReplaceAll(line, "$RUN", newestRun(s.hub))); err != nil {
 			t.Fatalf("line %d: %s\n%v", n+1, line, err)
 		}
 	}
+}
+
+func newestRun(h *hub.Hub) string {
+	s, _, _ := h.State(ahp.AutomationsURI)
+	if all, ok := s.(*ahp.AutomationState); ok && len(all.Entries) > 0 && len(all.Entries[0].Runs) > 0 {
+		return string(all.Entries[0].Runs[0].Resource)
+	}
+	return "no run"
 }
