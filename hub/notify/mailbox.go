@@ -28,7 +28,7 @@ const (
 func Address(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	a, err := mail.ParseAddress(s)
-	if err != nil || a.Name != "" || a.Address != s || len(s) > longestMail || strings.ContainsAny(s, "\r\n\"<>,; ") || !strings.Contains(s, ".") || !ascii(s) {
+	if err != nil || a.Name != "" || a.Address != s || len(s) > longestMail || strings.ContainsAny(s, "\r\n\"<>,;[] ") || !strings.Contains(s, ".") || !ascii(s) {
 		return "", errors.New("type an e-mail address as ana@example.com")
 	}
 	return s, nil

@@ -1,0 +1,295 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/review"
+)
+
+const (
+	session     = "ahp-session:/one"
+	chat        = "ahp-chat:/one"
+	annotations = session + "/annotations"
+	publicURL   = "https://hub.example.com"
+)
+
+// memory is a store that outlives a notifier.
+type memory struct {
+	mu   sync.Mutex
+	docs map[string]map[string][]byte
+}
+
+func newMemory() *memory { return &memory{docs: map[string]map[string][]byte{}} }
+
+func (m *memory) Put(_ context.Context, bucket, key string, v []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.docs[bucket] == nil {
+		m.docs[bucket] = map[string][]byte{}
+	}
+	m.docs[bucket][key] = v
+	return nil
+}
+
+func (m *memory) Get(_ context.Context, bucket, key string) ([]byte, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok := m.docs[bucket][key]
+	return v, ok, nil
+}
+
+func (m *memory) Delete(_ context.Context, bucket, key string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.docs[bucket], key)
+	return nil
+}
+
+func (m *memory) Each(_ context.Context, bucket string, visit func(string, []byte) error) error {
+	m.mu.Lock()
+	docs := maps.Clone(m.docs[bucket])
+	m.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(docs)) {
+		if err := visit(key, docs[key]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *memory) count(bucket string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.docs[bucket])
+}
+
+// posted is a request as a receiver saw it.
+type posted struct {
+	at      time.Time
+	url     string
+	header  http.Header
+	body    payload
+	rawBody string
+}
+
+// world is a hub with a notifier and everything it talks to, for a synctest bubble.
+type world struct {
+	t      *testing.T
+	hub    *hub.Hub
+	n      *Notifier
+	store  *memory
+	desk   review.Desk
+	people map[string]access.Principal
+
+	mu      sync.Mutex
+	posts   []posted
+	answer  func(n int) (status int, header http.Header) // by how many were posted before; nil: 200
+	letters []Letter
+	mailed  []time.Time
+	mail    func() error // nil: it is taken
+	stop    func()
+}
+
+func newWorld(t *testing.T, store *memory) *world {
+	t.Helper()
+	w := &world{t: t, store: store, people: map[string]access.Principal{"owner": access.Owner("Ana")}}
+	w.hub = hub.New(hub.Config{Journal: true, Boot: hub.Boot{Reserved: 1 << 40}, Derive: func(tx *hub.Tx, e *hub.Envelope) { w.n.Derive(tx, e) }})
+	var err error
+	w.n, err = New(Config{Hub: w.hub, Host: w, Store: store, Mailer: w, Key: []byte(strings.Repeat("k", 32)),
+		Person: func(id string, _ ahp.URI) (access.Principal, bool) { p, ok := w.people[id]; return p, ok },
+		Short:  func(ahp.URI) string { return "short" }, ChatID: func(u ahp.URI) string { return u[strings.LastIndexByte(u, '/')+1:] },
+		Author: authorOf, Public: func() string { return publicURL }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.n.post.client.Transport = w
+	w.open()
+	w.start()
+	return w
+}
+
+// stampedBy is how tests say who wrote a comment, and when.
+type stampedBy struct {
+	ID, Name string
+	At       time.Time
+}
+
+func authorOf(e ahp.AnnotationEntry) (review.Person, time.Time, bool) {
+	var s stampedBy
+	err := json.Unmarshal(e.Meta["by"], &s)
+	return review.Person{ID: s.ID, Name: s.Name}, s.At, err == nil && s.ID != ""
+}
+
+func entry(id, by, text string) ahp.AnnotationEntry {
+	raw, _ := json.Marshal(stampedBy{by, "Name of " + by, time.Now()})
+	return ahp.AnnotationEntry{ID: id, Text: ahp.Plain(text), Meta: ahp.Meta{"by": raw}}
+}
+
+func (w *world) open() {
+	w.do(func(tx *hub.Tx) {
+		for _, c := range []struct {
+			info  hub.ChannelInfo
+			state ahp.State
+		}{
+			{hub.ChannelInfo{URI: session, Kind: ahp.ChannelSession, Session: session}, &ahp.SessionState{Title: "Fix the parser"}},
+			{hub.ChannelInfo{URI: chat, Kind: ahp.ChannelChat, Session: session}, &ahp.ChatState{Resource: chat}},
+			{hub.ChannelInfo{URI: annotations, Kind: ahp.ChannelAnnotations, Session: session}, &ahp.AnnotationsState{}},
+		} {
+			if err := tx.Open(c.info, c.state); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	})
+}
+
+// start runs the journal, the effects and the notifier; what stop leaves is what a crash leaves.
+func (w *world) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { w.journal(ctx) })
+	wg.Go(func() {
+		for {
+			due, err := w.hub.Effects(ctx)
+			if err != nil {
+				return
+			}
+			for _, e := range due {
+				e.Run(ctx)
+			}
+		}
+	})
+	wg.Go(func() {
+		if err := w.n.Run(ctx); err != nil {
+			w.t.Error(err)
+		}
+	})
+	w.stop = sync.OnceFunc(func() { cancel(); wg.Wait() })
+	w.t.Cleanup(w.stop)
+}
+
+func (w *world) journal(ctx context.Context) {
+	for {
+		b, err := w.hub.Unjournaled(ctx)
+		if err != nil {
+			return
+		}
+		for _, x := range b.Writes {
+			switch r := x.Record; {
+			case r == nil:
+			case r.Value == nil:
+				_ = w.store.Delete(ctx, r.Bucket, r.Key)
+			default:
+				_ = w.store.Put(ctx, r.Bucket, r.Key, r.Value)
+			}
+		}
+		w.hub.Durable(b.Upto, 0)
+	}
+}
+
+func (w *world) do(f func(*hub.Tx)) {
+	w.t.Helper()
+	if err := w.hub.Do(f); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// apply has something happen on a channel and waits until everybody who hears of it has.
+func (w *world) apply(uri ahp.URI, a ahp.Action) {
+	w.t.Helper()
+	w.do(func(tx *hub.Tx) { tx.Apply(uri, a) })
+	synctest.Wait()
+}
+
+func (w *world) Desk(ahp.URI) review.Desk { return w.desk }
+
+func (w *world) Summary(ahp.URI) (ahp.SessionSummary, bool) { return ahp.SessionSummary{}, false }
+
+// Send takes a mail.
+func (w *world) Send(_ context.Context, l Letter) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.mail != nil {
+		if err := w.mail(); err != nil {
+			return err
+		}
+	}
+	w.letters, w.mailed = append(w.letters, l), append(w.mailed, time.Now())
+	return nil
+}
+
+// RoundTrip is the receiver of webhooks.
+func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := posted{at: time.Now(), url: r.URL.String(), header: r.Header, rawBody: string(raw)}
+	_ = json.Unmarshal(raw, &p.body)
+	status, header := 200, http.Header{}
+	if w.answer != nil {
+		status, header = w.answer(len(w.posts))
+	}
+	w.posts = append(w.posts, p)
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader("thank you")), Request: r}, nil
+}
+
+func (w *world) received() []posted {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.posts)
+}
+
+func (w *world) mails() []Letter {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.letters)
+}
+
+// hook makes a webhook for somebody.
+func (w *world) hook(owner string, everything bool) Hook {
+	w.t.Helper()
+	h, _, err := w.n.NewHook(context.Background(), owner, "https://hooks.example.com/secret-path", everything)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return h
+}
+
+func (w *world) change(who string, f func(*Prefs)) {
+	w.t.Helper()
+	if err := w.n.Change(context.Background(), who, func(p *Prefs) error { f(p); return nil }); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// mailbox gives somebody a verified address.
+func (w *world) mailbox(who string) {
+	w.change(who, func(p *Prefs) { p.Mail.Address, p.Mail.Verified = "ana@example.com", true })
+}
+
+func ask(id string) *ahp.SessionInputNeededSetAction {
+	return &ahp.SessionInputNeededSetAction{Request: ahp.SessionInputRequest{Value: &ahp.SessionChatInputRequest{ID: id, Chat: chat,
+		Request: ahp.ChatInputRequest{ID: "r-" + id, Message: "Which colour?"}}}}
+}
+
+func approval(id string) *ahp.SessionInputNeededSetAction {
+	call := &ahp.ToolCallPendingConfirmationState{ToolCallBase: ahp.ToolCallBase{ToolCallID: "call " + id, DisplayName: "Run command"},
+		ToolCallParameterFields: ahp.ToolCallParameterFields{InvocationMessage: ahp.Plain("npm test --token=abcdef123456")}}
+	return &ahp.SessionInputNeededSetAction{Request: ahp.SessionInputRequest{Value: &ahp.SessionToolConfirmationRequest{ID: id, Chat: chat, TurnID: "t1",
+		ToolCall: ahp.ToolCallConfirmationState{Value: call}}}}
+}

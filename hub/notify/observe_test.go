@@ -1,0 +1,162 @@
+package notify
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/review"
+)
+
+// told are the notices that open pages would get, whoever they are for.
+func told(w *world) []Notice {
+	w.n.live.mu.Lock()
+	defer w.n.live.mu.Unlock()
+	return slices.Clone(w.n.live.ring)
+}
+
+func TestWhatIsTold(t *testing.T) {
+	ben := review.Person{ID: "guest:ben", Name: "Ben"}
+	for name, test := range map[string]struct {
+		uri    ahp.URI
+		action func() ahp.Action // in the bubble, for its clock
+		want   []Notice
+	}{
+		"an approval": {session, func() ahp.Action { return approval("a1") }, []Notice{{Kind: Approval, Title: "Needs approval",
+			Text: "Run command: npm test --token=…", Path: "/s/short/c/one#tool-call%20a1", To: []string{"owner", "guest:ben"}}}},
+		"a question": {session, func() ahp.Action { return ask("q1") }, []Notice{{Kind: Question, Title: "Asks you something", Text: "Which colour?",
+			Path: "/s/short/c/one#ask-r-q1", To: []string{"owner", "guest:ben"}}}},
+		"a turn that failed": {chat, func() ahp.Action {
+			return &ahp.ChatErrorAction{TurnID: "t1", Part: ahp.ErrorResponsePart{Error: ahp.ErrorInfo{Message: "The model said no.\nstack"}}}
+		},
+			[]Notice{{Kind: Failed, Title: "Failed", Text: "The model said no.", Path: "/s/short/c/one#turn-t1", To: []string{"owner", "guest:ben"}}}},
+		"a turn that ended": {chat, func() ahp.Action { return &ahp.ChatTurnCompleteAction{TurnID: "t1", Duration: 61_400} },
+			[]Notice{{Kind: Finished, Title: "Finished", Text: "After 1m1s", Path: "/s/short/c/one#turn-t1", To: []string{"owner", "guest:ben"}}}},
+		"a thread": {annotations, func() ahp.Action {
+			return &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "th", Resource: "file:///a", Entries: []ahp.AnnotationEntry{entry("e1", "guest:ben", "Why?\nBecause")}}}
+		},
+			[]Notice{{Kind: Comment, Title: "New comment by Name of guest:ben", Text: "Why?", Path: "/s/short/threads#thread-th", To: []string{"owner"}}}},
+		"a mention": {annotations, func() ahp.Action {
+			return &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "th", Resource: "file:///a", Entries: []ahp.AnnotationEntry{entry("e1", "owner", "@Ben look")}}}
+		},
+			[]Notice{{Kind: Mention, Title: "You are mentioned by Name of owner", Text: "@Ben look", Path: "/s/short/threads#thread-th", To: []string{"guest:ben"}},
+				{Kind: Comment, Title: "New comment by Name of owner", Text: "@Ben look", Path: "/s/short/threads#thread-th"}}},
+		"a title": {session, func() ahp.Action { return &ahp.SessionTitleChangedAction{Title: "Other"} }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, newMemory())
+				w.desk = w.desk.After(review.Joined{Person: ben})
+				if test.uri == chat {
+					w.apply(chat, &ahp.ChatTurnStartedAction{TurnID: "t1"})
+				}
+				w.apply(test.uri, test.action())
+				got := told(w)
+				if len(got) != len(test.want) {
+					t.Fatalf("told is %+v, want %+v", got, test.want)
+				}
+				for i, want := range test.want {
+					g := got[i]
+					if g.Kind != want.Kind || g.Title != want.Title || g.Text != want.Text || g.Path != want.Path || !slices.Equal(g.To, want.To) || g.Session != "Fix the parser" || g.ID == "" {
+						t.Errorf("told is %+v,\nwant    %+v", g, want)
+					}
+				}
+				if n := w.store.count(noticeBucket); n != 0 {
+					t.Errorf("%d notices wait that were told", n)
+				}
+			})
+		})
+	}
+}
+
+func TestToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, newMemory())
+		w.apply(session, ask("q1"))
+		again := ask("q1")
+		again.Request.Value.(*ahp.SessionChatInputRequest).Request.Message = "Which colour, then?"
+		w.apply(session, again)
+		first := entry("e1", "guest:ben", "one")
+		w.apply(annotations, &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "th", Resource: "file:///a", Entries: []ahp.AnnotationEntry{first}}})
+		time.Sleep(2 * fresh) // and then it moves along with its file, with a reply from before
+		old := entry("e2", "guest:ben", "older")
+		time.Sleep(2 * fresh)
+		w.apply(annotations, &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "th", Resource: "file:///b", Entries: []ahp.AnnotationEntry{first, old}}})
+		var kinds []string
+		for _, x := range told(w) {
+			kinds = append(kinds, string(x.Kind))
+		}
+		if got := strings.Join(kinds, " "); got != "question comment" {
+			t.Errorf("told is %s", got)
+		}
+	})
+}
+
+func TestAQueuedTurnAndASubAgentAreNotTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, newMemory())
+		w.apply(chat, &ahp.ChatTurnStartedAction{TurnID: "t1"})
+		w.apply(chat, &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: "m1"})
+		w.apply(chat, &ahp.ChatTurnCompleteAction{TurnID: "t1"})
+		sub := hub.ChannelInfo{URI: "ahp-chat:/sub", Kind: ahp.ChannelChat, Session: session}
+		w.do(func(tx *hub.Tx) {
+			_ = tx.Open(sub, &ahp.ChatState{Resource: sub.URI, Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginTool{}}})
+		})
+		w.apply(sub.URI, &ahp.ChatTurnStartedAction{TurnID: "t2"})
+		w.apply(sub.URI, &ahp.ChatTurnCompleteAction{TurnID: "t2"})
+		if got := told(w); len(got) != 0 {
+			t.Errorf("told is %+v", got)
+		}
+	})
+}
+
+func TestAVerdictIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, newMemory())
+		ben := review.Person{ID: "guest:ben", Name: "Ben"}
+		w.desk = w.desk.After(review.Joined{Person: ben})
+		given := review.Given{Verdict: review.Verdict{By: ben, Kind: review.RequestChanges, Summary: "# No\nmore", At: time.Now()}}
+		w.do(func(tx *hub.Tx) {
+			w.n.Judged(tx, session, given)
+			w.n.Judged(tx, session, review.Joined{Person: ben})
+		})
+		synctest.Wait()
+		got := told(w)
+		if len(got) != 1 || got[0].Title != "New verdict by Ben" || got[0].Text != "Changes requested: No" || !slices.Equal(got[0].To, []string{"owner"}) || got[0].Path != "/s/short/changes" {
+			t.Errorf("told is %+v", got)
+		}
+	})
+}
+
+// Nobody hears of what they do not see, could not answer, or did themselves.
+func TestWhoHears(t *testing.T) {
+	about := hub.ChannelInfo{URI: chat, Kind: ahp.ChannelChat, Session: session}
+	guest := func(role access.Role, of ahp.URI, approve bool) access.Principal {
+		return access.Principal{ID: "guest:ben", Name: "Ben", Role: role, Session: of, Link: "l", Approve: approve}
+	}
+	for name, test := range map[string]struct {
+		who  access.Principal
+		kind Kind
+		to   []string
+		want bool
+	}{
+		"the owner":                        {access.Owner(""), Approval, []string{"owner"}, true},
+		"the owner, who did it":            {access.Owner(""), Comment, []string{"guest:ben"}, false},
+		"a viewer of an end":               {guest(access.RoleViewer, session, false), Finished, []string{"guest:ben"}, true},
+		"a viewer of an approval":          {guest(access.RoleViewer, session, false), Approval, []string{"guest:ben"}, false},
+		"a driver who may approve":         {guest(access.RoleDriver, session, true), Approval, []string{"guest:ben"}, true},
+		"a driver who may not prompt":      {guest(access.RoleDriver, session, true), Question, []string{"guest:ben"}, false},
+		"a guest of another session":       {guest(access.RoleDriver, "ahp-session:/two", true), Approval, []string{"guest:ben"}, false},
+		"a guest whom it does not concern": {guest(access.RoleViewer, session, false), Comment, []string{"owner"}, false},
+		"nobody":                           {access.Principal{}, Finished, []string{""}, false},
+	} {
+		if x := (Notice{Kind: test.kind, About: about, To: test.to}); x.isFor(test.who) != test.want {
+			t.Errorf("%s: told is %t", name, !test.want)
+		}
+	}
+}
