@@ -68,7 +68,7 @@ var secrets = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\b((?:authorization|bearer|basic)["']?\s*[=:\s]\s*)["']?(?:(?:bearer|basic)\s+)?[^\s"',;]{8,}["']?`),
 	regexp.MustCompile(`(?i)\b((?:token|secret|passwd|password|passphrase|pwd|credential|api[-_ ]?key|access[-_ ]?key|private[-_ ]?key)s?["']?\s*[=:]\s*)["']?[^\s"',;]{3,}["']?`),
 	regexp.MustCompile(`(?i)\b([a-z0-9_]*(?:_token|_key|_secret|_password)\s*=\s*)\S+`),
-	regexp.MustCompile(`(://)[^/\s@]+@`),
+	regexp.MustCompile(`(://)[^/\s@]+(@)`),
 	regexp.MustCompile(`()\b(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|npm|xox[abeprs]|hf|whsec)[-_][-_A-Za-z0-9]{8,}`),
 	regexp.MustCompile(`()\b(?:AKIA|ASIA|AIza)[A-Za-z0-9_-]{12,}`),
 	regexp.MustCompile(`()\beyJ[-_A-Za-z0-9]{10,}(?:\.[-_A-Za-z0-9]+)*`),
@@ -78,7 +78,7 @@ var secrets = []*regexp.Regexp{
 
 func redact(s string) string {
 	for _, r := range secrets {
-		s = r.ReplaceAllString(s, "${1}…")
+		s = r.ReplaceAllString(s, "${1}…${2}")
 	}
 	return s
 }
