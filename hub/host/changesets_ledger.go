@@ -30,6 +30,7 @@ type ledger struct {
 	gone     bool // the session was disposed
 	rec      ledgerRecord
 	turns    map[string]*turnRecord
+	away     map[string]bool  // turns that moved to another session, whose records may still be in the store
 	open     map[ahp.URI]bool // channels kept up to date
 	shown    map[ahp.URI]*shown
 	bases    map[string]changeset.Checkpoint
@@ -137,9 +138,9 @@ func (h *Host) readRecord(ctx context.Context, bucket, key string, v any) error 
 // turn returns a turn's record, nil when there is none. Records never change: newer ones take their place.
 func (l *ledger) turn(ctx context.Context, h *Host, id string) (*turnRecord, error) {
 	l.mu.Lock()
-	r := l.turns[id]
+	r, away := l.turns[id], l.away[id]
 	l.mu.Unlock()
-	if r != nil {
+	if r != nil || away {
 		return r, nil
 	}
 	var read *turnRecord

@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -30,7 +31,7 @@ func (h *Host) MoveChat(ctx context.Context, c Caller, p ahp.MoveChatParams) (ah
 	case *ahp.MoveChatSessionDestination:
 		return h.moveInto(ctx, c, info, to)
 	case *ahp.MoveChatNewSessionDestination:
-		return h.moveOut(c, info)
+		return h.moveOut(ctx, c, info)
 	}
 	return ahp.MoveChatResult{}, badParams("destination: name a session, or ask for a new one")
 }
@@ -64,14 +65,47 @@ func (h *Host) moveInto(ctx context.Context, c Caller, info hub.ChannelInfo, to 
 	if err := h.ensure(ctx, to.Session); err != nil {
 		return res, err
 	}
-	var refused error
-	if err := h.hub.Do(func(tx *hub.Tx) { refused = h.place(tx, info, to) }); err != nil {
+	err = h.relocate(ctx, to.Session, func(tx *hub.Tx, moves func(move) error) error {
+		return h.place(tx, info, to, moves)
+	})
+	if err != nil {
 		return res, err
 	}
-	return ahp.MoveChatResult{Session: to.Session}, refused
+	return ahp.MoveChatResult{Session: to.Session}, nil
 }
 
-func (h *Host) place(tx *hub.Tx, info hub.ChannelInfo, to *ahp.MoveChatSessionDestination) error {
+// relocate runs a step that moves chats twice: first only to learn which they are, as what is known of their changes is
+// carried over before they are. The step calls moves once nothing stands in the way, and does nothing when that fails.
+func (h *Host) relocate(ctx context.Context, to ahp.URI, step func(tx *hub.Tx, moves func(move) error) error) error {
+	var m move
+	look := errors.New("only looking")
+	var refused error
+	err := h.hub.Do(func(tx *hub.Tx) { refused = step(tx, func(found move) error { m = found; return look }) })
+	if err != nil || refused != look {
+		return cmp.Or(err, refused) // nil when it only changed its place
+	}
+	c, err := h.carry(ctx, m, to)
+	if err != nil {
+		return ahp.Errorf(ahp.CodeInternalError, "what its turns changed cannot be brought along: %v", err)
+	}
+	err = h.hub.Do(func(tx *hub.Tx) {
+		refused = step(tx, func(now move) error {
+			if !slices.Equal(now.turns(), m.turns()) {
+				return ahp.Errorf(ahp.CodeConflict, "something was said in the chat just now: try again")
+			}
+			return nil
+		})
+		if refused == nil {
+			h.handTurns(tx, c)
+		}
+	})
+	if err = cmp.Or(err, refused); err == nil {
+		h.carryMarks(ctx, c)
+	}
+	return err
+}
+
+func (h *Host) place(tx *hub.Tx, info hub.ChannelInfo, to *ahp.MoveChatSessionDestination, moves func(move) error) error {
 	m, err := h.moving(tx, info)
 	if err != nil {
 		return err
@@ -86,6 +120,9 @@ func (h *Host) place(tx *hub.Tx, info hub.ChannelInfo, to *ahp.MoveChatSessionDe
 	}
 	if to.Session != info.Session {
 		if err := h.fits(m, dest); err != nil {
+			return err
+		}
+		if err := moves(m); err != nil {
 			return err
 		}
 		h.hand(tx, m, to.Session)
@@ -220,7 +257,7 @@ func (h *Host) settleChat(tx *hub.Tx, session ahp.URI, chat *ahp.ChatState) {
 }
 
 // moveOut makes a session of a chat, with the agent, directories and settings of the one it leaves.
-func (h *Host) moveOut(c Caller, info hub.ChannelInfo) (res ahp.MoveChatResult, err error) {
+func (h *Host) moveOut(ctx context.Context, c Caller, info hub.ChannelInfo) (res ahp.MoveChatResult, err error) {
 	if err := mayCall(c, "createSession", rootInfo); err != nil {
 		return res, err
 	}
@@ -228,17 +265,21 @@ func (h *Host) moveOut(c Caller, info hub.ChannelInfo) (res ahp.MoveChatResult, 
 	if err := h.checkNewURI(to); err != nil {
 		return res, err
 	}
-	var refused error
-	err = h.hub.Do(func(tx *hub.Tx) {
+	err = h.relocate(ctx, to, func(tx *hub.Tx, moves func(move) error) error {
 		m, err := h.moving(tx, info)
 		if err == nil {
 			err = m.idle()
 		}
-		if refused = err; err == nil {
+		if err == nil {
+			err = moves(m)
+		}
+		if err == nil {
 			h.found(tx, m, to)
 		}
+		return err
 	})
-	if err = cmp.Or(err, refused); err != nil {
+	if err != nil {
+		h.forgetChangesets(ctx, to)
 		return res, err
 	}
 	return ahp.MoveChatResult{Session: to}, nil

@@ -32,11 +32,11 @@ func TestAMovedChat(t *testing.T) {
 		c.do(chat, &ahp.ChatTurnStartedAction{TurnID: "t1", Message: user("one")})
 		synctest.Wait()
 		to := ahp.MoveChatDestination{Value: &ahp.MoveChatSessionDestination{Session: two}}
-		_, err := w.host.MoveChat(t.Context(), guest.caller, ahp.MoveChatParams{Channel: chat, Destination: to})
+		_, err := w.host.MoveChat(w.t.Context(), guest.caller, ahp.MoveChatParams{Channel: chat, Destination: to})
 		if code(err) != ahp.CodePermissionDenied {
 			t.Errorf("a guest moves chats: %v", err)
 		}
-		res, err := w.host.MoveChat(t.Context(), c.caller, ahp.MoveChatParams{Channel: chat, Destination: to})
+		res, err := w.host.MoveChat(w.t.Context(), c.caller, ahp.MoveChatParams{Channel: chat, Destination: to})
 		if err != nil || res.Session != two {
 			t.Fatalf("moved to %s, %v", res.Session, err)
 		}

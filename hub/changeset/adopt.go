@@ -1,0 +1,90 @@
+package changeset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Adopt stores with a session what another one keeps of some directories, so that checkpoints of that one can be compared
+// here too. Content is shared on the disk, not copied.
+func (s *Service) Adopt(ctx context.Context, session, from string, dirs []string) error {
+	for _, dir := range dirs {
+		if err := s.repo(session, dir).adopt(ctx, s.repo(from, dir)); err != nil {
+			return fmt.Errorf("taking over checkpoints of %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// adopt links the objects of another repository of the same directory. Those never change, and while both are locked no
+// pack goes away; what is added meanwhile is of later checkpoints.
+func (r *repo) adopt(ctx context.Context, from *repo) error {
+	if _, err := os.Stat(from.git); errors.Is(err, fs.ErrNotExist) {
+		return nil // no checkpoint was taken of it
+	}
+	names := []string{r.git + keepLock, from.git + keepLock}
+	slices.Sort(names) // always in one order, so that two never wait for each other
+	for _, name := range slices.Compact(names) {
+		unlock, err := r.s.lock(ctx, name)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	for _, name := range []string{"HEAD", "config", "objects/info/alternates"} {
+		if err := link(filepath.Join(from.git, name), filepath.Join(r.git, name), copyFile); err != nil {
+			return err
+		}
+	}
+	for _, d := range []string{"objects/pack", "refs/heads", "info"} {
+		if err := os.MkdirAll(filepath.Join(r.git, d), 0o700); err != nil {
+			return err
+		}
+	}
+	err := r.linkObjects(filepath.Join(from.git, "objects"))
+	return errors.Join(err, r.joinPacks(ctx, source{top: r.git}))
+}
+
+func (r *repo) linkObjects(objects string) error {
+	var names, indexes []string // git takes a pack for there once its index is
+	err := filepath.WalkDir(objects, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(objects, path)
+		switch {
+		case err != nil || d.IsDir() || strings.HasPrefix(d.Name(), "tmp_") || filepath.Dir(name) == "info":
+		case filepath.Ext(name) == ".idx":
+			indexes = append(indexes, name)
+		default:
+			names = append(names, name)
+		}
+		return err
+	})
+	for _, name := range append(names, indexes...) {
+		err = errors.Join(err, link(filepath.Join(objects, name), filepath.Join(r.git, "objects", name), linkFile))
+	}
+	return err
+}
+
+// link makes a file that is not there yet of another one.
+func link(from, to string, how func(from, to string) error) error {
+	if _, err := os.Lstat(to); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	return how(from, to)
+}
+
+// linkFile copies where the file system has no links.
+func linkFile(from, to string) error {
+	if err := os.Link(from, to); err == nil || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return copyFile(from, to)
+}

@@ -1,0 +1,151 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// carried is what is known of the changes of turns that move to another session.
+type carried struct {
+	from, to *ledger
+	turns    map[string]*turnRecord
+}
+
+// carry makes what a chat's turns changed known to the session it moves to: their checkpoints are kept there from now on.
+func (h *Host) carry(ctx context.Context, m move, to ahp.URI) (carried, error) {
+	c := carried{h.ledger(m.from), h.ledger(to), map[string]*turnRecord{}}
+	svc := h.changesetService()
+	if svc == nil || to == m.from {
+		return c, nil
+	}
+	dirs := map[string]bool{}
+	for _, turn := range m.turns() {
+		r, err := c.from.turn(ctx, h, turn)
+		if err != nil {
+			return c, err
+		}
+		if r == nil || r.To == nil {
+			continue // what it changed is not known
+		}
+		c.turns[turn] = r
+		for _, t := range slices.Concat(r.From.Trees, r.To.Trees) {
+			dirs[t.Dir] = true
+		}
+	}
+	if err := errors.Join(c.from.load(ctx, h), c.to.load(ctx, h)); err != nil {
+		return c, err
+	}
+	return c, svc.Adopt(ctx, to, m.from, slices.Sorted(maps.Keys(dirs)))
+}
+
+// turns are those of all its chats.
+func (m move) turns() (ids []string) {
+	for _, c := range m.chats {
+		for _, t := range c.Turns {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
+}
+
+// handTurns gives the records of moved turns to the other session. The one they leave keeps those that a chat which stays has
+// too: a fork shares its turns with what it was forked from.
+func (h *Host) handTurns(tx *hub.Tx, c carried) {
+	shared := map[string]bool{}
+	if s, ok := tx.State(c.from.session).(*ahp.SessionState); ok {
+		for _, summary := range s.Chats {
+			if chat, ok := tx.State(summary.Resource).(*ahp.ChatState); ok {
+				for _, t := range chat.Turns {
+					shared[t.ID] = true
+				}
+			}
+		}
+	}
+	for id, r := range c.turns {
+		if raw, err := json.Marshal(r); err == nil {
+			tx.Record(bucketCheckpoints, c.to.session+"#"+id, raw)
+		}
+		c.to.mu.Lock()
+		c.to.turns[id] = r
+		delete(c.to.away, id)
+		c.to.mu.Unlock()
+		if !shared[id] {
+			tx.Record(bucketCheckpoints, c.from.session+"#"+id, nil)
+		}
+	}
+	for _, uri := range c.from.forget(c.turns, shared) {
+		tx.Apply(uri, &ahp.ChangesetClearedAction{})
+		tx.Close(uri)
+	}
+}
+
+// forget drops turns that moved away, and lists the open changesets that were about them.
+func (l *ledger) forget(moved map[string]*turnRecord, shared map[string]bool) (closed []ahp.URI) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	gone := func(id string) bool { return moved[id] != nil && !shared[id] }
+	for _, uri := range l.uris() {
+		scope, ok := readScope(scopePart(uri))
+		if ok && slices.ContainsFunc(scope.turns(), gone) {
+			closed = append(closed, uri)
+			delete(l.open, uri)
+			delete(l.shown, uri)
+		}
+	}
+	for id := range moved {
+		if gone(id) {
+			if l.away == nil {
+				l.away = map[string]bool{}
+			}
+			delete(l.turns, id)
+			l.away[id] = true
+		}
+	}
+	return closed
+}
+
+// scopePart is what stands behind the session in a changeset's URI.
+func scopePart(uri ahp.URI) string {
+	_, rest, _ := strings.Cut(strings.TrimPrefix(uri, changesetScheme), "/")
+	return rest
+}
+
+// carryMarks has files of moved turns count as reviewed where they are seen now.
+func (h *Host) carryMarks(ctx context.Context, c carried) {
+	marks, hunks := map[string]mark{}, map[string][]HunkMark{}
+	c.from.mu.Lock()
+	for id := range c.turns {
+		was, is := ChangesetURI(c.from.session, kindTurn, id)+" ", ChangesetURI(c.to.session, kindTurn, id)+" "
+		carryKeys(marks, c.from.rec.Marks, was, is)
+		carryKeys(hunks, c.from.rec.Hunks, was, is)
+	}
+	c.from.mu.Unlock()
+	if len(marks)+len(hunks) == 0 {
+		return
+	}
+	c.to.change(ctx, h, func(r *ledgerRecord) {
+		if r.Marks == nil {
+			r.Marks = map[string]mark{}
+		}
+		if r.Hunks == nil {
+			r.Hunks = map[string][]HunkMark{}
+		}
+		maps.Copy(r.Marks, marks)
+		maps.Copy(r.Hunks, hunks)
+	})
+}
+
+func carryKeys[V any](to, from map[string]V, was, is string) {
+	for key, v := range from {
+		if file, ok := strings.CutPrefix(key, was); ok {
+			to[is+file] = v
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package host
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// What the turns of a chat changed goes with it into another session, with what was reviewed of it; a restart later all of it
+// is still there, also when the session it left is gone for good.
+func TestAMovedChatBringsItsChanges(t *testing.T) {
+	for _, into := range []string{"another session", "a session of its own"} {
+		t.Run(into, func(t *testing.T) { movesWithChanges(t, into == "another session") })
+	}
+}
+
+func movesWithChanges(t *testing.T, known bool) {
+	const chat, two = ahp.URI("ahp-chat:/2"), ahp.URI("ahp-session:/two")
+	data, dir := t.TempDir(), t.TempDir()
+	name := filepath.Join(dir, "a.txt")
+	write := func(content string) {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("one\n")
+	f := &fake{prompt: func(context.Context, agent.Turn) error { write("one\ntwo\n"); return nil }}
+	caller := Caller{Principal: owner, ClientID: "ana-1"}
+	one := newLife(t, data, f, Limits{})
+	c := &changing{world: &world{t: t, hub: one.hub, host: one.host, agent: f, dir: dir}, owner: caller}
+	for _, s := range []ahp.URI{session, two} {
+		c.must(c.host.CreateSession(t.Context(), caller, ahp.CreateSessionParams{Channel: s, WorkingDirectories: []ahp.URI{FileURI(dir)}}))
+	}
+	c.until("the session is ready", func() bool { return c.session().Lifecycle == ahp.SessionLifecycleReady })
+	c.must(c.host.CreateChat(t.Context(), caller, ahp.CreateChatParams{Channel: session, Chat: chat}))
+	c.dispatch(chat, &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("go")})
+	turns := func() *ahp.ChatState {
+		c.must(c.host.Prepare(t.Context(), caller, chat))
+		s, _, _ := c.hub.State(chat)
+		return s.(*ahp.ChatState)
+	}
+	c.until("the turn is over", func() bool { return len(turns().Turns) == 1 })
+	was := c.follow(kindTurn, "t")
+	c.dispatch(was, &ahp.ChangesetFilesReviewChangedAction{Files: []string{FileURI(name)}, Reviewed: true})
+	c.shows(was, "M a.txt +1 −0 reviewed by Ana")
+
+	to := ahp.MoveChatDestination{Value: &ahp.MoveChatNewSessionDestination{}}
+	if known {
+		to = ahp.MoveChatDestination{Value: &ahp.MoveChatSessionDestination{Session: two}}
+	}
+	res, err := c.host.MoveChat(t.Context(), caller, ahp.MoveChatParams{Channel: chat, Destination: to})
+	c.must(err)
+	is := ChangesetURI(res.Session, kindTurn, "t")
+	if _, open := c.hub.Info(was); open {
+		t.Error("the session it left goes on showing what the turn changed")
+	}
+	if known, err := c.host.openChangeset(t.Context(), caller, was); known || err != nil {
+		t.Errorf("what the turn changed is still of the session it left: %v", err)
+	}
+	c.must(c.host.Prepare(t.Context(), caller, is))
+	c.shows(is, "M a.txt +1 −0 reviewed by Ana")
+	c.must(c.host.DisposeSession(t.Context(), caller, ahp.DisposeSessionParams{Channel: session}))
+	c.host.forgetChangesets(t.Context(), session)
+	one.end(true)
+
+	second := newLife(t, data, f, Limits{})
+	c = &changing{world: &world{t: t, hub: second.hub, host: second.host, agent: f, dir: dir}, owner: caller}
+	if info, _ := c.hub.Info(chat); info.Session != res.Session {
+		t.Fatalf("after a restart the chat is of %s", info.Session)
+	}
+	if sum, _ := c.host.Summary(res.Session); !slices.ContainsFunc(sum.Chats, func(s ahp.SessionChatSummary) bool { return s.Resource == chat }) {
+		t.Errorf("after a restart its session lists %+v", sum.Chats)
+	}
+	c.must(c.host.Prepare(t.Context(), caller, is))
+	c.shows(is, "M a.txt +1 −0 reviewed by Ana")
+	f.prompt = func(context.Context, agent.Turn) error { write("one\ntwo\nthree\n"); return nil }
+	turns()
+	c.dispatch(chat, &ahp.ChatTurnStartedAction{TurnID: "u", Message: user("on")})
+	c.until("the next turn is over", func() bool { return len(turns().Turns) == 2 })
+	next := ChangesetURI(res.Session, kindTurn, "u")
+	c.must(c.host.Prepare(t.Context(), caller, next))
+	c.shows(next, "M a.txt +1 −0")
+}
+
+// A fork has the turns of what it was forked from: they stay with it when one of the two moves away.
+func TestAForkKeepsItsTurnsChanges(t *testing.T) {
+	c := newChanging(t)
+	const chat, fork = ahp.URI("ahp-chat:/2"), ahp.URI("ahp-chat:/3")
+	c.agent.prompt = func(context.Context, agent.Turn) error { c.write("a.txt", "one\ntwo\nthree\n"); return nil }
+	c.must(c.host.CreateChat(t.Context(), c.owner, ahp.CreateChatParams{Channel: session, Chat: chat}))
+	c.dispatch(chat, &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("go")})
+	c.until("the turn is over", func() bool { s, _, _ := c.hub.State(chat); return len(s.(*ahp.ChatState).Turns) == 1 })
+	c.must(c.host.CreateChat(t.Context(), c.owner, ahp.CreateChatParams{Channel: session, Chat: fork,
+		Source: &ahp.ChatSource{Value: &ahp.ForkChatSource{Chat: chat, TurnID: "t"}}}))
+	uri := c.follow(kindTurn, "t")
+	res, err := c.host.MoveChat(t.Context(), c.owner, ahp.MoveChatParams{Channel: chat,
+		Destination: ahp.MoveChatDestination{Value: &ahp.MoveChatNewSessionDestination{}}})
+	c.must(err)
+	c.shows(uri, "M a.txt +1 −0")
+	moved := ChangesetURI(res.Session, kindTurn, "t")
+	c.must(c.host.Prepare(t.Context(), c.owner, moved))
+	c.shows(moved, "M a.txt +1 −0")
+}
