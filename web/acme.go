@@ -42,7 +42,7 @@ func NewACME(cfg ACMEConfig) (*ACME, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{RootCAs: cfg.Roots, MinVersion: tls.VersionTLS12}
-	client := &acme.Client{DirectoryURL: cfg.Directory, HTTPClient: &http.Client{Transport: transport, Timeout: time.Minute}, UserAgent: "ahphub"}
+	client := &acme.Client{DirectoryURL: cfg.Directory, HTTPClient: &http.Client{Transport: &orders{next: transport}, Timeout: time.Minute}, UserAgent: "ahphub"}
 	if client.DirectoryURL == "" {
 		client.DirectoryURL = acme.LetsEncryptURL
 	}
