@@ -208,11 +208,15 @@ func (h *Host) runServer(ctx context.Context, session ahp.URI, v *mcpServer, r *
 		r.release()
 		err = h.followServer(ctx, session, v, conn)
 	}
+	v.mu.Lock()
+	r.conn, v.tools = nil, nil
+	v.stir()
+	v.mu.Unlock()
 	if conn != nil {
 		conn.Close()
 	}
 	v.mu.Lock()
-	v.run, v.tools = nil, nil
+	v.run = nil
 	v.mu.Unlock()
 	h.setServer(session, v, endOf(ctx, err))
 	r.release()

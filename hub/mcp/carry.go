@@ -66,7 +66,7 @@ func (n *session) carrying(next mcp.MethodHandler) mcp.MethodHandler {
 		if do == nil {
 			return next(ctx, method, req)
 		}
-		if conn, _ := n.relay.Conn(); conn == nil && method == "tools/list" {
+		if method == "tools/list" && !n.runs() {
 			return &mcp.ListToolsResult{Tools: []*mcp.Tool{}}, nil
 		}
 		params, err := json.Marshal(req.GetParams())
@@ -86,6 +86,12 @@ func (n *session) carrying(next mcp.MethodHandler) mcp.MethodHandler {
 			return res.(*mcp.CallToolResult), nil
 		}), nil
 	}
+}
+
+// runs tells whether there is a server to ask.
+func (n *session) runs() bool {
+	conn, _ := n.relay.Conn()
+	return conn != nil && !isClosed(conn.Done())
 }
 
 // carried tells the agent that the tools may be others, and is closed when they may be again.

@@ -94,6 +94,9 @@ func (c *conn) failed(ctx context.Context, err error) error {
 	if c.process == nil {
 		return fmt.Errorf("it cannot be reached: %w", err)
 	}
+	if c.process.ended() {
+		return c.process.explain(nil)
+	}
 	c.process.stop()
 	return c.process.explain(err)
 }

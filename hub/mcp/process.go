@@ -20,6 +20,7 @@ import (
 
 const (
 	graceLeave = 2 * time.Second // from the end of its input to SIGTERM, and from there to SIGKILL
+	graceEnd   = 300 * time.Millisecond
 	mostWords  = 2 << 10         // bytes of what it said last
 )
 
@@ -102,6 +103,18 @@ func (p *process) stop() {
 		}
 	})
 	<-p.gone
+}
+
+// ended tells whether it ended by itself; what it said and its end do not come at the same moment.
+func (p *process) ended() bool {
+	t := time.NewTimer(graceEnd)
+	defer t.Stop()
+	select {
+	case <-p.gone:
+		return true
+	case <-t.C:
+		return false
+	}
 }
 
 // explain says how it ended, with what it said last.

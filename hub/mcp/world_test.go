@@ -22,6 +22,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/host"
 )
 
@@ -33,6 +34,9 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	if how := os.Getenv(outsideEnv); how != "" { // an MCP server as a process
+		runOutside(how)
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -53,6 +57,7 @@ func (a *worker) Describe(context.Context) (ahp.AgentInfo, error) {
 	return ahp.AgentInfo{DisplayName: "Worker"}, nil
 }
 func (a *worker) Config() ahp.SessionConfigSchema { return ahp.SessionConfigSchema{} }
+func (a *worker) UsesTools() bool                 { return true }
 func (a *worker) Close() error                    { return nil }
 
 func (a *worker) Open(_ context.Context, s agent.Spec) (agent.Session, error) {
@@ -118,7 +123,8 @@ func newWorld(t testing.TB, limits Limits) *world {
 	mux := http.NewServeMux()
 	w.server = httptest.NewServer(mux)
 	w.host, err = host.New(host.Config{Hub: w.hub, Agents: map[string]agent.Backend{"worker": w.agent}, DataDir: t.TempDir(), DefaultDir: w.dir,
-		ToolServers: Reach(w.server.URL, os.Args[0]), Log: log})
+		ToolServers: Reach(w.server.URL, os.Args[0]), Log: log,
+		Customize: host.Customize{Library: custom.NewLibrary(custom.Limits{}, log), Home: t.TempDir(), Servers: Dialer{Version: "test"}}})
 	w.must(err)
 	w.tools = New(Config{Host: w.host, Version: "test", Log: log, Limits: limits})
 	mux.Handle(Path, w.tools)
