@@ -94,7 +94,7 @@ func (c *conn) failed(ctx context.Context, err error) error {
 	if c.process == nil {
 		return fmt.Errorf("it cannot be reached: %w", err)
 	}
-	if c.process.ended() {
+	if !strings.Contains(err.Error(), "invalid character") && c.process.ended() { // that it could not be read says more
 		return c.process.explain(nil)
 	}
 	c.process.stop()

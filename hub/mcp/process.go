@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	graceLeave = 2 * time.Second // from the end of its input to SIGTERM, and from there to SIGKILL
+	graceLeave = time.Second // from the end of its input to SIGTERM, and from there to SIGKILL
 	graceEnd   = 300 * time.Millisecond
 	mostWords  = 2 << 10         // bytes of what it said last
 )
@@ -121,10 +121,10 @@ func (p *process) ended() bool {
 func (p *process) explain(err error) error {
 	<-p.gone
 	how := "its program ended"
-	if exit, ok := errors.AsType[*exec.ExitError](p.err); ok {
-		how = "its program ended: " + exit.Error()
-	} else if err != nil {
+	if err != nil {
 		how = "its program does not speak the Model Context Protocol: " + err.Error()
+	} else if exit, ok := errors.AsType[*exec.ExitError](p.err); ok {
+		how = "its program ended: " + exit.Error()
 	}
 	if words := p.words.String(); words != "" {
 		return fmt.Errorf("%s. It said: %s", how, words)
