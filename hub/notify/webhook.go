@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -172,15 +173,17 @@ func retryAfter(h http.Header) time.Duration {
 
 // plainError is what a person can use of an error of net/http, without the address, which may hold a secret.
 func plainError(err error) error {
-	var refused *refusedAddress
-	var u *url.Error
-	switch {
-	case errors.As(err, &refused):
+	if refused, ok := errors.AsType[*refusedAddress](err); ok {
 		return refused
-	case errors.As(err, &u) && u.Timeout():
-		return errors.New("the receiver did not answer in time")
-	case errors.As(err, &u):
-		return u.Err
 	}
-	return err
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		if u.Timeout() {
+			return errors.New("the receiver did not answer in time")
+		}
+		err = u.Err
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = op.Err
+	}
+	return fmt.Errorf("the receiver cannot be reached: %w", err)
 }
