@@ -28,8 +28,8 @@ func TestBudgets(t *testing.T) {
 		most  int
 		files []string
 	}{
-		{"scripts of the review", 25 << 10, []string{"js/base.js", "js/review.js", "js/hunks.js"}},
-		{"style sheets of the review", 20 << 10, []string{"css/base.css", "css/chat.css", "css/review.css"}},
+		{"scripts of the review", 25 << 10, []string{"js/base.js", "js/review.js", "js/hunks.js", "js/mention.js", "js/presence.js"}},
+		{"style sheets of the review", 20 << 10, []string{"css/base.css", "css/chat.css", "css/review.css", "css/presence.css"}},
 		{"scripts of the chat", 15 << 10, []string{"js/base.js", "js/chat.js"}},
 		{"the terminal's frame", 130 << 10, []string{"vendor/xterm/xterm.js", "vendor/xterm/xterm.css", "vendor/xterm/addon-fit.js", "js/term.js", "css/term.css"}},
 	} {

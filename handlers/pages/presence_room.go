@@ -102,7 +102,7 @@ func (p *Pages) company(uri ahp.URI, aud hub.Audience) []part.Person {
 	}
 	out := make([]part.Person, 0, len(list))
 	for _, x := range list {
-		o := part.Person{ID: x.ID, Name: x.Name, Guest: x.Guest, Away: x.Place.Away, Follows: x.Place.Follows, FollowsName: names[x.Place.Follows]}
+		o := part.Person{ID: x.ID, Name: x.Name, Hue: x.Hue, Guest: x.Guest, Away: x.Place.Away, Follows: x.Place.Follows, FollowsName: names[x.Place.Follows]}
 		if known(aud, uri, x.Place) {
 			o.Place = p.placeOf(uri, x.Place)
 		}

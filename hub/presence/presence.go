@@ -28,6 +28,7 @@ type Person struct {
 	ID, Name string
 	Guest    bool // came by a link
 	Role     access.Role
+	Hue      int       // of eight; no two have the same while there are no more than eight
 	Place    Place     // of the page they used last
 	Since    time.Time // first seen in this stay
 	Here     bool      // false while lingering after the last page closed
@@ -70,7 +71,7 @@ func (r *Room) Join(p access.Principal, uri ahp.URI, at Place) *Visit {
 		return nil
 	}
 	if g == nil {
-		g = &guest{id: p.ID, since: r.cfg.Now()}
+		g = &guest{id: p.ID, since: r.cfg.Now(), hue: s.hue()}
 		s.people[p.ID] = g
 	}
 	g.name, g.role, g.byLink = p.Name, p.Role, p.Link != ""
@@ -182,6 +183,20 @@ func (r *Room) forget(uri ahp.URI, g *guest) {
 	}
 	s.tell()
 	r.drop(uri, s)
+}
+
+// hue is the one that the fewest have.
+func (s *session) hue() (least int) {
+	var used [8]int
+	for _, g := range s.people {
+		used[g.hue]++
+	}
+	for h, n := range used {
+		if n < used[least] {
+			least = h
+		}
+	}
+	return least
 }
 
 func (s *session) tell() {

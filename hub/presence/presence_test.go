@@ -58,6 +58,9 @@ func TestComingMovingAndLeaving(t *testing.T) {
 		if p := r.People(here); p[0].Guest || !p[1].Guest {
 			t.Error("a guest is shown as a guest, and nobody else")
 		}
+		if p := r.People(here); p[0].Hue == p[1].Hue {
+			t.Error("two people have one colour")
+		}
 		second.Move(at("main.go"))
 		expect(t, r, "Ana@chat:true Ben@main.go:true")
 

@@ -22,6 +22,7 @@ type Visit struct {
 type guest struct {
 	id, name string
 	byLink   bool
+	hue      int
 	role     access.Role
 	since    time.Time
 	last     Place // shown while lingering
@@ -120,7 +121,7 @@ func (g *guest) here() bool {
 
 // person is somebody as others see them; not ok when they are not to be seen.
 func (g *guest) person() (Person, bool) {
-	p := Person{ID: g.id, Name: g.name, Guest: g.byLink, Role: g.role, Since: g.since, Place: g.last, Here: g.here()}
+	p := Person{ID: g.id, Name: g.name, Guest: g.byLink, Role: g.role, Hue: g.hue, Since: g.since, Place: g.last, Here: g.here()}
 	best := -1
 	for i, v := range g.visits {
 		if !v.lost && (best < 0 || !v.at.Away || g.visits[best].at.Away) {

@@ -57,7 +57,9 @@ setInterval(soon, 30_000);
 const chip = (li, tag, more) => {
   const el = document.createElement(tag);
   el.className = 'whom ' + li.dataset.hue + more;
-  el.textContent = li.querySelector('.face').textContent;
+  const initials = li.querySelector('.face').textContent;
+  if (tag === 'u') el.dataset.i = initials; // of a line, whose text is copied
+  else el.textContent = initials;
   el.title = li.dataset.name + (li.dataset.typing ? ' is writing here' : ' is here');
   return el;
 };
@@ -66,7 +68,7 @@ function mark(id, what, make) {
   const have = marks.get(id);
   if (have?.what === what && (have.el?.isConnected || !what)) return;
   have?.el?.remove();
-  marks.set(id, { what, el: what && make() });
+  marks.set(id, { what, el: what ? make() : null });
 }
 function put(el, into) {
   into?.append(el);

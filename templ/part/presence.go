@@ -1,7 +1,6 @@
 package part
 
 import (
-	"hash/fnv"
 	"strconv"
 	"strings"
 )
@@ -9,6 +8,7 @@ import (
 // Person is somebody who has a page of the session open.
 type Person struct {
 	ID, Name             string
+	Hue                  int // of eight
 	Guest, Away          bool
 	Follows, FollowsName string // whom they follow
 	Place                Spot   // zero: where they are is not for everybody
@@ -49,12 +49,8 @@ func (p Person) Initials() string {
 	return out
 }
 
-// hue is one of eight colours that somebody keeps.
-func (p Person) hue() string {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(p.ID)) // never fails
-	return "h" + strconv.Itoa(int(h.Sum32()%8))
-}
+// hue is the class of their colour.
+func (p Person) hue() string { return "h" + strconv.Itoa(p.Hue) }
 
 var pageWords = map[string]string{"chat": "Chat", "changes": "Changes", "threads": "Threads", "terminals": "Terminals", "share": "Share", "worktree": "Work tree", "session": "This session"}
 
