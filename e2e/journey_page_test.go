@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,20 +15,15 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// steady is where to press the mouse on the first element in sight of a selector: the middle of its box once two
-// frames drew it at the same place and nothing lies over it. Until then, null.
-const steady = `(async selector => {
+// at is where to press the mouse on the first element in sight of a selector: the middle of its box, when nothing lies
+// over it. It is null until then.
+const at = `(selector => {
 	const e = [...document.querySelectorAll(selector)].find(e => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length);
 	if (!e) return null;
-	const where = () => { const b = e.getClientRects()[0]; return b ? [b.x + b.width / 2, b.y + b.height / 2] : [-1, -1]; };
-	const over = ([x, y]) => { const at = document.elementFromPoint(x, y); return at && (e.contains(at)); };
-	if (!over(where())) e.scrollIntoView({block: 'center', inline: 'nearest', behavior: 'instant'});
-	const frame = () => new Promise(done => requestAnimationFrame(done));
-	await frame();
-	const first = where();
-	await frame();
-	const then = where();
-	return e.isConnected && first[0] === then[0] && first[1] === then[1] && over(then) ? then : null;
+	const middle = () => { const b = e.getClientRects()[0]; return [b.x + b.width / 2, b.y + b.height / 2]; };
+	const open = () => e.contains(document.elementFromPoint(...middle()));
+	if (!open()) e.scrollIntoView({block: 'center', inline: 'nearest', behavior: 'instant'});
+	return open() ? middle() : null;
 })(%q)`
 
 // Click clicks the first element in sight with the mouse, once it stands still and nothing covers it: a person
@@ -36,16 +32,18 @@ func (p *Page) Click(selector string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.Ctx, patience)
 	defer cancel()
+	var last []float64
 	for {
-		at, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(steady, selector), chromedp.EvalAwaitPromise))
-		if err == nil && len(at) == 2 {
-			p.Do(chromedp.MouseClickXY(at[0], at[1]))
+		now, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(at, selector)))
+		if err == nil && len(now) == 2 && slices.Equal(now, last) {
+			p.Do(chromedp.MouseClickXY(now[0], now[1]))
 			return
 		}
+		last = now
 		select {
 		case <-ctx.Done():
 			p.t.Fatalf("nothing to click in %v: %s (%v)\nat %s\n%s", patience, selector, err, p.where(), strings.Join(p.Problems(), "\n"))
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(30 * time.Millisecond): // two frames
 		}
 	}
 }

@@ -57,8 +57,8 @@ func TestOperations(t *testing.T) {
 	}
 
 	file := func(name string) string { return fmt.Sprintf(`.file[data-path="%s"]`, name) }
-	ana.Click(file("a.txt")+" .fm > summary")
-	ana.Click(file("a.txt")+` .fo[value="stage"]`)
+	ana.Click(file("a.txt") + " .fm > summary")
+	ana.Click(file("a.txt") + ` .fo[value="stage"]`)
 	ana.WaitText(file("a.txt")+" .stg", "Staged")
 	ben.WaitText(file("a.txt")+" .stg", "Staged") // it is the same for everybody who looks
 	if got := git("diff", "--cached", "--name-only"); got != "a.txt" {

@@ -35,7 +35,7 @@ func newSession(page *Page, prog *Program, message string) string {
 func share(page *Page, prog *Program, session, role string) string {
 	page.t.Helper()
 	page.Open(prog.URL + session + "/share")
-	page.Click(`input[name=role][value=`+role+`]`)
+	page.Click(`input[name=role][value=` + role + `]`)
 	page.Click(".linkform .btn.main")
 	page.Wait(`document.querySelector('#made')?.value.includes('/j#')`)
 	return Eval[string](page, `document.querySelector('#made').value`)

@@ -142,7 +142,7 @@ func (x *terminals) onAPhone() {
 	p.SignIn(x.prog)
 	p.phone()
 	p.Open(x.prog.URL + x.base)
-	p.Do(chromedp.Click(".termbar form button"))
+	p.Click(".termbar form button")
 	opened(p)
 	prompted(p, 0)
 	p.Wait(inFrame(0, `document.getElementById('keys').checkVisibility()`))
@@ -213,15 +213,18 @@ func (x *terminals) withoutScripts() {
 		return chromedp.Void{}, err
 	})
 	p.Open(x.prog.URL + x.base)
-	p.Do(chromedp.Click(".termbar form button"))
+	p.Click(".termbar form button")
 	opened(p)
 	p.Do(chromedp.WaitVisible(".termtext"))
-	p.Do(chromedp.SendKeys("[name=line]", "echo plain$((1+1))"), chromedp.Click(`form[action$="/input"] button`))
+	p.Do(chromedp.SendKeys("[name=line]", "echo plain$((1+1))"))
+	p.Click(`form[action$="/input"] button`)
 	p.Do(chromedp.WaitVisible(".termtext"))
-	for deadline := time.Now().Add(patience); !strings.Contains(p.Text(".termtext"), "plain2"); p.Do(chromedp.Click(`form[action$="/input"] a`), chromedp.WaitVisible(".termtext")) {
+	for deadline := time.Now().Add(patience); !strings.Contains(p.Text(".termtext"), "plain2"); {
 		if time.Now().After(deadline) {
 			t.Fatalf("the line that was sent is not on the screen:\n%s", p.Text(".termtext"))
 		}
+		p.Click(`form[action$="/input"] a`)
+		p.Do(chromedp.WaitVisible(".termtext"))
 	}
 	p.Shot("plain")
 }
