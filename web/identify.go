@@ -173,8 +173,28 @@ func (s *Server) mayVisit(next http.Handler) http.Handler {
 			s.fail(w, r, http.StatusForbidden, sentence(err.Error()))
 			return
 		}
+		if asksPassword[route] {
+			s.guarded(w, r, next)
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// asksPassword are forms of somebody signed in that ask for their password once more: whoever sits down at their browser
+// guesses it no faster there than by signing in.
+var asksPassword = map[string]bool{"POST /account/password": true}
+
+// guarded counts what is refused as a wrong password.
+func (s *Server) guarded(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if s.tooMany(w, r) {
+		return
+	}
+	answer := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+	next.ServeHTTP(answer, r)
+	if answer.Status() == http.StatusForbidden {
+		s.failed(w, r)
+	}
 }
 
 // mayOpen keeps people to the sessions they see, and to the one chat where that is all they do. An address without a

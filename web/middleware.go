@@ -47,30 +47,6 @@ type seen struct{ who access.Principal }
 
 type seenKey struct{}
 
-// audited are the forms whose success is written down besides signing in and joining.
-var audited = map[string]string{
-	"POST /s/{session}/share":               "made a link",
-	"POST /s/{session}/share/{link}/revoke": "revoked a link",
-	"POST /s/{session}/c/{chat}/tool":       "answered an approval",
-	"POST /s/{session}/t/{terminal}/input":  "typed in a terminal",
-	"POST /s/{session}/t/{terminal}/claim":  "took, handed over or released a terminal",
-	"POST /s/{session}/t/{terminal}/close":  "closed a terminal",
-	"POST /new":                             "made a session",
-	"POST /s/{session}/archive":             "archived or took back a session",
-	"POST /s/{session}/worktree":            "merged or removed a work tree",
-	"POST /s/{session}/changes/send":        "sent comments to the agent",
-	"POST /s/{session}/changes/op":          "changed files by an operation",
-	"POST /people/links/{link}/revoke":      "revoked a link",
-	"POST /account/password":                "changed the password",
-	"POST /account/tokens":                  "made a token",
-	"POST /account/tokens/{token}/revoke":   "revoked a token",
-	"POST /account/passkeys":                "made a passkey",
-	"POST /account/passkeys/{key}/remove":   "removed a passkey",
-	"POST /people/browsers/{browser}":       "signed a browser out",
-	"POST /people/signout":                  "signed out everywhere else",
-	"GET /audit.jsonl":                      "exported the audit",
-}
-
 func (s *Server) accessLog(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()

@@ -22,7 +22,7 @@ type Passwords interface {
 	Set(ctx context.Context, account, password string) error
 }
 
-// Accounts is what the page of somebody's ways to sign in needs.
+// Accounts are people's ways to sign in, and the people the owner invited.
 type Accounts struct {
 	Passwords Passwords
 	Passkeys  *accounts.Passkeys
@@ -53,7 +53,7 @@ func (p *Pages) withAccounts(h handler) handler {
 	}
 }
 
-// account is the page of the owner's ways to sign in: password, passkeys, tokens for AHP clients.
+// account is the page of somebody's ways to sign in: password, passkeys, tokens for AHP clients.
 func (p *Pages) account(w http.ResponseWriter, r *http.Request) error {
 	return p.sendAccount(w, r, http.StatusOK, page.Account{})
 }
@@ -77,6 +77,11 @@ func (p *Pages) sendAccount(w http.ResponseWriter, r *http.Request, status int, 
 	}
 	for _, t := range p.Accounts.Tokens.List(who.ID) {
 		m.Tokens = append(m.Tokens, page.APIToken{ID: t.ID, Name: t.Name, Created: t.Created, Expires: t.Expires, Used: t.Used})
+	}
+	m.Owner, m.Name = who.Role == access.RoleOwner, who.Name
+	if p.Accounts.Members != nil {
+		_, invited := p.Accounts.Members.Principal(who.ID)
+		m.Bare = invited && !m.Password && len(keys) == 0
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	return send(w, status, page.AccountPage(m))

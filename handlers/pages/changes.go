@@ -164,6 +164,9 @@ func (p *Pages) reviewFrame(r *http.Request, v visit, title, tab string) part.Fr
 
 // follow has a page follow its own room, the session's head, who is here, and the rail where it has one.
 func (p *Pages) follow(ctx context.Context, v visit, f *part.Frame, in, mark string) {
+	if in != "" {
+		f.Session.Part = changesPart + in
+	}
 	marks := []string{mark}
 	names := []string{"session:" + v.short}
 	if f.Rail != nil {

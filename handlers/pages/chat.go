@@ -69,7 +69,7 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v visit, id str
 		m.Pane = ""
 	}
 	m.Info = p.info(r, v, sess)
-	f.Session.Chat = id
+	f.Session.Chat, f.Session.Part = id, chatPart+id
 	m.Session = *f.Session
 	f.Scripts = append(f.Scripts, "js/chat-complete.js", "js/chat.js", "js/chat-attach.js", "js/chat-edits.js")
 	f.Live = joinLive(f.Live, mark)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/host"
 	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
@@ -17,6 +18,7 @@ type Browsers interface {
 	Browsers(r *http.Request) ([]accounts.Browser, error)
 	SignOutBrowser(ctx context.Context, key string) error
 	SignOutOthers(r *http.Request) (int, error)
+	SignOutAccount(ctx context.Context, account string) (int, error)
 }
 
 func (p *Pages) peopleRoutes(r chi.Router) {
@@ -24,12 +26,17 @@ func (p *Pages) peopleRoutes(r chi.Router) {
 	r.Post("/people/signout", p.adapt(p.signOutOthers))
 	r.Post("/people/browsers/{browser}", p.adapt(p.signOutBrowser))
 	r.Post("/people/links/{link}/revoke", p.adapt(p.revokeAnyLink))
+	p.memberRoutes(r)
 	r.Get("/audit", p.adapt(p.audit))
 	r.Get("/audit.jsonl", p.adapt(p.auditExport))
 }
 
-// people is the page of who can come in: signed-in browsers, and the links of every session.
+// people is the page of who can come in: people with an account, signed-in browsers, and the links of every session.
 func (p *Pages) people(w http.ResponseWriter, r *http.Request) error {
+	return p.sendPeople(w, r, http.StatusOK, page.People{})
+}
+
+func (p *Pages) sendPeople(w http.ResponseWriter, r *http.Request, status int, m page.People) error {
 	if p.Browsers == nil || p.Links == nil {
 		return errNotFound("This host keeps no list of people.")
 	}
@@ -37,15 +44,15 @@ func (p *Pages) people(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	f := p.frame(r, "People", "people")
-	f.Styles = append(f.Styles, "css/people.css")
-	m := page.People{Frame: f, Now: p.Now()}
+	m.Frame, m.Now = p.frame(r, "People", "people"), p.Now()
+	m.Frame.Styles = append(m.Frame.Styles, "css/people.css")
+	m.Members, m.Invites = p.members(m.Now), p.Accounts.Members != nil
 	for _, b := range list {
-		m.Browsers = append(m.Browsers, page.Browser{Key: b.Key, Name: b.Name, Owner: b.Link == "", This: b.This,
+		m.Browsers = append(m.Browsers, page.Browser{Key: b.Key, Name: b.Name, Owner: b.ID == access.FromContext(r.Context()).ID, Guest: b.Link != "", This: b.This,
 			Agent: b.Agent, Since: b.Since, Seen: b.Seen})
 	}
 	for _, l := range p.Links.List("") {
-		link := shareLink(l, m.Now)
+		link := p.shareLink(l, m.Now)
 		link.Revoke = "/people/links/" + l.ID + "/revoke"
 		link.In, link.Href = "a deleted session", "/"
 		if s, ok := p.Host.Summary(l.Session); ok {
@@ -53,7 +60,8 @@ func (p *Pages) people(w http.ResponseWriter, r *http.Request) error {
 		}
 		m.Links = append(m.Links, link)
 	}
-	return send(w, http.StatusOK, page.PeoplePage(m))
+	w.Header().Set("Cache-Control", "no-store")
+	return send(w, status, page.PeoplePage(m))
 }
 
 func (p *Pages) signOutOthers(w http.ResponseWriter, r *http.Request) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,11 @@ func (s *signedIn) SignOutBrowser(_ context.Context, key string) error {
 func (s *signedIn) SignOutOthers(*http.Request) (int, error) {
 	s.list = s.list[:1]
 	return 1, nil
+}
+
+func (s *signedIn) SignOutAccount(_ context.Context, account string) (n int, err error) {
+	s.list = slices.DeleteFunc(s.list, func(b accounts.Browser) bool { return b.ID == account })
+	return 0, nil
 }
 
 type events []accounts.Event

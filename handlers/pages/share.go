@@ -1,9 +1,11 @@
 package pages
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +13,9 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -20,7 +25,7 @@ func (p *Pages) share(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.sendShare(w, r, v, http.StatusOK, "", "")
+	return p.sendShare(w, r, v, http.StatusOK, page.Share{Part: r.URL.Query().Get("part")})
 }
 
 // shared is a visit with the session awake, so that the head can be drawn.
@@ -35,7 +40,7 @@ func (p *Pages) shared(r *http.Request) (visit, error) {
 	return v, p.prepare(r.Context(), v.who, v.session)
 }
 
-func (p *Pages) sendShare(w http.ResponseWriter, r *http.Request, v visit, status int, made, problem string) error {
+func (p *Pages) sendShare(w http.ResponseWriter, r *http.Request, v visit, status int, m page.Share) error {
 	f := p.reviewFrame(r, v, "Share", "share")
 	f.Styles = append(f.Styles, "css/people.css")
 	mark, err := p.open(r.Context(), v.who, "session:"+v.short, func(Room, States) {})
@@ -46,19 +51,87 @@ func (p *Pages) sendShare(w http.ResponseWriter, r *http.Request, v visit, statu
 	if err := p.gather(r.Context(), v, &f, ""); err != nil {
 		return err
 	}
-	address := p.address(r)
-	m := &page.Share{Base: "/s/" + v.short, New: made, Error: problem, Address: address, Local: loopback(address), Now: p.Now(), Code: code(made)}
+	m.Base, m.Address, m.Now, m.Code = "/s/"+v.short, p.address(r), p.Now(), code(m.New)
+	m.Local = loopback(m.Address)
+	m.Parts, m.Part = p.parts(r.Context(), v, m.Part)
 	for _, l := range p.Links.List(v.session) {
-		link := shareLink(l, m.Now)
+		link := p.shareLink(l, m.Now)
 		link.Revoke = m.Base + "/share/" + l.ID + "/revoke"
 		m.Links = append(m.Links, link)
 	}
-	return send(w, status, page.SharePage(f, m))
+	return send(w, status, page.SharePage(f, &m))
 }
 
-func shareLink(l access.Link, now time.Time) page.ShareLink {
-	out := page.ShareLink{ID: l.ID, Role: string(l.Role), Label: l.Label, Created: l.Created, Expires: l.Expires, MaxUses: l.MaxUses,
+// A part of a session in a form or an address: "chat:<id>" or "changes:<scope>".
+const (
+	chatPart    = "chat:"
+	changesPart = "changes:"
+)
+
+const mostParts = 50 // chats that a link can be for, as far as a form offers them
+
+// parts are what a link can be for besides the session, with the one chosen: what the owner looked at when they pressed
+// Share. The only chat of a session is most of it, so there the session is what is meant.
+func (p *Pages) parts(ctx context.Context, v visit, chosen string) (out []page.SharePart, now string) {
+	s := p.sessionState(v.session)
+	for _, c := range s.Chats {
+		if c.Interactivity != ahp.ChatInteractivityHidden && len(out) < mostParts {
+			out = append(out, page.SharePart{Value: chatPart + host.ShortID(c.Resource), Label: chatTitle(c), Group: "One chat"})
+		}
+	}
+	if len(out) == 1 && chosen == out[0].Value {
+		chosen = ""
+	}
+	sum, _ := p.Host.Summary(v.session)
+	var scopes []string
+	for _, k := range kinds {
+		if offered(s.Changesets, k.key) {
+			scopes = append(scopes, k.key)
+		}
+	}
+	if scope, ok := strings.CutPrefix(chosen, changesPart); ok && !slices.Contains(scopes, scope) {
+		if _, err := p.part(ctx, v, chosen); err == nil {
+			scopes = append(scopes, scope)
+		}
+	}
+	for _, scope := range scopes {
+		out = append(out, page.SharePart{Value: changesPart + scope, Label: changesCalled(sum, scope), Group: "One set of changes"})
+	}
+	if slices.ContainsFunc(out, func(o page.SharePart) bool { return o.Value == chosen }) {
+		now = chosen
+	}
+	return out, now
+}
+
+// part reads which part of a session a link is for.
+func (p *Pages) part(ctx context.Context, v visit, value string) (access.Scope, error) {
+	if id, ok := strings.CutPrefix(value, chatPart); ok && id != "" {
+		uri, ok := chatByID(p.sessionState(v.session), id)
+		if !ok {
+			return access.Scope{}, errBadRequest("This chat is gone: choose another one.")
+		}
+		return access.Scope{Kind: ahp.ChannelChat, URI: uri}, nil
+	}
+	scope, ok := strings.CutPrefix(value, changesPart)
+	if !ok || scope == "" || scope == "turn" {
+		return access.Scope{}, errBadRequest("Choose what the link is for.")
+	}
+	l := look{short: v.short, session: v.session, scope: scope}
+	if _, err := p.settle(ctx, v.who, l); err != nil {
+		return access.Scope{}, err
+	}
+	return access.Scope{Kind: ahp.ChannelChangeset, URI: l.changeset()}, nil
+}
+
+func (p *Pages) shareLink(l access.Link, now time.Time) page.ShareLink {
+	out := page.ShareLink{ID: l.ID, Role: string(l.Role), Label: l.Label, Created: l.Created, Expires: l.Expires, MaxUses: l.MaxUses, SignIn: l.SignIn,
 		Prompt: l.Prompt, Approve: l.Approve, Type: l.Type, Guests: l.Guests}
+	switch {
+	case l.Scope.Chat():
+		out.Part = "Chat: " + p.TitleOf(l.Session, l.Scope)
+	case l.Scope.Changeset():
+		out.Part = "Changes: " + strings.ToLower(p.TitleOf(l.Session, l.Scope))
+	}
 	switch {
 	case !l.Revoked.IsZero():
 		out.Ended = "Revoked"
@@ -66,7 +139,7 @@ func shareLink(l access.Link, now time.Time) page.ShareLink {
 		out.Ended = "Expired"
 	}
 	for _, u := range l.Uses {
-		out.People = append(out.People, page.SharePerson{Name: u.Name, At: u.At})
+		out.People = append(out.People, page.SharePerson{Name: u.Name, Client: u.Client != "", At: u.At})
 	}
 	return out
 }
@@ -103,7 +176,18 @@ func (p *Pages) makeLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	want := access.Link{Session: v.session, Role: access.Role(r.PostFormValue("role")), Label: strings.TrimSpace(r.PostFormValue("label")), CreatedBy: v.who.ID}
+	m := page.Share{Part: r.PostFormValue("part")}
+	refuse := func(why string) error {
+		m.Error = why
+		return p.sendShare(w, r, v, http.StatusBadRequest, m)
+	}
+	want := access.Link{Session: v.session, Role: access.Role(r.PostFormValue("role")), Label: strings.TrimSpace(r.PostFormValue("label")), CreatedBy: v.who.ID,
+		SignIn: r.PostFormValue("signin") == "on"}
+	if m.Part != "" {
+		if want.Scope, err = p.part(r.Context(), v, m.Part); err != nil {
+			return refuse(classify(err).text)
+		}
+	}
 	if want.Role == access.RoleDriver {
 		on := func(name string) bool { return r.PostFormValue(name) == "on" }
 		want.Prompt, want.Approve, want.Type, want.Guests = on("prompt"), on("approve"), on("type"), on("guests")
@@ -117,20 +201,30 @@ func (p *Pages) makeLink(w http.ResponseWriter, r *http.Request) error {
 		want.Expires = p.Now().Add(age).UTC()
 	case "never":
 	default:
-		return p.sendShare(w, r, v, http.StatusBadRequest, "", "Choose when the link expires.")
+		return refuse("Choose when the link expires.")
 	}
 	switch n := r.PostFormValue("uses"); n {
 	case "", "0":
 	case "1", "5", "20":
 		want.MaxUses, _ = strconv.Atoi(n)
 	default:
-		return p.sendShare(w, r, v, http.StatusBadRequest, "", "Choose how many people the link lets in.")
+		return refuse("Choose how many people the link lets in.")
 	}
 	token, _, err := p.Links.New(r.Context(), want)
 	if err != nil {
-		return p.sendShare(w, r, v, http.StatusBadRequest, "", sentence(err.Error()))
+		return refuse(sentence(err.Error()))
 	}
-	return p.sendShare(w, r, v, http.StatusOK, p.address(r)+"/j#"+token, "")
+	accounts.Detail(r.Context(), described(string(want.Role), m.Part))
+	m.New = p.address(r) + "/j#" + token
+	return p.sendShare(w, r, v, http.StatusOK, m)
+}
+
+// described says in the audit what a link is.
+func described(role, part string) string {
+	if part == "" {
+		return role
+	}
+	return role + ", " + part
 }
 
 // revokeLink ends a link and everybody who came by it.

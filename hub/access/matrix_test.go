@@ -28,7 +28,7 @@ func columns() (names []string, who []Principal) {
 		p    Principal
 	}{{"nobody", Principal{}}, {"viewer", guest(RoleViewer)}, {"commenter", guest(RoleCommenter)}, {"driver", with(false, false, false)},
 		{"+prompt", with(true, false, false)}, {"+approve", with(false, true, false)}, {"+type", with(false, false, true)},
-		{"+all", with(true, true, true)}, {"agent", Agent("x", "X", mine)}, {"owner", Owner("")}} {
+		{"+all", with(true, true, true)}, {"agent", Agent("x", "X", mine)}, {"member", Principal{ID: "person:1", Name: "Ben", Role: RoleMember}}, {"owner", Owner("")}} {
 		names, who = append(names, c.name), append(who, c.p)
 	}
 	return names, who
@@ -99,6 +99,11 @@ func matrix() string {
 			return MayVisit(p, r) == nil && (here || p.Role == RoleOwner) // the middleware keeps guests to {session}
 		})
 	}
+	for _, r := range Rooms() {
+		line("room", r, func(p Principal, here bool) bool {
+			return MayFollow(p, r) == nil && (here || p.Role == RoleOwner) // a room asks for its channels
+		})
+	}
 	return out.String()
 }
 
@@ -113,27 +118,30 @@ func sorted[V any](m map[string]V) []string {
 
 // The whole product of who there is and what can be asked stands in a file that people read: a row that is missing,
 // new, or different from what was decided fails.
-func TestRightsMatrix(t *testing.T) {
-	got := matrix()
+func TestRightsMatrix(t *testing.T) { compareWith(t, matrixFile, matrix()) }
+
+// compareWith compares line by line with a file of decisions, or writes it anew.
+func compareWith(t *testing.T, file, got string) {
+	t.Helper()
 	if *rewrite {
-		if err := os.WriteFile(matrixFile, []byte(got), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(matrixFile)
+	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	kept := strings.Split(string(want), "\n")
 	for _, l := range strings.Split(got, "\n") {
 		if !slices.Contains(kept, l) {
-			t.Errorf("not decided like this in %s:\n%s", matrixFile, l)
+			t.Errorf("not decided like this in %s:\n%s", file, l)
 		}
 	}
 	now := strings.Split(got, "\n")
 	for _, l := range kept {
 		if !slices.Contains(now, l) {
-			t.Errorf("%s has, and the tables do not:\n%s", matrixFile, l)
+			t.Errorf("%s has, and the tables do not:\n%s", file, l)
 		}
 	}
 }

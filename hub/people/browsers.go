@@ -70,6 +70,25 @@ func (c *Cookies) SignOutOthers(r *http.Request) (n int, err error) {
 	return n, nil
 }
 
+// SignOutAccount signs out every browser of an account, as of one that is removed, and tells how many.
+func (c *Cookies) SignOutAccount(ctx context.Context, account string) (n int, err error) {
+	var keys []string
+	err = c.cfg.Store.Each(ctx, rowBucket, func(key string, b []byte) error {
+		var kept row
+		if json.Unmarshal(b, &kept) == nil && kept.ID == account {
+			keys = append(keys, key)
+		}
+		return nil
+	})
+	for _, key := range keys {
+		if err == nil {
+			err = c.forget(ctx, key)
+			n++
+		}
+	}
+	return n, err
+}
+
 // Bind returns a context that ends with ErrSignedOut as its cause once the browser of a request
 // is signed out, so that its open pages end too. Call cancel when done.
 func (c *Cookies) Bind(ctx context.Context, r *http.Request) (context.Context, context.CancelFunc) {

@@ -126,6 +126,15 @@ func (p *Passkeys) Remove(ctx context.Context, account, key string) error {
 	return p.Store.Delete(ctx, passkeyBucket, key)
 }
 
+// RemoveAll takes every passkey away from an account.
+func (p *Passkeys) RemoveAll(ctx context.Context, account string) error {
+	list, err := p.List(ctx, account)
+	for _, k := range list {
+		err = errors.Join(err, p.Store.Delete(ctx, passkeyBucket, k.Key))
+	}
+	return errors.Join(err, p.Store.Delete(ctx, handleBucket, account))
+}
+
 // user reads an account; its handle is random, so that two hosts of one name keep apart.
 func (p *Passkeys) user(ctx context.Context, account, name string) (*user, error) {
 	handle, found, err := p.Store.Get(ctx, handleBucket, account)

@@ -6,10 +6,13 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Account is how the owner signs in: by password and passkeys, and AHP clients by tokens.
+// Account is how somebody signs in: by password and passkeys, and AHP clients by tokens.
 type Account struct {
 	Frame      part.Frame
 	Now        time.Time
+	Name       string // that one signs in by
+	Owner      bool
+	Bare       bool // there is no way to sign in again
 	Password   bool // one is set
 	CanPasskey bool // the address has a name that passkeys can belong to
 	Error      string

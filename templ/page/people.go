@@ -1,6 +1,7 @@
 package page
 
 import (
+	"net/url"
 	"strings"
 	"time"
 
@@ -13,13 +14,68 @@ type People struct {
 	Now      time.Time
 	Browsers []Browser
 	Links    []ShareLink
+
+	Invites bool // people can be invited
+	Members []Member
+	New     string // address of the invitation that was just made; shown once
+	Local   bool   // only this machine reaches it
+	Error   string
+}
+
+// Member is a person with an account, or who is invited to have one.
+type Member struct {
+	ID, Name, For, Role           string
+	May                           string // what they may do, in words
+	Prompt, Approve, Guests, Type bool
+	Made, Joined, Expires         time.Time
+	Expired                       bool // nobody came in time
+}
+
+func (m *Member) called() string {
+	switch {
+	case m.Name != "":
+		return m.Name
+	case m.For != "":
+		return m.For
+	}
+	return "Somebody invited"
+}
+
+func (m *Member) since() string {
+	switch {
+	case m.Expired:
+		return "The invitation has expired"
+	case m.Name == "":
+		return "Invited, has not come yet · the invitation lasts until " + when(m.Expires) + " UTC"
+	}
+	return "Here since " + when(m.Joined) + " UTC"
+}
+
+func (m *Member) base() string { return "/people/members/" + url.PathEscape(m.ID) }
+
+// memberRoles are the roles of people, with what each is.
+var memberRoles = []struct{ role, name, may string }{
+	{"member", "Member", "sees what links let them into"},
+	{"viewer", "Viewer", "sees every session"},
+	{"commenter", "Commenter", "sees every session and comments"},
+	{"driver", "Driver", "and what you switch on below"},
+}
+
+func roleName(role string) string {
+	for _, r := range memberRoles {
+		if r.role == role {
+			return r.name
+		}
+	}
+	return role
 }
 
 // Browser is one that is signed in.
 type Browser struct {
 	Key         string
-	Name        string // a guest's; "" for the owner
+	Name        string // a guest's or a person's; "" for the owner
 	Owner, This bool
+	Guest       bool // came by a link
 	Agent       string
 	Since, Seen time.Time
 }

@@ -18,6 +18,23 @@ type Share struct {
 	Error   string
 	Links   []ShareLink
 	Now     time.Time
+	Parts   []SharePart // of the session a link can be for, besides all of it
+	Part    string      // the one that is chosen; "" is all of the session
+}
+
+// SharePart is a chat or a changeset of a session.
+type SharePart struct{ Value, Label, Group string }
+
+// groups are the parts under their headings, in order.
+func (v *Share) groups() (out [][]SharePart) {
+	for _, p := range v.Parts {
+		if n := len(out); n > 0 && out[n-1][0].Group == p.Group {
+			out[n-1] = append(out[n-1], p)
+		} else {
+			out = append(out, []SharePart{p})
+		}
+	}
+	return out
 }
 
 // ShareLink is a link as the owner sees it. Its token is not kept, so the address cannot be shown again.
@@ -25,10 +42,12 @@ type ShareLink struct {
 	ID      string
 	Role    string
 	Label   string
+	Part    string // the part of the session it is for; "" is all of it
+	SignIn  bool   // people sign in first
 	Created time.Time
 	Expires time.Time
 	Ended   string // "Revoked" or "Expired"
-	MaxUses int    // people it lets in; 0: any number
+	MaxUses int    // people and clients it lets in; 0: any number
 	Revoke  string // where the form that ends it goes
 	In      string // title of its session, in a list of several; "" on the session's own page
 	Href    string // that session's page
@@ -37,10 +56,11 @@ type ShareLink struct {
 	Prompt, Approve, Type, Guests bool // a driver's switches
 }
 
-// SharePerson is somebody who came by a link.
+// SharePerson is somebody, or an AHP client, who came by a link.
 type SharePerson struct {
-	Name string
-	At   time.Time
+	Name   string
+	Client bool
+	At     time.Time
 }
 
 // Code is a QR code: a square of modules, drawn as one path.

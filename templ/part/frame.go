@@ -2,6 +2,7 @@ package part
 
 import (
 	"encoding/json"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -81,6 +82,7 @@ type SessionHead struct {
 	Verdicts     []Verdict // that stand
 	Called       int       // threads in which the reader is mentioned and has not read
 	Archived     bool
+	Part         string // what of the session the page shows, as its Share button says it: "chat:<id>", "changes:<scope>"
 	Only         string // the part of the session that its reader sees: "chat" or "changes"; "" for all of it
 	Muted        bool   // by the reader, who gets no notifications of it
 	Path         string // of the page, for the form that mutes
@@ -104,6 +106,13 @@ func (s SessionHead) threadsHref() string {
 		return s.Base() + "/threads?state=mentions"
 	}
 	return s.Base() + "/threads"
+}
+
+func (s SessionHead) shareHref() string {
+	if s.Part == "" {
+		return s.Base() + "/share"
+	}
+	return s.Base() + "/share?part=" + url.QueryEscape(s.Part)
 }
 
 func (s SessionHead) chatHref() string {

@@ -1,0 +1,103 @@
+package pages
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/hub/access"
+	accounts "github.com/ahphub/ahphub/hub/people"
+	"github.com/ahphub/ahphub/templ/page"
+)
+
+func (p *Pages) memberRoutes(r chi.Router) {
+	r.Post("/people/invite", p.adapt(p.withMembers(p.invite)))
+	r.Post("/people/members/{member}", p.adapt(p.withMembers(p.changeMember)))
+	r.Post("/people/members/{member}/remove", p.adapt(p.withMembers(p.removeMember)))
+}
+
+// withMembers answers for a host that invites nobody.
+func (p *Pages) withMembers(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if p.Accounts.Members == nil {
+			return errNotFound("Nobody is invited to this host.")
+		}
+		return h(w, r)
+	}
+}
+
+// members are the people with an account as their owner sees them.
+func (p *Pages) members(now time.Time) (out []page.Member) {
+	if p.Accounts.Members == nil {
+		return nil
+	}
+	for _, m := range p.Accounts.Members.List() {
+		out = append(out, page.Member{ID: m.ID, Name: m.Name, For: m.For, Role: string(m.Role), May: m.May(), Made: m.Made, Joined: m.Joined, Expires: m.Expires,
+			Expired: m.Expired(now), Prompt: m.Prompt, Approve: m.Approve, Guests: m.Guests, Type: m.Type})
+	}
+	return out
+}
+
+// memberForm reads a role, and the switches of a driver.
+func memberForm(r *http.Request) access.Member {
+	m := access.Member{Role: access.Role(r.PostFormValue("role")), For: strings.TrimSpace(r.PostFormValue("for"))}
+	if m.Role == access.RoleDriver {
+		on := func(name string) bool { return r.PostFormValue(name) == "on" }
+		m.Prompt, m.Approve, m.Guests, m.Type = on("prompt"), on("approve"), on("guests"), on("type")
+	}
+	if label := []rune(m.For); len(label) > 60 {
+		m.For = string(label[:60])
+	}
+	return m
+}
+
+// invite makes an invitation. Its address is shown on the answer alone: the host keeps no token.
+func (p *Pages) invite(w http.ResponseWriter, r *http.Request) error {
+	want := memberForm(r)
+	token, _, err := p.Accounts.Members.Invite(r.Context(), want)
+	if err != nil {
+		return p.sendPeople(w, r, http.StatusUnprocessableEntity, page.People{Error: sentence(err.Error())})
+	}
+	accounts.Detail(r.Context(), described(string(want.Role), want.For))
+	address := p.address(r)
+	return p.sendPeople(w, r, http.StatusOK, page.People{New: address + "/invite#" + token, Local: loopback(address)})
+}
+
+// changeMember gives somebody another role or other switches; what they have open starts anew by these.
+func (p *Pages) changeMember(w http.ResponseWriter, r *http.Request) error {
+	want := memberForm(r)
+	if err := p.Accounts.Members.Change(r.Context(), chi.URLParam(r, "member"), want); err != nil {
+		return p.sendPeople(w, r, http.StatusUnprocessableEntity, page.People{Error: sentence(err.Error())})
+	}
+	accounts.Detail(r.Context(), string(want.Role))
+	return done(w, r, "/people")
+}
+
+// removeMember takes an account or an invitation away: its ways to sign in, its tokens, and what it has open.
+func (p *Pages) removeMember(w http.ResponseWriter, r *http.Request) error {
+	id := chi.URLParam(r, "member")
+	if err := p.Accounts.Members.Remove(r.Context(), id); err != nil {
+		return errBadRequest(sentence(err.Error()))
+	}
+	var err error
+	if p.Accounts.Passwords != nil {
+		err = p.Accounts.Passwords.Set(r.Context(), id, "")
+	}
+	if p.Accounts.Passkeys != nil {
+		err = errors.Join(err, p.Accounts.Passkeys.RemoveAll(r.Context(), id))
+	}
+	if p.Accounts.Tokens != nil {
+		err = errors.Join(err, p.Accounts.Tokens.RevokeAll(r.Context(), id))
+	}
+	if p.Browsers != nil {
+		_, out := p.Browsers.SignOutAccount(r.Context(), id)
+		err = errors.Join(err, out)
+	}
+	if err != nil {
+		return err
+	}
+	return done(w, r, "/people")
+}
