@@ -1,0 +1,46 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/hub/access"
+)
+
+// Every form changes something, so each is written down or stands in the table of those that are not, with the reason.
+// A row of either table that is no form any more fails, too.
+func TestEveryFormIsWrittenDownOrSaysWhyNot(t *testing.T) {
+	forms := map[string]bool{}
+	for _, route := range access.Routes() {
+		forms[route] = true
+	}
+	x := newSite(t, func(c *Config) { c.Unsubscribe = func(http.ResponseWriter, *http.Request) {} })
+	_ = chi.Walk(x.s.routes().(chi.Routes), func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		if method == http.MethodPost && route != "/ahp" && route != "/mcp" && route != "/assets/*" && route != "/undecided" {
+			forms[method+" "+route] = true
+		}
+		return nil
+	})
+	for form := range forms {
+		word, why := audited[form], notAudited[form]
+		switch {
+		case word != "" && why != "":
+			t.Errorf("%s is in both tables", form)
+		case strings.HasPrefix(form, "POST ") && word == "" && why == "":
+			t.Errorf("%s is not written down, and nobody said why: give it a row in audited.go", form)
+		}
+	}
+	for _, table := range []map[string]string{audited, notAudited} {
+		for form, words := range table {
+			if !forms[form] && form != "POST /signin/oidc" { // there without a provider, too
+				t.Errorf("%s is no form any more: take its row away", form)
+			}
+			if len(words) < 5 || strings.HasSuffix(words, ".") {
+				t.Errorf("%s has the words %q", form, words)
+			}
+		}
+	}
+}
