@@ -1,0 +1,15 @@
+package access
+
+import (
+	"maps"
+	"slices"
+)
+
+// Methods lists the rows of the table, as MayCall takes them.
+func Methods() []string { return slices.Sorted(maps.Keys(methodRights)) }
+
+// Actions lists the actions that somebody may dispatch, as MayAct takes them.
+func Actions() []string {
+	all := slices.Sorted(maps.Keys(actionRights))
+	return slices.DeleteFunc(all, func(a string) bool { return actionRights[a] == rightHost })
+}
