@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -43,8 +44,10 @@ type Pages struct {
 	Deps
 	feeds *feeds
 	diffs diff.Cache
-	hasty bool // tests: a first page of changes waits for no colours at all
-	beat  beat // of live streams
+
+	drawing sync.RWMutex // read-locked while a page of changes is made for somebody who waits
+	hasty   bool         // tests: a first page of changes waits for no colours at all
+	beat    beat         // of live streams
 }
 
 // New makes the pages.
@@ -89,6 +92,7 @@ func (p *Pages) Routes(r chi.Router) {
 	post("/s/{session}/archive", p.onSession(p.archive))
 	get("/s/{session}/worktree", p.worktree)
 	post("/s/{session}/worktree", p.worktreeAct)
+	p.customRoutes(r)
 	p.chatRoutes(r)
 	p.terminalRoutes(r)
 }

@@ -164,6 +164,14 @@ func (v *mcpServer) shownTools() (list []ServerTool) {
 	return list
 }
 
+// ServerName is what one of a session's servers is called; "" when there is none.
+func ServerName(s *ahp.SessionState, id string) string {
+	if m, _ := listedServer(s, id); m != nil {
+		return m.Name
+	}
+	return ""
+}
+
 // Decided is what was decided on an entry, by how far it reaches; nil is nothing.
 type Decided struct{ Session, Workspace, All *bool }
 

@@ -1,0 +1,217 @@
+package pages
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	accounts "github.com/ahphub/ahphub/hub/people"
+	"github.com/ahphub/ahphub/templ/page"
+)
+
+func init() { roomKinds["customizations"] = newCustomsRoom }
+
+// customRoutes mounts the page of what a session's agent is customized with, and its forms.
+func (p *Pages) customRoutes(r chi.Router) {
+	r.Get("/s/{session}/customizations", p.adapt(p.customizations))
+	r.Get("/s/{session}/customizations/file", p.adapt(p.customizationFile))
+	r.Post("/s/{session}/customizations", p.adapt(p.switchCustomization))
+	r.Post("/s/{session}/customizations/server", p.adapt(p.customServer))
+}
+
+func (p *Pages) customizations(w http.ResponseWriter, r *http.Request) error {
+	v, err := p.visit(r)
+	if err != nil {
+		return err
+	}
+	f, _, _, err := p.sessionFrame(r, v, "customizations")
+	if err != nil {
+		return err
+	}
+	var m *page.Customizations
+	mark, err := p.open(r.Context(), v.who, "customizations:"+v.short, func(_ Room, s States) {
+		if state, ok := s[v.session].(*ahp.SessionState); ok {
+			m = p.customView(v, state)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if m == nil {
+		return errGone
+	}
+	f.Title, f.Live = "Customizations · "+f.Title, joinLive(f.Live, mark)
+	f.Styles = append(f.Styles, "css/customs.css")
+	if err := p.gather(r.Context(), v, &f, ""); err != nil {
+		return err
+	}
+	return send(w, http.StatusOK, page.CustomizationsPage(f, m))
+}
+
+// customsRoom keeps the sections current.
+type customsRoom struct {
+	p     *Pages
+	v     visit
+	drawn drawnParts
+}
+
+// newCustomsRoom opens "customizations:<short>", for those who may manage the session.
+func newCustomsRoom(p *Pages, ctx context.Context, who access.Principal, rest []string) (Room, error) {
+	if len(rest) != 1 || !who.Has(access.RightManage) {
+		return nil, errGone
+	}
+	v, err := p.terminalVisit(who, rest[0])
+	if err != nil {
+		return nil, err
+	}
+	return &customsRoom{p: p, v: v, drawn: drawnParts{}}, p.prepare(ctx, who, v.session)
+}
+
+// Channels of the room.
+func (c *customsRoom) Channels() []ahp.URI { return []ahp.URI{c.v.session} }
+
+// Opened notes what the first page has.
+func (c *customsRoom) Opened(s States) { c.drawn.changed(c.Whole(s)) }
+
+// Whole draws every section.
+func (c *customsRoom) Whole(s States) (out []Patch) {
+	state, _ := s[c.v.session].(*ahp.SessionState)
+	if state == nil {
+		return nil
+	}
+	for _, sec := range c.p.customView(c.v, state).Sections {
+		out = append(out, Replace(sec.ID, page.CustomSectionPart(sec)))
+	}
+	return out
+}
+
+// Changed sends the sections that look different.
+func (c *customsRoom) Changed(s States, n News) []Patch { return c.drawn.changed(c.Whole(s)) }
+
+// switchCustomization decides on an entry. A decision for more than before takes the place of nearer ones: who switches
+// something off everywhere means here, too.
+func (p *Pages) switchCustomization(w http.ResponseWriter, r *http.Request) error {
+	v, s, err := p.customForm(w, r)
+	if err != nil {
+		return err
+	}
+	id, to := r.PostForm.Get("id"), r.PostForm.Get("to")
+	if to != "on" && to != "off" && to != "forget" {
+		return errBadRequest("Say what to do: on, off or forget.")
+	}
+	list, err := decision(p.Host.DecidedOn(v.session, s)[id], s, r.PostForm.Get("scope"), to)
+	if err != nil {
+		return err
+	}
+	if err := p.act(r.Context(), v.session, &ahp.SessionCustomizationToggledAction{ID: id, Enablement: list}); err != nil {
+		return err
+	}
+	return done(w, r, "/s/"+v.short+"/customizations")
+}
+
+// decision is the whole list of decisions once one is made.
+func decision(was host.Decided, s *ahp.SessionState, scope, to string) (list []ahp.CustomizationEnablement, err error) {
+	if to == "forget" {
+		return []ahp.CustomizationEnablement{}, nil
+	}
+	on := to == "on"
+	switch scope {
+	case "session":
+		was.Session = &on
+	case "workspace":
+		if len(s.WorkingDirectories) == 0 {
+			return nil, errBadRequest("This session has no directory: decide for the session, or everywhere.")
+		}
+		was.Session, was.Workspace = nil, &on
+	case "all":
+		was.Session, was.Workspace, was.All = nil, nil, &on
+	default:
+		return nil, errBadRequest("Say how far it reaches: session, workspace or all.")
+	}
+	if was.Session != nil {
+		list = append(list, ahp.CustomizationEnablement{Value: &ahp.CustomizationSessionEnablement{Enabled: *was.Session}})
+	}
+	if was.Workspace != nil && len(s.WorkingDirectories) > 0 {
+		list = append(list, ahp.CustomizationEnablement{Value: &ahp.CustomizationWorkspaceEnablement{URI: s.WorkingDirectories[0], Enabled: *was.Workspace}})
+	}
+	if was.All != nil {
+		list = append(list, ahp.CustomizationEnablement{Value: &ahp.CustomizationGlobalEnablement{Enabled: *was.All}})
+	}
+	return list, nil
+}
+
+// customForm reads a form of the page.
+func (p *Pages) customForm(w http.ResponseWriter, r *http.Request) (visit, *ahp.SessionState, error) {
+	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	v, err := p.visit(r)
+	if err != nil {
+		return v, nil, err
+	}
+	if err := parseForm(r); err != nil {
+		return v, nil, &fault{http.StatusRequestEntityTooLarge, "This is too much for one form.", err}
+	}
+	if err := p.prepare(r.Context(), v.who, v.session); err != nil {
+		return v, nil, err
+	}
+	s := p.sessionState(v.session)
+	if s == nil {
+		return v, nil, errGone
+	}
+	return v, s, nil
+}
+
+// customServer starts, stops and trusts a server.
+func (p *Pages) customServer(w http.ResponseWriter, r *http.Request) error {
+	v, s, err := p.customForm(w, r)
+	if err != nil {
+		return err
+	}
+	accounts.Detail(r.Context(), r.PostForm.Get("do")+" "+host.ServerName(s, r.PostForm.Get("id")))
+	ctx, c, id := r.Context(), p.caller(r.Context()), r.PostForm.Get("id")
+	start := &ahp.SessionMcpServerStartRequestedAction{ID: id}
+	switch r.PostForm.Get("do") {
+	case "start":
+		err = p.act(ctx, v.session, start)
+	case "stop":
+		err = p.act(ctx, v.session, &ahp.SessionMcpServerStopRequestedAction{ID: id})
+	case "trust", "trust-start":
+		err = p.Host.TrustServer(ctx, c, v.session, id, r.PostForm.Get("digest"))
+		if err == nil && r.PostForm.Get("do") == "trust-start" {
+			err = p.act(ctx, v.session, start)
+		}
+	case "distrust":
+		err = p.Host.DistrustServer(ctx, c, v.session, id)
+	default:
+		return errBadRequest("Say what to do: start, stop, trust, trust-start or distrust.")
+	}
+	if err != nil {
+		return err
+	}
+	return done(w, r, "/s/"+v.short+"/customizations")
+}
+
+// customizationFile shows the text of a rule, a skill, an agent or a prompt.
+func (p *Pages) customizationFile(w http.ResponseWriter, r *http.Request) error {
+	v, err := p.visit(r)
+	if err != nil {
+		return err
+	}
+	f, _, _, err := p.sessionFrame(r, v, "customizations")
+	if err != nil {
+		return err
+	}
+	t, err := p.Host.CustomizationText(p.caller(r.Context()), v.session, r.URL.Query().Get("id"))
+	if err != nil {
+		return err
+	}
+	f.Title = t.Name + " · " + f.Title
+	f.Styles = append(f.Styles, "css/customs.css")
+	if err := p.gather(r.Context(), v, &f, ""); err != nil {
+		return err
+	}
+	return send(w, http.StatusOK, page.CustomizationFile(f, &page.FileText{Base: "/s/" + v.short, Name: t.Name, Path: t.Path, Text: t.Text, Cut: t.Cut}))
+}
