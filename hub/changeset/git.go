@@ -81,7 +81,13 @@ func (s *Service) git(ctx context.Context, r run) ([]byte, error) {
 	if r.stdin != nil {
 		cmd.Stdin = bytes.NewReader(r.stdin)
 	}
-	err := cmd.Run()
+	err := cmd.Start()
+	if err == nil {
+		if !r.acting {
+			yield(cmd.Process.Pid)
+		}
+		err = cmd.Wait()
+	}
 	switch {
 	case stdout.cut:
 		return nil, fmt.Errorf("git %s: %w: more than %d bytes of output", r.args[0], ErrTooLarge, s.cfg.OutputBytes)

@@ -12,3 +12,10 @@ func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
+
+// looking is the nice value of git programs that nobody asked for: where there are fewer processors than work, a turn that ends
+// does not hold up what other turns say.
+const looking = 5
+
+// yield lets others go first. A program that has ended already, or may not, goes on as it is.
+func yield(group int) { _ = syscall.Setpriority(syscall.PRIO_PGRP, group, looking) }
