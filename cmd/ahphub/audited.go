@@ -20,29 +20,18 @@ type audited struct {
 	log   *slog.Logger
 	now   func() time.Time
 
-	mu    sync.Mutex
-	typed map[string]time.Time // when somebody's typing in a terminal was last written down
+	mu     sync.Mutex
+	lately map[string]time.Time // when what goes on and on, as typing, was last written down
 }
 
 func newAudited(h rpc.Host, audit people.Audit, log *slog.Logger) *audited {
-	return &audited{Host: h, audit: audit, log: log, now: time.Now, typed: map[string]time.Time{}}
+	return &audited{Host: h, audit: audit, log: log, now: time.Now, lately: map[string]time.Time{}}
 }
 
 const (
-	typedEvery = time.Minute
-	mostTyped  = 1000
+	latelyEvery = time.Minute
+	mostLately  = 1000
 )
-
-// auditedActions are the actions that are written down, in words. What was typed never is.
-var auditedActions = map[string]string{
-	"chat/toolCallConfirmed":       "answered an approval",
-	"chat/toolCallResultConfirmed": "answered an approval",
-	"terminal/input":               "typed in a terminal",
-	"terminal/claimed":             "took or released a terminal",
-	"session/configChanged":        "changed a session's settings",
-	"root/configChanged":           "changed the host's settings",
-	"session/workingDirectorySet":  "changed a session's directories",
-}
 
 // Dispatch writes down what was taken, not what was refused.
 func (a *audited) Dispatch(ctx context.Context, c host.Caller, channel ahp.URI, seq int64, action ahp.Action) (hub.Outcome, error) {
@@ -62,41 +51,26 @@ func (a *audited) due(key string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.now()
-	if now.Sub(a.typed[key]) < typedEvery {
+	if now.Sub(a.lately[key]) < latelyEvery {
 		return false
 	}
-	if len(a.typed) >= mostTyped {
-		clear(a.typed)
+	if len(a.lately) >= mostLately {
+		clear(a.lately)
 	}
-	a.typed[key] = now
+	a.lately[key] = now
 	return true
 }
 
-// InvokeChangesetOperation writes files or takes changes back.
-func (a *audited) InvokeChangesetOperation(ctx context.Context, c host.Caller, p ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
-	r, err := a.Host.InvokeChangesetOperation(ctx, c, p)
-	if err == nil {
-		a.note(ctx, c, "changed files: "+p.OperationID, p.Channel)
+// did writes down a call that went well; a file that is written again and again, once a minute.
+func (a *audited) did(ctx context.Context, c host.Caller, method, detail string, on ahp.URI, err error) {
+	what := auditedMethods[method]
+	if err != nil || what == "" || method == "resourceWrite" && !a.due(c.ID+" "+on) {
+		return
 	}
-	return r, err
-}
-
-// CreateSession is written down because whoever makes one runs commands.
-func (a *audited) CreateSession(ctx context.Context, c host.Caller, p ahp.CreateSessionParams) error {
-	err := a.Host.CreateSession(ctx, c, p)
-	if err == nil {
-		a.note(ctx, c, "made a session", p.Channel)
+	if detail != "" {
+		what += ": " + detail
 	}
-	return err
-}
-
-// DisposeSession ends a session for good.
-func (a *audited) DisposeSession(ctx context.Context, c host.Caller, p ahp.DisposeSessionParams) error {
-	err := a.Host.DisposeSession(ctx, c, p)
-	if err == nil {
-		a.note(ctx, c, "deleted a session", p.Channel)
-	}
-	return err
+	a.note(ctx, c, what, on)
 }
 
 func (a *audited) note(ctx context.Context, c host.Caller, what string, on ahp.URI) {
