@@ -52,7 +52,9 @@ func (p *Pages) review(r *http.Request, v visit, l look) (*page.Changes, string,
 	if b.until = time.Now(); !p.hasty {
 		b.until = b.until.Add(colourTime)
 	}
+	p.drawing.RLock()
 	m, _, err := b.draw(r.Context(), states)
+	p.drawing.RUnlock()
 	if err != nil {
 		return nil, "", err
 	}

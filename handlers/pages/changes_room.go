@@ -113,9 +113,11 @@ func (c *changesRoom) Watch(ping func()) (stop func()) {
 }
 
 func (c *changesRoom) draw(ctx context.Context) bool {
+	c.b.p.drawing.Lock() // first come the pages that somebody waits for
 	c.mu.Lock()
 	states, news := c.states, c.news
 	c.mu.Unlock()
+	c.b.p.drawing.Unlock()
 	m, files, err := c.b.draw(ctx, states)
 	if err != nil {
 		return false // the page says it is gone when it is loaded again
