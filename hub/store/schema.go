@@ -35,7 +35,9 @@ var migrations = []string{
 	// 2: what is in the audit stays as it was written. A change of it is passed over, not failed: the rest of its
 	// transaction is others' work.
 	`CREATE TRIGGER audit_stays BEFORE UPDATE ON docs WHEN OLD.bucket = 'audit' BEGIN SELECT RAISE(IGNORE); END;
-	CREATE TRIGGER audit_kept BEFORE DELETE ON docs WHEN OLD.bucket = 'audit' BEGIN SELECT RAISE(IGNORE); END;`,
+	CREATE TRIGGER audit_kept BEFORE DELETE ON docs WHEN OLD.bucket = 'audit' BEGIN SELECT RAISE(IGNORE); END;
+	CREATE TRIGGER audit_once BEFORE INSERT ON docs WHEN NEW.bucket = 'audit' AND EXISTS
+		(SELECT 1 FROM docs WHERE bucket = 'audit' AND key = NEW.key) BEGIN SELECT RAISE(IGNORE); END; -- REPLACE fires no other`,
 	// 3: a terminal, or what a turn changed, is a chat's, so that who may see that chat alone is told of it.
 	`ALTER TABLE channels ADD COLUMN chat TEXT NOT NULL DEFAULT '';`,
 }
