@@ -9,7 +9,7 @@ export BROWSER
 
 .NOTPARALLEL:
 
-.PHONY: help run demo build install test test-agents unit deps generate check soak bench bench-ui vendor clean
+.PHONY: help run demo build install test test-agents unit deps generate check soak bench bench-ui licences sbom vuln vendor clean
 
 help: ## these lines
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -54,6 +54,16 @@ bench: ## the figures of docs/performance.md
 
 bench-ui: ## the figures of the pages, in a real browser
 	$(GO) run ./e2e/bench_ui $(ARGS)
+
+licences: ## docs/licences.md: what the program is made of; fails on a licence that is not allowed
+	$(GO) run -C .ci/tools/supply ./licences -root $(CURDIR)
+
+sbom: ## dist/: a bill of materials (CycloneDX) for each system, and the texts of all licences
+	@GO="$(GO)" sh .ci/sbom
+
+vuln: ## known vulnerabilities in what is used, from the database of the Go project on the Internet
+	$(GO) build -C .ci/tools/supply -o $(CURDIR)/bin/govulncheck golang.org/x/vuln/cmd/govulncheck
+	bin/govulncheck ./cmd/ahphub
 
 vendor: ## fetch the front-end libraries of static/vendor again and compare them
 	sh static/vendor/fetch
