@@ -184,14 +184,15 @@ func MayVisit(p Principal, route string) error {
 // roomScopes names the live rooms of pages, by the first word of a room's name, and for which parts of a session they are
 // there besides. A room of a part is drawn from what its audience sees.
 var roomScopes = map[string]scopes{
-	"rail":      0,
-	"inbox":     0,
-	"session":   inChat | inChangeset,
-	"people":    inChat | inChangeset,
-	"chat":      inChat,
-	"changes":   inChat | inChangeset,
-	"terminals": inChat,
-	"terminal":  inChat,
+	"rail":           0,
+	"customizations": 0, // whoever may manage: the room asks
+	"inbox":          0,
+	"session":        inChat | inChangeset,
+	"people":         inChat | inChangeset,
+	"chat":           inChat,
+	"changes":        inChat | inChangeset,
+	"terminals":      inChat,
+	"terminal":       inChat,
 }
 
 // MayFollow tells whether p may follow a live room of this kind. Which chat, terminal or changeset it is about is asked
