@@ -56,12 +56,21 @@ func (t Tool) invocation() ahp.StringOrMarkdown {
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func firstApprove(list []ahp.ConfirmationOption) int {
+	best := -1
 	for i, o := range list {
-		if o.Kind == ahp.ConfirmationOptionKindApprove {
-			return i
+		if o.Kind == ahp.ConfirmationOptionKindApprove && (best < 0 || groupOf(o) < groupOf(list[best])) {
+			best = i
 		}
 	}
-	return -1
+	return best
+}
+
+// groupOf is a group's number, 0 for the one that has none: agents put what lasts after what holds once.
+func groupOf(o ahp.ConfirmationOption) int64 {
+	if o.Group == nil {
+		return 0
+	}
+	return *o.Group
 }
 
 // riskWord names an assessment: 1 is safe.

@@ -83,6 +83,22 @@ func TestApprovalCardKeepsTheHostsOrder(t *testing.T) {
 	}
 }
 
+// What stands out is the approval that binds the least, wherever the agent lists it.
+func TestAnApprovalForThisOnceStandsOut(t *testing.T) {
+	option := func(id, kind string, group int64) ahp.ConfirmationOption {
+		return ahp.ConfirmationOption{ID: id, Kind: ahp.ConfirmationOptionKind(kind), Group: ahp.Ptr(group)}
+	}
+	for want, list := range map[string][]ahp.ConfirmationOption{
+		"once":   {option("no", "deny", 0), option("always", "approve", 1), option("once", "approve", 0)},
+		"always": {option("no", "deny", 0), option("always", "approve", 1), option("ever", "approve", 2)},
+		"plain":  {{ID: "no", Kind: "deny"}, {ID: "plain", Kind: "approve"}, {ID: "other", Kind: "approve"}},
+	} {
+		if i := firstApprove(list); i < 0 || list[i].ID != want {
+			t.Errorf("%d of %v stands out, want %s", i, list, want)
+		}
+	}
+}
+
 func TestFinishedTurnTellsWhatItDid(t *testing.T) {
 	html := draw(t, TurnPart(Turn{ID: "t", Base: "/s/a/c/b", State: ahp.TurnStateComplete, Duration: ahp.Ptr(int64(61_000)),
 		Message: ahp.Message{Text: "Do it"}, Changes: &ahp.ChangesSummary{Additions: ahp.Ptr(int64(120)), Deletions: ahp.Ptr(int64(8)), Files: ahp.Ptr(int64(4))},

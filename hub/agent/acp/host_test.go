@@ -232,7 +232,7 @@ func TestEditIsApproved(t *testing.T) {
 			if call.ToolInput != nil {
 				t.Errorf("the card shows the change twice: %q", call.ToolInput.Text)
 			}
-			if len(call.Options) != 3 || call.Options[0].ID != "no" || call.Options[0].Kind != ahp.ConfirmationOptionKindDeny || call.Options[1].Label != "Always" {
+			if len(call.Options) != 3 || call.Options[0].ID != "no" || call.Options[0].Kind != ahp.ConfirmationOptionKindDeny || call.Options[1].Label != "Always" || *call.Options[1].Group <= *call.Options[2].Group {
 				t.Errorf("the options are %+v", call.Options)
 			}
 			if call.Edits == nil || *call.Edits.Items[0].Diff.Added != 2 || *call.Edits.Items[0].Diff.Removed != 1 {

@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -60,7 +61,8 @@ var questions = map[string]string{
 	"switch_mode": "Let it switch its mode?", "other": "Let it do this?",
 }
 
-// options are the program's, in its order. What its kind does not tell is a no.
+// options are the program's, in its order; those that bind beyond this call are a group of their own. What its kind does
+// not tell is a no.
 func options(list []permissionOption) []ahp.ConfirmationOption {
 	out := make([]ahp.ConfirmationOption, 0, len(list))
 	for _, o := range list {
@@ -68,12 +70,20 @@ func options(list []permissionOption) []ahp.ConfirmationOption {
 		if allows(o) {
 			kind = ahp.ConfirmationOptionKindApprove
 		}
-		out = append(out, ahp.ConfirmationOption{ID: o.OptionID, Label: nameOf(o.Name, o.OptionID), Kind: kind})
+		out = append(out, ahp.ConfirmationOption{ID: o.OptionID, Label: nameOf(o.Name, o.OptionID), Kind: kind, Group: groupOf(o.Kind)})
 	}
 	if len(out) == 0 {
 		return agent.Options()
 	}
 	return out
+}
+
+// groupOf is 0 for this once and 1 for what lasts.
+func groupOf(kind string) *int64 {
+	if strings.HasSuffix(kind, "_always") {
+		return ahp.Ptr[int64](1)
+	}
+	return ahp.Ptr[int64](0)
 }
 
 func allows(o permissionOption) bool { return o.Kind == "allow_once" || o.Kind == "allow_always" }
