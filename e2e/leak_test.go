@@ -177,7 +177,7 @@ func fillWithCanary(t *testing.T, ctx context.Context, p *peer.Peer, session ahp
 
 // askAboutOthers tries what a client can ask about a session that is not its own; errors are what it is about.
 func askAboutOthers(ctx context.Context, p *peer.Peer, session, chat ahp.URI) {
-	for _, uri := range []ahp.URI{session, chat, ahp.URI("ahp-otlp:/logs"), session + "/changes", session + "/annotations"} {
+	for _, uri := range []ahp.URI{session, chat, "ahp-otlp:/logs/trace", "ahp-otlp:/traces", "ahp-otlp:/metrics", session + "/changes", session + "/annotations"} {
 		_ = p.Subscribe(ctx, uri)
 		_ = p.Call(ctx, "fetchTurns", map[string]any{"channel": uri}, nil)
 		_ = p.Call(ctx, "resourceRead", map[string]any{"channel": uri, "uri": "file:///" + string(uri)}, nil)

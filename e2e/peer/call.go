@@ -153,7 +153,7 @@ func (p *Peer) handle(frame []byte) {
 		return
 	}
 	if m.Method != "" && len(m.ID) > 0 {
-		p.refuse(m)
+		p.serve(m)
 		return
 	}
 	p.mu.Lock()
@@ -204,12 +204,17 @@ func (p *Peer) keepNotification(m incoming) {
 	}
 }
 
-// refuse answers a request of the host: this client offers no methods.
-func (p *Peer) refuse(m incoming) {
-	b, _ := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": m.ID,
-		"error": ahp.Errorf(ahp.CodeMethodNotFound, "this client has no method %s", m.Method),
-	})
+// serve answers a request of the host.
+func (p *Peer) serve(m incoming) {
+	answer := map[string]any{"jsonrpc": "2.0", "id": m.ID}
+	if p.opts.Serve == nil {
+		answer["error"] = ahp.Errorf(ahp.CodeMethodNotFound, "this client has no method %s", m.Method)
+	} else if result, err := p.opts.Serve(m.Method, m.Params); err != nil {
+		answer["error"] = err
+	} else {
+		answer["result"] = result
+	}
+	b, _ := json.Marshal(answer)
 	p.mu.Lock()
 	conn := p.conn
 	p.mu.Unlock()

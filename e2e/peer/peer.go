@@ -28,9 +28,11 @@ type Options struct {
 	HTTP     *http.Client // connects; http.DefaultClient when nil
 	Versions []string     // offered protocol versions; the one this program models when empty
 
-	Kind    func(ahp.URI) ahp.ChannelKind // tells the kind of a channel; KindOf when nil
-	Trust   bool                          // frames are not checked against the protocol's schema: for benchmarks
-	OnFrame func(frame []byte)            // sees every frame from the host, before it is applied; on the reading goroutine
+	Kind  func(ahp.URI) ahp.ChannelKind // tells the kind of a channel; KindOf when nil
+	Trust bool                          // frames are not checked against the protocol's schema: for benchmarks
+	// Serve answers what the host asks, on the reading goroutine; nil: this client offers no methods.
+	Serve   func(method string, params json.RawMessage) (any, *ahp.Error)
+	OnFrame func(frame []byte) // sees every frame from the host, before it is applied; on the reading goroutine
 }
 
 // Notification is a message from the host that is not an action.

@@ -97,13 +97,9 @@ func (p *Pages) attachment(w http.ResponseWriter, r *http.Request) error {
 	if !ok || err != nil || n < 0 || n >= len(m.Attachments) {
 		return errNotFound("There is no such attachment.")
 	}
-	a, ok := m.Attachments[n].Value.(*ahp.MessageEmbeddedResourceAttachment)
-	if !ok {
-		return errNotFound("This attachment has no content of its own.")
-	}
-	data, err := base64.StdEncoding.DecodeString(a.Data)
+	data, err := p.attachedData(r, m.Attachments[n])
 	if err != nil {
-		return errNotFound("What was attached cannot be read.")
+		return err
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
@@ -119,6 +115,31 @@ func (p *Pages) attachment(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Cache-Control", "private, max-age=3600")
 	_, _ = w.Write(data) // the reader left: nobody to tell
 	return nil
+}
+
+// attachedData is what came along, or what lies with the client that sent the message: that one is asked.
+func (p *Pages) attachedData(r *http.Request, a ahp.MessageAttachment) ([]byte, error) {
+	encoded := ""
+	switch v := a.Value.(type) {
+	case *ahp.MessageEmbeddedResourceAttachment:
+		encoded = v.Data
+	case *ahp.MessageResourceAttachment:
+		if !ahp.OfClient(v.URI) {
+			return nil, errNotFound("This attachment has no content of its own.")
+		}
+		got, err := p.Host.ResourceRead(r.Context(), p.caller(r.Context()), ahp.ResourceReadParams{Channel: ahp.RootURI, URI: v.URI, Encoding: ahp.ContentEncodingBase64})
+		if err != nil {
+			return nil, err
+		}
+		encoded = got.Data
+	default:
+		return nil, errNotFound("This attachment has no content of its own.")
+	}
+	data, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return nil, errNotFound("What was attached cannot be read.")
+	}
+	return data, nil
 }
 
 // messageOf is what began a turn.

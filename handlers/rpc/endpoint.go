@@ -47,6 +47,7 @@ type Limits struct {
 	Write         time.Duration // for a piece of 64 KiB to leave: 30 s
 	Ping          time.Duration // between keep-alive pings: 30 s
 	Close         time.Duration // for the closing handshake: 2 s
+	Ask           time.Duration // until a client answers what the host asks: 10 s
 }
 
 func (l Limits) withDefaults() Limits {
@@ -69,6 +70,7 @@ func (l Limits) withDefaults() Limits {
 	orTime(&l.Write, 30*time.Second)
 	orTime(&l.Ping, 30*time.Second)
 	orTime(&l.Close, 2*time.Second)
+	orTime(&l.Ask, 10*time.Second)
 	return l
 }
 

@@ -20,6 +20,13 @@ import (
 // realWorld is the program without its pages: store, hub, host and endpoint.
 func realWorld(t *testing.T) *world {
 	t.Helper()
+	return realWorldOf(t, script.Backend{}, Limits{})
+}
+
+// realWorldOf has one agent, under the name of the script's.
+func realWorldOf(t *testing.T, backend agent.Backend, limits Limits) *world {
+	t.Helper()
+	limits.Close = 100 * time.Millisecond
 	quiet := slog.New(slog.DiscardHandler)
 	dir := t.TempDir()
 	s, err := store.Open(t.Context(), store.Config{Dir: dir, Log: quiet})
@@ -28,12 +35,12 @@ func realWorld(t *testing.T) *world {
 	must(t, err)
 	var h *host.Host
 	w := &world{t: t, dir: t.TempDir(), hub: hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) { h.Derive(tx, e) }})}
-	h, err = host.New(host.Config{Hub: w.hub, Store: s, Agents: map[string]agent.Backend{"script": script.Backend{}}, DataDir: dir, DefaultDir: w.dir})
+	h, err = host.New(host.Config{Hub: w.hub, Store: s, Agents: map[string]agent.Backend{"script": backend}, DataDir: dir, DefaultDir: w.dir, Clients: w})
 	must(t, err)
 	background(t, func(ctx context.Context) error { return s.Run(ctx, w.hub) }, s.Close)
 	must(t, h.Start(t.Context()))
 	background(t, h.Run, func() error { return nil })
-	w.end = Handler(Config{Host: h, Hub: w.hub, Clients: s, Log: quiet, Limits: Limits{Close: 100 * time.Millisecond}})
+	w.end = Handler(Config{Host: h, Hub: w.hub, Clients: s, Log: quiet, Limits: limits})
 	srv := httptest.NewServer(authenticated(w.end))
 	w.url = "ws" + strings.TrimPrefix(srv.URL, "http")
 	t.Cleanup(func() {
@@ -41,6 +48,11 @@ func realWorld(t *testing.T) *world {
 		srv.Close()
 	})
 	return w
+}
+
+// Ask stands for the wiring of the program: the endpoint is made after the host.
+func (w *world) Ask(ctx context.Context, principal, clientID, method string, params, result any) error {
+	return w.end.Ask(ctx, principal, clientID, method, params, result)
 }
 
 // background runs a part until the test ends, waits for it, and closes it.

@@ -16,6 +16,7 @@ type method struct {
 	always bool                                                          // also before initialize
 	beside bool
 	root   bool // params.channel is ahp-root:// and may be left out
+	files  bool // runs beside others when the files lie with a client: it is asked, and may ask back
 }
 
 var methods = map[string]method{
@@ -42,12 +43,12 @@ var methods = map[string]method{
 	"resourceRead":    {run: result(Host.ResourceRead), beside: true, root: true},
 	"resourceList":    {run: result(Host.ResourceList), beside: true, root: true},
 	"resourceResolve": {run: result(Host.ResourceResolve), beside: true, root: true},
-	"resourceWrite":   {run: result(Host.ResourceWrite), root: true},
-	"resourceMkdir":   {run: result(Host.ResourceMkdir), root: true},
-	"resourceCopy":    {run: result(Host.ResourceCopy), root: true},
-	"resourceMove":    {run: result(Host.ResourceMove), root: true},
-	"resourceDelete":  {run: result(Host.ResourceDelete), root: true},
-	"resourceRequest": {run: result(Host.ResourceRequest), root: true},
+	"resourceWrite":   {run: result(Host.ResourceWrite), root: true, files: true},
+	"resourceMkdir":   {run: result(Host.ResourceMkdir), root: true, files: true},
+	"resourceCopy":    {run: result(Host.ResourceCopy), root: true, files: true},
+	"resourceMove":    {run: result(Host.ResourceMove), root: true, files: true},
+	"resourceDelete":  {run: result(Host.ResourceDelete), root: true, files: true},
+	"resourceRequest": {run: result(Host.ResourceRequest), root: true, files: true},
 
 	"completions":              {run: result(Host.Completions), beside: true},
 	"sessionConfigCompletions": {run: result(Host.SessionConfigCompletions), beside: true, root: true},

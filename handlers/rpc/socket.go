@@ -154,7 +154,7 @@ func (s *socket) handle(m jsonrpc.Message) {
 		s.refuse(m, ahp.Errorf(ahp.CodeMethodNotFound, "this host has no method %q", m.Method))
 	case s.conn == nil && !row.always:
 		s.refuse(m, ahp.Errorf(ahp.CodeInvalidRequest, "%s came before initialize: send that (or reconnect) first", m.Method))
-	case !row.beside:
+	case !row.beside && !(row.files && ofClient(m)):
 		s.run(row, m)
 	default:
 		s.beside <- struct{}{}

@@ -50,29 +50,31 @@ type Config struct {
 	Now    func() time.Time
 	Limits Limits
 
+	Clients ClientAsker // nil: no file that lies with a client can be read
+
 	Tracer trace.Tracer // nil: no spans are made
 	Meters Meters       // nil: nobody counts
 }
 
 // Limits bounds what people and agents may pile up.
 type Limits struct {
-	Sessions     int           // not counting disposed ones: 10 000
-	Trash        int           // disposed sessions kept for an undo: 100
-	Chats        int           // of one session: 64
-	ChatDepth    int           // of chats spawned by tools: 3 (AHP requirement 97)
-	Queue        int           // queued messages of a chat: 64
-	MessageBytes int           // text and attachments of one message: 1 MiB
-	Folders      int           // directories watched for the changes of one session: 32 768; with more they are looked at from time to time
-	Threads      int           // annotations of a session: 2000, with 500 entries each
-	ClientGrace  time.Duration // an active client may be gone this long: 30 s (AHP requirement 138)
-	ClientTool   time.Duration // a silent client tool call fails after: 5 min (AHP requirement 143)
+	Sessions           int           // not counting disposed ones: 10 000
+	Trash              int           // disposed sessions kept for an undo: 100
+	Chats              int           // of one session: 64
+	ChatDepth          int           // of chats spawned by tools: 3 (AHP requirement 97)
+	Queue              int           // queued messages of a chat: 64
+	MessageBytes       int           // text and attachments of one message: 1 MiB
+	Folders            int           // directories watched for the changes of one session: 32 768; with more they are looked at from time to time
+	Threads            int           // annotations of a session: 2000, with 500 entries each
+	ClientGrace        time.Duration // an active client may be gone this long: 30 s (AHP requirement 138)
+	ClientTool         time.Duration // a silent client tool call fails after: 5 min (AHP requirement 143)
 	Automations        int           // 200
 	AutomationRuns     int           // ended runs kept of each automation: 100
 	AutomationsAtOnce  int           // runs at work, of all automations: 8
 	AutomationInterval time.Duration // least time between two occurrences of a schedule: 5 min
 
-	Idle         time.Duration // nobody looks and nothing runs: leave memory after 10 min
-	Stop         time.Duration // how long agents may take to stop at shutdown: 4 s
+	Idle time.Duration // nobody looks and nothing runs: leave memory after 10 min
+	Stop time.Duration // how long agents may take to stop at shutdown: 4 s
 }
 
 func (l Limits) withDefaults() Limits {
@@ -113,18 +115,18 @@ type Host struct {
 
 	agents []ahp.AgentInfo // as they described themselves at the start
 
-	catalogue  catalogue
-	clients    activeClients
-	trash      trashCan
-	disposing  claims
-	terms      terminals
-	changes    changesets
-	desks      desks
+	catalogue   catalogue
+	clients     activeClients
+	trash       trashCan
+	disposing   claims
+	terms       terminals
+	changes     changesets
+	desks       desks
 	automations automations
-	watches    watches
-	tools      toolboxes
-	customs    customs
-	recovering atomic.Bool // while true no queued message is started
+	watches     watches
+	tools       toolboxes
+	customs     customs
+	recovering  atomic.Bool // while true no queued message is started
 
 	mu      sync.Mutex
 	ctx     context.Context // of Run; ends everything that runs

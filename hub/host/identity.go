@@ -42,6 +42,9 @@ type Stamp struct {
 	Side string    `json:"side,omitempty"` // "before" or "after"
 	Hunk string    `json:"hunk,omitempty"` // at most 8 KiB
 
+	// Client is whom to ask for the files that a message names and that lie with its sender.
+	Client string `json:"client,omitempty"`
+
 	Version ahp.URI `json:"version,omitempty"` // the content the lines were read in, so that they can be followed
 
 	// Range belongs to threads: the lines they were written on. The host moves the thread's own along with its file.

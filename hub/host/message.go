@@ -15,7 +15,11 @@ func (r *request) message(m *ahp.Message) string {
 	if m.Text == "" && len(m.Attachments) == 0 {
 		return "this message is empty: write something"
 	}
-	m.Meta = r.stamp().write(m.Meta)
+	st := r.stamp()
+	if attachesOfClient(m) {
+		st.Client = r.caller.ClientID
+	}
+	m.Meta = st.write(m.Meta)
 	return ""
 }
 

@@ -40,6 +40,9 @@ func (h *Host) ResourceRead(ctx context.Context, c Caller, p ahp.ResourceReadPar
 		}
 		return resource.Encode(name, data, p.Encoding), nil
 	}
+	if ahp.OfClient(p.URI) {
+		return h.readClients(ctx, c, p)
+	}
 	if err := mayCall(c, "resourceRead", h.whole(c)); err != nil {
 		return ahp.ResourceReadResult{}, err
 	}
@@ -92,7 +95,10 @@ func (h *Host) Blob(ctx context.Context, c Caller, uri ahp.URI) (data []byte, na
 }
 
 // ResourceList answers resourceList.
-func (h *Host) ResourceList(_ context.Context, c Caller, p ahp.ResourceListParams) (ahp.ResourceListResult, error) {
+func (h *Host) ResourceList(ctx context.Context, c Caller, p ahp.ResourceListParams) (ahp.ResourceListResult, error) {
+	if ahp.OfClient(p.URI) {
+		return h.listClients(ctx, c, p)
+	}
 	if err := mayCall(c, "resourceList", rootInfo); err != nil {
 		return ahp.ResourceListResult{}, err
 	}
@@ -100,7 +106,10 @@ func (h *Host) ResourceList(_ context.Context, c Caller, p ahp.ResourceListParam
 }
 
 // ResourceResolve answers resourceResolve; links are followed unless it says otherwise.
-func (h *Host) ResourceResolve(_ context.Context, c Caller, p ahp.ResourceResolveParams) (ahp.ResourceResolveResult, error) {
+func (h *Host) ResourceResolve(ctx context.Context, c Caller, p ahp.ResourceResolveParams) (ahp.ResourceResolveResult, error) {
+	if ahp.OfClient(p.URI) {
+		return fromClient[ahp.ResourceResolveResult](ctx, h, c, "resourceResolve", p, p.URI)
+	}
 	if err := mayCall(c, "resourceResolve", rootInfo); err != nil {
 		return ahp.ResourceResolveResult{}, err
 	}

@@ -21,27 +21,42 @@ func (h *Host) changing(c Caller, method string, uri ahp.URI, do func(resource.F
 }
 
 // ResourceWrite answers resourceWrite (AHP requirements 171 to 174).
-func (h *Host) ResourceWrite(_ context.Context, c Caller, p ahp.ResourceWriteParams) (ahp.ResourceWriteResult, error) {
+func (h *Host) ResourceWrite(ctx context.Context, c Caller, p ahp.ResourceWriteParams) (ahp.ResourceWriteResult, error) {
+	if ahp.OfClient(p.URI) {
+		return fromClient[ahp.ResourceWriteResult](ctx, h, c, "resourceWrite", p, p.URI)
+	}
 	return ahp.ResourceWriteResult{}, h.changing(c, "resourceWrite", p.URI, func(f resource.Files) error { return f.Put(p) })
 }
 
 // ResourceMkdir answers resourceMkdir (AHP requirement 179).
-func (h *Host) ResourceMkdir(_ context.Context, c Caller, p ahp.ResourceMkdirParams) (ahp.ResourceMkdirResult, error) {
+func (h *Host) ResourceMkdir(ctx context.Context, c Caller, p ahp.ResourceMkdirParams) (ahp.ResourceMkdirResult, error) {
+	if ahp.OfClient(p.URI) {
+		return fromClient[ahp.ResourceMkdirResult](ctx, h, c, "resourceMkdir", p, p.URI)
+	}
 	return ahp.ResourceMkdirResult{}, h.changing(c, "resourceMkdir", p.URI, func(f resource.Files) error { return f.Mkdir(p.URI) })
 }
 
 // ResourceCopy answers resourceCopy (AHP requirement 176).
 func (h *Host) ResourceCopy(ctx context.Context, c Caller, p ahp.ResourceCopyParams) (ahp.ResourceCopyResult, error) {
+	if ahp.OfClient(p.Source) || ahp.OfClient(p.Destination) {
+		return fromClient[ahp.ResourceCopyResult](ctx, h, c, "resourceCopy", p, p.Source, p.Destination)
+	}
 	return ahp.ResourceCopyResult{}, h.changing(c, "resourceCopy", p.Destination, func(f resource.Files) error { return f.Copy(ctx, p) })
 }
 
 // ResourceMove answers resourceMove (AHP requirement 176).
 func (h *Host) ResourceMove(ctx context.Context, c Caller, p ahp.ResourceMoveParams) (ahp.ResourceMoveResult, error) {
+	if ahp.OfClient(p.Source) || ahp.OfClient(p.Destination) {
+		return fromClient[ahp.ResourceMoveResult](ctx, h, c, "resourceMove", p, p.Source, p.Destination)
+	}
 	return ahp.ResourceMoveResult{}, h.changing(c, "resourceMove", p.Destination, func(f resource.Files) error { return f.Move(ctx, p) })
 }
 
 // ResourceDelete answers resourceDelete (AHP requirement 177).
-func (h *Host) ResourceDelete(_ context.Context, c Caller, p ahp.ResourceDeleteParams) (ahp.ResourceDeleteResult, error) {
+func (h *Host) ResourceDelete(ctx context.Context, c Caller, p ahp.ResourceDeleteParams) (ahp.ResourceDeleteResult, error) {
+	if ahp.OfClient(p.URI) {
+		return fromClient[ahp.ResourceDeleteResult](ctx, h, c, "resourceDelete", p, p.URI)
+	}
 	recursive := p.Recursive != nil && *p.Recursive
 	return ahp.ResourceDeleteResult{}, h.changing(c, "resourceDelete", p.URI, func(f resource.Files) error { return f.Delete(p.URI, recursive) })
 }
@@ -49,6 +64,9 @@ func (h *Host) ResourceDelete(_ context.Context, c Caller, p ahp.ResourceDeleteP
 // ResourceRequest answers resourceRequest: what lies in a session's directories is open, for reading and writing, and the
 // versions of changesets for reading. Nothing else can be had by asking (AHP requirement 181).
 func (h *Host) ResourceRequest(ctx context.Context, c Caller, p ahp.ResourceRequestParams) (ahp.ResourceRequestResult, error) {
+	if ahp.OfClient(p.URI) {
+		return fromClient[ahp.ResourceRequestResult](ctx, h, c, "resourceRequest", p, p.URI)
+	}
 	none := ahp.ResourceRequestResult{}
 	write := p.Write != nil && *p.Write
 	if p.Read == nil && !write {

@@ -196,9 +196,10 @@ func (l *live) turn(r *run) (agent.Turn, bool) {
 	if !ok || s.ActiveTurn == nil || s.ActiveTurn.ID != r.id {
 		return agent.Turn{}, false
 	}
-	m := s.ActiveTurn.Message
-	return agent.Turn{ID: r.id, Chat: r.chat, Message: l.withSource(s, l.resolve(r.ctx, m)), Threads: l.threads(r.ctx, m), History: s.Turns,
-		Guest: fromGuest(m), Out: &out{l, r}}, true
+	m, say := s.ActiveTurn.Message, &out{l, r}
+	given := l.fetch(r.ctx, l.resolve(r.ctx, m), say.notice)
+	return agent.Turn{ID: r.id, Chat: r.chat, Message: l.withSource(s, given), Threads: l.threads(r.ctx, m), History: s.Turns,
+		Guest: fromGuest(m), Out: say}, true
 }
 
 func (l *live) dirs() []string {

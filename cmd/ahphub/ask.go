@@ -1,0 +1,15 @@
+package main
+
+import (
+	"context"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Ask has the host ask a client. The endpoint is made after the host; before that there is no client.
+func (a *app) Ask(ctx context.Context, principal, clientID, method string, params, result any) error {
+	if a.rpc == nil {
+		return ahp.Errorf(ahp.CodeNotFound, "no client is connected yet")
+	}
+	return a.rpc.Ask(ctx, principal, clientID, method, params, result)
+}

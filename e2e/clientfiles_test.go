@@ -1,0 +1,80 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/ahphub/ahphub/e2e/peer"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// A file that lies with a client is shown on the page of its message while the client is there, and what is missing
+// afterwards is said.
+func TestAPageShowsAFileOfAClient(t *testing.T) {
+	prog := Start(t, Options{Args: []string{"--agent", "script"}})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	editor, err := peer.Dial(ctx, prog.AHP, peer.Options{Token: prog.Token(), ClientID: "editor",
+		Serve: func(method string, _ json.RawMessage) (any, *ahp.Error) {
+			if method != "resourceRead" {
+				return nil, ahp.Errorf(ahp.CodeMethodNotFound, "no %s", method)
+			}
+			return ahp.ResourceReadResult{Data: "remember the milk", Encoding: ahp.ContentEncodingUtf8}, nil
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = editor.Close() })
+	if _, err := editor.Initialize(ctx, ahp.RootURI); err != nil {
+		t.Fatal(err)
+	}
+	session := newOverProtocol(t, ctx, editor)
+	chat := editor.State(session).(*ahp.SessionState).DefaultChat
+	if err := editor.Subscribe(ctx, chat); err != nil {
+		t.Fatal(err)
+	}
+	turn := &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(), Message: ahp.Message{Text: "say read", Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser},
+		Attachments: []ahp.MessageAttachment{{Value: &ahp.MessageResourceAttachment{Label: "notes.md", URI: "virtual://editor/notes.md"}}}}}
+	if _, err := editor.Dispatch(ctx, chat, turn); err != nil {
+		t.Fatal(err)
+	}
+	if err := editor.Wait(ctx, func() bool { s := editor.State(chat).(*ahp.ChatState); return len(s.Turns) == 1 }); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := signIn(t, prog.SignIn())
+	status, page := fetched(t, c, prog.URL+"/s/"+shortOf(t, c, prog, session))
+	_, link, ok := strings.Cut(page, `<a class="chip" href="`)
+	link, _, _ = strings.Cut(link, `"`)
+	if status != 200 || !ok || !strings.Contains(page, "notes.md") {
+		t.Fatalf("no link to the file: %d\n%s", status, page)
+	}
+	if status, text := fetched(t, c, prog.URL+link); status != 200 || text != "remember the milk" {
+		t.Errorf("the file is %d %q", status, text)
+	}
+	if err := editor.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if status, text := fetched(t, c, prog.URL+link); status != 404 || !strings.Contains(text, "client editor, which is not connected") {
+		t.Errorf("without its client it is %d %q", status, text)
+	}
+}
+
+func fetched(t *testing.T, c *http.Client, address string) (int, string) {
+	t.Helper()
+	res, err := c.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(b)
+}

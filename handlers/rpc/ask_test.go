@@ -1,0 +1,204 @@
+package rpc
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/agent/script"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// readers say what is attached to a message.
+type readers struct{ script.Backend }
+
+func (readers) Open(context.Context, agent.Spec) (agent.Session, error) { return reader{}, nil }
+
+type reader struct{}
+
+func (reader) Close() error { return nil }
+
+func (reader) Prompt(_ context.Context, t agent.Turn) error {
+	var said strings.Builder
+	for _, a := range t.Message.Attachments {
+		switch v := a.Value.(type) {
+		case *ahp.MessageEmbeddedResourceAttachment:
+			data, err := base64.StdEncoding.DecodeString(v.Data)
+			fmt.Fprintf(&said, "[%s holds %s %s %v]", v.Label, data, v.ContentType, err)
+		case *ahp.SimpleMessageAttachment:
+			fmt.Fprintf(&said, "[%s]", v.ModelRepresentation)
+		default:
+			fmt.Fprintf(&said, "[%T]", v)
+		}
+	}
+	return agent.Say(t.Out, said.String())
+}
+
+// asked reads on until the host asks for something.
+func (p *peer) asked(method string) (id string, params string) {
+	p.t.Helper()
+	for {
+		var f struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Params json.RawMessage `json:"params"`
+		}
+		got := p.read()
+		must(p.t, json.Unmarshal([]byte(got), &f))
+		if f.Method == method && f.ID != nil {
+			return string(f.ID), string(f.Params)
+		}
+	}
+}
+
+// serves answers the next request of a kind.
+func (p *peer) serves(method, answer string) (params string) {
+	p.t.Helper()
+	id, params := p.asked(method)
+	p.send(`{"jsonrpc":"2.0","id":` + id + `,` + answer + `}`)
+	return params
+}
+
+const attached = `{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":"%s","clientSeq":%d,"action":{"type":"chat/turnStarted","turnId":"t%d",
+	"startedAt":"2026-01-02T03:04:05.000Z","message":{"text":"read it","origin":{"kind":"user"},"attachments":[
+	{"type":"resource","label":"notes.md","uri":"virtual://editor/notes.md","contentType":"text/markdown"}]}}}}`
+
+// editing is a client that has sent a message with a file of its own.
+func editing(t *testing.T, limits Limits) (w *world, editor *peer, chat string) {
+	t.Helper()
+	w = realWorldOf(t, readers{}, limits)
+	editor = w.dial("owner")
+	editor.initialize("editor", "ahp-root://")
+	editor.send(`{"jsonrpc":"2.0","id":1,"method":"createSession","params":{"channel":"` + sessionURI + `"}}`)
+	must(t, editor.find(`{"jsonrpc":"2.0","id":1,"result":null}`))
+	s, _, _ := w.hub.State(sessionURI)
+	chat = s.(*ahp.SessionState).DefaultChat
+	editor.send(subscribeFrame(chat))
+	editor.send(fmt.Sprintf(attached, chat, 1, 1))
+	return w, editor, chat
+}
+
+func (p *peer) says(text string) {
+	p.t.Helper()
+	for {
+		if strings.Contains(p.read(), text) {
+			return
+		}
+	}
+}
+
+// An agent is given what a message names by a URI of its client; the host asks that client for it.
+func TestAnAgentReadsAFileOfAClient(t *testing.T) {
+	_, editor, chat := editing(t, Limits{})
+	if got := editor.serves("resourceRead", `"result":{"data":"remember the milk","encoding":"utf-8"}`); got != `{"channel":"ahp-root://","uri":"virtual://editor/notes.md"}` {
+		t.Error(got)
+	}
+	editor.says(`[notes.md holds remember the milk text/markdown <nil>]`)
+	editor.says("chat/turnComplete")
+
+	// What cannot be had is told to the agent and to people.
+	for n, answer := range map[int]string{2: `"error":{"code":-32008,"message":"it is gone"}`, 3: `"result":{"data":"x","encoding":"rot13"}`, 4: `"result":[]`} {
+		editor.send(fmt.Sprintf(attached, chat, n, n))
+		editor.serves("resourceRead", answer)
+		editor.says(`"content":"notes.md could not be read: `)
+		editor.says("[notes.md could not be read: ")
+		editor.says("chat/turnComplete")
+	}
+}
+
+// Whoever sees the message may read the file through the host, and the owner do more with it; the client decides.
+func TestFilesOfAClient(t *testing.T) {
+	w, editor, _ := editing(t, Limits{Ask: 10 * time.Second})
+	editor.serves("resourceRead", `"result":{"data":"","encoding":"utf-8"}`)
+	editor.says("chat/turnComplete")
+	other, guest := w.dial("owner"), w.dial("guest")
+	other.initialize("other")
+	guest.initialize("guest")
+	ask := func(p *peer, method, params string) {
+		p.send(`{"jsonrpc":"2.0","id":5,"method":"` + method + `","params":{"channel":"ahp-root://",` + params + `}}`)
+	}
+	const notes = `"uri":"virtual://editor/notes.md"`
+	answers := func(p *peer, want string) {
+		t.Helper()
+		must(t, p.find(`{"jsonrpc":"2.0","id":5,`+want+`}`))
+	}
+
+	// The client wants to be asked for access first.
+	ask(guest, "resourceRead", notes)
+	editor.serves("resourceRead", `"error":{"code":-32009,"message":"ask first"}`)
+	if got := editor.serves("resourceRequest", `"result":{}`); got != `{"channel":"ahp-root://","uri":"virtual://editor/notes.md","read":true}` {
+		t.Error(got)
+	}
+	editor.serves("resourceRead", `"result":{"data":"AP8=","encoding":"base64","contentType":"image/x"}`)
+	answers(guest, `"result":{"data":"AP8=","encoding":"base64","contentType":"image/x"}`)
+
+	for method, row := range map[string][3]string{
+		"resourceResolve": {notes, `{"uri":"virtual://editor/notes.md","type":"file"}`, `{"uri":"virtual://editor/notes.md","type":"file"}`},
+		"resourceList":    {notes, `{"entries":[{"name":"a","type":"file"}]}`, `{"entries":[{"name":"a","type":"file"}]}`},
+		"resourceWrite":   {notes + `,"data":"x","encoding":"utf-8"`, `{}`, `{}`},
+		"resourceDelete":  {notes, `{}`, `{}`},
+		"resourceMkdir":   {notes, `{}`, `{}`},
+		"resourceRequest": {notes + `,"write":true`, `{}`, `{}`},
+		"resourceCopy":    {`"source":"virtual://editor/notes.md","destination":"virtual://editor/notes.md"`, `{}`, `{}`},
+		"resourceMove":    {`"source":"virtual://editor/notes.md","destination":"virtual://editor/notes.md"`, `{}`, `{}`},
+	} {
+		ask(other, method, row[0])
+		if got := editor.serves(method, `"result":`+row[1]); !strings.Contains(got, "virtual://editor/notes.md") {
+			t.Error(method, got)
+		}
+		answers(other, `"result":`+row[2])
+		ask(guest, method, row[0])
+		answers(guest, `"error":{"code":-32009,"message":"*","...":0}`)
+	}
+
+	// What is not published is not asked for; what is answered badly is refused.
+	ask(other, "resourceRead", `"uri":"virtual://editor/secret"`)
+	answers(other, `"error":{"code":-32008,"message":"*"}`)
+	ask(other, "resourceCopy", `"source":"virtual://editor/notes.md","destination":"virtual://editor/copy"`)
+	answers(other, `"error":{"code":-32008,"message":"*"}`)
+	ask(editor, "resourceRead", notes)
+	answers(editor, `"error":{"code":-32008,"message":"*"}`)
+	for _, bad := range []string{`"result":{"data":7}`, `"result":{"data":"%","encoding":"base64"}`, `"result":null`, `"error":{"code":-32007,"message":"log in","data":{"resources":[]}}`} {
+		ask(other, "resourceRead", notes)
+		editor.serves("resourceRead", bad)
+		answers(other, `"error":{"code":-32603,"message":"*","...":0}`)
+	}
+
+	// A client that goes is not waited for.
+	ask(other, "resourceRead", notes)
+	editor.asked("resourceRead")
+	editor.ws.CloseNow()
+	answers(other, `"error":{"code":-32008,"message":"*"}`)
+	ask(other, "resourceRead", notes)
+	if got := other.read(); !strings.Contains(got, "is not connected") {
+		t.Error(got)
+	}
+}
+
+// A client that is silent is given up, and so is what a cancelled turn waited for.
+func TestASilentClient(t *testing.T) {
+	w, editor, chat := editing(t, Limits{Ask: 50 * time.Millisecond})
+	editor.asked("resourceRead")
+	editor.says("did not answer resourceRead within 50ms")
+	editor.says("chat/turnComplete")
+	other := w.dial("owner")
+	other.initialize("other")
+	other.send(`{"jsonrpc":"2.0","id":5,"method":"resourceRead","params":{"channel":"ahp-root://","uri":"virtual://editor/notes.md"}}`)
+	must(t, other.find(`{"jsonrpc":"2.0","id":5,"error":{"code":-32603,"message":"client editor did not answer resourceRead within 50ms"}}`))
+	editor.send(`{"jsonrpc":"2.0","id":99,"result":{}}`) // nobody waits for it
+	editor.send(`{"jsonrpc":"2.0","id":7,"method":"ping","params":{"channel":"ahp-root://"}}`)
+	must(t, editor.find(`{"jsonrpc":"2.0","id":7,"result":null}`))
+
+	w, editor, chat = editing(t, Limits{Ask: time.Hour})
+	editor.asked("resourceRead")
+	editor.send(`{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":"` + chat + `","clientSeq":2,"action":{"type":"chat/turnCancelled","turnId":"t1","duration":1}}}`)
+	editor.says("chat/turnCancelled")
+	editor.send(fmt.Sprintf(attached, chat, 3, 3))
+	editor.serves("resourceRead", `"result":{"data":"again","encoding":"utf-8"}`)
+	editor.says("holds again")
+}

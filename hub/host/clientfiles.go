@@ -1,0 +1,271 @@
+package host
+
+import (
+	"context"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/resource"
+)
+
+// Files that lie with a client: it published their URI, in a message or a customization, and serves them by the same
+// resource methods the host does. Whoever sees what names them may read them; the client decides what it gives.
+
+const mostListed = 10_000 // entries of a client's directory
+
+// ClientAsker sends a request to a connected client and waits; *rpc.Endpoint is one. The error is an *ahp.Error for
+// what the client refused, or when it is not there, is silent, or answers what cannot be read.
+type ClientAsker interface {
+	Ask(ctx context.Context, principal, clientID, method string, params, result any) error
+}
+
+// publisher is who serves a URI. Without a principal, as in the list of active clients, only the owner's clients are asked.
+type publisher struct{ principal, client string }
+
+func (p publisher) name() string {
+	if p.client == "" {
+		return "its client"
+	}
+	return "client " + clip(p.client, 80)
+}
+
+// published names who serves a URI that the caller may know of.
+func (h *Host) published(c Caller, uri ahp.URI) (publisher, error) {
+	for _, e := range h.visible(c) {
+		if p, ok := h.publishedIn(c, e.Summary.Resource, uri); ok {
+			return p, nil
+		}
+	}
+	return publisher{}, ahp.Errorf(ahp.CodeNotFound, "no client published %.200q in a session that is open to you", uri)
+}
+
+// publishedIn looks through what of a session is in memory: what names a URI is on somebody's screen.
+func (h *Host) publishedIn(c Caller, session, uri ahp.URI) (publisher, bool) {
+	st, _, _ := h.hub.State(session)
+	s, ok := st.(*ahp.SessionState)
+	if !ok {
+		return publisher{}, false
+	}
+	if c.owner() {
+		if p, ok := h.customizedBy(s, uri); ok {
+			return p, true
+		}
+	}
+	for _, chat := range s.Chats {
+		info, known := h.hub.Info(chat.Resource)
+		if !known || !c.Audience().Sees(info) {
+			continue
+		}
+		st, _, _ := h.hub.State(chat.Resource)
+		if s, ok := st.(*ahp.ChatState); ok {
+			if p, ok := attachedIn(s, uri); ok {
+				return p, true
+			}
+		}
+	}
+	return publisher{}, false
+}
+
+// customizedBy finds the active client whose customizations hold a URI: itself, or a file below it.
+func (h *Host) customizedBy(s *ahp.SessionState, uri ahp.URI) (publisher, bool) {
+	for _, a := range s.ActiveClients {
+		for _, p := range a.Customizations {
+			if below(p.URI, uri) {
+				return publisher{client: a.ClientID}, true
+			}
+		}
+	}
+	return publisher{}, false
+}
+
+// below takes no path that may lead out again.
+func below(dir, uri ahp.URI) bool {
+	rest, ok := strings.CutPrefix(uri, strings.TrimSuffix(dir, "/"))
+	escaped := strings.ToLower(rest)
+	return ok && dir != "" && (rest == "" || rest[0] == '/') && !strings.Contains(rest, "/..") && !strings.Contains(escaped, "%2e") && !strings.Contains(escaped, "%2f")
+}
+
+// attachedIn finds the message that a URI came with, or the result of a client's tool, and so its client.
+func attachedIn(s *ahp.ChatState, uri ahp.URI) (publisher, bool) {
+	for _, m := range s.QueuedMessages {
+		if attaches(m.Message, uri) {
+			return publisherOf(m.Message), true
+		}
+	}
+	if s.SteeringMessage != nil && attaches(s.SteeringMessage.Message, uri) {
+		return publisherOf(s.SteeringMessage.Message), true
+	}
+	if s.ActiveTurn != nil {
+		if p, ok := inTurn(s.ActiveTurn.Message, s.ActiveTurn.ResponseParts.Slice(), uri); ok {
+			return p, true
+		}
+	}
+	for _, t := range slices.Backward(s.Turns) {
+		if p, ok := inTurn(t.Message, t.ResponseParts, uri); ok {
+			return p, true
+		}
+	}
+	return publisher{}, false
+}
+
+func inTurn(m ahp.Message, parts []ahp.ResponsePart, uri ahp.URI) (publisher, bool) {
+	if attaches(m, uri) {
+		return publisherOf(m), true
+	}
+	for _, part := range parts {
+		if call, ok := part.Value.(*ahp.ToolCallResponsePart); ok && refersTo(call.ToolCall, uri) {
+			by, ok := call.ToolCall.Base().Contributor.Value.(*ahp.ToolCallClientContributor)
+			return publisher{client: by.ClientID}, ok
+		}
+	}
+	return publisher{}, false
+}
+
+// refersTo tells whether a client's tool answered with a URI.
+func refersTo(call ahp.ToolCallState, uri ahp.URI) bool {
+	done, ok := call.Value.(*ahp.ToolCallCompletedState)
+	if !ok || done.Contributor == nil {
+		return false
+	}
+	if _, ok := done.Contributor.Value.(*ahp.ToolCallClientContributor); !ok {
+		return false
+	}
+	return slices.ContainsFunc(done.Content, func(c ahp.ToolResultContent) bool {
+		v, ok := c.Value.(*ahp.ToolResultResourceContent)
+		return ok && v.URI == uri
+	})
+}
+
+func attaches(m ahp.Message, uri ahp.URI) bool {
+	for _, a := range m.Attachments {
+		if v, ok := a.Value.(*ahp.MessageResourceAttachment); ok && v.URI == uri {
+			return true
+		}
+	}
+	return false
+}
+
+// attachesOfClient tells whether a message names files that lie with its client.
+func attachesOfClient(m *ahp.Message) bool {
+	for _, a := range m.Attachments {
+		if v, ok := a.Value.(*ahp.MessageResourceAttachment); ok && ahp.OfClient(v.URI) {
+			return true
+		}
+	}
+	return false
+}
+
+// publisherOf reads the stamp that the host wrote when the message came.
+func publisherOf(m ahp.Message) publisher {
+	st, _ := ReadStamp(m.Meta)
+	return publisher{st.By.ID, st.Client}
+}
+
+// fromClient passes a request about a client's files on to the client. Reading is for whoever sees what names the file;
+// everything else is the owner's, as it is with the host's own files.
+func fromClient[R any](ctx context.Context, h *Host, c Caller, method string, params any, uris ...ahp.URI) (R, error) {
+	var r R
+	p, err := h.servedBy(c, method, uris)
+	if err != nil {
+		return r, err
+	}
+	return r, h.askClient(ctx, p, method, params, &r)
+}
+
+// servedBy finds the one client that serves all these URIs.
+func (h *Host) servedBy(c Caller, method string, uris []ahp.URI) (p publisher, err error) {
+	about := rootInfo
+	if method == "resourceRead" {
+		about = h.whole(c)
+	}
+	if err := mayCall(c, method, about); err != nil {
+		return p, err
+	}
+	for i, uri := range uris {
+		one, err := h.published(c, uri)
+		switch {
+		case err != nil:
+			return p, err
+		case i > 0 && one != p:
+			return p, badParams("uri: %.200q and %.200q do not lie with the same client", uris[0], uri)
+		}
+		p = one
+	}
+	if p.client == c.ClientID && c.Conn != nil {
+		return p, ahp.Errorf(ahp.CodeNotFound, "%.200s lies with you: there is nobody else to ask", uris[0])
+	}
+	return p, nil
+}
+
+// readClients answers resourceRead for a client's file, in the encoding that was asked for.
+func (h *Host) readClients(ctx context.Context, c Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error) {
+	by, err := h.servedBy(c, "resourceRead", []ahp.URI{p.URI})
+	if err != nil {
+		return ahp.ResourceReadResult{}, err
+	}
+	data, mediaType, err := h.readFromClient(ctx, by, p.URI)
+	if err != nil {
+		return ahp.ResourceReadResult{}, err
+	}
+	r := resource.Encode(p.URI, data, p.Encoding)
+	if mediaType != "" {
+		r.ContentType = clip(mediaType, 200)
+	}
+	return r, nil
+}
+
+func (h *Host) listClients(ctx context.Context, c Caller, p ahp.ResourceListParams) (ahp.ResourceListResult, error) {
+	r, err := fromClient[ahp.ResourceListResult](ctx, h, c, "resourceList", p, p.URI)
+	if err == nil && len(r.Entries) > mostListed {
+		return ahp.ResourceListResult{}, badParams("uri: the client lists over %d entries there", mostListed)
+	}
+	return r, err
+}
+
+func (h *Host) askClient(ctx context.Context, p publisher, method string, params, result any) error {
+	if h.cfg.Clients == nil {
+		return ahp.Errorf(ahp.CodeNotFound, "%s cannot be asked for it here", p.name())
+	}
+	return h.cfg.Clients.Ask(ctx, p.principal, p.client, method, params, result)
+}
+
+// readFromClient reads a file. A client that wants to be asked for access first is asked, once.
+func (h *Host) readFromClient(ctx context.Context, p publisher, uri ahp.URI) (data []byte, mediaType string, err error) {
+	params := ahp.ResourceReadParams{Channel: ahp.RootURI, URI: uri}
+	var r ahp.ResourceReadResult
+	err = h.askClient(ctx, p, "resourceRead", params, &r)
+	if isCode(err, ahp.CodePermissionDenied) {
+		request := ahp.ResourceRequestParams{Channel: ahp.RootURI, URI: uri, Read: ahp.Ptr(true)}
+		if h.askClient(ctx, p, "resourceRequest", request, &ahp.ResourceRequestResult{}) == nil {
+			err = h.askClient(ctx, p, "resourceRead", params, &r)
+		}
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	data, err = contentOf(r)
+	return data, r.ContentType, err
+}
+
+// contentOf checks what a client says a file holds.
+func contentOf(r ahp.ResourceReadResult) ([]byte, error) {
+	switch r.Encoding {
+	case ahp.ContentEncodingUtf8:
+		if utf8.ValidString(r.Data) {
+			return []byte(r.Data), nil
+		}
+	case ahp.ContentEncodingBase64:
+		if data, err := base64.StdEncoding.DecodeString(r.Data); err == nil {
+			return data, nil
+		}
+	}
+	return nil, ahp.Errorf(ahp.CodeInternalError, "the client's answer cannot be read: it is no %.20q", r.Encoding)
+}
+
+func isCode(err error, code int) bool {
+	e, ok := err.(*ahp.Error)
+	return ok && e.Code == code
+}

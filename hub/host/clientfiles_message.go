@@ -1,0 +1,75 @@
+package host
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+const (
+	mostFetched      = 32       // files of one message that are read from its client
+	mostFetchedBytes = 16 << 20 // of all of them together
+)
+
+// fetch gives an agent the files of a message that lie with its client, as if they had come along. What cannot be had is
+// told to the agent and, by tell, to people.
+func (l *live) fetch(ctx context.Context, m ahp.Message, tell func(string)) ahp.Message {
+	if !attachesOfClient(&m) {
+		return m
+	}
+	by, room, left := publisherOf(m), mostFetchedBytes, mostFetched
+	m.Attachments = slices.Clone(m.Attachments)
+	for i, a := range m.Attachments {
+		v, ok := a.Value.(*ahp.MessageResourceAttachment)
+		if !ok || !ahp.OfClient(v.URI) {
+			continue
+		}
+		data, mediaType, err := l.fetchOne(ctx, by, v, room, left)
+		left--
+		if err != nil {
+			why := fmt.Sprintf("%s could not be read: %v", fetchedLabel(v), err)
+			tell(why)
+			m.Attachments[i].Value = &ahp.SimpleMessageAttachment{Label: v.Label, DisplayKind: v.DisplayKind, Meta: v.Meta, ModelRepresentation: why}
+			continue
+		}
+		room -= len(data)
+		m.Attachments[i].Value = &ahp.MessageEmbeddedResourceAttachment{Label: fetchedLabel(v), DisplayKind: v.DisplayKind, Meta: v.Meta,
+			Data: base64.StdEncoding.EncodeToString(data), ContentType: mediaType, Selection: v.Selection}
+	}
+	return m
+}
+
+func (l *live) fetchOne(ctx context.Context, by publisher, v *ahp.MessageResourceAttachment, room, left int) ([]byte, string, error) {
+	switch {
+	case left <= 0:
+		return nil, "", fmt.Errorf("at most %d files of a message are read from its client", mostFetched)
+	case v.SizeHint != nil && *v.SizeHint > int64(room):
+		return nil, "", errFetchedTooMuch
+	}
+	data, mediaType, err := l.h.readFromClient(ctx, by, v.URI)
+	if err == nil && len(data) > room {
+		err = errFetchedTooMuch
+	}
+	if v.ContentType != "" {
+		mediaType = v.ContentType
+	}
+	return data, mediaType, err
+}
+
+var errFetchedTooMuch = fmt.Errorf("the files of a message that lie with its client may have %d MB together", mostFetchedBytes>>20)
+
+func fetchedLabel(v *ahp.MessageResourceAttachment) string {
+	if v.Label != "" {
+		return v.Label
+	}
+	return clip(v.URI, 100)
+}
+
+// notice says something to people in a turn.
+func (o *out) notice(text string) {
+	part := ahp.ResponsePart{Value: &ahp.SystemNotificationResponsePart{Content: ahp.Plain(text)}}
+	_ = o.Emit(&ahp.ChatResponsePartAction{Part: part}) // fails when the turn is over
+}
