@@ -99,7 +99,7 @@ func (m *Mailbox) SetRhythm(r Rhythm, at, zone string) error {
 func (m *Mailbox) At() string { return fmt.Sprintf("%02d:%02d", m.Minute/60, m.Minute%60) }
 
 // gather is how long mail waits for more that goes along.
-const gather = 5 * time.Second
+const gather = 2 * time.Second
 
 // due is when what came at a time is mailed.
 func (m *Mailbox) due(came time.Time) time.Time {

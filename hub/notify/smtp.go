@@ -102,7 +102,7 @@ func (s *SMTP) options() []gomail.Option {
 
 // message is the mail as it goes out: the library encodes every header and text.
 func (s *SMTP) message(l Letter) (*gomail.Msg, error) {
-	m := gomail.NewMsg()
+	m := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	err := errors.Join(m.FromFormat(s.From.Name, s.From.Address), m.To(l.To))
 	if err != nil {
 		return nil, err
