@@ -92,7 +92,13 @@ func (h *Hub) answerAlone(c *Conn, e *Envelope) *Envelope {
 	return e
 }
 
-// answerAgain answers a resent action as before, without running it again.
+// takenAlready answers a resent action that would undo for its sender what happened since.
+const takenAlready = "this was taken already, before the connection was cut, and is part of what there is"
+
+// answerAgain answers a resent action as before, without running it again. Its sender
+// may have missed the answer and come back by a snapshot, which has the action and all
+// that came after it: an echo that changes anything would take that back, so it is
+// told to drop the action instead.
 func (h *Hub) answerAgain(c *Conn, ch *channel, clientSeq int64, a ahp.Action, seq int64) Outcome {
 	e := c.client.kept(seq)
 	if e == nil {
@@ -104,6 +110,9 @@ func (h *Hub) answerAgain(c *Conn, ch *channel, clientSeq int64, a ahp.Action, s
 	}
 	again := &Envelope{Channel: e.Channel, Action: e.Action, Origin: e.Origin, Principal: e.Principal,
 		Rejection: e.Rejection, Seq: h.next(), At: h.now(), estimate: estimateSize(e.Action)}
+	if again.Rejection == "" && ahp.Reduce(ch.state, again.Action) != ch.state {
+		again.Rejection = takenAlready
+	}
 	c.push(again.enter(0))
 	return Outcome{Env: again, Rejected: again.Rejection, Repeat: true}
 }

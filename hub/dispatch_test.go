@@ -86,8 +86,12 @@ func TestAResentActionIsNotRunTwice(t *testing.T) {
 		t.Fatalf("ran %d times, outcome %+v", runs, out)
 	}
 	e := next(t, a)[0].Env
-	if e.Origin.ClientSeq != 1 || e.Seq <= first.Env.Seq {
-		t.Errorf("answered with %+v", e)
+	if e.Origin.ClientSeq != 1 || e.Seq <= first.Env.Seq || e.Rejection == "" {
+		t.Errorf("answered with %+v, which would take back what came after it", e)
+	}
+	h.Dispatch(a, chatURI, 2, title("two"), check)
+	if e := next(t, a)[0].Env; e.Origin.ClientSeq != 2 || e.Rejection != "" {
+		t.Errorf("what is still so was answered with %+v", e)
 	}
 	if s, _, _ := h.State(chatURI); s.(*ahp.ChatState).Activity != "two" {
 		t.Errorf("activity %q, want two", s.(*ahp.ChatState).Activity)
