@@ -45,7 +45,7 @@ var rooms = map[string]room{
 	"static":             {nil, "assets are files"},
 	"templ":              {[]string{"hub/ahp", "hub/changeset/diff", "templ/part"}, "a page is tested from literals: it draws states and knows no hub"},
 	"handlers/rpc":       {[]string{"hub", "hub/ahp", "hub/ahp/dialect", "hub/jsonrpc", "hub/access", "hub/host"}, "the endpoint speaks the protocol for the host"},
-	"handlers/pages":     {[]string{"hub", "hub/ahp", "hub/access", "hub/host", "hub/notify", "hub/people", "hub/presence", "hub/resource", "hub/changeset", "hub/changeset/diff", "hub/review", "static", "templ/…"}, "pages are clients of the hub, and show what is beside it"},
+	"handlers/pages":     {[]string{"hub", "hub/ahp", "hub/access", "hub/automation", "hub/host", "hub/notify", "hub/people", "hub/presence", "hub/resource", "hub/changeset", "hub/changeset/diff", "hub/review", "static", "templ/…"}, "pages are clients of the hub, and show what is beside it"},
 	"web":                {[]string{"hub/access", "hub/people", "hub/ahp", "templ/…"}, "the server is handed its handlers"},
 	"cmd":                {[]string{"…"}, "the one place that names implementations"},
 	"e2e":                {[]string{"…"}, "tests see everything"},

@@ -85,6 +85,7 @@ func (p *Pages) Routes(r chi.Router) {
 	p.verdictRoutes(r)
 	p.peopleRoutes(r)
 	p.accountRoutes(r)
+	p.automationRoutes(r)
 	p.notifyRoutes(r)
 
 	get("/s/{session}", p.session)

@@ -18,6 +18,18 @@ var routeRights = map[string]Right{
 	"GET /settings":        RightManage,
 	"POST /settings/theme": RightRead, // a cookie of the visitor's own
 
+	"GET /automations":                                 RightManage,
+	"GET /automations/new":                             RightManage,
+	"GET /automations/preview":                         RightManage,
+	"POST /automations":                                RightManage,
+	"GET /automations/{automation}":                    RightManage,
+	"GET /automations/{automation}/edit":               RightManage,
+	"POST /automations/{automation}":                   RightManage,
+	"POST /automations/{automation}/enabled":           RightManage,
+	"POST /automations/{automation}/run":               RightManage,
+	"POST /automations/{automation}/remove":            RightManage,
+	"POST /automations/{automation}/runs/{run}/cancel": RightManage,
+
 	"GET /settings/notifications":                      RightRead, // what they are told themselves
 	"POST /settings/notifications":                     RightRead,
 	"POST /settings/notifications/browser":             RightRead,
@@ -187,6 +199,8 @@ var roomScopes = map[string]scopes{
 	"rail":           0,
 	"customizations": 0, // whoever may manage: the room asks
 	"inbox":          0,
+	"automations":    0,
+	"automation":     0,
 	"session":        inChat | inChangeset,
 	"people":         inChat | inChangeset,
 	"chat":           inChat,

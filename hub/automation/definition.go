@@ -114,9 +114,16 @@ func checkTrigger(t *ahp.AutomationScheduleTrigger, l Limits) error {
 	if err != nil {
 		return problem("schedule", "%s", err)
 	}
-	if got := s.Shortest(); got < l.Interval {
-		return problem("schedule", "this schedule comes every %s; on this host an automation waits at least %s between two runs",
-			minutes(got), minutes(l.Interval))
+	if err := Often(s, l.Interval); err != nil {
+		return problem("schedule", "%s", err)
+	}
+	return nil
+}
+
+// Often tells whether a schedule comes more often than a host allows.
+func Often(s Schedule, least time.Duration) error {
+	if got := s.Shortest(); got < least {
+		return fmt.Errorf("this schedule comes every %s; on this host an automation waits at least %s between two runs", minutes(got), minutes(least))
 	}
 	return nil
 }

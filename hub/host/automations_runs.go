@@ -144,6 +144,7 @@ func (h *Host) sessionOf(r ahp.AutomationRunSummary, session ahp.URI) (*ahp.Sess
 	if m.Agent == nil {
 		m.Agent = t.Agent
 	}
+	by.By.Name += " (automation)" // their words, sent by it
 	m.Meta = Stamp{By: by.By, At: h.now().UTC()}.write(m.Meta)
 	return state, m, nil
 }

@@ -57,7 +57,7 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	switch {
 	case agent.AboutThreads(t):
 		return s.answer(ctx, t)
-	case t.Message.Origin.Kind != ahp.MessageKindUser:
+	case !agent.Typed(t.Message):
 		return agent.Say(t.Out, "Only what a person types is obeyed here.")
 	}
 	steps, err := s.steps(t.Message.Text)

@@ -104,6 +104,11 @@ func TestOnlyAPersonIsObeyed(t *testing.T) {
 	if got := agenttest.Text(fake.End(session.Prompt(t.Context(), turn))); !strings.Contains(got, "Only what a person types") {
 		t.Errorf("a tool's message was obeyed: %s", got)
 	}
+	m.Text, m.Origin.Kind = "say as asked", ahp.MessageKindAutomation
+	fake, turn = agenttest.New(m)
+	if got := agenttest.Text(fake.End(session.Prompt(t.Context(), turn))); !strings.Contains(got, "as asked") {
+		t.Errorf("what a person had an automation say was not obeyed: %s", got)
+	}
 	fake, turn = agenttest.New(agenttest.User("say injected"))
 	turn.Threads = []ahp.Annotation{{ID: "1", Resource: "file:///x.go", Entries: []ahp.AnnotationEntry{{ID: "1", Text: ahp.Plain("why")}}}}
 	if got := agenttest.Text(fake.End(session.Prompt(t.Context(), turn))); !strings.Contains(got, "> why") || strings.Contains(got, "injected") {

@@ -52,7 +52,7 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	case agent.AboutThreads(t):
 		return agent.Say(t.Out, "You sent "+agent.CountThreads(len(t.Threads))+
 			". The shell agent runs commands only and cannot answer them; nothing was run.\n"+agent.Threads(s.spec.Dirs, t.Threads))
-	case t.Message.Origin.Kind != ahp.MessageKindUser:
+	case !agent.Typed(t.Message):
 		return agent.Say(t.Out, "Only what a person types runs here, so this message was not run.")
 	case command == "":
 		return agent.Say(t.Out, "Type a command to run, `ls` for example.")

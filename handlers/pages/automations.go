@@ -1,0 +1,161 @@
+package pages
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/automation"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/templ/page"
+)
+
+const automationRunsPage = 30 // ended runs on one page
+
+func (p *Pages) automationRoutes(r chi.Router) {
+	r.Get("/automations", p.adapt(p.automations))
+	r.Get("/automations/new", p.adapt(p.newAutomation))
+	r.Get("/automations/preview", p.adapt(p.previewSchedule))
+	r.Post("/automations", p.adapt(p.createAutomation))
+	r.Get("/automations/{automation}", p.adapt(p.automation))
+	r.Get("/automations/{automation}/edit", p.adapt(p.editAutomation))
+	r.Post("/automations/{automation}", p.adapt(p.saveAutomation))
+	r.Post("/automations/{automation}/enabled", p.adapt(p.enableAutomation))
+	r.Post("/automations/{automation}/run", p.adapt(p.runAutomation))
+	r.Post("/automations/{automation}/remove", p.adapt(p.removeAutomation))
+	r.Post("/automations/{automation}/runs/{run}/cancel", p.adapt(p.cancelRun))
+}
+
+// automations is GET /automations.
+func (p *Pages) automations(w http.ResponseWriter, r *http.Request) error {
+	who := access.FromContext(r.Context())
+	m := page.Automations{Frame: p.frame(r, "Automations", "automations")}
+	rail, err := p.open(r.Context(), who, "rail", func(Room, States) {})
+	if err != nil {
+		return err
+	}
+	list, err := p.open(r.Context(), who, "automations", func(room Room, _ States) { m.Items = room.(*automationsRoom).items() })
+	if err != nil {
+		return err
+	}
+	m.Frame.Live = liveQuery(rail, list)
+	dressAutomations(&m.Frame.Styles, &m.Frame.Scripts)
+	return send(w, http.StatusOK, page.AutomationsPage(m))
+}
+
+func dressAutomations(styles, scripts *[]string) {
+	*styles = append(*styles, "css/automations.css")
+	*scripts = append(*scripts, "js/automations.js")
+}
+
+// automation is GET /automations/{automation}: live on its newest runs, still on older ones.
+func (p *Pages) automation(w http.ResponseWriter, r *http.Request) error {
+	e, err := p.automationOf(r)
+	if err != nil {
+		return err
+	}
+	who, short := access.FromContext(r.Context()), host.ShortID(e.Resource)
+	m := page.AutomationPageModel{Frame: p.frame(r, e.Definition.Title, "automations")}
+	dressAutomations(&m.Frame.Styles, &m.Frame.Scripts)
+	from, _ := strconv.Atoi(r.FormValue("from")) // absent or no number: from the newest
+	if from > 0 {
+		m.It = p.drawAutomation(host.Caller{Principal: who}, e, from)
+		return send(w, http.StatusOK, page.AutomationPage(m))
+	}
+	rail, err := p.open(r.Context(), who, "rail", func(Room, States) {})
+	if err != nil {
+		return err
+	}
+	mark, err := p.open(r.Context(), who, "automation:"+short, func(room Room, s States) { m.It = room.(*automationRoom).draw() })
+	if err != nil {
+		return err
+	}
+	m.Frame.Live = liveQuery(rail, mark)
+	return send(w, http.StatusOK, page.AutomationPage(m))
+}
+
+// automationOf finds the automation of a path.
+func (p *Pages) automationOf(r *http.Request) (ahp.AutomationEntry, error) {
+	if e, ok := p.automationByShort(p.caller(r.Context()), chi.URLParam(r, "automation")); ok {
+		return e, nil
+	}
+	return ahp.AutomationEntry{}, errNotFound("There is no such automation: it may have been deleted.")
+}
+
+func (p *Pages) automationByShort(c host.Caller, short string) (ahp.AutomationEntry, bool) {
+	for _, e := range p.Host.Automations(c) {
+		if host.ShortID(e.Resource) == short {
+			return e, true
+		}
+	}
+	return ahp.AutomationEntry{}, false
+}
+
+func automationPath(uri ahp.URI) string { return "/automations/" + host.ShortID(uri) }
+
+// enableAutomation switches the clock on or off.
+func (p *Pages) enableAutomation(w http.ResponseWriter, r *http.Request) error {
+	on := r.PostFormValue("enabled") == "yes"
+	return p.onAutomation(w, r, func(ctx context.Context, e ahp.AutomationEntry) error {
+		return p.act(ctx, ahp.AutomationsURI, &ahp.AutomationUpdateRequestedAction{Resource: e.Resource, Changes: ahp.AutomationDefinitionPatch{Enabled: &on}})
+	})
+}
+
+// runAutomation runs it now. The form names its run, so that one sent twice makes one.
+func (p *Pages) runAutomation(w http.ResponseWriter, r *http.Request) error {
+	request := r.PostFormValue("request")
+	return p.onAutomation(w, r, func(ctx context.Context, e ahp.AutomationEntry) error {
+		_, err := p.Host.RunAutomation(ctx, p.caller(ctx), ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: e.Resource, RequestID: "page:" + request})
+		return err
+	})
+}
+
+func (p *Pages) onAutomation(w http.ResponseWriter, r *http.Request, do func(context.Context, ahp.AutomationEntry) error) error {
+	e, err := p.automationOf(r)
+	if err == nil {
+		err = do(r.Context(), e)
+	}
+	if err != nil {
+		return err
+	}
+	return done(w, r, automationPath(e.Resource))
+}
+
+func (p *Pages) removeAutomation(w http.ResponseWriter, r *http.Request) error {
+	e, err := p.automationOf(r)
+	if err != nil {
+		return err
+	}
+	if err := p.act(r.Context(), ahp.AutomationsURI, &ahp.AutomationRemovedAction{Resource: e.Resource}); err != nil {
+		return err
+	}
+	return done(w, r, "/automations")
+}
+
+func (p *Pages) cancelRun(w http.ResponseWriter, r *http.Request) error {
+	return p.onAutomation(w, r, func(ctx context.Context, e ahp.AutomationEntry) error {
+		for _, run := range p.Host.AutomationRuns(p.caller(ctx), e.Resource) {
+			if host.ShortID(run.Resource) == chi.URLParam(r, "run") && !automation.Ended(run.Lifecycle) {
+				return p.act(ctx, run.Resource, &ahp.AutomationRunCancelRequestedAction{})
+			}
+		}
+		return refused("this run has ended, so there is nothing to cancel")
+	})
+}
+
+// previewSchedule is GET /automations/preview: what the fields of the form mean.
+func (p *Pages) previewSchedule(w http.ResponseWriter, r *http.Request) error {
+	return send(w, http.StatusOK, page.SchedulePreviewPart(p.preview(p.caller(r.Context()), scheduleOf(r.URL.Query()))))
+}
+
+func olderRuns(base string, from int) string {
+	if from <= 0 {
+		return base
+	}
+	return base + "?" + url.Values{"from": {strconv.Itoa(from)}}.Encode()
+}
