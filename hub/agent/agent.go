@@ -43,6 +43,15 @@ type Spec struct {
 	MCP     []MCPServer             // the host's own, for agents that can use them
 	Host    Host
 	Log     *slog.Logger
+
+	Progress func(step string) // hears what the opening is at; nil: nobody does
+}
+
+// Tell says what the opening of the session is at, for people.
+func (s Spec) Tell(step string) {
+	if s.Progress != nil {
+		s.Progress(step)
+	}
 }
 
 // Turn is one prompt.

@@ -90,7 +90,7 @@ func (h *Host) beginRun(ctx context.Context, r ahp.AutomationRunSummary) {
 	state, m, err := h.sessionOf(r, session)
 	unmake := func() {}
 	if err == nil {
-		unmake, err = h.isolate(ctx, session, state)
+		unmake, err = h.isolate(ctx, session, state, nil)
 	}
 	if ctx.Err() != nil {
 		unmake()

@@ -122,6 +122,7 @@ type Host struct {
 	terms       terminals
 	changes     changesets
 	desks       desks
+	opening     openings
 	automations automations
 	watches     watches
 	tools       toolboxes

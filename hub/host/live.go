@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -18,14 +19,15 @@ type live struct {
 	cancel context.CancelCauseFunc
 	wg     sync.WaitGroup
 
-	mu     sync.Mutex
-	closed bool
-	opened chan struct{} // nil: nobody asked for the agent yet
-	agent  agent.Session
-	err    error
-	tools  *Toolbox         // of the agent that is open, or being opened
-	stale  bool             // the agent is to be opened anew once it has nothing to do
-	runs   map[ahp.URI]*run // the newest of each chat
+	mu       sync.Mutex
+	closed   bool
+	opened   chan struct{} // nil: nobody asked for the agent yet
+	agent    agent.Session
+	err      error
+	tools    *Toolbox         // of the agent that is open, or being opened
+	progress *progress        // of its opening
+	stale    bool             // the agent is to be opened anew once it has nothing to do
+	runs     map[ahp.URI]*run // the newest of each chat
 }
 
 var (
@@ -112,6 +114,7 @@ func (l *live) connect() (agent.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	spec.Tell("Starting " + cmp.Or(l.h.agentInfo(s.Provider).DisplayName, s.Provider))
 	return l.tellOpening(s.Provider, func() (agent.Session, error) { return backend.Open(l.ctx, spec) })
 }
 

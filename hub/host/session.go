@@ -34,17 +34,27 @@ func (h *Host) CreateSession(ctx context.Context, c Caller, p ahp.CreateSessionP
 	if err := mayCall(c, "createSession", rootInfo); err != nil {
 		return err
 	}
+	told, err := newProgress(c, p.ProgressToken)
+	if err != nil {
+		return err
+	}
 	state, err := h.newSession(c, p)
 	if err != nil {
 		return err
 	}
-	unmake, err := h.isolate(ctx, p.Channel, state)
+	unmake, err := h.isolate(ctx, p.Channel, state, told)
 	if err != nil {
+		told.end("No work tree could be made")
 		return err
 	}
 	var taken error
-	err = h.hub.Do(func(tx *hub.Tx) { taken = h.admit(tx, p.Channel, state) })
+	err = h.hub.Do(func(tx *hub.Tx) {
+		if taken = h.admit(tx, p.Channel, state); taken == nil {
+			h.opening.note(p.Channel, told)
+		}
+	})
 	if err = errors.Join(err, taken); err != nil {
+		told.end("The session was not made")
 		unmake()
 	}
 	return err
@@ -179,14 +189,25 @@ func (h *Host) mustOpen(tx *hub.Tx, info hub.ChannelInfo, s ahp.State) {
 
 // begin opens the agent of a new session and says how that went (AHP requirement 68).
 func (h *Host) begin(uri ahp.URI) {
-	l := h.liveOf(uri)
+	l, told := h.liveOf(uri), h.opening.take(uri)
 	l.goes(func() {
+		l.mu.Lock()
+		l.progress = told
+		l.mu.Unlock()
 		_, err := l.open(l.ctx)
+		told.end(openedOrNot(err))
 		if l.ctx.Err() != nil {
 			return // disposed meanwhile, or the host stops: tried again at the next start
 		}
 		l.settle(err)
 	})
+}
+
+func openedOrNot(err error) string {
+	if err != nil {
+		return "The agent did not start"
+	}
+	return "Ready"
 }
 
 func (l *live) settle(err error) {
@@ -224,7 +245,7 @@ func (l *live) spec(s *ahp.SessionState) (agent.Spec, error) {
 		return agent.Spec{}, err
 	}
 	return agent.Spec{Session: l.uri, Dirs: paths(s.WorkingDirectories), Config: l.config, Data: data,
-		MCP: append(l.giveTools(s), l.giveServers(l.h.cfg.Agents[s.Provider])...), Host: agentHost{l}, Log: l.h.log.With("session", l.uri)}, nil
+		MCP: append(l.giveTools(s), l.giveServers(l.h.cfg.Agents[s.Provider])...), Host: agentHost{l}, Log: l.h.log.With("session", l.uri), Progress: l.progress.step}, nil
 }
 
 // config is the value of a setting now.

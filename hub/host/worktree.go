@@ -53,7 +53,7 @@ func WorktreeOf(s *ahp.SessionState) (w changeset.Worktree, ok bool) {
 }
 
 // isolate gives a new session its work tree, when it is to have one. The func takes it away again.
-func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState) (undo func(), err error) {
+func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState, told *progress) (undo func(), err error) {
 	undo = func() {}
 	if configValue(s, isolationKey) != isolationWorktree {
 		return undo, nil
@@ -61,6 +61,7 @@ func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState
 	if len(s.WorkingDirectories) == 0 {
 		return undo, badParams("config: a session without a directory has no work tree")
 	}
+	told.step("Making a work tree")
 	dir, _ := FilePath(s.WorkingDirectories[0])
 	svc, short := h.changesetService(), ShortID(session)
 	at := filepath.Join(h.cfg.DataDir, "worktrees", short, filepath.Base(dir))

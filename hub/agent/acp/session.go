@@ -213,6 +213,7 @@ func (s *session) start(ctx context.Context) (*peer, error) {
 		return nil, notStarted(s.prog, err)
 	}
 	p.given = given
+	s.spec.Tell("Waiting for " + s.prog.title())
 	if err := p.introduce(ctx, s.limits.Start, len(s.spec.Dirs) > 0); err != nil {
 		p.close()
 		return nil, err

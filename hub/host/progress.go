@@ -1,0 +1,96 @@
+package host
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+const mostToken = 256 // bytes of a progressToken
+
+// progress tells the client that makes a session how that goes on, when it asked for it: on its own connection alone,
+// never backwards, and with one last frame at the total (AHP requirements 57 to 59). How many steps there are nobody
+// knows before. A nil one tells nobody.
+type progress struct {
+	conn  *hub.Conn
+	token string
+
+	mu    sync.Mutex
+	steps float64
+	over  bool
+}
+
+func newProgress(c Caller, token string) (*progress, error) {
+	switch {
+	case token == "" || c.Conn == nil:
+		return nil, nil
+	case len(token) > mostToken:
+		return nil, badParams("progressToken: use at most %d bytes", mostToken)
+	}
+	return &progress{conn: c.Conn, token: token}, nil
+}
+
+// step says what is being done now.
+func (p *progress) step(what string) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		return
+	}
+	p.steps++
+	p.tell(what, nil)
+}
+
+// end is the last frame; a command that came to nothing has ended, too.
+func (p *progress) end(what string) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over || p.steps == 0 {
+		return
+	}
+	p.over = true
+	p.tell(what, ahp.Ptr(p.steps))
+}
+
+// tell sends a frame to a client that follows the root channel, which the frame belongs to (AHP requirement 29).
+func (p *progress) tell(what string, total *float64) {
+	if !slices.Contains(p.conn.Subscribed(), ahp.RootURI) {
+		return
+	}
+	p.conn.PutFree(&hub.Notification{Channel: ahp.RootURI, Method: "root/progress", Params: ahp.ProgressParams{
+		Channel: ahp.RootURI, ProgressToken: p.token, Progress: p.steps, Total: total, Message: what}})
+}
+
+// openings are the sessions whose agents are about to be opened for somebody who wants to know how that goes.
+type openings struct {
+	mu   sync.Mutex
+	told map[ahp.URI]*progress
+}
+
+func (o *openings) note(session ahp.URI, p *progress) {
+	if p == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.told == nil {
+		o.told = map[ahp.URI]*progress{}
+	}
+	o.told[session] = p
+}
+
+func (o *openings) take(session ahp.URI) *progress {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p := o.told[session]
+	delete(o.told, session)
+	return p
+}
