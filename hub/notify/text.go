@@ -6,12 +6,16 @@ import (
 	"unicode"
 )
 
-const longestLine = 140 // characters of what an agent or a person wrote
+const (
+	longestLine = 140     // characters of what an agent or a person wrote
+	mostRead    = 8 << 10 // bytes of it that are looked at: the hub's lock is held meanwhile
+	mostOfLine  = 1 << 10
+)
 
 // line is the first line of prose of a text, as it may leave the host: what stands in fences is left out, and so is
 // what looks like a secret.
 func line(text string) string {
-	fence := ""
+	text, fence := text[:min(len(text), mostRead)], ""
 	for l := range strings.Lines(text) {
 		l = strings.TrimSpace(l)
 		mark := fenceOf(l)
@@ -24,7 +28,7 @@ func line(text string) string {
 		if fence = mark; fence != "" {
 			continue
 		}
-		if l = clean(l); l != "" {
+		if l = clean(l[:min(len(l), mostOfLine)]); l != "" {
 			return short(redact(l), longestLine)
 		}
 	}
