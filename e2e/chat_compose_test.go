@@ -1,10 +1,14 @@
 package e2e
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -18,6 +22,16 @@ const picture = `(async how => {
 	else { const t = new DataTransfer(); t.items.add(new File(['remember the milk\n'], 'notes.txt', {type: 'text/plain'}));
 		document.querySelector('#turns').dispatchEvent(new DragEvent('drop', {dataTransfer: t, bubbles: true, cancelable: true})); }
 })`
+
+// composes has an input method hold a text that is not taken yet.
+func (p *Page) composes(text string) {
+	p.t.Helper()
+	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		n := int64(len([]rune(text)))
+		_, err := cdp.Call(ctx, t, input.ImeSetComposition, input.ImeSetCompositionParams{Text: text, SelectionStart: n, SelectionEnd: n})
+		return chromedp.Void{}, err
+	})
+}
 
 // What a message is made of: commands and files that are completed, pictures and texts that are pasted and dropped; and
 // what was said before comes back.
@@ -52,6 +66,18 @@ func TestComposing(t *testing.T) {
 	ana.Press("\r")
 	ana.WaitText("#turns", "link greeting.txt")
 	ana.WaitText("#turns .said .chip", "greeting.txt")
+
+	said := Eval[int](ana, "document.querySelectorAll('#turns .said').length")
+	ana.Fill("#message", "")
+	ana.composes("にほ")
+	ana.Press("\r") // an input method's own Enter takes the word: it sends nothing
+	ana.Type("日本")
+	ana.Wait("document.querySelector('#message').value === '日本'")
+	if n := Eval[int](ana, "document.querySelectorAll('#turns .said').length"); n != said {
+		t.Error("a message was sent while it was being composed")
+	}
+	ana.Press("\r")
+	ana.WaitText("#turns .turn:last-child .said", "日本")
 
 	Eval[bool](ana, picture+"('paste'), true")
 	ana.Wait("document.querySelector('#attached canvas')")

@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -21,14 +22,8 @@ const (
 
 // attached reads the files of a form: pictures and texts, what an agent can be given.
 func attached(r *http.Request) (out []ahp.MessageAttachment, err error) {
-	if r.MultipartForm == nil {
-		return nil, nil
-	}
 	total := int64(0)
-	for _, h := range r.MultipartForm.File["attach"] {
-		if h.Size == 0 && h.Filename == "" {
-			continue // nothing was chosen
-		}
+	for _, h := range files(r) {
 		if total += h.Size; total > mostAttachedBytes || len(out) == mostAttached {
 			return nil, &fault{status: http.StatusRequestEntityTooLarge, text: "Attach at most 10 files of 700 KB together. Larger ones belong into the working directory, where the agent reads them."}
 		}
@@ -39,6 +34,14 @@ func attached(r *http.Request) (out []ahp.MessageAttachment, err error) {
 		out = append(out, a)
 	}
 	return out, nil
+}
+
+// files are those that somebody chose.
+func files(r *http.Request) []*multipart.FileHeader {
+	if r.MultipartForm == nil {
+		return nil
+	}
+	return slices.DeleteFunc(r.MultipartForm.File["attach"], func(h *multipart.FileHeader) bool { return h.Size == 0 && h.Filename == "" })
 }
 
 func attachment(h *multipart.FileHeader) (ahp.MessageAttachment, error) {

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/agent/script"
 )
 
 var onePixel = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89")
@@ -17,9 +19,16 @@ var onePixel = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x
 // sendFiles posts a message as a browser without JavaScript does, and returns the answer's status and text.
 func (s *site) sendFiles(chat, text string, files map[string][]byte) (int, string) {
 	s.t.Helper()
+	return s.postFiles(chat+"/message", url.Values{"text": {text}}, files)
+}
+
+func (s *site) postFiles(path string, fields url.Values, files map[string][]byte) (int, string) {
+	s.t.Helper()
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
-	_ = w.WriteField("text", text)
+	for name := range fields {
+		_ = w.WriteField(name, fields.Get(name))
+	}
 	for name, data := range files {
 		f, err := w.CreateFormFile("attach", name)
 		if err != nil {
@@ -28,12 +37,7 @@ func (s *site) sendFiles(chat, text string, files map[string][]byte) (int, strin
 		_, _ = f.Write(data)
 	}
 	_ = w.Close()
-	req, err := http.NewRequest(http.MethodPost, s.url+chat+"/message", &body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", w.FormDataContentType())
-	res, err := s.web.Do(req)
+	res, err := s.web.Post(s.url+path, w.FormDataContentType(), &body)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -41,6 +45,27 @@ func (s *site) sendFiles(chat, text string, files map[string][]byte) (int, strin
 	var out bytes.Buffer
 	_, _ = out.ReadFrom(res.Body)
 	return res.StatusCode, out.String()
+}
+
+// The first message of a new session takes files as any other does; what cannot be taken makes no session.
+func TestANewSessionTakesFiles(t *testing.T) {
+	s := open(t)
+	dir := t.TempDir()
+	form := url.Values{"dir": {dir}, "agent": {script.Provider}, "message": {"say seen"}}
+	if status, page := s.postFiles("/new", form, map[string][]byte{"program.bin": {0xff, 0x00, 0xfe}}); status != http.StatusBadRequest || !strings.Contains(page, "neither a picture nor text") || !strings.Contains(page, "choose the files again") || !strings.Contains(page, "say seen") {
+		t.Errorf("%d\n%.600s", status, page)
+	}
+	if strings.Contains(s.get("/"), filepath.Base(dir)) {
+		t.Error("a session was made")
+	}
+	status, _ := s.postFiles("/new", form, map[string][]byte{"dot.png": onePixel})
+	m := regexp.MustCompile(`href="(/s/[0-9a-f]+)"`).FindStringSubmatch(s.get("/"))
+	if status != http.StatusSeeOther || m == nil {
+		t.Fatalf("%d, and the inbox has %v", status, m)
+	}
+	if page := s.until(m[1], "seen</p>"); !strings.Contains(page, `alt="dot.png"`) {
+		t.Errorf("the picture is not in the transcript:\n%s", page)
+	}
 }
 
 // Files go along with a message without a script; pictures are served as what they are and nothing as a page.

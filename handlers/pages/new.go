@@ -25,7 +25,6 @@ func (p *Pages) newSession(w http.ResponseWriter, r *http.Request) error {
 	if r.FormValue("browse") != "" {
 		m.Browse = p.browse(r.Context(), m.Dir)
 	}
-	m.Frame.Scripts = append(m.Frame.Scripts, "js/new.js")
 	return send(w, http.StatusOK, page.NewPage(m))
 }
 
@@ -33,6 +32,7 @@ func (p *Pages) newSession(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 	c := p.caller(r.Context())
 	m := page.New{Frame: p.frame(r, "New session", "new"), Agents: p.agents(), Message: chosen.Get("message"), Recent: recentDirs(p.Host.Summaries(c))}
+	m.Frame.Scripts = append(m.Frame.Scripts, "js/new.js", "js/chat-attach.js")
 	m.Dir = cmp.Or(chosen.Get("dir"), first(m.Recent), p.DefaultDir)
 	m.Agent = chosen.Get("agent")
 	if m.Agent == "" && len(m.Agents) > 0 {
@@ -73,8 +73,11 @@ func configOf(form url.Values, schema ahp.SessionConfigSchema) ahp.Meta {
 			continue
 		}
 		raw, err := json.Marshal(v[0])
-		if prop.Type == "boolean" {
+		switch {
+		case prop.Type == "boolean":
 			raw, err = json.Marshal(v[0] == "true")
+		case prop.Type == "number" && json.Valid([]byte(v[0])):
+			raw = json.RawMessage(v[0]) // what is no number stays text, which the host refuses with the setting's name
 		}
 		if err == nil {
 			out[key] = raw
@@ -119,8 +122,8 @@ func fileURI(dir string) ahp.URI { return (&url.URL{Scheme: "file", Path: path.C
 // as the same form with a sentence.
 func (p *Pages) createSession(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
-	if err := r.ParseForm(); err != nil {
-		return errBadRequest("This form cannot be read.")
+	if err := parseForm(r); err != nil {
+		return &fault{http.StatusRequestEntityTooLarge, "This is too much for one form: at most 2 MB.", err}
 	}
 	uri, err := p.startSession(r)
 	if err != nil {
@@ -129,8 +132,10 @@ func (p *Pages) createSession(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		m := p.newForm(r, r.PostForm)
-		m.Frame.Scripts = append(m.Frame.Scripts, "js/new.js")
 		m.Problem = f.text
+		if len(files(r)) > 0 {
+			m.Problem += " Then choose the files again."
+		}
 		return send(w, f.status, page.NewPage(m))
 	}
 	http.Redirect(w, r, "/s/"+host.ShortID(uri), http.StatusSeeOther)
@@ -142,6 +147,10 @@ func (p *Pages) startSession(r *http.Request) (ahp.URI, error) {
 	dir := strings.TrimSpace(r.PostForm.Get("dir"))
 	if !strings.HasPrefix(dir, "/") {
 		return "", errBadRequest("Give the working directory as an absolute path, like /home/ana/project.")
+	}
+	attachments, err := attached(r)
+	if err != nil {
+		return "", err
 	}
 	agent := r.PostForm.Get("agent")
 	res, err := p.Host.ResolveSessionConfig(c, ahp.ResolveSessionConfigParams{Channel: ahp.RootURI, Provider: agent})
@@ -157,14 +166,16 @@ func (p *Pages) startSession(r *http.Request) (ahp.URI, error) {
 		return "", err
 	}
 	text := strings.TrimSpace(strings.ReplaceAll(r.PostForm.Get("message"), "\r\n", "\n"))
-	if text == "" {
+	if text == "" && len(attachments) == 0 {
 		return uri, nil
 	}
+	first := userMessage(text)
+	first.Attachments = attachments
 	state, _, _ := p.Hub.State(uri)
 	s, _ := state.(*ahp.SessionState)
 	chat, ok := chatByID(s, "")
 	if !ok {
 		return uri, nil // it has no chat to say it in: the page says why
 	}
-	return uri, p.act(ctx, chat, &ahp.ChatTurnStartedAction{TurnID: newID(), StartedAt: p.stamp(), Message: userMessage(text)})
+	return uri, p.act(ctx, chat, &ahp.ChatTurnStartedAction{TurnID: newID(), StartedAt: p.stamp(), Message: first})
 }

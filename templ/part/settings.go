@@ -6,12 +6,15 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/a-h/templ"
+
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
 // Setting is one setting of a session as a form shows it.
 type Setting struct {
 	Key, Title, Hint, Value string
+	Number                  bool
 	Choices                 []Choice // empty for free text
 	Items                   []string // of a list: each can be taken out
 	List                    bool
@@ -38,6 +41,8 @@ func SettingsOf(schema ahp.SessionConfigSchema, values ahp.Meta, live bool) (out
 		case p.Type == "array" && p.Items != nil && p.Items.Type == "string":
 			s.List, s.Value = true, ""
 			_ = json.Unmarshal(raw, &s.Items) // absent: an empty list
+		case p.Type == "number":
+			s.Number = true
 		case p.Type != "string" && p.Type != "boolean":
 			continue
 		}
@@ -74,6 +79,14 @@ func scalar(raw json.RawMessage) string {
 		return s
 	}
 	return string(raw)
+}
+
+// field is the input element's; any number will do, of whatever step.
+func (s Setting) field() templ.Attributes {
+	if s.Number {
+		return templ.Attributes{"type": "number", "step": "any", "inputmode": "decimal"}
+	}
+	return nil
 }
 
 // label is the chosen value for those who cannot choose.

@@ -2,6 +2,7 @@ package part
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,24 @@ func TestFinishedTurnTellsWhatItDid(t *testing.T) {
 	for _, want := range []string{"Do it", "1 min 1 s", "+120", "−8", "in 4 files", `href="/s/a/changes?scope=turn.t"`, "3 out"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("%q is missing:\n%s", want, html)
+		}
+	}
+}
+
+// A number is set in a field for numbers, be it a new session's or one that lives.
+func TestANumberHasAFieldForNumbers(t *testing.T) {
+	schema := ahp.SessionConfigSchema{Properties: map[string]ahp.SessionConfigPropertySchema{
+		"temperature": {Type: "number", Title: "Temperature", Default: json.RawMessage("0.5"), SessionMutable: ahp.Ptr(true)},
+	}}
+	for live, fields := range map[bool]func([]Setting) templ.Component{
+		true:  func(l []Setting) templ.Component { return SettingsPart("/s/a", l) },
+		false: SettingFields,
+	} {
+		html := draw(t, fields(SettingsOf(schema, ahp.Meta{"temperature": json.RawMessage("0.7")}, live)))
+		for _, want := range []string{"Temperature", `type="number"`, `step="any"`, `value="0.7"`} {
+			if !strings.Contains(html, want) {
+				t.Errorf("live %v: %s is missing:\n%s", live, want, html)
+			}
 		}
 	}
 }
