@@ -97,7 +97,7 @@ func TestGivingUp(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, newMemory())
 				h := w.hook("owner", false)
-				w.answer = func(int) (int, http.Header) { return test.status, nil }
+				w.set(func() { w.answer = func(int) (int, http.Header) { return test.status, nil } })
 				w.apply(session, ask("q1"))
 				time.Sleep(24 * time.Hour)
 				hooks, _ := w.n.Hooks(t.Context(), "owner")
@@ -108,7 +108,7 @@ func TestGivingUp(t *testing.T) {
 				if n := len(w.received()); (n == test.attempts) != test.gone {
 					t.Errorf("%d attempts after the next event", n)
 				}
-				w.answer = nil
+				w.set(func() { w.answer = nil })
 				if _, err := w.n.TestHook(t.Context(), "owner", h.ID); err != nil {
 					t.Fatal(err)
 				}
@@ -128,7 +128,7 @@ func TestACrashLosesNothing(t *testing.T) {
 		w := newWorld(t, store)
 		w.hook("owner", false)
 		w.mailbox("owner")
-		w.answer = func(int) (int, http.Header) { return 500, nil }
+		w.set(func() { w.answer = func(int) (int, http.Header) { return 500, nil } })
 		w.mail = func() error { return errors.New("away") }
 		w.apply(session, ask("q1"))
 		first := w.received()[0].body.ID
@@ -159,7 +159,7 @@ func TestManyWaitForOneReceiver(t *testing.T) {
 		w := newWorld(t, newMemory())
 		w.n.cfg.Limits.Jobs = 10
 		w.hook("owner", false)
-		w.answer = func(int) (int, http.Header) { return 500, nil }
+		w.set(func() { w.answer = func(int) (int, http.Header) { return 500, nil } })
 		for i := range 30 {
 			w.apply(session, ask(fmt.Sprint("q", i)))
 			time.Sleep(time.Millisecond)
@@ -167,7 +167,7 @@ func TestManyWaitForOneReceiver(t *testing.T) {
 		if n := w.store.count(jobBucket); n > 10 {
 			t.Errorf("%d wait", n)
 		}
-		w.answer = nil
+		w.set(func() { w.answer = nil })
 		time.Sleep(4 * time.Hour)
 		synctest.Wait()
 		got := w.received()

@@ -248,6 +248,13 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader("thank you")), Request: r}, nil
 }
 
+// set changes how it answers from now on.
+func (w *world) set(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change()
+}
+
 func (w *world) received() []posted {
 	w.mu.Lock()
 	defer w.mu.Unlock()

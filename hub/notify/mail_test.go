@@ -158,7 +158,7 @@ func TestMailIsTriedAgain(t *testing.T) {
 		if last, _ := w.n.LastMail(t.Context(), "owner"); len(w.mails()) != 1 || !last.OK || last.Attempts != 3 {
 			t.Errorf("%d mails, the page would say %+v", len(w.mails()), last)
 		}
-		w.mail = func() error { return final{errors.New("the mail server refused: no such mailbox")} }
+		w.set(func() { w.mail = func() error { return final{errors.New("the mail server refused: no such mailbox")} } })
 		w.apply(session, ask("q2"))
 		time.Sleep(time.Hour)
 		if last, _ := w.n.LastMail(t.Context(), "owner"); last.Attempts != 1 || !last.Again.IsZero() || w.store.count(jobBucket) != 0 {
