@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -32,6 +33,7 @@ func (p *Pages) customizations(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	p.Host.Customized(r.Context(), v.session)
 	var m *page.Customizations
 	mark, err := p.open(r.Context(), v.who, "customizations:"+v.short, func(_ Room, s States) {
 		if state, ok := s[v.session].(*ahp.SessionState); ok {
@@ -99,11 +101,8 @@ func (p *Pages) switchCustomization(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	id, to := r.PostForm.Get("id"), r.PostForm.Get("to")
-	if to != "on" && to != "off" && to != "forget" {
-		return errBadRequest("Say what to do: on, off or forget.")
-	}
-	list, err := decision(p.Host.DecidedOn(v.session, s)[id], s, r.PostForm.Get("scope"), to)
+	id := r.PostForm.Get("id")
+	list, err := decision(p.Host.DecidedOn(v.session, s)[id], s, r.PostForm.Get("to"))
 	if err != nil {
 		return err
 	}
@@ -113,12 +112,16 @@ func (p *Pages) switchCustomization(w http.ResponseWriter, r *http.Request) erro
 	return done(w, r, "/s/"+v.short+"/customizations")
 }
 
-// decision is the whole list of decisions once one is made.
-func decision(was host.Decided, s *ahp.SessionState, scope, to string) (list []ahp.CustomizationEnablement, err error) {
+// decision is the whole list of decisions once one is made: to is forget, or as off:workspace.
+func decision(was host.Decided, s *ahp.SessionState, to string) (list []ahp.CustomizationEnablement, err error) {
 	if to == "forget" {
 		return []ahp.CustomizationEnablement{}, nil
 	}
-	on := to == "on"
+	word, scope, _ := strings.Cut(to, ":")
+	on := word == "on"
+	if !on && word != "off" {
+		return nil, errBadRequest("Say what to do: on, off or forget.")
+	}
 	switch scope {
 	case "session":
 		was.Session = &on

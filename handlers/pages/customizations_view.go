@@ -32,6 +32,7 @@ const pluginSection = 6
 // customDraw makes the page's view of one session.
 type customDraw struct {
 	base    string
+	home    string // the user's directory
 	s       *ahp.SessionState
 	decided map[string]host.Decided
 	servers map[string]host.ServerDetail
@@ -39,7 +40,7 @@ type customDraw struct {
 }
 
 func (p *Pages) customView(v visit, s *ahp.SessionState) *page.Customizations {
-	d := customDraw{base: "/s/" + v.short, s: s, decided: p.Host.DecidedOn(v.session, s), servers: p.Host.ServerDetails(true, v.session),
+	d := customDraw{base: "/s/" + v.short, home: p.Host.Home(), s: s, decided: p.Host.DecidedOn(v.session, s), servers: p.Host.ServerDetails(true, v.session),
 		out: &page.Customizations{Base: "/s/" + v.short, Agent: p.agentName(s.Provider), Given: p.Host.UsesServers(s.Provider), Over: p.Host.CustomizationsOver(v.session)}}
 	d.out.Sections = append(d.out.Sections, customSections...)
 	for _, c := range s.Customizations {
@@ -106,6 +107,9 @@ func (d *customDraw) place(uri ahp.URI) string {
 			return rel
 		}
 	}
+	if rel, ok := strings.CutPrefix(path, d.home+"/"); ok && d.home != "" {
+		return "~/" + rel
+	}
 	return part.FilePath(uri)
 }
 
@@ -132,6 +136,9 @@ func (d *customDraw) rows(g *page.CustomGroup, list []ahp.ChildCustomization, on
 		row := d.row(c, on, within)
 		if mixed {
 			row.Kind = kindWord(c)
+		}
+		if row.Problem != "" {
+			g.Problem = "" // told where it is
 		}
 		g.Rows = append(g.Rows, row)
 	}

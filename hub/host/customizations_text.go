@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 
@@ -69,6 +70,20 @@ func textOf(s *ahp.SessionState, id string) (name string, uri ahp.URI) {
 	}
 	return "", ""
 }
+
+// Customized has a session's customizations be known, as far as they can be within ctx: after it slept they are looked at
+// only once somebody asks.
+func (h *Host) Customized(ctx context.Context, session ahp.URI) {
+	h.customs.mu.Lock()
+	known := h.customs.by[session] != nil && h.customs.by[session].looked
+	h.customs.mu.Unlock()
+	if !known {
+		h.customizeNow(ctx, session)
+	}
+}
+
+// Home is the user's directory, as far as it is looked at.
+func (h *Host) Home() string { return h.cfg.Customize.Home }
 
 // UsesServers tells whether an agent is given a session's MCP servers.
 func (h *Host) UsesServers(provider string) bool {

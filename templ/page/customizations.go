@@ -61,6 +61,11 @@ type CustomServer struct {
 	CanStop      bool
 }
 
+// remote tells whether it is reached by an address.
+func (s CustomServer) remote() bool {
+	return strings.HasPrefix(s.Command, "http://") || strings.HasPrefix(s.Command, "https://")
+}
+
 // CustomTool is a tool of a server.
 type CustomTool struct{ Name, Title, About string }
 
@@ -73,7 +78,7 @@ func (s CustomSection) count() string {
 	return strconv.Itoa(n)
 }
 
-var scopes = [][2]string{{"session", "this session"}, {"workspace", "this workspace"}, {"all", "everywhere"}}
+var scopes = [][2]string{{"session", "In this session"}, {"workspace", "In this workspace"}, {"all", "Everywhere"}}
 
 // said tells how far a decision reaches.
 func (s CustomSwitch) said() string {
@@ -86,7 +91,7 @@ func (s CustomSwitch) said() string {
 	}
 	for _, sc := range scopes {
 		if sc[0] == s.Scope {
-			return word + " " + strings.Replace("for "+sc[1], "for everywhere", "everywhere", 1)
+			return word + " " + strings.ToLower(sc[1])
 		}
 	}
 	return word
@@ -100,10 +105,6 @@ func (s CustomSwitch) to() string {
 }
 
 func (s CustomSwitch) label() string { return "Switch " + s.to() }
-
-func (s CustomSwitch) chosen(scope string) bool {
-	return scope == s.Scope || s.Scope == "" && scope == "session"
-}
 
 // FileText is the text of one entry.
 type FileText struct {

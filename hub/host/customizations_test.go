@@ -1,0 +1,418 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/custom"
+)
+
+// shelf is a Library of what a test puts into it.
+type shelf struct {
+	mu    sync.Mutex
+	found map[string]custom.Found // by directory
+	tells map[string]func()
+}
+
+func (s *shelf) Look(r custom.Root) custom.Found {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.found[r.Dir]
+}
+
+func (s *shelf) Follow(r custom.Root, tell func()) func() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tells[r.Dir] = tell
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.tells, r.Dir)
+	}
+}
+
+func (s *shelf) put(dir string, f custom.Found) {
+	s.mu.Lock()
+	s.found[dir] = f
+	tell := s.tells[dir]
+	s.mu.Unlock()
+	if tell != nil {
+		tell()
+	}
+	synctest.Wait()
+}
+
+// dialer makes connections that a test holds in its hands.
+type dialer struct {
+	mu    sync.Mutex
+	fails error
+	conns []*fakeConn
+}
+
+func (d *dialer) Dial(_ context.Context, s ServerSpec) (ServerConn, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fails != nil {
+		return nil, d.fails
+	}
+	c := &fakeConn{spec: s, changed: make(chan struct{}, 1), done: make(chan struct{}), tools: `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`}
+	d.conns = append(d.conns, c)
+	return c, nil
+}
+
+type fakeConn struct {
+	spec    ServerSpec
+	tools   string
+	changed chan struct{}
+	done    chan struct{}
+	once    sync.Once
+}
+
+func (c *fakeConn) Do(_ context.Context, method string, _ json.RawMessage) (json.RawMessage, error) {
+	if method != "tools/list" {
+		return nil, errors.New("only tools are listed")
+	}
+	return json.RawMessage(c.tools), nil
+}
+func (c *fakeConn) Has(string) bool          { return true }
+func (c *fakeConn) Changed() <-chan struct{} { return c.changed }
+func (c *fakeConn) Done() <-chan struct{}    { return c.done }
+func (c *fakeConn) Err() error               { return errors.New("it went away") }
+func (c *fakeConn) Close()                   { c.once.Do(func() { close(c.done) }) }
+
+// toolFake is an agent that uses MCP servers.
+type toolFake struct{ *fake }
+
+func (toolFake) UsesTools() bool { return true }
+
+// inCustomWorld has a session whose directory and home hold what the test puts there.
+func inCustomWorld(t *testing.T, f func(w *world, s *shelf, d *dialer)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s, d, a := &shelf{found: map[string]custom.Found{}, tells: map[string]func(){}}, &dialer{}, &fake{}
+		w := newWorld(t, Config{Agents: map[string]agent.Backend{"fake": toolFake{a}}, Customize: Customize{Library: s, Home: "/home/ana", Servers: d},
+			ToolServers: func(token string) []agent.MCPServer { return []agent.MCPServer{{Name: "host", URL: token}} }}, hub.Config{})
+		w.agent = a
+		defer w.stop()
+		f(w, s, d)
+	})
+}
+
+func skills(dir string, names ...string) custom.Found {
+	g := custom.Group{ID: "dir:" + dir, Path: dir, Name: filepath.Base(dir), Contents: custom.Skill, Entries: []custom.Entry{}}
+	for _, n := range names {
+		g.Entries = append(g.Entries, custom.Entry{ID: "skill:" + n, Kind: custom.Skill, Name: n, Path: dir + "/" + n})
+	}
+	return custom.Found{Groups: []custom.Group{g}}
+}
+
+func server(name string, argv ...string) custom.Entry {
+	return custom.Entry{ID: "mcp:" + name, Kind: custom.Server, Name: name, Path: "/work/.mcp.json", Line: 2, Command: &custom.Command{Argv: argv}}
+}
+
+func (w *world) customization(id string) any {
+	for _, c := range w.session().Customizations {
+		if customizationID(c) == id {
+			return c.Value
+		}
+		for _, x := range childrenOf(c) {
+			if childID(x) == id {
+				return x.Value
+			}
+		}
+	}
+	return nil
+}
+
+func (w *world) isOn(id string) bool {
+	switch v := w.customization(id).(type) {
+	case *ahp.SkillCustomization:
+		return v.Enabled == nil || *v.Enabled
+	case *ahp.DirectoryCustomization:
+		return v.Enabled
+	case *ahp.PluginCustomization:
+		return ahp.Enabled(v.Enablement)
+	case *ahp.McpServerCustomization:
+		return ahp.Enabled(v.Enablement)
+	}
+	w.t.Fatalf("there is no %s", id)
+	return false
+}
+
+func forSession(on bool) ahp.CustomizationEnablement {
+	return ahp.CustomizationEnablement{Value: &ahp.CustomizationSessionEnablement{Enabled: on}}
+}
+
+func forAll(on bool) ahp.CustomizationEnablement {
+	return ahp.CustomizationEnablement{Value: &ahp.CustomizationGlobalEnablement{Enabled: on}}
+}
+
+func (w *world) forWorkspace(on bool) ahp.CustomizationEnablement {
+	return ahp.CustomizationEnablement{Value: &ahp.CustomizationWorkspaceEnablement{URI: FileURI(w.dir), Enabled: on}}
+}
+
+func toggled(id string, list ...ahp.CustomizationEnablement) *ahp.SessionCustomizationToggledAction {
+	return &ahp.SessionCustomizationToggledAction{ID: id, Enablement: list}
+}
+
+// AHP requirements 145, 146 and 148: the tree is the host's, and only what changed is sent again.
+func TestTheTreeFollowsWhatLiesOnDisk(t *testing.T) {
+	inCustomWorld(t, func(w *world, s *shelf, _ *dialer) {
+		s.put(w.dir, skills(w.dir+"/.claude/skills", "one"))
+		s.put("/home/ana", skills("/home/ana/.claude/skills"))
+		c := w.create()
+		list := w.session().Customizations
+		if len(list) != 2 || len(childrenOf(list[0])) != 1 || childrenOf(list[1]) == nil || len(childrenOf(list[1])) != 0 {
+			t.Fatalf("the tree is %+v", asJSON(t, list))
+		}
+		if d := list[0].Value.(*ahp.DirectoryCustomization); !d.Writable || d.Contents != "skill" || d.URI != FileURI(w.dir+"/.claude/skills") || !d.Enabled {
+			t.Errorf("a directory is %+v", d)
+		}
+		if list[1].Value.(*ahp.DirectoryCustomization).Writable {
+			t.Error("clients may write into the home directory")
+		}
+		c.news()
+		s.put(w.dir, skills(w.dir+"/.claude/skills", "one", "two"))
+		if got := c.news(); !slices.Equal(got, []string{"session/customizationUpdated"}) {
+			t.Errorf("one more skill sends %v", got)
+		}
+		if w.customization("skill:one") == nil || w.customization("skill:two") == nil {
+			t.Error("an update does not say all of its children")
+		}
+		s.put(w.dir, custom.Found{})
+		if got := c.news(); !slices.Equal(got, []string{"session/customizationsChanged"}) || len(w.session().Customizations) != 1 {
+			t.Errorf("a directory that is gone sends %v", got)
+		}
+		s.put(w.dir, custom.Found{})
+		if got := c.news(); len(got) != 0 {
+			t.Errorf("nothing new sends %v", got)
+		}
+		c.converged()
+	})
+}
+
+func TestProblemsAreToldWhereTheyAre(t *testing.T) {
+	inCustomWorld(t, func(w *world, s *shelf, _ *dialer) {
+		found := skills(w.dir+"/.claude/skills", "one", "two", "three")
+		found.Groups[0].Entries[1].Problem = "its head is no YAML"
+		found.Groups[0].Entries[2].Problem = "has no description"
+		found.Groups = append(found.Groups, custom.Group{ID: "p", Path: w.dir + "/p", Name: "p", Plugin: true, Problem: "cannot be read", Entries: []custom.Entry{}})
+		s.put(w.dir, found)
+		w.create()
+		d := w.session().Customizations[0].Value.(*ahp.DirectoryCustomization)
+		if l, ok := d.Load.Value.(*ahp.CustomizationDegradedState); !ok || l.Message != "two its head is no YAML; and 1 more" {
+			t.Errorf("the directory is %+v", d.Load.Value)
+		}
+		if x := d.Children[1].Value.(*ahp.SkillCustomization); string(x.Meta[problemKey]) != `"its head is no YAML"` {
+			t.Errorf("the entry says %s", x.Meta)
+		}
+		if l, ok := w.session().Customizations[1].Value.(*ahp.PluginCustomization).Load.Value.(*ahp.CustomizationErrorState); !ok || l.Message != "cannot be read" {
+			t.Error("a plugin that cannot be read is not an error")
+		}
+	})
+}
+
+// AHP requirement 149.
+func TestDecisionsReachAsFarAsTheySay(t *testing.T) {
+	inCustomWorld(t, func(w *world, s *shelf, _ *dialer) {
+		s.put(w.dir, skills(w.dir+"/.claude/skills", "one"))
+		s.put("/home/ana", skills("/home/ana/.claude/skills", "home"))
+		c := w.create()
+		const second ahp.URI = "ahp-session:/two"
+		elsewhere := t.TempDir()
+		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: second, WorkingDirectories: []ahp.URI{FileURI(w.dir)}}))
+		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: "ahp-session:/three", WorkingDirectories: []ahp.URI{FileURI(elsewhere)}}))
+		synctest.Wait()
+		on := func(session ahp.URI, id string) bool {
+			st, _, _ := w.hub.State(session)
+			for _, g := range st.(*ahp.SessionState).Customizations {
+				for _, x := range childrenOf(g) {
+					if childID(x) == id {
+						v := x.Value.(*ahp.SkillCustomization)
+						return v.Enabled == nil || *v.Enabled
+					}
+				}
+			}
+			t.Fatalf("%s has no %s", session, id)
+			return false
+		}
+		want := func(what string, one, two, three bool) {
+			t.Helper()
+			synctest.Wait()
+			if got := [3]bool{on(session, "skill:home"), on(second, "skill:home"), on("ahp-session:/three", "skill:home")}; got != [3]bool{one, two, three} {
+				t.Errorf("%s: it is on in %v", what, got)
+			}
+		}
+		c.do(session, toggled("skill:home", forSession(false)))
+		want("off in the session", false, true, true)
+		c.do(session, toggled("skill:home", w.forWorkspace(false)))
+		want("off in the workspace", false, false, true)
+		c.do(session, toggled("skill:home", forAll(false), forSession(true)))
+		want("on in the session, off everywhere", true, false, false)
+		if a := w.host.DecidedOn(session, w.session())["skill:home"]; a.Session == nil || !*a.Session || a.Workspace != nil || a.All == nil || *a.All {
+			t.Errorf("decided is %+v", a)
+		}
+		c.do(session, toggled("skill:home"))
+		want("nothing is decided", true, true, true)
+
+		c.do(session, toggled("dir:"+w.dir+"/.claude/skills", forSession(false)))
+		if w.isOn("dir:" + w.dir + "/.claude/skills") {
+			t.Error("a directory cannot be switched off")
+		}
+		c.news()
+		c.do(session, toggled("nobody", forSession(false)))
+		if got := c.news(); !slices.Equal(got, []string{"session/customizationToggled"}) { // echoed to whoever sent it
+			t.Errorf("an unknown entry sends %v", got)
+		}
+		c.converged()
+	})
+}
+
+func TestDecisionsThatMakeNoSenseAreRefused(t *testing.T) {
+	inCustomWorld(t, func(w *world, s *shelf, _ *dialer) {
+		s.put(w.dir, skills(w.dir+"/.claude/skills", "one"))
+		c := w.create()
+		c.refused(session, toggled("skill:one", forSession(true), forSession(false)), "one decision a scope")
+		c.refused(session, toggled("skill:one", ahp.CustomizationEnablement{Value: &ahp.CustomizationWorkspaceEnablement{URI: "file:///etc"}}), "first directory")
+		c.refused(session, toggled("skill:one", ahp.CustomizationEnablement{Value: &ahp.UnknownVariant{Raw: json.RawMessage(`{"kind":"team","enabled":true}`)}}), "not known here")
+		for _, p := range []struct {
+			c    *client
+			says string
+		}{{w.connect(driver, "dan-1"), "only the owner"}, {w.connect(viewer, "vic-1"), "only the owner"}} {
+			p.c.refused(session, toggled("skill:one", forSession(false)), p.says)
+			p.c.refused(session, &ahp.SessionMcpServerStartRequestedAction{ID: "mcp:x"}, p.says)
+		}
+		if !w.isOn("skill:one") {
+			t.Error("what was refused took effect")
+		}
+	})
+}
+
+// AHP requirement 147.
+func TestWhatClientsPublishComesAndGoesWithThem(t *testing.T) {
+	inCustomWorld(t, func(w *world, s *shelf, _ *dialer) {
+		s.put(w.dir, skills(w.dir+"/.claude/skills", "one"))
+		c := w.create()
+		plugin := ahp.ClientPluginCustomization{ID: "editor", URI: "virtual://editor/skills", Name: "Editor", Nonce: "n",
+			Enablement:      []ahp.CustomizationEnablement{forAll(false)},
+			Children:        []ahp.ChildCustomization{{Value: &ahp.SkillCustomization{ID: "editor:a", Name: "a", URI: "virtual://editor/skills/a"}}},
+			ChildEnablement: map[string][]ahp.CustomizationEnablement{"a": {forSession(false)}}}
+		again := plugin
+		again.ID = "skill:one" // the host's own
+		c.do(session, &ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: "ana-1", Tools: []ahp.ToolDefinition{},
+			Customizations: []ahp.ClientPluginCustomization{plugin, again}}})
+		synctest.Wait()
+		p, ok := w.customization("editor").(*ahp.PluginCustomization)
+		if !ok || p.ClientID != "ana-1" || len(w.session().Customizations) != 2 {
+			t.Fatalf("the tree is %+v", asJSON(t, w.session().Customizations))
+		}
+		if w.isOn("editor") || w.isOn("editor:a") {
+			t.Error("what the client decided does not count")
+		}
+		c.do(session, toggled("editor", forSession(true)))
+		synctest.Wait()
+		p = w.customization("editor").(*ahp.PluginCustomization)
+		if diff := cmp.Diff([]ahp.CustomizationEnablement{forSession(true), forAll(false)}, p.Enablement, cmp.Comparer(func(a, b ahp.CustomizationEnablement) bool {
+			x, _ := json.Marshal(a)
+			y, _ := json.Marshal(b)
+			return string(x) == string(y)
+		})); diff != "" {
+			t.Error(diff)
+		}
+		c.do(session, &ahp.SessionActiveClientRemovedAction{ClientID: "ana-1"})
+		synctest.Wait()
+		if len(w.session().Customizations) != 1 {
+			t.Error("what a client published outlives it")
+		}
+		c.converged()
+	})
+}
+
+// AHP requirements 199 and 200.
+func TestServersStartAndStopAsTheyAreAsked(t *testing.T) {
+	inCustomWorld(t, func(w *world, s *shelf, d *dialer) {
+		s.put(w.host.cfg.DataDir, custom.Found{Servers: []custom.Entry{server("own", "run")}})
+		s.put(w.dir, custom.Found{Servers: []custom.Entry{server("repo", "evil")}})
+		c := w.create()
+		state := func(id string) string {
+			raw, _ := json.Marshal(w.customization(id).(*ahp.McpServerCustomization).State)
+			return string(raw)
+		}
+		if state("mcp:own") != `{"kind":"ready"}` || state("mcp:repo") != `{"kind":"stopped"}` || len(d.conns) != 1 {
+			t.Fatalf("own is %s, the repository's %s", state("mcp:own"), state("mcp:repo"))
+		}
+		if got := w.agent.spec.MCP; len(got) != 2 || got[1].Name != "own" {
+			t.Errorf("the agent was given %v", got)
+		}
+		relay, ok := w.host.Relay(w.agent.spec.MCP[1].URL)
+		if !ok || relay.Name != "own" || relay.Session() != session || len(relay.Tools()) != 1 {
+			t.Error("the agent's token opens no server")
+		}
+		if _, ok := w.host.Relay("guessed"); ok {
+			t.Error("any token opens a server")
+		}
+		c.refused(session, &ahp.SessionMcpServerStartRequestedAction{ID: "mcp:repo"}, "nobody has trusted")
+		c.refused(session, &ahp.SessionMcpServerStartRequestedAction{ID: "mcp:own"}, "runs already")
+		c.news()
+		c.do(session, &ahp.SessionMcpServerStopRequestedAction{ID: "mcp:own"})
+		if got := strings.Join(c.news(), " "); state("mcp:own") != `{"kind":"stopped"}` || !strings.HasPrefix(got, "session/mcpServerStopRequested") || len(w.session().ServerTools) != 0 {
+			t.Errorf("stopped it is %s, and sends %s", state("mcp:own"), got)
+		}
+		c.do(session, &ahp.SessionMcpServerStartRequestedAction{ID: "mcp:own"})
+		if got := strings.Join(c.news(), " "); state("mcp:own") != `{"kind":"ready"}` || !strings.Contains(got, "mcpServerStartRequested session/mcpServerStateChanged") {
+			t.Errorf("started it is %s, and sends %s", state("mcp:own"), got)
+		}
+		d.conns[1].Close()
+		synctest.Wait()
+		if !strings.Contains(state("mcp:own"), "it went away") {
+			t.Errorf("a server that went is %s", state("mcp:own"))
+		}
+		d.fails = errors.New("no such program")
+		c.do(session, &ahp.SessionMcpServerStartRequestedAction{ID: "mcp:own"})
+		if !strings.Contains(state("mcp:own"), "no such program") {
+			t.Errorf("a server that does not start is %s", state("mcp:own"))
+		}
+		c.do(session, &ahp.SessionMcpServerStopRequestedAction{ID: "nobody"})
+		c.do(session, &ahp.SessionMcpServerBackgroundRequestedAction{ID: "nobody"})
+		c.converged()
+	})
+}
+
+func TestAServersTokenEndsWithItsAgent(t *testing.T) {
+	inCustomWorld(t, func(w *world, s *shelf, d *dialer) {
+		s.put(w.host.cfg.DataDir, custom.Found{Servers: []custom.Entry{server("own", "run"), server("ahphub", "run"), server("two", "x")}})
+		w.create()
+		names := []string{}
+		for _, m := range w.agent.spec.MCP[1:] {
+			names = append(names, m.Name)
+		}
+		if !slices.Equal(names, []string{"own", "ahphub-2", "two"}) {
+			t.Errorf("the agent knows them as %v", names)
+		}
+		token := w.agent.spec.MCP[1].URL
+		relay, _ := w.host.Relay(token)
+		w.host.drop(session, errIdle)
+		if _, ok := w.host.Relay(token); ok || relay.Context().Err() == nil {
+			t.Error("a token outlives its agent")
+		}
+		for _, c := range d.conns {
+			select {
+			case <-c.done:
+			default:
+				t.Error("a server runs on without a session")
+			}
+		}
+	})
+}
