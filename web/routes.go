@@ -8,7 +8,7 @@ import (
 
 // routes is the whole address space. What is below the last Group asks who is there, and
 // has a row in access's table of routes.
-func (s *Server) routes() http.Handler {
+func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
 	r.Use(s.requestID, s.forwarded, s.clientIP(), s.accessLog, s.recover, s.checkHost, s.headers, s.bound, s.sameOrigin)
 	r.NotFound(s.cfg.Pages.NotFound)

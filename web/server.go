@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/httprate"
 )
 
@@ -19,7 +20,7 @@ type Server struct {
 	hosts    hosts
 	failures *httprate.RateLimiter
 	counters *counters
-	handler  http.Handler
+	handler  chi.Router
 	open     sync.WaitGroup // requests, upgraded ones too, which http.Server does not wait for
 }
 
@@ -35,6 +36,9 @@ func New(cfg Config) (*Server, error) {
 	s.handler = s.routes()
 	return s, nil
 }
+
+// Routes are all that are answered, to walk.
+func (s *Server) Routes() chi.Routes { return s.handler }
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
