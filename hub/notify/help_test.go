@@ -118,6 +118,7 @@ func newWorld(t *testing.T, store *memory) *world {
 	w.n.post.client.Transport = w
 	w.open()
 	w.start()
+	synctest.Wait()
 	return w
 }
 

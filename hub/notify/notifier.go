@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"slices"
 	"sync"
@@ -85,6 +86,7 @@ type Notifier struct {
 
 	mu      sync.Mutex
 	inbox   []Notice
+	loaded  map[string]bool   // notices read at the start, which may arrive still
 	waiting map[string]*batch // by person: what their next mail says
 	jobs    map[string]*job
 	busy    map[string]bool // targets something is being sent to
@@ -110,9 +112,11 @@ func (n *Notifier) CanMail() bool { return n.cfg.Mailer != nil }
 // arrived is called once a notice is durable.
 func (n *Notifier) arrived(x Notice) {
 	n.mu.Lock()
-	n.inbox = append(n.inbox, x)
-	n.mu.Unlock()
-	n.stir()
+	defer n.mu.Unlock()
+	if !n.loaded[x.ID] {
+		n.inbox = append(n.inbox, x)
+		n.stir()
+	}
 }
 
 func (n *Notifier) stir() {
@@ -156,7 +160,9 @@ func (n *Notifier) load(ctx context.Context) error {
 		return err
 	}
 	n.mu.Lock()
-	for _, x := range notices {
+	n.loaded = map[string]bool{}
+	for _, x := range slices.SortedFunc(maps.Values(notices), func(a, b Notice) int { return a.At.Compare(b.At) }) {
+		n.loaded[x.ID] = true
 		if !slices.ContainsFunc(n.inbox, func(have Notice) bool { return have.ID == x.ID }) { // of this start
 			n.inbox = append(n.inbox, x)
 		}
