@@ -151,7 +151,7 @@ func (s *socket) handle(m jsonrpc.Message) {
 	}
 	switch {
 	case !ok:
-		s.refuse(m, ahp.Errorf(ahp.CodeMethodNotFound, "this host has no method %q", m.Method))
+		s.refuse(m, ahp.Errorf(ahp.CodeMethodNotFound, "this host has no method %.100q", m.Method))
 	case s.conn == nil && !row.always:
 		s.refuse(m, ahp.Errorf(ahp.CodeInvalidRequest, "%s came before initialize: send that (or reconnect) first", m.Method))
 	case !row.beside && !(row.files && ofClient(m)):

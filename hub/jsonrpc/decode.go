@@ -8,14 +8,16 @@ import (
 
 // Limits bounds what Decode takes; zero fields take the default.
 type Limits struct {
-	Bytes int // of one message: 16 MiB
-	Depth int // of arrays and objects in each other: 128
+	Bytes  int // of one message: 16 MiB
+	Depth  int // of arrays and objects in each other: 128
+	Values int // members and elements of them, all together: 100 000; each costs many times its bytes once it is read
 }
 
 const (
-	defaultBytes = 16 << 20
-	defaultDepth = 128
-	maxID        = 256 // bytes of an id
+	defaultBytes  = 16 << 20
+	defaultDepth  = 128
+	defaultValues = 100_000
+	maxID         = 256 // bytes of an id
 )
 
 // Decode reads one message. On an error the Message may still hold the ID that
@@ -24,8 +26,12 @@ func Decode(b []byte, l Limits) (Message, *Error) {
 	if limit := or(l.Bytes, defaultBytes); len(b) > limit {
 		return Message{}, errorf(CodeInvalidRequest, "a message of %d bytes is over the limit of %d", len(b), limit)
 	}
-	if limit := or(l.Depth, defaultDepth); depth(b) > limit {
+	deepest, values := shape(b)
+	if limit := or(l.Depth, defaultDepth); deepest > limit {
 		return Message{}, errorf(CodeInvalidRequest, "a message nested deeper than %d levels", limit)
+	}
+	if limit := or(l.Values, defaultValues); values > limit {
+		return Message{}, errorf(CodeInvalidRequest, "a message of %d values is over the limit of %d", values, limit)
 	}
 	switch first := firstByte(b); {
 	case !json.Valid(b):
@@ -119,10 +125,10 @@ func (m *Message) decodeResponse(fields map[string]json.RawMessage) *Error {
 	return nil
 }
 
-// depth returns how deep arrays and objects lie in each other, without a stack,
-// so that a hostile message costs nothing.
-func depth(b []byte) int {
-	deepest, now, quoted := 0, 0, false
+// shape returns how deep arrays and objects lie in each other, and how much is in them, without a stack, so that a
+// hostile message costs nothing.
+func shape(b []byte) (deepest, values int) {
+	now, quoted := 0, false
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {
 		case quoted && c == '\\':
@@ -135,9 +141,11 @@ func depth(b []byte) int {
 			deepest = max(deepest, now)
 		case c == '}', c == ']':
 			now--
+		case c == ',':
+			values++
 		}
 	}
-	return deepest
+	return deepest, values
 }
 
 func firstByte(b []byte) byte {
