@@ -29,15 +29,14 @@ func TestAGuestIsToldOfTheirSessionAlone(t *testing.T) {
 	c, _ := signIn(t, prog.SignIn())
 	short := shortOf(t, c, prog, mine)
 	guest := cookieFor(t, prog, linkOver(t, c, prog, short, "commenter"))
-	for _, kind := range []string{"approval", "question", "failed", "finished", "mention", "comment", "verdict"} {
-		sendForm(t, guest, prog.URL+settingsPath, url.Values{"browser": {"approval", "question", "failed", "finished", "mention", "comment", "verdict"}, "webhook": {kind}})
-	}
+	all := []string{"approval", "question", "failed", "finished", "mention", "comment", "verdict"}
+	sendForm(t, guest, prog.URL+settingsPath, url.Values{"browser": all, "webhook": all, "mail": all})
 	get(t, guest, prog.URL+"/s/"+short)
 	events := noticesOf(t, ctx, prog, guest)
 
 	sessionThat(t, c, prog, "run echo "+canary) // another session, and the canary is its title, too
 	sessionThat(t, c, prog, "fail "+canary)
-	sendForm(t, c, prog.URL+"/s/"+short+"/verdict", url.Values{"verdict": {"comment"}, "summary": {"hm"}})
+	sendForm(t, c, prog.URL+"/s/"+short+"/verdict", url.Values{"kind": {"comment"}, "summary": {"hm"}})
 	if err := owner.Subscribe(ctx, mine+"/annotations"); err != nil {
 		t.Fatal(err)
 	}
