@@ -1,6 +1,12 @@
 package hub
 
-import "time"
+import (
+	"hash/maphash"
+	"regexp"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
 
 // clientKey names a client: a clientId alone would let one principal answer
 // for another.
@@ -12,10 +18,10 @@ type client struct {
 	key     clientKey
 	conn    *Conn // the newest; nil while away
 	seen    time.Time
-	answers map[int64]int64 // clientSeq → serverSeq of the answer
-	order   []int64         // clientSeqs, oldest first
-	alone   []*Envelope     // answers that went to this client only, for its replay
-	floor   int64           // everything up to here is no longer in alone
+	answers map[int64]answered // by clientSeq
+	order   []int64            // clientSeqs, oldest first
+	alone   []*Envelope        // answers that went to this client only, for its replay
+	floor   int64              // everything up to here is no longer in alone
 }
 
 // client finds or makes the record of a client and forgets the one longest
@@ -27,7 +33,7 @@ func (h *Hub) client(key clientKey) *client {
 	if len(h.clients) >= h.limits.Clients {
 		h.forgetClient()
 	}
-	c := &client{key: key, answers: map[int64]int64{}, seen: h.now(), floor: h.forgot}
+	c := &client{key: key, answers: map[int64]answered{}, seen: h.now(), floor: h.forgot}
 	h.clients[key] = c
 	return c
 }
@@ -63,11 +69,36 @@ func (h *Hub) Connected(clientID string) bool {
 	return here
 }
 
-func (c *client) remember(clientSeq, seq int64, limit int) {
+// answered is the answer to an action of a client.
+type answered struct {
+	seq   int64  // its serverSeq
+	print uint64 // of the action; 0 when that is not known any more
+}
+
+// to tells whether it was the answer to this action: some clients that come back
+// by reconnect count from the beginning again.
+func (a answered) to(print uint64) bool { return a.print == print || a.print == 0 }
+
+var (
+	printSeed = maphash.MakeSeed()
+	// times may be the host's, where a client's version sends none.
+	times = regexp.MustCompile(`"(startedAt|duration)":("[^"]*"|[0-9.e+]+),?`)
+)
+
+// printOf tells actions apart that have the same number.
+func printOf(a ahp.Action) uint64 {
+	b, err := ahp.Marshal(a)
+	if err != nil {
+		return 0
+	}
+	return maphash.Bytes(printSeed, times.ReplaceAll(b, nil)) | 1
+}
+
+func (c *client) remember(clientSeq int64, a answered, limit int) {
 	if _, known := c.answers[clientSeq]; !known {
 		c.order = append(c.order, clientSeq)
 	}
-	c.answers[clientSeq] = seq
+	c.answers[clientSeq] = a
 	if len(c.order) > limit {
 		delete(c.answers, c.order[0])
 		c.order = c.order[1:]
@@ -99,5 +130,5 @@ func (c *client) kept(seq int64) *Envelope {
 // fresh forgets the sequence numbers of an earlier life of the client: one that
 // initializes instead of reconnecting counts from the beginning again.
 func (c *client) fresh(floor int64) {
-	c.answers, c.order, c.alone, c.floor = map[int64]int64{}, nil, nil, floor
+	c.answers, c.order, c.alone, c.floor = map[int64]answered{}, nil, nil, floor
 }

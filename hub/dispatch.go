@@ -21,14 +21,15 @@ type Check func(*Tx, ahp.State, ahp.Action) (ahp.Action, string)
 // answer goes through the sender's queue: an echo to all subscribers, or to
 // the sender alone when it changed nothing or was refused.
 func (h *Hub) Dispatch(c *Conn, uri ahp.URI, clientSeq int64, a ahp.Action, check Check) Outcome {
+	mark := printOf(a) // as it came: checks may change it
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ch := h.channels[uri]
 	if ch == nil || ch.asleep() || !c.audience.Sees(ch.info) {
 		return Outcome{Unknown: true}
 	}
-	if seq, ok := c.client.answers[clientSeq]; ok {
-		return h.answerAgain(c, ch, clientSeq, a, seq)
+	if was, ok := c.client.answers[clientSeq]; ok && was.to(mark) {
+		return h.answerAgain(c, ch, clientSeq, a, was.seq)
 	}
 	tx := h.begin()
 	e := &Envelope{Channel: ch.info, Action: a, Principal: c.client.key.principal,
@@ -36,18 +37,18 @@ func (h *Hub) Dispatch(c *Conn, uri ahp.URI, clientSeq int64, a ahp.Action, chec
 	stamped, reason := h.check(tx, ch, a, check)
 	if reason != "" {
 		e.Rejection = reason
-		return Outcome{Env: h.answerAlone(c, e), Rejected: reason}
+		return Outcome{Env: h.answerAlone(c, e, mark), Rejected: reason}
 	}
 	e.Action = stamped
 	next := ahp.Reduce(ch.state, stamped)
 	if next == ch.state && !deliverAll(stamped) {
-		e = h.answerAlone(c, e)
+		e = h.answerAlone(c, e, mark)
 		if isEvent(stamped) && h.derive != nil {
 			h.derive(tx, e) // terminal/input: forwarded, but seen by its sender alone
 		}
 		return Outcome{Env: e, NoChange: true}
 	}
-	return Outcome{Env: h.accept(tx, c, ch, next, e)}
+	return Outcome{Env: h.accept(tx, c, ch, next, e, mark)}
 }
 
 func (h *Hub) check(tx *Tx, ch *channel, a ahp.Action, check Check) (ahp.Action, string) {
@@ -69,13 +70,13 @@ func deliverAll(a ahp.Action) bool {
 
 // accept commits a client's action; the sender is answered in its place even
 // when it does not follow the channel.
-func (h *Hub) accept(tx *Tx, c *Conn, ch *channel, next ahp.State, e *Envelope) *Envelope {
+func (h *Hub) accept(tx *Tx, c *Conn, ch *channel, next ahp.State, e *Envelope, mark uint64) *Envelope {
 	var sender *Conn
 	if _, follows := c.subs[ch.info.URI]; !follows {
 		sender = c
 	}
 	e = tx.commit(ch, next, e, sender)
-	c.client.remember(e.Origin.ClientSeq, e.Seq, h.limits.Answers)
+	c.client.remember(e.Origin.ClientSeq, answered{e.Seq, mark}, h.limits.Answers)
 	if sender != nil {
 		c.client.keep(e, h.limits.Refusals)
 	}
@@ -84,9 +85,9 @@ func (h *Hub) accept(tx *Tx, c *Conn, ch *channel, next ahp.State, e *Envelope) 
 
 // answerAlone numbers an envelope for its sender only, and keeps it for that
 // client's replay: a refusal, or an action that changed nothing.
-func (h *Hub) answerAlone(c *Conn, e *Envelope) *Envelope {
+func (h *Hub) answerAlone(c *Conn, e *Envelope, mark uint64) *Envelope {
 	e.Seq, e.At, e.estimate = h.next(), h.now(), estimateSize(e.Action)
-	c.client.remember(e.Origin.ClientSeq, e.Seq, h.limits.Answers)
+	c.client.remember(e.Origin.ClientSeq, answered{e.Seq, mark}, h.limits.Answers)
 	c.client.keep(e, h.limits.Refusals)
 	c.push(e.enter(0))
 	return e

@@ -98,6 +98,28 @@ func TestAResentActionIsNotRunTwice(t *testing.T) {
 	}
 }
 
+// A client that comes back by reconnect and counts from the beginning again is heard: the same number with another action is
+// another action. The time an action began is no difference, as the host's stands in for one that was not sent.
+func TestANumberUsedAgainForAnotherAction(t *testing.T) {
+	h := newHub(t, hub.Config{})
+	a := connect(t, h, "a", chat2URI)
+	start := func(at string) ahp.Action {
+		return &ahp.ChatTurnStartedAction{TurnID: "t", StartedAt: at, Message: ahp.Message{Text: "go"}}
+	}
+	h.Dispatch(a, chat2URI, 1, start("2026-01-02T03:04:05.000Z"), nil)
+	a, err := h.Connect(hub.ConnConfig{Principal: "owner", ClientID: "a", Resume: true})
+	must(t, err)
+	if out := h.Dispatch(a, chat2URI, 1, start("2026-01-02T03:04:09.000Z"), nil); !out.Repeat {
+		t.Errorf("the turn began twice: %+v", out)
+	}
+	if out := h.Dispatch(a, chat2URI, 1, title("new"), nil); out.Repeat || out.Rejected != "" {
+		t.Errorf("another action was taken for the first one: %+v", out)
+	}
+	if out := h.Dispatch(a, chat2URI, 1, title("new"), nil); !out.Repeat {
+		t.Errorf("it was run twice: %+v", out)
+	}
+}
+
 func TestAResentActionIsNotRunTwiceOverARestart(t *testing.T) {
 	h := newHub(t, hub.Config{Boot: hub.Boot{Seq: 50, Answered: []hub.Answered{{Principal: "owner", ClientID: "a", ClientSeq: 9, Seq: 40, Channel: chatURI}}}})
 	a, err := h.Connect(hub.ConnConfig{Principal: "owner", ClientID: "a", Resume: true})

@@ -106,7 +106,7 @@ func New(cfg Config) *Hub {
 		h.channels[b.URI] = ch
 	}
 	for _, a := range cfg.Boot.Answered {
-		h.client(clientKey{a.Principal, a.ClientID}).remember(a.ClientSeq, a.Seq, h.limits.Answers)
+		h.client(clientKey{a.Principal, a.ClientID}).remember(a.ClientSeq, answered{seq: a.Seq}, h.limits.Answers)
 	}
 	return h
 }
