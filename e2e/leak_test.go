@@ -196,7 +196,7 @@ func visitAll(t *testing.T, c *http.Client, prog *Program, mine, theirs string, 
 	defer p.Close()
 	p.Routes(r)
 	_ = chi.Walk(r, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
-		if route == "/live" {
+		if route == "/live" || route == "/notifications/stream" { // these do not end
 			return nil
 		}
 		for _, short := range []string{mine, theirs} {

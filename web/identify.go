@@ -121,6 +121,14 @@ func (s *Server) visitor(w http.ResponseWriter, r *http.Request) (access.Princip
 	return who, nil
 }
 
+// Person is the owner, or somebody with an account as they are now: unknown when they have none any more.
+func (s *Server) Person(ctx context.Context, id string) (access.Principal, error) {
+	if id == s.cfg.Owner.ID {
+		return s.cfg.Owner, nil
+	}
+	return s.person(ctx, id)
+}
+
 // person is who somebody with an account is now: unknown when they have none any more.
 func (s *Server) person(ctx context.Context, id string) (access.Principal, error) {
 	if s.cfg.Members != nil {
@@ -210,7 +218,7 @@ func (s *Server) mayOpen(who access.Principal, session, chat string) bool {
 	if !who.Audience().Sees(hub.ChannelInfo{URI: uri, Kind: ahp.ChannelSession, Session: uri}) {
 		return false
 	}
-	return chat == "" || !who.Scope.Chat() || s.cfg.Short(who.Scope.URI) == chat
+	return chat == "" || !who.Scope.Chat() || s.cfg.Home(uri, who.Scope) == "/s/"+session+"/c/"+chat
 }
 
 // tooMany answers 429 to an address that tried too many wrong tokens in the last minute.

@@ -63,7 +63,9 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, r, err)
 		return
 	}
-	s.hold(w, r, "")
+	if waiting(r) != "" {
+		s.hold(w, r, "")
+	}
 	s.note(r, people.Event{Who: who.ID, Name: who.Name, What: "joined", On: link.ID})
 	http.Redirect(w, r, home, http.StatusSeeOther)
 }

@@ -86,6 +86,15 @@ func (p fakePages) Routes(r chi.Router) {
 	r.Get("/s/{session}", show)
 	r.Get("/s/{session}/t/{terminal}/frame", show)
 	r.Get("/new", func(http.ResponseWriter, *http.Request) { panic("a bug") })
+	r.Get("/s/{session}/c/{chat}", show)
+	r.Get("/s/{session}/changes", show)
+	r.Get("/s/{session}/t", show)
+	r.Get("/account", show)
+	r.Post("/account/password", func(w http.ResponseWriter, r *http.Request) {
+		if r.PostFormValue("current") != "right" {
+			w.WriteHeader(http.StatusForbidden)
+		}
+	})
 	r.Get("/undecided", show)
 	r.Get("/live", func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
@@ -111,6 +120,7 @@ type site struct {
 	links *access.Links
 
 	personal  *access.Personal
+	members   *access.Members
 	passwords *people.Passwords
 
 	signIn access.SignIn
@@ -146,7 +156,11 @@ func newSite(t *testing.T, change func(*Config)) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &site{t: t, personal: personal, passwords: &people.Passwords{Store: store, Params: &argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}}, links: links, log: &lockedBuffer{}, pages: fakePages{make(chan error, 4)},
+	members, err := access.OpenMembers(t.Context(), store, "Olu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &site{t: t, personal: personal, members: members, passwords: &people.Passwords{Store: store, Params: &argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}}, links: links, log: &lockedBuffer{}, pages: fakePages{make(chan error, 4)},
 		signIn: access.SignIn{Dir: filepath.Join(t.TempDir(), "signin")}}
 	cookies, err := people.New(people.Config{Store: store, Key: bytes.Repeat([]byte("k"), 32)})
 	if err != nil {
@@ -158,7 +172,7 @@ func newSite(t *testing.T, change func(*Config)) *site {
 	cfg := Config{Pages: x.pages, RPC: rpc, Assets: fakeAssets{}, Sessions: fakeSessions{},
 		Short:  func(u ahp.URI) string { return strings.TrimPrefix(u, "ahp-session:/") },
 		Title:  func(u ahp.URI, _ access.Scope) string { return "Title of " + strings.TrimPrefix(u, "ahp-session:/") },
-		Tokens: access.NewTokens(ownerToken, "Olu", links, x.personal), Links: links, SignIn: x.signIn, Cookies: cookies,
+		Tokens: access.NewTokens(ownerToken, "Olu", links, x.personal), Links: links, Members: members, SignIn: x.signIn, Cookies: cookies, Owner: access.Owner("Olu"),
 		Passwords: x.passwords, Passkeys: &people.Passkeys{Store: store},
 		Audit: people.Audit{Store: store}, Log: slog.New(slog.NewTextHandler(x.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	if change != nil {

@@ -19,7 +19,7 @@ func Home(session ahp.URI, s access.Scope) string {
 	base := "/s/" + host.ShortID(session)
 	switch {
 	case s.Chat():
-		return base + "/c/" + host.ShortID(s.URI)
+		return base + "/c/" + part.Tail(s.URI)
 	case s.Changeset():
 		return base + "/changes?scope=" + url.QueryEscape(scopeOf(s.URI))
 	}
@@ -74,7 +74,7 @@ func (p *Pages) sessionFor(who access.Principal, uri ahp.URI) *ahp.SessionState 
 func partHead(who access.Principal, short string, s *ahp.SessionState) part.SessionHead {
 	h := part.SessionHead{Short: short, Title: titleOf(s.Title), Status: part.StatusOf(s.Status), Activity: s.Activity, Only: "changes"}
 	if who.Scope.Chat() {
-		h.Only, h.Chat = "chat", host.ShortID(who.Scope.URI)
+		h.Only, h.Chat = "chat", part.Tail(who.Scope.URI)
 		if i := slices.IndexFunc(s.Chats, func(c ahp.ChatSummary) bool { return c.Resource == who.Scope.URI }); i >= 0 {
 			h.Title = chatTitle(s.Chats[i]) // the session's, as it is called here, was written once
 		}

@@ -14,9 +14,9 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
 	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
 )
 
 // share is the page of a session's links.
@@ -76,7 +76,7 @@ func (p *Pages) parts(ctx context.Context, v visit, chosen string) (out []page.S
 	s := p.sessionState(v.session)
 	for _, c := range s.Chats {
 		if c.Interactivity != ahp.ChatInteractivityHidden && len(out) < mostParts {
-			out = append(out, page.SharePart{Value: chatPart + host.ShortID(c.Resource), Label: chatTitle(c), Group: "One chat"})
+			out = append(out, page.SharePart{Value: chatPart + part.Tail(c.Resource), Label: chatTitle(c), Group: "One chat"})
 		}
 	}
 	if len(out) == 1 && chosen == out[0].Value {
@@ -220,11 +220,11 @@ func (p *Pages) makeLink(w http.ResponseWriter, r *http.Request) error {
 }
 
 // described says in the audit what a link is.
-func described(role, part string) string {
-	if part == "" {
+func described(role, of string) string {
+	if of == "" {
 		return role
 	}
-	return role + ", " + part
+	return role + ", " + of
 }
 
 // revokeLink ends a link and everybody who came by it.
