@@ -13,7 +13,9 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/agent/script"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/mcp"
 	"github.com/ahphub/ahphub/hub/store"
 )
 
@@ -33,9 +35,12 @@ func realWorldOf(t *testing.T, backend agent.Backend, limits Limits) *world {
 	must(t, err)
 	boot, err := s.Boot(t.Context())
 	must(t, err)
+	library := custom.NewLibrary(custom.Limits{}, quiet)
+	background(t, library.Run, func() error { return nil })
 	var h *host.Host
 	w := &world{t: t, dir: t.TempDir(), hub: hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) { h.Derive(tx, e) }})}
-	h, err = host.New(host.Config{Hub: w.hub, Store: s, Agents: map[string]agent.Backend{"script": backend}, DataDir: dir, DefaultDir: w.dir, Clients: w})
+	h, err = host.New(host.Config{Hub: w.hub, Store: s, Agents: map[string]agent.Backend{"script": backend}, DataDir: dir, DefaultDir: w.dir, Clients: w,
+		Customize: host.Customize{Library: library, Servers: mcp.Dialer{}}})
 	must(t, err)
 	background(t, func(ctx context.Context) error { return s.Run(ctx, w.hub) }, s.Close)
 	must(t, h.Start(t.Context()))

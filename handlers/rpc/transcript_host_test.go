@@ -1,8 +1,10 @@
 package rpc
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -11,7 +13,7 @@ import (
 )
 
 // TestTranscriptsOfTheRealHost plays testdata/host on a host with a store and a directory of its own, whose URI stands as
-// $DIR in the lines, as $RUN does for the newest run of an automation. "disk NAME TEXT" writes a file there behind the
+// $DIR in the lines, as $RUN does for the newest run of an automation and $ID:name for a customization. "disk NAME TEXT" writes a file there behind the
 // host's back.
 func TestTranscriptsOfTheRealHost(t *testing.T) {
 	files, err := filepath.Glob("testdata/host/*.txtar")
@@ -43,10 +45,39 @@ func playReal(t *testing.T, script string) {
 			must(t, os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))
 			continue
 		}
-		if err := s.step(strings.ReplaceAll(line, "$RUN", newestRun(s.hub))); err != nil {
+		line = customID.ReplaceAllStringFunc(strings.ReplaceAll(line, "$RUN", newestRun(s.hub)), func(name string) string {
+			return idOfCustomization(s.hub, name[len("$ID:"):])
+		})
+		if err := s.step(line); err != nil {
 			t.Fatalf("line %d: %s\n%v", n+1, line, err)
 		}
 	}
+}
+
+// customID is the id of an entry by its name, in the session ahp-session:/1.
+var customID = regexp.MustCompile(`\$ID:[\w.]+`)
+
+func idOfCustomization(h *hub.Hub, name string) string {
+	state, _, _ := h.State("ahp-session:/1")
+	raw, _ := json.Marshal(state)
+	var s struct {
+		Customizations []struct {
+			ID, Name string
+			Children []struct{ ID, Name string }
+		}
+	}
+	_ = json.Unmarshal(raw, &s)
+	for _, c := range s.Customizations {
+		if c.Name == name {
+			return c.ID
+		}
+		for _, x := range c.Children {
+			if x.Name == name {
+				return x.ID
+			}
+		}
+	}
+	return "no " + name
 }
 
 func newestRun(h *hub.Hub) string {

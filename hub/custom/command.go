@@ -175,7 +175,7 @@ func (s *search) servers(c config, plugin string) []Entry {
 		list, err = members(data) // some write them without the name around
 	}
 	if err != nil {
-		return broken(err)
+		return broken(fmt.Errorf("cannot be read: %w", err))
 	}
 	var out []Entry
 	for _, m := range list {

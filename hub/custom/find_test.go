@@ -196,7 +196,7 @@ func TestEveryFileAgentsReadIsFound(t *testing.T) {
 		"mcpServer odd at line 4 !says neither a command nor a url",
 		"mcpServer wrong at line 5 !is not declared as a server is: json: cannot unmarshal number into Go value of type custom.declared",
 		"mcpServer asks → ./run.sh '${input:key}' at line 5",
-		"mcpServer .cursor/mcp.json !it is no JSON: it ends in the middle",
+		"mcpServer .cursor/mcp.json !cannot be read: it is no JSON: it ends in the middle",
 	}
 	if diff := cmp.Diff(want, told(root, Find(root, Limits{}))); diff != "" {
 		t.Errorf("found (-want +got):\n%s", diff)

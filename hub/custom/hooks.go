@@ -18,7 +18,7 @@ func readHooks(s *search, _ spot, file string) []Entry {
 	}
 	events, err := inside(data, "hooks")
 	if err != nil {
-		return broken(err.Error())
+		return broken("cannot be read: " + err.Error())
 	}
 	var out []Entry
 	for _, e := range events {

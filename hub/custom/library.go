@@ -191,7 +191,7 @@ func (l *Library) again(w *fsnotify.Watcher) {
 			found = Find(root, l.limits) // what was written before it was watched
 		}
 		l.mu.Lock()
-		changed := s.kept && !reflect.DeepEqual(found, s.found)
+		changed := !s.kept || !reflect.DeepEqual(found, s.found) // what was looked at before may be older
 		s.found, s.kept = found, true
 		var tells []func()
 		for _, t := range s.tells {

@@ -189,6 +189,7 @@ func (h *Host) mustOpen(tx *hub.Tx, info hub.ChannelInfo, s ahp.State) {
 
 // begin opens the agent of a new session and says how that went (AHP requirement 68).
 func (h *Host) begin(uri ahp.URI) {
+	h.recustomize(uri)
 	l, told := h.liveOf(uri), h.opening.take(uri)
 	l.goes(func() {
 		l.mu.Lock()
