@@ -153,7 +153,7 @@ func (r *repo) unlockIndex() error { return removeIfThere(filepath.Join(r.git, "
 
 // create lays out a repository by hand: git init would read templates and defaults of the user's.
 func (r *repo) create(src source) error {
-	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tlogallrefupdates = false\n"
+	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tlogallrefupdates = false\n\tsharedRepository = 0600\n" // nobody else's
 	if src.format != "sha1" {
 		config = strings.Replace(config, "= 0", "= 1", 1) + "[extensions]\n\tobjectFormat = " + src.format + "\n"
 	}
