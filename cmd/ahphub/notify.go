@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"net/mail"
 	"net/netip"
@@ -94,10 +95,19 @@ func (a *app) buildNotifier(set settings) error {
 	return err
 }
 
-// person is somebody with an account, as what they are in a session.
-func (a *app) person(id string, _ ahp.URI) (access.Principal, bool) {
-	if id == a.owner.ID {
-		return a.owner, true
+// person is somebody with an account, as what they are in a session: members come into it by a link.
+func (a *app) person(id string, session ahp.URI) (access.Principal, bool) {
+	who, err := a.web.Person(context.Background(), id)
+	if err != nil || !who.Known() || !who.Account() {
+		return access.Principal{}, false
+	}
+	if who.Role == access.RoleOwner || who.Host {
+		return who, true
+	}
+	for _, l := range a.links.List(session) {
+		if p, err := a.links.Principal(l.ID, id); err == nil {
+			return p, true
+		}
 	}
 	return access.Principal{}, false
 }

@@ -43,6 +43,7 @@ type app struct {
 	host      *host.Host
 	tools     *mcp.Server
 	notify    *notify.Notifier
+	links     *access.Links
 	telemetry *telemetry.Telemetry
 	journal   *task
 	library   *task
@@ -91,7 +92,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	}
 	a.host, err = host.New(host.Config{Hub: a.hub, Store: a.store, Agents: agents, DefaultAgent: a.cfg.Agent,
 		DataDir: a.cfg.Data, DefaultDir: set.dir, TrustFilters: a.cfg.TrustFilters, ToolServers: mcp.Reach(agentURL(set, l), program), Customize: a.customize(ctx), Log: a.log,
-		Judged: func(tx *hub.Tx, session ahp.URI, e review.Event) { a.notify.Judged(tx, session, e) },
+		Judged:  func(tx *hub.Tx, session ahp.URI, e review.Event) { a.notify.Judged(tx, session, e) },
 		Clients: a, Tracer: a.telemetry.Tracer(), Meters: a.telemetry})
 	if err != nil {
 		return err
@@ -111,6 +112,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		return err
 	}
 	links.Within(a.hub)
+	a.links = links
 	members, err := access.OpenMembers(ctx, docs, a.owner.Name)
 	if err != nil {
 		return err
@@ -177,7 +179,8 @@ func (a *app) gauges() map[string]func() any {
 			}
 			return 0
 		},
-		"page_renders": func() any { return a.pages.Renders() },
+		"page_renders":   func() any { return a.pages.Renders() },
+		"people_present": func() any { return a.pages.Presence.Count() },
 	}
 }
 
