@@ -81,6 +81,7 @@ func TestAutomationsPage(t *testing.T) {
 	p.Shot("list")
 	p.Click("#automations .inlink")
 	p.Live()
+	p.automationsLook(prog, Eval[string](p, "location.pathname"))
 	p.Click("#automation form[action$='/cancel'] button")
 	p.Says("#automation .run", "Cancelled")
 	p.Click("#automation form[action$='/enabled'] button")
@@ -88,6 +89,22 @@ func TestAutomationsPage(t *testing.T) {
 	p.Click("#auto-remove summary")
 	p.Click("#auto-remove .btn.bad")
 	p.Says("main", "No automations yet")
+}
+
+// automationsLook has every page of automations looked at: dark and on a phone.
+func (p *Page) automationsLook(prog *Program, one string) {
+	p.t.Helper()
+	for name, path := range map[string]string{"list": "/automations", "one": one, "edit": one + "/edit"} {
+		p.Open(prog.URL + path)
+		p.Wait(`document.readyState === 'complete' && !document.querySelector('time[data-when]')`)
+		p.look(1440, 900, "dark")
+		p.accessible(name+" dark", false)
+		p.look(320, 640, "light")
+		p.accessible(name+" phone", true)
+		p.look(1440, 900, "light")
+	}
+	p.Open(prog.URL + one)
+	p.Live()
 }
 
 // The program is killed while a run waits for an approval: when it is back the run has failed and says so, the schedule

@@ -2,12 +2,13 @@
 (() => {
 'use strict';
 const { parse, on } = window.ahphub;
-const shown = new Intl.DateTimeFormat([], { weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
+const how = { weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' };
+const plain = new Intl.DateTimeFormat([], how), zoned = new Intl.DateTimeFormat([], { ...how, timeZoneName: 'short' });
 function local(root) {
   for (const t of root.querySelectorAll('time[data-when]')) {
-    t.removeAttribute('data-when');
     t.title = t.textContent;
-    t.textContent = shown.format(new Date(t.dateTime));
+    t.textContent = (t.dataset.when ? zoned : plain).format(new Date(t.dateTime));
+    t.removeAttribute('data-when');
   }
 }
 local(document);

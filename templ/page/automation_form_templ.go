@@ -806,7 +806,7 @@ func SchedulePreviewPart(p SchedulePreview) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Moment(w).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Coming(w).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

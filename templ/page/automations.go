@@ -134,8 +134,8 @@ type SchedulePreview struct {
 }
 
 var presets = []struct{ value, label string }{
-	{"manual", "By hand"}, {"hourly", "Every hour"}, {"daily", "Every day"}, {"weekdays", "Every weekday"},
-	{"weekly", "Every week"}, {"monthly", "Every month"}, {"cron", "Cron"},
+	{"manual", "By hand"}, {"hourly", "Hourly"}, {"daily", "Daily"}, {"weekdays", "Weekdays"},
+	{"weekly", "Weekly"}, {"monthly", "Monthly"}, {"cron", "Cron"},
 }
 
 var weekdays = []struct{ value, label, name string }{
