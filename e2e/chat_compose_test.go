@@ -23,14 +23,20 @@ const picture = `(async how => {
 		document.querySelector('#turns').dispatchEvent(new DragEvent('drop', {dataTransfer: t, bubbles: true, cancelable: true})); }
 })`
 
-// composes has an input method hold a text that is not taken yet.
-func (p *Page) composes(text string) {
+// composes types with an input method: what is not taken yet, then Enter, which is the method's own, and what it takes.
+func (p *Page) composes(typed, taken string) {
 	p.t.Helper()
 	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-		n := int64(len([]rune(text)))
-		_, err := cdp.Call(ctx, t, input.ImeSetComposition, input.ImeSetCompositionParams{Text: text, SelectionStart: n, SelectionEnd: n})
+		n := int64(len([]rune(typed)))
+		_, err := cdp.Call(ctx, t, input.ImeSetComposition, input.ImeSetCompositionParams{Text: typed, SelectionStart: n, SelectionEnd: n})
+		for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeRawKeyDown, input.DispatchKeyEventTypeKeyUp} {
+			if err == nil {
+				_, err = cdp.Call(ctx, t, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kind, Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: 229})
+			}
+		}
 		return chromedp.Void{}, err
 	})
+	p.Type(taken)
 }
 
 // What a message is made of: commands and files that are completed, pictures and texts that are pasted and dropped; and
@@ -69,9 +75,7 @@ func TestComposing(t *testing.T) {
 
 	said := Eval[int](ana, "document.querySelectorAll('#turns .said').length")
 	ana.Fill("#message", "")
-	ana.composes("にほ")
-	ana.Press("\r") // an input method's own Enter takes the word: it sends nothing
-	ana.Type("日本")
+	ana.composes("にほ", "日本")
 	ana.Wait("document.querySelector('#message').value === '日本'")
 	if n := Eval[int](ana, "document.querySelectorAll('#turns .said').length"); n != said {
 		t.Error("a message was sent while it was being composed")
