@@ -51,11 +51,7 @@ func NewACME(cfg ACMEConfig) (*ACME, error) {
 }
 
 // TLS is the configuration of a server with these certificates. It also answers the authority's question over TLS.
-func (a *ACME) TLS() *tls.Config {
-	c := a.manager.TLSConfig()
-	c.MinVersion = tls.VersionTLS12
-	return c
-}
+func (a *ACME) TLS() *tls.Config { return careful(a.manager.TLSConfig()) }
 
 // Challenge answers the authority's question over http, and hands other requests on.
 func (a *ACME) Challenge(next http.Handler) http.Handler { return a.manager.HTTPHandler(next) }

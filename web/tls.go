@@ -37,7 +37,18 @@ func OpenCertificate(cert, key string, log *slog.Logger) (*CertificateFiles, err
 
 // TLS is the configuration of a server with this certificate.
 func (f *CertificateFiles) TLS() *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return f.current(), nil }}
+	return careful(&tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return f.current(), nil }})
+}
+
+// careful leaves out old versions, and of TLS 1.2 the ciphers that encrypt without saying whether it arrived whole.
+func careful(c *tls.Config) *tls.Config {
+	c.MinVersion = tls.VersionTLS12
+	c.CipherSuites = []uint16{
+		tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+		tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+		tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+	}
+	return c
 }
 
 // Name is the first one that the certificate is for and that one can open; "" when there is none.

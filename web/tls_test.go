@@ -149,9 +149,9 @@ func TestServingByTLS(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	ask := func(most uint16) (*http.Response, error) {
+	ask := func(most uint16, ciphers ...uint16) (*http.Response, error) {
 		transport := &http.Transport{ForceAttemptHTTP2: true, DisableKeepAlives: true,
-			TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: most},
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: most, CipherSuites: ciphers},
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				return new(net.Dialer).DialContext(ctx, "tcp", l.Addr().String())
 			}}
@@ -170,6 +170,9 @@ func TestServingByTLS(t *testing.T) {
 		if _, err := ask(old); err == nil {
 			t.Errorf("%s is spoken", tls.VersionName(old))
 		}
+	}
+	if _, err := ask(tls.VersionTLS12, tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA); err == nil {
+		t.Error("a cipher is spoken that does not say whether what it encrypts arrived whole")
 	}
 	for _, new := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		res, err := ask(new)
