@@ -160,6 +160,7 @@ func fillWithCanary(t *testing.T, ctx context.Context, p *peer.Peer, session ahp
 	if _, err := p.Dispatch(ctx, session, &ahp.SessionTitleChangedAction{Title: canary}); err != nil {
 		t.Fatal(err)
 	}
+	automate(t, ctx, p)
 	orders := strings.Join([]string{"say " + canary, "think " + canary, "notice " + canary, "run echo " + canary}, "\n")
 	turn := &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(), Message: ahp.Message{Text: orders, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}}
 	if _, err := p.Dispatch(ctx, chat, turn); err != nil {
@@ -175,6 +176,31 @@ func fillWithCanary(t *testing.T, ctx context.Context, p *peer.Peer, session ahp
 	return chat
 }
 
+// automate makes an automation that is full of the word, with a run whose session is, too.
+func automate(t *testing.T, ctx context.Context, p *peer.Peer) {
+	t.Helper()
+	definition := ahp.AutomationDefinition{Title: canary, Message: ahp.Message{Text: "say " + canary, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindAutomation}},
+		Triggers: []ahp.AutomationTrigger{}}
+	err := p.Subscribe(ctx, ahp.AutomationsURI)
+	if err == nil {
+		_, err = p.Dispatch(ctx, ahp.AutomationsURI, &ahp.AutomationCreateRequestedAction{Resource: secretAutomation, Definition: definition})
+	}
+	if err == nil {
+		err = p.Call(ctx, "runAutomation", ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: secretAutomation, RequestID: canary}, nil)
+	}
+	if err == nil {
+		err = p.Wait(ctx, func() bool {
+			s, _ := p.State(ahp.AutomationsURI).(*ahp.AutomationState)
+			return s != nil && len(s.Entries) == 1 && len(s.Entries[0].Runs) == 1 && s.Entries[0].Runs[0].PrimarySession != ""
+		})
+	}
+	if err != nil {
+		t.Fatal("the secret automation:", err)
+	}
+}
+
+const secretAutomation ahp.URI = "ahp-automation:/" + canary
+
 // askAboutOthers tries what a client can ask about a session that is not its own; errors are what it is about.
 func askAboutOthers(ctx context.Context, p *peer.Peer, session, chat ahp.URI) {
 	for _, uri := range []ahp.URI{session, chat, "ahp-otlp:/logs/trace", "ahp-otlp:/traces", "ahp-otlp:/metrics", session + "/changes", session + "/annotations"} {
@@ -184,6 +210,10 @@ func askAboutOthers(ctx context.Context, p *peer.Peer, session, chat ahp.URI) {
 		_ = p.Call(ctx, "disposeSession", map[string]any{"channel": uri}, nil)
 		_, _ = p.Dispatch(ctx, uri, &ahp.SessionTitleChangedAction{Title: "x"})
 	}
+	_ = p.Subscribe(ctx, ahp.AutomationsURI)
+	_ = p.Call(ctx, "runAutomation", ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: secretAutomation, RequestID: "theirs"}, nil)
+	_ = p.Call(ctx, "fetchAutomationRuns", ahp.FetchAutomationRunsParams{Channel: ahp.AutomationsURI, Automation: secretAutomation}, nil)
+	_, _ = p.Dispatch(ctx, ahp.AutomationsURI, &ahp.AutomationRemovedAction{Resource: secretAutomation})
 	_ = p.Call(ctx, "listSessions", ahp.ListSessionsParams{Channel: ahp.RootURI}, nil)
 	_ = p.Call(ctx, "createSession", map[string]any{"channel": session}, nil)
 }

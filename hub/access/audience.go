@@ -43,7 +43,7 @@ func (h hostAudience) State(ch hub.ChannelInfo, s ahp.State) ahp.State {
 	}
 	root, ok := s.(*ahp.RootState)
 	if !ok {
-		return s
+		return unexplained(s)
 	}
 	return &ahp.RootState{Agents: agentsFor(root.Agents), ActiveSessions: root.ActiveSessions, Terminals: ofSessions(root.Terminals)}
 }
@@ -83,20 +83,31 @@ func (g guestAudience) Sees(ch hub.ChannelInfo) bool {
 	return Principal{Role: RoleViewer, Session: g.session}.sees(ch)
 }
 
-// State cuts root down; a channel of the session is seen whole.
+// State cuts root down; a channel of the session is seen whole, but for what made the session.
 func (g guestAudience) State(ch hub.ChannelInfo, s ahp.State) ahp.State {
 	if !g.Sees(ch) {
 		return nil
 	}
 	root, ok := s.(*ahp.RootState)
 	if !ok {
-		return s
+		return unexplained(s)
 	}
 	return &ahp.RootState{
 		Agents:         agentsFor(root.Agents),
 		ActiveSessions: ahp.Ptr(int64(1)),
 		Terminals:      g.terminals(root.Terminals),
 	}
+}
+
+// unexplained leaves out which automation made a session: automations are the owner's.
+func unexplained(s ahp.State) ahp.State {
+	session, ok := s.(*ahp.SessionState)
+	if !ok || session.Origin == nil {
+		return s
+	}
+	cut := *session
+	cut.Origin = nil
+	return &cut
 }
 
 // Action cuts an action of root down. One this table does not name is not for guests.

@@ -12,6 +12,9 @@ func (p Principal) Summary(s ahp.SessionSummary) ahp.SessionSummary {
 	if a, ok := p.Audience().(scopeAudience); ok {
 		return a.summary(s)
 	}
+	if p.Role != RoleOwner {
+		s.Origin = nil
+	}
 	return s
 }
 
