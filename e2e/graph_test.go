@@ -72,6 +72,8 @@ var only = map[string][]string{
 	"github.com/santhosh-tekuri/jsonschema/v6": {"e2e"},
 	"github.com/modelcontextprotocol/go-sdk":   {"hub/mcp", "e2e"},
 	"github.com/creack/pty":                    {"hub/terminal"},
+	"github.com/coreos/go-oidc/v3":             {"hub/people"},
+	"golang.org/x/crypto/acme":                 {"web"},
 	"github.com/gorilla/sessions":              {"hub/people"},
 	"github.com/alecthomas/kong":               {"cmd"},
 	"github.com/prometheus/client_golang":      {"web", "hub/telemetry"},
