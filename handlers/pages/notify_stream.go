@@ -61,7 +61,8 @@ func (p *Pages) tellNotices(ctx context.Context, w http.ResponseWriter, out *htt
 			if !open {
 				return // it comes again, with what it had last
 			}
-			if !p.Notify.Shows(ctx, who, &x) {
+			x, ok := p.Notify.Shown(ctx, who, x)
+			if !ok {
 				continue
 			}
 			b, _ := plainJSON(shown{x.ID, x.Kind, x.Short, x.Heading(), x.Text, x.Path}) // strings

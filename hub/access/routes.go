@@ -132,7 +132,14 @@ var routeScopes = map[string]scopes{
 	"GET /live":            inChat | inChangeset,
 	"GET /help":            inChat | inChangeset,
 	"POST /settings/theme": inChat | inChangeset,
-	"GET /s/{session}":     inChat | inChangeset, // leads to the part
+
+	"GET /settings/notifications":          inChat | inChangeset, // their own
+	"POST /settings/notifications":         inChat | inChangeset,
+	"POST /settings/notifications/browser": inChat | inChangeset,
+	"GET /notifications/stream":            inChat | inChangeset, // each notice is asked about
+	"POST /s/{session}/mute":               inChat | inChangeset,
+
+	"GET /s/{session}": inChat | inChangeset, // leads to the part
 
 	"GET /s/{session}/c/{chat}":                          inChat,
 	"GET /s/{session}/c/{chat}/edits/{call}":             inChat,

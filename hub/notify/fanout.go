@@ -79,19 +79,19 @@ func (n *Notifier) reach(ctx context.Context, x *Notice) (jobs []*job, mails let
 		return nil, nil, err
 	}
 	for _, h := range hooks {
-		ok := h.Everything && h.Gone == ""
-		if !ok && h.Gone == "" {
-			if _, ok, err = n.hears(ctx, h.Owner, Webhook, x); err != nil {
+		told, ok := *x, h.Everything
+		if !ok {
+			if told, _, ok, err = n.hears(ctx, h.Owner, Webhook, x); err != nil {
 				return nil, nil, err
 			}
 		}
-		if ok {
-			jobs = append(jobs, hookJob(h.ID, *x))
+		if ok && h.Gone == "" {
+			jobs = append(jobs, hookJob(h.ID, told))
 		}
 	}
 	mails = letters{}
 	for _, who := range x.To {
-		p, ok, err := n.hears(ctx, who, Mail, x)
+		_, p, ok, err := n.hears(ctx, who, Mail, x)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -102,17 +102,18 @@ func (n *Notifier) reach(ctx context.Context, x *Notice) (jobs []*job, mails let
 	return jobs, mails, nil
 }
 
-// hears tells whether somebody with an account is told of a notice by a channel other than an open page.
-func (n *Notifier) hears(ctx context.Context, who string, c Channel, x *Notice) (Prefs, bool, error) {
+// hears tells whether somebody with an account is told of a notice by a channel other than an open page, and as what.
+func (n *Notifier) hears(ctx context.Context, who string, c Channel, x *Notice) (Notice, Prefs, bool, error) {
 	if !slices.Contains(x.To, who) {
-		return Prefs{}, false, nil
+		return *x, Prefs{}, false, nil // most are not: nobody is looked up for them
 	}
 	p, ok := n.account(who, x.uri())
-	if !ok || !x.isFor(p) {
-		return Prefs{}, false, nil
+	told, is := x.For(p)
+	if !ok || !is {
+		return told, Prefs{}, false, nil
 	}
 	prefs, err := n.Prefs(ctx, who)
-	return prefs, err == nil && prefs.Hears(c, x), err
+	return told, prefs, err == nil && prefs.Hears(c, x), err
 }
 
 func (n *Notifier) account(who string, session ahp.URI) (access.Principal, bool) {

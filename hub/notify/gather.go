@@ -125,10 +125,13 @@ func (n *Notifier) mailJob(ctx context.Context, who string, b *batch) (*job, err
 	if err != nil {
 		return nil, err
 	}
-	left := slices.DeleteFunc(slices.Clone(b.notices), func(x Notice) bool {
+	var left []Notice
+	for _, x := range b.notices {
 		person, ok := n.account(who, x.uri())
-		return !ok || !p.Hears(Mail, &x) || !x.isFor(person) || n.answered(&x)
-	})
+		if x, told := x.For(person); ok && told && p.Hears(Mail, &x) && !n.answered(&x) {
+			left = append(left, x)
+		}
+	}
 	if len(left) == 0 || !p.Mail.Verified {
 		return nil, nil
 	}

@@ -22,8 +22,9 @@ type Notice struct {
 	Session string          `json:"session"`
 	Title   string          `json:"title"`
 	Text    string          `json:"text,omitempty"`
-	Path    string          `json:"path"`            // on this host
-	Waits   string          `json:"waits,omitempty"` // what of the session's inputNeeded it is about
+	Path    string          `json:"path"`             // on this host
+	Waits   string          `json:"waits,omitempty"`  // what of the session's inputNeeded it is about
+	Thread  string          `json:"thread,omitempty"` // what it was written in
 	By      review.Person   `json:"by,omitzero"`
 	To      []string        `json:"to,omitempty"` // principals; never the one who caused it
 }
@@ -42,13 +43,30 @@ func (n *Notice) uri() ahp.URI {
 	return n.About.Session
 }
 
-// isFor tells whether somebody is to hear of it at all: they are concerned, they see it, and they could answer.
-func (n *Notice) isFor(p access.Principal) bool {
-	if !slices.Contains(n.To, p.ID) || !p.Audience().Sees(n.About) {
-		return false
+// For is the notice as somebody is told it, if they are at all: they are concerned, they see what it is about, and they
+// could answer. Who sees a part of a session is not told the title of the whole.
+func (n Notice) For(p access.Principal) (Notice, bool) {
+	if !slices.Contains(n.To, p.ID) || !n.seenBy(p) {
+		return n, false
 	}
-	need, some := needs[n.Kind]
-	return !some || p.Has(need)
+	if need, some := needs[n.Kind]; some && !p.Has(need) {
+		return n, false
+	}
+	if !p.Scope.Whole() {
+		n.Session = map[bool]string{true: "Chat", false: "Changes"}[p.Scope.Chat()]
+	}
+	return n, true
+}
+
+func (n *Notice) seenBy(p access.Principal) bool {
+	sees := p.Audience()
+	switch {
+	case !sees.Sees(n.About):
+		return false
+	case n.Thread != "": // whoever would get an action on the thread
+		return sees.Action(n.About, &ahp.AnnotationsUpdatedAction{AnnotationID: n.Thread}) != nil
+	}
+	return p.Scope.Whole() || n.About.Kind == ahp.ChannelChat
 }
 
 const mostSeen = 4096 // causes remembered, so that none is told twice

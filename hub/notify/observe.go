@@ -108,7 +108,7 @@ func (n *Notifier) commented(tx *hub.Tx, e *hub.Envelope, thread string, entries
 			continue
 		}
 		cause := e.Channel.URI + "#" + thread + "#" + entry.ID
-		base := Notice{About: e.Channel, By: by, Text: line(entry.Text.Text), Path: anchor("/s/"+n.cfg.Short(e.Channel.Session)+"/threads", "thread-"+thread)}
+		base := Notice{About: e.Channel, Thread: thread, By: by, Text: line(entry.Text.Text), Path: anchor("/s/"+n.cfg.Short(e.Channel.Session)+"/threads", "thread-"+thread)}
 		called := except(ids(review.Mentions(entry.Text.Text, people)), by.ID)
 		if m := base; len(called) > 0 {
 			m.ID, m.Kind, m.To = id(Mention, cause), Mention, called

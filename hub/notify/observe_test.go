@@ -155,8 +155,30 @@ func TestWhoHears(t *testing.T) {
 		"a guest whom it does not concern": {guest(access.RoleViewer, session, false), Comment, []string{"owner"}, false},
 		"nobody":                           {access.Principal{}, Finished, []string{""}, false},
 	} {
-		if x := (Notice{Kind: test.kind, About: about, To: test.to}); x.isFor(test.who) != test.want {
+		if _, told := (Notice{Kind: test.kind, About: about, To: test.to}).For(test.who); told != test.want {
 			t.Errorf("%s: told is %t", name, !test.want)
+		}
+	}
+}
+
+// Who came by a link to one chat hears of that chat, without the session's title, and of nothing else.
+func TestWhoSeesAPartHearsOfThatPart(t *testing.T) {
+	ben := access.Principal{ID: "guest:ben", Role: access.RoleCommenter, Session: session, Link: "l", Scope: access.Scope{Kind: ahp.ChannelChat, URI: chat}}
+	of := func(uri ahp.URI, kind ahp.ChannelKind) hub.ChannelInfo {
+		return hub.ChannelInfo{URI: uri, Kind: kind, Session: session}
+	}
+	for name, test := range map[string]struct {
+		x    Notice
+		want bool
+	}{
+		"their chat":    {Notice{Kind: Failed, About: of(chat, ahp.ChannelChat)}, true},
+		"another chat":  {Notice{Kind: Failed, About: of("ahp-chat:/two", ahp.ChannelChat)}, false},
+		"a verdict":     {Notice{Kind: Verdict, About: of(session, ahp.ChannelSession)}, false},
+		"other threads": {Notice{Kind: Mention, About: of(annotations, ahp.ChannelAnnotations), Thread: "t"}, false},
+	} {
+		test.x.To, test.x.Session = []string{"guest:ben"}, "The title of it all"
+		if got, told := test.x.For(ben); told != test.want || told && got.Session != "Chat" {
+			t.Errorf("%s: told is %t, as %q", name, told, got.Session)
 		}
 	}
 }

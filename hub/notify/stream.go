@@ -84,15 +84,16 @@ func (s *Stream) Close() {
 	s.live.drop(s)
 }
 
-// Shows tells whether a notice is to be shown to somebody in a browser.
-func (n *Notifier) Shows(ctx context.Context, who access.Principal, x *Notice) bool {
-	if !x.isFor(who) {
-		return false
+// Shown is a notice as somebody is shown it in a browser, if they are.
+func (n *Notifier) Shown(ctx context.Context, who access.Principal, x Notice) (Notice, bool) {
+	x, ok := x.For(who)
+	if !ok {
+		return x, false
 	}
 	p, err := n.Prefs(ctx, who.ID)
 	if err != nil {
-		n.log.WarnContext(ctx, "nobody is shown a notice", "who", who, "err", err)
-		return false
+		n.log.WarnContext(ctx, "somebody is not shown a notice", "who", who, "err", err)
+		return x, false
 	}
-	return p.Hears(Browser, x)
+	return x, p.Hears(Browser, &x)
 }
