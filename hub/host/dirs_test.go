@@ -21,14 +21,20 @@ func TestAnAgentOfOneDirectoryGetsTheFirst(t *testing.T) {
 	})
 }
 
-// AHP requirement 54: followers of root hear of a session when it comes and when it goes.
+// AHP requirements 54 and 60: followers of root hear of a session when it comes and when it goes, and it counts in between.
 func TestRootHearsOfSessions(t *testing.T) {
 	inWorld(t, func(w *world) {
 		follower, stranger := w.connect(owner, "ana-2"), w.connect(owner, "ana-3")
 		follower.subscribe(ahp.RootURI)
 		c := w.create()
 		stranger.subscribe(session)
+		if got := *w.host.rootState().ActiveSessions; got != 1 {
+			t.Errorf("%d sessions are active", got)
+		}
 		w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
+		if got := *w.host.rootState().ActiveSessions; got != 0 {
+			t.Errorf("%d sessions are active, of which one is disposed", got)
+		}
 		follower.subscribe(ahp.RootURI)
 		follower.mu.Lock()
 		defer follower.mu.Unlock()

@@ -51,6 +51,10 @@ func TestInput(t *testing.T) { // AHP requirements 129 to 131
 		if len(w.session().InputNeeded) != 0 {
 			t.Error("inputNeeded stays after the answer")
 		}
+		part, ok := lastTurn(w.chatState()).ResponseParts[0].Value.(*ahp.InputRequestResponsePart)
+		if !ok || part.Response != ahp.ChatInputResponseKindAccept || len(part.Request.Answers) != 2 {
+			t.Errorf("the transcript has %+v", lastTurn(w.chatState()).ResponseParts)
+		}
 		c.converged()
 	})
 }

@@ -67,7 +67,7 @@ func uris(list []ahp.SessionSummary) (out []ahp.URI) {
 	return out
 }
 
-func TestSummaryNotifications(t *testing.T) { // AHP requirements 55, 56, 60, 71 to 74
+func TestSummaryNotifications(t *testing.T) { // AHP requirements 55, 56, 71 to 74
 	inWorld(t, func(w *world) {
 		release := hold(w)
 		c := w.create()
@@ -105,8 +105,9 @@ func TestSummaryNotifications(t *testing.T) { // AHP requirements 55, 56, 60, 71
 		if now.ModifiedAt <= created.ModifiedAt || now.Title != "go" || !now.Status.Has(ahp.SessionStatusIsRead) {
 			t.Errorf("the summary is %+v", now)
 		}
-		if got := *w.host.rootState().ActiveSessions; got != 1 {
-			t.Errorf("%d sessions are active", got)
+		listed, chat := w.session().Chats[0], w.chatState()
+		if listed.Status != chat.Status || listed.ModifiedAt != chat.ModifiedAt || listed.ModifiedAt == created.CreatedAt {
+			t.Errorf("the session lists %+v, and the chat is %d, changed %s", listed, chat.Status, chat.ModifiedAt)
 		}
 		c.converged()
 	})

@@ -1,7 +1,9 @@
 package host
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -130,9 +132,20 @@ func TestQueueRefuses(t *testing.T) { // AHP requirement 113
 
 func TestDrafts(t *testing.T) { // AHP requirement 120
 	inWorld(t, func(w *world) {
-		c := w.create()
+		c, other := w.create(), w.connect(owner, "ana-2")
+		other.subscribe(session, w.chat(), ahp.RootURI)
 		draft := user("half a tho")
 		c.do(w.chat(), &ahp.ChatDraftChangedAction{Draft: &draft})
+		other.mu.Lock()
+		seen := other.mirror[w.chat()].(*ahp.ChatState).Draft
+		listed := fmt.Sprint(asJSON(t, other.mirror[session]), asJSON(t, other.notes))
+		other.mu.Unlock()
+		if seen == nil || seen.Text != "half a tho" {
+			t.Errorf("another client has the draft %+v", seen)
+		}
+		if strings.Contains(listed, "half a tho") {
+			t.Errorf("a summary has the draft: %s", listed)
+		}
 		if s := w.chatState(); s.Draft == nil || s.Draft.Text != "half a tho" {
 			t.Errorf("the draft is %+v", s.Draft)
 		}

@@ -102,7 +102,7 @@ func TestDenial(t *testing.T) {
 	})
 }
 
-func TestConfirmationsThatAreRefused(t *testing.T) { // AHP requirements 122, 125
+func TestConfirmationsThatAreRefused(t *testing.T) { // AHP requirement 122
 	inWorld(t, func(w *world) {
 		commands(w, ahp.ChatToolCallReadyAction{Options: []ahp.ConfirmationOption{
 			{ID: "once", Label: "Once", Kind: ahp.ConfirmationOptionKindApprove}, {ID: "never", Label: "Never", Kind: ahp.ConfirmationOptionKindDeny}}})
@@ -156,7 +156,7 @@ func TestAutoApprovalIsTheOwnersAlone(t *testing.T) {
 	})
 }
 
-// A guest who approves what the owner asked for cannot make something else of it.
+// A guest who approves what the owner asked for cannot make something else of it; the owner can (AHP requirement 125).
 func TestGuestsApproveWhatStandsThere(t *testing.T) {
 	inWorld(t, func(w *world) {
 		answers := commands(w, ahp.ChatToolCallReadyAction{Editable: ahp.Ptr(true)})
@@ -169,6 +169,13 @@ func TestGuestsApproveWhatStandsThere(t *testing.T) {
 		guest.do(w.chat(), w.approval("o", true))
 		if len(*answers) != 1 {
 			t.Fatal("the approval did not arrive")
+		}
+		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "again", Message: user("make")})
+		edited = w.approval("again", true)
+		edited.EditedToolInput = "make -n"
+		c.do(w.chat(), edited)
+		if len(*answers) != 2 || (*answers)[1].EditedToolInput != "make -n" {
+			t.Errorf("the agent was told to go on with %+v", *answers)
 		}
 	})
 }

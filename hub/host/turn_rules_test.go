@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -10,15 +11,17 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// AHP requirement 106.
-func TestReasoningGoesIntoItsPart(t *testing.T) {
+// AHP requirements 105 and 106: what an agent streams before it said what it is a part of reaches nobody.
+func TestStreamsGoIntoTheirPart(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.agent.prompt = func(_ context.Context, turn agent.Turn) error {
 			_ = turn.Out.Emit(&ahp.ChatReasoningAction{PartID: "r", Content: "too early"})
-			if err := turn.Out.Emit(&ahp.ChatResponsePartAction{Part: ahp.ResponsePart{Value: &ahp.ReasoningResponsePart{ID: "r"}}}); err != nil {
-				return err
-			}
-			return turn.Out.Emit(&ahp.ChatReasoningAction{PartID: "r", Content: "hmm"})
+			_ = turn.Out.Emit(&ahp.ChatDeltaAction{PartID: "p", Content: "too early"})
+			return errors.Join(
+				turn.Out.Emit(&ahp.ChatResponsePartAction{Part: ahp.ResponsePart{Value: &ahp.ReasoningResponsePart{ID: "r"}}}),
+				turn.Out.Emit(&ahp.ChatReasoningAction{PartID: "r", Content: "hmm"}),
+				turn.Out.Emit(&ahp.ChatResponsePartAction{Part: ahp.ResponsePart{Value: &ahp.MarkdownResponsePart{ID: "p"}}}),
+				turn.Out.Emit(&ahp.ChatDeltaAction{PartID: "p", Content: "yes"}))
 		}
 		c := w.create()
 		c.say("go")
@@ -26,10 +29,16 @@ func TestReasoningGoesIntoItsPart(t *testing.T) {
 		if !ok || part.Content.String() != "hmm" {
 			t.Errorf("the part is %+v", w.chatState().Turns[0].ResponseParts)
 		}
+		answer, ok := w.chatState().Turns[0].ResponseParts[1].Value.(*ahp.MarkdownResponsePart)
+		if !ok || answer.Content.String() != "yes" {
+			t.Errorf("the answer is %+v", w.chatState().Turns[0].ResponseParts)
+		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		said := slices.DeleteFunc(slices.Clone(c.got), func(a string) bool { return a != "chat/responsePart" && a != "chat/reasoning" })
-		if !slices.Equal(said, []string{"chat/responsePart", "chat/reasoning"}) {
+		said := slices.DeleteFunc(slices.Clone(c.got), func(a string) bool {
+			return a != "chat/responsePart" && a != "chat/reasoning" && a != "chat/delta"
+		})
+		if !slices.Equal(said, []string{"chat/responsePart", "chat/reasoning", "chat/responsePart", "chat/delta"}) {
 			t.Errorf("clients were sent %q", said)
 		}
 	})

@@ -39,7 +39,7 @@ func hold(w *world) (release func(error)) {
 	}
 }
 
-func TestTurn(t *testing.T) { // AHP requirements 104, 105, 107
+func TestTurn(t *testing.T) { // AHP requirements 104 and 107
 	inWorld(t, func(w *world) {
 		w.agent.prompt = func(_ context.Context, turn agent.Turn) error {
 			time.Sleep(1500 * time.Millisecond)

@@ -23,7 +23,7 @@ func open(t *testing.T, h *agenttest.Host) agent.Session {
 	return s
 }
 
-func TestPrompt(t *testing.T) {
+func TestPrompt(t *testing.T) { // AHP requirement 125, where a command is edited
 	edit := func(a *ahp.ChatToolCallReadyAction) *ahp.ChatToolCallConfirmedAction {
 		c := agenttest.Approve(a)
 		c.EditedToolInput = "ls -l"
