@@ -89,7 +89,7 @@ func matches(s ahp.SessionSummary, filter string) bool {
 
 // inboxList draws from the groups, a page at a time.
 func (p *Pages) inboxList(ctx context.Context, c host.Caller, filter string, from int) page.InboxList {
-	var l page.InboxList
+	l := page.InboxList{Owner: c.Role == access.RoleOwner}
 	for i, g := range p.groups(c, filter) {
 		if i == 0 {
 			l.Needs = len(g.list)

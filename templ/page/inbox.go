@@ -16,6 +16,7 @@ type Inbox struct {
 // InboxList is the part that changes.
 type InboxList struct {
 	Groups []InboxGroup
+	Owner  bool // of the host, who makes sessions
 	Needs  int
 	Total  int    // sessions that match, shown or not
 	More   string // address of the next page

@@ -252,6 +252,17 @@ func (t *Turn) Guest() string {
 	return s.By.Name
 }
 
+// member tells whether who asked has an account, and is no guest.
+func (t *Turn) member() bool {
+	var s struct {
+		By struct {
+			ID string `json:"id"`
+		} `json:"by"`
+	}
+	_ = json.Unmarshal(t.Message.Meta["ahphub"], &s) // absent or not ours: nobody
+	return strings.HasPrefix(s.By.ID, "person:")
+}
+
 func firstOf(list ...string) string {
 	for _, s := range list {
 		if s != "" {
