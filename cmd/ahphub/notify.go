@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,6 +111,14 @@ func (a *app) person(id string, session ahp.URI) (access.Principal, bool) {
 		}
 	}
 	return access.Principal{}, false
+}
+
+// left tells whether somebody is a guest whom no link lets in any more.
+func (a *app) left(id string) bool {
+	return strings.HasPrefix(id, "guest:") && !slices.ContainsFunc(a.links.List(""), func(l access.Link) bool {
+		_, err := a.links.Principal(l.ID, id)
+		return err == nil
+	})
 }
 
 func commentAuthor(e ahp.AnnotationEntry) (by review.Person, at time.Time, ok bool) {

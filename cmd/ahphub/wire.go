@@ -140,7 +140,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	if err != nil {
 		return err
 	}
-	if err := cookies.Sweep(ctx); err != nil {
+	if err := errors.Join(cookies.Sweep(ctx), a.notify.Sweep(ctx, a.left)); err != nil {
 		return err
 	}
 	assets, err := static.New()
@@ -179,8 +179,9 @@ func (a *app) gauges() map[string]func() any {
 			}
 			return 0
 		},
-		"page_renders":   func() any { return a.pages.Renders() },
-		"people_present": func() any { return a.pages.Presence.Count() },
+		"notifications_waiting": func() any { return int64(a.notify.Waiting()) },
+		"page_renders":          func() any { return a.pages.Renders() },
+		"people_present":        func() any { return a.pages.Presence.Count() },
 	}
 }
 

@@ -78,18 +78,24 @@ func auditFilter(all []accounts.Event, what, words string) []accounts.Event {
 	var out []accounts.Event
 	for _, e := range all {
 		text := strings.ToLower(strings.Join([]string{e.Who, e.Name, e.What, e.On, e.From}, "\n"))
-		if (what == "" || e.What == what) && strings.Contains(text, words) {
+		if (what == "" || kindOf(e) == what) && strings.Contains(text, words) {
 			out = append(out, e)
 		}
 	}
 	return out
 }
 
+// kindOf is what somebody did without the detail, as in "made a token" for "made a token: laptop".
+func kindOf(e accounts.Event) string {
+	kind, _, _ := strings.Cut(e.What, ": ")
+	return kind
+}
+
 func auditKinds(all []accounts.Event) []string {
 	var out []string
 	for _, e := range all {
-		if !slices.Contains(out, e.What) {
-			out = append(out, e.What)
+		if kind := kindOf(e); !slices.Contains(out, kind) {
+			out = append(out, kind)
 		}
 	}
 	slices.Sort(out)

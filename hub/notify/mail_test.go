@@ -250,3 +250,18 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 }
+
+func TestWhoIsGoneIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, newMemory())
+		for _, who := range []string{"owner", "guest:here", "guest:gone"} {
+			w.change(who, func(p *Prefs) { p.Paused = true })
+		}
+		if err := w.n.Sweep(t.Context(), func(who string) bool { return who == "guest:gone" }); err != nil {
+			t.Error(err)
+		}
+		if _, kept, _ := w.store.Get(t.Context(), prefsBucket, "guest:here"); !kept || w.store.count(prefsBucket) != 2 {
+			t.Errorf("%d are kept", w.store.count(prefsBucket))
+		}
+	})
+}

@@ -109,6 +109,13 @@ func New(cfg Config) (*Notifier, error) {
 // CanMail tells whether mail is set up.
 func (n *Notifier) CanMail() bool { return n.cfg.Mailer != nil }
 
+// Waiting counts what is on its way.
+func (n *Notifier) Waiting() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.inbox) + len(n.waiting) + len(n.jobs)
+}
+
 // arrived is called once a notice is durable.
 func (n *Notifier) arrived(x Notice) {
 	n.mu.Lock()

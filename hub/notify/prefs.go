@@ -152,6 +152,18 @@ func (n *Notifier) Change(ctx context.Context, who string, change func(*Prefs) e
 	return n.cfg.Store.Put(ctx, prefsBucket, who, raw)
 }
 
+// Sweep forgets what people chose who are gone for good; call it at the start.
+func (n *Notifier) Sweep(ctx context.Context, gone func(who string) bool) error {
+	var err error
+	each := n.cfg.Store.Each(ctx, prefsBucket, func(who string, _ []byte) error {
+		if gone(who) {
+			err = errors.Join(err, n.cfg.Store.Delete(ctx, prefsBucket, who))
+		}
+		return nil
+	})
+	return errors.Join(each, err)
+}
+
 // Choose switches kinds of a channel on, and all others off.
 func (p *Prefs) Choose(c Channel, on []Kind) {
 	if p.On == nil {

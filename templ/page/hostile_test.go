@@ -121,7 +121,11 @@ func hostileParts(p string) map[string]templ.Component {
 		"join":  JoinPage(Join{Frame: plain, Token: p, Name: p, Error: p, To: p}),
 		"account": AccountPage(Account{Frame: plain, Password: true, CanPasskey: true, Error: p, TokenError: p, New: p,
 			Passkeys: []Passkey{{Key: "k", Name: p, Host: p}}, Tokens: []APIToken{{ID: "t", Name: p}}}),
-		"signin": SignInPage(SignIn{Frame: plain, Next: p, Error: p}),
+		"notifications": NotificationsPage(Notifications{Frame: plain, Channels: []string{"browser"}, Kinds: []NotifyKind{{Kind: "approval"}}, Account: true, Owner: true, CanMail: true,
+			MailError: p, HookError: p, HookURL: p, Secret: p, Mail: NotifyMail{Address: p, Verified: true, Typed: p, At: p, Zone: p, Last: &NotifyResult{Text: p}},
+			Hooks: []NotifyHook{{ID: "h", Where: p, Last: &NotifyResult{Text: p}}, {ID: "g", Where: p, Gone: p}}, Muted: []NotifyMuted{{Short: "ab", Title: p}}}),
+		"unsubscribe": UnsubscribePage(Unsubscribe{Frame: plain, Action: "/unsubscribe", Address: p}),
+		"signin":      SignInPage(SignIn{Frame: plain, Next: p, Error: p}),
 	}
 }
 
