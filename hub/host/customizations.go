@@ -43,7 +43,6 @@ type customized struct {
 	plugins map[ahp.URI]ahp.Customization
 	servers map[string]*mcpServer // by id
 	over    bool                  // there is more than is shown
-	looked  bool                  // it is what lies on disk
 }
 
 func customsLane(session ahp.URI) string { return session + "#customizations" }
@@ -84,7 +83,7 @@ func (h *Host) customize(ctx context.Context, session ahp.URI) {
 	if !h.followRoots(session, roots) {
 		return
 	}
-	next := &customized{looked: true, plugins: map[ahp.URI]ahp.Customization{}, servers: map[string]*mcpServer{}}
+	next := &customized{plugins: map[ahp.URI]ahp.Customization{}, servers: map[string]*mcpServer{}}
 	for _, r := range roots {
 		next.take(r, h.cfg.Customize.Library.Look(r))
 	}

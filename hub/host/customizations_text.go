@@ -71,16 +71,9 @@ func textOf(s *ahp.SessionState, id string) (name string, uri ahp.URI) {
 	return "", ""
 }
 
-// Customized has a session's customizations be known, as far as they can be within ctx: after it slept they are looked at
-// only once somebody asks.
-func (h *Host) Customized(ctx context.Context, session ahp.URI) {
-	h.customs.mu.Lock()
-	known := h.customs.by[session] != nil && h.customs.by[session].looked
-	h.customs.mu.Unlock()
-	if !known {
-		h.customizeNow(ctx, session)
-	}
-}
+// Customized has a session's customizations be those that there are now, as far as that is known within ctx: after it slept,
+// or where the system does not tell of changes, they are looked at only once somebody asks.
+func (h *Host) Customized(ctx context.Context, session ahp.URI) { h.customizeNow(ctx, session) }
 
 // Home is the user's directory, as far as it is looked at.
 func (h *Host) Home() string { return h.cfg.Customize.Home }
