@@ -39,9 +39,28 @@ func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 		m.Agent = m.Agents[0].Provider
 	}
 	if res, err := p.Host.ResolveSessionConfig(c, ahp.ResolveSessionConfigParams{Channel: ahp.RootURI, Provider: m.Agent}); err == nil {
-		m.Config = part.SettingsOf(res.Schema, configOf(chosen, res.Schema), false)
+		m.Config = p.offered(r.Context(), part.SettingsOf(res.Schema, configOf(chosen, res.Schema), false), m.Agent, m.Dir)
 	}
 	return m
+}
+
+// offered fills in what the host offers for settings that take any text, in a directory.
+func (p *Pages) offered(ctx context.Context, list []part.Setting, agent, dir string) []part.Setting {
+	for i, s := range list {
+		if !s.Open || !strings.HasPrefix(dir, "/") {
+			continue
+		}
+		res, err := p.Host.SessionConfigCompletions(ctx, p.caller(ctx), ahp.SessionConfigCompletionsParams{Channel: ahp.RootURI, Provider: agent,
+			WorkingDirectory: fileURI(dir), Property: s.Key})
+		if err != nil {
+			continue // the field takes what is typed, all the same
+		}
+		list[i].Choices = nil
+		for _, item := range res.Items {
+			list[i].Choices = append(list[i].Choices, part.Choice{Value: item.Value, Label: item.Label, Hint: item.Description})
+		}
+	}
+	return list
 }
 
 func first(list []string) string {

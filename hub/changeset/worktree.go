@@ -18,9 +18,9 @@ type Worktree struct {
 	Base   string `json:"base"`           // the commit it began at
 }
 
-// AddWorktree makes a work tree of the repository around dir, at a path that is free, on a new branch. It returns where
-// dir is in it. Errors: ErrConflict, when there is no repository or commit to make it of, or the branch exists.
-func (s *Service) AddWorktree(ctx context.Context, dir, at, branch string) (Worktree, string, error) {
+// AddWorktree makes a work tree of the repository around dir, at a path that is free, on a new branch that begins at base:
+// a branch, tag or commit, "" for what is checked out. It returns where dir is in it. Errors: ErrConflict, when there is no repository or commit to make it of, or the branch exists.
+func (s *Service) AddWorktree(ctx context.Context, dir, at, branch, base string) (Worktree, string, error) {
 	src, err := s.locate(ctx, dir)
 	if err != nil {
 		return Worktree{}, "", err
@@ -29,11 +29,8 @@ func (s *Service) AddWorktree(ctx context.Context, dir, at, branch string) (Work
 		return Worktree{}, "", fmt.Errorf("%w: %s is in no git repository, so it has no work trees", ErrConflict, dir)
 	}
 	w := Worktree{Repo: src.top, Dir: at, Branch: branch}
-	if w.Base, err = s.ask(ctx, src, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
+	if w.Base, err = s.commitOf(ctx, src, base); err != nil {
 		return Worktree{}, "", err
-	}
-	if w.Base == "" {
-		return Worktree{}, "", fmt.Errorf("%w: the repository in %s has no commit yet: make one first", ErrConflict, src.top)
 	}
 	if w.Into, err = s.ask(ctx, src, "symbolic-ref", "--quiet", "--short", "HEAD"); err != nil {
 		return Worktree{}, "", err

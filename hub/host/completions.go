@@ -136,7 +136,7 @@ func fits(name, query string) (rank int, ok bool) {
 }
 
 // SessionConfigCompletions answers sessionConfigCompletions: the values a setting has that fit what was typed.
-func (h *Host) SessionConfigCompletions(_ context.Context, c Caller, p ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error) {
+func (h *Host) SessionConfigCompletions(ctx context.Context, c Caller, p ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error) {
 	none := ahp.SessionConfigCompletionsResult{Items: []ahp.SessionConfigValueItem{}}
 	if err := mayCall(c, "sessionConfigCompletions", rootInfo); err != nil {
 		return none, err
@@ -156,7 +156,31 @@ func (h *Host) SessionConfigCompletions(_ context.Context, c Caller, p ahp.Sessi
 			none.Items = append(none.Items, item)
 		}
 	}
+	if p.Property == baseKey && setting.EnumDynamic != nil {
+		none.Items = append(none.Items, h.refsLike(ctx, p.WorkingDirectory, p.Query)...)
+	}
+	none.Items = none.Items[:min(len(none.Items), mostCompletions)]
 	return none, nil
+}
+
+// refsLike offers what a work tree of a directory can begin at, the newest first. What cannot be had soon is left out
+// (AHP requirement 119).
+func (h *Host) refsLike(ctx context.Context, dir ahp.URI, query string) (items []ahp.SessionConfigValueItem) {
+	path, ok := FilePath(cmp.Or(dir, FileURI(h.cfg.DefaultDir)))
+	svc := h.changesetService()
+	if !ok || svc == nil || len(query) > mostTitle {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	refs, err := svc.Refs(ctx, path, query, mostCompletions)
+	if err != nil {
+		h.log.Debug("branches are not offered", "dir", path, "err", err)
+	}
+	for _, r := range refs {
+		items = append(items, ahp.SessionConfigValueItem{Value: r.Name, Label: r.Name, Description: clip(r.About, mostTitle)})
+	}
+	return items
 }
 
 func at(list []string, i int) string {

@@ -50,7 +50,7 @@ func (h *Host) CreateResourceWatch(ctx context.Context, c Caller, p ahp.CreateRe
 	if err := h.do(ctx, func(tx *hub.Tx) { err = tx.Open(watchInfo(uri), watchState(p)) }); err != nil {
 		return none, errors.Join(err, files.Close())
 	}
-	if err = errors.Join(err, h.startWatch(c, uri, files)); err != nil {
+	if err = errors.Join(err, h.startWatch(c, uri, p.URI, files)); err != nil {
 		return none, errors.Join(err, files.Close())
 	}
 	return ahp.CreateResourceWatchResult{Channel: uri}, nil
@@ -73,7 +73,7 @@ func (h *Host) roomForWatch() error {
 	return nil
 }
 
-func (h *Host) startWatch(c Caller, uri ahp.URI, files *resource.Watch) error {
+func (h *Host) startWatch(c Caller, uri, root ahp.URI, files *resource.Watch) error {
 	ctx, cancel := context.WithCancel(h.ctx)
 	ws := &h.watches
 	ws.mu.Lock()
@@ -88,14 +88,34 @@ func (h *Host) startWatch(c Caller, uri ahp.URI, files *resource.Watch) error {
 	ws.open[uri] = &watch{cancel: cancel, joining: map[string]time.Time{c.ClientID: h.now().Add(watchUnused)}}
 	h.wg.Go(func() {
 		defer cancel()
-		h.tellChanges(ctx, uri, files)
+		h.tellChanges(ctx, uri, files, func() bool {
+			open := h.files(c).Open(root) == nil
+			if !open {
+				h.dropWatch(uri)
+			}
+			return open
+		})
 	})
 	return nil
 }
 
-// tellChanges sends what a watch sees until it is released, and takes the channel away.
-func (h *Host) tellChanges(ctx context.Context, uri ahp.URI, files *resource.Watch) {
+// dropWatch releases a watch whoever follows it: what it looks at is not open any more.
+func (h *Host) dropWatch(uri ahp.URI) {
+	h.watches.mu.Lock()
+	defer h.watches.mu.Unlock()
+	if w := h.watches.open[uri]; w != nil {
+		delete(h.watches.open, uri)
+		w.cancel()
+	}
+}
+
+// tellChanges sends what a watch sees until it is released, and takes the channel away. Access may end any time, as when
+// the session in that directory is disposed; then nothing more is told (AHP requirement 184).
+func (h *Host) tellChanges(ctx context.Context, uri ahp.URI, files *resource.Watch, open func() bool) {
 	files.Run(ctx, func(batch []ahp.ResourceChange) {
+		if !open() {
+			return
+		}
 		_ = h.do(ctx, func(tx *hub.Tx) { // fails only when the watch is over
 			tx.Apply(uri, &ahp.ResourceWatchChangedAction{Changes: ahp.ResourceChangeCollection{Items: batch}})
 		})

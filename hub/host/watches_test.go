@@ -1,7 +1,10 @@
 package host
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -18,4 +21,41 @@ func TestWatchesOfTheLastRunAreGone(t *testing.T) {
 	if err := w.host.Prepare(t.Context(), Caller{Principal: owner}, left.URI); code(err) != ahp.CodeNotFound {
 		t.Errorf("got %v", err)
 	}
+}
+
+// What is open ends with the session that opened it: reading, asking and watching (AHP requirements 181 and 184).
+func TestAccessEndsWithItsSession(t *testing.T) {
+	w, c := shellWorld(t, Config{}, hub.Config{})
+	dir := t.TempDir()
+	file := FileURI(filepath.Join(dir, "a.txt"))
+	change := func() { w.must(os.WriteFile(filepath.Join(dir, "a.txt"), []byte(time.Now().String()), 0o600)) }
+	change()
+	request := func() error {
+		_, err := w.host.ResourceRequest(t.Context(), c.caller, ahp.ResourceRequestParams{URI: file})
+		return err
+	}
+	wantCode(t, request(), ahp.CodePermissionDenied)
+	const there ahp.URI = "ahp-session:/there"
+	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: there, WorkingDirectories: []ahp.URI{FileURI(dir)}}))
+	w.must(request())
+	watch, err := w.host.CreateResourceWatch(t.Context(), c.caller, ahp.CreateResourceWatchParams{URI: FileURI(dir)})
+	w.must(err)
+	told := func() bool { // the channel takes a number for each batch
+		before := w.hub.Seq()
+		change()
+		eventually(t, "a change", func() bool {
+			_, open := w.hub.Info(watch.Channel)
+			return !open || w.hub.Seq() > before
+		})
+		_, open := w.hub.Info(watch.Channel)
+		return open
+	}
+	if !told() {
+		t.Fatal("the watch ended by itself")
+	}
+	w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: there}))
+	wantCode(t, request(), ahp.CodePermissionDenied)
+	_, err = w.host.ResourceRead(t.Context(), c.caller, ahp.ResourceReadParams{URI: file})
+	wantCode(t, err, ahp.CodePermissionDenied)
+	eventually(t, "the end of the watch", func() bool { return !told() })
 }

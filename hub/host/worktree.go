@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	isolationKey      = "isolation" // the setting that says where a session works
+	isolationKey      = "isolation"    // the setting that says where a session works
+	baseKey           = "worktreeBase" // and what its work tree begins at
 	isolationFolder   = "folder"
 	isolationWorktree = "worktree"
 
@@ -43,6 +44,9 @@ func (h *Host) schemaOf(b agent.Backend) ahp.SessionConfigSchema {
 		EnumLabels:       []string{"In the directory", "In a work tree"},
 		EnumDescriptions: []string{"Sessions in one directory see each other's changes", "On a branch of its own, from the last commit; merged back when you say so"},
 	}
+	schema.Properties[baseKey] = ahp.SessionConfigPropertySchema{
+		Type: "string", Title: "Work tree from", Description: "A branch, tag or commit; empty for what is checked out", EnumDynamic: ahp.Ptr(true),
+	}
 	return schema
 }
 
@@ -68,7 +72,7 @@ func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState
 	if at, err = filepath.Abs(at); err != nil {
 		return undo, err
 	}
-	w, dir, err := svc.AddWorktree(ctx, dir, at, "ahphub/"+short)
+	w, dir, err := svc.AddWorktree(ctx, dir, at, "ahphub/"+short, configValue(s, baseKey))
 	if err != nil {
 		if errors.Is(err, changeset.ErrConflict) {
 			return undo, badParams("config: no work tree can be made: %s", plainConflict(err))

@@ -109,3 +109,50 @@ func wantCode(t *testing.T, err error, want int) {
 		t.Errorf("code %d (%v), want %d", got, err, want)
 	}
 }
+
+// What a work tree begins at is offered by the repository, and chosen by a setting.
+func TestTheBaseOfAWorktree(t *testing.T) {
+	repo, git := repository(t)
+	git(repo, "branch", "release/1.0")
+	git(repo, "tag", "v1")
+	w, c := shellWorld(t, Config{}, hub.Config{})
+	w.must(os.WriteFile(filepath.Join(repo, "later.txt"), []byte("later\n"), 0o644))
+	git(repo, "add", "-A")
+	git(repo, "commit", "-q", "-m", "second")
+	schema, err := w.host.ResolveSessionConfig(c.caller, ahp.ResolveSessionConfigParams{})
+	w.must(err)
+	if p := schema.Schema.Properties[baseKey]; p.EnumDynamic == nil || !*p.EnumDynamic {
+		t.Fatalf("%+v", p)
+	}
+	offered := func(dir ahp.URI, query string) (names []string) {
+		res, err := w.host.SessionConfigCompletions(t.Context(), c.caller, ahp.SessionConfigCompletionsParams{WorkingDirectory: dir, Property: baseKey, Query: query})
+		w.must(err)
+		for _, i := range res.Items {
+			names = append(names, i.Value)
+		}
+		return names
+	}
+	if got := offered(FileURI(filepath.Join(repo, "sub")), ""); len(got) != 3 || got[0] != "main" {
+		t.Errorf("offered are %q", got)
+	}
+	if got := offered(FileURI(repo), "REL"); len(got) != 1 || got[0] != "release/1.0" {
+		t.Errorf("like REL are %q", got)
+	}
+	if got := offered(FileURI(t.TempDir()), ""); len(got) != 0 {
+		t.Errorf("without a repository there are %q", got)
+	}
+	in := func(uri ahp.URI, base string) error {
+		raw, _ := json.Marshal(base)
+		return w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: uri, WorkingDirectories: []ahp.URI{FileURI(repo)},
+			Config: ahp.Meta{isolationKey: json.RawMessage(`"worktree"`), baseKey: raw}})
+	}
+	for _, base := range []string{"nowhere", "--exec=x", "v1:sub"} {
+		wantCode(t, in("ahp-session:/bad", base), ahp.CodeInvalidParams)
+	}
+	w.must(in("ahp-session:/old", "release/1.0"))
+	s, _, _ := w.hub.State("ahp-session:/old")
+	tree, _ := WorktreeOf(s.(*ahp.SessionState))
+	if _, err := os.Stat(filepath.Join(tree.Dir, "later.txt")); !os.IsNotExist(err) || tree.Base != git(repo, "rev-parse", "v1") {
+		t.Errorf("it began at %s, with what came later (%v)", tree.Base, err)
+	}
+}

@@ -3,8 +3,13 @@
 'use strict';
 const form = document.querySelector('form[action="/new"]');
 form?.addEventListener('change', async (e) => {
-  if (e.target.name !== 'agent') return;
-  const r = await fetch('/new?' + new URLSearchParams({ agent: e.target.value }), { headers: { 'X-Fragment': 'config' } }).catch(() => null);
-  if (r?.ok && e.target.checked) document.getElementById('config').replaceWith(window.ahphub.parse(await r.text()));
+  if (e.target.name !== 'agent' && e.target.name !== 'dir') return;
+  const chosen = () => new URLSearchParams(['agent', 'dir'].map((k) => [k, new FormData(form).get(k) ?? ''])).toString();
+  const asked = chosen();
+  const r = await fetch('/new?' + asked, { headers: { 'X-Fragment': 'config' } }).catch(() => null);
+  if (!r?.ok || asked !== chosen()) return;
+  const fresh = window.ahphub.parse(await r.text());
+  if (e.target.name === 'agent') document.getElementById('config').replaceWith(fresh);
+  else for (const list of fresh.querySelectorAll('datalist')) document.getElementById(list.id)?.replaceWith(list); // what was set stays
 });
 })();

@@ -19,6 +19,7 @@ type Setting struct {
 	Items                   []string // of a list: each can be taken out
 	List                    bool
 	Risky                   bool // nothing waits for an approval: shown in red
+	Open                    bool // any text will do: the choices are only offered
 }
 
 // Choice is one value of a setting.
@@ -37,6 +38,7 @@ func SettingsOf(schema ahp.SessionConfigSchema, values ahp.Meta, live bool) (out
 			raw = p.Default
 		}
 		s := Setting{Key: key, Title: firstOf(p.Title, key), Hint: p.Description, Value: scalar(raw), Choices: choices(p)}
+		s.Open = isTrue(p.EnumDynamic)
 		switch {
 		case p.Type == "array" && p.Items != nil && p.Items.Type == "string":
 			s.List, s.Value = true, ""
@@ -83,6 +85,9 @@ func scalar(raw json.RawMessage) string {
 
 // field is the input element's; any number will do, of whatever step.
 func (s Setting) field() templ.Attributes {
+	if s.Open {
+		return templ.Attributes{"list": "offered-" + s.Key, "maxlength": "400", "autocomplete": "off"}
+	}
 	if s.Number {
 		return templ.Attributes{"type": "number", "step": "any", "inputmode": "decimal"}
 	}

@@ -1,0 +1,66 @@
+package changeset
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Ref is a branch or tag that a work tree can begin at.
+type Ref struct {
+	Name  string // short, as people say it
+	About string // when it last changed, and by what
+}
+
+// Refs lists the branches and tags of the repository around dir whose names hold query, the newest first, at most most.
+// Where there is no repository there are none.
+func (s *Service) Refs(ctx context.Context, dir, query string, most int) ([]Ref, error) {
+	src, err := s.locate(ctx, dir)
+	if err != nil || src.gitDir == "" {
+		return nil, err
+	}
+	out, err := s.git(ctx, run{dir: src.top, args: []string{"for-each-ref", "--sort=-committerdate",
+		"--format=%(refname:short)%00%(committerdate:relative)%00%(subject)", "refs/heads", "refs/remotes", "refs/tags"}})
+	if err != nil {
+		return nil, err
+	}
+	refs, query := []Ref{}, strings.ToLower(query)
+	for line := range strings.Lines(string(out)) {
+		part := strings.Split(strings.TrimSuffix(line, "\n"), "\x00")
+		if len(part) != 3 || strings.HasSuffix(part[0], "/HEAD") || !strings.Contains(strings.ToLower(part[0]), query) {
+			continue
+		}
+		about := strings.Join(nonEmpty(part[1], part[2]), ": ")
+		if refs = append(refs, Ref{part[0], about}); len(refs) == most {
+			break
+		}
+	}
+	return refs, nil
+}
+
+func nonEmpty(list ...string) (out []string) {
+	for _, s := range list {
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// commitOf finds the commit a name stands for; "" is what is checked out. Errors: ErrConflict, with what is missing.
+func (s *Service) commitOf(ctx context.Context, src source, name string) (string, error) {
+	spec := name
+	if name == "" {
+		spec = "HEAD"
+	}
+	oid, err := s.ask(ctx, src, "rev-parse", "--verify", "--quiet", "--end-of-options", spec+"^{commit}")
+	switch {
+	case err != nil:
+		return "", err
+	case oid == "" && name != "":
+		return "", fmt.Errorf("%w: the repository in %s has no branch, tag or commit %q", ErrConflict, src.top, name)
+	case oid == "":
+		return "", fmt.Errorf("%w: the repository in %s has no commit yet: make one first", ErrConflict, src.top)
+	}
+	return oid, nil
+}
