@@ -101,7 +101,7 @@ func (c *Conn) take() (wait time.Duration, err error) {
 	if c.closed {
 		return 0, c.err
 	}
-	if !c.held && c.head == 0 && len(c.queue) <= maxBatch && c.tail <= durable {
+	if !c.held && c.head == 0 && len(c.queue) <= maxBatch && cap(c.queue) <= keepCap && c.tail <= durable {
 		c.queue, c.batch, c.bytes = c.batch, c.queue, 0 // all of it: nothing to look at, nothing to copy
 		return 0, nil
 	}
