@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -190,10 +191,29 @@ func TestProviderAnswersCountOnce(t *testing.T) {
 	if code := status(t, victim.Client, prog.URL+"/people"); code != 200 {
 		t.Errorf("Ana, an owner, at an owner's page: %d", code)
 	}
+	victim.speaksAsPerson(t, prog)
 	kept := victim.cookie(prog)
 	if code, _ := victim.visit(t, own); code != 403 || victim.cookie(prog) != kept {
 		t.Errorf("the same answer again: %d", code)
 	}
+}
+
+// speaksAsPerson makes a token as somebody who came by the provider, and speaks the protocol by it.
+func (b browserless) speaksAsPerson(t *testing.T, prog *Program) {
+	t.Helper()
+	res, err := b.PostForm(prog.URL+"/account/tokens", url.Values{"name": {"editor"}, "expires": {"168h"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, _ := io.ReadAll(res.Body)
+	token := regexp.MustCompile(`ahp_[A-Za-z0-9_-]{30,}`).Find(body)
+	if token == nil {
+		t.Fatalf("no token was made: %s", res.Status)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	newOverProtocol(t, ctx, dial(t, ctx, prog, string(token)))
 }
 
 // A provider that is down keeps nobody from starting the host, and the button works once it is there.

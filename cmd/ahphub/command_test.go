@@ -38,6 +38,9 @@ func TestWrongValuesAreNamed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.toml")
 	scenario := filepath.Join(t.TempDir(), "broken.toml")
 	os.WriteFile(scenario, []byte("[[turn]]\nsteps = 1"), 0o600)
+	readable := filepath.Join(t.TempDir(), "secret")
+	os.WriteFile(readable, []byte("secret"), 0o644)
+	os.Chmod(readable, 0o644) // whatever the umask
 	for _, test := range []struct {
 		name string
 		args []string
@@ -56,6 +59,18 @@ func TestWrongValuesAreNamed(t *testing.T) {
 		{"allow host", []string{"--allow-host", "http://x"}, "", "", []string{"--allow-host", "without scheme"}},
 		{"filters", []string{"--trust-filters", "src"}, "", "", []string{"--trust-filters", "src", "from the root on"}},
 		{"proxy", []string{"--trust-proxy", "nginx"}, "", "", []string{"--trust-proxy", "nginx", "127.0.0.1/32"}},
+		{"certificate without key", []string{"--tls-cert", "/absent"}, "", "", []string{"--tls-cert", "both --tls-cert and --tls-key"}},
+		{"certificate absent", []string{"--tls-cert", "/absent", "--tls-key", "/absent"}, "", "", []string{"/absent"}},
+		{"two certificates", []string{"--tls-cert", "x", "--tls-key", "x", "--acme", "hub.example.com"}, "", "", []string{"--acme", "leave out one"}},
+		{"certificate for an address", []string{"--acme", "203.0.113.9"}, "", "", []string{"--acme", "203.0.113.9", "hub.example.com"}},
+		{"authority in the clear", []string{"--acme", "hub.example.com", "--acme-directory", "http://ca.example.com"}, "", "", []string{"--acme-directory", "https"}},
+		{"redirect without TLS", []string{"--http-redirect", ":80"}, "", "", []string{"--http-redirect", "--acme or --tls-cert"}},
+		{"http address with TLS", []string{"--acme", "hub.example.com", "--public-url", "http://hub.example.com"}, "", "", []string{"--public-url", "https://"}},
+		{"provider in the clear", []string{"--oidc-issuer", "http://id.example.com", "--oidc-client-id", "x", "--oidc-allow", "anyone=viewer"}, "", "", []string{"--oidc-issuer", "in the clear"}},
+		{"provider for nobody", []string{"--oidc-issuer", "https://id.example.com", "--oidc-client-id", "x"}, "", "", []string{"--oidc-allow", "nobody does by default"}},
+		{"rule without a role", []string{"--oidc-issuer", "https://id.example.com", "--oidc-client-id", "x", "--oidc-allow", "domain:example.com"}, "", "", []string{"--oidc-allow", "names no role"}},
+		{"rule with a wrong role", nil, "", "oidc-issuer = \"https://id.example.com\"\noidc-client-id = \"x\"\noidc-allow = [\"anyone=viewer\", \"group:devs=admin\"]", []string{"--oidc-allow", `"admin" is no role`}},
+		{"secret that everybody reads", []string{"--oidc-issuer", "https://id.example.com", "--oidc-client-id", "x", "--oidc-allow", "anyone=viewer", "--oidc-client-secret-file", readable}, "", "", []string{"--oidc-client-secret-file", "chmod o="}},
 		{"log format", []string{"--log-format", "xml"}, "", "", []string{"--log-format", "xml", "text or json"}},
 		{"log level", []string{"--log-level", "loud"}, "", "", []string{"--log-level", "loud", "debug"}},
 		{"dir", []string{"--dir", "/absent"}, "", "", []string{"--dir", "/absent", "exists"}},
