@@ -15,10 +15,12 @@ func (p Principal) Audience() hub.Audience {
 		return ownerAudience{}
 	case p.Host:
 		return hostAudience{}
+	case p.Role == RoleMember:
+		return guestAudience{role: RoleMember}
 	case p.Scope.Whole():
-		return guestAudience{p.Session}
+		return guestAudience{p.Session, RoleViewer}
 	}
-	return scopeAudience{guestAudience{p.Session}, p.Scope, p.world}
+	return scopeAudience{guestAudience{p.Session, RoleViewer}, p.Scope, p.world}
 }
 
 type ownerAudience struct{}
@@ -75,12 +77,15 @@ func ofSessions(all []ahp.TerminalInfo) []ahp.TerminalInfo {
 }
 
 // guestAudience sees one session, and of root only what concerns it.
-type guestAudience struct{ session ahp.URI }
+type guestAudience struct {
+	session ahp.URI // "" for a member, whom nothing is shared with
+	role    Role    // viewer, or member
+}
 
-func (g guestAudience) Key() string { return "session:" + g.session }
+func (g guestAudience) Key() string { return string(g.role) + " session:" + g.session }
 
 func (g guestAudience) Sees(ch hub.ChannelInfo) bool {
-	return Principal{Role: RoleViewer, Session: g.session}.sees(ch)
+	return Principal{Role: g.role, Session: g.session}.sees(ch)
 }
 
 // State cuts root down; a channel of the session is seen whole, but for what made the session.

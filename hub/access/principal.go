@@ -59,7 +59,7 @@ func (p Principal) sees(ch hub.ChannelInfo) bool {
 	case p.Host:
 		return ch.Kind == ahp.ChannelRoot || ch.Session != "" || ch.Kind == ahp.ChannelSession
 	case p.Session == "":
-		return false
+		return p.Role == RoleMember && ch.Kind == ahp.ChannelRoot // an empty list, until a link lets them into something
 	case ch.Kind == ahp.ChannelRoot:
 		return true
 	}
