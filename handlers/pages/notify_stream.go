@@ -61,7 +61,7 @@ func (p *Pages) tellNotices(ctx context.Context, w http.ResponseWriter, out *htt
 			if !open {
 				return // it comes again, with what it had last
 			}
-			x, ok := p.Notify.Shown(ctx, who, x)
+			x, ok := p.Notify.Shown(ctx, who, *x)
 			if !ok {
 				continue
 			}

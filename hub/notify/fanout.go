@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -49,6 +50,7 @@ func (n *Notifier) commit(tx *hub.Tx, x Notice, jobs []*job, mails letters) {
 	if err != nil {
 		return // it was read from JSON
 	}
+	maps.DeleteFunc(mails, func(who string, _ time.Time) bool { return n.full(who) })
 	for who := range mails {
 		tx.Record(mailBucket, mailKey(who, x.ID), raw)
 	}

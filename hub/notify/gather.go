@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	mailBucket  = "notify-mail"
-	mostInAMail = 100
+	mailBucket   = "notify-mail"
+	mostInAMail  = 100
+	mostGathered = 1000 // for one mail
 )
 
 // batch is what somebody's next mail says.
@@ -25,6 +26,14 @@ type batch struct {
 func mailKey(who, notice string) string { return who + "/" + notice }
 
 func mailboxOf(key string) string { return key[:max(0, strings.LastIndexByte(key, '/'))] }
+
+// full tells whether a mailbox takes no more until its next mail; the hub's lock may be held.
+func (n *Notifier) full(who string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	b := n.waiting[who]
+	return b != nil && len(b.notices) >= mostGathered
+}
 
 // toMail adds a notice; the first one says when the mail goes. n.mu is held.
 func (n *Notifier) toMail(who string, x Notice, due time.Time) {

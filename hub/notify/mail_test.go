@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -262,6 +263,48 @@ func TestWhoIsGoneIsForgotten(t *testing.T) {
 		}
 		if _, kept, _ := w.store.Get(t.Context(), prefsBucket, "guest:here"); !kept || w.store.count(prefsBucket) != 2 {
 			t.Errorf("%d are kept", w.store.count(prefsBucket))
+		}
+	})
+}
+
+func TestANewerCodeTakesThePlaceOfAnOlder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, newMemory())
+		away := true
+		w.mail = func() error {
+			if away {
+				return errors.New("away")
+			}
+			return nil
+		}
+		for range 2 {
+			if err := w.n.SetAddress(t.Context(), "owner", "ana@example.com"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		w.set(func() { away = false })
+		time.Sleep(time.Hour)
+		if n := len(w.mails()); n != 1 || w.store.count(jobBucket) != 0 {
+			t.Errorf("%d codes were sent, %d wait", n, w.store.count(jobBucket))
+		}
+	})
+}
+
+func TestADigestIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, newMemory())
+		w.mailbox("owner")
+		w.change("owner", func(p *Prefs) { p.Mail.Rhythm = Daily })
+		for i := range mostGathered + 50 {
+			w.apply(session, ask(fmt.Sprint("q", i)))
+		}
+		if n := w.store.count(mailBucket); n != mostGathered {
+			t.Errorf("%d are gathered", n)
+		}
+		time.Sleep(25 * time.Hour)
+		if got := w.mails(); len(got) != 1 || !strings.Contains(got[0].Text, "And 900 earlier ones.") || !strings.HasPrefix(got[0].Subject, "1000 notifications") || w.store.count(mailBucket) != 0 {
+			t.Errorf("%d mails, %d are left", len(got), w.store.count(mailBucket))
 		}
 	})
 }

@@ -17,7 +17,11 @@ import (
 func told(w *world) []Notice {
 	w.n.live.mu.Lock()
 	defer w.n.live.mu.Unlock()
-	return slices.Clone(w.n.live.ring)
+	out := make([]Notice, len(w.n.live.ring))
+	for i, x := range w.n.live.ring {
+		out[i] = *x
+	}
+	return out
 }
 
 func TestWhatIsTold(t *testing.T) {

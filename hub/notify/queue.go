@@ -178,6 +178,13 @@ func backoff(first time.Duration, attempts int) time.Duration {
 
 // settle writes what became of a job. A crash before it is durable sends the job again.
 func (n *Notifier) settle(ctx context.Context, j *job, next job, res Result) {
+	n.mu.Lock()
+	still := n.jobs[j.key] == j
+	n.mu.Unlock()
+	if !still { // it was taken away meanwhile, or a newer one is in its place
+		n.free(j)
+		return
+	}
 	over := res.Again.IsZero()
 	err := n.cfg.Hub.Do(func(tx *hub.Tx) {
 		if raw, err := json.Marshal(res); err == nil {

@@ -18,14 +18,14 @@ const (
 // live tells open pages. Everything in it is told to whom it is for, and to nobody else.
 type live struct {
 	mu   sync.Mutex
-	ring []Notice
+	ring []*Notice
 	open map[*Stream]struct{}
 }
 
 // Stream is one page's.
 type Stream struct {
-	C    <-chan Notice // closed when the page is to come again
-	c    chan Notice
+	C    <-chan *Notice // closed when the page is to come again
+	c    chan *Notice
 	live *live
 }
 
@@ -33,12 +33,12 @@ type Stream struct {
 func (l *live) tell(x Notice) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ring = append(l.ring, x); len(l.ring) > keptNotices {
+	if l.ring = append(l.ring, &x); len(l.ring) > keptNotices {
 		l.ring = append(l.ring[:0], l.ring[len(l.ring)-keptNotices:]...)
 	}
 	for s := range l.open {
 		select {
-		case s.c <- x:
+		case s.c <- &x:
 		default:
 			l.drop(s)
 		}
@@ -61,7 +61,7 @@ func (n *Notifier) Follow(after string) (*Stream, bool) {
 	if len(l.open) >= mostStreams {
 		return nil, false
 	}
-	s := &Stream{c: make(chan Notice, streamQueue+keptNotices), live: l}
+	s := &Stream{c: make(chan *Notice, streamQueue+keptNotices), live: l}
 	s.C = s.c
 	for i := range l.ring {
 		if l.ring[i].ID == after {
