@@ -171,7 +171,7 @@ func TestToldByTheBrowser(t *testing.T) {
 	two.Open(prog.URL + other)
 	two.Click(`summary[aria-label="Session menu"]`)
 	two.Click(`.menu button[name=muted][value=yes]`)
-	two.Wait(`document.querySelector('.menu button[name=muted][value=no]') && document.documentElement.dataset.notify === 'on' || document.readyState === 'complete'`)
+	two.Wait(`!!document.querySelector('.menu button[name=muted][value=no]')`)
 	one.Open(prog.URL + "/")
 	two.Open(prog.URL + "/")
 	sendForm(t, c, prog.URL+other+"/c/"+chatOf(t, c, prog, other)+"/message", url.Values{"text": {"fail quietly"}})
