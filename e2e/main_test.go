@@ -10,6 +10,10 @@ func TestMain(m *testing.M) {
 		runToolAgent(mode)
 		return
 	}
+	if os.Getenv("ECHO_SERVER") != "" {
+		runEchoServer()
+		return
+	}
 	if os.Getenv("CHAT_AGENT") != "" {
 		runChatAgent()
 		return

@@ -71,20 +71,25 @@ func (a *toolAgent) answer(method string, params json.RawMessage) (any, error) {
 	return map[string]any{}, nil
 }
 
-// connect joins the one server it is given.
+// connect joins the host's server, or the one that its environment names, as soon as it is given that.
 func (a *toolAgent) connect(params json.RawMessage) error {
 	type pair struct{ Name, Value string }
 	var p struct {
 		McpServers []struct {
-			Type, URL, Command string
-			Headers, Env       []pair
-			Args               []string
+			Name, Type, URL, Command string
+			Headers, Env             []pair
+			Args                     []string
 		}
 	}
-	if err := json.Unmarshal(params, &p); err != nil || len(p.McpServers) != 1 {
+	if err := json.Unmarshal(params, &p); err != nil || len(p.McpServers) == 0 {
 		return fmt.Errorf("the servers are %s: %v", params, err)
 	}
 	s := p.McpServers[0]
+	for _, other := range p.McpServers[1:] {
+		if other.Name == os.Getenv("TOOL_AGENT_SERVER") {
+			s = other
+		}
+	}
 	var transport mcp.Transport
 	if a.mode == "http" {
 		transport = &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: &http.Client{Transport: headed{s.Headers[0].Name, s.Headers[0].Value}}}

@@ -22,6 +22,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/agent/script"
+	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/static"
 )
@@ -39,12 +40,19 @@ type site struct {
 
 var ana = access.Owner("Ana")
 
+// looking is a library without a watch: what lies on disk is looked at whenever somebody asks.
+type looking struct{}
+
+func (looking) Look(r custom.Root) custom.Found          { return custom.Find(r, custom.Limits{}) }
+func (looking) Follow(custom.Root, func()) (stop func()) { return func() {} }
+
 func open(t *testing.T) *site {
 	t.Helper()
 	s := &site{t: t, who: ana}
 	s.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { s.host.Derive(tx, e) }})
 	var err error
-	s.host, err = host.New(host.Config{Hub: s.hub, Agents: map[string]agent.Backend{script.Provider: script.Backend{}}, DataDir: t.TempDir(), DefaultDir: t.TempDir()})
+	s.host, err = host.New(host.Config{Hub: s.hub, Agents: map[string]agent.Backend{script.Provider: script.Backend{}}, DataDir: t.TempDir(), DefaultDir: t.TempDir(),
+		Customize: host.Customize{Library: looking{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -151,8 +152,15 @@ func (h *Host) followRoots(session ahp.URI, roots []custom.Root) bool {
 	for _, r := range begin {
 		stop := h.cfg.Customize.Library.Follow(r, func() { h.recustomize(session) })
 		c.mu.Lock()
-		had.follows[r] = stop
+		now := c.by[session]
+		if now != nil {
+			now.follows[r] = stop
+		}
 		c.mu.Unlock()
+		if now == nil { // the session went away meanwhile
+			stop()
+			return false
+		}
 	}
 	return true
 }
@@ -237,35 +245,41 @@ func (h *Host) forgetCustoms(session ahp.URI) {
 	c.mu.Lock()
 	n := c.by[session]
 	delete(c.by, session)
+	stops := n.stops()
 	c.mu.Unlock()
-	n.end()
+	end(stops)
 }
 
 // stopCustoms stops every server, side by side.
 func (h *Host) stopCustoms() {
 	c := &h.customs
 	c.mu.Lock()
-	all := c.by
+	var stops []func()
+	for _, n := range c.by {
+		stops = append(stops, n.stops()...)
+	}
 	c.by, c.closed = nil, true
 	c.mu.Unlock()
-	var wg sync.WaitGroup
-	for _, n := range all {
-		wg.Go(n.end)
-	}
-	wg.Wait()
+	end(stops)
 }
 
-// end stops a session's servers and waits.
-func (n *customized) end() {
+// stops are how a session's roots are let go and its servers stopped. The lock is held.
+func (n *customized) stops() (list []func()) {
 	if n == nil {
-		return
+		return nil
 	}
-	for _, stop := range n.follows {
-		stop()
-	}
-	var wg sync.WaitGroup
+	list = slices.Collect(maps.Values(n.follows))
 	for _, v := range n.servers {
-		wg.Go(v.stop)
+		list = append(list, v.stop)
+	}
+	return list
+}
+
+// end stops all side by side, and waits.
+func end(stops []func()) {
+	var wg sync.WaitGroup
+	for _, stop := range stops {
+		wg.Go(stop)
 	}
 	wg.Wait()
 }

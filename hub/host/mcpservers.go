@@ -106,11 +106,14 @@ func (v *mcpServer) now() ahp.McpServerState {
 	return ahp.McpServerState{Value: v.state}
 }
 
-// set notes a state; those who wait for the server's tools hear of it.
-func (v *mcpServer) set(s ahp.McpServerStateValue) {
+// set notes a state, and with over that the run is at its end; those who wait for the server's tools hear of it.
+func (v *mcpServer) set(s ahp.McpServerStateValue, over bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.state = s
+	if over {
+		v.run = nil
+	}
 	v.stir()
 }
 
@@ -163,8 +166,14 @@ func (h *Host) serversOf(session ahp.URI) (list []*mcpServer) {
 // setServer has a session's server be in a state, for all to see (AHP requirement 199). The states of the entry and of the
 // registry change together, under the hub's lock.
 func (h *Host) setServer(session ahp.URI, v *mcpServer, s ahp.McpServerStateValue) {
+	h.changeServer(session, v, s, false)
+}
+
+// changeServer is setServer; with over the run ends in the same moment, so that the next one is neither refused nor taken
+// for it.
+func (h *Host) changeServer(session ahp.URI, v *mcpServer, s ahp.McpServerStateValue, over bool) {
 	_ = h.do(h.ctx, func(tx *hub.Tx) { // fails only when the host stops
-		v.set(s)
+		v.set(s, over)
 		tx.Apply(session, &ahp.SessionMcpServerStateChangedAction{ID: v.entry.ID, State: ahp.McpServerState{Value: s}})
 		h.publishTools(tx, session)
 	})
@@ -215,10 +224,7 @@ func (h *Host) runServer(ctx context.Context, session ahp.URI, v *mcpServer, r *
 	if conn != nil {
 		conn.Close()
 	}
-	v.mu.Lock()
-	v.run = nil
-	v.mu.Unlock()
-	h.setServer(session, v, endOf(ctx, err))
+	h.changeServer(session, v, endOf(ctx, err), true)
 	r.release()
 }
 
