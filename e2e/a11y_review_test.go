@@ -116,16 +116,22 @@ func TestReviewAccessibility(t *testing.T) {
 	guest.leave()
 }
 
+// media has the browser say that its reader wants something, as little motion.
+func (p *Page) media(feature, value string) {
+	p.t.Helper()
+	p.Do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
+		media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: feature, Value: value}}}
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, media)
+		return chromedp.Void{}, err
+	})
+}
+
 // With forced colours what colour alone would say is said by signs, marks and outlines.
 func TestForcedColours(t *testing.T) {
 	r := review(t, map[string]string{"a.txt": "alpha one\n" + far})
 	r.write("a.txt", "alpha two\n"+far)
 	r.cold(r.ana, "/changes?scope=uncommitted")
-	r.ana.Do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
-		media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "forced-colors", Value: "active"}}}
-		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, media)
-		return chromedp.Void{}, err
-	})
+	r.ana.media("forced-colors", "active")
 	r.ana.Press("n")
 	r.ana.Shot("forced")
 	for what, script := range map[string]string{
