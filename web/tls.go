@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"sync"
-	"time"
 )
 
 // CertificateFiles is a certificate with its key in two files, read again when either changes.
@@ -64,9 +63,6 @@ func (f *CertificateFiles) Name() string {
 	}
 	return ""
 }
-
-// Expires is when the certificate ends.
-func (f *CertificateFiles) Expires() time.Time { return f.current().Leaf.NotAfter }
 
 // current looks at the files at each new connection. While they cannot be read (a renewal writes one after the other) the
 // last pair that could goes on.

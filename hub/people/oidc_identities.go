@@ -78,4 +78,3 @@ func (i Identities) read(ctx context.Context, id string) (kept Identity, found b
 	}
 	return kept, true, json.Unmarshal(b, &kept)
 }
-

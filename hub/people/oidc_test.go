@@ -31,6 +31,7 @@ type fakeProvider struct {
 	*httptest.Server
 	t    *testing.T
 	key  atomic.Pointer[ecdsa.PrivateKey]
+	keys atomic.Int64 // how many there were
 	down atomic.Bool
 
 	challenge string                      // of the sign-in that is under way
@@ -72,10 +73,11 @@ func (f *fakeProvider) rotate() {
 		f.t.Fatal(err)
 	}
 	f.key.Store(key)
+	f.keys.Add(1)
 }
 
 func (f *fakeProvider) keyID() string {
-	return base64.RawURLEncoding.EncodeToString(f.key.Load().X.Bytes()[:6])
+	return fmt.Sprint("key ", f.keys.Load())
 }
 
 func (f *fakeProvider) discovery(w http.ResponseWriter, _ *http.Request) {
