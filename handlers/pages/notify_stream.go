@@ -57,11 +57,11 @@ func (p *Pages) tellNotices(ctx context.Context, w http.ResponseWriter, out *htt
 			return
 		case <-alive.C:
 			_, err = fmt.Fprint(w, ": here\n\n")
-		case x, open := <-s.C:
+		case next, open := <-s.C:
 			if !open {
 				return // it comes again, with what it had last
 			}
-			x, ok := p.Notify.Shown(ctx, who, *x)
+			x, ok := p.Notify.Shown(ctx, who, *next)
 			if !ok {
 				continue
 			}

@@ -1,0 +1,212 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// inviteBy makes an invitation by the form and returns its address.
+func inviteBy(page *Page, prog *Program, role, name string) string {
+	page.t.Helper()
+	page.Open(prog.URL + "/people")
+	if Eval[bool](page, `!document.querySelector('.invite').open`) {
+		page.Click(`.invite > summary`)
+	}
+	page.Click(`.invite input[name=role][value=` + role + `]`)
+	page.Do(chromedp.SetValue(`.invite input[name=for]`, name))
+	page.Shot("invite")
+	page.Click(`.invite .btn.main`)
+	page.Wait(`document.querySelector('#made')?.value.includes('/invite#')`)
+	page.Shot("invited")
+	return Eval[string](page, `document.querySelector('#made').value`)
+}
+
+// accept takes an invitation by a password.
+func accept(page *Page, invitation, name, password string) {
+	page.t.Helper()
+	page.Open(invitation)
+	page.Wait(`document.querySelector('input[name=token]').value !== ''`)
+	page.WaitText("[data-look]", "gives you an account")
+	page.Do(chromedp.SetValue("#name", name))
+	page.Do(chromedp.SetValue("#password", password))
+	page.Shot("accept")
+	page.Click("main form .btn.main")
+	page.Wait(`location.pathname === '/' && document.readyState === 'complete'`)
+}
+
+// cutOff waits until a page knows that it is out, within two seconds.
+func cutOff(page *Page, since time.Time, after string) {
+	page.t.Helper()
+	page.Wait(`document.querySelector('#conn')?.checkVisibility() || /revoked|sign in|changed/i.test(document.body.innerText)`)
+	if took := time.Since(since); took > 2*time.Second {
+		page.t.Errorf("the page lived for %v after %s", took, after)
+	}
+}
+
+const memberWords = "a phrase of four words"
+
+// Somebody is invited, signs in under a name of their own, and works in every session: what they ask for waits for the
+// owner until the owner lets them approve. Removed, they are out at once, and their name signs nobody in.
+func TestAMember(t *testing.T) {
+	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}, Env: []string{"HOME=" + t.TempDir()}})
+	b := OpenBrowser(t)
+	owner, ben := b.Page(), b.Page()
+	ben.Allow(`40[13]|WebSocket`)
+	owner.SignIn(prog)
+	session := newSession(owner, prog, "echo first")
+	owner.Click(".approval button[data-kind=approve]")
+	owner.Wait(`!document.querySelector('.approval')`)
+
+	invitation := inviteBy(owner, prog, "driver", "Ben from the team")
+	accept(ben, invitation, "Ben", memberWords)
+	ben.Says("#rail", "echo first")
+	ben.Shot("inbox")
+	if Eval[bool](ben, `[...document.querySelectorAll('a[href="/new"], a[href="/settings"], .owner-only')].some(e => e.checkVisibility())`) {
+		t.Error("a member is offered what is the owner's")
+	}
+	ben.Open(prog.URL + session)
+	ask := func(command string) {
+		ben.Wait(`document.querySelector('#compose')?.checkVisibility() === true`)
+		ben.Do(chromedp.SendKeys("#compose textarea", command))
+		ben.Click("#compose button.main")
+		ben.WaitText(".approval .cmd", command)
+	}
+	ask("echo asked-by-ben")
+	if Eval[bool](ben, `[...document.querySelectorAll('.approval button[data-kind=approve]')].some(b => b.checkVisibility())`) {
+		t.Error("somebody who is to ask always is offered to approve")
+	}
+	owner.Open(prog.URL + session)
+	owner.WaitText(".approval", "Ben asked for this")
+	owner.Shot("asked-by-member")
+	owner.Click(".approval button[data-kind=approve]")
+	ben.Wait(`!document.querySelector('.approval')`)
+
+	owner.Open(prog.URL + "/people")
+	owner.Click(".change > summary")
+	owner.Click(".change input[name=approve]")
+	owner.Click(".change input[name=guests]")
+	owner.Shot("change")
+	owner.Click(".change .btn")
+	owner.WaitText("main .links", "approve what the agent wants to do")
+	ben.Open(prog.URL + session)
+	ask("echo approved-by-ben")
+	ben.Click(".approval button[data-kind=approve]")
+	ben.Wait(`!document.querySelector('.approval')`)
+	ben.Open(prog.URL + "/account")
+	ben.WaitText("main", "Signs you in as Ben")
+	ben.Shot("account")
+	ben.Open(prog.URL + session)
+	ben.Live()
+
+	owner.Open(prog.URL + "/people")
+	start := time.Now()
+	owner.Click(`main .links form[action$="/remove"] .btn`)
+	cutOff(ben, start, "the removal")
+	ben.Open(invitation)
+	ben.Wait(`document.querySelector('input[name=token]').value !== ''`)
+	ben.Do(chromedp.SetValue("#name", "Eve"))
+	ben.Do(chromedp.SetValue("#password", memberWords))
+	ben.Click("main form .btn.main")
+	ben.WaitText("[role=alert]", "used already")
+}
+
+// A link that wants people to sign in shows that, takes them to signing in and back, and they come under their own name.
+func TestALinkForSignedInPeople(t *testing.T) {
+	prog := Start(t, Options{Args: []string{"--agent", "script", "--owner-name", "Ana"}})
+	b := OpenBrowser(t)
+	owner, ben, cleo := b.Page(), b.Page(), b.Page()
+	owner.SignIn(prog)
+	session := newSession(owner, prog, "say hello to everybody")
+	accept(ben, inviteBy(owner, prog, "member", "Ben"), "Ben", memberWords)
+	ben.Says("main", "Nothing is shared with you yet")
+	ben.Shot("nothing-shared")
+	ben.Open(prog.URL + "/account")
+	ben.Click(`form[action="/signout"] .btn`)
+	ben.Wait(`location.pathname === '/signin' && document.readyState === 'complete'`)
+
+	owner.Open(prog.URL + session + "/share")
+	owner.Click(`input[name=signin]`)
+	owner.Click(".linkform .btn.main")
+	owner.Wait(`document.querySelector('#made')?.value.includes('/j#')`)
+	owner.Shot("signin-link")
+	link := Eval[string](owner, `document.querySelector('#made').value`)
+
+	ben.Open(link)
+	ben.WaitText("[data-look]", "for people with an account")
+	ben.WaitText("main form .btn.main", "Sign in and join")
+	ben.Shot("join-signin")
+	ben.Click("main form .btn.main")
+	ben.Wait(`location.pathname === '/signin' && document.readyState === 'complete'`)
+	ben.Shot("signin-names")
+	ben.Do(chromedp.SetValue("#username", "Ben"))
+	ben.Do(chromedp.SetValue("#password", memberWords))
+	ben.Click(`form[action="/signin/password"] .btn`)
+	ben.WaitText("main form .btn.main", "Join as Ben")
+	ben.Shot("join-as")
+	ben.Click("main form .btn.main")
+	ben.WaitText("#turns", "hello to everybody")
+	owner.Open(prog.URL + session + "/share")
+	owner.WaitText("main .links", "signed-in people only")
+	owner.WaitText("main .came", "Ben")
+
+	cleo.Open(link)
+	cleo.WaitText("main form .btn.main", "Sign in and join")
+	if there := Eval[string](cleo, `location.href + ' ' + document.referrer`); strings.Contains(there, link[strings.Index(link, "#")+1:]) {
+		t.Errorf("the link's token is in an address: %s", there)
+	}
+}
+
+// Sharing a chat or a set of changes: the Share button of the page that is open chooses it, and whoever comes finds that
+// and no way to anything else. Revoking ends each within two seconds.
+func TestSharingAPart(t *testing.T) {
+	prog := Start(t, Options{Args: []string{"--agent", "script", "--owner-name", "Ana"}})
+	b := OpenBrowser(t)
+	owner := b.Page()
+	owner.SignIn(prog)
+	session := newSession(owner, prog, "say hello to everybody")
+	owner.WaitText("#turns", "hello to everybody")
+	owner.Click("#turns form[action$='/fork'] button")
+	owner.Wait(`document.querySelectorAll('#chats a').length === 2 && document.readyState === 'complete'`)
+	chat := Eval[string](owner, "location.pathname")
+	owner.Do(chromedp.SendKeys("#compose textarea", "write side.txt one line of the fork"))
+	owner.Click("#compose button.main")
+	owner.Click(".approval button[data-kind=approve]")
+	owner.Wait(`!document.querySelector('.approval')`)
+
+	for _, test := range []struct{ name, from, part, tabs, role string }{
+		{"chat", chat, "chat:", "Chat Terminals", "driver"},
+		{"changes", session + "/changes", "changes:session", "Changes Threads", "commenter"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			guest := OpenBrowser(t).Page()
+			guest.Allow(`40[13]|WebSocket`)
+			owner.Open(prog.URL + test.from)
+			owner.Click(`a[aria-label=Share]`)
+			owner.Wait(`location.pathname.endsWith('/share') && document.readyState === 'complete'`)
+			if got := Eval[string](owner, `document.querySelector('select[name=part]').value`); len(got) < len(test.part) || got[:len(test.part)] != test.part {
+				t.Errorf("Share chooses %q", got)
+			}
+			owner.Click(`input[name=role][value=` + test.role + `]`)
+			owner.Shot("share-" + test.name)
+			owner.Click(".linkform .btn.main")
+			owner.Wait(`document.querySelector('#made')?.value.includes('/j#')`)
+			join(guest, Eval[string](owner, `document.querySelector('#made').value`), "Cleo")
+			guest.Wait(fmt.Sprintf(`[...document.querySelectorAll('#head .tabs a')].map(a => a.innerText.trim()).join(' ') === %q`, test.tabs))
+			guest.Shot(test.name)
+			if test.name == "changes" {
+				guest.Says("#files", "one line of the fork")
+			} else {
+				guest.Says("#turns", "hello to everybody")
+			}
+			guest.Live()
+			owner.Open(prog.URL + session + "/share")
+			start := time.Now()
+			owner.Click("main .links .btn.bad")
+			cutOff(guest, start, "its link was revoked")
+		})
+	}
+}
