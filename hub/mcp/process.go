@@ -21,7 +21,7 @@ import (
 const (
 	graceLeave = time.Second // from the end of its input to SIGTERM, and from there to SIGKILL
 	graceEnd   = 300 * time.Millisecond
-	mostWords  = 2 << 10         // bytes of what it said last
+	mostWords  = 2 << 10 // bytes of what it said last
 )
 
 // process is a server that was started here, in a group of its own, so that what it started ends with it.
