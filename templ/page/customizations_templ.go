@@ -48,7 +48,7 @@ func CustomizationsPage(f part.Frame, v *Customizations) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<main id=\"main\" tabindex=\"-1\"><div class=\"page customs\"><h2>Customizations</h2><p class=\"dim\">What was found in this session's directories, in your home directory and in the host's own settings. Agents read most of these files by themselves.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<main id=\"main\" tabindex=\"0\"><div class=\"page customs\"><h2>Customizations</h2><p class=\"dim\">What was found in this session's directories, in your home directory and in the host's own settings. Agents read most of these files by themselves.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
