@@ -97,9 +97,9 @@ func TestComposing(t *testing.T) {
 	ana.Do(focus("#message"))
 	ana.Press(kb.ArrowUp)
 	ana.Wait("document.querySelector('#message').value === 'look at these'")
-	ana.Press(kb.ArrowUp + kb.ArrowUp)
+	ana.Press(kb.ArrowUp + kb.ArrowUp + kb.ArrowUp)
 	ana.Wait("document.querySelector('#message').value === 'first words'")
-	ana.Press(kb.ArrowDown + kb.ArrowDown + kb.ArrowDown)
+	ana.Press(kb.ArrowDown + kb.ArrowDown + kb.ArrowDown + kb.ArrowDown)
 	ana.Wait("document.querySelector('#message').value === ''")
 }
 

@@ -11,9 +11,7 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/go-chi/httprate"
 
-	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
-	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/people"
 )
 
@@ -215,7 +213,7 @@ func (s *Server) mayOpen(who access.Principal, session, chat string) bool {
 	if !ok {
 		return who.Role == access.RoleOwner // who is told so by the page
 	}
-	if !who.Audience().Sees(hub.ChannelInfo{URI: uri, Kind: ahp.ChannelSession, Session: uri}) {
+	if !who.SeesSession(uri) {
 		return false
 	}
 	return chat == "" || !who.Scope.Chat() || s.cfg.Home(uri, who.Scope) == "/s/"+session+"/c/"+chat

@@ -7,6 +7,11 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
+// SeesSession tells whether the principal sees a session, or a part of it.
+func (p Principal) SeesSession(uri ahp.URI) bool {
+	return p.Audience().Sees(hub.ChannelInfo{URI: uri, Kind: ahp.ChannelSession, Session: uri})
+}
+
 // Audience returns what the principal may see. Guests of one session, or of one part of it, share one, whichever
 // link they came by, so that what they get is encoded and rendered once.
 func (p Principal) Audience() hub.Audience {
