@@ -55,8 +55,9 @@ func (j *journey) threads() []ahp.Annotation {
 
 // share makes a link; somebody else comes by it, gives a name and sees the session.
 func (j *journey) share() {
-	j.ana.Click("a[href$='/share']")
+	j.ana.Click("a[href*='/share']")
 	j.ana.Live()
+	j.ana.pick("select[name=part]", "") // all of the session, not these changes alone
 	j.ana.Click("input[name=role][value=commenter]")
 	j.ana.Fill("input[name=label]", "the reviewers")
 	j.ana.Click(".linkform button.main")
