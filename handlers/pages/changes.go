@@ -43,22 +43,15 @@ func (p *Pages) review(r *http.Request, v visit, l look) (*page.Changes, string,
 		return nil, "", err
 	}
 	p.awaitFiles(r.Context(), l.changeset())
-	var room *changesRoom
-	mark, err := p.open(r.Context(), v.who, l.room(), func(in Room, s States) { room, states = in.(*changesRoom), s.Copy() })
+	mark, err := p.open(r.Context(), v.who, l.room(), func(_ Room, s States) { states = s.Copy() })
 	if err != nil {
 		return nil, "", err
 	}
 	b := newBuilder(p, p.caller(r.Context()), l)
-	if b.until = time.Now(); !p.hasty {
-		b.until = b.until.Add(colourTime)
-	}
-	p.drawing.RLock()
 	m, _, err := b.draw(r.Context(), states)
-	p.drawing.RUnlock()
 	if err != nil {
 		return nil, "", err
 	}
-	room.colour(b.plain)
 	return m, mark, p.personal(r.Context(), m, l, v.who)
 }
 

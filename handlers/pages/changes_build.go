@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,10 +22,6 @@ const (
 	computing    = 3      // files compared at once for one page
 	colourCap    = 40_000 // changed lines of a changeset beyond which no syntax is read: it is not drawn either
 	keptContents = 64     // texts of commented files a builder remembers
-
-	// A page that nobody opened before waits this long for colours: to read the syntax of a file takes some 30 ms, of a
-	// hundred files seconds. The others come plain, and the page's room sends them again in colour.
-	colourTime = 300 * time.Millisecond
 )
 
 // builder makes files of a changeset into what the page draws. It reads content by the caller's rights, and remembers
@@ -35,11 +30,9 @@ type builder struct {
 	p      *Pages
 	caller host.Caller
 	look   look
-	until  time.Time // when to stop waiting for colours, zero: never
 
 	mu    sync.Mutex
 	texts map[ahp.URI][]string
-	plain map[string]bool // files, by their id, that were not waited for
 }
 
 // built is a file with the comparison it came from, which tells whether its rows are the same as before.
@@ -49,7 +42,7 @@ type built struct {
 }
 
 func newBuilder(p *Pages, c host.Caller, l look) *builder {
-	return &builder{p: p, caller: c, look: l, texts: map[ahp.URI][]string{}, plain: map[string]bool{}}
+	return &builder{p: p, caller: c, look: l, texts: map[ahp.URI][]string{}}
 }
 
 // files compares every file of a changeset, in the order of their paths.
@@ -194,12 +187,6 @@ func (b *builder) compare(ctx context.Context, d *built, f *ahp.ChangesetFile, c
 		return old, new, err
 	}
 	key := diff.Key{Old: contentOf(f.Edit.Before), New: contentOf(f.Edit.After), Options: o}
-	if colours && !b.until.IsZero() && time.Now().After(b.until) && !b.p.diffs.Has(key) {
-		key.Path = ""
-		b.mu.Lock()
-		b.plain[f.ID] = true
-		b.mu.Unlock()
-	}
 	file, err := b.p.diffs.Compute(ctx, key, load)
 	if err != nil {
 		d.Note = "This file cannot be read: " + classify(err).text

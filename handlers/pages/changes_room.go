@@ -27,9 +27,8 @@ type changesRoom struct {
 	states States // the newest
 	news   int    // how many there were
 	next   *drawing
-	last   *drawing        // what open pages have
-	owed   bool            // a page of an earlier run asked for everything before there was a drawing
-	plain  map[string]bool // files that a page did not wait for the colours of
+	last   *drawing // what open pages have
+	owed   bool     // a page of an earlier run asked for everything before there was a drawing
 }
 
 // drawing is one whole model and the files it came from.
@@ -68,28 +67,10 @@ func (c *changesRoom) newest(s States) {
 	c.states = s.Copy()
 	c.news++
 	c.mu.Unlock()
-	c.redraw()
-}
-
-func (c *changesRoom) redraw() {
 	select {
 	case c.wake <- struct{}{}:
 	default: // the goroutine has not taken the last one yet
 	}
-}
-
-// colour has files sent that a page shows plain.
-func (c *changesRoom) colour(files map[string]bool) {
-	if len(files) == 0 {
-		return
-	}
-	c.mu.Lock()
-	if c.plain == nil {
-		c.plain = map[string]bool{}
-	}
-	maps.Copy(c.plain, files)
-	c.mu.Unlock()
-	c.redraw()
 }
 
 // Watch runs the goroutine that compares; ping has what it made sent.
@@ -113,11 +94,9 @@ func (c *changesRoom) Watch(ping func()) (stop func()) {
 }
 
 func (c *changesRoom) draw(ctx context.Context) bool {
-	c.b.p.drawing.Lock() // first come the pages that somebody waits for
 	c.mu.Lock()
 	states, news := c.states, c.news
 	c.mu.Unlock()
-	c.b.p.drawing.Unlock()
 	m, files, err := c.b.draw(ctx, states)
 	if err != nil {
 		return false // the page says it is gone when it is loaded again
@@ -153,30 +132,18 @@ func (c *changesRoom) Changed(s States, news News) []Patch {
 		c.newest(s)
 	}
 	c.mu.Lock()
-	last, next, owed, plain := c.last, c.next, c.owed, c.plain
+	last, next, owed := c.last, c.next, c.owed
 	if next != nil {
-		c.last, c.next, c.plain = next, nil, nil
+		c.last, c.next = next, nil
 	}
 	c.mu.Unlock()
 	switch {
-	case next == nil:
+	case next == nil, last == nil && next.news == 1 && !owed:
 		return nil
-	case last == nil && next.news == 1 && !owed:
-		return coloured(next, plain)
 	case last == nil:
 		return c.Whole(s)
 	}
-	return append(difference(last, next), coloured(next, plain)...)
-}
-
-// coloured are the files that some page shows plain.
-func coloured(d *drawing, plain map[string]bool) (out []Patch) {
-	for i := range d.files {
-		if f := &d.files[i]; plain[f.ID] && f.src != nil {
-			out = append(out, Replace("file-"+f.Key(), part.DiffBox(&f.DiffFile, d.page.View)))
-		}
-	}
-	return out
+	return difference(last, next)
 }
 
 // drawn tells whether a page shows what an envelope says: that files are being read again is over before it is seen, and

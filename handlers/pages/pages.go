@@ -6,7 +6,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -44,10 +43,7 @@ type Pages struct {
 	Deps
 	feeds *feeds
 	diffs diff.Cache
-
-	drawing sync.RWMutex // read-locked while a page of changes is made for somebody who waits
-	hasty   bool         // tests: a first page of changes waits for no colours at all
-	beat    beat         // of live streams
+	beat  beat // of live streams
 }
 
 // New makes the pages.

@@ -67,9 +67,6 @@ func flags(o Options) string {
 	return string(s)
 }
 
-// Has tells whether a comparison is there already.
-func (c *Cache) Has(key Key) bool { return c.get(key) != nil }
-
 func (c *Cache) get(key Key) *File {
 	c.mu.Lock()
 	defer c.mu.Unlock()
