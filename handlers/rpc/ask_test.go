@@ -182,7 +182,7 @@ func TestFilesOfAClient(t *testing.T) {
 
 // A client that is silent is given up, and so is what a cancelled turn waited for.
 func TestASilentClient(t *testing.T) {
-	w, editor, chat := editing(t, Limits{Ask: 50 * time.Millisecond})
+	w, editor, _ := editing(t, Limits{Ask: 50 * time.Millisecond})
 	editor.asked("resourceRead")
 	editor.says("did not answer resourceRead within 50ms")
 	editor.says("chat/turnComplete")
@@ -194,7 +194,7 @@ func TestASilentClient(t *testing.T) {
 	editor.send(`{"jsonrpc":"2.0","id":7,"method":"ping","params":{"channel":"ahp-root://"}}`)
 	must(t, editor.find(`{"jsonrpc":"2.0","id":7,"result":null}`))
 
-	w, editor, chat = editing(t, Limits{Ask: time.Hour})
+	_, editor, chat := editing(t, Limits{Ask: time.Hour})
 	editor.asked("resourceRead")
 	editor.send(`{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":"` + chat + `","clientSeq":2,"action":{"type":"chat/turnCancelled","turnId":"t1","duration":1}}}`)
 	editor.says("chat/turnCancelled")

@@ -108,7 +108,8 @@ func TestAllowance(t *testing.T) {
 	if e = Set(e, raised, now); *e.RunCount != 1 {
 		t.Errorf("raising the limit forgot what was spent: %d", *e.RunCount)
 	}
-	if !run() || !run() || e.Definition.Enabled || *e.RunCount != 3 || e.NextRunAt != "" {
+	second, third := run(), run()
+	if !second || !third || e.Definition.Enabled || *e.RunCount != 3 || e.NextRunAt != "" {
 		t.Fatalf("after the last run: %+v", e)
 	}
 	if len(e.Definition.DisableConditions) != 2 {

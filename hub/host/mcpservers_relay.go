@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"errors"
 	"slices"
 	"strconv"
 	"sync"
@@ -155,8 +154,6 @@ func (l *live) servesOthers(list []served) bool {
 	defer l.h.tools.mu.Unlock()
 	return !slices.EqualFunc(box.relays, list, func(r *Relay, s served) bool { return r.v == s.v && r.Name == s.name })
 }
-
-var errServers = errors.New("the session's MCP servers are others now")
 
 // reopenAgent has the agent opened anew: now when it has nothing to do, else once its turn is over.
 func (h *Host) reopenAgent(session ahp.URI) {

@@ -145,5 +145,5 @@ func (t *Telemetry) value(v attribute.Value) otlpValue {
 	case attribute.EMPTY:
 		return otlpValue{}
 	}
-	return stringValue(t.secrets.text(v.Emit())) // slices of one kind: the host logs none
+	return stringValue(t.secrets.text(v.String())) // slices of one kind: the host logs none
 }
