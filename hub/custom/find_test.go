@@ -325,10 +325,10 @@ func TestIDsStayTheSame(t *testing.T) {
 func TestPlaceholdersAreFilledIn(t *testing.T) {
 	vars := map[string]string{"KEY": "k1", "EMPTY": ""}
 	lookup := func(n string) (string, bool) { v, ok := vars[n]; return v, ok }
-	c := Command{Workspace: "/work", Plugin: "/plug"}
+	c := Command{Workspace: "/app", Plugin: "/plug"}
 	for in, want := range map[string]string{
-		"${workspaceFolder}/x":         "/work/x",
-		"${workspaceFolderBasename}":   "work",
+		"${workspaceFolder}/x":         "/app/x",
+		"${workspaceFolderBasename}":   "app",
 		"${CLAUDE_PLUGIN_ROOT}/bin":    "/plug/bin",
 		"${env:KEY}-${KEY}":            "k1-k1",
 		"${NONE:-a b}":                 "a b",

@@ -119,7 +119,7 @@ func skills(dir string, names ...string) custom.Found {
 }
 
 func server(name string, argv ...string) custom.Entry {
-	return custom.Entry{ID: "mcp:" + name, Kind: custom.Server, Name: name, Path: "/work/.mcp.json", Line: 2, Command: &custom.Command{Argv: argv}}
+	return custom.Entry{ID: "mcp:" + name, Kind: custom.Server, Name: name, Path: "/app/.mcp.json", Line: 2, Command: &custom.Command{Argv: argv}}
 }
 
 func (w *world) customization(id string) any {
