@@ -44,7 +44,7 @@ func TestARepositorysServerIsTrustedUsedAndStopped(t *testing.T) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := Start(t, Options{Args: []string{"--config", config}, Dir: dir, Env: []string{"HOME=" + t.TempDir()}})
+	p := Start(t, Options{Args: []string{"--config", config}, Dir: dir})
 	j := &toolTalk{watcher: watch(t, p, "editor"), session: "ahp-session:/" + uuid.NewString()}
 	j.begin()
 

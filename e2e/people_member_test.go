@@ -52,7 +52,7 @@ const memberWords = "a phrase of four words"
 // Somebody is invited, signs in under a name of their own, and works in every session: what they ask for waits for the
 // owner until the owner lets them approve. Removed, they are out at once, and their name signs nobody in.
 func TestAMember(t *testing.T) {
-	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}, Env: []string{"HOME=" + t.TempDir()}})
+	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}})
 	b := OpenBrowser(t)
 	owner, ben := b.Page(), b.Page()
 	ben.Allow(`40[13]|WebSocket`)

@@ -27,7 +27,7 @@ import (
 type Options struct {
 	Demo bool     // ahphub demo, which has a data directory of its own
 	Args []string // after "serve", as {"--agent", "script"}
-	Env  []string // more environment, as "AHPHUB_LOG_LEVEL=debug"
+	Env  []string // more environment, as "AHPHUB_LOG_LEVEL=debug"; the home is a new one unless it says another
 	Data string   // data directory; default: a temporary one
 	Dir  string   // where it is started; default: a temporary directory
 }
@@ -106,6 +106,7 @@ func Start(t testing.TB, o Options) *Program {
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
 	}
+	o.Env = append(household(t), o.Env...)
 	p := &Program{t: t, opts: o, Data: o.Data, log: &log{}}
 	p.start("127.0.0.1:0")
 	t.Cleanup(func() {
@@ -116,6 +117,17 @@ func Start(t testing.TB, o Options) *Program {
 		}
 	})
 	return p
+}
+
+// household is the environment of somebody who has just moved in: nothing of the machine's own shell, git and agents is
+// read or written, and a shell says when it waits for a line.
+func household(t testing.TB) []string {
+	t.Helper()
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte("PS1='$ '\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"SHELL=/bin/bash", "HOME=" + home}
 }
 
 func (p *Program) start(listen string) {

@@ -5,8 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -37,12 +35,10 @@ type gathering struct {
 
 func gather(t *testing.T) *gathering {
 	t.Helper()
-	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte("PS1='$ '\n"), 0o600); err != nil {
-		t.Fatal(err)
+	for _, kv := range household(t) {
+		key, value, _ := strings.Cut(kv, "=")
+		t.Setenv(key, value)
 	}
-	t.Setenv("HOME", home)
-	t.Setenv("SHELL", "/bin/bash")
 	var h *host.Host
 	timeline := hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { h.Derive(tx, e) }})
 	h, err := host.New(host.Config{Hub: timeline, Agents: map[string]agent.Backend{script.Provider: script.Backend{}}, DataDir: t.TempDir(), DefaultDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})

@@ -3,8 +3,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,11 +24,7 @@ type terminals struct {
 
 func openTerminals(t *testing.T) *terminals {
 	t.Helper()
-	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte("PS1='$ '\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	prog := Start(t, Options{Args: []string{"--agent", "script"}, Env: []string{"SHELL=/bin/bash", "HOME=" + home}})
+	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	x := &terminals{t: t, prog: prog, browser: OpenBrowser(t)}
 	x.owner = x.browser.Page()
 	x.owner.SignIn(prog)

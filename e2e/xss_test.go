@@ -340,7 +340,7 @@ func hostileTerminal(t *testing.T, page *watched, session string) {
 	page.Open(page.prog.URL + session + "/t")
 	page.Click("form[action$='/t'] button")
 	page.Wait(`/\/t\/[^/]+$/.test(location.pathname) && document.readyState === 'complete'`)
-	page.Wait(`/[$#]\s*$/.test(` + shows(0) + `)`) // a shell that has not begun yet throws away what was typed
+	prompted(page.Page, 0) // a shell that has not begun yet throws away what was typed
 	Eval[bool](page.Page, fmt.Sprintf(`fetch(location.pathname + '/input', {method: 'POST', body: new URLSearchParams({line: %q})}), true`, "cat "+file))
 	page.Wait(`document.querySelector('iframe')?.contentDocument?.body.innerText.includes('the end of it')`)
 	page.harmless("a terminal")

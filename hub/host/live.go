@@ -92,11 +92,14 @@ func (l *live) openAgent() {
 		l.takeTools()
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.agent, l.err = s, err
 	close(l.opened)
 	if err != nil {
 		l.opened = nil
+	}
+	l.mu.Unlock()
+	if err == nil { // servers that were trusted or switched off while it opened
+		l.h.lanes.add(l.h.ctx, customsLane(l.uri), func(context.Context) { l.h.settleServers(l.uri) })
 	}
 }
 

@@ -2,6 +2,8 @@ package host
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,8 +110,11 @@ func TestSettings(t *testing.T) { // AHP requirements 63, 84
 		c.converged()
 
 		res, err := w.host.ResolveSessionConfig(c.caller, ahp.ResolveSessionConfigParams{Config: config("approval", `"auto"`)})
-		if err != nil || string(res.Values["approval"]) != `"auto"` || string(res.Values["shell"]) != `"sh"` || len(res.Schema.Properties) != 3 {
+		if err != nil || string(res.Values["approval"]) != `"auto"` || string(res.Values["shell"]) != `"sh"` {
 			t.Errorf("resolved to %s, %v", res.Values, err)
+		}
+		if got := slices.Sorted(maps.Keys(res.Schema.Properties)); !slices.Equal(got, []string{"approval", isolationKey, "shell", baseKey}) {
+			t.Errorf("the settings are %q", got)
 		}
 		if _, err := w.host.ResolveSessionConfig(c.caller, ahp.ResolveSessionConfigParams{Provider: "x"}); code(err) != ahp.CodeProviderNotFound {
 			t.Errorf("an unknown agent: %v", err)

@@ -434,7 +434,7 @@ func TestMessagesWaitForAServerUntilItIsPutAside(t *testing.T) {
 	w := outsideWorld(t, map[string]any{"slow": started(outsideEnv, "mute", "OUTSIDE_GO", goes)})
 	w.trust("slow")
 	chat := w.session(outside).DefaultChat
-	w.until("the agent is closed, to be opened with it", func() bool { return w.listed("slow").Meta["ahphub/untrusted"] == nil })
+	w.until("the agent is closed, to be opened with it", func() bool { return w.agent.closed.Load() == 1 })
 	out, err := w.host.Dispatch(w.Context(), anasClient, chat, 0, &ahp.ChatTurnStartedAction{TurnID: "t",
 		Message: ahp.Message{Text: "go", Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}})
 	w.must(err)

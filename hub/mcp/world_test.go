@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,10 +48,11 @@ var ana = access.Owner("Ana")
 
 // worker is an agent whose turns last until they are told to end.
 type worker struct {
-	mu    sync.Mutex
-	specs map[ahp.URI]agent.Spec
-	turns chan agent.Turn
-	end   chan struct{}
+	mu     sync.Mutex
+	specs  map[ahp.URI]agent.Spec
+	turns  chan agent.Turn
+	end    chan struct{}
+	closed atomic.Int64
 }
 
 func (a *worker) Describe(context.Context) (ahp.AgentInfo, error) {
@@ -58,7 +60,7 @@ func (a *worker) Describe(context.Context) (ahp.AgentInfo, error) {
 }
 func (a *worker) Config() ahp.SessionConfigSchema { return ahp.SessionConfigSchema{} }
 func (a *worker) UsesTools() bool                 { return true }
-func (a *worker) Close() error                    { return nil }
+func (a *worker) Close() error                    { a.closed.Add(1); return nil }
 
 func (a *worker) Open(_ context.Context, s agent.Spec) (agent.Session, error) {
 	a.mu.Lock()

@@ -43,8 +43,10 @@ func room(t *testing.T, cfg Config, test func(t *testing.T, r *Room)) {
 		defer r.Close()
 		test(t, r)
 		time.Sleep(time.Minute)
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		if len(r.sessions) != 0 {
-			t.Errorf("an empty session is kept, with %d people", r.Count())
+			t.Errorf("an empty session is kept: %v", r.sessions)
 		}
 	})
 }
