@@ -45,9 +45,17 @@ func run(ctx context.Context, shots, only string, runs int) error {
 	return nil
 }
 
-// fresh measures in a browser of its own: what one fixture left in a process is not counted for the next.
+// fresh measures in browsers of their own: what one fixture, or the loads before, left in a process is not counted for the
+// next.
 func fresh(ctx context.Context, s *site, name string, runs int) error {
+	r := report{os.Stdout, name}
 	tab, stop := browser(ctx)
+	err := measure(tab, s, r, runs)
+	stop()
+	if err != nil {
+		return err
+	}
+	tab, stop = browser(ctx)
 	defer stop()
-	return measure(tab, s, name, runs, os.Stdout)
+	return rest(tab, s, r)
 }
