@@ -278,19 +278,22 @@ func (s *shownTurn) update(t *part.Turn, from any) (p []Patch) {
 	return p
 }
 
-// add appends a part; a long text goes block by block.
+// add appends a part; a long text goes block by block, also when its turn was over before anybody drew it.
 func (s *shownTurn) add(t *part.Turn, i int) []Patch {
 	sp := showPart(t, i)
-	if len(sp.blocks) <= 1 {
+	text, ok := part.Text(t.Parts[i])
+	if !ok || len((&part.Splitter{}).Update(text, !sp.live)) <= 1 {
 		s.parts = append(s.parts, sp)
 		return []Patch{Append("parts-"+t.ID, part.ResponsePart(*t, i))}
 	}
-	text, _ := part.Text(t.Parts[i])
 	bare := *t
 	bare.Parts = slices.Clone(t.Parts)
 	bare.Parts[i] = part.Emptied(t.Parts[i])
 	sp.stream, sp.blocks = nil, nil
 	p := append([]Patch{Append("parts-"+t.ID, part.ResponsePart(bare, i))}, sp.text(t.PartID(i), text, !sp.live)...)
+	if !t.Running() {
+		sp.stream, sp.blocks = nil, nil
+	}
 	s.parts = append(s.parts, sp)
 	return p
 }

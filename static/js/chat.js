@@ -23,8 +23,9 @@ if (scroll) {
   app.on.push((list) => { if (list.some((p) => p[0] === 'r' && p[1] === 'turns')) follow.observe($('turns')); });
 }
 
-// Times as the reader's clock shows them.
-const clocks = (root) => { for (const t of root.querySelectorAll('time[datetime]:not([data-local])')) { t.dataset.local = ''; const d = new Date(t.dateTime); if (!isNaN(d)) { t.textContent = d.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }); t.title = d.toLocaleString(); } } };
+// Times as the reader's clock shows them. Making a format takes longer than a patch may.
+const hours = new Intl.DateTimeFormat([], { hour: '2-digit', minute: '2-digit' }), day = new Intl.DateTimeFormat([], { dateStyle: 'short', timeStyle: 'medium' });
+const clocks = (root) => { for (const t of root.querySelectorAll('time[datetime]:not([data-local])')) { t.dataset.local = ''; const d = new Date(t.dateTime); if (!isNaN(d)) { t.textContent = hours.format(d); t.title = day.format(d); } } };
 clocks(document);
 app.on.push((list) => { if (list.some((p) => p[0] === 'a' || p[0] === 'r' && /^(turn|background)/.test(p[1]))) clocks(document); });
 
