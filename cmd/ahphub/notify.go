@@ -91,7 +91,7 @@ func (a *app) buildNotifier(set settings) error {
 		return err
 	}
 	a.notify, err = notify.New(notify.Config{Hub: a.hub, Host: a.host, Store: a.store, Key: key,
-		Person: a.person, Short: host.ShortID, ChatID: part.Tail, Author: commentAuthor,
+		Person: a.person, Short: host.ShortID, ChatID: part.Tail, Author: commentAuthor, Guest: host.FromGuest,
 		Public: func() string { return a.at.URL }, Mailer: set.mailer, Allow: set.allow, Log: a.log})
 	return err
 }

@@ -70,6 +70,12 @@ func (p Principal) owns(ch hub.ChannelInfo) bool {
 	return ch.Session == p.Session || (ch.Kind == ahp.ChannelSession && ch.URI == p.Session)
 }
 
+// Approves tells whether somebody may approve what an agent wants to do; guest: for a prompt that another than the owner
+// wrote, which with approval becomes a way to run anything.
+func (p Principal) Approves(guest bool) bool {
+	return p.Has(RightApprove) && (!guest || p.Role == RoleOwner || p.Guests)
+}
+
 // LogValue keeps logs to what identifies somebody.
 func (p Principal) LogValue() slog.Value {
 	if !p.Known() {

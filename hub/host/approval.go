@@ -24,7 +24,7 @@ var reads = []string{"read", "search", "think"}
 
 // allowed tells whether a session's settings let a call run without anybody's answer. What a guest asked for always waits.
 func allowed(s *ahp.SessionState, kind string, m ahp.Message) bool {
-	if fromGuest(m) {
+	if FromGuest(m) {
 		return false
 	}
 	switch configValue(s, approvalKey) {

@@ -121,7 +121,7 @@ func TestScheduledRunWithNobodyConnected(t *testing.T) {
 		if turn.Message.Origin.Kind != ahp.MessageKindAutomation || turn.Message.Text != "look at what changed" || turn.Message.Model.ID != "big" {
 			t.Errorf("it was told %+v", turn.Message)
 		}
-		if fromGuest(turn.Message) {
+		if FromGuest(turn.Message) {
 			t.Error("the owner's automation is taken for a guest")
 		}
 		wait(24 * time.Hour)

@@ -43,7 +43,7 @@ func (h *Host) steer(ctx context.Context, ch hub.ChannelInfo, id string) {
 		if !ok || s.ActiveTurn == nil || s.SteeringMessage == nil || s.SteeringMessage.ID != id {
 			return
 		}
-		if fromGuest(s.SteeringMessage.Message) && !fromGuest(s.ActiveTurn.Message) {
+		if FromGuest(s.SteeringMessage.Message) && !FromGuest(s.ActiveTurn.Message) {
 			return // what a guest asks for is asked about in a turn of its own
 		}
 		m, turn = s.SteeringMessage, s.ActiveTurn.ID

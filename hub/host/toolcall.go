@@ -85,7 +85,7 @@ func (r *request) approve(s *ahp.ChatState, call *ahp.ToolCallPendingConfirmatio
 	}
 	switch {
 	case r.caller.owner():
-	case fromGuest(s.ActiveTurn.Message) && !r.caller.Guests:
+	case FromGuest(s.ActiveTurn.Message) && !r.caller.Guests:
 		return "only the owner may approve what a guest asked for, unless the link you came by allows that too"
 	case a.EditedToolInput != "" && !r.caller.Guests: // it would be what they asked for
 		return "only the owner may change what runs: approve it as it stands, or deny it"
@@ -97,8 +97,8 @@ func (r *request) approve(s *ahp.ChatState, call *ahp.ToolCallPendingConfirmatio
 	return ""
 }
 
-// fromGuest tells whether somebody other than the owner wrote a prompt.
-func fromGuest(m ahp.Message) bool {
+// FromGuest tells whether somebody other than the owner wrote a prompt.
+func FromGuest(m ahp.Message) bool {
 	s, ok := ReadStamp(m.Meta)
 	return ok && s.By.Role != access.RoleOwner
 }

@@ -199,7 +199,7 @@ func (l *live) turn(r *run) (agent.Turn, bool) {
 	m, say := s.ActiveTurn.Message, &out{l, r}
 	given := l.fetch(r.ctx, l.resolve(r.ctx, m), say.notice)
 	return agent.Turn{ID: r.id, Chat: r.chat, Message: l.withSource(s, given), Threads: l.threads(r.ctx, m), History: s.Turns,
-		Guest: fromGuest(m), Out: say}, true
+		Guest: FromGuest(m), Out: say}, true
 }
 
 func (l *live) dirs() []string {

@@ -111,7 +111,7 @@ func newWorld(t *testing.T, store *memory) *world {
 	w.n, err = New(Config{Hub: w.hub, Host: w, Store: store, Mailer: w, Key: []byte(strings.Repeat("k", 32)),
 		Person: func(id string, _ ahp.URI) (access.Principal, bool) { p, ok := w.people[id]; return p, ok },
 		Short:  func(ahp.URI) string { return "short" }, ChatID: func(u ahp.URI) string { return u[strings.LastIndexByte(u, '/')+1:] },
-		Author: authorOf, Public: func() string { return publicURL }})
+		Author: authorOf, Guest: guestsOwn, Public: func() string { return publicURL }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,6 +133,9 @@ func authorOf(e ahp.AnnotationEntry) (review.Person, time.Time, bool) {
 	err := json.Unmarshal(e.Meta["by"], &s)
 	return review.Person{ID: s.ID, Name: s.Name}, s.At, err == nil && s.ID != ""
 }
+
+// guestsOwn is how tests say that a guest wrote a prompt.
+func guestsOwn(m ahp.Message) bool { return m.Meta["by"] != nil }
 
 func entry(id, by, text string) ahp.AnnotationEntry {
 	raw, _ := json.Marshal(stampedBy{by, "Name of " + by, time.Now()})

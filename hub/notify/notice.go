@@ -24,6 +24,7 @@ type Notice struct {
 	Text    string          `json:"text,omitempty"`
 	Path    string          `json:"path"`             // on this host
 	Waits   string          `json:"waits,omitempty"`  // what of the session's inputNeeded it is about
+	Guest   bool            `json:"guest,omitempty"`  // an approval of what another than the owner asked for
 	Thread  string          `json:"thread,omitempty"` // what it was written in
 	By      review.Person   `json:"by,omitzero"`
 	To      []string        `json:"to,omitempty"` // principals; never the one who caused it
@@ -49,7 +50,7 @@ func (n Notice) For(p access.Principal) (Notice, bool) {
 	if !slices.Contains(n.To, p.ID) || !n.seenBy(p) {
 		return n, false
 	}
-	if need, some := needs[n.Kind]; some && !p.Has(need) {
+	if need, some := needs[n.Kind]; some && !p.Has(need) || n.Kind == Approval && !p.Approves(n.Guest) {
 		return n, false
 	}
 	if !p.Scope.Whole() {

@@ -47,6 +47,7 @@ type Config struct {
 	Short  func(session ahp.URI) string                                        // as in addresses
 	ChatID func(chat ahp.URI) string                                           // as in addresses
 	Author func(ahp.AnnotationEntry) (by review.Person, at time.Time, ok bool) // of a comment, as the host stamped it
+	Guest  func(ahp.Message) bool                                              // tells whether another than the owner wrote a prompt
 	Public func() string                                                       // address that people open this host by
 	Key    []byte                                                              // signs the links that unsubscribe
 	Mailer Mailer                                                              // nil: no mail is sent

@@ -45,17 +45,23 @@ func (n *Notifier) asked(tx *hub.Tx, e *hub.Envelope, r ahp.SessionInputRequest)
 	case *ahp.SessionToolConfirmationRequest:
 		call, text, stage := confirmed(r.ToolCall)
 		chat := n.chat(tx, e, r.Chat)
-		n.put(tx, e.At, Notice{ID: id(Approval, r.ID+"#"+stage), Kind: Approval, About: chat, Waits: r.ID, Text: text,
+		n.put(tx, e.At, Notice{ID: id(Approval, r.ID+"#"+stage), Kind: Approval, About: chat, Waits: r.ID, Text: text, Guest: stage == "call" && n.ofGuest(tx, chat.URI),
 			Path: anchor(n.chatPath(chat), "tool-"+call), To: n.here(chat)})
 	case *ahp.SessionToolAuthenticationRequest:
 		chat := n.chat(tx, e, r.Chat)
 		n.put(tx, e.At, Notice{ID: id(Question, r.ID), Kind: Question, About: chat, Waits: r.ID, Text: line(r.ToolCall.DisplayName + " wants you to sign in"),
-			Path: anchor(n.chatPath(chat), "tool-"+r.ToolCall.ToolCallID), To: n.here(chat)})
+			Path: anchor(n.chatPath(chat), "tool-"+r.ToolCall.ToolCallID), To: []string{access.Owner("").ID}}) // the owner alone may
 	case *ahp.SessionChatInputRequest:
 		chat := n.chat(tx, e, r.Chat)
 		n.put(tx, e.At, Notice{ID: id(Question, r.ID), Kind: Question, About: chat, Waits: r.ID, Text: line(r.Request.Message),
 			Path: anchor(n.chatPath(chat), "ask-"+r.Request.ID), To: n.here(chat)})
 	}
+}
+
+// ofGuest tells whether a chat's turn answers another than the owner.
+func (n *Notifier) ofGuest(tx *hub.Tx, chat ahp.URI) bool {
+	s, ok := tx.State(chat).(*ahp.ChatState)
+	return ok && s.ActiveTurn != nil && n.cfg.Guest(s.ActiveTurn.Message)
 }
 
 // confirmed is a tool call that waits, with what it is in a line: the tool's name and what the agent calls the step. Its
@@ -162,8 +168,8 @@ func (n *Notifier) put(tx *hub.Tx, at time.Time, x Notice) {
 	}
 	session := x.uri()
 	x.At, x.Short, x.Title, x.Session = at.UTC(), n.cfg.Short(session), said[x.Kind], n.titleOf(tx, session)
-	if x.By.ID != "" && x.By.Name != "" {
-		x.Title += " by " + short(clean(x.By.Name), 60)
+	if x.By.Name = short(clean(x.By.Name), 60); x.By.ID != "" && x.By.Name != "" {
+		x.Title += " by " + x.By.Name
 	}
 	raw, err := json.Marshal(x)
 	if err != nil {

@@ -165,6 +165,35 @@ func TestWhoHears(t *testing.T) {
 	}
 }
 
+// An approval of what a guest asked for is told to those alone who may approve that.
+func TestWhoHearsOfGuestsApprovals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, newMemory())
+		for turn, test := range map[string]struct {
+			asked ahp.Meta
+			told  bool // a driver whose link lets them approve what the owner asked for
+		}{"the owner's": {nil, true}, "a guest's": {ahp.Meta{"by": []byte(`"guest:ben"`)}, false}} {
+			w.apply(chat, &ahp.ChatTurnStartedAction{TurnID: turn, Message: ahp.Message{Text: "make", Meta: test.asked}})
+			w.apply(session, approval(turn))
+			all := told(w)
+			x := all[len(all)-1]
+			x.To = []string{"owner", "guest:dan"}
+			dan := access.Principal{ID: "guest:dan", Role: access.RoleDriver, Session: session, Link: "l", Approve: true}
+			if _, ok := x.For(dan); ok != test.told {
+				t.Errorf("%s: a driver who may approve is told: %t", turn, ok)
+			}
+			dan.Guests = true
+			if _, ok := x.For(dan); !ok {
+				t.Errorf("%s: a driver who may approve everything is not told", turn)
+			}
+			if _, ok := x.For(access.Owner("")); !ok {
+				t.Errorf("%s: the owner is not told", turn)
+			}
+			w.apply(chat, &ahp.ChatTurnCompleteAction{TurnID: turn})
+		}
+	})
+}
+
 // Who came by a link to one chat hears of that chat, without the session's title, and of nothing else.
 func TestWhoSeesAPartHearsOfThatPart(t *testing.T) {
 	ben := access.Principal{ID: "guest:ben", Role: access.RoleCommenter, Session: session, Link: "l", Scope: access.Scope{Kind: ahp.ChannelChat, URI: chat}}

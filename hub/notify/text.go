@@ -44,13 +44,16 @@ func fenceOf(l string) string {
 	return ""
 }
 
+// blank are characters that count as letters or signs, and show as nothing.
+const blank = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+
 // clean makes one plain line: no control characters, none that nobody sees, no marks of a heading, quote or list.
 func clean(l string) string {
 	l = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case !unicode.IsPrint(r), unicode.Is(unicode.Variation_Selector, r):
+		case !unicode.IsPrint(r), unicode.Is(unicode.Variation_Selector, r), strings.ContainsRune(blank, r):
 			return -1
 		}
 		return r
