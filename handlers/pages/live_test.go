@@ -3,6 +3,7 @@ package pages
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -131,6 +132,34 @@ func TestStreamedTextCostsItsOwnBytes(t *testing.T) {
 	if shown := len(b.html("turns")); sent > 3*shown {
 		t.Errorf("%d bytes were sent for %d bytes of HTML", sent, shown)
 	}
+}
+
+// An answer that came and was over before anybody drew it is no patch that keeps a page from answering keys.
+func TestAnAnswerAtOnceComesInPieces(t *testing.T) {
+	s := open(t)
+	base, _, uri, turn := s.held()
+	b := s.tab(base)
+	whole := strings.Repeat("All work and no play makes a dull page.\n\n", 500) + "The end."
+	s.agent(uri, text(turn, "p"), delta(turn, "p", whole), &ahp.ChatTurnCompleteAction{TurnID: turn})
+	b.wait("turns", "The end.")
+	pieces := 0
+	for _, raw := range b.raw {
+		var frame []json.RawMessage
+		var patches [][]any
+		if json.Unmarshal(raw, &frame) != nil || json.Unmarshal(frame[2], &patches) != nil {
+			t.Fatalf("a frame is %s", raw)
+		}
+		for _, p := range patches {
+			if html, ok := p[len(p)-1].(string); ok && len(html) > 8000 {
+				t.Errorf("a patch has %d characters: %.60s", len(html), html)
+			}
+			pieces++
+		}
+	}
+	if pieces < 500 {
+		t.Errorf("500 paragraphs came as %d patches", pieces)
+	}
+	settle(b, s, base)
 }
 
 func TestOneRenderForAllViewers(t *testing.T) {
