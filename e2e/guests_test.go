@@ -146,15 +146,13 @@ func TestGuestsComeAndGo(t *testing.T) {
 	settled := func(what string, most float64) float64 {
 		t.Helper()
 		var n float64
-		for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-			if n = prog.gauge(what); n <= most {
-				return n
+		waitUntil(t, what, func() error {
+			if n = prog.gauge(what); n > most {
+				return fmt.Errorf("it is %v afterwards, and was at most %v before", n, most)
 			}
-			if time.Now().After(deadline) {
-				t.Errorf("%s is %v afterwards, and was at most %v before", what, n, most)
-				return n
-			}
-		}
+			return nil
+		})
+		return n
 	}
 	settled("ahphub_people_present", 1)
 	c.CloseIdleConnections()

@@ -57,7 +57,9 @@ func (j *journey) threads() []ahp.Annotation {
 func (j *journey) share() {
 	j.ana.Click("a[href*='/share']")
 	j.ana.Live()
-	j.ana.pick("select[name=part]", "") // all of the session, not these changes alone
+	if Eval[string](j.ana, "document.querySelector('input[name=part]:checked').value") != "" {
+		j.Error("Share of a page of changes does not begin with the whole session")
+	}
 	j.ana.Click("input[name=role][value=commenter]")
 	j.ana.Fill("input[name=label]", "the reviewers")
 	j.ana.Click(".linkform button.main")

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -16,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/ahp"
 )
 
 // receiver takes webhooks, and checks them as somebody would who read docs/notifications.md.
@@ -181,10 +184,10 @@ func hookTo(t *testing.T, c *http.Client, prog *Program, r *receiver, everything
 }
 
 // mailTo gives an address, reads the code in the mail, and types it.
-func mailTo(t *testing.T, c *http.Client, prog *Program, m mailServer) {
+func mailTo(t *testing.T, c *http.Client, prog *Program, m mailServer, address string) {
 	t.Helper()
 	have := len(m.mails(t))
-	sendForm(t, c, prog.URL+settingsPath+"/mail", url.Values{"do": {"set"}, "address": {"ana@example.com"}})
+	sendForm(t, c, prog.URL+settingsPath+"/mail", url.Values{"do": {"set"}, "address": {address}})
 	got := m.wait(t, have+1)
 	code := regexp.MustCompile(`Subject: Code (\d{6})`).FindStringSubmatch(got[have])
 	if code == nil {
@@ -207,7 +210,7 @@ func TestToldByWebhookAndMail(t *testing.T) {
 	prog := Start(t, mail.options())
 	c, _ := signIn(t, prog.SignIn())
 	hookTo(t, c, prog, hook, "no")
-	mailTo(t, c, prog, mail)
+	mailTo(t, c, prog, mail, "ana@example.com")
 	hook.set(func(r *receiver) { r.fails = 1 })
 	back := mail.on(t, "away")
 
@@ -273,13 +276,68 @@ func TestToldByWebhookAndMail(t *testing.T) {
 	}
 }
 
+// Somebody who was invited is mailed what concerns them, at the address they gave, until they are removed.
+func TestAMemberIsMailed(t *testing.T) {
+	mail := newMailServer(t)
+	prog := Start(t, mail.options())
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	owner := dial(t, ctx, prog, prog.Token())
+	session := newOverProtocol(t, ctx, owner)
+	if err := owner.Subscribe(ctx, session+"/annotations"); err != nil {
+		t.Fatal(err)
+	}
+	say := func(id, text string) {
+		t.Helper()
+		thread := ahp.Annotation{ID: id, Origin: ahp.AnnotationOrigin{Session: session}, Resource: "file:///a.go", Entries: []ahp.AnnotationEntry{{ID: id, Text: ahp.Plain(text)}}}
+		if _, err := owner.Dispatch(ctx, session+"/annotations", &ahp.AnnotationsSetAction{Annotation: thread}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, _ := signIn(t, prog.SignIn())
+	short := shortOf(t, c, prog, session)
+	page, _ := sendForm(t, c, prog.URL+"/people/invite", url.Values{"role": {"commenter"}, "for": {"Ben"}})
+	_, token, invited := strings.Cut(page, "/invite#")
+	if token, _, _ = strings.Cut(token, `"`); !invited {
+		t.Fatalf("no invitation was made:\n%s", page)
+	}
+	ben, _ := signIn(t, prog.URL+"/signin#nothing") // for its jar
+	sendForm(t, ben, prog.URL+"/invite", url.Values{"token": {token}, "name": {"Ben"}, "password": {memberWords}})
+	get(t, ben, prog.URL+"/s/"+short) // who was never there cannot be mentioned
+	mailTo(t, c, prog, mail, "ana@example.com")
+	mailTo(t, ben, prog, mail, "ben@example.com")
+
+	say("one", "@Ben <b>look</b> here\nBcc: everybody@example.com")
+	text := mail.wait(t, 3)[2]
+	for _, want := range []string{"from hub@example.com\nto ben@example.com\n", "You_are_mentioned_by_Ana", "@Ben &lt;b&gt;look&lt;/b&gt; here", "/s/" + short + "/threads#thread-one"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the member's mail lacks %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "everybody@example.com") {
+		t.Errorf("the member's mail has more than a line of the comment:\n%s", text)
+	}
+
+	_, people := get(t, c, prog.URL+"/people")
+	remove := regexp.MustCompile(`action="(/people/members/[^"]+/remove)"`).FindStringSubmatch(people)
+	if remove == nil {
+		t.Fatalf("the member cannot be removed:\n%s", people)
+	}
+	sendForm(t, c, prog.URL+remove[1], nil)
+	say("two", "@Ben look again")
+	sessionThat(t, c, prog, "fail too bad") // the owner is mailed this after Ben would have been the other
+	if got := mail.wait(t, 4); len(got) != 4 || !strings.Contains(got[3], "to ana@example.com\n") {
+		t.Errorf("there are %d mails, the last one:\n%s", len(got), got[3])
+	}
+}
+
 // A host that is killed while something is delivered delivers it once more, with the same id, and nothing a third time.
 func TestToldAfterACrash(t *testing.T) {
 	mail, hook := newMailServer(t), newReceiver(t)
 	prog := Start(t, mail.options())
 	c, _ := signIn(t, prog.SignIn())
 	hookTo(t, c, prog, hook, "yes")
-	mailTo(t, c, prog, mail)
+	mailTo(t, c, prog, mail, "ana@example.com")
 	release, off := make(chan struct{}), mail.on(t, "hold")
 	hook.set(func(r *receiver) { r.hold = release })
 	sessionThat(t, c, prog, "fail too bad")

@@ -187,9 +187,10 @@ func TestSharingAPart(t *testing.T) {
 			owner.Open(prog.URL + test.from)
 			owner.Click(`a[aria-label=Share]`)
 			owner.Wait(`location.pathname.endsWith('/share') && document.readyState === 'complete'`)
-			if got := Eval[string](owner, `document.querySelector('select[name=part]').value`); len(got) < len(test.part) || got[:len(test.part)] != test.part {
-				t.Errorf("Share chooses %q", got)
+			if got := Eval[string](owner, `document.querySelector('input[name=part]:checked').value`); got != "" {
+				t.Errorf("Share chooses %q before anybody did, want all of the session", got)
 			}
+			owner.Click(`.whatpart input[value^="` + test.part + `"]`)
 			owner.Click(`input[name=role][value=` + test.role + `]`)
 			owner.Shot("share-" + test.name)
 			owner.Click(".linkform .btn.main")

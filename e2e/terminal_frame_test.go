@@ -2,9 +2,9 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -215,16 +215,22 @@ func (x *terminals) withoutScripts() {
 	p.Open(x.prog.URL + x.base)
 	p.Click(".termbar form button")
 	opened(p)
-	p.Do(chromedp.WaitVisible(".termtext"))
+	reads := func(what string, is func(text string) bool) {
+		t.Helper()
+		p.Do(chromedp.WaitVisible(".termtext"))
+		waitUntil(t, what, func() error {
+			text := p.Text(".termtext")
+			if is(text) {
+				return nil
+			}
+			p.Click(`form[action$="/input"] a`)
+			p.Do(chromedp.WaitVisible(".termtext"))
+			return fmt.Errorf("the screen is\n%s", text)
+		})
+	}
+	reads("the shell's prompt", func(text string) bool { return strings.HasSuffix(strings.TrimSpace(text), "$") })
 	p.Do(chromedp.SendKeys("[name=line]", "echo plain$((1+1))"))
 	p.Click(`form[action$="/input"] button`)
-	p.Do(chromedp.WaitVisible(".termtext"))
-	for deadline := time.Now().Add(patience); !strings.Contains(p.Text(".termtext"), "plain2"); {
-		if time.Now().After(deadline) {
-			t.Fatalf("the line that was sent is not on the screen:\n%s", p.Text(".termtext"))
-		}
-		p.Click(`form[action$="/input"] a`)
-		p.Do(chromedp.WaitVisible(".termtext"))
-	}
+	reads("the line that was sent", func(text string) bool { return strings.Contains(text, "plain2") })
 	p.Shot("plain")
 }

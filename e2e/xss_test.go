@@ -111,24 +111,32 @@ type watched struct {
 
 	mu    sync.Mutex
 	asked map[network.RequestID]string // of other origins, and let through by the page's policy
+	news  chan struct{}                // it changed
+}
+
+// heard has asked changed.
+func (w *watched) heard(change func()) {
+	w.mu.Lock()
+	change()
+	w.mu.Unlock()
+	select {
+	case w.news <- struct{}{}:
+	default: // somebody is yet to look
+	}
 }
 
 func guard(t *testing.T, prog *Program, p *Page) *watched {
 	t.Helper()
-	w := &watched{Page: p, prog: prog, asked: map[network.RequestID]string{}}
+	w := &watched{Page: p, prog: prog, asked: map[network.RequestID]string{}, news: make(chan struct{}, 1)}
 	err := chromedp.Listen(p.Ctx, func(ev any) {
 		switch ev := ev.(type) {
 		case *network.EventRequestWillBeSent:
 			if u := ev.Request.URL; !strings.HasPrefix(u, prog.URL+"/") && !strings.HasPrefix(u, "data:") && !strings.HasPrefix(u, "blob:"+prog.URL) && u != "about:blank" {
-				w.mu.Lock()
-				w.asked[ev.RequestID] = u
-				w.mu.Unlock()
+				w.heard(func() { w.asked[ev.RequestID] = u })
 			}
 		case *network.EventLoadingFailed:
 			if ev.BlockedReason != "" {
-				w.mu.Lock()
-				delete(w.asked, ev.RequestID)
-				w.mu.Unlock()
+				w.heard(func() { delete(w.asked, ev.RequestID) })
 			}
 		case *cdppage.EventJavascriptDialogOpening:
 			p.note("a dialog: " + ev.Message)
@@ -270,8 +278,13 @@ func TestHostileTextInABrowser(t *testing.T) {
 
 // until waits for something the browser reports by itself.
 func (w *watched) until(is func() bool) {
-	for deadline := time.Now().Add(patience); !is() && time.Now().Before(deadline); {
-		time.Sleep(5 * time.Millisecond)
+	late := time.After(patience)
+	for !is() {
+		select {
+		case <-w.news:
+		case <-late:
+			return
+		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -123,9 +122,5 @@ func TestTurnsOfChatsAreCompared(t *testing.T) {
 // await waits for a condition, for at most ten seconds.
 func (s *site) await(what string, ok func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("waited in vain: %s", what)
-		}
-	}
+	soon(s.t, what, ok)
 }

@@ -54,9 +54,10 @@ func (f *feeds) Close() {
 	f.wg.Wait()
 }
 
-// get returns the running feed of a room, or starts one. The name tells rooms apart within an audience.
-func (f *feeds) get(ctx context.Context, aud hub.Audience, name string, room func() (Room, error)) (*feed, error) {
-	key := aud.Key() + "|" + name
+// get returns the running feed of a room, or starts one. The name tells rooms apart within an audience, and within it
+// what else they are drawn for.
+func (f *feeds) get(ctx context.Context, aud hub.Audience, of, name string, room func() (Room, error)) (*feed, error) {
+	key := aud.Key() + "|" + of + "|" + name
 	f.mu.Lock()
 	o := f.open[key]
 	if o == nil {

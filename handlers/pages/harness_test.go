@@ -138,15 +138,11 @@ func (s *site) say(chat, text string) {
 // until asks for a page again and again until it shows something.
 func (s *site) until(path, want string) string {
 	s.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		page := s.get(path)
-		if strings.Contains(page, want) {
-			return page
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("%s never showed %q:\n%s", path, want, page)
-		}
+	page := ""
+	if !within(func() bool { page = s.get(path); return strings.Contains(page, want) }) {
+		s.t.Fatalf("%s never showed %q:\n%s", path, want, page)
 	}
+	return page
 }
 
 // tab is an open page: its document as patches leave it.

@@ -53,16 +53,19 @@ func (p *Pages) groups(c host.Caller, filter string) []group {
 	g := []group{{Name: "Needs you"}, {Name: "Running"}, {Name: "To review"}, {Name: "Idle"}, {Name: "Archived"}}
 	for _, s := range p.Host.Summaries(c) {
 		if filter == "" || matches(s, strings.ToLower(filter)) {
-			i := groupOf(s)
+			i := p.groupOf(c.Principal, s)
 			g[i].list = append(g[i].list, s)
 		}
 	}
 	return g
 }
 
-func groupOf(s ahp.SessionSummary) int {
+func (p *Pages) groupOf(who access.Principal, s ahp.SessionSummary) int {
 	switch s.Status.Activity() {
 	case ahp.SessionStatusInputNeeded:
+		if !p.needs(who, s.Resource) {
+			return 1
+		}
 		return 0
 	case ahp.SessionStatusInProgress:
 		return 1
@@ -113,7 +116,7 @@ func (p *Pages) inboxList(ctx context.Context, c host.Caller, filter string, fro
 
 func (p *Pages) inboxItem(ctx context.Context, c host.Caller, s ahp.SessionSummary) page.InboxItem {
 	it := page.InboxItem{Short: host.ShortID(s.Resource), Title: titleOf(s.Title), Agent: s.Provider, Activity: s.Activity,
-		Status: part.StatusOf(s.Status), Unread: !s.Status.Has(ahp.SessionStatusIsRead), Age: part.Age(s.ModifiedAt, p.Now())}
+		Status: p.statusFor(c.Principal, s), Unread: !s.Status.Has(ahp.SessionStatusIsRead), Age: part.Age(s.ModifiedAt, p.Now())}
 	if len(s.WorkingDirectories) > 0 {
 		it.Dir = part.FilePath(s.WorkingDirectories[0])
 	}
@@ -129,20 +132,18 @@ func (p *Pages) inboxItem(ctx context.Context, c host.Caller, s ahp.SessionSumma
 		it.Threads = s.Annotations.AnnotationCount
 	}
 	if s.Status.Activity() == ahp.SessionStatusInputNeeded {
-		it.Asks = p.asks(s.Resource, it)
+		it.Asks = p.asks(c.Principal, s.Resource, it)
 	}
 	return it
 }
 
-// asks are what a session that is in memory waits for; one that waits is.
-func (p *Pages) asks(session ahp.URI, it page.InboxItem) (out []page.Ask) {
-	state, _, _ := p.Hub.State(session)
-	s, ok := state.(*ahp.SessionState)
-	if !ok {
-		return nil
-	}
+// asks are what a session that is in memory waits for and this person may answer; one that waits is in memory.
+func (p *Pages) asks(who access.Principal, session ahp.URI, it page.InboxItem) (out []page.Ask) {
 	base := "/s/" + it.Short
-	for _, r := range s.InputNeeded {
+	for _, r := range p.sessionState(session).InputNeeded {
+		if !p.answers(who, r) {
+			continue
+		}
 		switch v := r.Value.(type) {
 		case *ahp.SessionToolConfirmationRequest:
 			if tool, ok := confirmationTool(v.ToolCall); ok {

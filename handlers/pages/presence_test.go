@@ -17,13 +17,25 @@ import (
 
 var benHere = access.Principal{ID: "guest:ben", Name: "Ben", Role: access.RoleViewer, Link: "l"}
 
+// within tells whether something is so before ten seconds are over.
+func within(is func() bool) bool {
+	tick, late := time.NewTicker(2*time.Millisecond), time.After(10*time.Second)
+	defer tick.Stop()
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-late:
+			return false
+		}
+	}
+	return true
+}
+
 // soon waits until something is so.
 func soon(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
+	if !within(is) {
+		t.Fatalf("never: %s", what)
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 func init() {
 	roomKinds["rail"] = newRailRoom
 	roomKinds["inbox"] = newInboxRoom
+	drawnFor["rail"] = mayAnswer
+	drawnFor["inbox"] = func(who access.Principal) string { return who.ID + mayAnswer(who) } // it says who is mentioned
 }
 
 // railRoom draws the column of sessions. What sessions there are is no channel but notifications of root, which are
@@ -84,14 +86,14 @@ func (p *Pages) railItems(c host.Caller) []part.RailItem {
 			if len(out) == mostRail {
 				return out
 			}
-			out = append(out, p.railItem(s, g.Name))
+			out = append(out, p.railItem(c.Principal, s, g.Name))
 		}
 	}
 	return out
 }
 
-func (p *Pages) railItem(s ahp.SessionSummary, group string) part.RailItem {
-	it := part.RailItem{Short: host.ShortID(s.Resource), Title: titleOf(s.Title), Status: part.StatusOf(s.Status), Group: group,
+func (p *Pages) railItem(who access.Principal, s ahp.SessionSummary, group string) part.RailItem {
+	it := part.RailItem{Short: host.ShortID(s.Resource), Title: titleOf(s.Title), Status: p.statusFor(who, s), Group: group,
 		Unread: !s.Status.Has(ahp.SessionStatusIsRead), Age: part.Age(s.ModifiedAt, p.Now())}
 	if s.Changes != nil {
 		it.Add, it.Del = number(s.Changes.Additions), number(s.Changes.Deletions)

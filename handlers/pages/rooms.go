@@ -14,6 +14,9 @@ import (
 // made of letters, digits, dots, dashes and colons.
 var roomKinds = map[string]func(p *Pages, ctx context.Context, who access.Principal, rest []string) (Room, error){}
 
+// drawnFor is what a room's HTML depends on besides its audience; those for whom it is the same share the room.
+var drawnFor = map[string]func(who access.Principal) string{}
+
 // feed opens the room of a name, as "chat:<short>:<chat id>", for whoever asks; their audience decides what they see.
 func (p *Pages) feed(ctx context.Context, who access.Principal, name string) (*feed, error) {
 	parts := strings.Split(name, ":")
@@ -24,7 +27,11 @@ func (p *Pages) feed(ctx context.Context, who access.Principal, name string) (*f
 	if err := access.MayFollow(who, parts[0]); err != nil {
 		return nil, err
 	}
-	return p.feeds.get(ctx, who.Audience(), name, func() (Room, error) {
+	of := ""
+	if drawn := drawnFor[parts[0]]; drawn != nil {
+		of = drawn(who)
+	}
+	return p.feeds.get(ctx, who.Audience(), of, name, func() (Room, error) {
 		return make(p, context.WithoutCancel(ctx), who, parts[1:])
 	})
 }

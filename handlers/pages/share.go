@@ -25,7 +25,7 @@ func (p *Pages) share(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.sendShare(w, r, v, http.StatusOK, page.Share{Part: r.URL.Query().Get("part")})
+	return p.sendShare(w, r, v, http.StatusOK, page.Share{From: r.URL.Query().Get("part")})
 }
 
 // shared is a visit with the session awake, so that the head can be drawn.
@@ -53,7 +53,7 @@ func (p *Pages) sendShare(w http.ResponseWriter, r *http.Request, v visit, statu
 	}
 	m.Base, m.Address, m.Now, m.Code = "/s/"+v.short, p.address(r), p.Now(), code(m.New)
 	m.Local = loopback(m.Address)
-	m.Parts, m.Part = p.parts(r.Context(), v, m.Part)
+	p.offerParts(r.Context(), v, &m)
 	for _, l := range p.Links.List(v.session) {
 		link := p.shareLink(l, m.Now)
 		link.Revoke = m.Base + "/share/" + l.ID + "/revoke"
@@ -70,37 +70,44 @@ const (
 
 const mostParts = 50 // chats that a link can be for, as far as a form offers them
 
-// parts are what a link can be for besides the session, with the one chosen: what the owner looked at when they pressed
-// Share. The only chat of a session is most of it, so there the session is what is meant.
-func (p *Pages) parts(ctx context.Context, v visit, chosen string) (out []page.SharePart, now string) {
+// offerParts adds what a link can be for besides the session: its chats and changesets, and what the owner looked at
+// when they pressed Share. The only chat of a session is most of it, so there the session is what is meant.
+func (p *Pages) offerParts(ctx context.Context, v visit, m *page.Share) {
 	s := p.sessionState(v.session)
 	for _, c := range s.Chats {
-		if c.Interactivity != ahp.ChatInteractivityHidden && len(out) < mostParts {
-			out = append(out, page.SharePart{Value: chatPart + part.Tail(c.Resource), Label: chatTitle(c), Group: "One chat"})
+		if c.Interactivity != ahp.ChatInteractivityHidden && len(m.Parts) < mostParts {
+			m.Parts = append(m.Parts, page.SharePart{Value: chatPart + part.Tail(c.Resource), Label: chatTitle(c), Group: "One chat"})
 		}
 	}
-	if len(out) == 1 && chosen == out[0].Value {
-		chosen = ""
+	if len(m.Parts) == 1 && m.From == m.Parts[0].Value {
+		m.From = ""
 	}
 	sum, _ := p.Host.Summary(v.session)
-	var scopes []string
+	for _, scope := range p.sharedScopes(ctx, v, s, m.From, m.Part) {
+		m.Parts = append(m.Parts, page.SharePart{Value: changesPart + scope, Label: changesCalled(sum, scope), Group: "One set of changes"})
+	}
+	for _, chosen := range []*string{&m.From, &m.Part} {
+		if !slices.ContainsFunc(m.Parts, func(o page.SharePart) bool { return o.Value == *chosen }) {
+			*chosen = ""
+		}
+	}
+}
+
+// sharedScopes are the changesets that a session offers, and those among the parts that are chosen.
+func (p *Pages) sharedScopes(ctx context.Context, v visit, s *ahp.SessionState, chosen ...string) (scopes []string) {
 	for _, k := range kinds {
 		if offered(s.Changesets, k.key) {
 			scopes = append(scopes, k.key)
 		}
 	}
-	if scope, ok := strings.CutPrefix(chosen, changesPart); ok && !slices.Contains(scopes, scope) {
-		if _, err := p.part(ctx, v, chosen); err == nil {
-			scopes = append(scopes, scope)
+	for _, c := range chosen {
+		if scope, ok := strings.CutPrefix(c, changesPart); ok && !slices.Contains(scopes, scope) {
+			if _, err := p.part(ctx, v, c); err == nil {
+				scopes = append(scopes, scope)
+			}
 		}
 	}
-	for _, scope := range scopes {
-		out = append(out, page.SharePart{Value: changesPart + scope, Label: changesCalled(sum, scope), Group: "One set of changes"})
-	}
-	if slices.ContainsFunc(out, func(o page.SharePart) bool { return o.Value == chosen }) {
-		now = chosen
-	}
-	return out, now
+	return scopes
 }
 
 // part reads which part of a session a link is for.
@@ -176,14 +183,18 @@ func (p *Pages) makeLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m := page.Share{Part: r.PostFormValue("part")}
+	m := page.Share{From: r.PostFormValue("from"), Part: r.PostFormValue("part")}
 	refuse := func(why string) error {
 		m.Error = why
 		return p.sendShare(w, r, v, http.StatusBadRequest, m)
 	}
 	want := access.Link{Session: v.session, Role: access.Role(r.PostFormValue("role")), Label: strings.TrimSpace(r.PostFormValue("label")), CreatedBy: v.who.ID,
 		SignIn: r.PostFormValue("signin") == "on"}
-	if m.Part != "" {
+	narrowed := m.Part != ""
+	if m.Part == page.OtherPart {
+		m.Part = r.PostFormValue("other")
+	}
+	if narrowed { // also when the other field is missing: that is refused, never all of the session
 		if want.Scope, err = p.part(r.Context(), v, m.Part); err != nil {
 			return refuse(classify(err).text)
 		}

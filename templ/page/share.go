@@ -20,17 +20,32 @@ type Share struct {
 	Now     time.Time
 	Parts   []SharePart // of the session a link can be for, besides all of it
 	Part    string      // the one that is chosen; "" is all of the session
+	From    string      // the one that Share was pressed at, if any: offered first
 }
+
+// OtherPart is the choice of a part that a second field names.
+const OtherPart = "other"
 
 // SharePart is a chat or a changeset of a session.
 type SharePart struct{ Value, Label, Group string }
 
-// groups are the parts under their headings, in order.
-func (v *Share) groups() (out [][]SharePart) {
+// only says that a link is for a part alone.
+func (p SharePart) only() string {
+	if strings.HasPrefix(p.Value, "chat:") {
+		return "Only the chat “" + p.Label + "”"
+	}
+	return "Only these changes: " + p.Label
+}
+
+// others are the parts that are not offered by themselves, under their headings, in order.
+func (v *Share) others() (out [][]SharePart) {
 	for _, p := range v.Parts {
-		if n := len(out); n > 0 && out[n-1][0].Group == p.Group {
+		n := len(out)
+		switch {
+		case p.Value == v.From:
+		case n > 0 && out[n-1][0].Group == p.Group:
 			out[n-1] = append(out[n-1], p)
-		} else {
+		default:
 			out = append(out, []SharePart{p})
 		}
 	}

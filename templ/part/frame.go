@@ -125,6 +125,9 @@ func (s SessionHead) chatHref() string {
 // Status is what a session or chat is doing, in one icon, one word and one colour.
 type Status struct{ Icon, Word, Class string }
 
+// Waiting is a session that waits for others than whoever looks.
+var Waiting = Status{"clock", "Waiting", ""}
+
 // StatusOf reads a session's or chat's status.
 func StatusOf(s ahp.SessionStatus) Status {
 	switch s.Activity() {

@@ -1,0 +1,50 @@
+package pages
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// needs tells whether a session that waits for an answer waits for this person among others.
+func (p *Pages) needs(who access.Principal, session ahp.URI) bool {
+	return who.Role == access.RoleOwner || slices.ContainsFunc(p.sessionState(session).InputNeeded, func(r ahp.SessionInputRequest) bool { return p.answers(who, r) })
+}
+
+// mayAnswer tells apart those for whom answers differs.
+func mayAnswer(who access.Principal) string {
+	return fmt.Sprint(who.Approves(true), who.Approves(false), who.Has(access.RightPrompt), who.Has(access.RightManage))
+}
+
+// answers tells whether somebody may answer a request, as the host would say when they do.
+func (p *Pages) answers(who access.Principal, r ahp.SessionInputRequest) bool {
+	switch v := r.Value.(type) {
+	case *ahp.SessionToolConfirmationRequest:
+		_, call := v.ToolCall.Value.(*ahp.ToolCallPendingConfirmationState)
+		return who.Approves(call && p.ofGuest(v.Chat))
+	case *ahp.SessionChatInputRequest:
+		return who.Has(access.RightPrompt)
+	case *ahp.SessionToolAuthenticationRequest:
+		return who.Has(access.RightManage)
+	}
+	return false // a client's work
+}
+
+// ofGuest tells whether a chat's turn answers another than the owner.
+func (p *Pages) ofGuest(chat ahp.URI) bool {
+	st, _, _ := p.Hub.State(chat)
+	s, ok := st.(*ahp.ChatState)
+	return ok && s.ActiveTurn != nil && host.FromGuest(s.ActiveTurn.Message)
+}
+
+// statusFor is a session's status as somebody is shown it in a list, where each is shown their own.
+func (p *Pages) statusFor(who access.Principal, s ahp.SessionSummary) part.Status {
+	if s.Status.Activity() == ahp.SessionStatusInputNeeded && !p.needs(who, s.Resource) {
+		return part.Waiting
+	}
+	return part.StatusOf(s.Status)
+}

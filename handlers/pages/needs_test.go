@@ -1,0 +1,66 @@
+package pages
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub/access"
+)
+
+func member(id, name string) access.Principal {
+	return access.Principal{ID: "person:" + id, Name: name, Role: access.RoleDriver, Host: true, Prompt: true, Approve: true}
+}
+
+// A session needs those who may answer it: for the others it waits, uncounted and without a card they could not use.
+func TestWhomASessionNeeds(t *testing.T) {
+	s := open(t)
+	ben, cleo, viewer := member("ben", "Ben"), member("cleo", "Cleo"), access.Principal{ID: "person:dan", Name: "Dan", Role: access.RoleViewer, Host: true}
+	cleo.Guests = true
+	base, chat := s.session()
+	for _, test := range []struct {
+		by    access.Principal
+		needs map[string]bool
+	}{
+		{ana, map[string]bool{"Ana": true, "Ben": true, "Cleo": true, "Dan": false}},
+		{ben, map[string]bool{"Ana": true, "Ben": false, "Cleo": true, "Dan": false}},
+	} {
+		s.who = test.by
+		s.say(chat, "run echo hi")
+		s.until(base, `class="approval"`)
+		for _, who := range []access.Principal{ana, ben, cleo, viewer} {
+			s.who = who
+			b := s.tab("/") // what its stream draws is checked by the numbers it begins with
+			inbox, rail := b.text("inbox"), b.text("rail-list")
+			want, count := "Waiting", "0"
+			if test.needs[who.Name] {
+				want, count = "Needs you", "1"
+			}
+			if !strings.Contains(inbox, want) || !strings.Contains(rail, want) || attr(b.id("inbox"), "data-needs") != count || attr(b.id("rail-list"), "data-needs") != count {
+				t.Errorf("asked by %s, %s's inbox says %q, their rail %q", test.by.Name, who.Name, inbox, rail)
+			}
+			if strings.Contains(b.html("inbox"), `class="approval`) != test.needs[who.Name] {
+				t.Errorf("asked by %s, %s is shown the card: %t", test.by.Name, who.Name, !test.needs[who.Name])
+			}
+		}
+		s.who = ana
+		s.post(chat+"/stop", nil)
+		s.until(base, "Stopped")
+	}
+}
+
+// The lists of members who may differ are live each by itself.
+func TestListsOfMembersAreTheirOwn(t *testing.T) {
+	s := open(t)
+	_, chat := s.session()
+	ben, cleo := member("ben", "Ben"), member("cleo", "Cleo")
+	cleo.Guests = true
+	tabs := map[string]*tab{}
+	for _, who := range []access.Principal{ben, cleo} {
+		s.who = who
+		tabs[who.Name] = s.tab("/")
+	}
+	s.who = ben
+	s.say(chat, "run echo hi")
+	tabs["Cleo"].wait("inbox", "Needs you")
+	tabs["Ben"].wait("inbox", "Waiting")
+}
