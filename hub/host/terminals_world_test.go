@@ -1,0 +1,152 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+const term1 ahp.URI = "ahp-terminal:/1"
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(20 * time.Second)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("waited for %s in vain", what)
+		}
+	}
+}
+
+// shellWorld is a host outside of a bubble, with a session.
+func shellWorld(t *testing.T, cfg Config, hubCfg hub.Config) (*world, *client) {
+	t.Helper()
+	t.Setenv("SHELL", "/bin/sh")
+	w := newWorld(t, cfg, hubCfg)
+	t.Cleanup(w.stop)
+	w.host.terms.grace = 100 * time.Millisecond
+	if hubCfg.Journal {
+		journal(t, w.hub)
+	}
+	c := w.connect(owner, "ana-1")
+	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session}))
+	eventually(t, "the session", func() bool { return w.session().Lifecycle == ahp.SessionLifecycleReady })
+	return w, c
+}
+
+// journal keeps nothing but says it did.
+func journal(t *testing.T, h *hub.Hub) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			b, err := h.Unjournaled(ctx)
+			if err != nil {
+				return
+			}
+			h.Durable(b.Upto, 0)
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+}
+
+// send is try without a bubble.
+func (c *client) send(channel ahp.URI, a ahp.Action) string {
+	c.w.t.Helper()
+	c.seq++
+	o, err := c.w.host.Dispatch(c.w.t.Context(), c.caller, channel, c.seq, a)
+	c.w.must(err)
+	if o.Unknown {
+		return "unknown"
+	}
+	return o.Rejected
+}
+
+func (w *world) terminal(uri ahp.URI) *ahp.TerminalState {
+	s, _, _ := w.hub.State(uri)
+	state, _ := s.(*ahp.TerminalState)
+	return state
+}
+
+func screenText(s *ahp.TerminalState) string {
+	var b strings.Builder
+	if s == nil {
+		return ""
+	}
+	for _, p := range s.Content {
+		switch v := p.Value.(type) {
+		case *ahp.TerminalUnclassifiedPart:
+			b.WriteString(v.Value.String())
+		case *ahp.TerminalCommandPart:
+			b.WriteString(v.Output.String())
+		}
+	}
+	return b.String()
+}
+
+func (w *world) waitScreen(uri ahp.URI, want string) {
+	w.t.Helper()
+	eventually(w.t, fmt.Sprintf("%q on %s", want, uri), func() bool { return strings.Contains(screenText(w.terminal(uri)), want) })
+}
+
+func byClient(id string) ahp.TerminalClaim {
+	return ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: id}}
+}
+
+func (w *world) bySession() ahp.TerminalClaim {
+	return ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session, Chat: w.chat()}}
+}
+
+func (w *world) listed() []ahp.TerminalInfo { return w.host.rootState().Terminals }
+
+// pidOf has the shell of a terminal tell its process.
+func (c *client) pidOf(uri ahp.URI) (pid int) {
+	c.w.t.Helper()
+	c.send(uri, &ahp.TerminalInputAction{Data: "trap '' HUP; echo pid=$$=\n"})
+	eventually(c.w.t, "the shell's pid", func() bool {
+		for _, piece := range strings.Split(screenText(c.w.terminal(uri)), "pid=")[1:] {
+			if n, _ := fmt.Sscanf(piece, "%d=", &pid); n == 1 {
+				return true
+			}
+		}
+		return false
+	})
+	return pid
+}
+
+func dead(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+
+// skips tells whether a line of the counted output is not there.
+func skips(text string) bool {
+	next := 0
+	for line := range strings.SplitSeq(text, "\r\n") {
+		var n int
+		if k, _ := fmt.Sscanf(line, "line %d", &n); k != 1 {
+			continue
+		}
+		if next != 0 && n != next {
+			return true
+		}
+		next = n + 1
+	}
+	return false
+}
+
+func (c *client) screen(uri ahp.URI) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, _ := c.mirror[uri].(*ahp.TerminalState)
+	return screenText(s)
+}
