@@ -106,7 +106,7 @@ func (r *automationRoom) Changed(States, News) []Patch { return ifNew(r.patch(),
 
 func (p *Pages) automationItem(c host.Caller, e ahp.AutomationEntry) page.AutomationItem {
 	d := e.Definition
-	it := page.AutomationItem{Short: host.ShortID(e.Resource), Title: d.Title, Agent: p.agentTitle(d.Session.Provider), Dir: p.DefaultDir, Enabled: d.Enabled, Request: "first"}
+	it := page.AutomationItem{Short: host.ShortID(e.Resource), Title: d.Title, Agent: p.agentName(d.Session.Provider), Dir: p.DefaultDir, Enabled: d.Enabled, Request: "first"}
 	if len(d.Session.WorkingDirectories) > 0 {
 		it.Dir = part.FilePath(d.Session.WorkingDirectories[0])
 	}
@@ -121,16 +121,6 @@ func (p *Pages) automationItem(c host.Caller, e ahp.AutomationEntry) page.Automa
 		it.Last, it.Request = &last, last.ID
 	}
 	return it
-}
-
-// agentTitle is what people call an agent; "" is the default one.
-func (p *Pages) agentTitle(provider string) string {
-	for i, a := range p.agents() {
-		if a.Provider == provider || provider == "" && i == 0 {
-			return cmp.Or(a.DisplayName, a.Provider)
-		}
-	}
-	return provider
 }
 
 // triggerWords say when a trigger comes, and in which zone that is meant.

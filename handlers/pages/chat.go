@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -177,10 +178,11 @@ func scalar(raw json.RawMessage) string {
 	return string(raw)
 }
 
+// agentName is what people call an agent; "" is the default one.
 func (p *Pages) agentName(provider string) string {
-	for _, a := range p.agents() {
-		if a.Provider == provider && a.DisplayName != "" {
-			return a.DisplayName
+	for i, a := range p.agents() {
+		if a.Provider == provider || provider == "" && i == 0 {
+			return cmp.Or(a.DisplayName, a.Provider)
 		}
 	}
 	return provider

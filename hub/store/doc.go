@@ -1,6 +1,6 @@
 // Package store keeps what must outlive the process in one SQLite database: the
-// journal of the timeline with its snapshots, the documents of rooms with state
-// of their own, and content by hash.
+// journal of the timeline with its snapshots, and the documents of rooms with
+// state of their own.
 //
 // It assigns no number and orders nothing: the hub does, and the store writes
 // what it is handed, in that order. One goroutine writes; everything that waits

@@ -29,7 +29,7 @@ var (
 	ErrClosed = errors.New("the store is closed")
 	// ErrExists is returned by Add for a key that is taken.
 	ErrExists = errors.New("a document with this key exists already")
-	// ErrNotFound is returned for a channel or blob that the store does not hold.
+	// ErrNotFound is returned for a channel that the store does not hold.
 	ErrNotFound = errors.New("not in the store")
 )
 
@@ -40,7 +40,6 @@ type Config struct {
 	SeqBlock    int64         // numbers made durable at once before use: 1<<20
 	CheckBytes  int64         // a database up to this size is checked whole before Open returns: 64 MiB
 	RetryAfter  time.Duration // first pause after a failed journal write, doubled up to 5 s: 50 ms
-	BlobBytes   int           // largest blob: 32 MiB
 	Log         *slog.Logger  // default: slog.Default()
 
 	fail func() error // asked before each commit; tests make the disk fail with it
@@ -58,9 +57,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.RetryAfter == 0 {
 		c.RetryAfter = 50 * time.Millisecond
-	}
-	if c.BlobBytes == 0 {
-		c.BlobBytes = 32 << 20
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()

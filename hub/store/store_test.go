@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -91,27 +90,6 @@ func TestListTakesPrefixesLiterally(t *testing.T) {
 		if len(docs) != want {
 			t.Errorf("prefix %q lists %d, want %d", prefix, len(docs), want)
 		}
-	}
-}
-
-func TestBlobsAreKeptOnceByHash(t *testing.T) {
-	ctx, s := t.Context(), open(t, Config{BlobBytes: 1 << 20})
-	data := bytes.Repeat([]byte{0, 1, 0xff}, 1000)
-	id, err := s.PutBlob(ctx, data)
-	must(t, err)
-	again, err := s.PutBlob(ctx, data)
-	must(t, err)
-	if id != again || len(id) != 64 {
-		t.Errorf("ids %s and %s of the same content", id, again)
-	}
-	if got, err := s.Blob(ctx, id); !bytes.Equal(got, data) || err != nil {
-		t.Errorf("blob of %d bytes, %v", len(got), err)
-	}
-	if _, err := s.Blob(ctx, strings.Repeat("0", 64)); !errors.Is(err, ErrNotFound) {
-		t.Errorf("unknown blob: %v", err)
-	}
-	if _, err := s.PutBlob(ctx, make([]byte, 1<<20+1)); err == nil {
-		t.Error("a blob over the limit was taken")
 	}
 }
 

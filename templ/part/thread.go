@@ -101,22 +101,6 @@ func (t *Thread) oldWord() string {
 	return ""
 }
 
-// Ago writes how long before now a time was.
-func Ago(at, now time.Time) string {
-	d := now.Sub(at)
-	switch {
-	case at.IsZero():
-		return ""
-	case d < time.Minute:
-		return "just now"
-	case d < time.Hour:
-		return strconv.Itoa(int(d.Minutes())) + " min ago"
-	case d < 24*time.Hour:
-		return strconv.Itoa(int(d.Hours())) + " h ago"
-	}
-	return at.Format("2 Jan 15:04")
-}
-
 func (t *Thread) state() string {
 	if t.Resolved {
 		return "resolved"
