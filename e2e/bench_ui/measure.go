@@ -13,6 +13,8 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"github.com/ahphub/ahphub/templ/part"
 )
 
 const header = "| fixture | what | figure | target |\n| --- | --- | ---: | ---: |"
@@ -248,7 +250,10 @@ func (s *site) weigh(r report) error {
 		return err
 	}
 	if r.name == "d1" {
-		js := s.assets.Compressed("js/base.js") + s.assets.Compressed("js/review.js") + s.assets.Compressed("js/hunks.js")
+		js := s.assets.Compressed("js/base.js")
+		for _, name := range part.ReviewScripts() {
+			js += s.assets.Compressed(name)
+		}
 		css := s.assets.Compressed("css/base.css") + s.assets.Compressed("css/chat.css") + s.assets.Compressed("css/review.css")
 		r.row("P7 JavaScript", kb(js), "25")
 		r.row("P7 CSS", kb(css), "20")

@@ -153,7 +153,7 @@ func (p *Pages) reviewFrame(r *http.Request, v visit, title, tab string) part.Fr
 	f.Session = &head
 	p.greet(&f, v)
 	f.Title = title + " · " + head.Title
-	f.Styles, f.Scripts = append(f.Styles, "css/review.css"), append(f.Scripts, "js/review.js", "js/hunks.js")
+	f.Styles, f.Scripts = append(f.Styles, "css/review.css"), append(f.Scripts, part.ReviewScripts()...)
 	return f
 }
 

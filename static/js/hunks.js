@@ -218,7 +218,6 @@
     const m = a && !e.metaKey && !e.ctrlKey && /\/file\/([0-9a-f]+)\?.*#([LR]\d+)$/.exec(a.href), f = m && byKey(m[1]);
     if (f) { e.preventDefault(); land(f, m[2]); }
   });
-  document.addEventListener('click', e => { for (const d of $$('.menu[open]', root)) if (!d.contains(e.target)) d.open = false; });
   root.addEventListener('keydown', e => {
     const d = e.key === 'Escape' && e.target.closest('.menu[open]');
     if (d) { d.open = false; $('summary', d).focus(); }

@@ -59,10 +59,6 @@ function follow() {
 }
 
 if (!box) return;
-document.addEventListener('click', (e) => {
-  const from = document.getElementById(e.target.closest?.('[data-copy]')?.dataset.copy);
-  if (from) { from.select(); navigator.clipboard?.writeText(from.value).then(() => window.ahphub.toast('Copied.'), () => {}); }
-});
 const zone = document.querySelector('[data-zone]');
 if (zone && !zone.value) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone || '';
 

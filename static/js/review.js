@@ -1,14 +1,8 @@
-// The review page: keys, comment boxes, folding, context, permalinks. Everything works by event delegation over the
+// The review page: rows, keys, folding, context, threads, live patches. Everything works by event delegation over the
 // server's HTML; nothing here renders a diff. Live patches may replace any file or thread at any moment: what a person
 // is writing is taken out of the removed nodes and put back under its line (rescue).
 'use strict';
 (() => {
-  document.addEventListener('click', e => {
-    const from = document.getElementById(e.target.closest?.('[data-copy]')?.dataset.copy);
-    if (!from) return;
-    from.select();
-    navigator.clipboard?.writeText(from.value).then(() => window.ahphub.toast('Link copied.'), () => {}); // refused: it is selected
-  });
   const root = document.getElementById('review');
   if (!root) return;
   const $ = (s, el = document) => el.querySelector(s);
@@ -16,7 +10,7 @@
   const split = () => !!$('.fb.split', root);
   const may = right => document.body.classList.contains('may-' + right);
   const { parse: fragment, toast, keys: all } = window.ahphub;
-  let cur = null, anchor = null, focused = null, busy = 0, settling = 0;
+  let cur = null, anchor = null, busy = 0, settling = 0;
 
   // ---- rows ----
   const fileOf = el => el?.closest('.file');
@@ -174,37 +168,12 @@
     goFile(next && next !== f ? next : f);
   };
 
-  // ---- comments ----
-  const place = (form, row, file) => {
-    if (row) {
-      const right = split() && row.classList.contains('l') && row.nextElementSibling?.classList.contains('r') ? row.nextElementSibling : row;
-      right.after(form);
-    } else if (file) $('.fb', file).prepend(form);
-  };
-  const openForm = (file, at) => {
-    if (!file || !may('comment')) return;
-    const key = file.dataset.file;
-    const old = $(`.cf[data-file="${key}"][data-at="${at}"]`, root);
-    if (old) { $('textarea', old).focus(); return; }
-    const form = $('#comment-form').content.firstElementChild.cloneNode(true);
-    form.dataset.file = key;
-    form.dataset.at = at;
-    form.elements.file.value = key;
-    form.elements.at.value = at;
-    $('textarea', form).id = 'cf-' + key + at;
-    $('.where', form).textContent = at ? words(at) : 'on the whole file';
-    $('.suggest', form).hidden = !at.startsWith('R');
-    fold(file, false);
-    place(form, rowFor(file, at), file);
-    focused = $('textarea', form);
-    focused.focus({ preventScroll: true });
-    form.scrollIntoView({ block: 'nearest' });
-  };
-  const words = at => 'on ' + at.replace('-', ' to ').replaceAll('L', 'old line ').replaceAll('R', 'line ');
+  // ---- places of boxes ----
   const rowFor = (file, at) => {
     const m = /([LR])(\d+)$/.exec(at);
     return m ? rowAt(file, m[1], +m[2]) : null;
   };
+  const under = row => split() && row.classList.contains('l') && row.nextElementSibling?.classList.contains('r') ? row.nextElementSibling : row;
   const whereIs = () => {
     if (!cur) return '';
     const rows = anchor ? between(anchor, cur) : [cur], side = sideOf(rows[rows.length - 1]);
@@ -212,134 +181,11 @@
     const a = Math.min(...nums), b = Math.max(...nums);
     return a === b ? side + b : `${side}${a}-${side}${b}`;
   };
-  const comment = () => {
-    if (!cur?.isConnected) go(first());
-    if (cur) { openForm(fileOf(cur), whereIs()); anchor = null; }
-  };
-  const code = row => [...row.childNodes].filter(n => n.nodeType === 3 || !n.matches('u, .more, .ln')).map(n => n.textContent).join('').replace(/\n$/, '');
-  const suggest = form => { // what the lines read, to be changed
-    const [a, b] = form.dataset.at.slice(1).split('-R').map(Number), text = form.elements.text, lines = [];
-    for (let n = a; n <= (b || a); n++) {
-      const row = rowAt(fileOf(form), 'R', n);
-      if (!row) return toast('Show all of these lines first.', true);
-      lines.push(code(row));
-    }
-    let marks = '```';
-    while (lines.some(l => l.includes(marks))) marks += '`';
-    const was = text.value.replace(/\s+$/, ''), start = was ? was.length + 2 : 0, fence = marks + 'suggestion\n';
-    text.value = (was ? was + '\n\n' : '') + fence + lines.join('\n') + '\n' + marks + '\n';
-    text.focus();
-    text.setSelectionRange(start + fence.length, start + fence.length + lines.join('\n').length);
-    autosave(form);
-  };
-  const timers = new WeakMap();
-  const autosave = form => {
-    clearTimeout(timers.get(form));
-    timers.set(form, setTimeout(() => save(form, 'save').catch(() => { $('.saved', form).textContent = 'Not saved: no connection'; }), 700));
-  };
-  const save = async (form, what) => {
-    clearTimeout(timers.get(form));
-    timers.delete(form);
-    const text = form.elements.text.value.trim();
-    if (!text && what !== 'discard') return;
-    if (form.saving) await form.saving;
-    const body = new FormData(form);
-    body.set('do', what);
-    form.saving = send(form.action, body);
-    try {
-      const res = await form.saving, id = res.headers.get('Draft-Id');
-      if (id) { form.elements.draft.value = id; form.dataset.draft = id; form.classList.add('draft'); $('.saved', form).textContent = 'Saved'; }
-      showCount(res.headers);
-    } finally { form.saving = null; }
-  };
-  const showCount = h => { if (h.has('Draft-Count')) { $('#draftcount').dataset.n = h.get('Draft-Count'); relabel(); } };
-  const relabel = () => { // the bar: my drafts, and what all share
-    const d = $('#draftcount'), b = $('#send'), shared = $('#review-counts')?.dataset;
-    if (!d || !shared) return;
-    const mine = +d.dataset.n, n = mine + +shared.unsent, what = n === 1 ? '1 comment' : n + ' comments';
-    $('#finish-note').textContent = !mine ? '' : mine === 1 ? 'Your draft is published with it.' : `Your ${mine} drafts are published with it.`;
-    d.textContent = mine ? mine === 1 ? '1 draft' : mine + ' drafts' : 'No drafts';
-    d.classList.toggle('some', mine > 0);
-    if (!b) return;
-    const runs = shared.running === 'true', steer = $('#steer');
-    b.disabled = steer.disabled = !n;
-    steer.hidden = !runs || !n;
-    b.textContent = !n ? 'Send comments to the agent' : runs ? `Queue next: ${what}` : `Send ${what} to the agent`;
-  };
-  window.ahphub.on.push(list => { if (list.some(p => p[1] === 'review-counts')) relabel(); });
-  const closeForm = form => {
-    const row = rowFor(fileOf(form), form.dataset.at);
-    form.remove();
-    focused = null;
-    if (row) go(row);
-  };
-  const submit = async (form, button) => {
-    const what = button?.value || 'save';
-    if (what === 'discard' && !form.elements.draft.value) return closeForm(form);
-    try {
-      await save(form, what);
-      if (what === 'save') { $('textarea', form).blur(); const row = rowFor(fileOf(form), form.dataset.at); if (row) go(row); }
-      else closeForm(form);
-    } catch (err) { fail(err); }
-  };
-  // Other small forms of a thread (reply, edit, resolve): the answer comes back as a live patch.
-  const post = async (form, button) => {
-    const body = new FormData(form);
-    if (button?.name) body.set(button.name, button.value);
-    try {
-      const res = await send(button?.hasAttribute('formaction') ? button.formAction : form.action, body);
-      if (res.status === 200) done(await res.text(), button?.closest('.fm, .od'), form);
-      if (!form.isConnected) return;
-      const d = form.closest('details.reply, details.edit');
-      if (d) { d.open = false; if (d.classList.contains('reply')) form.reset(); }
-    } catch (err) { fail(err); }
-  };
-  const firstLine = area => { // how long the first line of a commit's message is
-    const n = [...area.value.split('\n', 1)[0]].length, hint = $('#op-hint');
-    hint.dataset.text ||= hint.textContent;
-    hint.textContent = n > 72 ? `The first line has ${n} characters: at most 72 are shown whole.` : hint.dataset.text;
-    hint.classList.toggle('bad', n > 72);
-  };
-  window.ahphub.on.push(list => { if (list.some(p => p[1] === 'ops') && $('#op-message')?.value) firstLine($('#op-message')); });
-  const done = (said, box, form) => { // an operation
-    toast(said);
-    if (box) { box.open = false; form.reset(); }
-  };
   root.addEventListener('submit', e => {
-    const form = e.target;
-    if (e.submitter?.matches('.fo')) {
-      e.preventDefault();
-      const b = e.submitter, label = b.textContent;
-      if (!('confirm' in b.dataset) || b.dataset.sure) return post(form, b);
-      b.dataset.sure = '1';
-      b.textContent = 'Sure? ' + label;
-      setTimeout(() => { delete b.dataset.sure; b.textContent = label; }, 4000);
-      return;
-    }
-    if (form.matches('.cf')) { e.preventDefault(); submit(form, e.submitter); }
-    else if (form.closest('#sendbar')) { // what was typed a moment ago goes along
-      const unsaved = $$('.cf', root).filter(f => timers.has(f) || f.saving);
-      if (!unsaved.length) return;
-      e.preventDefault();
-      Promise.allSettled(unsaved.map(f => save(f, 'save'))).then(() => form.requestSubmit(e.submitter));
-    }
-    else if (form.hasAttribute('data-post')) { e.preventDefault(); post(form, e.submitter); }
-    else if (e.submitter?.matches('.rv')) { e.preventDefault(); const f = fileOf(e.submitter); review(f, !f.hasAttribute('data-reviewed')); }
-  });
-  root.addEventListener('input', e => {
-    if (e.target.id === 'op-message') firstLine(e.target);
-    if (e.target.matches('textarea')) focused = e.target;
-    const form = e.target.closest('.cf');
-    if (form) autosave(form);
-    else if (e.target.id === 'filter') filter(e.target.value);
-  });
-  addEventListener('pagehide', () => {
-    for (const form of $$('.cf', root)) {
-      if (!timers.has(form) || !form.elements.text.value.trim()) continue;
-      const body = new FormData(form);
-      body.set('do', 'save');
-      navigator.sendBeacon(form.action, new URLSearchParams(body));
-    }
+    if (!e.submitter?.matches('.rv')) return;
+    e.preventDefault();
+    const f = fileOf(e.submitter);
+    review(f, !f.hasAttribute('data-reviewed'));
   });
 
   // ---- context ----
@@ -446,7 +292,7 @@
       reveal(f, +at.match(/\d+$/)[0]).then(() => rowFor(f, at) && settle(box), () => {});
       return;
     }
-    let after = split() && row.classList.contains('l') && row.nextElementSibling?.classList.contains('r') ? row.nextElementSibling : row;
+    let after = under(row);
     while (after.nextElementSibling?.matches('.thr, .cf')) after = after.nextElementSibling;
     after.after(box);
   };
@@ -454,8 +300,8 @@
     if (node.nodeType !== 1) return;
     const boxes = node.matches('.cf') ? [] : $$('.cf', node);
     for (const form of boxes) settle(form);
-    if (focused && node.contains(focused) === false && !focused.isConnected) focused = null;
-    if (focused?.isConnected && document.activeElement !== focused && (document.activeElement === document.body || !document.activeElement)) focused.focus({ preventScroll: true });
+    if (shared.focused && !shared.focused.isConnected) shared.focused = null;
+    if (shared.focused && (document.activeElement === document.body || !document.activeElement)) shared.focused.focus({ preventScroll: true });
   };
   const refold = (was, now) => {
     if (was.matches?.('.file') && now?.matches?.('.file') && !now.hasAttribute('data-stale')) fold(now, was.classList.contains('shut'));
@@ -483,7 +329,7 @@
     const last = card && !n.matches('.file, .files') && $$('.entry', card).pop();
     if (last && last.dataset.by !== root.dataset.me && card.dataset.state === 'open') { card.setAttribute('data-unread', ''); watcher.observe(card); }
   };
-  document.addEventListener('focusin', e => { focused = e.target.matches('textarea') ? e.target : null; });
+  document.addEventListener('focusin', e => { shared.focused = e.target.matches('textarea') ? e.target : null; });
 
   // ---- mouse ----
   const gutter = e => {
@@ -511,18 +357,16 @@
     if (!drag) return;
     const row = drag, first = e.clientX - row.getBoundingClientRect().left < parseFloat(getComputedStyle(row, '::before').width);
     drag = null;
-    if (anchor || first) comment(); else link();
+    if (anchor || first) shared.comment(); else link();
   });
   root.addEventListener('click', e => {
     const t = e.target;
-    const f = t.closest('.fold'), a = t.closest('.h > button'), l = t.closest('.load'), c = t.closest('.cfile');
+    const f = t.closest('.fold'), a = t.closest('.h > button'), l = t.closest('.load');
     if (f) return toggleFold(fileOf(f));
-    if (t.closest('.suggest')?.form) return suggest(t.closest('form'));
-    if (e.metaKey || e.ctrlKey || !(a || l || c)) return;
+    if (e.metaKey || e.ctrlKey || !(a || l)) return;
     e.preventDefault();
     if (a) expand(a.parentElement, a).catch(fail);
-    else if (l) load(l);
-    else openForm(fileOf(c), '');
+    else load(l);
   });
   $('#tree')?.addEventListener('click', e => {
     const li = e.target.closest('li[id]');
@@ -550,48 +394,31 @@
       if (!li.hidden && dir) dir.hidden = false;
     }
   };
+  root.addEventListener('input', e => { if (e.target.id === 'filter') filter(e.target.value); });
 
-  // ---- what the script of hunks and permalinks stands on ----
+  // ---- what the scripts of comments and of hunks stand on ----
   const shared = window.ahphub.review = {
-    root, $, $$, fileOf, fold, rowAt, line, go, goFile, send, fail, split, may, nextUnreviewed, nowFile, whereIs, hidden, rows: gap, settle,
+    root, $, $$, fileOf, fold, rowAt, rowFor, under, line, first, go, goFile, send, fail, split, may, nextUnreviewed, nowFile, nowThread, whereIs, filter,
+    hidden, rows: gap, settle,
+    focused: null, // the text somebody writes
     cur: () => cur?.isConnected ? cur : null,
+    unselect: () => { anchor = null; },
     select: (a, b) => { anchor = null; paint(); anchor = b !== a ? a : null; go(b, 'center'); if (!anchor) a.classList.add('sel'); },
   };
   const link = () => { if (cur) shared.link?.(); };
 
   // ---- keys ----
-  const typing = el => el?.matches?.('input, textarea, select, [contenteditable]');
   Object.assign(all, {
     j: () => go(step(1)), k: () => go(step(-1)), n: () => hunk(1), p: () => hunk(-1), J: () => nextFile(1), K: () => nextFile(-1),
     u: () => goFile(nextUnreviewed(nowFile())), ']': () => nextThread(1), '[': () => nextThread(-1), v: reviewAndNext, o: () => toggleFold(nowFile()),
-    s: () => { anchor = anchor ? null : cur; paint(); }, c: comment, C: () => openForm(nowFile(), ''),
+    s: () => { anchor = anchor ? null : cur; paint(); },
     r: () => { const t = nowThread(); if (t) { $('.reply', t).open = true; $('.reply textarea', t).focus(); } },
-    e: () => { const f = nowThread() && $('form.resolve', nowThread()); if (f) post(f); },
     x: () => more(false), X: () => more(true), m: () => $('.seg a:not([aria-current])')?.click(), 
     z: () => document.body.classList.toggle('full'), '/': () => $('#filter')?.focus(), Escape: () => out(),
   });
   for (const n of '12345') all[n] = () => $$('.scopes a')[n - 1]?.click();
   const out = () => {
     if (anchor) { anchor = null; paint(); } else if (cur) { cur.classList.remove('cur'); cur = null; }
-  };
-  document.addEventListener('keydown', e => {
-    if (e.defaultPrevented || $('dialog[open]')) return;
-    const el = e.target, form = el.closest?.('form.cf, form[data-post]');
-    if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
-      if (e.shiftKey) { e.preventDefault(); sendAll(); } else if (form) { e.preventDefault(); form.requestSubmit($('button.main', form) || undefined); }
-      return;
-    }
-    if (e.key === 'Escape' && typing(el)) {
-      el.blur();
-      if (el.id === 'filter') { el.value = ''; filter(''); }
-      if (form?.matches('.cf') && !form.elements.text.value.trim()) closeForm(form);
-      return;
-    }
-  });
-  const sendAll = async () => {
-    await Promise.allSettled($$('.cf', root).map(f => f.elements.text.value.trim() && save(f, 'save')));
-    const b = $('#send');
-    if (b && !b.disabled) b.form.requestSubmit(b);
   };
 
   for (const b of $$('[data-copy-from]', root)) {
@@ -600,7 +427,6 @@
   }
 
   // ---- start ----
-  for (const b of $$('.cf .suggest', root)) b.hidden = !b.form.dataset.at?.startsWith('R');
   for (const d of $$('.draft', $('#drafts') || root)) settle(d);
   for (const fb of $$('.fb[hidden]', root)) fileOf(fb).classList.add('shut');
   own(root);

@@ -11,6 +11,11 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 )
 
+// ReviewScripts are the scripts of a page with a review, each of which stands on those before it.
+func ReviewScripts() []string {
+	return []string{"js/review.js", "js/review-comments.js", "js/hunks.js"}
+}
+
 // DiffFile is one file of a review as it is drawn. It holds nothing that differs between the people looking at it:
 // drafts and rights are drawn elsewhere, so the HTML of a patch serves them all.
 type DiffFile struct {

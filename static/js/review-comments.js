@@ -1,0 +1,200 @@
+// Comments of a review: their boxes under lines, drafts that save themselves, suggestions, and the other small forms of
+// threads and operations. It stands on what review.js shares.
+'use strict';
+(() => {
+  const rv = window.ahphub.review;
+  if (!rv) return;
+  const { root, $, $$, fileOf, fold, rowAt, rowFor, under, go, send, fail, may } = rv;
+  const { toast, keys } = window.ahphub;
+
+  const place = (form, row, file) => {
+    if (row) under(row).after(form);
+    else if (file) $('.fb', file).prepend(form);
+  };
+  const openForm = (file, at) => {
+    if (!file || !may('comment')) return;
+    const key = file.dataset.file;
+    const old = $(`.cf[data-file="${key}"][data-at="${at}"]`, root);
+    if (old) { $('textarea', old).focus(); return; }
+    const form = $('#comment-form').content.firstElementChild.cloneNode(true);
+    form.dataset.file = key;
+    form.dataset.at = at;
+    form.elements.file.value = key;
+    form.elements.at.value = at;
+    $('textarea', form).id = 'cf-' + key + at;
+    $('.where', form).textContent = at ? words(at) : 'on the whole file';
+    $('.suggest', form).hidden = !at.startsWith('R');
+    fold(file, false);
+    place(form, rowFor(file, at), file);
+    rv.focused = $('textarea', form);
+    rv.focused.focus({ preventScroll: true });
+    form.scrollIntoView({ block: 'nearest' });
+  };
+  const words = at => 'on ' + at.replace('-', ' to ').replaceAll('L', 'old line ').replaceAll('R', 'line ');
+  const comment = rv.comment = () => {
+    if (!rv.cur()) go(rv.first());
+    const row = rv.cur();
+    if (row) { openForm(fileOf(row), rv.whereIs()); rv.unselect(); }
+  };
+  const code = row => [...row.childNodes].filter(n => n.nodeType === 3 || !n.matches('u, .more, .ln')).map(n => n.textContent).join('').replace(/\n$/, '');
+  const suggest = form => { // what the lines read, to be changed
+    const [a, b] = form.dataset.at.slice(1).split('-R').map(Number), text = form.elements.text, lines = [];
+    for (let n = a; n <= (b || a); n++) {
+      const row = rowAt(fileOf(form), 'R', n);
+      if (!row) return toast('Show all of these lines first.', true);
+      lines.push(code(row));
+    }
+    let marks = '```';
+    while (lines.some(l => l.includes(marks))) marks += '`';
+    const was = text.value.replace(/\s+$/, ''), start = was ? was.length + 2 : 0, fence = marks + 'suggestion\n';
+    text.value = (was ? was + '\n\n' : '') + fence + lines.join('\n') + '\n' + marks + '\n';
+    text.focus();
+    text.setSelectionRange(start + fence.length, start + fence.length + lines.join('\n').length);
+    autosave(form);
+  };
+
+  // ---- drafts save themselves ----
+  const timers = new WeakMap();
+  const autosave = form => {
+    clearTimeout(timers.get(form));
+    timers.set(form, setTimeout(() => save(form, 'save').catch(() => { $('.saved', form).textContent = 'Not saved: no connection'; }), 700));
+  };
+  const save = async (form, what) => {
+    clearTimeout(timers.get(form));
+    timers.delete(form);
+    const text = form.elements.text.value.trim();
+    if (!text && what !== 'discard') return;
+    if (form.saving) await form.saving;
+    const body = new FormData(form);
+    body.set('do', what);
+    form.saving = send(form.action, body);
+    try {
+      const res = await form.saving, id = res.headers.get('Draft-Id');
+      if (id) { form.elements.draft.value = id; form.dataset.draft = id; form.classList.add('draft'); $('.saved', form).textContent = 'Saved'; }
+      showCount(res.headers);
+    } finally { form.saving = null; }
+  };
+  const showCount = h => { if (h.has('Draft-Count')) { $('#draftcount').dataset.n = h.get('Draft-Count'); relabel(); } };
+  const relabel = () => { // the bar: my drafts, and what all share
+    const d = $('#draftcount'), b = $('#send'), shared = $('#review-counts')?.dataset;
+    if (!d || !shared) return;
+    const mine = +d.dataset.n, n = mine + +shared.unsent, what = n === 1 ? '1 comment' : n + ' comments';
+    $('#finish-note').textContent = !mine ? '' : mine === 1 ? 'Your draft is published with it.' : `Your ${mine} drafts are published with it.`;
+    d.textContent = mine ? mine === 1 ? '1 draft' : mine + ' drafts' : 'No drafts';
+    d.classList.toggle('some', mine > 0);
+    if (!b) return;
+    const runs = shared.running === 'true', steer = $('#steer');
+    b.disabled = steer.disabled = !n;
+    steer.hidden = !runs || !n;
+    b.textContent = !n ? 'Send comments to the agent' : runs ? `Queue next: ${what}` : `Send ${what} to the agent`;
+  };
+  window.ahphub.on.push(list => { if (list.some(p => p[1] === 'review-counts')) relabel(); });
+  const closeForm = form => {
+    const row = rowFor(fileOf(form), form.dataset.at);
+    form.remove();
+    rv.focused = null;
+    if (row) go(row);
+  };
+  const submit = async (form, button) => {
+    const what = button?.value || 'save';
+    if (what === 'discard' && !form.elements.draft.value) return closeForm(form);
+    try {
+      await save(form, what);
+      if (what === 'save') { $('textarea', form).blur(); const row = rowFor(fileOf(form), form.dataset.at); if (row) go(row); }
+      else closeForm(form);
+    } catch (err) { fail(err); }
+  };
+
+  // ---- other small forms: reply, edit, resolve, operations ----
+  const post = async (form, button) => {
+    const body = new FormData(form);
+    if (button?.name) body.set(button.name, button.value);
+    try {
+      const res = await send(button?.hasAttribute('formaction') ? button.formAction : form.action, body);
+      if (res.status === 200) done(await res.text(), button?.closest('.fm, .od'), form);
+      if (!form.isConnected) return;
+      const d = form.closest('details.reply, details.edit');
+      if (d) { d.open = false; if (d.classList.contains('reply')) form.reset(); }
+    } catch (err) { fail(err); }
+  };
+  const firstLine = area => { // how long the first line of a commit's message is
+    const n = [...area.value.split('\n', 1)[0]].length, hint = $('#op-hint');
+    hint.dataset.text ||= hint.textContent;
+    hint.textContent = n > 72 ? `The first line has ${n} characters: at most 72 are shown whole.` : hint.dataset.text;
+    hint.classList.toggle('bad', n > 72);
+  };
+  window.ahphub.on.push(list => { if (list.some(p => p[1] === 'ops') && $('#op-message')?.value) firstLine($('#op-message')); });
+  const done = (said, box, form) => { // an operation's answer; that of a thread's form comes as a live patch
+    toast(said);
+    if (box) { box.open = false; form.reset(); }
+  };
+  root.addEventListener('submit', e => {
+    const form = e.target;
+    if (e.submitter?.matches('.fo')) {
+      e.preventDefault();
+      const b = e.submitter, label = b.textContent;
+      if (!('confirm' in b.dataset) || b.dataset.sure) return post(form, b);
+      b.dataset.sure = '1';
+      b.textContent = 'Sure? ' + label;
+      setTimeout(() => { delete b.dataset.sure; b.textContent = label; }, 4000);
+      return;
+    }
+    if (form.matches('.cf')) { e.preventDefault(); submit(form, e.submitter); }
+    else if (form.closest('#sendbar')) { // what was typed a moment ago goes along
+      const unsaved = $$('.cf', root).filter(f => timers.has(f) || f.saving);
+      if (!unsaved.length) return;
+      e.preventDefault();
+      Promise.allSettled(unsaved.map(f => save(f, 'save'))).then(() => form.requestSubmit(e.submitter));
+    }
+    else if (form.hasAttribute('data-post')) { e.preventDefault(); post(form, e.submitter); }
+  });
+  root.addEventListener('input', e => {
+    if (e.target.id === 'op-message') firstLine(e.target);
+    if (e.target.matches('textarea')) rv.focused = e.target;
+    const form = e.target.closest('.cf');
+    if (form) autosave(form);
+  });
+  addEventListener('pagehide', () => {
+    for (const form of $$('.cf', root)) {
+      if (!timers.has(form) || !form.elements.text.value.trim()) continue;
+      const body = new FormData(form);
+      body.set('do', 'save');
+      navigator.sendBeacon(form.action, new URLSearchParams(body));
+    }
+  });
+  root.addEventListener('click', e => {
+    const t = e.target, c = t.closest('.cfile');
+    if (t.closest('.suggest')?.form) return suggest(t.closest('form'));
+    if (!c || e.metaKey || e.ctrlKey) return;
+    e.preventDefault();
+    openForm(fileOf(c), '');
+  });
+
+  // ---- keys ----
+  Object.assign(keys, {
+    c: comment, C: () => openForm(rv.nowFile(), ''),
+    e: () => { const t = rv.nowThread(), f = t && $('form.resolve', t); if (f) post(f); },
+  });
+  const typing = el => el?.matches?.('input, textarea, select, [contenteditable]');
+  document.addEventListener('keydown', e => {
+    if (e.defaultPrevented || $('dialog[open]')) return;
+    const el = e.target, form = el.closest?.('form.cf, form[data-post]');
+    if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
+      if (e.shiftKey) { e.preventDefault(); sendAll(); } else if (form) { e.preventDefault(); form.requestSubmit($('button.main', form) || undefined); }
+      return;
+    }
+    if (e.key === 'Escape' && typing(el)) {
+      el.blur();
+      if (el.id === 'filter') { el.value = ''; rv.filter(''); }
+      if (form?.matches('.cf') && !form.elements.text.value.trim()) closeForm(form);
+      return;
+    }
+  });
+  const sendAll = async () => {
+    await Promise.allSettled($$('.cf', root).map(f => f.elements.text.value.trim() && save(f, 'save')));
+    const b = $('#send');
+    if (b && !b.disabled) b.form.requestSubmit(b);
+  };
+
+  for (const b of $$('.cf .suggest', root)) b.hidden = !b.form.dataset.at?.startsWith('R');
+})();
