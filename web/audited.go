@@ -17,6 +17,8 @@ var audited = map[string]string{
 	"POST /s/{session}/changes/send":                   "sent comments to the agent",
 	"POST /s/{session}/changes/op":                     "changed files by an operation",
 	"POST /people/links/{link}/revoke":                 "revoked a link",
+	"POST /files/{ask}":                                "answered a request for files",
+	"POST /people/files/{grant}/revoke":                "revoked files",
 	"POST /automations":                                "made an automation",
 	"POST /automations/{automation}":                   "changed an automation",
 	"POST /automations/{automation}/enabled":           "changed an automation",

@@ -84,10 +84,17 @@ func (a *audited) ResourceDelete(ctx context.Context, c host.Caller, p ahp.Resou
 	return r, err
 }
 
-// ResourceRequest asks for files beyond what a client may reach.
+// ResourceRequest asks for files beyond what a client may reach. That it was in vain is written down too; a client that
+// asks again and again, once a minute.
 func (a *audited) ResourceRequest(ctx context.Context, c host.Caller, p ahp.ResourceRequestParams) (ahp.ResourceRequestResult, error) {
 	r, err := a.Host.ResourceRequest(ctx, c, p)
-	a.did(ctx, c, "resourceRequest", "", p.URI, err)
+	switch {
+	case !a.due(c.ID + " asks for " + p.URI):
+	case err != nil:
+		a.note(ctx, c, auditedMethods["resourceRequest"]+": refused", p.URI)
+	default:
+		a.did(ctx, c, "resourceRequest", "", p.URI, nil)
+	}
 	return r, err
 }
 

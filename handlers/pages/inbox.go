@@ -14,7 +14,10 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-const inboxPage = 100 // sessions of one page
+const (
+	inboxPage = 100 // sessions of one page
+	needsYou  = "Needs you"
+)
 
 // inbox is GET /. A guest has one session and is sent there.
 func (p *Pages) inbox(w http.ResponseWriter, r *http.Request) error {
@@ -50,7 +53,7 @@ type group struct {
 
 // groups sorts sessions by what they want from a person.
 func (p *Pages) groups(c host.Caller, filter string) []group {
-	g := []group{{Name: "Needs you"}, {Name: "Running"}, {Name: "To review"}, {Name: "Idle"}, {Name: "Archived"}}
+	g := []group{{Name: needsYou}, {Name: "Running"}, {Name: "To review"}, {Name: "Idle"}, {Name: "Archived"}}
 	for _, s := range p.Host.Summaries(c) {
 		if filter == "" || matches(s, strings.ToLower(filter)) {
 			i := p.groupOf(c.Principal, s)
@@ -107,6 +110,9 @@ func (p *Pages) inboxList(ctx context.Context, c host.Caller, filter string, fro
 		if len(out.Items) > 0 {
 			l.Groups = append(l.Groups, out)
 		}
+	}
+	if filter == "" && from == 0 {
+		p.addFileAsks(c, &l)
 	}
 	if l.Total > from+inboxPage {
 		l.More = "/?" + url.Values{"q": {filter}, "from": {strconv.Itoa(from + inboxPage)}}.Encode()

@@ -82,6 +82,7 @@ func (p *Pages) removeMember(w http.ResponseWriter, r *http.Request) error {
 	if err := p.Accounts.Members.Remove(r.Context(), id); err != nil {
 		return errBadRequest(sentence(err.Error()))
 	}
+	p.Host.RevokeFilesOf(id)
 	var err error
 	if p.Accounts.Passwords != nil {
 		err = p.Accounts.Passwords.Set(r.Context(), id, "")

@@ -82,6 +82,7 @@ func (p *Pages) Routes(r chi.Router) {
 	p.peopleRoutes(r)
 	p.accountRoutes(r)
 	p.automationRoutes(r)
+	p.fileRoutes(r)
 	p.notifyRoutes(r)
 
 	get("/s/{session}", p.session)

@@ -60,6 +60,7 @@ func (p *Pages) sendPeople(w http.ResponseWriter, r *http.Request, status int, m
 		}
 		m.Links = append(m.Links, link)
 	}
+	m.Files = p.fileGrants()
 	w.Header().Set("Cache-Control", "no-store")
 	return send(w, status, page.PeoplePage(m))
 }

@@ -33,8 +33,11 @@ func newRailRoom(p *Pages, ctx context.Context, who access.Principal, _ []string
 // Channels of the room: notifications arrive on root.
 func (r *railRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI} }
 
-// Watch pings once a minute: ages grow.
-func (r *railRoom) Watch(ping func()) (stop func()) { return everyMinute(ping) }
+// Watch pings once a minute, as ages grow, and when a client asks for files.
+func (r *railRoom) Watch(ping func()) (stop func()) {
+	clock, files := everyMinute(ping), r.p.watchFiles(ping)
+	return func() { clock(); files() }
+}
 
 func everyMinute(ping func()) (stop func()) {
 	t := time.NewTicker(time.Minute)
@@ -77,7 +80,7 @@ const mostRail = 60 // sessions in the rail; the inbox has the rest
 
 // railItems lists what is not archived: what needs somebody first, then what runs, then the newest.
 func (p *Pages) railItems(c host.Caller) []part.RailItem {
-	out := []part.RailItem{}
+	out := append([]part.RailItem{}, p.fileRail(c)...)
 	for _, g := range p.groups(c, "") {
 		if g.Name == "Archived" {
 			continue
@@ -115,8 +118,8 @@ func (r *inboxRoom) draw() Patch {
 
 // Watch pings as the rail does, and when somebody decides or is called.
 func (r *inboxRoom) Watch(ping func()) (stop func()) {
-	clock, desks := everyMinute(ping), r.p.watchDesk("", ping)
-	return func() { clock(); desks() }
+	rail, desks := r.railRoom.Watch(ping), r.p.watchDesk("", ping)
+	return func() { rail(); desks() }
 }
 
 // Opened notes what the first page has.

@@ -48,7 +48,7 @@ var methods = map[string]method{
 	"resourceCopy":    {run: result(Host.ResourceCopy), root: true, files: true},
 	"resourceMove":    {run: result(Host.ResourceMove), root: true, files: true},
 	"resourceDelete":  {run: result(Host.ResourceDelete), root: true, files: true},
-	"resourceRequest": {run: result(Host.ResourceRequest), root: true, files: true},
+	"resourceRequest": {run: result(Host.ResourceRequest), beside: true, root: true}, // a person may be asked
 
 	"completions":              {run: result(Host.Completions), beside: true},
 	"sessionConfigCompletions": {run: result(Host.SessionConfigCompletions), beside: true, root: true},

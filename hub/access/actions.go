@@ -148,7 +148,7 @@ func (p Principal) may(need Right, ch hub.ChannelInfo) error {
 	if !p.sees(ch) {
 		return &Denied{RightRead, "there is no such thing here, or it is not shared with you"}
 	}
-	writesRoot := ch.Kind == ahp.ChannelRoot && need != RightRead
+	writesRoot := ch.Kind == ahp.ChannelRoot && need != RightRead && need != RightAccount
 	if p.Role != RoleOwner && writesRoot {
 		return p.deny(RightManage)
 	}

@@ -28,6 +28,8 @@ var methodRights = map[string]struct {
 	"createTerminal":  {RightType, false},
 	"disposeTerminal": {RightType, false},
 
+	"resourceRequest": {RightAccount, true}, // the owner is asked; what they grant is theirs alone
+
 	"resourceResolve":                  {RightManage, true},
 	"resourceList":                     {RightManage, true},
 	"resourceWrite":                    {RightManage, true},
@@ -35,7 +37,6 @@ var methodRights = map[string]struct {
 	"resourceDelete":                   {RightManage, true},
 	"resourceMove":                     {RightManage, true},
 	"resourceMkdir":                    {RightManage, true},
-	"resourceRequest":                  {RightManage, true},
 	"createResourceWatch":              {RightManage, true},
 	"createSession":                    {RightManage, true},
 	"disposeSession":                   {RightManage, true},

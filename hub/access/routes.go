@@ -18,6 +18,8 @@ var routeRights = map[string]Right{
 	"GET /settings":        RightManage,
 	"POST /settings/theme": RightRead, // a cookie of the visitor's own
 
+	"POST /files/{ask}": RightManage, // answers a client's request for files
+
 	"GET /automations":                                 RightManage,
 	"GET /automations/new":                             RightManage,
 	"GET /automations/preview":                         RightManage,
@@ -48,6 +50,7 @@ var routeRights = map[string]Right{
 	"POST /account/passkeys":              RightAccount,
 	"POST /account/passkeys/{key}/remove": RightAccount,
 
+	"POST /people/files/{grant}/revoke":    RightManage,
 	"GET /people":                          RightManage,
 	"POST /people/signout":                 RightManage,
 	"POST /people/browsers/{browser}":      RightManage,

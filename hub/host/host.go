@@ -125,6 +125,7 @@ type Host struct {
 	opening     openings
 	automations automations
 	watches     watches
+	grants      grants
 	tools       toolboxes
 	customs     customs
 	recovering  atomic.Bool // while true no queued message is started

@@ -43,10 +43,11 @@ func (h *Host) ResourceRead(ctx context.Context, c Caller, p ahp.ResourceReadPar
 	if ahp.OfClient(p.URI) {
 		return h.readClients(ctx, c, p)
 	}
-	if err := mayCall(c, "resourceRead", h.whole(c)); err != nil {
+	f, err := h.reach(c, "resourceRead")
+	if err != nil {
 		return ahp.ResourceReadResult{}, err
 	}
-	return h.files(c).Read(p.URI, p.Encoding)
+	return f.Read(p.URI, p.Encoding)
 }
 
 // whole is what a call without a session is about: the caller's session, or the host.
@@ -99,10 +100,11 @@ func (h *Host) ResourceList(ctx context.Context, c Caller, p ahp.ResourceListPar
 	if ahp.OfClient(p.URI) {
 		return h.listClients(ctx, c, p)
 	}
-	if err := mayCall(c, "resourceList", rootInfo); err != nil {
+	f, err := h.reach(c, "resourceList")
+	if err != nil {
 		return ahp.ResourceListResult{}, err
 	}
-	return h.files(c).List(p.URI)
+	return f.List(p.URI)
 }
 
 // ResourceResolve answers resourceResolve; links are followed unless it says otherwise.
@@ -110,8 +112,9 @@ func (h *Host) ResourceResolve(ctx context.Context, c Caller, p ahp.ResourceReso
 	if ahp.OfClient(p.URI) {
 		return fromClient[ahp.ResourceResolveResult](ctx, h, c, "resourceResolve", p, p.URI)
 	}
-	if err := mayCall(c, "resourceResolve", rootInfo); err != nil {
+	f, err := h.reach(c, "resourceResolve")
+	if err != nil {
 		return ahp.ResourceResolveResult{}, err
 	}
-	return h.files(c).Resolve(p.URI, p.FollowSymlinks == nil || *p.FollowSymlinks)
+	return f.Resolve(p.URI, p.FollowSymlinks == nil || *p.FollowSymlinks)
 }

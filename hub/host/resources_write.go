@@ -9,13 +9,14 @@ import (
 	"github.com/ahphub/ahphub/hub/resource"
 )
 
-// changing runs what changes files: for whoever may manage the host, inside of the directories that are open to them,
-// and with a line in the log.
+// changing runs what changes files: for whoever may manage the host, inside of the directories that are open to them, or
+// where the owner granted it, and with a line in the log.
 func (h *Host) changing(c Caller, method string, uri ahp.URI, do func(resource.Files) error) error {
-	if err := mayCall(c, method, rootInfo); err != nil {
+	f, err := h.reach(c, method)
+	if err != nil {
 		return err
 	}
-	err := do(h.files(c))
+	err = do(f)
 	h.log.Info("files changed by a client", "method", method, "uri", clip(uri, 200), "by", c.Principal, "client", c.ClientID, "err", err)
 	return err
 }
@@ -62,7 +63,8 @@ func (h *Host) ResourceDelete(ctx context.Context, c Caller, p ahp.ResourceDelet
 }
 
 // ResourceRequest answers resourceRequest: what lies in a session's directories is open, for reading and writing, and the
-// versions of changesets for reading. Nothing else can be had by asking (AHP requirement 181).
+// versions of changesets for reading. For anything else whoever has an account waits until the owner grants it; guests are
+// refused at once (AHP requirement 181).
 func (h *Host) ResourceRequest(ctx context.Context, c Caller, p ahp.ResourceRequestParams) (ahp.ResourceRequestResult, error) {
 	if ahp.OfClient(p.URI) {
 		return fromClient[ahp.ResourceRequestResult](ctx, h, c, "resourceRequest", p, p.URI)
@@ -72,8 +74,8 @@ func (h *Host) ResourceRequest(ctx context.Context, c Caller, p ahp.ResourceRequ
 	if p.Read == nil && !write {
 		p.Read = ahp.Ptr(true)
 	}
-	if err := access.MayCall(c.Principal, "resourceRequest", rootInfo); err != nil {
-		return none, notGranted(p, err.Error())
+	if access.MayCall(c.Principal, "resourceRequest", rootInfo) != nil || c.Link != "" {
+		return none, notGranted(p, "guests have what is shared with them, and are given nothing else")
 	}
 	if strings.HasPrefix(p.URI, blobScheme) && !write {
 		if _, _, err := h.Blob(ctx, c, p.URI); err != nil {
@@ -81,10 +83,29 @@ func (h *Host) ResourceRequest(ctx context.Context, c Caller, p ahp.ResourceRequ
 		}
 		return none, nil
 	}
-	if err := h.files(c).Open(p.URI); err != nil {
-		return none, notGranted(p, "only files in the directories of sessions are open: make a session there first")
+	if h.reaches(c, p.URI, write) {
+		return none, nil
 	}
-	return none, nil
+	return none, h.askOwner(ctx, c, p, write)
+}
+
+// reaches tells whether what is asked for is open already. A directory is there to be listed.
+func (h *Host) reaches(c Caller, uri ahp.URI, write bool) bool {
+	method := "resourceRead"
+	if found, err := resource.Look(uri); err == nil && found.Dir {
+		method = "resourceList"
+	}
+	if write {
+		method = "resourceWrite"
+	}
+	f, err := h.reach(c, method)
+	if err != nil {
+		return false
+	}
+	if write {
+		return f.OpenToWrite(uri) == nil
+	}
+	return f.Open(uri) == nil
 }
 
 func notGranted(p ahp.ResourceRequestParams, why string) error {

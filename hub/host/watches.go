@@ -36,13 +36,14 @@ type watch struct {
 // CreateResourceWatch answers createResourceWatch: with a channel of the caller's own, each time (AHP requirement 182).
 func (h *Host) CreateResourceWatch(ctx context.Context, c Caller, p ahp.CreateResourceWatchParams) (ahp.CreateResourceWatchResult, error) {
 	none := ahp.CreateResourceWatchResult{}
-	if err := mayCall(c, "createResourceWatch", rootInfo); err != nil { // AHP requirement 184
+	reach, err := h.reach(c, "createResourceWatch") // AHP requirement 184
+	if err != nil {
 		return none, err
 	}
 	if err := h.roomForWatch(); err != nil {
 		return none, err
 	}
-	files, err := h.files(c).Watch(p)
+	files, err := reach.Watch(p)
 	if err != nil {
 		return none, err
 	}
@@ -89,7 +90,8 @@ func (h *Host) startWatch(c Caller, uri, root ahp.URI, files *resource.Watch) er
 	h.wg.Go(func() {
 		defer cancel()
 		h.tellChanges(ctx, uri, files, func() bool {
-			open := h.files(c).Open(root) == nil
+			now, err := h.reach(c, "createResourceWatch")
+			open := err == nil && now.Open(root) == nil
 			if !open {
 				h.dropWatch(uri)
 			}

@@ -23,21 +23,23 @@ func TestWatchesOfTheLastRunAreGone(t *testing.T) {
 	}
 }
 
-// What is open ends with the session that opened it: reading, asking and watching (AHP requirements 181 and 184).
+// What is open ends with the session that opened it: reading, and watching (AHP requirements 180 and 184).
 func TestAccessEndsWithItsSession(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
 	dir := t.TempDir()
 	file := FileURI(filepath.Join(dir, "a.txt"))
 	change := func() { w.must(os.WriteFile(filepath.Join(dir, "a.txt"), []byte(time.Now().String()), 0o600)) }
 	change()
-	request := func() error {
-		_, err := w.host.ResourceRequest(t.Context(), c.caller, ahp.ResourceRequestParams{URI: file})
+	read := func() error {
+		_, err := w.host.ResourceRead(t.Context(), c.caller, ahp.ResourceReadParams{URI: file})
 		return err
 	}
-	wantCode(t, request(), ahp.CodePermissionDenied)
+	wantCode(t, read(), ahp.CodePermissionDenied)
 	const there ahp.URI = "ahp-session:/there"
 	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: there, WorkingDirectories: []ahp.URI{FileURI(dir)}}))
-	w.must(request())
+	w.must(read())
+	_, err := w.host.ResourceRequest(t.Context(), c.caller, ahp.ResourceRequestParams{URI: file, Write: ahp.Ptr(true)})
+	w.must(err)
 	watch, err := w.host.CreateResourceWatch(t.Context(), c.caller, ahp.CreateResourceWatchParams{URI: FileURI(dir)})
 	w.must(err)
 	told := func() bool { // the channel takes a number for each batch
@@ -54,8 +56,6 @@ func TestAccessEndsWithItsSession(t *testing.T) {
 		t.Fatal("the watch ended by itself")
 	}
 	w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: there}))
-	wantCode(t, request(), ahp.CodePermissionDenied)
-	_, err = w.host.ResourceRead(t.Context(), c.caller, ahp.ResourceReadParams{URI: file})
-	wantCode(t, err, ahp.CodePermissionDenied)
+	wantCode(t, read(), ahp.CodePermissionDenied)
 	eventually(t, "the end of the watch", func() bool { return !told() })
 }

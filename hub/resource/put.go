@@ -21,7 +21,7 @@ func (f Files) Put(p ahp.ResourceWriteParams) error {
 	if err != nil {
 		return err
 	}
-	s, err := f.open(p.URI)
+	s, err := f.open(p.URI, writing)
 	if err != nil {
 		return err
 	}

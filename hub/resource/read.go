@@ -14,7 +14,7 @@ import (
 
 // Read reads a file of at most 16 MB.
 func (f Files) Read(uri ahp.URI, encoding ahp.ContentEncoding) (ahp.ResourceReadResult, error) {
-	s, err := f.open(uri)
+	s, err := f.open(uri, reading)
 	if err != nil {
 		return ahp.ResourceReadResult{}, err
 	}

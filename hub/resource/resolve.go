@@ -14,7 +14,7 @@ import (
 // Resolve tells what a URI stands for (AHP requirement 178). Followed links give the canonical URI of what they lead to.
 func (f Files) Resolve(uri ahp.URI, follow bool) (ahp.ResourceResolveResult, error) {
 	none := ahp.ResourceResolveResult{}
-	s, err := f.open(uri)
+	s, err := f.open(uri, reading)
 	if err != nil {
 		return none, err
 	}

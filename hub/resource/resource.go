@@ -23,9 +23,11 @@ const (
 	mostEntries = 10_000
 )
 
-// Files reads below its roots, absolute directories. The zero value has none and refuses everything.
+// Files reads below its roots, absolute directories, and what was granted besides. The zero value has none and refuses
+// everything.
 type Files struct {
-	Roots []string
+	Roots   []string
+	Granted []Grant
 }
 
 // Path is the absolute local path a file URI names. Encoded separators and zero bytes are refused: no file name has them.
@@ -51,16 +53,17 @@ func URI(path string) ahp.URI {
 
 // spot is a path found below a root that is open.
 type spot struct {
-	root *os.Root
-	dir  string // of the root
-	rel  string
-	uri  ahp.URI // as it was asked for
+	root  *os.Root
+	dir   string // of the root
+	rel   string
+	uri   ahp.URI // as it was asked for
+	alone bool    // nothing else below the root is open
 }
 
 func (s spot) path() string { return filepath.Join(s.dir, s.rel) }
 
 // open finds the root a URI lies under. The caller closes it.
-func (f Files) open(uri ahp.URI) (spot, error) {
+func (f Files) open(uri ahp.URI, why purpose) (spot, error) {
 	path, err := Path(uri)
 	if err != nil {
 		return spot{}, err
@@ -71,14 +74,10 @@ func (f Files) open(uri ahp.URI) (spot, error) {
 			if err != nil || !filepath.IsLocal(rel) {
 				continue
 			}
-			root, err := os.OpenRoot(base)
-			if err != nil {
-				return spot{}, problem(uri, err)
-			}
-			return spot{root, base, rel, uri}, nil
+			return spot{dir: base, rel: rel, uri: uri}.opened()
 		}
 	}
-	return spot{}, denied(uri)
+	return f.granted(path, uri, why)
 }
 
 // bases are the names a root goes by: as granted, and with its links resolved.
@@ -92,10 +91,13 @@ func bases(dir string) []string {
 
 // within tries an operation as asked for, and once more with links resolved when a link with an absolute target is in
 // the way: the root refuses those even when they lead to one of its own files.
-func within[T any](s *spot, do func(root *os.Root, rel string) (T, error)) (T, error) {
-	v, err := do(s.root, s.rel)
-	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+func within[T any](s *spot, do func(root *os.Root, rel string) (T, error)) (v T, err error) {
+	if err := s.still(); err != nil {
 		return v, err
+	}
+	v, err = do(s.root, s.rel)
+	if err == nil || s.alone || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return v, errors.Join(err, s.still())
 	}
 	base, err1 := filepath.EvalSymlinks(s.dir)
 	real, err2 := filepath.EvalSymlinks(s.path())
@@ -136,7 +138,7 @@ func problem(uri ahp.URI, err error) error {
 // List lists a directory (AHP requirement 175). Links count as what they lead to.
 func (f Files) List(uri ahp.URI) (ahp.ResourceListResult, error) {
 	none := ahp.ResourceListResult{}
-	s, err := f.open(uri)
+	s, err := f.open(uri, reading)
 	if err != nil {
 		return none, err
 	}
@@ -193,7 +195,7 @@ func (s *spot) entryType(e fs.DirEntry) ahp.ResourceType {
 		return ahp.ResourceTypeDirectory
 	}
 	if e.Type()&fs.ModeSymlink != 0 {
-		link := spot{s.root, s.dir, filepath.Join(s.rel, e.Name()), s.uri}
+		link := spot{root: s.root, dir: s.dir, rel: filepath.Join(s.rel, e.Name()), uri: s.uri}
 		info, err := within(&link, (*os.Root).Stat)
 		if err == nil && info.IsDir() {
 			return ahp.ResourceTypeDirectory

@@ -203,7 +203,7 @@ func FuzzPathStaysInside(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, rel string) {
-		s, err := files.open("file://" + dir + "/" + rel)
+		s, err := files.open("file://"+dir+"/"+rel, reading)
 		if err != nil {
 			return
 		}

@@ -21,7 +21,7 @@ const (
 
 // Mkdir makes a directory and those above it (AHP requirement 179).
 func (f Files) Mkdir(uri ahp.URI) error {
-	s, err := f.open(uri)
+	s, err := f.open(uri, renaming)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (f Files) Mkdir(uri ahp.URI) error {
 // Delete removes a file, a link (not what it leads to) or a directory; one that is not empty only when recursive (AHP
 // requirement 177). The roots themselves stay.
 func (f Files) Delete(uri ahp.URI, recursive bool) error {
-	s, err := f.open(uri)
+	s, err := f.open(uri, renaming)
 	if err != nil {
 		return err
 	}
@@ -60,20 +60,20 @@ func (f Files) Delete(uri ahp.URI, recursive bool) error {
 }
 
 func isRoot(uri ahp.URI) error {
-	return ahp.Errorf(ahp.CodePermissionDenied, "%.200s is the directory of a session: it stays where it is", uri)
+	return ahp.Errorf(ahp.CodePermissionDenied, "%.200s was opened as a whole, as the directory of a session is: it stays where it is", uri)
 }
 
 // Copy copies a file, a link or a whole directory over what is there, but never over a directory that has something in
 // it (AHP requirement 176). What is copied is read and written below the roots.
 func (f Files) Copy(ctx context.Context, p ahp.ResourceCopyParams) error {
-	return f.transfer(p.Source, p.Destination, p.FailIfExists, func(from, to spot) error {
+	return f.transfer(p.Source, p.Destination, reading, p.FailIfExists, func(from, to spot) error {
 		return (&copying{ctx: ctx, from: from, to: to}).run()
 	})
 }
 
 // Move renames, with the rules of Copy.
 func (f Files) Move(ctx context.Context, p ahp.ResourceMoveParams) error {
-	return f.transfer(p.Source, p.Destination, p.FailIfExists, func(from, to spot) error {
+	return f.transfer(p.Source, p.Destination, renaming, p.FailIfExists, func(from, to spot) error {
 		if from.rel == "." {
 			return isRoot(from.uri)
 		}
@@ -87,13 +87,13 @@ func (f Files) Move(ctx context.Context, p ahp.ResourceMoveParams) error {
 	})
 }
 
-func (f Files) transfer(source, destination ahp.URI, failIfExists *bool, do func(from, to spot) error) error {
-	from, err := f.open(source)
+func (f Files) transfer(source, destination ahp.URI, taking purpose, failIfExists *bool, do func(from, to spot) error) error {
+	from, err := f.open(source, taking)
 	if err != nil {
 		return err
 	}
 	defer from.root.Close()
-	to, err := f.open(destination)
+	to, err := f.open(destination, renaming)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (f Files) Watch(p ahp.CreateResourceWatchParams) (*Watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := f.open(p.URI)
+	s, err := f.open(p.URI, reading)
 	if err != nil {
 		return nil, err
 	}

@@ -22,10 +22,11 @@ type InboxList struct {
 	More   string // address of the next page
 }
 
-// InboxGroup is a heading and its sessions.
+// InboxGroup is a heading and what stands below it.
 type InboxGroup struct {
 	Name  string // "Needs you", "Running", "To review", "Idle", "Archived"
 	Items []InboxItem
+	Files []FileAsk // requests for files; before the sessions
 }
 
 // InboxItem is one session.

@@ -14,6 +14,7 @@ type People struct {
 	Now      time.Time
 	Browsers []Browser
 	Links    []ShareLink
+	Files    []FileGrant
 
 	Invites bool // people can be invited
 	Members []Member

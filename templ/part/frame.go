@@ -63,6 +63,26 @@ type RailItem struct {
 	Age          string // "3 m", from the host's clock
 	Add, Del     int64
 	Group        string // heading above the first of a group
+	Href         string // where it leads, instead of to the session Short
+}
+
+func (it RailItem) href() string {
+	if it.Href != "" {
+		return it.Href
+	}
+	return "/s/" + it.Short
+}
+
+// of names the session to the page's script, where there is one.
+func (it RailItem) of(current string) templ.Attributes {
+	if it.Short == "" {
+		return nil
+	}
+	out := templ.Attributes{"data-session": it.Short}
+	if it.Short == current {
+		out["aria-current"] = "page"
+	}
+	return out
 }
 
 // SessionHead is what stands at the top of every page of a session.

@@ -1,0 +1,183 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/resource"
+)
+
+// Limits of what waits for the owner. Each request counts, also those that joined another.
+const (
+	fileAskFor         = 2 * time.Minute
+	mostFileAsks       = 32
+	mostFileAsksClient = 8
+	mostFileAsksPerson = 16
+)
+
+// fileQuestion is what is asked for; asked twice it is the same.
+type fileQuestion struct {
+	who   string // principal
+	path  string
+	write bool
+}
+
+// FileAsk is a request for files that waits for the owner.
+type FileAsk struct {
+	ID     string
+	Name   string  // of whoever has the client
+	Client string  // id of the client that asked first
+	Path   string  // links resolved
+	URI    ahp.URI // as it was asked for
+	Dir    bool
+	Write  bool
+	At     time.Time
+}
+
+// fileAsk is one with those who wait for its answer.
+type fileAsk struct {
+	FileAsk
+	question fileQuestion
+	waiting  []string      // clients, one for each request
+	answered chan struct{} // closed by the answer
+	granted  bool
+}
+
+// FileAsks lists what waits for the owner, oldest first.
+func (h *Host) FileAsks() []FileAsk {
+	g := &h.grants
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	out := make([]FileAsk, len(g.asks))
+	for i, a := range g.asks {
+		out[i] = a.FileAsk
+	}
+	return out
+}
+
+// AnswerFileAsk grants what was asked for, until the host stops or it is revoked, or denies it. Errors: -32009 the caller
+// may not, -32008 nobody waits for the answer any more.
+func (h *Host) AnswerFileAsk(c Caller, id string, grant bool) (FileAsk, error) {
+	if err := mayGrant(c); err != nil {
+		return FileAsk{}, err
+	}
+	a := h.grants.answer(id, grant, c.Name, h.now())
+	if a == nil {
+		return FileAsk{}, ahp.Errorf(ahp.CodeNotFound, "nobody waits for this answer any more: it was given, or they gave up")
+	}
+	h.log.Info("a request for files was answered", "path", a.Path, "write", a.Write, "for", a.question.who, "granted", grant, "by", c.Principal)
+	return a.FileAsk, nil
+}
+
+func (g *grants) answer(id string, grant bool, by string, now time.Time) *fileAsk {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.IndexFunc(g.asks, func(a *fileAsk) bool { return a.ID == id })
+	if i < 0 {
+		return nil
+	}
+	a := g.asks[i]
+	g.asks = slices.Delete(g.asks, i, i+1)
+	if a.granted = grant; grant {
+		g.give(FileGrant{resource.Grant{Path: a.Path, Dir: a.Dir, Write: a.Write}, a.ID, a.question.who, a.Name, by, now})
+	} else {
+		g.deny(a.question, now)
+	}
+	close(a.answered)
+	g.tell()
+	return a
+}
+
+// askOwner puts a request before the owner and waits for what they say. What is nobody's to open is refused at once.
+func (h *Host) askOwner(ctx context.Context, c Caller, p ahp.ResourceRequestParams, write bool) error {
+	found, err := resource.Look(p.URI)
+	if err != nil {
+		known, _ := errors.AsType[*ahp.Error](err)
+		return notGranted(p, known.Message)
+	}
+	if why := h.closed(found); why != "" {
+		return notGranted(p, why)
+	}
+	a, err := h.grants.ask(FileAsk{ID: newID(), Name: c.Name, Client: clip(c.ClientID, 80), Path: found.Path, URI: p.URI, Dir: found.Dir, Write: write, At: h.now()}, c)
+	if err != nil {
+		return notGranted(p, err.Error())
+	}
+	defer h.grants.leave(a, c.ClientID)
+	timer := time.NewTimer(fileAskFor)
+	defer timer.Stop()
+	select {
+	case <-a.answered:
+		if !a.granted {
+			return notGranted(p, "the owner said no")
+		}
+		return nil
+	case <-timer.C:
+		return notGranted(p, "nobody answered in time: the owner finds the question in the inbox when it is asked again")
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-h.ctx.Done():
+		return errStopping
+	}
+}
+
+// ask joins the same question, or asks it anew.
+func (g *grants) ask(f FileAsk, c Caller) (*fileAsk, error) {
+	q := fileQuestion{c.ID, f.Path, f.Write}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.room(q, c.ClientID, f.At); err != nil {
+		return nil, err
+	}
+	for _, a := range g.asks {
+		if a.question == q {
+			a.waiting = append(a.waiting, c.ClientID)
+			return a, nil
+		}
+	}
+	if len(g.asks) >= mostFileAsks {
+		return nil, errors.New("too many requests wait for the owner: try again later")
+	}
+	a := &fileAsk{FileAsk: f, question: q, waiting: []string{c.ClientID}, answered: make(chan struct{})}
+	g.asks = append(g.asks, a)
+	g.tell()
+	return a, nil
+}
+
+// room tells why a question is not put to anybody.
+func (g *grants) room(q fileQuestion, client string, now time.Time) error {
+	if now.Before(g.denied[q]) {
+		return errors.New("the owner said no a moment ago")
+	}
+	person, mine := 0, 0
+	for _, a := range g.asks {
+		for _, id := range a.waiting {
+			if a.question.who != q.who {
+				continue
+			}
+			person++
+			if id == client {
+				mine++
+			}
+		}
+	}
+	if mine >= mostFileAsksClient || person >= mostFileAsksPerson {
+		return errors.New("you have asked for many files already: wait until the owner has answered")
+	}
+	return nil
+}
+
+// leave ends a wait; with the last one the question goes.
+func (g *grants) leave(a *fileAsk, client string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if i := slices.Index(a.waiting, client); i >= 0 {
+		a.waiting = slices.Delete(a.waiting, i, i+1)
+	}
+	if i := slices.Index(g.asks, a); i >= 0 && len(a.waiting) == 0 {
+		g.asks = slices.Delete(g.asks, i, i+1)
+		g.tell()
+	}
+}

@@ -1,0 +1,351 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+var ben = access.Principal{ID: "person:ben", Name: "Ben", Role: access.RoleMember}
+
+// outside makes a file and a directory with a file that no session has.
+func (w *world) outside() (dir string, file ahp.URI) {
+	w.t.Helper()
+	dir, err := filepath.EvalSymlinks(w.t.TempDir())
+	w.must(err)
+	path := filepath.Join(dir, "notes.txt")
+	w.must(os.WriteFile(path, []byte("notes"), 0o600))
+	return dir, FileURI(path)
+}
+
+// ask asks for files, and returns what is told in the end.
+func (w *world) ask(ctx context.Context, c Caller, uri ahp.URI, write bool) <-chan error {
+	w.t.Helper()
+	told := make(chan error, 1)
+	go func() {
+		_, err := w.host.ResourceRequest(ctx, c, ahp.ResourceRequestParams{Channel: ahp.RootURI, URI: uri, Write: &write})
+		told <- err
+	}()
+	synctest.Wait()
+	return told
+}
+
+// open is the one question that waits.
+func (w *world) open() FileAsk {
+	w.t.Helper()
+	asks := w.host.FileAsks()
+	if len(asks) != 1 {
+		w.t.Fatalf("%d questions wait: %+v", len(asks), asks)
+	}
+	return asks[0]
+}
+
+func (w *world) answer(grant bool) {
+	w.t.Helper()
+	_, err := w.host.AnswerFileAsk(Caller{Principal: owner}, w.open().ID, grant)
+	w.must(err)
+	synctest.Wait()
+}
+
+// told is what somebody heard who asked; nothing is an error.
+func told(t *testing.T, answer <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-answer:
+		return err
+	default:
+		t.Fatal("nobody told them anything")
+		return nil
+	}
+}
+
+func (w *world) refuses(answer <-chan error, why string) {
+	w.t.Helper()
+	err := told(w.t, answer)
+	if code(err) != ahp.CodePermissionDenied || !strings.Contains(err.Error(), why) {
+		w.t.Errorf("got %v; want a refusal that says %q", err, why)
+	}
+}
+
+func (w *world) read(c Caller, uri ahp.URI) error {
+	_, err := w.host.ResourceRead(w.t.Context(), c, ahp.ResourceReadParams{URI: uri})
+	return err
+}
+
+func TestTheOwnerGrantsFiles(t *testing.T) { // AHP requirements 180 and 181
+	for _, who := range []access.Principal{owner, ben} {
+		t.Run(who.Name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				dir, file := w.outside()
+				c := Caller{Principal: who, ClientID: "editor"}
+				wantCode(t, w.read(c, file), ahp.CodePermissionDenied)
+				answer := w.ask(w.t.Context(), c, file, false)
+				a := w.open()
+				if a.Name != who.Name || a.Client != "editor" || a.Path != filepath.Join(dir, "notes.txt") || a.Write || a.Dir {
+					t.Errorf("the owner sees %+v", a)
+				}
+				w.answer(true)
+				w.must(told(t, answer))
+				w.must(w.read(c, file))
+				w.must(w.read(Caller{Principal: who, ClientID: "another of theirs"}, file))
+				w.must(told(t, w.ask(w.t.Context(), c, file, false)))
+				wantCode(t, w.read(Caller{Principal: driver, ClientID: "editor"}, file), ahp.CodePermissionDenied)
+				_, err := w.host.ResourceWrite(w.t.Context(), c, ahp.ResourceWriteParams{URI: file, Data: "x"})
+				wantCode(t, err, ahp.CodePermissionDenied)
+				_, err = w.host.ResourceList(w.t.Context(), c, ahp.ResourceListParams{URI: FileURI(dir)})
+				wantCode(t, err, ahp.CodePermissionDenied)
+			})
+		})
+	}
+}
+
+func TestAGrantedDirectoryIsWritten(t *testing.T) {
+	inWorld(t, func(w *world) {
+		dir, file := w.outside()
+		c := Caller{Principal: ben, ClientID: "editor"}
+		answer := w.ask(w.t.Context(), c, FileURI(dir), true)
+		if a := w.open(); !a.Write || !a.Dir {
+			t.Errorf("the owner sees %+v", a)
+		}
+		w.answer(true)
+		w.must(told(t, answer))
+		sub, moved := FileURI(filepath.Join(dir, "sub")), FileURI(filepath.Join(dir, "sub", "moved.txt"))
+		_, err := w.host.ResourceMkdir(w.t.Context(), c, ahp.ResourceMkdirParams{URI: sub})
+		w.must(err)
+		_, err = w.host.ResourceWrite(w.t.Context(), c, ahp.ResourceWriteParams{URI: file, Data: "new"})
+		w.must(err)
+		_, err = w.host.ResourceCopy(w.t.Context(), c, ahp.ResourceCopyParams{Source: file, Destination: FileURI(filepath.Join(dir, "copy"))})
+		w.must(err)
+		_, err = w.host.ResourceMove(w.t.Context(), c, ahp.ResourceMoveParams{Source: file, Destination: moved})
+		w.must(err)
+		w.must(w.read(c, moved))
+		_, err = w.host.ResourceList(w.t.Context(), c, ahp.ResourceListParams{URI: sub})
+		w.must(err)
+		_, err = w.host.ResourceResolve(w.t.Context(), c, ahp.ResourceResolveParams{URI: moved})
+		w.must(err)
+		_, err = w.host.ResourceDelete(w.t.Context(), c, ahp.ResourceDeleteParams{URI: sub, Recursive: ahp.Ptr(true)})
+		w.must(err)
+		_, err = w.host.ResourceMove(w.t.Context(), c, ahp.ResourceMoveParams{Source: FileURI(filepath.Join(dir, "copy")), Destination: FileURI(filepath.Join(w.dir, "mine"))})
+		wantCode(t, err, ahp.CodePermissionDenied)
+
+		grants := w.host.FileGrants()
+		if len(grants) != 1 || grants[0].Name != "Ben" || grants[0].By != "Ana" || grants[0].Path != dir || grants[0].At.IsZero() {
+			t.Fatalf("listed is %+v", grants)
+		}
+		_, err = w.host.RevokeFiles(c, grants[0].ID)
+		wantCode(t, err, ahp.CodePermissionDenied)
+		_, err = w.host.RevokeFiles(Caller{Principal: owner}, grants[0].ID)
+		w.must(err)
+		wantCode(t, w.read(c, FileURI(filepath.Join(dir, "copy"))), ahp.CodePermissionDenied)
+		_, err = w.host.RevokeFiles(Caller{Principal: owner}, grants[0].ID)
+		wantCode(t, err, ahp.CodeNotFound)
+	})
+}
+
+func TestWhatIsGrantedEndsWithTheAccount(t *testing.T) {
+	inWorld(t, func(w *world) {
+		_, file := w.outside()
+		c := Caller{Principal: ben, ClientID: "editor"}
+		answer := w.ask(w.t.Context(), c, file, true)
+		w.answer(true)
+		w.must(told(t, answer))
+		w.host.RevokeFilesOf(ben.ID)
+		wantCode(t, w.read(c, file), ahp.CodePermissionDenied)
+		if left := w.host.FileGrants(); len(left) != 0 {
+			t.Errorf("left is %+v", left)
+		}
+	})
+}
+
+func TestTheOwnerDeniesFiles(t *testing.T) {
+	inWorld(t, func(w *world) {
+		_, file := w.outside()
+		c := Caller{Principal: ben, ClientID: "editor"}
+		answer := w.ask(w.t.Context(), c, file, false)
+		_, err := w.host.AnswerFileAsk(c, w.open().ID, true)
+		wantCode(t, err, ahp.CodePermissionDenied) // it is not theirs to answer
+		id := w.open().ID
+		w.answer(false)
+		w.refuses(answer, "said no")
+		wantCode(t, w.read(c, file), ahp.CodePermissionDenied)
+		_, err = w.host.AnswerFileAsk(Caller{Principal: owner}, id, true)
+		wantCode(t, err, ahp.CodeNotFound)
+		w.refuses(w.ask(w.t.Context(), c, file, false), "a moment ago")
+		time.Sleep(deniedAgain)
+		again := w.ask(w.t.Context(), c, file, false)
+		w.answer(true)
+		w.must(told(t, again))
+	})
+}
+
+func TestNobodyAnswersForFiles(t *testing.T) {
+	inWorld(t, func(w *world) {
+		_, file := w.outside()
+		c := Caller{Principal: ben, ClientID: "editor"}
+		answer := w.ask(w.t.Context(), c, file, false)
+		time.Sleep(fileAskFor - time.Second)
+		w.open()
+		time.Sleep(2 * time.Second)
+		w.refuses(answer, "nobody answered")
+
+		ctx, gone := context.WithCancel(w.t.Context())
+		answer = w.ask(ctx, c, file, false)
+		joined := w.ask(w.t.Context(), Caller{Principal: ben, ClientID: "another"}, file, false)
+		w.open() // the same question is asked once
+		gone()
+		synctest.Wait()
+		if err := told(t, answer); err == nil {
+			t.Error("who is gone was given files")
+		}
+		w.answer(true) // the other one waits still
+		w.must(told(t, joined))
+
+		ctx, gone = context.WithCancel(w.t.Context())
+		answer = w.ask(ctx, c, file, true)
+		gone()
+		synctest.Wait()
+		<-answer
+		if left := w.host.FileAsks(); len(left) != 0 {
+			t.Errorf("a question stays when who asked is gone: %+v", left)
+		}
+		answer = w.ask(w.t.Context(), c, file, true)
+		w.stop()
+		if err := <-answer; err == nil {
+			t.Error("a host that stops grants files")
+		}
+	})
+}
+
+func TestFilesAreAskedForWithinLimits(t *testing.T) {
+	inWorld(t, func(w *world) {
+		dir, _ := w.outside()
+		n := 0
+		ask := func(c Caller) <-chan error {
+			n++
+			path := filepath.Join(dir, fmt.Sprint(n))
+			w.must(os.WriteFile(path, nil, 0o600))
+			return w.ask(w.t.Context(), c, FileURI(path), false)
+		}
+		person := func(i int) access.Principal {
+			return access.Principal{ID: fmt.Sprint("person:", i), Name: "Ben", Role: access.RoleMember}
+		}
+		for i := range mostFileAsks {
+			ask(Caller{Principal: person(i / mostFileAsksPerson), ClientID: fmt.Sprint(i / mostFileAsksClient)})
+		}
+		if got := len(w.host.FileAsks()); got != mostFileAsks {
+			t.Fatalf("%d questions wait", got)
+		}
+		w.refuses(ask(Caller{Principal: person(0), ClientID: "0"}), "wait until the owner has answered")
+		w.refuses(ask(Caller{Principal: person(0), ClientID: "new"}), "wait until the owner has answered")
+		w.refuses(ask(Caller{Principal: person(9), ClientID: "new"}), "too many requests")
+		time.Sleep(fileAskFor)
+		synctest.Wait()
+		if left := w.host.FileAsks(); len(left) != 0 {
+			t.Errorf("%d questions stay", len(left))
+		}
+	})
+}
+
+// What is nobody's to open is refused at once, and nobody is asked.
+func TestTheOwnerIsNotAskedFor(t *testing.T) {
+	inWorld(t, func(w *world) {
+		dir, file := w.outside()
+		data := w.host.cfg.DataDir
+		w.must(os.WriteFile(filepath.Join(data, "token"), []byte("secret"), 0o600))
+		link := filepath.Join(dir, "link")
+		w.must(os.Symlink(filepath.Join(data, "token"), link))
+		mine := Caller{Principal: owner, ClientID: "editor"}
+		guest := driver
+		guest.Link = "link"
+		member := ben
+		member.Link, member.Session = "link", session
+		for name, c := range map[string]struct {
+			who Caller
+			uri ahp.URI
+		}{
+			"the data directory": {mine, FileURI(data)},
+			"below it":           {mine, FileURI(filepath.Join(data, "token"))},
+			"what holds it":      {mine, FileURI(filepath.Dir(data))},
+			"a link to it":       {mine, FileURI(link)},
+			"everything":         {mine, "file:///"},
+			"what is not there":  {mine, FileURI(filepath.Join(dir, "nowhere"))},
+			"a version":          {mine, "ahp-blob:/x/y"},
+			"no path":            {mine, "file:notes.txt"},
+			"another machine":    {mine, "file://elsewhere/etc/hosts"},
+			"another scheme":     {mine, "https://example.org/"},
+			"encoded slashes":    {mine, "file:///etc%2fhosts"},
+			"a guest":            {Caller{Principal: guest, ClientID: "g"}, file},
+			"by a link":          {Caller{Principal: member, ClientID: "m"}, file},
+			"nobody":             {Caller{}, file},
+		} {
+			w.refuses(w.ask(w.t.Context(), c.who, c.uri, false), "")
+			if asks := w.host.FileAsks(); len(asks) != 0 {
+				t.Fatalf("%s: the owner is asked %+v", name, asks)
+			}
+		}
+		if _, err := os.Stat("/proc/self/environ"); err == nil {
+			w.refuses(w.ask(w.t.Context(), mine, "file:///proc/self/environ", false), "no place for files")
+		}
+	})
+}
+
+func TestFilesAreAskedForByTheirRealPath(t *testing.T) {
+	inWorld(t, func(w *world) {
+		dir, file := w.outside()
+		other, secret := w.outside()
+		link := filepath.Join(other, "link")
+		w.must(os.Symlink(filepath.Join(dir, "notes.txt"), link))
+		c := Caller{Principal: ben, ClientID: "editor"}
+		answer := w.ask(w.t.Context(), c, FileURI(link), false)
+		if a := w.open(); a.Path != filepath.Join(dir, "notes.txt") || a.URI != FileURI(link) {
+			t.Errorf("the owner sees %+v", a)
+		}
+		w.answer(true)
+		w.must(told(t, answer))
+		w.must(w.read(c, FileURI(link)))
+		w.must(w.read(c, file))
+		w.must(os.Remove(link))
+		w.must(os.Symlink(filepath.Join(other, "notes.txt"), link))
+		wantCode(t, w.read(c, FileURI(link)), ahp.CodePermissionDenied)
+		wantCode(t, w.read(c, secret), ahp.CodePermissionDenied)
+	})
+}
+
+// A watch of what was granted ends with the grant (AHP requirement 184).
+func TestAWatchEndsWithItsGrant(t *testing.T) {
+	w := newWorld(t, Config{}, hub.Config{})
+	defer w.stop()
+	dir, file := w.outside()
+	c := w.connect(owner, "ana-1").caller
+	answer := make(chan error, 1)
+	go func() {
+		_, err := w.host.ResourceRequest(w.t.Context(), c, ahp.ResourceRequestParams{URI: FileURI(dir)})
+		answer <- err
+	}()
+	eventually(t, "the question", func() bool { return len(w.host.FileAsks()) == 1 })
+	_, err := w.host.AnswerFileAsk(c, w.host.FileAsks()[0].ID, true)
+	w.must(err)
+	w.must(<-answer)
+	watch, err := w.host.CreateResourceWatch(w.t.Context(), c, ahp.CreateResourceWatchParams{URI: FileURI(dir)})
+	w.must(err)
+	before := w.hub.Seq()
+	w.must(os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("changed"), 0o600))
+	eventually(t, "a change", func() bool { return w.hub.Seq() > before })
+	_, err = w.host.RevokeFiles(c, w.host.FileGrants()[0].ID)
+	w.must(err)
+	wantCode(t, w.read(c, file), ahp.CodePermissionDenied)
+	eventually(t, "the end of the watch", func() bool {
+		w.must(os.WriteFile(filepath.Join(dir, "notes.txt"), []byte(time.Now().String()), 0o600))
+		_, open := w.hub.Info(watch.Channel)
+		return !open
+	})
+}

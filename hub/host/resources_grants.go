@@ -1,0 +1,190 @@
+package host
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/resource"
+)
+
+// FileGrant is what the owner opened to somebody besides the directories of sessions. It is for the person, whichever
+// client they use, and ends when it is revoked or the host stops.
+type FileGrant struct {
+	resource.Grant
+	ID   string
+	For  string // principal
+	Name string // theirs
+	By   string // who granted it
+	At   time.Time
+}
+
+// grants are the requests that wait for the owner, and what came of earlier ones; all of it in memory alone.
+type grants struct {
+	mu       sync.Mutex
+	asks     []*fileAsk // oldest first
+	given    []FileGrant
+	denied   map[fileQuestion]time.Time // until when asking again is refused at once
+	watchers map[chan struct{}]struct{}
+}
+
+const (
+	mostGrants  = 500
+	mostDenied  = 500
+	deniedAgain = time.Minute
+)
+
+// FileGrants lists what is granted, newest first.
+func (h *Host) FileGrants() []FileGrant {
+	g := &h.grants
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	out := slices.Clone(g.given)
+	slices.Reverse(out)
+	return out
+}
+
+// RevokeFiles takes a grant back. Errors: -32009 the caller may not, -32008 there is none.
+func (h *Host) RevokeFiles(c Caller, id string) (FileGrant, error) {
+	if err := mayGrant(c); err != nil {
+		return FileGrant{}, err
+	}
+	gone := h.revoke(func(f FileGrant) bool { return f.ID == id })
+	if len(gone) == 0 {
+		return FileGrant{}, ahp.Errorf(ahp.CodeNotFound, "it was revoked already")
+	}
+	h.log.Info("files are not open any more", "path", gone[0].Path, "for", gone[0].For, "by", c.Principal)
+	return gone[0], nil
+}
+
+// RevokeFilesOf takes back all that was granted to somebody, who has no account any more.
+func (h *Host) RevokeFilesOf(principal string) {
+	h.revoke(func(f FileGrant) bool { return f.For == principal })
+}
+
+func (h *Host) revoke(which func(FileGrant) bool) (gone []FileGrant) {
+	g := &h.grants
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.given = slices.DeleteFunc(g.given, func(f FileGrant) bool {
+		if which(f) {
+			gone = append(gone, f)
+			return true
+		}
+		return false
+	})
+	g.tell()
+	return gone
+}
+
+// reach are the files a caller may use a method on: those open to them as far as the tables let them call it, and those
+// granted to them.
+func (h *Host) reach(c Caller, method string) (resource.Files, error) {
+	about := rootInfo
+	if method == "resourceRead" {
+		about = h.whole(c)
+	}
+	f, granted := resource.Files{}, h.grantedTo(c)
+	err := mayCall(c, method, about)
+	if err == nil {
+		f = h.files(c)
+	} else if len(granted) == 0 {
+		return f, err
+	}
+	f.Granted = granted
+	return f, nil
+}
+
+// grantedTo is for whoever has an account: guests are asked for nothing, and given nothing.
+func (h *Host) grantedTo(c Caller) (out []resource.Grant) {
+	if !mayAskFor(c) {
+		return nil
+	}
+	g := &h.grants
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, f := range g.given {
+		if f.For == c.ID {
+			out = append(out, f.Grant)
+		}
+	}
+	return out
+}
+
+// mayAskFor tells whether the owner is asked on somebody's behalf.
+func mayAskFor(c Caller) bool { return c.Account() && c.Link == "" }
+
+func mayGrant(c Caller) error {
+	if !c.Has(access.RightManage) {
+		return denied(&access.Denied{Need: access.RightManage, Reason: "only the owner may open files to somebody"})
+	}
+	return nil
+}
+
+// WatchFiles ticks after every change of what is asked and granted; ticks not yet taken merge. Call cancel when done.
+func (h *Host) WatchFiles() (changed <-chan struct{}, cancel func()) {
+	g, ch := &h.grants, make(chan struct{}, 1)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.watchers == nil {
+		g.watchers = map[chan struct{}]struct{}{}
+	}
+	g.watchers[ch] = struct{}{}
+	return ch, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.watchers, ch)
+	}
+}
+
+// tell is called with the lock held.
+func (g *grants) tell() {
+	for ch := range g.watchers {
+		select {
+		case ch <- struct{}{}:
+		default: // it has not taken the last one
+		}
+	}
+}
+
+// give opens what was asked for; what that makes needless goes.
+func (g *grants) give(f FileGrant) {
+	g.given = slices.DeleteFunc(g.given, func(old FileGrant) bool { return old.For == f.For && old.Path == f.Path && (f.Write || !old.Write) })
+	if len(g.given) >= mostGrants {
+		g.given = g.given[1:]
+	}
+	g.given = append(g.given, f)
+}
+
+// deny remembers a no for a while, so that a client that asks again and again does not nag.
+func (g *grants) deny(q fileQuestion, now time.Time) {
+	if g.denied == nil {
+		g.denied = map[fileQuestion]time.Time{}
+	}
+	for old, until := range g.denied {
+		if !now.Before(until) {
+			delete(g.denied, old)
+		}
+	}
+	if len(g.denied) < mostDenied {
+		g.denied[q] = now.Add(deniedAgain)
+	}
+}
+
+// closedPlaces are no place for files: among them are programs' memory and what they were started with.
+var closedPlaces = []string{"/proc", "/sys", "/dev"}
+
+// closed says why a path is opened to nobody, "" when it may be.
+func (h *Host) closed(f resource.Grant) string {
+	if h.cfg.DataDir != "" && resource.Overlap(f.Path, h.cfg.DataDir) {
+		return "the host's own data lies there"
+	}
+	for _, dir := range closedPlaces {
+		if resource.Overlap(f.Path, dir) {
+			return "it is or holds " + dir + ", which is no place for files: ask for a directory inside of it"
+		}
+	}
+	return ""
+}

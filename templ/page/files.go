@@ -1,0 +1,72 @@
+package page
+
+import (
+	"time"
+
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// FileAsk is a client's request for files, which waits for the owner.
+type FileAsk struct {
+	ID     string
+	Name   string // of whoever has the client
+	Mine   bool   // the client is the owner's own
+	Client string
+	Path   string
+	As     string // the path as it was asked for, "" when that is the same
+	Dir    bool
+	Write  bool
+}
+
+func (a *FileAsk) action() string { return "/files/" + a.ID }
+
+// Asks is what the client asks for, in words.
+func (a *FileAsk) Asks() string { return "asks to " + a.verb() + " " + a.what() }
+
+func (a *FileAsk) verb() string {
+	if a.Write {
+		return "read and write"
+	}
+	return "read"
+}
+
+func (a *FileAsk) what() string {
+	if a.Dir {
+		return "a directory"
+	}
+	return "a file"
+}
+
+// means says what allowing it opens.
+func (a *FileAsk) means() string {
+	switch {
+	case a.Dir && a.Write:
+		return "Whatever lies in it can be read, changed and deleted then."
+	case a.Dir:
+		return "Whatever lies in it can be read then."
+	case a.Write:
+		return "It can be read and changed then."
+	}
+	return ""
+}
+
+// hidden is all that a reader could be misled by.
+func (a *FileAsk) hidden() int {
+	return part.Hidden(a.Path) + part.Hidden(a.As) + part.Hidden(a.Client) + part.Hidden(a.Name)
+}
+
+// FileGrant is what was opened to somebody besides the directories of sessions.
+type FileGrant struct {
+	ID, Name, By, Path string
+	Dir, Write         bool
+	At                 time.Time
+}
+
+func (g *FileGrant) may() string {
+	if g.Write {
+		return "reads and writes"
+	}
+	return "reads"
+}
+
+func (g *FileGrant) base() string { return "/people/files/" + g.ID + "/revoke" }
