@@ -42,7 +42,7 @@ func (w *world) authorsOf(id string) string {
 	return strings.Join(names, " ")
 }
 
-func TestThreads(t *testing.T) { // AHP requirements 159 to 161
+func TestThreads(t *testing.T) { // AHP requirements 159 and 161
 	inWorld(t, func(w *world) {
 		c, ben := w.create(), w.connect(commenter, "ben-1")
 		forged := comment("e1", "why?")
@@ -79,7 +79,7 @@ func TestThreads(t *testing.T) { // AHP requirements 159 to 161
 	})
 }
 
-func TestOthersCommentsAreSafe(t *testing.T) {
+func TestOthersCommentsAreSafe(t *testing.T) { // AHP requirement 160
 	inWorld(t, func(w *world) {
 		c, ben, cleo := w.create(), w.connect(commenter, "ben-1"), w.connect(other, "cleo-1")
 		ben.do(notes, thread("a", comment("b1", "one")))

@@ -1,12 +1,14 @@
 package host
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -186,7 +188,24 @@ func TestDisposedSessionHasNoChangesets(t *testing.T) { // AHP requirement 157
 	c := newChanging(t)
 	turn := c.turn(func() { c.write("a.txt", "x\n") })
 	uris := []ahp.URI{c.follow("session", ""), c.follow("turn", turn)}
+	follower, err := c.hub.Connect(hub.ConnConfig{Principal: owner.ID, ClientID: "ana-2"})
+	c.must(err)
+	follower.Subscribe("all", hub.Subscription{URI: uris[0]}, hub.Subscription{URI: uris[1]})
 	c.must(c.host.DisposeSession(t.Context(), c.owner, ahp.DisposeSessionParams{Channel: session}))
+	cleared := map[ahp.URI]bool{}
+	for len(cleared) < len(uris) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		items, err := follower.Next(ctx, nil)
+		cancel()
+		if err != nil {
+			t.Fatalf("followers were told of the end of %v alone: %v", cleared, err)
+		}
+		for _, it := range items {
+			if it.Env != nil && it.Env.Action.ActionType() == "changeset/cleared" {
+				cleared[it.Env.Channel.URI] = true
+			}
+		}
+	}
 	for _, uri := range uris {
 		if _, open := c.hub.Info(uri); open {
 			t.Errorf("%s is open still", uri)

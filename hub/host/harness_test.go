@@ -222,6 +222,9 @@ func (c *client) take(it hub.Item) {
 	}
 	if e := it.Env; e != nil {
 		c.got = append(c.got, e.Action.ActionType())
+		if a, ok := e.Action.(*ahp.SessionChatUpdatedAction); ok && a.Changes.Resource != nil { // AHP requirement 71
+			c.w.t.Errorf("a chat's change names %s as its resource", *a.Changes.Resource)
+		}
 		if s := c.mirror[e.Channel.URI]; s != nil && e.Rejection == "" {
 			c.mirror[e.Channel.URI] = ahp.Reduce(s, e.Action)
 		}

@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -42,6 +44,9 @@ func TestRootListsTheAgents(t *testing.T) { // AHP requirements 48, 49, 91
 		me := Caller{Principal: owner}
 		w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: session, Provider: "m"}))
 		synctest.Wait()
+		if root := fmt.Sprint(asJSON(t, w.host.rootState())); strings.Contains(root, session) {
+			t.Errorf("root's state names a session: %s", root)
+		}
 		w.connect(owner, "ana-1").do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("x")})
 		fork := &ahp.ChatSource{Value: &ahp.ForkChatSource{Chat: w.chat(), TurnID: "t"}}
 		if err := w.host.CreateChat(t.Context(), me, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2", Source: fork}); code(err) != ahp.CodeInvalidParams {
