@@ -214,11 +214,7 @@ func (p *Pages) unfold(r *http.Request, l look, d *part.DiffFile) error {
 		return err
 	}
 	b := newBuilder(p, p.caller(r.Context()), l)
-	old, err := b.read(r.Context(), f.Edit.Before)
-	if err != nil {
-		return err
-	}
-	new, err := b.read(r.Context(), f.Edit.After)
+	old, new, err := b.versions(r.Context(), f)
 	if err != nil {
 		return err
 	}
@@ -261,11 +257,7 @@ func (p *Pages) changesContext(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	b := newBuilder(p, p.caller(r.Context()), l)
-	old, err := b.read(r.Context(), f.Edit.Before)
-	if err != nil {
-		return err
-	}
-	new, err := b.read(r.Context(), f.Edit.After)
+	old, new, err := b.versions(r.Context(), f)
 	if err != nil {
 		return err
 	}

@@ -179,13 +179,7 @@ func (b *builder) compare(ctx context.Context, d *built, f *ahp.ChangesetFile, c
 	if colours {
 		o.Path = d.Path
 	}
-	load := func(ctx context.Context) (old, new []byte, err error) {
-		if old, err = b.read(ctx, f.Edit.Before); err != nil {
-			return nil, nil, err
-		}
-		new, err = b.read(ctx, f.Edit.After)
-		return old, new, err
-	}
+	load := func(ctx context.Context) (old, new []byte, err error) { return b.versions(ctx, f) }
 	key := diff.Key{Old: contentOf(f.Edit.Before), New: contentOf(f.Edit.After), Options: o}
 	file, err := b.p.diffs.Compute(ctx, key, load)
 	if err != nil {
@@ -245,6 +239,15 @@ func (b *builder) read(ctx context.Context, s *ahp.FileEditSide) ([]byte, error)
 		return nil, nil
 	}
 	return b.p.readResource(ctx, b.caller, b.look.session, s.Content.URI)
+}
+
+// versions are the contents of both sides of a file.
+func (b *builder) versions(ctx context.Context, f *ahp.ChangesetFile) (old, new []byte, err error) {
+	if old, err = b.read(ctx, f.Edit.Before); err != nil {
+		return nil, nil, err
+	}
+	new, err = b.read(ctx, f.Edit.After)
+	return old, new, err
 }
 
 // readResource reads a resource by the caller's rights.

@@ -112,11 +112,7 @@ func (b *builder) edit(r *http.Request, d *built, f *ahp.ChangesetFile, whole bo
 
 // whole compares a file however much there is of it.
 func (b *builder) whole(r *http.Request, d *built, f *ahp.ChangesetFile) error {
-	old, err := b.read(r.Context(), f.Edit.Before)
-	if err != nil {
-		return err
-	}
-	new, err := b.read(r.Context(), f.Edit.After)
+	old, new, err := b.versions(r.Context(), f)
 	if err != nil {
 		return err
 	}

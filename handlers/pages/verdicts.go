@@ -148,19 +148,7 @@ func (p *Pages) names(session ahp.URI, who access.Principal) (out []string) {
 // watchDesk pings when somebody decides or is called; it is part of a room's Watch.
 func (p *Pages) watchDesk(session ahp.URI, ping func()) (stop func()) {
 	changed, cancel := p.Host.WatchDesk(session)
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			select {
-			case <-changed:
-				ping()
-			case <-done:
-				return
-			}
-		}
-	}()
-	return func() { close(done); cancel(); <-ended }
+	return pingOn(changed, cancel, ping)
 }
 
 // readMentions says that a person looked at threads.

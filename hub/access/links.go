@@ -58,15 +58,7 @@ type linkDoc struct {
 // OpenLinks reads the links that are kept.
 func OpenLinks(ctx context.Context, store Store) (*Links, error) {
 	l := &Links{store: store, now: time.Now, byID: map[string]*link{}, hash: map[string]*link{}}
-	err := store.Each(ctx, linkBucket, func(key string, b []byte) error {
-		var doc linkDoc
-		if err := json.Unmarshal(b, &doc); err != nil {
-			return fmt.Errorf("link %s cannot be read: %w", key, err)
-		}
-		l.add(doc)
-		return nil
-	})
-	if err != nil {
+	if err := eachDoc(ctx, store, linkBucket, "link", l.add); err != nil {
 		return nil, err
 	}
 	return l, l.readUses(ctx)
@@ -110,11 +102,7 @@ func (l *Links) New(ctx context.Context, want Link) (token string, made Link, er
 	token = newToken(16)
 	want.ID, want.Created, want.Revoked, want.Uses = newToken(9), l.now().UTC(), time.Time{}, nil
 	doc := linkDoc{want, hash(token)}
-	b, err := json.Marshal(doc)
-	if err != nil {
-		return "", Link{}, err
-	}
-	if err := l.store.Add(ctx, linkBucket, want.ID, b); err != nil {
+	if err := addDoc(ctx, l.store, linkBucket, want.ID, doc); err != nil {
 		return "", Link{}, err
 	}
 	l.mu.Lock()
@@ -207,11 +195,7 @@ func (l *Links) Revoke(ctx context.Context, id string) error {
 	}
 	doc := linkDoc{k.Link, k.hash}
 	l.mu.Unlock()
-	b, err := json.Marshal(doc)
-	if err != nil {
-		return err
-	}
-	return l.store.Put(ctx, linkBucket, id, b)
+	return putDoc(ctx, l.store, linkBucket, id, doc)
 }
 
 // Bind returns a context that ends with ErrRevoked as its cause once p's link is revoked

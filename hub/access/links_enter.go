@@ -3,7 +3,6 @@ package access
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 )
@@ -141,10 +140,7 @@ func (l *Links) take(k *link, use Use) (who Principal, wait <-chan struct{}, err
 
 func (l *Links) write(ctx context.Context, k *link, use Use) (Principal, error) {
 	use.At = l.now().UTC()
-	b, err := json.Marshal(use)
-	if err == nil {
-		err = l.store.Add(ctx, useBucket, k.ID+"/"+use.Guest, b)
-	}
+	err := addDoc(ctx, l.store, useBucket, k.ID+"/"+use.Guest, use)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	close(k.entering[use.key()])

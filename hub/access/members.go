@@ -3,7 +3,6 @@ package access
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,14 +51,7 @@ type memberDoc struct {
 // OpenMembers reads the people that are kept. Nobody takes the owner's name.
 func OpenMembers(ctx context.Context, store TokenStore, owner string) (*Members, error) {
 	m := &Members{store: store, owner: owner, now: time.Now, byID: map[string]*member{}, hash: map[string]*member{}}
-	return m, store.Each(ctx, memberBucket, func(key string, b []byte) error {
-		var doc memberDoc
-		if err := json.Unmarshal(b, &doc); err != nil {
-			return fmt.Errorf("the person %s cannot be read: %w", key, err)
-		}
-		m.put(doc)
-		return nil
-	})
+	return m, eachDoc(ctx, store, memberBucket, "the person", m.put)
 }
 
 // put takes a document in, and ends what depends on how somebody was before.
@@ -94,11 +86,7 @@ func (m *Members) Invite(ctx context.Context, want Member) (token string, made M
 	now := m.now().UTC()
 	want.ID, want.Name, want.Made, want.Joined, want.Expires = personPrefix+newToken(9), "", now, time.Time{}, now.Add(inviteLife)
 	doc := memberDoc{want, hash(token)}
-	b, err := json.Marshal(doc)
-	if err != nil {
-		return "", Member{}, err
-	}
-	if err := m.store.Add(ctx, memberBucket, want.ID, b); err != nil {
+	if err := addDoc(ctx, m.store, memberBucket, want.ID, doc); err != nil {
 		return "", Member{}, err
 	}
 	m.mu.Lock()
@@ -179,10 +167,7 @@ func (m *Members) change(ctx context.Context, find func() (*member, error), edit
 	was := k.Name
 	k.busy, k.Name = true, doc.Name // taken from now on
 	m.mu.Unlock()
-	b, err := json.Marshal(doc)
-	if err == nil {
-		err = m.store.Put(ctx, memberBucket, doc.ID, b)
-	}
+	err = putDoc(ctx, m.store, memberBucket, doc.ID, doc)
 	m.mu.Lock()
 	k.busy = false
 	removed := m.byID[doc.ID] != k

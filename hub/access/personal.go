@@ -3,7 +3,6 @@ package access
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -65,15 +64,7 @@ type tokenDoc struct {
 // OpenPersonal reads the tokens that are kept.
 func OpenPersonal(ctx context.Context, store TokenStore) (*Personal, error) {
 	p := &Personal{store: store, now: time.Now, byID: map[string]*personal{}, hash: map[string]*personal{}}
-	err := store.Each(ctx, tokenBucket, func(key string, b []byte) error {
-		var doc tokenDoc
-		if err := json.Unmarshal(b, &doc); err != nil {
-			return fmt.Errorf("token %s cannot be read: %w", key, err)
-		}
-		p.add(doc)
-		return nil
-	})
-	if err != nil {
+	if err := eachDoc(ctx, store, tokenBucket, "token", p.add); err != nil {
 		return nil, err
 	}
 	return p, store.Each(ctx, usedBucket, func(key string, b []byte) error {
@@ -111,11 +102,7 @@ func (p *Personal) New(ctx context.Context, who, name string, expires time.Time)
 	}
 	token = tokenPrefix + newToken(32)
 	doc := tokenDoc{Token{ID: newToken(9), Account: account(who), Name: name, Created: p.now().UTC(), Expires: expires}, hash(token)}
-	b, err := json.Marshal(doc)
-	if err != nil {
-		return "", Token{}, err
-	}
-	if err := p.store.Add(ctx, tokenBucket, doc.ID, b); err != nil {
+	if err := addDoc(ctx, p.store, tokenBucket, doc.ID, doc); err != nil {
 		return "", Token{}, err
 	}
 	p.mu.Lock()

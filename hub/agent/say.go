@@ -68,7 +68,7 @@ func Code(s string) string {
 	if cut {
 		line += " …"
 	}
-	tick := fence(line, 1)
+	tick := Fence(line, 1)
 	if strings.HasPrefix(line, "`") || strings.HasSuffix(line, "`") {
 		line = " " + line + " "
 	}
@@ -77,12 +77,12 @@ func Code(s string) string {
 
 // CodeBlock writes s as a fenced block.
 func CodeBlock(lang, s string) string {
-	f := fence(s, 3)
+	f := Fence(s, 3)
 	return f + lang + "\n" + strings.TrimRight(s, "\n") + "\n" + f + "\n"
 }
 
-// fence is a run of backticks longer than any in s.
-func fence(s string, least int) string {
+// Fence is a run of backticks longer than any in s.
+func Fence(s string, least int) string {
 	longest, run := 0, 0
 	for _, r := range s {
 		if r != '`' {

@@ -61,15 +61,7 @@ func (a agentHost) Reply(ctx context.Context, thread, text string) error {
 	name := cmp.Or(l.h.agentInfo(session.Provider).DisplayName, session.Provider)
 	out, err := l.h.Dispatch(ctx, Caller{Principal: access.Agent(session.Provider, name, l.uri)}, annotationsURI(l.uri), 0,
 		&ahp.AnnotationsEntrySetAction{AnnotationID: thread, Entry: ahp.AnnotationEntry{ID: newID(), Text: ahp.Markdown(text)}})
-	switch {
-	case err != nil:
-		return err
-	case out.Unknown:
-		return errDisposed
-	case out.Rejected != "":
-		return Refusal(out.Rejected)
-	}
-	return nil
+	return taken(out, err)
 }
 
 // adopt registers a turn before it starts, so that its effect leaves it to the agent.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -105,5 +106,18 @@ func (b *Toolbox) Context() context.Context { return b.ctx }
 type Refusal string
 
 func (r Refusal) Error() string { return string(r) }
+
+// taken is what became of an action that an agent had dispatched, as an error.
+func taken(out hub.Outcome, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case out.Unknown:
+		return errDisposed
+	case out.Rejected != "":
+		return Refusal(out.Rejected)
+	}
+	return nil
+}
 
 func refusef(format string, args ...any) error { return Refusal(fmt.Sprintf(format, args...)) }

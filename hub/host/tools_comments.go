@@ -39,15 +39,7 @@ func (b *Toolbox) Annotate(ctx context.Context, a ahp.Action) error {
 		return err
 	}
 	out, err := b.l.h.Dispatch(ctx, b.caller, annotationsURI(b.l.uri), 0, a)
-	switch {
-	case err != nil:
-		return err
-	case out.Unknown:
-		return errDisposed
-	case out.Rejected != "":
-		return Refusal(out.Rejected)
-	}
-	return nil
+	return taken(out, err)
 }
 
 // Origin is what a comment made now is about: the turn that runs, if one does.

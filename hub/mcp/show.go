@@ -8,6 +8,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/review"
@@ -209,16 +210,7 @@ func (n *session) lines(ctx context.Context, l *look, uri ahp.URI) []string {
 
 // block writes a fenced block whose fence is longer than any in s.
 func block(lang, s string) string {
-	longest, run := 0, 0
-	for _, r := range s {
-		if r != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	f := strings.Repeat("`", max(3, longest+1))
+	f := agent.Fence(s, 3)
 	if s = strings.TrimSuffix(s, "\n"); s != "" {
 		s += "\n"
 	}

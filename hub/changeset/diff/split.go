@@ -12,17 +12,22 @@ func Split(rows []Row) []SplitRow {
 			i++
 			continue
 		}
-		d := i
-		for i < len(rows) && rows[i].Kind == Delete {
-			i++
-		}
-		a := i
-		for i < len(rows) && rows[i].Kind == Add {
-			i++
-		}
-		out = splitRun(out, rows, d, a, i)
+		a, end := changedRun(rows, i)
+		out = splitRun(out, rows, i, a, end)
+		i = end
 	}
 	return out
+}
+
+// changedRun is the run of changed rows from d on: its deletions end at a, its additions at end.
+func changedRun(rows []Row, d int) (a, end int) {
+	for a = d; a < len(rows) && rows[a].Kind == Delete; {
+		a++
+	}
+	for end = a; end < len(rows) && rows[end].Kind == Add; {
+		end++
+	}
+	return a, end
 }
 
 // splitRun lays out deletions [d,a) and additions [a,end): up to each pair, what is unpaired shares rows.

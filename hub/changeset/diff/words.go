@@ -17,17 +17,11 @@ func words(rows []Row) map[int][]Span {
 			i++
 			continue
 		}
-		d := i
-		for i < len(rows) && rows[i].Kind == Delete {
-			i++
-		}
-		a := i
-		for i < len(rows) && rows[i].Kind == Add {
-			i++
-		}
-		for _, p := range align(rows, d, a, i) {
+		a, end := changedRun(rows, i)
+		for _, p := range align(rows, i, a, end) {
 			pairWords(rows, p[0], p[1], changed)
 		}
+		i = end
 	}
 	return changed
 }
