@@ -97,6 +97,16 @@ func (s *Server) byCookie(next http.Handler) http.Handler {
 	})
 }
 
+// perhaps names who signed in, if anybody did, so that even a page that is not there has their way around.
+func (s *Server) perhaps(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if who, err := s.visitor(nil, r); err == nil && who.Known() {
+			r = r.WithContext(access.WithPrincipal(r.Context(), who))
+		}
+		next(w, r)
+	}
+}
+
 // visitor is the principal of a request's cookie: unknown when there is none, ErrRevoked when
 // the link they came by is no more.
 func (s *Server) visitor(w http.ResponseWriter, r *http.Request) (access.Principal, error) {

@@ -26,7 +26,12 @@ func (s *Server) acceptInvite(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		s.failed(w, r)
 		s.note(r, people.Event{What: "invitation refused"})
-		s.inviteAgain(w, r, http.StatusForbidden, page.Invite{Error: "This invitation was used already, or is not valid any more. Ask for a new one."})
+		const wrong = "This invitation was used already, or is not valid any more. Ask for a new one."
+		if r.PostFormValue("look") != "" {
+			http.Error(w, wrong, http.StatusForbidden)
+			return
+		}
+		s.inviteAgain(w, r, http.StatusForbidden, page.Invite{Error: wrong})
 		return
 	}
 	if r.PostFormValue("look") != "" {

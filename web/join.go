@@ -33,7 +33,12 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	if errors.Is(err, access.ErrWrongToken) {
 		s.failed(w, r)
 		s.note(r, people.Event{What: "joining refused"})
-		s.joinAgain(w, r, http.StatusForbidden, page.Join{As: s.nameOf(r), Error: "This link is not valid, or not any more. Ask for a new one."})
+		const wrong = "This link is not valid, or not any more. Ask for a new one."
+		if r.PostFormValue("look") != "" {
+			http.Error(w, wrong, http.StatusForbidden)
+			return
+		}
+		s.joinAgain(w, r, http.StatusForbidden, page.Join{As: s.nameOf(r), Error: wrong})
 		return
 	}
 	here, err := s.visitor(nil, r)

@@ -11,7 +11,7 @@ import (
 func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
 	r.Use(s.requestID, s.forwarded, s.clientIP(), s.accessLog, s.recover, s.checkHost, s.headers, s.bound, s.sameOrigin)
-	r.NotFound(s.cfg.Pages.NotFound)
+	r.NotFound(s.perhaps(s.cfg.Pages.NotFound))
 
 	r.Get("/healthz", s.healthz)
 	r.Get("/readyz", s.readyz)

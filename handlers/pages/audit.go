@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -35,8 +36,9 @@ func (p *Pages) audit(w http.ResponseWriter, r *http.Request) error {
 	slices.Reverse(found)
 	skip, _ := strconv.Atoi(q.Get("skip")) // what is no number starts at the newest
 	skip = min(max(skip, 0), len(found))
+	links := p.linksCalled()
 	for _, e := range found[skip:min(skip+auditPage, len(found))] {
-		m.Events = append(m.Events, page.AuditEvent{At: e.At, Who: e.Who, Name: e.Name, What: e.What, On: e.On, From: e.From})
+		m.Events = append(m.Events, page.AuditEvent{At: e.At, Who: e.Who, Name: e.Name, What: e.What, On: cmp.Or(links[e.On], e.On), From: e.From})
 	}
 	filter := url.Values{"what": {m.What}, "q": {m.Query}}
 	m.Export = "/audit.jsonl?" + filter.Encode()
@@ -45,6 +47,22 @@ func (p *Pages) audit(w http.ResponseWriter, r *http.Request) error {
 		m.Older, m.Left = "/audit?"+filter.Encode(), left
 	}
 	return send(w, http.StatusOK, page.AuditPage(m))
+}
+
+// linksCalled are words for the ids of links, which are shown nowhere else.
+func (p *Pages) linksCalled() map[string]string {
+	out := map[string]string{}
+	if p.Links == nil {
+		return out
+	}
+	for _, l := range p.Links.List("") {
+		title := "a deleted session"
+		if s, ok := p.Host.Summary(l.Session); ok {
+			title = titleOf(s.Title)
+		}
+		out[l.ID] = "by a " + string(l.Role) + "’s link to " + title
+	}
+	return out
 }
 
 // auditExport is the same as JSON lines, oldest first, all of it.

@@ -38,6 +38,7 @@ func TestFilesAreGrantedInTheInbox(t *testing.T) {
 	if got := attr(b.id("inbox"), "data-needs"); got != "1" {
 		t.Errorf("the inbox counts %q", got)
 	}
+	b.wait("rail-list", "Needs you")
 	if got := attr(b.id("rail-list"), "data-needs"); got != "1" {
 		t.Errorf("the rail counts %q", got)
 	}

@@ -99,7 +99,7 @@ var needs = map[Right]string{
 
 func (p Principal) deny(need Right) error {
 	if need == RightManage {
-		return &Denied{need, "only the owner may change this"}
+		return &Denied{need, "only the owner may do this"}
 	}
 	return &Denied{need, fmt.Sprintf("as a %s you may not %s: ask the owner for a link that allows it", p.roleName(), needs[need])}
 }

@@ -8,6 +8,12 @@
     const go = form.querySelector('[data-go-on]');
     go.textContent = go.dataset.goOn;
   };
+  // A token that counts no more needs no name: only what is wrong stays.
+  const over = (form, look) => {
+    for (const e of form.children) e.hidden = e !== look && e.tagName !== 'H1';
+    look.className = 'note bad';
+    look.setAttribute('role', 'alert');
+  };
   const field = document.querySelector('input[name=token]');
   const token = location.hash.slice(1);
   if (!field || !token) return;
@@ -20,10 +26,11 @@
   const look = form.querySelector('[data-look]');
   if (look) {
     fetch(form.action, { method: 'POST', body: new URLSearchParams({ token, look: '1' }) })
-      .then((r) => {
+      .then(async (r) => {
         if (r.headers.get('Sign-In')) first(form);
-        return r.ok ? r.text() : '';
+        if (r.ok || r.status === 403) look.textContent = await r.text();
+        if (r.status === 403) over(form, look);
       })
-      .then((text) => { if (text) look.textContent = text; }, () => {}); // joining itself says what is wrong
+      .catch(() => {}); // sending the form says what is wrong
   }
 })();

@@ -13,6 +13,17 @@ type Error struct {
 	ID     string // number in the operator's log; "" when it is no fault of the host
 }
 
+// wayOut is what / is for whoever met the error: guests come to their session from there, strangers to signing in.
+func (m *Error) wayOut() string {
+	switch v := m.Frame.Viewer; {
+	case v.ID == "":
+		return "Go to the start"
+	case v.Guest:
+		return "Go to the session"
+	}
+	return "Go to the inbox"
+}
+
 // ErrorTitle names a status in words.
 func ErrorTitle(status int) string {
 	switch status {

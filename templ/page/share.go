@@ -37,6 +37,14 @@ func (p SharePart) only() string {
 	return "Only these changes: " + p.Label
 }
 
+// another is what the choice of one of others is called.
+func (v *Share) another() string {
+	if v.From == "" {
+		return "Only a part"
+	}
+	return "Another part"
+}
+
 // others are the parts that are not offered by themselves, under their headings, in order.
 func (v *Share) others() (out [][]SharePart) {
 	for _, p := range v.Parts {
