@@ -20,6 +20,10 @@ func TestDemo(t *testing.T) {
 		page.WaitText("#turns", "")
 		page.Shot("session-" + href[len("/s/"):])
 	}
+	page.Open(p.URL + "/")
+	page.Open(p.URL + Eval[string](page, `[...document.querySelectorAll('#rail a.rail-item')].find(a => a.textContent.includes('Greet in the language')).getAttribute('href')`) + "/changes")
+	page.WaitText("#review", "An unknown language is greeted in English")
+	page.Shot("review")
 	page.Open("about:blank") // or its stream would complain
 	p.Stop()
 	if _, err := os.Stat(p.Data); err == nil {

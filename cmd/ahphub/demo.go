@@ -87,6 +87,7 @@ func sampleRepository(ctx context.Context, dir string) error {
 // repository of its own: what one changes is not another's.
 func (a *app) makeDemo(ctx context.Context) error {
 	who := host.Caller{Principal: a.owner, ClientID: "demo"}
+	var reviewed ahp.URI
 	for i, prompt := range script.Demo().Prompts() {
 		repo := filepath.Join(filepath.Dir(a.cfg.Dir), fmt.Sprintf("session-%d", i+1), filepath.Base(a.cfg.Dir))
 		if err := sampleRepository(ctx, repo); err != nil {
@@ -100,6 +101,12 @@ func (a *app) makeDemo(ctx context.Context) error {
 		if err := a.prompt(ctx, who, session, prompt); err != nil {
 			return fmt.Errorf("the demo's session %q: %w", prompt, err)
 		}
+		if prompt == demoReviewed {
+			reviewed = session
+		}
+	}
+	if err := a.reviewDemo(ctx, who, reviewed); err != nil { // the last: its agent has worked meanwhile
+		return fmt.Errorf("the demo's review: %w", err)
 	}
 	return nil
 }
@@ -113,17 +120,8 @@ func (a *app) prompt(ctx context.Context, who host.Caller, session ahp.URI, text
 	}
 	turn := &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(), StartedAt: time.Now().UTC().Format(time.RFC3339),
 		Message: ahp.Message{Text: text, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}}
-	for _, step := range []struct {
-		on ahp.URI
-		a  ahp.Action
-	}{{session, &ahp.SessionTitleChangedAction{Title: text}}, {s.DefaultChat, turn}} {
-		out, err := a.host.Dispatch(ctx, who, step.on, 0, step.a)
-		if err != nil {
-			return err
-		}
-		if out.Rejected != "" {
-			return fmt.Errorf("%s was refused: %s", step.a.ActionType(), out.Rejected)
-		}
+	if err := a.dispatch(ctx, who, session, &ahp.SessionTitleChangedAction{Title: text}); err != nil {
+		return err
 	}
-	return nil
+	return a.dispatch(ctx, who, s.DefaultChat, turn)
 }
