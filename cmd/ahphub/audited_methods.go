@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
@@ -84,17 +85,13 @@ func (a *audited) ResourceDelete(ctx context.Context, c host.Caller, p ahp.Resou
 	return r, err
 }
 
-// ResourceRequest asks for files beyond what a client may reach. That it was in vain is written down too; a client that
-// asks again and again, once a minute.
+// ResourceRequest asks for files beyond what a client may reach. That it was in vain is written down too, once a minute.
 func (a *audited) ResourceRequest(ctx context.Context, c host.Caller, p ahp.ResourceRequestParams) (ahp.ResourceRequestResult, error) {
 	r, err := a.Host.ResourceRequest(ctx, c, p)
-	switch {
-	case !a.due(c.ID + " asks for " + p.URI):
-	case err != nil:
-		a.note(ctx, c, auditedMethods["resourceRequest"]+": refused", p.URI)
-	default:
-		a.did(ctx, c, "resourceRequest", "", p.URI, nil)
+	if e, known := errors.AsType[*ahp.Error](err); known && e.Code == ahp.CodePermissionDenied && a.due(c.ID+" asks for "+p.URI) {
+		a.note(ctx, c, auditedMethods["resourceRequest"]+", in vain", p.URI)
 	}
+	a.did(ctx, c, "resourceRequest", "", p.URI, err)
 	return r, err
 }
 

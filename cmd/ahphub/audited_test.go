@@ -135,6 +135,18 @@ func TestEveryActionAndMethodIsWrittenDownOrSaysWhyNot(t *testing.T) {
 	check("method", access.Methods(), auditedMethods, notAuditedMethods)
 }
 
+// Files that were asked for in vain are in the audit, once for a client that asks again and again.
+func TestFilesAskedForInVainAreWrittenDown(t *testing.T) {
+	kept, inner := &events{}, &taken{err: ahp.Errorf(ahp.CodePermissionDenied, "the owner said no")}
+	a := newAudited(inner, people.Audit{Store: kept}, slog.New(slog.DiscardHandler))
+	for range 3 {
+		_, _ = a.ResourceRequest(t.Context(), host.Caller{Principal: access.Owner("Ana")}, ahp.ResourceRequestParams{URI: "file:///etc/hosts"})
+	}
+	if e := kept.last; kept.n != 1 || e.What != "asked for files, in vain" || e.On != "file:///etc/hosts" || e.Name != "Ana" {
+		t.Errorf("%d lines, the last %+v", kept.n, e)
+	}
+}
+
 // Every method that has words writes them, when it went well, with the channel or file it was about.
 func TestMethodsAreWrittenDown(t *testing.T) {
 	kept, inner := &events{}, &taken{}

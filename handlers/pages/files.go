@@ -2,7 +2,7 @@ package pages
 
 import (
 	"net/http"
-	"strings"
+	"path/filepath"
 
 	"github.com/go-chi/chi/v5"
 
@@ -80,8 +80,8 @@ func (p *Pages) addFileAsks(c host.Caller, l *page.InboxList) {
 // fileRail leads from the column of sessions to what is asked.
 func (p *Pages) fileRail(c host.Caller) (out []part.RailItem) {
 	for _, a := range p.fileAsks(c) {
-		out = append(out, part.RailItem{Href: "/#files-" + a.ID, Title: strings.TrimSpace(a.Name + " " + a.Asks()), Group: needsYou, Unread: true,
-			Status: part.Status{Icon: "need", Word: "Needs you", Class: "need"}})
+		out = append(out, part.RailItem{Href: "/#files-" + a.ID, Title: a.Name + ": " + filepath.Base(a.Path), Group: needsYou, Unread: true,
+			Status: part.Status{Icon: "need", Word: "Asks to " + verbOf(a.Write), Class: "need"}})
 	}
 	return out
 }

@@ -10,7 +10,6 @@ import (
 type FileAsk struct {
 	ID     string
 	Name   string // of whoever has the client
-	Mine   bool   // the client is the owner's own
 	Client string
 	Path   string
 	As     string // the path as it was asked for, "" when that is the same
@@ -19,9 +18,6 @@ type FileAsk struct {
 }
 
 func (a *FileAsk) action() string { return "/files/" + a.ID }
-
-// Asks is what the client asks for, in words.
-func (a *FileAsk) Asks() string { return "asks to " + a.verb() + " " + a.what() }
 
 func (a *FileAsk) verb() string {
 	if a.Write {
