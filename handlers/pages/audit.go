@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -38,7 +37,10 @@ func (p *Pages) audit(w http.ResponseWriter, r *http.Request) error {
 	skip = min(max(skip, 0), len(found))
 	links := p.linksCalled()
 	for _, e := range found[skip:min(skip+auditPage, len(found))] {
-		m.Events = append(m.Events, page.AuditEvent{At: e.At, Who: e.Who, Name: e.Name, What: e.What, On: cmp.Or(links[e.On], e.On), From: e.From})
+		if link := links[e.On]; link != "" {
+			e.What, e.On = e.What+" "+link, ""
+		}
+		m.Events = append(m.Events, page.AuditEvent{At: e.At, Who: e.Who, Name: e.Name, What: e.What, On: e.On, From: e.From})
 	}
 	filter := url.Values{"what": {m.What}, "q": {m.Query}}
 	m.Export = "/audit.jsonl?" + filter.Encode()

@@ -2,9 +2,11 @@ package notify
 
 import (
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -83,6 +85,10 @@ func TestARealReceiver(t *testing.T) {
 	}
 	if status, err := send(open, srv.URL+"/long"); status != 200 || err != nil {
 		t.Errorf("a long answer: %d, %v", status, err)
+	}
+	lost := &net.DNSError{Err: "no such host", Name: "hooks.example.com", Server: "10.0.0.53:53", IsNotFound: true}
+	if err := plainError(&url.Error{Op: "Post", URL: srv.URL, Err: &net.OpError{Op: "dial", Err: lost}}); !strings.Contains(err.Error(), "no such name") || strings.Contains(err.Error(), "10.0.0.53") {
+		t.Errorf("a name that is not known: %v", err)
 	}
 	if _, err := send(open, srv.URL+"/slow"); err == nil || !strings.Contains(err.Error(), "in time") || strings.Contains(err.Error(), "/slow") {
 		t.Errorf("a receiver that does not answer: %v", err)

@@ -182,6 +182,12 @@ func plainError(err error) error {
 		}
 		err = u.Err
 	}
+	if name, ok := errors.AsType[*net.DNSError](err); ok { // it tells of the name server, which is not for everybody who has a webhook
+		if name.IsNotFound {
+			return errors.New("the receiver cannot be reached: there is no such name")
+		}
+		return errors.New("the receiver cannot be reached: its name cannot be looked up now")
+	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
 	}

@@ -90,8 +90,11 @@ func (r *NotifyResult) words(now time.Time) string {
 		text += "."
 	}
 	if !r.Again.IsZero() {
-		wait := max(r.Again.Sub(now), 0).Round(time.Second)
-		text += " Tried again in " + wait.String() + "."
+		when := "now"
+		if wait := r.Again.Sub(now).Round(time.Second); wait > 0 {
+			when = "in " + wait.String()
+		}
+		text += " Tried again " + when + "."
 	}
 	return text
 }
