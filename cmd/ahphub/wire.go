@@ -105,62 +105,75 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	return a.host.Start(ctx)
 }
 
-func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error {
-	docs := a.store
-	links, err := access.OpenLinks(ctx, docs)
-	if err != nil {
-		return err
+// doors is what lets people and clients in.
+type doors struct {
+	links     *access.Links
+	members   *access.Members
+	personal  *access.Personal
+	token     string // the owner's
+	passwords *people.Passwords
+	passkeys  *people.Passkeys
+	cookies   *people.Cookies
+}
+
+func (a *app) openDoors(ctx context.Context, set settings) (doors, error) {
+	d := doors{passwords: &people.Passwords{Store: a.store}, passkeys: &people.Passkeys{Store: a.store}}
+	var err error
+	if d.links, err = access.OpenLinks(ctx, a.store); err != nil {
+		return d, err
 	}
-	links.Within(a.hub)
-	a.links = links
-	members, err := access.OpenMembers(ctx, docs, a.owner.Name)
-	if err != nil {
-		return err
+	d.links.Within(a.hub)
+	if d.members, err = access.OpenMembers(ctx, a.store, a.owner.Name); err != nil {
+		return d, err
 	}
-	token, path, err := access.OwnerToken(os.Getenv("AHPHUB_TOKEN"), a.cfg.TokenFile, a.cfg.Data)
-	if err != nil {
-		return err
+	var path string
+	if d.token, path, err = access.OwnerToken(os.Getenv("AHPHUB_TOKEN"), a.cfg.TokenFile, a.cfg.Data); err != nil {
+		return d, err
 	}
-	a.telemetry.Hide(token)
+	a.telemetry.Hide(d.token)
 	if path != "" {
 		a.files = append(a.files, [2]string{"token_file", path})
 	}
-	personal, err := access.OpenPersonal(ctx, docs)
-	if err != nil {
-		return err
+	if d.personal, err = access.OpenPersonal(ctx, a.store); err != nil {
+		return d, err
 	}
-	passwords, passkeys := &people.Passwords{Store: docs}, &people.Passkeys{Store: docs}
 	key, path, err := cookieKey(a.cfg.Data)
 	if err != nil {
-		return err
+		return d, err
 	}
 	a.files = append(a.files, [2]string{"key_file", path})
-	secure := set.public != nil && set.public.Scheme == "https"
-	cookies, err := people.New(people.Config{Store: docs, Key: key, Secure: secure})
+	d.cookies, err = people.New(people.Config{Store: a.store, Key: key, Secure: set.public != nil && set.public.Scheme == "https"})
+	return d, err
+}
+
+func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error {
+	in, err := a.openDoors(ctx, set)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(cookies.Sweep(ctx), a.notify.Sweep(ctx, a.left)); err != nil {
+	a.links, a.signIn = in.links, access.SignIn{Dir: signInDir(a.cfg.Data)}
+	if err := errors.Join(in.cookies.Sweep(ctx), a.notify.Sweep(ctx, a.left)); err != nil {
 		return err
 	}
 	assets, err := static.New()
 	if err != nil {
 		return err
 	}
-	a.signIn = access.SignIn{Dir: signInDir(a.cfg.Data)}
-	a.pages = pages.New(pages.Deps{Host: a.host, Hub: a.hub, Links: links, Presence: presence.New(presence.Config{}), Assets: assets, Log: a.log,
-		Docs: docs, Browsers: cookies, Accounts: pages.Accounts{Passwords: passwords, Passkeys: passkeys, Tokens: personal, Members: members}, Notify: a.notify, Audit: people.Audit{Store: docs}, Public: publicAddress(set), DefaultDir: set.dir})
-	a.rpc = rpc.Handler(rpc.Config{Host: newAudited(a.host, people.Audit{Store: docs}, a.log), Hub: a.hub, Clients: a.store, Log: a.log, Name: "ahphub", Version: versionName(),
+	audit := people.Audit{Store: a.store}
+	a.pages = pages.New(pages.Deps{Host: a.host, Hub: a.hub, Links: in.links, Presence: presence.New(presence.Config{}), Assets: assets, Log: a.log,
+		Docs: a.store, Browsers: in.cookies, Accounts: pages.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal, Members: in.members},
+		Notify: a.notify, Audit: audit, Public: publicAddress(set), DefaultDir: set.dir})
+	a.rpc = rpc.Handler(rpc.Config{Host: newAudited(a.host, audit, a.log), Hub: a.hub, Clients: a.store, Log: a.log, Name: "ahphub", Version: versionName(),
 		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set),
-		Telemetry: a.telemetry, Tracer: a.telemetry.Tracer(), Count: a.telemetry.Request, Admit: links.Admit})
-	if a.provider, err = a.cfg.OIDC.provider(docs, set.rules, a.log); err != nil {
+		Telemetry: a.telemetry, Tracer: a.telemetry.Tracer(), Count: a.telemetry.Request, Admit: in.links.Admit})
+	if a.provider, err = a.cfg.OIDC.provider(a.store, set.rules, a.log); err != nil {
 		return err
 	}
 	a.web, err = web.New(web.Config{
 		Pages: a.pages, RPC: a.rpc, Tools: a.tools, Unsubscribe: a.pages.Unsubscribe,
 		Assets: assets, Sessions: a.host, Short: host.ShortID, Title: a.pages.TitleOf, Home: pages.Home,
-		Tokens: access.NewTokens(token, a.owner.Name, links, personal), Links: links, Members: members, SignIn: a.signIn, Passwords: passwords, Passkeys: passkeys, Cookies: cookies,
-		Audit: people.Audit{Store: docs}, Owner: a.owner,
+		Tokens: access.NewTokens(in.token, a.owner.Name, in.links, in.personal), Links: in.links, Members: in.members, SignIn: a.signIn,
+		Passwords: in.passwords, Passkeys: in.passkeys, Cookies: in.cookies, Audit: audit, Owner: a.owner,
 		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: slices.Concat(a.cfg.AllowHost, a.cfg.TLS.ACME), TLS: set.tls(), Provider: a.provider, Proxies: set.proxies,
 		Ready: a.ready, Metrics: a.gauges(), Registry: a.telemetry.Registry(), Tracer: a.telemetry.Tracer(), Log: a.log, Limits: web.Limits{Stop: 3 * time.Second},
 	})

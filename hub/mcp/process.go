@@ -21,7 +21,6 @@ import (
 const (
 	graceLeave = time.Second // from the end of its input to SIGTERM, and from there to SIGKILL
 	graceEnd   = 300 * time.Millisecond
-	mostWords  = 2 << 10 // bytes of what it said last
 )
 
 // process is a server that was started here, in a group of its own, so that what it started ends with it.
@@ -132,27 +131,13 @@ func (p *process) explain(err error) error {
 	return errors.New(how)
 }
 
-// lastWords keeps the end of what a server writes to standard error.
+// lastWords logs what a server writes to standard error, and keeps the end of it.
 type lastWords struct {
+	agent.Tail
 	log *slog.Logger
-
-	mu   sync.Mutex
-	tail []byte
 }
 
 func (w *lastWords) Write(b []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.tail = append(w.tail, b[max(0, len(b)-mostWords):]...)
-	if extra := len(w.tail) - mostWords; extra > 0 {
-		w.tail = append(w.tail[:0], w.tail[extra:]...)
-	}
 	w.log.Debug("an MCP server said", "stderr", string(b[:min(len(b), 500)]))
-	return len(b), nil
-}
-
-func (w *lastWords) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return strings.TrimSpace(strings.ToValidUTF8(string(w.tail), ""))
+	return w.Tail.Write(b)
 }

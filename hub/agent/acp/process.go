@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/agent"
 )
 
 const (
@@ -130,40 +132,29 @@ func (p *process) how() string {
 }
 
 const (
-	mostWords   = 2 << 10 // bytes of standard error that are quoted
-	mostLogged  = 200     // lines of it that are logged
-	mostLogLine = 500     // bytes of each
+	mostLogged  = 200 // lines of it that are logged
+	mostLogLine = 500 // bytes of each
 )
 
 // lastWords logs what a program writes to standard error, up to a limit, and keeps
 // the end of it.
 type lastWords struct {
+	agent.Tail
 	log *slog.Logger
 
 	mu     sync.Mutex
-	tail   []byte
 	logged int
 }
 
 func (w *lastWords) Write(b []byte) (int, error) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.tail = append(w.tail, b[max(0, len(b)-mostWords):]...)
-	if extra := len(w.tail) - mostWords; extra > 0 {
-		w.tail = append(w.tail[:0], w.tail[extra:]...)
-	}
 	for line := range strings.Lines(string(b)) {
 		if w.logged++; w.logged <= mostLogged {
 			w.log.Info("an agent said", "stderr", clip(strings.TrimSpace(line), mostLogLine))
 		}
 	}
-	return len(b), nil
-}
-
-func (w *lastWords) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return strings.TrimSpace(strings.ToValidUTF8(string(w.tail), ""))
+	w.mu.Unlock()
+	return w.Tail.Write(b)
 }
 
 // clip cuts at most n bytes, never inside a rune.
