@@ -45,9 +45,10 @@ func (h *Host) ResourceRead(ctx context.Context, c Caller, p ahp.ResourceReadPar
 	}
 	f, err := h.reach(c, "resourceRead")
 	if err != nil {
-		return ahp.ResourceReadResult{}, err
+		return ahp.ResourceReadResult{}, h.wouldOpen(c, p.URI, false, err)
 	}
-	return f.Read(p.URI, p.Encoding)
+	out, err := f.Read(p.URI, p.Encoding)
+	return out, h.wouldOpen(c, p.URI, false, err)
 }
 
 // whole is what a call without a session is about: the caller's session, or the host.
@@ -102,9 +103,10 @@ func (h *Host) ResourceList(ctx context.Context, c Caller, p ahp.ResourceListPar
 	}
 	f, err := h.reach(c, "resourceList")
 	if err != nil {
-		return ahp.ResourceListResult{}, err
+		return ahp.ResourceListResult{}, h.wouldOpen(c, p.URI, false, err)
 	}
-	return f.List(p.URI)
+	out, err := f.List(p.URI)
+	return out, h.wouldOpen(c, p.URI, false, err)
 }
 
 // ResourceResolve answers resourceResolve; links are followed unless it says otherwise.
@@ -114,7 +116,8 @@ func (h *Host) ResourceResolve(ctx context.Context, c Caller, p ahp.ResourceReso
 	}
 	f, err := h.reach(c, "resourceResolve")
 	if err != nil {
-		return ahp.ResourceResolveResult{}, err
+		return ahp.ResourceResolveResult{}, h.wouldOpen(c, p.URI, false, err)
 	}
-	return f.Resolve(p.URI, p.FollowSymlinks == nil || *p.FollowSymlinks)
+	out, err := f.Resolve(p.URI, p.FollowSymlinks == nil || *p.FollowSymlinks)
+	return out, h.wouldOpen(c, p.URI, false, err)
 }

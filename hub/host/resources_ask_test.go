@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -76,6 +77,16 @@ func (w *world) refuses(answer <-chan error, why string) {
 	}
 }
 
+// wouldOpen is what a refusal says to ask for.
+func wouldOpen(err error) *ahp.ResourceRequestParams {
+	if e, ok := errors.AsType[*ahp.Error](err); ok {
+		if data, ok := e.Data.(ahp.PermissionDeniedErrorData); ok {
+			return data.Request
+		}
+	}
+	return nil
+}
+
 func (w *world) read(c Caller, uri ahp.URI) error {
 	_, err := w.host.ResourceRead(w.t.Context(), c, ahp.ResourceReadParams{URI: uri})
 	return err
@@ -87,7 +98,11 @@ func TestTheOwnerGrantsFiles(t *testing.T) { // AHP requirements 180 and 181
 			inWorld(t, func(w *world) {
 				dir, file := w.outside()
 				c := Caller{Principal: who, ClientID: "editor"}
-				wantCode(t, w.read(c, file), ahp.CodePermissionDenied)
+				err := w.read(c, file)
+				wantCode(t, err, ahp.CodePermissionDenied)
+				if would := wouldOpen(err); would == nil || would.URI != file || !*would.Read || would.Write != nil {
+					t.Errorf("the refusal says that %+v would open it", would)
+				}
 				answer := w.ask(w.t.Context(), c, file, false)
 				a := w.open()
 				if a.Name != who.Name || a.Client != "editor" || a.Path != filepath.Join(dir, "notes.txt") || a.Write || a.Dir {
@@ -99,8 +114,14 @@ func TestTheOwnerGrantsFiles(t *testing.T) { // AHP requirements 180 and 181
 				w.must(w.read(Caller{Principal: who, ClientID: "another of theirs"}, file))
 				w.must(told(t, w.ask(w.t.Context(), c, file, false)))
 				wantCode(t, w.read(Caller{Principal: driver, ClientID: "editor"}, file), ahp.CodePermissionDenied)
-				_, err := w.host.ResourceWrite(w.t.Context(), c, ahp.ResourceWriteParams{URI: file, Data: "x"})
+				_, err = w.host.ResourceWrite(w.t.Context(), c, ahp.ResourceWriteParams{URI: file, Data: "x"})
 				wantCode(t, err, ahp.CodePermissionDenied)
+				if would := wouldOpen(err); would == nil || would.URI != file || !*would.Write {
+					t.Errorf("the refusal says that %+v would open it", would)
+				}
+				if would := wouldOpen(w.read(Caller{Principal: driver}, file)); would != nil {
+					t.Errorf("a guest is told to ask for %+v", would)
+				}
 				_, err = w.host.ResourceList(w.t.Context(), c, ahp.ResourceListParams{URI: FileURI(dir)})
 				wantCode(t, err, ahp.CodePermissionDenied)
 			})

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/access"
@@ -14,9 +15,9 @@ import (
 func (h *Host) changing(c Caller, method string, uri ahp.URI, do func(resource.Files) error) error {
 	f, err := h.reach(c, method)
 	if err != nil {
-		return err
+		return h.wouldOpen(c, uri, true, err)
 	}
-	err = do(f)
+	err = h.wouldOpen(c, uri, true, do(f))
 	h.log.Info("files changed by a client", "method", method, "uri", clip(uri, 200), "by", c.Principal, "client", c.ClientID, "err", err)
 	return err
 }
@@ -106,6 +107,19 @@ func (h *Host) reaches(c Caller, uri ahp.URI, write bool) bool {
 		return f.OpenToWrite(uri) == nil
 	}
 	return f.Open(uri) == nil
+}
+
+// wouldOpen says in a refusal what to ask for, to whoever may ask: with that granted it would not be one.
+func (h *Host) wouldOpen(c Caller, uri ahp.URI, write bool, err error) error {
+	e, known := errors.AsType[*ahp.Error](err)
+	if !known || e.Code != ahp.CodePermissionDenied || !mayAskFor(c) || h.reaches(c, uri, write) {
+		return err
+	}
+	request := ahp.ResourceRequestParams{Channel: ahp.RootURI, URI: uri, Read: ahp.Ptr(true)}
+	if write {
+		request.Write = ahp.Ptr(true)
+	}
+	return &ahp.Error{Code: e.Code, Message: e.Message, Data: ahp.PermissionDeniedErrorData{Request: &request}}
 }
 
 func notGranted(p ahp.ResourceRequestParams, why string) error {

@@ -38,14 +38,14 @@ func (h *Host) CreateResourceWatch(ctx context.Context, c Caller, p ahp.CreateRe
 	none := ahp.CreateResourceWatchResult{}
 	reach, err := h.reach(c, "createResourceWatch") // AHP requirement 184
 	if err != nil {
-		return none, err
+		return none, h.wouldOpen(c, p.URI, false, err)
 	}
 	if err := h.roomForWatch(); err != nil {
 		return none, err
 	}
 	files, err := reach.Watch(p)
 	if err != nil {
-		return none, err
+		return none, h.wouldOpen(c, p.URI, false, err)
 	}
 	uri := "ahp-resource-watch:/" + strings.ToLower(rand.Text())
 	if err := h.do(ctx, func(tx *hub.Tx) { err = tx.Open(watchInfo(uri), watchState(p)) }); err != nil {
