@@ -3,8 +3,6 @@ package e2e
 import (
 	"context"
 	"encoding/json"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -48,33 +46,19 @@ func TestAPageShowsAFileOfAClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _ := signIn(t, prog.SignIn())
-	status, page := fetched(t, c, prog.URL+"/s/"+shortOf(t, c, prog, session))
+	status, page := get(t, c, prog.URL+"/s/"+shortOf(t, c, prog, session))
 	_, link, ok := strings.Cut(page, `<a class="chip" href="`)
 	link, _, _ = strings.Cut(link, `"`)
 	if status != 200 || !ok || !strings.Contains(page, "notes.md") {
 		t.Fatalf("no link to the file: %d\n%s", status, page)
 	}
-	if status, text := fetched(t, c, prog.URL+link); status != 200 || text != "remember the milk" {
+	if status, text := get(t, c, prog.URL+link); status != 200 || text != "remember the milk" {
 		t.Errorf("the file is %d %q", status, text)
 	}
 	if err := editor.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if status, text := fetched(t, c, prog.URL+link); status != 404 || !strings.Contains(text, "client editor, which is not connected") {
+	if status, text := get(t, c, prog.URL+link); status != 404 || !strings.Contains(text, "client editor, which is not connected") {
 		t.Errorf("without its client it is %d %q", status, text)
 	}
-}
-
-func fetched(t *testing.T, c *http.Client, address string) (int, string) {
-	t.Helper()
-	res, err := c.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res.StatusCode, string(b)
 }

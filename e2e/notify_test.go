@@ -155,21 +155,6 @@ func (m mailServer) on(t *testing.T, fault string) (off func()) {
 	return func() { _ = os.Remove(path) }
 }
 
-// sendForm posts one and returns what came of it.
-func sendForm(t *testing.T, c *http.Client, address string, form url.Values) (page string, res *http.Response) {
-	t.Helper()
-	res, err := c.PostForm(address, form)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode >= 400 {
-		t.Fatalf("POST %s: %s %v\n%.3000s", address, res.Status, err, b)
-	}
-	return string(b), res
-}
-
 const settingsPath = "/settings/notifications"
 
 // hookTo makes a webhook by the form.
@@ -363,18 +348,4 @@ func TestToldAfterACrash(t *testing.T) {
 	if len(got) != 4 || len(hook.of("failed")) != 3 {
 		t.Errorf("%d mails and %d webhooks, want 4 and 3", len(got), len(hook.of("failed")))
 	}
-}
-
-func get(t *testing.T, c *http.Client, address string) (int, string) {
-	t.Helper()
-	res, err := c.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res.StatusCode, string(b)
 }

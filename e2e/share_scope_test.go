@@ -351,24 +351,3 @@ func (h *halves) paths(route string, scopes []string) (out []string) {
 	}
 	return out
 }
-
-// partLink makes a link for a part of a session by the form.
-func partLink(t *testing.T, c *http.Client, prog *Program, short, role, part string) string {
-	t.Helper()
-	form := url.Values{"role": {role}, "expires": {"24h"}, "part": {part}}
-	if role == "driver" {
-		form["prompt"], form["approve"], form["guests"], form["type"] = []string{"on"}, []string{"on"}, []string{"on"}, []string{"on"}
-	}
-	res, err := c.PostForm(prog.URL+"/s/"+short+"/share", form)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, _ := io.ReadAll(res.Body)
-	_, token, ok := strings.Cut(string(body), "/j#")
-	if !ok {
-		t.Fatalf("no link was made: %s\n%s", res.Status, body)
-	}
-	token, _, _ = strings.Cut(token, `"`)
-	return token
-}

@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -230,22 +229,6 @@ func shortOf(t *testing.T, c *http.Client, prog *Program, session ahp.URI) strin
 	}
 	t.Fatalf("the inbox does not list %s:\n%s", session, body)
 	return ""
-}
-
-func linkOver(t *testing.T, c *http.Client, prog *Program, short, role string) string {
-	t.Helper()
-	res, err := c.PostForm(fmt.Sprintf("%s/s/%s/share", prog.URL, short), url.Values{"role": {role}, "expires": {"24h"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, _ := io.ReadAll(res.Body)
-	_, token, ok := strings.Cut(string(body), "/j#")
-	if !ok {
-		t.Fatalf("no link was made: %s\n%s", res.Status, body)
-	}
-	token, _, _ = strings.Cut(token, `"`)
-	return token
 }
 
 // cookieFor joins by a link's token.
