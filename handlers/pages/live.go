@@ -144,7 +144,7 @@ func (rd reader) write(ctx context.Context, c *websocket.Conn) {
 // keepAlive notices a page that is gone without a word: soon for the others, who see its reader, and late for the
 // stream, which lives on when the network comes back.
 func (b beat) keepAlive(ctx context.Context, c *websocket.Conn, visit *presence.Visit, stop context.CancelFunc) {
-	t := time.NewTicker(b.every)
+	t := time.NewTimer(b.next(time.Now()))
 	defer t.Stop()
 	defer stop()
 	for {
@@ -161,6 +161,14 @@ func (b beat) keepAlive(ctx context.Context, c *websocket.Conn, visit *presence.
 				return
 			}
 			visit.Back()
+			t.Reset(b.next(time.Now()))
 		}
 	}
+}
+
+// next is how long to wait for the next beat. Pages beat together, in a few groups: a process that wakes up for each of
+// them alone spends more on waking up than on the beats.
+func (b beat) next(now time.Time) time.Duration {
+	step := b.every / 8
+	return now.Add(b.every).Truncate(step).Sub(now)
 }
