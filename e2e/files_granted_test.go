@@ -78,6 +78,7 @@ func TestTheOwnerGrantsFilesToAClient(t *testing.T) {
 	owner.Says("#inbox", "editor-of-ben")
 	owner.Wait("document.querySelectorAll('#inbox form.lone').length === 2 && document.title.startsWith('(2)')")
 	owner.Pictures("asked", "#inbox form.lone")
+	owner.accessible("files asked for", false)
 	owner.Click("#inbox li:first-child button[value=allow]")
 	if err := <-mayRead; err != nil {
 		t.Fatalf("the owner allowed it, and the client was told %v", err)
@@ -102,6 +103,7 @@ func TestTheOwnerGrantsFilesToAClient(t *testing.T) {
 
 	owner.Open(prog.URL + "/people")
 	owner.Pictures("granted", ".path")
+	owner.accessible("files granted", false)
 	plain.Open(prog.URL + "/people")
 	plain.Click(`form[action$="/revoke"] .btn.bad`)
 	plain.Wait("document.getElementById('main') && document.readyState === 'complete' && !document.querySelector('.path')")

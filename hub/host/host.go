@@ -44,6 +44,9 @@ type Config struct {
 	// Judged is told of every event at a desk, under the hub's lock; nil: nobody is.
 	Judged func(*hub.Tx, ahp.URI, review.Event)
 
+	// FilesAsked is told of every request for files that waits for the owner, under the hub's lock; nil: nobody is.
+	FilesAsked func(*hub.Tx, FileAsk)
+
 	Customize Customize // rules, skills, MCP servers and the like; the zero value finds none
 
 	Log    *slog.Logger

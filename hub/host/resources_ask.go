@@ -3,9 +3,11 @@ package host
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/resource"
 )
@@ -35,6 +37,15 @@ type FileAsk struct {
 	Dir    bool
 	Write  bool
 	At     time.Time
+}
+
+// Words are the question in a line, without the path: it may leave the host.
+func (a FileAsk) Words() string {
+	do := "read"
+	if a.Write {
+		do = "read and write"
+	}
+	return a.Name + " asks to " + do + " " + filepath.Base(a.Path)
 }
 
 // fileAsk is one with those who wait for its answer.
@@ -101,11 +112,16 @@ func (h *Host) askOwner(ctx context.Context, c Caller, p ahp.ResourceRequestPara
 	if why := h.closed(found); why != "" {
 		return notGranted(p, why)
 	}
-	a, err := h.grants.ask(FileAsk{ID: newID(), Name: c.Name, Client: clip(c.ClientID, 80), Path: found.Path, URI: p.URI, Dir: found.Dir, Write: write, At: h.now()}, c)
+	a, joined, err := h.grants.ask(FileAsk{ID: newID(), Name: c.Name, Client: clip(c.ClientID, 80), Path: found.Path, URI: p.URI, Dir: found.Dir, Write: write, At: h.now()}, c)
 	if err != nil {
 		return notGranted(p, err.Error())
 	}
 	defer h.grants.leave(a, c.ClientID)
+	if !joined && h.cfg.FilesAsked != nil {
+		if err := h.hub.Do(func(tx *hub.Tx) { h.cfg.FilesAsked(tx, a.FileAsk) }); err != nil {
+			h.log.Warn("nobody is told that a client asks for files", "err", err) // the inbox shows it all the same
+		}
+	}
 	timer := time.NewTimer(fileAskFor)
 	defer timer.Stop()
 	select {
@@ -124,26 +140,26 @@ func (h *Host) askOwner(ctx context.Context, c Caller, p ahp.ResourceRequestPara
 }
 
 // ask joins the same question, or asks it anew.
-func (g *grants) ask(f FileAsk, c Caller) (*fileAsk, error) {
+func (g *grants) ask(f FileAsk, c Caller) (a *fileAsk, joined bool, err error) {
 	q := fileQuestion{c.ID, f.Path, f.Write}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err := g.room(q, c.ClientID, f.At); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, a := range g.asks {
 		if a.question == q {
 			a.waiting = append(a.waiting, c.ClientID)
-			return a, nil
+			return a, true, nil
 		}
 	}
 	if len(g.asks) >= mostFileAsks {
-		return nil, errors.New("too many requests wait for the owner: try again later")
+		return nil, false, errors.New("too many requests wait for the owner: try again later")
 	}
-	a := &fileAsk{FileAsk: f, question: q, waiting: []string{c.ClientID}, answered: make(chan struct{})}
+	a = &fileAsk{FileAsk: f, question: q, waiting: []string{c.ClientID}, answered: make(chan struct{})}
 	g.asks = append(g.asks, a)
 	g.tell()
-	return a, nil
+	return a, false, nil
 }
 
 // room tells why a question is not put to anybody.

@@ -210,9 +210,14 @@ func TestTheOwnerDeniesFiles(t *testing.T) {
 
 func TestNobodyAnswersForFiles(t *testing.T) {
 	inWorld(t, func(w *world) {
+		var heard []string
+		w.host.cfg.FilesAsked = func(_ *hub.Tx, a FileAsk) { heard = append(heard, a.Words()) }
 		_, file := w.outside()
 		c := Caller{Principal: ben, ClientID: "editor"}
 		answer := w.ask(w.t.Context(), c, file, false)
+		if len(heard) != 1 || heard[0] != "Ben asks to read notes.txt" {
+			t.Errorf("the owner heard %q", heard)
+		}
 		time.Sleep(fileAskFor - time.Second)
 		w.open()
 		time.Sleep(2 * time.Second)
@@ -221,7 +226,9 @@ func TestNobodyAnswersForFiles(t *testing.T) {
 		ctx, gone := context.WithCancel(w.t.Context())
 		answer = w.ask(ctx, c, file, false)
 		joined := w.ask(w.t.Context(), Caller{Principal: ben, ClientID: "another"}, file, false)
-		w.open() // the same question is asked once
+		if w.open(); len(heard) != 2 { // the same question is asked once
+			t.Errorf("the owner heard %q", heard)
+		}
 		gone()
 		synctest.Wait()
 		if err := told(t, answer); err == nil {

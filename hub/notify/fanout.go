@@ -93,6 +93,9 @@ func (n *Notifier) reach(ctx context.Context, x *Notice) (jobs []*job, mails let
 	}
 	mails = letters{}
 	for _, who := range x.To {
+		if x.Brief {
+			break
+		}
 		_, p, ok, err := n.hears(ctx, who, Mail, x)
 		if err != nil {
 			return nil, nil, err

@@ -26,6 +26,7 @@ type Notice struct {
 	Waits   string          `json:"waits,omitempty"`  // what of the session's inputNeeded it is about
 	Guest   bool            `json:"guest,omitempty"`  // an approval of what another than the owner asked for
 	Thread  string          `json:"thread,omitempty"` // what it was written in
+	Brief   bool            `json:"brief,omitempty"`  // over before a mail would be read: none is sent
 	By      review.Person   `json:"by,omitzero"`
 	To      []string        `json:"to,omitempty"` // principals; never the one who caused it
 }

@@ -161,13 +161,22 @@ func (n *Notifier) Judged(tx *hub.Tx, session ahp.URI, event review.Event) {
 		Text: short(words+text, longestLine), Path: "/s/" + n.cfg.Short(session) + "/changes", To: except(n.here(about), g.By.ID)})
 }
 
+// FilesAsked is for a client that waits for files, which the owner alone can give; the question is of no session.
+func (n *Notifier) FilesAsked(tx *hub.Tx, ask, text string) {
+	n.put(tx, time.Now(), Notice{ID: id(Question, "files "+ask), Kind: Question, About: hub.ChannelInfo{URI: ahp.RootURI, Kind: ahp.ChannelRoot}, Brief: true,
+		Session: "Files", Text: line(text), Path: anchor("/", "files-"+ask), To: []string{access.Owner("").ID}})
+}
+
 // put writes a notice once, in the step of its cause.
 func (n *Notifier) put(tx *hub.Tx, at time.Time, x Notice) {
 	if !n.seen.first(x.ID) {
 		return
 	}
 	session := x.uri()
-	x.At, x.Short, x.Title, x.Session = at.UTC(), n.cfg.Short(session), said[x.Kind], n.titleOf(tx, session)
+	x.At, x.Short, x.Title = at.UTC(), n.cfg.Short(session), said[x.Kind]
+	if x.Session == "" {
+		x.Session = n.titleOf(tx, session)
+	}
 	if x.By.Name = short(clean(x.By.Name), 60); x.By.ID != "" && x.By.Name != "" {
 		x.Title += " by " + x.By.Name
 	}

@@ -137,6 +137,31 @@ func TestAVerdictIsTold(t *testing.T) {
 	})
 }
 
+// A client that waits for files is told of to the owner, on pages and by webhooks at once, and by no mail: it would come late.
+func TestFilesThatAreAskedForAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, newMemory())
+		w.mailbox("owner")
+		w.do(func(tx *hub.Tx) { w.n.FilesAsked(tx, "one", "Ben asks to read\u202e notes.txt") })
+		synctest.Wait()
+		got := told(w)
+		if len(got) != 1 || got[0].Heading() != "Asks you something · Files" || got[0].Text != "Ben asks to read notes.txt" || got[0].Path != "/#files-one" {
+			t.Fatalf("told is %+v", got)
+		}
+		if _, ok := got[0].For(access.Owner("")); !ok {
+			t.Error("the owner is not told")
+		}
+		if _, ok := got[0].For(access.Principal{ID: "person:ben", Role: access.RoleDriver, Host: true, Prompt: true}); ok {
+			t.Error("another than the owner is told")
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if mails := w.mails(); len(mails) != 0 {
+			t.Errorf("mails went out: %+v", mails)
+		}
+	})
+}
+
 // Nobody hears of what they do not see, could not answer, or did themselves.
 func TestWhoHears(t *testing.T) {
 	about := hub.ChannelInfo{URI: chat, Kind: ahp.ChannelChat, Session: session}
