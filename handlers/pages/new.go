@@ -32,6 +32,12 @@ func (p *Pages) newSession(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 	c := p.caller(r.Context())
 	m := page.New{Frame: p.frame(r, "New session", "new"), Agents: p.agents(), Message: chosen.Get("message"), Recent: recentDirs(p.Host.Summaries(c))}
+	m.Signs = map[string]string{}
+	for _, a := range m.Agents {
+		if sign := p.Host.AgentIcon(a.Provider); sign != "" {
+			m.Signs[a.Provider] = sign
+		}
+	}
 	m.Frame.Scripts = append(m.Frame.Scripts, "js/new.js", "js/chat-attach.js")
 	m.Dir = cmp.Or(chosen.Get("dir"), first(m.Recent), p.DefaultDir)
 	m.Agent = chosen.Get("agent")

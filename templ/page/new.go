@@ -16,6 +16,7 @@ type New struct {
 	Dir     string
 	Recent  []string // directories of earlier sessions
 	Agents  []ahp.AgentInfo
+	Signs   map[string]string // of agents that have one, by provider: a letter or two, or one emoji
 	Agent   string
 	Config  []part.Setting
 	Message string
