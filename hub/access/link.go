@@ -39,9 +39,6 @@ type Use struct {
 	At     time.Time `json:"at"`
 }
 
-// UsedUp tells whether the link has let in as many people as it was made for. Those who are in stay.
-func (l Link) UsedUp() bool { return l.MaxUses > 0 && len(l.Uses) >= l.MaxUses }
-
 // checkRole tells whether a link can have its role with its switches.
 func (l Link) checkRole() error {
 	switch l.Role {

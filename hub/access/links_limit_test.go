@@ -49,7 +49,7 @@ func TestALinkForSoManyPeople(t *testing.T) {
 	if _, err := links.Admit(t.Context(), bearer, "editor", "Editor"); !errors.Is(err, ErrUsedUp) {
 		t.Errorf("a client as the third of two: %v", err)
 	}
-	if l := links.List(mine)[0]; !l.UsedUp() || len(l.Uses) != 2 {
+	if l := links.List(mine)[0]; l.MaxUses != 2 || len(l.Uses) != 2 {
 		t.Errorf("the list shows %+v", l)
 	}
 	for _, n := range []int{-1, mostUses + 1} {
