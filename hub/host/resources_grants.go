@@ -114,7 +114,9 @@ func (h *Host) grantedTo(c Caller) (out []resource.Grant) {
 }
 
 // mayAskFor tells whether the owner is asked on somebody's behalf.
-func mayAskFor(c Caller) bool { return c.Account() && c.Link == "" }
+func mayAskFor(c Caller) bool {
+	return access.MayCall(c.Principal, "resourceRequest", rootInfo) == nil && c.Link == ""
+}
 
 func mayGrant(c Caller) error {
 	if !c.Has(access.RightManage) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/resource"
 )
@@ -75,7 +74,7 @@ func (h *Host) ResourceRequest(ctx context.Context, c Caller, p ahp.ResourceRequ
 	if p.Read == nil && !write {
 		p.Read = ahp.Ptr(true)
 	}
-	if access.MayCall(c.Principal, "resourceRequest", rootInfo) != nil || c.Link != "" {
+	if !mayAskFor(c) {
 		return none, notGranted(p, "guests have what is shared with them, and are given nothing else")
 	}
 	if strings.HasPrefix(p.URI, blobScheme) && !write {
