@@ -79,7 +79,9 @@ func TestAMember(t *testing.T) {
 	if Eval[bool](ben, `[...document.querySelectorAll('.approval button[data-kind=approve]')].some(b => b.checkVisibility())`) {
 		t.Error("somebody who is to ask always is offered to approve")
 	}
+	ben.WaitText("#status", "Waiting")
 	owner.Open(prog.URL + session)
+	owner.WaitText("#status", "Needs you")
 	owner.WaitText(".approval", "Ben asked for this")
 	owner.Shot("asked-by-member")
 	owner.Click(".approval button[data-kind=approve]")
@@ -94,6 +96,7 @@ func TestAMember(t *testing.T) {
 	owner.WaitText("main .links", "approve what the agent wants to do")
 	ben.Open(prog.URL + session)
 	ask("echo approved-by-ben")
+	ben.WaitText("#status", "Needs you")
 	ben.Click(".approval button[data-kind=approve]")
 	ben.Wait(`!document.querySelector('.approval')`)
 	ben.Open(prog.URL + "/account")

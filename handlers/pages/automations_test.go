@@ -33,7 +33,7 @@ func TestAutomationByForms(t *testing.T) {
 			t.Errorf("running leads to %s", back)
 		}
 	}
-	if page := s.until(at, "Done"); strings.Count(page, `class="run"`) != 1 || !strings.Contains(page, "by hand") {
+	if page := s.until(at, "Done"); strings.Count(page, `class="arun"`) != 1 || !strings.Contains(page, "by hand") {
 		t.Errorf("a form sent twice made\n%s", page)
 	}
 	form := s.automationForm()

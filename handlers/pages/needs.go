@@ -34,6 +34,23 @@ func (p *Pages) answers(who access.Principal, r ahp.SessionInputRequest) bool {
 	return false // a client's work
 }
 
+// answerers are the classes of those who may answer one of a session's requests: what all viewers share is drawn by them.
+func (p *Pages) answerers(list []ahp.SessionInputRequest) (classes string) {
+	for _, c := range []struct {
+		class string
+		who   access.Principal // somebody who may do that much alone
+	}{
+		{"by-prompt", access.Principal{Role: access.RoleDriver, Prompt: true}},
+		{"by-approve", access.Principal{Role: access.RoleDriver, Approve: true}},
+		{"by-guests", access.Principal{Role: access.RoleDriver, Approve: true, Guests: true}},
+	} {
+		if slices.ContainsFunc(list, func(r ahp.SessionInputRequest) bool { return p.answers(c.who, r) }) {
+			classes += " " + c.class
+		}
+	}
+	return classes
+}
+
 // ofGuest tells whether a chat's turn answers another than the owner.
 func (p *Pages) ofGuest(chat ahp.URI) bool {
 	st, _, _ := p.Hub.State(chat)

@@ -95,10 +95,12 @@ func (s *sessionRoom) Changed(v States, _ News) (out []Patch) {
 // head is what stands at the top of a session's pages. Counts come from the summary, which the host keeps.
 func (p *Pages) head(who access.Principal, short string, uri ahp.URI, s *ahp.SessionState) part.SessionHead {
 	if !who.Scope.Whole() {
-		return partHead(who, short, s)
+		h := partHead(who, short, s)
+		h.Answers = p.answerers(s.InputNeeded)
+		return h
 	}
 	h := part.SessionHead{Short: short, Title: titleOf(s.Title), Status: part.StatusOf(s.Status), Activity: s.Activity,
-		Archived: s.Status.Has(ahp.SessionStatusIsArchived), Verdicts: p.standing(uri)}
+		Archived: s.Status.Has(ahp.SessionStatusIsArchived), Verdicts: p.standing(uri), Answers: p.answerers(s.InputNeeded)}
 	b := host.ReadBranch(s.Meta)
 	h.Branch, h.Detached = b.Name, b.Detached
 	_, h.Worktree = host.WorktreeOf(s)

@@ -14,6 +14,8 @@
     look.className = 'note bad';
     look.setAttribute('role', 'alert');
   };
+  // A link that is opened where another one was is no new page for a browser.
+  addEventListener('hashchange', () => { if (location.hash.length > 20) location.reload(); });
   const field = document.querySelector('input[name=token]');
   const token = location.hash.slice(1);
   if (!field || !token) return;

@@ -103,6 +103,7 @@ type SessionHead struct {
 	Called       int       // threads in which the reader is mentioned and has not read
 	Archived     bool
 	Part         string // what of the session the page shows, as its Share button says it: "chat:<id>", "changes:<scope>"
+	Answers      string // classes of those who may answer what it waits for
 	Only         string // the part of the session that its reader sees: "chat" or "changes"; "" for all of it
 	Muted        bool   // by the reader, who gets no notifications of it
 	Path         string // of the page, for the form that mutes
