@@ -50,7 +50,7 @@ func TestAutomationsPage(t *testing.T) {
 	p.Says("#automation .arun", "Done")
 	p.Says("#automation .arun", "by hand")
 	p.Shot("ran")
-	p.Click("#automation .run a")
+	p.Click("#automation .arun a")
 	p.Says("#turns", "good morning")
 	p.Says("#turns", "(automation)")
 	if title := Eval[string](p, `document.querySelector('#title').textContent`); title != "Morning look" {
