@@ -79,6 +79,9 @@ func TestTheOwnerGrantsFilesToAClient(t *testing.T) {
 	owner.Wait("document.querySelectorAll('#inbox form.lone').length === 2 && document.title.startsWith('(2)')")
 	owner.Pictures("asked", "#inbox form.lone")
 	owner.accessible("files asked for", false)
+	owner.look(320, 640, "dark")
+	owner.accessible("files asked for on a phone", true)
+	owner.look(1440, 900, "light")
 	owner.Click("#inbox li:first-child button[value=allow]")
 	if err := <-mayRead; err != nil {
 		t.Fatalf("the owner allowed it, and the client was told %v", err)
