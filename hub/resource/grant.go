@@ -51,8 +51,14 @@ func Overlap(a, b string) bool { return inside(a, b) || inside(b, a) }
 // inside asks the disk: two spellings may be one directory. What is not there is inside of nothing.
 func inside(path, dir string) bool {
 	want, err := os.Stat(dir)
-	real, missing := filepath.EvalSymlinks(path)
-	if err != nil || missing != nil {
+	if err != nil {
+		return false
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
 		return false
 	}
 	for at := real; ; at = filepath.Dir(at) {

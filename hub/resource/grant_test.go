@@ -124,6 +124,31 @@ func TestGrantedAndReplacedByALink(t *testing.T) {
 	}
 }
 
+// Whatever path is asked for, what is opened lies in what was granted.
+func FuzzGrantHolds(f *testing.F) {
+	top, err := filepath.EvalSymlinks(f.TempDir())
+	dir := filepath.Join(top, "dir")
+	if err = errors.Join(err, os.MkdirAll(filepath.Join(dir, "sub"), 0o755), os.Symlink("..", filepath.Join(dir, "up")), os.Symlink("dir", filepath.Join(top, "to"))); err != nil {
+		f.Fatal(err)
+	}
+	files := Files{Granted: []Grant{{Path: dir, Dir: true, Write: true}, {Path: filepath.Join(top, "file"), Write: true}}}
+	for _, s := range []string{"dir", "dir/a", "to/a", "to/sub/../x", "dir/up", "dir/up/dir/x", "dir/up/other", "file", "file/x", "%2e%2e", "dir/nowhere/x/y", "./", "//dir"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, rel string) {
+		for _, why := range []purpose{reading, writing, renaming} {
+			s, err := files.open("file://"+top+"/"+rel, why)
+			if err != nil {
+				continue
+			}
+			s.root.Close()
+			if !filepath.IsLocal(s.rel) || s.dir != dir && (!s.alone || s.path() != filepath.Join(top, "file") || why == renaming) {
+				t.Fatalf("%q leads to %q in %q", rel, s.rel, s.dir)
+			}
+		}
+	})
+}
+
 func TestLook(t *testing.T) {
 	at, path := wide(t)
 	for name, want := range map[string]Grant{"tofile": {Path: path("file")}, "todir": {Path: path("dir"), Dir: true}, "dir/../file": {Path: path("file")}} {
@@ -146,5 +171,9 @@ func TestLook(t *testing.T) {
 		if Overlap(path(c.a), path(c.b)) != c.want {
 			t.Errorf("%s and %s", c.a, c.b)
 		}
+	}
+	t.Chdir(path("dir"))
+	if !Overlap(path("."), "sub") || !Overlap("sub", path("dir/sub/b")) || Overlap("sub", path("file")) {
+		t.Error("a relative path is lost")
 	}
 }
