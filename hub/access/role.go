@@ -101,6 +101,9 @@ func (p Principal) deny(need Right) error {
 	if need == RightManage {
 		return &Denied{need, "only the owner may do this"}
 	}
+	if need == RightAccount {
+		return &Denied{need, "this is for people with an account: ask the owner for an invitation"}
+	}
 	return &Denied{need, fmt.Sprintf("as a %s you may not %s: ask the owner for a link that allows it", p.roleName(), needs[need])}
 }
 

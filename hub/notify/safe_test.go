@@ -70,7 +70,10 @@ func TestARealReceiver(t *testing.T) {
 	closed, open := newPoster(nil, time.Second), newPoster([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, 300*time.Millisecond)
 	byName := strings.Replace(srv.URL, "127.0.0.1", "localhost", 1)
 	send := func(p *poster, url string) (int, error) {
-		return p.send(t.Context(), &Hook{URL: url, Secret: newSecret()}, "id", []byte("{}"))
+		return p.send(t.Context(), &Hook{Owner: "owner", URL: url, Secret: newSecret()}, "id", []byte("{}"))
+	}
+	if _, err := closed.send(t.Context(), &Hook{Owner: "person:ben", URL: byName, Secret: newSecret()}, "id", nil); err == nil || strings.ContainsAny(err.Error(), "0123456789") {
+		t.Errorf("a member is told where a name of this network leads: %v", err)
 	}
 	for _, url := range []string{srv.URL, byName} {
 		if _, err := send(closed, url); err == nil || !strings.Contains(err.Error(), "--notify-allow") || asked != 0 {
@@ -87,7 +90,7 @@ func TestARealReceiver(t *testing.T) {
 		t.Errorf("a long answer: %d, %v", status, err)
 	}
 	lost := &net.DNSError{Err: "no such host", Name: "hooks.example.com", Server: "10.0.0.53:53", IsNotFound: true}
-	if err := plainError(&url.Error{Op: "Post", URL: srv.URL, Err: &net.OpError{Op: "dial", Err: lost}}); !strings.Contains(err.Error(), "no such name") || strings.Contains(err.Error(), "10.0.0.53") {
+	if err := plainError(&url.Error{Op: "Post", URL: srv.URL, Err: &net.OpError{Op: "dial", Err: lost}}, true); !strings.Contains(err.Error(), "no such name") || strings.Contains(err.Error(), "10.0.0.53") {
 		t.Errorf("a name that is not known: %v", err)
 	}
 	if _, err := send(open, srv.URL+"/slow"); err == nil || !strings.Contains(err.Error(), "in time") || strings.Contains(err.Error(), "/slow") {

@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/access"
 )
 
 const (
@@ -150,7 +152,7 @@ func (p *poster) send(ctx context.Context, h *Hook, id string, body []byte) (sta
 	req.Header.Set("Webhook-Signature", signature)
 	res, err := p.client.Do(req)
 	if err != nil {
-		return 0, plainError(err)
+		return 0, plainError(err, h.Owner == access.Owner("").ID)
 	}
 	defer res.Body.Close()
 	_, _ = io.CopyN(io.Discard, res.Body, mostAnswer) // what it says is not kept: it may be anything
@@ -171,10 +173,14 @@ func retryAfter(h http.Header) time.Duration {
 	return min(time.Duration(min(s, 1<<20))*time.Second, longestWait)
 }
 
-// plainError is what a person can use of an error of net/http, without the address, which may hold a secret.
-func plainError(err error) error {
+// plainError is what a person can use of an error of net/http, without the address, which may hold a secret. What names of
+// this network lead to is the owner's to know alone, and the name server nobody's.
+func plainError(err error, owner bool) error {
 	if refused, ok := errors.AsType[*refusedAddress](err); ok {
-		return refused
+		if owner {
+			return refused
+		}
+		return errors.New("this host may not send to that address: the owner can allow it with --notify-allow")
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		if u.Timeout() {
@@ -182,7 +188,7 @@ func plainError(err error) error {
 		}
 		err = u.Err
 	}
-	if name, ok := errors.AsType[*net.DNSError](err); ok { // it tells of the name server, which is not for everybody who has a webhook
+	if name, ok := errors.AsType[*net.DNSError](err); ok {
 		if name.IsNotFound {
 			return errors.New("the receiver cannot be reached: there is no such name")
 		}
