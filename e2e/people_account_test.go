@@ -82,6 +82,8 @@ func TestPersonalToken(t *testing.T) {
 	page.Do(chromedp.SetValue(`form[action="/account/tokens"] input[name=name]`, "the editor"))
 	page.Click(`form[action="/account/tokens"] .btn`)
 	page.Wait(`document.querySelector('#made')?.value`)
+	page.Click(`[data-copy="made"]`)
+	page.Wait(`(m => m.selectionEnd - m.selectionStart === m.value.length)(document.querySelector('#made'))`) // for who has to copy by hand
 	page.Shot("token")
 	token := Eval[string](page, `document.querySelector('#made').value`)
 	client := dial(t, ctx, prog, token)
