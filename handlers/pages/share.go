@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/netip"
@@ -86,10 +87,14 @@ func (p *Pages) offerParts(ctx context.Context, v visit, m *page.Share) {
 	for _, scope := range p.sharedScopes(ctx, v, s, m.From, m.Part) {
 		m.Parts = append(m.Parts, page.SharePart{Value: changesPart + scope, Label: changesCalled(sum, scope), Group: "One set of changes"})
 	}
-	for _, chosen := range []*string{&m.From, &m.Part} {
-		if !slices.ContainsFunc(m.Parts, func(o page.SharePart) bool { return o.Value == *chosen }) {
-			*chosen = ""
-		}
+	there := func(value string) bool {
+		return slices.ContainsFunc(m.Parts, func(o page.SharePart) bool { return o.Value == value })
+	}
+	if !there(m.From) {
+		m.From = ""
+	}
+	if m.Part != "" && !there(m.Part) {
+		m.Part = page.OtherPart // a part that is gone does not become the whole
 	}
 }
 
@@ -190,11 +195,10 @@ func (p *Pages) makeLink(w http.ResponseWriter, r *http.Request) error {
 	}
 	want := access.Link{Session: v.session, Role: access.Role(r.PostFormValue("role")), Label: strings.TrimSpace(r.PostFormValue("label")), CreatedBy: v.who.ID,
 		SignIn: r.PostFormValue("signin") == "on"}
-	narrowed := m.Part != ""
-	if m.Part == page.OtherPart {
-		m.Part = r.PostFormValue("other")
+	if m.Part == page.OtherPart { // alone it is no part, and refused
+		m.Part = cmp.Or(r.PostFormValue("other"), m.Part)
 	}
-	if narrowed { // also when the other field is missing: that is refused, never all of the session
+	if m.Part != "" {
 		if want.Scope, err = p.part(r.Context(), v, m.Part); err != nil {
 			return refuse(classify(err).text)
 		}
