@@ -11,6 +11,8 @@ var audited = map[string]string{
 	"POST /s/{session}/t/{terminal}/close":             "closed a terminal",
 	"POST /new":                                        "made a session",
 	"POST /s/{session}/archive":                        "archived or took back a session",
+	"POST /s/{session}/delete":                         "deleted a session",
+	"POST /deleted/{session}":                          "restored a session",
 	"POST /s/{session}/customizations":                 "switched a customization on or off",
 	"POST /s/{session}/customizations/server":          "started, stopped or trusted an MCP server",
 	"POST /s/{session}/worktree":                       "merged or removed a work tree",

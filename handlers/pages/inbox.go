@@ -95,7 +95,7 @@ func matches(s ahp.SessionSummary, filter string) bool {
 
 // inboxList draws from the groups, a page at a time.
 func (p *Pages) inboxList(ctx context.Context, c host.Caller, filter string, from int) page.InboxList {
-	l := page.InboxList{Owner: c.Role == access.RoleOwner}
+	l := page.InboxList{Owner: c.Role == access.RoleOwner, Gone: len(p.Host.Trash(c))}
 	for i, g := range p.groups(c, filter) {
 		if i == 0 {
 			l.Needs = len(g.list)

@@ -83,6 +83,7 @@ func (p *Pages) Routes(r chi.Router) {
 	p.accountRoutes(r)
 	p.automationRoutes(r)
 	p.fileRoutes(r)
+	p.deletedRoutes(r)
 	p.notifyRoutes(r)
 
 	get("/s/{session}", p.session)

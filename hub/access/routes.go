@@ -20,6 +20,9 @@ var routeRights = map[string]Right{
 
 	"POST /files/{ask}": RightManage, // answers a client's request for files
 
+	"GET /deleted":                                     RightManage,
+	"POST /deleted/{session}":                          RightManage,
+	"POST /s/{session}/delete":                         RightManage,
 	"GET /automations":                                 RightManage,
 	"GET /automations/new":                             RightManage,
 	"GET /automations/preview":                         RightManage,

@@ -1,11 +1,13 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -163,18 +165,28 @@ func (h *Host) agentData(session ahp.URI) string {
 	return filepath.Join(h.cfg.DataDir, "agents", ShortID(session))
 }
 
-// Trash lists disposed sessions that can be restored, newest modified first.
-func (h *Host) Trash(c Caller) []ahp.SessionSummary {
+// Disposed is a session that can be restored.
+type Disposed struct {
+	ahp.SessionSummary
+	At string // when it was disposed, ISO 8601
+}
+
+// Trash lists the sessions that can be restored, disposed last first.
+func (h *Host) Trash(c Caller) []Disposed {
 	if !c.owner() {
 		return nil
 	}
 	list := h.catalogue.list(true)
-	out := make([]ahp.SessionSummary, len(list))
+	out := make([]Disposed, len(list))
 	for i, e := range list {
-		out[i] = e.Summary
+		out[i] = Disposed{e.Summary, e.Trashed}
 	}
+	slices.SortStableFunc(out, func(a, b Disposed) int { return cmp.Compare(b.At, a.At) })
 	return out
 }
+
+// TrashLimit is how many of them are kept.
+func (h *Host) TrashLimit() int { return h.cfg.Limits.Trash }
 
 // RestoreSession undoes DisposeSession: the same URIs, the same history. Changesets are
 // computed anew; terminals are gone.

@@ -20,6 +20,7 @@ type InboxList struct {
 	Needs  int
 	Total  int    // sessions that match, shown or not
 	More   string // address of the next page
+	Gone   int    // sessions that can be restored
 }
 
 // InboxGroup is a heading and what stands below it.

@@ -1,0 +1,43 @@
+package pages
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// A session that was deleted waits to be restored, and comes back with what was said in it.
+func TestADeletedSessionIsRestored(t *testing.T) {
+	s := open(t)
+	if empty := s.get("/deleted"); !strings.Contains(empty, "Nothing was deleted") {
+		t.Errorf("without a deleted session the page shows\n%s", empty)
+	}
+	base, chat := s.session()
+	s.say(chat, "say remember me")
+	s.until(base, "remember me")
+	if strings.Contains(s.get("/"), "Deleted sessions") {
+		t.Error("the inbox leads to deleted sessions, and there is none")
+	}
+
+	if to := s.post(base+"/delete", nil); to != "/deleted" {
+		t.Fatalf("deleting leads to %s", to)
+	}
+	res, err := s.web.Get(s.url + base)
+	s.body(base, res, err, http.StatusNotFound)
+	s.shows("/", "Deleted sessions (1)")
+	again := "/deleted/" + strings.TrimPrefix(base, "/s/")
+	s.shows("/deleted", `action="`+again+`"`, "Deleted now")
+
+	if to := s.post(again, nil); to != base {
+		t.Fatalf("restoring leads to %s", to)
+	}
+	s.shows(base, "remember me")
+	if strings.Contains(s.get("/"), "Deleted sessions") {
+		t.Error("the inbox leads to deleted sessions still")
+	}
+	res, err = s.web.PostForm(s.url+again, url.Values{})
+	if body := s.body(again, res, err, http.StatusNotFound); !strings.Contains(body, "it was restored already") {
+		t.Errorf("restoring twice: %s", body)
+	}
+}
