@@ -157,7 +157,8 @@ func TestAgentsSoakChat(t *testing.T) {
 	}
 
 	before := m.last().count
-	Eval[bool](h.ana, "document.querySelectorAll('#turns .turn')[8].querySelector('form[action$=\"/fork\"] button').click(), true")
+	h.ana.Wait(`document.querySelectorAll('#turns .turn')[8]?.querySelector('form[action$="/fork"] button')`) // the page is told after the watcher
+	Eval[bool](h.ana, `document.querySelectorAll('#turns .turn')[8].querySelector('form[action$="/fork"] button').click(), true`)
 	h.ana.Wait("document.querySelectorAll('#chats a').length === 2")
 	h.ana.Live()
 	h.say("Go on here")
