@@ -41,9 +41,13 @@ func (p *Pages) deleted(w http.ResponseWriter, r *http.Request) error {
 
 // delete disposes a session, and shows where it can be had back.
 func (p *Pages) delete(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 	v, err := p.visit(r)
 	if err != nil {
 		return err
+	}
+	if r.PostFormValue("delete") != "yes" {
+		return errBadRequest("Use Delete in the menu of the session: it says that it is meant.")
 	}
 	if err := p.Host.DisposeSession(r.Context(), p.caller(r.Context()), ahp.DisposeSessionParams{Channel: v.session}); err != nil {
 		return err

@@ -20,10 +20,12 @@ func TestADeletedSessionIsRestored(t *testing.T) {
 		t.Error("the inbox leads to deleted sessions, and there is none")
 	}
 
-	if to := s.post(base+"/delete", nil); to != "/deleted" {
+	res, err := s.web.PostForm(s.url+base+"/delete", url.Values{})
+	s.body(base, res, err, http.StatusBadRequest) // not by accident
+	if to := s.post(base+"/delete", url.Values{"delete": {"yes"}}); to != "/deleted" {
 		t.Fatalf("deleting leads to %s", to)
 	}
-	res, err := s.web.Get(s.url + base)
+	res, err = s.web.Get(s.url + base)
 	s.body(base, res, err, http.StatusNotFound)
 	s.shows("/", "Deleted sessions (1)")
 	again := "/deleted/" + strings.TrimPrefix(base, "/s/")
