@@ -121,14 +121,19 @@ func Start(t testing.TB, o Options) *Program {
 }
 
 // household is the environment of somebody who has just moved in: nothing of the machine's own shell, git and agents is
-// read or written, and a shell says when it waits for a line.
+// read or written, and a shell says when it waits for a line. What Go has compiled is shared, or every `go test` in a
+// terminal would compile the standard library first.
 func household(t testing.TB) []string {
 	t.Helper()
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte("PS1='$ '\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return []string{"SHELL=/bin/bash", "HOME=" + home}
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"SHELL=/bin/bash", "HOME=" + home, "GOCACHE=" + strings.TrimSpace(string(cache))}
 }
 
 func (p *Program) start(listen string) {

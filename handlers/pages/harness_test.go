@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -104,7 +105,8 @@ func (s *site) body(path string, res *http.Response, err error, want int) string
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != want {
-		s.t.Fatalf("%s: %s, wanted %d: %v\n%.2000s", path, res.Status, want, err, b)
+		_, main, _ := strings.Cut(string(b), "<main")
+		s.t.Fatalf("%s: %s, wanted %d: %v\n%.2000s", path, res.Status, want, err, cmp.Or(main, string(b)))
 	}
 	return string(b)
 }

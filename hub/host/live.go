@@ -121,6 +121,20 @@ func (l *live) connect() (agent.Session, error) {
 	return l.tellOpening(s.Provider, func() (agent.Session, error) { return backend.Open(l.ctx, spec) })
 }
 
+// opening waits for an agent that is being opened, however that ends.
+func (l *live) opening(ctx context.Context) {
+	l.mu.Lock()
+	opened := l.opened
+	l.mu.Unlock()
+	if opened == nil {
+		return
+	}
+	select {
+	case <-opened:
+	case <-ctx.Done():
+	}
+}
+
 // busy tells whether a turn or the opening of the agent goes on.
 func (l *live) busy() bool {
 	l.mu.Lock()

@@ -128,8 +128,11 @@ func (h *Host) RemoveWorktree(ctx context.Context, c Caller, session ahp.URI, fo
 	if err != nil {
 		return err
 	}
-	if l := h.liveIf(session); l != nil && l.busy() {
-		return ahp.Errorf(ahp.CodeConflict, "a turn runs in it: stop that first")
+	if l := h.liveIf(session); l != nil {
+		l.opening(ctx) // an agent that is starting is not to find its directory gone
+		if l.busy() {
+			return ahp.Errorf(ahp.CodeConflict, "a turn runs in it: stop that first")
+		}
 	}
 	if err := conflicting(h.changesetService().RemoveWorktree(ctx, w, force)); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
@@ -91,6 +93,37 @@ func TestASessionInAWorktree(t *testing.T) {
 	}
 	_, err = w.host.MergeWorktree(t.Context(), c.caller, other)
 	wantCode(t, err, ahp.CodeNotFound)
+}
+
+// A work tree is removed while the agent is still starting in it: that is no turn, and the agent finds its directory there.
+func TestAWorktreeIsRemovedWhileTheAgentStarts(t *testing.T) {
+	repo, _ := repository(t)
+	w, c := shellWorld(t, Config{}, hub.Config{})
+	const other ahp.URI = "ahp-session:/tree"
+	starting, goOn := make(chan string, 1), make(chan struct{})
+	found := make(chan error, 1)
+	w.agent.open = func(_ context.Context, s agent.Spec) error {
+		starting <- s.Dirs[0]
+		<-goOn
+		_, err := os.Stat(s.Dirs[0])
+		found <- err
+		return nil
+	}
+	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: other, WorkingDirectories: []ahp.URI{FileURI(repo)},
+		Config: ahp.Meta{isolationKey: json.RawMessage(`"worktree"`)}}))
+	dir := <-starting
+	removed := make(chan error)
+	go func() { removed <- w.host.RemoveWorktree(t.Context(), c.caller, other, false) }()
+	select {
+	case err := <-removed:
+		t.Errorf("it did not wait for the agent: %v", err)
+	case goOn <- struct{}{}:
+		w.must(<-removed)
+	}
+	w.must(<-found)
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("the work tree is still there")
+	}
 }
 
 func TestNoWorktree(t *testing.T) {
