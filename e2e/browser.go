@@ -109,14 +109,25 @@ func OpenBrowser(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
 // Page opens a tab for somebody who has no cookie yet.
 func (b *Browser) Page() *Page {
 	b.t.Helper()
-	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
-	p := &Page{Ctx: ctx, t: b.t, close: cancel}
+	return newPage(b.t, b.ctx, chromedp.WithNewBrowserContext())
+}
+
+// Beside opens another tab of the same person.
+func (p *Page) Beside() *Page {
+	p.t.Helper()
+	return newPage(p.t, p.Ctx)
+}
+
+func newPage(t testing.TB, in context.Context, opts ...chromedp.ContextOption) *Page {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(in, opts...)
+	p := &Page{Ctx: ctx, t: t, close: cancel}
 	open.Lock()
-	open.pages[b.t] = append(open.pages[b.t], p)
+	open.pages[t] = append(open.pages[t], p)
 	open.Unlock()
-	b.t.Cleanup(func() { closePages(b.t) })
+	t.Cleanup(func() { closePages(t) })
 	if err := chromedp.Listen(ctx, p.listen); err != nil {
-		b.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return p
 }

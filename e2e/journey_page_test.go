@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,15 +15,24 @@ import (
 )
 
 // at is where to press the mouse on the first element in sight of a selector: the middle of its box, when nothing lies
-// over it. It is null until then.
-const at = `(selector => {
-	const e = [...document.querySelectorAll(selector)].find(e => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length);
-	if (!e) return null;
-	const middle = () => { const b = e.getClientRects()[0]; return [b.x + b.width / 2, b.y + b.height / 2]; };
-	const open = () => e.contains(document.elementFromPoint(...middle()));
-	if (!open()) e.scrollIntoView({block: 'center', inline: 'nearest', behavior: 'instant'});
-	return open() ? middle() : null;
+// over it, and when it is there still two frames later. It is null until then.
+const at = `(async selector => {
+	const where = () => {
+		const e = [...document.querySelectorAll(selector)].find(e => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length);
+		if (!e) return null;
+		const middle = () => { const b = e.getClientRects()[0]; return [b.x + b.width / 2, b.y + b.height / 2]; };
+		const open = () => e.contains(document.elementFromPoint(...middle()));
+		if (!open()) e.scrollIntoView({block: 'center', inline: 'nearest', behavior: 'instant'});
+		return open() ? middle() : null;
+	};
+	const first = where();
+	await ` + painted + `;
+	const then = where();
+	return first && then && first.join() === then.join() ? then : null;
 })(%q)`
+
+// painted waits until what was changed is to be seen.
+const painted = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`
 
 // Click clicks the first element in sight with the mouse, once it stands still and nothing covers it: a person
 // does not press on what is moving either.
@@ -32,18 +40,16 @@ func (p *Page) Click(selector string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.Ctx, patience)
 	defer cancel()
-	var last []float64
 	for {
-		now, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(at, selector)))
-		if err == nil && len(now) == 2 && slices.Equal(now, last) {
+		now, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(at, selector), chromedp.EvalAwaitPromise))
+		if err == nil && len(now) == 2 {
 			p.Do(chromedp.MouseClickXY(now[0], now[1]))
 			return
 		}
-		last = now
 		select {
 		case <-ctx.Done():
 			p.t.Fatalf("nothing to click in %v: %s (%v)\nat %s\n%s", patience, selector, err, p.where(), strings.Join(p.Problems(), "\n"))
-		case <-time.After(30 * time.Millisecond): // two frames
+		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
@@ -161,7 +167,6 @@ func (p *Page) look(width, height int64, scheme string) {
 	})
 	ctx, cancel := context.WithTimeout(p.Ctx, patience)
 	defer cancel()
-	painted := "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](painted, chromedp.EvalAwaitPromise)); err != nil {
 		p.t.Fatal(err)
 	}

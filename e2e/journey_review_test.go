@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -172,9 +174,7 @@ func (j *journey) crash() {
 	j.watcher.reconnect()
 	for _, p := range []*Page{j.ana, j.ben} {
 		p.Live()
-		if now := p.reading(); now != before[p] {
-			j.Errorf("after the crash %s reads\n%s\nbefore\n%s", p.where(), now, before[p])
-		}
+		p.reads("before the crash", func() string { return before[p] })
 	}
 	fresh := watch(j.T, j.program, "another") // says where the numbers stand
 	if now := fresh.LastSeq(); now < sent {
@@ -192,7 +192,26 @@ func (p *Page) reading() string {
 	})()`))
 }
 
-// goOn works after the crash: another command, seen live by both, and by a reload.
+// reads waits until the page says the same as another does: what is on its way to either may come yet.
+func (p *Page) reads(when string, want func() string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.Ctx, patience)
+	defer cancel()
+	for {
+		now, other := p.reading(), want()
+		if now == other {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			p.t.Errorf("%s reads\n%s\n%s it reads\n%s", p.where(), now, when, other)
+			return
+		case <-time.After(30 * time.Millisecond):
+		}
+	}
+}
+
+// goOn works after the crash: another command, seen live by both, and by a page opened anew.
 func (j *journey) goOn() {
 	sent := j.watcher.LastSeq()
 	j.ana.Click("#message")
@@ -205,12 +224,11 @@ func (j *journey) goOn() {
 	}
 	j.ana.Says("#turns .turn:last-child", "3 files changed")
 	j.ana.Wait(settled)
-	live := j.ana.reading()
-	j.ana.Open(j.program.URL + j.chatURL)
-	j.ana.Live()
-	if again := j.ana.reading(); again != live {
-		j.Errorf("the page read\n%s\nand after a reload\n%s", live, again)
-	}
+	anew := j.ana.Beside()
+	anew.Open(j.program.URL + j.chatURL)
+	anew.Live()
+	j.ana.reads("opened anew", anew.reading)
+	anew.leave()
 }
 
 // leave ends the page's stream before its host stops.

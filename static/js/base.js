@@ -39,12 +39,18 @@ function replace(old, content) {
   }
   old.replaceWith(content);
 }
-// Whether the reader is at the end is noted when they scroll: asking at each patch would lay the page out each time.
+// Whether the reader is at the end is noted when they scroll: asking at each patch would lay the page out each time. A
+// page that went to its end itself hears of that a frame later, and may have grown by then: only who went up has left.
 const view = $('scroll') || $('main');
-let end = true;
+let end = true, top = 0;
 app.atEnd = () => end;
-const look = app.look = () => { end = view.scrollHeight - view.scrollTop - view.clientHeight < 80; };
-view?.addEventListener('scroll', look, { passive: true });
+app.toEnd = () => { end = true; view.scrollTop = view.scrollHeight; };
+app.look = (scrolled) => {
+  const now = view.scrollTop;
+  end = view.scrollHeight - now - view.clientHeight < 80 || !!scrolled && end && now >= top;
+  top = now;
+};
+view?.addEventListener('scroll', app.look, { passive: true });
 function patch(list) {
   let fresh = 0;
   for (const p of list) {
@@ -241,7 +247,7 @@ document.addEventListener('click', (e) => {
   if (from) { from.select(); navigator.clipboard?.writeText(from.value).then(() => toast('Copied.'), () => {}); } // refused: it is selected
   if (img) { e.preventDefault(); const i = new Image(); i.src = img.href; i.alt = img.textContent; i.className = 'remote'; i.referrerPolicy = 'no-referrer'; img.replaceWith(i); }
   for (const m of document.querySelectorAll('details.menu[open]')) if (!m.contains(t)) m.open = false;
-  if (t.id === 'new-pill') view.scrollTop = view.scrollHeight;
+  if (t.id === 'new-pill') app.toEnd();
 });
 document.addEventListener('change', (e) => {
   if (e.target.id === 'keys-on') { try { localStorage.setItem('keys', e.target.checked ? 'on' : 'off'); } catch { /* private window */ } }

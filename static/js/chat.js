@@ -17,7 +17,7 @@ scroll?.addEventListener('scroll', () => {
 if (scroll) {
   let landed = !location.hash && !new URLSearchParams(location.search).has('before');
   if (!landed) addEventListener('load', () => requestAnimationFrame(() => { app.look(); landed = true; }));
-  const follow = new ResizeObserver(() => { if (landed && app.atEnd()) scroll.scrollTop = scroll.scrollHeight; });
+  const follow = new ResizeObserver(() => { if (landed && app.atEnd()) app.toEnd(); });
   follow.observe($('turns'));
   follow.observe(scroll);
   app.on.push((list) => { if (list.some((p) => p[0] === 'r' && p[1] === 'turns')) follow.observe($('turns')); });
@@ -42,7 +42,11 @@ if (message) {
     message.focus();
     message.dispatchEvent(new Event('input', { bubbles: true }));
   }
-  message.form.addEventListener('sent', (e) => { if (e.target === message.form) try { sessionStorage.removeItem(key); } catch { /* no storage */ } });
+  message.form.addEventListener('sent', (e) => {
+    if (e.target !== message.form) return;
+    app.toEnd();
+    try { sessionStorage.removeItem(key); } catch { /* no storage */ }
+  });
   // An arrow up in an empty composer brings back what this person said before, and down goes back.
   const said = () => [...document.querySelectorAll('#turns .said')].filter((s) => s.querySelector('.who b')?.textContent === message.form.dataset.me).map((s) => s.querySelector('.text').textContent).filter((t, i, all) => t && t !== all[i - 1]);
   let back = 0, shown = '';
