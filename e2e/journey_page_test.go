@@ -121,7 +121,17 @@ func (p *Page) Says(selector, part string) {
 // Live waits until the page's stream is open.
 func (p *Page) Live() {
 	p.t.Helper()
-	p.Wait("document.readyState === 'complete' && document.documentElement.dataset.live === 'on'")
+	p.Wait(live)
+}
+
+const live = "document.readyState === 'complete' && document.documentElement.dataset.live === 'on'"
+
+// Follow clicks a link and waits until the page it leads to is live, not the one it is on.
+func (p *Page) Follow(selector string) {
+	p.t.Helper()
+	Eval[bool](p, "window.left = true")
+	p.Click(selector)
+	p.Wait("!window.left && " + live)
 }
 
 // looks are the ways a page is photographed.

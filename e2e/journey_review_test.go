@@ -57,8 +57,7 @@ func (j *journey) threads() []ahp.Annotation {
 
 // share makes a link; somebody else comes by it, gives a name and sees the session.
 func (j *journey) share() {
-	j.ana.Click("a[href*='/share']")
-	j.ana.Live()
+	j.ana.Follow("a[href*='/share']")
 	if Eval[string](j.ana, "document.querySelector('input[name=part]:checked').value") != "" {
 		j.Error("Share of a page of changes does not begin with the whole session")
 	}
@@ -86,8 +85,7 @@ func (j *journey) share() {
 
 // talk is a conversation on lines while both look: what one writes the other has without a reload.
 func (j *journey) talk() {
-	j.ben.Click(".tabs a[data-go='g d']")
-	j.ben.Live()
+	j.ben.Follow(".tabs a[data-go='g d']")
 	j.ben.Click("#scopes a[data-scope=session]")
 	j.ben.Wait("location.search.includes('scope=session')")
 	j.ben.Live()

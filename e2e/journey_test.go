@@ -151,8 +151,7 @@ const glyphs = `((t) => t ? Array.from({length: t.buffer.active.length}, (_, i) 
 
 // endOfTurn finds the chip of what the turn changed.
 func (j *journey) endOfTurn() {
-	j.ana.Click(".tabs a[data-go='g c']")
-	j.ana.Live()
+	j.ana.Follow(".tabs a[data-go='g c']")
 	j.ana.WaitText(".foot .chip", "in 4 files")
 	chip := squeeze(j.ana.Text(".foot .chip"))
 	var add, del int
@@ -170,8 +169,7 @@ func (j *journey) endOfTurn() {
 
 // readChanges goes through the catalogue: this turn, the session, what is not committed; unified and split.
 func (j *journey) readChanges() {
-	j.ana.Click(".foot .chip")
-	j.ana.Live()
+	j.ana.Follow(".foot .chip")
 	for _, scope := range []string{"", "session", "uncommitted"} {
 		if scope != "" {
 			j.ana.Click("#scopes a[data-scope=" + scope + "]")

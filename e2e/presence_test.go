@@ -31,8 +31,7 @@ func TestPresence(t *testing.T) {
 	}
 
 	// They write where the other reads.
-	ana.Click(".tabs a[data-go='g c']")
-	ana.Live()
+	ana.Follow(".tabs a[data-go='g c']")
 	ben.Click("#message")
 	ben.Type("What about")
 	ana.Says("#typing", "Ben Kim is writing…")

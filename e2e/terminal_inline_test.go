@@ -38,8 +38,7 @@ func TestTerminalOfAToolCall(t *testing.T) {
 	Eval[any](p, termIn(0)+`.focus()`)
 	p.Press("\r")
 	p.Wait(shows(0) + `.includes('00007')`)
-	p.Click(".tabs a[data-go='g c']")
-	p.Live()
+	p.Follow(".tabs a[data-go='g c']")
 	p.Unfold(".tool details.fold")
 	for _, l := range looks {
 		p.look(l.width, l.height, l.scheme)
