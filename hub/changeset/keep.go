@@ -13,7 +13,7 @@ const keepLock = "#keep"
 
 // keep packs what a tree holds that the last kept one does not, the user's objects included, so that the private
 // repository stands alone when theirs is pruned or gone. It has a lock of its own: of a large repository the first time
-// takes long, and nothing it does is in the way of others.
+// takes long, and packing is in nobody's way.
 func (r *repo) keep(ctx context.Context, tree string) error {
 	unlock, err := r.s.lock(ctx, r.git+keepLock)
 	if err != nil {
@@ -36,13 +36,25 @@ func (r *repo) keep(ctx context.Context, tree string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.run(ctx, src, nil, "prune-packed", "--quiet"); err != nil {
+	if err := r.prune(ctx, src); err != nil {
 		return err
 	}
 	if err := os.WriteFile(mark, []byte(tree+"\n"), 0o600); err != nil {
 		return err
 	}
 	return r.joinPacks(ctx, src)
+}
+
+// prune removes the loose objects that are packed now, and their directories when they are empty: whoever is about to
+// write into one would find it gone, so nobody writes meanwhile.
+func (r *repo) prune(ctx context.Context, src source) error {
+	unlock, err := r.s.lock(ctx, r.git)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	_, err = r.run(ctx, src, nil, "prune-packed", "--quiet")
+	return err
 }
 
 const mostPacks = 30

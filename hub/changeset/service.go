@@ -172,7 +172,7 @@ func (s *Service) Drop(ctx context.Context, session string) error {
 }
 
 func (s *Service) dropOne(ctx context.Context, dir string) error {
-	for _, name := range []string{dir, dir + keepLock} {
+	for _, name := range []string{dir + keepLock, dir} { // in the order that keep takes them
 		unlock, err := s.lock(ctx, name)
 		if err != nil {
 			return err
