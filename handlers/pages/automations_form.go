@@ -49,7 +49,7 @@ func (p *Pages) sendForm(w http.ResponseWriter, r *http.Request, status int, e *
 		if config == nil {
 			config = configOf(chosen, res.Schema)
 		}
-		m.Config = part.SettingsOf(res.Schema, config, false)
+		m.Config = part.SettingsOf(res.Schema, config, false, host.Unasked)
 	}
 	if len(m.Schedule.Kept) == 0 && (m.Schedule.Zone != "" || chosen.Has("when")) {
 		m.Schedule.Preview = p.preview(c, m.Schedule)

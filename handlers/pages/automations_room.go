@@ -199,11 +199,11 @@ func (p *Pages) settingLines(c host.Caller, t ahp.AutomationSessionTemplate) (ou
 	if t.Model != nil {
 		out = append(out, page.SettingLine{Title: "Model", Value: t.Model.ID})
 	}
-	for _, s := range part.SettingsOf(res.Schema, res.Values, false) {
+	for _, s := range part.SettingsOf(res.Schema, res.Values, false, host.Unasked) {
 		if s.List || s.Value == "" {
 			continue
 		}
-		line := page.SettingLine{Title: s.Title, Value: s.Value, Risky: host.Unasked(s.Key, s.Value)}
+		line := page.SettingLine{Title: s.Title, Value: s.Value, Risky: s.Risky}
 		for _, choice := range s.Choices {
 			if choice.Value == s.Value {
 				line.Value = choice.Label

@@ -63,9 +63,5 @@ func settingsOf(s *ahp.SessionState) []part.Setting {
 		return nil
 	}
 	all := host.Settings(s)
-	list := part.SettingsOf(all.Schema, all.Values, true)
-	for i := range list {
-		list[i].Risky = host.Unasked(list[i].Key, list[i].Value)
-	}
-	return list
+	return part.SettingsOf(all.Schema, all.Values, true, host.Unasked)
 }

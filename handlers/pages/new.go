@@ -45,7 +45,7 @@ func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 		m.Agent = m.Agents[0].Provider
 	}
 	if res, err := p.Host.ResolveSessionConfig(c, ahp.ResolveSessionConfigParams{Channel: ahp.RootURI, Provider: m.Agent}); err == nil {
-		m.Config = p.offered(r.Context(), part.SettingsOf(res.Schema, configOf(chosen, res.Schema), false), m.Agent, m.Dir)
+		m.Config = p.offered(r.Context(), part.SettingsOf(res.Schema, configOf(chosen, res.Schema), false, host.Unasked), m.Agent, m.Dir)
 	}
 	return m
 }

@@ -23,11 +23,15 @@ type Setting struct {
 }
 
 // Choice is one value of a setting.
-type Choice struct{ Value, Label, Hint string }
+type Choice struct {
+	Value, Label, Hint string
+	Risky              bool // with it nothing waits for an approval
+}
 
 // SettingsOf reads the settings of a schema that may be set: the model first, then what else the agent has, then what
-// waits for an approval. live leaves out those that are fixed once a session exists.
-func SettingsOf(schema ahp.SessionConfigSchema, values ahp.Meta, live bool) (out []Setting) {
+// waits for an approval. live leaves out those that are fixed once a session exists; risky tells the values with which
+// nothing waits for an approval.
+func SettingsOf(schema ahp.SessionConfigSchema, values ahp.Meta, live bool, risky func(key, value string) bool) (out []Setting) {
 	for _, key := range slices.SortedFunc(maps.Keys(schema.Properties), settingOrder) {
 		p := schema.Properties[key]
 		if isTrue(p.ReadOnly) || live && !isTrue(p.SessionMutable) {
@@ -38,7 +42,10 @@ func SettingsOf(schema ahp.SessionConfigSchema, values ahp.Meta, live bool) (out
 			raw = p.Default
 		}
 		s := Setting{Key: key, Title: firstOf(p.Title, key), Hint: p.Description, Value: scalar(raw), Choices: choices(p)}
-		s.Open = isTrue(p.EnumDynamic)
+		s.Open, s.Risky = isTrue(p.EnumDynamic), risky(key, s.Value)
+		for i, c := range s.Choices {
+			s.Choices[i].Risky = risky(key, c.Value)
+		}
 		switch {
 		case p.Type == "array" && p.Items != nil && p.Items.Type == "string":
 			s.List, s.Value = true, ""
@@ -59,7 +66,7 @@ func settingOrder(a, b string) int { return cmp.Or(settingRank[a]-settingRank[b]
 
 func choices(p ahp.SessionConfigPropertySchema) (out []Choice) {
 	if p.Type == "boolean" {
-		return []Choice{{"true", "On", ""}, {"false", "Off", ""}}
+		return []Choice{{Value: "true", Label: "On"}, {Value: "false", Label: "Off"}}
 	}
 	for i, e := range p.Enum {
 		c := Choice{Value: scalar(e), Label: scalar(e)}

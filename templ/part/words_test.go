@@ -111,6 +111,23 @@ func TestFinishedTurnTellsWhatItDid(t *testing.T) {
 	}
 }
 
+func unasked(key, value string) bool { return key == "approval" && value == "auto" }
+
+// What lets everything happen unasked is red where it is offered, and where it is set.
+func TestAllowingEverythingIsRed(t *testing.T) {
+	schema := ahp.SessionConfigSchema{Properties: map[string]ahp.SessionConfigPropertySchema{"approval": {Type: "string", SessionMutable: ahp.Ptr(true),
+		Enum: []json.RawMessage{json.RawMessage(`"ask"`), json.RawMessage(`"auto"`)}}}}
+	set := func(value string) []Setting { return SettingsOf(schema, ahp.Meta{"approval": json.RawMessage(value)}, true, unasked) }
+	if html := draw(t, SettingFields(set(`"ask"`))); strings.Count(html, `class="check bad"`) != 1 {
+		t.Errorf("offered as\n%s", html)
+	}
+	for value, red := range map[string]bool{`"ask"`: false, `"auto"`: true} {
+		if html := draw(t, SettingsPart("/s/a", set(value))); strings.Contains(html, `"setting owner-only bad"`) != red {
+			t.Errorf("%s is shown as\n%s", value, html)
+		}
+	}
+}
+
 // A number is set in a field for numbers, be it a new session's or one that lives.
 func TestANumberHasAFieldForNumbers(t *testing.T) {
 	schema := ahp.SessionConfigSchema{Properties: map[string]ahp.SessionConfigPropertySchema{
@@ -120,7 +137,7 @@ func TestANumberHasAFieldForNumbers(t *testing.T) {
 		true:  func(l []Setting) templ.Component { return SettingsPart("/s/a", l) },
 		false: SettingFields,
 	} {
-		html := draw(t, fields(SettingsOf(schema, ahp.Meta{"temperature": json.RawMessage("0.7")}, live)))
+		html := draw(t, fields(SettingsOf(schema, ahp.Meta{"temperature": json.RawMessage("0.7")}, live, unasked)))
 		for _, want := range []string{"Temperature", `type="number"`, `step="any"`, `value="0.7"`} {
 			if !strings.Contains(html, want) {
 				t.Errorf("live %v: %s is missing:\n%s", live, want, html)
