@@ -106,13 +106,14 @@ func (w *watcher) check() {
 			}
 			continue
 		}
-		fresh, err := w.Fresh(ctx, uri)
-		if err != nil {
-			w.t.Error(err)
-			continue
+		var fresh ahp.State
+		var failed error
+		same := func() bool {
+			fresh, failed = w.Fresh(ctx, uri)
+			return failed == nil && screen(w.State(uri)) == screen(fresh)
 		}
-		if mine, want := screen(w.State(uri)), screen(fresh); mine != want {
-			w.t.Errorf("the terminal %s shows\n%s\nand anew\n%s", uri, mine, want)
+		if err := w.Wait(ctx, same); err != nil {
+			w.t.Errorf("the terminal %s shows\n%s\nand anew (%v)\n%s\n%v", uri, screen(w.State(uri)), failed, screen(fresh), err)
 		}
 	}
 	for _, v := range w.Violations() {
