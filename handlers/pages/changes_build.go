@@ -189,7 +189,7 @@ func (b *builder) compare(ctx context.Context, d *built, f *ahp.ChangesetFile, c
 	d.OldSize, d.NewSize = sizeOf(f.Edit.Before), sizeOf(f.Edit.After)
 	d.OldPixels, d.NewPixels = file.OldPixels, file.NewPixels
 	d.src = file
-	kind := foldedKind(d.Path, file)
+	kind := foldedKind(d.Path, host.ReadFileNote(f.Meta).Generated, file)
 	if media := imageType(d.Path); media != "" && (file.Binary || media == svgType) {
 		d.OldURL, d.NewURL = b.imageURL(f.Edit.Before, f, "before"), b.imageURL(f.Edit.After, f, "after")
 	}

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 )
 
@@ -41,14 +42,15 @@ func pictureType(name string, data []byte) string {
 	return diff.ImageType(name, data)
 }
 
-// foldedKind says why a file that has few changes is folded all the same.
-func foldedKind(name string, f *diff.File) string {
+// foldedKind says why a file that has few changes is folded all the same: what its repository's attributes say goes
+// before what its name and its first lines tell.
+func foldedKind(name string, said changeset.Generated, f *diff.File) string {
 	kind := diff.Folded(name)
-	if kind == "" && f.Generated {
-		kind = "generated"
-	}
-	if len(f.Hunks) == 0 {
+	switch {
+	case len(f.Hunks) == 0 || said == changeset.GeneratedNo:
 		return ""
+	case kind == "" && (said == changeset.GeneratedYes || f.Generated):
+		return "generated"
 	}
 	return kind
 }

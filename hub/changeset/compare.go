@@ -43,6 +43,7 @@ type File struct {
 
 	Additions, Deletions int
 	Binary               bool
+	Generated            Generated
 	Skipped              string // why the content is not stored; such a file has no object ids
 }
 
@@ -84,6 +85,9 @@ func (r *repo) compare(ctx context.Context, from, to Tree) ([]File, error) {
 	files := []File{}
 	if from.OID != to.OID {
 		if files, err = r.changedFiles(ctx, source{top: to.Top, prefix: to.Prefix}, from.OID, to.OID); err != nil {
+			return nil, err
+		}
+		if err := r.setGenerated(ctx, source{top: to.Top, prefix: to.Prefix}, files); err != nil {
 			return nil, err
 		}
 	}

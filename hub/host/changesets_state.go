@@ -22,6 +22,9 @@ type FileNote struct {
 	OldMode string `json:"oldMode,omitempty"`
 	NewMode string `json:"newMode,omitempty"`
 	Binary  bool   `json:"binary,omitempty"`
+
+	Generated changeset.Generated `json:"generated,omitempty"` // what .gitattributes say: "yes" or "no"
+
 	Skipped string `json:"skipped,omitempty"` // why the content is not kept
 	Overlap bool   `json:"overlap,omitempty"` // another turn ran in the same directories
 	Outside bool   `json:"outside,omitempty"` // changed outside of turns only
@@ -67,7 +70,7 @@ const mostChangedFiles = 10_000
 
 // changesetFile draws a changed file in the protocol's terms.
 func changesetFile(short string, f changeset.File, overlap, outside bool) (ahp.ChangesetFile, FileNote) {
-	note := FileNote{Status: string(rune(f.Status)), OldMode: f.OldMode, NewMode: f.NewMode, Binary: f.Binary, Skipped: f.Skipped,
+	note := FileNote{Status: string(rune(f.Status)), OldMode: f.OldMode, NewMode: f.NewMode, Binary: f.Binary, Generated: f.Generated, Skipped: f.Skipped,
 		Overlap: overlap, Outside: outside, OldOID: f.OldOID, NewOID: f.NewOID}
 	out := ahp.ChangesetFile{Reviewed: ahp.Ptr(false), Edit: ahp.FileEdit{
 		Diff: &ahp.FileEditDiffStats{Added: ahp.Ptr(int64(f.Additions)), Removed: ahp.Ptr(int64(f.Deletions))}}}

@@ -1,0 +1,82 @@
+package changeset
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// Generated says whether a repository's attributes call a file generated.
+type Generated string
+
+// What linguist-generated in .gitattributes can say; nothing when it does not speak of the file.
+const (
+	GeneratedYes Generated = "yes"
+	GeneratedNo  Generated = "no"
+)
+
+const generatedAttr = "linguist-generated"
+
+// setGenerated asks the attributes of the work tree about changed files. git is asked only where an attribute file
+// names the attribute at all.
+func (r *repo) setGenerated(ctx context.Context, src source, files []File) error {
+	if !r.namesGenerated(src, files) {
+		return nil
+	}
+	paths, at := make([]string, len(files)), make(map[string]int, len(files))
+	for i, f := range files {
+		paths[i], at[f.Path] = f.Path, i
+	}
+	out, err := r.run(ctx, src, lines0(paths), "check-attr", "-z", "--stdin", generatedAttr)
+	if err != nil {
+		return err
+	}
+	for f := fields(out); len(f) >= 3; f = f[3:] { // path, attribute, value
+		i, ok := at[f[0]]
+		if !ok {
+			continue
+		}
+		switch f[2] {
+		case "set", "true":
+			files[i].Generated = GeneratedYes
+		case "unset", "false":
+			files[i].Generated = GeneratedNo
+		}
+	}
+	return nil
+}
+
+// namesGenerated looks into the attribute files that speak of changed files: those of their directories and above.
+func (r *repo) namesGenerated(src source, files []File) bool {
+	if mentions(filepath.Join(r.git, "info", "attributes")) {
+		return true
+	}
+	seen := map[string]bool{}
+	for _, f := range files {
+		for dir := path.Dir(f.Path); !seen[dir]; dir = path.Dir(dir) {
+			seen[dir] = true
+			if mentions(filepath.Join(src.top, filepath.FromSlash(dir), ".gitattributes")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+const mostAttributes = 1 << 20 // bytes of an attribute file that are looked at
+
+func mentions(name string) bool {
+	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() { // a link is none of git's, a pipe has no end
+		return false
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	data, _ := io.ReadAll(io.LimitReader(f, mostAttributes)) // what cannot be read names nothing
+	return bytes.Contains(data, []byte(generatedAttr))
+}

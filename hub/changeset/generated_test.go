@@ -1,0 +1,46 @@
+package changeset
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// What .gitattributes call generated, of the root and of directories below; what they do not speak of stays unsaid.
+func TestAttributesSayWhatIsGenerated(t *testing.T) {
+	p := newRepo(t)
+	generated := func() map[string]Generated {
+		t.Helper()
+		before := p.checkpoint()
+		for _, name := range []string{"a.txt", "api/client.go", "api/hand.go", "api/deep/x.go", "ünï code.go"} {
+			had, _ := os.ReadFile(p.path(name))
+			p.write(name, string(had)+"more\n")
+		}
+		said := map[string]Generated{}
+		for _, f := range p.compare(before, p.checkpoint()) {
+			if f.Generated != "" {
+				said[f.Path] = f.Generated
+			}
+		}
+		return said
+	}
+	if got := generated(); len(got) != 0 {
+		t.Errorf("without attributes: %v", got)
+	}
+	p.write("api/.gitattributes", "*.go linguist-generated\nhand.go -linguist-generated\ndeep/*.go linguist-generated=maybe\n")
+	p.write(".gitattributes", "*code.go linguist-generated=true\n")
+	got := generated()
+	for name, want := range map[string]Generated{"a.txt": "", "api/client.go": GeneratedYes, "api/hand.go": GeneratedNo, "api/deep/x.go": "", "ünï code.go": GeneratedYes} {
+		if got[name] != want {
+			t.Errorf("%s is called %q, want %q", name, got[name], want)
+		}
+	}
+	p.remove(".gitattributes")
+	p.remove("api/.gitattributes")
+	if err := os.Symlink(filepath.Join(t.TempDir(), "nowhere"), p.path(".gitattributes")); err != nil {
+		t.Fatal(err)
+	}
+	if got := generated(); len(got) != 0 {
+		t.Errorf("with a link for attributes: %v", got)
+	}
+}
