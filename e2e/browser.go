@@ -31,6 +31,7 @@ type Page struct {
 
 	once  sync.Once
 	close context.CancelFunc
+	plain bool // scripts are switched off
 
 	mu      sync.Mutex
 	bad     []string

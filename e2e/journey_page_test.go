@@ -26,12 +26,12 @@ const at = `(async selector => {
 		return open() ? middle() : null;
 	};
 	const first = where();
-	await ` + painted + `;
+	await %s;
 	const then = where();
 	return first && then && first.join() === then.join() ? then : null;
 })(%q)`
 
-// painted waits until what was changed is to be seen.
+// painted waits until what was changed is to be seen. A page without scripts draws no frames for them.
 const painted = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`
 
 // Click clicks the first element in sight with the mouse, once it stands still and nothing covers it: a person
@@ -40,8 +40,12 @@ func (p *Page) Click(selector string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.Ctx, patience)
 	defer cancel()
+	frames := painted
+	if p.plain {
+		frames = "null"
+	}
 	for {
-		now, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(at, selector), chromedp.EvalAwaitPromise))
+		now, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(at, frames, selector), chromedp.EvalAwaitPromise))
 		if err == nil && len(now) == 2 {
 			p.Do(chromedp.MouseClickXY(now[0], now[1]))
 			return

@@ -26,6 +26,7 @@ type scriptless struct {
 // noScript switches scripts off for all the pages to come.
 func (p *Page) noScript() {
 	p.t.Helper()
+	p.plain = true
 	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
 		_, err := cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 		return chromedp.Void{}, err

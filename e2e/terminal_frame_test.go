@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -208,10 +207,7 @@ func (x *terminals) accessible() {
 func (x *terminals) withoutScripts() {
 	t, p := x.t, x.browser.Page()
 	p.SignIn(x.prog)
-	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
-		return chromedp.Void{}, err
-	})
+	p.noScript()
 	p.Open(x.prog.URL + x.base)
 	p.Click(".termbar form button")
 	opened(p)

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -150,6 +151,19 @@ func TestACrashLosesNothing(t *testing.T) {
 		}
 		if len(w.mails()) != 2 || store.count(jobBucket)+store.count(noticeBucket)+store.count(mailBucket) != 0 {
 			t.Errorf("%d mails, and %v is left", len(w.mails()), store.docs)
+		}
+	})
+}
+
+// A host that is stopped while it starts ends without an error.
+func TestStoppedWhileItStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, newMemory())
+		w.stop()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := w.n.Run(ctx); err != nil {
+			t.Errorf("it ended with %v", err)
 		}
 	})
 }

@@ -58,7 +58,10 @@ func (m *memory) Delete(_ context.Context, bucket, key string) error {
 	return nil
 }
 
-func (m *memory) Each(_ context.Context, bucket string, visit func(string, []byte) error) error {
+func (m *memory) Each(ctx context.Context, bucket string, visit func(string, []byte) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	m.mu.Lock()
 	docs := maps.Clone(m.docs[bucket])
 	m.mu.Unlock()

@@ -136,7 +136,9 @@ func (n *Notifier) stir() {
 
 // Run tells people until ctx ends, and waits for what is being sent.
 func (n *Notifier) Run(ctx context.Context) error {
-	if err := n.load(ctx); err != nil {
+	if err := n.load(ctx); ctx.Err() != nil {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	var sending sync.WaitGroup
