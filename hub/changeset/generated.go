@@ -30,7 +30,7 @@ func (r *repo) setGenerated(ctx context.Context, src source, files []File) error
 	for i, f := range files {
 		paths[i], at[f.Path] = f.Path, i
 	}
-	out, err := r.run(ctx, src, lines0(paths), "check-attr", "-z", "--stdin", generatedAttr)
+	out, err := r.trees(ctx, src, lines0(paths), "check-attr", "-z", "--stdin", generatedAttr)
 	if err != nil {
 		return err
 	}

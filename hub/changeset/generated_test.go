@@ -35,6 +35,21 @@ func TestAttributesSayWhatIsGenerated(t *testing.T) {
 			t.Errorf("%s is called %q, want %q", name, got[name], want)
 		}
 	}
+	before := p.checkpoint()
+	p.write("api/client.go", "and more\n")
+	after := p.checkpoint()
+	p.write(".git/info/attributes", "a.txt linguist-generated\n")
+	p.checkpoint()
+	if err := os.Rename(p.dir, p.dir+" away"); err != nil {
+		t.Fatal(err)
+	}
+	if files := p.compare(before, after); len(files) != 1 {
+		t.Errorf("with the directory gone: %v", summary(files))
+	}
+	if err := os.Rename(p.dir+" away", p.dir); err != nil {
+		t.Fatal(err)
+	}
+	p.remove(".git/info/attributes")
 	p.remove(".gitattributes")
 	p.remove("api/.gitattributes")
 	if err := os.Symlink(filepath.Join(t.TempDir(), "nowhere"), p.path(".gitattributes")); err != nil {

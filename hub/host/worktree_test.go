@@ -117,6 +117,7 @@ func TestAWorktreeIsRemovedWhileTheAgentStarts(t *testing.T) {
 	select {
 	case err := <-removed:
 		t.Errorf("it did not wait for the agent: %v", err)
+		goOn <- struct{}{}
 	case goOn <- struct{}{}:
 		w.must(<-removed)
 	}

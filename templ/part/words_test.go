@@ -117,7 +117,9 @@ func unasked(key, value string) bool { return key == "approval" && value == "aut
 func TestAllowingEverythingIsRed(t *testing.T) {
 	schema := ahp.SessionConfigSchema{Properties: map[string]ahp.SessionConfigPropertySchema{"approval": {Type: "string", SessionMutable: ahp.Ptr(true),
 		Enum: []json.RawMessage{json.RawMessage(`"ask"`), json.RawMessage(`"auto"`)}}}}
-	set := func(value string) []Setting { return SettingsOf(schema, ahp.Meta{"approval": json.RawMessage(value)}, true, unasked) }
+	set := func(value string) []Setting {
+		return SettingsOf(schema, ahp.Meta{"approval": json.RawMessage(value)}, true, unasked)
+	}
 	if html := draw(t, SettingFields(set(`"ask"`))); strings.Count(html, `class="check bad"`) != 1 {
 		t.Errorf("offered as\n%s", html)
 	}
