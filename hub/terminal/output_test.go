@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -60,7 +61,8 @@ func TestTitlesAreToldNowAndThen(t *testing.T) {
 			}
 		}
 	})
-	if n := len(got); n > 6 || got[0] != "title 0" || got[n-2] != "title 999" || got[n-1] != "last" {
+	// Whether "then" is told depends on whether "last" was there when it was.
+	if n := len(got); n > 6 || got[0] != "title 0" || !slices.Contains(got, "title 999") || got[n-1] != "last" {
 		t.Errorf("told %q", got)
 	}
 }
