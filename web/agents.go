@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // byAgent is the door of the host's tools: for programs on this machine that show the token
@@ -63,8 +64,8 @@ func fromHere(r *http.Request) bool {
 	return err == nil && at.Addr() == from.Addr()
 }
 
-// readWhole takes the body in while its time runs, and then stops the clock: a tool may take
-// longer to answer than a body may to arrive.
+// readWhole reads the body while its deadline runs, and then lifts that: a tool may take
+// longer to answer than a body may to arrive. It answers a body that it refuses.
 func (s *Server) readWhole(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodPost {
 		return true
@@ -72,6 +73,12 @@ func (s *Server) readWhole(w http.ResponseWriter, r *http.Request) bool {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, "The request is too long, or did not arrive in time.", http.StatusRequestEntityTooLarge)
+		return false
+	}
+	if !utf8.Valid(body) { // what an agent writes reaches the timeline
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not valid UTF-8"}}`)
 		return false
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))

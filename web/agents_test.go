@@ -63,6 +63,9 @@ func TestTheAgentsDoorIsBounded(t *testing.T) {
 	if res := x.ask("POST /mcp", "Authorization: Bearer "+agentToken, strings.Repeat("x", 101)); res.StatusCode != 413 {
 		t.Errorf("a body that is too long: %s", res.Status)
 	}
+	if res := x.ask("POST /mcp", "Authorization: Bearer "+agentToken, "{\"x\":\"\xfe\"}"); res.StatusCode != 400 || !strings.Contains(text(t, res), "-32700") {
+		t.Errorf("a body that is not UTF-8: %s", res.Status)
+	}
 	for range 3 {
 		if res := x.ask("POST /mcp", "Authorization: Bearer wrong"); res.StatusCode != 403 {
 			t.Errorf("a wrong token: %s", res.Status)

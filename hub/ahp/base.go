@@ -1,6 +1,9 @@
 package ahp
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // URI names a channel or a resource. It is opaque: its kind comes from the host's registry, never from its scheme.
 type URI = string
@@ -61,9 +64,9 @@ type UnknownVariant struct{ Raw json.RawMessage }
 // MarshalJSON writes the variant as it was read.
 func (u UnknownVariant) MarshalJSON() ([]byte, error) { return rawOrNull(u.Raw), nil }
 
-// UnmarshalJSON keeps a copy of b.
+// UnmarshalJSON keeps a copy of b, well-formed.
 func (u *UnknownVariant) UnmarshalJSON(b []byte) error {
-	u.Raw = append(json.RawMessage(nil), b...)
+	u.Raw = bytes.Clone(wellFormed(b))
 	return nil
 }
 
@@ -71,7 +74,7 @@ func rawOrNull(raw json.RawMessage) []byte {
 	if len(raw) == 0 {
 		return []byte("null")
 	}
-	return raw
+	return wellFormed(raw)
 }
 
 // StringOrMarkdown is a text for people: plain, or Markdown when Markdown is set.

@@ -187,9 +187,9 @@ func decodeFloat(d *cursor, v reflect.Value) error {
 }
 
 func decodeRaw(d *cursor, v reflect.Value) error {
-	raw, err := d.raw()
+	raw, err := d.keep()
 	if err == nil {
-		v.SetBytes(append([]byte(nil), raw...))
+		v.SetBytes(raw)
 	}
 	return err
 }
@@ -243,7 +243,7 @@ func decodeLifecycle(d *cursor, v reflect.Value) error {
 	err := decoderOf(reflect.TypeFor[lifecycleForm]())(d, reflect.ValueOf(&form).Elem())
 	s := TerminalLifecycleState{Status: form.Status, ExitCode: form.ExitCode}
 	if s.Status != TerminalLifecycleStatusRunning && s.Status != TerminalLifecycleStatusExited {
-		s.unknown = string(d.b[start:d.i])
+		s.unknown = string(wellFormed(d.b[start:d.i]))
 	}
 	v.Set(reflect.ValueOf(s))
 	return err

@@ -109,9 +109,9 @@ func newUnionDecoder(u *unionInfo) decoder {
 		kind, ok := d.lookahead(u.key)
 		t, known := u.types[kind]
 		if !ok || !known {
-			raw, err := d.raw()
+			raw, err := d.keep()
 			if err == nil {
-				v.Field(0).Set(reflect.ValueOf(&UnknownVariant{Raw: append([]byte(nil), raw...)}))
+				v.Field(0).Set(reflect.ValueOf(&UnknownVariant{Raw: raw}))
 			}
 			return err
 		}
@@ -132,9 +132,9 @@ func decodeAction(d *cursor, v reflect.Value) error {
 	}
 	info, known := Info(kind)
 	if !known {
-		raw, err := d.raw()
+		raw, err := d.keep()
 		if err == nil {
-			v.Set(reflect.ValueOf(&UnknownAction{Type: kind, Raw: append([]byte(nil), raw...)}))
+			v.Set(reflect.ValueOf(&UnknownAction{Type: kind, Raw: raw}))
 		}
 		return err
 	}

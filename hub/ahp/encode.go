@@ -85,7 +85,7 @@ func init() {
 		reflect.TypeFor[TerminalLifecycleState](): func(b []byte, v reflect.Value) ([]byte, error) {
 			s := v.Interface().(TerminalLifecycleState)
 			if s.unknown != "" && s.Status != TerminalLifecycleStatusRunning && s.Status != TerminalLifecycleStatusExited {
-				return append(b, s.unknown...), nil
+				return append(b, wellFormed([]byte(s.unknown))...), nil
 			}
 			return AppendJSON(b, lifecycleForm{s.Status, s.ExitCode})
 		},
@@ -165,7 +165,7 @@ func encodeDynamic(b []byte, v reflect.Value) ([]byte, error) {
 	e := v.Elem()
 	if p := e.Type(); p.PkgPath() == "" && p.Kind() != reflect.Pointer || foreign(p) {
 		raw, err := json.Marshal(e.Interface())
-		return append(b, raw...), err
+		return append(b, wellFormed(raw)...), err
 	}
 	return encoderOf(e.Type())(b, e)
 }
@@ -187,7 +187,7 @@ func encodeRaw(b []byte, v reflect.Value) ([]byte, error) {
 	if !json.Valid(raw) {
 		return b, fmt.Errorf("ahp: a raw value is not JSON: %.60q", raw)
 	}
-	return append(b, raw...), nil
+	return append(b, wellFormed(raw)...), nil
 }
 
 func encodeFloat(b []byte, v reflect.Value) ([]byte, error) {

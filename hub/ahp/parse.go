@@ -1,6 +1,7 @@
 package ahp
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"unicode/utf16"
@@ -94,6 +95,16 @@ func (d *cursor) raw() ([]byte, error) {
 	start := d.i
 	err := d.skip()
 	return d.b[start:d.i], err
+}
+
+// keep consumes one value and returns a well-formed copy of its text: states and journal rows written before frames were
+// checked hold values that are not.
+func (d *cursor) keep() ([]byte, error) {
+	raw, err := d.raw()
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Clone(wellFormed(raw)), nil
 }
 
 func (d *cursor) skip() error {

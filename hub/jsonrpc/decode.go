@@ -20,8 +20,9 @@ const (
 	maxID         = 256 // bytes of an id
 )
 
-// Decode reads one message. On an error the Message may still hold the ID that
-// the answer must name.
+// Decode reads one message. Bytes that are not UTF-8 are refused wherever they are: open values are kept as they were
+// sent, and a browser closes a socket that brings it one. On an error the Message may still hold the ID that the answer
+// must name.
 func Decode(b []byte, l Limits) (Message, *Error) {
 	if limit := or(l.Bytes, defaultBytes); len(b) > limit {
 		return Message{}, errorf(CodeInvalidRequest, "a message of %d bytes is over the limit of %d", len(b), limit)
@@ -34,6 +35,8 @@ func Decode(b []byte, l Limits) (Message, *Error) {
 		return Message{}, errorf(CodeInvalidRequest, "a message of %d values is over the limit of %d", values, limit)
 	}
 	switch first := firstByte(b); {
+	case !utf8.Valid(b):
+		return Message{}, errorf(CodeParse, "byte %d of the message is not valid UTF-8", invalidByte(b))
 	case !json.Valid(b):
 		return Message{}, errorf(CodeParse, "this is not JSON")
 	case first == '[':
@@ -67,8 +70,6 @@ func decodeID(raw json.RawMessage) (ID, *Error) {
 		return "", nil
 	case len(raw) > maxID:
 		return "", errorf(CodeInvalidRequest, "an id of %d bytes is over the limit of %d", len(raw), maxID)
-	case !utf8.Valid(raw):
-		return "", errorf(CodeInvalidRequest, "an id must be valid UTF-8")
 	case raw[0] == '"', raw[0] == '-', raw[0] >= '0' && raw[0] <= '9':
 		return ID(raw), nil
 	case string(raw) == "null":
@@ -146,6 +147,18 @@ func shape(b []byte) (deepest, values int) {
 		}
 	}
 	return deepest, values
+}
+
+// invalidByte returns the index of the first byte that belongs to no character.
+func invalidByte(b []byte) int {
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return len(b)
 }
 
 func firstByte(b []byte) byte {

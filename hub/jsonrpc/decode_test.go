@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestDecode(t *testing.T) {
@@ -25,6 +26,9 @@ func TestDecode(t *testing.T) {
 		{"nothing", ``, `refused  -32700`},
 		{"no JSON", `{"jsonrpc"`, `refused  -32700`},
 		{"two values", `{"jsonrpc":"2.0","id":1,"method":"m"}{}`, `refused  -32700`},
+		{"a byte that is no UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":{\"_meta\":{\"k\":\"\xfe\"}}}", `refused  -32700`},
+		{"such a byte in a field that nothing reads", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"x\":\"\xfe\"}", `refused  -32700`},
+		{"such a byte in a response", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xfe\"}", `refused  -32700`},
 		{"a batch", `[{"jsonrpc":"2.0","id":1,"method":"m"}]`, `refused  -32600`},
 		{"a string", `"ping"`, `refused  -32600`},
 		{"no version", `{"id":1,"method":"m"}`, `refused 1 -32600`},
@@ -105,4 +109,20 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%q was written as %s and then as %s", in, out, second)
 		}
 	})
+}
+
+// Whatever is given to the encoder, no frame holds what closes a browser's socket.
+func TestFramesAreValidUTF8(t *testing.T) {
+	bad := []byte("{\"k\":\"\xfe\"}")
+	for name, frame := range map[string][]byte{
+		"a request":       AppendRequest(nil, "1", "m", bad),
+		"a notification":  AppendNotification(nil, "m\xfe", bad),
+		"a result":        AppendResult(nil, "1", bad),
+		"an error":        AppendError(nil, "1", &Error{Message: "\xfe", Data: bad}),
+		"another message": (&Message{ID: "1", Result: bad}).Append(nil),
+	} {
+		if !utf8.Valid(frame) || !json.Valid(frame) {
+			t.Errorf("%s is %q", name, frame)
+		}
+	}
 }

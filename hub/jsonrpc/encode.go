@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"unicode/utf8"
 )
 
 // AppendRequest appends a request. Params are JSON, or nil for none.
@@ -21,7 +22,7 @@ func AppendNotification(b []byte, method string, params []byte) []byte {
 func appendCall(b []byte, method string, params []byte) []byte {
 	b = appendString(append(b, `"method":`...), method)
 	if params != nil {
-		b = append(append(b, `,"params":`...), params...)
+		b = append(append(b, `,"params":`...), validUTF8(params)...)
 	}
 	return append(b, '}')
 }
@@ -33,7 +34,7 @@ func AppendResult(b []byte, id ID, result []byte) []byte {
 	if result == nil {
 		b = append(b, "null"...)
 	}
-	return append(append(b, result...), '}')
+	return append(append(b, validUTF8(result)...), '}')
 }
 
 // AppendError appends the failure of a request. Without an ID it is null: the
@@ -47,7 +48,7 @@ func AppendError(b []byte, id ID, e *Error) []byte {
 	b = strconv.AppendInt(b, int64(e.Code), 10)
 	b = appendString(append(b, `,"message":`...), e.Message)
 	if e.Data != nil {
-		b = append(append(b, `,"data":`...), e.Data...)
+		b = append(append(b, `,"data":`...), validUTF8(e.Data)...)
 	}
 	return append(b, "}}"...)
 }
@@ -63,6 +64,14 @@ func (m *Message) Append(b []byte) []byte {
 		return AppendError(b, m.ID, m.Error)
 	}
 	return AppendResult(b, m.ID, m.Result)
+}
+
+// validUTF8 returns b with bytes that are not UTF-8 replaced by U+FFFD: nothing of the kind may leave in a frame.
+func validUTF8(b []byte) []byte {
+	if utf8.Valid(b) {
+		return b
+	}
+	return bytes.ToValidUTF8(b, []byte("\uFFFD"))
 }
 
 func appendString(b []byte, s string) []byte {

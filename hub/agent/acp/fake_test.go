@@ -200,6 +200,11 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 		f.say(session, "you")
 	case "mode", "switch", "caps", "title", "form", "openurl", "withdraw", "task", "blocks":
 		f.richPrompt(session, order, rest, blocks)
+	case "bytes": // of a file that is not UTF-8, passed on as they are
+		f.mu.Lock()
+		fmt.Printf("{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":%q,\"update\":"+
+			"{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"a\xfeb\"}}}}\n", session)
+		f.mu.Unlock()
 	case "dirs":
 		f.say(session, strings.Trim(f.dirs.Load().(string), "[]"))
 	case "stages":

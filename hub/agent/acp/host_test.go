@@ -376,6 +376,12 @@ func TestLinesThatAreNoMessagesDoNoHarm(t *testing.T) {
 
 // Without a turn the program is stopped; the next one starts it and it knows what was
 // said: by its own memory, or from the transcript.
+// What an agent says in bytes that are not UTF-8 is repaired, not lost.
+func TestInvalidUTF8OfAgentIsRepaired(t *testing.T) {
+	w := newWorld(t, acp.Backend{Program: program("plain")})
+	wants(t, w.say("bytes"), "markdown a\uFFFDb\ncomplete\n")
+}
+
 func TestIdleStopAndResume(t *testing.T) {
 	for mode, want := range map[string]string{
 		"loads": "markdown echo again\ncomplete\n",

@@ -81,7 +81,7 @@ func (p *peer) read() {
 
 func (p *peer) receive(line []byte) {
 	if line[0] == '{' && json.Valid(line) {
-		p.conn.Receive(line)
+		p.conn.Receive(bytes.ToValidUTF8(line, []byte("\uFFFD"))) // agents pass on what they read of files
 		return
 	}
 	p.mu.Lock()
