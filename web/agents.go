@@ -27,11 +27,7 @@ func (s *Server) byAgent(next http.Handler) http.Handler {
 			return
 		}
 		if !strings.EqualFold(kind, "Bearer") || !s.cfg.Tools.Knows(token) {
-			// all agents have one address: another's guesses hold up nobody who is known
-			if !s.tooMany(w, r) {
-				s.failed(w, r)
-				http.Error(w, "This token opens nothing: it ends with the agent's session.", http.StatusForbidden)
-			}
+			s.refuseToken(w, r, "This token opens nothing: it ends with the agent's session.")
 			return
 		}
 		r.Header.Del("Cookie")

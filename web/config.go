@@ -88,7 +88,7 @@ type Config struct {
 // Limits of the server.
 type Limits struct {
 	Body     int64         // bytes of a form: 4 MiB
-	Failures int           // wrong tokens in a minute by address: 20
+	Failures int           // wrong tokens in a minute by address, tries at a password by address and account: 20
 	Stop     time.Duration // open requests may take this long at the end: 4 s
 	Read     time.Duration // headers, and a form's body: 15 s
 	Idle     time.Duration // a kept connection: 2 min

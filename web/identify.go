@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/go-chi/chi/v5/middleware"
-	"github.com/go-chi/httprate"
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/people"
@@ -24,19 +22,31 @@ func (s *Server) byToken(next http.Handler) http.Handler {
 			s.byCookieSameOrigin(w, r, next)
 			return
 		}
-		if s.tooMany(w, r) {
-			return
-		}
-		who, err := s.cfg.Tokens.Check(r.Context(), token)
+		who, err := s.checkToken(r, token)
 		if err != nil {
-			s.failed(w, r)
-			http.Error(w, err.Error(), http.StatusForbidden)
+			s.refuseBearer(w, r, err)
 			return
 		}
 		r.URL.RawQuery = ""    // the token goes no further
 		r.Header.Del("Cookie") // and counts alone, so no Origin is needed
 		s.as(who, w, r, next)
 	})
+}
+
+// refuseBearer answers the bearer of a token that lets nobody in. A page of another site is refused in the same way
+// however often it tried.
+func (s *Server) refuseBearer(w http.ResponseWriter, r *http.Request, err error) {
+	switch {
+	case errors.Is(err, errTooMany) && !isForeign(r, s.hosts):
+		s.counters.refused.Inc()
+		s.tellTooMany(w, r)
+	case errors.Is(err, errTooMany), errors.Is(err, access.ErrWrongToken):
+		s.refuseToken(w, r, sentence(err.Error()))
+	case errors.Is(err, access.ErrSignIn):
+		http.Error(w, sentence(err.Error()), http.StatusForbidden)
+	default:
+		s.unavailable(w, r, err)
+	}
 }
 
 // bearer is the token a client shows: some clients cannot send headers (AHP requirement 208).
@@ -189,29 +199,16 @@ func (s *Server) mayVisit(next http.Handler) http.Handler {
 			s.fail(w, r, http.StatusForbidden, sentence(err.Error()))
 			return
 		}
-		if asksPassword[route] {
-			s.guarded(w, r, next)
+		if asksPassword[route] && !s.takePasswordTry(w, r, who.ID) {
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// asksPassword are forms of somebody signed in that ask for their password once more: whoever sits down at their browser
-// guesses it no faster there than by signing in.
+// asksPassword are forms that ask a person who is signed in for their password once more: with their browser alone it is
+// guessed no faster there than by signing in.
 var asksPassword = map[string]bool{"POST /account/password": true}
-
-// guarded counts what is refused as a wrong password.
-func (s *Server) guarded(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	if s.tooMany(w, r) {
-		return
-	}
-	answer := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
-	next.ServeHTTP(answer, r)
-	if answer.Status() == http.StatusForbidden {
-		s.failed(w, r)
-	}
-}
 
 // mayOpen keeps people to the sessions they see, and to the one chat where that is all they do. An address without a
 // session is nobody's.
@@ -227,30 +224,4 @@ func (s *Server) mayOpen(who access.Principal, session, chat string) bool {
 		return false
 	}
 	return chat == "" || !who.Scope.Chat() || s.cfg.Home(uri, who.Scope) == "/s/"+session+"/c/"+chat
-}
-
-// tooMany answers 429 to an address that tried too many wrong tokens in the last minute.
-func (s *Server) tooMany(w http.ResponseWriter, r *http.Request) bool {
-	_, rate, err := s.failures.Status(address(r))
-	if err != nil || rate < float64(s.cfg.Limits.Failures) {
-		return false
-	}
-	w.Header().Set("Retry-After", "60")
-	s.fail(w, r, http.StatusTooManyRequests, "Too many wrong tokens came from your address. Try again in a minute.")
-	return true
-}
-
-// failed counts a wrong token.
-func (s *Server) failed(w http.ResponseWriter, r *http.Request) {
-	s.failures.OnLimit(discardHeaders{w}, r, address(r))
-	s.counters.refused.Inc()
-}
-
-// discardHeaders keeps the limiter's numbers to ourselves.
-type discardHeaders struct{ http.ResponseWriter }
-
-func (discardHeaders) Header() http.Header { return http.Header{} }
-
-func address(r *http.Request) string {
-	return httprate.CanonicalizeIP(middleware.GetClientIP(r.Context()))
 }

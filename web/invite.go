@@ -18,13 +18,12 @@ func (s *Server) invitePage(w http.ResponseWriter, r *http.Request) {
 // acceptInvite takes an invitation's token, a name and perhaps a password for an account and its cookie. Who gives no
 // password makes a passkey next, on the page of their account.
 func (s *Server) acceptInvite(w http.ResponseWriter, r *http.Request) {
-	if s.tooMany(w, r) {
-		return
-	}
 	token, name, password := strings.TrimSpace(r.PostFormValue("token")), r.PostFormValue("name"), r.PostFormValue("password")
 	invited, err := s.cfg.Members.Peek(token)
 	if err != nil {
-		s.failed(w, r)
+		if s.refuseWrong(w, r) {
+			return
+		}
 		s.note(r, people.Event{What: "invitation refused"})
 		const wrong = "This invitation was used already, or is not valid any more. Ask for a new one."
 		if r.PostFormValue("look") != "" {

@@ -25,13 +25,12 @@ func (s *Server) joinPage(w http.ResponseWriter, r *http.Request) {
 
 // join takes a link's token and a name for a guest's cookie. People with an account come under theirs.
 func (s *Server) join(w http.ResponseWriter, r *http.Request) {
-	if s.tooMany(w, r) {
-		return
-	}
 	token, name := strings.TrimSpace(r.PostFormValue("token")), r.PostFormValue("name")
 	link, err := s.cfg.Links.Peek(token)
 	if errors.Is(err, access.ErrWrongToken) {
-		s.failed(w, r)
+		if s.refuseWrong(w, r) {
+			return
+		}
 		s.note(r, people.Event{What: "joining refused"})
 		const wrong = "This link is not valid, or not any more. Ask for a new one."
 		if r.PostFormValue("look") != "" {

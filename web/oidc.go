@@ -89,9 +89,6 @@ func personName(c people.Claims) string {
 // beginProvider sends a browser to the provider. It is a form, so no other site starts it; and it answers with a page that
 // goes on by itself, because a policy that lets forms lead to this server alone holds for where they are redirected too.
 func (s *Server) beginProvider(w http.ResponseWriter, r *http.Request) {
-	if s.tooMany(w, r) {
-		return
-	}
 	next := localPath(r.PostFormValue("next"))
 	address, secret, err := s.cfg.Provider.OIDC.Begin(r.Context(), s.origin(r)+providerCallback, next)
 	if err != nil {
@@ -112,9 +109,6 @@ func (s *Server) providerCookie(r *http.Request, secret string, life time.Durati
 
 // finishProvider takes what the provider sent a browser back with for a cookie of whom it vouches for.
 func (s *Server) finishProvider(w http.ResponseWriter, r *http.Request) {
-	if s.tooMany(w, r) {
-		return
-	}
 	p := s.cfg.Provider
 	var secret string
 	if c, err := r.Cookie(providerCookie); err == nil {
@@ -129,7 +123,10 @@ func (s *Server) finishProvider(w http.ResponseWriter, r *http.Request) {
 		return
 	case err != nil:
 		s.cfg.Log.WarnContext(r.Context(), "a sign-in by the provider was refused", "err", err)
-		s.refuseSignIn(w, r)
+		if s.refuseWrong(w, r) {
+			return
+		}
+		s.noteRefused(r)
 		s.sendSignIn(w, r, http.StatusForbidden, localPath(next), refusal(p.Name, err))
 		return
 	}

@@ -8,17 +8,15 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/go-chi/httprate"
 )
 
 // Server answers HTTP. New, then Serve once.
 type Server struct {
 	cfg      Config
 	hosts    hosts
-	failures *httprate.RateLimiter
+	guesses  guesses
 	counters *counters
 	handler  chi.Router
 	open     sync.WaitGroup // requests, upgraded ones too, which http.Server does not wait for
@@ -31,7 +29,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, hosts: newHosts(cfg), counters: newCounters(cfg.Registry, cfg.Metrics),
-		failures: httprate.NewRateLimiter(cfg.Limits.Failures, time.Minute)}
+		guesses: newGuesses(cfg.Limits.Failures)}
 	cfg.Tokens.Of(s.person)
 	s.handler = s.routes()
 	return s, nil

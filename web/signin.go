@@ -55,13 +55,13 @@ func (s *Server) origin(r *http.Request) string {
 
 // signIn takes a one-time token for the owner's cookie.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
-	if s.tooMany(w, r) {
-		return
-	}
 	next := localPath(r.PostFormValue("next"))
 	err := s.cfg.SignIn.Use(strings.TrimSpace(r.PostFormValue("token")))
 	if errors.Is(err, access.ErrWrongToken) {
-		s.refuseSignIn(w, r)
+		if s.refuseWrong(w, r) {
+			return
+		}
+		s.noteRefused(r)
 		s.sendSignIn(w, r, http.StatusForbidden, next, "This token was used already, or is not one of ours. Run ahphub link for a new one.")
 		return
 	}
@@ -100,14 +100,15 @@ func (s *Server) wrongPassword() string {
 
 // signInByPassword takes the password of the owner, or of a person with an account, for their cookie.
 func (s *Server) signInByPassword(w http.ResponseWriter, r *http.Request) {
-	if s.tooMany(w, r) {
+	next, name := localPath(r.PostFormValue("next")), r.PostFormValue("username")
+	who := s.named(name)
+	if !s.takePasswordTry(w, r, passwordKey(who, name)) {
 		return
 	}
-	next := localPath(r.PostFormValue("next"))
-	who := s.named(r.PostFormValue("username"))
 	err := s.cfg.Passwords.Check(r.Context(), who.ID, r.PostFormValue("password"))
 	if errors.Is(err, people.ErrWrongPassword) {
-		s.refuseSignIn(w, r)
+		s.counters.refused.Inc()
+		s.noteRefused(r)
 		s.sendSignIn(w, r, http.StatusForbidden, next, s.wrongPassword())
 		return
 	}
@@ -123,9 +124,6 @@ func (s *Server) signInByPassword(w http.ResponseWriter, r *http.Request) {
 
 // beginPasskey answers a script with what the browser is asked for.
 func (s *Server) beginPasskey(w http.ResponseWriter, r *http.Request) {
-	if s.tooMany(w, r) {
-		return
-	}
 	options, err := s.cfg.Passkeys.BeginSigningIn(s.origin(r))
 	if err != nil {
 		http.Error(w, sentence(err.Error()), http.StatusConflict)
@@ -141,9 +139,6 @@ const mostAnswer = 64 << 10
 
 // signInByPasskey takes what an authenticator answered for the cookie of whose passkey it is.
 func (s *Server) signInByPasskey(w http.ResponseWriter, r *http.Request) {
-	if s.tooMany(w, r) {
-		return
-	}
 	answer, err := io.ReadAll(io.LimitReader(r.Body, mostAnswer))
 	if err != nil {
 		http.Error(w, "The answer did not arrive.", http.StatusBadRequest)
@@ -155,7 +150,10 @@ func (s *Server) signInByPasskey(w http.ResponseWriter, r *http.Request) {
 		who, err = s.person(r.Context(), account)
 	}
 	if errors.Is(err, people.ErrNoPasskey) || err == nil && !who.Known() {
-		s.refuseSignIn(w, r)
+		if s.refuseWrong(w, r) {
+			return
+		}
+		s.noteRefused(r)
 		http.Error(w, sentence(people.ErrNoPasskey.Error()), http.StatusForbidden)
 		return
 	}
@@ -183,10 +181,7 @@ func (s *Server) letIn(w http.ResponseWriter, r *http.Request, who access.Princi
 	return true
 }
 
-func (s *Server) refuseSignIn(w http.ResponseWriter, r *http.Request) {
-	s.failed(w, r)
-	s.note(r, people.Event{What: "sign-in refused"})
-}
+func (s *Server) noteRefused(r *http.Request) { s.note(r, people.Event{What: "sign-in refused"}) }
 
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request) {
 	if who, err := s.visitor(nil, r); err == nil && who.Known() {

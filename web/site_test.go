@@ -172,7 +172,7 @@ func newSite(t *testing.T, change func(*Config)) *site {
 	cfg := Config{Pages: x.pages, RPC: rpc, Assets: fakeAssets{}, Sessions: fakeSessions{},
 		Short:  func(u ahp.URI) string { return strings.TrimPrefix(u, "ahp-session:/") },
 		Title:  func(u ahp.URI, _ access.Scope) string { return "Title of " + strings.TrimPrefix(u, "ahp-session:/") },
-		Tokens: access.NewTokens(ownerToken, "Olu", links, x.personal), Links: links, Members: members, SignIn: x.signIn, Cookies: cookies, Owner: access.Owner("Olu"),
+		Tokens: access.NewTokens(access.OwnerSecret{Token: ownerToken}, "Olu", links, x.personal), Links: links, Members: members, SignIn: x.signIn, Cookies: cookies, Owner: access.Owner("Olu"),
 		Passwords: x.passwords, Passkeys: &people.Passkeys{Store: store},
 		Audit: people.Audit{Store: store}, Log: slog.New(slog.NewTextHandler(x.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	if change != nil {

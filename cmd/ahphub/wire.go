@@ -111,7 +111,7 @@ type doors struct {
 	links     *access.Links
 	members   *access.Members
 	personal  *access.Personal
-	token     string // the owner's
+	owner     access.OwnerSecret
 	passwords *people.Passwords
 	passkeys  *people.Passkeys
 	cookies   *people.Cookies
@@ -127,13 +127,12 @@ func (a *app) openDoors(ctx context.Context, set settings) (doors, error) {
 	if d.members, err = access.OpenMembers(ctx, a.store, a.owner.Name); err != nil {
 		return d, err
 	}
-	var path string
-	if d.token, path, err = access.OwnerToken(os.Getenv("AHPHUB_TOKEN"), a.cfg.TokenFile, a.cfg.Data); err != nil {
+	if d.owner, err = access.OwnerToken(os.Getenv("AHPHUB_TOKEN"), a.cfg.TokenFile, a.cfg.Data); err != nil {
 		return d, err
 	}
-	a.telemetry.Hide(d.token)
-	if path != "" {
-		a.files = append(a.files, [2]string{"token_file", path})
+	a.telemetry.Hide(d.owner.Token)
+	if d.owner.Path != "" {
+		a.files = append(a.files, [2]string{"token_file", d.owner.Path})
 	}
 	if d.personal, err = access.OpenPersonal(ctx, a.store); err != nil {
 		return d, err
@@ -173,7 +172,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	a.web, err = web.New(web.Config{
 		Pages: a.pages, RPC: a.rpc, Tools: a.tools, Unsubscribe: a.pages.Unsubscribe,
 		Assets: assets, Sessions: a.host, Short: host.ShortID, Title: a.pages.TitleOf, Home: pages.Home,
-		Tokens: access.NewTokens(in.token, a.owner.Name, in.links, in.personal), Links: in.links, Members: in.members, SignIn: a.signIn,
+		Tokens: access.NewTokens(in.owner, a.owner.Name, in.links, in.personal), Links: in.links, Members: in.members, SignIn: a.signIn,
 		Passwords: in.passwords, Passkeys: in.passkeys, Cookies: in.cookies, Audit: audit, Owner: a.owner,
 		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: slices.Concat(a.cfg.AllowHost, a.cfg.TLS.ACME), TLS: set.tls(), Provider: a.provider, Proxies: set.proxies,
 		Ready: a.ready, Metrics: a.gauges(), Registry: a.telemetry.Registry(), Tracer: a.telemetry.Tracer(), Log: a.log, Limits: web.Limits{Stop: 3 * time.Second},

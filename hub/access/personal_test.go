@@ -31,12 +31,12 @@ func TestPersonalTokens(t *testing.T) {
 		if mine, err = OpenPersonal(t.Context(), store); err != nil || len(mine.List("owner")) != 2 {
 			t.Fatal("after a restart:", mine.List("owner"), err)
 		}
-		tokens := NewTokens("the owner's own long secret", "Olu", nil, mine)
-		who, err := tokens.Check(t.Context(), token)
+		tokens := NewTokens(OwnerSecret{Token: "the owner's own long secret"}, "Olu", nil, mine)
+		who, err := tokens.CheckGenerated(t.Context(), token)
 		if err != nil || who.ID != "owner" || who.Name != "Olu" || !who.Has(RightManage) {
 			t.Fatalf("the token is %+v, %v", who, err)
 		}
-		if _, err := tokens.Check(t.Context(), token+"x"); !errors.Is(err, ErrWrongToken) {
+		if _, err := tokens.CheckGenerated(t.Context(), token+"x"); !errors.Is(err, ErrWrongToken) {
 			t.Errorf("a wrong one: %v", err)
 		}
 		ctx, cancel := tokens.Bind(t.Context(), who)
@@ -48,18 +48,18 @@ func TestPersonalTokens(t *testing.T) {
 		if !errors.Is(context.Cause(ctx), ErrTokenEnded) {
 			t.Errorf("it expired with %v", context.Cause(ctx))
 		}
-		if _, err := tokens.Check(t.Context(), token); !errors.Is(err, ErrWrongToken) {
+		if _, err := tokens.CheckGenerated(t.Context(), token); !errors.Is(err, ErrWrongToken) {
 			t.Errorf("an expired one: %v", err)
 		}
 
-		who, _ = tokens.Check(t.Context(), other)
+		who, _ = tokens.CheckGenerated(t.Context(), other)
 		ctx, cancel = tokens.Bind(t.Context(), who)
 		defer cancel()
 		if err := mine.Revoke(t.Context(), who.Token); err != nil {
 			t.Fatal(err)
 		}
 		<-ctx.Done()
-		if _, err := tokens.Check(t.Context(), other); !errors.Is(err, ErrWrongToken) {
+		if _, err := tokens.CheckGenerated(t.Context(), other); !errors.Is(err, ErrWrongToken) {
 			t.Errorf("a revoked one: %v", err)
 		}
 		if ctx, _ := tokens.Bind(t.Context(), who); ctx.Err() == nil {

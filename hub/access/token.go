@@ -37,6 +37,7 @@ func hash(token string) string {
 // bearer of a link.
 type Tokens struct {
 	owner    [sha256.Size]byte
+	chosen   bool // the owner's token was chosen by a person
 	name     string
 	links    *Links
 	personal *Personal
@@ -50,8 +51,8 @@ type Persons func(ctx context.Context, id string) (Principal, error)
 func (t *Tokens) Of(p Persons) { t.persons = p }
 
 // NewTokens knows the owner's token, those of the links and the personal ones; nil knows none of these.
-func NewTokens(owner, ownerName string, links *Links, personal *Personal) *Tokens {
-	return &Tokens{owner: sha256.Sum256([]byte(owner)), name: ownerName, links: links, personal: personal}
+func NewTokens(owner OwnerSecret, ownerName string, links *Links, personal *Personal) *Tokens {
+	return &Tokens{owner: sha256.Sum256([]byte(owner.Token)), chosen: owner.Chosen, name: ownerName, links: links, personal: personal}
 }
 
 // Bind returns a context that ends once what p came by is no more: their link, or their personal token. Call cancel when done.
@@ -65,11 +66,26 @@ func (t *Tokens) Bind(ctx context.Context, p Principal) (context.Context, contex
 	return t.links.Bind(ctx, p)
 }
 
-// Check returns who bears a token, or ErrWrongToken. It takes the same time for every
-// wrong one.
-func (t *Tokens) Check(ctx context.Context, token string) (Principal, error) {
+// Chosen reports whether a person chose the owner's token, so that callers have to limit how often CheckChosen is asked.
+func (t *Tokens) Chosen() bool { return t.chosen }
+
+// CheckChosen returns the owner when they chose this token, or ErrWrongToken.
+func (t *Tokens) CheckChosen(token string) (Principal, error) {
+	if !t.chosen || !t.isOwner(token) {
+		return Principal{}, ErrWrongToken
+	}
+	return Owner(t.name), nil
+}
+
+func (t *Tokens) isOwner(token string) bool {
 	sum := sha256.Sum256([]byte(token))
-	if subtle.ConstantTimeCompare(sum[:], t.owner[:]) == 1 {
+	return subtle.ConstantTimeCompare(sum[:], t.owner[:]) == 1
+}
+
+// CheckGenerated returns who bears a token that the server generated, or ErrWrongToken. It takes the same time for every
+// wrong one.
+func (t *Tokens) CheckGenerated(ctx context.Context, token string) (Principal, error) {
+	if owner := t.isOwner(token); owner && !t.chosen {
 		return Owner(t.name), nil
 	}
 	if t.personal != nil && strings.HasPrefix(token, tokenPrefix) {
@@ -100,23 +116,39 @@ func (t *Tokens) bearer(ctx context.Context, kept Token) (p Principal, err error
 	return p, err
 }
 
+// OwnerSecret is the owner's token for AHP clients.
+type OwnerSecret struct {
+	Token  string
+	Path   string // of the file that has it; "" for one given
+	Chosen bool   // by a person, so that it may be weak
+}
+
+const ownerBytes = 32 // random ones of an owner's token that is generated
+
 // OwnerToken returns the owner's token: the one given, the content of a file, or one that
-// is made and kept in the data directory, mode 0600. The path is "" for one given.
-func OwnerToken(given, file, dir string) (token, path string, err error) {
+// is generated and kept in the data directory, mode 0600.
+func OwnerToken(given, file, dir string) (OwnerSecret, error) {
 	if given != "" {
-		return given, "", checkToken(given, "AHPHUB_TOKEN")
+		return OwnerSecret{Token: given, Chosen: true}, checkToken(given, "AHPHUB_TOKEN")
 	}
 	if file != "" {
 		token, err := readToken(file)
-		return token, file, err
+		return OwnerSecret{Token: token, Path: file, Chosen: true}, err
 	}
-	path = filepath.Join(dir, "token")
-	token, err = readToken(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return token, path, err
+	path := filepath.Join(dir, "token")
+	token, err := readToken(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		token = newToken(ownerBytes)
+		err = WriteSecret(path, []byte(token+"\n"))
 	}
-	token = newToken(32)
-	return token, path, WriteSecret(path, []byte(token+"\n"))
+	return OwnerSecret{Token: token, Path: path, Chosen: !isGenerated(token)}, err
+}
+
+// isGenerated reports whether a token has the form of those that newToken makes for owners: the file in the data
+// directory may have been written by a person.
+func isGenerated(token string) bool {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	return err == nil && len(b) == ownerBytes
 }
 
 func readToken(path string) (string, error) {

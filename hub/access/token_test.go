@@ -12,42 +12,68 @@ import (
 func TestBearerTokens(t *testing.T) {
 	links := open(t, &memory{docs: map[string][]byte{}})
 	link, _, _ := links.New(t.Context(), Link{Session: mine, Role: RoleViewer})
-	tokens := NewTokens("the owner's own secret", "Olu", links, nil)
-	if p, err := tokens.Check(t.Context(), "the owner's own secret"); err != nil || p.Role != RoleOwner || p.Name != "Olu" {
+	tokens := NewTokens(OwnerSecret{Token: "the owner's own secret"}, "Olu", links, nil)
+	if p, err := tokens.CheckGenerated(t.Context(), "the owner's own secret"); err != nil || p.Role != RoleOwner || p.Name != "Olu" {
 		t.Errorf("the owner is %+v, %v", p, err)
 	}
-	if p, err := tokens.Check(t.Context(), link); err != nil || p.Role != RoleViewer {
+	if p, err := tokens.CheckGenerated(t.Context(), link); err != nil || p.Role != RoleViewer {
 		t.Errorf("the link's bearer is %+v, %v", p, err)
 	}
 	for _, wrong := range []string{"", "the owner's own secre", link + "x"} {
-		if p, err := tokens.Check(t.Context(), wrong); !errors.Is(err, ErrWrongToken) || p.Known() {
+		if p, err := tokens.CheckGenerated(t.Context(), wrong); !errors.Is(err, ErrWrongToken) || p.Known() {
 			t.Errorf("%q let in %+v, %v", wrong, p, err)
 		}
 	}
 }
 
+// A token that a person chose opens nothing where only generated ones are taken.
+func TestChosenTokenIsCheckedApart(t *testing.T) {
+	links := open(t, &memory{docs: map[string][]byte{}})
+	link, _, _ := links.New(t.Context(), Link{Session: mine, Role: RoleViewer})
+	tokens := NewTokens(OwnerSecret{Token: "the owner's own secret", Chosen: true}, "Olu", links, nil)
+	if p, err := tokens.CheckGenerated(t.Context(), "the owner's own secret"); !errors.Is(err, ErrWrongToken) || p.Known() {
+		t.Errorf("it passes as a generated one: %+v, %v", p, err)
+	}
+	if p, err := tokens.CheckChosen("the owner's own secret"); err != nil || p.Role != RoleOwner {
+		t.Errorf("the owner is %+v, %v", p, err)
+	}
+	if p, err := tokens.CheckChosen(link); !errors.Is(err, ErrWrongToken) || p.Known() {
+		t.Errorf("a link's token is %+v, %v", p, err)
+	}
+	if p, err := tokens.CheckGenerated(t.Context(), link); err != nil || p.Role != RoleViewer {
+		t.Errorf("the link's bearer is %+v, %v", p, err)
+	}
+}
+
 func TestOwnerToken(t *testing.T) {
 	dir := t.TempDir()
-	made, path, err := OwnerToken("", "", dir)
-	if err != nil || len(made) < 32 {
-		t.Fatalf("made %q, %v", made, err)
+	made, err := OwnerToken("", "", dir)
+	if err != nil || len(made.Token) < 32 || made.Chosen {
+		t.Fatalf("made %+v, %v", made, err)
 	}
-	info, err := os.Stat(path)
+	info, err := os.Stat(made.Path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v, %v: want mode 0600", info.Mode(), err)
 	}
-	if again, _, err := OwnerToken("", "", dir); err != nil || again != made {
+	if again, err := OwnerToken("", "", dir); err != nil || again != made {
 		t.Errorf("the next start has another token: %v", err)
 	}
 	file := filepath.Join(dir, "mine")
 	os.WriteFile(file, []byte("  a token of my own choice\n"), 0o600)
-	if got, _, err := OwnerToken("", file, dir); err != nil || got != "a token of my own choice" {
-		t.Errorf("from a file: %q, %v", got, err)
+	if got, err := OwnerToken("", file, dir); err != nil || got != (OwnerSecret{"a token of my own choice", file, true}) {
+		t.Errorf("from a file: %+v, %v", got, err)
 	}
-	if _, _, err := OwnerToken("short", "", dir); err == nil {
+	if got, err := OwnerToken("a token of my own choice", "", dir); err != nil || got != (OwnerSecret{"a token of my own choice", "", true}) {
+		t.Errorf("given: %+v, %v", got, err)
+	}
+	os.WriteFile(made.Path, []byte("a token of my own choice\n"), 0o600)
+	if got, err := OwnerToken("", "", dir); err != nil || !got.Chosen {
+		t.Errorf("written into the data directory: %+v, %v", got, err)
+	}
+	if _, err := OwnerToken("short", "", dir); err == nil {
 		t.Error("a short token was taken")
 	}
-	if _, _, err := OwnerToken("", filepath.Join(dir, "absent"), dir); err == nil {
+	if _, err := OwnerToken("", filepath.Join(dir, "absent"), dir); err == nil {
 		t.Error("a token file that is not there was taken")
 	}
 }
