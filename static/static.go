@@ -39,11 +39,27 @@ func New() (*Assets, error) {
 		if err != nil {
 			return err
 		}
+		if strings.HasPrefix(name, "js/") {
+			body = dropComments(body)
+		}
 		sum := sha256.Sum256(body)
 		a.byName[name] = &asset{name: name, hash: hex.EncodeToString(sum[:6]), kind: kind(name), body: body}
 		return nil
 	})
 	return a, err
+}
+
+// dropComments removes what a browser does not need of a script: lines that are a comment, and the indentation. It keeps
+// the line breaks, which end statements; a test checks that no text runs over several lines.
+func dropComments(script []byte) []byte {
+	out := make([]byte, 0, len(script))
+	for line := range bytes.Lines(script) {
+		line = bytes.TrimLeft(line, " \t")
+		if !bytes.HasPrefix(line, []byte("//")) && len(bytes.TrimSpace(line)) > 0 {
+			out = append(out, line...)
+		}
+	}
+	return out
 }
 
 // Path is the address of a file, as in "/assets/3f2a…/css/base.css"; "" when there is no such file.

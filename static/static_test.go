@@ -30,7 +30,7 @@ func TestBudgets(t *testing.T) {
 	}{
 		{"scripts of the review", 25 << 10, []string{"js/base.js", "js/review.js", "js/review-comments.js", "js/hunks.js", "js/mention.js", "js/presence.js"}},
 		{"style sheets of the review", 20 << 10, []string{"css/base.css", "css/chat.css", "css/review.css", "css/presence.css"}},
-		{"scripts of the chat", 15 << 10, []string{"js/base.js", "js/chat.js"}},
+		{"scripts of the chat", 15 << 10, []string{"js/base.js", "js/chat.js", "js/chat-send.js"}},
 		{"the terminal's frame", 130 << 10, []string{"vendor/xterm/xterm.js", "vendor/xterm/xterm.css", "vendor/xterm/addon-fit.js", "js/term.js", "css/term.css"}},
 	} {
 		sum := 0
@@ -43,6 +43,30 @@ func TestBudgets(t *testing.T) {
 		}
 		if t.Logf("%s: %d bytes of %d", b.what, sum, b.most); sum > b.most {
 			t.Errorf("%s: %d bytes, at most %d are allowed", b.what, sum, b.most)
+		}
+	}
+}
+
+// Comments and indentation are not served, so no text of ours may run over several lines, where they would be part of it.
+func TestScriptsAreServedWithoutComments(t *testing.T) {
+	entries, err := fs.ReadDir(files, "js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := assets(t)
+	for _, e := range entries {
+		src, err := files.ReadFile("js/" + e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(src), "\n") {
+			if strings.Count(strings.ReplaceAll(line, "'```'", ""), "`")%2 != 0 && !strings.Contains(line, "+= '`'") {
+				t.Errorf("%s:%d: a text runs over several lines", e.Name(), i+1)
+			}
+		}
+		served := a.byName["js/"+e.Name()].body
+		if bad := regexp.MustCompile(`(?m)^(\s|//).*`).Find(served); bad != nil {
+			t.Errorf("%s is served with %q", e.Name(), bad)
 		}
 	}
 }

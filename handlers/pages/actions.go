@@ -91,7 +91,8 @@ func userMessage(text string) ahp.Message {
 }
 
 // sendMessage starts a turn, or queues or steers while one runs. What the page offered may be out of date, so a
-// plain send queues while a turn runs, and queueing or steering an idle chat starts a turn.
+// plain send queues while a turn runs, and queueing or steering an idle chat starts a turn. A chat holds one steering
+// message: another one queues instead of taking its place.
 func (p *Pages) sendMessage(r *http.Request, f chatForm) (ahp.Action, error) {
 	m, err := message(r)
 	if err != nil {
@@ -113,7 +114,7 @@ func (p *Pages) sendMessage(r *http.Request, f chatForm) (ahp.Action, error) {
 	switch {
 	case chat.ActiveTurn == nil:
 		return &ahp.ChatTurnStartedAction{TurnID: newID(), StartedAt: p.stamp(), Message: m}, nil
-	case r.PostForm.Get("how") == "steer":
+	case r.PostForm.Get("how") == "steer" && chat.SteeringMessage == nil:
 		return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: newID(), Message: m}, nil
 	}
 	return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: newID(), Message: m}, nil

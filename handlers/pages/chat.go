@@ -72,7 +72,7 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v visit, id str
 	m.Info = p.info(r, v, sess)
 	f.Session.Chat, f.Session.Part = id, chatPart+id
 	m.Session = *f.Session
-	f.Scripts = append(f.Scripts, "js/chat-complete.js", "js/chat.js", "js/chat-attach.js", "js/chat-edits.js")
+	f.Scripts = append(f.Scripts, "js/chat-complete.js", "js/chat.js", "js/chat-send.js", "js/chat-attach.js", "js/chat-edits.js")
 	f.Live = joinLive(f.Live, mark)
 	if err := p.gather(r.Context(), v, &f, id); err != nil {
 		return err

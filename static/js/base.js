@@ -111,6 +111,7 @@ function toast(text, bad) {
   const d = document.createElement('div');
   d.textContent = text;
   if (bad) d.className = 'note bad';
+  for (const t of $('toast').children) if (t.textContent === text) t.remove();
   $('toast').append(d);
   setTimeout(() => d.remove(), 8000);
 }
@@ -182,21 +183,21 @@ document.addEventListener('submit', async (e) => {
   const form = e.target;
   if (!form.matches('form[data-stay]') || e.defaultPrevented) return;
   e.preventDefault();
-  const body = new FormData(form, e.submitter);
-  const busy = setTimeout(() => $('busy').classList.add('on'), 300);
-  const buttons = [...form.querySelectorAll('button')];
+  const body = new FormData(form, e.submitter), buttons = [...form.querySelectorAll('button')];
   buttons.forEach((b) => { b.setAttribute('aria-disabled', 'true'); });
-  try {
-    const r = await fetch(e.submitter?.getAttribute('formaction') || form.action, { method: 'POST', body: form.enctype === 'multipart/form-data' ? body : new URLSearchParams(body), headers: { 'X-Fragment': 'form' }, redirect: 'manual' });
-    if (!r.ok) { toast(await r.text() || 'That did not work.', true); form.dispatchEvent(new CustomEvent('refused')); return; }
-    form.dispatchEvent(new CustomEvent('sent', { bubbles: true }));
-    if (form.dataset.stay === 'clear' && !('keep' in (e.submitter?.dataset || {}))) { form.reset(); for (const t of form.querySelectorAll('textarea')) { t.value = ''; fit(t); } }
-    form.closest('details.menu')?.removeAttribute('open');
-  } catch { toast('The host cannot be reached. What you wrote is still here.', true); } finally {
-    clearTimeout(busy); $('busy').classList.remove('on');
-    buttons.forEach((b) => { b.removeAttribute('aria-disabled'); });
-  }
+  const wrong = await app.post(e.submitter?.getAttribute('formaction') || form.action, form.enctype === 'multipart/form-data' ? body : new URLSearchParams(body));
+  if (wrong) toast(wrong, true); else form.closest('details.menu')?.removeAttribute('open');
+  form.dispatchEvent(new CustomEvent(wrong ? 'refused' : 'sent', { bubbles: !wrong }));
+  buttons.forEach((b) => { b.removeAttribute('aria-disabled'); });
 });
+// post sends a form and returns what went wrong: '' when nothing did.
+app.post = async (to, body, more) => {
+  const busy = setTimeout(() => $('busy').classList.add('on'), 300);
+  try {
+    const r = await fetch(to, { method: 'POST', body, headers: { 'X-Fragment': 'form' }, redirect: 'manual', ...more });
+    return r.ok ? '' : await r.text() || 'That did not work. Reload the page and try again.';
+  } catch { return "Can't reach the server. Nothing was sent."; } finally { clearTimeout(busy); $('busy').classList.remove('on'); }
+};
 // A one-time token comes behind the #, which is never sent to a server: it goes into the form, and out of the address.
 const now = document.querySelector('form[data-send=now]');
 if (now && location.hash.length > 1) {

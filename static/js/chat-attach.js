@@ -67,7 +67,7 @@ field.addEventListener('change', () => { // what was chosen takes the place of t
   field.files = new DataTransfer().files;
   add(chosen);
 });
-form.addEventListener('reset', () => queueMicrotask(show));
+field.addEventListener('replaced', show);
 form.addEventListener('paste', (e) => {
   const files = [...e.clipboardData.files];
   if (!files.length) return;

@@ -77,11 +77,7 @@ function take() {
   close();
   field.focus();
   field.setRangeText(o.text, o.from, o.to, 'end');
-  if (o.file) {
-    const hidden = document.createElement('input');
-    hidden.type = 'hidden'; hidden.name = 'file'; hidden.value = o.file;
-    form.append(hidden);
-  }
+  if (o.file) form.append(Object.assign(document.createElement('input'), { type: 'hidden', name: 'file', value: o.file }));
   field.dispatchEvent(new Event('input', { bubbles: true }));
 }
 field.addEventListener('input', (e) => {
@@ -103,5 +99,5 @@ field.addEventListener('keydown', (e) => {
   e.preventDefault();
   e.stopImmediatePropagation();
 });
-form.addEventListener('sent', () => { close(); for (const h of form.querySelectorAll('input[name=file]')) h.remove(); });
+form.addEventListener('cleared', () => { close(); for (const h of form.querySelectorAll('input[name=file]')) h.remove(); });
 })();

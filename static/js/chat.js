@@ -29,7 +29,7 @@ const clocks = (root) => { for (const t of root.querySelectorAll('time[datetime]
 clocks(document);
 app.on.push((list) => { if (list.some((p) => p[0] === 'a' || p[0] === 'r' && /^(turn|background)/.test(p[1]))) clocks(document); });
 
-// What is being written survives a reload.
+// What is being written survives a reload; js/chat-send.js sends it.
 const key = 'draft:' + location.pathname + (message?.form.elements.edit ? '?edit' : '');
 if (message) {
   let kept = '';
@@ -42,11 +42,6 @@ if (message) {
     message.focus();
     message.dispatchEvent(new Event('input', { bubbles: true }));
   }
-  message.form.addEventListener('sent', (e) => {
-    if (e.target !== message.form) return;
-    app.toEnd();
-    try { sessionStorage.removeItem(key); } catch { /* no storage */ }
-  });
   // An arrow up in an empty composer brings back what this person said before, and down goes back.
   const said = () => [...document.querySelectorAll('#turns .said')].filter((s) => s.querySelector('.who b')?.textContent === message.form.dataset.me).map((s) => s.querySelector('.text').textContent).filter((t, i, all) => t && t !== all[i - 1]);
   let back = 0, shown = '';

@@ -106,16 +106,37 @@
   };
 
   // ---- other small forms: reply, edit, resolve, operations ----
+  // take empties the text of a form that is sent and returns how to put it back: before what was typed meanwhile, and
+  // where a patch replaced the field, into its successor.
+  const take = form => {
+    const old = form.elements.text, { value, selectionStart, selectionEnd } = old;
+    old.value = '';
+    return () => {
+      const now = old.isConnected ? old : document.getElementById(old.id), typed = now?.value;
+      if (!now) return;
+      now.value = typed ? value + '\n\n' + typed : value;
+      if (!typed) now.setSelectionRange(selectionStart, selectionEnd);
+    };
+  };
   const post = async (form, button) => {
-    const body = new FormData(form);
+    const body = new FormData(form), d = form.closest('details.reply, details.edit');
     if (button?.name) body.set(button.name, button.value);
+    const back = d?.matches('.reply') && take(form);
     try {
       const res = await send(button?.hasAttribute('formaction') ? button.formAction : form.action, body);
-      if (res.status === 200) done(await res.text(), button?.closest('.fm, .od'), form);
-      if (!form.isConnected) return;
-      const d = form.closest('details.reply, details.edit');
-      if (d) { d.open = false; if (d.classList.contains('reply')) form.reset(); }
-    } catch (err) { fail(err); }
+      if (res.status === 200) done(await res.text(), button?.closest('.fm, .od'), form, body);
+      const box = d && document.getElementById(d.id);
+      if (box && $('textarea', box).value === (back ? '' : body.get('text'))) box.open = false; // nothing was typed meanwhile
+    } catch (err) {
+      back?.();
+      fail(err);
+    }
+  };
+  const done = (said, box, form, body) => { // an operation's answer; that of a thread's form comes as a live patch
+    toast(said);
+    if (!box || [...new FormData(form)].some(([k, v]) => v !== body.get(k))) return;
+    box.open = false;
+    form.reset();
   };
   const firstLine = area => { // how long the first line of a commit's message is
     const n = [...area.value.split('\n', 1)[0]].length, hint = $('#op-hint');
@@ -124,10 +145,6 @@
     hint.classList.toggle('bad', n > 72);
   };
   window.ahphub.on.push(list => { if (list.some(p => p[1] === 'ops') && $('#op-message')?.value) firstLine($('#op-message')); });
-  const done = (said, box, form) => { // an operation's answer; that of a thread's form comes as a live patch
-    toast(said);
-    if (box) { box.open = false; form.reset(); }
-  };
   root.addEventListener('submit', e => {
     const form = e.target;
     if (e.submitter?.matches('.fo')) {

@@ -1,0 +1,145 @@
+package e2e
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// front is a network between a page and the program: it holds chosen requests back, drops them, or stops forwarding
+// without closing anything, as a network that is gone does.
+type front struct {
+	URL string
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	how     map[string]string // by the end of a path: "hold" or "drop"
+	held    int               // requests that wait
+	cut     bool
+	over    bool
+}
+
+// openFront starts a front before a program; it ends with the test.
+func openFront(t *testing.T, prog *Program) *front {
+	t.Helper()
+	f := &front{how: map[string]string{}}
+	f.changed = sync.NewCond(&f.mu)
+	to, err := url.Parse(prog.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host },
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !f.pass(r) {
+			panic(http.ErrAbortHandler)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	srv.Listener = gatedListener{srv.Listener, f}
+	srv.Start()
+	f.URL = srv.URL
+	t.Cleanup(func() {
+		closePages(t)
+		f.set(func() { f.over = true })
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	return f
+}
+
+func (f *front) set(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+	f.changed.Broadcast()
+}
+
+// hold keeps POSTs back whose path has this end, until let.
+func (f *front) hold(end string) { f.set(func() { f.how[end] = "hold" }) }
+
+// drop closes the connection of such POSTs, also of those that are held back.
+func (f *front) drop(end string) { f.set(func() { f.how[end] = "drop" }) }
+
+// let forwards them again.
+func (f *front) let(end string) { f.set(func() { delete(f.how, end) }) }
+
+// cutOff stops forwarding in both directions and closes nothing; mend goes on.
+func (f *front) cutOff() { f.set(func() { f.cut = true }) }
+func (f *front) mend()   { f.set(func() { f.cut = false }) }
+
+// holding is how many requests are held back.
+func (f *front) holding() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.held
+}
+
+func (f *front) pass(r *http.Request) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held++
+	defer func() { f.held-- }()
+	for !f.over {
+		how := ""
+		for end, h := range f.how {
+			if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, end) {
+				how = h
+			}
+		}
+		if how != "hold" {
+			return how == ""
+		}
+		f.changed.Wait()
+	}
+	return false
+}
+
+// wait returns when the network is there.
+func (f *front) wait() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.cut && !f.over {
+		f.changed.Wait()
+	}
+}
+
+type gatedListener struct {
+	net.Listener
+	f *front
+}
+
+func (l gatedListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return gatedConn{c, l.f}, err
+}
+
+type gatedConn struct {
+	net.Conn
+	f *front
+}
+
+func (c gatedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.f.wait()
+	return n, err
+}
+
+func (c gatedConn) Write(b []byte) (int, error) {
+	c.f.wait()
+	return c.Conn.Write(b)
+}
+
+// signInBy signs a page in through a front.
+func (p *Page) signInBy(f *front, prog *Program) {
+	p.t.Helper()
+	p.Open(strings.Replace(prog.SignIn(), prog.URL, f.URL, 1))
+	p.Wait("location.pathname === '/' && document.readyState === 'complete'")
+}
