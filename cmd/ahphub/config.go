@@ -47,6 +47,11 @@ type Config struct {
 	demo bool // the script agent plays the demo, and sessions are made for it
 }
 
+// secretFiles are the files with keys, tokens and passwords that may lie outside of the data directory.
+func (c Config) secretFiles() []string {
+	return []string{c.TokenFile, c.TLS.TLSKey, c.OIDC.ClientSecretFile, c.Notify.SMTPPasswordFile}
+}
+
 // settings are the parts of a Config that needed reading.
 type settings struct {
 	public  *url.URL

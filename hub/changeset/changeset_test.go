@@ -219,7 +219,7 @@ func TestUnreadableFileIsListed(t *testing.T) {
 
 func TestOwnDataIsNotLookedInto(t *testing.T) {
 	p := newPlace(t)
-	p.svc = New(Config{Dir: p.path("data/checkpoints"), Ignore: []string{p.path("data")}})
+	p.svc = New(Config{Dir: p.path("data/checkpoints"), Ignore: func() []string { return []string{p.path("data")} }})
 	p.write("data/db", "x")
 	before := p.checkpoint()
 	p.write("data/db", "y")

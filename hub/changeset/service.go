@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -14,8 +15,9 @@ import (
 
 // Config of a Service. Only Dir is needed.
 type Config struct {
-	Dir    string   // private repositories live here, a directory a session
-	Ignore []string // directories that are never looked into, like the host's own data
+	Dir    string                 // private repositories live here, a directory a session
+	Ignore func() []string        // directories that are never looked into, like the host's own data; nil: none
+	Closed func(fs.FileInfo) bool // reports files that are never stored; nil: none
 
 	TrustFilters []string // directories whose repositories' filters (LFS, clean and smudge) run when they are looked at
 

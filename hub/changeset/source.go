@@ -75,7 +75,10 @@ func (s *Service) headTree(ctx context.Context, src source) (string, error) {
 
 // ignored are directories below top that are not looked at, as paths with slashes.
 func (s *Service) ignored(src source) (out []string) {
-	for _, d := range s.cfg.Ignore {
+	if s.cfg.Ignore == nil {
+		return nil
+	}
+	for _, d := range s.cfg.Ignore() {
 		if rel, err := filepath.Rel(src.top, d); err == nil && filepath.IsLocal(rel) {
 			out = append(out, filepath.ToSlash(rel))
 		}

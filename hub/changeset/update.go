@@ -42,7 +42,7 @@ func (r *repo) store(ctx context.Context, src source, paths []string) (unread []
 	}
 	var list bytes.Buffer
 	for _, path := range paths {
-		if why := unreadable(filepath.Join(src.top, filepath.FromSlash(path))); why != "" {
+		if why := r.s.unreadable(filepath.Join(src.top, filepath.FromSlash(path))); why != "" {
 			unread = append(unread, Skipped{Path: path, Why: why})
 			continue
 		}
@@ -164,16 +164,21 @@ func (r *repo) tooMuch(path string, info fs.FileInfo, budget int64, files int) s
 	return ""
 }
 
-// unreadable tells why git could not store a file, on which it would give up on all of them.
-func unreadable(path string) string {
+const mayNotBeRead = "may not be read"
+
+// unreadable tells why a file is not stored: git would give up on all of them, or no one may have it.
+func (s *Service) unreadable(path string) string {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return "" // gone, a link or a directory: git knows what to do
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return "may not be read"
+		return mayNotBeRead
 	}
 	f.Close()
+	if s.cfg.Closed != nil && s.cfg.Closed(info) {
+		return mayNotBeRead
+	}
 	return ""
 }

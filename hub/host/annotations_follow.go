@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -162,7 +163,7 @@ func (h *Host) workingLines(session, uri ahp.URI) []string {
 		if err != nil || !filepath.IsLocal(name) {
 			continue
 		}
-		data, err := readWithin(dir, name)
+		data, err := h.readWithin(session, dir, name)
 		if err != nil || diff.IsBinary(data) {
 			return nil
 		}
@@ -171,7 +172,7 @@ func (h *Host) workingLines(session, uri ahp.URI) []string {
 	return nil
 }
 
-func readWithin(dir, name string) ([]byte, error) {
+func (h *Host) readWithin(session ahp.URI, dir, name string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -184,5 +185,13 @@ func readWithin(dir, name string) ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > mostFollowedSize {
 		return nil, fs.ErrInvalid
 	}
-	return root.ReadFile(name)
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := h.guard.CheckFile(f, ownWorktrees(session)...); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(f, mostFollowedSize))
 }

@@ -128,7 +128,7 @@ func (h *Host) CheckTemplate(t ahp.AutomationSessionTemplate) error {
 	if err != nil {
 		return err
 	}
-	if _, err := h.newDirs(name, t.WorkingDirectories); err != nil {
+	if _, err := h.newDirs("", name, t.WorkingDirectories); err != nil {
 		return err
 	}
 	if _, err := newConfig(h.schemaOf(backend), t.Config); err != nil {

@@ -108,7 +108,20 @@ func (h *Host) filesLike(ctx context.Context, session ahp.URI, query string) (fo
 	slices.SortFunc(found, func(a, b match) int {
 		return cmp.Or(a.rank-b.rank, len(a.name)-len(b.name), strings.Compare(a.name, b.name))
 	})
-	return found[:min(len(found), mostCompletions)]
+	return h.openMatches(session, found)
+}
+
+// openMatches returns the best matches that the guard lets through.
+func (h *Host) openMatches(session ahp.URI, all []match) (open []match) {
+	for _, m := range all {
+		if len(open) == mostCompletions {
+			break
+		}
+		if h.guard.CheckPath(m.path, ownWorktrees(session)...) == nil {
+			open = append(open, m)
+		}
+	}
+	return open
 }
 
 // nameIn is a path as people write it: relative to the first directory it lies in.
@@ -169,6 +182,9 @@ func (h *Host) refsLike(ctx context.Context, dir ahp.URI, query string) (items [
 	path, ok := FilePath(cmp.Or(dir, FileURI(h.cfg.DefaultDir)))
 	svc := h.changesetService()
 	if !ok || svc == nil || len(query) > mostTitle {
+		return nil
+	}
+	if h.guard.CheckPath(path) != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, completionTime)

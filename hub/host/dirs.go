@@ -11,7 +11,7 @@ import (
 
 // newDirs checks that directories exist. An agent without multipleWorkingDirectories gets
 // the first only (AHP requirement 82).
-func (h *Host) newDirs(provider string, uris []ahp.URI) ([]ahp.URI, error) {
+func (h *Host) newDirs(session ahp.URI, provider string, uris []ahp.URI) ([]ahp.URI, error) {
 	if len(uris) == 0 && h.cfg.DefaultDir != "" {
 		uris = []ahp.URI{FileURI(h.cfg.DefaultDir)}
 	}
@@ -22,6 +22,9 @@ func (h *Host) newDirs(provider string, uris []ahp.URI) ([]ahp.URI, error) {
 	for _, uri := range uris {
 		path, err := existingDir(uri)
 		if err != nil {
+			return nil, err
+		}
+		if err := h.checkPlace(session, "workingDirectories", path); err != nil {
 			return nil, err
 		}
 		if err := h.allows(provider, path); err != nil {

@@ -26,7 +26,7 @@ func (h *Host) lookedAt(info hub.ChannelInfo, a ahp.Action, check hub.Check) hub
 	if e := h.catalogue.alive(info.Session); e != nil {
 		provider = e.Summary.Provider
 	}
-	dirs, err := h.newDirs(provider, []ahp.URI{uri})
+	dirs, err := h.newDirs(info.Session, provider, []ahp.URI{uri})
 	return func(tx *hub.Tx, s ahp.State, a ahp.Action) (ahp.Action, string) {
 		a, reason := check(tx, s, a)
 		switch {

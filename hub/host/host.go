@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
@@ -33,7 +35,8 @@ type Config struct {
 	Store        Store // nil: nothing was kept, nothing sleeps
 	Agents       map[string]agent.Backend
 	DefaultAgent string   // provider of a session that names none; default: the first by name
-	DataDir      string   // agents get a private directory below it
+	DataDir      string   // agents get a private directory below it; made when absent
+	Secrets      []string // files outside of it that are never opened for anyone: keys, tokens, passwords
 	DefaultDir   string   // working directory of a session that names none; local path
 	TrustFilters []string // directories whose repositories' filters run when they are looked at; local paths
 
@@ -129,6 +132,7 @@ type Host struct {
 	automations automations
 	watches     watches
 	grants      grants
+	guard       *guard.Guard
 	tools       toolboxes
 	customs     customs
 	recovering  atomic.Bool // while true no queued message is started
@@ -163,7 +167,11 @@ func New(cfg Config) (*Host, error) {
 	if cfg.Agents[cfg.DefaultAgent] == nil {
 		return nil, errors.New("host: the default agent " + cfg.DefaultAgent + " is not among the agents")
 	}
-	h := &Host{cfg: cfg, hub: cfg.Hub, log: cfg.Log, now: cfg.Now, lanes: newLanes(),
+	guarded, err := newGuard(cfg.DataDir, cfg.Secrets)
+	if err != nil {
+		return nil, fmt.Errorf("host: the data directory %s cannot be guarded: %w", cfg.DataDir, err)
+	}
+	h := &Host{cfg: cfg, guard: guarded, hub: cfg.Hub, log: cfg.Log, now: cfg.Now, lanes: newLanes(),
 		catalogue: newCatalogue(), automations: newAutomations(), live: map[ahp.URI]*live{}, waiters: map[waitKey]chan ahp.Action{}}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
@@ -216,6 +224,7 @@ func (h *Host) stop() {
 		h.stopTerminals()
 		h.stopWatches()
 		h.wg.Wait()
+		_ = h.guard.Close()
 	}()
 	timer := time.NewTimer(h.cfg.Limits.Stop)
 	defer timer.Stop()

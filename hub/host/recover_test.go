@@ -33,7 +33,7 @@ func newLife(t *testing.T, dir string, f *fake, limits Limits, clock ...func() t
 	boot, err := st.Boot(ctx)
 	l.must(err)
 	l.hub = hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) { l.host.Derive(tx, e) }})
-	cfg := Config{Hub: l.hub, Store: st, Agents: map[string]agent.Backend{"fake": f}, DataDir: dir, DefaultDir: dir, Limits: limits}
+	cfg := Config{Hub: l.hub, Store: st, Agents: map[string]agent.Backend{"fake": f}, DataDir: dir, DefaultDir: t.TempDir(), Limits: limits}
 	for _, now := range clock {
 		cfg.Now = now
 	}

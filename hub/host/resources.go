@@ -17,12 +17,13 @@ import (
 // files are the directories open to a caller: those of the sessions it sees, and to the owner the default one. Who sees a
 // part of a session reads what that part refers to, and no files.
 func (h *Host) files(c Caller) resource.Files {
-	var f resource.Files
+	f := resource.Files{Guard: h.guard}
 	if !c.Scope.Whole() {
 		return f
 	}
 	for _, e := range h.visible(c) {
 		f.Roots = append(f.Roots, paths(e.Summary.WorkingDirectories)...)
+		f.Worktrees = append(f.Worktrees, ownWorktrees(e.Summary.Resource)...)
 	}
 	if c.owner() && h.cfg.DefaultDir != "" {
 		f.Roots = append(f.Roots, h.cfg.DefaultDir)

@@ -86,7 +86,7 @@ func (h *Host) reach(c Caller, method string) (resource.Files, error) {
 	if method == "resourceRead" {
 		about = h.whole(c)
 	}
-	f, granted := resource.Files{}, h.grantedTo(c)
+	f, granted := resource.Files{Guard: h.guard}, h.grantedTo(c)
 	err := mayCall(c, method, about)
 	if err == nil {
 		f = h.files(c)
@@ -173,20 +173,4 @@ func (g *grants) deny(q fileQuestion, now time.Time) {
 	if len(g.denied) < mostDenied {
 		g.denied[q] = now.Add(deniedAgain)
 	}
-}
-
-// closedPlaces are no place for files: among them are programs' memory and what they were started with.
-var closedPlaces = []string{"/proc", "/sys", "/dev"}
-
-// closed says why a path is opened to nobody, "" when it may be.
-func (h *Host) closed(f resource.Grant) string {
-	if h.cfg.DataDir != "" && resource.Overlap(f.Path, h.cfg.DataDir) {
-		return "the host's own data lies there"
-	}
-	for _, dir := range closedPlaces {
-		if resource.Overlap(f.Path, dir) {
-			return "it is or holds " + dir + ", which is no place for files: ask for a directory inside of it"
-		}
-	}
-	return ""
 }

@@ -82,7 +82,7 @@ func (h *Host) newSession(c Caller, p ahp.CreateSessionParams) (*ahp.SessionStat
 	if err != nil {
 		return nil, err
 	}
-	dirs, err := h.newDirs(name, p.WorkingDirectories)
+	dirs, err := h.newDirs(p.Channel, name, p.WorkingDirectories)
 	if err != nil {
 		return nil, err
 	}

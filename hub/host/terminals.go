@@ -157,7 +157,7 @@ func (h *Host) terminalSpec(ctx context.Context, c Caller, session ahp.URI, p ah
 		return spec, ahp.Errorf(ahp.CodePermissionDenied, "%s is outside of this session's directories", dir)
 	}
 	spec.Dir = dir
-	return spec, nil
+	return spec, h.checkPlace(session, "cwd", dir)
 }
 
 // askedShell reads which shell somebody wants, in the host's own key of `_meta`: the protocol has no field for it.

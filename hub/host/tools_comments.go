@@ -11,7 +11,6 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
-	"github.com/ahphub/ahphub/hub/resource"
 )
 
 // Threads are the session's review comments, in the order they were started.
@@ -80,7 +79,7 @@ func (b *Toolbox) File(ctx context.Context, name string, before bool) (File, err
 		}
 	}
 	for _, path := range paths {
-		f, err := fileNow(dirs, path)
+		f, err := b.fileNow(path)
 		if code, ok := errors.AsType[*ahp.Error](err); !ok || code.Code != ahp.CodeNotFound {
 			return f, asRefusal(err)
 		}
@@ -164,9 +163,9 @@ func (b *Toolbox) version(ctx context.Context, c changeset.File, name string, be
 	return f, nil
 }
 
-func fileNow(dirs []string, path string) (File, error) {
+func (b *Toolbox) fileNow(path string) (File, error) {
 	uri := FileURI(path)
-	got, err := resource.Files{Roots: dirs}.Read(uri, "")
+	got, err := b.l.h.filesIn(b.l.uri, b.dirs()).Read(uri, "")
 	if err != nil {
 		return File{}, err
 	}
@@ -199,7 +198,7 @@ func (b *Toolbox) TextNow(uri ahp.URI) (string, error) {
 	if !ok {
 		return "", refusef("%.200q is no file of this session", uri)
 	}
-	f, err := fileNow(b.dirs(), path)
+	f, err := b.fileNow(path)
 	if err == nil && f.Binary {
 		return "", refusef("%s is not text", b.FileName(uri))
 	}

@@ -84,7 +84,7 @@ func (f Files) granted(path string, uri ahp.URI, why purpose) (spot, error) {
 	for _, name := range names {
 		for _, g := range f.Granted {
 			if s, ok := g.spot(name, why); ok && name != "" && g.stands() {
-				s.uri = uri
+				s.uri, s.files = uri, &f
 				return s.opened()
 			}
 		}
@@ -129,6 +129,10 @@ func (s spot) opened() (spot, error) {
 		return spot{}, problem(s.uri, err)
 	}
 	s.root = root
+	if err := s.checkRoot(); err != nil {
+		root.Close()
+		return spot{}, problem(s.uri, err)
+	}
 	return s, nil
 }
 

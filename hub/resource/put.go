@@ -28,7 +28,7 @@ func (f Files) Put(p ahp.ResourceWriteParams) error {
 	defer s.root.Close()
 	writes.Lock()
 	defer writes.Unlock()
-	_, err = within(&s, w.into)
+	_, err = within(&s, func(root *os.Root, rel string) (struct{}, error) { return w.into(&s, root, rel) })
 	return problem(p.URI, err)
 }
 
@@ -79,7 +79,7 @@ func Decode(data string, encoding ahp.ContentEncoding) ([]byte, error) {
 }
 
 // into looks before it opens: opening a pipe would wait for its other end.
-func (w put) into(root *os.Root, rel string) (none struct{}, err error) {
+func (w put) into(s *spot, root *os.Root, rel string) (none struct{}, err error) {
 	info, err := root.Stat(rel)
 	switch {
 	case err == nil:
@@ -95,7 +95,9 @@ func (w put) into(root *os.Root, rel string) (none struct{}, err error) {
 	if err != nil {
 		return none, err
 	}
-	err = w.write(file)
+	if err = s.checkFile(file); err == nil {
+		err = w.write(file)
+	}
 	return none, errors.Join(err, file.Close())
 }
 

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"encoding/base64"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -19,7 +20,7 @@ func (f Files) Read(uri ahp.URI, encoding ahp.ContentEncoding) (ahp.ResourceRead
 		return ahp.ResourceReadResult{}, err
 	}
 	defer s.root.Close()
-	data, err := within(&s, func(root *os.Root, rel string) ([]byte, error) { return readFile(uri, root, rel) })
+	data, err := within(&s, s.readFile)
 	if err != nil {
 		return ahp.ResourceReadResult{}, problem(uri, err)
 	}
@@ -27,12 +28,12 @@ func (f Files) Read(uri ahp.URI, encoding ahp.ContentEncoding) (ahp.ResourceRead
 }
 
 // readFile looks before and after it opens: opening a pipe would wait for a writer.
-func readFile(uri ahp.URI, root *os.Root, rel string) ([]byte, error) {
+func (s *spot) readFile(root *os.Root, rel string) ([]byte, error) {
 	info, err := root.Stat(rel)
 	if err != nil {
 		return nil, err
 	}
-	if err := readable(uri, info); err != nil {
+	if err := readable(s.uri, info); err != nil {
 		return nil, err
 	}
 	file, err := root.OpenFile(rel, os.O_RDONLY|nonBlocking, 0)
@@ -43,12 +44,12 @@ func readFile(uri ahp.URI, root *os.Root, rel string) ([]byte, error) {
 	if info, err = file.Stat(); err != nil {
 		return nil, err
 	}
-	if err := readable(uri, info); err != nil {
+	if err := errors.Join(readable(s.uri, info), s.checkFile(file)); err != nil {
 		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(file, mostBytes+1))
 	if len(data) > mostBytes {
-		return nil, tooLarge(uri)
+		return nil, tooLarge(s.uri)
 	}
 	return data, err
 }

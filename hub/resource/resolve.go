@@ -71,6 +71,9 @@ func (s *spot) sniff(info fs.FileInfo) string {
 		return ""
 	}
 	defer file.Close()
+	if s.checkFile(file) != nil {
+		return ""
+	}
 	head := make([]byte, 512)
 	n, err := io.ReadFull(file, head)
 	if err != nil && n == 0 {

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/guard"
 )
 
 // Limits of one answer.
@@ -28,6 +29,9 @@ const (
 type Files struct {
 	Roots   []string
 	Granted []Grant
+
+	Guard     *guard.Guard // refuses what is open to no one
+	Worktrees []string     // sessions whose work trees in the data directory it lets through
 }
 
 // Path is the absolute local path a file URI names. Encoded separators and zero bytes are refused: no file name has them.
@@ -58,6 +62,7 @@ type spot struct {
 	rel   string
 	uri   ahp.URI // as it was asked for
 	alone bool    // nothing else below the root is open
+	files *Files
 }
 
 func (s spot) path() string { return filepath.Join(s.dir, s.rel) }
@@ -74,7 +79,7 @@ func (f Files) open(uri ahp.URI, why purpose) (spot, error) {
 			if err != nil || !filepath.IsLocal(rel) {
 				continue
 			}
-			return spot{dir: base, rel: rel, uri: uri}.opened()
+			return spot{dir: base, rel: rel, uri: uri, files: &f}.opened()
 		}
 	}
 	return f.granted(path, uri, why)
@@ -92,7 +97,7 @@ func bases(dir string) []string {
 // within tries an operation as asked for, and once more with links resolved when a link with an absolute target is in
 // the way: the root refuses those even when they lead to one of its own files.
 func within[T any](s *spot, do func(root *os.Root, rel string) (T, error)) (v T, err error) {
-	if err := s.still(); err != nil {
+	if err := errors.Join(s.still(), s.checkPath()); err != nil {
 		return v, err
 	}
 	v, err = do(s.root, s.rel)
@@ -125,6 +130,8 @@ func problem(uri ahp.URI, err error) error {
 		return nil
 	case errors.As(err, &known):
 		return known
+	case guard.IsRefusal(err):
+		return closed(uri, err)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return ahp.Errorf(ahp.CodeNotFound, "there is no %.200s", uri)
 	case errors.Is(err, fs.ErrExist):
@@ -143,7 +150,7 @@ func (f Files) List(uri ahp.URI) (ahp.ResourceListResult, error) {
 		return none, err
 	}
 	defer s.root.Close()
-	entries, err := within(&s, readDir)
+	entries, err := within(&s, s.readDir)
 	if err != nil {
 		return none, s.notDirectory(err)
 	}
@@ -158,7 +165,7 @@ func (f Files) List(uri ahp.URI) (ahp.ResourceListResult, error) {
 	return out, nil
 }
 
-func readDir(root *os.Root, rel string) ([]fs.DirEntry, error) {
+func (s *spot) readDir(root *os.Root, rel string) ([]fs.DirEntry, error) {
 	info, err := root.Stat(rel)
 	if err != nil {
 		return nil, err
@@ -171,6 +178,9 @@ func readDir(root *os.Root, rel string) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	defer dir.Close()
+	if err := s.checkFile(dir); err != nil {
+		return nil, err
+	}
 	entries, err := dir.ReadDir(mostEntries + 1)
 	if len(entries) > 0 {
 		return entries, nil
@@ -195,7 +205,7 @@ func (s *spot) entryType(e fs.DirEntry) ahp.ResourceType {
 		return ahp.ResourceTypeDirectory
 	}
 	if e.Type()&fs.ModeSymlink != 0 {
-		link := spot{root: s.root, dir: s.dir, rel: filepath.Join(s.rel, e.Name()), uri: s.uri}
+		link := spot{root: s.root, dir: s.dir, rel: filepath.Join(s.rel, e.Name()), uri: s.uri, files: s.files}
 		info, err := within(&link, (*os.Root).Stat)
 		if err == nil && info.IsDir() {
 			return ahp.ResourceTypeDirectory

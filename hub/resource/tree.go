@@ -49,6 +49,9 @@ func (f Files) Delete(uri ahp.URI, recursive bool) error {
 	if _, err := s.root.Lstat(s.rel); err != nil {
 		return problem(uri, err)
 	}
+	if err := s.checkTaken(); err != nil {
+		return problem(uri, err)
+	}
 	if recursive {
 		return problem(uri, s.root.RemoveAll(s.rel))
 	}
@@ -103,6 +106,12 @@ func (f Files) transfer(source, destination ahp.URI, taking purpose, failIfExist
 	info, err := from.root.Lstat(from.rel)
 	if err != nil {
 		return problem(source, err)
+	}
+	if err := from.checkTaken(); err != nil {
+		return problem(source, err)
+	}
+	if err := to.checkName(); err != nil {
+		return problem(destination, err)
 	}
 	if err := to.free(info, from, failIfExists != nil && *failIfExists); err != nil {
 		return err
@@ -208,6 +217,9 @@ func (c *copying) file(source, target string, perm fs.FileMode) (err error) {
 		return err
 	}
 	defer in.Close()
+	if err := c.from.checkFile(in); err != nil {
+		return err
+	}
 	out, err := c.to.root.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err

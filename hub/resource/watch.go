@@ -11,6 +11,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/guard"
 )
 
 const (
@@ -26,6 +27,7 @@ type Watch struct {
 	recursive bool
 	globs     globs
 	system    *fsnotify.Watcher
+	guard     *guard.Guard
 	folders   int
 }
 
@@ -49,7 +51,7 @@ func (f Files) Watch(p ahp.CreateResourceWatchParams) (*Watch, error) {
 		return nil, problem(p.URI, err)
 	}
 	path, _ := Path(p.URI) // open has looked at it
-	w := &Watch{uri: URI(path), dir: real, recursive: p.Recursive != nil && *p.Recursive, globs: g}
+	w := &Watch{uri: URI(path), dir: real, recursive: p.Recursive != nil && *p.Recursive, globs: g, guard: f.Guard}
 	if !info.IsDir() {
 		w.dir, w.only, w.recursive = filepath.Dir(real), filepath.Base(real), false
 	}
@@ -76,6 +78,8 @@ func (w *Watch) add(dir string, seen func(path string)) error {
 			return nil
 		case err != nil:
 			return problem(w.uri, err)
+		case path != w.dir && d.IsDir() && w.guard.Stops(path):
+			return filepath.SkipDir
 		case path != w.dir && w.globs.excluded(w.rel(path)):
 			if d.IsDir() {
 				return filepath.SkipDir

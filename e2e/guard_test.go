@@ -1,0 +1,161 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/ahphub/ahphub/e2e/peer"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+)
+
+// startAtHome starts the program as most people do: in their home, with the data directory below it.
+func startAtHome(t *testing.T) (prog *Program, home string) {
+	t.Helper()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(home, ".local", "share", "ahphub")
+	env := []string{"HOME=" + home}
+	return Start(t, Options{Dir: home, Data: data, Args: []string{"--agent", "script"}, Env: env}), home
+}
+
+// newSessionIn makes a session that works in a directory.
+func newSessionIn(t *testing.T, ctx context.Context, owner *peer.Peer, dir string) ahp.URI {
+	t.Helper()
+	session := "ahp-session:/" + uuid.NewString()
+	if err := createIn(ctx, owner, session, dir); err != nil {
+		t.Fatal(err)
+	}
+	return session
+}
+
+func createIn(ctx context.Context, owner *peer.Peer, session ahp.URI, dir string) error {
+	params := map[string]any{"channel": session, "workingDirectories": []string{fileURI(dir)}}
+	return owner.Call(ctx, "createSession", params, nil)
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// spellingsOf are names for a file of the data directory: as it is, by links, by hard links, and through /proc.
+func spellingsOf(t *testing.T, prog *Program, dir, name string) (paths []string) {
+	t.Helper()
+	secret := filepath.Join(prog.Data, name)
+	at := func(n string) string { return filepath.Join(dir, n+"-"+name) }
+	must(t, os.Symlink(secret, at("link")), os.Link(secret, at("hard")), os.Symlink(prog.Data, at("dir")),
+		os.Symlink("/proc/self/root", at("root")))
+	return []string{secret, dir + "/.local/share/../share/ahphub/" + name, at("link"), at("hard"),
+		filepath.Join(at("dir"), name), filepath.Join(at("root"), secret), "/proc/self/root" + secret, "/proc/self/cwd/.local/share/ahphub/" + name}
+}
+
+// The data directory lies below the directory that sessions begin in. The guest of a link reads nothing of it, and
+// nothing of the kernel's, whatever they call it; not even the owner's clients do.
+func TestViewerCannotReadDataDirectory(t *testing.T) {
+	prog, home := startAtHome(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	owner := dialHeard(t, ctx, prog, prog.Token(), &heard{})
+	web, _ := signIn(t, prog.SignIn())
+	secret, err := os.ReadFile(filepath.Join(prog.Data, "token"))
+	must(t, err)
+	paths := []string{"/proc/self/environ", "/proc/self/mem", "/sys/kernel/notes", "/dev/shm/x"}
+	for _, name := range []string{"token", "cookie.key", "ahphub.db", "ahphub.db-wal"} {
+		paths = append(paths, spellingsOf(t, prog, home, name)...)
+	}
+	for _, dir := range []string{home, "/"} {
+		session := newSessionIn(t, ctx, owner, dir)
+		guest := dialHeard(t, ctx, prog, linkOver(t, web, prog, host.ShortID(session), "viewer"), &heard{})
+		for _, path := range paths {
+			for who, p := range map[string]*peer.Peer{"a viewer": guest, "the owner's client": owner} {
+				var got ahp.ResourceReadResult
+				err := p.Call(ctx, "resourceRead", map[string]any{"channel": session, "uri": fileURI(path)}, &got)
+				if err == nil || strings.Contains(got.Data, strings.TrimSpace(string(secret))) {
+					t.Errorf("in a session at %s, %s reads %s: %.60q", dir, who, path, got.Data)
+				}
+			}
+		}
+	}
+}
+
+// The owner's clients list, resolve, write, watch, move and remove nothing of the data directory either: what they are
+// made to do by others is bounded by it.
+func TestOwnersClientsCannotReachDataDirectory(t *testing.T) {
+	prog, home := startAtHome(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	owner := dialHeard(t, ctx, prog, prog.Token(), &heard{})
+	session := newSessionIn(t, ctx, owner, home)
+	spellingsOf(t, prog, home, "token")
+	must(t, os.WriteFile(filepath.Join(home, "notes.txt"), []byte("x"), 0o600))
+	in := func(name string) string { return fileURI(filepath.Join(home, name)) }
+	data, hard, local, taken, notes := fileURI(prog.Data), in("hard-token"), in(".local"), in("taken"), in("notes.txt")
+	must(t, owner.Call(ctx, "resourceRead", map[string]any{"channel": session, "uri": notes}, nil))
+	one := func(uri string) map[string]any { return map[string]any{"uri": uri} }
+	two := func(from, to string) map[string]any { return map[string]any{"source": from, "destination": to} }
+	write := func(uri string) map[string]any { return map[string]any{"uri": uri, "data": "x"} }
+	remove := func(uri string) map[string]any { return map[string]any{"uri": uri, "recursive": true} }
+	claim := map[string]any{"kind": "session", "session": session}
+	calls := map[string][]map[string]any{
+		"resourceList":        {one(data), one(in("dir-token")), one("file:///proc/self"), one(data + "/worktrees")},
+		"resourceResolve":     {one(data + "/token"), one(hard), one("file:///proc/self/environ")},
+		"resourceWrite":       {write(data + "/token"), write(data + "/new"), write(hard)},
+		"resourceMkdir":       {one(data + "/new"), one(data + "/worktrees/other/new")},
+		"resourceDelete":      {one(data + "/token"), remove(data), remove(local)},
+		"resourceMove":        {two(data, taken), two(data+"/token", taken), two(local, taken), two(notes, data+"/token")},
+		"resourceCopy":        {two(data+"/token", taken), two(hard, taken), two(local, taken), two(notes, data+"/new")},
+		"createResourceWatch": {one(data), one(data + "/token"), one(in("dir-token"))},
+		"resourceRequest":     {one(data + "/token"), one(hard), one("file:///proc/self/environ")},
+		"createTerminal":      {{"channel": "ahp-terminal:/" + uuid.NewString(), "claim": claim, "cwd": data}},
+	}
+	for method, all := range calls {
+		for _, params := range all {
+			if params["channel"] == nil {
+				params["channel"] = ahp.RootURI
+			}
+			if err := owner.Call(ctx, method, params, nil); err == nil {
+				t.Errorf("%s %v succeeds", method, params)
+			} else if strings.Contains(err.Error(), "invalid") {
+				t.Errorf("%s %v is not asked rightly: %v", method, params, err)
+			}
+		}
+	}
+	for _, dir := range []string{prog.Data, prog.Data + "/worktrees", filepath.Join(home, "dir-token"), "/proc/self"} {
+		if err := createIn(ctx, owner, "ahp-session:/"+uuid.NewString(), dir); err == nil {
+			t.Errorf("a session works in %s", dir)
+		}
+	}
+	if status, _ := prog.Get("/readyz"); status != http.StatusOK {
+		t.Errorf("the program says %d", status)
+	}
+}
+
+// The data directory is known by what it is, and not by its name.
+func TestMovedDataDirectoryStaysClosed(t *testing.T) {
+	prog, home := startAtHome(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	owner := dialHeard(t, ctx, prog, prog.Token(), &heard{})
+	session := newSessionIn(t, ctx, owner, home)
+	moved := filepath.Join(home, "moved")
+	must(t, os.Rename(prog.Data, moved))
+	defer os.Rename(moved, prog.Data)
+	var got ahp.ResourceReadResult
+	read := map[string]any{"channel": session, "uri": fileURI(filepath.Join(moved, "cookie.key"))}
+	if err := owner.Call(ctx, "resourceRead", read, &got); err == nil {
+		t.Errorf("a client reads %q of the data directory that was moved", got.Data)
+	}
+}

@@ -1,0 +1,271 @@
+// Package guard knows the paths that the program never serves: its own data directory, its secrets, and the
+// kernel's file systems. It compares devices, inodes and kinds of file systems, so that no other spelling of a
+// path leads around it.
+package guard
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+var (
+	// ErrData refuses what lies in the data directory, or is one of the program's secrets.
+	ErrData = errors.New("ahphub keeps its own data there, which it never opens for anyone")
+	// ErrKernel refuses what is no place for files: among it are other programs' memory and environment.
+	ErrKernel = errors.New("it lies in /proc, /sys, /dev or another file system of the kernel, which hold no files")
+)
+
+// IsRefusal reports whether an error is a guard's refusal.
+func IsRefusal(err error) bool { return errors.Is(err, ErrData) || errors.Is(err, ErrKernel) }
+
+// worktrees is the part of the data directory that sessions work in: each in the directory of its name.
+const worktrees = "worktrees"
+
+// Guard refuses paths. The zero value and nil refuse the kernel's file systems alone.
+type Guard struct {
+	dir     string   // the data directory as it was configured, absolute
+	root    *os.Root // of it: stays open, and so follows a rename
+	self    fs.FileInfo
+	secrets []string
+}
+
+// New returns a guard of a data directory, which exists, and of files that hold secrets elsewhere, which need not.
+func New(dataDir string, secrets ...string) (*Guard, error) {
+	dir, err := filepath.Abs(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	g := &Guard{dir: dir, secrets: slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return s == "" })}
+	if g.root, err = os.OpenRoot(dir); err != nil {
+		return nil, err
+	}
+	g.self, err = g.root.Stat(".")
+	return g, err
+}
+
+// Close lets go of the data directory. A closed guard refuses everything that has several names.
+func (g *Guard) Close() error {
+	if g == nil || g.root == nil {
+		return nil
+	}
+	return g.root.Close()
+}
+
+// CheckFile refuses an open file or directory. own are the sessions whose work trees in the data directory are open.
+func (g *Guard) CheckFile(f *os.File, own ...string) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if isKernelFile(f) {
+		return ErrKernel
+	}
+	real, err := realPath(f, info)
+	if err != nil {
+		return err
+	}
+	return g.check(real, info, own)
+}
+
+// CheckPath refuses a path: what it leads to when that exists, else the place where it would be made.
+func (g *Guard) CheckPath(path string, own ...string) error {
+	real, err := nearest(path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Lstat(real)
+	if err != nil {
+		return err
+	}
+	if isKernelPath(real) {
+		return ErrKernel
+	}
+	return g.check(real, info, own)
+}
+
+// CheckName refuses the name itself, as of a link, and not what it leads to.
+func (g *Guard) CheckName(path string, own ...string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	if err := g.CheckPath(filepath.Dir(path), own...); err != nil {
+		return err
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil || info.Mode()&fs.ModeSymlink != 0:
+		return nil
+	default:
+		return g.CheckPath(path, own...)
+	}
+}
+
+// Stops reports whether a walk ends at a directory below one that was checked: it is the data directory or another file
+// system of the kernel.
+func (g *Guard) Stops(dir string) bool {
+	info, err := os.Lstat(dir)
+	return err == nil && info.IsDir() && (g.isData(info) || isClosed(info) || isKernelPath(dir))
+}
+
+// CheckWhole refuses a directory that holds what is refused, so that it cannot be moved, copied or removed with it.
+func (g *Guard) CheckWhole(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return nil
+	}
+	for _, dir := range g.Dirs() {
+		switch {
+		case !isBelow(dir, info):
+		case slices.Contains(closedPlaces, dir):
+			return ErrKernel
+		default:
+			return ErrData
+		}
+	}
+	return nil
+}
+
+// Dirs are the paths that are closed: the kernel's, and those of the data directory as it was configured, with its
+// links resolved, and where it was moved since.
+func (g *Guard) Dirs() (dirs []string) {
+	if g == nil || g.root == nil {
+		return slices.Clone(closedPlaces)
+	}
+	dirs = slices.Concat([]string{g.dir}, closedPlaces)
+	add := func(dir string, err error) {
+		if err == nil && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	add(filepath.EvalSymlinks(g.dir))
+	if f, err := g.root.Open("."); err == nil {
+		add(realPath(f, g.self))
+		f.Close()
+	}
+	return dirs
+}
+
+// IsSecret reports whether a file is one of the data directory's, or a secret, under another name: a hard link.
+func (g *Guard) IsSecret(info fs.FileInfo) bool {
+	return info.Mode().IsRegular() && linksOf(info) > 1 && g.checkNames(info, g.tops()) != nil
+}
+
+func (g *Guard) isData(info fs.FileInfo) bool {
+	return g != nil && g.self != nil && os.SameFile(info, g.self)
+}
+
+// check looks at a file or directory by its real path, and at every directory above it.
+func (g *Guard) check(real string, info fs.FileInfo, own []string) error {
+	tops, dir := g.tops(), info
+	for at := real; ; at = filepath.Dir(at) {
+		if at != real {
+			var err error
+			if dir, err = os.Stat(at); err != nil {
+				return err
+			}
+		}
+		if isClosed(dir) {
+			return ErrKernel
+		}
+		if rel, inside := g.place(tops, dir, at, real); inside {
+			if !isOwn(rel, own) {
+				return ErrData
+			}
+			break
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	if info.IsDir() {
+		return nil
+	}
+	return g.checkNames(info, tops)
+}
+
+// tops are what lies directly in the data directory.
+func (g *Guard) tops() (infos []fs.FileInfo) {
+	if g == nil || g.root == nil {
+		return nil
+	}
+	f, err := g.root.Open(".")
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	infos, _ = f.Readdir(-1)
+	return infos
+}
+
+// place returns where a real path lies below the data directory, when dir, at above it, is that or directly in that.
+func (g *Guard) place(tops []fs.FileInfo, dir fs.FileInfo, at, real string) (rel string, inside bool) {
+	prefix := "."
+	if !g.isData(dir) {
+		i := slices.IndexFunc(tops, func(t fs.FileInfo) bool { return t.IsDir() && os.SameFile(t, dir) })
+		if i < 0 {
+			return "", false
+		}
+		prefix = tops[i].Name()
+	}
+	rel, err := filepath.Rel(at, real)
+	if err != nil {
+		return "", true
+	}
+	return filepath.Join(prefix, rel), true
+}
+
+// isOwn reports whether a path below the data directory lies in the work tree of one of these sessions.
+func isOwn(rel string, own []string) bool {
+	parts := strings.SplitN(filepath.ToSlash(rel), "/", 3)
+	return len(parts) > 1 && parts[0] == worktrees && slices.Contains(own, parts[1])
+}
+
+// mostNames bounds the files of the data directory that one with several names is compared with.
+const mostNames = 100_000
+
+// checkNames refuses a file that is a secret by another name: a hard link, or mounted elsewhere.
+func (g *Guard) checkNames(info fs.FileInfo, tops []fs.FileInfo) error {
+	if g == nil {
+		return nil
+	}
+	for _, path := range g.secrets {
+		if secret, err := os.Stat(path); err == nil && os.SameFile(info, secret) {
+			return ErrData
+		}
+	}
+	if slices.ContainsFunc(tops, func(t fs.FileInfo) bool { return os.SameFile(info, t) }) {
+		return ErrData
+	}
+	if g.root == nil || linksOf(info) < 2 || !sameDevice(info, g.self) {
+		return nil
+	}
+	return g.search(info)
+}
+
+// search looks for a file everywhere in the data directory but in work trees and checkpoints, which hold the files of
+// repositories.
+func (g *Guard) search(info fs.FileInfo) error {
+	left := mostNames
+	return fs.WalkDir(g.root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		left--
+		switch {
+		case err != nil && path != ".":
+			return nil // gone meanwhile
+		case err != nil || left < 0:
+			return ErrData
+		case d.IsDir() && (path == worktrees || path == "checkpoints"):
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		if there, err := d.Info(); err == nil && os.SameFile(info, there) {
+			return ErrData
+		}
+		return nil
+	})
+}
