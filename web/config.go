@@ -45,8 +45,10 @@ type Sessions interface {
 // Config of a server. Zero fields take the stated default.
 type Config struct {
 	Pages Pages
-	RPC   http.Handler // the protocol's endpoint
-	Tools Tools        // nil: there is none
+	RPC   http.Handler // the protocol's endpoint, at /ahp
+	// RootRPC is the same endpoint for sockets that are opened at "/"; it names sessions as such clients expect
+	RootRPC http.Handler
+	Tools   Tools // nil: there is none
 	// Unsubscribe answers the links in mails, whoever follows them; nil: there are none
 	Unsubscribe http.HandlerFunc
 	Assets      Assets
@@ -95,7 +97,7 @@ type Limits struct {
 }
 
 func (c Config) withDefaults() (Config, error) {
-	if c.Pages == nil || c.RPC == nil || c.Assets == nil || c.Sessions == nil || c.Tokens == nil || c.Links == nil || c.Cookies == nil {
+	if c.Pages == nil || c.RPC == nil || c.RootRPC == nil || c.Assets == nil || c.Sessions == nil || c.Tokens == nil || c.Links == nil || c.Cookies == nil {
 		return c, errors.New("web: Config misses a part")
 	}
 	l := &c.Limits

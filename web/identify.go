@@ -3,8 +3,10 @@ package web
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
@@ -67,6 +69,22 @@ func bearer(r *http.Request) (token string, shown bool) {
 	return "", false
 }
 
+// isToken reports whether a name in a query stands for a token, in whatever case a person typed it.
+func isToken(name string) bool {
+	name = strings.ToLower(name)
+	return strings.Contains(name, "token") || strings.Contains(name, "tkn")
+}
+
+// withoutTokens returns the path and query of a page to come back to, without a token that was put there by mistake.
+func withoutTokens(u *url.URL) string {
+	q := u.Query()
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(q)), isToken) {
+		return u.RequestURI()
+	}
+	maps.DeleteFunc(q, func(name string, _ []string) bool { return isToken(name) })
+	return (&url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: q.Encode()}).RequestURI()
+}
+
 // byCookieSameOrigin is for the endpoints of programs: a browser sends cookies along from
 // any site, so there a cookie counts only together with an Origin of ours.
 func (s *Server) byCookieSameOrigin(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -100,7 +118,7 @@ func (s *Server) byCookie(next http.Handler) http.Handler {
 		case who.Known():
 			s.as(who, w, r, next)
 		case r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html"):
-			http.Redirect(w, r, "/signin?"+url.Values{"next": {r.URL.RequestURI()}}.Encode(), http.StatusSeeOther)
+			http.Redirect(w, r, "/signin?"+url.Values{"next": {withoutTokens(r.URL)}}.Encode(), http.StatusSeeOther)
 		default:
 			s.fail(w, r, http.StatusUnauthorized, "Sign in first: ahphub link prints an address that does.")
 		}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -91,8 +92,8 @@ func redacted(u *url.URL) string {
 		return u.Path
 	}
 	q := u.Query()
-	for _, k := range []string{"tkn", "token", "next", "code", "state"} {
-		if q.Has(k) {
+	for k := range q {
+		if isToken(k) || slices.Contains([]string{"next", "code", "state"}, k) {
 			q.Set(k, "…")
 		}
 	}

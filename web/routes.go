@@ -44,14 +44,14 @@ func (s *Server) routes() chi.Router {
 
 	r.Group(func(r chi.Router) {
 		r.Use(s.byToken)
-		r.Handle("/ahp", s.cfg.RPC)
+		r.With(s.mayConnect).Handle("/ahp", s.cfg.RPC)
 		r.Get("/metrics", s.metrics)
 	})
 	if s.cfg.Tools != nil {
 		r.With(s.byAgent).Handle("/mcp", s.cfg.Tools)
 	}
 	r.Group(func(r chi.Router) {
-		r.Use(s.byCookie, s.mayVisit)
+		r.Use(s.socketAtRoot, s.byCookie, s.mayVisit)
 		s.cfg.Pages.Routes(r)
 	})
 	return r

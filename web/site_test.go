@@ -169,7 +169,8 @@ func newSite(t *testing.T, change func(*Config)) *site {
 	rpc := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, access.FromContext(r.Context()).ID, " ", r.URL.RawQuery)
 	})
-	cfg := Config{Pages: x.pages, RPC: rpc, Assets: fakeAssets{}, Sessions: fakeSessions{},
+	root := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "root "); rpc(w, r) })
+	cfg := Config{Pages: x.pages, RPC: rpc, RootRPC: root, Assets: fakeAssets{}, Sessions: fakeSessions{},
 		Short:  func(u ahp.URI) string { return strings.TrimPrefix(u, "ahp-session:/") },
 		Title:  func(u ahp.URI, _ access.Scope) string { return "Title of " + strings.TrimPrefix(u, "ahp-session:/") },
 		Tokens: access.NewTokens(access.OwnerSecret{Token: ownerToken}, "Olu", links, x.personal), Links: links, Members: members, SignIn: x.signIn, Cookies: cookies, Owner: access.Owner("Olu"),

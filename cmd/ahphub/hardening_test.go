@@ -232,3 +232,35 @@ func TestAPlantedCookieIsWorthNothing(t *testing.T) {
 		t.Errorf("a cookie kept after signing out: %s", res.Status)
 	}
 }
+
+// The owner's token in the query of a socket request opens two addresses and no other, and is no sign-in at any.
+func TestTokenOpensSocketsAtTwoAddresses(t *testing.T) {
+	h := harden(t)
+	upgrade := []string{"Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="}
+	open := map[string]bool{}
+	for _, r := range h.routes() {
+		if r.method != http.MethodGet {
+			continue
+		}
+		res := h.do(r.method, r.path+"?tkn="+canaryToken, upgrade...)
+		if res.StatusCode == 101 {
+			open[r.pattern] = true
+		}
+		page := h.do(r.method, r.path+"?tkn="+canaryToken, "Accept: text/html")
+		for _, res := range []*http.Response{res, page} {
+			signsIn := slices.ContainsFunc(res.Cookies(), func(c *http.Cookie) bool { return c.Value != "" })
+			if signsIn || strings.Contains(res.Header.Get("Location"), canaryToken) || strings.Contains(read(res), canaryToken) {
+				t.Errorf("%s signed in by an address, or passed the token on: %s %v", r.pattern, res.Status, res.Header)
+			}
+		}
+		if slices.Contains(access.Routes(), "GET "+r.pattern) && page.StatusCode != 303 {
+			t.Errorf("%s with a token in its address: %s, want the page that signs in", r.pattern, page.Status)
+		}
+	}
+	if len(open) != 2 || !open["/"] || !open["/ahp"] {
+		t.Errorf("sockets were opened at %v", open)
+	}
+	if strings.Contains(h.log.String(), canaryToken) {
+		t.Error("the token is in the log")
+	}
+}

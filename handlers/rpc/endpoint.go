@@ -76,8 +76,9 @@ func (l Limits) withDefaults() Limits {
 
 // Endpoint serves AHP. It owns its sockets: Close ends them and waits.
 type Endpoint struct {
-	cfg     Config
-	clients *clients
+	cfg       Config
+	clients   *clients
+	providers *providers
 
 	mu      sync.Mutex
 	closed  bool
@@ -99,11 +100,15 @@ func Handler(cfg Config) *Endpoint {
 	if cfg.Count == nil {
 		cfg.Count = func(string, string) {}
 	}
-	return &Endpoint{cfg: cfg, clients: newClients(cfg.Clients, cfg.Hub), sockets: map[*socket]struct{}{}}
+	return &Endpoint{cfg: cfg, clients: newClients(cfg.Clients, cfg.Hub),
+		providers: &providers{find: cfg.Host.ProviderOf, names: cfg.Host.Providers()}, sockets: map[*socket]struct{}{}}
 }
 
 // ServeHTTP upgrades the request and serves the socket until it ends.
-func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) { e.serve(w, r, nil) }
+
+// serve names sessions by their provider when it is given where to find them.
+func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request, byProvider *providers) {
 	p := access.FromContext(r.Context())
 	if !p.Known() {
 		http.Error(w, "sign in, or send a token: Authorization: Bearer …", http.StatusUnauthorized)
@@ -120,6 +125,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // Accept has answered
 	}
 	s := newSocket(r.Context(), e, p, ws, out)
+	s.names.providers = byProvider
 	if !e.add(s) {
 		s.end(errShutdown)
 	}

@@ -101,6 +101,15 @@ func (f *fake) ListSessions(_ context.Context, _ host.Caller, p ahp.ListSessions
 	return ahp.ListSessionsResult{}, nil
 }
 
+func (f *fake) ProviderOf(session ahp.URI) string {
+	if _, known := f.hub.Info(session); known {
+		return "p"
+	}
+	return ""
+}
+
+func (f *fake) Providers() []string { return []string{"p"} }
+
 func (f *fake) CreateSession(_ context.Context, _ host.Caller, p ahp.CreateSessionParams) error {
 	switch p.Provider {
 	case "panic":

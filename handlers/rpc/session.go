@@ -12,6 +12,8 @@ type Sessions interface {
 	ListSessions(ctx context.Context, c host.Caller, p ahp.ListSessionsParams) (ahp.ListSessionsResult, error)
 	CreateSession(ctx context.Context, c host.Caller, p ahp.CreateSessionParams) error
 	DisposeSession(ctx context.Context, c host.Caller, p ahp.DisposeSessionParams) error
+	ProviderOf(session ahp.URI) string // "" for a session that is not known
+	Providers() []string
 	ResolveSessionConfig(c host.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error)
 }
 

@@ -13,8 +13,11 @@ import (
 
 // spelling is how a connection names channels that its client computes instead of reading them: a session under its
 // provider's scheme, a chat by its session. The host has one name for each; what goes in and out on this connection is
-// rewritten. The zero value rewrites nothing.
+// rewritten. The zero value rewrites nothing until the client uses such a name; with providers every session is named by
+// its provider until the client uses the host's name for it. docs/versions.md states the rule.
 type spelling struct {
+	providers *providers // nil: the client learns the host's names
+
 	mu    sync.RWMutex
 	pairs []pair
 	plain map[ahp.URI]bool // the client itself uses the host's name
@@ -38,12 +41,20 @@ func (s *socket) in(params json.RawMessage) json.RawMessage {
 	for _, uri := range slices.Concat([]ahp.URI{p.Channel}, p.Subscriptions, p.InitialSubscriptions) {
 		s.names.learn(uri, s.named)
 	}
-	return s.names.rewrite(params, func(p pair) ([]byte, []byte) { return p.theirs, p.ours })
+	params = s.names.rewrite(params, func(p pair) ([]byte, []byte) { return p.theirs, p.ours })
+	if s.names.providers != nil {
+		params = s.byHost(params)
+	}
+	return params
 }
 
 // out gives a frame with the client's names.
 func (n *spelling) out(frame []byte) []byte {
-	return n.rewrite(frame, func(p pair) ([]byte, []byte) { return p.ours, p.theirs })
+	frame = n.rewrite(frame, func(p pair) ([]byte, []byte) { return p.ours, p.theirs })
+	if n.providers != nil {
+		frame = n.byProvider(frame)
+	}
+	return frame
 }
 
 // rewrite replaces whole strings of JSON: a quote within a string is escaped, so this finds no part of one.
@@ -67,17 +78,26 @@ func (n *spelling) learn(theirs ahp.URI, named func(ahp.URI) (ahp.URI, bool)) {
 	defer n.mu.Unlock()
 	ours, known := named(theirs)
 	switch {
+	case n.providers != nil && strings.HasPrefix(theirs, hostScheme):
+		n.keep(sessionPart(theirs, hostScheme)) // also one that this request makes
 	case !known:
 	case ours == theirs:
-		if n.plain == nil {
-			n.plain = map[ahp.URI]bool{}
-		}
-		if len(n.plain) < maxSpellings {
-			n.plain[ours] = true
-		}
+		n.keep(ours)
+	case n.providers != nil && strings.HasPrefix(ours, hostScheme):
+		delete(n.plain, ours)
 	case len(n.pairs) < maxSpellings && !n.plain[ours]:
 		n.add(theirs, ours)
 		n.add(theirs+"/annotations", ours+"/annotations")
+	}
+}
+
+// keep notes a name that the client itself uses; n.mu is held.
+func (n *spelling) keep(ours ahp.URI) {
+	if n.plain == nil {
+		n.plain = map[ahp.URI]bool{}
+	}
+	if len(n.plain) < maxSpellings {
+		n.plain[ours] = true
 	}
 }
 
@@ -107,7 +127,7 @@ func (s *socket) named(uri ahp.URI) (ahp.URI, bool) {
 		return chat, chat != ""
 	}
 	scheme, id, ok := strings.Cut(uri, ":/")
-	ours := "ahp-session:/" + id
+	ours := hostScheme + id
 	info, known := s.cfg.Hub.Info(ours)
 	return ours, ok && known && info.Kind == ahp.ChannelSession && !strings.HasPrefix(scheme, "ahp-")
 }

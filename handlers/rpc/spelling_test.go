@@ -43,3 +43,30 @@ func TestOnlyWholeStringsAreRewritten(t *testing.T) {
 		t.Errorf("a client that uses the host's name is told another: %s", got)
 	}
 }
+
+func TestSessionsAreNamedByTheirProvider(t *testing.T) {
+	n := spelling{providers: &providers{find: func(session ahp.URI) string {
+		if session == "ahp-session:/gone" {
+			return ""
+		}
+		return "p"
+	}}}
+	n.learn("ahp-session:/own/annotations", func(ahp.URI) (ahp.URI, bool) { return "", false })
+	for frame, want := range map[string]string{
+		`{"channel":"ahp-session:/2","ahp-session:/2":["ahp-session:/2/a/b" , "ahp-session:/22"]}`:  `{"channel":"p:/2","p:/2":["p:/2/a/b" , "p:/22"]}`,
+		`["ahp-session:/own","ahp-session:/own/annotations","ahp-session:/owner"]`:                  `["ahp-session:/own","ahp-session:/own/annotations","p:/owner"]`,
+		`["ahp-session:/gone","x ahp-session:/2","ahp-sessions:/2","ahp-session:2"]`:                `["ahp-session:/gone","x ahp-session:/2","ahp-sessions:/2","ahp-session:2"]`,
+		`["ahp-session:/2 is text","say \"ahp-session:/2\"","\"ahp-session:/2","ahp-session:/2\n"]`: `["ahp-session:/2 is text","say \"ahp-session:/2\"","\"ahp-session:/2","ahp-session:/2\n"]`,
+		`"ahp-session:/2`: `"ahp-session:/2`,
+		`"ahp-session:/"`: `"p:/"`,
+		``:                ``,
+	} {
+		if got := string(n.out([]byte(frame))); got != want {
+			t.Errorf("%s is rewritten to %s, want %s", frame, got, want)
+		}
+	}
+	n.learn("p:/own", func(ahp.URI) (ahp.URI, bool) { return "ahp-session:/own", true })
+	if got := string(n.out([]byte(`"ahp-session:/own"`))); got != `"p:/own"` {
+		t.Errorf("a client that went over to the provider's name is told %s", got)
+	}
+}

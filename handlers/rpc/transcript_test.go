@@ -16,7 +16,8 @@ import (
 // TestTranscripts plays testdata: a file a topic, a section a scenario on a
 // server of its own, a line a step:
 //
-//	a = guest       client a is the guest from its next connection on (else the owner)
+//	a = guest       client a is the guest from its next connection on (else the owner); "owner at root" and
+//	                "guest at root" connect where sessions are named by their provider
 //	a> JSON         a sends; it connects when it has not yet
 //	a< JSON         a's next frame; "*" stands for any value, "*whole" for a number written without a fraction,
 //	                a key "..." for any further ones

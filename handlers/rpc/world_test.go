@@ -64,6 +64,9 @@ func authenticated(next http.Handler) http.Handler {
 		if p, ok := principals[r.Header.Get("X-Principal")]; ok {
 			r = r.WithContext(access.WithPrincipal(r.Context(), p))
 		}
+		if end, ok := next.(*Endpoint); ok && r.URL.Path == "/root" {
+			next = end.ByProvider()
+		}
 		next.ServeHTTP(w, r)
 	})
 }
@@ -84,7 +87,12 @@ func (w *world) dial(principal string) *peer {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	ws, _, err := websocket.Dial(ctx, w.url, &websocket.DialOptions{HTTPHeader: http.Header{"X-Principal": {principal}}})
+	principal, root := strings.CutSuffix(principal, " at root") // a client whose sessions are named by their provider
+	url := w.url
+	if root {
+		url += "/root"
+	}
+	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPHeader: http.Header{"X-Principal": {principal}}})
 	must(w.t, err)
 	ws.SetReadLimit(64 << 20)
 	w.t.Cleanup(func() { ws.CloseNow() })

@@ -92,6 +92,7 @@ func TestUnknownIsRefused(t *testing.T) {
 		"action": MayAct(owner, "chat/invented", myChat),
 		"method": MayCall(owner, "invented", root),
 		"route":  MayVisit(owner, "GET /invented"),
+		"socket": MayConnect(owner, "/invented"),
 		"host's": MayAct(owner, "chat/delta", myChat),
 	} {
 		var denied *Denied

@@ -99,6 +99,11 @@ func matrix() string {
 			return MayVisit(p, r) == nil && (here || p.Role == RoleOwner) // the middleware keeps guests to {session}
 		})
 	}
+	for _, r := range sorted(socketRights) {
+		line("socket", r, func(p Principal, here bool) bool {
+			return MayConnect(p, r) == nil && (here || p.Role == RoleOwner) // each method asks for its channels
+		})
+	}
 	for _, r := range Rooms() {
 		line("room", r, func(p Principal, here bool) bool {
 			return MayFollow(p, r) == nil && (here || p.Role == RoleOwner) // a room asks for its channels

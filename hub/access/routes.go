@@ -187,6 +187,25 @@ var routeScopes = map[string]scopes{
 	"GET /s/{session}/threads.md":               inChat | inChangeset,
 }
 
+// socketRights names the right to open the protocol's WebSocket with a token, by the pattern of the route. Each method
+// that is then called is asked of MayCall.
+var socketRights = map[string]Right{
+	"/":    RightRead, // editors that are given host and port alone; without an upgrade and a token it is the page
+	"/ahp": RightRead,
+}
+
+// MayConnect reports why p may not open the protocol's WebSocket at a route; nil when it may.
+func MayConnect(p Principal, route string) error {
+	need, ok := socketRights[route]
+	if !ok {
+		return &Denied{rightHost, fmt.Sprintf("no AHP socket is served at %s: use / or /ahp", route)}
+	}
+	if !p.Has(need) {
+		return p.deny(need)
+	}
+	return nil
+}
+
 // MayVisit tells whether p may visit a route, named by method and pattern as in
 // "GET /s/{session}/changes".
 func MayVisit(p Principal, route string) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/ahphub/ahphub/hub"
@@ -20,6 +21,17 @@ func (h *Host) Summaries(c Caller) []ahp.SessionSummary {
 	}
 	return out
 }
+
+// ProviderOf returns the name of a session's agent, also when the session is in the trash; "" when it is not known.
+func (h *Host) ProviderOf(session ahp.URI) string {
+	if e := h.catalogue.get(session); e != nil {
+		return e.Summary.Provider
+	}
+	return ""
+}
+
+// Providers returns the names of the agents.
+func (h *Host) Providers() []string { return slices.Sorted(maps.Keys(h.cfg.Agents)) }
 
 // Summary of one session; ok is false for unknown and disposed ones.
 func (h *Host) Summary(uri ahp.URI) (s ahp.SessionSummary, ok bool) {

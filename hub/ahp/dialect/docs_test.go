@@ -42,6 +42,19 @@ to do instead.
 From 0.9 on the wire is the same: newer actions are filtered, newer fields and values are sent, as clients ignore what
 they do not know.
 
+## Names of sessions
+
+A session has one URI. Its creator chooses it: web pages make ` + "`ahp-session:/<id>`" + `, and some clients make ` + "`<provider>:/<id>`" + `
+because they read the agent out of the scheme. The address that a client connects to decides what it is told:
+
+| address | a session made as ` + "`ahp-session:/<id>`" + ` is called |
+| --- | --- |
+| ` + "`ws://host:port/ahp`" + ` | ` + "`ahp-session:/<id>`" + `. A client that follows it as ` + "`<provider>:/<id>`" + ` is told that name from then on |
+| ` + "`ws://host:port`" + `, with a token | ` + "`<provider>:/<id>`" + `, in lists and notifications too. A client that makes or follows it as ` + "`ahp-session:/<id>`" + ` is told that name from then on |
+
+Both names are understood at both addresses, also in the URIs below a session, as ` + "`<session>/annotations`" + `. A session
+that was made as ` + "`<provider>:/<id>`" + ` has that name for every client. VS Code connects to the second address.
+
 (This page is made from the adapters in ` + "`hub/ahp/dialect`" + ` by their tests.)
 `)
 	for _, s := range slices.Backward(steps) {

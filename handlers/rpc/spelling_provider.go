@@ -1,0 +1,122 @@
+package rpc
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// hostScheme begins the names that the host gives to sessions; a client may choose others for those it makes.
+const hostScheme = "ahp-session:/"
+
+// ByProvider serves the endpoint to clients that read a session's provider out of its URI: their sessions are called
+// <provider>:/<id> from the first frame on. See spelling.
+func (e *Endpoint) ByProvider() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { e.serve(w, r, e.providers) })
+}
+
+// providers finds a session's provider. It remembers those that were asked for, because the frame that tells of a
+// session's removal is written when the session is gone.
+type providers struct {
+	find func(session ahp.URI) (provider string)
+
+	mu    sync.Mutex
+	known map[ahp.URI]string
+	names []string // of the agents there are, and of those that sessions had before
+}
+
+// maxProviders bounds what is remembered; what is forgotten is looked up again.
+const maxProviders = 64 << 10
+
+func (p *providers) of(session ahp.URI) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if name, ok := p.known[session]; ok {
+		return name
+	}
+	name := p.find(session)
+	if name == "" {
+		return ""
+	}
+	if p.known == nil || len(p.known) >= maxProviders {
+		p.known = map[ahp.URI]string{}
+	}
+	p.known[session] = name
+	if !slices.Contains(p.names, name) {
+		p.names = append(slices.Clone(p.names), name)
+	}
+	return name
+}
+
+func (p *providers) all() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.names
+}
+
+// sessionPart cuts off what follows a session's id, as in <session>/annotations.
+func sessionPart(uri ahp.URI, scheme string) ahp.URI {
+	id, _, _ := strings.Cut(uri[len(scheme):], "/")
+	return scheme + id
+}
+
+// byProvider returns a frame with every session of the host's scheme under its provider's, but for those that the client
+// itself calls by the host's name.
+func (n *spelling) byProvider(frame []byte) []byte {
+	return rewriteURIs(frame, hostScheme, func(session ahp.URI) ahp.URI {
+		n.mu.RLock()
+		plain := n.plain[session]
+		n.mu.RUnlock()
+		provider := n.providers.of(session)
+		if plain || provider == "" {
+			return session
+		}
+		return provider + ":/" + strings.TrimPrefix(session, hostScheme)
+	})
+}
+
+// byHost returns params with the host's names for sessions that the client calls by their provider.
+func (s *socket) byHost(params []byte) []byte {
+	for _, provider := range s.names.providers.all() {
+		params = rewriteURIs(params, provider+":/", func(session ahp.URI) ahp.URI {
+			if ours, ok := s.named(session); ok {
+				return ours
+			}
+			return session
+		})
+	}
+	return params
+}
+
+// rewriteURIs replaces the session at the beginning of each string of JSON that is a URI of a scheme: the string is the
+// session's URI or goes on with "/". Strings with white space or escapes are text and stay as they are.
+func rewriteURIs(b []byte, scheme string, rename func(session ahp.URI) ahp.URI) []byte {
+	begin := []byte(`"` + scheme)
+	var out []byte
+	done := 0
+	for at := 0; ; {
+		i := bytes.Index(b[at:], begin)
+		if i < 0 {
+			break
+		}
+		at += i + 1
+		end := bytes.IndexAny(b[at:], "\"\\ \t\r\n")
+		if end < 0 || b[at+end] != '"' || at > 1 && b[at-2] == '\\' {
+			continue
+		}
+		session := sessionPart(string(b[at:at+end]), scheme)
+		if name := rename(session); name != session {
+			out = append(append(out, b[done:at]...), name...)
+			done = at + len(session)
+		}
+		at += end
+	}
+	if out == nil {
+		return b
+	}
+	return append(out, b[done:]...)
+}
