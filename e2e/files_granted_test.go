@@ -88,6 +88,7 @@ func TestTheOwnerGrantsFilesToAClient(t *testing.T) {
 	if out, err := read(); err != nil || out.Data != "remember the milk" {
 		t.Errorf("the client read %q, %v", out.Data, err)
 	}
+	owner.moveMouse(5, 5)
 	owner.Wait("document.querySelectorAll('#inbox form.lone').length === 1")
 
 	plain.SignIn(prog)

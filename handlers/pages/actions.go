@@ -205,13 +205,17 @@ func (p *Pages) confirmTool(r *http.Request, f chatForm) (ahp.Action, error) {
 	if kind == "" {
 		return nil, errBadRequest("Choose one of the answers.")
 	}
+	tool, waits := p.toolCall(f.chat, call)
+	if shown := r.PostForm.Get("shown"); waits && shown != "" && shown != tool.Shown() {
+		return nil, refused("this request changed after you opened it. Read it again, then answer")
+	}
 	if r.PostForm.Get("stage") == string(ahp.ToolCallStatusPendingResultConfirmation) {
 		return &ahp.ChatToolCallResultConfirmedAction{TurnID: turn, ToolCallID: call, Approved: approved}, nil
 	}
 	a := &ahp.ChatToolCallConfirmedAction{TurnID: turn, ToolCallID: call, Approved: approved, SelectedOptionID: option}
 	if approved {
 		a.Confirmed = ahp.ToolCallConfirmationReasonUserAction
-		if edited := r.PostForm.Get("input"); edited != "" && edited != p.toolInput(f.chat, call) {
+		if edited := r.PostForm.Get("input"); edited != "" && edited != formInput(tool) {
 			a.EditedToolInput = edited
 		}
 		return a, nil
@@ -224,23 +228,29 @@ func (p *Pages) confirmTool(r *http.Request, f chatForm) (ahp.Action, error) {
 	return a, nil
 }
 
-// toolInput is the input of a call that waits, with the line ends a form sends.
-func (p *Pages) toolInput(chat ahp.URI, call string) string {
+// formInput is the input of a call with the line ends a form sends.
+func formInput(t part.Tool) string {
+	if t.Input == nil {
+		return ""
+	}
+	return strings.ReplaceAll(t.Input.Text, "\n", "\r\n")
+}
+
+// toolCall finds a call of the turn that runs.
+func (p *Pages) toolCall(chat ahp.URI, call string) (part.Tool, bool) {
 	state, _, _ := p.Hub.State(chat)
 	c, _ := state.(*ahp.ChatState)
 	if c == nil || c.ActiveTurn == nil {
-		return ""
+		return part.Tool{}, false
 	}
 	for _, rp := range c.ActiveTurn.ResponseParts.All() {
-		t, ok := rp.Value.(*ahp.ToolCallResponsePart)
-		if !ok {
-			continue
-		}
-		if tool := part.ToolOf(t.ToolCall); tool.ToolCallID == call && tool.Input != nil {
-			return strings.ReplaceAll(tool.Input.Text, "\n", "\r\n")
+		if t, ok := rp.Value.(*ahp.ToolCallResponsePart); ok {
+			if tool := part.ToolOf(t.ToolCall); tool.ToolCallID == call {
+				return tool, true
+			}
 		}
 	}
-	return ""
+	return part.Tool{}, false
 }
 
 // onSession makes a handler of what a form of a session asks for.

@@ -65,11 +65,18 @@ func TestApproveFromTheInbox(t *testing.T) {
 	page := s.until("/", `class="approval"`)
 	form := formOf(t, page, chat+"/tool")
 	form.Set("choice", "approve:"+option(page, "approve"))
+	read := form.Get("shown")
+	form.Set("shown", "of another request")
+	res, err := s.web.PostForm(s.url+chat+"/tool", form)
+	if page := s.body(chat, res, err, http.StatusConflict); !strings.Contains(page, "Read it again") {
+		t.Errorf("an answer to something else says\n%s", page)
+	}
+	form.Set("shown", read)
 	if to := s.post(chat+"/tool", form); to != chat {
 		t.Errorf("an answer leads to %s", to)
 	}
 	s.until(chat, "approved by Ana")
-	res, err := s.web.PostForm(s.url+chat+"/tool", form)
+	res, err = s.web.PostForm(s.url+chat+"/tool", form)
 	s.body(chat, res, err, http.StatusConflict)
 }
 

@@ -41,7 +41,7 @@ func (p *Pages) inbox(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m.Frame.Live = liveQuery(rail, list)
+	m.Frame.Live, m.Frame.Scripts = liveQuery(rail, list), append(m.Frame.Scripts, "js/inbox.js")
 	return send(w, http.StatusOK, page.InboxPage(m))
 }
 

@@ -56,6 +56,7 @@ function patch(list) {
   for (const p of list) {
     const [op, id] = p;
     if (op === 's') { say(id); continue; }
+    if (app.hold?.(p)) continue;
     const el = $(id);
     if (!el) continue;
     if (op === 'x') { el.remove(); continue; }

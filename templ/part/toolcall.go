@@ -1,6 +1,8 @@
 package part
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"net/url"
 	"strings"
@@ -9,6 +11,30 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 )
+
+// askID tells the parts of an approval card apart from those of other turns on the same page: agents number their calls.
+func (t Tool) askID(of Turn) string { return of.ID + "-" + t.ToolCallID }
+
+// Shown is a digest of what an approval card asks for. A form sends it back, so that an answer is never applied to
+// something that was not read. A risk assessment may come in later.
+func (t Tool) Shown() string {
+	asks := struct {
+		Status     ahp.ToolCallStatus
+		ID, Name   string
+		Invocation ahp.StringOrMarkdown
+		Input      *ahp.ToolInput
+		Title      ahp.StringOrMarkdown
+		Options    []ahp.ConfirmationOption
+		Edits      []ahp.FileEdit
+		Content    []ahp.ToolResultContent
+	}{t.Status, t.ToolCallID, t.ToolName, t.Invocation, t.Input, t.title(), t.options(), t.Edits(), t.Content}
+	b, err := json.Marshal(asks)
+	if err != nil {
+		return "" // it came as JSON
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
 
 // focusable lets the keys y, n and d reach a card that waits.
 func (t Tool) focusable() templ.Attributes {
