@@ -22,15 +22,13 @@ func ownersSetting(key string) bool { return key == approvalKey || key == agent.
 // Unasked tells whether a setting stands so that nothing waits for an approval: pages warn of it.
 func Unasked(key, value string) bool { return key == approvalKey && value == agent.ApprovalAuto }
 
-// newConfig checks a new session's settings against its agent's schema and fills in
-// what is not said.
+// newConfig checks a new session's settings against its agent's schema and fills in what is not said. The result tells
+// the client which of its settings hold: clients send settings of other hosts too.
 func newConfig(schema ahp.SessionConfigSchema, asked ahp.Meta) (*ahp.SessionConfigState, error) {
 	if len(schema.Properties) == 0 {
-		if len(asked) > 0 {
-			return nil, badParams("config: this agent has no settings")
-		}
 		return nil, nil
 	}
+	asked = knownSettings(schema, asked)
 	values := ahp.Meta{}
 	for key, p := range schema.Properties {
 		if p.Default != nil {
@@ -59,8 +57,7 @@ func checkSetting(schema ahp.SessionConfigSchema, key string, value json.RawMess
 	if !isType(p.Type, value) {
 		return fmt.Sprintf("%s must be of type %s", key, p.Type)
 	}
-	oneOf := func(e json.RawMessage) bool { return sameJSON(e, value) }
-	if dynamic := p.EnumDynamic != nil && *p.EnumDynamic; len(p.Enum) > 0 && !dynamic && !slices.ContainsFunc(p.Enum, oneOf) {
+	if dynamic := p.EnumDynamic != nil && *p.EnumDynamic; !dynamic && !allows(p, value) {
 		return fmt.Sprintf("%s cannot be %s; it is one of %s", key, clip(string(value), 80), bytes.Join(rawList(p.Enum), []byte(", ")))
 	}
 	return ""
@@ -106,7 +103,7 @@ func checkConfigChanged(r *request, s *ahp.SessionState, a *ahp.SessionConfigCha
 		return "this session has no settings"
 	}
 	schema := Settings(s).Schema
-	values := maps.Clone(a.Config)
+	values := maps.Clone(withApproval(schema, a.Config))
 	if values == nil {
 		values = ahp.Meta{}
 	}

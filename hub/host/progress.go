@@ -11,16 +11,20 @@ import (
 const mostToken = 256 // bytes of a progressToken
 
 // progress tells the client that makes a session how that goes on, when it asked for it: on its own connection alone,
-// never backwards, and with one last frame at the total (AHP requirements 57 to 59). How many steps there are nobody
-// knows before. A nil one tells nobody.
+// never backwards, and with one last frame at the total (AHP requirements 57 to 59). How many steps there are is not known
+// before, so each goes half of the way that is left. Every frame has the total: editors show a progress without one as
+// the bytes of a download. A nil progress tells nobody.
 type progress struct {
 	conn  *hub.Conn
 	token string
 
 	mu    sync.Mutex
-	steps float64
+	steps int
 	over  bool
 }
+
+// whole is the total of every progress: its unit is a hundredth, as there is no size.
+const whole = 100
 
 func newProgress(c Caller, token string) (*progress, error) {
 	switch {
@@ -42,8 +46,8 @@ func (p *progress) step(what string) {
 	if p.over {
 		return
 	}
+	p.tell(what, min(whole-whole>>min(p.steps, 7), whole-1))
 	p.steps++
-	p.tell(what, nil)
 }
 
 // end is the last frame; a command that came to nothing has ended, too.
@@ -57,16 +61,16 @@ func (p *progress) end(what string) {
 		return
 	}
 	p.over = true
-	p.tell(what, ahp.Ptr(p.steps))
+	p.tell(what, whole)
 }
 
 // tell sends a frame to a client that follows the root channel, which the frame belongs to (AHP requirement 29).
-func (p *progress) tell(what string, total *float64) {
+func (p *progress) tell(what string, done int) {
 	if !slices.Contains(p.conn.Subscribed(), ahp.RootURI) {
 		return
 	}
 	p.conn.PutFree(&hub.Notification{Channel: ahp.RootURI, Method: "root/progress", Params: ahp.ProgressParams{
-		Channel: ahp.RootURI, ProgressToken: p.token, Progress: p.steps, Total: total, Message: what}})
+		Channel: ahp.RootURI, ProgressToken: p.token, Progress: float64(done), Total: ahp.Ptr(float64(whole)), Message: what}})
 }
 
 // openings are the sessions whose agents are about to be opened for somebody who wants to know how that goes.

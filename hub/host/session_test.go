@@ -100,9 +100,7 @@ func TestCreateSessionRefuses(t *testing.T) { // AHP requirements 65, 66, 80
 		"no directory":      {ahp.CreateSessionParams{Channel: "a:/1", WorkingDirectories: []ahp.URI{"file:///no/such/place"}}, ahp.CodeInvalidParams, "does not exist"},
 		"a file":            {ahp.CreateSessionParams{Channel: "a:/1", WorkingDirectories: []ahp.URI{FileURI(file)}}, ahp.CodeInvalidParams, "is a file"},
 		"another machine":   {ahp.CreateSessionParams{Channel: "a:/1", WorkingDirectories: []ahp.URI{"file://elsewhere/tmp"}}, ahp.CodeInvalidParams, "not a file"},
-		"unknown setting":   {ahp.CreateSessionParams{Channel: "a:/1", Config: config("colour", `"red"`)}, ahp.CodeInvalidParams, "approval, isolation, shell"},
 		"wrong type":        {ahp.CreateSessionParams{Channel: "a:/1", Config: config("shell", `7`)}, ahp.CodeInvalidParams, "type string"},
-		"not in the enum":   {ahp.CreateSessionParams{Channel: "a:/1", Config: config("approval", `"never"`)}, ahp.CodeInvalidParams, `"ask", "auto"`},
 		"another client":    {ahp.CreateSessionParams{Channel: "a:/1", ActiveClient: &ahp.SessionActiveClient{ClientID: "eve"}}, ahp.CodeInvalidParams, "activeClient"},
 		"annotations' name": {ahp.CreateSessionParams{Channel: session + "/annotations"}, ahp.CodeInvalidParams, "reserved"},
 	} {

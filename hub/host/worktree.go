@@ -37,7 +37,6 @@ func (h *Host) schemaOf(b agent.Backend) ahp.SessionConfigSchema {
 	if schema.Properties == nil {
 		schema.Properties = map[string]ahp.SessionConfigPropertySchema{}
 	}
-	quoted := func(s string) json.RawMessage { return json.RawMessage(`"` + s + `"`) }
 	schema.Properties[isolationKey] = ahp.SessionConfigPropertySchema{
 		Type: "string", Title: "Where it works", Description: "In the directory itself, or in a git work tree of its own",
 		Default: quoted(isolationFolder), Enum: []json.RawMessage{quoted(isolationFolder), quoted(isolationWorktree)},

@@ -1,0 +1,78 @@
+package host
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+func TestForeignSettingsAreIgnoredOrBounded(t *testing.T) {
+	inWorld(t, func(w *world) {
+		c := w.create()
+		for asked, want := range map[string]string{
+			`{}`: `{"approval":"ask","isolation":"folder","shell":"sh"}`,
+			// as VS Code makes a session
+			`{"isolation":"folder","autoApprove":"default","mode":"interactive"}`: `{"approval":"ask","isolation":"folder","shell":"sh"}`,
+			// what means the same here
+			`{"autoApprove":"autoApprove"}`: `{"approval":"auto","isolation":"folder","shell":"sh"}`,
+			`{"isolation":"worktree"}`:      `{"approval":"ask","isolation":"worktree","shell":"sh"}`,
+			// the client's own word for ours does not count beside ours
+			`{"autoApprove":"autoApprove","approval":"ask"}`: `{"approval":"ask","isolation":"folder","shell":"sh"}`,
+			`{"autoApprove":"default","approval":"auto"}`:    `{"approval":"auto","isolation":"folder","shell":"sh"}`,
+			// an unknown value of what bounds what runs
+			`{"autoApprove":"assisted"}`:                    `{"approval":"ask","isolation":"folder","shell":"sh"}`,
+			`{"autoApprove":true}`:                          `{"approval":"ask","isolation":"folder","shell":"sh"}`,
+			`{"approval":"never"}`:                          `{"approval":"ask","isolation":"folder","shell":"sh"}`,
+			`{"approval":["auto"]}`:                         `{"approval":"ask","isolation":"folder","shell":"sh"}`,
+			`{"approval":"AUTO","autoApprove":"default"}`:   `{"approval":"ask","isolation":"folder","shell":"sh"}`,
+			`{"isolation":"container"}`:                     `{"approval":"ask","isolation":"worktree","shell":"sh"}`,
+			`{"isolation":null}`:                            `{"approval":"ask","isolation":"worktree","shell":"sh"}`,
+			`{"permissions":{"allow":["*"]},"shell":"zsh"}`: `{"approval":"ask","isolation":"folder","shell":"zsh"}`,
+		} {
+			var config ahp.Meta
+			w.must(json.Unmarshal([]byte(asked), &config))
+			res, err := w.host.ResolveSessionConfig(c.caller, ahp.ResolveSessionConfigParams{Config: config})
+			got, _ := json.Marshal(res.Values)
+			if err != nil || string(got) != want {
+				t.Errorf("%s is resolved to %s (%v), want %s", asked, got, err, want)
+			}
+		}
+		const other ahp.URI = "fake:/1"
+		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: other,
+			Config: ahp.Meta{"isolation": quoted("folder"), "autoApprove": quoted("default"), "mode": quoted("interactive")}}))
+		s, _, _ := w.hub.State(other)
+		if got, _ := json.Marshal(s.(*ahp.SessionState).Config.Values); string(got) != `{"approval":"ask","isolation":"folder","shell":"sh"}` {
+			t.Errorf("the session's settings are %s", got)
+		}
+	})
+}
+
+// The owner's editor sets approval by its own word for it; nobody else loosens it by any.
+func TestAutoApproveSetsApprovalForOwnerAlone(t *testing.T) {
+	inWorld(t, func(w *world) {
+		c := w.create()
+		drivers := w.connect(driver, "drew-1")
+		drivers.subscribe(session)
+		for _, key := range []string{autoApproveKey, approvalKey} {
+			for _, value := range []string{"autoApprove", "auto"} {
+				drivers.refused(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{key: quoted(value)}}, "")
+			}
+		}
+		if got := configValue(w.session(), approvalKey); got != "ask" {
+			t.Fatalf("a driver set approval to %s", got)
+		}
+		c.do(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{autoApproveKey: quoted("autoApprove")}})
+		if got := configValue(w.session(), approvalKey); got != "auto" {
+			t.Errorf("approval is %s after the owner's autoApprove", got)
+		}
+		c.do(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{autoApproveKey: quoted("assisted")}})
+		if got := configValue(w.session(), approvalKey); got != "ask" {
+			t.Errorf("approval is %s after a value of autoApprove that is not known here", got)
+		}
+		if _, leaks := w.session().Config.Values[autoApproveKey]; leaks {
+			t.Error("the session has a setting that its schema does not")
+		}
+		c.converged()
+	})
+}
