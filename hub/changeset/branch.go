@@ -40,12 +40,3 @@ func (s *Service) branchTree(ctx context.Context, src source) (string, error) {
 	}
 	return "", fmt.Errorf("no default branch is known: name one with git remote set-head origin --auto, or call it main")
 }
-
-// ask runs git on the user's repository for one line; "" when git says no.
-func (s *Service) ask(ctx context.Context, src source, args ...string) (string, error) {
-	out, err := s.git(ctx, run{dir: src.dir, args: args})
-	if err != nil && exited(err) {
-		return "", nil
-	}
-	return strings.TrimSpace(string(out)), err
-}

@@ -281,10 +281,10 @@ func TestSlowGitIsEnded(t *testing.T) {
 	if err := os.WriteFile(slow, []byte("#!/bin/sh\nsleep 60 & sleep 60\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p.svc = New(Config{Dir: p.data, Git: slow, Timeout: 50 * time.Millisecond})
+	p.svc = New(Config{Dir: p.data, Git: slow, Checkpoint: 50 * time.Millisecond})
 	start := time.Now()
 	_, err := p.svc.Checkpoint(t.Context(), session, []string{p.dir})
-	if err == nil || !strings.Contains(err.Error(), "longer than 50ms") || time.Since(start) > 10*time.Second {
+	if err == nil || !strings.Contains(err.Error(), "within 50ms") || time.Since(start) > 10*time.Second {
 		t.Errorf("got %v after %s", err, time.Since(start))
 	}
 }

@@ -129,7 +129,7 @@ func (w *rewriting) stagedElsewhere(ctx context.Context) error {
 // runCommit lets go of the session's repository: hooks may take minutes, and whoever looks meanwhile does not wait.
 func (w *rewriting) runCommit(ctx context.Context, c Commit, env []string) error {
 	w.unlock()
-	_, err := w.s.git(ctx, run{dir: w.src.top, stdin: []byte(c.Message), acting: true, patience: w.s.cfg.Hooks, env: env,
+	_, err := w.s.git(ctx, run{of: w.src, dir: w.src.top, stdin: []byte(c.Message), acting: true, slotless: true, patience: w.s.cfg.Hooks, env: env,
 		args: []string{"commit", "--quiet", "--file=-", "--cleanup=whitespace"}})
 	return commitRefusal(err)
 }
@@ -141,7 +141,7 @@ func (w *rewriting) commitAll(ctx context.Context, files []File, c Commit, env [
 	if _, err := os.Lstat(theirs + ".lock"); err == nil {
 		return 0, errLocked
 	}
-	before, err := os.ReadFile(theirs)
+	before, err := readPlain(theirs, mostIndex)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, err
 	}
@@ -202,7 +202,7 @@ func plain(text string) string {
 
 // author is who wrote it, for git's environment; that git knows who commits is asked first, as it says it at length.
 func (w *rewriting) author(ctx context.Context, c Commit) ([]string, error) {
-	out, err := w.s.git(ctx, run{dir: w.src.top, acting: true, config: []string{"-c", "user.useConfigOnly=true"}, args: []string{"var", "GIT_COMMITTER_IDENT"}})
+	out, err := w.s.git(ctx, run{of: w.src, dir: w.src.top, acting: true, config: []string{"-c", "user.useConfigOnly=true"}, args: []string{"var", "GIT_COMMITTER_IDENT"}})
 	if err != nil {
 		if !exited(err) {
 			return nil, err
@@ -217,6 +217,8 @@ func (w *rewriting) author(ctx context.Context, c Commit) ([]string, error) {
 	return []string{"GIT_AUTHOR_NAME=" + c.Name, "GIT_AUTHOR_EMAIL=" + email}, nil
 }
 
+const mostIndex = 1 << 30 // bytes
+
 // replaceIndex makes ours the person's index under git's own lock, if theirs is still what it was.
 func replaceIndex(theirs string, before []byte, ours string) error {
 	data, err := os.ReadFile(ours)
@@ -227,7 +229,7 @@ func replaceIndex(theirs string, before []byte, ours string) error {
 	if err != nil {
 		return err
 	}
-	now, err := os.ReadFile(theirs)
+	now, err := readPlain(theirs, mostIndex)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) || !bytes.Equal(now, before) {
 		return errors.Join(errLocked, lock.Close(), os.Remove(lock.Name()))
 	}

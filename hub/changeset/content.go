@@ -14,6 +14,8 @@ func (s *Service) Content(ctx context.Context, session, oid string) ([]byte, err
 	if !IsOID(oid) {
 		return nil, fmt.Errorf("%w: %q is not the name of a version", ErrNoContent, oid)
 	}
+	ctx, done := s.reading(ctx)
+	defer done()
 	for _, git := range s.repositories(session) {
 		r := &repo{s: s, git: git}
 		data, err := r.content(ctx, oid)

@@ -1,6 +1,9 @@
 package changeset
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // counted is what git tells of two versions of a file besides their names.
 type counted struct {
@@ -65,7 +68,7 @@ func (r *repo) rememberCounts(files []File) {
 // changedFiles lists what differs between two trees. Lines are counted of what was not compared before: after the write of
 // one file that is one file, however many others have changed.
 func (r *repo) changedFiles(ctx context.Context, src source, from, to string) ([]File, error) {
-	files, err := r.diffTree(ctx, src, from, to, src.pathspec())
+	files, err := r.namesChanged(ctx, src, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +90,20 @@ func (r *repo) changedFiles(ctx context.Context, src source, from, to string) ([
 		r.rememberCounts(files)
 	}
 	return files, err
+}
+
+// namesChanged lists what differs between two trees without a look at the work tree, and then looks at the attribute
+// files that speak of it: counting lines reads them.
+func (r *repo) namesChanged(ctx context.Context, src source, from, to string) ([]File, error) {
+	stored := src
+	stored.top = r.git
+	files, err := r.diffTree(ctx, stored, from, to, src.pathspec())
+	var paths []string
+	for i := range files {
+		files[i].Top = src.top
+		paths = append(paths, files[i].Path)
+	}
+	return files, errors.Join(err, src.checkParents(paths))
 }
 
 func (r *repo) diffTree(ctx context.Context, src source, from, to string, pathspec []string, more ...string) ([]File, error) {

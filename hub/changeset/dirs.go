@@ -1,7 +1,6 @@
 package changeset
 
 import (
-	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,7 +8,7 @@ import (
 
 // distinct cleans directories and drops those inside of another one, whose files would count twice. One that is a
 // repository of its own stays: its files are not the outer one's.
-func (s *Service) distinct(ctx context.Context, dirs []string) (out []string, err error) {
+func distinct(dirs []string) (out []string, err error) {
 	all := make([]string, len(dirs))
 	for i, d := range dirs {
 		all[i] = filepath.Clean(d)
@@ -18,7 +17,7 @@ func (s *Service) distinct(ctx context.Context, dirs []string) (out []string, er
 	for _, d := range slices.Compact(all) {
 		own := true
 		if slices.ContainsFunc(out, func(outer string) bool { return inside(d, outer) }) {
-			if own, err = s.ownRepository(ctx, d, out); err != nil {
+			if own, err = isOwnRepository(d, out); err != nil {
 				return nil, err
 			}
 		}
@@ -51,17 +50,17 @@ func innermost(path string, dirs []string) (deepest string) {
 	return deepest
 }
 
-// ownRepository tells whether the git directory of dir is that of none of the directories around it.
-func (s *Service) ownRepository(ctx context.Context, dir string, around []string) (bool, error) {
-	src, err := s.locate(ctx, dir)
-	if err != nil || src.gitDir == "" {
+// isOwnRepository reports whether the git directory of dir is that of none of the directories around it.
+func isOwnRepository(dir string, around []string) (bool, error) {
+	l, err := findLayout(dir)
+	if err != nil || l.top == "" {
 		return false, err
 	}
 	for _, outer := range around {
 		if !inside(dir, outer) {
 			continue
 		}
-		if o, err := s.locate(ctx, outer); err != nil || o.gitDir == src.gitDir {
+		if o, err := findLayout(outer); err != nil || o.gitDir == l.gitDir {
 			return false, err
 		}
 	}

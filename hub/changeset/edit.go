@@ -20,7 +20,7 @@ const mostEdited = 4 << 20 // bytes of a file
 // that can be edited, or was written to at this moment. Before anything is written keep is told how to take it back; it
 // may be nil.
 func (s *Service) Edit(ctx context.Context, session string, dirs []string, edits []Edit, keep func(Undo) error) error {
-	dirs, err := s.distinct(ctx, dirs)
+	dirs, err := distinct(dirs)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func gits(path string) bool {
 
 // Staged tells how many files people have staged in the repositories of the directories.
 func (s *Service) Staged(ctx context.Context, session string, dirs []string) (n int, err error) {
-	if dirs, err = s.distinct(ctx, dirs); err != nil {
+	if dirs, err = distinct(dirs); err != nil {
 		return 0, err
 	}
 	for _, dir := range dirs {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -75,7 +76,12 @@ func readEntry(root *os.Root, path string) (*entry, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%w: %s is not a file any more", ErrConflict, path)
 	}
-	data, err := root.ReadFile(name)
+	f, err := plainFile(root.OpenFile(name, os.O_RDONLY|nonBlocking, 0)) // it may be another one by now
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
 	return &entry{exec: info.Mode()&0o100 != 0, data: data}, err
 }
 

@@ -8,7 +8,9 @@ import (
 // Files lists the files in which a change would count, as absolute paths: known ones and those not ignored; at most so
 // many.
 func (s *Service) Files(ctx context.Context, session string, dirs []string, most int) (files []string, err error) {
-	if dirs, err = s.distinct(ctx, dirs); err != nil {
+	ctx, done := s.reading(ctx)
+	defer done()
+	if dirs, err = distinct(dirs); err != nil {
 		return nil, err
 	}
 	for _, dir := range dirs {
@@ -39,6 +41,9 @@ func (r *repo) list(ctx context.Context, src source) ([]string, error) {
 		return nil, err
 	}
 	defer unlock()
+	if err := src.checkTree(ctx); err != nil {
+		return nil, err
+	}
 	if err := r.prepare(src); err != nil {
 		return nil, err
 	}

@@ -15,41 +15,39 @@ func (s *Service) trusted(top string) bool {
 
 // filterConfig are the filters that the person's configuration names, as arguments; none of a repository that is not
 // trusted. Git LFS looks for objects where the person's repository has them.
-func (s *Service) filterConfig(ctx context.Context, src source) ([]string, error) {
+func (s *Service) filterConfig(src source) []string {
 	if !s.trusted(src.top) {
-		return nil, nil
+		return nil
 	}
-	args, err := s.configArgs(ctx, src.dir, `^(filter|lfs)\.`)
-	return append(args, "-c", "lfs.storage="+filepath.Join(src.common, "lfs")), err
+	args := src.args(func(key string) bool { return strings.HasPrefix(key, "filter.") || strings.HasPrefix(key, "lfs.") })
+	return append(args, "-c", "lfs.storage="+filepath.Join(src.common, "lfs"))
 }
 
 // filters are the names of those that do something in the person's repository; none where they are trusted.
-func (s *Service) filters(ctx context.Context, src source) (map[string]bool, error) {
+func (s *Service) filters(src source) map[string]bool {
 	names := map[string]bool{}
-	if src.gitDir == "" || s.trusted(src.top) {
-		return names, nil
+	if s.trusted(src.top) {
+		return names
 	}
-	args, err := s.configArgs(ctx, src.dir, `^filter\..*\.(clean|smudge|process)$`)
-	for _, arg := range args {
-		if key, value, ok := strings.Cut(arg, "="); ok && value != "" {
-			key = strings.TrimPrefix(key, "filter.")
-			names[key[:strings.LastIndexByte(key, '.')]] = true
+	for _, set := range src.settings {
+		rest, ok := strings.CutPrefix(set.key, "filter.")
+		i := strings.LastIndexByte(rest, '.')
+		if ok && i >= 0 && set.value != "" && slices.Contains([]string{"clean", "smudge", "process"}, rest[i+1:]) {
+			names[rest[:i]] = true
 		}
 	}
-	return names, err
+	return names
 }
 
 // unfiltered refuses to write a file whose content a filter would make.
 func (w *rewriting) unfiltered(ctx context.Context, path string) (err error) {
 	if w.filters == nil {
-		if w.filters, err = w.s.filters(ctx, w.src); err != nil {
-			return err
-		}
+		w.filters = w.s.filters(w.src)
 	}
 	if len(w.filters) == 0 {
 		return nil
 	}
-	out, err := w.s.git(ctx, run{dir: w.src.top, args: []string{"check-attr", "-z", "filter", "--", path}})
+	out, err := w.s.theirs(ctx, w.src, "check-attr", "-z", "filter", "--", path)
 	if err != nil {
 		return err
 	}
@@ -57,23 +55,4 @@ func (w *rewriting) unfiltered(ctx context.Context, path string) (err error) {
 		return fmt.Errorf("%w: %s goes through the filter %q, which runs only in directories named by --trust-filters: use git in a terminal", ErrConflict, path, f[2])
 	}
 	return nil
-}
-
-// configArgs are the settings whose names match, as arguments of git.
-func (s *Service) configArgs(ctx context.Context, dir, names string) (args []string, err error) {
-	out, err := s.git(ctx, run{dir: dir, args: []string{"config", "-z", "--get-regexp", names}})
-	if err != nil {
-		if exited(err) {
-			return nil, nil // none is set
-		}
-		return nil, err
-	}
-	for _, f := range fields(out) {
-		name, value, valued := strings.Cut(f, "\n")
-		if !valued {
-			value = "true"
-		}
-		args = append(args, "-c", name+"="+value)
-	}
-	return args, nil
 }

@@ -72,7 +72,7 @@ func mentions(name string) bool {
 	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() { // a link is none of git's, a pipe has no end
 		return false
 	}
-	f, err := os.Open(name)
+	f, err := openPlain(name)
 	if err != nil {
 		return false
 	}

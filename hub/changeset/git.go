@@ -2,7 +2,6 @@ package changeset
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 
 // run is one git program.
 type run struct {
+	of     source // whose slots it takes
 	dir    string
 	env    []string
 	config []string // -c name=value …
@@ -22,20 +22,27 @@ type run struct {
 	args   []string
 
 	acting   bool          // for a person who acts: git does what it would do in their terminal
+	slotless bool          // what may take long is not in the way of others
 	patience time.Duration // in place of the service's
 }
 
 // safety turns off whatever would run a program of the repository's choice.
 var safety = []string{"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
 	"-c", "safe.directory=*", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.safecrlf=false",
-	"-c", "core.quotePath=false", "-c", "submodule.recurse=false", "-c", "protocol.allow=never", "-c", "advice.addEmbeddedRepo=false"}
+	"-c", "core.quotePath=false", "-c", "submodule.recurse=false", "-c", "protocol.allow=never", "-c", "advice.addEmbeddedRepo=false",
+	"-c", "log.mailmap=false"}
 
-// keptEnv are variables of git's that say where configuration is. All others could point it elsewhere.
-var keptEnv = []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES", "GIT_EXEC_PATH"}
+// keptEnv are variables of git's that say where configuration is, and which transports the person allows. All others
+// could point it elsewhere.
+var keptEnv = []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES", "GIT_EXEC_PATH",
+	"GIT_ALLOW_PROTOCOL"}
 
+// baseEnv is for reading: the empty GIT_ALLOW_PROTOCOL allows no transport, whatever a repository is configured for, so
+// that nothing is fetched. It is not set for a person who acts: their hooks push and their filters fetch, as in a
+// terminal of theirs, by what their own settings allow.
 func baseEnv() []string {
-	return append(plainEnv(), "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1",
-		"GIT_LITERAL_PATHSPECS=1", "LC_ALL=C")
+	return append(plainEnv(), "GIT_ALLOW_PROTOCOL=", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1",
+		"GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1", "LC_ALL=C")
 }
 
 // plainEnv is what the host was started with, but for git's variables and the host's own secrets.
@@ -56,16 +63,18 @@ func actingEnv() []string {
 
 // git runs a program and returns what it wrote, bounded in time and size. A run that is cancelled takes its children along.
 func (s *Service) git(ctx context.Context, r run) ([]byte, error) {
-	if r.patience == 0 { // what may take long is not in the way of others
-		select {
-		case s.slots <- struct{}{}:
-			defer func() { <-s.slots }()
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+	if !r.slotless {
+		release, err := s.slots.take(ctx, r.of.slotKey())
+		if err != nil {
+			return nil, err
 		}
+		defer release()
 	}
-	patience := cmp.Or(r.patience, s.cfg.Timeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("git took longer than %s", patience))
+	if s.starting != nil {
+		s.starting()
+	}
+	patience := s.patience(ctx, r)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, &SlowError{Dir: r.dir, Limit: patience})
 	defer cancel()
 	config, env, said := safety, baseEnv(), 4<<10
 	if r.acting {
@@ -92,7 +101,7 @@ func (s *Service) git(ctx context.Context, r run) ([]byte, error) {
 	case stdout.cut:
 		return nil, fmt.Errorf("git %s: %w: more than %d bytes of output", r.args[0], ErrTooLarge, s.cfg.OutputBytes)
 	case err != nil && ctx.Err() != nil:
-		return nil, context.Cause(ctx)
+		return nil, r.of.explain(context.Cause(ctx))
 	case err != nil:
 		return nil, &gitError{command: r.args[0], err: err, stderr: strings.TrimSpace(stderr.buf.String())}
 	}

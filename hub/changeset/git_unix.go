@@ -3,9 +3,22 @@
 package changeset
 
 import (
+	"io/fs"
 	"os/exec"
 	"syscall"
 )
+
+// nonBlocking opens a named pipe without waiting for its other end.
+const nonBlocking = syscall.O_NONBLOCK
+
+// fileID returns what names a file whatever its path is; zeroes when it is unknown.
+func fileID(info fs.FileInfo) (dev, ino uint64) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, 0
+	}
+	return uint64(st.Dev), uint64(st.Ino) //nolint:unconvert // their types differ between systems
+}
 
 // ownGroup gives a program a process group, so that what it started ends with it.
 func ownGroup(cmd *exec.Cmd) {

@@ -21,12 +21,13 @@ func (s *Service) CheckedOut(ctx context.Context, dir string) (CheckedOut, error
 	if _, err := os.Stat(dir); err != nil {
 		return CheckedOut{head: dir}, err
 	}
-	src := source{dir: dir}
-	git, err := s.ask(ctx, src, "rev-parse", "--path-format=absolute", "--git-dir")
-	if err != nil || git == "" {
+	ctx, done := s.reading(ctx)
+	defer done()
+	src, err := s.locate(ctx, dir)
+	if err != nil || src.gitDir == "" {
 		return CheckedOut{head: filepath.Join(dir, ".git")}, err
 	}
-	c := CheckedOut{head: filepath.Join(git, "HEAD")}
+	c := CheckedOut{head: filepath.Join(src.gitDir, "HEAD")}
 	if c.Branch, err = s.ask(ctx, src, "symbolic-ref", "--quiet", "--short", "HEAD"); c.Branch == "" && err == nil {
 		c.Commit, err = s.ask(ctx, src, "rev-parse", "--short", "--verify", "--quiet", "HEAD")
 	}

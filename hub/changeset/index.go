@@ -49,7 +49,7 @@ func (r *repo) index(ctx context.Context, src source) (*index, error) {
 
 // theirIndex runs a command that only reads the person's index, without their configuration.
 func (r *repo) theirIndex(ctx context.Context, src source, args ...string) ([]byte, error) {
-	return r.s.git(ctx, run{dir: src.top, config: src.config, args: args, env: append(isolated(),
+	return r.s.git(ctx, run{of: src, dir: src.top, config: src.config, args: args, env: append(isolated(),
 		"GIT_DIR="+r.git, "GIT_WORK_TREE="+src.top, "GIT_INDEX_FILE="+filepath.Join(src.gitDir, "index"))})
 }
 
@@ -115,7 +115,7 @@ func stampOf(file string) string {
 // Staging reads the person's indexes; nothing of theirs runs or is written.
 func (s *Service) Staging(ctx context.Context, session string, dirs []string) (Staging, error) {
 	out := Staging{tops: map[string]*index{}, stamps: map[string]string{}}
-	dirs, err := s.distinct(ctx, dirs)
+	dirs, err := distinct(dirs)
 	if err != nil {
 		return out, err
 	}
@@ -193,7 +193,7 @@ var errLocked = fmt.Errorf("%w: the index is locked, as another git is at work t
 
 // act runs git as the person would. A locked index or anything else it refuses is ErrConflict, in git's words.
 func (w *rewriting) act(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
-	out, err := w.s.git(ctx, run{dir: w.src.top, stdin: stdin, args: args, env: w.indexFile, acting: true})
+	out, err := w.s.git(ctx, run{of: w.src, dir: w.src.top, stdin: stdin, args: args, env: w.indexFile, acting: true})
 	return out, refusal(err)
 }
 

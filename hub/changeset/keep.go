@@ -31,7 +31,7 @@ func (r *repo) keep(ctx context.Context, tree string) error {
 		revs += "^" + last + "\n"
 	}
 	src := source{top: r.git}
-	_, err = r.run(ctx, src, []byte(revs), "pack-objects", "--revs", "--missing=allow-any", "--quiet", "--threads=1", "--window=0",
+	_, err = r.pack(ctx, src, []byte(revs), "--revs", "--missing=allow-any", "--quiet", "--threads=1", "--window=0",
 		filepath.Join(r.git, "objects", "pack", "pack"))
 	if err != nil {
 		return err
@@ -57,6 +57,11 @@ func (r *repo) prune(ctx context.Context, src source) error {
 	return err
 }
 
+// pack runs in the background, where there is time.
+func (r *repo) pack(ctx context.Context, src source, stdin []byte, args ...string) ([]byte, error) {
+	return r.s.git(ctx, r.on(src, run{stdin: stdin, args: append([]string{"pack-objects"}, args...), patience: r.s.cfg.Timeout}))
+}
+
 const mostPacks = 30
 
 // joinPacks makes one pack of many: git looks for an object in one after the other.
@@ -70,7 +75,7 @@ func (r *repo) joinPacks(ctx context.Context, src source) error {
 	for _, idx := range indexes {
 		names = append(names, strings.TrimSuffix(filepath.Base(idx), ".idx")+".pack\n"...)
 	}
-	out, err := r.run(ctx, src, names, "pack-objects", "--stdin-packs", "--quiet", "--threads=1", "--window=0", filepath.Join(dir, "pack"))
+	out, err := r.pack(ctx, src, names, "--stdin-packs", "--quiet", "--threads=1", "--window=0", filepath.Join(dir, "pack"))
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,11 @@ func (r *repo) look(ctx context.Context, paths []string) (Tree, error) {
 	if k == nil || !r.sameIndex(k) {
 		return r.takeAll(ctx)
 	}
+	if same, err := r.sameLayout(k); err != nil {
+		return Tree{}, err
+	} else if !same {
+		return r.takeAll(ctx)
+	}
 	written, enough := k.src.narrow(paths)
 	if !enough {
 		return r.takeAll(ctx)
@@ -77,6 +82,9 @@ func (src source) root() string { return filepath.Join(src.top, filepath.FromSla
 func (r *repo) takeSome(ctx context.Context, k known, written []string) (Tree, error) {
 	if _, err := os.Stat(k.src.root()); err != nil {
 		return r.takeAll(ctx) // which says what is wrong
+	}
+	if err := k.src.checkAround(ctx, written); err != nil {
+		return Tree{}, err
 	}
 	if err := r.unlockIndex(); err != nil {
 		return Tree{}, err
@@ -124,6 +132,21 @@ func outside(list []Skipped, paths []string) []Skipped {
 	return slices.DeleteFunc(slices.Clone(list), func(s Skipped) bool {
 		return slices.ContainsFunc(paths, func(p string) bool { return under(s.Path, p) })
 	})
+}
+
+// sameLayout reports whether the repository is where it was, and looks at its files again: they may be others by now.
+func (r *repo) sameLayout(k *known) (bool, error) {
+	l, err := findLayout(r.dir)
+	if err != nil || l.top == "" {
+		return err == nil && k.src.gitDir == "", onlySpecial(err) // a directory that is gone is looked at as a whole
+	}
+	if l.top != k.src.top || l.gitDir != k.src.gitDir || l.common != k.src.common {
+		return false, nil
+	}
+	if err := l.checkFiles(); err != nil {
+		return false, err
+	}
+	return true, k.src.checkTop()
 }
 
 // sameIndex tells whether the user's index is what it was, and the private one began as that.

@@ -44,7 +44,7 @@ func (w *rewriting) newBranchName(ctx context.Context, name string) error {
 	if strings.HasPrefix(name, "-") || strings.ContainsRune(name, 0) || name == "HEAD" {
 		return fmt.Errorf("%w: %q cannot be the name of a branch", ErrConflict, name)
 	}
-	if _, err := w.s.git(ctx, run{dir: w.src.top, args: []string{"check-ref-format", "refs/heads/" + name}}); err != nil {
+	if _, err := w.s.theirs(ctx, w.src, "check-ref-format", "refs/heads/"+name); err != nil {
 		if !exited(err) {
 			return err
 		}

@@ -11,6 +11,8 @@ import (
 // content. Paths are below each work tree's top; of several directories the patches follow each other. Files that are not
 // stored are not in it. Error: ErrTooLarge past the limit.
 func (s *Service) Patch(ctx context.Context, session string, from, to Checkpoint) ([]byte, error) {
+	ctx, done := s.reading(ctx)
+	defer done()
 	var all bytes.Buffer
 	for _, new := range to.Trees {
 		i := slices.IndexFunc(from.Trees, func(t Tree) bool { return t.Dir == new.Dir && t.Top == new.Top })
@@ -33,6 +35,9 @@ func (r *repo) patch(ctx context.Context, from, to Tree) ([]byte, error) {
 	}
 	defer unlock()
 	src := source{top: to.Top, prefix: to.Prefix}
+	if _, err := r.namesChanged(ctx, src, from.OID, to.OID); err != nil {
+		return nil, err
+	}
 	args := []string{"diff-tree", "-r", "-p", "-M", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color", from.OID, to.OID}
 	return r.trees(ctx, src, nil, append(args, src.pathspec()...)...)
 }

@@ -15,12 +15,14 @@ type Ref struct {
 // Refs lists the branches and tags of the repository around dir whose names hold query, the newest first, at most most.
 // Where there is no repository there are none.
 func (s *Service) Refs(ctx context.Context, dir, query string, most int) ([]Ref, error) {
+	ctx, done := s.reading(ctx)
+	defer done()
 	src, err := s.locate(ctx, dir)
 	if err != nil || src.gitDir == "" {
 		return nil, err
 	}
-	out, err := s.git(ctx, run{dir: src.top, args: []string{"for-each-ref", "--sort=-committerdate",
-		"--format=%(refname:short)%00%(committerdate:relative)%00%(subject)", "refs/heads", "refs/remotes", "refs/tags"}})
+	out, err := s.theirs(ctx, src, "for-each-ref", "--sort=-committerdate",
+		"--format=%(refname:short)%00%(committerdate:relative)%00%(subject)", "refs/heads", "refs/remotes", "refs/tags")
 	if err != nil {
 		return nil, err
 	}

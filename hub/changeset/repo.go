@@ -26,8 +26,13 @@ func (s *Service) repo(session, dir string) *repo {
 // run runs git on the private repository with the user's files as its work tree. The user's configuration is not read,
 // so no filter of theirs has a name.
 func (r *repo) run(ctx context.Context, src source, stdin []byte, args ...string) ([]byte, error) {
-	return r.s.git(ctx, run{dir: src.top, stdin: stdin, config: src.config, args: args,
-		env: append(isolated(), "GIT_DIR="+r.git, "GIT_WORK_TREE="+src.top)})
+	return r.s.git(ctx, r.on(src, run{stdin: stdin, args: args}))
+}
+
+func (r *repo) on(src source, what run) run {
+	what.of, what.dir, what.config = src, src.top, src.config
+	what.env = append(isolated(), "GIT_DIR="+r.git, "GIT_WORK_TREE="+src.top)
+	return what
 }
 
 // write is run for what writes the private index. A large one is split: what stays the same is in a file of its own, and
@@ -36,7 +41,7 @@ func (r *repo) write(ctx context.Context, src source, stdin []byte, args ...stri
 	if r.splits(src) {
 		src.config = append(slices.Clip(src.config), "-c", "core.splitIndex=true", "-c", "splitIndex.sharedIndexExpire=now")
 	}
-	return r.run(ctx, src, stdin, args...)
+	return r.s.git(ctx, r.on(src, run{stdin: stdin, args: args, patience: r.s.cfg.Checkpoint}))
 }
 
 // splits tells whether it is worth it. Where the person's own index is split, the private directory has their shared file
@@ -59,7 +64,7 @@ func (r *repo) trees(ctx context.Context, src source, stdin []byte, args ...stri
 	if _, err := os.Stat(src.top); err != nil {
 		src.top = r.git // the directory is gone, what was stored of it is not
 	}
-	return r.s.git(ctx, run{dir: src.top, stdin: stdin, args: args,
+	return r.s.git(ctx, run{of: src, dir: src.top, stdin: stdin, args: args,
 		env: append(isolated(), "GIT_DIR="+r.git, "GIT_WORK_TREE="+src.top, "GIT_INDEX_FILE="+filepath.Join(r.git, "no-index"))})
 }
 
@@ -83,6 +88,9 @@ func (r *repo) takeAll(ctx context.Context) (Tree, error) {
 	r.s.forgetCounts(r) // attributes may say otherwise what is text
 	src, err := r.s.locate(ctx, r.dir)
 	if err != nil {
+		return Tree{}, err
+	}
+	if err := src.checkTree(ctx); err != nil {
 		return Tree{}, err
 	}
 	if err := r.prepare(src); err != nil {
@@ -180,9 +188,11 @@ func keepWritten(name, content string) error {
 	return os.WriteFile(name, []byte(content), 0o600)
 }
 
+const mostMirrored = 64 << 20 // bytes of a file about what is ignored; git takes up to 100 MB of attributes
+
 // mirror makes to a copy of from, gone when that is gone.
 func mirror(from, to string) error {
-	data, err := os.ReadFile(from)
+	data, err := readPlain(from, mostMirrored)
 	if errors.Is(err, fs.ErrNotExist) {
 		data, err = nil, nil
 	}
@@ -248,7 +258,7 @@ func globEscape(path string) string {
 // copyFile copies by way of a temporary file, so that a crash leaves the old one. The time of the last write is kept:
 // git trusts an entry of an index only when the file was written before the index was.
 func copyFile(from, to string) error {
-	in, err := os.Open(from)
+	in, err := openPlain(from)
 	if err != nil {
 		return err
 	}

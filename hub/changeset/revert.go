@@ -106,6 +106,10 @@ func (r *repo) rewriting(ctx context.Context) (w *rewriting, done func(), err er
 		unlock()
 		return nil, nil, err
 	}
+	if err := src.checkTree(ctx); err != nil {
+		unlock()
+		return nil, nil, err
+	}
 	root, err := os.OpenRoot(src.top)
 	if err != nil {
 		unlock()

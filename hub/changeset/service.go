@@ -1,6 +1,7 @@
 package changeset
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -21,10 +22,12 @@ type Config struct {
 
 	TrustFilters []string // directories whose repositories' filters (LFS, clean and smudge) run when they are looked at
 
-	Git       string        // the program; "git"
-	Timeout   time.Duration // of one git run; 2 minutes
-	Hooks     time.Duration // of a commit, whose hooks may run tests; 10 minutes
-	Processes int           // git programs at a time; 4
+	Git        string        // the program; "git"
+	Reads      time.Duration // of what a page or a client waits for; 10 seconds
+	Checkpoint time.Duration // of one git run of a checkpoint; 30 seconds
+	Timeout    time.Duration // of one git run for a person who acts, or that packs; 2 minutes
+	Hooks      time.Duration // of a commit, whose hooks may run tests; 10 minutes
+	Processes  int           // git programs at a time; 4
 
 	FileBytes      int64 // an untracked file larger than this is listed, not stored; 10 MB
 	UntrackedBytes int64 // all untracked files together; 500 MB
@@ -46,12 +49,10 @@ func (c Config) withDefaults() Config {
 	if c.Git == "" {
 		c.Git = "git"
 	}
-	if c.Timeout == 0 {
-		c.Timeout = 2 * time.Minute
-	}
-	if c.Hooks == 0 {
-		c.Hooks = 10 * time.Minute
-	}
+	c.Reads = cmp.Or(c.Reads, 10*time.Second)
+	c.Checkpoint = cmp.Or(c.Checkpoint, 30*time.Second)
+	c.Timeout = cmp.Or(c.Timeout, 2*time.Minute)
+	c.Hooks = cmp.Or(c.Hooks, 10*time.Minute)
 	or(&c.Processes, 4)
 	or64(&c.FileBytes, 10<<20)
 	or64(&c.UntrackedBytes, 500<<20)
@@ -64,7 +65,7 @@ func (c Config) withDefaults() Config {
 // after the other.
 type Service struct {
 	cfg   Config
-	slots chan struct{}
+	slots *slots
 
 	mu    sync.Mutex
 	locks map[string]chan struct{} // by repository
@@ -72,7 +73,8 @@ type Service struct {
 	// counts are the lines that comparisons have counted since the last look at everything, likewise.
 	counts map[string]map[versions]counted
 
-	splitFrom int64 // bytes of a person's index from which the private one is split
+	splitFrom int64  // bytes of a person's index from which the private one is split
+	starting  func() // called before each git program; tests put files there meanwhile
 }
 
 const splitFrom = 1 << 20
@@ -80,7 +82,7 @@ const splitFrom = 1 << 20
 // New returns a service; it makes directories only when they are needed.
 func New(c Config) *Service {
 	c = c.withDefaults()
-	return &Service{cfg: c, slots: make(chan struct{}, c.Processes), locks: map[string]chan struct{}{}, known: map[string]*known{},
+	return &Service{cfg: c, slots: newSlots(c.Processes), locks: map[string]chan struct{}{}, known: map[string]*known{},
 		counts: map[string]map[versions]counted{}, splitFrom: splitFrom}
 }
 
@@ -115,6 +117,11 @@ type Skipped struct {
 
 // Checkpoint stores what the directories look like now. Unchanged content stays the user's repository's until Keep.
 func (s *Service) Checkpoint(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
+	return s.LookAtAll(s.withPatience(ctx), session, dirs)
+}
+
+// LookAtAll is a Checkpoint for a page or a client, which waits for each git program for the shorter time of a read.
+func (s *Service) LookAtAll(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
 	return s.each(ctx, session, dirs, func(r *repo) (Tree, error) { return r.take(ctx) })
 }
 
@@ -149,7 +156,7 @@ func (s *Service) Uncommitted(ctx context.Context, session string, dirs []string
 // each goes through the directories of a session, those left out that another one covers.
 func (s *Service) each(ctx context.Context, session string, dirs []string, f func(*repo) (Tree, error)) (Checkpoint, error) {
 	var c Checkpoint
-	dirs, err := s.distinct(ctx, dirs)
+	dirs, err := distinct(dirs)
 	if err != nil {
 		return c, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -18,9 +19,19 @@ type source struct {
 	common string // where objects and info are, shared between work trees
 	format string // sha1 or sha256
 	config []string
+
+	settings []setting
 }
 
-// locate asks git about a directory. One that is no work tree is looked at as it is.
+// setting is one line of git's configuration.
+type setting struct {
+	key    string // section and name in lower case
+	value  string
+	origin string // as in file:/path
+}
+
+// locate finds out about a directory. One that is no work tree is looked at as it is. It refuses a repository in which
+// git would wait for a special file.
 func (s *Service) locate(ctx context.Context, dir string) (source, error) {
 	src := source{dir: dir, top: dir, format: "sha1"}
 	if info, err := os.Stat(dir); err != nil {
@@ -28,49 +39,121 @@ func (s *Service) locate(ctx context.Context, dir string) (source, error) {
 	} else if !info.IsDir() {
 		return src, errors.New("not a directory")
 	}
-	out, err := s.git(ctx, run{dir: dir, args: []string{"rev-parse", "--path-format=absolute",
-		"--show-toplevel", "--git-dir", "--git-common-dir", "--show-object-format", "--show-prefix"}})
+	l, err := findLayout(dir)
+	if err == nil {
+		err = l.checkFiles()
+	}
+	if err != nil || l.top == "" {
+		return src, err
+	}
+	return s.readLayout(ctx, src, l)
+}
+
+// readLayout reads the configuration of a repository that was found.
+func (s *Service) readLayout(ctx context.Context, src source, l layout) (source, error) {
+	none := src
+	src.top, src.prefix, src.gitDir, src.common = l.top, l.prefix(), l.gitDir, l.common
+	out, err := s.theirs(ctx, src, "config", "-z", "--list", "--show-origin")
 	if err != nil {
 		if !exited(err) {
 			return src, err
 		}
-		return src, nil // no repository, a bare one, or inside of .git
+		return none, nil // git takes it for no repository
 	}
-	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if len(lines) < 4 || len(lines) > 5 {
-		return src, errors.New("the path of this repository has a line break in it")
+	src.settings = parseSettings(fields(out))
+	if src.own("core.bare") == "true" {
+		return none, nil
 	}
-	src.top, src.gitDir, src.common, src.format = lines[0], lines[1], lines[2], lines[3]
-	if len(lines) == 5 {
-		src.prefix = strings.TrimSuffix(lines[4], "/")
+	if f := src.own("extensions.objectformat"); f != "" {
+		src.format = f
 	}
-	src.config, err = s.readConfig(ctx, src)
-	return src, err
+	src.config = src.args(isReader)
+	src.config = append(src.config, s.filterConfig(src)...)
+	return src, src.checkTop()
+}
+
+// parseSettings reads what git config writes with -z --list --show-origin: an origin, then a name and a value.
+func parseSettings(in []string) (out []setting) {
+	for ; len(in) >= 2; in = in[2:] {
+		if in[0] == "command line:" {
+			continue // what was given here
+		}
+		key, value, valued := strings.Cut(in[1], "\n")
+		if !valued {
+			value = "true"
+		}
+		out = append(out, setting{key, value, in[0]})
+	}
+	return out
+}
+
+// value is what counts of a setting, "" when it is not set.
+func (src source) value(key string) string {
+	for _, s := range slices.Backward(src.settings) {
+		if s.key == key {
+			return s.value
+		}
+	}
+	return ""
+}
+
+// own is what the repository's own file says, without those it includes: git asks no other about where a repository is.
+func (src source) own(key string) string {
+	from := []string{"file:" + filepath.Join(src.common, "config")}
+	if src.gitDir != src.common {
+		if strings.HasPrefix(key, "core.") {
+			from = nil // of the main work tree
+		}
+	}
+	from = append(from, "file:"+filepath.Join(src.gitDir, "config.worktree"))
+	for _, s := range slices.Backward(src.settings) {
+		if s.key == key && slices.Contains(from, s.origin) {
+			return s.value
+		}
+	}
+	return ""
+}
+
+// args are the settings whose names count, as arguments of git.
+func (src source) args(counts func(key string) bool) (args []string) {
+	for _, s := range src.settings {
+		if counts(s.key) {
+			args = append(args, "-c", s.key+"="+s.value)
+		}
+	}
+	return args
 }
 
 // readers are the settings that decide how files are read; none of them names a program.
-const readers = `^core\.(autocrlf|eol|excludesfile|ignorecase|precomposeunicode|filemode|symlinks|checkstat|trustctime|sparsecheckout|sparsecheckoutcone)$`
+var readers = []string{"autocrlf", "eol", "excludesfile", "ignorecase", "precomposeunicode", "filemode", "symlinks",
+	"checkstat", "trustctime", "sparsecheckout", "sparsecheckoutcone"}
 
-// readConfig is what decides how the files of a repository are read.
-func (s *Service) readConfig(ctx context.Context, src source) ([]string, error) {
-	args, err := s.configArgs(ctx, src.dir, readers)
-	if err != nil {
-		return nil, err
-	}
-	filters, err := s.filterConfig(ctx, src)
-	return append(args, filters...), err
+func isReader(key string) bool {
+	name, ok := strings.CutPrefix(key, "core.")
+	return ok && slices.Contains(readers, name)
 }
 
-// headTree is the tree of the last commit, "" when there is none.
-func (s *Service) headTree(ctx context.Context, src source) (string, error) {
+// theirs runs git on the user's repository, as it was found: git looks for none.
+func (s *Service) theirs(ctx context.Context, src source, args ...string) ([]byte, error) {
+	return s.git(ctx, run{of: src, dir: src.top, args: args,
+		env: []string{"GIT_DIR=" + src.gitDir, "GIT_COMMON_DIR=" + src.common, "GIT_WORK_TREE=" + src.top}})
+}
+
+// ask runs git on the user's repository for one line; "" when git says no, or there is no repository.
+func (s *Service) ask(ctx context.Context, src source, args ...string) (string, error) {
 	if src.gitDir == "" {
 		return "", nil
 	}
-	out, err := s.git(ctx, run{dir: src.dir, args: []string{"rev-parse", "--verify", "--quiet", "HEAD^{tree}"}})
+	out, err := s.theirs(ctx, src, args...)
 	if err != nil && exited(err) {
 		return "", nil
 	}
 	return strings.TrimSpace(string(out)), err
+}
+
+// headTree is the tree of the last commit, "" when there is none.
+func (s *Service) headTree(ctx context.Context, src source) (string, error) {
+	return s.ask(ctx, src, "rev-parse", "--verify", "--quiet", "HEAD^{tree}")
 }
 
 // ignored are directories below top that are not looked at, as paths with slashes.

@@ -40,6 +40,9 @@ func (r *repo) store(ctx context.Context, src source, paths []string) (unread []
 	if err := r.drop(ctx, src, hidden); err != nil {
 		return nil, err
 	}
+	if err := src.checkParents(paths); err != nil {
+		return nil, err
+	}
 	var list bytes.Buffer
 	for _, path := range paths {
 		if why := r.s.unreadable(filepath.Join(src.top, filepath.FromSlash(path))); why != "" {
@@ -69,8 +72,7 @@ func (r *repo) nowIgnored(ctx context.Context, src source) ([]string, error) {
 	if err != nil || len(out) == 0 || src.gitDir == "" {
 		return fields(out), err
 	}
-	theirs, err := r.s.git(ctx, run{dir: src.top, config: src.config, args: list, env: append(isolated(),
-		"GIT_DIR="+r.git, "GIT_WORK_TREE="+src.top, "GIT_INDEX_FILE="+filepath.Join(src.gitDir, "index"))})
+	theirs, err := r.theirIndex(ctx, src, list...)
 	if err != nil {
 		return nil, err
 	}
@@ -169,10 +171,16 @@ const mayNotBeRead = "may not be read"
 // unreadable tells why a file is not stored: git would give up on all of them, or no one may have it.
 func (s *Service) unreadable(path string) string {
 	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return "" // gone, a link or a directory: git knows what to do
+	if err != nil {
+		return "" // gone: git knows what to do, as with a link or a directory
 	}
-	f, err := os.Open(path)
+	if kind := special(info.Mode()); kind != "" {
+		return kind
+	}
+	if !info.Mode().IsRegular() {
+		return ""
+	}
+	f, err := openPlain(path)
 	if err != nil {
 		return mayNotBeRead
 	}

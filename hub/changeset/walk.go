@@ -1,7 +1,6 @@
 package changeset
 
 import (
-	"bytes"
 	"context"
 	"io/fs"
 	"os"
@@ -21,7 +20,7 @@ type Folder struct {
 // ones not, and those of git. With below only folders of files at and below these paths are visited. A folder is visited
 // before it is read, so that whoever begins to watch it there misses nothing. An error of visit ends the walk.
 func (s *Service) Walk(ctx context.Context, session string, dirs, below []string, visit func(Folder) error) error {
-	dirs, err := s.distinct(ctx, dirs)
+	dirs, err := distinct(dirs)
 	if err != nil {
 		return err
 	}
@@ -72,6 +71,11 @@ func (r *repo) ignoredFolders(ctx context.Context, src source, roots []string) (
 		return nil, err
 	}
 	defer unlock()
+	for _, root := range roots {
+		if err := src.checkBelow(ctx, root); err != nil {
+			return nil, err
+		}
+	}
 	if err := r.prepare(src); err != nil {
 		return nil, err
 	}
@@ -150,15 +154,11 @@ func gitOf(path string) string {
 	if info.IsDir() {
 		return name
 	}
-	data, err := os.ReadFile(name)
-	target, ok := bytes.CutPrefix(bytes.TrimSpace(data), []byte("gitdir: "))
-	switch {
-	case err != nil || !ok:
+	target, err := gitFile(path)
+	if err != nil {
 		return ""
-	case filepath.IsAbs(string(target)):
-		return filepath.Clean(string(target))
 	}
-	return filepath.Join(path, string(target))
+	return target
 }
 
 // gitFolders are where the user's git keeps what the comparisons with commits, and what is ignored, depend on.

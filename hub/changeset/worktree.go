@@ -32,13 +32,16 @@ func (s *Service) AddWorktree(ctx context.Context, dir, at, branch, base string)
 	if w.Base, err = s.commitOf(ctx, src, base); err != nil {
 		return Worktree{}, "", err
 	}
+	if err := src.checkTree(ctx); err != nil {
+		return Worktree{}, "", err
+	}
 	if w.Into, err = s.ask(ctx, src, "symbolic-ref", "--quiet", "--short", "HEAD"); err != nil {
 		return Worktree{}, "", err
 	}
 	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
 		return Worktree{}, "", err
 	}
-	if _, err := s.git(ctx, run{dir: src.top, acting: true, args: []string{"worktree", "add", "--quiet", "-b", branch, "--", at, w.Base}}); err != nil {
+	if _, err := s.git(ctx, run{of: src, dir: src.top, acting: true, args: []string{"worktree", "add", "--quiet", "-b", branch, "--", at, w.Base}}); err != nil {
 		return Worktree{}, "", said(err)
 	}
 	return w, filepath.Join(at, filepath.FromSlash(src.prefix)), nil
@@ -58,7 +61,13 @@ func (s *Service) MergeWorktree(ctx context.Context, w Worktree) (commits int, e
 	if err := s.clean(ctx, w); err != nil {
 		return 0, err
 	}
-	home := source{dir: w.Repo}
+	home, err := s.locate(ctx, w.Repo)
+	if err == nil {
+		err = home.checkTree(ctx)
+	}
+	if err != nil {
+		return 0, err
+	}
 	switch now, err := s.ask(ctx, home, "symbolic-ref", "--quiet", "--short", "HEAD"); {
 	case err != nil:
 		return 0, err
@@ -74,8 +83,8 @@ func (s *Service) MergeWorktree(ctx context.Context, w Worktree) (commits int, e
 		return 0, fmt.Errorf("%w: there is nothing to merge: %s has everything of %s already", ErrConflict, w.Into, w.Branch)
 	}
 	args := []string{"merge", "--quiet", "--no-edit", "-m", "Merge " + w.Branch, w.ref()}
-	if _, err := s.git(ctx, run{dir: w.Repo, acting: true, args: args}); err != nil {
-		if _, undone := s.git(ctx, run{dir: w.Repo, acting: true, args: []string{"merge", "--abort"}}); undone != nil && !exited(undone) {
+	if _, err := s.git(ctx, run{of: home, dir: w.Repo, acting: true, args: args}); err != nil {
+		if _, undone := s.git(ctx, run{of: home, dir: w.Repo, acting: true, args: []string{"merge", "--abort"}}); undone != nil && !exited(undone) {
 			return 0, errors.Join(err, undone)
 		}
 		if !exited(err) {
@@ -98,10 +107,16 @@ func (s *Service) Standing(ctx context.Context, w Worktree) (st Standing, err er
 	if _, err := os.Stat(w.Dir); err != nil {
 		return Standing{Gone: true}, nil
 	}
+	ctx, done := s.reading(ctx)
+	defer done()
 	if st.Uncommitted, err = s.uncommitted(ctx, w); err != nil || w.Into == "" {
 		return st, err
 	}
-	ahead, err := s.ask(ctx, source{dir: w.Repo}, "rev-list", "--count", "refs/heads/"+w.Into+".."+w.ref())
+	home, err := s.locate(ctx, w.Repo)
+	if err != nil {
+		return st, err
+	}
+	ahead, err := s.ask(ctx, home, "rev-list", "--count", "refs/heads/"+w.Into+".."+w.ref())
 	if _, scanned := fmt.Sscan(ahead, &st.Commits); err == nil && ahead != "" {
 		err = scanned
 	}
@@ -110,7 +125,17 @@ func (s *Service) Standing(ctx context.Context, w Worktree) (st Standing, err er
 
 // uncommitted counts the files that a commit would hold.
 func (s *Service) uncommitted(ctx context.Context, w Worktree) (int, error) {
-	out, err := s.git(ctx, run{dir: w.Dir, args: []string{"status", "--porcelain", "-z", "--no-renames"}})
+	src, err := s.locate(ctx, w.Dir)
+	if err == nil {
+		err = src.checkTree(ctx)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if src.gitDir == "" {
+		return 0, fmt.Errorf("%w: %s is no work tree of git any more", ErrConflict, w.Dir)
+	}
+	out, err := s.theirs(ctx, src, "status", "--porcelain", "-z", "--no-renames")
 	return len(fields(out)), said(err)
 }
 
@@ -136,32 +161,36 @@ func fileCount(n int) string {
 // RemoveWorktree takes a work tree and its branch away. Unless force is set it does not when something would be lost: a
 // change that is not committed, or a commit that is on no other branch. Errors: ErrConflict.
 func (s *Service) RemoveWorktree(ctx context.Context, w Worktree, force bool) error {
+	home, err := s.locate(ctx, w.Repo)
+	if err != nil {
+		return err
+	}
 	if _, err := os.Stat(w.Dir); err == nil {
-		if err := s.removable(ctx, w, force); err != nil {
+		if err := s.removable(ctx, home, w, force); err != nil {
 			return err
 		}
-		if _, err := s.git(ctx, run{dir: w.Repo, acting: true, args: []string{"worktree", "remove", "--force", "--", w.Dir}}); err != nil {
+		if _, err := s.git(ctx, run{of: home, dir: w.Repo, acting: true, args: []string{"worktree", "remove", "--force", "--", w.Dir}}); err != nil {
 			return said(err)
 		}
 	}
-	if _, err := s.git(ctx, run{dir: w.Repo, acting: true, args: []string{"worktree", "prune"}}); err != nil {
+	if _, err := s.git(ctx, run{of: home, dir: w.Repo, acting: true, args: []string{"worktree", "prune"}}); err != nil {
 		return said(err)
 	}
-	if there, err := s.ask(ctx, source{dir: w.Repo}, "rev-parse", "--verify", "--quiet", w.ref()); err != nil || there == "" {
+	if there, err := s.ask(ctx, home, "rev-parse", "--verify", "--quiet", w.ref()); err != nil || there == "" {
 		return err
 	}
-	_, err := s.git(ctx, run{dir: w.Repo, acting: true, args: []string{"branch", "--quiet", "-D", "--", w.Branch}})
+	_, err = s.git(ctx, run{of: home, dir: w.Repo, acting: true, args: []string{"branch", "--quiet", "-D", "--", w.Branch}})
 	return said(err)
 }
 
-func (s *Service) removable(ctx context.Context, w Worktree, force bool) error {
+func (s *Service) removable(ctx context.Context, home source, w Worktree, force bool) error {
 	if force {
 		return nil
 	}
 	if err := s.clean(ctx, w); err != nil {
 		return err
 	}
-	out, err := s.git(ctx, run{dir: w.Repo, args: []string{"rev-list", "--count", w.ref(), "--not", "--exclude=" + w.Branch, "--branches", "--remotes", "--tags"}})
+	out, err := s.theirs(ctx, home, "rev-list", "--count", w.ref(), "--not", "--exclude="+w.Branch, "--branches", "--remotes", "--tags")
 	if err != nil {
 		return said(err)
 	}

@@ -122,6 +122,9 @@ func (h *Host) writeSuggested(ctx context.Context, session ahp.URI, list []appli
 	case errors.Is(err, changeset.ErrConflict), errors.Is(err, review.ErrOverlap):
 		return ahp.Errorf(ahp.CodeConflict, "nothing was changed: %v", err)
 	case err != nil:
+		if message, refused := changeset.Refusal(err); refused {
+			return ahp.Errorf(ahp.CodeConflict, "nothing was changed: %s", message)
+		}
 		return ahp.Errorf(ahp.CodeInternalError, "applying failed: %v", err)
 	}
 	return nil

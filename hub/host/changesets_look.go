@@ -157,7 +157,7 @@ func (h *Host) refresh(ctx context.Context, l *ledger, w wanted) {
 func (k *looking) look(ctx context.Context) (c changeset.Checkpoint, err error) {
 	svc := k.h.changesetService()
 	if k.want.whole {
-		c, err = svc.Checkpoint(ctx, k.l.session, k.dirs)
+		c, err = svc.LookAtAll(ctx, k.l.session, k.dirs)
 	} else {
 		c, err = svc.Look(ctx, k.l.session, k.dirs, slices.Sorted(maps.Keys(k.want.paths)))
 	}

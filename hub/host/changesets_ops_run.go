@@ -95,6 +95,9 @@ func (o operation) failure(err error) error {
 	case errors.Is(err, changeset.ErrConflict):
 		return ahp.Errorf(ahp.CodeConflict, "%s: %s", nothing[o.OperationID], strings.ReplaceAll(err.Error(), changeset.ErrConflict.Error()+": ", ""))
 	}
+	if message, refused := changeset.Refusal(err); refused {
+		return ahp.Errorf(ahp.CodeConflict, "%s: %s", nothing[o.OperationID], message)
+	}
 	return ahp.Errorf(ahp.CodeInternalError, "%s failed: %v", strings.ToLower(o.label), err)
 }
 

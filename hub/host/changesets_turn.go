@@ -280,7 +280,7 @@ func (h *Host) ChangesetPatch(ctx context.Context, c Caller, uri ahp.URI) ([]byt
 		return nil, err
 	}
 	dirs := h.changeDirs(session)
-	from, to, _, err := h.endsOf(ctx, h.ledger(session), scope, dirs, func() (changeset.Checkpoint, error) { return svc.Checkpoint(ctx, session, dirs) })
+	from, to, _, err := h.endsOf(ctx, h.ledger(session), scope, dirs, func() (changeset.Checkpoint, error) { return svc.LookAtAll(ctx, session, dirs) })
 	if err != nil {
 		return nil, ahp.Errorf(ahp.CodeInternalError, "what changed cannot be told: %v", err)
 	}

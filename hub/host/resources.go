@@ -94,7 +94,7 @@ func (h *Host) Blob(ctx context.Context, c Caller, uri ahp.URI) (data []byte, na
 	case errors.Is(err, changeset.ErrTooLarge):
 		return nil, "", badParams("uri: %v", err)
 	}
-	return data, name, err
+	return data, name, conflicting(err)
 }
 
 // ResourceList answers resourceList.

@@ -125,7 +125,7 @@ func (b *Toolbox) inChanges(ctx context.Context, dirs []string, path string, bef
 	err := led.load(ctx, h)
 	var files []changeset.File
 	if err == nil {
-		now := sync.OnceValues(func() (changeset.Checkpoint, error) { return svc.Checkpoint(ctx, b.l.uri, dirs) })
+		now := sync.OnceValues(func() (changeset.Checkpoint, error) { return svc.LookAtAll(ctx, b.l.uri, dirs) })
 		files, _, err = h.changedIn(ctx, led, changeScope{kind: kindSession}, dirs, now)
 	}
 	if err != nil {

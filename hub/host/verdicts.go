@@ -107,7 +107,7 @@ func (h *Host) judged(ctx context.Context, session ahp.URI) (map[string]string, 
 		return nil, err
 	}
 	dirs := h.changeDirs(session)
-	now := func() (changeset.Checkpoint, error) { return svc.Checkpoint(ctx, session, dirs) }
+	now := func() (changeset.Checkpoint, error) { return svc.LookAtAll(ctx, session, dirs) }
 	files, _, err := h.changedIn(ctx, h.ledger(session), changeScope{kind: kindSession}, dirs, now)
 	return versionsOf(files), err
 }

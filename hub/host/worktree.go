@@ -76,6 +76,9 @@ func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState
 		if errors.Is(err, changeset.ErrConflict) {
 			return undo, badParams("config: no work tree can be made: %s", plainConflict(err))
 		}
+		if message, refused := changeset.Refusal(err); refused {
+			return undo, badParams("config: no work tree can be made: %s", message)
+		}
 		return undo, err
 	}
 	undo = func() {
@@ -183,7 +186,11 @@ func (h *Host) worktree(ctx context.Context, c Caller, session ahp.URI) (changes
 	return w, nil
 }
 
+// conflicting turns what git or the service refuses into an error of the protocol, with what to do.
 func conflicting(err error) error {
+	if message, refused := changeset.Refusal(err); refused {
+		return ahp.Errorf(ahp.CodeConflict, "%s", message)
+	}
 	if errors.Is(err, changeset.ErrConflict) {
 		return ahp.Errorf(ahp.CodeConflict, "%s", plainConflict(err))
 	}

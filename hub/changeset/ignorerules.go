@@ -1,0 +1,95 @@
+package changeset
+
+import (
+	"bytes"
+	"path"
+	"strings"
+)
+
+// ignoreRules are the lines of a file like .gitignore that say with certainty whether a directory is ignored.
+// Lines of a kind that is not understood never ignore anything here: what git leaves out is looked at then, which
+// costs time alone.
+type ignoreRules struct {
+	below string // the directory of the file, below the top, with slashes
+	rules []ignoreRule
+}
+
+type ignoreRule struct {
+	pattern  string // as path.Match has it
+	anchored bool   // the whole path counts, and not the name alone
+	negated  bool
+	unsure   bool
+}
+
+// parseIgnore reads the lines of a file like .gitignore.
+func parseIgnore(below string, data []byte) ignoreRules {
+	r := ignoreRules{below: below}
+	for line := range strings.Lines(string(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))) {
+		line = strings.TrimRight(line, "\r\n")
+		if !strings.HasSuffix(line, `\ `) {
+			line = strings.TrimRight(line, " ")
+		}
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if rule := parseIgnoreRule(line); rule.negated || !rule.unsure {
+			r.rules = append(r.rules, rule)
+		}
+	}
+	return r
+}
+
+func parseIgnoreRule(line string) (rule ignoreRule) {
+	line, rule.negated = strings.CutPrefix(line, "!")
+	line = strings.TrimSuffix(line, "/") // only directories are asked about
+	if rest, ok := strings.CutPrefix(line, "**/"); ok && !strings.Contains(rest, "/") {
+		line = rest
+	}
+	rule.anchored = strings.Contains(line, "/")
+	rule.pattern = strings.TrimPrefix(line, "/")
+	_, err := path.Match(rule.pattern, "")
+	rule.unsure = err != nil || rule.pattern == "" || strings.Contains(rule.pattern, "**") ||
+		strings.Contains(rule.pattern, "[")
+	return rule
+}
+
+// decide reports what the last rule about a directory says; known is false when there is none.
+func (r ignoreRules) decide(dir string) (ignored, known bool) {
+	rel := dir
+	if r.below != "" {
+		rel = strings.TrimPrefix(dir, r.below+"/")
+	}
+	base := path.Base(dir)
+	for i := len(r.rules) - 1; i >= 0; i-- {
+		if r.rules[i].matches(rel, base) {
+			return !r.rules[i].negated, true
+		}
+	}
+	return false, false
+}
+
+// matches is broad for what takes a directory back in, whatever the case of letters, and exact for the rest.
+func (r ignoreRule) matches(rel, base string) bool {
+	if r.unsure {
+		return true
+	}
+	pattern, name := r.pattern, base
+	if r.anchored {
+		name = rel
+	}
+	if r.negated {
+		pattern, name = strings.ToLower(pattern), strings.ToLower(name)
+	}
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+// ignores asks the innermost file first, as git does.
+func ignores(rules []ignoreRules, dir string) bool {
+	for i := len(rules) - 1; i >= 0; i-- {
+		if ignored, known := rules[i].decide(dir); known {
+			return ignored
+		}
+	}
+	return false
+}

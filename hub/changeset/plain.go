@@ -1,0 +1,102 @@
+package changeset
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// SpecialFileError reports a file that git would open and that is no regular file: opening a named pipe
+// waits until another program writes to it.
+type SpecialFileError struct {
+	Path string // absolute
+	Kind string // as in "a named pipe"
+}
+
+func (e *SpecialFileError) Error() string {
+	return fmt.Sprintf("%s is %s, on which git would wait without end: remove it or put a regular file in its place",
+		e.Path, e.Kind)
+}
+
+// special names what kind of special file a mode is of, "" for files, directories and links.
+func special(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	case mode&fs.ModeIrregular != 0:
+		return "no regular file"
+	}
+	return ""
+}
+
+// checkPlain refuses special files, links to them included. A file that is absent or unreadable is fine: git
+// does not wait for those, nor for the null device, which is what settings name to have no file.
+func checkPlain(name string) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil
+	}
+	if kind := special(info.Mode()); kind != "" && !isNull(info) {
+		return &SpecialFileError{Path: name, Kind: kind}
+	}
+	return nil
+}
+
+func isNull(info fs.FileInfo) bool {
+	null, err := os.Stat(os.DevNull)
+	return err == nil && os.SameFile(info, null)
+}
+
+// checkEntry is checkPlain for a directory entry, whose type is known already.
+func checkEntry(dir string, d fs.DirEntry) error {
+	switch kind := special(d.Type()); {
+	case kind != "":
+		return &SpecialFileError{Path: filepath.Join(dir, d.Name()), Kind: kind}
+	case d.Type()&fs.ModeSymlink != 0:
+		return checkPlain(filepath.Join(dir, d.Name()))
+	}
+	return nil
+}
+
+// openPlain opens a file for reading. It neither waits for a pipe nor returns one.
+func openPlain(name string) (*os.File, error) {
+	return plainFile(os.OpenFile(name, os.O_RDONLY|nonBlocking, 0))
+}
+
+// plainFile closes and refuses a special file that was opened.
+func plainFile(f *os.File, err error) (*os.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		if kind := special(info.Mode()); kind != "" && !isNull(info) {
+			err = &SpecialFileError{Path: f.Name(), Kind: kind}
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// readPlain reads a file without waiting for a pipe; what is larger than most bytes is ErrTooLarge.
+func readPlain(name string, most int64) ([]byte, error) {
+	f, err := openPlain(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("%s: %w: more than %d bytes", name, ErrTooLarge, most)
+	}
+	return data, err
+}

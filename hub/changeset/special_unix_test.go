@@ -1,0 +1,295 @@
+//go:build unix
+
+package changeset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// mkfifo puts a named pipe in the place of whatever is there.
+func (p *place) mkfifo(name string) {
+	p.t.Helper()
+	p.fine(os.MkdirAll(filepath.Dir(name), 0o755))
+	p.fine(os.RemoveAll(name))
+	p.fine(syscall.Mkfifo(name, 0o600))
+}
+
+// wantSpecial wants an error that names the pipe, and not one of a git program that was stopped.
+func (p *place) wantSpecial(what string, err error, name string) {
+	p.t.Helper()
+	special, ok := errors.AsType[*SpecialFileError](err)
+	if !ok || special.Path != name || !strings.Contains(err.Error(), "named pipe") {
+		p.t.Errorf("%s: got %v, want an error about the named pipe %s", what, err, name)
+	}
+}
+
+// lookEverywhere calls whatever reads a directory.
+func (p *place) lookEverywhere(want func(what string, err error)) {
+	dirs := []string{p.dir}
+	ctx, cancel := context.WithTimeout(p.t.Context(), 5*time.Second) // what hangs is an error, too
+	defer cancel()
+	_, err := p.svc.Checkpoint(ctx, session, dirs)
+	want("a checkpoint", err)
+	_, err = p.svc.LookAtAll(ctx, session, dirs)
+	want("a look at everything", err)
+	_, err = p.svc.Look(ctx, session, dirs, []string{p.path("sub/b.txt")})
+	want("a look at one file", err)
+	_, err = p.svc.Files(ctx, session, dirs, 100)
+	want("a list of files", err)
+	want("a walk", p.svc.Walk(ctx, session, dirs, nil, func(Folder) error { return nil }))
+}
+
+// Git opens these files whatever it is asked, and would wait for a pipe without end. None of it is run.
+func TestSpecialControlFilesAreRefused(t *testing.T) {
+	for _, name := range []string{".gitattributes", ".gitignore", ".gitmodules", ".mailmap", "sub/.gitattributes",
+		"sub/.gitignore", "untracked/deep/.gitignore", ".git/HEAD", ".git/config", ".git/index",
+		".git/packed-refs", ".git/info/exclude",
+		".git/info/attributes", ".git/refs/heads/main", ".git/objects/info/alternates", ".git/commondir", "inner/.git/HEAD"} {
+		t.Run(name, func(t *testing.T) {
+			p := newRepo(t)
+			t.Cleanup(func() { p.fine(os.Remove(p.path(name))); p.fine(os.RemoveAll(p.dir)) }) // git cannot check it any more
+			if strings.HasPrefix(name, "inner/") {
+				p.gitIn(p.dir, "init", "-q", "inner")
+			}
+			p.checkpoint()
+			p.mkfifo(p.path(name))
+			p.write("sub/b.txt", "changed\n")
+			p.lookEverywhere(func(what string, err error) { p.wantSpecial(what, err, p.path(name)) })
+			if strings.HasPrefix(name, ".git/") {
+				_, err := p.svc.CheckedOut(t.Context(), p.dir)
+				p.wantSpecial("what is checked out", err, p.path(name))
+				_, err = p.svc.Refs(t.Context(), p.dir, "", 10)
+				p.wantSpecial("branches", err, p.path(name))
+			}
+		})
+	}
+}
+
+func TestSpecialFilesOfTheUserAreRefused(t *testing.T) {
+	ignore := func(p *place) string { return filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "git", "ignore") }
+	for name, c := range map[string]struct {
+		at  func(p *place) string
+		set func(p *place, name string)
+	}{
+		"the default file of what is ignored": {ignore, func(*place, string) {}},
+		"a configured one": {func(p *place) string { return filepath.Join(t.TempDir(), "ignore") },
+			func(p *place, name string) { p.git("config", "core.excludesFile", name) }},
+		"a link to one": {func(p *place) string { return p.path(".gitignore") },
+			func(p *place, name string) {
+				p.fine(os.Rename(name, p.path("pipe")))
+				p.link("pipe", ".gitignore")
+			}},
+		"settings that are included": {func(p *place) string { return p.path(".git/more") },
+			func(p *place, name string) { p.git("config", "include.path", "more") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newRepo(t)
+			pipe := c.at(p)
+			p.checkpoint()
+			p.fine(os.MkdirAll(filepath.Dir(pipe), 0o755))
+			defer func() { p.fine(os.RemoveAll(pipe)) }()
+			if name == "a link to one" {
+				p.mkfifo(pipe)
+				c.set(p, pipe)
+			} else {
+				c.set(p, pipe)
+				p.mkfifo(pipe)
+			}
+			p.lookEverywhere(func(what string, err error) { p.wantSpecial(what, err, pipe) })
+		})
+	}
+	t.Run("the null device is no pipe", func(t *testing.T) {
+		p := newRepo(t)
+		p.git("config", "core.excludesFile", os.DevNull)
+		p.link(os.DevNull, ".git/info/attributes")
+		p.lookEverywhere(func(what string, err error) {
+			if err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		})
+	})
+}
+
+// What git does not go into may hold what it likes.
+func TestSpecialFilesWhereGitDoesNotGo(t *testing.T) {
+	p := newRepo(t)
+	p.write(".gitignore", "out/\n/node_modules\n*.tmp\n!kept.tmp\n")
+	for _, name := range []string{"out/.gitignore", "sub/out/deep/.gitattributes", "node_modules/.gitignore",
+		"x.tmp/.gitignore", "sub/pipe"} {
+		p.mkfifo(p.path(name))
+	}
+	p.lookEverywhere(func(what string, err error) {
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	})
+	p.mkfifo(p.path("kept.tmp/.gitignore"))
+	p.lookEverywhere(func(what string, err error) { p.wantSpecial(what, err, p.path("kept.tmp/.gitignore")) })
+}
+
+// Versions that are stored are compared by what attributes say of them now.
+func TestSpecialFilesStopComparisons(t *testing.T) {
+	p := newRepo(t)
+	before := p.checkpoint()
+	p.write("sub/b.txt", "changed\n")
+	after := p.checkpoint()
+	p.mkfifo(p.path("sub/.gitattributes"))
+	_, err := p.svc.Compare(t.Context(), session, before, after)
+	p.wantSpecial("a comparison", err, p.path("sub/.gitattributes"))
+	_, err = p.svc.Patch(t.Context(), session, before, after)
+	p.wantSpecial("a patch", err, p.path("sub/.gitattributes"))
+}
+
+// A pipe in the place of a tracked file is listed, and keeps nothing else from being looked at.
+func TestPipeInPlaceOfATrackedFile(t *testing.T) {
+	p := newRepo(t)
+	before := p.checkpoint()
+	p.mkfifo(p.path("a.txt"))
+	p.write("sub/b.txt", "changed\n")
+	p.want(summary(p.compare(before, p.checkpoint())), "A a.txt (a named pipe)", "M sub/b.txt +1 −1")
+}
+
+// What would be done for a person is refused before it begins.
+func TestSpecialFilesStopWhoActs(t *testing.T) {
+	p := newRepo(t)
+	p.identity()
+	p.write("sub/b.txt", "changed\n")
+	tops, files := p.now()
+	w, _ := p.tree(p.dir)
+	p.mkfifo(p.path("sub/.gitattributes"))
+	refused := func(what string, err error) { p.wantSpecial(what, err, p.path("sub/.gitattributes")) }
+	_, err := p.svc.Stage(t.Context(), session, tops, files, nil)
+	refused("staging", err)
+	_, err = p.svc.Commit(t.Context(), session, tops, files, Commit{Message: "x", Name: "Ana"})
+	refused("a commit", err)
+	_, err = p.svc.Discard(t.Context(), session, tops, files, nil, nil)
+	refused("discarding", err)
+	_, err = p.svc.MergeWorktree(t.Context(), w)
+	refused("a merge", err)
+	p.fine(os.Remove(p.path("sub/.gitattributes")))
+	p.mkfifo(filepath.Join(w.Dir, ".gitignore"))
+	_, err = p.svc.Standing(t.Context(), w)
+	p.wantSpecial("a work tree", err, filepath.Join(w.Dir, ".gitignore"))
+	p.fine(p.svc.RemoveWorktree(t.Context(), w, true)) // which reads none of it
+}
+
+// A file may be put there between the look and git's own. Git is stopped then with all it started, the caller is told
+// which file it was, and the slots are free again.
+func TestSpecialFileAfterTheCheck(t *testing.T) {
+	p := newRepo(t)
+	p.svc = New(Config{Dir: p.data, Reads: 200 * time.Millisecond, Checkpoint: 300 * time.Millisecond})
+	p.checkpoint()
+	p.write("sub/b.txt", "changed\n")
+	pipe := p.path("sub/.gitattributes")
+	for what, look := range map[string]func() error{
+		"a look": func() error { _, err := p.svc.LookAtAll(t.Context(), session, []string{p.dir}); return err },
+		"a list": func() error { _, err := p.svc.Files(t.Context(), session, []string{p.dir}, 10); return err },
+	} {
+		if what == "a list" { // which reads what is ignored alone
+			pipe = p.path("sub/.gitignore")
+		}
+		p.svc.starting = sync.OnceFunc(func() { p.mkfifo(pipe) })
+		p.wantSpecial(what, look(), pipe)
+		p.svc.starting = nil
+		p.fine(os.Remove(pipe))
+	}
+	p.svc.slots.mu.Lock()
+	if n := len(p.svc.slots.all) + len(p.svc.slots.own); n != 0 {
+		t.Errorf("%d slots are taken still", n)
+	}
+	p.svc.slots.mu.Unlock()
+	if left := children(t); len(left) > 0 {
+		t.Errorf("programs are left behind: %v", left)
+	}
+	p.svc = New(Config{Dir: p.data})
+	p.checkpoint()
+}
+
+// children lists the programs of this process that are there, zombies too.
+func children(t *testing.T) (pids []string) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		return nil
+	}
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	me := fmt.Sprintf(" %d ", os.Getpid())
+	for _, name := range stats {
+		data, _ := os.ReadFile(name) // gone meanwhile
+		if _, rest, ok := strings.Cut(string(data), ") "); ok && len(rest) > 2 && strings.HasPrefix(rest[1:], me) {
+			pids = append(pids, filepath.Base(filepath.Dir(name)))
+		}
+	}
+	return pids
+}
+
+// However many look at a directory that git hangs in, others are looked at meanwhile. A caller that gives up is
+// answered at once, and leaves nothing behind.
+func TestHangingRepositoryLeavesSlots(t *testing.T) {
+	p, other := newRepo(t), newRepo(t)
+	p.svc = New(Config{Dir: p.data, Reads: time.Hour, Checkpoint: time.Hour})
+	commit := p.git("rev-parse", "HEAD")
+	object := p.path(".git/objects/" + commit[:2] + "/" + commit[2:]) // which is not looked for before
+	was, err := os.ReadFile(object)
+	p.fine(err)
+	p.mkfifo(object)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("the page was closed")
+	told := make(chan error)
+	const many = 6
+	for i := range many {
+		go func() {
+			_, err := p.svc.Head(ctx, fmt.Sprint(session, i), []string{p.dir})
+			told <- err
+		}()
+	}
+	for len(reading(t, "rev-parse")) < mostOfOne {
+		runtime.Gosched()
+	}
+	c, err := p.svc.Checkpoint(t.Context(), session, []string{other.dir})
+	if err != nil || len(c.Trees) != 1 {
+		t.Errorf("another repository is not looked at: %v", err)
+	}
+	if n := len(reading(t, "rev-parse")); n != mostOfOne {
+		t.Errorf("one repository takes %d slots", n)
+	}
+	cancel(why)
+	for range many {
+		if err := <-told; !errors.Is(err, why) {
+			t.Errorf("got %v, want that %v", err, why)
+		}
+	}
+	if left := children(t); len(left) > 0 {
+		t.Errorf("programs are left behind: %v", left)
+	}
+	p.fine(os.Remove(object))
+	p.fine(os.WriteFile(object, was, 0o400))
+}
+
+// reading lists the git programs of this process that run a command.
+func reading(t *testing.T, command string) (pids []string) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("programs are listed by /proc")
+	}
+	for _, pid := range children(t) {
+		line, _ := os.ReadFile("/proc/" + pid + "/cmdline") // gone meanwhile
+		if slices.Contains(strings.Split(string(line), "\x00"), command) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}

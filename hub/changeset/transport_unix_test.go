@@ -1,0 +1,54 @@
+//go:build unix
+
+package changeset
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A repository that promises to fetch what it lacks by a program of its own never does so for a look.
+func TestReadsUseNoTransport(t *testing.T) {
+	p := newRepo(t)
+	trap := filepath.Join(t.TempDir(), "fetched")
+	p.git("config", "extensions.partialClone", "origin")
+	p.git("config", "core.repositoryFormatVersion", "1")
+	p.git("config", "remote.origin.promisor", "true")
+	p.git("config", "remote.origin.url", "ext::sh -c touch% "+trap)
+	p.git("config", "protocol.ext.allow", "always")
+	tree := p.git("rev-parse", "HEAD^{tree}")
+	object := p.path(".git/objects/" + tree[:2] + "/" + tree[2:])
+	was, err := os.ReadFile(object)
+	p.fine(err)
+	p.fine(os.Remove(object))
+	_, _ = p.svc.Uncommitted(t.Context(), session, []string{p.dir}) // fails or not: nothing is fetched
+	_, _ = p.svc.Branch(t.Context(), session, []string{p.dir})
+	p.fine(os.WriteFile(object, was, 0o400))
+	src, err := p.svc.locate(t.Context(), p.dir)
+	p.fine(err)
+	if _, err := p.svc.theirs(t.Context(), src, "ls-remote", "origin"); err == nil {
+		t.Error("what reads may reach a remote")
+	}
+	if _, err := os.Stat(trap); err == nil {
+		t.Error("a look ran what the repository names as its remote")
+	}
+}
+
+// Hooks of a commit are the person's own and push as they do in a terminal.
+func TestHooksOfACommitMayPush(t *testing.T) {
+	p := newRepo(t)
+	p.identity()
+	mirror := filepath.Join(t.TempDir(), "mirror.git")
+	p.gitIn(t.TempDir(), "init", "-q", "--bare", mirror)
+	p.git("remote", "add", "mirror", mirror)
+	p.hook("pre-push", "touch '"+filepath.Join(filepath.Dir(mirror), "asked")+"'")
+	p.hook("post-commit", "git push -q mirror HEAD:refs/heads/main")
+	p.write("a.txt", "changed\n")
+	done, err := p.commitWith(Commit{Message: "pushed", Name: "Ana"})
+	p.fine(err)
+	if got := p.gitIn(mirror, "log", "-1", "--format=%s", "main"); got != "pushed" {
+		t.Errorf("the mirror has %q after the commit %s", got, done.ID)
+	}
+	p.fine(os.Remove(filepath.Join(filepath.Dir(mirror), "asked")))
+}
