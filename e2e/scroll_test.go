@@ -1,0 +1,58 @@
+package e2e
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// tooTall says by how much a document is higher than its window, and which elements reach out of it. Classic scroll bars
+// take room, so nothing is hidden from it.
+const tooTall = `(() => {
+	const d = document.scrollingElement, over = d.scrollHeight - d.clientHeight;
+	if (over <= 0) return '';
+	const outside = [...document.querySelectorAll('body *')].filter(e => {
+		for (let p = e.parentElement; p && p !== document.body; p = p.parentElement) if (p.scrollHeight > p.clientHeight && getComputedStyle(p).overflowY !== 'visible' && getComputedStyle(e).position !== 'absolute') return false;
+		return e.checkVisibility() && e.getBoundingClientRect().bottom + scrollY > d.clientHeight + 0.5;
+	});
+	return over + ' px: ' + outside.slice(0, 4).map(e => e.outerHTML.slice(0, 90)).join(' | ');
+})()`
+
+// A page of the app scrolls within itself: the document around it is as high as the window, also where the page is long,
+// on a phone, and where scroll bars are always shown.
+func TestDocumentDoesNotScroll(t *testing.T) {
+	prog := Start(t, Options{Args: []string{"--agent", "script"}})
+	b := OpenBrowser(t, chromedp.Flag("hide-scrollbars", false))
+	p, stranger := b.Page(), b.Page()
+	p.SignIn(prog)
+	for range 6 {
+		form := url.Values{"agent": {"script"}, "dir": {t.TempDir()}, "message": {"say " + strings.Repeat(`line\n\n`, 60) + "\nrun touch file"}}
+		awaited[string](p, fmt.Sprintf("fetch('/new', {method: 'POST', body: new URLSearchParams(%q)}).then(r => r.url)", form.Encode()))
+	}
+	session := newSession(p, prog, "say "+strings.Repeat(`line\n\n`, 60)+"\nrun echo hello")
+	p.Wait(`document.querySelector('form.approval')`)
+	chat := Eval[string](p, `new URLSearchParams(document.body.dataset.live).get('in')`)
+	fits := func(who *Page, path string) {
+		who.Allow(`40[34]|428`)
+		who.look(1440, 900, "light")
+		who.Open(prog.URL + path)
+		who.Wait(`document.readyState === 'complete'`)
+		if said := Eval[string](who, tooTall); said != "" {
+			t.Errorf("%s is higher than its window by %s", path, said)
+		}
+		who.look(390, 844, "light")
+		if said := Eval[string](who, tooTall); said != "" {
+			t.Errorf("%s is higher than a phone by %s", path, said)
+		}
+	}
+	for _, path := range allPages(t, map[string]string{"session": strings.TrimPrefix(session, "/s/"), "chat": chat}) {
+		fits(p, path)
+	}
+	for _, path := range openDoors {
+		fits(stranger, path)
+	}
+	p.leave()
+}
