@@ -10,7 +10,7 @@ import (
 
 // ErrReadOnly is returned while the journal is failing or too far behind: what
 // was accepted is kept, nothing new is taken.
-var ErrReadOnly = errors.New("the host is read-only for now, because its journal cannot be written: try again in a moment")
+var ErrReadOnly = errors.New("this server is read-only for now, because its journal cannot be written: try again in a moment")
 
 // Write is one entry of the journal, in order; exactly one of its fields is set.
 type Write struct {
@@ -31,6 +31,7 @@ type OpenWrite struct {
 type Record struct {
 	Bucket, Key string
 	Value       []byte
+	Encode      func() ([]byte, error) // makes the Value when it is written, off the hub's lock; nil: Value is it
 }
 
 // Batch is what the journal has to write next.
@@ -55,6 +56,7 @@ type journal struct {
 	reserved int64
 	asked    bool
 	failed   error
+	settlers []settler
 	wake     chan struct{}
 }
 
@@ -155,6 +157,7 @@ func (h *Hub) Durable(upto, reserved int64) {
 		j.reserved, j.asked = reserved, false
 	}
 	h.durable.Store(upto)
+	j.settle(upto, nil)
 	wake := h.takeWaiting(upto)
 	h.effects.release()
 	h.mu.Unlock()
@@ -185,6 +188,9 @@ func (h *Hub) JournalFailed(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.journal.failed = err
+	if err != nil {
+		h.journal.settle(0, err)
+	}
 }
 
 // JournalBack ends what JournalFailed began.

@@ -175,6 +175,12 @@ func (tx *Tx) Record(bucket, key string, value []byte) {
 	tx.h.add(Write{Record: &Record{Bucket: bucket, Key: key, Value: value}}, len(value)+len(key)+64)
 }
 
+// RecordLater is Record for a value that is large to encode: encode is called off the lock, once, when it is written. The
+// value must not change meanwhile; size is about how long its encoding is.
+func (tx *Tx) RecordLater(bucket, key string, size int, encode func() ([]byte, error)) {
+	tx.h.add(Write{Record: &Record{Bucket: bucket, Key: key, Encode: encode}}, size+len(key)+64)
+}
+
 // Effect has run called after the lock, once what happened so far is durable;
 // effects of one key run in order.
 func (tx *Tx) Effect(key string, run func(context.Context)) {

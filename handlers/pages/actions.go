@@ -54,8 +54,10 @@ func parseForm(r *http.Request) error {
 	return nil
 }
 
-// act dispatches an action for the person who sent a form; a refusal comes back as an error with its reason.
+// act dispatches an action for the person who sent a form, and waits until it is durable: what a form does next may
+// delete the only other copy, as a comment's draft. A refusal comes back as an error with its reason.
 func (p *Pages) act(ctx context.Context, channel ahp.URI, a ahp.Action) error {
+	since := p.Hub.Position()
 	o, err := p.Host.Dispatch(ctx, p.caller(ctx), channel, 0, a)
 	switch {
 	case err != nil:
@@ -65,7 +67,7 @@ func (p *Pages) act(ctx context.Context, channel ahp.URI, a ahp.Action) error {
 	case o.Rejected != "":
 		return refused(o.Rejected)
 	}
-	return nil
+	return p.awaitDurable(ctx, since)
 }
 
 // onChat makes a handler of what a form of a chat asks for.

@@ -228,6 +228,7 @@ func (p *Pages) fileOf(ctx context.Context, l look, key string) (*ahp.ChangesetF
 	if err := p.prepare(ctx, access.FromContext(ctx), l.changeset()); err != nil {
 		return nil, err
 	}
+	p.awaitFiles(ctx, l.changeset()) // after a restart a form may come before them
 	st, _, _ := p.Hub.State(l.changeset())
 	cs, ok := st.(*ahp.ChangesetState)
 	if !ok {

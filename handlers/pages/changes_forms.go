@@ -255,7 +255,11 @@ func (p *Pages) sendOpen(ctx context.Context, v visit, l look, words string, ste
 	case len(ids) == 0:
 		return errBadRequest("There is nothing to send: write a comment first.")
 	}
+	since := p.Hub.Position()
 	if err := p.Host.SendAnnotations(ctx, p.caller(ctx), l.session, ids, sendText(words, len(ids)), steer); err != nil {
+		return err
+	}
+	if err := p.awaitDurable(ctx, since); err != nil { // a mark without its message would keep them from being sent
 		return err
 	}
 	for _, id := range ids {

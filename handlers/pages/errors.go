@@ -51,7 +51,11 @@ func classify(err error) *fault {
 	switch {
 	case errors.Is(err, errGone):
 		return &fault{http.StatusNotFound, "What you look for is gone, or it is not shared with you.", err}
-	case errors.Is(err, errBusy), errors.Is(err, hub.ErrReadOnly):
+	case errors.Is(err, hub.ErrUnsaved):
+		return &fault{http.StatusServiceUnavailable, "This could not be saved yet." + whyUnsaved(err) + " ahphub keeps trying: check whether it is there before you send it again.", err}
+	case errors.Is(err, hub.ErrReadOnly):
+		return &fault{http.StatusServiceUnavailable, "ahphub cannot save changes now, so nothing was changed." + whyUnsaved(err) + " Try again in a moment.", err}
+	case errors.Is(err, errBusy):
 		return &fault{http.StatusServiceUnavailable, sentence(err.Error()), err}
 	case errors.Is(err, context.Canceled):
 		return &fault{499, "The request was given up.", err}
@@ -76,7 +80,7 @@ func statusOf(code int) int {
 // adapt makes a handler of net/http from one that returns an error.
 func (p *Pages) adapt(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if err := h(w, r); err != nil {
+		if err := p.serve(w, r, h); err != nil {
 			p.fail(w, r, err)
 		}
 	}
@@ -94,7 +98,8 @@ func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {
 		http.Error(w, f.text, f.status)
 		return
 	}
-	m.Frame = p.frame(r, page.ErrorTitle(f.status), "")
+	m.Kept = keptForm(r, f)
+	m.Frame = p.frame(r, m.Title(), "")
 	if f.status == 499 {
 		return
 	}

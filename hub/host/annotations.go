@@ -269,8 +269,7 @@ func keepStamp(old, sent ahp.Meta) ahp.Meta {
 	return m
 }
 
-// checkFilesReviewed lets everybody mark. The action has no room for who did, so that goes
-// with an effect of its own.
+// checkFilesReviewed lets everybody mark. The action has no room for who did: that is recorded in the same step.
 func checkFilesReviewed(r *request, s *ahp.ChangesetState, a *ahp.ChangesetFilesReviewChangedAction) string {
 	for _, id := range a.Files {
 		if !slices.ContainsFunc(s.Files, func(f ahp.ChangesetFile) bool { return f.ID == id }) {
@@ -280,7 +279,12 @@ func checkFilesReviewed(r *request, s *ahp.ChangesetState, a *ahp.ChangesetFiles
 	if len(a.Files) == 0 {
 		return "name at least one file"
 	}
-	uri, who, files, reviewed := r.info.URI, r.caller.Who(), a.Files, a.Reviewed
-	r.tx.Effect(uri, func(ctx context.Context) { r.h.changesetReviewed(ctx, uri, s, files, reviewed, who) })
+	l := r.h.ledger(r.info.Session)
+	if !l.isLoaded() {
+		return "this changeset was closed meanwhile: open it again"
+	}
+	uri, files, m := r.info.URI, a.Files, mark{By: r.caller.Who(), At: r.now.UTC()}
+	l.changeIn(r.tx, func(rec *ledgerRecord) { rec.markFiles(uri, s, files, a.Reviewed, m) })
+	r.tx.Effect(uri, func(ctx context.Context) { r.h.showReviewed(ctx, l, uri, files) })
 	return ""
 }

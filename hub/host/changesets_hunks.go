@@ -56,24 +56,28 @@ func (h *Host) ReviewHunks(ctx context.Context, c Caller, uri ahp.URI, r HunkRev
 	if err := l.load(ctx, h); err != nil {
 		return err
 	}
-	st, _, _ := h.hub.State(uri)
-	s, _ := st.(*ahp.ChangesetState)
-	i := -1
-	if s != nil {
-		i = slices.IndexFunc(s.Files, func(f ahp.ChangesetFile) bool { return f.ID == r.File })
-	}
-	if i < 0 {
-		return badParams("file: it is not in this changeset; it may have changed meanwhile")
-	}
-	now := ReadFileNote(s.Files[i].Meta).Version()
-	l.change(ctx, h, func(rec *ledgerRecord) { rec.reviewHunks(markKey(uri, r.File), r, now, c.Who(), h.now().UTC()) })
-	return h.do(ctx, func(tx *hub.Tx) {
-		s, ok := tx.State(uri).(*ahp.ChangesetState)
-		if ok && !r.Reviewed && slices.ContainsFunc(s.Files, func(f ahp.ChangesetFile) bool { return f.ID == r.File && f.Reviewed != nil && *f.Reviewed }) {
+	found := false
+	err := h.hub.Do(func(tx *hub.Tx) {
+		s, _ := tx.State(uri).(*ahp.ChangesetState)
+		if s == nil {
+			return
+		}
+		i := slices.IndexFunc(s.Files, func(f ahp.ChangesetFile) bool { return f.ID == r.File })
+		if found = i >= 0; !found {
+			return
+		}
+		f := s.Files[i]
+		now := ReadFileNote(f.Meta).Version()
+		l.changeIn(tx, func(rec *ledgerRecord) { rec.reviewHunks(markKey(uri, r.File), r, now, c.Who(), h.now().UTC()) })
+		if !r.Reviewed && f.Reviewed != nil && *f.Reviewed {
 			tx.Apply(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{r.File}, Reviewed: false})
 		}
 		l.showMarks(tx, uri, []string{r.File})
 	})
+	if err == nil && !found {
+		return badParams("file: it is not in this changeset; it may have changed meanwhile")
+	}
+	return err
 }
 
 // reviewHunks changes the marks of a file; now is the version it has.

@@ -181,6 +181,26 @@ func (l *ledger) change(ctx context.Context, h *Host, edit func(*ledgerRecord)) 
 	})
 }
 
+// changeIn is change within a step, whose other changes the record is durable with: after a crash there is no mark
+// without its action. The hub's lock is held.
+func (l *ledger) changeIn(tx *hub.Tx, edit func(*ledgerRecord)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	edit(&l.rec)
+	l.version++
+	l.saved = l.version
+	rec := l.rec.cloned()
+	size := 64*len(rec.Touched) + 256*(len(rec.Marks)+len(rec.Hunks))
+	tx.RecordLater(bucketChanges, l.session, size, func() ([]byte, error) { return json.Marshal(rec) })
+}
+
+// isLoaded reports whether the session's record was read.
+func (l *ledger) isLoaded() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.loaded
+}
+
 // keepRecord writes v down, if that is still wanted when its turn comes.
 func (h *Host) keepRecord(ctx context.Context, bucket, key string, v any, wanted func() bool) {
 	raw, err := json.Marshal(v)

@@ -250,36 +250,37 @@ func noLongerReviewed(old, set []ahp.ChangesetFile) (ids []string) {
 	return ids
 }
 
-// changesetReviewed keeps who marked which version, and shows it. The state is the one the mark was accepted on: what was
-// written since has not been seen by who set it.
-func (h *Host) changesetReviewed(ctx context.Context, uri ahp.URI, s *ahp.ChangesetState, files []string, reviewed bool, by Identity) {
-	session, _, ok := h.changesetAt(uri)
-	if !ok {
-		return
+// wakeMarks reads the review marks that an action changes, before its step.
+func (h *Host) wakeMarks(ctx context.Context, info hub.ChannelInfo, a ahp.Action) error {
+	if _, marks := a.(*ahp.ChangesetFilesReviewChangedAction); !marks {
+		return nil
 	}
-	l := h.ledger(session)
-	if err := l.load(ctx, h); err != nil {
-		h.log.Error("a review mark could not be kept", "changeset", uri, "err", err)
-		return
+	return h.ledger(info.Session).load(ctx, h)
+}
+
+// markFiles sets or removes the marks of files for the version that s has: what was written since has not been seen by
+// the reviewer.
+func (rec *ledgerRecord) markFiles(uri ahp.URI, s *ahp.ChangesetState, files []string, reviewed bool, m mark) {
+	if rec.Marks == nil {
+		rec.Marks = map[string]mark{}
 	}
-	l.change(ctx, h, func(r *ledgerRecord) {
-		if r.Marks == nil {
-			r.Marks = map[string]mark{}
+	for _, f := range s.Files {
+		if !slices.Contains(files, f.ID) {
+			continue
 		}
-		for _, f := range s.Files {
-			if !slices.Contains(files, f.ID) {
-				continue
-			}
-			delete(r.Marks, markKey(uri, f.ID))
-			if !reviewed {
-				delete(r.Hunks, markKey(uri, f.ID))
-			} else {
-				r.Marks[markKey(uri, f.ID)] = mark{Hash: ReadFileNote(f.Meta).Version(), By: by, At: h.now().UTC()}
-			}
+		delete(rec.Marks, markKey(uri, f.ID))
+		if !reviewed {
+			delete(rec.Hunks, markKey(uri, f.ID))
+			continue
 		}
-	})
-	err := h.do(ctx, func(tx *hub.Tx) { l.showMarks(tx, uri, files) })
-	if err != nil {
+		m.Hash = ReadFileNote(f.Meta).Version()
+		rec.Marks[markKey(uri, f.ID)] = m
+	}
+}
+
+// showReviewed shows on files of a changeset who reviewed them.
+func (h *Host) showReviewed(ctx context.Context, l *ledger, uri ahp.URI, files []string) {
+	if err := h.do(ctx, func(tx *hub.Tx) { l.showMarks(tx, uri, files) }); err != nil {
 		h.log.Warn("a review mark is not shown", "changeset", uri, "err", err)
 	}
 }

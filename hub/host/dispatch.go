@@ -26,6 +26,9 @@ func (h *Host) Dispatch(ctx context.Context, c Caller, channel ahp.URI, clientSe
 		return hub.Outcome{}, err
 	}
 	h.wakeAttachments(ctx, info.Session, a)
+	if err := h.wakeMarks(ctx, info, a); err != nil {
+		return hub.Outcome{}, err
+	}
 	check := h.lookedAt(info, a, h.checker(c, info, c.Audience().Action(info, a) == nil))
 	check = h.templated(c, info, a, check)
 	if c.Conn == nil {
@@ -72,9 +75,6 @@ func (h *Host) dispatchPlain(channel ahp.URI, a ahp.Action, check hub.Check) (o 
 		o.Env = tx.Apply(channel, stamped)
 		o.NoChange = o.Env == nil
 	})
-	if errors.Is(err, hub.ErrReadOnly) {
-		return hub.Outcome{Rejected: hub.ErrReadOnly.Error()}, nil
-	}
 	return o, err
 }
 

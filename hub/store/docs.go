@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
@@ -25,7 +26,7 @@ const (
 // Put writes a document, new or not, and returns once it is on disk.
 func (s *Store) Put(ctx context.Context, bucket, key string, v []byte) error {
 	at := time.Now().UnixMicro()
-	return s.do(ctx, func(c *conn) (error, error) {
+	return s.writeDoc(ctx, func(c *conn) (error, error) {
 		_, err := c.exec(sqlPutDoc, bucket, key, at, notNil(v))
 		return nil, err
 	})
@@ -34,7 +35,7 @@ func (s *Store) Put(ctx context.Context, bucket, key string, v []byte) error {
 // Add is Put for a key that must be new: ErrExists otherwise.
 func (s *Store) Add(ctx context.Context, bucket, key string, v []byte) error {
 	at := time.Now().UnixMicro()
-	return s.do(ctx, func(c *conn) (error, error) {
+	return s.writeDoc(ctx, func(c *conn) (error, error) {
 		changed, err := c.exec(sqlAddDoc, bucket, key, at, notNil(v))
 		if err == nil && changed == 0 {
 			return ErrExists, nil
@@ -45,10 +46,19 @@ func (s *Store) Add(ctx context.Context, bucket, key string, v []byte) error {
 
 // Delete removes a document; one that is not there is no error.
 func (s *Store) Delete(ctx context.Context, bucket, key string) error {
-	return s.do(ctx, func(c *conn) (error, error) {
+	return s.writeDoc(ctx, func(c *conn) (error, error) {
 		_, err := c.exec(sqlDeleteDoc, bucket, key)
 		return nil, err
 	})
+}
+
+// writeDoc is do for documents. A disk that takes nothing is told as the journal tells it.
+func (s *Store) writeDoc(ctx context.Context, run func(*conn) (answer, failure error)) error {
+	err := s.do(ctx, run)
+	if _, disk := errors.AsType[*diskError](err); disk {
+		return fmt.Errorf("%w (%w)", hub.ErrReadOnly, err)
+	}
+	return err
 }
 
 // Get reads a document; the second result tells whether it exists.

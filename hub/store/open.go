@@ -89,12 +89,26 @@ func describe(err error) error {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return fmt.Errorf("%w (%w): restore a backup", ErrDamaged, err)
 	case sqlite3.SQLITE_FULL:
-		return fmt.Errorf("the disk is full: free some space (%w)", err)
+		return &diskError{"the disk is full: free some space", err}
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
-		return fmt.Errorf("the data directory is not writable: check its owner and mode (%w)", err)
+		return &diskError{"the data directory is not writable: check its owner and mode", err}
+	case sqlite3.SQLITE_IOERR:
+		return &diskError{"the disk fails: look at the system's log", err}
 	}
 	return err
 }
+
+// diskError is the failure of a disk, with what to do about it.
+type diskError struct {
+	reason string
+	cause  error
+}
+
+func (e *diskError) Error() string { return e.reason + " (" + e.cause.Error() + ")" }
+func (e *diskError) Unwrap() error { return e.cause }
+
+// Reason says what is wrong and what to do, for people.
+func (e *diskError) Reason() string { return e.reason }
 
 // conn is the connection that writes, with its prepared statements. Its calls
 // take no context: a commit is not to be interrupted half way.

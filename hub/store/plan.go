@@ -66,7 +66,7 @@ func (s *Store) planWrite(p *plan, w hub.Write) error {
 	case w.Open != nil:
 		return s.planOpen(p, w.Open)
 	case w.Record != nil:
-		p.record(w.Record)
+		return p.record(w.Record)
 	default:
 		s.planClose(p, w.Close)
 	}
@@ -122,16 +122,24 @@ func (s *Store) planClose(p *plan, uri ahp.URI) {
 	p.add("DELETE FROM envelopes WHERE channel=?", r.id)
 }
 
-func (p *plan) record(r *hub.Record) {
+func (p *plan) record(r *hub.Record) error {
+	value := r.Value
+	if r.Encode != nil {
+		var err error
+		if value, err = r.Encode(); err != nil {
+			return fmt.Errorf("document %s of %s: %w", r.Key, r.Bucket, err)
+		}
+	}
 	if r.Bucket == clientBucket {
 		p.add(sqlForget, r.Key)
 		delete(p.clients, r.Key)
 	}
-	if r.Value == nil {
+	if value == nil {
 		p.add(sqlDeleteDoc, r.Bucket, r.Key)
-		return
+		return nil
 	}
-	p.add(sqlPutDoc, r.Bucket, r.Key, time.Now().UnixMicro(), r.Value)
+	p.add(sqlPutDoc, r.Bucket, r.Key, time.Now().UnixMicro(), value)
+	return nil
 }
 
 func (p *plan) apply(c *conn) error {

@@ -11,6 +11,20 @@ type Error struct {
 	Status int
 	Text   string
 	ID     string // number in the operator's log; "" when it is no fault of the host
+	Kept   *KeptForm
+}
+
+// KeptForm is a form that could not be saved, to be sent again.
+type KeptForm struct {
+	Action string
+	Fields []KeptField
+	Files  bool // it had some: browsers do not give them back
+}
+
+// KeptField is what a person typed or chose.
+type KeptField struct {
+	Name, Value string
+	Typed       bool // shown, to be read and copied
 }
 
 // wayOut is what / is for whoever met the error: guests come to their session from there, strangers to signing in.
@@ -22,6 +36,14 @@ func (m *Error) wayOut() string {
 		return "Go to the session"
 	}
 	return "Go to the inbox"
+}
+
+// Title names the failure in words.
+func (m *Error) Title() string {
+	if m.Kept != nil {
+		return "Not saved"
+	}
+	return ErrorTitle(m.Status)
 }
 
 // ErrorTitle names a status in words.

@@ -1,0 +1,125 @@
+package pages
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ahphub/ahphub/templ/page"
+)
+
+// longestSettle bounds how long a form waits for a disk that neither writes nor fails.
+const longestSettle = 20 * time.Second
+
+// awaitDurable waits until everything accepted after a position of the journal is durable.
+func (p *Pages) awaitDurable(ctx context.Context, since int64) error {
+	ctx, cancel := context.WithTimeout(ctx, longestSettle)
+	defer cancel()
+	return p.Hub.Settle(ctx, since)
+}
+
+// serve runs a handler. A form is answered once what it did is durable, whatever part of the host did it: a browser that
+// is sent on before that shows as done what a crash or a full disk takes back.
+func (p *Pages) serve(w http.ResponseWriter, r *http.Request, h handler) error {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return h(w, r)
+	}
+	held := &heldAnswer{ResponseWriter: w, header: w.Header().Clone(), status: http.StatusOK}
+	since := p.Hub.Position()
+	if err := h(held, r); err != nil {
+		return err
+	}
+	if err := p.awaitDurable(r.Context(), since); err != nil {
+		return err
+	}
+	held.release()
+	return nil
+}
+
+// heldAnswer keeps an answer back until it is released.
+type heldAnswer struct {
+	http.ResponseWriter
+	header http.Header
+	status int
+	wrote  bool
+	body   bytes.Buffer
+}
+
+// Unwrap lets response controllers find the connection.
+func (a *heldAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// Header returns the headers that release sends.
+func (a *heldAnswer) Header() http.Header { return a.header }
+
+// WriteHeader keeps the first status.
+func (a *heldAnswer) WriteHeader(status int) {
+	if !a.wrote {
+		a.status, a.wrote = status, true
+	}
+}
+
+// Write keeps b.
+func (a *heldAnswer) Write(b []byte) (int, error) {
+	a.wrote = true
+	return a.body.Write(b)
+}
+
+// release sends the answer. That its reader left is no fault of the form.
+func (a *heldAnswer) release() {
+	h := a.ResponseWriter.Header()
+	clear(h)
+	maps.Copy(h, a.header)
+	a.ResponseWriter.WriteHeader(a.status)
+	_, _ = a.ResponseWriter.Write(a.body.Bytes())
+}
+
+// whyUnsaved is a sentence about why the journal fails, "" when it does not say.
+func whyUnsaved(err error) string {
+	why, ok := errors.AsType[interface {
+		error
+		Reason() string
+	}](err)
+	if !ok {
+		return ""
+	}
+	return " " + sentence(why.Reason())
+}
+
+// secretFields are never sent back.
+var secretFields = []string{"password", "current", "token", "code"}
+
+// keptForm returns what a form without scripts held when it could not be saved; nil for other failures, and for forms
+// with secrets.
+func keptForm(r *http.Request, f *fault) *page.KeptForm {
+	if f.status != http.StatusServiceUnavailable || r.Method != http.MethodPost || len(r.PostForm) == 0 {
+		return nil
+	}
+	k := &page.KeptForm{Action: r.URL.RequestURI(), Files: hasFiles(r)}
+	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
+		if slices.Contains(secretFields, name) {
+			return nil
+		}
+		for _, v := range r.PostForm[name] {
+			k.Fields = append(k.Fields, page.KeptField{Name: name, Value: v, Typed: strings.ContainsAny(v, " \n")})
+		}
+	}
+	return k
+}
+
+func hasFiles(r *http.Request) bool {
+	if r.MultipartForm == nil {
+		return false
+	}
+	for _, files := range r.MultipartForm.File {
+		if slices.ContainsFunc(files, func(h *multipart.FileHeader) bool { return h.Size > 0 }) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,65 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// ErrUnsaved is returned for what was accepted and is not on disk yet. The journal keeps trying to write it.
+var ErrUnsaved = errors.New("this could not be saved yet")
+
+// settler waits for a position of the journal.
+type settler struct {
+	pos  int64
+	done chan error // holds one
+}
+
+// Position returns the journal's position after everything accepted so far.
+func (h *Hub) Position() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.journal.pos
+}
+
+// Settle blocks until everything accepted after a position, and until now, is durable. Forms of pages are answered after
+// it, as the actions of clients are. It returns an error that wraps ErrUnsaved as soon as the journal fails, and when ctx
+// ends first.
+func (h *Hub) Settle(ctx context.Context, since int64) error {
+	h.mu.Lock()
+	j := &h.journal
+	if j.pos <= max(since, h.durable.Load()) {
+		h.mu.Unlock()
+		return nil
+	}
+	if j.failed != nil {
+		defer h.mu.Unlock()
+		return fmt.Errorf("%w (%w)", ErrUnsaved, j.failed)
+	}
+	s := settler{pos: j.pos, done: make(chan error, 1)}
+	j.settlers = append(j.settlers, s)
+	h.mu.Unlock()
+	select {
+	case err := <-s.done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("%w (%w)", ErrUnsaved, context.Cause(ctx))
+	}
+}
+
+// settle answers those that wait for positions up to upto, or with a cause all of them; Hub.mu is held.
+func (j *journal) settle(upto int64, cause error) {
+	kept := j.settlers[:0]
+	for _, s := range j.settlers {
+		switch {
+		case cause != nil:
+			s.done <- fmt.Errorf("%w (%w)", ErrUnsaved, cause)
+		case s.pos <= upto:
+			s.done <- nil
+		default:
+			kept = append(kept, s)
+		}
+	}
+	clear(j.settlers[len(kept):])
+	j.settlers = kept
+}

@@ -1,0 +1,58 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/ahphub/ahphub/hub"
+)
+
+func TestSettleWaitsForTheJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, hub.Config{Journal: true})
+		b, _ := h.Unjournaled(t.Context())
+		h.Durable(b.Upto, 0)
+		since := h.Position()
+		must(t, h.Settle(t.Context(), since)) // nothing was accepted
+
+		do(t, h, chatURI, delta("a"))
+		b, _ = h.Unjournaled(t.Context())
+		settled := make(chan error, 1)
+		go func() { settled <- h.Settle(t.Context(), since) }()
+		synctest.Wait()
+		select {
+		case err := <-settled:
+			t.Fatalf("it is durable before it is on disk: %v", err)
+		default:
+		}
+		h.Durable(b.Upto, 0)
+		must(t, <-settled)
+
+		// A disk that fails is told at once, and again to the next that asks.
+		since = h.Position()
+		do(t, h, chatURI, delta("b"))
+		b, _ = h.Unjournaled(t.Context())
+		full := errors.New("disk full")
+		go func() { settled <- h.Settle(t.Context(), since) }()
+		synctest.Wait()
+		h.JournalFailed(full)
+		for _, err := range []error{<-settled, h.Settle(t.Context(), since)} {
+			if !errors.Is(err, hub.ErrUnsaved) || !errors.Is(err, full) {
+				t.Errorf("a full disk: %v", err)
+			}
+		}
+		must(t, h.Settle(t.Context(), h.Position())) // what changed nothing does not fail with it
+		h.Durable(b.Upto, 0)
+		must(t, h.Settle(t.Context(), since))
+
+		h.JournalBack()
+		do(t, h, chatURI, delta("c"))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := h.Settle(ctx, since); !errors.Is(err, hub.ErrUnsaved) || !errors.Is(err, context.Canceled) {
+			t.Errorf("a reader who left: %v", err)
+		}
+	})
+}
