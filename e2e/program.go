@@ -30,6 +30,8 @@ type Options struct {
 	Env  []string // more environment, as "AHPHUB_LOG_LEVEL=debug"; the home is a new one unless it says another
 	Data string   // data directory; default: a temporary one
 	Dir  string   // where it is started; default: a temporary directory
+
+	Group string // directory of the control group it runs in; "": the test's own
 }
 
 // Program is a running ahphub. It stops with its test.
@@ -144,6 +146,9 @@ func (p *Program) start(listen string) {
 	}
 	args = append(args, p.opts.Args...)
 	cmd := exec.Command(Binary(p.t), args...)
+	if p.opts.Group != "" {
+		cmd = exec.Command("sh", append([]string{"-c", `echo $$ >"$0"/cgroup.procs && exec "$@"`, p.opts.Group, Binary(p.t)}, args...)...)
+	}
 	cmd.Dir = p.opts.Dir
 	cmd.Env = append(clean(os.Environ()), p.opts.Env...)
 	cmd.Stderr = p.log

@@ -1,8 +1,10 @@
 package hub
 
 import (
+	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -33,6 +35,8 @@ type ConnConfig struct {
 	Principal, ClientID string
 	Audience            Audience // default: sees everything
 	Resume              bool     // the client reconnects: its sequence numbers go on
+	// End is called once, with the reason, when the connection is closed; it must not block, as a CancelCauseFunc does not.
+	End context.CancelCauseFunc
 }
 
 var (
@@ -71,7 +75,9 @@ type Conn struct {
 	wake     chan struct{}
 	subs     map[ahp.URI]*subscription // guarded by Hub.mu
 
-	batch []*entry    // the writer's own, reused by each Next
+	end   context.CancelCauseFunc
+	batch []*entry    // what Next took last; only the writer changes it, with mu held
+	owns  bool        // batch counts as queued; guarded by mu
 	envs  []*Envelope // of batch; nil for an answer
 }
 
@@ -86,6 +92,9 @@ type entry struct {
 	answer *answer
 	pos    int64 // journal position that must be durable first; 0 for none
 	size   int   // bytes, as estimated
+	frame  int   // bytes of the frame in answer, which have a limit of their own for each connection
+
+	queues atomic.Int32 // how many queues hold it
 }
 
 // Connect registers a connection. A second one of the same client closes the
@@ -103,7 +112,7 @@ func (h *Hub) Connect(cfg ConnConfig) (*Conn, error) {
 	if !cfg.Resume {
 		cl.fresh(h.seq)
 	}
-	c := &Conn{hub: h, client: cl, audience: cfg.Audience, wake: make(chan struct{}, 1), subs: map[ahp.URI]*subscription{}}
+	c := &Conn{hub: h, client: cl, audience: cfg.Audience, end: cfg.End, wake: make(chan struct{}, 1), subs: map[ahp.URI]*subscription{}}
 	if c.audience == nil {
 		c.audience = everyone{}
 	}
@@ -156,7 +165,7 @@ func (c *Conn) Subscribed() []ahp.URI {
 func (c *Conn) Put(v any) {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
-	c.push(&entry{answer: &answer{put: v}, pos: c.hub.journal.pos, size: answerSize})
+	c.push(&entry{answer: &answer{put: v}, pos: c.hub.journal.pos, size: answerSize, frame: frameSize(v)})
 }
 
 // PutFree queues a frame that depends on nothing in the journal (a pong, an
@@ -164,5 +173,11 @@ func (c *Conn) Put(v any) {
 func (c *Conn) PutFree(v any) {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
-	c.push(&entry{answer: &answer{put: v}, size: answerSize})
+	c.push(&entry{answer: &answer{put: v}, size: answerSize, frame: frameSize(v)})
+}
+
+// frameSize is what a frame that is encoded already takes.
+func frameSize(v any) int {
+	b, _ := v.([]byte)
+	return len(b)
 }

@@ -22,6 +22,7 @@ type Config struct {
 type Limits struct {
 	WindowBytes      int // replay kept for one channel: 4 MiB, over 15 000 deltas
 	QueueBytes       int // waiting for one connection before it is closed: 16 MiB
+	QueuedBytes      int // waiting for all connections before the slowest are closed: 512 MiB
 	UnjournaledBytes int // accepted and not on disk before the host turns read-only: 64 MiB
 	Refusals         int // envelopes kept for one client alone: 256
 	Answers          int // client sequence numbers remembered for one client: 1024
@@ -36,6 +37,7 @@ func (l Limits) withDefaults() Limits {
 	}
 	set(&l.WindowBytes, 4<<20)
 	set(&l.QueueBytes, 16<<20)
+	set(&l.QueuedBytes, 512<<20)
 	set(&l.UnjournaledBytes, 64<<20)
 	set(&l.Refusals, 256)
 	set(&l.Answers, 1024)
@@ -71,6 +73,7 @@ type Hub struct {
 	derive func(*Tx, *Envelope)
 
 	durable atomic.Int64 // journal position up to which everything is on disk
+	queued  atomic.Int64 // bytes that queues hold; what several hold counts once
 
 	mu       sync.Mutex
 	seq      int64
@@ -79,9 +82,11 @@ type Hub struct {
 	forgot   int64 // number at which a client was last forgotten
 	conns    map[*Conn]struct{}
 	waiting  []*Conn // connections that queued something not yet durable
-	journal  journal
-	effects  effects
-	tx       Tx // the step that runs
+
+	queuedLimit int64 // queued bytes from which the slowest connections are closed
+	journal     journal
+	effects     effects
+	tx          Tx // the step that runs
 }
 
 // New makes a hub from what the store knew.
@@ -100,6 +105,7 @@ func New(cfg Config) *Hub {
 	if h.now == nil {
 		h.now = time.Now
 	}
+	h.queuedLimit = int64(h.limits.QueuedBytes)
 	for _, b := range cfg.Boot.Channels {
 		ch := &channel{info: b.ChannelInfo, last: b.Last}
 		ch.window.floor = b.Floor
@@ -146,6 +152,7 @@ type Stats struct {
 	Channels, Awake          int
 	Conns, Clients           int
 	UnjournaledBytes, Window int
+	QueuedBytes              int64
 }
 
 // Stats counts what the hub holds.
@@ -153,7 +160,7 @@ func (h *Hub) Stats() Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := Stats{Seq: h.seq, Durable: h.durable.Load(), Channels: len(h.channels), Conns: len(h.conns),
-		Clients: len(h.clients), UnjournaledBytes: h.journal.bytes + h.journal.inFlight}
+		Clients: len(h.clients), UnjournaledBytes: h.journal.bytes + h.journal.inFlight, QueuedBytes: h.queued.Load()}
 	for _, ch := range h.channels {
 		if !ch.asleep() {
 			s.Awake++

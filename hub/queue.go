@@ -26,6 +26,7 @@ func (h *Hub) push(c *Conn, e *entry) {
 		c.first = h.now()
 	}
 	c.queue = append(c.queue, e)
+	h.hold(e)
 	c.bytes += e.size
 	c.tail = max(c.tail, e.pos)
 	slow := c.bytes > h.limits.QueueBytes
@@ -33,6 +34,7 @@ func (h *Hub) push(c *Conn, e *entry) {
 		c.fail(ErrSlow)
 	}
 	c.mu.Unlock()
+	h.relieve()
 	if slow || e.pos <= h.durable.Load() {
 		signal(c.wake)
 	} else if !c.listed {
@@ -43,8 +45,18 @@ func (h *Hub) push(c *Conn, e *entry) {
 
 // fail ends the queue; c.mu is held.
 func (c *Conn) fail(reason error) {
+	if c.closed {
+		return
+	}
 	c.err, c.closed = fmt.Errorf("%w: %w", ErrClosed, reason), true
+	for _, e := range c.queue[c.head:] {
+		c.hub.release(e)
+	}
+	c.releaseBatch()
 	c.queue, c.head, c.bytes = nil, 0, 0
+	if c.end != nil {
+		c.end(reason)
+	}
 }
 
 // Next blocks until something may leave, and appends it to buf in order:
@@ -86,27 +98,30 @@ func (c *Conn) sleep(ctx context.Context, hold time.Duration) error {
 }
 
 const (
-	maxBatch = 1024 // entries one Next returns at most, so that a long queue leaves in pieces
-	keepCap  = 4096 // entries of capacity an empty queue may keep
+	maxBatch = 1024    // entries one Next returns at most, so that a long queue leaves in pieces
+	bigBatch = 1 << 20 // bytes from which one Next returns no more: a connection that stalls holds them until it ends
+	keepCap  = 4096    // entries of capacity an empty queue may keep
 )
 
 // take moves what may leave now into the writer's batch, or says how long a
 // delivery hold lasts. A hold never delays an answer.
 func (c *Conn) take() (wait time.Duration, err error) {
-	clear(c.batch)
-	c.batch = c.batch[:0]
 	durable := c.hub.durable.Load()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.releaseBatch()
+	clear(c.batch)
+	c.batch = c.batch[:0]
 	if c.closed {
 		return 0, c.err
 	}
-	if !c.held && c.head == 0 && len(c.queue) <= maxBatch && cap(c.queue) <= keepCap && c.tail <= durable {
+	c.owns = true
+	if !c.held && c.head == 0 && c.bytes <= bigBatch && len(c.queue) <= maxBatch && cap(c.queue) <= keepCap && c.tail <= durable {
 		c.queue, c.batch, c.bytes = c.batch, c.queue, 0 // all of it: nothing to look at, nothing to copy
 		return 0, nil
 	}
 	end, answers, bytes := c.head, false, 0
-	for end < len(c.queue) && end-c.head < maxBatch && c.queue[end].pos <= durable {
+	for end < len(c.queue) && end-c.head < maxBatch && bytes < bigBatch && c.queue[end].pos <= durable {
 		answers = answers || c.queue[end].env == nil
 		bytes += c.queue[end].size
 		end++

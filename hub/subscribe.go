@@ -136,6 +136,7 @@ func (c *Conn) Unsubscribe(uri ahp.URI) {
 	for _, e := range c.queue[c.head:] {
 		if e.env != nil && e.env.Channel.URI == uri && !c.waitsFor(e.env) {
 			c.bytes -= e.size
+			h.release(e)
 			continue
 		}
 		kept = append(kept, e)

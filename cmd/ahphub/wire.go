@@ -55,13 +55,16 @@ type app struct {
 	secured   *secured
 	public    *url.URL // nil: the address listened on
 	owner     access.Principal
+	memory    memory
 	files     [][2]string // key and path of what lies in the data directory
 }
 
 // build opens the store, starts the journal and makes every part. On an error it gives back
 // what it took.
 func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *slog.Logger, tel *telemetry.Telemetry) (*app, error) {
-	a := &app{cfg: cfg, log: log, telemetry: tel, at: addressesOf(l, set.public), secured: set.secured, public: set.public, owner: access.Owner(ownerName(cfg.OwnerName))}
+	a := &app{cfg: cfg, log: log, telemetry: tel, at: addressesOf(l, set.public), secured: set.secured, public: set.public,
+		owner: access.Owner(ownerName(cfg.OwnerName)), memory: findMemory()}
+	a.memory.heed(log)
 	var err error
 	if a.store, err = store.Open(ctx, store.Config{Dir: cfg.Data, Log: log}); err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be used: %w", cfg.Data, err)
@@ -80,7 +83,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	if err != nil {
 		return err
 	}
-	a.hub = hub.New(hub.Config{Journal: true, Boot: boot,
+	a.hub = hub.New(hub.Config{Journal: true, Boot: boot, Limits: a.memory.hub(),
 		Derive: func(tx *hub.Tx, e *hub.Envelope) { a.host.Derive(tx, e); a.notify.Derive(tx, e) }})
 	agents, err := makeAgents(a.cfg)
 	if err != nil {
@@ -94,7 +97,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		DataDir: a.cfg.Data, Secrets: a.cfg.secretFiles(), DefaultDir: set.dir, TrustFilters: a.cfg.TrustFilters, ToolServers: mcp.Reach(agentURL(set, l), program), Customize: a.customize(ctx), Log: a.log,
 		FilesAsked: func(tx *hub.Tx, ask host.FileAsk) { a.notify.FilesAsked(tx, ask.ID, ask.Words()) },
 		Judged:     func(tx *hub.Tx, session ahp.URI, e review.Event) { a.notify.Judged(tx, session, e) },
-		Clients:    a, Tracer: a.telemetry.Tracer(), Meters: a.telemetry})
+		Clients:    a, Limits: a.memory.host(), Tracer: a.telemetry.Tracer(), Meters: a.telemetry})
 	if err != nil {
 		return err
 	}
@@ -160,11 +163,12 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		return err
 	}
 	audit := people.Audit{Store: a.store}
+	sockets, frames := a.memory.sockets(), a.memory.frames()
 	a.pages = pages.New(pages.Deps{Host: a.host, Hub: a.hub, Links: in.links, Presence: presence.New(presence.Config{}), Assets: assets, Log: a.log,
 		Docs: a.store, Browsers: in.cookies, Accounts: pages.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal, Members: in.members},
-		Notify: a.notify, Audit: audit, Public: publicAddress(set), DefaultDir: set.dir})
+		Notify: a.notify, Audit: audit, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets, Frames: frames})
 	a.rpc = rpc.Handler(rpc.Config{Host: newAudited(a.host, audit, a.log), Hub: a.hub, Clients: a.store, Log: a.log, Name: "ahphub", Version: versionName(),
-		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set),
+		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set), Limits: a.memory.rpc(), Sockets: sockets, Frames: frames,
 		Telemetry: a.telemetry, Tracer: a.telemetry.Tracer(), Count: a.telemetry.Request, Admit: in.links.Admit})
 	if a.provider, err = a.cfg.OIDC.provider(a.store, set.rules, a.log); err != nil {
 		return err

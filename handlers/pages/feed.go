@@ -78,9 +78,9 @@ type feed struct {
 
 var errGone = errors.New("what this page shows is gone")
 
-// since returns the frames after number n of an epoch, or everything as one frame when that is not possible, and what
-// to wait for when there are none.
-func (f *feed) since(epoch string, n int64) (frames [][]byte, now int64, wait <-chan struct{}, err error) {
+// next returns the frame that follows number n of an epoch, or everything as one frame when that is not possible; nil
+// when there is none yet, and what to wait for. A reader who stalls holds one frame and no more.
+func (f *feed) next(epoch string, n int64) (frame []byte, now int64, wait <-chan struct{}, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	missing := f.n - n
@@ -91,9 +91,11 @@ func (f *feed) since(epoch string, n int64) (frames [][]byte, now int64, wait <-
 		if f.whole == nil {
 			f.whole = f.frame(f.room.Whole(f.drawn), f.mark(f.n))
 		}
-		return [][]byte{f.whole}, f.n, f.changed, nil
+		return f.whole, f.n, f.changed, nil
+	case missing == 0:
+		return nil, n, f.changed, nil
 	}
-	return f.frames[len(f.frames)-int(missing):], f.n, f.changed, nil
+	return f.frames[len(f.frames)-int(missing)], n + 1, f.changed, nil
 }
 
 // view runs draw with the states of one moment and returns the mark from which a stream goes on. What was done before

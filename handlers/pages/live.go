@@ -13,6 +13,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/presence"
+	"github.com/ahphub/ahphub/hub/quota"
 )
 
 const (
@@ -68,8 +69,13 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		readers = append(readers, reader{f, m})
+		readers = append(readers, reader{f, m, holderOf(who), p.Frames})
 	}
+	leave, err := p.sit(who)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
 		return nil // Accept answered
@@ -86,6 +92,21 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// sit counts an open stream of a visitor until leave is called.
+func (p *Pages) sit(who access.Principal) (leave func(), err error) {
+	h := holderOf(who)
+	switch err := p.Sockets.Take(h, 1); {
+	case errors.Is(err, quota.ErrTotal):
+		return nil, errBusy
+	case err != nil:
+		return nil, &fault{http.StatusTooManyRequests, "You have too many pages open here. Close some and reload this one.", err}
+	}
+	return func() { p.Sockets.Return(h, 1) }, nil
+}
+
+// holderOf is a visitor as quotas count them: guests of a link have one in common.
+func holderOf(who access.Principal) quota.Holder { return quota.Holder{ID: who.ID, Group: who.Link} }
+
 // streamContext ends with the request, and with the link the person came by.
 func (p *Pages) streamContext(ctx context.Context, who access.Principal) (context.Context, context.CancelCauseFunc) {
 	ctx, end := context.WithCancelCause(ctx)
@@ -98,8 +119,10 @@ func (p *Pages) streamContext(ctx context.Context, who access.Principal) (contex
 
 // reader is one page's place in one room.
 type reader struct {
-	feed *feed
-	at   mark
+	feed   *feed
+	at     mark
+	holder quota.Holder
+	frames *quota.Pool
 }
 
 // pump writes frames until the page leaves; each room has a goroutine of its own, and the connection's writes are
@@ -123,22 +146,37 @@ func (p *Pages) pump(ctx context.Context, c *websocket.Conn, readers []reader, v
 func (rd reader) write(ctx context.Context, c *websocket.Conn) {
 	epoch, n := rd.at.epoch, rd.at.n
 	for {
-		frames, now, wait, err := rd.feed.since(epoch, n)
+		b, now, wait, err := rd.feed.next(epoch, n)
 		if err != nil {
 			return
 		}
-		for _, b := range frames {
-			if c.Write(ctx, websocket.MessageText, b) != nil {
+		epoch, n = rd.feed.epoch, now
+		if b != nil {
+			if rd.send(ctx, c, b) != nil {
 				return
 			}
+			continue
 		}
-		epoch, n = rd.feed.epoch, now
 		select {
 		case <-wait:
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// smallFrame is what a stalled reader may hold without being counted.
+const smallFrame = 64 << 10
+
+// send writes a frame; a large one counts until it has left, so that readers who stall do not hold many.
+func (rd reader) send(ctx context.Context, c *websocket.Conn, b []byte) error {
+	if n := int64(len(b)); n > smallFrame {
+		if err := rd.frames.Take(rd.holder, n); err != nil {
+			return err
+		}
+		defer rd.frames.Return(rd.holder, n)
+	}
+	return c.Write(ctx, websocket.MessageText, b)
 }
 
 // keepAlive notices a page that is gone without a word: soon for the others, who see its reader, and late for the

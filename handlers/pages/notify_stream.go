@@ -30,6 +30,11 @@ func (p *Pages) noticeStream(w http.ResponseWriter, r *http.Request) error {
 	if after == "" {
 		after = r.URL.Query().Get("after")
 	}
+	leave, err := p.sit(access.FromContext(r.Context()))
+	if err != nil {
+		return err
+	}
+	defer leave()
 	s, ok := p.Notify.Follow(after)
 	if !ok {
 		return errBusy

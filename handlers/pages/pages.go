@@ -17,6 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/notify"
 	"github.com/ahphub/ahphub/hub/presence"
+	"github.com/ahphub/ahphub/hub/quota"
 	"github.com/ahphub/ahphub/static"
 )
 
@@ -35,6 +36,8 @@ type Deps struct {
 	Audit      AuditLog         // what was done; nil shows none
 	Public     string           // address teammates use; "" while only this machine is meant to reach it
 	DefaultDir string           // working directory offered when there is no earlier one
+	Sockets    *quota.Pool      // of open streams; nil: none is refused
+	Frames     *quota.Pool      // of bytes of frames over 64 KiB on their way to streams; nil: none is refused
 	Now        func() time.Time // default time.Now
 }
 

@@ -59,6 +59,11 @@ func (p *Pages) terminalStream(w http.ResponseWriter, r *http.Request) error {
 	if err := p.prepare(r.Context(), v.who, uri); err != nil {
 		return err
 	}
+	rise, err := p.sit(v.who)
+	if err != nil {
+		return err
+	}
+	defer rise()
 	conn, caller, err := p.typist(v.who)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/quota"
 )
 
 // Config of the endpoint; zero fields take the stated default.
@@ -27,6 +29,8 @@ type Config struct {
 	DefaultDirectory ahp.URI  // told to clients; "" tells nothing (AHP requirement 14)
 	Origins          []string // further hosts that pages with a cookie may come from: that of the public URL
 	Limits           Limits
+	Sockets          *quota.Pool // of open connections; nil: none is refused
+	Frames           *quota.Pool // of bytes of frames over 64 KiB that come in; nil: none is refused
 
 	// Admit says whom a clientId makes of somebody who showed a link's token; nil: everybody is who they came as.
 	Admit func(ctx context.Context, p access.Principal, clientID, name string) (access.Principal, error)
@@ -43,6 +47,7 @@ type Limits struct {
 	Subscriptions int           // 1024
 	Beside        int           // requests that run beside others: 16
 	AnswerBytes   int           // of answers that wait to be read: 32 MiB
+	Frame         time.Duration // for a frame over 64 KiB to arrive: 2 min
 	Handshake     time.Duration // until initialize or reconnect: 30 s
 	Write         time.Duration // for a piece of 64 KiB to leave: 30 s
 	Ping          time.Duration // between keep-alive pings: 30 s
@@ -66,6 +71,7 @@ func (l Limits) withDefaults() Limits {
 	orInt(&l.Subscriptions, 1024)
 	orInt(&l.Beside, 16)
 	orInt(&l.AnswerBytes, 32<<20)
+	orTime(&l.Frame, 2*time.Minute)
 	orTime(&l.Handshake, 30*time.Second)
 	orTime(&l.Write, 30*time.Second)
 	orTime(&l.Ping, 30*time.Second)
@@ -119,18 +125,34 @@ func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request, byProvider *pro
 		return
 	}
 	defer e.wg.Done()
+	seat := holderOf(p)
+	if err := e.cfg.Sockets.Take(seat, 1); err != nil {
+		http.Error(w, errSockets.Error(), statusOf(err))
+		return
+	}
 	out := &outlet{timeout: e.cfg.Limits.Write}
 	ws, err := websocket.Accept(&hijacker{w, out}, r, e.acceptOptions(r))
 	if err != nil {
+		e.cfg.Sockets.Return(seat, 1)
 		return // Accept has answered
 	}
 	s := newSocket(r.Context(), e, p, ws, out)
 	s.names.providers = byProvider
+	s.seat = seat
+	defer func() { e.cfg.Sockets.Return(s.seat, 1) }()
 	if !e.add(s) {
 		s.end(errShutdown)
 	}
 	defer e.remove(s)
 	s.serve()
+}
+
+// statusOf tells a caller who may close some of theirs from one who has to wait.
+func statusOf(refused error) int {
+	if errors.Is(refused, quota.ErrTotal) {
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusTooManyRequests
 }
 
 // acceptOptions lets a page of another origin in only where it brings no

@@ -19,6 +19,7 @@ var (
 	errVersion  = errors.New("no protocol version in common")
 	errBinary   = errors.New("send JSON-RPC in text frames")
 	errIdle     = errors.New("nothing was said: initialize or reconnect first")
+	errSockets  = errors.New("too many connections are open: close some of them, or try again later")
 	errBacklog  = errors.New("too many answers wait to be read: reconnect to resume")
 )
 
@@ -29,6 +30,7 @@ var known = []struct {
 	code int
 }{
 	{hub.ErrClientTaken, ahp.CodePermissionDenied},
+	{errSockets, ahp.CodePermissionDenied},
 	{access.ErrUsedUp, ahp.CodePermissionDenied},
 	{access.ErrWrongToken, ahp.CodePermissionDenied},
 	{hub.ErrUnknownChannel, ahp.CodeNotFound},
@@ -45,6 +47,8 @@ var closes = []struct {
 	{errShutdown, websocket.StatusGoingAway},
 	{hub.ErrSlow, websocket.StatusTryAgainLater},
 	{errBacklog, websocket.StatusTryAgainLater},
+	{errFrames, websocket.StatusTryAgainLater},
+	{errLate, websocket.StatusTryAgainLater},
 	{hub.ErrReplaced, 4000}, // a code of our own: do not come back
 	{errVersion, websocket.StatusPolicyViolation},
 	{errIdle, websocket.StatusPolicyViolation},

@@ -91,6 +91,9 @@ func (s *socket) admit(ctx context.Context, clientID string, info *ahp.Implement
 	if err != nil {
 		return err
 	}
+	if err := s.reseat(p); err != nil {
+		return err
+	}
 	s.principal, s.log = p, s.cfg.Log.With("principal", p)
 	return nil
 }
@@ -99,7 +102,7 @@ func (s *socket) admit(ctx context.Context, clientID string, info *ahp.Implement
 // older socket of the same client ends.
 func (s *socket) connect(clientID string, v dialect.Version, resume bool) error {
 	audience := s.principal.Audience()
-	conn, err := s.cfg.Hub.Connect(hub.ConnConfig{Principal: s.principal.ID, ClientID: clientID, Audience: audience, Resume: resume})
+	conn, err := s.cfg.Hub.Connect(hub.ConnConfig{Principal: s.principal.ID, ClientID: clientID, Audience: audience, Resume: resume, End: s.cancel})
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
+	"github.com/ahphub/ahphub/hub/quota"
 )
 
 // socket is one connection of a client.
@@ -30,11 +31,13 @@ type socket struct {
 	rpc       *jsonrpc.Conn
 
 	ctx    context.Context // ends with the socket
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	wg     sync.WaitGroup // everything but the reader
 	beside chan struct{}  // a place for each request that runs beside others
 	owed   atomic.Int64   // bytes of answers that wait to be written
 	heart  heartbeat
+	seat   quota.Holder // whose open connection it counts as; the reader's, as is large
+	large  *received    // the one that is worked on; nil once a request that runs beside others owns it
 	names  spelling
 
 	exports   map[ahp.URI]*export // the reader's: telemetry that is followed
@@ -54,7 +57,7 @@ func newSocket(ctx context.Context, e *Endpoint, p access.Principal, ws *websock
 	s := &socket{cfg: e.cfg, clients: e.clients, principal: p, ws: ws, out: out,
 		log:    e.cfg.Log.With("principal", p),
 		beside: make(chan struct{}, e.cfg.Limits.Beside), exports: map[ahp.URI]*export{}}
-	s.ctx, s.cancel = context.WithCancel(ctx)
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.rpc = jsonrpc.NewConn(jsonrpc.Config{Send: s.send, Handle: s.handle,
 		Limits: jsonrpc.Limits{Bytes: e.cfg.Limits.FrameBytes, Depth: e.cfg.Limits.Depth}})
 	ws.SetReadLimit(int64(e.cfg.Limits.FrameBytes))
@@ -80,14 +83,20 @@ func (s *socket) serve() {
 // closing handshake is read here too.
 func (s *socket) read() error {
 	for {
-		kind, frame, err := s.ws.Read(context.Background())
+		kind, r, err := s.ws.Reader(context.Background())
 		if err != nil {
 			return err
 		}
 		if kind != websocket.MessageText {
 			return errBinary
 		}
-		s.rpc.Receive(frame)
+		frame, err := s.readFrame(r)
+		if err != nil {
+			return err
+		}
+		s.large = frame
+		s.rpc.Receive(frame.bytes)
+		s.dropFrame(s.large)
 	}
 }
 
@@ -99,7 +108,7 @@ func (s *socket) end(reason error) {
 		s.reason = reason
 		conn := s.conn
 		s.mu.Unlock()
-		s.cancel()
+		s.cancel(reason)
 		s.rpc.Close(reason)
 		if conn != nil {
 			conn.Close(reason)
@@ -158,8 +167,10 @@ func (s *socket) handle(m jsonrpc.Message) {
 		s.run(row, m)
 	default:
 		s.beside <- struct{}{}
+		frame := s.large
+		s.large = nil
 		s.wg.Go(func() {
-			defer func() { <-s.beside }()
+			defer func() { s.dropFrame(frame); <-s.beside }()
 			s.run(row, m)
 		})
 	}

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -28,7 +29,7 @@ func (s *socket) write() {
 			err = s.writeBatch(items)
 		}
 		if err != nil {
-			s.end(err)
+			s.end(cmp.Or(context.Cause(s.ctx), err)) // when the hub closed the connection, the cause is why
 			return
 		}
 		clear(items)

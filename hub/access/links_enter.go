@@ -56,7 +56,7 @@ const bearerPrefix = "link:" // of the principal ids of clients that have not sa
 // those beyond what is kept share one guest.
 func (l *Links) Admit(ctx context.Context, p Principal, clientID, name string) (Principal, error) {
 	k := l.find(p.Link)
-	if k == nil || p.ID != bearerPrefix+p.Link {
+	if k == nil || !p.Bearer() {
 		return p, nil
 	}
 	clean, err := CleanName(name)

@@ -41,12 +41,18 @@ func (t Text) Append(s string) Text {
 	return Text{t.buf, end}
 }
 
-// grow starts a new buffer. A text that is appended to gets twice the room it needs; a first one just its size, as
-// most are never appended to.
+// longText is from how many bytes on memory counts more than copying less often.
+const longText = 1 << 20
+
+// grow starts a new buffer. A text that is appended to gets twice the room it needs, a long one a quarter more; a first
+// one just its size, as most are never appended to.
 func grow(old []byte, s string) Text {
 	n := len(old) + len(s)
 	size := n
-	if len(old) > 0 {
+	switch {
+	case len(old) > longText:
+		size = n + n/4
+	case len(old) > 0:
 		size = max(2*n, 64)
 	}
 	buf := &textBuffer{bytes: make([]byte, size)}

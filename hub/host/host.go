@@ -70,6 +70,8 @@ type Limits struct {
 	ChatDepth          int           // of chats spawned by tools: 3 (AHP requirement 97)
 	Queue              int           // queued messages of a chat: 64
 	MessageBytes       int           // text and attachments of one message: 1 MiB
+	TurnBytes          int           // text that an agent may say in one turn: 64 MiB
+	ChatBytes          int           // text of a chat from which it takes no further turn: 256 MiB
 	Folders            int           // directories watched for the changes of one session: 32 768; with more they are looked at from time to time
 	Threads            int           // annotations of a session: 2000, with 500 entries each
 	ClientGrace        time.Duration // an active client may be gone this long: 30 s (AHP requirement 138)
@@ -90,6 +92,8 @@ func (l Limits) withDefaults() Limits {
 	l.ChatDepth = cmp.Or(l.ChatDepth, 3)
 	l.Queue = cmp.Or(l.Queue, 64)
 	l.MessageBytes = cmp.Or(l.MessageBytes, 1<<20)
+	l.TurnBytes = cmp.Or(l.TurnBytes, 64<<20)
+	l.ChatBytes = cmp.Or(l.ChatBytes, 256<<20)
 	l.Folders = cmp.Or(l.Folders, 32_768)
 	l.Threads = cmp.Or(l.Threads, 2000)
 	l.ClientGrace = cmp.Or(l.ClientGrace, 30*time.Second)

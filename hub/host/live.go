@@ -211,6 +211,7 @@ type run struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	spawned bool          // played by the agent that asked for it
+	text    atomic.Int64  // bytes that the turn holds
 	over    atomic.Bool   // the end is on its way into the timeline, or there
 	done    chan struct{} // closed when the agent is out of it
 	calls   callSpans

@@ -44,6 +44,9 @@ func (o *out) apply(a ahp.Action, before func(*hub.Tx, *ahp.ChatState)) error {
 	if !o.fill(a) {
 		return errNotForChat
 	}
+	if err := o.addText(a); err != nil {
+		return err
+	}
 	over := errTurnOver
 	err := o.l.h.do(o.r.ctx, func(tx *hub.Tx) {
 		s, ok := tx.State(o.r.chat).(*ahp.ChatState)

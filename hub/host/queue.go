@@ -55,7 +55,7 @@ func checkPendingSet(r *request, s *ahp.ChatState, a *ahp.ChatPendingMessageSetA
 	case a.Kind == ahp.PendingMessageKindQueued && queuedAt(s, a.ID) < 0 && len(s.QueuedMessages) >= r.h.cfg.Limits.Queue:
 		return fmt.Sprintf("%d messages are queued already: wait for some to start, or remove one", r.h.cfg.Limits.Queue)
 	}
-	if reason := r.mayPrompt(s); reason != "" {
+	if reason := r.mayTurn(s); reason != "" {
 		return reason
 	}
 	if reason := r.ownPending(s, a.ID, "change"); reason != "" {

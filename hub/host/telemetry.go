@@ -82,6 +82,8 @@ func (l *live) turnSpan(ctx context.Context, r *run) (_ context.Context, told fu
 
 func outcomeOf(r *run, err error) string {
 	switch {
+	case errors.Is(context.Cause(r.ctx), errTurnFull):
+		return outcomeFailed
 	case err == nil:
 		return outcomeOK
 	case context.Cause(r.ctx) != nil && !errors.Is(context.Cause(r.ctx), errStopping):

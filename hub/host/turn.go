@@ -32,7 +32,7 @@ func checkTurnStarted(r *request, s *ahp.ChatState, a *ahp.ChatTurnStartedAction
 	case a.QueuedMessageID != "" && !isPending(s, a.QueuedMessageID):
 		return "no message with this queuedMessageId is waiting"
 	}
-	if reason := r.mayPrompt(s); reason != "" {
+	if reason := r.mayTurn(s); reason != "" {
 		return reason
 	}
 	a.Meta = keepStamp(nil, a.Meta)
@@ -65,6 +65,14 @@ func (r *request) mayPrompt(s *ahp.ChatState) string {
 	return ""
 }
 
+// mayTurn says why a chat takes no further turn now.
+func (r *request) mayTurn(s *ahp.ChatState) string {
+	if reason := r.mayPrompt(s); reason != "" {
+		return reason
+	}
+	return r.h.checkRoom(s)
+}
+
 // checkTurnCancelled lets the host measure: some clients send no duration.
 func checkTurnCancelled(r *request, s *ahp.ChatState, a *ahp.ChatTurnCancelledAction) string {
 	switch {
@@ -86,7 +94,7 @@ func checkTurnResume(r *request, s *ahp.ChatState, a *ahp.ChatTurnResumeAction) 
 	if last == nil || last.ID != a.TurnID || !resumable(last) {
 		return "only the last turn can be resumed, and only when its error says so: send a new message instead"
 	}
-	return r.mayPrompt(s)
+	return r.mayTurn(s)
 }
 
 func lastTurn(s *ahp.ChatState) *ahp.Turn {
@@ -196,6 +204,7 @@ func (l *live) turn(r *run) (agent.Turn, bool) {
 	if !ok || s.ActiveTurn == nil || s.ActiveTurn.ID != r.id {
 		return agent.Turn{}, false
 	}
+	r.text.Store(int64(turnText(s.ActiveTurn.ResponseParts.Slice())))
 	m, say := s.ActiveTurn.Message, &out{l, r}
 	given := l.fetch(r.ctx, l.resolve(r.ctx, m), say.notice)
 	return agent.Turn{ID: r.id, Chat: r.chat, Message: l.withSource(s, given), Threads: l.threads(r.ctx, m), History: s.Turns,
@@ -227,6 +236,9 @@ func (l *live) finish(r *run, err error, ended time.Time) {
 func ending(r *run, err error, ms int64) ahp.Action {
 	var failure *agent.Failure
 	switch cause := context.Cause(r.ctx); {
+	case errors.Is(cause, errTurnFull):
+		return turnError(r.id, ms, "too_long", "The agent said more than one turn may hold and was stopped. What it said by then is kept. "+
+			"Ask it to write long output to a file.", false)
 	case err == nil:
 		return &ahp.ChatTurnCompleteAction{TurnID: r.id, Duration: ms}
 	case errors.Is(cause, errStopping):

@@ -1,0 +1,296 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"github.com/ahphub/ahphub/e2e/peer"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+var (
+	memoryBurst   = flag.Int("memory-burst", 48, "megabytes of text an agent sends in TestStalledReadersDoNotExhaustMemory")
+	memoryReaders = flag.Int("memory-readers", 40, "connections that read none of it")
+	memorySockets = flag.Int("memory-sockets", 600, "connections that TestConnectionsOfALinkAreBounded opens by one link")
+)
+
+// memoryGroup makes a control group of so many bytes below the current one and returns its directory; "" where that is
+// not possible.
+func memoryGroup(t *testing.T, limit int) string {
+	t.Helper()
+	for _, v := range []struct{ controller, mount, limit, swap string }{
+		{"memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", ""},
+		{"", "/sys/fs/cgroup", "memory.max", "memory.swap.max"},
+	} {
+		parent, ok := groupOf(v.controller)
+		if !ok {
+			continue
+		}
+		dir := filepath.Join(v.mount, parent, fmt.Sprintf("ahphub-test-%d", os.Getpid()))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			continue
+		}
+		t.Cleanup(func() { _ = os.Remove(dir) })
+		if os.WriteFile(filepath.Join(dir, v.limit), []byte(strconv.Itoa(limit)), 0o644) != nil {
+			continue
+		}
+		if v.swap != "" {
+			_ = os.WriteFile(filepath.Join(dir, v.swap), []byte("0"), 0o644) // a system without swap has no such file
+		}
+		return dir
+	}
+	t.Log("this system lets no control group be made: only the process's own figures are checked")
+	return ""
+}
+
+// groupOf is the test's own group of a version 1 controller, or of version 2 for "".
+func groupOf(controller string) (string, bool) {
+	b, _ := os.ReadFile("/proc/self/cgroup") // absent: no such system
+	for line := range strings.SplitSeq(string(b), "\n") {
+		if f := strings.SplitN(line, ":", 3); len(f) == 3 && (f[1] == controller) {
+			return f[2], true
+		}
+	}
+	return "", false
+}
+
+// burst is a session whose agent sends text while others follow its chat.
+type burst struct {
+	t              *testing.T
+	prog           *Program
+	owner          *peer.Peer
+	web            *http.Client
+	session, chat  ahp.URI
+	short, visitor string // visitor is a viewer's token
+}
+
+func newBurst(t *testing.T, ctx context.Context, o Options) *burst {
+	t.Helper()
+	o.Args = append(o.Args, "--agent", "script")
+	prog := Start(t, o)
+	owner := dial(t, ctx, prog, prog.Token())
+	session := newOverProtocol(t, ctx, owner)
+	if err := owner.Subscribe(ctx, session); err != nil {
+		t.Fatal(err)
+	}
+	b := &burst{t: t, prog: prog, owner: owner, session: session}
+	if err := owner.Wait(ctx, func() bool { return b.state() != nil && b.state().DefaultChat != "" }); err != nil {
+		t.Fatal(err)
+	}
+	b.chat = b.state().DefaultChat
+	b.web, _ = signIn(t, prog.SignIn())
+	b.short = shortOf(t, b.web, prog, session)
+	b.visitor = linkOver(t, b.web, prog, b.short, "viewer")
+	return b
+}
+
+// running reports whether the agent is at work in the chat.
+func (b *burst) running() bool {
+	for _, c := range b.state().Chats {
+		if c.Resource == b.chat {
+			return c.Status.Activity() == ahp.SessionStatusInProgress
+		}
+	}
+	return false
+}
+
+func (b *burst) state() *ahp.SessionState {
+	s, _ := b.owner.State(b.session).(*ahp.SessionState)
+	return s
+}
+
+// say has the agent send so many megabytes and waits for the end of its turn.
+func (b *burst) say(ctx context.Context, megabytes int) {
+	b.t.Helper()
+	orders := fmt.Sprintf("burst %d 65536", megabytes*16)
+	turn := &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(), Message: ahp.Message{Text: orders, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}}
+	if _, err := b.owner.Dispatch(ctx, b.chat, turn); err != nil {
+		b.t.Fatal(err)
+	}
+	for _, want := range []bool{true, false} {
+		limited, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		if err := b.owner.Wait(limited, func() bool { return b.running() == want }); err != nil {
+			raw, _ := ahp.Marshal(b.state())
+			b.t.Fatalf("running is not %v: %v; the session is %s", want, err, raw)
+		}
+	}
+}
+
+// stall opens a connection that follows the chat and reads nothing after the answer.
+func (b *burst) stall(ctx context.Context, token string) (*websocket.Conn, error) {
+	narrow := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if tcp, ok := c.(*net.TCPConn); ok {
+			_ = tcp.SetReadBuffer(4 << 10)
+		}
+		return c, err
+	}}}
+	ws, res, err := websocket.Dial(ctx, b.prog.AHP, &websocket.DialOptions{HTTPClient: narrow, HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
+	if err != nil {
+		if res != nil {
+			err = fmt.Errorf("%s: %w", res.Status, err)
+		}
+		return nil, err
+	}
+	ws.SetReadLimit(-1)
+	hello, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": map[string]any{"channel": ahp.RootURI,
+		"protocolVersions": []string{ahp.Version}, "clientId": uuid.NewString(), "initialSubscriptions": []ahp.URI{b.chat}}})
+	if err = ws.Write(ctx, websocket.MessageText, hello); err == nil {
+		_, _, err = ws.Read(ctx)
+	}
+	return ws, err
+}
+
+// stallMany opens connections side by side and closes them with the test.
+func (b *burst) stallMany(ctx context.Context, n int) (conns []*websocket.Conn, refused []error) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			ws, err := b.stall(ctx, b.visitor)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				refused = append(refused, err)
+				return
+			}
+			conns = append(conns, ws)
+		})
+	}
+	wg.Wait()
+	b.t.Cleanup(func() {
+		for _, ws := range conns {
+			_ = ws.CloseNow()
+		}
+	})
+	return conns, refused
+}
+
+// smallMachine starts the program where it may use 150 MB: in a control group where the system lets one be made, else
+// with that as the limit of the Go runtime. fits fails the test when it took more.
+func smallMachine(t *testing.T, ctx context.Context) (b *burst, fits func()) {
+	t.Helper()
+	const limit = 150 << 20
+	if dir := memoryGroup(t, limit); dir != "" {
+		return newBurst(t, ctx, Options{Group: dir}), func() {} // the system ends it when it takes more
+	}
+	b = newBurst(t, ctx, Options{Env: []string{"GOMEMLIMIT=" + strconv.Itoa(limit)}})
+	return b, func() {
+		t.Helper()
+		if peak := peakOf(t, b.prog); peak > 2*limit { // nothing holds it to a limit here, the runtime's is a wish
+			t.Errorf("the program took %d MB", peak>>20)
+		}
+	}
+}
+
+// TestStalledReadersDoNotExhaustMemory has an agent say more text than the process may use, to connections that read
+// none of it.
+func TestStalledReadersDoNotExhaustMemory(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
+	defer cancel()
+	b, fits := smallMachine(t, ctx)
+	_, refused := b.stallMany(ctx, *memoryReaders)
+	if len(refused) > 0 {
+		t.Fatalf("%d of %d viewers are refused: %v", len(refused), *memoryReaders, refused[0])
+	}
+	b.say(ctx, *memoryBurst)
+	b.say(ctx, *memoryBurst)
+	fits()
+	fresh, err := peer.Dial(ctx, b.prog.AHP, peer.Options{Token: b.prog.Token(), ClientID: uuid.NewString(), Trust: true})
+	if err == nil {
+		t.Cleanup(func() { _ = fresh.Close() })
+		_, err = fresh.Initialize(ctx, b.chat)
+	}
+	if err != nil {
+		t.Fatal("after the burst: ", err)
+	}
+	turns := fresh.State(b.chat).(*ahp.ChatState).Turns
+	parts := turns[len(turns)-1].ResponseParts
+	said, _ := parts[0].Value.(*ahp.MarkdownResponsePart)
+	if end, ok := parts[len(parts)-1].Value.(*ahp.ErrorResponsePart); !ok || end.Error.ErrorType != "too_long" {
+		t.Errorf("a turn of %d MB ends with %T", *memoryBurst, parts[len(parts)-1].Value)
+	} else if said == nil || said.Content.Len() < 4<<20 {
+		t.Error("what was said before the limit is gone")
+	}
+	t.Logf("the peak of memory was %d MB", peakOf(t, b.prog)>>20)
+}
+
+// TestUnfinishedFramesAreBounded has viewers send all but the end of a large frame.
+func TestUnfinishedFramesAreBounded(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	b, fits := smallMachine(t, ctx)
+	conns, _ := b.stallMany(ctx, 40)
+	ended := make(chan error, len(conns))
+	for _, ws := range conns {
+		go func() { _, _, err := ws.Read(ctx); ended <- err }()
+		go func() {
+			if w, err := ws.Writer(ctx, websocket.MessageText); err == nil {
+				for range 8 * 16 {
+					_, _ = w.Write(bytes.Repeat([]byte(" "), 64<<10)) // fails once the connection is refused
+				}
+			}
+		}()
+	}
+	for range len(conns) - 2 { // one holds its share, and one may be about to
+		if code := websocket.CloseStatus(<-ended); code != websocket.StatusTryAgainLater && code >= 0 {
+			t.Errorf("a large frame over the bound ends its connection with %d", code)
+		}
+	}
+	fits()
+	if err := b.owner.Call(ctx, "ping", map[string]any{"channel": ahp.RootURI}, nil); err != nil {
+		t.Error("the owner is not answered: ", err)
+	}
+	t.Logf("the peak of memory was %d MB", peakOf(t, b.prog)>>20)
+}
+
+// TestConnectionsOfALinkAreBounded opens more connections by one link than its guests may have, and then as the owner.
+func TestConnectionsOfALinkAreBounded(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	b, fits := smallMachine(t, ctx)
+	conns, refused := b.stallMany(ctx, *memorySockets)
+	if len(conns) > 512 || len(refused) == 0 || !strings.Contains(refused[0].Error(), "429") {
+		t.Fatalf("%d connections by one link are open, %d refused: %v", len(conns), len(refused), refused)
+	}
+	dial(t, ctx, b.prog, b.prog.Token())
+	res, err := b.web.Get(b.prog.URL + "/s/" + b.short)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query, err := liveOf(res)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ws, err := dialLive(ctx, b.prog, b.web, query); err != nil {
+		t.Error("the owner's page is not live: ", err)
+	} else {
+		_ = ws.CloseNow()
+	}
+	for _, ws := range conns {
+		_ = ws.CloseNow()
+	}
+	waitUntil(t, "a place", func() error {
+		ws, err := b.stall(ctx, b.visitor)
+		if err == nil {
+			_ = ws.CloseNow()
+		}
+		return err
+	})
+	fits()
+}

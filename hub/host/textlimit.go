@@ -1,0 +1,90 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// errTurnFull ends a turn whose agent said more than one turn may hold.
+var errTurnFull = errors.New("this turn holds as much text as a turn may")
+
+// addText counts what an action adds to its turn's text. Once that is over the limit the turn ends, with an error that
+// says so; what was said by then is kept.
+func (o *out) addText(a ahp.Action) error {
+	if o.r.text.Add(int64(textAdded(a))) <= int64(o.l.h.cfg.Limits.TurnBytes) {
+		return nil
+	}
+	o.r.cancel(errTurnFull)
+	return errTurnFull
+}
+
+// textAdded is how many bytes an action adds to a turn. Output that a tool call shows while it runs is replaced by what
+// it ends with, which counts.
+func textAdded(a ahp.Action) int {
+	switch a := a.(type) {
+	case *ahp.ChatDeltaAction:
+		return len(a.Content)
+	case *ahp.ChatReasoningAction:
+		return len(a.Content)
+	case *ahp.ChatToolCallDeltaAction:
+		return len(a.Content)
+	case *ahp.ChatResponsePartAction:
+		return partText(a.Part)
+	case *ahp.ChatToolCallReadyAction:
+		if a.ToolInput != nil {
+			return len(a.ToolInput.Text)
+		}
+	case *ahp.ChatToolCallCompleteAction:
+		return contentText(a.Result.Content)
+	}
+	return 0
+}
+
+// partText is how many bytes of text a part of an answer holds.
+func partText(p ahp.ResponsePart) int {
+	switch v := p.Value.(type) {
+	case *ahp.MarkdownResponsePart:
+		return v.Content.Len()
+	case *ahp.ReasoningResponsePart:
+		return v.Content.Len()
+	case *ahp.ToolCallResponsePart:
+		if done, ok := v.ToolCall.Value.(*ahp.ToolCallCompletedState); ok {
+			return contentText(done.Content)
+		}
+	}
+	return 0
+}
+
+func contentText(list []ahp.ToolResultContent) (n int) {
+	for _, c := range list {
+		switch v := c.Value.(type) {
+		case *ahp.ToolResultTextContent:
+			n += len(v.Text)
+		case *ahp.ToolResultEmbeddedResourceContent:
+			n += len(v.Data)
+		}
+	}
+	return n
+}
+
+// turnText is how many bytes of text a turn holds.
+func turnText(parts []ahp.ResponsePart) (n int) {
+	for _, p := range parts {
+		n += partText(p)
+	}
+	return n
+}
+
+// checkRoom says why a chat takes no further turn.
+func (h *Host) checkRoom(s *ahp.ChatState) string {
+	n := 0
+	for _, t := range s.Turns {
+		n += len(t.Message.Text) + turnText(t.ResponseParts)
+	}
+	if n < h.cfg.Limits.ChatBytes {
+		return ""
+	}
+	return fmt.Sprintf("this chat holds %d MiB of text, as much as a chat may: start another chat, or fork this one at an earlier turn", n>>20)
+}
