@@ -40,8 +40,8 @@ type ConnConfig struct {
 }
 
 var (
-	// ErrClientTaken refuses a clientId that another principal is using.
-	ErrClientTaken = errors.New("this clientId is in use by somebody else: choose another one")
+	// ErrClientTaken refuses a clientId that belongs to another principal.
+	ErrClientTaken = errors.New("this clientId belongs to another participant: choose another one, such as a new UUID")
 	// ErrReplaced closes a connection when its client opened a newer one.
 	ErrReplaced = errors.New("replaced by a newer connection of the same client")
 	// ErrSlow closes a connection that does not take its frames: it reconnects and resumes.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/host"
 )
 
 // feeds are the rooms that somebody looks at, or did a moment ago. Each has one connection to the hub and one
@@ -107,7 +108,7 @@ func (f *feeds) start(ctx context.Context, key string, aud hub.Audience, name st
 	if err != nil {
 		return nil, err
 	}
-	conn, err := f.hub.Connect(hub.ConnConfig{Principal: "pages", ClientID: "pages|" + key, Audience: aud})
+	conn, err := f.hub.Connect(hub.ConnConfig{Principal: "pages", ClientID: host.FeedPrefix + key, Audience: aud})
 	if err != nil {
 		return nil, err
 	}

@@ -7,14 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// Ask sends a request of the host to a client, as about files that the client published, and reads the answer into
-// result. Without a principal only a client of the owner's is asked. It ends with the client's connection, with ctx, or
-// when the client is silent for Limits.Ask; what cannot be read is an error.
+// Ask sends a request of the host to a principal's client, as about files that the client published, and reads the
+// answer into result. It ends with the client's connection, with ctx, or when the client is silent for Limits.Ask; what
+// cannot be read is an error.
 func (e *Endpoint) Ask(ctx context.Context, principal, clientID, method string, params, result any) error {
 	s := e.client(principal, clientID)
 	if s == nil {
@@ -36,7 +35,7 @@ func (e *Endpoint) Ask(ctx context.Context, principal, clientID, method string, 
 	return nil
 }
 
-// client finds the connection of a client that said who it is.
+// client finds the connection of a principal's client.
 func (e *Endpoint) client(principal, clientID string) *socket {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -51,10 +50,7 @@ func (e *Endpoint) client(principal, clientID string) *socket {
 func (s *socket) is(principal, clientID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.conn == nil || s.reason != nil || s.clientID != clientID {
-		return false
-	}
-	return s.principal.ID == principal || principal == "" && s.principal.Has(access.RightManage)
+	return s.conn != nil && s.reason == nil && s.clientID == clientID && s.principal.ID == principal
 }
 
 func away(clientID string) error {

@@ -23,15 +23,17 @@ const maxClients = 4096
 // clients remembers by (principal, clientId): a clientId alone would let one
 // principal take another's place.
 type clients struct {
-	store ClientStore
-	hub   *hub.Hub
+	store    ClientStore
+	hub      *hub.Hub
+	bindings bindings
 
 	mu    sync.Mutex
 	known map[clientKey]client
 }
 
-func newClients(store ClientStore, h *hub.Hub) *clients {
-	return &clients{store: store, hub: h, known: map[clientKey]client{}}
+func newClients(cfg Config) *clients {
+	return &clients{store: cfg.Clients, hub: cfg.Hub, known: map[clientKey]client{},
+		bindings: bindings{store: cfg.Clients, hub: cfg.Hub, log: cfg.Log, known: map[string]binding{}}}
 }
 
 // initialized remembers a client that begins anew. The record goes through the

@@ -106,8 +106,18 @@ func Handler(cfg Config) *Endpoint {
 	if cfg.Count == nil {
 		cfg.Count = func(string, string) {}
 	}
-	return &Endpoint{cfg: cfg, clients: newClients(cfg.Clients, cfg.Hub),
+	e := &Endpoint{cfg: cfg, clients: newClients(cfg),
 		providers: &providers{find: cfg.Host.ProviderOf, names: cfg.Host.Providers()}, sockets: map[*socket]struct{}{}}
+	e.clients.bindings.evict = e.evict
+	return e
+}
+
+// evict ends the connection of a client whose id another principal takes, and has the host forget the client.
+func (e *Endpoint) evict(principal, clientID string) {
+	if s := e.client(principal, clientID); s != nil {
+		s.end(errEvicted)
+	}
+	e.cfg.Host.Evicted(principal, clientID)
 }
 
 // ServeHTTP upgrades the request and serves the socket until it ends.

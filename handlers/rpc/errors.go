@@ -21,6 +21,7 @@ var (
 	errIdle     = errors.New("nothing was said: initialize or reconnect first")
 	errSockets  = errors.New("too many connections are open: close some of them, or try again later")
 	errBacklog  = errors.New("too many answers wait to be read: reconnect to resume")
+	errEvicted  = errors.New("this clientId belongs to another participant now: choose another one, such as a new UUID")
 )
 
 // known is the table of errors that are not the protocol's own: the code for
@@ -50,6 +51,7 @@ var closes = []struct {
 	{errFrames, websocket.StatusTryAgainLater},
 	{errLate, websocket.StatusTryAgainLater},
 	{hub.ErrReplaced, 4000}, // a code of our own: do not come back
+	{errEvicted, 4000},
 	{errVersion, websocket.StatusPolicyViolation},
 	{errIdle, websocket.StatusPolicyViolation},
 	{errBinary, websocket.StatusUnsupportedData},

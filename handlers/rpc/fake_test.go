@@ -90,6 +90,7 @@ func (f *fake) Dispatch(_ context.Context, c host.Caller, channel ahp.URI, clien
 
 func (f *fake) Unsubscribed(c host.Caller, uri ahp.URI) { f.note(c.ClientID + " unsubscribed " + uri) }
 func (f *fake) Disconnected(c host.Caller)              { f.note(c.ClientID + " disconnected") }
+func (f *fake) Evicted(principal, id string)            { f.note(id + " of " + principal + " evicted") }
 func (f *fake) Reconnected(c host.Caller, uris []ahp.URI) {
 	f.note(c.ClientID + " reconnected " + strings.Join(uris, " "))
 }

@@ -31,10 +31,11 @@ type Channels interface {
 	Dispatch(ctx context.Context, c host.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome, error)
 }
 
-// Clients is told when clients come and go (AHP requirements 137–139).
+// Clients is told when clients come and go (AHP requirements 137–139), and when a client has to give up its id.
 type Clients interface {
 	Unsubscribed(c host.Caller, uri ahp.URI)
 	Disconnected(c host.Caller)
+	Evicted(principal, clientID string)
 	Reconnected(c host.Caller, uris []ahp.URI)
 }
 
@@ -43,4 +44,6 @@ type Clients interface {
 type ClientStore interface {
 	ClientRecord(principal, clientID string, v []byte) hub.Record
 	Client(ctx context.Context, principal, clientID string) (v []byte, found bool, err error)
+	BindingRecord(clientID string, rank int, v []byte) hub.Record
+	Binding(ctx context.Context, clientID string) (v []byte, found bool, err error)
 }

@@ -36,7 +36,7 @@ func (s *socket) initialize(ctx context.Context, m jsonrpc.Message) error {
 	if err := s.admit(ctx, p.ClientID, p.ClientInfo); err != nil {
 		return err
 	}
-	if err := s.connect(p.ClientID, v, false); err != nil {
+	if err := s.connect(ctx, p.ClientID, v, false); err != nil {
 		return err
 	}
 	if err := s.clients.initialized(clientKey{s.principal.ID, p.ClientID}, client{v.String(), p.Capabilities}); err != nil {
@@ -66,10 +66,9 @@ func (s *socket) first(m jsonrpc.Message, into any) error {
 }
 
 func (s *socket) checkClient(id string, subscriptions int) error {
-	_, page := host.PageOwner(id)
 	switch {
-	case page:
-		return ahp.Errorf(ahp.CodeInvalidParams, "a clientId that begins with page: belongs to the web pages: choose another one")
+	case host.IsPageClient(id):
+		return ahp.Errorf(ahp.CodeInvalidParams, "a clientId that begins with page: or pages| belongs to the web pages: choose another one")
 	case id == "" || len(id) > maxClientID:
 		return ahp.Errorf(ahp.CodeInvalidParams, "clientId must have between 1 and %d bytes", maxClientID)
 	case subscriptions > s.cfg.Limits.Subscriptions:
@@ -100,19 +99,22 @@ func (s *socket) admit(ctx context.Context, clientID string, info *ahp.Implement
 
 // connect joins the timeline. A clientId of another principal is refused; an
 // older socket of the same client ends.
-func (s *socket) connect(clientID string, v dialect.Version, resume bool) error {
-	audience := s.principal.Audience()
-	conn, err := s.cfg.Hub.Connect(hub.ConnConfig{Principal: s.principal.ID, ClientID: clientID, Audience: audience, Resume: resume, End: s.cancel})
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.conn, s.clientID, s.tongue = conn, clientID, newTongue(v, audience.Key())
-	if s.reason != nil { // end came first
-		conn.Close(s.reason)
-	}
-	return nil
+func (s *socket) connect(ctx context.Context, clientID string, v dialect.Version, resume bool) error {
+	return s.clients.bindings.connect(ctx, s.principal, clientID, func() error {
+		audience := s.principal.Audience()
+		conn, err := s.cfg.Hub.Connect(hub.ConnConfig{Principal: s.principal.ID, ClientID: clientID, Audience: audience, Resume: resume,
+			End: s.cancel})
+		if err != nil {
+			return err
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.conn, s.clientID, s.tongue = conn, clientID, newTongue(v, audience.Key())
+		if s.reason != nil { // end came first
+			conn.Close(s.reason)
+		}
+		return nil
+	})
 }
 
 func (s *socket) start(info *ahp.Implementation) {

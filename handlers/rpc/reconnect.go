@@ -33,7 +33,7 @@ func (s *socket) reconnect(ctx context.Context, m jsonrpc.Message) error {
 	if _, ok := dialect.Of(v); !found || err != nil || !ok {
 		return ahp.Errorf(ahp.CodeNotFound, "client %q is not known here (any more): initialize", p.ClientID)
 	}
-	if err := s.connect(p.ClientID, v, true); err != nil {
+	if err := s.connect(ctx, p.ClientID, v, true); err != nil {
 		return err
 	}
 	exports, asked := s.telemetryOf(p.Subscriptions)

@@ -145,6 +145,7 @@ func (s *socket) leave() {
 	if _, err := s.conn.Next(s.ctx, nil); errors.Is(err, hub.ErrReplaced) {
 		return
 	}
+	s.clients.bindings.left(s.principal, s.clientID)
 	s.cfg.Host.Disconnected(s.caller())
 }
 

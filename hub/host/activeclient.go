@@ -3,6 +3,9 @@ package host
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -10,19 +13,63 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
+// bucketActive keeps which principal's client each session lists: the protocol names a client by its id alone. The key is
+// the session and the clientId, in two lines.
+const bucketActive = "active-client"
+
+// clientRef names a client.
+type clientRef struct{ principal, id string }
+
+func (c Caller) ref() clientRef { return clientRef{c.ID, c.ClientID} }
+
 // activeClients knows which clients offer tools in which sessions, and how long those that
 // left may be gone (AHP requirements 137 to 139).
 type activeClients struct {
 	mu      sync.Mutex
 	stopped bool
-	in      map[string]map[ahp.URI]*time.Timer // clientId → session → its grace time, nil while present
+	in      map[clientRef]map[ahp.URI]*time.Timer // by session: its grace time, nil while present
+	of      map[ahp.URI]map[string]string         // whose each clientId is that a session lists, asleep or not
 }
 
-func (c *activeClients) joined(session ahp.URI, client string) {
+// loadActiveClients reads whose the clients are that sessions listed when the host last stopped.
+func (h *Host) loadActiveClients(ctx context.Context) error {
+	if h.cfg.Store == nil {
+		return nil
+	}
+	records, err := h.cfg.Store.Records(ctx, bucketActive)
+	for _, r := range records {
+		if session, id, ok := strings.Cut(r.Key, "\n"); ok {
+			h.clients.list(session, clientRef{string(r.Value), id})
+		}
+	}
+	return err
+}
+
+func (c *activeClients) list(session ahp.URI, client clientRef) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil {
+		c.of = map[ahp.URI]map[string]string{}
+	}
+	if c.of[session] == nil {
+		c.of[session] = map[string]string{}
+	}
+	c.of[session][client.id] = client.principal
+}
+
+// principal returns whose a client is that a session lists.
+func (c *activeClients) principal(session ahp.URI, id string) (principal string, listed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	principal, listed = c.of[session][id]
+	return principal, listed
+}
+
+func (c *activeClients) joined(session ahp.URI, client clientRef) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.in == nil {
-		c.in = map[string]map[ahp.URI]*time.Timer{}
+		c.in = map[clientRef]map[ahp.URI]*time.Timer{}
 	}
 	if c.in[client] == nil {
 		c.in[client] = map[ahp.URI]*time.Timer{}
@@ -31,7 +78,7 @@ func (c *activeClients) joined(session ahp.URI, client string) {
 	c.in[client][session] = nil
 }
 
-func (c *activeClients) left(session ahp.URI, client string) {
+func (c *activeClients) left(session ahp.URI, client clientRef) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	stopTimer(c.in[client][session])
@@ -47,17 +94,40 @@ func stopTimer(t *time.Timer) {
 	}
 }
 
-// note follows the session's list.
-func (c *activeClients) note(session ahp.URI, a ahp.Action) {
-	switch a := a.(type) {
-	case *ahp.SessionActiveClientSetAction:
-		c.joined(session, a.ActiveClient.ClientID)
-	case *ahp.SessionActiveClientRemovedAction:
-		c.left(session, a.ClientID)
+// listClient notes whose the client is that a session lists from now on.
+func (h *Host) listClient(tx *hub.Tx, session ahp.URI, client clientRef) {
+	if by, listed := h.clients.principal(session, client.id); !listed || by != client.principal {
+		h.clients.list(session, client)
+		tx.Record(bucketActive, session+"\n"+client.id, []byte(client.principal))
+	}
+	h.clients.joined(session, client)
+}
+
+func (h *Host) unlistClient(tx *hub.Tx, session ahp.URI, id string) {
+	by, listed := h.clients.principal(session, id)
+	if !listed {
+		return
+	}
+	h.clients.left(session, clientRef{by, id})
+	h.clients.mu.Lock()
+	if delete(h.clients.of[session], id); len(h.clients.of[session]) == 0 {
+		delete(h.clients.of, session)
+	}
+	h.clients.mu.Unlock()
+	tx.Record(bucketActive, session+"\n"+id, nil)
+}
+
+// unlistClients forgets all clients of a session that is taken away.
+func (h *Host) unlistClients(tx *hub.Tx, session ahp.URI) {
+	h.clients.mu.Lock()
+	ids := slices.Collect(maps.Keys(h.clients.of[session]))
+	h.clients.mu.Unlock()
+	for _, id := range ids {
+		h.unlistClient(tx, session, id)
 	}
 }
 
-func (c *activeClients) sessions(client string) (list []ahp.URI) {
+func (c *activeClients) sessions(client clientRef) (list []ahp.URI) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for s := range c.in[client] {
@@ -67,7 +137,7 @@ func (c *activeClients) sessions(client string) (list []ahp.URI) {
 }
 
 // grace gives a client that went some time to come back.
-func (c *activeClients) grace(h *Host, session ahp.URI, client string) {
+func (c *activeClients) grace(h *Host, session ahp.URI, client clientRef) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if t, here := c.in[client][session]; !here || t != nil || c.stopped {
@@ -77,7 +147,9 @@ func (c *activeClients) grace(h *Host, session ahp.URI, client string) {
 }
 
 // found is a client listed by a session that was loaded: it counts as gone until it speaks.
-func (c *activeClients) found(h *Host, session ahp.URI, client string) {
+func (c *activeClients) found(h *Host, session ahp.URI, id string) {
+	by, _ := c.principal(session, id)
+	client := clientRef{by, id}
 	c.mu.Lock()
 	_, here := c.in[client][session]
 	c.mu.Unlock()
@@ -87,7 +159,7 @@ func (c *activeClients) found(h *Host, session ahp.URI, client string) {
 	}
 }
 
-func (c *activeClients) back(client string, sessions []ahp.URI) {
+func (c *activeClients) back(client clientRef, sessions []ahp.URI) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range sessions {
@@ -110,15 +182,17 @@ func (c *activeClients) stop() {
 }
 
 // removeClient takes a client off a session's list, in the session's lane: while the host
-// is read-only it waits there.
-func (h *Host) removeClient(session ahp.URI, client string) {
+// is read-only it waits there. Another principal's client of the same id stays.
+func (h *Host) removeClient(session ahp.URI, client clientRef) {
 	h.clients.left(session, client) // also when the session is gone or asleep
 	h.lanes.add(h.ctx, session, func(ctx context.Context) {
 		err := h.do(ctx, func(tx *hub.Tx) {
-			tx.Apply(session, &ahp.SessionActiveClientRemovedAction{ClientID: client})
+			if by, _ := h.clients.principal(session, client.id); by == client.principal {
+				tx.Apply(session, &ahp.SessionActiveClientRemovedAction{ClientID: client.id})
+			}
 		})
 		if err != nil {
-			h.log.Warn("a client that left is still listed", "session", session, "client", client, "err", err)
+			h.log.Warn("a client that left is still listed", "session", session, "client", client.id, "err", err)
 		}
 	})
 }
@@ -126,29 +200,52 @@ func (h *Host) removeClient(session ahp.URI, client string) {
 // Unsubscribed tells the host that a client no longer follows a channel: from a session it
 // offered tools to, it is removed (AHP requirement 137).
 func (h *Host) Unsubscribed(c Caller, uri ahp.URI) {
-	if contains(h.clients.sessions(c.ClientID), uri) {
-		h.removeClient(uri, c.ClientID)
+	if contains(h.clients.sessions(c.ref()), uri) {
+		h.removeClient(uri, c.ref())
 	}
-	h.leaveWatches(c.ClientID, uri)
+	h.leaveWatches(c.ref(), uri)
 }
 
 // Disconnected tells the host that a client's connection ended and no newer one took its place.
 func (h *Host) Disconnected(c Caller) {
-	for _, s := range h.clients.sessions(c.ClientID) {
-		h.clients.grace(h, s, c.ClientID)
+	for _, s := range h.clients.sessions(c.ref()) {
+		h.clients.grace(h, s, c.ref())
 	}
-	h.leaveWatches(c.ClientID)
+	h.leaveWatches(c.ref())
 	h.leaveTerminals(c.ClientID)
 }
 
 // Reconnected tells the host which channels a client follows again: it stays in those
 // sessions and leaves the others (AHP requirement 139).
 func (h *Host) Reconnected(c Caller, uris []ahp.URI) {
-	h.clients.back(c.ClientID, uris)
-	for _, s := range h.clients.sessions(c.ClientID) {
+	h.clients.back(c.ref(), uris)
+	for _, s := range h.clients.sessions(c.ref()) {
 		if !contains(uris, s) {
-			h.removeClient(s, c.ClientID)
+			h.removeClient(s, c.ref())
 		}
+	}
+}
+
+// Evicted tells the host that another principal takes a client's id. What the id stands for anywhere ends before the new
+// one is let in: it neither runs the tools of the old one nor types in its terminals.
+func (h *Host) Evicted(principal, clientID string) {
+	client := clientRef{principal, clientID}
+	sessions := h.clients.sessions(client)
+	terminals := h.terms.list(func(t *term) bool { return t.hold.heldBy(clientID) })
+	err := h.hub.Do(func(tx *hub.Tx) {
+		for _, session := range sessions {
+			if s, ok := tx.State(session).(*ahp.SessionState); ok {
+				tx.Apply(session, &ahp.SessionActiveClientRemovedAction{ClientID: clientID})
+				failCalls(tx, s, clientID)
+			}
+			h.clients.left(session, client)
+		}
+		for _, t := range terminals {
+			h.takeFrom(tx, t, clientID)
+		}
+	})
+	if err != nil {
+		h.log.Warn("a client whose id another takes is still listed", "client", clientID, "of", principal, "err", err)
 	}
 }
 
@@ -159,6 +256,9 @@ func checkActiveClientSet(r *request, s *ahp.SessionState, a *ahp.SessionActiveC
 	me := a.ActiveClient.ClientID
 	if me == "" || me != r.caller.ClientID {
 		return "a client can only announce itself: activeClient.clientId must be its own clientId"
+	}
+	if by, listed := r.h.clients.principal(r.info.URI, me); listed && by != r.caller.ID {
+		return "this session lists a client of another participant under this clientId: choose another one, such as a new UUID"
 	}
 	taken := map[string]string{}
 	for _, t := range s.ServerTools {
@@ -173,11 +273,13 @@ func checkActiveClientSet(r *request, s *ahp.SessionState, a *ahp.SessionActiveC
 		}
 		taken[t.Name] = "this client itself"
 	}
+	r.h.listClient(r.tx, r.info.URI, r.caller.ref())
 	return ""
 }
 
 func checkActiveClientRemoved(r *request, _ *ahp.SessionState, a *ahp.SessionActiveClientRemovedAction) string {
-	if a.ClientID != r.caller.ClientID && !r.caller.owner() {
+	by, listed := r.h.clients.principal(r.info.URI, a.ClientID)
+	if (a.ClientID != r.caller.ClientID || listed && by != r.caller.ID) && !r.caller.owner() {
 		return "a client can only remove itself"
 	}
 	return ""
@@ -193,13 +295,18 @@ func (h *Host) activeClientRemoved(ctx context.Context, e *hub.Envelope, a *ahp.
 		return
 	}
 	_ = h.do(ctx, func(tx *hub.Tx) { // fails only when the host stops, and that ends the turns too
-		for _, r := range s.InputNeeded {
-			call, ok := r.Value.(*ahp.SessionToolClientExecutionRequest)
-			if ok && call.ClientID == a.ClientID {
-				tx.Apply(call.Chat, &ahp.ChatToolCallCompleteAction{TurnID: call.TurnID, ToolCallID: call.ToolCall.ToolCallID, Result: gone})
-			}
-		}
+		failCalls(tx, s, a.ClientID)
 	})
+}
+
+// failCalls ends the running calls of a client's tools.
+func failCalls(tx *hub.Tx, s *ahp.SessionState, client string) {
+	for _, r := range s.InputNeeded {
+		call, ok := r.Value.(*ahp.SessionToolClientExecutionRequest)
+		if ok && call.ClientID == client {
+			tx.Apply(call.Chat, &ahp.ChatToolCallCompleteAction{TurnID: call.TurnID, ToolCallID: call.ToolCall.ToolCallID, Result: gone})
+		}
+	}
 }
 
 var gone = ahp.ToolCallResult{PastTenseMessage: ahp.Plain("The client left before it answered"),

@@ -3,10 +3,12 @@ package host
 import (
 	"context"
 	"encoding/base64"
+	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/resource"
 )
@@ -22,7 +24,7 @@ type ClientAsker interface {
 	Ask(ctx context.Context, principal, clientID, method string, params, result any) error
 }
 
-// publisher is who serves a URI. Without a principal, as in the list of active clients, only the owner's clients are asked.
+// publisher is the client that serves a URI: only that principal's is asked, whoever else uses the clientId later.
 type publisher struct{ principal, client string }
 
 func (p publisher) name() string {
@@ -32,49 +34,66 @@ func (p publisher) name() string {
 	return "client " + clip(p.client, 80)
 }
 
-// published names who serves a URI that the caller may know of.
+// published names who serves a URI that the caller may know of. Where several name the same URI, a guest's client does not
+// take the place of the owner's, nor a later one that of an earlier one.
 func (h *Host) published(c Caller, uri ahp.URI) (publisher, error) {
+	var first publisher
 	for _, e := range h.visible(c) {
-		if p, ok := h.publishedIn(c, e.Summary.Resource, uri); ok {
-			return p, nil
-		}
-	}
-	return publisher{}, ahp.Errorf(ahp.CodeNotFound, "no client published %.200q in a session that is open to you", uri)
-}
-
-// publishedIn looks through what of a session is in memory: what names a URI is on somebody's screen.
-func (h *Host) publishedIn(c Caller, session, uri ahp.URI) (publisher, bool) {
-	st, _, _ := h.hub.State(session)
-	s, ok := st.(*ahp.SessionState)
-	if !ok {
-		return publisher{}, false
-	}
-	if c.owner() {
-		if p, ok := h.customizedBy(s, uri); ok {
-			return p, true
-		}
-	}
-	for _, chat := range s.Chats {
-		info, known := h.hub.Info(chat.Resource)
-		if !known || !c.Audience().Sees(info) {
-			continue
-		}
-		st, _, _ := h.hub.State(chat.Resource)
-		if s, ok := st.(*ahp.ChatState); ok {
-			if p, ok := attachedIn(s, uri); ok {
-				return p, true
+		for p, owners := range h.publishedIn(c, e.Summary.Resource, uri) {
+			if owners {
+				return p, nil
+			}
+			if first == (publisher{}) {
+				first = p
 			}
 		}
 	}
-	return publisher{}, false
+	if first == (publisher{}) {
+		return first, ahp.Errorf(ahp.CodeNotFound, "no client published %.200q in a session that is open to you", uri)
+	}
+	return first, nil
+}
+
+// publishedIn yields who serves a URI by what of a session is in memory, as what names a URI is on a person's screen; the
+// second value says that the owner sent it.
+func (h *Host) publishedIn(c Caller, session, uri ahp.URI) iter.Seq2[publisher, bool] {
+	return func(yield func(publisher, bool) bool) {
+		st, _, _ := h.hub.State(session)
+		s, ok := st.(*ahp.SessionState)
+		if !ok {
+			return
+		}
+		if c.owner() {
+			if p, ok := h.customizedBy(session, s, uri); ok && !yield(p, false) {
+				return
+			}
+		}
+		for _, chat := range s.Chats {
+			info, known := h.hub.Info(chat.Resource)
+			if !known || !c.Audience().Sees(info) {
+				continue
+			}
+			st, _, _ := h.hub.State(chat.Resource)
+			chat, ok := st.(*ahp.ChatState)
+			if !ok {
+				continue
+			}
+			for m, parts := range said(chat) {
+				if p, ok, owners := namedIn(m, parts, uri); ok && !yield(p, owners) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // customizedBy finds the active client whose customizations hold a URI: itself, or a file below it.
-func (h *Host) customizedBy(s *ahp.SessionState, uri ahp.URI) (publisher, bool) {
+func (h *Host) customizedBy(session ahp.URI, s *ahp.SessionState, uri ahp.URI) (publisher, bool) {
 	for _, a := range s.ActiveClients {
 		for _, p := range a.Customizations {
 			if below(p.URI, uri) {
-				return publisher{client: a.ClientID}, true
+				by, listed := h.clients.principal(session, a.ClientID)
+				return publisher{by, a.ClientID}, listed
 			}
 		}
 	}
@@ -88,40 +107,54 @@ func below(dir, uri ahp.URI) bool {
 	return ok && dir != "" && (rest == "" || rest[0] == '/') && !strings.Contains(rest, "/..") && !strings.Contains(escaped, "%2e") && !strings.Contains(escaped, "%2f")
 }
 
-// attachedIn finds the message that a URI came with, or the result of a client's tool, and so its client.
-func attachedIn(s *ahp.ChatState, uri ahp.URI) (publisher, bool) {
-	for _, m := range s.QueuedMessages {
-		if attaches(m.Message, uri) {
-			return publisherOf(m.Message), true
+// said yields the messages of a chat, oldest first, with what was answered to each.
+func said(s *ahp.ChatState) iter.Seq2[ahp.Message, []ahp.ResponsePart] {
+	return func(yield func(ahp.Message, []ahp.ResponsePart) bool) {
+		for _, t := range s.Turns {
+			if !yield(t.Message, t.ResponseParts) {
+				return
+			}
+		}
+		if s.ActiveTurn != nil && !yield(s.ActiveTurn.Message, s.ActiveTurn.ResponseParts.Slice()) {
+			return
+		}
+		if s.SteeringMessage != nil && !yield(s.SteeringMessage.Message, nil) {
+			return
+		}
+		for _, m := range s.QueuedMessages {
+			if !yield(m.Message, nil) {
+				return
+			}
 		}
 	}
-	if s.SteeringMessage != nil && attaches(s.SteeringMessage.Message, uri) {
-		return publisherOf(s.SteeringMessage.Message), true
-	}
-	if s.ActiveTurn != nil {
-		if p, ok := inTurn(s.ActiveTurn.Message, s.ActiveTurn.ResponseParts.Slice(), uri); ok {
-			return p, true
-		}
-	}
-	for _, t := range slices.Backward(s.Turns) {
-		if p, ok := inTurn(t.Message, t.ResponseParts, uri); ok {
-			return p, true
-		}
-	}
-	return publisher{}, false
 }
 
-func inTurn(m ahp.Message, parts []ahp.ResponsePart, uri ahp.URI) (publisher, bool) {
+// namedIn finds who serves a URI that a message or what was answered to it names; owners says that the owner sent it.
+func namedIn(m ahp.Message, parts []ahp.ResponsePart, uri ahp.URI) (p publisher, found, owners bool) {
 	if attaches(m, uri) {
-		return publisherOf(m), true
+		st, _ := ReadStamp(m.Meta)
+		return publisherOf(m), true, st.By.Role == access.RoleOwner
 	}
 	for _, part := range parts {
 		if call, ok := part.Value.(*ahp.ToolCallResponsePart); ok && refersTo(call.ToolCall, uri) {
-			by, ok := call.ToolCall.Base().Contributor.Value.(*ahp.ToolCallClientContributor)
-			return publisher{client: by.ClientID}, ok
+			p, found = contributorOf(call.ToolCall.Base())
+			return p, found, false
 		}
 	}
-	return publisher{}, false
+	return publisher{}, false, false
+}
+
+// contributorOf returns the client that ran a tool call.
+func contributorOf(call *ahp.ToolCallBase) (publisher, bool) {
+	if call.Contributor == nil {
+		return publisher{}, false
+	}
+	by, ok := call.Contributor.Value.(*ahp.ToolCallClientContributor)
+	principal := contributorIn(call.Meta)
+	if !ok || principal == "" {
+		return publisher{}, false
+	}
+	return publisher{principal, by.ClientID}, true
 }
 
 // refersTo tells whether a client's tool answered with a URI.

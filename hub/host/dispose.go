@@ -123,6 +123,7 @@ func (h *Host) closeSession(tx *hub.Tx, uri ahp.URI, raw []byte, packed map[ahp.
 	gone.Trashed = timestamp(h.now())
 	h.closeChangesets(tx, uri)
 	h.closeTerminals(tx, uri)
+	h.unlistClients(tx, uri)
 	for ch := range packed {
 		tx.Close(ch)
 	}

@@ -190,7 +190,7 @@ func New(cfg Config) (*Host, error) {
 // Start opens the root channel, reads the catalogue and ends what a crash cut off.
 // Call it once, before anybody is let in.
 func (h *Host) Start(ctx context.Context) error {
-	if err := errors.Join(h.openRoot(ctx), h.loadDesks(ctx), h.loadCustoms(ctx), h.openAutomations(ctx)); err != nil {
+	if err := errors.Join(h.openRoot(ctx), h.loadDesks(ctx), h.loadActiveClients(ctx), h.loadCustoms(ctx), h.openAutomations(ctx)); err != nil {
 		return err
 	}
 	if err := h.recover(ctx); err != nil {

@@ -21,9 +21,36 @@ const pagePrefix = "page:"
 // PageClient is the clientId that all pages of a person share.
 func PageClient(principal string) string { return pagePrefix + principal }
 
+// IsPageClient reports whether a clientId is one of those that pages use, which no client of the endpoint may take.
+func IsPageClient(clientID string) bool {
+	_, person := PageOwner(clientID)
+	return person || strings.HasPrefix(clientID, FeedPrefix)
+}
+
+// FeedPrefix begins the clientIds under which pages that show the same follow channels together.
+const FeedPrefix = "pages|"
+
 // PageOwner returns whose pages a clientId stands for.
 func PageOwner(clientID string) (principal string, ok bool) {
 	return strings.CutPrefix(clientID, pagePrefix)
+}
+
+// contributorKey is where in a tool call's `_meta` the host writes whose client runs it.
+const contributorKey = "ahphub.contributor"
+
+func contributorIn(m ahp.Meta) (principal string) {
+	_ = json.Unmarshal(m[contributorKey], &principal) // absent: nobody's
+	return principal
+}
+
+func withContributor(m ahp.Meta, principal string) ahp.Meta {
+	raw, err := json.Marshal(principal)
+	if err != nil {
+		return m // a string always encodes
+	}
+	m = cloneMeta(m)
+	m[contributorKey] = raw
+	return m
 }
 
 // Identity is who did something, taken from the authenticated principal and never from

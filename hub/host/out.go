@@ -151,12 +151,12 @@ func (o *out) ClientTool(ctx context.Context, clientID, tool string, input json.
 	if err != nil {
 		return ahp.ToolCallResult{}, err
 	}
-	by := &ahp.ToolCallContributor{Value: &ahp.ToolCallClientContributor{ClientID: client}}
+	by := &ahp.ToolCallContributor{Value: &ahp.ToolCallClientContributor{ClientID: client.id}}
 	name := def.Title
 	if name == "" {
 		name = tool
 	}
-	start := &ahp.ChatToolCallStartAction{ToolCallID: id, ToolName: tool, DisplayName: name, Contributor: by}
+	start := &ahp.ChatToolCallStartAction{ToolCallID: id, ToolName: tool, DisplayName: name, Contributor: by, Meta: withContributor(nil, client.principal)}
 	ready := &ahp.ChatToolCallReadyAction{ToolCallID: id, InvocationMessage: ahp.Plain(name), Contributor: by,
 		ToolInput: &ahp.ToolInput{Text: string(input)}, Confirmed: ahp.ToolCallConfirmationReasonNotNeeded}
 	if err := o.Emit(start); err != nil {
@@ -188,18 +188,19 @@ var givenUp = ahp.ToolCallResult{PastTenseMessage: ahp.Plain("The agent did not 
 	Error: &ahp.ToolCallError{Message: "the agent gave up this call", Code: "cancelled"}}
 
 // offering finds the active client that offers a tool.
-func (o *out) offering(clientID, tool string) (string, ahp.ToolDefinition, error) {
+func (o *out) offering(clientID, tool string) (clientRef, ahp.ToolDefinition, error) {
 	st, _, _ := o.l.h.hub.State(o.l.uri)
 	s, _ := st.(*ahp.SessionState)
 	if s == nil {
-		return "", ahp.ToolDefinition{}, errDisposed
+		return clientRef{}, ahp.ToolDefinition{}, errDisposed
 	}
 	for _, c := range s.ActiveClients {
+		by, listed := o.l.h.clients.principal(o.l.uri, c.ClientID)
 		for _, t := range c.Tools {
-			if t.Name == tool && (clientID == "" || clientID == c.ClientID) {
-				return c.ClientID, t, nil
+			if listed && t.Name == tool && (clientID == "" || clientID == c.ClientID) {
+				return clientRef{by, c.ClientID}, t, nil
 			}
 		}
 	}
-	return "", ahp.ToolDefinition{}, refusef("no connected client offers the tool %s any more: list the tools again", tool)
+	return clientRef{}, ahp.ToolDefinition{}, refusef("no connected client offers the tool %s any more: list the tools again", tool)
 }

@@ -50,6 +50,9 @@ func (h *Host) CreateSession(ctx context.Context, c Caller, p ahp.CreateSessionP
 	var taken error
 	err = h.hub.Do(func(tx *hub.Tx) {
 		if taken = h.admit(tx, p.Channel, state); taken == nil {
+			if p.ActiveClient != nil {
+				h.listClient(tx, p.Channel, c.ref())
+			}
 			h.opening.note(p.Channel, told)
 		}
 	})
@@ -174,9 +177,6 @@ func (h *Host) enlist(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState, created stri
 	e := &entry{Summary: ahp.SessionSummary{Resource: uri, Provider: s.Provider, CreatedAt: created, Annotations: s.Annotations}}
 	fold(e, s)
 	h.save(tx, e)
-	for _, a := range s.ActiveClients {
-		h.clients.joined(uri, a.ClientID)
-	}
 	h.notifyAdded(tx, e.Summary)
 }
 

@@ -19,7 +19,7 @@ func (h *Host) janitor(ctx context.Context) {
 		case <-tick.C:
 			h.sleepIdle(h.now().Add(-h.cfg.Limits.Idle))
 			h.sleepRuns(h.now().Add(-h.cfg.Limits.Idle))
-			h.leaveWatches("") // what no end of a connection has told of
+			h.leaveWatches(clientRef{}) // what no end of a connection has told of
 		case <-ctx.Done():
 			return
 		}

@@ -92,7 +92,9 @@ func (h *Host) deriveSession(tx *hub.Tx, e *hub.Envelope) {
 	if !ok {
 		return
 	}
-	h.clients.note(e.Channel.URI, e.Action)
+	if gone, ok := e.Action.(*ahp.SessionActiveClientRemovedAction); ok {
+		h.unlistClient(tx, e.Channel.URI, gone.ClientID)
+	}
 	if activity := activityOf(s); activity != s.Activity {
 		tx.Apply(e.Channel.URI, &ahp.SessionActivityChangedAction{Activity: activity})
 		return // its own derivation goes on from here

@@ -266,15 +266,28 @@ func (h *Host) releaseTerminal(ctx context.Context, t *term, holder string) {
 			return
 		}
 		if next == "" {
-			if session, ok := tx.State(t.info.Session).(*ahp.SessionState); ok && session.DefaultChat != "" {
-				tx.Apply(t.info.URI, t.bySession(session.DefaultChat))
-			} else {
-				t.hold.vacate()
-			}
+			h.vacate(tx, t)
 			return
 		}
 		tx.Apply(t.info.URI, claimedBy(next))
 	})
+}
+
+// vacate gives a terminal to its session; where there is none, whoever wants it may claim it.
+func (h *Host) vacate(tx *hub.Tx, t *term) {
+	if session, ok := tx.State(t.info.Session).(*ahp.SessionState); ok && session.DefaultChat != "" {
+		tx.Apply(t.info.URI, t.bySession(session.DefaultChat))
+		return
+	}
+	t.hold.vacate()
+}
+
+// takeFrom takes a terminal from a client whose id another principal takes, and forgets that it asked for it.
+func (h *Host) takeFrom(tx *hub.Tx, t *term, client string) {
+	t.hold.forget(client)
+	if s, open := tx.State(t.info.URI).(*ahp.TerminalState); open && !exited(s) && t.hold.heldBy(client) {
+		h.vacate(tx, t)
+	}
 }
 
 // releases tells whether the holder is still gone, who then has some time to come back.

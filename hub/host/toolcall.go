@@ -76,7 +76,7 @@ func checkOption(options []ahp.ConfirmationOption, a *ahp.ChatToolCallConfirmedA
 func (r *request) stampCall(had, sent ahp.Meta) ahp.Meta {
 	all := cloneMeta(had)
 	maps.Copy(all, sent)
-	return r.stamp().write(all)
+	return r.stamp().write(keepContributor(had, all))
 }
 
 func (r *request) approve(s *ahp.ChatState, call *ahp.ToolCallPendingConfirmationState, a *ahp.ChatToolCallConfirmedAction) string {
@@ -120,7 +120,8 @@ func (r *request) clientsOwn(s *ahp.ChatState, turn, id string, meta *ahp.Meta) 
 		return "this tool call is not running"
 	}
 	if call.Contributor != nil {
-		if by, ok := call.Contributor.Value.(*ahp.ToolCallClientContributor); ok && by.ClientID == r.caller.ClientID {
+		by, ok := call.Contributor.Value.(*ahp.ToolCallClientContributor)
+		if ok && by.ClientID == r.caller.ClientID && contributorIn(call.Meta) == r.caller.ID {
 			keepCallStamp(call.Meta, meta)
 			return ""
 		}
@@ -128,11 +129,23 @@ func (r *request) clientsOwn(s *ahp.ChatState, turn, id string, meta *ahp.Meta) 
 	return "only the client that contributed this tool may report on it"
 }
 
-// keepCallStamp carries the host's stamp over into a `_meta` that takes the place of a call's.
+// keepCallStamp carries what the host wrote over into a `_meta` that takes the place of a call's.
 func keepCallStamp(had ahp.Meta, sent *ahp.Meta) {
 	if *sent != nil {
-		*sent = keepStamp(had, *sent)
+		*sent = keepContributor(had, keepStamp(had, *sent))
 	}
+}
+
+// keepContributor leaves in a `_meta` that is sent what the host wrote of whose client runs the call.
+func keepContributor(had, sent ahp.Meta) ahp.Meta {
+	if principal := contributorIn(had); principal != "" {
+		return withContributor(sent, principal)
+	}
+	if _, forged := sent[contributorKey]; forged {
+		sent = cloneMeta(sent)
+		delete(sent, contributorKey)
+	}
+	return sent
 }
 
 func checkCallComplete(r *request, s *ahp.ChatState, a *ahp.ChatToolCallCompleteAction) string {

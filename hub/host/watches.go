@@ -30,7 +30,7 @@ type watches struct {
 
 type watch struct {
 	cancel  context.CancelFunc
-	joining map[string]time.Time // clients about to subscribe, and until when that is believed
+	joining map[clientRef]time.Time // clients about to subscribe, and until when that is believed
 }
 
 // CreateResourceWatch answers createResourceWatch: with a channel of the caller's own, each time (AHP requirement 182).
@@ -86,7 +86,7 @@ func (h *Host) startWatch(c Caller, uri, root ahp.URI, files *resource.Watch) er
 	if ws.open == nil {
 		ws.open = map[ahp.URI]*watch{}
 	}
-	ws.open[uri] = &watch{cancel: cancel, joining: map[string]time.Time{c.ClientID: h.now().Add(watchUnused)}}
+	ws.open[uri] = &watch{cancel: cancel, joining: map[clientRef]time.Time{c.ref(): h.now().Add(watchUnused)}}
 	h.wg.Go(func() {
 		defer cancel()
 		h.tellChanges(ctx, uri, files, func() bool {
@@ -133,12 +133,12 @@ func (h *Host) followWatch(c Caller, uri ahp.URI) error {
 	if w == nil {
 		return noChannel(uri)
 	}
-	w.joining[c.ClientID] = h.now().Add(watchJoining)
+	w.joining[c.ref()] = h.now().Add(watchJoining)
 	return nil
 }
 
 // leaveWatches releases the watches nobody follows now that a client left these; none named means all.
-func (h *Host) leaveWatches(client string, uris ...ahp.URI) {
+func (h *Host) leaveWatches(client clientRef, uris ...ahp.URI) {
 	h.watches.mu.Lock()
 	defer h.watches.mu.Unlock()
 	for uri, w := range h.watches.open {

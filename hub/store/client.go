@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,10 @@ import (
 // that the timeline puts there begins the client's sequence numbers anew: what
 // it was answered in its earlier life is forgotten with it.
 const clientBucket = "client"
+
+// bindingBuckets hold whose a clientId is, each for the principals of one rank: however many clients guests name, those of
+// people with an account are kept.
+var bindingBuckets = []string{"client-of-guest", "client-of-person", "client-of-owner"}
 
 const (
 	clientsFor  = 7 * 24 * time.Hour // without a visit
@@ -55,11 +60,35 @@ func (s *Store) Client(ctx context.Context, principal, clientID string) ([]byte,
 	return v, err == nil, err
 }
 
-func (c *conn) pruneClients(now time.Time) error {
-	if _, err := c.exec("DELETE FROM docs WHERE bucket=? AND at<?", clientBucket, now.Add(-clientsFor).UnixMicro()); err != nil {
-		return err
+// BindingRecord is what the timeline records when a clientId begins to belong to a principal of a rank, or does so for
+// another seven days.
+func (s *Store) BindingRecord(clientID string, rank int, v []byte) hub.Record {
+	return hub.Record{Bucket: bindingBuckets[rank], Key: clientID, Value: v}
+}
+
+// Binding reads what was recorded of a clientId in the last seven days: for the highest rank, where there are several.
+func (s *Store) Binding(ctx context.Context, clientID string) ([]byte, bool, error) {
+	for _, bucket := range slices.Backward(bindingBuckets) {
+		var v []byte
+		err := s.read.QueryRowContext(ctx, "SELECT value FROM docs WHERE bucket=? AND key=? AND at>=?",
+			bucket, clientID, time.Now().Add(-clientsFor).UnixMicro()).Scan(&v)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return v, err == nil, describe(err)
+		}
 	}
-	_, err := c.exec(`DELETE FROM docs WHERE bucket=?1 AND at <=
-		(SELECT at FROM docs WHERE bucket=?1 ORDER BY at DESC LIMIT 1 OFFSET ?2)`, clientBucket, keptClients)
-	return err
+	return nil, false, nil
+}
+
+func (c *conn) pruneClients(now time.Time) error {
+	for _, bucket := range append([]string{clientBucket}, bindingBuckets...) {
+		if _, err := c.exec("DELETE FROM docs WHERE bucket=? AND at<?", bucket, now.Add(-clientsFor).UnixMicro()); err != nil {
+			return err
+		}
+		_, err := c.exec(`DELETE FROM docs WHERE bucket=?1 AND at <=
+			(SELECT at FROM docs WHERE bucket=?1 ORDER BY at DESC LIMIT 1 OFFSET ?2)`, bucket, keptClients)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
