@@ -31,7 +31,8 @@ type Options struct {
 	Data string   // data directory; default: a temporary one
 	Dir  string   // where it is started; default: a temporary directory
 
-	Group string // directory of the control group it runs in; "": the test's own
+	Group string              // directory of the control group it runs in; "": the test's own
+	As    *syscall.Credential // user it runs as; default: the one who runs the tests
 }
 
 // Program is a running ahphub. It stops with its test.
@@ -57,6 +58,9 @@ var binary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	lookAtSources()
+	if err := os.Chmod(dir, 0o755); err != nil { // for tests that start it as another user
+		return "", err
+	}
 	path := filepath.Join(dir, "ahphub")
 	out, err := exec.Command("go", "build", "-o", path, "github.com/ahphub/ahphub/cmd/ahphub").CombinedOutput()
 	if err != nil {
@@ -151,6 +155,7 @@ func (p *Program) start(listen string) {
 	}
 	cmd.Dir = p.opts.Dir
 	cmd.Env = append(clean(os.Environ()), p.opts.Env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.opts.As}
 	cmd.Stderr = p.log
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -270,6 +275,11 @@ func stacks(p *Program) string {
 // Token is the owner's token, for clients of the protocol.
 func (p *Program) Token() string {
 	p.t.Helper()
+	for _, variable := range p.opts.Env {
+		if token, ok := strings.CutPrefix(variable, "AHPHUB_TOKEN="); ok {
+			return token
+		}
+	}
 	b, err := os.ReadFile(p.Lines["token_file"])
 	if err != nil {
 		p.t.Fatal(err)

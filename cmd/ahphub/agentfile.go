@@ -37,7 +37,10 @@ type agentEntry struct {
 
 const mostIcon = 8 // code points: an emoji may be made of several
 
-var agentName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+var (
+	agentName    = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\*?$`)
+)
 
 // readAgents reads the [[agent]] tables; def is the one that is the default.
 func readAgents(path string) (list []acp.Program, def string, err error) {
@@ -64,6 +67,33 @@ func readAgents(path string) (list []acp.Program, def string, err error) {
 		list = append(list, p)
 	}
 	return list, def, nil
+}
+
+// readPass reads the [agents] table: env names variables that every program of a session sees besides the usual ones.
+func readPass(path string) ([]string, error) {
+	var file struct {
+		Agents struct {
+			Env []string `toml:"env"`
+		} `toml:"agents"`
+	}
+	meta, err := toml.DecodeFile(path, &file)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range meta.Undecoded() {
+		if len(key) > 1 && key[0] == "agents" {
+			return nil, fmt.Errorf("[agents] has the key %q: use env", key[1])
+		}
+	}
+	for _, name := range file.Agents.Env {
+		if !variableName.MatchString(name) {
+			return nil, fmt.Errorf("[agents] env has %q: name a variable, as in MY_KEY or MY_*", name)
+		}
+		if strings.HasPrefix(name, "AHPHUB_") {
+			return nil, fmt.Errorf("[agents] env has %q: ahphub keeps its own settings to itself", name)
+		}
+	}
+	return file.Agents.Env, nil
 }
 
 func (e agentEntry) program() (acp.Program, error) {

@@ -16,7 +16,7 @@ import (
 func makeAgents(cfg Config) (map[string]agent.Backend, error) {
 	agents := map[string]agent.Backend{shell.Provider: shell.Backend{}}
 	if !cfg.demo {
-		for name, p := range programs(cfg.configured) {
+		for name, p := range programs(cfg.configured, cfg.pass) {
 			agents[name] = acp.Backend{Program: p, Limits: cfg.limits, Memory: acp.Remember(filepath.Join(cfg.Data, "known-agents", name+".json"))}
 		}
 	}
@@ -36,10 +36,11 @@ func makeAgents(cfg Config) (map[string]agent.Backend, error) {
 }
 
 // programs are the agents found on this machine and the configured ones, by name. A
-// configured one takes the place of a found one of its name.
-func programs(configured []acp.Program) map[string]acp.Program {
+// configured one takes the place of a found one of its name. Each sees the variables that pass names.
+func programs(configured []acp.Program, pass []string) map[string]acp.Program {
 	all := map[string]acp.Program{}
 	for _, p := range slices.Concat(acp.Installed(), configured) {
+		p.Pass = slices.Concat(p.Pass, pass)
 		all[p.Name] = p
 	}
 	return all
@@ -47,5 +48,5 @@ func programs(configured []acp.Program) map[string]acp.Program {
 
 // agentNames are those that --agent takes.
 func agentNames(configured []acp.Program) []string {
-	return append([]string{shell.Provider, script.Provider}, slices.Sorted(maps.Keys(programs(configured)))...)
+	return append([]string{shell.Provider, script.Provider}, slices.Sorted(maps.Keys(programs(configured, nil)))...)
 }

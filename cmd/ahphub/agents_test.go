@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,7 +76,7 @@ pass = ["MY_KEY"]
 	if len(agents) != 4 {
 		t.Errorf("there are %d agents", len(agents))
 	}
-	gemini := programs(c.configured)["gemini"]
+	gemini := programs(c.configured, nil)["gemini"]
 	if gemini.Command != filepath.Join(dir, "gemini") || !strings.Contains(strings.Join(gemini.Pass, " "), "GOOGLE_* MY_KEY") || len(gemini.Args) != 1 {
 		t.Errorf("what is known of gemini was lost: %+v", gemini)
 	}
@@ -97,6 +98,10 @@ func TestWrongAgentsAreNamed(t *testing.T) {
 		{`name = "x"` + "\ncommand = \"x\"\n[limits]\nmemory = \"much\"", `"much"`},
 		{`name = "x"` + "\ncommand = \"x\"\n[limits]\nmemroy = \"1G\"", `"memroy"`},
 		{`name = "x"` + "\ncommand = \"x\"\n[limits]\nidle = \"1\"", "idle"},
+		{`name = "x"` + "\ncommand = \"x\"\n[agents]\nenvironment = []", `"environment"`},
+		{`name = "x"` + "\ncommand = \"x\"\n[agents]\nenv = [\"A=b\"]", `"A=b"`},
+		{`name = "x"` + "\ncommand = \"x\"\n[agents]\nenv = [\"*\"]", `"*"`},
+		{`name = "x"` + "\ncommand = \"x\"\n[agents]\nenv = [\"AHPHUB_TOKEN\"]", "to itself"},
 	} {
 		if _, err := settle(t, "[[agent]]\n"+test.file); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "config.toml") {
 			t.Errorf("%s: %v", test.file, err)
@@ -107,14 +112,14 @@ func TestWrongAgentsAreNamed(t *testing.T) {
 func TestAgentsAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	c, err := settle(t, "[[agent]]\nname = \"mine\"\ncommand = \"mine\"\nicon = \"M\"\nmodel = \"large\"\nauth = \"key\"\ndirs = [\""+dir+"\"]\n"+
-		"[limits]\nmemory = \"2GB\"\ncpus = 1.5\nprocesses = 200\nidle = \"5m\"")
+		"[limits]\nmemory = \"2GB\"\ncpus = 1.5\nprocesses = 200\nidle = \"5m\"\n[agents]\nenv = [\"MINE_*\"]")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if l := c.limits; l.Memory != 2<<30 || l.CPUs != 1.5 || l.Processes != 200 || l.Idle != 5*time.Minute {
 		t.Errorf("the limits are %+v", l)
 	}
-	if p := programs(c.configured)["mine"]; p.Icon != "M" || p.Model != "large" || p.Auth != "key" || len(p.Dirs) != 1 || p.Dirs[0] != dir {
+	if p := programs(c.configured, c.pass)["mine"]; !slices.Equal(p.Pass, []string{"MINE_*"}) || p.Icon != "M" || p.Model != "large" || p.Auth != "key" || len(p.Dirs) != 1 || p.Dirs[0] != dir {
 		t.Errorf("the agent is %+v", p)
 	}
 	for text, want := range map[string]int64{"": 0, "1": 1, "1k": 1 << 10, "3M": 3 << 20, "512 MB": 512 << 20} {

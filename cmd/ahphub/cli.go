@@ -49,6 +49,7 @@ func parse(c *cli, args []string, stdout, stderr io.Writer) (*kong.Context, erro
 		return nil, err
 	}
 	c.Serve.configured, c.Doctor.configured = file.agents, file.agents
+	c.Serve.pass, c.Doctor.pass = file.pass, file.pass
 	c.Serve.limits, c.Doctor.limits = file.limits, file.limits
 	left := false
 	parser, err := kong.New(c,

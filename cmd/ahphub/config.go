@@ -42,6 +42,7 @@ type Config struct {
 	Notify notifyConfig `embed:""`
 
 	configured []acp.Program // the [[agent]] tables of the configuration file
+	pass       []string      // the variables that its [agents] env names
 	limits     acp.Limits    // and its [limits]
 
 	demo bool // the script agent plays the demo, and sessions are made for it

@@ -21,6 +21,7 @@ type configFile struct {
 	path   string
 	values map[string]any
 	agents []acp.Program // its [[agent]] tables
+	pass   []string      // env of its [agents] table
 	limits acp.Limits    // its [limits] table
 }
 
@@ -44,7 +45,7 @@ func readConfigFile(args []string) (configFile, error) {
 	if err != nil {
 		return f, fmt.Errorf("the configuration file %s cannot be read: %w", path, err)
 	}
-	return f, errors.Join(f.takeAgents(), f.takeLimits())
+	return f, errors.Join(f.takeAgents(), f.takePass(), f.takeLimits())
 }
 
 func (f *configFile) takeLimits() (err error) {
@@ -53,6 +54,18 @@ func (f *configFile) takeLimits() (err error) {
 	}
 	delete(f.values, "limits")
 	if f.limits, err = readLimits(f.path); err != nil {
+		return fmt.Errorf("the configuration file %s: %w", f.path, err)
+	}
+	return nil
+}
+
+// takePass reads the [agents] table.
+func (f *configFile) takePass() (err error) {
+	if _, table := f.values["agents"].(map[string]any); !table {
+		return nil
+	}
+	delete(f.values, "agents")
+	if f.pass, err = readPass(f.path); err != nil {
 		return fmt.Errorf("the configuration file %s: %w", f.path, err)
 	}
 	return nil

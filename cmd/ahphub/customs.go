@@ -17,5 +17,5 @@ func (a *app) customize(ctx context.Context) host.Customize {
 	if err != nil {
 		a.log.Info("the user has no home directory to look for customizations in", "err", err)
 	}
-	return host.Customize{Library: library, Home: home, Servers: mcp.Dialer{Version: versionName()}}
+	return host.Customize{Library: library, Home: home, Servers: mcp.Dialer{Version: versionName(), Pass: a.cfg.pass}}
 }

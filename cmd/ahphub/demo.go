@@ -14,6 +14,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent/script"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/environ"
 	"github.com/ahphub/ahphub/hub/host"
 )
 
@@ -75,7 +76,7 @@ func sampleRepository(ctx context.Context, dir string) error {
 	}
 	for _, args := range []string{"init -q -b main", "add .", "-c user.name=Ana -c user.email=ana@example.com -c commit.gpgsign=false commit -q -m Greet"} {
 		cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, strings.Fields(args)...)...)
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
+		cmd.Env = append(environ.Inherit(nil), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("git %s: %w: %s", args, err, out)
 		}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/agent/acp"
+	"github.com/ahphub/ahphub/hub/environ"
 	"github.com/ahphub/ahphub/hub/store"
 )
 
@@ -42,7 +43,7 @@ func (c doctorCommand) Run(e *environment) error {
 		all = append(all, finding{hard: true, text: strings.ReplaceAll(err.Error(), "\n", "\n      ")})
 	}
 	all = append(all, checkGit(e.ctx), checkShell())
-	all = append(all, checkAgents(e.ctx, c.configured, c.limits)...)
+	all = append(all, checkAgents(e.ctx, programs(c.configured, c.pass), c.limits)...)
 	all = append(all, checkData(c.Data), checkPort(e.ctx, c.Listen, c.Data))
 	if set.public != nil {
 		all = append(all, finding{good: true, text: "teammates use " + set.public.String()})
@@ -68,7 +69,9 @@ func report(w io.Writer, all []finding) error {
 func checkGit(ctx context.Context) finding {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "git", "--version").Output()
+	cmd := exec.CommandContext(ctx, "git", "--version")
+	cmd.Env = environ.Inherit(nil)
+	out, err := cmd.Output()
 	if err != nil {
 		return finding{hard: true, text: "git was not found: install it (apt-get install git, brew install git)"}
 	}
@@ -93,8 +96,7 @@ const (
 )
 
 // checkAgents starts each program that sessions may name in an empty directory, for as long as it takes to make a session.
-func checkAgents(ctx context.Context, configured []acp.Program, limits acp.Limits) []finding {
-	found := programs(configured)
+func checkAgents(ctx context.Context, found map[string]acp.Program, limits acp.Limits) []finding {
 	names := slices.Sorted(maps.Keys(found))
 	all := make([]finding, len(names))
 	var wg sync.WaitGroup

@@ -11,9 +11,12 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
+	err := hideEnvironment()
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		err = command(ctx, os.Args[1:], os.Stdout, os.Stderr)
+		stop()
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "ahphub:", err)
 		os.Exit(1)

@@ -47,7 +47,8 @@ func TestHooksOfACommit(t *testing.T) {
 	p.write("a.txt", "edited\n")
 	p.write("new.txt", "new\n")
 	t.Setenv("AHPHUB_TOKEN", "secret")
-	p.hook("pre-commit", "git ls-files '*.txt'\nenv | grep -c AHPHUB_\nprintf '\\033[31mno good\\033[0m\\n' >&2\nexit 1\n")
+	t.Setenv("GH_TOKEN", "secret")
+	p.hook("pre-commit", "git ls-files '*.txt'\nenv | grep -c secret\nprintf '\\033[31mno good\\033[0m\\n' >&2\nexit 1\n")
 	index, _ := os.ReadFile(p.path(".git/index"))
 	_, err := p.commitWith(Commit{Message: "x", Name: "Ana"})
 	var refused *RefusedError

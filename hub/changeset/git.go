@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/environ"
 )
 
 // run is one git program.
@@ -40,16 +42,17 @@ var keptEnv = []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOS
 // baseEnv is for reading: the empty GIT_ALLOW_PROTOCOL allows no transport, whatever a repository is configured for, so
 // that nothing is fetched. It is not set for a person who acts: their hooks push and their filters fetch, as in a
 // terminal of theirs, by what their own settings allow.
-func baseEnv() []string {
-	return append(plainEnv(), "GIT_ALLOW_PROTOCOL=", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1",
+func baseEnv(pass []string) []string {
+	return append(plainEnv(pass), "GIT_ALLOW_PROTOCOL=", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1",
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1", "LC_ALL=C")
 }
 
-// plainEnv is what the host was started with, but for git's variables and the host's own secrets.
-func plainEnv() []string {
-	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
+// plainEnv returns the variables of the host that git, its hooks and its filters see. Of git's own it keeps keptEnv alone,
+// whatever pass lists.
+func plainEnv(pass []string) []string {
+	return slices.DeleteFunc(environ.Inherit(slices.Concat(keptEnv, pass)), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return strings.HasPrefix(name, "AHPHUB_") || strings.HasPrefix(name, "GIT_") && !slices.Contains(keptEnv, name)
+		return strings.HasPrefix(name, "GIT_") && !slices.Contains(keptEnv, name)
 	})
 }
 
@@ -57,8 +60,8 @@ func plainEnv() []string {
 // editor opens, and nothing is left running when git has ended.
 var actingConfig = []string{"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.quotePath=false", "-c", "color.ui=false"}
 
-func actingEnv() []string {
-	return append(plainEnv(), "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=:", "NO_COLOR=1", "TERM=dumb")
+func actingEnv(pass []string) []string {
+	return append(plainEnv(pass), "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=:", "NO_COLOR=1", "TERM=dumb")
 }
 
 // git runs a program and returns what it wrote, bounded in time and size. A run that is cancelled takes its children along.
@@ -76,9 +79,9 @@ func (s *Service) git(ctx context.Context, r run) ([]byte, error) {
 	patience := s.patience(ctx, r)
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, &SlowError{Dir: r.dir, Limit: patience})
 	defer cancel()
-	config, env, said := safety, baseEnv(), 4<<10
+	config, env, said := safety, baseEnv(s.cfg.Pass), 4<<10
 	if r.acting {
-		config, env, said = actingConfig, actingEnv(), 16<<10
+		config, env, said = actingConfig, actingEnv(s.cfg.Pass), 16<<10
 	}
 	cmd := exec.CommandContext(ctx, s.cfg.Git, slices.Concat(config, r.config, r.args)...)
 	cmd.Dir, cmd.Env = r.dir, append(env, r.env...)

@@ -20,6 +20,7 @@ type Config struct {
 	Ignore func() []string        // directories that are never looked into, like the host's own data; nil: none
 	Closed func(fs.FileInfo) bool // reports files that are never stored; nil: none
 
+	Pass         []string // names of more variables of the environment that git and its hooks see
 	TrustFilters []string // directories whose repositories' filters (LFS, clean and smudge) run when they are looked at
 
 	Git        string        // the program; "git"

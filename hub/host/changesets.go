@@ -152,7 +152,7 @@ func (h *Host) changesetService() *changeset.Service {
 			h.log.Error("no checkpoints can be taken", "dir", h.cfg.DataDir, "err", err)
 			return
 		}
-		c.svc = changeset.New(changeset.Config{Dir: filepath.Join(data, "checkpoints"), Ignore: h.guard.Dirs, Closed: h.guard.IsSecret, TrustFilters: h.cfg.TrustFilters})
+		c.svc = changeset.New(changeset.Config{Dir: filepath.Join(data, "checkpoints"), Ignore: h.guard.Dirs, Closed: h.guard.IsSecret, Pass: h.cfg.Pass, TrustFilters: h.cfg.TrustFilters})
 		h.wg.Go(func() {
 			<-h.ctx.Done()
 			c.mu.Lock()

@@ -38,6 +38,7 @@ type Config struct {
 	DataDir      string   // agents get a private directory below it; made when absent
 	Secrets      []string // files outside of it that are never opened for anyone: keys, tokens, passwords
 	DefaultDir   string   // working directory of a session that names none; local path
+	Pass         []string // names of more variables of the environment that terminals and git see, as environ.Allows takes them
 	TrustFilters []string // directories whose repositories' filters run when they are looked at; local paths
 
 	// ToolServers says how an agent on this machine reaches its Toolbox with a token; nil

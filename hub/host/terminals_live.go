@@ -49,7 +49,7 @@ type term struct {
 // startTerminal opens a terminal's channel and starts its program.
 func (h *Host) startTerminal(info hub.ChannelInfo, claim ahp.TerminalClaim, spec terminal.Spec, agents bool) (*term, error) {
 	named := spec.Title != ""
-	spec.Title, spec.Grace = shellTitle(spec), cmp.Or(h.terms.grace, terminalGrace)
+	spec.Title, spec.Grace, spec.Pass = shellTitle(spec), cmp.Or(h.terms.grace, terminalGrace), h.cfg.Pass
 	if spec.Cols == 0 && spec.Rows == 0 {
 		spec.Cols, spec.Rows = terminal.DefaultCols, terminal.DefaultRows
 	}

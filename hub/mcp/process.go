@@ -16,6 +16,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/custom"
+	"github.com/ahphub/ahphub/hub/environ"
 )
 
 const (
@@ -68,9 +69,9 @@ func startServer(c custom.Command, pass []string, log *slog.Logger) (*process, e
 
 // serverEnvironment is what a server sees: the usual variables, those the host hands on, those set for it.
 func serverEnvironment(set map[string]string, pass []string) (env []string) {
-	for _, kv := range os.Environ() {
+	for _, kv := range environ.Inherit(pass) {
 		name, _, _ := strings.Cut(kv, "=")
-		if _, own := set[name]; !own && agent.Sees(name, pass) {
+		if _, own := set[name]; !own {
 			env = append(env, kv)
 		}
 	}

@@ -122,10 +122,15 @@ func TestOutputAndExitCode(t *testing.T) {
 
 func TestTheHubsSettingsStayItsOwn(t *testing.T) {
 	t.Setenv("AHPHUB_TOKEN", "secret")
+	t.Setenv("GH_TOKEN", "secret")
+	t.Setenv("MY_SETTING", "passed")
 	s := newScreen()
-	finish(t, start(t, Spec{Command: []string{"env"}}, s))
+	finish(t, start(t, Spec{Command: []string{"env"}, Pass: []string{"MY_*", "AHPHUB_*"}}, s))
 	if strings.Contains(s.text(), "secret") {
-		t.Error("the owner's token is in a terminal's environment")
+		t.Error("a secret of the hub is in a terminal's environment")
+	}
+	if !strings.Contains(s.text(), "MY_SETTING=passed") {
+		t.Error("a variable that is passed on is not in the terminal's environment")
 	}
 	if !strings.Contains(s.text(), "TERM=xterm-256color") {
 		t.Error("TERM is not set")

@@ -5,8 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/environ"
 )
 
 // Defaults and bounds of a Spec.
@@ -24,7 +27,8 @@ type Spec struct {
 	Command    []string      // program and arguments; none is the person's shell, with shell integration where it is bash
 	Shell      string        // one of Shells, where there is no Command; "" is the person's
 	Dir        string        // an existing directory; "" is the hub's own
-	Env        []string      // KEY=value, over the hub's environment without its own settings
+	Env        []string      // KEY=value, over the usual variables of the hub's environment
+	Pass       []string      // names of more variables of the hub's environment, as environ.Allows takes them
 	Cols, Rows int           // 1 to 1000; both zero is 80 by 24
 	Title      string        // the title it is shown under until the program sets one
 	Scrollback int           // bytes of content kept; zero is 512 KiB
@@ -87,18 +91,11 @@ func usable(sh string) bool {
 	return filepath.IsAbs(sh) && err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0
 }
 
-// environ is the hub's environment without what is the hub's own business (its
-// token among it), and with what tells programs about this terminal.
+// environ returns what the program sees: the usual variables, those of Pass and Env, and what tells programs about this
+// terminal.
 func (s Spec) environ() []string {
-	var env []string
-	locale := false
-	for _, kv := range os.Environ() {
-		if !private(kv) {
-			env = append(env, kv)
-		}
-		locale = locale || isLocale(kv)
-	}
-	if !locale { // a service manager sets none, and programs would write ASCII
+	env := environ.Inherit(s.Pass)
+	if !slices.ContainsFunc(env, isLocale) { // a service manager sets none, and programs would write ASCII
 		env = append(env, "LC_CTYPE="+utf8Locale())
 	}
 	env = append(env, "TERM=xterm-256color", "COLORTERM=truecolor", "TERM_PROGRAM=ahphub", "PWD="+s.Dir)
@@ -115,13 +112,4 @@ func utf8Locale() string {
 		return "UTF-8"
 	}
 	return "C.UTF-8"
-}
-
-func private(kv string) bool {
-	name, _, _ := strings.Cut(kv, "=")
-	switch name {
-	case "NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "COLUMNS", "LINES", "OLDPWD":
-		return true
-	}
-	return strings.HasPrefix(name, "AHPHUB_")
 }

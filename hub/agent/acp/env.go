@@ -5,16 +5,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/environ"
 )
 
-// environment is what a program sees: the usual variables, those it may see, those
+// environment returns what a program sees: the usual variables, those it may see, those
 // set for it. Its own directory comes last on PATH, where its interpreter often is.
 func environment(all []string, prog Program, dir string) []string {
 	var env []string
-	for _, kv := range all {
+	for _, kv := range environ.Filter(all, prog.Pass) {
 		name, value, _ := strings.Cut(kv, "=")
-		if _, set := prog.Env[name]; set || !agent.Sees(name, prog.Pass) {
+		if _, set := prog.Env[name]; set {
 			continue
 		}
 		if name == "PATH" {
@@ -29,19 +29,12 @@ func environment(all []string, prog Program, dir string) []string {
 	return env
 }
 
-// withheld wraps a command so that it does not see the host's variables that its
-// program does not see either. Only names are on its command line, never values.
-func withheld(all []string, prog Program, set []string, command []string) []string {
-	wrap := []string{"env"}
-	for _, kv := range all {
+// addPassed returns a command's variables after those that its program sees and terminals do not, which the command
+// sees as well.
+func addPassed(all []string, prog Program, set []string) []string {
+	passed := slices.DeleteFunc(environ.Filter(all, prog.Pass), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		given := slices.ContainsFunc(set, func(s string) bool { return strings.HasPrefix(s, name+"=") })
-		if name != "" && !given && !agent.Sees(name, prog.Pass) {
-			wrap = append(wrap, "-u", name)
-		}
-	}
-	if len(wrap) == 1 {
-		return command
-	}
-	return append(wrap, command...)
+		return environ.Allows(name, nil)
+	})
+	return append(passed, set...)
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/environ"
 )
 
 // What a program may use is bounded by a control group where the system has one for us: systemd's user manager, or its
@@ -75,7 +77,9 @@ func findScopes(uid int) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	try := append(append([]string{}, command...), "-p", "TasksMax="+strconv.Itoa(100), "--", "true")
-	if exec.CommandContext(ctx, try[0], try[1:]...).Run() != nil {
+	cmd := exec.CommandContext(ctx, try[0], try[1:]...)
+	cmd.Env = environ.Inherit(nil)
+	if cmd.Run() != nil {
 		return nil
 	}
 	return command

@@ -53,7 +53,7 @@ func (s *session) createTerminal(p *peer) func(context.Context, terminalParams) 
 		for _, e := range q.Env {
 			spec.Env = append(spec.Env, e.Name+"="+e.Value)
 		}
-		spec.Command = withheld(os.Environ(), s.prog, spec.Env, spec.Command)
+		spec.Env = addPassed(os.Environ(), s.prog, spec.Env)
 		id, err := p.terms.create(ctx, p, s.spec.Host, spec, q.OutputByteLimit)
 		return map[string]string{"terminalId": id}, err
 	}
