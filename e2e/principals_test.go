@@ -6,6 +6,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -202,4 +205,80 @@ func TestGuestsClientDoesNotAskOwnersFiles(t *testing.T) {
 			t.Errorf("the %s reads %q, %v; the owner's client was asked %d times", role, got.Data, err, asked.Load())
 		}
 	}
+}
+
+// What is refused, or was done before, is not written down as done: a revocation of another's token least of all.
+func TestRefusedRevocationsAreNotAudited(t *testing.T) {
+	prog := Start(t, Options{Args: []string{"--agent", "script"}})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	owner, _ := signIn(t, prog.SignIn())
+	page, _ := post(t, owner, prog.URL+"/account/tokens", url.Values{"name": {"editor"}, "expires": {"never"}})
+	_, rest, _ := strings.Cut(page, `action="/account/tokens/`)
+	token, _, found := strings.Cut(rest, "/revoke")
+	if !found {
+		t.Fatalf("the page shows no token to revoke:\n%s", page)
+	}
+	page, _ = post(t, owner, prog.URL+"/people/invite", url.Values{"role": {"viewer"}, "for": {"Ben"}})
+	_, rest, _ = strings.Cut(page, "/invite#")
+	invitation := rest[:strings.IndexAny(rest, `"<& `)]
+	jar, _ := cookiejar.New(nil)
+	ben := &http.Client{Jar: jar, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if _, status := post(t, ben, prog.URL+"/invite", url.Values{"token": {invitation}, "name": {"Ben"}, "password": {"correct horse battery"}}); status != http.StatusSeeOther {
+		t.Fatalf("Ben takes the invitation: %d", status)
+	}
+	owner.CheckRedirect = ben.CheckRedirect
+	p := dial(t, ctx, prog, prog.Token())
+	short := host.ShortID(newOverProtocol(t, ctx, p))
+	linkOver(t, owner, prog, short, "viewer")
+
+	refused := func(c *http.Client, path string, form url.Values) {
+		t.Helper()
+		if page, status := post(t, c, prog.URL+path, form); status < 400 || status >= 500 || !strings.Contains(page, "<h1") {
+			t.Errorf("%s: %d\n%.200s", path, status, page)
+		}
+	}
+	refused(ben, "/account/tokens/"+token+"/revoke", nil)
+	for _, path := range []string{"/account/tokens/nothing/revoke", "/account/passkeys/nothing/remove", "/people/browsers/nothing", "/people/links/nothing/revoke",
+		"/s/" + short + "/share/nothing/revoke", "/people/files/nothing/revoke", "/people/members/person:nobody/remove", "/settings/notifications/hooks/nothing/remove"} {
+		refused(owner, path, nil)
+	}
+	refused(owner, "/settings/notifications/mail", url.Values{"do": {"remove"}})
+	refused(owner, "/account/password", url.Values{"remove": {"yes"}})
+	post(t, owner, prog.URL+"/people/signout", nil) // another time there is none to sign out
+	post(t, owner, prog.URL+"/people/signout", nil)
+	_, shared := get(t, owner, prog.URL+"/s/"+short+"/share")
+	_, rest, _ = strings.Cut(shared, `action="/s/`+short+"/share/")
+	link, _, _ := strings.Cut(rest, "/revoke")
+	if _, status := post(t, owner, prog.URL+"/s/"+short+"/share/"+link+"/revoke", nil); status != http.StatusSeeOther {
+		t.Errorf("revoking the link: %d", status)
+	}
+	refused(owner, "/people/links/"+link+"/revoke", nil)
+	_, log := get(t, owner, prog.URL+"/audit.jsonl")
+	if n := strings.Count(log, `"revoked a link`); n != 1 {
+		t.Errorf("one revoked link is written down %d times", n)
+	}
+	for _, never := range []string{`"revoked a token`, `"removed`, `"signed a browser out`, `"signed out everywhere else`, `"revoked files`, `"changed the password`, `"asked for mail`} {
+		if strings.Contains(log, never) {
+			t.Errorf("the audit says %s:\n%s", never, log)
+		}
+	}
+	if _, page := get(t, owner, prog.URL+"/account"); !strings.Contains(page, token) {
+		t.Error("the token is gone")
+	}
+}
+
+// post sends a form and returns what it is answered, whatever that is.
+func post(t *testing.T, c *http.Client, address string, form url.Values) (page string, status int) {
+	t.Helper()
+	res, err := c.PostForm(address, form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b), res.StatusCode
 }

@@ -53,7 +53,7 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 		start := time.Now()
 		wrapped := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		note := &seen{}
-		ctx, detail := people.WithDetail(context.WithValue(r.Context(), seenKey{}, note))
+		ctx, deed := people.WithDeed(context.WithValue(r.Context(), seenKey{}, note))
 		ctx, span := s.cfg.Tracer.Start(ctx, "http", spanOfRequest...)
 		r = r.WithContext(ctx)
 		next.ServeHTTP(wrapped, r)
@@ -64,8 +64,8 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 		route := chi.RouteContext(r.Context()).RoutePattern()
 		s.counters.request(r.Method, route, status)
 		endSpan(span, r.Method, route, status)
-		if what := audited[r.Method+" "+route]; what != "" && status < 400 {
-			s.note(r, people.Event{Who: note.who.ID, Name: note.who.Name, What: detailed(what, *detail), On: r.URL.Path})
+		if what := audited[r.Method+" "+route]; what != "" && status < 400 && !deed.Nothing {
+			s.note(r, people.Event{Who: note.who.ID, Name: note.who.Name, What: detailed(what, deed.Detail), On: r.URL.Path})
 		}
 		level := slog.LevelInfo
 		if status < 400 && r.Method == http.MethodGet {

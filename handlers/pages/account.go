@@ -105,7 +105,9 @@ func (p *Pages) setPassword(w http.ResponseWriter, r *http.Request) error {
 	}
 	next := r.PostFormValue("password")
 	if r.PostFormValue("remove") != "" {
-		next = ""
+		if next = ""; !had {
+			return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{Error: "There is no password to remove."})
+		}
 	} else if next == "" {
 		return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{Error: "Type a new password."})
 	}
@@ -140,16 +142,15 @@ func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Pages) revokeToken(w http.ResponseWriter, r *http.Request) error {
-	id := chi.URLParam(r, "token")
-	for _, t := range p.Accounts.Tokens.List(access.FromContext(r.Context()).ID) {
-		if t.ID != id {
-			continue
-		}
-		if err := p.Accounts.Tokens.Revoke(r.Context(), id); err != nil {
-			return err
-		}
+	gone, err := p.Accounts.Tokens.RevokeOf(r.Context(), access.FromContext(r.Context()).ID, chi.URLParam(r, "token"))
+	if errors.Is(err, access.ErrNoToken) {
+		return errNotFound(sentence(err.Error()))
 	}
-	return done(w, r, "/account") // one that is not there is revoked already
+	if err != nil {
+		return err
+	}
+	accounts.Detail(r.Context(), gone.Name)
+	return done(w, r, "/account")
 }
 
 // beginPasskey answers a script with what the browser is asked for.
@@ -185,8 +186,13 @@ func (p *Pages) makePasskey(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Pages) removePasskey(w http.ResponseWriter, r *http.Request) error {
-	if err := p.Accounts.Passkeys.Remove(r.Context(), access.FromContext(r.Context()).ID, chi.URLParam(r, "key")); err != nil {
+	gone, err := p.Accounts.Passkeys.Remove(r.Context(), access.FromContext(r.Context()).ID, chi.URLParam(r, "key"))
+	if errors.Is(err, accounts.ErrPasskeyGone) {
+		return errNotFound(sentence(err.Error()))
+	}
+	if err != nil {
 		return err
 	}
+	accounts.Detail(r.Context(), gone.Name)
 	return done(w, r, "/account")
 }

@@ -79,11 +79,14 @@ func (p *Pages) changeMember(w http.ResponseWriter, r *http.Request) error {
 // removeMember takes an account or an invitation away: its ways to sign in, its tokens, and what it has open.
 func (p *Pages) removeMember(w http.ResponseWriter, r *http.Request) error {
 	id := chi.URLParam(r, "member")
-	if err := p.Accounts.Members.Remove(r.Context(), id); err != nil {
-		return errBadRequest(sentence(err.Error()))
+	err := p.Accounts.Members.Remove(r.Context(), id)
+	if errors.Is(err, access.ErrNoPerson) {
+		return errNotFound(sentence(err.Error()))
+	}
+	if err != nil {
+		return err
 	}
 	p.Host.RevokeFilesOf(id)
-	var err error
 	if p.Accounts.Passwords != nil {
 		err = p.Accounts.Passwords.Set(r.Context(), id, "")
 	}

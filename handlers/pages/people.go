@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/go-chi/chi/v5"
 
@@ -69,8 +70,12 @@ func (p *Pages) signOutOthers(w http.ResponseWriter, r *http.Request) error {
 	if p.Browsers == nil {
 		return errNotFound("This host keeps no list of people.")
 	}
-	if _, err := p.Browsers.SignOutOthers(r); err != nil && !errors.Is(err, accounts.ErrSignedOut) {
+	n, err := p.Browsers.SignOutOthers(r)
+	if err != nil && !errors.Is(err, accounts.ErrSignedOut) {
 		return err
+	}
+	if n == 0 {
+		accounts.DidNothing(r.Context())
 	}
 	return done(w, r, "/people")
 }
@@ -79,7 +84,11 @@ func (p *Pages) signOutBrowser(w http.ResponseWriter, r *http.Request) error {
 	if p.Browsers == nil {
 		return errNotFound("This host keeps no list of people.")
 	}
-	if err := p.Browsers.SignOutBrowser(r.Context(), chi.URLParam(r, "browser")); err != nil {
+	err := p.Browsers.SignOutBrowser(r.Context(), chi.URLParam(r, "browser"))
+	if errors.Is(err, accounts.ErrNoBrowser) {
+		return errNotFound(sentence(err.Error()))
+	}
+	if err != nil {
 		return err
 	}
 	return done(w, r, "/people")
@@ -91,13 +100,20 @@ func (p *Pages) revokeAnyLink(w http.ResponseWriter, r *http.Request) error {
 		return errNotFound("This host shares no sessions.")
 	}
 	id := chi.URLParam(r, "link")
-	for _, l := range p.Links.List("") {
-		if l.ID == id {
-			if err := p.Links.Revoke(r.Context(), id); err != nil {
-				return err
-			}
-			return done(w, r, "/people")
-		}
+	if err := p.revoke(r, p.Links.List(""), id); err != nil {
+		return err
 	}
-	return errNotFound("There is no such link.")
+	return done(w, r, "/people")
+}
+
+// revoke ends one of some links; one that was revoked before is not revoked again.
+func (p *Pages) revoke(r *http.Request, among []access.Link, id string) error {
+	i := slices.IndexFunc(among, func(l access.Link) bool { return l.ID == id })
+	if i < 0 {
+		return errNotFound("There is no such link, or it leads elsewhere.")
+	}
+	if !among[i].Revoked.IsZero() {
+		return errNotFound("This link was revoked already.")
+	}
+	return p.Links.Revoke(r.Context(), id)
 }

@@ -248,14 +248,8 @@ func (p *Pages) revokeLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	id := chi.URLParam(r, "link")
-	for _, l := range p.Links.List(v.session) {
-		if l.ID == id {
-			if err := p.Links.Revoke(r.Context(), id); err != nil {
-				return err
-			}
-			return done(w, r, "/s/"+v.short+"/share")
-		}
+	if err := p.revoke(r, p.Links.List(v.session), chi.URLParam(r, "link")); err != nil {
+		return err
 	}
-	return errNotFound("There is no such link in this session.")
+	return done(w, r, "/s/"+v.short+"/share")
 }

@@ -183,11 +183,17 @@ func (m *Members) change(ctx context.Context, find func() (*member, error), edit
 	return doc.Member, err
 }
 
+// ErrNoPerson says that an account, or an invitation, is not there.
+var ErrNoPerson = errors.New("there is no such person or invitation: they were removed already")
+
 // Remove takes somebody's account away, or their invitation, and ends what they have open. Their browsers and tokens are
 // the caller's to end.
 func (m *Members) Remove(ctx context.Context, id string) error {
-	if !IsPerson(id) {
-		return errors.New("there is no such person")
+	m.mu.Lock()
+	known := m.byID[id] != nil
+	m.mu.Unlock()
+	if !known {
+		return ErrNoPerson
 	}
 	if err := m.store.Delete(ctx, memberBucket, id); err != nil {
 		return err

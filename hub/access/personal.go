@@ -124,6 +124,19 @@ func (p *Personal) check(token string) (Token, error) {
 
 func (t *Token) live(now time.Time) bool { return t.Expires.IsZero() || now.Before(t.Expires) }
 
+// ErrNoToken says that there is no such token of that account.
+var ErrNoToken = errors.New("there is no such token of yours: it was revoked already, or is not yours to revoke")
+
+// RevokeOf revokes a token of an account's, or returns ErrNoToken.
+func (p *Personal) RevokeOf(ctx context.Context, who, id string) (Token, error) {
+	for _, t := range p.List(who) {
+		if t.ID == id {
+			return t, p.Revoke(ctx, id)
+		}
+	}
+	return Token{}, ErrNoToken
+}
+
 // Revoke deletes a token and ends every socket that came by it. One that is not there is gone already.
 func (p *Personal) Revoke(ctx context.Context, id string) error {
 	if err := p.store.Delete(ctx, tokenBucket, id); err != nil {

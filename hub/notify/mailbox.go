@@ -119,12 +119,18 @@ func (n *Notifier) Verify(ctx context.Context, who, code string) error {
 // RemoveAddress ends somebody's mail and forgets where it went.
 func (n *Notifier) RemoveAddress(ctx context.Context, who string) error {
 	err := n.Change(ctx, who, func(p *Prefs) error {
+		if p.Mail.Address == "" {
+			return ErrNoAddress
+		}
 		p.Mail.Address, p.Mail.Verified, p.Mail.Code = "", false, ""
 		return nil
 	})
 	n.forgetMail(who)
 	return err
 }
+
+// ErrNoAddress says that no mail goes anywhere.
+var ErrNoAddress = errors.New("there is no address to remove: it was removed already")
 
 // unsubscriber is the token of a link that ends somebody's mail to an address, and does nothing else.
 func (n *Notifier) unsubscriber(who, address string) string {

@@ -20,18 +20,31 @@ type Event struct {
 	From string    `json:"from,omitempty"` // address of the peer
 }
 
-type detailKey struct{}
+type deedKey struct{}
 
-// WithDetail lets a handler say more of what it does than its route tells: what it said is there when it is done.
-func WithDetail(ctx context.Context) (context.Context, *string) {
-	d := new(string)
-	return context.WithValue(ctx, detailKey{}, d), d
+// Deed is what a handler says of what it did, beyond what its route tells.
+type Deed struct {
+	Detail  string
+	Nothing bool // there was nothing to do, so nothing is written down
+}
+
+// WithDeed lets a handler say what it did: that is in the Deed when it is done.
+func WithDeed(ctx context.Context) (context.Context, *Deed) {
+	d := new(Deed)
+	return context.WithValue(ctx, deedKey{}, d), d
 }
 
 // Detail says more of what a request does, as in "revert".
 func Detail(ctx context.Context, text string) {
-	if d, ok := ctx.Value(detailKey{}).(*string); ok {
-		*d = text
+	if d, ok := ctx.Value(deedKey{}).(*Deed); ok {
+		d.Detail = text
+	}
+}
+
+// DidNothing says that a request changed nothing, although it succeeds.
+func DidNothing(ctx context.Context) {
+	if d, ok := ctx.Value(deedKey{}).(*Deed); ok {
+		d.Nothing = true
 	}
 }
 

@@ -45,8 +45,20 @@ func (c *Cookies) Browsers(r *http.Request) ([]Browser, error) {
 	return out, err
 }
 
-// SignOutBrowser signs one out and ends what it has open. One that is not there is out already.
-func (c *Cookies) SignOutBrowser(ctx context.Context, key string) error { return c.forget(ctx, key) }
+// ErrNoBrowser says that a browser is not signed in.
+var ErrNoBrowser = errors.New("this browser is not signed in any more")
+
+// SignOutBrowser signs one out and ends what it has open, or returns ErrNoBrowser.
+func (c *Cookies) SignOutBrowser(ctx context.Context, key string) error {
+	_, found, err := c.cfg.Store.Get(ctx, rowBucket, key)
+	if err == nil && !found {
+		err = ErrNoBrowser
+	}
+	if err != nil {
+		return err
+	}
+	return c.forget(ctx, key)
+}
 
 // SignOutOthers signs out every browser of the asking one's account but itself, and tells how many.
 func (c *Cookies) SignOutOthers(r *http.Request) (n int, err error) {

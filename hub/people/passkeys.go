@@ -117,13 +117,20 @@ func (p *Passkeys) List(ctx context.Context, account string) ([]Passkey, error) 
 	return out, err
 }
 
-// Remove takes a passkey away from an account.
-func (p *Passkeys) Remove(ctx context.Context, account, key string) error {
+// ErrPasskeyGone says that there is no such passkey of that account.
+var ErrPasskeyGone = errors.New("there is no such passkey of yours: it was removed already, or is not yours to remove")
+
+// Remove takes a passkey away from an account, or returns ErrPasskeyGone.
+func (p *Passkeys) Remove(ctx context.Context, account, key string) (removed Passkey, err error) {
 	list, err := p.List(ctx, account)
-	if err != nil || !slices.ContainsFunc(list, func(k Passkey) bool { return k.Key == key }) {
-		return err
+	if err != nil {
+		return Passkey{}, err
 	}
-	return p.Store.Delete(ctx, passkeyBucket, key)
+	i := slices.IndexFunc(list, func(k Passkey) bool { return k.Key == key })
+	if i < 0 {
+		return Passkey{}, ErrPasskeyGone
+	}
+	return list[i], p.Store.Delete(ctx, passkeyBucket, key)
 }
 
 // RemoveAll takes every passkey away from an account.
