@@ -112,8 +112,8 @@ func poison(t *testing.T, ctx context.Context, data string) (n int64) {
 	}
 	defer db.Close()
 	for _, q := range []string{
-		`UPDATE envelopes SET action=CAST(replace(CAST(action AS TEXT), 'MARK', CAST(x'fe' AS TEXT)) AS BLOB) WHERE instr(action, CAST('MARK' AS BLOB))`,
-		`UPDATE snapshots SET state=CAST(replace(CAST(state AS TEXT), 'MARK', CAST(x'fe' AS TEXT)) AS BLOB) WHERE instr(state, CAST('MARK' AS BLOB))`,
+		`UPDATE envelopes SET sum=NULL, action=CAST(replace(CAST(action AS TEXT), 'MARK', CAST(x'fe' AS TEXT)) AS BLOB) WHERE instr(action, CAST('MARK' AS BLOB))`,
+		`UPDATE snapshots SET sum=NULL, state=CAST(replace(CAST(state AS TEXT), 'MARK', CAST(x'fe' AS TEXT)) AS BLOB) WHERE instr(state, CAST('MARK' AS BLOB))`,
 	} {
 		r, err := db.ExecContext(ctx, q)
 		if err != nil {

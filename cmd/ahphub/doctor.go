@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net"
 	"net/http"
@@ -24,6 +25,8 @@ import (
 
 type doctorCommand struct {
 	Config `embed:""`
+
+	Deep bool `help:"Check every row of the database against its checksum as well. It may take minutes."`
 }
 
 // finding is one line of the report. What is not good says what to do.
@@ -45,6 +48,9 @@ func (c doctorCommand) Run(e *environment) error {
 	all = append(all, checkGit(e.ctx), checkShell())
 	all = append(all, checkAgents(e.ctx, programs(c.configured, c.pass), c.limits)...)
 	all = append(all, checkData(c.Data), checkPort(e.ctx, c.Listen, c.Data))
+	if c.Deep {
+		all = append(all, checkRows(e.ctx, c.Data)...)
+	}
 	if set.public != nil {
 		all = append(all, finding{good: true, text: "teammates use " + set.public.String()})
 	}
@@ -160,6 +166,35 @@ func checkData(dir string) finding {
 		return finding{hard: true, text: err.Error()}
 	}
 	return finding{good: true, text: "data directory " + dir}
+}
+
+// checkRows reads all of the database, also of an ahphub that serves.
+func checkRows(ctx context.Context, dir string) []finding {
+	deep, err := store.DeepCheck(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []finding{{good: true, text: "no database yet in " + dir}}
+	}
+	var all []finding
+	if err != nil {
+		all = append(all, finding{hard: errors.Is(err, store.ErrDamaged), text: "the database was not checked: " + err.Error()})
+	}
+	if deep == nil {
+		return all
+	}
+	for _, d := range deep.Damage {
+		all = append(all, finding{hard: true, text: d.Error()})
+	}
+	if deep.More > 0 {
+		all = append(all, finding{hard: true, text: fmt.Sprintf("%d more rows are damaged", deep.More)})
+	}
+	if len(all) > 0 {
+		return all
+	}
+	text := fmt.Sprintf("database: %d channels and %d journal rows are whole", deep.Channels, deep.Rows)
+	if deep.Unchecked > 0 {
+		text += fmt.Sprintf("; %d were written before there were checksums", deep.Unchecked)
+	}
+	return []finding{{good: true, text: text}}
 }
 
 func writable(dir string) bool {

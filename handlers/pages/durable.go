@@ -81,6 +81,15 @@ func (a *heldAnswer) release() {
 
 // whyUnsaved is a sentence about why the journal fails, "" when it does not say.
 func whyUnsaved(err error) string {
+	why := reasonOf(err)
+	if why == "" {
+		return ""
+	}
+	return " " + sentence(why)
+}
+
+// reasonOf is what the store says of its disk, for people; "" for other errors.
+func reasonOf(err error) string {
 	why, ok := errors.AsType[interface {
 		error
 		Reason() string
@@ -88,7 +97,7 @@ func whyUnsaved(err error) string {
 	if !ok {
 		return ""
 	}
-	return " " + sentence(why.Reason())
+	return why.Reason()
 }
 
 // secretFields are never sent back.

@@ -60,6 +60,9 @@ func classify(err error) *fault {
 	case errors.Is(err, context.Canceled):
 		return &fault{499, "The request was given up.", err}
 	}
+	if why := reasonOf(err); why != "" { // what is wrong with the disk, and what to do
+		return &fault{http.StatusInternalServerError, sentence(why), err}
+	}
 	return &fault{http.StatusInternalServerError, "Something went wrong here. The operator finds it in the log by the number below.", err}
 }
 

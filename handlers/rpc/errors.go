@@ -69,7 +69,14 @@ func (s *socket) wireError(method string, err error) *jsonrpc.Error {
 			return &jsonrpc.Error{Code: k.code, Message: err.Error()}
 		}
 	}
-	return s.internal(method, "err", err)
+	internal := s.internal(method, "err", err)
+	if why, ok := errors.AsType[interface {
+		error
+		Reason() string
+	}](err); ok { // what is wrong with the disk, and what to do
+		internal.Message = why.Reason()
+	}
+	return internal
 }
 
 func (s *socket) errorData(e *ahp.Error) json.RawMessage {

@@ -10,9 +10,9 @@ import (
 )
 
 // Backup writes a consistent copy of the database to path, which must not
-// exist, while the work goes on.
+// exist, while the work goes on. It never opens the file itself: see makeDB.
 func (s *Store) Backup(ctx context.Context, path string) error {
-	return BackupDir(ctx, s.cfg.Dir, path)
+	return backupDB(ctx, filepath.Join(s.cfg.Dir, databaseName), path)
 }
 
 // BackupDir is Backup for a data directory that another process may be serving.
@@ -24,6 +24,10 @@ func BackupDir(ctx context.Context, dir, path string) error {
 	if err := inspect(source); err != nil {
 		return err
 	}
+	return backupDB(ctx, source, path)
+}
+
+func backupDB(ctx context.Context, source, path string) error {
 	db, err := openDB(source, []string{"busy_timeout(5000)"})
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -17,6 +18,9 @@ type damage struct {
 // Err returns what is wrong with the database, or nil: a check of a large one
 // ends after Open has returned. It is one part of being ready to serve.
 func (s *Store) Err() error {
+	if err := s.guard.err(); err != nil {
+		return err
+	}
 	s.damage.mu.Lock()
 	defer s.damage.mu.Unlock()
 	return s.damage.err
@@ -54,11 +58,21 @@ func (s *Store) checkLater(ctx context.Context, path string) {
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		s.log.Error("the database is damaged: restore a backup", "err", err)
-		s.damage.mu.Lock()
-		defer s.damage.mu.Unlock()
-		s.damage.err = err
+		s.noteDamage(err)
 	})
+}
+
+// noteDamage makes the store say that it is not ready, when that is what err is about. What is whole is still served.
+func (s *Store) noteDamage(err error) {
+	if !errors.Is(err, ErrDamaged) {
+		return
+	}
+	s.log.Error("the database is damaged: restore a backup", "err", err)
+	s.damage.mu.Lock()
+	defer s.damage.mu.Unlock()
+	if s.damage.err == nil {
+		s.damage.err = err
+	}
 }
 
 func databaseSize(path string) (size int64, fresh bool) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
@@ -15,6 +16,9 @@ import (
 func (s *Store) Run(ctx context.Context, h *hub.Hub) error {
 	snaps := s.newSnapshotter(ctx)
 	defer snaps.stop()
+	var guarding sync.WaitGroup
+	defer guarding.Wait()
+	guarding.Go(func() { s.keepGuard(ctx, h) })
 	for {
 		b, err := h.Unjournaled(ctx)
 		if err != nil {
@@ -65,7 +69,7 @@ func (s *Store) insist(ctx context.Context, h *hub.Hub, p *plan) error {
 		err = s.try(p)
 	}
 	s.log.Info("the journal is back")
-	h.JournalBack()
+	h.JournalBack() // a lost directory would have failed the last try
 	return nil
 }
 

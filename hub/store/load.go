@@ -19,8 +19,11 @@ type loaded struct {
 	floor, last int64
 	base        int64 // the snapshot's number
 	run         int64 // bytes of the envelopes after it
+	ran         int64 // the same, as the channel's row counts them
+	summed      bool  // what was read last has a checksum
 	envs        []*hub.Envelope
 	bytes       []int
+	sums        summer
 }
 
 // Load reads a sleeping channel: its snapshot, reduced by what came after, and
@@ -28,6 +31,7 @@ type loaded struct {
 func (s *Store) Load(ctx context.Context, uri ahp.URI) (hub.Loaded, error) {
 	c, err := s.readChannel(ctx, uri)
 	if err != nil {
+		s.noteDamage(err)
 		return hub.Loaded{}, err
 	}
 	out := hub.Loaded{State: c.state, Last: c.last, Floor: c.cut(s.cfg.WindowBytes)}
@@ -48,33 +52,45 @@ func (s *Store) readChannel(ctx context.Context, uri ahp.URI) (*loaded, error) {
 	}
 	defer tx.Rollback()
 	c := &loaded{}
-	if err := c.readSnapshot(ctx, tx, uri); err != nil {
-		return nil, describe(err)
+	err = c.readSnapshot(ctx, tx, uri)
+	if err == nil {
+		err = c.readEnvelopes(ctx, tx)
 	}
-	if err := c.readEnvelopes(ctx, tx); err != nil {
-		return nil, fmt.Errorf("channel %s: %w", uri, describe(err))
+	if err = describe(err); err == nil {
+		return c, nil
 	}
-	return c, nil
+	if _, named := errors.AsType[*DamageError](err); errors.Is(err, ErrDamaged) && !named {
+		return nil, &DamageError{What: "a part", URI: uri, Cause: err}
+	}
+	return nil, fmt.Errorf("channel %s: %w", uri, err)
 }
 
 func (c *loaded) readSnapshot(ctx context.Context, tx *sql.Tx, uri ahp.URI) error {
 	var state []byte
-	err := tx.QueryRowContext(ctx, `SELECT c.id, c.uri, c.kind, c.session, c.chat, c.floor, c.last, s.seq, s.state
+	var sum sql.NullInt64
+	err := tx.QueryRowContext(ctx, `SELECT c.id, c.uri, c.kind, c.session, c.chat, c.floor, c.last, c.run, s.seq, s.state, s.sum
 		FROM channels c JOIN snapshots s ON s.channel=c.id WHERE c.uri=?`, uri).
-		Scan(&c.id, &c.info.URI, &c.info.Kind, &c.info.Session, &c.info.Chat, &c.floor, &c.last, &c.base, &state)
+		Scan(&c.id, &c.info.URI, &c.info.Kind, &c.info.Session, &c.info.Chat, &c.floor, &c.last, &c.ran, &c.base, &state, &sum)
 	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("channel %s: %w", uri, ErrNotFound)
+		return ErrNotFound
 	}
 	if err != nil {
 		return err
 	}
-	c.state, err = ahp.UnmarshalState(c.info.Kind, state)
-	return err
+	c.summed = sum.Valid
+	if differs(sum, c.sums.snapshot(c.id, c.base, state)) {
+		return &DamageError{What: "the snapshot", URI: uri}
+	}
+	if c.state, err = ahp.UnmarshalState(c.info.Kind, state); err != nil {
+		return &DamageError{What: "the snapshot", URI: uri, Cause: err}
+	}
+	return nil
 }
 
+const sqlReadEnvelopes = `SELECT seq, at, principal, client, client_seq, action, sum FROM envelopes WHERE channel=? ORDER BY seq`
+
 func (c *loaded) readEnvelopes(ctx context.Context, tx *sql.Tx) error {
-	rows, err := tx.QueryContext(ctx, `SELECT seq, at, principal, client, client_seq, action
-		FROM envelopes WHERE channel=? ORDER BY seq`, c.id)
+	rows, err := tx.QueryContext(ctx, sqlReadEnvelopes, c.id)
 	if err != nil {
 		return err
 	}
@@ -95,21 +111,29 @@ func (c *loaded) readEnvelopes(ctx context.Context, tx *sql.Tx) error {
 func (c *loaded) scanEnvelope(rows *sql.Rows) (*hub.Envelope, int, error) {
 	var at int64
 	var principal, client sql.NullString
-	var clientSeq sql.NullInt64
+	var clientSeq, sum sql.NullInt64
 	var action []byte // a copy: the decoded action may share it
 	e := &hub.Envelope{Channel: c.info}
-	if err := rows.Scan(&e.Seq, &at, &principal, &client, &clientSeq, &action); err != nil {
+	if err := rows.Scan(&e.Seq, &at, &principal, &client, &clientSeq, &action, &sum); err != nil {
 		return nil, 0, err
+	}
+	e.At, e.Principal = time.UnixMicro(at), principal.String
+	c.summed = sum.Valid
+	if differs(sum, c.sums.envelope(e.Seq, c.id, at, principal.String, client.String, clientSeq.Int64, action)) {
+		return nil, 0, damagedRow(e, nil)
 	}
 	var err error
 	if e.Action, err = ahp.UnmarshalAction(action); err != nil {
-		return nil, 0, fmt.Errorf("envelope %d: %w", e.Seq, err)
+		return nil, 0, damagedRow(e, err)
 	}
-	e.At, e.Principal = time.UnixMicro(at), principal.String
 	if client.Valid {
 		e.Origin = &ahp.ActionOrigin{ClientID: client.String, ClientSeq: clientSeq.Int64}
 	}
 	return e, len(action), nil
+}
+
+func damagedRow(e *hub.Envelope, cause error) *DamageError {
+	return &DamageError{What: fmt.Sprintf("journal row %d", e.Seq), URI: e.Channel.URI, At: e.At, Cause: cause}
 }
 
 // cut returns the number up to which envelopes are past the replay window.

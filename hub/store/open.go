@@ -31,13 +31,24 @@ func openDB(path string, pragmas []string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The file is made here, because SQLite would make it readable by all.
-	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
+	if err := makeDB(abs); err != nil {
 		return nil, err
 	}
-	f.Close()
 	return sql.Open("sqlite", dsn(abs, pragmas))
+}
+
+// makeDB makes the file when it is not there, because SQLite would make it readable by all. One that is there is never
+// opened here: closing it would release the locks of every connection of this process (POSIX), and the next program that
+// has a look at the database, as ahphub backup, would take itself for the last and remove the log in use.
+func makeDB(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 func dsn(abs string, pragmas []string) string {

@@ -16,6 +16,7 @@ type plan struct {
 	clients  map[string]int64      // newest clientSeq by client
 	reserved int64
 	grown    []*channelRow
+	sums     summer
 }
 
 type op struct {
@@ -24,13 +25,13 @@ type op struct {
 }
 
 const (
-	sqlEnvelope    = "INSERT INTO envelopes (seq, channel, at, bytes, principal, client, client_seq, action) VALUES (?,?,?,?,?,?,?,?)"
+	sqlEnvelope    = "INSERT INTO envelopes (seq, channel, at, bytes, principal, client, client_seq, action, sum) VALUES (?,?,?,?,?,?,?,?,?)"
 	sqlAnswer      = "INSERT OR REPLACE INTO answers (client, client_seq, seq, channel, at) VALUES (?,?,?,?,?)"
 	sqlForget      = "DELETE FROM answers WHERE client=?"
 	sqlThin        = "DELETE FROM answers WHERE client=? AND client_seq<=?"
 	sqlOpen        = "INSERT INTO channels (id, uri, kind, session, chat, floor, last, run, snap) VALUES (?,?,?,?,?,?,?,0,?)"
 	sqlGrow        = "UPDATE channels SET last=?, run=run+? WHERE id=?"
-	sqlSnapshot    = "INSERT OR REPLACE INTO snapshots (channel, seq, state) VALUES (?,?,?)"
+	sqlSnapshot    = "INSERT OR REPLACE INTO snapshots (channel, seq, state, sum) VALUES (?,?,?,?)"
 	answersAClient = 1024
 )
 
@@ -84,9 +85,11 @@ func (s *Store) planEnvelope(p *plan, e *hub.Envelope) error {
 	}
 	at := e.At.UnixMicro()
 	if e.Origin == nil {
-		p.add(sqlEnvelope, e.Seq, r.id, at, len(action), nullable(e.Principal), nil, nil, action)
+		sum := p.sums.envelope(e.Seq, r.id, at, e.Principal, "", 0, action)
+		p.add(sqlEnvelope, e.Seq, r.id, at, len(action), nullable(e.Principal), nil, nil, action, sum)
 	} else {
-		p.add(sqlEnvelope, e.Seq, r.id, at, len(action), nullable(e.Principal), e.Origin.ClientID, e.Origin.ClientSeq, action)
+		sum := p.sums.envelope(e.Seq, r.id, at, e.Principal, e.Origin.ClientID, e.Origin.ClientSeq, action)
+		p.add(sqlEnvelope, e.Seq, r.id, at, len(action), nullable(e.Principal), e.Origin.ClientID, e.Origin.ClientSeq, action, sum)
 		client := clientKey(e.Principal, e.Origin.ClientID)
 		p.add(sqlAnswer, client, e.Origin.ClientSeq, e.Seq, e.Channel.URI, at)
 		p.clients[client] = e.Origin.ClientSeq
@@ -106,7 +109,7 @@ func (s *Store) planOpen(p *plan, o *hub.OpenWrite) error {
 	s.catalogue.next++
 	s.catalogue.byURI[o.Info.URI] = r
 	p.add(sqlOpen, r.id, o.Info.URI, string(o.Info.Kind), o.Info.Session, o.Info.Chat, r.floor, r.last, r.snap)
-	p.add(sqlSnapshot, r.id, o.Seq, state)
+	p.add(sqlSnapshot, r.id, o.Seq, state, p.sums.snapshot(r.id, o.Seq, state))
 	return nil
 }
 

@@ -40,7 +40,12 @@ var migrations = []string{
 		(SELECT 1 FROM docs WHERE bucket = 'audit' AND key = NEW.key) BEGIN SELECT RAISE(IGNORE); END; -- REPLACE fires no other`,
 	// 3: a terminal, or what a turn changed, is a chat's, so that who may see that chat alone is told of it.
 	`ALTER TABLE channels ADD COLUMN chat TEXT NOT NULL DEFAULT '';`,
+	// 4: checksums. Rows that are there have none.
+	`ALTER TABLE envelopes ADD COLUMN sum INTEGER; ALTER TABLE snapshots ADD COLUMN sum INTEGER;`,
 }
+
+// sumsSince is the version of the database whose rows have checksums.
+const sumsSince = 4
 
 // migrate brings the database to the newest version, each step a transaction.
 func (c *conn) migrate(steps []string) error {

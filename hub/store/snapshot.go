@@ -99,7 +99,7 @@ func (w *conn) closeRun(c *loaded, floor int64, state []byte) error {
 	if err != nil || changed == 0 {
 		return err // 0: closed meanwhile
 	}
-	if _, err := w.exec(sqlSnapshot, c.id, c.last, state); err != nil {
+	if _, err := w.exec(sqlSnapshot, c.id, c.last, state, c.sums.snapshot(c.id, c.last, state)); err != nil {
 		return err
 	}
 	_, err = w.exec("DELETE FROM envelopes WHERE channel=? AND seq<=?", c.id, floor)

@@ -40,6 +40,7 @@ type Config struct {
 	SeqBlock    int64         // numbers made durable at once before use: 1<<20
 	CheckBytes  int64         // a database up to this size is checked whole before Open returns: 64 MiB
 	RetryAfter  time.Duration // first pause after a failed journal write, doubled up to 5 s: 50 ms
+	GuardEvery  time.Duration // between looks whether the files are still there: 2 s
 	Log         *slog.Logger  // default: slog.Default()
 
 	fail func() error // asked before each commit; tests make the disk fail with it
@@ -57,6 +58,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.RetryAfter == 0 {
 		c.RetryAfter = 50 * time.Millisecond
+	}
+	if c.GuardEvery == 0 {
+		c.GuardEvery = 2 * time.Second
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
@@ -83,6 +87,7 @@ type Store struct {
 
 	catalogue catalogue
 	damage    damage
+	guard     guard
 }
 
 // Open locks the data directory, creating it when absent, brings the database
@@ -135,7 +140,10 @@ func (s *Store) open(ctx context.Context, path string) error {
 		return err
 	}
 	s.read.SetMaxOpenConns(4)
-	return s.catalogue.load(ctx, s.read)
+	if err := s.catalogue.load(ctx, s.read); err != nil {
+		return err
+	}
+	return s.guard.watch(s.lock, s.cfg.Dir)
 }
 
 // Close writes what waits, stops the writer and unlocks the directory.

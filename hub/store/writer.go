@@ -80,6 +80,9 @@ func (s *Store) commit(group []*job) {
 			}
 			answers[i] = answer
 		}
+		if err := s.guard.look(); err != nil {
+			return err
+		}
 		return s.injected()
 	})
 	switch {

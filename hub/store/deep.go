@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Deep is what a check of every row found.
+type Deep struct {
+	Channels, Rows int
+	Unchecked      int // rows written before there were checksums
+	Damage         []error
+	More           int // damage past mostDamage
+}
+
+const mostDamage = 20
+
+func (d *Deep) note(err error) {
+	if len(d.Damage) < mostDamage {
+		d.Damage = append(d.Damage, err)
+		return
+	}
+	d.More++
+}
+
+// DeepCheck reads every row of the database of a directory, which another process may be serving, and compares
+// checksums. The error is for a database that cannot be read at all.
+func DeepCheck(ctx context.Context, dir string) (*Deep, error) {
+	path := filepath.Join(dir, databaseName)
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	if err := inspect(path); err != nil {
+		return nil, err
+	}
+	db, err := openDB(path, readerPragmas)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	d := &Deep{}
+	if err := quickCheck(ctx, pool{db}, ""); err != nil {
+		d.note(err)
+	}
+	version := 0
+	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return nil, describe(err)
+	}
+	if version < sumsSince {
+		return d, errors.New("it was written by an earlier ahphub and has no checksums: start this one once, which upgrades it")
+	}
+	return d, d.channels(ctx, db)
+}
+
+func (d *Deep) channels(ctx context.Context, db *sql.DB) error {
+	uris, err := pool{db}.queryStrings(ctx, "SELECT uri FROM channels ORDER BY id")
+	if err != nil {
+		return describe(err)
+	}
+	for _, uri := range uris {
+		if err := d.channel(ctx, db, uri); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// channel checks one in a transaction of its own, so that a process which serves can move its log into the database.
+func (d *Deep) channel(ctx context.Context, db *sql.DB, uri ahp.URI) error {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return describe(err)
+	}
+	defer tx.Rollback()
+	c := &loaded{}
+	switch err := c.readSnapshot(ctx, tx, uri); {
+	case errors.Is(err, ErrNotFound):
+		return d.missing(ctx, tx, uri)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		d.note(named(err, "the snapshot", uri))
+		return nil // its rows are read with it
+	}
+	d.Channels++
+	if !c.summed {
+		d.Unchecked++
+	}
+	if err := d.rows(ctx, tx, c); err != nil && ctx.Err() == nil {
+		d.note(err)
+	}
+	return ctx.Err()
+}
+
+// missing tells a channel without its snapshot from one that was closed meanwhile.
+func (d *Deep) missing(ctx context.Context, tx *sql.Tx, uri ahp.URI) error {
+	n := 0
+	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM channels WHERE uri=?", uri).Scan(&n); err != nil {
+		return describe(err)
+	}
+	if n > 0 {
+		d.note(&DamageError{What: "the snapshot", URI: uri, Cause: errors.New("it is missing")})
+	}
+	return nil
+}
+
+// rows checks the journal rows of a channel, and that none is missing: their bytes are counted with the channel.
+func (d *Deep) rows(ctx context.Context, tx *sql.Tx, c *loaded) error {
+	rows, err := tx.QueryContext(ctx, sqlReadEnvelopes, c.id)
+	if err != nil {
+		return named(err, "a part", c.info.URI)
+	}
+	run, last, damaged := int64(0), c.base, false
+	err = scan(rows, func() error {
+		e, size, err := c.scanEnvelope(rows)
+		d.Rows++
+		if err != nil {
+			d.note(named(err, "a journal row", c.info.URI))
+			damaged = true
+			return nil
+		}
+		if !c.summed {
+			d.Unchecked++
+		}
+		if e.Seq > c.base {
+			run += int64(size)
+		}
+		last = max(last, e.Seq)
+		return nil
+	})
+	if err != nil {
+		return named(err, "a part", c.info.URI)
+	}
+	if !damaged && (run != c.ran || last != c.last) {
+		return &DamageError{What: "the journal", URI: c.info.URI, Cause: fmt.Errorf("rows are missing: %d bytes up to %d, not %d up to %d", run, last, c.ran, c.last)}
+	}
+	return nil
+}
+
+// named gives damage that SQLite found the name of what was read.
+func named(err error, what string, uri ahp.URI) error {
+	if known, ok := errors.AsType[*DamageError](err); ok {
+		return known
+	}
+	return &DamageError{What: what, URI: uri, Cause: describe(err)}
+}

@@ -1,0 +1,29 @@
+package store
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// SQLite locks these bytes of a database while it is open. A program that finds them free, as the sqlite3 shell that has
+// a look, takes itself for the last one and removes the log, in which the host goes on to write.
+func TestOpenDatabaseStaysLocked(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Config{Dir: dir})
+	must(t, s.Put(t.Context(), "b", "k", []byte("v")))
+	must(t, s.Backup(context.Background(), filepath.Join(t.TempDir(), "copy.db")))
+	f, err := os.OpenFile(filepath.Join(dir, databaseName), os.O_RDWR, 0)
+	must(t, err)
+	defer f.Close()
+	const sharedFirst, sharedSize = 0x40000002, 510
+	lock := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: sharedFirst, Len: sharedSize}
+	must(t, unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &lock))
+	if lock.Type == unix.F_UNLCK {
+		t.Error("another program may lock the database as if nobody had it open")
+	}
+}
