@@ -248,8 +248,8 @@ func (h *halves) refused(guest *peer.Peer) {
 		_ = guest.Call(h.ctx, "fetchTurns", map[string]any{"channel": uri}, nil)
 		_ = guest.Call(h.ctx, "completions", map[string]any{"channel": uri, "kind": "userMessage", "text": "@", "offset": 1}, nil)
 	}
-	blob, _, _ := strings.Cut(h.theirBlob, "?") // an error repeats what was asked for
-	for _, uri := range []ahp.URI{blob, blob + "?path=x", h.ourFileURI} {
+	_, query, _ := strings.Cut(h.theirBlob, "?") // an error repeats what was asked for
+	for _, uri := range []ahp.URI{"ahp-blob:/x?" + query, "ahp-blob:/?" + query, h.ourFileURI} {
 		if err := guest.Call(h.ctx, "resourceRead", map[string]any{"channel": h.session, "uri": uri}, nil); err == nil {
 			h.t.Errorf("a guest reads %s", uri)
 		}

@@ -15,6 +15,9 @@ var kinds = map[string]ahp.ChannelKind{
 // KindOf tells the kind of a channel by the spelling this program and the specification use. A scheme it does not know
 // is taken for a session's, as some clients name sessions after their provider.
 func KindOf(uri ahp.URI) ahp.ChannelKind {
+	if strings.Contains(uri, "/changeset/") { // as some clients name them, below their session
+		return ahp.ChannelChangeset
+	}
 	if strings.HasSuffix(uri, "/annotations") {
 		return ahp.ChannelAnnotations
 	}

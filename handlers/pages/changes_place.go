@@ -7,6 +7,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -33,7 +34,7 @@ func (p *Pages) changesPlace(w http.ResponseWriter, r *http.Request) error {
 	}
 	b := newBuilder(p, p.caller(r.Context()), l)
 	place := part.Place{Side: side, From: from, To: to}
-	old := b.text(r.Context(), &ahp.FileEditSide{Content: ahp.ContentRef{URI: "ahp-blob:/" + l.short + "/" + q.Get("v") + "?path=x"}})
+	old := b.text(r.Context(), &ahp.FileEditSide{Content: ahp.ContentRef{URI: host.VersionURI(l.short, q.Get("v"), "/x")}})
 	b.locate(r.Context(), cs, q.Get("file"), old, &place)
 	return send(w, http.StatusOK, part.PlaceNote(place))
 }

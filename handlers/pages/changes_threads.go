@@ -108,7 +108,7 @@ func (b *builder) settleLine(ctx context.Context, e *ahp.FileEdit, t *part.Threa
 
 // versionOf is the version a thread was written on, nil when it is not known or not kept.
 func (b *builder) versionOf(ctx context.Context, t *part.Thread) []string {
-	if !strings.HasPrefix(t.Version, "ahp-blob:/"+b.look.short+"/") {
+	if !host.IsVersionOf(b.look.short, t.Version) {
 		return nil
 	}
 	return b.text(ctx, &ahp.FileEditSide{URI: t.Resource, Content: ahp.ContentRef{URI: t.Version}})

@@ -76,6 +76,7 @@ func (s *socket) unsubscribe(_ context.Context, m jsonrpc.Message) error {
 	if err := params(m, &p); err != nil {
 		return err
 	}
+	s.names.forgetBelow(p.Channel)
 	if isTelemetry(p.Channel) {
 		s.unfollow(p.Channel)
 	} else {

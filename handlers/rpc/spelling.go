@@ -20,7 +20,8 @@ type spelling struct {
 
 	mu    sync.RWMutex
 	pairs []pair
-	plain map[ahp.URI]bool // the client itself uses the host's name
+	plain map[ahp.URI]bool    // the client itself uses the host's name
+	below map[ahp.URI]ahp.URI // changesets that the client names below their session, by the host's name
 }
 
 type pair struct{ theirs, ours []byte } // quoted, as they stand in JSON
@@ -39,6 +40,12 @@ func (s *socket) in(params json.RawMessage) json.RawMessage {
 		return params // who decodes it next says what is wrong
 	}
 	for _, uri := range slices.Concat([]ahp.URI{p.Channel}, p.Subscriptions, p.InitialSubscriptions) {
+		if ours, ok := s.changesetNamed(uri); ok {
+			s.names.learnBelow(uri, ours)
+			params = bytes.ReplaceAll(params, quoted(uri), quoted(ours))
+		} else if strings.HasPrefix(uri, changesetScheme) {
+			s.names.forgetBelow(uri) // the client uses the catalogue's name now
+		}
 		s.names.learn(uri, s.named)
 	}
 	params = s.names.rewrite(params, func(p pair) ([]byte, []byte) { return p.theirs, p.ours })
@@ -50,7 +57,7 @@ func (s *socket) in(params json.RawMessage) json.RawMessage {
 
 // out gives a frame with the client's names.
 func (n *spelling) out(frame []byte) []byte {
-	frame = n.rewrite(frame, func(p pair) ([]byte, []byte) { return p.ours, p.theirs })
+	frame = n.belowSessions(n.rewrite(frame, func(p pair) ([]byte, []byte) { return p.ours, p.theirs }))
 	if n.providers != nil {
 		frame = n.byProvider(frame)
 	}

@@ -67,7 +67,7 @@ func sessionPart(uri ahp.URI, scheme string) ahp.URI {
 // byProvider returns a frame with every session of the host's scheme under its provider's, but for those that the client
 // itself calls by the host's name.
 func (n *spelling) byProvider(frame []byte) []byte {
-	return rewriteURIs(frame, hostScheme, func(session ahp.URI) ahp.URI {
+	return rewriteSessions(frame, hostScheme, func(session ahp.URI) ahp.URI {
 		n.mu.RLock()
 		plain := n.plain[session]
 		n.mu.RUnlock()
@@ -82,7 +82,7 @@ func (n *spelling) byProvider(frame []byte) []byte {
 // byHost returns params with the host's names for sessions that the client calls by their provider.
 func (s *socket) byHost(params []byte) []byte {
 	for _, provider := range s.names.providers.all() {
-		params = rewriteURIs(params, provider+":/", func(session ahp.URI) ahp.URI {
+		params = rewriteSessions(params, provider+":/", func(session ahp.URI) ahp.URI {
 			if ours, ok := s.named(session); ok {
 				return ours
 			}
@@ -92,9 +92,18 @@ func (s *socket) byHost(params []byte) []byte {
 	return params
 }
 
-// rewriteURIs replaces the session at the beginning of each string of JSON that is a URI of a scheme: the string is the
-// session's URI or goes on with "/". Strings with white space or escapes are text and stay as they are.
-func rewriteURIs(b []byte, scheme string, rename func(session ahp.URI) ahp.URI) []byte {
+// rewriteSessions replaces the session at the beginning of each string of JSON that is a URI of a scheme: the string is
+// the session's URI or goes on with "/".
+func rewriteSessions(b []byte, scheme string, rename func(session ahp.URI) ahp.URI) []byte {
+	return rewriteURIs(b, scheme, func(uri ahp.URI) ahp.URI {
+		session := sessionPart(uri, scheme)
+		return rename(session) + uri[len(session):]
+	})
+}
+
+// rewriteURIs replaces the strings of JSON that are a URI of a scheme. Strings with white space or escapes are text and
+// stay as they are.
+func rewriteURIs(b []byte, scheme string, rename func(ahp.URI) ahp.URI) []byte {
 	begin := []byte(`"` + scheme)
 	var out []byte
 	done := 0
@@ -108,10 +117,10 @@ func rewriteURIs(b []byte, scheme string, rename func(session ahp.URI) ahp.URI) 
 		if end < 0 || b[at+end] != '"' || at > 1 && b[at-2] == '\\' {
 			continue
 		}
-		session := sessionPart(string(b[at:at+end]), scheme)
-		if name := rename(session); name != session {
+		uri := string(b[at : at+end])
+		if name := rename(uri); name != uri {
 			out = append(append(out, b[done:at]...), name...)
-			done = at + len(session)
+			done = at + end
 		}
 		at += end
 	}

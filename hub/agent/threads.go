@@ -114,15 +114,15 @@ func entry(e ahp.AnnotationEntry) string {
 }
 
 // fileName is the path a person knows a resource by: relative to the session's
-// directory, and without the address of a stored version.
+// directory, and without what names a stored version (ahp-blob:<path>?version=<id>).
 func fileName(dirs []string, uri ahp.URI) string {
 	u, err := url.Parse(uri)
 	if err != nil {
 		return uri
 	}
-	path := u.Query().Get("path")
-	if path == "" {
-		path = u.Path
+	path := u.Path
+	if old := u.Query().Get("path"); old != "" { // as versions were named before
+		path = old
 	}
 	for _, d := range dirs {
 		if rel, err := filepath.Rel(d, path); err == nil && filepath.IsLocal(rel) {

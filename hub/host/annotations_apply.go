@@ -178,12 +178,11 @@ func (o Origin) quotes(old []string) bool {
 
 // versionLines reads a kept version of a file.
 func (h *Host) versionLines(ctx context.Context, session ahp.URI, uri ahp.URI) ([]string, bool) {
-	rest, ok := strings.CutPrefix(uri, blobScheme+ShortID(session)+"/")
-	oid, _, _ := strings.Cut(rest, "?")
-	if !ok || !changeset.IsOID(oid) {
+	b, ok := readBlob(uri)
+	if !ok || b.short != ShortID(session) || !changeset.IsOID(b.oid) {
 		return nil, false
 	}
-	data, err := h.changesetService().Content(ctx, session, oid)
+	data, err := h.changesetService().Content(ctx, session, b.oid)
 	if err != nil || diff.IsBinary(data) {
 		return nil, false
 	}

@@ -327,3 +327,18 @@ func (h *Host) forgetChangesets(ctx context.Context, session ahp.URI) {
 		h.log.Warn("records of a session's changes are left behind", "session", session, "err", err)
 	}
 }
+
+// ChangesetBelow returns the changeset that some clients name as <session>/changeset/<rest>, as in turn/<turnId>; ok is
+// false when rest names none.
+func ChangesetBelow(session ahp.URI, rest string) (uri ahp.URI, ok bool) {
+	scope, ok := readScope(rest)
+	switch {
+	case !ok:
+		return "", false
+	case scope.kind == kindCompare:
+		return CompareURI(session, scope.other, scope.turn), true
+	case scope.chat != "":
+		return changesetScheme + ShortID(session) + "/" + rest, true
+	}
+	return ChangesetURI(session, scope.kind, scope.turn), true
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"mime"
-	"net/url"
 	"path"
 	"reflect"
 	"slices"
@@ -104,17 +103,6 @@ func mediaType(name, mode string, binary bool) string {
 		return "application/octet-stream"
 	}
 	return "text/plain"
-}
-
-const blobScheme = "ahp-blob:/"
-
-// blobURI names a version of a file by its content; the path helps whoever shows it.
-func blobURI(short, oid, name, mode string) ahp.URI {
-	q := url.Values{"path": {name}}
-	if mode == changeset.ModeSubmodule {
-		q.Set("kind", "commit")
-	}
-	return blobScheme + short + "/" + oid + "?" + q.Encode()
 }
 
 // publish brings a channel to what was computed.

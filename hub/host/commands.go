@@ -19,15 +19,20 @@ func (h *Host) commandsLike(session ahp.URI, query string, end int64) []ahp.Comp
 	return items
 }
 
-// commandItem carries what a picker tells besides the name; the attachment is for people alone.
+// commandItem carries what a picker tells besides the name; the attachment is for people alone. Editors drop an item
+// without the keys command and description.
 func commandItem(c agent.SlashCommand, end int64) ahp.CompletionItem {
 	about, err := json.Marshal(c)
 	if err != nil {
 		about = nil
 	}
 	name := CommandTrigger + c.Name
+	meta := ahp.Meta{"ahphub/command": about, "command": quoted(c.Name), "description": quoted(c.Description)}
+	if c.Hint != "" {
+		meta["argumentHint"] = quoted(c.Hint)
+	}
 	return ahp.CompletionItem{InsertText: name + " ", RangeStart: ahp.Ptr(int64(0)), RangeEnd: &end,
-		Attachment: ahp.MessageAttachment{Value: &ahp.SimpleMessageAttachment{Label: name, DisplayKind: "command", Meta: ahp.Meta{"ahphub/command": about}}}}
+		Attachment: ahp.MessageAttachment{Value: &ahp.SimpleMessageAttachment{Label: name, DisplayKind: "command", Meta: meta}}}
 }
 
 // Commands are those of a session's agent: as it named them here, or when it last ran.

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 
@@ -17,10 +16,6 @@ const (
 	mostKept      = 2 << 20 // bytes of one version of a file
 	mostKeptFiles = 2000    // versions of a session
 )
-
-// keptKind marks the references of versions that the host keeps in the session's own directory: what a tool call would
-// write is in no checkpoint yet.
-const keptKind = "kept"
 
 var errKeptFull = errors.New("this session has kept as many versions of files as it may")
 
@@ -34,8 +29,8 @@ func (a agentHost) Keep(path string, content []byte) (ahp.ContentRef, error) {
 	if err := a.l.h.keep(a.l.uri, oid, content); err != nil {
 		return ahp.ContentRef{}, err
 	}
-	q := url.Values{"path": {path}, "kind": {keptKind}}
-	return ahp.ContentRef{URI: blobScheme + ShortID(a.l.uri) + "/" + oid + "?" + q.Encode(), SizeHint: ahp.Ptr(int64(len(content))), Nonce: oid}, nil
+	named := blob{short: ShortID(a.l.uri), oid: oid, path: path, kind: keptKind}
+	return ahp.ContentRef{URI: named.uri(), SizeHint: ahp.Ptr(int64(len(content))), Nonce: oid}, nil
 }
 
 func (h *Host) keptDir(session ahp.URI) string { return filepath.Join(h.agentData(session), "edits") }

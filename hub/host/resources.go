@@ -3,8 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"net/url"
-	"path"
 	"strings"
 
 	"github.com/ahphub/ahphub/hub"
@@ -63,12 +61,11 @@ func (h *Host) whole(c Caller) hub.ChannelInfo {
 // Blob returns the version of a file that an ahp-blob: URI of a changeset names, and the file's path. A submodule's
 // version is a line that names its commit.
 func (h *Host) Blob(ctx context.Context, c Caller, uri ahp.URI) (data []byte, name string, err error) {
-	u, err := url.Parse(uri)
-	if err != nil {
+	b, ok := readBlob(uri)
+	if !ok {
 		return nil, "", badParams("uri: %.200q is not a URI", uri)
 	}
-	short, oid, _ := strings.Cut(strings.TrimPrefix(path.Clean(u.Path), "/"), "/")
-	session, known := h.SessionByShort(short)
+	session, known := h.SessionByShort(b.short)
 	svc := h.changesetService()
 	if !known || svc == nil || !c.Audience().Sees(sessionInfo(session)) {
 		return nil, "", noChannel(uri)
@@ -76,17 +73,16 @@ func (h *Host) Blob(ctx context.Context, c Caller, uri ahp.URI) (data []byte, na
 	if err := access.MayCall(c.Principal, "resourceRead", sessionInfo(session)); err != nil {
 		return nil, "", denied(err)
 	}
-	if !c.Scope.Whole() && !h.refers(ctx, c, session, uri) {
+	if !c.Scope.Whole() && !h.refers(ctx, c, session, uri) && !h.refers(ctx, c, session, b.uri()) { // editors escape more
 		return nil, "", noChannel(uri)
 	}
-	name = u.Query().Get("path")
-	if u.Query().Get("kind") == "commit" && changeset.IsOID(oid) {
-		return []byte("Subproject commit " + oid + "\n"), name, nil
-	}
-	if u.Query().Get("kind") == keptKind {
-		data, err = h.kept(session, oid)
-	} else {
-		data, err = svc.Content(ctx, session, oid)
+	switch {
+	case b.kind == commitKind && changeset.IsOID(b.oid):
+		data = []byte("Subproject commit " + b.oid + "\n")
+	case b.kind == keptKind:
+		data, err = h.kept(session, b.oid)
+	default:
+		data, err = svc.Content(ctx, session, b.oid)
 	}
 	switch {
 	case errors.Is(err, changeset.ErrNoContent):
@@ -94,7 +90,7 @@ func (h *Host) Blob(ctx context.Context, c Caller, uri ahp.URI) (data []byte, na
 	case errors.Is(err, changeset.ErrTooLarge):
 		return nil, "", badParams("uri: %v", err)
 	}
-	return data, name, conflicting(err)
+	return data, b.path, conflicting(err)
 }
 
 // ResourceList answers resourceList.

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -178,11 +177,11 @@ func (b *Toolbox) fileNow(path string) (File, error) {
 func (b *Toolbox) FileName(uri ahp.URI) string {
 	path, ok := FilePath(uri)
 	if !ok {
-		u, err := url.Parse(uri)
-		if err != nil || u.Query().Get("path") == "" {
+		b, ok := readBlob(uri)
+		if !ok || b.path == "" {
 			return uri
 		}
-		path = u.Query().Get("path")
+		path = b.path
 	}
 	for _, d := range b.dirs() {
 		if rel, err := filepath.Rel(d, path); err == nil && filepath.IsLocal(rel) {

@@ -53,7 +53,9 @@ because they read the agent out of the scheme. The address that a client connect
 | ` + "`ws://host:port`" + `, with a token | ` + "`<provider>:/<id>`" + `, in lists and notifications too. A client that makes or follows it as ` + "`ahp-session:/<id>`" + ` is told that name from then on |
 
 Both names are understood at both addresses, also in the URIs below a session, as ` + "`<session>/annotations`" + `. A session
-that was made as ` + "`<provider>:/<id>`" + ` has that name for every client. VS Code connects to the second address.
+that was made as ` + "`<provider>:/<id>`" + ` has that name for every client. A changeset may be followed as
+` + "`<session>/changeset/turn/<turnId>`" + ` (or ` + "`…/session`, `…/uncommitted`, `…/branch`" + `) as well as by its name in the catalogue.
+VS Code connects to the second address.
 
 (This page is made from the adapters in ` + "`hub/ahp/dialect`" + ` by their tests.)
 `)

@@ -1,0 +1,59 @@
+package rpc
+
+import (
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+)
+
+const changesetScheme = "ahp-changeset:/"
+
+// changesetNamed finds the changeset that a client names as <session>/changeset/<kind>…, instead of by the session's
+// catalogue.
+func (s *socket) changesetNamed(uri ahp.URI) (ours ahp.URI, ok bool) {
+	session, rest, below := strings.Cut(uri, "/changeset/")
+	if !below || strings.ContainsAny(uri, `"\`) {
+		return "", false
+	}
+	if session, ok = s.named(session); !ok {
+		return "", false
+	}
+	return host.ChangesetBelow(session, rest)
+}
+
+// learnBelow notes what the client calls a changeset, while it follows it.
+func (n *spelling) learnBelow(theirs, ours ahp.URI) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.below == nil {
+		n.below = map[ahp.URI]ahp.URI{}
+	}
+	if _, known := n.below[ours]; known || len(n.below) < maxBelow {
+		n.below[ours] = theirs
+	}
+}
+
+// maxBelow bounds the changesets of a connection that are renamed.
+const maxBelow = 1024
+
+func (n *spelling) forgetBelow(ours ahp.URI) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.below, ours)
+}
+
+// belowSessions returns a frame with the client's names of changesets.
+func (n *spelling) belowSessions(frame []byte) []byte {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if len(n.below) == 0 {
+		return frame
+	}
+	return rewriteURIs(frame, changesetScheme, func(uri ahp.URI) ahp.URI {
+		if theirs, ok := n.below[uri]; ok {
+			return theirs
+		}
+		return uri
+	})
+}
