@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,9 @@ func (p *Pages) comment(w http.ResponseWriter, r *http.Request) error {
 	}
 	d := draft{ID: r.PostFormValue("draft"), Scope: l.scope, File: r.PostFormValue("file"), At: r.PostFormValue("at"), Text: strings.TrimSpace(r.PostFormValue("text"))}
 	do := r.PostFormValue("do")
+	if !isDraftID(d.ID) {
+		return errBadRequest("This is no draft of yours. Reload the page and try again.")
+	}
 	if do == "discard" {
 		if err := p.dropDraft(r.Context(), v.short, v.who, d.ID); err != nil {
 			return err
@@ -49,24 +53,42 @@ func (p *Pages) comment(w http.ResponseWriter, r *http.Request) error {
 		}
 		return p.drafted(w, r, v, l, d, "")
 	}
-	if err := p.saveDraft(r.Context(), v, &d); err != nil {
+	saved, gone, err := p.saveDraft(r.Context(), v, d, r.PostFormValue("page"), atoi(r.PostFormValue("n")))
+	if err != nil {
 		return err
 	}
-	return p.drafted(w, r, v, l, d, d.ID)
+	if gone {
+		w.Header().Set("Draft-Gone", "yes")
+	}
+	return p.drafted(w, r, v, l, d, saved)
 }
 
-func (p *Pages) saveDraft(ctx context.Context, v visit, d *draft) error {
+// isDraftID accepts "" and what pages choose.
+func isDraftID(id string) bool { return !strings.Contains(id, "/") && len(id) <= 64 }
+
+// saveDraft keeps a draft and returns its id; "" when a newer word on it came first, or it is gone. n numbers the saves
+// of a page.
+func (p *Pages) saveDraft(ctx context.Context, v visit, d draft, page string, n int) (id string, gone bool, err error) {
 	if d.ID == "" {
-		list, err := p.drafts(ctx, v.short, v.who)
-		if err != nil {
-			return err
-		}
-		if len(list) >= mostDrafts {
-			return errBadRequest("You have 500 drafts here already: send or discard some first.")
-		}
-		d.ID = uuid.Must(uuid.NewV7()).String() // never fails: the system's random source does not
+		d.ID = newID()
 	}
-	return p.putDraft(ctx, v.short, v.who, *d)
+	turn := p.draftOrder.of(draftBucket(v.short, v.who), d.ID)
+	turn.Lock()
+	defer turn.Unlock()
+	list, err := p.drafts(ctx, v.short, v.who)
+	if err != nil {
+		return "", false, err
+	}
+	known := slices.ContainsFunc(list, func(x draft) bool { return x.ID == d.ID })
+	if !known && len(list) >= mostDrafts {
+		return "", false, errBadRequest("You have 500 drafts here already: send or discard some first.")
+	}
+	if turn.gone && page == "" { // a plain form, which was opened before: its author wants to keep this
+		d.ID = newID()
+	} else if !turn.take(page, n) {
+		return "", turn.gone, nil
+	}
+	return d.ID, false, p.putDraft(ctx, v.short, v.who, d)
 }
 
 // checkDraft fills in what the file says: its path, and the lines quoted.
@@ -79,8 +101,6 @@ func (p *Pages) checkDraft(ctx context.Context, l look, d *draft) error {
 		return errBadRequest("The comment is empty: write something first.")
 	case len(d.Text) > mostText:
 		return errBadRequest("The comment is too long: at most 64 KB.")
-	case strings.Contains(d.ID, "/") || len(d.ID) > 64:
-		return errBadRequest("This is no draft of yours.")
 	}
 	f, err := p.fileOf(ctx, l, d.File)
 	if err != nil {

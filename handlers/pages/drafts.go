@@ -72,11 +72,19 @@ func (p *Pages) putDraft(ctx context.Context, short string, who access.Principal
 	return p.Docs.Put(ctx, draftBucket(short, who), d.ID, b)
 }
 
+// dropDraft ends a draft; a save of it that comes later is ignored.
 func (p *Pages) dropDraft(ctx context.Context, short string, who access.Principal, id string) error {
 	if p.Docs == nil || id == "" {
 		return nil
 	}
-	return p.Docs.Delete(ctx, draftBucket(short, who), id)
+	turn := p.draftOrder.of(draftBucket(short, who), id)
+	turn.Lock()
+	defer turn.Unlock()
+	if err := p.Docs.Delete(ctx, draftBucket(short, who), id); err != nil {
+		return err
+	}
+	turn.gone = true
+	return nil
 }
 
 // seen is how many comments of each thread a person has read.

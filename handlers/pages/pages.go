@@ -47,6 +47,8 @@ type Pages struct {
 	feeds *feeds
 	diffs diff.Cache
 	beat  beat // of live streams
+
+	draftOrder draftOrder
 }
 
 // New makes the pages.

@@ -54,25 +54,51 @@
   };
 
   // ---- drafts save themselves ----
-  const timers = new WeakMap();
-  const autosave = form => {
-    clearTimeout(timers.get(form));
-    timers.set(form, setTimeout(() => save(form, 'save').catch(() => { $('.saved', form).textContent = 'Not saved: no connection'; }), 700));
+  // A draft has its id from here, and each save its number, so that the server can ignore a save that was overtaken by a
+  // newer one or by the end of its draft.
+  const timers = new WeakMap(), hex = n => [...crypto.getRandomValues(new Uint8Array(n))].map(b => b.toString(16).padStart(2, '0')).join(''), page = hex(8);
+  let saves = 0;
+  const newID = () => {
+    const t = Date.now().toString(16).padStart(12, '0'), r = hex(9);
+    return `${t.slice(0, 8)}-${t.slice(8)}-7${r.slice(0, 3)}-8${r.slice(3, 6)}-${r.slice(6)}`;
   };
-  const save = async (form, what) => {
-    clearTimeout(timers.get(form));
-    timers.delete(form);
-    const text = form.elements.text.value.trim();
-    if (!text && what !== 'discard') return;
-    if (form.saving) await form.saving;
+  const bodyOf = (form, what) => {
+    form.elements.draft.value ||= newID();
     const body = new FormData(form);
     body.set('do', what);
-    form.saving = send(form.action, body);
+    body.set('page', page);
+    body.set('n', ++saves);
+    return body;
+  };
+  const autosave = form => {
+    clearTimeout(timers.get(form));
+    timers.set(form, setTimeout(() => save(form).catch(() => { $('.saved', form).textContent = 'Not saved: no connection'; }), 700));
+  };
+  const still = form => { // nothing more is saved by itself
+    clearTimeout(timers.get(form));
+    timers.delete(form);
+  };
+  const save = async form => {
+    still(form);
+    if (!form.elements.text.value.trim()) return drop(form);
+    form.saving = (form.saving || 0) + 1;
     try {
-      const res = await form.saving, id = res.headers.get('Draft-Id');
-      if (id) { form.elements.draft.value = id; form.dataset.draft = id; form.classList.add('draft'); $('.saved', form).textContent = 'Saved'; }
+      const res = await send(form.action, bodyOf(form, 'save'), form.elements.text.value.length < 15000);
+      if (res.headers.has('Draft-Gone') && form.isConnected) { form.elements.draft.value = ''; autosave(form); } // it ended on another page, and is still written here
+      if (!res.headers.has('Draft-Id')) return;
+      form.classList.add('draft');
+      $('.saved', form).textContent = 'Saved';
       showCount(res.headers);
-    } finally { form.saving = null; }
+    } finally { form.saving--; }
+  };
+  const drop = async form => { // what is typed next is another draft
+    still(form);
+    if (!form.elements.draft.value) return;
+    const body = bodyOf(form, 'discard');
+    form.elements.draft.value = '';
+    form.classList.remove('draft');
+    $('.saved', form).textContent = '';
+    showCount((await send(form.action, body, true)).headers);
   };
   const showCount = h => { if (h.has('Draft-Count')) { $('#draftcount').dataset.n = h.get('Draft-Count'); relabel(); } };
   const relabel = () => { // the bar: my drafts, and what all share
@@ -95,14 +121,33 @@
     rv.focused = null;
     if (row) go(row);
   };
-  const submit = async (form, button) => {
-    const what = button?.value || 'save';
-    if (what === 'discard' && !form.elements.draft.value) return closeForm(form);
+  const discard = async form => {
+    const file = fileOf(form), row = rowFor(file, form.dataset.at);
+    closeForm(form);
+    try { await drop(form); } catch (err) { place(form, row, file); fail(err); }
+  };
+  const publish = async form => {
+    still(form);
+    const body = bodyOf(form, 'comment'), back = take(form);
+    form.elements.draft.value = '';
+    form.classList.remove('draft');
     try {
-      await save(form, what);
-      if (what === 'save') { $('textarea', form).blur(); const row = rowFor(fileOf(form), form.dataset.at); if (row) go(row); }
-      else closeForm(form);
-    } catch (err) { fail(err); }
+      showCount((await send(form.action, body)).headers);
+      if (!form.elements.text.value && form.isConnected) closeForm(form);
+    } catch (err) {
+      back();
+      form.elements.draft.value ||= body.get('draft');
+      fail(err);
+    }
+  };
+  const submit = (form, button) => {
+    const what = button?.value || 'save';
+    if (what === 'discard') return discard(form);
+    if (what === 'comment') return publish(form);
+    const row = rowFor(fileOf(form), form.dataset.at);
+    $('textarea', form).blur();
+    if (row) go(row);
+    return save(form).catch(fail);
   };
 
   // ---- other small forms: reply, edit, resolve, operations ----
@@ -159,9 +204,10 @@
     if (form.matches('.cf')) { e.preventDefault(); submit(form, e.submitter); }
     else if (form.closest('#sendbar')) { // what was typed a moment ago goes along
       const unsaved = $$('.cf', root).filter(f => timers.has(f) || f.saving);
+      $('#files').inert = true; // what would be typed until the next page came were lost
       if (!unsaved.length) return;
       e.preventDefault();
-      Promise.allSettled(unsaved.map(f => save(f, 'save'))).then(() => form.requestSubmit(e.submitter));
+      Promise.all(unsaved.map(save)).then(() => form.requestSubmit(e.submitter), err => { $('#files').inert = false; fail(err); });
     }
     else if (form.hasAttribute('data-post')) { e.preventDefault(); post(form, e.submitter); }
   });
@@ -173,12 +219,10 @@
   });
   addEventListener('pagehide', () => {
     for (const form of $$('.cf', root)) {
-      if (!timers.has(form) || !form.elements.text.value.trim()) continue;
-      const body = new FormData(form);
-      body.set('do', 'save');
-      navigator.sendBeacon(form.action, new URLSearchParams(body));
+      if ((timers.has(form) || form.saving) && form.elements.text.value.trim()) navigator.sendBeacon(form.action, new URLSearchParams(bodyOf(form, 'save')));
     }
   });
+  addEventListener('pageshow', () => { const files = $('#files'); if (files) files.inert = false; });
   root.addEventListener('click', e => {
     const t = e.target, c = t.closest('.cfile');
     if (t.closest('.suggest')?.form) return suggest(t.closest('form'));
@@ -203,12 +247,12 @@
     if (e.key === 'Escape' && typing(el)) {
       el.blur();
       if (el.id === 'filter') { el.value = ''; rv.filter(''); }
-      if (form?.matches('.cf') && !form.elements.text.value.trim()) closeForm(form);
+      if (form?.matches('.cf') && !form.elements.text.value.trim()) discard(form);
       return;
     }
   });
   const sendAll = async () => {
-    await Promise.allSettled($$('.cf', root).map(f => f.elements.text.value.trim() && save(f, 'save')));
+    try { await Promise.all($$('.cf', root).map(f => f.elements.text.value.trim() && save(f))); } catch (err) { return fail(err); }
     const b = $('#send');
     if (b && !b.disabled) b.form.requestSubmit(b);
   };

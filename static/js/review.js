@@ -123,10 +123,10 @@
   };
 
   // ---- talking to the server ----
-  const send = async (url, body) => {
+  const send = async (url, body, keepalive) => { // keepalive: it is sent even if the page is left
     progress(1);
     try {
-      const res = await fetch(url, { method: body ? 'POST' : 'GET', body, headers: { 'X-Fragment': '1' } });
+      const res = await fetch(url, { method: body ? 'POST' : 'GET', body, keepalive, headers: { 'X-Fragment': '1' } });
       if (!res.ok) throw new Error((await res.text()).slice(0, 300) || res.statusText);
       return res;
     } finally { progress(-1); }

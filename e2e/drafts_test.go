@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// drafting is a review that is reached through a front.
+type drafting struct {
+	*reviewing
+	front *front
+	page  string
+}
+
+// A comment that is discarded is gone, and one that is sent leaves what is typed meanwhile alone.
+func TestDraftsFollowTheirAuthor(t *testing.T) {
+	r := review(t, map[string]string{"a.txt": "one\ntwo\nthree\n"})
+	r.write("a.txt", "one\n2\nthree\nfour\n")
+	x := &drafting{r, openFront(t, r.program), ""}
+	x.ana.Allow(`/(drafts|reply)\)|Failed to load resource`)
+	x.ana.signInBy(x.front, r.program)
+	x.page = strings.Replace(r.base, r.program.URL, x.front.URL, 1) + "/changes?scope=uncommitted"
+	x.discard()
+	x.discardWhileSaving()
+	x.leaveAndDiscard()
+	x.comment()
+	x.reply()
+}
+
+// reload opens the review anew, without leaving time for anything that waits there.
+func (x *drafting) reload() {
+	x.Helper()
+	x.ana.Open(x.page)
+	x.ana.Live()
+	x.ana.Wait("document.querySelector('#files .file .r')")
+}
+
+// box opens a comment on the first changed line.
+func (x *drafting) box(text string) {
+	x.Helper()
+	x.ana.Press("nc")
+	x.ana.Wait("document.activeElement?.matches('form.cf textarea')")
+	x.ana.Type(text)
+}
+
+func (x *drafting) hasNone(when string) {
+	x.Helper()
+	x.reload()
+	if n := Eval[int](x.ana, "document.querySelectorAll('#review form.cf').length"); n != 0 {
+		x.Errorf("%s: the comment is there again", when)
+	}
+}
+
+// underWay waits until requests are held back.
+func (x *drafting) underWay(n int) {
+	x.Helper()
+	waitUntil(x.T, "the requests", func() error {
+		if got := x.front.holding(); got != n {
+			return fmt.Errorf("%d are under way, not %d", got, n)
+		}
+		return nil
+	})
+}
+
+const autosaved = "new Promise(done => setTimeout(() => done(true), 900))" // the page saves 700 ms after a key
+
+// discard ends the comment before its first save, and stays until that would have been.
+func (x *drafting) discard() {
+	x.reload()
+	x.box("never mind")
+	x.ana.Click("form.cf button[value=discard]")
+	x.ana.Wait("!document.querySelector('#review form.cf')")
+	awaited[bool](x.ana, autosaved)
+	x.hasNone("discarded at once")
+}
+
+// discardWhileSaving ends a comment whose save is under way; both arrive together.
+func (x *drafting) discardWhileSaving() {
+	x.front.hold("/drafts")
+	x.box("never mind this either")
+	x.underWay(1)
+	x.ana.Click("form.cf button[value=discard]")
+	x.underWay(2)
+	x.front.let("/drafts")
+	x.underWay(0)
+	x.hasNone("discarded while it was saved")
+}
+
+// leaveAndDiscard saves what was typed when the page is left, once; Escape in an emptied box ends the draft as well.
+func (x *drafting) leaveAndDiscard() {
+	x.box("keep this")
+	waitUntil(x.T, "the draft of the page that was left", func() error { // it travels beside the next page
+		x.reload()
+		if text := Eval[string](x.ana, "document.querySelector('#review form.cf.draft textarea')?.value ?? ''"); text != "keep this" {
+			return fmt.Errorf("it reads %q", text)
+		}
+		return nil
+	})
+	x.ana.Fill("#review form.cf textarea", " ")
+	x.ana.Press("\x1b")
+	x.ana.Wait("!document.querySelector('#review form.cf')")
+	x.ana.Says("#draftcount", "No drafts")
+	x.hasNone("emptied")
+}
+
+// comment sends a comment and writes on: the next one stays, and is a draft of its own.
+func (x *drafting) comment() {
+	x.front.hold("/drafts")
+	x.box("the first")
+	x.ana.Click("form.cf button[value=comment]")
+	x.underWay(1)
+	x.ana.Wait("document.querySelector('#review form.cf textarea').value === ''")
+	x.ana.Do(focus("#review form.cf textarea"))
+	x.ana.Type("the second")
+	x.front.let("/drafts")
+	x.ana.Says(".thr .entries", "the first")
+	x.ana.Wait("document.querySelector('#review form.cf textarea').value === 'the second'")
+	x.ana.Wait("document.querySelector('#review form.cf .saved').textContent === 'Saved'")
+	x.ana.Click("form.cf button[value=discard]")
+	x.ana.Says("#draftcount", "No drafts")
+
+	x.front.drop("/drafts")
+	x.box("lost on the way")
+	x.ana.Click("form.cf button[value=comment]")
+	x.ana.Wait("document.querySelector('#toast').textContent !== ''")
+	x.ana.Wait("document.querySelector('#review form.cf textarea').value === 'lost on the way'")
+	x.front.let("/drafts")
+	x.ana.Click("form.cf button[value=discard]")
+	x.ana.Wait("!document.querySelector('#review form.cf')")
+}
+
+// reply answers in a thread and writes on.
+func (x *drafting) reply() {
+	x.front.hold("/reply")
+	x.ana.Click(".thr .reply > summary")
+	x.ana.Do(focus(".thr .reply textarea"))
+	x.ana.Type("answer one")
+	x.ana.Press("\r", chromedp.ModifierCtrl)
+	x.underWay(1)
+	x.ana.Type("answer two")
+	x.front.let("/reply")
+	x.ana.Says(".thr .entries", "answer one")
+	x.ana.Wait("document.querySelector('.thr .reply').open && document.querySelector('.thr .reply textarea').value === 'answer two'")
+	x.front.drop("/reply")
+	x.ana.Press("\r", chromedp.ModifierCtrl)
+	x.ana.Wait("document.querySelector('.thr .reply textarea').value === 'answer two' && document.querySelector('#toast').textContent !== ''")
+	x.front.let("/reply")
+	x.ana.Press("\r", chromedp.ModifierCtrl)
+	x.ana.Says(".thr .entries", "answer two")
+	x.ana.Wait("!document.querySelector('.thr .reply').open")
+}
