@@ -174,7 +174,7 @@ func TestPlacesOutsideOfTheScope(t *testing.T) {
 func TestADeadNetworkIsNoticed(t *testing.T) {
 	s := open(t)
 	base, _ := s.session()
-	s.pages.beat = beat{5 * time.Millisecond, 20 * time.Millisecond}
+	s.pages.beat = beat{every: 5 * time.Millisecond, lostAfter: 20 * time.Millisecond}
 	ws := s.visitor(base, "threads", "")
 	soon(t, "nobody is shown who answers no ping", func() bool { return len(s.pages.Presence.People(s.uri(base))) == 0 && s.pages.Presence.Count() == 1 })
 	read := make(chan struct{})

@@ -118,42 +118,78 @@ function toast(text, bad) {
 }
 
 // ---- the stream -------------------------------------------------------------------------------------------------
-// One WebSocket a page. marks holds the newest number of each room; after a break the stream goes on from there.
-const marks = new Map();
-let socket, tries = 0, shown, told;
+// One WebSocket a page. marks holds the newest number of each room; after a break the stream goes on from there. The
+// server says something every 2 s: silence is shown, and after some more of it the socket is given up. That takes longer
+// each time, as a large frame on a slow line is silent too.
+const marks = new Map(), silent = 3600, patience = 12000; // ms
+let socket, tries = 0, told, heard = 0, checks = 0, given = 1, shown, retry;
 // What the page says of itself; after a break it is said again.
 app.tell = (text) => { told = text; if (socket?.readyState === 1) socket.send(text); };
 function connect() {
+  clearTimeout(retry);
   const q = [...marks.values()].map((m) => 'f=' + encodeURIComponent(m)).join('&');
   if (!q) return;
   const at = new URLSearchParams(document.body.dataset.live);
   at.delete('f');
+  heard = Date.now();
   socket = new WebSocket(location.origin.replace(/^http/, 'ws') + '/live?' + q + '&' + at);
-  socket.onopen = () => { tries = 0; clearTimeout(shown); if ($('conn')) $('conn').hidden = true; document.documentElement.dataset.live = 'on'; if (told) socket.send(told); };
+  socket.onopen = () => { tries = 0; alive(); if (told) socket.send(told); };
   socket.onmessage = (e) => {
+    alive();
     const [feed, n, list, mark] = JSON.parse(e.data);
+    if (!feed) return; // a heartbeat
+    given = 1;
     for (const [name, m] of marks) if (m.endsWith('.' + feed, m.lastIndexOf('~'))) marks.set(name, m.slice(0, m.lastIndexOf('~') + 1) + n);
     if (mark) marks.set(mark.split('~')[0], mark);
     enqueue(list);
     title();
   };
-  socket.onclose = (e) => {
-    document.documentElement.dataset.live = 'off';
-    if (e.code === 4403) { location.reload(); return; }
-    if (!tries) shown = setTimeout(() => { $('conn').hidden = false; }, 700);
-    const wait = Math.min(200 * 2 ** tries++, 10000) * (0.75 + Math.random() / 2);
-    setTimeout(tries > 6 ? probe : connect, wait);
-  };
+  socket.onclose = (e) => leave(e.code);
 }
+function leave(code) {
+  const was = socket;
+  socket = was.onopen = was.onmessage = was.onclose = null;
+  was.close();
+  document.documentElement.dataset.live = 'off';
+  if (code === 4403) { location.reload(); return; }
+  shown ||= setTimeout(lost, 700);
+  retry = setTimeout(tries > 6 ? probe : connect, Math.min(200 * 2 ** tries++, 5000) * (0.75 + Math.random() / 2));
+}
+const root = document.documentElement;
+function alive() {
+  heard = Date.now();
+  checks = 0;
+  root.dataset.live = 'on';
+  clearTimeout(shown);
+  shown = 0;
+  if (!$('conn') || $('conn').hidden) return;
+  $('conn').hidden = true;
+  delete root.dataset.lost;
+  say('Connected again');
+}
+function lost() {
+  const text = navigator.onLine ? 'Connection lost. Reconnecting…' : "You're offline. Reconnecting…";
+  root.dataset.live = 'off';
+  root.dataset.lost = said = '';
+  $('conn').hidden = false;
+  if ($('conn').textContent !== text) $('conn').textContent = text; // told once it is in sight
+}
+setInterval(() => {
+  const quiet = socket ? Date.now() - heard : 0;
+  checks = quiet > silent ? checks + 1 : 0;
+  if (checks > 1) lost(); // frames that came while the page was busy are read before the second look
+  if (quiet > patience * given) { given *= 2; leave(); dispatchEvent(new Event('stale')); }
+}, 500);
 // A page whose session is gone, or whose reader was signed out, would try for ever: ask plainly now and then.
 async function probe() {
   try {
-    const r = await fetch(location.href, { headers: { 'X-Fragment': 'probe' }, method: 'HEAD', redirect: 'manual' });
+    const r = await fetch(location.href, { headers: { 'X-Fragment': 'probe' }, method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(5000) });
     if (r.type === 'opaqueredirect' || r.status === 401 || r.status === 403 || r.status === 404) { location.reload(); return; }
   } catch { /* offline */ }
   connect();
 }
-addEventListener('online', () => { if (socket && socket.readyState > 1) connect(); });
+addEventListener('offline', lost); // until the server is heard, which may be on this computer
+addEventListener('online', () => { if (!marks.size) alive(); else if (!socket) connect(); else if (checks) leave(); });
 for (const m of new URLSearchParams(document.body.dataset.live || '').getAll('f')) marks.set(m.split('~')[0], m);
 connect();
 

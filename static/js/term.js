@@ -112,6 +112,7 @@ function connect() {
 addEventListener('pagehide', () => { const left = socket; socket = null; left?.close(4000); }); // a goodbye: the keyboard is the next one's at once
 addEventListener('pageshow', (e) => { if (e.persisted) connect(); });
 addEventListener('online', () => { if (!open() && !gone) connect(); });
+if (outside) parent.addEventListener('stale', () => { if (!gone && socket) { const was = socket; connect(); was.close(); show(); } }); // the page gave up its own stream
 let drawing = false; // a whole screen comes next: it is written at the size it was drawn for
 // Output waits for the widths of Unicode 11 where it has characters that may be wide: the host's own screen counts by them.
 let held = null, wide = false;
