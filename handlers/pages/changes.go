@@ -229,8 +229,7 @@ func (p *Pages) fileOf(ctx context.Context, l look, key string) (*ahp.ChangesetF
 		return nil, err
 	}
 	p.awaitFiles(ctx, l.changeset()) // after a restart a form may come before them
-	st, _, _ := p.Hub.State(l.changeset())
-	cs, ok := st.(*ahp.ChangesetState)
+	cs, ok := p.seenState(access.FromContext(ctx), l.changeset()).(*ahp.ChangesetState)
 	if !ok {
 		return nil, errGone
 	}

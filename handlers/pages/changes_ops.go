@@ -61,8 +61,7 @@ func (p *Pages) changesetOp(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p.awaitFiles(r.Context(), l.changeset())
-	st, _, _ := p.Hub.State(l.changeset())
-	cs, ok := st.(*ahp.ChangesetState)
+	cs, ok := p.seenState(v.who, l.changeset()).(*ahp.ChangesetState)
 	if !ok {
 		return errGone
 	}

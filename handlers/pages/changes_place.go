@@ -27,8 +27,7 @@ func (p *Pages) changesPlace(w http.ResponseWriter, r *http.Request) error {
 	if err := p.prepare(r.Context(), v.who, l.changeset()); err != nil {
 		return err
 	}
-	st, _, _ := p.Hub.State(l.changeset())
-	cs, isSet := st.(*ahp.ChangesetState)
+	cs, isSet := p.seenState(v.who, l.changeset()).(*ahp.ChangesetState)
 	if !isSet {
 		return errGone
 	}

@@ -61,7 +61,7 @@ func (p *Pages) invite(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return p.sendPeople(w, r, http.StatusUnprocessableEntity, page.People{Error: sentence(err.Error())})
 	}
-	accounts.Detail(r.Context(), described(string(want.Role), want.For))
+	accounts.Detail(r.Context(), described(string(want.Role), want.For, false))
 	address := p.address(r)
 	return p.sendPeople(w, r, http.StatusOK, page.People{New: address + "/invite#" + token, Local: loopback(address)})
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/a-h/templ"
+
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/templ/page"
@@ -20,7 +22,7 @@ import (
 func (p *Pages) newSession(w http.ResponseWriter, r *http.Request) error {
 	m := p.newForm(r, r.URL.Query())
 	if fragment(r) { // another agent was chosen
-		return send(w, http.StatusOK, part.SettingFields(m.Config))
+		return send(w, http.StatusOK, templ.Join(part.SettingFields(m.Config), part.WideNote(m.Wide)))
 	}
 	if r.FormValue("browse") != "" {
 		m.Browse = p.browse(r.Context(), m.Dir)
@@ -40,6 +42,7 @@ func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 	}
 	m.Frame.Scripts = append(m.Frame.Scripts, "js/new.js", "js/chat-attach.js")
 	m.Dir = cmp.Or(chosen.Get("dir"), first(m.Recent), p.DefaultDir)
+	m.Wide = host.IsWide([]ahp.URI{fileURI(m.Dir)})
 	m.Agent = chosen.Get("agent")
 	if m.Agent == "" && len(m.Agents) > 0 {
 		m.Agent = m.Agents[0].Provider

@@ -73,6 +73,7 @@ func (s *sessionRoom) Whole(v States) []Patch {
 		Replace("title", part.TitlePart(h)),
 		Replace("status", part.StatusPart(h)),
 		Replace("branch", part.BranchPart(h)),
+		Replace("wide", part.WidePart(h)),
 		Replace("counts", part.CountsPart(h)),
 		Replace("verdicts", part.VerdictsPart(h.Base(), h.Verdicts)),
 		Replace("verdict-list", part.VerdictList(h.Base(), s.p.verdicts(s.uri, state.WorkingDirectories))),
@@ -104,6 +105,7 @@ func (p *Pages) head(who access.Principal, short string, uri ahp.URI, s *ahp.Ses
 	b := host.ReadBranch(s.Meta)
 	h.Branch, h.Detached = b.Name, b.Detached
 	_, h.Worktree = host.WorktreeOf(s)
+	h.Wide = host.IsWide(s.WorkingDirectories)
 	if sum, ok := p.Host.Summary(uri); ok {
 		h.Status = part.StatusOf(sum.Status)
 		if c := sum.Changes; c != nil {

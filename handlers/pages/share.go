@@ -15,6 +15,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
 	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
@@ -54,6 +55,7 @@ func (p *Pages) sendShare(w http.ResponseWriter, r *http.Request, v visit, statu
 	}
 	m.Base, m.Address, m.Now, m.Code = "/s/"+v.short, p.address(r), p.Now(), code(m.New)
 	m.Local = loopback(m.Address)
+	m.Wide = host.IsWide(p.sessionState(v.session).WorkingDirectories)
 	p.offerParts(r.Context(), v, &m)
 	for _, l := range p.Links.List(v.session) {
 		link := p.shareLink(l, m.Now)
@@ -137,7 +139,7 @@ func (p *Pages) part(ctx context.Context, v visit, value string) (access.Scope, 
 
 func (p *Pages) shareLink(l access.Link, now time.Time) page.ShareLink {
 	out := page.ShareLink{ID: l.ID, Role: string(l.Role), Label: l.Label, Created: l.Created, Expires: l.Expires, MaxUses: l.MaxUses, SignIn: l.SignIn,
-		Prompt: l.Prompt, Approve: l.Approve, Type: l.Type, Guests: l.Guests}
+		Prompt: l.Prompt, Approve: l.Approve, Type: l.Type, Guests: l.Guests, AllFiles: l.AllFiles}
 	switch {
 	case l.Scope.Chat():
 		out.Part = "Chat: " + p.TitleOf(l.Session, l.Scope)
@@ -195,6 +197,7 @@ func (p *Pages) makeLink(w http.ResponseWriter, r *http.Request) error {
 	}
 	want := access.Link{Session: v.session, Role: access.Role(r.PostFormValue("role")), Label: strings.TrimSpace(r.PostFormValue("label")), CreatedBy: v.who.ID,
 		SignIn: r.PostFormValue("signin") == "on"}
+	m.AllFiles = r.PostFormValue("allfiles") == "on"
 	if m.Part == page.OtherPart { // alone it is no part, and refused
 		m.Part = cmp.Or(r.PostFormValue("other"), m.Part)
 	}
@@ -203,6 +206,7 @@ func (p *Pages) makeLink(w http.ResponseWriter, r *http.Request) error {
 			return refuse(classify(err).text)
 		}
 	}
+	want.AllFiles = m.AllFiles && want.Scope.Whole() // of a part no files are read
 	if want.Role == access.RoleDriver {
 		on := func(name string) bool { return r.PostFormValue(name) == "on" }
 		want.Prompt, want.Approve, want.Type, want.Guests = on("prompt"), on("approve"), on("type"), on("guests")
@@ -229,17 +233,20 @@ func (p *Pages) makeLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return refuse(sentence(err.Error()))
 	}
-	accounts.Detail(r.Context(), described(string(want.Role), m.Part))
+	accounts.Detail(r.Context(), described(string(want.Role), m.Part, want.AllFiles))
 	m.New = p.address(r) + "/j#" + token
 	return p.sendShare(w, r, v, http.StatusOK, m)
 }
 
 // described says in the audit what a link is.
-func described(role, of string) string {
-	if of == "" {
-		return role
+func described(role, of string, allFiles bool) string {
+	if of != "" {
+		role += ", " + of
 	}
-	return role + ", " + of
+	if allFiles {
+		role += ", all files"
+	}
+	return role
 }
 
 // revokeLink ends a link and everybody who came by it.

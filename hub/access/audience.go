@@ -23,9 +23,9 @@ func (p Principal) Audience() hub.Audience {
 	case p.Role == RoleMember:
 		return guestAudience{role: RoleMember}
 	case p.Scope.Whole():
-		return guestAudience{p.Session, RoleViewer}
+		return guestAudience{p.Session, RoleViewer, p.shownFiles()}
 	}
-	return scopeAudience{guestAudience{p.Session, RoleViewer}, p.Scope, p.world}
+	return scopeAudience{guestAudience{p.Session, RoleViewer, p.shownFiles()}, p.Scope, p.world}
 }
 
 type ownerAudience struct{}
@@ -85,9 +85,10 @@ func ofSessions(all []ahp.TerminalInfo) []ahp.TerminalInfo {
 type guestAudience struct {
 	session ahp.URI // "" for a member, whom nothing is shared with
 	role    Role    // viewer, or member
+	shown   shownFiles
 }
 
-func (g guestAudience) Key() string { return string(g.role) + " session:" + g.session }
+func (g guestAudience) Key() string { return string(g.role) + " session:" + g.session + g.shown.key() }
 
 func (g guestAudience) Sees(ch hub.ChannelInfo) bool {
 	return Principal{Role: g.role, Session: g.session}.sees(ch)
@@ -100,7 +101,7 @@ func (g guestAudience) State(ch hub.ChannelInfo, s ahp.State) ahp.State {
 	}
 	root, ok := s.(*ahp.RootState)
 	if !ok {
-		return unexplained(s)
+		return g.shown.state(unexplained(s))
 	}
 	return &ahp.RootState{
 		Agents:         agentsFor(root.Agents),
@@ -126,7 +127,7 @@ func (g guestAudience) Action(ch hub.ChannelInfo, a ahp.Action) ahp.Action {
 		return nil
 	}
 	if ch.Kind != ahp.ChannelRoot {
-		return a
+		return g.shown.action(a)
 	}
 	switch a := a.(type) {
 	case *ahp.RootAgentsChangedAction:

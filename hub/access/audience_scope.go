@@ -41,7 +41,7 @@ func (a scopeAudience) State(ch hub.ChannelInfo, s ahp.State) ahp.State {
 	case *ahp.AnnotationsState:
 		return a.threads(s)
 	}
-	return s
+	return a.shown.state(s)
 }
 
 // Action lets through what concerns the scope. One of root or the session that this table does not name is not for it.
@@ -61,7 +61,7 @@ func (a scopeAudience) Action(ch hub.ChannelInfo, act ahp.Action) ahp.Action {
 	if !keep {
 		return nil
 	}
-	return act
+	return a.shown.action(act)
 }
 
 func (a scopeAudience) rootAction(act ahp.Action) ahp.Action {

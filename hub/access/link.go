@@ -28,7 +28,8 @@ type Link struct {
 	Approve   bool      `json:"approve,omitempty"`
 	Type      bool      `json:"type,omitempty"`
 	Guests    bool      `json:"guests,omitempty"`
-	Uses      []Use     `json:"-"` // who came by it, oldest first
+	AllFiles  bool      `json:"allFiles,omitempty"` // also those that git does not track and the session did not change
+	Uses      []Use     `json:"-"`                  // who came by it, oldest first
 }
 
 // Use is one guest who came by a link: somebody in a browser, or an AHP client.
@@ -84,6 +85,8 @@ func (l Link) what() string {
 		return "one chat"
 	case l.Scope.Changeset():
 		return "its files"
+	case l.AllFiles:
+		return "everything, all files included,"
 	}
 	return "everything"
 }
@@ -92,6 +95,9 @@ func (l Link) what() string {
 func (l Link) checkScope() error {
 	if err := l.Scope.check(); err != nil {
 		return err
+	}
+	if l.AllFiles && !l.Scope.Whole() {
+		return errors.New("only a link for the whole session can show all files: choose the whole session")
 	}
 	if l.Scope.Changeset() && l.Role == RoleDriver {
 		return errors.New("there is nothing to drive in changes: make the link for a commenter, or for the chat")
@@ -114,7 +120,7 @@ func (l Link) Live(now time.Time) bool {
 
 func (l Link) principal(id, name string) Principal {
 	return Principal{ID: id, Name: name, Role: l.Role, Session: l.Session, Scope: l.Scope, Link: l.ID,
-		Prompt: l.Prompt, Approve: l.Approve, Type: l.Type, Guests: l.Guests}
+		Prompt: l.Prompt, Approve: l.Approve, Type: l.Type, Guests: l.Guests, AllFiles: l.AllFiles}
 }
 
 // Store keeps documents; each call returns once it is durable.

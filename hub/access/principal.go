@@ -22,6 +22,7 @@ type Principal struct {
 
 	Prompt, Approve, Type bool // a driver's switches
 	Guests                bool // with Approve: also what guests asked for, their own too
+	AllFiles              bool // of a guest: also files that git does not track and the session did not change
 
 	world World // what Scope is looked up in
 }

@@ -9,8 +9,8 @@ import (
 
 // Patch writes what differs between two checkpoints of a session for git apply: with whole object names and binary
 // content. Paths are below each work tree's top; of several directories the patches follow each other. Files that are not
-// stored are not in it. Error: ErrTooLarge past the limit.
-func (s *Service) Patch(ctx context.Context, session string, from, to Checkpoint) ([]byte, error) {
+// stored are not in it. With only, other files are left out. Error: ErrTooLarge past the limit.
+func (s *Service) Patch(ctx context.Context, session string, from, to Checkpoint, only ...File) ([]byte, error) {
 	ctx, done := s.reading(ctx)
 	defer done()
 	var all bytes.Buffer
@@ -19,7 +19,7 @@ func (s *Service) Patch(ctx context.Context, session string, from, to Checkpoint
 		if i < 0 || from.Trees[i].OID == new.OID {
 			continue
 		}
-		out, err := s.repo(session, new.Dir).patch(ctx, from.Trees[i], new)
+		out, err := s.repo(session, new.Dir).patch(ctx, from.Trees[i], new, only)
 		if err != nil {
 			return nil, fmt.Errorf("a patch of %s: %w", new.Dir, err)
 		}
@@ -28,7 +28,7 @@ func (s *Service) Patch(ctx context.Context, session string, from, to Checkpoint
 	return all.Bytes(), nil
 }
 
-func (r *repo) patch(ctx context.Context, from, to Tree) ([]byte, error) {
+func (r *repo) patch(ctx context.Context, from, to Tree, only []File) ([]byte, error) {
 	unlock, err := r.s.lock(ctx, r.git)
 	if err != nil {
 		return nil, err
@@ -39,5 +39,25 @@ func (r *repo) patch(ctx context.Context, from, to Tree) ([]byte, error) {
 		return nil, err
 	}
 	args := []string{"diff-tree", "-r", "-p", "-M", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color", from.OID, to.OID}
-	return r.trees(ctx, src, nil, append(args, src.pathspec()...)...)
+	if len(only) == 0 {
+		return r.trees(ctx, src, nil, append(args, src.pathspec()...)...)
+	}
+	paths := pathsOf(only, to.Top)
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	return r.trees(ctx, src, nil, append(append(args, "--"), paths...)...)
+}
+
+// pathsOf are the names that files below a work tree's top have and had.
+func pathsOf(files []File, top string) (paths []string) {
+	for _, f := range files {
+		if f.Top != top {
+			continue
+		}
+		if paths = append(paths, f.Path); f.OldPath != "" {
+			paths = append(paths, f.OldPath)
+		}
+	}
+	return paths
 }

@@ -71,6 +71,15 @@ func (g *Guard) CheckFile(f *os.File, own ...string) error {
 	return g.check(real, info, own)
 }
 
+// RealPath is where an open file lies now, with links resolved.
+func RealPath(f *os.File) (string, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	return realPath(f, info)
+}
+
 // CheckPath refuses a path: what it leads to when that exists, else the place where it would be made.
 func (g *Guard) CheckPath(path string, own ...string) error {
 	real, err := nearest(path)

@@ -150,7 +150,7 @@ func (h *Host) refresh(ctx context.Context, l *ledger, w wanted) {
 		if n := len(files); err == nil && n > mostChangedFiles {
 			err = fmt.Errorf("%d files changed, more than the %d that are shown: add what is not source to .gitignore", n, mostChangedFiles)
 		}
-		h.publish(ctx, l, uri, scope, files, overlap, err)
+		h.publish(ctx, l, uri, scope, files, overlap, h.hiding(ctx, l, scope, k.dirs, k.now), err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
 )
@@ -36,6 +37,8 @@ type FileNote struct {
 	Stale bool       `json:"stale,omitempty"` // changed since it was reviewed
 	Seen  *SeenSides `json:"seen,omitempty"`  // what was reviewed, while Stale
 	Hunks []HunkMark `json:"hunks,omitempty"` // hunks that were reviewed one by one, also ones the file does not have now
+
+	Guests access.Hiding `json:"guests,omitempty"` // whom it is kept from
 }
 
 // SeenSides are the versions of a file that were reviewed, as URIs to read; "" on a side that was not there.
@@ -106,10 +109,15 @@ func mediaType(name, mode string, binary bool) string {
 }
 
 // publish brings a channel to what was computed.
-func (h *Host) publish(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []changeset.File, overlap bool, failed error) {
+func (h *Host) publish(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []changeset.File, overlap bool,
+	hide *hiding, failed error) {
 	var can offer
+	var hidden map[string]access.Hiding
 	if failed == nil {
 		can, failed = h.offer(ctx, l, uri, scope, files)
+	}
+	if failed == nil {
+		hidden, failed = hide.hidden(files)
 	}
 	if ctx.Err() != nil {
 		return
@@ -128,7 +136,7 @@ func (h *Host) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 			h.setChanges(tx, l.session, totals(files))
 		}
 		can.running = h.changes.operates(uri)
-		h.publishFiles(tx, uri, s, l.draw(uri, scope, files, overlap, can.staging), can)
+		h.publishFiles(tx, uri, s, l.draw(uri, scope, files, overlap, can.staging, hidden), can)
 	})
 	if err != nil {
 		h.log.Warn("a changeset was not brought up to date", "changeset", uri, "err", err)
@@ -139,7 +147,8 @@ func (h *Host) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 }
 
 // draw adds what is remembered of the files: who reviewed them, and whether a turn changed them.
-func (l *ledger) draw(uri ahp.URI, scope changeScope, files []changeset.File, overlap bool, staging changeset.Staging) []ahp.ChangesetFile {
+func (l *ledger) draw(uri ahp.URI, scope changeScope, files []changeset.File, overlap bool, staging changeset.Staging,
+	hidden map[string]access.Hiding) []ahp.ChangesetFile {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	short := ShortID(l.session)
@@ -150,6 +159,7 @@ func (l *ledger) draw(uri ahp.URI, scope changeScope, files []changeset.File, ov
 		if scope.kind == kindUncommitted {
 			note.Staged = staging.Of(f)
 		}
+		note.Guests = hidden[f.Name()]
 		out = append(out, l.noted(uri, file, note))
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
@@ -280,11 +281,19 @@ func (h *Host) ChangesetPatch(ctx context.Context, c Caller, uri ahp.URI) ([]byt
 		return nil, err
 	}
 	dirs := h.changeDirs(session)
-	from, to, _, err := h.endsOf(ctx, h.ledger(session), scope, dirs, func() (changeset.Checkpoint, error) { return svc.LookAtAll(ctx, session, dirs) })
+	now := sync.OnceValues(func() (changeset.Checkpoint, error) { return svc.LookAtAll(ctx, session, dirs) })
+	from, to, _, err := h.endsOf(ctx, h.ledger(session), scope, dirs, now)
+	var only []changeset.File
+	if err == nil && c.Guest() {
+		only, err = h.shownTo(ctx, c, session, scope, from, to, now)
+		if err == nil && len(only) == 0 {
+			return nil, nil
+		}
+	}
 	if err != nil {
 		return nil, ahp.Errorf(ahp.CodeInternalError, "what changed cannot be told: %v", err)
 	}
-	patch, err := svc.Patch(ctx, session, from, to)
+	patch, err := svc.Patch(ctx, session, from, to, only...)
 	if err != nil {
 		return nil, ahp.Errorf(ahp.CodeInternalError, "the patch cannot be made: %v", err)
 	}

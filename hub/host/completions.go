@@ -54,7 +54,7 @@ func (h *Host) Completions(ctx context.Context, c Caller, p ahp.CompletionsParam
 	if !asked {
 		return none, nil
 	}
-	for _, f := range h.filesLike(ctx, info.Session, query) {
+	for _, f := range h.filesLike(ctx, c, info.Session, query) {
 		none.Items = append(none.Items, f.item(int64(start), p.Offset))
 	}
 	return none, nil
@@ -86,7 +86,7 @@ func (m match) item(start, end int64) ahp.CompletionItem {
 		Attachment: ahp.MessageAttachment{Value: &ahp.MessageResourceAttachment{Label: filepath.Base(m.path), URI: FileURI(m.path), DisplayKind: "document"}}}
 }
 
-func (h *Host) filesLike(ctx context.Context, session ahp.URI, query string) (found []match) {
+func (h *Host) filesLike(ctx context.Context, c Caller, session ahp.URI, query string) (found []match) {
 	e, svc := h.catalogue.alive(session), h.changesetService()
 	if e == nil || svc == nil {
 		return nil
@@ -97,6 +97,10 @@ func (h *Host) filesLike(ctx context.Context, session ahp.URI, query string) (fo
 	files, err := svc.Files(ctx, session, dirs, mostCandidates)
 	if err != nil {
 		h.log.Debug("files to complete are missing", "session", session, "err", err)
+	}
+	if files, err = h.guestNames(ctx, c, files); err != nil {
+		h.log.Debug("files to complete are not offered to a guest", "session", session, "err", err)
+		return nil
 	}
 	query = strings.ToLower(query)
 	for _, path := range files {

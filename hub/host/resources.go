@@ -46,6 +46,9 @@ func (h *Host) ResourceRead(ctx context.Context, c Caller, p ahp.ResourceReadPar
 	if err != nil {
 		return ahp.ResourceReadResult{}, h.wouldOpen(c, p.URI, false, err)
 	}
+	if f, err = h.guestFiles(ctx, c, f, p.URI); err != nil {
+		return ahp.ResourceReadResult{}, err
+	}
 	out, err := f.Read(p.URI, p.Encoding)
 	return out, h.wouldOpen(c, p.URI, false, err)
 }
@@ -61,20 +64,9 @@ func (h *Host) whole(c Caller) hub.ChannelInfo {
 // Blob returns the version of a file that an ahp-blob: URI of a changeset names, and the file's path. A submodule's
 // version is a line that names its commit.
 func (h *Host) Blob(ctx context.Context, c Caller, uri ahp.URI) (data []byte, name string, err error) {
-	b, ok := readBlob(uri)
-	if !ok {
-		return nil, "", badParams("uri: %.200q is not a URI", uri)
-	}
-	session, known := h.SessionByShort(b.short)
-	svc := h.changesetService()
-	if !known || svc == nil || !c.Audience().Sees(sessionInfo(session)) {
-		return nil, "", noChannel(uri)
-	}
-	if err := access.MayCall(c.Principal, "resourceRead", sessionInfo(session)); err != nil {
-		return nil, "", denied(err)
-	}
-	if !c.Scope.Whole() && !h.refers(ctx, c, session, uri) && !h.refers(ctx, c, session, b.uri()) { // editors escape more
-		return nil, "", noChannel(uri)
+	session, b, err := h.blobAt(ctx, c, uri)
+	if err != nil {
+		return nil, "", err
 	}
 	switch {
 	case b.kind == commitKind && changeset.IsOID(b.oid):
@@ -82,7 +74,7 @@ func (h *Host) Blob(ctx context.Context, c Caller, uri ahp.URI) (data []byte, na
 	case b.kind == keptKind:
 		data, err = h.kept(session, b.oid)
 	default:
-		data, err = svc.Content(ctx, session, b.oid)
+		data, err = h.changesetService().Content(ctx, session, b.oid)
 	}
 	switch {
 	case errors.Is(err, changeset.ErrNoContent):
@@ -91,6 +83,25 @@ func (h *Host) Blob(ctx context.Context, c Caller, uri ahp.URI) (data []byte, na
 		return nil, "", badParams("uri: %v", err)
 	}
 	return data, b.path, conflicting(err)
+}
+
+// blobAt reads an ahp-blob: URI, and refuses one that the caller may not read.
+func (h *Host) blobAt(ctx context.Context, c Caller, uri ahp.URI) (session ahp.URI, b blob, err error) {
+	b, ok := readBlob(uri)
+	if !ok {
+		return "", b, badParams("uri: %.200q is not a URI", uri)
+	}
+	session, known := h.SessionByShort(b.short)
+	if !known || h.changesetService() == nil || !c.Audience().Sees(sessionInfo(session)) {
+		return "", b, noChannel(uri)
+	}
+	if err := access.MayCall(c.Principal, "resourceRead", sessionInfo(session)); err != nil {
+		return "", b, denied(err)
+	}
+	if c.Guest() && !h.refers(ctx, c, session, uri, b.path) && !h.refers(ctx, c, session, b.uri(), b.path) { // editors escape more
+		return "", b, noChannel(uri)
+	}
+	return session, b, nil
 }
 
 // ResourceList answers resourceList.

@@ -321,7 +321,7 @@ func TestTheOwnerIsNotAskedFor(t *testing.T) {
 			}
 		}
 		if _, err := os.Stat("/proc/self/environ"); err == nil {
-			w.refuses(w.ask(w.t.Context(), mine, "file:///proc/self/environ", false), "no place for files")
+			w.refuses(w.ask(w.t.Context(), mine, "file:///proc/self/environ", false), "hold no files")
 		}
 	})
 }

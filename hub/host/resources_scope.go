@@ -4,15 +4,19 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/guard"
 )
 
-// refers tells whether what a caller sees of a session names a version of a file: changes, tool calls, threads. Who sees
-// all of a session may read every version that was kept of it.
-func (h *Host) refers(ctx context.Context, c Caller, session, uri ahp.URI) bool {
+// refers reports whether what a guest sees of a session names a version of a file: changes, or tool calls and threads,
+// as long as the changes do not say that the file is kept from them. name is the file's path.
+func (h *Host) refers(ctx context.Context, c Caller, session, uri ahp.URI, name string) bool {
 	if c.Scope.Changeset() && h.ensure(ctx, c.Scope.URI) != nil {
 		return false
 	}
+	mentioned := false
 	for _, channel := range h.hub.OfSession(session) {
 		info, known := h.hub.Info(channel)
 		st, _, awake := h.hub.State(channel)
@@ -24,17 +28,33 @@ func (h *Host) refers(ctx context.Context, c Caller, session, uri ahp.URI) bool 
 			if slices.ContainsFunc(s.Files, func(f ahp.ChangesetFile) bool { return fileNames(&f, uri) }) {
 				return true
 			}
+			if all, ok := st.(*ahp.ChangesetState); ok && hidesFile(c, all, name) {
+				return false
+			}
 		case *ahp.AnnotationsState:
-			if slices.ContainsFunc(s.Annotations, func(t ahp.Annotation) bool { return ThreadOrigin(&t).Version == uri }) {
-				return true
-			}
+			mentioned = mentioned || slices.ContainsFunc(s.Annotations, func(t ahp.Annotation) bool { return ThreadOrigin(&t).Version == uri })
 		case *ahp.ChatState:
-			if chatNames(s, uri) {
-				return true
-			}
+			mentioned = mentioned || chatNames(s, uri)
 		}
 	}
-	return false
+	return mentioned && h.mayBeMentioned(ctx, session, name)
+}
+
+// hidesFile reports whether a changeset says that a file is kept from a guest.
+func hidesFile(c Caller, s *ahp.ChangesetState, name string) bool {
+	uri := FileURI(name)
+	return slices.ContainsFunc(s.Files, func(f ahp.ChangesetFile) bool {
+		return c.Hides(access.HidingOf(&f)) && (f.Edit.After != nil && f.Edit.After.URI == uri || f.Edit.Before != nil && f.Edit.Before.URI == uri)
+	})
+}
+
+// mayBeMentioned keeps versions of private files from guests, unless git tracks them: it is in what an agent edited.
+func (h *Host) mayBeMentioned(ctx context.Context, session ahp.URI, name string) bool {
+	if !guard.IsPrivateName(name) {
+		return true
+	}
+	tracking, err := h.track(ctx, session, name)
+	return err == nil && tracking == changeset.Tracked
 }
 
 func fileNames(f *ahp.ChangesetFile, uri ahp.URI) bool {

@@ -44,7 +44,7 @@ func (s *spot) readFile(root *os.Root, rel string) ([]byte, error) {
 	if info, err = file.Stat(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(readable(s.uri, info), s.checkFile(file)); err != nil {
+	if err := errors.Join(readable(s.uri, info), s.checkRead(file)); err != nil {
 		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(file, mostBytes+1))

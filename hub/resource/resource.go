@@ -32,6 +32,8 @@ type Files struct {
 
 	Guard     *guard.Guard // refuses what is open to no one
 	Worktrees []string     // sessions whose work trees in the data directory it lets through
+
+	Check func(real string) error // refuses more of what is read, by its real path; nil: nothing
 }
 
 // Path is the absolute local path a file URI names. Encoded separators and zero bytes are refused: no file name has them.

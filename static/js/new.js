@@ -9,6 +9,7 @@ form?.addEventListener('change', async (e) => {
   const r = await fetch('/new?' + asked, { headers: { 'X-Fragment': 'config' } }).catch(() => null);
   if (!r?.ok || asked !== chosen()) return;
   const fresh = window.ahphub.parse(await r.text());
+  document.getElementById('wide-note')?.replaceWith(fresh.querySelector('#wide-note'));
   if (e.target.name === 'agent') document.getElementById('config').replaceWith(fresh);
   else for (const list of fresh.querySelectorAll('datalist')) document.getElementById(list.id)?.replaceWith(list); // what was set stays
 });

@@ -22,6 +22,7 @@ type New struct {
 	Message string
 	Problem string // why the last try was refused
 	Browse  Browse
+	Wide    bool // Dir is the home directory or above it
 }
 
 // Browse is a directory listing to choose from.

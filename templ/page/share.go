@@ -21,6 +21,9 @@ type Share struct {
 	Parts   []SharePart // of the session a link can be for, besides all of it
 	Part    string      // the one that is chosen; "" is all of the session
 	From    string      // the one that Share was pressed at, if any: offered first
+
+	AllFiles bool // chosen: see ShareLink
+	Wide     bool // the session works in the home directory or above
 }
 
 // OtherPart is the choice of a part that a second field names.
@@ -62,19 +65,21 @@ func (v *Share) others() (out [][]SharePart) {
 
 // ShareLink is a link as the owner sees it. Its token is not kept, so the address cannot be shown again.
 type ShareLink struct {
-	ID      string
-	Role    string
-	Label   string
-	Part    string // the part of the session it is for; "" is all of it
-	SignIn  bool   // people sign in first
-	Created time.Time
-	Expires time.Time
-	Ended   string // "Revoked" or "Expired"
-	MaxUses int    // people and clients it lets in; 0: any number
-	Revoke  string // where the form that ends it goes
-	In      string // title of its session, in a list of several; "" on the session's own page
-	Href    string // that session's page
-	People  []SharePerson
+	ID     string
+	Role   string
+	Label  string
+	Part   string // the part of the session it is for; "" is all of it
+	SignIn bool   // people sign in first
+
+	AllFiles bool // also files that git does not track and the session did not change
+	Created  time.Time
+	Expires  time.Time
+	Ended    string // "Revoked" or "Expired"
+	MaxUses  int    // people and clients it lets in; 0: any number
+	Revoke   string // where the form that ends it goes
+	In       string // title of its session, in a list of several; "" on the session's own page
+	Href     string // that session's page
+	People   []SharePerson
 
 	Prompt, Approve, Type, Guests bool // a driver's switches
 }

@@ -94,6 +94,7 @@ type SessionHead struct {
 	Branch       string // checked out in the first directory, or the short id of a commit
 	Detached     bool   // Branch is a commit
 	Worktree     bool   // the session has a work tree of its own
+	Wide         bool   // it works in the home directory or above
 	Add, Del     int64
 	Files        int64
 	Threads      int64 // open ones

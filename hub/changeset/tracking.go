@@ -1,0 +1,86 @@
+package changeset
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Tracking is what git makes of a file.
+type Tracking int
+
+// A file is ignored, or not there; new to git; or tracked.
+const (
+	Ignored Tracking = iota
+	Untracked
+	Tracked
+)
+
+// Track returns what git makes of a file below a directory: its own repository, and every one around that as far as the
+// directory's. Without a repository nothing is tracked and nothing ignored.
+func (s *Service) Track(ctx context.Context, dir, path string) (Tracking, error) {
+	src, err := s.locate(ctx, filepath.Dir(path))
+	if err != nil {
+		return Ignored, err
+	}
+	t, err := s.trackedIn(ctx, src, path)
+	for err == nil && src.gitDir != "" && src.top != dir && inside(src.top, dir) {
+		top := src.top
+		if src, err = s.locate(ctx, filepath.Dir(top)); err != nil || src.gitDir == "" {
+			return t, err
+		}
+		var outer Tracking
+		outer, err = s.trackedIn(ctx, src, top)
+		t = min(t, outer)
+	}
+	return t, err
+}
+
+func (s *Service) trackedIn(ctx context.Context, src source, path string) (Tracking, error) {
+	if src.gitDir == "" {
+		return Untracked, nil
+	}
+	rel, err := filepath.Rel(src.top, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return Ignored, err
+	}
+	args := []string{"ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard", "--", filepath.ToSlash(rel)}
+	out, err := s.git(ctx, run{dir: src.top, args: args})
+	t := Ignored
+	for _, line := range fields(out) {
+		tag, name, _ := strings.Cut(line, " ")
+		switch {
+		case strings.TrimSuffix(name, "/") != filepath.ToSlash(rel):
+		case tag == "?":
+			t = max(t, Untracked)
+		default:
+			t = Tracked
+		}
+	}
+	return t, err
+}
+
+// TrackedFiles lists what git tracks in the repositories of these directories, as absolute paths in their order.
+func (s *Service) TrackedFiles(ctx context.Context, dirs []string) (paths []string, err error) {
+	tops := map[string]bool{}
+	for _, dir := range dirs {
+		src, err := s.locate(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		if src.gitDir == "" || tops[src.top] {
+			continue
+		}
+		tops[src.top] = true
+		out, err := s.git(ctx, run{dir: src.top, args: []string{"ls-files", "-z", "--cached"}})
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range fields(out) {
+			paths = append(paths, filepath.Join(src.top, filepath.FromSlash(name)))
+		}
+	}
+	slices.Sort(paths)
+	return paths, nil
+}

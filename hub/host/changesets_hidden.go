@@ -1,0 +1,114 @@
+package host
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/guard"
+)
+
+// hiding decides which changed files guests are not shown. It asks git only when a file is in question.
+type hiding struct {
+	wide     bool // the session works in everything of its owner: only what git tracks is shown
+	ofCommit bool // the old side of a change is a commit
+	tracked  func() ([]string, error)
+	changed  func() (map[string]bool, error) // files that the session changed
+}
+
+// hiding returns what decides for a scope. now looks at the directories.
+func (h *Host) hiding(ctx context.Context, l *ledger, scope changeScope, dirs []string,
+	now func() (changeset.Checkpoint, error)) *hiding {
+	return &hiding{
+		wide:     isWide(dirs),
+		ofCommit: scope.kind == kindUncommitted || scope.kind == kindBranch,
+		tracked:  sync.OnceValues(func() ([]string, error) { return h.changesetService().TrackedFiles(ctx, dirs) }),
+		changed: sync.OnceValues(func() (map[string]bool, error) {
+			names := map[string]bool{}
+			files, _, err := h.changedIn(ctx, l, changeScope{kind: kindSession, chat: scope.chat}, dirs, now)
+			for _, f := range files {
+				names[f.Name()] = true
+			}
+			return names, err
+		}),
+	}
+}
+
+// hidden returns the files that are hidden, by name.
+func (v *hiding) hidden(files []changeset.File) (map[string]access.Hiding, error) {
+	out := map[string]access.Hiding{}
+	for _, f := range files {
+		kind, err := v.of(f)
+		if err != nil {
+			return nil, err
+		}
+		if kind != access.HideNone {
+			out[f.Name()] = kind
+		}
+	}
+	return out, nil
+}
+
+// of looks at both sides of a file: each must be one that guests may see.
+func (v *hiding) of(f changeset.File) (access.Hiding, error) {
+	if f.OldMode != "" && !v.ofCommit {
+		if kind, err := v.side(f.OldName()); err != nil || kind != access.HideNone {
+			return kind, err
+		}
+	}
+	if f.NewMode == "" {
+		return access.HideNone, nil
+	}
+	if kind, err := v.side(f.Name()); err != nil || kind != access.HideNone {
+		return kind, err
+	}
+	if !v.ofCommit || f.OldMode != "" && f.OldName() == f.Name() {
+		return access.HideNone, nil // it was committed, or the session changed it
+	}
+	return v.fresh(f.Name())
+}
+
+// side is about one version of a file.
+func (v *hiding) side(name string) (access.Hiding, error) {
+	if !v.wide && !guard.IsPrivateName(name) {
+		return access.HideNone, nil
+	}
+	tracked, err := v.isTracked(name)
+	if err != nil || tracked {
+		return access.HideNone, err
+	}
+	return access.HidePrivate, nil
+}
+
+// fresh is about a file that no commit has.
+func (v *hiding) fresh(name string) (access.Hiding, error) {
+	tracked, err := v.isTracked(name)
+	if err != nil || tracked {
+		return access.HideNone, err
+	}
+	changed, err := v.changed()
+	if err != nil || changed[name] {
+		return access.HideNone, err
+	}
+	return access.HideUnlisted, nil
+}
+
+func (v *hiding) isTracked(name string) (bool, error) {
+	tracked, err := v.tracked()
+	_, found := slices.BinarySearch(tracked, name)
+	return found, err
+}
+
+// shownTo are the files between two checkpoints that a guest sees.
+func (h *Host) shownTo(ctx context.Context, c Caller, session ahp.URI, scope changeScope, from, to changeset.Checkpoint,
+	now func() (changeset.Checkpoint, error)) ([]changeset.File, error) {
+	files, err := h.changesetService().Compare(ctx, session, from, to)
+	if err != nil {
+		return nil, err
+	}
+	hidden, err := h.hiding(ctx, h.ledger(session), scope, h.changeDirs(session), now).hidden(files)
+	return slices.DeleteFunc(files, func(f changeset.File) bool { return c.Hides(hidden[f.Name()]) }), err
+}

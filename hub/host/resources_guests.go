@@ -1,0 +1,161 @@
+package host
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/guard"
+	"github.com/ahphub/ahphub/hub/resource"
+)
+
+// What guests see of files: those that git tracks or that the session changed. A link with all files shows the others as
+// well, but for those that git ignores. Keys, environments and what is git's own are shown to no guest.
+
+// IsWide reports whether a session works in a directory that holds everything of its owner: the file system's root,
+// the home, or what is above it. Guests read no files there.
+func IsWide(dirs []ahp.URI) bool { return isWide(paths(dirs)) }
+
+func isWide(dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		info, err := os.Stat(dir)
+		return err == nil && slices.ContainsFunc(widePlaces(), func(w fs.FileInfo) bool { return os.SameFile(info, w) })
+	})
+}
+
+// widePlaces are the home, where there is one, and what is above it.
+func widePlaces() (places []fs.FileInfo) {
+	home, err := os.UserHomeDir()
+	if err != nil || !filepath.IsAbs(home) {
+		home = string(filepath.Separator)
+	}
+	for at := filepath.Clean(home); ; at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err == nil {
+			places = append(places, info)
+		}
+		if at == filepath.Dir(at) {
+			return places
+		}
+	}
+}
+
+// guestFiles cuts what a guest reads of a session's files down. asked is the path they name.
+func (h *Host) guestFiles(ctx context.Context, c Caller, f resource.Files, asked ahp.URI) (resource.Files, error) {
+	if !c.Guest() {
+		return f, nil
+	}
+	path, err := resource.Path(asked)
+	if err != nil {
+		return resource.Files{}, err
+	}
+	if err := h.checkGuestFile(ctx, c, path); err != nil {
+		return resource.Files{}, err
+	}
+	f.Check = func(real string) error {
+		if real == path {
+			return nil
+		}
+		return h.checkGuestFile(ctx, c, real)
+	}
+	return f, nil
+}
+
+// checkGuestFile refuses a file that is not a guest's to read. What is not there is refused alike: a guest does not learn
+// which files are.
+func (h *Host) checkGuestFile(ctx context.Context, c Caller, path string) error {
+	e := h.catalogue.alive(c.Session)
+	switch {
+	case e == nil || !c.Scope.Whole():
+		return notForGuests(path, "it is outside of what is shared with you")
+	case IsWide(e.Summary.WorkingDirectories):
+		return notForGuests(path, "guests see no files of a session that works in a home directory or above")
+	case guard.IsPrivateName(path):
+		return notForGuests(path, "keys, environments and git's own files are not shown to guests")
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return notForGuests(path, ignoredOrMissing)
+	}
+	tracking, err := h.track(ctx, c.Session, real)
+	switch {
+	case err != nil || tracking == changeset.Ignored:
+		return notForGuests(path, ignoredOrMissing)
+	case guard.IsPrivateName(real):
+		return notForGuests(path, "it leads to a file that is not shown to guests")
+	case tracking == changeset.Tracked || c.AllFiles || h.touched(ctx, c.Session, real):
+		return nil
+	}
+	return notForGuests(path, "git does not track it. Ask the owner for a link that shows all files")
+}
+
+const ignoredOrMissing = "git ignores it or it is not there"
+
+func notForGuests(path, why string) error {
+	return ahp.Errorf(ahp.CodePermissionDenied, "%.200s is not shared with you: %s", path, why)
+}
+
+// track returns what git makes of a file of a session, wherever links lead it.
+func (h *Host) track(ctx context.Context, session ahp.URI, path string) (changeset.Tracking, error) {
+	svc := h.changesetService()
+	if svc == nil {
+		return changeset.Ignored, nil
+	}
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return changeset.Ignored, err
+	}
+	for _, dir := range h.changeDirs(session) {
+		if dir, err = filepath.EvalSymlinks(dir); err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+			return svc.Track(ctx, dir, path)
+		}
+	}
+	return changeset.Ignored, nil
+}
+
+// touched reports whether a turn of a session changed a file, or an open changeset says that it changed meanwhile.
+func (h *Host) touched(ctx context.Context, session ahp.URI, path string) bool {
+	l := h.ledger(session)
+	if err := l.load(ctx, h); err != nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := slices.BinarySearch(l.rec.Touched, path); ok {
+		return true
+	}
+	for uri, s := range l.shown {
+		if _, scope, ok := h.changesetAt(uri); !ok || scope.kind == kindUncommitted || scope.kind == kindBranch {
+			continue
+		}
+		if slices.ContainsFunc(s.files, func(f changeset.File) bool { return f.Name() == path }) {
+			return true
+		}
+	}
+	return false
+}
+
+// guestNames keeps the files that a guest may read, of those that git does not ignore.
+func (h *Host) guestNames(ctx context.Context, c Caller, files []string) ([]string, error) {
+	if !c.Guest() {
+		return files, nil
+	}
+	dirs := h.changeDirs(c.Session)
+	if !c.Scope.Whole() || isWide(dirs) {
+		return nil, nil
+	}
+	tracked, err := h.changesetService().TrackedFiles(ctx, dirs)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(files, func(path string) bool {
+		_, found := slices.BinarySearch(tracked, path)
+		return guard.IsPrivateName(path) || !found && !c.AllFiles && !h.touched(ctx, c.Session, path)
+	}), nil
+}
