@@ -168,8 +168,8 @@ func changesOf(t *testing.T, ctx context.Context, prog *Program, owner *peer.Pee
 		if err := read(version); (err == nil) != shown[name] {
 			t.Errorf("a guest reads the version of %s: %v", name, err)
 		}
-		other, _, _ := strings.Cut(version, "?")
-		if read(other+"?path=%2Ftracked.txt") == nil {
+		_, query, _ := strings.Cut(version, "?")
+		if read("ahp-blob:/tracked.txt?"+query) == nil {
 			t.Errorf("a guest reads the version of %s under another name", name)
 		}
 	}

@@ -2,6 +2,7 @@ package changeset
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +21,8 @@ const (
 // Track returns what git makes of a file below a directory: its own repository, and every one around that as far as the
 // directory's. Without a repository nothing is tracked and nothing ignored.
 func (s *Service) Track(ctx context.Context, dir, path string) (Tracking, error) {
+	ctx, done := s.reading(ctx)
+	defer done()
 	src, err := s.locate(ctx, filepath.Dir(path))
 	if err != nil {
 		return Ignored, err
@@ -43,6 +46,9 @@ func (s *Service) trackedIn(ctx context.Context, src source, path string) (Track
 	}
 	rel, err := filepath.Rel(src.top, path)
 	if err != nil || !filepath.IsLocal(rel) {
+		return Ignored, err
+	}
+	if err := errors.Join(src.checkTop(), src.checkParents([]string{filepath.ToSlash(rel)})); err != nil {
 		return Ignored, err
 	}
 	args := []string{"ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard", "--", filepath.ToSlash(rel)}

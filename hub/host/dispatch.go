@@ -29,6 +29,7 @@ func (h *Host) Dispatch(ctx context.Context, c Caller, channel ahp.URI, clientSe
 	if err := h.wakeMarks(ctx, info, a); err != nil {
 		return hub.Outcome{}, err
 	}
+	a = h.knownVersions(ctx, c, info, a)
 	check := h.lookedAt(info, a, h.checker(c, info, c.Audience().Action(info, a) == nil))
 	check = h.templated(c, info, a, check)
 	if c.Conn == nil {

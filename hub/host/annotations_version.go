@@ -1,0 +1,69 @@
+package host
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// knownVersions replaces the versions of files that a guest names in new comments by those they are shown: whoever sees
+// a thread may read the version it was written on, so that naming one would open it.
+func (h *Host) knownVersions(ctx context.Context, c Caller, info hub.ChannelInfo, a ahp.Action) ahp.Action {
+	if !c.Guest() || info.Kind != ahp.ChannelAnnotations {
+		return a
+	}
+	switch a := a.(type) {
+	case *ahp.AnnotationsSetAction:
+		safe := *a
+		safe.Annotation.Entries = slices.Clone(a.Annotation.Entries)
+		for i, e := range safe.Annotation.Entries {
+			safe.Annotation.Entries[i].Meta = h.knownVersion(ctx, c, info.Session, a.Annotation.Resource, e.Meta)
+		}
+		return &safe
+	case *ahp.AnnotationsEntrySetAction:
+		safe := *a
+		safe.Entry.Meta = h.knownVersion(ctx, c, info.Session, "", a.Entry.Meta)
+		return &safe
+	}
+	return a
+}
+
+// knownVersion returns the `_meta` of a comment with a version that its writer may read: the one they name, else that of
+// the file as they are shown it, else none.
+func (h *Host) knownVersion(ctx context.Context, c Caller, session, file ahp.URI, m ahp.Meta) ahp.Meta {
+	side, hunk, version := hunkOf(m)
+	if version == "" {
+		return m
+	}
+	if _, _, err := h.blobAt(ctx, c, version); err == nil {
+		return m
+	}
+	return Stamp{Side: side, Hunk: hunk, Version: h.shownVersion(c, session, file, side)}.write(m)
+}
+
+// shownVersion finds a side of a file in the changesets that a caller sees; "" when it is in none.
+func (h *Host) shownVersion(c Caller, session, file ahp.URI, side string) ahp.URI {
+	for _, channel := range h.hub.OfSession(session) {
+		info, known := h.hub.Info(channel)
+		st, _, awake := h.hub.State(channel)
+		if !known || !awake || info.Kind != ahp.ChannelChangeset || !c.Audience().Sees(info) {
+			continue
+		}
+		s, ok := c.Audience().State(info, st).(*ahp.ChangesetState)
+		if !ok {
+			continue
+		}
+		for _, f := range s.Files {
+			at := f.Edit.After
+			if side == "before" {
+				at = f.Edit.Before
+			}
+			if at != nil && at.URI == file {
+				return at.Content.URI
+			}
+		}
+	}
+	return ""
+}
