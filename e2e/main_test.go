@@ -14,6 +14,10 @@ func TestMain(m *testing.M) {
 		runEchoServer()
 		return
 	}
+	if dir := os.Getenv("ASKING_AGENT"); dir != "" {
+		runAskingAgent(dir)
+		return
+	}
 	if os.Getenv("CHAT_AGENT") != "" {
 		runChatAgent()
 		return

@@ -48,7 +48,7 @@ func TestKilledWhileACommandPrints(t *testing.T) {
 		}
 		w.wait("the end of the command", func() bool { return exited(w.State(terminal)) })
 		page.Live()
-		page.Says("#turns .turn:last-child", "This turn failed")
+		page.Says("#turns .turn:last-child", "Interrupted by a restart")
 	}
 	w.check()
 

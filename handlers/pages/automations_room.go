@@ -228,7 +228,7 @@ func (p *Pages) runItem(r ahp.AutomationRunSummary, zone *time.Location) page.Ru
 	if s, ok := p.Host.Summary(r.PrimarySession); ok {
 		it.Session = host.ShortID(r.PrimarySession)
 		if it.Active && s.Status.Activity() == ahp.SessionStatusInputNeeded {
-			it.Status = part.StatusOf(s.Status)
+			it.Status = activityStatus(s.Status, s.Activity)
 		}
 	}
 	return it

@@ -63,5 +63,13 @@ func (p *Pages) statusFor(who access.Principal, s ahp.SessionSummary) part.Statu
 	if s.Status.Activity() == ahp.SessionStatusInputNeeded && !p.needs(who, s.Resource) {
 		return part.Waiting
 	}
-	return part.StatusOf(s.Status)
+	return activityStatus(s.Status, s.Activity)
+}
+
+// activityStatus is a status in words; a turn that a restart ended did not fail.
+func activityStatus(s ahp.SessionStatus, activity string) part.Status {
+	if s.Activity() == ahp.SessionStatusError && activity == host.Interrupted {
+		return part.Interrupted
+	}
+	return part.StatusOf(s)
 }

@@ -72,7 +72,7 @@ func (p *Pages) sessionFor(who access.Principal, uri ahp.URI) *ahp.SessionState 
 
 // partHead is the head of the pages of a part of a session: what it is called and does. The rest is the session's.
 func partHead(who access.Principal, short string, s *ahp.SessionState) part.SessionHead {
-	h := part.SessionHead{Short: short, Title: titleOf(s.Title), Status: part.StatusOf(s.Status), Activity: s.Activity, Only: "changes"}
+	h := part.SessionHead{Short: short, Title: titleOf(s.Title), Status: activityStatus(s.Status, s.Activity), Activity: s.Activity, Only: "changes"}
 	if who.Scope.Chat() {
 		h.Only, h.Chat = "chat", part.Tail(who.Scope.URI)
 		if i := slices.IndexFunc(s.Chats, func(c ahp.ChatSummary) bool { return c.Resource == who.Scope.URI }); i >= 0 {

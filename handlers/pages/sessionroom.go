@@ -100,14 +100,14 @@ func (p *Pages) head(who access.Principal, short string, uri ahp.URI, s *ahp.Ses
 		h.Answers = p.answerers(s.InputNeeded)
 		return h
 	}
-	h := part.SessionHead{Short: short, Title: titleOf(s.Title), Status: part.StatusOf(s.Status), Activity: s.Activity,
+	h := part.SessionHead{Short: short, Title: titleOf(s.Title), Status: activityStatus(s.Status, s.Activity), Activity: s.Activity,
 		Archived: s.Status.Has(ahp.SessionStatusIsArchived), Verdicts: p.standing(uri), Answers: p.answerers(s.InputNeeded)}
 	b := host.ReadBranch(s.Meta)
 	h.Branch, h.Detached = b.Name, b.Detached
 	_, h.Worktree = host.WorktreeOf(s)
 	h.Wide = host.IsWide(s.WorkingDirectories)
 	if sum, ok := p.Host.Summary(uri); ok {
-		h.Status = part.StatusOf(sum.Status)
+		h.Status = activityStatus(sum.Status, sum.Activity)
 		if c := sum.Changes; c != nil {
 			h.Add, h.Del, h.Files = number(c.Additions), number(c.Deletions), number(c.Files)
 		}
@@ -141,7 +141,7 @@ func chatLinks(s *ahp.SessionState, base, current string) (out []page.ChatLink) 
 		if title == "" {
 			title = "Chat"
 		}
-		out = append(out, page.ChatLink{Href: base + "/c/" + part.Tail(c.Resource), Title: title, Status: part.StatusOf(c.Status), Current: c.Resource == current})
+		out = append(out, page.ChatLink{Href: base + "/c/" + part.Tail(c.Resource), Title: title, Status: activityStatus(c.Status, c.Activity), Current: c.Resource == current})
 	}
 	return out
 }

@@ -34,12 +34,13 @@ type Config struct {
 	Hub          *hub.Hub
 	Store        Store // nil: nothing was kept, nothing sleeps
 	Agents       map[string]agent.Backend
-	DefaultAgent string   // provider of a session that names none; default: the first by name
-	DataDir      string   // agents get a private directory below it; made when absent
-	Secrets      []string // files outside of it that are never opened for anyone: keys, tokens, passwords
-	DefaultDir   string   // working directory of a session that names none; local path
-	Pass         []string // names of more variables of the environment that terminals and git see, as environ.Allows takes them
-	TrustFilters []string // directories whose repositories' filters run when they are looked at; local paths
+	DefaultAgent string    // provider of a session that names none; default: the first by name
+	DataDir      string    // agents get a private directory below it; made when absent
+	Secrets      []string  // files outside of it that are never opened for anyone: keys, tokens, passwords
+	LastAlive    time.Time // when the process before this one was last alive; zero: it is not known
+	DefaultDir   string    // working directory of a session that names none; local path
+	Pass         []string  // names of more variables of the environment that terminals and git see, as environ.Allows takes them
+	TrustFilters []string  // directories whose repositories' filters run when they are looked at; local paths
 
 	// ToolServers says how an agent on this machine reaches its Toolbox with a token; nil
 	// gives agents none.

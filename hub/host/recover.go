@@ -90,13 +90,53 @@ func (h *Host) recoverSession(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// endCutOff ends a turn nobody plays any more; the reducer cancels its tool calls. How
-// long it ran nobody knows.
+// endCutOff ends a turn that no agent plays any more; the reducer cancels its tool calls. It lasted until the process
+// before this one was last seen alive.
 func (h *Host) endCutOff(tx *hub.Tx, chat ahp.URI) {
 	s, ok := tx.State(chat).(*ahp.ChatState)
 	if !ok || s.ActiveTurn == nil {
 		return
 	}
-	tx.Apply(chat, turnError(s.ActiveTurn.ID, 0, "interrupted",
-		"The host stopped while this turn ran. What it had done so far stands above; resume it to go on.", true))
+	ended := h.now()
+	if h.cfg.LastAlive.Before(ended) && !h.cfg.LastAlive.IsZero() {
+		ended = h.cfg.LastAlive
+	}
+	skipWaiting(tx, chat, s.ActiveTurn)
+	tx.Apply(chat, interrupted(s.ActiveTurn.ID, durationOf(s.ActiveTurn, ended)))
+}
+
+// skipWaiting ends the tool calls that wait for approval in a turn that is about to be interrupted, and says why: the
+// agent asks anew when the turn is resumed.
+func skipWaiting(tx *hub.Tx, chat ahp.URI, t *ahp.ActiveTurn) {
+	for _, p := range t.ResponseParts.All() {
+		part, ok := p.Value.(*ahp.ToolCallResponsePart)
+		if !ok {
+			continue
+		}
+		if call, ok := part.ToolCall.Value.(*ahp.ToolCallPendingConfirmationState); ok {
+			tx.Apply(chat, &ahp.ChatToolCallConfirmedAction{TurnID: t.ID, ToolCallID: call.ToolCallID,
+				Reason: ahp.ToolCallCancellationReasonSkipped, ReasonMessage: ahp.Ptr(ahp.Plain("ahphub restarted before this was answered."))})
+		}
+	}
+}
+
+// Interrupted is the activity of a chat whose last turn a restart ended, until it has another turn.
+const Interrupted = "Interrupted by a restart"
+
+const errorInterrupted = "interrupted"
+
+// interrupted ends a turn because ahphub stops, or did.
+func interrupted(turn string, ms int64) *ahp.ChatErrorAction {
+	return turnError(turn, ms, errorInterrupted, "ahphub restarted during this turn. Resume to continue from here.", true)
+}
+
+// markInterrupted keeps the activity Interrupted with a chat whose last turn a restart ended.
+func markInterrupted(tx *hub.Tx, chat ahp.URI, s *ahp.ChatState, a ahp.Action) {
+	failed, ok := a.(*ahp.ChatErrorAction)
+	is := ok && failed.Part.Error.ErrorType == errorInterrupted && s.ActiveTurn == nil
+	if is && s.Activity != Interrupted {
+		tx.Apply(chat, &ahp.ChatActivityChangedAction{Activity: Interrupted})
+	} else if !is && s.Activity == Interrupted {
+		tx.Apply(chat, &ahp.ChatActivityChangedAction{})
+	}
 }

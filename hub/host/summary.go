@@ -31,16 +31,24 @@ func (h *Host) deriveChat(tx *hub.Tx, e *hub.Envelope) {
 	switch a := e.Action.(type) {
 	case *ahp.ChatTurnResumeAction:
 		withdrawQuestions(tx, e.Channel.URI, chat)
+		markInterrupted(tx, e.Channel.URI, chat, a)
 	case *ahp.ChatTurnStartedAction:
+		markInterrupted(tx, e.Channel.URI, chat, a)
 		h.nameSession(tx, e.Channel.Session, a.Message.Text)
 		h.markUnread(tx, e.Channel.Session)
 	case *ahp.ChatToolCallConfirmedAction:
 		allowKind(tx, session, e.Channel, chat, a)
 	case *ahp.ChatInputRequestedAction:
 		h.markUnread(tx, e.Channel.Session)
-	case *ahp.ChatTurnCompleteAction, *ahp.ChatTurnCancelledAction, *ahp.ChatErrorAction:
+	case *ahp.ChatTurnCompleteAction, *ahp.ChatTurnCancelledAction:
 		h.startQueued(tx, e.Channel, true)
-	case *ahp.ChatPendingMessageSetAction, *ahp.ChatTruncatedAction: // not its removal: that is half of starting one
+	case *ahp.ChatErrorAction:
+		markInterrupted(tx, e.Channel.URI, chat, a)
+		h.startQueued(tx, e.Channel, true)
+	case *ahp.ChatTruncatedAction:
+		markInterrupted(tx, e.Channel.URI, chat, a)
+		h.startQueued(tx, e.Channel, false)
+	case *ahp.ChatPendingMessageSetAction: // not its removal: that is half of starting one
 		h.startQueued(tx, e.Channel, false)
 	}
 }

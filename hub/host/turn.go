@@ -226,6 +226,9 @@ func (l *live) finish(r *run, err error, ended time.Time) {
 		if !ok || r.over.Swap(true) || s.ActiveTurn == nil || s.ActiveTurn.ID != r.id {
 			return
 		}
+		if errors.Is(context.Cause(r.ctx), errStopping) && err != nil {
+			skipWaiting(tx, r.chat, s.ActiveTurn)
+		}
 		tx.Apply(r.chat, ending(r, err, durationOf(s.ActiveTurn, ended)))
 	})
 	if failed != nil {
@@ -242,7 +245,7 @@ func ending(r *run, err error, ms int64) ahp.Action {
 	case err == nil:
 		return &ahp.ChatTurnCompleteAction{TurnID: r.id, Duration: ms}
 	case errors.Is(cause, errStopping):
-		return turnError(r.id, ms, "interrupted", "The host was stopped while this turn ran. Resume it to go on.", true)
+		return interrupted(r.id, ms)
 	case cause != nil:
 		return &ahp.ChatTurnCancelledAction{TurnID: r.id, Duration: ms}
 	case errors.As(err, &failure):

@@ -7,21 +7,25 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // lockDir takes the directory for this process. The lock goes with the open
 // file, so a killed process leaves nothing to clean up; the number inside is
-// for the message alone.
-func lockDir(dir string) (*os.File, error) {
+// for the message alone. touched is when the process before this one last touched it.
+func lockDir(dir string) (f *os.File, touched time.Time, err error) {
 	path := filepath.Join(dir, lockName)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("data directory %s is not writable: %w", dir, err)
+		return nil, touched, fmt.Errorf("data directory %s is not writable: %w", dir, err)
 	}
 	if err := tryLock(f); err != nil {
 		holder := lockHolder(f)
 		f.Close()
-		return nil, fmt.Errorf("%w: %s is held by process %s: stop it, or choose another data directory", ErrLocked, path, holder)
+		return nil, touched, fmt.Errorf("%w: %s is held by process %s: stop it, or choose another data directory", ErrLocked, path, holder)
+	}
+	if info, err := f.Stat(); err == nil && info.Size() > 0 {
+		touched = info.ModTime()
 	}
 	err = f.Truncate(0)
 	if err == nil {
@@ -29,9 +33,9 @@ func lockDir(dir string) (*os.File, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("data directory %s is not writable: %w", dir, err)
+		return nil, touched, fmt.Errorf("data directory %s is not writable: %w", dir, err)
 	}
-	return f, nil
+	return f, touched, nil
 }
 
 func lockHolder(f *os.File) string {

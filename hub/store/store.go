@@ -71,12 +71,13 @@ func (c Config) withDefaults() Config {
 // Store is an open data directory. All methods may be called from any
 // goroutine; Run has one caller.
 type Store struct {
-	cfg  Config
-	log  *slog.Logger
-	lock *os.File
-	read *sql.DB // connections that only read
-	db   *sql.DB // holds the one connection that writes
-	conn *conn
+	cfg       Config
+	log       *slog.Logger
+	lock      *os.File
+	lastAlive time.Time // of the process before this one
+	read      *sql.DB   // connections that only read
+	db        *sql.DB   // holds the one connection that writes
+	conn      *conn
 
 	jobs    chan *job
 	quit    chan struct{} // closed by Close
@@ -101,11 +102,11 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := makePrivate(cfg.Dir, path); err != nil {
 		return nil, err
 	}
-	lock, err := lockDir(cfg.Dir)
+	lock, alive, err := lockDir(cfg.Dir)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: cfg, log: cfg.Log, lock: lock, jobs: make(chan *job, 64),
+	s := &Store{cfg: cfg, log: cfg.Log, lock: lock, lastAlive: later(alive, path+"-wal"), jobs: make(chan *job, 64),
 		quit: make(chan struct{}), stopped: make(chan struct{})}
 	if err := s.open(ctx, path); err != nil {
 		s.closeFiles()
@@ -115,6 +116,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s.cancel = cancel
 	go s.write()
 	s.tasks.Go(func() { s.janitor(tasks) })
+	s.tasks.Go(func() { s.beat(tasks) })
 	s.checkLater(tasks, path)
 	return s, nil
 }

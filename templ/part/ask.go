@@ -155,8 +155,10 @@ func responseWord(k ahp.ChatInputResponseKind) string {
 		return "Answered"
 	case ahp.ChatInputResponseKindDecline:
 		return "Declined"
+	case ahp.ChatInputResponseKindCancel:
+		return "Cancelled"
 	}
-	return "Cancelled"
+	return NotAnswered.Word
 }
 
 func positive(n int64) string {

@@ -150,6 +150,9 @@ type Status struct{ Icon, Word, Class string }
 // Waiting is a session that waits for others than whoever looks.
 var Waiting = Status{"clock", "Waiting", ""}
 
+// Interrupted is the status of a session or chat whose turn a restart ended.
+var Interrupted = Status{"stop", "Interrupted", "need"}
+
 // StatusOf reads a session's or chat's status.
 func StatusOf(s ahp.SessionStatus) Status {
 	switch s.Activity() {

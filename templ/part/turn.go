@@ -29,6 +29,27 @@ type Turn struct {
 // Running tells whether more may come.
 func (t *Turn) Running() bool { return t.State == "" }
 
+// isInterruption reports whether a turn ended because ahphub restarted.
+func isInterruption(e ahp.ErrorResponsePart) bool { return e.Error.ErrorType == "interrupted" }
+
+// interrupted reports whether a restart ended the turn.
+func (t *Turn) interrupted() bool {
+	if t.State != ahp.TurnStateError || len(t.Parts) == 0 {
+		return false
+	}
+	e, ok := t.Parts[len(t.Parts)-1].Value.(*ahp.ErrorResponsePart)
+	return ok && isInterruption(*e)
+}
+
+// NotAnswered is the status of a question that a restart ended before it was answered.
+var NotAnswered = Status{"close", "Not answered", ""}
+
+// leftOpen reports whether the host skipped the call, and says why, because a restart ended the turn while the call
+// waited for approval. It stays open to be read.
+func (t *Turn) leftOpen(c Tool) bool {
+	return t.interrupted() && c.Cancelled != nil && c.Cancelled.Reason == ahp.ToolCallCancellationReasonSkipped && c.Cancelled.ReasonMessage != nil
+}
+
 // PartID is the element of a response part. Tool calls are named by their own id, everything else by the part's, or
 // by its place where it has none.
 func (t *Turn) PartID(i int) string {
