@@ -9,7 +9,7 @@ export BROWSER
 
 .NOTPARALLEL:
 
-.PHONY: help run demo build install test test-agents unit deps generate check soak bench bench-ui licences sbom vuln vendor clean
+.PHONY: help run demo build install test test-agents test-editors unit deps generate check soak bench bench-ui licences sbom vuln vendor clean
 
 help: ## these lines
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,6 +45,10 @@ unit:
 
 test-agents: deps ## third-party agents from npm, in a browser and through the protocol
 	agents=$$(sh .ci/agents/install free) && AHPHUB_AGENTS="$$agents" $(GO) test -timeout $(TIMEOUT) -count 1 -run TestAgents ./e2e
+
+test-editors: deps ## the real VS Code (code-server, from npm) in a browser, through the whole journey
+	editors=$$(sh .ci/editors/install) && if [ -n "$$editors" ]; then \
+	  AHPHUB_EDITORS="$$editors" $(GO) test -timeout $(TIMEOUT) -count 1 -run TestEditors ./e2e; fi
 
 soak: deps ## long runs: 50 kills under load, third-party agents, every fuzz target for a minute (FUZZTIME)
 	@GO="$(GO)" sh .ci/soak

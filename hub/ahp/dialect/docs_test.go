@@ -55,7 +55,7 @@ because they read the agent out of the scheme. The address that a client connect
 Both names are understood at both addresses, also in the URIs below a session, as ` + "`<session>/annotations`" + `. A session
 that was made as ` + "`<provider>:/<id>`" + ` has that name for every client. A changeset may be followed as
 ` + "`<session>/changeset/turn/<turnId>`" + ` (or ` + "`…/session`, `…/uncommitted`, `…/branch`" + `) as well as by its name in the catalogue.
-VS Code connects to the second address.
+VS Code connects to the second address: [editors](editors.md) has the lines.
 
 (This page is made from the adapters in ` + "`hub/ahp/dialect`" + ` by their tests.)
 `)

@@ -1,0 +1,243 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// editor is VS Code in a browser, served by code-server, whose own AHP client is connected to a program under test.
+type editor struct {
+	*Page
+	t *testing.T
+}
+
+// openEditor starts code-server as .ci/editors installed it, and opens a directory in it.
+func openEditor(t *testing.T, h *hosted, install string) *editor {
+	t.Helper()
+	address, err := url.Parse(h.program.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	config := filepath.Join(home, "config.yaml")
+	if err := os.WriteFile(config, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	served := &log{}
+	cmd := exec.Command(install+"/node_modules/node/bin/node", install+"/node_modules/code-server/out/node/entry.js",
+		"--config", config, "--auth", "none", "--bind-addr", "127.0.0.1:0",
+		"--user-data-dir", home+"/data", "--extensions-dir", home+"/extensions",
+		"--disable-telemetry", "--disable-update-check", "--disable-workspace-trust",
+		"--vscode-option", "agent-host-bridge-port="+address.Port(),
+		"--vscode-option", "agent-host-bridge-host="+address.Hostname(),
+		"--vscode-option", "agent-host-bridge-connection-token="+h.program.Token())
+	cmd.Env = append(clean(os.Environ()), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, "XDG_CACHE_HOME="+home)
+	cmd.Stdout, cmd.Stderr = served, served
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it starts processes of its own
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		closePages(t)
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may have ended
+		_ = cmd.Wait()                                      // by that signal
+		if t.Failed() {
+			t.Logf("code-server's log:\n%s", served.tail())
+		}
+	})
+	const listening = "HTTP server listening on "
+	served.await(t, listening)
+	_, at, _ := strings.Cut(served.String(), listening)
+	e := &editor{h.browser.Page(), t}
+	e.Allow(".*") // what VS Code's console says is its own
+	e.look(1400, 900, "light")
+	e.Open(strings.Fields(at)[0] + "?folder=" + url.QueryEscape(h.repo))
+	return e
+}
+
+// await waits until a text stands in the log.
+func (l *log) await(t *testing.T, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !strings.Contains(l.String(), text); <-time.After(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%q is not in the log:\n%s", text, l.tail())
+		}
+	}
+}
+
+// place finds where the first visible text that begins so stands; null without one.
+const place = `(() => {
+	const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+	for (let n; n = walk.nextNode();) {
+		if (!n.data.trim().startsWith(%q)) continue
+		const range = document.createRange()
+		range.selectNodeContents(n)
+		const b = range.getBoundingClientRect()
+		if (b.width && b.top >= 0 && b.bottom <= innerHeight) return [b.x + b.width / 2, b.y + b.height / 2]
+	}
+	return null
+})()`
+
+// sees waits for a text.
+func (e *editor) sees(text string) {
+	e.t.Helper()
+	e.Wait(fmt.Sprintf(place, text))
+}
+
+// clickText clicks a text once it is there.
+func (e *editor) clickText(text string) {
+	e.t.Helper()
+	e.sees(text)
+	at := Eval[[]float64](e.Page, fmt.Sprintf(place, text))
+	e.Do(chromedp.MouseClickXY(at[0], at[1]))
+}
+
+// clickOn clicks the first of a selector's elements that is visible.
+func (e *editor) clickOn(selector string) {
+	e.t.Helper()
+	at := fmt.Sprintf(`(() => {
+		const b = [...document.querySelectorAll(%q)].map(n => n.getBoundingClientRect()).find(b => b.width)
+		return b ? [b.x + b.width / 2, b.y + b.height / 2] : null
+	})()`, selector)
+	e.Wait(at)
+	now := Eval[[]float64](e.Page, at)
+	e.Do(chromedp.MouseClickXY(now[0], now[1]))
+}
+
+// choose opens a menu by one text and takes another from it, which may come to it only later.
+func (e *editor) choose(menu, item string) {
+	e.t.Helper()
+	for deadline := time.Now().Add(2 * patience); time.Now().Before(deadline); {
+		e.clickText(menu)
+		ctx, cancel := context.WithTimeout(e.Ctx, 2*time.Second)
+		_, err := chromedp.Run(ctx, chromedp.Poll[bool]("!!"+fmt.Sprintf(place, item)))
+		cancel()
+		if err == nil {
+			e.clickText(item)
+			return
+		}
+		e.Press("\x1b")
+	}
+	e.Shot("no-" + item)
+	e.t.Fatalf("%s does not offer %s", menu, item)
+}
+
+// command runs a command of the palette.
+func (e *editor) command(name string) {
+	e.t.Helper()
+	e.Press("P", chromedp.ModifierCtrl, chromedp.ModifierShift)
+	e.Wait(`document.querySelector('.quick-input-widget input')?.offsetParent`)
+	e.Do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error { return chromedp.Do(ctx, chromedp.KeyEvent(name)) }))
+	e.Wait(fmt.Sprintf(`document.querySelector('.quick-input-list .monaco-list-row.focused')?.innerText.includes(%q)`, name))
+	e.Press("\r")
+}
+
+// say writes a message to the agent of the session on screen.
+func (e *editor) say(message string) {
+	e.t.Helper()
+	e.clickText("Chat with Script")
+	e.Do(chromedp.KeyEvent(message))
+	e.shows(".view-lines", message)
+	e.Press("\r")
+}
+
+// shows waits until an element of the code editor has a text; its spaces are not plain ones.
+func (e *editor) shows(selector, text string) {
+	e.t.Helper()
+	e.Wait(fmt.Sprintf(`[...document.querySelectorAll(%q)].some(v => v.innerText.replace(/\s/g, ' ').includes(%q))`, selector, text))
+}
+
+// answers waits until the newest answer has a text.
+func (e *editor) answers(text string) {
+	e.t.Helper()
+	e.Wait(fmt.Sprintf(`[...document.querySelectorAll('.interactive-response')].at(-1)?.innerText.includes(%q)`, text))
+}
+
+// listed waits for a session in the list.
+func (e *editor) listed(title string) {
+	e.t.Helper()
+	e.Wait(fmt.Sprintf(`[...document.querySelectorAll('.agent-sessions-viewer .monaco-list-row')].some(r => r.innerText.includes(%q))`, title))
+}
+
+// The real VS Code walks the whole journey: it lists what was made in the browser, prompts, approves, edits, shows the
+// difference, cancels, sees a session that is made meanwhile, and goes on after the host was killed.
+func TestEditorsVSCode(t *testing.T) {
+	install := os.Getenv("AHPHUB_EDITORS")
+	if install == "" {
+		t.Skip("this drives VS Code: make test-editors installs it and runs this")
+	}
+	h := &hosted{T: t, browser: OpenBrowser(t), repo: greetRepository(t),
+		program: Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})}
+	h.ana = h.browser.Page()
+	h.ana.look(1440, 900, "light")
+	h.ana.SignIn(h.program)
+	h.watcher = watch(t, h.program, "watcher")
+	h.begin("say from the browser")
+	h.turn(1)
+
+	e := openEditor(t, h, install)
+	t.Log("connect and list")
+	e.choose("Local", "Script")
+	e.sees("Chat with Script")
+	e.Shot("connected")
+	e.command("Show Agent Sessions Sidebar")
+	e.listed("say from the browser")
+	e.clickText("say from the browser")
+	e.answers("from the browser")
+	e.Shot("listed")
+
+	t.Log("prompt and cancel")
+	e.say("hold")
+	h.ana.Says("#turns", "hold")
+	e.clickOn(".codicon-stop-circle")
+	if turn := h.turn(2); turn.State != ahp.TurnStateCancelled {
+		t.Errorf("a turn that the editor stopped is %s", turn.State)
+	}
+
+	t.Log("a session of its own: prompt, approve, edit")
+	e.clickText("New Session")
+	e.sees("Delegate to")
+	e.say("edit README.md A line of the editor's.")
+	e.clickText("Allow")
+	e.sees("1 file changed")
+	e.Shot("edited")
+	if b, err := os.ReadFile(h.repo + "/README.md"); err != nil || !strings.Contains(string(b), "A line of the editor's.") {
+		t.Errorf("the file holds %q (%v)", b, err)
+	}
+
+	t.Log("the difference")
+	e.clickOn(".chat-changes-pill-button")
+	e.Wait(`document.querySelector('.multiDiffEntry .file-path')?.innerText.trim() === 'README.md'`)
+	e.shows(".multiDiffEntry .view-lines", "A line of the editor's.")
+	e.Shot("difference")
+
+	t.Log("a session that is made meanwhile")
+	h.ana.Open(h.program.URL + "/new")
+	h.ana.Fill("#dir", h.repo)
+	h.ana.Fill("#message", "say from the other side")
+	h.ana.Press("\r", chromedp.ModifierCtrl)
+	e.listed("say from the other side")
+	e.clickText("say from the other side")
+	e.answers("from the other side")
+
+	t.Log("the host is killed")
+	h.ana.Allow("WebSocket|ERR_CONNECTION_REFUSED")
+	h.program.Kill9()
+	h.program.Restart()
+	e.say("say after the crash")
+	e.answers("after the crash")
+	e.listed("edit README.md")
+	e.Shot("end")
+}
