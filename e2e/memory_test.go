@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -227,7 +228,42 @@ func TestStalledReadersDoNotExhaustMemory(t *testing.T) {
 	} else if said == nil || said.Content.Len() < 4<<20 {
 		t.Error("what was said before the limit is gone")
 	}
+	b.readOn(said.Content.String())
+	fits()
 	t.Logf("the peak of memory was %d MB", peakOf(t, b.prog)>>20)
+}
+
+var moreLink = regexp.MustCompile(`<p class="more"><a class="btn[^"]*" href="([^"]*)">`)
+
+// readOn opens the chat without a script and follows its links into the text of its last turn, of which each page shows
+// little.
+func (b *burst) readOn(text string) {
+	b.t.Helper()
+	pieces := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == 'x' || r == '\n' })
+	last, seen := pieces[len(pieces)-1], 0
+	code, page := get(b.t, b.web, b.prog.URL+"/s/"+b.short)
+	if code != http.StatusOK || len(page) > 1<<20 || strings.Count(page, "not shown") < 2 || !strings.Contains(page, last+" x") {
+		b.t.Fatalf("the page of two turns of %d KB is %d, %d KB, with the end: %v", len(text)>>10, code, len(page)>>10, strings.Contains(page, last+" x"))
+	}
+	links := moreLink.FindAllStringSubmatch(page, -1)
+	next, _, _ := strings.Cut(links[len(links)-1][1], "&amp;from=") // from the beginning
+	for range 3 {
+		code, piece := get(b.t, b.web, b.prog.URL+strings.ReplaceAll(next, "&amp;", "&"))
+		if code != http.StatusOK || len(piece) > 1<<20 {
+			b.t.Fatalf("%s is %d, %d KB", next, code, len(piece)>>10)
+		}
+		for seen < len(pieces) && strings.Contains(piece, pieces[seen]+" xxx") {
+			seen++
+		}
+		m := moreLink.FindStringSubmatch(piece)
+		if m == nil {
+			b.t.Fatalf("%s leads nowhere", next)
+		}
+		next = m[1]
+	}
+	if seen < 5 {
+		b.t.Errorf("three pages of the text have %d of its 64 KB pieces", seen)
+	}
 }
 
 // TestUnfinishedFramesAreBounded has viewers send all but the end of a large frame.

@@ -84,6 +84,9 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v visit, id str
 	return send(w, http.StatusOK, page.ChatPage(m))
 }
 
+// pageText is how much text a page shows of its turns together; the newest is there in any case.
+const pageText = 2 << 20
+
 // window is what a page shows of the turns: the newest, or those that end before one.
 func window(turns []part.Turn, before string) (shown []part.Turn, earlier string) {
 	end := len(turns)
@@ -92,7 +95,15 @@ func window(turns []part.Turn, before string) (shown []part.Turn, earlier string
 			end = i
 		}
 	}
-	from := max(0, end-turnsShown)
+	from, size := end, 0
+	for from > 0 && end-from < turnsShown {
+		t := &turns[from-1]
+		t.Measure()
+		if size += t.Size(); size > pageText && from < end {
+			break
+		}
+		from--
+	}
 	if from > 0 {
 		earlier = turns[from].ID
 	}

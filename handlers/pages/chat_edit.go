@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"io"
 	"net/http"
 	"strconv"
 
@@ -88,10 +89,12 @@ func (p *Pages) markdown(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := part.Tail(chat.Resource)
 	h.Set("Content-Disposition", `attachment; filename="`+v.short+"-"+id+`.md"`)
-	out := "# " + inline(titleOf(chat.Title)) + "\n\n<" + origin(r) + "/s/" + v.short + "/c/" + id + ">\n"
+	_, err = io.WriteString(w, "# "+inline(titleOf(chat.Title))+"\n\n<"+origin(r)+"/s/"+v.short+"/c/"+id+">\n")
 	for _, t := range turnsOf(chat, "", "") {
-		out += "\n" + t.Transcript()
+		if err != nil {
+			break // the reader left: nobody to tell
+		}
+		_, err = io.WriteString(w, "\n"+t.Transcript())
 	}
-	_, _ = w.Write([]byte(out)) // the reader left: nobody to tell
 	return nil
 }

@@ -10,6 +10,7 @@ func (p *Pages) chatRoutes(r chi.Router) {
 	get("", p.chat)
 	get("/edits/{call}", p.edits)
 	get("/edits/{call}/file/{file}", p.editsFile)
+	get("/text", p.text)
 	get("/complete", p.complete)
 	get("/attachments/{turn}/{n}", p.attachment)
 	post("/fork", p.fork)

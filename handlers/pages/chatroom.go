@@ -36,13 +36,20 @@ type shownTurn struct {
 	last  bool
 	parts []shownPart
 	foot  string
+	part.Measured
 }
 
 type shownPart struct {
 	value  ahp.ResponsePartValue
 	live   bool // more may come at its end
 	stream *part.Splitter
-	blocks []string // HTML of each block as the page has it
+	blocks []shownBlock
+}
+
+// shownBlock is a block as the page has it.
+type shownBlock struct {
+	n    int // its place in the text
+	html string
 }
 
 // newChatRoom opens "chat:<session>:<chat id>".
@@ -104,7 +111,8 @@ func (c *chatRoom) Opened(s States) {
 func (c *chatRoom) Whole(s States) []Patch {
 	chat := c.state(s)
 	turns := turnsOf(chat, c.base, c.dir(s))
-	m := page.Chat{Turns: turns[max(0, len(turns)-turnsShown):]}
+	m := page.Chat{}
+	m.Turns, _ = window(turns, "")
 	comp := c.composerOf(s)
 	return []Patch{Replace("turns", page.TurnsPart(m)), Replace("composer-mode", part.ComposerMode(comp)), Replace("queue", part.QueuePart(comp)),
 		Replace("background", part.BackgroundPart(comp)), Replace("settings", part.SettingsPart(c.base, comp.Settings)), Replace("failed", part.FailedPart(comp))}
@@ -235,7 +243,8 @@ func spoken(old, now ahp.SessionStatus) []Patch {
 
 // show notes what a page has of a turn that was drawn whole.
 func show(t *part.Turn, from any) shownTurn {
-	s := shownTurn{id: t.ID, from: from, last: t.Last, foot: render(part.TurnFoot(*t))}
+	t.Measure()
+	s := shownTurn{id: t.ID, from: from, last: t.Last, foot: render(part.TurnFoot(*t)), Measured: t.Measured}
 	for i := range t.Parts {
 		s.parts = append(s.parts, showPart(t, i))
 	}
@@ -244,10 +253,10 @@ func show(t *part.Turn, from any) shownTurn {
 
 func showPart(t *part.Turn, i int) shownPart {
 	sp := shownPart{value: t.Parts[i].Value, live: t.Streams(i)}
-	if text, ok := part.Text(t.Parts[i]); ok && t.Running() {
-		sp.stream = &part.Splitter{}
+	if text, ok := part.Text(t.Parts[i]); ok && t.Running() && !t.Hides(i) {
+		sp.stream = t.Splitter(i)
 		for _, b := range sp.stream.Update(text, !sp.live) {
-			sp.blocks = append(sp.blocks, b.HTML())
+			sp.blocks = append(sp.blocks, shownBlock{b.N, b.HTML()})
 		}
 	}
 	return sp
@@ -258,12 +267,16 @@ func (s *shownTurn) update(t *part.Turn, from any) (p []Patch) {
 	if s.from == from && s.last == t.Last {
 		return nil
 	}
-	if len(t.Parts) < len(s.parts) {
+	t.Measure()
+	if len(t.Parts) < len(s.parts) || t.Measured != s.Measured {
 		*s = show(t, from)
 		return []Patch{Replace("turn-"+t.ID, part.TurnPart(*t))}
 	}
 	resumable := s.last != t.Last || from != s.from && !t.Running()
 	for i := range t.Parts {
+		if t.Hides(i) {
+			continue
+		}
 		if i >= len(s.parts) {
 			p = append(p, s.add(t, i)...)
 			continue
@@ -282,7 +295,7 @@ func (s *shownTurn) update(t *part.Turn, from any) (p []Patch) {
 func (s *shownTurn) add(t *part.Turn, i int) []Patch {
 	sp := showPart(t, i)
 	text, ok := part.Text(t.Parts[i])
-	if !ok || len((&part.Splitter{}).Update(text, !sp.live)) <= 1 {
+	if !ok || len(t.Splitter(i).Update(text, !sp.live)) <= 1 {
 		s.parts = append(s.parts, sp)
 		return []Patch{Append("parts-"+t.ID, part.ResponsePart(*t, i))}
 	}
@@ -290,7 +303,7 @@ func (s *shownTurn) add(t *part.Turn, i int) []Patch {
 	bare.Parts = slices.Clone(t.Parts)
 	bare.Parts[i] = part.Emptied(t.Parts[i])
 	sp.stream, sp.blocks = nil, nil
-	p := append([]Patch{Append("parts-"+t.ID, part.ResponsePart(bare, i))}, sp.text(t.PartID(i), text, !sp.live)...)
+	p := append([]Patch{Append("parts-"+t.ID, part.ResponsePart(bare, i))}, sp.text(t, i, text, !sp.live)...)
 	if !t.Running() {
 		sp.stream, sp.blocks = nil, nil
 	}
@@ -306,7 +319,7 @@ func (s *shownPart) update(t *part.Turn, i int, ended bool) []Patch {
 	}
 	s.value, s.live = now, live
 	if text, ok := part.Text(t.Parts[i]); ok {
-		return s.text(t.PartID(i), text, !live)
+		return s.text(t, i, text, !live)
 	}
 	return []Patch{Replace(t.PartID(i), part.ResponsePart(*t, i))}
 }
@@ -317,27 +330,46 @@ func (s *shownPart) openRequest(ended bool) bool {
 	return ok && ended && r.Response == ""
 }
 
-// text patches the blocks that changed, which while text streams is the last one, at its end.
-func (s *shownPart) text(id, text string, ended bool) (p []Patch) {
+// text patches the blocks that changed, which while text streams is the last one, at its end. Of a long text a page has
+// the beginning and the end: blocks in between leave it.
+func (s *shownPart) text(t *part.Turn, i int, text string, ended bool) (p []Patch) {
 	if s.stream == nil {
-		s.stream = &part.Splitter{}
+		s.stream = t.Splitter(i)
 	}
-	blocks := s.stream.Update(text, ended)
-	for i := range blocks {
-		html, block := blocks[i].HTML(), part.BlockID(id, i)
+	id, blocks := t.PartID(i), s.stream.Update(text, ended)
+	p = s.drop(id, blocks)
+	had := 0
+	now := make([]shownBlock, 0, len(blocks))
+	for j := range blocks {
+		html, block := blocks[j].HTML(), part.BlockID(id, blocks[j].N)
+		now = append(now, shownBlock{blocks[j].N, html})
 		switch {
-		case i >= len(s.blocks):
-			p = append(p, Append(id, part.BlockPart(block, blocks[i])))
-			s.blocks = append(s.blocks, html)
-		case s.blocks[i] != html:
-			p = append(p, changedBlock(block, s.blocks[i], html, blocks[i]))
-			s.blocks[i] = html
+		case had >= len(s.blocks):
+			p = append(p, Append(id, part.BlockPart(block, blocks[j])))
+		case s.blocks[had].html != html:
+			p = append(p, changedBlock(block, s.blocks[had].html, html, blocks[j]))
+		}
+		had++
+	}
+	s.blocks = now
+	return p
+}
+
+// drop removes blocks that the page shows no longer.
+func (s *shownPart) drop(id string, blocks []part.Block) (p []Patch) {
+	keep := make(map[int]bool, len(blocks))
+	for _, b := range blocks {
+		keep[b.N] = true
+	}
+	kept := s.blocks[:0]
+	for _, b := range s.blocks {
+		if keep[b.n] {
+			kept = append(kept, b)
+		} else {
+			p = append(p, Remove(part.BlockID(id, b.n)))
 		}
 	}
-	for i := len(s.blocks) - 1; i >= len(blocks); i-- {
-		p = append(p, Remove(part.BlockID(id, i)))
-		s.blocks = s.blocks[:i]
-	}
+	s.blocks = kept
 	return p
 }
 

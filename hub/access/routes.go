@@ -76,6 +76,7 @@ var routeRights = map[string]Right{
 	"GET /s/{session}/worktree":                          RightManage,
 	"POST /s/{session}/worktree":                         RightManage,
 	"GET /s/{session}/c/{chat}":                          RightRead,
+	"GET /s/{session}/c/{chat}/text":                     RightRead,
 	"GET /s/{session}/c/{chat}/edits/{call}":             RightRead,
 	"GET /s/{session}/c/{chat}/edits/{call}/file/{file}": RightRead,
 	"POST /s/{session}/c/{chat}/message":                 RightPrompt,
@@ -148,6 +149,7 @@ var routeScopes = map[string]scopes{
 	"GET /s/{session}": inChat | inChangeset, // leads to the part
 
 	"GET /s/{session}/c/{chat}":                          inChat,
+	"GET /s/{session}/c/{chat}/text":                     inChat,
 	"GET /s/{session}/c/{chat}/edits/{call}":             inChat,
 	"GET /s/{session}/c/{chat}/edits/{call}/file/{file}": inChat,
 	"GET /s/{session}/c/{chat}/complete":                 inChat,

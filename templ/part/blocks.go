@@ -2,7 +2,9 @@ package part
 
 import (
 	"html"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Block is one top-level piece of a Markdown text. Text that streams changes the last block alone, so only that is
@@ -11,12 +13,20 @@ type Block struct {
 	Source string
 	Fence  bool // a code fence
 	Open   bool // the fence has no end yet
-	done   string
+	N      int  // its place among the blocks of the whole text
+
+	Hidden int    // bytes of the text that this stands for: they are not shown
+	Href   string // where they are read
+
+	at, size int // in the text
+	done     string
 }
 
 // HTML draws the block.
 func (b *Block) HTML() string {
 	switch {
+	case b.Hidden > 0:
+		return moreHTML(b.Hidden, b.Href)
 	case b.done != "":
 		return b.done
 	case b.Fence && b.Open:
@@ -33,36 +43,161 @@ func Blocks(text string) []Block {
 	return s.Update(text, true)
 }
 
-// Splitter cuts a growing text; blocks before the last never change again.
+const (
+	longBlock = 32 << 10 // bytes from which a block is cut, so that no piece of a page is larger
+	lookAhead = 4 << 10  // bytes behind those that may tell where the block ends
+)
+
+// Splitter cuts a growing text; blocks before the last never change again. Its zero value shows all of the text.
 type Splitter struct {
-	closed []Block
-	at     int // start of the last block in the text
+	Shown int    // bytes shown at the beginning of a text, and as many at its end; 0 shows all
+	Href  string // where what is not shown is read; the place in the text is added
+
+	head, tail []Block // closed, on both sides of what is not shown
+	headSize   int
+	tailSize   int
+	hidden     int    // bytes between them
+	hiddenAt   int    // where in the text those begin
+	last       Block  // closed last
+	n          int    // closed blocks
+	at         int    // start of the last block in the text
+	fence      string // first line of the fence that was cut before at; "" outside of one
 }
 
 // Update takes the text so far and returns its blocks. ended says that nothing follows: a line that is half there
 // counts.
 func (s *Splitter) Update(text string, ended bool) []Block {
-	for {
-		end, ok := blockEnd(text[s.at:])
-		if !ok {
-			break
-		}
-		if b, ok := makeBlock(text[s.at : s.at+end]); ok {
-			b.Open = false
-			b.done = renderBlock(b.Source) // once: it is asked for at every update
-			s.closed = append(s.closed, b)
-		}
-		s.at += end
+	for s.closeBlock(text) {
 	}
+	s.draw()
 	tail := text[s.at:]
 	if !ended {
 		tail = holdBack(tail)
 	}
+	size := len(tail)
+	if s.fence != "" && size > 0 {
+		tail = s.fence + "\n" + tail
+	}
 	if b, ok := makeBlock(tail); ok {
 		b.Open = b.Fence && !ended && !fenceClosed(tail)
-		return append(s.closed[:len(s.closed):len(s.closed)], b)
+		b.N, b.size = s.n, size
+		return s.shown(b)
 	}
-	return s.closed
+	return s.shown()
+}
+
+// closeBlock takes the next block off the rest of a text; false when it may still grow.
+func (s *Splitter) closeBlock(text string) bool {
+	rest := text[s.at:]
+	near := rest[:min(len(rest), longBlock+lookAhead)]
+	before := ""
+	if s.fence != "" {
+		before = s.fence + "\n"
+	}
+	end, ok := blockEnd(before + near)
+	end -= len(before)
+	cut := !ok || end > longBlock
+	if cut && len(rest) < longBlock+lookAhead {
+		return false
+	}
+	if cut {
+		end = cutAt(near, longBlock)
+	}
+	b, some := makeBlock(before + near[:end])
+	s.fence = ""
+	if cut && some && b.Fence {
+		s.fence = firstLine(strings.TrimLeft(b.Source, "\n"))
+	}
+	s.last = Block{}
+	if some {
+		b.N, b.at, b.size = s.n, s.at, end
+		s.last = b
+		s.keep(b)
+	}
+	s.at += end
+	return true
+}
+
+// cutAt is where a text is cut that is longer than most bytes: behind a line, or a rune.
+func cutAt(text string, most int) int {
+	if i := strings.LastIndexByte(text[:most], '\n'); i > 0 {
+		return i + 1
+	}
+	end := most
+	for end > most-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return end
+}
+
+// keep adds a closed block. Those that are neither at the beginning nor at the end are only counted.
+func (s *Splitter) keep(b Block) {
+	s.n++
+	if s.Shown == 0 || s.headSize < s.Shown && len(s.tail) == 0 {
+		s.head, s.headSize = append(s.head, b), s.headSize+b.size
+		return
+	}
+	s.tail, s.tailSize = append(s.tail, b), s.tailSize+b.size
+	for len(s.tail) > 1 && s.tailSize-s.tail[0].size >= s.Shown {
+		if s.hidden == 0 {
+			s.hiddenAt = s.tail[0].at
+		}
+		s.tailSize, s.hidden = s.tailSize-s.tail[0].size, s.hidden+s.tail[0].size
+		s.tail[0] = Block{}
+		s.tail = s.tail[1:]
+	}
+}
+
+// draw renders closed blocks once: they are asked for at every update.
+func (s *Splitter) draw() {
+	for _, list := range [][]Block{s.head, s.tail} {
+		for i := range list {
+			list[i].HTML()
+		}
+	}
+}
+
+// shown are the blocks at the beginning, one that stands for what is not shown, those at the end, and the open one.
+func (s *Splitter) shown(open ...Block) []Block {
+	if s.hidden == 0 && len(s.tail) == 0 {
+		return append(s.head[:len(s.head):len(s.head)], open...)
+	}
+	out := append(make([]Block, 0, len(s.head)+len(s.tail)+2), s.head...)
+	if s.hidden > 0 { // in the place of the first block that it hides
+		out = append(out, Block{N: len(s.head), Hidden: s.hidden, Href: s.Href + "&from=" + strconv.Itoa(s.hiddenAt)})
+	}
+	return append(append(out, s.tail...), open...)
+}
+
+// cutPiece returns the blocks of a text from a place on, of size bytes or a little more, and where the next piece begins;
+// 0 when nothing follows.
+func cutPiece(text string, from, size int) (list []Block, next int) {
+	s := Splitter{Shown: 1} // which keeps next to nothing
+	for s.closeBlock(text) {
+		if s.last.size == 0 || s.last.at < from {
+			continue
+		}
+		if s.last.at >= from+size {
+			return list, s.last.at
+		}
+		list = append(list, s.last)
+	}
+	rest := text[s.at:]
+	if len(list) > 0 && rest != "" && s.at >= from+size {
+		return list, s.at
+	}
+	if s.fence != "" && rest != "" {
+		rest = s.fence + "\n" + rest
+	}
+	if b, ok := makeBlock(rest); ok {
+		list = append(list, b)
+	}
+	return list, 0
+}
+
+// moreHTML is the link to text that is not shown.
+func moreHTML(bytes int, href string) string {
+	return `<p class="more"><a class="btn" href="` + html.EscapeString(href) + `">Show more</a> <span class="dim num">` + Size(int64(bytes)) + ` not shown</span></p>`
 }
 
 func makeBlock(src string) (Block, bool) {

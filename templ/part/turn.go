@@ -24,6 +24,7 @@ type Turn struct {
 	Last      bool          // the newest one: only that can be resumed
 	Changes   *ahp.ChangesSummary
 	Dir       string // where commands run, for approval cards
+	Measured         // how much of it a page shows
 }
 
 // Running tells whether more may come.
@@ -100,9 +101,11 @@ func Emptied(p ahp.ResponsePart) ahp.ResponsePart {
 
 func (t *Turn) blocks(i int) []Block {
 	text, _ := Text(t.Parts[i])
-	var s Splitter
-	return s.Update(text, !t.Streams(i))
+	return t.Splitter(i).Update(text, !t.Streams(i))
 }
+
+// Splitter cuts the text of part i as a page shows it.
+func (t *Turn) Splitter(i int) *Splitter { return &Splitter{Shown: t.excerpt(), Href: t.textHref(i)} }
 
 // Tool is a tool call in any of its states, as one thing to draw.
 type Tool struct {
