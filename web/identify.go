@@ -69,19 +69,13 @@ func bearer(r *http.Request) (token string, shown bool) {
 	return "", false
 }
 
-// isToken reports whether a name in a query stands for a token, in whatever case a person typed it.
-func isToken(name string) bool {
-	name = strings.ToLower(name)
-	return strings.Contains(name, "token") || strings.Contains(name, "tkn")
-}
-
 // withoutTokens returns the path and query of a page to come back to, without a token that was put there by mistake.
 func withoutTokens(u *url.URL) string {
 	q := u.Query()
-	if !slices.ContainsFunc(slices.Collect(maps.Keys(q)), isToken) {
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(q)), access.IsTokenName) {
 		return u.RequestURI()
 	}
-	maps.DeleteFunc(q, func(name string, _ []string) bool { return isToken(name) })
+	maps.DeleteFunc(q, func(name string, _ []string) bool { return access.IsTokenName(name) })
 	return (&url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: q.Encode()}).RequestURI()
 }
 

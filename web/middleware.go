@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -65,14 +63,14 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 		s.counters.request(r.Method, route, status)
 		endSpan(span, r.Method, route, status)
 		if what := audited[r.Method+" "+route]; what != "" && status < 400 && !deed.Nothing {
-			s.note(r, people.Event{Who: note.who.ID, Name: note.who.Name, What: detailed(what, deed.Detail), On: r.URL.Path})
+			s.note(r, people.Event{Who: note.who.ID, Name: note.who.Name, What: detailed(what, deed.Detail), On: access.LoggedPath(r.URL.Path)})
 		}
 		level := slog.LevelInfo
 		if status < 400 && r.Method == http.MethodGet {
 			level = slog.LevelDebug
 		}
 		s.cfg.Log.LogAttrs(r.Context(), level, "request",
-			slog.String("method", r.Method), slog.String("path", redacted(r.URL)), slog.Int("status", status),
+			slog.String("method", r.Method), slog.String("path", access.LoggedAddress(r.URL)), slog.Int("status", status),
 			slog.Int("bytes", wrapped.BytesWritten()), slog.Duration("took", time.Since(start)),
 			slog.String("from", middleware.GetClientIP(r.Context())), slog.Any("who", note.who),
 			slog.String("request", middleware.GetReqID(r.Context())))
@@ -84,20 +82,6 @@ func detailed(what, detail string) string {
 		return what
 	}
 	return what + ": " + detail
-}
-
-// redacted is an address as it may stand in a log: without tokens.
-func redacted(u *url.URL) string {
-	if u.RawQuery == "" {
-		return u.Path
-	}
-	q := u.Query()
-	for k := range q {
-		if isToken(k) || slices.Contains([]string{"next", "code", "state"}, k) {
-			q.Set(k, "…")
-		}
-	}
-	return u.Path + "?" + q.Encode()
 }
 
 // recover turns a panic into an error page with the request's id, and a log entry with the
@@ -113,7 +97,7 @@ func (s *Server) recover(next http.Handler) http.Handler {
 				panic(cause)
 			}
 			s.cfg.Log.ErrorContext(r.Context(), "a handler panicked", "request", middleware.GetReqID(r.Context()),
-				"path", r.URL.Path, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+				"path", access.LoggedPath(r.URL.Path), "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
 			if ww, ok := w.(middleware.WrapResponseWriter); ok && ww.Status() != 0 {
 				panic(http.ErrAbortHandler) // half an answer is out: cut it off
 			}

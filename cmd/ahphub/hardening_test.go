@@ -188,6 +188,13 @@ func TestSecretsAreShownToNobody(t *testing.T) {
 		}
 		leaks("a wrong form", read(h.do("POST", "/signin", "token="+q+"x")))
 	}
+	for _, s := range secrets[:5] { // pasted where no token belongs
+		for _, path := range []string{"/j/" + s, "/" + s, "/signin/" + s, "/signin%23" + s, "/s/" + s, "/s/" + h.shorts()[0] + "/c/" + s, "/" + s + "/x", "/nothing?" + s, "/?x=" + s} {
+			h.do("GET", path, h.owner, "Accept: text/html")
+			h.do("POST", path, h.owner, "x=y")
+			h.do("GET", path)
+		}
+	}
 	leaks("the log", h.log.String())
 	h.files(func(path string, mode fs.FileMode, content []byte) {
 		if filepath.Base(path) != "cookie.key" {

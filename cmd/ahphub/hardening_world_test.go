@@ -82,7 +82,7 @@ func (h *hardened) serve(cfg Config) {
 		t.Fatal(err)
 	}
 	tel := telemetry.New(telemetry.Config{Name: "ahphub", Version: "test"})
-	if h.app, err = build(t.Context(), cfg, set, l, newLog(h.log, cfg.LogFormat, cfg.LogLevel, tel.Handler()), tel); err != nil {
+	if h.app, err = build(t.Context(), cfg, set, l, newLog(h.log, cfg.LogFormat, cfg.LogLevel, tel.Hidden, tel.Handler()), tel); err != nil {
 		t.Fatal(err)
 	}
 	h.url = "http://" + l.Addr().String()

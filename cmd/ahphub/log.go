@@ -9,9 +9,18 @@ var logLevels = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
 }
 
-// newLog writes to w what has at least a level, and hands everything to others, who have levels of their own.
-func newLog(w io.Writer, format, level string, others ...slog.Handler) *slog.Logger {
-	opts := &slog.HandlerOptions{Level: logLevels[level]}
+// newLog writes to w what has at least a level, with each text as hide leaves it, and hands everything to others, who
+// have levels of their own.
+func newLog(w io.Writer, format, level string, hide func(string) string, others ...slog.Handler) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: logLevels[level], ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if err, ok := a.Value.Any().(error); ok {
+			a.Value = slog.StringValue(err.Error())
+		}
+		if a.Value.Kind() == slog.KindString {
+			a.Value = slog.StringValue(hide(a.Value.String()))
+		}
+		return a
+	}}
 	var own slog.Handler = slog.NewTextHandler(w, opts)
 	if format == "json" {
 		own = slog.NewJSONHandler(w, opts)

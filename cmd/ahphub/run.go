@@ -22,7 +22,7 @@ func run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 	}
 	defer l.Close()
 	tel := telemetry.New(telemetry.Config{Name: "ahphub", Version: versionName()})
-	log := newLog(stderr, cfg.LogFormat, cfg.LogLevel, tel.Handler())
+	log := newLog(stderr, cfg.LogFormat, cfg.LogLevel, tel.Hidden, tel.Handler())
 	secured, err := cfg.TLS.secure(cfg.Data, log)
 	if secured != nil {
 		defer secured.close()

@@ -95,7 +95,7 @@ func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {
 	m := page.Error{Status: f.status, Text: f.text}
 	if f.status >= 500 {
 		m.ID = errorID()
-		p.Log.ErrorContext(r.Context(), "a page failed", "path", r.URL.Path, "id", m.ID, "err", err)
+		p.Log.ErrorContext(r.Context(), "a page failed", "path", access.LoggedPath(r.URL.Path), "id", m.ID, "err", err)
 	}
 	if fragment(r) {
 		http.Error(w, f.text, f.status)

@@ -36,10 +36,15 @@ func (s *secrets) hide(secret string) {
 
 // text is a text without secrets.
 func (s *secrets) text(v string) string {
+	return secretText.ReplaceAllString(s.replaced(v), hidden)
+}
+
+// replaced is a text without those the host knows by heart.
+func (s *secrets) replaced(v string) string {
 	s.mu.RLock()
+	defer s.mu.RUnlock()
 	for _, k := range s.known {
 		v = strings.ReplaceAll(v, k, hidden)
 	}
-	s.mu.RUnlock()
-	return secretText.ReplaceAllString(v, hidden)
+	return v
 }

@@ -102,6 +102,9 @@ func (t *Telemetry) Registry() *prometheus.Registry { return t.registry }
 // Hide takes a secret that must not be told, wherever it turns up.
 func (t *Telemetry) Hide(secret string) { t.secrets.hide(secret) }
 
+// Hidden replaces the secrets that Hide took; other logs than the one that is sent use it.
+func (t *Telemetry) Hidden(text string) string { return t.secrets.replaced(text) }
+
 // Run sends batches until ctx ends.
 func (t *Telemetry) Run(ctx context.Context) {
 	var last time.Time // metrics were sent
