@@ -18,6 +18,7 @@ func TestTerminalFrame(t *testing.T) {
 	x.links()
 	x.pastes()
 	x.accessible()
+	x.trustedTypes()
 	x.onAPhone()
 	x.withoutScripts()
 	x.settings()
@@ -133,6 +134,27 @@ func (x *terminals) settings() {
 	if Eval[string](p, inFrame(0, `document.getElementById('chord').textContent`)) != "Ctrl+Shift+Q" || Eval[int](p, termIn(0)+`.options.fontSize`) != 15 {
 		t.Error("the settings are forgotten when the page is loaded anew")
 	}
+}
+
+// Markup and addresses of scripts reach the frame's document through its policy alone, which lets the server's own
+// scripts through.
+func (x *terminals) trustedTypes() {
+	frame := Eval[string](x.owner, `document.querySelector('.termframe')?.src || location.href`)
+	p := x.owner.Beside()
+	p.Allow(`Trusted(HTML|ScriptURL)|trusted-types`)
+	p.Open(frame)
+	p.Wait(`window.ahphubFrame`)
+	for _, attack := range []string{
+		`document.body.innerHTML = '<b>x</b>'`,
+		`document.createElement('script').src = '/assets/0/js/base.js'`,
+		`trustedTypes.createPolicy('mine', { createHTML: s => s })`,
+		`trustedTypes.createPolicy('default', { createHTML: s => s })`,
+	} {
+		if Eval[bool](p, `(() => { try { `+attack+`; return true } catch { return false } })()`) {
+			x.t.Errorf("the frame lets this through: %s", attack)
+		}
+	}
+	p.leave()
 }
 
 // A phone has the keys its keyboard lacks, each large enough for a finger, and the page does not move.

@@ -15,7 +15,8 @@ const (
 		"font-src 'self'; form-action 'self'; frame-src 'self'; base-uri 'none'; frame-ancestors 'none'; " +
 		"require-trusted-types-for 'script'; trusted-types ahphub"
 	framePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
-		"connect-src 'self'; font-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
+		"connect-src 'self'; font-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'; " +
+		"require-trusted-types-for 'script'; trusted-types ahphub-terminal"
 )
 
 func (s *Server) headers(next http.Handler) http.Handler {

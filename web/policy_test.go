@@ -12,10 +12,15 @@ import (
 // A script may make only the Trusted Types policies that the header names, and the header
 // names none that no script makes.
 func TestPolicyNames(t *testing.T) {
-	_, names, _ := strings.Cut(pagePolicy, "trusted-types ")
 	named := map[string]bool{}
-	for _, n := range strings.Fields(names) {
-		named[n] = false
+	for _, policy := range []string{pagePolicy, framePolicy} {
+		_, names, _ := strings.Cut(policy, "; trusted-types ")
+		for _, n := range strings.Fields(names) {
+			named[n] = false
+		}
+	}
+	if len(named) != 2 {
+		t.Errorf("pages and frames of terminals should allow a policy each: %v", named)
 	}
 	made := regexp.MustCompile(`createPolicy\(\s*['"]([^'"]+)['"]`)
 	err := filepath.WalkDir("../static/js", func(path string, _ fs.DirEntry, err error) error {

@@ -224,7 +224,7 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 		}
 	}
 	frame := x.ask("GET /s/mine/t/1/frame", cookie).Header.Get("Content-Security-Policy")
-	if !strings.Contains(frame, "style-src 'self' 'unsafe-inline'") || !strings.Contains(frame, "script-src 'self';") || !strings.Contains(frame, "frame-ancestors 'self'") {
+	if !strings.Contains(frame, "style-src 'self' 'unsafe-inline'") || !strings.Contains(frame, "script-src 'self';") || !strings.Contains(frame, "frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types ahphub-terminal") {
 		t.Errorf("the terminal's frame: %q", frame)
 	}
 }

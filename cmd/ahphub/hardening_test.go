@@ -81,7 +81,7 @@ func TestNoRouteUpgradesForOtherSites(t *testing.T) {
 var (
 	policyOf = map[bool]*regexp.Regexp{
 		false: regexp.MustCompile(`^default-src 'none'; script-src 'self'; style-src 'self'; .*frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types [a-z ]+$`),
-		true:  regexp.MustCompile(`^default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; .*frame-ancestors 'self'$`),
+		true:  regexp.MustCompile(`^default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; .*frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types ahphub-terminal$`),
 	}
 	sandboxed = regexp.MustCompile(`^default-src 'none'; style-src 'unsafe-inline'; sandbox$`)
 	inline    = regexp.MustCompile(`(?is)<script(?:[^>]*\ssrc=)?[^>]*>|\sstyle\s*=\s*["']|\son[a-z]+\s*=\s*["']|javascript:|<style|<base|<object|<embed|http-equiv`)

@@ -37,7 +37,6 @@ func (p *Pages) terminalFrame(w http.ResponseWriter, r *http.Request) error {
 	if s, ok := state.(*ahp.TerminalState); ok {
 		m.Cols, m.Rows, m.Mine = number(s.Cols), number(s.Rows), p.keyboard(v.who, v.session, uri, s).Mine
 	}
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'")
 	w.Header().Set("X-Frame-Options", "SAMEORIGIN")
 	return send(w, http.StatusOK, page.TerminalFramePage(m))
 }

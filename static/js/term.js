@@ -47,10 +47,15 @@ window.ahphubTerm = term;
 // ---- parts that are loaded when they are needed --------------------------------------------------------------------
 const app = (window.ahphubFrame = { term, own, outside });
 const loading = {};
+const checked = { createScriptURL(src) {
+  if (!/^\/assets\/[0-9a-f]+\/(js|vendor\/xterm)\/[\w-]+\.js$/.test(src)) throw new TypeError('not a script of this server');
+  return src;
+} };
+const policy = window.trustedTypes?.createPolicy('ahphub-terminal', checked) || checked;
 function load(what) {
   return (loading[what] ||= data[what].split(' ').reduce((before, src) => before.then(() => new Promise((done, failed) => {
     const s = document.createElement('script');
-    s.src = src; s.onload = done; s.onerror = failed;
+    s.src = policy.createScriptURL(src); s.onload = done; s.onerror = failed;
     document.head.append(s);
   })), Promise.resolve()));
 }
