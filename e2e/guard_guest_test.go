@@ -103,6 +103,7 @@ func TestGuestSeesTrackedAndChangedFilesAlone(t *testing.T) {
 			}
 		}
 	}
+	editsOf(t, prog, owner, web, session, all)
 	changesOf(t, ctx, prog, owner, session, plain, map[string]bool{"changed.txt": true})
 	changesOf(t, ctx, prog, owner, session, all, map[string]bool{"changed.txt": true, "untracked.txt": true})
 }
@@ -117,6 +118,34 @@ func sayIn(t *testing.T, ctx context.Context, owner *peer.Peer, session ahp.URI,
 	h.follow(state().DefaultChat)
 	h.do(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{"approval": []byte(`"auto"`)}})
 	h.say(state().DefaultChat, orders)
+}
+
+// editsOf looks at what the agent's calls wrote, as a guest, once the owner has seen it.
+func editsOf(t *testing.T, prog *Program, owner *peer.Peer, web *http.Client, session ahp.URI, link string) {
+	t.Helper()
+	s, _ := owner.State(session).(*ahp.SessionState)
+	chat, _ := owner.State(s.DefaultChat).(*ahp.ChatState)
+	guest, found := cookieFor(t, prog, link), 0
+	for _, p := range chat.Turns[len(chat.Turns)-1].ResponseParts {
+		call, ok := p.Value.(*ahp.ToolCallResponsePart)
+		if !ok {
+			continue
+		}
+		done, ok := call.ToolCall.Value.(*ahp.ToolCallCompletedState)
+		if !ok {
+			continue
+		}
+		at := prog.URL + "/s/" + host.ShortID(session) + "/c/" + strings.TrimPrefix(s.DefaultChat, "ahp-chat:/") + "/edits/" + done.ToolCallID
+		if theirs := body(t, web, at); strings.Contains(theirs, "SECRET") {
+			found++
+		}
+		if strings.Contains(body(t, guest, at), "SECRET") {
+			t.Errorf("a guest sees what %s wrote into .env.local", done.ToolCallID)
+		}
+	}
+	if found == 0 {
+		t.Error("the owner does not see what the agent wrote: this test looks in the wrong places")
+	}
 }
 
 // offered are the names that complete an @ in a session.

@@ -265,7 +265,7 @@ func (p *Pages) readResource(ctx context.Context, c host.Caller, channel, uri ah
 // model puts the page together: what is the same for everybody with this look.
 func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionState, threads []part.Thread) *page.Changes {
 	v := &page.Changes{Base: b.look.base(), Query: b.look.query(), Status: string(cs.Status), Space: b.look.space, Threads: threads,
-		View: part.DiffView{Split: b.look.split, Ops: hunkOps(cs)}, Ops: opsOf(cs), Scopes: b.p.scopes(b.look, s), Running: b.p.running(b.look.session)}
+		View: part.DiffView{Split: b.look.split, Ops: hunkOps(cs)}, Ops: opsOf(cs), Scopes: b.p.scopes(b.caller.Principal, b.look, s), Running: b.p.running(b.look.session)}
 	v.Turns = b.p.turns(b.look, s)
 	if b.caller.Scope.Whole() {
 		v.Chats = b.p.chats(b.look, s)

@@ -188,12 +188,12 @@ func isKind(key string) bool {
 
 // scopes is the picker: what the session's catalogue offers, or that of the chat that is looked at, in a fixed order, and
 // the turn that is looked at.
-func (p *Pages) scopes(l look, s *ahp.SessionState) []page.Scope {
+func (p *Pages) scopes(who access.Principal, l look, s *ahp.SessionState) []page.Scope {
 	var out []page.Scope
 	chat, own := p.whose(l, s)
 	turn, title := strings.CutPrefix(l.scope, "turn.")
 	if last := p.lastTurn(cmp.Or(chat.Resource, s.DefaultChat)); last != "" && (!title || turn == last) {
-		out = append(out, p.scope(l, "turn."+last, "turn", "Last turn", "What the last turn changed"))
+		out = append(out, p.scope(who, l, "turn."+last, "turn", "Last turn", "What the last turn changed"))
 	}
 	for _, k := range kinds {
 		switch scope := k.key; {
@@ -201,16 +201,16 @@ func (p *Pages) scopes(l look, s *ahp.SessionState) []page.Scope {
 			if k.key == "session" {
 				k.label = "Chat"
 			}
-			out = append(out, p.scope(l, ofChat(chat, k.key), k.key, k.label, k.title+", in this chat's directories"))
+			out = append(out, p.scope(who, l, ofChat(chat, k.key), k.key, k.label, k.title+", in this chat's directories"))
 		case offered(s.Changesets, scope) || scope == l.scope:
-			out = append(out, p.scope(l, scope, scope, k.label, k.title))
+			out = append(out, p.scope(who, l, scope, scope, k.label, k.title))
 		}
 	}
 	if title && !current(out) {
-		out = append(out, p.scope(l, l.scope, "turn", "This turn", "What this turn changed"))
+		out = append(out, p.scope(who, l, l.scope, "turn", "This turn", "What this turn changed"))
 	}
 	if from, to, ok := l.turns(); ok {
-		out = append(out, p.scope(l, l.scope, "compare", comparison(p.turns(l, s), from, to), "What is different after the second turn"))
+		out = append(out, p.scope(who, l, l.scope, "compare", comparison(p.turns(l, s), from, to), "What is different after the second turn"))
 	}
 	return out
 }
@@ -250,15 +250,13 @@ func offered(list []ahp.Changeset, key string) bool {
 	return false
 }
 
-func (p *Pages) scope(l look, scope, key, label, title string) page.Scope {
+func (p *Pages) scope(who access.Principal, l look, scope, key, label, title string) page.Scope {
 	to := l
 	to.scope = scope
 	s := page.Scope{Key: key, Label: label, Title: title, URL: to.page(), Current: scope == l.scope}
-	if st, _, ok := p.Hub.State(to.changeset()); ok {
-		if c, ok := st.(*ahp.ChangesetState); ok && c.Status != ahp.ChangesetStatusComputing {
-			s.Known, s.Files = true, len(c.Files)
-			s.Add, s.Del = sum(c.Files)
-		}
+	if c, ok := p.seenState(who, to.changeset()).(*ahp.ChangesetState); ok && c.Status != ahp.ChangesetStatusComputing {
+		s.Known, s.Files = true, len(c.Files)
+		s.Add, s.Del = sum(c.Files)
 	}
 	return s
 }

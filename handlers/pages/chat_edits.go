@@ -99,6 +99,9 @@ func (b *builder) edit(r *http.Request, d *built, f *ahp.ChangesetFile, whole bo
 	if !kept(f.Edit.Before) || !kept(f.Edit.After) {
 		d.Note = "What exactly changes was not kept."
 	}
+	if d.Note == "" && !b.mayRead(r, f) { // asked first: comparisons that others saw are remembered
+		d.Note = "This file is not shown to you."
+	}
 	b.compare(r.Context(), d, f, true)
 	d.OldURL, d.NewURL = "", "" // pictures are shown by the review
 	if n := d.Add + d.Del; !whole && d.Diff != nil && n > mostEditLines {
@@ -108,6 +111,16 @@ func (b *builder) edit(r *http.Request, d *built, f *ahp.ChangesetFile, whole bo
 		return b.whole(r, d, f)
 	}
 	return nil
+}
+
+// mayRead reports whether the reader may read both versions of a file.
+func (b *builder) mayRead(r *http.Request, f *ahp.ChangesetFile) bool {
+	for _, s := range []*ahp.FileEditSide{f.Edit.Before, f.Edit.After} {
+		if s != nil && b.p.Host.CheckVersion(r.Context(), b.caller, s.Content.URI) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // whole compares a file however much there is of it.

@@ -85,6 +85,12 @@ func (h *Host) Blob(ctx context.Context, c Caller, uri ahp.URI) (data []byte, na
 	return data, b.path, conflicting(err)
 }
 
+// CheckVersion refuses a version of a file that a caller may not read, without reading it.
+func (h *Host) CheckVersion(ctx context.Context, c Caller, uri ahp.URI) error {
+	_, _, err := h.blobAt(ctx, c, uri)
+	return err
+}
+
 // blobAt reads an ahp-blob: URI, and refuses one that the caller may not read.
 func (h *Host) blobAt(ctx context.Context, c Caller, uri ahp.URI) (session ahp.URI, b blob, err error) {
 	b, ok := readBlob(uri)

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"slices"
 
@@ -58,8 +59,14 @@ func (h *Host) mayBeMentioned(ctx context.Context, session ahp.URI, name string)
 }
 
 func fileNames(f *ahp.ChangesetFile, uri ahp.URI) bool {
+	if editNames(&f.Edit, uri) {
+		return true
+	}
+	if !bytes.Contains(f.Meta[metaKey], []byte(`"seen":`)) {
+		return false // as of nearly all: notes are not read for nothing
+	}
 	seen := ReadFileNote(f.Meta).Seen
-	return editNames(&f.Edit, uri) || seen != nil && (seen.Before == uri || seen.After == uri)
+	return seen != nil && (seen.Before == uri || seen.After == uri)
 }
 
 func editNames(e *ahp.FileEdit, uri ahp.URI) bool {
@@ -80,18 +87,25 @@ func partsName(parts []ahp.ResponsePart, uri ahp.URI) bool {
 	})
 }
 
-// callNames looks into what a call would write, and into what came of it.
+// callNames looks into what a call would write, and into what came of it. What came of a client's tool names whatever
+// that client says, and so does not count.
 func callNames(call ahp.ToolCallState, uri ahp.URI) bool {
 	var content []ahp.ToolResultContent
+	var by *ahp.ToolCallContributor
 	switch c := call.Value.(type) {
 	case *ahp.ToolCallPendingConfirmationState:
 		return c.Edits != nil && slices.ContainsFunc(c.Edits.Items, func(e ahp.FileEdit) bool { return editNames(&e, uri) })
 	case *ahp.ToolCallRunningState:
-		content = c.Content
+		content, by = c.Content, c.Contributor
 	case *ahp.ToolCallPendingResultConfirmationState:
-		content = c.Content
+		content, by = c.Content, c.Contributor
 	case *ahp.ToolCallCompletedState:
-		content = c.Content
+		content, by = c.Content, c.Contributor
+	}
+	if by != nil {
+		if _, ofClient := by.Value.(*ahp.ToolCallClientContributor); ofClient {
+			return false
+		}
 	}
 	return slices.ContainsFunc(content, func(r ahp.ToolResultContent) bool {
 		switch v := r.Value.(type) {

@@ -1,0 +1,27 @@
+package host
+
+import (
+	"testing"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// A client that completes a call of its own tool says what came of it: naming a version there opens none.
+func TestResultOfClientToolOpensNoVersion(t *testing.T) {
+	const version = "ahp-blob:/secret.txt?session=x&version=y"
+	side := &ahp.FileEditSide{URI: "file:///secret.txt", Content: ahp.ContentRef{URI: version}}
+	content := []ahp.ToolResultContent{{Value: &ahp.ToolResultFileEditContent{After: side}}, {Value: &ahp.ToolResultResourceContent{URI: version}}}
+	for _, c := range []struct {
+		by    *ahp.ToolCallContributor
+		opens bool
+	}{
+		{nil, true},
+		{&ahp.ToolCallContributor{Value: &ahp.ToolCallClientContributor{ClientID: "guest"}}, false},
+	} {
+		done := &ahp.ToolCallCompletedState{}
+		done.Content, done.Contributor = content, c.by
+		if got := callNames(ahp.ToolCallState{Value: done}, version); got != c.opens {
+			t.Errorf("a result of %v opens the version: %v", c.by, got)
+		}
+	}
+}
