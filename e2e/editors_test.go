@@ -58,7 +58,7 @@ func openEditor(t *testing.T, h *hosted, install string) *editor {
 		}
 	})
 	const listening = "HTTP server listening on "
-	served.await(t, listening)
+	until(t, "code-server listens", func() bool { return strings.Contains(served.String(), listening) })
 	_, at, _ := strings.Cut(served.String(), listening)
 	e := &editor{h.browser.Page(), t}
 	e.Allow(".*") // what VS Code's console says is its own
@@ -67,12 +67,12 @@ func openEditor(t *testing.T, h *hosted, install string) *editor {
 	return e
 }
 
-// await waits until a text stands in the log.
-func (l *log) await(t *testing.T, text string) {
+// until polls a condition.
+func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !strings.Contains(l.String(), text); <-time.After(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !is(); <-time.After(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%q is not in the log:\n%s", text, l.tail())
+			t.Fatalf("not in %v: %s", patience, what)
 		}
 	}
 }
@@ -234,10 +234,17 @@ func TestEditorsVSCode(t *testing.T) {
 
 	t.Log("the host is killed")
 	h.ana.Allow("WebSocket|ERR_CONNECTION_REFUSED")
+	joined := strings.Count(h.program.Log(), "client joined")
 	h.program.Kill9()
 	h.program.Restart()
+	until(t, "the editor is back", func() bool { return strings.Count(h.program.Log(), "client joined") > joined })
 	e.say("say after the crash")
 	e.answers("after the crash")
+	h.ana.Live()
+	h.ana.Wait(`document.querySelectorAll('#turns .turn').length === 2`)
+	if n := Eval[int](e.Page, `document.querySelectorAll('.interactive-request').length`); n != 2 {
+		t.Errorf("the editor shows %d messages of 2", n)
+	}
 	e.listed("edit README.md")
 	e.Shot("end")
 }
