@@ -134,6 +134,15 @@ func (b *burst) say(ctx context.Context, megabytes int) {
 
 // stall opens a connection that follows the chat and reads nothing after the answer.
 func (b *burst) stall(ctx context.Context, token string) (*websocket.Conn, error) {
+	ws, err := b.ask(ctx, token)
+	if err == nil {
+		_, _, err = ws.Read(ctx)
+	}
+	return ws, err
+}
+
+// ask opens a connection that asks for the chat and reads nothing.
+func (b *burst) ask(ctx context.Context, token string) (*websocket.Conn, error) {
 	narrow := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		if tcp, ok := c.(*net.TCPConn); ok {
@@ -151,10 +160,7 @@ func (b *burst) stall(ctx context.Context, token string) (*websocket.Conn, error
 	ws.SetReadLimit(-1)
 	hello, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": map[string]any{"channel": ahp.RootURI,
 		"protocolVersions": []string{ahp.Version}, "clientId": uuid.NewString(), "initialSubscriptions": []ahp.URI{b.chat}}})
-	if err = ws.Write(ctx, websocket.MessageText, hello); err == nil {
-		_, _, err = ws.Read(ctx)
-	}
-	return ws, err
+	return ws, ws.Write(ctx, websocket.MessageText, hello)
 }
 
 // stallMany opens connections side by side and closes them with the test.
@@ -212,15 +218,7 @@ func TestStalledReadersDoNotExhaustMemory(t *testing.T) {
 	b.say(ctx, *memoryBurst)
 	b.say(ctx, *memoryBurst)
 	fits()
-	fresh, err := peer.Dial(ctx, b.prog.AHP, peer.Options{Token: b.prog.Token(), ClientID: uuid.NewString(), Trust: true})
-	if err == nil {
-		t.Cleanup(func() { _ = fresh.Close() })
-		_, err = fresh.Initialize(ctx, b.chat)
-	}
-	if err != nil {
-		t.Fatal("after the burst: ", err)
-	}
-	turns := fresh.State(b.chat).(*ahp.ChatState).Turns
+	turns := b.whole(ctx).Turns
 	parts := turns[len(turns)-1].ResponseParts
 	said, _ := parts[0].Value.(*ahp.MarkdownResponsePart)
 	if end, ok := parts[len(parts)-1].Value.(*ahp.ErrorResponsePart); !ok || end.Error.ErrorType != "too_long" {
@@ -229,8 +227,36 @@ func TestStalledReadersDoNotExhaustMemory(t *testing.T) {
 		t.Error("what was said before the limit is gone")
 	}
 	b.readOn(said.Content.String())
+	b.askMany(ctx)
 	fits()
 	t.Logf("the peak of memory was %d MB", peakOf(t, b.prog)>>20)
+}
+
+// askMany has viewers ask for the chat, all of it, and read nothing of the answer.
+func (b *burst) askMany(ctx context.Context) {
+	b.t.Helper()
+	for range *memoryReaders {
+		ws, err := b.ask(ctx, b.visitor)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		b.t.Cleanup(func() { _ = ws.CloseNow() })
+	}
+	b.whole(ctx) // comes after all of them
+}
+
+// whole is the chat as the owner is given it, and fails the test when it is not.
+func (b *burst) whole(ctx context.Context) *ahp.ChatState {
+	b.t.Helper()
+	fresh, err := peer.Dial(ctx, b.prog.AHP, peer.Options{Token: b.prog.Token(), ClientID: uuid.NewString(), Trust: true})
+	if err == nil {
+		b.t.Cleanup(func() { _ = fresh.Close() })
+		_, err = fresh.Initialize(ctx, b.chat)
+	}
+	if err != nil {
+		b.t.Fatal("the owner is not given the chat: ", err)
+	}
+	return fresh.State(b.chat).(*ahp.ChatState)
 }
 
 var moreLink = regexp.MustCompile(`<p class="more"><a class="btn[^"]*" href="([^"]*)">`)

@@ -77,6 +77,8 @@ func (m memory) rpc() rpc.Limits {
 	return rpc.Limits{
 		FrameBytes:  int(m.part(16, 4*mib, 16*mib)),
 		AnswerBytes: int(m.part(8, 16*mib, 32*mib)),
+
+		SnapshotBytes: m.host().ChatBytes + m.host().TurnBytes, // a chat that is longer was kept with more memory
 	}
 }
 
@@ -90,6 +92,13 @@ func (m memory) frames() *quota.Pool {
 	most := m.part(8, 16*mib, 256*mib)
 	frame := int64(m.rpc().FrameBytes) + 1
 	return quota.New(quota.Limits{Account: max(most/2, frame), Guest: frame, Group: max(most/4, frame), Total: most})
+}
+
+// answers are the bytes of snapshots that clients asked for and have not read: one of the longest chat for the guests of
+// a link, two for an account. Encoding takes as much again.
+func (m memory) answers() *quota.Pool {
+	chat := int64(m.rpc().SnapshotBytes)
+	return quota.New(quota.Limits{Account: 2 * chat, Guest: chat, Group: chat, Total: 2 * chat})
 }
 
 // groupLimit is the least memory limit of this process's control group and those above it, of version 1 or 2; 0 for none.

@@ -31,6 +31,7 @@ type Config struct {
 	Limits           Limits
 	Sockets          *quota.Pool // of open connections; nil: none is refused
 	Frames           *quota.Pool // of bytes of frames over 64 KiB that come in; nil: none is refused
+	Answers          *quota.Pool // of bytes of snapshots that clients have not read; nil: none is refused
 
 	// Admit says whom a clientId makes of somebody who showed a link's token; nil: everybody is who they came as.
 	Admit func(ctx context.Context, p access.Principal, clientID, name string) (access.Principal, error)
@@ -46,6 +47,7 @@ type Limits struct {
 	Depth         int           // of its JSON: 128
 	Subscriptions int           // 1024
 	Beside        int           // requests that run beside others: 16
+	SnapshotBytes int           // that a snapshot counts at most in Config.Answers: 320 MiB
 	AnswerBytes   int           // of answers that wait to be read: 32 MiB
 	Frame         time.Duration // for a frame over 64 KiB to arrive: 2 min
 	Handshake     time.Duration // until initialize or reconnect: 30 s
@@ -70,6 +72,7 @@ func (l Limits) withDefaults() Limits {
 	orInt(&l.Depth, 128)
 	orInt(&l.Subscriptions, 1024)
 	orInt(&l.Beside, 16)
+	orInt(&l.SnapshotBytes, 320<<20)
 	orInt(&l.AnswerBytes, 32<<20)
 	orTime(&l.Frame, 2*time.Minute)
 	orTime(&l.Handshake, 30*time.Second)

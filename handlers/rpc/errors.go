@@ -20,6 +20,7 @@ var (
 	errBinary   = errors.New("send JSON-RPC in text frames")
 	errIdle     = errors.New("nothing was said: initialize or reconnect first")
 	errSockets  = errors.New("too many connections are open: close some of them, or try again later")
+	errAnswers  = errors.New("too many answers as large as this one are on their way: ask again in a moment")
 	errBacklog  = errors.New("too many answers wait to be read: reconnect to resume")
 	errEvicted  = errors.New("this clientId belongs to another participant now: choose another one, such as a new UUID")
 )
@@ -49,6 +50,7 @@ var closes = []struct {
 	{hub.ErrSlow, websocket.StatusTryAgainLater},
 	{errBacklog, websocket.StatusTryAgainLater},
 	{errFrames, websocket.StatusTryAgainLater},
+	{errAnswers, websocket.StatusTryAgainLater},
 	{errLate, websocket.StatusTryAgainLater},
 	{hub.ErrReplaced, 4000}, // a code of our own: do not come back
 	{errEvicted, 4000},

@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ahp/dialect"
+	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
@@ -41,16 +42,42 @@ func (s *socket) write() {
 func (s *socket) writeBatch(items []hub.Item) error {
 	s.out.hold()
 	for i := range items {
-		b, err := s.encode(&items[i])
-		if err == nil && b != nil {
-			err = s.ws.Write(context.Background(), websocket.MessageText, s.names.out(b))
-		}
-		if err != nil {
+		if err := s.writeItem(&items[i]); err != nil {
 			s.out.release()
 			return err
 		}
 	}
 	return s.out.release()
+}
+
+// writeItem sends the frame of an item. One that is made for this connection alone and may be large, as a snapshot, is
+// taken from a quota while it is there: it is, for as long as a client that asked for it does not read.
+func (s *socket) writeItem(it *hub.Item) error {
+	if n := int64(min(answerText(it), s.cfg.Limits.SnapshotBytes)); n > smallFrame {
+		h := holderOf(s.principal)
+		if err := s.cfg.Answers.Take(h, n); err != nil {
+			return fmt.Errorf("%w (%w)", errAnswers, err)
+		}
+		defer s.cfg.Answers.Return(h, n)
+	}
+	b, err := s.encode(it)
+	if err != nil || b == nil {
+		return err
+	}
+	return s.ws.Write(context.Background(), websocket.MessageText, s.names.out(b))
+}
+
+// answerText is how much text an answer has that is encoded for one connection, about.
+func answerText(it *hub.Item) (n int) {
+	for _, snap := range it.Snapshots {
+		if chat, ok := snap.State.(*ahp.ChatState); ok {
+			if snap.Turns != nil {
+				chat = host.TurnsView(chat, *snap.Turns)
+			}
+			n += host.ChatText(chat)
+		}
+	}
+	return n
 }
 
 // encode makes the frame of an item; nil when it is not for this client.

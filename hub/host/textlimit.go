@@ -77,12 +77,20 @@ func turnText(parts []ahp.ResponsePart) (n int) {
 	return n
 }
 
-// checkRoom says why a chat takes no further turn.
-func (h *Host) checkRoom(s *ahp.ChatState) string {
-	n := 0
+// ChatText is how many bytes of text a chat holds.
+func ChatText(s *ahp.ChatState) (n int) {
 	for _, t := range s.Turns {
 		n += len(t.Message.Text) + turnText(t.ResponseParts)
 	}
+	if s.ActiveTurn != nil {
+		n += turnText(s.ActiveTurn.ResponseParts.Slice())
+	}
+	return n
+}
+
+// checkRoom says why a chat takes no further turn.
+func (h *Host) checkRoom(s *ahp.ChatState) string {
+	n := ChatText(s)
 	if n < h.cfg.Limits.ChatBytes {
 		return ""
 	}
