@@ -12,6 +12,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/ahphub/ahphub/e2e/fixture"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
 )
 
 var formKills = flag.Int("form-kills", 2, "how often each form is killed right after its answer")
@@ -110,39 +114,55 @@ func approveByForm(t *testing.T, c *http.Client, chat string) {
 	sendForm(t, c, chat+"/tool", form)
 }
 
-func TestFormSaysWhenDiskIsFull(t *testing.T) {
-	disk := smallDisk(t, 48<<20)
+// A full disk: what was accepted is saved, forms say that no more is and keep what was typed, reads are answered, and a
+// restart works. Once there is room, all goes on.
+func TestFullDiskLosesNothingAndAnswersReads(t *testing.T) {
+	disk := fixture.SmallDisk(t, 48<<20)
 	prog := Start(t, Options{Args: []string{"--agent", "script"}, Data: filepath.Join(disk, "data")})
 	c, _ := signIn(t, prog.SignIn())
-	session := sessionThat(t, c, prog, "say hello")
-	base := prog.URL + session
-	chat := base + "/c/" + chatOf(t, c, prog, session)
+	path := sessionThat(t, c, prog, "say hello")
+	base := prog.URL + path
+	chat := base + "/c/" + chatOf(t, c, prog, path)
 	waitForPage(t, c, base, "hello")
+	w := watch(t, prog, "reader")
+	session := w.onlySession()
+	w.mirror(session)
+	note := filepath.Join(prog.opts.Dir, "note.txt")
+	if err := os.WriteFile(note, []byte("a note"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	free := fillDisk(t, disk)
 
-	// The first message may be accepted before the journal finds out; from then on nothing is.
-	for i, text := range []string{"first words <b>", "second words"} {
-		res, page := postForm(t, c, chat+"/message", url.Values{"text": {text}})
-		if res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(page, "The disk is full: free some space.") {
-			t.Errorf("message %d on a full disk: %s\n%s", i, res.Status, page)
+	// The first words fill what is left; the reserve takes them.
+	res, page := postForm(t, c, chat+"/message", url.Values{"text": {"say " + strings.Repeat("first words ", 10_000)}})
+	if res.StatusCode != http.StatusSeeOther {
+		t.Errorf("the first message on a full disk: %s\n%s", res.Status, page)
+	}
+	waitUntil(t, "read-only", func() error {
+		if status, text := prog.Get("/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(text, "the disk is full") {
+			return fmt.Errorf("/readyz: %d %s", status, text)
 		}
-		if !strings.Contains(page, html.EscapeString(text)+"</textarea>") || !strings.Contains(page, "Send again") {
-			t.Errorf("message %d: what was typed is not kept:\n%s", i, page)
-		}
+		return nil
+	})
+	const typed = "second words <b>"
+	if res, page = postForm(t, c, chat+"/message", url.Values{"text": {typed}}); res.StatusCode != http.StatusServiceUnavailable ||
+		!strings.Contains(page, "The disk is full: free some space.") {
+		t.Errorf("a message on a full disk: %s\n%s", res.Status, page)
 	}
-	req, err := http.NewRequest(http.MethodPost, chat+"/message", strings.NewReader(url.Values{"text": {"third"}}.Encode()))
-	if err != nil {
-		t.Fatal(err)
+	if !strings.Contains(page, html.EscapeString(typed)+"</textarea>") || !strings.Contains(page, "Send again") {
+		t.Errorf("what was typed is not kept:\n%s", page)
 	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("X-Fragment", "form")
-	res, err := c.Do(req)
-	if err != nil {
-		t.Fatal(err)
+	w.readsAreAnswered(session, note)
+	if _, page := get(t, c, base); !strings.Contains(page, "first words") {
+		t.Error("the session's page does not show what was accepted")
 	}
-	res.Body.Close()
-	if res.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("a script's form on a full disk: %s", res.Status)
+	newcomer := watch(t, prog, "newcomer")
+	newcomer.mirror(session)
+
+	prog.Kill9()
+	prog.Restart()
+	if _, page := get(t, c, base); !strings.Contains(page, "first words") || strings.Contains(page, "second words") {
+		t.Error("after a restart on a full disk the page is another one")
 	}
 	free()
 	waitUntil(t, "the disk has room", func() error {
@@ -152,10 +172,31 @@ func TestFormSaysWhenDiskIsFull(t *testing.T) {
 		return nil
 	})
 	sendForm(t, c, chat+"/message", url.Values{"text": {"say back again"}})
-	page := waitForPage(t, c, base, "back again")
-	if strings.Contains(page, "second words") {
-		t.Error("what was refused is there")
+	waitForPage(t, c, base, "back again")
+}
+
+// readsAreAnswered asks for what needs no disk, and for a write, which is refused and not done.
+func (w *watcher) readsAreAnswered(session ahp.URI, file string) {
+	w.t.Helper()
+	ctx, cancel := w.patient()
+	defer cancel()
+	var list ahp.ListSessionsResult
+	if err := w.Call(ctx, "listSessions", map[string]any{"channel": ahp.RootURI}, &list); err != nil || len(list.Items) != 1 {
+		w.t.Errorf("listSessions answers %d sessions, %v", len(list.Items), err)
 	}
+	uri := host.FileURI(file)
+	var read ahp.ResourceReadResult
+	if err := w.Call(ctx, "resourceRead", ahp.ResourceReadParams{Channel: ahp.RootURI, URI: uri}, &read); err != nil || read.Data != "a note" {
+		w.t.Errorf("resourceRead answers %+v, %v", read, err)
+	}
+	err := w.Call(ctx, "resourceWrite", ahp.ResourceWriteParams{Channel: ahp.RootURI, URI: uri, Data: "another note", Encoding: "utf-8"}, nil)
+	if err == nil || !strings.Contains(err.Error(), "read-only") {
+		w.t.Errorf("resourceWrite answers %v", err)
+	}
+	if b, err := os.ReadFile(file); string(b) != "a note" {
+		w.t.Errorf("it wrote %q, %v", b, err)
+	}
+	w.mirror(session + "/annotations")
 }
 
 // postForm posts one and returns the answer itself.

@@ -94,6 +94,7 @@ type entry struct {
 	size   int   // bytes, as estimated
 	frame  int   // bytes of the frame in answer, which have a limit of their own for each connection
 
+	read   bool         // an answer that names no number, and does not wait for a journal that fails
 	queues atomic.Int32 // how many queues hold it
 }
 
@@ -168,12 +169,20 @@ func (c *Conn) Put(v any) {
 	c.push(&entry{answer: &answer{put: v}, pos: c.hub.journal.pos, size: answerSize, frame: frameSize(v)})
 }
 
+// PutRead is Put for the answer of a read. While the journal fails it leaves all the same: a disk that takes nothing for
+// hours is no reason to say nothing.
+func (c *Conn) PutRead(v any) {
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
+	c.push(&entry{answer: &answer{put: v}, pos: c.hub.journal.pos, size: answerSize, frame: frameSize(v), read: true})
+}
+
 // PutFree queues a frame that depends on nothing in the journal (a pong, an
 // error), so that a store that stalls does not hold it back by itself.
 func (c *Conn) PutFree(v any) {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
-	c.push(&entry{answer: &answer{put: v}, size: answerSize, frame: frameSize(v)})
+	c.push(&entry{answer: &answer{put: v}, size: answerSize, frame: frameSize(v), read: true})
 }
 
 // frameSize is what a frame that is encoded already takes.

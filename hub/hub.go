@@ -73,6 +73,7 @@ type Hub struct {
 	derive func(*Tx, *Envelope)
 
 	durable atomic.Int64 // journal position up to which everything is on disk
+	failing atomic.Bool  // the journal cannot be written now
 	queued  atomic.Int64 // bytes that queues hold; what several hold counts once
 
 	mu       sync.Mutex

@@ -188,8 +188,13 @@ func (h *Hub) JournalFailed(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.journal.failed = err
-	if err != nil {
-		h.journal.settle(0, err)
+	h.failing.Store(err != nil)
+	if err == nil {
+		return
+	}
+	h.journal.settle(0, err)
+	for _, c := range h.waiting { // reads are answered all the same
+		signal(c.wake)
 	}
 }
 

@@ -35,7 +35,7 @@ func (h *Hub) push(c *Conn, e *entry) {
 	}
 	c.mu.Unlock()
 	h.relieve()
-	if slow || e.pos <= h.durable.Load() {
+	if slow || e.pos <= h.durable.Load() || e.read && h.failing.Load() {
 		signal(c.wake)
 	} else if !c.listed {
 		c.listed = true
@@ -127,6 +127,9 @@ func (c *Conn) take() (wait time.Duration, err error) {
 		end++
 	}
 	if end == c.head {
+		if c.hub.failing.Load() {
+			c.takeReads()
+		}
 		return 0, nil
 	}
 	if c.held && !answers {
@@ -139,6 +142,22 @@ func (c *Conn) take() (wait time.Duration, err error) {
 	c.head, c.bytes = end, c.bytes-bytes
 	c.compact()
 	return 0, nil
+}
+
+// takeReads moves answers of reads past what waits for the journal. They name no number of the timeline, so nothing goes
+// backwards for the client.
+func (c *Conn) takeReads() {
+	kept := c.queue[:c.head]
+	for _, e := range c.queue[c.head:] {
+		if !e.read {
+			kept = append(kept, e)
+			continue
+		}
+		c.batch = append(c.batch, e)
+		c.bytes -= e.size
+	}
+	clear(c.queue[len(kept):])
+	c.queue = kept
 }
 
 // compact gives the room of taken entries back.

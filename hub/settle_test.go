@@ -56,3 +56,33 @@ func TestSettleWaitsForTheJournal(t *testing.T) {
 		}
 	})
 }
+
+// While a disk takes nothing, reads are answered past what waits for it; nothing else is.
+func TestReadsAreAnsweredWhileJournalFails(t *testing.T) {
+	h := newHub(t, hub.Config{Journal: true})
+	b, _ := h.Unjournaled(t.Context())
+	h.Durable(b.Upto, 0)
+	c := connect(t, h, "c")
+	c.Subscribe("token", hub.Subscription{URI: chatURI})
+	next(t, c)
+	do(t, h, chatURI, delta("unsaved"))
+	b, _ = h.Unjournaled(t.Context())
+	c.PutRead("a read before")
+	h.JournalFailed(errors.New("disk full"))
+	c.Put("a write")
+	c.PutRead("a read after")
+	var got []any
+	for len(got) < 2 {
+		for _, it := range next(t, c) {
+			got = append(got, it.Put)
+		}
+	}
+	if got[0] != "a read before" || got[1] != "a read after" {
+		t.Errorf("answered are %v", got)
+	}
+	h.Durable(b.Upto, 0)
+	h.JournalBack()
+	if items := next(t, c); items[0].Env == nil {
+		t.Errorf("what waited comes as %v", items)
+	}
+}

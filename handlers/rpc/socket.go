@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -208,10 +209,21 @@ func (s *socket) refuse(m jsonrpc.Message, err error) {
 	s.sendFree(m, jsonrpc.AppendError(nil, m.ID, s.wireError(m.Method, err)))
 }
 
+// reads are the methods whose answers name no number of the timeline. They are answered while the journal fails.
+var reads = []string{"listSessions", "resolveSessionConfig", "sessionConfigCompletions", "completions",
+	"resourceRead", "resourceList", "resourceResolve", "resourceWrite", "resourceMkdir", "resourceCopy", "resourceMove", "resourceDelete",
+	"listAutomationTriggerDefinitions", "fetchAutomationRuns"}
+
 // answer answers a request, in the order of the timeline.
 func (s *socket) answer(m jsonrpc.Message, result []byte) {
-	if m.IsRequest() {
-		s.send(jsonrpc.AppendResult(nil, m.ID, result))
+	if !m.IsRequest() {
+		return
+	}
+	frame := jsonrpc.AppendResult(nil, m.ID, result)
+	if s.conn == nil || !slices.Contains(reads, m.Method) {
+		s.send(frame)
+	} else if s.owe(len(frame)) {
+		s.conn.PutRead(frame)
 	}
 }
 

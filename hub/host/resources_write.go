@@ -12,6 +12,9 @@ import (
 // changing runs what changes files: for whoever may manage the host, inside of the directories that are open to them, or
 // where the owner granted it, and with a line in the log.
 func (h *Host) changing(c Caller, method string, uri ahp.URI, do func(resource.Files) error) error {
+	if err := h.hub.ReadOnly(); err != nil {
+		return err // what cannot be written down in the audit is not done
+	}
 	f, err := h.reach(c, method)
 	if err != nil {
 		return h.wouldOpen(c, uri, true, err)

@@ -53,7 +53,7 @@ func TestFailingDiskMakesTheHostReadOnlyAndBack(t *testing.T) {
 }
 
 func TestFullDatabase(t *testing.T) {
-	cfg := Config{Dir: t.TempDir(), RetryAfter: time.Millisecond}
+	cfg := Config{Dir: t.TempDir(), RetryAfter: time.Millisecond, RoomEvery: time.Millisecond}
 	l := start(t, cfg)
 	l.settle()
 	limit := func(pages int) {

@@ -19,6 +19,7 @@ func (s *Store) Run(ctx context.Context, h *hub.Hub) error {
 	var guarding sync.WaitGroup
 	defer guarding.Wait()
 	guarding.Go(func() { s.keepGuard(ctx, h) })
+	guarding.Go(func() { s.keepReserve(ctx, h) })
 	for {
 		b, err := h.Unjournaled(ctx)
 		if err != nil {
@@ -34,6 +35,9 @@ func (s *Store) Run(ctx context.Context, h *hub.Hub) error {
 			return fmt.Errorf("journal: not everything is on disk: %w", err)
 		}
 		h.Durable(b.Upto, p.reserved)
+		if s.staysFull(h) {
+			continue
+		}
 		snaps.want(p.grown)
 	}
 }
@@ -69,6 +73,9 @@ func (s *Store) insist(ctx context.Context, h *hub.Hub, p *plan) error {
 		err = s.try(p)
 	}
 	s.log.Info("the journal is back")
+	if s.full.Load() {
+		return nil // back once there is room
+	}
 	h.JournalBack() // a lost directory would have failed the last try
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,6 +17,7 @@ import (
 const (
 	databaseName = "ahphub.db"
 	lockName     = "ahphub.lock"
+	reserveName  = "ahphub.reserve"
 )
 
 var (
@@ -43,6 +45,9 @@ type Config struct {
 	GuardEvery  time.Duration // between looks whether the files are still there: 2 s
 	Log         *slog.Logger  // default: slog.Default()
 
+	ReserveBytes int64         // kept free for the end of the journal: 8 MiB
+	RoomEvery    time.Duration // between looks whether a full disk has room again: 1 s
+
 	fail func() error // asked before each commit; tests make the disk fail with it
 }
 
@@ -61,6 +66,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.GuardEvery == 0 {
 		c.GuardEvery = 2 * time.Second
+	}
+	if c.ReserveBytes == 0 {
+		c.ReserveBytes = 8 << 20
+	}
+	if c.RoomEvery == 0 {
+		c.RoomEvery = time.Second
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
@@ -89,6 +100,9 @@ type Store struct {
 	catalogue catalogue
 	damage    damage
 	guard     guard
+	reserve   reserve
+	fullMu    sync.Mutex  // held while full and the hub's read-only time change together
+	full      atomic.Bool // the disk is: nothing new is taken until the reserve is back
 }
 
 // Open locks the data directory, creating it when absent, brings the database
@@ -112,6 +126,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		s.closeFiles()
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
+	s.makeReserve()
 	tasks, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	go s.write()

@@ -72,19 +72,11 @@ func (s *Store) gather(first *job) []*job {
 // so that nobody fails for the sake of a neighbour.
 func (s *Store) commit(group []*job) {
 	answers := make([]error, len(group))
-	err := s.conn.transaction(func() error {
-		for i, j := range group {
-			answer, failure := j.run(s.conn)
-			if failure != nil {
-				return failure
-			}
-			answers[i] = answer
-		}
-		if err := s.guard.look(); err != nil {
-			return err
-		}
-		return s.injected()
-	})
+	err := s.transact(group, answers)
+	if isFull(err) {
+		s.makeRoom()
+		err = s.transact(group, answers)
+	}
 	switch {
 	case err == nil:
 		for i, j := range group {
@@ -97,6 +89,23 @@ func (s *Store) commit(group []*job) {
 			s.commit([]*job{j})
 		}
 	}
+}
+
+// transact runs a group in one transaction and notes its answers.
+func (s *Store) transact(group []*job, answers []error) error {
+	return s.conn.transaction(func() error {
+		for i, j := range group {
+			answer, failure := j.run(s.conn)
+			if failure != nil {
+				return failure
+			}
+			answers[i] = answer
+		}
+		if err := s.guard.look(); err != nil {
+			return err
+		}
+		return s.injected()
+	})
 }
 
 func (s *Store) injected() error {
