@@ -81,7 +81,7 @@ func (p *Pages) live(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer leave()
-	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	c, err := websocket.Accept(w, r, p.acceptOptions())
 	if err != nil {
 		return nil // Accept answered
 	}
@@ -224,4 +224,14 @@ func (b beat) send(ctx context.Context, c *websocket.Conn) error {
 func (b beat) next(now time.Time) time.Duration {
 	step := b.every / 8
 	return now.Add(b.every).Truncate(step).Sub(now)
+}
+
+// acceptOptions takes streams of pages of the public address too: behind a proxy the Host of a request may lack the port
+// that its Origin has. web checked the Origin before.
+func (p *Pages) acceptOptions() *websocket.AcceptOptions {
+	o := &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled}
+	if p.Public != "" {
+		o.OriginPatterns = []string{strings.ReplaceAll(p.Public, "[", `\[`)}
+	}
+	return o
 }

@@ -68,7 +68,7 @@ func (p *Pages) terminalStream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer conn.Close(errGone)
-	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	c, err := websocket.Accept(w, r, p.acceptOptions())
 	if err != nil {
 		return nil // Accept answered
 	}
