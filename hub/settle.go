@@ -22,9 +22,9 @@ func (h *Hub) Position() int64 {
 	return h.journal.pos
 }
 
-// Settle blocks until everything accepted after a position, and until now, is durable. Forms of pages are answered after
-// it, as the actions of clients are. It returns an error that wraps ErrUnsaved as soon as the journal fails, and when ctx
-// ends first.
+// Settle blocks until everything accepted after a position, and until now, is durable. Forms of
+// pages are answered after it, as the actions of clients are. It returns an error that wraps
+// ErrUnsaved as soon as the journal fails, and when ctx ends first.
 func (h *Hub) Settle(ctx context.Context, since int64) error {
 	h.mu.Lock()
 	j := &h.journal

@@ -24,8 +24,9 @@ func (p *Pages) awaitDurable(ctx context.Context, since int64) error {
 	return p.Hub.Settle(ctx, since)
 }
 
-// serve runs a handler. A form is answered once what it did is durable, whatever part of the host did it: a browser that
-// is sent on before that shows as done what a crash or a full disk takes back.
+// serve runs a handler. A form is answered once what it did is durable, whatever part of the host
+// did it: a browser that is sent on before that shows as done what a crash or a full disk takes
+// back.
 func (p *Pages) serve(w http.ResponseWriter, r *http.Request, h handler) error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return h(w, r)

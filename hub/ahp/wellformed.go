@@ -6,9 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// wellFormed returns raw, a JSON value, with everything in it that is no Unicode text replaced by U+FFFD: bytes that are
-// not UTF-8, and escapes of a surrogate without its other half. Open values are kept as they were sent, and one such byte
-// closes the WebSocket of every browser that is sent it. Without one it returns raw itself.
+// wellFormed returns raw, a JSON value, with everything in it that is no Unicode text replaced by
+// U+FFFD: bytes that are not UTF-8, and escapes of a surrogate without its other half. Open values
+// are kept as they were sent, and one such byte closes the WebSocket of every browser that is sent
+// it. Without one it returns raw itself.
 func wellFormed(raw []byte) []byte {
 	if !utf8.Valid(raw) {
 		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))

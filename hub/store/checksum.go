@@ -10,8 +10,9 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// A checksum is kept with each journal row and snapshot: SQLite's own check finds broken pages, and passes over a bit that
-// flipped inside of a value. Rows written before there were any have none, and are not checked until they are rewritten.
+// A checksum is kept with each journal row and snapshot: SQLite's own check finds broken pages, and
+// passes over a bit that flipped inside of a value. Rows written before there were any have none,
+// and are not checked until they are rewritten.
 
 var crcTable = crc32.MakeTable(crc32.Castagnoli) // computed by the processor
 

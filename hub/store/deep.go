@@ -138,7 +138,8 @@ func (d *Deep) rows(ctx context.Context, tx *sql.Tx, c *loaded) error {
 		return named(err, "a part", c.info.URI)
 	}
 	if !damaged && (run != c.ran || last != c.last) {
-		return &DamageError{What: "the journal", URI: c.info.URI, Cause: fmt.Errorf("rows are missing: %d bytes up to %d, not %d up to %d", run, last, c.ran, c.last)}
+		return &DamageError{What: "the journal", URI: c.info.URI,
+			Cause: fmt.Errorf("rows are missing: %d bytes up to %d, not %d up to %d", run, last, c.ran, c.last)}
 	}
 	return nil
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/ahphub/ahphub/hub"
 )
 
-// guard notices that files of the store are no longer those it opened: the directory was removed, or the lock taken away
-// under which another process could write. What is written then is lost with the last handle, or damages the other's work.
+// guard notices that files of the store are no longer those it opened: the directory was removed,
+// or the lock taken away under which another process could write. What is written then is lost with
+// the last handle, or damages the other's work.
 type guard struct {
 	mu    sync.Mutex
 	files map[string]os.FileInfo // by path, as they were opened
@@ -44,7 +45,8 @@ func (g *guard) watch(lock *os.File, dir string) error {
 	return nil
 }
 
-// look compares them with what lies at their paths now. It is asked before each commit: three calls that take microseconds.
+// look compares them with what lies at their paths now. It is asked before each commit: three calls
+// that take microseconds.
 func (g *guard) look() error {
 	for path, was := range g.files {
 		if now, err := os.Stat(path); err != nil || !os.SameFile(was, now) {

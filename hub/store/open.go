@@ -19,8 +19,9 @@ import (
 const applicationID = 0x61687068
 
 var (
-	// A commit that moves the log into the database waits for more syncs of the disk, and what it holds is seen that much later.
-	// SQLite's own 4 MB are full about once a second while twenty agents stream, 32 MB last for several.
+	// A commit that moves the log into the database waits for more syncs of the disk, and what it
+	// holds is seen that much later. SQLite's own 4 MB are full about once a second while twenty
+	// agents stream, 32 MB last for several.
 	writerPragmas = []string{"journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(5000)", "foreign_keys(0)",
 		"wal_autocheckpoint(8000)", "journal_size_limit(67108864)", "temp_store(MEMORY)"}
 	readerPragmas = []string{"busy_timeout(5000)", "query_only(1)", "temp_store(MEMORY)"}
@@ -37,9 +38,10 @@ func openDB(path string, pragmas []string) (*sql.DB, error) {
 	return sql.Open("sqlite", dsn(abs, pragmas))
 }
 
-// makeDB makes the file when it is not there, because SQLite would make it readable by all. One that is there is never
-// opened here: closing it would release the locks of every connection of this process (POSIX), and the next program that
-// has a look at the database, as ahphub backup, would take itself for the last and remove the log in use.
+// makeDB makes the file when it is not there, because SQLite would make it readable by all. One
+// that is there is never opened here: closing it would release the locks of every connection of
+// this process (POSIX), and the next program that has a look at the database, as ahphub backup,
+// would take itself for the last and remove the log in use.
 func makeDB(path string) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/ahphub/ahphub/hub"
 )
 
-// reserve is a file that keeps room on the disk. When the disk is full it is removed, and what was accepted until then is
-// written in its place. Once it can be made again, the disk has room.
+// reserve is a file that keeps room on the disk. When the disk is full it is removed, and what was
+// accepted until then is written in its place. Once it can be made again, the disk has room.
 type reserve struct {
 	path string
 	size int64
@@ -107,8 +107,9 @@ func isFull(err error) bool {
 	return ok && e.Code()&0xff == sqlite3.SQLITE_FULL
 }
 
-// makeRoom gives the reserve back on a full disk and empties the log, which may be what fills it. When the reserve finds
-// no place after that, the disk is full, and what the reserve took is for what was accepted already.
+// makeRoom gives the reserve back on a full disk and empties the log, which may be what fills it.
+// When the reserve finds no place after that, the disk is full, and what the reserve took is for
+// what was accepted already.
 func (s *Store) makeRoom() {
 	had := s.reserve.release()
 	s.truncateLog()
