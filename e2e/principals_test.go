@@ -282,3 +282,37 @@ func post(t *testing.T, c *http.Client, address string, form url.Values) (page s
 	}
 	return string(b), res.StatusCode
 }
+
+// A session that a client made and nobody used is told to clients, and is in no list of pages until something is in it.
+func TestUnusedSessionIsNotInInbox(t *testing.T) {
+	prog := Start(t, Options{Args: []string{"--agent", "script"}})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	p := dial(t, ctx, prog, prog.Token())
+	session := newOverProtocol(t, ctx, p)
+	if err := p.Wait(ctx, func() bool { return p.State(session).(*ahp.SessionState).Lifecycle == ahp.SessionLifecycleReady }); err != nil {
+		t.Fatal(err)
+	}
+	var list ahp.ListSessionsResult
+	if err := p.Call(ctx, "listSessions", ahp.ListSessionsParams{Channel: ahp.RootURI}, &list); err != nil || len(list.Items) != 1 {
+		t.Errorf("clients are told of %d sessions, %v", len(list.Items), err)
+	}
+	c, _ := signIn(t, prog.SignIn())
+	path := `href="/s/` + host.ShortID(session)
+	if _, page := get(t, c, prog.URL+"/"); strings.Contains(page, path) {
+		t.Error("the inbox lists a session that nothing is in")
+	}
+	chat := p.State(session).(*ahp.SessionState).DefaultChat
+	if err := p.Subscribe(ctx, chat); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Dispatch(ctx, chat, &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(), Message: ahp.Message{Text: "say hi", Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Wait(ctx, func() bool { return len(p.State(chat).(*ahp.ChatState).Turns) == 1 }); err != nil {
+		t.Fatal(err)
+	}
+	if _, page := get(t, c, prog.URL+"/"); strings.Count(page, path) < 2 {
+		t.Error("the inbox and the rail do not list the session after its first turn")
+	}
+}

@@ -208,27 +208,14 @@ func newOverProtocol(t *testing.T, ctx context.Context, p *peer.Peer) ahp.URI {
 	return uri
 }
 
-// shortOf finds the id that pages name a session by: of the only ones there are.
+// shortOf returns the id that pages name a session by, once its page is there.
 func shortOf(t *testing.T, c *http.Client, prog *Program, session ahp.URI) string {
 	t.Helper()
-	res, err := c.Get(prog.URL + "/")
-	if err != nil {
-		t.Fatal(err)
+	short := host.ShortID(session)
+	if status, page := get(t, c, prog.URL+"/s/"+short); status != http.StatusOK {
+		t.Fatalf("there is no page of %s: %d\n%s", session, status, page)
 	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range strings.Split(string(body), `href="/s/`)[1:] {
-		short, _, _ := strings.Cut(part, `"`)
-		short, _, _ = strings.Cut(short, "/")
-		if short == host.ShortID(session) {
-			return short
-		}
-	}
-	t.Fatalf("the inbox does not list %s:\n%s", session, body)
-	return ""
+	return short
 }
 
 // cookieFor joins by a link's token.

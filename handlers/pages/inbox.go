@@ -54,7 +54,7 @@ type group struct {
 // groups sorts sessions by what they want from a person.
 func (p *Pages) groups(c host.Caller, filter string) []group {
 	g := []group{{Name: needsYou}, {Name: "Running"}, {Name: "To review"}, {Name: "Idle"}, {Name: "Archived"}}
-	for _, s := range p.Host.Summaries(c) {
+	for _, s := range p.Host.Listed(c) {
 		if filter == "" || matches(s, strings.ToLower(filter)) {
 			i := p.groupOf(c.Principal, s)
 			g[i].list = append(g[i].list, s)

@@ -229,6 +229,9 @@ func (p *Pages) makeLink(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return refuse("Choose how many people the link lets in.")
 	}
+	if err := p.Host.Keep(v.session); err != nil {
+		return err
+	}
 	token, _, err := p.Links.New(r.Context(), want)
 	if err != nil {
 		return refuse(sentence(err.Error()))

@@ -28,7 +28,8 @@ func (b slow) Open(ctx context.Context, spec agent.Spec) (agent.Session, error) 
 	return reader{}, nil
 }
 
-// Whoever makes a session with a progressToken is told how it goes on, and nobody else (AHP requirements 57 to 59).
+// The client that makes a session with a progressToken is told how its agent starts, which the first turn has it do, and
+// no other client is (AHP requirements 57 to 59).
 func TestProgress(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fail bool
@@ -46,6 +47,10 @@ func TestProgress(t *testing.T) {
 			create(deaf, "ahp-session:/deaf", `,"progressToken":"d"`)
 			must(t, deaf.find(`{"jsonrpc":"2.0","id":1,"result":null}`))
 			create(a, sessionURI, `,"progressToken":"tök 1"`)
+			must(t, a.find(`{"jsonrpc":"2.0","id":1,"result":null}`))
+			s, _, _ := w.hub.State(sessionURI)
+			a.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":%q,"clientSeq":1,"action":{"type":"chat/turnStarted","turnId":"t",
+				"startedAt":"2026-01-02T03:04:05.000Z","message":{"text":"go","origin":{"kind":"user"}}}}}`, s.(*ahp.SessionState).DefaultChat))
 			var messages []string
 			last := 0.0
 			for last < 100 {

@@ -203,6 +203,7 @@ func (h *Host) Unsubscribed(c Caller, uri ahp.URI) {
 	if contains(h.clients.sessions(c.ref()), uri) {
 		h.removeClient(uri, c.ref())
 	}
+	h.provisional.unsubscribed(uri, c.ref())
 	h.leaveWatches(c.ref(), uri)
 }
 

@@ -24,6 +24,9 @@ type entry struct {
 	Summary   ahp.SessionSummary   `json:"summary"`
 	Lifecycle ahp.SessionLifecycle `json:"lifecycle"`
 	Trashed   string               `json:"trashed,omitempty"` // when it was disposed; "" while it lives
+
+	Fresh       bool `json:"fresh,omitempty"`       // nothing was ever in it that counts for good
+	Provisional bool `json:"provisional,omitempty"` // nothing is in it now
 }
 
 // catalogue holds every session's entry. It is written under the hub's lock and read

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -135,6 +134,7 @@ func (h *Host) closeSession(tx *hub.Tx, uri ahp.URI, raw []byte, packed map[ahp.
 	h.emptyTrash(tx)
 	tx.Effect(uri, func(context.Context) {
 		h.drop(uri, errDisposed)
+		h.provisional.forget(uri)
 		if h.cfg.Store != nil {
 			h.trash.drop(uri) // on disk by now
 		}
@@ -152,13 +152,7 @@ func (h *Host) emptyTrash(tx *hub.Tx) {
 		tx.Record(bucketSessions, oldest, nil)
 		h.forgetDesk(tx, oldest)
 		h.forgetDecisions(tx, oldest)
-		tx.Effect(oldest, func(ctx context.Context) {
-			h.forgetChangesets(ctx, oldest)
-			h.forgetWorktree(ctx, oldest)
-			if err := os.RemoveAll(h.agentData(oldest)); err != nil {
-				h.log.Warn("what an agent kept of a session is left behind", "session", oldest, "err", err)
-			}
-		})
+		tx.Effect(oldest, func(ctx context.Context) { h.forgetSession(ctx, oldest) })
 	}
 }
 

@@ -144,8 +144,17 @@ func (w *world) must(err error) {
 	}
 }
 
-// create makes the session, ready, and returns its owner's client.
+// create makes the session, ready and with its agent open, and returns its owner's client.
 func (w *world) create() *client {
+	w.t.Helper()
+	c := w.createUnused()
+	w.must(w.host.Keep(session))
+	synctest.Wait()
+	return c
+}
+
+// createUnused makes the session as a client does that may never use it.
+func (w *world) createUnused() *client {
 	w.t.Helper()
 	c := w.connect(owner, "ana-1")
 	w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: session}))

@@ -129,6 +129,7 @@ type Host struct {
 
 	catalogue   catalogue
 	clients     activeClients
+	provisional provisionals
 	trash       trashCan
 	disposing   claims
 	terms       terminals

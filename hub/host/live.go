@@ -87,6 +87,16 @@ func (l *live) open(ctx context.Context) (agent.Session, error) {
 }
 
 func (l *live) openAgent() {
+	if told := l.h.opening.take(l.uri); told != nil {
+		l.mu.Lock()
+		l.progress = told
+		l.mu.Unlock()
+		defer func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			told.end(openedOrNot(l.err))
+		}()
+	}
 	s, err := l.connect()
 	if err != nil {
 		l.takeTools()

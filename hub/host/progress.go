@@ -91,6 +91,24 @@ func (o *openings) note(session ahp.URI, p *progress) {
 	o.told[session] = p
 }
 
+// pause ends what was told so far of a session whose agent is opened later; one that nothing was told of waits for that.
+func (o *openings) pause(session ahp.URI) {
+	if p := o.take(session); p.begun() {
+		p.end(openedOrNot(nil))
+	} else {
+		o.note(session, p)
+	}
+}
+
+func (p *progress) begun() bool {
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.steps > 0
+}
+
 func (o *openings) take(session ahp.URI) *progress {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -24,7 +24,7 @@ func (h *Host) RetrySession(ctx context.Context, c Caller, session ahp.URI) erro
 	if !h.failed(session) {
 		return badParams("channel: this session did not fail to start: send a message")
 	}
-	h.begin(session)
+	h.openNow(session)
 	return nil
 }
 

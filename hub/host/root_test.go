@@ -43,6 +43,7 @@ func TestRootListsTheAgents(t *testing.T) { // AHP requirements 48, 49, 91
 		}
 		me := Caller{Principal: owner}
 		w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: session, Provider: "m"}))
+		w.must(w.host.Keep(session)) // so that its agent is opened
 		synctest.Wait()
 		if root := fmt.Sprint(asJSON(t, w.host.rootState())); strings.Contains(root, session) {
 			t.Errorf("root's state names a session: %s", root)

@@ -25,8 +25,8 @@ const (
 )
 
 // CreateSession makes a session at the URI the client chose. When it returns, snapshot
-// and catalogue show the session with its default chat; the agent opens afterwards, and
-// session/ready or session/creationFailed follows (AHP requirements 65 to 70).
+// and catalogue show the session with its default chat; session/ready follows (AHP
+// requirements 65 to 70), and the agent opens once something is in it.
 //
 // Errors: -32003 the URI is taken, -32002 no such agent, -32602 a directory, setting or
 // active client is wrong, -32009 not allowed.
@@ -50,6 +50,7 @@ func (h *Host) CreateSession(ctx context.Context, c Caller, p ahp.CreateSessionP
 	var taken error
 	err = h.hub.Do(func(tx *hub.Tx) {
 		if taken = h.admit(tx, p.Channel, state); taken == nil {
+			h.makeProvisional(tx, p.Channel, c.ref())
 			if p.ActiveClient != nil {
 				h.listClient(tx, p.Channel, c.ref())
 			}
@@ -187,8 +188,21 @@ func (h *Host) mustOpen(tx *hub.Tx, info hub.ChannelInfo, s ahp.State) {
 	}
 }
 
-// begin opens the agent of a new session and says how that went (AHP requirement 68).
+// begin makes a new session ready (AHP requirement 68): the agent of one that something is in already is opened now, that
+// of a provisional one once something is in it.
 func (h *Host) begin(uri ahp.URI) {
+	if !h.IsProvisional(uri) {
+		h.openNow(uri)
+		return
+	}
+	h.recustomize(uri)
+	h.opening.pause(uri)
+	h.provisional.change(uri, func(p *provisional) { p.unopened = true })
+	_ = h.do(h.ctx, func(tx *hub.Tx) { tx.Apply(uri, &ahp.SessionReadyAction{}) }) // fails only when the host stops
+}
+
+// openNow opens the agent of a session and says how that went.
+func (h *Host) openNow(uri ahp.URI) {
 	h.recustomize(uri)
 	l, told := h.liveOf(uri), h.opening.take(uri)
 	l.goes(func() {

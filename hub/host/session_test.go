@@ -22,6 +22,7 @@ func TestFirstSnapshotHasChatsAndDefaultChat(t *testing.T) { // AHP requirements
 		c := w.connect(owner, "ana-1")
 		c.subscribe(ahp.RootURI)
 		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session}))
+		w.must(w.host.Keep(session)) // so that its agent is opened
 		s := w.session()
 		if s.Lifecycle != ahp.SessionLifecycleCreating {
 			t.Errorf("lifecycle is %s before the agent opened", s.Lifecycle)

@@ -20,6 +20,7 @@ func (h *Host) janitor(ctx context.Context) {
 			h.sleepIdle(h.now().Add(-h.cfg.Limits.Idle))
 			h.sleepRuns(h.now().Add(-h.cfg.Limits.Idle))
 			h.leaveWatches(clientRef{}) // what no end of a connection has told of
+			h.sweepProvisional(ctx, h.now())
 		case <-ctx.Done():
 			return
 		}

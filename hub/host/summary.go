@@ -18,6 +18,9 @@ var quiet = map[string]bool{
 
 // deriveChat carries a chat's change up to its session, then starts what was queued.
 func (h *Host) deriveChat(tx *hub.Tx, e *hub.Envelope) {
+	if _, draft := e.Action.(*ahp.ChatDraftChangedAction); draft || !quiet[e.Action.ActionType()] {
+		defer h.reconsider(tx, e.Channel.Session)
+	}
 	if quiet[e.Action.ActionType()] {
 		return
 	}
@@ -108,6 +111,7 @@ func (h *Host) deriveSession(tx *hub.Tx, e *hub.Envelope) {
 		return // its own derivation goes on from here
 	}
 	h.updateEntry(tx, e.Channel.URI, func(e *entry) { fold(e, s) })
+	h.reconsider(tx, e.Channel.URI)
 }
 
 // deriveAnnotations keeps the counts that summaries show.
@@ -115,6 +119,7 @@ func (h *Host) deriveAnnotations(tx *hub.Tx, e *hub.Envelope) {
 	if s, ok := tx.State(e.Channel.URI).(*ahp.AnnotationsState); ok {
 		h.deriveRange(tx, e, s)
 		h.updateEntry(tx, e.Channel.Session, func(entry *entry) { entry.Summary.Annotations = countThreads(e.Channel.URI, s) })
+		h.reconsider(tx, e.Channel.Session)
 	}
 }
 
@@ -129,6 +134,7 @@ func countThreads(uri ahp.URI, s *ahp.AnnotationsState) *ahp.AnnotationsSummary 
 // setChanges publishes what a session changed in files, all in all.
 func (h *Host) setChanges(tx *hub.Tx, session ahp.URI, changes *ahp.ChangesSummary) {
 	h.updateEntry(tx, session, func(e *entry) { e.Summary.Changes = changes })
+	h.reconsider(tx, session)
 }
 
 // updateEntry changes a session's entry; the root's subscribers hear what is new in it.

@@ -99,8 +99,10 @@ func (h *Host) CreateTerminal(ctx context.Context, c Caller, p ahp.CreateTermina
 	if err != nil {
 		return err
 	}
-	_, err = h.startTerminal(info, p.Claim, spec, false)
-	return err
+	if _, err = h.startTerminal(info, p.Claim, spec, false); err != nil || info.Session == "" {
+		return err
+	}
+	return h.hub.Do(func(tx *hub.Tx) { h.reconsider(tx, info.Session) })
 }
 
 // checkTerminal checks the URI and the claim.
@@ -236,10 +238,12 @@ func (h *Host) closeTerminal(uri ahp.URI) error {
 }
 
 func (h *Host) forgetTerminal(tx *hub.Tx, uri ahp.URI) {
+	info, _ := tx.Info(uri)
 	tx.Close(uri)
 	tx.Record(bucketTerminals, uri, nil)
 	tx.Record(bucketPrinted, uri, nil)
 	h.listTerminal(tx, uri)
+	h.reconsider(tx, info.Session)
 }
 
 // closeTerminals takes the terminals of a disposed session away; their programs are

@@ -61,6 +61,7 @@ func (h *Host) GiveVerdict(ctx context.Context, c Caller, session ahp.URI, v Giv
 	by := review.Person{ID: c.ID, Name: c.Name}
 	return h.do(ctx, func(tx *hub.Tx) {
 		tx.Record(bucketJudged, judgedKey(session, by.ID), raw)
+		h.keepFor(tx, session)
 		h.atDesk(tx, session, review.Given{Verdict: review.Verdict{By: by, Kind: v.Kind, Summary: v.Summary, At: h.now().UTC(), Digest: digest}})
 	})
 }

@@ -111,6 +111,7 @@ func TestAWorktreeIsRemovedWhileTheAgentStarts(t *testing.T) {
 	}
 	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: other, WorkingDirectories: []ahp.URI{FileURI(repo)},
 		Config: ahp.Meta{isolationKey: json.RawMessage(`"worktree"`)}}))
+	w.must(w.host.Keep(other)) // so that its agent is opened
 	dir := <-starting
 	removed := make(chan error)
 	go func() { removed <- w.host.RemoveWorktree(t.Context(), c.caller, other, false) }()

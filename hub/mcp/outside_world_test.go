@@ -111,6 +111,7 @@ func outsideWorld(t *testing.T, servers map[string]any) *world {
 	w := newWorld(t, Limits{})
 	w.declare(servers)
 	w.must(w.host.CreateSession(w.Context(), anasClient, ahp.CreateSessionParams{Channel: outside}))
+	w.must(w.host.Keep(outside)) // so that its agent is opened
 	w.until("the agent opens", func() bool { _, ok := w.agent.spec(outside); return ok })
 	return w
 }

@@ -189,6 +189,7 @@ func (w *world) until(what string, done func() bool) {
 func (w *world) open(session ahp.URI) agent.MCPServer {
 	w.Helper()
 	w.must(w.host.CreateSession(w.Context(), host.Caller{Principal: ana, ClientID: "ana"}, ahp.CreateSessionParams{Channel: session}))
+	w.must(w.host.Keep(session)) // so that its agent is opened
 	var spec agent.Spec
 	w.until("the agent opens", func() (ok bool) { spec, ok = w.agent.spec(session); return ok })
 	if len(spec.MCP) != 1 {

@@ -65,6 +65,7 @@ func newWorldWith(t *testing.T, b acp.Backend, config ahp.Meta, dirs ...string) 
 		uris = append(uris, host.FileURI(dir))
 	}
 	w.must(w.host.CreateSession(t.Context(), w.caller, ahp.CreateSessionParams{Channel: session, WorkingDirectories: uris, Config: config}))
+	w.must(w.host.Keep(session)) // so that its agent is opened
 	w.until("the session is ready", func() bool { return w.session().Lifecycle != ahp.SessionLifecycleCreating })
 	return w
 }

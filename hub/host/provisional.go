@@ -1,0 +1,312 @@
+package host
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Editors make a session as soon as a person looks at an empty chat. Such a session is provisional while nothing is in it:
+// no turn, draft, queued message, terminal, thread, verdict, link, worktree with changes, or title by a person. Clients are told of
+// it as of any other, but no agent runs for it, lists of pages leave it out, and it goes when its client has left.
+
+// provisionalFor is how long a provisional session stays after its client left.
+const provisionalFor = 10 * time.Minute
+
+// provisionals is what the host knows of provisional sessions in this run.
+type provisionals struct {
+	mu sync.Mutex
+	of map[ahp.URI]*provisional
+}
+
+type provisional struct {
+	creator  clientRef // none after a restart
+	released bool      // the creator unsubscribed from the session
+	unopened bool      // its agent was never opened
+	left     time.Time // since when no client has been there; zero while one is
+}
+
+func (p *provisionals) at(session ahp.URI) *provisional {
+	if p.of == nil {
+		p.of = map[ahp.URI]*provisional{}
+	}
+	if p.of[session] == nil {
+		p.of[session] = &provisional{}
+	}
+	return p.of[session]
+}
+
+func (p *provisionals) change(session ahp.URI, f func(*provisional)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f(p.at(session))
+}
+
+func (p *provisionals) forget(session ahp.URI) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.of, session)
+}
+
+// takeUnopened reports whether the agent of a session is still to be opened, and notes that it is now.
+func (p *provisionals) takeUnopened(session ahp.URI) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := p.of[session]
+	if known == nil || !known.unopened {
+		return false
+	}
+	known.unopened = false
+	return true
+}
+
+// unsubscribed notes that the client that made a session no longer follows it.
+func (p *provisionals) unsubscribed(session ahp.URI, client clientRef) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known := p.of[session]; known != nil && known.creator == client {
+		known.released = true
+	}
+}
+
+// makeProvisional notes that a session was just made, by a client that may never use it.
+func (h *Host) makeProvisional(tx *hub.Tx, session ahp.URI, creator clientRef) {
+	e := h.catalogue.alive(session)
+	if e == nil {
+		return
+	}
+	next := *e
+	next.Fresh, next.Provisional = true, true
+	h.save(tx, &next)
+	h.provisional.change(session, func(p *provisional) { p.creator = creator })
+}
+
+// IsProvisional reports whether nothing is in a session yet.
+func (h *Host) IsProvisional(session ahp.URI) bool {
+	e := h.catalogue.alive(session)
+	return e != nil && e.Provisional
+}
+
+// Listed returns the sessions that the caller may see and that something is in, newest modified first.
+func (h *Host) Listed(c Caller) []ahp.SessionSummary {
+	list := h.visible(c)
+	out := make([]ahp.SessionSummary, 0, len(list))
+	for _, e := range list {
+		if !e.Provisional {
+			out = append(out, c.Principal.Summary(e.Summary))
+		}
+	}
+	return out
+}
+
+// Keep has a session stay although nothing is in it, as when a link into it was made.
+func (h *Host) Keep(session ahp.URI) error {
+	return h.hub.Do(func(tx *hub.Tx) { h.keepFor(tx, session) })
+}
+
+func (h *Host) keepFor(tx *hub.Tx, session ahp.URI) {
+	if e := h.catalogue.alive(session); e != nil && e.Fresh {
+		next := *e
+		next.Fresh, next.Provisional = false, false
+		h.save(tx, &next)
+		h.openUsed(tx, session)
+	}
+}
+
+// openUsed has the agent of a session that was provisional opened, now that something is in it.
+func (h *Host) openUsed(tx *hub.Tx, session ahp.URI) {
+	tx.Effect(session, func(context.Context) {
+		if h.provisional.takeUnopened(session) {
+			h.openNow(session)
+		}
+	})
+}
+
+// reconsider notes whether something is in a session now. What was said in it, and its title, count for good; what can
+// be taken back, as a draft, counts while it is there.
+func (h *Host) reconsider(tx *hub.Tx, session ahp.URI) {
+	e := h.catalogue.alive(session)
+	if e == nil || !e.Fresh {
+		return
+	}
+	s, ok := tx.State(session).(*ahp.SessionState)
+	if !ok {
+		return
+	}
+	used, known := s.Title != defaultTitle, true
+	if used {
+		h.keepFor(tx, session)
+		return
+	}
+	for _, c := range s.Chats {
+		chat, awake := tx.State(c.Resource).(*ahp.ChatState)
+		switch {
+		case !awake:
+			known = false
+		case len(chat.Turns) > 0 || chat.ActiveTurn != nil || chat.TurnsNextCursor != "":
+			h.keepFor(tx, session)
+			return
+		default:
+			used = used || isWaiting(chat)
+		}
+	}
+	used = used || hasThreads(e) || hasOwnChanges(e, s) || h.hasTerminal(tx, session)
+	if known || used {
+		h.setProvisional(tx, e, !used)
+	}
+}
+
+func (h *Host) setProvisional(tx *hub.Tx, e *entry, provisional bool) {
+	if e.Provisional == provisional {
+		return
+	}
+	next := *e
+	next.Provisional = provisional
+	h.save(tx, &next)
+	if !provisional {
+		h.openUsed(tx, e.Summary.Resource)
+	}
+}
+
+// isWaiting reports whether a person has written something in a chat that was not sent, or that waits.
+func isWaiting(chat *ahp.ChatState) bool {
+	draft := chat.Draft != nil && (chat.Draft.Text != "" || len(chat.Draft.Attachments) > 0)
+	return draft || len(chat.QueuedMessages) > 0 || chat.SteeringMessage != nil
+}
+
+func hasThreads(e *entry) bool {
+	return e.Summary.Annotations != nil && e.Summary.Annotations.AnnotationCount > 0
+}
+
+// hasOwnChanges reports whether files were seen to change in a session's worktree.
+func hasOwnChanges(e *entry, s *ahp.SessionState) bool {
+	_, own := WorktreeOf(s)
+	return own && e.Summary.Changes != nil && e.Summary.Changes.Files != nil && *e.Summary.Changes.Files > 0
+}
+
+func (h *Host) hasTerminal(tx *hub.Tx, session ahp.URI) bool {
+	root, ok := tx.State(ahp.RootURI).(*ahp.RootState)
+	if !ok {
+		return false
+	}
+	for _, t := range root.Terminals {
+		if ch, open := tx.Info(t.Resource); open && ch.Session == session {
+			return true
+		}
+	}
+	return false
+}
+
+// sweepProvisional removes the provisional sessions whose client had left long enough before now.
+func (h *Host) sweepProvisional(ctx context.Context, now time.Time) {
+	for _, e := range h.catalogue.list(false) {
+		if !e.Provisional {
+			continue
+		}
+		here, gone := h.isAttended(e), false
+		h.provisional.change(e.Summary.Resource, func(p *provisional) {
+			switch {
+			case here:
+				p.left = time.Time{}
+			case p.left.IsZero():
+				p.left = now
+			default:
+				gone = now.Sub(p.left) >= provisionalFor
+			}
+		})
+		if gone {
+			h.removeProvisional(ctx, e.Summary.Resource)
+		}
+	}
+}
+
+// isAttended reports whether a client follows a session, or the one that made it is connected and has not left it.
+func (h *Host) isAttended(e *entry) bool {
+	uri := e.Summary.Resource
+	if h.hub.Followers(uri) > 0 || h.hub.Followers(annotationsURI(uri)) > 0 {
+		return true
+	}
+	for _, c := range e.Summary.Chats {
+		if h.hub.Followers(c.Resource) > 0 {
+			return true
+		}
+	}
+	var by provisional
+	h.provisional.change(uri, func(p *provisional) { by = *p })
+	return by.creator.id != "" && !by.released && h.hub.Connected(by.creator.id)
+}
+
+// removeProvisional takes a session away for good if there is still nothing in it. It takes no place in the trash.
+func (h *Host) removeProvisional(ctx context.Context, session ahp.URI) {
+	if !h.disposing.claim(session) {
+		return
+	}
+	defer h.disposing.release(session)
+	info, known := h.hub.Info(session)
+	if !known {
+		return
+	}
+	channels, err := h.quieten(ctx, info)
+	if err == nil && h.worktreeHasWork(ctx, session) {
+		err = h.Keep(session)
+	}
+	if err == nil {
+		err = h.hub.Do(func(tx *hub.Tx) { h.discard(tx, session, channels) })
+	}
+	if err != nil {
+		h.log.Warn("a session that nothing is in was not removed", "session", session, "err", err)
+	}
+}
+
+// worktreeHasWork reports whether something lies in a session's worktree that is nowhere else.
+func (h *Host) worktreeHasWork(ctx context.Context, session ahp.URI) bool {
+	st, _, _ := h.hub.State(session)
+	s, ok := st.(*ahp.SessionState)
+	if !ok {
+		return false
+	}
+	w, ok := WorktreeOf(s)
+	if !ok {
+		return false
+	}
+	at, err := h.changesetService().Standing(ctx, w)
+	return err != nil || at.Commits > 0 || at.Uncommitted > 0
+}
+
+func (h *Host) discard(tx *hub.Tx, session ahp.URI, channels []hub.ChannelInfo) {
+	h.reconsider(tx, session)
+	e := h.catalogue.alive(session)
+	if e == nil || !e.Provisional {
+		return
+	}
+	h.closeChangesets(tx, session)
+	h.closeTerminals(tx, session)
+	h.unlistClients(tx, session)
+	for _, ch := range channels {
+		tx.Close(ch.URI)
+	}
+	h.catalogue.remove(session)
+	tx.Record(bucketSessions, session, nil)
+	h.forgetDesk(tx, session)
+	h.forgetDecisions(tx, session)
+	h.notifyRemoved(tx, session)
+	tx.Effect(session, func(ctx context.Context) {
+		h.drop(session, errDisposed)
+		h.provisional.forget(session)
+		h.opening.take(session)
+		h.forgetSession(ctx, session)
+	})
+}
+
+// forgetSession removes from disk what is left of a session that cannot be restored.
+func (h *Host) forgetSession(ctx context.Context, session ahp.URI) {
+	h.forgetChangesets(ctx, session)
+	h.forgetWorktree(ctx, session)
+	if err := os.RemoveAll(h.agentData(session)); err != nil {
+		h.log.Warn("what an agent kept of a session is left behind", "session", session, "err", err)
+	}
+}
