@@ -56,7 +56,7 @@ func (p *Pages) fileAsks(c host.Caller) (out []page.FileAsk) {
 		return nil
 	}
 	for _, a := range p.Host.FileAsks() {
-		it := page.FileAsk{ID: a.ID, Name: a.Name, Client: a.Client, Path: a.Path, Dir: a.Dir, Write: a.Write}
+		it := page.FileAsk{ID: a.ID, Name: a.Name, Client: a.Client, Path: a.Path, Dir: a.Dir, Write: a.Write, Repository: a.Repository}
 		if as, err := resource.Path(a.URI); err == nil && as != a.Path {
 			it.As = as
 		}

@@ -199,6 +199,7 @@ func TestOperationsInOddPlaces(t *testing.T) {
 	})
 	t.Run(".git is a file", func(t *testing.T) {
 		p := newPlace(t)
+		p.svc = New(Config{Dir: p.data, Granted: func(string, *OutsideError) bool { return true }})
 		p.git("init", "-q", "--separate-git-dir", filepath.Join(t.TempDir(), "elsewhere.git"))
 		p.identity()
 		p.write("a.txt", "a\n")

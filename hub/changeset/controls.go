@@ -157,18 +157,17 @@ func (c treeCheck) folder(rel string, rules []ignoreRules) error {
 	dir := filepath.Join(c.top, filepath.FromSlash(rel))
 	var below []string
 	var nested, ignoring bool
-	err := eachEntry(dir, func(d fs.DirEntry) error {
-		name := d.Name()
+	err := eachName(dir, func(name []byte, mode fs.FileMode) error {
 		switch {
-		case name == ".git":
+		case string(name) == ".git":
 			nested = rel != ""
-		case d.IsDir():
-			below = append(below, name)
-		case name == ".gitignore":
+		case mode.IsDir():
+			below = append(below, string(name))
+		case string(name) == ".gitignore":
 			ignoring = true
-			return checkEntry(dir, d)
-		case name == ".gitattributes":
-			return checkEntry(dir, d)
+			return checkMode(dir, ".gitignore", mode)
+		case string(name) == ".gitattributes":
+			return checkMode(dir, ".gitattributes", mode)
 		}
 		return nil
 	})
@@ -212,7 +211,7 @@ func checkNested(dir string) (inner bool, err error) {
 			return false, err
 		}
 	}
-	return true, checkRefs(filepath.Join(common, "refs"))
+	return true, eachBelow(filepath.Join(common, "refs"), checkEntry)
 }
 
 const mostSought = 200_000 // directory entries

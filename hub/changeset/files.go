@@ -14,7 +14,7 @@ func (s *Service) Files(ctx context.Context, session string, dirs []string, most
 		return nil, err
 	}
 	for _, dir := range dirs {
-		src, err := s.locate(ctx, dir)
+		src, err := s.locate(ctx, session, dir)
 		if err != nil {
 			return files, err
 		}

@@ -17,13 +17,13 @@ type CheckedOut struct {
 func (c CheckedOut) Stamp() string { return stampOf(c.head) }
 
 // CheckedOut asks what is checked out around a directory.
-func (s *Service) CheckedOut(ctx context.Context, dir string) (CheckedOut, error) {
+func (s *Service) CheckedOut(ctx context.Context, session, dir string) (CheckedOut, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return CheckedOut{head: dir}, err
 	}
 	ctx, done := s.reading(ctx)
 	defer done()
-	src, err := s.locate(ctx, dir)
+	src, err := s.locate(ctx, session, dir)
 	if err != nil || src.gitDir == "" {
 		return CheckedOut{head: filepath.Join(dir, ".git")}, err
 	}

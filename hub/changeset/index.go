@@ -150,7 +150,7 @@ func (r *repo) readIndex(ctx context.Context) (source, *index, error) {
 		return source{}, nil, err
 	}
 	defer unlock()
-	src, err := r.s.locate(ctx, r.dir)
+	src, err := r.s.locate(ctx, r.session, r.dir)
 	if err != nil {
 		return src, nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -185,55 +186,61 @@ func commonOf(gitDir string) (string, error) {
 	return joinPath(gitDir, strings.TrimRight(string(data), "\r\n")), nil
 }
 
-// prefix is the directory below the top, with slashes.
-func (l layout) prefix() string {
-	rel, err := filepath.Rel(l.top, l.dir)
-	if err != nil || rel == "." {
-		return ""
-	}
-	return filepath.ToSlash(rel)
-}
-
-// checkFiles refuses special files among those of git's own that it opens whatever it is asked.
-func (l layout) checkFiles() error {
+// checkUserFiles refuses special files among those of the person's own.
+func checkUserFiles() error {
 	for _, name := range userFiles() {
 		if err := checkPlain(name); err != nil {
 			return err
 		}
 	}
-	if l.top == "" {
-		return nil
-	}
+	return nil
+}
+
+// gitNames are what git reads of a git directory itself. What else lies there may be of other programs.
+var gitNames = []string{"HEAD", "commondir", "config", "config.worktree", "index", "info", "logs", "objects", "packed-refs",
+	"refs", "reftable", "shallow"}
+
+// checkFiles looks at whatever git opens in a git directory, whatever it is asked.
+func (l layout) checkFiles(a *admission) error {
 	if strings.ContainsAny(l.top+l.gitDir, "\n\x00") {
 		return errors.New("the path of this repository has a line break in it")
 	}
-	dirs := []string{l.gitDir, l.common, "info", "objects", "objects/info", "objects/pack"}
-	for i, dir := range dirs {
-		if i >= 2 {
-			dir = filepath.Join(l.common, filepath.FromSlash(dir))
-		} else if i == 1 && l.common == l.gitDir {
-			continue
-		}
-		if err := eachEntry(dir, func(d fs.DirEntry) error { return checkEntry(dir, d) }); err != nil {
+	tops := slices.Compact([]string{l.gitDir, l.common})
+	for _, dir := range tops {
+		if err := eachEntry(dir, func(d fs.DirEntry) error {
+			if !slices.Contains(gitNames, d.Name()) && !strings.HasPrefix(d.Name(), "sharedindex.") {
+				return checkEntry(dir, d)
+			}
+			return a.entry(dir, d)
+		}); err != nil {
 			return err
 		}
 	}
-	if l.common != l.gitDir {
-		dir := filepath.Join(l.gitDir, "info")
-		if err := eachEntry(dir, func(d fs.DirEntry) error { return checkEntry(dir, d) }); err != nil {
+	for _, name := range []string{"info", "objects", "objects/info", "objects/pack"} {
+		dir := filepath.Join(l.common, filepath.FromSlash(name))
+		if err := eachEntry(dir, func(d fs.DirEntry) error { return a.entry(dir, d) }); err != nil {
 			return err
 		}
 	}
-	return checkRefs(filepath.Join(l.common, "refs"))
+	for _, dir := range tops { // a linked work tree has some of its own
+		if err := eachBelow(filepath.Join(dir, "refs"), a.entry); err != nil {
+			return err
+		}
+	}
+	if l.gitDir == l.common {
+		return nil
+	}
+	dir := filepath.Join(l.gitDir, "info")
+	return eachEntry(dir, func(d fs.DirEntry) error { return a.entry(dir, d) })
 }
 
-// checkRefs refuses special files among branches and tags.
-func checkRefs(dir string) error {
+// eachBelow visits what lies in a directory and in those below it.
+func eachBelow(dir string, visit func(dir string, d fs.DirEntry) error) error {
 	return eachEntry(dir, func(d fs.DirEntry) error {
 		if d.IsDir() {
-			return checkRefs(filepath.Join(dir, d.Name()))
+			return eachBelow(filepath.Join(dir, d.Name()), visit)
 		}
-		return checkEntry(dir, d)
+		return visit(dir, d)
 	})
 }
 

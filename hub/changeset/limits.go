@@ -28,6 +28,9 @@ func Refusal(err error) (message string, ok bool) {
 	if special, ok := errors.AsType[*SpecialFileError](err); ok {
 		return special.Error(), true
 	}
+	if outside, ok := errors.AsType[*OutsideError](err); ok {
+		return outside.Error(), true
+	}
 	if slow, ok := errors.AsType[*SlowError](err); ok {
 		return slow.Error(), true
 	}

@@ -13,6 +13,7 @@ type known struct {
 	src  source
 	tree Tree
 	from string // which version of the user's index the private one began as
+	set  string // which version of the repository's settings was read
 }
 
 // Look is a Checkpoint for somebody who knows which files were written since the last one, as the system tells: only
@@ -35,7 +36,7 @@ func (r *repo) look(ctx context.Context, paths []string) (Tree, error) {
 	if k == nil || !r.sameIndex(k) {
 		return r.takeAll(ctx)
 	}
-	if same, err := r.sameLayout(k); err != nil {
+	if same, err := r.sameLayout(ctx, k); err != nil {
 		return Tree{}, err
 	} else if !same {
 		return r.takeAll(ctx)
@@ -135,18 +136,26 @@ func outside(list []Skipped, paths []string) []Skipped {
 }
 
 // sameLayout reports whether the repository is where it was, and looks at its files again: they may be others by now.
-func (r *repo) sameLayout(k *known) (bool, error) {
+func (r *repo) sameLayout(ctx context.Context, k *known) (bool, error) {
 	l, err := findLayout(r.dir)
-	if err != nil || l.top == "" {
-		return err == nil && k.src.gitDir == "", onlySpecial(err) // a directory that is gone is looked at as a whole
+	if err != nil {
+		return false, onlySpecial(err) // a directory that is gone is looked at as a whole
 	}
-	if l.top != k.src.top || l.gitDir != k.src.gitDir || l.common != k.src.common {
+	if l.top == "" {
+		return k.src.gitDir == "", checkUserFiles()
+	}
+	if l != k.src.found || l.settingsStamp() != k.set {
 		return false, nil
 	}
-	if err := l.checkFiles(); err != nil {
+	if _, err := r.s.admit(ctx, r.session, l); err != nil {
 		return false, err
 	}
 	return true, k.src.checkTop()
+}
+
+// settingsStamp changes whenever the repository's own settings may have changed.
+func (l layout) settingsStamp() string {
+	return stampOf(filepath.Join(l.common, "config")) + stampOf(filepath.Join(l.gitDir, "config.worktree"))
 }
 
 // sameIndex tells whether the user's index is what it was, and the private one began as that.
@@ -165,7 +174,7 @@ func (r *repo) indexFrom() string {
 }
 
 func (s *Service) remember(r *repo, src source, t Tree) {
-	k := &known{src: src, tree: t, from: r.indexFrom()}
+	k := &known{src: src, tree: t, from: r.indexFrom(), set: src.stamp}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known[r.git] = k

@@ -55,12 +55,14 @@ func isNull(info fs.FileInfo) bool {
 }
 
 // checkEntry is checkPlain for a directory entry, whose type is known already.
-func checkEntry(dir string, d fs.DirEntry) error {
-	switch kind := special(d.Type()); {
+func checkEntry(dir string, d fs.DirEntry) error { return checkMode(dir, d.Name(), d.Type()) }
+
+func checkMode(dir, name string, mode fs.FileMode) error {
+	switch kind := special(mode); {
 	case kind != "":
-		return &SpecialFileError{Path: filepath.Join(dir, d.Name()), Kind: kind}
-	case d.Type()&fs.ModeSymlink != 0:
-		return checkPlain(filepath.Join(dir, d.Name()))
+		return &SpecialFileError{Path: filepath.Join(dir, name), Kind: kind}
+	case mode&fs.ModeSymlink != 0:
+		return checkPlain(filepath.Join(dir, name))
 	}
 	return nil
 }

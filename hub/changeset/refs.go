@@ -14,10 +14,10 @@ type Ref struct {
 
 // Refs lists the branches and tags of the repository around dir whose names hold query, the newest first, at most most.
 // Where there is no repository there are none.
-func (s *Service) Refs(ctx context.Context, dir, query string, most int) ([]Ref, error) {
+func (s *Service) Refs(ctx context.Context, session, dir, query string, most int) ([]Ref, error) {
 	ctx, done := s.reading(ctx)
 	defer done()
-	src, err := s.locate(ctx, dir)
+	src, err := s.locate(ctx, session, dir)
 	if err != nil || src.gitDir == "" {
 		return nil, err
 	}

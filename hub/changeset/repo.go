@@ -14,13 +14,14 @@ import (
 
 // repo is the private repository of one directory of a session. Its own index is the stat cache between checkpoints.
 type repo struct {
-	s   *Service
-	dir string // what the session calls its directory
-	git string // the private git directory
+	s       *Service
+	session string
+	dir     string // what the session calls its directory
+	git     string // the private git directory
 }
 
 func (s *Service) repo(session, dir string) *repo {
-	return &repo{s: s, dir: dir, git: filepath.Join(s.home(session), shortHash(dir))}
+	return &repo{s: s, session: session, dir: dir, git: filepath.Join(s.home(session), shortHash(dir))}
 }
 
 // run runs git on the private repository with the user's files as its work tree. The user's configuration is not read,
@@ -86,7 +87,7 @@ func (r *repo) take(ctx context.Context) (Tree, error) {
 func (r *repo) takeAll(ctx context.Context) (Tree, error) {
 	r.s.forgetLook(r)   // until it has gone well
 	r.s.forgetCounts(r) // attributes may say otherwise what is text
-	src, err := r.s.locate(ctx, r.dir)
+	src, err := r.s.locate(ctx, r.session, r.dir)
 	if err != nil {
 		return Tree{}, err
 	}
@@ -118,7 +119,7 @@ func (r *repo) committed(ctx context.Context, tree func(context.Context, source)
 		return Tree{}, err
 	}
 	defer unlock()
-	src, err := r.s.locate(ctx, r.dir)
+	src, err := r.s.locate(ctx, r.session, r.dir)
 	if err != nil {
 		return Tree{}, err
 	}

@@ -101,7 +101,7 @@ func (r *repo) rewriting(ctx context.Context) (w *rewriting, done func(), err er
 	if err != nil {
 		return nil, nil, err
 	}
-	src, err := r.s.locate(ctx, r.dir)
+	src, err := r.s.locate(ctx, r.session, r.dir)
 	if err != nil {
 		unlock()
 		return nil, nil, err

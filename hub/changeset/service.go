@@ -20,6 +20,11 @@ type Config struct {
 	Ignore func() []string        // directories that are never looked into, like the host's own data; nil: none
 	Closed func(fs.FileInfo) bool // reports files that are never stored; nil: none
 
+	// Within returns the directories of a session, in which its repositories may lie; nil: the one that is looked at.
+	Within func(session string) []string
+	// Granted reports whether the owner lets a session's repository lead out of its directories; nil: never.
+	Granted func(session string, out *OutsideError) bool
+
 	Pass         []string // names of more variables of the environment that git and its hooks see
 	TrustFilters []string // directories whose repositories' filters (LFS, clean and smudge) run when they are looked at
 
@@ -163,6 +168,9 @@ func (s *Service) each(ctx context.Context, session string, dirs []string, f fun
 	}
 	for _, dir := range dirs {
 		t, err := f(s.repo(session, dir))
+		if err == nil {
+			err = s.checkLayout(ctx, session, dir) // what was read meanwhile may be of elsewhere by now
+		}
 		if err != nil {
 			return Checkpoint{}, fmt.Errorf("looking at %s: %w", dir, err)
 		}

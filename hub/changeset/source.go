@@ -21,6 +21,8 @@ type source struct {
 	config []string
 
 	settings []setting
+	found    layout
+	stamp    string // of the settings, before they were read
 }
 
 // setting is one line of git's configuration.
@@ -30,9 +32,9 @@ type setting struct {
 	origin string // as in file:/path
 }
 
-// locate finds out about a directory. One that is no work tree is looked at as it is. It refuses a repository in which
-// git would wait for a special file.
-func (s *Service) locate(ctx context.Context, dir string) (source, error) {
+// locate finds out about a directory of a session. One that is no work tree is looked at as it is. It refuses a
+// repository in which git would wait for a special file, or that leads out of the session's directories.
+func (s *Service) locate(ctx context.Context, session, dir string) (source, error) {
 	src := source{dir: dir, top: dir, format: "sha1"}
 	if info, err := os.Stat(dir); err != nil {
 		return src, err
@@ -40,19 +42,21 @@ func (s *Service) locate(ctx context.Context, dir string) (source, error) {
 		return src, errors.New("not a directory")
 	}
 	l, err := findLayout(dir)
-	if err == nil {
-		err = l.checkFiles()
+	if err != nil {
+		return src, err
 	}
+	a, err := s.admit(ctx, session, l)
 	if err != nil || l.top == "" {
 		return src, err
 	}
-	return s.readLayout(ctx, src, l)
+	return a.read(ctx, src, l)
 }
 
-// readLayout reads the configuration of a repository that was found.
-func (s *Service) readLayout(ctx context.Context, src source, l layout) (source, error) {
-	none := src
-	src.top, src.prefix, src.gitDir, src.common = l.top, l.prefix(), l.gitDir, l.common
+// read reads the configuration of a repository that was admitted.
+func (a *admission) read(ctx context.Context, src source, l layout) (source, error) {
+	none, s := src, a.s
+	src.top, src.prefix, src.gitDir, src.common = l.top, relSlash(l.top, l.dir), l.gitDir, l.common
+	src.found, src.stamp = l, l.settingsStamp()
 	out, err := s.theirs(ctx, src, "config", "-z", "--list", "--show-origin")
 	if err != nil {
 		if !exited(err) {
@@ -61,15 +65,35 @@ func (s *Service) readLayout(ctx context.Context, src source, l layout) (source,
 		return none, nil // git takes it for no repository
 	}
 	src.settings = parseSettings(fields(out))
-	if src.own("core.bare") == "true" {
+	if err := a.worktree(&src, l); err != nil {
+		return src, err
+	}
+	if _, set := src.own("core.worktree"); !set && src.ownValue("core.bare") == "true" {
 		return none, nil
 	}
-	if f := src.own("extensions.objectformat"); f != "" {
+	if f := src.ownValue("extensions.objectformat"); f != "" {
 		src.format = f
 	}
 	src.config = src.args(isReader)
 	src.config = append(src.config, s.filterConfig(src)...)
 	return src, src.checkTop()
+}
+
+// worktree moves the top to where the repository's settings say it is, when git may go there.
+func (a *admission) worktree(src *source, l layout) error {
+	set, ok := src.own("core.worktree")
+	if !ok {
+		return nil
+	}
+	top, err := filepath.EvalSymlinks(joinPath(l.gitDir, set.value))
+	if err != nil || top == l.top {
+		return err
+	}
+	if err := a.pass(strings.TrimPrefix(set.origin, "file:"), top); err != nil {
+		return err
+	}
+	src.top, src.prefix = top, relSlash(top, l.dir)
+	return nil
 }
 
 // parseSettings reads what git config writes with -z --list --show-origin: an origin, then a name and a value.
@@ -98,7 +122,7 @@ func (src source) value(key string) string {
 }
 
 // own is what the repository's own file says, without those it includes: git asks no other about where a repository is.
-func (src source) own(key string) string {
+func (src source) own(key string) (_ setting, set bool) {
 	from := []string{"file:" + filepath.Join(src.common, "config")}
 	if src.gitDir != src.common {
 		if strings.HasPrefix(key, "core.") {
@@ -108,10 +132,15 @@ func (src source) own(key string) string {
 	from = append(from, "file:"+filepath.Join(src.gitDir, "config.worktree"))
 	for _, s := range slices.Backward(src.settings) {
 		if s.key == key && slices.Contains(from, s.origin) {
-			return s.value
+			return s, true
 		}
 	}
-	return ""
+	return setting{}, false
+}
+
+func (src source) ownValue(key string) string {
+	set, _ := src.own(key)
+	return set.value
 }
 
 // args are the settings whose names count, as arguments of git.
@@ -158,13 +187,17 @@ func (s *Service) headTree(ctx context.Context, src source) (string, error) {
 
 // ignored are directories below top that are not looked at, as paths with slashes.
 func (s *Service) ignored(src source) (out []string) {
-	if s.cfg.Ignore == nil {
-		return nil
-	}
-	for _, d := range s.cfg.Ignore() {
+	for _, d := range s.ignoredDirs() {
 		if rel, err := filepath.Rel(src.top, d); err == nil && filepath.IsLocal(rel) {
 			out = append(out, filepath.ToSlash(rel))
 		}
 	}
 	return out
+}
+
+func (s *Service) ignoredDirs() []string {
+	if s.cfg.Ignore == nil {
+		return nil
+	}
+	return s.cfg.Ignore()
 }

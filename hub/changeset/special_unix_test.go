@@ -67,9 +67,9 @@ func TestSpecialControlFilesAreRefused(t *testing.T) {
 			p.write("sub/b.txt", "changed\n")
 			p.lookEverywhere(func(what string, err error) { p.wantSpecial(what, err, p.path(name)) })
 			if strings.HasPrefix(name, ".git/") {
-				_, err := p.svc.CheckedOut(t.Context(), p.dir)
+				_, err := p.svc.CheckedOut(t.Context(), session, p.dir)
 				p.wantSpecial("what is checked out", err, p.path(name))
-				_, err = p.svc.Refs(t.Context(), p.dir, "", 10)
+				_, err = p.svc.Refs(t.Context(), session, p.dir, "", 10)
 				p.wantSpecial("branches", err, p.path(name))
 			}
 		})

@@ -23,14 +23,14 @@ const (
 func (s *Service) Track(ctx context.Context, dir, path string) (Tracking, error) {
 	ctx, done := s.reading(ctx)
 	defer done()
-	src, err := s.locate(ctx, filepath.Dir(path))
+	src, err := s.locate(ctx, "", filepath.Dir(path))
 	if err != nil {
 		return Ignored, err
 	}
 	t, err := s.trackedIn(ctx, src, path)
 	for err == nil && src.gitDir != "" && src.top != dir && inside(src.top, dir) {
 		top := src.top
-		if src, err = s.locate(ctx, filepath.Dir(top)); err != nil || src.gitDir == "" {
+		if src, err = s.locate(ctx, "", filepath.Dir(top)); err != nil || src.gitDir == "" {
 			return t, err
 		}
 		var outer Tracking
@@ -52,7 +52,7 @@ func (s *Service) trackedIn(ctx context.Context, src source, path string) (Track
 		return Ignored, err
 	}
 	args := []string{"ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard", "--", filepath.ToSlash(rel)}
-	out, err := s.git(ctx, run{dir: src.top, args: args})
+	out, err := s.theirs(ctx, src, args...)
 	t := Ignored
 	for _, line := range fields(out) {
 		tag, name, _ := strings.Cut(line, " ")
@@ -71,7 +71,7 @@ func (s *Service) trackedIn(ctx context.Context, src source, path string) (Track
 func (s *Service) TrackedFiles(ctx context.Context, dirs []string) (paths []string, err error) {
 	tops := map[string]bool{}
 	for _, dir := range dirs {
-		src, err := s.locate(ctx, dir)
+		src, err := s.locate(ctx, "", dir)
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +79,7 @@ func (s *Service) TrackedFiles(ctx context.Context, dirs []string) (paths []stri
 			continue
 		}
 		tops[src.top] = true
-		out, err := s.git(ctx, run{dir: src.top, args: []string{"ls-files", "-z", "--cached"}})
+		out, err := s.theirs(ctx, src, "ls-files", "-z", "--cached")
 		if err != nil {
 			return nil, err
 		}

@@ -25,7 +25,7 @@ func TestReadsUseNoTransport(t *testing.T) {
 	_, _ = p.svc.Uncommitted(t.Context(), session, []string{p.dir}) // fails or not: nothing is fetched
 	_, _ = p.svc.Branch(t.Context(), session, []string{p.dir})
 	p.fine(os.WriteFile(object, was, 0o400))
-	src, err := p.svc.locate(t.Context(), p.dir)
+	src, err := p.svc.locate(t.Context(), session, p.dir)
 	p.fine(err)
 	if _, err := p.svc.theirs(t.Context(), src, "ls-remote", "origin"); err == nil {
 		t.Error("what reads may reach a remote")

@@ -45,6 +45,10 @@ func (r *repo) store(ctx context.Context, src source, paths []string) (unread []
 	}
 	var list bytes.Buffer
 	for _, path := range paths {
+		if r.leadsElsewhere(ctx, src, path) {
+			unread = append(unread, Skipped{Path: path, Why: elsewhere})
+			continue
+		}
 		if why := r.s.unreadable(filepath.Join(src.top, filepath.FromSlash(path))); why != "" {
 			unread = append(unread, Skipped{Path: path, Why: why})
 			continue
@@ -57,6 +61,13 @@ func (r *repo) store(ctx context.Context, src source, paths []string) (unread []
 	}
 	_, err = r.write(ctx, src, list.Bytes(), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
 	return unread, err
+}
+
+// leadsElsewhere reports whether a path is a repository of its own of which nothing is told.
+func (r *repo) leadsElsewhere(ctx context.Context, src source, path string) bool {
+	full := filepath.Join(src.top, filepath.FromSlash(path))
+	info, err := os.Lstat(full)
+	return err == nil && info.IsDir() && r.s.nestedElsewhere(ctx, src, r.session, full)
 }
 
 func bySkippedPath(list []Skipped) []Skipped {

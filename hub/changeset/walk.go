@@ -33,7 +33,7 @@ func (s *Service) Walk(ctx context.Context, session string, dirs, below []string
 }
 
 func (r *repo) walk(ctx context.Context, below []string, visit func(Folder) error) error {
-	src, err := r.s.locate(ctx, r.dir)
+	src, err := r.s.locate(ctx, r.session, r.dir)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (r *repo) walk(ctx context.Context, below []string, visit func(Folder) erro
 	if len(roots) == 0 {
 		return nil
 	}
-	w := walker{top: src.top, visit: visit}
+	w := walker{top: src.top, visit: visit, elsewhere: func(dir string) bool { return r.s.nestedElsewhere(ctx, src, r.session, dir) }}
 	if w.skip, err = r.ignoredFolders(ctx, src, roots); err != nil {
 		return err
 	}
@@ -102,6 +102,8 @@ type walker struct {
 	top   string
 	skip  map[string]bool // paths below top with slashes
 	visit func(Folder) error
+
+	elsewhere func(dir string) bool // reports whether a repository inside of this one leads out
 }
 
 func (w *walker) folder(path string, root bool) error {
@@ -111,6 +113,9 @@ func (w *walker) folder(path string, root bool) error {
 	}
 	if !root {
 		if git := gitOf(path); git != "" {
+			if w.elsewhere(path) {
+				return nil
+			}
 			return w.nested(path, git)
 		}
 	}

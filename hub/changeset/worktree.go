@@ -20,8 +20,8 @@ type Worktree struct {
 
 // AddWorktree makes a work tree of the repository around dir, at a path that is free, on a new branch that begins at base:
 // a branch, tag or commit, "" for what is checked out. It returns where dir is in it. Errors: ErrConflict, when there is no repository or commit to make it of, or the branch exists.
-func (s *Service) AddWorktree(ctx context.Context, dir, at, branch, base string) (Worktree, string, error) {
-	src, err := s.locate(ctx, dir)
+func (s *Service) AddWorktree(ctx context.Context, session, dir, at, branch, base string) (Worktree, string, error) {
+	src, err := s.locate(ctx, session, dir)
 	if err != nil {
 		return Worktree{}, "", err
 	}
@@ -61,7 +61,7 @@ func (s *Service) MergeWorktree(ctx context.Context, w Worktree) (commits int, e
 	if err := s.clean(ctx, w); err != nil {
 		return 0, err
 	}
-	home, err := s.locate(ctx, w.Repo)
+	home, err := s.locate(ctx, "", w.Repo)
 	if err == nil {
 		err = home.checkTree(ctx)
 	}
@@ -112,7 +112,7 @@ func (s *Service) Standing(ctx context.Context, w Worktree) (st Standing, err er
 	if st.Uncommitted, err = s.uncommitted(ctx, w); err != nil || w.Into == "" {
 		return st, err
 	}
-	home, err := s.locate(ctx, w.Repo)
+	home, err := s.locate(ctx, "", w.Repo)
 	if err != nil {
 		return st, err
 	}
@@ -125,7 +125,7 @@ func (s *Service) Standing(ctx context.Context, w Worktree) (st Standing, err er
 
 // uncommitted counts the files that a commit would hold.
 func (s *Service) uncommitted(ctx context.Context, w Worktree) (int, error) {
-	src, err := s.locate(ctx, w.Dir)
+	src, err := s.locate(ctx, "", w.Dir)
 	if err == nil {
 		err = src.checkTree(ctx)
 	}
@@ -161,7 +161,7 @@ func fileCount(n int) string {
 // RemoveWorktree takes a work tree and its branch away. Unless force is set it does not when something would be lost: a
 // change that is not committed, or a commit that is on no other branch. Errors: ErrConflict.
 func (s *Service) RemoveWorktree(ctx context.Context, w Worktree, force bool) error {
-	home, err := s.locate(ctx, w.Repo)
+	home, err := s.locate(ctx, "", w.Repo)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 // tree makes a work tree of a place.
 func (p *place) tree(dir string) (Worktree, string) {
 	p.t.Helper()
-	w, at, err := p.svc.AddWorktree(p.t.Context(), dir, filepath.Join(p.t.TempDir(), "trees", "one"), "ahphub/one", "")
+	w, at, err := p.svc.AddWorktree(p.t.Context(), session, dir, filepath.Join(p.t.TempDir(), "trees", "one"), "ahphub/one", "")
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -105,13 +105,13 @@ func TestAMergeThatDoesNotGoThroughIsTakenBack(t *testing.T) {
 
 func TestWhatHasNoWorktrees(t *testing.T) {
 	p := newPlace(t)
-	_, _, err := p.svc.AddWorktree(t.Context(), p.dir, filepath.Join(t.TempDir(), "one"), "x", "")
+	_, _, err := p.svc.AddWorktree(t.Context(), session, p.dir, filepath.Join(t.TempDir(), "one"), "x", "")
 	conflict(t, err, "is in no git repository")
 	p.git("init", "-q")
-	_, _, err = p.svc.AddWorktree(t.Context(), p.dir, filepath.Join(t.TempDir(), "one"), "x", "")
+	_, _, err = p.svc.AddWorktree(t.Context(), session, p.dir, filepath.Join(t.TempDir(), "one"), "x", "")
 	conflict(t, err, "has no commit yet")
 
 	r := newRepo(t)
-	_, _, err = r.svc.AddWorktree(t.Context(), r.dir, filepath.Join(t.TempDir(), "one"), "main", "")
+	_, _, err = r.svc.AddWorktree(t.Context(), session, r.dir, filepath.Join(t.TempDir(), "one"), "main", "")
 	conflict(t, err, "already exists")
 }

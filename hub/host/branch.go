@@ -118,7 +118,7 @@ func (h *Host) lookAtBranch(l *ledger) {
 		var out changeset.CheckedOut
 		var err error
 		if dir != "" {
-			out, err = h.changesetService().CheckedOut(h.ctx, dir)
+			out, err = h.changesetService().CheckedOut(h.ctx, l.session, dir)
 		}
 		if h.ctx.Err() != nil {
 			return

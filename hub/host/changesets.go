@@ -152,7 +152,9 @@ func (h *Host) changesetService() *changeset.Service {
 			h.log.Error("no checkpoints can be taken", "dir", h.cfg.DataDir, "err", err)
 			return
 		}
-		c.svc = changeset.New(changeset.Config{Dir: filepath.Join(data, "checkpoints"), Ignore: h.guard.Dirs, Closed: h.guard.IsSecret, Pass: h.cfg.Pass, TrustFilters: h.cfg.TrustFilters})
+		c.svc = changeset.New(changeset.Config{Dir: filepath.Join(data, "checkpoints"), Ignore: h.guard.Dirs,
+			Closed: h.guard.IsSecret, Pass: h.cfg.Pass, TrustFilters: h.cfg.TrustFilters,
+			Within: h.changeDirs, Granted: h.mayLeadTo})
 		h.wg.Go(func() {
 			<-h.ctx.Done()
 			c.mu.Lock()
@@ -271,6 +273,7 @@ func (h *Host) changesetFollowed(uri ahp.URI) {
 
 // closeChangesets ends the changesets of a session that is disposed (AHP requirement 157). Its chats are awake.
 func (h *Host) closeChangesets(tx *hub.Tx, session ahp.URI) {
+	h.grants.settleRepository(session)
 	l := h.ledger(session)
 	l.mu.Lock()
 	uris := l.uris() // comparisons of turns are known by being open alone

@@ -161,7 +161,9 @@ func (k *looking) look(ctx context.Context) (c changeset.Checkpoint, err error) 
 	} else {
 		c, err = svc.Look(ctx, k.l.session, k.dirs, slices.Sorted(maps.Keys(k.want.paths)))
 	}
-	k.done = err == nil
+	if k.done = err == nil; k.done {
+		k.h.grants.settleRepository(k.l.session)
+	}
 	k.l.looked(k.want.whole, err)
 	return c, err
 }

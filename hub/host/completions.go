@@ -193,7 +193,7 @@ func (h *Host) refsLike(ctx context.Context, dir ahp.URI, query string) (items [
 	}
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
-	refs, err := svc.Refs(ctx, path, query, mostCompletions)
+	refs, err := svc.Refs(ctx, "", path, query, mostCompletions)
 	if err != nil {
 		h.log.Debug("branches are not offered", "dir", path, "err", err)
 	}

@@ -37,10 +37,17 @@ type FileAsk struct {
 	Dir    bool
 	Write  bool
 	At     time.Time
+
+	// Repository is the file of a repository that leads to the path, "" when a client asks; Session is whose it is.
+	Repository string
+	Session    ahp.URI
 }
 
 // Words are the question in a line, without the path: it may leave the host.
 func (a FileAsk) Words() string {
+	if a.Repository != "" {
+		return "A repository leads out of its session's directories"
+	}
 	do := "read"
 	if a.Write {
 		do = "read and write"
@@ -53,6 +60,7 @@ type fileAsk struct {
 	FileAsk
 	question fileQuestion
 	waiting  []string      // clients, one for each request
+	until    time.Time     // it is forgotten then; zero: never
 	answered chan struct{} // closed by the answer
 	granted  bool
 }
@@ -60,6 +68,7 @@ type fileAsk struct {
 // FileAsks lists what waits for the owner, oldest first.
 func (h *Host) FileAsks() []FileAsk {
 	g := &h.grants
+	g.dropForgotten(h.now())
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	out := make([]FileAsk, len(g.asks))
@@ -79,6 +88,9 @@ func (h *Host) AnswerFileAsk(c Caller, id string, grant bool) (FileAsk, error) {
 	if a == nil {
 		return FileAsk{}, ahp.Errorf(ahp.CodeNotFound, "nobody waits for this answer any more: it was given, or they gave up")
 	}
+	if grant {
+		h.lookAgain(a.question.who)
+	}
 	h.log.Info("a request for files was answered", "path", a.Path, "write", a.Write, "for", a.question.who, "granted", grant, "by", c.Principal)
 	return a.FileAsk, nil
 }
@@ -95,7 +107,7 @@ func (g *grants) answer(id string, grant bool, by string, now time.Time) *fileAs
 	if a.granted = grant; grant {
 		g.give(FileGrant{resource.Grant{Path: a.Path, Dir: a.Dir, Write: a.Write}, a.ID, a.question.who, a.Name, by, now})
 	} else {
-		g.deny(a.question, now)
+		g.deny(a.question, now.Add(a.deniedFor()), now)
 	}
 	close(a.answered)
 	g.tell()

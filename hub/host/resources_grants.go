@@ -55,6 +55,7 @@ func (h *Host) RevokeFiles(c Caller, id string) (FileGrant, error) {
 	if len(gone) == 0 {
 		return FileGrant{}, ahp.Errorf(ahp.CodeNotFound, "it was revoked already")
 	}
+	h.lookAgain(gone[0].For)
 	h.log.Info("files are not open any more", "path", gone[0].Path, "for", gone[0].For, "by", c.Principal)
 	return gone[0], nil
 }
@@ -161,16 +162,16 @@ func (g *grants) give(f FileGrant) {
 }
 
 // deny remembers a no for a while, so that a client that asks again and again does not nag.
-func (g *grants) deny(q fileQuestion, now time.Time) {
+func (g *grants) deny(q fileQuestion, until, now time.Time) {
 	if g.denied == nil {
 		g.denied = map[fileQuestion]time.Time{}
 	}
-	for old, until := range g.denied {
-		if !now.Before(until) {
+	for old, end := range g.denied {
+		if !now.Before(end) {
 			delete(g.denied, old)
 		}
 	}
 	if len(g.denied) < mostDenied {
-		g.denied[q] = now.Add(deniedAgain)
+		g.denied[q] = until
 	}
 }

@@ -71,7 +71,7 @@ func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState
 	if at, err = filepath.Abs(at); err != nil {
 		return undo, err
 	}
-	w, dir, err := svc.AddWorktree(ctx, dir, at, "ahphub/"+short, configValue(s, baseKey))
+	w, dir, err := svc.AddWorktree(ctx, session, dir, at, "ahphub/"+short, configValue(s, baseKey))
 	if err != nil {
 		if errors.Is(err, changeset.ErrConflict) {
 			return undo, badParams("config: no work tree can be made: %s", plainConflict(err))

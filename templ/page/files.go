@@ -6,7 +6,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// FileAsk is a client's request for files, which waits for the owner.
+// FileAsk is a request for files that waits for the owner: a client's, or one to go where a repository leads.
 type FileAsk struct {
 	ID     string
 	Name   string // of whoever has the client
@@ -15,6 +15,8 @@ type FileAsk struct {
 	As     string // the path as it was asked for, "" when that is the same
 	Dir    bool
 	Write  bool
+
+	Repository string // the file of a repository that leads there, "" when a client asks
 }
 
 func (a *FileAsk) action() string { return "/files/" + a.ID }
@@ -36,6 +38,8 @@ func (a *FileAsk) what() string {
 // means says what allowing it opens.
 func (a *FileAsk) means() string {
 	switch {
+	case a.Repository != "":
+		return "Files and versions there can be read then by everyone who sees the session's changes."
 	case a.Dir && a.Write:
 		return "Whatever lies in it can be read, changed and deleted then."
 	case a.Dir:
@@ -48,7 +52,7 @@ func (a *FileAsk) means() string {
 
 // hidden is all that a reader could be misled by.
 func (a *FileAsk) hidden() int {
-	return part.Hidden(a.Path) + part.Hidden(a.As) + part.Hidden(a.Client) + part.Hidden(a.Name)
+	return part.Hidden(a.Path) + part.Hidden(a.As) + part.Hidden(a.Client) + part.Hidden(a.Name) + part.Hidden(a.Repository)
 }
 
 // FileGrant is what was opened to somebody besides the directories of sessions.

@@ -1,0 +1,204 @@
+package changeset
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// OutsideError reports that a repository leads out of its session's directories, and that the owner has not allowed it.
+type OutsideError struct {
+	By   string // the file or link that leads there
+	Path string // where it leads, links resolved; for the owner alone
+}
+
+func (e *OutsideError) Error() string {
+	return e.By + " leads to a place outside of this session's directories, so git is not asked: " +
+		"the owner can allow it in the inbox"
+}
+
+// admission decides where git may go for one look. A look that was allowed somewhere says nothing about the next one.
+type admission struct {
+	s       *Service
+	session string
+	asks    bool     // the owner, about what lies outside
+	roots   []string // links resolved
+}
+
+// admit checks that a repository lies within the session's directories, or has one of the layouts that lead elsewhere
+// by what both sides say, or was granted by the owner. It looks at what git reads, links and borrowed objects included,
+// and refuses special files there.
+func (s *Service) admit(ctx context.Context, session string, l layout) (*admission, error) {
+	if err := checkUserFiles(); err != nil {
+		return nil, err
+	}
+	a := &admission{s: s, session: session, asks: true}
+	return a, a.admit(ctx, l)
+}
+
+func (a *admission) admit(ctx context.Context, l layout) error {
+	if a.roots = append(a.roots, l.dir); l.top == "" {
+		return nil
+	}
+	if a.s.cfg.Within != nil {
+		for _, dir := range a.s.cfg.Within(a.session) {
+			if real, err := filepath.EvalSymlinks(dir); err == nil {
+				a.roots = append(a.roots, real)
+			}
+		}
+	}
+	if err := a.layout(ctx, l); err != nil {
+		return err
+	}
+	if err := l.checkFiles(a); err != nil {
+		return err
+	}
+	return a.alternates(filepath.Join(l.common, "objects"), mostAlternates)
+}
+
+// checkLayout is admit for what was read already.
+func (s *Service) checkLayout(ctx context.Context, session, dir string) error {
+	l, err := findLayout(dir)
+	if err == nil {
+		_, err = s.admit(ctx, session, l)
+	}
+	return err
+}
+
+// layout admits the git directory and the common one.
+func (a *admission) layout(ctx context.Context, l layout) error {
+	marker := filepath.Join(l.top, ".git")
+	info, err := os.Lstat(marker)
+	if err != nil {
+		return err
+	}
+	switch back := false; {
+	case info.IsDir():
+		a.roots = append(a.roots, l.gitDir)
+	case info.Mode().IsRegular() && l.pointsBack():
+		a.roots = append(a.roots, l.gitDir, l.common)
+	case info.Mode().IsRegular() && l.common == l.gitDir && !a.holds(l.gitDir):
+		if back, err = a.s.isSubmodule(ctx, l); err != nil {
+			return err
+		}
+		if back {
+			a.roots = append(a.roots, l.gitDir)
+		}
+	}
+	if err := a.pass(marker, l.gitDir); err != nil {
+		return err
+	}
+	return a.pass(filepath.Join(l.gitDir, "commondir"), l.common)
+}
+
+// pointsBack reports whether the git directory is that of a linked work tree, and names this one.
+func (l layout) pointsBack() bool {
+	worktrees := filepath.Dir(l.gitDir)
+	data, err := readPlain(filepath.Join(l.gitDir, "gitdir"), mostPointer)
+	if err != nil || filepath.Base(worktrees) != "worktrees" || filepath.Dir(worktrees) != l.common {
+		return false
+	}
+	return sameFile(joinPath(l.gitDir, strings.TrimRight(string(data), "\r\n")), filepath.Join(l.top, ".git"))
+}
+
+// isSubmodule reports whether the settings of a git directory name this work tree.
+func (s *Service) isSubmodule(ctx context.Context, l layout) (bool, error) {
+	for _, name := range []string{"config.worktree", "config"} {
+		file := filepath.Join(l.gitDir, name)
+		if err := checkPlain(file); err != nil {
+			return false, err
+		}
+		out, err := s.git(ctx, run{of: source{top: l.top}, dir: l.top, env: append(isolated(), "GIT_DIR="+os.DevNull),
+			args: []string{"config", "--file", file, "--no-includes", "-z", "--get", "core.worktree"}})
+		if err != nil && !exited(err) {
+			return false, err
+		}
+		if top := strings.TrimSuffix(string(out), "\x00"); err == nil && sameFile(joinPath(l.gitDir, top), l.top) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// pass lets git go to a path, or refuses it by what leads there.
+func (a *admission) pass(by, path string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil || a.holds(real) || real == os.DevNull {
+		return nil // what is not there leads nowhere
+	}
+	out := &OutsideError{By: by, Path: real}
+	if !a.asks || a.s.cfg.Granted == nil || !a.s.cfg.Granted(a.session, out) {
+		return out
+	}
+	a.roots = append(a.roots, real)
+	return nil
+}
+
+// holds reports whether a path lies in one of the roots. The host's own data is in none that lies around it.
+func (a *admission) holds(path string) bool {
+	return slices.ContainsFunc(a.roots, func(root string) bool {
+		return inside(path, root) && !slices.ContainsFunc(a.s.ignoredDirs(), func(own string) bool {
+			return inside(path, own) && !inside(root, own)
+		})
+	})
+}
+
+// entry is asked about what lies in a directory of git's.
+func (a *admission) entry(dir string, d fs.DirEntry) error {
+	if err := checkEntry(dir, d); err != nil || d.Type()&fs.ModeSymlink == 0 {
+		return err
+	}
+	name := filepath.Join(dir, d.Name())
+	return a.pass(name, name)
+}
+
+const mostAlternates = 6 // steps, as git takes
+
+// alternates admits where objects are borrowed from. Git cannot be told to do without.
+func (a *admission) alternates(objects string, left int) error {
+	by := filepath.Join(objects, "info", "alternates")
+	data, err := readPlain(by, mostMirrored)
+	if err != nil || left == 0 {
+		return onlySpecial(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if quoted, err := strconv.Unquote(line); line[0] == '"' && err == nil {
+			line = quoted
+		}
+		from := joinPath(objects, line)
+		if err := a.pass(by, from); err != nil {
+			return err
+		}
+		if err := a.alternates(from, left-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const elsewhere = "its repository lies elsewhere" // why the commit of a repository inside of another one is not told
+
+// nestedElsewhere reports whether the repository of a directory inside of another one leads out. The owner is not
+// asked.
+func (s *Service) nestedElsewhere(ctx context.Context, src source, session, dir string) bool {
+	l, err := findLayout(dir)
+	if err != nil || l.top != l.dir {
+		return err != nil // a directory without a repository is no matter here
+	}
+	a := &admission{s: s, session: session, roots: []string{src.root(), src.common}}
+	return a.admit(ctx, l) != nil
+}

@@ -1,0 +1,147 @@
+package host
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+)
+
+// elsewhere is a repository outside of every session, with a change that is not committed.
+func (c *changing) elsewhere() (dir string) {
+	c.t.Helper()
+	dir, err := filepath.EvalSymlinks(c.t.TempDir())
+	c.must(err)
+	for _, step := range []string{
+		"git init -q", "echo secret > secret.txt", "git add -A",
+		"git -c user.name=Ana -c user.email=ana@example.org commit -qm secret", "echo changed > secret.txt",
+	} {
+		cmd := exec.Command("sh", "-c", step)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			c.t.Fatalf("%s: %v\n%s", step, err, out)
+		}
+	}
+	return dir
+}
+
+// asks waits until the owner is asked whether a repository may lead somewhere.
+func (c *changing) asks() FileAsk {
+	c.t.Helper()
+	c.until("the owner is asked", func() bool { return len(c.host.FileAsks()) == 1 })
+	return c.host.FileAsks()[0]
+}
+
+func (c *changing) failsBy(uri ahp.URI, name string) {
+	c.t.Helper()
+	c.until("the changes say that "+name+" leads elsewhere", func() bool {
+		s := c.changes(uri)
+		return s.Status == ahp.ChangesetStatusError && s.Error != nil &&
+			strings.Contains(s.Error.Message, name+" leads to a place outside")
+	})
+}
+
+// A viewer's page of changes shows no file of another directory, whatever the repository's settings say, until the
+// owner allowed it, and no longer once that is revoked.
+func TestViewerCannotSeeWhereRepositoryLeads(t *testing.T) {
+	var told []string
+	c := newChangingWith(t, Config{FilesAsked: func(_ *hub.Tx, a FileAsk) { told = append(told, a.Words()) }})
+	other := c.elsewhere()
+	c.git("config", "core.worktree", other)
+	viewer := Caller{ClientID: "vic",
+		Principal: access.Principal{ID: "guest:vic", Role: access.RoleViewer, Session: session, Link: "link"}}
+	uri := ChangesetURI(session, "uncommitted", "")
+	c.must(c.host.Prepare(t.Context(), viewer, uri))
+	c.failsBy(uri, filepath.Join(c.dir, ".git", "config"))
+	if s := c.changes(uri); len(s.Files) != 0 || strings.Contains(s.Error.Message, other) {
+		t.Errorf("a viewer is shown %v, %+v", s.Files, s.Error)
+	}
+	if b := ReadBranch(c.session().Meta); b.Name != "" {
+		t.Errorf("what is checked out there is shown: %+v", b)
+	}
+
+	ask := c.asks()
+	if ask.Path != other || ask.Repository != filepath.Join(c.dir, ".git", "config") {
+		t.Errorf("the owner is asked %+v", ask)
+	}
+	_, err := c.host.AnswerFileAsk(viewer, ask.ID, true)
+	wantCode(t, err, ahp.CodePermissionDenied)
+	_, err = c.host.AnswerFileAsk(c.owner, ask.ID, true)
+	c.must(err)
+	c.until("what was allowed shows", func() bool { return strings.Contains(c.lines(uri), "secret.txt") })
+	secret := ahp.ResourceReadParams{URI: FileURI(filepath.Join(other, "secret.txt"))}
+	if _, err := c.host.ResourceRead(t.Context(), viewer, secret); err == nil {
+		t.Error("files that git may go to are open to guests")
+	}
+
+	_, err = c.host.RevokeFiles(c.owner, c.host.FileGrants()[0].ID)
+	c.must(err)
+	c.failsBy(uri, filepath.Join(c.dir, ".git", "config"))
+	if len(told) == 0 || strings.Contains(strings.Join(told, "\n"), "/") {
+		t.Errorf("the owner is told %q, which is no line without a path", told)
+	}
+}
+
+// An owner who said no is not asked again; a repository that leads nowhere else any more takes its question along.
+func TestRepositoryQuestionsEnd(t *testing.T) {
+	c := newChanging(t)
+	alternates := filepath.Join(c.dir, ".git", "objects", "info", "alternates")
+	c.must(os.WriteFile(alternates, []byte(filepath.Join(c.elsewhere(), ".git", "objects")+"\n"), 0o600))
+	uri := ChangesetURI(session, "uncommitted", "")
+	c.must(c.host.Prepare(t.Context(), c.owner, uri))
+	c.failsBy(uri, alternates)
+	_, err := c.host.AnswerFileAsk(c.owner, c.asks().ID, false)
+	c.must(err)
+	c.isRefused()
+	if asks := c.host.FileAsks(); len(asks) != 0 {
+		t.Errorf("the owner is asked again: %+v", asks)
+	}
+
+	c.must(os.WriteFile(alternates, []byte(filepath.Join(c.elsewhere(), ".git", "objects")+"\n"), 0o600))
+	c.host.kick(c.host.ledger(session))
+	c.asks()
+	c.must(os.Remove(alternates))
+	c.host.kick(c.host.ledger(session))
+	c.until("the question is gone", func() bool { return len(c.host.FileAsks()) == 0 })
+	c.shows(uri, "")
+
+	for range 2 * mostRepositoryAsksOne { // however often it leads elsewhere
+		c.must(os.WriteFile(alternates, []byte(filepath.Join(c.elsewhere(), ".git", "objects")+"\n"), 0o600))
+		c.isRefused()
+	}
+	if n := len(c.host.FileAsks()); n != mostRepositoryAsksOne {
+		t.Errorf("one session asks %d questions", n)
+	}
+}
+
+// isRefused looks once more at a repository that leads elsewhere.
+func (c *changing) isRefused() {
+	c.t.Helper()
+	_, err := c.host.changesetService().Head(c.t.Context(), session, []string{c.dir})
+	if _, outside := errors.AsType[*changeset.OutsideError](err); !outside {
+		c.t.Errorf("got %v", err)
+	}
+}
+
+// What no client is given is given to no repository either, and the owner is not asked.
+func TestRepositoryCannotLeadToTheHostsData(t *testing.T) {
+	c := newChanging(t)
+	uri := ChangesetURI(session, "uncommitted", "")
+	for _, to := range []string{"/", "/proc", c.host.cfg.DataDir} {
+		c.git("config", "core.worktree", to)
+		c.must(c.host.Prepare(t.Context(), c.owner, uri))
+		c.host.changesetFollowed(uri)
+		c.host.kick(c.host.ledger(session))
+		c.failsBy(uri, filepath.Join(c.dir, ".git", "config"))
+		if asks := c.host.FileAsks(); len(asks) != 0 {
+			t.Errorf("the owner is asked whether it may lead to %s", to)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package host
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/resource"
+)
+
+// Limits of what repositories lead to and waits for the owner. No one waits for an answer: the changes are shown once
+// it is given. A question goes when the repository is looked at without it.
+const (
+	mostRepositoryAsks    = 16
+	mostRepositoryAsksOne = 2 // of a session
+	deniedRepository      = 24 * time.Hour
+	forgottenRepository   = 10 * time.Minute // a question of a session that is not there
+)
+
+// gitThrough names in questions and grants who reads: git, led by a file of a repository.
+func gitThrough(by string) string { return "Git, through " + by }
+
+// asRepository is for whom a repository's grants are: the file that leads out, whoever looks.
+func asRepository(by string) string { return "repository:" + by }
+
+// mayLeadTo reports whether the owner lets a session's repository lead out of its directories. When that was never
+// answered the owner finds the question in the inbox.
+func (h *Host) mayLeadTo(session string, out *changeset.OutsideError) bool {
+	found, err := resource.Look(FileURI(out.Path))
+	if err != nil || h.closed(found) != "" {
+		return false
+	}
+	a := FileAsk{ID: newID(), Name: gitThrough(out.By), Path: out.Path, URI: FileURI(out.Path), Dir: found.Dir,
+		At: h.now(), Repository: out.By, Session: session}
+	granted, asked := h.grants.repository(a, h.isAlive)
+	if asked && h.cfg.FilesAsked != nil {
+		if err := h.hub.Do(func(tx *hub.Tx) { h.cfg.FilesAsked(tx, a) }); err != nil {
+			h.log.Warn("the owner finds a question in the inbox alone", "err", err)
+		}
+	}
+	return granted
+}
+
+func (h *Host) isAlive(session ahp.URI) bool { return h.catalogue.alive(session) != nil }
+
+// repository looks for a grant, and otherwise keeps the question unless it is there, was denied, or there are too many.
+func (g *grants) repository(f FileAsk, alive func(ahp.URI) bool) (granted, asked bool) {
+	q := fileQuestion{who: asRepository(f.Repository), path: f.Path}
+	isAlive := f.Session != "" && alive(f.Session)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if slices.ContainsFunc(g.given, func(had FileGrant) bool { return had.For == q.who && had.Path == q.path }) {
+		return true, false
+	}
+	if f.Session == "" || f.At.Before(g.denied[q]) {
+		return false, false
+	}
+	all, mine := 0, 0
+	for _, a := range g.asks {
+		switch {
+		case a.question == q:
+			return false, false
+		case a.Repository != "" && a.Session == f.Session:
+			mine++
+			fallthrough
+		case a.Repository != "":
+			all++
+		}
+	}
+	if all >= mostRepositoryAsks || mine >= mostRepositoryAsksOne {
+		return false, false
+	}
+	a := &fileAsk{FileAsk: f, question: q, answered: make(chan struct{})}
+	if !isAlive {
+		a.until = f.At.Add(forgottenRepository)
+	}
+	g.asks = append(g.asks, a)
+	g.tell()
+	return false, true
+}
+
+// settleRepository drops the questions of a session whose repositories were looked at without them.
+func (g *grants) settleRepository(session ahp.URI) {
+	g.dropAsks(func(a *fileAsk) bool { return a.Repository != "" && a.Session == session })
+}
+
+// dropForgotten drops questions of sessions that were never made.
+func (g *grants) dropForgotten(now time.Time) {
+	g.dropAsks(func(a *fileAsk) bool { return !a.until.IsZero() && now.After(a.until) })
+}
+
+func (g *grants) dropAsks(which func(*fileAsk) bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	had := len(g.asks)
+	if g.asks = slices.DeleteFunc(g.asks, which); len(g.asks) != had {
+		g.tell()
+	}
+}
+
+// deniedFor is how long a question that was denied is not asked again.
+func (a *fileAsk) deniedFor() time.Duration {
+	if a.Repository != "" {
+		return deniedRepository
+	}
+	return deniedAgain
+}
+
+// lookAgain has the open changesets of all sessions looked at after the owner decided where repositories may lead.
+func (h *Host) lookAgain(who string) {
+	if !strings.HasPrefix(who, asRepository("")) {
+		return
+	}
+	h.changes.mu.Lock()
+	ledgers := make([]*ledger, 0, len(h.changes.ledgers))
+	for _, l := range h.changes.ledgers {
+		ledgers = append(ledgers, l)
+	}
+	h.changes.mu.Unlock()
+	slices.SortFunc(ledgers, func(a, b *ledger) int { return cmp.Compare(a.session, b.session) })
+	for _, l := range ledgers {
+		h.kick(l)
+	}
+}
