@@ -32,7 +32,7 @@ var programs = map[string]program{
 	"zsh": {needs: "zsh", command: []string{"zsh", "-f", "-i"},
 		keys:  [][2]string{{"p>", "PROMPT='%F{red}%~%f q> ' RPROMPT='right'\r"}, {"q>", "echo one two\x01\x1bf\x1b[3~X\r"}, {"X", "setopt prompt_sp; printf nonl\r"}, {"nonl", "echo do$((1))ne\r"}},
 		until: "do1ne", mode: "\x1b[?2004h"},
-	"tmux inside": {needs: "tmux", command: sh(`tmux -S "$PWD/inner" -f /dev/null -u new-session 'PS1="in> " sh' \; set -g status-right fixed \; split-window -h 'cat text; exec sleep 60'`),
+	"tmux inside": {needs: "tmux", command: sh(`tmux -S "$PWD/inner" -f /dev/null -u new-session 'PS1="in> " sh' \; set -g status-right fixed \; set -g exit-unattached on \; split-window -h 'cat text; exec sleep 60'`),
 		keys: [][2]string{{"line 98", "\x02o"}, {"in>", "echo i$((1))n\r"}}, until: "i1n", mode: "\x1b[?1049h"},
 	"htop": {needs: "htop", command: []string{"htop", "-d", "100"}, keys: [][2]string{{"F10", "\x1bOP"}}, until: "htop", moving: true, mode: "\x1b[?1000h"},
 	"top":  {needs: "top", command: []string{"top", "-d", "100"}, keys: [][2]string{{"PID", "h"}}, until: "Help for", moving: true},
