@@ -22,13 +22,17 @@ func ownersSetting(key string) bool { return key == approvalKey || key == agent.
 // Unasked tells whether a setting stands so that nothing waits for an approval: pages warn of it.
 func Unasked(key, value string) bool { return key == approvalKey && value == agent.ApprovalAuto }
 
-// newConfig checks a new session's settings against its agent's schema and fills in what is not said. The result tells
-// the client which of its settings hold: clients send settings of other hosts too.
+// newConfigOf returns the settings of a session that a client creates. Clients send settings of other hosts too; the
+// result tells them which of theirs hold.
+func newConfigOf(schema ahp.SessionConfigSchema, asked ahp.Meta) (*ahp.SessionConfigState, error) {
+	return newConfig(schema, knownSettings(schema, asked))
+}
+
+// newConfig checks settings against an agent's schema and fills in what is not said.
 func newConfig(schema ahp.SessionConfigSchema, asked ahp.Meta) (*ahp.SessionConfigState, error) {
 	if len(schema.Properties) == 0 {
 		return nil, nil
 	}
-	asked = knownSettings(schema, asked)
 	values := ahp.Meta{}
 	for key, p := range schema.Properties {
 		if p.Default != nil {
@@ -151,7 +155,7 @@ func (h *Host) ResolveSessionConfig(c Caller, p ahp.ResolveSessionConfigParams) 
 	if err != nil {
 		return none, err
 	}
-	config, err := newConfig(h.schemaOf(backend), p.Config)
+	config, err := newConfigOf(h.schemaOf(backend), p.Config)
 	if err != nil {
 		return none, err
 	}

@@ -90,7 +90,7 @@ func (h *Host) newSession(c Caller, p ahp.CreateSessionParams) (*ahp.SessionStat
 	if err != nil {
 		return nil, err
 	}
-	config, err := newConfig(h.schemaOf(backend), p.Config)
+	config, err := newConfigOf(h.schemaOf(backend), p.Config)
 	if err != nil {
 		return nil, err
 	}
