@@ -74,7 +74,8 @@ func TestGuestSeesTrackedAndChangedFilesAlone(t *testing.T) {
 	dir := guestRepository(t)
 	session := newSessionIn(t, ctx, owner, dir)
 	short := host.ShortID(session)
-	orders := []string{"write changed.txt the agent wrote this", "write .env.local SECRET=1", "write build/out.txt built"}
+	orders := []string{"write changed.txt the agent wrote this", "write .env.local SECRET=1", "write .env.example SECRET=2",
+		"write build/out.txt built"}
 	sayIn(t, ctx, owner, session, strings.Join(orders, "\n"))
 
 	shown := map[string]bool{"tracked.txt": true, "sub/tracked.txt": true, "changed.txt": true}

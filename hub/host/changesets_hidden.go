@@ -52,8 +52,12 @@ func (v *hiding) hidden(files []changeset.File) (map[string]access.Hiding, error
 	return out, nil
 }
 
-// of looks at both sides of a file: each must be one that guests may see.
+// of looks at both sides of a file: each must be one that guests may see. Private names are hidden even when git tracks
+// them: a key that was committed by mistake is still a key.
 func (v *hiding) of(f changeset.File) (access.Hiding, error) {
+	if f.OldMode != "" && guard.IsPrivateName(f.OldName()) || f.NewMode != "" && guard.IsPrivateName(f.Name()) {
+		return access.HidePrivate, nil
+	}
 	if f.OldMode != "" && !v.ofCommit {
 		if kind, err := v.side(f.OldName()); err != nil || kind != access.HideNone {
 			return kind, err
@@ -71,9 +75,9 @@ func (v *hiding) of(f changeset.File) (access.Hiding, error) {
 	return v.fresh(f.Name())
 }
 
-// side is about one version of a file.
+// side is about one version of a file whose name is not private.
 func (v *hiding) side(name string) (access.Hiding, error) {
-	if !v.wide && !guard.IsPrivateName(name) {
+	if !v.wide {
 		return access.HideNone, nil
 	}
 	tracked, err := v.isTracked(name)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/guard"
 )
 
@@ -38,7 +37,7 @@ func (h *Host) refers(ctx context.Context, c Caller, session, uri ahp.URI, name 
 			mentioned = mentioned || chatNames(s, uri)
 		}
 	}
-	return mentioned && h.mayBeMentioned(ctx, session, name)
+	return mentioned && !guard.IsPrivateName(name)
 }
 
 // hidesFile reports whether a changeset says that a file is kept from a guest.
@@ -47,15 +46,6 @@ func hidesFile(c Caller, s *ahp.ChangesetState, name string) bool {
 	return slices.ContainsFunc(s.Files, func(f ahp.ChangesetFile) bool {
 		return c.Hides(access.HidingOf(&f)) && (f.Edit.After != nil && f.Edit.After.URI == uri || f.Edit.Before != nil && f.Edit.Before.URI == uri)
 	})
-}
-
-// mayBeMentioned keeps versions of private files from guests, unless git tracks them: it is in what an agent edited.
-func (h *Host) mayBeMentioned(ctx context.Context, session ahp.URI, name string) bool {
-	if !guard.IsPrivateName(name) {
-		return true
-	}
-	tracking, err := h.track(ctx, session, name)
-	return err == nil && tracking == changeset.Tracked
 }
 
 func fileNames(f *ahp.ChangesetFile, uri ahp.URI) bool {
