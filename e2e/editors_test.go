@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -32,7 +33,10 @@ func openEditor(t *testing.T, h *hosted, install string) *editor {
 	}
 	home := t.TempDir()
 	config := filepath.Join(home, "config.yaml")
-	if err := os.WriteFile(config, nil, 0o600); err != nil {
+	settings := filepath.Join(home, "data", "User", "settings.json")
+	err = errors.Join(os.WriteFile(config, nil, 0o600), os.MkdirAll(filepath.Dir(settings), 0o700),
+		os.WriteFile(settings, []byte(`{"remote.autoForwardPorts": false}`), 0o600)) // its notice covers the chat
+	if err != nil {
 		t.Fatal(err)
 	}
 	served := &log{}
@@ -147,7 +151,7 @@ func (e *editor) command(name string) {
 // say writes a message to the agent of the session on screen.
 func (e *editor) say(message string) {
 	e.t.Helper()
-	e.clickText("Chat with Script")
+	e.clickText("Chat with")
 	e.Do(chromedp.KeyEvent(message))
 	e.shows(".view-lines", message)
 	e.Press("\r")
@@ -171,13 +175,36 @@ func (e *editor) listed(title string) {
 	e.Wait(fmt.Sprintf(`[...document.querySelectorAll('.agent-sessions-viewer .monaco-list-row')].some(r => r.innerText.includes(%q))`, title))
 }
 
-// The real VS Code walks the whole journey: it lists what was made in the browser, prompts, approves, edits, shows the
-// difference, cancels, sees a session that is made meanwhile, and goes on after the host was killed.
-func TestEditorsVSCode(t *testing.T) {
+// installedEditor returns where .ci/editors installed code-server.
+func installedEditor(t *testing.T) string {
+	t.Helper()
 	install := os.Getenv("AHPHUB_EDITORS")
 	if install == "" {
 		t.Skip("this drives VS Code: make test-editors installs it and runs this")
 	}
+	return install
+}
+
+// An agent of its own program calls a tool that VS Code offers, and has its answer.
+func TestEditorsVSCodeTools(t *testing.T) {
+	install, m := installedEditor(t), startModel(t)
+	h := hosting(t, opencodeConfig(t, installed(t, "AHPHUB_AGENTS"), m))
+	e := openEditor(t, h, install)
+	e.choose("Local", "Opencode")
+	e.say("Say something about pelicans")
+	e.answers("First half, second half.")
+	e.say("call: testFailure {}")
+	e.answers("That is done.")
+	e.Shot("tools")
+	if q := m.last(); !strings.HasSuffix(q.result, "testFailure") || !strings.Contains(strings.ToLower(q.text), "test") {
+		t.Errorf("the model was told %q by the tool %q", q.text, q.result)
+	}
+}
+
+// The real VS Code walks the whole journey: it lists what was made in the browser, prompts, approves, edits, shows the
+// difference, cancels, sees a session that is made meanwhile, and goes on after the host was killed.
+func TestEditorsVSCode(t *testing.T) {
+	install := installedEditor(t)
 	h := &hosted{T: t, browser: OpenBrowser(t), repo: greetRepository(t),
 		program: Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})}
 	h.ana = h.browser.Page()
