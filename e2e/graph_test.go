@@ -36,7 +36,7 @@ var rooms = map[string]room{
 	"hub/people":         {nil, "who is signed in is no matter of the protocol"},
 	"hub/quota":          {nil, "counting what callers hold needs to know nothing of them"},
 	"hub/presence":       {[]string{"hub/access", "hub/ahp"}, "presence is host state beside the timeline"},
-	"hub/agent":          {[]string{"hub/ahp", "hub/agent", "hub/agent/…"}, "an agent sees the protocol and what the host gives it, never the host"},
+	"hub/agent":          {[]string{"hub/ahp", "hub/agent", "hub/agent/…", "hub/guard"}, "an agent sees the protocol and what the host gives it, never the host"},
 	"hub/agent/acp":      {[]string{"hub/ahp", "hub/agent", "hub/environ", "hub/jsonrpc", "hub/resource"}, "an agent that is a program of its own: it is spoken to by JSON-RPC, and reaches files only below the session's directories"},
 	"hub/review":         {[]string{"hub/ahp"}, "following lines through edits is pure"},
 	"hub/telemetry":      {[]string{"hub/ahp"}, "telemetry is told what happens, and asks nobody"},

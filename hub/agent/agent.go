@@ -12,6 +12,7 @@ import (
 	"log/slog"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/guard"
 )
 
 // Backend is one kind of agent, listed in the root state by its provider.
@@ -43,6 +44,9 @@ type Spec struct {
 	MCP     []MCPServer             // the host's own, for agents that can use them
 	Host    Host
 	Log     *slog.Logger
+
+	Guard     *guard.Guard // refuses files that an agent reads and writes by the host's hand; nil: the kernel's alone
+	Worktrees []string     // sessions whose work trees Guard lets through
 
 	Progress func(step string) // hears what the opening is at; nil: nobody does
 }

@@ -260,7 +260,8 @@ func (l *live) spec(s *ahp.SessionState) (agent.Spec, error) {
 		return agent.Spec{}, err
 	}
 	return agent.Spec{Session: l.uri, Dirs: paths(s.WorkingDirectories), Config: l.config, Data: data,
-		MCP: append(l.giveTools(s), l.giveServers(l.h.cfg.Agents[s.Provider])...), Host: agentHost{l}, Log: l.h.log.With("session", l.uri), Progress: l.progress.step}, nil
+		MCP: append(l.giveTools(s), l.giveServers(l.h.cfg.Agents[s.Provider])...), Host: agentHost{l}, Log: l.h.log.With("session", l.uri), Progress: l.progress.step,
+		Guard: l.h.guard, Worktrees: ownWorktrees(l.uri)}, nil
 }
 
 // config is the value of a setting now.

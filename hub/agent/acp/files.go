@@ -15,9 +15,11 @@ import (
 
 const codeNotFound = -32002
 
-// files are those of the session's directories: a program reaches no others by the
-// host's hand.
-func (s *session) files() resource.Files { return resource.Files{Roots: s.spec.Dirs} }
+// files are those of the session's directories, without the host's own data: a program reaches no others by the host's
+// hand.
+func (s *session) files() resource.Files {
+	return resource.Files{Roots: s.spec.Dirs, Guard: s.spec.Guard, Worktrees: s.spec.Worktrees}
+}
 
 func (s *session) readFile(_ context.Context, q fileParams) (any, error) {
 	got, err := s.files().Read(resource.URI(q.Path), ahp.ContentEncodingBase64)

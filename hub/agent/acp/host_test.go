@@ -31,6 +31,7 @@ type world struct {
 	host   *host.Host
 	caller host.Caller
 	dir    string
+	data   string // the host's
 	seq    int64
 	turns  int
 }
@@ -47,10 +48,10 @@ func newWorld(t *testing.T, b acp.Backend) *world {
 // newWorldWith makes the session with settings, and with more directories than its own.
 func newWorldWith(t *testing.T, b acp.Backend, config ahp.Meta, dirs ...string) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir()}
+	w := &world{t: t, dir: t.TempDir(), data: t.TempDir()}
 	w.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }})
 	var err error
-	w.host, err = host.New(host.Config{Hub: w.hub, DataDir: t.TempDir(), DefaultDir: w.dir, Agents: map[string]agent.Backend{"fake": b}, DefaultAgent: "fake"})
+	w.host, err = host.New(host.Config{Hub: w.hub, DataDir: w.data, DefaultDir: w.dir, Agents: map[string]agent.Backend{"fake": b}, DefaultAgent: "fake"})
 	w.must(err)
 	w.must(w.host.Start(t.Context()))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -278,6 +279,19 @@ func TestWriteOutsideIsRefused(t *testing.T) {
 	}
 	if _, err := os.Stat(path); err == nil {
 		t.Error("a file outside of the session was written")
+	}
+}
+
+func TestProgramCannotReachDataDirectory(t *testing.T) {
+	w := newWorld(t, acp.Backend{Program: program("plain")})
+	token, link := filepath.Join(w.data, "token"), filepath.Join(w.dir, "link")
+	w.must(os.WriteFile(token, []byte("secret"), 0o600))
+	w.must(os.Link(token, link))
+	id := w.begin(agenttest.User("edit " + link))
+	w.do(&ahp.ChatToolCallConfirmedAction{TurnID: id, ToolCallID: w.pending().ToolCallID, Approved: true})
+	wants(t, w.ended(), "edit completed false")
+	if kept, err := os.ReadFile(token); err != nil || string(kept) != "secret" {
+		t.Errorf("the token is now %q: %v", kept, err)
 	}
 }
 
