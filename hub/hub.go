@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,18 +31,13 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	set := func(p *int, v int) {
-		if *p == 0 {
-			*p = v
-		}
-	}
-	set(&l.WindowBytes, 4<<20)
-	set(&l.QueueBytes, 16<<20)
-	set(&l.QueuedBytes, 512<<20)
-	set(&l.UnjournaledBytes, 64<<20)
-	set(&l.Refusals, 256)
-	set(&l.Answers, 1024)
-	set(&l.Clients, 4096)
+	l.WindowBytes = cmp.Or(l.WindowBytes, 4<<20)
+	l.QueueBytes = cmp.Or(l.QueueBytes, 16<<20)
+	l.QueuedBytes = cmp.Or(l.QueuedBytes, 512<<20)
+	l.UnjournaledBytes = cmp.Or(l.UnjournaledBytes, 64<<20)
+	l.Refusals = cmp.Or(l.Refusals, 256)
+	l.Answers = cmp.Or(l.Answers, 1024)
+	l.Clients = cmp.Or(l.Clients, 4096)
 	return l
 }
 

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -42,10 +43,8 @@ func NewACME(cfg ACMEConfig) (*ACME, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{RootCAs: cfg.Roots, MinVersion: tls.VersionTLS12}
-	client := &acme.Client{DirectoryURL: cfg.Directory, HTTPClient: &http.Client{Transport: &orders{next: transport}, Timeout: time.Minute}, UserAgent: "ahphub"}
-	if client.DirectoryURL == "" {
-		client.DirectoryURL = acme.LetsEncryptURL
-	}
+	client := &acme.Client{DirectoryURL: cmp.Or(cfg.Directory, acme.LetsEncryptURL), UserAgent: "ahphub",
+		HTTPClient: &http.Client{Transport: &orders{next: transport}, Timeout: time.Minute}}
 	return &ACME{names: cfg.Names, log: cfg.Log, manager: &autocert.Manager{Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(cfg.Dir),
 		HostPolicy: autocert.HostWhitelist(cfg.Names...), Email: cfg.Email, Client: client}}, nil
 }

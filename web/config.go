@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"log/slog"
@@ -101,27 +102,13 @@ func (c Config) withDefaults() (Config, error) {
 		return c, errors.New("web: Config misses a part")
 	}
 	l := &c.Limits
-	if l.Body == 0 {
-		l.Body = 4 << 20
-	}
-	if l.Failures == 0 {
-		l.Failures = 20
-	}
-	if l.Stop == 0 {
-		l.Stop = 4 * time.Second
-	}
-	if l.Read == 0 {
-		l.Read = 15 * time.Second
-	}
-	if l.Idle == 0 {
-		l.Idle = 2 * time.Minute
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Tracer == nil {
-		c.Tracer = noop.Tracer{}
-	}
+	l.Body = cmp.Or(l.Body, 4<<20)
+	l.Failures = cmp.Or(l.Failures, 20)
+	l.Stop = cmp.Or(l.Stop, 4*time.Second)
+	l.Read = cmp.Or(l.Read, 15*time.Second)
+	l.Idle = cmp.Or(l.Idle, 2*time.Minute)
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	c.Tracer = cmp.Or[trace.Tracer](c.Tracer, noop.Tracer{})
 	if c.Ready == nil {
 		c.Ready = func() error { return nil }
 	}

@@ -3,6 +3,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -56,9 +57,7 @@ func New(d Deps) *Pages {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
-	if d.Log == nil {
-		d.Log = slog.New(slog.DiscardHandler)
-	}
+	d.Log = cmp.Or(d.Log, slog.New(slog.DiscardHandler))
 	if d.Presence == nil {
 		d.Presence = presence.New(presence.Config{})
 	}

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -58,28 +59,18 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	orInt := func(p *int, v int) {
-		if *p == 0 {
-			*p = v
-		}
-	}
-	orTime := func(p *time.Duration, v time.Duration) {
-		if *p == 0 {
-			*p = v
-		}
-	}
-	orInt(&l.FrameBytes, 16<<20)
-	orInt(&l.Depth, 128)
-	orInt(&l.Subscriptions, 1024)
-	orInt(&l.Beside, 16)
-	orInt(&l.SnapshotBytes, 320<<20)
-	orInt(&l.AnswerBytes, 32<<20)
-	orTime(&l.Frame, 2*time.Minute)
-	orTime(&l.Handshake, 30*time.Second)
-	orTime(&l.Write, 30*time.Second)
-	orTime(&l.Ping, 30*time.Second)
-	orTime(&l.Close, 2*time.Second)
-	orTime(&l.Ask, 10*time.Second)
+	l.FrameBytes = cmp.Or(l.FrameBytes, 16<<20)
+	l.Depth = cmp.Or(l.Depth, 128)
+	l.Subscriptions = cmp.Or(l.Subscriptions, 1024)
+	l.Beside = cmp.Or(l.Beside, 16)
+	l.SnapshotBytes = cmp.Or(l.SnapshotBytes, 320<<20)
+	l.AnswerBytes = cmp.Or(l.AnswerBytes, 32<<20)
+	l.Frame = cmp.Or(l.Frame, 2*time.Minute)
+	l.Handshake = cmp.Or(l.Handshake, 30*time.Second)
+	l.Write = cmp.Or(l.Write, 30*time.Second)
+	l.Ping = cmp.Or(l.Ping, 30*time.Second)
+	l.Close = cmp.Or(l.Close, 2*time.Second)
+	l.Ask = cmp.Or(l.Ask, 10*time.Second)
 	return l
 }
 
@@ -100,12 +91,8 @@ type Endpoint struct {
 // context ends, as when a link is revoked, the socket ends.
 func Handler(cfg Config) *Endpoint {
 	cfg.Limits = cfg.Limits.withDefaults()
-	if cfg.Log == nil {
-		cfg.Log = slog.Default()
-	}
-	if cfg.Tracer == nil {
-		cfg.Tracer = noop.Tracer{}
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.Default())
+	cfg.Tracer = cmp.Or[trace.Tracer](cfg.Tracer, noop.Tracer{})
 	if cfg.Count == nil {
 		cfg.Count = func(string, string) {}
 	}

@@ -42,28 +42,16 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	or := func(n *int, d int) {
-		if *n == 0 {
-			*n = d
-		}
-	}
-	or64 := func(n *int64, d int64) {
-		if *n == 0 {
-			*n = d
-		}
-	}
-	if c.Git == "" {
-		c.Git = "git"
-	}
+	c.Git = cmp.Or(c.Git, "git")
 	c.Reads = cmp.Or(c.Reads, 10*time.Second)
 	c.Checkpoint = cmp.Or(c.Checkpoint, 30*time.Second)
 	c.Timeout = cmp.Or(c.Timeout, 2*time.Minute)
 	c.Hooks = cmp.Or(c.Hooks, 10*time.Minute)
-	or(&c.Processes, 4)
-	or64(&c.FileBytes, 10<<20)
-	or64(&c.UntrackedBytes, 500<<20)
-	or(&c.UntrackedFiles, 100_000)
-	or(&c.OutputBytes, 64<<20)
+	c.Processes = cmp.Or(c.Processes, 4)
+	c.FileBytes = cmp.Or(c.FileBytes, 10<<20)
+	c.UntrackedBytes = cmp.Or(c.UntrackedBytes, 500<<20)
+	c.UntrackedFiles = cmp.Or(c.UntrackedFiles, 100_000)
+	c.OutputBytes = cmp.Or(c.OutputBytes, 64<<20)
 	return c
 }
 

@@ -86,9 +86,7 @@ type Server struct {
 // New makes a server.
 func New(cfg Config) *Server {
 	cfg.Limits = cfg.Limits.withDefaults()
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	return &Server{cfg: cfg, log: cfg.Log, sessions: map[opened]*session{}}
 }
 

@@ -99,11 +99,8 @@ func New(cfg Config) (*Notifier, error) {
 		return nil, errors.New("notify: Config misses a part")
 	}
 	cfg.Limits = cfg.Limits.withDefaults()
-	n := &Notifier{cfg: cfg, log: cfg.Log, post: newPoster(cfg.Allow, cfg.Limits.Attempt), wake: make(chan struct{}, 1),
-		waiting: map[string]*batch{}, jobs: map[string]*job{}, busy: map[string]bool{}}
-	if n.log == nil {
-		n.log = slog.New(slog.DiscardHandler)
-	}
+	n := &Notifier{cfg: cfg, log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)), post: newPoster(cfg.Allow, cfg.Limits.Attempt),
+		wake: make(chan struct{}, 1), waiting: map[string]*batch{}, jobs: map[string]*job{}, busy: map[string]bool{}}
 	return n, nil
 }
 

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -78,10 +79,7 @@ func (s *SMTP) Send(ctx context.Context, l Letter) error {
 }
 
 func (s *SMTP) options() []gomail.Option {
-	timeout := s.Timeout
-	if timeout == 0 {
-		timeout = 10 * time.Second
-	}
+	timeout := cmp.Or(s.Timeout, 10*time.Second)
 	o := []gomail.Option{gomail.WithPort(s.Port), gomail.WithTimeout(timeout), gomail.WithHELO("localhost")}
 	switch s.TLS {
 	case TLS:

@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -99,9 +100,7 @@ func NewOIDC(cfg OIDCConfig) (*OIDC, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	o := &OIDC{cfg: cfg, http: &http.Client{Timeout: providerTime, Transport: bounded{cfg.Transport}}}
 	o.begun.now = cfg.Now
 	return o, nil

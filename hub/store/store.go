@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -52,30 +53,14 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.WindowBytes == 0 {
-		c.WindowBytes = 4 << 20
-	}
-	if c.SeqBlock == 0 {
-		c.SeqBlock = 1 << 20
-	}
-	if c.CheckBytes == 0 {
-		c.CheckBytes = 64 << 20
-	}
-	if c.RetryAfter == 0 {
-		c.RetryAfter = 50 * time.Millisecond
-	}
-	if c.GuardEvery == 0 {
-		c.GuardEvery = 2 * time.Second
-	}
-	if c.ReserveBytes == 0 {
-		c.ReserveBytes = 8 << 20
-	}
-	if c.RoomEvery == 0 {
-		c.RoomEvery = time.Second
-	}
-	if c.Log == nil {
-		c.Log = slog.Default()
-	}
+	c.WindowBytes = cmp.Or(c.WindowBytes, 4<<20)
+	c.SeqBlock = cmp.Or(c.SeqBlock, 1<<20)
+	c.CheckBytes = cmp.Or(c.CheckBytes, 64<<20)
+	c.RetryAfter = cmp.Or(c.RetryAfter, 50*time.Millisecond)
+	c.GuardEvery = cmp.Or(c.GuardEvery, 2*time.Second)
+	c.ReserveBytes = cmp.Or(c.ReserveBytes, 8<<20)
+	c.RoomEvery = cmp.Or(c.RoomEvery, time.Second)
+	c.Log = cmp.Or(c.Log, slog.Default())
 	return c
 }
 
