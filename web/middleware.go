@@ -2,8 +2,6 @@ package web
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -14,6 +12,7 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/people"
 )
 
@@ -21,9 +20,7 @@ import (
 // what a client sends as one is not believed.
 func (s *Server) requestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var b [6]byte
-		rand.Read(b[:])
-		ctx := context.WithValue(r.Context(), middleware.RequestIDKey, hex.EncodeToString(b[:]))
+		ctx := context.WithValue(r.Context(), middleware.RequestIDKey, ids.NewShort())
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }

@@ -10,12 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/ahphub/ahphub/hub/agent/script"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/environ"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 type demoCommand struct {
@@ -94,7 +93,7 @@ func (a *app) makeDemo(ctx context.Context) error {
 		if err := sampleRepository(ctx, repo); err != nil {
 			return fmt.Errorf("the demo's session %q: %w", prompt, err)
 		}
-		session := ahp.URI("ahp-session:/" + uuid.NewString())
+		session := ahp.URI("ahp-session:/" + ids.New())
 		dirs := []ahp.URI{(&url.URL{Scheme: "file", Path: filepath.ToSlash(repo)}).String()}
 		if err := a.host.CreateSession(ctx, who, ahp.CreateSessionParams{Channel: session, WorkingDirectories: dirs}); err != nil {
 			return fmt.Errorf("the demo's session %q: %w", prompt, err)
@@ -119,7 +118,7 @@ func (a *app) prompt(ctx context.Context, who host.Caller, session ahp.URI, text
 	if !ok || !isSession {
 		return fmt.Errorf("the session is not there")
 	}
-	turn := &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(), StartedAt: time.Now().UTC().Format(time.RFC3339),
+	turn := &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: time.Now().UTC().Format(time.RFC3339),
 		Message: ahp.Message{Text: text, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}}
 	if err := a.dispatch(ctx, who, session, &ahp.SessionTitleChangedAction{Title: text}); err != nil {
 		return err

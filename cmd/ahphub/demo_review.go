@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/google/uuid"
-
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 // demoReviewed is the prompt of the demo's scenario whose changes two people talk about.
@@ -44,14 +43,14 @@ func (a *app) reviewDemo(ctx context.Context, owner host.Caller, session ahp.URI
 	}
 	guest := host.Caller{ClientID: "demo-guest", Principal: access.Principal{ID: "guest:demo", Name: "Ben", Role: access.RoleCommenter, Session: session, Link: "demo"}}
 	for _, t := range demoThreads {
-		thread := ahp.Annotation{ID: uuid.NewString(), Origin: ahp.AnnotationOrigin{Session: session}, Resource: s.WorkingDirectories[0] + "/" + t.file}
+		thread := ahp.Annotation{ID: ids.New(), Origin: ahp.AnnotationOrigin{Session: session}, Resource: s.WorkingDirectories[0] + "/" + t.file}
 		if t.line >= 0 {
 			at := ahp.TextPosition{Line: t.line}
 			thread.Range = &ahp.TextRange{Start: at, End: at}
 		}
 		for i, text := range t.says {
 			who := []host.Caller{guest, owner}[i%2]
-			thread.Entries = append(thread.Entries, ahp.AnnotationEntry{ID: uuid.NewString(), Text: ahp.Markdown(text)})
+			thread.Entries = append(thread.Entries, ahp.AnnotationEntry{ID: ids.New(), Text: ahp.Markdown(text)})
 			thread.Resolved = t.resolved && i == len(t.says)-1
 			if err := a.dispatch(ctx, who, s.Annotations.Resource, &ahp.AnnotationsSetAction{Annotation: thread}); err != nil {
 				return err

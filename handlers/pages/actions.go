@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/google/uuid"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -115,11 +115,11 @@ func (p *Pages) sendMessage(r *http.Request, f chatForm) (ahp.Action, error) {
 	}
 	switch {
 	case chat.ActiveTurn == nil:
-		return &ahp.ChatTurnStartedAction{TurnID: newID(), StartedAt: p.stamp(), Message: m}, nil
+		return &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: p.stamp(), Message: m}, nil
 	case r.PostForm.Get("how") == "steer" && chat.SteeringMessage == nil:
-		return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: newID(), Message: m}, nil
+		return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: ids.New(), Message: m}, nil
 	}
-	return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: newID(), Message: m}, nil
+	return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: ids.New(), Message: m}, nil
 }
 
 // message is what a form says, with the files that come along.
@@ -138,8 +138,6 @@ func message(r *http.Request) (ahp.Message, error) {
 }
 
 func (p *Pages) stamp() string { return p.Now().UTC().Format("2006-01-02T15:04:05.000Z07:00") }
-
-func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // stopTurn cancels the running turn.
 func (p *Pages) stopTurn(_ *http.Request, f chatForm) (ahp.Action, error) {

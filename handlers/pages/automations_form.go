@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/automation"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -120,7 +121,7 @@ func choose(m *page.AutomationForm, chosen url.Values) {
 
 // createAutomation is POST /automations. What is wrong comes back as the same form, next to its field.
 func (p *Pages) createAutomation(w http.ResponseWriter, r *http.Request) error {
-	return p.keepAutomation(w, r, nil, "ahp-automation:/"+newID())
+	return p.keepAutomation(w, r, nil, "ahp-automation:/"+ids.New())
 }
 
 // saveAutomation is POST /automations/{automation}.

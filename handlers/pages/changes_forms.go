@@ -8,11 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -70,7 +69,7 @@ func isDraftID(id string) bool { return !strings.Contains(id, "/") && len(id) <=
 // of a page.
 func (p *Pages) saveDraft(ctx context.Context, v visit, d draft, page string, n int) (id string, gone bool, err error) {
 	if d.ID == "" {
-		d.ID = newID()
+		d.ID = ids.New()
 	}
 	turn := p.draftOrder.of(draftBucket(v.short, v.who), d.ID)
 	turn.Lock()
@@ -84,7 +83,7 @@ func (p *Pages) saveDraft(ctx context.Context, v visit, d draft, page string, n 
 		return "", false, errBadRequest("You have 500 drafts here already: send or discard some first.")
 	}
 	if turn.gone && page == "" { // a plain form, which was opened before: its author wants to keep this
-		d.ID = newID()
+		d.ID = ids.New()
 	} else if !turn.take(page, n) {
 		return "", turn.gone, nil
 	}
@@ -148,8 +147,8 @@ func (p *Pages) publish(ctx context.Context, l look, d draft) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	a := ahp.Annotation{ID: uuid.NewString(), Resource: resourceOf(f, side), Origin: p.origin(p.caller(ctx).Principal, l),
-		Entries: []ahp.AnnotationEntry{{ID: uuid.NewString(), Text: ahp.Markdown(d.Text), Meta: ahp.Meta{"ahphub": own}}}}
+	a := ahp.Annotation{ID: ids.New(), Resource: resourceOf(f, side), Origin: p.origin(p.caller(ctx).Principal, l),
+		Entries: []ahp.AnnotationEntry{{ID: ids.New(), Text: ahp.Markdown(d.Text), Meta: ahp.Meta{"ahphub": own}}}}
 	if to > 0 {
 		a.Range = host.LineRange(from, to)
 	}

@@ -3,8 +3,6 @@ package pages
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"net/http"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -94,7 +93,7 @@ func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := classify(err)
 	m := page.Error{Status: f.status, Text: f.text}
 	if f.status >= 500 {
-		m.ID = errorID()
+		m.ID = ids.NewShort()
 		p.Log.ErrorContext(r.Context(), "a page failed", "path", access.LoggedPath(r.URL.Path), "id", m.ID, "err", err)
 	}
 	if fragment(r) {
@@ -109,12 +108,6 @@ func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if err := send(w, f.status, page.ErrorPage(m)); err != nil {
 		p.Log.WarnContext(r.Context(), "an error page was not sent", "err", err)
 	}
-}
-
-func errorID() string {
-	var b [5]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
 }
 
 // NotFound answers what no route matches.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -185,7 +186,7 @@ func (p *Pages) startSession(r *http.Request) (ahp.URI, error) {
 	if err != nil {
 		return "", err
 	}
-	uri := "ahp-session:/" + newID()
+	uri := "ahp-session:/" + ids.New()
 	params := ahp.CreateSessionParams{Channel: uri, Provider: agent, WorkingDirectories: []ahp.URI{fileURI(dir)}}
 	if config := configOf(r.PostForm, res.Schema); len(config) > 0 {
 		params.Config = config
@@ -205,5 +206,5 @@ func (p *Pages) startSession(r *http.Request) (ahp.URI, error) {
 	if !ok {
 		return uri, nil // it has no chat to say it in: the page says why
 	}
-	return uri, p.act(ctx, chat, &ahp.ChatTurnStartedAction{TurnID: newID(), StartedAt: p.stamp(), Message: first})
+	return uri, p.act(ctx, chat, &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: p.stamp(), Message: first})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -49,7 +50,7 @@ func (p *Pages) openTerminal(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return errNotFound("This session has no chat that could own a terminal.")
 	}
-	params := ahp.CreateTerminalParams{Channel: "ahp-terminal:/" + newID(), Name: strings.TrimSpace(r.PostFormValue("name")), Cwd: terminalDir(s, r.PostFormValue("dir")),
+	params := ahp.CreateTerminalParams{Channel: "ahp-terminal:/" + ids.New(), Name: strings.TrimSpace(r.PostFormValue("name")), Cwd: terminalDir(s, r.PostFormValue("dir")),
 		Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.session, Chat: chat}}}
 	if shell := r.PostFormValue("shell"); shell != "" {
 		own, err := json.Marshal(map[string]string{"shell": shell})
@@ -168,7 +169,7 @@ func (p *Pages) typeLine(r *http.Request, v visit, uri ahp.URI) error {
 
 // typist is a connection for keys: they are echoed to their sender alone, so they need one.
 func (p *Pages) typist(who access.Principal) (*hub.Conn, host.Caller, error) {
-	client := host.PageClient(who.ID) + ":" + newID()
+	client := host.PageClient(who.ID) + ":" + ids.New()
 	conn, err := p.Hub.Connect(hub.ConnConfig{Principal: who.ID, ClientID: client, Audience: who.Audience()})
 	return conn, host.Caller{Principal: who, ClientID: client, Conn: conn}, err
 }

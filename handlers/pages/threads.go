@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/google/uuid"
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -122,7 +122,7 @@ func threadActions(t *ahp.Annotation, verb, entry, text string, resolve bool) ([
 	default:
 		return nil, errNotFound("There is no such thing to do with a thread.")
 	}
-	e := ahp.AnnotationEntry{ID: uuid.NewString(), Text: ahp.Markdown(text)}
+	e := ahp.AnnotationEntry{ID: ids.New(), Text: ahp.Markdown(text)}
 	if verb == "edit" {
 		old := entryIn(t, entry)
 		if old == nil {

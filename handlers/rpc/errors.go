@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
@@ -95,7 +95,7 @@ func (s *socket) errorData(e *ahp.Error) json.RawMessage {
 
 // internal logs a cause under an id and returns what may be said of it.
 func (s *socket) internal(method string, cause ...any) *jsonrpc.Error {
-	id := rand.Text()[:12]
+	id := ids.NewShort()
 	s.log.Error("internal error", append([]any{"id", id, "method", method}, cause...)...)
 	data, _ := json.Marshal(map[string]string{"id": id}) // a map of strings always encodes
 	return &jsonrpc.Error{Code: ahp.CodeInternalError, Message: "internal error (id " + id + ")", Data: data}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 // previewBytes is how much of a command's output stays with its result.
@@ -44,7 +45,7 @@ type Ended struct {
 // its exit code and the end of its output. The
 // error is the turn's: the context's when it was cancelled (the command is dead then).
 func RunCommand(ctx context.Context, s Spec, t Turn, command Command) (Ended, error) {
-	c := call{spec: s, turn: t, id: NewID(), how: command, command: command.Text}
+	c := call{spec: s, turn: t, id: ids.New(), how: command, command: command.Text}
 	answer, err := c.ask(ctx)
 	if err != nil {
 		return Ended{}, err

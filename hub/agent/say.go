@@ -1,15 +1,11 @@
 package agent
 
 import (
-	"crypto/rand"
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 )
-
-// NewID returns an id for a part, a tool call or a request: unique, and fit for
-// an element's id on a page.
-func NewID() string { return strings.ToLower(rand.Text()) }
 
 // Part is a text that grows. Its part is sent before its first piece (AHP
 // requirements 105 and 106).
@@ -21,13 +17,13 @@ type Part struct {
 
 // Markdown begins an answer's text.
 func Markdown(out Out) (*Part, error) {
-	p := &Part{out: out, id: NewID()}
+	p := &Part{out: out, id: ids.New()}
 	return p, p.begin(&ahp.MarkdownResponsePart{ID: p.id})
 }
 
 // Reasoning begins a text about how the answer comes about.
 func Reasoning(out Out) (*Part, error) {
-	p := &Part{out: out, id: NewID(), reasoning: true}
+	p := &Part{out: out, id: ids.New(), reasoning: true}
 	return p, p.begin(&ahp.ReasoningResponsePart{ID: p.id})
 }
 

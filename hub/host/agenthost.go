@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 // agentHost is what an agent's session may ask for; it implements agent.Host.
@@ -26,7 +27,7 @@ func (a agentHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn,
 	chat := &ahp.ChatState{Resource: NewChatURI(), Title: clip(cmp.Or(oneLine(spec.Title), "Sub-chat"), mostTitle), Status: ahp.SessionStatusIdle,
 		ModifiedAt: timestamp(l.h.now()), Interactivity: ahp.ChatInteractivityReadOnly, Turns: []*ahp.Turn{},
 		Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginTool{Chat: spec.Chat, ToolCallID: spec.ToolCallID}}}
-	r := newRun(ctx, chat.Resource, newID())
+	r := newRun(ctx, chat.Resource, ids.New())
 	r.spawned = true
 	start := &ahp.ChatTurnStartedAction{TurnID: r.id, StartedAt: chat.ModifiedAt,
 		Message: ahp.Message{Text: spec.Message, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindAgent}}}
@@ -60,7 +61,7 @@ func (a agentHost) Reply(ctx context.Context, thread, text string) error {
 	}
 	name := cmp.Or(l.h.agentInfo(session.Provider).DisplayName, session.Provider)
 	out, err := l.h.Dispatch(ctx, Caller{Principal: access.Agent(session.Provider, name, l.uri)}, annotationsURI(l.uri), 0,
-		&ahp.AnnotationsEntrySetAction{AnnotationID: thread, Entry: ahp.AnnotationEntry{ID: newID(), Text: ahp.Markdown(text)}})
+		&ahp.AnnotationsEntrySetAction{AnnotationID: thread, Entry: ahp.AnnotationEntry{ID: ids.New(), Text: ahp.Markdown(text)}})
 	return taken(out, err)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
@@ -199,7 +200,7 @@ func (h *Host) noteApplied(ctx context.Context, c Caller, session ahp.URI, list 
 		}
 		done[a.thread.ID] = true
 		for _, act := range []ahp.Action{
-			&ahp.AnnotationsEntrySetAction{AnnotationID: a.thread.ID, Entry: ahp.AnnotationEntry{ID: newID(), Text: ahp.Markdown(note)}},
+			&ahp.AnnotationsEntrySetAction{AnnotationID: a.thread.ID, Entry: ahp.AnnotationEntry{ID: ids.New(), Text: ahp.Markdown(note)}},
 			&ahp.AnnotationsUpdatedAction{AnnotationID: a.thread.ID, Resolved: ahp.Ptr(true)},
 		} {
 			if _, err := h.Dispatch(ctx, c, annotationsURI(session), 0, act); err != nil {

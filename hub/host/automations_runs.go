@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/automation"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 // A run is written down first, then its session is made, and then its message sent, each once the one before is durable
@@ -26,7 +27,7 @@ func turnOfRun(run ahp.URI) string { return strings.TrimPrefix(run, runScheme) }
 
 // newRun writes down a run that has not begun.
 func (h *Host) newRun(tx *hub.Tx, automationURI ahp.URI, origin ahp.AutomationRunOriginValue) ahp.URI {
-	s := &ahp.AutomationRunState{Resource: runScheme + newID(), Automation: automationURI, Sessions: []ahp.URI{},
+	s := &ahp.AutomationRunState{Resource: runScheme + ids.New(), Automation: automationURI, Sessions: []ahp.URI{},
 		Origin:    ahp.AutomationRunOrigin{Value: origin},
 		Lifecycle: ahp.AutomationRunLifecycle{Value: &ahp.AutomationRunPending{CreatedAt: timestamp(h.now())}}}
 	h.mustOpen(tx, runInfo(s.Resource), s)

@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 func TestScheduledRunWithNobodyConnected(t *testing.T) {
@@ -62,7 +63,7 @@ func TestLifecycleFollowsTheTurn(t *testing.T) {
 			func(ctx context.Context, _ agent.Turn) error { <-ctx.Done(); return ctx.Err() },
 		} {
 			w.agent.prompt = p
-			c.runNow(newID())
+			c.runNow(ids.New())
 			synctest.Wait()
 		}
 		w.runs("running", "failed", "completed")
@@ -291,7 +292,7 @@ func TestHistoryIsBoundedAndPaged(t *testing.T) {
 		c := w.automate(daily("Often"))
 		var all []ahp.URI
 		for range 50 {
-			all = append(all, c.runNow(newID()))
+			all = append(all, c.runNow(ids.New()))
 			synctest.Wait()
 		}
 		slices.Reverse(all)

@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 // bucketBackground keeps what goes on in the background, so that a start after a crash takes it off the chats' lists.
@@ -28,7 +29,7 @@ func (a agentHost) Background(ctx context.Context, s agent.BackgroundSpec) error
 	if !ok {
 		return errors.New("only a terminal of this session goes on in the background")
 	}
-	b := background{ID: newID(), Session: a.l.uri, Chat: s.Chat}
+	b := background{ID: ids.New(), Session: a.l.uri, Chat: s.Chat}
 	raw, err := json.Marshal(b)
 	if err != nil {
 		return err

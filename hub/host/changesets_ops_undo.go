@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 const (
@@ -70,7 +71,7 @@ func (h *Host) undoFor(ctx context.Context, l *ledger, uri ahp.URI) (*undoRecord
 
 // keepUndo keeps how to take an operation back, and returns once that is durable: only then is anything written.
 func (h *Host) keepUndo(ctx context.Context, o operation, u changeset.Undo) error {
-	r := undoRecord{ID: newID(), Channel: o.Channel, Op: o.OperationID, By: o.caller.Who(), At: h.now().UTC(), Undo: u}
+	r := undoRecord{ID: ids.New(), Channel: o.Channel, Op: o.OperationID, By: o.caller.Who(), At: h.now().UTC(), Undo: u}
 	return h.changeUndos(ctx, o.ledger, func(list []undoRecord) []undoRecord {
 		return bounded(append(slices.Clone(list), r))
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 func (h *Host) openChat(tx *hub.Tx, session ahp.URI, s *ahp.ChatState) {
@@ -90,7 +91,7 @@ func (h *Host) createChat(tx *hub.Tx, c Caller, info hub.ChannelInfo, p ahp.Crea
 			return err
 		}
 	}
-	start := &ahp.ChatTurnStartedAction{TurnID: newID()}
+	start := &ahp.ChatTurnStartedAction{TurnID: ids.New()}
 	if p.InitialMessage != nil {
 		start.Message = *p.InitialMessage
 		r := &request{h: h, tx: tx, caller: c, info: hub.ChannelInfo{URI: p.Chat, Kind: ahp.ChannelChat, Session: info.URI}, state: chat, now: h.now()}

@@ -17,6 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -284,7 +285,7 @@ func (c *client) say(text string) {
 }
 
 func started(text string) *ahp.ChatTurnStartedAction {
-	return &ahp.ChatTurnStartedAction{TurnID: newID(), Message: user(text)}
+	return &ahp.ChatTurnStartedAction{TurnID: ids.New(), Message: user(text)}
 }
 
 func user(text string) ahp.Message {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 // message checks what a client wants said to an agent, and stamps who says it.
@@ -104,13 +105,13 @@ func (h *Host) defaultChat(ctx context.Context, session ahp.URI) (ahp.URI, error
 // say starts a turn, or while one runs queues the message or steers by it.
 func (h *Host) say(ctx context.Context, c Caller, chat ahp.URI, m ahp.Message, steer bool) error {
 	st, _, _ := h.hub.State(chat)
-	var a ahp.Action = &ahp.ChatTurnStartedAction{TurnID: newID(), Message: m}
+	var a ahp.Action = &ahp.ChatTurnStartedAction{TurnID: ids.New(), Message: m}
 	if s, ok := st.(*ahp.ChatState); ok && s.ActiveTurn != nil {
 		kind := ahp.PendingMessageKindQueued
 		if steer {
 			kind = ahp.PendingMessageKindSteering
 		}
-		a = &ahp.ChatPendingMessageSetAction{Kind: kind, ID: newID(), Message: m}
+		a = &ahp.ChatPendingMessageSetAction{Kind: kind, ID: ids.New(), Message: m}
 	}
 	c.Conn = nil
 	o, err := h.Dispatch(ctx, c, chat, 0, a)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 // out is what a running turn may say; it implements agent.Out.
@@ -144,7 +145,7 @@ func (o *out) Ask(ctx context.Context, req ahp.ChatInputRequest) (*ahp.ChatInput
 // ClientTool has a connected client run one of its tools (AHP requirement 141). A client
 // that stays silent makes the call fail (143).
 func (o *out) ClientTool(ctx context.Context, clientID, tool string, input json.RawMessage) (ahp.ToolCallResult, error) {
-	id := newID()
+	id := ids.New()
 	answer, forget := o.l.h.await(waitKey{o.r.chat, id})
 	defer forget()
 	client, def, err := o.offering(clientID, tool)

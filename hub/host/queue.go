@@ -7,6 +7,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 // startQueued starts the oldest queued message of an idle chat: it leaves the queue, then
@@ -35,7 +36,7 @@ func (h *Host) startQueued(tx *hub.Tx, ch hub.ChannelInfo, turnEnded bool) {
 	if tx.Apply(ch.URI, &ahp.ChatPendingMessageRemovedAction{Kind: kind, ID: next.ID}) == nil {
 		return // never the same message twice
 	}
-	tx.Apply(ch.URI, &ahp.ChatTurnStartedAction{TurnID: newID(), StartedAt: timestamp(h.now()), Message: next.Message, QueuedMessageID: next.ID})
+	tx.Apply(ch.URI, &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: timestamp(h.now()), Message: next.Message, QueuedMessageID: next.ID})
 }
 
 func isPending(s *ahp.ChatState, id string) bool {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/resource"
 )
 
@@ -124,7 +125,7 @@ func (h *Host) askOwner(ctx context.Context, c Caller, p ahp.ResourceRequestPara
 	if why := h.closed(found); why != "" {
 		return notGranted(p, why)
 	}
-	a, joined, err := h.grants.ask(FileAsk{ID: newID(), Name: c.Name, Client: clip(c.ClientID, 80), Path: found.Path, URI: p.URI, Dir: found.Dir, Write: write, At: h.now()}, c)
+	a, joined, err := h.grants.ask(FileAsk{ID: ids.New(), Name: c.Name, Client: clip(c.ClientID, 80), Path: found.Path, URI: p.URI, Dir: found.Dir, Write: write, At: h.now()}, c)
 	if err != nil {
 		return notGranted(p, err.Error())
 	}

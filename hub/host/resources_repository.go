@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/resource"
 )
 
@@ -34,7 +35,7 @@ func (h *Host) mayLeadTo(session string, out *changeset.OutsideError) bool {
 	if err != nil || h.closed(found) != "" {
 		return false
 	}
-	a := FileAsk{ID: newID(), Name: gitThrough(out.By), Path: out.Path, URI: FileURI(out.Path), Dir: found.Dir,
+	a := FileAsk{ID: ids.New(), Name: gitThrough(out.By), Path: out.Path, URI: FileURI(out.Path), Dir: found.Dir,
 		At: h.now(), Repository: out.By, Session: session}
 	granted, asked := h.grants.repository(a, h.isAlive)
 	if asked && h.cfg.FilesAsked != nil {

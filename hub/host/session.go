@@ -11,11 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 const (
@@ -154,12 +153,10 @@ func sessionExists(uri ahp.URI) error {
 func annotationsURI(session ahp.URI) ahp.URI { return session + "/annotations" }
 
 // NewSessionURI makes a fresh session URI.
-func NewSessionURI() ahp.URI { return "ahp-session:/" + newID() }
+func NewSessionURI() ahp.URI { return "ahp-session:/" + ids.New() }
 
 // NewChatURI makes a fresh chat URI.
-func NewChatURI() ahp.URI { return "ahp-chat:/" + newID() }
-
-func newID() string { return uuid.Must(uuid.NewV7()).String() }
+func NewChatURI() ahp.URI { return "ahp-chat:/" + ids.New() }
 
 // openSession opens the channels of a new session, all in one step.
 func (h *Host) openSession(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState) error {

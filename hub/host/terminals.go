@@ -13,6 +13,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/terminal"
 )
 
@@ -301,7 +302,7 @@ func terminalInfo(uri ahp.URI, s *ahp.TerminalState) ahp.TerminalInfo {
 	return ahp.TerminalInfo{Resource: uri, Title: s.Title, Claim: s.Claim, Lifecycle: s.Lifecycle}
 }
 
-func newTerminalURI() ahp.URI { return "ahp-terminal:/" + newID() }
+func newTerminalURI() ahp.URI { return "ahp-terminal:/" + ids.New() }
 
 func shellTitle(spec terminal.Spec) string {
 	if spec.Title != "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 // AHP requirements 105 and 106: what an agent streams before it said what it is a part of reaches nobody.
@@ -76,7 +77,7 @@ func TestChatsAttachedInAnAttachedChatStayOut(t *testing.T) {
 			for _, uri := range attached {
 				m.Attachments = append(m.Attachments, ahp.MessageAttachment{Value: &ahp.MessageChatAttachment{Label: "before", Resource: uri}})
 			}
-			c.do(chat, &ahp.ChatTurnStartedAction{TurnID: newID(), Message: m})
+			c.do(chat, &ahp.ChatTurnStartedAction{TurnID: ids.New(), Message: m})
 		}
 		say(w.chat(), "innermost")
 		say("ahp-chat:/2", "between", w.chat())

@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 func hubConfig() hub.Config { return hub.Config{} }
@@ -355,7 +356,7 @@ func TestChatAttachmentBringsItsTranscript(t *testing.T) { // AHP requirements 9
 		attach := func(end string) *ahp.ChatTurnStartedAction {
 			m := user("go on")
 			m.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageChatAttachment{Label: "before", Resource: w.chat(), EndTurn: end}}}
-			return &ahp.ChatTurnStartedAction{TurnID: newID(), Message: m}
+			return &ahp.ChatTurnStartedAction{TurnID: ids.New(), Message: m}
 		}
 		w.must(w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2"}))
 		c.do("ahp-chat:/2", attach(""))

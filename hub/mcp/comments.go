@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
@@ -112,8 +112,8 @@ func (n *session) add(ctx context.Context, in addInput) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	a := ahp.Annotation{ID: uuid.NewString(), Resource: f.URI, Range: r, Origin: n.box.Origin(),
-		Entries: []ahp.AnnotationEntry{{ID: uuid.NewString(), Text: ahp.Markdown(text), Meta: ahp.Meta{"ahphub": own}}}}
+	a := ahp.Annotation{ID: ids.New(), Resource: f.URI, Range: r, Origin: n.box.Origin(),
+		Entries: []ahp.AnnotationEntry{{ID: ids.New(), Text: ahp.Markdown(text), Meta: ahp.Meta{"ahphub": own}}}}
 	if err := n.box.Annotate(ctx, &ahp.AnnotationsSetAction{Annotation: a}); err != nil {
 		return "", err
 	}
@@ -133,7 +133,7 @@ func (n *session) say(ctx context.Context, thread, text string) error {
 		return host.Refusal("the text is empty: write something")
 	}
 	return n.box.Annotate(ctx, &ahp.AnnotationsEntrySetAction{AnnotationID: thread,
-		Entry: ahp.AnnotationEntry{ID: uuid.NewString(), Text: ahp.Markdown(text)}})
+		Entry: ahp.AnnotationEntry{ID: ids.New(), Text: ahp.Markdown(text)}})
 }
 
 func (n *session) resolve(ctx context.Context, in resolveInput) (string, error) {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/google/uuid"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 const auditBucket = "audit"
@@ -65,11 +65,7 @@ func (a Audit) Add(ctx context.Context, e Event) error {
 	if err != nil {
 		return err
 	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return err
-	}
-	return a.Store.Add(ctx, auditBucket, id.String(), b)
+	return a.Store.Add(ctx, auditBucket, ids.New(), b)
 }
 
 // List returns all events, oldest first.

@@ -11,8 +11,8 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 const (
@@ -103,7 +103,7 @@ type field struct {
 }
 
 func newForm(q elicitParams) (form, error) {
-	f := form{request: ahp.ChatInputRequest{ID: agent.NewID(), Message: clip(q.Message, mostText)}, fields: map[string]field{}}
+	f := form{request: ahp.ChatInputRequest{ID: ids.New(), Message: clip(q.Message, mostText)}, fields: map[string]field{}}
 	if q.Mode == "url" {
 		to, err := url.Parse(q.URL)
 		if err != nil || to.Scheme != "https" && to.Scheme != "http" || to.Host == "" {

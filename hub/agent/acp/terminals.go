@@ -12,6 +12,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 const mostTerminals = 64 // of one program that it did not release
@@ -86,7 +87,7 @@ func (ts *terminals) create(ctx context.Context, p *peer, host agent.Host, spec 
 	if limit != nil && *limit >= 0 {
 		t.limit = *limit
 	}
-	id := agent.NewID()
+	id := ids.New()
 	ts.mu.Lock()
 	ts.all[id] = t
 	ts.mu.Unlock()

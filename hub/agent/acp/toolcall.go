@@ -11,6 +11,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
@@ -63,7 +64,7 @@ func (r *player) toolCall(s *stream, f *toolFields, content json.RawMessage) err
 func (r *player) learn(s *stream, f *toolFields, content json.RawMessage) (*call, error) {
 	c := r.calls[f.ToolCallID]
 	if c == nil || c.stage == over && f.Status != nil && *f.Status == "pending" {
-		c = &call{id: agent.NewID(), kind: "other", in: s}
+		c = &call{id: ids.New(), kind: "other", in: s}
 		r.calls[f.ToolCallID] = c
 		c.lay(f, content)
 		s.part = nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 // ask sends questions and says what was answered.
@@ -18,7 +19,7 @@ func (p player) ask(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	r.ID = agent.NewID()
+	r.ID = ids.New()
 	done, err := p.turn.Out.Ask(ctx, r)
 	if err != nil {
 		return err

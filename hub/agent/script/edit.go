@@ -12,6 +12,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
 // maxEdit bounds the file an edit may be made to.
@@ -20,7 +21,7 @@ const maxEdit = 16 << 20
 // edit changes a file for real, after approval: it adds a line, or replaces the
 // whole. It cannot leave the session's first directory, not by a link either.
 func (p player) edit(ctx context.Context, s Step) error {
-	id := agent.NewID()
+	id := ids.New()
 	if err := p.turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: id, ToolName: "edit", DisplayName: "Edit file"}); err != nil {
 		return err
 	}

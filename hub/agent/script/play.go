@@ -12,10 +12,11 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 )
 
-// ids are names in an action that stand for an id: "$tool".
-var ids = regexp.MustCompile(`"\$([a-zA-Z][a-zA-Z0-9]*)"`)
+// idNames matches the names in an action that stand for an id: "$tool".
+var idNames = regexp.MustCompile(`"\$([a-zA-Z][a-zA-Z0-9]*)"`)
 
 // player plays the steps of one turn.
 type player struct {
@@ -203,7 +204,7 @@ func (p player) action(text string) error {
 
 // spawn has a sub-chat play steps, as a tool call of this one.
 func (p player) spawn(ctx context.Context, s Step) error {
-	id := agent.NewID()
+	id := ids.New()
 	out := p.turn.Out
 	err := errors.Join(
 		out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: id, ToolName: "spawn", DisplayName: "Sub-agent"}),

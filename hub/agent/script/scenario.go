@@ -202,7 +202,7 @@ func (s *Scenario) at(n int) *Turn {
 // action reads a chat action. An id written "$name" becomes one of this turn's
 // own, the same wherever the name stands.
 func action(text, suffix string) (ahp.Action, error) {
-	a, err := ahp.UnmarshalAction([]byte(ids.ReplaceAllString(text, `"$1`+suffix+`"`)))
+	a, err := ahp.UnmarshalAction([]byte(idNames.ReplaceAllString(text, `"$1`+suffix+`"`)))
 	if err != nil {
 		return nil, fmt.Errorf("the action cannot be read: %w", err)
 	}
