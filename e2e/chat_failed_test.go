@@ -13,7 +13,7 @@ func TestAnAgentThatDoesNotStart(t *testing.T) {
 	if err := os.WriteFile(broken, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	begin(p, ana, t.TempDir(), "")
+	begin(p, ana, t.TempDir(), "hello") // an agent is started once there is something for it to do
 	ana.WaitText("#failed", "no licence was found")
 	ana.Pictures("failed", "#failed")
 	ana.Click("#failed button")
@@ -25,5 +25,6 @@ func TestAnAgentThatDoesNotStart(t *testing.T) {
 	ana.Wait("!document.querySelector('#failed').children.length")
 	ana.Fill("#message", "well now")
 	ana.Press("\r")
-	ana.WaitText("#turns", "given: code small | well now")
+	ana.WaitText("#turns", "given: code small |")
+	ana.WaitText("#turns", "| well now")
 }

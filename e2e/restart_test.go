@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
 )
 
 // hostAway is what a browser says of its own accord about requests to a host that was killed.
@@ -24,10 +25,7 @@ func TestKilledWhileACommandPrints(t *testing.T) {
 	page.Allow(hostAway)
 	w := watch(t, p, "watcher")
 	chat := w.newSession(t.TempDir())
-	page.Open(p.URL + "/")
-	page.Live()
-	page.Click("#inbox .inlink")
-	page.Wait("location.pathname.startsWith('/s/')")
+	page.Open(p.URL + "/s/" + host.ShortID(restarted))
 	page.Live()
 
 	for round := range 3 {
@@ -61,12 +59,15 @@ func TestKilledWhileACommandPrints(t *testing.T) {
 	p.Stop()
 }
 
-// newSession makes one that runs commands without asking, mirrors it, and returns its chat.
+// restarted is the session that newSession makes.
+const restarted ahp.URI = "ahp-session:/restart"
+
+// newSession makes a session that runs commands without asking, mirrors it, and returns its chat.
 func (w *watcher) newSession(dir string) ahp.URI {
 	w.t.Helper()
 	ctx, cancel := w.patient()
 	defer cancel()
-	session := ahp.URI("ahp-session:/restart")
+	session := restarted
 	err := w.Call(ctx, "createSession", ahp.CreateSessionParams{
 		Channel: session, Provider: "shell", WorkingDirectories: []ahp.URI{"file://" + dir},
 		Config: ahp.Meta{"approval": json.RawMessage(`"auto"`)},

@@ -291,7 +291,7 @@ func TestReviewByKeyboardAlone(t *testing.T) {
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	made, _ := signIn(t, prog.SignIn())
 	made.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	res, err := made.PostForm(prog.URL+"/new", url.Values{"dir": {dir}, "agent": {"script"}})
+	res, err := made.PostForm(prog.URL+"/new", url.Values{"dir": {dir}, "agent": {"script"}, "message": {"say it is done"}})
 	if err != nil || res.StatusCode != http.StatusSeeOther {
 		t.Fatal(err, res)
 	}

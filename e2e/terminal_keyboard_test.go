@@ -30,6 +30,7 @@ type gathering struct {
 	t       *testing.T
 	browser *Browser
 	url     string
+	session ahp.URI
 	base    string // of the session's terminals
 }
 
@@ -80,7 +81,7 @@ func gather(t *testing.T) *gathering {
 		all.Routes(r)
 	})
 	srv := httptest.NewServer(r)
-	x := &gathering{t: t, browser: OpenBrowser(t), url: srv.URL}
+	x := &gathering{t: t, browser: OpenBrowser(t), url: srv.URL, session: session}
 	t.Cleanup(func() {
 		closePages(t)
 		all.Close()
@@ -96,9 +97,7 @@ func gather(t *testing.T) *gathering {
 func (x *gathering) opened() *Page {
 	x.t.Helper()
 	p := x.person("root")
-	p.Open(x.url)
-	p.Wait(`document.querySelector('a[href^="/s/"]')`)
-	x.base = strings.Join(strings.Split(Eval[string](p, `document.querySelector('a[href^="/s/"]').getAttribute('href')`), "/")[:3], "/") + "/t"
+	x.base = "/s/" + host.ShortID(x.session) + "/t"
 	p.Open(x.url + x.base)
 	p.Click(".termbar form button")
 	opened(p)

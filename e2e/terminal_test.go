@@ -1,12 +1,12 @@
 package e2e
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
 )
 
 // A terminal in a real browser shows what is typed and printed, and is the same after the page was loaded anew.
@@ -19,8 +19,7 @@ func TestATerminalInTheBrowser(t *testing.T) {
 	}
 	page := OpenBrowser(t).Page()
 	page.SignIn(prog)
-	page.Wait(`document.querySelector('a[href^="/s/"]')`)
-	base := strings.Join(strings.Split(Eval[string](page, `document.querySelector('a[href^="/s/"]').getAttribute('href')`), "/")[:3], "/")
+	base := "/s/" + host.ShortID(session)
 	page.Open(prog.URL + base + "/t")
 	Eval[any](page, `document.querySelector('.termbar form button').click()`)
 	const text = `(() => { const t = document.querySelector('.termframe').contentWindow.ahphubTerm, b = t.buffer.active; let s = ''; for (let i = 0; i < b.length; i++) s += b.getLine(i).translateToString(true) + '\n'; return s.trim(); })()`

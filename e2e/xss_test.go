@@ -263,9 +263,23 @@ func TestHostileTextInABrowser(t *testing.T) {
 		page.harmless(path)
 	}
 
-	// A picture from elsewhere is loaded by a click, and by nothing else.
+	// The chat shows the ends of a long turn; the rest is on pages of its own.
 	page.Open(prog.URL + session)
-	page.Wait(`document.querySelector('a[data-image][href="https://evil.example/p.png"]')`)
+	page.Wait(`document.querySelector('.more a')`)
+	picture := ""
+	for next := page.moreText(); next != ""; next = page.moreText() {
+		page.Open(next)
+		page.harmless("more of a turn")
+		if Eval[bool](page.Page, `!!document.querySelector('a[data-image][href="https://evil.example/p.png"]')`) {
+			picture = next
+		}
+	}
+	if picture == "" {
+		t.Fatal("the pages with the rest of a turn do not have the picture")
+	}
+
+	// A picture from elsewhere is loaded by a click, and by nothing else.
+	page.Open(picture)
 	page.Allow(`evil\.example|ERR_|CORS`)
 	Eval[bool](page.Page, `document.querySelector('a[data-image][href="https://evil.example/p.png"]').click(), true`)
 	page.Wait(`document.querySelector('img.remote')`)
@@ -274,6 +288,11 @@ func TestHostileTextInABrowser(t *testing.T) {
 		t.Errorf("a click on a picture asked for %v", got)
 	}
 	page.leave()
+}
+
+// moreText returns the address of more of a turn's text than the page shows, "" when there is none.
+func (w *watched) moreText() string {
+	return Eval[string](w.Page, `[...document.querySelectorAll('.more a')].find(a => a.textContent === 'Show more')?.href ?? ''`)
 }
 
 // until waits for something the browser reports by itself.

@@ -375,8 +375,9 @@ func TestCannotStart(t *testing.T) {
 				limits.Start = 300 * time.Millisecond
 			}
 			w := newWorld(t, acp.Backend{Program: test.prog, Limits: limits})
+			w.until("the session failed", func() bool { return w.session().Lifecycle == ahp.SessionLifecycleFailed })
 			s := w.session()
-			if s.Lifecycle != ahp.SessionLifecycleFailed || s.CreationError == nil {
+			if s.CreationError == nil {
 				t.Fatalf("the session is %s", s.Lifecycle)
 			}
 			wants(t, s.CreationError.Message, test.want...)
