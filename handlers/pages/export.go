@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ahphub/ahphub/hub/texts"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -152,7 +153,7 @@ func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // inline keeps a name from being Markdown.
 func inline(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+	s = texts.OneLine(s)
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "#", `\#`, "|", `\|`).Replace(s)
 }
 

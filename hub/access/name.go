@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"unicode"
+
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const longestName = 60
@@ -20,7 +22,7 @@ func CleanName(s string) (string, error) {
 		}
 		return r
 	}, s)
-	s = strings.Join(strings.Fields(s), " ")
+	s = texts.OneLine(s)
 	if r := []rune(s); len(r) > longestName {
 		s = strings.TrimSpace(string(r[:longestName]))
 	}

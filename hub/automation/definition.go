@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // Limits bounds definitions. Zero fields take the stated default.
@@ -44,7 +45,7 @@ func problem(field, format string, args ...any) error {
 // title on one line, the message as one of an automation. The error is a *Problem.
 func Check(d *ahp.AutomationDefinition, l Limits) error {
 	l = l.withDefaults()
-	d.Title = strings.Join(strings.Fields(d.Title), " ")
+	d.Title = texts.OneLine(d.Title)
 	switch {
 	case d.Title == "":
 		return problem("title", "an automation needs a title")

@@ -11,6 +11,7 @@ import (
 	"github.com/netresearch/go-cron"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const (
@@ -46,7 +47,7 @@ func Parse(s ahp.AutomationSchedule) (Schedule, error) {
 	if err != nil {
 		return Schedule{}, err
 	}
-	out := Schedule{numbers, strings.Join(strings.Fields(s.Expression), " "), *spec, zone}
+	out := Schedule{numbers, texts.OneLine(s.Expression), *spec, zone}
 	if out.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
 		return Schedule{}, errors.New("this schedule never comes: no month it names has such a day")
 	}

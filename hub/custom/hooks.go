@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // readHooks lists the hooks of a settings file, one an event and what it matches. What they run is not told.
@@ -24,7 +26,7 @@ func readHooks(s *search, _ spot, file string) []Entry {
 	for _, e := range events {
 		for i, what := range matched(e.raw) {
 			out = append(out, Entry{ID: s.root.id(at, fmt.Sprintf("hook:%s:%s:%d", e.name, what, i)), Kind: Hook,
-				Name: clip(oneLine(e.name), mostName), Description: what, Path: at, Line: e.line})
+				Name: clip(texts.OneLine(e.name), mostName), Description: what, Path: at, Line: e.line})
 		}
 	}
 	return out
@@ -39,7 +41,7 @@ func matched(raw json.RawMessage) (out []string) {
 		return []string{""}
 	}
 	for _, h := range list {
-		m := clip(oneLine(text(h.Matcher)), mostName)
+		m := clip(texts.OneLine(text(h.Matcher)), mostName)
 		if m != "" {
 			m = "for " + m
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const (
@@ -85,7 +87,7 @@ func frontmatter(data []byte) (head map[string]any, body []byte, err error) {
 		return fmt.Appendf(nil, "%s: '%s'%s", part[1], bytes.ReplaceAll(part[2], []byte("'"), []byte("''")), part[3])
 	})
 	if err := yaml.Unmarshal(quoted, &head); err != nil {
-		return nil, body, fmt.Errorf("its head is no YAML: %s", clip(oneLine(strings.TrimPrefix(err.Error(), "yaml: ")), 200))
+		return nil, body, fmt.Errorf("its head is no YAML: %s", clip(texts.OneLine(strings.TrimPrefix(err.Error(), "yaml: ")), 200))
 	}
 	return head, body, nil
 }
@@ -105,12 +107,12 @@ func cutFence(data []byte) (head, body []byte, ok bool) {
 func (e *Entry) describe(head map[string]any, kind Kind, name string) {
 	e.Name = name
 	if kind != Rule {
-		e.Name = clip(oneLine(first(text(head["name"]), name)), mostName)
+		e.Name = clip(texts.OneLine(first(text(head["name"]), name)), mostName)
 	}
-	e.Description = clip(oneLine(text(head["description"])), mostDescription)
+	e.Description = clip(texts.OneLine(text(head["description"])), mostDescription)
 	switch kind {
 	case Agent:
-		e.Model, e.Tools = clip(oneLine(text(head["model"])), mostName), list(head["tools"])
+		e.Model, e.Tools = clip(texts.OneLine(text(head["model"])), mostName), list(head["tools"])
 	case Rule:
 		e.Globs = list(firstOf(head, "globs", "applyTo", "paths"))
 		if always, ok := head["alwaysApply"].(bool); ok {
@@ -129,7 +131,7 @@ func text(v any) string {
 // list is a list, or a text with commas.
 func list(v any) (out []string) {
 	add := func(s string) {
-		if s = clip(oneLine(s), mostName*2); s != "" && len(out) < mostListed {
+		if s = clip(texts.OneLine(s), mostName*2); s != "" && len(out) < mostListed {
 			out = append(out, s)
 		}
 	}
@@ -182,14 +184,10 @@ func first(a, b string) string {
 func heading(body []byte) string {
 	for line := range bytes.Lines(body) {
 		if h, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("#")); ok {
-			return clip(oneLine(strings.TrimLeft(string(h), "#")), 200)
+			return clip(texts.OneLine(strings.TrimLeft(string(h), "#")), 200)
 		}
 	}
 	return ""
-}
-
-func oneLine(s string) string {
-	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
 }
 
 // clip cuts at most n bytes, never inside a rune.

@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // bucketBackground keeps what goes on in the background, so that a start after a crash takes it off the chats' lists.
@@ -34,7 +35,7 @@ func (a agentHost) Background(ctx context.Context, s agent.BackgroundSpec) error
 	if err != nil {
 		return err
 	}
-	work := &ahp.ShellBackgroundWork{ID: b.ID, Label: clip(oneLine(s.Label), mostTitle), StartedAt: timestamp(h.now()),
+	work := &ahp.ShellBackgroundWork{ID: b.ID, Label: clip(texts.OneLine(s.Label), mostTitle), StartedAt: timestamp(h.now()),
 		Command: clip(s.Command, mostCommand), Terminal: t.URI()}
 	err = h.do(ctx, func(tx *hub.Tx) {
 		tx.Apply(s.Chat, &ahp.ChatBackgroundWorkSetAction{Work: ahp.BackgroundWork{Value: work}})

@@ -155,6 +155,3 @@ func (h *Host) woken(uri ahp.URI) {
 }
 
 func contains(list []ahp.URI, uri ahp.URI) bool { return slices.Contains(list, uri) }
-
-// oneLine makes a title of what somebody typed.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

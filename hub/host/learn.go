@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // offeredKey is where a session's `_meta` holds the settings its agent named after the session was made: no action
@@ -97,7 +98,7 @@ func Settings(s *ahp.SessionState) *ahp.SessionConfigState {
 // the first message.
 func offerTitle(tx *hub.Tx, session ahp.URI, s *ahp.SessionState, o agent.Offer) {
 	chat, ok := tx.State(s.DefaultChat).(*ahp.ChatState)
-	title := clip(oneLine(o.Title), mostTitle)
+	title := clip(texts.OneLine(o.Title), mostTitle)
 	if !ok || title == "" || o.Chat != s.DefaultChat {
 		return
 	}

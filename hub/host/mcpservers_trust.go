@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/custom"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // A file of a repository must not start programs by being checked out. So a server runs only once the owner has seen its
@@ -159,7 +160,7 @@ func (v *mcpServer) shownTools() (list []ServerTool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, t := range v.tools {
-		list = append(list, ServerTool{Name: t.Name, Title: cmp.Or(t.Title, t.Name), Description: clip(oneLine(t.Description), 300)})
+		list = append(list, ServerTool{Name: t.Name, Title: cmp.Or(t.Title, t.Name), Description: clip(texts.OneLine(t.Description), 300)})
 	}
 	return list
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // rules says what a client's action must keep to (AHP requirement 35). A rule may write
@@ -122,7 +123,7 @@ func refuse(reason string) check {
 }
 
 func checkTitle(_ *request, _ *ahp.SessionState, a *ahp.SessionTitleChangedAction) string {
-	a.Title = oneLine(a.Title)
+	a.Title = texts.OneLine(a.Title)
 	switch {
 	case a.Title == "":
 		return "a title needs at least one character"

@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/terminal"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // agentTerminal starts a command of a session's agent in a terminal that the tool call owns.
@@ -27,7 +28,7 @@ func (h *Host) agentTerminal(ctx context.Context, session ahp.URI, s agent.Termi
 	info := hub.ChannelInfo{URI: newTerminalURI(), Kind: ahp.ChannelTerminal, Session: session, Chat: s.Chat}
 	claim := ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session, Chat: s.Chat, TurnID: s.TurnID, ToolCallID: s.ToolCallID}}
 	t, err := h.startTerminal(info, claim, terminal.Spec{
-		Command: s.Command, Dir: dir, Env: s.Env, Cols: s.Cols, Rows: s.Rows, Title: clip(oneLine(s.Title), mostTitle),
+		Command: s.Command, Dir: dir, Env: s.Env, Cols: s.Cols, Rows: s.Rows, Title: clip(texts.OneLine(s.Title), mostTitle),
 	}, true)
 	if err != nil {
 		return nil, err

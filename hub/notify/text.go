@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const (
@@ -58,7 +60,7 @@ func clean(l string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(l, ""))
-	return strings.Join(strings.Fields(strings.TrimLeft(l, "#>*- ")), " ")
+	return texts.OneLine(strings.TrimLeft(l, "#>*- "))
 }
 
 func short(s string, most int) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // askID tells the parts of an approval card apart from those of other turns on the same page: agents number their calls.
@@ -72,14 +73,12 @@ func (t Tool) invocation() ahp.StringOrMarkdown {
 		return ahp.StringOrMarkdown{Text: says, Markdown: t.Invocation.Markdown} // the changes are drawn whole
 	}
 	verb, code, ok := strings.Cut(t.Invocation.Text, "`")
-	code = oneLine(strings.TrimSuffix(strings.Trim(code, "` "), "…"))
-	if ok && len(verb) < 10 && code != "" && strings.HasPrefix(oneLine(t.command()), code) {
+	code = texts.OneLine(strings.TrimSuffix(strings.Trim(code, "` "), "…"))
+	if ok && len(verb) < 10 && code != "" && strings.HasPrefix(texts.OneLine(t.command()), code) {
 		return ahp.StringOrMarkdown{}
 	}
 	return t.Invocation
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func firstApprove(list []ahp.ConfirmationOption) int {
 	best := -1

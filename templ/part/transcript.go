@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // Editing is a message of the transcript that is written anew.
@@ -34,7 +35,7 @@ func Answer(parts []ahp.ResponsePart) string {
 // Transcript is a turn as Markdown that reads by itself.
 func (t *Turn) Transcript() string {
 	var b strings.Builder
-	b.WriteString("## " + strings.Join(strings.Fields(messageBy(t.Message)), " "))
+	b.WriteString("## " + texts.OneLine(messageBy(t.Message)))
 	if at := t.StartedAt; len(at) >= 16 {
 		b.WriteString(" · " + strings.Replace(at[:16], "T", " ", 1) + " UTC")
 	}

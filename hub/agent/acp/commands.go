@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const mostCommands = 500
@@ -12,7 +13,7 @@ const mostCommands = 500
 func (s *session) setCommands(list []availableCommand) {
 	commands := make([]agent.SlashCommand, 0, min(len(list), mostCommands))
 	for _, c := range list[:min(len(list), mostCommands)] {
-		name := strings.Join(strings.Fields(strings.TrimPrefix(c.Name, "/")), " ") // "memory show" is one, too
+		name := texts.OneLine(strings.TrimPrefix(c.Name, "/")) // "memory show" is one, too
 		if name == "" {
 			continue
 		}

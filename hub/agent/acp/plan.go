@@ -6,6 +6,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // planned says a plan. The program sends the whole each time and the protocol has
@@ -42,7 +43,7 @@ func taskList(steps []planEntry) string {
 		if s.Status == "completed" {
 			mark = "x"
 		}
-		fmt.Fprintf(&b, "- [%s] %s\n", mark, strings.Join(strings.Fields(s.Content), " "))
+		fmt.Fprintf(&b, "- [%s] %s\n", mark, texts.OneLine(s.Content))
 	}
 	return b.String()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // Provider is the name the agent is listed under.
@@ -149,4 +150,4 @@ const usage = "I play scripts and understand one order a line:\n\n" +
 	"- `wait MS`, `hold` (until cancelled)\n" +
 	"- `fail TEXT`: an error that can be resumed"
 
-func fold(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
+func fold(s string) string { return strings.ToLower(texts.OneLine(s)) }
