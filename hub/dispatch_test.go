@@ -93,8 +93,8 @@ func TestAResentActionIsNotRunTwice(t *testing.T) {
 	if e := next(t, a)[0].Env; e.Origin.ClientSeq != 2 || e.Rejection != "" {
 		t.Errorf("what is still so was answered with %+v", e)
 	}
-	if s, _, _ := h.State(chatURI); s.(*ahp.ChatState).Activity != "two" {
-		t.Errorf("activity %q, want two", s.(*ahp.ChatState).Activity)
+	if s, _ := hub.StateOf[*ahp.ChatState](h, chatURI); s.Activity != "two" {
+		t.Errorf("activity %q, want two", s.Activity)
 	}
 }
 

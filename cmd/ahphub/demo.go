@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent/script"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/environ"
@@ -113,9 +114,8 @@ func (a *app) makeDemo(ctx context.Context) error {
 
 // prompt says something in a session's default chat, and names the session after it.
 func (a *app) prompt(ctx context.Context, who host.Caller, session ahp.URI, text string) error {
-	state, _, ok := a.hub.State(session)
-	s, isSession := state.(*ahp.SessionState)
-	if !ok || !isSession {
+	s, ok := hub.StateOf[*ahp.SessionState](a.hub, session)
+	if !ok {
 		return fmt.Errorf("the session is not there")
 	}
 	turn := &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: time.Now().UTC().Format(time.RFC3339),

@@ -33,8 +33,7 @@ var demoThreads = []demoThread{
 
 // reviewDemo fills the threads of a session once its agent is done.
 func (a *app) reviewDemo(ctx context.Context, owner host.Caller, session ahp.URI) error {
-	state, _, _ := a.hub.State(session)
-	s, ok := state.(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](a.hub, session)
 	if !ok || s.Annotations == nil {
 		return fmt.Errorf("the session is not there")
 	}
@@ -72,8 +71,7 @@ func (a *app) turnOver(ctx context.Context, chat ahp.URI) error {
 		if _, err := conn.Next(ctx, nil); err != nil {
 			return err
 		}
-		state, _, _ := a.hub.State(chat)
-		if c, ok := state.(*ahp.ChatState); !ok || c.ActiveTurn == nil {
+		if c, ok := hub.StateOf[*ahp.ChatState](a.hub, chat); !ok || c.ActiveTurn == nil {
 			return nil
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/templ/part"
@@ -36,8 +37,7 @@ func (p *Pages) chatForm(w http.ResponseWriter, r *http.Request) (chatForm, erro
 	if err := parseForm(r); err != nil {
 		return chatForm{}, &fault{http.StatusRequestEntityTooLarge, "This is too much for one form: at most 2 MB.", err}
 	}
-	state, _, _ := p.Hub.State(v.session)
-	s, _ := state.(*ahp.SessionState)
+	s, _ := hub.StateOf[*ahp.SessionState](p.Hub, v.session)
 	id := chi.URLParam(r, "chat")
 	chat, ok := chatByID(s, id)
 	if !ok {
@@ -103,8 +103,7 @@ func (p *Pages) sendMessage(r *http.Request, f chatForm) (ahp.Action, error) {
 	if err := p.prepare(r.Context(), f.who, f.chat); err != nil {
 		return nil, err
 	}
-	state, _, _ := p.Hub.State(f.chat)
-	chat, _ := state.(*ahp.ChatState)
+	chat, _ := hub.StateOf[*ahp.ChatState](p.Hub, f.chat)
 	if chat == nil {
 		return nil, errGone
 	}
@@ -141,8 +140,7 @@ func (p *Pages) stamp() string { return p.Now().UTC().Format("2006-01-02T15:04:0
 
 // stopTurn cancels the running turn.
 func (p *Pages) stopTurn(_ *http.Request, f chatForm) (ahp.Action, error) {
-	state, _, _ := p.Hub.State(f.chat)
-	chat, _ := state.(*ahp.ChatState)
+	chat, _ := hub.StateOf[*ahp.ChatState](p.Hub, f.chat)
 	if chat == nil || chat.ActiveTurn == nil {
 		return nil, refused("nothing runs any more")
 	}
@@ -168,8 +166,7 @@ func (p *Pages) resumeTurn(r *http.Request, _ chatForm) (ahp.Action, error) {
 // queueEdit changes the text of a message that waits; what came with it stays.
 func (p *Pages) queueEdit(r *http.Request, f chatForm) (ahp.Action, error) {
 	m := userMessage(r.PostForm.Get("text"))
-	state, _, _ := p.Hub.State(f.chat)
-	if chat, ok := state.(*ahp.ChatState); ok {
+	if chat, ok := hub.StateOf[*ahp.ChatState](p.Hub, f.chat); ok {
 		was, _ := queued(chat, r.PostForm.Get("id"))
 		m.Attachments = was.Attachments
 	}
@@ -182,8 +179,7 @@ func (p *Pages) queueRemove(r *http.Request, _ chatForm) (ahp.Action, error) {
 
 // queueUp moves a queued message one place forward.
 func (p *Pages) queueUp(r *http.Request, f chatForm) (ahp.Action, error) {
-	state, _, _ := p.Hub.State(f.chat)
-	chat, _ := state.(*ahp.ChatState)
+	chat, _ := hub.StateOf[*ahp.ChatState](p.Hub, f.chat)
 	if chat == nil {
 		return nil, errGone
 	}
@@ -238,8 +234,7 @@ func formInput(t part.Tool) string {
 
 // toolCall finds a call of the turn that runs.
 func (p *Pages) toolCall(chat ahp.URI, call string) (part.Tool, bool) {
-	state, _, _ := p.Hub.State(chat)
-	c, _ := state.(*ahp.ChatState)
+	c, _ := hub.StateOf[*ahp.ChatState](p.Hub, chat)
 	if c == nil || c.ActiveTurn == nil {
 		return part.Tool{}, false
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
@@ -52,8 +53,7 @@ func (p *Pages) draftAnswer(r *http.Request, f chatForm) (ahp.Action, error) {
 }
 
 func (p *Pages) openRequest(chat ahp.URI, id string) *ahp.ChatInputRequest {
-	state, _, _ := p.Hub.State(chat)
-	c, _ := state.(*ahp.ChatState)
+	c, _ := hub.StateOf[*ahp.ChatState](p.Hub, chat)
 	if c == nil || c.ActiveTurn == nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
@@ -64,8 +65,7 @@ func (p *Pages) awaitFiles(ctx context.Context, uri ahp.URI) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		st, _, _ := p.Hub.State(uri)
-		if cs, ok := st.(*ahp.ChangesetState); !ok || cs.Status != ahp.ChangesetStatusComputing {
+		if cs, ok := hub.StateOf[*ahp.ChangesetState](p.Hub, uri); !ok || cs.Status != ahp.ChangesetStatusComputing {
 			return
 		}
 		select {

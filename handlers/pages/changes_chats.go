@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/templ/page"
@@ -74,8 +75,7 @@ func (p *Pages) whose(l look, s *ahp.SessionState) (c ahp.ChatSummary, own bool)
 }
 
 func (p *Pages) hasTurn(chat ahp.URI, id string) bool {
-	st, _, _ := p.Hub.State(chat)
-	c, ok := st.(*ahp.ChatState)
+	c, ok := hub.StateOf[*ahp.ChatState](p.Hub, chat)
 	return ok && (c.ActiveTurn != nil && c.ActiveTurn.ID == id || slices.ContainsFunc(c.Turns, func(t *ahp.Turn) bool { return t.ID == id }))
 }
 
@@ -147,8 +147,7 @@ func shareDirs(a, b ahp.ChatSummary) bool {
 }
 
 func (p *Pages) turnsOf(c ahp.ChatSummary, most int) (out []page.TurnChoice) {
-	st, _, _ := p.Hub.State(c.Resource)
-	chat, ok := st.(*ahp.ChatState)
+	chat, ok := hub.StateOf[*ahp.ChatState](p.Hub, c.Resource)
 	if !ok {
 		return nil
 	}

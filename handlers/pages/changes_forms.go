@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
@@ -213,8 +214,7 @@ func (p *Pages) running(session ahp.URI) bool {
 
 // unsent are the ids of open threads that no agent was given.
 func (p *Pages) unsent(ctx context.Context, l look) []string {
-	st, _, _ := p.Hub.State(l.annotations())
-	s, ok := st.(*ahp.AnnotationsState)
+	s, ok := hub.StateOf[*ahp.AnnotationsState](p.Hub, l.annotations())
 	if !ok {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
@@ -149,8 +150,7 @@ func (p *Pages) settle(ctx context.Context, who access.Principal, l look) (look,
 }
 
 func (p *Pages) sessionState(uri ahp.URI) *ahp.SessionState {
-	st, _, _ := p.Hub.State(uri)
-	s, _ := st.(*ahp.SessionState)
+	s, _ := hub.StateOf[*ahp.SessionState](p.Hub, uri)
 	if s == nil {
 		s = &ahp.SessionState{}
 	}
@@ -159,8 +159,7 @@ func (p *Pages) sessionState(uri ahp.URI) *ahp.SessionState {
 
 // lastTurn is the newest finished turn of a chat that changed files.
 func (p *Pages) lastTurn(uri ahp.URI) string {
-	st, _, _ := p.Hub.State(uri)
-	chat, ok := st.(*ahp.ChatState)
+	chat, ok := hub.StateOf[*ahp.ChatState](p.Hub, uri)
 	if !ok {
 		return ""
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
@@ -200,8 +201,7 @@ func (p *Pages) agentName(provider string) string {
 }
 
 func (p *Pages) agents() []ahp.AgentInfo {
-	state, _, _ := p.Hub.State(ahp.RootURI)
-	if root, ok := state.(*ahp.RootState); ok {
+	if root, ok := hub.StateOf[*ahp.RootState](p.Hub, ahp.RootURI); ok {
 		return root.Agents
 	}
 	return nil
@@ -214,8 +214,7 @@ func (p *Pages) fileLines(r *http.Request, v visit, dirs []ahp.URI) (out []page.
 	if sum, ok := p.Host.Summary(v.session); !ok || sum.Changes == nil || p.prepare(r.Context(), v.who, uri) != nil {
 		return nil, false
 	}
-	state, _, _ := p.Hub.State(uri)
-	cs, ok := state.(*ahp.ChangesetState)
+	cs, ok := hub.StateOf[*ahp.ChangesetState](p.Hub, uri)
 	if !ok {
 		return nil, false
 	}

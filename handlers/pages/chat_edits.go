@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/templ/page"
@@ -152,8 +153,7 @@ func (p *Pages) chatOf(r *http.Request) (visit, *ahp.ChatState, error) {
 	if err := p.prepare(r.Context(), v.who, uri); err != nil {
 		return v, nil, err
 	}
-	state, _, _ := p.Hub.State(uri)
-	chat, ok := state.(*ahp.ChatState)
+	chat, ok := hub.StateOf[*ahp.ChatState](p.Hub, uri)
 	if !ok {
 		return v, nil, errGone
 	}

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/templ/page"
@@ -64,8 +65,7 @@ func newChatRoom(p *Pages, ctx context.Context, who access.Principal, rest []str
 	if err := p.prepare(ctx, who, session); err != nil {
 		return nil, err
 	}
-	state, _, _ := p.Hub.State(session)
-	s, _ := state.(*ahp.SessionState)
+	s, _ := hub.StateOf[*ahp.SessionState](p.Hub, session)
 	chat, ok := chatByID(s, rest[1])
 	if !ok {
 		return nil, errGone

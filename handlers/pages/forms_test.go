@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
@@ -175,8 +176,8 @@ func TestQueueCanBeEdited(t *testing.T) {
 	for _, m := range []string{"first", "second"} {
 		s.post(chat+"/message", url.Values{"text": {m}, "how": {"queue"}})
 	}
-	state, _, _ := s.hub.State(uri)
-	queue := state.(*ahp.ChatState).QueuedMessages
+	state, _ := hub.StateOf[*ahp.ChatState](s.hub, uri)
+	queue := state.QueuedMessages
 	s.post(chat+"/queue/up", url.Values{"id": {queue[1].ID}})
 	s.post(chat+"/queue/edit", url.Values{"id": {queue[0].ID}, "text": {"first, but better"}})
 	page := s.get(base)

@@ -28,10 +28,9 @@ func (s *site) held() (base, chat string, uri ahp.URI, turn string) {
 	s.say(chat, "hold")
 	s.until(base, "Working…")
 	session, _ := s.host.SessionByShort(strings.TrimPrefix(base, "/s/"))
-	state, _, _ := s.hub.State(session)
-	uri = state.(*ahp.SessionState).DefaultChat
-	state, _, _ = s.hub.State(uri)
-	return base, chat, uri, state.(*ahp.ChatState).ActiveTurn.ID
+	state, _ := hub.StateOf[*ahp.SessionState](s.hub, session)
+	c, _ := hub.StateOf[*ahp.ChatState](s.hub, state.DefaultChat)
+	return base, chat, state.DefaultChat, c.ActiveTurn.ID
 }
 
 // agent says something on a chat as the agent would.

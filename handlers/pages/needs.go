@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
@@ -53,8 +54,7 @@ func (p *Pages) answerers(list []ahp.SessionInputRequest) (classes string) {
 
 // ofGuest tells whether a chat's turn answers another than the owner.
 func (p *Pages) ofGuest(chat ahp.URI) bool {
-	st, _, _ := p.Hub.State(chat)
-	s, ok := st.(*ahp.ChatState)
+	s, ok := hub.StateOf[*ahp.ChatState](p.Hub, chat)
 	return ok && s.ActiveTurn != nil && host.FromGuest(s.ActiveTurn.Message)
 }
 

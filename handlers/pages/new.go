@@ -12,6 +12,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/ids"
@@ -200,8 +201,7 @@ func (p *Pages) startSession(r *http.Request) (ahp.URI, error) {
 	}
 	first := userMessage(text)
 	first.Attachments = attachments
-	state, _, _ := p.Hub.State(uri)
-	s, _ := state.(*ahp.SessionState)
+	s, _ := hub.StateOf[*ahp.SessionState](p.Hub, uri)
 	chat, ok := chatByID(s, "")
 	if !ok {
 		return uri, nil // it has no chat to say it in: the page says why

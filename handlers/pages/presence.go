@@ -151,8 +151,7 @@ func (p *Pages) pathOf(session, changeset ahp.URI, key string) string {
 	if key == "" || changeset == "" {
 		return ""
 	}
-	state, _, _ := p.Hub.State(changeset)
-	cs, _ := state.(*ahp.ChangesetState)
+	cs, _ := hub.StateOf[*ahp.ChangesetState](p.Hub, changeset)
 	if cs == nil {
 		return ""
 	}

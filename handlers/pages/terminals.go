@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/templ/page"
@@ -35,8 +36,7 @@ func (p *Pages) terminalRoutes(r chi.Router) {
 
 // sessionTerminals are the terminals of a session in the root's order, with where they are.
 func (p *Pages) sessionTerminals(session ahp.URI) (out []ahp.TerminalInfo) {
-	state, _, _ := p.Hub.State(ahp.RootURI)
-	root, _ := state.(*ahp.RootState)
+	root, _ := hub.StateOf[*ahp.RootState](p.Hub, ahp.RootURI)
 	if root == nil {
 		return nil
 	}
@@ -182,8 +182,7 @@ func (p *Pages) terminal(ctx context.Context, v visit, id string) (page.Terminal
 
 // terminalView is a terminal as everybody sees it, and the state it was drawn from; nil when it is gone.
 func (p *Pages) terminalView(session, uri ahp.URI) (page.Terminal, *ahp.TerminalState) {
-	state, _, _ := p.Hub.State(uri)
-	s, ok := state.(*ahp.TerminalState)
+	s, ok := hub.StateOf[*ahp.TerminalState](p.Hub, uri)
 	if !ok {
 		return page.Terminal{}, nil
 	}

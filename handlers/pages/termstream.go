@@ -31,10 +31,10 @@ func (p *Pages) terminalFrame(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	uri, _ := p.terminalURI(v, id)
-	state, _, _ := p.Hub.State(uri)
+	s, ok := hub.StateOf[*ahp.TerminalState](p.Hub, uri)
 	m := page.TerminalFrame{Asset: p.Assets.Path, Theme: p.frame(r, "", "").Theme, Title: t.Title, Stream: "/s/" + v.short + "/t/" + id + "/stream", Text: t.Text,
 		Type: v.who.Has(access.RightType)}
-	if s, ok := state.(*ahp.TerminalState); ok {
+	if ok {
 		m.Cols, m.Rows, m.Mine = number(s.Cols), number(s.Rows), p.keyboard(v.who, v.session, uri, s).Mine
 	}
 	w.Header().Set("X-Frame-Options", "SAMEORIGIN")
@@ -261,8 +261,7 @@ func (s *termStream) watch(ctx context.Context) {
 
 // take gives a terminal that nobody holds to who types in it.
 func (s *termStream) take() {
-	state, _, _ := s.p.Hub.State(s.uri)
-	if t, ok := state.(*ahp.TerminalState); ok && heldBy(t) == page.HeldByNobody {
+	if t, ok := hub.StateOf[*ahp.TerminalState](s.p.Hub, s.uri); ok && heldBy(t) == page.HeldByNobody {
 		_ = s.p.Host.AskTerminal(host.Caller{Principal: s.who, ClientID: host.PageClient(s.who.ID)}, s.uri) // refused, the keys are too
 	}
 }
@@ -271,8 +270,7 @@ func (s *termStream) take() {
 func (s *termStream) tell(ctx context.Context) error {
 	s.telling.Lock()
 	defer s.telling.Unlock()
-	state, _, _ := s.p.Hub.State(s.uri)
-	t, ok := state.(*ahp.TerminalState)
+	t, ok := hub.StateOf[*ahp.TerminalState](s.p.Hub, s.uri)
 	if !ok {
 		return nil // the follower is told that it is gone
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/agent/script"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -76,8 +77,8 @@ func editing(t *testing.T, limits Limits) (w *world, editor *peer, chat string) 
 	editor.initialize("editor", "ahp-root://")
 	editor.send(`{"jsonrpc":"2.0","id":1,"method":"createSession","params":{"channel":"` + sessionURI + `"}}`)
 	must(t, editor.find(`{"jsonrpc":"2.0","id":1,"result":null}`))
-	s, _, _ := w.hub.State(sessionURI)
-	chat = s.(*ahp.SessionState).DefaultChat
+	s, _ := hub.StateOf[*ahp.SessionState](w.hub, sessionURI)
+	chat = s.DefaultChat
 	editor.send(subscribeFrame(chat))
 	editor.send(fmt.Sprintf(attached, chat, 1, 1))
 	return w, editor, chat

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/agent/script"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -48,9 +49,9 @@ func TestProgress(t *testing.T) {
 			must(t, deaf.find(`{"jsonrpc":"2.0","id":1,"result":null}`))
 			create(a, sessionURI, `,"progressToken":"tök 1"`)
 			must(t, a.find(`{"jsonrpc":"2.0","id":1,"result":null}`))
-			s, _, _ := w.hub.State(sessionURI)
+			s, _ := hub.StateOf[*ahp.SessionState](w.hub, sessionURI)
 			a.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":%q,"clientSeq":1,"action":{"type":"chat/turnStarted","turnId":"t",
-				"startedAt":"2026-01-02T03:04:05.000Z","message":{"text":"go","origin":{"kind":"user"}}}}}`, s.(*ahp.SessionState).DefaultChat))
+				"startedAt":"2026-01-02T03:04:05.000Z","message":{"text":"go","origin":{"kind":"user"}}}}}`, s.DefaultChat))
 			var messages []string
 			last := 0.0
 			for last < 100 {

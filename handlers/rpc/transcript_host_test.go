@@ -81,8 +81,8 @@ func idOfCustomization(h *hub.Hub, name string) string {
 }
 
 func newestRun(h *hub.Hub) string {
-	s, _, _ := h.State(ahp.AutomationsURI)
-	if all, ok := s.(*ahp.AutomationState); ok && len(all.Entries) > 0 && len(all.Entries[0].Runs) > 0 {
+	all, ok := hub.StateOf[*ahp.AutomationState](h, ahp.AutomationsURI)
+	if ok && len(all.Entries) > 0 && len(all.Entries[0].Runs) > 0 {
 		return string(all.Entries[0].Runs[0].Resource)
 	}
 	return "no run"

@@ -235,7 +235,7 @@ func (h *Host) Evicted(principal, clientID string) {
 	terminals := h.terms.list(func(t *term) bool { return t.hold.heldBy(clientID) })
 	err := h.hub.Do(func(tx *hub.Tx) {
 		for _, session := range sessions {
-			if s, ok := tx.State(session).(*ahp.SessionState); ok {
+			if s, ok := hub.StateOf[*ahp.SessionState](tx, session); ok {
 				tx.Apply(session, &ahp.SessionActiveClientRemovedAction{ClientID: clientID})
 				failCalls(tx, s, clientID)
 			}
@@ -290,8 +290,7 @@ func checkActiveClientRemoved(r *request, _ *ahp.SessionState, a *ahp.SessionAct
 func (h *Host) activeClientRemoved(ctx context.Context, e *hub.Envelope, a *ahp.SessionActiveClientRemovedAction) {
 	h.clientsChanged(e.Channel.URI)
 	h.recustomize(e.Channel.URI)
-	st, _, _ := h.hub.State(e.Channel.URI)
-	s, ok := st.(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](h.hub, e.Channel.URI)
 	if !ok {
 		return
 	}

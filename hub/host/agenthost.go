@@ -55,8 +55,7 @@ func (a agentHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn,
 // Reply answers a review thread as the agent, under the same rules as everybody's answers.
 func (a agentHost) Reply(ctx context.Context, thread, text string) error {
 	l := a.l
-	st, _, _ := l.h.hub.State(l.uri)
-	session, ok := st.(*ahp.SessionState)
+	session, ok := hub.StateOf[*ahp.SessionState](l.h.hub, l.uri)
 	if !ok {
 		return errDisposed
 	}
@@ -89,7 +88,7 @@ func (l *live) abandon(r *run) {
 
 // maySpawn guards against chats that spawn chats without end (AHP requirement 97).
 func (h *Host) maySpawn(tx *hub.Tx, session, parent ahp.URI) error {
-	s, ok := tx.State(session).(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](tx, session)
 	if !ok {
 		return errDisposed
 	}
@@ -122,7 +121,7 @@ func depthOf(s *ahp.SessionState, chat ahp.URI) int {
 // inheritAuthor makes a sub-chat's prompt that of whoever started it all, so that what a
 // guest asked for stays a guest's.
 func (h *Host) inheritAuthor(tx *hub.Tx, parent ahp.URI, m *ahp.Message) {
-	s, ok := tx.State(parent).(*ahp.ChatState)
+	s, ok := hub.StateOf[*ahp.ChatState](tx, parent)
 	if !ok || s.ActiveTurn == nil {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
@@ -70,8 +71,7 @@ func (h *Host) suggested(ctx context.Context, c Caller, session ahp.URI, refs []
 	if err := h.ensure(ctx, annotationsURI(session)); err != nil {
 		return nil, err
 	}
-	st, _, _ := h.hub.State(annotationsURI(session))
-	s, _ := st.(*ahp.AnnotationsState)
+	s, _ := hub.StateOf[*ahp.AnnotationsState](h.hub, annotationsURI(session))
 	if s == nil {
 		return nil, noSession(session)
 	}

@@ -55,8 +55,7 @@ func ThreadOrigin(t *ahp.Annotation) Origin { return originOf(*t) }
 
 // followThreads moves the ranges of a session's open threads to where their lines are.
 func (h *Host) followThreads(ctx context.Context, session ahp.URI) {
-	st, _, _ := h.hub.State(annotationsURI(session))
-	s, _ := st.(*ahp.AnnotationsState)
+	s, _ := hub.StateOf[*ahp.AnnotationsState](h.hub, annotationsURI(session))
 	if s == nil || h.changesetService() == nil {
 		return // nobody has it in memory: it is moved after another turn, and pages look for themselves
 	}
@@ -87,7 +86,7 @@ func (h *Host) followThreads(ctx context.Context, session ahp.URI) {
 
 // moveThreads moves what nobody touched meanwhile.
 func (h *Host) moveThreads(tx *hub.Tx, session ahp.URI, seen *ahp.AnnotationsState, moves []ahp.AnnotationsUpdatedAction) {
-	now, _ := tx.State(annotationsURI(session)).(*ahp.AnnotationsState)
+	now, _ := hub.StateOf[*ahp.AnnotationsState](tx, annotationsURI(session))
 	if now == nil {
 		return
 	}

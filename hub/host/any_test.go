@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
@@ -59,8 +60,7 @@ func (w *world) anything(r *rand.Rand) {
 }
 
 func (w *world) anAction(r *rand.Rand, chat ahp.URI) (ahp.URI, ahp.Action) {
-	st, _, _ := w.hub.State(chat)
-	s := st.(*ahp.ChatState)
+	s, _ := hub.StateOf[*ahp.ChatState](w.hub, chat)
 	turn, id := "none", fmt.Sprint(r.IntN(3))
 	if s.ActiveTurn != nil {
 		turn = s.ActiveTurn.ID
@@ -119,8 +119,7 @@ func (w *world) consistent() {
 	s := w.session()
 	var want []ahp.SessionInputRequest
 	for _, c := range s.Chats {
-		st, _, _ := w.hub.State(c.Resource)
-		chat := st.(*ahp.ChatState)
+		chat, _ := hub.StateOf[*ahp.ChatState](w.hub, c.Resource)
 		want = append(want, outstanding(c.Resource, chat.ActiveTurn)...)
 		if d, differs := diffChat(c, summarizeChat(chat)); differs {
 			w.t.Fatalf("the catalogue of chats is behind by %+v", d)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
@@ -31,7 +32,7 @@ func (r *request) annotationsAttachment(v *ahp.MessageAnnotationsAttachment) str
 	if v.Resource != annotationsURI(r.info.Session) {
 		return "only the annotations of this session can be attached"
 	}
-	s, _ := r.tx.State(v.Resource).(*ahp.AnnotationsState)
+	s, _ := hub.StateOf[*ahp.AnnotationsState](r.tx, v.Resource)
 	for _, id := range v.AnnotationIDs {
 		if s == nil || threadAt(s, id) < 0 {
 			return "there is no annotation " + id + ": it may have been removed"
@@ -44,7 +45,7 @@ func (r *request) annotationsAttachment(v *ahp.MessageAnnotationsAttachment) str
 // requirements 99 and 100).
 func (r *request) chatAttachment(v *ahp.MessageChatAttachment) string {
 	info, _ := r.tx.Info(v.Resource)
-	s, ok := r.tx.State(v.Resource).(*ahp.ChatState)
+	s, ok := hub.StateOf[*ahp.ChatState](r.tx, v.Resource)
 	if !ok || info.Session != r.info.Session {
 		return "only chats of this session can be attached"
 	}
@@ -100,8 +101,7 @@ func (l *live) threads(ctx context.Context, m ahp.Message) (list []ahp.Annotatio
 		if !ok || l.h.ensure(ctx, v.Resource) != nil {
 			continue
 		}
-		st, _, _ := l.h.hub.State(v.Resource)
-		s, _ := st.(*ahp.AnnotationsState)
+		s, _ := hub.StateOf[*ahp.AnnotationsState](l.h.hub, v.Resource)
 		if s == nil {
 			continue
 		}
@@ -126,8 +126,7 @@ func (l *live) resolve(ctx context.Context, m ahp.Message) ahp.Message {
 		if !ok || l.h.ensure(ctx, v.Resource) != nil {
 			continue
 		}
-		st, _, _ := l.h.hub.State(v.Resource)
-		if s, ok := st.(*ahp.ChatState); ok {
+		if s, ok := hub.StateOf[*ahp.ChatState](l.h.hub, v.Resource); ok {
 			m.Attachments[i].Value = &ahp.SimpleMessageAttachment{Label: v.Label, DisplayKind: v.DisplayKind, Meta: v.Meta,
 				ModelRepresentation: transcript(s, v.EndTurn)}
 		}

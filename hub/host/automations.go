@@ -192,7 +192,7 @@ func (h *Host) eachRecord(ctx context.Context, bucket string, f func(key string,
 
 // entries are all automations as they are now; they never change.
 func entries(tx *hub.Tx) []ahp.AutomationEntry {
-	if s, ok := tx.State(ahp.AutomationsURI).(*ahp.AutomationState); ok {
+	if s, ok := hub.StateOf[*ahp.AutomationState](tx, ahp.AutomationsURI); ok {
 		return s.Entries
 	}
 	return nil

@@ -66,8 +66,7 @@ func (h *Host) tick(tx *hub.Tx) (at time.Time) {
 
 // Automation is one entry of the catalogue.
 func (h *Host) Automation(uri ahp.URI) (e ahp.AutomationEntry, ok bool) {
-	s, _, _ := h.hub.State(ahp.AutomationsURI)
-	all, _ := s.(*ahp.AutomationState)
+	all, _ := hub.StateOf[*ahp.AutomationState](h.hub, ahp.AutomationsURI)
 	if all == nil {
 		return e, false
 	}

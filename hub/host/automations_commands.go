@@ -150,8 +150,7 @@ func (h *Host) Automations(c Caller) []ahp.AutomationEntry {
 	if access.MayCall(c.Principal, "runAutomation", automationsInfo) != nil {
 		return nil
 	}
-	s, _, _ := h.hub.State(ahp.AutomationsURI)
-	if all, ok := s.(*ahp.AutomationState); ok {
+	if all, ok := hub.StateOf[*ahp.AutomationState](h.hub, ahp.AutomationsURI); ok {
 		return all.Entries
 	}
 	return nil

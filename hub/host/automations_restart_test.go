@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
@@ -66,9 +67,9 @@ func TestRunsCutOffByACrash(t *testing.T) {
 		t.Errorf("the same request made %s, and was %s before", got, second)
 	}
 	two.must(two.host.Prepare(context.Background(), Caller{Principal: owner}, first))
-	st, _, _ := two.hub.State(first)
-	if s, ok := st.(*ahp.AutomationRunState); !ok || statusOfRun(s.Lifecycle) != "failed" || len(s.Sessions) != 1 {
-		t.Errorf("the run's own channel says %+v", st)
+	s, ok := hub.StateOf[*ahp.AutomationRunState](two.hub, first)
+	if !ok || statusOfRun(s.Lifecycle) != "failed" || len(s.Sessions) != 1 {
+		t.Errorf("the run's own channel says %+v", s)
 	}
 	two.durable()
 	two.end(true)

@@ -100,7 +100,7 @@ func (h *Host) beginRun(ctx context.Context, r ahp.AutomationRunSummary) {
 	begun := false
 	stopped := h.do(ctx, func(tx *hub.Tx) {
 		h.automations.started(r.Resource)
-		if waits, ok := tx.State(r.Resource).(*ahp.AutomationRunState); !ok || automation.Ended(waits.Lifecycle) {
+		if waits, ok := hub.StateOf[*ahp.AutomationRunState](tx, r.Resource); !ok || automation.Ended(waits.Lifecycle) {
 			h.startRuns(tx)
 			return // cancelled, or its automation removed
 		}
@@ -161,7 +161,7 @@ func (h *Host) linkRun(tx *hub.Tx, r ahp.AutomationRunSummary, session ahp.URI) 
 
 // runChanged carries what changed of a run up to its automation's entry.
 func (h *Host) runChanged(tx *hub.Tx, run ahp.URI) {
-	if s, ok := tx.State(run).(*ahp.AutomationRunState); ok {
+	if s, ok := hub.StateOf[*ahp.AutomationRunState](tx, run); ok {
 		h.noteRun(tx, automation.Summary(s))
 		h.touchAutomation(tx, s.Automation)
 	}
@@ -177,7 +177,7 @@ func (h *Host) finishRun(tx *hub.Tx, run ahp.URI, end ahp.AutomationRunLifecycle
 }
 
 func (h *Host) timesOf(run ahp.URI, tx *hub.Tx) automation.Times {
-	if s, ok := tx.State(run).(*ahp.AutomationRunState); ok {
+	if s, ok := hub.StateOf[*ahp.AutomationRunState](tx, run); ok {
 		return automation.TimesOf(s.Lifecycle)
 	}
 	return automation.Times{}
@@ -207,7 +207,7 @@ func (h *Host) deriveRun(tx *hub.Tx, e *hub.Envelope) {
 		return
 	}
 	run := runScheme + turn
-	s, ok := tx.State(run).(*ahp.AutomationRunState)
+	s, ok := hub.StateOf[*ahp.AutomationRunState](tx, run)
 	if !ok || !automation.Running(s.Lifecycle) || s.PrimarySession != e.Channel.Session {
 		return
 	}
@@ -223,7 +223,7 @@ func (h *Host) endOf(tx *hub.Tx, run, chat ahp.URI, end ahp.Action) ahp.Automati
 	}
 	t := h.timesOf(run, tx)
 	done := &ahp.AutomationRunCompleted{CreatedAt: t.Created, StartedAt: t.Started, CompletedAt: timestamp(h.now())}
-	if s, ok := tx.State(chat).(*ahp.ChatState); ok && lastTurn(s) != nil {
+	if s, ok := hub.StateOf[*ahp.ChatState](tx, chat); ok && lastTurn(s) != nil {
 		done.Usage = lastTurn(s).Usage
 	}
 	return done
@@ -238,12 +238,13 @@ func (h *Host) cancelRun(tx *hub.Tx, r ahp.AutomationRunSummary) {
 }
 
 func (h *Host) cancelTurn(tx *hub.Tx, r ahp.AutomationRunSummary) bool {
-	s, ok := tx.State(r.PrimarySession).(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](tx, r.PrimarySession)
 	if !ok {
 		return false
 	}
 	for _, c := range s.Chats {
-		if chat, ok := tx.State(c.Resource).(*ahp.ChatState); ok && chat.ActiveTurn != nil && chat.ActiveTurn.ID == turnOfRun(r.Resource) {
+		chat, ok := hub.StateOf[*ahp.ChatState](tx, c.Resource)
+		if ok && chat.ActiveTurn != nil && chat.ActiveTurn.ID == turnOfRun(r.Resource) {
 			return tx.Apply(c.Resource, &ahp.ChatTurnCancelledAction{TurnID: chat.ActiveTurn.ID, Duration: durationOf(chat.ActiveTurn, h.now())}) != nil
 		}
 	}

@@ -35,14 +35,13 @@ func TestScheduledRunWithNobodyConnected(t *testing.T) {
 		if e.NextRunAt != "2000-01-02T00:30:00.000Z" || r.SessionCount != 1 || r.PrimarySession == "" {
 			t.Errorf("after the first run it is %+v", e)
 		}
-		state, _, _ := w.hub.State(r.PrimarySession)
-		s := state.(*ahp.SessionState)
+		s, _ := hub.StateOf[*ahp.SessionState](w.hub, r.PrimarySession)
 		from, _ := s.Origin.Value.(*ahp.SessionAutomationOrigin)
 		if s.Title != "Nightly review" || from == nil || from.Automation != nightly || from.Run != r.Resource || s.WorkingDirectories[0] != FileURI(w.dir) {
 			t.Errorf("its session is %+v", s)
 		}
-		st, _, _ := w.hub.State(s.DefaultChat)
-		turn := st.(*ahp.ChatState).Turns[0]
+		st, _ := hub.StateOf[*ahp.ChatState](w.hub, s.DefaultChat)
+		turn := st.Turns[0]
 		if turn.Message.Origin.Kind != ahp.MessageKindAutomation || turn.Message.Text != "look at what changed" || turn.Message.Model.ID != "big" {
 			t.Errorf("it was told %+v", turn.Message)
 		}
@@ -101,8 +100,8 @@ func TestRunWaitsForAnApproval(t *testing.T) {
 		}
 		w.agent.prompt = nil
 		sum, _ := w.host.Summary(session)
-		st, _, _ := w.hub.State(sum.DefaultChat)
-		turn := st.(*ahp.ChatState).ActiveTurn.ID
+		st, _ := hub.StateOf[*ahp.ChatState](w.hub, sum.DefaultChat)
+		turn := st.ActiveTurn.ID
 		c.do(sum.DefaultChat, &ahp.ChatToolCallConfirmedAction{TurnID: turn, ToolCallID: "c", Approved: true, Confirmed: ahp.ToolCallConfirmationReasonUserAction})
 		w.runs("completed", "completed")
 		if o := w.automation().Runs[0].Origin.Value.(*ahp.AutomationTriggerRunOrigin); o.CatchUp == nil || o.ScheduledFor != "2000-01-01T02:00:00.000Z" {

@@ -56,7 +56,7 @@ func (t *term) background(tx *hub.Tx) {
 	}
 	chat := t.call.Chat
 	t.call = nil
-	s, open := tx.State(t.info.URI).(*ahp.TerminalState)
+	s, open := hub.StateOf[*ahp.TerminalState](tx, t.info.URI)
 	if !open || exited(s) {
 		return
 	}

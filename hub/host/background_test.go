@@ -29,8 +29,8 @@ func TestACommandInTheBackground(t *testing.T) {
 			if len(list) != 1 || list[0].Value.(*ahp.ShellBackgroundWork).Terminal != term.URI() {
 				t.Fatalf("the chat lists %+v", list)
 			}
-			st, _, _ := w.hub.State(term.URI())
-			if claim := st.(*ahp.TerminalState).Claim.Value.(*ahp.TerminalSessionClaim); claim.ToolCallID != "" {
+			st, _ := hub.StateOf[*ahp.TerminalState](w.hub, term.URI())
+			if claim := st.Claim.Value.(*ahp.TerminalSessionClaim); claim.ToolCallID != "" {
 				t.Errorf("the tool call still holds it: %+v", claim)
 			}
 			w.must(end(w, c, term))
@@ -57,8 +57,8 @@ func TestAClaimWithoutItsToolCallLetsTheAgentGoOn(t *testing.T) {
 	}()
 	eventually(t, "output", func() bool { return strings.Contains(term.(commandTerminal).Tail(), "so far") })
 	claim := func() ahp.TerminalClaim {
-		st, _, _ := w.hub.State(term.URI())
-		return st.(*ahp.TerminalState).Claim
+		st, _ := hub.StateOf[*ahp.TerminalState](w.hub, term.URI())
+		return st.Claim
 	}
 	before := claim()
 	w.must(w.host.TakeTerminal(c.caller, term.URI()))
@@ -75,7 +75,7 @@ func TestAClaimWithoutItsToolCallLetsTheAgentGoOn(t *testing.T) {
 	if e := <-ended; !errors.Is(e.err, agent.ErrDetached) || !strings.Contains(e.tail, "so far") {
 		t.Errorf("the agent is told %q, %v", e.tail, e.err)
 	}
-	if st, _, _ := w.hub.State(term.URI()); exited(st.(*ahp.TerminalState)) {
+	if s, _ := hub.StateOf[*ahp.TerminalState](w.hub, term.URI()); exited(s) {
 		t.Error("the command was ended")
 	}
 }

@@ -147,7 +147,7 @@ func (l *ledger) branchAgain() bool {
 // noteBranch tells everybody who looks at a session.
 func (h *Host) noteBranch(session ahp.URI, b Branch) {
 	err := h.do(h.ctx, func(tx *hub.Tx) {
-		s, ok := tx.State(session).(*ahp.SessionState)
+		s, ok := hub.StateOf[*ahp.SessionState](tx, session)
 		if !ok || ReadBranch(s.Meta) == b {
 			return
 		}

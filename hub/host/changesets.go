@@ -240,8 +240,7 @@ func (h *Host) turnsChat(ctx context.Context, session ahp.URI, turn string) (cha
 		if err := h.ensure(ctx, c.Resource); err != nil {
 			return "", false, err
 		}
-		st, _, _ := h.hub.State(c.Resource)
-		if s, ok := st.(*ahp.ChatState); ok && hasTurn(s, turn) {
+		if s, ok := hub.StateOf[*ahp.ChatState](h.hub, c.Resource); ok && hasTurn(s, turn) {
 			return c.Resource, true, nil
 		}
 	}
@@ -282,12 +281,12 @@ func (h *Host) closeChangesets(tx *hub.Tx, session ahp.URI) {
 	for _, kind := range []string{kindSession, kindUncommitted, kindBranch} {
 		uris = append(uris, ChangesetURI(session, kind, ""))
 	}
-	if s, ok := tx.State(session).(*ahp.SessionState); ok {
+	if s, ok := hub.StateOf[*ahp.SessionState](tx, session); ok {
 		for _, c := range s.Chats {
 			for _, kind := range chatKinds {
 				uris = append(uris, ChatChangesetURI(session, c.Resource, kind))
 			}
-			if chat, ok := tx.State(c.Resource).(*ahp.ChatState); ok {
+			if chat, ok := hub.StateOf[*ahp.ChatState](tx, c.Resource); ok {
 				for _, t := range chat.Turns {
 					uris = append(uris, ChangesetURI(session, kindTurn, t.ID))
 				}

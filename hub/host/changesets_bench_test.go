@@ -87,8 +87,7 @@ func benchHost(b *testing.B, w *world) (*hub.Conn, ahp.URI) {
 	}
 	conn.Subscribe(nil, hub.Subscription{URI: uri})
 	ready := func() bool {
-		s, _, _ := w.hub.State(uri)
-		c, ok := s.(*ahp.ChangesetState)
+		c, ok := hub.StateOf[*ahp.ChangesetState](w.hub, uri)
 		return ok && c.Status == ahp.ChangesetStatusReady
 	}
 	for !ready() {

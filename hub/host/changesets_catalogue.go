@@ -83,8 +83,7 @@ func withMissing(had, offered []ahp.Changeset) (list []ahp.Changeset, some bool)
 
 // chatDirs are a chat's own directories with their links resolved, none when it works in all of its session's.
 func (h *Host) chatDirs(chat ahp.URI) []string {
-	st, _, _ := h.hub.State(chat)
-	s, ok := st.(*ahp.ChatState)
+	s, ok := hub.StateOf[*ahp.ChatState](h.hub, chat)
 	if !ok {
 		return nil
 	}

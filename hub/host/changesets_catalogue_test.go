@@ -36,8 +36,7 @@ func (c *changing) turnIn(chat ahp.URI, do func()) string {
 	a := started("go")
 	c.dispatch(chat, a)
 	c.until("the turn ends", func() bool {
-		st, _, _ := c.hub.State(chat)
-		s, ok := st.(*ahp.ChatState)
+		s, ok := hub.StateOf[*ahp.ChatState](c.hub, chat)
 		return ok && hasTurn(s, a.TurnID) && s.ActiveTurn == nil
 	})
 	return a.TurnID
@@ -174,8 +173,7 @@ func TestTurnsAtOnceAreFlaggedOnTheirFiles(t *testing.T) {
 	c.dispatch(chat, quick)
 	ended := func(chat ahp.URI, turn string) func() bool {
 		return func() bool {
-			st, _, _ := c.hub.State(chat)
-			s, ok := st.(*ahp.ChatState)
+			s, ok := hub.StateOf[*ahp.ChatState](c.hub, chat)
 			return ok && hasTurn(s, turn) && s.ActiveTurn == nil
 		}
 	}

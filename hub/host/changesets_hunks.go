@@ -58,7 +58,7 @@ func (h *Host) ReviewHunks(ctx context.Context, c Caller, uri ahp.URI, r HunkRev
 	}
 	found := false
 	err := h.hub.Do(func(tx *hub.Tx) {
-		s, _ := tx.State(uri).(*ahp.ChangesetState)
+		s, _ := hub.StateOf[*ahp.ChangesetState](tx, uri)
 		if s == nil {
 			return
 		}

@@ -240,7 +240,7 @@ func (h *Host) outOfDate(ctx context.Context, l *ledger, uris []ahp.URI) {
 	}
 	err := h.do(ctx, func(tx *hub.Tx) {
 		for _, uri := range live {
-			if s, ok := tx.State(uri).(*ahp.ChangesetState); ok && s.Status == ahp.ChangesetStatusReady {
+			if s, ok := hub.StateOf[*ahp.ChangesetState](tx, uri); ok && s.Status == ahp.ChangesetStatusReady {
 				tx.Apply(uri, &ahp.ChangesetStatusChangedAction{Status: ahp.ChangesetStatusRecomputing})
 			}
 		}

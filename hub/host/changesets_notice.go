@@ -33,7 +33,7 @@ func (h *Host) noteWatching(l *ledger, why error) {
 		w = Watching{Polling: true, Seconds: int(pollLast / time.Second), Why: why.Error()}
 	}
 	err := h.do(h.ctx, func(tx *hub.Tx) {
-		s, ok := tx.State(l.session).(*ahp.SessionState)
+		s, ok := hub.StateOf[*ahp.SessionState](tx, l.session)
 		if !ok || ReadWatching(s.Meta) == w {
 			return
 		}

@@ -66,7 +66,7 @@ func (h *Host) InvokeChangesetOperation(ctx context.Context, c Caller, p ahp.Inv
 
 // claimOperation says that an operation runs from now on, unless it may not.
 func (h *Host) claimOperation(tx *hub.Tx, o *operation) error {
-	s, ok := tx.State(o.Channel).(*ahp.ChangesetState)
+	s, ok := hub.StateOf[*ahp.ChangesetState](tx, o.Channel)
 	if !ok {
 		return noChannel(o.Channel)
 	}

@@ -123,7 +123,7 @@ func (h *Host) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 		return
 	}
 	err := h.do(ctx, func(tx *hub.Tx) {
-		s, ok := tx.State(uri).(*ahp.ChangesetState)
+		s, ok := hub.StateOf[*ahp.ChangesetState](tx, uri)
 		if !ok {
 			return
 		}
@@ -284,7 +284,7 @@ func (h *Host) showReviewed(ctx context.Context, l *ledger, uri ahp.URI, files [
 }
 
 func (l *ledger) showMarks(tx *hub.Tx, uri ahp.URI, files []string) {
-	s, ok := tx.State(uri).(*ahp.ChangesetState)
+	s, ok := hub.StateOf[*ahp.ChangesetState](tx, uri)
 	if !ok {
 		return
 	}

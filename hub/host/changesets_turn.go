@@ -160,7 +160,7 @@ func (h *Host) announce(ctx context.Context, l *ledger, ref turnRef, r turnRecor
 	}
 	err := h.do(ctx, func(tx *hub.Tx) {
 		h.setChanges(tx, ref.Session, totals(all))
-		if chat, ok := tx.State(ref.Chat).(*ahp.ChatState); ok && *r.Changes.Files > 0 && chat.ActiveTurn != nil {
+		if chat, ok := hub.StateOf[*ahp.ChatState](tx, ref.Chat); ok && *r.Changes.Files > 0 && chat.ActiveTurn != nil {
 			tx.Apply(ref.Chat, &ahp.ChatUsageAction{TurnID: ref.Turn, Usage: usageWith(chat.ActiveTurn.Usage, r.Changes)})
 		}
 	})

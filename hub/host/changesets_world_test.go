@@ -111,8 +111,7 @@ func (c *changing) follow(kind, turn string) ahp.URI {
 }
 
 func (c *changing) changes(uri ahp.URI) *ahp.ChangesetState {
-	s, _, _ := c.hub.State(uri)
-	state, ok := s.(*ahp.ChangesetState)
+	state, ok := hub.StateOf[*ahp.ChangesetState](c.hub, uri)
 	if !ok {
 		return &ahp.ChangesetState{}
 	}

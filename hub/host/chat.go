@@ -77,7 +77,7 @@ func (h *Host) begun(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src *ah
 }
 
 func (h *Host) createChat(tx *hub.Tx, c Caller, info hub.ChannelInfo, p ahp.CreateChatParams) error {
-	session, ok := tx.State(info.URI).(*ahp.SessionState)
+	session, ok := hub.StateOf[*ahp.SessionState](tx, info.URI)
 	if !ok {
 		return noSession(info.URI)
 	}
@@ -148,7 +148,7 @@ func (h *Host) forkChat(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src 
 	if f == nil || many.Fork == nil || !*many.Fork {
 		return badParams("source: the agent of this session cannot fork chats")
 	}
-	from, ok := tx.State(f.Chat).(*ahp.ChatState)
+	from, ok := hub.StateOf[*ahp.ChatState](tx, f.Chat)
 	if !ok {
 		return badParams("source: there is no chat %s in this session", f.Chat)
 	}
@@ -178,7 +178,7 @@ func (h *Host) DisposeChat(ctx context.Context, c Caller, p ahp.DisposeChatParam
 	}
 	var refused error
 	err := h.hub.Do(func(tx *hub.Tx) {
-		s, ok := tx.State(info.Session).(*ahp.SessionState)
+		s, ok := hub.StateOf[*ahp.SessionState](tx, info.Session)
 		if !ok {
 			refused = noChannel(info.URI)
 			return
@@ -244,8 +244,7 @@ func (h *Host) FetchTurns(ctx context.Context, c Caller, p ahp.FetchTurnsParams)
 	if err := h.Prepare(ctx, c, p.Channel); err != nil {
 		return err
 	}
-	st, _, _ := h.hub.State(p.Channel)
-	s, ok := st.(*ahp.ChatState)
+	s, ok := hub.StateOf[*ahp.ChatState](h.hub, p.Channel)
 	if !ok {
 		return badParams("channel: %s is not a chat", p.Channel)
 	}

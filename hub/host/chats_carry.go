@@ -59,9 +59,9 @@ func (m move) turns() (ids []string) {
 // too: a fork shares its turns with what it was forked from.
 func (h *Host) handTurns(tx *hub.Tx, c carried) {
 	shared := map[string]bool{}
-	if s, ok := tx.State(c.from.session).(*ahp.SessionState); ok {
+	if s, ok := hub.StateOf[*ahp.SessionState](tx, c.from.session); ok {
 		for _, summary := range s.Chats {
-			if chat, ok := tx.State(summary.Resource).(*ahp.ChatState); ok {
+			if chat, ok := hub.StateOf[*ahp.ChatState](tx, summary.Resource); ok {
 				for _, t := range chat.Turns {
 					shared[t.ID] = true
 				}

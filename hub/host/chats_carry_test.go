@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
@@ -41,8 +42,8 @@ func movesWithChanges(t *testing.T, known bool) {
 	c.dispatch(chat, &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("go")})
 	turns := func() *ahp.ChatState {
 		c.must(c.host.Prepare(t.Context(), caller, chat))
-		s, _, _ := c.hub.State(chat)
-		return s.(*ahp.ChatState)
+		s, _ := hub.StateOf[*ahp.ChatState](c.hub, chat)
+		return s
 	}
 	c.until("the turn is over", func() bool { return len(turns().Turns) == 1 })
 	was := c.follow(kindTurn, "t")
@@ -94,7 +95,10 @@ func TestAForkKeepsItsTurnsChanges(t *testing.T) {
 	c.agent.prompt = func(context.Context, agent.Turn) error { c.write("a.txt", "one\ntwo\nthree\n"); return nil }
 	c.must(c.host.CreateChat(t.Context(), c.owner, ahp.CreateChatParams{Channel: session, Chat: chat}))
 	c.dispatch(chat, &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("go")})
-	c.until("the turn is over", func() bool { s, _, _ := c.hub.State(chat); return len(s.(*ahp.ChatState).Turns) == 1 })
+	c.until("the turn is over", func() bool {
+		s, _ := hub.StateOf[*ahp.ChatState](c.hub, chat)
+		return len(s.Turns) == 1
+	})
 	c.must(c.host.CreateChat(t.Context(), c.owner, ahp.CreateChatParams{Channel: session, Chat: fork,
 		Source: &ahp.ChatSource{Value: &ahp.ForkChatSource{Chat: chat, TurnID: "t"}}}))
 	uri := c.follow(kindTurn, "t")

@@ -41,8 +41,7 @@ func (h *Host) wakeChats(ctx context.Context, session ahp.URI) error {
 	if err := h.ensure(ctx, session); err != nil {
 		return err
 	}
-	st, _, _ := h.hub.State(session)
-	s, ok := st.(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
 	if !ok {
 		return noSession(session)
 	}
@@ -110,7 +109,7 @@ func (h *Host) place(tx *hub.Tx, info hub.ChannelInfo, to *ahp.MoveChatSessionDe
 	if err != nil {
 		return err
 	}
-	dest, ok := tx.State(to.Session).(*ahp.SessionState)
+	dest, ok := hub.StateOf[*ahp.SessionState](tx, to.Session)
 	if !ok || h.disposing.held(to.Session) {
 		return noSession(to.Session)
 	}
@@ -141,8 +140,8 @@ type move struct {
 
 func (h *Host) moving(tx *hub.Tx, info hub.ChannelInfo) (m move, err error) {
 	now, _ := tx.Info(info.URI)
-	s, ok := tx.State(now.Session).(*ahp.SessionState)
-	chat, here := tx.State(info.URI).(*ahp.ChatState)
+	s, ok := hub.StateOf[*ahp.SessionState](tx, now.Session)
+	chat, here := hub.StateOf[*ahp.ChatState](tx, info.URI)
 	if !ok || !here || now.Session != info.Session || h.disposing.held(info.Session) {
 		return m, noChannel(info.URI)
 	}
@@ -151,7 +150,7 @@ func (h *Host) moving(tx *hub.Tx, info hub.ChannelInfo) (m move, err error) {
 	}
 	m = move{from: info.Session, state: s, family: family(s, info.URI)}
 	for _, c := range m.family {
-		state, ok := tx.State(c.Resource).(*ahp.ChatState)
+		state, ok := hub.StateOf[*ahp.ChatState](tx, c.Resource)
 		if !ok {
 			return m, ahp.Errorf(ahp.CodeConflict, "%s came to be just now: try again", c.Resource)
 		}

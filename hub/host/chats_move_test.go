@@ -42,8 +42,8 @@ func TestAMovedChat(t *testing.T) {
 		}
 		c.do(chat, &ahp.ChatTurnStartedAction{TurnID: "t2", Message: user("two")})
 		synctest.Wait()
-		st, _, _ := w.hub.State(two)
-		if got := chatsOf(st.(*ahp.SessionState)); len(got) != 2 || got[0] != chat || slices.Contains(chatsOf(w.session()), ahp.URI(chat)) {
+		st, _ := hub.StateOf[*ahp.SessionState](w.hub, two)
+		if got := chatsOf(st); len(got) != 2 || got[0] != chat || slices.Contains(chatsOf(w.session()), ahp.URI(chat)) {
 			t.Errorf("the chats are %v and %v", chatsOf(w.session()), got)
 		}
 		if info, _ := w.hub.Info(chat); info.Session != two {

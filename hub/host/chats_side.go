@@ -17,7 +17,7 @@ func (h *Host) beside(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src *a
 	if many.SideChat == nil || !*many.SideChat {
 		return badParams("source: the agent of this session has no side chats")
 	}
-	from, ok := tx.State(src.Chat).(*ahp.ChatState)
+	from, ok := hub.StateOf[*ahp.ChatState](tx, src.Chat)
 	if !ok {
 		return badParams("source: there is no chat %s in this session", src.Chat)
 	}
@@ -70,8 +70,7 @@ func (l *live) withSource(s *ahp.ChatState, m ahp.Message) ahp.Message {
 	if !ok || l.h.ensure(l.ctx, o.Chat) != nil {
 		return m
 	}
-	st, _, _ := l.h.hub.State(o.Chat)
-	from, ok := st.(*ahp.ChatState)
+	from, ok := hub.StateOf[*ahp.ChatState](l.h.hub, o.Chat)
 	if !ok {
 		return m
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/resource"
@@ -58,8 +59,7 @@ func (h *Host) published(c Caller, uri ahp.URI) (publisher, error) {
 // second value says that the owner sent it.
 func (h *Host) publishedIn(c Caller, session, uri ahp.URI) iter.Seq2[publisher, bool] {
 	return func(yield func(publisher, bool) bool) {
-		st, _, _ := h.hub.State(session)
-		s, ok := st.(*ahp.SessionState)
+		s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
 		if !ok {
 			return
 		}
@@ -73,8 +73,7 @@ func (h *Host) publishedIn(c Caller, session, uri ahp.URI) iter.Seq2[publisher, 
 			if !known || !c.Audience().Sees(info) {
 				continue
 			}
-			st, _, _ := h.hub.State(chat.Resource)
-			chat, ok := st.(*ahp.ChatState)
+			chat, ok := hub.StateOf[*ahp.ChatState](h.hub, chat.Resource)
 			if !ok {
 				continue
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
@@ -41,8 +42,8 @@ func TestForeignSettingsAreIgnoredOrBounded(t *testing.T) {
 		const other ahp.URI = "fake:/1"
 		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: other,
 			Config: ahp.Meta{"isolation": quoted("folder"), "autoApprove": quoted("default"), "mode": quoted("interactive")}}))
-		s, _, _ := w.hub.State(other)
-		if got, _ := json.Marshal(s.(*ahp.SessionState).Config.Values); string(got) != `{"approval":"ask","isolation":"folder","shell":"sh"}` {
+		s, _ := hub.StateOf[*ahp.SessionState](w.hub, other)
+		if got, _ := json.Marshal(s.Config.Values); string(got) != `{"approval":"ask","isolation":"folder","shell":"sh"}` {
 			t.Errorf("the session's settings are %s", got)
 		}
 	})

@@ -75,8 +75,7 @@ func (h *Host) customizeNow(ctx context.Context, session ahp.URI) {
 // customize brings a session's tree to what there is (AHP requirement 145): the host's own finds, then what clients
 // publish. One runs at a time for each session.
 func (h *Host) customize(ctx context.Context, session ahp.URI) {
-	st, _, _ := h.hub.State(session)
-	s, ok := st.(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
 	if !ok {
 		return
 	}
@@ -199,7 +198,7 @@ func (h *Host) keepCustoms(session ahp.URI, next *customized) (gone []*mcpServer
 
 // publishCustoms applies what changed of a session's tree, by as little as it takes (AHP requirement 148).
 func (h *Host) publishCustoms(tx *hub.Tx, session ahp.URI) {
-	s, ok := tx.State(session).(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](tx, session)
 	if !ok {
 		return
 	}

@@ -236,8 +236,8 @@ func TestDecisionsReachAsFarAsTheySay(t *testing.T) {
 		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: "ahp-session:/three", WorkingDirectories: []ahp.URI{FileURI(elsewhere)}}))
 		synctest.Wait()
 		on := func(session ahp.URI, id string) bool {
-			st, _, _ := w.hub.State(session)
-			for _, g := range st.(*ahp.SessionState).Customizations {
+			st, _ := hub.StateOf[*ahp.SessionState](w.hub, session)
+			for _, g := range st.Customizations {
 				for _, x := range childrenOf(g) {
 					if childID(x) == id {
 						v := x.Value.(*ahp.SkillCustomization)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/custom"
@@ -28,8 +29,7 @@ func (h *Host) CustomizationText(c Caller, session ahp.URI, id string) (CustomTe
 	if !c.owner() {
 		return CustomText{}, ahp.Errorf(ahp.CodePermissionDenied, "only the owner reads these files here")
 	}
-	st, _, _ := h.hub.State(session)
-	s, ok := st.(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
 	if !ok {
 		return CustomText{}, noSession(session)
 	}

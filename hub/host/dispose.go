@@ -61,8 +61,7 @@ func (h *Host) quieten(ctx context.Context, info hub.ChannelInfo) ([]hub.Channel
 	if err := h.ensure(ctx, info.URI); err != nil {
 		return nil, err
 	}
-	st, _, _ := h.hub.State(info.URI)
-	s, ok := st.(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](h.hub, info.URI)
 	if !ok {
 		return nil, noSession(info.URI)
 	}
@@ -77,7 +76,7 @@ func (h *Host) quieten(ctx context.Context, info hub.ChannelInfo) ([]hub.Channel
 	}
 	return channels, h.hub.Do(func(tx *hub.Tx) {
 		for _, ch := range channels {
-			if chat, ok := tx.State(ch.URI).(*ahp.ChatState); ok && chat.ActiveTurn != nil {
+			if chat, ok := hub.StateOf[*ahp.ChatState](tx, ch.URI); ok && chat.ActiveTurn != nil {
 				tx.Apply(ch.URI, &ahp.ChatTurnCancelledAction{TurnID: chat.ActiveTurn.ID, Duration: durationOf(chat.ActiveTurn, h.now())})
 			}
 		}

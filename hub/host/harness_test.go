@@ -165,22 +165,19 @@ func (w *world) createUnused() *client {
 }
 
 func (w *world) session() *ahp.SessionState {
-	s, _, _ := w.hub.State(session)
-	state, _ := s.(*ahp.SessionState)
+	state, _ := hub.StateOf[*ahp.SessionState](w.hub, session)
 	return state
 }
 
 func (w *world) chat() ahp.URI { return w.session().DefaultChat }
 
 func (w *world) chatState() *ahp.ChatState {
-	s, _, _ := w.hub.State(w.chat())
-	state, _ := s.(*ahp.ChatState)
+	state, _ := hub.StateOf[*ahp.ChatState](w.hub, w.chat())
 	return state
 }
 
 func (w *world) threads() *ahp.AnnotationsState {
-	s, _, _ := w.hub.State(annotationsURI(session))
-	state, _ := s.(*ahp.AnnotationsState)
+	state, _ := hub.StateOf[*ahp.AnnotationsState](w.hub, annotationsURI(session))
 	return state
 }
 

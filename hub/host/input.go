@@ -212,8 +212,7 @@ func checkSelected(options []ahp.ChatInputOption, freeform *bool, chosen, own []
 // inputCompleted hands the answers to the agent: the final ones over the drafts.
 func (h *Host) inputCompleted(_ context.Context, e *hub.Envelope, a *ahp.ChatInputCompletedAction) {
 	done := *a
-	st, _, _ := h.hub.State(e.Channel.URI)
-	if s, ok := st.(*ahp.ChatState); ok && s.ActiveTurn != nil {
+	if s, ok := hub.StateOf[*ahp.ChatState](h.hub, e.Channel.URI); ok && s.ActiveTurn != nil {
 		done.Answers = merged(s.ActiveTurn, a)
 	}
 	h.answer(e.Channel.URI, a.RequestID, &done)

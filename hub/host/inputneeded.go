@@ -26,7 +26,7 @@ func (h *Host) mirrorInputNeeded(tx *hub.Tx, ch hub.ChannelInfo, chat *ahp.ChatS
 }
 
 func (h *Host) forgetInputNeeded(tx *hub.Tx, session, chat ahp.URI) {
-	s, ok := tx.State(session).(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](tx, session)
 	if !ok {
 		return
 	}

@@ -21,7 +21,7 @@ const offeredKey = "ahphub/settings"
 func (a agentHost) Learn(o agent.Offer) {
 	l := a.l
 	err := l.h.do(l.ctx, func(tx *hub.Tx) {
-		s, ok := tx.State(l.uri).(*ahp.SessionState)
+		s, ok := hub.StateOf[*ahp.SessionState](tx, l.uri)
 		if !ok {
 			return
 		}
@@ -97,7 +97,7 @@ func Settings(s *ahp.SessionState) *ahp.SessionConfigState {
 // offerTitle names a session by its default chat, unless somebody named it: until then its title is the first line of
 // the first message.
 func offerTitle(tx *hub.Tx, session ahp.URI, s *ahp.SessionState, o agent.Offer) {
-	chat, ok := tx.State(s.DefaultChat).(*ahp.ChatState)
+	chat, ok := hub.StateOf[*ahp.ChatState](tx, s.DefaultChat)
 	title := clip(texts.OneLine(o.Title), mostTitle)
 	if !ok || title == "" || o.Chat != s.DefaultChat {
 		return
@@ -116,7 +116,7 @@ func offerTitle(tx *hub.Tx, session ahp.URI, s *ahp.SessionState, o agent.Offer)
 
 // offerModels shows an agent's models and logins to everybody who chooses an agent.
 func offerModels(tx *hub.Tx, provider string, o agent.Offer) {
-	root, ok := tx.State(ahp.RootURI).(*ahp.RootState)
+	root, ok := hub.StateOf[*ahp.RootState](tx, ahp.RootURI)
 	if !ok {
 		return
 	}

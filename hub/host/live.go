@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
@@ -114,8 +115,7 @@ func (l *live) openAgent() {
 }
 
 func (l *live) connect() (agent.Session, error) {
-	state, _, _ := l.h.hub.State(l.uri)
-	s, ok := state.(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](l.h.hub, l.uri)
 	if !ok {
 		return nil, errDisposed
 	}

@@ -319,7 +319,7 @@ func (h *Host) listTools(ctx context.Context, v *mcpServer, conn ServerConn) err
 // publishTools lists the tools of ready servers among the session's own, each under a name that says whose it is (AHP
 // requirement 144).
 func (h *Host) publishTools(tx *hub.Tx, session ahp.URI) {
-	s, ok := tx.State(session).(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](tx, session)
 	if !ok {
 		return
 	}

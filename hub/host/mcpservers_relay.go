@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
@@ -65,8 +66,7 @@ type served struct {
 
 // toServe lists the servers of a session that are on and may run, each by a name that is there once.
 func (h *Host) toServe(session ahp.URI) (list []served) {
-	st, _, _ := h.hub.State(session)
-	s, ok := st.(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
 	if !ok || h.cfg.Customize.Servers == nil {
 		return nil
 	}

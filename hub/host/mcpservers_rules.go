@@ -97,8 +97,7 @@ func (h *Host) serverBackgrounded(_ context.Context, e *hub.Envelope, a *ahp.Ses
 // settleServers brings servers to what was decided: one that is switched off stops (AHP requirement 200), and an agent
 // that was given others is opened anew at its next turn.
 func (h *Host) settleServers(session ahp.URI) {
-	st, _, _ := h.hub.State(session)
-	s, ok := st.(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
 	if !ok {
 		return
 	}

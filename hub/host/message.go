@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ids"
 )
@@ -94,8 +95,7 @@ func annotationsLabel(n int) string {
 }
 
 func (h *Host) defaultChat(ctx context.Context, session ahp.URI) (ahp.URI, error) {
-	st, _, _ := h.hub.State(session)
-	s, ok := st.(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
 	if !ok || s.DefaultChat == "" {
 		return "", noSession(session)
 	}
@@ -104,9 +104,9 @@ func (h *Host) defaultChat(ctx context.Context, session ahp.URI) (ahp.URI, error
 
 // say starts a turn, or while one runs queues the message or steers by it.
 func (h *Host) say(ctx context.Context, c Caller, chat ahp.URI, m ahp.Message, steer bool) error {
-	st, _, _ := h.hub.State(chat)
+	s, ok := hub.StateOf[*ahp.ChatState](h.hub, chat)
 	var a ahp.Action = &ahp.ChatTurnStartedAction{TurnID: ids.New(), Message: m}
-	if s, ok := st.(*ahp.ChatState); ok && s.ActiveTurn != nil {
+	if ok && s.ActiveTurn != nil {
 		kind := ahp.PendingMessageKindQueued
 		if steer {
 			kind = ahp.PendingMessageKindSteering

@@ -50,7 +50,7 @@ func (o *out) apply(a ahp.Action, before func(*hub.Tx, *ahp.ChatState)) error {
 	}
 	over := errTurnOver
 	err := o.l.h.do(o.r.ctx, func(tx *hub.Tx) {
-		s, ok := tx.State(o.r.chat).(*ahp.ChatState)
+		s, ok := hub.StateOf[*ahp.ChatState](tx, o.r.chat)
 		if !ok || o.r.over.Load() || s.ActiveTurn == nil || s.ActiveTurn.ID != o.r.id {
 			return
 		}
@@ -107,7 +107,7 @@ func (o *out) Confirm(ctx context.Context, a *ahp.ChatToolCallReadyAction) (*ahp
 	answer, forget := o.l.h.await(waitKey{o.r.chat, a.ToolCallID})
 	defer forget()
 	err := o.apply(a, func(tx *hub.Tx, s *ahp.ChatState) {
-		session, ok := tx.State(o.l.uri).(*ahp.SessionState)
+		session, ok := hub.StateOf[*ahp.SessionState](tx, o.l.uri)
 		if a.Confirmed != "" || !ok {
 			return
 		}
@@ -190,8 +190,7 @@ var givenUp = ahp.ToolCallResult{PastTenseMessage: ahp.Plain("The agent did not 
 
 // offering finds the active client that offers a tool.
 func (o *out) offering(clientID, tool string) (clientRef, ahp.ToolDefinition, error) {
-	st, _, _ := o.l.h.hub.State(o.l.uri)
-	s, _ := st.(*ahp.SessionState)
+	s, _ := hub.StateOf[*ahp.SessionState](o.l.h.hub, o.l.uri)
 	if s == nil {
 		return clientRef{}, ahp.ToolDefinition{}, errDisposed
 	}

@@ -133,7 +133,7 @@ func (h *Host) reconsider(tx *hub.Tx, session ahp.URI) {
 	if e == nil || !e.Fresh {
 		return
 	}
-	s, ok := tx.State(session).(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](tx, session)
 	if !ok {
 		return
 	}
@@ -143,7 +143,7 @@ func (h *Host) reconsider(tx *hub.Tx, session ahp.URI) {
 		return
 	}
 	for _, c := range s.Chats {
-		chat, awake := tx.State(c.Resource).(*ahp.ChatState)
+		chat, awake := hub.StateOf[*ahp.ChatState](tx, c.Resource)
 		switch {
 		case !awake:
 			known = false
@@ -189,7 +189,7 @@ func hasOwnChanges(e *entry, s *ahp.SessionState) bool {
 }
 
 func (h *Host) hasTerminal(tx *hub.Tx, session ahp.URI) bool {
-	root, ok := tx.State(ahp.RootURI).(*ahp.RootState)
+	root, ok := hub.StateOf[*ahp.RootState](tx, ahp.RootURI)
 	if !ok {
 		return false
 	}
@@ -264,8 +264,7 @@ func (h *Host) removeProvisional(ctx context.Context, session ahp.URI) {
 
 // worktreeHasWork reports whether something lies in a session's worktree that is nowhere else.
 func (h *Host) worktreeHasWork(ctx context.Context, session ahp.URI) bool {
-	st, _, _ := h.hub.State(session)
-	s, ok := st.(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
 	if !ok {
 		return false
 	}

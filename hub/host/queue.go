@@ -16,11 +16,12 @@ import (
 // A steering message that no agent took while the turn ran goes first when the turn ends;
 // one sent while idle is kept for the next turn (AHP requirement 112).
 func (h *Host) startQueued(tx *hub.Tx, ch hub.ChannelInfo, turnEnded bool) {
-	s, ok := tx.State(ch.URI).(*ahp.ChatState)
+	s, ok := hub.StateOf[*ahp.ChatState](tx, ch.URI)
 	if !ok || s.ActiveTurn != nil || h.recovering.Load() || h.disposing.held(ch.Session) {
 		return
 	}
-	if session, ok := tx.State(ch.Session).(*ahp.SessionState); !ok || turnEnded && session.Lifecycle == ahp.SessionLifecycleFailed {
+	session, ok := hub.StateOf[*ahp.SessionState](tx, ch.Session)
+	if !ok || turnEnded && session.Lifecycle == ahp.SessionLifecycleFailed {
 		return // only what somebody sends now opens the agent again
 	}
 	var next ahp.PendingMessage

@@ -93,7 +93,7 @@ func (h *Host) recoverSession(ctx context.Context, e *entry) error {
 // endCutOff ends a turn that no agent plays any more; the reducer cancels its tool calls. It lasted until the process
 // before this one was last seen alive.
 func (h *Host) endCutOff(tx *hub.Tx, chat ahp.URI) {
-	s, ok := tx.State(chat).(*ahp.ChatState)
+	s, ok := hub.StateOf[*ahp.ChatState](tx, chat)
 	if !ok || s.ActiveTurn == nil {
 		return
 	}

@@ -85,8 +85,7 @@ func (l *life) chat() *ahp.ChatState {
 	if e == nil {
 		return nil
 	}
-	s, _, _ := l.hub.State(e.Summary.DefaultChat)
-	chat, _ := s.(*ahp.ChatState)
+	chat, _ := hub.StateOf[*ahp.ChatState](l.hub, e.Summary.DefaultChat)
 	return chat
 }
 
@@ -146,8 +145,8 @@ func TestTurnCutOffByACrash(t *testing.T) { // AHP requirements 13, 115
 	if len(s.QueuedMessages) != 1 || len(two.agent.prompts()) != 0 {
 		t.Error("what was queued ran with nobody looking")
 	}
-	st, _, _ := two.hub.State(session)
-	if need := st.(*ahp.SessionState).InputNeeded; len(need) != 0 {
+	st, _ := hub.StateOf[*ahp.SessionState](two.hub, session)
+	if need := st.InputNeeded; len(need) != 0 {
 		t.Errorf("inputNeeded is %+v", need)
 	}
 	two.do(s.Resource, &ahp.ChatTurnResumeAction{TurnID: last.ID})
@@ -234,8 +233,8 @@ func TestClientsOfTheLastRunHaveTheirGraceTime(t *testing.T) { // AHP requiremen
 	one.end(false)
 
 	listed := func(l *life) int {
-		s, _, _ := l.hub.State(session)
-		return len(s.(*ahp.SessionState).ActiveClients)
+		s, _ := hub.StateOf[*ahp.SessionState](l.hub, session)
+		return len(s.ActiveClients)
 	}
 	two := newLife(t, dir, &fake{}, Limits{ClientGrace: time.Hour})
 	two.must(two.host.Prepare(context.Background(), me, session))

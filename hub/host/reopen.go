@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
@@ -29,8 +30,7 @@ func (h *Host) RetrySession(ctx context.Context, c Caller, session ahp.URI) erro
 }
 
 func (h *Host) failed(session ahp.URI) bool {
-	st, _, _ := h.hub.State(session)
-	s, ok := st.(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
 	return ok && s.Lifecycle == ahp.SessionLifecycleFailed
 }
 

@@ -95,8 +95,7 @@ func (noStore) Load(_ context.Context, uri ahp.URI) (hub.Loaded, error) {
 
 // rootState is the root channel as it is now. Never ask under the hub's lock.
 func (h *Host) rootState() *ahp.RootState {
-	s, _, _ := h.hub.State(ahp.RootURI)
-	if root, ok := s.(*ahp.RootState); ok {
+	if root, ok := hub.StateOf[*ahp.RootState](h.hub, ahp.RootURI); ok {
 		return root
 	}
 	return &ahp.RootState{}

@@ -134,7 +134,7 @@ func checkTitle(_ *request, _ *ahp.SessionState, a *ahp.SessionTitleChangedActio
 }
 
 func checkChatDir(r *request, _ *ahp.ChatState, a *ahp.ChatWorkingDirectorySetAction) string {
-	s, _ := r.tx.State(r.info.Session).(*ahp.SessionState)
+	s, _ := hub.StateOf[*ahp.SessionState](r.tx, r.info.Session)
 	if s == nil || !contains(s.WorkingDirectories, a.Directory) {
 		return "a chat can only use directories of its session"
 	}

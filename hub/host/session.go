@@ -233,7 +233,7 @@ func (l *live) settle(err error) {
 
 // nameSession takes the first line of the first message as the title.
 func (h *Host) nameSession(tx *hub.Tx, session ahp.URI, text string) {
-	s, ok := tx.State(session).(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](tx, session)
 	line := firstLine(text)
 	if !ok || s.Title != defaultTitle || line == "" {
 		return
@@ -263,8 +263,7 @@ func (l *live) spec(s *ahp.SessionState) (agent.Spec, error) {
 
 // config is the value of a setting now.
 func (l *live) config(key string) string {
-	st, _, _ := l.h.hub.State(l.uri)
-	s, ok := st.(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](l.h.hub, l.uri)
 	if !ok {
 		return ""
 	}

@@ -39,7 +39,7 @@ func (h *Host) steer(ctx context.Context, ch hub.ChannelInfo, id string) {
 	var m *ahp.PendingMessage
 	turn := ""
 	err := h.do(ctx, func(tx *hub.Tx) {
-		s, ok := tx.State(ch.URI).(*ahp.ChatState)
+		s, ok := hub.StateOf[*ahp.ChatState](tx, ch.URI)
 		if !ok || s.ActiveTurn == nil || s.SteeringMessage == nil || s.SteeringMessage.ID != id {
 			return
 		}
@@ -61,7 +61,7 @@ func (h *Host) steer(ctx context.Context, ch hub.ChannelInfo, id string) {
 
 // steered notes in the turn what was said into it, or has the message wait again.
 func (h *Host) steered(tx *hub.Tx, ch hub.ChannelInfo, turn string, m *ahp.PendingMessage, refused error) {
-	s, ok := tx.State(ch.URI).(*ahp.ChatState)
+	s, ok := hub.StateOf[*ahp.ChatState](tx, ch.URI)
 	if !ok {
 		return
 	}

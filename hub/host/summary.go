@@ -24,8 +24,8 @@ func (h *Host) deriveChat(tx *hub.Tx, e *hub.Envelope) {
 	if quiet[e.Action.ActionType()] {
 		return
 	}
-	chat, ok := tx.State(e.Channel.URI).(*ahp.ChatState)
-	session, ok2 := tx.State(e.Channel.Session).(*ahp.SessionState)
+	chat, ok := hub.StateOf[*ahp.ChatState](tx, e.Channel.URI)
+	session, ok2 := hub.StateOf[*ahp.SessionState](tx, e.Channel.Session)
 	if !ok || !ok2 {
 		return
 	}
@@ -99,7 +99,7 @@ func set[T comparable](to **T, old, now T) bool {
 
 // deriveSession keeps the session's summary, its record and the root's subscribers up to date.
 func (h *Host) deriveSession(tx *hub.Tx, e *hub.Envelope) {
-	s, ok := tx.State(e.Channel.URI).(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](tx, e.Channel.URI)
 	if !ok {
 		return
 	}
@@ -116,7 +116,7 @@ func (h *Host) deriveSession(tx *hub.Tx, e *hub.Envelope) {
 
 // deriveAnnotations keeps the counts that summaries show.
 func (h *Host) deriveAnnotations(tx *hub.Tx, e *hub.Envelope) {
-	if s, ok := tx.State(e.Channel.URI).(*ahp.AnnotationsState); ok {
+	if s, ok := hub.StateOf[*ahp.AnnotationsState](tx, e.Channel.URI); ok {
 		h.deriveRange(tx, e, s)
 		h.updateEntry(tx, e.Channel.Session, func(entry *entry) { entry.Summary.Annotations = countThreads(e.Channel.URI, s) })
 		h.reconsider(tx, e.Channel.Session)

@@ -188,8 +188,7 @@ func (h *Host) sessionDirs(ctx context.Context, session ahp.URI) ([]string, erro
 	if err := h.ensure(ctx, session); err != nil {
 		return nil, noSession(session)
 	}
-	st, _, _ := h.hub.State(session)
-	s, ok := st.(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
 	if !ok {
 		return nil, noSession(session)
 	}
@@ -222,8 +221,7 @@ func (h *Host) DisposeTerminal(_ context.Context, c Caller, p ahp.DisposeTermina
 	if err := mayCall(c, "disposeTerminal", info); err != nil {
 		return err
 	}
-	st, _, _ := h.hub.State(p.Channel)
-	if s, ok := st.(*ahp.TerminalState); ok {
+	if s, ok := hub.StateOf[*ahp.TerminalState](h.hub, p.Channel); ok {
 		if holder, held := s.Claim.Value.(*ahp.TerminalClientClaim); held && holder.ClientID != c.ClientID && !c.owner() {
 			return ahp.Errorf(ahp.CodePermissionDenied, "another client holds this terminal: ask it to close the terminal")
 		}
@@ -251,7 +249,7 @@ func (h *Host) forgetTerminal(tx *hub.Tx, uri ahp.URI) {
 // closeTerminals takes the terminals of a disposed session away; their programs are
 // killed right after.
 func (h *Host) closeTerminals(tx *hub.Tx, session ahp.URI) {
-	root, ok := tx.State(ahp.RootURI).(*ahp.RootState)
+	root, ok := hub.StateOf[*ahp.RootState](tx, ahp.RootURI)
 	if !ok {
 		return
 	}
@@ -278,13 +276,13 @@ func (h *Host) stopTerminals() {
 // listTerminal brings one terminal's entry in the root state up to date (AHP
 // requirement 61); a closed one leaves it.
 func (h *Host) listTerminal(tx *hub.Tx, uri ahp.URI) {
-	root, ok := tx.State(ahp.RootURI).(*ahp.RootState)
+	root, ok := hub.StateOf[*ahp.RootState](tx, ahp.RootURI)
 	if !ok {
 		return
 	}
 	list := slices.Clone(root.Terminals)
 	i := slices.IndexFunc(list, func(t ahp.TerminalInfo) bool { return t.Resource == uri })
-	s, open := tx.State(uri).(*ahp.TerminalState)
+	s, open := hub.StateOf[*ahp.TerminalState](tx, uri)
 	switch {
 	case open && i >= 0:
 		list[i] = terminalInfo(uri, s)
@@ -343,8 +341,7 @@ func (h *Host) ScreenText(uri ahp.URI, printed string) string {
 		return f.Text()
 	}
 	cols, rows := terminal.DefaultCols, terminal.DefaultRows
-	st, _, _ := h.hub.State(uri)
-	if s, ok := st.(*ahp.TerminalState); ok {
+	if s, ok := hub.StateOf[*ahp.TerminalState](h.hub, uri); ok {
 		c, r := sizeOr(s.Cols, cols), sizeOr(s.Rows, rows)
 		if terminal.CheckSize(c, r) == nil {
 			cols, rows = c, r

@@ -145,7 +145,6 @@ func (h *Host) lastTerminal(ctx context.Context, uri ahp.URI) *ahp.TerminalState
 		h.log.Warn("a terminal of the last run is lost", "terminal", uri, "err", err)
 		return nil
 	}
-	st, _, _ := h.hub.State(uri)
-	s, _ := st.(*ahp.TerminalState)
+	s, _ := hub.StateOf[*ahp.TerminalState](h.hub, uri)
 	return s
 }

@@ -185,7 +185,7 @@ func (h *Host) onClaim(c Caller, uri ahp.URI, f func(*hub.Tx, *term, *ahp.Termin
 	}
 	var refused error
 	err := h.hub.Do(func(tx *hub.Tx) {
-		s, open := tx.State(uri).(*ahp.TerminalState)
+		s, open := hub.StateOf[*ahp.TerminalState](tx, uri)
 		switch {
 		case !open:
 			refused = noChannel(uri)

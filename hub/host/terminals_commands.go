@@ -3,6 +3,7 @@ package host
 import (
 	"time"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/terminal"
 )
@@ -53,8 +54,7 @@ func (h *Host) CommandOutput(uri ahp.URI, id string) (text string, cut, ok bool)
 func CommandPlace(id string) string { return terminal.Place(id) }
 
 func (h *Host) commandParts(uri ahp.URI) (out []*ahp.TerminalCommandPart) {
-	st, _, _ := h.hub.State(uri)
-	s, ok := st.(*ahp.TerminalState)
+	s, ok := hub.StateOf[*ahp.TerminalState](h.hub, uri)
 	if !ok {
 		return nil
 	}

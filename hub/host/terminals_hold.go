@@ -211,7 +211,7 @@ func (h *Host) giveBack(ctx context.Context, c Caller, t *term) {
 	}
 	client := PageClient(c.ID)
 	_ = h.do(ctx, func(tx *hub.Tx) { // fails only when the host stops, and that ends the terminal
-		if s, open := tx.State(t.info.URI).(*ahp.TerminalState); open && !exited(s) && t.hold.returns(client, h.now()) {
+		if s, open := hub.StateOf[*ahp.TerminalState](tx, t.info.URI); open && !exited(s) && t.hold.returns(client, h.now()) {
 			tx.Apply(t.info.URI, claimedBy(client))
 		}
 	})
@@ -261,7 +261,7 @@ func (h *Host) releaseTerminal(ctx context.Context, t *term, holder string) {
 	}
 	next := h.nextHolder(t)
 	_ = h.do(ctx, func(tx *hub.Tx) { // fails only when the host stops, and that ends the terminal
-		s, open := tx.State(t.info.URI).(*ahp.TerminalState)
+		s, open := hub.StateOf[*ahp.TerminalState](tx, t.info.URI)
 		if !open || exited(s) || !t.hold.releases(holder, h.now()) {
 			return
 		}
@@ -275,7 +275,7 @@ func (h *Host) releaseTerminal(ctx context.Context, t *term, holder string) {
 
 // vacate gives a terminal to its session; where there is none, whoever wants it may claim it.
 func (h *Host) vacate(tx *hub.Tx, t *term) {
-	if session, ok := tx.State(t.info.Session).(*ahp.SessionState); ok && session.DefaultChat != "" {
+	if session, ok := hub.StateOf[*ahp.SessionState](tx, t.info.Session); ok && session.DefaultChat != "" {
 		tx.Apply(t.info.URI, t.bySession(session.DefaultChat))
 		return
 	}
@@ -285,7 +285,7 @@ func (h *Host) vacate(tx *hub.Tx, t *term) {
 // takeFrom takes a terminal from a client whose id another principal takes, and forgets that it asked for it.
 func (h *Host) takeFrom(tx *hub.Tx, t *term, client string) {
 	t.hold.forget(client)
-	if s, open := tx.State(t.info.URI).(*ahp.TerminalState); open && !exited(s) && t.hold.heldBy(client) {
+	if s, open := hub.StateOf[*ahp.TerminalState](tx, t.info.URI); open && !exited(s) && t.hold.heldBy(client) {
 		h.vacate(tx, t)
 	}
 }

@@ -268,7 +268,7 @@ func (h *Host) cleared(tx *hub.Tx, t *term, e *hub.Envelope) {
 			t.dirty.Store(true)
 		}
 	}
-	if s, ok := tx.State(e.Channel.URI).(*ahp.TerminalState); ok && exited(s) {
+	if s, ok := hub.StateOf[*ahp.TerminalState](tx, e.Channel.URI); ok && exited(s) {
 		if raw, err := json.Marshal(savedTerminal{e.Channel.Session, s}); err == nil {
 			tx.Record(bucketTerminals, e.Channel.URI, raw)
 			tx.Record(bucketPrinted, e.Channel.URI, nil)

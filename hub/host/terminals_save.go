@@ -86,7 +86,7 @@ func (t *term) saveWhole() {
 	}
 	var s *ahp.TerminalState
 	_ = t.h.do(t.ctx, func(tx *hub.Tx) { // fails only when the terminal is gone
-		s, _ = tx.State(t.info.URI).(*ahp.TerminalState)
+		s, _ = hub.StateOf[*ahp.TerminalState](tx, t.info.URI)
 		t.since, t.printed = nil, 0
 	})
 	if s == nil {

@@ -75,8 +75,7 @@ func (c *client) send(channel ahp.URI, a ahp.Action) string {
 }
 
 func (w *world) terminal(uri ahp.URI) *ahp.TerminalState {
-	s, _, _ := w.hub.State(uri)
-	state, _ := s.(*ahp.TerminalState)
+	state, _ := hub.StateOf[*ahp.TerminalState](w.hub, uri)
 	return state
 }
 

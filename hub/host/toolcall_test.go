@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
@@ -393,8 +394,7 @@ func TestSpawn(t *testing.T) { // AHP requirements 96, 97
 		if origin, ok := sub.Origin.Value.(*ahp.ChatOriginTool); !ok || origin.Chat != w.chat() || sub.Interactivity != ahp.ChatInteractivityReadOnly {
 			t.Errorf("the sub-chat is %+v", sub)
 		}
-		st, _, _ := w.hub.State(sub.Resource)
-		s := st.(*ahp.ChatState)
+		s, _ := hub.StateOf[*ahp.ChatState](w.hub, sub.Resource)
 		if len(s.Turns) != 1 || s.Turns[0].State != ahp.TurnStateComplete || len(s.Turns[0].ResponseParts) != 1 {
 			t.Errorf("its turn is %+v", s.Turns)
 		}

@@ -17,8 +17,7 @@ type ClientTool struct {
 
 // ClientTools are the tools on offer now, by client in the order the clients came.
 func (b *Toolbox) ClientTools() (list []ClientTool) {
-	st, _, _ := b.l.h.hub.State(b.l.uri)
-	s, ok := st.(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](b.l.h.hub, b.l.uri)
 	if !ok {
 		return nil
 	}
@@ -76,8 +75,7 @@ func (b *Toolbox) turnOf(tool string) (turn *run) {
 	var says bool
 	var began string
 	for _, r := range b.l.running() {
-		st, _, _ := b.l.h.hub.State(r.chat)
-		s, ok := st.(*ahp.ChatState)
+		s, ok := hub.StateOf[*ahp.ChatState](b.l.h.hub, r.chat)
 		if !ok || s.ActiveTurn == nil || s.ActiveTurn.ID != r.id {
 			continue
 		}

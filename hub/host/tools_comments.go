@@ -8,6 +8,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
 )
@@ -22,8 +23,7 @@ func (b *Toolbox) Threads(ctx context.Context) ([]ahp.Annotation, error) {
 	if err := b.l.h.wake(ctx, info); err != nil {
 		return nil, err
 	}
-	st, _, _ := b.l.h.hub.State(uri)
-	s, ok := st.(*ahp.AnnotationsState)
+	s, ok := hub.StateOf[*ahp.AnnotationsState](b.l.h.hub, uri)
 	if !ok {
 		return nil, errDisposed
 	}
@@ -45,10 +45,8 @@ func (b *Toolbox) Origin() ahp.AnnotationOrigin {
 	o := ahp.AnnotationOrigin{Session: b.l.uri}
 	if r := b.turnOf(""); r != nil {
 		o.Chat, o.TurnID = r.chat, r.id
-	} else if st, _, _ := b.l.h.hub.State(b.l.uri); st != nil {
-		if s, ok := st.(*ahp.SessionState); ok {
-			o.Chat = s.DefaultChat
-		}
+	} else if s, ok := hub.StateOf[*ahp.SessionState](b.l.h.hub, b.l.uri); ok {
+		o.Chat = s.DefaultChat
 	}
 	return o
 }

@@ -55,7 +55,7 @@ func hasTurn(s *ahp.ChatState, id string) bool {
 
 // mayPrompt says why no turn can start in a chat now.
 func (r *request) mayPrompt(s *ahp.ChatState) string {
-	session, _ := r.tx.State(r.info.Session).(*ahp.SessionState)
+	session, _ := hub.StateOf[*ahp.SessionState](r.tx, r.info.Session)
 	switch {
 	case session == nil || r.h.disposing.held(r.info.Session):
 		return "the session of this chat is not available"
@@ -155,8 +155,8 @@ func (h *Host) turnFailed(_ context.Context, e *hub.Envelope, a *ahp.ChatErrorAc
 }
 
 func (h *Host) chatTruncated(_ context.Context, e *hub.Envelope, _ *ahp.ChatTruncatedAction) {
-	s, _, _ := h.hub.State(e.Channel.URI)
-	if chat, ok := s.(*ahp.ChatState); ok && chat.ActiveTurn == nil { // what runs now began after the cut
+	chat, ok := hub.StateOf[*ahp.ChatState](h.hub, e.Channel.URI)
+	if ok && chat.ActiveTurn == nil { // what runs now began after the cut
 		h.endRun(e.Channel, "")
 	}
 }
@@ -199,8 +199,7 @@ func (l *live) prompt(ctx context.Context, r *run, t agent.Turn) (err error) {
 
 // turn reads what the agent is to answer. A resumed turn comes as it first did.
 func (l *live) turn(r *run) (agent.Turn, bool) {
-	st, _, _ := l.h.hub.State(r.chat)
-	s, ok := st.(*ahp.ChatState)
+	s, ok := hub.StateOf[*ahp.ChatState](l.h.hub, r.chat)
 	if !ok || s.ActiveTurn == nil || s.ActiveTurn.ID != r.id {
 		return agent.Turn{}, false
 	}
@@ -212,8 +211,7 @@ func (l *live) turn(r *run) (agent.Turn, bool) {
 }
 
 func (l *live) dirs() []string {
-	st, _, _ := l.h.hub.State(l.uri)
-	if s, ok := st.(*ahp.SessionState); ok {
+	if s, ok := hub.StateOf[*ahp.SessionState](l.h.hub, l.uri); ok {
 		return paths(s.WorkingDirectories)
 	}
 	return nil
@@ -222,7 +220,7 @@ func (l *live) dirs() []string {
 // finish ends the turn unless a client did (AHP requirement 107).
 func (l *live) finish(r *run, err error, ended time.Time) {
 	failed := l.h.do(l.ctx, func(tx *hub.Tx) {
-		s, ok := tx.State(r.chat).(*ahp.ChatState)
+		s, ok := hub.StateOf[*ahp.ChatState](tx, r.chat)
 		if !ok || r.over.Swap(true) || s.ActiveTurn == nil || s.ActiveTurn.ID != r.id {
 			return
 		}

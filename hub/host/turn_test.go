@@ -309,8 +309,8 @@ func TestSeveralChatsRunSideBySide(t *testing.T) { // AHP requirements 73, 90 to
 		c.say("meanwhile")
 		w.must(w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/3",
 			Source: &ahp.ChatSource{Value: &ahp.ForkChatSource{Chat: w.chat(), TurnID: "t1"}}}))
-		st, _, _ := w.hub.State("ahp-chat:/3")
-		if s := st.(*ahp.ChatState); len(s.Turns) != 1 || s.ActiveTurn != nil || s.Turns[0].ID != "t1" {
+		s, _ := hub.StateOf[*ahp.ChatState](w.hub, "ahp-chat:/3")
+		if len(s.Turns) != 1 || s.ActiveTurn != nil || s.Turns[0].ID != "t1" {
 			t.Errorf("the fork is %+v", s)
 		}
 		fork := func(v ahp.ChatSourceValue) ahp.CreateChatParams {

@@ -146,7 +146,7 @@ func (h *Host) RemoveWorktree(ctx context.Context, c Caller, session ahp.URI, fo
 }
 
 func leaveWorktree(tx *hub.Tx, session ahp.URI, w changeset.Worktree) {
-	s, ok := tx.State(session).(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](tx, session)
 	if !ok {
 		return
 	}
@@ -174,8 +174,7 @@ func (h *Host) worktree(ctx context.Context, c Caller, session ahp.URI) (changes
 	if err := h.ensure(ctx, session); err != nil {
 		return changeset.Worktree{}, err
 	}
-	st, _, _ := h.hub.State(session)
-	s, ok := st.(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
 	if !ok {
 		return changeset.Worktree{}, noSession(session)
 	}

@@ -53,8 +53,7 @@ func TestASessionInAWorktree(t *testing.T) {
 		Config: ahp.Meta{isolationKey: json.RawMessage(`"worktree"`)}}
 	w.must(w.host.CreateSession(t.Context(), c.caller, isolated))
 	state := func() *ahp.SessionState {
-		s, _, _ := w.hub.State(other)
-		st, _ := s.(*ahp.SessionState)
+		st, _ := hub.StateOf[*ahp.SessionState](w.hub, other)
 		return st
 	}
 	tree, ok := WorktreeOf(state())
@@ -185,8 +184,8 @@ func TestTheBaseOfAWorktree(t *testing.T) {
 		wantCode(t, in("ahp-session:/bad", base), ahp.CodeInvalidParams)
 	}
 	w.must(in("ahp-session:/old", "release/1.0"))
-	s, _, _ := w.hub.State("ahp-session:/old")
-	tree, _ := WorktreeOf(s.(*ahp.SessionState))
+	s, _ := hub.StateOf[*ahp.SessionState](w.hub, "ahp-session:/old")
+	tree, _ := WorktreeOf(s)
 	if _, err := os.Stat(filepath.Join(tree.Dir, "later.txt")); !os.IsNotExist(err) || tree.Base != git(repo, "rev-parse", "v1") {
 		t.Errorf("it began at %s, with what came later (%v)", tree.Base, err)
 	}

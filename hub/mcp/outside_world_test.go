@@ -16,6 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
@@ -207,8 +208,8 @@ func (w *world) prompted() {
 	<-w.agent.turns
 	w.agent.end <- struct{}{}
 	w.until("the turn ends", func() bool {
-		st, _, _ := w.hub.State(chat)
-		return st.(*ahp.ChatState).ActiveTurn == nil
+		st, _ := hub.StateOf[*ahp.ChatState](w.hub, chat)
+		return st.ActiveTurn == nil
 	})
 }
 

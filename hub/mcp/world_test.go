@@ -254,13 +254,13 @@ func (w *world) names(c *mcp.ClientSession) (names []string) {
 }
 
 func (w *world) threads(session ahp.URI) []ahp.Annotation {
-	st, _, _ := w.hub.State(session + "/annotations")
-	return st.(*ahp.AnnotationsState).Annotations
+	st, _ := hub.StateOf[*ahp.AnnotationsState](w.hub, session+"/annotations")
+	return st.Annotations
 }
 
 func (w *world) session(uri ahp.URI) *ahp.SessionState {
-	st, _, _ := w.hub.State(uri)
-	return st.(*ahp.SessionState)
+	st, _ := hub.StateOf[*ahp.SessionState](w.hub, uri)
+	return st
 }
 
 // do dispatches as somebody.

@@ -150,8 +150,7 @@ func (n *Notifier) mailJob(ctx context.Context, who string, b *batch) (*job, err
 
 // answered tells whether nobody needs to answer any more; of a session that sleeps it is not known.
 func (n *Notifier) answered(x *Notice) bool {
-	state, _, _ := n.cfg.Hub.State(x.uri())
-	s, ok := state.(*ahp.SessionState)
+	s, ok := hub.StateOf[*ahp.SessionState](n.cfg.Hub, x.uri())
 	if x.Waits == "" || !ok {
 		return false
 	}

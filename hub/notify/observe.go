@@ -60,7 +60,7 @@ func (n *Notifier) asked(tx *hub.Tx, e *hub.Envelope, r ahp.SessionInputRequest)
 
 // ofGuest tells whether a chat's turn answers another than the owner.
 func (n *Notifier) ofGuest(tx *hub.Tx, chat ahp.URI) bool {
-	s, ok := tx.State(chat).(*ahp.ChatState)
+	s, ok := hub.StateOf[*ahp.ChatState](tx, chat)
 	return ok && s.ActiveTurn != nil && n.cfg.Guest(s.ActiveTurn.Message)
 }
 
@@ -89,7 +89,7 @@ func step(c ahp.ToolCallBase, message string) string {
 
 // finished leaves out sub-agents, whose turn is a step of another one, and turns behind which the next one is queued.
 func (n *Notifier) finished(tx *hub.Tx, e *hub.Envelope, a *ahp.ChatTurnCompleteAction) {
-	chat, ok := tx.State(e.Channel.URI).(*ahp.ChatState)
+	chat, ok := hub.StateOf[*ahp.ChatState](tx, e.Channel.URI)
 	if !ok || len(chat.QueuedMessages) > 0 || ofTool(chat) {
 		return
 	}
@@ -128,7 +128,7 @@ func (n *Notifier) commented(tx *hub.Tx, e *hub.Envelope, thread string, entries
 
 // threadAuthors are those who wrote in a thread.
 func (n *Notifier) threadAuthors(tx *hub.Tx, channel ahp.URI, thread string) (out []string) {
-	s, ok := tx.State(channel).(*ahp.AnnotationsState)
+	s, ok := hub.StateOf[*ahp.AnnotationsState](tx, channel)
 	if !ok {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (n *Notifier) put(tx *hub.Tx, at time.Time, x Notice) {
 
 func (n *Notifier) titleOf(tx *hub.Tx, session ahp.URI) string {
 	title := ""
-	if s, ok := tx.State(session).(*ahp.SessionState); ok {
+	if s, ok := hub.StateOf[*ahp.SessionState](tx, session); ok {
 		title = s.Title
 	} else if s, ok := n.cfg.Host.Summary(session); ok {
 		title = s.Title

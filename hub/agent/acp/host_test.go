@@ -90,13 +90,13 @@ func (w *world) until(what string, ok func() bool) {
 }
 
 func (w *world) session() *ahp.SessionState {
-	s, _, _ := w.hub.State(session)
-	return s.(*ahp.SessionState)
+	s, _ := hub.StateOf[*ahp.SessionState](w.hub, session)
+	return s
 }
 
 func (w *world) chat() *ahp.ChatState {
-	s, _, _ := w.hub.State(w.session().DefaultChat)
-	return s.(*ahp.ChatState)
+	s, _ := hub.StateOf[*ahp.ChatState](w.hub, w.session().DefaultChat)
+	return s
 }
 
 func (w *world) text() string {

@@ -150,8 +150,7 @@ func TestSubAgents(t *testing.T) {
 	if !ok || sub.Title != "Find it" || sub.AgentName != "explorer" || len(call.Content) != 2 {
 		t.Fatalf("the call has %+v", call.Content)
 	}
-	st, _, _ := w.hub.State(sub.Resource)
-	chat := st.(*ahp.ChatState)
+	chat, _ := hub.StateOf[*ahp.ChatState](w.hub, sub.Resource)
 	if len(chat.Turns) != 1 || chat.Turns[0].Message.Text != "Find the thing" {
 		t.Fatalf("the sub-agent's chat is %+v", chat)
 	}
@@ -172,8 +171,8 @@ func TestSubAgentAsks(t *testing.T) {
 		var pending *ahp.ToolCallPendingConfirmationState
 		w.until("the sub-agent asks", func() bool {
 			for _, c := range w.session().Chats {
-				if st, _, _ := w.hub.State(c.Resource); c.Origin != nil && st.(*ahp.ChatState).ActiveTurn != nil {
-					sub = st.(*ahp.ChatState)
+				if s, _ := hub.StateOf[*ahp.ChatState](w.hub, c.Resource); c.Origin != nil && s.ActiveTurn != nil {
+					sub = s
 				}
 			}
 			if sub == nil {
@@ -196,8 +195,8 @@ func TestSubAgentAsks(t *testing.T) {
 			t.Fatal(err, o.Rejected)
 		}
 		wants(t, w.ended(), "done\ncomplete\n")
-		st, _, _ := w.hub.State(sub.Resource)
-		wants(t, agenttest.Text(st.(*ahp.ChatState).Turns[0]), want)
+		st, _ := hub.StateOf[*ahp.ChatState](w.hub, sub.Resource)
+		wants(t, agenttest.Text(st.Turns[0]), want)
 	}
 }
 
@@ -210,7 +209,7 @@ func TestFork(t *testing.T) {
 		from := w.session().DefaultChat
 		w.must(w.host.CreateChat(t.Context(), w.caller, ahp.CreateChatParams{Channel: session, Chat: fork, InitialMessage: &ahp.Message{Text: "echo again"},
 			Source: &ahp.ChatSource{Value: &ahp.ForkChatSource{Chat: from, TurnID: w.chat().Turns[0].ID}}}))
-		state := func() *ahp.ChatState { st, _, _ := w.hub.State(fork); return st.(*ahp.ChatState) }
+		state := func() *ahp.ChatState { st, _ := hub.StateOf[*ahp.ChatState](w.hub, fork); return st }
 		w.until("the fork answers", func() bool { return state().ActiveTurn == nil && len(state().Turns) == 2 })
 		if got := agenttest.Text(state().Turns[1]); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s", mode, got)
@@ -231,8 +230,8 @@ func TestRetryAfterLogin(t *testing.T) {
 			wants(t, w.session().CreationError.Message, "API key, by setting FAKE_KEY for the host")
 		}
 		wants(t, w.say("text"), "error the agent could not be opened: Fake needs a login")
-		root, _, _ := w.hub.State(ahp.RootURI)
-		logins := root.(*ahp.RootState).Agents[0].ProtectedResources
+		root, _ := hub.StateOf[*ahp.RootState](w.hub, ahp.RootURI)
+		logins := root.Agents[0].ProtectedResources
 		if len(logins) != 1 || logins[0].ResourceName != "API key" || *logins[0].Required {
 			t.Fatalf("the logins are %+v", logins)
 		}

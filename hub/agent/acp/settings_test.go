@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent/acp"
 	"github.com/ahphub/ahphub/hub/agent/agenttest"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -127,8 +128,8 @@ func TestChosenSettings(t *testing.T) {
 	m.Model = &ahp.ModelSelection{ID: "huge"}
 	w.begin(m)
 	wants(t, w.ended(), `notice Model stays as it was: Model cannot be "huge"; there are: small, large`, "model:small")
-	root, _, _ := w.hub.State(ahp.RootURI)
-	if models := root.(*ahp.RootState).Agents[0].Models; len(models) != 2 || models[0].ID != "small" {
+	root, _ := hub.StateOf[*ahp.RootState](w.hub, ahp.RootURI)
+	if models := root.Agents[0].Models; len(models) != 2 || models[0].ID != "small" {
 		t.Errorf("pickers show %+v", models)
 	}
 }
