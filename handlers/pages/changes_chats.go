@@ -8,6 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/texts"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -120,7 +121,7 @@ func dirNames(dirs []ahp.URI) string {
 	for _, d := range dirs {
 		names = append(names, part.Tail(part.FilePath(d)))
 	}
-	return clipped(strings.Join(names, ", "))
+	return texts.ElideRunes(strings.Join(names, ", "), mostChoice)
 }
 
 // turns are the newest turns of the chat that is looked at and, before them, of the chats that share directories with it,
@@ -153,7 +154,7 @@ func (p *Pages) turnsOf(c ahp.ChatSummary, most int) (out []page.TurnChoice) {
 	}
 	for i := max(0, len(chat.Turns)-most); i < len(chat.Turns); i++ {
 		first, _, _ := strings.Cut(strings.TrimSpace(chat.Turns[i].Message.Text), "\n")
-		out = append(out, page.TurnChoice{ID: chat.Turns[i].ID, Chat: chatTitle(c), Label: "Turn " + strconv.Itoa(i+1), Text: clipped(first), Counts: changeCounts(chat.Turns[i].Usage)})
+		out = append(out, page.TurnChoice{ID: chat.Turns[i].ID, Chat: chatTitle(c), Label: "Turn " + strconv.Itoa(i+1), Text: texts.ElideRunes(first, mostChoice), Counts: changeCounts(chat.Turns[i].Usage)})
 	}
 	return out
 }

@@ -223,13 +223,8 @@ func changeCounts(u *ahp.UsageInfo) string {
 	return "+" + part.Count(int(number(c.Additions))) + " −" + part.Count(int(number(c.Deletions)))
 }
 
-// clipped is the beginning of a line, as much as a choice has room for.
-func clipped(line string) string {
-	if r := []rune(line); len(r) > 60 {
-		return string(r[:59]) + "…"
-	}
-	return line
-}
+// mostChoice is how many characters a choice has room for.
+const mostChoice = 60
 
 func current(list []page.Scope) bool {
 	for _, s := range list {

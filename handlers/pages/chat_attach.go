@@ -13,6 +13,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const (
@@ -70,10 +71,7 @@ func attachment(h *multipart.FileHeader) (ahp.MessageAttachment, error) {
 
 // label is a file's name as a person reads it.
 func label(name string) string {
-	name = strings.TrimSpace(name[strings.LastIndexAny(name, `/\`)+1:])
-	if r := []rune(name); len(r) > 100 {
-		name = string(r[:100])
-	}
+	name = texts.CutRunes(strings.TrimSpace(name[strings.LastIndexAny(name, `/\`)+1:]), 100)
 	if name == "" {
 		return "file"
 	}

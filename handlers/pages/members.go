@@ -10,6 +10,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	accounts "github.com/ahphub/ahphub/hub/people"
+	"github.com/ahphub/ahphub/hub/texts"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -48,9 +49,7 @@ func memberForm(r *http.Request) access.Member {
 		on := func(name string) bool { return r.PostFormValue(name) == "on" }
 		m.Prompt, m.Approve, m.Guests, m.Type = on("prompt"), on("approve"), on("guests"), on("type")
 	}
-	if label := []rune(m.For); len(label) > 60 {
-		m.For = string(label[:60])
-	}
+	m.For = texts.CutRunes(m.For, 60)
 	return m
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	accounts "github.com/ahphub/ahphub/hub/people"
+	"github.com/ahphub/ahphub/hub/texts"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -211,9 +212,7 @@ func (p *Pages) makeLink(w http.ResponseWriter, r *http.Request) error {
 		on := func(name string) bool { return r.PostFormValue(name) == "on" }
 		want.Prompt, want.Approve, want.Type, want.Guests = on("prompt"), on("approve"), on("type"), on("guests")
 	}
-	if label := []rune(want.Label); len(label) > 60 {
-		want.Label = string(label[:60])
-	}
+	want.Label = texts.CutRunes(want.Label, 60)
 	switch d := r.PostFormValue("expires"); d {
 	case "24h", "168h", "720h":
 		age, _ := time.ParseDuration(d) // one of three constants

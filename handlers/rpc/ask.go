@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // Ask sends a request of the host to a principal's client, as about files that the client published, and reads the
@@ -80,18 +80,11 @@ func (e *Endpoint) askFailed(ctx context.Context, clientID, method string, err e
 var passed = []int{ahp.CodeNotFound, ahp.CodePermissionDenied, ahp.CodeAlreadyExists, ahp.CodeConflict, ahp.CodeInvalidParams, ahp.CodeMethodNotFound}
 
 func refusal(e *jsonrpc.Error) error {
-	out := &ahp.Error{Code: ahp.CodeInternalError, Message: "the client says: " + clipped(e.Message)}
+	out := &ahp.Error{Code: ahp.CodeInternalError, Message: "the client says: " + texts.ElideBytes(e.Message, 500)}
 	if slices.Contains(passed, e.Code) {
 		out.Code = e.Code
 	}
 	return out
-}
-
-func clipped(s string) string {
-	if len(s) > 500 {
-		return strings.ToValidUTF8(s[:500], "") + "…"
-	}
-	return s
 }
 
 // ofClient tells whether a request is about files that lie with a client.

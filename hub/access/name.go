@@ -23,9 +23,7 @@ func CleanName(s string) (string, error) {
 		return r
 	}, s)
 	s = texts.OneLine(s)
-	if r := []rune(s); len(r) > longestName {
-		s = strings.TrimSpace(string(r[:longestName]))
-	}
+	s = strings.TrimSpace(texts.CutRunes(s, longestName))
 	if s == "" {
 		return "", errors.New("type a name: the others see it beside what you write")
 	}

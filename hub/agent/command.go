@@ -12,6 +12,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // previewBytes is how much of a command's output stays with its result.
@@ -214,10 +215,7 @@ func Results(vs ...ahp.ToolResultContentValue) []ahp.ToolResultContent {
 // title is a command's first line, short enough for a tab.
 func title(command string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(command), "\n")
-	if r := []rune(line); len(r) > 60 {
-		return string(r[:60]) + "…"
-	}
-	return line
+	return texts.ElideRunes(line, 60)
 }
 
 func firstOf(s []string) string {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // Part is a text that grows. Its part is sent before its first piece (AHP
@@ -58,8 +59,8 @@ func Code(s string) string {
 	line, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	line = strings.TrimSpace(line)
 	cut := strings.TrimSpace(rest) != ""
-	if r := []rune(line); len(r) > most {
-		line, cut = string(r[:most]), true
+	if begin := texts.CutRunes(line, most); begin != line {
+		line, cut = begin, true
 	}
 	if cut {
 		line += " …"

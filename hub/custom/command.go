@@ -191,10 +191,10 @@ func (s *search) servers(c config, plugin string) []Entry {
 }
 
 func (s *search) server(m member, at, plugin string) Entry {
-	e := Entry{ID: s.root.id(at, "mcp:"+m.name), Kind: Server, Name: clip(texts.OneLine(m.name), mostName), Path: at, Line: m.line}
+	e := Entry{ID: s.root.id(at, "mcp:"+m.name), Kind: Server, Name: texts.ElideBytes(texts.OneLine(m.name), mostName), Path: at, Line: m.line}
 	var d declared
 	if err := json.Unmarshal(m.raw, &d); err != nil {
-		e.Problem = "is not declared as a server is: " + clip(texts.OneLine(err.Error()), 150)
+		e.Problem = "is not declared as a server is: " + texts.ElideBytes(texts.OneLine(err.Error()), 150)
 		return e
 	}
 	c := &Command{Workspace: s.root.Dir, Plugin: plugin, As: cmp.Or(s.root.As, s.root.Dir)}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // reader makes the entries of one file.
@@ -187,4 +189,6 @@ func plain(err error) string {
 	return "cannot be read: " + err.Error()
 }
 
-func problemf(format string, args ...any) string { return clip(fmt.Sprintf(format, args...), 300) }
+func problemf(format string, args ...any) string {
+	return texts.ElideBytes(fmt.Sprintf(format, args...), 300)
+}

@@ -26,7 +26,7 @@ func readHooks(s *search, _ spot, file string) []Entry {
 	for _, e := range events {
 		for i, what := range matched(e.raw) {
 			out = append(out, Entry{ID: s.root.id(at, fmt.Sprintf("hook:%s:%s:%d", e.name, what, i)), Kind: Hook,
-				Name: clip(texts.OneLine(e.name), mostName), Description: what, Path: at, Line: e.line})
+				Name: texts.ElideBytes(texts.OneLine(e.name), mostName), Description: what, Path: at, Line: e.line})
 		}
 	}
 	return out
@@ -41,7 +41,7 @@ func matched(raw json.RawMessage) (out []string) {
 		return []string{""}
 	}
 	for _, h := range list {
-		m := clip(texts.OneLine(text(h.Matcher)), mostName)
+		m := texts.ElideBytes(texts.OneLine(text(h.Matcher)), mostName)
 		if m != "" {
 			m = "for " + m
 		}

@@ -47,7 +47,7 @@ func notJSON(err error, otherwise string) error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return errors.New("it is no JSON: it ends in the middle")
 	case err != nil:
-		return fmt.Errorf("it is no JSON: %s", clip(texts.OneLine(err.Error()), 150))
+		return fmt.Errorf("it is no JSON: %s", texts.ElideBytes(texts.OneLine(err.Error()), 150))
 	case otherwise != "":
 		return errors.New(otherwise)
 	}

@@ -87,7 +87,7 @@ func frontmatter(data []byte) (head map[string]any, body []byte, err error) {
 		return fmt.Appendf(nil, "%s: '%s'%s", part[1], bytes.ReplaceAll(part[2], []byte("'"), []byte("''")), part[3])
 	})
 	if err := yaml.Unmarshal(quoted, &head); err != nil {
-		return nil, body, fmt.Errorf("its head is no YAML: %s", clip(texts.OneLine(strings.TrimPrefix(err.Error(), "yaml: ")), 200))
+		return nil, body, fmt.Errorf("its head is no YAML: %s", texts.ElideBytes(texts.OneLine(strings.TrimPrefix(err.Error(), "yaml: ")), 200))
 	}
 	return head, body, nil
 }
@@ -107,12 +107,12 @@ func cutFence(data []byte) (head, body []byte, ok bool) {
 func (e *Entry) describe(head map[string]any, kind Kind, name string) {
 	e.Name = name
 	if kind != Rule {
-		e.Name = clip(texts.OneLine(first(text(head["name"]), name)), mostName)
+		e.Name = texts.ElideBytes(texts.OneLine(first(text(head["name"]), name)), mostName)
 	}
-	e.Description = clip(texts.OneLine(text(head["description"])), mostDescription)
+	e.Description = texts.ElideBytes(texts.OneLine(text(head["description"])), mostDescription)
 	switch kind {
 	case Agent:
-		e.Model, e.Tools = clip(texts.OneLine(text(head["model"])), mostName), list(head["tools"])
+		e.Model, e.Tools = texts.ElideBytes(texts.OneLine(text(head["model"])), mostName), list(head["tools"])
 	case Rule:
 		e.Globs = list(firstOf(head, "globs", "applyTo", "paths"))
 		if always, ok := head["alwaysApply"].(bool); ok {
@@ -131,7 +131,7 @@ func text(v any) string {
 // list is a list, or a text with commas.
 func list(v any) (out []string) {
 	add := func(s string) {
-		if s = clip(texts.OneLine(s), mostName*2); s != "" && len(out) < mostListed {
+		if s = texts.ElideBytes(texts.OneLine(s), mostName*2); s != "" && len(out) < mostListed {
 			out = append(out, s)
 		}
 	}
@@ -184,16 +184,8 @@ func first(a, b string) string {
 func heading(body []byte) string {
 	for line := range bytes.Lines(body) {
 		if h, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("#")); ok {
-			return clip(texts.OneLine(strings.TrimLeft(string(h), "#")), 200)
+			return texts.ElideBytes(texts.OneLine(strings.TrimLeft(string(h), "#")), 200)
 		}
 	}
 	return ""
-}
-
-// clip cuts at most n bytes, never inside a rune.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }

@@ -73,8 +73,8 @@ func (s *search) plugin(dir string) Group {
 	if file := s.manifest(dir); file != "" {
 		s.enter(path.Dir(file))
 		fields, g.Problem = s.fields(file)
-		g.Name = clip(texts.OneLine(first(textOf(fields["name"]), g.Name)), mostName)
-		g.Version = clip(texts.OneLine(textOf(fields["version"])), mostName)
+		g.Name = texts.ElideBytes(texts.OneLine(first(textOf(fields["name"]), g.Name)), mostName)
+		g.Version = texts.ElideBytes(texts.OneLine(textOf(fields["version"])), mostName)
 	}
 	for _, p := range parts {
 		for _, at := range s.paths(dir, fields[p.field], p.dir) {

@@ -25,7 +25,7 @@ func (a agentHost) Terminal(ctx context.Context, spec agent.TerminalSpec) (agent
 // Spawn makes a chat for a tool call, with a turn that the agent plays itself.
 func (a agentHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn, func(error), error) {
 	l := a.l
-	chat := &ahp.ChatState{Resource: NewChatURI(), Title: clip(cmp.Or(texts.OneLine(spec.Title), "Sub-chat"), mostTitle), Status: ahp.SessionStatusIdle,
+	chat := &ahp.ChatState{Resource: NewChatURI(), Title: texts.CutBytes(cmp.Or(texts.OneLine(spec.Title), "Sub-chat"), mostTitle), Status: ahp.SessionStatusIdle,
 		ModifiedAt: timestamp(l.h.now()), Interactivity: ahp.ChatInteractivityReadOnly, Turns: []*ahp.Turn{},
 		Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginTool{Chat: spec.Chat, ToolCallID: spec.ToolCallID}}}
 	r := newRun(ctx, chat.Resource, ids.New())

@@ -35,8 +35,8 @@ func (a agentHost) Background(ctx context.Context, s agent.BackgroundSpec) error
 	if err != nil {
 		return err
 	}
-	work := &ahp.ShellBackgroundWork{ID: b.ID, Label: clip(texts.OneLine(s.Label), mostTitle), StartedAt: timestamp(h.now()),
-		Command: clip(s.Command, mostCommand), Terminal: t.URI()}
+	work := &ahp.ShellBackgroundWork{ID: b.ID, Label: texts.CutBytes(texts.OneLine(s.Label), mostTitle), StartedAt: timestamp(h.now()),
+		Command: texts.CutBytes(s.Command, mostCommand), Terminal: t.URI()}
 	err = h.do(ctx, func(tx *hub.Tx) {
 		tx.Apply(s.Chat, &ahp.ChatBackgroundWorkSetAction{Work: ahp.BackgroundWork{Value: work}})
 		t.background(tx)

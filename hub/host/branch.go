@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // Branch says, under `branch` of the host's own key in a session's `_meta`, what is checked out in the session's first
@@ -37,9 +38,7 @@ func branchOf(c changeset.CheckedOut) Branch {
 	if c.Branch == "" {
 		b = Branch{Name: c.Commit, Detached: c.Commit != ""}
 	}
-	if r := []rune(b.Name); len(r) > mostBranch {
-		b.Name = string(r[:mostBranch-1]) + "…"
-	}
+	b.Name = texts.ElideRunes(b.Name, mostBranch)
 	return b
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // operation is one that was asked for and may run.
@@ -72,7 +73,7 @@ func (h *Host) claimOperation(tx *hub.Tx, o *operation) error {
 	}
 	i := slices.IndexFunc(s.Operations, func(op ahp.ChangesetOperation) bool { return op.ID == o.OperationID })
 	if i < 0 {
-		return badParams("operationId: this changeset has no operation %q", clip(o.OperationID, 80))
+		return badParams("operationId: this changeset has no operation %q", texts.CutBytes(o.OperationID, 80))
 	}
 	op := s.Operations[i]
 	scope, err := o.aim(s)

@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 func (h *Host) openChat(tx *hub.Tx, session ahp.URI, s *ahp.ChatState) {
@@ -109,7 +110,7 @@ func (h *Host) createChat(tx *hub.Tx, c Caller, info hub.ChannelInfo, p ahp.Crea
 // chatTitle names a chat by what it begins with: no action changes the name later.
 func chatTitle(n int, first *ahp.Message) string {
 	if first != nil && firstLine(first.Text) != "" {
-		return clip(firstLine(first.Text), 80)
+		return texts.CutBytes(firstLine(first.Text), 80)
 	}
 	return fmt.Sprintf("Chat %d", n+1)
 }
@@ -159,7 +160,7 @@ func (h *Host) forkChat(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src 
 	to.Turns = slices.Clone(from.Turns[:i+1]) // turns never change, so sharing them is a copy
 	to.Origin = &ahp.ChatOrigin{Value: &ahp.ChatOriginFork{Chat: f.Chat, TurnID: f.TurnID}}
 	if to.Title == chatTitle(len(s.Chats), nil) {
-		to.Title = clip("Fork of "+from.Title, mostTitle)
+		to.Title = texts.CutBytes("Fork of "+from.Title, mostTitle)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // A side chat begins empty: what was said in the chat it is beside, up to a turn or into the one that runs, is what its
@@ -35,7 +36,7 @@ func (h *Host) beside(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src *a
 	}
 	to.Origin = &ahp.ChatOrigin{Value: &ahp.ChatOriginSideChat{Chat: src.Chat, TurnID: src.TurnID, Selection: src.Selection}}
 	if to.Title == chatTitle(len(s.Chats), nil) {
-		to.Title = clip("Beside "+from.Title, mostTitle)
+		to.Title = texts.CutBytes("Beside "+from.Title, mostTitle)
 	}
 	return nil
 }

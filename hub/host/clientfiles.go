@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/resource"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // Files that lie with a client: it published their URI, in a message or a customization, and serves them by the same
@@ -32,7 +33,7 @@ func (p publisher) name() string {
 	if p.client == "" {
 		return "its client"
 	}
-	return "client " + clip(p.client, 80)
+	return "client " + texts.CutBytes(p.client, 80)
 }
 
 // published names who serves a URI that the caller may know of. Where several name the same URI, a guest's client does not
@@ -244,7 +245,7 @@ func (h *Host) readClients(ctx context.Context, c Caller, p ahp.ResourceReadPara
 	}
 	r := resource.Encode(p.URI, data, p.Encoding)
 	if mediaType != "" {
-		r.ContentType = clip(mediaType, 200)
+		r.ContentType = texts.CutBytes(mediaType, 200)
 	}
 	return r, nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const (
@@ -65,7 +66,7 @@ func fetchedLabel(v *ahp.MessageResourceAttachment) string {
 	if v.Label != "" {
 		return v.Label
 	}
-	return clip(v.URI, 100)
+	return texts.CutBytes(v.URI, 100)
 }
 
 // notice says something to people in a turn.

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const (
@@ -198,7 +199,7 @@ func (h *Host) refsLike(ctx context.Context, dir ahp.URI, query string) (items [
 		h.log.Debug("branches are not offered", "dir", path, "err", err)
 	}
 	for _, r := range refs {
-		items = append(items, ahp.SessionConfigValueItem{Value: r.Name, Label: r.Name, Description: clip(r.About, mostTitle)})
+		items = append(items, ahp.SessionConfigValueItem{Value: r.Name, Label: r.Name, Description: texts.CutBytes(r.About, mostTitle)})
 	}
 	return items
 }

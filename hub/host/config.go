@@ -11,6 +11,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // approvalKey is the setting that says which tool calls wait for a person.
@@ -62,7 +63,7 @@ func checkSetting(schema ahp.SessionConfigSchema, key string, value json.RawMess
 		return fmt.Sprintf("%s must be of type %s", key, p.Type)
 	}
 	if dynamic := p.EnumDynamic != nil && *p.EnumDynamic; !dynamic && !allows(p, value) {
-		return fmt.Sprintf("%s cannot be %s; it is one of %s", key, clip(string(value), 80), bytes.Join(rawList(p.Enum), []byte(", ")))
+		return fmt.Sprintf("%s cannot be %s; it is one of %s", key, texts.CutBytes(string(value), 80), bytes.Join(rawList(p.Enum), []byte(", ")))
 	}
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // metaKey is the host's own key in `_meta`. What stands there comes from the host: a
@@ -131,5 +132,5 @@ func hunkOf(m ahp.Meta) (side, hunk string, version ahp.URI) {
 	if s.Side != "before" && s.Side != "after" {
 		s.Side = ""
 	}
-	return s.Side, clip(s.Hunk, mostHunk), s.Version
+	return s.Side, texts.CutBytes(s.Hunk, mostHunk), s.Version
 }

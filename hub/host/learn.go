@@ -98,7 +98,7 @@ func Settings(s *ahp.SessionState) *ahp.SessionConfigState {
 // the first message.
 func offerTitle(tx *hub.Tx, session ahp.URI, s *ahp.SessionState, o agent.Offer) {
 	chat, ok := hub.StateOf[*ahp.ChatState](tx, s.DefaultChat)
-	title := clip(texts.OneLine(o.Title), mostTitle)
+	title := texts.CutBytes(texts.OneLine(o.Title), mostTitle)
 	if !ok || title == "" || o.Chat != s.DefaultChat {
 		return
 	}
@@ -109,7 +109,7 @@ func offerTitle(tx *hub.Tx, session ahp.URI, s *ahp.SessionState, o agent.Offer)
 	case chat.ActiveTurn != nil:
 		first = chat.ActiveTurn.Message.Text
 	}
-	if s.Title == defaultTitle || s.Title == clip(firstLine(first), 80) {
+	if s.Title == defaultTitle || s.Title == texts.CutBytes(firstLine(first), 80) {
 		tx.Apply(session, &ahp.SessionTitleChangedAction{Title: title})
 	}
 }

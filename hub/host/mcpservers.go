@@ -16,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/custom"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // ServerSpec says how an MCP server is reached; every placeholder is filled in.
@@ -237,7 +238,7 @@ func endOf(ctx context.Context, err error) ahp.McpServerStateValue {
 		a := auth.Auth
 		return &ahp.McpServerAuthRequiredState{Reason: a.Reason, Resource: a.Resource, RequiredScopes: a.RequiredScopes, Description: a.Description}
 	}
-	return failedState("server", clip(err.Error(), 2000))
+	return failedState("server", texts.CutBytes(err.Error(), 2000))
 }
 
 func (h *Host) dialServer(ctx context.Context, session ahp.URI, v *mcpServer) (ServerConn, error) {

@@ -160,7 +160,7 @@ func (v *mcpServer) shownTools() (list []ServerTool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, t := range v.tools {
-		list = append(list, ServerTool{Name: t.Name, Title: cmp.Or(t.Title, t.Name), Description: clip(texts.OneLine(t.Description), 300)})
+		list = append(list, ServerTool{Name: t.Name, Title: cmp.Or(t.Title, t.Name), Description: texts.CutBytes(texts.OneLine(t.Description), 300)})
 	}
 	return list
 }

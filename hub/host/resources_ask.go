@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/resource"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // Limits of what waits for the owner. Each request counts, also those that joined another.
@@ -125,7 +126,7 @@ func (h *Host) askOwner(ctx context.Context, c Caller, p ahp.ResourceRequestPara
 	if why := h.closed(found); why != "" {
 		return notGranted(p, why)
 	}
-	a, joined, err := h.grants.ask(FileAsk{ID: ids.New(), Name: c.Name, Client: clip(c.ClientID, 80), Path: found.Path, URI: p.URI, Dir: found.Dir, Write: write, At: h.now()}, c)
+	a, joined, err := h.grants.ask(FileAsk{ID: ids.New(), Name: c.Name, Client: texts.CutBytes(c.ClientID, 80), Path: found.Path, URI: p.URI, Dir: found.Dir, Write: write, At: h.now()}, c)
 	if err != nil {
 		return notGranted(p, err.Error())
 	}

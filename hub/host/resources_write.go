@@ -7,6 +7,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/resource"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // changing runs what changes files: for whoever may manage the host, inside of the directories that are open to them, or
@@ -20,7 +21,7 @@ func (h *Host) changing(c Caller, method string, uri ahp.URI, do func(resource.F
 		return h.wouldOpen(c, uri, true, err)
 	}
 	err = h.wouldOpen(c, uri, true, do(f))
-	h.log.Info("files changed by a client", "method", method, "uri", clip(uri, 200), "by", c.Principal, "client", c.ClientID, "err", err)
+	h.log.Info("files changed by a client", "method", method, "uri", texts.CutBytes(uri, 200), "by", c.Principal, "client", c.ClientID, "err", err)
 	return err
 }
 

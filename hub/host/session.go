@@ -15,6 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const (
@@ -238,7 +239,7 @@ func (h *Host) nameSession(tx *hub.Tx, session ahp.URI, text string) {
 	if !ok || s.Title != defaultTitle || line == "" {
 		return
 	}
-	tx.Apply(session, &ahp.SessionTitleChangedAction{Title: clip(line, 80)})
+	tx.Apply(session, &ahp.SessionTitleChangedAction{Title: texts.CutBytes(line, 80)})
 }
 
 func firstLine(text string) string {
@@ -268,14 +269,6 @@ func (l *live) config(key string) string {
 		return ""
 	}
 	return configValue(s, key)
-}
-
-// clip cuts at most n bytes, never inside a rune.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "")
 }
 
 func configValue(s *ahp.SessionState, key string) string {

@@ -49,7 +49,7 @@ func checkTerminalResized(r *request, s *ahp.TerminalState, a *ahp.TerminalResiz
 }
 
 func checkTerminalTitle(_ *request, _ *ahp.TerminalState, a *ahp.TerminalTitleChangedAction) string {
-	a.Title = clip(texts.OneLine(a.Title), mostTitle)
+	a.Title = texts.CutBytes(texts.OneLine(a.Title), mostTitle)
 	if a.Title == "" {
 		return "a title needs at least one character"
 	}

@@ -133,7 +133,7 @@ func (h *Host) checkTerminal(c Caller, p ahp.CreateTerminalParams) error {
 // terminalSpec is what to start: a shell in the directory asked for, which for a guest
 // lies in the session's, else in the session's first one.
 func (h *Host) terminalSpec(ctx context.Context, c Caller, session ahp.URI, p ahp.CreateTerminalParams) (terminal.Spec, error) {
-	spec := terminal.Spec{Dir: h.cfg.DefaultDir, Title: clip(texts.OneLine(p.Name), mostTitle), Shell: askedShell(p)}
+	spec := terminal.Spec{Dir: h.cfg.DefaultDir, Title: texts.CutBytes(texts.OneLine(p.Name), mostTitle), Shell: askedShell(p)}
 	if spec.Shell != "" && !slices.Contains(terminal.Shells(), spec.Shell) {
 		return spec, badParams("%.40q is no shell of this machine: ask for one of %s", spec.Shell, strings.Join(terminal.Shells(), ", "))
 	}

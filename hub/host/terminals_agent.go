@@ -28,7 +28,7 @@ func (h *Host) agentTerminal(ctx context.Context, session ahp.URI, s agent.Termi
 	info := hub.ChannelInfo{URI: newTerminalURI(), Kind: ahp.ChannelTerminal, Session: session, Chat: s.Chat}
 	claim := ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session, Chat: s.Chat, TurnID: s.TurnID, ToolCallID: s.ToolCallID}}
 	t, err := h.startTerminal(info, claim, terminal.Spec{
-		Command: s.Command, Dir: dir, Env: s.Env, Cols: s.Cols, Rows: s.Rows, Title: clip(texts.OneLine(s.Title), mostTitle),
+		Command: s.Command, Dir: dir, Env: s.Env, Cols: s.Cols, Rows: s.Rows, Title: texts.CutBytes(texts.OneLine(s.Title), mostTitle),
 	}, true)
 	if err != nil {
 		return nil, err

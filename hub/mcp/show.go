@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/review"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const (
@@ -224,7 +225,7 @@ func clip(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:most], "") + " … (cut: it is longer)"
+	return texts.CutBytes(s, most) + " … (cut: it is longer)"
 }
 
 // cut bounds an answer.
@@ -232,7 +233,7 @@ func cut(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:most], "") + "\n\n(The answer was cut off here: it is too long.)"
+	return texts.CutBytes(s, most) + "\n\n(The answer was cut off here: it is too long.)"
 }
 
 // width is the length of a line in UTF-16 code units, as the protocol counts.

@@ -13,6 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/review"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const (
@@ -84,7 +85,7 @@ func step(c ahp.ToolCallBase, message string) string {
 	case name == "" || strings.Contains(what, name):
 		return what
 	}
-	return short(name+": "+what, longestLine)
+	return texts.ElideRunes(name+": "+what, longestLine)
 }
 
 // finished leaves out sub-agents, whose turn is a step of another one, and turns behind which the next one is queued.
@@ -158,7 +159,7 @@ func (n *Notifier) Judged(tx *hub.Tx, session ahp.URI, event review.Event) {
 	}
 	about := hub.ChannelInfo{URI: session, Kind: ahp.ChannelSession, Session: session}
 	n.put(tx, g.At, Notice{ID: id(Verdict, fmt.Sprint(session, g.By.ID, g.At.UnixNano())), Kind: Verdict, About: about, By: g.By,
-		Text: short(words+text, longestLine), Path: "/s/" + n.cfg.Short(session) + "/changes", To: except(n.here(about), g.By.ID)})
+		Text: texts.ElideRunes(words+text, longestLine), Path: "/s/" + n.cfg.Short(session) + "/changes", To: except(n.here(about), g.By.ID)})
 }
 
 // FilesAsked is for a client that waits for files, which the owner alone can give; the question is of no session.
@@ -177,7 +178,7 @@ func (n *Notifier) put(tx *hub.Tx, at time.Time, x Notice) {
 	if x.Session == "" {
 		x.Session = n.titleOf(tx, session)
 	}
-	if x.By.Name = short(clean(x.By.Name), 60); x.By.ID != "" && x.By.Name != "" {
+	if x.By.Name = texts.ElideRunes(clean(x.By.Name), 60); x.By.ID != "" && x.By.Name != "" {
 		x.Title += " by " + x.By.Name
 	}
 	raw, err := json.Marshal(x)
@@ -199,7 +200,7 @@ func (n *Notifier) titleOf(tx *hub.Tx, session ahp.URI) string {
 	if title = line(title); title == "" {
 		return "New session"
 	}
-	return short(title, 80)
+	return texts.ElideRunes(title, 80)
 }
 
 // here is everybody who has been in a session, and the owner: who of them may hear of what is asked when it is told.

@@ -11,6 +11,7 @@ import (
 	_ "time/tzdata" // zones of people, wherever the program runs
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const (
@@ -82,7 +83,7 @@ func (m *Mailbox) SetRhythm(r Rhythm, at, zone string) error {
 		return errors.New("choose when mail is sent: at once, hourly or daily")
 	}
 	if _, err := time.LoadLocation(zone); err != nil || strings.EqualFold(zone, "local") || len(zone) > 60 {
-		return fmt.Errorf("%q is no time zone: use a name as Europe/Berlin or UTC", short(clean(zone), 60))
+		return fmt.Errorf("%q is no time zone: use a name as Europe/Berlin or UTC", texts.ElideRunes(clean(zone), 60))
 	}
 	if r == Daily {
 		t, err := time.Parse("15:04", at)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
+
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // SMTP hands mail to a server.
@@ -105,7 +107,7 @@ func (s *SMTP) message(l Letter) (*gomail.Msg, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Subject(short(clean(l.Subject), 200))
+	m.Subject(texts.ElideRunes(clean(l.Subject), 200))
 	m.SetMessageIDWithValue(l.ID + "@" + s.domain())
 	m.SetDate()
 	m.SetGenHeader("Auto-Submitted", "auto-generated")

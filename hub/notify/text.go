@@ -31,7 +31,7 @@ func line(text string) string {
 			continue
 		}
 		if l = clean(l[:min(len(l), mostOfLine)]); l != "" {
-			return short(redact(l), longestLine)
+			return texts.ElideRunes(redact(l), longestLine)
 		}
 	}
 	return ""
@@ -61,14 +61,6 @@ func clean(l string) string {
 		return r
 	}, strings.ToValidUTF8(l, ""))
 	return texts.OneLine(strings.TrimLeft(l, "#>*- "))
-}
-
-func short(s string, most int) string {
-	r := []rune(s)
-	if len(r) <= most {
-		return s
-	}
-	return strings.TrimSpace(string(r[:most-1])) + "…"
 }
 
 // secrets are shapes that nothing but a secret has in what people and agents write. What leaves the host by mail or

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 	"unicode"
+
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // ErrSignedOut is the cause of a context that Bind ended: the browser was signed out.
@@ -170,8 +172,5 @@ func agentName(r *http.Request) string {
 		}
 		return c
 	}, r.UserAgent())
-	if rs := []rune(s); len(rs) > longestAgent {
-		s = string(rs[:longestAgent])
-	}
-	return s
+	return texts.CutRunes(s, longestAgent)
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const (
@@ -72,10 +74,7 @@ func printable(s string) string {
 		}
 		return r
 	}, s)
-	if r := []rune(s); len(r) > longestSaid {
-		s = string(r[:longestSaid])
-	}
-	return s
+	return texts.CutRunes(s, longestSaid)
 }
 
 // IsLocal tells the names of this very machine from others.

@@ -18,6 +18,8 @@ import (
 
 	"github.com/go-webauthn/webauthn/protocol"
 	"github.com/go-webauthn/webauthn/webauthn"
+
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const (
@@ -201,9 +203,7 @@ func (p *Passkeys) Make(ctx context.Context, account, name string, answer []byte
 	if err != nil {
 		return ErrNoPasskey
 	}
-	if r := []rune(name); len(r) > longestKey {
-		name = string(r[:longestKey])
-	}
+	name = texts.CutRunes(name, longestKey)
 	k := Passkey{Account: account, Name: cmp.Or(name, "Passkey"), Host: lib.Config.RPID, Created: p.now(), Credential: *made}
 	b, err := json.Marshal(k)
 	if err != nil {

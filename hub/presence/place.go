@@ -1,9 +1,8 @@
 package presence
 
 import (
-	"unicode/utf8"
-
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // Place is what an open page shows, and where in it its reader is. Every text is at most 200 bytes.
@@ -25,19 +24,7 @@ type Place struct {
 // clipped keeps what a page says of itself short.
 func (p Place) clipped() Place {
 	for _, s := range []*string{&p.Page, &p.In, &p.Href, &p.File, &p.Path, &p.Line, &p.Top, &p.Typing, &p.Follows} {
-		*s = clip(*s)
+		*s = texts.CutBytes(*s, 200)
 	}
 	return p
-}
-
-func clip(s string) string {
-	const most = 200
-	if len(s) <= most {
-		return s
-	}
-	s = s[:most]
-	for len(s) > 0 && !utf8.ValidString(s) {
-		s = s[:len(s)-1]
-	}
-	return s
 }

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // Bounds of what a program may say about itself.
@@ -194,7 +195,7 @@ func (d *decoder) announce() {
 	d.untold = false
 	d.command(&ahp.TerminalCommandExecutedAction{
 		CommandID:   d.running,
-		CommandLine: bounded(d.line, maxCommand),
+		CommandLine: texts.ElideBytes(d.line, maxCommand),
 		Timestamp:   d.started.UnixMilli(),
 	})
 	d.line = ""
@@ -269,17 +270,7 @@ func cleanTitle(s string) string {
 		}
 		return r
 	}, s)
-	if r := []rune(s); len(r) > maxTitle {
-		s = string(r[:maxTitle])
-	}
-	return strings.TrimSpace(s)
-}
-
-func bounded(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
+	return strings.TrimSpace(texts.CutRunes(s, maxTitle))
 }
 
 // unescape undoes the `\\` and `\xHH` a mark's field is written with, as `;`

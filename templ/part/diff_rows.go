@@ -4,11 +4,11 @@ import (
 	"context"
 	"io"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/a-h/templ"
 
 	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // Rows are most of a review page (16 000 for a change of 10 000 lines), so they are written by hand: one element a
@@ -275,11 +275,8 @@ func (w *rowWriter) link(b []byte, r *diff.Row) []byte {
 func (w *rowWriter) text(b []byte, r *diff.Row) []byte {
 	text, cut := r.Text, 0
 	if len(text) > lineLimit && !w.view.Whole {
-		n := lineLimit
-		for n > 0 && !utf8.RuneStart(text[n]) {
-			n--
-		}
-		text, cut = text[:n], len(text)-n
+		text = texts.CutBytes(text, lineLimit)
+		cut = len(r.Text) - len(text)
 	}
 	b = w.view.Syntax.append(b, text, r.Spans)
 	if cut > 0 {

@@ -138,11 +138,7 @@ func inline(s string) string {
 
 // peek is the start of a text on one line.
 func peek(s string) string {
-	s = strings.Join(strings.Fields(s[:min(len(s), 400)]), " ")
-	if r := []rune(s); len(r) > 120 {
-		s = string(r[:120]) + "…"
-	}
-	return strings.ToValidUTF8(s, "")
+	return texts.ElideRunes(texts.OneLine(texts.CutBytes(s, 400)), 120)
 }
 
 // sessionBase is the session's path of a chat's: "/s/ab12" of "/s/ab12/c/cd34".

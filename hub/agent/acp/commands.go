@@ -17,9 +17,9 @@ func (s *session) setCommands(list []availableCommand) {
 		if name == "" {
 			continue
 		}
-		out := agent.SlashCommand{Name: name, Description: clip(c.Description, 500)}
+		out := agent.SlashCommand{Name: name, Description: texts.ElideBytes(c.Description, 500)}
 		if c.Input != nil {
-			out.Hint = clip(c.Input.Hint, 200)
+			out.Hint = texts.ElideBytes(c.Input.Hint, 200)
 		}
 		commands = append(commands, out)
 	}

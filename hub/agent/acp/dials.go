@@ -8,6 +8,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // A program has settings of three makes: modes, models, and config options, which newer programs have in place of
@@ -148,7 +149,7 @@ func (d dial) takes(value json.RawMessage) error {
 	if d.boolean() {
 		var is bool
 		if json.Unmarshal(value, &is) != nil {
-			return fmt.Errorf("%s is on or off, not %s", d.title, clip(string(value), 80))
+			return fmt.Errorf("%s is on or off, not %s", d.title, texts.ElideBytes(string(value), 80))
 		}
 		return nil
 	}
@@ -160,7 +161,7 @@ func (d dial) takes(value json.RawMessage) error {
 	for _, c := range d.choices[:min(len(d.choices), 10)] {
 		have = append(have, c.value)
 	}
-	return fmt.Errorf("%s cannot be %q; there are: %s", d.title, clip(want, 80), strings.Join(have, ", "))
+	return fmt.Errorf("%s cannot be %q; there are: %s", d.title, texts.ElideBytes(want, 80), strings.Join(have, ", "))
 }
 
 // plain is a string without its quotes, and any other value as JSON has it.

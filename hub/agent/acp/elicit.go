@@ -13,6 +13,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const (
@@ -103,7 +104,7 @@ type field struct {
 }
 
 func newForm(q elicitParams) (form, error) {
-	f := form{request: ahp.ChatInputRequest{ID: ids.New(), Message: clip(q.Message, mostText)}, fields: map[string]field{}}
+	f := form{request: ahp.ChatInputRequest{ID: ids.New(), Message: texts.ElideBytes(q.Message, mostText)}, fields: map[string]field{}}
 	if q.Mode == "url" {
 		to, err := url.Parse(q.URL)
 		if err != nil || to.Scheme != "https" && to.Scheme != "http" || to.Host == "" {
@@ -113,7 +114,7 @@ func newForm(q elicitParams) (form, error) {
 		return f, nil
 	}
 	if q.Mode != "form" && q.Mode != "" {
-		return f, fmt.Errorf("mode: %q is not known here", clip(q.Mode, 80))
+		return f, fmt.Errorf("mode: %q is not known here", texts.ElideBytes(q.Mode, 80))
 	}
 	props := q.Schema.Properties
 	if len(props) > mostQuestions {
@@ -123,7 +124,7 @@ func newForm(q elicitParams) (form, error) {
 		id := questionID(p.name, len(f.fields))
 		question, err := p.question(id, p.name, slices.Contains(q.Schema.Required, p.name))
 		if err != nil {
-			return f, fmt.Errorf("requestedSchema: %s: %w", clip(p.name, 80), err)
+			return f, fmt.Errorf("requestedSchema: %s: %w", texts.ElideBytes(p.name, 80), err)
 		}
 		f.request.Questions = append(f.request.Questions, ahp.ChatInputQuestion{Value: question})
 		f.fields[id] = field{p.name, p.Type}
@@ -143,7 +144,7 @@ func questionID(name string, n int) string {
 
 // question is a field as the protocol asks for one.
 func (p property) question(id, name string, required bool) (ahp.ChatInputQuestionValue, error) {
-	title, message := clip(p.Title, 200), clip(cmp.Or(p.Description, p.Title, name), 2000)
+	title, message := texts.ElideBytes(p.Title, 200), texts.ElideBytes(cmp.Or(p.Description, p.Title, name), 2000)
 	if message == title {
 		title = ""
 	}
@@ -154,7 +155,7 @@ func (p property) question(id, name string, required bool) (ahp.ChatInputQuestio
 			return &ahp.ChatInputSingleSelectQuestion{ID: id, Title: title, Message: message, Required: must, Options: recommended(options, p.Default)}, nil
 		}
 		if p.Pattern != "" {
-			message += " (it has to match " + clip(p.Pattern, 200) + ")"
+			message += " (it has to match " + texts.ElideBytes(p.Pattern, 200) + ")"
 		}
 		return &ahp.ChatInputTextQuestion{ID: id, Title: title, Message: message, Required: must, Format: format(p.Format),
 			Min: p.MinLength, Max: p.MaxLength, DefaultValue: as[string](p.Default)}, nil
@@ -171,7 +172,7 @@ func (p property) question(id, name string, required bool) (ahp.ChatInputQuestio
 		return &ahp.ChatInputMultiSelectQuestion{ID: id, Title: title, Message: message, Required: must, Options: recommended(options, p.Default),
 			Min: p.MinItems, Max: p.MaxItems}, nil
 	}
-	return nil, fmt.Errorf("the type %q is not known here", clip(p.Type, 80))
+	return nil, fmt.Errorf("the type %q is not known here", texts.ElideBytes(p.Type, 80))
 }
 
 func format(s string) string {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // codeLogin is the error of an agent that wants a login first.
@@ -61,7 +62,7 @@ func (p *peer) said() string {
 		return ""
 	}
 	lines := strings.Split(words, "\n")
-	return ". It said: " + clip(strings.Join(lines[max(0, len(lines)-5):], " / "), 600)
+	return ". It said: " + texts.ElideBytes(strings.Join(lines[max(0, len(lines)-5):], " / "), 600)
 }
 
 // explain turns an error of a call into one for people.
@@ -110,11 +111,11 @@ func (p *peer) needsLogin(e *jsonrpc.Error) string {
 func details(e *jsonrpc.Error) string {
 	var text string
 	if json.Unmarshal(e.Data, &text) == nil && text != "" {
-		return " (" + clip(text, 500) + ")"
+		return " (" + texts.ElideBytes(text, 500) + ")"
 	}
 	var data struct{ Details, Message string }
 	if json.Unmarshal(e.Data, &data) == nil && data.Details+data.Message != "" {
-		return " (" + clip(data.Details+data.Message, 500) + ")"
+		return " (" + texts.ElideBytes(data.Details+data.Message, 500) + ")"
 	}
 	return ""
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/ahphub/ahphub/hub/jsonrpc"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const (
@@ -87,8 +88,8 @@ func (p *peer) receive(line []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.noise) < mostNoise {
-		p.noise = append(p.noise, clip(string(line), 200))
-		p.log.Warn("an agent printed what is no message", "line", clip(string(line), 200))
+		p.noise = append(p.noise, texts.ElideBytes(string(line), 200))
+		p.log.Warn("an agent printed what is no message", "line", texts.ElideBytes(string(line), 200))
 	}
 }
 

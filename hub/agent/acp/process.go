@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const (
@@ -150,17 +151,9 @@ func (w *lastWords) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	for line := range strings.Lines(string(b)) {
 		if w.logged++; w.logged <= mostLogged {
-			w.log.Info("an agent said", "stderr", clip(strings.TrimSpace(line), mostLogLine))
+			w.log.Info("an agent said", "stderr", texts.ElideBytes(strings.TrimSpace(line), mostLogLine))
 		}
 	}
 	w.mu.Unlock()
 	return w.Tail.Write(b)
-}
-
-// clip cuts at most n bytes, never inside a rune.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }

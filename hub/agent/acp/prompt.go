@@ -13,6 +13,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const mostTranscript = 200 << 10 // bytes of a chat's transcript that go along
@@ -139,7 +140,7 @@ func fileName(name string) string {
 		}
 		return r
 	}, filepath.Base(name))
-	return nameOf(strings.TrimLeft(clip(name, 100), "."), "file")
+	return nameOf(strings.TrimLeft(texts.ElideBytes(name, 100), "."), "file")
 }
 
 func nameOf(label, otherwise string) string {

@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // The settings of a session are those of each of its chats: a chat's dials are turned to them before its prompts.
@@ -262,7 +263,7 @@ func (s *session) settle(ctx context.Context, p *peer, id string, m ahp.Message,
 		}
 	}
 	if model != "" && model != anyModel {
-		notes = append(notes, fmt.Sprintf("%s lets nobody choose its model: it goes on with its own, not with %s", s.prog.title(), clip(model, 80)))
+		notes = append(notes, fmt.Sprintf("%s lets nobody choose its model: it goes on with its own, not with %s", s.prog.title(), texts.ElideBytes(model, 80)))
 	}
 	return notes
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // stream is what is said in one chat: the turn's own, or that of a sub-agent which works for a call of the turn.
@@ -71,7 +72,7 @@ func (r *player) spawn(ctx context.Context, id string, c *call) (*stream, error)
 	_ = json.Unmarshal(c.input, &in) // what is not there is empty
 	title := nameOf(in.Description, r.name(c))
 	turn, end, err := r.s.spec.Host.Spawn(ctx, agent.SpawnSpec{Chat: c.in.chat, TurnID: c.in.turn, ToolCallID: c.id,
-		Title: clip(title, 200), Message: clip(nameOf(in.Prompt, title), mostText)})
+		Title: texts.ElideBytes(title, 200), Message: texts.ElideBytes(nameOf(in.Prompt, title), mostText)})
 	if err != nil {
 		r.s.log.Warn("a sub-agent has no chat of its own: what it does is shown where it was called", "err", err)
 		r.subs[id] = c.in

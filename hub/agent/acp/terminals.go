@@ -13,6 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const mostTerminals = 64 // of one program that it did not release
@@ -72,7 +73,7 @@ func commandOf(q terminalParams) []string {
 
 func titleOf(q terminalParams) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(strings.Join(append([]string{q.Command}, q.Args...), " ")), "\n")
-	return clip(line, 60)
+	return texts.ElideBytes(line, 60)
 }
 
 func (ts *terminals) create(ctx context.Context, p *peer, host agent.Host, spec agent.TerminalSpec, limit *int) (string, error) {

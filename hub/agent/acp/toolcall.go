@@ -13,6 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const mostText = 64 << 10 // bytes of a call's input, and of each text of its output
@@ -211,13 +212,13 @@ func (c *call) readable() string {
 		var line string
 		var words []string
 		if json.Unmarshal(in.Command, &line) == nil {
-			return clip(line, mostText)
+			return texts.ElideBytes(line, mostText)
 		}
 		if json.Unmarshal(in.Command, &words) == nil {
-			return clip(strings.Join(words, " "), mostText)
+			return texts.ElideBytes(strings.Join(words, " "), mostText)
 		}
 	}
-	return clip(indented(c.input), mostText)
+	return texts.ElideBytes(indented(c.input), mostText)
 }
 
 func indented(raw json.RawMessage) string {
@@ -236,7 +237,7 @@ func (r *player) result(c *call) ahp.ToolCallResult {
 	contents := r.contents(c)
 	if len(contents) == 0 {
 		if out := readableOutput(c.output); out != "" {
-			contents = append(contents, &ahp.ToolResultTextContent{Text: clip(out, mostText)})
+			contents = append(contents, &ahp.ToolResultTextContent{Text: texts.ElideBytes(out, mostText)})
 		}
 	}
 	done := ahp.ToolCallResult{Success: c.status == "completed", PastTenseMessage: ahp.Markdown(r.name(c)), Content: agent.Results(contents...)}

@@ -8,6 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/resource"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 const mostEmbedded = 1 << 20 // bytes of a picture inside of a call's output
@@ -42,10 +43,10 @@ func plainContent(b block) ahp.ToolResultContentValue {
 	case b.Type == "resource_link":
 		return &ahp.ToolResultResourceContent{URI: b.URI, ContentType: b.MimeType}
 	case b.Type == "resource" && b.Resource != nil && b.Resource.Text != "":
-		return &ahp.ToolResultTextContent{Text: clip(b.Resource.Text, mostText)}
+		return &ahp.ToolResultTextContent{Text: texts.ElideBytes(b.Resource.Text, mostText)}
 	}
 	if text := markdown(b); text != "" {
-		return &ahp.ToolResultTextContent{Text: clip(text, mostText)}
+		return &ahp.ToolResultTextContent{Text: texts.ElideBytes(text, mostText)}
 	}
 	return nil
 }
@@ -126,10 +127,10 @@ func unified(path, before, after string) string {
 	removed, added := middle(splitLines(before), splitLines(after))
 	lines := []string{"--- " + path, "+++ " + path}
 	for _, l := range removed {
-		lines = append(lines, "-"+clip(l, 500))
+		lines = append(lines, "-"+texts.ElideBytes(l, 500))
 	}
 	for _, l := range added {
-		lines = append(lines, "+"+clip(l, 500))
+		lines = append(lines, "+"+texts.ElideBytes(l, 500))
 	}
 	if len(lines) > most {
 		lines = append(lines[:most], "…")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // Orders reads one-line orders, a step each.
@@ -79,7 +80,7 @@ func step(verb, rest string, depth int) (s Step, err error) {
 		if depth >= maxDepth {
 			return s, errors.New("too many sub-chats in each other")
 		}
-		s.Spawn, s.Message = title(rest), rest
+		s.Spawn, s.Message = texts.ElideRunes(rest, 60), rest
 		s.Steps, err = order(rest, depth+1)
 	default:
 		err = errors.New("there is no such order")
@@ -116,13 +117,6 @@ func unescape(s string) string {
 	}
 	if out, err := strconv.Unquote(`"` + strings.ReplaceAll(s, `"`, `\"`) + `"`); err == nil {
 		return out
-	}
-	return s
-}
-
-func title(s string) string {
-	if r := []rune(s); len(r) > 60 {
-		return string(r[:60]) + "…"
 	}
 	return s
 }

@@ -2,7 +2,8 @@ package diff
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // side is one version as lines.
@@ -38,19 +39,8 @@ func section(before []string) string {
 			continue
 		}
 		if c := line[0]; c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == '$' {
-			return cut(strings.TrimRight(line, " \t\r"), sectionBytes)
+			return texts.CutBytes(strings.TrimRight(line, " \t\r"), sectionBytes)
 		}
 	}
 	return ""
-}
-
-// cut shortens s to at most n bytes without splitting a rune.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

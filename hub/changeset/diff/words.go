@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"znkr.io/diff"
+
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // words pairs deleted with added rows and returns, by row index, the parts that differ. Rows too different to be
@@ -65,7 +67,7 @@ func align(rows []Row, d, a, end int) (pairs [][2]int) {
 
 func bag(text string) map[string]int {
 	words := map[string]int{}
-	for _, t := range tokens(cut(text, wordBytes)) {
+	for _, t := range tokens(texts.CutBytes(text, wordBytes)) {
 		if !blank(t) {
 			words[t] += len(t)
 		}
