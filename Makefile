@@ -47,8 +47,8 @@ test-agents: deps ## third-party agents from npm, in a browser and through the p
 	agents=$$(sh .ci/agents/install free) && AHPHUB_AGENTS="$$agents" $(GO) test -timeout $(TIMEOUT) -count 1 -run TestAgents ./e2e
 
 test-editors: deps ## the real VS Code (code-server, from npm) in a browser, through the whole journey
-	editors=$$(sh .ci/editors/install) && if [ -n "$$editors" ]; then agents=$$(sh .ci/agents/install free) && \
-	  AHPHUB_EDITORS="$$editors" AHPHUB_AGENTS="$$agents" $(GO) test -timeout $(TIMEOUT) -count 1 -run TestEditors ./e2e; fi
+	editors=$$(sh .ci/editors/install) && if [ -n "$$editors" ]; then \
+	  AHPHUB_EDITORS="$$editors" $(GO) test -timeout $(TIMEOUT) -count 1 -run TestEditors ./e2e; fi
 
 soak: deps ## long runs: 50 kills under load, third-party agents, every fuzz target for a minute (FUZZTIME)
 	@GO="$(GO)" sh .ci/soak

@@ -151,10 +151,25 @@ func (e *editor) command(name string) {
 // say writes a message to the agent of the session on screen.
 func (e *editor) say(message string) {
 	e.t.Helper()
-	e.clickText("Chat with")
+	e.focusInput()
 	e.Do(chromedp.KeyEvent(message))
 	e.shows(".view-lines", message)
 	e.Press("\r")
+}
+
+// focusInput clicks the chat's input until it has the focus: it moves while the settings of an agent come in.
+func (e *editor) focusInput() {
+	e.t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		e.clickText("Chat with")
+		ctx, cancel := context.WithTimeout(e.Ctx, 2*time.Second)
+		_, err := chromedp.Run(ctx, chromedp.Poll[bool](`!!document.activeElement?.closest('.monaco-editor')`))
+		cancel()
+		if err == nil {
+			return
+		}
+	}
+	e.t.Fatal("the chat's input does not take the focus")
 }
 
 // shows waits until an element of the code editor has a text; its spaces are not plain ones.
@@ -188,9 +203,10 @@ func installedEditor(t *testing.T) string {
 // An agent of its own program calls a tool that VS Code offers, and has its answer.
 func TestEditorsVSCodeTools(t *testing.T) {
 	install, m := installedEditor(t), startModel(t)
-	h := hosting(t, opencodeConfig(t, installed(t, "AHPHUB_AGENTS"), m))
+	h := hosting(t, opencodeConfig(t, installed(t, "AHPHUB_EDITORS_TOOLS"), m))
 	e := openEditor(t, h, install)
 	e.choose("Local", "Opencode")
+	e.sees("Chat with Opencode")
 	e.say("Say something about pelicans")
 	e.answers("First half, second half.")
 	e.say("call: testFailure {}")
