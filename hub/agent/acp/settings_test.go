@@ -32,6 +32,7 @@ func (w *world) value(key string) string { return string(w.session().Config.Valu
 // Modes, models and options are settings of the session, and what either side changes the other sees.
 func TestSettings(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("rich")})
+	w.until("the agent told its settings", func() bool { return w.value("mode") != "" })
 	schema := host.Settings(w.session()).Schema.Properties
 	for key, want := range map[string]string{
 		"mode":   `{"type":"string","title":"Mode","default":"code","enum":["code","plan"],"enumLabels":["Code","Plan"],"enumDescriptions":["","Only thinks"],"sessionMutable":true}`,
@@ -75,6 +76,7 @@ func TestSettingThatTheAgentRefuses(t *testing.T) {
 // Newer programs name all in options; a name of the host's own setting gets another key.
 func TestOptionsStandForModes(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("options")})
+	w.until("the agent told its settings", func() bool { return w.value("approval-2") != "" })
 	if got := w.value("approval-2"); got != `"code"` {
 		t.Errorf("the mode is %s in %v", got, w.session().Config.Values)
 	}
