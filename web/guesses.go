@@ -49,7 +49,7 @@ func (s *Server) refuseToken(w http.ResponseWriter, r *http.Request, why string)
 	http.Error(w, why, http.StatusForbidden)
 }
 
-// checkToken returns who bears a token. ErrWrongToken says that nobody does, errTooMany that the owner chose their
+// checkToken returns who bears a token. ErrWrongToken says that the token is unknown, errTooMany that the owner chose their
 // token and it was guessed at too often.
 func (s *Server) checkToken(r *http.Request, token string) (access.Principal, error) {
 	who, err := s.cfg.Tokens.CheckGenerated(r.Context(), token)

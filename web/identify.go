@@ -35,7 +35,7 @@ func (s *Server) byToken(next http.Handler) http.Handler {
 	})
 }
 
-// refuseBearer answers the bearer of a token that lets nobody in. A page of another site is refused in the same way
+// refuseBearer answers the bearer of a token that is not accepted. A page of another site is refused in the same way
 // however often it tried.
 func (s *Server) refuseBearer(w http.ResponseWriter, r *http.Request, err error) {
 	switch {

@@ -113,7 +113,7 @@ func holderOf(p access.Principal) quota.Holder {
 	return quota.Holder{ID: p.ID, Group: p.Link}
 }
 
-// reseat counts the connection as that of whoever its bearer turned out to be.
+// reseat counts the connection as that of the guest its bearer turned out to be.
 func (s *socket) reseat(p access.Principal) error {
 	now := holderOf(p)
 	if now == s.seat {

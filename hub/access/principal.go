@@ -43,7 +43,7 @@ func Agent(provider, name string, session ahp.URI) Principal {
 // Account tells whether somebody has an account of their own, as the owner has: ways to sign in, and tokens.
 func (p Principal) Account() bool { return p.Role == RoleOwner || IsPerson(p.ID) }
 
-// Bearer reports whether p is whoever shows a link's token, of whom no more is known yet.
+// Bearer reports whether p showed a link's token and is not known as a guest yet.
 func (p Principal) Bearer() bool { return p.Link != "" && p.ID == bearerPrefix+p.Link }
 
 // personPrefix begins the principal ids of people with an account.

@@ -269,7 +269,7 @@ func keepStamp(old, sent ahp.Meta) ahp.Meta {
 	return m
 }
 
-// checkFilesReviewed lets everybody mark. The action has no room for who did: that is recorded in the same step.
+// checkFilesReviewed lets every reviewer mark. The action has no room for who did: that is recorded in the same step.
 func checkFilesReviewed(r *request, s *ahp.ChangesetState, a *ahp.ChangesetFilesReviewChangedAction) string {
 	for _, id := range a.Files {
 		if !slices.ContainsFunc(s.Files, func(f ahp.ChangesetFile) bool { return f.ID == id }) {

@@ -26,7 +26,7 @@ type ClientAsker interface {
 	Ask(ctx context.Context, principal, clientID, method string, params, result any) error
 }
 
-// publisher is the client that serves a URI: only that principal's is asked, whoever else uses the clientId later.
+// publisher is the client that serves a URI: only that principal's is asked, even when another uses the clientId later.
 type publisher struct{ principal, client string }
 
 func (p publisher) name() string {

@@ -13,7 +13,7 @@ const mostToken = 256 // bytes of a progressToken
 // progress tells the client that makes a session how that goes on, when it asked for it: on its own connection alone,
 // never backwards, and with one last frame at the total (AHP requirements 57 to 59). How many steps there are is not known
 // before, so each goes half of the way that is left. Every frame has the total: editors show a progress without one as
-// the bytes of a download. A nil progress tells nobody.
+// the bytes of a download. A nil progress reports nothing.
 type progress struct {
 	conn  *hub.Conn
 	token string

@@ -25,7 +25,7 @@ const (
 // gitThrough names in questions and grants who reads: git, led by a file of a repository.
 func gitThrough(by string) string { return "Git, through " + by }
 
-// asRepository is for whom a repository's grants are: the file that leads out, whoever looks.
+// asRepository is the holder of a repository's grants: the file that leads out, for every viewer.
 func asRepository(by string) string { return "repository:" + by }
 
 // mayLeadTo reports whether the owner lets a session's repository lead out of its directories. When that was never

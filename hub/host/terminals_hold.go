@@ -273,7 +273,7 @@ func (h *Host) releaseTerminal(ctx context.Context, t *term, holder string) {
 	})
 }
 
-// vacate gives a terminal to its session; where there is none, whoever wants it may claim it.
+// vacate gives a terminal to its session; where there is none, anyone may claim it.
 func (h *Host) vacate(tx *hub.Tx, t *term) {
 	if session, ok := hub.StateOf[*ahp.SessionState](tx, t.info.Session); ok && session.DefaultChat != "" {
 		tx.Apply(t.info.URI, t.bySession(session.DefaultChat))
