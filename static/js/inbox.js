@@ -7,6 +7,7 @@ const $ = (id) => document.getElementById(id);
 const app = window.ahphub;
 if (!$('inbox')) return;
 const grace = 250; // ms after the pointer left: crossing a gap is not leaving, and a click comes after its touch
+const answered = 'Answered';
 const reaction = 350; // ms in which a hand that is on its way cannot follow what moved
 let held = '', pointed = false, touched = false, shownAt = -reaction, before = [];
 
@@ -26,7 +27,10 @@ document.addEventListener('visibilitychange', () => { if (document.hidden) point
 const requests = (root) => [...root.querySelectorAll('form.approval')];
 const keyOf = (form) => [form.getAttribute('action'), ...['call', 'stage', 'shown'].map((n) => form.elements[n]?.value)].join();
 function close(form, text) {
-  if (form.classList.contains('answered')) return;
+  if (form.classList.contains('answered')) {
+    if (text === answered) form.querySelector('[role=status]').textContent = text; // the newer list came before the reply
+    return;
+  }
   const buttons = [...form.querySelectorAll('button[name]')], focused = form.contains(document.activeElement);
   form.classList.add('answered');
   for (const f of [...buttons, ...form.querySelectorAll('textarea')]) f.disabled = true;
@@ -36,7 +40,7 @@ function close(form, text) {
   note.textContent = text;
   if (focused) (form.closest('li')?.querySelector('.inlink') || $('main')).focus({ preventScroll: true });
 }
-document.addEventListener('sent', (e) => { if (e.target.matches?.('#inbox form.approval')) close(e.target, 'Answered'); });
+document.addEventListener('sent', (e) => { if (e.target.matches?.('#inbox form.approval')) close(e.target, answered); });
 
 // ---- a newer list ---------------------------------------------------------------------------------------------------
 app.hold = ([op, id, html]) => {

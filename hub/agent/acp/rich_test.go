@@ -222,9 +222,7 @@ func TestRetryAfterLogin(t *testing.T) {
 	for how, mode := range map[string]string{"message": "key", "retry": "key", "a key with the request": "handed"} {
 		memory := acp.Remember("")
 		w := newWorld(t, acp.Backend{Program: program(mode), Memory: memory})
-		if w.session().Lifecycle != ahp.SessionLifecycleFailed {
-			t.Fatalf("the session is %s", w.session().Lifecycle)
-		}
+		w.until("the agent was asked and wants a login", func() bool { return w.session().Lifecycle == ahp.SessionLifecycleFailed })
 		wants(t, w.session().CreationError.Message, "needs a login", "It offers: API key")
 		if mode == "key" {
 			wants(t, w.session().CreationError.Message, "API key, by setting FAKE_KEY for the host")
