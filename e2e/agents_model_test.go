@@ -53,7 +53,7 @@ func (m *model) last() question {
 	return m.asked[len(m.asked)-1]
 }
 
-// saw tells whether a text was among what an agent sent with its last real question, as the history of a chat is.
+// saw reports whether a text was among what an agent sent with its last real question, as the history of a chat is.
 func (m *model) saw(text string) bool { return strings.Contains(m.last().raw, text) }
 
 // ServeHTTP answers one question.

@@ -112,7 +112,7 @@ func (w *watcher) printing() (terminal ahp.URI) {
 	return terminal
 }
 
-// exited tells whether a terminal's process is gone, or the terminal itself.
+// exited reports whether a terminal's process is gone, or the terminal itself.
 func exited(s ahp.State) bool {
 	t, ok := s.(*ahp.TerminalState)
 	return !ok || t.Lifecycle.Status != ahp.TerminalLifecycleStatusRunning

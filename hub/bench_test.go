@@ -116,7 +116,7 @@ func BenchmarkStream(b *testing.B) {
 
 // BenchmarkSnapshot streams deltas while another connection takes snapshots of a
 // chat of 1000 turns again and again and encodes them: the longest step of the
-// timeline says whether a snapshot holds the lock.
+// timeline reports whether a snapshot holds the lock.
 func BenchmarkSnapshot(b *testing.B) {
 	h := newHub(b, hub.Config{})
 	chat := newChat("ahp-chat:/long")

@@ -61,7 +61,7 @@ func (h *Hub) holder(id string) (principal string, held bool) {
 	return "", false
 }
 
-// Connected tells whether a client has a connection.
+// Connected reports whether a client has a connection.
 func (h *Hub) Connected(clientID string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,7 +75,7 @@ type answered struct {
 	print uint64 // of the action; 0 when that is not known any more
 }
 
-// to tells whether it was the answer to this action: some clients that come back
+// to reports whether it was the answer to this action: some clients that come back
 // by reconnect count from the beginning again.
 func (a answered) to(print uint64) bool { return a.print == print || a.print == 0 }
 

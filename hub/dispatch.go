@@ -61,7 +61,7 @@ func (h *Hub) check(tx *Tx, ch *channel, a ahp.Action, check Check) (ahp.Action,
 	return check(tx, ch.state, a)
 }
 
-// deliverAll tells whether an action goes to all subscribers although it
+// deliverAll reports whether an action goes to all subscribers although it
 // changed no state; terminal/input never does, its bytes may be a password.
 func deliverAll(a ahp.Action) bool {
 	_, key := a.(*ahp.TerminalInputAction)

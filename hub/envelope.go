@@ -83,7 +83,7 @@ func estimateSize(a ahp.Action) int {
 	return 5 * frame
 }
 
-// journaled tells whether the journal keeps the action. Terminal bytes and
+// journaled reports whether the journal keeps the action. Terminal bytes and
 // keys are exempt: keys may be passwords, and a terminal's bytes end with it.
 // So are the events of resource watches, which end with their followers.
 func journaled(a ahp.Action) bool {

@@ -35,7 +35,7 @@ func mergeable(first, e *Envelope) bool {
 		e.Channel.URI == first.Channel.URI && e.Seq>>blockShift == first.Seq>>blockShift
 }
 
-// mayMerge tells whether nobody waits for the envelope itself.
+// mayMerge reports whether nobody waits for the envelope itself.
 func (e *Envelope) mayMerge() bool { return e.Origin == nil && e.Rejection == "" && !e.alone }
 
 // merged returns a span's envelopes merged, computed once for all connections

@@ -145,7 +145,7 @@ func (c *Conn) Unsubscribe(uri ahp.URI) {
 	c.queue = kept
 }
 
-// waitsFor tells whether an envelope is the echo of this client's own action.
+// waitsFor reports whether an envelope is the echo of this client's own action.
 func (c *Conn) waitsFor(e *Envelope) bool {
 	return e.Origin != nil && e.Origin.ClientID == c.client.key.id && e.Principal == c.client.key.principal
 }

@@ -66,7 +66,7 @@ func (tx *Tx) Apply(uri ahp.URI, a ahp.Action) *Envelope {
 	return tx.commit(ch, next, &Envelope{Action: a}, nil)
 }
 
-// isEvent tells whether an action goes to subscribers although it changes no
+// isEvent reports whether an action goes to subscribers although it changes no
 // state (DESIGN promise 6: resource watches, terminal data).
 func isEvent(a ahp.Action) bool {
 	info, ok := ahp.Info(a.ActionType())

@@ -38,7 +38,7 @@ func (s *Server) byAgent(next http.Handler) http.Handler {
 	})
 }
 
-// fromHere tells whether a request was made on this machine, and not passed on by a proxy.
+// fromHere reports whether a request was made on this machine, and not passed on by a proxy.
 func fromHere(r *http.Request) bool {
 	for _, by := range []string{"X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Real-Ip", "Via"} {
 		if r.Header.Get(by) != "" {

@@ -11,7 +11,7 @@ func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte("ok\n"))
 }
 
-// readyz says whether actions are taken: not while the journal cannot be written.
+// readyz reports whether actions are taken: not while the journal cannot be written.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	if err := s.cfg.Ready(); err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)

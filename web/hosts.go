@@ -45,7 +45,7 @@ func (h hosts) allows(r *http.Request) bool {
 	return err == nil && at.Addr().Unmap().WithZone("") == asked.Unmap()
 }
 
-// sameOrigin tells whether a request comes from a page of this server.
+// sameOrigin reports whether a request comes from a page of this server.
 func (h hosts) sameOrigin(r *http.Request) bool {
 	o, err := url.Parse(r.Header.Get("Origin"))
 	if err != nil || o.Host == "" {

@@ -48,7 +48,7 @@ func last(h http.Header, name string) string {
 	return strings.ToLower(strings.TrimSpace(v[strings.LastIndex(v, ",")+1:]))
 }
 
-// secure tells whether the browser of a request came by TLS.
+// secure reports whether the browser of a request came by TLS.
 func (s *Server) secure(r *http.Request) bool {
 	return people.Secure(r) || s.cfg.PublicURL != nil && s.cfg.PublicURL.Scheme == "https" && strings.EqualFold(r.Host, s.cfg.PublicURL.Host)
 }

@@ -113,7 +113,7 @@ func (a *app) person(id string, session ahp.URI) (access.Principal, bool) {
 	return access.Principal{}, false
 }
 
-// left tells whether somebody is a guest whom no link lets in any more.
+// left reports whether somebody is a guest whom no link lets in any more.
 func (a *app) left(id string) bool {
 	return strings.HasPrefix(id, "guest:") && !slices.ContainsFunc(a.links.List(""), func(l access.Link) bool {
 		_, err := a.links.Principal(l.ID, id)

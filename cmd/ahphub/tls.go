@@ -18,7 +18,7 @@ import (
 	"github.com/ahphub/ahphub/web"
 )
 
-// tlsConfig says whether ahphub speaks TLS itself, and by which certificate.
+// tlsConfig reports whether ahphub speaks TLS itself, and by which certificate.
 type tlsConfig struct {
 	TLSCert       string   `name:"tls-cert" placeholder:"FILE" help:"Certificate with its chain (PEM), to serve https; read again when it changes."`
 	TLSKey        string   `name:"tls-key" placeholder:"FILE" help:"Its key (PEM)."`

@@ -96,7 +96,7 @@ func load(version string) (*Schema, error) {
 	return s, s.maker.AddResource("ahp.json", object{"$defs": s.defs})
 }
 
-// older tells whether a is not newer than b; 0.10 comes after 0.9.
+// older reports whether a is not newer than b; 0.10 comes after 0.9.
 func older(a, b string) bool {
 	var x, y [3]int
 	fmt.Sscanf(a, "%d.%d.%d", &x[0], &x[1], &x[2])
@@ -247,7 +247,7 @@ func (s *Schema) reference(ref string) any {
 	return object{"$ref": "#/$defs/" + name}
 }
 
-// has tells whether the version knows a definition.
+// has reports whether the version knows a definition.
 func (s *Schema) has(def string) bool { return s.defs[def] != nil }
 
 // check validates a value against a definition; one the version does not know is an error.

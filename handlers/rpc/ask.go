@@ -87,7 +87,7 @@ func refusal(e *jsonrpc.Error) error {
 	return out
 }
 
-// ofClient tells whether a request is about files that lie with a client.
+// ofClient reports whether a request is about files that lie with a client.
 func ofClient(m jsonrpc.Message) bool {
 	var p struct {
 		URI         ahp.URI `json:"uri"`

@@ -17,7 +17,7 @@ type Automations interface {
 	FetchAutomationRuns(ctx context.Context, c host.Caller, p ahp.FetchAutomationRunsParams) (ahp.FetchAutomationRunsResult, error)
 }
 
-// knowsAutomations tells whether the client's version has them: 0.9 and later.
+// knowsAutomations reports whether the client's version has them: 0.9 and later.
 func (s *socket) knowsAutomations() bool { return s.tongue.Knows("automation/set") }
 
 // ofAutomations keeps a method from clients whose version does not have it.

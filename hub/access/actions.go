@@ -125,7 +125,7 @@ var actionRights = map[string]Right{
 	"automationRun/cancelRequested":       RightManage,
 }
 
-// MayAct tells whether p may dispatch an action on a channel; the error is a *Denied whose
+// MayAct reports whether p may dispatch an action on a channel; the error is a *Denied whose
 // text can stand in a rejectionReason. What it needs of the state (whose thread, whose
 // claim) is asked apart: MayResolve, MayEdit.
 func MayAct(p Principal, actionType string, ch hub.ChannelInfo) error {
@@ -161,7 +161,7 @@ func (p Principal) may(need Right, ch hub.ChannelInfo) error {
 	return nil
 }
 
-// MayResolve tells whether p may resolve or reopen a thread with these authors (principal
+// MayResolve reports whether p may resolve or reopen a thread with these authors (principal
 // ids, the one who started it first): a guest their own threads and those they wrote in, an
 // agent those it was sent, which are the session's.
 func MayResolve(p Principal, authors ...string) error {
@@ -171,7 +171,7 @@ func MayResolve(p Principal, authors ...string) error {
 	return p.mine(authors, "resolve")
 }
 
-// MayEdit tells whether p may change or delete what the author wrote.
+// MayEdit reports whether p may change or delete what the author wrote.
 func MayEdit(p Principal, author string) error { return p.mine([]string{author}, "change") }
 
 func (p Principal) mine(authors []string, what string) error {

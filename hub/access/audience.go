@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// SeesSession tells whether the principal sees a session, or a part of it.
+// SeesSession reports whether the principal sees a session, or a part of it.
 func (p Principal) SeesSession(uri ahp.URI) bool {
 	return p.Audience().Sees(hub.ChannelInfo{URI: uri, Kind: ahp.ChannelSession, Session: uri})
 }

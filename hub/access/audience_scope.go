@@ -213,7 +213,7 @@ func (a scopeAudience) threadAction(channel ahp.URI, act ahp.Action) bool {
 	return false
 }
 
-// movable tells whether a thread is about the scope before a change and after it.
+// movable reports whether a thread is about the scope before a change and after it.
 func (a scopeAudience) movable(channel ahp.URI, act *ahp.AnnotationsUpdatedAction, about func(*ahp.Annotation) bool) bool {
 	now := a.thread(channel, act.AnnotationID)
 	if now == nil || !about(now) {

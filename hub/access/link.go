@@ -40,7 +40,7 @@ type Use struct {
 	At     time.Time `json:"at"`
 }
 
-// checkRole tells whether a link can have its role with its switches.
+// checkRole reports whether a link can have its role with its switches.
 func (l Link) checkRole() error {
 	switch l.Role {
 	case RoleViewer, RoleCommenter:
@@ -91,7 +91,7 @@ func (l Link) what() string {
 	return "everything"
 }
 
-// checkScope tells whether what a role allows is there in the scope at all.
+// checkScope reports whether what a role allows is there in the scope at all.
 func (l Link) checkScope() error {
 	if err := l.Scope.check(); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (l Link) most() int {
 	return mostUses
 }
 
-// Live tells whether the link lets anybody in at that time.
+// Live reports whether the link lets anybody in at that time.
 func (l Link) Live(now time.Time) bool {
 	return l.Revoked.IsZero() && (l.Expires.IsZero() || now.Before(l.Expires))
 }

@@ -89,7 +89,7 @@ func (l *Links) byToken(token string) (*link, error) {
 	return k, nil
 }
 
-// same tells whether two uses are one person's, or one client's.
+// same reports whether two uses are one person's, or one client's.
 func (u Use) same(v Use) bool { return u.key() == v.key() }
 
 func (u Use) key() string {

@@ -21,10 +21,10 @@ type Member struct {
 	Expires time.Time `json:"expires,omitzero"` // of the invitation
 }
 
-// Invited tells whether somebody has not come yet.
+// Invited reports whether somebody has not come yet.
 func (m Member) Invited() bool { return m.Joined.IsZero() }
 
-// Expired tells whether nobody can come by the invitation any more.
+// Expired reports whether nobody can come by the invitation any more.
 func (m Member) Expired(now time.Time) bool { return m.Invited() && !now.Before(m.Expires) }
 
 // May is what they may do, in words.

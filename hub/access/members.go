@@ -234,7 +234,7 @@ func (m *Members) named(name string) *member {
 	return nil
 }
 
-// Any tells whether somebody has taken an invitation.
+// Any reports whether somebody has taken an invitation.
 func (m *Members) Any() bool {
 	return slices.ContainsFunc(m.List(), func(k Member) bool { return !k.Invited() })
 }

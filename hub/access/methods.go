@@ -51,7 +51,7 @@ var methodRights = map[string]struct {
 	"fetchAutomationRuns":              {RightManage, true},
 }
 
-// MayCall tells whether p may call a method about a channel: the one it names, or the
+// MayCall reports whether p may call a method about a channel: the one it names, or the
 // session that a resource belongs to. The zero ChannelInfo stands for the whole host.
 func MayCall(p Principal, method string, ch hub.ChannelInfo) error {
 	row, ok := methodRights[method]

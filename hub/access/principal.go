@@ -40,7 +40,7 @@ func Agent(provider, name string, session ahp.URI) Principal {
 	return Principal{ID: "agent:" + provider, Name: name, Role: RoleAgent, Session: session}
 }
 
-// Account tells whether somebody has an account of their own, as the owner has: ways to sign in, and tokens.
+// Account reports whether somebody has an account of their own, as the owner has: ways to sign in, and tokens.
 func (p Principal) Account() bool { return p.Role == RoleOwner || IsPerson(p.ID) }
 
 // Bearer reports whether p showed a link's token and is not known as a guest yet.
@@ -52,10 +52,10 @@ const personPrefix = "person:"
 // IsPerson tells the principal id of a person with an account from others.
 func IsPerson(id string) bool { return strings.HasPrefix(id, personPrefix) }
 
-// Known tells whether there is anybody at all.
+// Known reports whether there is anybody at all.
 func (p Principal) Known() bool { return p.ID != "" && roleRights[p.Role] != nil }
 
-// sees tells whether a channel lies in the principal's scope.
+// sees reports whether a channel lies in the principal's scope.
 func (p Principal) sees(ch hub.ChannelInfo) bool {
 	switch {
 	case p.Role == RoleOwner:
@@ -74,7 +74,7 @@ func (p Principal) owns(ch hub.ChannelInfo) bool {
 	return ch.Session == p.Session || (ch.Kind == ahp.ChannelSession && ch.URI == p.Session)
 }
 
-// Approves tells whether somebody may approve what an agent wants to do; guest: for a prompt that another than the owner
+// Approves reports whether somebody may approve what an agent wants to do; guest: for a prompt that another than the owner
 // wrote, which with approval becomes a way to run anything.
 func (p Principal) Approves(guest bool) bool {
 	return p.Has(RightApprove) && (!guest || p.Role == RoleOwner || p.Guests)

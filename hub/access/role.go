@@ -46,7 +46,7 @@ var roleRights = map[Role][]Right{
 	RoleAgent:     {RightRead, RightComment},
 }
 
-// Has tells whether a principal has a right somewhere; where is the tables' question.
+// Has reports whether a principal has a right somewhere; where is the tables' question.
 func (p Principal) Has(r Right) bool {
 	if slices.Contains(roleRights[p.Role], r) {
 		return true

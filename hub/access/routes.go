@@ -208,7 +208,7 @@ func MayConnect(p Principal, route string) error {
 	return nil
 }
 
-// MayVisit tells whether p may visit a route, named by method and pattern as in
+// MayVisit reports whether p may visit a route, named by method and pattern as in
 // "GET /s/{session}/changes".
 func MayVisit(p Principal, route string) error {
 	need, ok := routeRights[route]
@@ -243,7 +243,7 @@ var roomScopes = map[string]scopes{
 	"terminal":       inChat,
 }
 
-// MayFollow tells whether p may follow a live room of this kind. Which chat, terminal or changeset it is about is asked
+// MayFollow reports whether p may follow a live room of this kind. Which chat, terminal or changeset it is about is asked
 // when the room opens.
 func MayFollow(p Principal, kind string) error {
 	where, ok := roomScopes[kind]

@@ -14,13 +14,13 @@ type Scope struct {
 	URI  ahp.URI         `json:"uri"`
 }
 
-// Whole tells whether the scope is the whole session.
+// Whole reports whether the scope is the whole session.
 func (s Scope) Whole() bool { return s == Scope{} }
 
-// Chat tells whether the scope is one chat.
+// Chat reports whether the scope is one chat.
 func (s Scope) Chat() bool { return s.Kind == ahp.ChannelChat }
 
-// Changeset tells whether the scope is one changeset.
+// Changeset reports whether the scope is one changeset.
 func (s Scope) Changeset() bool { return s.Kind == ahp.ChannelChangeset }
 
 func (s Scope) check() error {
@@ -30,7 +30,7 @@ func (s Scope) check() error {
 	return fmt.Errorf("a link is for a session, one of its chats or one of its changesets, and not for a %q", s.Kind)
 }
 
-// holds tells whether a channel of the session lies in the scope. The session itself and its annotations do, cut down to
+// holds reports whether a channel of the session lies in the scope. The session itself and its annotations do, cut down to
 // what concerns it.
 func (s Scope) holds(ch hub.ChannelInfo) bool {
 	switch {
@@ -40,7 +40,7 @@ func (s Scope) holds(ch hub.ChannelInfo) bool {
 	return s.Chat() && ch.Chat == s.URI
 }
 
-// writes tells whether something other than reading may be allowed on a channel: what is cut down is written whole, so
+// writes reports whether something other than reading may be allowed on a channel: what is cut down is written whole, so
 // the session's own settings are out of reach from a part of it.
 func (s Scope) writes(ch hub.ChannelInfo) bool { return s.Whole() || ch.Kind != ahp.ChannelSession }
 

@@ -31,7 +31,7 @@ type Settable interface {
 
 // Steerable is a Session that may take a message into a turn which runs.
 type Steerable interface {
-	// Steers tells whether it can, in the turn that runs in a chat now.
+	// Steers reports whether it can, in the turn that runs in a chat now.
 	Steers(chat ahp.URI) bool
 	// Steer hands the message over. After an error it was not taken.
 	Steer(ctx context.Context, chat ahp.URI, m ahp.Message) error

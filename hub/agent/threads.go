@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// AboutThreads tells whether a turn is about review threads. Such a message is
+// AboutThreads reports whether a turn is about review threads. Such a message is
 // never executed, whatever its text says: what others wrote came along with it.
 func AboutThreads(t Turn) bool {
 	for _, a := range t.Message.Attachments {
@@ -40,7 +40,7 @@ func Threads(dirs []string, list []ahp.Annotation) string {
 	return b.String()
 }
 
-// suggests tells whether somebody proposed other lines.
+// suggests reports whether somebody proposed other lines.
 func suggests(list []ahp.Annotation) bool {
 	for _, a := range list {
 		for _, e := range a.Entries {

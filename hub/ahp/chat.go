@@ -115,7 +115,7 @@ type PendingMessage struct {
 	Message Message `json:"message"`
 }
 
-// PendingMessageKind says whether a message waits for its turn or goes into the one that runs.
+// PendingMessageKind reports whether a message waits for its turn or goes into the one that runs.
 type PendingMessageKind string
 
 // The values of PendingMessageKind.

@@ -53,7 +53,7 @@ type ChatInputNumberQuestion struct {
 	DefaultValue *float64            `json:"defaultValue,omitempty"`
 }
 
-// ChatInputNumberKind says whether any number will do, or only a whole one.
+// ChatInputNumberKind reports whether any number will do, or only a whole one.
 type ChatInputNumberKind string
 
 // The values of ChatInputNumberKind.
@@ -123,7 +123,7 @@ type ChatInputAnswered struct {
 	Value ChatInputAnswerValue `json:"value"`
 }
 
-// ChatInputAnswerState says whether an answer is final.
+// ChatInputAnswerState reports whether an answer is final.
 type ChatInputAnswerState string
 
 // The values of ChatInputAnswerState.

@@ -28,7 +28,7 @@ type AhpMcpUiHostCapabilities struct {
 	Sampling        *McpSamplingCapability    `json:"sampling,omitempty"`
 }
 
-// McpListChangedCapability says whether changes of a list are announced.
+// McpListChangedCapability reports whether changes of a list are announced.
 type McpListChangedCapability struct {
 	ListChanged *bool `json:"listChanged,omitempty"`
 }

@@ -53,7 +53,7 @@ type SessionModelInfo struct {
 	Meta             Meta          `json:"_meta,omitzero"`
 }
 
-// PolicyState says whether a policy lets a model be used.
+// PolicyState reports whether a policy lets a model be used.
 type PolicyState string
 
 // The values of PolicyState.

@@ -23,7 +23,7 @@ type SessionState struct {
 	Meta               Meta                  `json:"_meta,omitzero"`
 }
 
-// SessionLifecycle says whether a session can be used.
+// SessionLifecycle reports whether a session can be used.
 type SessionLifecycle string
 
 // The values of SessionLifecycle.

@@ -21,7 +21,7 @@ type TerminalInfo struct {
 	Lifecycle TerminalLifecycleState `json:"lifecycle"`
 }
 
-// TerminalLifecycleStatus says whether the process runs.
+// TerminalLifecycleStatus reports whether the process runs.
 type TerminalLifecycleStatus string
 
 // The values of TerminalLifecycleStatus.

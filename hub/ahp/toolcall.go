@@ -230,7 +230,7 @@ type ConfirmationOption struct {
 	Group *int64                 `json:"group,omitempty"` // options of one number belong together
 }
 
-// ConfirmationOptionKind says whether an option lets the call run.
+// ConfirmationOptionKind reports whether an option lets the call run.
 type ConfirmationOptionKind string
 
 // The values of ConfirmationOptionKind.

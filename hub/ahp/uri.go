@@ -5,7 +5,7 @@ import "strings"
 // hosts are the schemes of what a host serves itself, or that names no resource of a client.
 var hosts = map[string]bool{"file": true, "http": true, "https": true, "data": true, "mailto": true, "about": true, "blob": true, "javascript": true, "ws": true, "wss": true}
 
-// OfClient tells whether a URI names a resource that only the client who published it can serve, as
+// OfClient reports whether a URI names a resource that only the client who published it can serve, as
 // virtual://my-editor/notes.md.
 func OfClient(uri URI) bool {
 	scheme, _, ok := strings.Cut(uri, ":")

@@ -121,7 +121,7 @@ func checkTrigger(t *ahp.AutomationScheduleTrigger, l Limits) error {
 	return nil
 }
 
-// Often tells whether a schedule comes more often than a host allows.
+// Often reports whether a schedule comes more often than a host allows.
 func Often(s Schedule, least time.Duration) error {
 	if got := s.Shortest(); got < least {
 		return fmt.Errorf("this schedule comes every %s; on this host an automation waits at least %s between two runs", minutes(got), minutes(least))

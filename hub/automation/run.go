@@ -27,7 +27,7 @@ func TimesOf(l ahp.AutomationRunLifecycle) Times {
 	return Times{}
 }
 
-// Ended tells whether nothing more happens to a run.
+// Ended reports whether nothing more happens to a run.
 func Ended(l ahp.AutomationRunLifecycle) bool {
 	switch l.Value.(type) {
 	case *ahp.AutomationRunPending, *ahp.AutomationRunRunning:
@@ -36,7 +36,7 @@ func Ended(l ahp.AutomationRunLifecycle) bool {
 	return true
 }
 
-// Running tells whether a run has begun and goes on.
+// Running reports whether a run has begun and goes on.
 func Running(l ahp.AutomationRunLifecycle) bool {
 	_, ok := l.Value.(*ahp.AutomationRunRunning)
 	return ok

@@ -120,7 +120,7 @@ func (s Schedule) Shortest() time.Duration {
 	return time.Duration(shortest) * time.Minute
 }
 
-// daysInARow tells whether it ever occurs on two days that follow each other. The calendar repeats after 28 years.
+// daysInARow reports whether it ever occurs on two days that follow each other. The calendar repeats after 28 years.
 func (s Schedule) daysInARow() bool {
 	before := false
 	for day := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 2029; day = day.AddDate(0, 0, 1) {
@@ -144,7 +144,7 @@ func (s Schedule) on(day time.Time) bool {
 	return dom && dow
 }
 
-// restricts tells whether a field is anything but *.
+// restricts reports whether a field is anything but *.
 func (s Schedule) restricts(i int) bool { return strings.Fields(s.numbers)[i] != "*" }
 
 func has(bits uint64, n int) bool { return bits&(1<<n) != 0 }

@@ -69,7 +69,7 @@ func everyHour(minutes []int, as string) string {
 	return "Every hour at minute " + as
 }
 
-// even tells whether values lie evenly in a round of n.
+// even reports whether values lie evenly in a round of n.
 func even(list []int, n int) bool {
 	return len(list) > 1 && len(list) < n && n%len(list) == 0 && func() bool {
 		for i := 1; i < len(list); i++ {

@@ -41,7 +41,7 @@ func (r *repo) content(ctx context.Context, oid string) ([]byte, error) {
 	return data[:n:n], nil
 }
 
-// IsOID tells whether s can be the name of a git object.
+// IsOID reports whether s can be the name of a git object.
 func IsOID(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }

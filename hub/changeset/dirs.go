@@ -78,7 +78,7 @@ func withoutNested(c Checkpoint) Checkpoint {
 	return c
 }
 
-// inside tells whether path is dir or below it.
+// inside reports whether path is dir or below it.
 func inside(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }

@@ -74,7 +74,7 @@ func (w *rewriting) edit(e Edit) error {
 	return err
 }
 
-// gits tells whether a path is of git's own, in a repository inside of this one too.
+// gits reports whether a path is of git's own, in a repository inside of this one too.
 func gits(path string) bool {
 	return slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"), func(name string) bool { return strings.EqualFold(name, ".git") })
 }

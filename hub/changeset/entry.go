@@ -85,7 +85,7 @@ func readEntry(root *os.Root, path string) (*entry, error) {
 	return &entry{exec: info.Mode()&0o100 != 0, data: data}, err
 }
 
-// behindLink tells whether a symbolic link stands where a path needs a directory.
+// behindLink reports whether a symbolic link stands where a path needs a directory.
 func behindLink(root *os.Root, name string) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if info, err := root.Lstat(filepath.FromSlash(dir)); err == nil && info.Mode()&fs.ModeSymlink != 0 {

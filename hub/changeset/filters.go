@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// trusted tells whether the owner lets the filters of a repository run when it is looked at.
+// trusted reports whether the owner lets the filters of a repository run when it is looked at.
 func (s *Service) trusted(top string) bool {
 	return slices.ContainsFunc(s.cfg.TrustFilters, func(dir string) bool { return inside(top, filepath.Clean(dir)) })
 }

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// Generated says whether a repository's attributes call a file generated.
+// Generated reports whether a repository's attributes call a file generated.
 type Generated string
 
 // What linguist-generated in .gitattributes can say; nothing when it does not speak of the file.

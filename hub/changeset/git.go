@@ -128,7 +128,7 @@ func (e *gitError) Error() string {
 
 func (e *gitError) Unwrap() error { return e.err }
 
-// exited tells whether git itself said no, rather than not having run at all.
+// exited reports whether git itself said no, rather than not having run at all.
 func exited(err error) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit)

@@ -93,7 +93,7 @@ type Staging struct {
 	stamps       map[string]string // of the index files it was read from
 }
 
-// Current tells whether the indexes are still those that were read.
+// Current reports whether the indexes are still those that were read.
 func (s Staging) Current() bool {
 	for file, stamp := range s.stamps {
 		if stampOf(file) != stamp {

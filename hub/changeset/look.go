@@ -71,7 +71,7 @@ func (src source) narrow(paths []string) (written []string, enough bool) {
 	return written, len(written) <= mostNarrow
 }
 
-// decides tells whether a file of that name says how others are looked at.
+// decides reports whether a file of that name says how others are looked at.
 func decides(name string) bool {
 	return name == ".git" || name == ".gitignore" || name == ".gitattributes" || name == ".gitmodules"
 }
@@ -158,7 +158,7 @@ func (l layout) settingsStamp() string {
 	return stampOf(filepath.Join(l.common, "config")) + stampOf(filepath.Join(l.gitDir, "config.worktree"))
 }
 
-// sameIndex tells whether the user's index is what it was, and the private one began as that.
+// sameIndex reports whether the user's index is what it was, and the private one began as that.
 func (r *repo) sameIndex(k *known) bool {
 	theirs, err := r.indexVersion(k.src)
 	return err == nil && theirs == k.from && r.indexFrom() == k.from

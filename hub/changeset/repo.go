@@ -45,7 +45,7 @@ func (r *repo) write(ctx context.Context, src source, stdin []byte, args ...stri
 	return r.s.git(ctx, r.on(src, run{stdin: stdin, args: args, patience: r.s.cfg.Checkpoint}))
 }
 
-// splits tells whether it is worth it. Where the person's own index is split, the private directory has their shared file
+// splits reports whether it is worth it. Where the person's own index is split, the private directory has their shared file
 // too, which git would take for one that nobody needs.
 func (r *repo) splits(src source) bool {
 	if src.gitDir == "" {

@@ -63,7 +63,7 @@ func (w *rewriting) keepEntry(ctx context.Context, e *entry) (Kept, error) {
 	return Kept{Mode: e.mode(), OID: strings.TrimSpace(string(out)), Size: int64(len(e.data))}, err
 }
 
-// is tells whether an entry is what is kept.
+// is reports whether an entry is what is kept.
 func (k Kept) is(e *entry) bool {
 	return k.Mode == e.mode() && k.Size == int64(len(e.bytes())) && k.OID == e.oid(k.OID)
 }
@@ -120,7 +120,7 @@ func (w *rewriting) takeBack(ctx context.Context, f UndoFile) (step, error) {
 
 const undoLooked = 8 << 20 // bytes read to see whether an undo still applies; beyond, sizes are compared
 
-// Applies tells whether everything is as it was left, so that it can be taken back. It is quick, and looks at the sizes
+// Applies reports whether everything is as it was left, so that it can be taken back. It is quick, and looks at the sizes
 // alone of what is large.
 func (u Undo) Applies() bool {
 	budget := int64(undoLooked)

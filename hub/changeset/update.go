@@ -157,7 +157,7 @@ func (r *repo) affordable(src source, fresh []string) (paths []string, skipped [
 	return paths, skipped
 }
 
-// under tells whether a path with slashes is dir or below it.
+// under reports whether a path with slashes is dir or below it.
 func under(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
 
 const mostSkipped = 1000

@@ -112,7 +112,7 @@ func (l *Library) Run(ctx context.Context) error {
 	}
 }
 
-// touched marks the roots that a path may matter to, all with "", and tells whether there are any.
+// touched marks the roots that a path may matter to, all with "", and reports whether there are any.
 func (l *Library) touched(path string, gone bool) (any bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,7 +128,7 @@ func (l *Library) touched(path string, gone bool) (any bool) {
 	return any
 }
 
-// matters tells whether a name in a root itself is one that is looked at: much else is written there.
+// matters reports whether a name in a root itself is one that is looked at: much else is written there.
 func matters(root Root, name string) bool {
 	for _, sp := range root.Place.spots() {
 		if head, _, _ := strings.Cut(sp.dir, "/"); head == name {
@@ -218,7 +218,7 @@ func (l *Library) nextStale() (Root, *shelf) {
 	return Root{}, nil
 }
 
-// watch brings the watched folders of a root to those there are, and tells whether any is new.
+// watch brings the watched folders of a root to those there are, and reports whether any is new.
 func (l *Library) watch(w *fsnotify.Watcher, s *shelf, folders []string) (more bool) {
 	now := map[string]bool{}
 	blind := len(folders) > mostFolders

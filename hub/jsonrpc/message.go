@@ -46,8 +46,8 @@ type Message struct {
 	Error  *Error
 }
 
-// IsRequest tells whether the message waits for a response.
+// IsRequest reports whether the message waits for a response.
 func (m *Message) IsRequest() bool { return m.Method != "" && m.ID != "" }
 
-// IsResponse tells whether the message answers a request.
+// IsResponse reports whether the message answers a request.
 func (m *Message) IsResponse() bool { return m.Method == "" }

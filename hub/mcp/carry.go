@@ -88,7 +88,7 @@ func (n *session) carrying(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// runs tells whether there is a server to ask.
+// runs reports whether there is a server to ask.
 func (n *session) runs() bool {
 	conn, _ := n.relay.Conn()
 	return conn != nil && !isClosed(conn.Done())

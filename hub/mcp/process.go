@@ -105,7 +105,7 @@ func (p *process) stop() {
 	<-p.gone
 }
 
-// ended tells whether it ended by itself; what it said and its end do not come at the same moment.
+// ended reports whether it ended by itself; what it said and its end do not come at the same moment.
 func (p *process) ended() bool {
 	t := time.NewTimer(graceEnd)
 	defer t.Stop()

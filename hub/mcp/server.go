@@ -102,7 +102,7 @@ func Reach(base, program string) func(token string) []agent.MCPServer {
 	}
 }
 
-// Knows tells whether a token opens anything now.
+// Knows reports whether a token opens anything now.
 func (s *Server) Knows(token string) bool {
 	_, ok := s.opened(token)
 	return ok

@@ -107,7 +107,7 @@ func (n *Notifier) reach(ctx context.Context, x *Notice) (jobs []*job, mails let
 	return jobs, mails, nil
 }
 
-// hears tells whether somebody with an account is told of a notice by a channel other than an open page, and as what.
+// hears reports whether somebody with an account is told of a notice by a channel other than an open page, and as what.
 func (n *Notifier) hears(ctx context.Context, who string, c Channel, x *Notice) (Notice, Prefs, bool, error) {
 	if !slices.Contains(x.To, who) {
 		return *x, Prefs{}, false, nil // most are not: nobody is looked up for them

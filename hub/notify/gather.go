@@ -27,7 +27,7 @@ func mailKey(who, notice string) string { return who + "/" + notice }
 
 func mailboxOf(key string) string { return key[:max(0, strings.LastIndexByte(key, '/'))] }
 
-// full tells whether a mailbox takes no more until its next mail; the hub's lock may be held.
+// full reports whether a mailbox takes no more until its next mail; the hub's lock may be held.
 func (n *Notifier) full(who string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -148,7 +148,7 @@ func (n *Notifier) mailJob(ctx context.Context, who string, b *batch) (*job, err
 	return &job{key: "mail/" + mailKey(who, left[0].ID), Who: who, Notices: left[more:], More: more, Due: time.Now().UTC()}, nil
 }
 
-// answered tells whether nobody needs to answer any more; of a session that sleeps it is not known.
+// answered reports whether nobody needs to answer any more; of a session that sleeps it is not known.
 func (n *Notifier) answered(x *Notice) bool {
 	s, ok := hub.StateOf[*ahp.SessionState](n.cfg.Hub, x.uri())
 	if x.Waits == "" || !ok {

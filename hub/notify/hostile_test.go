@@ -94,7 +94,7 @@ func TestHostileTextIsToldAsText(t *testing.T) {
 	})
 }
 
-// oneLine tells whether a text is what it looks like.
+// oneLine reports whether a text is what it looks like.
 func oneLine(s string) bool {
 	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= 200 && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || strings.ContainsRune(blank, r) })
 }

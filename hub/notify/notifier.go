@@ -47,7 +47,7 @@ type Config struct {
 	Short  func(session ahp.URI) string                                        // as in addresses
 	ChatID func(chat ahp.URI) string                                           // as in addresses
 	Author func(ahp.AnnotationEntry) (by review.Person, at time.Time, ok bool) // of a comment, as the host stamped it
-	Guest  func(ahp.Message) bool                                              // tells whether another than the owner wrote a prompt
+	Guest  func(ahp.Message) bool                                              // reports whether another than the owner wrote a prompt
 	Public func() string                                                       // address that people open this host by
 	Key    []byte                                                              // signs the links that unsubscribe
 	Mailer Mailer                                                              // nil: no mail is sent
@@ -104,7 +104,7 @@ func New(cfg Config) (*Notifier, error) {
 	return n, nil
 }
 
-// CanMail tells whether mail is set up.
+// CanMail reports whether mail is set up.
 func (n *Notifier) CanMail() bool { return n.cfg.Mailer != nil }
 
 // Waiting counts what is on its way.

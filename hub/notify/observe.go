@@ -59,7 +59,7 @@ func (n *Notifier) asked(tx *hub.Tx, e *hub.Envelope, r ahp.SessionInputRequest)
 	}
 }
 
-// ofGuest tells whether a chat's turn answers another than the owner.
+// ofGuest reports whether a chat's turn answers another than the owner.
 func (n *Notifier) ofGuest(tx *hub.Tx, chat ahp.URI) bool {
 	s, ok := hub.StateOf[*ahp.ChatState](tx, chat)
 	return ok && s.ActiveTurn != nil && n.cfg.Guest(s.ActiveTurn.Message)

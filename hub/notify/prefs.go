@@ -51,7 +51,7 @@ type Mailbox struct {
 	Sent  []string  `json:"sent,omitempty"` // when codes were sent in the last hour, RFC 3339
 }
 
-// Wants tells whether a kind is switched on for a channel.
+// Wants reports whether a kind is switched on for a channel.
 func (p *Prefs) Wants(c Channel, k Kind) bool {
 	on, chosen := p.On[c]
 	if !chosen {
@@ -60,10 +60,10 @@ func (p *Prefs) Wants(c Channel, k Kind) bool {
 	return slices.Contains(on, k)
 }
 
-// Mutes tells whether a session is muted.
+// Mutes reports whether a session is muted.
 func (p *Prefs) Mutes(session ahp.URI) bool { return slices.Contains(p.Muted, session) }
 
-// Hears tells whether somebody is to be told of a notice by a channel.
+// Hears reports whether somebody is to be told of a notice by a channel.
 func (p *Prefs) Hears(c Channel, x *Notice) bool {
 	return !p.Paused && !p.Mutes(x.uri()) && p.Wants(c, x.Kind)
 }

@@ -114,7 +114,7 @@ func (v *Visit) change(do func() bool) {
 	}
 }
 
-// here tells whether a page is open that answers.
+// here reports whether a page is open that answers.
 func (g *guest) here() bool {
 	return slices.ContainsFunc(g.visits, func(v *Visit) bool { return !v.lost })
 }

@@ -45,7 +45,7 @@ func Look(uri ahp.URI) (Grant, error) {
 	return Grant{Path: real, Dir: info.IsDir()}, nil
 }
 
-// Overlap tells whether one of two paths is the other or lies in it, whatever their letters' case means here.
+// Overlap reports whether one of two paths is the other or lies in it, whatever their letters' case means here.
 func Overlap(a, b string) bool { return inside(a, b) || inside(b, a) }
 
 // inside asks the disk: two spellings may be one directory. What is not there is inside of nothing.
@@ -148,10 +148,10 @@ func (s *spot) still() error {
 	return err
 }
 
-// Open tells whether a URI may be read, links followed; nothing need be there yet.
+// Open reports whether a URI may be read, links followed; nothing need be there yet.
 func (f Files) Open(uri ahp.URI) error { return f.reaches(uri, reading) }
 
-// OpenToWrite tells whether it may be written, too.
+// OpenToWrite reports whether it may be written, too.
 func (f Files) OpenToWrite(uri ahp.URI) error { return f.reaches(uri, writing) }
 
 func (f Files) reaches(uri ahp.URI, why purpose) error {

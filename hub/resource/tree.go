@@ -119,7 +119,7 @@ func (f Files) transfer(source, destination ahp.URI, taking purpose, failIfExist
 	return problem(destination, do(from, to))
 }
 
-// free tells whether something may take the place of what is at the spot, if anything.
+// free reports whether something may take the place of what is at the spot, if anything.
 func (s spot) free(info fs.FileInfo, from spot, mustBeFree bool) error {
 	if rel, err := filepath.Rel(from.path(), s.path()); info.IsDir() && err == nil && rel != "." && filepath.IsLocal(rel) {
 		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s lies inside of %.200s", s.uri, from.uri)

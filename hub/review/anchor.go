@@ -97,7 +97,7 @@ func (f *follower) line(n int) int {
 	return 0
 }
 
-// telling tells whether a line says enough to be known by: not a brace or nothing at all.
+// telling reports whether a line says enough to be known by: not a brace or nothing at all.
 func telling(line string) bool {
 	n := 0
 	for _, r := range line {

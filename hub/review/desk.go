@@ -61,7 +61,7 @@ type Verdict struct {
 	More      int       `json:"more,omitempty"`    // further files
 }
 
-// Stands tells whether it is still its author's.
+// Stands reports whether it is still its author's.
 func (v *Verdict) Stands() bool { return v.End == "" }
 
 // Mention says that somebody was called in a thread.

@@ -60,7 +60,7 @@ func parse(uri ahp.URI) (channel, error) {
 	return channel{logs, level}, nil
 }
 
-// Check tells whether a URI names telemetry that can be followed.
+// Check reports whether a URI names telemetry that can be followed.
 func (t *Telemetry) Check(uri ahp.URI) error {
 	if _, err := parse(uri); err != nil {
 		return err

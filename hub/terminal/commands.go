@@ -24,7 +24,7 @@ type Command struct {
 	Duration *time.Duration // nil while it runs
 }
 
-// Running tells whether the command is not over.
+// Running reports whether the command is not over.
 func (c Command) Running() bool { return c.End < 0 }
 
 // command takes a command's start or end in its place of the output.

@@ -37,12 +37,12 @@ func forward(blocks []block, rows int) (at int64, rest []block, begin string, ok
 	return 0, nil, "", false
 }
 
-// plain tells whether lines are drawn on the main screen and scroll all of it.
+// plain reports whether lines are drawn on the main screen and scroll all of it.
 func (m modes) plain() bool {
 	return m.screen() == 0 && m.region[0] == "" && !m.lines && !slices.Contains(m.on, 7)
 }
 
-// plainLines counts the line feeds of a text, and tells whether it keeps to the line it is in otherwise.
+// plainLines counts the line feeds of a text, and reports whether it keeps to the line it is in otherwise.
 func plainLines(b []byte) (n int, plain bool) {
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {
@@ -82,7 +82,7 @@ func sequenceEnd(b []byte) int {
 // noDrawing are the modes that do not change where and how text is drawn.
 var noDrawing = []string{"?1", "?12", "?25", "?1000", "?1002", "?1003", "?1004", "?1006", "?1015", "?2004", "?2026"}
 
-// harmless tells whether a sequence neither moves between lines nor changes what is not remembered by modes.
+// harmless reports whether a sequence neither moves between lines nor changes what is not remembered by modes.
 func harmless(seq []byte) bool {
 	if len(seq) < 3 {
 		return false

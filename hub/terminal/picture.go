@@ -86,7 +86,7 @@ func (f *Feed) draw(whatever bool) (p *picture, start int64) {
 	return p, f.start()
 }
 
-// lost tells whether output after an offset is kept no more.
+// lost reports whether output after an offset is kept no more.
 func (f *Feed) lost(after int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

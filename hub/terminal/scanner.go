@@ -246,7 +246,7 @@ func (s *scanner) endText(end int) {
 	s.out = append(s.out, held...)
 }
 
-// ours tells whether the held sequence is one of shell integration, which must
+// ours reports whether the held sequence is one of shell integration, which must
 // not reach the output even when it is broken or too long.
 func (s *scanner) ours() bool {
 	return (s.state == text || s.state == textEsc) && s.isOSC && isIntegration(s.held[s.body:])

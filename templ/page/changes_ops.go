@@ -37,7 +37,7 @@ func (v *Changes) able(id string) *Op {
 	return nil
 }
 
-// anyOp tells whether the bar has anything to show.
+// anyOp reports whether the bar has anything to show.
 func (v *Changes) anyOp() bool {
 	for i := range v.Ops {
 		if !v.Ops[i].Off {
@@ -47,7 +47,7 @@ func (v *Changes) anyOp() bool {
 	return false
 }
 
-// SameOps tells whether the bar reads as another page's.
+// SameOps reports whether the bar reads as another page's.
 func (v *Changes) SameOps(o *Changes) bool {
 	return slices.Equal(v.Ops, o.Ops) && v.stagedWords() == o.stagedWords()
 }

@@ -61,7 +61,7 @@ type CustomServer struct {
 	CanStop      bool
 }
 
-// remote tells whether it is reached by an address.
+// remote reports whether it is reached by an address.
 func (s CustomServer) remote() bool {
 	return strings.HasPrefix(s.Command, "http://") || strings.HasPrefix(s.Command, "https://")
 }

@@ -616,7 +616,7 @@ func customRow(r CustomRow) templ.Component {
 	})
 }
 
-// customSwitch says whether an entry is used, and opens to what can be decided, and for how far.
+// customSwitch reports whether an entry is used, and opens to what can be decided, and for how far.
 func customSwitch(s CustomSwitch) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -57,7 +57,7 @@ func dangers(doc *html.Node) (found []string) {
 	return found
 }
 
-// foreign tells whether an address runs something or is loaded from elsewhere: links of people's clicks may go to http alone.
+// foreign reports whether an address runs something or is loaded from elsewhere: links of people's clicks may go to http alone.
 func foreign(element, address string, own bool) string {
 	if strings.HasPrefix(address, "#") {
 		return ""

@@ -29,7 +29,7 @@ func (w *Worktree) from() string {
 	return w.Into + " at " + commit
 }
 
-// ready tells whether merging is what is left to do.
+// ready reports whether merging is what is left to do.
 func (w *Worktree) ready() bool { return w.Commits > 0 && w.Uncommitted == 0 }
 
 // lost is what removing it would lose.

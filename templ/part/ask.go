@@ -21,7 +21,7 @@ type question struct {
 	Skipped                  bool
 }
 
-// isWeb tells whether an address may be a link: of the web, as browsers and we read it alike.
+// isWeb reports whether an address may be a link: of the web, as browsers and we read it alike.
 func isWeb(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""

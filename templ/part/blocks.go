@@ -258,7 +258,7 @@ func blockEnd(text string) (int, bool) {
 	return 0, false
 }
 
-// certain says whether a line after a blank one starts something new, whatever may still be added to it.
+// certain reports whether a line after a blank one starts something new, whatever may still be added to it.
 func certain(line string, list bool) bool {
 	if line == "" || indented(line) {
 		return false
@@ -284,7 +284,7 @@ func listMarker(line string) string {
 	return line[:strings.IndexByte(line+" ", ' ')]
 }
 
-// continues tells whether a line is a further item of such a list. Numbers must go on, or a new list would start over.
+// continues reports whether a line is a further item of such a list. Numbers must go on, or a new list would start over.
 func continues(line, marker string) bool {
 	m := listMarker(strings.TrimRight(line, "\n"))
 	if m == "" || m[len(m)-1] != marker[len(marker)-1] {

@@ -81,7 +81,7 @@ type Attention struct {
 	First                       string // where the first of them is: "/s/ab12/c/cd34#tool-x"
 }
 
-// Any tells whether there is something.
+// Any reports whether there is something.
 func (a Attention) Any() bool { return a.Approvals+a.Questions+a.Other > 0 }
 
 // Words counts it: "2 approvals, 1 question".

@@ -53,7 +53,7 @@ func Seen(done map[string]string, was, now *diff.File, by string) map[string]str
 	return done
 }
 
-// isDone tells whether a hunk is reviewed.
+// isDone reports whether a hunk is reviewed.
 func (f *DiffFile) isDone(key string) bool {
 	_, ok := f.Done[key]
 	return ok && key != ""
@@ -111,7 +111,7 @@ func versionAttrs(f *DiffFile) templ.Attributes {
 	return templ.Attributes{"data-v": f.Versions}
 }
 
-// done tells whether a hunk stays folded: it is reviewed, and nobody speaks about its lines.
+// done reports whether a hunk stays folded: it is reviewed, and nobody speaks about its lines.
 func (w *rowWriter) done(h *diff.Hunk) bool {
 	if !w.file.isDone(h.Key) {
 		return false

@@ -60,7 +60,7 @@ func (y Syntax) append(b []byte, text string, spans []diff.Span) []byte {
 	return appendText(b, text[at:])
 }
 
-// joins tells whether the next span can share an element: nothing lies between, or spaces that no colour shows on.
+// joins reports whether the next span can share an element: nothing lies between, or spaces that no colour shows on.
 func joins(text string, s, next diff.Span) bool {
 	if next.End > len(text) || next.Changed != s.Changed {
 		return false

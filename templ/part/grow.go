@@ -80,7 +80,7 @@ func void(tag string) bool {
 	return strings.HasSuffix(tag, "/>") || strings.HasPrefix(tag, "<br") || strings.HasPrefix(tag, "<hr") || strings.HasPrefix(tag, "<input")
 }
 
-// balanced tells whether a piece of our own HTML opens and closes the same elements.
+// balanced reports whether a piece of our own HTML opens and closes the same elements.
 func balanced(s string) bool {
 	depth := 0
 	for {

@@ -111,7 +111,7 @@ func (s Setting) label() string {
 	return s.Value
 }
 
-// chosen tells whether the value is one of the choices.
+// chosen reports whether the value is one of the choices.
 func (s Setting) chosen() bool {
 	return slices.ContainsFunc(s.Choices, func(c Choice) bool { return c.Value == s.Value })
 }

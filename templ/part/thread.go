@@ -133,15 +133,15 @@ func (t *Thread) verbWord() string {
 	return "Resolve"
 }
 
-// applicable tells whether a suggestion on these lines can be applied: they are there, as the file is now.
+// applicable reports whether a suggestion on these lines can be applied: they are there, as the file is now.
 func (t *Thread) applicable() bool { return !t.Resolved && !t.Outdated && t.To > 0 && t.Side == After }
 
-// WrittenBy tells whether somebody wrote in the thread.
+// WrittenBy reports whether somebody wrote in the thread.
 func (t *Thread) WrittenBy(who string) bool {
 	return slices.ContainsFunc(t.Entries, func(e Entry) bool { return e.ByID == who })
 }
 
-// Calls tells whether somebody is mentioned in the thread.
+// Calls reports whether somebody is mentioned in the thread.
 func (t *Thread) Calls(who string) bool {
 	return slices.ContainsFunc(t.Entries, func(e Entry) bool { return slices.Contains(e.CalledIDs, who) })
 }

@@ -169,7 +169,7 @@ func (c Tool) terminal() *ahp.ToolResultTerminalContent {
 	return nil
 }
 
-// movable tells whether the turn waits for a command of the shell agent, which can go on without it.
+// movable reports whether the turn waits for a command of the shell agent, which can go on without it.
 func (c Tool) movable() bool {
 	return c.Status == ahp.ToolCallStatusRunning && c.ToolName == "shell" && c.terminal() != nil
 }

@@ -27,7 +27,7 @@ type Turn struct {
 	Measured         // how much of it a page shows
 }
 
-// Running tells whether more may come.
+// Running reports whether more may come.
 func (t *Turn) Running() bool { return t.State == "" }
 
 // isInterruption reports whether a turn ended because ahphub restarted.
@@ -74,7 +74,7 @@ func BlockID(part string, i int) string {
 	return "b" + strconv.FormatUint(uint64(h.Sum32()), 36) + "." + strconv.Itoa(i)
 }
 
-// Streams tells whether part i may still grow at its end.
+// Streams reports whether part i may still grow at its end.
 func (t *Turn) Streams(i int) bool { return t.Running() && i == len(t.Parts)-1 }
 
 // Text is the text of a part that streams, and whether it is one.
@@ -153,7 +153,7 @@ func ToolOf(s ahp.ToolCallState) Tool {
 	return Tool{Status: "unknown"}
 }
 
-// waits tells whether somebody has to decide.
+// waits reports whether somebody has to decide.
 func (t Tool) waits() bool {
 	return t.Status == ahp.ToolCallStatusPendingConfirmation || t.Status == ahp.ToolCallStatusPendingResultConfirmation
 }
@@ -276,7 +276,7 @@ func (t *Turn) Guest() string {
 	return s.By.Name
 }
 
-// member tells whether who asked has an account, and is no guest.
+// member reports whether who asked has an account, and is no guest.
 func (t *Turn) member() bool {
 	var s struct {
 		By struct {
@@ -406,7 +406,7 @@ func (t *Turn) attachmentHref(i int) string {
 	return t.Base + "/attachments/" + t.ID + "/" + strconv.Itoa(i)
 }
 
-// isPicture tells whether a page shows an attachment itself: the route serves these as what they are.
+// isPicture reports whether a page shows an attachment itself: the route serves these as what they are.
 func isPicture(v *ahp.MessageEmbeddedResourceAttachment) bool {
 	switch v.ContentType {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":

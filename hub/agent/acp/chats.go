@@ -82,7 +82,7 @@ func (s *session) join(ctx context.Context, p *peer, t agent.Turn) (id string, f
 	return id, fresh, nil
 }
 
-// continues tells whether a turn follows on what the program was told. After a cut
+// continues reports whether a turn follows on what the program was told. After a cut
 // or an edit of earlier messages it does not.
 func (c chat) continues(t agent.Turn) bool {
 	if c.Turn == t.ID {

@@ -46,7 +46,7 @@ func (m authMethod) secret() string {
 	return names[0]
 }
 
-// handed tells whether a client can hand over all that this way needs.
+// handed reports whether a client can hand over all that this way needs.
 func (m authMethod) handed() bool { return m.ID != "" && (m.secret() != "" || isObject(m.Meta.APIKey)) }
 
 // Authenticate keeps a token in memory. Sessions take it with the next start of their program.
@@ -74,7 +74,7 @@ func (m *Memory) give(way authMethod, secret string) {
 	}
 }
 
-// apply lays the tokens over a program's environment. given tells whether there are newer ones later.
+// apply lays the tokens over a program's environment. given reports whether there are newer ones later.
 func (m *Memory) apply(prog Program) (Program, int) {
 	if m == nil {
 		return prog, 0

@@ -233,7 +233,7 @@ func (p *peer) fail(m jsonrpc.Message, err error) {
 	p.send(jsonrpc.AppendError(nil, m.ID, e))
 }
 
-// gone tells whether the program is.
+// gone reports whether the program is.
 func (p *peer) gone() bool { return p.ctx.Err() != nil || p.proc.killed.Load() || p.proc.gone() }
 
 // close stops the program and waits for all that belongs to it; its terminals are

@@ -83,7 +83,7 @@ func newSession(b Backend, spec agent.Spec) (*session, error) {
 
 func (s *session) file() string { return filepath.Join(s.spec.Data, "acp.json") }
 
-// known tells whether the program served this session before.
+// known reports whether the program served this session before.
 func (s *session) known() bool { return len(s.chats) > 0 }
 
 // Prompt plays one turn.

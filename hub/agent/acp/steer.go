@@ -23,7 +23,7 @@ type steerMeta struct {
 	} `json:"steering"`
 }
 
-// Steers tells whether the turn of a chat takes messages.
+// Steers reports whether the turn of a chat takes messages.
 func (s *session) Steers(chat ahp.URI) bool {
 	r := s.playing(chat)
 	return r != nil && r.p.about.Meta.Steering.Supported

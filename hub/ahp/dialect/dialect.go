@@ -29,16 +29,16 @@ type Context struct {
 // Name is the first version of the range.
 func (d *Dialect) Name() string { return d.name }
 
-// Rewrites tells whether anything but filtering is done. When not, values are those of package ahp.
+// Rewrites reports whether anything but filtering is done. When not, values are those of package ahp.
 func (d *Dialect) Rewrites() bool { return len(d.steps) > 0 }
 
-// Before tells whether the dialect is older than a version.
+// Before reports whether the dialect is older than a version.
 func (d *Dialect) Before(v string) bool { return d.version.Compare(mustParse(v)) < 0 }
 
-// Knows tells whether an action type of today exists in the dialect: others are not sent (AHP requirement 22).
+// Knows reports whether an action type of today exists in the dialect: others are not sent (AHP requirement 22).
 func (d *Dialect) Knows(actionType string) bool { return !newer(actionType, d.version) }
 
-// Same tells whether actions of a type go out as they are.
+// Same reports whether actions of a type go out as they are.
 func (d *Dialect) Same(actionType string) bool { return d.same[actionType] }
 
 // learn finds the actions that go out as they are: the words of a stream among them, which need not be rewritten.

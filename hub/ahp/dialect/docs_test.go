@@ -107,7 +107,7 @@ func (s *step) filtered() []string {
 	return out
 }
 
-// tells whether a row of its own is about the action.
+// reports whether a row of its own is about the action.
 func (s *step) tells(actionType string) bool {
 	return slices.ContainsFunc(s.lost, func(l Loss) bool { return strings.Contains(l.What, "`"+actionType+"`") })
 }

@@ -32,7 +32,7 @@ func (s *step) raise(c *Context, place string, o object) bool {
 	})
 }
 
-// touches tells whether going down changes anything at a place or inside it.
+// touches reports whether going down changes anything at a place or inside it.
 func (s *step) touches(place string, seen map[string]bool) bool {
 	if s.down[place] != nil || len(s.added[place]) > 0 {
 		return true
@@ -55,7 +55,7 @@ var introduced = func() map[string]Version {
 	return m
 }()
 
-// newer tells whether the action came after the version. An action of somebody newer than us is not known to be.
+// newer reports whether the action came after the version. An action of somebody newer than us is not known to be.
 func newer(actionType string, v Version) bool {
 	since, ok := introduced[actionType]
 	return ok && since.Compare(v) > 0

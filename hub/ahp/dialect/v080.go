@@ -38,7 +38,7 @@ func effective(decisions []any) bool {
 	return on || !ok
 }
 
-// decides tells whether the customization has decisions; others have a plain switch in every version.
+// decides reports whether the customization has decisions; others have a plain switch in every version.
 func decides(o object) bool {
 	return o["type"] == "plugin" || o["type"] == "mcpServer"
 }

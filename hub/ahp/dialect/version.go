@@ -35,7 +35,7 @@ func mustParse(s string) Version {
 	return v
 }
 
-// Compare tells whether v is before (-1), at (0) or after w.
+// Compare reports whether v is before (-1), at (0) or after w.
 func (v Version) Compare(w Version) int {
 	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor), cmp.Compare(v.Patch, w.Patch))
 }

@@ -150,7 +150,7 @@ func (m *mover) grow(i, d int) match {
 	return match{i - first, d - first, first + last + 1}
 }
 
-// same tells whether two lines are alike and of the runs of i and d.
+// same reports whether two lines are alike and of the runs of i and d.
 func (m *mover) same(x, y, i, d int) bool {
 	return x >= 0 && y >= 0 && x < len(m.added) && y < len(m.deleted) && m.added[x].hash == m.deleted[y].hash &&
 		m.added[x].run == m.added[i].run && m.deleted[y].run == m.deleted[d].run

@@ -44,7 +44,7 @@ func (s side) squeezed(space Space) string {
 
 const spaces = " \t\r" // git's, within a line
 
-// blankLines tells whether a hunk adds and removes empty lines only. One that is near to another change is shown with it.
+// blankLines reports whether a hunk adds and removes empty lines only. One that is near to another change is shown with it.
 func (c *comparison) blankLines(h textdiff.Hunk[string]) bool {
 	for _, e := range h.Edits {
 		if e.Op == diff.Delete && strings.TrimRight(c.old.lines[e.LineNoX], "\r") != "" ||
