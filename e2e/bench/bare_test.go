@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -31,6 +32,7 @@ func bareMain() error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/ws", s.accept)
 	mux.HandleFunc("/go", s.stream)
+	mux.HandleFunc("/echo", echoActions)
 	return http.Serve(ln, mux)
 }
 
@@ -54,6 +56,35 @@ func (s *bareServer) accept(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	_ = c.Close(websocket.StatusNormalClosure, "")
+}
+
+// echoActions answers each dispatchAction frame by the envelope that a host would send.
+func echoActions(w http.ResponseWriter, r *http.Request) {
+	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return
+	}
+	for seq := 1; ; seq++ {
+		_, frame, err := c.Read(r.Context())
+		if err != nil {
+			return
+		}
+		var m struct {
+			Params struct {
+				Channel   string          `json:"channel"`
+				ClientSeq int64           `json:"clientSeq"`
+				Action    json.RawMessage `json:"action"`
+			} `json:"params"`
+		}
+		if json.Unmarshal(frame, &m) != nil {
+			return
+		}
+		b := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"action","params":{"channel":%q,"serverSeq":%d,"origin":{"clientId":"actions","clientSeq":%d},"action":%s}}`,
+			m.Params.Channel, seq, m.Params.ClientSeq, m.Params.Action)
+		if c.Write(r.Context(), websocket.MessageText, b) != nil {
+			return
+		}
+	}
 }
 
 // stream writes ?n= frames with ?unit= bytes of text, then the end marker.

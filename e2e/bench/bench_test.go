@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,19 +61,8 @@ func fanOut(b *testing.B, n, messages int) swarmResult {
 }
 
 func bareFanOut(b *testing.B, n, messages int) swarmResult {
-	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), bareEnv+"=1")
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	check(b, err)
-	out, err := cmd.StdoutPipe()
-	check(b, err)
-	check(b, cmd.Start())
-	defer func() { _ = in.Close(); _ = cmd.Wait() }()
-	var addr string
-	if _, err := fmt.Fscanln(out, &addr); err != nil {
-		b.Fatal(err)
-	}
+	addr, stop := startBare(b)
+	defer stop()
 	s := startSwarm(b, swarmSpec{URL: "ws://" + addr + "/ws", Clients: n, Unit: unit, End: endMarker})
 	res, err := http.Get(fmt.Sprintf("http://%s/go?n=%d&unit=%d", addr, messages, unit))
 	check(b, err)
