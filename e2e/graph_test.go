@@ -50,7 +50,8 @@ var rooms = map[string]room{
 	"static":             {nil, "assets are files"},
 	"templ":              {[]string{"hub/ahp", "hub/changeset/diff", "templ/part", "hub/texts"}, "a page is tested from literals: it draws states and knows no hub"},
 	"handlers/rpc":       {[]string{"hub", "hub/ahp", "hub/ahp/dialect", "hub/jsonrpc", "hub/access", "hub/host", "hub/quota", "hub/ids", "hub/texts"}, "the endpoint speaks the protocol for the host"},
-	"handlers/pages":     {[]string{"hub", "hub/ahp", "hub/access", "hub/automation", "hub/host", "hub/notify", "hub/people", "hub/presence", "hub/quota", "hub/resource", "hub/changeset", "hub/changeset/diff", "hub/review", "static", "templ/…", "hub/ids", "hub/texts"}, "pages are clients of the hub, and show what is beside it"},
+	"handlers/live":      {[]string{"hub", "hub/ahp", "hub/access", "hub/quota", "templ/part"}, "the engine of live pages knows rooms, and none of them by name"},
+	"handlers/pages":     {[]string{"handlers/live", "hub", "hub/ahp", "hub/access", "hub/automation", "hub/host", "hub/notify", "hub/people", "hub/presence", "hub/quota", "hub/resource", "hub/changeset", "hub/changeset/diff", "hub/review", "static", "templ/…", "hub/ids", "hub/texts"}, "pages are clients of the hub, and show what is beside it"},
 	"web":                {[]string{"hub/access", "hub/people", "hub/ahp", "templ/…", "hub/ids"}, "the server is handed its handlers"},
 	"cmd":                {[]string{"…"}, "the one place that names implementations"},
 	"e2e":                {[]string{"…"}, "tests see everything"},
@@ -73,7 +74,7 @@ var bans = []struct {
 // only names the rooms that may use a library, so that it can be replaced in one place.
 var only = map[string][]string{
 	"modernc.org/sqlite":                       {"hub/store"},
-	"github.com/coder/websocket":               {"handlers/rpc", "handlers/pages", "e2e"},
+	"github.com/coder/websocket":               {"handlers/rpc", "handlers/live", "handlers/pages", "e2e"},
 	"github.com/santhosh-tekuri/jsonschema/v6": {"e2e"},
 	"github.com/modelcontextprotocol/go-sdk":   {"hub/mcp", "e2e"},
 	"github.com/creack/pty":                    {"hub/terminal"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ids"
@@ -105,7 +106,7 @@ func (p *Pages) sendMessage(r *http.Request, f chatForm) (ahp.Action, error) {
 	}
 	chat, _ := hub.StateOf[*ahp.ChatState](p.Hub, f.chat)
 	if chat == nil {
-		return nil, errGone
+		return nil, live.ErrGone
 	}
 	if r.PostForm.Get("edit") != "" {
 		if err := p.resend(r, f, chat, &m); err != nil {
@@ -181,7 +182,7 @@ func (p *Pages) queueRemove(r *http.Request, _ chatForm) (ahp.Action, error) {
 func (p *Pages) queueUp(r *http.Request, f chatForm) (ahp.Action, error) {
 	chat, _ := hub.StateOf[*ahp.ChatState](p.Hub, f.chat)
 	if chat == nil {
-		return nil, errGone
+		return nil, live.ErrGone
 	}
 	var order []string
 	for _, m := range chat.QueuedMessages {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/automation"
@@ -35,15 +36,15 @@ func (p *Pages) automationRoutes(r chi.Router) {
 func (p *Pages) automations(w http.ResponseWriter, r *http.Request) error {
 	who := access.FromContext(r.Context())
 	m := page.Automations{Frame: p.frame(r, "Automations", "automations")}
-	rail, err := p.open(r.Context(), who, "rail", func(Room, States) {})
+	rail, err := p.Live.Draw(r.Context(), who, "rail", func(live.Room, live.States) {})
 	if err != nil {
 		return err
 	}
-	list, err := p.open(r.Context(), who, "automations", func(room Room, _ States) { m.Items = room.(*automationsRoom).items() })
+	list, err := p.Live.Draw(r.Context(), who, "automations", func(room live.Room, _ live.States) { m.Items = room.(*automationsRoom).items() })
 	if err != nil {
 		return err
 	}
-	m.Frame.Live = liveQuery(rail, list)
+	m.Frame.Live = live.Query(rail, list)
 	dressAutomations(&m.Frame.Styles, &m.Frame.Scripts)
 	return send(w, http.StatusOK, page.AutomationsPage(m))
 }
@@ -67,15 +68,15 @@ func (p *Pages) automation(w http.ResponseWriter, r *http.Request) error {
 		m.It = p.drawAutomation(host.Caller{Principal: who}, e, from)
 		return send(w, http.StatusOK, page.AutomationPage(m))
 	}
-	rail, err := p.open(r.Context(), who, "rail", func(Room, States) {})
+	rail, err := p.Live.Draw(r.Context(), who, "rail", func(live.Room, live.States) {})
 	if err != nil {
 		return err
 	}
-	mark, err := p.open(r.Context(), who, "automation:"+short, func(room Room, s States) { m.It = room.(*automationRoom).draw() })
+	mark, err := p.Live.Draw(r.Context(), who, "automation:"+short, func(room live.Room, s live.States) { m.It = room.(*automationRoom).draw() })
 	if err != nil {
 		return err
 	}
-	m.Frame.Live = liveQuery(rail, mark)
+	m.Frame.Live = live.Query(rail, mark)
 	return send(w, http.StatusOK, page.AutomationPage(m))
 }
 

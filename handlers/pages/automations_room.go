@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/automation"
@@ -14,23 +15,22 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-func init() {
-	roomKinds["automations"] = newAutomationsRoom
-	roomKinds["automation"] = newAutomationRoom
-}
-
 // automationsRoom draws the list. It follows root, too: what a run's session waits for is told there.
 type automationsRoom struct {
-	p     *Pages
-	who   access.Principal
-	drawn string
+	live.Redraw
+	p   *Pages
+	who access.Principal
 }
 
-func newAutomationsRoom(p *Pages, _ context.Context, who access.Principal, _ []string) (Room, error) {
+func (p *Pages) newAutomationsRoom(_ context.Context, who access.Principal, _ []string) (live.Room, error) {
 	if !who.Has(access.RightManage) {
-		return nil, errNotFound("There is no such live room: reload the page.")
+		return nil, live.ErrNoRoom
 	}
-	return &automationsRoom{p: p, who: who}, nil
+	r := &automationsRoom{p: p, who: who}
+	r.Draw = func(live.States) []live.Patch {
+		return []live.Patch{live.Replace("automations", page.AutomationList(r.items()))}
+	}
+	return r, nil
 }
 
 // Channels of the room.
@@ -45,28 +45,6 @@ func (r *automationsRoom) items() []page.AutomationItem {
 	return out
 }
 
-func (r *automationsRoom) patch() Patch {
-	return Replace("automations", page.AutomationList(r.items()))
-}
-
-// Opened notes what the first page has.
-func (r *automationsRoom) Opened(States) { r.drawn = r.patch().html }
-
-// Whole draws the list.
-func (r *automationsRoom) Whole(States) []Patch { return []Patch{r.patch()} }
-
-// Changed draws the list if it looks different.
-func (r *automationsRoom) Changed(States, News) []Patch { return ifNew(r.patch(), &r.drawn) }
-
-// ifNew is a patch when it is another than the one before.
-func ifNew(p Patch, drawn *string) []Patch {
-	if p.html == *drawn {
-		return nil
-	}
-	*drawn = p.html
-	return []Patch{p}
-}
-
 // automationRoom draws one automation with its newest runs.
 type automationRoom struct {
 	automationsRoom
@@ -74,35 +52,28 @@ type automationRoom struct {
 }
 
 // newAutomationRoom opens "automation:<short>".
-func newAutomationRoom(p *Pages, ctx context.Context, who access.Principal, rest []string) (Room, error) {
-	if _, err := newAutomationsRoom(p, ctx, who, nil); err != nil || len(rest) != 1 {
-		return nil, errNotFound("There is no such live room: reload the page.")
+func (p *Pages) newAutomationRoom(_ context.Context, who access.Principal, rest []string) (live.Room, error) {
+	if !who.Has(access.RightManage) || len(rest) != 1 {
+		return nil, live.ErrNoRoom
 	}
-	return &automationRoom{automationsRoom{p: p, who: who}, rest[0]}, nil
+	r := &automationRoom{automationsRoom{p: p, who: who}, rest[0]}
+	r.Draw = func(live.States) []live.Patch { return []live.Patch{r.patch()} }
+	return r, nil
 }
 
-// draw is the automation as it is; the last it was when it is gone.
+// draw returns the automation as it is; the last it was when it is gone.
 func (r *automationRoom) draw() page.Automation {
 	c := host.Caller{Principal: r.who}
 	e, _ := r.p.automationByShort(c, r.short)
 	return r.p.drawAutomation(c, e, 0)
 }
 
-func (r *automationRoom) patch() Patch {
+func (r *automationRoom) patch() live.Patch {
 	if _, ok := r.p.automationByShort(host.Caller{Principal: r.who}, r.short); !ok {
-		return Replace("automation", page.AutomationGone())
+		return live.Replace("automation", page.AutomationGone())
 	}
-	return Replace("automation", page.AutomationPart(r.draw()))
+	return live.Replace("automation", page.AutomationPart(r.draw()))
 }
-
-// Opened notes what the first page has.
-func (r *automationRoom) Opened(States) { r.drawn = r.patch().html }
-
-// Whole draws all of it.
-func (r *automationRoom) Whole(States) []Patch { return []Patch{r.patch()} }
-
-// Changed draws it if it looks different.
-func (r *automationRoom) Changed(States, News) []Patch { return ifNew(r.patch(), &r.drawn) }
 
 func (p *Pages) automationItem(c host.Caller, e ahp.AutomationEntry) page.AutomationItem {
 	d := e.Definition

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -39,12 +40,12 @@ func (p *Pages) reviewRoutes(r chi.Router) {
 // review reads the states of a look and draws its model with what is this person's alone. The comparing happens here,
 // outside of the feed's lock.
 func (p *Pages) review(r *http.Request, v visit, l look) (*page.Changes, string, error) {
-	var states States
+	var states live.States
 	if err := p.prepare(r.Context(), v.who, l.changeset()); err != nil {
 		return nil, "", err
 	}
 	p.awaitFiles(r.Context(), l.changeset())
-	mark, err := p.open(r.Context(), v.who, l.room(), func(_ Room, s States) { states = s.Copy() })
+	mark, err := p.Live.Draw(r.Context(), v.who, l.room(), func(_ live.Room, s live.States) { states = s.Copy() })
 	if err != nil {
 		return nil, "", err
 	}
@@ -77,12 +78,12 @@ func (p *Pages) awaitFiles(ctx context.Context, uri ahp.URI) {
 }
 
 // draw makes the shared model from states.
-func (b *builder) draw(ctx context.Context, states States) (*page.Changes, []built, error) {
+func (b *builder) draw(ctx context.Context, states live.States) (*page.Changes, []built, error) {
 	cs, _ := states[b.look.changeset()].(*ahp.ChangesetState)
 	ann, _ := states[b.look.annotations()].(*ahp.AnnotationsState)
 	s, _ := states[b.look.session].(*ahp.SessionState)
 	if cs == nil || s == nil {
-		return nil, nil, errGone
+		return nil, nil, live.ErrGone
 	}
 	if ann == nil {
 		ann = &ahp.AnnotationsState{}
@@ -168,11 +169,11 @@ func (p *Pages) follow(ctx context.Context, v visit, f *part.Frame, in, mark str
 		names = append(names, "rail")
 	}
 	for _, name := range names {
-		if m, err := p.open(ctx, v.who, name, func(Room, States) {}); err == nil {
+		if m, err := p.Live.Draw(ctx, v.who, name, func(live.Room, live.States) {}); err == nil {
 			marks = append(marks, m)
 		}
 	}
-	f.Live = liveQuery(marks...)
+	f.Live = live.Query(marks...)
 	_ = p.gather(ctx, v, f, in) // as the others: the page shows what it has
 }
 
@@ -231,7 +232,7 @@ func (p *Pages) fileOf(ctx context.Context, l look, key string) (*ahp.ChangesetF
 	p.awaitFiles(ctx, l.changeset()) // after a restart a form may come before them
 	cs, ok := p.seenState(access.FromContext(ctx), l.changeset()).(*ahp.ChangesetState)
 	if !ok {
-		return nil, errGone
+		return nil, live.ErrGone
 	}
 	for i := range cs.Files {
 		if part.DiffKey(cs.Files[i].ID) == key {

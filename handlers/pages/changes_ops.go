@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/ahp"
 	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
@@ -63,7 +64,7 @@ func (p *Pages) changesetOp(w http.ResponseWriter, r *http.Request) error {
 	p.awaitFiles(r.Context(), l.changeset())
 	cs, ok := p.seenState(v.who, l.changeset()).(*ahp.ChangesetState)
 	if !ok {
-		return errGone
+		return live.ErrGone
 	}
 	ops := opsOf(cs)
 	i := slices.IndexFunc(ops, func(o page.Op) bool { return o.ID == r.FormValue("op") })

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host"
@@ -29,7 +30,7 @@ func (p *Pages) changesPlace(w http.ResponseWriter, r *http.Request) error {
 	}
 	cs, isSet := p.seenState(v.who, l.changeset()).(*ahp.ChangesetState)
 	if !isSet {
-		return errGone
+		return live.ErrGone
 	}
 	b := newBuilder(p, p.caller(r.Context()), l)
 	place := part.Place{Side: side, From: from, To: to}

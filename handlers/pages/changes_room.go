@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -15,8 +16,6 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-func init() { roomKinds["changes"] = newChangesRoom }
-
 // changesRoom keeps open review pages of one look current. Comparing files takes reading them, so it happens in a
 // goroutine of the room's own; the room then compares what it drew last with what there is, and patches the difference.
 type changesRoom struct {
@@ -24,8 +23,8 @@ type changesRoom struct {
 	wake chan struct{} // holds one: there are newer states to draw
 
 	mu     sync.Mutex
-	states States // the newest
-	news   int    // how many there were
+	states live.States // the newest
+	news   int         // how many there were
 	next   *drawing
 	last   *drawing // what open pages have
 	owed   bool     // a page of an earlier run asked for everything before there was a drawing
@@ -39,7 +38,7 @@ type drawing struct {
 }
 
 // newChangesRoom opens "changes:<session>:<scope>:<how>".
-func newChangesRoom(p *Pages, ctx context.Context, who access.Principal, rest []string) (Room, error) {
+func (p *Pages) newChangesRoom(ctx context.Context, who access.Principal, rest []string) (live.Room, error) {
 	l, err := lookNamed(p, rest)
 	if err != nil {
 		return nil, err
@@ -60,9 +59,9 @@ func (c *changesRoom) Channels() []ahp.URI {
 }
 
 // Opened notes what the first page has.
-func (c *changesRoom) Opened(s States) { c.newest(s) }
+func (c *changesRoom) Opened(s live.States) { c.newest(s) }
 
-func (c *changesRoom) newest(s States) {
+func (c *changesRoom) newest(s live.States) {
 	c.mu.Lock()
 	c.states = s.Copy()
 	c.news++
@@ -108,12 +107,21 @@ func (c *changesRoom) draw(ctx context.Context) bool {
 }
 
 // Whole draws everything that patches touch; before the first drawing is made that is nothing yet.
-func (c *changesRoom) Whole(States) []Patch {
+func (c *changesRoom) Whole(live.States) []live.Patch {
 	d := c.newer()
 	if d == nil {
 		return nil
 	}
-	return []Patch{Replace("files", page.FilesPart(d.page)), Replace("tree", page.Tree(d.page)), Replace("review-counts", page.Counts(d.page)), Replace("scopes", page.ScopePicker(d.page)), Replace("turns", page.TurnsPicker(d.page)), Replace("whose", page.ChatPicker(d.page)), Replace("hunk-tools", page.HunkTools(d.page)), Replace("ops", page.OpsBar(d.page))}
+	return []live.Patch{
+		live.Replace("files", page.FilesPart(d.page)),
+		live.Replace("tree", page.Tree(d.page)),
+		live.Replace("review-counts", page.Counts(d.page)),
+		live.Replace("scopes", page.ScopePicker(d.page)),
+		live.Replace("turns", page.TurnsPicker(d.page)),
+		live.Replace("whose", page.ChatPicker(d.page)),
+		live.Replace("hunk-tools", page.HunkTools(d.page)),
+		live.Replace("ops", page.OpsBar(d.page)),
+	}
 }
 
 func (c *changesRoom) newer() *drawing {
@@ -127,7 +135,7 @@ func (c *changesRoom) newer() *drawing {
 }
 
 // Changed takes newer states to the goroutine, and what it made to the pages.
-func (c *changesRoom) Changed(s States, news News) []Patch {
+func (c *changesRoom) Changed(s live.States, news live.News) []live.Patch {
 	if slices.ContainsFunc(news.Envelopes, drawn) {
 		c.newest(s)
 	}
@@ -154,26 +162,26 @@ func drawn(e *hub.Envelope) bool {
 }
 
 // difference is the patches that make one drawing of another.
-func difference(old, now *drawing) (out []Patch) {
+func difference(old, now *drawing) (out []live.Patch) {
 	out = append(out, fileDifference(old, now)...)
 	out = append(out, threadDifference(old.page.Threads, now.page.Threads, now.page)...)
 	if countsOf(old.page) != countsOf(now.page) {
-		out = append(out, Replace("review-counts", page.Counts(now.page)))
+		out = append(out, live.Replace("review-counts", page.Counts(now.page)))
 	}
 	if !reflect.DeepEqual(old.page.Scopes, now.page.Scopes) {
-		out = append(out, Replace("scopes", page.ScopePicker(now.page)))
+		out = append(out, live.Replace("scopes", page.ScopePicker(now.page)))
 	}
 	if !reflect.DeepEqual(old.page.Turns, now.page.Turns) {
-		out = append(out, Replace("turns", page.TurnsPicker(now.page)))
+		out = append(out, live.Replace("turns", page.TurnsPicker(now.page)))
 	}
 	if !slices.Equal(old.page.Chats, now.page.Chats) {
-		out = append(out, Replace("whose", page.ChatPicker(now.page)))
+		out = append(out, live.Replace("whose", page.ChatPicker(now.page)))
 	}
 	if !now.page.SameOps(old.page) {
-		out = append(out, Replace("ops", page.OpsBar(now.page)))
+		out = append(out, live.Replace("ops", page.OpsBar(now.page)))
 	}
 	if !slices.Equal(old.page.View.Ops, now.page.View.Ops) {
-		out = append(out, Replace("hunk-tools", page.HunkTools(now.page)))
+		out = append(out, live.Replace("hunk-tools", page.HunkTools(now.page)))
 	}
 	return out
 }
@@ -188,7 +196,7 @@ func countsOf(v *page.Changes) counts {
 	return counts{v.Reviewed(), len(v.Files), v.Open(), v.Unsent, v.Running, v.Digest}
 }
 
-func fileDifference(old, now *drawing) (out []Patch) {
+func fileDifference(old, now *drawing) (out []live.Patch) {
 	had := map[string]*built{}
 	for i := range old.files {
 		had[old.files[i].ID] = &old.files[i]
@@ -207,29 +215,29 @@ func fileDifference(old, now *drawing) (out []Patch) {
 	}
 	for _, gone := range had {
 		listed = true
-		out = append(out, Remove("file-"+gone.Key()))
+		out = append(out, live.Remove("file-"+gone.Key()))
 	}
 	if listed || old.page.Status != now.page.Status || old.page.Problem != now.page.Problem || old.page.Late != now.page.Late || old.page.Beside != now.page.Beside {
-		out = append(out, Replace("tree", page.Tree(now.page)), Replace("changes-state", page.StatePart(now.page)))
+		out = append(out, live.Replace("tree", page.Tree(now.page)), live.Replace("changes-state", page.StatePart(now.page)))
 	}
 	return out
 }
 
-func insert(now *drawing, i int) Patch {
+func insert(now *drawing, i int) live.Patch {
 	box := part.DiffBox(&now.files[i].DiffFile, now.page.View)
 	if i+1 < len(now.files) {
-		return Before("file-"+now.files[i+1].Key(), box)
+		return live.Before("file-"+now.files[i+1].Key(), box)
 	}
-	return Append("files", box)
+	return live.Append("files", box)
 }
 
 // changedFile sends a file whole when its rows are others, and its head alone for marks and counts.
-func changedFile(was, f *built, v part.DiffView) []Patch {
+func changedFile(was, f *built, v part.DiffView) []live.Patch {
 	if was.src != f.src || was.Fold != f.Fold || was.Note != f.Note || was.NewURL != f.NewURL || was.OldURL != f.OldURL || was.NewMode != f.NewMode || was.Path != f.Path || !slices.Equal(was.Moved, f.Moved) {
-		return []Patch{Replace("file-"+f.Key(), part.DiffBox(&f.DiffFile, v)), Replace("ft-"+f.Key(), page.TreeLine(&f.DiffFile))}
+		return []live.Patch{live.Replace("file-"+f.Key(), part.DiffBox(&f.DiffFile, v)), live.Replace("ft-"+f.Key(), page.TreeLine(&f.DiffFile))}
 	}
 	if was.Reviewed != f.Reviewed || was.ReviewedBy != f.ReviewedBy || was.Stale != f.Stale || was.Staged != f.Staged || !slices.Equal(was.Ops, f.Ops) || !maps.Equal(was.Done, f.Done) || openOf(was.Threads) != openOf(f.Threads) {
-		return []Patch{Replace("fh-"+f.Key(), part.DiffHead(&f.DiffFile)), Replace("ft-"+f.Key(), page.TreeLine(&f.DiffFile))}
+		return []live.Patch{live.Replace("fh-"+f.Key(), part.DiffHead(&f.DiffFile)), live.Replace("ft-"+f.Key(), page.TreeLine(&f.DiffFile))}
 	}
 	return nil
 }
@@ -244,7 +252,7 @@ func openOf(list []part.Thread) (n int) {
 }
 
 // threadDifference sends new threads to a place from which the page's script takes them to their lines.
-func threadDifference(old, now []part.Thread, v *page.Changes) (out []Patch) {
+func threadDifference(old, now []part.Thread, v *page.Changes) (out []live.Patch) {
 	had := map[string]*part.Thread{}
 	for i := range old {
 		had[old[i].ID] = &old[i]
@@ -255,15 +263,15 @@ func threadDifference(old, now []part.Thread, v *page.Changes) (out []Patch) {
 		delete(had, t.ID)
 		switch {
 		case was == nil:
-			out = append(out, Append("pool", part.ThreadBox(t)))
+			out = append(out, live.Append("pool", part.ThreadBox(t)))
 		case was.File != t.File || was.Where() != t.Where() || was.Outdated != t.Outdated:
-			out = append(out, Remove("thr-"+t.ID), Append("pool", part.ThreadBox(t)))
+			out = append(out, live.Remove("thr-"+t.ID), live.Append("pool", part.ThreadBox(t)))
 		case !reflect.DeepEqual(was, t):
-			out = append(out, Replace("thread-"+t.ID, part.ThreadCard(t)))
+			out = append(out, live.Replace("thread-"+t.ID, part.ThreadCard(t)))
 		}
 	}
 	for id := range had {
-		out = append(out, Remove("thr-"+id))
+		out = append(out, live.Remove("thr-"+id))
 	}
 	return out
 }

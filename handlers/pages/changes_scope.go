@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -83,11 +84,11 @@ func (l look) room() string {
 // lookNamed reads what room wrote.
 func lookNamed(p *Pages, rest []string) (look, error) {
 	if len(rest) != 3 {
-		return look{}, errGone
+		return look{}, live.ErrGone
 	}
 	uri, ok := p.Host.SessionByShort(rest[0])
 	if !ok {
-		return look{}, errGone
+		return look{}, live.ErrGone
 	}
 	return look{short: rest[0], session: uri, scope: rest[1], split: strings.HasPrefix(rest[2], "s"),
 		space: spaceOf(func(_, flag string) bool { return strings.HasSuffix(rest[2], flag) })}, nil

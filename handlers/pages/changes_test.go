@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/templ/page"
@@ -30,10 +31,10 @@ func fileAt(id string, src *diff.File) built {
 	return built{DiffFile: part.DiffFile{ID: id, Diff: src}, src: src}
 }
 
-func ops(list []Patch) string {
+func ops(list []live.Patch) string {
 	var out []string
 	for _, p := range list {
-		out = append(out, p.op+" "+p.id)
+		out = append(out, string(p.Op)+" "+p.ID)
 	}
 	return strings.Join(out, "|")
 }

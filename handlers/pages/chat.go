@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/templ/page"
@@ -50,7 +51,7 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v visit, id str
 	}
 	id = part.Tail(uri)
 	m := page.Chat{Base: head.Base() + "/c/" + id, Pane: pane(w, r), Attention: part.AttentionOf(sess.InputNeeded, head.Base()), Chats: chatLinks(sess, head.Base(), uri)}
-	mark, err := p.open(r.Context(), v.who, "chat:"+v.short+":"+id, func(room Room, s States) {
+	mark, err := p.Live.Draw(r.Context(), v.who, "chat:"+v.short+":"+id, func(room live.Room, s live.States) {
 		c := room.(*chatRoom)
 		m.Turns = turnsOf(c.state(s), c.base, c.dir(s))
 		m.Composer = c.composerOf(s)
@@ -74,7 +75,7 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v visit, id str
 	f.Session.Chat, f.Session.Part = id, chatPart+id
 	m.Session = *f.Session
 	f.Scripts = append(f.Scripts, "js/chat-complete.js", "js/chat.js", "js/chat-send.js", "js/chat-attach.js", "js/chat-edits.js")
-	f.Live = joinLive(f.Live, mark)
+	f.Live = live.AddToQuery(f.Live, mark)
 	if err := p.gather(r.Context(), v, &f, id); err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func setPreference(w http.ResponseWriter, name, value string) {
 func (p *Pages) sessionFrame(r *http.Request, v visit, tab string) (part.Frame, part.SessionHead, *ahp.SessionState, error) {
 	var sess *ahp.SessionState
 	var head part.SessionHead
-	mark, err := p.open(r.Context(), v.who, "session:"+v.short, func(_ Room, s States) {
+	mark, err := p.Live.Draw(r.Context(), v.who, "session:"+v.short, func(_ live.Room, s live.States) {
 		if sess, _ = s[v.session].(*ahp.SessionState); sess != nil {
 			head = p.head(v.who, v.short, v.session, sess)
 		}
@@ -147,18 +148,18 @@ func (p *Pages) sessionFrame(r *http.Request, v visit, tab string) (part.Frame, 
 		return part.Frame{}, head, nil, err
 	}
 	if sess == nil {
-		return part.Frame{}, head, nil, errGone
+		return part.Frame{}, head, nil, live.ErrGone
 	}
 	f := p.frame(r, head.Title, tab)
 	marks := []string{mark}
 	if f.Rail != nil {
-		rail, err := p.open(r.Context(), v.who, "rail", func(Room, States) {})
+		rail, err := p.Live.Draw(r.Context(), v.who, "rail", func(live.Room, live.States) {})
 		if err != nil {
 			return f, head, nil, err
 		}
 		marks = append(marks, rail)
 	}
-	f.Live, f.Session = liveQuery(marks...), &head
+	f.Live, f.Session = live.Query(marks...), &head
 	head.Muted, head.Path = p.muted(r.Context(), v), f.Path
 	p.greet(&f, v)
 	return f, head, sess, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -33,7 +34,7 @@ func (p *Pages) complete(w http.ResponseWriter, r *http.Request) error {
 	}
 	uri, ok := chatByID(p.sessionState(v.session), chi.URLParam(r, "chat"))
 	if !ok {
-		return errGone
+		return live.ErrGone
 	}
 	text := r.FormValue("text")
 	at, err := strconv.ParseInt(r.FormValue("at"), 10, 64)

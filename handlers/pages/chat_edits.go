@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
@@ -155,7 +156,7 @@ func (p *Pages) chatOf(r *http.Request) (visit, *ahp.ChatState, error) {
 	}
 	chat, ok := hub.StateOf[*ahp.ChatState](p.Hub, uri)
 	if !ok {
-		return v, nil, errGone
+		return v, nil, live.ErrGone
 	}
 	return v, chat, nil
 }

@@ -5,14 +5,13 @@ import (
 	"path"
 	"slices"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
-
-func init() { roomKinds["chat"] = newChatRoom }
 
 // chatRoom draws one conversation: its turns, and what the composer offers. It compares what it drew last with what
 // there is now, part by part and by pointer, since states are never changed in place; so it needs no rule for each
@@ -24,11 +23,7 @@ type chatRoom struct {
 	steers  func() bool // into the turn that runs
 	shown   []shownTurn
 	status  ahp.SessionStatus
-	mode    string // HTML of #composer-mode
-	queue   string // HTML of #queue
-	behind  string // HTML of #background
-	setting string // HTML of #settings
-	failed  string // HTML of #failed
+	regions live.Regions // of the composer
 }
 
 type shownTurn struct {
@@ -41,10 +36,10 @@ type shownTurn struct {
 }
 
 type shownPart struct {
-	value  ahp.ResponsePartValue
-	live   bool // more may come at its end
-	stream *part.Splitter
-	blocks []shownBlock
+	value   ahp.ResponsePartValue
+	streams bool // more may come at its end
+	stream  *part.Splitter
+	blocks  []shownBlock
 }
 
 // shownBlock is a block as the page has it.
@@ -54,13 +49,13 @@ type shownBlock struct {
 }
 
 // newChatRoom opens "chat:<session>:<chat id>".
-func newChatRoom(p *Pages, ctx context.Context, who access.Principal, rest []string) (Room, error) {
+func (p *Pages) newChatRoom(ctx context.Context, who access.Principal, rest []string) (live.Room, error) {
 	if len(rest) != 2 {
 		return nil, errNotFound("There is no such chat.")
 	}
 	session, ok := p.Host.SessionByShort(rest[0])
 	if !ok {
-		return nil, errGone
+		return nil, live.ErrGone
 	}
 	if err := p.prepare(ctx, who, session); err != nil {
 		return nil, err
@@ -68,12 +63,13 @@ func newChatRoom(p *Pages, ctx context.Context, who access.Principal, rest []str
 	s, _ := hub.StateOf[*ahp.SessionState](p.Hub, session)
 	chat, ok := chatByID(s, rest[1])
 	if !ok {
-		return nil, errGone
+		return nil, live.ErrGone
 	}
 	if err := p.prepare(ctx, who, chat); err != nil {
 		return nil, err
 	}
-	return &chatRoom{chat: chat, session: session, steers: func() bool { return p.Host.Steers(chat) }, base: "/s/" + rest[0] + "/c/" + rest[1]}, nil
+	return &chatRoom{chat: chat, session: session, steers: func() bool { return p.Host.Steers(chat) },
+		base: "/s/" + rest[0] + "/c/" + rest[1]}, nil
 }
 
 // chatByID finds a chat of a session by the end of its URI; without an id it is the default chat.
@@ -96,29 +92,26 @@ func chatByID(s *ahp.SessionState, id string) (ahp.URI, bool) {
 func (c *chatRoom) Channels() []ahp.URI { return []ahp.URI{c.chat, c.session} }
 
 // Opened notes what the first page has.
-func (c *chatRoom) Opened(s States) {
+func (c *chatRoom) Opened(s live.States) {
 	chat := c.state(s)
 	for i, t := range turnsOf(chat, c.base, c.dir(s)) {
 		c.shown = append(c.shown, show(&t, source(chat, i)))
 	}
 	c.status = chat.Status.Activity()
-	comp := c.composerOf(s)
-	c.mode, c.queue, c.behind = render(part.ComposerMode(comp)), render(part.QueuePart(comp)), render(part.BackgroundPart(comp))
-	c.setting, c.failed = render(part.SettingsPart(c.base, comp.Settings)), render(part.FailedPart(comp))
+	c.regions = live.Regions{}
+	c.regions.Changed(c.composer(s)...)
 }
 
 // Whole draws the newest turns and the composer's parts.
-func (c *chatRoom) Whole(s States) []Patch {
+func (c *chatRoom) Whole(s live.States) []live.Patch {
 	chat := c.state(s)
 	turns := turnsOf(chat, c.base, c.dir(s))
 	m := page.Chat{}
 	m.Turns, _ = window(turns, "")
-	comp := c.composerOf(s)
-	return []Patch{Replace("turns", page.TurnsPart(m)), Replace("composer-mode", part.ComposerMode(comp)), Replace("queue", part.QueuePart(comp)),
-		Replace("background", part.BackgroundPart(comp)), Replace("settings", part.SettingsPart(c.base, comp.Settings)), Replace("failed", part.FailedPart(comp))}
+	return append([]live.Patch{live.Replace("turns", page.TurnsPart(m))}, c.composer(s)...)
 }
 
-func (c *chatRoom) state(s States) *ahp.ChatState {
+func (c *chatRoom) state(s live.States) *ahp.ChatState {
 	chat, _ := s[c.chat].(*ahp.ChatState)
 	if chat == nil {
 		chat = &ahp.ChatState{}
@@ -126,19 +119,19 @@ func (c *chatRoom) state(s States) *ahp.ChatState {
 	return chat
 }
 
-// composerOf is what the composer offers.
-func (c *chatRoom) composerOf(s States) part.Composer {
+// composerOf returns what the composer offers.
+func (c *chatRoom) composerOf(s live.States) part.Composer {
 	comp := composerOf(c.state(s), c.sessionOf(s), c.base)
 	comp.Steers = comp.Running && c.steers()
 	return comp
 }
 
-func (c *chatRoom) sessionOf(s States) *ahp.SessionState {
+func (c *chatRoom) sessionOf(s live.States) *ahp.SessionState {
 	sess, _ := s[c.session].(*ahp.SessionState)
 	return sess
 }
 
-func (c *chatRoom) dir(s States) string {
+func (c *chatRoom) dir(s live.States) string {
 	if sess := c.sessionOf(s); sess != nil {
 		return firstDir(c.state(s), sess)
 	}
@@ -155,12 +148,12 @@ func firstDir(chat *ahp.ChatState, sess *ahp.SessionState) string {
 }
 
 // Changed compares and patches.
-func (c *chatRoom) Changed(s States, _ News) []Patch {
+func (c *chatRoom) Changed(s live.States, _ live.News) []live.Patch {
 	chat := c.state(s)
 	turns := turnsOf(chat, c.base, c.dir(s))
 	p := c.dropped(turns)
 	if len(c.shown) == 0 && len(turns) > 0 {
-		p = append(p, Remove("no-turns"))
+		p = append(p, live.Remove("no-turns"))
 	}
 	for i := range turns {
 		if i < len(c.shown) {
@@ -169,11 +162,11 @@ func (c *chatRoom) Changed(s States, _ News) []Patch {
 		}
 		bare := turns[i]
 		bare.Parts = nil // they follow one by one: a browser takes as much as fits into a frame
-		p = append(p, Append("turns", part.TurnPart(bare)))
+		p = append(p, live.Append("turns", part.TurnPart(bare)))
 		c.shown = append(c.shown, show(&bare, nil))
 		p = append(p, c.shown[i].update(&turns[i], source(chat, i))...)
 	}
-	p = append(p, c.composer(chat, s)...)
+	p = append(p, c.regions.Changed(c.composer(s)...)...)
 	if a := chat.Status.Activity(); a != c.status {
 		p = append(p, spoken(c.status, a)...)
 		c.status = a
@@ -182,7 +175,7 @@ func (c *chatRoom) Changed(s States, _ News) []Patch {
 }
 
 // dropped removes turns that are gone: a chat may be cut back, or lose its oldest ones.
-func (c *chatRoom) dropped(turns []part.Turn) (p []Patch) {
+func (c *chatRoom) dropped(turns []part.Turn) (p []live.Patch) {
 	keep := map[string]bool{}
 	for i := range turns {
 		keep[turns[i].ID] = true
@@ -192,51 +185,44 @@ func (c *chatRoom) dropped(turns []part.Turn) (p []Patch) {
 		if keep[t.id] {
 			kept = append(kept, t)
 		} else {
-			p = append(p, Remove("turn-"+t.id))
+			p = append(p, live.Remove("turn-"+t.id))
 		}
 	}
 	for i := range kept { // turns put in before what is shown: start over
 		if kept[i].id != turns[i].ID {
 			c.shown = nil
-			return append(p, Replace("turns", page.TurnsPart(page.Chat{})), Remove("no-turns"))
+			return append(p, live.Replace("turns", page.TurnsPart(page.Chat{})), live.Remove("no-turns"))
 		}
 	}
 	c.shown = kept
 	return p
 }
 
-func (c *chatRoom) composer(chat *ahp.ChatState, s States) (p []Patch) {
+// composer draws the composer's regions.
+func (c *chatRoom) composer(s live.States) []live.Patch {
 	comp := c.composerOf(s)
-	for _, region := range []struct {
-		had *string
-		now Patch
-	}{
-		{&c.mode, Replace("composer-mode", part.ComposerMode(comp))},
-		{&c.queue, Replace("queue", part.QueuePart(comp))},
-		{&c.behind, Replace("background", part.BackgroundPart(comp))},
-		{&c.setting, Replace("settings", part.SettingsPart(c.base, comp.Settings))},
-		{&c.failed, Replace("failed", part.FailedPart(comp))},
-	} {
-		if region.now.html != *region.had {
-			*region.had, p = region.now.html, append(p, region.now)
-		}
+	return []live.Patch{
+		live.Replace("composer-mode", part.ComposerMode(comp)),
+		live.Replace("queue", part.QueuePart(comp)),
+		live.Replace("background", part.BackgroundPart(comp)),
+		live.Replace("settings", part.SettingsPart(c.base, comp.Settings)),
+		live.Replace("failed", part.FailedPart(comp)),
 	}
-	return p
 }
 
-// spoken are the four things a screen reader is told of.
-func spoken(old, now ahp.SessionStatus) []Patch {
+// spoken returns what a screen reader says of a change of status.
+func spoken(old, now ahp.SessionStatus) []live.Patch {
 	switch {
 	case old == 0:
 		return nil
 	case now == ahp.SessionStatusInputNeeded:
-		return []Patch{Say("The agent needs you.")}
+		return []live.Patch{live.Say("The agent needs you.")}
 	case now == ahp.SessionStatusInProgress && old != ahp.SessionStatusInputNeeded:
-		return []Patch{Say("The agent started.")}
+		return []live.Patch{live.Say("The agent started.")}
 	case now == ahp.SessionStatusError:
-		return []Patch{Say("The turn failed.")}
+		return []live.Patch{live.Say("The turn failed.")}
 	case now == ahp.SessionStatusIdle:
-		return []Patch{Say("The agent finished.")}
+		return []live.Patch{live.Say("The agent finished.")}
 	}
 	return nil
 }
@@ -244,7 +230,7 @@ func spoken(old, now ahp.SessionStatus) []Patch {
 // show notes what a page has of a turn that was drawn whole.
 func show(t *part.Turn, from any) shownTurn {
 	t.Measure()
-	s := shownTurn{id: t.ID, from: from, last: t.Last, foot: render(part.TurnFoot(*t)), Measured: t.Measured}
+	s := shownTurn{id: t.ID, from: from, last: t.Last, foot: live.Render(part.TurnFoot(*t)), Measured: t.Measured}
 	for i := range t.Parts {
 		s.parts = append(s.parts, showPart(t, i))
 	}
@@ -252,10 +238,10 @@ func show(t *part.Turn, from any) shownTurn {
 }
 
 func showPart(t *part.Turn, i int) shownPart {
-	sp := shownPart{value: t.Parts[i].Value, live: t.Streams(i)}
+	sp := shownPart{value: t.Parts[i].Value, streams: t.Streams(i)}
 	if text, ok := part.Text(t.Parts[i]); ok && t.Running() && !t.Hides(i) {
 		sp.stream = t.Splitter(i)
-		for _, b := range sp.stream.Update(text, !sp.live) {
+		for _, b := range sp.stream.Update(text, !sp.streams) {
 			sp.blocks = append(sp.blocks, shownBlock{b.N, b.HTML()})
 		}
 	}
@@ -263,14 +249,14 @@ func showPart(t *part.Turn, i int) shownPart {
 }
 
 // update brings a turn that a page has up to date.
-func (s *shownTurn) update(t *part.Turn, from any) (p []Patch) {
+func (s *shownTurn) update(t *part.Turn, from any) (p []live.Patch) {
 	if s.from == from && s.last == t.Last {
 		return nil
 	}
 	t.Measure()
 	if len(t.Parts) < len(s.parts) || t.Measured != s.Measured {
 		*s = show(t, from)
-		return []Patch{Replace("turn-"+t.ID, part.TurnPart(*t))}
+		return []live.Patch{live.Replace("turn-"+t.ID, part.TurnPart(*t))}
 	}
 	resumable := s.last != t.Last || from != s.from && !t.Running()
 	for i := range t.Parts {
@@ -283,27 +269,27 @@ func (s *shownTurn) update(t *part.Turn, from any) (p []Patch) {
 		}
 		p = append(p, s.parts[i].update(t, i, resumable)...)
 	}
-	if foot := render(part.TurnFoot(*t)); foot != s.foot {
+	if foot := live.Render(part.TurnFoot(*t)); foot != s.foot {
 		s.foot = foot
-		p = append(p, Patch{op: "r", id: "foot-" + t.ID, html: foot})
+		p = append(p, live.ReplaceHTML("foot-"+t.ID, foot))
 	}
 	s.from, s.last = from, t.Last
 	return p
 }
 
 // add appends a part; a long text goes block by block, also when its turn was over before anybody drew it.
-func (s *shownTurn) add(t *part.Turn, i int) []Patch {
+func (s *shownTurn) add(t *part.Turn, i int) []live.Patch {
 	sp := showPart(t, i)
 	text, ok := part.Text(t.Parts[i])
-	if !ok || len(t.Splitter(i).Update(text, !sp.live)) <= 1 {
+	if !ok || len(t.Splitter(i).Update(text, !sp.streams)) <= 1 {
 		s.parts = append(s.parts, sp)
-		return []Patch{Append("parts-"+t.ID, part.ResponsePart(*t, i))}
+		return []live.Patch{live.Append("parts-"+t.ID, part.ResponsePart(*t, i))}
 	}
 	bare := *t
 	bare.Parts = slices.Clone(t.Parts)
 	bare.Parts[i] = part.Emptied(t.Parts[i])
 	sp.stream, sp.blocks = nil, nil
-	p := append([]Patch{Append("parts-"+t.ID, part.ResponsePart(bare, i))}, sp.text(t, i, text, !sp.live)...)
+	p := append([]live.Patch{live.Append("parts-"+t.ID, part.ResponsePart(bare, i))}, sp.text(t, i, text, !sp.streams)...)
 	if !t.Running() {
 		sp.stream, sp.blocks = nil, nil
 	}
@@ -312,16 +298,16 @@ func (s *shownTurn) add(t *part.Turn, i int) []Patch {
 }
 
 // update patches one part: text grows, anything else is drawn anew.
-func (s *shownPart) update(t *part.Turn, i int, ended bool) []Patch {
-	now, live := t.Parts[i].Value, t.Streams(i)
-	if _, fails := now.(*ahp.ErrorResponsePart); s.value == now && s.live == live && !(fails && ended) && !s.openRequest(ended) {
+func (s *shownPart) update(t *part.Turn, i int, ended bool) []live.Patch {
+	now, streams := t.Parts[i].Value, t.Streams(i)
+	if _, fails := now.(*ahp.ErrorResponsePart); s.value == now && s.streams == streams && !(fails && ended) && !s.openRequest(ended) {
 		return nil
 	}
-	s.value, s.live = now, live
+	s.value, s.streams = now, streams
 	if text, ok := part.Text(t.Parts[i]); ok {
-		return s.text(t, i, text, !live)
+		return s.text(t, i, text, !streams)
 	}
-	return []Patch{Replace(t.PartID(i), part.ResponsePart(*t, i))}
+	return []live.Patch{live.Replace(t.PartID(i), part.ResponsePart(*t, i))}
 }
 
 // openRequest says that a question can no longer be answered because its turn ended.
@@ -332,7 +318,7 @@ func (s *shownPart) openRequest(ended bool) bool {
 
 // text patches the blocks that changed, which while text streams is the last one, at its end. Of a long text a page has
 // the beginning and the end: blocks in between leave it.
-func (s *shownPart) text(t *part.Turn, i int, text string, ended bool) (p []Patch) {
+func (s *shownPart) text(t *part.Turn, i int, text string, ended bool) (p []live.Patch) {
 	if s.stream == nil {
 		s.stream = t.Splitter(i)
 	}
@@ -345,7 +331,7 @@ func (s *shownPart) text(t *part.Turn, i int, text string, ended bool) (p []Patc
 		now = append(now, shownBlock{blocks[j].N, html})
 		switch {
 		case had >= len(s.blocks):
-			p = append(p, Append(id, part.BlockPart(block, blocks[j])))
+			p = append(p, live.Append(id, part.BlockPart(block, blocks[j])))
 		case s.blocks[had].html != html:
 			p = append(p, changedBlock(block, s.blocks[had].html, html, blocks[j]))
 		}
@@ -356,7 +342,7 @@ func (s *shownPart) text(t *part.Turn, i int, text string, ended bool) (p []Patc
 }
 
 // drop removes blocks that the page shows no longer.
-func (s *shownPart) drop(id string, blocks []part.Block) (p []Patch) {
+func (s *shownPart) drop(id string, blocks []part.Block) (p []live.Patch) {
 	keep := make(map[int]bool, len(blocks))
 	for _, b := range blocks {
 		keep[b.N] = true
@@ -366,16 +352,16 @@ func (s *shownPart) drop(id string, blocks []part.Block) (p []Patch) {
 		if keep[b.n] {
 			kept = append(kept, b)
 		} else {
-			p = append(p, Remove(part.BlockID(id, b.n)))
+			p = append(p, live.Remove(part.BlockID(id, b.n)))
 		}
 	}
 	s.blocks = kept
 	return p
 }
 
-func changedBlock(id, old, now string, b part.Block) Patch {
+func changedBlock(id, old, now string, b part.Block) live.Patch {
 	if g, ok := part.Grow(old, now); ok {
-		return Grow(id, g)
+		return live.Grow(id, g)
 	}
-	return Replace(id, part.BlockPart(id, b))
+	return live.Replace(id, part.BlockPart(id, b))
 }

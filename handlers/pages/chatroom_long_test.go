@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -15,22 +16,22 @@ type openPage map[string]string
 
 var blockElement = regexp.MustCompile(`(?s)<div id="(b[0-9a-z]+\.[0-9]+)">(.*?)\n?</div>`)
 
-func (o openPage) apply(t *testing.T, patches []Patch) {
+func (o openPage) apply(t *testing.T, patches []live.Patch) {
 	t.Helper()
 	for _, p := range patches {
 		switch {
-		case p.op == "x":
-			delete(o, p.id)
-		case p.op == "i":
-			if _, ok := o[p.id]; !ok {
-				t.Fatalf("text grows in %s, which the page does not have", p.id)
+		case p.Op == live.OpRemove:
+			delete(o, p.ID)
+		case p.Op == live.OpGrow:
+			if _, ok := o[p.ID]; !ok {
+				t.Fatalf("text grows in %s, which the page does not have", p.ID)
 			}
-			o[p.id] += p.grow.HTML
-		case strings.Contains(p.html, "<article"):
+			o[p.ID] += p.Grow.HTML
+		case strings.Contains(p.HTML, "<article"):
 			clear(o)
 			fallthrough
 		default:
-			for _, m := range blockElement.FindAllStringSubmatch(p.html, -1) {
+			for _, m := range blockElement.FindAllStringSubmatch(p.HTML, -1) {
 				o[m[1]] = m[2]
 			}
 		}
@@ -50,7 +51,7 @@ func TestPageOfALongTurnStaysSmallWhileItStreams(t *testing.T) {
 	chat := ahp.State(&ahp.ChatState{Resource: "ahp-chat:/b", Status: ahp.SessionStatusInProgress, ActiveTurn: &ahp.ActiveTurn{ID: "t",
 		ResponseParts: ahp.NewParts(ahp.ResponsePart{Value: &ahp.MarkdownResponsePart{ID: "p"}})}})
 	room := &chatRoom{chat: "ahp-chat:/b", session: "ahp-session:/a", steers: func() bool { return false }, base: "/s/a/c/b"}
-	states := States{room.chat: chat, room.session: &ahp.SessionState{}}
+	states := live.States{room.chat: chat, room.session: &ahp.SessionState{}}
 	room.Opened(states)
 	page, sent, most := openPage{}, 0, 0
 	for i := range 400 {
@@ -59,12 +60,12 @@ func TestPageOfALongTurnStaysSmallWhileItStreams(t *testing.T) {
 			text += "\n"
 		}
 		chat = ahp.Reduce(chat, &ahp.ChatDeltaAction{TurnID: "t", PartID: "p", Content: text})
-		states = States{room.chat: chat, room.session: &ahp.SessionState{}}
-		patches := room.Changed(states, News{})
+		states = live.States{room.chat: chat, room.session: &ahp.SessionState{}}
+		patches := room.Changed(states, live.News{})
 		page.apply(t, patches)
 		most = max(most, page.size())
 		for _, p := range patches {
-			sent += len(p.html) + len(p.grow.HTML)
+			sent += len(p.HTML) + len(p.Grow.HTML)
 		}
 	}
 	if most > 256<<10 {
@@ -76,7 +77,7 @@ func TestPageOfALongTurnStaysSmallWhileItStreams(t *testing.T) {
 	turns := turnsOf(room.state(states), room.base, "")
 	turns[0].Measure()
 	reloaded := openPage{}
-	reloaded.apply(t, []Patch{{op: "a", html: render(part.TurnPart(turns[0]))}})
+	reloaded.apply(t, []live.Patch{{Op: live.OpAppend, HTML: live.Render(part.TurnPart(turns[0]))}})
 	if len(reloaded) != len(page) {
 		t.Fatalf("the open page has %d blocks, a reloaded one %d", len(page), len(reloaded))
 	}
@@ -85,7 +86,7 @@ func TestPageOfALongTurnStaysSmallWhileItStreams(t *testing.T) {
 			t.Errorf("the open page lacks block %s", id)
 		}
 	}
-	if html := render(part.TurnPart(turns[0])); !strings.Contains(html, "paragraph 0") || !strings.Contains(html, "paragraph 399") || !strings.Contains(html, "Show more") {
+	if html := live.Render(part.TurnPart(turns[0])); !strings.Contains(html, "paragraph 0") || !strings.Contains(html, "paragraph 399") || !strings.Contains(html, "Show more") {
 		t.Error("the page does not have the beginning, the end and a link to the rest")
 	}
 }

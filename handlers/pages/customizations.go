@@ -7,14 +7,13 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
 )
-
-func init() { roomKinds["customizations"] = newCustomsRoom }
 
 // customRoutes mounts the page of what a session's agent is customized with, and its forms.
 func (p *Pages) customRoutes(r chi.Router) {
@@ -35,7 +34,7 @@ func (p *Pages) customizations(w http.ResponseWriter, r *http.Request) error {
 	}
 	p.Host.Customized(r.Context(), v.session)
 	var m *page.Customizations
-	mark, err := p.open(r.Context(), v.who, "customizations:"+v.short, func(_ Room, s States) {
+	mark, err := p.Live.Draw(r.Context(), v.who, "customizations:"+v.short, func(_ live.Room, s live.States) {
 		if state, ok := s[v.session].(*ahp.SessionState); ok {
 			m = p.customView(v, state)
 		}
@@ -44,9 +43,9 @@ func (p *Pages) customizations(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if m == nil {
-		return errGone
+		return live.ErrGone
 	}
-	f.Title, f.Live = "Customizations · "+f.Title, joinLive(f.Live, mark)
+	f.Title, f.Live = "Customizations · "+f.Title, live.AddToQuery(f.Live, mark)
 	f.Styles = append(f.Styles, "css/customs.css")
 	if err := p.gather(r.Context(), v, &f, ""); err != nil {
 		return err
@@ -56,43 +55,39 @@ func (p *Pages) customizations(w http.ResponseWriter, r *http.Request) error {
 
 // customsRoom keeps the sections current.
 type customsRoom struct {
-	p     *Pages
-	v     visit
-	drawn drawnParts
+	live.Redraw
+	p *Pages
+	v visit
 }
 
 // newCustomsRoom opens "customizations:<short>", for those who may manage the session.
-func newCustomsRoom(p *Pages, ctx context.Context, who access.Principal, rest []string) (Room, error) {
+func (p *Pages) newCustomsRoom(ctx context.Context, who access.Principal, rest []string) (live.Room, error) {
 	if len(rest) != 1 || !who.Has(access.RightManage) {
-		return nil, errGone
+		return nil, live.ErrGone
 	}
 	v, err := p.terminalVisit(who, rest[0])
 	if err != nil {
 		return nil, err
 	}
-	return &customsRoom{p: p, v: v, drawn: drawnParts{}}, p.prepare(ctx, who, v.session)
+	r := &customsRoom{p: p, v: v}
+	r.Draw = r.draw
+	return r, p.prepare(ctx, who, v.session)
 }
 
 // Channels of the room.
 func (c *customsRoom) Channels() []ahp.URI { return []ahp.URI{c.v.session} }
 
-// Opened notes what the first page has.
-func (c *customsRoom) Opened(s States) { c.drawn.changed(c.Whole(s)) }
-
-// Whole draws every section.
-func (c *customsRoom) Whole(s States) (out []Patch) {
+// draw draws every section.
+func (c *customsRoom) draw(s live.States) (out []live.Patch) {
 	state, _ := s[c.v.session].(*ahp.SessionState)
 	if state == nil {
 		return nil
 	}
 	for _, sec := range c.p.customView(c.v, state).Sections {
-		out = append(out, Replace(sec.ID, page.CustomSectionPart(sec)))
+		out = append(out, live.Replace(sec.ID, page.CustomSectionPart(sec)))
 	}
 	return out
 }
-
-// Changed sends the sections that look different.
-func (c *customsRoom) Changed(s States, n News) []Patch { return c.drawn.changed(c.Whole(s)) }
 
 // switchCustomization decides on an entry. A decision for more than before takes the place of nearer ones: who switches
 // something off everywhere means here, too.
@@ -162,7 +157,7 @@ func (p *Pages) customForm(w http.ResponseWriter, r *http.Request) (visit, *ahp.
 	}
 	s := p.sessionState(v.session)
 	if s == nil {
-		return v, nil, errGone
+		return v, nil, live.ErrGone
 	}
 	return v, s, nil
 }

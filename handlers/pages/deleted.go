@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
@@ -23,7 +24,7 @@ func (p *Pages) deletedRoutes(r chi.Router) {
 // deleted is GET /deleted: what can be restored.
 func (p *Pages) deleted(w http.ResponseWriter, r *http.Request) error {
 	m := page.Deleted{Frame: p.frame(r, "Deleted sessions", "inbox"), Most: p.Host.TrashLimit()}
-	rail, err := p.open(r.Context(), access.FromContext(r.Context()), "rail", func(Room, States) {})
+	rail, err := p.Live.Draw(r.Context(), access.FromContext(r.Context()), "rail", func(live.Room, live.States) {})
 	if err != nil {
 		return err
 	}
@@ -34,7 +35,7 @@ func (p *Pages) deleted(w http.ResponseWriter, r *http.Request) error {
 		}
 		m.Items = append(m.Items, it)
 	}
-	m.Frame.Live = liveQuery(rail)
+	m.Frame.Live = live.Query(rail)
 	m.Frame.Styles = append(m.Frame.Styles, "css/people.css")
 	return send(w, http.StatusOK, page.DeletedPage(m))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -48,14 +49,20 @@ func classify(err error) *fault {
 		return &fault{statusOf(a.Code), sentence(a.Message), err}
 	}
 	switch {
-	case errors.Is(err, errGone):
+	case errors.Is(err, live.ErrGone):
 		return &fault{http.StatusNotFound, "What you look for is gone, or it is not shared with you.", err}
 	case errors.Is(err, hub.ErrUnsaved):
 		return &fault{http.StatusServiceUnavailable, "This could not be saved yet." + whyUnsaved(err) + " ahphub keeps trying: check whether it is there before you send it again.", err}
 	case errors.Is(err, hub.ErrReadOnly):
 		return &fault{http.StatusServiceUnavailable, "ahphub cannot save changes now, so nothing was changed." + whyUnsaved(err) + " Try again in a moment.", err}
-	case errors.Is(err, errBusy):
+	case errors.Is(err, live.ErrBusy):
 		return &fault{http.StatusServiceUnavailable, sentence(err.Error()), err}
+	case errors.Is(err, live.ErrTooManyOpen):
+		return &fault{http.StatusTooManyRequests, sentence(live.ErrTooManyOpen.Error()), err}
+	case errors.Is(err, live.ErrNoRoom):
+		return &fault{http.StatusNotFound, sentence(err.Error()), err}
+	case errors.Is(err, live.ErrMarks), errors.Is(err, live.ErrBadMark):
+		return &fault{http.StatusBadRequest, sentence(err.Error()), err}
 	case errors.Is(err, context.Canceled):
 		return &fault{499, "The request was given up.", err}
 	}

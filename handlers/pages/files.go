@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/host"
 	accounts "github.com/ahphub/ahphub/hub/people"
@@ -89,7 +90,7 @@ func (p *Pages) fileRail(c host.Caller) (out []part.RailItem) {
 // watchFiles pings when a client asks, or an answer was given; it is part of a room's Watch.
 func (p *Pages) watchFiles(ping func()) (stop func()) {
 	changed, cancel := p.Host.WatchFiles()
-	return pingOn(changed, cancel, ping)
+	return live.PingOn(changed, cancel, ping)
 }
 
 // fileGrants lists what was opened.

@@ -47,7 +47,8 @@ type looking struct{}
 func (looking) Look(r custom.Root) custom.Found          { return custom.Find(r, custom.Limits{}) }
 func (looking) Follow(custom.Root, func()) (stop func()) { return func() {} }
 
-func open(t *testing.T) *site {
+// open serves the pages to Ana; set changes what they are made with.
+func open(t *testing.T, set ...func(*Deps)) *site {
 	t.Helper()
 	s := &site{t: t, who: ana}
 	s.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { s.host.Derive(tx, e) }})
@@ -67,7 +68,11 @@ func open(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.pages = New(Deps{Host: s.host, Hub: s.hub, Assets: assets})
+	deps := Deps{Host: s.host, Hub: s.hub, Assets: assets}
+	for _, f := range set {
+		f(&deps)
+	}
+	s.pages = New(deps)
 	r := chi.NewRouter()
 	r.Use(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
@@ -33,15 +34,15 @@ func (p *Pages) inbox(w http.ResponseWriter, r *http.Request) error {
 		m.List = p.inboxList(r.Context(), c, m.Filter, from)
 		return send(w, http.StatusOK, page.InboxPage(m))
 	}
-	rail, err := p.open(r.Context(), who, "rail", func(Room, States) {})
+	rail, err := p.Live.Draw(r.Context(), who, "rail", func(live.Room, live.States) {})
 	if err != nil {
 		return err
 	}
-	list, err := p.open(r.Context(), who, "inbox", func(Room, States) { m.List = p.inboxList(r.Context(), c, "", 0) })
+	list, err := p.Live.Draw(r.Context(), who, "inbox", func(live.Room, live.States) { m.List = p.inboxList(r.Context(), c, "", 0) })
 	if err != nil {
 		return err
 	}
-	m.Frame.Live, m.Frame.Scripts = liveQuery(rail, list), append(m.Frame.Scripts, "js/inbox.js")
+	m.Frame.Live, m.Frame.Scripts = live.Query(rail, list), append(m.Frame.Scripts, "js/inbox.js")
 	return send(w, http.StatusOK, page.InboxPage(m))
 }
 

@@ -21,6 +21,9 @@ func mayAnswer(who access.Principal) string {
 	return fmt.Sprint(who.Approves(true), who.Approves(false), who.Has(access.RightPrompt), who.Has(access.RightManage))
 }
 
+// mayAnswerAs tells each person apart, besides what mayAnswer does.
+func mayAnswerAs(who access.Principal) string { return who.ID + mayAnswer(who) }
+
 // answers tells whether somebody may answer a request, as the host would say when they do.
 func (p *Pages) answers(who access.Principal, r ahp.SessionInputRequest) bool {
 	switch v := r.Value.(type) {

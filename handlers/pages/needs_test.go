@@ -64,7 +64,7 @@ func TestListsOfMembersAreTheirOwn(t *testing.T) {
 	s.say(chat, "run echo hi")
 	tabs["Cleo"].wait("inbox", "Needs you")
 	tabs["Ben"].wait("inbox", "Waiting")
-	if inbox, dan := drawnFor["inbox"], member("dan", "Dan"); inbox(ben) == inbox(dan) || drawnFor["rail"](ben) != drawnFor["rail"](dan) {
+	if inbox, dan := mayAnswerAs, member("dan", "Dan"); inbox(ben) == inbox(dan) || mayAnswer(ben) != mayAnswer(dan) {
 		t.Error("two members share an inbox, which says who of them is mentioned, or have a rail each though they may answer the same")
 	}
 }

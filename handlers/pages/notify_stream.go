@@ -2,10 +2,12 @@ package pages
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/notify"
 )
@@ -30,14 +32,14 @@ func (p *Pages) noticeStream(w http.ResponseWriter, r *http.Request) error {
 	if after == "" {
 		after = r.URL.Query().Get("after")
 	}
-	leave, err := p.sit(access.FromContext(r.Context()))
+	leave, err := p.Live.CountStream(access.FromContext(r.Context()))
 	if err != nil {
 		return err
 	}
 	defer leave()
 	s, ok := p.Notify.Follow(after)
 	if !ok {
-		return errBusy
+		return live.ErrBusy
 	}
 	defer s.Close()
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -70,7 +72,7 @@ func (p *Pages) tellNotices(ctx context.Context, w http.ResponseWriter, out *htt
 			if !ok {
 				continue
 			}
-			b, _ := plainJSON(shown{x.ID, x.Kind, x.Short, x.Heading(), x.Text, x.Path}) // strings
+			b, _ := json.Marshal(shown{x.ID, x.Kind, x.Short, x.Heading(), x.Text, x.Path}) // strings
 			_, err = fmt.Fprintf(w, "id: %s\ndata: %s\n\n", x.ID, b)
 		}
 		if err != nil || out.Flush() != nil {

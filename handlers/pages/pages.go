@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -40,14 +41,14 @@ type Deps struct {
 	Sockets    *quota.Pool      // of open streams; nil: none is refused
 	Frames     *quota.Pool      // of bytes of frames over 64 KiB on their way to streams; nil: none is refused
 	Now        func() time.Time // default time.Now
+	Heartbeat  live.Heartbeat   // of live streams
 }
 
 // Pages holds the handlers. Close it after the server stopped.
 type Pages struct {
 	Deps
-	feeds *feeds
+	Live  *live.Engine
 	diffs diff.Cache
-	beat  beat // of live streams
 
 	draftOrder draftOrder
 }
@@ -61,21 +62,24 @@ func New(d Deps) *Pages {
 	if d.Presence == nil {
 		d.Presence = presence.New(presence.Config{})
 	}
-	return &Pages{Deps: d, feeds: newFeeds(d.Hub), beat: usualBeat}
+	p := &Pages{Deps: d}
+	p.Live = live.New(live.Config{Hub: d.Hub, ClientPrefix: host.FeedPrefix, Rooms: p.rooms(), Visit: p.showVisitor, Links: d.Links,
+		Public: d.Public, Sockets: d.Sockets, Frames: d.Frames, Heartbeat: d.Heartbeat})
+	return p
 }
 
 // Close ends every live stream's feed and waits.
-func (p *Pages) Close() { p.feeds.Close() }
+func (p *Pages) Close() { p.Live.Close() }
 
 // Renders counts how often live HTML was drawn, whoever looks at it.
-func (p *Pages) Renders() int64 { return p.feeds.renders.Load() }
+func (p *Pages) Renders() int64 { return p.Live.Renders() }
 
 // Routes mounts every page and form.
 func (p *Pages) Routes(r chi.Router) {
 	get := func(path string, h handler) { r.Get(path, p.adapt(h)) }
 	post := func(path string, h handler) { r.Post(path, p.adapt(h)) }
 	get("/", p.inbox)
-	get("/live", p.live)
+	get("/live", p.Live.ServeStream)
 	get("/new", p.newSession)
 	post("/new", p.createSession)
 	get("/settings", p.settings)

@@ -3,14 +3,13 @@ package pages
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
-	"time"
 
-	"github.com/coder/websocket"
-
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -21,22 +20,40 @@ import (
 // gather shows a page of a session who is here, and has its stream say where its reader is: in what of the page's kind,
 // as the id of a chat.
 func (p *Pages) gather(ctx context.Context, v visit, f *part.Frame, in string) error {
-	mark, err := p.open(ctx, v.who, "people:"+v.short, func(room Room, _ States) { f.Session.People = room.(*peopleRoom).people() })
-	f.Live += "&" + liveQuery(mark) + "&" + url.Values{"s": {v.short}, "at": {f.Tab}, "in": {in}}.Encode()
+	mark, err := p.Live.Draw(ctx, v.who, "people:"+v.short, func(room live.Room, _ live.States) { f.Session.People = room.(*peopleRoom).people() })
+	f.Live += "&" + live.Query(mark) + "&" + url.Values{"s": {v.short}, "at": {f.Tab}, "in": {in}}.Encode()
 	return err
 }
 
-// present shows the reader of a stream to the others of the session its page belongs to.
-func (p *Pages) present(who access.Principal, r *http.Request) *presence.Visit {
-	uri, ok := p.Host.SessionByShort(r.FormValue("s"))
-	if !ok || !sees(who, uri, uri, ahp.ChannelSession) {
-		return nil
-	}
-	v := visit{who: who, session: uri, short: r.FormValue("s")}
-	return p.Presence.Join(who, uri, p.place(r.Context(), v, r.FormValue("at"), r.FormValue("in")))
+// visitor is the reader of a stream, as the others of the session its page belongs to see them.
+type visitor struct {
+	*presence.Visit // nil: the page is of no session
+	p               *Pages
 }
 
-// place is what a page says it shows, as far as that exists and its reader may see it.
+// showVisitor shows the reader of a stream to the others of its session.
+func (p *Pages) showVisitor(r *http.Request, who access.Principal) live.Visitor {
+	uri, ok := p.Host.SessionByShort(r.FormValue("s"))
+	if !ok || !sees(who, uri, uri, ahp.ChannelSession) {
+		return visitor{nil, p}
+	}
+	v := visit{who: who, session: uri, short: r.FormValue("s")}
+	return visitor{p.Presence.Join(who, uri, p.place(r.Context(), v, r.FormValue("at"), r.FormValue("in"))), p}
+}
+
+var errNoPlace = errors.New("not a place")
+
+// Hear moves the reader within their page.
+func (v visitor) Hear(b []byte) error {
+	var said spot
+	if err := json.Unmarshal(b, &said); err != nil {
+		return errNoPlace
+	}
+	v.Move(v.p.moved(v.Visit, said.clean()))
+	return nil
+}
+
+// place returns what a page says it shows, as far as that exists and its reader may see it.
 func (p *Pages) place(ctx context.Context, v visit, at, in string) (out presence.Place) {
 	out.Page, out.In = at, in
 	base := "/s/" + v.short
@@ -66,55 +83,7 @@ func (p *Pages) place(ctx context.Context, v visit, at, in string) (out presence
 	return out
 }
 
-// ear hears where the reader of a page goes until the stream ends.
-type ear struct {
-	ctx   context.Context // ends when the page leaves
-	visit *presence.Visit
-	ended chan struct{}
-}
-
-func (e ear) wait() { <-e.ended }
-
-const (
-	mostSaid   = 1024                   // bytes a page says at once
-	hearPacing = 200 * time.Millisecond // between two things it says: who says more waits
-)
-
-// listen reads what a page says until it leaves; its reader is there as long.
-func (p *Pages) listen(ctx context.Context, c *websocket.Conn, v *presence.Visit) ear {
-	ctx, gone := context.WithCancel(ctx)
-	e := ear{ctx, v, make(chan struct{})}
-	go func() {
-		defer close(e.ended)
-		defer v.End()
-		defer gone()
-		c.SetReadLimit(mostSaid)
-		for p.hear(ctx, c, v) == nil {
-			select {
-			case <-ctx.Done():
-			case <-time.After(hearPacing):
-			}
-		}
-	}()
-	return e
-}
-
-// hear takes one thing a page says. The stream's end closes the connection, which is what ends the reading: a page whose
-// reader was shut out is told so first.
-func (p *Pages) hear(ctx context.Context, c *websocket.Conn, v *presence.Visit) error {
-	_, b, err := c.Read(context.WithoutCancel(ctx))
-	if err != nil {
-		return err
-	}
-	var said spot
-	if err := json.Unmarshal(b, &said); err != nil {
-		return c.Close(websocket.StatusPolicyViolation, "not a place")
-	}
-	v.Move(p.moved(v, said.clean()))
-	return nil
-}
-
-// moved is a place of the same page.
+// moved returns another place of the same page.
 func (p *Pages) moved(v *presence.Visit, to spot) presence.Place {
 	at := v.At()
 	if at.File != to.File {
@@ -124,7 +93,7 @@ func (p *Pages) moved(v *presence.Visit, to spot) presence.Place {
 	return at
 }
 
-// spot is where in a page its reader is, as the page says it.
+// spot is the reader's place in a page, as the page says it.
 type spot struct {
 	File    string `json:"f"`
 	Line    string `json:"l"`
@@ -134,7 +103,7 @@ type spot struct {
 	Away    bool   `json:"a"`
 }
 
-// spotWord is what may stand in a spot: keys of files, lines, ids. Nothing a person could read a sentence into.
+// spotWord matches what may stand in a spot: keys of files, lines, ids. A sentence does not fit.
 var spotWord = regexp.MustCompile(`^[\w.:~-]{0,160}$`)
 
 func (s spot) clean() spot {
@@ -164,7 +133,7 @@ func (p *Pages) pathOf(session, changeset ahp.URI, key string) string {
 	return d.Path
 }
 
-// known tells whether an audience may know where somebody is.
+// known reports whether an audience may know of a place.
 func known(aud hub.Audience, session ahp.URI, at presence.Place) bool {
 	return at.Channel == "" || aud.Sees(hub.ChannelInfo{URI: at.Channel, Kind: at.Kind, Session: session})
 }

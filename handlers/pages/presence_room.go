@@ -5,14 +5,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/templ/part"
 )
-
-func init() { roomKinds["people"] = newPeopleRoom }
 
 // peopleRoom draws who is in a session, and where, as far as its audience may know. Nothing of it is in the timeline:
 // clients of the protocol are told nothing.
@@ -21,79 +20,78 @@ type peopleRoom struct {
 	uri   ahp.URI
 	aud   hub.Audience
 	list  []part.Person // as drawn last
-	faces string
+	faces live.Regions
 }
 
 const peoplePace = 250 * time.Millisecond // people move all the time
 
 // newPeopleRoom opens "people:<short>".
-func newPeopleRoom(p *Pages, ctx context.Context, who access.Principal, rest []string) (Room, error) {
+func (p *Pages) newPeopleRoom(ctx context.Context, who access.Principal, rest []string) (live.Room, error) {
 	if len(rest) != 1 {
-		return nil, errGone
+		return nil, live.ErrGone
 	}
 	uri, ok := p.Host.SessionByShort(rest[0])
 	if !ok || !sees(who, uri, uri, ahp.ChannelSession) {
-		return nil, errGone
+		return nil, live.ErrGone
 	}
 	if err := p.prepare(ctx, who, uri); err != nil {
 		return nil, err
 	}
-	return &peopleRoom{p: p, uri: uri, aud: who.Audience()}, nil
+	return &peopleRoom{p: p, uri: uri, aud: who.Audience(), faces: live.Regions{}}, nil
 }
 
 // Channels of the room: it ends with the session.
 func (r *peopleRoom) Channels() []ahp.URI { return []ahp.URI{r.uri} }
 
-// Pace of the room: whoever scrolls is drawn four times a second at most.
+// Pace of the room: a reader who scrolls is drawn four times a second at most.
 func (r *peopleRoom) Pace() time.Duration { return peoplePace }
 
-// Watch pings when somebody comes, goes or moves.
+// Watch pings when people come, go or move.
 func (r *peopleRoom) Watch(ping func()) (stop func()) {
 	changed, cancel := r.p.Presence.Watch(r.uri)
-	return pingOn(changed, cancel, ping)
+	return live.PingOn(changed, cancel, ping)
 }
 
 // Opened notes what the first page has.
-func (r *peopleRoom) Opened(States) { r.draw() }
+func (r *peopleRoom) Opened(live.States) { r.draw() }
 
-// people as the newest frame shows them.
+// people returns the list as the newest frame shows it.
 func (r *peopleRoom) people() []part.Person { return r.list }
 
-func (r *peopleRoom) draw() {
+// draw reads the list and returns its faces if they changed.
+func (r *peopleRoom) draw() []live.Patch {
 	r.list = r.p.company(r.uri, r.aud)
-	r.faces = render(part.Faces(r.list))
+	return r.faces.Changed(live.Replace("faces", part.Faces(r.list)))
 }
 
-// Whole draws everybody.
-func (r *peopleRoom) Whole(States) []Patch {
-	return []Patch{Replace("presence", part.PresencePart(r.list))}
+// Whole draws all people.
+func (r *peopleRoom) Whole(live.States) []live.Patch {
+	return []live.Patch{live.Replace("presence", part.PresencePart(r.list))}
 }
 
-// Changed sends who came, moved and left.
-func (r *peopleRoom) Changed(_ States, news News) (out []Patch) {
+// Changed sends who came, moved and left. People are compared before they are drawn: in a full session one of them
+// moves at any time.
+func (r *peopleRoom) Changed(_ live.States, news live.News) (out []live.Patch) {
 	if !news.Pinged {
 		return nil
 	}
-	was, faces := r.list, r.faces
-	r.draw()
+	was := r.list
+	faces := r.draw()
 	now := part.Listed(r.list)
 	for _, p := range part.Listed(was) {
 		if !slices.ContainsFunc(now, func(o part.Person) bool { return o.ID == p.ID }) {
-			out = append(out, Remove(p.Element()))
+			out = append(out, live.Remove(p.Element()))
 		}
 	}
 	for _, p := range now {
 		if !slices.Contains(was, p) {
-			out = append(out, Append("people", part.PersonPart(p)))
+			out = append(out, live.Append("people", part.PersonPart(p)))
 		}
 	}
-	if r.faces != faces {
-		out = append(out, Replace("faces", part.Faces(r.list)))
-	}
-	return out
+	return append(out, faces...)
 }
 
-// company is the people of a session as an audience may see them.
+// company returns the people of a session as an audience may see them.
 func (p *Pages) company(uri ahp.URI, aud hub.Audience) []part.Person {
 	list := p.Presence.People(uri)
 	names := map[string]string{}
@@ -111,12 +109,12 @@ func (p *Pages) company(uri ahp.URI, aud hub.Audience) []part.Person {
 	return out
 }
 
-// placeOf is a place in words, and all that a page needs to go there.
+// placeOf returns a place in words, and all that a page needs to go there.
 func (p *Pages) placeOf(uri ahp.URI, at presence.Place) part.Spot {
 	return part.Spot{Page: at.Page, In: at.In, Of: p.placeName(uri, at), Href: at.Href, File: at.File, Path: at.Path, Line: at.Line, Top: at.Top, Typing: at.Typing}
 }
 
-// placeName is what a chat or terminal is called, where there are several.
+// placeName returns the name of a chat or terminal, where there are several.
 func (p *Pages) placeName(uri ahp.URI, at presence.Place) string {
 	switch at.Kind {
 	case ahp.ChannelTerminal:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -161,7 +162,7 @@ func TestPlacesOutsideOfTheScope(t *testing.T) {
 		t.Fatalf("they see %+v", list)
 	}
 	r := &peopleRoom{list: list}
-	if html := r.Whole(nil)[0].html; strings.Contains(html, "secret") || !strings.Contains(html, "Elsewhere in this session") {
+	if html := r.Whole(nil)[0].HTML; strings.Contains(html, "secret") || !strings.Contains(html, "Elsewhere in this session") {
 		t.Errorf("they are sent\n%s", html)
 	}
 	all := s.pages.company(s.uri(base), access.Owner("").Audience())
@@ -172,9 +173,10 @@ func TestPlacesOutsideOfTheScope(t *testing.T) {
 
 // A page whose network died without a word is not shown, though its stream may still come back; then it is again.
 func TestADeadNetworkIsNoticed(t *testing.T) {
-	s := open(t)
+	s := open(t, func(d *Deps) {
+		d.Heartbeat = live.Heartbeat{Every: 5 * time.Millisecond, LostAfter: 20 * time.Millisecond}
+	})
 	base, _ := s.session()
-	s.pages.beat = beat{every: 5 * time.Millisecond, lostAfter: 20 * time.Millisecond}
 	ws := s.visitor(base, "threads", "")
 	soon(t, "nobody is shown who answers no ping", func() bool { return len(s.pages.Presence.People(s.uri(base))) == 0 && s.pages.Presence.Count() == 1 })
 	read := make(chan struct{})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
@@ -46,11 +47,11 @@ func (p *Pages) shared(r *http.Request) (visit, error) {
 func (p *Pages) sendShare(w http.ResponseWriter, r *http.Request, v visit, status int, m page.Share) error {
 	f := p.reviewFrame(r, v, "Share", "share")
 	f.Styles = append(f.Styles, "css/people.css")
-	mark, err := p.open(r.Context(), v.who, "session:"+v.short, func(Room, States) {})
+	mark, err := p.Live.Draw(r.Context(), v.who, "session:"+v.short, func(live.Room, live.States) {})
 	if err != nil {
 		return err
 	}
-	f.Live = liveQuery(mark)
+	f.Live = live.Query(mark)
 	if err := p.gather(r.Context(), v, &f, ""); err != nil {
 		return err
 	}

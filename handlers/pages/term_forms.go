@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -159,7 +160,7 @@ func (p *Pages) typeLine(r *http.Request, v visit, uri ahp.URI) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(errGone)
+	defer conn.Close(live.ErrGone)
 	o, err := p.Host.Dispatch(r.Context(), caller, uri, 1, &ahp.TerminalInputAction{Data: r.PostFormValue("line") + "\r"})
 	if err == nil && o.Rejected != "" {
 		err = refused(o.Rejected)

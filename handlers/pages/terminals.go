@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
@@ -108,11 +109,11 @@ func (p *Pages) terminals(w http.ResponseWriter, r *http.Request) error {
 		rooms = append(rooms, "terminal:"+v.short+":"+id)
 	}
 	for _, name := range rooms {
-		mark, err := p.open(r.Context(), v.who, name, func(Room, States) {})
+		mark, err := p.Live.Draw(r.Context(), v.who, name, func(live.Room, live.States) {})
 		if err != nil {
 			return err
 		}
-		f.Live = joinLive(f.Live, mark)
+		f.Live = live.AddToQuery(f.Live, mark)
 	}
 	shown := ""
 	if len(m.Shown) > 0 {
@@ -171,7 +172,7 @@ func (p *Pages) terminal(ctx context.Context, v visit, id string) (page.Terminal
 	}
 	t, s := p.terminalView(v.session, uri)
 	if s == nil {
-		return page.Terminal{}, errGone
+		return page.Terminal{}, live.ErrGone
 	}
 	k := p.keyboard(v.who, v.session, uri, s)
 	t.Mine, t.Asked = k.Mine, k.Asked

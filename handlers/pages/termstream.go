@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -58,7 +59,7 @@ func (p *Pages) terminalStream(w http.ResponseWriter, r *http.Request) error {
 	if err := p.prepare(r.Context(), v.who, uri); err != nil {
 		return err
 	}
-	rise, err := p.sit(v.who)
+	rise, err := p.Live.CountStream(v.who)
 	if err != nil {
 		return err
 	}
@@ -67,14 +68,14 @@ func (p *Pages) terminalStream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(errGone)
-	c, err := websocket.Accept(w, r, p.acceptOptions())
+	defer conn.Close(live.ErrGone)
+	c, err := websocket.Accept(w, r, p.Live.AcceptOptions())
 	if err != nil {
 		return nil // Accept answered
 	}
 	defer c.CloseNow()
 	c.SetReadLimit(128 << 10)
-	ctx, end := p.streamContext(r.Context(), v.who)
+	ctx, end := p.Live.BindStream(r.Context(), v.who)
 	defer end(nil)
 	leave := p.Host.AttendTerminal(caller, uri)
 	s := &termStream{p: p, session: v.session, uri: uri, who: v.who, caller: caller, conn: conn, ws: c, begun: make(chan struct{})}
@@ -111,12 +112,12 @@ func (s *termStream) run(ctx context.Context) {
 	defer stop()
 	var wg sync.WaitGroup
 	wg.Go(func() { defer stop(); s.read(ctx) })
-	wg.Go(func() { calmBeat.keepAlive(ctx, s.ws, nil, stop) })
+	wg.Go(func() { live.KeepAlive(ctx, s.ws, stop) })
 	wg.Go(func() { s.watch(ctx) })
 	if s.viewer != nil {
 		wg.Go(func() { defer stop(); s.show(ctx) })
 	}
-	if errors.Is(s.follow(ctx), errGone) {
+	if errors.Is(s.follow(ctx), live.ErrGone) {
 		_ = s.ws.Close(4404, "gone")
 	}
 	stop()
@@ -165,7 +166,7 @@ func (s *termStream) read(ctx context.Context) {
 func (s *termStream) dispatch(ctx context.Context, c host.Caller, a ahp.Action) {
 	s.seq++
 	if o, err := s.p.Host.Dispatch(ctx, c, s.uri, s.seq, a); err != nil || o.Unknown {
-		s.conn.Close(errGone)
+		s.conn.Close(live.ErrGone)
 	}
 }
 
@@ -213,11 +214,11 @@ func (s *termStream) item(ctx context.Context, it hub.Item) error {
 	switch {
 	case it.Token == s:
 		if len(it.Snapshots) == 0 {
-			return errGone
+			return live.ErrGone
 		}
 		state, ok := it.Snapshots[0].State.(*ahp.TerminalState)
 		if !ok {
-			return errGone
+			return live.ErrGone
 		}
 		defer close(s.begun) // there is one answer
 		return s.begin(ctx, state)
@@ -229,7 +230,7 @@ func (s *termStream) item(ctx context.Context, it hub.Item) error {
 		return s.tell(ctx)
 	case *ahp.RootTerminalsChangedAction:
 		if _, open := s.p.Hub.Info(s.uri); !open {
-			return errGone
+			return live.ErrGone
 		}
 	}
 	return nil

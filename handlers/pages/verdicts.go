@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
@@ -148,7 +149,7 @@ func (p *Pages) names(session ahp.URI, who access.Principal) (out []string) {
 // watchDesk pings when somebody decides or is called; it is part of a room's Watch.
 func (p *Pages) watchDesk(session ahp.URI, ping func()) (stop func()) {
 	changed, cancel := p.Host.WatchDesk(session)
-	return pingOn(changed, cancel, ping)
+	return live.PingOn(changed, cancel, ping)
 }
 
 // readMentions says that a person looked at threads.

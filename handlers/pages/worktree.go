@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/templ/page"
@@ -41,11 +42,11 @@ func (p *Pages) sendWorktree(w http.ResponseWriter, r *http.Request, v visit, st
 		}
 	}
 	f := p.reviewFrame(r, v, "Work tree", "worktree")
-	mark, err := p.open(r.Context(), v.who, "session:"+v.short, func(Room, States) {})
+	mark, err := p.Live.Draw(r.Context(), v.who, "session:"+v.short, func(live.Room, live.States) {})
 	if err != nil {
 		return err
 	}
-	f.Live = liveQuery(mark)
+	f.Live = live.Query(mark)
 	if err := p.gather(r.Context(), v, &f, ""); err != nil {
 		return err
 	}

@@ -1,10 +1,8 @@
-package pages
+package live
 
 import (
 	"context"
 	"errors"
-	"maps"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,48 +12,15 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Room is one live thing for one audience: it knows which channels it follows and how to draw what changed. Its
-// methods are called one at a time.
-type Room interface {
-	// Channels that the room follows; all must exist when it opens.
-	Channels() []ahp.URI
-	// Whole draws every region, for a page that fell behind too far.
-	Whole(States) []Patch
-	// Changed draws what the news changed; the states have them applied already.
-	Changed(States, News) []Patch
-}
-
-// Watcher is a Room that also changes by what is no channel: presence, drafts, the clock. Ping is safe to call from any
-// goroutine and makes a Changed with News.Pinged; Watch returns how to stop.
-type Watcher interface {
-	Watch(ping func()) (stop func())
-}
-
-// Opener is a Room that wants to know the states that the first page is drawn from.
-type Opener interface{ Opened(States) }
-
-// Pacer is a Room that is drawn less often than others.
-type Pacer interface{ Pace() time.Duration }
-
-// States are what the channels of a room hold, as its audience sees them.
-type States map[ahp.URI]ahp.State
-
-// News is what happened since the last time.
-type News struct {
-	Envelopes     []*hub.Envelope
-	Notifications []*hub.Notification
-	Pinged        bool
-}
-
 const (
 	pace       = 50 * time.Millisecond // between two renders of a room: text that streams faster is drawn together
 	keptFrames = 512
 	keptBytes  = 512 << 10
-	lingering  = 30 * time.Second // a room stays after its last reader, so that a reload finds it
+	idleLimit  = 30 * time.Second // a room stays after its last reader, so that a reload finds it
 )
 
-// feed draws one room once for everybody and keeps the last frames. Readers hold a number, never a queue: a slow one
-// costs nothing and is sent the whole when it fell out of the window.
+// feed draws one room once for all its readers and keeps the last frames. Readers hold a number, never a queue: a slow
+// one costs nothing and is sent the whole when it fell out of the window.
 type feed struct {
 	name, epoch string
 	room        Room
@@ -68,19 +33,17 @@ type feed struct {
 	n       int64    // number of the newest frame
 	frames  [][]byte // the newest len(frames), the last is n
 	bytes   int
-	whole   []byte // Whole at n; nil until somebody asks
+	whole   []byte // Whole at n; nil until a reader needs it
 	changed chan struct{}
-	ended   chan struct{} // closed by end
+	ended   chan struct{} // closed by finish
 	err     error
 	readers int
 	idle    time.Time
 }
 
-var errGone = errors.New("what this page shows is gone")
-
-// next returns the frame that follows number n of an epoch, or everything as one frame when that is not possible; nil
-// when there is none yet, and what to wait for. A reader who stalls holds one frame and no more.
-func (f *feed) next(epoch string, n int64) (frame []byte, now int64, wait <-chan struct{}, err error) {
+// frameAfter returns the frame that follows number n of an epoch, or everything as one frame when that is not possible;
+// nil when there is none yet, and a channel to wait for. A reader that stalls holds one frame and no more.
+func (f *feed) frameAfter(epoch string, n int64) (frame []byte, now int64, wait <-chan struct{}, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	missing := f.n - n
@@ -98,8 +61,8 @@ func (f *feed) next(epoch string, n int64) (frame []byte, now int64, wait <-chan
 	return f.frames[len(f.frames)-int(missing)], n + 1, f.changed, nil
 }
 
-// view runs draw with the states of one moment and returns the mark from which a stream goes on. What was done before
-// the call is in it: somebody who sent a form sees what it did.
+// view calls draw with the states of one moment and returns the mark from which a stream continues. What was done
+// before the call is in it: after a form, its sender sees what it did.
 func (f *feed) view(ctx context.Context, draw func(Room, States)) (mark string, err error) {
 	now := make(flush)
 	f.conn.PutFree(now)
@@ -118,9 +81,9 @@ func (f *feed) view(ctx context.Context, draw func(Room, States)) (mark string, 
 	return f.mark(f.n), nil
 }
 
-func (f *feed) mark(n int64) string { return f.name + "~" + f.epoch + "~" + strconv.FormatInt(n, 10) }
+func (f *feed) mark(n int64) string { return mark{f.name, f.epoch, n}.String() }
 
-// pace is how long there is at least between two renders.
+// pace returns the least time between two renders.
 func (f *feed) pace() time.Duration {
 	if r, ok := f.room.(Pacer); ok {
 		return r.Pace()
@@ -128,7 +91,7 @@ func (f *feed) pace() time.Duration {
 	return pace
 }
 
-// run takes what the hub says until ctx ends or the channels are gone. It draws at once, then at most every pace.
+// run takes items of the hub until its connection is closed. It draws at once, then at most every pace.
 func (f *feed) run(ctx context.Context) error {
 	var news News
 	var due time.Time // zero: nothing waits to be drawn
@@ -145,7 +108,7 @@ func (f *feed) run(ctx context.Context) error {
 		if err != nil && (due.IsZero() || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
 			return err
 		}
-		any, asked := f.take(items, &news)
+		any, asked := f.apply(items, &news)
 		if any && due.IsZero() {
 			due = drawn.Add(f.pace())
 		}
@@ -162,8 +125,8 @@ func (f *feed) run(ctx context.Context) error {
 	}
 }
 
-// take applies items to the states; any says that there is something to draw, asked who waits for it.
-func (f *feed) take(items []hub.Item, news *News) (any bool, asked []flush) {
+// apply applies items to the states. It reports whether there is something to draw, and who asked for a flush.
+func (f *feed) apply(items []hub.Item, news *News) (any bool, asked []flush) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, it := range items {
@@ -192,10 +155,10 @@ func (f *feed) take(items []hub.Item, news *News) (any bool, asked []flush) {
 
 type pinged struct{}
 
-// flush goes through the queue behind everything that was there, and is closed once that is drawn.
+// flush goes through the queue behind all that was there, and is closed once that is drawn.
 type flush chan struct{}
 
-// draw renders the news once and tells every reader.
+// draw renders the news once and wakes every reader.
 func (f *feed) draw(news News) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -215,7 +178,7 @@ func (f *feed) draw(news News) {
 	f.changed = make(chan struct{})
 }
 
-// frame is what goes over the wire: [short name of the feed, number, [patch, …]], and the whole mark with everything
+// frame encodes what goes over the wire: [short name of the feed, number, [patch, …]], and the whole mark in a frame
 // that starts anew. Streamed text comes in very small pieces, so what surrounds them is kept short.
 func (f *feed) frame(p []Patch, mark ...string) []byte {
 	f.renders.Add(1)
@@ -226,15 +189,15 @@ func (f *feed) frame(p []Patch, mark ...string) []byte {
 	for _, m := range mark {
 		all = append(all, m)
 	}
-	b, err := plainJSON(all)
+	b, err := marshalPlain(all)
 	if err != nil {
 		return nil // arrays of strings and numbers
 	}
 	return b
 }
 
-// over tells whether the feed has ended.
-func (f *feed) over() bool {
+// hasEnded reports whether the feed has ended.
+func (f *feed) hasEnded() bool {
 	select {
 	case <-f.ended:
 		return true
@@ -243,8 +206,8 @@ func (f *feed) over() bool {
 	}
 }
 
-// end tells every reader that nothing more comes.
-func (f *feed) end(err error) {
+// finish tells every reader that nothing more comes.
+func (f *feed) finish(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = err
@@ -253,8 +216,8 @@ func (f *feed) end(err error) {
 	f.changed = make(chan struct{})
 }
 
-// first waits for the snapshots of the room's channels.
-func (f *feed) first(ctx context.Context) error {
+// subscribe follows the room's channels and waits for their snapshots.
+func (f *feed) subscribe(ctx context.Context) error {
 	uris := f.room.Channels()
 	subs := make([]hub.Subscription, len(uris))
 	for i, u := range uris {
@@ -267,11 +230,11 @@ func (f *feed) first(ctx context.Context) error {
 		for _, it := range items {
 			for _, s := range it.Snapshots {
 				if s.State == nil {
-					return errGone
+					return ErrGone
 				}
 			}
 		}
-		f.take(items, &news)
+		f.apply(items, &news)
 		if len(f.states) < len(uris) {
 			items, err = f.conn.Next(ctx, items[:0])
 		}
@@ -285,6 +248,3 @@ func (f *feed) first(ctx context.Context) error {
 	}
 	return nil
 }
-
-// Copy returns the states as they are now; they never change.
-func (s States) Copy() States { return maps.Clone(s) }

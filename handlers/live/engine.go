@@ -1,0 +1,231 @@
+package live
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/quota"
+)
+
+// Config of an Engine.
+type Config struct {
+	Hub *hub.Hub
+	// ClientPrefix begins the clientIds under which rooms follow channels.
+	ClientPrefix string
+	Rooms        Table
+	// Visit shows the reader of a stream to others; nil shows no reader.
+	Visit     func(*http.Request, access.Principal) Visitor
+	Links     *access.Links // end the streams of their guests; nil: there are none
+	Public    string        // address teammates use; "" for the address that is listened on
+	Sockets   *quota.Pool   // of open streams; nil: none is refused
+	Frames    *quota.Pool   // of bytes of frames over 64 KiB on their way to streams; nil: none is refused
+	Heartbeat Heartbeat
+}
+
+// Engine runs the rooms that have readers, or had some a moment ago. Each has one connection to the hub and one
+// goroutine; Close stops them all and waits.
+type Engine struct {
+	cfg     Config
+	renders atomic.Int64
+	epoch   string // of this run of the program; marks of another one get the whole
+
+	mu     sync.Mutex
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	open   map[string]*opening
+}
+
+// opening lets the second reader of a room wait for the first one's snapshots.
+type opening struct {
+	done chan struct{}
+	feed *feed
+	err  error
+}
+
+const mostRooms = 2000 // open at once, over all audiences
+
+// New makes an engine.
+func New(cfg Config) *Engine {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	if cfg.Visit == nil {
+		cfg.Visit = func(*http.Request, access.Principal) Visitor { return unseen{} }
+	}
+	cfg.Heartbeat = cfg.Heartbeat.withDefaults()
+	e := &Engine{cfg: cfg, epoch: hex.EncodeToString(b[:]), open: map[string]*opening{}}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	return e
+}
+
+// Close ends every feed and waits for its goroutine.
+func (e *Engine) Close() {
+	e.mu.Lock()
+	e.cancel()
+	e.mu.Unlock()
+	e.wg.Wait()
+}
+
+// Renders returns how often live HTML was drawn, whoever looks at it.
+func (e *Engine) Renders() int64 { return e.renders.Load() }
+
+// Draw calls draw with a room and its states at one moment and returns the mark its stream continues from. The name is
+// as in "chat:<session>:<chat>"; the audience of who decides what the room shows.
+func (e *Engine) Draw(ctx context.Context, who access.Principal, name string, draw func(Room, States)) (
+	mark string, err error) {
+	for try := 0; ; try++ {
+		f, err := e.feedOf(ctx, who, name)
+		if err != nil {
+			return "", err
+		}
+		mark, err = f.view(ctx, draw)
+		if err == nil || try > 0 || !f.hasEnded() {
+			return mark, err
+		}
+		// it ended between the two, having had no reader for a while: its successor answers
+	}
+}
+
+// feedOf returns the running feed of a room for the audience of who, or starts one.
+func (e *Engine) feedOf(ctx context.Context, who access.Principal, name string) (*feed, error) {
+	kind, words, err := e.cfg.Rooms.find(who, name)
+	if err != nil {
+		return nil, err
+	}
+	key := who.Audience().Key() + "|" + kind.share(who) + "|" + name
+	return e.get(ctx, key, start{who.Audience(), name, func() (Room, error) {
+		return kind.Open(context.WithoutCancel(ctx), who, words)
+	}})
+}
+
+// start is what a feed begins with.
+type start struct {
+	audience hub.Audience
+	name     string
+	open     func() (Room, error)
+}
+
+// get returns the running feed of a key, or starts one.
+func (e *Engine) get(ctx context.Context, key string, s start) (*feed, error) {
+	e.mu.Lock()
+	o := e.open[key]
+	if o == nil {
+		if len(e.open) >= mostRooms {
+			e.mu.Unlock()
+			return nil, ErrBusy
+		}
+		o = &opening{done: make(chan struct{})}
+		e.open[key] = o
+		e.wg.Go(func() { e.run(key, o, s) })
+	}
+	e.mu.Unlock()
+	select {
+	case <-o.done:
+		return o.feed, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// run is the goroutine of one feed, from its first reader until it had none for a while.
+func (e *Engine) run(key string, o *opening, s start) {
+	ctx, cancel := context.WithCancel(e.ctx)
+	defer cancel()
+	feed, err := e.start(ctx, key, s)
+	o.feed, o.err = feed, err
+	if err != nil {
+		e.forget(key, o)
+		close(o.done)
+		return
+	}
+	close(o.done)
+	stop := context.AfterFunc(ctx, func() { feed.conn.Close(ErrGone) })
+	defer stop()
+	if w, ok := feed.room.(Watcher); ok {
+		defer w.Watch(func() { feed.conn.PutFree(pinged{}) })()
+	}
+	e.wg.Go(func() { e.watchIdle(ctx, cancel, key, o) })
+	err = feed.run(ctx)
+	e.forget(key, o)
+	feed.conn.Close(ErrGone)
+	feed.finish(err)
+}
+
+func (e *Engine) start(ctx context.Context, key string, s start) (*feed, error) {
+	r, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	client := hub.ConnConfig{Principal: "pages", ClientID: e.cfg.ClientPrefix + key, Audience: s.audience}
+	conn, err := e.cfg.Hub.Connect(client)
+	if err != nil {
+		return nil, err
+	}
+	f := &feed{name: s.name, epoch: e.epoch + newEpoch(), room: r, conn: conn, renders: &e.renders,
+		states: States{}, changed: make(chan struct{}), ended: make(chan struct{}), idle: time.Now()}
+	if err := f.subscribe(ctx); err != nil {
+		conn.Close(ErrGone)
+		return nil, err
+	}
+	return f, nil
+}
+
+var epochs atomic.Int64
+
+// newEpoch returns another name for each feed of one run of the program.
+func newEpoch() string { return "." + strconv.FormatInt(epochs.Add(1), 36) }
+
+// watchIdle ends a feed that has no readers.
+func (e *Engine) watchIdle(ctx context.Context, cancel context.CancelFunc, key string, o *opening) {
+	t := time.NewTicker(idleLimit / 3)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			if o.feed.isIdle(idleLimit) {
+				e.forget(key, o)
+				cancel()
+				return
+			}
+		}
+	}
+}
+
+func (e *Engine) forget(key string, o *opening) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.open[key] == o {
+		delete(e.open, key)
+	}
+}
+
+// join and leave count readers.
+func (f *feed) join() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.readers++
+}
+
+func (f *feed) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.readers--
+	f.idle = time.Now()
+}
+
+// isIdle reports whether the feed has had no reader for some time.
+func (f *feed) isIdle(after time.Duration) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.readers == 0 && time.Since(f.idle) > after
+}

@@ -1,0 +1,98 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/a-h/templ"
+
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// Op is what a patch does, as static/js/base.js reads it.
+type Op string
+
+// The operations of patches.
+const (
+	OpReplace Op = "r"
+	OpAppend  Op = "a"
+	OpBefore  Op = "b"
+	OpRemove  Op = "x"
+	OpGrow    Op = "i"
+	OpSay     Op = "s"
+
+	opDrop Op = "d" // as OpGrow, without what stood at the end
+)
+
+// Patch is one change of an open page. It names elements by id, and its HTML is the same for all who see it:
+// what differs by viewer is hidden by the classes of body or lives outside of what patches touch.
+type Patch struct {
+	Op   Op
+	ID   string
+	HTML string
+	Grow part.Growth // of OpGrow
+}
+
+// Replace puts c in the place of the element id; where there is none, nothing happens.
+// The client keeps what its reader typed or opened inside.
+func Replace(id string, c templ.Component) Patch { return ReplaceHTML(id, Render(c)) }
+
+// ReplaceHTML is Replace for HTML that was rendered before.
+func ReplaceHTML(id, html string) Patch { return Patch{Op: OpReplace, ID: id, HTML: html} }
+
+// Append puts c at the end of the element parent. An element with the same id as c's own is replaced
+// instead, so a patch that comes twice does no harm.
+func Append(parent string, c templ.Component) Patch {
+	return Patch{Op: OpAppend, ID: parent, HTML: Render(c)}
+}
+
+// Before puts c in front of the element id, with the same rule as Append.
+func Before(id string, c templ.Component) Patch {
+	return Patch{Op: OpBefore, ID: id, HTML: Render(c)}
+}
+
+// Remove takes the element away.
+func Remove(id string) Patch { return Patch{Op: OpRemove, ID: id} }
+
+// Grow puts HTML inside the element id as a part.Growth says.
+func Grow(id string, g part.Growth) Patch { return Patch{Op: OpGrow, ID: id, Grow: g} }
+
+// Say has a screen reader speak: started, needs you, finished, failed; nothing else.
+func Say(text string) Patch { return Patch{Op: OpSay, HTML: text} }
+
+// MarshalJSON writes the patch as the client reads it: an array.
+func (p Patch) MarshalJSON() ([]byte, error) {
+	switch p.Op {
+	case OpRemove:
+		return marshalPlain([]any{p.Op, p.ID})
+	case OpGrow:
+		op := OpGrow
+		if p.Grow.Drop {
+			op = opDrop
+		}
+		return marshalPlain([]any{op, p.ID, p.Grow.Depth, p.Grow.HTML})
+	case OpSay:
+		return marshalPlain([]any{p.Op, p.HTML})
+	}
+	return marshalPlain([]any{p.Op, p.ID, p.HTML})
+}
+
+// marshalPlain encodes v and leaves <, > and & as they are: frames go to a script, never into a page.
+func marshalPlain(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimRight(b.Bytes(), "\n"), err
+}
+
+// Render draws a component. Components of ours fail only when their writer does, and a buffer does not.
+func Render(c templ.Component) string {
+	b := templ.GetBuffer()
+	defer templ.ReleaseBuffer(b)
+	if err := c.Render(context.Background(), b); err != nil {
+		return ""
+	}
+	return b.String()
+}
