@@ -21,6 +21,7 @@ import (
 	"github.com/ahphub/ahphub/e2e/fixture"
 	"github.com/ahphub/ahphub/e2e/peer"
 	"github.com/ahphub/ahphub/hub/ahp"
+	hubhost "github.com/ahphub/ahphub/hub/host"
 )
 
 // watchClock notes how old each clock reading is when it has come into the page.
@@ -49,7 +50,7 @@ func BenchmarkViewers(b *testing.B) {
 	for range viewers {
 		page := browser.Page()
 		page.SignIn(h.Program)
-		page.Open(h.URL + "/s/" + short(b, page, uri))
+		page.Open(h.URL + "/s/" + hubhost.ShortID(uri))
 		page.Wait("document.documentElement.dataset.live === 'on'")
 		e2e.Eval[any](page, watchClock)
 		pages = append(pages, page)
@@ -71,13 +72,6 @@ func BenchmarkViewers(b *testing.B) {
 	b.ReportMetric(ages[len(ages)/2], "p50-ms")
 	b.ReportMetric(ages[len(ages)*95/100], "p95-ms")
 	b.ReportMetric(float64(h.renders(b)-before)/float64(sent), "renders/update")
-}
-
-// short finds a session's short id as the inbox links to it: it is the only one.
-func short(b testing.TB, p *e2e.Page, _ ahp.URI) string {
-	b.Helper()
-	href := e2e.Eval[string](p, `document.querySelector('a[href^="/s/"]').getAttribute('href')`)
-	return strings.Split(href, "/")[2]
 }
 
 // renders is the program's counter of everything its pages drew.
@@ -139,12 +133,10 @@ func stream(b *testing.B, rate float64) {
 	check(b, err)
 	page := e2e.OpenBrowser(b).Page()
 	page.SignIn(h.Program)
-	_, chat := session(b, p)
+	uri, chat := session(b, p)
 	check(b, p.Subscribe(b.Context(), chat))
 	page.Do(beforeEachDocument(watchPatches))
-	page.Open(h.URL + "/")
-	page.Wait(`document.querySelector('a[href^="/s/"]')`)
-	page.Open(h.URL + "/s/" + short(b, page, ""))
+	page.Open(h.URL + "/s/" + hubhost.ShortID(uri))
 	page.Wait("document.documentElement.dataset.live === 'on'")
 	page.Do(throttle(rate))
 	e2e.Eval[bool](page, "(tasks.length = 0, true)") // those of the load are P8's

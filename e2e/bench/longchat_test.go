@@ -13,6 +13,7 @@ import (
 
 	"github.com/ahphub/ahphub/e2e"
 	"github.com/ahphub/ahphub/e2e/fixture"
+	hubhost "github.com/ahphub/ahphub/hub/host"
 )
 
 // BenchmarkLongChat opens a session of 2 000 turns and 5 MB: the time until its last turn is on the screen, and what the
@@ -29,7 +30,7 @@ func BenchmarkLongChat(b *testing.B) {
 	p := h.peer(b, "driver")
 	_, err := p.Initialize(b.Context())
 	check(b, err)
-	_, chat := session(b, p)
+	uri, chat := session(b, p)
 	check(b, p.Subscribe(b.Context(), chat))
 	for i := range turns {
 		prompt(b, p, chat, fmt.Sprintf("t%d", i%(len(turns)/2)))
@@ -37,9 +38,7 @@ func BenchmarkLongChat(b *testing.B) {
 	}
 	page := e2e.OpenBrowser(b).Page()
 	page.SignIn(h.Program)
-	page.Open(h.URL + "/")
-	page.Wait(`document.querySelector('a[href^="/s/"]')`)
-	at := h.URL + "/s/" + short(b, page, "")
+	at := h.URL + "/s/" + hubhost.ShortID(uri)
 	var shown []float64
 	for b.Loop() {
 		page.Open("about:blank")
