@@ -118,7 +118,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Home == nil {
 		c.Home = func(session ahp.URI, _ access.Scope) string { return "/s/" + c.Short(session) }
 	}
-	if !c.Owner.Known() {
+	if !c.Owner.IsKnown() {
 		c.Owner = access.Owner("")
 	}
 	return c, nil

@@ -53,7 +53,7 @@ func (s *Server) refuseToken(w http.ResponseWriter, r *http.Request, why string)
 // token and it was guessed at too often.
 func (s *Server) checkToken(r *http.Request, token string) (access.Principal, error) {
 	who, err := s.cfg.Tokens.CheckGenerated(r.Context(), token)
-	if !errors.Is(err, access.ErrWrongToken) || !s.cfg.Tokens.Chosen() {
+	if !errors.Is(err, access.ErrWrongToken) || !s.cfg.Tokens.IsChosen() {
 		return who, err
 	}
 	key := "token " + address(r)
@@ -91,7 +91,7 @@ func (s *Server) takePasswordTry(w http.ResponseWriter, r *http.Request, account
 // passwordKey is what tries at a password are counted by: an account, or a name that none has. Unknown names are
 // limited like known ones, so the limit does not tell which names exist.
 func passwordKey(who access.Principal, name string) string {
-	if who.Known() {
+	if who.IsKnown() {
 		return who.ID
 	}
 	return "name:" + strings.ToLower(strings.TrimSpace(name))

@@ -88,7 +88,7 @@ func (s *Server) byCookieSameOrigin(w http.ResponseWriter, r *http.Request, next
 		http.Error(w, sentence(err.Error()), http.StatusForbidden)
 	case err != nil:
 		s.unavailable(w, r, err)
-	case !who.Known():
+	case !who.IsKnown():
 		w.Header().Set("WWW-Authenticate", `Bearer realm="ahphub"`)
 		http.Error(w, "Show a token: Authorization: Bearer …, or tkn=… in the query.", http.StatusUnauthorized)
 	case r.Header.Get("Upgrade") != "" && !s.hosts.sameOrigin(r):
@@ -107,9 +107,9 @@ func (s *Server) byCookie(next http.Handler) http.Handler {
 			s.fail(w, r, http.StatusForbidden, sentence(err.Error())+" Ask for a new one.")
 		case err != nil:
 			s.unavailable(w, r, err)
-		case who.Known() && r.Header.Get("Upgrade") != "" && !s.hosts.sameOrigin(r):
+		case who.IsKnown() && r.Header.Get("Upgrade") != "" && !s.hosts.sameOrigin(r):
 			http.Error(w, "This stream opens only from a page of this server.", http.StatusForbidden)
-		case who.Known():
+		case who.IsKnown():
 			s.as(who, w, r, next)
 		case r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html"):
 			http.Redirect(w, r, "/signin?"+url.Values{"next": {withoutTokens(r.URL)}}.Encode(), http.StatusSeeOther)
@@ -122,7 +122,7 @@ func (s *Server) byCookie(next http.Handler) http.Handler {
 // perhaps names who signed in, if anybody did, so that even a page that is not there has their way around.
 func (s *Server) perhaps(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if who, err := s.visitor(nil, r); err == nil && who.Known() {
+		if who, err := s.visitor(nil, r); err == nil && who.IsKnown() {
 			r = r.WithContext(access.WithPrincipal(r.Context(), who))
 		}
 		next(w, r)
@@ -141,7 +141,7 @@ func (s *Server) visitor(w http.ResponseWriter, r *http.Request) (access.Princip
 	}
 	var who access.Principal
 	if access.IsPerson(account.ID) {
-		if who, err = s.person(r.Context(), account.ID); err != nil || !who.Known() {
+		if who, err = s.person(r.Context(), account.ID); err != nil || !who.IsKnown() {
 			return access.Principal{}, err // also where they came by a link: who has no account any more is out there too
 		}
 	}
@@ -203,7 +203,7 @@ func (s *Server) mayVisit(next http.Handler) http.Handler {
 			s.fail(w, r, http.StatusNotFound, "There is no such session, or it is not shared with you.")
 			return
 		}
-		if !who.Scope.Whole() && route == "GET /s/{session}" {
+		if !who.Scope.IsWhole() && route == "GET /s/{session}" {
 			http.Redirect(w, r, s.cfg.Home(who.Session, who.Scope), http.StatusSeeOther)
 			return
 		}
@@ -235,5 +235,5 @@ func (s *Server) mayOpen(who access.Principal, session, chat string) bool {
 	if !who.SeesSession(uri) {
 		return false
 	}
-	return chat == "" || !who.Scope.Chat() || s.cfg.Home(uri, who.Scope) == "/s/"+session+"/c/"+chat
+	return chat == "" || !who.Scope.IsChat() || s.cfg.Home(uri, who.Scope) == "/s/"+session+"/c/"+chat
 }

@@ -75,7 +75,7 @@ func (s *Server) welcomeMember(r *http.Request, token, name, password string) (a
 
 // invitesTo says what somebody is invited to, and as whom.
 func (s *Server) invitesTo(m access.Member) string {
-	return s.cfg.Owner.Name + " gives you an account here. With it you " + m.May() + "."
+	return s.cfg.Owner.Name + " gives you an account here. With it you " + m.Describe() + "."
 }
 
 func (s *Server) inviteAgain(w http.ResponseWriter, r *http.Request, status int, m page.Invite) {

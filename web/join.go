@@ -50,10 +50,10 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	}
 	home := s.cfg.Home(link.Session, link.Scope)
 	switch {
-	case here.Link == link.ID && here.Known(), here.Role == access.RoleOwner, here.Host:
+	case here.Link == link.ID && here.IsKnown(), here.Role == access.RoleOwner, here.Host:
 		http.Redirect(w, r, home, http.StatusSeeOther) // nobody becomes less or joins twice
 		return
-	case link.SignIn && !here.Account():
+	case link.SignIn && !here.HasAccount():
 		s.hold(w, r, token)
 		http.Redirect(w, r, "/signin?next=/j", http.StatusSeeOther)
 		return
@@ -75,7 +75,7 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) redeem(r *http.Request, token, name string, here access.Principal) (access.Principal, error) {
-	if here.Account() {
+	if here.HasAccount() {
 		return s.cfg.Links.RedeemAs(r.Context(), token, here)
 	}
 	return s.cfg.Links.Redeem(r.Context(), token, name)
@@ -85,7 +85,7 @@ func (s *Server) redeem(r *http.Request, token, name string, here access.Princip
 func (s *Server) look(w http.ResponseWriter, link access.Link, here access.Principal) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	if link.SignIn && !here.Account() {
+	if link.SignIn && !here.HasAccount() {
 		w.Header().Set("Sign-In", "first")
 	}
 	fmt.Fprint(w, s.leadsTo(link))
@@ -95,9 +95,9 @@ func (s *Server) look(w http.ResponseWriter, link access.Link, here access.Princ
 func (s *Server) leadsTo(l access.Link) string {
 	title, into, of := s.cfg.Title(l.Session, l.Scope), "a session", "of this host"
 	switch {
-	case l.Scope.Chat():
+	case l.Scope.IsChat():
 		into, of = "one chat", "of its session or of this host"
-	case l.Scope.Changeset():
+	case l.Scope.IsChangeset():
 		into, of = "some changes in a session", "of it or of this host"
 	case title != "":
 		into = "the session"
@@ -105,7 +105,7 @@ func (s *Server) leadsTo(l access.Link) string {
 	if title != "" {
 		into += " “" + title + "”"
 	}
-	text := fmt.Sprintf("You come as a %s into %s of %s, and see nothing else %s: you %s.", l.Role, into, s.cfg.Owner.Name, of, l.May())
+	text := fmt.Sprintf("You come as a %s into %s of %s, and see nothing else %s: you %s.", l.Role, into, s.cfg.Owner.Name, of, l.Describe())
 	if l.SignIn {
 		text += " This link is for people with an account here: sign in, and you come under your own name."
 	}
@@ -114,7 +114,7 @@ func (s *Server) leadsTo(l access.Link) string {
 
 // nameOf is under what name somebody who is signed in would come; "" for everybody else.
 func (s *Server) nameOf(r *http.Request) string {
-	if who, err := s.visitor(nil, r); err == nil && who.Account() {
+	if who, err := s.visitor(nil, r); err == nil && who.HasAccount() {
 		return who.Name
 	}
 	return ""

@@ -214,9 +214,9 @@ func TestVisitingAPart(t *testing.T) {
 	x := newSite(t, func(c *Config) {
 		c.Home = func(session ahp.URI, s access.Scope) string {
 			switch {
-			case s.Chat():
+			case s.IsChat():
 				return "/s/mine/c/one"
-			case s.Changeset():
+			case s.IsChangeset():
 				return "/s/mine/changes?scope=session"
 			}
 			return "/s/mine"

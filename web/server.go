@@ -30,7 +30,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, hosts: newHosts(cfg), counters: newCounters(cfg.Registry, cfg.Metrics),
 		guesses: newGuesses(cfg.Limits.Failures)}
-	cfg.Tokens.Of(s.person)
+	cfg.Tokens.SetPersons(s.person)
 	s.handler = s.routes()
 	return s, nil
 }

@@ -24,7 +24,7 @@ func (s *Server) sendSignIn(w http.ResponseWriter, r *http.Request, status int, 
 	m := page.SignIn{Frame: s.frame("Sign in"), Next: next, Error: problem}
 	m.Frame.Scripts = append(m.Frame.Scripts, "js/passkey.js")
 	var err error
-	m.Names = s.cfg.Members != nil && s.cfg.Members.Any()
+	m.Names = s.cfg.Members != nil && s.cfg.Members.HasJoined()
 	if s.cfg.Passwords != nil {
 		if m.Password, err = s.cfg.Passwords.Has(r.Context(), s.cfg.Owner.ID); err != nil {
 			s.unavailable(w, r, err)
@@ -92,7 +92,7 @@ func (s *Server) named(name string) access.Principal {
 }
 
 func (s *Server) wrongPassword() string {
-	if s.cfg.Members != nil && s.cfg.Members.Any() {
+	if s.cfg.Members != nil && s.cfg.Members.HasJoined() {
 		return "The name or the password is not right."
 	}
 	return "The password is not right."
@@ -149,7 +149,7 @@ func (s *Server) signInByPasskey(w http.ResponseWriter, r *http.Request) {
 	if err == nil && account != who.ID {
 		who, err = s.person(r.Context(), account)
 	}
-	if errors.Is(err, people.ErrNoPasskey) || err == nil && !who.Known() {
+	if errors.Is(err, people.ErrNoPasskey) || err == nil && !who.IsKnown() {
 		if s.refuseWrong(w, r) {
 			return
 		}
@@ -184,7 +184,7 @@ func (s *Server) letIn(w http.ResponseWriter, r *http.Request, who access.Princi
 func (s *Server) noteRefused(r *http.Request) { s.note(r, people.Event{What: "sign-in refused"}) }
 
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request) {
-	if who, err := s.visitor(nil, r); err == nil && who.Known() {
+	if who, err := s.visitor(nil, r); err == nil && who.IsKnown() {
 		s.note(r, people.Event{Who: who.ID, Name: who.Name, What: "signed out"})
 	}
 	if err := s.cfg.Cookies.SignOut(w, r); err != nil {

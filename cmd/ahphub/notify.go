@@ -99,7 +99,7 @@ func (a *app) buildNotifier(set settings) error {
 // person is somebody with an account, as what they are in a session: members come into it by a link.
 func (a *app) person(id string, session ahp.URI) (access.Principal, bool) {
 	who, err := a.web.Person(context.Background(), id)
-	if err != nil || !who.Known() || !who.Account() {
+	if err != nil || !who.IsKnown() || !who.HasAccount() {
 		return access.Principal{}, false
 	}
 	if who.Role == access.RoleOwner || who.Host {

@@ -126,7 +126,7 @@ func (a *app) openDoors(ctx context.Context, set settings) (doors, error) {
 	if d.links, err = access.OpenLinks(ctx, a.store); err != nil {
 		return d, err
 	}
-	d.links.Within(a.hub)
+	d.links.SetWorld(a.hub)
 	if d.members, err = access.OpenMembers(ctx, a.store, a.owner.Name); err != nil {
 		return d, err
 	}

@@ -267,7 +267,7 @@ func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionSta
 	v := &page.Changes{Base: b.look.base(), Query: b.look.query(), Status: string(cs.Status), Space: b.look.space, Threads: threads,
 		View: part.DiffView{Split: b.look.split, Ops: hunkOps(cs)}, Ops: opsOf(cs), Scopes: b.p.scopes(b.caller.Principal, b.look, s), Running: b.p.running(b.look.session)}
 	v.Turns = b.p.turns(b.look, s)
-	if b.caller.Scope.Whole() {
+	if b.caller.Scope.IsWhole() {
 		v.Chats = b.p.chats(b.look, s)
 	}
 	if from, to, ok := b.look.turns(); ok {

@@ -169,7 +169,7 @@ func (p *Pages) origin(who access.Principal, l look) ahp.AnnotationOrigin {
 	turn, ok := strings.CutPrefix(l.scope, "turn.")
 	switch {
 	case ok:
-	case who.Scope.Chat(): // who sees a chat alone sees threads about its turns
+	case who.Scope.IsChat(): // who sees a chat alone sees threads about its turns
 		if _, turn, ok = l.turns(); !ok {
 			turn = p.lastTurn(who.Scope.URI)
 		}

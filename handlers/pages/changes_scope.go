@@ -48,9 +48,9 @@ func lookOf(v visit, q url.Values) look {
 	}
 	switch {
 	case l.scope != "":
-	case v.who.Scope.Changeset():
+	case v.who.Scope.IsChangeset():
 		l.scope = scopeOf(v.who.Scope.URI)
-	case v.who.Scope.Chat():
+	case v.who.Scope.IsChat():
 		l.scope = "turn"
 	default:
 		l.scope = "session"

@@ -60,7 +60,7 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v visit, id str
 	if err != nil {
 		return err
 	}
-	m.Composer.Me, m.Forks = v.who.Name, v.who.Scope.Whole() && p.forks(sess.Provider)
+	m.Composer.Me, m.Forks = v.who.Name, v.who.Scope.IsWhole() && p.forks(sess.Provider)
 	if m.Composer.Draft, err = p.quoteIn(r, v, m.Composer.Draft); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v visit, id str
 	if fragment(r) && r.FormValue("before") != "" {
 		return send(w, http.StatusOK, page.EarlierPart(m))
 	}
-	if m.Pane == "changes" && !v.who.Scope.Whole() {
+	if m.Pane == "changes" && !v.who.Scope.IsWhole() {
 		m.Pane = ""
 	}
 	m.Info = p.info(r, v, sess)

@@ -132,7 +132,7 @@ func (p *Pages) personal(ctx context.Context, v *page.Changes, l look, who acces
 		}
 	}
 	v.Me = who.ID
-	if who.Scope.Whole() {
+	if who.Scope.IsWhole() {
 		v.Mine, v.MaySend = p.mine(l.session, who), who.Has(access.RightPrompt)
 	}
 	return nil

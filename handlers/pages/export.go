@@ -49,7 +49,7 @@ func origin(r *http.Request) string {
 func (p *Pages) exported(r *http.Request, v visit, l look) export {
 	s := p.sessionFor(v.who, v.session)
 	x := export{title: titleOf(s.Title), origin: origin(r), base: l.base()}
-	if v.who.Scope.Whole() {
+	if v.who.Scope.IsWhole() {
 		x.verdicts = p.verdicts(v.session, s.WorkingDirectories)
 	}
 	return x

@@ -21,7 +21,7 @@ func (p *Pages) frame(r *http.Request, title, tab string) part.Frame {
 	if p.Notify != nil && notifiesHere(r) {
 		f.Scripts = append(f.Scripts, notifyScript)
 	}
-	if who.Known() && !f.Viewer.Guest {
+	if who.IsKnown() && !f.Viewer.Guest {
 		f.Rail = p.railItems(host.Caller{Principal: who})
 		f.Needs = needing(f.Rail)
 	}

@@ -18,7 +18,7 @@ func (p *Pages) needs(who access.Principal, session ahp.URI) bool {
 
 // mayAnswer tells apart those for whom answers differs.
 func mayAnswer(who access.Principal) string {
-	return fmt.Sprint(who.Approves(true), who.Approves(false), who.Has(access.RightPrompt), who.Has(access.RightManage))
+	return fmt.Sprint(who.CanApprove(true), who.CanApprove(false), who.Has(access.RightPrompt), who.Has(access.RightManage))
 }
 
 // mayAnswerAs tells each person apart, besides what mayAnswer does.
@@ -29,7 +29,7 @@ func (p *Pages) answers(who access.Principal, r ahp.SessionInputRequest) bool {
 	switch v := r.Value.(type) {
 	case *ahp.SessionToolConfirmationRequest:
 		_, call := v.ToolCall.Value.(*ahp.ToolCallPendingConfirmationState)
-		return who.Approves(call && p.ofGuest(v.Chat))
+		return who.CanApprove(call && p.ofGuest(v.Chat))
 	case *ahp.SessionChatInputRequest:
 		return who.Has(access.RightPrompt)
 	case *ahp.SessionToolAuthenticationRequest:

@@ -18,9 +18,9 @@ import (
 func Home(session ahp.URI, s access.Scope) string {
 	base := "/s/" + host.ShortID(session)
 	switch {
-	case s.Chat():
+	case s.IsChat():
 		return base + "/c/" + part.Tail(s.URI)
-	case s.Changeset():
+	case s.IsChangeset():
 		return base + "/changes?scope=" + url.QueryEscape(scopeOf(s.URI))
 	}
 	return base
@@ -73,7 +73,7 @@ func (p *Pages) sessionFor(who access.Principal, uri ahp.URI) *ahp.SessionState 
 // partHead is the head of the pages of a part of a session: what it is called and does. The rest is the session's.
 func partHead(who access.Principal, short string, s *ahp.SessionState) part.SessionHead {
 	h := part.SessionHead{Short: short, Title: titleOf(s.Title), Status: activityStatus(s.Status, s.Activity), Activity: s.Activity, Only: "changes"}
-	if who.Scope.Chat() {
+	if who.Scope.IsChat() {
 		h.Only, h.Chat = "chat", part.Tail(who.Scope.URI)
 		if i := slices.IndexFunc(s.Chats, func(c ahp.ChatSummary) bool { return c.Resource == who.Scope.URI }); i >= 0 {
 			h.Title = chatTitle(s.Chats[i]) // the session's, as it is called here, was written once
@@ -106,9 +106,9 @@ func (p *Pages) owned(who access.Principal, uri, session ahp.URI, kind ahp.Chann
 func (p *Pages) TitleOf(session ahp.URI, s access.Scope) string {
 	sum, _ := p.Host.Summary(session)
 	switch {
-	case s.Chat():
+	case s.IsChat():
 		return chatCalled(sum, s.URI)
-	case s.Changeset():
+	case s.IsChangeset():
 		return changesCalled(sum, scopeOf(s.URI))
 	}
 	return sum.Title

@@ -55,7 +55,7 @@ func (s *sessionRoom) draw(v live.States) []live.Patch {
 		return nil
 	}
 	h := s.p.head(s.who, s.short, s.uri, state)
-	if !s.who.Scope.Whole() {
+	if !s.who.Scope.IsWhole() {
 		return []live.Patch{
 			live.Replace("title", part.TitlePart(h)),
 			live.Replace("status", part.StatusPart(h)),
@@ -77,7 +77,7 @@ func (s *sessionRoom) draw(v live.States) []live.Patch {
 
 // head returns what stands at the top of a session's pages. Counts come from the summary, which the host keeps.
 func (p *Pages) head(who access.Principal, short string, uri ahp.URI, s *ahp.SessionState) part.SessionHead {
-	if !who.Scope.Whole() {
+	if !who.Scope.IsWhole() {
 		h := partHead(who, short, s)
 		h.Answers = p.answerers(s.InputNeeded)
 		return h

@@ -143,15 +143,15 @@ func (p *Pages) shareLink(l access.Link, now time.Time) page.ShareLink {
 	out := page.ShareLink{ID: l.ID, Role: string(l.Role), Label: l.Label, Created: l.Created, Expires: l.Expires, MaxUses: l.MaxUses, SignIn: l.SignIn,
 		Prompt: l.Prompt, Approve: l.Approve, Type: l.Type, Guests: l.Guests, AllFiles: l.AllFiles}
 	switch {
-	case l.Scope.Chat():
+	case l.Scope.IsChat():
 		out.Part = "Chat: " + p.TitleOf(l.Session, l.Scope)
-	case l.Scope.Changeset():
+	case l.Scope.IsChangeset():
 		out.Part = "Changes: " + strings.ToLower(p.TitleOf(l.Session, l.Scope))
 	}
 	switch {
 	case !l.Revoked.IsZero():
 		out.Ended = "Revoked"
-	case !l.Live(now):
+	case !l.IsLive(now):
 		out.Ended = "Expired"
 	}
 	for _, u := range l.Uses {
@@ -208,7 +208,7 @@ func (p *Pages) makeLink(w http.ResponseWriter, r *http.Request) error {
 			return refuse(classify(err).text)
 		}
 	}
-	want.AllFiles = m.AllFiles && want.Scope.Whole() // of a part no files are read
+	want.AllFiles = m.AllFiles && want.Scope.IsWhole() // of a part no files are read
 	if want.Role == access.RoleDriver {
 		on := func(name string) bool { return r.PostFormValue(name) == "on" }
 		want.Prompt, want.Approve, want.Type, want.Guests = on("prompt"), on("approve"), on("type"), on("guests")

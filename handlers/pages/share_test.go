@@ -48,7 +48,7 @@ func TestWhatALinkIsFor(t *testing.T) {
 			if len(all) != before || checked(page, "") {
 				t.Errorf("%s: %d links were made, and the form offers the whole session next: %t", name, len(all)-before, checked(page, ""))
 			}
-		case len(all) != before+1 || all[0].Scope.Whole() != (test.scope == ""):
+		case len(all) != before+1 || all[0].Scope.IsWhole() != (test.scope == ""):
 			t.Errorf("%s: the links are %+v", name, all)
 		}
 	}

@@ -26,7 +26,7 @@ func (p *Pages) threads(w http.ResponseWriter, r *http.Request) error {
 	}
 	q := r.URL.Query()
 	t := page.ThreadsOf(m, page.ThreadPick{State: q.Get("state"), Path: q.Get("file"), By: q.Get("by")})
-	if v.who.Scope.Whole() {
+	if v.who.Scope.IsWhole() {
 		t.Verdicts = p.verdicts(v.session, p.sessionState(v.session).WorkingDirectories)
 	}
 	f := p.reviewFrame(r, v, "Threads", "threads")

@@ -128,7 +128,7 @@ func seenDigest(l look, cs *ahp.ChangesetState) string {
 
 // greet adds to a session's frame what is its reader's alone: how often they are called, and whom they can call.
 func (p *Pages) greet(f *part.Frame, v visit) {
-	if !v.who.Scope.Whole() {
+	if !v.who.Scope.IsWhole() {
 		return // people of all of the session
 	}
 	f.Session.Called = len(p.Host.Desk(v.session).MentionsOf(v.who.ID))

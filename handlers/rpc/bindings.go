@@ -35,7 +35,7 @@ func rankOf(p access.Principal) int {
 	switch {
 	case p.Role == access.RoleOwner:
 		return rankOwner
-	case p.Account():
+	case p.HasAccount():
 		return rankAccount
 	}
 	return rankGuest

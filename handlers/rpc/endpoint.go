@@ -116,7 +116,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) { e.serve(w
 // serve names sessions by their provider when it is given where to find them.
 func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request, byProvider *providers) {
 	p := access.FromContext(r.Context())
-	if !p.Known() {
+	if !p.IsKnown() {
 		http.Error(w, "sign in, or send a token: Authorization: Bearer …", http.StatusUnauthorized)
 		return
 	}

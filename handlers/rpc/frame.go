@@ -107,7 +107,7 @@ func (s *socket) dropFrame(f *received) {
 // holderOf is a principal as quotas count it. Guests of a link have a bound in common; which of them a connection is
 // shows when it initializes.
 func holderOf(p access.Principal) quota.Holder {
-	if p.Bearer() {
+	if p.IsBearer() {
 		return quota.Holder{Group: p.Link}
 	}
 	return quota.Holder{ID: p.ID, Group: p.Link}

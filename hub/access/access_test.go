@@ -44,7 +44,8 @@ func TestEveryActionHasARight(t *testing.T) {
 			t.Errorf("actionRights has %s, which is no action of the protocol", a)
 		}
 	}
-	dispatchable := slices.DeleteFunc(slices.Collect(maps.Values(actionRights)), func(r Right) bool { return r == rightHost })
+	dispatchable := slices.DeleteFunc(slices.Collect(maps.Values(actionRights)),
+		func(r Right) bool { return r == rightHost })
 	if len(dispatchable) != 47 {
 		t.Errorf("%d actions may be dispatched by clients, 47 were expected", len(dispatchable))
 	}
@@ -211,7 +212,8 @@ func TestAudienceHidesTheRestOfTheHost(t *testing.T) {
 	terminals := []ahp.TerminalInfo{
 		{Resource: "ahp-terminal:/1", Title: "ours", Claim: claim(mine)},
 		{Resource: "ahp-terminal:/2", Title: canary, Claim: claim(theirs)},
-		{Resource: "ahp-terminal:/3", Title: canary, Claim: ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: "x"}}},
+		{Resource: "ahp-terminal:/3", Title: canary,
+			Claim: ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: "x"}}},
 	}
 	agents := []ahp.AgentInfo{{Provider: "shell", DisplayName: "Shell",
 		ProtectedResources: []ahp.ProtectedResourceMetadata{{Resource: canary}}}}
@@ -232,7 +234,8 @@ func TestAudienceHidesTheRestOfTheHost(t *testing.T) {
 	}
 	for _, a := range []ahp.Action{
 		&ahp.RootTerminalsChangedAction{Terminals: terminals}, &ahp.RootAgentsChangedAction{Agents: agents},
-		&ahp.RootActiveSessionsChangedAction{ActiveSessions: 41}, &ahp.RootConfigChangedAction{Config: ahp.Meta{canary: []byte("1")}},
+		&ahp.RootActiveSessionsChangedAction{ActiveSessions: 41},
+		&ahp.RootConfigChangedAction{Config: ahp.Meta{canary: []byte("1")}},
 		&ahp.UnknownAction{Type: "root/later", Raw: []byte(`{"type":"root/later","x":"` + canary + `"}`)},
 	} {
 		if got := aud.Action(root, a); got != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// actionRights names the right to dispatch each action of the protocol. What only the host
-// sends stands here too, so that a new action is missing until somebody decided about it.
+// actionRights maps each action of the protocol to the right that dispatching it needs. Actions
+// that only the host sends are listed too, so a new action is refused until it gets a row.
 var actionRights = map[string]Right{
 	"root/agentsChanged":         rightHost,
 	"root/activeSessionsChanged": rightHost,
@@ -35,7 +35,7 @@ var actionRights = map[string]Right{
 	"session/titleChanged":                 RightManage,
 	"session/isReadChanged":                RightManage,
 	"session/isArchivedChanged":            RightManage,
-	"session/configChanged":                RightManage, // `approval` is the owner's
+	"session/configChanged":                RightManage, // only the owner sets `approval`
 	"session/workingDirectorySet":          RightManage,
 	"session/workingDirectoryRemoved":      RightManage,
 	"session/workingDirectoryReplaced":     RightManage,
@@ -74,7 +74,7 @@ var actionRights = map[string]Right{
 	"chat/queuedMessagesReordered": RightPrompt,
 	"chat/inputAnswerChanged":      RightPrompt,
 	"chat/inputCompleted":          RightPrompt,
-	"chat/toolCallComplete":        RightPrompt, // a client's own tool
+	"chat/toolCallComplete":        RightPrompt, // of a client's own tool
 	"chat/toolCallContentChanged":  RightPrompt,
 	"chat/toolCallConfirmed":       RightApprove,
 	"chat/toolCallResultConfirmed": RightApprove,
@@ -125,35 +125,35 @@ var actionRights = map[string]Right{
 	"automationRun/cancelRequested":       RightManage,
 }
 
-// MayAct reports whether p may dispatch an action on a channel; the error is a *Denied whose
-// text can stand in a rejectionReason. What it needs of the state (whose thread, whose
-// claim) is asked apart: MayResolve, MayEdit.
+// MayAct reports why p may not dispatch an action on a channel; nil when it may. The error is a
+// *Denied whose text can serve as a rejectionReason. Checks that need the state (the author of a
+// thread, the holder of a claim) are separate: MayResolve, MayEdit.
 func MayAct(p Principal, actionType string, ch hub.ChannelInfo) error {
 	need, ok := actionRights[actionType]
 	if !ok {
-		return &Denied{rightHost, fmt.Sprintf("this host does not know the action %q", actionType)}
+		return &Denied{rightHost, fmt.Sprintf("this server does not support the action %q", actionType)}
 	}
 	if need == rightHost {
-		return &Denied{need, fmt.Sprintf("only the host sends %s", actionType)}
+		return &Denied{need, fmt.Sprintf("only the server sends %s; clients cannot dispatch it", actionType)}
 	}
-	return p.may(need, ch)
+	return p.mayOn(need, ch)
 }
 
-// may checks a right on one channel: scope first, so that nothing is told about what
-// somebody cannot see.
-func (p Principal) may(need Right, ch hub.ChannelInfo) error {
-	if !p.Known() {
+// mayOn checks a right on one channel. It checks the scope first, so that a refusal reveals
+// nothing about channels the principal cannot see.
+func (p Principal) mayOn(need Right, ch hub.ChannelInfo) error {
+	if !p.IsKnown() {
 		return &Denied{need, "sign in first"}
 	}
 	if !p.sees(ch) {
-		return &Denied{RightRead, "there is no such thing here, or it is not shared with you"}
+		return &Denied{RightRead, "this does not exist or is not shared with you"}
 	}
 	writesRoot := ch.Kind == ahp.ChannelRoot && need != RightRead && need != RightAccount
 	if p.Role != RoleOwner && writesRoot {
 		return p.deny(RightManage)
 	}
-	if need != RightRead && !p.Scope.writes(ch) {
-		return &Denied{need, "your link is for a part of this session, and this concerns all of it: ask the owner"}
+	if need != RightRead && !p.Scope.allowsWrites(ch) {
+		return &Denied{need, "your link covers only a part of this session. Ask the owner for a link to all of it"}
 	}
 	if !p.Has(need) {
 		return p.deny(need)
@@ -161,20 +161,20 @@ func (p Principal) may(need Right, ch hub.ChannelInfo) error {
 	return nil
 }
 
-// MayResolve reports whether p may resolve or reopen a thread with these authors (principal
-// ids, the one who started it first): a guest their own threads and those they wrote in, an
-// agent those it was sent, which are the session's.
+// MayResolve reports why p may not resolve or reopen a thread with these authors (principal ids,
+// the one who started it first); nil when it may. A guest may resolve their own threads and those
+// they wrote in; an agent may resolve those it was sent, which are the session's.
 func MayResolve(p Principal, authors ...string) error {
 	if p.Role == RoleAgent {
 		return nil
 	}
-	return p.mine(authors, "resolve")
+	return p.mayTouch(authors, "resolve")
 }
 
-// MayEdit reports whether p may change or delete what the author wrote.
-func MayEdit(p Principal, author string) error { return p.mine([]string{author}, "change") }
+// MayEdit reports why p may not change or delete what author wrote; nil when it may.
+func MayEdit(p Principal, author string) error { return p.mayTouch([]string{author}, "change") }
 
-func (p Principal) mine(authors []string, what string) error {
+func (p Principal) mayTouch(authors []string, what string) error {
 	if p.Role == RoleOwner {
 		return nil
 	}
@@ -186,5 +186,5 @@ func (p Principal) mine(authors []string, what string) error {
 			return nil
 		}
 	}
-	return &Denied{RightComment, fmt.Sprintf("you may %s only threads and comments of your own", what)}
+	return &Denied{RightComment, fmt.Sprintf("you can %s only your own threads and comments", what)}
 }

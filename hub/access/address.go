@@ -7,25 +7,26 @@ import (
 	"strings"
 )
 
-// IsTokenName reports whether a name in a query stands for a token, in whatever case a person typed it.
+// IsTokenName reports whether a query parameter with this name holds a token, in any letter case.
 func IsTokenName(name string) bool {
 	name = strings.ToLower(name)
 	return strings.Contains(name, "token") || strings.Contains(name, "tkn")
 }
 
-// isSecretName reports whether a part of a query holds a secret, or leads to something that does.
+// isSecretName reports whether a query parameter holds a secret, or something that leads to one.
 func isSecretName(name string) bool {
 	return IsTokenName(name) || slices.Contains([]string{"next", "code", "state"}, name)
 }
 
 var (
-	// tokenLike is what may be a token: each has 16 characters or more, while the host's own names of things, but for
-	// UUIDs, are shorter.
+	// tokenLike matches what may be a token: every token has at least 16 characters, while the
+	// host's own identifiers other than UUIDs are shorter.
 	tokenLike = regexp.MustCompile(`[A-Za-z0-9_-]{16,}`)
 	uuidLike  = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 )
 
-// LoggedPath is a path as it may stand in a log or in the audit: people paste tokens into addresses.
+// LoggedPath returns path with everything that may be a token replaced, for logs and the audit:
+// users paste tokens into addresses.
 func LoggedPath(path string) string {
 	return tokenLike.ReplaceAllStringFunc(path, func(s string) string {
 		if uuidLike.MatchString(s) {
@@ -35,7 +36,7 @@ func LoggedPath(path string) string {
 	})
 }
 
-// LoggedAddress is LoggedPath for an address with its query.
+// LoggedAddress does for an address with its query what LoggedPath does for a path.
 func LoggedAddress(u *url.URL) string {
 	if u.RawQuery == "" {
 		return LoggedPath(u.Path)

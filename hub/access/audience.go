@@ -7,13 +7,13 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// SeesSession reports whether the principal sees a session, or a part of it.
+// SeesSession reports whether the principal sees a session or a part of it.
 func (p Principal) SeesSession(uri ahp.URI) bool {
 	return p.Audience().Sees(hub.ChannelInfo{URI: uri, Kind: ahp.ChannelSession, Session: uri})
 }
 
-// Audience returns what the principal may see. Guests of one session, or of one part of it, share one, whichever
-// link they came by, so that what they get is encoded and rendered once.
+// Audience returns what the principal may see. Guests of the same session or part share one
+// audience, whichever link they used, so that updates for them are encoded and rendered once.
 func (p Principal) Audience() hub.Audience {
 	switch {
 	case p.Role == RoleOwner:
@@ -22,7 +22,7 @@ func (p Principal) Audience() hub.Audience {
 		return hostAudience{}
 	case p.Role == RoleMember:
 		return guestAudience{role: RoleMember}
-	case p.Scope.Whole():
+	case p.Scope.IsWhole():
 		return guestAudience{p.Session, RoleViewer, p.shownFiles()}
 	}
 	return scopeAudience{guestAudience{p.Session, RoleViewer, p.shownFiles()}, p.Scope, p.world}
@@ -35,7 +35,8 @@ func (ownerAudience) Sees(hub.ChannelInfo) bool                         { return
 func (ownerAudience) State(_ hub.ChannelInfo, s ahp.State) ahp.State    { return s }
 func (ownerAudience) Action(_ hub.ChannelInfo, a ahp.Action) ahp.Action { return a }
 
-// hostAudience sees every session, and of root what concerns them: neither the host's settings nor its telemetry.
+// hostAudience sees every session, and of root what concerns sessions: neither the host's settings
+// nor its telemetry.
 type hostAudience struct{}
 
 func (hostAudience) Key() string { return "people" }
@@ -50,9 +51,10 @@ func (h hostAudience) State(ch hub.ChannelInfo, s ahp.State) ahp.State {
 	}
 	root, ok := s.(*ahp.RootState)
 	if !ok {
-		return unexplained(s)
+		return withoutOrigin(s)
 	}
-	return &ahp.RootState{Agents: agentsFor(root.Agents), ActiveSessions: root.ActiveSessions, Terminals: ofSessions(root.Terminals)}
+	return &ahp.RootState{Agents: agentsFor(root.Agents), ActiveSessions: root.ActiveSessions,
+		Terminals: filterSessionTerminals(root.Terminals)}
 }
 
 func (h hostAudience) Action(ch hub.ChannelInfo, a ahp.Action) ahp.Action {
@@ -66,15 +68,16 @@ func (h hostAudience) Action(ch hub.ChannelInfo, a ahp.Action) ahp.Action {
 	case *ahp.RootAgentsChangedAction:
 		return &ahp.RootAgentsChangedAction{Agents: agentsFor(a.Agents)}
 	case *ahp.RootTerminalsChangedAction:
-		return &ahp.RootTerminalsChangedAction{Terminals: ofSessions(a.Terminals)}
+		return &ahp.RootTerminalsChangedAction{Terminals: filterSessionTerminals(a.Terminals)}
 	case *ahp.RootActiveSessionsChangedAction:
 		return a
 	}
 	return nil
 }
 
-// ofSessions keeps terminals that some session owns: of one that a client claimed nothing says whose it is.
-func ofSessions(all []ahp.TerminalInfo) []ahp.TerminalInfo {
+// filterSessionTerminals keeps terminals that a session owns. The claim of a client does not say
+// which session the terminal belongs to.
+func filterSessionTerminals(all []ahp.TerminalInfo) []ahp.TerminalInfo {
 	return slices.DeleteFunc(slices.Clone(all), func(t ahp.TerminalInfo) bool {
 		_, ok := t.Claim.Value.(*ahp.TerminalSessionClaim)
 		return !ok
@@ -83,8 +86,8 @@ func ofSessions(all []ahp.TerminalInfo) []ahp.TerminalInfo {
 
 // guestAudience sees one session, and of root only what concerns it.
 type guestAudience struct {
-	session ahp.URI // "" for a member, whom nothing is shared with
-	role    Role    // viewer, or member
+	session ahp.URI // "" for a member with whom nothing is shared
+	role    Role    // viewer or member
 	shown   shownFiles
 }
 
@@ -94,14 +97,14 @@ func (g guestAudience) Sees(ch hub.ChannelInfo) bool {
 	return Principal{Role: g.role, Session: g.session}.sees(ch)
 }
 
-// State cuts root down; a channel of the session is seen whole, but for what made the session.
+// State cuts root down. A channel of the session is returned whole, except for its origin.
 func (g guestAudience) State(ch hub.ChannelInfo, s ahp.State) ahp.State {
 	if !g.Sees(ch) {
 		return nil
 	}
 	root, ok := s.(*ahp.RootState)
 	if !ok {
-		return g.shown.state(unexplained(s))
+		return g.shown.state(withoutOrigin(s))
 	}
 	return &ahp.RootState{
 		Agents:         agentsFor(root.Agents),
@@ -110,8 +113,8 @@ func (g guestAudience) State(ch hub.ChannelInfo, s ahp.State) ahp.State {
 	}
 }
 
-// unexplained leaves out which automation made a session: automations are the owner's.
-func unexplained(s ahp.State) ahp.State {
+// withoutOrigin removes the automation that made a session: automations are the owner's.
+func withoutOrigin(s ahp.State) ahp.State {
 	session, ok := s.(*ahp.SessionState)
 	if !ok || session.Origin == nil {
 		return s
@@ -121,7 +124,8 @@ func unexplained(s ahp.State) ahp.State {
 	return &cut
 }
 
-// Action cuts an action of root down. One this table does not name is not for guests.
+// Action cuts an action of root down. An action that this table does not name is not sent to
+// guests.
 func (g guestAudience) Action(ch hub.ChannelInfo, a ahp.Action) ahp.Action {
 	if !g.Sees(ch) {
 		return nil
@@ -138,8 +142,8 @@ func (g guestAudience) Action(ch hub.ChannelInfo, a ahp.Action) ahp.Action {
 	return nil
 }
 
-// terminals keeps those the session owns. A terminal that a client claimed says nothing
-// about its session, so a guest does not see it here.
+// terminals keeps those the session owns. A terminal that a client claimed does not name its
+// session, so guests do not see it here.
 func (g guestAudience) terminals(all []ahp.TerminalInfo) []ahp.TerminalInfo {
 	mine := []ahp.TerminalInfo{}
 	for _, t := range all {
@@ -150,7 +154,7 @@ func (g guestAudience) terminals(all []ahp.TerminalInfo) []ahp.TerminalInfo {
 	return mine
 }
 
-// agentsFor leaves out where agents sign in and what the owner customized.
+// agentsFor removes sign-in addresses and the owner's customizations.
 func agentsFor(all []ahp.AgentInfo) []ahp.AgentInfo {
 	out := make([]ahp.AgentInfo, len(all))
 	for i, a := range all {

@@ -8,21 +8,21 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Hiding says which guests a changed file is kept from. The host writes it into the note of the file, in its own key of
-// `_meta`.
+// Hiding names which guests a changed file is hidden from. The host writes it into the file's
+// `_meta`, under its own key.
 type Hiding string
 
 // The kinds of hiding.
 const (
 	HideNone     Hiding = ""
-	HideUnlisted Hiding = "unlisted" // git does not track it and the session did not change it: links with all files show it
-	HidePrivate  Hiding = "private"  // keys, environments and the like: no link shows it
+	HideUnlisted Hiding = "unlisted" // untracked by git and not changed by the session: only links with all files show it
+	HidePrivate  Hiding = "private"  // secrets, environment files and the like: no link shows it
 )
 
-// hiddenKey is how a note with a Hiding begins, so that others need not be read.
+// hiddenKey occurs in every note with a Hiding; other notes need not be decoded.
 var hiddenKey = []byte(`"guests":`)
 
-// HidingOf reads whether a changed file is kept from guests.
+// HidingOf returns which guests a changed file is hidden from.
 func HidingOf(f *ahp.ChangesetFile) Hiding {
 	raw := f.Meta["ahphub"]
 	if !bytes.Contains(raw, hiddenKey) {
@@ -37,20 +37,21 @@ func HidingOf(f *ahp.ChangesetFile) Hiding {
 	return note.Guests
 }
 
-// Guest reports whether the principal came by a link, with an account or without one.
-func (p Principal) Guest() bool {
+// IsGuest reports whether the principal came by a link, with or without an account.
+func (p Principal) IsGuest() bool {
 	return !p.Host && (p.Role == RoleViewer || p.Role == RoleCommenter || p.Role == RoleDriver)
 }
 
-// Hides reports whether the principal is not shown what is hidden so. People with an account and agents see everything.
+// Hides reports whether files with this Hiding are hidden from the principal. Accounts and agents
+// see everything.
 func (p Principal) Hides(h Hiding) bool { return p.shownFiles().hide(h) }
 
-// shownFiles is what a guest sees of the files of a changeset.
+// shownFiles describes which files of a changeset a principal sees.
 type shownFiles struct{ guest, all bool }
 
-func (p Principal) shownFiles() shownFiles { return shownFiles{guest: p.Guest(), all: p.AllFiles} }
+func (p Principal) shownFiles() shownFiles { return shownFiles{guest: p.IsGuest(), all: p.AllFiles} }
 
-// key tells the audiences of guests apart by the files they see.
+// key distinguishes the audiences of guests by the files they see.
 func (v shownFiles) key() string {
 	switch {
 	case !v.guest:
@@ -84,7 +85,7 @@ func (v shownFiles) state(s ahp.State) ahp.State {
 	return &cut
 }
 
-// action leaves hidden files out. One that was seen before goes.
+// action removes hidden files. A file that was visible before and is hidden now is removed.
 func (v shownFiles) action(a ahp.Action) ahp.Action {
 	if !v.guest {
 		return a

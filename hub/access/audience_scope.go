@@ -9,13 +9,15 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// World tells the state of a channel as it is now. A thread belongs to a changeset while its file does, and an action on
-// a thread names the thread alone, so audiences of a changeset look both up.
+// World returns the current state of a channel. Audiences of a changeset need it twice: a thread
+// belongs to a changeset as long as its file does, and an action on a thread carries only the
+// thread's id.
 type World interface {
 	State(uri ahp.URI) (s ahp.State, seq int64, awake bool)
 }
 
-// scopeAudience sees one part of a session: the session cut down to what concerns it, and of its threads those about it.
+// scopeAudience sees one part of a session: the session cut down to what concerns the part, and the
+// threads about it.
 type scopeAudience struct {
 	guestAudience
 	scope Scope
@@ -28,14 +30,15 @@ func (a scopeAudience) Sees(ch hub.ChannelInfo) bool {
 	return Principal{Role: RoleViewer, Session: a.session, Scope: a.scope}.sees(ch)
 }
 
-// State cuts root, the session and its threads down.
+// State cuts down root, the session and its threads.
 func (a scopeAudience) State(ch hub.ChannelInfo, s ahp.State) ahp.State {
 	if !a.Sees(ch) {
 		return nil
 	}
 	switch s := s.(type) {
 	case *ahp.RootState:
-		return &ahp.RootState{Agents: agentsFor(s.Agents), ActiveSessions: ahp.Ptr(int64(1)), Terminals: a.terminals(s.Terminals)}
+		return &ahp.RootState{Agents: agentsFor(s.Agents), ActiveSessions: ahp.Ptr(int64(1)),
+			Terminals: a.terminals(s.Terminals)}
 	case *ahp.SessionState:
 		return a.sessionState(s)
 	case *ahp.AnnotationsState:
@@ -44,7 +47,8 @@ func (a scopeAudience) State(ch hub.ChannelInfo, s ahp.State) ahp.State {
 	return a.shown.state(s)
 }
 
-// Action lets through what concerns the scope. One of root or the session that this table does not name is not for it.
+// Action returns actions that concern the scope. An action of root or the session that this table
+// does not name is dropped.
 func (a scopeAudience) Action(ch hub.ChannelInfo, act ahp.Action) ahp.Action {
 	if !a.Sees(ch) {
 		return nil
@@ -78,21 +82,24 @@ func (a scopeAudience) rootAction(act ahp.Action) ahp.Action {
 func (a scopeAudience) terminals(all []ahp.TerminalInfo) []ahp.TerminalInfo {
 	return slices.DeleteFunc(a.guestAudience.terminals(all), func(t ahp.TerminalInfo) bool {
 		claim, ok := t.Claim.Value.(*ahp.TerminalSessionClaim)
-		return !ok || !a.scope.Chat() || claim.Chat != a.scope.URI
+		return !ok || !a.scope.IsChat() || claim.Chat != a.scope.URI
 	})
 }
 
-// What a part of a session is called where the session's own title stood: titles are made of what was said first.
+// Titles of a part, in place of the session's own: that one is made of the first message, which the
+// part may not contain.
 const (
 	untitledChat   = "Chat"
 	changesetTitle = "Changes"
 )
 
-// sessionState is the session as far as the scope concerns: who works where, and the one chat.
+// sessionState returns the part of the session that concerns the scope: its working directories and
+// its one chat or changeset.
 func (a scopeAudience) sessionState(s *ahp.SessionState) *ahp.SessionState {
-	out := &ahp.SessionState{Provider: s.Provider, Title: changesetTitle, Status: ahp.SessionStatusIdle, Lifecycle: s.Lifecycle,
+	out := &ahp.SessionState{Provider: s.Provider, Title: changesetTitle, Status: ahp.SessionStatusIdle,
+		Lifecycle:          s.Lifecycle,
 		WorkingDirectories: s.WorkingDirectories, ActiveClients: []ahp.SessionActiveClient{}, Chats: []ahp.ChatSummary{}}
-	if a.scope.Changeset() {
+	if a.scope.IsChangeset() {
 		for _, c := range s.Changesets {
 			if c.URITemplate == a.scope.URI {
 				out.Changesets = []ahp.Changeset{c}
@@ -111,14 +118,14 @@ func (a scopeAudience) sessionState(s *ahp.SessionState) *ahp.SessionState {
 		}
 	}
 	for _, r := range s.InputNeeded {
-		if a.waits(r) {
+		if a.concerns(r) {
 			out.InputNeeded = append(out.InputNeeded, r)
 		}
 	}
 	return out
 }
 
-func (a scopeAudience) waits(r ahp.SessionInputRequest) bool {
+func (a scopeAudience) concerns(r ahp.SessionInputRequest) bool {
 	switch v := r.Value.(type) {
 	case *ahp.SessionChatInputRequest:
 		return v.Chat == a.scope.URI
@@ -133,7 +140,7 @@ func (a scopeAudience) waits(r ahp.SessionInputRequest) bool {
 }
 
 func (a scopeAudience) sessionAction(act ahp.Action) bool {
-	if _, ready := act.(*ahp.SessionReadyAction); ready || a.scope.Changeset() {
+	if _, ready := act.(*ahp.SessionReadyAction); ready || a.scope.IsChangeset() {
 		return ready
 	}
 	switch act := act.(type) {
@@ -144,9 +151,9 @@ func (a scopeAudience) sessionAction(act ahp.Action) bool {
 	case *ahp.SessionChatRemovedAction:
 		return act.Chat == a.scope.URI
 	case *ahp.SessionInputNeededSetAction:
-		return a.waits(act.Request)
+		return a.concerns(act.Request)
 	case *ahp.SessionInputNeededRemovedAction:
-		return strings.HasPrefix(act.ID, a.scope.URI+"#") // as the host makes them
+		return strings.HasPrefix(act.ID, a.scope.URI+"#") // the host builds ids of input requests this way
 	case *ahp.SessionConfigChangedAction:
 		return true
 	}
@@ -164,13 +171,14 @@ func (a scopeAudience) threads(s *ahp.AnnotationsState) *ahp.AnnotationsState {
 	return out
 }
 
-// about tells which threads are about the scope: on a turn of its chat, or on a file of its changeset as that is now.
+// about returns a predicate for threads about the scope: on a turn of its chat, or on a file that
+// its changeset contains now.
 func (a scopeAudience) about() func(*ahp.Annotation) bool {
-	if a.scope.Chat() {
+	if a.scope.IsChat() {
 		return func(t *ahp.Annotation) bool { return t.Origin.Chat == a.scope.URI && t.Origin.TurnID != "" }
 	}
 	files := map[ahp.URI]bool{}
-	if cs, ok := a.look(a.scope.URI).(*ahp.ChangesetState); ok {
+	if cs, ok := a.state(a.scope.URI).(*ahp.ChangesetState); ok {
 		for i := range cs.Files {
 			for _, side := range []*ahp.FileEditSide{cs.Files[i].Edit.Before, cs.Files[i].Edit.After} {
 				if side != nil {
@@ -182,7 +190,7 @@ func (a scopeAudience) about() func(*ahp.Annotation) bool {
 	return func(t *ahp.Annotation) bool { return files[t.Resource] }
 }
 
-func (a scopeAudience) look(uri ahp.URI) ahp.State {
+func (a scopeAudience) state(uri ahp.URI) ahp.State {
 	if a.world == nil {
 		return nil
 	}
@@ -190,8 +198,8 @@ func (a scopeAudience) look(uri ahp.URI) ahp.State {
 	return s
 }
 
-// threadAction asks whether the thread of an action is about the scope. A thread that is gone was removed, which
-// everybody is told: its id says nothing, and whoever never had it changes nothing.
+// threadAction reports whether an action's thread is about the scope. Removals of unknown threads
+// pass: an id reveals nothing, and a client without the thread ignores them.
 func (a scopeAudience) threadAction(channel ahp.URI, act ahp.Action) bool {
 	about := a.about()
 	here := func(id string, gone bool) bool {
@@ -202,7 +210,7 @@ func (a scopeAudience) threadAction(channel ahp.URI, act ahp.Action) bool {
 	case *ahp.AnnotationsSetAction:
 		return about(&act.Annotation) && here(act.Annotation.ID, true)
 	case *ahp.AnnotationsUpdatedAction:
-		return a.movable(channel, act, about)
+		return a.staysInScope(channel, act, about)
 	case *ahp.AnnotationsEntrySetAction:
 		return here(act.AnnotationID, false)
 	case *ahp.AnnotationsEntryRemovedAction:
@@ -213,8 +221,9 @@ func (a scopeAudience) threadAction(channel ahp.URI, act ahp.Action) bool {
 	return false
 }
 
-// movable reports whether a thread is about the scope before a change and after it.
-func (a scopeAudience) movable(channel ahp.URI, act *ahp.AnnotationsUpdatedAction, about func(*ahp.Annotation) bool) bool {
+// staysInScope reports whether a thread is about the scope both before and after a change.
+func (a scopeAudience) staysInScope(channel ahp.URI, act *ahp.AnnotationsUpdatedAction,
+	about func(*ahp.Annotation) bool) bool {
 	now := a.thread(channel, act.AnnotationID)
 	if now == nil || !about(now) {
 		return false
@@ -228,7 +237,7 @@ func (a scopeAudience) movable(channel ahp.URI, act *ahp.AnnotationsUpdatedActio
 }
 
 func (a scopeAudience) thread(channel ahp.URI, id string) *ahp.Annotation {
-	s, ok := a.look(channel).(*ahp.AnnotationsState)
+	s, ok := a.state(channel).(*ahp.AnnotationsState)
 	if !ok {
 		return nil
 	}

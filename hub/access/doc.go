@@ -1,5 +1,5 @@
-// Package access says who may do what: principals, roles, the one table of rights for
-// actions, methods and routes, what an audience may see, links and tokens.
+// Package access decides which principal may do what. It holds principals, roles, the one table of
+// rights for actions, methods and routes, audiences, links and tokens.
 //
-// Whatever is not in a table is refused. Pages and the protocol ask the same tables.
+// Whatever is not in a table is refused. Pages and the protocol use the same tables.
 package access

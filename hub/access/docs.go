@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// eachDoc reads the documents of a bucket; an error calls one what, and by its key.
+// eachDoc decodes the documents of a bucket and passes each to take. what and the key name the
+// document in errors.
 func eachDoc[D any](ctx context.Context, store Store, bucket, what string, take func(D)) error {
 	return store.Each(ctx, bucket, func(key string, b []byte) error {
 		var doc D
@@ -18,7 +19,7 @@ func eachDoc[D any](ctx context.Context, store Store, bucket, what string, take 
 	})
 }
 
-// addDoc writes a document under a key that nothing has yet.
+// addDoc writes a document under an unused key.
 func addDoc(ctx context.Context, store Store, bucket, key string, doc any) error {
 	b, err := json.Marshal(doc)
 	if err != nil {
@@ -27,7 +28,7 @@ func addDoc(ctx context.Context, store Store, bucket, key string, doc any) error
 	return store.Add(ctx, bucket, key, b)
 }
 
-// putDoc writes a document in the place of an earlier one.
+// putDoc writes a document, replacing an earlier one.
 func putDoc(ctx context.Context, store Store, bucket, key string, doc any) error {
 	b, err := json.Marshal(doc)
 	if err != nil {

@@ -10,29 +10,30 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Link lets people into one session, or a part of it. Its token is known to those who were given it; the
-// host keeps a hash.
+// Link gives access to a session or a part of it. The host keeps only a hash of its token.
 type Link struct {
 	ID        string    `json:"id"`
 	Session   ahp.URI   `json:"session"`
-	Scope     Scope     `json:"scope,omitzero"` // the part of the session; zero: all of it
+	Scope     Scope     `json:"scope,omitzero"` // the part of the session; the zero value is all of it
 	Role      Role      `json:"role"`
 	Label     string    `json:"label,omitempty"`
 	CreatedBy string    `json:"createdBy"` // principal id
 	Created   time.Time `json:"created"`
 	Expires   time.Time `json:"expires,omitzero"` // zero: never
 	Revoked   time.Time `json:"revoked,omitzero"`
-	MaxUses   int       `json:"maxUses,omitempty"` // people and AHP clients it lets in; 0: as many as a link can
-	SignIn    bool      `json:"signIn,omitempty"`  // people sign in to an account first, and come under its name
-	Prompt    bool      `json:"prompt,omitempty"`
-	Approve   bool      `json:"approve,omitempty"`
-	Type      bool      `json:"type,omitempty"`
-	Guests    bool      `json:"guests,omitempty"`
-	AllFiles  bool      `json:"allFiles,omitempty"` // also those that git does not track and the session did not change
-	Uses      []Use     `json:"-"`                  // who came by it, oldest first
+	// the most people and AHP clients it admits; 0: the largest number possible
+	MaxUses int  `json:"maxUses,omitempty"`
+	SignIn  bool `json:"signIn,omitempty"` // people must sign in to an account, and appear under its name
+	Prompt  bool `json:"prompt,omitempty"`
+	Approve bool `json:"approve,omitempty"`
+	Type    bool `json:"type,omitempty"`
+	Guests  bool `json:"guests,omitempty"`
+	// also show files that are untracked by git and not changed by the session
+	AllFiles bool  `json:"allFiles,omitempty"`
+	Uses     []Use `json:"-"` // oldest first
 }
 
-// Use is one guest who came by a link: somebody in a browser, or an AHP client.
+// Use records one guest of a link: a person in a browser, or an AHP client.
 type Use struct {
 	Guest  string    `json:"guest"` // principal id
 	Name   string    `json:"name"`
@@ -40,34 +41,36 @@ type Use struct {
 	At     time.Time `json:"at"`
 }
 
-// checkRole reports whether a link can have its role with its switches.
+// checkRole checks that the link's role fits its switches.
 func (l Link) checkRole() error {
 	switch l.Role {
 	case RoleViewer, RoleCommenter:
 		if l.Prompt || l.Approve || l.Type || l.Guests {
-			return fmt.Errorf("a %s neither prompts nor approves nor types: make the link for a driver", l.Role)
+			return fmt.Errorf("a %s cannot prompt, approve or type. Choose the role driver", l.Role)
 		}
 	case RoleDriver:
 		if !l.Prompt && !l.Approve && !l.Type {
-			return errors.New("a driver needs something to drive: allow prompting, approving or typing")
+			return errors.New("a driver needs at least one permission. Allow prompting, approving or typing")
 		}
 		if l.Guests && !l.Approve {
-			return errors.New("only a driver who approves can approve what guests ask for: allow approving too")
+			return errors.New("only a driver who may approve can approve for guests. Allow approving too")
 		}
 	default:
-		return fmt.Errorf("%q is no role a link can have: use viewer, commenter or driver", l.Role)
+		return fmt.Errorf("a link cannot have the role %q. Use viewer, commenter or driver", l.Role)
 	}
 	return nil
 }
 
-// May is what the link allows, in words for whoever comes by it, as in "read, comment".
-func (l Link) May() string {
-	can := []string{"read " + l.what() + " live"}
+// Describe returns what the link allows, in words for its guests, as in "read everything live and
+// comment".
+func (l Link) Describe() string {
+	can := []string{"read " + l.describeScope() + " live"}
 	for _, c := range []struct {
 		on   bool
 		word string
 	}{{l.Role != RoleViewer, "comment"}, {l.Role != RoleViewer, "mark files reviewed"}, {l.Prompt, "write to the agent"},
-		{l.Approve && !l.Guests, "approve what the owner asked for"}, {l.Guests, "approve what the agent wants to do"}, {l.Type, "type in terminals"}} {
+		{l.Approve && !l.Guests, "approve what the owner asked for"}, {l.Guests, "approve what the agent wants to do"},
+		{l.Type, "type in terminals"}} {
 		if c.on {
 			can = append(can, c.word)
 		}
@@ -78,12 +81,12 @@ func (l Link) May() string {
 	return strings.Join(can[:len(can)-1], ", ") + " and " + can[len(can)-1]
 }
 
-// what is read: everything of the session, or a part of it.
-func (l Link) what() string {
+// describeScope names the part of the session that the link shows.
+func (l Link) describeScope() string {
 	switch {
-	case l.Scope.Chat():
+	case l.Scope.IsChat():
 		return "one chat"
-	case l.Scope.Changeset():
+	case l.Scope.IsChangeset():
 		return "its files"
 	case l.AllFiles:
 		return "everything, all files included,"
@@ -91,30 +94,30 @@ func (l Link) what() string {
 	return "everything"
 }
 
-// checkScope reports whether what a role allows is there in the scope at all.
+// checkScope checks that the scope offers what the role allows.
 func (l Link) checkScope() error {
 	if err := l.Scope.check(); err != nil {
 		return err
 	}
-	if l.AllFiles && !l.Scope.Whole() {
-		return errors.New("only a link for the whole session can show all files: choose the whole session")
+	if l.AllFiles && !l.Scope.IsWhole() {
+		return errors.New("only a link for the whole session can show all files. Choose the whole session")
 	}
-	if l.Scope.Changeset() && l.Role == RoleDriver {
-		return errors.New("there is nothing to drive in changes: make the link for a commenter, or for the chat")
+	if l.Scope.IsChangeset() && l.Role == RoleDriver {
+		return errors.New("a link for changes cannot have the role driver. Choose commenter, or share the chat")
 	}
 	return nil
 }
 
-// most is how many people and clients a link lets in.
-func (l Link) most() int {
+// maxUses returns how many people and clients the link admits.
+func (l Link) maxUses() int {
 	if l.MaxUses > 0 {
-		return min(l.MaxUses, mostUses)
+		return min(l.MaxUses, maxUsesKept)
 	}
-	return mostUses
+	return maxUsesKept
 }
 
-// Live reports whether the link lets anybody in at that time.
-func (l Link) Live(now time.Time) bool {
+// IsLive reports whether the link admits guests at the time now.
+func (l Link) IsLive(now time.Time) bool {
 	return l.Revoked.IsZero() && (l.Expires.IsZero() || now.Before(l.Expires))
 }
 
@@ -123,7 +126,7 @@ func (l Link) principal(id, name string) Principal {
 		Prompt: l.Prompt, Approve: l.Approve, Type: l.Type, Guests: l.Guests, AllFiles: l.AllFiles}
 }
 
-// Store keeps documents; each call returns once it is durable.
+// Store keeps documents. Each call returns once the document is durable.
 type Store interface {
 	Put(ctx context.Context, bucket, key string, value []byte) error
 	Add(ctx context.Context, bucket, key string, value []byte) error // fails when the key is taken

@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	linkBucket = "link"
-	useBucket  = "link-use"
-	mostLinks  = 1000 // live ones of the whole host
-	mostUses   = 500  // guests of one link
+	linkBucket  = "link"
+	useBucket   = "link-use"
+	maxLinks    = 1000 // live ones, on the whole host
+	maxUsesKept = 500  // guests of one link
 )
 
-// ErrRevoked is the cause of a context that Bind ended: the link was revoked or expired.
+// ErrRevoked is the cause of a context that Bind ended: the link was revoked or has expired.
 var ErrRevoked = errors.New("the link you came by has been revoked or has expired")
 
-// ErrUsedUp refuses to let in more people than a link was made for.
-var ErrUsedUp = errors.New("this link has been used as often as it may be")
+// ErrUsedUp refuses a guest when a link has no uses left.
+var ErrUsedUp = errors.New("this link has no uses left")
 
-// ErrSignIn refuses whoever is not signed in where a link wants that.
-var ErrSignIn = errors.New("this link is for people who are signed in here: sign in first, or ask the owner for an invitation")
+// ErrSignIn refuses a visitor without an account when the link requires one.
+var ErrSignIn = errors.New("this link needs an account. Sign in first, or ask the owner for an invitation")
 
 // Links holds every link in memory and writes each change through to the store.
 type Links struct {
 	store Store
-	world World // what scopes are looked up in; set once, before anybody comes
+	world World // resolves the scopes of links; set once, before the first guest
 	now   func() time.Time
 
 	mu   sync.Mutex
@@ -44,18 +44,18 @@ type Links struct {
 type link struct {
 	Link
 	hash     string
-	entering map[string]chan struct{} // uses being written, by who comes; closed when that is over
+	entering map[string]chan struct{} // uses being written, by their key; each is closed when its write ends
 	life     context.Context
-	end      context.CancelCauseFunc // of life, by Revoke
+	end      context.CancelCauseFunc // ends life; called by Revoke
 }
 
-// linkDoc is a link as it is kept.
+// linkDoc is a link as it is stored.
 type linkDoc struct {
 	Link
 	Hash string `json:"hash"`
 }
 
-// OpenLinks reads the links that are kept.
+// OpenLinks reads the stored links.
 func OpenLinks(ctx context.Context, store Store) (*Links, error) {
 	l := &Links{store: store, now: time.Now, byID: map[string]*link{}, hash: map[string]*link{}}
 	if err := eachDoc(ctx, store, linkBucket, "link", l.add); err != nil {
@@ -64,8 +64,8 @@ func OpenLinks(ctx context.Context, store Store) (*Links, error) {
 	return l, l.readUses(ctx)
 }
 
-// Within says where the scopes of links are looked up. Call it before anybody comes by one.
-func (l *Links) Within(w World) { l.world = w }
+// SetWorld sets where the scopes of links are looked up. Call it before the first guest arrives.
+func (l *Links) SetWorld(w World) { l.world = w }
 
 func (l *Links) add(doc linkDoc) {
 	k := &link{Link: doc.Link, hash: doc.Hash, entering: map[string]chan struct{}{}}
@@ -82,7 +82,7 @@ func (l *Links) readUses(ctx context.Context) error {
 		k := l.byID[id]
 		var u Use
 		if k == nil || json.Unmarshal(b, &u) != nil {
-			return nil // a use tells who was here; one that cannot be read keeps nobody out
+			return nil // a use is a record only: one that cannot be read refuses nobody's access
 		}
 		k.Uses = append(k.Uses, u)
 		return nil
@@ -93,15 +93,15 @@ func (l *Links) readUses(ctx context.Context) error {
 	return err
 }
 
-// New makes a link for want.Session, with want's role, label and expiry, and returns the
-// token: 128 random bits that are not kept.
+// New makes a link for want.Session with want's role, label and expiry. It returns the token, 128
+// random bits, which is not stored.
 func (l *Links) New(ctx context.Context, want Link) (token string, made Link, err error) {
 	if err := l.check(want); err != nil {
 		return "", Link{}, err
 	}
 	token = newToken(16)
 	want.ID, want.Created, want.Revoked, want.Uses = newToken(9), l.now().UTC(), time.Time{}, nil
-	doc := linkDoc{want, hash(token)}
+	doc := linkDoc{want, hashToken(token)}
 	if err := addDoc(ctx, l.store, linkBucket, want.ID, doc); err != nil {
 		return "", Link{}, err
 	}
@@ -119,35 +119,35 @@ func (l *Links) check(want Link) error {
 		return errors.New("a link needs a session")
 	}
 	if !want.Expires.IsZero() && !want.Expires.After(l.now()) {
-		return errors.New("the link would have expired already: choose a later time")
+		return errors.New("the expiry time has passed. Choose a later time")
 	}
-	if want.MaxUses < 0 || want.MaxUses > mostUses {
-		return fmt.Errorf("a link lets in 1 to %d people", mostUses)
+	if want.MaxUses < 0 || want.MaxUses > maxUsesKept {
+		return fmt.Errorf("a link admits 1 to %d people", maxUsesKept)
 	}
-	if l.live() >= mostLinks {
-		return fmt.Errorf("there are %d links already: revoke one first", mostLinks)
+	if l.countLive() >= maxLinks {
+		return fmt.Errorf("there are already %d links. Revoke one first", maxLinks)
 	}
 	return nil
 }
 
-func (l *Links) live() int {
+func (l *Links) countLive() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := 0
 	for _, k := range l.byID {
-		if k.Live(l.now()) {
+		if k.IsLive(l.now()) {
 			n++
 		}
 	}
 	return n
 }
 
-// Peek tells what a token would let its bearer into, without using it.
+// Peek returns the link of a token without using it.
 func (l *Links) Peek(token string) (Link, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	k := l.hash[hash(token)]
-	if k == nil || !k.Live(l.now()) {
+	k := l.hash[hashToken(token)]
+	if k == nil || !k.IsLive(l.now()) {
 		return Link{}, ErrWrongToken
 	}
 	return k.copy(), nil
@@ -159,12 +159,12 @@ func (k *link) copy() Link {
 	return c
 }
 
-// Principal returns a guest who came by a link earlier, or ErrRevoked.
+// Principal returns a guest who used a link earlier, or ErrRevoked.
 func (l *Links) Principal(linkID, guest string) (Principal, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	k := l.byID[linkID]
-	if k == nil || !k.Live(l.now()) {
+	if k == nil || !k.IsLive(l.now()) {
 		return Principal{}, ErrRevoked
 	}
 	for _, u := range k.Uses {
@@ -181,13 +181,13 @@ func (l *Links) guest(k *link, u Use) Principal {
 	return p
 }
 
-// Revoke ends a link and everybody who came by it, at once. Revoking again changes nothing.
+// Revoke ends a link and the access of all its guests at once. Revoking again changes nothing.
 func (l *Links) Revoke(ctx context.Context, id string) error {
 	l.mu.Lock()
 	k := l.byID[id]
 	if k == nil {
 		l.mu.Unlock()
-		return fmt.Errorf("there is no link %s", id)
+		return fmt.Errorf("there is no link with the id %s", id)
 	}
 	if k.Revoked.IsZero() {
 		k.Revoked = l.now().UTC()
@@ -198,8 +198,8 @@ func (l *Links) Revoke(ctx context.Context, id string) error {
 	return putDoc(ctx, l.store, linkBucket, id, doc)
 }
 
-// Bind returns a context that ends with ErrRevoked as its cause once p's link is revoked
-// or expires, so that open pages and sockets end too. Call cancel when done.
+// Bind returns a context that ends with ErrRevoked as its cause when p's link is revoked or
+// expires, so that open pages and sockets end too. Call cancel when done.
 func (l *Links) Bind(ctx context.Context, p Principal) (context.Context, context.CancelFunc) {
 	if p.Link == "" {
 		return context.WithCancel(ctx)
@@ -218,7 +218,7 @@ func (l *Links) Bind(ctx context.Context, p Principal) (context.Context, context
 	return ctx, func() { stop(); end(context.Canceled); release() }
 }
 
-// find returns a link; what does not change of it may be read without the lock.
+// find returns a link. Its immutable fields may be read without the lock.
 func (l *Links) find(id string) *link {
 	l.mu.Lock()
 	defer l.mu.Unlock()

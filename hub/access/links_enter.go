@@ -7,39 +7,39 @@ import (
 	"slices"
 )
 
-// Redeem lets somebody in by a token, under the name they give. The guest's id is stable:
-// keep it in their cookie and ask Principal for it from then on.
+// Redeem admits a guest by a token, under the name they give. The guest's id is stable: keep it in
+// their cookie and pass it to Principal from then on.
 func (l *Links) Redeem(ctx context.Context, token, name string) (Principal, error) {
 	name, err := CleanName(name)
 	if err != nil {
 		return Principal{}, err
 	}
-	k, err := l.byToken(token)
+	k, err := l.findByToken(token)
 	if err != nil {
 		return Principal{}, err
 	}
 	if k.SignIn {
 		return Principal{}, ErrSignIn
 	}
-	return l.enter(ctx, k, Use{Guest: "guest:" + newToken(9), Name: name})
+	return l.admit(ctx, k, Use{Guest: "guest:" + newToken(9), Name: name})
 }
 
-// RedeemAs lets in a person with an account, under their own name. However often they come, it is one use.
+// RedeemAs admits a person with an account under their own name. Repeated visits count as one use.
 func (l *Links) RedeemAs(ctx context.Context, token string, who Principal) (Principal, error) {
-	k, err := l.byToken(token)
+	k, err := l.findByToken(token)
 	if err != nil {
 		return Principal{}, err
 	}
-	if !who.Account() {
+	if !who.HasAccount() {
 		return Principal{}, ErrSignIn
 	}
-	return l.enter(ctx, k, Use{Guest: who.ID, Name: who.Name})
+	return l.admit(ctx, k, Use{Guest: who.ID, Name: who.Name})
 }
 
-// Bearer returns the principal of an AHP client that shows a link's token instead of a cookie. It is nobody in
-// particular before Admit has said which client it is.
+// Bearer returns the principal of an AHP client that shows a link's token instead of a cookie. The
+// principal is provisional until Admit learns the client's id.
 func (l *Links) Bearer(token string) (Principal, error) {
-	k, err := l.byToken(token)
+	k, err := l.findByToken(token)
 	if err != nil {
 		return Principal{}, err
 	}
@@ -49,14 +49,14 @@ func (l *Links) Bearer(token string) (Principal, error) {
 	return l.guest(k, Use{Guest: bearerPrefix + k.ID, Name: cmp.Or(k.Label, "Guest")}), nil
 }
 
-const bearerPrefix = "link:" // of the principal ids of clients that have not said who they are
+const bearerPrefix = "link:" // prefix of the principal ids of clients that have not sent their id yet
 
-// Admit makes of the bearer of a link's token one guest by client: the same clientId is one use of the link, however often
-// it comes. Anybody else stays who they are. Clients choose their ids anew as they like, so where a link does not count
-// those beyond what is kept share one guest.
+// Admit turns the bearer of a link's token into one guest per client: the same clientId is one use
+// of the link. It returns any other principal unchanged. Clients can choose new ids freely, so once
+// a link without a limit is full its further clients share one guest.
 func (l *Links) Admit(ctx context.Context, p Principal, clientID, name string) (Principal, error) {
 	k := l.find(p.Link)
-	if k == nil || !p.Bearer() {
+	if k == nil || !p.IsBearer() {
 		return p, nil
 	}
 	clean, err := CleanName(name)
@@ -66,31 +66,31 @@ func (l *Links) Admit(ctx context.Context, p Principal, clientID, name string) (
 	case k.Label != "":
 		clean = k.Label + " (" + clean + ")"
 	}
-	guest, err := l.enter(ctx, k, Use{Guest: "guest:" + newToken(9), Name: clean, Client: clientID})
-	if err != nil && k.MaxUses == 0 && k.full(l) {
+	guest, err := l.admit(ctx, k, Use{Guest: "guest:" + newToken(9), Name: clean, Client: clientID})
+	if err != nil && k.MaxUses == 0 && k.isFull(l) {
 		return p, nil
 	}
 	return guest, err
 }
 
-func (k *link) full(l *Links) bool {
+func (k *link) isFull(l *Links) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return k.Live(l.now()) && len(k.Uses)+len(k.entering) >= k.most()
+	return k.IsLive(l.now()) && len(k.Uses)+len(k.entering) >= k.maxUses()
 }
 
-func (l *Links) byToken(token string) (*link, error) {
+func (l *Links) findByToken(token string) (*link, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	k := l.hash[hash(token)]
-	if k == nil || !k.Live(l.now()) {
+	k := l.hash[hashToken(token)]
+	if k == nil || !k.IsLive(l.now()) {
 		return nil, ErrWrongToken
 	}
 	return k, nil
 }
 
-// same reports whether two uses are one person's, or one client's.
-func (u Use) same(v Use) bool { return u.key() == v.key() }
+// isSame reports whether two uses belong to the same person or client.
+func (u Use) isSame(v Use) bool { return u.key() == v.key() }
 
 func (u Use) key() string {
 	if u.Client != "" {
@@ -99,16 +99,16 @@ func (u Use) key() string {
 	return u.Guest
 }
 
-// enter lets one more in, or one again: a place is taken while the use is written, and whoever comes twice at once waits
-// for the first.
-func (l *Links) enter(ctx context.Context, k *link, use Use) (Principal, error) {
+// admit admits a new or returning guest. It reserves a place while the use is written; a concurrent
+// second arrival waits for the first.
+func (l *Links) admit(ctx context.Context, k *link, use Use) (Principal, error) {
 	for {
-		p, wait, err := l.take(k, use)
-		if p.Known() || err != nil {
+		p, wait, err := l.reservePlace(k, use)
+		if p.IsKnown() || err != nil {
 			return p, err
 		}
 		if wait == nil {
-			return l.write(ctx, k, use)
+			return l.writeUse(ctx, k, use)
 		}
 		select {
 		case <-wait:
@@ -118,27 +118,27 @@ func (l *Links) enter(ctx context.Context, k *link, use Use) (Principal, error) 
 	}
 }
 
-// take finds who came before, or what to wait for, or takes a place.
-func (l *Links) take(k *link, use Use) (who Principal, wait <-chan struct{}, err error) {
+// reservePlace returns a returning guest, or a channel to wait for, or reserves a place.
+func (l *Links) reservePlace(k *link, use Use) (who Principal, wait <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !k.Live(l.now()) {
+	if !k.IsLive(l.now()) {
 		return who, nil, ErrWrongToken
 	}
-	if i := slices.IndexFunc(k.Uses, use.same); i >= 0 {
+	if i := slices.IndexFunc(k.Uses, use.isSame); i >= 0 {
 		return l.guest(k, k.Uses[i]), nil, nil
 	}
 	if first := k.entering[use.key()]; first != nil {
 		return who, first, nil
 	}
-	if n := len(k.Uses) + len(k.entering); n >= k.most() {
-		return who, nil, fmt.Errorf("%w: it let in %d, ask for a new one", ErrUsedUp, n)
+	if n := len(k.Uses) + len(k.entering); n >= k.maxUses() {
+		return who, nil, fmt.Errorf("%w: it admitted %d. Ask for a new link", ErrUsedUp, n)
 	}
 	k.entering[use.key()] = make(chan struct{})
 	return who, nil, nil
 }
 
-func (l *Links) write(ctx context.Context, k *link, use Use) (Principal, error) {
+func (l *Links) writeUse(ctx context.Context, k *link, use Use) (Principal, error) {
 	use.At = l.now().UTC()
 	err := addDoc(ctx, l.store, useBucket, k.ID+"/"+use.Guest, use)
 	l.mu.Lock()
@@ -148,7 +148,7 @@ func (l *Links) write(ctx context.Context, k *link, use Use) (Principal, error) 
 	if err != nil {
 		return Principal{}, err
 	}
-	if !k.Live(l.now()) { // revoked meanwhile
+	if !k.IsLive(l.now()) { // revoked during the write
 		return Principal{}, ErrWrongToken
 	}
 	k.Uses = append(k.Uses, use)

@@ -11,12 +11,12 @@ func TestManyGuestsAtOnceStayUnderTheLimit(t *testing.T) {
 	links := open(t, &memory{docs: map[string][]byte{}})
 	token, _, _ := links.New(t.Context(), Link{Session: mine, Role: RoleViewer})
 	var wg sync.WaitGroup
-	for i := range mostUses + 50 {
+	for i := range maxUsesKept + 50 {
 		wg.Go(func() { links.Redeem(t.Context(), token, fmt.Sprint("guest ", i)) })
 	}
 	wg.Wait()
-	if n := len(links.List("")[0].Uses); n != mostUses {
-		t.Errorf("%d guests came, want %d", n, mostUses)
+	if n := len(links.List("")[0].Uses); n != maxUsesKept {
+		t.Errorf("%d guests came, want %d", n, maxUsesKept)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestALinkForSoManyPeople(t *testing.T) {
 	if l := links.List(mine)[0]; l.MaxUses != 2 || len(l.Uses) != 2 {
 		t.Errorf("the list shows %+v", l)
 	}
-	for _, n := range []int{-1, mostUses + 1} {
+	for _, n := range []int{-1, maxUsesKept + 1} {
 		if _, _, err := links.New(t.Context(), Link{Session: mine, Role: RoleViewer, MaxUses: n}); err == nil {
 			t.Errorf("a link for %d people was made", n)
 		}
@@ -150,9 +150,9 @@ func TestClientsThatNobodyCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	bearer, _ := links.Bearer(token)
-	for i := range mostUses + 3 {
+	for i := range maxUsesKept + 3 {
 		who, err := links.Admit(t.Context(), bearer, fmt.Sprint(i), "")
-		if err != nil || (who.ID == bearer.ID) != (i >= mostUses) {
+		if err != nil || (who.ID == bearer.ID) != (i >= maxUsesKept) {
 			t.Fatalf("client %d is %v, %v", i, who, err)
 		}
 	}

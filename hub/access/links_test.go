@@ -53,7 +53,8 @@ func open(t *testing.T, m *memory) *Links {
 func TestALinksLife(t *testing.T) {
 	store := &memory{docs: map[string][]byte{}}
 	links := open(t, store)
-	token, made, err := links.New(t.Context(), Link{Session: mine, Role: RoleCommenter, CreatedBy: "owner", Label: "Review"})
+	token, made, err := links.New(t.Context(),
+		Link{Session: mine, Role: RoleCommenter, CreatedBy: "owner", Label: "Review"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +163,8 @@ func TestLinksThatAreNotMade(t *testing.T) {
 		}
 	}
 	failing := open(t, &memory{docs: map[string][]byte{}, fail: errors.New("disk full")})
-	if _, _, err := failing.New(t.Context(), Link{Session: mine, Role: RoleViewer}); err == nil || len(failing.List("")) != 0 {
+	if _, _, err := failing.New(t.Context(), Link{Session: mine, Role: RoleViewer}); err == nil ||
+		len(failing.List("")) != 0 {
 		t.Errorf("a link that was not kept is there: %v", err)
 	}
 }
@@ -189,7 +191,8 @@ func TestALinkForPeopleWithAnAccount(t *testing.T) {
 			t.Fatalf("Ben comes as %v, %v", who, err)
 		}
 	}
-	if _, err := links.RedeemAs(t.Context(), token, Principal{ID: "person:ana", Name: "Ana", Role: RoleMember}); !errors.Is(err, ErrUsedUp) {
+	if _, err := links.RedeemAs(t.Context(), token,
+		Principal{ID: "person:ana", Name: "Ana", Role: RoleMember}); !errors.Is(err, ErrUsedUp) {
 		t.Errorf("the second of one: %v", err)
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-var rewrite = flag.Bool("rewrite-matrix", false, "write testdata/rights.txt anew; read the difference before it is committed")
+var rewrite = flag.Bool("rewrite-matrix", false,
+	"write testdata/rights.txt anew; read the difference before it is committed")
 
 const matrixFile = "testdata/rights.txt"
 
@@ -26,9 +27,11 @@ func columns() (names []string, who []Principal) {
 	for _, c := range []struct {
 		name string
 		p    Principal
-	}{{"nobody", Principal{}}, {"viewer", guest(RoleViewer)}, {"commenter", guest(RoleCommenter)}, {"driver", with(false, false, false)},
+	}{{"nobody", Principal{}}, {"viewer", guest(RoleViewer)}, {"commenter", guest(RoleCommenter)},
+		{"driver", with(false, false, false)},
 		{"+prompt", with(true, false, false)}, {"+approve", with(false, true, false)}, {"+type", with(false, false, true)},
-		{"+all", with(true, true, true)}, {"agent", Agent("x", "X", mine)}, {"member", Principal{ID: "person:1", Name: "Ben", Role: RoleMember}}, {"owner", Owner("")}} {
+		{"+all", with(true, true, true)}, {"agent", Agent("x", "X", mine)},
+		{"member", Principal{ID: "person:1", Name: "Ben", Role: RoleMember}}, {"owner", Owner("")}} {
 		names, who = append(names, c.name), append(who, c.p)
 	}
 	return names, who
@@ -91,7 +94,7 @@ func matrix() string {
 	}
 	for _, n := range sorted(notifications) {
 		line("notification", n, func(p Principal, here bool) bool {
-			return p.Known() && p.Audience().Sees(notifications[n](there(here).Session))
+			return p.IsKnown() && p.Audience().Sees(notifications[n](there(here).Session))
 		})
 	}
 	for _, r := range sorted(routeRights) {
@@ -171,7 +174,8 @@ func TestNobodyOutsideTheirSession(t *testing.T) {
 			t.Errorf("somebody unknown may: %s", l)
 		}
 		for i, m := range marks[1 : len(marks)-1] {
-			hostwide := f[0] == "host-method" && (methodRights[f[1]].need == RightRead || f[1] == "resourceRequest") // the owner is asked
+			// the owner is asked
+			hostwide := f[0] == "host-method" && (methodRights[f[1]].need == RightRead || f[1] == "resourceRequest")
 			if m != "." && m != "x" && !hostwide {
 				t.Errorf("a %s reaches another session: %s", names[i+1], l)
 			}

@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// Member is a person whom the owner gave an account. Until they took their invitation they have no name.
+// Member is a person with an account from the owner. It has no name until the invitation is
+// accepted.
 type Member struct {
 	ID      string    `json:"id"` // principal id: "person:…"
 	Name    string    `json:"name,omitempty"`
-	For     string    `json:"for,omitempty"` // whom the owner meant it for
-	Role    Role      `json:"role"`          // member: what links let them into; others: every session
+	For     string    `json:"for,omitempty"` // the intended person, as the owner described them
+	Role    Role      `json:"role"`          // member: sessions that links open; other roles: every session
 	Prompt  bool      `json:"prompt,omitempty"`
 	Approve bool      `json:"approve,omitempty"`
 	Guests  bool      `json:"guests,omitempty"`
@@ -21,21 +22,21 @@ type Member struct {
 	Expires time.Time `json:"expires,omitzero"` // of the invitation
 }
 
-// Invited reports whether somebody has not come yet.
-func (m Member) Invited() bool { return m.Joined.IsZero() }
+// IsInvited reports whether the invitation has not been accepted yet.
+func (m Member) IsInvited() bool { return m.Joined.IsZero() }
 
-// Expired reports whether nobody can come by the invitation any more.
-func (m Member) Expired(now time.Time) bool { return m.Invited() && !now.Before(m.Expires) }
+// IsExpired reports whether the invitation can no longer be accepted.
+func (m Member) IsExpired(now time.Time) bool { return m.IsInvited() && !now.Before(m.Expires) }
 
-// May is what they may do, in words.
-func (m Member) May() string {
+// Describe returns what the member may do, in words.
+func (m Member) Describe() string {
 	if m.Role == RoleMember {
 		return "see what links let them into"
 	}
-	return m.rights().May()
+	return m.rights().Describe()
 }
 
-// rights is a link with the same role and switches.
+// rights returns a link with the same role and switches.
 func (m Member) rights() Link {
 	return Link{Role: m.Role, Prompt: m.Prompt, Approve: m.Approve, Guests: m.Guests, Type: m.Type}
 }
@@ -43,12 +44,12 @@ func (m Member) rights() Link {
 func (m Member) check() error {
 	if m.Role == RoleMember {
 		if m.Prompt || m.Approve || m.Guests || m.Type {
-			return errors.New("a member has no switches: make them a driver")
+			return errors.New("a member has no extra permissions. Choose the role driver")
 		}
 		return nil
 	}
 	if _, err := ParseRole(string(m.Role)); err != nil {
-		return fmt.Errorf("%q is no role a person can have: use member, viewer, commenter or driver", m.Role)
+		return fmt.Errorf("a person cannot have the role %q. Use member, viewer, commenter or driver", m.Role)
 	}
 	return m.rights().checkRole()
 }

@@ -13,48 +13,49 @@ import (
 
 const (
 	memberBucket = "member"
-	mostMembers  = 500
+	maxMembers   = 500
 	inviteLife   = 7 * 24 * time.Hour
 )
 
-// ErrRemoved is the cause of a context that Bind ended: somebody's rights were changed or taken away.
-var ErrRemoved = errors.New("what you may do here has been changed")
+// ErrRemoved is the cause of a context that Bind ended: the person's rights were changed or
+// removed.
+var ErrRemoved = errors.New("your permissions have changed")
 
-// ErrNameTaken refuses a name that somebody else signs in by.
-var ErrNameTaken = errors.New("somebody here has this name already: choose another one")
+// ErrNameTaken refuses a name that another account uses.
+var ErrNameTaken = errors.New("this name is already taken. Choose another one")
 
 // Members holds the people with an account in memory and writes each change through to the store.
 type Members struct {
 	store TokenStore
-	owner string // whose name nobody else takes
+	owner string // the owner's name, which accounts cannot take
 	now   func() time.Time
 
 	mu   sync.Mutex
 	byID map[string]*member
-	hash map[string]*member // of invitations
+	hash map[string]*member // by the hash of the invitation
 }
 
 type member struct {
 	Member
-	hash string // of the invitation; "" once it was taken
+	hash string // of the invitation; "" once it was accepted
 	life context.Context
-	end  context.CancelCauseFunc // of life, by every change
-	busy bool                    // a change of them is being written
+	end  context.CancelCauseFunc // ends life; called on every change
+	busy bool                    // a change is being written
 }
 
-// memberDoc is a member as they are kept.
+// memberDoc is a member as it is stored.
 type memberDoc struct {
 	Member
 	Hash string `json:"hash,omitempty"`
 }
 
-// OpenMembers reads the people that are kept. Nobody takes the owner's name.
+// OpenMembers reads the stored accounts. No account can take the owner's name.
 func OpenMembers(ctx context.Context, store TokenStore, owner string) (*Members, error) {
 	m := &Members{store: store, owner: owner, now: time.Now, byID: map[string]*member{}, hash: map[string]*member{}}
 	return m, eachDoc(ctx, store, memberBucket, "the person", m.put)
 }
 
-// put takes a document in, and ends what depends on how somebody was before.
+// put stores a document in memory and ends the contexts bound to its earlier version.
 func (m *Members) put(doc memberDoc) {
 	m.drop(doc.ID)
 	k := &member{Member: doc.Member, hash: doc.Hash}
@@ -73,19 +74,20 @@ func (m *Members) drop(id string) {
 	}
 }
 
-// Invite makes a person with want's role, switches and For, and returns the token of their invitation: 128 random bits that
-// are not kept. It works once, within a week.
+// Invite makes an account with want's role, switches and For, and returns the token of its
+// invitation: 128 random bits, which are not stored. The token works once, within a week.
 func (m *Members) Invite(ctx context.Context, want Member) (token string, made Member, err error) {
 	if err := want.check(); err != nil {
 		return "", Member{}, err
 	}
-	if len(m.List()) >= mostMembers {
-		return "", Member{}, fmt.Errorf("there are %d people already: remove somebody first", mostMembers)
+	if len(m.List()) >= maxMembers {
+		return "", Member{}, fmt.Errorf("there are already %d people. Remove one first", maxMembers)
 	}
 	token = newToken(16)
 	now := m.now().UTC()
-	want.ID, want.Name, want.Made, want.Joined, want.Expires = personPrefix+newToken(9), "", now, time.Time{}, now.Add(inviteLife)
-	doc := memberDoc{want, hash(token)}
+	want.ID, want.Name, want.Made, want.Joined, want.Expires = personPrefix+newToken(9), "", now, time.Time{},
+		now.Add(inviteLife)
+	doc := memberDoc{want, hashToken(token)}
 	if err := addDoc(ctx, m.store, memberBucket, want.ID, doc); err != nil {
 		return "", Member{}, err
 	}
@@ -95,37 +97,40 @@ func (m *Members) Invite(ctx context.Context, want Member) (token string, made M
 	return token, want, nil
 }
 
-// Peek tells what a token would make its bearer, without using it.
+// Peek returns the account that a token invites to, without accepting it.
 func (m *Members) Peek(token string) (Member, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k := m.hash[hash(token)]
-	if k == nil || k.Expired(m.now()) {
+	k := m.hash[hashToken(token)]
+	if k == nil || k.IsExpired(m.now()) {
 		return Member{}, ErrWrongToken
 	}
 	return k.Member, nil
 }
 
-// Accept takes an invitation under a name that nobody else has. A token works once, also when two come by it at once.
+// Accept accepts an invitation under an unused name. A token works once, even if two requests use
+// it at the same time.
 func (m *Members) Accept(ctx context.Context, token, name string) (Principal, error) {
 	name, err := CleanName(name)
 	if err != nil {
 		return Principal{}, err
 	}
-	now, err := m.change(ctx, func() (*member, error) { return m.hash[hash(token)], nil }, func(doc *memberDoc) error {
-		switch {
-		case doc.Expired(m.now()):
-			return ErrWrongToken
-		case m.named(name) != nil || strings.EqualFold(name, m.owner):
-			return ErrNameTaken
-		}
-		doc.Name, doc.Joined, doc.Expires, doc.Hash = name, m.now().UTC(), time.Time{}, ""
-		return nil
-	})
+	now, err := m.change(ctx, func() (*member, error) { return m.hash[hashToken(token)], nil },
+		func(doc *memberDoc) error {
+			switch {
+			case doc.IsExpired(m.now()):
+				return ErrWrongToken
+			case m.findByName(name) != nil || strings.EqualFold(name, m.owner):
+				return ErrNameTaken
+			}
+			doc.Name, doc.Joined, doc.Expires, doc.Hash = name, m.now().UTC(), time.Time{}, ""
+			return nil
+		})
 	return now.principal(), err
 }
 
-// Change gives somebody another role and other switches. What they have open ends, and starts anew by these.
+// Change sets a person's role and switches. Their open pages and sockets end, and reconnect with
+// the new rights.
 func (m *Members) Change(ctx context.Context, id string, want Member) error {
 	if err := want.check(); err != nil {
 		return err
@@ -141,15 +146,16 @@ func (m *Members) find(id string) func() (*member, error) {
 	return func() (*member, error) {
 		k := m.byID[id]
 		if k == nil {
-			return nil, errors.New("there is no such person")
+			return nil, errors.New("this person does not exist or was removed")
 		}
 		return k, nil
 	}
 }
 
-// change edits one person's document and writes it. Of two changes at once the second is refused: both were made of what
-// was there before.
-func (m *Members) change(ctx context.Context, find func() (*member, error), edit func(*memberDoc) error) (Member, error) {
+// change edits one person's document and writes it. The second of two concurrent changes is
+// refused: it was based on the state before the first.
+func (m *Members) change(ctx context.Context, find func() (*member, error), edit func(*memberDoc) error) (Member,
+	error) {
 	m.mu.Lock()
 	k, err := find()
 	if err == nil && (k == nil || k.busy) {
@@ -165,7 +171,7 @@ func (m *Members) change(ctx context.Context, find func() (*member, error), edit
 		return Member{}, err
 	}
 	was := k.Name
-	k.busy, k.Name = true, doc.Name // taken from now on
+	k.busy, k.Name = true, doc.Name // reserves the name from now on
 	m.mu.Unlock()
 	err = putDoc(ctx, m.store, memberBucket, doc.ID, doc)
 	m.mu.Lock()
@@ -177,17 +183,17 @@ func (m *Members) change(ctx context.Context, find func() (*member, error), edit
 		m.put(doc)
 	}
 	m.mu.Unlock()
-	if removed { // meanwhile, so what was written goes again
+	if removed { // during the write: remove what was written
 		return Member{}, errors.Join(ErrWrongToken, m.store.Delete(ctx, memberBucket, doc.ID))
 	}
 	return doc.Member, err
 }
 
-// ErrNoPerson says that an account, or an invitation, is not there.
-var ErrNoPerson = errors.New("there is no such person or invitation: they were removed already")
+// ErrNoPerson reports a missing account or invitation.
+var ErrNoPerson = errors.New("this person or invitation was already removed")
 
-// Remove takes somebody's account away, or their invitation, and ends what they have open. Their browsers and tokens are
-// the caller's to end.
+// Remove deletes an account or invitation, and ends what it has open. The caller ends its browser
+// sessions and tokens.
 func (m *Members) Remove(ctx context.Context, id string) error {
 	m.mu.Lock()
 	known := m.byID[id] != nil
@@ -204,28 +210,29 @@ func (m *Members) Remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// Principal is who somebody with an account is; false when they are not, or not any more.
+// Principal returns the principal of an account; false when the account does not exist or was
+// removed.
 func (m *Members) Principal(id string) (Principal, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k := m.byID[id]
-	if k == nil || k.Invited() {
+	if k == nil || k.IsInvited() {
 		return Principal{}, false
 	}
 	return k.principal(), true
 }
 
-// ByName finds whom somebody signs in as.
+// ByName returns the id of the account with this sign-in name.
 func (m *Members) ByName(name string) (id string, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if k := m.named(name); k != nil {
+	if k := m.findByName(name); k != nil {
 		return k.ID, true
 	}
 	return "", false
 }
 
-func (m *Members) named(name string) *member {
+func (m *Members) findByName(name string) *member {
 	for _, k := range m.byID {
 		if k.Name != "" && strings.EqualFold(k.Name, strings.TrimSpace(name)) {
 			return k
@@ -234,12 +241,12 @@ func (m *Members) named(name string) *member {
 	return nil
 }
 
-// Any reports whether somebody has taken an invitation.
-func (m *Members) Any() bool {
-	return slices.ContainsFunc(m.List(), func(k Member) bool { return !k.Invited() })
+// HasJoined reports whether at least one invitation was accepted.
+func (m *Members) HasJoined() bool {
+	return slices.ContainsFunc(m.List(), func(k Member) bool { return !k.IsInvited() })
 }
 
-// List returns everybody, who was invited last first.
+// List returns all accounts, the latest invitation first.
 func (m *Members) List() []Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -251,8 +258,8 @@ func (m *Members) List() []Member {
 	return out
 }
 
-// Bind returns a context that ends with ErrRemoved as its cause once somebody's rights are others. For everybody it
-// does not know it lasts. Call cancel when done.
+// Bind returns a context that ends with ErrRemoved as its cause when the person's rights change.
+// For an unknown id it does not end. Call cancel when done.
 func (m *Members) Bind(ctx context.Context, id string) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
 	m.mu.Lock()

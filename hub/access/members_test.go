@@ -80,7 +80,8 @@ func TestMembersLife(t *testing.T) {
 	m := openMembers(t, store)
 	now := time.Unix(1_000_000, 0)
 	m.now = func() time.Time { return now }
-	for _, wrong := range []Member{{Role: RoleOwner}, {Role: RoleAgent}, {Role: "chief"}, {Role: RoleMember, Type: true}, {Role: RoleDriver}, {Role: RoleViewer, Prompt: true}} {
+	for _, wrong := range []Member{{Role: RoleOwner}, {Role: RoleAgent}, {Role: "chief"}, {Role: RoleMember, Type: true},
+		{Role: RoleDriver}, {Role: RoleViewer, Prompt: true}} {
 		if _, _, err := m.Invite(t.Context(), wrong); err == nil {
 			t.Errorf("%+v was invited", wrong)
 		}
@@ -90,14 +91,15 @@ func TestMembersLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, known := m.Principal(made.ID); known || m.Any() {
+	if _, known := m.Principal(made.ID); known || m.HasJoined() {
 		t.Error("somebody who has not come is there")
 	}
 	if _, err := m.Accept(t.Context(), token, "OLU"); !errors.Is(err, ErrNameTaken) {
 		t.Errorf("the owner's name: %v", err)
 	}
 	who, err := m.Accept(t.Context(), token, "Ben")
-	if err != nil || !who.Host || !who.Has(RightPrompt) || who.Has(RightApprove) || !who.Has(RightAccount) || who.Has(RightManage) {
+	if err != nil || !who.Host || !who.Has(RightPrompt) || who.Has(RightApprove) || !who.Has(RightAccount) ||
+		who.Has(RightManage) {
 		t.Fatalf("Ben is %+v, %v", who, err)
 	}
 	now = now.Add(inviteLife)
@@ -111,7 +113,8 @@ func TestMembersLife(t *testing.T) {
 	}
 	ctx, cancel := m.Bind(t.Context(), who.ID)
 	defer cancel()
-	if err := m.Change(t.Context(), who.ID, Member{Role: RoleDriver, Prompt: true, Approve: true, Guests: true}); err != nil {
+	if err := m.Change(t.Context(), who.ID,
+		Member{Role: RoleDriver, Prompt: true, Approve: true, Guests: true}); err != nil {
 		t.Fatal(err)
 	}
 	<-ctx.Done()

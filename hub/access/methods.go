@@ -7,8 +7,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// methodRights names the right to call each JSON-RPC method. Those marked hostwide need no
-// channel of a session: what they answer is cut to the caller's audience.
+// methodRights maps each JSON-RPC method to the right that calling it needs. Methods marked
+// hostwide need no channel of a session: their answers are cut to the caller's audience.
 var methodRights = map[string]struct {
 	need     Right
 	hostwide bool
@@ -18,7 +18,7 @@ var methodRights = map[string]struct {
 	"reconnect":      {RightRead, true},
 	"unsubscribe":    {RightRead, true},
 	"listSessions":   {RightRead, true},
-	"dispatchAction": {RightRead, true}, // the action itself is asked of MayAct
+	"dispatchAction": {RightRead, true}, // MayAct checks the action itself
 	"subscribe":      {RightRead, false},
 	"fetchTurns":     {RightRead, false},
 	"resourceRead":   {RightRead, false}, // contents of a session: file versions, large outputs
@@ -28,7 +28,7 @@ var methodRights = map[string]struct {
 	"createTerminal":  {RightType, false},
 	"disposeTerminal": {RightType, false},
 
-	"resourceRequest": {RightAccount, true}, // the owner is asked; what they grant is theirs alone
+	"resourceRequest": {RightAccount, true}, // asks the owner; the grant is the caller's alone
 
 	"resourceResolve":                  {RightManage, true},
 	"resourceList":                     {RightManage, true},
@@ -51,15 +51,16 @@ var methodRights = map[string]struct {
 	"fetchAutomationRuns":              {RightManage, true},
 }
 
-// MayCall reports whether p may call a method about a channel: the one it names, or the
-// session that a resource belongs to. The zero ChannelInfo stands for the whole host.
+// MayCall reports why p may not call a method about a channel; nil when it may. The channel is the
+// one the call names, or the session that a resource belongs to; the zero ChannelInfo is the whole
+// host.
 func MayCall(p Principal, method string, ch hub.ChannelInfo) error {
 	row, ok := methodRights[method]
 	if !ok {
-		return &Denied{rightHost, fmt.Sprintf("this host has no method %q", method)}
+		return &Denied{rightHost, fmt.Sprintf("this server has no method %q", method)}
 	}
 	if row.hostwide && ch.Kind == "" && ch.Session == "" {
 		ch = hub.ChannelInfo{URI: ahp.RootURI, Kind: ahp.ChannelRoot}
 	}
-	return p.may(row.need, ch)
+	return p.mayOn(row.need, ch)
 }

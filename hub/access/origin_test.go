@@ -8,15 +8,18 @@ import (
 
 // Whoever is not the owner is not told which automation made a session.
 func TestWhatMadeASessionIsTheOwners(t *testing.T) {
-	origin := &ahp.SessionOrigin{Value: &ahp.SessionAutomationOrigin{Automation: "ahp-automation:/secret", Run: "ahp-automation-run:/1"}}
-	state, summary := &ahp.SessionState{Title: "T", Origin: origin}, ahp.SessionSummary{Resource: mine, Title: "T", Origin: origin}
+	origin := &ahp.SessionOrigin{Value: &ahp.SessionAutomationOrigin{Automation: "ahp-automation:/secret",
+		Run: "ahp-automation-run:/1"}}
+	state, summary := &ahp.SessionState{Title: "T", Origin: origin},
+		ahp.SessionSummary{Resource: mine, Title: "T", Origin: origin}
 	_, everybody := columns()
 	for _, p := range everybody {
-		if !p.Known() {
+		if !p.IsKnown() {
 			continue
 		}
 		seen, _ := p.Audience().State(aboutSession(mine), state).(*ahp.SessionState)
-		if owner := p.Role == RoleOwner; seen != nil && (seen.Origin != nil) != owner || (p.Summary(summary).Origin != nil) != owner {
+		if owner := p.Role == RoleOwner; seen != nil && (seen.Origin != nil) != owner ||
+			(p.Summary(summary).Origin != nil) != owner {
 			t.Errorf("%s is told what made the session: %+v, %+v", p.ID, seen, p.Summary(summary))
 		}
 	}

@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	tokenBucket  = "api-token"
-	usedBucket   = "api-token-used" // when, apart: a use that is written late must not bring a revoked token back
-	tokenPrefix  = "ahp_"           // so that people and scanners of secrets know one when they see it
-	mostTokens   = 100
-	tokenTouched = time.Hour // how exactly the last use is kept
+	tokenBucket   = "api-token"
+	usedBucket    = "api-token-used" // separate from the token: a late write of its use must not restore a revoked token
+	tokenPrefix   = "ahp_"           // lets people and secret scanners recognize a token
+	maxTokens     = 100
+	useResolution = time.Hour // resolution of the last use
 )
 
-// ErrTokenEnded is the cause of a context that Bind ended: the token was revoked or expired.
-var ErrTokenEnded = errors.New("the token this client came by has been revoked or has expired")
+// ErrTokenEnded is the cause of a context that Bind ended: the token was revoked or has expired.
+var ErrTokenEnded = errors.New("this client's token has been revoked or has expired")
 
-// Token is somebody's personal one, for one AHP client. What it is made of is shown once; the host keeps a hash.
+// Token is a personal token for one AHP client. Its secret is shown once; the host keeps a hash.
 type Token struct {
 	ID      string    `json:"id"`
 	Account string    `json:"account,omitempty"` // principal id of a person; "" is the owner
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires,omitzero"` // zero: never
-	Used    time.Time `json:"-"`                // last, to the hour
+	Used    time.Time `json:"-"`                // the last time, to the hour
 }
 
-// TokenStore keeps documents; each call returns once it is durable.
+// TokenStore keeps documents. Each call returns once the document is durable.
 type TokenStore interface {
 	Store
 	Delete(ctx context.Context, bucket, key string) error
@@ -52,16 +52,16 @@ type personal struct {
 	Token
 	hash string
 	life context.Context
-	end  context.CancelCauseFunc // of life, by Revoke
+	end  context.CancelCauseFunc // ends life; called by Revoke
 }
 
-// tokenDoc is a token as it is kept.
+// tokenDoc is a token as it is stored.
 type tokenDoc struct {
 	Token
 	Hash string `json:"hash"`
 }
 
-// OpenPersonal reads the tokens that are kept.
+// OpenPersonal reads the stored tokens.
 func OpenPersonal(ctx context.Context, store TokenStore) (*Personal, error) {
 	p := &Personal{store: store, now: time.Now, byID: map[string]*personal{}, hash: map[string]*personal{}}
 	if err := eachDoc(ctx, store, tokenBucket, "token", p.add); err != nil {
@@ -69,7 +69,7 @@ func OpenPersonal(ctx context.Context, store TokenStore) (*Personal, error) {
 	}
 	return p, store.Each(ctx, usedBucket, func(key string, b []byte) error {
 		if t := p.byID[key]; t != nil {
-			_ = t.Used.UnmarshalText(b) // one that cannot be read counts as never
+			_ = t.Used.UnmarshalText(b) // an unreadable time counts as never
 		}
 		return nil
 	})
@@ -81,27 +81,29 @@ func (p *Personal) add(doc tokenDoc) {
 	p.byID[t.ID], p.hash[t.hash] = t, t
 }
 
-// account is the owner or a person, as a token names them.
-func account(id string) string {
+// accountOf converts a principal id to the account that a token names.
+func accountOf(id string) string {
 	if IsPerson(id) {
 		return id
 	}
 	return ""
 }
 
-// New makes a token of somebody's with a name and an end; zero is none. What it returns is not kept.
+// New makes a personal token of the account who, with a name and an expiry (zero: none). The
+// returned secret is not stored.
 func (p *Personal) New(ctx context.Context, who, name string, expires time.Time) (token string, made Token, err error) {
 	if name, err = CleanName(name); err != nil {
 		return "", Token{}, errors.New("name the token after what will use it, as in \"editor on my laptop\"")
 	}
 	if !expires.IsZero() && !expires.After(p.now()) {
-		return "", Token{}, errors.New("the token would have expired already: choose a later time")
+		return "", Token{}, errors.New("the expiry time has passed. Choose a later time")
 	}
-	if len(p.List(who)) >= mostTokens {
-		return "", Token{}, fmt.Errorf("there are %d tokens already: revoke one first", mostTokens)
+	if len(p.List(who)) >= maxTokens {
+		return "", Token{}, fmt.Errorf("there are already %d tokens. Revoke one first", maxTokens)
 	}
 	token = tokenPrefix + newToken(32)
-	doc := tokenDoc{Token{ID: newToken(9), Account: account(who), Name: name, Created: p.now().UTC(), Expires: expires}, hash(token)}
+	doc := tokenDoc{Token{ID: newToken(9), Account: accountOf(who), Name: name, Created: p.now().UTC(), Expires: expires},
+		hashToken(token)}
 	if err := addDoc(ctx, p.store, tokenBucket, doc.ID, doc); err != nil {
 		return "", Token{}, err
 	}
@@ -111,23 +113,23 @@ func (p *Personal) New(ctx context.Context, who, name string, expires time.Time)
 	return token, doc.Token, nil
 }
 
-// check finds the token that was shown; ErrWrongToken for any other.
+// check returns the token with this secret, or ErrWrongToken.
 func (p *Personal) check(token string) (Token, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t := p.hash[hash(token)]
-	if t == nil || !t.live(p.now()) {
+	t := p.hash[hashToken(token)]
+	if t == nil || !t.isLive(p.now()) {
 		return Token{}, ErrWrongToken
 	}
 	return t.Token, nil
 }
 
-func (t *Token) live(now time.Time) bool { return t.Expires.IsZero() || now.Before(t.Expires) }
+func (t *Token) isLive(now time.Time) bool { return t.Expires.IsZero() || now.Before(t.Expires) }
 
-// ErrNoToken says that there is no such token of that account.
-var ErrNoToken = errors.New("there is no such token of yours: it was revoked already, or is not yours to revoke")
+// ErrNoToken reports that the account has no such token.
+var ErrNoToken = errors.New("this token was already revoked or is not yours")
 
-// RevokeOf revokes a token of an account's, or returns ErrNoToken.
+// RevokeOf revokes a token of the account who, or returns ErrNoToken.
 func (p *Personal) RevokeOf(ctx context.Context, who, id string) (Token, error) {
 	for _, t := range p.List(who) {
 		if t.ID == id {
@@ -137,7 +139,7 @@ func (p *Personal) RevokeOf(ctx context.Context, who, id string) (Token, error) 
 	return Token{}, ErrNoToken
 }
 
-// Revoke deletes a token and ends every socket that came by it. One that is not there is gone already.
+// Revoke deletes a token and ends every socket that uses it. Revoking a missing token does nothing.
 func (p *Personal) Revoke(ctx context.Context, id string) error {
 	if err := p.store.Delete(ctx, tokenBucket, id); err != nil {
 		return err
@@ -152,7 +154,7 @@ func (p *Personal) Revoke(ctx context.Context, id string) error {
 	return p.store.Delete(ctx, usedBucket, id)
 }
 
-// RevokeAll ends every token of somebody's.
+// RevokeAll revokes every token of the account who.
 func (p *Personal) RevokeAll(ctx context.Context, who string) error {
 	var err error
 	for _, t := range p.List(who) {
@@ -161,13 +163,13 @@ func (p *Personal) RevokeAll(ctx context.Context, who string) error {
 	return err
 }
 
-// List returns all tokens of somebody, the owner or a person, newest first.
+// List returns all tokens of the account who, newest first.
 func (p *Personal) List(who string) []Token {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var out []Token
 	for _, t := range p.byID {
-		if t.Account == account(who) {
+		if t.Account == accountOf(who) {
 			out = append(out, t.Token)
 		}
 	}
@@ -175,7 +177,8 @@ func (p *Personal) List(who string) []Token {
 	return out
 }
 
-// bind returns a context that ends with ErrTokenEnded as its cause once the token is no more, and keeps when it was used.
+// bind returns a context that ends with ErrTokenEnded as its cause when the token is revoked or
+// expires, and records the use.
 func (p *Personal) bind(ctx context.Context, id string) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
 	t := p.use(ctx, id)
@@ -191,11 +194,11 @@ func (p *Personal) bind(ctx context.Context, id string) (context.Context, contex
 	return ctx, func() { stop(); end(context.Canceled); release() }
 }
 
-// use finds a token and writes down that it was used. A store that cannot be written keeps nobody out.
+// use returns a token and records its use. A failing store does not refuse access.
 func (p *Personal) use(ctx context.Context, id string) *personal {
 	p.mu.Lock()
 	t := p.byID[id]
-	if t == nil || p.now().Sub(t.Used) < tokenTouched {
+	if t == nil || p.now().Sub(t.Used) < useResolution {
 		p.mu.Unlock()
 		return t
 	}

@@ -41,7 +41,8 @@ func TestPersonalTokens(t *testing.T) {
 		}
 		ctx, cancel := tokens.Bind(t.Context(), who)
 		defer cancel()
-		if again, _ := OpenPersonal(t.Context(), store); again.List("owner")[0].Used.IsZero() == again.List("owner")[1].Used.IsZero() {
+		if again, _ := OpenPersonal(t.Context(),
+			store); again.List("owner")[0].Used.IsZero() == again.List("owner")[1].Used.IsZero() {
 			t.Errorf("when they were used is kept as %+v", again.List("owner"))
 		}
 		<-ctx.Done()
@@ -79,7 +80,7 @@ func TestPersonalTokensThatAreNotMade(t *testing.T) {
 	if _, _, err := mine.New(t.Context(), "owner", "x", time.Unix(1, 0)); err == nil {
 		t.Error("one that expired")
 	}
-	for range mostTokens {
+	for range maxTokens {
 		if _, _, err := mine.New(t.Context(), "owner", "x", time.Time{}); err != nil {
 			t.Fatal(err)
 		}

@@ -9,22 +9,23 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Principal is somebody the host knows: the owner, a person with an account, or a guest who came by a link.
+// Principal is an authenticated party: the owner, a person with an account, a guest who came by a
+// link, or an agent.
 type Principal struct {
 	ID      string // stable: "owner", "person:…", "guest:…", "link:…", "agent:…"
-	Name    string // as they are shown to others
+	Name    string // as shown to others
 	Role    Role
 	Session ahp.URI // the one session they may see, unless Host
 	Scope   Scope   // the part of Session they may see; the zero value is all of it
-	Host    bool    // they see every session, with the rights of their role: a person with an account
+	Host    bool    // sees every session, with the rights of the role: a person with an account
 	Link    string  // id of the link they came by; "" for the owner and people with an account
-	Token   string  // id of the personal token that was shown; "" for every other way in
+	Token   string  // id of the personal token that was used; "" for every other way in
 
 	Prompt, Approve, Type bool // a driver's switches
-	Guests                bool // with Approve: also what guests asked for, their own too
-	AllFiles              bool // of a guest: also files that git does not track and the session did not change
+	Guests                bool // with Approve: also prompts of guests, including their own
+	AllFiles              bool // of a guest: also show files that are untracked by git and not changed by the session
 
-	world World // what Scope is looked up in
+	world World // resolves Scope
 }
 
 // Owner is the principal that has every right.
@@ -35,25 +36,26 @@ func Owner(name string) Principal {
 	return Principal{ID: "owner", Name: name, Role: RoleOwner}
 }
 
-// Agent is the agent of one session as somebody who comments on it.
+// Agent returns the principal of a session's agent, which comments on the session.
 func Agent(provider, name string, session ahp.URI) Principal {
 	return Principal{ID: "agent:" + provider, Name: name, Role: RoleAgent, Session: session}
 }
 
-// Account reports whether somebody has an account of their own, as the owner has: ways to sign in, and tokens.
-func (p Principal) Account() bool { return p.Role == RoleOwner || IsPerson(p.ID) }
+// HasAccount reports whether the principal has an account: ways to sign in, and tokens. The owner
+// has one.
+func (p Principal) HasAccount() bool { return p.Role == RoleOwner || IsPerson(p.ID) }
 
-// Bearer reports whether p showed a link's token and is not known as a guest yet.
-func (p Principal) Bearer() bool { return p.Link != "" && p.ID == bearerPrefix+p.Link }
+// IsBearer reports whether p showed a link's token and has not become a guest yet.
+func (p Principal) IsBearer() bool { return p.Link != "" && p.ID == bearerPrefix+p.Link }
 
 // personPrefix begins the principal ids of people with an account.
 const personPrefix = "person:"
 
-// IsPerson tells the principal id of a person with an account from others.
+// IsPerson reports whether a principal id is that of a person with an account.
 func IsPerson(id string) bool { return strings.HasPrefix(id, personPrefix) }
 
-// Known reports whether there is anybody at all.
-func (p Principal) Known() bool { return p.ID != "" && roleRights[p.Role] != nil }
+// IsKnown reports whether the principal is authenticated.
+func (p Principal) IsKnown() bool { return p.ID != "" && roleRights[p.Role] != nil }
 
 // sees reports whether a channel lies in the principal's scope.
 func (p Principal) sees(ch hub.ChannelInfo) bool {
@@ -63,26 +65,26 @@ func (p Principal) sees(ch hub.ChannelInfo) bool {
 	case p.Host:
 		return ch.Kind == ahp.ChannelRoot || ch.Session != "" || ch.Kind == ahp.ChannelSession
 	case p.Session == "":
-		return p.Role == RoleMember && ch.Kind == ahp.ChannelRoot // an empty list, until a link lets them into something
+		return p.Role == RoleMember && ch.Kind == ahp.ChannelRoot // an empty list, until a link opens a session to them
 	case ch.Kind == ahp.ChannelRoot:
 		return true
 	}
-	return p.owns(ch) && p.Scope.holds(ch)
+	return p.owns(ch) && p.Scope.contains(ch)
 }
 
 func (p Principal) owns(ch hub.ChannelInfo) bool {
 	return ch.Session == p.Session || (ch.Kind == ahp.ChannelSession && ch.URI == p.Session)
 }
 
-// Approves reports whether somebody may approve what an agent wants to do; guest: for a prompt that another than the owner
-// wrote, which with approval becomes a way to run anything.
-func (p Principal) Approves(guest bool) bool {
+// CanApprove reports whether the principal may approve what an agent wants to do. guest is set for
+// prompts that the owner did not write; approving those amounts to running anything.
+func (p Principal) CanApprove(guest bool) bool {
 	return p.Has(RightApprove) && (!guest || p.Role == RoleOwner || p.Guests)
 }
 
-// LogValue keeps logs to what identifies somebody.
+// LogValue logs only what identifies the principal.
 func (p Principal) LogValue() slog.Value {
-	if !p.Known() {
+	if !p.IsKnown() {
 		return slog.StringValue("nobody")
 	}
 	return slog.GroupValue(slog.String("id", p.ID), slog.String("role", string(p.Role)))
@@ -90,12 +92,12 @@ func (p Principal) LogValue() slog.Value {
 
 type contextKey struct{}
 
-// WithPrincipal returns a context that carries who asks.
+// WithPrincipal returns a context that carries the caller.
 func WithPrincipal(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, contextKey{}, p)
 }
 
-// FromContext returns who asks; the zero Principal, which may do nothing, when nobody signed in.
+// FromContext returns the caller, or the zero Principal, which may do nothing.
 func FromContext(ctx context.Context) Principal {
 	p, _ := ctx.Value(contextKey{}).(Principal)
 	return p

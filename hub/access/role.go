@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Role is what somebody was let in as.
+// Role is the role a principal was admitted with.
 type Role string
 
-// The roles. A guest has the role of the link they came by.
+// The roles. A guest has the role of their link.
 const (
 	RoleOwner     Role = "owner"     // everything
 	RoleViewer    Role = "viewer"    // reads
 	RoleCommenter Role = "commenter" // and comments, and marks files reviewed
-	RoleDriver    Role = "driver"    // and prompts, approves, types: a switch each
-	RoleMember    Role = "member"    // has an account, and sees what links let them into
-	RoleAgent     Role = "agent"     // no person: a session's agent, which reads, comments and resolves there
+	RoleDriver    Role = "driver"    // and prompts, approves and types, each by its switch
+	RoleMember    Role = "member"    // has an account, and sees what links open to them
+	RoleAgent     Role = "agent"     // a session's agent, not a person: reads, comments and resolves there
 )
 
-// Right is a kind of doing. The tables map every action, method and route to one.
+// Right is a kind of access. The tables map every action, method and route to one.
 type Right string
 
 // The rights.
@@ -27,16 +27,16 @@ const (
 	RightRead    Right = "read"
 	RightComment Right = "comment" // start threads, reply, resolve
 	RightReview  Right = "review"  // mark files reviewed
-	RightPrompt  Right = "prompt"  // say something to the agent
-	RightApprove Right = "approve" // let a tool call run
+	RightPrompt  Right = "prompt"  // send prompts to the agent
+	RightApprove Right = "approve" // approve tool calls
 	RightType    Right = "type"    // terminal input
-	RightAccount Right = "account" // one's own ways to sign in, and tokens
+	RightAccount Right = "account" // manage one's own sign-in methods and tokens
 	RightManage  Right = "manage"  // settings, sessions, files, links: the owner
 
-	rightHost Right = "host" // only the host itself; nobody has it
+	rightHost Right = "host" // the host itself; no principal has it
 )
 
-// roleRights is what each role has without a switch.
+// roleRights lists the rights that each role has without a switch.
 var roleRights = map[Role][]Right{
 	RoleOwner:     {RightRead, RightComment, RightReview, RightPrompt, RightApprove, RightType, RightAccount, RightManage},
 	RoleMember:    {RightRead},
@@ -46,13 +46,13 @@ var roleRights = map[Role][]Right{
 	RoleAgent:     {RightRead, RightComment},
 }
 
-// Has reports whether a principal has a right somewhere; where is the tables' question.
+// Has reports whether the principal has a right at all; the tables decide where it applies.
 func (p Principal) Has(r Right) bool {
 	if slices.Contains(roleRights[p.Role], r) {
 		return true
 	}
 	if r == RightAccount {
-		return p.Account()
+		return p.HasAccount()
 	}
 	if p.Role != RoleDriver {
 		return false
@@ -68,22 +68,22 @@ func (p Principal) Has(r Right) bool {
 	return false
 }
 
-// ParseRole reads the role of a link as a form sends it.
+// ParseRole parses a link's role as a form sends it.
 func ParseRole(s string) (Role, error) {
 	r := Role(strings.ToLower(strings.TrimSpace(s)))
 	if _, ok := roleRights[r]; !ok || r == RoleOwner || r == RoleAgent || r == RoleMember {
-		return "", fmt.Errorf("%q is no role a link can have: use viewer, commenter or driver", s)
+		return "", fmt.Errorf("a link cannot have the role %q. Use viewer, commenter or driver", s)
 	}
 	return r, nil
 }
 
-// Denied is the refusal of something by the tables; its text is for the person refused.
+// Denied is a refusal by the tables. Its text is written for the refused principal.
 type Denied struct {
 	Need   Right
 	Reason string
 }
 
-// Error returns the sentence.
+// Error returns the reason.
 func (d *Denied) Error() string { return d.Reason }
 
 var needs = map[Right]string{
@@ -102,9 +102,10 @@ func (p Principal) deny(need Right) error {
 		return &Denied{need, "only the owner may do this"}
 	}
 	if need == RightAccount {
-		return &Denied{need, "this is for people with an account: ask the owner for an invitation"}
+		return &Denied{need, "this needs an account. Ask the owner for an invitation"}
 	}
-	return &Denied{need, fmt.Sprintf("as a %s you may not %s: ask the owner for a link that allows it", p.roleName(), needs[need])}
+	return &Denied{need, fmt.Sprintf("as a %s you can't %s. Ask the owner for a link that allows it", p.roleName(),
+		needs[need])}
 }
 
 func (p Principal) roleName() string {

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// routeRights names the right to visit each route that asks who is there, by method and
-// pattern. A form's action is asked of MayAct besides, by the host; that somebody visits
-// only pages of their session is the middleware's check of {session}.
+// routeRights maps each authenticated route, by method and pattern, to the right it needs. A form's
+// action is checked by MayAct in addition, by the host; the middleware checks that guests visit
+// only pages of their own {session}.
 var routeRights = map[string]Right{
 	"GET /":                RightRead,
 	"GET /live":            RightRead,
@@ -16,7 +16,7 @@ var routeRights = map[string]Right{
 	"GET /new":             RightManage,
 	"POST /new":            RightManage,
 	"GET /settings":        RightManage,
-	"POST /settings/theme": RightRead, // a cookie of the visitor's own
+	"POST /settings/theme": RightRead, // sets a cookie of the visitor
 
 	"POST /files/{ask}": RightManage, // answers a client's request for files
 
@@ -35,7 +35,7 @@ var routeRights = map[string]Right{
 	"POST /automations/{automation}/remove":            RightManage,
 	"POST /automations/{automation}/runs/{run}/cancel": RightManage,
 
-	"GET /settings/notifications":                      RightRead, // what they are told themselves
+	"GET /settings/notifications":                      RightRead, // the visitor's own
 	"POST /settings/notifications":                     RightRead,
 	"POST /settings/notifications/browser":             RightRead,
 	"GET /notifications/stream":                        RightRead,
@@ -104,7 +104,7 @@ var routeRights = map[string]Right{
 	"POST /s/{session}/changes/drafts":          RightComment,
 	"POST /s/{session}/changes/send":            RightPrompt,
 	"GET /s/{session}/threads":                  RightRead,
-	"POST /s/{session}/threads/seen":            RightRead, // what the visitor has read, kept for them alone
+	"POST /s/{session}/threads/seen":            RightRead, // records what the visitor has read, for the visitor alone
 	"POST /s/{session}/threads/{thread}/{verb}": RightComment,
 	"GET /s/{session}/threads.md":               RightRead,
 	"POST /s/{session}/verdict":                 RightReview,
@@ -128,25 +128,25 @@ var routeRights = map[string]Right{
 	"POST /s/{session}/share/{link}/revoke": RightManage,
 }
 
-// Routes lists the rows of the table, as MayVisit takes them.
+// Routes lists the rows of the table in the form MayVisit takes.
 func Routes() []string { return slices.Sorted(maps.Keys(routeRights)) }
 
-// routeScopes names the routes that are there for who sees a part of a session. What is in no row is not there: a page
-// shows all of a session, or a form changes it. Which chat, terminal or changeset a route may be about is asked of what
-// it names.
+// routeScopes names the routes open to a principal who sees a part of a session. A route without a
+// row is closed to them: its page shows all of a session, or its form changes it. The handler
+// checks whether the chat, terminal or changeset it names is in scope.
 var routeScopes = map[string]scopes{
-	"GET /":                inChat | inChangeset, // leads to the part
+	"GET /":                inChat | inChangeset, // redirects to the part
 	"GET /live":            inChat | inChangeset,
 	"GET /help":            inChat | inChangeset,
 	"POST /settings/theme": inChat | inChangeset,
 
-	"GET /settings/notifications":          inChat | inChangeset, // their own
+	"GET /settings/notifications":          inChat | inChangeset, // the visitor's own
 	"POST /settings/notifications":         inChat | inChangeset,
 	"POST /settings/notifications/browser": inChat | inChangeset,
-	"GET /notifications/stream":            inChat | inChangeset, // each notice is asked about
+	"GET /notifications/stream":            inChat | inChangeset, // each notice is checked
 	"POST /s/{session}/mute":               inChat | inChangeset,
 
-	"GET /s/{session}": inChat | inChangeset, // leads to the part
+	"GET /s/{session}": inChat | inChangeset, // redirects to the part
 
 	"GET /s/{session}/c/{chat}":                          inChat,
 	"GET /s/{session}/c/{chat}/text":                     inChat,
@@ -189,10 +189,12 @@ var routeScopes = map[string]scopes{
 	"GET /s/{session}/threads.md":               inChat | inChangeset,
 }
 
-// socketRights names the right to open the protocol's WebSocket with a token, by the pattern of the route. Each method
-// that is then called is asked of MayCall.
+// socketRights maps the routes of the protocol's WebSocket to the right to open it with a token.
+// MayCall checks each method called on it.
 var socketRights = map[string]Right{
-	"/":    RightRead, // editors that are given host and port alone; without an upgrade and a token it is the page
+	// for editors that are configured with host and port alone; without an upgrade and a token it
+	// serves the page
+	"/":    RightRead,
 	"/ahp": RightRead,
 }
 
@@ -208,18 +210,18 @@ func MayConnect(p Principal, route string) error {
 	return nil
 }
 
-// MayVisit reports whether p may visit a route, named by method and pattern as in
-// "GET /s/{session}/changes".
+// MayVisit reports why p may not visit a route, named by method and pattern as in "GET
+// /s/{session}/changes"; nil when it may.
 func MayVisit(p Principal, route string) error {
 	need, ok := routeRights[route]
 	if !ok {
-		return &Denied{rightHost, fmt.Sprintf("nobody has decided who may visit %s", route)}
+		return &Denied{rightHost, fmt.Sprintf("no access rule covers %s", route)}
 	}
-	if !p.Known() {
+	if !p.IsKnown() {
 		return &Denied{need, "sign in first"}
 	}
-	if !p.Scope.in(routeScopes[route]) {
-		return &Denied{need, "this is about all of the session, and your link is for a part of it: ask the owner"}
+	if !p.Scope.isIn(routeScopes[route]) {
+		return &Denied{need, "your link covers only a part of this session. Ask the owner for a link to all of it"}
 	}
 	if !p.Has(need) {
 		return p.deny(need)
@@ -227,11 +229,12 @@ func MayVisit(p Principal, route string) error {
 	return nil
 }
 
-// roomScopes names the live rooms of pages, by the first word of a room's name, and for which parts of a session they are
-// there besides. A room of a part is drawn from what its audience sees.
+// roomScopes names the live rooms of pages, by the first word of a room's name, with the parts of a
+// session whose guests may follow them too. The room of a part is rendered from what its audience
+// sees.
 var roomScopes = map[string]scopes{
 	"rail":           0,
-	"customizations": 0, // whoever may manage: the room asks
+	"customizations": 0, // only for principals that may manage: the room checks
 	"inbox":          0,
 	"automations":    0,
 	"automation":     0,
@@ -243,18 +246,18 @@ var roomScopes = map[string]scopes{
 	"terminal":       inChat,
 }
 
-// MayFollow reports whether p may follow a live room of this kind. Which chat, terminal or changeset it is about is asked
-// when the room opens.
+// MayFollow reports why p may not follow a live room of this kind; nil when it may. Opening the
+// room checks whether its chat, terminal or changeset is in scope.
 func MayFollow(p Principal, kind string) error {
 	where, ok := roomScopes[kind]
 	if !ok {
-		return &Denied{rightHost, fmt.Sprintf("nobody has decided who may follow %s", kind)}
+		return &Denied{rightHost, fmt.Sprintf("no access rule covers the room %s", kind)}
 	}
-	if !p.Known() {
+	if !p.IsKnown() {
 		return &Denied{RightRead, "sign in first"}
 	}
-	if !p.Scope.in(where) {
-		return &Denied{RightRead, "this is about all of the session, and your link is for a part of it: ask the owner"}
+	if !p.Scope.isIn(where) {
+		return &Denied{RightRead, "your link covers only a part of this session. Ask the owner for a link to all of it"}
 	}
 	if !p.Has(RightRead) {
 		return p.deny(RightRead)
@@ -262,5 +265,5 @@ func MayFollow(p Principal, kind string) error {
 	return nil
 }
 
-// Rooms lists the kinds of live rooms, as MayFollow takes them.
+// Rooms lists the kinds of live rooms in the form MayFollow takes.
 func Rooms() []string { return slices.Sorted(maps.Keys(roomScopes)) }

@@ -14,11 +14,13 @@ const scopesFile = "testdata/scopes.txt"
 
 // What lies in a session, for links that are for a part of it.
 var (
-	itsTerminal   = hub.ChannelInfo{URI: "ahp-terminal:/1", Kind: ahp.ChannelTerminal, Session: mine, Chat: myChat.URI}
-	itsTurn       = hub.ChannelInfo{URI: "ahp-changeset:/mine/turn/1", Kind: ahp.ChannelChangeset, Session: mine, Chat: myChat.URI}
-	secondChat    = hub.ChannelInfo{URI: "ahp-chat:/b", Kind: ahp.ChannelChat, Session: mine}
-	itsTerminal2  = hub.ChannelInfo{URI: "ahp-terminal:/b", Kind: ahp.ChannelTerminal, Session: mine, Chat: secondChat.URI}
-	itsTurn2      = hub.ChannelInfo{URI: "ahp-changeset:/mine/turn/b", Kind: ahp.ChannelChangeset, Session: mine, Chat: secondChat.URI}
+	itsTerminal = hub.ChannelInfo{URI: "ahp-terminal:/1", Kind: ahp.ChannelTerminal, Session: mine, Chat: myChat.URI}
+	itsTurn     = hub.ChannelInfo{URI: "ahp-changeset:/mine/turn/1", Kind: ahp.ChannelChangeset, Session: mine,
+		Chat: myChat.URI}
+	secondChat   = hub.ChannelInfo{URI: "ahp-chat:/b", Kind: ahp.ChannelChat, Session: mine}
+	itsTerminal2 = hub.ChannelInfo{URI: "ahp-terminal:/b", Kind: ahp.ChannelTerminal, Session: mine, Chat: secondChat.URI}
+	itsTurn2     = hub.ChannelInfo{URI: "ahp-changeset:/mine/turn/b", Kind: ahp.ChannelChangeset, Session: mine,
+		Chat: secondChat.URI}
 	looseTerminal = hub.ChannelInfo{URI: "ahp-terminal:/s", Kind: ahp.ChannelTerminal, Session: mine}
 	allChanges    = hub.ChannelInfo{URI: "ahp-changeset:/mine/session", Kind: ahp.ChannelChangeset, Session: mine}
 	theSession    = hub.ChannelInfo{URI: mine, Kind: ahp.ChannelSession, Session: mine}
@@ -29,8 +31,10 @@ var (
 var everything = []struct {
 	name string
 	ch   hub.ChannelInfo
-}{{"chat", myChat}, {"its-terminal", itsTerminal}, {"its-turn", itsTurn}, {"changes", allChanges}, {"threads", theThreads}, {"session", theSession},
-	{"chat-2", secondChat}, {"terminal-2", itsTerminal2}, {"turn-2", itsTurn2}, {"terminal", looseTerminal}, {"root", root}, {"other", other}, {"otlp", telemetry}}
+}{{"chat", myChat}, {"its-terminal", itsTerminal}, {"its-turn", itsTurn}, {"changes", allChanges},
+	{"threads", theThreads}, {"session", theSession},
+	{"chat-2", secondChat}, {"terminal-2", itsTerminal2}, {"turn-2", itsTurn2}, {"terminal", looseTerminal},
+	{"root", root}, {"other", other}, {"otlp", telemetry}}
 
 // ofChat and ofChanges are those who may most of all who see a part of a session.
 func ofChat() Principal {
@@ -102,7 +106,8 @@ func TestScopesMatrix(t *testing.T) { compareWith(t, scopesFile, scopesMatrix())
 // What no change of the file may loosen: nobody sees or does anything outside of their part, and of the session as a
 // whole they change nothing.
 func TestNobodyOutsideTheirPart(t *testing.T) {
-	inside := map[string]string{"chat": "c", "its-terminal": "c", "its-turn": "c", "changes": "v", "threads": "cv", "session": "cv", "root": "cv"}
+	inside := map[string]string{"chat": "c", "its-terminal": "c", "its-turn": "c", "changes": "v", "threads": "cv",
+		"session": "cv", "root": "cv"}
 	for _, l := range strings.Split(scopesMatrix(), "\n")[1:] {
 		f := strings.Fields(l)
 		if len(f) < len(everything) {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// SignIn gives out one-time tokens that sign the owner in. A token is a file named by its
-// hash in a directory only the owner of the data reads: whoever may write there could read
-// everything else anyway, so `ahphub link` needs no server to talk to, and removing the
-// file is what makes a token work once.
+// SignIn issues one-time tokens that sign the owner in. A token is a file named by its hash, in a
+// directory that only the owner of the data reads. With write access there, everything else could
+// be read anyway; so `ahphub link` needs no running server, and removing the file is what makes a
+// token work once.
 type SignIn struct {
 	Dir string
 	Now func() time.Time // default time.Now
@@ -19,10 +19,10 @@ type SignIn struct {
 
 const (
 	signInLife = 24 * time.Hour
-	signInMost = 100 // tokens given out and not used
+	maxSignIns = 100 // issued and unused tokens
 )
 
-// New gives out a token; it works once within a day.
+// New issues a token that works once, within a day.
 func (s SignIn) New() (string, error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return "", err
@@ -31,7 +31,7 @@ func (s SignIn) New() (string, error) {
 		return "", err
 	}
 	token := newToken(16)
-	path := filepath.Join(s.Dir, hash(token))
+	path := filepath.Join(s.Dir, hashToken(token))
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		return "", err
 	}
@@ -39,9 +39,9 @@ func (s SignIn) New() (string, error) {
 	return token, os.Chtimes(path, now, now)
 }
 
-// Use takes a token; nil says it was good, and from now on it is not.
+// Use redeems a token. It returns nil for a valid one, which is invalid from then on.
 func (s SignIn) Use(token string) error {
-	path := filepath.Join(s.Dir, hash(token))
+	path := filepath.Join(s.Dir, hashToken(token))
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrWrongToken
@@ -50,7 +50,7 @@ func (s SignIn) Use(token string) error {
 		return err
 	}
 	err = os.Remove(path)
-	if errors.Is(err, fs.ErrNotExist) { // somebody else was faster
+	if errors.Is(err, fs.ErrNotExist) { // a concurrent call was faster
 		return ErrWrongToken
 	}
 	if err != nil {
@@ -62,7 +62,7 @@ func (s SignIn) Use(token string) error {
 	return nil
 }
 
-// sweep forgets tokens that are too old, and the oldest when there are too many.
+// sweep deletes expired tokens, and the oldest when there are too many.
 func (s SignIn) sweep() error {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s SignIn) sweep() error {
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil {
-			continue // used meanwhile
+			continue // used since the directory was read
 		}
 		if s.now().Sub(info.ModTime()) > signInLife {
 			os.Remove(filepath.Join(s.Dir, e.Name()))
@@ -84,7 +84,7 @@ func (s SignIn) sweep() error {
 			oldest = info
 		}
 	}
-	if left >= signInMost {
+	if left >= maxSignIns {
 		return os.Remove(filepath.Join(s.Dir, oldest.Name()))
 	}
 	return nil

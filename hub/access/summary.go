@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Summary is a session in a list as the principal sees it.
+// Summary returns a session's entry in lists as the principal sees it.
 func (p Principal) Summary(s ahp.SessionSummary) ahp.SessionSummary {
 	if a, ok := p.Audience().(scopeAudience); ok {
 		return a.summary(s)
@@ -19,7 +19,8 @@ func (p Principal) Summary(s ahp.SessionSummary) ahp.SessionSummary {
 }
 
 func (a scopeAudience) summary(s ahp.SessionSummary) ahp.SessionSummary {
-	out := ahp.SessionSummary{Resource: s.Resource, Provider: s.Provider, Title: changesetTitle, Status: ahp.SessionStatusIdle,
+	out := ahp.SessionSummary{Resource: s.Resource, Provider: s.Provider, Title: changesetTitle,
+		Status:             ahp.SessionStatusIdle,
 		WorkingDirectories: s.WorkingDirectories, CreatedAt: s.CreatedAt, ModifiedAt: s.ModifiedAt}
 	if c := a.chatIn(s.Chats); c != nil {
 		out.Title, out.Changes, out.DefaultChat = cmp.Or(c.Title, untitledChat), c.Changes, c.Resource
@@ -33,13 +34,14 @@ func (a scopeAudience) summary(s ahp.SessionSummary) ahp.SessionSummary {
 
 func (a scopeAudience) chatIn(list []ahp.SessionChatSummary) *ahp.SessionChatSummary {
 	i := slices.IndexFunc(list, func(c ahp.SessionChatSummary) bool { return c.Resource == a.scope.URI })
-	if i < 0 || !a.scope.Chat() {
+	if i < 0 || !a.scope.IsChat() {
 		return nil
 	}
 	return &list[i]
 }
 
-// Notification implements hub.Cutter: of a session in the host's list, what concerns the scope.
+// Notification implements hub.Cutter: it cuts notifications about the host's list down to the
+// scope.
 func (a scopeAudience) Notification(params any) any {
 	switch n := params.(type) {
 	case ahp.SessionAddedParams:
@@ -51,7 +53,8 @@ func (a scopeAudience) Notification(params any) any {
 			return nil
 		}
 		now := a.summary(ahp.SessionSummary{Resource: n.Session, Chats: n.Changes.Chats})
-		n.Changes = ahp.PartialSessionSummary{Title: &now.Title, Status: &now.Status, Changes: now.Changes, Chats: now.Chats, ModifiedAt: n.Changes.ModifiedAt}
+		n.Changes = ahp.PartialSessionSummary{Title: &now.Title, Status: &now.Status, Changes: now.Changes, Chats: now.Chats,
+			ModifiedAt: n.Changes.ModifiedAt}
 		return n
 	case ahp.SessionRemovedParams:
 		return n

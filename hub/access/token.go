@@ -15,47 +15,50 @@ import (
 	"strings"
 )
 
-// ErrWrongToken refuses a token nobody gave out, or that has been used, revoked or expired.
-var ErrWrongToken = errors.New("this token is not valid, or not any more: ask for a new link")
+// ErrWrongToken refuses an unknown, used, revoked or expired token.
+var ErrWrongToken = errors.New("this token is not valid or has expired. Ask for a new link")
 
 // minToken is the shortest token an owner may choose.
 const minToken = 16
 
-// newToken returns n random bytes, spelled so that they fit into a URL.
+// newToken returns n random bytes, encoded for URLs.
 func newToken(n int) string {
 	b := make([]byte, n)
 	rand.Read(b)
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-func hash(token string) string {
+func hashToken(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
 }
 
-// Tokens tells who a bearer token belongs to: the owner, by the host's token or a personal one, a person by theirs, or the
-// bearer of a link.
+// Tokens resolves bearer tokens: the owner's, by the host's token or a personal one, a person's
+// personal token, or a link's.
 type Tokens struct {
 	owner    [sha256.Size]byte
-	chosen   bool // the owner's token was chosen by a person
+	chosen   bool // a person chose the owner's token
 	name     string
 	links    *Links
 	personal *Personal
 	persons  Persons
 }
 
-// Persons tells who somebody with an account is now; a Principal that is not Known is nobody any more.
+// Persons returns the current principal of an account; the zero Principal when the account is gone.
 type Persons func(ctx context.Context, id string) (Principal, error)
 
-// Of says who people with an account are. Call it before anybody asks.
-func (t *Tokens) Of(p Persons) { t.persons = p }
+// SetPersons sets how accounts are resolved. Call it before the first request.
+func (t *Tokens) SetPersons(p Persons) { t.persons = p }
 
-// NewTokens knows the owner's token, those of the links and the personal ones; nil knows none of these.
+// NewTokens returns a Tokens for the owner's token, those of links and personal ones; links and
+// personal may be nil.
 func NewTokens(owner OwnerSecret, ownerName string, links *Links, personal *Personal) *Tokens {
-	return &Tokens{owner: sha256.Sum256([]byte(owner.Token)), chosen: owner.Chosen, name: ownerName, links: links, personal: personal}
+	return &Tokens{owner: sha256.Sum256([]byte(owner.Token)), chosen: owner.Chosen, name: ownerName, links: links,
+		personal: personal}
 }
 
-// Bind returns a context that ends once what p came by is no more: their link, or their personal token. Call cancel when done.
+// Bind returns a context that ends when p's link or personal token is revoked or expires. Call
+// cancel when done.
 func (t *Tokens) Bind(ctx context.Context, p Principal) (context.Context, context.CancelFunc) {
 	if p.Token != "" && t.personal != nil {
 		return t.personal.bind(ctx, p.Token)
@@ -66,10 +69,11 @@ func (t *Tokens) Bind(ctx context.Context, p Principal) (context.Context, contex
 	return t.links.Bind(ctx, p)
 }
 
-// Chosen reports whether a person chose the owner's token, so that callers have to limit how often CheckChosen is asked.
-func (t *Tokens) Chosen() bool { return t.chosen }
+// IsChosen reports whether a person chose the owner's token; then callers must rate-limit
+// CheckChosen.
+func (t *Tokens) IsChosen() bool { return t.chosen }
 
-// CheckChosen returns the owner when they chose this token, or ErrWrongToken.
+// CheckChosen returns the owner if token is the one they chose, or ErrWrongToken.
 func (t *Tokens) CheckChosen(token string) (Principal, error) {
 	if !t.chosen || !t.isOwner(token) {
 		return Principal{}, ErrWrongToken
@@ -82,8 +86,8 @@ func (t *Tokens) isOwner(token string) bool {
 	return subtle.ConstantTimeCompare(sum[:], t.owner[:]) == 1
 }
 
-// CheckGenerated returns who bears a token that the server generated, or ErrWrongToken. It takes the same time for every
-// wrong one.
+// CheckGenerated returns the bearer of a token that the server generated, or ErrWrongToken. It
+// takes the same time for every wrong token.
 func (t *Tokens) CheckGenerated(ctx context.Context, token string) (Principal, error) {
 	if owner := t.isOwner(token); owner && !t.chosen {
 		return Owner(t.name), nil
@@ -93,7 +97,7 @@ func (t *Tokens) CheckGenerated(ctx context.Context, token string) (Principal, e
 		if err != nil {
 			return Principal{}, err
 		}
-		return t.bearer(ctx, kept)
+		return t.personalPrincipal(ctx, kept)
 	}
 	if t.links == nil {
 		return Principal{}, ErrWrongToken
@@ -101,15 +105,15 @@ func (t *Tokens) CheckGenerated(ctx context.Context, token string) (Principal, e
 	return t.links.Bearer(token)
 }
 
-// bearer is whose personal token it is.
-func (t *Tokens) bearer(ctx context.Context, kept Token) (p Principal, err error) {
+// personalPrincipal returns the principal that a personal token belongs to.
+func (t *Tokens) personalPrincipal(ctx context.Context, kept Token) (p Principal, err error) {
 	switch {
 	case kept.Account == "":
 		p = Owner(t.name)
 	case t.persons != nil:
 		p, err = t.persons(ctx, kept.Account)
 	}
-	if err == nil && !p.Known() {
+	if err == nil && !p.IsKnown() {
 		err = ErrWrongToken
 	}
 	p.Token = kept.ID
@@ -119,14 +123,14 @@ func (t *Tokens) bearer(ctx context.Context, kept Token) (p Principal, err error
 // OwnerSecret is the owner's token for AHP clients.
 type OwnerSecret struct {
 	Token  string
-	Path   string // of the file that has it; "" for one given
-	Chosen bool   // by a person, so that it may be weak
+	Path   string // file that contains it; "" for a token given directly
+	Chosen bool   // by a person, so it may be weak
 }
 
-const ownerBytes = 32 // random ones of an owner's token that is generated
+const ownerBytes = 32 // random bytes in a generated token of the owner
 
-// OwnerToken returns the owner's token: the one given, the content of a file, or one that
-// is generated and kept in the data directory, mode 0600.
+// OwnerToken returns the owner's token: the one given, the content of a file, or one that is
+// generated and stored in the data directory with mode 0600.
 func OwnerToken(given, file, dir string) (OwnerSecret, error) {
 	if given != "" {
 		return OwnerSecret{Token: given, Chosen: true}, checkToken(given, "AHPHUB_TOKEN")
@@ -144,8 +148,8 @@ func OwnerToken(given, file, dir string) (OwnerSecret, error) {
 	return OwnerSecret{Token: token, Path: path, Chosen: !isGenerated(token)}, err
 }
 
-// isGenerated reports whether a token has the form of those that newToken makes for owners: the file in the data
-// directory may have been written by a person.
+// isGenerated reports whether a token has the form newToken gives the owner's: a person may have
+// written the file in the data directory.
 func isGenerated(token string) bool {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
 	return err == nil && len(b) == ownerBytes
@@ -162,12 +166,12 @@ func readToken(path string) (string, error) {
 
 func checkToken(token, where string) error {
 	if len(token) < minToken {
-		return fmt.Errorf("the token of %s has %d characters: at least %d are needed", where, len(token), minToken)
+		return fmt.Errorf("the token of %s has %d characters. Use at least %d", where, len(token), minToken)
 	}
 	return nil
 }
 
-// WriteSecret writes a file that only its owner reads, whole or not at all.
+// WriteSecret writes a file that only its owner can read, atomically.
 func WriteSecret(path string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".secret-*") // mode 0600
 	if err != nil {

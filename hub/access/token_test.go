@@ -13,14 +13,15 @@ func TestBearerTokens(t *testing.T) {
 	links := open(t, &memory{docs: map[string][]byte{}})
 	link, _, _ := links.New(t.Context(), Link{Session: mine, Role: RoleViewer})
 	tokens := NewTokens(OwnerSecret{Token: "the owner's own secret"}, "Olu", links, nil)
-	if p, err := tokens.CheckGenerated(t.Context(), "the owner's own secret"); err != nil || p.Role != RoleOwner || p.Name != "Olu" {
+	if p, err := tokens.CheckGenerated(t.Context(), "the owner's own secret"); err != nil || p.Role != RoleOwner ||
+		p.Name != "Olu" {
 		t.Errorf("the owner is %+v, %v", p, err)
 	}
 	if p, err := tokens.CheckGenerated(t.Context(), link); err != nil || p.Role != RoleViewer {
 		t.Errorf("the link's bearer is %+v, %v", p, err)
 	}
 	for _, wrong := range []string{"", "the owner's own secre", link + "x"} {
-		if p, err := tokens.CheckGenerated(t.Context(), wrong); !errors.Is(err, ErrWrongToken) || p.Known() {
+		if p, err := tokens.CheckGenerated(t.Context(), wrong); !errors.Is(err, ErrWrongToken) || p.IsKnown() {
 			t.Errorf("%q let in %+v, %v", wrong, p, err)
 		}
 	}
@@ -31,13 +32,14 @@ func TestChosenTokenIsCheckedApart(t *testing.T) {
 	links := open(t, &memory{docs: map[string][]byte{}})
 	link, _, _ := links.New(t.Context(), Link{Session: mine, Role: RoleViewer})
 	tokens := NewTokens(OwnerSecret{Token: "the owner's own secret", Chosen: true}, "Olu", links, nil)
-	if p, err := tokens.CheckGenerated(t.Context(), "the owner's own secret"); !errors.Is(err, ErrWrongToken) || p.Known() {
+	if p, err := tokens.CheckGenerated(t.Context(), "the owner's own secret"); !errors.Is(err, ErrWrongToken) ||
+		p.IsKnown() {
 		t.Errorf("it passes as a generated one: %+v, %v", p, err)
 	}
 	if p, err := tokens.CheckChosen("the owner's own secret"); err != nil || p.Role != RoleOwner {
 		t.Errorf("the owner is %+v, %v", p, err)
 	}
-	if p, err := tokens.CheckChosen(link); !errors.Is(err, ErrWrongToken) || p.Known() {
+	if p, err := tokens.CheckChosen(link); !errors.Is(err, ErrWrongToken) || p.IsKnown() {
 		t.Errorf("a link's token is %+v, %v", p, err)
 	}
 	if p, err := tokens.CheckGenerated(t.Context(), link); err != nil || p.Role != RoleViewer {
@@ -63,7 +65,8 @@ func TestOwnerToken(t *testing.T) {
 	if got, err := OwnerToken("", file, dir); err != nil || got != (OwnerSecret{"a token of my own choice", file, true}) {
 		t.Errorf("from a file: %+v, %v", got, err)
 	}
-	if got, err := OwnerToken("a token of my own choice", "", dir); err != nil || got != (OwnerSecret{"a token of my own choice", "", true}) {
+	if got, err := OwnerToken("a token of my own choice", "", dir); err != nil ||
+		got != (OwnerSecret{"a token of my own choice", "", true}) {
 		t.Errorf("given: %+v, %v", got, err)
 	}
 	os.WriteFile(made.Path, []byte("a token of my own choice\n"), 0o600)
@@ -109,12 +112,12 @@ func TestSignInWorksOnce(t *testing.T) {
 	if err := s.Use(old); !errors.Is(err, ErrWrongToken) {
 		t.Errorf("an old token was good: %v", err)
 	}
-	for range signInMost + 5 {
+	for range maxSignIns + 5 {
 		if _, err := s.New(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if entries, _ := os.ReadDir(s.Dir); len(entries) > signInMost {
+	if entries, _ := os.ReadDir(s.Dir); len(entries) > maxSignIns {
 		t.Errorf("%d tokens are kept", len(entries))
 	}
 }

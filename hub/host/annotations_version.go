@@ -11,7 +11,7 @@ import (
 // knownVersions replaces the versions of files that a guest names in new comments by those they are shown: whoever sees
 // a thread may read the version it was written on, so that naming one would open it.
 func (h *Host) knownVersions(ctx context.Context, c Caller, info hub.ChannelInfo, a ahp.Action) ahp.Action {
-	if !c.Guest() || info.Kind != ahp.ChannelAnnotations {
+	if !c.IsGuest() || info.Kind != ahp.ChannelAnnotations {
 		return a
 	}
 	switch a := a.(type) {

@@ -14,7 +14,7 @@ import (
 func (r *request) attachment(a ahp.MessageAttachment) string {
 	switch a.Value.(type) {
 	case *ahp.MessageAnnotationsAttachment, *ahp.MessageChatAttachment:
-		if !r.caller.Scope.Whole() { // the agent would tell what they say
+		if !r.caller.Scope.IsWhole() { // the agent would tell what they say
 			return outOfSight
 		}
 	}

@@ -284,7 +284,7 @@ func (h *Host) ChangesetPatch(ctx context.Context, c Caller, uri ahp.URI) ([]byt
 	now := sync.OnceValues(func() (changeset.Checkpoint, error) { return svc.LookAtAll(ctx, session, dirs) })
 	from, to, _, err := h.endsOf(ctx, h.ledger(session), scope, dirs, now)
 	var only []changeset.File
-	if err == nil && c.Guest() {
+	if err == nil && c.IsGuest() {
 		only, err = h.shownTo(ctx, c, session, scope, from, to, now)
 		if err == nil && len(only) == 0 {
 			return nil, nil

@@ -16,7 +16,7 @@ import (
 // part of a session reads what that part refers to, and no files.
 func (h *Host) files(c Caller) resource.Files {
 	f := resource.Files{Guard: h.guard}
-	if !c.Scope.Whole() {
+	if !c.Scope.IsWhole() {
 		return f
 	}
 	for _, e := range h.visible(c) {
@@ -104,7 +104,7 @@ func (h *Host) blobAt(ctx context.Context, c Caller, uri ahp.URI) (session ahp.U
 	if err := access.MayCall(c.Principal, "resourceRead", sessionInfo(session)); err != nil {
 		return "", b, denied(err)
 	}
-	if c.Guest() && !h.refers(ctx, c, session, uri, b.path) && !h.refers(ctx, c, session, b.uri(), b.path) { // editors escape more
+	if c.IsGuest() && !h.refers(ctx, c, session, uri, b.path) && !h.refers(ctx, c, session, b.uri(), b.path) { // editors escape more
 		return "", b, noChannel(uri)
 	}
 	return session, b, nil

@@ -45,7 +45,7 @@ func widePlaces() (places []fs.FileInfo) {
 
 // guestFiles cuts what a guest reads of a session's files down. asked is the path they name.
 func (h *Host) guestFiles(ctx context.Context, c Caller, f resource.Files, asked ahp.URI) (resource.Files, error) {
-	if !c.Guest() {
+	if !c.IsGuest() {
 		return f, nil
 	}
 	path, err := resource.Path(asked)
@@ -69,7 +69,7 @@ func (h *Host) guestFiles(ctx context.Context, c Caller, f resource.Files, asked
 func (h *Host) checkGuestFile(ctx context.Context, c Caller, path string) error {
 	e := h.catalogue.alive(c.Session)
 	switch {
-	case e == nil || !c.Scope.Whole():
+	case e == nil || !c.Scope.IsWhole():
 		return notForGuests(path, "it is outside of what is shared with you")
 	case IsWide(e.Summary.WorkingDirectories):
 		return notForGuests(path, "guests see no files of a session that works in a home directory or above")
@@ -143,11 +143,11 @@ func (h *Host) touched(ctx context.Context, session ahp.URI, path string) bool {
 
 // guestNames keeps the files that a guest may read, of those that git does not ignore.
 func (h *Host) guestNames(ctx context.Context, c Caller, files []string) ([]string, error) {
-	if !c.Guest() {
+	if !c.IsGuest() {
 		return files, nil
 	}
 	dirs := h.changeDirs(c.Session)
-	if !c.Scope.Whole() || isWide(dirs) {
+	if !c.Scope.IsWhole() || isWide(dirs) {
 		return nil, nil
 	}
 	tracked, err := h.changesetService().TrackedFiles(ctx, dirs)

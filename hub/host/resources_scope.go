@@ -13,7 +13,7 @@ import (
 // refers reports whether what a guest sees of a session names a version of a file: changes, or tool calls and threads,
 // as long as the changes do not say that the file is kept from them. name is the file's path.
 func (h *Host) refers(ctx context.Context, c Caller, session, uri ahp.URI, name string) bool {
-	if c.Scope.Changeset() && h.ensure(ctx, c.Scope.URI) != nil {
+	if c.Scope.IsChangeset() && h.ensure(ctx, c.Scope.URI) != nil {
 		return false
 	}
 	mentioned := false

@@ -87,7 +87,7 @@ func (h *Host) CreateTerminal(ctx context.Context, c Caller, p ahp.CreateTermina
 		info.Session, info.Chat = claim.Session, claim.Chat
 	} else {
 		info.Session = c.Session // a guest's terminals belong to the one session it sees, or to its chat
-		if c.Scope.Chat() {
+		if c.Scope.IsChat() {
 			info.Chat = c.Scope.URI
 		}
 	}

@@ -123,5 +123,5 @@ func (n *Notifier) hears(ctx context.Context, who string, c Channel, x *Notice) 
 
 func (n *Notifier) account(who string, session ahp.URI) (access.Principal, bool) {
 	p, ok := n.cfg.Person(who, session)
-	return p, ok && p.Account()
+	return p, ok && p.HasAccount()
 }

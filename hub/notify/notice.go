@@ -51,11 +51,11 @@ func (n Notice) For(p access.Principal) (Notice, bool) {
 	if !slices.Contains(n.To, p.ID) || !n.seenBy(p) {
 		return n, false
 	}
-	if need, some := needs[n.Kind]; some && !p.Has(need) || n.Kind == Approval && !p.Approves(n.Guest) {
+	if need, some := needs[n.Kind]; some && !p.Has(need) || n.Kind == Approval && !p.CanApprove(n.Guest) {
 		return n, false
 	}
-	if !p.Scope.Whole() {
-		n.Session = map[bool]string{true: "Chat", false: "Changes"}[p.Scope.Chat()]
+	if !p.Scope.IsWhole() {
+		n.Session = map[bool]string{true: "Chat", false: "Changes"}[p.Scope.IsChat()]
 	}
 	return n, true
 }
@@ -68,7 +68,7 @@ func (n *Notice) seenBy(p access.Principal) bool {
 	case n.Thread != "": // whoever would get an action on the thread
 		return sees.Action(n.About, &ahp.AnnotationsUpdatedAction{AnnotationID: n.Thread}) != nil
 	}
-	return p.Scope.Whole() || n.About.Kind == ahp.ChannelChat
+	return p.Scope.IsWhole() || n.About.Kind == ahp.ChannelChat
 }
 
 const mostSeen = 4096 // causes remembered, so that none is told twice
