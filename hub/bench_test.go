@@ -13,9 +13,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// BenchmarkApply measures one delta applied while the writers of n subscribers
-// run: each takes its queue and uses the encoding made once for all. It fails
-// when a writer missed the last envelope.
+// BenchmarkApply measures one delta applied while the writers of n subscribers run: each takes its
+// queue and uses the encoding made once for all. It fails when a writer missed the last envelope.
 func BenchmarkApply(b *testing.B) {
 	for _, n := range []int{1, 10, 100, 1000} {
 		b.Run(fmt.Sprint("subscribers=", n), func(b *testing.B) {
@@ -114,14 +113,15 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkSnapshot streams deltas while another connection takes snapshots of a
-// chat of 1000 turns again and again and encodes them: the longest step of the
-// timeline reports whether a snapshot holds the lock.
+// BenchmarkSnapshot streams deltas while another connection repeatedly takes and encodes snapshots
+// of a chat of 1000 turns: the longest step of the timeline shows whether a snapshot holds the
+// lock.
 func BenchmarkSnapshot(b *testing.B) {
 	h := newHub(b, hub.Config{})
 	chat := newChat("ahp-chat:/long")
 	for i := range 1000 {
-		chat.Turns = append(chat.Turns, &ahp.Turn{ID: fmt.Sprint(i), Message: ahp.Message{Text: "do"}, State: ahp.TurnStateComplete,
+		chat.Turns = append(chat.Turns, &ahp.Turn{ID: fmt.Sprint(i), Message: ahp.Message{Text: "do"},
+			State:         ahp.TurnStateComplete,
 			ResponseParts: []ahp.ResponsePart{{Value: &ahp.MarkdownResponsePart{ID: "p", Content: ahp.NewText(string(frame))}}}})
 	}
 	must(b, h.Do(func(tx *hub.Tx) {

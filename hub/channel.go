@@ -10,34 +10,36 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// ChannelInfo says what a channel is. Kinds come from here and never from the
-// scheme of a URI, because a session's URI is its client's choice.
+// ChannelInfo describes a channel. Kinds come from here and never from the scheme of a URI, because
+// clients choose the URIs of sessions.
 type ChannelInfo struct {
 	URI     ahp.URI
 	Kind    ahp.ChannelKind
-	Session ahp.URI // the session that owns it; "" for channels of the whole host
-	Chat    ahp.URI // the chat it was opened for, as a terminal of its tool calls; "" for what is the session's
+	Session ahp.URI // owner; "" for channels of the whole host
+	// the chat it was opened for, such as a terminal of the chat's tool calls; "" for channels of
+	// the session
+	Chat ahp.URI
 }
 
 // channel is one entry of the registry; every field is guarded by Hub.mu.
 type channel struct {
 	info    ChannelInfo
 	state   ahp.State // nil while asleep
-	last    int64     // number of its newest envelope
-	pos     int64     // journal position of its newest write
+	last    int64     // number of the newest envelope
+	pos     int64     // journal position of the newest write
 	window  window
 	subs    []*Conn
-	touched time.Time // when it was last asked for, so that Sleep does not undo Ensure
+	touched time.Time // time of the newest request, so that Sleep does not undo Ensure
 }
 
 var (
-	// ErrUnknownChannel is returned for a channel that was never opened or is gone.
-	ErrUnknownChannel = errors.New("no such channel")
-	// ErrChannelExists is returned by Tx.Open for a URI that is taken.
-	ErrChannelExists = errors.New("a channel with this URI exists already")
+	// ErrUnknownChannel is returned for a channel that was never opened or was closed.
+	ErrUnknownChannel = errors.New("this channel does not exist")
+	// ErrChannelExists is returned by Tx.Open for a URI in use.
+	ErrChannelExists = errors.New("a channel with this URI already exists")
 )
 
-func (ch *channel) asleep() bool { return ch.state == nil }
+func (ch *channel) isAsleep() bool { return ch.state == nil }
 
 func (ch *channel) dropSub(c *Conn) {
 	for i, s := range ch.subs {
@@ -54,7 +56,7 @@ type window struct {
 	envs    []*Envelope
 	floor   int64 // everything up to here is no longer in envs
 	bytes   int
-	settled int // envs[:settled] are counted with their encoded size
+	settled int // envs[:settled] count with their encoded size
 }
 
 func (w *window) add(e *Envelope, limit int) {
@@ -64,7 +66,7 @@ func (w *window) add(e *Envelope, limit int) {
 	w.trim(limit)
 }
 
-// settle replaces estimates by real sizes once somebody has encoded them.
+// settle replaces estimates by real sizes, for envelopes that have been encoded.
 func (w *window) settle() {
 	for w.settled < len(w.envs) {
 		e := w.envs[w.settled]
@@ -90,7 +92,7 @@ func (w *window) trim(limit int) {
 	w.settled = max(0, w.settled-drop)
 }
 
-// since returns the envelopes after seq, or false when some of them are gone.
+// since returns the envelopes after seq, or false when some of them were trimmed.
 func (w *window) since(seq int64) ([]*Envelope, bool) {
 	if seq < w.floor {
 		return nil, false
@@ -102,7 +104,7 @@ func (w *window) since(seq int64) ([]*Envelope, bool) {
 	return w.envs[i:], true
 }
 
-// find returns the envelope with this number, or nil when it is gone.
+// find returns the envelope with this number, or nil when it was trimmed.
 func (w *window) find(seq int64) *Envelope {
 	i, ok := slices.BinarySearchFunc(w.envs, seq, func(e *Envelope, n int64) int { return cmp.Compare(e.Seq, n) })
 	if !ok {

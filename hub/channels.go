@@ -2,8 +2,8 @@ package hub
 
 import "github.com/ahphub/ahphub/hub/ahp"
 
-// Followers counts the connections that follow a channel.
-func (h *Hub) Followers(uri ahp.URI) int {
+// CountFollowers counts the connections that follow a channel.
+func (h *Hub) CountFollowers(uri ahp.URI) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if ch := h.channels[uri]; ch != nil {
@@ -12,7 +12,7 @@ func (h *Hub) Followers(uri ahp.URI) int {
 	return 0
 }
 
-// OfSession lists the channels of a session, asleep or not, in no order.
+// OfSession lists the channels of a session, asleep or not, in no particular order.
 func (h *Hub) OfSession(session ahp.URI) (uris []ahp.URI) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -24,7 +24,7 @@ func (h *Hub) OfSession(session ahp.URI) (uris []ahp.URI) {
 	return uris
 }
 
-// OfKind lists the channels of a kind, asleep or not, in no order.
+// OfKind lists the channels of a kind, asleep or not, in no particular order.
 func (h *Hub) OfKind(kind ahp.ChannelKind) (uris []ahp.URI) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

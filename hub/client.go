@@ -12,20 +12,19 @@ import (
 // for another.
 type clientKey struct{ principal, id string }
 
-// client is what the hub remembers of one client across its connections;
-// guarded by Hub.mu.
+// client is the hub's memory of one client across its connections; guarded by Hub.mu.
 type client struct {
 	key     clientKey
-	conn    *Conn // the newest; nil while away
+	conn    *Conn // the newest; nil while disconnected
 	seen    time.Time
 	answers map[int64]answered // by clientSeq
 	order   []int64            // clientSeqs, oldest first
-	alone   []*Envelope        // answers that went to this client only, for its replay
+	alone   []*Envelope        // answers sent to this client only, for its replay
 	floor   int64              // everything up to here is no longer in alone
 }
 
-// client finds or makes the record of a client and forgets the one longest
-// away when there are too many.
+// client returns the record of a client, creating it if needed. When there are too many records it
+// forgets the client disconnected the longest.
 func (h *Hub) client(key clientKey) *client {
 	if c := h.clients[key]; c != nil {
 		return c
@@ -61,8 +60,8 @@ func (h *Hub) holder(id string) (principal string, held bool) {
 	return "", false
 }
 
-// Connected reports whether a client has a connection.
-func (h *Hub) Connected(clientID string) bool {
+// IsConnected reports whether a client has a connection.
+func (h *Hub) IsConnected(clientID string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	_, here := h.holder(clientID)
@@ -72,20 +71,20 @@ func (h *Hub) Connected(clientID string) bool {
 // answered is the answer to an action of a client.
 type answered struct {
 	seq   int64  // its serverSeq
-	print uint64 // of the action; 0 when that is not known any more
+	print uint64 // hash of the action; 0 when unknown
 }
 
-// to reports whether it was the answer to this action: some clients that come back
-// by reconnect count from the beginning again.
-func (a answered) to(print uint64) bool { return a.print == print || a.print == 0 }
+// isTo reports whether this was the answer to the action with this hash. Some clients restart their
+// sequence numbers when they reconnect.
+func (a answered) isTo(print uint64) bool { return a.print == print || a.print == 0 }
 
 var (
 	printSeed = maphash.MakeSeed()
-	// times may be the host's, where a client's version sends none.
+	// times are fields that the host fills in when a client's protocol version omits them.
 	times = regexp.MustCompile(`"(startedAt|duration)":("[^"]*"|[0-9.e+]+),?`)
 )
 
-// printOf tells actions apart that have the same number.
+// printOf hashes an action, to distinguish actions with the same number.
 func printOf(a ahp.Action) uint64 {
 	b, err := ahp.Marshal(a)
 	if err != nil {
@@ -105,10 +104,10 @@ func (c *client) remember(clientSeq int64, a answered, limit int) {
 	}
 }
 
-// keep holds an answer for the client's replay. Keys are answered but not kept:
-// they may be passwords, and their echo changes nothing.
+// keep holds an answer for the client's replay. Terminal input is answered but not kept: it may be
+// a password, and its echo changes nothing.
 func (c *client) keep(e *Envelope, limit int) {
-	if !journaled(e.Action) {
+	if !isJournaled(e.Action) {
 		return
 	}
 	c.alone = append(c.alone, e)
@@ -118,7 +117,7 @@ func (c *client) keep(e *Envelope, limit int) {
 	}
 }
 
-func (c *client) kept(seq int64) *Envelope {
+func (c *client) findKept(seq int64) *Envelope {
 	for _, e := range c.alone {
 		if e.Seq == seq {
 			return e
@@ -127,8 +126,8 @@ func (c *client) kept(seq int64) *Envelope {
 	return nil
 }
 
-// fresh forgets the sequence numbers of an earlier life of the client: one that
-// initializes instead of reconnecting counts from the beginning again.
-func (c *client) fresh(floor int64) {
+// reset forgets the sequence numbers of the client's previous connection. A client that initializes
+// instead of reconnecting counts from the beginning again.
+func (c *client) reset(floor int64) {
 	c.answers, c.order, c.alone, c.floor = map[int64]answered{}, nil, nil, floor
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Audience is what a principal may see. Its Key names it for encode-once and
-// render-once; principals who see the same share a key.
+// Audience is what a principal may see. Its Key identifies it, so that envelopes are encoded and
+// pages rendered once per audience; principals who see the same share a key.
 type Audience interface {
 	Key() string
 	Sees(ChannelInfo) bool
@@ -19,10 +19,10 @@ type Audience interface {
 	Action(ChannelInfo, ahp.Action) ahp.Action // nil: not for this audience
 }
 
-// Cutter is an Audience that is told less by a notification than its params say: nil for nothing.
+// Cutter is an Audience that sees only a part of some notifications; nil drops the notification.
 type Cutter interface{ Notification(params any) any }
 
-// everyone is the audience of a connection that names none.
+// everyone is the default audience.
 type everyone struct{}
 
 func (everyone) Key() string                                   { return "everyone" }
@@ -34,39 +34,41 @@ func (everyone) Action(_ ChannelInfo, a ahp.Action) ahp.Action { return a }
 type ConnConfig struct {
 	Principal, ClientID string
 	Audience            Audience // default: sees everything
-	Resume              bool     // the client reconnects: its sequence numbers go on
-	// End is called once, with the reason, when the connection is closed; it must not block, as a CancelCauseFunc does not.
+	Resume              bool     // the client reconnects: its sequence numbers continue
+	// End is called once, with the reason, when the connection is closed; it must not block, as a
+	// CancelCauseFunc does not.
 	End context.CancelCauseFunc
 }
 
 var (
 	// ErrClientTaken refuses a clientId that belongs to another principal.
-	ErrClientTaken = errors.New("this clientId belongs to another participant: choose another one, such as a new UUID")
+	ErrClientTaken = errors.New("this clientId belongs to another participant. Choose another one, such as a new UUID")
 	// ErrReplaced closes a connection when its client opened a newer one.
 	ErrReplaced = errors.New("replaced by a newer connection of the same client")
-	// ErrSlow closes a connection that does not take its frames: it reconnects and resumes.
-	ErrSlow = errors.New("too slow: frames for this connection passed the limit; reconnect to resume")
+	// ErrSlow closes a connection that does not read its frames fast enough; it can reconnect and
+	// resume.
+	ErrSlow = errors.New("this connection reads too slowly and too much is queued for it. Reconnect to resume")
 	// ErrClosed is wrapped by the error of Next once a connection is closed.
 	ErrClosed = errors.New("connection closed")
 )
 
-// Conn is the hub's side of one connection: what it follows, and the queue of
-// what it has not taken yet.
+// Conn is the hub's side of one connection: its subscriptions and its queue.
 //
-// A step of the timeline touches every subscriber's connection, of which the processor has few in its cache: what it
+// A step of the timeline touches the connection of every subscriber, and few of those are in the
+// processor's cache. The fields that a step touches therefore come first and close together.
 // touches stands first and close together.
 type Conn struct {
 	mu     sync.Mutex
 	closed bool     // err is set
 	held   bool     // hold is set
 	listed bool     // in Hub.waiting; guarded by Hub.mu
-	head   int      // queue[:head] is taken
+	head   int      // queue[:head] has been taken
 	queue  []*entry // written with Hub.mu held, so its order is the timeline's
 	bytes  int
-	tail   int64 // highest journal position that was queued; written with both locks held
+	tail   int64 // highest queued journal position; written with both locks held
 
 	hold  time.Duration // smallest maxLatencyMs of its subscriptions
-	first time.Time     // when the oldest entry of the queue came
+	first time.Time     // arrival of the queue's oldest entry
 	err   error
 
 	hub      *Hub
@@ -76,7 +78,7 @@ type Conn struct {
 	subs     map[ahp.URI]*subscription // guarded by Hub.mu
 
 	end   context.CancelCauseFunc
-	batch []*entry    // what Next took last; only the writer changes it, with mu held
+	batch []*entry    // entries of the last Next; only the writer changes it, with mu held
 	owns  bool        // batch counts as queued; guarded by mu
 	envs  []*Envelope // of batch; nil for an answer
 }
@@ -85,21 +87,21 @@ type subscription struct {
 	latency time.Duration
 }
 
-// entry is one thing in a queue: an envelope or an answer. It is shared by all
-// queues, because a step of the timeline writes one into that of every subscriber.
+// entry is one element of a queue: an envelope or an answer. All queues share it, because a step of
+// the timeline writes the same entry into the queue of every subscriber.
 type entry struct {
 	env    *Envelope
 	answer *answer
 	pos    int64 // journal position that must be durable first; 0 for none
 	size   int   // bytes, as estimated
-	frame  int   // bytes of the frame in answer, which have a limit of their own for each connection
+	frame  int   // size of answer's frame, which has a separate limit for each connection
 
-	read   bool         // an answer that names no number, and does not wait for a journal that fails
-	queues atomic.Int32 // how many queues hold it
+	read   bool         // the answer carries no number, and does not wait for a failing journal
+	queues atomic.Int32 // number of queues that hold it
 }
 
-// Connect registers a connection. A second one of the same client closes the
-// first: the newest wins.
+// Connect registers a connection. A second connection of the same client closes the first: the
+// newest wins.
 func (h *Hub) Connect(cfg ConnConfig) (*Conn, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -111,9 +113,10 @@ func (h *Hub) Connect(cfg ConnConfig) (*Conn, error) {
 		h.drop(cl.conn, ErrReplaced)
 	}
 	if !cfg.Resume {
-		cl.fresh(h.seq)
+		cl.reset(h.seq)
 	}
-	c := &Conn{hub: h, client: cl, audience: cfg.Audience, end: cfg.End, wake: make(chan struct{}, 1), subs: map[ahp.URI]*subscription{}}
+	c := &Conn{hub: h, client: cl, audience: cfg.Audience, end: cfg.End, wake: make(chan struct{}, 1),
+		subs: map[ahp.URI]*subscription{}}
 	if c.audience == nil {
 		c.audience = everyone{}
 	}
@@ -129,7 +132,7 @@ func (c *Conn) Close(reason error) {
 	c.hub.drop(c, reason)
 }
 
-// drop takes a connection out of everything; Hub.mu is held.
+// drop removes a connection from all channels; Hub.mu is held.
 func (h *Hub) drop(c *Conn, reason error) {
 	if _, ok := h.conns[c]; !ok {
 		return
@@ -161,31 +164,31 @@ func (c *Conn) Subscribed() []ahp.URI {
 	return uris
 }
 
-// Put queues any other frame in order: an answer that must not overtake what
-// happened before it is durable.
+// Put queues a frame in order, for answers that must not overtake what happened before them. It
+// waits until that is durable.
 func (c *Conn) Put(v any) {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
 	c.push(&entry{answer: &answer{put: v}, pos: c.hub.journal.pos, size: answerSize, frame: frameSize(v)})
 }
 
-// PutRead is Put for the answer of a read. While the journal fails it leaves all the same: a disk that takes nothing for
-// hours is no reason to say nothing.
+// PutRead is Put for the answer of a read. It is sent even while the journal fails: a full disk
+// should not block reads for hours.
 func (c *Conn) PutRead(v any) {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
 	c.push(&entry{answer: &answer{put: v}, pos: c.hub.journal.pos, size: answerSize, frame: frameSize(v), read: true})
 }
 
-// PutFree queues a frame that depends on nothing in the journal (a pong, an
-// error), so that a store that stalls does not hold it back by itself.
+// PutFree queues a frame that does not depend on the journal (a pong, an error), so that a stalled
+// store does not delay it.
 func (c *Conn) PutFree(v any) {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
 	c.push(&entry{answer: &answer{put: v}, size: answerSize, frame: frameSize(v), read: true})
 }
 
-// frameSize is what a frame that is encoded already takes.
+// frameSize returns the size of a frame that is already encoded.
 func frameSize(v any) int {
 	b, _ := v.([]byte)
 	return len(b)

@@ -4,31 +4,31 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Outcome is what became of a client's action.
+// Outcome is the result of a client's action.
 type Outcome struct {
 	Env      *Envelope // the numbered answer; nil when Unknown
-	Rejected string    // why it was refused; "" when it was not
+	Rejected string    // the reason of a refusal; "" when accepted
 	Unknown  bool      // no such channel for this client: silence (AHP requirement 36)
-	Repeat   bool      // already answered, and answered again, not run again
+	Repeat   bool      // already answered: answered again, not run again
 	NoChange bool      // accepted, changed nothing, echoed to its sender alone
 }
 
-// Check looks at a client's action under the lock: it returns the action to
-// apply, stamped with what the host knows, or the reason why it is refused.
+// Check examines a client's action under the lock. It returns the action to apply, with the fields
+// that the host fills in, or the reason for refusing it.
 type Check func(*Tx, ahp.State, ahp.Action) (ahp.Action, string)
 
-// Dispatch runs a client's action. Every accepted action is answered, and every
-// answer goes through the sender's queue: an echo to all subscribers, or to
-// the sender alone when it changed nothing or was refused.
+// Dispatch runs a client's action. Every answer goes through the sender's queue: an accepted action
+// is echoed to all subscribers, or to the sender alone when it changed nothing; a refusal goes to
+// the sender alone.
 func (h *Hub) Dispatch(c *Conn, uri ahp.URI, clientSeq int64, a ahp.Action, check Check) Outcome {
-	mark := printOf(a) // as it came: checks may change it
+	mark := printOf(a) // before checks change it
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ch := h.channels[uri]
-	if ch == nil || ch.asleep() || !c.audience.Sees(ch.info) {
+	if ch == nil || ch.isAsleep() || !c.audience.Sees(ch.info) {
 		return Outcome{Unknown: true}
 	}
-	if was, ok := c.client.answers[clientSeq]; ok && was.to(mark) {
+	if was, ok := c.client.answers[clientSeq]; ok && was.isTo(mark) {
 		return h.answerAgain(c, ch, clientSeq, a, was.seq)
 	}
 	tx := h.begin()
@@ -41,10 +41,10 @@ func (h *Hub) Dispatch(c *Conn, uri ahp.URI, clientSeq int64, a ahp.Action, chec
 	}
 	e.Action = stamped
 	next := ahp.Reduce(ch.state, stamped)
-	if next == ch.state && !deliverAll(stamped) {
+	if next == ch.state && !goesToAll(stamped) {
 		e = h.answerAlone(c, e, mark)
 		if isEvent(stamped) && h.derive != nil {
-			h.derive(tx, e) // terminal/input: forwarded, but seen by its sender alone
+			h.derive(tx, e) // terminal/input: forwarded, but echoed to its sender alone
 		}
 		return Outcome{Env: e, NoChange: true}
 	}
@@ -61,15 +61,15 @@ func (h *Hub) check(tx *Tx, ch *channel, a ahp.Action, check Check) (ahp.Action,
 	return check(tx, ch.state, a)
 }
 
-// deliverAll reports whether an action goes to all subscribers although it
-// changed no state; terminal/input never does, its bytes may be a password.
-func deliverAll(a ahp.Action) bool {
+// goesToAll reports whether an action goes to all subscribers although it changed no state.
+// terminal/input never does: its bytes may be a password.
+func goesToAll(a ahp.Action) bool {
 	_, key := a.(*ahp.TerminalInputAction)
 	return isEvent(a) && !key
 }
 
-// accept commits a client's action; the sender is answered in its place even
-// when it does not follow the channel.
+// accept commits a client's action. The sender is answered in order, even when it does not follow
+// the channel.
 func (h *Hub) accept(tx *Tx, c *Conn, ch *channel, next ahp.State, e *Envelope, mark uint64) *Envelope {
 	var sender *Conn
 	if _, follows := c.subs[ch.info.URI]; !follows {
@@ -83,8 +83,8 @@ func (h *Hub) accept(tx *Tx, c *Conn, ch *channel, next ahp.State, e *Envelope, 
 	return e
 }
 
-// answerAlone numbers an envelope for its sender only, and keeps it for that
-// client's replay: a refusal, or an action that changed nothing.
+// answerAlone numbers an envelope for its sender only, and keeps it for that client's replay: a
+// refusal, or an action that changed nothing.
 func (h *Hub) answerAlone(c *Conn, e *Envelope, mark uint64) *Envelope {
 	e.Seq, e.At, e.estimate = h.next(), h.now(), estimateSize(e.Action)
 	c.client.remember(e.Origin.ClientSeq, answered{e.Seq, mark}, h.limits.Answers)
@@ -93,26 +93,25 @@ func (h *Hub) answerAlone(c *Conn, e *Envelope, mark uint64) *Envelope {
 	return e
 }
 
-// takenAlready answers a resent action that would undo for its sender what happened since.
-const takenAlready = "this was taken already, before the connection was cut, and is part of what there is"
+// alreadyTaken answers a resent action whose echo would undo later changes for its sender.
+const alreadyTaken = "this was already accepted before the connection was lost; the current state includes it"
 
-// answerAgain answers a resent action as before, without running it again. Its sender
-// may have missed the answer and come back by a snapshot, which has the action and all
-// that came after it: an echo that changes anything would take that back, so it is
-// told to drop the action instead.
+// answerAgain answers a resent action as before, without running it again. If its sender missed the
+// answer and has since received a snapshot, the snapshot includes the action and everything after
+// it: an echo would undo later changes, so the sender is told to drop the action instead.
 func (h *Hub) answerAgain(c *Conn, ch *channel, clientSeq int64, a ahp.Action, seq int64) Outcome {
-	e := c.client.kept(seq)
+	e := c.client.findKept(seq)
 	if e == nil {
 		e = ch.window.find(seq)
 	}
-	if e == nil { // past the window: the state holds it, so only say that it was taken
+	if e == nil { // past the window: the state includes it, so only report that it was accepted
 		e = &Envelope{Channel: ch.info, Action: a, Principal: c.client.key.principal,
 			Origin: &ahp.ActionOrigin{ClientID: c.client.key.id, ClientSeq: clientSeq}}
 	}
 	again := &Envelope{Channel: e.Channel, Action: e.Action, Origin: e.Origin, Principal: e.Principal,
 		Rejection: e.Rejection, Seq: h.next(), At: h.now(), estimate: estimateSize(e.Action)}
 	if again.Rejection == "" && ahp.Reduce(ch.state, again.Action) != ch.state {
-		again.Rejection = takenAlready
+		again.Rejection = alreadyTaken
 	}
 	c.push(again.enter(0))
 	return Outcome{Env: again, Rejected: again.Rejection, Repeat: true}

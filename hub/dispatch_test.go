@@ -12,8 +12,8 @@ func title(s string) ahp.Action { return &ahp.ChatActivityChangedAction{Activity
 
 func refuse(*hub.Tx, ahp.State, ahp.Action) (ahp.Action, string) { return nil, "not now" }
 
-// Promise 6: everybody hears of a change, its sender with its origin.
-func TestAnAcceptedActionIsEchoedToAll(t *testing.T) {
+// Promise 6: every subscriber hears of a change, its sender with its origin.
+func TestEchoAcceptedActionToAll(t *testing.T) {
 	h := newHub(t, hub.Config{})
 	a, b := connect(t, h, "a", chatURI), connect(t, h, "b", chatURI)
 	next(t, a)
@@ -27,7 +27,7 @@ func TestAnAcceptedActionIsEchoedToAll(t *testing.T) {
 	}
 }
 
-// Promise 6: an action that changes nothing, or is refused, concerns its sender alone.
+// Promise 6: an action that changes nothing, or is refused, is answered to its sender alone.
 func TestAnswersForTheSenderAlone(t *testing.T) {
 	h := newHub(t, hub.Config{})
 	a, b := connect(t, h, "a", chatURI), connect(t, h, "b", chatURI)
@@ -48,7 +48,7 @@ func TestAnswersForTheSenderAlone(t *testing.T) {
 	nothing(t, b)
 }
 
-func TestASenderThatDoesNotFollowIsAnsweredToo(t *testing.T) {
+func TestAnswerSenderThatDoesNotFollow(t *testing.T) {
 	h := newHub(t, hub.Config{})
 	a := connect(t, h, "a")
 	h.Dispatch(a, chatURI, 1, title("busy"), nil)
@@ -59,8 +59,8 @@ func TestASenderThatDoesNotFollowIsAnsweredToo(t *testing.T) {
 	nothing(t, a)
 }
 
-// AHP requirement 36: an unknown session or chat is met with silence.
-func TestAnUnknownChannelIsMetWithSilence(t *testing.T) {
+// AHP requirement 36: actions on an unknown session or chat are ignored.
+func TestIgnoreActionOnUnknownChannel(t *testing.T) {
 	h := newHub(t, hub.Config{})
 	a := connect(t, h, "a")
 	if out := h.Dispatch(a, "ahp-chat:/none", 1, title("x"), nil); !out.Unknown || out.Env != nil {
@@ -69,8 +69,8 @@ func TestAnUnknownChannelIsMetWithSilence(t *testing.T) {
 	nothing(t, a)
 }
 
-// Promise 6: what was answered is answered again and not run again.
-func TestAResentActionIsNotRunTwice(t *testing.T) {
+// Promise 6: an answered action is answered again and not run again.
+func TestResentActionRunsOnce(t *testing.T) {
 	h := newHub(t, hub.Config{})
 	runs := 0
 	check := func(_ *hub.Tx, _ ahp.State, a ahp.Action) (ahp.Action, string) { runs++; return a, "" }
@@ -98,9 +98,10 @@ func TestAResentActionIsNotRunTwice(t *testing.T) {
 	}
 }
 
-// A client that comes back by reconnect and counts from the beginning again is heard: the same number with another action is
-// another action. The time an action began is no difference, as the host's stands in for one that was not sent.
-func TestANumberUsedAgainForAnotherAction(t *testing.T) {
+// A client that reconnects and restarts its numbers is heard: the same number with another action
+// is another action. The start time of an action does not count, as the host fills it in when a
+// client omits it.
+func TestReuseNumberForAnotherAction(t *testing.T) {
 	h := newHub(t, hub.Config{})
 	a := connect(t, h, "a", chat2URI)
 	start := func(at string) ahp.Action {
@@ -120,8 +121,9 @@ func TestANumberUsedAgainForAnotherAction(t *testing.T) {
 	}
 }
 
-func TestAResentActionIsNotRunTwiceOverARestart(t *testing.T) {
-	h := newHub(t, hub.Config{Boot: hub.Boot{Seq: 50, Answered: []hub.Answered{{Principal: "owner", ClientID: "a", ClientSeq: 9, Seq: 40, Channel: chatURI}}}})
+func TestResentActionRunsOnceAcrossRestart(t *testing.T) {
+	h := newHub(t, hub.Config{Boot: hub.Boot{Seq: 50,
+		Answered: []hub.Answered{{Principal: "owner", ClientID: "a", ClientSeq: 9, Seq: 40, Channel: chatURI}}}})
 	a, err := h.Connect(hub.ConnConfig{Principal: "owner", ClientID: "a", Resume: true})
 	must(t, err)
 	if out := h.Dispatch(a, chatURI, 9, title("again"), nil); !out.Repeat {
@@ -129,8 +131,8 @@ func TestAResentActionIsNotRunTwiceOverARestart(t *testing.T) {
 	}
 }
 
-// A client that initializes anew counts its actions from the beginning.
-func TestAFreshClientStartsItsNumbersAnew(t *testing.T) {
+// A client that initializes counts its actions from the beginning.
+func TestInitializeResetsNumbers(t *testing.T) {
 	h := newHub(t, hub.Config{})
 	a := connect(t, h, "a")
 	h.Dispatch(a, chatURI, 1, title("one"), nil)
@@ -140,7 +142,7 @@ func TestAFreshClientStartsItsNumbersAnew(t *testing.T) {
 	}
 }
 
-// Promise 7: a clientId of somebody else is refused; the newest socket of one client wins.
+// Promise 7: a clientId of another principal is refused; the newest socket of one client wins.
 func TestClientIdentity(t *testing.T) {
 	h := newHub(t, hub.Config{})
 	old := connect(t, h, "a", chatURI)

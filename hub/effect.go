@@ -2,8 +2,8 @@ package hub
 
 import "context"
 
-// Effect is something that leaves the process because of an action: a prompt,
-// a command, a key for a terminal. Effects of one Key run in order.
+// Effect is something that leaves the process because of an action: a prompt, a command, input for
+// a terminal. Effects of one Key run in order.
 type Effect struct {
 	Key string
 	Run func(context.Context)
@@ -30,8 +30,8 @@ func (q *effects) release() {
 	}
 }
 
-// Effects blocks until effects are due: those whose cause is durable, in order.
-// The host has one caller of it.
+// Effects blocks until effects are due, and returns those whose cause is durable, in order. The
+// host is its only caller.
 func (h *Hub) Effects(ctx context.Context) ([]Effect, error) {
 	for {
 		if due := h.dueEffects(); len(due) > 0 {

@@ -8,28 +8,28 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Envelope is one numbered step of the timeline. It is shared by every queue
-// and window that holds it and never changes after it was made.
+// Envelope is one numbered step of the timeline. Every queue and window that holds it shares it; it
+// does not change once made.
 type Envelope struct {
 	Channel   ChannelInfo
 	Seq       int64 // serverSeq
 	Action    ahp.Action
-	Origin    *ahp.ActionOrigin // nil when the host made it
-	Principal string            // who dispatched it; "" for the host
-	Rejection string            // why it was refused; "" when accepted
+	Origin    *ahp.ActionOrigin // nil for actions of the host
+	Principal string            // the principal who dispatched it; "" for the host
+	Rejection string            // the reason of a refusal; "" when accepted
 	At        time.Time
 
 	estimate int          // bytes, guarded by Hub.mu once in a window
 	encoded  atomic.Int64 // largest encoding made of it; 0 while there is none
 	mu       sync.Mutex
 	cache    []encoding
-	run      *mergedRun // what it and those after it merge to, for connections that are behind
+	run      *mergedRun // merged form of it and its successors, for connections that are behind
 
-	alone  bool  // for one connection: others have what stands on both sides of it next to each other
-	queued entry // how it stands in queues, the same in all of them
+	alone  bool  // sent to one connection only; for others its neighbours are adjacent
+	queued entry // its entry in queues, shared by all of them
 }
 
-// enter makes the entry that queues hold, once the envelope has its number.
+// enter returns the entry that queues hold, once the envelope has its number.
 func (e *Envelope) enter(pos int64) *entry {
 	e.queued = entry{env: e, pos: pos, size: e.estimate}
 	return &e.queued
@@ -40,10 +40,9 @@ type encoding struct {
 	bytes []byte
 }
 
-// Bytes returns the encoding named key and makes it with encode the first time
-// somebody asks: one encoding for each (version, audience, spelling) in use,
-// by the first writer that needs it. A nil result is remembered too and means
-// that this audience gets nothing.
+// Bytes returns the encoding named key, made by encode on first use: one encoding for each
+// (version, audience, spelling) in use, made by the first writer that needs it. A nil result is
+// remembered too; it means that this audience gets nothing.
 func (e *Envelope) Bytes(key string, encode func(*Envelope) []byte) []byte {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -60,8 +59,8 @@ func (e *Envelope) Bytes(key string, encode func(*Envelope) []byte) []byte {
 	return b
 }
 
-// estimateSize guesses the encoded size under the lock without encoding:
-// exact for streamed text, coarse for the rest, corrected by window.settle.
+// estimateSize estimates the encoded size without encoding, because the lock is held: exact for
+// streamed text, coarse for the rest, corrected by window.settle.
 func estimateSize(a ahp.Action) int {
 	const frame = 200 // the envelope around an action
 	switch a := a.(type) {
@@ -83,10 +82,10 @@ func estimateSize(a ahp.Action) int {
 	return 5 * frame
 }
 
-// journaled reports whether the journal keeps the action. Terminal bytes and
-// keys are exempt: keys may be passwords, and a terminal's bytes end with it.
-// So are the events of resource watches, which end with their followers.
-func journaled(a ahp.Action) bool {
+// isJournaled reports whether the journal keeps the action. Terminal input is exempt because it may
+// be a password, and terminal output because it ends with the terminal. So are the events of
+// resource watches, which end with their followers.
+func isJournaled(a ahp.Action) bool {
 	switch a.(type) {
 	case *ahp.TerminalDataAction, *ahp.TerminalInputAction, *ahp.ResourceWatchChangedAction:
 		return false

@@ -29,16 +29,20 @@ func newHub(t testing.TB, cfg hub.Config) *hub.Hub {
 		for _, uri := range []string{chatURI, chat2URI} {
 			must(t, tx.Open(hub.ChannelInfo{URI: uri, Kind: ahp.ChannelChat, Session: sessionURI}, newChat(uri)))
 		}
-		must(t, tx.Open(hub.ChannelInfo{URI: termURI, Kind: ahp.ChannelTerminal, Session: sessionURI}, &ahp.TerminalState{Title: "sh"}))
-		tx.Apply(chatURI, &ahp.ChatTurnStartedAction{TurnID: "t", StartedAt: "2026-01-02T03:04:05.000Z", Message: ahp.Message{Text: "go"}})
-		tx.Apply(chatURI, &ahp.ChatResponsePartAction{TurnID: "t", Part: ahp.ResponsePart{Value: &ahp.MarkdownResponsePart{ID: "p"}}})
+		must(t, tx.Open(hub.ChannelInfo{URI: termURI, Kind: ahp.ChannelTerminal, Session: sessionURI},
+			&ahp.TerminalState{Title: "sh"}))
+		tx.Apply(chatURI, &ahp.ChatTurnStartedAction{TurnID: "t", StartedAt: "2026-01-02T03:04:05.000Z",
+			Message: ahp.Message{Text: "go"}})
+		tx.Apply(chatURI, &ahp.ChatResponsePartAction{TurnID: "t",
+			Part: ahp.ResponsePart{Value: &ahp.MarkdownResponsePart{ID: "p"}}})
 	})
 	must(t, err)
 	return h
 }
 
 func newChat(uri string) *ahp.ChatState {
-	return &ahp.ChatState{Resource: uri, Title: "chat", Status: ahp.SessionStatusIdle, ModifiedAt: "2026-01-02T03:04:05.000Z"}
+	return &ahp.ChatState{Resource: uri, Title: "chat", Status: ahp.SessionStatusIdle,
+		ModifiedAt: "2026-01-02T03:04:05.000Z"}
 }
 
 func delta(text string) ahp.Action {
@@ -70,7 +74,7 @@ func subscribe(c *hub.Conn, uris ...string) {
 	c.Subscribe("subscribed", subs...)
 }
 
-// next returns what may leave now and fails when nothing comes.
+// next returns what may be sent now and fails when there is nothing.
 func next(t testing.TB, c *hub.Conn) []hub.Item {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -80,7 +84,7 @@ func next(t testing.TB, c *hub.Conn) []hub.Item {
 	return items
 }
 
-// nothing fails when something may leave.
+// nothing fails when something may be sent.
 func nothing(t testing.TB, c *hub.Conn) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -113,7 +117,7 @@ func do(t testing.TB, h *hub.Hub, uri string, actions ...ahp.Action) {
 	}))
 }
 
-// mirror reduces what a connection is sent, as a client does.
+// mirror reduces a connection's frames, as a client does.
 type mirror struct {
 	t      testing.TB
 	states map[string]ahp.State

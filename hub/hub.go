@@ -9,22 +9,21 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Config is how a hub is made; its zero value is a hub in memory with the
-// stated defaults.
+// Config configures a hub; its zero value is a hub in memory with the stated defaults.
 type Config struct {
 	Now     func() time.Time // default time.Now
 	Limits  Limits
-	Journal bool                 // false: nothing is kept, everything is durable at once
+	Journal bool                 // false: nothing is stored, and everything counts as durable at once
 	Derive  func(*Tx, *Envelope) // the host's aggregation, under the lock after each accepted envelope; no I/O
 	Boot    Boot
 }
 
-// Limits bounds what the hub holds; zero fields take the default.
+// Limits bounds the hub's memory; zero fields take the default.
 type Limits struct {
-	WindowBytes      int // replay kept for one channel: 4 MiB, over 15 000 deltas
+	WindowBytes      int // replay kept for each channel: 4 MiB, over 15,000 deltas
 	QueueBytes       int // waiting for one connection before it is closed: 16 MiB
 	QueuedBytes      int // waiting for all connections before the slowest are closed: 512 MiB
-	UnjournaledBytes int // accepted and not on disk before the host turns read-only: 64 MiB
+	UnjournaledBytes int // accepted and not yet on disk before the host turns read-only: 64 MiB
 	Refusals         int // envelopes kept for one client alone: 256
 	Answers          int // client sequence numbers remembered for one client: 1024
 	Clients          int // clients remembered: 4096
@@ -41,7 +40,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Boot is what the store knew when the program started.
+// Boot is the state of the store at start.
 type Boot struct {
 	Seq      int64 // the next number is Seq+1
 	Reserved int64 // numbers up to here may be used; ignored without a journal
@@ -49,7 +48,7 @@ type Boot struct {
 	Answered []Answered
 }
 
-// BootChannel is a channel that sleeps in the store.
+// BootChannel is a channel asleep in the store.
 type BootChannel struct {
 	ChannelInfo
 	Floor, Last int64
@@ -69,8 +68,8 @@ type Hub struct {
 	derive func(*Tx, *Envelope)
 
 	durable atomic.Int64 // journal position up to which everything is on disk
-	failing atomic.Bool  // the journal cannot be written now
-	queued  atomic.Int64 // bytes that queues hold; what several hold counts once
+	failing atomic.Bool  // the journal cannot be written at present
+	queued  atomic.Int64 // bytes that queues hold; shared entries count once
 
 	mu       sync.Mutex
 	seq      int64
@@ -80,13 +79,13 @@ type Hub struct {
 	conns    map[*Conn]struct{}
 	waiting  []*Conn // connections that queued something not yet durable
 
-	queuedLimit int64 // queued bytes from which the slowest connections are closed
+	queuedLimit int64 // queued bytes above which the slowest connections are closed
 	journal     journal
 	effects     effects
-	tx          Tx // the step that runs
+	tx          Tx // the running step
 }
 
-// New makes a hub from what the store knew.
+// New makes a hub from the state of the store.
 func New(cfg Config) *Hub {
 	h := &Hub{
 		now:      cfg.Now,
@@ -114,26 +113,26 @@ func New(cfg Config) *Hub {
 	return h
 }
 
-// Seq is the newest number given out.
+// Seq returns the newest number.
 func (h *Hub) Seq() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.seq
 }
 
-// State returns a channel's state and the number of its newest envelope; ok is
-// false when the channel is unknown or asleep.
+// State returns a channel's state and the number of its newest envelope; ok is false when the
+// channel is unknown or asleep.
 func (h *Hub) State(uri ahp.URI) (s ahp.State, seq int64, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ch := h.channels[uri]
-	if ch == nil || ch.asleep() {
+	if ch == nil || ch.isAsleep() {
 		return nil, 0, false
 	}
 	return ch.state, ch.last, true
 }
 
-// Info tells what a channel is, asleep or not.
+// Info describes a channel, asleep or not.
 func (h *Hub) Info(uri ahp.URI) (ChannelInfo, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -152,14 +151,14 @@ type Stats struct {
 	QueuedBytes              int64
 }
 
-// Stats counts what the hub holds.
+// Stats returns the counters.
 func (h *Hub) Stats() Stats {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := Stats{Seq: h.seq, Durable: h.durable.Load(), Channels: len(h.channels), Conns: len(h.conns),
 		Clients: len(h.clients), UnjournaledBytes: h.journal.bytes + h.journal.inFlight, QueuedBytes: h.queued.Load()}
 	for _, ch := range h.channels {
-		if !ch.asleep() {
+		if !ch.isAsleep() {
 			s.Awake++
 		}
 		s.Window += ch.window.bytes

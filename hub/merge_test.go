@@ -8,8 +8,9 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Two connections are behind by the same, and one of them was told something between: the merge that they share has none of it.
-func TestWhatOneIsToldIsInNobodysMerge(t *testing.T) {
+// Two connections are equally behind, and one of them got a private envelope in between: the merge
+// they share does not contain it.
+func TestMergeExcludesPrivateEnvelopes(t *testing.T) {
 	for _, first := range []string{"told", "other"} {
 		h := newHub(t, hub.Config{})
 		conns := map[string]*hub.Conn{"told": connect(t, h, "told", chatURI), "other": connect(t, h, "other", chatURI)}
@@ -38,10 +39,11 @@ func TestWhatOneIsToldIsInNobodysMerge(t *testing.T) {
 	}
 }
 
-// Connections that are behind by different amounts read the same, whoever comes first.
-func TestAMergeGoesOnWhereAnotherEnded(t *testing.T) {
+// Connections behind by different amounts read the same, whichever merges first.
+func TestMergeExtendsShorterMerge(t *testing.T) {
 	h := newHub(t, hub.Config{})
-	early, late, latest := connect(t, h, "early", chatURI), connect(t, h, "late", chatURI), connect(t, h, "latest", chatURI)
+	early, late, latest := connect(t, h, "early", chatURI), connect(t, h, "late", chatURI),
+		connect(t, h, "latest", chatURI)
 	read := map[*hub.Conn]string{}
 	drain := func(c *hub.Conn) {
 		for _, it := range next(t, c) {

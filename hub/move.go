@@ -2,12 +2,13 @@ package hub
 
 import "github.com/ahphub/ahphub/hub/ahp"
 
-// Move gives a channel to another session, with its state and those of its followers who may see it there. What was said
-// before is not replayed: who comes back to it gets a snapshot. A sleeping channel cannot be moved; false says so.
+// Move gives a channel to another session, with its state and those of its followers who may see it
+// there. Its history is not replayed: reconnecting clients get a snapshot. It returns false for a
+// sleeping channel, which cannot be moved.
 func (tx *Tx) Move(uri, session ahp.URI) bool {
 	h := tx.h
 	ch := h.channels[uri]
-	if ch == nil || ch.asleep() {
+	if ch == nil || ch.isAsleep() {
 		return false
 	}
 	ch.info.Session, ch.last = session, h.seq

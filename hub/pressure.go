@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Queues share entries, so what all of them hold is counted by entry: with the first queue that takes one in, and until
-// the last lets it go. The entries of the batch that a writer is at count too.
+// Queues share entries, so their total is counted by entry: from the first queue that takes an
+// entry in until the last one releases it. The batch of each writer counts too.
 
 // hold counts an entry of a queue.
 func (h *Hub) hold(e *entry) {
@@ -22,7 +22,7 @@ func (h *Hub) release(e *entry) {
 	}
 }
 
-// releaseBatch stops counting what the writer took last; c.mu is held.
+// releaseBatch stops counting the writer's last batch; c.mu is held.
 func (c *Conn) releaseBatch() {
 	if !c.owns {
 		return
@@ -33,7 +33,7 @@ func (c *Conn) releaseBatch() {
 	}
 }
 
-// relieve closes slow connections once queues hold too much; Hub.mu is held.
+// relieve closes slow connections when queues hold too much; Hub.mu is held.
 func (h *Hub) relieve() {
 	switch queued := h.queued.Load(); {
 	case queued > h.queuedLimit:
@@ -43,10 +43,11 @@ func (h *Hub) relieve() {
 	}
 }
 
-// closeSlowest closes the connections that are furthest behind until a quarter of the limit is free: they resume when
-// they come back, where a process without memory helps no one. Hub.mu is held.
+// closeSlowest closes the connections furthest behind until a quarter of the limit is free. They
+// resume when they reconnect, while a process out of memory serves no one. Hub.mu is held.
 //
-// When that does not help, because no connection is far behind, the next look is due once more has been queued.
+// When no connection is far behind this frees little, so the next attempt waits until more has been
+// queued.
 func (h *Hub) closeSlowest() {
 	type behind struct {
 		c     *Conn
@@ -72,7 +73,7 @@ func (h *Hub) closeSlowest() {
 	h.queuedLimit = max(limit, h.queued.Load()+limit/16)
 }
 
-// behindBy is what the connection has not taken, with what its writer is at.
+// behindBy returns the bytes the connection has not written, including its writer's batch.
 func (c *Conn) behindBy() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// TestSlowestConnectionsAreClosedWhenQueuesHoldTooMuch has connections stall on terminals of their own, each below its
-// own limit and by different amounts, while another reads all of them.
+// Connections stall on terminals of their own, each below its own limit and by different amounts,
+// while another connection reads all of them.
 func TestSlowestConnectionsAreClosedWhenQueuesHoldTooMuch(t *testing.T) {
 	const limit, terminals = 3 << 20, 6
 	h := newHub(t, hub.Config{Limits: hub.Limits{QueueBytes: 2 << 20, QueuedBytes: limit}})
@@ -21,14 +21,16 @@ func TestSlowestConnectionsAreClosedWhenQueuesHoldTooMuch(t *testing.T) {
 	for i := range terminals {
 		uri := fmt.Sprintf("ahp-terminal:/busy%d", i)
 		must(t, h.Do(func(tx *hub.Tx) {
-			must(t, tx.Open(hub.ChannelInfo{URI: uri, Kind: ahp.ChannelTerminal, Session: sessionURI}, &ahp.TerminalState{Title: "sh"}))
+			must(t, tx.Open(hub.ChannelInfo{URI: uri, Kind: ahp.ChannelTerminal, Session: sessionURI},
+				&ahp.TerminalState{Title: "sh"}))
 		}))
 		c := connect(t, h, fmt.Sprint("stalled", i), uri)
 		next(t, c) // its snapshot: what it takes no more is its writer's
 		uris, stalled = append(uris, uri), append(stalled, c)
 	}
 	var ended error
-	first, err := h.Connect(hub.ConnConfig{Principal: "owner", ClientID: "told", End: func(reason error) { ended = reason }})
+	first, err := h.Connect(hub.ConnConfig{Principal: "owner", ClientID: "told",
+		End: func(reason error) { ended = reason }})
 	must(t, err)
 	subscribe(first, uris[terminals-1])
 	reader := connect(t, h, "reader", uris...)
@@ -63,7 +65,7 @@ func TestSlowestConnectionsAreClosedWhenQueuesHoldTooMuch(t *testing.T) {
 	}
 }
 
-// TestQueuedBytesCountWhatQueuesShareOnce has many connections stall on one chat: that takes no more than one of them.
+// Many connections stall on one chat: they take no more memory than one of them.
 func TestQueuedBytesCountWhatQueuesShareOnce(t *testing.T) {
 	h := newHub(t, hub.Config{Limits: hub.Limits{QueuedBytes: 1 << 20}})
 	var all []*hub.Conn

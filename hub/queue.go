@@ -8,12 +8,12 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// answerSize is what a queued answer counts: it is encoded by the writer, from
-// states that are shared anyway.
+// answerSize is the estimated size of a queued answer: the writer encodes it, from states that are
+// shared anyway.
 const answerSize = 1024
 
-// push appends to the queue; Hub.mu is held, so the order is the timeline's. A
-// connection past its limit is closed at its next step, not silently thinned.
+// push appends to the queue; Hub.mu is held, so the order is the timeline's. A connection past its
+// limit is closed at its next step; its frames are never dropped silently.
 func (c *Conn) push(e *entry) { c.hub.push(c, e) }
 
 func (h *Hub) push(c *Conn, e *entry) {
@@ -59,9 +59,8 @@ func (c *Conn) fail(reason error) {
 	}
 }
 
-// Next blocks until something may leave, and appends it to buf in order:
-// durable entries only, adjacent envelopes merged where that saves frames. It
-// has one caller, the connection's writer.
+// Next blocks until something may be sent, and appends it to buf in order: durable entries only,
+// adjacent envelopes merged where that saves frames. The connection's writer is its only caller.
 func (c *Conn) Next(ctx context.Context, buf []Item) ([]Item, error) {
 	for {
 		wait, err := c.take()
@@ -72,7 +71,7 @@ func (c *Conn) Next(ctx context.Context, buf []Item) ([]Item, error) {
 			if buf = c.items(buf); len(buf) > 0 {
 				return buf, nil
 			}
-			continue // nothing of it was for this audience
+			continue // none of it was for this audience
 		}
 		if err := c.sleep(ctx, wait); err != nil {
 			return buf, err
@@ -98,13 +97,13 @@ func (c *Conn) sleep(ctx context.Context, hold time.Duration) error {
 }
 
 const (
-	maxBatch = 1024    // entries one Next returns at most, so that a long queue leaves in pieces
-	bigBatch = 1 << 20 // bytes from which one Next returns no more: a connection that stalls holds them until it ends
+	maxBatch = 1024    // most entries of one Next, so that a long queue is sent in pieces
+	bigBatch = 1 << 20 // bytes that end a Next: a stalled connection holds them until it closes
 	keepCap  = 4096    // entries of capacity an empty queue may keep
 )
 
-// take moves what may leave now into the writer's batch, or says how long a
-// delivery hold lasts. A hold never delays an answer.
+// take moves what may be sent now into the writer's batch, or returns the rest of a delivery hold.
+// A hold never delays an answer.
 func (c *Conn) take() (wait time.Duration, err error) {
 	durable := c.hub.durable.Load()
 	c.mu.Lock()
@@ -116,8 +115,9 @@ func (c *Conn) take() (wait time.Duration, err error) {
 		return 0, c.err
 	}
 	c.owns = true
-	if !c.held && c.head == 0 && c.bytes <= bigBatch && len(c.queue) <= maxBatch && cap(c.queue) <= keepCap && c.tail <= durable {
-		c.queue, c.batch, c.bytes = c.batch, c.queue, 0 // all of it: nothing to look at, nothing to copy
+	if !c.held && c.head == 0 && c.bytes <= bigBatch && len(c.queue) <= maxBatch && cap(c.queue) <= keepCap &&
+		c.tail <= durable {
+		c.queue, c.batch, c.bytes = c.batch, c.queue, 0 // all of it: nothing to examine or copy
 		return 0, nil
 	}
 	end, answers, bytes := c.head, false, 0
@@ -144,8 +144,8 @@ func (c *Conn) take() (wait time.Duration, err error) {
 	return 0, nil
 }
 
-// takeReads moves answers of reads past what waits for the journal. They name no number of the timeline, so nothing goes
-// backwards for the client.
+// takeReads moves answers of reads past entries that wait for the journal. They carry no number of
+// the timeline, so the client's order is unaffected.
 func (c *Conn) takeReads() {
 	kept := c.queue[:c.head]
 	for _, e := range c.queue[c.head:] {
@@ -160,7 +160,7 @@ func (c *Conn) takeReads() {
 	c.queue = kept
 }
 
-// compact gives the room of taken entries back.
+// compact frees the space of taken entries.
 func (c *Conn) compact() {
 	switch {
 	case c.head == len(c.queue) && cap(c.queue) > keepCap:
@@ -177,8 +177,8 @@ func (c *Conn) compact() {
 	}
 }
 
-// Item is one thing to write: an envelope, an answer to a subscribe or
-// reconnect (Token is set), or what Put was given.
+// Item is one thing to write: an envelope, an answer to a subscribe or reconnect (Token is set), or
+// the argument of Put.
 type Item struct {
 	Env       *Envelope
 	Token     any
@@ -190,8 +190,8 @@ type Item struct {
 	Put       any
 }
 
-// items turns the batch into what the writer sees: projected for the audience,
-// and merged when the connection asked for a hold or is behind.
+// items converts the batch to Items: projected for the audience, and merged when the connection
+// asked for a hold or is behind.
 func (c *Conn) items(buf []Item) []Item {
 	c.mu.Lock()
 	held := c.held
@@ -208,7 +208,7 @@ func (c *Conn) items(buf []Item) []Item {
 			buf = append(buf, e.answer.item(c.audience))
 		case merge:
 			n = span(c.envs[i:])
-			for _, m := range merged(c.envs[i : i+n]) {
+			for _, m := range mergeSpan(c.envs[i : i+n]) {
 				buf = c.appendEnv(buf, m, held)
 			}
 		default:

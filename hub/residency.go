@@ -15,13 +15,13 @@ type Loaded struct {
 	Window      []*Envelope // everything after Floor, in order
 }
 
-// Loader reads a sleeping channel; it is called off the hub's lock.
+// Loader reads sleeping channels; it is called without the hub's lock.
 type Loader interface {
 	Load(ctx context.Context, uri ahp.URI) (Loaded, error)
 }
 
-// Ensure makes a channel resident, so that actions and subscriptions reach it;
-// asking for one also keeps it awake for the next idle time.
+// Ensure makes a channel resident, so that actions and subscriptions reach it. It also keeps the
+// channel awake for the next idle period.
 func (h *Hub) Ensure(ctx context.Context, from Loader, uri ahp.URI) error {
 	known, awake := h.touch(uri)
 	if !known {
@@ -40,7 +40,7 @@ func (h *Hub) Ensure(ctx context.Context, from Loader, uri ahp.URI) error {
 	if ch == nil {
 		return fmt.Errorf("%s: %w", uri, ErrUnknownChannel)
 	}
-	if ch.asleep() { // nothing can have changed it: only resident channels take actions
+	if ch.isAsleep() { // unchanged meanwhile: only resident channels take actions
 		ch.state, ch.last = loaded.State, loaded.Last
 		ch.window = window{envs: loaded.Window, floor: loaded.Floor}
 		for _, e := range loaded.Window {
@@ -59,16 +59,16 @@ func (h *Hub) touch(uri ahp.URI) (known, awake bool) {
 		return false, false
 	}
 	ch.touched = h.now()
-	return true, !ch.asleep()
+	return true, !ch.isAsleep()
 }
 
-// Sleep lets a channel leave memory when nobody follows it, all of it is
-// durable, and nobody asked for it since the time given.
+// Sleep removes a channel from memory if no connection follows it, all of it is durable, and it was
+// not used since the time given.
 func (h *Hub) Sleep(uri ahp.URI, since time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ch := h.channels[uri]
-	if ch == nil || ch.asleep() || len(ch.subs) > 0 || ch.pos > h.durable.Load() || !h.journal.on {
+	if ch == nil || ch.isAsleep() || len(ch.subs) > 0 || ch.pos > h.durable.Load() || !h.journal.on {
 		return false
 	}
 	if ch.touched.After(since) {

@@ -6,8 +6,9 @@ import (
 	"fmt"
 )
 
-// ErrUnsaved is returned for what was accepted and is not on disk yet. The journal keeps trying to write it.
-var ErrUnsaved = errors.New("this could not be saved yet")
+// ErrUnsaved is returned for changes that are accepted and not on disk yet. The journal keeps
+// trying to write them.
+var ErrUnsaved = errors.New("this is not saved yet; saving is retried")
 
 // settler waits for a position of the journal.
 type settler struct {
@@ -22,8 +23,8 @@ func (h *Hub) Position() int64 {
 	return h.journal.pos
 }
 
-// Settle blocks until everything accepted after a position, and until now, is durable. Forms of
-// pages are answered after it, as the actions of clients are. It returns an error that wraps
+// Settle blocks until everything accepted after a position, and before the call, is durable. Forms
+// of pages are answered after it, like the actions of clients. It returns an error that wraps
 // ErrUnsaved as soon as the journal fails, and when ctx ends first.
 func (h *Hub) Settle(ctx context.Context, since int64) error {
 	h.mu.Lock()
@@ -47,7 +48,7 @@ func (h *Hub) Settle(ctx context.Context, since int64) error {
 	}
 }
 
-// settle answers those that wait for positions up to upto, or with a cause all of them; Hub.mu is held.
+// settle answers the waiters for positions up to upto, or all of them with cause; Hub.mu is held.
 func (j *journal) settle(upto int64, cause error) {
 	kept := j.settlers[:0]
 	for _, s := range j.settlers {

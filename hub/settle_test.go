@@ -30,7 +30,7 @@ func TestSettleWaitsForTheJournal(t *testing.T) {
 		h.Durable(b.Upto, 0)
 		must(t, <-settled)
 
-		// A disk that fails is told at once, and again to the next that asks.
+		// A failing disk is reported at once, and again to the next caller.
 		since = h.Position()
 		do(t, h, chatURI, delta("b"))
 		b, _ = h.Unjournaled(t.Context())
@@ -57,7 +57,7 @@ func TestSettleWaitsForTheJournal(t *testing.T) {
 	})
 }
 
-// While a disk takes nothing, reads are answered past what waits for it; nothing else is.
+// While the disk fails, reads are answered past entries that wait for it; nothing else is.
 func TestReadsAreAnsweredWhileJournalFails(t *testing.T) {
 	h := newHub(t, hub.Config{Journal: true})
 	b, _ := h.Unjournaled(t.Context())

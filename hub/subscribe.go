@@ -7,14 +7,14 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Subscription asks for one channel.
+// Subscription is a request for one channel.
 type Subscription struct {
 	URI        ahp.URI
-	MaxLatency *int64 // milliseconds frames may be held back for merging; nil asks nothing, 0 for none
+	MaxLatency *int64 // how many milliseconds frames may be held back for merging; nil: no preference, 0: no hold
 	Turns      *int64 // view.turns of a chat: how many of the newest turns the snapshot shows
 }
 
-// Snapshot is "this state at this number"; the writer encodes it.
+// Snapshot is a state and its number; the writer encodes it.
 type Snapshot struct {
 	Info  ChannelInfo // only the URI is set when the channel is unknown
 	State ahp.State   // nil when unknown, or not for this audience
@@ -22,8 +22,7 @@ type Snapshot struct {
 	Turns *int64
 }
 
-// answer stands in a connection's queue in its place: to a subscribe or
-// reconnect, or whatever Put was given.
+// answer is a queued answer: to a subscribe or reconnect, or the argument of Put.
 type answer struct {
 	put       any
 	token     any
@@ -47,7 +46,7 @@ func (a *answer) item(aud Audience) Item {
 		if len(a.replay) >= behind {
 			n = span(run)
 		}
-		for _, e := range merged(run[:n]) {
+		for _, e := range mergeSpan(run[:n]) {
 			if e = e.For(aud); e != nil {
 				it.Replay = append(it.Replay, e)
 			}
@@ -57,10 +56,10 @@ func (a *answer) item(aud Audience) Item {
 	return it
 }
 
-// Subscribe follows channels and queues their snapshots as one answer, in its
-// place: later envelopes on the connection have higher numbers (AHP
-// requirement 26). A channel that is unknown, asleep or not for this audience
-// comes back with a nil State. Subscribing again is a fresh snapshot.
+// Subscribe follows channels and queues their snapshots as one answer, in order: later envelopes on
+// the connection have higher numbers (AHP requirement 26). The snapshot of a channel that is
+// unknown, asleep or hidden from this audience has a nil State. Subscribing again returns a fresh
+// snapshot.
 func (c *Conn) Subscribe(token any, subs ...Subscription) {
 	h := c.hub
 	h.mu.Lock()
@@ -78,28 +77,28 @@ func (c *Conn) Subscribe(token any, subs ...Subscription) {
 // follow adds one subscription and takes the snapshot; Hub.mu is held.
 func (c *Conn) follow(s Subscription) (Snapshot, int64) {
 	ch := c.hub.channels[s.URI]
-	if ch == nil || ch.asleep() || !c.audience.Sees(ch.info) {
+	if ch == nil || ch.isAsleep() || !c.audience.Sees(ch.info) {
 		return Snapshot{Info: ChannelInfo{URI: s.URI}}, 0
 	}
 	if c.subs[s.URI] == nil {
 		ch.subs = append(ch.subs, c)
 	}
-	c.subs[s.URI] = &subscription{latency: latency(s.MaxLatency)}
+	c.subs[s.URI] = &subscription{latency: latencyOf(s.MaxLatency)}
 	c.setHold()
 	return Snapshot{Info: ch.info, State: ch.state, Seq: c.hub.seq, Turns: s.Turns}, ch.pos
 }
 
-const unheld = -1 // the subscription says nothing of latency
+const unheld = -1 // the subscription sets no latency
 
-func latency(ms *int64) time.Duration {
+func latencyOf(ms *int64) time.Duration {
 	if ms == nil {
 		return unheld
 	}
 	return time.Duration(max(0, min(*ms, 60_000))) * time.Millisecond
 }
 
-// setHold recomputes the connection's delivery hold: the smallest that its
-// subscriptions ask for, and none as soon as one asks for none or nothing.
+// setHold recomputes the connection's delivery hold: the smallest that its subscriptions ask for,
+// and none if one of them asks for none or sets no latency.
 func (c *Conn) setHold() {
 	hold := time.Duration(0)
 	for _, s := range c.subs {
@@ -116,8 +115,8 @@ func (c *Conn) setHold() {
 	c.mu.Unlock()
 }
 
-// Unsubscribe stops following a channel; what is queued of it already is taken
-// back, so that nothing arrives afterwards (AHP requirement 30).
+// Unsubscribe stops following a channel. It removes the channel's queued envelopes, so that nothing
+// arrives afterwards (AHP requirement 30).
 func (c *Conn) Unsubscribe(uri ahp.URI) {
 	h := c.hub
 	h.mu.Lock()
@@ -150,10 +149,9 @@ func (c *Conn) waitsFor(e *Envelope) bool {
 	return e.Origin != nil && e.Origin.ClientID == c.client.key.id && e.Principal == c.client.key.principal
 }
 
-// Reconnect follows channels again and queues what was missed since lastSeen:
-// every envelope in order when all windows reach back that far, else a fresh
-// snapshot of each channel. Channels that cannot be resumed are in Missing
-// (AHP requirements 41–47).
+// Reconnect follows channels again and queues the replay since lastSeen: every envelope in order
+// when all windows reach back that far, else a fresh snapshot of each channel. Channels that cannot
+// be resumed are listed in Missing (AHP requirements 41–47).
 func (c *Conn) Reconnect(token any, lastSeen int64, uris []ahp.URI) {
 	h := c.hub
 	h.mu.Lock()
@@ -185,8 +183,8 @@ func (c *Conn) Reconnect(token any, lastSeen int64, uris []ahp.URI) {
 	c.push(&entry{answer: a, pos: pos, size: answerSize})
 }
 
-// missed is a channel's part of a replay. A terminal past its window is resumed
-// by actions that make it anew, so that it never forces snapshots of others.
+// missed returns a channel's part of a replay. A terminal past its window is resumed by actions
+// that rebuild it, so that it never forces snapshots of other channels.
 func (h *Hub) missed(ch *channel, lastSeen int64) ([]*Envelope, bool) {
 	envs, ok := ch.window.since(lastSeen)
 	if ok || ch.info.Kind != ahp.ChannelTerminal {
@@ -196,7 +194,7 @@ func (h *Hub) missed(ch *channel, lastSeen int64) ([]*Envelope, bool) {
 	if !isTerminal {
 		return nil, false
 	}
-	actions := terminalAnew(t)
+	actions := rebuildTerminal(t)
 	if !h.reservedFor(len(actions)) {
 		return nil, false
 	}
@@ -207,7 +205,7 @@ func (h *Hub) missed(ch *channel, lastSeen int64) ([]*Envelope, bool) {
 	return out, true
 }
 
-// withOwn adds what was answered to this client alone and sorts by number.
+// withOwn adds the answers sent to this client alone and sorts by number.
 func (c *Conn) withOwn(replay []*Envelope, lastSeen int64) []*Envelope {
 	have := make(map[int64]bool, len(replay))
 	for _, e := range replay {
@@ -222,8 +220,8 @@ func (c *Conn) withOwn(replay []*Envelope, lastSeen int64) []*Envelope {
 	return replay
 }
 
-// For returns the envelope as an audience may see it: itself when nothing is
-// hidden, nil when none of it is for them. A refusal holds its sender's words only.
+// For returns the envelope as an audience may see it: itself when nothing is hidden, nil when all
+// of it is. A refusal contains only its sender's words.
 func (e *Envelope) For(aud Audience) *Envelope {
 	if e.Rejection != "" {
 		return e
@@ -235,5 +233,6 @@ func (e *Envelope) For(aud Audience) *Envelope {
 	if a == e.Action {
 		return e
 	}
-	return &Envelope{Channel: e.Channel, Seq: e.Seq, Action: a, Origin: e.Origin, Principal: e.Principal, Rejection: e.Rejection, At: e.At}
+	return &Envelope{Channel: e.Channel, Seq: e.Seq, Action: a, Origin: e.Origin, Principal: e.Principal,
+		Rejection: e.Rejection, At: e.At}
 }

@@ -20,8 +20,8 @@ func reconnect(t *testing.T, h *hub.Hub, last int64, uris ...string) hub.Item {
 	return next(t, c)[0]
 }
 
-// AHP requirements 42–44: everything missed, or snapshots; what is gone is named.
-func TestReconnectReplaysOrSaysItCannot(t *testing.T) {
+// AHP requirements 42–44: a full replay, or snapshots; closed channels are named.
+func TestReconnectReplaysOrSnapshots(t *testing.T) {
 	h := newHub(t, hub.Config{Limits: hub.Limits{WindowBytes: 10_000}})
 	c := connect(t, h, "c", chatURI, chat2URI)
 	m := newMirror(t)
@@ -32,7 +32,8 @@ func TestReconnectReplaysOrSaysItCannot(t *testing.T) {
 	}
 	it := reconnect(t, h, m.last, chatURI, chat2URI, "ahp-chat:/gone")
 	if !it.IsReplay || len(it.Replay) != 10 || len(it.Missing) != 1 {
-		t.Fatalf("replay %v of %d, missing %v; want 10 envelopes and the unknown channel", it.IsReplay, len(it.Replay), it.Missing)
+		t.Fatalf("replay %v of %d, missing %v; want 10 envelopes and the unknown channel", it.IsReplay, len(it.Replay),
+			it.Missing)
 	}
 	for range 100 {
 		do(t, h, chatURI, delta(strings.Repeat("x", 100)))
@@ -50,7 +51,7 @@ func TestReconnectReplaysOrSaysItCannot(t *testing.T) {
 }
 
 // Promise 4: a terminal past its window never forces snapshots of other channels.
-func TestATerminalPastItsWindowResumesByItsScreen(t *testing.T) {
+func TestResumeTerminalPastWindow(t *testing.T) {
 	h := newHub(t, hub.Config{Limits: hub.Limits{WindowBytes: 1000}})
 	c := connect(t, h, "c", chatURI, termURI)
 	m := newMirror(t)
@@ -90,7 +91,7 @@ func TestNothingArrivesAfterUnsubscribe(t *testing.T) {
 }
 
 // A refusal that did not arrive is replayed to that client alone.
-func TestARefusalSurvivesTheConnection(t *testing.T) {
+func TestReplayRefusal(t *testing.T) {
 	h := newHub(t, hub.Config{})
 	c := connect(t, h, "c", chatURI)
 	m := newMirror(t)
@@ -118,7 +119,7 @@ func (guest) State(_ hub.ChannelInfo, s ahp.State) ahp.State {
 }
 func (guest) Action(_ hub.ChannelInfo, a ahp.Action) ahp.Action { return a }
 
-func TestAGuestCannotFollowWhatItDoesNotSee(t *testing.T) {
+func TestGuestCannotFollowHiddenChannel(t *testing.T) {
 	h := newHub(t, hub.Config{})
 	c, err := h.Connect(hub.ConnConfig{Principal: "g", ClientID: "g", Audience: guest{}})
 	must(t, err)
@@ -135,7 +136,7 @@ func TestAGuestCannotFollowWhatItDoesNotSee(t *testing.T) {
 	}
 }
 
-func TestNotificationsGoToSubscribersWhoMayKnow(t *testing.T) { // AHP requirement 29
+func TestNotifyOnlyPermittedSubscribers(t *testing.T) { // AHP requirement 29
 	h := newHub(t, hub.Config{})
 	must(t, h.Do(func(tx *hub.Tx) {
 		must(t, tx.Open(hub.ChannelInfo{URI: "ahp-root://", Kind: ahp.ChannelRoot}, &ahp.RootState{}))
@@ -156,8 +157,8 @@ type loader map[string]hub.Loaded
 
 func (l loader) Load(_ context.Context, uri string) (hub.Loaded, error) { return l[uri], nil }
 
-// Promise 9: idle channels leave memory and come back before an action reaches them.
-func TestAChannelSleepsAndWakes(t *testing.T) {
+// Promise 9: idle channels leave memory and are loaded before an action reaches them.
+func TestChannelSleepsAndWakes(t *testing.T) {
 	h := newHub(t, hub.Config{Journal: true})
 	later := time.Now().Add(time.Hour)
 	if h.Sleep(chatURI, later) {

@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-func TestTellReachesOneConnectionInItsPlace(t *testing.T) {
+func TestTellReachesOneConnectionInOrder(t *testing.T) {
 	h := newHub(t, hub.Config{})
 	me, other := connect(t, h, "me", chatURI), connect(t, h, "other", chatURI)
 	next(t, me)

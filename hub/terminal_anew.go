@@ -2,10 +2,10 @@ package hub
 
 import "github.com/ahphub/ahphub/hub/ahp"
 
-// terminalAnew is what makes any older state of a terminal this one: its screen and scrollback,
-// and everything about it that actions can change. A command that ended while a client was away
-// is thereby over for that client too.
-func terminalAnew(t *ahp.TerminalState) []ahp.Action {
+// rebuildTerminal returns actions that rebuild t from any older state: its screen and scrollback,
+// and everything about it that actions can change. Commands that finished while a client was away
+// are thereby finished for that client too.
+func rebuildTerminal(t *ahp.TerminalState) []ahp.Action {
 	out := []ahp.Action{&ahp.TerminalClearedAction{}, &ahp.TerminalTitleChangedAction{Title: t.Title}}
 	if t.Cwd != "" {
 		out = append(out, &ahp.TerminalCwdChangedAction{Cwd: t.Cwd})
@@ -20,7 +20,7 @@ func terminalAnew(t *ahp.TerminalState) []ahp.Action {
 		out = append(out, &ahp.TerminalCommandDetectionAvailableAction{})
 	}
 	for _, p := range t.Content {
-		out = append(out, printed(p)...)
+		out = append(out, rebuildPart(p)...)
 	}
 	if t.Lifecycle.Status == ahp.TerminalLifecycleStatusExited {
 		out = append(out, &ahp.TerminalExitedAction{ExitCode: t.Lifecycle.ExitCode})
@@ -28,8 +28,8 @@ func terminalAnew(t *ahp.TerminalState) []ahp.Action {
 	return out
 }
 
-// printed is what makes one part of a terminal's content.
-func printed(p ahp.TerminalContentPart) []ahp.Action {
+// rebuildPart returns the actions that rebuild one part of a terminal's content.
+func rebuildPart(p ahp.TerminalContentPart) []ahp.Action {
 	switch p := p.Value.(type) {
 	case *ahp.TerminalUnclassifiedPart:
 		return []ahp.Action{&ahp.TerminalDataAction{Data: p.Value.String()}}
@@ -39,7 +39,8 @@ func printed(p ahp.TerminalContentPart) []ahp.Action {
 			&ahp.TerminalDataAction{Data: p.Output.String()},
 		}
 		if p.IsComplete {
-			out = append(out, &ahp.TerminalCommandFinishedAction{CommandID: p.CommandID, ExitCode: p.ExitCode, DurationMs: p.DurationMs})
+			out = append(out, &ahp.TerminalCommandFinishedAction{CommandID: p.CommandID, ExitCode: p.ExitCode,
+				DurationMs: p.DurationMs})
 		}
 		return out
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Promise 1: one order for the whole host, whoever writes.
-func TestEverybodySeesOneOrder(t *testing.T) { // AHP requirement 27
+// Promise 1: one order for the whole host, across all writers.
+func TestAllConnectionsSeeOneOrder(t *testing.T) { // AHP requirement 27
 	h := newHub(t, hub.Config{})
 	var conns []*hub.Conn
 	for i := range 3 {
@@ -48,7 +48,7 @@ func TestEverybodySeesOneOrder(t *testing.T) { // AHP requirement 27
 	}
 }
 
-// Promise 1: what a snapshot does not hold comes after it, and nothing twice.
+// Promise 1: everything after a snapshot follows it, once.
 func TestSubscribingUnderLoadLeavesNoGap(t *testing.T) {
 	h := newHub(t, hub.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -79,9 +79,9 @@ func TestSubscribingUnderLoadLeavesNoGap(t *testing.T) {
 	}
 }
 
-// Promise 3: nobody sees what the journal does not hold yet, and a store that
-// stalls holds back frames and nothing else.
-func TestNothingIsVisibleBeforeItIsDurable(t *testing.T) {
+// Promise 3: no client sees what the journal does not hold yet, and a stalled store delays frames
+// and nothing else.
+func TestEnvelopesWaitUntilDurable(t *testing.T) {
 	h := newHub(t, hub.Config{Journal: true})
 	c := connect(t, h, "c", chatURI)
 	nothing(t, c)
@@ -105,7 +105,7 @@ func TestNothingIsVisibleBeforeItIsDurable(t *testing.T) {
 }
 
 // Promise 3: terminal bytes are never journaled and wait for no disk.
-func TestTerminalBytesDoNotWaitForTheJournal(t *testing.T) {
+func TestTerminalOutputDoesNotWaitForJournal(t *testing.T) {
 	h := newHub(t, hub.Config{Journal: true})
 	b, err := h.Unjournaled(t.Context())
 	must(t, err)
@@ -123,7 +123,7 @@ func TestTerminalBytesDoNotWaitForTheJournal(t *testing.T) {
 	}
 }
 
-func TestEffectsStartOnceTheirCauseIsDurable(t *testing.T) {
+func TestEffectsWaitUntilCauseIsDurable(t *testing.T) {
 	h := newHub(t, hub.Config{Journal: true})
 	must(t, h.Do(func(tx *hub.Tx) {
 		tx.Apply(chatURI, delta("a"))
@@ -257,7 +257,7 @@ func randomStep(t *testing.T, h *hub.Hub, rnd *rand.Rand) {
 	}
 }
 
-func TestABacklogIsMerged(t *testing.T) {
+func TestMergeBacklog(t *testing.T) {
 	h := newHub(t, hub.Config{})
 	c := connect(t, h, "c", chatURI)
 	next(t, c)
@@ -271,7 +271,7 @@ func TestABacklogIsMerged(t *testing.T) {
 }
 
 // AHP requirement 31: maxLatencyMs lets the host hold frames back to merge them.
-func TestADeliveryHoldIsTheConnections(t *testing.T) {
+func TestDeliveryHoldIsPerConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t, hub.Config{})
 		c, err := h.Connect(hub.ConnConfig{Principal: "owner", ClientID: "c"})
@@ -300,8 +300,8 @@ func TestADeliveryHoldIsTheConnections(t *testing.T) {
 	})
 }
 
-// Promise 4: a reader that stalls costs bounded memory and slows nobody.
-func TestAStalledReaderIsClosedAndResumes(t *testing.T) {
+// Promise 4: a stalled reader costs bounded memory and slows no other.
+func TestStalledReaderIsClosedAndResumes(t *testing.T) {
 	h := newHub(t, hub.Config{Limits: hub.Limits{QueueBytes: 64 << 10}})
 	slow, quick := connect(t, h, "slow", chatURI), connect(t, h, "quick", chatURI)
 	m := newMirror(t)

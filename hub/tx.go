@@ -7,18 +7,18 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Tx is one step of the timeline, valid only inside the function it is given
-// to. Nothing in it may block: the hub's lock is held.
+// Tx is one step of the timeline, valid only inside the function it is passed to. Nothing in it may
+// block: the hub's lock is held.
 type Tx struct {
 	h     *Hub
-	depth int // of Derive calls in each other
+	depth int // nesting of Derive calls
 }
 
-// maxDerive bounds aggregation that causes aggregation: a chat's action changes
-// its session, a session's the root; more is a loop.
+// maxDerive bounds nested aggregation: a chat's action changes its session, a session's the root.
+// Anything deeper is a loop.
 const maxDerive = 8
 
-// Do runs f as one step: nobody sees half of what it applies.
+// Do runs f as one step: readers see all of it or none.
 func (h *Hub) Do(f func(*Tx)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -29,7 +29,7 @@ func (h *Hub) Do(f func(*Tx)) error {
 	return nil
 }
 
-// begin makes the step that runs now; Hub.mu is held.
+// begin starts a step; Hub.mu is held.
 func (h *Hub) begin() *Tx {
 	h.tx = Tx{h: h}
 	return &h.tx
@@ -43,7 +43,7 @@ func (tx *Tx) State(uri ahp.URI) ahp.State {
 	return nil
 }
 
-// Info tells what a channel is, asleep or not.
+// Info describes a channel, asleep or not.
 func (tx *Tx) Info(uri ahp.URI) (ChannelInfo, bool) {
 	if ch := tx.h.channels[uri]; ch != nil {
 		return ch.info, true
@@ -51,12 +51,11 @@ func (tx *Tx) Info(uri ahp.URI) (ChannelInfo, bool) {
 	return ChannelInfo{}, false
 }
 
-// Apply reduces an action of the host's own into its channel and sends it to
-// every subscriber. It returns nil when the channel is unknown or asleep or
-// the action changes nothing.
+// Apply reduces an action of the host into its channel and sends it to every subscriber. It returns
+// nil when the channel is unknown or asleep or the action changes nothing.
 func (tx *Tx) Apply(uri ahp.URI, a ahp.Action) *Envelope {
 	ch := tx.h.channels[uri]
-	if ch == nil || ch.asleep() {
+	if ch == nil || ch.isAsleep() {
 		return nil
 	}
 	next := ahp.Reduce(ch.state, a)
@@ -73,8 +72,8 @@ func isEvent(a ahp.Action) bool {
 	return ok && info.Event
 }
 
-// commit numbers an accepted envelope, keeps it and queues it for every
-// subscriber, and for its sender when that one does not follow the channel.
+// commit numbers an accepted envelope, keeps it for replay, and queues it for every subscriber, and
+// for its sender if that one does not follow the channel.
 func (tx *Tx) commit(ch *channel, next ahp.State, e *Envelope, sender *Conn) *Envelope {
 	h := tx.h
 	e.Channel, e.Seq, e.At = ch.info, h.next(), h.now()
@@ -82,7 +81,7 @@ func (tx *Tx) commit(ch *channel, next ahp.State, e *Envelope, sender *Conn) *En
 	ch.state, ch.last = next, e.Seq
 	ch.window.add(e, h.limits.WindowBytes)
 	var pos int64
-	if journaled(e.Action) {
+	if isJournaled(e.Action) {
 		pos = h.add(Write{Env: e}, e.estimate)
 		ch.pos = pos
 	}
@@ -117,7 +116,7 @@ func (tx *Tx) Open(info ChannelInfo, s ahp.State) error {
 	return nil
 }
 
-// Close takes a channel away; nothing is delivered on it any more.
+// Close removes a channel; nothing is delivered on it afterwards.
 func (tx *Tx) Close(uri ahp.URI) {
 	h := tx.h
 	ch := h.channels[uri]
@@ -131,8 +130,8 @@ func (tx *Tx) Close(uri ahp.URI) {
 	h.add(Write{Close: uri}, 256)
 }
 
-// Notification is a protocol notification: never replayed, and sent only to
-// subscribers of its channel (AHP requirements 29 and 45).
+// Notification is a protocol notification. It is never replayed, and only subscribers of its
+// channel get it (AHP requirements 29 and 45).
 type Notification struct {
 	Channel ahp.URI
 	Method  string
@@ -146,8 +145,8 @@ func (n *Notification) Bytes(key string, encode func(*Notification) []byte) []by
 	return n.once.Bytes(key, func(*Envelope) []byte { return encode(n) })
 }
 
-// Notify sends a notification about one channel to the subscribers of another
-// (root, mostly) that may see the first.
+// Notify sends a notification about one channel to the subscribers of another one (mostly root)
+// that may see the first.
 func (tx *Tx) Notify(about ChannelInfo, channel ahp.URI, method string, params any) {
 	ch := tx.h.channels[channel]
 	if ch == nil {
@@ -175,14 +174,15 @@ func (tx *Tx) Record(bucket, key string, value []byte) {
 	tx.h.add(Write{Record: &Record{Bucket: bucket, Key: key, Value: value}}, len(value)+len(key)+64)
 }
 
-// RecordLater is Record for a value that is large to encode: encode is called off the lock, once, when it is written. The
-// value must not change meanwhile; size is about how long its encoding is.
+// RecordLater is Record for a value that is expensive to encode: encode is called once, without the
+// lock, when the value is written. The value must not change until then; size estimates the length
+// of its encoding.
 func (tx *Tx) RecordLater(bucket, key string, size int, encode func() ([]byte, error)) {
 	tx.h.add(Write{Record: &Record{Bucket: bucket, Key: key, Encode: encode}}, size+len(key)+64)
 }
 
-// Effect has run called after the lock, once what happened so far is durable;
-// effects of one key run in order.
+// Effect schedules run for after the step, once everything up to now is durable; effects of one key
+// run in order.
 func (tx *Tx) Effect(key string, run func(context.Context)) {
 	tx.h.effects.add(Effect{Key: key, Run: run, pos: tx.h.journal.pos})
 }

@@ -28,7 +28,7 @@ type Deps struct {
 	Host       *host.Host
 	Hub        *hub.Hub
 	Links      *access.Links
-	Presence   *presence.Room
+	Presence   *presence.Tracker
 	Assets     *static.Assets
 	Log        *slog.Logger
 	Docs       Docs             // drafts and marks of people; nil keeps none

@@ -51,11 +51,11 @@ func TestEveryActionHasARight(t *testing.T) {
 	}
 }
 
-// hostSends are the …Params types of what only hosts send.
+// hostSends are the …Params types that only hosts send.
 var hostSends = []string{"authRequired", "sessionAdded", "sessionRemoved", "sessionSummaryChanged", "progress",
 	"otlpExportLogs", "otlpExportTraces", "otlpExportMetrics"}
 
-// Every …Params type of hub/ahp is a method, but for what only hosts send.
+// Every …Params type of hub/ahp is a method, except those that only hosts send.
 func TestEveryMethodHasARight(t *testing.T) {
 	files, err := filepath.Glob("../ahp/*.go")
 	if err != nil || len(files) == 0 {
@@ -131,7 +131,7 @@ func TestRolesAndActions(t *testing.T) {
 	}
 }
 
-// A viewer's link can write nothing, whatever is tried (C7 of the UI's criteria).
+// A viewer's link can write nothing (C7 of the UI's criteria).
 func TestViewerWritesNothing(t *testing.T) {
 	for a := range actionRights {
 		if MayAct(guest(RoleViewer), a, myChat) == nil {
@@ -179,7 +179,7 @@ func TestGuestsStayInTheirSession(t *testing.T) {
 	}
 }
 
-func TestThreadsOfOthers(t *testing.T) {
+func TestOthersThreadsAreProtected(t *testing.T) {
 	me := guest(RoleCommenter)
 	for _, test := range []struct {
 		name string

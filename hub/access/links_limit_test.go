@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestManyGuestsAtOnceStayUnderTheLimit(t *testing.T) {
+func TestConcurrentGuestsStayUnderTheLimit(t *testing.T) {
 	links := open(t, &memory{docs: map[string][]byte{}})
 	token, _, _ := links.New(t.Context(), Link{Session: mine, Role: RoleViewer})
 	var wg sync.WaitGroup
@@ -20,7 +20,7 @@ func TestManyGuestsAtOnceStayUnderTheLimit(t *testing.T) {
 	}
 }
 
-func TestALinkForSoManyPeople(t *testing.T) {
+func TestLinkWithMaxUses(t *testing.T) {
 	links := open(t, &memory{docs: map[string][]byte{}})
 	token, made, err := links.New(t.Context(), Link{Session: mine, Role: RoleViewer, MaxUses: 2})
 	if err != nil {
@@ -59,8 +59,8 @@ func TestALinkForSoManyPeople(t *testing.T) {
 	}
 }
 
-// Many at once are let in as often as the link says and no more.
-func TestALimitHoldsForManyAtOnce(t *testing.T) {
+// A link admits concurrent guests up to its limit and no further.
+func TestMaxUsesUnderConcurrency(t *testing.T) {
 	links := open(t, &memory{docs: map[string][]byte{}})
 	token, _, err := links.New(t.Context(), Link{Session: mine, Role: RoleViewer, MaxUses: 5})
 	if err != nil {
@@ -84,7 +84,7 @@ func TestALimitHoldsForManyAtOnce(t *testing.T) {
 	}
 }
 
-// A client is one use by its id, however often and however many of its sockets come at once.
+// A client is one use by its id, regardless of how many of its sockets connect at once.
 func TestClientsAreCounted(t *testing.T) {
 	store := &memory{docs: map[string][]byte{}}
 	links := open(t, store)
@@ -142,8 +142,8 @@ func TestClientsAreCounted(t *testing.T) {
 	}
 }
 
-// Where a link does not count, clients beyond what is kept come in all the same, as nobody in particular.
-func TestClientsThatNobodyCounts(t *testing.T) {
+// On a link without a limit, clients beyond the kept uses are admitted anonymously.
+func TestClientsOfUncountedLink(t *testing.T) {
 	links := open(t, &memory{docs: map[string][]byte{}})
 	token, _, err := links.New(t.Context(), Link{Session: mine, Role: RoleViewer})
 	if err != nil {

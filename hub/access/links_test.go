@@ -50,7 +50,7 @@ func open(t *testing.T, m *memory) *Links {
 	return l
 }
 
-func TestALinksLife(t *testing.T) {
+func TestLinkLifecycle(t *testing.T) {
 	store := &memory{docs: map[string][]byte{}}
 	links := open(t, store)
 	token, made, err := links.New(t.Context(),
@@ -147,7 +147,7 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-func TestLinksThatAreNotMade(t *testing.T) {
+func TestRefuseInvalidLinks(t *testing.T) {
 	links := open(t, &memory{docs: map[string][]byte{}})
 	for name, want := range map[string]Link{
 		"nothing":    {Session: mine, Role: RoleDriver},
@@ -169,8 +169,9 @@ func TestLinksThatAreNotMade(t *testing.T) {
 	}
 }
 
-// A link for people who are signed in takes neither a name nor a client's word; a person is one use of it.
-func TestALinkForPeopleWithAnAccount(t *testing.T) {
+// A link that requires sign-in accepts neither a name nor a client's id; a person counts as one
+// use.
+func TestLinkThatRequiresAccount(t *testing.T) {
 	links := open(t, &memory{docs: map[string][]byte{}})
 	token, made, err := links.New(t.Context(), Link{Session: mine, Role: RoleCommenter, SignIn: true, MaxUses: 1})
 	if err != nil {
@@ -197,7 +198,7 @@ func TestALinkForPeopleWithAnAccount(t *testing.T) {
 	}
 }
 
-// A driver's switches come along by a cookie and by a bearer's token alike.
+// A driver's switches apply with a cookie and with a bearer token alike.
 func TestDriversSwitches(t *testing.T) {
 	links := open(t, &memory{docs: map[string][]byte{}})
 	for _, test := range []struct {

@@ -17,7 +17,7 @@ var rewrite = flag.Bool("rewrite-matrix", false,
 
 const matrixFile = "testdata/rights.txt"
 
-// columns are everybody there is: each switch of a driver alone, and all of them.
+// columns lists all kinds of principals: each switch of a driver alone, and all of them.
 func columns() (names []string, who []Principal) {
 	with := func(prompt, approve, typing bool) Principal {
 		p := guest(RoleDriver)
@@ -37,7 +37,8 @@ func columns() (names []string, who []Principal) {
 	return names, who
 }
 
-// notifications are what only hosts send, and the channel each is about: who sees that channel is sent it.
+// notifications lists what only hosts send, with the channel each is about: principals who see that
+// channel get it.
 var notifications = map[string]func(session ahp.URI) hub.ChannelInfo{
 	"root/sessionAdded":          aboutSession,
 	"root/sessionRemoved":        aboutSession,
@@ -57,8 +58,8 @@ func aboutTelemetry(ahp.URI) hub.ChannelInfo {
 	return hub.ChannelInfo{URI: "ahp-otlp:/x", Kind: ahp.ChannelOtlp}
 }
 
-// matrix asks everything of everybody. A line is the thing asked and a mark a column: "x" allowed in the guest's
-// session, "X" in other sessions and on the host too, "." refused.
+// matrix evaluates every request for every principal. A line is a request and a mark a column: "x"
+// allowed in the guest's session, "X" in other sessions and on the host too, "." refused.
 func matrix() string {
 	names, who := columns()
 	var out strings.Builder
@@ -124,8 +125,8 @@ func sorted[V any](m map[string]V) []string {
 	return keys
 }
 
-// The whole product of who there is and what can be asked stands in a file that people read: a row that is missing,
-// new, or different from what was decided fails.
+// The product of all principals and all requests is recorded in a reviewed file. A row that is
+// missing, new, or different fails.
 func TestRightsMatrix(t *testing.T) { compareWith(t, matrixFile, matrix()) }
 
 // compareWith compares line by line with a file of decisions, or writes it anew.
@@ -154,15 +155,15 @@ func compareWith(t *testing.T, file, got string) {
 	}
 }
 
-// The protocol's notifications are known by the types that hub/ahp has for them.
+// The protocol's notifications are recognized by their types in hub/ahp.
 func TestEveryNotificationHasARow(t *testing.T) {
 	if len(notifications) != len(hostSends) {
 		t.Errorf("%d kinds of notification are known, %d stand in the matrix", len(hostSends), len(notifications))
 	}
 }
 
-// What no change of the file may loosen.
-func TestNobodyOutsideTheirSession(t *testing.T) {
+// These rules hold whatever the file says.
+func TestGuestsCannotLeaveTheirSession(t *testing.T) {
 	names, _ := columns()
 	for _, l := range strings.Split(matrix(), "\n")[1:] {
 		f := strings.Fields(l)

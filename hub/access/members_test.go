@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// keeping is a memory that deletes, too.
+// keeping is a memory with Delete.
 type keeping struct{ memory }
 
 func (k *keeping) Delete(_ context.Context, bucket, key string) error {
@@ -32,8 +32,9 @@ func openMembers(t *testing.T, store *keeping) *Members {
 
 func newKeeping() *keeping { return &keeping{memory{docs: map[string][]byte{}}} }
 
-// Of many who come by one invitation at once one gets in, and of many who want one name one has it.
-func TestAnInvitationIsTakenOnce(t *testing.T) {
+// One of many concurrent uses of an invitation succeeds, and one of many concurrent claims of a
+// name.
+func TestInvitationWorksOnce(t *testing.T) {
 	m := openMembers(t, newKeeping())
 	one, _, err := m.Invite(t.Context(), Member{Role: RoleMember})
 	if err != nil {
@@ -75,7 +76,7 @@ func TestAnInvitationIsTakenOnce(t *testing.T) {
 	}
 }
 
-func TestMembersLife(t *testing.T) {
+func TestMemberLifecycle(t *testing.T) {
 	store := newKeeping()
 	m := openMembers(t, store)
 	now := time.Unix(1_000_000, 0)
@@ -138,8 +139,8 @@ func TestMembersLife(t *testing.T) {
 	}
 }
 
-// A member whom nothing is shared with sees an empty host.
-func TestAMemberSeesAnEmptyHost(t *testing.T) {
+// A member without links sees an empty host.
+func TestMemberWithoutLinkSeesEmptyHost(t *testing.T) {
 	ben := Principal{ID: "person:ben", Name: "Ben", Role: RoleMember}
 	aud := ben.Audience()
 	for _, e := range everything {
@@ -157,8 +158,8 @@ func TestAMemberSeesAnEmptyHost(t *testing.T) {
 	}
 }
 
-// A store that does not write changes nobody.
-func TestAMemberThatIsNotWritten(t *testing.T) {
+// A failing store leaves members unchanged.
+func TestFailedMemberWriteChangesNothing(t *testing.T) {
 	store := newKeeping()
 	m := openMembers(t, store)
 	token, made, err := m.Invite(t.Context(), Member{Role: RoleViewer})

@@ -6,8 +6,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Whoever is not the owner is not told which automation made a session.
-func TestWhatMadeASessionIsTheOwners(t *testing.T) {
+// Only the owner sees which automation made a session.
+func TestOriginIsHiddenFromOthers(t *testing.T) {
 	origin := &ahp.SessionOrigin{Value: &ahp.SessionAutomationOrigin{Automation: "ahp-automation:/secret",
 		Run: "ahp-automation-run:/1"}}
 	state, summary := &ahp.SessionState{Title: "T", Origin: origin},

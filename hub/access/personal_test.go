@@ -15,7 +15,8 @@ func (m *memory) Delete(_ context.Context, bucket, key string) error {
 	return m.fail
 }
 
-// A personal token is its owner until it is revoked or expires, also after a restart; its text is nowhere.
+// A personal token authenticates its owner until it is revoked or expires, also after a restart.
+// Its text is not stored.
 func TestPersonalTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memory{docs: map[string][]byte{}}
@@ -72,7 +73,7 @@ func TestPersonalTokens(t *testing.T) {
 	})
 }
 
-func TestPersonalTokensThatAreNotMade(t *testing.T) {
+func TestRefuseInvalidPersonalTokens(t *testing.T) {
 	mine, _ := OpenPersonal(t.Context(), &memory{docs: map[string][]byte{}})
 	if _, _, err := mine.New(t.Context(), "owner", " ", time.Time{}); err == nil {
 		t.Error("one without a name")

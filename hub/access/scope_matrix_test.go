@@ -12,7 +12,7 @@ import (
 
 const scopesFile = "testdata/scopes.txt"
 
-// What lies in a session, for links that are for a part of it.
+// Channels of a session, for links to a part of it.
 var (
 	itsTerminal = hub.ChannelInfo{URI: "ahp-terminal:/1", Kind: ahp.ChannelTerminal, Session: mine, Chat: myChat.URI}
 	itsTurn     = hub.ChannelInfo{URI: "ahp-changeset:/mine/turn/1", Kind: ahp.ChannelChangeset, Session: mine,
@@ -36,7 +36,7 @@ var everything = []struct {
 	{"chat-2", secondChat}, {"terminal-2", itsTerminal2}, {"turn-2", itsTurn2}, {"terminal", looseTerminal},
 	{"root", root}, {"other", other}, {"otlp", telemetry}}
 
-// ofChat and ofChanges are those who may most of all who see a part of a session.
+// ofChat and ofChanges are the principals with the most rights that see only a part of a session.
 func ofChat() Principal {
 	p := guest(RoleDriver)
 	p.Prompt, p.Approve, p.Type, p.Guests = true, true, true, true
@@ -50,8 +50,8 @@ func ofChanges() Principal {
 	return p
 }
 
-// scopesMatrix asks everything about everything there is in a session of who sees one chat ("c") and of who sees one
-// changeset ("v"); "." is refused to both.
+// scopesMatrix evaluates every request on every part of a session for a principal who sees one chat
+// ("c") and one who sees one changeset ("v"); "." is refused to both.
 func scopesMatrix() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%-12s %-52s", "#", "")
@@ -103,9 +103,9 @@ func scopesMatrix() string {
 
 func TestScopesMatrix(t *testing.T) { compareWith(t, scopesFile, scopesMatrix()) }
 
-// What no change of the file may loosen: nobody sees or does anything outside of their part, and of the session as a
-// whole they change nothing.
-func TestNobodyOutsideTheirPart(t *testing.T) {
+// These rules hold whatever the file says: principals reach nothing outside of their part, and
+// change nothing of the session as a whole.
+func TestGuestsCannotLeaveTheirPart(t *testing.T) {
 	inside := map[string]string{"chat": "c", "its-terminal": "c", "its-turn": "c", "changes": "v", "threads": "cv",
 		"session": "cv", "root": "cv"}
 	for _, l := range strings.Split(scopesMatrix(), "\n")[1:] {
@@ -128,8 +128,8 @@ func TestNobodyOutsideTheirPart(t *testing.T) {
 	}
 }
 
-// Every row of the tables for parts is one of the tables for all.
-func TestPartsHaveNoRowsOfTheirOwn(t *testing.T) {
+// Every row of the tables for parts is a row of the general tables.
+func TestScopeRowsExistInTables(t *testing.T) {
 	for r := range routeScopes {
 		if _, ok := routeRights[r]; !ok {
 			t.Errorf("routeScopes has %s, which is no route", r)

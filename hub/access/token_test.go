@@ -27,8 +27,8 @@ func TestBearerTokens(t *testing.T) {
 	}
 }
 
-// A token that a person chose opens nothing where only generated ones are taken.
-func TestChosenTokenIsCheckedApart(t *testing.T) {
+// A token that a person chose is refused where only generated ones are accepted.
+func TestChosenTokenIsCheckedSeparately(t *testing.T) {
 	links := open(t, &memory{docs: map[string][]byte{}})
 	link, _, _ := links.New(t.Context(), Link{Session: mine, Role: RoleViewer})
 	tokens := NewTokens(OwnerSecret{Token: "the owner's own secret", Chosen: true}, "Olu", links, nil)

@@ -17,20 +17,20 @@ const bucketDesks = "desk"
 // desks are the desks of all sessions that have one. The lock is taken inside of the hub's, never the other way round.
 type desks struct {
 	mu       sync.Mutex
-	all      map[ahp.URI]review.Desk
+	all      map[ahp.URI]review.Review
 	watchers map[chan struct{}]ahp.URI // "" for every session
 }
 
 // loadDesks reads them once, before anybody is let in.
 func (h *Host) loadDesks(ctx context.Context) error {
 	d := &h.desks
-	d.all, d.watchers = map[ahp.URI]review.Desk{}, map[chan struct{}]ahp.URI{}
+	d.all, d.watchers = map[ahp.URI]review.Review{}, map[chan struct{}]ahp.URI{}
 	if h.cfg.Store == nil {
 		return nil
 	}
 	list, err := h.cfg.Store.Records(ctx, bucketDesks)
 	for _, r := range list {
-		var desk review.Desk
+		var desk review.Review
 		if err := json.Unmarshal(r.Value, &desk); err != nil {
 			h.log.Error("the verdicts of a session cannot be read", "session", r.Key, "err", err)
 			continue
@@ -41,7 +41,7 @@ func (h *Host) loadDesks(ctx context.Context) error {
 }
 
 // Desk is what people did around a session; it never changes.
-func (h *Host) Desk(session ahp.URI) review.Desk {
+func (h *Host) Desk(session ahp.URI) review.Review {
 	h.desks.mu.Lock()
 	defer h.desks.mu.Unlock()
 	return h.desks.all[session]

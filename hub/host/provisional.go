@@ -227,17 +227,17 @@ func (h *Host) sweepProvisional(ctx context.Context, now time.Time) {
 // isAttended reports whether a client follows a session, or the one that made it is connected and has not left it.
 func (h *Host) isAttended(e *entry) bool {
 	uri := e.Summary.Resource
-	if h.hub.Followers(uri) > 0 || h.hub.Followers(annotationsURI(uri)) > 0 {
+	if h.hub.CountFollowers(uri) > 0 || h.hub.CountFollowers(annotationsURI(uri)) > 0 {
 		return true
 	}
 	for _, c := range e.Summary.Chats {
-		if h.hub.Followers(c.Resource) > 0 {
+		if h.hub.CountFollowers(c.Resource) > 0 {
 			return true
 		}
 	}
 	var by provisional
 	h.provisional.change(uri, func(p *provisional) { by = *p })
-	return by.creator.id != "" && !by.released && h.hub.Connected(by.creator.id)
+	return by.creator.id != "" && !by.released && h.hub.IsConnected(by.creator.id)
 }
 
 // removeProvisional takes a session away for good if there is still nothing in it. It takes no place in the trash.

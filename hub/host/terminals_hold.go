@@ -240,7 +240,7 @@ func (d *holding) heldBy(client string) bool {
 
 // away tells whether a holder is still gone now that its time is over.
 func (d *holding) away(h *Host, holder string) bool {
-	if h.hub.Connected(holder) {
+	if h.hub.IsConnected(holder) {
 		return false
 	}
 	d.mu.Lock()
@@ -311,7 +311,7 @@ func (d *holding) vacate() {
 // nextHolder is the first who asks and is still here.
 func (h *Host) nextHolder(t *term) string {
 	for _, a := range t.hold.list(h.now()) {
-		if !a.Denied && (h.hub.Connected(a.Client) || t.hold.attends(a.Client)) {
+		if !a.Denied && (h.hub.IsConnected(a.Client) || t.hold.attends(a.Client)) {
 			return a.Client
 		}
 	}

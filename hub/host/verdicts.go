@@ -41,8 +41,8 @@ func (h *Host) GiveVerdict(ctx context.Context, c Caller, session ahp.URI, v Giv
 	switch {
 	case v.Kind != review.Approve && v.Kind != review.RequestChanges && v.Kind != review.Comment:
 		return badParams("choose a verdict: approve, request changes or comment")
-	case len(v.Summary) > review.MostSummary:
-		return badParams("this summary is too long: at most %d bytes", review.MostSummary)
+	case len(v.Summary) > review.MaxSummary:
+		return badParams("this summary is too long: at most %d bytes", review.MaxSummary)
 	case v.Summary == "" && v.Kind != review.Approve:
 		return badParams("say in a sentence what you think: a verdict other than an approval needs a summary")
 	}

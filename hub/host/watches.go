@@ -145,7 +145,7 @@ func (h *Host) leaveWatches(client clientRef, uris ...ahp.URI) {
 		if len(uris) == 0 || slices.Contains(uris, uri) {
 			delete(w.joining, client)
 		}
-		if !w.awaited(h.now()) && h.hub.Followers(uri) == 0 {
+		if !w.awaited(h.now()) && h.hub.CountFollowers(uri) == 0 {
 			delete(h.watches.open, uri)
 			w.cancel()
 		}

@@ -28,7 +28,7 @@ type Store interface {
 
 // Sessions is what the host knows of them; both are asked under the hub's lock.
 type Sessions interface {
-	Desk(session ahp.URI) review.Desk
+	Desk(session ahp.URI) review.Review
 	Summary(session ahp.URI) (ahp.SessionSummary, bool)
 }
 

@@ -1,5 +1,5 @@
-// Package presence knows who looks at which session right now, and where in it. The protocol has no
-// shape for it, so it is the host's own state: in memory, for pages alone.
+// Package presence tracks which people look at which session, and where in it. The protocol has no
+// shape for it, so it is the host's own state, in memory, for pages alone.
 package presence
 
 import (
@@ -12,13 +12,13 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Config of a Room; the zero value is usable.
+// Config of a Tracker; the zero value is usable.
 type Config struct {
-	// Linger is how long somebody is still shown after the last page closed, so that a
-	// reload does not flicker. Default 5 s, never more than 10 s.
+	// Linger is how long a person is still shown after their last page closed, so that a reload
+	// does not flicker. Default 5 s, at most 10 s.
 	Linger time.Duration
-	// MaxPeople bounds the people of one session and MaxVisits the open pages of one
-	// person there; whoever comes later is not shown. Defaults 256 and 32.
+	// MaxPeople bounds the people in one session and MaxVisits the open pages of one person there;
+	// people and pages beyond that are not shown. Defaults 256 and 32.
 	MaxPeople, MaxVisits int
 	Now                  func() time.Time
 }
@@ -28,14 +28,14 @@ type Person struct {
 	ID, Name string
 	Guest    bool // came by a link
 	Role     access.Role
-	Hue      int       // of eight; no two have the same while there are no more than eight
-	Place    Place     // of the page they used last
+	Hue      int       // one of eight; unique among up to eight people
+	Place    Place     // of the most recently used page
 	Since    time.Time // first seen in this stay
 	Here     bool      // false while lingering after the last page closed
 }
 
-// Room holds everybody. Close it to stop its timers.
-type Room struct {
+// Tracker holds the people of all sessions. Close it to stop its timers.
+type Tracker struct {
 	cfg      Config
 	mu       sync.Mutex
 	sessions map[ahp.URI]*session
@@ -47,43 +47,43 @@ type session struct {
 	watchers map[chan struct{}]struct{}
 }
 
-// New makes an empty room.
-func New(cfg Config) *Room {
+// New returns an empty tracker.
+func New(cfg Config) *Tracker {
 	cfg.Linger = min(cmp.Or(cfg.Linger, 5*time.Second), 10*time.Second)
 	cfg.MaxPeople = cmp.Or(cfg.MaxPeople, 256)
 	cfg.MaxVisits = cmp.Or(cfg.MaxVisits, 32)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Room{cfg: cfg, sessions: map[ahp.URI]*session{}}
+	return &Tracker{cfg: cfg, sessions: map[ahp.URI]*session{}}
 }
 
-// Join says that a page of p is open on the session. End the visit when its stream ends. Where there is no
-// room left the visit is nil, which may be used as any other and shows nobody.
-func (r *Room) Join(p access.Principal, uri ahp.URI, at Place) *Visit {
+// Join records an open page of p on the session. End the visit when the page's stream ends. At a
+// limit Join returns nil, a visit on which every method does nothing.
+func (r *Tracker) Join(p access.Principal, uri ahp.URI, at Place) *Visit {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.open(uri)
+	s := r.ensure(uri)
 	g := s.people[p.ID]
 	full := g == nil && len(s.people) >= r.cfg.MaxPeople || g != nil && len(g.visits) >= r.cfg.MaxVisits
 	if r.closed || full {
-		r.drop(uri, s)
+		r.dropIfEmpty(uri, s)
 		return nil
 	}
 	if g == nil {
-		g = &guest{id: p.ID, since: r.cfg.Now(), hue: s.hue()}
+		g = &guest{id: p.ID, since: r.cfg.Now(), hue: s.pickHue()}
 		s.people[p.ID] = g
 	}
 	g.name, g.role, g.byLink = p.Name, p.Role, p.Link != ""
 	v := &Visit{room: r, uri: uri, guest: g, at: at.clipped()}
-	g.stay()
+	g.stopLinger()
 	g.visits = append(g.visits, v)
-	s.tell()
+	s.notify()
 	return v
 }
 
-// People of a session in order of arrival.
-func (r *Room) People(uri ahp.URI) []Person {
+// People returns the people in a session in order of arrival.
+func (r *Tracker) People(uri ahp.URI) []Person {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.sessions[uri]
@@ -102,8 +102,8 @@ func (r *Room) People(uri ahp.URI) []Person {
 	return list
 }
 
-// Count is how many people the room holds, over all sessions, and those who just left.
-func (r *Room) Count() int {
+// Count returns the number of people over all sessions, including those who linger.
+func (r *Tracker) Count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := 0
@@ -113,34 +113,33 @@ func (r *Room) Count() int {
 	return n
 }
 
-// Watch ticks after every change of a session's people; ticks not yet taken merge.
-// Call cancel when done.
-func (r *Room) Watch(uri ahp.URI) (changed <-chan struct{}, cancel func()) {
+// Watch ticks after every change of a session's people; pending ticks merge. Call cancel when done.
+func (r *Tracker) Watch(uri ahp.URI) (changed <-chan struct{}, cancel func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s, ch := r.open(uri), make(chan struct{}, 1)
+	s, ch := r.ensure(uri), make(chan struct{}, 1)
 	s.watchers[ch] = struct{}{}
 	return ch, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(s.watchers, ch)
-		r.drop(uri, s)
+		r.dropIfEmpty(uri, s)
 	}
 }
 
-// Close stops every timer; nobody joins afterwards.
-func (r *Room) Close() {
+// Close stops every timer; later joins have no effect.
+func (r *Tracker) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 	for _, s := range r.sessions {
 		for _, g := range s.people {
-			g.stay()
+			g.stopLinger()
 		}
 	}
 }
 
-func (r *Room) open(uri ahp.URI) *session {
+func (r *Tracker) ensure(uri ahp.URI) *session {
 	s := r.sessions[uri]
 	if s == nil {
 		s = &session{people: map[string]*guest{}, watchers: map[chan struct{}]struct{}{}}
@@ -149,31 +148,31 @@ func (r *Room) open(uri ahp.URI) *session {
 	return s
 }
 
-func (r *Room) drop(uri ahp.URI, s *session) {
+func (r *Tracker) dropIfEmpty(uri ahp.URI, s *session) {
 	if len(s.people) == 0 && len(s.watchers) == 0 && r.sessions[uri] == s {
 		delete(r.sessions, uri)
 	}
 }
 
-// linger keeps somebody whose last page closed for a moment.
-func (r *Room) linger(uri ahp.URI, g *guest) {
+// startLinger keeps a person for a moment after their last page closed.
+func (r *Tracker) startLinger(uri ahp.URI, g *guest) {
 	if r.closed {
 		return
 	}
-	g.stay()
+	g.stopLinger()
 	g.gone = time.AfterFunc(r.cfg.Linger, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if g.gone == nil {
-			return // came back while the timer fired
+			return // rejoined while the timer fired
 		}
 		g.gone = nil
 		r.forget(uri, g)
 	})
 }
 
-// forget removes somebody who has no page open any more, and tells the others.
-func (r *Room) forget(uri ahp.URI, g *guest) {
+// forget removes a person without open pages, and notifies watchers.
+func (r *Tracker) forget(uri ahp.URI, g *guest) {
 	s := r.sessions[uri]
 	if s == nil {
 		return
@@ -181,12 +180,12 @@ func (r *Room) forget(uri ahp.URI, g *guest) {
 	if len(g.visits) == 0 && s.people[g.id] == g {
 		delete(s.people, g.id)
 	}
-	s.tell()
-	r.drop(uri, s)
+	s.notify()
+	r.dropIfEmpty(uri, s)
 }
 
-// hue is the one that the fewest have.
-func (s *session) hue() (least int) {
+// pickHue returns the hue that the fewest people have.
+func (s *session) pickHue() (least int) {
 	var used [8]int
 	for _, g := range s.people {
 		used[g.hue]++
@@ -199,7 +198,7 @@ func (s *session) hue() (least int) {
 	return least
 }
 
-func (s *session) tell() {
+func (s *session) notify() {
 	for ch := range s.watchers {
 		select {
 		case ch <- struct{}{}:

@@ -28,15 +28,15 @@ func names(people []Person) string {
 	return strings.Join(list, " ")
 }
 
-func expect(t *testing.T, r *Room, want string) {
+func expect(t *testing.T, r *Tracker, want string) {
 	t.Helper()
 	if got := names(r.People(here)); got != want {
 		t.Fatalf("people are %q, want %q", got, want)
 	}
 }
 
-// room is an empty room in a bubble; whatever a test leaves in it is an error.
-func room(t *testing.T, cfg Config, test func(t *testing.T, r *Room)) {
+// room returns an empty tracker in a bubble; anything a test leaves in it is an error.
+func room(t *testing.T, cfg Config, test func(t *testing.T, r *Tracker)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := New(cfg)
@@ -51,8 +51,8 @@ func room(t *testing.T, cfg Config, test func(t *testing.T, r *Room)) {
 	})
 }
 
-func TestComingMovingAndLeaving(t *testing.T) {
-	room(t, Config{}, func(t *testing.T, r *Room) {
+func TestJoinMoveAndEnd(t *testing.T) {
+	room(t, Config{}, func(t *testing.T, r *Tracker) {
 		first := r.Join(ana, here, at("chat"))
 		time.Sleep(time.Second)
 		second := r.Join(ben, here, at("changes"))
@@ -79,7 +79,7 @@ func TestComingMovingAndLeaving(t *testing.T) {
 }
 
 func TestReloadDoesNotFlicker(t *testing.T) {
-	room(t, Config{}, func(t *testing.T, r *Room) {
+	room(t, Config{}, func(t *testing.T, r *Tracker) {
 		r.Join(ana, here, at("chat")).End()
 		time.Sleep(time.Second)
 		first := r.Join(ana, here, at("chat"))
@@ -93,18 +93,19 @@ func TestReloadDoesNotFlicker(t *testing.T) {
 	})
 }
 
-// Whoever closes a page is gone within its linger, and whoever's network dies at once when that is noticed.
-func TestALostPageIsNotShown(t *testing.T) {
-	room(t, Config{}, func(t *testing.T, r *Room) {
+// A reader who closes a page is removed within its linger, and one whose connection is lost is
+// hidden at once.
+func TestHideLostPage(t *testing.T) {
+	room(t, Config{}, func(t *testing.T, r *Tracker) {
 		v := r.Join(ana, here, at("chat"))
-		v.Lost()
+		v.MarkLost()
 		expect(t, r, "")
-		v.Back()
+		v.MarkBack()
 		expect(t, r, "Ana@chat:true")
 		other := r.Join(ana, here, at("changes"))
-		other.Lost()
+		other.MarkLost()
 		expect(t, r, "Ana@chat:true")
-		v.Lost()
+		v.MarkLost()
 		expect(t, r, "")
 		other.End()
 		expect(t, r, "")
@@ -113,9 +114,9 @@ func TestALostPageIsNotShown(t *testing.T) {
 	})
 }
 
-// Of several pages the one is shown that was used last, and one left alone only when there is no other.
-func TestTheLastUsedPageIsShown(t *testing.T) {
-	room(t, Config{}, func(t *testing.T, r *Room) {
+// Of several pages the most recently used is shown, and an idle one only when there is no other.
+func TestShowLastUsedPage(t *testing.T) {
+	room(t, Config{}, func(t *testing.T, r *Tracker) {
 		chat, diff := r.Join(ana, here, at("chat")), r.Join(ana, here, at("changes"))
 		expect(t, r, "Ana@changes:true")
 		chat.Move(Place{Page: "chat", Typing: "message"})
@@ -132,7 +133,7 @@ func TestTheLastUsedPageIsShown(t *testing.T) {
 }
 
 func TestWatchTicksOnEveryChange(t *testing.T) {
-	room(t, Config{}, func(t *testing.T, r *Room) {
+	room(t, Config{}, func(t *testing.T, r *Tracker) {
 		changed, cancel := r.Watch(here)
 		defer cancel()
 		ticked := func() bool {
@@ -155,7 +156,7 @@ func TestWatchTicksOnEveryChange(t *testing.T) {
 		for _, c := range []struct {
 			what   string
 			change func()
-		}{{"lost", v.Lost}, {"back", v.Back}, {"closed", v.End}, {"gone", func() { time.Sleep(10 * time.Second) }}} {
+		}{{"lost", v.MarkLost}, {"back", v.MarkBack}, {"closed", v.End}, {"gone", func() { time.Sleep(10 * time.Second) }}} {
 			if c.change(); !ticked() {
 				t.Fatalf("nobody is told that a page is %s", c.what)
 			}
@@ -165,12 +166,12 @@ func TestWatchTicksOnEveryChange(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
-	room(t, Config{MaxPeople: 1, MaxVisits: 2}, func(t *testing.T, r *Room) {
+	room(t, Config{MaxPeople: 1, MaxVisits: 2}, func(t *testing.T, r *Tracker) {
 		first := r.Join(ana, here, at(strings.Repeat("é", 500)))
 		late := r.Join(ben, here, at("chat"))
 		late.Move(at("changes"))
-		late.Lost()
-		late.Back()
+		late.MarkLost()
+		late.MarkBack()
 		late.End()
 		people := r.People(here)
 		if len(people) != 1 || len(people[0].Place.Page) > 200 {

@@ -8,17 +8,17 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Visit is one open page of somebody. A nil Visit does nothing.
+// Visit is one open page of a person. On a nil Visit every method does nothing.
 type Visit struct {
-	room  *Room
+	room  *Tracker
 	uri   ahp.URI
 	guest *guest
 	at    Place
-	lost  bool // it answers no more
+	lost  bool // its connection is lost
 	over  bool
 }
 
-// guest is somebody with their open pages, the one used last at the end.
+// guest is a person with their open pages, the most recently used last.
 type guest struct {
 	id, name string
 	byLink   bool
@@ -27,10 +27,10 @@ type guest struct {
 	since    time.Time
 	last     Place // shown while lingering
 	visits   []*Visit
-	gone     *time.Timer // nil but while lingering
+	gone     *time.Timer // nil unless lingering
 }
 
-// At is where the reader of the page was last.
+// At returns the last position of the page's reader.
 func (v *Visit) At() Place {
 	if v == nil {
 		return Place{}
@@ -40,7 +40,7 @@ func (v *Visit) At() Place {
 	return v.at
 }
 
-// Session is what the page shows.
+// Session returns the session that the page shows.
 func (v *Visit) Session() ahp.URI {
 	if v == nil {
 		return ""
@@ -48,7 +48,7 @@ func (v *Visit) Session() ahp.URI {
 	return v.uri
 }
 
-// Move says where the reader of the page is now.
+// Move sets the position of the page's reader.
 func (v *Visit) Move(at Place) {
 	v.change(func() bool {
 		if at = at.clipped(); v.at == at {
@@ -62,11 +62,12 @@ func (v *Visit) Move(at Place) {
 	})
 }
 
-// Lost says that the page answers no more: its reader is not shown until it is Back or another page is open.
-func (v *Visit) Lost() { v.setLost(true) }
+// MarkLost records that the page stopped answering. Its reader is hidden until the page answers
+// again or has another page open.
+func (v *Visit) MarkLost() { v.setLost(true) }
 
-// Back says that a page that was Lost answers again.
-func (v *Visit) Back() { v.setLost(false) }
+// MarkBack records that a lost page answers again.
+func (v *Visit) MarkBack() { v.setLost(false) }
 
 func (v *Visit) setLost(lost bool) {
 	v.change(func() bool {
@@ -75,31 +76,31 @@ func (v *Visit) setLost(lost bool) {
 		}
 		v.lost = lost
 		if !lost {
-			v.guest.stay()
+			v.guest.stopLinger()
 		}
 		return true
 	})
 }
 
-// End says that the page is closed; its reader lingers a moment unless they were lost.
+// End records that the page was closed. Its reader lingers, unless the page was lost.
 func (v *Visit) End() {
 	v.change(func() bool {
 		g := v.guest
 		v.over = true
 		g.visits = slices.DeleteFunc(g.visits, func(o *Visit) bool { return o == v })
 		switch {
-		case g.here():
+		case g.isPresent():
 		case v.lost:
 			v.room.forget(v.uri, g)
 		default:
 			g.last = v.at
-			v.room.linger(v.uri, g)
+			v.room.startLinger(v.uri, g)
 		}
 		return true
 	})
 }
 
-// change does something to a visit that is not over, and tells the others when it made a difference.
+// change applies do to a visit that has not ended, and notifies watchers if do reports a change.
 func (v *Visit) change(do func() bool) {
 	if v == nil {
 		return
@@ -110,18 +111,19 @@ func (v *Visit) change(do func() bool) {
 		return
 	}
 	if s := v.room.sessions[v.uri]; s != nil {
-		s.tell()
+		s.notify()
 	}
 }
 
-// here reports whether a page is open that answers.
-func (g *guest) here() bool {
+// isPresent reports whether at least one page is open and answers.
+func (g *guest) isPresent() bool {
 	return slices.ContainsFunc(g.visits, func(v *Visit) bool { return !v.lost })
 }
 
-// person is somebody as others see them; not ok when they are not to be seen.
+// person returns the person as others see them; false when they are hidden.
 func (g *guest) person() (Person, bool) {
-	p := Person{ID: g.id, Name: g.name, Guest: g.byLink, Role: g.role, Hue: g.hue, Since: g.since, Place: g.last, Here: g.here()}
+	p := Person{ID: g.id, Name: g.name, Guest: g.byLink, Role: g.role, Hue: g.hue, Since: g.since, Place: g.last,
+		Here: g.isPresent()}
 	best := -1
 	for i, v := range g.visits {
 		if !v.lost && (best < 0 || !v.at.Away || g.visits[best].at.Away) {
@@ -134,7 +136,7 @@ func (g *guest) person() (Person, bool) {
 	return p, p.Here || g.gone != nil
 }
 
-func (g *guest) stay() {
+func (g *guest) stopLinger() {
 	if g.gone != nil {
 		g.gone.Stop()
 		g.gone = nil

@@ -1,5 +1,5 @@
-// Package review keeps what people said about lines at those lines while the lines move, and what they decided about
-// changes while the changes go on. It reads and writes nothing.
+// Package review keeps comments at their lines while the lines move, and verdicts while the changes
+// go on. It does no I/O.
 package review
 
 import (
@@ -9,22 +9,23 @@ import (
 	"znkr.io/diff"
 )
 
-// Range is lines of a file, 1-based, both included.
+// Range is a range of lines in a file, 1-based and inclusive.
 type Range struct{ From, To int }
 
-// State says what became of a range.
+// State is the result of re-anchoring a range.
 type State string
 
 // The states of a range after its file changed.
 const (
-	Exact    State = "exact"    // the same lines at the same place
-	Moved    State = "moved"    // the lines stand elsewhere, or some of them are gone or new
-	Outdated State = "outdated" // the lines are gone; the range is where they stood
+	Exact    State = "exact"    // the same lines at the same position
+	Moved    State = "moved"    // the lines are elsewhere, or some were removed or added
+	Outdated State = "outdated" // the lines were removed; the range is their former position
 )
 
-// Reanchor finds the lines of a range of an old version in a new one. A line is followed through edits around it, and
-// when it was moved, by its text. Half of a range's lines must be found, or it is outdated; a range that is outdated
-// still lies within the new version (or is 1 to 1 when that is empty), so that nothing about it is lost.
+// Reanchor finds the lines of a range of an old version in a new one. It follows a line through
+// edits around it, and a moved line by its text. If fewer than half of a range's lines are found,
+// the range is outdated. An outdated range still lies within the new version (or is 1 to 1 when
+// that is empty), so that its comments have a place.
 func Reanchor(old, new []string, r Range) (Range, State) {
 	r = clamp(r, len(old))
 	if len(old) == 0 {
@@ -35,7 +36,7 @@ func Reanchor(old, new []string, r Range) (Range, State) {
 	for n := r.From; n <= r.To; n++ {
 		at := follow.line(n)
 		if at == 0 || found > 0 && (at < first-r.length() || at > last+r.length()) {
-			continue // gone, or torn away from the others
+			continue // removed, or separated from the others
 		}
 		if found == 0 {
 			first, last = at, at
@@ -59,12 +60,12 @@ func clamp(r Range, lines int) Range {
 	return Range{from, max(from, min(r.To, lines))}
 }
 
-// follower knows where each old line went.
+// follower maps old lines to new ones.
 type follower struct {
 	old, new []string
-	to       []int // new line of each old one, 0 when it is gone; by 0-based old line
+	to       []int // new line of each old one, 0 when it was removed; by 0-based old line
 	from     []bool
-	where    map[string]int // text to its only new line; -1 when there are several
+	where    map[string]int // text to its only new line; -1 for several
 }
 
 func newFollower(old, new []string) *follower {
@@ -84,21 +85,22 @@ func newFollower(old, new []string) *follower {
 	return f
 }
 
-// line is where an old line stands now, 0 when it is gone. One that was moved is known by its text, if that stands once
-// and is nobody else's.
+// line returns the new number of an old line, 0 when it was removed. A moved line is recognized by
+// its text if that is unique and its new line is not the match of another line.
 func (f *follower) line(n int) int {
 	if at := f.to[n-1]; at > 0 {
 		return at
 	}
 	at := f.where[f.old[n-1]]
-	if at > 0 && !f.from[at-1] && telling(f.old[n-1]) {
+	if at > 0 && !f.from[at-1] && isDistinctive(f.old[n-1]) {
 		return at
 	}
 	return 0
 }
 
-// telling reports whether a line says enough to be known by: not a brace or nothing at all.
-func telling(line string) bool {
+// isDistinctive reports whether a line has enough text to be recognized by, unlike a brace or a
+// blank line.
+func isDistinctive(line string) bool {
 	n := 0
 	for _, r := range line {
 		if r == '_' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' || r >= utf8.RuneSelf {
@@ -108,7 +110,8 @@ func telling(line string) bool {
 	return n >= 3
 }
 
-// place is where the lines of a range would be: after the nearest line above it that is still there.
+// place returns where the lines of a range would be: after the nearest preceding line that still
+// exists.
 func (f *follower) place(r Range) Range {
 	for n := r.From - 1; n >= 1; n-- {
 		if at := f.to[n-1]; at > 0 {
@@ -118,7 +121,7 @@ func (f *follower) place(r Range) Range {
 	return Range{1, 1}
 }
 
-// Lines splits a text for Reanchor; ends of lines do not count.
+// Lines splits a text for Reanchor, without line endings.
 func Lines(text string) []string {
 	if text == "" {
 		return nil
@@ -130,12 +133,12 @@ func Lines(text string) []string {
 	return lines
 }
 
-// Find looks for quoted lines in a version when the one they were quoted from is not kept: the place nearest to where
-// they stood. What stands there as it was goes before what was indented anew; of several lines that are torn apart the
-// longest holds the place.
+// Find looks for quoted lines when the version they were quoted from is not kept, and returns the
+// match nearest to their former position. Exact matches take precedence over matches with other
+// indentation. If the lines are no longer adjacent, the longest of them is looked for.
 func Find(lines []string, quote string, near Range) (Range, State) {
 	want := Lines(quote)
-	for _, same := range []func(a, b string) bool{alike, trimmed} {
+	for _, same := range []func(a, b string) bool{sameText, sameTrimmed} {
 		if at, ok := nearest(lines, want, near.From, same); ok {
 			if at == near {
 				return at, Exact
@@ -145,7 +148,7 @@ func Find(lines []string, quote string, near Range) (Range, State) {
 	}
 	if len(want) > 1 {
 		if best := longest(want); len(strings.TrimSpace(best)) >= 8 {
-			if at, ok := nearest(lines, []string{best}, near.From, alike); ok {
+			if at, ok := nearest(lines, []string{best}, near.From, sameText); ok {
 				return at, Moved
 			}
 		}
@@ -153,8 +156,8 @@ func Find(lines []string, quote string, near Range) (Range, State) {
 	return clamp(near, len(lines)), Outdated
 }
 
-func alike(a, b string) bool   { return strings.TrimSuffix(a, "\r") == b }
-func trimmed(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
+func sameText(a, b string) bool    { return strings.TrimSuffix(a, "\r") == b }
+func sameTrimmed(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
 
 func longest(lines []string) (best string) {
 	for _, l := range lines {
@@ -165,7 +168,7 @@ func longest(lines []string) (best string) {
 	return best
 }
 
-// nearest looks for a run of lines, outward from where it was.
+// nearest looks for a run of lines, outward from their former position.
 func nearest(lines, want []string, from int, same func(a, b string) bool) (Range, bool) {
 	if len(want) == 0 {
 		return Range{}, false
@@ -173,7 +176,7 @@ func nearest(lines, want []string, from int, same func(a, b string) bool) (Range
 	from = clamp(Range{from, from}, len(lines)).From - 1
 	for d := 0; d <= len(lines); d++ {
 		for _, at := range [2]int{from - d, from + d} {
-			if at >= 0 && at+len(want) <= len(lines) && runs(lines[at:], want, same) {
+			if at >= 0 && at+len(want) <= len(lines) && matchesAt(lines[at:], want, same) {
 				return Range{at + 1, at + len(want)}, true
 			}
 		}
@@ -181,7 +184,7 @@ func nearest(lines, want []string, from int, same func(a, b string) bool) (Range
 	return Range{}, false
 }
 
-func runs(lines, want []string, same func(a, b string) bool) bool {
+func matchesAt(lines, want []string, same func(a, b string) bool) bool {
 	for i, w := range want {
 		if !same(lines[i], w) {
 			return false

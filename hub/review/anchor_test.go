@@ -24,7 +24,8 @@ func TestReanchor(t *testing.T) {
 		state    State
 	}{
 		{"nothing changed", ten, ten, Range{4, 5}, Range{4, 5}, Exact},
-		{"ten lines above", ten, slices.Insert(slices.Clone(ten), 0, slices.Repeat([]string{"x"}, 10)...), Range{4, 5}, Range{14, 15}, Moved},
+		{"ten lines above", ten, slices.Insert(slices.Clone(ten), 0, slices.Repeat([]string{"x"}, 10)...), Range{4, 5},
+			Range{14, 15}, Moved},
 		{"a change below", ten, insert(9, "x"), Range{4, 5}, Range{4, 5}, Exact},
 		{"a line inside", ten, insert(4, "x"), Range{4, 5}, Range{4, 6}, Moved},
 		{"half of it gone", ten, slices.Delete(slices.Clone(ten), 3, 4), Range{4, 5}, Range{4, 4}, Moved},
@@ -32,7 +33,8 @@ func TestReanchor(t *testing.T) {
 		{"gone with everything after it", ten, ten[:3], Range{9, 9}, Range{3, 3}, Outdated},
 		{"all gone", ten, nil, Range{4, 5}, Range{1, 1}, Outdated},
 		{"moved to the end", ten, append(slices.Delete(slices.Clone(ten), 3, 4), ten[3]), Range{4, 4}, Range{10, 10}, Moved},
-		{"a brace is not followed", []string{"}", "one", "two"}, []string{"one", "two", "}"}, Range{1, 1}, Range{1, 1}, Outdated},
+		{"a brace is not followed", []string{"}", "one", "two"}, []string{"one", "two", "}"}, Range{1, 1}, Range{1, 1},
+			Outdated},
 		{"past the end", ten, ten, Range{50, 60}, Range{10, 10}, Exact},
 		{"new file", nil, ten, Range{1, 1}, Range{1, 1}, Outdated},
 	}
@@ -46,8 +48,9 @@ func TestReanchor(t *testing.T) {
 	}
 }
 
-// TestThousandEdits comments on every line of a file that is edited at random, a thousand times: none is lost, and of the
-// lines whose text stands exactly once in the new version at least 95 in 100 are found there.
+// TestThousandEdits comments on every line of a file that is edited at random, a thousand times: no
+// comment is lost, and of the lines whose text is unique in the new version at least 95 in 100 are
+// found there.
 func TestThousandEdits(t *testing.T) {
 	surviving, matched := 0, 0
 	for seed := range uint64(1000) {
@@ -62,7 +65,8 @@ func TestThousandEdits(t *testing.T) {
 			if state != Outdated && (at.From != at.To || new[at.From-1] != text) {
 				t.Fatalf("seed %d: line %d %q is said to be %q", seed, i+1, text, new[at.From-1])
 			}
-			if found, state := Find(new, text, Range{i + 1, i + 1}); text != "" && count(new, text) == 1 && (state == Outdated || new[found.From-1] != text) {
+			if found, state := Find(new, text, Range{i + 1, i + 1}); text != "" && count(new, text) == 1 &&
+				(state == Outdated || new[found.From-1] != text) {
 				t.Fatalf("seed %d: %q, which stands once, is not found by its text", seed, text)
 			}
 			if count(new, text) == 1 {
@@ -89,7 +93,7 @@ func count(lines []string, text string) (n int) {
 	return n
 }
 
-// source looks like a program: most lines are their own, some are braces and blanks.
+// source resembles a program: most lines are unique, some are braces and blanks.
 func source(r *rand.Rand) (lines []string) {
 	for i := range 10 + r.IntN(50) {
 		switch r.IntN(6) {

@@ -7,21 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// Person is somebody who has been in a session.
+// Person is a visitor of a session.
 type Person struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-// Mentions finds who is named by @Name in a comment, each once; what stands in code names nobody. Of names that begin
-// alike the longest is meant.
+// Mentions returns the people mentioned as @Name in a comment, each once. Code is skipped. Of names
+// with a common beginning the longest match wins.
 func Mentions(text string, people []Person) (out []Person) {
 	for _, prose := range proseOf(text) {
 		for at := range prose {
 			if prose[at] != '@' || wordBefore(prose, at) {
 				continue
 			}
-			for _, p := range named(prose[at+1:], people) {
+			for _, p := range matchNames(prose[at+1:], people) {
 				if !slices.Contains(out, p) {
 					out = append(out, p)
 				}
@@ -31,8 +31,8 @@ func Mentions(text string, people []Person) (out []Person) {
 	return out
 }
 
-// named are the people whose name a text begins with; two may have the same.
-func named(text string, people []Person) (out []Person) {
+// matchNames returns the people whose name a text begins with; two may have the same.
+func matchNames(text string, people []Person) (out []Person) {
 	longest := 0
 	for _, p := range people {
 		n := len(p.Name)
@@ -49,17 +49,17 @@ func named(text string, people []Person) (out []Person) {
 
 func wordBefore(s string, at int) bool {
 	r, _ := utf8.DecodeLastRuneInString(s[:at])
-	return at > 0 && word(r)
+	return at > 0 && isWordRune(r)
 }
 
 func wordAt(s string, at int) bool {
 	r, _ := utf8.DecodeRuneInString(s[at:])
-	return at < len(s) && word(r)
+	return at < len(s) && isWordRune(r)
 }
 
-func word(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
 
-// proseOf is a comment without its fences and code spans.
+// proseOf returns a comment's text without fences and code spans.
 func proseOf(text string) (out []string) {
 	lines := strings.Split(text, "\n")
 	for i := 0; i < len(lines); i++ {

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// Part is a piece of a comment: Markdown, or a suggestion of what the lines should read instead.
+// Part is a piece of a comment: Markdown, or a suggestion of replacement lines.
 type Part struct {
 	Text    string
 	Suggest bool
 	Lines   []string // of a suggestion; none deletes the lines
 }
 
-// Parts takes a comment apart at its suggestion fences. A fence within another fence is that one's text.
+// Parts splits a comment at its suggestion fences. A fence within another fence belongs to that
+// one.
 func Parts(text string) (parts []Part) {
 	var markdown []string
 	flush := func() {
@@ -42,7 +43,7 @@ func Parts(text string) (parts []Part) {
 	return parts
 }
 
-// Suggestions are the suggestions of a comment, in order.
+// Suggestions returns the suggestions of a comment, in order.
 func Suggestions(text string) (out [][]string) {
 	for _, p := range Parts(text) {
 		if p.Suggest {
@@ -52,7 +53,7 @@ func Suggestions(text string) (out [][]string) {
 	return out
 }
 
-// opening reads a line that begins a fence: its marks, and what is written behind them.
+// opening parses a line that begins a fence, into its marks and info string.
 func opening(line string) (fence, info string) {
 	rest := strings.TrimLeft(line, " ")
 	if len(line)-len(rest) > 3 || rest == "" || rest[0] != '`' && rest[0] != '~' {
@@ -66,7 +67,7 @@ func opening(line string) (fence, info string) {
 	return rest[:n], info
 }
 
-// closing is the line that ends a fence; without one it goes on to the end of the text.
+// closing returns the line that ends a fence; an unclosed fence extends to the end of the text.
 func closing(lines []string, from int, fence string) int {
 	for i := from + 1; i < len(lines); i++ {
 		line := strings.TrimRight(lines[i], " \t")
@@ -78,7 +79,7 @@ func closing(lines []string, from int, fence string) int {
 	return len(lines)
 }
 
-// Fence writes lines as a suggestion, with marks that none of them ends.
+// Fence formats lines as a suggestion, with a fence that none of them closes.
 func Fence(lines []string) string {
 	marks := "```"
 	for _, l := range lines {
@@ -89,7 +90,8 @@ func Fence(lines []string) string {
 	return marks + "suggestion\n" + strings.Join(append(slices.Clone(lines), marks), "\n") + "\n"
 }
 
-// Certain finds lines of an old version in a new one only when all of them stand there, in one piece and as they were.
+// Certain finds lines of an old version in a new one only if all of them are there, adjacent and
+// unchanged.
 func Certain(old, new []string, r Range) (Range, bool) {
 	if r.From < 1 || r.To < r.From || r.To > len(old) {
 		return Range{}, false
@@ -101,12 +103,12 @@ func Certain(old, new []string, r Range) (Range, bool) {
 	return now, slices.Equal(old[r.From-1:r.To], new[now.From-1:now.To])
 }
 
-// Quoted finds quoted lines in a version when the one they were quoted from is not kept: where they stood, or the only
-// other place.
+// Quoted finds quoted lines when the version they were quoted from is not kept: at their former
+// position, or at their only other one.
 func Quoted(lines []string, quote string, r Range) (Range, bool) {
 	want := Lines(quote)
 	if len(want) != r.length() {
-		return Range{}, false // cut short: a part is no proof of the rest
+		return Range{}, false // truncated: a part does not prove the rest
 	}
 	var found []int
 	for at := 0; at+len(want) <= len(lines); at++ {
@@ -123,33 +125,33 @@ func Quoted(lines []string, quote string, r Range) (Range, bool) {
 	return Range{found[0], found[0] + r.length() - 1}, true
 }
 
-// Edit says what lines of a file should read instead.
+// Edit replaces lines of a file.
 type Edit struct {
 	Range
 	Lines []string
 }
 
-// ErrOverlap says that two edits are about the same line.
-var ErrOverlap = errors.New("two suggestions are about the same lines: apply one of them, then look again")
+// ErrOverlap reports that two edits touch the same line.
+var ErrOverlap = errors.New("two suggestions change the same lines. Apply one of them, then review the other again")
 
-// Replace makes edits in a text. Lines keep the ends that lines of their place have.
+// Replace applies edits to a text. New lines take the line endings of the lines they replace.
 func Replace(text string, edits []Edit) (string, error) {
 	lines := strings.SplitAfter(text, "\n")
 	edits = slices.SortedFunc(slices.Values(edits), func(a, b Edit) int { return b.From - a.From })
 	for i, e := range edits {
 		if e.From < 1 || e.To < e.From || e.To > len(lines) {
-			return "", errors.New("there are no such lines")
+			return "", errors.New("the file has no such lines any more")
 		}
 		if i > 0 && e.To >= edits[i-1].From {
 			return "", ErrOverlap
 		}
-		lines = slices.Replace(lines, e.From-1, e.To, ended(e.Lines, lines[e.From-1:e.To])...)
+		lines = slices.Replace(lines, e.From-1, e.To, copyLineEnds(e.Lines, lines[e.From-1:e.To])...)
 	}
 	return strings.Join(lines, ""), nil
 }
 
-// ended gives new lines the ends of the old ones.
-func ended(lines, old []string) []string {
+// copyLineEnds gives new lines the line endings of the old ones.
+func copyLineEnds(lines, old []string) []string {
 	end := "\n"
 	if strings.HasSuffix(old[0], "\r\n") {
 		end = "\r\n"

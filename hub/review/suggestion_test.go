@@ -36,7 +36,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// What Fence writes is read back as it was, whatever it holds.
+// The output of Fence parses back to its input, whatever that contains.
 func TestFenceHolds(t *testing.T) {
 	for _, lines := range [][]string{{"a"}, {"```", "x", "````"}, {""}, {"  ~~~"}, nil} {
 		got := Suggestions(Fence(lines))

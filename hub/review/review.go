@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// Desk is what people did around a session that the protocol has no shape for: who was here, what they think of the
-// changes, and who was called. It changes by events alone and is never changed in place.
-type Desk struct {
+// Review is the part of a session's review that the protocol has no shape for: visitors, verdicts
+// and mentions. Events change it; a value is never modified in place.
+type Review struct {
 	People   []Person  `json:"people,omitempty"`
-	Verdicts []Verdict `json:"verdicts,omitempty"` // newest last; of each person at most one stands
-	Mentions []Mention `json:"mentions,omitempty"` // not yet read
+	Verdicts []Verdict `json:"verdicts,omitempty"` // newest last; at most one of each person stands
+	Mentions []Mention `json:"mentions,omitempty"` // unread
 }
 
-// Limits of a desk: past them the oldest that nobody needs goes.
+// Limits of a review. Beyond them the oldest unneeded entry is dropped.
 const (
-	MostPeople   = 200
-	MostVerdicts = 100
-	MostMentions = 200
-	MostSummary  = 8 << 10 // bytes of a verdict's text
+	MaxPeople   = 200
+	MaxVerdicts = 100
+	MaxMentions = 200
+	MaxSummary  = 8 << 10 // bytes of a verdict's text
 )
 
 // Kind of a verdict.
@@ -35,17 +35,17 @@ const (
 	Comment        Kind = "comment"
 )
 
-// End says why a verdict no longer stands.
+// End is the reason a verdict no longer stands.
 type End string
 
 // The ends.
 const (
-	Withdrawn End = "withdrawn" // by the host: what was approved changed
+	Withdrawn End = "withdrawn" // by the host: the approved changes changed
 	Dismissed End = "dismissed" // by its author or the owner
 	Replaced  End = "replaced"  // by a newer one of the same person
 )
 
-// Verdict is what somebody thinks of a session's changes.
+// Verdict is a person's opinion of a session's changes.
 type Verdict struct {
 	By      Person    `json:"by"`
 	Kind    Kind      `json:"kind"`
@@ -53,18 +53,18 @@ type Verdict struct {
 	At      time.Time `json:"at"`
 	Digest  string    `json:"digest"` // of the changes it is about
 
-	Overtaken bool      `json:"overtaken,omitempty"` // something changed since; it stands all the same
+	Overtaken bool      `json:"overtaken,omitempty"` // the changes have changed since; the verdict still stands
 	End       End       `json:"end,omitempty"`
 	EndAt     time.Time `json:"endAt,omitzero"`
 	EndBy     *Person   `json:"endBy,omitempty"`
-	Changed   []string  `json:"changed,omitempty"` // files, when that is why it ended
+	Changed   []string  `json:"changed,omitempty"` // files, when a change ended it
 	More      int       `json:"more,omitempty"`    // further files
 }
 
-// Stands reports whether it is still its author's.
+// Stands reports whether the verdict has not ended.
 func (v *Verdict) Stands() bool { return v.End == "" }
 
-// Mention says that somebody was called in a thread.
+// Mention records that a person was mentioned in a thread.
 type Mention struct {
 	Who    string    `json:"who"` // principal
 	By     Person    `json:"by"`
@@ -72,8 +72,8 @@ type Mention struct {
 	At     time.Time `json:"at"`
 }
 
-// Standing are the verdicts that stand, oldest first.
-func (d Desk) Standing() (out []Verdict) {
+// Standing returns the verdicts that stand, oldest first.
+func (d Review) Standing() (out []Verdict) {
 	for _, v := range d.Verdicts {
 		if v.Stands() {
 			out = append(out, v)
@@ -82,8 +82,8 @@ func (d Desk) Standing() (out []Verdict) {
 	return out
 }
 
-// Of is the standing verdict of a person.
-func (d Desk) Of(who string) (Verdict, bool) {
+// Of returns the standing verdict of a person.
+func (d Review) Of(who string) (Verdict, bool) {
 	for _, v := range d.Verdicts {
 		if v.Stands() && v.By.ID == who {
 			return v, true
@@ -92,8 +92,8 @@ func (d Desk) Of(who string) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// MentionsOf are the threads somebody was called in and has not read.
-func (d Desk) MentionsOf(who string) (out []Mention) {
+// MentionsOf returns a person's unread mentions.
+func (d Review) MentionsOf(who string) (out []Mention) {
 	for _, m := range d.Mentions {
 		if m.Who == who {
 			out = append(out, m)
@@ -102,54 +102,55 @@ func (d Desk) MentionsOf(who string) (out []Mention) {
 	return out
 }
 
-// Event is something that happened at a desk.
-type Event interface{ apply(*Desk) }
+// Event is a change of a review.
+type Event interface{ apply(*Review) }
 
-// After is the desk once an event happened.
-func (d Desk) After(e Event) Desk {
+// After returns the review after an event.
+func (d Review) After(e Event) Review {
 	d.People, d.Verdicts, d.Mentions = slices.Clone(d.People), slices.Clone(d.Verdicts), slices.Clone(d.Mentions)
 	e.apply(&d)
 	return d
 }
 
-// Joined says that somebody came, or has another name now.
+// Joined records a visitor, or their new name.
 type Joined struct{ Person }
 
-func (e Joined) apply(d *Desk) {
+func (e Joined) apply(d *Review) {
 	i := slices.IndexFunc(d.People, func(p Person) bool { return p.ID == e.ID })
 	if i >= 0 {
 		d.People[i] = e.Person
 		return
 	}
-	d.People = last(append(d.People, e.Person), MostPeople)
+	d.People = last(append(d.People, e.Person), MaxPeople)
 }
 
-// Given says that somebody gave a verdict; it takes the place of an earlier one.
+// Given records a verdict. It replaces an earlier one of the same person.
 type Given struct{ Verdict }
 
-func (e Given) apply(d *Desk) {
+func (e Given) apply(d *Review) {
 	d.end(e.By.ID, Verdict{End: Replaced, EndAt: e.At, EndBy: &e.By})
-	d.Verdicts = last(append(d.Verdicts, e.Verdict), MostVerdicts)
+	d.Verdicts = last(append(d.Verdicts, e.Verdict), MaxVerdicts)
 }
 
-// Ended says that a verdict no longer stands.
+// Ended records that a verdict no longer stands.
 type Ended struct {
-	Who     string // principal whose verdict it was
-	Digest  string // of the verdict that is meant; "" for whichever stands
+	Who     string // principal who gave it
+	Digest  string // of the verdict; "" for any standing one
 	Why     End
 	By      *Person // nil: the host
 	At      time.Time
 	Changed []string
 }
 
-const mostChanged = 20 // files a withdrawn verdict lists
+const maxChanged = 20 // files listed with a withdrawn verdict
 
-func (e Ended) apply(d *Desk) {
-	n := min(len(e.Changed), mostChanged)
-	d.end(e.Who, Verdict{Digest: e.Digest, End: e.Why, EndAt: e.At, EndBy: e.By, Changed: e.Changed[:n:n], More: len(e.Changed) - n})
+func (e Ended) apply(d *Review) {
+	n := min(len(e.Changed), maxChanged)
+	d.end(e.Who, Verdict{Digest: e.Digest, End: e.Why, EndAt: e.At, EndBy: e.By, Changed: e.Changed[:n:n],
+		More: len(e.Changed) - n})
 }
 
-func (d *Desk) end(who string, as Verdict) {
+func (d *Review) end(who string, as Verdict) {
 	for i := range d.Verdicts {
 		if v := &d.Verdicts[i]; v.Stands() && v.By.ID == who && (as.Digest == "" || as.Digest == v.Digest) {
 			v.End, v.EndAt, v.EndBy, v.Changed, v.More = as.End, as.EndAt, as.EndBy, as.Changed, as.More
@@ -157,10 +158,10 @@ func (d *Desk) end(who string, as Verdict) {
 	}
 }
 
-// Overtaken says that something changed since somebody asked for changes.
+// Overtaken records that files changed after a person requested changes.
 type Overtaken struct{ Who, Digest string }
 
-func (e Overtaken) apply(d *Desk) {
+func (e Overtaken) apply(d *Review) {
 	for i := range d.Verdicts {
 		if v := &d.Verdicts[i]; v.Stands() && v.By.ID == e.Who && v.Digest == e.Digest {
 			v.Overtaken = true
@@ -168,21 +169,21 @@ func (e Overtaken) apply(d *Desk) {
 	}
 }
 
-// Called says that somebody was mentioned; once a thread is enough.
+// Called records a mention, once for each thread.
 type Called struct{ Mention }
 
-func (e Called) apply(d *Desk) {
+func (e Called) apply(d *Review) {
 	d.Mentions = slices.DeleteFunc(d.Mentions, func(m Mention) bool { return m.Who == e.Who && m.Thread == e.Thread })
-	d.Mentions = last(append(d.Mentions, e.Mention), MostMentions)
+	d.Mentions = last(append(d.Mentions, e.Mention), MaxMentions)
 }
 
-// Read says that somebody read threads; one that is gone is read by all.
+// Read records that a person read threads. A removed thread counts as read by all.
 type Read struct {
 	Who     string // "" for everybody
 	Threads []string
 }
 
-func (e Read) apply(d *Desk) {
+func (e Read) apply(d *Review) {
 	d.Mentions = slices.DeleteFunc(d.Mentions, func(m Mention) bool {
 		return (e.Who == "" || m.Who == e.Who) && slices.Contains(e.Threads, m.Thread)
 	})
@@ -190,7 +191,7 @@ func (e Read) apply(d *Desk) {
 
 func last[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
 
-// Digest names the versions of all files at once.
+// Digest returns one hash of the versions of all files.
 func Digest(files map[string]string) string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -199,7 +200,7 @@ func Digest(files map[string]string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Differences are the files whose version is another one, or that are in one of the two alone, sorted.
+// Differences returns the names whose versions differ or that only one side has, sorted.
 func Differences(was, now map[string]string) (out []string) {
 	for name, version := range now {
 		if was[name] != version {
