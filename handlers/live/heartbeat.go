@@ -46,13 +46,13 @@ func (b Heartbeat) keepAlive(ctx context.Context, c *websocket.Conn, v Visitor, 
 		case <-ctx.Done():
 			return
 		case <-t.C:
-			lost := time.AfterFunc(b.LostAfter, v.Lost)
+			lost := time.AfterFunc(b.LostAfter, v.MarkLost)
 			err := b.send(ctx, c)
 			lost.Stop()
 			if err != nil {
 				return
 			}
-			v.Back()
+			v.MarkBack()
 			t.Reset(b.untilNext(time.Now()))
 		}
 	}

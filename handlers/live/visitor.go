@@ -11,9 +11,9 @@ import (
 type Visitor interface {
 	// Hear takes what the page says about where its reader is; an error closes the stream with its text.
 	Hear(said []byte) error
-	// Lost says that the page does not answer, and Back that it does again.
-	Lost()
-	Back()
+	// MarkLost records that the page stopped answering, MarkBack that it answers again.
+	MarkLost()
+	MarkBack()
 	// End says that the page is gone.
 	End()
 }
@@ -22,8 +22,8 @@ type Visitor interface {
 type unseen struct{}
 
 func (unseen) Hear([]byte) error { return nil }
-func (unseen) Lost()             {}
-func (unseen) Back()             {}
+func (unseen) MarkLost()         {}
+func (unseen) MarkBack()         {}
 func (unseen) End()              {}
 
 const (
