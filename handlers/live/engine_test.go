@@ -116,7 +116,7 @@ func TestRoomEndsAfterItsLastReader(t *testing.T) {
 		}
 		time.Sleep(2 * idleLimit)
 		synctest.Wait()
-		if n := e.cfg.Hub.Followers(sessionURI); n != 0 {
+		if n := e.cfg.Hub.CountFollowers(sessionURI); n != 0 {
 			t.Errorf("%d rooms follow a session that no page shows", n)
 		}
 		e.setTitle(t, "later")
@@ -141,7 +141,7 @@ func TestCloseEndsEveryRoom(t *testing.T) {
 	_, mark := e.draw(t, ana)
 	s := dial(t, serve(t, e, ana), mark)
 	e.Close()
-	if n := e.cfg.Hub.Followers(sessionURI); n != 0 {
+	if n := e.cfg.Hub.CountFollowers(sessionURI); n != 0 {
 		t.Errorf("%d rooms follow the session after Close", n)
 	}
 	if _, _, err := s.ws.Read(t.Context()); err == nil {
