@@ -108,9 +108,9 @@ func (v notedVisitor) Hear(said []byte) error {
 	v.events <- "says " + string(said)
 	return nil
 }
-func (v notedVisitor) Lost() {}
-func (v notedVisitor) Back() {}
-func (v notedVisitor) End()  { v.events <- "ends" }
+func (v notedVisitor) MarkLost() {}
+func (v notedVisitor) MarkBack() {}
+func (v notedVisitor) End()      { v.events <- "ends" }
 
 func TestVisitorHearsThePage(t *testing.T) {
 	v := notedVisitor{make(chan string, 10)}
