@@ -13,7 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // runEchoServer is this test's own binary as an MCP server.
@@ -50,7 +50,7 @@ func TestARepositorysServerIsTrustedUsedAndStopped(t *testing.T) {
 
 	page := OpenBrowser(t).Page()
 	page.SignIn(p)
-	page.Open(p.URL + "/s/" + host.ShortID(j.session) + "/customizations")
+	page.Open(p.URL + "/s/" + core.ShortID(j.session) + "/customizations")
 	page.Live()
 	page.WaitText("#custom-servers", "Not trusted yet")
 	page.WaitText("#custom-rules", "House rules")
@@ -82,7 +82,7 @@ func TestARepositorysServerIsTrustedUsedAndStopped(t *testing.T) {
 	page.Allow(`WebSocket|ERR_CONNECTION`) // until it is back
 	p.Kill9()
 	p.Restart()
-	page.Open(p.URL + "/s/" + host.ShortID(j.session) + "/customizations")
+	page.Open(p.URL + "/s/" + core.ShortID(j.session) + "/customizations")
 	page.WaitText("#custom-rules", "Off in this workspace")
 	page.WaitText("#custom-servers", "Trusted by")
 	page.WaitText("#custom-servers", "Stopped")

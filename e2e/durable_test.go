@@ -15,7 +15,7 @@ import (
 
 	"github.com/ahphub/ahphub/e2e/fixture"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 var formKills = flag.Int("form-kills", 2, "how often each form is killed right after its answer")
@@ -184,7 +184,7 @@ func (w *watcher) readsAreAnswered(session ahp.URI, file string) {
 	if err := w.Call(ctx, "listSessions", map[string]any{"channel": ahp.RootURI}, &list); err != nil || len(list.Items) != 1 {
 		w.t.Errorf("listSessions answers %d sessions, %v", len(list.Items), err)
 	}
-	uri := host.FileURI(file)
+	uri := core.FileURI(file)
 	var read ahp.ResourceReadResult
 	if err := w.Call(ctx, "resourceRead", ahp.ResourceReadParams{Channel: ahp.RootURI, URI: uri}, &read); err != nil || read.Data != "a note" {
 		w.t.Errorf("resourceRead answers %+v, %v", read, err)

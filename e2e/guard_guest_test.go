@@ -14,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/e2e/peer"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // guestFiles are the files of a repository: what is committed, and what lies there besides. Each holds the word.
@@ -73,7 +74,7 @@ func TestGuestSeesTrackedAndChangedFilesAlone(t *testing.T) {
 	web, _ := signIn(t, prog.SignIn())
 	dir := guestRepository(t)
 	session := newSessionIn(t, ctx, owner, dir)
-	short := host.ShortID(session)
+	short := core.ShortID(session)
 	orders := []string{"write changed.txt the agent wrote this", "write .env.local SECRET=1", "write .env.example SECRET=2",
 		"write build/out.txt built"}
 	sayIn(t, ctx, owner, session, strings.Join(orders, "\n"))
@@ -112,7 +113,7 @@ func TestGuestSeesTrackedAndChangedFilesAlone(t *testing.T) {
 // sayIn has the script agent do something in a session's chat, and waits for its end.
 func sayIn(t *testing.T, ctx context.Context, owner *peer.Peer, session ahp.URI, orders string) {
 	t.Helper()
-	h := &halves{t: t, ctx: ctx, owner: owner, session: session, short: host.ShortID(session)}
+	h := &halves{t: t, ctx: ctx, owner: owner, session: session, short: core.ShortID(session)}
 	h.follow(session)
 	state := func() *ahp.SessionState { s, _ := owner.State(session).(*ahp.SessionState); return s }
 	h.until("its default chat", func() bool { return state() != nil && state().DefaultChat != "" })
@@ -136,7 +137,7 @@ func editsOf(t *testing.T, prog *Program, owner *peer.Peer, web *http.Client, se
 		if !ok {
 			continue
 		}
-		at := prog.URL + "/s/" + host.ShortID(session) + "/c/" + strings.TrimPrefix(s.DefaultChat, "ahp-chat:/") + "/edits/" + done.ToolCallID
+		at := prog.URL + "/s/" + core.ShortID(session) + "/c/" + strings.TrimPrefix(s.DefaultChat, "ahp-chat:/") + "/edits/" + done.ToolCallID
 		if theirs := body(t, web, at); strings.Contains(theirs, "SECRET") {
 			found++
 		}
@@ -178,7 +179,7 @@ func changesOf(t *testing.T, ctx context.Context, prog *Program, owner *peer.Pee
 	}
 	guest := dialHeard(t, ctx, prog, link, &heard{})
 	theirs := ready(guest)
-	in, at := string(marshal(t, theirs)), prog.URL+"/s/"+host.ShortID(session)+"/changes?scope=uncommitted"
+	in, at := string(marshal(t, theirs)), prog.URL+"/s/"+core.ShortID(session)+"/changes?scope=uncommitted"
 	page, patch := body(t, cookieFor(t, prog, link), at), body(t, cookieFor(t, prog, link), at+"&as=patch")
 	read := func(uri ahp.URI) error {
 		return guest.Call(ctx, "resourceRead", map[string]any{"channel": session, "uri": uri}, nil)
@@ -229,7 +230,7 @@ func TestHomeIsNotShownToGuests(t *testing.T) {
 	const warning, mark = "guests see no files", `class="warnmark"`
 	for dir, wide := range map[string]bool{home: true, filepath.Dir(home): true, "/": true, project: false} {
 		session := newSessionIn(t, ctx, owner, dir)
-		short := host.ShortID(session)
+		short := core.ShortID(session)
 		link := shareBy(t, web, prog, short, url.Values{"role": {"viewer"}, "expires": {"24h"}, "allfiles": {"on"}})
 		guest := dialHeard(t, ctx, prog, link, &heard{})
 		if got := reads(t, ctx, guest, session, filepath.Join(project, "notes.txt")); got == wide {

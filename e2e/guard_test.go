@@ -12,7 +12,7 @@ import (
 
 	"github.com/ahphub/ahphub/e2e/peer"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // startAtHome starts the program as most people do: in their home, with the data directory below it.
@@ -78,7 +78,7 @@ func TestViewerCannotReadDataDirectory(t *testing.T) {
 	}
 	for _, dir := range []string{home, "/"} {
 		session := newSessionIn(t, ctx, owner, dir)
-		guest := dialHeard(t, ctx, prog, linkOver(t, web, prog, host.ShortID(session), "viewer"), &heard{})
+		guest := dialHeard(t, ctx, prog, linkOver(t, web, prog, core.ShortID(session), "viewer"), &heard{})
 		for _, path := range paths {
 			for who, p := range map[string]*peer.Peer{"a viewer": guest, "the owner's client": owner} {
 				var got ahp.ResourceReadResult

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // waitingTurn is a turn that waits for a person, of one agent.
@@ -48,7 +48,7 @@ func TestRestartInterruptsWaitingTurns(t *testing.T) {
 		x.open(w, t.TempDir())
 		x.waits(w)
 	}
-	shell := "/s/" + host.ShortID(turns[0].session)
+	shell := "/s/" + core.ShortID(turns[0].session)
 	page.Open(p.URL + shell)
 	page.Live()
 	page.Says("#turns .approval", "echo answered:")

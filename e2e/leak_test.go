@@ -19,7 +19,7 @@ import (
 	"github.com/ahphub/ahphub/e2e/peer"
 	"github.com/ahphub/ahphub/handlers/pages"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 const canary = "canary-4be91c"
@@ -81,8 +81,8 @@ func TestNoLeakToAGuest(t *testing.T) {
 	if _, err := guest.Reconnect(ctx); err != nil {
 		t.Fatal(err)
 	}
-	visitAll(t, web, prog, short, host.ShortID(theirs), guestHeard)
-	visitAll(t, c, prog, short, host.ShortID(theirs), ownerHeard)
+	visitAll(t, web, prog, short, core.ShortID(theirs), guestHeard)
+	visitAll(t, c, prog, short, core.ShortID(theirs), ownerHeard)
 
 	// What the guest may see comes after all that, so nothing is under way any more.
 	if _, err := owner.Dispatch(ctx, mine, &ahp.SessionTitleChangedAction{Title: "the end of it"}); err != nil {

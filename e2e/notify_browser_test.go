@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // A guest's page is told of their session, and of nothing else: not of others', and not of what they could not answer.
@@ -47,7 +47,7 @@ func TestAGuestIsToldOfTheirSessionAlone(t *testing.T) {
 	var kinds []string
 	for e := range events {
 		kinds = append(kinds, e.Kind)
-		if e.Session != host.ShortID(mine) || strings.Contains(fmt.Sprint(e), canary) {
+		if e.Session != core.ShortID(mine) || strings.Contains(fmt.Sprint(e), canary) {
 			t.Errorf("a guest is told %+v", e)
 		}
 		if e.Kind == "mention" {

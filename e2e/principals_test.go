@@ -16,7 +16,7 @@ import (
 
 	"github.com/ahphub/ahphub/e2e/peer"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // A page of another site, or a program that guesses tokens of agents, does not keep the owner's client out.
@@ -79,7 +79,7 @@ func sharedSession(t *testing.T, ctx context.Context, prog *Program, p *peer.Pee
 	}
 	c, _ := signIn(t, prog.SignIn())
 	for _, role := range roles {
-		tokens[role] = partLink(t, c, prog, host.ShortID(session), role, "")
+		tokens[role] = partLink(t, c, prog, core.ShortID(session), role, "")
 	}
 	return session, p.State(session).(*ahp.SessionState).DefaultChat, tokens
 }
@@ -229,7 +229,7 @@ func TestRefusedRevocationsAreNotAudited(t *testing.T) {
 	}
 	owner.CheckRedirect = ben.CheckRedirect
 	p := dial(t, ctx, prog, prog.Token())
-	short := host.ShortID(newOverProtocol(t, ctx, p))
+	short := core.ShortID(newOverProtocol(t, ctx, p))
 	linkOver(t, owner, prog, short, "viewer")
 
 	refused := func(c *http.Client, path string, form url.Values) {
@@ -298,7 +298,7 @@ func TestUnusedSessionIsNotInInbox(t *testing.T) {
 		t.Errorf("clients are told of %d sessions, %v", len(list.Items), err)
 	}
 	c, _ := signIn(t, prog.SignIn())
-	path := `href="/s/` + host.ShortID(session)
+	path := `href="/s/` + core.ShortID(session)
 	if _, page := get(t, c, prog.URL+"/"); strings.Contains(page, path) {
 		t.Error("the inbox lists a session that nothing is in")
 	}

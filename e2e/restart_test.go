@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // hostAway is what a browser says of its own accord about requests to a host that was killed.
@@ -25,7 +25,7 @@ func TestKilledWhileACommandPrints(t *testing.T) {
 	page.Allow(hostAway)
 	w := watch(t, p, "watcher")
 	chat := w.newSession(t.TempDir())
-	page.Open(p.URL + "/s/" + host.ShortID(restarted))
+	page.Open(p.URL + "/s/" + core.ShortID(restarted))
 	page.Live()
 
 	for round := range 3 {

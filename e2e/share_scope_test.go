@@ -15,6 +15,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -39,7 +40,7 @@ func newHalves(t *testing.T, ctx context.Context, owner *peer.Peer) *halves {
 	t.Helper()
 	h := &halves{t: t, ctx: ctx, owner: owner, session: "ahp-session:/" + uuid.NewString()}
 	h.call("createSession", map[string]any{"channel": h.session, "workingDirectories": []string{"file://" + t.TempDir()}})
-	h.short = host.ShortID(h.session)
+	h.short = core.ShortID(h.session)
 	h.follow(h.session, h.session+"/annotations")
 	state := func() *ahp.SessionState { s, _ := owner.State(h.session).(*ahp.SessionState); return s }
 	h.until("its default chat", func() bool { return state() != nil && state().DefaultChat != "" })
@@ -305,7 +306,7 @@ func (h *halves) visit(c *http.Client, prog *Program, to *heard) {
 	p := pages.New(pages.Deps{})
 	defer p.Close()
 	p.Routes(r)
-	scopes := []string{"", "session", "uncommitted", "branch", "turn", "turn." + h.ourTurn, "turn." + h.theirTurn, "compare." + h.ourTurn + ".." + h.theirTurn, "chat." + host.ShortID(h.theirs) + ".session"}
+	scopes := []string{"", "session", "uncommitted", "branch", "turn", "turn." + h.ourTurn, "turn." + h.theirTurn, "compare." + h.ourTurn + ".." + h.theirTurn, "chat." + core.ShortID(h.theirs) + ".session"}
 	_ = chi.Walk(r, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		switch route { // the owner's archive the session, or have its agent repeat what was said
 		case "/s/{session}/archive", "/s/{session}/changes/send", "/s/{session}/verdict":

@@ -17,7 +17,7 @@ import (
 	"github.com/ahphub/ahphub/e2e/peer"
 	"github.com/ahphub/ahphub/handlers/pages"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // newSession makes a session by the form, with a first message, and returns its path.
@@ -211,7 +211,7 @@ func newOverProtocol(t *testing.T, ctx context.Context, p *peer.Peer) ahp.URI {
 // shortOf returns the id that pages name a session by, once its page is there.
 func shortOf(t *testing.T, c *http.Client, prog *Program, session ahp.URI) string {
 	t.Helper()
-	short := host.ShortID(session)
+	short := core.ShortID(session)
 	if status, page := get(t, c, prog.URL+"/s/"+short); status != http.StatusOK {
 		t.Fatalf("there is no page of %s: %d\n%s", session, status, page)
 	}

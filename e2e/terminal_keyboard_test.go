@@ -22,6 +22,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent/script"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/static"
 )
 
@@ -59,7 +60,7 @@ func gather(t *testing.T) *gathering {
 	all := pages.New(pages.Deps{Host: h, Hub: timeline, Assets: assets})
 	session := "ahp-session:/" + uuid.NewString()
 	owner := access.Owner("root")
-	if err := h.CreateSession(ctx, host.Caller{Principal: owner}, ahp.CreateSessionParams{Channel: session, Provider: script.Provider}); err != nil {
+	if err := h.CreateSession(ctx, core.Caller{Principal: owner}, ahp.CreateSessionParams{Channel: session, Provider: script.Provider}); err != nil {
 		t.Fatal(err)
 	}
 	people := map[string]access.Principal{
@@ -97,7 +98,7 @@ func gather(t *testing.T) *gathering {
 func (x *gathering) opened() *Page {
 	x.t.Helper()
 	p := x.person("root")
-	x.base = "/s/" + host.ShortID(x.session) + "/t"
+	x.base = "/s/" + core.ShortID(x.session) + "/t"
 	p.Open(x.url + x.base)
 	p.Click(".termbar form button")
 	opened(p)

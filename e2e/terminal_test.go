@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // A terminal in a real browser shows what is typed and printed, and is the same after the page was loaded anew.
@@ -19,7 +19,7 @@ func TestATerminalInTheBrowser(t *testing.T) {
 	}
 	page := OpenBrowser(t).Page()
 	page.SignIn(prog)
-	base := "/s/" + host.ShortID(session)
+	base := "/s/" + core.ShortID(session)
 	page.Open(prog.URL + base + "/t")
 	Eval[any](page, `document.querySelector('.termbar form button').click()`)
 	const text = `(() => { const t = document.querySelector('.termframe').contentWindow.ahphubTerm, b = t.buffer.active; let s = ''; for (let i = 0; i < b.length; i++) s += b.getLine(i).translateToString(true) + '\n'; return s.trim(); })()`

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // An agent of another program reads the review's comments, answers them and has an editor
@@ -53,7 +53,7 @@ func toolJourney(t *testing.T, mode string) {
 		t.Fatalf("the agent has the tools %q", said)
 	}
 
-	j.dispatch(j.session+"/annotations", &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "why", Resource: host.FileURI(filepath.Join(dir, "a.txt")),
+	j.dispatch(j.session+"/annotations", &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "why", Resource: core.FileURI(filepath.Join(dir, "a.txt")),
 		Origin: ahp.AnnotationOrigin{Session: j.session}, Entries: []ahp.AnnotationEntry{{ID: "e1", Text: ahp.Markdown("Why?")}}}})
 	if said := j.say("call list_comments {}"); !strings.Contains(said, "id why: a.txt") {
 		t.Errorf("the agent reads %q", said)
@@ -62,7 +62,7 @@ func toolJourney(t *testing.T, mode string) {
 	if mode == "http" { // one browser is enough
 		page = OpenBrowser(t).Page()
 		page.SignIn(p)
-		page.Open(p.URL + "/s/" + host.ShortID(j.session) + "/threads?state=all")
+		page.Open(p.URL + "/s/" + core.ShortID(j.session) + "/threads?state=all")
 		page.WaitText("#review", "Why?")
 		page.Live()
 	}
@@ -78,7 +78,7 @@ func toolJourney(t *testing.T, mode string) {
 		if s == nil || len(s.Annotations) != 1 || len(s.Annotations[0].Entries) != 2 || !s.Annotations[0].Resolved {
 			return false
 		}
-		by, _ := host.ReadStamp(s.Annotations[0].Entries[1].Meta)
+		by, _ := core.ReadStamp(s.Annotations[0].Entries[1].Meta)
 		return by.By.Name == "Tools" && by.By.ID == "agent:tools"
 	})
 

@@ -14,7 +14,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // frameClient is a client that sends frames as they are and closes, as browsers do, on one that is not valid UTF-8.
@@ -81,8 +81,8 @@ func TestInvalidUTF8PoisonsNoChannel(t *testing.T) {
 
 	// A form's text is repaired.
 	browser, _ := signIn(t, prog.SignIn())
-	sendForm(t, browser, prog.URL+"/s/"+host.ShortID(session)+"/title", url.Values{"title": {"a\xfeb"}})
-	if _, page := get(t, browser, prog.URL+"/s/"+host.ShortID(session)+"/threads"); !strings.Contains(page, "why") {
+	sendForm(t, browser, prog.URL+"/s/"+core.ShortID(session)+"/title", url.Values{"title": {"a\xfeb"}})
+	if _, page := get(t, browser, prog.URL+"/s/"+core.ShortID(session)+"/threads"); !strings.Contains(page, "why") {
 		t.Errorf("the threads page says %s", page)
 	}
 

@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/rpc"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/people"
 )
 
@@ -34,7 +34,7 @@ const (
 )
 
 // Dispatch writes down what was taken, not what was refused.
-func (a *audited) Dispatch(ctx context.Context, c host.Caller, channel ahp.URI, seq int64, action ahp.Action) (hub.Outcome, error) {
+func (a *audited) Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, seq int64, action ahp.Action) (hub.Outcome, error) {
 	o, err := a.Host.Dispatch(ctx, c, channel, seq, action)
 	what := auditedActions[action.ActionType()]
 	if err != nil || what == "" || o.Unknown || o.Rejected != "" {
@@ -62,7 +62,7 @@ func (a *audited) due(key string) bool {
 }
 
 // did writes down a call that went well; a file that is written again and again, once a minute.
-func (a *audited) did(ctx context.Context, c host.Caller, method, detail string, on ahp.URI, err error) {
+func (a *audited) did(ctx context.Context, c core.Caller, method, detail string, on ahp.URI, err error) {
 	what := auditedMethods[method]
 	if err != nil || what == "" || method == "resourceWrite" && !a.due(c.ID+" "+on) {
 		return
@@ -73,7 +73,7 @@ func (a *audited) did(ctx context.Context, c host.Caller, method, detail string,
 	a.note(ctx, c, what, on)
 }
 
-func (a *audited) note(ctx context.Context, c host.Caller, what string, on ahp.URI) {
+func (a *audited) note(ctx context.Context, c core.Caller, what string, on ahp.URI) {
 	err := a.audit.Add(context.WithoutCancel(ctx), people.Event{Who: c.ID, Name: c.Name, What: what, On: on})
 	if err != nil {
 		a.log.ErrorContext(ctx, "the audit was not written", "what", what, "err", err)

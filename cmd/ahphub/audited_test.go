@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/people"
 )
 
@@ -25,51 +25,51 @@ type taken struct {
 	err      error
 }
 
-func (h *taken) Dispatch(context.Context, host.Caller, ahp.URI, int64, ahp.Action) (hub.Outcome, error) {
+func (h *taken) Dispatch(context.Context, core.Caller, ahp.URI, int64, ahp.Action) (hub.Outcome, error) {
 	return hub.Outcome{Rejected: h.rejected}, h.err
 }
 
-func (h *taken) CreateSession(context.Context, host.Caller, ahp.CreateSessionParams) error {
+func (h *taken) CreateSession(context.Context, core.Caller, ahp.CreateSessionParams) error {
 	return h.err
 }
-func (h *taken) DisposeSession(context.Context, host.Caller, ahp.DisposeSessionParams) error {
+func (h *taken) DisposeSession(context.Context, core.Caller, ahp.DisposeSessionParams) error {
 	return h.err
 }
-func (h *taken) DisposeChat(context.Context, host.Caller, ahp.DisposeChatParams) error { return h.err }
-func (h *taken) MoveChat(context.Context, host.Caller, ahp.MoveChatParams) (r ahp.MoveChatResult, err error) {
+func (h *taken) DisposeChat(context.Context, core.Caller, ahp.DisposeChatParams) error { return h.err }
+func (h *taken) MoveChat(context.Context, core.Caller, ahp.MoveChatParams) (r ahp.MoveChatResult, err error) {
 	return r, h.err
 }
-func (h *taken) CreateTerminal(context.Context, host.Caller, ahp.CreateTerminalParams) error {
+func (h *taken) CreateTerminal(context.Context, core.Caller, ahp.CreateTerminalParams) error {
 	return h.err
 }
-func (h *taken) DisposeTerminal(context.Context, host.Caller, ahp.DisposeTerminalParams) error {
+func (h *taken) DisposeTerminal(context.Context, core.Caller, ahp.DisposeTerminalParams) error {
 	return h.err
 }
-func (h *taken) ResourceWrite(context.Context, host.Caller, ahp.ResourceWriteParams) (r ahp.ResourceWriteResult, err error) {
+func (h *taken) ResourceWrite(context.Context, core.Caller, ahp.ResourceWriteParams) (r ahp.ResourceWriteResult, err error) {
 	return r, h.err
 }
-func (h *taken) ResourceMkdir(context.Context, host.Caller, ahp.ResourceMkdirParams) (r ahp.ResourceMkdirResult, err error) {
+func (h *taken) ResourceMkdir(context.Context, core.Caller, ahp.ResourceMkdirParams) (r ahp.ResourceMkdirResult, err error) {
 	return r, h.err
 }
-func (h *taken) ResourceCopy(context.Context, host.Caller, ahp.ResourceCopyParams) (r ahp.ResourceCopyResult, err error) {
+func (h *taken) ResourceCopy(context.Context, core.Caller, ahp.ResourceCopyParams) (r ahp.ResourceCopyResult, err error) {
 	return r, h.err
 }
-func (h *taken) ResourceMove(context.Context, host.Caller, ahp.ResourceMoveParams) (r ahp.ResourceMoveResult, err error) {
+func (h *taken) ResourceMove(context.Context, core.Caller, ahp.ResourceMoveParams) (r ahp.ResourceMoveResult, err error) {
 	return r, h.err
 }
-func (h *taken) ResourceDelete(context.Context, host.Caller, ahp.ResourceDeleteParams) (r ahp.ResourceDeleteResult, err error) {
+func (h *taken) ResourceDelete(context.Context, core.Caller, ahp.ResourceDeleteParams) (r ahp.ResourceDeleteResult, err error) {
 	return r, h.err
 }
-func (h *taken) ResourceRequest(context.Context, host.Caller, ahp.ResourceRequestParams) (r ahp.ResourceRequestResult, err error) {
+func (h *taken) ResourceRequest(context.Context, core.Caller, ahp.ResourceRequestParams) (r ahp.ResourceRequestResult, err error) {
 	return r, h.err
 }
-func (h *taken) InvokeChangesetOperation(context.Context, host.Caller, ahp.InvokeChangesetOperationParams) (r ahp.InvokeChangesetOperationResult, err error) {
+func (h *taken) InvokeChangesetOperation(context.Context, core.Caller, ahp.InvokeChangesetOperationParams) (r ahp.InvokeChangesetOperationResult, err error) {
 	return r, h.err
 }
-func (h *taken) Authenticate(context.Context, host.Caller, ahp.AuthenticateParams) (r ahp.AuthenticateResult, err error) {
+func (h *taken) Authenticate(context.Context, core.Caller, ahp.AuthenticateParams) (r ahp.AuthenticateResult, err error) {
 	return r, h.err
 }
-func (h *taken) RunAutomation(context.Context, host.Caller, ahp.RunAutomationParams) (r ahp.RunAutomationResult, err error) {
+func (h *taken) RunAutomation(context.Context, core.Caller, ahp.RunAutomationParams) (r ahp.RunAutomationResult, err error) {
 	return r, h.err
 }
 
@@ -90,7 +90,7 @@ func TestWhatClientsDoIsWrittenDown(t *testing.T) {
 	inner := &taken{}
 	a := newAudited(inner, people.Audit{Store: kept}, slog.New(slog.DiscardHandler))
 	a.now = func() time.Time { return now }
-	ana := host.Caller{Principal: access.Owner("Ana")}
+	ana := core.Caller{Principal: access.Owner("Ana")}
 	do := func(action ahp.Action, want int, why string) {
 		t.Helper()
 		kept.n = 0
@@ -140,7 +140,7 @@ func TestFilesAskedForInVainAreWrittenDown(t *testing.T) {
 	kept, inner := &events{}, &taken{err: ahp.Errorf(ahp.CodePermissionDenied, "the owner said no")}
 	a := newAudited(inner, people.Audit{Store: kept}, slog.New(slog.DiscardHandler))
 	for range 3 {
-		_, _ = a.ResourceRequest(t.Context(), host.Caller{Principal: access.Owner("Ana")}, ahp.ResourceRequestParams{URI: "file:///etc/hosts"})
+		_, _ = a.ResourceRequest(t.Context(), core.Caller{Principal: access.Owner("Ana")}, ahp.ResourceRequestParams{URI: "file:///etc/hosts"})
 	}
 	if e := kept.last; kept.n != 1 || e.What != "asked for files, in vain" || e.On != "file:///etc/hosts" || e.Name != "Ana" {
 		t.Errorf("%d lines, the last %+v", kept.n, e)
@@ -151,7 +151,7 @@ func TestFilesAskedForInVainAreWrittenDown(t *testing.T) {
 func TestMethodsAreWrittenDown(t *testing.T) {
 	kept, inner := &events{}, &taken{}
 	a := newAudited(inner, people.Audit{Store: kept}, slog.New(slog.DiscardHandler))
-	ana := host.Caller{Principal: access.Owner("Ana")}
+	ana := core.Caller{Principal: access.Owner("Ana")}
 	for method, words := range auditedMethods {
 		call := reflect.ValueOf(a).MethodByName(strings.ToUpper(method[:1]) + method[1:])
 		if !call.IsValid() {

@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent/script"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/environ"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
@@ -87,7 +87,7 @@ func sampleRepository(ctx context.Context, dir string) error {
 // makeDemo opens a session for each prompt of the demo's scenario, as the owner would, each in a
 // repository of its own: what one changes is not another's.
 func (a *app) makeDemo(ctx context.Context) error {
-	who := host.Caller{Principal: a.owner, ClientID: "demo"}
+	who := core.Caller{Principal: a.owner, ClientID: "demo"}
 	var reviewed ahp.URI
 	for i, prompt := range script.Demo().Prompts() {
 		repo := filepath.Join(filepath.Dir(a.cfg.Dir), fmt.Sprintf("session-%d", i+1), filepath.Base(a.cfg.Dir))
@@ -113,7 +113,7 @@ func (a *app) makeDemo(ctx context.Context) error {
 }
 
 // prompt says something in a session's default chat, and names the session after it.
-func (a *app) prompt(ctx context.Context, who host.Caller, session ahp.URI, text string) error {
+func (a *app) prompt(ctx context.Context, who core.Caller, session ahp.URI, text string) error {
 	s, ok := hub.StateOf[*ahp.SessionState](a.hub, session)
 	if !ok {
 		return fmt.Errorf("the session is not there")

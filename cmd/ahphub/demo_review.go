@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
@@ -32,7 +32,7 @@ var demoThreads = []demoThread{
 }
 
 // reviewDemo fills the threads of a session once its agent is done.
-func (a *app) reviewDemo(ctx context.Context, owner host.Caller, session ahp.URI) error {
+func (a *app) reviewDemo(ctx context.Context, owner core.Caller, session ahp.URI) error {
 	s, ok := hub.StateOf[*ahp.SessionState](a.hub, session)
 	if !ok || s.Annotations == nil {
 		return fmt.Errorf("the session is not there")
@@ -40,7 +40,7 @@ func (a *app) reviewDemo(ctx context.Context, owner host.Caller, session ahp.URI
 	if err := a.turnOver(ctx, s.DefaultChat); err != nil {
 		return err
 	}
-	guest := host.Caller{ClientID: "demo-guest", Principal: access.Principal{ID: "guest:demo", Name: "Ben", Role: access.RoleCommenter, Session: session, Link: "demo"}}
+	guest := core.Caller{ClientID: "demo-guest", Principal: access.Principal{ID: "guest:demo", Name: "Ben", Role: access.RoleCommenter, Session: session, Link: "demo"}}
 	for _, t := range demoThreads {
 		thread := ahp.Annotation{ID: ids.New(), Origin: ahp.AnnotationOrigin{Session: session}, Resource: s.WorkingDirectories[0] + "/" + t.file}
 		if t.line >= 0 {
@@ -48,7 +48,7 @@ func (a *app) reviewDemo(ctx context.Context, owner host.Caller, session ahp.URI
 			thread.Range = &ahp.TextRange{Start: at, End: at}
 		}
 		for i, text := range t.says {
-			who := []host.Caller{guest, owner}[i%2]
+			who := []core.Caller{guest, owner}[i%2]
 			thread.Entries = append(thread.Entries, ahp.AnnotationEntry{ID: ids.New(), Text: ahp.Markdown(text)})
 			thread.Resolved = t.resolved && i == len(t.says)-1
 			if err := a.dispatch(ctx, who, s.Annotations.Resource, &ahp.AnnotationsSetAction{Annotation: thread}); err != nil {
@@ -78,7 +78,7 @@ func (a *app) turnOver(ctx context.Context, chat ahp.URI) error {
 }
 
 // dispatch does as somebody what a client would.
-func (a *app) dispatch(ctx context.Context, who host.Caller, on ahp.URI, action ahp.Action) error {
+func (a *app) dispatch(ctx context.Context, who core.Caller, on ahp.URI, action ahp.Action) error {
 	out, err := a.host.Dispatch(ctx, who, on, 0, action)
 	if err != nil {
 		return err

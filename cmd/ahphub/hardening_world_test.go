@@ -20,7 +20,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent/script"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/telemetry"
 )
 
@@ -170,8 +170,8 @@ func (h *hardened) cookie(res *http.Response) string {
 
 // shorts are the ids of the sessions that are there.
 func (h *hardened) shorts() (all []string) {
-	for _, s := range h.host.Summaries(host.Caller{Principal: access.Owner("")}) {
-		all = append(all, host.ShortID(s.Resource))
+	for _, s := range h.host.Summaries(core.Caller{Principal: access.Owner("")}) {
+		all = append(all, core.ShortID(s.Resource))
 	}
 	return all
 }
@@ -210,7 +210,7 @@ func (h *hardened) routes() (all []route) {
 func (h *hardened) settle() {
 	h.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; <-time.After(20 * time.Millisecond) {
-		for _, s := range h.host.Summaries(host.Caller{Principal: access.Owner("")}) {
+		for _, s := range h.host.Summaries(core.Caller{Principal: access.Owner("")}) {
 			if s.Status&ahp.SessionStatusInputNeeded == ahp.SessionStatusInputNeeded {
 				return
 			}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/ahphub/ahphub/handlers/rpc"
 	"github.com/ahphub/ahphub/hub"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/quota"
 )
 
@@ -66,8 +66,8 @@ func (m memory) hub() hub.Limits {
 	}
 }
 
-func (m memory) host() host.Limits {
-	return host.Limits{
+func (m memory) host() core.Limits {
+	return core.Limits{
 		TurnBytes: int(m.part(32, 2*mib, 64*mib)),
 		ChatBytes: int(m.part(16, 8*mib, 256*mib)),
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/notify"
 	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/templ/part"
@@ -91,7 +92,7 @@ func (a *app) buildNotifier(set settings) error {
 		return err
 	}
 	a.notify, err = notify.New(notify.Config{Hub: a.hub, Host: a.host, Store: a.store, Key: key,
-		Person: a.person, Short: host.ShortID, ChatID: part.Tail, Author: commentAuthor, Guest: host.FromGuest,
+		Person: a.person, Short: core.ShortID, ChatID: part.Tail, Author: commentAuthor, Guest: host.FromGuest,
 		Public: func() string { return a.at.URL }, Mailer: set.mailer, Allow: set.allow, Log: a.log})
 	return err
 }
@@ -122,6 +123,6 @@ func (a *app) left(id string) bool {
 }
 
 func commentAuthor(e ahp.AnnotationEntry) (by review.Person, at time.Time, ok bool) {
-	s, ok := host.ReadStamp(e.Meta)
+	s, ok := core.ReadStamp(e.Meta)
 	return review.Person{ID: s.By.ID, Name: s.By.Name}, s.At, ok
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/mcp"
 	"github.com/ahphub/ahphub/hub/notify"
 	"github.com/ahphub/ahphub/hub/people"
@@ -175,7 +176,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	}
 	a.web, err = web.New(web.Config{
 		Pages: a.pages, RPC: a.rpc, RootRPC: a.rpc.ByProvider(), Tools: a.tools, Unsubscribe: a.pages.Unsubscribe,
-		Assets: assets, Sessions: a.host, Short: host.ShortID, Title: a.pages.TitleOf, Home: pages.Home,
+		Assets: assets, Sessions: a.host, Short: core.ShortID, Title: a.pages.TitleOf, Home: pages.Home,
 		Tokens: access.NewTokens(in.owner, a.owner.Name, in.links, in.personal), Links: in.links, Members: in.members, SignIn: a.signIn,
 		Passwords: in.passwords, Passkeys: in.passkeys, Cookies: in.cookies, Audit: audit, Owner: a.owner,
 		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: slices.Concat(a.cfg.AllowHost, a.cfg.TLS.ACME), TLS: set.tls(), Provider: a.provider, Proxies: set.proxies,
@@ -189,7 +190,7 @@ func (a *app) ready() error { return errors.Join(a.hub.ReadOnly(), a.store.Err()
 func (a *app) gauges() map[string]func() any {
 	return map[string]func() any{
 		"server_seq": func() any { return a.hub.Seq() },
-		"sessions":   func() any { return len(a.host.Summaries(host.Caller{Principal: a.owner})) },
+		"sessions":   func() any { return len(a.host.Summaries(core.Caller{Principal: a.owner})) },
 		"read_only": func() any {
 			if a.hub.ReadOnly() != nil {
 				return 1

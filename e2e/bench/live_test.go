@@ -21,7 +21,7 @@ import (
 	"github.com/ahphub/ahphub/e2e/fixture"
 	"github.com/ahphub/ahphub/e2e/peer"
 	"github.com/ahphub/ahphub/hub/ahp"
-	hubhost "github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // watchClock notes how old each clock reading is when it has come into the page.
@@ -50,7 +50,7 @@ func BenchmarkViewers(b *testing.B) {
 	for range viewers {
 		page := browser.Page()
 		page.SignIn(h.Program)
-		page.Open(h.URL + "/s/" + hubhost.ShortID(uri))
+		page.Open(h.URL + "/s/" + core.ShortID(uri))
 		page.Wait("document.documentElement.dataset.live === 'on'")
 		e2e.Eval[any](page, watchClock)
 		pages = append(pages, page)
@@ -136,7 +136,7 @@ func stream(b *testing.B, rate float64) {
 	uri, chat := session(b, p)
 	check(b, p.Subscribe(b.Context(), chat))
 	page.Do(beforeEachDocument(watchPatches))
-	page.Open(h.URL + "/s/" + hubhost.ShortID(uri))
+	page.Open(h.URL + "/s/" + core.ShortID(uri))
 	page.Wait("document.documentElement.dataset.live === 'on'")
 	page.Do(throttle(rate))
 	e2e.Eval[bool](page, "(tasks.length = 0, true)") // those of the load are P8's

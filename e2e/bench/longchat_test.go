@@ -13,7 +13,7 @@ import (
 
 	"github.com/ahphub/ahphub/e2e"
 	"github.com/ahphub/ahphub/e2e/fixture"
-	hubhost "github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // BenchmarkLongChat opens a session of 2 000 turns and 5 MB: the time until its last turn is on the screen, and what the
@@ -38,7 +38,7 @@ func BenchmarkLongChat(b *testing.B) {
 	}
 	page := e2e.OpenBrowser(b).Page()
 	page.SignIn(h.Program)
-	at := h.URL + "/s/" + hubhost.ShortID(uri)
+	at := h.URL + "/s/" + core.ShortID(uri)
 	var shown []float64
 	for b.Loop() {
 		page.Open("about:blank")

@@ -22,7 +22,7 @@ import (
 
 	"github.com/ahphub/ahphub/e2e"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
-	hosts "github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -68,7 +68,7 @@ func BenchmarkIdleReview(b *testing.B) {
 	uri, _ := session(b, p)
 	browser := h.signedIn(b)
 	for range viewers {
-		h.view(b, browser, "/s/"+hosts.ShortID(uri)+"/changes?scope=uncommitted")
+		h.view(b, browser, "/s/"+core.ShortID(uri)+"/changes?scope=uncommitted")
 	}
 	<-time.After(5 * time.Second) // what opening them began
 	var used []float64

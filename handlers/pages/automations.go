@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/automation"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -60,12 +60,12 @@ func (p *Pages) automation(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	who, short := access.FromContext(r.Context()), host.ShortID(e.Resource)
+	who, short := access.FromContext(r.Context()), core.ShortID(e.Resource)
 	m := page.AutomationPageModel{Frame: p.frame(r, e.Definition.Title, "automations")}
 	dressAutomations(&m.Frame.Styles, &m.Frame.Scripts)
 	from, _ := strconv.Atoi(r.FormValue("from")) // absent or no number: from the newest
 	if from > 0 {
-		m.It = p.drawAutomation(host.Caller{Principal: who}, e, from)
+		m.It = p.drawAutomation(core.Caller{Principal: who}, e, from)
 		return send(w, http.StatusOK, page.AutomationPage(m))
 	}
 	rail, err := p.Live.Draw(r.Context(), who, "rail", func(live.Room, live.States) {})
@@ -88,16 +88,16 @@ func (p *Pages) automationOf(r *http.Request) (ahp.AutomationEntry, error) {
 	return ahp.AutomationEntry{}, errNotFound("There is no such automation: it may have been deleted.")
 }
 
-func (p *Pages) automationByShort(c host.Caller, short string) (ahp.AutomationEntry, bool) {
+func (p *Pages) automationByShort(c core.Caller, short string) (ahp.AutomationEntry, bool) {
 	for _, e := range p.Host.Automations(c) {
-		if host.ShortID(e.Resource) == short {
+		if core.ShortID(e.Resource) == short {
 			return e, true
 		}
 	}
 	return ahp.AutomationEntry{}, false
 }
 
-func automationPath(uri ahp.URI) string { return "/automations/" + host.ShortID(uri) }
+func automationPath(uri ahp.URI) string { return "/automations/" + core.ShortID(uri) }
 
 // enableAutomation switches the clock on or off.
 func (p *Pages) enableAutomation(w http.ResponseWriter, r *http.Request) error {
@@ -141,7 +141,7 @@ func (p *Pages) removeAutomation(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) cancelRun(w http.ResponseWriter, r *http.Request) error {
 	return p.onAutomation(w, r, func(ctx context.Context, e ahp.AutomationEntry) error {
 		for _, run := range p.Host.AutomationRuns(p.caller(ctx), e.Resource) {
-			if host.ShortID(run.Resource) == chi.URLParam(r, "run") && !automation.Ended(run.Lifecycle) {
+			if core.ShortID(run.Resource) == chi.URLParam(r, "run") && !automation.Ended(run.Lifecycle) {
 				return p.act(ctx, run.Resource, &ahp.AutomationRunCancelRequestedAction{})
 			}
 		}

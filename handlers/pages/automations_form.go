@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/automation"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
@@ -174,7 +175,7 @@ func patchOf(d ahp.AutomationDefinition) ahp.AutomationDefinitionPatch {
 }
 
 // definition reads the form over what was there before; what the form does not show stays. Problems are by field.
-func (p *Pages) definition(c host.Caller, before ahp.AutomationDefinition, form url.Values) (ahp.AutomationDefinition, map[string]string) {
+func (p *Pages) definition(c core.Caller, before ahp.AutomationDefinition, form url.Values) (ahp.AutomationDefinition, map[string]string) {
 	d, problems := before, map[string]string{}
 	d.Title, d.Enabled = form.Get("title"), form.Get("enabled") == "yes"
 	d.Message.Text = strings.TrimSpace(strings.ReplaceAll(form.Get("message"), "\r\n", "\n"))
@@ -194,7 +195,7 @@ func (p *Pages) definition(c host.Caller, before ahp.AutomationDefinition, form 
 }
 
 // template reads where and with what the sessions work.
-func (p *Pages) template(c host.Caller, t *ahp.AutomationSessionTemplate, form url.Values, problems map[string]string) {
+func (p *Pages) template(c core.Caller, t *ahp.AutomationSessionTemplate, form url.Values, problems map[string]string) {
 	agent, dir := form.Get("agent"), strings.TrimSpace(form.Get("dir"))
 	if agent != t.Provider {
 		*t = ahp.AutomationSessionTemplate{Provider: agent, WorkingDirectories: t.WorkingDirectories}

@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/automation"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -37,7 +38,7 @@ func (p *Pages) newAutomationsRoom(_ context.Context, who access.Principal, _ []
 func (r *automationsRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI, ahp.AutomationsURI} }
 
 func (r *automationsRoom) items() []page.AutomationItem {
-	c := host.Caller{Principal: r.who}
+	c := core.Caller{Principal: r.who}
 	out := []page.AutomationItem{}
 	for _, e := range r.p.Host.Automations(c) {
 		out = append(out, r.p.automationItem(c, e))
@@ -63,21 +64,21 @@ func (p *Pages) newAutomationRoom(_ context.Context, who access.Principal, rest 
 
 // draw returns the automation as it is; the last it was when it is gone.
 func (r *automationRoom) draw() page.Automation {
-	c := host.Caller{Principal: r.who}
+	c := core.Caller{Principal: r.who}
 	e, _ := r.p.automationByShort(c, r.short)
 	return r.p.drawAutomation(c, e, 0)
 }
 
 func (r *automationRoom) patch() live.Patch {
-	if _, ok := r.p.automationByShort(host.Caller{Principal: r.who}, r.short); !ok {
+	if _, ok := r.p.automationByShort(core.Caller{Principal: r.who}, r.short); !ok {
 		return live.Replace("automation", page.AutomationGone())
 	}
 	return live.Replace("automation", page.AutomationPart(r.draw()))
 }
 
-func (p *Pages) automationItem(c host.Caller, e ahp.AutomationEntry) page.AutomationItem {
+func (p *Pages) automationItem(c core.Caller, e ahp.AutomationEntry) page.AutomationItem {
 	d := e.Definition
-	it := page.AutomationItem{Short: host.ShortID(e.Resource), Title: d.Title, Agent: p.agentName(d.Session.Provider), Dir: p.DefaultDir, Enabled: d.Enabled, Request: "first"}
+	it := page.AutomationItem{Short: core.ShortID(e.Resource), Title: d.Title, Agent: p.agentName(d.Session.Provider), Dir: p.DefaultDir, Enabled: d.Enabled, Request: "first"}
 	if len(d.Session.WorkingDirectories) > 0 {
 		it.Dir = part.FilePath(d.Session.WorkingDirectories[0])
 	}
@@ -114,11 +115,11 @@ func moment(s string) time.Time {
 }
 
 // drawAutomation is one automation with a page of its ended runs.
-func (p *Pages) drawAutomation(c host.Caller, e ahp.AutomationEntry, from int) page.Automation {
+func (p *Pages) drawAutomation(c core.Caller, e ahp.AutomationEntry, from int) page.Automation {
 	a := page.Automation{Item: p.automationItem(c, e), Prompt: e.Definition.Message.Text, Config: p.settingLines(c, e.Definition.Session)}
 	a.Stops = stopWords(e)
 	a.Changed = page.When{At: moment(e.ModifiedAt)}
-	if by, ok := host.ReadStamp(e.Meta); ok {
+	if by, ok := core.ReadStamp(e.Meta); ok {
 		a.By = by.By.Name
 	}
 	n := 0
@@ -162,7 +163,7 @@ func zoneOf(d ahp.AutomationDefinition) *time.Location {
 }
 
 // settingLines are the settings that its sessions begin with.
-func (p *Pages) settingLines(c host.Caller, t ahp.AutomationSessionTemplate) (out []page.SettingLine) {
+func (p *Pages) settingLines(c core.Caller, t ahp.AutomationSessionTemplate) (out []page.SettingLine) {
 	res, err := p.Host.ResolveSessionConfig(c, ahp.ResolveSessionConfigParams{Channel: ahp.RootURI, Provider: t.Provider, Config: t.Config})
 	if err != nil {
 		return nil // the agent is gone, which the next run says
@@ -187,7 +188,7 @@ func (p *Pages) settingLines(c host.Caller, t ahp.AutomationSessionTemplate) (ou
 
 func (p *Pages) runItem(r ahp.AutomationRunSummary, zone *time.Location) page.RunItem {
 	t := automation.TimesOf(r.Lifecycle)
-	it := page.RunItem{ID: host.ShortID(r.Resource), At: page.When{At: moment(cmp.Or(t.Started, t.Created)), Zone: zone},
+	it := page.RunItem{ID: core.ShortID(r.Resource), At: page.When{At: moment(cmp.Or(t.Started, t.Created)), Zone: zone},
 		Why: why(r.Origin, zone), Active: !automation.Ended(r.Lifecycle)}
 	if t.Started != "" && t.Completed != "" {
 		it.Took = took(moment(t.Completed).Sub(moment(t.Started)))
@@ -197,7 +198,7 @@ func (p *Pages) runItem(r ahp.AutomationRunSummary, zone *time.Location) page.Ru
 		it.Error = f.Error.Message
 	}
 	if s, ok := p.Host.Summary(r.PrimarySession); ok {
-		it.Session = host.ShortID(r.PrimarySession)
+		it.Session = core.ShortID(r.PrimarySession)
 		if it.Active && s.Status.Activity() == ahp.SessionStatusInputNeeded {
 			it.Status = activityStatus(s.Status, s.Activity)
 		}

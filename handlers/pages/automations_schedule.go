@@ -10,7 +10,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/automation"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -122,7 +122,7 @@ func fieldsOf(t *ahp.AutomationScheduleTrigger) page.ScheduleFields {
 }
 
 // preview says what the fields mean, or what is wrong with them.
-func (p *Pages) preview(c host.Caller, s page.ScheduleFields) page.SchedulePreview {
+func (p *Pages) preview(c core.Caller, s page.ScheduleFields) page.SchedulePreview {
 	text, err := expression(s)
 	if err != nil {
 		return page.SchedulePreview{Problem: sentence(err.Error())}
@@ -146,7 +146,7 @@ func (p *Pages) preview(c host.Caller, s page.ScheduleFields) page.SchedulePrevi
 }
 
 // shortest is the least time this host allows between two runs.
-func (p *Pages) shortest(c host.Caller) time.Duration {
+func (p *Pages) shortest(c core.Caller) time.Duration {
 	caps := p.Host.AutomationCapabilities(c)
 	if caps == nil || caps.Schedules == nil {
 		return 0

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -135,7 +135,7 @@ func TestAutomationOfAClientKeepsItsParts(t *testing.T) {
 	d := ahp.AutomationDefinition{Title: "Theirs", Enabled: true, Meta: ahp.Meta{"their/key": []byte(`1`)},
 		Message:  ahp.Message{Text: "say x", Model: &ahp.ModelSelection{ID: "big"}, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindAutomation}},
 		Triggers: []ahp.AutomationTrigger{trigger("a", "0 9 * * *"), trigger("b", "0 17 * * FRI")}}
-	c := host.Caller{Principal: ana}
+	c := core.Caller{Principal: ana}
 	if o, err := s.host.Dispatch(t.Context(), c, ahp.AutomationsURI, 0, &ahp.AutomationCreateRequestedAction{Resource: uri, Definition: d}); err != nil || o.Rejected != "" {
 		t.Fatal(err, o.Rejected)
 	}
@@ -157,7 +157,7 @@ func TestGuestsSeeNoAutomations(t *testing.T) {
 	at := s.post("/automations", s.automationForm())
 	s.post(at+"/run", url.Values{"request": {"first"}})
 	s.until(at, "Done")
-	made, _ := s.host.Automation(s.host.Automations(host.Caller{Principal: ana})[0].Resource)
+	made, _ := s.host.Automation(s.host.Automations(core.Caller{Principal: ana})[0].Resource)
 	s.who = access.Principal{ID: "guest:1", Name: "Ben", Role: access.RoleDriver, Session: made.Runs[0].PrimarySession, Link: "l", Prompt: true, Approve: true, Type: true}
 	for _, room := range []string{"automations~x~0", "automation:" + strings.TrimPrefix(at, "/automations/") + "~x~0"} {
 		s.body("/live", get(t, s, "/live?f="+room), nil, http.StatusNotFound)

@@ -14,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -28,7 +29,7 @@ const (
 // the texts of files that have threads, since threads follow their lines.
 type builder struct {
 	p      *Pages
-	caller host.Caller
+	caller core.Caller
 	look   look
 
 	mu    sync.Mutex
@@ -41,7 +42,7 @@ type built struct {
 	src *diff.File
 }
 
-func newBuilder(p *Pages, c host.Caller, l look) *builder {
+func newBuilder(p *Pages, c core.Caller, l look) *builder {
 	return &builder{p: p, caller: c, look: l, texts: map[ahp.URI][]string{}}
 }
 
@@ -251,7 +252,7 @@ func (b *builder) versions(ctx context.Context, f *ahp.ChangesetFile) (old, new 
 }
 
 // readResource reads a resource by the caller's rights.
-func (p *Pages) readResource(ctx context.Context, c host.Caller, channel, uri ahp.URI) ([]byte, error) {
+func (p *Pages) readResource(ctx context.Context, c core.Caller, channel, uri ahp.URI) ([]byte, error) {
 	res, err := p.Host.ResourceRead(ctx, c, ahp.ResourceReadParams{Channel: channel, URI: uri, Encoding: ahp.ContentEncodingBase64})
 	if err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/texts"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
@@ -33,12 +33,12 @@ func (l look) chat() (id, kind string, ok bool) {
 
 // ofChat is the scope of a changeset of a chat's own.
 func ofChat(c ahp.ChatSummary, kind string) string {
-	return "chat." + host.ShortID(c.Resource) + "." + kind
+	return "chat." + core.ShortID(c.Resource) + "." + kind
 }
 
 // chatOf finds a chat with directories of its own.
 func chatOf(s *ahp.SessionState, id string) (ahp.ChatSummary, bool) {
-	i := slices.IndexFunc(s.Chats, func(c ahp.ChatSummary) bool { return host.ShortID(c.Resource) == id })
+	i := slices.IndexFunc(s.Chats, func(c ahp.ChatSummary) bool { return core.ShortID(c.Resource) == id })
 	if i < 0 || len(s.Chats[i].WorkingDirectories) == 0 {
 		return ahp.ChatSummary{}, false
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -30,12 +30,12 @@ func apart(t *testing.T) (x *tree, two string, chat ahp.URI) {
 	chat = ahp.URI("ahp-chat:/two-" + part.Tail(x.base))
 	session := x.session0(x.base)
 	if err := x.hub.Do(func(tx *hub.Tx) {
-		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: host.FileURI(two)})
+		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: core.FileURI(two)})
 	}); err != nil {
 		t.Fatal(err)
 	}
-	who := host.Caller{Principal: ana, ClientID: "ana"}
-	if err := x.host.CreateChat(t.Context(), who, ahp.CreateChatParams{Channel: session, Chat: chat, WorkingDirectories: []ahp.URI{host.FileURI(two)}}); err != nil {
+	who := core.Caller{Principal: ana, ClientID: "ana"}
+	if err := x.host.CreateChat(t.Context(), who, ahp.CreateChatParams{Channel: session, Chat: chat, WorkingDirectories: []ahp.URI{core.FileURI(two)}}); err != nil {
 		t.Fatal(err)
 	}
 	return x, two, chat
@@ -48,7 +48,7 @@ func TestChangesOfAChatWithItsOwnDirectories(t *testing.T) {
 	if p := o.get(o.base + "/changes"); strings.Contains(p, `id="whose" class`) {
 		t.Error("a session whose chats have no directories of their own offers to choose one")
 	}
-	scope := "/changes?scope=chat." + host.ShortID(chat) + "."
+	scope := "/changes?scope=chat." + core.ShortID(chat) + "."
 	x.write("a.txt", "outer\n")
 	if err := os.WriteFile(filepath.Join(two, "inner.txt"), []byte("inner\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestChangesOfAChatWithItsOwnDirectories(t *testing.T) {
 		t.Fatal(err)
 	}
 	live.wait("files", "more.txt")
-	for _, gone := range []string{"chat.nobody.session", "chat." + host.ShortID(chat) + ".turn", "chat.x"} {
+	for _, gone := range []string{"chat.nobody.session", "chat." + core.ShortID(chat) + ".turn", "chat.x"} {
 		res, err := x.web.Get(x.url + x.base + "/changes?scope=" + gone)
 		if err != nil || res.StatusCode != http.StatusNotFound && res.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s is answered %v %v", gone, res.StatusCode, err)

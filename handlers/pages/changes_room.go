@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -49,7 +49,7 @@ func (p *Pages) newChangesRoom(ctx context.Context, who access.Principal, rest [
 	if err := p.prepare(ctx, who, l.session, l.changeset(), l.annotations()); err != nil {
 		return nil, err
 	}
-	b := newBuilder(p, host.Caller{Principal: who, ClientID: "page:" + who.ID}, l)
+	b := newBuilder(p, core.Caller{Principal: who, ClientID: "page:" + who.ID}, l)
 	return &changesRoom{b: b, wake: make(chan struct{}, 1)}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -38,7 +39,7 @@ func threadOf(a *ahp.Annotation, people []review.Person, base string, dirs []ahp
 	}
 	for i := range a.Entries {
 		e := &a.Entries[i]
-		st, _ := host.ReadStamp(e.Meta)
+		st, _ := core.ReadStamp(e.Meta)
 		by := st.By.Name
 		if by == "" {
 			by = "Agent"

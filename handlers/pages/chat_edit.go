@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -49,7 +49,7 @@ func (p *Pages) fork(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	chat := host.NewChatURI()
+	chat := core.NewChatURI()
 	err = p.Host.CreateChat(r.Context(), p.caller(r.Context()), ahp.CreateChatParams{Channel: f.session, Chat: chat,
 		Source: &ahp.ChatSource{Value: &ahp.ForkChatSource{Chat: f.chat, TurnID: r.PostForm.Get("turn")}}})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -94,12 +95,12 @@ func (d *customDraw) whose(x *ahp.PluginCustomization) string {
 
 // place is a path as people write it: below a working directory, or from the home directory on.
 func (d *customDraw) place(uri ahp.URI) string {
-	path, ok := host.FilePath(uri)
+	path, ok := core.FilePath(uri)
 	if !ok {
 		return uri
 	}
 	for _, w := range d.s.WorkingDirectories {
-		dir, _ := host.FilePath(w)
+		dir, _ := core.FilePath(w)
 		if path == dir {
 			return "./"
 		}

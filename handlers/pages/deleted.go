@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
@@ -29,7 +30,7 @@ func (p *Pages) deleted(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	for _, s := range p.Host.Trash(p.caller(r.Context())) {
-		it := page.DeletedItem{Short: host.ShortID(s.Resource), Title: titleOf(s.Title), Agent: s.Provider, Ago: part.Age(s.At, p.Now())}
+		it := page.DeletedItem{Short: core.ShortID(s.Resource), Title: titleOf(s.Title), Agent: s.Provider, Ago: part.Age(s.At, p.Now())}
 		if len(s.WorkingDirectories) > 0 {
 			it.Dir = part.FilePath(s.WorkingDirectories[0])
 		}
@@ -60,7 +61,7 @@ func (p *Pages) delete(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) restore(w http.ResponseWriter, r *http.Request) error {
 	c, short := p.caller(r.Context()), chi.URLParam(r, "session")
 	list := p.Host.Trash(c)
-	i := slices.IndexFunc(list, func(s host.Disposed) bool { return host.ShortID(s.Resource) == short })
+	i := slices.IndexFunc(list, func(s host.Disposed) bool { return core.ShortID(s.Resource) == short })
 	if i < 0 {
 		return errNotFound("This session is not among the deleted ones: it was restored already, or newer ones took its place.")
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/access"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/hub/resource"
 	"github.com/ahphub/ahphub/templ/page"
@@ -52,7 +52,7 @@ func verbOf(write bool) string {
 }
 
 // fileAsks are the requests that somebody may answer.
-func (p *Pages) fileAsks(c host.Caller) (out []page.FileAsk) {
+func (p *Pages) fileAsks(c core.Caller) (out []page.FileAsk) {
 	if !c.Has(access.RightManage) {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (p *Pages) fileAsks(c host.Caller) (out []page.FileAsk) {
 }
 
 // addFileAsks puts them first among what needs somebody.
-func (p *Pages) addFileAsks(c host.Caller, l *page.InboxList) {
+func (p *Pages) addFileAsks(c core.Caller, l *page.InboxList) {
 	asks := p.fileAsks(c)
 	if len(asks) == 0 {
 		return
@@ -79,7 +79,7 @@ func (p *Pages) addFileAsks(c host.Caller, l *page.InboxList) {
 }
 
 // fileRail leads from the column of sessions to what is asked.
-func (p *Pages) fileRail(c host.Caller) (out []part.RailItem) {
+func (p *Pages) fileRail(c core.Caller) (out []part.RailItem) {
 	for _, a := range p.fileAsks(c) {
 		out = append(out, part.RailItem{Href: "/#files-" + a.ID, Title: a.Name + ": " + filepath.Base(a.Path), Group: needsYou, Unread: true,
 			Status: part.Status{Icon: "need", Word: "Asks to " + verbOf(a.Write), Class: "need"}})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // A client's request for files stands in the inbox while it waits, live, and is answered there by a form.
@@ -25,11 +25,11 @@ func TestFilesAreGrantedInTheInbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := s.tab("/")
-	c := host.Caller{Principal: access.Principal{ID: "person:ben", Name: "Ben", Role: access.RoleMember}, ClientID: "editor"}
+	c := core.Caller{Principal: access.Principal{ID: "person:ben", Name: "Ben", Role: access.RoleMember}, ClientID: "editor"}
 	told := make(chan error, 1)
 	ask := func(write bool) {
 		go func() {
-			_, err := s.host.ResourceRequest(t.Context(), c, ahp.ResourceRequestParams{URI: host.FileURI(path), Write: &write})
+			_, err := s.host.ResourceRequest(t.Context(), c, ahp.ResourceRequestParams{URI: core.FileURI(path), Write: &write})
 			told <- err
 		}()
 	}

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/ahphub/ahphub/hub/access"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -22,7 +22,7 @@ func (p *Pages) frame(r *http.Request, title, tab string) part.Frame {
 		f.Scripts = append(f.Scripts, notifyScript)
 	}
 	if who.IsKnown() && !f.Viewer.Guest {
-		f.Rail = p.railItems(host.Caller{Principal: who})
+		f.Rail = p.railItems(core.Caller{Principal: who})
 		f.Needs = needing(f.Rail)
 	}
 	return f

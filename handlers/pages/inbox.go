@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -24,7 +24,7 @@ const (
 func (p *Pages) inbox(w http.ResponseWriter, r *http.Request) error {
 	who := access.FromContext(r.Context())
 	if who.Session != "" {
-		http.Redirect(w, r, "/s/"+host.ShortID(who.Session), http.StatusSeeOther)
+		http.Redirect(w, r, "/s/"+core.ShortID(who.Session), http.StatusSeeOther)
 		return nil
 	}
 	c := p.caller(r.Context())
@@ -53,7 +53,7 @@ type group struct {
 }
 
 // groups sorts sessions by what they want from a person.
-func (p *Pages) groups(c host.Caller, filter string) []group {
+func (p *Pages) groups(c core.Caller, filter string) []group {
 	g := []group{{Name: needsYou}, {Name: "Running"}, {Name: "To review"}, {Name: "Idle"}, {Name: "Archived"}}
 	for _, s := range p.Host.Listed(c) {
 		if filter == "" || matches(s, strings.ToLower(filter)) {
@@ -95,7 +95,7 @@ func matches(s ahp.SessionSummary, filter string) bool {
 }
 
 // inboxList draws from the groups, a page at a time.
-func (p *Pages) inboxList(ctx context.Context, c host.Caller, filter string, from int) page.InboxList {
+func (p *Pages) inboxList(ctx context.Context, c core.Caller, filter string, from int) page.InboxList {
 	l := page.InboxList{Owner: c.Role == access.RoleOwner, Gone: len(p.Host.Trash(c))}
 	for i, g := range p.groups(c, filter) {
 		if i == 0 {
@@ -121,8 +121,8 @@ func (p *Pages) inboxList(ctx context.Context, c host.Caller, filter string, fro
 	return l
 }
 
-func (p *Pages) inboxItem(ctx context.Context, c host.Caller, s ahp.SessionSummary) page.InboxItem {
-	it := page.InboxItem{Short: host.ShortID(s.Resource), Title: titleOf(s.Title), Agent: s.Provider, Activity: s.Activity,
+func (p *Pages) inboxItem(ctx context.Context, c core.Caller, s ahp.SessionSummary) page.InboxItem {
+	it := page.InboxItem{Short: core.ShortID(s.Resource), Title: titleOf(s.Title), Agent: s.Provider, Activity: s.Activity,
 		Status: p.statusFor(c.Principal, s), Unread: !s.Status.Has(ahp.SessionStatusIsRead), Age: part.Age(s.ModifiedAt, p.Now())}
 	if len(s.WorkingDirectories) > 0 {
 		it.Dir = part.FilePath(s.WorkingDirectories[0])

@@ -15,6 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
@@ -143,7 +144,7 @@ func (p *Pages) browse(ctx context.Context, dir string) page.Browse {
 
 // lister is the part of the host that reads directories.
 type lister interface {
-	ResourceList(context.Context, host.Caller, ahp.ResourceListParams) (ahp.ResourceListResult, error)
+	ResourceList(context.Context, core.Caller, ahp.ResourceListParams) (ahp.ResourceListResult, error)
 }
 
 func fileURI(dir string) ahp.URI { return (&url.URL{Scheme: "file", Path: path.Clean(dir)}).String() }
@@ -168,7 +169,7 @@ func (p *Pages) createSession(w http.ResponseWriter, r *http.Request) error {
 		}
 		return send(w, f.status, page.NewPage(m))
 	}
-	http.Redirect(w, r, "/s/"+host.ShortID(uri), http.StatusSeeOther)
+	http.Redirect(w, r, "/s/"+core.ShortID(uri), http.StatusSeeOther)
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/notify"
 	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
@@ -78,7 +78,7 @@ func (p *Pages) sendNotifications(w http.ResponseWriter, r *http.Request, status
 	}
 	for _, uri := range prefs.Muted {
 		if s, ok := p.Host.Summary(uri); ok && sees(who, uri, uri, ahp.ChannelSession) {
-			m.Muted = append(m.Muted, page.NotifyMuted{Short: host.ShortID(uri), Title: titleOf(s.Title)})
+			m.Muted = append(m.Muted, page.NotifyMuted{Short: core.ShortID(uri), Title: titleOf(s.Title)})
 		}
 	}
 	w.Header().Set("Cache-Control", "no-store")

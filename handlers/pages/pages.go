@@ -17,6 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/notify"
 	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/hub/quota"
@@ -63,7 +64,7 @@ func New(d Deps) *Pages {
 		d.Presence = presence.New(presence.Config{})
 	}
 	p := &Pages{Deps: d}
-	p.Live = live.New(live.Config{Hub: d.Hub, ClientPrefix: host.FeedPrefix, Rooms: p.rooms(), Visit: p.showVisitor, Links: d.Links,
+	p.Live = live.New(live.Config{Hub: d.Hub, ClientPrefix: core.FeedPrefix, Rooms: p.rooms(), Visit: p.showVisitor, Links: d.Links,
 		Public: d.Public, Sockets: d.Sockets, Frames: d.Frames, Heartbeat: d.Heartbeat})
 	return p
 }
@@ -125,7 +126,7 @@ func (p *Pages) visit(r *http.Request) (visit, error) {
 }
 
 // caller is who asks, for the host: plain forms have no connection.
-func (p *Pages) caller(ctx context.Context) host.Caller {
+func (p *Pages) caller(ctx context.Context) core.Caller {
 	who := access.FromContext(ctx)
-	return host.Caller{Principal: who, ClientID: "page:" + who.ID}
+	return core.Caller{Principal: who, ClientID: "page:" + who.ID}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/ahphub/ahphub/hub/access"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
 )
@@ -57,7 +57,7 @@ func (p *Pages) sendPeople(w http.ResponseWriter, r *http.Request, status int, m
 		link.Revoke = "/people/links/" + l.ID + "/revoke"
 		link.In, link.Href = "a deleted session", "/"
 		if s, ok := p.Host.Summary(l.Session); ok {
-			link.In, link.Href = s.Title, "/s/"+host.ShortID(l.Session)+"/share"
+			link.In, link.Href = s.Title, "/s/"+core.ShortID(l.Session)+"/share"
 		}
 		m.Links = append(m.Links, link)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -22,7 +22,7 @@ type railRoom struct {
 func (p *Pages) newRailRoom(_ context.Context, who access.Principal, _ []string) (live.Room, error) {
 	r := &railRoom{p: p}
 	r.Draw = func(live.States) []live.Patch {
-		return []live.Patch{live.Replace("rail-list", part.RailList(p.railItems(host.Caller{Principal: who}), ""))}
+		return []live.Patch{live.Replace("rail-list", part.RailList(p.railItems(core.Caller{Principal: who}), ""))}
 	}
 	return r, nil
 }
@@ -39,7 +39,7 @@ func (r *railRoom) Watch(ping func()) (stop func()) {
 const mostRail = 60 // sessions in the rail; the inbox has the rest
 
 // railItems lists what is not archived: what needs an answer first, then what runs, then the newest.
-func (p *Pages) railItems(c host.Caller) []part.RailItem {
+func (p *Pages) railItems(c core.Caller) []part.RailItem {
 	out := append([]part.RailItem{}, p.fileRail(c)...)
 	for _, g := range p.groups(c, "") {
 		if g.Name == "Archived" {
@@ -56,7 +56,7 @@ func (p *Pages) railItems(c host.Caller) []part.RailItem {
 }
 
 func (p *Pages) railItem(who access.Principal, s ahp.SessionSummary, group string) part.RailItem {
-	it := part.RailItem{Short: host.ShortID(s.Resource), Title: titleOf(s.Title), Status: p.statusFor(who, s), Group: group,
+	it := part.RailItem{Short: core.ShortID(s.Resource), Title: titleOf(s.Title), Status: p.statusFor(who, s), Group: group,
 		Unread: !s.Status.Has(ahp.SessionStatusIsRead), Age: part.Age(s.ModifiedAt, p.Now())}
 	if s.Changes != nil {
 		it.Add, it.Del = number(s.Changes.Additions), number(s.Changes.Deletions)
@@ -71,7 +71,7 @@ type inboxRoom struct{ railRoom }
 func (p *Pages) newInboxRoom(_ context.Context, who access.Principal, _ []string) (live.Room, error) {
 	r := &inboxRoom{railRoom{p: p}}
 	r.Draw = func(live.States) []live.Patch {
-		list := p.inboxList(context.Background(), host.Caller{Principal: who}, "", 0)
+		list := p.inboxList(context.Background(), core.Caller{Principal: who}, "", 0)
 		return []live.Patch{live.Replace("inbox", page.InboxListPart(list, ""))}
 	}
 	return r, nil

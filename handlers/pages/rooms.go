@@ -6,7 +6,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // rooms lists every live room of the program. hub/access says who may follow which.
@@ -28,7 +28,7 @@ func (p *Pages) rooms() live.Table {
 
 // prepare has channels in memory before a room subscribes to them.
 func (p *Pages) prepare(ctx context.Context, who access.Principal, uris ...ahp.URI) error {
-	c := host.Caller{Principal: who, ClientID: "page:" + who.ID}
+	c := core.Caller{Principal: who, ClientID: "page:" + who.ID}
 	for _, u := range uris {
 		if err := p.Host.Prepare(ctx, c, u); err != nil {
 			return err

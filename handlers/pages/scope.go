@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -16,7 +16,7 @@ import (
 
 // Home is the first page of a part of a session.
 func Home(session ahp.URI, s access.Scope) string {
-	base := "/s/" + host.ShortID(session)
+	base := "/s/" + core.ShortID(session)
 	switch {
 	case s.IsChat():
 		return base + "/c/" + part.Tail(s.URI)
@@ -139,7 +139,7 @@ func changesCalled(sum ahp.SessionSummary, scope string) string {
 	case "chat":
 		id, of, _ := strings.Cut(of, ".")
 		for _, c := range sum.Chats {
-			if host.ShortID(c.Resource) == id {
+			if core.ShortID(c.Resource) == id {
 				return chatCalled(sum, c.Resource) + ": " + strings.ToLower(changesCalled(sum, of))
 			}
 		}

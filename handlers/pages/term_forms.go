@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -82,7 +82,7 @@ func terminalDir(s *ahp.SessionState, dir string) ahp.URI {
 	if first := localDirs(s); !filepath.IsAbs(dir) && len(first) > 0 {
 		dir = filepath.Join(first[0], dir)
 	}
-	return host.FileURI(filepath.Clean(dir))
+	return core.FileURI(filepath.Clean(dir))
 }
 
 // closeTerminal is POST …/close.
@@ -169,8 +169,8 @@ func (p *Pages) typeLine(r *http.Request, v visit, uri ahp.URI) error {
 }
 
 // typist is a connection for keys: they are echoed to their sender alone, so they need one.
-func (p *Pages) typist(who access.Principal) (*hub.Conn, host.Caller, error) {
-	client := host.PageClient(who.ID) + ":" + ids.New()
+func (p *Pages) typist(who access.Principal) (*hub.Conn, core.Caller, error) {
+	client := core.PageClient(who.ID) + ":" + ids.New()
 	conn, err := p.Hub.Connect(hub.ConnConfig{Principal: who.ID, ClientID: client, Audience: who.Audience()})
-	return conn, host.Caller{Principal: who, ClientID: client, Conn: conn}, err
+	return conn, core.Caller{Principal: who, ClientID: client, Conn: conn}, err
 }

@@ -3,7 +3,7 @@ package pages
 import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -22,11 +22,11 @@ func (p *Pages) keyboard(who access.Principal, session, uri ahp.URI, s *ahp.Term
 	k := keyboard{Size: []int64{number(s.Cols), number(s.Rows)}, Held: heldBy(s), Exit: s.Lifecycle.ExitCode}
 	if holder, ok := s.Claim.Value.(*ahp.TerminalClientClaim); ok && k.Held == page.HeldByPerson {
 		k.Holder = p.clientName(session, holder.ClientID)
-		k.Mine = holder.ClientID == host.PageClient(who.ID) && who.Has(access.RightType)
+		k.Mine = holder.ClientID == core.PageClient(who.ID) && who.Has(access.RightType)
 	}
 	k.May = k.Held == page.HeldByNobody && who.Has(access.RightType)
 	for _, a := range p.Host.TerminalAsks(uri) {
-		if a.Client == host.PageClient(who.ID) {
+		if a.Client == core.PageClient(who.ID) {
 			k.Asked = "waiting"
 			if a.Denied {
 				k.Asked = "denied"

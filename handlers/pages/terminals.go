@@ -13,6 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -66,7 +67,7 @@ func (p *Pages) terminalLines(v visit) (out []page.TerminalLine) {
 
 // clientName is how a client that holds a terminal is called: a person's pages by the person's name.
 func (p *Pages) clientName(session ahp.URI, client string) string {
-	id, isPage := host.PageOwner(client)
+	id, isPage := core.PageOwner(client)
 	if !isPage {
 		return client
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -95,7 +96,7 @@ type termStream struct {
 	session ahp.URI
 	uri     ahp.URI
 	who     access.Principal
-	caller  host.Caller
+	caller  core.Caller
 	conn    *hub.Conn
 	ws      *websocket.Conn
 	viewer  *host.Viewer  // nil for a terminal of an earlier run
@@ -156,14 +157,14 @@ func (s *termStream) read(ctx context.Context) {
 			s.take()
 			s.dispatch(ctx, s.caller, &ahp.TerminalInputAction{Data: m.Input})
 		case len(m.Resize) == 2: // by the client that may hold the terminal, so without this socket's own id
-			s.dispatch(ctx, host.Caller{Principal: s.who, ClientID: host.PageClient(s.who.ID)}, &ahp.TerminalResizedAction{Cols: m.Resize[0], Rows: m.Resize[1]})
+			s.dispatch(ctx, core.Caller{Principal: s.who, ClientID: core.PageClient(s.who.ID)}, &ahp.TerminalResizedAction{Cols: m.Resize[0], Rows: m.Resize[1]})
 		case s.viewer != nil:
 			s.viewer.Taken(m.Taken)
 		}
 	}
 }
 
-func (s *termStream) dispatch(ctx context.Context, c host.Caller, a ahp.Action) {
+func (s *termStream) dispatch(ctx context.Context, c core.Caller, a ahp.Action) {
 	s.seq++
 	if o, err := s.p.Host.Dispatch(ctx, c, s.uri, s.seq, a); err != nil || o.Unknown {
 		s.conn.Close(live.ErrGone)
@@ -263,7 +264,7 @@ func (s *termStream) watch(ctx context.Context) {
 // take gives a terminal that nobody holds to who types in it.
 func (s *termStream) take() {
 	if t, ok := hub.StateOf[*ahp.TerminalState](s.p.Hub, s.uri); ok && heldBy(t) == page.HeldByNobody {
-		_ = s.p.Host.AskTerminal(host.Caller{Principal: s.who, ClientID: host.PageClient(s.who.ID)}, s.uri) // refused, the keys are too
+		_ = s.p.Host.AskTerminal(core.Caller{Principal: s.who, ClientID: core.PageClient(s.who.ID)}, s.uri) // refused, the keys are too
 	}
 }
 

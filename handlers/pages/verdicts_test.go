@@ -14,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent/script"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // papers keeps documents in memory.
@@ -144,7 +145,7 @@ func TestVerdictsAreLive(t *testing.T) {
 	s := open(t)
 	base, _, _ := s.reviewed("one\n")
 	threads, inbox := s.tab(base+"/threads"), s.tab("/")
-	ben := host.Caller{Principal: access.Principal{ID: "guest:ben", Name: "Ben", Role: access.RoleCommenter, Session: s.session0(base)}}
+	ben := core.Caller{Principal: access.Principal{ID: "guest:ben", Name: "Ben", Role: access.RoleCommenter, Session: s.session0(base)}}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent/script"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -74,7 +75,7 @@ func TestOverlappingTurnsOfferAWorktree(t *testing.T) {
 		meta ahp.Meta
 		want string
 	}{"alone": {nil, ""}, "overlapped": {note, "/new?config.isolation=worktree&dir=%2Fhome%2Fana%2Fproject"}} {
-		b := newBuilder(open(t).pages, host.Caller{}, look{scope: "turn.1"})
+		b := newBuilder(open(t).pages, core.Caller{}, look{scope: "turn.1"})
 		m := b.model(nil, &ahp.ChangesetState{Files: []ahp.ChangesetFile{{ID: "a", Meta: c.meta}}}, s, nil)
 		if m.Beside != c.want {
 			t.Errorf("%s: it offers %q", name, m.Beside)

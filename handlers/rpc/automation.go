@@ -4,17 +4,17 @@ import (
 	"context"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
 // Automations run what was defined once, by the clock or on request. Definitions are made and changed by actions.
 type Automations interface {
 	// AutomationCapabilities is what the host offers the caller; nil for nothing.
-	AutomationCapabilities(c host.Caller) *ahp.AutomationCapabilities
-	ListAutomationTriggerDefinitions(ctx context.Context, c host.Caller, p ahp.ListAutomationTriggerDefinitionsParams) (ahp.ListAutomationTriggerDefinitionsResult, error)
-	RunAutomation(ctx context.Context, c host.Caller, p ahp.RunAutomationParams) (ahp.RunAutomationResult, error)
-	FetchAutomationRuns(ctx context.Context, c host.Caller, p ahp.FetchAutomationRunsParams) (ahp.FetchAutomationRunsResult, error)
+	AutomationCapabilities(c core.Caller) *ahp.AutomationCapabilities
+	ListAutomationTriggerDefinitions(ctx context.Context, c core.Caller, p ahp.ListAutomationTriggerDefinitionsParams) (ahp.ListAutomationTriggerDefinitionsResult, error)
+	RunAutomation(ctx context.Context, c core.Caller, p ahp.RunAutomationParams) (ahp.RunAutomationResult, error)
+	FetchAutomationRuns(ctx context.Context, c core.Caller, p ahp.FetchAutomationRunsParams) (ahp.FetchAutomationRunsResult, error)
 }
 
 // knowsAutomations reports whether the client's version has them: 0.9 and later.

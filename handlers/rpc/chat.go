@@ -4,16 +4,16 @@ import (
 	"context"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
 // Chats makes, moves and disposes chats, and sends older turns.
 type Chats interface {
-	CreateChat(ctx context.Context, c host.Caller, p ahp.CreateChatParams) error
-	DisposeChat(ctx context.Context, c host.Caller, p ahp.DisposeChatParams) error
-	MoveChat(ctx context.Context, c host.Caller, p ahp.MoveChatParams) (ahp.MoveChatResult, error)
-	FetchTurns(ctx context.Context, c host.Caller, p ahp.FetchTurnsParams) error
+	CreateChat(ctx context.Context, c core.Caller, p ahp.CreateChatParams) error
+	DisposeChat(ctx context.Context, c core.Caller, p ahp.DisposeChatParams) error
+	MoveChat(ctx context.Context, c core.Caller, p ahp.MoveChatParams) (ahp.MoveChatResult, error)
+	FetchTurns(ctx context.Context, c core.Caller, p ahp.FetchTurnsParams) error
 }
 
 // fetchTurns is asked and answered in another way before 0.5.1.
@@ -25,6 +25,6 @@ func (s *socket) fetchTurns(ctx context.Context, m jsonrpc.Message) error {
 }
 
 // fetchTurns answers {}: the turns came before, as an action (AHP requirement 88).
-func fetchTurns(h Host, ctx context.Context, c host.Caller, p ahp.FetchTurnsParams) (ahp.FetchTurnsResult, error) {
+func fetchTurns(h Host, ctx context.Context, c core.Caller, p ahp.FetchTurnsParams) (ahp.FetchTurnsResult, error) {
 	return ahp.FetchTurnsResult{}, h.FetchTurns(ctx, c, p)
 }

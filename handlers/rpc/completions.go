@@ -4,16 +4,16 @@ import (
 	"context"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Completions offers what could be typed next.
 type Completions interface {
-	Completions(ctx context.Context, c host.Caller, p ahp.CompletionsParams) (ahp.CompletionsResult, error)
-	SessionConfigCompletions(ctx context.Context, c host.Caller, p ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error)
+	Completions(ctx context.Context, c core.Caller, p ahp.CompletionsParams) (ahp.CompletionsResult, error)
+	SessionConfigCompletions(ctx context.Context, c core.Caller, p ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error)
 }
 
 // Authenticator takes tokens for what agents need.
 type Authenticator interface {
-	Authenticate(ctx context.Context, c host.Caller, p ahp.AuthenticateParams) (ahp.AuthenticateResult, error)
+	Authenticate(ctx context.Context, c core.Caller, p ahp.AuthenticateParams) (ahp.AuthenticateResult, error)
 }

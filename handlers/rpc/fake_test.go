@@ -9,7 +9,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 const (
@@ -66,7 +66,7 @@ func (f *fake) note(what string) {
 	f.seen = append(f.seen, what)
 }
 
-func (f *fake) Prepare(_ context.Context, c host.Caller, uri ahp.URI) error {
+func (f *fake) Prepare(_ context.Context, c core.Caller, uri ahp.URI) error {
 	info, ok := f.hub.Info(uri)
 	if !ok || !c.Audience().Sees(info) {
 		return ahp.Errorf(ahp.CodeNotFound, "there is nothing at %s", uri)
@@ -74,7 +74,7 @@ func (f *fake) Prepare(_ context.Context, c host.Caller, uri ahp.URI) error {
 	return nil
 }
 
-func (f *fake) Dispatch(_ context.Context, c host.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome, error) {
+func (f *fake) Dispatch(_ context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome, error) {
 	if t, ok := a.(*ahp.SessionTitleChangedAction); ok && t.Title == "panic" {
 		panic("as asked")
 	} else if ok && t.Title == "fail" {
@@ -88,14 +88,14 @@ func (f *fake) Dispatch(_ context.Context, c host.Caller, channel ahp.URI, clien
 	}), nil
 }
 
-func (f *fake) Unsubscribed(c host.Caller, uri ahp.URI) { f.note(c.ClientID + " unsubscribed " + uri) }
-func (f *fake) Disconnected(c host.Caller)              { f.note(c.ClientID + " disconnected") }
+func (f *fake) Unsubscribed(c core.Caller, uri ahp.URI) { f.note(c.ClientID + " unsubscribed " + uri) }
+func (f *fake) Disconnected(c core.Caller)              { f.note(c.ClientID + " disconnected") }
 func (f *fake) Evicted(principal, id string)            { f.note(id + " of " + principal + " evicted") }
-func (f *fake) Reconnected(c host.Caller, uris []ahp.URI) {
+func (f *fake) Reconnected(c core.Caller, uris []ahp.URI) {
 	f.note(c.ClientID + " reconnected " + strings.Join(uris, " "))
 }
 
-func (f *fake) ListSessions(_ context.Context, _ host.Caller, p ahp.ListSessionsParams) (ahp.ListSessionsResult, error) {
+func (f *fake) ListSessions(_ context.Context, _ core.Caller, p ahp.ListSessionsParams) (ahp.ListSessionsResult, error) {
 	if p.Cursor != "" {
 		return ahp.ListSessionsResult{}, ahp.Errorf(ahp.CodeInvalidParams, "no such cursor")
 	}
@@ -111,7 +111,7 @@ func (f *fake) ProviderOf(session ahp.URI) string {
 
 func (f *fake) Providers() []string { return []string{"p"} }
 
-func (f *fake) CreateSession(_ context.Context, _ host.Caller, p ahp.CreateSessionParams) error {
+func (f *fake) CreateSession(_ context.Context, _ core.Caller, p ahp.CreateSessionParams) error {
 	switch p.Provider {
 	case "panic":
 		panic("as asked")
@@ -132,32 +132,32 @@ func (f *fake) CreateSession(_ context.Context, _ host.Caller, p ahp.CreateSessi
 	return nil
 }
 
-func (f *fake) DisposeSession(_ context.Context, _ host.Caller, p ahp.DisposeSessionParams) error {
+func (f *fake) DisposeSession(_ context.Context, _ core.Caller, p ahp.DisposeSessionParams) error {
 	return f.hub.Do(func(tx *hub.Tx) { tx.Close(p.Channel) })
 }
 
-func (f *fake) ResolveSessionConfig(host.Caller, ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error) {
+func (f *fake) ResolveSessionConfig(core.Caller, ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error) {
 	return ahp.ResolveSessionConfigResult{Schema: ahp.SessionConfigSchema{Type: "object"}}, nil
 }
-func (f *fake) CreateChat(context.Context, host.Caller, ahp.CreateChatParams) error   { return nil }
-func (f *fake) DisposeChat(context.Context, host.Caller, ahp.DisposeChatParams) error { return nil }
-func (f *fake) MoveChat(context.Context, host.Caller, ahp.MoveChatParams) (ahp.MoveChatResult, error) {
+func (f *fake) CreateChat(context.Context, core.Caller, ahp.CreateChatParams) error   { return nil }
+func (f *fake) DisposeChat(context.Context, core.Caller, ahp.DisposeChatParams) error { return nil }
+func (f *fake) MoveChat(context.Context, core.Caller, ahp.MoveChatParams) (ahp.MoveChatResult, error) {
 	return ahp.MoveChatResult{Session: sessionURI}, nil
 }
 
-func (f *fake) FetchTurns(_ context.Context, c host.Caller, p ahp.FetchTurnsParams) error {
+func (f *fake) FetchTurns(_ context.Context, c core.Caller, p ahp.FetchTurnsParams) error {
 	c.Conn.Tell(p.Channel, &ahp.ChatTurnsLoadedAction{})
 	return nil
 }
 
-func (f *fake) CreateTerminal(context.Context, host.Caller, ahp.CreateTerminalParams) error {
+func (f *fake) CreateTerminal(context.Context, core.Caller, ahp.CreateTerminalParams) error {
 	return nil
 }
-func (f *fake) DisposeTerminal(context.Context, host.Caller, ahp.DisposeTerminalParams) error {
+func (f *fake) DisposeTerminal(context.Context, core.Caller, ahp.DisposeTerminalParams) error {
 	return nil
 }
 
-func (f *fake) ResourceRead(ctx context.Context, _ host.Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error) {
+func (f *fake) ResourceRead(ctx context.Context, _ core.Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error) {
 	if strings.HasSuffix(p.URI, "/slow") {
 		select {
 		case <-f.hold:
@@ -167,15 +167,15 @@ func (f *fake) ResourceRead(ctx context.Context, _ host.Caller, p ahp.ResourceRe
 	return ahp.ResourceReadResult{Data: p.URI, Encoding: "utf-8"}, nil
 }
 
-func (f *fake) ResourceList(context.Context, host.Caller, ahp.ResourceListParams) (ahp.ResourceListResult, error) {
+func (f *fake) ResourceList(context.Context, core.Caller, ahp.ResourceListParams) (ahp.ResourceListResult, error) {
 	return ahp.ResourceListResult{}, nil
 }
 
-func (f *fake) ResourceResolve(context.Context, host.Caller, ahp.ResourceResolveParams) (ahp.ResourceResolveResult, error) {
+func (f *fake) ResourceResolve(context.Context, core.Caller, ahp.ResourceResolveParams) (ahp.ResourceResolveResult, error) {
 	return ahp.ResourceResolveResult{}, ahp.Errorf(ahp.CodePermissionDenied, "outside the roots")
 }
 
-func (f *fake) InvokeChangesetOperation(context.Context, host.Caller, ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
+func (f *fake) InvokeChangesetOperation(context.Context, core.Caller, ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
 	return ahp.InvokeChangesetOperationResult{}, nil
 }
 

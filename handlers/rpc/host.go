@@ -5,7 +5,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Host does what clients ask for. Its errors are *ahp.Error where the protocol
@@ -27,16 +27,16 @@ type Host interface {
 
 // Channels makes channels ready to be followed and takes actions.
 type Channels interface {
-	Prepare(ctx context.Context, c host.Caller, uri ahp.URI) error
-	Dispatch(ctx context.Context, c host.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome, error)
+	Prepare(ctx context.Context, c core.Caller, uri ahp.URI) error
+	Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome, error)
 }
 
 // Clients is told when clients come and go (AHP requirements 137–139), and when a client has to give up its id.
 type Clients interface {
-	Unsubscribed(c host.Caller, uri ahp.URI)
-	Disconnected(c host.Caller)
+	Unsubscribed(c core.Caller, uri ahp.URI)
+	Disconnected(c core.Caller)
 	Evicted(principal, clientID string)
-	Reconnected(c host.Caller, uris []ahp.URI)
+	Reconnected(c core.Caller, uris []ahp.URI)
 }
 
 // ClientStore remembers clients over a restart; *store.Store is one. Nil in a

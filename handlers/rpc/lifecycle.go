@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ahp/dialect"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
@@ -67,7 +68,7 @@ func (s *socket) first(m jsonrpc.Message, into any) error {
 
 func (s *socket) checkClient(id string, subscriptions int) error {
 	switch {
-	case host.IsPageClient(id):
+	case core.IsPageClient(id):
 		return ahp.Errorf(ahp.CodeInvalidParams, "a clientId that begins with page: or pages| belongs to the web pages: choose another one")
 	case id == "" || len(id) > maxClientID:
 		return ahp.Errorf(ahp.CodeInvalidParams, "clientId must have between 1 and %d bytes", maxClientID)

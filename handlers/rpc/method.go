@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
@@ -64,7 +64,7 @@ var methods = map[string]method{
 }
 
 // result is a row that answers with what the host returns.
-func result[P, R any](call func(Host, context.Context, host.Caller, P) (R, error)) func(*socket, context.Context, jsonrpc.Message) error {
+func result[P, R any](call func(Host, context.Context, core.Caller, P) (R, error)) func(*socket, context.Context, jsonrpc.Message) error {
 	return func(s *socket, ctx context.Context, m jsonrpc.Message) error {
 		var p P
 		if err := params(m, &p); err != nil {
@@ -84,7 +84,7 @@ func result[P, R any](call func(Host, context.Context, host.Caller, P) (R, error
 }
 
 // null is a row that answers null.
-func null[P any](call func(Host, context.Context, host.Caller, P) error) func(*socket, context.Context, jsonrpc.Message) error {
+func null[P any](call func(Host, context.Context, core.Caller, P) error) func(*socket, context.Context, jsonrpc.Message) error {
 	return func(s *socket, ctx context.Context, m jsonrpc.Message) error {
 		var p P
 		if err := params(m, &p); err != nil {

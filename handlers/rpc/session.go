@@ -4,19 +4,19 @@ import (
 	"context"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Sessions lists, makes and disposes sessions.
 type Sessions interface {
-	ListSessions(ctx context.Context, c host.Caller, p ahp.ListSessionsParams) (ahp.ListSessionsResult, error)
-	CreateSession(ctx context.Context, c host.Caller, p ahp.CreateSessionParams) error
-	DisposeSession(ctx context.Context, c host.Caller, p ahp.DisposeSessionParams) error
+	ListSessions(ctx context.Context, c core.Caller, p ahp.ListSessionsParams) (ahp.ListSessionsResult, error)
+	CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSessionParams) error
+	DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeSessionParams) error
 	ProviderOf(session ahp.URI) string // "" for a session that is not known
 	Providers() []string
-	ResolveSessionConfig(c host.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error)
+	ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error)
 }
 
-func resolveSessionConfig(h Host, _ context.Context, c host.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error) {
+func resolveSessionConfig(h Host, _ context.Context, c core.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error) {
 	return h.ResolveSessionConfig(c, p)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 	"github.com/ahphub/ahphub/hub/quota"
 )
@@ -150,8 +150,8 @@ func (s *socket) leave() {
 	s.cfg.Host.Disconnected(s.caller())
 }
 
-func (s *socket) caller() host.Caller {
-	return host.Caller{Principal: s.principal, ClientID: s.clientID, Conn: s.conn}
+func (s *socket) caller() core.Caller {
+	return core.Caller{Principal: s.principal, ClientID: s.clientID, Conn: s.conn}
 }
 
 // handle runs a request or notification, and keeps a panic to itself.

@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Terminals makes and disposes terminals.
 type Terminals interface {
-	CreateTerminal(ctx context.Context, c host.Caller, p ahp.CreateTerminalParams) error
-	DisposeTerminal(ctx context.Context, c host.Caller, p ahp.DisposeTerminalParams) error
+	CreateTerminal(ctx context.Context, c core.Caller, p ahp.CreateTerminalParams) error
+	DisposeTerminal(ctx context.Context, c core.Caller, p ahp.DisposeTerminalParams) error
 }

@@ -11,41 +11,37 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // bucketActive keeps which principal's client each session lists: the protocol names a client by its id alone. The key is
 // the session and the clientId, in two lines.
 const bucketActive = "active-client"
 
-// clientRef names a client.
-type clientRef struct{ principal, id string }
-
-func (c Caller) ref() clientRef { return clientRef{c.ID, c.ClientID} }
-
 // activeClients knows which clients offer tools in which sessions, and how long those that
 // left may be gone (AHP requirements 137 to 139).
 type activeClients struct {
 	mu      sync.Mutex
 	stopped bool
-	in      map[clientRef]map[ahp.URI]*time.Timer // by session: its grace time, nil while present
-	of      map[ahp.URI]map[string]string         // whose each clientId is that a session lists, asleep or not
+	in      map[core.ClientRef]map[ahp.URI]*time.Timer // by session: its grace time, nil while present
+	of      map[ahp.URI]map[string]string              // whose each clientId is that a session lists, asleep or not
 }
 
 // loadActiveClients reads whose the clients are that sessions listed when the host last stopped.
 func (h *Host) loadActiveClients(ctx context.Context) error {
-	if h.cfg.Store == nil {
+	if h.core.Store == nil {
 		return nil
 	}
-	records, err := h.cfg.Store.Records(ctx, bucketActive)
+	records, err := h.core.Store.Records(ctx, bucketActive)
 	for _, r := range records {
 		if session, id, ok := strings.Cut(r.Key, "\n"); ok {
-			h.clients.list(session, clientRef{string(r.Value), id})
+			h.clients.list(session, core.ClientRef{Principal: string(r.Value), ID: id})
 		}
 	}
 	return err
 }
 
-func (c *activeClients) list(session ahp.URI, client clientRef) {
+func (c *activeClients) list(session ahp.URI, client core.ClientRef) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.of == nil {
@@ -54,7 +50,7 @@ func (c *activeClients) list(session ahp.URI, client clientRef) {
 	if c.of[session] == nil {
 		c.of[session] = map[string]string{}
 	}
-	c.of[session][client.id] = client.principal
+	c.of[session][client.ID] = client.Principal
 }
 
 // principal returns whose a client is that a session lists.
@@ -65,11 +61,11 @@ func (c *activeClients) principal(session ahp.URI, id string) (principal string,
 	return principal, listed
 }
 
-func (c *activeClients) joined(session ahp.URI, client clientRef) {
+func (c *activeClients) joined(session ahp.URI, client core.ClientRef) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.in == nil {
-		c.in = map[clientRef]map[ahp.URI]*time.Timer{}
+		c.in = map[core.ClientRef]map[ahp.URI]*time.Timer{}
 	}
 	if c.in[client] == nil {
 		c.in[client] = map[ahp.URI]*time.Timer{}
@@ -78,7 +74,7 @@ func (c *activeClients) joined(session ahp.URI, client clientRef) {
 	c.in[client][session] = nil
 }
 
-func (c *activeClients) left(session ahp.URI, client clientRef) {
+func (c *activeClients) left(session ahp.URI, client core.ClientRef) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	stopTimer(c.in[client][session])
@@ -95,10 +91,10 @@ func stopTimer(t *time.Timer) {
 }
 
 // listClient notes whose the client is that a session lists from now on.
-func (h *Host) listClient(tx *hub.Tx, session ahp.URI, client clientRef) {
-	if by, listed := h.clients.principal(session, client.id); !listed || by != client.principal {
+func (h *Host) listClient(tx *hub.Tx, session ahp.URI, client core.ClientRef) {
+	if by, listed := h.clients.principal(session, client.ID); !listed || by != client.Principal {
 		h.clients.list(session, client)
-		tx.Record(bucketActive, session+"\n"+client.id, []byte(client.principal))
+		tx.Record(bucketActive, session+"\n"+client.ID, []byte(client.Principal))
 	}
 	h.clients.joined(session, client)
 }
@@ -108,7 +104,7 @@ func (h *Host) unlistClient(tx *hub.Tx, session ahp.URI, id string) {
 	if !listed {
 		return
 	}
-	h.clients.left(session, clientRef{by, id})
+	h.clients.left(session, core.ClientRef{Principal: by, ID: id})
 	h.clients.mu.Lock()
 	if delete(h.clients.of[session], id); len(h.clients.of[session]) == 0 {
 		delete(h.clients.of, session)
@@ -127,7 +123,7 @@ func (h *Host) unlistClients(tx *hub.Tx, session ahp.URI) {
 	}
 }
 
-func (c *activeClients) sessions(client clientRef) (list []ahp.URI) {
+func (c *activeClients) sessions(client core.ClientRef) (list []ahp.URI) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for s := range c.in[client] {
@@ -137,19 +133,19 @@ func (c *activeClients) sessions(client clientRef) (list []ahp.URI) {
 }
 
 // grace gives a client that went some time to come back.
-func (c *activeClients) grace(h *Host, session ahp.URI, client clientRef) {
+func (c *activeClients) grace(h *Host, session ahp.URI, client core.ClientRef) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if t, here := c.in[client][session]; !here || t != nil || c.stopped {
 		return
 	}
-	c.in[client][session] = time.AfterFunc(h.cfg.Limits.ClientGrace, func() { h.removeClient(session, client) })
+	c.in[client][session] = time.AfterFunc(h.core.Limits.ClientGrace, func() { h.removeClient(session, client) })
 }
 
 // found is a client listed by a session that was loaded: it counts as gone until it speaks.
 func (c *activeClients) found(h *Host, session ahp.URI, id string) {
 	by, _ := c.principal(session, id)
-	client := clientRef{by, id}
+	client := core.ClientRef{Principal: by, ID: id}
 	c.mu.Lock()
 	_, here := c.in[client][session]
 	c.mu.Unlock()
@@ -159,7 +155,7 @@ func (c *activeClients) found(h *Host, session ahp.URI, id string) {
 	}
 }
 
-func (c *activeClients) back(client clientRef, sessions []ahp.URI) {
+func (c *activeClients) back(client core.ClientRef, sessions []ahp.URI) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range sessions {
@@ -183,46 +179,46 @@ func (c *activeClients) stop() {
 
 // removeClient takes a client off a session's list, in the session's lane: while the host
 // is read-only it waits there. Another principal's client of the same id stays.
-func (h *Host) removeClient(session ahp.URI, client clientRef) {
+func (h *Host) removeClient(session ahp.URI, client core.ClientRef) {
 	h.clients.left(session, client) // also when the session is gone or asleep
-	h.lanes.add(h.ctx, session, func(ctx context.Context) {
-		err := h.do(ctx, func(tx *hub.Tx) {
-			if by, _ := h.clients.principal(session, client.id); by == client.principal {
-				tx.Apply(session, &ahp.SessionActiveClientRemovedAction{ClientID: client.id})
+	h.core.Lanes.Add(h.core.Ctx, session, func(ctx context.Context) {
+		err := h.core.Do(ctx, func(tx *hub.Tx) {
+			if by, _ := h.clients.principal(session, client.ID); by == client.Principal {
+				tx.Apply(session, &ahp.SessionActiveClientRemovedAction{ClientID: client.ID})
 			}
 		})
 		if err != nil {
-			h.log.Warn("a client that left is still listed", "session", session, "client", client.id, "err", err)
+			h.core.Log.Warn("a client that left is still listed", "session", session, "client", client.ID, "err", err)
 		}
 	})
 }
 
 // Unsubscribed tells the host that a client no longer follows a channel: from a session it
 // offered tools to, it is removed (AHP requirement 137).
-func (h *Host) Unsubscribed(c Caller, uri ahp.URI) {
-	if contains(h.clients.sessions(c.ref()), uri) {
-		h.removeClient(uri, c.ref())
+func (h *Host) Unsubscribed(c core.Caller, uri ahp.URI) {
+	if slices.Contains(h.clients.sessions(c.Ref()), uri) {
+		h.removeClient(uri, c.Ref())
 	}
-	h.provisional.unsubscribed(uri, c.ref())
-	h.leaveWatches(c.ref(), uri)
+	h.provisional.unsubscribed(uri, c.Ref())
+	h.leaveWatches(c.Ref(), uri)
 }
 
 // Disconnected tells the host that a client's connection ended and no newer one took its place.
-func (h *Host) Disconnected(c Caller) {
-	for _, s := range h.clients.sessions(c.ref()) {
-		h.clients.grace(h, s, c.ref())
+func (h *Host) Disconnected(c core.Caller) {
+	for _, s := range h.clients.sessions(c.Ref()) {
+		h.clients.grace(h, s, c.Ref())
 	}
-	h.leaveWatches(c.ref())
+	h.leaveWatches(c.Ref())
 	h.leaveTerminals(c.ClientID)
 }
 
 // Reconnected tells the host which channels a client follows again: it stays in those
 // sessions and leaves the others (AHP requirement 139).
-func (h *Host) Reconnected(c Caller, uris []ahp.URI) {
-	h.clients.back(c.ref(), uris)
-	for _, s := range h.clients.sessions(c.ref()) {
-		if !contains(uris, s) {
-			h.removeClient(s, c.ref())
+func (h *Host) Reconnected(c core.Caller, uris []ahp.URI) {
+	h.clients.back(c.Ref(), uris)
+	for _, s := range h.clients.sessions(c.Ref()) {
+		if !slices.Contains(uris, s) {
+			h.removeClient(s, c.Ref())
 		}
 	}
 }
@@ -230,10 +226,10 @@ func (h *Host) Reconnected(c Caller, uris []ahp.URI) {
 // Evicted tells the host that another principal takes a client's id. What the id stands for anywhere ends before the new
 // one is let in: it neither runs the tools of the old one nor types in its terminals.
 func (h *Host) Evicted(principal, clientID string) {
-	client := clientRef{principal, clientID}
+	client := core.ClientRef{Principal: principal, ID: clientID}
 	sessions := h.clients.sessions(client)
 	terminals := h.terms.list(func(t *term) bool { return t.hold.heldBy(clientID) })
-	err := h.hub.Do(func(tx *hub.Tx) {
+	err := h.core.Hub.Do(func(tx *hub.Tx) {
 		for _, session := range sessions {
 			if s, ok := hub.StateOf[*ahp.SessionState](tx, session); ok {
 				tx.Apply(session, &ahp.SessionActiveClientRemovedAction{ClientID: clientID})
@@ -246,19 +242,19 @@ func (h *Host) Evicted(principal, clientID string) {
 		}
 	})
 	if err != nil {
-		h.log.Warn("a client whose id another takes is still listed", "client", clientID, "of", principal, "err", err)
+		h.core.Log.Warn("a client whose id another takes is still listed", "client", clientID, "of", principal, "err", err)
 	}
 }
 
 // checkActiveClientSet lets a client speak for itself alone, with tool names of which each is
 // there once and none is the host's. Two windows of one editor offer the same tools: their
 // names are made different for the agent, where it is given them (AHP requirement 144).
-func checkActiveClientSet(r *request, s *ahp.SessionState, a *ahp.SessionActiveClientSetAction) string {
+func (h *Host) checkActiveClientSet(r *core.Request, s *ahp.SessionState, a *ahp.SessionActiveClientSetAction) string {
 	me := a.ActiveClient.ClientID
-	if me == "" || me != r.caller.ClientID {
+	if me == "" || me != r.Caller.ClientID {
 		return "a client can only announce itself: activeClient.clientId must be its own clientId"
 	}
-	if by, listed := r.h.clients.principal(r.info.URI, me); listed && by != r.caller.ID {
+	if by, listed := h.clients.principal(r.Info.URI, me); listed && by != r.Caller.ID {
 		return "this session lists a client of another participant under this clientId: choose another one, such as a new UUID"
 	}
 	taken := map[string]string{}
@@ -274,13 +270,13 @@ func checkActiveClientSet(r *request, s *ahp.SessionState, a *ahp.SessionActiveC
 		}
 		taken[t.Name] = "this client itself"
 	}
-	r.h.listClient(r.tx, r.info.URI, r.caller.ref())
+	h.listClient(r.Tx, r.Info.URI, r.Caller.Ref())
 	return ""
 }
 
-func checkActiveClientRemoved(r *request, _ *ahp.SessionState, a *ahp.SessionActiveClientRemovedAction) string {
-	by, listed := r.h.clients.principal(r.info.URI, a.ClientID)
-	if (a.ClientID != r.caller.ClientID || listed && by != r.caller.ID) && !r.caller.owner() {
+func (h *Host) checkActiveClientRemoved(r *core.Request, _ *ahp.SessionState, a *ahp.SessionActiveClientRemovedAction) string {
+	by, listed := h.clients.principal(r.Info.URI, a.ClientID)
+	if (a.ClientID != r.Caller.ClientID || listed && by != r.Caller.ID) && !r.Caller.IsOwner() {
 		return "a client can only remove itself"
 	}
 	return ""
@@ -290,11 +286,11 @@ func checkActiveClientRemoved(r *request, _ *ahp.SessionState, a *ahp.SessionAct
 func (h *Host) activeClientRemoved(ctx context.Context, e *hub.Envelope, a *ahp.SessionActiveClientRemovedAction) {
 	h.clientsChanged(e.Channel.URI)
 	h.recustomize(e.Channel.URI)
-	s, ok := hub.StateOf[*ahp.SessionState](h.hub, e.Channel.URI)
+	s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, e.Channel.URI)
 	if !ok {
 		return
 	}
-	_ = h.do(ctx, func(tx *hub.Tx) { // fails only when the host stops, and that ends the turns too
+	_ = h.core.Do(ctx, func(tx *hub.Tx) { // fails only when the host stops, and that ends the turns too
 		failCalls(tx, s, a.ClientID)
 	})
 }

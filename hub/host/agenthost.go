@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/texts"
 )
@@ -25,8 +26,8 @@ func (a agentHost) Terminal(ctx context.Context, spec agent.TerminalSpec) (agent
 // Spawn makes a chat for a tool call, with a turn that the agent plays itself.
 func (a agentHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn, func(error), error) {
 	l := a.l
-	chat := &ahp.ChatState{Resource: NewChatURI(), Title: texts.CutBytes(cmp.Or(texts.OneLine(spec.Title), "Sub-chat"), mostTitle), Status: ahp.SessionStatusIdle,
-		ModifiedAt: timestamp(l.h.now()), Interactivity: ahp.ChatInteractivityReadOnly, Turns: []*ahp.Turn{},
+	chat := &ahp.ChatState{Resource: core.NewChatURI(), Title: texts.CutBytes(cmp.Or(texts.OneLine(spec.Title), "Sub-chat"), core.MaxTitle), Status: ahp.SessionStatusIdle,
+		ModifiedAt: core.Timestamp(l.h.core.Now()), Interactivity: ahp.ChatInteractivityReadOnly, Turns: []*ahp.Turn{},
 		Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginTool{Chat: spec.Chat, ToolCallID: spec.ToolCallID}}}
 	r := newRun(ctx, chat.Resource, ids.New())
 	r.spawned = true
@@ -36,7 +37,7 @@ func (a agentHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn,
 		return agent.Turn{}, nil, err
 	}
 	var refused error
-	err := l.h.do(ctx, func(tx *hub.Tx) {
+	err := l.h.core.Do(ctx, func(tx *hub.Tx) {
 		if refused = l.h.maySpawn(tx, l.uri, spec.Chat); refused == nil {
 			l.h.inheritAuthor(tx, spec.Chat, &start.Message)
 			l.h.addChat(tx, l.uri, chat)
@@ -49,18 +50,18 @@ func (a agentHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn,
 	}
 	turn := agent.Turn{ID: r.id, Chat: r.chat, Message: start.Message, Out: &out{l, r}}
 	_, told := l.turnSpan(ctx, r)
-	return turn, func(err error) { told(err); l.finish(r, err, l.h.now()); r.cancel(nil); l.abandon(r) }, nil
+	return turn, func(err error) { told(err); l.finish(r, err, l.h.core.Now()); r.cancel(nil); l.abandon(r) }, nil
 }
 
 // Reply answers a review thread as the agent, under the same rules as everybody's answers.
 func (a agentHost) Reply(ctx context.Context, thread, text string) error {
 	l := a.l
-	session, ok := hub.StateOf[*ahp.SessionState](l.h.hub, l.uri)
+	session, ok := hub.StateOf[*ahp.SessionState](l.h.core.Hub, l.uri)
 	if !ok {
 		return errDisposed
 	}
 	name := cmp.Or(l.h.agentInfo(session.Provider).DisplayName, session.Provider)
-	out, err := l.h.Dispatch(ctx, Caller{Principal: access.Agent(session.Provider, name, l.uri)}, annotationsURI(l.uri), 0,
+	out, err := l.h.Dispatch(ctx, core.Caller{Principal: access.Agent(session.Provider, name, l.uri)}, core.AnnotationsURI(l.uri), 0,
 		&ahp.AnnotationsEntrySetAction{AnnotationID: thread, Entry: ahp.AnnotationEntry{ID: ids.New(), Text: ahp.Markdown(text)}})
 	return taken(out, err)
 }
@@ -92,10 +93,10 @@ func (h *Host) maySpawn(tx *hub.Tx, session, parent ahp.URI) error {
 	if !ok {
 		return errDisposed
 	}
-	if len(s.Chats) >= h.cfg.Limits.Chats {
+	if len(s.Chats) >= h.core.Limits.Chats {
 		return fmt.Errorf("this session has %d chats already", len(s.Chats))
 	}
-	if depth := depthOf(s, parent); depth >= h.cfg.Limits.ChatDepth {
+	if depth := depthOf(s, parent); depth >= h.core.Limits.ChatDepth {
 		return fmt.Errorf("a chat %d levels deep cannot start another one", depth)
 	}
 	return nil
@@ -125,7 +126,7 @@ func (h *Host) inheritAuthor(tx *hub.Tx, parent ahp.URI, m *ahp.Message) {
 	if !ok || s.ActiveTurn == nil {
 		return
 	}
-	if st, ok := ReadStamp(s.ActiveTurn.Message.Meta); ok {
-		m.Meta = st.write(m.Meta)
+	if st, ok := core.ReadStamp(s.ActiveTurn.Message.Meta); ok {
+		m.Meta = st.Write(m.Meta)
 	}
 }

@@ -2,12 +2,16 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // Rules of annotations: what somebody wrote is theirs. Only its author or the owner edits
@@ -29,7 +33,7 @@ func entryAt(entries []ahp.AnnotationEntry, id string) int {
 }
 
 func author(e ahp.AnnotationEntry) string {
-	s, _ := ReadStamp(e.Meta)
+	s, _ := core.ReadStamp(e.Meta)
 	return s.By.ID
 }
 
@@ -41,12 +45,12 @@ func authors(a ahp.Annotation) []string {
 	return ids
 }
 
-func (r *request) mayEdit(e ahp.AnnotationEntry) string {
-	return reasonOf(access.MayEdit(r.caller.Principal, author(e)))
+func mayEdit(r *core.Request, e ahp.AnnotationEntry) string {
+	return reasonOf(access.MayEdit(r.Caller.Principal, author(e)))
 }
 
-func (r *request) mayResolve(a ahp.Annotation) string {
-	return reasonOf(access.MayResolve(r.caller.Principal, authors(a)...))
+func mayResolve(r *core.Request, a ahp.Annotation) string {
+	return reasonOf(access.MayResolve(r.Caller.Principal, authors(a)...))
 }
 
 func reasonOf(err error) string {
@@ -56,7 +60,7 @@ func reasonOf(err error) string {
 	return ""
 }
 
-func checkThreadSet(r *request, s *ahp.AnnotationsState, a *ahp.AnnotationsSetAction) string {
+func (h *Host) checkThreadSet(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsSetAction) string {
 	t := &a.Annotation
 	switch {
 	case t.ID == "" || t.Resource == "":
@@ -69,73 +73,73 @@ func checkThreadSet(r *request, s *ahp.AnnotationsState, a *ahp.AnnotationsSetAc
 	t.Entries = slices.Clone(t.Entries)
 	if i := threadAt(s, t.ID); i >= 0 {
 		old := s.Annotations[i]
-		reason := r.resetThread(old, t)
+		reason := checkThreadReset(r, old, t)
 		if reason == "" {
-			r.call(t.ID, slices.DeleteFunc(slices.Clone(t.Entries), func(e ahp.AnnotationEntry) bool { return entryAt(old.Entries, e.ID) >= 0 })...)
+			h.noteMentions(r, t.ID, slices.DeleteFunc(slices.Clone(t.Entries), func(e ahp.AnnotationEntry) bool { return entryAt(old.Entries, e.ID) >= 0 })...)
 		}
 		return reason
 	}
-	if len(s.Annotations) >= r.h.cfg.Limits.Threads {
+	if len(s.Annotations) >= h.core.Limits.Threads {
 		return fmt.Sprintf("this session has %d threads already: delete some first", len(s.Annotations))
 	}
-	return r.newThread(t)
+	return h.checkNewThread(r, t)
 }
 
-func (r *request) newThread(t *ahp.Annotation) string {
+func (h *Host) checkNewThread(r *core.Request, t *ahp.Annotation) string {
 	t.Resolved = false // AHP requirement 161
-	if t.Origin.Session != r.info.Session {
-		t.Origin = ahp.AnnotationOrigin{Session: r.info.Session}
+	if t.Origin.Session != r.Info.Session {
+		t.Origin = ahp.AnnotationOrigin{Session: r.Info.Session}
 	}
-	st := r.stamp()
+	st := r.Stamp()
 	st.Range = t.Range
-	t.Meta = st.write(t.Meta)
+	t.Meta = st.Write(t.Meta)
 	for i := range t.Entries {
-		if reason := r.newEntry(t.Entries[:i], &t.Entries[i]); reason != "" {
+		if reason := checkNewEntry(r, t.Entries[:i], &t.Entries[i]); reason != "" {
 			return reason
 		}
 	}
-	r.call(t.ID, t.Entries...)
+	h.noteMentions(r, t.ID, t.Entries...)
 	return ""
 }
 
-// resetThread compares with what stands there, so that nobody's comment changes or
+// checkThreadReset compares with what stands there, so that nobody's comment changes or
 // vanishes but by its author or the owner.
-func (r *request) resetThread(old ahp.Annotation, t *ahp.Annotation) string {
+func checkThreadReset(r *core.Request, old ahp.Annotation, t *ahp.Annotation) string {
 	for _, had := range old.Entries {
 		if entryAt(t.Entries, had.ID) < 0 {
-			if reason := r.mayEdit(had); reason != "" {
+			if reason := mayEdit(r, had); reason != "" {
 				return reason
 			}
 		}
 	}
 	for i := range t.Entries {
-		if reason := r.resetEntry(old.Entries, t.Entries[:i], &t.Entries[i]); reason != "" {
+		if reason := checkEntryReset(r, old.Entries, t.Entries[:i], &t.Entries[i]); reason != "" {
 			return reason
 		}
 	}
 	t.Meta = keepStamp(old.Meta, t.Meta)
-	reason := r.changeThread(old, *t)
+	reason := checkThreadChange(r, old, *t)
 	if reason == "" && !reflect.DeepEqual(old.Range, t.Range) {
 		*t = placed(*t)
 	}
 	return reason
 }
 
-func (r *request) resetEntry(old, before []ahp.AnnotationEntry, e *ahp.AnnotationEntry) string {
+func checkEntryReset(r *core.Request, old, before []ahp.AnnotationEntry, e *ahp.AnnotationEntry) string {
 	i := entryAt(old, e.ID)
 	if i < 0 {
-		return r.newEntry(before, e)
+		return checkNewEntry(r, before, e)
 	}
 	if entryAt(before, e.ID) >= 0 {
 		return "two comments have the id " + e.ID
 	}
-	return r.editEntry(old[i], e)
+	return checkEntryEdit(r, old[i], e)
 }
 
-// changeThread asks who may resolve a thread, and who may move it elsewhere.
-func (r *request) changeThread(old, t ahp.Annotation) string {
+// checkThreadChange asks who may resolve a thread, and who may move it elsewhere.
+func checkThreadChange(r *core.Request, old, t ahp.Annotation) string {
 	if old.Resolved != t.Resolved {
-		if reason := r.mayResolve(old); reason != "" {
+		if reason := mayResolve(r, old); reason != "" {
 			return reason
 		}
 	}
@@ -143,13 +147,13 @@ func (r *request) changeThread(old, t ahp.Annotation) string {
 	if !moved {
 		return ""
 	}
-	if t.Origin.Session != r.info.Session {
+	if t.Origin.Session != r.Info.Session {
 		return "an annotation stays with its session"
 	}
-	return r.mayEdit(old.Entries[0])
+	return mayEdit(r, old.Entries[0])
 }
 
-func checkThreadUpdated(r *request, s *ahp.AnnotationsState, a *ahp.AnnotationsUpdatedAction) string {
+func checkThreadUpdated(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsUpdatedAction) string {
 	i := threadAt(s, a.AnnotationID)
 	if i < 0 {
 		return ""
@@ -167,43 +171,43 @@ func checkThreadUpdated(r *request, s *ahp.AnnotationsState, a *ahp.AnnotationsU
 	if a.Origin != nil {
 		t.Origin = *a.Origin
 	}
-	return r.changeThread(s.Annotations[i], t)
+	return checkThreadChange(r, s.Annotations[i], t)
 }
 
-func checkThreadRemoved(r *request, s *ahp.AnnotationsState, a *ahp.AnnotationsRemovedAction) string {
+func (h *Host) checkThreadRemoved(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsRemovedAction) string {
 	i := threadAt(s, a.AnnotationID)
 	if i < 0 {
 		return ""
 	}
 	for _, e := range s.Annotations[i].Entries {
-		if reason := r.mayEdit(e); reason != "" {
+		if reason := mayEdit(r, e); reason != "" {
 			return reason
 		}
 	}
-	r.uncall(a.AnnotationID)
+	h.dropMentions(r, a.AnnotationID)
 	return ""
 }
 
-func checkEntrySet(r *request, s *ahp.AnnotationsState, a *ahp.AnnotationsEntrySetAction) string {
+func (h *Host) checkEntrySet(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsEntrySetAction) string {
 	i := threadAt(s, a.AnnotationID)
 	if i < 0 {
 		return ""
 	}
 	entries := s.Annotations[i].Entries
 	if j := entryAt(entries, a.Entry.ID); j >= 0 {
-		return r.editEntry(entries[j], &a.Entry)
+		return checkEntryEdit(r, entries[j], &a.Entry)
 	}
 	if len(entries) >= mostEntries {
 		return fmt.Sprintf("a thread takes at most %d comments: start another one", mostEntries)
 	}
-	reason := r.newEntry(entries, &a.Entry)
+	reason := checkNewEntry(r, entries, &a.Entry)
 	if reason == "" {
-		r.call(a.AnnotationID, a.Entry)
+		h.noteMentions(r, a.AnnotationID, a.Entry)
 	}
 	return reason
 }
 
-func checkEntryRemoved(r *request, s *ahp.AnnotationsState, a *ahp.AnnotationsEntryRemovedAction) string {
+func checkEntryRemoved(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsEntryRemovedAction) string {
 	i := threadAt(s, a.AnnotationID)
 	if i < 0 {
 		return ""
@@ -216,30 +220,30 @@ func checkEntryRemoved(r *request, s *ahp.AnnotationsState, a *ahp.AnnotationsEn
 	case len(entries) == 1:
 		return lastEntry
 	}
-	return r.mayEdit(entries[j])
+	return mayEdit(r, entries[j])
 }
 
-// newEntry stamps a comment: who, when, and what was quoted.
-func (r *request) newEntry(others []ahp.AnnotationEntry, e *ahp.AnnotationEntry) string {
+// checkNewEntry stamps a comment: who, when, and what was quoted.
+func checkNewEntry(r *core.Request, others []ahp.AnnotationEntry, e *ahp.AnnotationEntry) string {
 	switch {
 	case e.ID == "":
 		return "a comment needs an id: choose a new one, like a UUID"
 	case entryAt(others, e.ID) >= 0:
 		return "two comments have the id " + e.ID
 	}
-	st := r.stamp()
+	st := r.Stamp()
 	st.Side, st.Hunk, st.Version = hunkOf(e.Meta)
-	e.Meta = st.write(e.Meta)
+	e.Meta = st.Write(e.Meta)
 	return checkEntryText(e)
 }
 
-// editEntry lets the stamp of the first writing stand, whoever edits.
-func (r *request) editEntry(old ahp.AnnotationEntry, e *ahp.AnnotationEntry) string {
+// checkEntryEdit lets the stamp of the first writing stand, whoever edits.
+func checkEntryEdit(r *core.Request, old ahp.AnnotationEntry, e *ahp.AnnotationEntry) string {
 	e.Meta = keepStamp(old.Meta, e.Meta)
 	if reflect.DeepEqual(old, *e) {
 		return ""
 	}
-	if reason := r.mayEdit(old); reason != "" {
+	if reason := mayEdit(r, old); reason != "" {
 		return reason
 	}
 	return checkEntryText(e)
@@ -257,20 +261,20 @@ func checkEntryText(e *ahp.AnnotationEntry) string {
 
 // keepStamp puts the host's own key as it was into what a client sends.
 func keepStamp(old, sent ahp.Meta) ahp.Meta {
-	had, stamped := old[metaKey]
-	if _, forged := sent[metaKey]; !stamped && !forged {
+	had, stamped := old[core.MetaKey]
+	if _, forged := sent[core.MetaKey]; !stamped && !forged {
 		return sent
 	}
-	m := cloneMeta(sent)
-	delete(m, metaKey)
+	m := core.CloneMeta(sent)
+	delete(m, core.MetaKey)
 	if stamped {
-		m[metaKey] = had
+		m[core.MetaKey] = had
 	}
 	return m
 }
 
 // checkFilesReviewed lets every reviewer mark. The action has no room for who did: that is recorded in the same step.
-func checkFilesReviewed(r *request, s *ahp.ChangesetState, a *ahp.ChangesetFilesReviewChangedAction) string {
+func (h *Host) checkFilesReviewed(r *core.Request, s *ahp.ChangesetState, a *ahp.ChangesetFilesReviewChangedAction) string {
 	for _, id := range a.Files {
 		if !slices.ContainsFunc(s.Files, func(f ahp.ChangesetFile) bool { return f.ID == id }) {
 			return "there is no file " + id + " in this changeset: it may have changed meanwhile"
@@ -279,12 +283,30 @@ func checkFilesReviewed(r *request, s *ahp.ChangesetState, a *ahp.ChangesetFiles
 	if len(a.Files) == 0 {
 		return "name at least one file"
 	}
-	l := r.h.ledger(r.info.Session)
+	l := h.ledger(r.Info.Session)
 	if !l.isLoaded() {
 		return "this changeset was closed meanwhile: open it again"
 	}
-	uri, files, m := r.info.URI, a.Files, mark{By: r.caller.Who(), At: r.now.UTC()}
-	l.changeIn(r.tx, func(rec *ledgerRecord) { rec.markFiles(uri, s, files, a.Reviewed, m) })
-	r.tx.Effect(uri, func(ctx context.Context) { r.h.showReviewed(ctx, l, uri, files) })
+	uri, files, m := r.Info.URI, a.Files, mark{By: r.Caller.Who(), At: r.Now.UTC()}
+	l.changeIn(r.Tx, func(rec *ledgerRecord) { rec.markFiles(uri, s, files, a.Reviewed, m) })
+	r.Tx.Effect(uri, func(ctx context.Context) { h.showReviewed(ctx, l, uri, files) })
 	return ""
+}
+
+// hunkOf reads what a client quoted; everything else it says about itself is ignored.
+func hunkOf(m ahp.Meta) (side, hunk string, version ahp.URI) {
+	var s struct {
+		Side, Hunk string
+		Version    ahp.URI
+	}
+	if json.Unmarshal(m[core.MetaKey], &s) != nil {
+		return "", "", ""
+	}
+	if !strings.HasPrefix(s.Version, blobScheme) || len(s.Version) > core.MaxVersion {
+		s.Version = ""
+	}
+	if s.Side != "before" && s.Side != "after" {
+		s.Side = ""
+	}
+	return s.Side, texts.CutBytes(s.Hunk, core.MaxHunk), s.Version
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/review"
 )
@@ -39,7 +40,7 @@ type applied struct {
 
 // ApplySuggestions writes suggestions into the files they are about, then resolves their threads with a note. Errors:
 // -32602 there is no such suggestion, -32009 the caller may not write files, -32011 the lines are others now.
-func (h *Host) ApplySuggestions(ctx context.Context, c Caller, session ahp.URI, refs []SuggestionRef) error {
+func (h *Host) ApplySuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []SuggestionRef) error {
 	list, err := h.suggested(ctx, c, session, refs)
 	if err != nil {
 		return err
@@ -52,28 +53,28 @@ func (h *Host) ApplySuggestions(ctx context.Context, c Caller, session ahp.URI, 
 }
 
 // suggested finds what is to be applied. Whoever may revert changes may apply: both write files.
-func (h *Host) suggested(ctx context.Context, c Caller, session ahp.URI, refs []SuggestionRef) ([]applied, error) {
-	if h.catalogue.alive(session) == nil || !c.Audience().Sees(sessionInfo(session)) {
-		return nil, noSession(session)
+func (h *Host) suggested(ctx context.Context, c core.Caller, session ahp.URI, refs []SuggestionRef) ([]applied, error) {
+	if h.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(core.SessionInfo(session)) {
+		return nil, core.NoSession(session)
 	}
-	if err := mayCall(c, "invokeChangesetOperation", sessionInfo(session)); err != nil {
+	if err := core.MayCall(c, "invokeChangesetOperation", core.SessionInfo(session)); err != nil {
 		return nil, err
 	}
 	if h.changesetService() == nil {
 		return nil, ahp.Errorf(ahp.CodeConflict, "this host keeps no checkpoints, so nothing can be applied")
 	}
 	if len(refs) == 0 || len(refs) > mostApplied {
-		return nil, badParams("name 1 to %d suggestions", mostApplied)
+		return nil, core.BadParams("name 1 to %d suggestions", mostApplied)
 	}
-	if err := h.ensure(ctx, session); err != nil {
+	if err := h.core.Ensure(ctx, session); err != nil {
 		return nil, err
 	}
-	if err := h.ensure(ctx, annotationsURI(session)); err != nil {
+	if err := h.core.Ensure(ctx, core.AnnotationsURI(session)); err != nil {
 		return nil, err
 	}
-	s, _ := hub.StateOf[*ahp.AnnotationsState](h.hub, annotationsURI(session))
+	s, _ := hub.StateOf[*ahp.AnnotationsState](h.core.Hub, core.AnnotationsURI(session))
 	if s == nil {
-		return nil, noSession(session)
+		return nil, core.NoSession(session)
 	}
 	var out []applied
 	for _, ref := range refs {
@@ -89,20 +90,20 @@ func (h *Host) suggested(ctx context.Context, c Caller, session ahp.URI, refs []
 func findSuggestion(s *ahp.AnnotationsState, ref SuggestionRef) (applied, error) {
 	i := threadAt(s, ref.Thread)
 	if i < 0 {
-		return applied{}, badParams("this thread was deleted meanwhile")
+		return applied{}, core.BadParams("this thread was deleted meanwhile")
 	}
 	t := s.Annotations[i]
 	j := entryAt(t.Entries, ref.Entry)
 	if j < 0 {
-		return applied{}, badParams("this comment was deleted meanwhile")
+		return applied{}, core.BadParams("this comment was deleted meanwhile")
 	}
 	all := review.Suggestions(t.Entries[j].Text.Text)
 	u, err := url.Parse(t.Resource)
 	switch {
 	case ref.N < 0 || ref.N >= len(all):
-		return applied{}, badParams("this suggestion is gone: the comment was edited meanwhile")
+		return applied{}, core.BadParams("this suggestion is gone: the comment was edited meanwhile")
 	case t.Range == nil || originOf(t).Side == "before" || err != nil || u.Scheme != "file":
-		return applied{}, badParams("a suggestion needs lines of the file as it is now")
+		return applied{}, core.BadParams("a suggestion needs lines of the file as it is now")
 	}
 	return applied{ref, t, t.Entries[j], filepath.FromSlash(u.Path), all[ref.N]}, nil
 }
@@ -174,13 +175,13 @@ func (o Origin) quotes(old []string) bool {
 		return false
 	}
 	text := strings.Join(old[o.From-1:o.To], "\n")
-	return text == strings.ReplaceAll(o.Hunk, "\r", "") || len(o.Hunk) > mostHunk-4 && strings.HasPrefix(text, o.Hunk)
+	return text == strings.ReplaceAll(o.Hunk, "\r", "") || len(o.Hunk) > core.MaxHunk-4 && strings.HasPrefix(text, o.Hunk)
 }
 
 // versionLines reads a kept version of a file.
 func (h *Host) versionLines(ctx context.Context, session ahp.URI, uri ahp.URI) ([]string, bool) {
 	b, ok := readBlob(uri)
-	if !ok || b.short != ShortID(session) || !changeset.IsOID(b.oid) {
+	if !ok || b.short != core.ShortID(session) || !changeset.IsOID(b.oid) {
 		return nil, false
 	}
 	data, err := h.changesetService().Content(ctx, session, b.oid)
@@ -191,7 +192,7 @@ func (h *Host) versionLines(ctx context.Context, session ahp.URI, uri ahp.URI) (
 }
 
 // noteApplied says in each thread what was done, and resolves it.
-func (h *Host) noteApplied(ctx context.Context, c Caller, session ahp.URI, list []applied, note string) error {
+func (h *Host) noteApplied(ctx context.Context, c core.Caller, session ahp.URI, list []applied, note string) error {
 	c.Conn = nil
 	done := map[string]bool{}
 	for _, a := range list {
@@ -203,7 +204,7 @@ func (h *Host) noteApplied(ctx context.Context, c Caller, session ahp.URI, list 
 			&ahp.AnnotationsEntrySetAction{AnnotationID: a.thread.ID, Entry: ahp.AnnotationEntry{ID: ids.New(), Text: ahp.Markdown(note)}},
 			&ahp.AnnotationsUpdatedAction{AnnotationID: a.thread.ID, Resolved: ahp.Ptr(true)},
 		} {
-			if _, err := h.Dispatch(ctx, c, annotationsURI(session), 0, act); err != nil {
+			if _, err := h.Dispatch(ctx, c, core.AnnotationsURI(session), 0, act); err != nil {
 				return err // the file is written; the thread says so no more
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
@@ -29,8 +30,8 @@ func (c *changing) suggest(p access.Principal, id, name string, from, to int, li
 	}
 	own, err := json.Marshal(map[string]string{"side": "after", "hunk": strings.Join(all[from-1:to], "\n"), "version": version})
 	c.must(err)
-	a := ahp.Annotation{ID: id, Resource: FileURI(filepath.Join(c.dir, name)), Range: LineRange(from, to),
-		Entries: []ahp.AnnotationEntry{{ID: "1", Text: ahp.Markdown("better:\n" + review.Fence(lines)), Meta: ahp.Meta{metaKey: own}}}}
+	a := ahp.Annotation{ID: id, Resource: core.FileURI(filepath.Join(c.dir, name)), Range: LineRange(from, to),
+		Entries: []ahp.AnnotationEntry{{ID: "1", Text: ahp.Markdown("better:\n" + review.Fence(lines)), Meta: ahp.Meta{core.MetaKey: own}}}}
 	o, err := c.host.Dispatch(c.t.Context(), as(p), notes, 0, &ahp.AnnotationsSetAction{Annotation: a})
 	if err != nil || o.Rejected != "" {
 		c.t.Fatalf("%+v %v", o, err)
@@ -115,10 +116,10 @@ func TestSuggestionsReplaceWhatTheyQuote(t *testing.T) {
 	c := reviewing(t)
 	ref := c.suggest(commenter, "one", "n.txt", 3, 3, "three")
 	a := c.threads().Annotations[0]
-	st, _ := ReadStamp(a.Entries[0].Meta)
+	st, _ := core.ReadStamp(a.Entries[0].Meta)
 	own, err := json.Marshal(map[string]string{"side": "after", "hunk": "12", "version": st.Version})
 	c.must(err)
-	a.ID, a.Entries = "forged", []ahp.AnnotationEntry{{ID: "1", Text: a.Entries[0].Text, Meta: ahp.Meta{metaKey: own}}}
+	a.ID, a.Entries = "forged", []ahp.AnnotationEntry{{ID: "1", Text: a.Entries[0].Text, Meta: ahp.Meta{core.MetaKey: own}}}
 	c.dispatch(notes, &ahp.AnnotationsSetAction{Annotation: a})
 	if err := c.host.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{{"forged", "1", 0}}); code(err) != ahp.CodeConflict || c.read("n.txt") != twelve {
 		t.Errorf("%v, and the file reads %q", err, c.read("n.txt"))
@@ -179,7 +180,7 @@ func TestThreadsFollowTheirLines(t *testing.T) {
 	ben, err := c.hub.Connect(hub.ConnConfig{Principal: commenter.ID, ClientID: "ben-1", Audience: commenter.Audience()})
 	c.must(err)
 	t.Cleanup(func() { ben.Close(errors.New("the test is over")) })
-	o, err := c.host.Dispatch(t.Context(), Caller{Principal: commenter, ClientID: "ben-1", Conn: ben}, notes, 1,
+	o, err := c.host.Dispatch(t.Context(), core.Caller{Principal: commenter, ClientID: "ben-1", Conn: ben}, notes, 1,
 		&ahp.AnnotationsUpdatedAction{AnnotationID: "follows", Range: LineRange(9, 9)})
 	if err != nil || o.Rejected != "" {
 		t.Fatalf("%+v %v", o, err)
@@ -220,7 +221,7 @@ func TestSuggestionInANestedRepository(t *testing.T) {
 		c.git(append([]string{"-C", "inner"}, args...)...)
 	}
 	c.must(c.hub.Do(func(tx *hub.Tx) {
-		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: FileURI(inner)})
+		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: core.FileURI(inner)})
 	}))
 	c.turn(func() { c.write("inner/n.txt", twelve) })
 	shown := c.follow(kindSession, "")

@@ -10,12 +10,13 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // CommitSuggestions applies suggestions as ApplySuggestions does and commits their files: one commit, written by the
 // caller, with those who suggested it as co-authors. When git refuses, the files are what they were. Errors besides:
 // -32011 something is staged already, or git refused.
-func (h *Host) CommitSuggestions(ctx context.Context, c Caller, session ahp.URI, refs []SuggestionRef) error {
+func (h *Host) CommitSuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []SuggestionRef) error {
 	list, err := h.suggested(ctx, c, session, refs)
 	if err != nil {
 		return err
@@ -39,7 +40,7 @@ func (h *Host) CommitSuggestions(ctx context.Context, c Caller, session ahp.URI,
 	return h.noteApplied(ctx, c, session, list, fmt.Sprintf("Committed the suggestion as %s.", done.ID))
 }
 
-func (h *Host) commitSuggested(ctx context.Context, c Caller, session ahp.URI, dirs []string, list []applied) (changeset.Committed, error) {
+func (h *Host) commitSuggested(ctx context.Context, c core.Caller, session ahp.URI, dirs []string, list []applied) (changeset.Committed, error) {
 	svc := h.changesetService()
 	head, err := svc.Head(ctx, session, dirs)
 	if err != nil {
@@ -60,11 +61,11 @@ func (h *Host) commitSuggested(ctx context.Context, c Caller, session ahp.URI, d
 }
 
 // commitMessage names the files and whose idea it was.
-func commitMessage(c Caller, list []applied) string {
+func commitMessage(c core.Caller, list []applied) string {
 	var names, coauthors []string
 	for _, a := range list {
 		names = append(names, filepath.Base(a.path))
-		if st, ok := ReadStamp(a.entry.Meta); ok && st.By.ID != c.ID {
+		if st, ok := core.ReadStamp(a.entry.Meta); ok && st.By.ID != c.ID {
 			coauthors = append(coauthors, trailer(st.By))
 		}
 	}
@@ -90,7 +91,7 @@ func sortedSet(list []string) []string {
 }
 
 // trailer credits somebody. The hub knows no address of people, so it gives one that can be nobody's.
-func trailer(by Identity) string {
+func trailer(by core.Identity) string {
 	name := strings.Map(func(r rune) rune {
 		if r < ' ' || r == '<' || r == '>' {
 			return -1

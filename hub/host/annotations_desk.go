@@ -8,6 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
@@ -25,14 +26,14 @@ type desks struct {
 func (h *Host) loadDesks(ctx context.Context) error {
 	d := &h.desks
 	d.all, d.watchers = map[ahp.URI]review.Review{}, map[chan struct{}]ahp.URI{}
-	if h.cfg.Store == nil {
+	if h.core.Store == nil {
 		return nil
 	}
-	list, err := h.cfg.Store.Records(ctx, bucketDesks)
+	list, err := h.core.Store.Records(ctx, bucketDesks)
 	for _, r := range list {
 		var desk review.Review
 		if err := json.Unmarshal(r.Value, &desk); err != nil {
-			h.log.Error("the verdicts of a session cannot be read", "session", r.Key, "err", err)
+			h.core.Log.Error("the verdicts of a session cannot be read", "session", r.Key, "err", err)
 			continue
 		}
 		d.all[r.Key] = desk
@@ -76,7 +77,7 @@ func (d *desks) tell(session ahp.URI) {
 
 // atDesk lets something happen at a session's desk; pages hear of it once it is durable.
 func (h *Host) atDesk(tx *hub.Tx, session ahp.URI, events ...review.Event) {
-	if len(events) == 0 || h.catalogue.alive(session) == nil {
+	if len(events) == 0 || h.core.Catalogue.Alive(session) == nil {
 		return
 	}
 	h.desks.mu.Lock()
@@ -93,11 +94,11 @@ func (h *Host) atDesk(tx *hub.Tx, session ahp.URI, events ...review.Event) {
 	}
 	raw, err := json.Marshal(desk)
 	if err != nil {
-		h.log.Error("verdicts and mentions are not kept", "session", session, "err", err)
+		h.core.Log.Error("verdicts and mentions are not kept", "session", session, "err", err)
 		return
 	}
 	tx.Record(bucketDesks, session, raw)
-	tx.Effect(annotationsURI(session), func(context.Context) { h.desks.tell(session) })
+	tx.Effect(core.AnnotationsURI(session), func(context.Context) { h.desks.tell(session) })
 }
 
 // forgetDesk drops the desk of a session that is gone for good.
@@ -113,7 +114,7 @@ func (h *Host) forgetDesk(tx *hub.Tx, session ahp.URI) {
 }
 
 // met notes who has been in a session, so that they can be mentioned.
-func (h *Host) met(c Caller, info hub.ChannelInfo) {
+func (h *Host) met(c core.Caller, info hub.ChannelInfo) {
 	session, me := info.Session, review.Person{ID: c.ID, Name: c.Name}
 	if session == "" || me.ID == "" || me.Name == "" || c.Role == access.RoleAgent {
 		return
@@ -123,32 +124,32 @@ func (h *Host) met(c Caller, info hub.ChannelInfo) {
 			return
 		}
 	}
-	err := h.hub.Do(func(tx *hub.Tx) { h.atDesk(tx, session, review.Joined{Person: me}) })
+	err := h.core.Hub.Do(func(tx *hub.Tx) { h.atDesk(tx, session, review.Joined{Person: me}) })
 	if err != nil {
-		h.log.Debug("who came is not noted", "session", session, "err", err) // read-only: noted the next time
+		h.core.Log.Debug("who came is not noted", "session", session, "err", err) // read-only: noted the next time
 	}
 }
 
-// call notes who is mentioned in new comments of a thread. Nobody calls themselves.
-func (r *request) call(thread string, entries ...ahp.AnnotationEntry) {
-	session := r.info.Session
-	people := r.h.Desk(session).People
+// noteMentions notes who is mentioned in new comments of a thread. Nobody calls themselves.
+func (h *Host) noteMentions(r *core.Request, thread string, entries ...ahp.AnnotationEntry) {
+	session := r.Info.Session
+	people := h.Desk(session).People
 	var events []review.Event
 	for _, e := range entries {
 		for _, p := range review.Mentions(e.Text.Text, people) {
-			if p.ID != r.caller.ID {
-				events = append(events, review.Called{Mention: review.Mention{Who: p.ID, By: review.Person{ID: r.caller.ID, Name: r.caller.Name}, Thread: thread, At: r.now.UTC()}})
+			if p.ID != r.Caller.ID {
+				events = append(events, review.Called{Mention: review.Mention{Who: p.ID, By: review.Person{ID: r.Caller.ID, Name: r.Caller.Name}, Thread: thread, At: r.Now.UTC()}})
 			}
 		}
 	}
-	r.h.atDesk(r.tx, session, events...)
+	h.atDesk(r.Tx, session, events...)
 }
 
-// uncall forgets who was called in a thread that goes away.
-func (r *request) uncall(thread string) {
-	for _, m := range r.h.Desk(r.info.Session).Mentions {
+// dropMentions forgets who was called in a thread that goes away.
+func (h *Host) dropMentions(r *core.Request, thread string) {
+	for _, m := range h.Desk(r.Info.Session).Mentions {
 		if m.Thread == thread {
-			r.h.atDesk(r.tx, r.info.Session, review.Read{Threads: []string{thread}})
+			h.atDesk(r.Tx, r.Info.Session, review.Read{Threads: []string{thread}})
 			return
 		}
 	}
@@ -160,5 +161,5 @@ func (h *Host) MentionsRead(ctx context.Context, who string, session ahp.URI, th
 	if read := desk.After(review.Read{Who: who, Threads: threads}); len(read.Mentions) == len(desk.Mentions) {
 		return nil
 	}
-	return h.do(ctx, func(tx *hub.Tx) { h.atDesk(tx, session, review.Read{Who: who, Threads: threads}) })
+	return h.core.Do(ctx, func(tx *hub.Tx) { h.atDesk(tx, session, review.Read{Who: who, Threads: threads}) })
 }

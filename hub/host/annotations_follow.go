@@ -13,6 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
@@ -37,11 +38,11 @@ type Origin struct {
 func originOf(t ahp.Annotation) Origin {
 	var o Origin
 	for _, e := range t.Entries[:min(1, len(t.Entries))] {
-		st, _ := ReadStamp(e.Meta)
+		st, _ := core.ReadStamp(e.Meta)
 		o.Side, o.Version, o.Hunk = st.Side, st.Version, st.Hunk
 	}
 	r := t.Range
-	if st, ok := ReadStamp(t.Meta); ok && st.Range != nil && r != nil {
+	if st, ok := core.ReadStamp(t.Meta); ok && st.Range != nil && r != nil {
 		r = st.Range
 	}
 	if r != nil {
@@ -55,14 +56,14 @@ func ThreadOrigin(t *ahp.Annotation) Origin { return originOf(*t) }
 
 // followThreads moves the ranges of a session's open threads to where their lines are.
 func (h *Host) followThreads(ctx context.Context, session ahp.URI) {
-	s, _ := hub.StateOf[*ahp.AnnotationsState](h.hub, annotationsURI(session))
+	s, _ := hub.StateOf[*ahp.AnnotationsState](h.core.Hub, core.AnnotationsURI(session))
 	if s == nil || h.changesetService() == nil {
 		return // nobody has it in memory: it is moved after another turn, and pages look for themselves
 	}
 	files, looked := map[ahp.URI][]string{}, 0
 	var moves []ahp.AnnotationsUpdatedAction
 	for _, t := range s.Annotations {
-		if st, _ := ReadStamp(t.Meta); t.Resolved || t.Range == nil || st.Range == nil || originOf(t).Side == "before" {
+		if st, _ := core.ReadStamp(t.Meta); t.Resolved || t.Range == nil || st.Range == nil || originOf(t).Side == "before" {
 			continue
 		}
 		if looked++; looked > mostFollowed {
@@ -78,15 +79,15 @@ func (h *Host) followThreads(ctx context.Context, session ahp.URI) {
 	if len(moves) == 0 {
 		return
 	}
-	err := h.do(ctx, func(tx *hub.Tx) { h.moveThreads(tx, session, s, moves) })
-	if err != nil && !errors.Is(err, errStopping) {
-		h.log.Warn("threads were not moved along with their lines", "session", session, "err", err)
+	err := h.core.Do(ctx, func(tx *hub.Tx) { h.moveThreads(tx, session, s, moves) })
+	if err != nil && !errors.Is(err, core.ErrStopping) {
+		h.core.Log.Warn("threads were not moved along with their lines", "session", session, "err", err)
 	}
 }
 
 // moveThreads moves what nobody touched meanwhile.
 func (h *Host) moveThreads(tx *hub.Tx, session ahp.URI, seen *ahp.AnnotationsState, moves []ahp.AnnotationsUpdatedAction) {
-	now, _ := hub.StateOf[*ahp.AnnotationsState](tx, annotationsURI(session))
+	now, _ := hub.StateOf[*ahp.AnnotationsState](tx, core.AnnotationsURI(session))
 	if now == nil {
 		return
 	}
@@ -95,22 +96,22 @@ func (h *Host) moveThreads(tx *hub.Tx, session ahp.URI, seen *ahp.AnnotationsSta
 		if b < 0 || now.Annotations[b].Range == nil || *now.Annotations[b].Range != *seen.Annotations[a].Range {
 			continue
 		}
-		tx.Apply(annotationsURI(session), &moves[i])
+		tx.Apply(core.AnnotationsURI(session), &moves[i])
 	}
 }
 
 // placed makes where a thread is now the place it was written at: somebody put it there by hand, and what it quoted
 // stands elsewhere.
 func placed(t ahp.Annotation) ahp.Annotation {
-	if st, ok := ReadStamp(t.Meta); ok {
+	if st, ok := core.ReadStamp(t.Meta); ok {
 		st.Range = t.Range
-		t.Meta = st.write(t.Meta)
+		t.Meta = st.Write(t.Meta)
 	}
 	t.Entries = slices.Clone(t.Entries)
 	for i := range t.Entries[:min(1, len(t.Entries))] {
-		if st, ok := ReadStamp(t.Entries[i].Meta); ok {
+		if st, ok := core.ReadStamp(t.Entries[i].Meta); ok {
 			st.Version, st.Hunk = "", ""
-			t.Entries[i].Meta = st.write(t.Entries[i].Meta)
+			t.Entries[i].Meta = st.Write(t.Entries[i].Meta)
 		}
 	}
 	return t

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 const notes = session + "/annotations"
@@ -36,7 +37,7 @@ func (w *world) authorsOf(id string) string {
 	}
 	var names []string
 	for _, e := range w.threads().Annotations[i].Entries {
-		by, _ := ReadStamp(e.Meta)
+		by, _ := core.ReadStamp(e.Meta)
 		names = append(names, by.By.Name)
 	}
 	return strings.Join(names, " ")
@@ -54,7 +55,7 @@ func TestThreads(t *testing.T) { // AHP requirements 159 and 161
 		set.Annotation.Resolved = true
 		ben.do(notes, set)
 		e := w.threads().Annotations[0].Entries[0]
-		by, _ := ReadStamp(e.Meta)
+		by, _ := core.ReadStamp(e.Meta)
 		if by.By.Name != "Ben" || by.At.Year() == 2001 || by.Side != "after" || by.Hunk != "+x := 1" || string(e.Meta["vscode"]) != `{"kept":true}` {
 			t.Errorf("the comment is stamped %+v, its _meta is %s", by, e.Meta)
 		}
@@ -169,7 +170,7 @@ func TestSendAnnotations(t *testing.T) {
 		if err := w.host.SendAnnotations(t.Context(), c.caller, session, []string{"z"}, "", false); code(err) != ahp.CodeInvalidParams {
 			t.Errorf("an unknown thread: %v", err)
 		}
-		if err := w.host.SendAnnotations(t.Context(), Caller{Principal: commenter}, session, nil, "", false); err == nil || !strings.Contains(err.Error(), "may not send") {
+		if err := w.host.SendAnnotations(t.Context(), core.Caller{Principal: commenter}, session, nil, "", false); err == nil || !strings.Contains(err.Error(), "may not send") {
 			t.Errorf("a commenter sent to the agent: %v", err)
 		}
 	})

@@ -6,11 +6,12 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // knownVersions replaces the versions of files that a guest names in new comments by those they are shown: whoever sees
 // a thread may read the version it was written on, so that naming one would open it.
-func (h *Host) knownVersions(ctx context.Context, c Caller, info hub.ChannelInfo, a ahp.Action) ahp.Action {
+func (h *Host) knownVersions(ctx context.Context, c core.Caller, info hub.ChannelInfo, a ahp.Action) ahp.Action {
 	if !c.IsGuest() || info.Kind != ahp.ChannelAnnotations {
 		return a
 	}
@@ -32,7 +33,7 @@ func (h *Host) knownVersions(ctx context.Context, c Caller, info hub.ChannelInfo
 
 // knownVersion returns the `_meta` of a comment with a version that its writer may read: the one they name, else that of
 // the file as they are shown it, else none.
-func (h *Host) knownVersion(ctx context.Context, c Caller, session, file ahp.URI, m ahp.Meta) ahp.Meta {
+func (h *Host) knownVersion(ctx context.Context, c core.Caller, session, file ahp.URI, m ahp.Meta) ahp.Meta {
 	side, hunk, version := hunkOf(m)
 	if version == "" {
 		return m
@@ -40,14 +41,14 @@ func (h *Host) knownVersion(ctx context.Context, c Caller, session, file ahp.URI
 	if _, _, err := h.blobAt(ctx, c, version); err == nil {
 		return m
 	}
-	return Stamp{Side: side, Hunk: hunk, Version: h.shownVersion(c, session, file, side)}.write(m)
+	return core.Stamp{Side: side, Hunk: hunk, Version: h.shownVersion(c, session, file, side)}.Write(m)
 }
 
 // shownVersion finds a side of a file in the changesets that a caller sees; "" when it is in none.
-func (h *Host) shownVersion(c Caller, session, file ahp.URI, side string) ahp.URI {
-	for _, channel := range h.hub.OfSession(session) {
-		info, known := h.hub.Info(channel)
-		st, _, awake := h.hub.State(channel)
+func (h *Host) shownVersion(c core.Caller, session, file ahp.URI, side string) ahp.URI {
+	for _, channel := range h.core.Hub.OfSession(session) {
+		info, known := h.core.Hub.Info(channel)
+		st, _, awake := h.core.Hub.State(channel)
 		if !known || !awake || info.Kind != ahp.ChannelChangeset || !c.Audience().Sees(info) {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // TestWhateverClientsDo has several people do anything in any order, and looks whether the
@@ -48,7 +49,7 @@ func (w *world) anything(r *rand.Rand) {
 		had := w.threads()
 		uri, a := w.anAction(r, chat)
 		c.try(uri, a)
-		if !c.caller.owner() {
+		if !c.caller.IsOwner() {
 			w.othersStand(c, had)
 		}
 		w.consistent()
@@ -64,7 +65,7 @@ func (w *world) anAction(r *rand.Rand, chat ahp.URI) (ahp.URI, ahp.Action) {
 	turn, id := "none", fmt.Sprint(r.IntN(3))
 	if s.ActiveTurn != nil {
 		turn = s.ActiveTurn.ID
-	} else if last := lastTurn(s); last != nil {
+	} else if last := core.LastTurn(s); last != nil {
 		turn = last.ID
 	}
 	on := func(a ahp.Action) (ahp.URI, ahp.Action) { return chat, a }
@@ -134,7 +135,7 @@ func (w *world) consistent() {
 	if len(want) != len(s.InputNeeded) {
 		w.t.Fatalf("inputNeeded has %d entries, the chats wait for %d", len(s.InputNeeded), len(want))
 	}
-	e := w.host.catalogue.get(session)
+	e := w.host.core.Catalogue.Get(session)
 	now := *e
 	fold(&now, s)
 	if d, differs := diffSummary(e.Summary, now.Summary); differs {

@@ -7,6 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // optionKind is the answer that allows a call and all of its kind in the session. Only the owner may pick it.
@@ -27,7 +28,7 @@ func allowed(s *ahp.SessionState, kind string, m ahp.Message) bool {
 	if FromGuest(m) {
 		return false
 	}
-	switch configValue(s, approvalKey) {
+	switch core.ConfigValue(s, approvalKey) {
 	case agent.ApprovalAuto:
 		return true
 	case agent.ApprovalWrites:

@@ -7,32 +7,33 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // What a message refers to on other channels: threads of annotations, and other chats.
 
-func (r *request) attachment(a ahp.MessageAttachment) string {
+func checkAttachment(r *core.Request, a ahp.MessageAttachment) string {
 	switch a.Value.(type) {
 	case *ahp.MessageAnnotationsAttachment, *ahp.MessageChatAttachment:
-		if !r.caller.Scope.IsWhole() { // the agent would tell what they say
+		if !r.Caller.Scope.IsWhole() { // the agent would tell what they say
 			return outOfSight
 		}
 	}
 	switch v := a.Value.(type) {
 	case *ahp.MessageAnnotationsAttachment:
-		return r.annotationsAttachment(v)
+		return checkAnnotationsAttachment(r, v)
 	case *ahp.MessageChatAttachment:
-		return r.chatAttachment(v)
+		return checkChatAttachment(r, v)
 	}
 	return ""
 }
 
-// annotationsAttachment takes threads of the same session only, and only ones that exist.
-func (r *request) annotationsAttachment(v *ahp.MessageAnnotationsAttachment) string {
-	if v.Resource != annotationsURI(r.info.Session) {
+// checkAnnotationsAttachment takes threads of the same session only, and only ones that exist.
+func checkAnnotationsAttachment(r *core.Request, v *ahp.MessageAnnotationsAttachment) string {
+	if v.Resource != core.AnnotationsURI(r.Info.Session) {
 		return "only the annotations of this session can be attached"
 	}
-	s, _ := hub.StateOf[*ahp.AnnotationsState](r.tx, v.Resource)
+	s, _ := hub.StateOf[*ahp.AnnotationsState](r.Tx, v.Resource)
 	for _, id := range v.AnnotationIDs {
 		if s == nil || threadAt(s, id) < 0 {
 			return "there is no annotation " + id + ": it may have been removed"
@@ -41,22 +42,18 @@ func (r *request) annotationsAttachment(v *ahp.MessageAnnotationsAttachment) str
 	return ""
 }
 
-// chatAttachment takes a chat of the same session, up to a completed turn (AHP
+// checkChatAttachment takes a chat of the same session, up to a completed turn (AHP
 // requirements 99 and 100).
-func (r *request) chatAttachment(v *ahp.MessageChatAttachment) string {
-	info, _ := r.tx.Info(v.Resource)
-	s, ok := hub.StateOf[*ahp.ChatState](r.tx, v.Resource)
-	if !ok || info.Session != r.info.Session {
+func checkChatAttachment(r *core.Request, v *ahp.MessageChatAttachment) string {
+	info, _ := r.Tx.Info(v.Resource)
+	s, ok := hub.StateOf[*ahp.ChatState](r.Tx, v.Resource)
+	if !ok || info.Session != r.Info.Session {
 		return "only chats of this session can be attached"
 	}
-	if v.EndTurn != "" && turnAt(s, v.EndTurn) < 0 {
+	if v.EndTurn != "" && core.TurnIndex(s, v.EndTurn) < 0 {
 		return "endTurn: " + v.EndTurn + " is not a completed turn of that chat"
 	}
 	return ""
-}
-
-func turnAt(s *ahp.ChatState, id string) int {
-	return slices.IndexFunc(s.Turns, func(t *ahp.Turn) bool { return t.ID == id })
 }
 
 // wakeAttachments loads what the messages of an action refer to, so that it can be looked
@@ -75,8 +72,8 @@ func (h *Host) wakeAttachments(ctx context.Context, session ahp.URI, a ahp.Actio
 		return
 	}
 	for _, uri := range referred(*m) {
-		if info, known := h.hub.Info(uri); known && info.Session == session {
-			_ = h.ensure(ctx, uri)
+		if info, known := h.core.Hub.Info(uri); known && info.Session == session {
+			_ = h.core.Ensure(ctx, uri)
 		}
 	}
 }
@@ -98,10 +95,10 @@ func referred(m ahp.Message) (uris []ahp.URI) {
 func (l *live) threads(ctx context.Context, m ahp.Message) (list []ahp.Annotation) {
 	for _, a := range m.Attachments {
 		v, ok := a.Value.(*ahp.MessageAnnotationsAttachment)
-		if !ok || l.h.ensure(ctx, v.Resource) != nil {
+		if !ok || l.h.core.Ensure(ctx, v.Resource) != nil {
 			continue
 		}
-		s, _ := hub.StateOf[*ahp.AnnotationsState](l.h.hub, v.Resource)
+		s, _ := hub.StateOf[*ahp.AnnotationsState](l.h.core.Hub, v.Resource)
 		if s == nil {
 			continue
 		}
@@ -123,10 +120,10 @@ func (l *live) resolve(ctx context.Context, m ahp.Message) ahp.Message {
 	m.Attachments = slices.Clone(m.Attachments)
 	for i, a := range m.Attachments {
 		v, ok := a.Value.(*ahp.MessageChatAttachment)
-		if !ok || l.h.ensure(ctx, v.Resource) != nil {
+		if !ok || l.h.core.Ensure(ctx, v.Resource) != nil {
 			continue
 		}
-		if s, ok := hub.StateOf[*ahp.ChatState](l.h.hub, v.Resource); ok {
+		if s, ok := hub.StateOf[*ahp.ChatState](l.h.core.Hub, v.Resource); ok {
 			m.Attachments[i].Value = &ahp.SimpleMessageAttachment{Label: v.Label, DisplayKind: v.DisplayKind, Meta: v.Meta,
 				ModelRepresentation: transcript(s, v.EndTurn)}
 		}

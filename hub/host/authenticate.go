@@ -5,12 +5,13 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Authenticate answers authenticate: the agent that named the resource takes the token, and any other one is not known
 // (AHP requirements 189 and 190). It is kept in memory alone, for the whole host as its agents are, and never logged.
-func (h *Host) Authenticate(ctx context.Context, c Caller, p ahp.AuthenticateParams) (ahp.AuthenticateResult, error) {
-	if err := mayCall(c, "authenticate", rootInfo); err != nil {
+func (h *Host) Authenticate(ctx context.Context, c core.Caller, p ahp.AuthenticateParams) (ahp.AuthenticateResult, error) {
+	if err := core.MayCall(c, "authenticate", core.RootInfo); err != nil {
 		return ahp.AuthenticateResult{}, err
 	}
 	for _, b := range h.cfg.Agents {
@@ -19,7 +20,7 @@ func (h *Host) Authenticate(ctx context.Context, c Caller, p ahp.AuthenticatePar
 			continue
 		}
 		if known, err := a.Authenticate(ctx, p.Resource, p.Token); err != nil {
-			return ahp.AuthenticateResult{}, badParams("token: %s", err)
+			return ahp.AuthenticateResult{}, core.BadParams("token: %s", err)
 		} else if known {
 			return ahp.AuthenticateResult{}, nil
 		}
@@ -27,5 +28,5 @@ func (h *Host) Authenticate(ctx context.Context, c Caller, p ahp.AuthenticatePar
 	if h.takeServerToken(p.Resource, p.Token) {
 		return ahp.AuthenticateResult{}, nil
 	}
-	return ahp.AuthenticateResult{}, badParams("resource: this host asks for no token for %.200q: sign in with the agent's own program", p.Resource)
+	return ahp.AuthenticateResult{}, core.BadParams("resource: this host asks for no token for %.200q: sign in with the agent's own program", p.Resource)
 }

@@ -132,12 +132,12 @@ func (a *automations) poke() {
 
 // openAutomations opens the catalogue, or wakes that of the last run, and reads what is known of runs.
 func (h *Host) openAutomations(ctx context.Context) error {
-	if _, known := h.hub.Info(ahp.AutomationsURI); !known {
-		return h.do(ctx, func(tx *hub.Tx) {
-			h.mustOpen(tx, automationsInfo, &ahp.AutomationState{Entries: []ahp.AutomationEntry{}})
+	if _, known := h.core.Hub.Info(ahp.AutomationsURI); !known {
+		return h.core.Do(ctx, func(tx *hub.Tx) {
+			h.core.MustOpen(tx, automationsInfo, &ahp.AutomationState{Entries: []ahp.AutomationEntry{}})
 		})
 	}
-	if err := h.ensure(ctx, ahp.AutomationsURI); err != nil {
+	if err := h.core.Ensure(ctx, ahp.AutomationsURI); err != nil {
 		return fmt.Errorf("read the automations: %w", err)
 	}
 	if err := h.readRuns(ctx); err != nil {
@@ -156,7 +156,7 @@ func (h *Host) readRuns(ctx context.Context) error {
 		if automation.Ended(r.Lifecycle) {
 			return nil
 		}
-		return h.ensure(ctx, r.Resource)
+		return h.core.Ensure(ctx, r.Resource)
 	})
 	if err != nil {
 		return err
@@ -175,10 +175,10 @@ func (h *Host) readRuns(ctx context.Context) error {
 }
 
 func (h *Host) eachRecord(ctx context.Context, bucket string, f func(key string, value []byte) error) error {
-	if h.cfg.Store == nil {
+	if h.core.Store == nil {
 		return nil
 	}
-	records, err := h.cfg.Store.Records(ctx, bucket)
+	records, err := h.core.Store.Records(ctx, bucket)
 	if err != nil {
 		return err
 	}

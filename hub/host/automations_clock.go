@@ -7,6 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/automation"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // longestNap bounds how long the clock sleeps: timers stand still while a machine does, so after that it looks anew.
@@ -16,7 +17,7 @@ const longestNap = time.Minute
 func (h *Host) keepTime(ctx context.Context) {
 	for {
 		var at time.Time
-		if h.do(ctx, func(tx *hub.Tx) { at = h.tick(tx) }) != nil {
+		if h.core.Do(ctx, func(tx *hub.Tx) { at = h.tick(tx) }) != nil {
 			return
 		}
 		if !h.nap(ctx, at) {
@@ -29,7 +30,7 @@ func (h *Host) keepTime(ctx context.Context) {
 func (h *Host) nap(ctx context.Context, at time.Time) bool {
 	var due <-chan time.Time
 	if !at.IsZero() {
-		t := time.NewTimer(min(max(at.Sub(h.now()), 10*time.Millisecond), longestNap))
+		t := time.NewTimer(min(max(at.Sub(h.core.Now()), 10*time.Millisecond), longestNap))
 		defer t.Stop()
 		due = t.C
 	}
@@ -44,12 +45,12 @@ func (h *Host) nap(ctx context.Context, at time.Time) bool {
 
 // tick looks at every automation once, and returns when to look again.
 func (h *Host) tick(tx *hub.Tx) (at time.Time) {
-	now := h.now()
+	now := h.core.Now()
 	for _, e := range entries(tx) {
 		busy := h.automations.goesOn(e.Resource)
 		next, origin := automation.Due(e, now, busy)
 		if next.Definition.Enabled != e.Definition.Enabled {
-			next.ModifiedAt = timestamp(now)
+			next.ModifiedAt = core.Timestamp(now)
 		}
 		if origin != nil {
 			h.newRun(tx, e.Resource, origin)
@@ -66,7 +67,7 @@ func (h *Host) tick(tx *hub.Tx) (at time.Time) {
 
 // Automation is one entry of the catalogue.
 func (h *Host) Automation(uri ahp.URI) (e ahp.AutomationEntry, ok bool) {
-	all, _ := hub.StateOf[*ahp.AutomationState](h.hub, ahp.AutomationsURI)
+	all, _ := hub.StateOf[*ahp.AutomationState](h.core.Hub, ahp.AutomationsURI)
 	if all == nil {
 		return e, false
 	}

@@ -9,24 +9,25 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/automation"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // AutomationCapabilities is what the host offers a caller; nil to whoever may not see automations.
-func (h *Host) AutomationCapabilities(c Caller) *ahp.AutomationCapabilities {
+func (h *Host) AutomationCapabilities(c core.Caller) *ahp.AutomationCapabilities {
 	if access.MayCall(c.Principal, "runAutomation", automationsInfo) != nil {
 		return nil
 	}
-	least := int64(h.cfg.Limits.AutomationInterval.Minutes())
-	return &ahp.AutomationCapabilities{Create: ahp.Meta{}, RunCancellation: ahp.Meta{}, RunHistoryLimit: ahp.Ptr(int64(h.cfg.Limits.AutomationRuns)),
+	least := int64(h.core.Limits.AutomationInterval.Minutes())
+	return &ahp.AutomationCapabilities{Create: ahp.Meta{}, RunCancellation: ahp.Meta{}, RunHistoryLimit: ahp.Ptr(int64(h.core.Limits.AutomationRuns)),
 		Schedules: &ahp.AutomationScheduleCapability{MinIntervalMinutes: &least}}
 }
 
 // ListAutomationTriggerDefinitions answers with the events automations can wait for: this host has none.
 //
 // Errors: -32002 no such agent, -32009 not allowed.
-func (h *Host) ListAutomationTriggerDefinitions(_ context.Context, c Caller, p ahp.ListAutomationTriggerDefinitionsParams) (ahp.ListAutomationTriggerDefinitionsResult, error) {
+func (h *Host) ListAutomationTriggerDefinitions(_ context.Context, c core.Caller, p ahp.ListAutomationTriggerDefinitionsParams) (ahp.ListAutomationTriggerDefinitionsResult, error) {
 	none := ahp.ListAutomationTriggerDefinitionsResult{Items: []ahp.AutomationTriggerDefinition{}}
-	if err := mayCall(c, "listAutomationTriggerDefinitions", rootInfo); err != nil {
+	if err := core.MayCall(c, "listAutomationTriggerDefinitions", core.RootInfo); err != nil {
 		return none, err
 	}
 	_, err := h.backend(p.Provider)
@@ -37,16 +38,16 @@ func (h *Host) ListAutomationTriggerDefinitions(_ context.Context, c Caller, p a
 // same automation is answered with the same run. While another run goes on the new one waits for its end.
 //
 // Errors: -32008 no such automation, -32602 no requestId or a wrong channel, -32011 too many runs wait, -32009 not allowed.
-func (h *Host) RunAutomation(_ context.Context, c Caller, p ahp.RunAutomationParams) (ahp.RunAutomationResult, error) {
+func (h *Host) RunAutomation(_ context.Context, c core.Caller, p ahp.RunAutomationParams) (ahp.RunAutomationResult, error) {
 	res := ahp.RunAutomationResult{}
 	if err := onAutomations(c, "runAutomation", p.Channel); err != nil {
 		return res, err
 	}
-	if p.RequestID == "" || len(p.RequestID) > mostURI {
-		return res, badParams("requestId: choose one of 1 to %d bytes, like a UUID, and send it again when you ask again", mostURI)
+	if p.RequestID == "" || len(p.RequestID) > core.MaxURI {
+		return res, core.BadParams("requestId: choose one of 1 to %d bytes, like a UUID, and send it again when you ask again", core.MaxURI)
 	}
 	var refused error
-	err := h.hub.Do(func(tx *hub.Tx) { res.Resource, refused = h.runManually(tx, p) })
+	err := h.core.Hub.Do(func(tx *hub.Tx) { res.Resource, refused = h.runManually(tx, p) })
 	if err == nil {
 		err = refused
 	}
@@ -54,12 +55,12 @@ func (h *Host) RunAutomation(_ context.Context, c Caller, p ahp.RunAutomationPar
 }
 
 // onAutomations checks the caller and the channel of a command.
-func onAutomations(c Caller, method string, channel ahp.URI) error {
-	if err := mayCall(c, method, automationsInfo); err != nil {
+func onAutomations(c core.Caller, method string, channel ahp.URI) error {
+	if err := core.MayCall(c, method, automationsInfo); err != nil {
 		return err
 	}
 	if channel != ahp.AutomationsURI {
-		return badParams("channel: %s takes %s", method, ahp.AutomationsURI)
+		return core.BadParams("channel: %s takes %s", method, ahp.AutomationsURI)
 	}
 	return nil
 }
@@ -110,13 +111,13 @@ func (h *Host) remember(tx *hub.Tx, uri ahp.URI, r runRequest) {
 // the answer.
 //
 // Errors: -32008 no such automation, -32602 a wrong cursor or channel, -32009 not allowed.
-func (h *Host) FetchAutomationRuns(_ context.Context, c Caller, p ahp.FetchAutomationRunsParams) (ahp.FetchAutomationRunsResult, error) {
+func (h *Host) FetchAutomationRuns(_ context.Context, c core.Caller, p ahp.FetchAutomationRunsParams) (ahp.FetchAutomationRunsResult, error) {
 	res := ahp.FetchAutomationRunsResult{}
 	if err := onAutomations(c, "fetchAutomationRuns", p.Channel); err != nil {
 		return res, err
 	}
 	var refused error
-	err := h.hub.Do(func(tx *hub.Tx) { refused = h.showOlder(tx, p) })
+	err := h.core.Hub.Do(func(tx *hub.Tx) { refused = h.showOlder(tx, p) })
 	if err == nil {
 		err = refused
 	}
@@ -134,7 +135,7 @@ func (h *Host) showOlder(tx *hub.Tx, p ahp.FetchAutomationRunsParams) error {
 		i := slices.IndexFunc(list, func(r ahp.AutomationRunSummary) bool { return r.Resource == run })
 		switch {
 		case !ok || i < 0:
-			return badParams("cursor: not one of this automation, or its run is gone: take runsNextCursor of the entry")
+			return core.BadParams("cursor: not one of this automation, or its run is gone: take runsNextCursor of the entry")
 		case i+1 < from:
 			return nil // somebody else asked for this page: the entry has it
 		}
@@ -146,18 +147,18 @@ func (h *Host) showOlder(tx *hub.Tx, p ahp.FetchAutomationRunsParams) error {
 }
 
 // Automations lists every automation, for those who may see them.
-func (h *Host) Automations(c Caller) []ahp.AutomationEntry {
+func (h *Host) Automations(c core.Caller) []ahp.AutomationEntry {
 	if access.MayCall(c.Principal, "runAutomation", automationsInfo) != nil {
 		return nil
 	}
-	if all, ok := hub.StateOf[*ahp.AutomationState](h.hub, ahp.AutomationsURI); ok {
+	if all, ok := hub.StateOf[*ahp.AutomationState](h.core.Hub, ahp.AutomationsURI); ok {
 		return all.Entries
 	}
 	return nil
 }
 
 // AutomationRuns lists all runs of an automation that are kept, newest first.
-func (h *Host) AutomationRuns(c Caller, uri ahp.URI) []ahp.AutomationRunSummary {
+func (h *Host) AutomationRuns(c core.Caller, uri ahp.URI) []ahp.AutomationRunSummary {
 	if access.MayCall(c.Principal, "runAutomation", automationsInfo) != nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 func (l *life) automation() ahp.AutomationEntry {
@@ -16,7 +17,7 @@ func (l *life) automation() ahp.AutomationEntry {
 
 func (l *life) run(id string) ahp.URI {
 	l.t.Helper()
-	res, err := l.host.RunAutomation(context.Background(), Caller{Principal: owner}, ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: nightly, RequestID: id})
+	res, err := l.host.RunAutomation(context.Background(), core.Caller{Principal: owner}, ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: nightly, RequestID: id})
 	l.must(err)
 	return res.Resource
 }
@@ -38,7 +39,7 @@ func (l *life) status(i int) string {
 // why, the second runs, and a request asked again is still the same run.
 func TestRunsCutOffByACrash(t *testing.T) {
 	dir := t.TempDir()
-	one := newLife(t, dir, waiting(), Limits{})
+	one := newLife(t, dir, waiting(), core.Limits{})
 	one.do(ahp.AutomationsURI, &ahp.AutomationCreateRequestedAction{Resource: nightly, Definition: daily("Nightly", byCron("0 3 * * *", ""))})
 	first := one.run("one")
 	one.until("it asks", func() bool {
@@ -50,7 +51,7 @@ func TestRunsCutOffByACrash(t *testing.T) {
 	one.durable()
 	one.end(false)
 
-	two := newLife(t, dir, &fake{}, Limits{})
+	two := newLife(t, dir, &fake{}, core.Limits{})
 	two.until("the other ran", func() bool { return two.status(0) == "completed" })
 	e := two.automation()
 	if e.Definition.Title != "Nightly" || e.NextRunAt != before.NextRunAt || len(e.Runs) != 2 {
@@ -66,7 +67,7 @@ func TestRunsCutOffByACrash(t *testing.T) {
 	if got := two.run("two"); got != second {
 		t.Errorf("the same request made %s, and was %s before", got, second)
 	}
-	two.must(two.host.Prepare(context.Background(), Caller{Principal: owner}, first))
+	two.must(two.host.Prepare(context.Background(), core.Caller{Principal: owner}, first))
 	s, ok := hub.StateOf[*ahp.AutomationRunState](two.hub, first)
 	if !ok || statusOfRun(s.Lifecycle) != "failed" || len(s.Sessions) != 1 {
 		t.Errorf("the run's own channel says %+v", s)
@@ -74,7 +75,7 @@ func TestRunsCutOffByACrash(t *testing.T) {
 	two.durable()
 	two.end(true)
 
-	three := newLife(t, dir, &fake{}, Limits{})
+	three := newLife(t, dir, &fake{}, core.Limits{})
 	if three.status(0) != "completed" || three.status(1) != "failed" || len(three.agent.prompts()) != 0 {
 		t.Errorf("another start changed what had ended: %+v", three.automation().Runs)
 	}
@@ -86,14 +87,14 @@ func TestMissedWhileTheHostWasDown(t *testing.T) {
 		t.Run(string(policy), func(t *testing.T) {
 			dir := t.TempDir()
 			back := time.Now().Add(-49 * time.Hour)
-			one := newLife(t, dir, &fake{}, Limits{}, func() time.Time { return back })
+			one := newLife(t, dir, &fake{}, core.Limits{}, func() time.Time { return back })
 			one.do(ahp.AutomationsURI, &ahp.AutomationCreateRequestedAction{Resource: nightly, Definition: daily("Nightly", byCron("0 */2 * * *", policy))})
 			due := one.automation().NextRunAt
 			one.durable()
 			one.end(false)
 
-			two := newLife(t, dir, &fake{}, Limits{})
-			two.until("looked at", func() bool { return two.automation().NextRunAt > timestamp(time.Now()) })
+			two := newLife(t, dir, &fake{}, core.Limits{})
+			two.until("looked at", func() bool { return two.automation().NextRunAt > core.Timestamp(time.Now()) })
 			two.until("ended", func() bool { return want == 0 || two.status(0) == "completed" })
 			e := two.automation()
 			if len(e.Runs) != want {

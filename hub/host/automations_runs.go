@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/automation"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
@@ -29,8 +30,8 @@ func turnOfRun(run ahp.URI) string { return strings.TrimPrefix(run, runScheme) }
 func (h *Host) newRun(tx *hub.Tx, automationURI ahp.URI, origin ahp.AutomationRunOriginValue) ahp.URI {
 	s := &ahp.AutomationRunState{Resource: runScheme + ids.New(), Automation: automationURI, Sessions: []ahp.URI{},
 		Origin:    ahp.AutomationRunOrigin{Value: origin},
-		Lifecycle: ahp.AutomationRunLifecycle{Value: &ahp.AutomationRunPending{CreatedAt: timestamp(h.now())}}}
-	h.mustOpen(tx, runInfo(s.Resource), s)
+		Lifecycle: ahp.AutomationRunLifecycle{Value: &ahp.AutomationRunPending{CreatedAt: core.Timestamp(h.core.Now())}}}
+	h.core.MustOpen(tx, runInfo(s.Resource), s)
 	h.noteRun(tx, automation.Summary(s))
 	h.startRuns(tx)
 	return s.Resource
@@ -40,7 +41,7 @@ func (h *Host) newRun(tx *hub.Tx, automationURI ahp.URI, origin ahp.AutomationRu
 func (h *Host) noteRun(tx *hub.Tx, r ahp.AutomationRunSummary) {
 	raw, err := json.Marshal(r)
 	if err != nil {
-		h.log.Error("a run cannot be written", "run", r.Resource, "err", err)
+		h.core.Log.Error("a run cannot be written", "run", r.Resource, "err", err)
 		return
 	}
 	tx.Record(bucketRuns, r.Resource, raw)
@@ -51,7 +52,7 @@ func (h *Host) noteRun(tx *hub.Tx, r ahp.AutomationRunSummary) {
 	} else {
 		list[i] = r
 	}
-	kept, gone := automation.Prune(list, h.cfg.Limits.AutomationRuns)
+	kept, gone := automation.Prune(list, h.core.Limits.AutomationRuns)
 	h.automations.setRuns(r.Automation, kept)
 	for _, old := range gone {
 		h.dropRun(tx, old.Resource)
@@ -67,7 +68,7 @@ func (h *Host) dropRun(tx *hub.Tx, run ahp.URI) {
 func (h *Host) startRuns(tx *hub.Tx) {
 	for _, e := range entries(tx) {
 		all, own := h.automations.busy(e.Resource)
-		if all >= h.cfg.Limits.AutomationsAtOnce {
+		if all >= h.core.Limits.AutomationsAtOnce {
 			return
 		}
 		if r, ok := oldestPending(h.automations.runsOf(e.Resource)); ok && !own && h.automations.start(r.Resource) {
@@ -87,7 +88,7 @@ func oldestPending(list []ahp.AutomationRunSummary) (r ahp.AutomationRunSummary,
 
 // beginRun makes a run's session and sends its message; nobody need be connected. What is wrong by now ends the run.
 func (h *Host) beginRun(ctx context.Context, r ahp.AutomationRunSummary) {
-	session := NewSessionURI()
+	session := core.NewSessionURI()
 	state, m, err := h.sessionOf(r, session)
 	unmake := func() {}
 	if err == nil {
@@ -98,7 +99,7 @@ func (h *Host) beginRun(ctx context.Context, r ahp.AutomationRunSummary) {
 		return // the host stops: the run still waits, and begins at the next start
 	}
 	begun := false
-	stopped := h.do(ctx, func(tx *hub.Tx) {
+	stopped := h.core.Do(ctx, func(tx *hub.Tx) {
 		h.automations.started(r.Resource)
 		if waits, ok := hub.StateOf[*ahp.AutomationRunState](tx, r.Resource); !ok || automation.Ended(waits.Lifecycle) {
 			h.startRuns(tx)
@@ -113,7 +114,7 @@ func (h *Host) beginRun(ctx context.Context, r ahp.AutomationRunSummary) {
 		}
 		begun = true
 		h.linkRun(tx, r, session)
-		tx.Apply(state.DefaultChat, &ahp.ChatTurnStartedAction{TurnID: turnOfRun(r.Resource), StartedAt: timestamp(h.now()), Message: m})
+		tx.Apply(state.DefaultChat, &ahp.ChatTurnStartedAction{TurnID: turnOfRun(r.Resource), StartedAt: core.Timestamp(h.core.Now()), Message: m})
 	})
 	if !begun || stopped != nil {
 		unmake()
@@ -130,8 +131,8 @@ func (h *Host) sessionOf(r ahp.AutomationRunSummary, session ahp.URI) (*ahp.Sess
 	if err := h.CheckTemplate(t); err != nil {
 		return nil, ahp.Message{}, err
 	}
-	by, _ := ReadStamp(e.Meta)
-	state, err := h.newSession(Caller{Principal: access.Owner(by.By.Name)},
+	by, _ := core.ReadStamp(e.Meta)
+	state, err := h.newSession(core.Caller{Principal: access.Owner(by.By.Name)},
 		ahp.CreateSessionParams{Channel: session, Provider: t.Provider, WorkingDirectories: t.WorkingDirectories, Config: t.Config})
 	if err != nil {
 		return nil, ahp.Message{}, err
@@ -146,7 +147,7 @@ func (h *Host) sessionOf(r ahp.AutomationRunSummary, session ahp.URI) (*ahp.Sess
 		m.Agent = t.Agent
 	}
 	by.By.Name += " (automation)" // their words, sent by it
-	m.Meta = Stamp{By: by.By, At: h.now().UTC()}.write(m.Meta)
+	m.Meta = core.Stamp{By: by.By, At: h.core.Now().UTC()}.Write(m.Meta)
 	return state, m, nil
 }
 
@@ -155,7 +156,7 @@ func (h *Host) linkRun(tx *hub.Tx, r ahp.AutomationRunSummary, session ahp.URI) 
 	tx.Apply(r.Resource, &ahp.AutomationRunSessionSetAction{Session: session})
 	tx.Apply(r.Resource, &ahp.AutomationRunPrimarySessionChangedAction{PrimarySession: session})
 	tx.Apply(r.Resource, &ahp.AutomationRunLifecycleChangedAction{Lifecycle: ahp.AutomationRunLifecycle{
-		Value: &ahp.AutomationRunRunning{CreatedAt: automation.TimesOf(r.Lifecycle).Created, StartedAt: timestamp(h.now())}}})
+		Value: &ahp.AutomationRunRunning{CreatedAt: automation.TimesOf(r.Lifecycle).Created, StartedAt: core.Timestamp(h.core.Now())}}})
 	h.runChanged(tx, r.Resource)
 }
 
@@ -185,12 +186,12 @@ func (h *Host) timesOf(run ahp.URI, tx *hub.Tx) automation.Times {
 
 func (h *Host) runFailed(run ahp.URI, tx *hub.Tx, why ahp.ErrorInfo) *ahp.AutomationRunFailed {
 	t := h.timesOf(run, tx)
-	return &ahp.AutomationRunFailed{CreatedAt: t.Created, StartedAt: t.Started, CompletedAt: timestamp(h.now()), Error: why}
+	return &ahp.AutomationRunFailed{CreatedAt: t.Created, StartedAt: t.Started, CompletedAt: core.Timestamp(h.core.Now()), Error: why}
 }
 
 func (h *Host) runCancelled(run ahp.URI, tx *hub.Tx) *ahp.AutomationRunCancelled {
 	t := h.timesOf(run, tx)
-	return &ahp.AutomationRunCancelled{CreatedAt: t.Created, StartedAt: t.Started, CompletedAt: timestamp(h.now())}
+	return &ahp.AutomationRunCancelled{CreatedAt: t.Created, StartedAt: t.Started, CompletedAt: core.Timestamp(h.core.Now())}
 }
 
 // deriveRun ends a run with its turn.
@@ -222,9 +223,9 @@ func (h *Host) endOf(tx *hub.Tx, run, chat ahp.URI, end ahp.Action) ahp.Automati
 		return h.runCancelled(run, tx)
 	}
 	t := h.timesOf(run, tx)
-	done := &ahp.AutomationRunCompleted{CreatedAt: t.Created, StartedAt: t.Started, CompletedAt: timestamp(h.now())}
-	if s, ok := hub.StateOf[*ahp.ChatState](tx, chat); ok && lastTurn(s) != nil {
-		done.Usage = lastTurn(s).Usage
+	done := &ahp.AutomationRunCompleted{CreatedAt: t.Created, StartedAt: t.Started, CompletedAt: core.Timestamp(h.core.Now())}
+	if s, ok := hub.StateOf[*ahp.ChatState](tx, chat); ok && core.LastTurn(s) != nil {
+		done.Usage = core.LastTurn(s).Usage
 	}
 	return done
 }
@@ -245,7 +246,7 @@ func (h *Host) cancelTurn(tx *hub.Tx, r ahp.AutomationRunSummary) bool {
 	for _, c := range s.Chats {
 		chat, ok := hub.StateOf[*ahp.ChatState](tx, c.Resource)
 		if ok && chat.ActiveTurn != nil && chat.ActiveTurn.ID == turnOfRun(r.Resource) {
-			return tx.Apply(c.Resource, &ahp.ChatTurnCancelledAction{TurnID: chat.ActiveTurn.ID, Duration: durationOf(chat.ActiveTurn, h.now())}) != nil
+			return tx.Apply(c.Resource, &ahp.ChatTurnCancelledAction{TurnID: chat.ActiveTurn.ID, Duration: core.Elapsed(chat.ActiveTurn, h.core.Now())}) != nil
 		}
 	}
 	return false
@@ -253,7 +254,7 @@ func (h *Host) cancelTurn(tx *hub.Tx, r ahp.AutomationRunSummary) bool {
 
 // mendRuns ends the runs that the last stop of the host cut off, and begins those that had not begun.
 func (h *Host) mendRuns(ctx context.Context) error {
-	return h.do(ctx, func(tx *hub.Tx) {
+	return h.core.Do(ctx, func(tx *hub.Tx) {
 		for _, e := range entries(tx) {
 			for _, r := range h.automations.runsOf(e.Resource) {
 				if automation.Running(r.Lifecycle) {
@@ -268,7 +269,7 @@ func (h *Host) mendRuns(ctx context.Context) error {
 
 // runOf is the run that made a session, if it did and is still known.
 func (h *Host) runOf(session ahp.URI) (run ahp.URI, ok bool) {
-	e := h.catalogue.get(session)
+	e := h.core.Catalogue.Get(session)
 	if e == nil || e.Summary.Origin == nil {
 		return "", false
 	}
@@ -276,15 +277,15 @@ func (h *Host) runOf(session ahp.URI) (run ahp.URI, ok bool) {
 	if !ok {
 		return "", false
 	}
-	_, known := h.hub.Info(o.Run)
+	_, known := h.core.Hub.Info(o.Run)
 	return o.Run, known
 }
 
 // wakeRun loads the run of a session that is about to go.
 func (h *Host) wakeRun(ctx context.Context, session ahp.URI) {
 	if run, ok := h.runOf(session); ok {
-		if err := h.ensure(ctx, run); err != nil && !errors.Is(err, hub.ErrUnknownChannel) {
-			h.log.Warn("the run of a session could not be loaded", "run", run, "err", err)
+		if err := h.core.Ensure(ctx, run); err != nil && !errors.Is(err, hub.ErrUnknownChannel) {
+			h.core.Log.Warn("the run of a session could not be loaded", "run", run, "err", err)
 		}
 	}
 }
@@ -302,7 +303,7 @@ func (h *Host) unlinkRun(tx *hub.Tx, s ahp.SessionSummary) {
 // sleepRuns lets ended runs that nobody follows leave memory.
 func (h *Host) sleepRuns(since time.Time) {
 	for _, run := range h.automations.ended() {
-		h.hub.Sleep(run, since)
+		h.core.Hub.Sleep(run, since)
 	}
 }
 

@@ -11,13 +11,14 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
 func TestScheduledRunWithNobodyConnected(t *testing.T) {
 	inWorld(t, func(w *world) {
 		d := daily("Nightly review", byCron("30 0 * * *", ""))
-		d.Session = ahp.AutomationSessionTemplate{Provider: "fake", WorkingDirectories: []ahp.URI{FileURI(w.dir)}, Model: &ahp.ModelSelection{ID: "big"}}
+		d.Session = ahp.AutomationSessionTemplate{Provider: "fake", WorkingDirectories: []ahp.URI{core.FileURI(w.dir)}, Model: &ahp.ModelSelection{ID: "big"}}
 		c := w.automate(d)
 		c.caller.Conn.Close(context.Canceled)
 		e := w.automation()
@@ -37,7 +38,7 @@ func TestScheduledRunWithNobodyConnected(t *testing.T) {
 		}
 		s, _ := hub.StateOf[*ahp.SessionState](w.hub, r.PrimarySession)
 		from, _ := s.Origin.Value.(*ahp.SessionAutomationOrigin)
-		if s.Title != "Nightly review" || from == nil || from.Automation != nightly || from.Run != r.Resource || s.WorkingDirectories[0] != FileURI(w.dir) {
+		if s.Title != "Nightly review" || from == nil || from.Automation != nightly || from.Run != r.Resource || s.WorkingDirectories[0] != core.FileURI(w.dir) {
 			t.Errorf("its session is %+v", s)
 		}
 		st, _ := hub.StateOf[*ahp.ChatState](w.hub, s.DefaultChat)
@@ -146,7 +147,7 @@ func TestRequestsAreAnsweredOnce(t *testing.T) {
 
 func TestSomeRunsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, Config{Limits: Limits{AutomationsAtOnce: 2}}, hub.Config{})
+		w := newWorld(t, Config{Limits: core.Limits{AutomationsAtOnce: 2}}, hub.Config{})
 		defer w.stop()
 		hold := make(chan struct{})
 		w.agent.prompt = func(context.Context, agent.Turn) error { <-hold; return nil }
@@ -169,7 +170,7 @@ func TestSomeRunsAtOnce(t *testing.T) {
 func TestTemplateThatIsWrongByThen(t *testing.T) {
 	inWorld(t, func(w *world) {
 		d := daily("Gone")
-		d.Session.WorkingDirectories = []ahp.URI{FileURI(w.dir + "/nowhere")}
+		d.Session.WorkingDirectories = []ahp.URI{core.FileURI(w.dir + "/nowhere")}
 		c := w.connect(owner, "ana-1")
 		c.subscribe(ahp.AutomationsURI)
 		create := &ahp.AutomationCreateRequestedAction{Resource: nightly, Definition: d}
@@ -286,7 +287,7 @@ func TestUpdateAndRemove(t *testing.T) {
 
 func TestHistoryIsBoundedAndPaged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, Config{Limits: Limits{AutomationRuns: 45}}, hub.Config{})
+		w := newWorld(t, Config{Limits: core.Limits{AutomationRuns: 45}}, hub.Config{})
 		defer w.stop()
 		c := w.automate(daily("Often"))
 		var all []ahp.URI

@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/texts"
 )
@@ -35,9 +36,9 @@ func (a agentHost) Background(ctx context.Context, s agent.BackgroundSpec) error
 	if err != nil {
 		return err
 	}
-	work := &ahp.ShellBackgroundWork{ID: b.ID, Label: texts.CutBytes(texts.OneLine(s.Label), mostTitle), StartedAt: timestamp(h.now()),
+	work := &ahp.ShellBackgroundWork{ID: b.ID, Label: texts.CutBytes(texts.OneLine(s.Label), core.MaxTitle), StartedAt: core.Timestamp(h.core.Now()),
 		Command: texts.CutBytes(s.Command, mostCommand), Terminal: t.URI()}
-	err = h.do(ctx, func(tx *hub.Tx) {
+	err = h.core.Do(ctx, func(tx *hub.Tx) {
 		tx.Apply(s.Chat, &ahp.ChatBackgroundWorkSetAction{Work: ahp.BackgroundWork{Value: work}})
 		t.background(tx)
 		tx.Record(bucketBackground, t.URI(), raw)
@@ -45,7 +46,7 @@ func (a agentHost) Background(ctx context.Context, s agent.BackgroundSpec) error
 	if err != nil {
 		return err
 	}
-	h.wg.Go(func() { h.follow(t, b) }) // the turn that calls this is waited for before the host's own goroutines are
+	h.core.Go(func() { h.follow(t, b) }) // the turn that calls this is waited for before the host's own goroutines are
 	return nil
 }
 
@@ -71,21 +72,21 @@ const mostCommand = 8 << 10 // of a command in the background, as clients are to
 func (h *Host) follow(t commandTerminal, b background) {
 	select {
 	case <-t.proc.Load().Done():
-	case <-h.ctx.Done():
+	case <-h.core.Ctx.Done():
 		return
 	}
-	if err := h.backgroundOver(h.ctx, t.URI(), b); err != nil && h.ctx.Err() == nil {
-		h.log.Warn("a command that ended is still listed", "terminal", t.info, "err", err)
+	if err := h.backgroundOver(h.core.Ctx, t.URI(), b); err != nil && h.core.Ctx.Err() == nil {
+		h.core.Log.Warn("a command that ended is still listed", "terminal", t.info, "err", err)
 	}
 }
 
 func (h *Host) backgroundOver(ctx context.Context, terminal ahp.URI, b background) error {
-	if info, known := h.hub.Info(b.Chat); known {
-		if err := h.wake(ctx, info); err != nil {
+	if info, known := h.core.Hub.Info(b.Chat); known {
+		if err := h.core.Wake(ctx, info); err != nil {
 			return err
 		}
 	}
-	return h.do(ctx, func(tx *hub.Tx) {
+	return h.core.Do(ctx, func(tx *hub.Tx) {
 		if tx.State(b.Chat) != nil { // disposed meanwhile, with all that was listed in it
 			tx.Apply(b.Chat, &ahp.ChatBackgroundWorkRemovedAction{ID: b.ID})
 		}
@@ -95,10 +96,10 @@ func (h *Host) backgroundOver(ctx context.Context, terminal ahp.URI, b backgroun
 
 // recoverBackground takes off the lists what ended with the host.
 func (h *Host) recoverBackground(ctx context.Context) error {
-	if h.cfg.Store == nil {
+	if h.core.Store == nil {
 		return nil
 	}
-	records, err := h.cfg.Store.Records(ctx, bucketBackground)
+	records, err := h.core.Store.Records(ctx, bucketBackground)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (h *Host) recoverBackground(ctx context.Context) error {
 			return err
 		}
 		if err := h.backgroundOver(ctx, r.Key, b); err != nil {
-			h.log.Error("what ended with the host is still listed", "chat", b.Chat, "err", err)
+			h.core.Log.Error("what ended with the host is still listed", "chat", b.Chat, "err", err)
 		}
 	}
 	return nil
@@ -116,13 +117,13 @@ func (h *Host) recoverBackground(ctx context.Context) error {
 
 // MoveToBackground has a chat's turn no longer wait for the command it runs. Errors: -32008 no such chat, -32009 not
 // allowed, -32011 nothing runs that could be moved.
-func (h *Host) MoveToBackground(c Caller, chat ahp.URI) error {
-	info, known := h.hub.Info(chat)
+func (h *Host) MoveToBackground(c core.Caller, chat ahp.URI) error {
+	info, known := h.core.Hub.Info(chat)
 	if !known || info.Kind != ahp.ChannelChat || !c.Audience().Sees(info) {
-		return noChannel(chat)
+		return core.NoChannel(chat)
 	}
 	if err := access.MayAct(c.Principal, "chat/turnCancelled", info); err != nil { // who may stop a turn may let it go on
-		return denied(err)
+		return core.Denied(err)
 	}
 	if l := h.liveIf(info.Session); l != nil && l.move(chat) {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // A command that goes on after its turn is listed in its chat until it is over, or somebody closes its terminal.
@@ -85,7 +86,7 @@ func TestTheBackgroundEndsWithTheHost(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()
 	w, stop := restarted(t, dir, work)
 	defer stop()
-	w.must(w.host.CreateSession(t.Context(), Caller{Principal: owner, ClientID: "ana-1"}, ahp.CreateSessionParams{Channel: session}))
+	w.must(w.host.CreateSession(t.Context(), core.Caller{Principal: owner, ClientID: "ana-1"}, ahp.CreateSessionParams{Channel: session}))
 	chat := w.chat()
 	gone := &ahp.ShellBackgroundWork{ID: "b1", Label: "make", Command: "make", Terminal: term1, StartedAt: "2026-01-02T03:04:05.000Z"}
 	w.must(w.hub.Do(func(tx *hub.Tx) {
@@ -95,12 +96,12 @@ func TestTheBackgroundEndsWithTheHost(t *testing.T) {
 	stop()
 	w, stop = restarted(t, dir, work)
 	defer stop()
-	w.must(w.host.Prepare(t.Context(), Caller{Principal: owner}, chat))
+	w.must(w.host.Prepare(t.Context(), core.Caller{Principal: owner}, chat))
 	if list := w.chatState().BackgroundWork; len(list) != 0 {
 		t.Errorf("the chat lists %+v still", list)
 	}
 	eventually(t, "the record to be gone", func() bool {
-		records, err := w.host.cfg.Store.Records(t.Context(), bucketBackground)
+		records, err := w.host.core.Store.Records(t.Context(), bucketBackground)
 		return err == nil && len(records) == 0
 	})
 }

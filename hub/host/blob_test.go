@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Editors name a version, and choose its language, by the end of its URI.
@@ -46,7 +47,7 @@ func TestVersionsOfChangesAreReadByTheirName(t *testing.T) {
 	c.shows(uri, "M a.txt +1 −1; A sp%20ace.txt +1 −0")
 	files := c.changes(uri).Files
 	for _, side := range []*ahp.FileEditSide{files[0].Edit.Before, files[0].Edit.After, files[1].Edit.After} {
-		path, _ := FilePath(side.URI)
+		path, _ := core.FilePath(side.URI)
 		if b, ok := readBlob(side.Content.URI); !ok || b.path != path || !strings.Contains(string(side.Content.URI), "/"+strings.ReplaceAll(filepath.Base(path), " ", "%20")+"?") {
 			t.Errorf("a version of %s is called %s", path, side.Content.URI)
 		}

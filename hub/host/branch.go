@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
@@ -55,7 +56,7 @@ func (h *Host) FollowBranch(session ahp.URI) (stop func()) {
 	if h.changesetService() == nil {
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(h.ctx)
+	ctx, cancel := context.WithCancel(h.core.Ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { h.followBranch(ctx, h.ledger(session)) })
 	return func() { cancel(); wg.Wait() }
@@ -117,19 +118,19 @@ func (h *Host) lookAtBranch(l *ledger) {
 		var out changeset.CheckedOut
 		var err error
 		if dir != "" {
-			out, err = h.changesetService().CheckedOut(h.ctx, l.session, dir)
+			out, err = h.changesetService().CheckedOut(h.core.Ctx, l.session, dir)
 		}
-		if h.ctx.Err() != nil {
+		if h.core.Ctx.Err() != nil {
 			return
 		}
 		if err != nil {
-			h.log.Debug("what is checked out cannot be told", "dir", dir, "err", err)
+			h.core.Log.Debug("what is checked out cannot be told", "dir", dir, "err", err)
 		}
 		l.mu.Lock()
 		l.head.dir, l.head.out, l.head.known = dir, out, true
 		l.mu.Unlock()
 		h.noteBranch(l.session, branchOf(out))
-		if sleep(h.ctx, branchEvery) != nil {
+		if core.Sleep(h.core.Ctx, branchEvery) != nil {
 			return
 		}
 	}
@@ -145,7 +146,7 @@ func (l *ledger) branchAgain() bool {
 
 // noteBranch tells everybody who looks at a session.
 func (h *Host) noteBranch(session ahp.URI, b Branch) {
-	err := h.do(h.ctx, func(tx *hub.Tx) {
+	err := h.core.Do(h.core.Ctx, func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.SessionState](tx, session)
 		if !ok || ReadBranch(s.Meta) == b {
 			return
@@ -156,15 +157,15 @@ func (h *Host) noteBranch(session ahp.URI, b Branch) {
 		}
 		tx.Apply(session, &ahp.SessionMetaChangedAction{Meta: withOwn(s.Meta, metaBranch, value)})
 	})
-	if err != nil && h.ctx.Err() == nil {
-		h.log.Warn("the branch of a session is not shown", "session", session, "err", err)
+	if err != nil && h.core.Ctx.Err() == nil {
+		h.core.Log.Warn("the branch of a session is not shown", "session", session, "err", err)
 	}
 }
 
 // readOwn reads a value under the host's own key of a `_meta`; what is absent stays as it is.
 func readOwn(m ahp.Meta, key string, into any) {
 	var own map[string]json.RawMessage
-	if json.Unmarshal(m[metaKey], &own) == nil {
+	if json.Unmarshal(m[core.MetaKey], &own) == nil {
 		_ = json.Unmarshal(own[key], into)
 	}
 }
@@ -172,15 +173,15 @@ func readOwn(m ahp.Meta, key string, into any) {
 // withOwn is a `_meta` with another value under the host's own key; nil takes it away.
 func withOwn(m ahp.Meta, key string, value any) ahp.Meta {
 	own := map[string]json.RawMessage{}
-	_ = json.Unmarshal(m[metaKey], &own) // absent at first
+	_ = json.Unmarshal(m[core.MetaKey], &own) // absent at first
 	delete(own, key)
 	if raw, err := json.Marshal(value); err == nil && value != nil {
 		own[key] = raw
 	}
-	out := cloneMeta(m)
-	delete(out, metaKey)
+	out := core.CloneMeta(m)
+	delete(out, core.MetaKey)
 	if raw, err := json.Marshal(own); err == nil && len(own) > 0 {
-		out[metaKey] = raw
+		out[core.MetaKey] = raw
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Changesets are computed with git from what files are, never from what an agent says it did. A turn is what changed in
@@ -49,7 +50,7 @@ const (
 
 // changesetCatalogue is what a session offers (AHP requirement 152).
 func (h *Host) changesetCatalogue(session ahp.URI) []ahp.Changeset {
-	base := changesetScheme + ShortID(session) + "/"
+	base := changesetScheme + core.ShortID(session) + "/"
 	review := func() *ahp.ChangesetCapabilities { return &ahp.ChangesetCapabilities{Review: ahp.Meta{}} }
 	return []ahp.Changeset{
 		{Label: "Session", URITemplate: base + kindSession, ChangeKind: kindSession, Capabilities: review(),
@@ -67,7 +68,7 @@ func (h *Host) changesetCatalogue(session ahp.URI) []ahp.Changeset {
 
 // ChangesetURI names a changeset of a session: kind is session, uncommitted, branch or turn, and turn the turn's id.
 func ChangesetURI(session ahp.URI, kind, turn string) ahp.URI {
-	uri := changesetScheme + ShortID(session) + "/" + kind
+	uri := changesetScheme + core.ShortID(session) + "/" + kind
 	if kind == kindTurn {
 		uri += "/" + url.PathEscape(turn)
 	}
@@ -76,7 +77,7 @@ func ChangesetURI(session ahp.URI, kind, turn string) ahp.URI {
 
 // CompareURI names the changeset between what two turns left behind.
 func CompareURI(session ahp.URI, original, modified string) ahp.URI {
-	return changesetScheme + ShortID(session) + "/" + kindCompare + "/" + url.PathEscape(original) + "/" + url.PathEscape(modified)
+	return changesetScheme + core.ShortID(session) + "/" + kindCompare + "/" + url.PathEscape(original) + "/" + url.PathEscape(modified)
 }
 
 // changeScope says which changes a changeset holds: of one turn, or from what other left behind to what turn did. chat
@@ -131,7 +132,7 @@ func (h *Host) changesetAt(uri ahp.URI) (session ahp.URI, scope changeScope, ok 
 		return "", scope, false
 	}
 	short, rest, _ := strings.Cut(rest, "/")
-	if session, ok = h.SessionByShort(short); !ok {
+	if session, ok = h.core.SessionByShort(short); !ok {
 		return "", scope, false
 	}
 	if scope, ok = readScope(rest); ok && scope.chat != "" {
@@ -149,14 +150,14 @@ func (h *Host) changesetService() *changeset.Service {
 		}
 		data, err := filepath.Abs(h.cfg.DataDir)
 		if err != nil {
-			h.log.Error("no checkpoints can be taken", "dir", h.cfg.DataDir, "err", err)
+			h.core.Log.Error("no checkpoints can be taken", "dir", h.cfg.DataDir, "err", err)
 			return
 		}
 		c.svc = changeset.New(changeset.Config{Dir: filepath.Join(data, "checkpoints"), Ignore: h.guard.Dirs,
 			Closed: h.guard.IsSecret, Pass: h.cfg.Pass, TrustFilters: h.cfg.TrustFilters,
 			Within: h.changeDirs, Granted: h.mayLeadTo})
-		h.wg.Go(func() {
-			<-h.ctx.Done()
+		h.core.Go(func() {
+			<-h.core.Ctx.Done()
 			c.mu.Lock()
 			c.closed = true
 			c.mu.Unlock()
@@ -177,34 +178,34 @@ func (c *changesets) goes(f func()) {
 
 // changeDirs are the local working directories of a session, and its chats' own.
 func (h *Host) changeDirs(session ahp.URI) []string {
-	if e := h.catalogue.alive(session); e != nil {
-		return paths(e.Summary.WorkingDirectories)
+	if e := h.core.Catalogue.Alive(session); e != nil {
+		return core.LocalPaths(e.Summary.WorkingDirectories)
 	}
 	return nil
 }
 
 // openChangeset opens the channel of a changeset that is asked for (AHP requirement 153): computing at first. known is
 // false when there is no such changeset, or not for this caller.
-func (h *Host) openChangeset(ctx context.Context, c Caller, uri ahp.URI) (known bool, err error) {
+func (h *Host) openChangeset(ctx context.Context, c core.Caller, uri ahp.URI) (known bool, err error) {
 	session, scope, ok := h.changesetAt(uri)
-	if !ok || h.changesetService() == nil || !c.Audience().Sees(sessionInfo(session)) {
+	if !ok || h.changesetService() == nil || !c.Audience().Sees(core.SessionInfo(session)) {
 		return false, nil
 	}
-	if err := h.ensure(ctx, session); err != nil {
+	if err := h.core.Ensure(ctx, session); err != nil {
 		return false, err
 	}
 	info, known, err := h.changesetInfo(ctx, uri, session, scope)
 	if err != nil || !known || !c.Audience().Sees(info) {
 		return false, err
 	}
-	if err := mayCall(c, "subscribe", info); err != nil {
+	if err := core.MayCall(c, "subscribe", info); err != nil {
 		return false, err
 	}
-	err = h.hub.Do(func(tx *hub.Tx) {
-		if _, open := tx.Info(uri); open || h.catalogue.alive(session) == nil {
+	err = h.core.Hub.Do(func(tx *hub.Tx) {
+		if _, open := tx.Info(uri); open || h.core.Catalogue.Alive(session) == nil {
 			return // somebody else was faster, or it is gone
 		}
-		h.mustOpen(tx, info, &ahp.ChangesetState{Status: ahp.ChangesetStatusComputing, Files: []ahp.ChangesetFile{}})
+		h.core.MustOpen(tx, info, &ahp.ChangesetState{Status: ahp.ChangesetStatusComputing, Files: []ahp.ChangesetFile{}})
 	})
 	return err == nil, err
 }
@@ -232,15 +233,15 @@ func (h *Host) changesetInfo(ctx context.Context, uri, session ahp.URI, scope ch
 
 // turnsChat finds the chat of a turn; of one that was cut off its chat nothing is left but what it changed.
 func (h *Host) turnsChat(ctx context.Context, session ahp.URI, turn string) (chat ahp.URI, known bool, err error) {
-	e := h.catalogue.alive(session)
+	e := h.core.Catalogue.Alive(session)
 	if e == nil {
 		return "", false, nil
 	}
 	for _, c := range e.Summary.Chats {
-		if err := h.ensure(ctx, c.Resource); err != nil {
+		if err := h.core.Ensure(ctx, c.Resource); err != nil {
 			return "", false, err
 		}
-		if s, ok := hub.StateOf[*ahp.ChatState](h.hub, c.Resource); ok && hasTurn(s, turn) {
+		if s, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, c.Resource); ok && core.HasTurn(s, turn) {
 			return c.Resource, true, nil
 		}
 	}
@@ -262,7 +263,7 @@ func (h *Host) changesetFollowed(uri ahp.URI) {
 	l.watching = l.watching || start
 	l.mu.Unlock()
 	if slept {
-		h.outOfDate(h.ctx, l, []ahp.URI{uri}) // what it shows is from when it was followed last
+		h.outOfDate(h.core.Ctx, l, []ahp.URI{uri}) // what it shows is from when it was followed last
 	}
 	h.want(l, wanted{whole: start, bases: start})
 	if start {
@@ -304,18 +305,18 @@ func (h *Host) closeChangesets(tx *hub.Tx, session ahp.URI) {
 func (h *Host) forgetChangesets(ctx context.Context, session ahp.URI) {
 	if svc := h.changesetService(); svc != nil {
 		if err := svc.Drop(ctx, session); err != nil {
-			h.log.Warn("checkpoints of a session are left behind", "session", session, "err", err)
+			h.core.Log.Warn("checkpoints of a session are left behind", "session", session, "err", err)
 		}
 	}
 	h.changes.mu.Lock()
 	delete(h.changes.ledgers, session)
 	h.changes.mu.Unlock()
-	if h.cfg.Store == nil {
+	if h.core.Store == nil {
 		return
 	}
-	turns, err := h.cfg.Store.Records(ctx, bucketCheckpoints)
+	turns, err := h.core.Store.Records(ctx, bucketCheckpoints)
 	if err == nil {
-		err = h.do(ctx, func(tx *hub.Tx) {
+		err = h.core.Do(ctx, func(tx *hub.Tx) {
 			tx.Record(bucketChanges, session, nil)
 			tx.Record(bucketUndo, session, nil)
 			for _, r := range turns {
@@ -326,7 +327,7 @@ func (h *Host) forgetChangesets(ctx context.Context, session ahp.URI) {
 		})
 	}
 	if err != nil {
-		h.log.Warn("records of a session's changes are left behind", "session", session, "err", err)
+		h.core.Log.Warn("records of a session's changes are left behind", "session", session, "err", err)
 	}
 }
 
@@ -340,7 +341,7 @@ func ChangesetBelow(session ahp.URI, rest string) (uri ahp.URI, ok bool) {
 	case scope.kind == kindCompare:
 		return CompareURI(session, scope.other, scope.turn), true
 	case scope.chat != "":
-		return changesetScheme + ShortID(session) + "/" + rest, true
+		return changesetScheme + core.ShortID(session) + "/" + rest, true
 	}
 	return ChangesetURI(session, scope.kind, scope.turn), true
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // BenchmarkManyFiles is a repository of 100 000 files in 10 000 folders, watched by a host: the time from the write of one
@@ -75,7 +76,7 @@ func manyFiles(b *testing.B, dir string) {
 func benchHost(b *testing.B, w *world) (*hub.Conn, ahp.URI) {
 	b.Helper()
 	startBench(b, w)
-	who := Caller{Principal: owner, ClientID: "ana-1"}
+	who := core.Caller{Principal: owner, ClientID: "ana-1"}
 	must(b, w.host.CreateSession(b.Context(), who, ahp.CreateSessionParams{Channel: session}))
 	uri := ChangesetURI(session, "uncommitted", "")
 	conn, err := w.hub.Connect(hub.ConnConfig{Principal: owner.ID, ClientID: "ana-2", Audience: owner.Audience()})

@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Changesets a chat can have of its own, when it works in directories of its own.
@@ -16,7 +17,7 @@ var chatKinds = []string{kindSession, kindUncommitted, kindBranch}
 
 // ChatChangesetURI names a changeset of a chat's own directories: kind is session, uncommitted or branch.
 func ChatChangesetURI(session, chat ahp.URI, kind string) ahp.URI {
-	return changesetScheme + ShortID(session) + "/chat/" + ShortID(chat) + "/" + kind
+	return changesetScheme + core.ShortID(session) + "/chat/" + core.ShortID(chat) + "/" + kind
 }
 
 // chatCatalogue is what a chat offers: nothing of its own, unless it has directories of its own. Its turns and their
@@ -38,7 +39,7 @@ func (h *Host) chatCatalogue(session, chat ahp.URI, dirs []ahp.URI) []ahp.Change
 // completeCatalogue offers what a session or chat was stored without, because the host did not know of it then.
 func (h *Host) completeCatalogue(uri ahp.URI, st ahp.State) {
 	var add ahp.Action
-	info, _ := h.hub.Info(uri)
+	info, _ := h.core.Hub.Info(uri)
 	switch s := st.(type) {
 	case *ahp.SessionState:
 		if list, some := withMissing(s.Changesets, h.changesetCatalogue(uri)); some {
@@ -52,13 +53,13 @@ func (h *Host) completeCatalogue(uri ahp.URI, st ahp.State) {
 	if add == nil {
 		return
 	}
-	err := h.hub.Do(func(tx *hub.Tx) {
+	err := h.core.Hub.Do(func(tx *hub.Tx) {
 		if _, open := tx.Info(uri); open {
 			tx.Apply(uri, add)
 		}
 	})
 	if err != nil && !errors.Is(err, hub.ErrReadOnly) {
-		h.log.Warn("changesets are not offered", "channel", uri, "err", err)
+		h.core.Log.Warn("changesets are not offered", "channel", uri, "err", err)
 	}
 }
 
@@ -83,11 +84,11 @@ func withMissing(had, offered []ahp.Changeset) (list []ahp.Changeset, some bool)
 
 // chatDirs are a chat's own directories with their links resolved, none when it works in all of its session's.
 func (h *Host) chatDirs(chat ahp.URI) []string {
-	s, ok := hub.StateOf[*ahp.ChatState](h.hub, chat)
+	s, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, chat)
 	if !ok {
 		return nil
 	}
-	return unlinked(paths(s.WorkingDirectories))
+	return unlinked(core.LocalPaths(s.WorkingDirectories))
 }
 
 // unlinked are directories as git names them.
@@ -110,16 +111,16 @@ func (h *Host) scopeOfChat(ctx context.Context, session ahp.URI, scope changeSco
 	if !ok {
 		return c, errors.New("this chat is gone")
 	}
-	if err := h.ensure(ctx, uri); err != nil {
+	if err := h.core.Ensure(ctx, uri); err != nil {
 		return c, err
 	}
 	return c.Within(h.chatDirs(uri)), nil
 }
 
 func (h *Host) chatByShort(session ahp.URI, short string) (ahp.URI, bool) {
-	if e := h.catalogue.alive(session); e != nil {
+	if e := h.core.Catalogue.Alive(session); e != nil {
 		for _, c := range e.Summary.Chats {
-			if ShortID(c.Resource) == short {
+			if core.ShortID(c.Resource) == short {
 				return c.Resource, true
 			}
 		}
@@ -136,19 +137,19 @@ func (h *Host) ofChat(chat ahp.URI, c changeset.Checkpoint) changeset.Checkpoint
 }
 
 // announceChat puts what changed in a chat's own directories on its summary in the session.
-func (h *Host) announceChat(ctx context.Context, ref turnRef, first, now changeset.Checkpoint) {
+func (h *Host) announceChat(ctx context.Context, ref core.TurnRef, first, now changeset.Checkpoint) {
 	dirs := h.chatDirs(ref.Chat)
 	if len(dirs) == 0 {
 		return
 	}
 	files, err := h.changesetService().Compare(ctx, ref.Session, first, now.Within(dirs))
 	if err == nil {
-		err = h.do(ctx, func(tx *hub.Tx) {
+		err = h.core.Do(ctx, func(tx *hub.Tx) {
 			tx.Apply(ref.Session, &ahp.SessionChatUpdatedAction{Chat: ref.Chat, Changes: ahp.PartialChatSummary{Changes: totals(files)}})
 		})
 	}
 	if err != nil {
-		h.log.Warn("what a chat changed is not told", "chat", ref.Chat, "err", err)
+		h.core.Log.Warn("what a chat changed is not told", "chat", ref.Chat, "err", err)
 	}
 }
 

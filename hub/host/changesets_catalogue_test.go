@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // withDirs is a session in two directories of its own and a chat in the second one, where the agent can have that.
@@ -22,9 +23,9 @@ func withDirs(t *testing.T) (c *changing, two string, chat ahp.URI) {
 	c.must(os.Mkdir(two, 0o755))
 	chat = "ahp-chat:/two"
 	c.must(c.hub.Do(func(tx *hub.Tx) {
-		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: FileURI(two)})
-		s := &ahp.ChatState{Resource: chat, Title: "Two", Status: ahp.SessionStatusIdle, ModifiedAt: timestamp(c.host.now()),
-			WorkingDirectories: []ahp.URI{FileURI(two)}, Turns: []*ahp.Turn{}, Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginUser{}}}
+		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: core.FileURI(two)})
+		s := &ahp.ChatState{Resource: chat, Title: "Two", Status: ahp.SessionStatusIdle, ModifiedAt: core.Timestamp(c.host.core.Now()),
+			WorkingDirectories: []ahp.URI{core.FileURI(two)}, Turns: []*ahp.Turn{}, Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginUser{}}}
 		c.host.addChat(tx, session, s) // stored without a catalogue
 	}))
 	return c, two, chat
@@ -37,7 +38,7 @@ func (c *changing) turnIn(chat ahp.URI, do func()) string {
 	c.dispatch(chat, a)
 	c.until("the turn ends", func() bool {
 		s, ok := hub.StateOf[*ahp.ChatState](c.hub, chat)
-		return ok && hasTurn(s, a.TurnID) && s.ActiveTurn == nil
+		return ok && core.HasTurn(s, a.TurnID) && s.ActiveTurn == nil
 	})
 	return a.TurnID
 }
@@ -47,7 +48,7 @@ func TestChatWithItsOwnDirectories(t *testing.T) { // AHP requirement 152
 	c, two, chat := withDirs(t)
 	put := func(name, text string) { c.must(os.WriteFile(filepath.Join(two, name), []byte(text), 0o600)) }
 	turn := c.turnIn(chat, func() { put("x.txt", "x\n"); c.write("a.txt", "somebody else's\n") })
-	x := FileURI(filepath.Join(two, "x.txt"))
+	x := core.FileURI(filepath.Join(two, "x.txt"))
 	c.shows(c.follow("turn", turn), "A "+x+" +1 −0")
 	c.shows(c.follow("session", ""), "M a.txt +1 −2 outside; A "+x+" +1 −0")
 	uri := ChatChangesetURI(session, chat, "session")
@@ -83,7 +84,7 @@ func TestChatsInTheirOwnDirectoriesDoNotOverlap(t *testing.T) {
 	third := filepath.Join(two, "deep")
 	c.must(os.Mkdir(third, 0o755))
 	h := c.host
-	begin := func(ref turnRef) bool {
+	begin := func(ref core.TurnRef) bool {
 		ref.Session, ref.Dirs = session, []string{c.dir, two}
 		h.turnStarting(t.Context(), ref)
 		r, err := h.ledger(session).turn(t.Context(), h, ref.Turn)
@@ -92,10 +93,10 @@ func TestChatsInTheirOwnDirectoriesDoNotOverlap(t *testing.T) {
 		}
 		return r.Overlap
 	}
-	if begin(turnRef{Chat: chat, Turn: "1"}) {
+	if begin(core.TurnRef{Chat: chat, Turn: "1"}) {
 		t.Error("a turn alone is flagged")
 	}
-	if !begin(turnRef{Chat: c.chat(), Turn: "2"}) {
+	if !begin(core.TurnRef{Chat: c.chat(), Turn: "2"}) {
 		t.Error("a turn in all directories beside one in some is not flagged")
 	}
 }
@@ -104,17 +105,17 @@ func TestChatsInTheirOwnDirectoriesDoNotOverlap(t *testing.T) {
 func TestOldSessionsGetTheMissingChangesets(t *testing.T) { // AHP requirement 152
 	data, dir := t.TempDir(), t.TempDir()
 	f := &fake{}
-	caller := Caller{Principal: owner, ClientID: "ana-1"}
-	life := newLife(t, data, f, Limits{})
+	caller := core.Caller{Principal: owner, ClientID: "ana-1"}
+	life := newLife(t, data, f, core.Limits{})
 	c := &changing{world: &world{t: t, hub: life.hub, host: life.host, agent: f, dir: dir}, owner: caller}
-	c.must(c.host.CreateSession(t.Context(), caller, ahp.CreateSessionParams{Channel: session, WorkingDirectories: []ahp.URI{FileURI(dir)}}))
+	c.must(c.host.CreateSession(t.Context(), caller, ahp.CreateSessionParams{Channel: session, WorkingDirectories: []ahp.URI{core.FileURI(dir)}}))
 	c.until("the session is ready", func() bool { return c.session().Lifecycle == ahp.SessionLifecycleReady })
 	offered := c.session().Changesets
 	old := append([]ahp.Changeset{{Label: "Mine", URITemplate: "other:/1", ChangeKind: "other"}}, offered[0], offered[1])
 	c.must(c.hub.Do(func(tx *hub.Tx) { tx.Apply(session, &ahp.SessionChangesetsChangedAction{Changesets: old}) }))
 	life.end(true)
 
-	life = newLife(t, data, f, Limits{})
+	life = newLife(t, data, f, core.Limits{})
 	c = &changing{world: &world{t: t, hub: life.hub, host: life.host, agent: f, dir: dir}, owner: caller}
 	c.must(c.host.Prepare(t.Context(), caller, session))
 	if d := cmp.Diff(append(offered, old[0]), c.session().Changesets); d != "" {
@@ -132,7 +133,7 @@ func TestSeveralRepositories(t *testing.T) {
 	c.git("-C", "inner", "add", "-A")
 	c.git("-C", "inner", "-c", "user.name=Ana", "-c", "user.email=ana@example.org", "commit", "-qm", "inner")
 	c.must(c.hub.Do(func(tx *hub.Tx) {
-		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: FileURI(filepath.Join(c.dir, "inner"))})
+		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: core.FileURI(filepath.Join(c.dir, "inner"))})
 	}))
 	uri := c.follow("uncommitted", "")
 	c.watched()
@@ -174,14 +175,14 @@ func TestTurnsAtOnceAreFlaggedOnTheirFiles(t *testing.T) {
 	ended := func(chat ahp.URI, turn string) func() bool {
 		return func() bool {
 			s, ok := hub.StateOf[*ahp.ChatState](c.hub, chat)
-			return ok && hasTurn(s, turn) && s.ActiveTurn == nil
+			return ok && core.HasTurn(s, turn) && s.ActiveTurn == nil
 		}
 	}
 	c.until("the quick turn ends", ended(chat, quick.TurnID))
 	close(done)
 	c.until("the slow turn ends", ended(c.chat(), slow.TurnID))
 	put("after.txt", "a person's\n")
-	file := func(name string) string { return "A " + FileURI(filepath.Join(two, name)) + " +1 −0" }
+	file := func(name string) string { return "A " + core.FileURI(filepath.Join(two, name)) + " +1 −0" }
 	c.shows(c.follow("turn", alone), file("alone.txt"))
 	c.shows(c.follow("turn", quick.TurnID), file("both.txt")+" overlap")
 	c.shows(c.follow("turn", slow.TurnID), file("both.txt")+" overlap; "+file("during.txt")+" overlap")

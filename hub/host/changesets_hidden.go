@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/guard"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // hiding decides which changed files guests are not shown. It asks git only when a file is in question.
@@ -107,7 +108,7 @@ func (v *hiding) isTracked(name string) (bool, error) {
 }
 
 // shownTo are the files between two checkpoints that a guest sees.
-func (h *Host) shownTo(ctx context.Context, c Caller, session ahp.URI, scope changeScope, from, to changeset.Checkpoint,
+func (h *Host) shownTo(ctx context.Context, c core.Caller, session ahp.URI, scope changeScope, from, to changeset.Checkpoint,
 	now func() (changeset.Checkpoint, error)) ([]changeset.File, error) {
 	files, err := h.changesetService().Compare(ctx, session, from, to)
 	if err != nil {

@@ -9,14 +9,15 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // HunkMark says who reviewed a hunk. Key names what the hunk changes, as diff.Hunk has it, so the mark lasts while the
 // hunk moves in its file and ends when its lines are edited.
 type HunkMark struct {
-	Key string    `json:"key"`
-	By  Identity  `json:"by"`
-	At  time.Time `json:"at"`
+	Key string        `json:"key"`
+	By  core.Identity `json:"by"`
+	At  time.Time     `json:"at"`
 }
 
 // HunkReview marks hunks of a file, or takes marks back.
@@ -37,27 +38,27 @@ const (
 
 // ReviewHunks keeps marks by hunk beside those by file, which the protocol has: a file whose hunks are all reviewed is
 // reviewed, and a hunk that is opened again opens its file. Errors: -32602 for what is not in the changeset.
-func (h *Host) ReviewHunks(ctx context.Context, c Caller, uri ahp.URI, r HunkReview) error {
-	info, known := h.hub.Info(uri)
+func (h *Host) ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r HunkReview) error {
+	info, known := h.core.Hub.Info(uri)
 	session, _, ok := h.changesetAt(uri)
 	if !known || !ok || info.Kind != ahp.ChannelChangeset || !c.Audience().Sees(info) {
-		return noChannel(uri)
+		return core.NoChannel(uri)
 	}
 	if err := access.MayAct(c.Principal, "changeset/filesReviewChanged", info); err != nil {
-		return denied(err)
+		return core.Denied(err)
 	}
-	if err := h.wake(ctx, info); err != nil {
+	if err := h.core.Wake(ctx, info); err != nil {
 		return err
 	}
 	if len(r.Keys) == 0 || len(r.All) > mostHunkKeys || slices.ContainsFunc(r.Keys, func(k string) bool { return !slices.Contains(r.All, k) }) {
-		return badParams("keys: name hunks the file has")
+		return core.BadParams("keys: name hunks the file has")
 	}
 	l := h.ledger(session)
 	if err := l.load(ctx, h); err != nil {
 		return err
 	}
 	found := false
-	err := h.hub.Do(func(tx *hub.Tx) {
+	err := h.core.Hub.Do(func(tx *hub.Tx) {
 		s, _ := hub.StateOf[*ahp.ChangesetState](tx, uri)
 		if s == nil {
 			return
@@ -68,20 +69,20 @@ func (h *Host) ReviewHunks(ctx context.Context, c Caller, uri ahp.URI, r HunkRev
 		}
 		f := s.Files[i]
 		now := ReadFileNote(f.Meta).Version()
-		l.changeIn(tx, func(rec *ledgerRecord) { rec.reviewHunks(markKey(uri, r.File), r, now, c.Who(), h.now().UTC()) })
+		l.changeIn(tx, func(rec *ledgerRecord) { rec.reviewHunks(markKey(uri, r.File), r, now, c.Who(), h.core.Now().UTC()) })
 		if !r.Reviewed && f.Reviewed != nil && *f.Reviewed {
 			tx.Apply(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{r.File}, Reviewed: false})
 		}
 		l.showMarks(tx, uri, []string{r.File})
 	})
 	if err == nil && !found {
-		return badParams("file: it is not in this changeset; it may have changed meanwhile")
+		return core.BadParams("file: it is not in this changeset; it may have changed meanwhile")
 	}
 	return err
 }
 
 // reviewHunks changes the marks of a file; now is the version it has.
-func (rec *ledgerRecord) reviewHunks(key string, r HunkReview, now string, by Identity, at time.Time) {
+func (rec *ledgerRecord) reviewHunks(key string, r HunkReview, now string, by core.Identity, at time.Time) {
 	file, had := rec.Marks[key]
 	marks := slices.Clone(rec.Hunks[key])
 	if had && len(r.Implied) > 0 { // what the file's mark said is said of each hunk from now on

@@ -9,12 +9,13 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // review marks hunks of a file as the review page does, by their numbers.
 func (c *changing) review(uri ahp.URI, name string, reviewed bool, which ...int) error {
 	c.t.Helper()
-	r := HunkReview{File: FileURI(filepath.Join(c.dir, name)), Reviewed: reviewed}
+	r := HunkReview{File: core.FileURI(filepath.Join(c.dir, name)), Reviewed: reviewed}
 	for _, f := range c.changes(uri).Files {
 		if f.ID != r.File {
 			continue
@@ -65,14 +66,14 @@ func TestHunksAreReviewedOneByOne(t *testing.T) { // AHP requirement 158
 		t.Errorf("after an edit elsewhere %d hunks are marked, want 1", n)
 	}
 
-	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{FileURI(filepath.Join(c.dir, "a.txt"))}, Reviewed: true})
+	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{core.FileURI(filepath.Join(c.dir, "a.txt"))}, Reviewed: true})
 	c.shows(uri, "M a.txt +3 −3 reviewed by Ana")
 	c.must(c.review(uri, "a.txt", false, 2)) // of a file that was marked as a whole the others stay reviewed
 	c.shows(uri, "M a.txt +3 −3")
 	if n := c.hunksOf(uri); n != 2 {
 		t.Errorf("%d hunks are marked, want the two others", n)
 	}
-	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{FileURI(filepath.Join(c.dir, "a.txt"))}, Reviewed: false})
+	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{core.FileURI(filepath.Join(c.dir, "a.txt"))}, Reviewed: false})
 	c.until("the marks are gone with the file's", func() bool { return c.hunksOf(uri) == 0 })
 }
 
@@ -83,10 +84,10 @@ func TestHunkMarksAreRefused(t *testing.T) {
 	if err := c.host.ReviewHunks(t.Context(), c.owner, uri, HunkReview{File: "file:///elsewhere", Keys: []string{"k"}, All: []string{"k"}}); err == nil {
 		t.Error("a hunk of no file was marked")
 	}
-	if err := c.host.ReviewHunks(t.Context(), c.owner, uri, HunkReview{File: FileURI(filepath.Join(c.dir, "a.txt")), Keys: []string{"k"}}); err == nil {
+	if err := c.host.ReviewHunks(t.Context(), c.owner, uri, HunkReview{File: core.FileURI(filepath.Join(c.dir, "a.txt")), Keys: []string{"k"}}); err == nil {
 		t.Error("a hunk the file does not have was marked")
 	}
-	if err := c.host.ReviewHunks(t.Context(), Caller{Principal: viewer}, uri, HunkReview{File: FileURI(filepath.Join(c.dir, "a.txt")), Keys: []string{"k"}, All: []string{"k"}, Reviewed: true}); err == nil {
+	if err := c.host.ReviewHunks(t.Context(), core.Caller{Principal: viewer}, uri, HunkReview{File: core.FileURI(filepath.Join(c.dir, "a.txt")), Keys: []string{"k"}, All: []string{"k"}, Reviewed: true}); err == nil {
 		t.Error("somebody who may only look marked a hunk")
 	}
 }
@@ -98,11 +99,11 @@ func TestHunkMarksAreBounded(t *testing.T) {
 	for i := range mostHunkMarks + 5 {
 		all = append(all, strings.Repeat("x", i+1))
 	}
-	rec.reviewHunks("file", HunkReview{Version: "v", Keys: all, All: all, Reviewed: true}, "v", Identity{Name: "Ana"}, time.Now())
+	rec.reviewHunks("file", HunkReview{Version: "v", Keys: all, All: all, Reviewed: true}, "v", core.Identity{Name: "Ana"}, time.Now())
 	if len(rec.Hunks["file"]) != mostHunkMarks || rec.Marks["file"].Hash != "v" {
 		t.Errorf("%d marks, file %q", len(rec.Hunks["file"]), rec.Marks["file"].Hash)
 	}
-	rec.reviewHunks("file", HunkReview{Version: "old", Keys: all[:1], All: all[:1], Reviewed: true}, "new", Identity{}, time.Now())
+	rec.reviewHunks("file", HunkReview{Version: "old", Keys: all[:1], All: all[:1], Reviewed: true}, "new", core.Identity{}, time.Now())
 	if rec.Marks["file"].Hash != "v" {
 		t.Error("marks of a version that is gone say the new one is reviewed")
 	}

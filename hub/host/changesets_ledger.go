@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Buckets of what is kept about changes.
@@ -65,9 +66,9 @@ type ledgerRecord struct {
 
 // mark says that somebody reviewed a version of a file.
 type mark struct {
-	Hash string    `json:"hash"`
-	By   Identity  `json:"by"`
-	At   time.Time `json:"at"`
+	Hash string        `json:"hash"`
+	By   core.Identity `json:"by"`
+	At   time.Time     `json:"at"`
 }
 
 func markKey(channel ahp.URI, file string) string { return channel + " " + file }
@@ -122,10 +123,10 @@ func (l *ledger) load(ctx context.Context, h *Host) error {
 
 // readRecord leaves v alone when there is none.
 func (h *Host) readRecord(ctx context.Context, bucket, key string, v any) error {
-	if h.cfg.Store == nil {
+	if h.core.Store == nil {
 		return nil
 	}
-	raw, ok, err := h.cfg.Store.Get(ctx, bucket, key)
+	raw, ok, err := h.core.Store.Get(ctx, bucket, key)
 	if err != nil || !ok {
 		return err
 	}
@@ -205,14 +206,14 @@ func (l *ledger) isLoaded() bool {
 func (h *Host) keepRecord(ctx context.Context, bucket, key string, v any, wanted func() bool) {
 	raw, err := json.Marshal(v)
 	if err == nil {
-		err = h.do(ctx, func(tx *hub.Tx) {
+		err = h.core.Do(ctx, func(tx *hub.Tx) {
 			if wanted == nil || wanted() {
 				tx.Record(bucket, key, raw)
 			}
 		})
 	}
 	if err != nil {
-		h.log.Error("what changed could not be kept", "bucket", bucket, "key", key, "err", err)
+		h.core.Log.Error("what changed could not be kept", "bucket", bucket, "key", key, "err", err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // wanted is what the next look at a session's directories is to be about. The zero value computes what was never
@@ -67,12 +68,12 @@ func (h *Host) want(l *ledger, w wanted) {
 // everything three times that, so that a directory that always changes does not take a core.
 func (h *Host) keepUp(l *ledger) {
 	for {
-		w, more := l.again(h.ctx.Err() != nil)
+		w, more := l.again(h.core.Ctx.Err() != nil)
 		if !more {
 			return
 		}
 		began := time.Now()
-		h.refresh(h.ctx, l, w)
+		h.refresh(h.core.Ctx, l, w)
 		rest := time.Since(began)
 		if w.whole {
 			l.mu.Lock()
@@ -80,7 +81,7 @@ func (h *Host) keepUp(l *ledger) {
 			l.mu.Unlock()
 			rest *= 3
 		}
-		_ = sleep(h.ctx, min(rest, 10*time.Second)) // the host stopping is seen above
+		_ = core.Sleep(h.core.Ctx, min(rest, 10*time.Second)) // the host stopping is seen above
 	}
 }
 
@@ -139,7 +140,7 @@ func (h *Host) refresh(ctx context.Context, l *ledger, w wanted) {
 	defer k.owe()
 	for _, uri := range uris {
 		_, scope, ok := h.changesetAt(uri)
-		if _, _, awake := h.hub.State(uri); !ok || !awake {
+		if _, _, awake := h.core.Hub.State(uri); !ok || !awake {
 			l.leave(uri)
 			continue
 		}
@@ -238,7 +239,7 @@ func (h *Host) outOfDate(ctx context.Context, l *ledger, uris []ahp.URI) {
 			live = append(live, uri)
 		}
 	}
-	err := h.do(ctx, func(tx *hub.Tx) {
+	err := h.core.Do(ctx, func(tx *hub.Tx) {
 		for _, uri := range live {
 			if s, ok := hub.StateOf[*ahp.ChangesetState](tx, uri); ok && s.Status == ahp.ChangesetStatusReady {
 				tx.Apply(uri, &ahp.ChangesetStatusChangedAction{Status: ahp.ChangesetStatusRecomputing})
@@ -246,7 +247,7 @@ func (h *Host) outOfDate(ctx context.Context, l *ledger, uris []ahp.URI) {
 		}
 	})
 	if err != nil && ctx.Err() == nil {
-		h.log.Warn("changesets are not said to be computed again", "session", l.session, "err", err)
+		h.core.Log.Warn("changesets are not said to be computed again", "session", l.session, "err", err)
 	}
 }
 

@@ -32,15 +32,15 @@ func (h *Host) noteWatching(l *ledger, why error) {
 	if why != nil {
 		w = Watching{Polling: true, Seconds: int(pollLast / time.Second), Why: why.Error()}
 	}
-	err := h.do(h.ctx, func(tx *hub.Tx) {
+	err := h.core.Do(h.core.Ctx, func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.SessionState](tx, l.session)
 		if !ok || ReadWatching(s.Meta) == w {
 			return
 		}
 		tx.Apply(l.session, &ahp.SessionMetaChangedAction{Meta: withWatching(s.Meta, w)})
 	})
-	if err != nil && h.ctx.Err() == nil {
-		h.log.Warn("how directories are watched is not shown", "session", l.session, "err", err)
+	if err != nil && h.core.Ctx.Err() == nil {
+		h.core.Log.Warn("how directories are watched is not shown", "session", l.session, "err", err)
 	}
 }
 

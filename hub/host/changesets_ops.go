@@ -9,13 +9,14 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // operation is one that was asked for and may run.
 type operation struct {
 	ahp.InvokeChangesetOperationParams
-	caller   Caller
+	caller   core.Caller
 	ledger   *ledger
 	scope    changeScope
 	label    string
@@ -33,27 +34,27 @@ type asked struct {
 
 // InvokeChangesetOperation runs an operation a changeset offers, one at a time (AHP requirements 155 and 156). Errors:
 // -32602 no such operation or target, -32011 another one is running or it does not apply any more.
-func (h *Host) InvokeChangesetOperation(ctx context.Context, c Caller, p ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
+func (h *Host) InvokeChangesetOperation(ctx context.Context, c core.Caller, p ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
 	none := ahp.InvokeChangesetOperationResult{}
-	info, known := h.hub.Info(p.Channel)
+	info, known := h.core.Hub.Info(p.Channel)
 	session, scope, ok := h.changesetAt(p.Channel)
 	if !known || !ok || info.Kind != ahp.ChannelChangeset || !c.Audience().Sees(info) {
-		return none, noChannel(p.Channel)
+		return none, core.NoChannel(p.Channel)
 	}
-	if err := mayCall(c, "invokeChangesetOperation", info); err != nil {
+	if err := core.MayCall(c, "invokeChangesetOperation", info); err != nil {
 		return none, err
 	}
-	if err := h.wake(ctx, info); err != nil {
+	if err := h.core.Wake(ctx, info); err != nil {
 		return none, err
 	}
 	o := operation{InvokeChangesetOperationParams: p, caller: c, ledger: h.ledger(session), scope: scope}
-	if raw := p.Meta[metaKey]; raw != nil {
+	if raw := p.Meta[core.MetaKey]; raw != nil {
 		if err := json.Unmarshal(raw, &o.asked); err != nil {
-			return none, badParams("_meta.%s: %v", metaKey, err)
+			return none, core.BadParams("_meta.%s: %v", core.MetaKey, err)
 		}
 	}
 	var refused error
-	if err := h.hub.Do(func(tx *hub.Tx) { refused = h.claimOperation(tx, &o) }); err != nil || refused != nil {
+	if err := h.core.Hub.Do(func(tx *hub.Tx) { refused = h.claimOperation(tx, &o) }); err != nil || refused != nil {
 		return none, errors.Join(err, refused)
 	}
 	said, failed := h.operate(ctx, o)
@@ -69,11 +70,11 @@ func (h *Host) InvokeChangesetOperation(ctx context.Context, c Caller, p ahp.Inv
 func (h *Host) claimOperation(tx *hub.Tx, o *operation) error {
 	s, ok := hub.StateOf[*ahp.ChangesetState](tx, o.Channel)
 	if !ok {
-		return noChannel(o.Channel)
+		return core.NoChannel(o.Channel)
 	}
 	i := slices.IndexFunc(s.Operations, func(op ahp.ChangesetOperation) bool { return op.ID == o.OperationID })
 	if i < 0 {
-		return badParams("operationId: this changeset has no operation %q", texts.CutBytes(o.OperationID, 80))
+		return core.BadParams("operationId: this changeset has no operation %q", texts.CutBytes(o.OperationID, 80))
 	}
 	op := s.Operations[i]
 	scope, err := o.aim(s)
@@ -82,7 +83,7 @@ func (h *Host) claimOperation(tx *hub.Tx, o *operation) error {
 	case err != nil:
 		return err
 	case !slices.Contains(op.Scopes, scope):
-		return badParams("target: %s cannot be pointed at a %s", op.ID, scope)
+		return core.BadParams("target: %s cannot be pointed at a %s", op.ID, scope)
 	case running != "":
 		return ahp.Errorf(ahp.CodeConflict, "somebody else is at it: wait until %s is done", running)
 	case op.Status == ahp.ChangesetOperationStatusDisabled:
@@ -107,15 +108,15 @@ func (o *operation) aim(s *ahp.ChangesetState) (ahp.ChangesetOperationScope, err
 		scope, o.resource = ahp.ChangesetOperationScopeRange, t.Resource
 		lines, ok := linesOf(t)
 		if !ok {
-			return scope, badParams("target.range: it begins before the first line, or ends before it begins")
+			return scope, core.BadParams("target.range: it begins before the first line, or ends before it begins")
 		}
 		o.lines = &lines
 	default:
-		return "", badParams("target: its kind is not known here")
+		return "", core.BadParams("target: its kind is not known here")
 	}
 	i := slices.IndexFunc(s.Files, func(f ahp.ChangesetFile) bool { return meant(f, o.resource) })
 	if i < 0 {
-		return scope, badParams("target.resource: %.200s is not in this changeset; it may have changed meanwhile", o.resource)
+		return scope, core.BadParams("target.resource: %.200s is not in this changeset; it may have changed meanwhile", o.resource)
 	}
 	if o.lines != nil && s.Files[i].Edit.After == nil {
 		o.lines.Before = true // there is no other side
@@ -168,7 +169,7 @@ func (h *Host) operationDone(o operation, failed error) {
 	h.changes.mu.Lock()
 	delete(h.changes.operating, o.Channel)
 	h.changes.mu.Unlock()
-	if err := h.do(h.ctx, func(tx *hub.Tx) { tx.Apply(o.Channel, a) }); err != nil {
-		h.log.Warn("the end of an operation is not shown", "changeset", o.Channel, "err", err)
+	if err := h.core.Do(h.core.Ctx, func(tx *hub.Tx) { tx.Apply(o.Channel, a) }); err != nil {
+		h.core.Log.Warn("the end of an operation is not shown", "changeset", o.Channel, "err", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 func (c *changing) identity() {
@@ -22,7 +23,7 @@ func (c *changing) identity() {
 }
 
 func (c *changing) file(name string) *ahp.ChangesetOperationResourceTarget {
-	return &ahp.ChangesetOperationResourceTarget{Resource: FileURI(filepath.Join(c.dir, name))}
+	return &ahp.ChangesetOperationResourceTarget{Resource: core.FileURI(filepath.Join(c.dir, name))}
 }
 
 // rows is lines of a file, from one on, as an editor names whole lines.
@@ -40,7 +41,7 @@ func (c *changing) invoke(uri ahp.URI, op string, target ahp.ChangesetOperationT
 	if len(with) == 2 {
 		raw, err := json.Marshal(map[string]string{with[0]: with[1]})
 		c.must(err)
-		p.Meta = ahp.Meta{metaKey: raw}
+		p.Meta = ahp.Meta{core.MetaKey: raw}
 	}
 	r, err := c.host.InvokeChangesetOperation(c.t.Context(), c.owner, p)
 	if err != nil {
@@ -264,7 +265,7 @@ func TestGuestsDoNotOperate(t *testing.T) {
 	c.write("a.txt", "edited\n")
 	uri := c.follow("uncommitted", "")
 	for _, op := range []string{"stage", "unstage", "commit", "discard", "create-branch", "revert", "undo"} {
-		_, err := c.host.InvokeChangesetOperation(t.Context(), Caller{Principal: viewer}, ahp.InvokeChangesetOperationParams{Channel: uri, OperationID: op})
+		_, err := c.host.InvokeChangesetOperation(t.Context(), core.Caller{Principal: viewer}, ahp.InvokeChangesetOperationParams{Channel: uri, OperationID: op})
 		if code(err) != ahp.CodePermissionDenied {
 			t.Errorf("%s: %v", op, err)
 		}

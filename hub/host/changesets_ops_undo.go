@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
@@ -25,7 +26,7 @@ type undoRecord struct {
 	ID      string         `json:"id"`
 	Channel ahp.URI        `json:"channel"`
 	Op      string         `json:"op"`
-	By      Identity       `json:"by"`
+	By      core.Identity  `json:"by"`
 	At      time.Time      `json:"at"`
 	Undo    changeset.Undo `json:"undo"`
 }
@@ -71,7 +72,7 @@ func (h *Host) undoFor(ctx context.Context, l *ledger, uri ahp.URI) (*undoRecord
 
 // keepUndo keeps how to take an operation back, and returns once that is durable: only then is anything written.
 func (h *Host) keepUndo(ctx context.Context, o operation, u changeset.Undo) error {
-	r := undoRecord{ID: ids.New(), Channel: o.Channel, Op: o.OperationID, By: o.caller.Who(), At: h.now().UTC(), Undo: u}
+	r := undoRecord{ID: ids.New(), Channel: o.Channel, Op: o.OperationID, By: o.caller.Who(), At: h.core.Now().UTC(), Undo: u}
 	return h.changeUndos(ctx, o.ledger, func(list []undoRecord) []undoRecord {
 		return bounded(append(slices.Clone(list), r))
 	})
@@ -95,7 +96,7 @@ func (h *Host) changeUndos(ctx context.Context, l *ledger, edit func([]undoRecor
 	}
 	durable := make(chan struct{})
 	var failed error
-	err := h.do(ctx, func(tx *hub.Tx) {
+	err := h.core.Do(ctx, func(tx *hub.Tx) {
 		l.mu.Lock()
 		list := edit(l.undo)
 		l.undo = list

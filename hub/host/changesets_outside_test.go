@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // elsewhere is a repository outside of every session, with a change that is not committed.
@@ -55,7 +56,7 @@ func TestViewerCannotSeeWhereRepositoryLeads(t *testing.T) {
 	c := newChangingWith(t, Config{FilesAsked: func(_ *hub.Tx, a FileAsk) { told = append(told, a.Words()) }})
 	other := c.elsewhere()
 	c.git("config", "core.worktree", other)
-	viewer := Caller{ClientID: "vic",
+	viewer := core.Caller{ClientID: "vic",
 		Principal: access.Principal{ID: "guest:vic", Role: access.RoleViewer, Session: session, Link: "link"}}
 	uri := ChangesetURI(session, "uncommitted", "")
 	c.must(c.host.Prepare(t.Context(), viewer, uri))
@@ -76,7 +77,7 @@ func TestViewerCannotSeeWhereRepositoryLeads(t *testing.T) {
 	_, err = c.host.AnswerFileAsk(c.owner, ask.ID, true)
 	c.must(err)
 	c.until("what was allowed shows", func() bool { return strings.Contains(c.lines(uri), "secret.txt") })
-	secret := ahp.ResourceReadParams{URI: FileURI(filepath.Join(other, "secret.txt"))}
+	secret := ahp.ResourceReadParams{URI: core.FileURI(filepath.Join(other, "secret.txt"))}
 	if _, err := c.host.ResourceRead(t.Context(), viewer, secret); err == nil {
 		t.Error("files that git may go to are open to guests")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 func TestChangesetsSurviveARestart(t *testing.T) {
@@ -20,17 +21,17 @@ func TestChangesetsSurviveARestart(t *testing.T) {
 	}
 	write("one\n")
 	f := &fake{prompt: func(context.Context, agent.Turn) error { write("one\ntwo\n"); return nil }}
-	caller := Caller{Principal: owner, ClientID: "ana-1"}
+	caller := core.Caller{Principal: owner, ClientID: "ana-1"}
 
-	first := newLife(t, data, f, Limits{})
+	first := newLife(t, data, f, core.Limits{})
 	c := &changing{world: &world{t: t, hub: first.hub, host: first.host, agent: f, dir: dir}, owner: caller}
-	c.must(c.host.CreateSession(t.Context(), caller, ahp.CreateSessionParams{Channel: session, WorkingDirectories: []ahp.URI{FileURI(dir)}}))
+	c.must(c.host.CreateSession(t.Context(), caller, ahp.CreateSessionParams{Channel: session, WorkingDirectories: []ahp.URI{core.FileURI(dir)}}))
 	c.until("the session is ready", func() bool { return c.session().Lifecycle == ahp.SessionLifecycleReady })
 	a := started("go")
 	c.dispatch(c.chat(), a)
-	c.until("the turn ends", func() bool { return hasTurn(c.chatState(), a.TurnID) && c.chatState().ActiveTurn == nil })
+	c.until("the turn ends", func() bool { return core.HasTurn(c.chatState(), a.TurnID) && c.chatState().ActiveTurn == nil })
 	turn := c.follow("turn", a.TurnID)
-	c.dispatch(turn, &ahp.ChangesetFilesReviewChangedAction{Files: []string{FileURI(name)}, Reviewed: true})
+	c.dispatch(turn, &ahp.ChangesetFilesReviewChangedAction{Files: []string{core.FileURI(name)}, Reviewed: true})
 	c.shows(turn, "M a.txt +1 −0 reviewed by Ana")
 	all := c.follow("session", "")
 	c.does("Reverted a.txt", all, "revert", nil)
@@ -38,7 +39,7 @@ func TestChangesetsSurviveARestart(t *testing.T) {
 	if c.read("a.txt") != "one\n" {
 		t.Errorf("reverting left %q", c.read("a.txt"))
 	}
-	second := newLife(t, data, f, Limits{})
+	second := newLife(t, data, f, core.Limits{})
 	c = &changing{world: &world{t: t, hub: second.hub, host: second.host, agent: f, dir: dir}, owner: caller}
 	c.must(c.host.Prepare(t.Context(), caller, turn))
 	c.shows(turn, "M a.txt +1 −0 reviewed by Ana")

@@ -14,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // FileNote is what the host adds to a changed file under its own key of `_meta`.
@@ -32,11 +33,11 @@ type FileNote struct {
 	NewOID  string `json:"newOid,omitempty"`
 	Staged  string `json:"staged,omitempty"` // of an uncommitted change, how much is in the index: "part" or "all"
 
-	By    *Identity  `json:"by,omitempty"` // who reviewed it, while Reviewed or Stale
-	At    *time.Time `json:"at,omitempty"`
-	Stale bool       `json:"stale,omitempty"` // changed since it was reviewed
-	Seen  *SeenSides `json:"seen,omitempty"`  // what was reviewed, while Stale
-	Hunks []HunkMark `json:"hunks,omitempty"` // hunks that were reviewed one by one, also ones the file does not have now
+	By    *core.Identity `json:"by,omitempty"` // who reviewed it, while Reviewed or Stale
+	At    *time.Time     `json:"at,omitempty"`
+	Stale bool           `json:"stale,omitempty"` // changed since it was reviewed
+	Seen  *SeenSides     `json:"seen,omitempty"`  // what was reviewed, while Stale
+	Hunks []HunkMark     `json:"hunks,omitempty"` // hunks that were reviewed one by one, also ones the file does not have now
 
 	Guests access.Hiding `json:"guests,omitempty"` // whom it is kept from
 }
@@ -61,7 +62,7 @@ func seenSides(short, file, hash string) *SeenSides {
 
 // ReadFileNote returns what the host noted of a changed file.
 func ReadFileNote(m ahp.Meta) (n FileNote) {
-	_ = json.Unmarshal(m[metaKey], &n) // absent: the zero value says so
+	_ = json.Unmarshal(m[core.MetaKey], &n) // absent: the zero value says so
 	return n
 }
 
@@ -88,7 +89,7 @@ func changesetFile(short string, f changeset.File, overlap, outside bool) (ahp.C
 }
 
 func editSide(short, name, mode, oid string, size int64, binary bool) *ahp.FileEditSide {
-	side := &ahp.FileEditSide{URI: FileURI(name)}
+	side := &ahp.FileEditSide{URI: core.FileURI(name)}
 	side.Content = ahp.ContentRef{URI: blobURI(short, oid, name, mode), SizeHint: &size, ContentType: mediaType(name, mode, binary)}
 	if oid == "" { // not kept: the file itself is all there is
 		side.Content.URI = side.URI
@@ -122,7 +123,7 @@ func (h *Host) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 	if ctx.Err() != nil {
 		return
 	}
-	err := h.do(ctx, func(tx *hub.Tx) {
+	err := h.core.Do(ctx, func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.ChangesetState](tx, uri)
 		if !ok {
 			return
@@ -139,7 +140,7 @@ func (h *Host) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 		h.publishFiles(tx, uri, s, l.draw(uri, scope, files, overlap, can.staging, hidden), can)
 	})
 	if err != nil {
-		h.log.Warn("a changeset was not brought up to date", "changeset", uri, "err", err)
+		h.core.Log.Warn("a changeset was not brought up to date", "changeset", uri, "err", err)
 	}
 	if scope.all() && failed == nil {
 		h.rejudge(ctx, l.session, files)
@@ -151,7 +152,7 @@ func (l *ledger) draw(uri ahp.URI, scope changeScope, files []changeset.File, ov
 	hidden map[string]access.Hiding) []ahp.ChangesetFile {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	short := ShortID(l.session)
+	short := core.ShortID(l.session)
 	out := make([]ahp.ChangesetFile, 0, len(files))
 	for _, f := range files {
 		_, touched := slices.BinarySearch(l.rec.Touched, f.Name())
@@ -175,12 +176,12 @@ func (l *ledger) noted(uri ahp.URI, file ahp.ChangesetFile, note FileNote) ahp.C
 		note.By, note.At, note.Stale = &m.By, &m.At, !reviewed
 	}
 	if note.Stale {
-		note.Seen = seenSides(ShortID(l.session), path.Base(file.ID), m.Hash)
+		note.Seen = seenSides(core.ShortID(l.session), path.Base(file.ID), m.Hash)
 	}
 	file.Reviewed = &reviewed
 	raw, err := json.Marshal(note)
 	if err == nil {
-		file.Meta = ahp.Meta{metaKey: raw}
+		file.Meta = ahp.Meta{core.MetaKey: raw}
 	}
 	return file
 }
@@ -278,8 +279,8 @@ func (rec *ledgerRecord) markFiles(uri ahp.URI, s *ahp.ChangesetState, files []s
 
 // showReviewed shows on files of a changeset who reviewed them.
 func (h *Host) showReviewed(ctx context.Context, l *ledger, uri ahp.URI, files []string) {
-	if err := h.do(ctx, func(tx *hub.Tx) { l.showMarks(tx, uri, files) }); err != nil {
-		h.log.Warn("a review mark is not shown", "changeset", uri, "err", err)
+	if err := h.core.Do(ctx, func(tx *hub.Tx) { l.showMarks(tx, uri, files) }); err != nil {
+		h.core.Log.Warn("a review mark is not shown", "changeset", uri, "err", err)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 func TestTurnChanges(t *testing.T) {
@@ -118,7 +119,7 @@ func TestReviewMarksFollowContent(t *testing.T) { // AHP requirement 158
 	c.write("a.txt", "one\nTWO\n")
 	c.write("b.txt", "b\n")
 	uri := c.follow("uncommitted", "")
-	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{FileURI(filepath.Join(c.dir, "a.txt"))}, Reviewed: true})
+	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{core.FileURI(filepath.Join(c.dir, "a.txt"))}, Reviewed: true})
 	c.shows(uri, "M a.txt +1 −1 reviewed by Ana; A b.txt +1 −0")
 	c.write("b.txt", "b\nc\n")
 	c.shows(uri, "M a.txt +1 −1 reviewed by Ana; A b.txt +2 −0")
@@ -130,7 +131,7 @@ func TestReviewMarksFollowContent(t *testing.T) { // AHP requirement 158
 	}
 	c.write("a.txt", "one\nTWO\n")
 	c.shows(uri, "M a.txt +1 −1 reviewed by Ana; A b.txt +2 −0")
-	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{FileURI(filepath.Join(c.dir, "a.txt"))}, Reviewed: false})
+	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{core.FileURI(filepath.Join(c.dir, "a.txt"))}, Reviewed: false})
 	c.shows(uri, "M a.txt +1 −1; A b.txt +2 −0")
 }
 
@@ -139,7 +140,7 @@ func TestRevertOperation(t *testing.T) { // AHP requirements 155 and 156
 	c := newChanging(t)
 	turn := c.turn(func() { c.write("a.txt", "one\n2\n"); c.write("new.txt", "new\n") })
 	uri := c.follow("turn", turn)
-	invoke := func(who Caller, op string, target ahp.ChangesetOperationTargetValue) error {
+	invoke := func(who core.Caller, op string, target ahp.ChangesetOperationTargetValue) error {
 		p := ahp.InvokeChangesetOperationParams{Channel: uri, OperationID: op}
 		if target != nil {
 			p.Target = &ahp.ChangesetOperationTarget{Value: target}
@@ -148,10 +149,10 @@ func TestRevertOperation(t *testing.T) { // AHP requirements 155 and 156
 		return err
 	}
 	file := func(name string) *ahp.ChangesetOperationResourceTarget {
-		return &ahp.ChangesetOperationResourceTarget{Resource: FileURI(filepath.Join(c.dir, name))}
+		return &ahp.ChangesetOperationResourceTarget{Resource: core.FileURI(filepath.Join(c.dir, name))}
 	}
 	for name, bad := range map[string]struct {
-		who    Caller
+		who    core.Caller
 		op     string
 		target ahp.ChangesetOperationTargetValue
 		code   int
@@ -159,7 +160,7 @@ func TestRevertOperation(t *testing.T) { // AHP requirements 155 and 156
 		"unknown operation": {c.owner, "explode", nil, ahp.CodeInvalidParams},
 		"not offered here":  {c.owner, "commit", nil, ahp.CodeInvalidParams},
 		"file not changed":  {c.owner, "revert", file("other.txt"), ahp.CodeInvalidParams},
-		"a guest":           {Caller{Principal: viewer}, "revert", nil, ahp.CodePermissionDenied},
+		"a guest":           {core.Caller{Principal: viewer}, "revert", nil, ahp.CodePermissionDenied},
 	} {
 		if err := invoke(bad.who, bad.op, bad.target); code(err) != bad.code {
 			t.Errorf("%s: got %v, want code %d", name, err, bad.code)
@@ -244,7 +245,7 @@ func TestBranchAndTurnsCompared(t *testing.T) { // AHP requirement 152
 	if err != nil || !strings.Contains(string(patch), "+++ b/b.txt") || !strings.Contains(string(patch), "-three") || strings.Contains(string(patch), "c.txt") {
 		t.Errorf("the patch of two turns: %v\n%s", err, patch)
 	}
-	stranger := Caller{Principal: access.Principal{ID: "guest:eve", Role: access.RoleViewer, Session: "ahp-session:/other"}}
+	stranger := core.Caller{Principal: access.Principal{ID: "guest:eve", Role: access.RoleViewer, Session: "ahp-session:/other"}}
 	if _, err := c.host.ChangesetPatch(t.Context(), stranger, branch); code(err) != ahp.CodeNotFound {
 		t.Errorf("a guest of another session has the patch: %v", err)
 	}
@@ -265,8 +266,8 @@ func TestBranchAndTurnsCompared(t *testing.T) { // AHP requirement 152
 
 func TestUnknownChangesets(t *testing.T) {
 	c := newChanging(t)
-	stranger := Caller{Principal: access.Principal{ID: "guest:eve", Role: access.RoleViewer, Session: "ahp-session:/other"}}
-	for _, uri := range []ahp.URI{"ahp-changeset:/", "ahp-changeset:/" + ShortID(session), ChangesetURI(session, "branch-of-mine", ""),
+	stranger := core.Caller{Principal: access.Principal{ID: "guest:eve", Role: access.RoleViewer, Session: "ahp-session:/other"}}
+	for _, uri := range []ahp.URI{"ahp-changeset:/", "ahp-changeset:/" + core.ShortID(session), ChangesetURI(session, "branch-of-mine", ""),
 		ChangesetURI(session, "session", "") + "/more", ChangesetURI(session, "turn", "none"), CompareURI(session, "none", "none"), ChangesetURI(session, "compare", "") + "/x", "ahp-changeset:/000000000000/session"} {
 		if err := c.host.Prepare(t.Context(), c.owner, uri); code(err) != ahp.CodeNotFound {
 			t.Errorf("%s: got %v", uri, err)
@@ -282,10 +283,10 @@ func TestUnknownChangesets(t *testing.T) {
 	if _, err := c.host.ResourceRead(t.Context(), stranger, ahp.ResourceReadParams{URI: ref}); code(err) != ahp.CodeNotFound {
 		t.Errorf("a guest of another session reads a version: %v", err)
 	}
-	if _, err := c.host.ResourceRead(t.Context(), Caller{Principal: viewer}, ahp.ResourceReadParams{URI: ref}); err != nil {
+	if _, err := c.host.ResourceRead(t.Context(), core.Caller{Principal: viewer}, ahp.ResourceReadParams{URI: ref}); err != nil {
 		t.Errorf("a guest of this session may not read a version: %v", err)
 	}
-	if _, err := c.host.ResourceRead(t.Context(), stranger, ahp.ResourceReadParams{URI: FileURI(filepath.Join(c.dir, "a.txt"))}); code(err) != ahp.CodePermissionDenied {
+	if _, err := c.host.ResourceRead(t.Context(), stranger, ahp.ResourceReadParams{URI: core.FileURI(filepath.Join(c.dir, "a.txt"))}); code(err) != ahp.CodePermissionDenied {
 		t.Errorf("a guest of another session reads a file: %v", err)
 	}
 }
@@ -298,10 +299,10 @@ func TestDirectoryAddedLaterBeginsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.must(c.hub.Do(func(tx *hub.Tx) {
-		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: FileURI(other)})
+		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: core.FileURI(other)})
 	}))
 	c.turn(func() { c.must(os.WriteFile(filepath.Join(other, "new.txt"), []byte("new\n"), 0o600)) })
-	c.shows(c.follow("session", ""), "M a.txt +1 −2; A "+FileURI(filepath.Join(other, "new.txt"))+" +1 −0")
+	c.shows(c.follow("session", ""), "M a.txt +1 −2; A "+core.FileURI(filepath.Join(other, "new.txt"))+" +1 −0")
 }
 
 func TestFailureIsShownAndMended(t *testing.T) {
@@ -322,7 +323,7 @@ func TestFailureIsShownAndMended(t *testing.T) {
 
 func TestTurnsInOneDirectoryAreFlagged(t *testing.T) {
 	var c changesets
-	begin := func(id string, dirs ...string) bool { return c.began(turnRef{Turn: id}, &turnRecord{dirs: dirs}) }
+	begin := func(id string, dirs ...string) bool { return c.began(core.TurnRef{Turn: id}, &turnRecord{dirs: dirs}) }
 	if begin("1", "/a") || begin("2", "/ab") {
 		t.Error("turns in different directories are flagged")
 	}

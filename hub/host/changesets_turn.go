@@ -13,13 +13,14 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // patience is how long a turn waits for its first checkpoint, which takes long where there are very many files.
 const patience = 30 * time.Second
 
 // turnStarting takes the checkpoint a turn's changes begin at. A resumed turn goes on from where it first began.
-func (h *Host) turnStarting(ctx context.Context, ref turnRef) {
+func (h *Host) turnStarting(ctx context.Context, ref core.TurnRef) {
 	svc := h.changesetService()
 	if svc == nil || len(ref.Dirs) == 0 {
 		return
@@ -56,19 +57,19 @@ func (h *Host) turnStarting(ctx context.Context, ref turnRef) {
 // keepCheckpoint has content copied while the turn goes on: of a large repository that takes its time.
 func (h *Host) keepCheckpoint(session ahp.URI, c changeset.Checkpoint) {
 	h.changes.goes(func() {
-		if err := h.changesetService().Keep(h.ctx, session, c); err != nil && h.ctx.Err() == nil {
-			h.log.Warn("a checkpoint depends on the repository it was taken of", "session", session, "err", err)
+		if err := h.changesetService().Keep(h.core.Ctx, session, c); err != nil && h.core.Ctx.Err() == nil {
+			h.core.Log.Warn("a checkpoint depends on the repository it was taken of", "session", session, "err", err)
 		}
 	})
 }
 
 // turnLost says that a turn's changes will not be known; the turn itself goes on.
-func (h *Host) turnLost(ref turnRef, err error) {
-	h.log.Warn("what a turn changes cannot be told", "session", ref.Session, "turn", ref.Turn, "err", err)
+func (h *Host) turnLost(ref core.TurnRef, err error) {
+	h.core.Log.Warn("what a turn changes cannot be told", "session", ref.Session, "turn", ref.Turn, "err", err)
 }
 
 // began notes a running turn and tells whether others run in the same directories; those are flagged too.
-func (c *changesets) began(ref turnRef, r *turnRecord) (overlap bool) {
+func (c *changesets) began(ref core.TurnRef, r *turnRecord) (overlap bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.running == nil {
@@ -111,7 +112,7 @@ func nested(a, b []string) bool {
 }
 
 // turnEnding takes the checkpoint a turn's changes end at and tells what they are.
-func (h *Host) turnEnding(ctx context.Context, ref turnRef) {
+func (h *Host) turnEnding(ctx context.Context, ref core.TurnRef) {
 	overlap := h.changes.ended(ref.Turn)
 	svc := h.changesetService()
 	if svc == nil || len(ref.Dirs) == 0 {
@@ -144,7 +145,7 @@ func (h *Host) turnEnding(ctx context.Context, ref turnRef) {
 }
 
 // announce puts the turn's totals on the turn and the session's on its summary.
-func (h *Host) announce(ctx context.Context, l *ledger, ref turnRef, r turnRecord, now changeset.Checkpoint) {
+func (h *Host) announce(ctx context.Context, l *ledger, ref core.TurnRef, r turnRecord, now changeset.Checkpoint) {
 	l.mu.Lock()
 	first := l.rec.First
 	l.mu.Unlock()
@@ -152,20 +153,20 @@ func (h *Host) announce(ctx context.Context, l *ledger, ref turnRef, r turnRecor
 	if first != nil {
 		var err error
 		if all, err = h.changesetService().Compare(ctx, ref.Session, *first, now); err != nil {
-			h.log.Warn("what a session changed cannot be told", "session", ref.Session, "err", err)
+			h.core.Log.Warn("what a session changed cannot be told", "session", ref.Session, "err", err)
 			return
 		}
 		h.announceChat(ctx, ref, *first, now)
 		h.rejudge(ctx, ref.Session, all)
 	}
-	err := h.do(ctx, func(tx *hub.Tx) {
+	err := h.core.Do(ctx, func(tx *hub.Tx) {
 		h.setChanges(tx, ref.Session, totals(all))
 		if chat, ok := hub.StateOf[*ahp.ChatState](tx, ref.Chat); ok && *r.Changes.Files > 0 && chat.ActiveTurn != nil {
 			tx.Apply(ref.Chat, &ahp.ChatUsageAction{TurnID: ref.Turn, Usage: usageWith(chat.ActiveTurn.Usage, r.Changes)})
 		}
 	})
 	if err != nil {
-		h.log.Warn("what a turn changed was not announced", "session", ref.Session, "turn", ref.Turn, "err", err)
+		h.core.Log.Warn("what a turn changed was not announced", "session", ref.Session, "turn", ref.Turn, "err", err)
 	}
 }
 
@@ -183,7 +184,7 @@ func usageWith(u *ahp.UsageInfo, changes *ahp.ChangesSummary) ahp.UsageInfo {
 	if out.Meta == nil {
 		out.Meta = ahp.Meta{}
 	}
-	out.Meta[metaKey] = raw
+	out.Meta[core.MetaKey] = raw
 	return out
 }
 
@@ -264,20 +265,20 @@ func (h *Host) endsWith(ctx context.Context, l *ledger, scope changeScope, dirs 
 
 // ChangesetPatch is what a changeset holds now as a patch for git apply. Errors: -32008 no such changeset for this caller,
 // -32603 it cannot be told.
-func (h *Host) ChangesetPatch(ctx context.Context, c Caller, uri ahp.URI) ([]byte, error) {
+func (h *Host) ChangesetPatch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, error) {
 	session, scope, ok := h.changesetAt(uri)
 	svc := h.changesetService()
-	if !ok || svc == nil || !c.Audience().Sees(sessionInfo(session)) {
-		return nil, noChannel(uri)
+	if !ok || svc == nil || !c.Audience().Sees(core.SessionInfo(session)) {
+		return nil, core.NoChannel(uri)
 	}
 	info, known, err := h.changesetInfo(ctx, uri, session, scope)
 	if err != nil {
 		return nil, err
 	}
 	if !known || !c.Audience().Sees(info) {
-		return nil, noChannel(uri)
+		return nil, core.NoChannel(uri)
 	}
-	if err := mayCall(c, "subscribe", info); err != nil {
+	if err := core.MayCall(c, "subscribe", info); err != nil {
 		return nil, err
 	}
 	dirs := h.changeDirs(session)

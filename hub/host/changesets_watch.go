@@ -12,6 +12,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 const (
@@ -29,12 +30,12 @@ func (h *Host) watch(l *ledger) {
 		l.watching = false
 		l.mu.Unlock()
 	}()
-	for h.ctx.Err() == nil && h.stillFollowed(l) {
+	for h.core.Ctx.Err() == nil && h.stillFollowed(l) {
 		err := h.watchOnce(l)
-		if err == nil || h.ctx.Err() != nil {
+		if err == nil || h.core.Ctx.Err() != nil {
 			return
 		}
-		h.log.Info("directories are looked at from time to time, as they cannot be watched", "session", l.session, "why", err)
+		h.core.Log.Info("directories are looked at from time to time, as they cannot be watched", "session", l.session, "why", err)
 		h.noteWatching(l, err)
 		h.poll(l)
 	}
@@ -81,7 +82,7 @@ func (h *Host) poll(l *ledger) {
 	failed := l.lastFailure() != nil
 	until := time.Now().Add(cmp.Or(h.changes.pollFor, pollFor))
 	for wait := pollFirst; time.Now().Before(until) && (!failed || l.lastFailure() != nil); wait = min(2*wait, pollLast) {
-		if !h.stillFollowed(l) || sleep(h.ctx, max(wait, 20*l.lastTook())) != nil {
+		if !h.stillFollowed(l) || core.Sleep(h.core.Ctx, max(wait, 20*l.lastTook())) != nil {
 			return
 		}
 		if l.foundSome() {
@@ -98,8 +99,8 @@ func (h *Host) stillFollowed(l *ledger) bool {
 	gone := l.gone
 	l.mu.Unlock()
 	for _, uri := range uris {
-		h.hub.Sleep(uri, h.now().Add(-h.cfg.Limits.Idle))
-		if _, _, awake := h.hub.State(uri); !awake {
+		h.core.Hub.Sleep(uri, h.core.Now().Add(-h.core.Limits.Idle))
+		if _, _, awake := h.core.Hub.State(uri); !awake {
 			l.leave(uri)
 		}
 	}
@@ -130,7 +131,7 @@ func (f *folderWatch) walk(below []string) error {
 		f.dirs = f.h.changeDirs(f.l.session)
 	}
 	counted := map[string]bool{}
-	err := f.h.changesetService().Walk(f.h.ctx, f.l.session, f.dirs, below, func(d changeset.Folder) error {
+	err := f.h.changesetService().Walk(f.h.core.Ctx, f.l.session, f.dirs, below, func(d changeset.Folder) error {
 		counted[d.Path] = true
 		return f.add(d)
 	})
@@ -154,7 +155,7 @@ func (f *folderWatch) add(d changeset.Folder) error {
 	if f.seen[d.Path] {
 		return nil
 	}
-	if most := mostFolders(f.h.cfg.Limits); len(f.seen) >= most {
+	if most := mostFolders(f.h.core.Limits); len(f.seen) >= most {
 		return fmt.Errorf("there are more than %d directories, the most that are watched: add what is not source to .gitignore", most)
 	}
 	if f.seen == nil {
@@ -173,7 +174,7 @@ func (f *folderWatch) add(d changeset.Folder) error {
 
 // mostFolders is how many folders are watched. Where the system has a file open for each file in a watched folder, as
 // macOS has, they are few.
-func mostFolders(l Limits) int {
+func mostFolders(l core.Limits) int {
 	if runtime.GOOS == "linux" || runtime.GOOS == "windows" {
 		return l.Folders
 	}
@@ -187,7 +188,7 @@ func (f *folderWatch) follow() error {
 	defer idle.Stop()
 	for {
 		select {
-		case <-f.h.ctx.Done():
+		case <-f.h.core.Ctx.Done():
 			return nil
 		case e := <-f.events:
 			f.take(e)

@@ -16,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 func (c *changing) mkdir(name string) {
@@ -143,7 +144,7 @@ func watchedFolders(t *testing.T, c *changing) map[string]bool {
 
 // Where the system does not watch as many folders, the files are looked at from time to time, and who looks is told.
 func TestTooManyFoldersAreLookedAtFromTimeToTime(t *testing.T) {
-	c := newChangingWith(t, Config{Limits: Limits{Folders: 2}})
+	c := newChangingWith(t, Config{Limits: core.Limits{Folders: 2}})
 	uri := c.follow("uncommitted", "")
 	c.until("it is said", func() bool { return ReadWatching(c.session().Meta).Polling })
 	w := ReadWatching(c.session().Meta)
@@ -153,17 +154,17 @@ func TestTooManyFoldersAreLookedAtFromTimeToTime(t *testing.T) {
 	c.write("a.txt", "one\n")
 	c.shows(uri, "M a.txt +0 −1")
 	c.host.noteWatching(c.host.ledger(session), nil)
-	if m := c.session().Meta; ReadWatching(m).Polling || strings.Contains(string(m[metaKey]), metaWatching) {
+	if m := c.session().Meta; ReadWatching(m).Polling || strings.Contains(string(m[core.MetaKey]), metaWatching) {
 		t.Errorf("it still says %v", m)
 	}
 }
 
 func TestNoticesOfOthersStay(t *testing.T) {
-	m := withWatching(ahp.Meta{"other": []byte(`1`), metaKey: []byte(`{"verdicts":2}`)}, Watching{Polling: true, Why: "so"})
-	if got := string(m[metaKey]); got != `{"changes":{"polling":true,"seconds":0,"why":"so"},"verdicts":2}` || string(m["other"]) != "1" {
+	m := withWatching(ahp.Meta{"other": []byte(`1`), core.MetaKey: []byte(`{"verdicts":2}`)}, Watching{Polling: true, Why: "so"})
+	if got := string(m[core.MetaKey]); got != `{"changes":{"polling":true,"seconds":0,"why":"so"},"verdicts":2}` || string(m["other"]) != "1" {
 		t.Errorf("%s %v", got, m)
 	}
-	if got := string(withWatching(m, Watching{})[metaKey]); got != `{"verdicts":2}` {
+	if got := string(withWatching(m, Watching{})[core.MetaKey]); got != `{"verdicts":2}` {
 		t.Error(got)
 	}
 }
@@ -290,12 +291,12 @@ func TestDirectoryAddedLaterIsWatched(t *testing.T) {
 	c.watched()
 	other := t.TempDir()
 	c.must(c.hub.Do(func(tx *hub.Tx) {
-		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: FileURI(other)})
+		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: core.FileURI(other)})
 	}))
 	c.write("a.txt", "one\n") // something makes it look
 	c.shows(uri, "M a.txt +0 −1")
 	c.must(os.WriteFile(filepath.Join(other, "x.txt"), []byte("x\n"), 0o600))
-	c.shows(uri, "M a.txt +0 −1; A "+FileURI(filepath.Join(other, "x.txt"))+" +1 −0")
+	c.shows(uri, "M a.txt +0 −1; A "+core.FileURI(filepath.Join(other, "x.txt"))+" +1 −0")
 }
 
 // Of many files one that is written shows without a look at all of them.

@@ -13,12 +13,13 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // changing is a host on a real directory, in real time: git is another program, and no bubble holds it.
 type changing struct {
 	*world
-	owner Caller
+	owner core.Caller
 }
 
 func newChanging(t *testing.T) *changing {
@@ -35,7 +36,7 @@ func newChangingWith(t *testing.T, cfg Config) *changing {
 	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
 	w := newWorld(t, cfg, hub.Config{})
 	t.Cleanup(w.stop)
-	c := &changing{world: w, owner: Caller{Principal: owner, ClientID: "ana-1"}}
+	c := &changing{world: w, owner: core.Caller{Principal: owner, ClientID: "ana-1"}}
 	c.git("init", "-q")
 	c.write("a.txt", "one\ntwo\n")
 	c.git("add", "-A")
@@ -98,7 +99,7 @@ func (c *changing) turn(do func()) string {
 	c.agent.prompt = func(context.Context, agent.Turn) error { do(); return nil }
 	a := started("go")
 	c.dispatch(c.chat(), a)
-	c.until("the turn ends", func() bool { return hasTurn(c.chatState(), a.TurnID) && c.chatState().ActiveTurn == nil })
+	c.until("the turn ends", func() bool { return core.HasTurn(c.chatState(), a.TurnID) && c.chatState().ActiveTurn == nil })
 	return a.TurnID
 }
 
@@ -123,7 +124,7 @@ func (c *changing) lines(uri ahp.URI) string {
 	var out []string
 	for _, f := range c.changes(uri).Files {
 		n := ReadFileNote(f.Meta)
-		line := fmt.Sprintf("%s %s +%d −%d", n.Status, strings.TrimPrefix(f.ID, FileURI(c.dir)+"/"), *f.Edit.Diff.Added, *f.Edit.Diff.Removed)
+		line := fmt.Sprintf("%s %s +%d −%d", n.Status, strings.TrimPrefix(f.ID, core.FileURI(c.dir)+"/"), *f.Edit.Diff.Added, *f.Edit.Diff.Removed)
 		if *f.Reviewed && n.By != nil {
 			line += " reviewed by " + n.By.Name
 		}

@@ -9,12 +9,13 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
 func (h *Host) openChat(tx *hub.Tx, session ahp.URI, s *ahp.ChatState) {
-	h.mustOpen(tx, hub.ChannelInfo{URI: s.Resource, Kind: ahp.ChannelChat, Session: session}, s)
+	h.core.MustOpen(tx, hub.ChannelInfo{URI: s.Resource, Kind: ahp.ChannelChat, Session: session}, s)
 }
 
 // CreateChat adds a chat to a session; when it returns the catalogue lists it (AHP
@@ -22,22 +23,22 @@ func (h *Host) openChat(tx *hub.Tx, session ahp.URI, s *ahp.ChatState) {
 //
 // Errors: -32001 no such session, -32010 the URI is taken, -32602 the source, a directory
 // or the first message is wrong, -32009 not allowed.
-func (h *Host) CreateChat(ctx context.Context, c Caller, p ahp.CreateChatParams) error {
-	info, known := h.hub.Info(p.Channel)
+func (h *Host) CreateChat(ctx context.Context, c core.Caller, p ahp.CreateChatParams) error {
+	info, known := h.core.Hub.Info(p.Channel)
 	if !known || info.Kind != ahp.ChannelSession || !c.Audience().Sees(info) {
-		return noSession(p.Channel)
+		return core.NoSession(p.Channel)
 	}
-	if err := mayCall(c, "createChat", info); err != nil {
+	if err := core.MayCall(c, "createChat", info); err != nil {
 		return err
 	}
-	if err := h.ensure(ctx, info.URI); err != nil {
+	if err := h.core.Ensure(ctx, info.URI); err != nil {
 		return err
 	}
 	if err := h.ensureSource(ctx, info.URI, p.Source); err != nil {
 		return err
 	}
 	var refused error
-	err := h.hub.Do(func(tx *hub.Tx) { refused = h.createChat(tx, c, info, p) })
+	err := h.core.Hub.Do(func(tx *hub.Tx) { refused = h.createChat(tx, c, info, p) })
 	if err != nil {
 		return err
 	}
@@ -50,13 +51,13 @@ func (h *Host) ensureSource(ctx context.Context, session ahp.URI, src *ahp.ChatS
 	}
 	chat, ok := sourceChat(src)
 	if !ok { // AHP requirements 91 and 93
-		return badParams("source: this host can fork a chat or open one beside it, and nothing else")
+		return core.BadParams("source: this host can fork a chat or open one beside it, and nothing else")
 	}
-	info, known := h.hub.Info(chat)
+	info, known := h.core.Hub.Info(chat)
 	if !known || info.Kind != ahp.ChannelChat || info.Session != session { // AHP requirement 92
-		return badParams("source: there is no chat %s in this session", chat)
+		return core.BadParams("source: there is no chat %s in this session", chat)
 	}
-	return h.ensure(ctx, chat)
+	return h.core.Ensure(ctx, chat)
 }
 
 func sourceChat(src *ahp.ChatSource) (ahp.URI, bool) {
@@ -77,15 +78,15 @@ func (h *Host) begun(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src *ah
 	return h.forkChat(tx, s, to, src)
 }
 
-func (h *Host) createChat(tx *hub.Tx, c Caller, info hub.ChannelInfo, p ahp.CreateChatParams) error {
+func (h *Host) createChat(tx *hub.Tx, c core.Caller, info hub.ChannelInfo, p ahp.CreateChatParams) error {
 	session, ok := hub.StateOf[*ahp.SessionState](tx, info.URI)
 	if !ok {
-		return noSession(info.URI)
+		return core.NoSession(info.URI)
 	}
 	if err := h.checkNewChat(tx, session, p); err != nil {
 		return err
 	}
-	chat := &ahp.ChatState{Resource: p.Chat, Title: chatTitle(len(session.Chats), p.InitialMessage), Status: ahp.SessionStatusIdle, ModifiedAt: timestamp(h.now()), Movable: ahp.Ptr(true),
+	chat := &ahp.ChatState{Resource: p.Chat, Title: chatTitle(len(session.Chats), p.InitialMessage), Status: ahp.SessionStatusIdle, ModifiedAt: core.Timestamp(h.core.Now()), Movable: ahp.Ptr(true),
 		WorkingDirectories: p.WorkingDirectories, Changesets: h.chatCatalogue(info.URI, p.Chat, p.WorkingDirectories), Turns: []*ahp.Turn{}, Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginUser{}}}
 	if p.Source != nil {
 		if err := h.begun(tx, session, chat, p.Source); err != nil {
@@ -95,9 +96,9 @@ func (h *Host) createChat(tx *hub.Tx, c Caller, info hub.ChannelInfo, p ahp.Crea
 	start := &ahp.ChatTurnStartedAction{TurnID: ids.New()}
 	if p.InitialMessage != nil {
 		start.Message = *p.InitialMessage
-		r := &request{h: h, tx: tx, caller: c, info: hub.ChannelInfo{URI: p.Chat, Kind: ahp.ChannelChat, Session: info.URI}, state: chat, now: h.now()}
-		if reason := checkTurnStarted(r, chat, start); reason != "" {
-			return badParams("initialMessage: %s", reason)
+		r := &core.Request{Tx: tx, Caller: c, Info: hub.ChannelInfo{URI: p.Chat, Kind: ahp.ChannelChat, Session: info.URI}, State: chat, Now: h.core.Now()}
+		if reason := h.checkTurnStarted(r, chat, start); reason != "" {
+			return core.BadParams("initialMessage: %s", reason)
 		}
 	}
 	h.addChat(tx, info.URI, chat)
@@ -123,20 +124,20 @@ func (h *Host) addChat(tx *hub.Tx, session ahp.URI, chat *ahp.ChatState) {
 
 func (h *Host) checkNewChat(tx *hub.Tx, s *ahp.SessionState, p ahp.CreateChatParams) error {
 	if many := h.agentInfo(s.Provider).Capabilities; many == nil || many.MultipleChats == nil {
-		return badParams("the agent of this session cannot have more chats: create another session")
+		return core.BadParams("the agent of this session cannot have more chats: create another session")
 	}
-	if len(s.Chats) >= h.cfg.Limits.Chats { // AHP requirement 97
-		return badParams("this session has %d chats already: dispose some first", len(s.Chats))
+	if len(s.Chats) >= h.core.Limits.Chats { // AHP requirement 97
+		return core.BadParams("this session has %d chats already: dispose some first", len(s.Chats))
 	}
-	if p.Chat == "" || len(p.Chat) > mostURI || strings.ContainsAny(p.Chat, " \t\r\n#") {
-		return badParams("chat: %.80q cannot be a chat's URI; use one like ahp-chat:/<uuid>", p.Chat)
+	if p.Chat == "" || len(p.Chat) > core.MaxURI || strings.ContainsAny(p.Chat, " \t\r\n#") {
+		return core.BadParams("chat: %.80q cannot be a chat's URI; use one like ahp-chat:/<uuid>", p.Chat)
 	}
-	if _, taken := tx.Info(p.Chat); taken || h.catalogue.get(p.Chat) != nil {
+	if _, taken := tx.Info(p.Chat); taken || h.core.Catalogue.Get(p.Chat) != nil {
 		return ahp.Errorf(ahp.CodeAlreadyExists, "there is a channel %s already: choose another URI", p.Chat)
 	}
 	for _, d := range p.WorkingDirectories { // AHP requirement 117
 		if !slices.Contains(s.WorkingDirectories, d) {
-			return badParams("workingDirectories: %s is not one of the session's", d)
+			return core.BadParams("workingDirectories: %s is not one of the session's", d)
 		}
 	}
 	return nil
@@ -147,47 +148,47 @@ func (h *Host) forkChat(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src 
 	f, _ := src.Value.(*ahp.ForkChatSource)
 	many := h.agentInfo(s.Provider).Capabilities.MultipleChats
 	if f == nil || many.Fork == nil || !*many.Fork {
-		return badParams("source: the agent of this session cannot fork chats")
+		return core.BadParams("source: the agent of this session cannot fork chats")
 	}
 	from, ok := hub.StateOf[*ahp.ChatState](tx, f.Chat)
 	if !ok {
-		return badParams("source: there is no chat %s in this session", f.Chat)
+		return core.BadParams("source: there is no chat %s in this session", f.Chat)
 	}
-	i := turnAt(from, f.TurnID)
+	i := core.TurnIndex(from, f.TurnID)
 	if i < 0 {
-		return badParams("source: %s is not a completed turn of that chat", f.TurnID)
+		return core.BadParams("source: %s is not a completed turn of that chat", f.TurnID)
 	}
 	to.Turns = slices.Clone(from.Turns[:i+1]) // turns never change, so sharing them is a copy
 	to.Origin = &ahp.ChatOrigin{Value: &ahp.ChatOriginFork{Chat: f.Chat, TurnID: f.TurnID}}
 	if to.Title == chatTitle(len(s.Chats), nil) {
-		to.Title = texts.CutBytes("Fork of "+from.Title, mostTitle)
+		to.Title = texts.CutBytes("Fork of "+from.Title, core.MaxTitle)
 	}
 	return nil
 }
 
 // DisposeChat takes a chat away. When it is the default one the next takes its place; the last goes with its session.
-func (h *Host) DisposeChat(ctx context.Context, c Caller, p ahp.DisposeChatParams) error {
-	info, known := h.hub.Info(p.Channel)
+func (h *Host) DisposeChat(ctx context.Context, c core.Caller, p ahp.DisposeChatParams) error {
+	info, known := h.core.Hub.Info(p.Channel)
 	if !known || info.Kind != ahp.ChannelChat || !c.Audience().Sees(info) {
-		return noChannel(p.Channel)
+		return core.NoChannel(p.Channel)
 	}
-	if err := mayCall(c, "disposeChat", info); err != nil {
+	if err := core.MayCall(c, "disposeChat", info); err != nil {
 		return err
 	}
 	if err := h.wakeChats(ctx, info.Session); err != nil {
 		return err
 	}
 	var refused error
-	err := h.hub.Do(func(tx *hub.Tx) {
+	err := h.core.Hub.Do(func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.SessionState](tx, info.Session)
 		if !ok {
-			refused = noChannel(info.URI)
+			refused = core.NoChannel(info.URI)
 			return
 		}
 		if s.DefaultChat == info.URI {
 			next := nextDefault(s, info.URI)
 			if next == "" {
-				refused = badParams("channel: this is the session's only chat: dispose the session instead")
+				refused = core.BadParams("channel: this is the session's only chat: dispose the session instead")
 				return
 			}
 			h.promote(tx, info.Session, next)
@@ -241,13 +242,13 @@ func turnID(turns []*ahp.Turn, i int) string {
 
 // FetchTurns sends older turns to the connection that asked, as chat/turnsLoaded, before
 // it returns (AHP requirements 88 and 89).
-func (h *Host) FetchTurns(ctx context.Context, c Caller, p ahp.FetchTurnsParams) error {
+func (h *Host) FetchTurns(ctx context.Context, c core.Caller, p ahp.FetchTurnsParams) error {
 	if err := h.Prepare(ctx, c, p.Channel); err != nil {
 		return err
 	}
-	s, ok := hub.StateOf[*ahp.ChatState](h.hub, p.Channel)
+	s, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, p.Channel)
 	if !ok {
-		return badParams("channel: %s is not a chat", p.Channel)
+		return core.BadParams("channel: %s is not a chat", p.Channel)
 	}
 	end, err := turnsBefore(s.Turns, p.Cursor)
 	if err != nil || c.Conn == nil {
@@ -270,7 +271,7 @@ func turnsBefore(turns []*ahp.Turn, cursor string) (int, error) {
 	case err == nil && ok && id == "":
 		return len(turns), nil
 	case err != nil || !ok || i < 0:
-		return 0, badParams("cursor: not one of this chat, or its turn is gone: subscribe again")
+		return 0, core.BadParams("cursor: not one of this chat, or its turn is gone: subscribe again")
 	}
 	return i, nil
 }

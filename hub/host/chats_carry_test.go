@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // What the turns of a chat changed goes with it into another session, with what was reviewed of it; a restart later all of it
@@ -31,11 +32,11 @@ func movesWithChanges(t *testing.T, known bool) {
 	}
 	write("one\n")
 	f := &fake{prompt: func(context.Context, agent.Turn) error { write("one\ntwo\n"); return nil }}
-	caller := Caller{Principal: owner, ClientID: "ana-1"}
-	one := newLife(t, data, f, Limits{})
+	caller := core.Caller{Principal: owner, ClientID: "ana-1"}
+	one := newLife(t, data, f, core.Limits{})
 	c := &changing{world: &world{t: t, hub: one.hub, host: one.host, agent: f, dir: dir}, owner: caller}
 	for _, s := range []ahp.URI{session, two} {
-		c.must(c.host.CreateSession(t.Context(), caller, ahp.CreateSessionParams{Channel: s, WorkingDirectories: []ahp.URI{FileURI(dir)}}))
+		c.must(c.host.CreateSession(t.Context(), caller, ahp.CreateSessionParams{Channel: s, WorkingDirectories: []ahp.URI{core.FileURI(dir)}}))
 	}
 	c.until("the session is ready", func() bool { return c.session().Lifecycle == ahp.SessionLifecycleReady })
 	c.must(c.host.CreateChat(t.Context(), caller, ahp.CreateChatParams{Channel: session, Chat: chat}))
@@ -47,7 +48,7 @@ func movesWithChanges(t *testing.T, known bool) {
 	}
 	c.until("the turn is over", func() bool { return len(turns().Turns) == 1 })
 	was := c.follow(kindTurn, "t")
-	c.dispatch(was, &ahp.ChangesetFilesReviewChangedAction{Files: []string{FileURI(name)}, Reviewed: true})
+	c.dispatch(was, &ahp.ChangesetFilesReviewChangedAction{Files: []string{core.FileURI(name)}, Reviewed: true})
 	c.shows(was, "M a.txt +1 −0 reviewed by Ana")
 
 	to := ahp.MoveChatDestination{Value: &ahp.MoveChatNewSessionDestination{}}
@@ -69,7 +70,7 @@ func movesWithChanges(t *testing.T, known bool) {
 	c.host.forgetChangesets(t.Context(), session)
 	one.end(true)
 
-	second := newLife(t, data, f, Limits{})
+	second := newLife(t, data, f, core.Limits{})
 	c = &changing{world: &world{t: t, hub: second.hub, host: second.host, agent: f, dir: dir}, owner: caller}
 	if info, _ := c.hub.Info(chat); info.Session != res.Session {
 		t.Fatalf("after a restart the chat is of %s", info.Session)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // MoveChat puts a movable chat at another place of its session, or moves it, with the chats its tools made, into another
@@ -16,12 +17,12 @@ import (
 //
 // Errors: -32008 no such chat, -32001 no such session, -32004 something still runs in it, -32009 not allowed, -32602 it
 // cannot be moved, or not there.
-func (h *Host) MoveChat(ctx context.Context, c Caller, p ahp.MoveChatParams) (ahp.MoveChatResult, error) {
-	info, known := h.hub.Info(p.Channel)
+func (h *Host) MoveChat(ctx context.Context, c core.Caller, p ahp.MoveChatParams) (ahp.MoveChatResult, error) {
+	info, known := h.core.Hub.Info(p.Channel)
 	if !known || info.Kind != ahp.ChannelChat || !c.Audience().Sees(info) {
-		return ahp.MoveChatResult{}, noChannel(p.Channel)
+		return ahp.MoveChatResult{}, core.NoChannel(p.Channel)
 	}
-	if err := mayCall(c, "moveChat", info); err != nil {
+	if err := core.MayCall(c, "moveChat", info); err != nil {
 		return ahp.MoveChatResult{}, err
 	}
 	if err := h.wakeChats(ctx, info.Session); err != nil {
@@ -33,35 +34,35 @@ func (h *Host) MoveChat(ctx context.Context, c Caller, p ahp.MoveChatParams) (ah
 	case *ahp.MoveChatNewSessionDestination:
 		return h.moveOut(ctx, c, info)
 	}
-	return ahp.MoveChatResult{}, badParams("destination: name a session, or ask for a new one")
+	return ahp.MoveChatResult{}, core.BadParams("destination: name a session, or ask for a new one")
 }
 
 // wakeChats loads a session and all its chats.
 func (h *Host) wakeChats(ctx context.Context, session ahp.URI) error {
-	if err := h.ensure(ctx, session); err != nil {
+	if err := h.core.Ensure(ctx, session); err != nil {
 		return err
 	}
-	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
+	s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, session)
 	if !ok {
-		return noSession(session)
+		return core.NoSession(session)
 	}
 	for _, c := range s.Chats {
-		if err := h.ensure(ctx, c.Resource); err != nil {
+		if err := h.core.Ensure(ctx, c.Resource); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h *Host) moveInto(ctx context.Context, c Caller, info hub.ChannelInfo, to *ahp.MoveChatSessionDestination) (res ahp.MoveChatResult, err error) {
-	dest, known := h.hub.Info(to.Session)
+func (h *Host) moveInto(ctx context.Context, c core.Caller, info hub.ChannelInfo, to *ahp.MoveChatSessionDestination) (res ahp.MoveChatResult, err error) {
+	dest, known := h.core.Hub.Info(to.Session)
 	if !known || dest.Kind != ahp.ChannelSession || !c.Audience().Sees(dest) {
-		return res, noSession(to.Session)
+		return res, core.NoSession(to.Session)
 	}
-	if err := mayCall(c, "moveChat", dest); err != nil {
+	if err := core.MayCall(c, "moveChat", dest); err != nil {
 		return res, err
 	}
-	if err := h.ensure(ctx, to.Session); err != nil {
+	if err := h.core.Ensure(ctx, to.Session); err != nil {
 		return res, err
 	}
 	err = h.relocate(ctx, to.Session, func(tx *hub.Tx, moves func(move) error) error {
@@ -79,7 +80,7 @@ func (h *Host) relocate(ctx context.Context, to ahp.URI, step func(tx *hub.Tx, m
 	var m move
 	look := errors.New("only looking")
 	var refused error
-	err := h.hub.Do(func(tx *hub.Tx) { refused = step(tx, func(found move) error { m = found; return look }) })
+	err := h.core.Hub.Do(func(tx *hub.Tx) { refused = step(tx, func(found move) error { m = found; return look }) })
 	if err != nil || refused != look {
 		return cmp.Or(err, refused) // nil when it only changed its place
 	}
@@ -87,7 +88,7 @@ func (h *Host) relocate(ctx context.Context, to ahp.URI, step func(tx *hub.Tx, m
 	if err != nil {
 		return ahp.Errorf(ahp.CodeInternalError, "what its turns changed cannot be brought along: %v", err)
 	}
-	err = h.hub.Do(func(tx *hub.Tx) {
+	err = h.core.Hub.Do(func(tx *hub.Tx) {
 		refused = step(tx, func(now move) error {
 			if !slices.Equal(now.turns(), m.turns()) {
 				return ahp.Errorf(ahp.CodeConflict, "something was said in the chat just now: try again")
@@ -111,7 +112,7 @@ func (h *Host) place(tx *hub.Tx, info hub.ChannelInfo, to *ahp.MoveChatSessionDe
 	}
 	dest, ok := hub.StateOf[*ahp.SessionState](tx, to.Session)
 	if !ok || h.disposing.held(to.Session) {
-		return noSession(to.Session)
+		return core.NoSession(to.Session)
 	}
 	order, err := orderWith(dest, m, to.After)
 	if err != nil {
@@ -143,10 +144,10 @@ func (h *Host) moving(tx *hub.Tx, info hub.ChannelInfo) (m move, err error) {
 	s, ok := hub.StateOf[*ahp.SessionState](tx, now.Session)
 	chat, here := hub.StateOf[*ahp.ChatState](tx, info.URI)
 	if !ok || !here || now.Session != info.Session || h.disposing.held(info.Session) {
-		return m, noChannel(info.URI)
+		return m, core.NoChannel(info.URI)
 	}
 	if chat.Movable == nil || !*chat.Movable || s.DefaultChat == info.URI {
-		return m, badParams("channel: this chat cannot be moved: it is its session's default chat, or one that a tool made")
+		return m, core.BadParams("channel: this chat cannot be moved: it is its session's default chat, or one that a tool made")
 	}
 	m = move{from: info.Session, state: s, family: family(s, info.URI)}
 	for _, c := range m.family {
@@ -194,7 +195,7 @@ func orderWith(s *ahp.SessionState, m move, after ahp.URI) ([]ahp.URI, error) {
 	at := 0
 	if after != "" {
 		if at = slices.Index(rest, after) + 1; at == 0 {
-			return nil, badParams("destination.after: %s is not another chat of that session", after)
+			return nil, core.BadParams("destination.after: %s is not another chat of that session", after)
 		}
 	}
 	return slices.Insert(rest, at, moved...), nil
@@ -216,14 +217,14 @@ func (h *Host) fits(m move, dest *ahp.SessionState) error {
 	}
 	switch {
 	case dest.Provider != m.state.Provider:
-		return badParams("destination: the agent of that session is %s, and of this chat %s", dest.Provider, m.state.Provider)
-	case len(dest.Chats)+len(m.family) > h.cfg.Limits.Chats:
-		return badParams("destination: that session has %d chats already", len(dest.Chats))
+		return core.BadParams("destination: the agent of that session is %s, and of this chat %s", dest.Provider, m.state.Provider)
+	case len(dest.Chats)+len(m.family) > h.core.Limits.Chats:
+		return core.BadParams("destination: that session has %d chats already", len(dest.Chats))
 	}
 	for _, c := range m.chats {
 		for _, d := range c.WorkingDirectories { // AHP requirement 117
-			if !contains(dest.WorkingDirectories, d) {
-				return badParams("destination: %s is not a directory of that session", d)
+			if !slices.Contains(dest.WorkingDirectories, d) {
+				return core.BadParams("destination: %s is not a directory of that session", d)
 			}
 		}
 	}
@@ -256,11 +257,11 @@ func (h *Host) settleChat(tx *hub.Tx, session ahp.URI, chat *ahp.ChatState) {
 }
 
 // moveOut makes a session of a chat, with the agent, directories and settings of the one it leaves.
-func (h *Host) moveOut(ctx context.Context, c Caller, info hub.ChannelInfo) (res ahp.MoveChatResult, err error) {
-	if err := mayCall(c, "createSession", rootInfo); err != nil {
+func (h *Host) moveOut(ctx context.Context, c core.Caller, info hub.ChannelInfo) (res ahp.MoveChatResult, err error) {
+	if err := core.MayCall(c, "createSession", core.RootInfo); err != nil {
 		return res, err
 	}
-	to := NewSessionURI()
+	to := core.NewSessionURI()
 	if err := h.checkNewURI(to); err != nil {
 		return res, err
 	}
@@ -294,11 +295,11 @@ func (h *Host) found(tx *hub.Tx, m move, to ahp.URI) {
 	s := &ahp.SessionState{
 		Provider: m.state.Provider, Title: first.Title, Status: ahp.SessionStatusIdle, Lifecycle: ahp.SessionLifecycleCreating,
 		WorkingDirectories: dirs, Config: cloneConfig(m.state.Config), ActiveClients: []ahp.SessionActiveClient{}, Project: projectOf(dirs),
-		Annotations: &ahp.AnnotationsSummary{Resource: annotationsURI(to)},
+		Annotations: &ahp.AnnotationsSummary{Resource: core.AnnotationsURI(to)},
 		Chats:       append([]ahp.ChatSummary{first}, m.family[1:]...), DefaultChat: first.Resource, Changesets: h.changesetCatalogue(to),
 	}
-	h.mustOpen(tx, sessionInfo(to), s)
-	h.enlist(tx, to, s, timestamp(h.now()))
+	h.core.MustOpen(tx, core.SessionInfo(to), s)
+	h.enlist(tx, to, s, core.Timestamp(h.core.Now()))
 	for i, c := range m.family {
 		h.leave(tx, m.from, c.Resource)
 		tx.Move(c.Resource, to)

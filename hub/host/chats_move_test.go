@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 func chatsOf(s *ahp.SessionState) (uris []ahp.URI) {
@@ -89,7 +90,7 @@ func given(t agent.Turn) (text string) {
 }
 
 func TestDirectoriesChange(t *testing.T) { // AHP requirements 83 and 117
-	a, b, other := FileURI(t.TempDir()), FileURI(t.TempDir()), FileURI(t.TempDir())
+	a, b, other := core.FileURI(t.TempDir()), core.FileURI(t.TempDir()), core.FileURI(t.TempDir())
 	set := func(d ahp.URI) ahp.Action { return &ahp.SessionWorkingDirectorySetAction{Directory: d} }
 	remove := func(d ahp.URI) ahp.Action { return &ahp.SessionWorkingDirectoryRemovedAction{Directory: d} }
 	replace := func(d, by ahp.URI) ahp.Action {
@@ -138,7 +139,7 @@ func TestDirectoriesChange(t *testing.T) { // AHP requirements 83 and 117
 				}
 				c.say("go on")
 				synctest.Wait()
-				if d := cmp.Diff(paths(tc.want), many.spec.Dirs); d != "" {
+				if d := cmp.Diff(core.LocalPaths(tc.want), many.spec.Dirs); d != "" {
 					t.Errorf("the agent works in %s", d)
 				}
 				c.converged()

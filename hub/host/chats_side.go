@@ -6,6 +6,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
@@ -16,34 +17,34 @@ import (
 func (h *Host) beside(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src *ahp.SideChatSource) error {
 	many := h.agentInfo(s.Provider).Capabilities.MultipleChats
 	if many.SideChat == nil || !*many.SideChat {
-		return badParams("source: the agent of this session has no side chats")
+		return core.BadParams("source: the agent of this session has no side chats")
 	}
 	from, ok := hub.StateOf[*ahp.ChatState](tx, src.Chat)
 	if !ok {
-		return badParams("source: there is no chat %s in this session", src.Chat)
+		return core.BadParams("source: there is no chat %s in this session", src.Chat)
 	}
 	parts, ok := partsOf(from, src.TurnID)
 	if !ok {
-		return badParams("source: there is no turn %s in that chat", src.TurnID)
+		return core.BadParams("source: there is no turn %s in that chat", src.TurnID)
 	}
 	if sel := src.Selection; sel != nil {
 		if sel.Text == "" {
-			return badParams("source.selection: there is no text in it")
+			return core.BadParams("source.selection: there is no text in it")
 		}
 		if sel.ResponsePartID != "" && !slices.ContainsFunc(parts, func(p ahp.ResponsePart) bool { return partID(p) == sel.ResponsePartID }) {
-			return badParams("source.selection: there is no part %s in that turn", sel.ResponsePartID)
+			return core.BadParams("source.selection: there is no part %s in that turn", sel.ResponsePartID)
 		}
 	}
 	to.Origin = &ahp.ChatOrigin{Value: &ahp.ChatOriginSideChat{Chat: src.Chat, TurnID: src.TurnID, Selection: src.Selection}}
 	if to.Title == chatTitle(len(s.Chats), nil) {
-		to.Title = texts.CutBytes("Beside "+from.Title, mostTitle)
+		to.Title = texts.CutBytes("Beside "+from.Title, core.MaxTitle)
 	}
 	return nil
 }
 
 // partsOf is what was answered in a turn, also in the one that runs.
 func partsOf(s *ahp.ChatState, turn string) ([]ahp.ResponsePart, bool) {
-	if i := turnAt(s, turn); i >= 0 {
+	if i := core.TurnIndex(s, turn); i >= 0 {
 		return s.Turns[i].ResponseParts, true
 	}
 	if s.ActiveTurn != nil && s.ActiveTurn.ID == turn {
@@ -68,10 +69,10 @@ func (l *live) withSource(s *ahp.ChatState, m ahp.Message) ahp.Message {
 		return m
 	}
 	o, ok := s.Origin.Value.(*ahp.ChatOriginSideChat)
-	if !ok || l.h.ensure(l.ctx, o.Chat) != nil {
+	if !ok || l.h.core.Ensure(l.ctx, o.Chat) != nil {
 		return m
 	}
-	from, ok := hub.StateOf[*ahp.ChatState](l.h.hub, o.Chat)
+	from, ok := hub.StateOf[*ahp.ChatState](l.h.core.Hub, o.Chat)
 	if !ok {
 		return m
 	}

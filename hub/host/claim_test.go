@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 func TestTerminalClaims(t *testing.T) { // AHP requirements 162, 165, 167
@@ -12,8 +13,9 @@ func TestTerminalClaims(t *testing.T) { // AHP requirements 162, 165, 167
 	}
 	agents := ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session, Chat: "ahp-chat:/1"}}
 	others := ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: "ahp-session:/two", Chat: "ahp-chat:/1"}}
-	r := &request{caller: Caller{Principal: owner, ClientID: "me"}}
-	r.info.Session = session
+	h := &Host{}
+	r := &core.Request{Caller: core.Caller{Principal: owner, ClientID: "me"}}
+	r.Info.Session = session
 	for name, tc := range map[string]struct {
 		held, asked ahp.TerminalClaim
 		ok          bool
@@ -29,7 +31,7 @@ func TestTerminalClaims(t *testing.T) { // AHP requirements 162, 165, 167
 		"lets it go":                  {client("me"), ahp.TerminalClaim{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			reason := checkTerminalClaimed(r, &ahp.TerminalState{Claim: tc.held}, &ahp.TerminalClaimedAction{Claim: tc.asked})
+			reason := h.checkTerminalClaimed(r, &ahp.TerminalState{Claim: tc.held}, &ahp.TerminalClaimedAction{Claim: tc.asked})
 			if (reason == "") != tc.ok {
 				t.Errorf("answered %q", reason)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/resource"
 	"github.com/ahphub/ahphub/hub/texts"
 )
@@ -38,7 +39,7 @@ func (p publisher) name() string {
 
 // published names who serves a URI that the caller may know of. Where several name the same URI, a guest's client does not
 // take the place of the owner's, nor a later one that of an earlier one.
-func (h *Host) published(c Caller, uri ahp.URI) (publisher, error) {
+func (h *Host) published(c core.Caller, uri ahp.URI) (publisher, error) {
 	var first publisher
 	for _, e := range h.visible(c) {
 		for p, owners := range h.publishedIn(c, e.Summary.Resource, uri) {
@@ -58,23 +59,23 @@ func (h *Host) published(c Caller, uri ahp.URI) (publisher, error) {
 
 // publishedIn yields who serves a URI by what of a session is in memory, as what names a URI is on a person's screen; the
 // second value says that the owner sent it.
-func (h *Host) publishedIn(c Caller, session, uri ahp.URI) iter.Seq2[publisher, bool] {
+func (h *Host) publishedIn(c core.Caller, session, uri ahp.URI) iter.Seq2[publisher, bool] {
 	return func(yield func(publisher, bool) bool) {
-		s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
+		s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, session)
 		if !ok {
 			return
 		}
-		if c.owner() {
+		if c.IsOwner() {
 			if p, ok := h.customizedBy(session, s, uri); ok && !yield(p, false) {
 				return
 			}
 		}
 		for _, chat := range s.Chats {
-			info, known := h.hub.Info(chat.Resource)
+			info, known := h.core.Hub.Info(chat.Resource)
 			if !known || !c.Audience().Sees(info) {
 				continue
 			}
-			chat, ok := hub.StateOf[*ahp.ChatState](h.hub, chat.Resource)
+			chat, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, chat.Resource)
 			if !ok {
 				continue
 			}
@@ -132,7 +133,7 @@ func said(s *ahp.ChatState) iter.Seq2[ahp.Message, []ahp.ResponsePart] {
 // namedIn finds who serves a URI that a message or what was answered to it names; owners says that the owner sent it.
 func namedIn(m ahp.Message, parts []ahp.ResponsePart, uri ahp.URI) (p publisher, found, owners bool) {
 	if attaches(m, uri) {
-		st, _ := ReadStamp(m.Meta)
+		st, _ := core.ReadStamp(m.Meta)
 		return publisherOf(m), true, st.By.Role == access.RoleOwner
 	}
 	for _, part := range parts {
@@ -150,7 +151,7 @@ func contributorOf(call *ahp.ToolCallBase) (publisher, bool) {
 		return publisher{}, false
 	}
 	by, ok := call.Contributor.Value.(*ahp.ToolCallClientContributor)
-	principal := contributorIn(call.Meta)
+	principal := core.Contributor(call.Meta)
 	if !ok || principal == "" {
 		return publisher{}, false
 	}
@@ -193,13 +194,13 @@ func attachesOfClient(m *ahp.Message) bool {
 
 // publisherOf reads the stamp that the host wrote when the message came.
 func publisherOf(m ahp.Message) publisher {
-	st, _ := ReadStamp(m.Meta)
+	st, _ := core.ReadStamp(m.Meta)
 	return publisher{st.By.ID, st.Client}
 }
 
 // fromClient passes a request about a client's files on to the client. Reading is for whoever sees what names the file;
 // everything else is the owner's, as it is with the host's own files.
-func fromClient[R any](ctx context.Context, h *Host, c Caller, method string, params any, uris ...ahp.URI) (R, error) {
+func fromClient[R any](ctx context.Context, h *Host, c core.Caller, method string, params any, uris ...ahp.URI) (R, error) {
 	var r R
 	p, err := h.servedBy(c, method, uris)
 	if err != nil {
@@ -209,12 +210,12 @@ func fromClient[R any](ctx context.Context, h *Host, c Caller, method string, pa
 }
 
 // servedBy finds the one client that serves all these URIs.
-func (h *Host) servedBy(c Caller, method string, uris []ahp.URI) (p publisher, err error) {
-	about := rootInfo
+func (h *Host) servedBy(c core.Caller, method string, uris []ahp.URI) (p publisher, err error) {
+	about := core.RootInfo
 	if method == "resourceRead" {
 		about = h.whole(c)
 	}
-	if err := mayCall(c, method, about); err != nil {
+	if err := core.MayCall(c, method, about); err != nil {
 		return p, err
 	}
 	for i, uri := range uris {
@@ -223,7 +224,7 @@ func (h *Host) servedBy(c Caller, method string, uris []ahp.URI) (p publisher, e
 		case err != nil:
 			return p, err
 		case i > 0 && one != p:
-			return p, badParams("uri: %.200q and %.200q do not lie with the same client", uris[0], uri)
+			return p, core.BadParams("uri: %.200q and %.200q do not lie with the same client", uris[0], uri)
 		}
 		p = one
 	}
@@ -234,7 +235,7 @@ func (h *Host) servedBy(c Caller, method string, uris []ahp.URI) (p publisher, e
 }
 
 // readClients answers resourceRead for a client's file, in the encoding that was asked for.
-func (h *Host) readClients(ctx context.Context, c Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error) {
+func (h *Host) readClients(ctx context.Context, c core.Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error) {
 	by, err := h.servedBy(c, "resourceRead", []ahp.URI{p.URI})
 	if err != nil {
 		return ahp.ResourceReadResult{}, err
@@ -250,10 +251,10 @@ func (h *Host) readClients(ctx context.Context, c Caller, p ahp.ResourceReadPara
 	return r, nil
 }
 
-func (h *Host) listClients(ctx context.Context, c Caller, p ahp.ResourceListParams) (ahp.ResourceListResult, error) {
+func (h *Host) listClients(ctx context.Context, c core.Caller, p ahp.ResourceListParams) (ahp.ResourceListResult, error) {
 	r, err := fromClient[ahp.ResourceListResult](ctx, h, c, "resourceList", p, p.URI)
 	if err == nil && len(r.Entries) > mostListed {
-		return ahp.ResourceListResult{}, badParams("uri: the client lists over %d entries there", mostListed)
+		return ahp.ResourceListResult{}, core.BadParams("uri: the client lists over %d entries there", mostListed)
 	}
 	return r, err
 }

@@ -45,7 +45,7 @@ func (h *Host) Commands(session ahp.URI) []agent.SlashCommand {
 			return running.Commands()
 		}
 	}
-	e := h.catalogue.alive(session)
+	e := h.core.Catalogue.Alive(session)
 	if e == nil {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
@@ -29,19 +30,19 @@ const (
 
 // Completions answers completions: after an @, files of the session's directories, and after a / at the very start,
 // commands of its agent. It is best effort: what cannot be had soon is left out (AHP requirement 119).
-func (h *Host) Completions(ctx context.Context, c Caller, p ahp.CompletionsParams) (ahp.CompletionsResult, error) {
+func (h *Host) Completions(ctx context.Context, c core.Caller, p ahp.CompletionsParams) (ahp.CompletionsResult, error) {
 	none := ahp.CompletionsResult{Items: []ahp.CompletionItem{}}
-	info, known := h.hub.Info(p.Channel)
+	info, known := h.core.Hub.Info(p.Channel)
 	ofSession := info.Kind == ahp.ChannelChat || info.Kind == ahp.ChannelSession // VS Code asks the session
 	if !known || !ofSession || !c.Audience().Sees(info) {
-		return none, noChannel(p.Channel)
+		return none, core.NoChannel(p.Channel)
 	}
-	if err := mayCall(c, "completions", info); err != nil {
+	if err := core.MayCall(c, "completions", info); err != nil {
 		return none, err
 	}
 	units := utf16.Encode([]rune(p.Text))
 	if !utf8.ValidString(p.Text) || p.Offset < 0 || p.Offset > int64(len(units)) {
-		return none, badParams("offset: %d is outside of the text, which has %d UTF-16 code units", p.Offset, len(units))
+		return none, core.BadParams("offset: %d is outside of the text, which has %d UTF-16 code units", p.Offset, len(units))
 	}
 	if p.Kind != ahp.CompletionItemKindUserMessage {
 		return none, nil
@@ -84,23 +85,23 @@ type match struct {
 
 func (m match) item(start, end int64) ahp.CompletionItem {
 	return ahp.CompletionItem{InsertText: CompletionTrigger + m.name + " ", RangeStart: &start, RangeEnd: &end,
-		Attachment: ahp.MessageAttachment{Value: &ahp.MessageResourceAttachment{Label: filepath.Base(m.path), URI: FileURI(m.path), DisplayKind: "document"}}}
+		Attachment: ahp.MessageAttachment{Value: &ahp.MessageResourceAttachment{Label: filepath.Base(m.path), URI: core.FileURI(m.path), DisplayKind: "document"}}}
 }
 
-func (h *Host) filesLike(ctx context.Context, c Caller, session ahp.URI, query string) (found []match) {
-	e, svc := h.catalogue.alive(session), h.changesetService()
+func (h *Host) filesLike(ctx context.Context, c core.Caller, session ahp.URI, query string) (found []match) {
+	e, svc := h.core.Catalogue.Alive(session), h.changesetService()
 	if e == nil || svc == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
-	dirs := paths(e.Summary.WorkingDirectories)
+	dirs := core.LocalPaths(e.Summary.WorkingDirectories)
 	files, err := svc.Files(ctx, session, dirs, mostCandidates)
 	if err != nil {
-		h.log.Debug("files to complete are missing", "session", session, "err", err)
+		h.core.Log.Debug("files to complete are missing", "session", session, "err", err)
 	}
 	if files, err = h.guestNames(ctx, c, files); err != nil {
-		h.log.Debug("files to complete are not offered to a guest", "session", session, "err", err)
+		h.core.Log.Debug("files to complete are not offered to a guest", "session", session, "err", err)
 		return nil
 	}
 	query = strings.ToLower(query)
@@ -154,9 +155,9 @@ func fits(name, query string) (rank int, ok bool) {
 }
 
 // SessionConfigCompletions answers sessionConfigCompletions: the values a setting has that fit what was typed.
-func (h *Host) SessionConfigCompletions(ctx context.Context, c Caller, p ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error) {
+func (h *Host) SessionConfigCompletions(ctx context.Context, c core.Caller, p ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error) {
 	none := ahp.SessionConfigCompletionsResult{Items: []ahp.SessionConfigValueItem{}}
-	if err := mayCall(c, "sessionConfigCompletions", rootInfo); err != nil {
+	if err := core.MayCall(c, "sessionConfigCompletions", core.RootInfo); err != nil {
 		return none, err
 	}
 	backend, err := h.backend(p.Provider)
@@ -165,7 +166,7 @@ func (h *Host) SessionConfigCompletions(ctx context.Context, c Caller, p ahp.Ses
 	}
 	setting, ok := h.schemaOf(backend).Properties[p.Property]
 	if !ok {
-		return none, badParams("property: this agent has no setting %.80q", p.Property)
+		return none, core.BadParams("property: this agent has no setting %.80q", p.Property)
 	}
 	for i, raw := range setting.Enum {
 		item := ahp.SessionConfigValueItem{Value: plainText(raw), Description: at(setting.EnumDescriptions, i)}
@@ -184,9 +185,9 @@ func (h *Host) SessionConfigCompletions(ctx context.Context, c Caller, p ahp.Ses
 // refsLike offers what a work tree of a directory can begin at, the newest first. What cannot be had soon is left out
 // (AHP requirement 119).
 func (h *Host) refsLike(ctx context.Context, dir ahp.URI, query string) (items []ahp.SessionConfigValueItem) {
-	path, ok := FilePath(cmp.Or(dir, FileURI(h.cfg.DefaultDir)))
+	path, ok := core.FilePath(cmp.Or(dir, core.FileURI(h.cfg.DefaultDir)))
 	svc := h.changesetService()
-	if !ok || svc == nil || len(query) > mostTitle {
+	if !ok || svc == nil || len(query) > core.MaxTitle {
 		return nil
 	}
 	if h.guard.CheckPath(path) != nil {
@@ -196,10 +197,10 @@ func (h *Host) refsLike(ctx context.Context, dir ahp.URI, query string) (items [
 	defer cancel()
 	refs, err := svc.Refs(ctx, "", path, query, mostCompletions)
 	if err != nil {
-		h.log.Debug("branches are not offered", "dir", path, "err", err)
+		h.core.Log.Debug("branches are not offered", "dir", path, "err", err)
 	}
 	for _, r := range refs {
-		items = append(items, ahp.SessionConfigValueItem{Value: r.Name, Label: r.Name, Description: texts.CutBytes(r.About, mostTitle)})
+		items = append(items, ahp.SessionConfigValueItem{Value: r.Name, Label: r.Name, Description: texts.CutBytes(r.About, core.MaxTitle)})
 	}
 	return items
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // AHP requirement 119.
@@ -51,7 +52,7 @@ func TestCompletions(t *testing.T) {
 	}
 	res, err := c.host.Completions(t.Context(), c.owner, ahp.CompletionsParams{Channel: c.chat(), Kind: "userMessage", Text: "@a.txt", Offset: 6})
 	c.must(err)
-	if a, ok := res.Items[0].Attachment.Value.(*ahp.MessageResourceAttachment); !ok || a.URI != FileURI(filepath.Join(c.dir, "a.txt")) || a.Label != "a.txt" {
+	if a, ok := res.Items[0].Attachment.Value.(*ahp.MessageResourceAttachment); !ok || a.URI != core.FileURI(filepath.Join(c.dir, "a.txt")) || a.Label != "a.txt" {
 		t.Errorf("the attachment is %+v", res.Items[0].Attachment.Value)
 	}
 }
@@ -61,7 +62,7 @@ func TestCompletionsAreRefused(t *testing.T) {
 	ask := ahp.CompletionsParams{Channel: c.chat(), Kind: "userMessage", Text: "@a"}
 	for _, test := range []struct {
 		name    string
-		caller  Caller
+		caller  core.Caller
 		channel ahp.URI
 		offset  int64
 		code    int
@@ -70,8 +71,8 @@ func TestCompletionsAreRefused(t *testing.T) {
 		{"before the text", c.owner, ask.Channel, -1, ahp.CodeInvalidParams},
 		{"no chat", c.owner, "ahp-chat:/none", 2, ahp.CodeNotFound},
 		{"a session", c.owner, session, 2, 0},
-		{"a viewer", Caller{Principal: viewer}, ask.Channel, 2, ahp.CodePermissionDenied},
-		{"a driver", Caller{Principal: driver}, ask.Channel, 2, 0},
+		{"a viewer", core.Caller{Principal: viewer}, ask.Channel, 2, ahp.CodePermissionDenied},
+		{"a driver", core.Caller{Principal: driver}, ask.Channel, 2, 0},
 	} {
 		ask.Channel, ask.Offset = test.channel, test.offset
 		_, err := c.host.Completions(t.Context(), test.caller, ask)
@@ -99,7 +100,7 @@ func TestAttachmentsKeepTheirMeta(t *testing.T) {
 func TestSessionConfigCompletions(t *testing.T) {
 	inWorld(t, func(w *world) {
 		ask := func(property, query string) (ahp.SessionConfigCompletionsResult, error) {
-			return w.host.SessionConfigCompletions(t.Context(), Caller{Principal: owner}, ahp.SessionConfigCompletionsParams{Property: property, Query: query})
+			return w.host.SessionConfigCompletions(t.Context(), core.Caller{Principal: owner}, ahp.SessionConfigCompletionsParams{Property: property, Query: query})
 		}
 		for query, want := range map[string][]ahp.SessionConfigValueItem{
 			"": {{Value: "ask", Label: "ask"}, {Value: "auto", Label: "auto"}}, "AU": {{Value: "auto", Label: "auto"}}, "x": {},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
@@ -42,13 +43,13 @@ func newConfig(schema ahp.SessionConfigSchema, asked ahp.Meta) (*ahp.SessionConf
 	}
 	for _, key := range slices.Sorted(maps.Keys(asked)) {
 		if reason := checkSetting(schema, key, asked[key]); reason != "" {
-			return nil, badParams("config: %s", reason)
+			return nil, core.BadParams("config: %s", reason)
 		}
 		values[key] = asked[key]
 	}
 	for _, key := range schema.Required {
 		if values[key] == nil {
-			return nil, badParams("config: %s is required", key)
+			return nil, core.BadParams("config: %s is required", key)
 		}
 	}
 	return &ahp.SessionConfigState{Schema: schema, Values: values}, nil
@@ -103,7 +104,7 @@ func sameJSON(a, b json.RawMessage) bool {
 
 // checkConfigChanged lets only settings change that the schema calls sessionMutable (AHP
 // requirement 84). A replacement of all keeps the others as they are.
-func checkConfigChanged(r *request, s *ahp.SessionState, a *ahp.SessionConfigChangedAction) string {
+func (h *Host) checkConfigChanged(r *core.Request, s *ahp.SessionState, a *ahp.SessionConfigChangedAction) string {
 	if s.Config == nil {
 		return "this session has no settings"
 	}
@@ -123,20 +124,20 @@ func checkConfigChanged(r *request, s *ahp.SessionState, a *ahp.SessionConfigCha
 		if !mutable(schema, key) {
 			return key + " is fixed once a session exists: create another session for another value"
 		}
-		if ownersSetting(key) && !r.caller.owner() {
+		if ownersSetting(key) && !r.Caller.IsOwner() {
 			return "only the owner decides what needs an approval"
 		}
 		changed[key] = values[key]
 	}
 	if a.Replace != nil && *a.Replace {
 		for key, value := range s.Config.Values {
-			if _, given := values[key]; !given && (!mutable(schema, key) || ownersSetting(key) && !r.caller.owner()) {
+			if _, given := values[key]; !given && (!mutable(schema, key) || ownersSetting(key) && !r.Caller.IsOwner()) {
 				values[key] = value
 			}
 		}
 	}
 	a.Config = values
-	r.tx.Effect(r.info.URI, func(ctx context.Context) { r.h.settingsChanged(ctx, r.info.URI, changed) })
+	r.Tx.Effect(r.Info.URI, func(ctx context.Context) { h.settingsChanged(ctx, r.Info.URI, changed) })
 	return ""
 }
 
@@ -147,9 +148,9 @@ func mutable(schema ahp.SessionConfigSchema, key string) bool {
 
 // ResolveSessionConfig tells a client which settings a session of an agent has and what
 // they would be (AHP requirement 63).
-func (h *Host) ResolveSessionConfig(c Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error) {
+func (h *Host) ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error) {
 	none := ahp.ResolveSessionConfigResult{}
-	if err := mayCall(c, "resolveSessionConfig", rootInfo); err != nil {
+	if err := core.MayCall(c, "resolveSessionConfig", core.RootInfo); err != nil {
 		return none, err
 	}
 	backend, err := h.backend(p.Provider)

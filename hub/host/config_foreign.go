@@ -6,6 +6,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // autoApproveKey is the setting by which editors say what approvalKey says here.
@@ -45,7 +46,7 @@ func withApproval(schema ahp.SessionConfigSchema, asked ahp.Meta) ahp.Meta {
 	if _, named := asked[approvalKey]; !given || agents || named {
 		return asked
 	}
-	asked = cloneMeta(asked)
+	asked = core.CloneMeta(asked)
 	delete(asked, autoApproveKey)
 	var value string
 	_ = json.Unmarshal(foreign, &value) // anything but a string is an unknown value

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 func TestForeignSettingsAreIgnoredOrBounded(t *testing.T) {
@@ -60,15 +61,15 @@ func TestAutoApproveSetsApprovalForOwnerAlone(t *testing.T) {
 				drivers.refused(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{key: quoted(value)}}, "")
 			}
 		}
-		if got := configValue(w.session(), approvalKey); got != "ask" {
+		if got := core.ConfigValue(w.session(), approvalKey); got != "ask" {
 			t.Fatalf("a driver set approval to %s", got)
 		}
 		c.do(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{autoApproveKey: quoted("autoApprove")}})
-		if got := configValue(w.session(), approvalKey); got != "auto" {
+		if got := core.ConfigValue(w.session(), approvalKey); got != "auto" {
 			t.Errorf("approval is %s after the owner's autoApprove", got)
 		}
 		c.do(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{autoApproveKey: quoted("assisted")}})
-		if got := configValue(w.session(), approvalKey); got != "ask" {
+		if got := core.ConfigValue(w.session(), approvalKey); got != "ask" {
 			t.Errorf("approval is %s after a value of autoApprove that is not known here", got)
 		}
 		if _, leaks := w.session().Config.Values[autoApproveKey]; leaks {

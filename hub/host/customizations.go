@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/custom"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Customize says where agents' customizations are found, and who reaches MCP servers. The zero value finds none.
@@ -51,7 +52,7 @@ func customsLane(session ahp.URI) string { return session + "#customizations" }
 // recustomize looks at a session's customizations again, soon.
 func (h *Host) recustomize(session ahp.URI) {
 	if h.cfg.Customize.Library != nil {
-		h.lanes.add(h.ctx, customsLane(session), func(ctx context.Context) { h.customize(ctx, session) })
+		h.core.Lanes.Add(h.core.Ctx, customsLane(session), func(ctx context.Context) { h.customize(ctx, session) })
 	}
 }
 
@@ -61,21 +62,21 @@ func (h *Host) customizeNow(ctx context.Context, session ahp.URI) {
 		return
 	}
 	done := make(chan struct{})
-	h.lanes.add(h.ctx, customsLane(session), func(ctx context.Context) {
+	h.core.Lanes.Add(h.core.Ctx, customsLane(session), func(ctx context.Context) {
 		defer close(done)
 		h.customize(ctx, session)
 	})
 	select {
 	case <-done:
 	case <-ctx.Done():
-	case <-h.ctx.Done(): // no lane takes any more
+	case <-h.core.Ctx.Done(): // no lane takes any more
 	}
 }
 
 // customize brings a session's tree to what there is (AHP requirement 145): the host's own finds, then what clients
 // publish. One runs at a time for each session.
 func (h *Host) customize(ctx context.Context, session ahp.URI) {
-	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
+	s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, session)
 	if !ok {
 		return
 	}
@@ -92,7 +93,7 @@ func (h *Host) customize(ctx context.Context, session ahp.URI) {
 	for _, v := range gone {
 		v.stop()
 	}
-	if err := h.do(ctx, func(tx *hub.Tx) { h.publishCustoms(tx, session) }); err != nil {
+	if err := h.core.Do(ctx, func(tx *hub.Tx) { h.publishCustoms(tx, session) }); err != nil {
 		return // only when the host stops
 	}
 	h.settleServers(session)
@@ -101,7 +102,7 @@ func (h *Host) customize(ctx context.Context, session ahp.URI) {
 // customRoots are where a session's agent finds what it is customized with.
 func (h *Host) customRoots(s *ahp.SessionState) []custom.Root {
 	roots := []custom.Root{}
-	for _, dir := range paths(s.WorkingDirectories) {
+	for _, dir := range core.LocalPaths(s.WorkingDirectories) {
 		r := custom.Root{Dir: dir, Place: custom.Workspace}
 		if t, ok := WorktreeOf(s); ok && t.Dir == dir {
 			r.As = t.Repo

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/custom"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // mostPlugins bounds the plugins of one client that are shown.
@@ -16,7 +17,7 @@ const mostPlugins = 100
 func (h *Host) readPlugins(s *ahp.SessionState, roots []custom.Root, next *customized) {
 	for _, client := range s.ActiveClients {
 		for _, p := range client.Customizations[:min(len(client.Customizations), mostPlugins)] {
-			path, ok := FilePath(p.URI)
+			path, ok := core.FilePath(p.URI)
 			if !ok {
 				continue
 			}

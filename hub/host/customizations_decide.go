@@ -9,6 +9,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Whether a customization is used is decided for a session, for a directory's sessions, or for all; the nearest decision
@@ -29,8 +30,8 @@ func scopeOfWorkspace(s *ahp.SessionState) string {
 	if len(s.WorkingDirectories) == 0 {
 		return ""
 	}
-	if t, ok := WorktreeOf(s); ok && FileURI(t.Dir) == s.WorkingDirectories[0] {
-		return "workspace:" + FileURI(t.Repo)
+	if t, ok := WorktreeOf(s); ok && core.FileURI(t.Dir) == s.WorkingDirectories[0] {
+		return "workspace:" + core.FileURI(t.Repo)
 	}
 	return "workspace:" + s.WorkingDirectories[0]
 }
@@ -39,14 +40,14 @@ func scopeOfWorkspace(s *ahp.SessionState) string {
 func (h *Host) loadCustoms(ctx context.Context) error {
 	c := &h.customs
 	c.by, c.decided, c.trusted, c.tokens = map[ahp.URI]*customized{}, map[string]map[string]bool{}, map[string]Trust{}, map[string]string{}
-	if h.cfg.Store == nil {
+	if h.core.Store == nil {
 		return nil
 	}
-	list, err := h.cfg.Store.Records(ctx, bucketCustoms)
+	list, err := h.core.Store.Records(ctx, bucketCustoms)
 	for _, r := range list {
 		var ids map[string]bool
 		if err := json.Unmarshal(r.Value, &ids); err != nil {
-			h.log.Error("decisions on customizations cannot be read", "scope", r.Key, "err", err)
+			h.core.Log.Error("decisions on customizations cannot be read", "scope", r.Key, "err", err)
 			continue
 		}
 		c.decided[r.Key] = ids
@@ -58,7 +59,7 @@ func (h *Host) loadCustoms(ctx context.Context) error {
 }
 
 // checkToggled keeps decisions in the protocol's order, and those for more than a session to whoever has them all.
-func checkToggled(r *request, s *ahp.SessionState, a *ahp.SessionCustomizationToggledAction) string {
+func (h *Host) checkToggled(r *core.Request, s *ahp.SessionState, a *ahp.SessionCustomizationToggledAction) string {
 	if !hasCustomization(s, a.ID) {
 		return "" // it changes nothing (AHP requirement 149)
 	}
@@ -72,12 +73,12 @@ func checkToggled(r *request, s *ahp.SessionState, a *ahp.SessionCustomizationTo
 			return "one decision a scope: this one has two"
 		case dir != "" && (len(s.WorkingDirectories) == 0 || s.WorkingDirectories[0] != dir):
 			return "the workspace of this session is its first directory: decide for that one"
-		case rank > 1 && !r.caller.owner():
+		case rank > 1 && !r.Caller.IsOwner():
 			return "only the owner decides for more than this session"
 		}
 		seen[rank] = true
 	}
-	if r.h.customs.full(r.info.URI, s, a.ID) {
+	if h.customs.full(r.Info.URI, s, a.ID) {
 		return fmt.Sprintf("there are %d decisions already, as many as are kept", mostDecisions)
 	}
 	a.Enablement = slices.Clone(a.Enablement)
@@ -86,7 +87,7 @@ func checkToggled(r *request, s *ahp.SessionState, a *ahp.SessionCustomizationTo
 		j, _ := rankOf(y)
 		return cmp.Compare(i, j)
 	})
-	r.h.noteToggled(r.tx, r.info.Session, s, a)
+	h.noteToggled(r.Tx, r.Info.Session, s, a)
 	return ""
 }
 

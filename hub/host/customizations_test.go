@@ -17,6 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/custom"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // shelf is a Library of what a test puts into it.
@@ -160,7 +161,7 @@ func forAll(on bool) ahp.CustomizationEnablement {
 }
 
 func (w *world) forWorkspace(on bool) ahp.CustomizationEnablement {
-	return ahp.CustomizationEnablement{Value: &ahp.CustomizationWorkspaceEnablement{URI: FileURI(w.dir), Enabled: on}}
+	return ahp.CustomizationEnablement{Value: &ahp.CustomizationWorkspaceEnablement{URI: core.FileURI(w.dir), Enabled: on}}
 }
 
 func toggled(id string, list ...ahp.CustomizationEnablement) *ahp.SessionCustomizationToggledAction {
@@ -177,7 +178,7 @@ func TestTheTreeFollowsWhatLiesOnDisk(t *testing.T) {
 		if len(list) != 2 || len(childrenOf(list[0])) != 1 || childrenOf(list[1]) == nil || len(childrenOf(list[1])) != 0 {
 			t.Fatalf("the tree is %+v", asJSON(t, list))
 		}
-		if d := list[0].Value.(*ahp.DirectoryCustomization); !d.Writable || d.Contents != "skill" || d.URI != FileURI(w.dir+"/.claude/skills") || !d.Enabled {
+		if d := list[0].Value.(*ahp.DirectoryCustomization); !d.Writable || d.Contents != "skill" || d.URI != core.FileURI(w.dir+"/.claude/skills") || !d.Enabled {
 			t.Errorf("a directory is %+v", d)
 		}
 		if list[1].Value.(*ahp.DirectoryCustomization).Writable {
@@ -232,8 +233,8 @@ func TestDecisionsReachAsFarAsTheySay(t *testing.T) {
 		c := w.create()
 		const second ahp.URI = "ahp-session:/two"
 		elsewhere := t.TempDir()
-		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: second, WorkingDirectories: []ahp.URI{FileURI(w.dir)}}))
-		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: "ahp-session:/three", WorkingDirectories: []ahp.URI{FileURI(elsewhere)}}))
+		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: second, WorkingDirectories: []ahp.URI{core.FileURI(w.dir)}}))
+		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: "ahp-session:/three", WorkingDirectories: []ahp.URI{core.FileURI(elsewhere)}}))
 		synctest.Wait()
 		on := func(session ahp.URI, id string) bool {
 			st, _ := hub.StateOf[*ahp.SessionState](w.hub, session)

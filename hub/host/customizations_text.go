@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/custom"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // mostCustomText is how much of an entry's file is shown.
@@ -22,19 +23,19 @@ type CustomText struct {
 
 // CustomizationText reads the file of one of a session's entries that is text for agents; files that declare servers and
 // hooks may hold secrets. Errors: -32001 no such session, -32009 not the owner, -32008 no such entry, or it cannot be read.
-func (h *Host) CustomizationText(c Caller, session ahp.URI, id string) (CustomText, error) {
-	if h.catalogue.alive(session) == nil || !c.Audience().Sees(sessionInfo(session)) {
-		return CustomText{}, noSession(session)
+func (h *Host) CustomizationText(c core.Caller, session ahp.URI, id string) (CustomText, error) {
+	if h.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(core.SessionInfo(session)) {
+		return CustomText{}, core.NoSession(session)
 	}
-	if !c.owner() {
+	if !c.IsOwner() {
 		return CustomText{}, ahp.Errorf(ahp.CodePermissionDenied, "only the owner reads these files here")
 	}
-	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
+	s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, session)
 	if !ok {
-		return CustomText{}, noSession(session)
+		return CustomText{}, core.NoSession(session)
 	}
 	name, uri := textOf(s, id)
-	path, ok := FilePath(uri)
+	path, ok := core.FilePath(uri)
 	if !ok {
 		return CustomText{}, ahp.Errorf(ahp.CodeNotFound, "there is no such file among this session's customizations: it may be gone by now")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/custom"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // What lies on disk in the protocol's shapes. Commands, arguments and variables are not among them (AHP requirement 151).
@@ -26,7 +27,7 @@ func (n *customized) group(r custom.Root, g custom.Group) ahp.Customization {
 	for _, e := range g.Entries {
 		children = append(children, n.child(r, e))
 	}
-	uri, load := FileURI(g.Path), loadOf(g)
+	uri, load := core.FileURI(g.Path), loadOf(g)
 	if g.Plugin {
 		return ahp.Customization{Value: &ahp.PluginCustomization{ID: g.ID, URI: uri, Name: g.Name, Version: g.Version, Load: load, Children: children}}
 	}
@@ -57,7 +58,7 @@ func loadOf(g custom.Group) *ahp.CustomizationLoadState {
 }
 
 func (n *customized) child(r custom.Root, e custom.Entry) ahp.ChildCustomization {
-	uri, span, meta := FileURI(e.Path), spanOf(e), noteOf(problemKey, e.Problem)
+	uri, span, meta := core.FileURI(e.Path), spanOf(e), noteOf(problemKey, e.Problem)
 	switch e.Kind {
 	case custom.Server:
 		return ahp.ChildCustomization{Value: n.server(r, e)}
@@ -82,7 +83,7 @@ func (n *customized) child(r custom.Root, e custom.Entry) ahp.ChildCustomization
 // server is an MCP server that does not run; its runtime is noted beside it.
 func (n *customized) server(r custom.Root, e custom.Entry) *ahp.McpServerCustomization {
 	n.servers[e.ID] = newServer(e, r.Place)
-	return &ahp.McpServerCustomization{ID: e.ID, URI: FileURI(e.Path), Name: e.Name, Range: spanOf(e), State: ahp.McpServerState{Value: &ahp.McpServerStoppedState{}}}
+	return &ahp.McpServerCustomization{ID: e.ID, URI: core.FileURI(e.Path), Name: e.Name, Range: spanOf(e), State: ahp.McpServerState{Value: &ahp.McpServerStoppedState{}}}
 }
 
 func spanOf(e custom.Entry) *ahp.TextRange {

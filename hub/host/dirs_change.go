@@ -2,9 +2,11 @@ package host
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // What clients change about the directories of a session. Whether an agent can have several, and what may happen to the
@@ -23,7 +25,7 @@ func (h *Host) lookedAt(info hub.ChannelInfo, a ahp.Action, check hub.Check) hub
 		return check
 	}
 	provider := ""
-	if e := h.catalogue.alive(info.Session); e != nil {
+	if e := h.core.Catalogue.Alive(info.Session); e != nil {
 		provider = e.Summary.Provider
 	}
 	dirs, err := h.newDirs(info.Session, provider, []ahp.URI{uri})
@@ -45,17 +47,17 @@ func (h *Host) lookedAt(info hub.ChannelInfo, a ahp.Action, check hub.Check) hub
 	}
 }
 
-// several is what a session's agent says of directories; nil when it has one and keeps it.
-func (r *request) several(s *ahp.SessionState) *ahp.MultipleWorkingDirectoriesCapability {
-	if c := r.h.agentInfo(s.Provider).Capabilities; c != nil {
+// multipleDirs is what a session's agent says of directories; nil when it has one and keeps it.
+func (h *Host) multipleDirs(r *core.Request, s *ahp.SessionState) *ahp.MultipleWorkingDirectoriesCapability {
+	if c := h.agentInfo(s.Provider).Capabilities; c != nil {
 		return c.MultipleWorkingDirectories
 	}
 	return nil
 }
 
-func checkDirSet(r *request, s *ahp.SessionState, _ *ahp.SessionWorkingDirectorySetAction) string {
+func (h *Host) checkDirSet(r *core.Request, s *ahp.SessionState, _ *ahp.SessionWorkingDirectorySetAction) string {
 	switch {
-	case r.several(s) == nil:
+	case h.multipleDirs(r, s) == nil:
 		return fixedDirs
 	case len(s.WorkingDirectories) >= mostDirs:
 		return "this session has as many directories as it can have: take one out first"
@@ -66,8 +68,8 @@ func checkDirSet(r *request, s *ahp.SessionState, _ *ahp.SessionWorkingDirectory
 // mostDirs bounds the directories of a session.
 const mostDirs = 32
 
-func checkDirRemoved(r *request, s *ahp.SessionState, a *ahp.SessionWorkingDirectoryRemovedAction) string {
-	can := r.several(s)
+func (h *Host) checkDirRemoved(r *core.Request, s *ahp.SessionState, a *ahp.SessionWorkingDirectoryRemovedAction) string {
+	can := h.multipleDirs(r, s)
 	switch {
 	case can == nil:
 		return fixedDirs
@@ -79,12 +81,12 @@ func checkDirRemoved(r *request, s *ahp.SessionState, a *ahp.SessionWorkingDirec
 	return inUse(s, a.Directory)
 }
 
-func checkDirReplaced(r *request, s *ahp.SessionState, a *ahp.SessionWorkingDirectoryReplacedAction) string {
-	can := r.several(s)
+func (h *Host) checkDirReplaced(r *core.Request, s *ahp.SessionState, a *ahp.SessionWorkingDirectoryReplacedAction) string {
+	can := h.multipleDirs(r, s)
 	switch {
 	case can == nil:
 		return fixedDirs
-	case !contains(s.WorkingDirectories, a.Directory):
+	case !slices.Contains(s.WorkingDirectories, a.Directory):
 		return "this session has no such directory: it may have been replaced already"
 	case isPrimary(s, a.Directory) && !yes(can.PrimaryReplacement):
 		return "the first directory of this session stays"
@@ -111,7 +113,7 @@ func working(s *ahp.SessionState) string {
 // inUse keeps what chats were given a part of their session's directories (AHP requirement 117).
 func inUse(s *ahp.SessionState, dir ahp.URI) string {
 	for _, c := range s.Chats {
-		if contains(c.WorkingDirectories, dir) {
+		if slices.Contains(c.WorkingDirectories, dir) {
 			return "the chat " + c.Title + " works in this directory: take it out there first"
 		}
 	}

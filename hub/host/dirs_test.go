@@ -6,12 +6,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // AHP requirement 82.
 func TestAnAgentOfOneDirectoryGetsTheFirst(t *testing.T) {
 	inWorld(t, func(w *world) {
-		first, second := FileURI(t.TempDir()), FileURI(t.TempDir())
+		first, second := core.FileURI(t.TempDir()), core.FileURI(t.TempDir())
 		c := w.connect(owner, "ana-1")
 		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session, WorkingDirectories: []ahp.URI{first, second}}))
 		c.subscribe(session)
@@ -28,11 +29,11 @@ func TestRootHearsOfSessions(t *testing.T) {
 		follower.subscribe(ahp.RootURI)
 		c := w.create()
 		stranger.subscribe(session)
-		if got := *w.host.rootState().ActiveSessions; got != 1 {
+		if got := *w.host.core.RootState().ActiveSessions; got != 1 {
 			t.Errorf("%d sessions are active", got)
 		}
 		w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
-		if got := *w.host.rootState().ActiveSessions; got != 0 {
+		if got := *w.host.core.RootState().ActiveSessions; got != 0 {
 			t.Errorf("%d sessions are active, of which one is disposed", got)
 		}
 		follower.subscribe(ahp.RootURI)

@@ -10,11 +10,12 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // trashed is a disposed session as it can be brought back.
 type trashed struct {
-	Entry    entry          `json:"entry"`
+	Entry    core.Entry     `json:"entry"`
 	Channels []trashChannel `json:"channels"`
 }
 
@@ -26,16 +27,16 @@ type trashChannel struct {
 // DisposeSession ends a session: its turns are cancelled, its agent and terminals stop,
 // its channels close, root's subscribers hear of it (AHP requirement 78). The history is
 // kept aside: RestoreSession brings it back.
-func (h *Host) DisposeSession(ctx context.Context, c Caller, p ahp.DisposeSessionParams) error {
-	info, known := h.hub.Info(p.Channel)
+func (h *Host) DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeSessionParams) error {
+	info, known := h.core.Hub.Info(p.Channel)
 	if !known || info.Kind != ahp.ChannelSession || !c.Audience().Sees(info) {
-		return noSession(p.Channel)
+		return core.NoSession(p.Channel)
 	}
-	if err := mayCall(c, "disposeSession", info); err != nil {
+	if err := core.MayCall(c, "disposeSession", info); err != nil {
 		return err
 	}
 	if !h.disposing.claim(info.URI) {
-		return noSession(p.Channel) // another caller is at it
+		return core.NoSession(p.Channel) // another caller is at it
 	}
 	defer h.disposing.release(info.URI)
 	h.wakeRun(ctx, info.URI)
@@ -49,7 +50,7 @@ func (h *Host) DisposeSession(ctx context.Context, c Caller, p ahp.DisposeSessio
 			return err
 		}
 		var done bool
-		if err := h.hub.Do(func(tx *hub.Tx) { done = h.closeSession(tx, info.URI, raw, states) }); err != nil || done {
+		if err := h.core.Hub.Do(func(tx *hub.Tx) { done = h.closeSession(tx, info.URI, raw, states) }); err != nil || done {
 			return err
 		}
 	}
@@ -58,26 +59,26 @@ func (h *Host) DisposeSession(ctx context.Context, c Caller, p ahp.DisposeSessio
 
 // quieten ends the session's turns and loads every channel that is kept.
 func (h *Host) quieten(ctx context.Context, info hub.ChannelInfo) ([]hub.ChannelInfo, error) {
-	if err := h.ensure(ctx, info.URI); err != nil {
+	if err := h.core.Ensure(ctx, info.URI); err != nil {
 		return nil, err
 	}
-	s, ok := hub.StateOf[*ahp.SessionState](h.hub, info.URI)
+	s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, info.URI)
 	if !ok {
-		return nil, noSession(info.URI)
+		return nil, core.NoSession(info.URI)
 	}
-	channels := []hub.ChannelInfo{info, {URI: annotationsURI(info.URI), Kind: ahp.ChannelAnnotations, Session: info.URI}}
+	channels := []hub.ChannelInfo{info, {URI: core.AnnotationsURI(info.URI), Kind: ahp.ChannelAnnotations, Session: info.URI}}
 	for _, c := range s.Chats {
 		channels = append(channels, hub.ChannelInfo{URI: c.Resource, Kind: ahp.ChannelChat, Session: info.URI})
 	}
 	for _, ch := range channels {
-		if err := h.ensure(ctx, ch.URI); err != nil {
+		if err := h.core.Ensure(ctx, ch.URI); err != nil {
 			return nil, err
 		}
 	}
-	return channels, h.hub.Do(func(tx *hub.Tx) {
+	return channels, h.core.Hub.Do(func(tx *hub.Tx) {
 		for _, ch := range channels {
 			if chat, ok := hub.StateOf[*ahp.ChatState](tx, ch.URI); ok && chat.ActiveTurn != nil {
-				tx.Apply(ch.URI, &ahp.ChatTurnCancelledAction{TurnID: chat.ActiveTurn.ID, Duration: durationOf(chat.ActiveTurn, h.now())})
+				tx.Apply(ch.URI, &ahp.ChatTurnCancelledAction{TurnID: chat.ActiveTurn.ID, Duration: core.Elapsed(chat.ActiveTurn, h.core.Now())})
 			}
 		}
 	})
@@ -85,13 +86,13 @@ func (h *Host) quieten(ctx context.Context, info hub.ChannelInfo) ([]hub.Channel
 
 // pack writes the session's channels down, off the lock.
 func (h *Host) pack(uri ahp.URI, channels []hub.ChannelInfo) (raw []byte, states map[ahp.URI]ahp.State, err error) {
-	e := h.catalogue.alive(uri)
+	e := h.core.Catalogue.Alive(uri)
 	if e == nil {
-		return nil, nil, noSession(uri)
+		return nil, nil, core.NoSession(uri)
 	}
 	t, states := trashed{Entry: *e}, map[ahp.URI]ahp.State{}
 	for _, ch := range channels {
-		s, _, ok := h.hub.State(ch.URI)
+		s, _, ok := h.core.Hub.State(ch.URI)
 		if !ok {
 			return nil, nil, fmt.Errorf("%s went away meanwhile", ch)
 		}
@@ -113,19 +114,19 @@ func (h *Host) closeSession(tx *hub.Tx, uri ahp.URI, raw []byte, packed map[ahp.
 			return false
 		}
 	}
-	old := h.catalogue.alive(uri)
+	old := h.core.Catalogue.Alive(uri)
 	if old == nil {
 		return true
 	}
 	gone := *old
-	gone.Trashed = timestamp(h.now())
+	gone.Trashed = core.Timestamp(h.core.Now())
 	h.closeChangesets(tx, uri)
 	h.closeTerminals(tx, uri)
 	h.unlistClients(tx, uri)
 	for ch := range packed {
 		tx.Close(ch)
 	}
-	h.save(tx, &gone)
+	h.core.Save(tx, &gone)
 	h.trash.put(uri, raw)
 	tx.Record(bucketTrash, uri, raw)
 	h.notifyRemoved(tx, uri)
@@ -134,7 +135,7 @@ func (h *Host) closeSession(tx *hub.Tx, uri ahp.URI, raw []byte, packed map[ahp.
 	tx.Effect(uri, func(context.Context) {
 		h.drop(uri, errDisposed)
 		h.provisional.forget(uri)
-		if h.cfg.Store != nil {
+		if h.core.Store != nil {
 			h.trash.drop(uri) // on disk by now
 		}
 	})
@@ -143,12 +144,12 @@ func (h *Host) closeSession(tx *hub.Tx, uri ahp.URI, raw []byte, packed map[ahp.
 
 // emptyTrash forgets the sessions disposed longest ago, past the limit.
 func (h *Host) emptyTrash(tx *hub.Tx) {
-	for h.catalogue.count(true) > h.cfg.Limits.Trash {
-		oldest := h.catalogue.oldestTrash()
-		h.catalogue.remove(oldest)
+	for h.core.Catalogue.Count(true) > h.core.Limits.Trash {
+		oldest := h.core.Catalogue.OldestTrash()
+		h.core.Catalogue.Remove(oldest)
 		h.trash.drop(oldest)
 		tx.Record(bucketTrash, oldest, nil)
-		tx.Record(bucketSessions, oldest, nil)
+		tx.Record(core.BucketSessions, oldest, nil)
 		h.forgetDesk(tx, oldest)
 		h.forgetDecisions(tx, oldest)
 		tx.Effect(oldest, func(ctx context.Context) { h.forgetSession(ctx, oldest) })
@@ -156,7 +157,7 @@ func (h *Host) emptyTrash(tx *hub.Tx) {
 }
 
 func (h *Host) agentData(session ahp.URI) string {
-	return filepath.Join(h.cfg.DataDir, "agents", ShortID(session))
+	return filepath.Join(h.cfg.DataDir, "agents", core.ShortID(session))
 }
 
 // Disposed is a session that can be restored.
@@ -166,11 +167,11 @@ type Disposed struct {
 }
 
 // Trash lists the sessions that can be restored, disposed last first.
-func (h *Host) Trash(c Caller) []Disposed {
-	if !c.owner() {
+func (h *Host) Trash(c core.Caller) []Disposed {
+	if !c.IsOwner() {
 		return nil
 	}
-	list := h.catalogue.list(true)
+	list := h.core.Catalogue.List(true)
 	out := make([]Disposed, len(list))
 	for i, e := range list {
 		out[i] = Disposed{e.Summary, e.Trashed}
@@ -180,16 +181,16 @@ func (h *Host) Trash(c Caller) []Disposed {
 }
 
 // TrashLimit is how many of them are kept.
-func (h *Host) TrashLimit() int { return h.cfg.Limits.Trash }
+func (h *Host) TrashLimit() int { return h.core.Limits.Trash }
 
 // RestoreSession undoes DisposeSession: the same URIs, the same history. Changesets are
 // computed anew; terminals are gone.
-func (h *Host) RestoreSession(ctx context.Context, c Caller, uri ahp.URI) error {
-	if err := mayCall(c, "createSession", rootInfo); err != nil {
+func (h *Host) RestoreSession(ctx context.Context, c core.Caller, uri ahp.URI) error {
+	if err := core.MayCall(c, "createSession", core.RootInfo); err != nil {
 		return err
 	}
-	if e := h.catalogue.get(uri); e == nil || e.Trashed == "" {
-		return noSession(uri)
+	if e := h.core.Catalogue.Get(uri); e == nil || e.Trashed == "" {
+		return core.NoSession(uri)
 	}
 	t, err := h.unpack(ctx, uri)
 	if err != nil {
@@ -199,18 +200,18 @@ func (h *Host) RestoreSession(ctx context.Context, c Caller, uri ahp.URI) error 
 	if err != nil {
 		return err
 	}
-	return h.hub.Do(func(tx *hub.Tx) { h.reopen(tx, uri, t, states) })
+	return h.core.Hub.Do(func(tx *hub.Tx) { h.reopen(tx, uri, t, states) })
 }
 
 func (h *Host) unpack(ctx context.Context, uri ahp.URI) (t trashed, err error) {
 	raw, ok := h.trash.get(uri)
-	if !ok && h.cfg.Store != nil {
-		if raw, ok, err = h.cfg.Store.Get(ctx, bucketTrash, uri); err != nil {
+	if !ok && h.core.Store != nil {
+		if raw, ok, err = h.core.Store.Get(ctx, bucketTrash, uri); err != nil {
 			return t, err
 		}
 	}
 	if !ok {
-		return t, noSession(uri)
+		return t, core.NoSession(uri)
 	}
 	return t, json.Unmarshal(raw, &t)
 }
@@ -231,15 +232,15 @@ func (t trashed) states() ([]ahp.State, error) {
 }
 
 func (h *Host) reopen(tx *hub.Tx, uri ahp.URI, t trashed, states []ahp.State) {
-	if e := h.catalogue.get(uri); e == nil || e.Trashed == "" {
+	if e := h.core.Catalogue.Get(uri); e == nil || e.Trashed == "" {
 		return // somebody else was faster
 	}
 	for i, c := range t.Channels {
-		h.mustOpen(tx, c.Info, states[i])
+		h.core.MustOpen(tx, c.Info, states[i])
 	}
 	back := t.Entry
 	back.Trashed = ""
-	h.save(tx, &back)
+	h.core.Save(tx, &back)
 	h.trash.drop(uri)
 	tx.Record(bucketTrash, uri, nil)
 	h.notifyAdded(tx, back.Summary)

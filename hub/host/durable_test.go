@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // disk takes what the hub wants written, when the test says so.
@@ -38,7 +39,7 @@ func journaled(t *testing.T, f func(*world)) {
 
 func TestNothingRunsBeforeItsCauseIsOnDisk(t *testing.T) {
 	journaled(t, func(w *world) {
-		me := Caller{Principal: owner}
+		me := core.Caller{Principal: owner}
 		w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: session}))
 		synctest.Wait()
 		if w.agent.spec.Session != "" {
@@ -69,7 +70,7 @@ func TestAgentsPauseWhileTheDiskIsFull(t *testing.T) {
 			spoken <- err
 			return err
 		}
-		me := Caller{Principal: owner}
+		me := core.Caller{Principal: owner}
 		w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: session}))
 		w.disk()
 		_, err := w.host.Dispatch(t.Context(), me, w.chat(), 0, started("go"))
@@ -96,7 +97,7 @@ func TestAgentsPauseWhileTheDiskIsFull(t *testing.T) {
 		if err := <-spoken; err != nil {
 			t.Fatal(err)
 		}
-		if turn := lastTurn(w.chatState()); turn == nil || len(turn.ResponseParts) != 1 {
+		if turn := core.LastTurn(w.chatState()); turn == nil || len(turn.ResponseParts) != 1 {
 			t.Errorf("what the agent said is lost: %+v", turn)
 		}
 	})

@@ -5,40 +5,34 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// effects says what an accepted action makes the host do once it is durable. Effects of
-// one key (a chat, a terminal, a changeset: the channel) run in the timeline's order.
-var effects = map[string]func(*Host, context.Context, *hub.Envelope){
-	"chat/turnStarted":            effect((*Host).runTurn),
-	"chat/turnResume":             effect((*Host).resumeTurn),
-	"chat/turnComplete":           effect((*Host).turnEnded),
-	"chat/turnCancelled":          effect((*Host).turnCancelled),
-	"chat/error":                  effect((*Host).turnFailed),
-	"chat/truncated":              effect((*Host).chatTruncated),
-	"chat/toolCallConfirmed":      effect((*Host).toolCallConfirmed),
-	"chat/toolCallComplete":       effect((*Host).toolCallCompleted),
-	"chat/inputCompleted":         effect((*Host).inputCompleted),
-	"session/activeClientSet":     effect((*Host).activeClientSet),
-	"session/activeClientRemoved": effect((*Host).activeClientRemoved),
+// newEffects returns what an accepted action makes the host do once it is durable.
+func (h *Host) newEffects() map[string]core.Effect {
+	return map[string]core.Effect{
+		"chat/turnStarted":            core.On(h.runTurn),
+		"chat/turnResume":             core.On(h.resumeTurn),
+		"chat/turnComplete":           core.On(h.turnEnded),
+		"chat/turnCancelled":          core.On(h.turnCancelled),
+		"chat/error":                  core.On(h.turnFailed),
+		"chat/truncated":              core.On(h.chatTruncated),
+		"chat/toolCallConfirmed":      core.On(h.toolCallConfirmed),
+		"chat/toolCallComplete":       core.On(h.toolCallCompleted),
+		"chat/inputCompleted":         core.On(h.inputCompleted),
+		"session/activeClientSet":     core.On(h.activeClientSet),
+		"session/activeClientRemoved": core.On(h.activeClientRemoved),
 
-	"session/workingDirectorySet":      effect((*Host).dirSet),
-	"session/workingDirectoryRemoved":  effect((*Host).dirRemoved),
-	"session/workingDirectoryReplaced": effect((*Host).dirReplaced),
+		"session/workingDirectorySet":      core.On(h.dirSet),
+		"session/workingDirectoryRemoved":  core.On(h.dirRemoved),
+		"session/workingDirectoryReplaced": core.On(h.dirReplaced),
 
-	"session/mcpServerStartRequested":      effect((*Host).serverStartRequested),
-	"session/mcpServerStopRequested":       effect((*Host).serverStopRequested),
-	"session/mcpServerBackgroundRequested": effect((*Host).serverBackgrounded),
+		"session/mcpServerStartRequested":      core.On(h.serverStartRequested),
+		"session/mcpServerStopRequested":       core.On(h.serverStopRequested),
+		"session/mcpServerBackgroundRequested": core.On(h.serverBackgrounded),
 
-	"terminal/input":   effect((*Host).terminalTyped),
-	"terminal/resized": effect((*Host).terminalSized),
-}
-
-func effect[A ahp.Action](run func(*Host, context.Context, *hub.Envelope, A)) func(*Host, context.Context, *hub.Envelope) {
-	return func(h *Host, ctx context.Context, e *hub.Envelope) {
-		if a, ok := e.Action.(A); ok {
-			run(h, ctx, e, a)
-		}
+		"terminal/input":   core.On(h.terminalTyped),
+		"terminal/resized": core.On(h.terminalSized),
 	}
 }
 
@@ -56,7 +50,7 @@ func (h *Host) Derive(tx *hub.Tx, e *hub.Envelope) {
 	case ahp.ChannelTerminal:
 		h.deriveTerminal(tx, e)
 	}
-	if run := effects[e.Action.ActionType()]; run != nil {
-		tx.Effect(e.Channel.URI, func(ctx context.Context) { run(h, ctx, e) })
+	if run := h.effects[e.Action.ActionType()]; run != nil {
+		tx.Effect(e.Channel.URI, func(ctx context.Context) { run(ctx, e) })
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // FuzzCursors: whatever a client sends as a cursor is understood or refused.
@@ -33,14 +34,14 @@ func FuzzStamp(f *testing.F) {
 	f.Add([]byte(`{"by":{"id":""}}`))
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		m := ahp.Meta{metaKey: raw}
-		if s, ok := ReadStamp(m); ok && s.By.ID == "" {
+		m := ahp.Meta{core.MetaKey: raw}
+		if s, ok := core.ReadStamp(m); ok && s.By.ID == "" {
 			t.Error("nobody was read as somebody")
 		}
-		if side, hunk, version := hunkOf(m); len(hunk) > mostHunk || len(version) > mostVersion || side != "" && side != "before" && side != "after" {
+		if side, hunk, version := hunkOf(m); len(hunk) > core.MaxHunk || len(version) > core.MaxVersion || side != "" && side != "before" && side != "after" {
 			t.Errorf("quoted %q of side %q", hunk, side)
 		}
-		if kept := keepStamp(nil, m); kept[metaKey] != nil {
+		if kept := keepStamp(nil, m); kept[core.MetaKey] != nil {
 			t.Error("a forged stamp was kept")
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
@@ -159,7 +160,7 @@ func (w *world) createUnused() *client {
 	w.t.Helper()
 	c := w.connect(owner, "ana-1")
 	w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: session}))
-	c.subscribe(session, w.chat(), annotationsURI(session))
+	c.subscribe(session, w.chat(), core.AnnotationsURI(session))
 	synctest.Wait()
 	return c
 }
@@ -177,14 +178,14 @@ func (w *world) chatState() *ahp.ChatState {
 }
 
 func (w *world) threads() *ahp.AnnotationsState {
-	state, _ := hub.StateOf[*ahp.AnnotationsState](w.hub, annotationsURI(session))
+	state, _ := hub.StateOf[*ahp.AnnotationsState](w.hub, core.AnnotationsURI(session))
 	return state
 }
 
 // client is a connection with a mirror of what it follows.
 type client struct {
 	w      *world
-	caller Caller
+	caller core.Caller
 	seq    int64
 
 	mu     sync.Mutex
@@ -197,7 +198,7 @@ func (w *world) connect(p access.Principal, id string) *client {
 	w.t.Helper()
 	conn, err := w.hub.Connect(hub.ConnConfig{Principal: p.ID, ClientID: id, Audience: p.Audience()})
 	w.must(err)
-	c := &client{w: w, caller: Caller{Principal: p, ClientID: id, Conn: conn}, mirror: map[ahp.URI]ahp.State{}}
+	c := &client{w: w, caller: core.Caller{Principal: p, ClientID: id, Conn: conn}, mirror: map[ahp.URI]ahp.State{}}
 	go c.read()
 	w.t.Cleanup(func() { conn.Close(errors.New("the test is over")) })
 	return c

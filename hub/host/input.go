@@ -10,6 +10,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // openRequest returns an input request nobody answered yet, or nil.
@@ -40,7 +41,7 @@ func withdrawQuestions(tx *hub.Tx, chat ahp.URI, s *ahp.ChatState) {
 
 const notAsked = "this question is not open: somebody else answered it, or its turn is over" // AHP requirement 132
 
-func checkAnswerChanged(_ *request, s *ahp.ChatState, a *ahp.ChatInputAnswerChangedAction) string {
+func checkAnswerChanged(_ *core.Request, s *ahp.ChatState, a *ahp.ChatInputAnswerChangedAction) string {
 	req := openRequest(s, a.RequestID)
 	if req == nil {
 		return notAsked
@@ -55,7 +56,7 @@ func checkAnswerChanged(_ *request, s *ahp.ChatState, a *ahp.ChatInputAnswerChan
 	return checkAnswer(q, *a.Answer)
 }
 
-func checkInputCompleted(_ *request, s *ahp.ChatState, a *ahp.ChatInputCompletedAction) string {
+func checkInputCompleted(_ *core.Request, s *ahp.ChatState, a *ahp.ChatInputCompletedAction) string {
 	req := openRequest(s, a.RequestID)
 	if req == nil {
 		return notAsked
@@ -212,7 +213,7 @@ func checkSelected(options []ahp.ChatInputOption, freeform *bool, chosen, own []
 // inputCompleted hands the answers to the agent: the final ones over the drafts.
 func (h *Host) inputCompleted(_ context.Context, e *hub.Envelope, a *ahp.ChatInputCompletedAction) {
 	done := *a
-	if s, ok := hub.StateOf[*ahp.ChatState](h.hub, e.Channel.URI); ok && s.ActiveTurn != nil {
+	if s, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, e.Channel.URI); ok && s.ActiveTurn != nil {
 		done.Answers = merged(s.ActiveTurn, a)
 	}
 	h.answer(e.Channel.URI, a.RequestID, &done)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 func answered(state ahp.ChatInputAnswerState, v ahp.ChatInputAnswerValueValue) ahp.ChatInputAnswer {
@@ -51,9 +52,9 @@ func TestInput(t *testing.T) { // AHP requirements 129 to 131
 		if len(w.session().InputNeeded) != 0 {
 			t.Error("inputNeeded stays after the answer")
 		}
-		part, ok := lastTurn(w.chatState()).ResponseParts[0].Value.(*ahp.InputRequestResponsePart)
+		part, ok := core.LastTurn(w.chatState()).ResponseParts[0].Value.(*ahp.InputRequestResponsePart)
 		if !ok || part.Response != ahp.ChatInputResponseKindAccept || len(part.Request.Answers) != 2 {
-			t.Errorf("the transcript has %+v", lastTurn(w.chatState()).ResponseParts)
+			t.Errorf("the transcript has %+v", core.LastTurn(w.chatState()).ResponseParts)
 		}
 		c.converged()
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 const (
@@ -29,7 +30,7 @@ func (a agentHost) Keep(path string, content []byte) (ahp.ContentRef, error) {
 	if err := a.l.h.keep(a.l.uri, oid, content); err != nil {
 		return ahp.ContentRef{}, err
 	}
-	named := blob{short: ShortID(a.l.uri), oid: oid, path: path, kind: keptKind}
+	named := blob{short: core.ShortID(a.l.uri), oid: oid, path: path, kind: keptKind}
 	return ahp.ContentRef{URI: named.uri(), SizeHint: ahp.Ptr(int64(len(content))), Nonce: oid}, nil
 }
 

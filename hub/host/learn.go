@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
@@ -20,7 +21,7 @@ const offeredKey = "ahphub/settings"
 // Learn implements agent.Host: settings go to the session, models and logins to the root channel.
 func (a agentHost) Learn(o agent.Offer) {
 	l := a.l
-	err := l.h.do(l.ctx, func(tx *hub.Tx) {
+	err := l.h.core.Do(l.ctx, func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.SessionState](tx, l.uri)
 		if !ok {
 			return
@@ -31,7 +32,7 @@ func (a agentHost) Learn(o agent.Offer) {
 		offerTitle(tx, l.uri, s, o)
 	})
 	if err != nil {
-		l.h.log.Debug("what an agent can be set to was not noted", "session", l.uri, "err", err)
+		l.h.core.Log.Debug("what an agent can be set to was not noted", "session", l.uri, "err", err)
 	}
 }
 
@@ -65,7 +66,7 @@ func offerSettings(tx *hub.Tx, session ahp.URI, s *ahp.SessionState, o agent.Off
 func withOffered(meta ahp.Meta, late map[string]ahp.SessionConfigPropertySchema) (ahp.Meta, bool) {
 	was, had := meta[offeredKey]
 	if len(late) == 0 {
-		next := cloneMeta(meta)
+		next := core.CloneMeta(meta)
 		delete(next, offeredKey)
 		return next, had
 	}
@@ -73,7 +74,7 @@ func withOffered(meta ahp.Meta, late map[string]ahp.SessionConfigPropertySchema)
 	if err != nil || had && sameJSON(was, raw) {
 		return nil, false
 	}
-	next := cloneMeta(meta)
+	next := core.CloneMeta(meta)
 	next[offeredKey] = raw
 	return next, true
 }
@@ -98,7 +99,7 @@ func Settings(s *ahp.SessionState) *ahp.SessionConfigState {
 // the first message.
 func offerTitle(tx *hub.Tx, session ahp.URI, s *ahp.SessionState, o agent.Offer) {
 	chat, ok := hub.StateOf[*ahp.ChatState](tx, s.DefaultChat)
-	title := texts.CutBytes(texts.OneLine(o.Title), mostTitle)
+	title := texts.CutBytes(texts.OneLine(o.Title), core.MaxTitle)
 	if !ok || title == "" || o.Chat != s.DefaultChat {
 		return
 	}
@@ -145,7 +146,7 @@ func requireLogin(tx *hub.Tx, o agent.Offer) {
 		return
 	}
 	for _, r := range o.Logins {
-		tx.Notify(rootInfo, ahp.RootURI, "auth/required", ahp.AuthRequiredParams{Channel: ahp.RootURI, Resource: r, Reason: o.LoginNeeded})
+		tx.Notify(core.RootInfo, ahp.RootURI, "auth/required", ahp.AuthRequiredParams{Channel: ahp.RootURI, Resource: r, Reason: o.LoginNeeded})
 	}
 }
 
@@ -164,7 +165,7 @@ func (h *Host) settingsChanged(ctx context.Context, session ahp.URI, values ahp.
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if err := s.Set(ctx, key, values[key]); err != nil {
-			h.log.Warn("an agent did not take a setting", "session", session, "setting", key, "err", err)
+			h.core.Log.Warn("an agent did not take a setting", "session", session, "setting", key, "err", err)
 		}
 	}
 }

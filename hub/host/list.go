@@ -10,10 +10,11 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Summaries lists the sessions the caller may see, newest modified first.
-func (h *Host) Summaries(c Caller) []ahp.SessionSummary {
+func (h *Host) Summaries(c core.Caller) []ahp.SessionSummary {
 	list := h.visible(c)
 	out := make([]ahp.SessionSummary, len(list))
 	for i, e := range list {
@@ -24,7 +25,7 @@ func (h *Host) Summaries(c Caller) []ahp.SessionSummary {
 
 // ProviderOf returns the name of a session's agent, also when the session is in the trash; "" when it is not known.
 func (h *Host) ProviderOf(session ahp.URI) string {
-	if e := h.catalogue.get(session); e != nil {
+	if e := h.core.Catalogue.Get(session); e != nil {
 		return e.Summary.Provider
 	}
 	return ""
@@ -35,15 +36,15 @@ func (h *Host) Providers() []string { return slices.Sorted(maps.Keys(h.cfg.Agent
 
 // Summary of one session; ok is false for unknown and disposed ones.
 func (h *Host) Summary(uri ahp.URI) (s ahp.SessionSummary, ok bool) {
-	if e := h.catalogue.alive(uri); e != nil {
+	if e := h.core.Catalogue.Alive(uri); e != nil {
 		return e.Summary, true
 	}
 	return ahp.SessionSummary{}, false
 }
 
-func (h *Host) visible(c Caller) []*entry {
+func (h *Host) visible(c core.Caller) []*core.Entry {
 	sees := c.Audience()
-	return slices.DeleteFunc(h.catalogue.list(false), func(e *entry) bool {
+	return slices.DeleteFunc(h.core.Catalogue.List(false), func(e *core.Entry) bool {
 		return !sees.Sees(hub.ChannelInfo{URI: e.Summary.Resource, Kind: ahp.ChannelSession, Session: e.Summary.Resource})
 	})
 }
@@ -65,15 +66,15 @@ func parseCursor(s string) (p position, err error) {
 		err = json.Unmarshal(raw, &p)
 	}
 	if err != nil || p.Resource == "" {
-		return p, badParams("cursor: not one of this host; leave it out to start from the newest session")
+		return p, core.BadParams("cursor: not one of this host; leave it out to start from the newest session")
 	}
 	return p, nil
 }
 
 // ListSessions answers listSessions. Without a limit everything comes at once, since
 // clients that send none do not ask for a second page.
-func (h *Host) ListSessions(_ context.Context, c Caller, p ahp.ListSessionsParams) (ahp.ListSessionsResult, error) {
-	if err := mayCall(c, "listSessions", rootInfo); err != nil {
+func (h *Host) ListSessions(_ context.Context, c core.Caller, p ahp.ListSessionsParams) (ahp.ListSessionsResult, error) {
+	if err := core.MayCall(c, "listSessions", core.RootInfo); err != nil {
 		return ahp.ListSessionsResult{}, err
 	}
 	list := h.visible(c)
@@ -87,7 +88,7 @@ func (h *Host) ListSessions(_ context.Context, c Caller, p ahp.ListSessionsParam
 	limit := len(list)
 	if p.Limit != nil {
 		if *p.Limit < 1 {
-			return ahp.ListSessionsResult{}, badParams("limit: %d is not allowed; ask for at least one session", *p.Limit)
+			return ahp.ListSessionsResult{}, core.BadParams("limit: %d is not allowed; ask for at least one session", *p.Limit)
 		}
 		limit = int(min(*p.Limit, int64(limit)))
 	}
@@ -102,8 +103,8 @@ func (h *Host) ListSessions(_ context.Context, c Caller, p ahp.ListSessionsParam
 	return res, nil
 }
 
-func after(list []*entry, p position) int {
-	i, found := slices.BinarySearchFunc(list, p, func(e *entry, p position) int {
+func after(list []*core.Entry, p position) int {
+	i, found := slices.BinarySearchFunc(list, p, func(e *core.Entry, p position) int {
 		return cmp.Or(-cmp.Compare(e.Summary.ModifiedAt, p.ModifiedAt), cmp.Compare(e.Summary.Resource, p.Resource))
 	})
 	if found {

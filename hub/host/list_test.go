@@ -7,11 +7,12 @@ import (
 	"testing/synctest"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 func TestListSessions(t *testing.T) { // AHP requirements 50 to 53
 	inWorld(t, func(w *world) {
-		me := Caller{Principal: owner}
+		me := core.Caller{Principal: owner}
 		var newestFirst []ahp.URI
 		for i := range 7 {
 			uri := fmt.Sprintf("codex:/%d", i)
@@ -52,7 +53,7 @@ func TestListSessions(t *testing.T) { // AHP requirements 50 to 53
 		}
 		guest := commenter
 		guest.Session = "codex:/1"
-		res, err := w.host.ListSessions(t.Context(), Caller{Principal: guest}, ahp.ListSessionsParams{})
+		res, err := w.host.ListSessions(t.Context(), core.Caller{Principal: guest}, ahp.ListSessionsParams{})
 		w.must(err)
 		if got := uris(res.Items); !slices.Equal(got, []ahp.URI{"codex:/1"}) {
 			t.Errorf("a guest sees %v", got)

@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // live is what runs for one session: its agent and the turns the agent plays.
@@ -44,7 +45,7 @@ func (h *Host) liveOf(session ahp.URI) *live {
 		return l
 	}
 	l := &live{h: h, uri: session, runs: map[ahp.URI]*run{}}
-	l.ctx, l.cancel = context.WithCancelCause(h.ctx)
+	l.ctx, l.cancel = context.WithCancelCause(h.core.Ctx)
 	h.live[session] = l
 	return l
 }
@@ -110,12 +111,12 @@ func (l *live) openAgent() {
 	}
 	l.mu.Unlock()
 	if err == nil { // servers that were trusted or switched off while it opened
-		l.h.lanes.add(l.h.ctx, customsLane(l.uri), func(context.Context) { l.h.settleServers(l.uri) })
+		l.h.core.Lanes.Add(l.h.core.Ctx, customsLane(l.uri), func(context.Context) { l.h.settleServers(l.uri) })
 	}
 }
 
 func (l *live) connect() (agent.Session, error) {
-	s, ok := hub.StateOf[*ahp.SessionState](l.h.hub, l.uri)
+	s, ok := hub.StateOf[*ahp.SessionState](l.h.core.Hub, l.uri)
 	if !ok {
 		return nil, errDisposed
 	}
@@ -173,7 +174,7 @@ func (l *live) stop(cause error) {
 		return
 	}
 	if err := agent.Close(); err != nil {
-		l.h.log.Warn("an agent did not close well", "session", l.uri, "err", err)
+		l.h.core.Log.Warn("an agent did not close well", "session", l.uri, "err", err)
 	}
 }
 
@@ -197,7 +198,7 @@ func (h *Host) stopLive() {
 	h.mu.Unlock()
 	var wg sync.WaitGroup
 	for _, l := range all {
-		wg.Go(func() { l.stop(errStopping) })
+		wg.Go(func() { l.stop(core.ErrStopping) })
 	}
 	wg.Wait()
 }

@@ -173,7 +173,7 @@ func (h *Host) setServer(session ahp.URI, v *mcpServer, s ahp.McpServerStateValu
 // changeServer is setServer; with over the run ends in the same moment, so that the next one is neither refused nor taken
 // for it.
 func (h *Host) changeServer(session ahp.URI, v *mcpServer, s ahp.McpServerStateValue, over bool) {
-	_ = h.do(h.ctx, func(tx *hub.Tx) { // fails only when the host stops
+	_ = h.core.Do(h.core.Ctx, func(tx *hub.Tx) { // fails only when the host stops
 		v.set(s, over)
 		tx.Apply(session, &ahp.SessionMcpServerStateChangedAction{ID: v.entry.ID, State: ahp.McpServerState{Value: s}})
 		h.publishTools(tx, session)
@@ -187,7 +187,7 @@ func (h *Host) startServer(session ahp.URI, v *mcpServer, blocking bool) *server
 		defer v.mu.Unlock()
 		return v.run
 	}
-	ctx, cancel := context.WithCancel(h.ctx)
+	ctx, cancel := context.WithCancel(h.core.Ctx)
 	r := &serverRun{cancel: cancel, over: make(chan struct{}), ready: make(chan struct{})}
 	v.run = r
 	v.mu.Unlock()
@@ -196,7 +196,7 @@ func (h *Host) startServer(session ahp.URI, v *mcpServer, blocking bool) *server
 		state.Blocking = ahp.Ptr(true)
 	}
 	h.setServer(session, v, state)
-	h.wg.Go(func() {
+	h.core.Go(func() {
 		defer close(r.over)
 		defer cancel()
 		h.runServer(ctx, session, v, r)
@@ -249,7 +249,7 @@ func (h *Host) dialServer(ctx context.Context, session ahp.URI, v *mcpServer) (S
 	ctx, cancel := context.WithTimeoutCause(ctx, serverStart, fmt.Errorf("it was not ready within %s", serverStart))
 	defer cancel()
 	conn, err := h.cfg.Customize.Servers.Dial(ctx, ServerSpec{Name: v.entry.Name, Command: cmd, Token: h.tokenFor(cmd.URL),
-		Log: h.log.With("session", session, "server", v.entry.Name)})
+		Log: h.core.Log.With("session", session, "server", v.entry.Name)})
 	if err != nil && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -274,7 +274,7 @@ func (h *Host) followServer(ctx context.Context, session ahp.URI, v *mcpServer, 
 			return cmp.Or(conn.Err(), errors.New("it ended the connection"))
 		case <-conn.Changed():
 			if err := h.listTools(ctx, v, conn); err != nil {
-				h.log.Warn("the tools of an MCP server cannot be listed", "session", session, "server", v.entry.Name, "err", err)
+				h.core.Log.Warn("the tools of an MCP server cannot be listed", "session", session, "server", v.entry.Name, "err", err)
 				continue
 			}
 			h.setServer(session, v, &ahp.McpServerReadyState{})

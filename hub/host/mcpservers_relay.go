@@ -66,7 +66,7 @@ type served struct {
 
 // toServe lists the servers of a session that are on and may run, each by a name that is there once.
 func (h *Host) toServe(session ahp.URI) (list []served) {
-	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
+	s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, session)
 	if !ok || h.cfg.Customize.Servers == nil {
 		return nil
 	}
@@ -185,7 +185,7 @@ func (h *Host) dropStale(session ahp.URI) {
 }
 
 func (h *Host) providerOf(session ahp.URI) string {
-	if e := h.catalogue.alive(session); e != nil {
+	if e := h.core.Catalogue.Alive(session); e != nil {
 		return e.Summary.Provider
 	}
 	return ""

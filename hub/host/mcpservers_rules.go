@@ -5,19 +5,20 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // What clients ask of MCP servers. One that is not there is nobody's: nothing changes.
 
-func checkServerStart(r *request, s *ahp.SessionState, a *ahp.SessionMcpServerStartRequestedAction) string {
-	if r.h.cfg.Customize.Servers == nil {
+func (h *Host) checkServerStart(r *core.Request, s *ahp.SessionState, a *ahp.SessionMcpServerStartRequestedAction) string {
+	if h.cfg.Customize.Servers == nil {
 		return noServers
 	}
 	m, on := listedServer(s, a.ID)
 	if m == nil {
 		return ""
 	}
-	v := r.h.serverOf(r.info.Session, a.ID)
+	v := h.serverOf(r.Info.Session, a.ID)
 	switch {
 	case v == nil:
 		return "this server is not the host's: start it where it comes from"
@@ -25,28 +26,28 @@ func checkServerStart(r *request, s *ahp.SessionState, a *ahp.SessionMcpServerSt
 		return "this server is switched off: switch it on first"
 	case v.entry.Command == nil:
 		return m.Name + " " + v.entry.Problem
-	case !r.h.customs.trusts(v):
+	case !h.customs.trusts(v):
 		return "nobody has trusted this server yet, and starting it runs a program: the owner looks at it on the session's page of customizations"
 	case v.running():
 		return "this server runs already"
-	case r.h.runningServers(r.info.Session) >= mostServers:
+	case h.runningServers(r.Info.Session) >= mostServers:
 		return "as many servers of this session run as may: stop one first"
 	}
 	return ""
 }
 
-func checkServerStop(r *request, s *ahp.SessionState, a *ahp.SessionMcpServerStopRequestedAction) string {
-	if r.h.cfg.Customize.Servers == nil {
+func (h *Host) checkServerStop(r *core.Request, s *ahp.SessionState, a *ahp.SessionMcpServerStopRequestedAction) string {
+	if h.cfg.Customize.Servers == nil {
 		return noServers
 	}
-	if m, _ := listedServer(s, a.ID); m != nil && r.h.serverOf(r.info.Session, a.ID) == nil {
+	if m, _ := listedServer(s, a.ID); m != nil && h.serverOf(r.Info.Session, a.ID) == nil {
 		return "this server is not the host's: stop it where it comes from"
 	}
 	return ""
 }
 
-func checkServerBackground(r *request, _ *ahp.SessionState, _ *ahp.SessionMcpServerBackgroundRequestedAction) string {
-	if r.h.cfg.Customize.Servers == nil {
+func (h *Host) checkServerBackground(r *core.Request, _ *ahp.SessionState, _ *ahp.SessionMcpServerBackgroundRequestedAction) string {
+	if h.cfg.Customize.Servers == nil {
 		return noServers
 	}
 	return "" // the reducer knows whether there is something to do
@@ -97,7 +98,7 @@ func (h *Host) serverBackgrounded(_ context.Context, e *hub.Envelope, a *ahp.Ses
 // settleServers brings servers to what was decided: one that is switched off stops (AHP requirement 200), and an agent
 // that was given others is opened anew at its next turn.
 func (h *Host) settleServers(session ahp.URI) {
-	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
+	s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, session)
 	if !ok {
 		return
 	}

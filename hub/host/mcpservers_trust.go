@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/custom"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
@@ -17,10 +18,10 @@ import (
 
 // Trust is who trusts a command, and since when.
 type Trust struct {
-	Name string    `json:"name"` // of the server
-	Dir  string    `json:"dir"`
-	By   Identity  `json:"by"`
-	At   time.Time `json:"at"`
+	Name string        `json:"name"` // of the server
+	Dir  string        `json:"dir"`
+	By   core.Identity `json:"by"`
+	At   time.Time     `json:"at"`
 }
 
 // bucketTrust keeps a Trust by custom.Command.Digest.
@@ -29,11 +30,11 @@ const bucketTrust = "mcptrust"
 const mostTrusted = 2000
 
 func (h *Host) loadTrust(ctx context.Context) error {
-	list, err := h.cfg.Store.Records(ctx, bucketTrust)
+	list, err := h.core.Store.Records(ctx, bucketTrust)
 	for _, r := range list {
 		var t Trust
 		if err := json.Unmarshal(r.Value, &t); err != nil {
-			h.log.Error("whom somebody trusts cannot be read", "key", r.Key, "err", err)
+			h.core.Log.Error("whom somebody trusts cannot be read", "key", r.Key, "err", err)
 			continue
 		}
 		h.customs.trusted[r.Key] = t
@@ -59,7 +60,7 @@ func (c *customs) mayRun(v *mcpServer) bool {
 
 // TrustServer lets one of a session's MCP servers run, as long as its command is the one that was seen: digest names it.
 // Errors: -32001 no such session, -32009 not the owner, -32602 no such server, -32011 it is another command by now.
-func (h *Host) TrustServer(ctx context.Context, c Caller, session ahp.URI, id, digest string) error {
+func (h *Host) TrustServer(ctx context.Context, c core.Caller, session ahp.URI, id, digest string) error {
 	v, err := h.trustee(c, session, id)
 	if err != nil {
 		return err
@@ -67,13 +68,13 @@ func (h *Host) TrustServer(ctx context.Context, c Caller, session ahp.URI, id, d
 	if digest != v.entry.Command.Digest() {
 		return ahp.Errorf(ahp.CodeConflict, "this server is declared otherwise by now: look at its command again")
 	}
-	t := Trust{Name: v.entry.Name, Dir: v.entry.Command.As, By: c.Who(), At: h.now().UTC()}
+	t := Trust{Name: v.entry.Name, Dir: v.entry.Command.As, By: c.Who(), At: h.core.Now().UTC()}
 	raw, err := json.Marshal(t)
 	if err != nil {
 		return err
 	}
 	full := false
-	err = h.do(ctx, func(tx *hub.Tx) {
+	err = h.core.Do(ctx, func(tx *hub.Tx) {
 		h.customs.mu.Lock()
 		defer h.customs.mu.Unlock()
 		if full = len(h.customs.trusted) >= mostTrusted; !full {
@@ -82,20 +83,20 @@ func (h *Host) TrustServer(ctx context.Context, c Caller, session ahp.URI, id, d
 		}
 	})
 	if full {
-		return badParams("%d commands are trusted already: take some back first", mostTrusted)
+		return core.BadParams("%d commands are trusted already: take some back first", mostTrusted)
 	}
 	h.customizeAll()
 	return err
 }
 
 // DistrustServer takes that back: the server stops, in every session. Errors: as TrustServer's.
-func (h *Host) DistrustServer(ctx context.Context, c Caller, session ahp.URI, id string) error {
+func (h *Host) DistrustServer(ctx context.Context, c core.Caller, session ahp.URI, id string) error {
 	v, err := h.trustee(c, session, id)
 	if err != nil {
 		return err
 	}
 	digest := v.entry.Command.Digest()
-	err = h.do(ctx, func(tx *hub.Tx) {
+	err = h.core.Do(ctx, func(tx *hub.Tx) {
 		h.customs.mu.Lock()
 		defer h.customs.mu.Unlock()
 		delete(h.customs.trusted, digest)
@@ -105,21 +106,21 @@ func (h *Host) DistrustServer(ctx context.Context, c Caller, session ahp.URI, id
 	return err
 }
 
-func (h *Host) trustee(c Caller, session ahp.URI, id string) (*mcpServer, error) {
-	if h.catalogue.alive(session) == nil || !c.Audience().Sees(sessionInfo(session)) {
-		return nil, noSession(session)
+func (h *Host) trustee(c core.Caller, session ahp.URI, id string) (*mcpServer, error) {
+	if h.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(core.SessionInfo(session)) {
+		return nil, core.NoSession(session)
 	}
-	if !c.owner() {
+	if !c.IsOwner() {
 		return nil, ahp.Errorf(ahp.CodePermissionDenied, "only the owner lets servers run")
 	}
 	v := h.serverOf(session, id)
 	switch {
 	case v == nil:
-		return nil, badParams("there is no such server in this session: it may be gone by now")
+		return nil, core.BadParams("there is no such server in this session: it may be gone by now")
 	case v.place == custom.Own:
-		return nil, badParams("this server is the host's own: take it out of %s to have it not run", custom.OwnServers)
+		return nil, core.BadParams("this server is the host's own: take it out of %s to have it not run", custom.OwnServers)
 	case v.entry.Command == nil:
-		return nil, badParams("%s %s", v.entry.Name, v.entry.Problem)
+		return nil, core.BadParams("%s %s", v.entry.Name, v.entry.Problem)
 	}
 	return v, nil
 }
@@ -234,7 +235,7 @@ func (h *Host) takeServerToken(resource, token string) (known bool) {
 	c.mu.Unlock()
 	for _, w := range list {
 		if token != "" {
-			h.lanes.add(h.ctx, customsLane(w.session), func(context.Context) { h.startServer(w.session, w.v, false) })
+			h.core.Lanes.Add(h.core.Ctx, customsLane(w.session), func(context.Context) { h.startServer(w.session, w.v, false) })
 		}
 	}
 	return len(list) > 0

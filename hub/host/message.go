@@ -6,70 +6,56 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
-// message checks what a client wants said to an agent, and stamps who says it.
-func (r *request) message(m *ahp.Message) string {
-	if reason := r.draft(m); reason != "" {
+// checkMessage checks what a client wants said to an agent, and stamps who says it.
+func (h *Host) checkMessage(r *core.Request, m *ahp.Message) string {
+	if reason := h.checkMessageDraft(r, m); reason != "" {
 		return reason
 	}
 	if m.Text == "" && len(m.Attachments) == 0 {
 		return "this message is empty: write something"
 	}
-	st := r.stamp()
+	st := r.Stamp()
 	if attachesOfClient(m) {
-		st.Client = r.caller.ClientID
+		st.Client = r.Caller.ClientID
 	}
-	m.Meta = st.write(m.Meta)
+	m.Meta = st.Write(m.Meta)
 	return ""
 }
 
-// draft checks a message that may still be empty.
-func (r *request) draft(m *ahp.Message) string {
+// checkMessageDraft checks a message that may still be empty.
+func (h *Host) checkMessageDraft(r *core.Request, m *ahp.Message) string {
 	if m.Origin.Kind == "" {
 		m.Origin.Kind = ahp.MessageKindUser
 	}
 	if m.Origin.Kind != ahp.MessageKindUser { // AHP requirement 108
 		return "a client can only send messages of origin user"
 	}
-	if size := messageBytes(m); size > r.h.cfg.Limits.MessageBytes {
-		return fmt.Sprintf("this message has %d bytes; at most %d are allowed", size, r.h.cfg.Limits.MessageBytes)
+	if size := core.MessageBytes(m); size > h.core.Limits.MessageBytes {
+		return fmt.Sprintf("this message has %d bytes; at most %d are allowed", size, h.core.Limits.MessageBytes)
 	}
 	m.Meta = keepStamp(nil, m.Meta)
 	for _, a := range m.Attachments {
-		if reason := r.attachment(a); reason != "" {
+		if reason := checkAttachment(r, a); reason != "" {
 			return reason
 		}
 	}
 	return ""
 }
 
-func messageBytes(m *ahp.Message) int {
-	n := len(m.Text)
-	for _, a := range m.Attachments {
-		switch v := a.Value.(type) {
-		case *ahp.MessageEmbeddedResourceAttachment:
-			n += len(v.Data)
-		case *ahp.SimpleMessageAttachment:
-			n += len(v.ModelRepresentation)
-		case *ahp.UnknownVariant:
-			n += len(v.Raw)
-		}
-	}
-	return n
-}
-
 // SendAnnotations has the agent look at threads of a session: a turn of its default chat
 // with the threads attached, or while the chat is busy a message that waits for the turn's
 // end or, to steer, goes into it. No ids mean all that are open. Errors say why it was
 // refused.
-func (h *Host) SendAnnotations(ctx context.Context, c Caller, session ahp.URI, ids []string, text string, steer bool) error {
-	info, known := h.hub.Info(session)
-	if !known || h.catalogue.alive(session) == nil || !c.Audience().Sees(info) {
-		return noSession(session)
+func (h *Host) SendAnnotations(ctx context.Context, c core.Caller, session ahp.URI, ids []string, text string, steer bool) error {
+	info, known := h.core.Hub.Info(session)
+	if !known || h.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(info) {
+		return core.NoSession(session)
 	}
-	annotations := annotationsURI(session)
+	annotations := core.AnnotationsURI(session)
 	for _, uri := range []ahp.URI{session, annotations} {
 		if err := h.Prepare(ctx, c, uri); err != nil {
 			return err
@@ -95,16 +81,16 @@ func annotationsLabel(n int) string {
 }
 
 func (h *Host) defaultChat(ctx context.Context, session ahp.URI) (ahp.URI, error) {
-	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
+	s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, session)
 	if !ok || s.DefaultChat == "" {
-		return "", noSession(session)
+		return "", core.NoSession(session)
 	}
-	return s.DefaultChat, h.ensure(ctx, s.DefaultChat)
+	return s.DefaultChat, h.core.Ensure(ctx, s.DefaultChat)
 }
 
 // say starts a turn, or while one runs queues the message or steers by it.
-func (h *Host) say(ctx context.Context, c Caller, chat ahp.URI, m ahp.Message, steer bool) error {
-	s, ok := hub.StateOf[*ahp.ChatState](h.hub, chat)
+func (h *Host) say(ctx context.Context, c core.Caller, chat ahp.URI, m ahp.Message, steer bool) error {
+	s, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, chat)
 	var a ahp.Action = &ahp.ChatTurnStartedAction{TurnID: ids.New(), Message: m}
 	if ok && s.ActiveTurn != nil {
 		kind := ahp.PendingMessageKindQueued
@@ -119,7 +105,7 @@ func (h *Host) say(ctx context.Context, c Caller, chat ahp.URI, m ahp.Message, s
 	case err != nil:
 		return err
 	case o.Unknown:
-		return noChannel(chat)
+		return core.NoChannel(chat)
 	case o.Rejected != "":
 		return ahp.Errorf(ahp.CodeInvalidParams, "%s", o.Rejected)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
@@ -49,7 +50,7 @@ func (o *out) apply(a ahp.Action, before func(*hub.Tx, *ahp.ChatState)) error {
 		return err
 	}
 	over := errTurnOver
-	err := o.l.h.do(o.r.ctx, func(tx *hub.Tx) {
+	err := o.l.h.core.Do(o.r.ctx, func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.ChatState](tx, o.r.chat)
 		if !ok || o.r.over.Load() || s.ActiveTurn == nil || s.ActiveTurn.ID != o.r.id {
 			return
@@ -152,12 +153,12 @@ func (o *out) ClientTool(ctx context.Context, clientID, tool string, input json.
 	if err != nil {
 		return ahp.ToolCallResult{}, err
 	}
-	by := &ahp.ToolCallContributor{Value: &ahp.ToolCallClientContributor{ClientID: client.id}}
+	by := &ahp.ToolCallContributor{Value: &ahp.ToolCallClientContributor{ClientID: client.ID}}
 	name := def.Title
 	if name == "" {
 		name = tool
 	}
-	start := &ahp.ChatToolCallStartAction{ToolCallID: id, ToolName: tool, DisplayName: name, Contributor: by, Meta: withContributor(nil, client.principal)}
+	start := &ahp.ChatToolCallStartAction{ToolCallID: id, ToolName: tool, DisplayName: name, Contributor: by, Meta: core.WithContributor(nil, client.Principal)}
 	ready := &ahp.ChatToolCallReadyAction{ToolCallID: id, InvocationMessage: ahp.Plain(name), Contributor: by,
 		ToolInput: &ahp.ToolInput{Text: string(input)}, Confirmed: ahp.ToolCallConfirmationReasonNotNeeded}
 	if err := o.Emit(start); err != nil {
@@ -170,7 +171,7 @@ func (o *out) ClientTool(ctx context.Context, clientID, tool string, input json.
 }
 
 func (o *out) clientResult(ctx context.Context, id string, answer <-chan ahp.Action) (ahp.ToolCallResult, error) {
-	limited, cancel := context.WithTimeoutCause(ctx, o.l.h.cfg.Limits.ClientTool, errSilentTool)
+	limited, cancel := context.WithTimeoutCause(ctx, o.l.h.core.Limits.ClientTool, errSilentTool)
 	defer cancel()
 	done, err := waitFor[*ahp.ChatToolCallCompleteAction](limited, o.r.ctx, answer)
 	if errors.Is(err, errSilentTool) {
@@ -189,18 +190,18 @@ var givenUp = ahp.ToolCallResult{PastTenseMessage: ahp.Plain("The agent did not 
 	Error: &ahp.ToolCallError{Message: "the agent gave up this call", Code: "cancelled"}}
 
 // offering finds the active client that offers a tool.
-func (o *out) offering(clientID, tool string) (clientRef, ahp.ToolDefinition, error) {
-	s, _ := hub.StateOf[*ahp.SessionState](o.l.h.hub, o.l.uri)
+func (o *out) offering(clientID, tool string) (core.ClientRef, ahp.ToolDefinition, error) {
+	s, _ := hub.StateOf[*ahp.SessionState](o.l.h.core.Hub, o.l.uri)
 	if s == nil {
-		return clientRef{}, ahp.ToolDefinition{}, errDisposed
+		return core.ClientRef{}, ahp.ToolDefinition{}, errDisposed
 	}
 	for _, c := range s.ActiveClients {
 		by, listed := o.l.h.clients.principal(o.l.uri, c.ClientID)
 		for _, t := range c.Tools {
 			if listed && t.Name == tool && (clientID == "" || clientID == c.ClientID) {
-				return clientRef{by, c.ClientID}, t, nil
+				return core.ClientRef{Principal: by, ID: c.ClientID}, t, nil
 			}
 		}
 	}
-	return clientRef{}, ahp.ToolDefinition{}, refusef("no connected client offers the tool %s any more: list the tools again", tool)
+	return core.ClientRef{}, ahp.ToolDefinition{}, refusef("no connected client offers the tool %s any more: list the tools again", tool)
 }

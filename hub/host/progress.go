@@ -6,6 +6,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 const mostToken = 256 // bytes of a progressToken
@@ -26,12 +27,12 @@ type progress struct {
 // whole is the total of every progress: its unit is a hundredth, as there is no size.
 const whole = 100
 
-func newProgress(c Caller, token string) (*progress, error) {
+func newProgress(c core.Caller, token string) (*progress, error) {
 	switch {
 	case token == "" || c.Conn == nil:
 		return nil, nil
 	case len(token) > mostToken:
-		return nil, badParams("progressToken: use at most %d bytes", mostToken)
+		return nil, core.BadParams("progressToken: use at most %d bytes", mostToken)
 	}
 	return &progress{conn: c.Conn, token: token}, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Editors make a session as soon as a person looks at an empty chat. Such a session is provisional while nothing is in it:
@@ -24,10 +25,10 @@ type provisionals struct {
 }
 
 type provisional struct {
-	creator  clientRef // none after a restart
-	released bool      // the creator unsubscribed from the session
-	unopened bool      // its agent was never opened
-	left     time.Time // since when no client has been there; zero while one is
+	creator  core.ClientRef // none after a restart
+	released bool           // the creator unsubscribed from the session
+	unopened bool           // its agent was never opened
+	left     time.Time      // since when no client has been there; zero while one is
 }
 
 func (p *provisionals) at(session ahp.URI) *provisional {
@@ -65,7 +66,7 @@ func (p *provisionals) takeUnopened(session ahp.URI) bool {
 }
 
 // unsubscribed notes that the client that made a session no longer follows it.
-func (p *provisionals) unsubscribed(session ahp.URI, client clientRef) {
+func (p *provisionals) unsubscribed(session ahp.URI, client core.ClientRef) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if known := p.of[session]; known != nil && known.creator == client {
@@ -74,25 +75,25 @@ func (p *provisionals) unsubscribed(session ahp.URI, client clientRef) {
 }
 
 // makeProvisional notes that a session was just made, by a client that may never use it.
-func (h *Host) makeProvisional(tx *hub.Tx, session ahp.URI, creator clientRef) {
-	e := h.catalogue.alive(session)
+func (h *Host) makeProvisional(tx *hub.Tx, session ahp.URI, creator core.ClientRef) {
+	e := h.core.Catalogue.Alive(session)
 	if e == nil {
 		return
 	}
 	next := *e
 	next.Fresh, next.Provisional = true, true
-	h.save(tx, &next)
+	h.core.Save(tx, &next)
 	h.provisional.change(session, func(p *provisional) { p.creator = creator })
 }
 
 // IsProvisional reports whether nothing is in a session yet.
 func (h *Host) IsProvisional(session ahp.URI) bool {
-	e := h.catalogue.alive(session)
+	e := h.core.Catalogue.Alive(session)
 	return e != nil && e.Provisional
 }
 
 // Listed returns the sessions that the caller may see and that something is in, newest modified first.
-func (h *Host) Listed(c Caller) []ahp.SessionSummary {
+func (h *Host) Listed(c core.Caller) []ahp.SessionSummary {
 	list := h.visible(c)
 	out := make([]ahp.SessionSummary, 0, len(list))
 	for _, e := range list {
@@ -105,14 +106,14 @@ func (h *Host) Listed(c Caller) []ahp.SessionSummary {
 
 // Keep has a session stay although nothing is in it, as when a link into it was made.
 func (h *Host) Keep(session ahp.URI) error {
-	return h.hub.Do(func(tx *hub.Tx) { h.keepFor(tx, session) })
+	return h.core.Hub.Do(func(tx *hub.Tx) { h.keepFor(tx, session) })
 }
 
 func (h *Host) keepFor(tx *hub.Tx, session ahp.URI) {
-	if e := h.catalogue.alive(session); e != nil && e.Fresh {
+	if e := h.core.Catalogue.Alive(session); e != nil && e.Fresh {
 		next := *e
 		next.Fresh, next.Provisional = false, false
-		h.save(tx, &next)
+		h.core.Save(tx, &next)
 		h.openUsed(tx, session)
 	}
 }
@@ -129,7 +130,7 @@ func (h *Host) openUsed(tx *hub.Tx, session ahp.URI) {
 // reconsider notes whether something is in a session now. What was said in it, and its title, count for good; what can
 // be taken back, as a draft, counts while it is there.
 func (h *Host) reconsider(tx *hub.Tx, session ahp.URI) {
-	e := h.catalogue.alive(session)
+	e := h.core.Catalogue.Alive(session)
 	if e == nil || !e.Fresh {
 		return
 	}
@@ -160,13 +161,13 @@ func (h *Host) reconsider(tx *hub.Tx, session ahp.URI) {
 	}
 }
 
-func (h *Host) setProvisional(tx *hub.Tx, e *entry, provisional bool) {
+func (h *Host) setProvisional(tx *hub.Tx, e *core.Entry, provisional bool) {
 	if e.Provisional == provisional {
 		return
 	}
 	next := *e
 	next.Provisional = provisional
-	h.save(tx, &next)
+	h.core.Save(tx, &next)
 	if !provisional {
 		h.openUsed(tx, e.Summary.Resource)
 	}
@@ -178,12 +179,12 @@ func isWaiting(chat *ahp.ChatState) bool {
 	return draft || len(chat.QueuedMessages) > 0 || chat.SteeringMessage != nil
 }
 
-func hasThreads(e *entry) bool {
+func hasThreads(e *core.Entry) bool {
 	return e.Summary.Annotations != nil && e.Summary.Annotations.AnnotationCount > 0
 }
 
 // hasOwnChanges reports whether files were seen to change in a session's worktree.
-func hasOwnChanges(e *entry, s *ahp.SessionState) bool {
+func hasOwnChanges(e *core.Entry, s *ahp.SessionState) bool {
 	_, own := WorktreeOf(s)
 	return own && e.Summary.Changes != nil && e.Summary.Changes.Files != nil && *e.Summary.Changes.Files > 0
 }
@@ -203,7 +204,7 @@ func (h *Host) hasTerminal(tx *hub.Tx, session ahp.URI) bool {
 
 // sweepProvisional removes the provisional sessions whose client had left long enough before now.
 func (h *Host) sweepProvisional(ctx context.Context, now time.Time) {
-	for _, e := range h.catalogue.list(false) {
+	for _, e := range h.core.Catalogue.List(false) {
 		if !e.Provisional {
 			continue
 		}
@@ -225,19 +226,19 @@ func (h *Host) sweepProvisional(ctx context.Context, now time.Time) {
 }
 
 // isAttended reports whether a client follows a session, or the one that made it is connected and has not left it.
-func (h *Host) isAttended(e *entry) bool {
+func (h *Host) isAttended(e *core.Entry) bool {
 	uri := e.Summary.Resource
-	if h.hub.CountFollowers(uri) > 0 || h.hub.CountFollowers(annotationsURI(uri)) > 0 {
+	if h.core.Hub.CountFollowers(uri) > 0 || h.core.Hub.CountFollowers(core.AnnotationsURI(uri)) > 0 {
 		return true
 	}
 	for _, c := range e.Summary.Chats {
-		if h.hub.CountFollowers(c.Resource) > 0 {
+		if h.core.Hub.CountFollowers(c.Resource) > 0 {
 			return true
 		}
 	}
 	var by provisional
 	h.provisional.change(uri, func(p *provisional) { by = *p })
-	return by.creator.id != "" && !by.released && h.hub.IsConnected(by.creator.id)
+	return by.creator.ID != "" && !by.released && h.core.Hub.IsConnected(by.creator.ID)
 }
 
 // removeProvisional takes a session away for good if there is still nothing in it. It takes no place in the trash.
@@ -246,7 +247,7 @@ func (h *Host) removeProvisional(ctx context.Context, session ahp.URI) {
 		return
 	}
 	defer h.disposing.release(session)
-	info, known := h.hub.Info(session)
+	info, known := h.core.Hub.Info(session)
 	if !known {
 		return
 	}
@@ -255,16 +256,16 @@ func (h *Host) removeProvisional(ctx context.Context, session ahp.URI) {
 		err = h.Keep(session)
 	}
 	if err == nil {
-		err = h.hub.Do(func(tx *hub.Tx) { h.discard(tx, session, channels) })
+		err = h.core.Hub.Do(func(tx *hub.Tx) { h.discard(tx, session, channels) })
 	}
 	if err != nil {
-		h.log.Warn("a session that nothing is in was not removed", "session", session, "err", err)
+		h.core.Log.Warn("a session that nothing is in was not removed", "session", session, "err", err)
 	}
 }
 
 // worktreeHasWork reports whether something lies in a session's worktree that is nowhere else.
 func (h *Host) worktreeHasWork(ctx context.Context, session ahp.URI) bool {
-	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
+	s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, session)
 	if !ok {
 		return false
 	}
@@ -278,7 +279,7 @@ func (h *Host) worktreeHasWork(ctx context.Context, session ahp.URI) bool {
 
 func (h *Host) discard(tx *hub.Tx, session ahp.URI, channels []hub.ChannelInfo) {
 	h.reconsider(tx, session)
-	e := h.catalogue.alive(session)
+	e := h.core.Catalogue.Alive(session)
 	if e == nil || !e.Provisional {
 		return
 	}
@@ -288,8 +289,8 @@ func (h *Host) discard(tx *hub.Tx, session ahp.URI, channels []hub.ChannelInfo) 
 	for _, ch := range channels {
 		tx.Close(ch.URI)
 	}
-	h.catalogue.remove(session)
-	tx.Record(bucketSessions, session, nil)
+	h.core.Catalogue.Remove(session)
+	tx.Record(core.BucketSessions, session, nil)
 	h.forgetDesk(tx, session)
 	h.forgetDecisions(tx, session)
 	h.notifyRemoved(tx, session)
@@ -306,6 +307,6 @@ func (h *Host) forgetSession(ctx context.Context, session ahp.URI) {
 	h.forgetChangesets(ctx, session)
 	h.forgetWorktree(ctx, session)
 	if err := os.RemoveAll(h.agentData(session)); err != nil {
-		h.log.Warn("what an agent kept of a session is left behind", "session", session, "err", err)
+		h.core.Log.Warn("what an agent kept of a session is left behind", "session", session, "err", err)
 	}
 }

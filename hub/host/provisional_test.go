@@ -11,6 +11,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // inLazyWorld is inWorld, and counts how often the agent is opened.
@@ -24,7 +25,7 @@ func inLazyWorld(t *testing.T, f func(w *world, opened *atomic.Int32)) {
 }
 
 func (w *world) isListed() bool {
-	return slices.ContainsFunc(w.host.Listed(Caller{Principal: owner}), func(s ahp.SessionSummary) bool { return s.Resource == session })
+	return slices.ContainsFunc(w.host.Listed(core.Caller{Principal: owner}), func(s ahp.SessionSummary) bool { return s.Resource == session })
 }
 
 func (w *world) exists() bool { _, ok := w.host.Summary(session); return ok }
@@ -56,8 +57,8 @@ func TestUnusedSessionGoesWithItsClient(t *testing.T) {
 			t.Fatal("it went before ten minutes were over")
 		}
 		pass(3 * time.Minute)
-		if w.exists() || len(w.host.Trash(Caller{Principal: owner})) != 0 || opened.Load() != 0 {
-			t.Errorf("it is there: %t; in the trash: %v; opened: %d", w.exists(), w.host.Trash(Caller{Principal: owner}), opened.Load())
+		if w.exists() || len(w.host.Trash(core.Caller{Principal: owner})) != 0 || opened.Load() != 0 {
+			t.Errorf("it is there: %t; in the trash: %v; opened: %d", w.exists(), w.host.Trash(core.Caller{Principal: owner}), opened.Load())
 		}
 		if news := watcher.news(); !slices.Contains(news, "root/sessionAdded") || !slices.Contains(news, "root/sessionRemoved") {
 			t.Errorf("clients were told %v", news)
@@ -68,7 +69,7 @@ func TestUnusedSessionGoesWithItsClient(t *testing.T) {
 func TestUnsubscribedSessionGoes(t *testing.T) {
 	inLazyWorld(t, func(w *world, _ *atomic.Int32) {
 		c := w.createUnused()
-		for _, uri := range []ahp.URI{w.chat(), annotationsURI(session), session} {
+		for _, uri := range []ahp.URI{w.chat(), core.AnnotationsURI(session), session} {
 			c.caller.Conn.Unsubscribe(uri)
 			w.host.Unsubscribed(c.caller, uri)
 		}
@@ -97,7 +98,7 @@ func TestUsedSessionStays(t *testing.T) {
 		"a turn":       {func(_ *world, c *client) { c.say("hello") }, true, 1},
 		"a draft":      {func(w *world, c *client) { c.do(w.chat(), draft("hel")) }, true, 1},
 		"a title":      {func(_ *world, c *client) { c.do(session, &ahp.SessionTitleChangedAction{Title: "Mine"}) }, true, 1},
-		"a thread":     {func(_ *world, c *client) { c.do(annotationsURI(session), thread) }, true, 1},
+		"a thread":     {func(_ *world, c *client) { c.do(core.AnnotationsURI(session), thread) }, true, 1},
 		"a link":       {func(w *world, _ *client) { w.must(w.host.Keep(session)) }, true, 1},
 		"a past draft": {func(w *world, c *client) { c.do(w.chat(), draft("hel")); c.do(w.chat(), draft("")) }, false, 1},
 	} {
@@ -125,14 +126,14 @@ func TestUnusedSessionSurvivesRestart(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	var opened atomic.Int32
 	f := &fake{open: func(context.Context, agent.Spec) error { opened.Add(1); return nil }}
-	one := newLife(t, dir, f, Limits{})
-	one.must(one.host.CreateSession(t.Context(), Caller{Principal: owner}, ahp.CreateSessionParams{Channel: session}))
-	one.until("ready", func() bool { return one.host.catalogue.get(session).Lifecycle == ahp.SessionLifecycleReady })
+	one := newLife(t, dir, f, core.Limits{})
+	one.must(one.host.CreateSession(t.Context(), core.Caller{Principal: owner}, ahp.CreateSessionParams{Channel: session}))
+	one.until("ready", func() bool { return one.host.core.Catalogue.Get(session).Lifecycle == ahp.SessionLifecycleReady })
 	one.host.sweepProvisional(t.Context(), now)
 	one.until("durable", func() bool { return one.hub.Stats().UnjournaledBytes == 0 })
 	one.end(false)
 
-	two := newLife(t, dir, f, Limits{})
+	two := newLife(t, dir, f, core.Limits{})
 	for _, step := range []struct {
 		after time.Duration
 		stays bool
@@ -144,7 +145,7 @@ func TestUnusedSessionSurvivesRestart(t *testing.T) {
 	}
 	two.until("durable", func() bool { return two.hub.Stats().UnjournaledBytes == 0 })
 	two.end(false)
-	if three := newLife(t, dir, f, Limits{}); three.host.catalogue.get(session) != nil || opened.Load() != 0 {
+	if three := newLife(t, dir, f, core.Limits{}); three.host.core.Catalogue.Get(session) != nil || opened.Load() != 0 {
 		t.Errorf("after another restart it is back, or its agent was opened %d times", opened.Load())
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
@@ -37,7 +38,7 @@ func (h *Host) startQueued(tx *hub.Tx, ch hub.ChannelInfo, turnEnded bool) {
 	if tx.Apply(ch.URI, &ahp.ChatPendingMessageRemovedAction{Kind: kind, ID: next.ID}) == nil {
 		return // never the same message twice
 	}
-	tx.Apply(ch.URI, &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: timestamp(h.now()), Message: next.Message, QueuedMessageID: next.ID})
+	tx.Apply(ch.URI, &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: core.Timestamp(h.core.Now()), Message: next.Message, QueuedMessageID: next.ID})
 }
 
 func isPending(s *ahp.ChatState, id string) bool {
@@ -48,29 +49,29 @@ func queuedAt(s *ahp.ChatState, id string) int {
 	return slices.IndexFunc(s.QueuedMessages, func(m ahp.PendingMessage) bool { return m.ID == id })
 }
 
-func checkPendingSet(r *request, s *ahp.ChatState, a *ahp.ChatPendingMessageSetAction) string {
+func (h *Host) checkPendingSet(r *core.Request, s *ahp.ChatState, a *ahp.ChatPendingMessageSetAction) string {
 	switch {
 	case a.ID == "":
 		return "a waiting message needs an id: choose a new one, like a UUID"
 	case a.Kind != ahp.PendingMessageKindQueued && a.Kind != ahp.PendingMessageKindSteering:
 		return "kind must be queued or steering"
-	case a.Kind == ahp.PendingMessageKindQueued && queuedAt(s, a.ID) < 0 && len(s.QueuedMessages) >= r.h.cfg.Limits.Queue:
-		return fmt.Sprintf("%d messages are queued already: wait for some to start, or remove one", r.h.cfg.Limits.Queue)
+	case a.Kind == ahp.PendingMessageKindQueued && queuedAt(s, a.ID) < 0 && len(s.QueuedMessages) >= h.core.Limits.Queue:
+		return fmt.Sprintf("%d messages are queued already: wait for some to start, or remove one", h.core.Limits.Queue)
 	}
-	if reason := r.mayTurn(s); reason != "" {
+	if reason := h.checkTurnAllowed(r, s); reason != "" {
 		return reason
 	}
-	if reason := r.ownPending(s, a.ID, "change"); reason != "" {
+	if reason := checkOwnPending(r, s, a.ID, "change"); reason != "" {
 		return reason
 	}
 	if a.Kind == ahp.PendingMessageKindSteering && s.ActiveTurn != nil {
-		r.tx.Effect(r.info.URI, func(ctx context.Context) { r.h.steer(ctx, r.info, a.ID) })
+		r.Tx.Effect(r.Info.URI, func(ctx context.Context) { h.steer(ctx, r.Info, a.ID) })
 	}
-	return r.message(&a.Message)
+	return h.checkMessage(r, &a.Message)
 }
 
-// ownPending lets others' waiting messages alone: who sent one is stamped on it.
-func (r *request) ownPending(s *ahp.ChatState, id, verb string) string {
+// checkOwnPending lets others' waiting messages alone: who sent one is stamped on it.
+func checkOwnPending(r *core.Request, s *ahp.ChatState, id, verb string) string {
 	var m ahp.Message
 	switch i := queuedAt(s, id); {
 	case i >= 0:
@@ -80,33 +81,33 @@ func (r *request) ownPending(s *ahp.ChatState, id, verb string) string {
 	default:
 		return ""
 	}
-	if by, ok := ReadStamp(m.Meta); ok && by.By.ID != r.caller.ID && !r.caller.owner() {
+	if by, ok := core.ReadStamp(m.Meta); ok && by.By.ID != r.Caller.ID && !r.Caller.IsOwner() {
 		return "only " + by.By.Name + " or the owner may " + verb + " this message"
 	}
 	return ""
 }
 
-func checkPendingRemoved(r *request, s *ahp.ChatState, a *ahp.ChatPendingMessageRemovedAction) string {
+func checkPendingRemoved(r *core.Request, s *ahp.ChatState, a *ahp.ChatPendingMessageRemovedAction) string {
 	steering := s.SteeringMessage != nil && s.SteeringMessage.ID == a.ID && a.Kind == ahp.PendingMessageKindSteering
 	queued := queuedAt(s, a.ID) >= 0 && a.Kind == ahp.PendingMessageKindQueued
 	if !steering && !queued { // AHP requirement 113
 		return "no such message is waiting: it may have started already"
 	}
-	return r.ownPending(s, a.ID, "remove")
+	return checkOwnPending(r, s, a.ID, "remove")
 }
 
 // checkReordered accepts any list: the reducer ignores unknown ids and appends what is
 // not mentioned (AHP requirement 111).
-func checkReordered(*request, *ahp.ChatState, *ahp.ChatQueuedMessagesReorderedAction) string {
+func checkReordered(*core.Request, *ahp.ChatState, *ahp.ChatQueuedMessagesReorderedAction) string {
 	return ""
 }
 
-func checkDraft(r *request, _ *ahp.ChatState, a *ahp.ChatDraftChangedAction) string {
+func (h *Host) checkDraft(r *core.Request, _ *ahp.ChatState, a *ahp.ChatDraftChangedAction) string {
 	if a.Draft == nil {
 		return ""
 	}
 	draft := *a.Draft
-	reason := r.draft(&draft)
+	reason := h.checkMessageDraft(r, &draft)
 	a.Draft = &draft
 	return reason
 }

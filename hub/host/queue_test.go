@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 func queued(id, text string) *ahp.ChatPendingMessageSetAction {
@@ -35,7 +36,7 @@ func TestQueueRunsInOrder(t *testing.T) { // AHP requirements 109, 111
 		if got := w.agent.prompts(); !slices.Equal(got, []string{"zero", "three", "one", "two"}) {
 			t.Errorf("the agent was asked %v", got)
 		}
-		if by, ok := ReadStamp(lastTurn(w.chatState()).Message.Meta); !ok || by.By.Name != "Ana" {
+		if by, ok := core.ReadStamp(core.LastTurn(w.chatState()).Message.Meta); !ok || by.By.Name != "Ana" {
 			t.Errorf("a queued message lost its author: %+v", by)
 		}
 		c.converged()

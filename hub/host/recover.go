@@ -7,6 +7,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // recover reads the catalogue, and ends what was cut off when the host last stopped: a
@@ -18,9 +19,9 @@ func (h *Host) recover(ctx context.Context) error {
 	}
 	h.recovering.Store(true) // what was queued waits for somebody to look
 	defer h.recovering.Store(false)
-	for _, e := range h.catalogue.list(false) {
+	for _, e := range h.core.Catalogue.List(false) {
 		if err := h.recoverSession(ctx, e); err != nil {
-			h.log.Error("a session cut off by a crash could not be mended", "session", e.Summary.Resource, "err", err)
+			h.core.Log.Error("a session cut off by a crash could not be mended", "session", e.Summary.Resource, "err", err)
 		}
 	}
 	if err := h.recoverTerminals(ctx); err != nil {
@@ -32,29 +33,29 @@ func (h *Host) recover(ctx context.Context) error {
 	if err := h.recoverWatches(ctx); err != nil {
 		return err
 	}
-	return h.do(ctx, h.countSessions)
+	return h.core.Do(ctx, h.countSessions)
 }
 
 func (h *Host) readCatalogue(ctx context.Context) error {
-	if h.cfg.Store == nil {
+	if h.core.Store == nil {
 		return nil
 	}
-	records, err := h.cfg.Store.Records(ctx, bucketSessions)
+	records, err := h.core.Store.Records(ctx, core.BucketSessions)
 	if err != nil {
 		return fmt.Errorf("read the sessions: %w", err)
 	}
 	for _, r := range records {
-		e := new(entry)
+		e := new(core.Entry)
 		if err := json.Unmarshal(r.Value, e); err != nil {
 			return fmt.Errorf("read session %s: %w", r.Key, err)
 		}
-		h.catalogue.put(r.Key, e)
+		h.core.Catalogue.Put(r.Key, e)
 	}
 	return nil
 }
 
 // cutOff tells from the entry alone whether something was going on.
-func cutOff(e *entry) bool {
+func cutOff(e *core.Entry) bool {
 	if e.Lifecycle == ahp.SessionLifecycleCreating || inFlight(e.Summary.Status) {
 		return true
 	}
@@ -68,19 +69,19 @@ func cutOff(e *entry) bool {
 
 func inFlight(s ahp.SessionStatus) bool { return s.Has(ahp.SessionStatusInProgress) }
 
-func (h *Host) recoverSession(ctx context.Context, e *entry) error {
+func (h *Host) recoverSession(ctx context.Context, e *core.Entry) error {
 	if !cutOff(e) {
 		return nil
 	}
 	uri := e.Summary.Resource
-	if err := h.ensure(ctx, uri); err != nil {
+	if err := h.core.Ensure(ctx, uri); err != nil {
 		return err
 	}
 	for _, c := range e.Summary.Chats {
-		if err := h.ensure(ctx, c.Resource); err != nil {
+		if err := h.core.Ensure(ctx, c.Resource); err != nil {
 			return err
 		}
-		if err := h.do(ctx, func(tx *hub.Tx) { h.endCutOff(tx, c.Resource) }); err != nil {
+		if err := h.core.Do(ctx, func(tx *hub.Tx) { h.endCutOff(tx, c.Resource) }); err != nil {
 			return err
 		}
 	}
@@ -97,12 +98,12 @@ func (h *Host) endCutOff(tx *hub.Tx, chat ahp.URI) {
 	if !ok || s.ActiveTurn == nil {
 		return
 	}
-	ended := h.now()
+	ended := h.core.Now()
 	if h.cfg.LastAlive.Before(ended) && !h.cfg.LastAlive.IsZero() {
 		ended = h.cfg.LastAlive
 	}
 	skipWaiting(tx, chat, s.ActiveTurn)
-	tx.Apply(chat, interrupted(s.ActiveTurn.ID, durationOf(s.ActiveTurn, ended)))
+	tx.Apply(chat, interrupted(s.ActiveTurn.ID, core.Elapsed(s.ActiveTurn, ended)))
 }
 
 // skipWaiting ends the tool calls that wait for approval in a turn that is about to be interrupted, and says why: the

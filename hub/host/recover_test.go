@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/store"
 )
 
@@ -24,7 +25,7 @@ type life struct {
 
 // live starts a host over the data directory. An unclean end stops the journal first, as a
 // crash would: nothing the host says while it stops is kept.
-func newLife(t *testing.T, dir string, f *fake, limits Limits, clock ...func() time.Time) *life {
+func newLife(t *testing.T, dir string, f *fake, limits core.Limits, clock ...func() time.Time) *life {
 	t.Helper()
 	l := &life{t: t, agent: f}
 	ctx := context.Background()
@@ -81,7 +82,7 @@ func (l *life) until(what string, ok func() bool) {
 }
 
 func (l *life) chat() *ahp.ChatState {
-	e := l.host.catalogue.get(session)
+	e := l.host.core.Catalogue.Get(session)
 	if e == nil {
 		return nil
 	}
@@ -91,7 +92,7 @@ func (l *life) chat() *ahp.ChatState {
 
 func (l *life) do(channel ahp.URI, a ahp.Action) {
 	l.t.Helper()
-	o, err := l.host.Dispatch(context.Background(), Caller{Principal: owner}, channel, 0, a)
+	o, err := l.host.Dispatch(context.Background(), core.Caller{Principal: owner}, channel, 0, a)
 	l.must(err)
 	if o.Unknown || o.Rejected != "" {
 		l.t.Fatalf("%s was refused: %q", a.ActionType(), o.Rejected)
@@ -100,8 +101,8 @@ func (l *life) do(channel ahp.URI, a ahp.Action) {
 
 func (l *life) start(text string) {
 	l.t.Helper()
-	l.must(l.host.CreateSession(context.Background(), Caller{Principal: owner}, ahp.CreateSessionParams{Channel: session}))
-	l.until("ready", func() bool { e := l.host.catalogue.get(session); return e.Lifecycle == ahp.SessionLifecycleReady })
+	l.must(l.host.CreateSession(context.Background(), core.Caller{Principal: owner}, ahp.CreateSessionParams{Channel: session}))
+	l.until("ready", func() bool { e := l.host.core.Catalogue.Get(session); return e.Lifecycle == ahp.SessionLifecycleReady })
 	l.do(l.chat().Resource, started(text))
 	l.until("asked", func() bool { return len(l.agent.prompts()) > 0 })
 }
@@ -119,7 +120,7 @@ func waiting() *fake {
 
 func TestTurnCutOffByACrash(t *testing.T) { // AHP requirements 13, 115
 	dir := t.TempDir()
-	one := newLife(t, dir, waiting(), Limits{})
+	one := newLife(t, dir, waiting(), core.Limits{})
 	one.start("make")
 	one.do(one.chat().Resource, queued("q", "later"))
 	one.until("asks", func() bool {
@@ -130,12 +131,12 @@ func TestTurnCutOffByACrash(t *testing.T) { // AHP requirements 13, 115
 	seq := one.hub.Seq()
 	one.end(false)
 
-	two := newLife(t, dir, &fake{}, Limits{})
+	two := newLife(t, dir, &fake{}, core.Limits{})
 	if two.hub.Seq() < seq {
 		t.Errorf("the timeline went back from %d to %d", seq, two.hub.Seq())
 	}
 	s := two.chat()
-	last := lastTurn(s)
+	last := core.LastTurn(s)
 	if last == nil || s.ActiveTurn != nil || !resumable(last) || last.Message.Text != "make" {
 		t.Fatalf("after the crash the chat is %+v", s)
 	}
@@ -159,17 +160,17 @@ func TestTurnCutOffByACrash(t *testing.T) { // AHP requirements 13, 115
 func TestSessionThatWasBeingMadeIsTriedAgain(t *testing.T) {
 	dir := t.TempDir()
 	stuck := &fake{open: func(ctx context.Context, _ agent.Spec) error { <-ctx.Done(); return ctx.Err() }}
-	one := newLife(t, dir, stuck, Limits{})
-	one.must(one.host.CreateSession(context.Background(), Caller{Principal: owner}, ahp.CreateSessionParams{Channel: session}))
+	one := newLife(t, dir, stuck, core.Limits{})
+	one.must(one.host.CreateSession(context.Background(), core.Caller{Principal: owner}, ahp.CreateSessionParams{Channel: session}))
 	one.until("durable", func() bool { return one.hub.Stats().UnjournaledBytes == 0 })
 	one.end(false)
 
-	two := newLife(t, dir, &fake{}, Limits{})
-	two.until("ready", func() bool { return two.host.catalogue.get(session).Lifecycle == ahp.SessionLifecycleReady })
+	two := newLife(t, dir, &fake{}, core.Limits{})
+	two.until("ready", func() bool { return two.host.core.Catalogue.Get(session).Lifecycle == ahp.SessionLifecycleReady })
 }
 
 func TestIdleSessionsSleepAndWake(t *testing.T) {
-	l := newLife(t, t.TempDir(), &fake{}, Limits{Idle: time.Millisecond})
+	l := newLife(t, t.TempDir(), &fake{}, core.Limits{Idle: time.Millisecond})
 	l.start("hello")
 	asleep := func() bool {
 		_, _, awake := l.hub.State(session)
@@ -183,10 +184,10 @@ func TestIdleSessionsSleepAndWake(t *testing.T) {
 	if s, ok := l.host.Summary(session); !ok || s.Title != "hello" {
 		t.Errorf("the summary of a sleeping session is %+v", s)
 	}
-	l.do(l.host.catalogue.get(session).Summary.DefaultChat, started("again"))
+	l.do(l.host.core.Catalogue.Get(session).Summary.DefaultChat, started("again"))
 	l.until("answered", func() bool { return slices.Equal(l.agent.prompts(), []string{"hello", "again"}) })
 	l.until("asleep again", asleep)
-	me := Caller{Principal: owner}
+	me := core.Caller{Principal: owner}
 	l.must(l.host.DisposeSession(context.Background(), me, ahp.DisposeSessionParams{Channel: session}))
 	l.must(l.host.RestoreSession(context.Background(), me, session))
 	if s := l.chat(); s == nil || len(s.Turns) != 2 {
@@ -196,15 +197,15 @@ func TestIdleSessionsSleepAndWake(t *testing.T) {
 
 func TestTrashSurvivesARestart(t *testing.T) {
 	dir := t.TempDir()
-	me := Caller{Principal: owner}
-	one := newLife(t, dir, &fake{}, Limits{})
+	me := core.Caller{Principal: owner}
+	one := newLife(t, dir, &fake{}, core.Limits{})
 	one.start("hello")
 	one.until("done", func() bool { return len(one.chat().Turns) == 1 })
 	one.must(one.host.DisposeSession(context.Background(), me, ahp.DisposeSessionParams{Channel: session}))
 	one.until("durable", func() bool { return one.hub.Stats().UnjournaledBytes == 0 })
 	one.end(true)
 
-	two := newLife(t, dir, &fake{}, Limits{})
+	two := newLife(t, dir, &fake{}, core.Limits{})
 	if len(two.host.Summaries(me)) != 0 || len(two.host.Trash(me)) != 1 {
 		t.Fatal("the session is in the wrong list")
 	}
@@ -215,7 +216,7 @@ func TestTrashSurvivesARestart(t *testing.T) {
 	two.until("durable", func() bool { return two.hub.Stats().UnjournaledBytes == 0 })
 	two.end(true)
 
-	three := newLife(t, dir, &fake{}, Limits{})
+	three := newLife(t, dir, &fake{}, core.Limits{})
 	three.must(three.host.Prepare(context.Background(), me, session))
 	if sum, ok := three.host.Summary(session); !ok || sum.Title != "hello" {
 		t.Errorf("after another restart the session is %+v", sum)
@@ -224,11 +225,11 @@ func TestTrashSurvivesARestart(t *testing.T) {
 
 func TestClientsOfTheLastRunHaveTheirGraceTime(t *testing.T) { // AHP requirements 138, 139
 	dir := t.TempDir()
-	me := Caller{Principal: owner, ClientID: "ana-1"}
-	one := newLife(t, dir, &fake{}, Limits{})
+	me := core.Caller{Principal: owner, ClientID: "ana-1"}
+	one := newLife(t, dir, &fake{}, core.Limits{})
 	one.must(one.host.CreateSession(context.Background(), me, ahp.CreateSessionParams{Channel: session,
 		ActiveClient: &ahp.SessionActiveClient{ClientID: "ana-1", Tools: []ahp.ToolDefinition{}}}))
-	one.until("ready", func() bool { return one.host.catalogue.get(session).Lifecycle == ahp.SessionLifecycleReady })
+	one.until("ready", func() bool { return one.host.core.Catalogue.Get(session).Lifecycle == ahp.SessionLifecycleReady })
 	one.until("durable", func() bool { return one.hub.Stats().UnjournaledBytes == 0 })
 	one.end(false)
 
@@ -236,7 +237,7 @@ func TestClientsOfTheLastRunHaveTheirGraceTime(t *testing.T) { // AHP requiremen
 		s, _ := hub.StateOf[*ahp.SessionState](l.hub, session)
 		return len(s.ActiveClients)
 	}
-	two := newLife(t, dir, &fake{}, Limits{ClientGrace: time.Hour})
+	two := newLife(t, dir, &fake{}, core.Limits{ClientGrace: time.Hour})
 	two.must(two.host.Prepare(context.Background(), me, session))
 	two.host.Reconnected(me, []ahp.URI{session})
 	if listed(two) != 1 {
@@ -244,7 +245,7 @@ func TestClientsOfTheLastRunHaveTheirGraceTime(t *testing.T) { // AHP requiremen
 	}
 	two.end(false)
 
-	three := newLife(t, dir, &fake{}, Limits{ClientGrace: time.Millisecond})
+	three := newLife(t, dir, &fake{}, core.Limits{ClientGrace: time.Millisecond})
 	three.must(three.host.Prepare(context.Background(), me, session))
 	three.until("removed", func() bool { return listed(three) == 0 })
 }

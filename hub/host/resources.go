@@ -9,21 +9,22 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/resource"
 )
 
 // files are the directories open to a caller: those of the sessions it sees, and to the owner the default one. Who sees a
 // part of a session reads what that part refers to, and no files.
-func (h *Host) files(c Caller) resource.Files {
+func (h *Host) files(c core.Caller) resource.Files {
 	f := resource.Files{Guard: h.guard}
 	if !c.Scope.IsWhole() {
 		return f
 	}
 	for _, e := range h.visible(c) {
-		f.Roots = append(f.Roots, paths(e.Summary.WorkingDirectories)...)
+		f.Roots = append(f.Roots, core.LocalPaths(e.Summary.WorkingDirectories)...)
 		f.Worktrees = append(f.Worktrees, ownWorktrees(e.Summary.Resource)...)
 	}
-	if c.owner() && h.cfg.DefaultDir != "" {
+	if c.IsOwner() && h.cfg.DefaultDir != "" {
 		f.Roots = append(f.Roots, h.cfg.DefaultDir)
 	}
 	return f
@@ -31,7 +32,7 @@ func (h *Host) files(c Caller) resource.Files {
 
 // ResourceRead answers resourceRead for files and for the versions changesets refer to. Guests read versions and files of
 // their session only.
-func (h *Host) ResourceRead(ctx context.Context, c Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error) {
+func (h *Host) ResourceRead(ctx context.Context, c core.Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error) {
 	if strings.HasPrefix(p.URI, blobScheme) {
 		data, name, err := h.Blob(ctx, c, p.URI)
 		if err != nil {
@@ -54,16 +55,16 @@ func (h *Host) ResourceRead(ctx context.Context, c Caller, p ahp.ResourceReadPar
 }
 
 // whole is what a call without a session is about: the caller's session, or the host.
-func (h *Host) whole(c Caller) hub.ChannelInfo {
+func (h *Host) whole(c core.Caller) hub.ChannelInfo {
 	if c.Session != "" {
-		return sessionInfo(c.Session)
+		return core.SessionInfo(c.Session)
 	}
-	return rootInfo
+	return core.RootInfo
 }
 
 // Blob returns the version of a file that an ahp-blob: URI of a changeset names, and the file's path. A submodule's
 // version is a line that names its commit.
-func (h *Host) Blob(ctx context.Context, c Caller, uri ahp.URI) (data []byte, name string, err error) {
+func (h *Host) Blob(ctx context.Context, c core.Caller, uri ahp.URI) (data []byte, name string, err error) {
 	session, b, err := h.blobAt(ctx, c, uri)
 	if err != nil {
 		return nil, "", err
@@ -80,38 +81,38 @@ func (h *Host) Blob(ctx context.Context, c Caller, uri ahp.URI) (data []byte, na
 	case errors.Is(err, changeset.ErrNoContent):
 		return nil, "", ahp.Errorf(ahp.CodeNotFound, "%.200s is not kept any more", uri)
 	case errors.Is(err, changeset.ErrTooLarge):
-		return nil, "", badParams("uri: %v", err)
+		return nil, "", core.BadParams("uri: %v", err)
 	}
 	return data, b.path, conflicting(err)
 }
 
 // CheckVersion refuses a version of a file that a caller may not read, without reading it.
-func (h *Host) CheckVersion(ctx context.Context, c Caller, uri ahp.URI) error {
+func (h *Host) CheckVersion(ctx context.Context, c core.Caller, uri ahp.URI) error {
 	_, _, err := h.blobAt(ctx, c, uri)
 	return err
 }
 
 // blobAt reads an ahp-blob: URI, and refuses one that the caller may not read.
-func (h *Host) blobAt(ctx context.Context, c Caller, uri ahp.URI) (session ahp.URI, b blob, err error) {
+func (h *Host) blobAt(ctx context.Context, c core.Caller, uri ahp.URI) (session ahp.URI, b blob, err error) {
 	b, ok := readBlob(uri)
 	if !ok {
-		return "", b, badParams("uri: %.200q is not a URI", uri)
+		return "", b, core.BadParams("uri: %.200q is not a URI", uri)
 	}
-	session, known := h.SessionByShort(b.short)
-	if !known || h.changesetService() == nil || !c.Audience().Sees(sessionInfo(session)) {
-		return "", b, noChannel(uri)
+	session, known := h.core.SessionByShort(b.short)
+	if !known || h.changesetService() == nil || !c.Audience().Sees(core.SessionInfo(session)) {
+		return "", b, core.NoChannel(uri)
 	}
-	if err := access.MayCall(c.Principal, "resourceRead", sessionInfo(session)); err != nil {
-		return "", b, denied(err)
+	if err := access.MayCall(c.Principal, "resourceRead", core.SessionInfo(session)); err != nil {
+		return "", b, core.Denied(err)
 	}
 	if c.IsGuest() && !h.refers(ctx, c, session, uri, b.path) && !h.refers(ctx, c, session, b.uri(), b.path) { // editors escape more
-		return "", b, noChannel(uri)
+		return "", b, core.NoChannel(uri)
 	}
 	return session, b, nil
 }
 
 // ResourceList answers resourceList.
-func (h *Host) ResourceList(ctx context.Context, c Caller, p ahp.ResourceListParams) (ahp.ResourceListResult, error) {
+func (h *Host) ResourceList(ctx context.Context, c core.Caller, p ahp.ResourceListParams) (ahp.ResourceListResult, error) {
 	if ahp.OfClient(p.URI) {
 		return h.listClients(ctx, c, p)
 	}
@@ -124,7 +125,7 @@ func (h *Host) ResourceList(ctx context.Context, c Caller, p ahp.ResourceListPar
 }
 
 // ResourceResolve answers resourceResolve; links are followed unless it says otherwise.
-func (h *Host) ResourceResolve(ctx context.Context, c Caller, p ahp.ResourceResolveParams) (ahp.ResourceResolveResult, error) {
+func (h *Host) ResourceResolve(ctx context.Context, c core.Caller, p ahp.ResourceResolveParams) (ahp.ResourceResolveResult, error) {
 	if ahp.OfClient(p.URI) {
 		return fromClient[ahp.ResourceResolveResult](ctx, h, c, "resourceResolve", p, p.URI)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/resource"
 	"github.com/ahphub/ahphub/hub/texts"
@@ -70,7 +71,7 @@ type fileAsk struct {
 // FileAsks lists what waits for the owner, oldest first.
 func (h *Host) FileAsks() []FileAsk {
 	g := &h.grants
-	g.dropForgotten(h.now())
+	g.dropForgotten(h.core.Now())
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	out := make([]FileAsk, len(g.asks))
@@ -82,18 +83,18 @@ func (h *Host) FileAsks() []FileAsk {
 
 // AnswerFileAsk grants what was asked for, until the host stops or it is revoked, or denies it. Errors: -32009 the caller
 // may not, -32008 nobody waits for the answer any more.
-func (h *Host) AnswerFileAsk(c Caller, id string, grant bool) (FileAsk, error) {
+func (h *Host) AnswerFileAsk(c core.Caller, id string, grant bool) (FileAsk, error) {
 	if err := mayGrant(c); err != nil {
 		return FileAsk{}, err
 	}
-	a := h.grants.answer(id, grant, c.Name, h.now())
+	a := h.grants.answer(id, grant, c.Name, h.core.Now())
 	if a == nil {
 		return FileAsk{}, ahp.Errorf(ahp.CodeNotFound, "nobody waits for this answer any more: it was given, or they gave up")
 	}
 	if grant {
 		h.lookAgain(a.question.who)
 	}
-	h.log.Info("a request for files was answered", "path", a.Path, "write", a.Write, "for", a.question.who, "granted", grant, "by", c.Principal)
+	h.core.Log.Info("a request for files was answered", "path", a.Path, "write", a.Write, "for", a.question.who, "granted", grant, "by", c.Principal)
 	return a.FileAsk, nil
 }
 
@@ -117,7 +118,7 @@ func (g *grants) answer(id string, grant bool, by string, now time.Time) *fileAs
 }
 
 // askOwner puts a request before the owner and waits for what they say. What is nobody's to open is refused at once.
-func (h *Host) askOwner(ctx context.Context, c Caller, p ahp.ResourceRequestParams, write bool) error {
+func (h *Host) askOwner(ctx context.Context, c core.Caller, p ahp.ResourceRequestParams, write bool) error {
 	found, err := resource.Look(p.URI)
 	if err != nil {
 		known, _ := errors.AsType[*ahp.Error](err)
@@ -126,14 +127,14 @@ func (h *Host) askOwner(ctx context.Context, c Caller, p ahp.ResourceRequestPara
 	if why := h.closed(found); why != "" {
 		return notGranted(p, why)
 	}
-	a, joined, err := h.grants.ask(FileAsk{ID: ids.New(), Name: c.Name, Client: texts.CutBytes(c.ClientID, 80), Path: found.Path, URI: p.URI, Dir: found.Dir, Write: write, At: h.now()}, c)
+	a, joined, err := h.grants.ask(FileAsk{ID: ids.New(), Name: c.Name, Client: texts.CutBytes(c.ClientID, 80), Path: found.Path, URI: p.URI, Dir: found.Dir, Write: write, At: h.core.Now()}, c)
 	if err != nil {
 		return notGranted(p, err.Error())
 	}
 	defer h.grants.leave(a, c.ClientID)
 	if !joined && h.cfg.FilesAsked != nil {
-		if err := h.hub.Do(func(tx *hub.Tx) { h.cfg.FilesAsked(tx, a.FileAsk) }); err != nil {
-			h.log.Warn("nobody is told that a client asks for files", "err", err) // the inbox shows it all the same
+		if err := h.core.Hub.Do(func(tx *hub.Tx) { h.cfg.FilesAsked(tx, a.FileAsk) }); err != nil {
+			h.core.Log.Warn("nobody is told that a client asks for files", "err", err) // the inbox shows it all the same
 		}
 	}
 	timer := time.NewTimer(fileAskFor)
@@ -148,13 +149,13 @@ func (h *Host) askOwner(ctx context.Context, c Caller, p ahp.ResourceRequestPara
 		return notGranted(p, "nobody answered in time: the owner finds the question in the inbox when it is asked again")
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-h.ctx.Done():
-		return errStopping
+	case <-h.core.Ctx.Done():
+		return core.ErrStopping
 	}
 }
 
 // ask joins the same question, or asks it anew.
-func (g *grants) ask(f FileAsk, c Caller) (a *fileAsk, joined bool, err error) {
+func (g *grants) ask(f FileAsk, c core.Caller) (a *fileAsk, joined bool, err error) {
 	q := fileQuestion{c.ID, f.Path, f.Write}
 	g.mu.Lock()
 	defer g.mu.Unlock()

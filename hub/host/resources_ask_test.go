@@ -14,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 var ben = access.Principal{ID: "person:ben", Name: "Ben", Role: access.RoleMember}
@@ -25,11 +26,11 @@ func (w *world) outside() (dir string, file ahp.URI) {
 	w.must(err)
 	path := filepath.Join(dir, "notes.txt")
 	w.must(os.WriteFile(path, []byte("notes"), 0o600))
-	return dir, FileURI(path)
+	return dir, core.FileURI(path)
 }
 
 // ask asks for files, and returns what is told in the end.
-func (w *world) ask(ctx context.Context, c Caller, uri ahp.URI, write bool) <-chan error {
+func (w *world) ask(ctx context.Context, c core.Caller, uri ahp.URI, write bool) <-chan error {
 	w.t.Helper()
 	told := make(chan error, 1)
 	go func() {
@@ -52,7 +53,7 @@ func (w *world) open() FileAsk {
 
 func (w *world) answer(grant bool) {
 	w.t.Helper()
-	_, err := w.host.AnswerFileAsk(Caller{Principal: owner}, w.open().ID, grant)
+	_, err := w.host.AnswerFileAsk(core.Caller{Principal: owner}, w.open().ID, grant)
 	w.must(err)
 	synctest.Wait()
 }
@@ -87,7 +88,7 @@ func wouldOpen(err error) *ahp.ResourceRequestParams {
 	return nil
 }
 
-func (w *world) read(c Caller, uri ahp.URI) error {
+func (w *world) read(c core.Caller, uri ahp.URI) error {
 	_, err := w.host.ResourceRead(w.t.Context(), c, ahp.ResourceReadParams{URI: uri})
 	return err
 }
@@ -97,7 +98,7 @@ func TestTheOwnerGrantsFiles(t *testing.T) { // AHP requirements 180 and 181
 		t.Run(who.Name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				dir, file := w.outside()
-				c := Caller{Principal: who, ClientID: "editor"}
+				c := core.Caller{Principal: who, ClientID: "editor"}
 				err := w.read(c, file)
 				wantCode(t, err, ahp.CodePermissionDenied)
 				if would := wouldOpen(err); would == nil || would.URI != file || !*would.Read || would.Write != nil {
@@ -111,18 +112,18 @@ func TestTheOwnerGrantsFiles(t *testing.T) { // AHP requirements 180 and 181
 				w.answer(true)
 				w.must(told(t, answer))
 				w.must(w.read(c, file))
-				w.must(w.read(Caller{Principal: who, ClientID: "another of theirs"}, file))
+				w.must(w.read(core.Caller{Principal: who, ClientID: "another of theirs"}, file))
 				w.must(told(t, w.ask(w.t.Context(), c, file, false)))
-				wantCode(t, w.read(Caller{Principal: driver, ClientID: "editor"}, file), ahp.CodePermissionDenied)
+				wantCode(t, w.read(core.Caller{Principal: driver, ClientID: "editor"}, file), ahp.CodePermissionDenied)
 				_, err = w.host.ResourceWrite(w.t.Context(), c, ahp.ResourceWriteParams{URI: file, Data: "x"})
 				wantCode(t, err, ahp.CodePermissionDenied)
 				if would := wouldOpen(err); would == nil || would.URI != file || !*would.Write {
 					t.Errorf("the refusal says that %+v would open it", would)
 				}
-				if would := wouldOpen(w.read(Caller{Principal: driver}, file)); would != nil {
+				if would := wouldOpen(w.read(core.Caller{Principal: driver}, file)); would != nil {
 					t.Errorf("a guest is told to ask for %+v", would)
 				}
-				_, err = w.host.ResourceList(w.t.Context(), c, ahp.ResourceListParams{URI: FileURI(dir)})
+				_, err = w.host.ResourceList(w.t.Context(), c, ahp.ResourceListParams{URI: core.FileURI(dir)})
 				wantCode(t, err, ahp.CodePermissionDenied)
 			})
 		})
@@ -132,19 +133,19 @@ func TestTheOwnerGrantsFiles(t *testing.T) { // AHP requirements 180 and 181
 func TestAGrantedDirectoryIsWritten(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dir, file := w.outside()
-		c := Caller{Principal: ben, ClientID: "editor"}
-		answer := w.ask(w.t.Context(), c, FileURI(dir), true)
+		c := core.Caller{Principal: ben, ClientID: "editor"}
+		answer := w.ask(w.t.Context(), c, core.FileURI(dir), true)
 		if a := w.open(); !a.Write || !a.Dir {
 			t.Errorf("the owner sees %+v", a)
 		}
 		w.answer(true)
 		w.must(told(t, answer))
-		sub, moved := FileURI(filepath.Join(dir, "sub")), FileURI(filepath.Join(dir, "sub", "moved.txt"))
+		sub, moved := core.FileURI(filepath.Join(dir, "sub")), core.FileURI(filepath.Join(dir, "sub", "moved.txt"))
 		_, err := w.host.ResourceMkdir(w.t.Context(), c, ahp.ResourceMkdirParams{URI: sub})
 		w.must(err)
 		_, err = w.host.ResourceWrite(w.t.Context(), c, ahp.ResourceWriteParams{URI: file, Data: "new"})
 		w.must(err)
-		_, err = w.host.ResourceCopy(w.t.Context(), c, ahp.ResourceCopyParams{Source: file, Destination: FileURI(filepath.Join(dir, "copy"))})
+		_, err = w.host.ResourceCopy(w.t.Context(), c, ahp.ResourceCopyParams{Source: file, Destination: core.FileURI(filepath.Join(dir, "copy"))})
 		w.must(err)
 		_, err = w.host.ResourceMove(w.t.Context(), c, ahp.ResourceMoveParams{Source: file, Destination: moved})
 		w.must(err)
@@ -155,7 +156,7 @@ func TestAGrantedDirectoryIsWritten(t *testing.T) {
 		w.must(err)
 		_, err = w.host.ResourceDelete(w.t.Context(), c, ahp.ResourceDeleteParams{URI: sub, Recursive: ahp.Ptr(true)})
 		w.must(err)
-		_, err = w.host.ResourceMove(w.t.Context(), c, ahp.ResourceMoveParams{Source: FileURI(filepath.Join(dir, "copy")), Destination: FileURI(filepath.Join(w.dir, "mine"))})
+		_, err = w.host.ResourceMove(w.t.Context(), c, ahp.ResourceMoveParams{Source: core.FileURI(filepath.Join(dir, "copy")), Destination: core.FileURI(filepath.Join(w.dir, "mine"))})
 		wantCode(t, err, ahp.CodePermissionDenied)
 
 		grants := w.host.FileGrants()
@@ -164,10 +165,10 @@ func TestAGrantedDirectoryIsWritten(t *testing.T) {
 		}
 		_, err = w.host.RevokeFiles(c, grants[0].ID)
 		wantCode(t, err, ahp.CodePermissionDenied)
-		_, err = w.host.RevokeFiles(Caller{Principal: owner}, grants[0].ID)
+		_, err = w.host.RevokeFiles(core.Caller{Principal: owner}, grants[0].ID)
 		w.must(err)
-		wantCode(t, w.read(c, FileURI(filepath.Join(dir, "copy"))), ahp.CodePermissionDenied)
-		_, err = w.host.RevokeFiles(Caller{Principal: owner}, grants[0].ID)
+		wantCode(t, w.read(c, core.FileURI(filepath.Join(dir, "copy"))), ahp.CodePermissionDenied)
+		_, err = w.host.RevokeFiles(core.Caller{Principal: owner}, grants[0].ID)
 		wantCode(t, err, ahp.CodeNotFound)
 	})
 }
@@ -175,7 +176,7 @@ func TestAGrantedDirectoryIsWritten(t *testing.T) {
 func TestWhatIsGrantedEndsWithTheAccount(t *testing.T) {
 	inWorld(t, func(w *world) {
 		_, file := w.outside()
-		c := Caller{Principal: ben, ClientID: "editor"}
+		c := core.Caller{Principal: ben, ClientID: "editor"}
 		answer := w.ask(w.t.Context(), c, file, true)
 		w.answer(true)
 		w.must(told(t, answer))
@@ -190,7 +191,7 @@ func TestWhatIsGrantedEndsWithTheAccount(t *testing.T) {
 func TestTheOwnerDeniesFiles(t *testing.T) {
 	inWorld(t, func(w *world) {
 		_, file := w.outside()
-		c := Caller{Principal: ben, ClientID: "editor"}
+		c := core.Caller{Principal: ben, ClientID: "editor"}
 		answer := w.ask(w.t.Context(), c, file, false)
 		_, err := w.host.AnswerFileAsk(c, w.open().ID, true)
 		wantCode(t, err, ahp.CodePermissionDenied) // it is not theirs to answer
@@ -198,7 +199,7 @@ func TestTheOwnerDeniesFiles(t *testing.T) {
 		w.answer(false)
 		w.refuses(answer, "said no")
 		wantCode(t, w.read(c, file), ahp.CodePermissionDenied)
-		_, err = w.host.AnswerFileAsk(Caller{Principal: owner}, id, true)
+		_, err = w.host.AnswerFileAsk(core.Caller{Principal: owner}, id, true)
 		wantCode(t, err, ahp.CodeNotFound)
 		w.refuses(w.ask(w.t.Context(), c, file, false), "a moment ago")
 		time.Sleep(deniedAgain)
@@ -213,7 +214,7 @@ func TestNobodyAnswersForFiles(t *testing.T) {
 		var heard []string
 		w.host.cfg.FilesAsked = func(_ *hub.Tx, a FileAsk) { heard = append(heard, a.Words()) }
 		_, file := w.outside()
-		c := Caller{Principal: ben, ClientID: "editor"}
+		c := core.Caller{Principal: ben, ClientID: "editor"}
 		answer := w.ask(w.t.Context(), c, file, false)
 		if len(heard) != 1 || heard[0] != "Ben asks to read notes.txt" {
 			t.Errorf("the owner heard %q", heard)
@@ -225,7 +226,7 @@ func TestNobodyAnswersForFiles(t *testing.T) {
 
 		ctx, gone := context.WithCancel(w.t.Context())
 		answer = w.ask(ctx, c, file, false)
-		joined := w.ask(w.t.Context(), Caller{Principal: ben, ClientID: "another"}, file, false)
+		joined := w.ask(w.t.Context(), core.Caller{Principal: ben, ClientID: "another"}, file, false)
 		if w.open(); len(heard) != 2 { // the same question is asked once
 			t.Errorf("the owner heard %q", heard)
 		}
@@ -257,24 +258,24 @@ func TestFilesAreAskedForWithinLimits(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dir, _ := w.outside()
 		n := 0
-		ask := func(c Caller) <-chan error {
+		ask := func(c core.Caller) <-chan error {
 			n++
 			path := filepath.Join(dir, fmt.Sprint(n))
 			w.must(os.WriteFile(path, nil, 0o600))
-			return w.ask(w.t.Context(), c, FileURI(path), false)
+			return w.ask(w.t.Context(), c, core.FileURI(path), false)
 		}
 		person := func(i int) access.Principal {
 			return access.Principal{ID: fmt.Sprint("person:", i), Name: "Ben", Role: access.RoleMember}
 		}
 		for i := range mostFileAsks {
-			ask(Caller{Principal: person(i / mostFileAsksPerson), ClientID: fmt.Sprint(i / mostFileAsksClient)})
+			ask(core.Caller{Principal: person(i / mostFileAsksPerson), ClientID: fmt.Sprint(i / mostFileAsksClient)})
 		}
 		if got := len(w.host.FileAsks()); got != mostFileAsks {
 			t.Fatalf("%d questions wait", got)
 		}
-		w.refuses(ask(Caller{Principal: person(0), ClientID: "0"}), "wait until the owner has answered")
-		w.refuses(ask(Caller{Principal: person(0), ClientID: "new"}), "wait until the owner has answered")
-		w.refuses(ask(Caller{Principal: person(9), ClientID: "new"}), "too many requests")
+		w.refuses(ask(core.Caller{Principal: person(0), ClientID: "0"}), "wait until the owner has answered")
+		w.refuses(ask(core.Caller{Principal: person(0), ClientID: "new"}), "wait until the owner has answered")
+		w.refuses(ask(core.Caller{Principal: person(9), ClientID: "new"}), "too many requests")
 		time.Sleep(fileAskFor)
 		synctest.Wait()
 		if left := w.host.FileAsks(); len(left) != 0 {
@@ -291,29 +292,29 @@ func TestTheOwnerIsNotAskedFor(t *testing.T) {
 		w.must(os.WriteFile(filepath.Join(data, "token"), []byte("secret"), 0o600))
 		link := filepath.Join(dir, "link")
 		w.must(os.Symlink(filepath.Join(data, "token"), link))
-		mine := Caller{Principal: owner, ClientID: "editor"}
+		mine := core.Caller{Principal: owner, ClientID: "editor"}
 		guest := driver
 		guest.Link = "link"
 		member := ben
 		member.Link, member.Session = "link", session
 		for name, c := range map[string]struct {
-			who Caller
+			who core.Caller
 			uri ahp.URI
 		}{
-			"the data directory": {mine, FileURI(data)},
-			"below it":           {mine, FileURI(filepath.Join(data, "token"))},
-			"what holds it":      {mine, FileURI(filepath.Dir(data))},
-			"a link to it":       {mine, FileURI(link)},
+			"the data directory": {mine, core.FileURI(data)},
+			"below it":           {mine, core.FileURI(filepath.Join(data, "token"))},
+			"what holds it":      {mine, core.FileURI(filepath.Dir(data))},
+			"a link to it":       {mine, core.FileURI(link)},
 			"everything":         {mine, "file:///"},
-			"what is not there":  {mine, FileURI(filepath.Join(dir, "nowhere"))},
+			"what is not there":  {mine, core.FileURI(filepath.Join(dir, "nowhere"))},
 			"a version":          {mine, "ahp-blob:/x/y"},
 			"no path":            {mine, "file:notes.txt"},
 			"another machine":    {mine, "file://elsewhere/etc/hosts"},
 			"another scheme":     {mine, "https://example.org/"},
 			"encoded slashes":    {mine, "file:///etc%2fhosts"},
-			"a guest":            {Caller{Principal: guest, ClientID: "g"}, file},
-			"by a link":          {Caller{Principal: member, ClientID: "m"}, file},
-			"nobody":             {Caller{}, file},
+			"a guest":            {core.Caller{Principal: guest, ClientID: "g"}, file},
+			"by a link":          {core.Caller{Principal: member, ClientID: "m"}, file},
+			"nobody":             {core.Caller{}, file},
 		} {
 			w.refuses(w.ask(w.t.Context(), c.who, c.uri, false), "")
 			if asks := w.host.FileAsks(); len(asks) != 0 {
@@ -332,18 +333,18 @@ func TestFilesAreAskedForByTheirRealPath(t *testing.T) {
 		other, secret := w.outside()
 		link := filepath.Join(other, "link")
 		w.must(os.Symlink(filepath.Join(dir, "notes.txt"), link))
-		c := Caller{Principal: ben, ClientID: "editor"}
-		answer := w.ask(w.t.Context(), c, FileURI(link), false)
-		if a := w.open(); a.Path != filepath.Join(dir, "notes.txt") || a.URI != FileURI(link) {
+		c := core.Caller{Principal: ben, ClientID: "editor"}
+		answer := w.ask(w.t.Context(), c, core.FileURI(link), false)
+		if a := w.open(); a.Path != filepath.Join(dir, "notes.txt") || a.URI != core.FileURI(link) {
 			t.Errorf("the owner sees %+v", a)
 		}
 		w.answer(true)
 		w.must(told(t, answer))
-		w.must(w.read(c, FileURI(link)))
+		w.must(w.read(c, core.FileURI(link)))
 		w.must(w.read(c, file))
 		w.must(os.Remove(link))
 		w.must(os.Symlink(filepath.Join(other, "notes.txt"), link))
-		wantCode(t, w.read(c, FileURI(link)), ahp.CodePermissionDenied)
+		wantCode(t, w.read(c, core.FileURI(link)), ahp.CodePermissionDenied)
 		wantCode(t, w.read(c, secret), ahp.CodePermissionDenied)
 	})
 }
@@ -356,14 +357,14 @@ func TestAWatchEndsWithItsGrant(t *testing.T) {
 	c := w.connect(owner, "ana-1").caller
 	answer := make(chan error, 1)
 	go func() {
-		_, err := w.host.ResourceRequest(w.t.Context(), c, ahp.ResourceRequestParams{URI: FileURI(dir)})
+		_, err := w.host.ResourceRequest(w.t.Context(), c, ahp.ResourceRequestParams{URI: core.FileURI(dir)})
 		answer <- err
 	}()
 	eventually(t, "the question", func() bool { return len(w.host.FileAsks()) == 1 })
 	_, err := w.host.AnswerFileAsk(c, w.host.FileAsks()[0].ID, true)
 	w.must(err)
 	w.must(<-answer)
-	watch, err := w.host.CreateResourceWatch(w.t.Context(), c, ahp.CreateResourceWatchParams{URI: FileURI(dir)})
+	watch, err := w.host.CreateResourceWatch(w.t.Context(), c, ahp.CreateResourceWatchParams{URI: core.FileURI(dir)})
 	w.must(err)
 	before := w.hub.Seq()
 	w.must(os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("changed"), 0o600))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/resource"
 )
 
@@ -47,7 +48,7 @@ func (h *Host) FileGrants() []FileGrant {
 }
 
 // RevokeFiles takes a grant back. Errors: -32009 the caller may not, -32008 there is none.
-func (h *Host) RevokeFiles(c Caller, id string) (FileGrant, error) {
+func (h *Host) RevokeFiles(c core.Caller, id string) (FileGrant, error) {
 	if err := mayGrant(c); err != nil {
 		return FileGrant{}, err
 	}
@@ -56,7 +57,7 @@ func (h *Host) RevokeFiles(c Caller, id string) (FileGrant, error) {
 		return FileGrant{}, ahp.Errorf(ahp.CodeNotFound, "it was revoked already")
 	}
 	h.lookAgain(gone[0].For)
-	h.log.Info("files are not open any more", "path", gone[0].Path, "for", gone[0].For, "by", c.Principal)
+	h.core.Log.Info("files are not open any more", "path", gone[0].Path, "for", gone[0].For, "by", c.Principal)
 	return gone[0], nil
 }
 
@@ -82,13 +83,13 @@ func (h *Host) revoke(which func(FileGrant) bool) (gone []FileGrant) {
 
 // reach are the files a caller may use a method on: those open to them as far as the tables let them call it, and those
 // granted to them.
-func (h *Host) reach(c Caller, method string) (resource.Files, error) {
-	about := rootInfo
+func (h *Host) reach(c core.Caller, method string) (resource.Files, error) {
+	about := core.RootInfo
 	if method == "resourceRead" {
 		about = h.whole(c)
 	}
 	f, granted := resource.Files{Guard: h.guard}, h.grantedTo(c)
-	err := mayCall(c, method, about)
+	err := core.MayCall(c, method, about)
 	if err == nil {
 		f = h.files(c)
 	} else if len(granted) == 0 {
@@ -99,7 +100,7 @@ func (h *Host) reach(c Caller, method string) (resource.Files, error) {
 }
 
 // grantedTo is for whoever has an account: guests are asked for nothing, and given nothing.
-func (h *Host) grantedTo(c Caller) (out []resource.Grant) {
+func (h *Host) grantedTo(c core.Caller) (out []resource.Grant) {
 	if !mayAskFor(c) {
 		return nil
 	}
@@ -115,13 +116,13 @@ func (h *Host) grantedTo(c Caller) (out []resource.Grant) {
 }
 
 // mayAskFor tells whether the owner is asked on somebody's behalf.
-func mayAskFor(c Caller) bool {
-	return access.MayCall(c.Principal, "resourceRequest", rootInfo) == nil && c.Link == ""
+func mayAskFor(c core.Caller) bool {
+	return access.MayCall(c.Principal, "resourceRequest", core.RootInfo) == nil && c.Link == ""
 }
 
-func mayGrant(c Caller) error {
+func mayGrant(c core.Caller) error {
 	if !c.Has(access.RightManage) {
-		return denied(&access.Denied{Need: access.RightManage, Reason: "only the owner may open files to somebody"})
+		return core.Denied(&access.Denied{Need: access.RightManage, Reason: "only the owner may open files to somebody"})
 	}
 	return nil
 }

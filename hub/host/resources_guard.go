@@ -5,6 +5,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/guard"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/resource"
 )
 
@@ -29,13 +30,13 @@ func ownWorktrees(session ahp.URI) []string {
 	if session == "" {
 		return nil
 	}
-	return []string{ShortID(session)}
+	return []string{core.ShortID(session)}
 }
 
 // checkPlace refuses a directory that a session or a terminal of it would work in.
 func (h *Host) checkPlace(session ahp.URI, param, path string) error {
 	if err := h.guard.CheckPath(path, ownWorktrees(session)...); err != nil {
-		return badParams("%s: %s cannot be used: %s. Choose another directory", param, path, refusalReason(err))
+		return core.BadParams("%s: %s cannot be used: %s. Choose another directory", param, path, refusalReason(err))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/guard"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/resource"
 )
 
@@ -18,7 +19,7 @@ import (
 
 // IsWide reports whether a session works in a directory that holds everything of its owner: the file system's root,
 // the home, or what is above it. Guests read no files there.
-func IsWide(dirs []ahp.URI) bool { return isWide(paths(dirs)) }
+func IsWide(dirs []ahp.URI) bool { return isWide(core.LocalPaths(dirs)) }
 
 func isWide(dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool {
@@ -44,7 +45,7 @@ func widePlaces() (places []fs.FileInfo) {
 }
 
 // guestFiles cuts what a guest reads of a session's files down. asked is the path they name.
-func (h *Host) guestFiles(ctx context.Context, c Caller, f resource.Files, asked ahp.URI) (resource.Files, error) {
+func (h *Host) guestFiles(ctx context.Context, c core.Caller, f resource.Files, asked ahp.URI) (resource.Files, error) {
 	if !c.IsGuest() {
 		return f, nil
 	}
@@ -66,8 +67,8 @@ func (h *Host) guestFiles(ctx context.Context, c Caller, f resource.Files, asked
 
 // checkGuestFile refuses a file that is not a guest's to read. What is not there is refused alike: a guest does not learn
 // which files are.
-func (h *Host) checkGuestFile(ctx context.Context, c Caller, path string) error {
-	e := h.catalogue.alive(c.Session)
+func (h *Host) checkGuestFile(ctx context.Context, c core.Caller, path string) error {
+	e := h.core.Catalogue.Alive(c.Session)
 	switch {
 	case e == nil || !c.Scope.IsWhole():
 		return notForGuests(path, "it is outside of what is shared with you")
@@ -142,7 +143,7 @@ func (h *Host) touched(ctx context.Context, session ahp.URI, path string) bool {
 }
 
 // guestNames keeps the files that a guest may read, of those that git does not ignore.
-func (h *Host) guestNames(ctx context.Context, c Caller, files []string) ([]string, error) {
+func (h *Host) guestNames(ctx context.Context, c core.Caller, files []string) ([]string, error) {
 	if !c.IsGuest() {
 		return files, nil
 	}

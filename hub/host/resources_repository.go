@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/resource"
 )
@@ -31,22 +32,22 @@ func asRepository(by string) string { return "repository:" + by }
 // mayLeadTo reports whether the owner lets a session's repository lead out of its directories. When that was never
 // answered the owner finds the question in the inbox.
 func (h *Host) mayLeadTo(session string, out *changeset.OutsideError) bool {
-	found, err := resource.Look(FileURI(out.Path))
+	found, err := resource.Look(core.FileURI(out.Path))
 	if err != nil || h.closed(found) != "" {
 		return false
 	}
-	a := FileAsk{ID: ids.New(), Name: gitThrough(out.By), Path: out.Path, URI: FileURI(out.Path), Dir: found.Dir,
-		At: h.now(), Repository: out.By, Session: session}
+	a := FileAsk{ID: ids.New(), Name: gitThrough(out.By), Path: out.Path, URI: core.FileURI(out.Path), Dir: found.Dir,
+		At: h.core.Now(), Repository: out.By, Session: session}
 	granted, asked := h.grants.repository(a, h.isAlive)
 	if asked && h.cfg.FilesAsked != nil {
-		if err := h.hub.Do(func(tx *hub.Tx) { h.cfg.FilesAsked(tx, a) }); err != nil {
-			h.log.Warn("the owner finds a question in the inbox alone", "err", err)
+		if err := h.core.Hub.Do(func(tx *hub.Tx) { h.cfg.FilesAsked(tx, a) }); err != nil {
+			h.core.Log.Warn("the owner finds a question in the inbox alone", "err", err)
 		}
 	}
 	return granted
 }
 
-func (h *Host) isAlive(session ahp.URI) bool { return h.catalogue.alive(session) != nil }
+func (h *Host) isAlive(session ahp.URI) bool { return h.core.Catalogue.Alive(session) != nil }
 
 // repository looks for a grant, and otherwise keeps the question unless it is there, was denied, or there are too many.
 func (g *grants) repository(f FileAsk, alive func(ahp.URI) bool) (granted, asked bool) {

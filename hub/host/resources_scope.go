@@ -8,18 +8,19 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/guard"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // refers reports whether what a guest sees of a session names a version of a file: changes, or tool calls and threads,
 // as long as the changes do not say that the file is kept from them. name is the file's path.
-func (h *Host) refers(ctx context.Context, c Caller, session, uri ahp.URI, name string) bool {
-	if c.Scope.IsChangeset() && h.ensure(ctx, c.Scope.URI) != nil {
+func (h *Host) refers(ctx context.Context, c core.Caller, session, uri ahp.URI, name string) bool {
+	if c.Scope.IsChangeset() && h.core.Ensure(ctx, c.Scope.URI) != nil {
 		return false
 	}
 	mentioned := false
-	for _, channel := range h.hub.OfSession(session) {
-		info, known := h.hub.Info(channel)
-		st, _, awake := h.hub.State(channel)
+	for _, channel := range h.core.Hub.OfSession(session) {
+		info, known := h.core.Hub.Info(channel)
+		st, _, awake := h.core.Hub.State(channel)
 		if !known || !awake || !c.Audience().Sees(info) {
 			continue
 		}
@@ -41,8 +42,8 @@ func (h *Host) refers(ctx context.Context, c Caller, session, uri ahp.URI, name 
 }
 
 // hidesFile reports whether a changeset says that a file is kept from a guest.
-func hidesFile(c Caller, s *ahp.ChangesetState, name string) bool {
-	uri := FileURI(name)
+func hidesFile(c core.Caller, s *ahp.ChangesetState, name string) bool {
+	uri := core.FileURI(name)
 	return slices.ContainsFunc(s.Files, func(f ahp.ChangesetFile) bool {
 		return c.Hides(access.HidingOf(&f)) && (f.Edit.After != nil && f.Edit.After.URI == uri || f.Edit.Before != nil && f.Edit.Before.URI == uri)
 	})
@@ -52,7 +53,7 @@ func fileNames(f *ahp.ChangesetFile, uri ahp.URI) bool {
 	if editNames(&f.Edit, uri) {
 		return true
 	}
-	if !bytes.Contains(f.Meta[metaKey], []byte(`"seen":`)) {
+	if !bytes.Contains(f.Meta[core.MetaKey], []byte(`"seen":`)) {
 		return false // as of nearly all: notes are not read for nothing
 	}
 	seen := ReadFileNote(f.Meta).Seen

@@ -6,14 +6,15 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/resource"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // changing runs what changes files: for whoever may manage the host, inside of the directories that are open to them, or
 // where the owner granted it, and with a line in the log.
-func (h *Host) changing(c Caller, method string, uri ahp.URI, do func(resource.Files) error) error {
-	if err := h.hub.ReadOnly(); err != nil {
+func (h *Host) changing(c core.Caller, method string, uri ahp.URI, do func(resource.Files) error) error {
+	if err := h.core.Hub.ReadOnly(); err != nil {
 		return err // what cannot be written down in the audit is not done
 	}
 	f, err := h.reach(c, method)
@@ -21,12 +22,12 @@ func (h *Host) changing(c Caller, method string, uri ahp.URI, do func(resource.F
 		return h.wouldOpen(c, uri, true, err)
 	}
 	err = h.wouldOpen(c, uri, true, do(f))
-	h.log.Info("files changed by a client", "method", method, "uri", texts.CutBytes(uri, 200), "by", c.Principal, "client", c.ClientID, "err", err)
+	h.core.Log.Info("files changed by a client", "method", method, "uri", texts.CutBytes(uri, 200), "by", c.Principal, "client", c.ClientID, "err", err)
 	return err
 }
 
 // ResourceWrite answers resourceWrite (AHP requirements 171 to 174).
-func (h *Host) ResourceWrite(ctx context.Context, c Caller, p ahp.ResourceWriteParams) (ahp.ResourceWriteResult, error) {
+func (h *Host) ResourceWrite(ctx context.Context, c core.Caller, p ahp.ResourceWriteParams) (ahp.ResourceWriteResult, error) {
 	if ahp.OfClient(p.URI) {
 		return fromClient[ahp.ResourceWriteResult](ctx, h, c, "resourceWrite", p, p.URI)
 	}
@@ -34,7 +35,7 @@ func (h *Host) ResourceWrite(ctx context.Context, c Caller, p ahp.ResourceWriteP
 }
 
 // ResourceMkdir answers resourceMkdir (AHP requirement 179).
-func (h *Host) ResourceMkdir(ctx context.Context, c Caller, p ahp.ResourceMkdirParams) (ahp.ResourceMkdirResult, error) {
+func (h *Host) ResourceMkdir(ctx context.Context, c core.Caller, p ahp.ResourceMkdirParams) (ahp.ResourceMkdirResult, error) {
 	if ahp.OfClient(p.URI) {
 		return fromClient[ahp.ResourceMkdirResult](ctx, h, c, "resourceMkdir", p, p.URI)
 	}
@@ -42,7 +43,7 @@ func (h *Host) ResourceMkdir(ctx context.Context, c Caller, p ahp.ResourceMkdirP
 }
 
 // ResourceCopy answers resourceCopy (AHP requirement 176).
-func (h *Host) ResourceCopy(ctx context.Context, c Caller, p ahp.ResourceCopyParams) (ahp.ResourceCopyResult, error) {
+func (h *Host) ResourceCopy(ctx context.Context, c core.Caller, p ahp.ResourceCopyParams) (ahp.ResourceCopyResult, error) {
 	if ahp.OfClient(p.Source) || ahp.OfClient(p.Destination) {
 		return fromClient[ahp.ResourceCopyResult](ctx, h, c, "resourceCopy", p, p.Source, p.Destination)
 	}
@@ -50,7 +51,7 @@ func (h *Host) ResourceCopy(ctx context.Context, c Caller, p ahp.ResourceCopyPar
 }
 
 // ResourceMove answers resourceMove (AHP requirement 176).
-func (h *Host) ResourceMove(ctx context.Context, c Caller, p ahp.ResourceMoveParams) (ahp.ResourceMoveResult, error) {
+func (h *Host) ResourceMove(ctx context.Context, c core.Caller, p ahp.ResourceMoveParams) (ahp.ResourceMoveResult, error) {
 	if ahp.OfClient(p.Source) || ahp.OfClient(p.Destination) {
 		return fromClient[ahp.ResourceMoveResult](ctx, h, c, "resourceMove", p, p.Source, p.Destination)
 	}
@@ -58,7 +59,7 @@ func (h *Host) ResourceMove(ctx context.Context, c Caller, p ahp.ResourceMovePar
 }
 
 // ResourceDelete answers resourceDelete (AHP requirement 177).
-func (h *Host) ResourceDelete(ctx context.Context, c Caller, p ahp.ResourceDeleteParams) (ahp.ResourceDeleteResult, error) {
+func (h *Host) ResourceDelete(ctx context.Context, c core.Caller, p ahp.ResourceDeleteParams) (ahp.ResourceDeleteResult, error) {
 	if ahp.OfClient(p.URI) {
 		return fromClient[ahp.ResourceDeleteResult](ctx, h, c, "resourceDelete", p, p.URI)
 	}
@@ -69,7 +70,7 @@ func (h *Host) ResourceDelete(ctx context.Context, c Caller, p ahp.ResourceDelet
 // ResourceRequest answers resourceRequest: what lies in a session's directories is open, for reading and writing, and the
 // versions of changesets for reading. For anything else whoever has an account waits until the owner grants it; guests are
 // refused at once (AHP requirement 181).
-func (h *Host) ResourceRequest(ctx context.Context, c Caller, p ahp.ResourceRequestParams) (ahp.ResourceRequestResult, error) {
+func (h *Host) ResourceRequest(ctx context.Context, c core.Caller, p ahp.ResourceRequestParams) (ahp.ResourceRequestResult, error) {
 	if ahp.OfClient(p.URI) {
 		return fromClient[ahp.ResourceRequestResult](ctx, h, c, "resourceRequest", p, p.URI)
 	}
@@ -94,7 +95,7 @@ func (h *Host) ResourceRequest(ctx context.Context, c Caller, p ahp.ResourceRequ
 }
 
 // reaches tells whether what is asked for is open already. A directory is there to be listed.
-func (h *Host) reaches(c Caller, uri ahp.URI, write bool) bool {
+func (h *Host) reaches(c core.Caller, uri ahp.URI, write bool) bool {
 	method := "resourceRead"
 	if found, err := resource.Look(uri); err == nil && found.Dir {
 		method = "resourceList"
@@ -113,7 +114,7 @@ func (h *Host) reaches(c Caller, uri ahp.URI, write bool) bool {
 }
 
 // wouldOpen says in a refusal what to ask for, to whoever may ask: with that granted it would not be one.
-func (h *Host) wouldOpen(c Caller, uri ahp.URI, write bool, err error) error {
+func (h *Host) wouldOpen(c core.Caller, uri ahp.URI, write bool, err error) error {
 	e, known := errors.AsType[*ahp.Error](err)
 	if !known || e.Code != ahp.CodePermissionDenied || !mayAskFor(c) || h.reaches(c, uri, write) {
 		return err

@@ -10,9 +10,8 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
-
-var rootInfo = hub.ChannelInfo{URI: ahp.RootURI, Kind: ahp.ChannelRoot}
 
 func firstAgent(agents map[string]agent.Backend) string {
 	return slices.Sorted(maps.Keys(agents))[0]
@@ -23,17 +22,17 @@ func firstAgent(agents map[string]agent.Backend) string {
 func (h *Host) openRoot(ctx context.Context) error {
 	agents := h.describeAgents(ctx)
 	h.agents = agents
-	if _, known := h.hub.Info(ahp.RootURI); known {
-		if err := h.hub.Ensure(ctx, h.loader(), ahp.RootURI); err != nil {
+	if _, known := h.core.Hub.Info(ahp.RootURI); known {
+		if err := h.core.Hub.Ensure(ctx, h.core.Loader(), ahp.RootURI); err != nil {
 			return fmt.Errorf("host: %w", err)
 		}
 	}
-	return h.do(ctx, func(tx *hub.Tx) {
+	return h.core.Do(ctx, func(tx *hub.Tx) {
 		if tx.State(ahp.RootURI) == nil {
-			err := tx.Open(rootInfo, &ahp.RootState{Agents: agents,
+			err := tx.Open(core.RootInfo, &ahp.RootState{Agents: agents,
 				ActiveSessions: ahp.Ptr(int64(0)), Terminals: []ahp.TerminalInfo{}})
 			if err != nil {
-				h.log.Error("the root channel cannot be opened", "err", err)
+				h.core.Log.Error("the root channel cannot be opened", "err", err)
 			}
 			return
 		}
@@ -52,7 +51,7 @@ func (h *Host) describeAgents(ctx context.Context) []ahp.AgentInfo {
 	for _, name := range append([]string{h.cfg.DefaultAgent}, names...) {
 		info, err := h.cfg.Agents[name].Describe(ctx)
 		if err != nil {
-			h.log.Warn("an agent cannot describe itself", "agent", name, "err", err)
+			h.core.Log.Warn("an agent cannot describe itself", "agent", name, "err", err)
 			info = ahp.AgentInfo{DisplayName: name, Description: "not available: " + err.Error()}
 		}
 		info.Provider = name
@@ -77,26 +76,4 @@ func withChats(c *ahp.AgentCapabilities) *ahp.AgentCapabilities {
 		all.MultipleChats = &ahp.MultipleChatsCapability{Fork: ahp.Ptr(true), SideChat: ahp.Ptr(true)}
 	}
 	return &all
-}
-
-// loader answers for a host without a store, whose channels never sleep.
-func (h *Host) loader() hub.Loader {
-	if h.cfg.Store == nil {
-		return noStore{}
-	}
-	return h.cfg.Store
-}
-
-type noStore struct{}
-
-func (noStore) Load(_ context.Context, uri ahp.URI) (hub.Loaded, error) {
-	return hub.Loaded{}, fmt.Errorf("%s sleeps, and there is no store to load it from", uri)
-}
-
-// rootState is the root channel as it is now. Never ask under the hub's lock.
-func (h *Host) rootState() *ahp.RootState {
-	if root, ok := hub.StateOf[*ahp.RootState](h.hub, ahp.RootURI); ok {
-		return root
-	}
-	return &ahp.RootState{}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // lame is an agent that cannot say what it is.
@@ -31,7 +32,7 @@ func TestRootListsTheAgents(t *testing.T) { // AHP requirements 48, 49, 91
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Config{DefaultAgent: "z", Agents: map[string]agent.Backend{"a": &lame{}, "m": &plain{}, "z": &fake{}}}, hubConfig())
 		defer w.stop()
-		agents := w.host.rootState().Agents
+		agents := w.host.core.RootState().Agents
 		if len(agents) != 3 || agents[0].Provider != "z" || agents[1].Provider != "a" || agents[0].Models == nil {
 			t.Fatalf("the agents are %+v", agents)
 		}
@@ -41,11 +42,11 @@ func TestRootListsTheAgents(t *testing.T) { // AHP requirements 48, 49, 91
 		if many := agents[0].Capabilities.MultipleChats; many == nil || !*many.Fork {
 			t.Errorf("chats of an agent that says nothing of them: %+v", many)
 		}
-		me := Caller{Principal: owner}
+		me := core.Caller{Principal: owner}
 		w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: session, Provider: "m"}))
 		w.must(w.host.Keep(session)) // so that its agent is opened
 		synctest.Wait()
-		if root := fmt.Sprint(asJSON(t, w.host.rootState())); strings.Contains(root, session) {
+		if root := fmt.Sprint(asJSON(t, w.host.core.RootState())); strings.Contains(root, session) {
 			t.Errorf("root's state names a session: %s", root)
 		}
 		w.connect(owner, "ana-1").do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("x")})

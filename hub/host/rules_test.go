@@ -9,10 +9,11 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 func TestEveryDispatchableActionHasARule(t *testing.T) { // AHP requirements 35, 37
-	n := 0
+	n, rules := 0, (&Host{}).newRules()
 	for _, info := range ahp.Actions() {
 		_, ruled := rules[info.Type]
 		if info.Dispatchable != ruled {
@@ -25,7 +26,7 @@ func TestEveryDispatchableActionHasARule(t *testing.T) { // AHP requirements 35,
 	if n != 47 || len(rules) != n {
 		t.Errorf("%d actions are for clients, %d have a rule; 47 are expected", n, len(rules))
 	}
-	for name := range effects {
+	for name := range (&Host{}).newEffects() {
 		if _, known := ahp.Info(name); !known {
 			t.Errorf("there is an effect of %s, which is no action", name)
 		}
@@ -36,8 +37,8 @@ func TestEveryDispatchableActionHasARule(t *testing.T) { // AHP requirements 35,
 func TestRulesTakeNoActionOfAnotherChannel(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.create()
-		root := &request{h: w.host, caller: Caller{Principal: owner}, info: rootInfo, state: &ahp.RootState{}, now: w.host.now()}
-		for name, check := range rules {
+		root := &core.Request{Caller: core.Caller{Principal: owner}, Info: core.RootInfo, State: &ahp.RootState{}, Now: w.host.core.Now()}
+		for name, check := range w.host.rules {
 			info, _ := ahp.Info(name)
 			if _, reason := check(root, info.New()); reason == "" {
 				t.Errorf("%s was taken on the root channel", name)
@@ -79,7 +80,7 @@ func TestNotOfferedIsRefusedWithAReason(t *testing.T) {
 		c.refused(session, &ahp.UnknownAction{Type: "session/dance"}, "does not know")
 		c.refused(w.chat(), &ahp.SessionTitleChangedAction{Title: "x"}, "does not belong")
 		c.refused(w.chat(), &ahp.ChatWorkingDirectorySetAction{Directory: "file:///elsewhere"}, "of its session") // AHP requirement 117
-		c.do(w.chat(), &ahp.ChatWorkingDirectorySetAction{Directory: FileURI(w.dir)})
+		c.do(w.chat(), &ahp.ChatWorkingDirectorySetAction{Directory: core.FileURI(w.dir)})
 		c.do(session, &ahp.SessionIsArchivedChangedAction{IsArchived: true})
 		c.do(w.chat(), &ahp.ChatIsArchivedChangedAction{IsArchived: true})
 		c.do(w.chat(), &ahp.ChatIsReadChangedAction{IsRead: true})
@@ -101,7 +102,7 @@ func TestSettings(t *testing.T) { // AHP requirements 63, 84
 			c.refused(session, &ahp.SessionConfigChangedAction{Config: m}, says)
 		}
 		c.do(session, &ahp.SessionConfigChangedAction{Config: config("approval", ` "auto" `), Replace: ahp.Ptr(true)})
-		if got := w.session().Config.Values; string(got["shell"]) != `"sh"` || configValue(w.session(), "approval") != "auto" {
+		if got := w.session().Config.Values; string(got["shell"]) != `"sh"` || core.ConfigValue(w.session(), "approval") != "auto" {
 			t.Errorf("the settings are %s", got)
 		}
 		if w.agent.spec.Config("approval") != "auto" {

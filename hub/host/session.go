@@ -3,7 +3,6 @@ package host
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"net/url"
@@ -14,15 +13,11 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-const (
-	mostURI      = 512
-	defaultTitle = "New session"
-	mostTitle    = 200
-)
+const defaultTitle = "New session"
 
 // CreateSession makes a session at the URI the client chose. When it returns, snapshot
 // and catalogue show the session with its default chat; session/ready follows (AHP
@@ -30,8 +25,8 @@ const (
 //
 // Errors: -32003 the URI is taken, -32002 no such agent, -32602 a directory, setting or
 // active client is wrong, -32009 not allowed.
-func (h *Host) CreateSession(ctx context.Context, c Caller, p ahp.CreateSessionParams) error {
-	if err := mayCall(c, "createSession", rootInfo); err != nil {
+func (h *Host) CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSessionParams) error {
+	if err := core.MayCall(c, "createSession", core.RootInfo); err != nil {
 		return err
 	}
 	told, err := newProgress(c, p.ProgressToken)
@@ -48,11 +43,11 @@ func (h *Host) CreateSession(ctx context.Context, c Caller, p ahp.CreateSessionP
 		return err
 	}
 	var taken error
-	err = h.hub.Do(func(tx *hub.Tx) {
+	err = h.core.Hub.Do(func(tx *hub.Tx) {
 		if taken = h.admit(tx, p.Channel, state); taken == nil {
-			h.makeProvisional(tx, p.Channel, c.ref())
+			h.makeProvisional(tx, p.Channel, c.Ref())
 			if p.ActiveClient != nil {
-				h.listClient(tx, p.Channel, c.ref())
+				h.listClient(tx, p.Channel, c.Ref())
 			}
 			h.opening.note(p.Channel, told)
 		}
@@ -77,7 +72,7 @@ func (h *Host) admit(tx *hub.Tx, uri ahp.URI, state *ahp.SessionState) error {
 }
 
 // newSession checks everything a client asks for and makes the first state of it.
-func (h *Host) newSession(c Caller, p ahp.CreateSessionParams) (*ahp.SessionState, error) {
+func (h *Host) newSession(c core.Caller, p ahp.CreateSessionParams) (*ahp.SessionState, error) {
 	if err := h.checkNewURI(p.Channel); err != nil {
 		return nil, err
 	}
@@ -97,16 +92,16 @@ func (h *Host) newSession(c Caller, p ahp.CreateSessionParams) (*ahp.SessionStat
 	clients := []ahp.SessionActiveClient{}
 	if a := p.ActiveClient; a != nil {
 		if a.ClientID != c.ClientID {
-			return nil, badParams("activeClient.clientId: %q is not the clientId of this connection (%q)", a.ClientID, c.ClientID)
+			return nil, core.BadParams("activeClient.clientId: %q is not the clientId of this connection (%q)", a.ClientID, c.ClientID)
 		}
 		clients = append(clients, *a)
 	}
-	chat := NewChatURI()
+	chat := core.NewChatURI()
 	return &ahp.SessionState{
 		Provider: name, Title: defaultTitle, Status: ahp.SessionStatusIdle, Lifecycle: ahp.SessionLifecycleCreating,
 		WorkingDirectories: dirs, Config: config, ActiveClients: clients, Project: projectOf(dirs),
-		Annotations: &ahp.AnnotationsSummary{Resource: annotationsURI(p.Channel)},
-		Chats:       []ahp.ChatSummary{{Resource: chat, Title: "Chat", Status: ahp.SessionStatusIdle, ModifiedAt: timestamp(h.now())}},
+		Annotations: &ahp.AnnotationsSummary{Resource: core.AnnotationsURI(p.Channel)},
+		Chats:       []ahp.ChatSummary{{Resource: chat, Title: "Chat", Status: ahp.SessionStatusIdle, ModifiedAt: core.Timestamp(h.core.Now())}},
 		DefaultChat: chat, Changesets: h.changesetCatalogue(p.Channel),
 	}, nil
 }
@@ -134,14 +129,14 @@ func (h *Host) agentInfo(provider string) ahp.AgentInfo {
 func (h *Host) checkNewURI(uri ahp.URI) error {
 	u, err := url.Parse(uri)
 	switch {
-	case err != nil || u.Scheme == "" || len(uri) > mostURI || strings.ContainsAny(uri, " \t\r\n#"):
-		return badParams("channel: %.80q cannot be a session's URI; use one like ahp-session:/<uuid>", uri)
+	case err != nil || u.Scheme == "" || len(uri) > core.MaxURI || strings.ContainsAny(uri, " \t\r\n#"):
+		return core.BadParams("channel: %.80q cannot be a session's URI; use one like ahp-session:/<uuid>", uri)
 	case strings.HasPrefix(uri, "ahp-root:") || strings.HasSuffix(uri, "/annotations"):
-		return badParams("channel: %s is reserved; use one like ahp-session:/<uuid>", uri)
-	case h.catalogue.count(false) >= h.cfg.Limits.Sessions:
-		return badParams("there are %d sessions already: dispose some first", h.cfg.Limits.Sessions)
+		return core.BadParams("channel: %s is reserved; use one like ahp-session:/<uuid>", uri)
+	case h.core.Catalogue.Count(false) >= h.core.Limits.Sessions:
+		return core.BadParams("there are %d sessions already: dispose some first", h.core.Limits.Sessions)
 	}
-	if _, taken := h.hub.Info(uri); taken || h.catalogue.get(uri) != nil {
+	if _, taken := h.core.Hub.Info(uri); taken || h.core.Catalogue.Get(uri) != nil {
 		return sessionExists(uri)
 	}
 	return nil
@@ -151,17 +146,9 @@ func sessionExists(uri ahp.URI) error {
 	return ahp.Errorf(ahp.CodeSessionAlreadyExists, "there is a session %s already: choose another URI", uri)
 }
 
-func annotationsURI(session ahp.URI) ahp.URI { return session + "/annotations" }
-
-// NewSessionURI makes a fresh session URI.
-func NewSessionURI() ahp.URI { return "ahp-session:/" + ids.New() }
-
-// NewChatURI makes a fresh chat URI.
-func NewChatURI() ahp.URI { return "ahp-chat:/" + ids.New() }
-
 // openSession opens the channels of a new session, all in one step.
 func (h *Host) openSession(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState) error {
-	if tx.Open(sessionInfo(uri), s) != nil {
+	if tx.Open(core.SessionInfo(uri), s) != nil {
 		return sessionExists(uri) // somebody else was faster
 	}
 	chat := s.Chats[0]
@@ -172,18 +159,11 @@ func (h *Host) openSession(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState) error {
 
 // enlist gives a session its threads and its place in the list.
 func (h *Host) enlist(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState, created string) {
-	h.mustOpen(tx, hub.ChannelInfo{URI: annotationsURI(uri), Kind: ahp.ChannelAnnotations, Session: uri}, &ahp.AnnotationsState{Annotations: []ahp.Annotation{}})
-	e := &entry{Summary: ahp.SessionSummary{Resource: uri, Provider: s.Provider, CreatedAt: created, Annotations: s.Annotations}}
+	h.core.MustOpen(tx, hub.ChannelInfo{URI: core.AnnotationsURI(uri), Kind: ahp.ChannelAnnotations, Session: uri}, &ahp.AnnotationsState{Annotations: []ahp.Annotation{}})
+	e := &core.Entry{Summary: ahp.SessionSummary{Resource: uri, Provider: s.Provider, CreatedAt: created, Annotations: s.Annotations}}
 	fold(e, s)
-	h.save(tx, e)
+	h.core.Save(tx, e)
 	h.notifyAdded(tx, e.Summary)
-}
-
-// mustOpen opens a channel whose URI the host made itself, so it is free.
-func (h *Host) mustOpen(tx *hub.Tx, info hub.ChannelInfo, s ahp.State) {
-	if err := tx.Open(info, s); err != nil {
-		h.log.Error("a channel cannot be opened", "channel", info, "err", err)
-	}
 }
 
 // begin makes a new session ready (AHP requirement 68): the agent of one that something is in already is opened now, that
@@ -196,7 +176,7 @@ func (h *Host) begin(uri ahp.URI) {
 	h.recustomize(uri)
 	h.opening.pause(uri)
 	h.provisional.change(uri, func(p *provisional) { p.unopened = true })
-	_ = h.do(h.ctx, func(tx *hub.Tx) { tx.Apply(uri, &ahp.SessionReadyAction{}) }) // fails only when the host stops
+	_ = h.core.Do(h.core.Ctx, func(tx *hub.Tx) { tx.Apply(uri, &ahp.SessionReadyAction{}) }) // fails only when the host stops
 }
 
 // openNow opens the agent of a session and says how that went.
@@ -226,10 +206,10 @@ func openedOrNot(err error) string {
 func (l *live) settle(err error) {
 	var a ahp.Action = &ahp.SessionReadyAction{}
 	if err != nil {
-		l.h.log.Warn("an agent did not open", "session", l.uri, "err", err)
+		l.h.core.Log.Warn("an agent did not open", "session", l.uri, "err", err)
 		a = &ahp.SessionCreationFailedAction{Error: ahp.ErrorInfo{ErrorType: "agent", Message: err.Error()}}
 	}
-	_ = l.h.do(l.ctx, func(tx *hub.Tx) { tx.Apply(l.uri, a) }) // fails only when the session ends
+	_ = l.h.core.Do(l.ctx, func(tx *hub.Tx) { tx.Apply(l.uri, a) }) // fails only when the session ends
 }
 
 // nameSession takes the first line of the first message as the title.
@@ -257,35 +237,16 @@ func (l *live) spec(s *ahp.SessionState) (agent.Spec, error) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return agent.Spec{}, err
 	}
-	return agent.Spec{Session: l.uri, Dirs: paths(s.WorkingDirectories), Config: l.config, Data: data,
-		MCP: append(l.giveTools(s), l.giveServers(l.h.cfg.Agents[s.Provider])...), Host: agentHost{l}, Log: l.h.log.With("session", l.uri), Progress: l.progress.step,
+	return agent.Spec{Session: l.uri, Dirs: core.LocalPaths(s.WorkingDirectories), Config: l.config, Data: data,
+		MCP: append(l.giveTools(s), l.giveServers(l.h.cfg.Agents[s.Provider])...), Host: agentHost{l}, Log: l.h.core.Log.With("session", l.uri), Progress: l.progress.step,
 		Guard: l.h.guard, Worktrees: ownWorktrees(l.uri)}, nil
 }
 
 // config is the value of a setting now.
 func (l *live) config(key string) string {
-	s, ok := hub.StateOf[*ahp.SessionState](l.h.hub, l.uri)
+	s, ok := hub.StateOf[*ahp.SessionState](l.h.core.Hub, l.uri)
 	if !ok {
 		return ""
 	}
-	return configValue(s, key)
-}
-
-func configValue(s *ahp.SessionState, key string) string {
-	if s.Config == nil {
-		return ""
-	}
-	raw := s.Config.Values[key]
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	return string(raw)
-}
-
-func cloneMeta(m ahp.Meta) ahp.Meta {
-	if m == nil {
-		return ahp.Meta{}
-	}
-	return maps.Clone(m)
+	return core.ConfigValue(s, key)
 }

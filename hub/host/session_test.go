@@ -13,6 +13,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 func TestFirstSnapshotHasChatsAndDefaultChat(t *testing.T) { // AHP requirements 68 to 70
@@ -99,7 +100,7 @@ func TestCreateSessionRefuses(t *testing.T) { // AHP requirements 65, 66, 80
 		"no URI":            {ahp.CreateSessionParams{Channel: "hello"}, ahp.CodeInvalidParams, "URI"},
 		"unknown agent":     {ahp.CreateSessionParams{Channel: "a:/1", Provider: "nobody"}, ahp.CodeProviderNotFound, "choose one of fake"},
 		"no directory":      {ahp.CreateSessionParams{Channel: "a:/1", WorkingDirectories: []ahp.URI{"file:///no/such/place"}}, ahp.CodeInvalidParams, "does not exist"},
-		"a file":            {ahp.CreateSessionParams{Channel: "a:/1", WorkingDirectories: []ahp.URI{FileURI(file)}}, ahp.CodeInvalidParams, "is a file"},
+		"a file":            {ahp.CreateSessionParams{Channel: "a:/1", WorkingDirectories: []ahp.URI{core.FileURI(file)}}, ahp.CodeInvalidParams, "is a file"},
 		"another machine":   {ahp.CreateSessionParams{Channel: "a:/1", WorkingDirectories: []ahp.URI{"file://elsewhere/tmp"}}, ahp.CodeInvalidParams, "not a file"},
 		"wrong type":        {ahp.CreateSessionParams{Channel: "a:/1", Config: config("shell", `7`)}, ahp.CodeInvalidParams, "type string"},
 		"another client":    {ahp.CreateSessionParams{Channel: "a:/1", ActiveClient: &ahp.SessionActiveClient{ClientID: "eve"}}, ahp.CodeInvalidParams, "activeClient"},
@@ -120,7 +121,7 @@ func TestCreateSessionRefuses(t *testing.T) { // AHP requirements 65, 66, 80
 func TestOnlyTheOwnerMakesSessions(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.create()
-		for _, p := range []Caller{{Principal: viewer}, {Principal: commenter}, {Principal: driver}, {}} {
+		for _, p := range []core.Caller{{Principal: viewer}, {Principal: commenter}, {Principal: driver}, {}} {
 			if err := w.host.CreateSession(t.Context(), p, ahp.CreateSessionParams{Channel: "a:/1"}); code(err) != ahp.CodePermissionDenied {
 				t.Errorf("%s: got %v", p.Role, err)
 			}
@@ -191,9 +192,9 @@ func TestDisposeAndRestore(t *testing.T) { // AHP requirement 78
 
 func TestTrashIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, Config{Limits: Limits{Trash: 2}}, hubConfig())
+		w := newWorld(t, Config{Limits: core.Limits{Trash: 2}}, hubConfig())
 		defer w.stop()
-		me := Caller{Principal: owner}
+		me := core.Caller{Principal: owner}
 		for _, uri := range []ahp.URI{"a:/1", "a:/2", "a:/3"} {
 			w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: uri}))
 			synctest.Wait()

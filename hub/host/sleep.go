@@ -6,21 +6,22 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 var errIdle = errors.New("the session went to sleep")
 
 // janitor lets idle sessions leave memory.
 func (h *Host) janitor(ctx context.Context) {
-	tick := time.NewTicker(max(h.cfg.Limits.Idle/10, time.Second))
+	tick := time.NewTicker(max(h.core.Limits.Idle/10, time.Second))
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			h.sleepIdle(h.now().Add(-h.cfg.Limits.Idle))
-			h.sleepRuns(h.now().Add(-h.cfg.Limits.Idle))
-			h.leaveWatches(clientRef{}) // what no end of a connection has told of
-			h.sweepProvisional(ctx, h.now())
+			h.sleepIdle(h.core.Now().Add(-h.core.Limits.Idle))
+			h.sleepRuns(h.core.Now().Add(-h.core.Limits.Idle))
+			h.leaveWatches(core.ClientRef{}) // what no end of a connection has told of
+			h.sweepProvisional(ctx, h.core.Now())
 		case <-ctx.Done():
 			return
 		}
@@ -28,8 +29,8 @@ func (h *Host) janitor(ctx context.Context) {
 }
 
 func (h *Host) sleepIdle(since time.Time) {
-	for _, e := range h.catalogue.list(false) {
-		if _, _, awake := h.hub.State(e.Summary.Resource); awake {
+	for _, e := range h.core.Catalogue.List(false) {
+		if _, _, awake := h.core.Hub.State(e.Summary.Resource); awake {
 			h.sleepSession(e, since)
 		}
 	}
@@ -37,19 +38,19 @@ func (h *Host) sleepIdle(since time.Time) {
 
 // sleepSession puts the channels to sleep first and the session last, because what happens
 // on them is aggregated into it; then its agent is closed.
-func (h *Host) sleepSession(e *entry, since time.Time) {
+func (h *Host) sleepSession(e *core.Entry, since time.Time) {
 	uri := e.Summary.Resource
 	if l := h.liveIf(uri); l != nil && l.busy() {
 		return
 	}
-	h.hub.Sleep(annotationsURI(uri), since)
+	h.core.Hub.Sleep(core.AnnotationsURI(uri), since)
 	all := true
 	for _, c := range e.Summary.Chats {
-		h.hub.Sleep(c.Resource, since)
-		_, _, awake := h.hub.State(c.Resource)
+		h.core.Hub.Sleep(c.Resource, since)
+		_, _, awake := h.core.Hub.State(c.Resource)
 		all = all && !awake
 	}
-	if _, _, awake := h.hub.State(annotationsURI(uri)); !all || awake || !h.hub.Sleep(uri, since) {
+	if _, _, awake := h.core.Hub.State(core.AnnotationsURI(uri)); !all || awake || !h.core.Hub.Sleep(uri, since) {
 		return
 	}
 	h.dropIdle(uri)

@@ -6,12 +6,13 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Steers tells whether the agent of a chat takes a steering message into the turn that runs there now; else the message
 // waits for the next turn.
 func (h *Host) Steers(chat ahp.URI) bool {
-	info, known := h.hub.Info(chat)
+	info, known := h.core.Hub.Info(chat)
 	return known && h.steerable(info) != nil
 }
 
@@ -38,7 +39,7 @@ func (h *Host) steer(ctx context.Context, ch hub.ChannelInfo, id string) {
 	}
 	var m *ahp.PendingMessage
 	turn := ""
-	err := h.do(ctx, func(tx *hub.Tx) {
+	err := h.core.Do(ctx, func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.ChatState](tx, ch.URI)
 		if !ok || s.ActiveTurn == nil || s.SteeringMessage == nil || s.SteeringMessage.ID != id {
 			return
@@ -53,9 +54,9 @@ func (h *Host) steer(ctx context.Context, ch hub.ChannelInfo, id string) {
 		return
 	}
 	refused := to.Steer(ctx, ch.URI, l.resolve(ctx, m.Message))
-	err = h.do(ctx, func(tx *hub.Tx) { h.steered(tx, ch, turn, m, refused) })
+	err = h.core.Do(ctx, func(tx *hub.Tx) { h.steered(tx, ch, turn, m, refused) })
 	if err != nil || refused != nil {
-		h.log.Info("a steering message waits for the next turn", "chat", ch.URI, "refused", refused, "err", err)
+		h.core.Log.Info("a steering message waits for the next turn", "chat", ch.URI, "refused", refused, "err", err)
 	}
 }
 
@@ -76,7 +77,7 @@ func (h *Host) steered(tx *hub.Tx, ch hub.ChannelInfo, turn string, m *ahp.Pendi
 		return
 	}
 	text := "Said into this turn: " + m.Message.Text
-	if by, ok := ReadStamp(m.Message.Meta); ok && by.By.Name != "" {
+	if by, ok := core.ReadStamp(m.Message.Meta); ok && by.By.Name != "" {
 		text = by.By.Name + " said into this turn: " + m.Message.Text
 	}
 	tx.Apply(ch.URI, &ahp.ChatResponsePartAction{TurnID: turn, Part: ahp.ResponsePart{Value: &ahp.SystemNotificationResponsePart{Content: ahp.Plain(text)}}})

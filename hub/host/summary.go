@@ -7,6 +7,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // quiet actions change nothing that a summary shows; streamed text comes thousands a second.
@@ -110,7 +111,7 @@ func (h *Host) deriveSession(tx *hub.Tx, e *hub.Envelope) {
 		tx.Apply(e.Channel.URI, &ahp.SessionActivityChangedAction{Activity: activity})
 		return // its own derivation goes on from here
 	}
-	h.updateEntry(tx, e.Channel.URI, func(e *entry) { fold(e, s) })
+	h.updateEntry(tx, e.Channel.URI, func(e *core.Entry) { fold(e, s) })
 	h.reconsider(tx, e.Channel.URI)
 }
 
@@ -118,7 +119,7 @@ func (h *Host) deriveSession(tx *hub.Tx, e *hub.Envelope) {
 func (h *Host) deriveAnnotations(tx *hub.Tx, e *hub.Envelope) {
 	if s, ok := hub.StateOf[*ahp.AnnotationsState](tx, e.Channel.URI); ok {
 		h.deriveRange(tx, e, s)
-		h.updateEntry(tx, e.Channel.Session, func(entry *entry) { entry.Summary.Annotations = countThreads(e.Channel.URI, s) })
+		h.updateEntry(tx, e.Channel.Session, func(entry *core.Entry) { entry.Summary.Annotations = countThreads(e.Channel.URI, s) })
 		h.reconsider(tx, e.Channel.Session)
 	}
 }
@@ -133,13 +134,13 @@ func countThreads(uri ahp.URI, s *ahp.AnnotationsState) *ahp.AnnotationsSummary 
 
 // setChanges publishes what a session changed in files, all in all.
 func (h *Host) setChanges(tx *hub.Tx, session ahp.URI, changes *ahp.ChangesSummary) {
-	h.updateEntry(tx, session, func(e *entry) { e.Summary.Changes = changes })
+	h.updateEntry(tx, session, func(e *core.Entry) { e.Summary.Changes = changes })
 	h.reconsider(tx, session)
 }
 
 // updateEntry changes a session's entry; the root's subscribers hear what is new in it.
-func (h *Host) updateEntry(tx *hub.Tx, uri ahp.URI, change func(*entry)) {
-	old := h.catalogue.alive(uri)
+func (h *Host) updateEntry(tx *hub.Tx, uri ahp.URI, change func(*core.Entry)) {
+	old := h.core.Catalogue.Alive(uri)
 	if old == nil {
 		return
 	}
@@ -149,14 +150,14 @@ func (h *Host) updateEntry(tx *hub.Tx, uri ahp.URI, change func(*entry)) {
 	if !any && old.Lifecycle == next.Lifecycle {
 		return
 	}
-	h.save(tx, &next)
+	h.core.Save(tx, &next)
 	if any {
 		h.notifyChanged(tx, uri, changes)
 	}
 }
 
 // fold brings a session's state into its entry.
-func fold(e *entry, s *ahp.SessionState) {
+func fold(e *core.Entry, s *ahp.SessionState) {
 	sum := &e.Summary
 	e.Lifecycle = s.Lifecycle
 	sum.Title, sum.Activity, sum.Project = s.Title, s.Activity, s.Project

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Meters counts what agents did; *telemetry.Meters is one.
@@ -50,7 +51,7 @@ func ended(span trace.Span, outcome string) {
 
 // provider is the agent of a session, for counters.
 func (h *Host) provider(session ahp.URI) string {
-	if e := h.catalogue.get(session); e != nil {
+	if e := h.core.Catalogue.Get(session); e != nil {
 		return e.Summary.Provider
 	}
 	return ""
@@ -66,7 +67,7 @@ func (l *live) tellTurn(r *run, play func(context.Context) error) error {
 
 // turnSpan begins the span of a turn; told ends it.
 func (l *live) turnSpan(ctx context.Context, r *run) (_ context.Context, told func(error)) {
-	began, provider := l.h.now(), l.h.provider(l.uri)
+	began, provider := l.h.core.Now(), l.h.provider(l.uri)
 	ctx, span := l.h.cfg.Tracer.Start(ctx, "turn")
 	if span.IsRecording() {
 		span.SetAttributes(attrSession(l.uri), attribute.String("ahp.chat.id", r.chat), attribute.String("ahp.turn.id", r.id), attrAgent(provider))
@@ -76,7 +77,7 @@ func (l *live) turnSpan(ctx context.Context, r *run) (_ context.Context, told fu
 		outcome := outcomeOf(r, err)
 		r.calls.over(l.h, provider)
 		ended(span, outcome)
-		l.h.cfg.Meters.Turn(provider, outcome, l.h.now().Sub(began))
+		l.h.cfg.Meters.Turn(provider, outcome, l.h.core.Now().Sub(began))
 	}
 }
 
@@ -86,7 +87,7 @@ func outcomeOf(r *run, err error) string {
 		return outcomeFailed
 	case err == nil:
 		return outcomeOK
-	case context.Cause(r.ctx) != nil && !errors.Is(context.Cause(r.ctx), errStopping):
+	case context.Cause(r.ctx) != nil && !errors.Is(context.Cause(r.ctx), core.ErrStopping):
 		return outcomeCancelled
 	}
 	return outcomeFailed
@@ -94,7 +95,7 @@ func outcomeOf(r *run, err error) string {
 
 // tellOpening opens an agent inside of a span.
 func (l *live) tellOpening(provider string, open func() (agent.Session, error)) (agent.Session, error) {
-	began := l.h.now()
+	began := l.h.core.Now()
 	_, span := l.h.cfg.Tracer.Start(l.ctx, "agent start")
 	if span.IsRecording() {
 		span.SetAttributes(attrSession(l.uri), attrAgent(provider))
@@ -105,6 +106,6 @@ func (l *live) tellOpening(provider string, open func() (agent.Session, error)) 
 		outcome = outcomeFailed
 	}
 	ended(span, outcome)
-	l.h.cfg.Meters.AgentStart(provider, outcome, l.h.now().Sub(began))
+	l.h.cfg.Meters.AgentStart(provider, outcome, l.h.core.Now().Sub(began))
 	return s, err
 }

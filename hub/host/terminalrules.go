@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
@@ -19,28 +20,28 @@ func exited(s *ahp.TerminalState) bool {
 }
 
 // checkTerminalInput lets the holder type and, while a session holds the terminal, everybody who may type.
-func checkTerminalInput(r *request, s *ahp.TerminalState, a *ahp.TerminalInputAction) string {
+func (h *Host) checkTerminalInput(r *core.Request, s *ahp.TerminalState, a *ahp.TerminalInputAction) string {
 	switch {
 	case exited(s):
 		return exitedAlready
-	case heldByClient(r, s):
+	case h.heldByClient(r, s):
 		return "another client holds this terminal, so the keyboard is theirs: ask for it first"
 	case len(a.Data) > mostKeys:
 		return fmt.Sprintf("%d bytes are too many to type at once: at most %d", len(a.Data), mostKeys)
 	}
-	if t := r.term(); t != nil && holds(r.caller, s.Claim) {
-		t.hold.typed(r.h, t)
+	if t := h.terminalOf(r); t != nil && holds(r.Caller, s.Claim) {
+		t.hold.typed(h, t)
 	}
 	return ""
 }
 
 // checkTerminalResized lets the holder resize. A session's own terminal has the size of
 // whoever looks at it; a tool call's keeps the one its program was started with.
-func checkTerminalResized(r *request, s *ahp.TerminalState, a *ahp.TerminalResizedAction) string {
+func (h *Host) checkTerminalResized(r *core.Request, s *ahp.TerminalState, a *ahp.TerminalResizedAction) string {
 	switch {
 	case exited(s):
 		return exitedAlready
-	case heldByOther(r, s):
+	case h.heldByOther(r, s):
 		return "another client holds this terminal, so its size is theirs: claim the terminal first"
 	case a.Cols < 1 || a.Rows < 1 || a.Cols > 1000 || a.Rows > 1000:
 		return "a terminal has 1 to 1000 columns and rows"
@@ -48,53 +49,50 @@ func checkTerminalResized(r *request, s *ahp.TerminalState, a *ahp.TerminalResiz
 	return ""
 }
 
-func checkTerminalTitle(_ *request, _ *ahp.TerminalState, a *ahp.TerminalTitleChangedAction) string {
-	a.Title = texts.CutBytes(texts.OneLine(a.Title), mostTitle)
+func checkTerminalTitle(_ *core.Request, _ *ahp.TerminalState, a *ahp.TerminalTitleChangedAction) string {
+	a.Title = texts.CutBytes(texts.OneLine(a.Title), core.MaxTitle)
 	if a.Title == "" {
 		return "a title needs at least one character"
 	}
 	return ""
 }
 
-func heldByOther(r *request, s *ahp.TerminalState) bool {
+func (h *Host) heldByOther(r *core.Request, s *ahp.TerminalState) bool {
 	if claim, ok := s.Claim.Value.(*ahp.TerminalSessionClaim); ok {
 		return claim.ToolCallID != ""
 	}
-	return heldByClient(r, s)
+	return h.heldByClient(r, s)
 }
 
 // heldByClient tells whether a client other than the caller holds the terminal, and is here.
-func heldByClient(r *request, s *ahp.TerminalState) bool {
+func (h *Host) heldByClient(r *core.Request, s *ahp.TerminalState) bool {
 	_, held := s.Claim.Value.(*ahp.TerminalClientClaim)
-	if !held || holds(r.caller, s.Claim) {
+	if !held || holds(r.Caller, s.Claim) {
 		return false
 	}
-	t := r.term()
+	t := h.terminalOf(r)
 	return t == nil || !t.hold.free(s.Claim)
 }
 
-// term is the terminal that the request is about; nil when its program is of an earlier run.
-func (r *request) term() *term {
-	if r.h == nil {
-		return nil
-	}
-	return r.h.terms.get(r.info.URI)
+// terminalOf returns the terminal of a request, nil when its program belongs to an earlier run.
+func (h *Host) terminalOf(r *core.Request) *term {
+	return h.terms.get(r.Info.URI)
 }
 
 // checkTerminalClaimed lets the holder pass a claim on, and anybody take one from a session
 // for themselves (AHP requirements 165 and 167).
-func checkTerminalClaimed(r *request, s *ahp.TerminalState, a *ahp.TerminalClaimedAction) string {
-	mine := holds(r.caller, s.Claim)
-	if heldByClient(r, s) {
+func (h *Host) checkTerminalClaimed(r *core.Request, s *ahp.TerminalState, a *ahp.TerminalClaimedAction) string {
+	mine := holds(r.Caller, s.Claim)
+	if h.heldByClient(r, s) {
 		return "another client holds this terminal: ask it to hand the terminal over"
 	}
 	switch claim := a.Claim.Value.(type) {
 	case *ahp.TerminalClientClaim:
-		if claim.ClientID == "" || !mine && claim.ClientID != r.caller.ClientID {
+		if claim.ClientID == "" || !mine && claim.ClientID != r.Caller.ClientID {
 			return "a client can claim a terminal for itself only: name its own clientId"
 		}
 	case *ahp.TerminalSessionClaim:
-		if claim.Session != r.info.Session || claim.Chat == "" {
+		if claim.Session != r.Info.Session || claim.Chat == "" {
 			return "a terminal can only be claimed for its own session and one of its chats"
 		}
 	default:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/terminal"
 	"github.com/ahphub/ahphub/hub/texts"
@@ -48,7 +49,7 @@ func (t *terminals) add(tm *term) error {
 		t.all = map[ahp.URI]*term{}
 	}
 	if len(t.all)-len(t.exited) >= mostRunning {
-		return badParams("%d terminals are open already: close some first", mostRunning)
+		return core.BadParams("%d terminals are open already: close some first", mostRunning)
 	}
 	t.all[tm.info.URI] = tm
 	return nil
@@ -81,7 +82,7 @@ func (t *terminals) list(of func(*term) bool) []*term {
 //
 // Errors: -32602 the claim, directory or size is wrong or the shell does not start,
 // -32010 the URI is taken, -32001 no such session, -32009 not allowed.
-func (h *Host) CreateTerminal(ctx context.Context, c Caller, p ahp.CreateTerminalParams) error {
+func (h *Host) CreateTerminal(ctx context.Context, c core.Caller, p ahp.CreateTerminalParams) error {
 	info := hub.ChannelInfo{URI: p.Channel, Kind: ahp.ChannelTerminal}
 	if claim, ok := p.Claim.Value.(*ahp.TerminalSessionClaim); ok {
 		info.Session, info.Chat = claim.Session, claim.Chat
@@ -91,7 +92,7 @@ func (h *Host) CreateTerminal(ctx context.Context, c Caller, p ahp.CreateTermina
 			info.Chat = c.Scope.URI
 		}
 	}
-	if err := mayCall(c, "createTerminal", info); err != nil {
+	if err := core.MayCall(c, "createTerminal", info); err != nil {
 		return err
 	}
 	if err := h.checkTerminal(c, p); err != nil {
@@ -104,43 +105,43 @@ func (h *Host) CreateTerminal(ctx context.Context, c Caller, p ahp.CreateTermina
 	if _, err = h.startTerminal(info, p.Claim, spec, false); err != nil || info.Session == "" {
 		return err
 	}
-	return h.hub.Do(func(tx *hub.Tx) { h.reconsider(tx, info.Session) })
+	return h.core.Hub.Do(func(tx *hub.Tx) { h.reconsider(tx, info.Session) })
 }
 
 // checkTerminal checks the URI and the claim.
-func (h *Host) checkTerminal(c Caller, p ahp.CreateTerminalParams) error {
-	if _, taken := h.hub.Info(p.Channel); taken {
+func (h *Host) checkTerminal(c core.Caller, p ahp.CreateTerminalParams) error {
+	if _, taken := h.core.Hub.Info(p.Channel); taken {
 		return ahp.Errorf(ahp.CodeAlreadyExists, "%s is taken: choose another URI", p.Channel)
 	}
 	if err := h.checkNewURI(p.Channel); err != nil {
-		return badParams("channel: %.80q cannot be a terminal's URI; use one like ahp-terminal:/<uuid>", p.Channel)
+		return core.BadParams("channel: %.80q cannot be a terminal's URI; use one like ahp-terminal:/<uuid>", p.Channel)
 	}
 	switch claim := p.Claim.Value.(type) {
 	case *ahp.TerminalClientClaim:
 		if claim.ClientID != c.ClientID || claim.ClientID == "" {
-			return badParams("claim.clientId: %q is not the clientId of this connection (%q)", claim.ClientID, c.ClientID)
+			return core.BadParams("claim.clientId: %q is not the clientId of this connection (%q)", claim.ClientID, c.ClientID)
 		}
 	case *ahp.TerminalSessionClaim:
-		if h.catalogue.alive(claim.Session) == nil {
-			return noSession(claim.Session)
+		if h.core.Catalogue.Alive(claim.Session) == nil {
+			return core.NoSession(claim.Session)
 		}
 	default:
-		return badParams("claim: a terminal always has an owner: name a client or a session")
+		return core.BadParams("claim: a terminal always has an owner: name a client or a session")
 	}
 	return nil
 }
 
 // terminalSpec is what to start: a shell in the directory asked for, which for a guest
 // lies in the session's, else in the session's first one.
-func (h *Host) terminalSpec(ctx context.Context, c Caller, session ahp.URI, p ahp.CreateTerminalParams) (terminal.Spec, error) {
-	spec := terminal.Spec{Dir: h.cfg.DefaultDir, Title: texts.CutBytes(texts.OneLine(p.Name), mostTitle), Shell: askedShell(p)}
+func (h *Host) terminalSpec(ctx context.Context, c core.Caller, session ahp.URI, p ahp.CreateTerminalParams) (terminal.Spec, error) {
+	spec := terminal.Spec{Dir: h.cfg.DefaultDir, Title: texts.CutBytes(texts.OneLine(p.Name), core.MaxTitle), Shell: askedShell(p)}
 	if spec.Shell != "" && !slices.Contains(terminal.Shells(), spec.Shell) {
-		return spec, badParams("%.40q is no shell of this machine: ask for one of %s", spec.Shell, strings.Join(terminal.Shells(), ", "))
+		return spec, core.BadParams("%.40q is no shell of this machine: ask for one of %s", spec.Shell, strings.Join(terminal.Shells(), ", "))
 	}
 	if p.Cols != nil || p.Rows != nil {
 		spec.Cols, spec.Rows = sizeOr(p.Cols, terminal.DefaultCols), sizeOr(p.Rows, terminal.DefaultRows)
 		if err := terminal.CheckSize(spec.Cols, spec.Rows); err != nil {
-			return spec, badParams("%s", err)
+			return spec, core.BadParams("%s", err)
 		}
 	}
 	dirs, err := h.sessionDirs(ctx, session)
@@ -156,8 +157,8 @@ func (h *Host) terminalSpec(ctx context.Context, c Caller, session ahp.URI, p ah
 	dir, err := existingDir(p.Cwd)
 	switch {
 	case err != nil:
-		return spec, badParams("cwd: %.200q is not a directory of this machine: check the path", p.Cwd)
-	case !c.owner() && !within(dirs, dir):
+		return spec, core.BadParams("cwd: %.200q is not a directory of this machine: check the path", p.Cwd)
+	case !c.IsOwner() && !within(dirs, dir):
 		return spec, ahp.Errorf(ahp.CodePermissionDenied, "%s is outside of this session's directories", dir)
 	}
 	spec.Dir = dir
@@ -185,14 +186,14 @@ func (h *Host) sessionDirs(ctx context.Context, session ahp.URI) ([]string, erro
 	if session == "" {
 		return nil, nil
 	}
-	if err := h.ensure(ctx, session); err != nil {
-		return nil, noSession(session)
+	if err := h.core.Ensure(ctx, session); err != nil {
+		return nil, core.NoSession(session)
 	}
-	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
+	s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, session)
 	if !ok {
-		return nil, noSession(session)
+		return nil, core.NoSession(session)
 	}
-	return paths(s.WorkingDirectories), nil
+	return core.LocalPaths(s.WorkingDirectories), nil
 }
 
 // within tells whether dir, wherever links lead it, lies in one of dirs.
@@ -213,16 +214,16 @@ func within(dirs []string, dir string) bool {
 
 // DisposeTerminal kills what runs in a terminal and takes the terminal away (AHP
 // requirement 166). One that another client holds only the owner may dispose.
-func (h *Host) DisposeTerminal(_ context.Context, c Caller, p ahp.DisposeTerminalParams) error {
-	info, known := h.hub.Info(p.Channel)
+func (h *Host) DisposeTerminal(_ context.Context, c core.Caller, p ahp.DisposeTerminalParams) error {
+	info, known := h.core.Hub.Info(p.Channel)
 	if !known || info.Kind != ahp.ChannelTerminal {
-		return noChannel(p.Channel)
+		return core.NoChannel(p.Channel)
 	}
-	if err := mayCall(c, "disposeTerminal", info); err != nil {
+	if err := core.MayCall(c, "disposeTerminal", info); err != nil {
 		return err
 	}
-	if s, ok := hub.StateOf[*ahp.TerminalState](h.hub, p.Channel); ok {
-		if holder, held := s.Claim.Value.(*ahp.TerminalClientClaim); held && holder.ClientID != c.ClientID && !c.owner() {
+	if s, ok := hub.StateOf[*ahp.TerminalState](h.core.Hub, p.Channel); ok {
+		if holder, held := s.Claim.Value.(*ahp.TerminalClientClaim); held && holder.ClientID != c.ClientID && !c.IsOwner() {
 			return ahp.Errorf(ahp.CodePermissionDenied, "another client holds this terminal: ask it to close the terminal")
 		}
 	}
@@ -234,7 +235,7 @@ func (h *Host) closeTerminal(uri ahp.URI) error {
 	if t := h.terms.remove(uri); t != nil {
 		t.kill()
 	}
-	return h.hub.Do(func(tx *hub.Tx) { h.forgetTerminal(tx, uri) })
+	return h.core.Hub.Do(func(tx *hub.Tx) { h.forgetTerminal(tx, uri) })
 }
 
 func (h *Host) forgetTerminal(tx *hub.Tx, uri ahp.URI) {
@@ -341,7 +342,7 @@ func (h *Host) ScreenText(uri ahp.URI, printed string) string {
 		return f.Text()
 	}
 	cols, rows := terminal.DefaultCols, terminal.DefaultRows
-	if s, ok := hub.StateOf[*ahp.TerminalState](h.hub, uri); ok {
+	if s, ok := hub.StateOf[*ahp.TerminalState](h.core.Hub, uri); ok {
 		c, r := sizeOr(s.Cols, cols), sizeOr(s.Rows, rows)
 		if terminal.CheckSize(c, r) == nil {
 			cols, rows = c, r

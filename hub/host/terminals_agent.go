@@ -8,6 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/terminal"
 	"github.com/ahphub/ahphub/hub/texts"
 )
@@ -28,7 +29,7 @@ func (h *Host) agentTerminal(ctx context.Context, session ahp.URI, s agent.Termi
 	info := hub.ChannelInfo{URI: newTerminalURI(), Kind: ahp.ChannelTerminal, Session: session, Chat: s.Chat}
 	claim := ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session, Chat: s.Chat, TurnID: s.TurnID, ToolCallID: s.ToolCallID}}
 	t, err := h.startTerminal(info, claim, terminal.Spec{
-		Command: s.Command, Dir: dir, Env: s.Env, Cols: s.Cols, Rows: s.Rows, Title: texts.CutBytes(texts.OneLine(s.Title), mostTitle),
+		Command: s.Command, Dir: dir, Env: s.Env, Cols: s.Cols, Rows: s.Rows, Title: texts.CutBytes(texts.OneLine(s.Title), core.MaxTitle),
 	}, true)
 	if err != nil {
 		return nil, err
@@ -67,21 +68,21 @@ func (t commandTerminal) Tail() string {
 func (t commandTerminal) Kill() {
 	p := t.proc.Load()
 	if err := p.Kill(); err != nil {
-		t.h.log.Warn("a command does not end", "terminal", t.info, "err", err)
+		t.h.core.Log.Warn("a command does not end", "terminal", t.info, "err", err)
 	}
 }
 
 // recoverTerminals marks the terminals of the last run as exited and gives them back
 // what was saved of their screens. Nobody follows a channel yet, so each is opened anew.
 func (h *Host) recoverTerminals(ctx context.Context) error {
-	if h.cfg.Store == nil {
+	if h.core.Store == nil {
 		return nil
 	}
 	saved, err := h.savedTerminals(ctx)
 	if err != nil {
 		return err
 	}
-	for _, t := range h.rootState().Terminals {
+	for _, t := range h.core.RootState().Terminals {
 		if err := h.recoverTerminal(ctx, t, saved[t.Resource]); err != nil {
 			return err
 		}
@@ -90,7 +91,7 @@ func (h *Host) recoverTerminals(ctx context.Context) error {
 }
 
 func (h *Host) savedTerminals(ctx context.Context) (map[ahp.URI]*ahp.TerminalState, error) {
-	records, err := h.cfg.Store.Records(ctx, bucketTerminals)
+	records, err := h.core.Store.Records(ctx, bucketTerminals)
 	if err != nil {
 		return nil, fmt.Errorf("host: read the terminals of the last run: %w", err)
 	}
@@ -98,7 +99,7 @@ func (h *Host) savedTerminals(ctx context.Context) (map[ahp.URI]*ahp.TerminalSta
 	for _, r := range records {
 		var s savedTerminal
 		if err := json.Unmarshal(r.Value, &s); err != nil || s.State == nil {
-			h.log.Warn("a terminal's saved screen cannot be read", "terminal", r.Key, "err", err)
+			h.core.Log.Warn("a terminal's saved screen cannot be read", "terminal", r.Key, "err", err)
 			continue
 		}
 		out[r.Key] = s.State
@@ -107,7 +108,7 @@ func (h *Host) savedTerminals(ctx context.Context) (map[ahp.URI]*ahp.TerminalSta
 }
 
 func (h *Host) recoverTerminal(ctx context.Context, t ahp.TerminalInfo, saved *ahp.TerminalState) error {
-	info, known := h.hub.Info(t.Resource)
+	info, known := h.core.Hub.Info(t.Resource)
 	if !known {
 		info = hub.ChannelInfo{URI: t.Resource, Kind: ahp.ChannelTerminal}
 		saved = nil // closed, but the list was not told
@@ -117,14 +118,14 @@ func (h *Host) recoverTerminal(ctx context.Context, t ahp.TerminalInfo, saved *a
 	if claim, ok := t.Claim.Value.(*ahp.TerminalSessionClaim); ok && claim.ToolCallID != "" && saved != nil {
 		h.adoptExited(info)
 	}
-	return h.do(ctx, func(tx *hub.Tx) {
+	return h.core.Do(ctx, func(tx *hub.Tx) {
 		tx.Close(t.Resource)
 		if saved != nil {
 			s := *saved
 			if !exited(&s) {
 				s.Lifecycle = ahp.TerminalLifecycleState{Status: ahp.TerminalLifecycleStatusExited}
 			}
-			h.mustOpen(tx, info, &s)
+			h.core.MustOpen(tx, info, &s)
 		}
 		h.listTerminal(tx, t.Resource)
 	})
@@ -133,7 +134,7 @@ func (h *Host) recoverTerminal(ctx context.Context, t ahp.TerminalInfo, saved *a
 // adoptExited counts a terminal of an earlier run among those that agents leave behind.
 func (h *Host) adoptExited(info hub.ChannelInfo) {
 	t := &term{h: h, info: info, agents: true}
-	t.ctx, t.cancel = context.WithCancel(h.ctx)
+	t.ctx, t.cancel = context.WithCancel(h.core.Ctx)
 	if err := h.terms.add(t); err == nil {
 		h.retain(t)
 	}
@@ -141,10 +142,10 @@ func (h *Host) adoptExited(info hub.ChannelInfo) {
 
 // lastTerminal is what the journal knows of a terminal: everything but its output.
 func (h *Host) lastTerminal(ctx context.Context, uri ahp.URI) *ahp.TerminalState {
-	if err := h.hub.Ensure(ctx, h.loader(), uri); err != nil {
-		h.log.Warn("a terminal of the last run is lost", "terminal", uri, "err", err)
+	if err := h.core.Hub.Ensure(ctx, h.core.Loader(), uri); err != nil {
+		h.core.Log.Warn("a terminal of the last run is lost", "terminal", uri, "err", err)
 		return nil
 	}
-	s, _ := hub.StateOf[*ahp.TerminalState](h.hub, uri)
+	s, _ := hub.StateOf[*ahp.TerminalState](h.core.Hub, uri)
 	return s
 }

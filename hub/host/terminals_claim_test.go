@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/terminal"
 )
 
@@ -26,7 +27,9 @@ func (w *world) quiet(info hub.ChannelInfo, claim ahp.TerminalClaim) {
 }
 
 // pageOf is what a page of somebody says.
-func pageOf(p access.Principal) Caller { return Caller{Principal: p, ClientID: PageClient(p.ID)} }
+func pageOf(p access.Principal) core.Caller {
+	return core.Caller{Principal: p, ClientID: core.PageClient(p.ID)}
+}
 
 func holderOf(w *world, uri ahp.URI) string {
 	switch c := w.terminal(uri).Claim.Value.(type) {
@@ -58,7 +61,7 @@ func TestTerminalsAreAskedFor(t *testing.T) {
 		info := hub.ChannelInfo{URI: term1, Kind: ahp.ChannelTerminal, Session: session}
 		w.quiet(info, w.bySession())
 		ana, dan, ben := pageOf(owner), pageOf(typist(driver)), pageOf(typist(commenter))
-		for _, who := range []Caller{ana, dan, ben} {
+		for _, who := range []core.Caller{ana, dan, ben} {
 			defer w.host.AttendTerminal(who, term1)(false)
 		}
 		changed, cancel := w.host.WatchTerminal(term1)
@@ -168,28 +171,28 @@ func TestOnlyTheHolderTypes(t *testing.T) {
 
 func TestTheKeyboardOfWhoLeaves(t *testing.T) {
 	tests := map[string]struct {
-		holder func(*world, *client) Caller
+		holder func(*world, *client) core.Caller
 		leave  func(w *world, c *client, stream func(goodbye bool))
 		grace  time.Duration
 	}{
 		"closes the page": {
-			func(w *world, _ *client) Caller { return pageOf(typist(driver)) },
+			func(w *world, _ *client) core.Caller { return pageOf(typist(driver)) },
 			func(_ *world, _ *client, stream func(bool)) { stream(true) }, 0},
 		"loses the line": {
-			func(w *world, _ *client) Caller { return pageOf(typist(driver)) },
+			func(w *world, _ *client) core.Caller { return pageOf(typist(driver)) },
 			func(_ *world, _ *client, stream func(bool)) { stream(false) }, pageGrace},
 		"took it by a form": {
-			func(w *world, _ *client) Caller { return pageOf(typist(driver)) },
+			func(w *world, _ *client) core.Caller { return pageOf(typist(driver)) },
 			func(w *world, _ *client, stream func(bool)) {
 				stream(false)
 				free := w.bySession()
 				w.must(w.hub.Do(func(tx *hub.Tx) {
 					tx.Apply(term1, &ahp.TerminalClaimedAction{Claim: free})
-					tx.Apply(term1, claimedBy(PageClient(driver.ID)))
+					tx.Apply(term1, claimedBy(core.PageClient(driver.ID)))
 				}))
 			}, formGrace},
 		"vanishes": {
-			func(w *world, c *client) Caller { return c.caller },
+			func(w *world, c *client) core.Caller { return c.caller },
 			func(w *world, c *client, _ func(bool)) {
 				c.caller.Conn.Close(errors.New("gone"))
 				w.host.Disconnected(c.caller)

@@ -54,7 +54,7 @@ func (h *Host) CommandOutput(uri ahp.URI, id string) (text string, cut, ok bool)
 func CommandPlace(id string) string { return terminal.Place(id) }
 
 func (h *Host) commandParts(uri ahp.URI) (out []*ahp.TerminalCommandPart) {
-	s, ok := hub.StateOf[*ahp.TerminalState](h.hub, uri)
+	s, ok := hub.StateOf[*ahp.TerminalState](h.core.Hub, uri)
 	if !ok {
 		return nil
 	}

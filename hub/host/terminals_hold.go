@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // How long the holder of a terminal may be away. Clients of the protocol have Limits.ClientGrace.
@@ -45,7 +46,7 @@ func (d *holding) ask(a TerminalAsk) error {
 	defer d.mu.Unlock()
 	d.drop(a.Client)
 	if len(d.asks) >= mostAsks {
-		return badParams("%d people ask for this terminal already: try again later", mostAsks)
+		return core.BadParams("%d people ask for this terminal already: try again later", mostAsks)
 	}
 	d.asks = append(d.asks, a)
 	d.tell()
@@ -123,7 +124,7 @@ func (d *holding) claimed(h *Host, t *term, c ahp.TerminalClaim) {
 	}
 	d.drop(d.holder)
 	d.stay()
-	if _, page := PageOwner(d.holder); page && d.here[d.holder] == 0 {
+	if _, page := core.PageOwner(d.holder); page && d.here[d.holder] == 0 {
 		d.leave(h, t, formGrace)
 	}
 	d.tell()
@@ -137,7 +138,7 @@ func (d *holding) leave(h *Host, t *term, grace time.Duration) {
 	}
 	holder := d.holder
 	d.gone = time.AfterFunc(grace, func() {
-		h.lanes.add(h.ctx, t.info.URI, func(ctx context.Context) { h.releaseTerminal(ctx, t, holder) })
+		h.core.Lanes.Add(h.core.Ctx, t.info.URI, func(ctx context.Context) { h.releaseTerminal(ctx, t, holder) })
 	})
 }
 
@@ -166,12 +167,12 @@ func (d *holding) typed(h *Host, t *term) {
 // page said that it goes: after the last one of its holder's the terminal goes to who asked first, or back to its
 // session, at once or, when the line broke, soon. A reload is a goodbye too: who is back by then has it again, if
 // nobody took it.
-func (h *Host) AttendTerminal(c Caller, uri ahp.URI) (leave func(goodbye bool)) {
+func (h *Host) AttendTerminal(c core.Caller, uri ahp.URI) (leave func(goodbye bool)) {
 	t := h.terms.get(uri)
 	if t == nil {
 		return func(bool) {}
 	}
-	client, d := PageClient(c.ID), &t.hold
+	client, d := core.PageClient(c.ID), &t.hold
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.here == nil {
@@ -182,7 +183,7 @@ func (h *Host) AttendTerminal(c Caller, uri ahp.URI) (leave func(goodbye bool)) 
 		d.stay()
 	}
 	if d.was == client {
-		h.lanes.add(h.ctx, uri, func(ctx context.Context) { h.giveBack(ctx, c, t) })
+		h.core.Lanes.Add(h.core.Ctx, uri, func(ctx context.Context) { h.giveBack(ctx, c, t) })
 	}
 	var once sync.Once
 	return func(goodbye bool) { once.Do(func() { d.left(h, t, client, goodbye) }) }
@@ -205,13 +206,13 @@ func (d *holding) left(h *Host, t *term, client string, goodbye bool) {
 }
 
 // giveBack gives a terminal to who left it just now and is back.
-func (h *Host) giveBack(ctx context.Context, c Caller, t *term) {
+func (h *Host) giveBack(ctx context.Context, c core.Caller, t *term) {
 	if access.MayAct(c.Principal, "terminal/claimed", t.info) != nil {
 		return
 	}
-	client := PageClient(c.ID)
-	_ = h.do(ctx, func(tx *hub.Tx) { // fails only when the host stops, and that ends the terminal
-		if s, open := hub.StateOf[*ahp.TerminalState](tx, t.info.URI); open && !exited(s) && t.hold.returns(client, h.now()) {
+	client := core.PageClient(c.ID)
+	_ = h.core.Do(ctx, func(tx *hub.Tx) { // fails only when the host stops, and that ends the terminal
+		if s, open := hub.StateOf[*ahp.TerminalState](tx, t.info.URI); open && !exited(s) && t.hold.returns(client, h.core.Now()) {
 			tx.Apply(t.info.URI, claimedBy(client))
 		}
 	})
@@ -227,7 +228,7 @@ func (d *holding) returns(client string, now time.Time) bool {
 func (h *Host) leaveTerminals(client string) {
 	for _, t := range h.terms.list(func(t *term) bool { return t.hold.heldBy(client) }) {
 		t.hold.mu.Lock()
-		t.hold.leave(h, t, h.cfg.Limits.ClientGrace)
+		t.hold.leave(h, t, h.core.Limits.ClientGrace)
 		t.hold.mu.Unlock()
 	}
 }
@@ -240,7 +241,7 @@ func (d *holding) heldBy(client string) bool {
 
 // away tells whether a holder is still gone now that its time is over.
 func (d *holding) away(h *Host, holder string) bool {
-	if h.hub.IsConnected(holder) {
+	if h.core.Hub.IsConnected(holder) {
 		return false
 	}
 	d.mu.Lock()
@@ -255,14 +256,14 @@ func (h *Host) releaseTerminal(ctx context.Context, t *term, holder string) {
 		return
 	}
 	if t.info.Session != "" {
-		if err := h.ensure(ctx, t.info.Session); err != nil {
-			h.log.Warn("a terminal's session cannot be loaded", "terminal", t.info, "err", err)
+		if err := h.core.Ensure(ctx, t.info.Session); err != nil {
+			h.core.Log.Warn("a terminal's session cannot be loaded", "terminal", t.info, "err", err)
 		}
 	}
 	next := h.nextHolder(t)
-	_ = h.do(ctx, func(tx *hub.Tx) { // fails only when the host stops, and that ends the terminal
+	_ = h.core.Do(ctx, func(tx *hub.Tx) { // fails only when the host stops, and that ends the terminal
 		s, open := hub.StateOf[*ahp.TerminalState](tx, t.info.URI)
-		if !open || exited(s) || !t.hold.releases(holder, h.now()) {
+		if !open || exited(s) || !t.hold.releases(holder, h.core.Now()) {
 			return
 		}
 		if next == "" {
@@ -310,8 +311,8 @@ func (d *holding) vacate() {
 
 // nextHolder is the first who asks and is still here.
 func (h *Host) nextHolder(t *term) string {
-	for _, a := range t.hold.list(h.now()) {
-		if !a.Denied && (h.hub.IsConnected(a.Client) || t.hold.attends(a.Client)) {
+	for _, a := range t.hold.list(h.core.Now()) {
+		if !a.Denied && (h.core.Hub.IsConnected(a.Client) || t.hold.attends(a.Client)) {
 			return a.Client
 		}
 	}

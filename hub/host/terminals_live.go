@@ -11,6 +11,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/terminal"
 )
 
@@ -58,7 +59,7 @@ func (h *Host) startTerminal(info hub.ChannelInfo, claim ahp.TerminalClaim, spec
 		t.call = c
 	}
 	t.named.Store(named)
-	t.ctx, t.cancel = context.WithCancel(h.ctx)
+	t.ctx, t.cancel = context.WithCancel(h.core.Ctx)
 	if err := h.terms.add(t); err != nil {
 		return nil, err
 	}
@@ -74,21 +75,21 @@ func (h *Host) startTerminal(info hub.ChannelInfo, claim ahp.TerminalClaim, spec
 	if t.ctx.Err() != nil { // disposed while it started
 		t.kill()
 	}
-	h.terms.saving.Do(func() { h.wg.Go(h.saveTerminals) })
+	h.terms.saving.Do(func() { h.core.Go(h.saveTerminals) })
 	return t, nil
 }
 
 func (h *Host) notStarted(t *term, cause error) error {
 	if err := h.closeTerminal(t.info.URI); err != nil {
-		h.log.Warn("a terminal that did not start stays in the list", "terminal", t.info, "err", err)
+		h.core.Log.Warn("a terminal that did not start stays in the list", "terminal", t.info, "err", err)
 	}
-	return badParams("%s", cause)
+	return core.BadParams("%s", cause)
 }
 
 func (h *Host) openTerminal(t *term, claim ahp.TerminalClaim, spec terminal.Spec) error {
 	state := &ahp.TerminalState{
 		Title:     spec.Title,
-		Cwd:       FileURI(spec.Dir),
+		Cwd:       core.FileURI(spec.Dir),
 		Cols:      ahp.Ptr(int64(spec.Cols)),
 		Rows:      ahp.Ptr(int64(spec.Rows)),
 		Content:   []ahp.TerminalContentPart{},
@@ -97,7 +98,7 @@ func (h *Host) openTerminal(t *term, claim ahp.TerminalClaim, spec terminal.Spec
 		IsPty:     ahp.Ptr(true),
 	}
 	var taken error
-	err := h.hub.Do(func(tx *hub.Tx) {
+	err := h.core.Hub.Do(func(tx *hub.Tx) {
 		if taken = tx.Open(t.info, state); taken == nil {
 			t.hold.claimed(h, t, claim)
 			h.listTerminal(tx, t.info.URI)
@@ -121,7 +122,7 @@ func (t *term) emit(actions []ahp.Action) {
 		for _, a := range step {
 			over = t.note(a) || over
 		}
-		err := t.h.do(t.ctx, func(tx *hub.Tx) {
+		err := t.h.core.Do(t.ctx, func(tx *hub.Tx) {
 			t.applying = true
 			for _, a := range step {
 				tx.Apply(t.info.URI, a)
@@ -173,7 +174,7 @@ func (t *term) kill() {
 		return
 	}
 	if err := p.Kill(); err != nil {
-		t.h.log.Warn("a terminal's program does not end", "terminal", t.info, "err", err)
+		t.h.core.Log.Warn("a terminal's program does not end", "terminal", t.info, "err", err)
 		return
 	}
 	<-p.Done()
@@ -193,7 +194,7 @@ func (h *Host) retain(t *term) {
 	h.terms.mu.Unlock()
 	if old != nil {
 		h.terms.remove(old.info.URI)
-		_ = h.do(h.ctx, func(tx *hub.Tx) { h.forgetTerminal(tx, old.info.URI) }) // fails only when the host stops
+		_ = h.core.Do(h.core.Ctx, func(tx *hub.Tx) { h.forgetTerminal(tx, old.info.URI) }) // fails only when the host stops
 	}
 }
 
@@ -291,7 +292,7 @@ func (h *Host) keys(uri ahp.URI, a *ahp.TerminalInputAction) {
 	if t := h.terms.get(uri); t != nil {
 		if p := t.proc.Load(); p != nil {
 			if err := p.Write([]byte(a.Data)); err != nil {
-				h.log.Info("keys were not taken", "terminal", t.info, "err", err)
+				h.core.Log.Info("keys were not taken", "terminal", t.info, "err", err)
 			}
 		}
 	}
@@ -301,7 +302,7 @@ func (h *Host) terminalSized(_ context.Context, e *hub.Envelope, a *ahp.Terminal
 	if t := h.terms.get(e.Channel.URI); t != nil {
 		if p := t.proc.Load(); p != nil {
 			if err := p.Resize(int(a.Cols), int(a.Rows)); err != nil {
-				h.log.Info("a terminal was not resized", "terminal", e.Channel, "err", err)
+				h.core.Log.Info("a terminal was not resized", "terminal", e.Channel, "err", err)
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/store"
 )
 
@@ -53,7 +54,7 @@ func TestScrollbackSurvivesARestart(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()
 	w, stop := restarted(t, dir, work)
 	defer stop()
-	c := Caller{Principal: owner, ClientID: "ana-1"}
+	c := core.Caller{Principal: owner, ClientID: "ana-1"}
 	w.must(w.host.CreateSession(t.Context(), c, ahp.CreateSessionParams{Channel: session}))
 	w.must(w.host.CreateTerminal(t.Context(), c, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
 	if _, err := w.host.Dispatch(t.Context(), c, term1, 0, &ahp.TerminalInputAction{Data: "echo he$((1))re\n"}); err != nil {
@@ -87,7 +88,7 @@ func TestWhatARunningProgramPrintedIsSaved(t *testing.T) {
 	t.Setenv("SHELL", "/bin/sh")
 	w, stop := restarted(t, t.TempDir(), t.TempDir())
 	defer stop()
-	c := Caller{Principal: owner, ClientID: "ana-1"}
+	c := core.Caller{Principal: owner, ClientID: "ana-1"}
 	w.must(w.host.CreateSession(t.Context(), c, ahp.CreateSessionParams{Channel: session}))
 	w.must(w.host.CreateTerminal(t.Context(), c, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
 	for i, text := range []string{"fir1st", "sec1ond", "thi1rd"} {
@@ -100,7 +101,7 @@ func TestWhatARunningProgramPrintedIsSaved(t *testing.T) {
 			w.must(err)
 			return strings.Contains(screenText(saved[term1]), text)
 		})
-		w.host.terms.get(term1).whole.Store(w.host.now().Add(time.Duration(i) * time.Hour).UnixNano()) // from the second on only what is new
+		w.host.terms.get(term1).whole.Store(w.host.core.Now().Add(time.Duration(i) * time.Hour).UnixNano()) // from the second on only what is new
 		if exited(w.terminal(term1)) {
 			t.Error("its program is gone")
 		}

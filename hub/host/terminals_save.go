@@ -52,11 +52,11 @@ func weight(a ahp.Action) int {
 	return 256
 }
 
-func (t *term) unsaved() bool { return t.dirty.Load() && t.h.now().UnixNano() >= t.due.Load() }
+func (t *term) unsaved() bool { return t.dirty.Load() && t.h.core.Now().UnixNano() >= t.due.Load() }
 
 // save writes down all of the terminal or, when that was just now and is much, what it printed since.
 func (t *term) save() {
-	now := t.h.now()
+	now := t.h.core.Now()
 	t.due.Store(now.Add(saveEvery).UnixNano())
 	if now.UnixNano() >= t.whole.Load() {
 		t.saveWhole()
@@ -64,12 +64,12 @@ func (t *term) save() {
 	}
 	t.dirty.Store(false)
 	var since []ahp.Action
-	_ = t.h.do(t.ctx, func(*hub.Tx) { since = slices.Clone(t.since) }) // fails only when the terminal is gone
+	_ = t.h.core.Do(t.ctx, func(*hub.Tx) { since = slices.Clone(t.since) }) // fails only when the terminal is gone
 	var raw []json.RawMessage
 	for _, a := range since {
 		b, err := ahp.MarshalAction(a)
 		if err != nil {
-			t.h.log.Error("what a terminal printed cannot be written", "terminal", t.info, "err", err)
+			t.h.core.Log.Error("what a terminal printed cannot be written", "terminal", t.info, "err", err)
 			return
 		}
 		raw = append(raw, b)
@@ -85,7 +85,7 @@ func (t *term) saveWhole() {
 		return
 	}
 	var s *ahp.TerminalState
-	_ = t.h.do(t.ctx, func(tx *hub.Tx) { // fails only when the terminal is gone
+	_ = t.h.core.Do(t.ctx, func(tx *hub.Tx) { // fails only when the terminal is gone
 		s, _ = hub.StateOf[*ahp.TerminalState](tx, t.info.URI)
 		t.since, t.printed = nil, 0
 	})
@@ -94,18 +94,18 @@ func (t *term) saveWhole() {
 	}
 	raw, err := json.Marshal(savedTerminal{t.info.Session, s})
 	if err != nil {
-		t.h.log.Error("a terminal's screen cannot be written", "terminal", t.info, "err", err)
+		t.h.core.Log.Error("a terminal's screen cannot be written", "terminal", t.info, "err", err)
 		return
 	}
 	t.record(func(tx *hub.Tx) {
 		tx.Record(bucketTerminals, t.info.URI, raw)
 		tx.Record(bucketPrinted, t.info.URI, nil)
 	})
-	t.whole.Store(t.h.now().Add(time.Duration(len(raw)) * time.Second / savePace).UnixNano())
+	t.whole.Store(t.h.core.Now().Add(time.Duration(len(raw)) * time.Second / savePace).UnixNano())
 }
 
 func (t *term) record(write func(*hub.Tx)) {
-	_ = t.h.do(t.ctx, func(tx *hub.Tx) {
+	_ = t.h.core.Do(t.ctx, func(tx *hub.Tx) {
 		if _, open := tx.Info(t.info.URI); open {
 			write(tx)
 		}
@@ -121,7 +121,7 @@ func (h *Host) saveTerminals() {
 			for _, t := range h.terms.list((*term).unsaved) {
 				t.save()
 			}
-		case <-h.ctx.Done():
+		case <-h.core.Ctx.Done():
 			return
 		}
 	}
@@ -129,7 +129,7 @@ func (h *Host) saveTerminals() {
 
 // printedSince gives saved terminals what they printed after all of them was saved.
 func (h *Host) printedSince(ctx context.Context, saved map[ahp.URI]*ahp.TerminalState) error {
-	records, err := h.cfg.Store.Records(ctx, bucketPrinted)
+	records, err := h.core.Store.Records(ctx, bucketPrinted)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (h *Host) printedSince(ctx context.Context, saved map[ahp.URI]*ahp.Terminal
 		s := saved[r.Key]
 		var all []json.RawMessage
 		if err := json.Unmarshal(r.Value, &all); err != nil || s == nil {
-			h.log.Warn("what a terminal printed last cannot be read", "terminal", r.Key, "err", err)
+			h.core.Log.Warn("what a terminal printed last cannot be read", "terminal", r.Key, "err", err)
 			continue
 		}
 		for _, raw := range all {

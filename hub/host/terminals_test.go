@@ -15,6 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/agent/shell"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // These tests run real programs, which no synctest bubble can wait for: they
@@ -28,11 +29,11 @@ func TestCreateTerminalRefusals(t *testing.T) {
 	}
 	typist := driver
 	typist.Type = true
-	guest := Caller{Principal: typist, ClientID: "dan-1"}
+	guest := core.Caller{Principal: typist, ClientID: "dan-1"}
 	alien := ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: "ahp-session:/none", Chat: "x"}}
 	size := ahp.Ptr[int64]
 	tests := map[string]struct {
-		who    Caller
+		who    core.Caller
 		params ahp.CreateTerminalParams
 		code   int
 		say    string
@@ -45,9 +46,9 @@ func TestCreateTerminalRefusals(t *testing.T) {
 		"zero columns":      {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cols: size(0), Rows: size(24)}, ahp.CodeInvalidParams, "between 1 and 1000"},
 		"a huge size":       {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cols: size(80), Rows: size(1 << 40)}, ahp.CodeInvalidParams, "between 1 and 1000"},
 		"no such directory": {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: "file:///no/such"}, ahp.CodeInvalidParams, "cwd"},
-		"a guest outside":   {guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: FileURI(outside)}, ahp.CodePermissionDenied, "outside"},
-		"a guest by a link": {guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: FileURI(filepath.Join(w.dir, "link"))}, ahp.CodePermissionDenied, "outside"},
-		"who may not type":  {Caller{Principal: commenter, ClientID: "ben-1"}, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}, ahp.CodePermissionDenied, ""},
+		"a guest outside":   {guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: core.FileURI(outside)}, ahp.CodePermissionDenied, "outside"},
+		"a guest by a link": {guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: core.FileURI(filepath.Join(w.dir, "link"))}, ahp.CodePermissionDenied, "outside"},
+		"who may not type":  {core.Caller{Principal: commenter, ClientID: "ben-1"}, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}, ahp.CodePermissionDenied, ""},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +61,7 @@ func TestCreateTerminalRefusals(t *testing.T) {
 	if len(w.listed()) != 0 {
 		t.Errorf("root lists %+v", w.listed())
 	}
-	w.must(w.host.CreateTerminal(t.Context(), guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: FileURI(w.dir)}))
+	w.must(w.host.CreateTerminal(t.Context(), guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: core.FileURI(w.dir)}))
 }
 
 func TestATerminalFromItsStartToItsEnd(t *testing.T) {
@@ -69,7 +70,7 @@ func TestATerminalFromItsStartToItsEnd(t *testing.T) {
 	if l := w.listed(); len(l) != 1 || l[0].Title != "my shell" || l[0].Lifecycle.Status != ahp.TerminalLifecycleStatusRunning {
 		t.Errorf("root lists %+v (AHP requirement 61)", l)
 	}
-	if s := w.terminal(term1); *s.Cols != 80 || *s.Rows != 24 || s.Cwd != FileURI(w.dir) || !*s.IsPty {
+	if s := w.terminal(term1); *s.Cols != 80 || *s.Rows != 24 || s.Cwd != core.FileURI(w.dir) || !*s.IsPty {
 		t.Errorf("the first state is %+v", s)
 	}
 	type_ := func(who *client, keys string) string { return who.send(term1, &ahp.TerminalInputAction{Data: keys}) }
@@ -261,7 +262,7 @@ func TestKeysReachTheProgramAlone(t *testing.T) { // AHP requirement 164
 	guest := w.connect(viewer, "vic-1")
 	guest.caller.Conn.Subscribe("t", hub.Subscription{URI: term1})
 	c.caller.Conn.Subscribe("t", hub.Subscription{URI: term1})
-	plain := Caller{Principal: owner}
+	plain := core.Caller{Principal: owner}
 	if _, err := w.host.Dispatch(t.Context(), plain, term1, 0, &ahp.TerminalInputAction{Data: "stty -echo; echo re$((1))ady\n"}); err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func (w *world) bySession() ahp.TerminalClaim {
 	return ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session, Chat: w.chat()}}
 }
 
-func (w *world) listed() []ahp.TerminalInfo { return w.host.rootState().Terminals }
+func (w *world) listed() []ahp.TerminalInfo { return w.host.core.RootState().Terminals }
 
 // pidOf has the shell of a terminal tell its process.
 func (c *client) pidOf(uri ahp.URI) (pid int) {

@@ -13,7 +13,7 @@ var errTurnFull = errors.New("this turn holds as much text as a turn may")
 // addText counts what an action adds to its turn's text. Once that is over the limit the turn ends, with an error that
 // says so; what was said by then is kept.
 func (o *out) addText(a ahp.Action) error {
-	if o.r.text.Add(int64(textAdded(a))) <= int64(o.l.h.cfg.Limits.TurnBytes) {
+	if o.r.text.Add(int64(textAdded(a))) <= int64(o.l.h.core.Limits.TurnBytes) {
 		return nil
 	}
 	o.r.cancel(errTurnFull)
@@ -91,7 +91,7 @@ func ChatText(s *ahp.ChatState) (n int) {
 // checkRoom says why a chat takes no further turn.
 func (h *Host) checkRoom(s *ahp.ChatState) string {
 	n := ChatText(s)
-	if n < h.cfg.Limits.ChatBytes {
+	if n < h.core.Limits.ChatBytes {
 		return ""
 	}
 	return fmt.Sprintf("this chat holds %d MiB of text, as much as a chat may: start another chat, or fork this one at an earlier turn", n>>20)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 func TestActivityOfAChatReachesTheLists(t *testing.T) { // AHP requirement 118
@@ -74,7 +75,7 @@ func TestMetaOfOthersStays(t *testing.T) {
 	if next = withOwn(next, "k", nil); len(next) != 1 {
 		t.Errorf("after its removal: %s", next)
 	}
-	e := &entry{}
+	e := &core.Entry{}
 	if fold(e, &ahp.SessionState{Meta: next}); len(e.Summary.Meta) != 0 { // AHP requirement 64
 		t.Errorf("the summary carries %s", e.Summary.Meta)
 	}

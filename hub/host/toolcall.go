@@ -8,6 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // findCall returns a tool call of the running turn, or nil.
@@ -33,7 +34,7 @@ func toolName(s *ahp.ChatState, id string) string {
 const notWaiting = "this tool call does not wait for an answer: somebody else was faster, or it is over"
 
 // checkConfirmed lets the first answer win (AHP requirement 122), and stamps whose it is.
-func checkConfirmed(r *request, s *ahp.ChatState, a *ahp.ChatToolCallConfirmedAction) string {
+func (h *Host) checkConfirmed(r *core.Request, s *ahp.ChatState, a *ahp.ChatToolCallConfirmedAction) string {
 	call, ok := findCall(s, a.TurnID, a.ToolCallID).(*ahp.ToolCallPendingConfirmationState)
 	if !ok {
 		return notWaiting
@@ -41,9 +42,9 @@ func checkConfirmed(r *request, s *ahp.ChatState, a *ahp.ChatToolCallConfirmedAc
 	if reason := checkOption(call.Options, a); reason != "" {
 		return reason
 	}
-	a.Meta = r.stampCall(call.Meta, a.Meta)
+	a.Meta = stampCall(r, call.Meta, a.Meta)
 	if a.Approved {
-		return r.approve(s, call, a)
+		return approveCall(r, s, call, a)
 	}
 	a.Confirmed, a.EditedToolInput = "", ""
 	if a.Reason != ahp.ToolCallCancellationReasonSkipped {
@@ -52,7 +53,7 @@ func checkConfirmed(r *request, s *ahp.ChatState, a *ahp.ChatToolCallConfirmedAc
 	if a.UserSuggestion != nil {
 		suggestion := *a.UserSuggestion
 		a.UserSuggestion = &suggestion
-		return r.message(a.UserSuggestion)
+		return h.checkMessage(r, a.UserSuggestion)
 	}
 	return ""
 }
@@ -73,21 +74,21 @@ func checkOption(options []ahp.ConfirmationOption, a *ahp.ChatToolCallConfirmedA
 
 // stampCall says who answered. An action's `_meta` takes the place of the call's, so what
 // stood there goes along.
-func (r *request) stampCall(had, sent ahp.Meta) ahp.Meta {
-	all := cloneMeta(had)
+func stampCall(r *core.Request, had, sent ahp.Meta) ahp.Meta {
+	all := core.CloneMeta(had)
 	maps.Copy(all, sent)
-	return r.stamp().write(keepContributor(had, all))
+	return r.Stamp().Write(keepContributor(had, all))
 }
 
-func (r *request) approve(s *ahp.ChatState, call *ahp.ToolCallPendingConfirmationState, a *ahp.ChatToolCallConfirmedAction) string {
+func approveCall(r *core.Request, s *ahp.ChatState, call *ahp.ToolCallPendingConfirmationState, a *ahp.ChatToolCallConfirmedAction) string {
 	if a.EditedToolInput != "" && (call.Editable == nil || !*call.Editable) {
 		return "the input of this tool call cannot be edited: approve it as it stands, or deny it"
 	}
 	switch {
-	case r.caller.owner():
-	case FromGuest(s.ActiveTurn.Message) && !r.caller.Guests:
+	case r.Caller.IsOwner():
+	case FromGuest(s.ActiveTurn.Message) && !r.Caller.Guests:
 		return "only the owner may approve what a guest asked for, unless the link you came by allows that too"
-	case a.EditedToolInput != "" && !r.caller.Guests: // it would be what they asked for
+	case a.EditedToolInput != "" && !r.Caller.Guests: // it would be what they asked for
 		return "only the owner may change what runs: approve it as it stands, or deny it"
 	case a.SelectedOptionID == optionKind:
 		return "only the owner may allow all of a kind: approve this one alone"
@@ -99,29 +100,29 @@ func (r *request) approve(s *ahp.ChatState, call *ahp.ToolCallPendingConfirmatio
 
 // FromGuest tells whether somebody other than the owner wrote a prompt.
 func FromGuest(m ahp.Message) bool {
-	s, ok := ReadStamp(m.Meta)
+	s, ok := core.ReadStamp(m.Meta)
 	return ok && s.By.Role != access.RoleOwner
 }
 
-func checkResultConfirmed(r *request, s *ahp.ChatState, a *ahp.ChatToolCallResultConfirmedAction) string {
+func checkResultConfirmed(r *core.Request, s *ahp.ChatState, a *ahp.ChatToolCallResultConfirmedAction) string {
 	call, ok := findCall(s, a.TurnID, a.ToolCallID).(*ahp.ToolCallPendingResultConfirmationState)
 	if !ok {
 		return notWaiting
 	}
-	a.Meta = r.stampCall(call.Meta, a.Meta)
+	a.Meta = stampCall(r, call.Meta, a.Meta)
 	return ""
 }
 
-// clientsOwn says why a client may not report on a tool call: it is not running, or not
+// checkClientCall says why a client may not report on a tool call: it is not running, or not
 // its own (AHP requirement 142). The report keeps the host's stamps in the call's `_meta`.
-func (r *request) clientsOwn(s *ahp.ChatState, turn, id string, meta *ahp.Meta) string {
+func checkClientCall(r *core.Request, s *ahp.ChatState, turn, id string, meta *ahp.Meta) string {
 	call, ok := findCall(s, turn, id).(*ahp.ToolCallRunningState)
 	if !ok {
 		return "this tool call is not running"
 	}
 	if call.Contributor != nil {
 		by, ok := call.Contributor.Value.(*ahp.ToolCallClientContributor)
-		if ok && by.ClientID == r.caller.ClientID && contributorIn(call.Meta) == r.caller.ID {
+		if ok && by.ClientID == r.Caller.ClientID && core.Contributor(call.Meta) == r.Caller.ID {
 			keepCallStamp(call.Meta, meta)
 			return ""
 		}
@@ -138,22 +139,22 @@ func keepCallStamp(had ahp.Meta, sent *ahp.Meta) {
 
 // keepContributor leaves in a `_meta` that is sent what the host wrote of whose client runs the call.
 func keepContributor(had, sent ahp.Meta) ahp.Meta {
-	if principal := contributorIn(had); principal != "" {
-		return withContributor(sent, principal)
+	if principal := core.Contributor(had); principal != "" {
+		return core.WithContributor(sent, principal)
 	}
-	if _, forged := sent[contributorKey]; forged {
-		sent = cloneMeta(sent)
-		delete(sent, contributorKey)
+	if _, forged := sent[core.ContributorKey]; forged {
+		sent = core.CloneMeta(sent)
+		delete(sent, core.ContributorKey)
 	}
 	return sent
 }
 
-func checkCallComplete(r *request, s *ahp.ChatState, a *ahp.ChatToolCallCompleteAction) string {
-	return r.clientsOwn(s, a.TurnID, a.ToolCallID, &a.Meta)
+func checkCallComplete(r *core.Request, s *ahp.ChatState, a *ahp.ChatToolCallCompleteAction) string {
+	return checkClientCall(r, s, a.TurnID, a.ToolCallID, &a.Meta)
 }
 
-func checkCallContent(r *request, s *ahp.ChatState, a *ahp.ChatToolCallContentChangedAction) string {
-	return r.clientsOwn(s, a.TurnID, a.ToolCallID, &a.Meta)
+func checkCallContent(r *core.Request, s *ahp.ChatState, a *ahp.ChatToolCallContentChangedAction) string {
+	return checkClientCall(r, s, a.TurnID, a.ToolCallID, &a.Meta)
 }
 
 func (h *Host) toolCallConfirmed(_ context.Context, e *hub.Envelope, a *ahp.ChatToolCallConfirmedAction) {

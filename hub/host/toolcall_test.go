@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // commands makes every turn ask whether it may run its text, and keeps the answers.
@@ -72,7 +73,7 @@ func TestApproval(t *testing.T) { // AHP requirements 76, 77, 122, 131
 			t.Fatalf("the agent heard %+v", *answers)
 		}
 		base := w.lastCall().Base()
-		if by, ok := ReadStamp(base.Meta); !ok || by.By.Name != "Ana" || string(base.Meta["theirs"]) != "1" {
+		if by, ok := core.ReadStamp(base.Meta); !ok || by.By.Name != "Ana" || string(base.Meta["theirs"]) != "1" {
 			t.Errorf("the call's _meta is %s", base.Meta)
 		}
 		if len(w.session().InputNeeded) != 0 {
@@ -298,7 +299,7 @@ func TestClientTool(t *testing.T) { // AHP requirements 136, 141 to 144
 		second.refused(w.chat(), &ahp.ChatToolCallContentChangedAction{TurnID: turn, ToolCallID: call}, "only the client that contributed")
 		c.do(w.chat(), done)
 		c.refused(w.chat(), done, "not running")
-		if by, forged := ReadStamp(w.lastCall().Base().Meta); forged {
+		if by, forged := core.ReadStamp(w.lastCall().Base().Meta); forged {
 			t.Errorf("a client stamped its own call: %+v", by)
 		}
 		if len(*results) != 1 || !(*results)[0].Success {
@@ -398,7 +399,7 @@ func TestSpawn(t *testing.T) { // AHP requirements 96, 97
 		if len(s.Turns) != 1 || s.Turns[0].State != ahp.TurnStateComplete || len(s.Turns[0].ResponseParts) != 1 {
 			t.Errorf("its turn is %+v", s.Turns)
 		}
-		if by, _ := ReadStamp(s.Turns[0].Message.Meta); by.By.Name != "Dan" {
+		if by, _ := core.ReadStamp(s.Turns[0].Message.Meta); by.By.Name != "Dan" {
 			t.Errorf("what a guest asked for was passed on as %+v", by)
 		}
 		c.refused(sub.Resource, started("hello"), "can only be read")

@@ -13,6 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Toolbox is what the agent of one session may use of the host besides its turns: the
@@ -20,7 +21,7 @@ import (
 // (tools_clients.go). It lasts as long as the agent is open.
 type Toolbox struct {
 	l      *live
-	caller Caller // the agent, as the host knows it
+	caller core.Caller // the agent, as the host knows it
 	key    tokenKey
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -52,7 +53,7 @@ func (l *live) giveTools(s *ahp.SessionState) []agent.MCPServer {
 	}
 	token := rand.Text() + rand.Text()
 	name := cmp.Or(l.h.agentInfo(s.Provider).DisplayName, s.Provider)
-	b := &Toolbox{l: l, caller: Caller{Principal: access.Agent(s.Provider, name, l.uri)}, key: sha256.Sum256([]byte(token)), changed: make(chan struct{})}
+	b := &Toolbox{l: l, caller: core.Caller{Principal: access.Agent(s.Provider, name, l.uri)}, key: sha256.Sum256([]byte(token)), changed: make(chan struct{})}
 	b.ctx, b.cancel = context.WithCancelCause(l.ctx)
 	l.takeTools()
 	l.mu.Lock()

@@ -17,7 +17,7 @@ type ClientTool struct {
 
 // ClientTools are the tools on offer now, by client in the order the clients came.
 func (b *Toolbox) ClientTools() (list []ClientTool) {
-	s, ok := hub.StateOf[*ahp.SessionState](b.l.h.hub, b.l.uri)
+	s, ok := hub.StateOf[*ahp.SessionState](b.l.h.core.Hub, b.l.uri)
 	if !ok {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (b *Toolbox) turnOf(tool string) (turn *run) {
 	var says bool
 	var began string
 	for _, r := range b.l.running() {
-		s, ok := hub.StateOf[*ahp.ChatState](b.l.h.hub, r.chat)
+		s, ok := hub.StateOf[*ahp.ChatState](b.l.h.core.Hub, r.chat)
 		if !ok || s.ActiveTurn == nil || s.ActiveTurn.ID != r.id {
 			continue
 		}

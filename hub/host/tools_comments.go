@@ -11,19 +11,20 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Threads are the session's review comments, in the order they were started.
 func (b *Toolbox) Threads(ctx context.Context) ([]ahp.Annotation, error) {
-	uri := annotationsURI(b.l.uri)
-	info, known := b.l.h.hub.Info(uri)
+	uri := core.AnnotationsURI(b.l.uri)
+	info, known := b.l.h.core.Hub.Info(uri)
 	if !known {
 		return nil, errDisposed
 	}
-	if err := b.l.h.wake(ctx, info); err != nil {
+	if err := b.l.h.core.Wake(ctx, info); err != nil {
 		return nil, err
 	}
-	s, ok := hub.StateOf[*ahp.AnnotationsState](b.l.h.hub, uri)
+	s, ok := hub.StateOf[*ahp.AnnotationsState](b.l.h.core.Hub, uri)
 	if !ok {
 		return nil, errDisposed
 	}
@@ -36,7 +37,7 @@ func (b *Toolbox) Annotate(ctx context.Context, a ahp.Action) error {
 	if err := context.Cause(b.ctx); err != nil {
 		return err
 	}
-	out, err := b.l.h.Dispatch(ctx, b.caller, annotationsURI(b.l.uri), 0, a)
+	out, err := b.l.h.Dispatch(ctx, b.caller, core.AnnotationsURI(b.l.uri), 0, a)
 	return taken(out, err)
 }
 
@@ -45,7 +46,7 @@ func (b *Toolbox) Origin() ahp.AnnotationOrigin {
 	o := ahp.AnnotationOrigin{Session: b.l.uri}
 	if r := b.turnOf(""); r != nil {
 		o.Chat, o.TurnID = r.chat, r.id
-	} else if s, ok := hub.StateOf[*ahp.SessionState](b.l.h.hub, b.l.uri); ok {
+	} else if s, ok := hub.StateOf[*ahp.SessionState](b.l.h.core.Hub, b.l.uri); ok {
 		o.Chat = s.DefaultChat
 	}
 	return o
@@ -126,7 +127,7 @@ func (b *Toolbox) inChanges(ctx context.Context, dirs []string, path string, bef
 		files, _, err = h.changedIn(ctx, led, changeScope{kind: kindSession}, dirs, now)
 	}
 	if err != nil {
-		h.log.Warn("a comment is made without knowing the changes", "session", b.l.uri, "err", err)
+		h.core.Log.Warn("a comment is made without knowing the changes", "session", b.l.uri, "err", err)
 	}
 	for _, f := range files {
 		if f.NewMode != "" && f.Name() == path || f.OldMode != "" && f.OldName() == path && (before || f.NewMode == "") {
@@ -148,7 +149,7 @@ func (b *Toolbox) version(ctx context.Context, c changeset.File, name string, be
 	case mode == "":
 		return File{}, refusef("%s is deleted in this session: comment on the side before", name)
 	}
-	f := File{URI: FileURI(path), Binary: c.Binary}
+	f := File{URI: core.FileURI(path), Binary: c.Binary}
 	if oid == "" || c.Binary {
 		return f, nil
 	}
@@ -156,12 +157,12 @@ func (b *Toolbox) version(ctx context.Context, c changeset.File, name string, be
 	if err != nil {
 		return f, err
 	}
-	f.Text, f.Version = string(data), blobURI(ShortID(b.l.uri), oid, path, mode)
+	f.Text, f.Version = string(data), blobURI(core.ShortID(b.l.uri), oid, path, mode)
 	return f, nil
 }
 
 func (b *Toolbox) fileNow(path string) (File, error) {
-	uri := FileURI(path)
+	uri := core.FileURI(path)
 	got, err := b.l.h.filesIn(b.l.uri, b.dirs()).Read(uri, "")
 	if err != nil {
 		return File{}, err
@@ -173,7 +174,7 @@ func (b *Toolbox) fileNow(path string) (File, error) {
 // FileName is what an agent calls a resource: its path below the session's directory, as
 // File takes it.
 func (b *Toolbox) FileName(uri ahp.URI) string {
-	path, ok := FilePath(uri)
+	path, ok := core.FilePath(uri)
 	if !ok {
 		b, ok := readBlob(uri)
 		if !ok || b.path == "" {
@@ -191,7 +192,7 @@ func (b *Toolbox) FileName(uri ahp.URI) string {
 
 // TextNow is a file of the session as it is on disk.
 func (b *Toolbox) TextNow(uri ahp.URI) (string, error) {
-	path, ok := FilePath(uri)
+	path, ok := core.FilePath(uri)
 	if !ok {
 		return "", refusef("%.200q is no file of this session", uri)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // inToolWorld notes the tokens that agents are given.
@@ -76,7 +77,7 @@ func TestAToolboxHasTheAgentsRights(t *testing.T) {
 	inToolWorld(t, func(w *world, tokens *[]string) {
 		c := w.create()
 		box, _ := w.host.Toolbox((*tokens)[0])
-		c.do(annotationsURI(session), thread("t", comment("e", "Why?")))
+		c.do(core.AnnotationsURI(session), thread("t", comment("e", "Why?")))
 		for says, a := range map[string]ahp.Action{
 			"may not":          &ahp.ChatTurnStartedAction{TurnID: "x"},
 			"of your own":      &ahp.AnnotationsRemovedAction{AnnotationID: "t"},

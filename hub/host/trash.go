@@ -7,6 +7,9 @@ import (
 )
 
 // trashCan holds what was disposed until the store has it; without a store, for good.
+// bucketTrash holds the trash: key session URI, value trashed.
+const bucketTrash = "trash"
+
 type trashCan struct {
 	mu   sync.Mutex
 	kept map[ahp.URI][]byte

@@ -10,34 +10,28 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
-
-// turnRef names a turn for those who look at what it did.
-type turnRef struct {
-	Session, Chat ahp.URI
-	Turn          string
-	Dirs          []string // local paths
-}
 
 // Rules of turns.
 
-func checkTurnStarted(r *request, s *ahp.ChatState, a *ahp.ChatTurnStartedAction) string {
+func (h *Host) checkTurnStarted(r *core.Request, s *ahp.ChatState, a *ahp.ChatTurnStartedAction) string {
 	switch {
 	case a.TurnID == "":
 		return "a turn needs a turnId: choose a new one, like a UUID"
 	case s.ActiveTurn != nil:
 		return "this chat is busy with a turn: wait for its end, cancel it, or queue the message"
-	case hasTurn(s, a.TurnID):
+	case core.HasTurn(s, a.TurnID):
 		return "there is a turn " + a.TurnID + " in this chat already: choose a new turnId"
 	case a.QueuedMessageID != "" && !isPending(s, a.QueuedMessageID):
 		return "no message with this queuedMessageId is waiting"
 	}
-	if reason := r.mayTurn(s); reason != "" {
+	if reason := h.checkTurnAllowed(r, s); reason != "" {
 		return reason
 	}
 	a.Meta = keepStamp(nil, a.Meta)
-	a.StartedAt = timestamp(near(a.StartedAt, r.now))
-	return r.message(&a.Message)
+	a.StartedAt = core.Timestamp(near(a.StartedAt, r.Now))
+	return h.checkMessage(r, &a.Message)
 }
 
 // near lets a client's time stand when its clock is about right. Durations and the order of
@@ -49,15 +43,11 @@ func near(at string, now time.Time) time.Time {
 	return now
 }
 
-func hasTurn(s *ahp.ChatState, id string) bool {
-	return turnAt(s, id) >= 0 || s.ActiveTurn != nil && s.ActiveTurn.ID == id
-}
-
-// mayPrompt says why no turn can start in a chat now.
-func (r *request) mayPrompt(s *ahp.ChatState) string {
-	session, _ := hub.StateOf[*ahp.SessionState](r.tx, r.info.Session)
+// checkPromptable says why no turn can start in a chat now.
+func (h *Host) checkPromptable(r *core.Request, s *ahp.ChatState) string {
+	session, _ := hub.StateOf[*ahp.SessionState](r.Tx, r.Info.Session)
 	switch {
-	case session == nil || r.h.disposing.held(r.info.Session):
+	case session == nil || h.disposing.held(r.Info.Session):
 		return "the session of this chat is not available"
 	case s.Interactivity != "" && s.Interactivity != ahp.ChatInteractivityFull:
 		return "this chat can only be read"
@@ -65,43 +55,36 @@ func (r *request) mayPrompt(s *ahp.ChatState) string {
 	return ""
 }
 
-// mayTurn says why a chat takes no further turn now.
-func (r *request) mayTurn(s *ahp.ChatState) string {
-	if reason := r.mayPrompt(s); reason != "" {
+// checkTurnAllowed says why a chat takes no further turn now.
+func (h *Host) checkTurnAllowed(r *core.Request, s *ahp.ChatState) string {
+	if reason := h.checkPromptable(r, s); reason != "" {
 		return reason
 	}
-	return r.h.checkRoom(s)
+	return h.checkRoom(s)
 }
 
 // checkTurnCancelled lets the host measure: some clients send no duration.
-func checkTurnCancelled(r *request, s *ahp.ChatState, a *ahp.ChatTurnCancelledAction) string {
+func checkTurnCancelled(r *core.Request, s *ahp.ChatState, a *ahp.ChatTurnCancelledAction) string {
 	switch {
 	case s.ActiveTurn == nil: // AHP requirement 103
 		return "no turn is running here, so there is nothing to cancel"
 	case s.ActiveTurn.ID != a.TurnID:
 		return "another turn is running by now"
 	}
-	a.Duration = durationOf(s.ActiveTurn, r.now)
-	a.Meta = r.stamp().write(a.Meta)
+	a.Duration = core.Elapsed(s.ActiveTurn, r.Now)
+	a.Meta = r.Stamp().Write(a.Meta)
 	return ""
 }
 
-func checkTurnResume(r *request, s *ahp.ChatState, a *ahp.ChatTurnResumeAction) string {
+func (h *Host) checkTurnResume(r *core.Request, s *ahp.ChatState, a *ahp.ChatTurnResumeAction) string {
 	if s.ActiveTurn != nil {
 		return "this chat is busy with a turn: wait for its end or cancel it"
 	}
-	last := lastTurn(s)
+	last := core.LastTurn(s)
 	if last == nil || last.ID != a.TurnID || !resumable(last) {
 		return "only the last turn can be resumed, and only when its error says so: send a new message instead"
 	}
-	return r.mayTurn(s)
-}
-
-func lastTurn(s *ahp.ChatState) *ahp.Turn {
-	if len(s.Turns) == 0 {
-		return nil
-	}
-	return s.Turns[len(s.Turns)-1]
+	return h.checkTurnAllowed(r, s)
 }
 
 func resumable(t *ahp.Turn) bool {
@@ -112,17 +95,8 @@ func resumable(t *ahp.Turn) bool {
 	return ok && p.Resumable != nil && *p.Resumable
 }
 
-func checkTruncated(r *request, s *ahp.ChatState, _ *ahp.ChatTruncatedAction) string {
-	return r.mayPrompt(s)
-}
-
-// durationOf a turn so far in milliseconds; a clock that went back gives 0.
-func durationOf(t *ahp.ActiveTurn, now time.Time) int64 {
-	began, err := time.Parse(time.RFC3339, t.StartedAt)
-	if err != nil {
-		return 0
-	}
-	return max(0, now.Sub(began).Milliseconds())
+func (h *Host) checkTruncated(r *core.Request, s *ahp.ChatState, _ *ahp.ChatTruncatedAction) string {
+	return h.checkPromptable(r, s)
 }
 
 // Effects of turns.
@@ -138,7 +112,7 @@ func (h *Host) resumeTurn(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnRes
 // startRun plays a turn with whatever runs for the session; what closes just now because
 // it was idle makes room for a new one.
 func (h *Host) startRun(ch hub.ChannelInfo, turn string) {
-	for h.ctx.Err() == nil && !h.liveOf(ch.Session).start(ch.URI, turn) {
+	for h.core.Ctx.Err() == nil && !h.liveOf(ch.Session).start(ch.URI, turn) {
 	}
 }
 
@@ -155,7 +129,7 @@ func (h *Host) turnFailed(_ context.Context, e *hub.Envelope, a *ahp.ChatErrorAc
 }
 
 func (h *Host) chatTruncated(_ context.Context, e *hub.Envelope, _ *ahp.ChatTruncatedAction) {
-	chat, ok := hub.StateOf[*ahp.ChatState](h.hub, e.Channel.URI)
+	chat, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, e.Channel.URI)
 	if ok && chat.ActiveTurn == nil { // what runs now began after the cut
 		h.endRun(e.Channel, "")
 	}
@@ -174,10 +148,10 @@ func (l *live) play(r *run) {
 	if !ok {
 		return // ended before it began
 	}
-	ref := turnRef{Session: l.uri, Chat: r.chat, Turn: r.id, Dirs: l.dirs()}
+	ref := core.TurnRef{Session: l.uri, Chat: r.chat, Turn: r.id, Dirs: l.dirs()}
 	l.h.turnStarting(r.ctx, ref)
 	err := l.tellTurn(r, func(ctx context.Context) error { return l.prompt(ctx, r, turn) })
-	ended := l.h.now()
+	ended := l.h.core.Now()
 	l.h.turnEnding(l.ctx, ref)
 	l.finish(r, err, ended)
 }
@@ -185,7 +159,7 @@ func (l *live) play(r *run) {
 func (l *live) prompt(ctx context.Context, r *run, t agent.Turn) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			l.h.log.Error("an agent panicked", "session", l.uri, "panic", p, "stack", string(debug.Stack()))
+			l.h.core.Log.Error("an agent panicked", "session", l.uri, "panic", p, "stack", string(debug.Stack()))
 			err = &agent.Failure{Message: "the agent failed badly; the host's log says more", Resumable: true}
 		}
 	}()
@@ -199,7 +173,7 @@ func (l *live) prompt(ctx context.Context, r *run, t agent.Turn) (err error) {
 
 // turn reads what the agent is to answer. A resumed turn comes as it first did.
 func (l *live) turn(r *run) (agent.Turn, bool) {
-	s, ok := hub.StateOf[*ahp.ChatState](l.h.hub, r.chat)
+	s, ok := hub.StateOf[*ahp.ChatState](l.h.core.Hub, r.chat)
 	if !ok || s.ActiveTurn == nil || s.ActiveTurn.ID != r.id {
 		return agent.Turn{}, false
 	}
@@ -211,26 +185,26 @@ func (l *live) turn(r *run) (agent.Turn, bool) {
 }
 
 func (l *live) dirs() []string {
-	if s, ok := hub.StateOf[*ahp.SessionState](l.h.hub, l.uri); ok {
-		return paths(s.WorkingDirectories)
+	if s, ok := hub.StateOf[*ahp.SessionState](l.h.core.Hub, l.uri); ok {
+		return core.LocalPaths(s.WorkingDirectories)
 	}
 	return nil
 }
 
 // finish ends the turn unless a client did (AHP requirement 107).
 func (l *live) finish(r *run, err error, ended time.Time) {
-	failed := l.h.do(l.ctx, func(tx *hub.Tx) {
+	failed := l.h.core.Do(l.ctx, func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.ChatState](tx, r.chat)
 		if !ok || r.over.Swap(true) || s.ActiveTurn == nil || s.ActiveTurn.ID != r.id {
 			return
 		}
-		if errors.Is(context.Cause(r.ctx), errStopping) && err != nil {
+		if errors.Is(context.Cause(r.ctx), core.ErrStopping) && err != nil {
 			skipWaiting(tx, r.chat, s.ActiveTurn)
 		}
-		tx.Apply(r.chat, ending(r, err, durationOf(s.ActiveTurn, ended)))
+		tx.Apply(r.chat, ending(r, err, core.Elapsed(s.ActiveTurn, ended)))
 	})
 	if failed != nil {
-		l.h.log.Warn("the end of a turn could not be kept; the next start ends it", "chat", r.chat, "turn", r.id, "err", failed)
+		l.h.core.Log.Warn("the end of a turn could not be kept; the next start ends it", "chat", r.chat, "turn", r.id, "err", failed)
 	}
 }
 
@@ -242,7 +216,7 @@ func ending(r *run, err error, ms int64) ahp.Action {
 			"Ask it to write long output to a file.", false)
 	case err == nil:
 		return &ahp.ChatTurnCompleteAction{TurnID: r.id, Duration: ms}
-	case errors.Is(cause, errStopping):
+	case errors.Is(cause, core.ErrStopping):
 		return interrupted(r.id, ms)
 	case cause != nil:
 		return &ahp.ChatTurnCancelledAction{TurnID: r.id, Duration: ms}

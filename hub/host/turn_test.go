@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
@@ -64,7 +65,7 @@ func TestTurn(t *testing.T) { // AHP requirements 104 and 107
 		if part := s.Turns[0].ResponseParts[0].Value.(*ahp.MarkdownResponsePart); part.Content.String() != "Hello you" {
 			t.Errorf("the answer is %q", part.Content.String())
 		}
-		if by, ok := ReadStamp(s.Turns[0].Message.Meta); !ok || by.By.Name != "Ana" {
+		if by, ok := core.ReadStamp(s.Turns[0].Message.Meta); !ok || by.By.Name != "Ana" {
 			t.Errorf("the message is stamped %+v", by)
 		}
 		c.refused(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t1", Message: user("again")}, "already")
@@ -77,18 +78,18 @@ func TestStartedAt(t *testing.T) { // AHP requirement 107
 		c := w.create()
 		now := time.Now()
 		for sent, want := range map[string]time.Time{
-			timestamp(now.Add(-10 * time.Second)):                                      now.Add(-10 * time.Second),
+			core.Timestamp(now.Add(-10 * time.Second)):                                 now.Add(-10 * time.Second),
 			now.Add(5 * time.Second).In(time.FixedZone("", 3600)).Format(time.RFC3339): now.Add(5 * time.Second),
-			"": now, "yesterday": now, timestamp(now.Add(time.Hour)): now, timestamp(now.Add(-time.Hour)): now,
+			"": now, "yesterday": now, core.Timestamp(now.Add(time.Hour)): now, core.Timestamp(now.Add(-time.Hour)): now,
 		} {
 			a := started("x")
 			a.StartedAt = sent
 			c.do(w.chat(), a)
-			if got := lastTurn(w.chatState()).StartedAt; got != timestamp(want) {
+			if got := core.LastTurn(w.chatState()).StartedAt; got != core.Timestamp(want) {
 				t.Errorf("%q became %q", sent, got)
 			}
 		}
-		if sum, _ := w.host.Summary(session); sum.ModifiedAt > timestamp(now.Add(time.Minute)) {
+		if sum, _ := w.host.Summary(session); sum.ModifiedAt > core.Timestamp(now.Add(time.Minute)) {
 			t.Errorf("a client's clock put the session at %s", sum.ModifiedAt)
 		}
 		c.converged()
@@ -103,7 +104,7 @@ func TestMessagesThatAreRefused(t *testing.T) { // AHP requirements 99, 108
 		attached := user("look")
 		attached.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageAnnotationsAttachment{Resource: "ahp-session:/two/annotations"}}}
 		gone := user("look")
-		gone.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageAnnotationsAttachment{Resource: annotationsURI(session), AnnotationIDs: []string{"x"}}}}
+		gone.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageAnnotationsAttachment{Resource: core.AnnotationsURI(session), AnnotationIDs: []string{"x"}}}}
 		chat, turn := user("look"), user("look")
 		chat.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageChatAttachment{Resource: "ahp-chat:/nobody"}}}
 		turn.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageChatAttachment{Resource: w.chat(), EndTurn: "x"}}}
@@ -136,7 +137,7 @@ func TestHowATurnEnds(t *testing.T) { // AHP requirement 107
 				c := w.create()
 				c.say("go")
 				release(tc.err)
-				last := lastTurn(w.chatState())
+				last := core.LastTurn(w.chatState())
 				if last == nil || last.State != tc.state || resumable(last) != tc.resumable {
 					t.Fatalf("the turn is %+v", last)
 				}
@@ -179,7 +180,7 @@ func TestCancel(t *testing.T) { // AHP requirement 103
 		c.refused(w.chat(), &ahp.ChatTurnCancelledAction{TurnID: "other"}, "another turn")
 		time.Sleep(2 * time.Second)
 		c.do(w.chat(), &ahp.ChatTurnCancelledAction{TurnID: "t", Duration: 7})
-		last := lastTurn(w.chatState())
+		last := core.LastTurn(w.chatState())
 		if last.State != ahp.TurnStateCancelled || *last.Duration != 2000 {
 			t.Fatalf("the turn is %+v", last)
 		}
@@ -236,7 +237,7 @@ func TestAgentMaySayOnlyWhatATurnSays(t *testing.T) {
 		}
 		c := w.create()
 		c.say("go")
-		if w.session().Title == "mine" || lastTurn(w.chatState()).State != ahp.TurnStateError {
+		if w.session().Title == "mine" || core.LastTurn(w.chatState()).State != ahp.TurnStateError {
 			t.Error("an agent changed its session's title")
 		}
 	})
@@ -270,7 +271,7 @@ func TestStopEndsTurnsAsResumableErrors(t *testing.T) {
 		if took := time.Since(before); took > 5*time.Second {
 			t.Errorf("stopping took %v", took)
 		}
-		last := lastTurn(w.chatState())
+		last := core.LastTurn(w.chatState())
 		if last == nil || !resumable(last) {
 			t.Fatalf("the turn is %+v", last)
 		}

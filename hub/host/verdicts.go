@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
@@ -33,18 +34,18 @@ type GivenVerdict struct {
 
 // GiveVerdict sets the caller's verdict on a session; it takes the place of an earlier one. Errors: -32602 it makes no
 // sense, -32009 the caller may not, -32011 the changes are not what the caller saw.
-func (h *Host) GiveVerdict(ctx context.Context, c Caller, session ahp.URI, v GivenVerdict) error {
+func (h *Host) GiveVerdict(ctx context.Context, c core.Caller, session ahp.URI, v GivenVerdict) error {
 	if err := h.mayJudge(c, session); err != nil {
 		return err
 	}
 	v.Summary = strings.TrimSpace(v.Summary)
 	switch {
 	case v.Kind != review.Approve && v.Kind != review.RequestChanges && v.Kind != review.Comment:
-		return badParams("choose a verdict: approve, request changes or comment")
+		return core.BadParams("choose a verdict: approve, request changes or comment")
 	case len(v.Summary) > review.MaxSummary:
-		return badParams("this summary is too long: at most %d bytes", review.MaxSummary)
+		return core.BadParams("this summary is too long: at most %d bytes", review.MaxSummary)
 	case v.Summary == "" && v.Kind != review.Approve:
-		return badParams("say in a sentence what you think: a verdict other than an approval needs a summary")
+		return core.BadParams("say in a sentence what you think: a verdict other than an approval needs a summary")
 	}
 	files, err := h.judged(ctx, session)
 	if err != nil {
@@ -59,41 +60,41 @@ func (h *Host) GiveVerdict(ctx context.Context, c Caller, session ahp.URI, v Giv
 		return err
 	}
 	by := review.Person{ID: c.ID, Name: c.Name}
-	return h.do(ctx, func(tx *hub.Tx) {
+	return h.core.Do(ctx, func(tx *hub.Tx) {
 		tx.Record(bucketJudged, judgedKey(session, by.ID), raw)
 		h.keepFor(tx, session)
-		h.atDesk(tx, session, review.Given{Verdict: review.Verdict{By: by, Kind: v.Kind, Summary: v.Summary, At: h.now().UTC(), Digest: digest}})
+		h.atDesk(tx, session, review.Given{Verdict: review.Verdict{By: by, Kind: v.Kind, Summary: v.Summary, At: h.core.Now().UTC(), Digest: digest}})
 	})
 }
 
 // DismissVerdict takes a standing verdict back: one's own, or for the owner anybody's. Errors: -32009, -32602 there is none.
-func (h *Host) DismissVerdict(ctx context.Context, c Caller, session ahp.URI, who string) error {
+func (h *Host) DismissVerdict(ctx context.Context, c core.Caller, session ahp.URI, who string) error {
 	if err := h.mayJudge(c, session); err != nil {
 		return err
 	}
 	if who == "" {
 		who = c.ID
 	}
-	if who != c.ID && !c.owner() {
-		return denied(&access.Denied{Need: access.RightReview, Reason: "only the owner may dismiss another's verdict"})
+	if who != c.ID && !c.IsOwner() {
+		return core.Denied(&access.Denied{Need: access.RightReview, Reason: "only the owner may dismiss another's verdict"})
 	}
 	if _, stands := h.Desk(session).Of(who); !stands {
-		return badParams("there is no verdict to dismiss: it may have been withdrawn meanwhile")
+		return core.BadParams("there is no verdict to dismiss: it may have been withdrawn meanwhile")
 	}
 	by := review.Person{ID: c.ID, Name: c.Name}
-	return h.do(ctx, func(tx *hub.Tx) {
+	return h.core.Do(ctx, func(tx *hub.Tx) {
 		tx.Record(bucketJudged, judgedKey(session, who), nil)
-		h.atDesk(tx, session, review.Ended{Who: who, Why: review.Dismissed, By: &by, At: h.now().UTC()})
+		h.atDesk(tx, session, review.Ended{Who: who, Why: review.Dismissed, By: &by, At: h.core.Now().UTC()})
 	})
 }
 
 // mayJudge asks for the right to review; a verdict is no action of the protocol, so the right is asked for by name.
-func (h *Host) mayJudge(c Caller, session ahp.URI) error {
-	if h.catalogue.alive(session) == nil || !c.Audience().Sees(sessionInfo(session)) {
-		return noSession(session)
+func (h *Host) mayJudge(c core.Caller, session ahp.URI) error {
+	if h.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(core.SessionInfo(session)) {
+		return core.NoSession(session)
 	}
 	if !c.Has(access.RightReview) {
-		return denied(&access.Denied{Need: access.RightReview, Reason: fmt.Sprintf("as a %s you may not give a verdict: ask the owner for a link that allows it", c.Role)})
+		return core.Denied(&access.Denied{Need: access.RightReview, Reason: fmt.Sprintf("as a %s you may not give a verdict: ask the owner for a link that allows it", c.Role)})
 	}
 	return nil
 }
@@ -104,7 +105,7 @@ func (h *Host) judged(ctx context.Context, session ahp.URI) (map[string]string, 
 	if svc == nil {
 		return map[string]string{}, nil
 	}
-	if err := h.ensure(ctx, session); err != nil {
+	if err := h.core.Ensure(ctx, session); err != nil {
 		return nil, err
 	}
 	dirs := h.changeDirs(session)
@@ -151,14 +152,14 @@ func (h *Host) rejudge(ctx context.Context, session ahp.URI, files []changeset.F
 		case v.Kind == review.RequestChanges:
 			events = append(events, review.Overtaken{Who: v.By.ID, Digest: v.Digest})
 		default:
-			events = append(events, review.Ended{Who: v.By.ID, Digest: v.Digest, Why: review.Withdrawn, At: h.now().UTC(), Changed: h.changedSince(ctx, session, v, now)})
+			events = append(events, review.Ended{Who: v.By.ID, Digest: v.Digest, Why: review.Withdrawn, At: h.core.Now().UTC(), Changed: h.changedSince(ctx, session, v, now)})
 		}
 	}
 	if len(events) == 0 {
 		return
 	}
-	if err := h.do(ctx, func(tx *hub.Tx) { h.atDesk(tx, session, events...) }); err != nil && !errors.Is(err, errStopping) {
-		h.log.Warn("an approval of other changes stands still", "session", session, "err", err)
+	if err := h.core.Do(ctx, func(tx *hub.Tx) { h.atDesk(tx, session, events...) }); err != nil && !errors.Is(err, core.ErrStopping) {
+		h.core.Log.Warn("an approval of other changes stands still", "session", session, "err", err)
 	}
 }
 

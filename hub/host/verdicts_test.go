@@ -6,6 +6,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
@@ -22,7 +23,7 @@ func (w *world) opinions() string {
 	return strings.Join(out, ", ")
 }
 
-func as(p access.Principal) Caller { return Caller{Principal: p, ClientID: "page:" + p.ID} }
+func as(p access.Principal) core.Caller { return core.Caller{Principal: p, ClientID: "page:" + p.ID} }
 
 func (c *changing) give(p access.Principal, k review.Kind, summary string) {
 	c.t.Helper()
@@ -99,7 +100,7 @@ func TestWhoMayGiveVerdicts(t *testing.T) {
 func TestMentions(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c, ben := w.create(), w.connect(commenter, "ben-1")
-		for _, p := range []Caller{c.caller, ben.caller, as(viewer)} {
+		for _, p := range []core.Caller{c.caller, ben.caller, as(viewer)} {
 			w.must(w.host.Prepare(t.Context(), p, session))
 		}
 		calls := func(p access.Principal) (out []string) {
@@ -131,10 +132,10 @@ func TestMentions(t *testing.T) {
 func TestVerdictsSurviveARestart(t *testing.T) {
 	data, dir := t.TempDir(), t.TempDir()
 	f := &fake{}
-	life := newLife(t, data, f, Limits{})
+	life := newLife(t, data, f, core.Limits{})
 	c := &changing{world: &world{t: t, hub: life.hub, host: life.host, agent: f, dir: dir}, owner: as(owner)}
 	c.write("a.txt", "one\n")
-	c.must(c.host.CreateSession(t.Context(), c.owner, ahp.CreateSessionParams{Channel: session, WorkingDirectories: []ahp.URI{FileURI(dir)}}))
+	c.must(c.host.CreateSession(t.Context(), c.owner, ahp.CreateSessionParams{Channel: session, WorkingDirectories: []ahp.URI{core.FileURI(dir)}}))
 	c.until("the session is ready", func() bool { return c.session().Lifecycle == ahp.SessionLifecycleReady })
 	c.must(c.host.Prepare(t.Context(), c.owner, session))
 	c.turn(func() { c.write("a.txt", "two\n") })
@@ -144,7 +145,7 @@ func TestVerdictsSurviveARestart(t *testing.T) {
 	}
 	life.end(true)
 
-	life = newLife(t, data, f, Limits{})
+	life = newLife(t, data, f, core.Limits{})
 	c = &changing{world: &world{t: t, hub: life.hub, host: life.host, agent: f, dir: dir}, owner: as(owner)}
 	if got := c.opinions(); got != "Ben approve" || len(c.host.Desk(session).MentionsOf(owner.ID)) != 1 {
 		t.Fatalf("after the restart: %s, %+v", got, c.host.Desk(session).Mentions)
@@ -152,7 +153,7 @@ func TestVerdictsSurviveARestart(t *testing.T) {
 	c.must(c.host.Prepare(t.Context(), c.owner, c.defaultChat()))
 	c.turn(func() { c.write("a.txt", "three\n"); c.write("b.txt", "new\n") })
 	c.until("the approval is withdrawn", func() bool { return c.opinions() == "Ben approve withdrawn" })
-	if v := c.host.Desk(session).Verdicts[0]; strings.Join(v.Changed, " ") != FileURI(dir+"/a.txt")+" "+FileURI(dir+"/b.txt") {
+	if v := c.host.Desk(session).Verdicts[0]; strings.Join(v.Changed, " ") != core.FileURI(dir+"/a.txt")+" "+core.FileURI(dir+"/b.txt") {
 		t.Errorf("it says that %v changed", v.Changed)
 	}
 }

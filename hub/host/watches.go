@@ -11,6 +11,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/resource"
 )
 
@@ -30,11 +31,11 @@ type watches struct {
 
 type watch struct {
 	cancel  context.CancelFunc
-	joining map[clientRef]time.Time // clients about to subscribe, and until when that is believed
+	joining map[core.ClientRef]time.Time // clients about to subscribe, and until when that is believed
 }
 
 // CreateResourceWatch answers createResourceWatch: with a channel of the caller's own, each time (AHP requirement 182).
-func (h *Host) CreateResourceWatch(ctx context.Context, c Caller, p ahp.CreateResourceWatchParams) (ahp.CreateResourceWatchResult, error) {
+func (h *Host) CreateResourceWatch(ctx context.Context, c core.Caller, p ahp.CreateResourceWatchParams) (ahp.CreateResourceWatchResult, error) {
 	none := ahp.CreateResourceWatchResult{}
 	reach, err := h.reach(c, "createResourceWatch") // AHP requirement 184
 	if err != nil {
@@ -48,7 +49,7 @@ func (h *Host) CreateResourceWatch(ctx context.Context, c Caller, p ahp.CreateRe
 		return none, h.wouldOpen(c, p.URI, false, err)
 	}
 	uri := "ahp-resource-watch:/" + strings.ToLower(rand.Text())
-	if err := h.do(ctx, func(tx *hub.Tx) { err = tx.Open(watchInfo(uri), watchState(p)) }); err != nil {
+	if err := h.core.Do(ctx, func(tx *hub.Tx) { err = tx.Open(watchInfo(uri), watchState(p)) }); err != nil {
 		return none, errors.Join(err, files.Close())
 	}
 	if err = errors.Join(err, h.startWatch(c, uri, p.URI, files)); err != nil {
@@ -74,20 +75,20 @@ func (h *Host) roomForWatch() error {
 	return nil
 }
 
-func (h *Host) startWatch(c Caller, uri, root ahp.URI, files *resource.Watch) error {
-	ctx, cancel := context.WithCancel(h.ctx)
+func (h *Host) startWatch(c core.Caller, uri, root ahp.URI, files *resource.Watch) error {
+	ctx, cancel := context.WithCancel(h.core.Ctx)
 	ws := &h.watches
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	if ws.closed {
 		cancel()
-		return errStopping
+		return core.ErrStopping
 	}
 	if ws.open == nil {
 		ws.open = map[ahp.URI]*watch{}
 	}
-	ws.open[uri] = &watch{cancel: cancel, joining: map[clientRef]time.Time{c.ref(): h.now().Add(watchUnused)}}
-	h.wg.Go(func() {
+	ws.open[uri] = &watch{cancel: cancel, joining: map[core.ClientRef]time.Time{c.Ref(): h.core.Now().Add(watchUnused)}}
+	h.core.Go(func() {
 		defer cancel()
 		h.tellChanges(ctx, uri, files, func() bool {
 			now, err := h.reach(c, "createResourceWatch")
@@ -118,34 +119,34 @@ func (h *Host) tellChanges(ctx context.Context, uri ahp.URI, files *resource.Wat
 		if !open() {
 			return
 		}
-		_ = h.do(ctx, func(tx *hub.Tx) { // fails only when the watch is over
+		_ = h.core.Do(ctx, func(tx *hub.Tx) { // fails only when the watch is over
 			tx.Apply(uri, &ahp.ResourceWatchChangedAction{Changes: ahp.ResourceChangeCollection{Items: batch}})
 		})
 	})
-	_ = h.do(h.ctx, func(tx *hub.Tx) { tx.Close(uri) }) // fails only when the host stops: the next start closes it
+	_ = h.core.Do(h.core.Ctx, func(tx *hub.Tx) { tx.Close(uri) }) // fails only when the host stops: the next start closes it
 }
 
 // followWatch lets a watch wait for somebody who is about to subscribe.
-func (h *Host) followWatch(c Caller, uri ahp.URI) error {
+func (h *Host) followWatch(c core.Caller, uri ahp.URI) error {
 	h.watches.mu.Lock()
 	defer h.watches.mu.Unlock()
 	w := h.watches.open[uri]
 	if w == nil {
-		return noChannel(uri)
+		return core.NoChannel(uri)
 	}
-	w.joining[c.ref()] = h.now().Add(watchJoining)
+	w.joining[c.Ref()] = h.core.Now().Add(watchJoining)
 	return nil
 }
 
 // leaveWatches releases the watches nobody follows now that a client left these; none named means all.
-func (h *Host) leaveWatches(client clientRef, uris ...ahp.URI) {
+func (h *Host) leaveWatches(client core.ClientRef, uris ...ahp.URI) {
 	h.watches.mu.Lock()
 	defer h.watches.mu.Unlock()
 	for uri, w := range h.watches.open {
 		if len(uris) == 0 || slices.Contains(uris, uri) {
 			delete(w.joining, client)
 		}
-		if !w.awaited(h.now()) && h.hub.CountFollowers(uri) == 0 {
+		if !w.awaited(h.core.Now()) && h.core.Hub.CountFollowers(uri) == 0 {
 			delete(h.watches.open, uri)
 			w.cancel()
 		}
@@ -173,11 +174,11 @@ func (h *Host) stopWatches() {
 
 // recoverWatches closes what a crash left: whoever followed it asks for a new one.
 func (h *Host) recoverWatches(ctx context.Context) error {
-	left := h.hub.OfKind(ahp.ChannelResourceWatch)
+	left := h.core.Hub.OfKind(ahp.ChannelResourceWatch)
 	if len(left) == 0 {
 		return nil
 	}
-	return h.do(ctx, func(tx *hub.Tx) {
+	return h.core.Do(ctx, func(tx *hub.Tx) {
 		for _, uri := range left {
 			tx.Close(uri)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // A watch does not outlive the program: what a crash left of one is taken away at the start (AHP requirement 183).
@@ -18,7 +19,7 @@ func TestWatchesOfTheLastRunAreGone(t *testing.T) {
 	if _, there := w.hub.Info(left.URI); there {
 		t.Error("the watch is still there, and nothing would ever be told on it")
 	}
-	if err := w.host.Prepare(t.Context(), Caller{Principal: owner}, left.URI); code(err) != ahp.CodeNotFound {
+	if err := w.host.Prepare(t.Context(), core.Caller{Principal: owner}, left.URI); code(err) != ahp.CodeNotFound {
 		t.Errorf("got %v", err)
 	}
 }
@@ -27,7 +28,7 @@ func TestWatchesOfTheLastRunAreGone(t *testing.T) {
 func TestAccessEndsWithItsSession(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
 	dir := t.TempDir()
-	file := FileURI(filepath.Join(dir, "a.txt"))
+	file := core.FileURI(filepath.Join(dir, "a.txt"))
 	change := func() { w.must(os.WriteFile(filepath.Join(dir, "a.txt"), []byte(time.Now().String()), 0o600)) }
 	change()
 	read := func() error {
@@ -36,11 +37,11 @@ func TestAccessEndsWithItsSession(t *testing.T) {
 	}
 	wantCode(t, read(), ahp.CodePermissionDenied)
 	const there ahp.URI = "ahp-session:/there"
-	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: there, WorkingDirectories: []ahp.URI{FileURI(dir)}}))
+	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: there, WorkingDirectories: []ahp.URI{core.FileURI(dir)}}))
 	w.must(read())
 	_, err := w.host.ResourceRequest(t.Context(), c.caller, ahp.ResourceRequestParams{URI: file, Write: ahp.Ptr(true)})
 	w.must(err)
-	watch, err := w.host.CreateResourceWatch(t.Context(), c.caller, ahp.CreateResourceWatchParams{URI: FileURI(dir)})
+	watch, err := w.host.CreateResourceWatch(t.Context(), c.caller, ahp.CreateResourceWatchParams{URI: core.FileURI(dir)})
 	w.must(err)
 	told := func() bool { // the channel takes a number for each batch
 		before := w.hub.Seq()

@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 const (
@@ -58,32 +59,32 @@ func WorktreeOf(s *ahp.SessionState) (w changeset.Worktree, ok bool) {
 // isolate gives a new session its work tree, when it is to have one. The func takes it away again.
 func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState, told *progress) (undo func(), err error) {
 	undo = func() {}
-	if configValue(s, isolationKey) != isolationWorktree {
+	if core.ConfigValue(s, isolationKey) != isolationWorktree {
 		return undo, nil
 	}
 	if len(s.WorkingDirectories) == 0 {
-		return undo, badParams("config: a session without a directory has no work tree")
+		return undo, core.BadParams("config: a session without a directory has no work tree")
 	}
 	told.step("Making a work tree")
-	dir, _ := FilePath(s.WorkingDirectories[0])
-	svc, short := h.changesetService(), ShortID(session)
+	dir, _ := core.FilePath(s.WorkingDirectories[0])
+	svc, short := h.changesetService(), core.ShortID(session)
 	at := filepath.Join(h.cfg.DataDir, "worktrees", short, filepath.Base(dir))
 	if at, err = filepath.Abs(at); err != nil {
 		return undo, err
 	}
-	w, dir, err := svc.AddWorktree(ctx, session, dir, at, "ahphub/"+short, configValue(s, baseKey))
+	w, dir, err := svc.AddWorktree(ctx, session, dir, at, "ahphub/"+short, core.ConfigValue(s, baseKey))
 	if err != nil {
 		if errors.Is(err, changeset.ErrConflict) {
-			return undo, badParams("config: no work tree can be made: %s", plainConflict(err))
+			return undo, core.BadParams("config: no work tree can be made: %s", plainConflict(err))
 		}
 		if message, refused := changeset.Refusal(err); refused {
-			return undo, badParams("config: no work tree can be made: %s", message)
+			return undo, core.BadParams("config: no work tree can be made: %s", message)
 		}
 		return undo, err
 	}
 	undo = func() {
 		if err := svc.RemoveWorktree(context.WithoutCancel(ctx), w, true); err != nil {
-			h.log.Warn("a work tree without a session is left behind", "dir", w.Dir, "err", err)
+			h.core.Log.Warn("a work tree without a session is left behind", "dir", w.Dir, "err", err)
 		}
 	}
 	raw, err := json.Marshal(w)
@@ -91,8 +92,8 @@ func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState
 		undo()
 		return func() {}, err
 	}
-	s.WorkingDirectories[0] = FileURI(dir)
-	s.Meta = cloneMeta(s.Meta)
+	s.WorkingDirectories[0] = core.FileURI(dir)
+	s.Meta = core.CloneMeta(s.Meta)
 	s.Meta[worktreeKey] = raw
 	return undo, nil
 }
@@ -103,7 +104,7 @@ func plainConflict(err error) string {
 
 // WorktreeStanding tells how far a session's work tree is from where it came from. Errors: -32008 no such session or work
 // tree, -32009 not the owner.
-func (h *Host) WorktreeStanding(ctx context.Context, c Caller, session ahp.URI) (changeset.Standing, error) {
+func (h *Host) WorktreeStanding(ctx context.Context, c core.Caller, session ahp.URI) (changeset.Standing, error) {
 	w, err := h.worktree(ctx, c, session)
 	if err != nil {
 		return changeset.Standing{}, err
@@ -114,7 +115,7 @@ func (h *Host) WorktreeStanding(ctx context.Context, c Caller, session ahp.URI) 
 
 // MergeWorktree merges a session's branch into the one its work tree was made from, and says how many commits that were.
 // Errors: -32008 no such session or work tree, -32009 not the owner, -32011 it cannot be merged now.
-func (h *Host) MergeWorktree(ctx context.Context, c Caller, session ahp.URI) (int, error) {
+func (h *Host) MergeWorktree(ctx context.Context, c core.Caller, session ahp.URI) (int, error) {
 	w, err := h.worktree(ctx, c, session)
 	if err != nil {
 		return 0, err
@@ -125,7 +126,7 @@ func (h *Host) MergeWorktree(ctx context.Context, c Caller, session ahp.URI) (in
 
 // RemoveWorktree takes a session's work tree and its branch away; unless force is set only when nothing is lost by it.
 // The session then works in the directory it was made for. Errors: as MergeWorktree, and -32011 while a turn runs.
-func (h *Host) RemoveWorktree(ctx context.Context, c Caller, session ahp.URI, force bool) error {
+func (h *Host) RemoveWorktree(ctx context.Context, c core.Caller, session ahp.URI, force bool) error {
 	w, err := h.worktree(ctx, c, session)
 	if err != nil {
 		return err
@@ -140,7 +141,7 @@ func (h *Host) RemoveWorktree(ctx context.Context, c Caller, session ahp.URI, fo
 		return err
 	}
 	h.drop(session, errIdle) // its agent was started in the work tree
-	err = h.do(ctx, func(tx *hub.Tx) { leaveWorktree(tx, session, w) })
+	err = h.core.Do(ctx, func(tx *hub.Tx) { leaveWorktree(tx, session, w) })
 	h.wantBranch(h.ledger(session))
 	return err
 }
@@ -150,33 +151,33 @@ func leaveWorktree(tx *hub.Tx, session ahp.URI, w changeset.Worktree) {
 	if !ok {
 		return
 	}
-	meta := cloneMeta(s.Meta)
+	meta := core.CloneMeta(s.Meta)
 	delete(meta, worktreeKey)
 	tx.Apply(session, &ahp.SessionMetaChangedAction{Meta: meta})
 	tx.Record(bucketWorktrees, session, nil)
 	for _, uri := range s.WorkingDirectories {
-		dir, _ := FilePath(uri)
+		dir, _ := core.FilePath(uri)
 		if rel, err := filepath.Rel(w.Dir, dir); err == nil && filepath.IsLocal(rel) {
-			tx.Apply(session, &ahp.SessionWorkingDirectoryReplacedAction{Directory: uri, Replacement: FileURI(filepath.Join(w.Repo, rel))})
+			tx.Apply(session, &ahp.SessionWorkingDirectoryReplacedAction{Directory: uri, Replacement: core.FileURI(filepath.Join(w.Repo, rel))})
 		}
 	}
 }
 
 // worktree finds the work tree of a session of the owner's.
-func (h *Host) worktree(ctx context.Context, c Caller, session ahp.URI) (changeset.Worktree, error) {
-	info, known := h.hub.Info(session)
+func (h *Host) worktree(ctx context.Context, c core.Caller, session ahp.URI) (changeset.Worktree, error) {
+	info, known := h.core.Hub.Info(session)
 	if !known || info.Kind != ahp.ChannelSession || !c.Audience().Sees(info) {
-		return changeset.Worktree{}, noSession(session)
+		return changeset.Worktree{}, core.NoSession(session)
 	}
-	if !c.owner() {
+	if !c.IsOwner() {
 		return changeset.Worktree{}, ahp.Errorf(ahp.CodePermissionDenied, "only the owner merges or removes a work tree")
 	}
-	if err := h.ensure(ctx, session); err != nil {
+	if err := h.core.Ensure(ctx, session); err != nil {
 		return changeset.Worktree{}, err
 	}
-	s, ok := hub.StateOf[*ahp.SessionState](h.hub, session)
+	s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, session)
 	if !ok {
-		return changeset.Worktree{}, noSession(session)
+		return changeset.Worktree{}, core.NoSession(session)
 	}
 	w, ok := WorktreeOf(s)
 	if !ok {
@@ -203,8 +204,8 @@ func (h *Host) forgetWorktree(ctx context.Context, session ahp.URI) {
 		return
 	}
 	if err := h.changesetService().RemoveWorktree(ctx, *w, false); err != nil {
-		h.log.Warn("a work tree is left, as something in it is nowhere else", "dir", w.Dir, "branch", w.Branch, "err", err)
+		h.core.Log.Warn("a work tree is left, as something in it is nowhere else", "dir", w.Dir, "branch", w.Branch, "err", err)
 		return
 	}
-	_ = h.do(ctx, func(tx *hub.Tx) { tx.Record(bucketWorktrees, session, nil) }) // fails only when the host stops
+	_ = h.core.Do(ctx, func(tx *hub.Tx) { tx.Record(bucketWorktrees, session, nil) }) // fails only when the host stops
 }

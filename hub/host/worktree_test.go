@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // repository is one with a commit, and how to run git in a directory of it.
@@ -49,7 +50,7 @@ func TestASessionInAWorktree(t *testing.T) {
 	repo, git := repository(t)
 	w, c := shellWorld(t, Config{}, hub.Config{})
 	const other ahp.URI = "ahp-session:/tree"
-	isolated := ahp.CreateSessionParams{Channel: other, WorkingDirectories: []ahp.URI{FileURI(filepath.Join(repo, "sub"))},
+	isolated := ahp.CreateSessionParams{Channel: other, WorkingDirectories: []ahp.URI{core.FileURI(filepath.Join(repo, "sub"))},
 		Config: ahp.Meta{isolationKey: json.RawMessage(`"worktree"`)}}
 	w.must(w.host.CreateSession(t.Context(), c.caller, isolated))
 	state := func() *ahp.SessionState {
@@ -57,7 +58,7 @@ func TestASessionInAWorktree(t *testing.T) {
 		return st
 	}
 	tree, ok := WorktreeOf(state())
-	dir, _ := FilePath(state().WorkingDirectories[0])
+	dir, _ := core.FilePath(state().WorkingDirectories[0])
 	if !ok || tree.Repo != repo || tree.Into != "main" || dir != filepath.Join(tree.Dir, "sub") || state().Project.DisplayName != "sub" {
 		t.Fatalf("the session works in %s of %+v (%v)", dir, tree, ok)
 	}
@@ -69,7 +70,7 @@ func TestASessionInAWorktree(t *testing.T) {
 	}
 
 	w.must(os.WriteFile(filepath.Join(dir, "b.txt"), []byte("two\n"), 0o644))
-	guest := Caller{Principal: viewer, ClientID: "vic"}
+	guest := core.Caller{Principal: viewer, ClientID: "vic"}
 	_, err := w.host.MergeWorktree(t.Context(), guest, other)
 	wantCode(t, err, ahp.CodeSessionNotFound)
 	_, err = w.host.MergeWorktree(t.Context(), c.caller, other)
@@ -84,7 +85,7 @@ func TestASessionInAWorktree(t *testing.T) {
 		t.Error(err)
 	}
 	w.must(w.host.RemoveWorktree(t.Context(), c.caller, other, false))
-	if got := state().WorkingDirectories[0]; got != FileURI(filepath.Join(repo, "sub")) {
+	if got := state().WorkingDirectories[0]; got != core.FileURI(filepath.Join(repo, "sub")) {
 		t.Errorf("afterwards it works in %s", got)
 	}
 	if _, ok := WorktreeOf(state()); ok || git(repo, "branch", "--list", "ahphub/*") != "" {
@@ -108,7 +109,7 @@ func TestAWorktreeIsRemovedWhileTheAgentStarts(t *testing.T) {
 		found <- err
 		return nil
 	}
-	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: other, WorkingDirectories: []ahp.URI{FileURI(repo)},
+	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: other, WorkingDirectories: []ahp.URI{core.FileURI(repo)},
 		Config: ahp.Meta{isolationKey: json.RawMessage(`"worktree"`)}}))
 	w.must(w.host.Keep(other)) // so that its agent is opened
 	dir := <-starting
@@ -130,7 +131,7 @@ func TestAWorktreeIsRemovedWhileTheAgentStarts(t *testing.T) {
 func TestNoWorktree(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
 	err := w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: "ahp-session:/tree",
-		WorkingDirectories: []ahp.URI{FileURI(t.TempDir())}, Config: ahp.Meta{isolationKey: json.RawMessage(`"worktree"`)}})
+		WorkingDirectories: []ahp.URI{core.FileURI(t.TempDir())}, Config: ahp.Meta{isolationKey: json.RawMessage(`"worktree"`)}})
 	wantCode(t, err, ahp.CodeInvalidParams)
 	if !strings.Contains(err.Error(), "is in no git repository") {
 		t.Errorf("it says %v", err)
@@ -166,18 +167,18 @@ func TestTheBaseOfAWorktree(t *testing.T) {
 		}
 		return names
 	}
-	if got := offered(FileURI(filepath.Join(repo, "sub")), ""); len(got) != 3 || got[0] != "main" {
+	if got := offered(core.FileURI(filepath.Join(repo, "sub")), ""); len(got) != 3 || got[0] != "main" {
 		t.Errorf("offered are %q", got)
 	}
-	if got := offered(FileURI(repo), "REL"); len(got) != 1 || got[0] != "release/1.0" {
+	if got := offered(core.FileURI(repo), "REL"); len(got) != 1 || got[0] != "release/1.0" {
 		t.Errorf("like REL are %q", got)
 	}
-	if got := offered(FileURI(t.TempDir()), ""); len(got) != 0 {
+	if got := offered(core.FileURI(t.TempDir()), ""); len(got) != 0 {
 		t.Errorf("without a repository there are %q", got)
 	}
 	in := func(uri ahp.URI, base string) error {
 		raw, _ := json.Marshal(base)
-		return w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: uri, WorkingDirectories: []ahp.URI{FileURI(repo)},
+		return w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: uri, WorkingDirectories: []ahp.URI{core.FileURI(repo)},
 			Config: ahp.Meta{isolationKey: json.RawMessage(`"worktree"`), baseKey: raw}})
 	}
 	for _, base := range []string{"nowhere", "--exec=x", "v1:sub"} {

@@ -13,9 +13,10 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-func client(id string) host.Caller { return host.Caller{Principal: ana, ClientID: id} }
+func client(id string) core.Caller { return core.Caller{Principal: ana, ClientID: id} }
 
 // offers is a client that comes with tools.
 func offers(id, name string, tools ...string) *ahp.SessionActiveClientSetAction {
@@ -178,7 +179,7 @@ func TestTheTurnOfACall(t *testing.T) {
 	w.do(client("vs-1"), one, offers("vs-1", "Editor", "open_file"))
 	w.until("the client's tool", func() bool { return slices.Contains(w.names(c), "open_file") })
 	first := w.say(one, "t1")
-	other := host.NewChatURI()
+	other := core.NewChatURI()
 	w.must(w.host.CreateChat(t.Context(), client("ana"), ahp.CreateChatParams{Channel: one, Chat: other}))
 	w.do(client("ana"), other, &ahp.ChatTurnStartedAction{TurnID: "t2", Message: ahp.Message{Text: "go", Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}})
 	<-w.agent.turns

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/access"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 const one, two = "ahp-session:/one", "ahp-session:/two"
@@ -46,7 +46,7 @@ func TestComments(t *testing.T) {
 	w.ok(c, "reply_to_comment", map[string]any{"id": asked, "text": "Because of two."})
 	w.ok(c, "resolve_comment", map[string]any{"id": asked})
 	thread := w.threads(one)[0]
-	by, _ := host.ReadStamp(thread.Entries[1].Meta)
+	by, _ := core.ReadStamp(thread.Entries[1].Meta)
 	if !thread.Resolved || thread.Entries[1].Text.Text != "Because of two." || by.By.ID != "agent:worker" || by.By.Name != "Worker" || by.By.Role != access.RoleAgent {
 		t.Errorf("the thread is %+v, answered by %+v", thread, by)
 	}
@@ -74,7 +74,7 @@ func TestAddComment(t *testing.T) {
 	if idIn(said) != thread.ID || !strings.Contains(said, "a.txt, lines 2 to 3") {
 		t.Errorf("said %q of %s", said, thread.ID)
 	}
-	st, _ := host.ReadStamp(thread.Entries[0].Meta)
+	st, _ := core.ReadStamp(thread.Entries[0].Meta)
 	if st.Hunk != "2\nthree" || st.Side != "after" || !strings.HasPrefix(st.Version, "ahp-blob:/") {
 		t.Errorf("the stamp is %+v", st)
 	}
@@ -86,7 +86,7 @@ func TestAddComment(t *testing.T) {
 	}
 
 	w.ok(c, "add_comment", map[string]any{"file": filepath.Join(w.dir, "a.txt"), "line": 10, "side": "before", "text": "This went."})
-	if st, _ := host.ReadStamp(w.threads(one)[1].Entries[0].Meta); st.Hunk != "ten" || st.Side != "before" {
+	if st, _ := core.ReadStamp(w.threads(one)[1].Entries[0].Meta); st.Hunk != "ten" || st.Side != "before" {
 		t.Errorf("what was removed is quoted as %+v", st)
 	}
 	w.ok(c, "add_comment", map[string]any{"file": "new.bin", "text": "What is this?"})

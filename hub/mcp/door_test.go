@@ -16,7 +16,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 func (w *world) post(s agent.MCPServer, authorization, session string) int {
@@ -130,7 +130,7 @@ func TestBridgeAsAProcess(t *testing.T) {
 		t.Errorf("the list is %s", got)
 	}
 	w.ok(c, "reply_to_comment", map[string]any{"id": id, "text": "Over a bridge."})
-	if by, _ := host.ReadStamp(w.threads(one)[0].Entries[1].Meta); by.By.ID != "agent:worker" {
+	if by, _ := core.ReadStamp(w.threads(one)[0].Entries[1].Meta); by.By.ID != "agent:worker" {
 		t.Errorf("answered by %+v", by)
 	}
 	w.fails(c, "get_comment", map[string]any{"id": "none"}, "no comment with this id")

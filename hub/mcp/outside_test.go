@@ -15,6 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // A repository that was checked out starts nothing by itself, and no client starts it either. How it is started is the
@@ -42,7 +43,7 @@ func TestAServerOfARepositoryRunsOnlyOnceTrusted(t *testing.T) {
 	if raw, _ := json.Marshal(w.session(outside).Customizations); strings.Contains(string(raw), os.Args[0]) || strings.Contains(string(raw), "OUTSIDE_PID") {
 		t.Errorf("clients see how it is started: %s", raw)
 	}
-	driver := host.Caller{Principal: access.Principal{ID: "guest:dan", Role: access.RoleDriver, Session: outside, Prompt: true, Approve: true, Type: true}}
+	driver := core.Caller{Principal: access.Principal{ID: "guest:dan", Role: access.RoleDriver, Session: outside, Prompt: true, Approve: true, Type: true}}
 	for name, err := range map[string]error{
 		"a guest":         w.host.TrustServer(t.Context(), driver, outside, m.ID, details.Digest),
 		"another command": w.host.TrustServer(t.Context(), anasClient, outside, m.ID, "something else"),

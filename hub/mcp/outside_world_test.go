@@ -19,7 +19,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // The tests' MCP server is this program, started with outsideEnv.
@@ -105,7 +105,7 @@ func started(env ...string) map[string]any {
 
 const outside ahp.URI = "ahp-session:/outside"
 
-var anasClient = host.Caller{Principal: ana, ClientID: "ana"}
+var anasClient = core.Caller{Principal: ana, ClientID: "ana"}
 
 // outsideWorld has a session in a directory that declares servers.
 func outsideWorld(t *testing.T, servers map[string]any) *world {

@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/hub/texts"
 )
@@ -108,18 +109,18 @@ func (n *session) get(ctx context.Context, in getInput) (string, error) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%s\n", n.placeNow(ctx, n.newLook(), &a), state(&a))
-	if st, _ := host.ReadStamp(a.Entries[0].Meta); st.Hunk != "" {
+	if st, _ := core.ReadStamp(a.Entries[0].Meta); st.Hunk != "" {
 		b.WriteString("\nIt is about:\n" + block("", st.Hunk) + "\n")
 	}
 	for _, e := range a.Entries {
-		st, _ := host.ReadStamp(e.Meta)
+		st, _ := core.ReadStamp(e.Meta)
 		fmt.Fprintf(&b, "\n%s, %s:\n%s\n", who(e), st.At.Format("2006-01-02 15:04"), clip(e.Text.Text, mostComment))
 	}
 	return b.String(), nil
 }
 
 func who(e ahp.AnnotationEntry) string {
-	st, ok := host.ReadStamp(e.Meta)
+	st, ok := core.ReadStamp(e.Meta)
 	if !ok || st.By.Name == "" {
 		return "somebody"
 	}
@@ -138,7 +139,7 @@ func state(a *ahp.Annotation) string {
 
 // place is where a comment was written.
 func (n *session) place(a *ahp.Annotation) string {
-	st, _ := host.ReadStamp(a.Entries[0].Meta)
+	st, _ := core.ReadStamp(a.Entries[0].Meta)
 	return n.box.FileName(a.Resource) + where(rangeOf(a, st.Hunk))
 }
 
@@ -177,7 +178,7 @@ func (n *session) newLook() *look { return &look{files: map[ahp.URI][]string{}, 
 
 // placeNow is where a comment's lines are in the file as it is now, when they can be found.
 func (n *session) placeNow(ctx context.Context, l *look, a *ahp.Annotation) string {
-	st, _ := host.ReadStamp(a.Entries[0].Meta)
+	st, _ := core.ReadStamp(a.Entries[0].Meta)
 	was, name := rangeOf(a, st.Hunk), n.box.FileName(a.Resource)
 	if was.From == 0 {
 		return name + " (the whole file)"

@@ -25,6 +25,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 func TestMain(m *testing.M) {
@@ -188,7 +189,7 @@ func (w *world) until(what string, done func() bool) {
 // open makes a session and returns how its agent reaches the host.
 func (w *world) open(session ahp.URI) agent.MCPServer {
 	w.Helper()
-	w.must(w.host.CreateSession(w.Context(), host.Caller{Principal: ana, ClientID: "ana"}, ahp.CreateSessionParams{Channel: session}))
+	w.must(w.host.CreateSession(w.Context(), core.Caller{Principal: ana, ClientID: "ana"}, ahp.CreateSessionParams{Channel: session}))
 	w.must(w.host.Keep(session)) // so that its agent is opened
 	var spec agent.Spec
 	w.until("the agent opens", func() (ok bool) { spec, ok = w.agent.spec(session); return ok })
@@ -264,7 +265,7 @@ func (w *world) session(uri ahp.URI) *ahp.SessionState {
 }
 
 // do dispatches as somebody.
-func (w *world) do(c host.Caller, channel ahp.URI, a ahp.Action) {
+func (w *world) do(c core.Caller, channel ahp.URI, a ahp.Action) {
 	w.Helper()
 	out, err := w.host.Dispatch(w.Context(), c, channel, 1, a)
 	if err != nil || out.Rejected != "" || out.Unknown {
@@ -276,8 +277,8 @@ func (w *world) comment(session ahp.URI, file string, line int64, text string) (
 	w.Helper()
 	id = "thread-" + file + text
 	own, _ := json.Marshal(map[string]string{"side": "after", "hunk": "three"})
-	w.do(host.Caller{Principal: ana, ClientID: "ana"}, session+"/annotations", &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: id,
-		Resource: host.FileURI(filepath.Join(w.dir, file)), Origin: ahp.AnnotationOrigin{Session: session},
+	w.do(core.Caller{Principal: ana, ClientID: "ana"}, session+"/annotations", &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: id,
+		Resource: core.FileURI(filepath.Join(w.dir, file)), Origin: ahp.AnnotationOrigin{Session: session},
 		Range:   &ahp.TextRange{Start: ahp.TextPosition{Line: line - 1}, End: ahp.TextPosition{Line: line - 1}},
 		Entries: []ahp.AnnotationEntry{{ID: "e" + id, Text: ahp.Markdown(text), Meta: ahp.Meta{"ahphub": own}}}}})
 	return id
@@ -285,7 +286,7 @@ func (w *world) comment(session ahp.URI, file string, line int64, text string) (
 
 func (w *world) say(session ahp.URI, turn string) agent.Turn {
 	w.Helper()
-	w.do(host.Caller{Principal: ana, ClientID: "ana"}, w.session(session).DefaultChat, &ahp.ChatTurnStartedAction{TurnID: turn,
+	w.do(core.Caller{Principal: ana, ClientID: "ana"}, w.session(session).DefaultChat, &ahp.ChatTurnStartedAction{TurnID: turn,
 		Message: ahp.Message{Text: "go", Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}})
 	select {
 	case t := <-w.agent.turns:

@@ -20,6 +20,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent/agenttest"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 const session ahp.URI = "ahp-session:/one"
@@ -29,7 +30,7 @@ type world struct {
 	t      *testing.T
 	hub    *hub.Hub
 	host   *host.Host
-	caller host.Caller
+	caller core.Caller
 	dir    string
 	data   string // the host's
 	seq    int64
@@ -59,11 +60,11 @@ func newWorldWith(t *testing.T, b acp.Backend, config ahp.Meta, dirs ...string) 
 	wg.Go(func() { _ = w.host.Run(ctx) })
 	conn, err := w.hub.Connect(hub.ConnConfig{Principal: access.Owner("Ana").ID, ClientID: "ana-1", Audience: access.Owner("Ana").Audience()})
 	w.must(err)
-	w.caller = host.Caller{Principal: access.Owner("Ana"), ClientID: "ana-1", Conn: conn}
+	w.caller = core.Caller{Principal: access.Owner("Ana"), ClientID: "ana-1", Conn: conn}
 	t.Cleanup(func() { conn.Close(errors.New("the test is over")); cancel(); wg.Wait() })
-	uris := []ahp.URI{host.FileURI(w.dir)}
+	uris := []ahp.URI{core.FileURI(w.dir)}
 	for _, dir := range dirs {
-		uris = append(uris, host.FileURI(dir))
+		uris = append(uris, core.FileURI(dir))
 	}
 	w.must(w.host.CreateSession(t.Context(), w.caller, ahp.CreateSessionParams{Channel: session, WorkingDirectories: uris, Config: config}))
 	w.must(w.host.Keep(session)) // so that its agent is opened

@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent/acp"
 	"github.com/ahphub/ahphub/hub/agent/agenttest"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // asked waits for a question of the agent's.
@@ -262,7 +262,7 @@ func TestGuestsAreAskedAbout(t *testing.T) {
 		w.must(err)
 		t.Cleanup(func() { conn.Close(errors.New("the test is over")) })
 		owner := w.caller
-		w.caller = host.Caller{Principal: guest, ClientID: "ben-1", Conn: conn}
+		w.caller = core.Caller{Principal: guest, ClientID: "ben-1", Conn: conn}
 		wants(t, w.say("text"), want)
 		w.caller = owner
 	}

@@ -1,4 +1,4 @@
-package host
+package core
 
 import (
 	"errors"
@@ -8,30 +8,33 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-func noSession(uri ahp.URI) error {
+// NoSession returns the error -32001 for an unknown session.
+func NoSession(uri ahp.URI) error {
 	return ahp.Errorf(ahp.CodeSessionNotFound, "there is no session %s: list the sessions to see what there is", uri)
 }
 
-func noChannel(uri ahp.URI) error {
+// NoChannel returns the error -32008 for an unknown or hidden channel.
+func NoChannel(uri ahp.URI) error {
 	return ahp.Errorf(ahp.CodeNotFound, "there is nothing at %s, or it is not shared with you", uri)
 }
 
-func badParams(format string, args ...any) error {
+// BadParams returns the error -32602.
+func BadParams(format string, args ...any) error {
 	return ahp.Errorf(ahp.CodeInvalidParams, format, args...)
 }
 
-// denied turns what the rights table says into an error of the protocol.
-func denied(err error) error {
+// Denied converts a refusal of the rights table into an error of the protocol.
+func Denied(err error) error {
 	if known, ok := errors.AsType[*ahp.Error](err); ok {
 		return known
 	}
 	return ahp.Errorf(ahp.CodePermissionDenied, "%s", err)
 }
 
-// mayCall asks the rights table whether the caller may use a method on a channel.
-func mayCall(c Caller, method string, ch hub.ChannelInfo) error {
+// MayCall asks the rights table whether the caller may use a method on a channel.
+func MayCall(c Caller, method string, ch hub.ChannelInfo) error {
 	if err := access.MayCall(c.Principal, method, ch); err != nil {
-		return denied(err)
+		return Denied(err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package host
+package core
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 
 func TestLanesKeepOrderAndDoNotWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, gate := newLanes(), make(chan struct{})
+		l, gate := NewLanes(), make(chan struct{})
 		var mu sync.Mutex
 		done := map[string][]int{}
 		add := func(key string, i int, wait <-chan struct{}) {
-			l.add(t.Context(), key, func(context.Context) {
+			l.Add(t.Context(), key, func(context.Context) {
 				if wait != nil {
 					<-wait
 				}
@@ -33,7 +33,7 @@ func TestLanesKeepOrderAndDoNotWaitForEachOther(t *testing.T) {
 			t.Errorf("while one lane is busy: %v", done)
 		}
 		close(gate)
-		l.close()
+		l.Close()
 		if !slices.Equal(done["slow"], []int{0, 1, 2, 3, 4, 5}) {
 			t.Errorf("the busy lane ran %v", done["slow"])
 		}

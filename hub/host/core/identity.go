@@ -1,0 +1,135 @@
+package core
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// MetaKey is the host's own key in `_meta`. The host overwrites a client's value of it and keeps every other key as
+// sent.
+const MetaKey = "ahphub"
+
+// pagePrefix begins the clientId of a person's pages. Claims name a clientId alone, so
+// no client of the endpoint may take such a name.
+const pagePrefix = "page:"
+
+// PageClient returns the clientId that all pages of a principal share.
+func PageClient(principal string) string { return pagePrefix + principal }
+
+// IsPageClient reports whether a clientId is reserved for pages, so that no client of the endpoint may take it.
+func IsPageClient(clientID string) bool {
+	_, person := PageOwner(clientID)
+	return person || strings.HasPrefix(clientID, FeedPrefix)
+}
+
+// FeedPrefix begins the clientIds under which pages that show the same follow channels together.
+const FeedPrefix = "pages|"
+
+// PageOwner returns the principal whose pages a clientId stands for.
+func PageOwner(clientID string) (principal string, ok bool) {
+	return strings.CutPrefix(clientID, pagePrefix)
+}
+
+// contributorKey is where in a tool call's `_meta` the host writes whose client runs it.
+const ContributorKey = "ahphub.contributor"
+
+// Contributor returns the principal whose client runs a tool call, "" without one.
+func Contributor(m ahp.Meta) (principal string) {
+	_ = json.Unmarshal(m[ContributorKey], &principal) // absent: none
+	return principal
+}
+
+// WithContributor returns a copy of m that names the principal whose client runs a tool call.
+func WithContributor(m ahp.Meta, principal string) ahp.Meta {
+	raw, err := json.Marshal(principal)
+	if err != nil {
+		return m // a string always encodes
+	}
+	m = CloneMeta(m)
+	m[ContributorKey] = raw
+	return m
+}
+
+// Identity names the principal of an action. It comes from authentication and never from a client's payload.
+type Identity struct {
+	ID   string      `json:"id"`
+	Name string      `json:"name"`
+	Role access.Role `json:"role,omitempty"`
+}
+
+// Stamp is the value of `_meta.ahphub`. Side and Hunk belong to annotation entries: the version of the file that was
+// commented on, and the lines quoted.
+type Stamp struct {
+	By   Identity  `json:"by"`
+	At   time.Time `json:"at"`
+	Side string    `json:"side,omitempty"` // "before" or "after"
+	Hunk string    `json:"hunk,omitempty"` // at most 8 KiB
+
+	// Client is the clientId to ask for files that a message names and that the sender's client holds.
+	Client string `json:"client,omitempty"`
+
+	Version ahp.URI `json:"version,omitempty"` // the content the lines were read in, so that they can be followed
+
+	// Range belongs to threads: the lines they were written on. The host moves the thread's own range with edits of the file.
+	Range *ahp.TextRange `json:"range,omitempty"`
+}
+
+// Limits of what clients quote, in bytes.
+const (
+	MaxHunk    = 8 << 10
+	MaxVersion = 8 << 10
+)
+
+// ReadStamp returns the stamp in a `_meta`.
+func ReadStamp(m ahp.Meta) (Stamp, bool) {
+	var s Stamp
+	raw, ok := m[MetaKey]
+	if !ok || json.Unmarshal(raw, &s) != nil || s.By.ID == "" {
+		return Stamp{}, false
+	}
+	return s, true
+}
+
+// Write returns a copy of m with the stamp in it.
+func (s Stamp) Write(m ahp.Meta) ahp.Meta {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return m // a year beyond 9999: no clock says so
+	}
+	m = maps.Clone(m)
+	if m == nil {
+		m = ahp.Meta{}
+	}
+	m[MetaKey] = raw
+	return m
+}
+
+// Who returns the caller's identity.
+func (c Caller) Who() Identity {
+	return Identity{ID: c.ID, Name: c.Name, Role: c.Role}
+}
+
+// Stamp returns the caller and a time, as they are written into `_meta`.
+func (c Caller) Stamp(now time.Time) Stamp { return Stamp{By: c.Who(), At: now.UTC()} }
+
+// IsOwner reports whether the caller is the owner.
+func (c Caller) IsOwner() bool { return c.Role == access.RoleOwner }
+
+// Caller is the authenticated principal of a request and the client that sent it. Conn is nil for a plain form.
+type Caller struct {
+	access.Principal
+	ClientID string
+	Conn     *hub.Conn
+}
+
+// ClientRef names a client of a principal. The protocol names a client by its id alone, which two principals may share.
+type ClientRef struct{ Principal, ID string }
+
+// Ref returns the caller's client.
+func (c Caller) Ref() ClientRef { return ClientRef{c.ID, c.ClientID} }
