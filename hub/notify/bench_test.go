@@ -10,7 +10,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// What a step of the timeline costs more, under the hub's lock: an action that nobody is told of, and one that somebody is.
+// The cost of notifications in a step of the timeline, under the hub's lock: for an action without
+// and with a notice.
 func BenchmarkDerive(b *testing.B) {
 	for name, action := range map[string]func(i int) ahp.Action{
 		"told to nobody": func(int) ahp.Action { return &ahp.ChatDeltaAction{Content: "x"} },

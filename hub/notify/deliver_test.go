@@ -46,7 +46,7 @@ func TestAWebhookIsPostedOnce(t *testing.T) {
 	})
 }
 
-// The vector is the one of the specification of Standard Webhooks.
+// The vector comes from the specification of Standard Webhooks.
 func TestSignature(t *testing.T) {
 	got, err := sign("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
 	if want := "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="; got != want || err != nil {
@@ -122,7 +122,7 @@ func TestGivingUp(t *testing.T) {
 	}
 }
 
-// What was on its way when the program was killed goes out after the next start, with the same id.
+// Deliveries pending when the program is killed are made after the next start, with the same id.
 func TestACrashLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMemory()
@@ -135,7 +135,7 @@ func TestACrashLosesNothing(t *testing.T) {
 		first := w.received()[0].body.ID
 		time.Sleep(gather + time.Second) // the mail was tried once
 		w.stop()
-		// This was durable, and nothing was made of it.
+		// This was durable, and not fanned out.
 		raw, _ := json.Marshal(Notice{ID: "0123", Kind: Failed, At: time.Now(), About: hub.ChannelInfo{URI: chat, Kind: ahp.ChannelChat, Session: session}, To: []string{"owner"}})
 		_ = store.Put(t.Context(), noticeBucket, "0123", raw)
 
@@ -155,7 +155,7 @@ func TestACrashLosesNothing(t *testing.T) {
 	})
 }
 
-// A host that is stopped while it starts ends without an error.
+// A host that is stopped during its start ends without an error.
 func TestStoppedWhileItStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
@@ -191,7 +191,7 @@ func TestManyWaitForOneReceiver(t *testing.T) {
 	})
 }
 
-// A webhook of the host tells of everything; a person's of what concerns them, as they chose.
+// A webhook of the host gets everything; a person's gets what concerns them, by their choices.
 func TestWhoseWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())

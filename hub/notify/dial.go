@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// refusedAddress is an address that the owner did not allow.
+// refusedAddress is the error for an address that the owner did not allow.
 type refusedAddress struct {
 	ip    netip.Addr
 	plain bool
@@ -20,17 +20,18 @@ func (e *refusedAddress) Error() string {
 	if e.plain && public(e.ip) {
 		return "use https: without it only addresses that --notify-allow names are sent to"
 	}
-	return fmt.Sprintf("%s is an address of a private network: start ahphub with --notify-allow %s to allow it", e.ip, netip.PrefixFrom(e.ip, e.ip.BitLen()))
+	return fmt.Sprintf("%s is an address of a private network. Start ahphub with --notify-allow %s to allow it", e.ip, netip.PrefixFrom(e.ip, e.ip.BitLen()))
 }
 
 type plainKey struct{}
 
-// withPlain says that a request goes without TLS.
+// withPlain marks a request as sent without TLS.
 func withPlain(ctx context.Context, plain bool) context.Context {
 	return context.WithValue(ctx, plainKey{}, plain)
 }
 
-// dial looks at the address that is connected to, not at the name: a name may be answered otherwise the next time.
+// dial checks the address that is connected to, not the name: a name may resolve differently the
+// next time.
 func (p *poster) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	plain, _ := ctx.Value(plainKey{}).(bool)
 	d := net.Dialer{Timeout: 10 * time.Second, ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
@@ -52,7 +53,8 @@ func (p *poster) mayReach(ip netip.Addr, plain bool) error {
 	return &refusedAddress{ip, plain}
 }
 
-// reserved are ranges that netip does not call private and that lead to this machine or network all the same, or nowhere.
+// reserved are ranges that netip does not call private and that still lead to this machine or
+// network, or nowhere.
 var reserved = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"),

@@ -1,7 +1,8 @@
-// Package notify tells people what waits for them while they look elsewhere: in open pages of their browsers, by
-// webhooks, and by e-mail.
+// Package notify sends people notifications while they look elsewhere: in open pages of their
+// browsers, by webhook, and by e-mail.
 //
-// What is told is derived in one place from the timeline (observe.go) and written in the same step as its cause, so that
-// it is told after a crash too. From there it becomes jobs (fanout.go), which are delivered at least once (queue.go): a
-// webhook's receiver knows a repeated one by its id, a mailbox by its Message-ID.
+// Notices are derived from the timeline in one place (observe.go) and written in the same step as
+// their cause, so that a crash loses none. From there they become jobs (fanout.go), which are
+// delivered at least once (queue.go): a webhook's receiver recognizes a repeated one by its id, a
+// mailbox by its Message-ID.
 package notify

@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// fanOut makes of each notice what is to be sent because of it, in the step that takes the notice away: after a crash
-// there is either the notice or all of that.
+// fanOut turns each notice into jobs and mail, in the step that deletes the notice: after a crash
+// either the notice is there or all of its jobs are.
 func (n *Notifier) fanOut(ctx context.Context) {
 	for {
 		n.mu.Lock()
@@ -28,7 +28,7 @@ func (n *Notifier) fanOut(ctx context.Context) {
 			err = n.cfg.Hub.Do(func(tx *hub.Tx) { n.commit(tx, x, jobs, mails) })
 		}
 		if err != nil {
-			n.log.WarnContext(ctx, "a notice waits", "kind", x.Kind, "err", err)
+			n.log.WarnContext(ctx, "cannot queue a notification yet; retrying", "kind", x.Kind, "err", err)
 			return
 		}
 		n.mu.Lock()
@@ -40,15 +40,15 @@ func (n *Notifier) fanOut(ctx context.Context) {
 	}
 }
 
-// letters are the mailboxes a notice goes to, and when.
+// letters maps the owners of mailboxes that a notice goes to to the time it is due.
 type letters map[string]time.Time
 
-// commit writes the step; what it made counts once it is durable.
+// commit writes the step; its results take effect once it is durable.
 func (n *Notifier) commit(tx *hub.Tx, x Notice, jobs []*job, mails letters) {
 	tx.Record(noticeBucket, x.ID, nil)
 	raw, err := json.Marshal(x)
 	if err != nil {
-		return // it was read from JSON
+		return // cannot happen: it was read from JSON
 	}
 	maps.DeleteFunc(mails, func(who string, _ time.Time) bool { return n.full(who) })
 	for who := range mails {
@@ -74,7 +74,7 @@ func (n *Notifier) queued(jobs []*job) {
 	n.stir()
 }
 
-// reach finds whom a notice is sent to: webhooks, and mailboxes by whose they are.
+// reach returns the deliveries of a notice: jobs for webhooks, and due times of mailboxes by owner.
 func (n *Notifier) reach(ctx context.Context, x *Notice) (jobs []*job, mails letters, err error) {
 	hooks, err := n.allHooks(ctx)
 	if err != nil {
@@ -107,10 +107,11 @@ func (n *Notifier) reach(ctx context.Context, x *Notice) (jobs []*job, mails let
 	return jobs, mails, nil
 }
 
-// hears reports whether somebody with an account is told of a notice by a channel other than an open page, and as what.
+// hears reports whether the account who gets a notice through a channel other than an open page,
+// and returns the notice as that person sees it.
 func (n *Notifier) hears(ctx context.Context, who string, c Channel, x *Notice) (Notice, Prefs, bool, error) {
 	if !slices.Contains(x.To, who) {
-		return *x, Prefs{}, false, nil // most are not: nobody is looked up for them
+		return *x, Prefs{}, false, nil // true for most notices: skip the lookup of the person
 	}
 	p, ok := n.account(who, x.uri())
 	told, is := x.For(p)

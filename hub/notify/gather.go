@@ -14,10 +14,10 @@ import (
 const (
 	mailBucket   = "notify-mail"
 	mostInAMail  = 100
-	mostGathered = 1000 // for one mail
+	mostGathered = 1000 // notices in one mail
 )
 
-// batch is what somebody's next mail says.
+// batch is a person's next mail.
 type batch struct {
 	due     time.Time
 	notices []Notice
@@ -27,7 +27,7 @@ func mailKey(who, notice string) string { return who + "/" + notice }
 
 func mailboxOf(key string) string { return key[:max(0, strings.LastIndexByte(key, '/'))] }
 
-// full reports whether a mailbox takes no more until its next mail; the hub's lock may be held.
+// isFull reports whether a mailbox accepts no more until its next mail; the hub's lock may be held.
 func (n *Notifier) full(who string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -35,7 +35,7 @@ func (n *Notifier) full(who string) bool {
 	return b != nil && len(b.notices) >= mostGathered
 }
 
-// toMail adds a notice; the first one says when the mail goes. n.mu is held.
+// toMail adds a notice to the next mail; the first notice sets when it is due. n.mu is held.
 func (n *Notifier) toMail(who string, x Notice, due time.Time) {
 	b := n.waiting[who]
 	if b == nil {
@@ -45,7 +45,7 @@ func (n *Notifier) toMail(who string, x Notice, due time.Time) {
 	b.notices = append(b.notices, x)
 }
 
-// Reschedule moves somebody's next mail to where their rhythm has it now.
+// Reschedule moves a person's next mail to the time their rhythm now gives.
 func (n *Notifier) Reschedule(ctx context.Context, who string) error {
 	p, err := n.Prefs(ctx, who)
 	if err != nil {
@@ -60,7 +60,7 @@ func (n *Notifier) Reschedule(ctx context.Context, who string) error {
 	return nil
 }
 
-// forgetMail drops what somebody's next mail would have said.
+// forgetMail drops a person's next mail.
 func (n *Notifier) forgetMail(who string) {
 	if b := n.takeMail(who); b != nil {
 		n.dropMail(context.Background(), who, b, nil)
@@ -75,7 +75,7 @@ func (n *Notifier) takeMail(who string) *batch {
 	return b
 }
 
-// mailDue makes mails of what was gathered long enough.
+// sendDueMail makes jobs of the batches that are due.
 func (n *Notifier) mailDue(ctx context.Context) {
 	n.mu.Lock()
 	var due []string
@@ -92,7 +92,7 @@ func (n *Notifier) mailDue(ctx context.Context) {
 		}
 		j, err := n.mailJob(ctx, who, b)
 		if err != nil {
-			n.log.WarnContext(ctx, "a mail waits", "to", who, "err", err)
+			n.log.WarnContext(ctx, "cannot prepare a mail yet; retrying", "to", who, "err", err)
 			n.putBack(who, b)
 			continue
 		}
@@ -100,7 +100,7 @@ func (n *Notifier) mailDue(ctx context.Context) {
 	}
 }
 
-// dropMail takes a batch out of the store, for the job that is made of it.
+// dropMail removes a batch from the store in the step that writes its job.
 func (n *Notifier) dropMail(ctx context.Context, who string, b *batch, j *job) {
 	err := n.cfg.Hub.Do(func(tx *hub.Tx) {
 		for i := range b.notices {
@@ -112,12 +112,12 @@ func (n *Notifier) dropMail(ctx context.Context, who string, b *batch, j *job) {
 		}
 	})
 	if err != nil {
-		n.log.WarnContext(ctx, "a mail waits", "to", who, "err", err)
+		n.log.WarnContext(ctx, "cannot queue a mail yet; retrying", "to", who, "err", err)
 		n.putBack(who, b)
 	}
 }
 
-// putBack tries again in a moment, with what came meanwhile.
+// putBack schedules another attempt in a second, including notices that arrived since.
 func (n *Notifier) putBack(who string, b *batch) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -128,7 +128,8 @@ func (n *Notifier) putBack(who string, b *batch) {
 	n.waiting[who] = b
 }
 
-// mailJob is the mail of a batch, without what was answered, muted or switched off meanwhile; nil when nothing is left.
+// mailJob returns the mail of a batch, without notices that were answered, muted or switched off
+// since; nil when none is left.
 func (n *Notifier) mailJob(ctx context.Context, who string, b *batch) (*job, error) {
 	p, err := n.Prefs(ctx, who)
 	if err != nil {
@@ -148,7 +149,8 @@ func (n *Notifier) mailJob(ctx context.Context, who string, b *batch) (*job, err
 	return &job{key: "mail/" + mailKey(who, left[0].ID), Who: who, Notices: left[more:], More: more, Due: time.Now().UTC()}, nil
 }
 
-// answered reports whether nobody needs to answer any more; of a session that sleeps it is not known.
+// isAnswered reports whether the request of a notice was answered. It returns false while the
+// session sleeps.
 func (n *Notifier) answered(x *Notice) bool {
 	s, ok := hub.StateOf[*ahp.SessionState](n.cfg.Hub, x.uri())
 	if x.Waits == "" || !ok {
@@ -169,7 +171,7 @@ func requestID(r ahp.SessionInputRequest) string {
 	return ""
 }
 
-// loadMail reads what was gathered when the program ended.
+// loadMail reads the batches that were gathered when the program ended.
 func (n *Notifier) loadMail(ctx context.Context) error {
 	kept, err := each[Notice](ctx, n.cfg.Store, mailBucket)
 	if err != nil {

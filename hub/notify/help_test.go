@@ -88,7 +88,7 @@ type posted struct {
 	rawBody string
 }
 
-// world is a hub with a notifier and everything it talks to, for a synctest bubble.
+// world is a hub with a notifier and its peers, for a synctest bubble.
 type world struct {
 	t      *testing.T
 	hub    *hub.Hub
@@ -125,7 +125,7 @@ func newWorld(t *testing.T, store *memory) *world {
 	return w
 }
 
-// stampedBy is how tests say who wrote a comment, and when.
+// stampedBy sets the author and time of a comment.
 type stampedBy struct {
 	ID, Name string
 	At       time.Time
@@ -137,7 +137,7 @@ func authorOf(e ahp.AnnotationEntry) (review.Person, time.Time, bool) {
 	return review.Person{ID: s.ID, Name: s.Name}, s.At, err == nil && s.ID != ""
 }
 
-// guestsOwn is how tests say that a guest wrote a prompt.
+// guestsOwn marks a prompt as written by a guest.
 func guestsOwn(m ahp.Message) bool { return m.Meta["by"] != nil }
 
 func entry(id, by, text string) ahp.AnnotationEntry {
@@ -162,7 +162,7 @@ func (w *world) open() {
 	})
 }
 
-// start runs the journal, the effects and the notifier; what stop leaves is what a crash leaves.
+// start runs the journal, the effects and the notifier; the state after stop is that after a crash.
 func (w *world) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -213,7 +213,7 @@ func (w *world) do(f func(*hub.Tx)) {
 	}
 }
 
-// apply has something happen on a channel and waits until everybody who hears of it has.
+// apply applies an action to a channel and waits until all notifications are sent.
 func (w *world) apply(uri ahp.URI, a ahp.Action) {
 	w.t.Helper()
 	w.do(func(tx *hub.Tx) { tx.Apply(uri, a) })
@@ -224,7 +224,7 @@ func (w *world) Desk(ahp.URI) review.Review { return w.desk }
 
 func (w *world) Summary(ahp.URI) (ahp.SessionSummary, bool) { return ahp.SessionSummary{}, false }
 
-// Send takes a mail.
+// Send accepts a mail.
 func (w *world) Send(_ context.Context, l Letter) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -255,7 +255,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader("thank you")), Request: r}, nil
 }
 
-// set changes how it answers from now on.
+// set changes its answers from now on.
 func (w *world) set(change func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -274,7 +274,7 @@ func (w *world) mails() []Letter {
 	return slices.Clone(w.letters)
 }
 
-// hook makes a webhook for somebody.
+// hook makes a webhook for a person.
 func (w *world) hook(owner string, everything bool) Hook {
 	w.t.Helper()
 	h, _, err := w.n.NewHook(context.Background(), owner, "https://hooks.example.com/secret-path", everything)
@@ -291,7 +291,7 @@ func (w *world) change(who string, f func(*Prefs)) {
 	}
 }
 
-// mailbox gives somebody a verified address.
+// mailbox gives a person a verified address.
 func (w *world) mailbox(who string) {
 	w.change(who, func(p *Prefs) { p.Mail.Address, p.Mail.Verified = "ana@example.com", true })
 }

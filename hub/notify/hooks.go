@@ -23,20 +23,20 @@ const (
 	longestURL = 2000
 )
 
-// Hook is an address that notices are posted to. Its secret signs them, so it is kept as it is, like the owner's token.
+// Hook is a webhook. Its secret signs notices, so it is stored readable, like the owner's token.
 type Hook struct {
 	ID         string    `json:"id"`
-	Owner      string    `json:"owner"`                // principal who made it
-	Everything bool      `json:"everything,omitempty"` // of the whole host, whoever it concerns
+	Owner      string    `json:"owner"`                // principal
+	Everything bool      `json:"everything,omitempty"` // notices of the whole host, whomever they concern
 	URL        string    `json:"url"`
 	Secret     string    `json:"secret"`
 	Created    time.Time `json:"created"`
-	Gone       string    `json:"gone,omitempty"` // why nothing is sent any more
+	Gone       string    `json:"gone,omitempty"` // the reason nothing is sent any more
 
 	Last *Result `json:"-"`
 }
 
-// Where is the address as it may be shown and logged: some services put their secret into it.
+// Where returns the address for display and logs: some services put their secret into it.
 func (h *Hook) Where() string {
 	u, err := url.Parse(h.URL)
 	if err != nil {
@@ -49,7 +49,7 @@ func (h *Hook) Where() string {
 	return where
 }
 
-// NewHook makes a webhook for somebody and returns its secret, which is shown this once.
+// NewHook makes a webhook of owner and returns its secret, which is shown only once.
 func (n *Notifier) NewHook(ctx context.Context, owner, address string, everything bool) (Hook, string, error) {
 	if err := n.post.check(address); err != nil {
 		return Hook{}, "", err
@@ -61,7 +61,7 @@ func (n *Notifier) NewHook(ctx context.Context, owner, address string, everythin
 		return Hook{}, "", err
 	}
 	if same := len(slices.DeleteFunc(all, func(h Hook) bool { return h.Owner != owner || h.Everything != everything })); same >= n.cfg.Limits.Hooks {
-		return Hook{}, "", fmt.Errorf("there are %d webhooks already: remove one first", same)
+		return Hook{}, "", fmt.Errorf("there are already %d webhooks. Remove one first", same)
 	}
 	var random [8]byte
 	rand.Read(random[:])
@@ -69,7 +69,7 @@ func (n *Notifier) NewHook(ctx context.Context, owner, address string, everythin
 	return h, h.Secret, n.putHook(ctx, h)
 }
 
-// newSecret has the shape that libraries for Standard Webhooks read.
+// newSecret returns a secret in the format of Standard Webhooks libraries.
 func newSecret() string {
 	var b [32]byte
 	rand.Read(b[:])
@@ -84,7 +84,7 @@ func (n *Notifier) putHook(ctx context.Context, h Hook) error {
 	return n.cfg.Store.Put(ctx, hookBucket, h.ID, raw)
 }
 
-// Hooks are somebody's, oldest first, with how their last delivery ended.
+// Hooks returns the webhooks of owner, oldest first, with the result of their last delivery.
 func (n *Notifier) Hooks(ctx context.Context, owner string) ([]Hook, error) {
 	all, err := n.allHooks(ctx)
 	mine := slices.DeleteFunc(all, func(h Hook) bool { return h.Owner != owner })
@@ -106,8 +106,8 @@ func (n *Notifier) allHooks(ctx context.Context) ([]Hook, error) {
 	return all, err
 }
 
-// ErrNoHook says that somebody has no such webhook.
-var ErrNoHook = errors.New("there is no such webhook: it may have been removed meanwhile")
+// ErrNoHook reports that the owner has no such webhook.
+var ErrNoHook = errors.New("this webhook does not exist or was removed")
 
 func (n *Notifier) hook(ctx context.Context, id string) (h Hook, err error) {
 	raw, found, err := n.cfg.Store.Get(ctx, hookBucket, id)
@@ -128,7 +128,7 @@ func (n *Notifier) own(ctx context.Context, owner, id string) (Hook, error) {
 	return h, err
 }
 
-// RemoveHook takes one of somebody's webhooks away, and what waits for it.
+// RemoveHook removes a webhook of owner with its pending jobs.
 func (n *Notifier) RemoveHook(ctx context.Context, owner, id string) (Hook, error) {
 	h, err := n.own(ctx, owner, id)
 	if err != nil {
@@ -150,7 +150,8 @@ func (n *Notifier) RemoveHook(ctx context.Context, owner, id string) (Hook, erro
 	})
 }
 
-// TestHook sends a test to one of somebody's webhooks; one that was given up is tried again from here on.
+// TestHook sends a test to a webhook of owner; a webhook that was given up is active again from
+// then on.
 func (n *Notifier) TestHook(ctx context.Context, owner, id string) (Hook, error) {
 	h, err := n.own(ctx, owner, id)
 	if err != nil {

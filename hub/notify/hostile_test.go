@@ -26,13 +26,13 @@ import (
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// forMail is what an attacker writes who aims at mail and at what is shown of it.
+// forMail are texts of an attacker who targets mail and its display.
 var forMail = []string{
 	"x\r\nBcc: everybody@evil.example", "x\nContent-Type: text/html\n\n<b>x", "\r\n.\r\nMAIL FROM:<a@evil.example>", "=?utf-8?q?x=0ABcc:_a@evil.example?=", "x\u2028Bcc: y\u2029",
 	"\u202egpj.exe", "a\u2066b\u2069", "\u200b\u200b", "\u3164\u115f", "\u2800", "\x00\x1b[2J", "-- \nsignature", "From nobody", "\U000e0041\U000e0042", strings.Repeat("long ", 5000),
 }
 
-// everywhere has a text stand wherever an agent, a client or a person puts one that is told.
+// everywhere puts a text wherever an agent, a client or a person can put one that is sent.
 func (w *world) everywhere(i int, p string) {
 	w.t.Helper()
 	id := fmt.Sprintf("%s%d", p, i)
@@ -55,8 +55,8 @@ func (w *world) everywhere(i int, p string) {
 	synctest.Wait()
 }
 
-// Whatever agents, clients and people write is told as text: in a browser's notification and a webhook it is one plain
-// line, and in a mail it becomes no header, no tag, no line of its own and no address.
+// Texts of agents, clients and people are sent as text: in a browser's notification and a webhook
+// as one plain line, and in a mail they add no header, tag, line or address.
 func TestHostileTextIsToldAsText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
@@ -94,7 +94,7 @@ func TestHostileTextIsToldAsText(t *testing.T) {
 	})
 }
 
-// oneLine reports whether a text is what it looks like.
+// oneLine reports whether a text is a single visible line.
 func oneLine(s string) bool {
 	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= 200 && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || strings.ContainsRune(blank, r) })
 }
@@ -116,7 +116,7 @@ func plainNotice(t *testing.T, p string, x *Notice) {
 	}
 }
 
-// plainMail is a mail as a program reads it, and the names of its headers.
+// plainMail is a parsed mail, and the names of its headers.
 func plainMail(t *testing.T, p string, from *SMTP, l Letter) (headers []string) {
 	t.Helper()
 	m, err := from.message(l)
@@ -157,7 +157,7 @@ func plainMail(t *testing.T, p string, from *SMTP, l Letter) (headers []string) 
 	return slices.Sorted(maps.Keys(got.Header))
 }
 
-// plainHTML wants the tags and attributes of the template alone.
+// plainHTML checks that only the template's tags and attributes occur.
 func plainHTML(t *testing.T, p, source string) {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(source))

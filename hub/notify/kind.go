@@ -2,25 +2,25 @@ package notify
 
 import "github.com/ahphub/ahphub/hub/access"
 
-// Kind says what happened.
+// Kind is the kind of an event.
 type Kind string
 
 // The kinds.
 const (
-	Approval Kind = "approval" // a tool call waits for somebody's yes
-	Question Kind = "question" // the agent asks
-	Finished Kind = "finished" // a turn ended well, and nothing is queued behind it
+	Approval Kind = "approval" // a tool call waits for approval
+	Question Kind = "question" // the agent asks a question
+	Finished Kind = "finished" // a turn ended without an error and none is queued behind it
 	Failed   Kind = "failed"   // a turn ended in an error
-	Comment  Kind = "comment"  // somebody wrote in a thread
-	Mention  Kind = "mention"  // and named you
-	Verdict  Kind = "verdict"  // somebody approved the changes, asked for others, or said what they think
-	Test     Kind = "test"     // sent by the button, never chosen
+	Comment  Kind = "comment"  // a new comment in a thread
+	Mention  Kind = "mention"  // the comment mentions the recipient
+	Verdict  Kind = "verdict"  // a reviewer approved the changes, requested others, or commented
+	Test     Kind = "test"     // sent by the test button, never chosen
 )
 
-// Kinds are those a person chooses from, in the order of the page.
+// Kinds returns the kinds a person chooses from, in the order of the page.
 func Kinds() []Kind { return []Kind{Approval, Question, Failed, Finished, Mention, Comment, Verdict} }
 
-// Channel is a way to somebody.
+// Channel is a way to reach a person.
 type Channel string
 
 // The channels.
@@ -30,19 +30,19 @@ const (
 	Webhook Channel = "webhook"
 )
 
-// Channels are all of them, in the order of the page.
+// Channels returns all channels, in the order of the page.
 func Channels() []Channel { return []Channel{Browser, Mail, Webhook} }
 
-// urgent is what somebody wants to hear who chose nothing.
+// urgent are the default kinds.
 var urgent = []Kind{Approval, Question, Failed, Mention}
 
 // defaults are the kinds of each channel until a person chooses others.
 var defaults = map[Channel][]Kind{Browser: urgent, Mail: urgent, Webhook: Kinds()}
 
-// needs is the right without which a kind is not told: who cannot answer is not called.
+// needs maps a kind to the right it needs: people who cannot answer are not notified.
 var needs = map[Kind]access.Right{Approval: access.RightApprove, Question: access.RightPrompt}
 
-// said is how each kind begins in words.
+// said maps each kind to the beginning of its title.
 var said = map[Kind]string{
 	Approval: "Needs approval",
 	Question: "Asks you something",

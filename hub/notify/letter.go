@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Letter is one mail. Its texts are lines of ours around lines that were cleaned; whoever sends it still encodes them.
+// Letter is one mail. Its texts are our lines around cleaned lines; the sender still encodes them.
 type Letter struct {
 	ID      string // the same for each attempt, for Message-ID
 	To      string
@@ -17,10 +17,10 @@ type Letter struct {
 	Text    string
 	HTML    string
 
-	Unsubscribe string // address that ends these mails; "" for one that was asked for
+	Unsubscribe string // address that ends these mails; "" for a mail that was requested
 }
 
-// deliverMail sends what was gathered, or a code.
+// deliverMail sends a batch, or a code.
 func (n *Notifier) deliverMail(ctx context.Context, j *job) (string, error) {
 	p, err := n.Prefs(ctx, j.Who)
 	if err != nil {
@@ -39,11 +39,11 @@ func (n *Notifier) deliverMail(ctx context.Context, j *job) (string, error) {
 func (n *Notifier) letter(j *job, p *Prefs) (Letter, error) {
 	switch {
 	case !n.CanMail():
-		return Letter{}, final{errors.New("this host sends no mail any more")}
+		return Letter{}, final{errors.New("this server no longer sends mail")}
 	case j.Code != "" && j.Address == p.Mail.Address && !p.Mail.Verified:
 		return codeLetter(j, n.cfg.Public()), nil
 	case j.Code != "" || !p.Mail.Verified || p.Paused || len(p.On[Mail]) == 0 && p.On[Mail] != nil:
-		return Letter{}, final{errors.New("mail was switched off meanwhile")}
+		return Letter{}, final{errors.New("mail was switched off before this was sent")}
 	}
 	base := strings.TrimSuffix(n.cfg.Public(), "/")
 	v := letterView{Base: base, More: j.More, Settings: base + "/settings/notifications",
@@ -55,7 +55,7 @@ func (n *Notifier) letter(j *job, p *Prefs) (Letter, error) {
 	return v.write(Letter{ID: id("mail", j.key), To: p.Mail.Address, Subject: subject(j), Unsubscribe: v.Stop})
 }
 
-// subject is the one notice there is, or how many of which kind.
+// subject returns the heading of a single notice, or the number of notices by kind.
 func subject(j *job) string {
 	if len(j.Notices) == 1 && j.More == 0 {
 		return j.Notices[0].Heading()
@@ -86,7 +86,7 @@ type letterView struct {
 
 type letterItem struct{ Heading, Text, URL string }
 
-// letterHTML is plain on purpose: mail programs show little else alike.
+// letterHTML is deliberately plain: mail programs agree on little else.
 var letterHTML = template.Must(template.New("mail").Parse(`<!DOCTYPE html><html lang="en"><body style="font-family:system-ui,sans-serif;line-height:1.5">
 {{range .Items}}<p><a href="{{.URL}}"><b>{{.Heading}}</b></a>{{if .Text}}<br>{{.Text}}{{end}}</p>
 {{end}}{{if .More}}<p>And {{.More}} earlier ones.</p>

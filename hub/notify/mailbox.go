@@ -23,13 +23,13 @@ const (
 	longestMail = 254
 )
 
-// Address reads one e-mail address as a form sends it: the address alone, without a name, and nothing that could become
-// another header.
+// Address parses one e-mail address from a form: the address alone, without a name, and nothing
+// that could become another header.
 func Address(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	a, err := mail.ParseAddress(s)
 	if err != nil || a.Name != "" || a.Address != s || len(s) > longestMail || strings.ContainsAny(s, "\r\n\"<>,;[] ") || !strings.Contains(s, ".") || !ascii(s) {
-		return "", errors.New("type an e-mail address as ana@example.com")
+		return "", errors.New("enter an e-mail address such as ana@example.com")
 	}
 	return s, nil
 }
@@ -43,10 +43,11 @@ func ascii(s string) bool {
 	return true
 }
 
-// SetAddress notes where somebody's mail is to go, and sends a code there; nothing else is before Verify.
+// SetAddress stores a person's unverified address and sends it a code; nothing else is sent there
+// before Verify.
 func (n *Notifier) SetAddress(ctx context.Context, who, address string) error {
 	if !n.CanMail() {
-		return errors.New("this host sends no mail: start it with --smtp to have it do so")
+		return errors.New("this server sends no mail. Start it with --smtp to enable mail")
 	}
 	address, err := Address(address)
 	if err != nil {
@@ -57,7 +58,7 @@ func (n *Notifier) SetAddress(ctx context.Context, who, address string) error {
 		now := time.Now().UTC()
 		sent := recent(p.Mail.Sent, now)
 		if len(sent) >= mostCodes {
-			return fmt.Errorf("%d codes were sent in the last hour: look for them in your mail, or wait", mostCodes)
+			return fmt.Errorf("%d codes were sent in the last hour. Look for them in your mail, or wait", mostCodes)
 		}
 		p.Mail.Address, p.Mail.Verified, p.Mail.Tries = address, false, 0
 		p.Mail.Code, p.Mail.Until, p.Mail.Sent = hashOf(code), now.Add(codeLife), append(sent, now.Format(time.RFC3339))
@@ -92,19 +93,19 @@ func hashOf(code string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Verify takes the code that was mailed.
+// Verify checks the code that was mailed.
 func (n *Notifier) Verify(ctx context.Context, who, code string) error {
 	var wrong error
 	err := n.Change(ctx, who, func(p *Prefs) error {
 		m := &p.Mail
 		switch {
 		case m.Code == "" || time.Now().After(m.Until):
-			return errors.New("this code is too old: have a new one sent")
+			return errors.New("this code has expired. Request a new one")
 		case m.Tries >= mostTries:
-			return errors.New("too many wrong codes: have a new one sent")
+			return errors.New("too many wrong codes. Request a new one")
 		case subtle.ConstantTimeCompare([]byte(m.Code), []byte(hashOf(strings.Join(strings.Fields(code), "")))) == 0:
 			m.Tries++
-			wrong = errors.New("the code is another one: look into the newest mail")
+			wrong = errors.New("this code is wrong. Look for the code in the newest mail")
 			return nil
 		}
 		m.Verified, m.Code, m.Tries, m.Until = true, "", 0, time.Time{}
@@ -116,7 +117,7 @@ func (n *Notifier) Verify(ctx context.Context, who, code string) error {
 	return wrong
 }
 
-// RemoveAddress ends somebody's mail and forgets where it went.
+// RemoveAddress ends a person's mail and deletes their address.
 func (n *Notifier) RemoveAddress(ctx context.Context, who string) error {
 	err := n.Change(ctx, who, func(p *Prefs) error {
 		if p.Mail.Address == "" {
@@ -129,20 +130,21 @@ func (n *Notifier) RemoveAddress(ctx context.Context, who string) error {
 	return err
 }
 
-// ErrNoAddress says that no mail goes anywhere.
-var ErrNoAddress = errors.New("there is no address to remove: it was removed already")
+// ErrNoAddress reports that there is no address.
+var ErrNoAddress = errors.New("the address was already removed")
 
-// unsubscriber is the token of a link that ends somebody's mail to an address, and does nothing else.
+// unsubscriber returns the token of a link that ends a person's mail to an address, and does
+// nothing else.
 func (n *Notifier) unsubscriber(who, address string) string {
 	mac := hmac.New(sha256.New, n.cfg.Key)
 	fmt.Fprintf(mac, "unsubscribe\n%s\n%s", who, address)
 	return base64.RawURLEncoding.EncodeToString([]byte(who)) + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// ErrNotSubscribed says that a link ends nothing: it is not one of ours, or that address gets no mail from here.
-var ErrNotSubscribed = errors.New("this link ends nothing: no mail goes to that address any more")
+// ErrNotSubscribed reports that a link is not valid, or that its address gets no mail from here.
+var ErrNotSubscribed = errors.New("this address is already unsubscribed")
 
-// Unsubscribes tells whose mail a link would end, and where it goes.
+// Unsubscribes returns whose mail a link would end, and the address.
 func (n *Notifier) Unsubscribes(ctx context.Context, token string) (who, address string, err error) {
 	name, _, _ := strings.Cut(token, ".")
 	raw, err := base64.RawURLEncoding.DecodeString(name)
@@ -159,7 +161,7 @@ func (n *Notifier) Unsubscribes(ctx context.Context, token string) (who, address
 	return string(raw), p.Mail.Address, nil
 }
 
-// Unsubscribe switches somebody's mail off; they can switch it on again in their settings.
+// Unsubscribe switches a person's mail off; they can switch it on again in their settings.
 func (n *Notifier) Unsubscribe(ctx context.Context, token string) (who, address string, err error) {
 	who, address, err = n.Unsubscribes(ctx, token)
 	if err != nil {
@@ -173,7 +175,7 @@ func (n *Notifier) Unsubscribe(ctx context.Context, token string) (who, address 
 	return who, address, err
 }
 
-// LastMail is how somebody's last mail went; false when there was none.
+// LastMail returns the result of a person's last mail; false when there was none.
 func (n *Notifier) LastMail(ctx context.Context, who string) (Result, bool) {
 	return n.last(ctx, "mail:"+who)
 }

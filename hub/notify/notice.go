@@ -12,32 +12,32 @@ import (
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// Notice is one thing that happened, as it is kept and told. Its texts are single lines without secrets.
+// Notice is one event as it is stored and sent. Its texts are single lines without secrets.
 type Notice struct {
-	ID      string          `json:"id"` // the same for the same cause, however often it is seen
+	ID      string          `json:"id"` // the same for the same cause
 	Kind    Kind            `json:"kind"`
 	At      time.Time       `json:"at"`
-	About   hub.ChannelInfo `json:"about"` // who does not see this channel is not told
+	About   hub.ChannelInfo `json:"about"` // only people who see this channel are notified
 	Short   string          `json:"short"` // of the session, as in addresses
 	Session string          `json:"session"`
 	Title   string          `json:"title"`
 	Text    string          `json:"text,omitempty"`
 	Path    string          `json:"path"`             // on this host
-	Waits   string          `json:"waits,omitempty"`  // what of the session's inputNeeded it is about
-	Guest   bool            `json:"guest,omitempty"`  // an approval of what another than the owner asked for
-	Thread  string          `json:"thread,omitempty"` // what it was written in
-	Brief   bool            `json:"brief,omitempty"`  // over before a mail would be read: none is sent
+	Waits   string          `json:"waits,omitempty"`  // the entry of the session's inputNeeded that it is about
+	Guest   bool            `json:"guest,omitempty"`  // an approval of a prompt that the owner did not write
+	Thread  string          `json:"thread,omitempty"` // the thread it was written in
+	Brief   bool            `json:"brief,omitempty"`  // answered before a mail would be read: none is sent
 	By      review.Person   `json:"by,omitzero"`
-	To      []string        `json:"to,omitempty"` // principals; never the one who caused it
+	To      []string        `json:"to,omitempty"` // principals, without the one who caused it
 }
 
-// id names a cause for good.
+// id returns a stable id of a cause.
 func id(kind Kind, cause string) string {
 	sum := sha256.Sum256([]byte(string(kind) + "\n" + cause))
 	return hex.EncodeToString(sum[:12])
 }
 
-// uri is the session the notice is about.
+// uri returns the session of the notice.
 func (n *Notice) uri() ahp.URI {
 	if n.About.Session == "" {
 		return n.About.URI
@@ -45,8 +45,9 @@ func (n *Notice) uri() ahp.URI {
 	return n.About.Session
 }
 
-// For is the notice as somebody is told it, if they are at all: they are concerned, they see what it is about, and they
-// could answer. Who sees a part of a session is not told the title of the whole.
+// For returns the notice as a principal gets it; false when they do not: they must be concerned,
+// see its subject and be able to answer. Principals who see a part of a session do not get the
+// title of the whole.
 func (n Notice) For(p access.Principal) (Notice, bool) {
 	if !slices.Contains(n.To, p.ID) || !n.seenBy(p) {
 		return n, false
@@ -65,21 +66,21 @@ func (n *Notice) seenBy(p access.Principal) bool {
 	switch {
 	case !sees.Sees(n.About):
 		return false
-	case n.Thread != "": // whoever would get an action on the thread
+	case n.Thread != "": // principals who would get an action on the thread
 		return sees.Action(n.About, &ahp.AnnotationsUpdatedAction{AnnotationID: n.Thread}) != nil
 	}
 	return p.Scope.IsWhole() || n.About.Kind == ahp.ChannelChat
 }
 
-const mostSeen = 4096 // causes remembered, so that none is told twice
+const mostSeen = 4096 // causes remembered, so that none is notified twice
 
-// seen are the newest causes; the hub's lock guards it.
+// seen holds the newest causes; the hub's lock guards it.
 type seen struct {
 	ids  map[string]bool
 	ring []string
 }
 
-// first is true once for each id.
+// isFirst reports whether an id is new, and records it.
 func (s *seen) first(id string) bool {
 	if s.ids[id] {
 		return false
@@ -95,5 +96,5 @@ func (s *seen) first(id string) bool {
 	return true
 }
 
-// Heading is the notice in a line: what happened, and where.
+// Heading returns the notice as one line: what happened, and where.
 func (n *Notice) Heading() string { return n.Title + " · " + n.Session }

@@ -18,7 +18,8 @@ import (
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// Store keeps what people chose. What is on its way goes through the hub's journal, so that it is in order with its cause.
+// Store keeps people's choices. Pending notices go through the hub's journal, so that they are
+// ordered with their causes.
 type Store interface {
 	Put(ctx context.Context, bucket, key string, value []byte) error
 	Get(ctx context.Context, bucket, key string) (value []byte, found bool, err error)
@@ -26,7 +27,7 @@ type Store interface {
 	Each(ctx context.Context, bucket string, visit func(key string, value []byte) error) error
 }
 
-// Sessions is what the host knows of them; both are asked under the hub's lock.
+// Sessions is the host's knowledge of sessions; both methods are called under the hub's lock.
 type Sessions interface {
 	Desk(session ahp.URI) review.Review
 	Summary(session ahp.URI) (ahp.SessionSummary, bool)
@@ -42,26 +43,27 @@ type Config struct {
 	Hub   *hub.Hub
 	Host  Sessions
 	Store Store
-	// Person is somebody with an account as what they are in a session: a guest has none, and gets neither mail nor webhooks.
+	// Person returns an account as the principal it is in a session. Guests have none, and get
+	// neither mail nor webhooks.
 	Person func(id string, session ahp.URI) (access.Principal, bool)
 	Short  func(session ahp.URI) string                                        // as in addresses
 	ChatID func(chat ahp.URI) string                                           // as in addresses
-	Author func(ahp.AnnotationEntry) (by review.Person, at time.Time, ok bool) // of a comment, as the host stamped it
-	Guest  func(ahp.Message) bool                                              // reports whether another than the owner wrote a prompt
-	Public func() string                                                       // address that people open this host by
+	Author func(ahp.AnnotationEntry) (by review.Person, at time.Time, ok bool) // of a comment, as the host recorded it
+	Guest  func(ahp.Message) bool                                              // reports whether the owner did not write the prompt
+	Public func() string                                                       // the host's public address
 	Key    []byte                                                              // signs the links that unsubscribe
 	Mailer Mailer                                                              // nil: no mail is sent
-	Allow  []netip.Prefix                                                      // addresses of this network that webhooks may be sent to: none
+	Allow  []netip.Prefix                                                      // private addresses that webhooks may reach; default none
 	Log    *slog.Logger
 	Limits Limits
 }
 
-// Limits bounds what waits and how long.
+// Limits bounds pending deliveries.
 type Limits struct {
-	Hooks   int           // of one person, and of the host: 5
-	Jobs    int           // that wait for one webhook or mailbox: 500, then the oldest goes
+	Hooks   int           // of each person, and of the host: 5
+	Jobs    int           // pending for one webhook or mailbox: 500, then the oldest is dropped
 	Attempt time.Duration // one delivery: 10 s
-	First   time.Duration // until the second attempt: 2 s, then three times as long each, up to 3 h
+	First   time.Duration // delay of the second attempt: 2 s, then tripling up to 3 h
 	Most    int           // attempts: 11, which take about 9 hours
 }
 
@@ -74,7 +76,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Notifier tells people. New, then Derive and Judged are called by the hub and the host, and Run once.
+// Notifier sends notifications. Call New; the hub and the host then call Derive and Judged; call
+// Run once.
 type Notifier struct {
 	cfg  Config
 	log  *slog.Logger
@@ -82,18 +85,18 @@ type Notifier struct {
 	live live
 	post *poster
 
-	prefs sync.Mutex // over reading and writing what somebody chose
+	prefs sync.Mutex // guards reading and writing people's choices
 	wake  chan struct{}
 
 	mu      sync.Mutex
 	inbox   []Notice
-	loaded  map[string]bool   // notices read at the start, which may arrive still
-	waiting map[string]*batch // by person: what their next mail says
+	loaded  map[string]bool   // notices read at start, which may still arrive
+	waiting map[string]*batch // each person's next mail
 	jobs    map[string]*job
-	busy    map[string]bool // targets something is being sent to
+	busy    map[string]bool // targets with a delivery in progress
 }
 
-// New makes a notifier.
+// New returns a notifier.
 func New(cfg Config) (*Notifier, error) {
 	if cfg.Hub == nil || cfg.Host == nil || cfg.Store == nil || cfg.Person == nil || cfg.Short == nil || cfg.ChatID == nil || cfg.Author == nil || cfg.Public == nil || len(cfg.Key) < 32 {
 		return nil, errors.New("notify: Config misses a part")
@@ -107,14 +110,14 @@ func New(cfg Config) (*Notifier, error) {
 // CanMail reports whether mail is set up.
 func (n *Notifier) CanMail() bool { return n.cfg.Mailer != nil }
 
-// Waiting counts what is on its way.
+// Waiting counts pending notices, mails and jobs.
 func (n *Notifier) Waiting() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.inbox) + len(n.waiting) + len(n.jobs)
 }
 
-// arrived is called once a notice is durable.
+// enqueueNotice takes in a notice that is durable.
 func (n *Notifier) arrived(x Notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -127,11 +130,11 @@ func (n *Notifier) arrived(x Notice) {
 func (n *Notifier) stir() {
 	select {
 	case n.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // a wake-up is pending
 	}
 }
 
-// Run tells people until ctx ends, and waits for what is being sent.
+// Run sends notifications until ctx ends, and then waits for deliveries in progress.
 func (n *Notifier) Run(ctx context.Context) error {
 	if err := n.load(ctx); ctx.Err() != nil {
 		return nil
@@ -156,7 +159,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// load reads what was on its way when the program ended.
+// load reads what was pending when the program ended.
 func (n *Notifier) load(ctx context.Context) error {
 	notices, err := each[Notice](ctx, n.cfg.Store, noticeBucket)
 	if err != nil {
@@ -170,7 +173,7 @@ func (n *Notifier) load(ctx context.Context) error {
 	n.loaded = map[string]bool{}
 	for _, x := range slices.SortedFunc(maps.Values(notices), func(a, b Notice) int { return a.At.Compare(b.At) }) {
 		n.loaded[x.ID] = true
-		if !slices.ContainsFunc(n.inbox, func(have Notice) bool { return have.ID == x.ID }) { // of this start
+		if !slices.ContainsFunc(n.inbox, func(have Notice) bool { return have.ID == x.ID }) { // written since this start
 			n.inbox = append(n.inbox, x)
 		}
 	}
@@ -182,7 +185,7 @@ func (n *Notifier) load(ctx context.Context) error {
 	return n.loadMail(ctx)
 }
 
-// each reads a bucket; what cannot be read is left out, because nobody could be told of it.
+// each reads a bucket. Unreadable values are skipped: they could not be sent.
 func each[T any](ctx context.Context, s Store, bucket string) (map[string]T, error) {
 	out := map[string]T{}
 	err := s.Each(ctx, bucket, func(key string, raw []byte) error {
@@ -195,17 +198,17 @@ func each[T any](ctx context.Context, s Store, bucket string) (map[string]T, err
 	return out, err
 }
 
-// next is when something is due, at the latest in an hour.
+// next returns when something is due, at the latest in an hour.
 func (n *Notifier) next() time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	at := time.Now().Add(time.Hour)
 	for _, j := range n.jobs {
-		if !n.busy[j.target()] && len(n.busy) < mostAtOnce { // those wait for one that ends
+		if !n.busy[j.target()] && len(n.busy) < mostAtOnce { // those wait for a delivery that ends
 			at = earlier(at, j.Due)
 		}
 	}
-	if len(n.inbox) > 0 { // the journal did not take it: in a moment again
+	if len(n.inbox) > 0 { // the journal refused it: try again soon
 		at = earlier(at, time.Now().Add(time.Second))
 	}
 	for _, b := range n.waiting {

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	noticeBucket = "notice" // told to nobody yet
+	noticeBucket = "notice" // not fanned out yet
 
-	fresh = time.Minute // a comment whose stamp is older was there before, and moved or was edited
+	fresh = time.Minute // a comment with an older timestamp was moved or edited, not added
 )
 
-// Derive sees every accepted envelope, under the hub's lock and after the host's own part: what somebody should hear of
-// is written down in the same step.
+// Derive sees every accepted envelope, under the hub's lock and after the host's own part. It
+// records notices in the same step.
 func (n *Notifier) Derive(tx *hub.Tx, e *hub.Envelope) {
 	switch a := e.Action.(type) {
 	case *ahp.SessionInputNeededSetAction:
@@ -40,7 +40,7 @@ func (n *Notifier) Derive(tx *hub.Tx, e *hub.Envelope) {
 	}
 }
 
-// asked is for what blocks a turn until a person answers.
+// observeRequest handles requests that block a turn until a person answers.
 func (n *Notifier) asked(tx *hub.Tx, e *hub.Envelope, r ahp.SessionInputRequest) {
 	switch r := r.Value.(type) {
 	case *ahp.SessionToolConfirmationRequest:
@@ -51,7 +51,7 @@ func (n *Notifier) asked(tx *hub.Tx, e *hub.Envelope, r ahp.SessionInputRequest)
 	case *ahp.SessionToolAuthenticationRequest:
 		chat := n.chat(tx, e, r.Chat)
 		n.put(tx, e.At, Notice{ID: id(Question, r.ID), Kind: Question, About: chat, Waits: r.ID, Text: line(r.ToolCall.DisplayName + " wants you to sign in"),
-			Path: anchor(n.chatPath(chat), "tool-"+r.ToolCall.ToolCallID), To: []string{access.Owner("").ID}}) // the owner alone may
+			Path: anchor(n.chatPath(chat), "tool-"+r.ToolCall.ToolCallID), To: []string{access.Owner("").ID}}) // only the owner can
 	case *ahp.SessionChatInputRequest:
 		chat := n.chat(tx, e, r.Chat)
 		n.put(tx, e.At, Notice{ID: id(Question, r.ID), Kind: Question, About: chat, Waits: r.ID, Text: line(r.Request.Message),
@@ -59,14 +59,14 @@ func (n *Notifier) asked(tx *hub.Tx, e *hub.Envelope, r ahp.SessionInputRequest)
 	}
 }
 
-// ofGuest reports whether a chat's turn answers another than the owner.
+// isOfGuest reports whether a chat's turn answers a prompt that the owner did not write.
 func (n *Notifier) ofGuest(tx *hub.Tx, chat ahp.URI) bool {
 	s, ok := hub.StateOf[*ahp.ChatState](tx, chat)
 	return ok && s.ActiveTurn != nil && n.cfg.Guest(s.ActiveTurn.Message)
 }
 
-// confirmed is a tool call that waits, with what it is in a line: the tool's name and what the agent calls the step. Its
-// result may wait after the call itself did.
+// describeCall returns a waiting tool call, a line of text (the tool's name and the agent's name
+// for the step), and the stage: the call's result may wait for confirmation too.
 func confirmed(c ahp.ToolCallConfirmationState) (call, text, stage string) {
 	switch c := c.Value.(type) {
 	case *ahp.ToolCallPendingConfirmationState:
@@ -88,7 +88,8 @@ func step(c ahp.ToolCallBase, message string) string {
 	return texts.ElideRunes(name+": "+what, longestLine)
 }
 
-// finished leaves out sub-agents, whose turn is a step of another one, and turns behind which the next one is queued.
+// observeEnd skips sub-agents, whose turn is a step of another one, and turns with a successor in
+// the queue.
 func (n *Notifier) finished(tx *hub.Tx, e *hub.Envelope, a *ahp.ChatTurnCompleteAction) {
 	chat, ok := hub.StateOf[*ahp.ChatState](tx, e.Channel.URI)
 	if !ok || len(chat.QueuedMessages) > 0 || ofTool(chat) {
@@ -106,7 +107,8 @@ func ofTool(c *ahp.ChatState) bool {
 	return tool
 }
 
-// commented is for entries that were not there before: a comment's stamp is the host's, and keeps its time.
+// observeComments handles new entries of a thread. The host sets a comment's timestamp once, so
+// moved and edited entries keep theirs.
 func (n *Notifier) commented(tx *hub.Tx, e *hub.Envelope, thread string, entries ...ahp.AnnotationEntry) {
 	people := n.cfg.Host.Desk(e.Channel.Session).People
 	for _, entry := range entries {
@@ -127,7 +129,7 @@ func (n *Notifier) commented(tx *hub.Tx, e *hub.Envelope, thread string, entries
 	}
 }
 
-// threadAuthors are those who wrote in a thread.
+// threadAuthors returns the principals who wrote in a thread.
 func (n *Notifier) threadAuthors(tx *hub.Tx, channel ahp.URI, thread string) (out []string) {
 	s, ok := hub.StateOf[*ahp.AnnotationsState](tx, channel)
 	if !ok {
@@ -146,7 +148,7 @@ func (n *Notifier) threadAuthors(tx *hub.Tx, channel ahp.URI, thread string) (ou
 	return out
 }
 
-// Judged sees what happens at desks, as Derive sees the timeline: a verdict is no action of the protocol.
+// Judged handles verdicts, which are not actions of the protocol, as Derive handles envelopes.
 func (n *Notifier) Judged(tx *hub.Tx, session ahp.URI, event review.Event) {
 	g, ok := event.(review.Given)
 	if !ok {
@@ -162,13 +164,14 @@ func (n *Notifier) Judged(tx *hub.Tx, session ahp.URI, event review.Event) {
 		Text: texts.ElideRunes(words+text, longestLine), Path: "/s/" + n.cfg.Short(session) + "/changes", To: except(n.here(about), g.By.ID)})
 }
 
-// FilesAsked is for a client that waits for files, which the owner alone can give; the question is of no session.
+// FilesAsked handles a client's request for files, which only the owner can grant and which belongs
+// to no session.
 func (n *Notifier) FilesAsked(tx *hub.Tx, ask, text string) {
 	n.put(tx, time.Now(), Notice{ID: id(Question, "files "+ask), Kind: Question, About: hub.ChannelInfo{URI: ahp.RootURI, Kind: ahp.ChannelRoot}, Brief: true,
 		Session: "Files", Text: line(text), Path: anchor("/", "files-"+ask), To: []string{access.Owner("").ID}})
 }
 
-// put writes a notice once, in the step of its cause.
+// put records a notice once, in the step of its cause.
 func (n *Notifier) put(tx *hub.Tx, at time.Time, x Notice) {
 	if !n.seen.first(x.ID) {
 		return
@@ -183,7 +186,7 @@ func (n *Notifier) put(tx *hub.Tx, at time.Time, x Notice) {
 	}
 	raw, err := json.Marshal(x)
 	if err != nil {
-		n.log.Error("nobody is told of something", "kind", x.Kind, "err", err)
+		n.log.Error("cannot record a notification", "kind", x.Kind, "err", err)
 		return
 	}
 	tx.Record(noticeBucket, x.ID, raw)
@@ -203,7 +206,8 @@ func (n *Notifier) titleOf(tx *hub.Tx, session ahp.URI) string {
 	return texts.ElideRunes(title, 80)
 }
 
-// here is everybody who has been in a session, and the owner: who of them may hear of what is asked when it is told.
+// visitors returns everyone who has been in the session, and the owner. Their rights are checked
+// when the notice is sent.
 func (n *Notifier) here(about hub.ChannelInfo) []string {
 	session := about.Session
 	if session == "" {
@@ -220,7 +224,7 @@ func ids(people []review.Person) []string {
 	return out
 }
 
-// except is a list without some, each once, agents never.
+// except returns a list without some ids, without duplicates and without agents.
 func except(list []string, without ...string) (out []string) {
 	for _, id := range list {
 		if id != "" && !strings.HasPrefix(id, "agent:") && !slices.Contains(without, id) && !slices.Contains(out, id) {
@@ -248,7 +252,7 @@ func (n *Notifier) turnPath(chat hub.ChannelInfo, turn string) string {
 	return anchor(n.chatPath(chat), "turn-"+turn)
 }
 
-// anchor is a place on a page; ids are whatever an agent or client made them.
+// anchor returns a path with an escaped fragment; agents and clients choose the ids.
 func anchor(path, id string) string { return path + "#" + url.PathEscape(id) }
 
 func lasted(d time.Duration) string {

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// told are the notices that open pages would get, whoever they are for.
+// told returns the notices that open pages would get, whomever they are for.
 func told(w *world) []Notice {
 	w.n.live.mu.Lock()
 	defer w.n.live.mu.Unlock()
@@ -137,7 +137,8 @@ func TestAVerdictIsTold(t *testing.T) {
 	})
 }
 
-// A client that waits for files is told of to the owner, on pages and by webhooks at once, and by no mail: it would come late.
+// The owner is notified of a client that waits for files, on pages and by webhook at once, and not
+// by mail, which would be late.
 func TestFilesThatAreAskedForAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
@@ -162,7 +163,7 @@ func TestFilesThatAreAskedForAreTold(t *testing.T) {
 	})
 }
 
-// Nobody hears of what they do not see, could not answer, or did themselves.
+// People are not notified of what they do not see, could not answer, or did themselves.
 func TestWhoHears(t *testing.T) {
 	about := hub.ChannelInfo{URI: chat, Kind: ahp.ChannelChat, Session: session}
 	guest := func(role access.Role, of ahp.URI, approve bool) access.Principal {
@@ -190,7 +191,7 @@ func TestWhoHears(t *testing.T) {
 	}
 }
 
-// An approval of what a guest asked for is told to those alone who may approve that.
+// Only those who may approve a guest's request are notified of it.
 func TestWhoHearsOfGuestsApprovals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
@@ -219,7 +220,7 @@ func TestWhoHearsOfGuestsApprovals(t *testing.T) {
 	})
 }
 
-// Who came by a link to one chat hears of that chat, without the session's title, and of nothing else.
+// A guest of one chat is notified of that chat, without the session's title, and of nothing else.
 func TestWhoSeesAPartHearsOfThatPart(t *testing.T) {
 	ben := access.Principal{ID: "guest:ben", Role: access.RoleCommenter, Session: session, Link: "l", Scope: access.Scope{Kind: ahp.ChannelChat, URI: chat}}
 	of := func(uri ahp.URI, kind ahp.ChannelKind) hub.ChannelInfo {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // zones of people, wherever the program runs
+	_ "time/tzdata" // time zones, wherever the program runs
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/texts"
@@ -16,28 +16,28 @@ import (
 
 const (
 	prefsBucket = "notify-prefs"
-	mostMuted   = 500 // sessions a person mutes; the oldest is heard again
+	mostMuted   = 500 // muted sessions of a person; the oldest is unmuted
 )
 
-// Prefs are what somebody wants to hear, and how. The zero value is what holds for who chose nothing.
+// Prefs are a person's choices. The zero value is the default.
 type Prefs struct {
-	On     map[Channel][]Kind `json:"on,omitempty"` // a channel that is missing has its defaults
+	On     map[Channel][]Kind `json:"on,omitempty"` // a missing channel has its defaults
 	Paused bool               `json:"paused,omitempty"`
 	Muted  []ahp.URI          `json:"muted,omitempty"` // sessions, newest last
 	Mail   Mailbox            `json:"mail,omitzero"`
 }
 
-// Rhythm says how mail is gathered.
+// Rhythm is how mail is gathered.
 type Rhythm string
 
 // The rhythms.
 const (
-	AtOnce Rhythm = "" // what comes within seconds is one mail
+	AtOnce Rhythm = "" // one mail for everything within seconds
 	Hourly Rhythm = "hourly"
 	Daily  Rhythm = "daily"
 )
 
-// Mailbox is where somebody's mail goes. Nothing but a code is sent to an address that has not been verified.
+// Mailbox is a person's mail address. An unverified address gets nothing but codes.
 type Mailbox struct {
 	Address  string `json:"address,omitempty"`
 	Verified bool   `json:"verified,omitempty"`
@@ -46,9 +46,9 @@ type Mailbox struct {
 	Zone     string `json:"zone,omitempty"`   // as in Europe/Berlin; "" is UTC
 
 	Code  string    `json:"code,omitempty"` // its SHA-256
-	Until time.Time `json:"until,omitzero"` // the code counts
+	Until time.Time `json:"until,omitzero"` // expiry of the code
 	Tries int       `json:"tries,omitempty"`
-	Sent  []string  `json:"sent,omitempty"` // when codes were sent in the last hour, RFC 3339
+	Sent  []string  `json:"sent,omitempty"` // times of the codes sent in the last hour, RFC 3339
 }
 
 // Wants reports whether a kind is switched on for a channel.
@@ -63,12 +63,12 @@ func (p *Prefs) Wants(c Channel, k Kind) bool {
 // Mutes reports whether a session is muted.
 func (p *Prefs) Mutes(session ahp.URI) bool { return slices.Contains(p.Muted, session) }
 
-// Hears reports whether somebody is to be told of a notice by a channel.
+// Hears reports whether the person wants a notice by a channel.
 func (p *Prefs) Hears(c Channel, x *Notice) bool {
 	return !p.Paused && !p.Mutes(x.uri()) && p.Wants(c, x.Kind)
 }
 
-// Mute switches a session off or on again.
+// Mute mutes a session or unmutes it.
 func (p *Prefs) Mute(session ahp.URI, off bool) {
 	p.Muted = slices.DeleteFunc(p.Muted, func(u ahp.URI) bool { return u == session })
 	if off {
@@ -77,18 +77,18 @@ func (p *Prefs) Mute(session ahp.URI, off bool) {
 	p.Muted = p.Muted[max(0, len(p.Muted)-mostMuted):]
 }
 
-// SetRhythm reads what a form says of when mail is sent: at is HH:MM.
+// SetRhythm parses a form's choice of when mail is sent: at is HH:MM.
 func (m *Mailbox) SetRhythm(r Rhythm, at, zone string) error {
 	if r != AtOnce && r != Hourly && r != Daily {
 		return errors.New("choose when mail is sent: at once, hourly or daily")
 	}
 	if _, err := time.LoadLocation(zone); err != nil || strings.EqualFold(zone, "local") || len(zone) > 60 {
-		return fmt.Errorf("%q is no time zone: use a name as Europe/Berlin or UTC", texts.ElideRunes(clean(zone), 60))
+		return fmt.Errorf("%q is not a time zone. Use a name such as Europe/Berlin or UTC", texts.ElideRunes(clean(zone), 60))
 	}
 	if r == Daily {
 		t, err := time.Parse("15:04", at)
 		if err != nil {
-			return errors.New("say at what time of the day: as 08:30")
+			return errors.New("enter a time of the day such as 08:30")
 		}
 		m.Minute = t.Hour()*60 + t.Minute()
 	}
@@ -96,13 +96,13 @@ func (m *Mailbox) SetRhythm(r Rhythm, at, zone string) error {
 	return nil
 }
 
-// At is the time of the day as a form shows it.
+// At returns the time of the day as a form shows it.
 func (m *Mailbox) At() string { return fmt.Sprintf("%02d:%02d", m.Minute/60, m.Minute%60) }
 
-// gather is how long mail waits for more that goes along.
+// gather is how long mail waits for further notices.
 const gather = 2 * time.Second
 
-// due is when what came at a time is mailed.
+// due returns when a notice that arrived at a time is mailed.
 func (m *Mailbox) due(came time.Time) time.Time {
 	zone, err := time.LoadLocation(m.Zone)
 	if err != nil {
@@ -110,7 +110,7 @@ func (m *Mailbox) due(came time.Time) time.Time {
 	}
 	local := came.In(zone)
 	switch m.Rhythm {
-	case Hourly: // the local hour: some zones are half an hour off
+	case Hourly: // the local hour: some zones are offset by half an hour
 		return local.Add(-time.Duration(local.Minute())*time.Minute - time.Duration(local.Second())*time.Second - time.Duration(local.Nanosecond())).Add(time.Hour)
 	case Daily:
 		at := time.Date(local.Year(), local.Month(), local.Day(), m.Minute/60, m.Minute%60, 0, 0, zone)
@@ -122,7 +122,7 @@ func (m *Mailbox) due(came time.Time) time.Time {
 	return came.Add(gather)
 }
 
-// Prefs reads somebody's.
+// Prefs reads a person's choices.
 func (n *Notifier) Prefs(ctx context.Context, who string) (Prefs, error) {
 	var p Prefs
 	raw, found, err := n.cfg.Store.Get(ctx, prefsBucket, who)
@@ -130,12 +130,13 @@ func (n *Notifier) Prefs(ctx context.Context, who string) (Prefs, error) {
 		return p, err
 	}
 	if err := json.Unmarshal(raw, &p); err != nil {
-		return Prefs{}, fmt.Errorf("what %s chose about notifications cannot be read: %w", who, err)
+		return Prefs{}, fmt.Errorf("cannot read the notification settings of %s: %w", who, err)
 	}
 	return p, nil
 }
 
-// Change reads, changes and writes somebody's; an error of change keeps them as they are.
+// Change reads, changes and writes a person's choices. An error from change leaves them as they
+// are.
 func (n *Notifier) Change(ctx context.Context, who string, change func(*Prefs) error) error {
 	n.prefs.Lock()
 	defer n.prefs.Unlock()
@@ -153,7 +154,7 @@ func (n *Notifier) Change(ctx context.Context, who string, change func(*Prefs) e
 	return n.cfg.Store.Put(ctx, prefsBucket, who, raw)
 }
 
-// Sweep forgets what people chose who are gone for good; call it at the start.
+// Sweep deletes the choices of removed accounts; call it at start.
 func (n *Notifier) Sweep(ctx context.Context, gone func(who string) bool) error {
 	var err error
 	each := n.cfg.Store.Each(ctx, prefsBucket, func(who string, _ []byte) error {
@@ -165,7 +166,7 @@ func (n *Notifier) Sweep(ctx context.Context, gone func(who string) bool) error 
 	return errors.Join(each, err)
 }
 
-// Choose switches kinds of a channel on, and all others off.
+// Choose switches the given kinds of a channel on, and all others off.
 func (p *Prefs) Choose(c Channel, on []Kind) {
 	if p.On == nil {
 		p.On = map[Channel][]Kind{}

@@ -18,24 +18,24 @@ const (
 	jobBucket    = "notify-job"
 	resultBucket = "notify-result"
 
-	mostAtOnce  = 4 // deliveries on their way, each to another target
+	mostAtOnce  = 4 // concurrent deliveries, each to another target
 	longestWait = 3 * time.Hour
 )
 
-// job is one delivery: of a notice to a webhook, or of a mail.
+// job is one delivery of a notice to a webhook, or of a mail.
 type job struct {
 	key      string
 	Hook     string    `json:"hook,omitempty"` // to this webhook
 	Who      string    `json:"who,omitempty"`  // or to this person's mailbox
 	Notices  []Notice  `json:"notices,omitempty"`
-	More     int       `json:"more,omitempty"` // notices a mail has no room for
+	More     int       `json:"more,omitempty"` // notices that do not fit into the mail
 	Code     string    `json:"code,omitempty"` // the mail that verifies an address
 	Address  string    `json:"address,omitempty"`
 	Attempts int       `json:"attempts,omitempty"`
 	Due      time.Time `json:"due"`
 }
 
-// target is what is sent to one after the other.
+// target returns the receiver; deliveries to one target run one after another.
 func (j *job) target() string {
 	if j.Hook != "" {
 		return j.Hook
@@ -43,30 +43,30 @@ func (j *job) target() string {
 	return "mail:" + j.Who
 }
 
-// Result is how the last delivery to a target ended.
+// Result is the result of the last delivery to a target.
 type Result struct {
 	At       time.Time `json:"at"`
 	OK       bool      `json:"ok"`
 	Text     string    `json:"text"`               // a sentence
-	Attempts int       `json:"attempts,omitempty"` // so far
-	Again    time.Time `json:"again,omitzero"`     // the next attempt; zero: there is none
+	Attempts int       `json:"attempts,omitempty"` // until now
+	Again    time.Time `json:"again,omitzero"`     // the next attempt; zero: none
 }
 
 // final is a failure that another attempt would not change.
 type final struct{ error }
 
-// later is a failure whose receiver says when to come again.
+// later is a failure whose receiver says when to try again.
 type later struct {
 	error
 	wait time.Duration
 }
 
-// record writes jobs, and takes the oldest away from a target that has too many.
+// record writes jobs, and drops the oldest of a target that has too many.
 func (n *Notifier) record(tx *hub.Tx, jobs ...*job) {
 	for _, j := range jobs {
 		raw, err := json.Marshal(j)
 		if err != nil {
-			n.log.Error("something is not sent", "to", j.target(), "err", err)
+			n.log.Error("cannot queue a notification", "to", j.target(), "err", err)
 			continue
 		}
 		tx.Record(jobBucket, j.key, raw)
@@ -89,7 +89,7 @@ func (n *Notifier) shed(tx *hub.Tx, target string) {
 	oldest := slices.MinFunc(waiting, func(a, b *job) int { return a.came().Compare(b.came()) })
 	delete(n.jobs, oldest.key)
 	tx.Record(jobBucket, oldest.key, nil)
-	n.log.Warn("too much waits for a receiver: the oldest is dropped", "to", target)
+	n.log.Warn("too many notifications wait for a receiver; dropped the oldest", "to", target)
 }
 
 func (j *job) came() time.Time {
@@ -99,7 +99,7 @@ func (j *job) came() time.Time {
 	return j.Due
 }
 
-// enqueue writes a job and sends it once it is durable.
+// enqueue writes a job, which is sent once it is durable.
 func (n *Notifier) enqueue(j *job) error {
 	return n.cfg.Hub.Do(func(tx *hub.Tx) {
 		n.record(tx, j)
@@ -107,7 +107,7 @@ func (n *Notifier) enqueue(j *job) error {
 	})
 }
 
-// sendDue starts what is due, the oldest of each target first.
+// sendDue starts the due jobs, the oldest of each target first.
 func (n *Notifier) sendDue(ctx context.Context, sending *sync.WaitGroup) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -128,12 +128,12 @@ func (n *Notifier) sendDue(ctx context.Context, sending *sync.WaitGroup) {
 	}
 }
 
-// try is one attempt, and what comes of it.
+// try makes one attempt and records its result.
 func (n *Notifier) try(ctx context.Context, j *job) {
 	to, cancel := context.WithTimeout(ctx, n.cfg.Limits.Attempt)
 	text, err := n.deliver(to, j)
 	cancel()
-	if err != nil && ctx.Err() != nil { // the program ends: this was no attempt
+	if err != nil && ctx.Err() != nil { // shutdown: this does not count as an attempt
 		n.free(j)
 		return
 	}
@@ -151,7 +151,7 @@ func (n *Notifier) try(ctx context.Context, j *job) {
 	n.settle(ctx, j, next, res)
 }
 
-// wait is how long until the next attempt, when there is one.
+// wait returns the time until the next attempt; false for none.
 func (n *Notifier) wait(attempts int, err error) (time.Duration, bool) {
 	if _, never := errors.AsType[final](err); never || attempts >= n.cfg.Limits.Most {
 		return 0, false
@@ -163,8 +163,8 @@ func (n *Notifier) wait(attempts int, err error) (time.Duration, bool) {
 	return wait, true
 }
 
-// backoff triples with each attempt, up to longestWait, and is up to a quarter more: receivers that were away are not
-// met by everything at once.
+// backoff triples with each attempt, up to longestWait, plus up to a quarter, so that receivers
+// that were down do not get everything at once.
 func backoff(first time.Duration, attempts int) time.Duration {
 	wait := first
 	for range attempts - 1 {
@@ -176,12 +176,12 @@ func backoff(first time.Duration, attempts int) time.Duration {
 	return wait + time.Duration(rand.Int64N(int64(wait)/4+1))
 }
 
-// settle writes what became of a job. A crash before it is durable sends the job again.
+// settle records the result of a job. A crash before it is durable sends the job again.
 func (n *Notifier) settle(ctx context.Context, j *job, next job, res Result) {
 	n.mu.Lock()
 	still := n.jobs[j.key] == j
 	n.mu.Unlock()
-	if !still { // it was taken away meanwhile, or a newer one is in its place
+	if !still { // it was removed, or replaced by a newer one
 		n.free(j)
 		return
 	}
@@ -196,8 +196,8 @@ func (n *Notifier) settle(ctx context.Context, j *job, next job, res Result) {
 			tx.Record(jobBucket, j.key, raw)
 		}
 	})
-	if err != nil { // the journal cannot be written now; what is in memory counts until then
-		n.log.WarnContext(ctx, "what became of a notification is not kept", "to", j.target(), "err", err)
+	if err != nil { // the journal cannot be written now; the result in memory counts until then
+		n.log.WarnContext(ctx, "cannot save the result of a notification", "to", j.target(), "err", err)
 	}
 	n.mu.Lock()
 	if over {
@@ -223,7 +223,7 @@ func (n *Notifier) free(j *job) {
 	n.stir()
 }
 
-// deliver sends a job; the text says how that went well.
+// deliver sends a job and returns a description of the success.
 func (n *Notifier) deliver(ctx context.Context, j *job) (string, error) {
 	if j.Hook != "" {
 		return n.deliverHook(ctx, j)
@@ -231,7 +231,7 @@ func (n *Notifier) deliver(ctx context.Context, j *job) (string, error) {
 	return n.deliverMail(ctx, j)
 }
 
-// Last is how the last delivery to a target ended; false when there was none.
+// last returns the result of the last delivery to a target; false when there was none.
 func (n *Notifier) last(ctx context.Context, target string) (Result, bool) {
 	var r Result
 	raw, found, err := n.cfg.Store.Get(ctx, resultBucket, target)

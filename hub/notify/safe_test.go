@@ -49,7 +49,7 @@ func TestWebhookAddresses(t *testing.T) {
 	}
 }
 
-// A receiver is a real server here: what its name leads to is looked at when it is connected to.
+// The receiver is a real server: its name is resolved and checked when connecting.
 func TestARealReceiver(t *testing.T) {
 	var asked int
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

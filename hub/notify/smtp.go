@@ -17,7 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// SMTP hands mail to a server.
+// SMTP sends mail through a server.
 type SMTP struct {
 	Host      string
 	Port      int
@@ -25,21 +25,21 @@ type SMTP struct {
 	User      string
 	Password  string
 	From      mail.Address
-	Timeout   time.Duration // of one mail: 10 s
+	Timeout   time.Duration // for one mail: 10 s
 	TLSConfig *tls.Config   // nil: the system's roots
 }
 
-// TLSMode says how the way to the server is encrypted.
+// TLSMode is how the connection to the server is encrypted.
 type TLSMode string
 
 // The modes.
 const (
-	StartTLS  TLSMode = "starttls" // or nothing is sent
+	StartTLS  TLSMode = "starttls" // fails without encryption
 	TLS       TLSMode = "tls"      // from the first byte
-	PlainSMTP TLSMode = "none"     // to this machine alone
+	PlainSMTP TLSMode = "none"     // only to this machine
 )
 
-// Check refuses settings that would send a password or mail readably over a network.
+// Check refuses settings that would send a password or mail unencrypted over a network.
 func (s *SMTP) Check() error {
 	switch {
 	case s.Host == "" || s.Port < 1 || s.Port > 65535:
@@ -47,9 +47,9 @@ func (s *SMTP) Check() error {
 	case s.TLS != StartTLS && s.TLS != TLS && s.TLS != PlainSMTP:
 		return errors.New("use starttls, tls or none")
 	case s.TLS == PlainSMTP && !onThisMachine(s.Host):
-		return errors.New("mail goes unencrypted to a server on this machine alone: use starttls or tls")
+		return errors.New("mail may be unencrypted only to a server on this machine. Use starttls or tls")
 	case s.User != "" && s.Password == "":
-		return errors.New("a user needs a password: set AHPHUB_SMTP_PASSWORD or name a file")
+		return errors.New("an SMTP user needs a password. Set AHPHUB_SMTP_PASSWORD or name a file")
 	}
 	_, err := Address(s.From.Address)
 	return err
@@ -60,7 +60,7 @@ func onThisMachine(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Send hands one mail over. What the server refuses for good is not tried again.
+// Send sends one mail. A permanent refusal by the server is not retried.
 func (s *SMTP) Send(ctx context.Context, l Letter) error {
 	m, err := s.message(l)
 	if err != nil {
@@ -72,10 +72,10 @@ func (s *SMTP) Send(ctx context.Context, l Letter) error {
 	}
 	err = client.DialAndSendWithContext(ctx, m)
 	if refused, ok := errors.AsType[*gomail.SendError](err); ok && !refused.IsTemp() && refused.ErrorCode() >= 550 {
-		return final{fmt.Errorf("the mail server refused: %w", err)}
+		return final{fmt.Errorf("the mail server refused the mail: %w", err)}
 	}
 	if err != nil {
-		return fmt.Errorf("the mail server did not take it: %w", err)
+		return fmt.Errorf("the mail server did not accept the mail: %w", err)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (s *SMTP) options() []gomail.Option {
 	return o
 }
 
-// message is the mail as it goes out: the library encodes every header and text.
+// message returns the mail in its wire format: the library encodes every header and text.
 func (s *SMTP) message(l Letter) (*gomail.Msg, error) {
 	m := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	err := errors.Join(m.FromFormat(s.From.Name, s.From.Address), m.To(l.To))
@@ -122,7 +122,7 @@ func (s *SMTP) message(l Letter) (*gomail.Msg, error) {
 
 func (s *SMTP) domain() string { return s.From.Address[strings.LastIndexByte(s.From.Address, '@')+1:] }
 
-// ReadSMTP reads the address of a server as a setting has it.
+// ReadSMTP parses the setting with a server's address.
 func ReadSMTP(server string) (host string, port int, err error) {
 	host, p, err := net.SplitHostPort(server)
 	if err != nil {

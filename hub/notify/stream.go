@@ -9,27 +9,28 @@ import (
 )
 
 const (
-	keptNotices = 200              // remembered for pages that were cut off
+	keptNotices = 200              // remembered for pages that reconnect
 	mostStreams = 2000             // open at once
-	streamQueue = 64               // waiting for one page; past it the page is cut off and asks again
-	stale       = 10 * time.Minute // what is older when it is first told is no news for a page
+	streamQueue = 64               // pending for one page; beyond it the page is disconnected and reconnects
+	stale       = 10 * time.Minute // older notices are not new to a page
 )
 
-// live tells open pages. Everything in it is told to whom it is for, and to nobody else.
+// live delivers notices to open pages. A stream sees every notice and passes on only those for its
+// reader.
 type live struct {
 	mu   sync.Mutex
 	ring []*Notice
 	open map[*Stream]struct{}
 }
 
-// Stream is one page's.
+// Stream is the stream of one page.
 type Stream struct {
-	C    <-chan *Notice // closed when the page is to come again
+	C    <-chan *Notice // closed when the page should reconnect
 	c    chan *Notice
 	live *live
 }
 
-// tell sends a notice to every stream; each asks whether it is its own's.
+// tell sends a notice to every stream; each checks whether it is for its reader.
 func (l *live) tell(x Notice) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,8 +53,8 @@ func (l *live) drop(s *Stream) {
 	}
 }
 
-// Follow opens a page's stream; after is the id of the last notice it had, and what came since comes first. False: too
-// many are open. Close it.
+// Follow opens a page's stream; after is the id of the last notice it had, and newer ones come
+// first. It returns false when too many streams are open. Close the stream.
 func (n *Notifier) Follow(after string) (*Stream, bool) {
 	l := &n.live
 	l.mu.Lock()
@@ -66,7 +67,7 @@ func (n *Notifier) Follow(after string) (*Stream, bool) {
 	for i := range l.ring {
 		if l.ring[i].ID == after {
 			for _, x := range l.ring[i+1:] {
-				s.c <- x // there is room for all of the ring
+				s.c <- x // the channel holds the whole ring
 			}
 		}
 	}
@@ -84,7 +85,7 @@ func (s *Stream) Close() {
 	s.live.drop(s)
 }
 
-// Shown is a notice as somebody is shown it in a browser, if they are.
+// Shown returns the notice as the browser of who shows it; false when it does not.
 func (n *Notifier) Shown(ctx context.Context, who access.Principal, x Notice) (Notice, bool) {
 	x, ok := x.For(who)
 	if !ok {
@@ -92,7 +93,7 @@ func (n *Notifier) Shown(ctx context.Context, who access.Principal, x Notice) (N
 	}
 	p, err := n.Prefs(ctx, who.ID)
 	if err != nil {
-		n.log.WarnContext(ctx, "somebody is not shown a notice", "who", who, "err", err)
+		n.log.WarnContext(ctx, "cannot show a notification in a browser", "who", who, "err", err)
 		return x, false
 	}
 	return x, p.Hears(Browser, &x)

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	longestLine = 140     // characters of what an agent or a person wrote
-	mostRead    = 8 << 10 // bytes of it that are looked at: the hub's lock is held meanwhile
+	longestLine = 140     // characters of text by an agent or a person
+	mostRead    = 8 << 10 // bytes of it that are examined, because the hub's lock is held
 	mostOfLine  = 1 << 10
 )
 
-// line is the first line of prose of a text, as it may leave the host: what stands in fences is left out, and so is
-// what looks like a secret.
+// line returns the first line of prose of a text, fit to leave the host: without fenced code, and
+// without what looks like a secret.
 func line(text string) string {
 	text, fence := text[:min(len(text), mostRead)], ""
 	for l := range strings.Lines(text) {
@@ -46,10 +46,11 @@ func fenceOf(l string) string {
 	return ""
 }
 
-// blank are characters that count as letters or signs, and show as nothing.
+// blank are characters that count as letters or symbols and are invisible.
 const blank = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 
-// clean makes one plain line: no control characters, none that nobody sees, no marks of a heading, quote or list.
+// clean returns one plain line: without control and invisible characters, and without the marks of
+// a heading, quote or list.
 func clean(l string) string {
 	l = strings.Map(func(r rune) rune {
 		switch {
@@ -63,8 +64,8 @@ func clean(l string) string {
 	return texts.OneLine(strings.TrimLeft(l, "#>*- "))
 }
 
-// secrets are shapes that nothing but a secret has in what people and agents write. What leaves the host by mail or
-// webhook is read in more places than its pages.
+// secrets match what in people's and agents' texts can only be a secret. Mail and webhooks are read
+// in more places than the host's pages.
 var secrets = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\b((?:authorization|bearer|basic)["']?\s*[=:\s]\s*)["']?(?:(?:bearer|basic)\s+)?[^\s"',;]{8,}["']?`),
 	regexp.MustCompile(`(?i)\b((?:token|secret|passwd|password|passphrase|pwd|credential|api[-_ ]?key|access[-_ ]?key|private[-_ ]?key)s?["']?\s*[=:]\s*)["']?[^\s"',;]{3,}["']?`),

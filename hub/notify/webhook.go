@@ -23,10 +23,10 @@ import (
 
 const (
 	secretPrefix = "whsec_"
-	mostAnswer   = 4 << 10 // bytes read of what a receiver answers
+	mostAnswer   = 4 << 10 // bytes read of a receiver's answer
 )
 
-// payload is what is posted. docs/notifications.md has an example of it.
+// payload is the body of a webhook. docs/notifications.md has an example.
 type payload struct {
 	Version int     `json:"version"`
 	ID      string  `json:"id"`
@@ -58,7 +58,7 @@ func payloadOf(x *Notice, public string) payload {
 	return p
 }
 
-// sign is the signature of Standard Webhooks: over id, time and body, so that none of them can be another's.
+// sign returns the signature of Standard Webhooks, over id, time and body.
 func sign(secret, id string, at time.Time, body []byte) (string, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix))
 	if err != nil {
@@ -86,7 +86,7 @@ func (n *Notifier) deliverHook(ctx context.Context, j *job) (string, error) {
 	}
 	status, err := n.post.send(ctx, &h, x.ID, body)
 	if status == http.StatusGone {
-		err = final{errors.New("the receiver answered 410 Gone, so nothing more is sent there; “Send a test” starts again")}
+		err = final{errors.New("the receiver answered 410 Gone, so nothing more is sent there. “Send a test” starts it again")}
 		h.Gone = err.Error()
 		if kept := n.putHook(ctx, h); kept != nil {
 			return "", kept
@@ -98,7 +98,7 @@ func (n *Notifier) deliverHook(ctx context.Context, j *job) (string, error) {
 	return fmt.Sprintf("Delivered: the receiver answered %d", status), nil
 }
 
-// poster posts to addresses that people type in, which must not become a way into the network this host stands in.
+// poster posts to addresses that people type in; these must not open a way into the host's network.
 type poster struct {
 	allow  []netip.Prefix
 	client *http.Client
@@ -107,12 +107,12 @@ type poster struct {
 func newPoster(allow []netip.Prefix, timeout time.Duration) *poster {
 	p := &poster{allow: allow}
 	transport := &http.Transport{
-		Proxy:                  nil, // a proxy would look up the name itself
+		Proxy:                  nil, // a proxy would resolve the name itself
 		DialContext:            p.dial,
 		TLSHandshakeTimeout:    timeout,
 		ResponseHeaderTimeout:  timeout,
 		MaxResponseHeaderBytes: 16 << 10,
-		DisableKeepAlives:      true, // a delivery is rare, and the next one looks at the address anew
+		DisableKeepAlives:      true, // deliveries are rare, and each connection must check the address
 		ForceAttemptHTTP2:      true,
 	}
 	p.client = &http.Client{Transport: transport, Timeout: timeout,
@@ -120,14 +120,14 @@ func newPoster(allow []netip.Prefix, timeout time.Duration) *poster {
 	return p
 }
 
-// check refuses what cannot be a webhook's address, before anything is kept.
+// check refuses what cannot be a webhook's address, before anything is stored.
 func (p *poster) check(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || len(address) > longestURL || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.Fragment != "" {
-		return errors.New("type the receiver's address as https://hooks.example.com/…, without a name and password in it")
+		return errors.New("enter the receiver's address such as https://hooks.example.com/…, without a user name and password")
 	}
 	if u.Scheme == "http" && len(p.allow) == 0 {
-		return errors.New("use https: without it what is sent can be read on the way")
+		return errors.New("use https: http can be read on the way")
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
 		return p.mayReach(ip, u.Scheme == "http")
@@ -155,12 +155,12 @@ func (p *poster) send(ctx context.Context, h *Hook, id string, body []byte) (sta
 		return 0, plainError(err, h.Owner == access.Owner("").ID)
 	}
 	defer res.Body.Close()
-	_, _ = io.CopyN(io.Discard, res.Body, mostAnswer) // what it says is not kept: it may be anything
+	_, _ = io.CopyN(io.Discard, res.Body, mostAnswer) // not kept: it may contain anything
 	switch {
 	case res.StatusCode >= 200 && res.StatusCode < 300:
 		return res.StatusCode, nil
 	case res.StatusCode >= 300 && res.StatusCode < 400:
-		return res.StatusCode, fmt.Errorf("the receiver answered %d: redirects are not followed, so type the address it leads to", res.StatusCode)
+		return res.StatusCode, fmt.Errorf("the receiver answered %d: redirects are not followed. Enter the address it redirects to", res.StatusCode)
 	}
 	return res.StatusCode, later{fmt.Errorf("the receiver answered %d", res.StatusCode), retryAfter(res.Header)}
 }
@@ -173,14 +173,15 @@ func retryAfter(h http.Header) time.Duration {
 	return min(time.Duration(min(s, 1<<20))*time.Second, longestWait)
 }
 
-// plainError is what a person can use of an error of net/http, without the address, which may hold a secret. What names of
-// this network lead to is the owner's to know alone, and the name server nobody's.
+// plainError reduces an error of net/http to what a person can use, without the address, which may
+// hold a secret. Only the owner may learn what names of this network resolve to; the name server
+// stays hidden from all.
 func plainError(err error, owner bool) error {
 	if refused, ok := errors.AsType[*refusedAddress](err); ok {
 		if owner {
 			return refused
 		}
-		return errors.New("this host may not send to that address: the owner can allow it with --notify-allow")
+		return errors.New("this server may not send to that address. The owner can allow it with --notify-allow")
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		if u.Timeout() {
@@ -190,9 +191,9 @@ func plainError(err error, owner bool) error {
 	}
 	if name, ok := errors.AsType[*net.DNSError](err); ok {
 		if name.IsNotFound {
-			return errors.New("the receiver cannot be reached: there is no such name")
+			return errors.New("the receiver cannot be reached: its name does not exist")
 		}
-		return errors.New("the receiver cannot be reached: its name cannot be looked up now")
+		return errors.New("the receiver cannot be reached: its name cannot be resolved now")
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
