@@ -17,7 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-func TestAWebhookIsPostedOnce(t *testing.T) {
+func TestPostWebhookOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		h := w.hook("owner", false)
@@ -27,13 +27,15 @@ func TestAWebhookIsPostedOnce(t *testing.T) {
 			t.Fatalf("%d were posted", len(got))
 		}
 		p := got[0]
-		want := payload{Version: 1, ID: p.body.ID, Event: Approval, At: "2000-01-01T00:00:00Z", Title: "Needs approval", Text: "Run command: npm test --token=…",
-			URL: publicURL + "/s/short/c/one#tool-call%20a1", Session: inside{"short", "Fix the parser"}}
+		want := payload{Version: 1, ID: p.body.ID, Event: Approval, At: "2000-01-01T00:00:00Z", Title: "Needs approval",
+			Text: "Run command: npm test --token=…",
+			URL:  publicURL + "/s/short/c/one#tool-call%20a1", Session: inside{"short", "Fix the parser"}}
 		if p.body != want || p.url != h.URL || p.header.Get("Webhook-Id") != p.body.ID {
 			t.Errorf("posted is %+v %v", p.body, p.header)
 		}
 		at, _ := strconv.ParseInt(p.header.Get("Webhook-Timestamp"), 10, 64)
-		if sig, err := sign(h.Secret, p.body.ID, time.Unix(at, 0), []byte(p.rawBody)); err != nil || p.header.Get("Webhook-Signature") != sig {
+		if sig, err := sign(h.Secret, p.body.ID, time.Unix(at, 0), []byte(p.rawBody)); err != nil ||
+			p.header.Get("Webhook-Signature") != sig {
 			t.Errorf("the signature is %q, want %q", p.header.Get("Webhook-Signature"), sig)
 		}
 		if n := w.store.count(jobBucket) + w.store.count(noticeBucket); n != 0 {
@@ -48,7 +50,8 @@ func TestAWebhookIsPostedOnce(t *testing.T) {
 
 // The vector comes from the specification of Standard Webhooks.
 func TestSignature(t *testing.T) {
-	got, err := sign("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
+	got, err := sign("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0),
+		[]byte(`{"test": 2432232314}`))
 	if want := "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="; got != want || err != nil {
 		t.Errorf("the signature is %s, %v; want %s", got, err, want)
 	}
@@ -102,7 +105,8 @@ func TestGivingUp(t *testing.T) {
 				w.apply(session, ask("q1"))
 				time.Sleep(24 * time.Hour)
 				hooks, _ := w.n.Hooks(t.Context(), "owner")
-				if n := len(w.received()); n != test.attempts || w.store.count(jobBucket) != 0 || (hooks[0].Gone != "") != test.gone || !strings.Contains(hooks[0].Last.Text, test.says) {
+				if n := len(w.received()); n != test.attempts || w.store.count(jobBucket) != 0 ||
+					(hooks[0].Gone != "") != test.gone || !strings.Contains(hooks[0].Last.Text, test.says) {
 					t.Errorf("%d attempts, %d wait, the page says %+v %+v", n, w.store.count(jobBucket), hooks[0], hooks[0].Last)
 				}
 				w.apply(session, ask("q2"))
@@ -123,7 +127,7 @@ func TestGivingUp(t *testing.T) {
 }
 
 // Deliveries pending when the program is killed are made after the next start, with the same id.
-func TestACrashLosesNothing(t *testing.T) {
+func TestCrashLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMemory()
 		w := newWorld(t, store)
@@ -136,7 +140,8 @@ func TestACrashLosesNothing(t *testing.T) {
 		time.Sleep(gather + time.Second) // the mail was tried once
 		w.stop()
 		// This was durable, and not fanned out.
-		raw, _ := json.Marshal(Notice{ID: "0123", Kind: Failed, At: time.Now(), About: hub.ChannelInfo{URI: chat, Kind: ahp.ChannelChat, Session: session}, To: []string{"owner"}})
+		raw, _ := json.Marshal(Notice{ID: "0123", Kind: Failed, At: time.Now(),
+			About: hub.ChannelInfo{URI: chat, Kind: ahp.ChannelChat, Session: session}, To: []string{"owner"}})
 		_ = store.Put(t.Context(), noticeBucket, "0123", raw)
 
 		w = newWorld(t, store)
@@ -156,7 +161,7 @@ func TestACrashLosesNothing(t *testing.T) {
 }
 
 // A host that is stopped during its start ends without an error.
-func TestStoppedWhileItStarts(t *testing.T) {
+func TestStopDuringStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		w.stop()
@@ -168,7 +173,7 @@ func TestStoppedWhileItStarts(t *testing.T) {
 	})
 }
 
-func TestManyWaitForOneReceiver(t *testing.T) {
+func TestManyJobsForOneReceiver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		w.n.cfg.Limits.Jobs = 10
@@ -192,19 +197,21 @@ func TestManyWaitForOneReceiver(t *testing.T) {
 }
 
 // A webhook of the host gets everything; a person's gets what concerns them, by their choices.
-func TestWhoseWebhook(t *testing.T) {
+func TestWebhooksOfHostAndPerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		w.people["person:ben"] = access.Principal{ID: "person:ben", Name: "Ben", Role: access.RoleViewer, Host: true}
 		w.hook("owner", true)
 		mine := w.hook("owner", false)
 		bens := w.hook("person:ben", false)
-		if err := func() error { _, err := w.n.RemoveHook(t.Context(), "person:ben", mine.ID); return err }(); !errors.Is(err, ErrNoHook) {
+		if err := func() error { _, err := w.n.RemoveHook(t.Context(), "person:ben", mine.ID); return err }(); !errors.Is(
+			err, ErrNoHook) {
 			t.Errorf("somebody removes another's webhook: %v", err)
 		}
 		count := func() int { n := len(w.received()); w.mu.Lock(); w.posts = nil; w.mu.Unlock(); return n }
 		thread := func(id string) ahp.Action {
-			return &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: id, Resource: "file:///a", Entries: []ahp.AnnotationEntry{entry("e", "owner", "hello")}}}
+			return &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: id, Resource: "file:///a",
+				Entries: []ahp.AnnotationEntry{entry("e", "owner", "hello")}}}
 		}
 		w.apply(annotations, thread("t1"))
 		if n := count(); n != 1 {

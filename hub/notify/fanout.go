@@ -50,7 +50,7 @@ func (n *Notifier) commit(tx *hub.Tx, x Notice, jobs []*job, mails letters) {
 	if err != nil {
 		return // cannot happen: it was read from JSON
 	}
-	maps.DeleteFunc(mails, func(who string, _ time.Time) bool { return n.full(who) })
+	maps.DeleteFunc(mails, func(who string, _ time.Time) bool { return n.isFull(who) })
 	for who := range mails {
 		tx.Record(mailBucket, mailKey(who, x.ID), raw)
 	}
@@ -61,17 +61,17 @@ func (n *Notifier) commit(tx *hub.Tx, x Notice, jobs []*job, mails letters) {
 			n.toMail(who, x, due)
 		}
 		n.mu.Unlock()
-		n.queued(jobs)
+		n.addJobs(jobs)
 	})
 }
 
-func (n *Notifier) queued(jobs []*job) {
+func (n *Notifier) addJobs(jobs []*job) {
 	n.mu.Lock()
 	for _, j := range jobs {
 		n.jobs[j.key] = j
 	}
 	n.mu.Unlock()
-	n.stir()
+	n.wakeRun()
 }
 
 // reach returns the deliveries of a notice: jobs for webhooks, and due times of mailboxes by owner.

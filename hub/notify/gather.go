@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	mailBucket   = "notify-mail"
-	mostInAMail  = 100
-	mostGathered = 1000 // notices in one mail
+	mailBucket  = "notify-mail"
+	maxInMail   = 100
+	maxGathered = 1000 // notices in one mail
 )
 
 // batch is a person's next mail.
@@ -28,11 +28,11 @@ func mailKey(who, notice string) string { return who + "/" + notice }
 func mailboxOf(key string) string { return key[:max(0, strings.LastIndexByte(key, '/'))] }
 
 // isFull reports whether a mailbox accepts no more until its next mail; the hub's lock may be held.
-func (n *Notifier) full(who string) bool {
+func (n *Notifier) isFull(who string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	b := n.waiting[who]
-	return b != nil && len(b.notices) >= mostGathered
+	return b != nil && len(b.notices) >= maxGathered
 }
 
 // toMail adds a notice to the next mail; the first notice sets when it is due. n.mu is held.
@@ -56,7 +56,7 @@ func (n *Notifier) Reschedule(ctx context.Context, who string) error {
 		b.due = p.Mail.due(b.notices[0].At)
 	}
 	n.mu.Unlock()
-	n.stir()
+	n.wakeRun()
 	return nil
 }
 
@@ -76,7 +76,7 @@ func (n *Notifier) takeMail(who string) *batch {
 }
 
 // sendDueMail makes jobs of the batches that are due.
-func (n *Notifier) mailDue(ctx context.Context) {
+func (n *Notifier) sendDueMail(ctx context.Context) {
 	n.mu.Lock()
 	var due []string
 	for who, b := range n.waiting {
@@ -108,7 +108,7 @@ func (n *Notifier) dropMail(ctx context.Context, who string, b *batch, j *job) {
 		}
 		if j != nil {
 			n.record(tx, j)
-			tx.Effect("notify", func(context.Context) { n.queued([]*job{j}) })
+			tx.Effect("notify", func(context.Context) { n.addJobs([]*job{j}) })
 		}
 	})
 	if err != nil {
@@ -138,20 +138,21 @@ func (n *Notifier) mailJob(ctx context.Context, who string, b *batch) (*job, err
 	var left []Notice
 	for _, x := range b.notices {
 		person, ok := n.account(who, x.uri())
-		if x, told := x.For(person); ok && told && p.Hears(Mail, &x) && !n.answered(&x) {
+		if x, told := x.For(person); ok && told && p.Hears(Mail, &x) && !n.isAnswered(&x) {
 			left = append(left, x)
 		}
 	}
 	if len(left) == 0 || !p.Mail.Verified {
 		return nil, nil
 	}
-	more := max(0, len(left)-mostInAMail)
-	return &job{key: "mail/" + mailKey(who, left[0].ID), Who: who, Notices: left[more:], More: more, Due: time.Now().UTC()}, nil
+	more := max(0, len(left)-maxInMail)
+	return &job{key: "mail/" + mailKey(who, left[0].ID), Who: who, Notices: left[more:], More: more,
+		Due: time.Now().UTC()}, nil
 }
 
 // isAnswered reports whether the request of a notice was answered. It returns false while the
 // session sleeps.
-func (n *Notifier) answered(x *Notice) bool {
+func (n *Notifier) isAnswered(x *Notice) bool {
 	s, ok := hub.StateOf[*ahp.SessionState](n.cfg.Hub, x.uri())
 	if x.Waits == "" || !ok {
 		return false

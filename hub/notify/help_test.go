@@ -109,11 +109,13 @@ type world struct {
 func newWorld(t *testing.T, store *memory) *world {
 	t.Helper()
 	w := &world{t: t, store: store, people: map[string]access.Principal{"owner": access.Owner("Ana")}}
-	w.hub = hub.New(hub.Config{Journal: true, Boot: hub.Boot{Reserved: 1 << 40}, Derive: func(tx *hub.Tx, e *hub.Envelope) { w.n.Derive(tx, e) }})
+	w.hub = hub.New(hub.Config{Journal: true, Boot: hub.Boot{Reserved: 1 << 40},
+		Derive: func(tx *hub.Tx, e *hub.Envelope) { w.n.Derive(tx, e) }})
 	var err error
 	w.n, err = New(Config{Hub: w.hub, Host: w, Store: store, Mailer: w, Key: []byte(strings.Repeat("k", 32)),
 		Person: func(id string, _ ahp.URI) (access.Principal, bool) { p, ok := w.people[id]; return p, ok },
-		Short:  func(ahp.URI) string { return "short" }, ChatID: func(u ahp.URI) string { return u[strings.LastIndexByte(u, '/')+1:] },
+		Short:  func(ahp.URI) string { return "short" },
+		ChatID: func(u ahp.URI) string { return u[strings.LastIndexByte(u, '/')+1:] },
 		Author: authorOf, Guest: guestsOwn, Public: func() string { return publicURL }})
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +153,8 @@ func (w *world) open() {
 			info  hub.ChannelInfo
 			state ahp.State
 		}{
-			{hub.ChannelInfo{URI: session, Kind: ahp.ChannelSession, Session: session}, &ahp.SessionState{Title: "Fix the parser"}},
+			{hub.ChannelInfo{URI: session, Kind: ahp.ChannelSession, Session: session},
+				&ahp.SessionState{Title: "Fix the parser"}},
 			{hub.ChannelInfo{URI: chat, Kind: ahp.ChannelChat, Session: session}, &ahp.ChatState{Resource: chat}},
 			{hub.ChannelInfo{URI: annotations, Kind: ahp.ChannelAnnotations, Session: session}, &ahp.AnnotationsState{}},
 		} {
@@ -252,7 +255,8 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 		status, header = w.answer(len(w.posts))
 	}
 	w.posts = append(w.posts, p)
-	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader("thank you")), Request: r}, nil
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader("thank you")),
+		Request: r}, nil
 }
 
 // set changes its answers from now on.
@@ -297,13 +301,16 @@ func (w *world) mailbox(who string) {
 }
 
 func ask(id string) *ahp.SessionInputNeededSetAction {
-	return &ahp.SessionInputNeededSetAction{Request: ahp.SessionInputRequest{Value: &ahp.SessionChatInputRequest{ID: id, Chat: chat,
-		Request: ahp.ChatInputRequest{ID: "r-" + id, Message: "Which colour?"}}}}
+	return &ahp.SessionInputNeededSetAction{
+		Request: ahp.SessionInputRequest{Value: &ahp.SessionChatInputRequest{ID: id, Chat: chat,
+			Request: ahp.ChatInputRequest{ID: "r-" + id, Message: "Which colour?"}}}}
 }
 
 func approval(id string) *ahp.SessionInputNeededSetAction {
-	call := &ahp.ToolCallPendingConfirmationState{ToolCallBase: ahp.ToolCallBase{ToolCallID: "call " + id, DisplayName: "Run command"},
+	call := &ahp.ToolCallPendingConfirmationState{ToolCallBase: ahp.ToolCallBase{ToolCallID: "call " + id,
+		DisplayName: "Run command"},
 		ToolCallParameterFields: ahp.ToolCallParameterFields{InvocationMessage: ahp.Plain("npm test --token=abcdef123456")}}
-	return &ahp.SessionInputNeededSetAction{Request: ahp.SessionInputRequest{Value: &ahp.SessionToolConfirmationRequest{ID: id, Chat: chat, TurnID: "t1",
-		ToolCall: ahp.ToolCallConfirmationState{Value: call}}}}
+	return &ahp.SessionInputNeededSetAction{
+		Request: ahp.SessionInputRequest{Value: &ahp.SessionToolConfirmationRequest{ID: id, Chat: chat, TurnID: "t1",
+			ToolCall: ahp.ToolCallConfirmationState{Value: call}}}}
 }

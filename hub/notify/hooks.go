@@ -60,12 +60,14 @@ func (n *Notifier) NewHook(ctx context.Context, owner, address string, everythin
 	if err != nil {
 		return Hook{}, "", err
 	}
-	if same := len(slices.DeleteFunc(all, func(h Hook) bool { return h.Owner != owner || h.Everything != everything })); same >= n.cfg.Limits.Hooks {
+	if same := len(slices.DeleteFunc(all,
+		func(h Hook) bool { return h.Owner != owner || h.Everything != everything })); same >= n.cfg.Limits.Hooks {
 		return Hook{}, "", fmt.Errorf("there are already %d webhooks. Remove one first", same)
 	}
 	var random [8]byte
 	rand.Read(random[:])
-	h := Hook{ID: hex.EncodeToString(random[:]), Owner: owner, Everything: everything, URL: address, Secret: newSecret(), Created: time.Now().UTC()}
+	h := Hook{ID: hex.EncodeToString(random[:]), Owner: owner, Everything: everything, URL: address, Secret: newSecret(),
+		Created: time.Now().UTC()}
 	return h, h.Secret, n.putHook(ctx, h)
 }
 
@@ -120,7 +122,7 @@ func (n *Notifier) hook(ctx context.Context, id string) (h Hook, err error) {
 	return h, json.Unmarshal(raw, &h)
 }
 
-func (n *Notifier) own(ctx context.Context, owner, id string) (Hook, error) {
+func (n *Notifier) findHook(ctx context.Context, owner, id string) (Hook, error) {
 	h, err := n.hook(ctx, id)
 	if err == nil && h.Owner != owner {
 		err = ErrNoHook
@@ -130,7 +132,7 @@ func (n *Notifier) own(ctx context.Context, owner, id string) (Hook, error) {
 
 // RemoveHook removes a webhook of owner with its pending jobs.
 func (n *Notifier) RemoveHook(ctx context.Context, owner, id string) (Hook, error) {
-	h, err := n.own(ctx, owner, id)
+	h, err := n.findHook(ctx, owner, id)
 	if err != nil {
 		return h, err
 	}
@@ -153,7 +155,7 @@ func (n *Notifier) RemoveHook(ctx context.Context, owner, id string) (Hook, erro
 // TestHook sends a test to a webhook of owner; a webhook that was given up is active again from
 // then on.
 func (n *Notifier) TestHook(ctx context.Context, owner, id string) (Hook, error) {
-	h, err := n.own(ctx, owner, id)
+	h, err := n.findHook(ctx, owner, id)
 	if err != nil {
 		return h, err
 	}
@@ -163,8 +165,10 @@ func (n *Notifier) TestHook(ctx context.Context, owner, id string) (Hook, error)
 			return h, err
 		}
 	}
-	x := Notice{ID: newSecret()[len(secretPrefix):][:16], Kind: Test, At: time.Now().UTC(), Title: said[Test], Session: "No session",
-		Text: "Sent by the button on the page of notifications", Path: "/settings/notifications", By: review.Person{ID: owner}}
+	x := Notice{ID: newSecret()[len(secretPrefix):][:16], Kind: Test, At: time.Now().UTC(), Title: said[Test],
+		Session: "No session",
+		Text:    "Sent by the button on the page of notifications", Path: "/settings/notifications",
+		By: review.Person{ID: owner}}
 	return h, n.enqueue(hookJob(h.ID, x))
 }
 

@@ -28,21 +28,29 @@ import (
 
 // forMail are texts of an attacker who targets mail and its display.
 var forMail = []string{
-	"x\r\nBcc: everybody@evil.example", "x\nContent-Type: text/html\n\n<b>x", "\r\n.\r\nMAIL FROM:<a@evil.example>", "=?utf-8?q?x=0ABcc:_a@evil.example?=", "x\u2028Bcc: y\u2029",
-	"\u202egpj.exe", "a\u2066b\u2069", "\u200b\u200b", "\u3164\u115f", "\u2800", "\x00\x1b[2J", "-- \nsignature", "From nobody", "\U000e0041\U000e0042", strings.Repeat("long ", 5000),
+	"x\r\nBcc: everybody@evil.example", "x\nContent-Type: text/html\n\n<b>x", "\r\n.\r\nMAIL FROM:<a@evil.example>",
+	"=?utf-8?q?x=0ABcc:_a@evil.example?=", "x\u2028Bcc: y\u2029",
+	"\u202egpj.exe", "a\u2066b\u2069", "\u200b\u200b", "\u3164\u115f", "\u2800", "\x00\x1b[2J", "-- \nsignature",
+	"From nobody", "\U000e0041\U000e0042", strings.Repeat("long ", 5000),
 }
 
 // everywhere puts a text wherever an agent, a client or a person can put one that is sent.
 func (w *world) everywhere(i int, p string) {
 	w.t.Helper()
 	id := fmt.Sprintf("%s%d", p, i)
-	call := &ahp.ToolCallPendingConfirmationState{ToolCallBase: ahp.ToolCallBase{ToolCallID: p, DisplayName: p}, ToolCallParameterFields: ahp.ToolCallParameterFields{InvocationMessage: ahp.Plain(p)}}
+	call := &ahp.ToolCallPendingConfirmationState{ToolCallBase: ahp.ToolCallBase{ToolCallID: p, DisplayName: p},
+		ToolCallParameterFields: ahp.ToolCallParameterFields{InvocationMessage: ahp.Plain(p)}}
 	by, _ := json.Marshal(stampedBy{"guest:eve", p, time.Now()})
-	thread := ahp.Annotation{ID: id, Resource: p, Entries: []ahp.AnnotationEntry{{ID: "e", Text: ahp.Plain(p), Meta: ahp.Meta{"by": by}}}}
+	thread := ahp.Annotation{ID: id, Resource: p,
+		Entries: []ahp.AnnotationEntry{{ID: "e", Text: ahp.Plain(p), Meta: ahp.Meta{"by": by}}}}
 	w.do(func(tx *hub.Tx) {
 		tx.Apply(session, &ahp.SessionTitleChangedAction{Title: p})
-		tx.Apply(session, &ahp.SessionInputNeededSetAction{Request: ahp.SessionInputRequest{Value: &ahp.SessionToolConfirmationRequest{ID: id, Chat: chat, TurnID: id, ToolCall: ahp.ToolCallConfirmationState{Value: call}}}})
-		tx.Apply(session, &ahp.SessionInputNeededSetAction{Request: ahp.SessionInputRequest{Value: &ahp.SessionChatInputRequest{ID: "q" + id, Chat: chat, Request: ahp.ChatInputRequest{ID: p, Message: p}}}})
+		tx.Apply(session, &ahp.SessionInputNeededSetAction{
+			Request: ahp.SessionInputRequest{Value: &ahp.SessionToolConfirmationRequest{ID: id, Chat: chat, TurnID: id,
+				ToolCall: ahp.ToolCallConfirmationState{Value: call}}}})
+		tx.Apply(session, &ahp.SessionInputNeededSetAction{
+			Request: ahp.SessionInputRequest{Value: &ahp.SessionChatInputRequest{ID: "q" + id, Chat: chat,
+				Request: ahp.ChatInputRequest{ID: p, Message: p}}}})
 		tx.Apply(chat, &ahp.ChatTurnStartedAction{TurnID: id})
 		tx.Apply(chat, &ahp.ChatErrorAction{TurnID: id, Part: ahp.ErrorResponsePart{Error: ahp.ErrorInfo{Message: p}}})
 		tx.Apply(annotations, &ahp.AnnotationsSetAction{Annotation: thread})
@@ -50,14 +58,15 @@ func (w *world) everywhere(i int, p string) {
 		for _, id := range []string{id, "q" + id} {
 			tx.Apply(session, &ahp.SessionInputNeededRemovedAction{ID: id})
 		}
-		w.n.Judged(tx, session, review.Given{Verdict: review.Verdict{By: review.Person{ID: "guest:eve", Name: p}, Kind: review.Comment, Summary: p, At: time.Now().Add(time.Duration(i))}})
+		w.n.Judged(tx, session, review.Given{Verdict: review.Verdict{By: review.Person{ID: "guest:eve", Name: p},
+			Kind: review.Comment, Summary: p, At: time.Now().Add(time.Duration(i))}})
 	})
 	synctest.Wait()
 }
 
 // Texts of agents, clients and people are sent as text: in a browser's notification and a webhook
 // as one plain line, and in a mail they add no header, tag, line or address.
-func TestHostileTextIsToldAsText(t *testing.T) {
+func TestHostileTextIsSentAsText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		stream, _ := w.n.Follow("")
@@ -96,7 +105,8 @@ func TestHostileTextIsToldAsText(t *testing.T) {
 
 // oneLine reports whether a text is a single visible line.
 func oneLine(s string) bool {
-	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= 200 && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || strings.ContainsRune(blank, r) })
+	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= 200 &&
+		!strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || strings.ContainsRune(blank, r) })
 }
 
 func plainNotice(t *testing.T, p string, x *Notice) {
@@ -111,7 +121,10 @@ func plainNotice(t *testing.T, p string, x *Notice) {
 			t.Errorf("of %.80q is told %q", p, s)
 		}
 	}
-	if strings.ContainsFunc(back.URL, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>\`, r) }) || !strings.HasPrefix(back.URL, publicURL+"/s/short") {
+	if strings.ContainsFunc(back.URL, func(r rune) bool {
+		return r <= ' ' || r > '~' ||
+			strings.ContainsRune(`"<>\`, r)
+	}) || !strings.HasPrefix(back.URL, publicURL+"/s/short") {
 		t.Errorf("%.80q leads to %q", p, back.URL)
 	}
 }
@@ -133,7 +146,8 @@ func plainMail(t *testing.T, p string, from *SMTP, l Letter) (headers []string) 
 	}
 	subject, err := new(mime.WordDecoder).DecodeHeader(got.Header.Get("Subject"))
 	if err != nil || !oneLine(subject) || got.Header.Get("To") != "<ana@example.com>" || len(got.Header["From"]) != 1 {
-		t.Errorf("of %.80q the subject is %q, the mail from %q to %q, %v", p, subject, got.Header["From"], got.Header.Get("To"), err)
+		t.Errorf("of %.80q the subject is %q, the mail from %q to %q, %v", p, subject, got.Header["From"],
+			got.Header.Get("To"), err)
 	}
 	_, params, err := mime.ParseMediaType(got.Header.Get("Content-Type"))
 	if err != nil {
@@ -146,7 +160,8 @@ func plainMail(t *testing.T, p string, from *SMTP, l Letter) (headers []string) 
 			t.Fatalf("of %.80q: %v", p, err)
 		}
 		b, err := io.ReadAll(quotedprintable.NewReader(part))
-		if s := strings.ReplaceAll(string(b), "\r\n", "\n"); err != nil || strings.TrimSpace(s) != strings.TrimSpace(strings.ReplaceAll(want, "\r\n", "\n")) {
+		if s := strings.ReplaceAll(string(b), "\r\n", "\n"); err != nil ||
+			strings.TrimSpace(s) != strings.TrimSpace(strings.ReplaceAll(want, "\r\n", "\n")) {
 			t.Errorf("of %.80q is mailed %q, want %q, %v", p, s, want, err)
 		}
 	}
@@ -171,7 +186,8 @@ func plainHTML(t *testing.T, p, source string) {
 			t.Errorf("%.80q becomes <%s> of a mail", p, n.Data)
 		}
 		for _, a := range n.Attr {
-			if own := a.Key == "href" && (a.Val == publicURL || strings.HasPrefix(a.Val, publicURL+"/")); !own && a.Key != "style" && a.Key != "lang" {
+			if own := a.Key == "href" && (a.Val == publicURL || strings.HasPrefix(a.Val, publicURL+"/")); !own &&
+				a.Key != "style" && a.Key != "lang" {
 				t.Errorf("%.80q becomes %s=%q of a mail", p, a.Key, a.Val)
 			}
 		}

@@ -75,7 +75,8 @@ func subject(j *job) string {
 	return fmt.Sprintf("%d notifications: %s", len(j.Notices)+j.More, strings.Join(parts, ", "))
 }
 
-var many = map[Kind]string{Approval: "to approve", Question: "asked", Finished: "finished", Failed: "failed", Comment: "commented",
+var many = map[Kind]string{Approval: "to approve", Question: "asked", Finished: "finished", Failed: "failed",
+	Comment: "commented",
 	Mention: "mentioning you", Verdict: "judged"}
 
 type letterView struct {
@@ -87,7 +88,8 @@ type letterView struct {
 type letterItem struct{ Heading, Text, URL string }
 
 // letterHTML is deliberately plain: mail programs agree on little else.
-var letterHTML = template.Must(template.New("mail").Parse(`<!DOCTYPE html><html lang="en"><body style="font-family:system-ui,sans-serif;line-height:1.5">
+var letterHTML = template.Must(template.New("mail").Parse(
+	`<!DOCTYPE html><html lang="en"><body style="font-family:system-ui,sans-serif;line-height:1.5">
 {{range .Items}}<p><a href="{{.URL}}"><b>{{.Heading}}</b></a>{{if .Text}}<br>{{.Text}}{{end}}</p>
 {{end}}{{if .More}}<p>And {{.More}} earlier ones.</p>
 {{end}}<hr><p style="color:#555;font-size:13px">You get this from <a href="{{.Base}}">{{.Base}}</a> because you asked for it: <a href="{{.Settings}}">what you are told</a>, <a href="{{.Stop}}">no more of these mails</a>.</p></body></html>
@@ -115,5 +117,6 @@ func codeLetter(j *job, public string) Letter {
 	text := fmt.Sprintf("%s\n\nType this code on the page of notifications at %s to have them mailed here. It counts for half an hour.\n\nIf you did not ask for this, do nothing: no more mail comes.\n", j.Code, public)
 	html := fmt.Sprintf(`<!DOCTYPE html><html lang="en"><body style="font-family:system-ui,sans-serif;line-height:1.5"><p style="font-size:24px"><b>%s</b></p><p>Type this code on the page of notifications at %s to have them mailed here. It counts for half an hour.</p><p>If you did not ask for this, do nothing: no more mail comes.</p></body></html>`,
 		template.HTMLEscapeString(j.Code), template.HTMLEscapeString(public))
-	return Letter{ID: id("code", j.key+j.Code), To: j.Address, Subject: "Code " + j.Code + " for your notifications", Text: text, HTML: html}
+	return Letter{ID: id("code", j.key+j.Code), To: j.Address, Subject: "Code " + j.Code + " for your notifications",
+		Text: text, HTML: html}
 }

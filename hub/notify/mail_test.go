@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-func TestMailIsGathered(t *testing.T) {
+func TestGatherMail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		w.mailbox("owner")
@@ -28,7 +28,8 @@ func TestMailIsGathered(t *testing.T) {
 			t.Fatalf("%d mails", len(got))
 		}
 		m := got[0]
-		if m.To != "ana@example.com" || m.Subject != "2 notifications: 1 to approve, 1 asked" || strings.Count(m.Text, publicURL+"/s/short/c/one#") != 2 {
+		if m.To != "ana@example.com" || m.Subject != "2 notifications: 1 to approve, 1 asked" ||
+			strings.Count(m.Text, publicURL+"/s/short/c/one#") != 2 {
 			t.Errorf("the mail is %+v", m)
 		}
 		if strings.Contains(m.Text+m.HTML+m.Subject, "abcdef123456") || !strings.Contains(m.HTML, "token=…") {
@@ -40,7 +41,7 @@ func TestMailIsGathered(t *testing.T) {
 	})
 }
 
-func TestOneThingIsTheSubject(t *testing.T) {
+func TestSubjectOfSingleNotice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		w.mailbox("owner")
@@ -55,20 +56,23 @@ func TestOneThingIsTheSubject(t *testing.T) {
 	})
 }
 
-func TestWhenADigestIsDue(t *testing.T) {
+func TestDigestDueTime(t *testing.T) {
 	came := time.Date(2026, 3, 28, 22, 40, 10, 5, time.UTC) // the night before clocks change in Berlin
 	for name, test := range map[string]struct {
 		box  Mailbox
 		want string
 	}{
-		"at once":                      {Mailbox{}, "2026-03-28T22:40:12Z"},
-		"hourly":                       {Mailbox{Rhythm: Hourly}, "2026-03-28T23:00:00Z"},
-		"hourly, half an hour off":     {Mailbox{Rhythm: Hourly, Zone: "Asia/Kolkata"}, "2026-03-28T23:30:00Z"},
-		"daily":                        {Mailbox{Rhythm: Daily, Minute: 8 * 60}, "2026-03-29T08:00:00Z"},
-		"daily, later that day":        {Mailbox{Rhythm: Daily, Minute: 23 * 60}, "2026-03-28T23:00:00Z"},
-		"daily in Berlin":              {Mailbox{Rhythm: Daily, Minute: 8 * 60, Zone: "Europe/Berlin"}, "2026-03-29T06:00:00Z"},
-		"daily in Los Angeles":         {Mailbox{Rhythm: Daily, Minute: 16 * 60, Zone: "America/Los_Angeles"}, "2026-03-28T23:00:00Z"},
-		"daily in a zone that is gone": {Mailbox{Rhythm: Daily, Minute: 8 * 60, Zone: "Nowhere/At_All"}, "2026-03-29T08:00:00Z"},
+		"at once":                  {Mailbox{}, "2026-03-28T22:40:12Z"},
+		"hourly":                   {Mailbox{Rhythm: Hourly}, "2026-03-28T23:00:00Z"},
+		"hourly, half an hour off": {Mailbox{Rhythm: Hourly, Zone: "Asia/Kolkata"}, "2026-03-28T23:30:00Z"},
+		"daily":                    {Mailbox{Rhythm: Daily, Minute: 8 * 60}, "2026-03-29T08:00:00Z"},
+		"daily, later that day":    {Mailbox{Rhythm: Daily, Minute: 23 * 60}, "2026-03-28T23:00:00Z"},
+		"daily in Berlin": {Mailbox{Rhythm: Daily, Minute: 8 * 60, Zone: "Europe/Berlin"},
+			"2026-03-29T06:00:00Z"},
+		"daily in Los Angeles": {Mailbox{Rhythm: Daily, Minute: 16 * 60, Zone: "America/Los_Angeles"},
+			"2026-03-28T23:00:00Z"},
+		"daily in a zone that is gone": {Mailbox{Rhythm: Daily, Minute: 8 * 60, Zone: "Nowhere/At_All"},
+			"2026-03-29T08:00:00Z"},
 	} {
 		got := test.box.due(came).UTC().Truncate(time.Second).Format(time.RFC3339)
 		if got != test.want {
@@ -77,7 +81,7 @@ func TestWhenADigestIsDue(t *testing.T) {
 	}
 }
 
-func TestADigest(t *testing.T) {
+func TestDigest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		w.mailbox("owner")
@@ -139,7 +143,7 @@ func TestNoMail(t *testing.T) {
 	}
 }
 
-func TestMailIsTriedAgain(t *testing.T) {
+func TestRetryMail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		w.mailbox("owner")
@@ -152,7 +156,8 @@ func TestMailIsTriedAgain(t *testing.T) {
 		}
 		w.apply(session, ask("q1"))
 		time.Sleep(gather + time.Second)
-		if last, ok := w.n.LastMail(t.Context(), "owner"); !ok || last.OK || last.Again.IsZero() || !strings.Contains(last.Text, "away") {
+		if last, ok := w.n.LastMail(t.Context(), "owner"); !ok || last.OK || last.Again.IsZero() ||
+			!strings.Contains(last.Text, "away") {
 			t.Errorf("the page would say %+v", last)
 		}
 		time.Sleep(time.Minute)
@@ -162,13 +167,14 @@ func TestMailIsTriedAgain(t *testing.T) {
 		w.set(func() { w.mail = func() error { return final{errors.New("the mail server refused: no such mailbox")} } })
 		w.apply(session, ask("q2"))
 		time.Sleep(time.Hour)
-		if last, _ := w.n.LastMail(t.Context(), "owner"); last.Attempts != 1 || !last.Again.IsZero() || w.store.count(jobBucket) != 0 {
+		if last, _ := w.n.LastMail(t.Context(), "owner"); last.Attempts != 1 || !last.Again.IsZero() ||
+			w.store.count(jobBucket) != 0 {
 			t.Errorf("the page would say %+v", last)
 		}
 	})
 }
 
-func TestVerifying(t *testing.T) {
+func TestVerifyAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, w := context.Background(), newWorld(t, newMemory())
 		code := func() string {
@@ -190,7 +196,7 @@ func TestVerifying(t *testing.T) {
 		if c == wrong {
 			wrong = "000001"
 		}
-		for range mostTries {
+		for range maxTries {
 			if err := w.n.Verify(ctx, "owner", wrong); err == nil {
 				t.Error("a wrong code counts")
 			}
@@ -229,7 +235,7 @@ func TestVerifying(t *testing.T) {
 		if n := len(w.mails()); n != len(got) {
 			t.Error("mail comes after unsubscribing")
 		}
-		for range mostCodes {
+		for range maxCodes {
 			_ = w.n.SetAddress(ctx, "owner", "other@example.com")
 		}
 		if err := w.n.SetAddress(ctx, "owner", "other@example.com"); err == nil || !strings.Contains(err.Error(), "hour") {
@@ -252,7 +258,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-func TestWhoIsGoneIsForgotten(t *testing.T) {
+func TestSweepRemovedAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		for _, who := range []string{"owner", "guest:here", "guest:gone"} {
@@ -267,7 +273,7 @@ func TestWhoIsGoneIsForgotten(t *testing.T) {
 	})
 }
 
-func TestANewerCodeTakesThePlaceOfAnOlder(t *testing.T) {
+func TestNewerCodeReplacesOlder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		away := true
@@ -291,19 +297,20 @@ func TestANewerCodeTakesThePlaceOfAnOlder(t *testing.T) {
 	})
 }
 
-func TestADigestIsBounded(t *testing.T) {
+func TestDigestIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		w.mailbox("owner")
 		w.change("owner", func(p *Prefs) { p.Mail.Rhythm = Daily })
-		for i := range mostGathered + 50 {
+		for i := range maxGathered + 50 {
 			w.apply(session, ask(fmt.Sprint("q", i)))
 		}
-		if n := w.store.count(mailBucket); n != mostGathered {
+		if n := w.store.count(mailBucket); n != maxGathered {
 			t.Errorf("%d are gathered", n)
 		}
 		time.Sleep(25 * time.Hour)
-		if got := w.mails(); len(got) != 1 || !strings.Contains(got[0].Text, "And 900 earlier ones.") || !strings.HasPrefix(got[0].Subject, "1000 notifications") || w.store.count(mailBucket) != 0 {
+		if got := w.mails(); len(got) != 1 || !strings.Contains(got[0].Text, "And 900 earlier ones.") ||
+			!strings.HasPrefix(got[0].Subject, "1000 notifications") || w.store.count(mailBucket) != 0 {
 			t.Errorf("%d mails, %d are left", len(got), w.store.count(mailBucket))
 		}
 	})

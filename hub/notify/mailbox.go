@@ -18,8 +18,8 @@ import (
 
 const (
 	codeLife    = 30 * time.Minute
-	mostTries   = 5 // wrong codes
-	mostCodes   = 5 // mails with a code in an hour
+	maxTries    = 5 // wrong codes
+	maxCodes    = 5 // mails with a code in an hour
 	longestMail = 254
 )
 
@@ -28,13 +28,14 @@ const (
 func Address(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	a, err := mail.ParseAddress(s)
-	if err != nil || a.Name != "" || a.Address != s || len(s) > longestMail || strings.ContainsAny(s, "\r\n\"<>,;[] ") || !strings.Contains(s, ".") || !ascii(s) {
+	if err != nil || a.Name != "" || a.Address != s || len(s) > longestMail || strings.ContainsAny(s, "\r\n\"<>,;[] ") ||
+		!strings.Contains(s, ".") || !isASCII(s) {
 		return "", errors.New("enter an e-mail address such as ana@example.com")
 	}
 	return s, nil
 }
 
-func ascii(s string) bool {
+func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] > '~' {
 			return false
@@ -56,9 +57,9 @@ func (n *Notifier) SetAddress(ctx context.Context, who, address string) error {
 	code := newCode()
 	err = n.Change(ctx, who, func(p *Prefs) error {
 		now := time.Now().UTC()
-		sent := recent(p.Mail.Sent, now)
-		if len(sent) >= mostCodes {
-			return fmt.Errorf("%d codes were sent in the last hour. Look for them in your mail, or wait", mostCodes)
+		sent := keepRecent(p.Mail.Sent, now)
+		if len(sent) >= maxCodes {
+			return fmt.Errorf("%d codes were sent in the last hour. Look for them in your mail, or wait", maxCodes)
 		}
 		p.Mail.Address, p.Mail.Verified, p.Mail.Tries = address, false, 0
 		p.Mail.Code, p.Mail.Until, p.Mail.Sent = hashOf(code), now.Add(codeLife), append(sent, now.Format(time.RFC3339))
@@ -71,7 +72,7 @@ func (n *Notifier) SetAddress(ctx context.Context, who, address string) error {
 	return n.enqueue(&job{key: "code/" + who, Who: who, Code: code, Address: address, Due: time.Now().UTC()})
 }
 
-func recent(sent []string, now time.Time) (out []string) {
+func keepRecent(sent []string, now time.Time) (out []string) {
 	for _, s := range sent {
 		if at, err := time.Parse(time.RFC3339, s); err == nil && now.Sub(at) < time.Hour {
 			out = append(out, s)
@@ -101,7 +102,7 @@ func (n *Notifier) Verify(ctx context.Context, who, code string) error {
 		switch {
 		case m.Code == "" || time.Now().After(m.Until):
 			return errors.New("this code has expired. Request a new one")
-		case m.Tries >= mostTries:
+		case m.Tries >= maxTries:
 			return errors.New("too many wrong codes. Request a new one")
 		case subtle.ConstantTimeCompare([]byte(m.Code), []byte(hashOf(strings.Join(strings.Fields(code), "")))) == 0:
 			m.Tries++

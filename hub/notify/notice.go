@@ -49,7 +49,7 @@ func (n *Notice) uri() ahp.URI {
 // see its subject and be able to answer. Principals who see a part of a session do not get the
 // title of the whole.
 func (n Notice) For(p access.Principal) (Notice, bool) {
-	if !slices.Contains(n.To, p.ID) || !n.seenBy(p) {
+	if !slices.Contains(n.To, p.ID) || !n.isSeenBy(p) {
 		return n, false
 	}
 	if need, some := needs[n.Kind]; some && !p.Has(need) || n.Kind == Approval && !p.CanApprove(n.Guest) {
@@ -61,7 +61,7 @@ func (n Notice) For(p access.Principal) (Notice, bool) {
 	return n, true
 }
 
-func (n *Notice) seenBy(p access.Principal) bool {
+func (n *Notice) isSeenBy(p access.Principal) bool {
 	sees := p.Audience()
 	switch {
 	case !sees.Sees(n.About):
@@ -72,7 +72,7 @@ func (n *Notice) seenBy(p access.Principal) bool {
 	return p.Scope.IsWhole() || n.About.Kind == ahp.ChannelChat
 }
 
-const mostSeen = 4096 // causes remembered, so that none is notified twice
+const maxSeen = 4096 // causes remembered, so that none is notified twice
 
 // seen holds the newest causes; the hub's lock guards it.
 type seen struct {
@@ -81,14 +81,14 @@ type seen struct {
 }
 
 // isFirst reports whether an id is new, and records it.
-func (s *seen) first(id string) bool {
+func (s *seen) isFirst(id string) bool {
 	if s.ids[id] {
 		return false
 	}
 	if s.ids == nil {
 		s.ids = map[string]bool{}
 	}
-	if len(s.ring) == mostSeen {
+	if len(s.ring) == maxSeen {
 		delete(s.ids, s.ring[0])
 		s.ring = s.ring[1:]
 	}

@@ -49,11 +49,13 @@ type Config struct {
 	Short  func(session ahp.URI) string                                        // as in addresses
 	ChatID func(chat ahp.URI) string                                           // as in addresses
 	Author func(ahp.AnnotationEntry) (by review.Person, at time.Time, ok bool) // of a comment, as the host recorded it
-	Guest  func(ahp.Message) bool                                              // reports whether the owner did not write the prompt
-	Public func() string                                                       // the host's public address
-	Key    []byte                                                              // signs the links that unsubscribe
-	Mailer Mailer                                                              // nil: no mail is sent
-	Allow  []netip.Prefix                                                      // private addresses that webhooks may reach; default none
+	// reports whether the owner did not write the prompt
+	Guest  func(ahp.Message) bool
+	Public func() string // the host's public address
+	Key    []byte        // signs the links that unsubscribe
+	Mailer Mailer        // nil: no mail is sent
+	// private addresses that webhooks may reach; default none
+	Allow  []netip.Prefix
 	Log    *slog.Logger
 	Limits Limits
 }
@@ -98,11 +100,13 @@ type Notifier struct {
 
 // New returns a notifier.
 func New(cfg Config) (*Notifier, error) {
-	if cfg.Hub == nil || cfg.Host == nil || cfg.Store == nil || cfg.Person == nil || cfg.Short == nil || cfg.ChatID == nil || cfg.Author == nil || cfg.Public == nil || len(cfg.Key) < 32 {
+	if cfg.Hub == nil || cfg.Host == nil || cfg.Store == nil || cfg.Person == nil || cfg.Short == nil ||
+		cfg.ChatID == nil || cfg.Author == nil || cfg.Public == nil || len(cfg.Key) < 32 {
 		return nil, errors.New("notify: Config misses a part")
 	}
 	cfg.Limits = cfg.Limits.withDefaults()
-	n := &Notifier{cfg: cfg, log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)), post: newPoster(cfg.Allow, cfg.Limits.Attempt),
+	n := &Notifier{cfg: cfg, log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)),
+		post: newPoster(cfg.Allow, cfg.Limits.Attempt),
 		wake: make(chan struct{}, 1), waiting: map[string]*batch{}, jobs: map[string]*job{}, busy: map[string]bool{}}
 	return n, nil
 }
@@ -118,16 +122,16 @@ func (n *Notifier) Waiting() int {
 }
 
 // enqueueNotice takes in a notice that is durable.
-func (n *Notifier) arrived(x Notice) {
+func (n *Notifier) enqueueNotice(x Notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.loaded[x.ID] {
 		n.inbox = append(n.inbox, x)
-		n.stir()
+		n.wakeRun()
 	}
 }
 
-func (n *Notifier) stir() {
+func (n *Notifier) wakeRun() {
 	select {
 	case n.wake <- struct{}{}:
 	default: // a wake-up is pending
@@ -147,7 +151,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 	defer timer.Stop()
 	for {
 		n.fanOut(ctx)
-		n.mailDue(ctx)
+		n.sendDueMail(ctx)
 		n.sendDue(ctx, &sending)
 		timer.Reset(time.Until(n.next()))
 		select {
@@ -204,7 +208,7 @@ func (n *Notifier) next() time.Time {
 	defer n.mu.Unlock()
 	at := time.Now().Add(time.Hour)
 	for _, j := range n.jobs {
-		if !n.busy[j.target()] && len(n.busy) < mostAtOnce { // those wait for a delivery that ends
+		if !n.busy[j.target()] && len(n.busy) < maxAtOnce { // those wait for a delivery that ends
 			at = earlier(at, j.Due)
 		}
 	}

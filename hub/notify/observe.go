@@ -27,57 +27,62 @@ const (
 func (n *Notifier) Derive(tx *hub.Tx, e *hub.Envelope) {
 	switch a := e.Action.(type) {
 	case *ahp.SessionInputNeededSetAction:
-		n.asked(tx, e, a.Request)
+		n.observeRequest(tx, e, a.Request)
 	case *ahp.ChatTurnCompleteAction:
-		n.finished(tx, e, a)
+		n.observeEnd(tx, e, a)
 	case *ahp.ChatErrorAction:
-		n.put(tx, e.At, Notice{ID: id(Failed, e.Channel.URI+"#"+a.TurnID+"@"+fmt.Sprint(e.Seq)), Kind: Failed, About: e.Channel,
-			Text: line(a.Part.Error.Message), Path: n.turnPath(e.Channel, a.TurnID), To: n.here(e.Channel)})
+		n.put(tx, e.At, Notice{ID: id(Failed, e.Channel.URI+"#"+a.TurnID+"@"+fmt.Sprint(e.Seq)), Kind: Failed,
+			About: e.Channel,
+			Text:  line(a.Part.Error.Message), Path: n.turnPath(e.Channel, a.TurnID), To: n.visitors(e.Channel)})
 	case *ahp.AnnotationsSetAction:
-		n.commented(tx, e, a.Annotation.ID, a.Annotation.Entries...)
+		n.observeComments(tx, e, a.Annotation.ID, a.Annotation.Entries...)
 	case *ahp.AnnotationsEntrySetAction:
-		n.commented(tx, e, a.AnnotationID, a.Entry)
+		n.observeComments(tx, e, a.AnnotationID, a.Entry)
 	}
 }
 
 // observeRequest handles requests that block a turn until a person answers.
-func (n *Notifier) asked(tx *hub.Tx, e *hub.Envelope, r ahp.SessionInputRequest) {
+func (n *Notifier) observeRequest(tx *hub.Tx, e *hub.Envelope, r ahp.SessionInputRequest) {
 	switch r := r.Value.(type) {
 	case *ahp.SessionToolConfirmationRequest:
-		call, text, stage := confirmed(r.ToolCall)
+		call, text, stage := describeCall(r.ToolCall)
 		chat := n.chat(tx, e, r.Chat)
-		n.put(tx, e.At, Notice{ID: id(Approval, r.ID+"#"+stage), Kind: Approval, About: chat, Waits: r.ID, Text: text, Guest: stage == "call" && n.ofGuest(tx, chat.URI),
-			Path: anchor(n.chatPath(chat), "tool-"+call), To: n.here(chat)})
+		n.put(tx, e.At, Notice{ID: id(Approval, r.ID+"#"+stage), Kind: Approval, About: chat, Waits: r.ID, Text: text,
+			Guest: stage == "call" && n.isOfGuest(tx, chat.URI),
+			Path:  anchor(n.chatPath(chat), "tool-"+call), To: n.visitors(chat)})
 	case *ahp.SessionToolAuthenticationRequest:
 		chat := n.chat(tx, e, r.Chat)
-		n.put(tx, e.At, Notice{ID: id(Question, r.ID), Kind: Question, About: chat, Waits: r.ID, Text: line(r.ToolCall.DisplayName + " wants you to sign in"),
-			Path: anchor(n.chatPath(chat), "tool-"+r.ToolCall.ToolCallID), To: []string{access.Owner("").ID}}) // only the owner can
+		n.put(tx, e.At, Notice{ID: id(Question, r.ID), Kind: Question, About: chat, Waits: r.ID,
+			Text: line(r.ToolCall.DisplayName + " wants you to sign in"),
+			// only the owner can
+			Path: anchor(n.chatPath(chat), "tool-"+r.ToolCall.ToolCallID), To: []string{access.Owner("").ID}})
 	case *ahp.SessionChatInputRequest:
 		chat := n.chat(tx, e, r.Chat)
-		n.put(tx, e.At, Notice{ID: id(Question, r.ID), Kind: Question, About: chat, Waits: r.ID, Text: line(r.Request.Message),
-			Path: anchor(n.chatPath(chat), "ask-"+r.Request.ID), To: n.here(chat)})
+		n.put(tx, e.At, Notice{ID: id(Question, r.ID), Kind: Question, About: chat, Waits: r.ID,
+			Text: line(r.Request.Message),
+			Path: anchor(n.chatPath(chat), "ask-"+r.Request.ID), To: n.visitors(chat)})
 	}
 }
 
 // isOfGuest reports whether a chat's turn answers a prompt that the owner did not write.
-func (n *Notifier) ofGuest(tx *hub.Tx, chat ahp.URI) bool {
+func (n *Notifier) isOfGuest(tx *hub.Tx, chat ahp.URI) bool {
 	s, ok := hub.StateOf[*ahp.ChatState](tx, chat)
 	return ok && s.ActiveTurn != nil && n.cfg.Guest(s.ActiveTurn.Message)
 }
 
 // describeCall returns a waiting tool call, a line of text (the tool's name and the agent's name
 // for the step), and the stage: the call's result may wait for confirmation too.
-func confirmed(c ahp.ToolCallConfirmationState) (call, text, stage string) {
+func describeCall(c ahp.ToolCallConfirmationState) (call, text, stage string) {
 	switch c := c.Value.(type) {
 	case *ahp.ToolCallPendingConfirmationState:
-		return c.ToolCallID, step(c.ToolCallBase, c.InvocationMessage.Text), "call"
+		return c.ToolCallID, describeStep(c.ToolCallBase, c.InvocationMessage.Text), "call"
 	case *ahp.ToolCallPendingResultConfirmationState:
-		return c.ToolCallID, step(c.ToolCallBase, c.InvocationMessage.Text), "result"
+		return c.ToolCallID, describeStep(c.ToolCallBase, c.InvocationMessage.Text), "result"
 	}
 	return "", "", ""
 }
 
-func step(c ahp.ToolCallBase, message string) string {
+func describeStep(c ahp.ToolCallBase, message string) string {
 	name, what := line(c.DisplayName), line(message)
 	switch {
 	case what == "":
@@ -90,16 +95,18 @@ func step(c ahp.ToolCallBase, message string) string {
 
 // observeEnd skips sub-agents, whose turn is a step of another one, and turns with a successor in
 // the queue.
-func (n *Notifier) finished(tx *hub.Tx, e *hub.Envelope, a *ahp.ChatTurnCompleteAction) {
+func (n *Notifier) observeEnd(tx *hub.Tx, e *hub.Envelope, a *ahp.ChatTurnCompleteAction) {
 	chat, ok := hub.StateOf[*ahp.ChatState](tx, e.Channel.URI)
-	if !ok || len(chat.QueuedMessages) > 0 || ofTool(chat) {
+	if !ok || len(chat.QueuedMessages) > 0 || isOfTool(chat) {
 		return
 	}
-	n.put(tx, e.At, Notice{ID: id(Finished, e.Channel.URI+"#"+a.TurnID+"@"+fmt.Sprint(e.Seq)), Kind: Finished, About: e.Channel,
-		Text: "After " + lasted(time.Duration(a.Duration)*time.Millisecond), Path: n.turnPath(e.Channel, a.TurnID), To: n.here(e.Channel)})
+	n.put(tx, e.At, Notice{ID: id(Finished, e.Channel.URI+"#"+a.TurnID+"@"+fmt.Sprint(e.Seq)), Kind: Finished,
+		About: e.Channel,
+		Text:  "After " + formatDuration(time.Duration(a.Duration)*time.Millisecond), Path: n.turnPath(e.Channel, a.TurnID),
+		To: n.visitors(e.Channel)})
 }
 
-func ofTool(c *ahp.ChatState) bool {
+func isOfTool(c *ahp.ChatState) bool {
 	if c.Origin == nil {
 		return false
 	}
@@ -109,7 +116,7 @@ func ofTool(c *ahp.ChatState) bool {
 
 // observeComments handles new entries of a thread. The host sets a comment's timestamp once, so
 // moved and edited entries keep theirs.
-func (n *Notifier) commented(tx *hub.Tx, e *hub.Envelope, thread string, entries ...ahp.AnnotationEntry) {
+func (n *Notifier) observeComments(tx *hub.Tx, e *hub.Envelope, thread string, entries ...ahp.AnnotationEntry) {
 	people := n.cfg.Host.Desk(e.Channel.Session).People
 	for _, entry := range entries {
 		by, at, ok := n.cfg.Author(entry)
@@ -117,7 +124,8 @@ func (n *Notifier) commented(tx *hub.Tx, e *hub.Envelope, thread string, entries
 			continue
 		}
 		cause := e.Channel.URI + "#" + thread + "#" + entry.ID
-		base := Notice{About: e.Channel, Thread: thread, By: by, Text: line(entry.Text.Text), Path: anchor("/s/"+n.cfg.Short(e.Channel.Session)+"/threads", "thread-"+thread)}
+		base := Notice{About: e.Channel, Thread: thread, By: by, Text: line(entry.Text.Text),
+			Path: anchor("/s/"+n.cfg.Short(e.Channel.Session)+"/threads", "thread-"+thread)}
 		called := except(ids(review.Mentions(entry.Text.Text, people)), by.ID)
 		if m := base; len(called) > 0 {
 			m.ID, m.Kind, m.To = id(Mention, cause), Mention, called
@@ -154,26 +162,30 @@ func (n *Notifier) Judged(tx *hub.Tx, session ahp.URI, event review.Event) {
 	if !ok {
 		return
 	}
-	words := map[review.Kind]string{review.Approve: "Approved", review.RequestChanges: "Changes requested", review.Comment: "Commented"}[g.Kind]
+	words := map[review.Kind]string{review.Approve: "Approved", review.RequestChanges: "Changes requested",
+		review.Comment: "Commented"}[g.Kind]
 	text := line(g.Summary)
 	if text != "" {
 		text = ": " + text
 	}
 	about := hub.ChannelInfo{URI: session, Kind: ahp.ChannelSession, Session: session}
-	n.put(tx, g.At, Notice{ID: id(Verdict, fmt.Sprint(session, g.By.ID, g.At.UnixNano())), Kind: Verdict, About: about, By: g.By,
-		Text: texts.ElideRunes(words+text, longestLine), Path: "/s/" + n.cfg.Short(session) + "/changes", To: except(n.here(about), g.By.ID)})
+	n.put(tx, g.At, Notice{ID: id(Verdict, fmt.Sprint(session, g.By.ID, g.At.UnixNano())), Kind: Verdict, About: about,
+		By:   g.By,
+		Text: texts.ElideRunes(words+text, longestLine), Path: "/s/" + n.cfg.Short(session) + "/changes",
+		To: except(n.visitors(about), g.By.ID)})
 }
 
 // FilesAsked handles a client's request for files, which only the owner can grant and which belongs
 // to no session.
 func (n *Notifier) FilesAsked(tx *hub.Tx, ask, text string) {
-	n.put(tx, time.Now(), Notice{ID: id(Question, "files "+ask), Kind: Question, About: hub.ChannelInfo{URI: ahp.RootURI, Kind: ahp.ChannelRoot}, Brief: true,
+	n.put(tx, time.Now(), Notice{ID: id(Question, "files "+ask), Kind: Question,
+		About: hub.ChannelInfo{URI: ahp.RootURI, Kind: ahp.ChannelRoot}, Brief: true,
 		Session: "Files", Text: line(text), Path: anchor("/", "files-"+ask), To: []string{access.Owner("").ID}})
 }
 
 // put records a notice once, in the step of its cause.
 func (n *Notifier) put(tx *hub.Tx, at time.Time, x Notice) {
-	if !n.seen.first(x.ID) {
+	if !n.seen.isFirst(x.ID) {
 		return
 	}
 	session := x.uri()
@@ -190,7 +202,7 @@ func (n *Notifier) put(tx *hub.Tx, at time.Time, x Notice) {
 		return
 	}
 	tx.Record(noticeBucket, x.ID, raw)
-	tx.Effect("notify", func(context.Context) { n.arrived(x) })
+	tx.Effect("notify", func(context.Context) { n.enqueueNotice(x) })
 }
 
 func (n *Notifier) titleOf(tx *hub.Tx, session ahp.URI) string {
@@ -208,7 +220,7 @@ func (n *Notifier) titleOf(tx *hub.Tx, session ahp.URI) string {
 
 // visitors returns everyone who has been in the session, and the owner. Their rights are checked
 // when the notice is sent.
-func (n *Notifier) here(about hub.ChannelInfo) []string {
+func (n *Notifier) visitors(about hub.ChannelInfo) []string {
 	session := about.Session
 	if session == "" {
 		session = about.URI
@@ -255,7 +267,7 @@ func (n *Notifier) turnPath(chat hub.ChannelInfo, turn string) string {
 // anchor returns a path with an escaped fragment; agents and clients choose the ids.
 func anchor(path, id string) string { return path + "#" + url.PathEscape(id) }
 
-func lasted(d time.Duration) string {
+func formatDuration(d time.Duration) string {
 	if d < time.Second {
 		return "less than a second"
 	}

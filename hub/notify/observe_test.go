@@ -24,31 +24,41 @@ func told(w *world) []Notice {
 	return out
 }
 
-func TestWhatIsTold(t *testing.T) {
+func TestNotices(t *testing.T) {
 	ben := review.Person{ID: "guest:ben", Name: "Ben"}
 	for name, test := range map[string]struct {
 		uri    ahp.URI
 		action func() ahp.Action // in the bubble, for its clock
 		want   []Notice
 	}{
-		"an approval": {session, func() ahp.Action { return approval("a1") }, []Notice{{Kind: Approval, Title: "Needs approval",
-			Text: "Run command: npm test --token=…", Path: "/s/short/c/one#tool-call%20a1", To: []string{"owner", "guest:ben"}}}},
-		"a question": {session, func() ahp.Action { return ask("q1") }, []Notice{{Kind: Question, Title: "Asks you something", Text: "Which colour?",
-			Path: "/s/short/c/one#ask-r-q1", To: []string{"owner", "guest:ben"}}}},
+		"an approval": {session, func() ahp.Action { return approval("a1") },
+			[]Notice{{Kind: Approval, Title: "Needs approval",
+				Text: "Run command: npm test --token=…", Path: "/s/short/c/one#tool-call%20a1",
+				To: []string{"owner", "guest:ben"}}}},
+		"a question": {session, func() ahp.Action { return ask("q1") },
+			[]Notice{{Kind: Question, Title: "Asks you something", Text: "Which colour?",
+				Path: "/s/short/c/one#ask-r-q1", To: []string{"owner", "guest:ben"}}}},
 		"a turn that failed": {chat, func() ahp.Action {
-			return &ahp.ChatErrorAction{TurnID: "t1", Part: ahp.ErrorResponsePart{Error: ahp.ErrorInfo{Message: "The model said no.\nstack"}}}
+			return &ahp.ChatErrorAction{TurnID: "t1",
+				Part: ahp.ErrorResponsePart{Error: ahp.ErrorInfo{Message: "The model said no.\nstack"}}}
 		},
-			[]Notice{{Kind: Failed, Title: "Failed", Text: "The model said no.", Path: "/s/short/c/one#turn-t1", To: []string{"owner", "guest:ben"}}}},
+			[]Notice{{Kind: Failed, Title: "Failed", Text: "The model said no.", Path: "/s/short/c/one#turn-t1",
+				To: []string{"owner", "guest:ben"}}}},
 		"a turn that ended": {chat, func() ahp.Action { return &ahp.ChatTurnCompleteAction{TurnID: "t1", Duration: 61_400} },
-			[]Notice{{Kind: Finished, Title: "Finished", Text: "After 1m1s", Path: "/s/short/c/one#turn-t1", To: []string{"owner", "guest:ben"}}}},
+			[]Notice{{Kind: Finished, Title: "Finished", Text: "After 1m1s", Path: "/s/short/c/one#turn-t1",
+				To: []string{"owner", "guest:ben"}}}},
 		"a thread": {annotations, func() ahp.Action {
-			return &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "th", Resource: "file:///a", Entries: []ahp.AnnotationEntry{entry("e1", "guest:ben", "Why?\nBecause")}}}
+			return &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "th", Resource: "file:///a",
+				Entries: []ahp.AnnotationEntry{entry("e1", "guest:ben", "Why?\nBecause")}}}
 		},
-			[]Notice{{Kind: Comment, Title: "New comment by Name of guest:ben", Text: "Why?", Path: "/s/short/threads#thread-th", To: []string{"owner"}}}},
+			[]Notice{{Kind: Comment, Title: "New comment by Name of guest:ben", Text: "Why?",
+				Path: "/s/short/threads#thread-th", To: []string{"owner"}}}},
 		"a mention": {annotations, func() ahp.Action {
-			return &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "th", Resource: "file:///a", Entries: []ahp.AnnotationEntry{entry("e1", "owner", "@Ben look")}}}
+			return &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "th", Resource: "file:///a",
+				Entries: []ahp.AnnotationEntry{entry("e1", "owner", "@Ben look")}}}
 		},
-			[]Notice{{Kind: Mention, Title: "You are mentioned by Name of owner", Text: "@Ben look", Path: "/s/short/threads#thread-th", To: []string{"guest:ben"}},
+			[]Notice{{Kind: Mention, Title: "You are mentioned by Name of owner", Text: "@Ben look",
+				Path: "/s/short/threads#thread-th", To: []string{"guest:ben"}},
 				{Kind: Comment, Title: "New comment by Name of owner", Text: "@Ben look", Path: "/s/short/threads#thread-th"}}},
 		"a title": {session, func() ahp.Action { return &ahp.SessionTitleChangedAction{Title: "Other"} }, nil},
 	} {
@@ -66,7 +76,8 @@ func TestWhatIsTold(t *testing.T) {
 				}
 				for i, want := range test.want {
 					g := got[i]
-					if g.Kind != want.Kind || g.Title != want.Title || g.Text != want.Text || g.Path != want.Path || !slices.Equal(g.To, want.To) || g.Session != "Fix the parser" || g.ID == "" {
+					if g.Kind != want.Kind || g.Title != want.Title || g.Text != want.Text || g.Path != want.Path ||
+						!slices.Equal(g.To, want.To) || g.Session != "Fix the parser" || g.ID == "" {
 						t.Errorf("told is %+v,\nwant    %+v", g, want)
 					}
 				}
@@ -78,7 +89,7 @@ func TestWhatIsTold(t *testing.T) {
 	}
 }
 
-func TestToldOnce(t *testing.T) {
+func TestNotifyOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		w.apply(session, ask("q1"))
@@ -86,11 +97,13 @@ func TestToldOnce(t *testing.T) {
 		again.Request.Value.(*ahp.SessionChatInputRequest).Request.Message = "Which colour, then?"
 		w.apply(session, again)
 		first := entry("e1", "guest:ben", "one")
-		w.apply(annotations, &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "th", Resource: "file:///a", Entries: []ahp.AnnotationEntry{first}}})
+		w.apply(annotations, &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "th", Resource: "file:///a",
+			Entries: []ahp.AnnotationEntry{first}}})
 		time.Sleep(2 * fresh) // and then it moves along with its file, with a reply from before
 		old := entry("e2", "guest:ben", "older")
 		time.Sleep(2 * fresh)
-		w.apply(annotations, &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "th", Resource: "file:///b", Entries: []ahp.AnnotationEntry{first, old}}})
+		w.apply(annotations, &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "th", Resource: "file:///b",
+			Entries: []ahp.AnnotationEntry{first, old}}})
 		var kinds []string
 		for _, x := range told(w) {
 			kinds = append(kinds, string(x.Kind))
@@ -101,7 +114,7 @@ func TestToldOnce(t *testing.T) {
 	})
 }
 
-func TestAQueuedTurnAndASubAgentAreNotTheEnd(t *testing.T) {
+func TestQueuedTurnsAndSubAgentsDoNotFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		w.apply(chat, &ahp.ChatTurnStartedAction{TurnID: "t1"})
@@ -119,19 +132,21 @@ func TestAQueuedTurnAndASubAgentAreNotTheEnd(t *testing.T) {
 	})
 }
 
-func TestAVerdictIsTold(t *testing.T) {
+func TestNotifyVerdict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		ben := review.Person{ID: "guest:ben", Name: "Ben"}
 		w.desk = w.desk.After(review.Joined{Person: ben})
-		given := review.Given{Verdict: review.Verdict{By: ben, Kind: review.RequestChanges, Summary: "# No\nmore", At: time.Now()}}
+		given := review.Given{Verdict: review.Verdict{By: ben, Kind: review.RequestChanges, Summary: "# No\nmore",
+			At: time.Now()}}
 		w.do(func(tx *hub.Tx) {
 			w.n.Judged(tx, session, given)
 			w.n.Judged(tx, session, review.Joined{Person: ben})
 		})
 		synctest.Wait()
 		got := told(w)
-		if len(got) != 1 || got[0].Title != "New verdict by Ben" || got[0].Text != "Changes requested: No" || !slices.Equal(got[0].To, []string{"owner"}) || got[0].Path != "/s/short/changes" {
+		if len(got) != 1 || got[0].Title != "New verdict by Ben" || got[0].Text != "Changes requested: No" ||
+			!slices.Equal(got[0].To, []string{"owner"}) || got[0].Path != "/s/short/changes" {
 			t.Errorf("told is %+v", got)
 		}
 	})
@@ -139,14 +154,15 @@ func TestAVerdictIsTold(t *testing.T) {
 
 // The owner is notified of a client that waits for files, on pages and by webhook at once, and not
 // by mail, which would be late.
-func TestFilesThatAreAskedForAreTold(t *testing.T) {
+func TestNotifyFileRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		w.mailbox("owner")
 		w.do(func(tx *hub.Tx) { w.n.FilesAsked(tx, "one", "Ben asks to read\u202e notes.txt") })
 		synctest.Wait()
 		got := told(w)
-		if len(got) != 1 || got[0].Heading() != "Asks you something · Files" || got[0].Text != "Ben asks to read notes.txt" || got[0].Path != "/#files-one" {
+		if len(got) != 1 || got[0].Heading() != "Asks you something · Files" ||
+			got[0].Text != "Ben asks to read notes.txt" || got[0].Path != "/#files-one" {
 			t.Fatalf("told is %+v", got)
 		}
 		if _, ok := got[0].For(access.Owner("")); !ok {
@@ -164,7 +180,7 @@ func TestFilesThatAreAskedForAreTold(t *testing.T) {
 }
 
 // People are not notified of what they do not see, could not answer, or did themselves.
-func TestWhoHears(t *testing.T) {
+func TestRecipients(t *testing.T) {
 	about := hub.ChannelInfo{URI: chat, Kind: ahp.ChannelChat, Session: session}
 	guest := func(role access.Role, of ahp.URI, approve bool) access.Principal {
 		return access.Principal{ID: "guest:ben", Name: "Ben", Role: role, Session: of, Link: "l", Approve: approve}
@@ -175,13 +191,15 @@ func TestWhoHears(t *testing.T) {
 		to   []string
 		want bool
 	}{
-		"the owner":                        {access.Owner(""), Approval, []string{"owner"}, true},
-		"the owner, who did it":            {access.Owner(""), Comment, []string{"guest:ben"}, false},
-		"a viewer of an end":               {guest(access.RoleViewer, session, false), Finished, []string{"guest:ben"}, true},
-		"a viewer of an approval":          {guest(access.RoleViewer, session, false), Approval, []string{"guest:ben"}, false},
-		"a driver who may approve":         {guest(access.RoleDriver, session, true), Approval, []string{"guest:ben"}, true},
-		"a driver who may not prompt":      {guest(access.RoleDriver, session, true), Question, []string{"guest:ben"}, false},
-		"a guest of another session":       {guest(access.RoleDriver, "ahp-session:/two", true), Approval, []string{"guest:ben"}, false},
+		"the owner":             {access.Owner(""), Approval, []string{"owner"}, true},
+		"the owner, who did it": {access.Owner(""), Comment, []string{"guest:ben"}, false},
+		"a viewer of an end":    {guest(access.RoleViewer, session, false), Finished, []string{"guest:ben"}, true},
+		"a viewer of an approval": {guest(access.RoleViewer, session, false), Approval, []string{"guest:ben"},
+			false},
+		"a driver who may approve":    {guest(access.RoleDriver, session, true), Approval, []string{"guest:ben"}, true},
+		"a driver who may not prompt": {guest(access.RoleDriver, session, true), Question, []string{"guest:ben"}, false},
+		"a guest of another session": {guest(access.RoleDriver, "ahp-session:/two", true), Approval,
+			[]string{"guest:ben"}, false},
 		"a guest whom it does not concern": {guest(access.RoleViewer, session, false), Comment, []string{"owner"}, false},
 		"nobody":                           {access.Principal{}, Finished, []string{""}, false},
 	} {
@@ -192,7 +210,7 @@ func TestWhoHears(t *testing.T) {
 }
 
 // Only those who may approve a guest's request are notified of it.
-func TestWhoHearsOfGuestsApprovals(t *testing.T) {
+func TestRecipientsOfGuestApprovals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		for turn, test := range map[string]struct {
@@ -221,8 +239,9 @@ func TestWhoHearsOfGuestsApprovals(t *testing.T) {
 }
 
 // A guest of one chat is notified of that chat, without the session's title, and of nothing else.
-func TestWhoSeesAPartHearsOfThatPart(t *testing.T) {
-	ben := access.Principal{ID: "guest:ben", Role: access.RoleCommenter, Session: session, Link: "l", Scope: access.Scope{Kind: ahp.ChannelChat, URI: chat}}
+func TestRecipientsOfPart(t *testing.T) {
+	ben := access.Principal{ID: "guest:ben", Role: access.RoleCommenter, Session: session, Link: "l",
+		Scope: access.Scope{Kind: ahp.ChannelChat, URI: chat}}
 	of := func(uri ahp.URI, kind ahp.ChannelKind) hub.ChannelInfo {
 		return hub.ChannelInfo{URI: uri, Kind: kind, Session: session}
 	}

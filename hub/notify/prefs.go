@@ -16,7 +16,7 @@ import (
 
 const (
 	prefsBucket = "notify-prefs"
-	mostMuted   = 500 // muted sessions of a person; the oldest is unmuted
+	maxMuted    = 500 // muted sessions of a person; the oldest is unmuted
 )
 
 // Prefs are a person's choices. The zero value is the default.
@@ -74,7 +74,7 @@ func (p *Prefs) Mute(session ahp.URI, off bool) {
 	if off {
 		p.Muted = append(p.Muted, session)
 	}
-	p.Muted = p.Muted[max(0, len(p.Muted)-mostMuted):]
+	p.Muted = p.Muted[max(0, len(p.Muted)-maxMuted):]
 }
 
 // SetRhythm parses a form's choice of when mail is sent: at is HH:MM.
@@ -111,7 +111,8 @@ func (m *Mailbox) due(came time.Time) time.Time {
 	local := came.In(zone)
 	switch m.Rhythm {
 	case Hourly: // the local hour: some zones are offset by half an hour
-		return local.Add(-time.Duration(local.Minute())*time.Minute - time.Duration(local.Second())*time.Second - time.Duration(local.Nanosecond())).Add(time.Hour)
+		return local.Add(-time.Duration(local.Minute())*time.Minute - time.Duration(
+			local.Second())*time.Second - time.Duration(local.Nanosecond())).Add(time.Hour)
 	case Daily:
 		at := time.Date(local.Year(), local.Month(), local.Day(), m.Minute/60, m.Minute%60, 0, 0, zone)
 		if !at.After(came) {

@@ -18,7 +18,7 @@ const (
 	jobBucket    = "notify-job"
 	resultBucket = "notify-result"
 
-	mostAtOnce  = 4 // concurrent deliveries, each to another target
+	maxAtOnce   = 4 // concurrent deliveries, each to another target
 	longestWait = 3 * time.Hour
 )
 
@@ -86,13 +86,13 @@ func (n *Notifier) shed(tx *hub.Tx, target string) {
 	if len(waiting) < n.cfg.Limits.Jobs {
 		return
 	}
-	oldest := slices.MinFunc(waiting, func(a, b *job) int { return a.came().Compare(b.came()) })
+	oldest := slices.MinFunc(waiting, func(a, b *job) int { return a.arrival().Compare(b.arrival()) })
 	delete(n.jobs, oldest.key)
 	tx.Record(jobBucket, oldest.key, nil)
 	n.log.Warn("too many notifications wait for a receiver; dropped the oldest", "to", target)
 }
 
-func (j *job) came() time.Time {
+func (j *job) arrival() time.Time {
 	if len(j.Notices) > 0 {
 		return j.Notices[0].At
 	}
@@ -103,7 +103,7 @@ func (j *job) came() time.Time {
 func (n *Notifier) enqueue(j *job) error {
 	return n.cfg.Hub.Do(func(tx *hub.Tx) {
 		n.record(tx, j)
-		tx.Effect("notify", func(context.Context) { n.queued([]*job{j}) })
+		tx.Effect("notify", func(context.Context) { n.addJobs([]*job{j}) })
 	})
 }
 
@@ -118,10 +118,10 @@ func (n *Notifier) sendDue(ctx context.Context, sending *sync.WaitGroup) {
 		}
 	}
 	slices.SortFunc(due, func(a, b *job) int {
-		return cmp.Or(a.Due.Compare(b.Due), a.came().Compare(b.came()), cmp.Compare(a.key, b.key))
+		return cmp.Or(a.Due.Compare(b.Due), a.arrival().Compare(b.arrival()), cmp.Compare(a.key, b.key))
 	})
 	for _, j := range due {
-		if t := j.target(); !n.busy[t] && len(n.busy) < mostAtOnce {
+		if t := j.target(); !n.busy[t] && len(n.busy) < maxAtOnce {
 			n.busy[t] = true
 			sending.Go(func() { n.try(ctx, j) })
 		}
@@ -146,7 +146,8 @@ func (n *Notifier) try(ctx context.Context, j *job) {
 			next.Due = time.Now().Add(wait).UTC()
 			res.Again = next.Due
 		}
-		n.log.Log(ctx, levelOf(res), "a notification was not delivered", "to", j.target(), "attempt", next.Attempts, "err", err)
+		n.log.Log(ctx, levelOf(res), "a notification was not delivered", "to", j.target(), "attempt", next.Attempts, "err",
+			err)
 	}
 	n.settle(ctx, j, next, res)
 }
@@ -220,7 +221,7 @@ func (n *Notifier) free(j *job) {
 	n.mu.Lock()
 	delete(n.busy, j.target())
 	n.mu.Unlock()
-	n.stir()
+	n.wakeRun()
 }
 
 // deliver sends a job and returns a description of the success.

@@ -17,31 +17,38 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-func TestAddressesOfThisNetworkAreRefused(t *testing.T) {
+func TestRefusePrivateAddresses(t *testing.T) {
 	p := newPoster([]netip.Prefix{netip.MustParsePrefix("10.1.2.0/24")}, time.Second)
 	for s, want := range map[string]bool{
 		"93.184.215.14": true, "2606:2800:21f:cb07:6820:80da:af6b:8b2c": true, "10.1.2.3": true, "::ffff:10.1.2.3": true,
 		"127.0.0.1": false, "127.9.9.9": false, "::1": false, "::ffff:127.0.0.1": false, "0.0.0.0": false, "::": false,
 		"10.1.3.1": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "fe80::1%eth0": false,
-		"fd00::1": false, "fec0::1": false, "100.64.0.1": false, "198.18.0.1": false, "224.0.0.1": false, "255.255.255.255": false,
-		"64:ff9b::7f00:1": false, "2002:7f00:1::": false, "::7f00:1": false, "192.0.2.1": false, "2001:db8::1": false, "2001::1": false,
+		"fd00::1": false, "fec0::1": false, "100.64.0.1": false, "198.18.0.1": false, "224.0.0.1": false,
+		"255.255.255.255": false,
+		"64:ff9b::7f00:1": false, "2002:7f00:1::": false, "::7f00:1": false, "192.0.2.1": false, "2001:db8::1": false,
+		"2001::1": false,
 	} {
 		if err := p.mayReach(netip.MustParseAddr(s), false); (err == nil) != want {
 			t.Errorf("%s may be reached: %t, %v", s, !want, err)
 		}
 	}
-	if p.mayReach(netip.MustParseAddr("93.184.215.14"), true) == nil || p.mayReach(netip.MustParseAddr("10.1.2.3"), true) != nil {
+	if p.mayReach(netip.MustParseAddr("93.184.215.14"), true) == nil ||
+		p.mayReach(netip.MustParseAddr("10.1.2.3"), true) != nil {
 		t.Error("without TLS only what was allowed may be reached")
 	}
 }
 
 func TestWebhookAddresses(t *testing.T) {
-	open, closed := newPoster([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, time.Second), newPoster(nil, time.Second)
+	open, closed := newPoster([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, time.Second),
+		newPoster(nil, time.Second)
 	for s, want := range map[string][2]bool{
-		"https://hooks.example.com/a?b=c": {true, true}, "http://127.0.0.1:80/": {true, false}, "https://127.0.0.1/": {true, false},
+		"https://hooks.example.com/a?b=c": {true, true}, "http://127.0.0.1:80/": {true, false},
+		"https://127.0.0.1/":                 {true, false},
 		"http://hooks.example.com/":          {true, false}, // and refused when it is connected to
-		"https://user:pw@hooks.example.com/": {}, "ftp://hooks.example.com/": {}, "https:///": {}, "hooks.example.com": {}, "": {},
-		"https://hooks.example.com/#x": {}, "javascript:alert(1)": {}, "https://[::1]/": {}, "https://hooks.example.com/" + strings.Repeat("a", 3000): {},
+		"https://user:pw@hooks.example.com/": {}, "ftp://hooks.example.com/": {}, "https:///": {}, "hooks.example.com": {},
+		"":                             {},
+		"https://hooks.example.com/#x": {}, "javascript:alert(1)": {}, "https://[::1]/": {},
+		"https://hooks.example.com/" + strings.Repeat("a", 3000): {},
 	} {
 		if got := [2]bool{open.check(s) == nil, closed.check(s) == nil}; got != want {
 			t.Errorf("%.60q is taken: %v, want %v", s, got, want)
@@ -50,7 +57,7 @@ func TestWebhookAddresses(t *testing.T) {
 }
 
 // The receiver is a real server: its name is resolved and checked when connecting.
-func TestARealReceiver(t *testing.T) {
+func TestRealReceiver(t *testing.T) {
 	var asked int
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++
@@ -67,12 +74,14 @@ func TestARealReceiver(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	closed, open := newPoster(nil, time.Second), newPoster([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, 300*time.Millisecond)
+	closed, open := newPoster(nil, time.Second),
+		newPoster([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, 300*time.Millisecond)
 	byName := strings.Replace(srv.URL, "127.0.0.1", "localhost", 1)
 	send := func(p *poster, url string) (int, error) {
 		return p.send(t.Context(), &Hook{Owner: "owner", URL: url, Secret: newSecret()}, "id", []byte("{}"))
 	}
-	if _, err := closed.send(t.Context(), &Hook{Owner: "person:ben", URL: byName, Secret: newSecret()}, "id", nil); err == nil || strings.ContainsAny(err.Error(), "0123456789") {
+	if _, err := closed.send(t.Context(), &Hook{Owner: "person:ben", URL: byName, Secret: newSecret()}, "id",
+		nil); err == nil || strings.ContainsAny(err.Error(), "0123456789") {
 		t.Errorf("a member is told where a name of this network leads: %v", err)
 	}
 	for _, url := range []string{srv.URL, byName} {
@@ -90,10 +99,12 @@ func TestARealReceiver(t *testing.T) {
 		t.Errorf("a long answer: %d, %v", status, err)
 	}
 	lost := &net.DNSError{Err: "no such host", Name: "hooks.example.com", Server: "10.0.0.53:53", IsNotFound: true}
-	if err := plainError(&url.Error{Op: "Post", URL: srv.URL, Err: &net.OpError{Op: "dial", Err: lost}}, true); !strings.Contains(err.Error(), "no such name") || strings.Contains(err.Error(), "10.0.0.53") {
+	if err := plainError(&url.Error{Op: "Post", URL: srv.URL, Err: &net.OpError{Op: "dial", Err: lost}},
+		true); !strings.Contains(err.Error(), "no such name") || strings.Contains(err.Error(), "10.0.0.53") {
 		t.Errorf("a name that is not known: %v", err)
 	}
-	if _, err := send(open, srv.URL+"/slow"); err == nil || !strings.Contains(err.Error(), "in time") || strings.Contains(err.Error(), "/slow") {
+	if _, err := send(open, srv.URL+"/slow"); err == nil || !strings.Contains(err.Error(), "in time") ||
+		strings.Contains(err.Error(), "/slow") {
 		t.Errorf("a receiver that does not answer: %v", err)
 	}
 }
@@ -130,13 +141,14 @@ func FuzzLine(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		got := line(s)
-		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > longestLine || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > longestLine ||
+			strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			t.Errorf("of %q is told %q", s, got)
 		}
 	})
 }
 
-func TestAPageThatWasCutOffHearsTheRest(t *testing.T) {
+func TestReconnectedPageGetsMissedNotices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		s, ok := w.n.Follow("")
@@ -174,9 +186,9 @@ func TestAPageThatWasCutOffHearsTheRest(t *testing.T) {
 		if n != streamQueue+keptNotices {
 			t.Errorf("a page that does not read had %d", n)
 		}
-		for i := range 2 * mostStreams {
+		for i := range 2 * maxStreams {
 			if _, ok := w.n.Follow(""); !ok {
-				if i > mostStreams {
+				if i > maxStreams {
 					t.Errorf("%d streams are open", i)
 				}
 				return

@@ -46,7 +46,7 @@ func (s *SMTP) Check() error {
 		return errors.New("use host:port, as in mail.example.com:587")
 	case s.TLS != StartTLS && s.TLS != TLS && s.TLS != PlainSMTP:
 		return errors.New("use starttls, tls or none")
-	case s.TLS == PlainSMTP && !onThisMachine(s.Host):
+	case s.TLS == PlainSMTP && !isThisMachine(s.Host):
 		return errors.New("mail may be unencrypted only to a server on this machine. Use starttls or tls")
 	case s.User != "" && s.Password == "":
 		return errors.New("an SMTP user needs a password. Set AHPHUB_SMTP_PASSWORD or name a file")
@@ -55,7 +55,7 @@ func (s *SMTP) Check() error {
 	return err
 }
 
-func onThisMachine(host string) bool {
+func isThisMachine(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
@@ -95,7 +95,8 @@ func (s *SMTP) options() []gomail.Option {
 		o = append(o, gomail.WithTLSConfig(s.TLSConfig))
 	}
 	if s.User != "" {
-		o = append(o, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(s.User), gomail.WithPassword(s.Password))
+		o = append(o, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(s.User),
+			gomail.WithPassword(s.Password))
 	}
 	return o
 }

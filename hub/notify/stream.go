@@ -10,7 +10,7 @@ import (
 
 const (
 	keptNotices = 200              // remembered for pages that reconnect
-	mostStreams = 2000             // open at once
+	maxStreams  = 2000             // open at once
 	streamQueue = 64               // pending for one page; beyond it the page is disconnected and reconnects
 	stale       = 10 * time.Minute // older notices are not new to a page
 )
@@ -59,7 +59,7 @@ func (n *Notifier) Follow(after string) (*Stream, bool) {
 	l := &n.live
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.open) >= mostStreams {
+	if len(l.open) >= maxStreams {
 		return nil, false
 	}
 	s := &Stream{c: make(chan *Notice, streamQueue+keptNotices), live: l}

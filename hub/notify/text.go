@@ -10,14 +10,14 @@ import (
 
 const (
 	longestLine = 140     // characters of text by an agent or a person
-	mostRead    = 8 << 10 // bytes of it that are examined, because the hub's lock is held
+	maxRead     = 8 << 10 // bytes of it that are examined, because the hub's lock is held
 	mostOfLine  = 1 << 10
 )
 
 // line returns the first line of prose of a text, fit to leave the host: without fenced code, and
 // without what looks like a secret.
 func line(text string) string {
-	text, fence := text[:min(len(text), mostRead)], ""
+	text, fence := text[:min(len(text), maxRead)], ""
 	for l := range strings.Lines(text) {
 		l = strings.TrimSpace(l)
 		mark := fenceOf(l)

@@ -23,7 +23,7 @@ import (
 
 const (
 	secretPrefix = "whsec_"
-	mostAnswer   = 4 << 10 // bytes read of a receiver's answer
+	maxAnswer    = 4 << 10 // bytes read of a receiver's answer
 )
 
 // payload is the body of a webhook. docs/notifications.md has an example.
@@ -123,7 +123,8 @@ func newPoster(allow []netip.Prefix, timeout time.Duration) *poster {
 // check refuses what cannot be a webhook's address, before anything is stored.
 func (p *poster) check(address string) error {
 	u, err := url.Parse(address)
-	if err != nil || len(address) > longestURL || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.Fragment != "" {
+	if err != nil || len(address) > longestURL || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" ||
+		u.User != nil || u.Fragment != "" {
 		return errors.New("enter the receiver's address such as https://hooks.example.com/…, without a user name and password")
 	}
 	if u.Scheme == "http" && len(p.allow) == 0 {
@@ -141,7 +142,8 @@ func (p *poster) send(ctx context.Context, h *Hook, id string, body []byte) (sta
 	if err != nil {
 		return 0, final{err}
 	}
-	req, err := http.NewRequestWithContext(withPlain(ctx, strings.HasPrefix(h.URL, "http://")), http.MethodPost, h.URL, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(withPlain(ctx, strings.HasPrefix(h.URL, "http://")), http.MethodPost, h.URL,
+		bytes.NewReader(body))
 	if err != nil {
 		return 0, final{err}
 	}
@@ -155,7 +157,7 @@ func (p *poster) send(ctx context.Context, h *Hook, id string, body []byte) (sta
 		return 0, plainError(err, h.Owner == access.Owner("").ID)
 	}
 	defer res.Body.Close()
-	_, _ = io.CopyN(io.Discard, res.Body, mostAnswer) // not kept: it may contain anything
+	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer) // not kept: it may contain anything
 	switch {
 	case res.StatusCode >= 200 && res.StatusCode < 300:
 		return res.StatusCode, nil

@@ -75,7 +75,7 @@ func (r *Tracker) Join(p access.Principal, uri ahp.URI, at Place) *Visit {
 		s.people[p.ID] = g
 	}
 	g.name, g.role, g.byLink = p.Name, p.Role, p.Link != ""
-	v := &Visit{room: r, uri: uri, guest: g, at: at.clipped()}
+	v := &Visit{tracker: r, uri: uri, guest: g, at: at.clipped()}
 	g.stopLinger()
 	g.visits = append(g.visits, v)
 	s.notify()

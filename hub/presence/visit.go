@@ -10,12 +10,12 @@ import (
 
 // Visit is one open page of a person. On a nil Visit every method does nothing.
 type Visit struct {
-	room  *Tracker
-	uri   ahp.URI
-	guest *guest
-	at    Place
-	lost  bool // its connection is lost
-	over  bool
+	tracker *Tracker
+	uri     ahp.URI
+	guest   *guest
+	at      Place
+	lost    bool // its connection is lost
+	over    bool
 }
 
 // guest is a person with their open pages, the most recently used last.
@@ -35,8 +35,8 @@ func (v *Visit) At() Place {
 	if v == nil {
 		return Place{}
 	}
-	v.room.mu.Lock()
-	defer v.room.mu.Unlock()
+	v.tracker.mu.Lock()
+	defer v.tracker.mu.Unlock()
 	return v.at
 }
 
@@ -91,10 +91,10 @@ func (v *Visit) End() {
 		switch {
 		case g.isPresent():
 		case v.lost:
-			v.room.forget(v.uri, g)
+			v.tracker.forget(v.uri, g)
 		default:
 			g.last = v.at
-			v.room.startLinger(v.uri, g)
+			v.tracker.startLinger(v.uri, g)
 		}
 		return true
 	})
@@ -105,12 +105,12 @@ func (v *Visit) change(do func() bool) {
 	if v == nil {
 		return
 	}
-	v.room.mu.Lock()
-	defer v.room.mu.Unlock()
+	v.tracker.mu.Lock()
+	defer v.tracker.mu.Unlock()
 	if v.over || !do() {
 		return
 	}
-	if s := v.room.sessions[v.uri]; s != nil {
+	if s := v.tracker.sessions[v.uri]; s != nil {
 		s.notify()
 	}
 }
