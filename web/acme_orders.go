@@ -13,13 +13,13 @@ const (
 	mostOrders   = 100
 )
 
-// orders tells where an order is when an authority answers with one and does not say: RFC 8555 has it say so when the order
-// is made alone, and the client of golang.org/x/crypto looks for it each time.
+// orders adds an order's address to responses that lack it: RFC 8555 requires the address only when
+// the order is created, and the client of golang.org/x/crypto expects it each time.
 type orders struct {
 	next http.RoundTripper
 
 	mu sync.Mutex
-	at map[string]string // address to finalize it at → the order's own
+	at map[string]string // finalize address → the order's own
 }
 
 func (o *orders) RoundTrip(r *http.Request) (*http.Response, error) {

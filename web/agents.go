@@ -11,12 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// byAgent is the door of the host's tools: for programs on this machine that show the token
-// their agent was given, in the header alone. No cookie and no other token opens it, and
-// that token opens nothing else.
+// byAgent guards the host's tools. It admits programs on this machine that show their agent's token
+// in the header. Cookies and other tokens are refused, and that token opens nothing else.
 func (s *Server) byAgent(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !fromHere(r) {
+		if !isLocal(r) {
 			http.Error(w, "This address is for agents on the machine of the host.", http.StatusForbidden)
 			return
 		}
@@ -38,8 +37,8 @@ func (s *Server) byAgent(next http.Handler) http.Handler {
 	})
 }
 
-// fromHere reports whether a request was made on this machine, and not passed on by a proxy.
-func fromHere(r *http.Request) bool {
+// isLocal reports whether a request was made on this machine and not forwarded by a proxy.
+func isLocal(r *http.Request) bool {
 	for _, by := range []string{"X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Real-Ip", "Via"} {
 		if r.Header.Get(by) != "" {
 			return false
@@ -60,8 +59,8 @@ func fromHere(r *http.Request) bool {
 	return err == nil && at.Addr() == from.Addr()
 }
 
-// readWhole reads the body while its deadline runs, and then lifts that: a tool may take
-// longer to answer than a body may to arrive. It answers a body that it refuses.
+// readWhole reads the body within its deadline, and then lifts the deadline: a tool may take longer
+// to answer than a body may take to arrive. It answers a body that it refuses.
 func (s *Server) readWhole(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodPost {
 		return true
@@ -71,13 +70,13 @@ func (s *Server) readWhole(w http.ResponseWriter, r *http.Request) bool {
 		http.Error(w, "The request is too long, or did not arrive in time.", http.StatusRequestEntityTooLarge)
 		return false
 	}
-	if !utf8.Valid(body) { // what an agent writes reaches the timeline
+	if !utf8.Valid(body) { // agents' text reaches the timeline
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not valid UTF-8"}}`)
 		return false
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // not every writer can
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // not every writer supports it
 	return true
 }

@@ -13,7 +13,7 @@ import (
 
 const agentToken = "the agent's own long secret"
 
-// fakeTools answers with what it is sent.
+// fakeTools echoes requests.
 type fakeTools struct{}
 
 func (fakeTools) Knows(token string) bool { return token == agentToken }
@@ -23,7 +23,7 @@ func (fakeTools) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "tools ", len(body), err, r.URL.RawQuery, r.Header.Get("Cookie"), access.FromContext(r.Context()).ID)
 }
 
-func TestTheAgentsDoor(t *testing.T) {
+func TestAgentEndpoint(t *testing.T) {
 	x := newSite(t, func(c *Config) { c.Tools = fakeTools{} })
 	cookie := x.owner()
 	_, link, _ := x.guest(access.RoleCommenter)
@@ -58,12 +58,13 @@ func TestTheAgentsDoor(t *testing.T) {
 	}
 }
 
-func TestTheAgentsDoorIsBounded(t *testing.T) {
+func TestAgentEndpointIsBounded(t *testing.T) {
 	x := newSite(t, func(c *Config) { c.Tools, c.Limits.Body, c.Limits.Failures = fakeTools{}, 100, 3 })
 	if res := x.ask("POST /mcp", "Authorization: Bearer "+agentToken, strings.Repeat("x", 101)); res.StatusCode != 413 {
 		t.Errorf("a body that is too long: %s", res.Status)
 	}
-	if res := x.ask("POST /mcp", "Authorization: Bearer "+agentToken, "{\"x\":\"\xfe\"}"); res.StatusCode != 400 || !strings.Contains(text(t, res), "-32700") {
+	if res := x.ask("POST /mcp", "Authorization: Bearer "+agentToken, "{\"x\":\"\xfe\"}"); res.StatusCode != 400 ||
+		!strings.Contains(text(t, res), "-32700") {
 		t.Errorf("a body that is not UTF-8: %s", res.Status)
 	}
 	for range 3 {
@@ -79,11 +80,12 @@ func TestTheAgentsDoorIsBounded(t *testing.T) {
 	}
 }
 
-func TestOnlyThisMachinesAgents(t *testing.T) {
-	for from, want := range map[string]bool{"127.0.0.1:5": true, "[::1]:5": true, "192.0.2.7:5": false, "nonsense": false} {
+func TestAgentEndpointIsLocal(t *testing.T) {
+	for from, want := range map[string]bool{"127.0.0.1:5": true, "[::1]:5": true, "192.0.2.7:5": false,
+		"nonsense": false} {
 		r := httptest.NewRequest("POST", "/mcp", nil)
 		r.RemoteAddr = from
-		if fromHere(r) != want {
+		if isLocal(r) != want {
 			t.Errorf("%s is here: %t", from, !want)
 		}
 	}

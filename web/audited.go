@@ -1,7 +1,7 @@
 package web
 
-// audited are the forms whose success is written down, besides signing in and joining, which write for themselves. A
-// handler says more by people.Detail.
+// audited lists the forms whose success is recorded in the audit. Signing in and joining record
+// their own entries. Handlers add details with people.Detail.
 var audited = map[string]string{
 	"POST /s/{session}/share":                          "made a link",
 	"POST /s/{session}/share/{link}/revoke":            "revoked a link",
@@ -59,7 +59,7 @@ const (
 	written    = "it writes for itself"
 )
 
-// notAudited are the forms that change something and are not in audited, and why.
+// notAudited lists the forms that change something and are not in audited, with the reason.
 var notAudited = map[string]string{
 	"POST /signin":                 written,
 	"POST /signin/password":        written,

@@ -20,25 +20,25 @@ import (
 	"github.com/ahphub/ahphub/hub/people"
 )
 
-// Pages mounts what people see and draws what no route matches.
+// Pages mounts the pages and renders the page for unknown routes.
 type Pages interface {
 	Routes(chi.Router)
 	NotFound(http.ResponseWriter, *http.Request)
 }
 
-// Assets serves /assets/ and knows the address of a file by its name.
+// Assets serves /assets/ and returns the address of a file by its name.
 type Assets interface {
 	http.Handler
 	Path(name string) string
 }
 
-// Tools is the endpoint of the host's tools for agents on this machine. Its tokens are its own.
+// Tools is the endpoint of the host's tools for agents on this machine. It has its own tokens.
 type Tools interface {
 	http.Handler
 	Knows(token string) bool
 }
 
-// Sessions finds a session by the short id in its pages' addresses, and the way back.
+// Sessions maps sessions to the short ids in their pages' addresses, and back.
 type Sessions interface {
 	SessionByShort(short string) (ahp.URI, bool)
 }
@@ -47,58 +47,60 @@ type Sessions interface {
 type Config struct {
 	Pages Pages
 	RPC   http.Handler // the protocol's endpoint, at /ahp
-	// RootRPC is the same endpoint for sockets that are opened at "/"; it names sessions as such clients expect
+	// RootRPC is the same endpoint for sockets opened at "/"; it names sessions as such clients
+	// expect
 	RootRPC http.Handler
-	Tools   Tools // nil: there is none
-	// Unsubscribe answers the links in mails, whoever follows them; nil: there are none
+	Tools   Tools // nil: none
+	// Unsubscribe serves the links in mails, without sign-in; nil: none
 	Unsubscribe http.HandlerFunc
 	Assets      Assets
 	Sessions    Sessions
 	Short       func(ahp.URI) string                            // short id of a session
-	Title       func(session ahp.URI, part access.Scope) string // for the page of somebody who joins; nil: it is not told
+	Title       func(session ahp.URI, part access.Scope) string // for the page of a joining guest; nil: no title is shown
 
 	Home func(session ahp.URI, part access.Scope) string // the first page of a session or of a part of it
 
 	Tokens  *access.Tokens
 	Links   *access.Links
-	Members *access.Members // nil: nobody but the owner has an account by an invitation
+	Members *access.Members // nil: only the owner has an account by invitation
 	SignIn  access.SignIn
 
-	Passwords *people.Passwords // nil: nobody signs in by a password
-	Passkeys  *people.Passkeys  // nil: nobody signs in by a passkey
-	Provider  *Provider         // nil: nobody signs in by OpenID Connect
+	Passwords *people.Passwords // nil: no sign-in by password
+	Passkeys  *people.Passkeys  // nil: no sign-in by passkey
+	Provider  *Provider         // nil: no sign-in by OpenID Connect
 
 	Cookies *people.Cookies
 	Audit   people.Audit
 	Owner   access.Principal
 
-	Listen     string         // the address listened on; its host is an allowed one
-	PublicURL  *url.URL       // what teammates use; nil: the address listened on
-	AllowHosts []string       // more host names requests may be for
-	Proxies    []netip.Prefix // whose X-Forwarded-For, -Proto and -Host are believed; none by default
+	Listen     string         // the listen address; its host is allowed
+	PublicURL  *url.URL       // the address for teammates; nil: the listen address
+	AllowHosts []string       // further allowed host names
+	Proxies    []netip.Prefix // trusted for X-Forwarded-For, -Proto and -Host; default none
 
 	TLS *tls.Config // nil: http, as behind a proxy
 
-	Ready   func() error          // nil error: actions can be taken; for /readyz
+	Ready   func() error          // nil error: actions are accepted; for /readyz
 	Metrics map[string]func() any // more gauges by name, as int64 or float64
 	Log     *slog.Logger
 
-	Registry *prometheus.Registry // where the host's other counters are; nil: there are none
-	Tracer   trace.Tracer         // nil: no spans are made
+	Registry *prometheus.Registry // the host's other metrics; nil: none
+	Tracer   trace.Tracer         // nil: no spans
 	Limits   Limits
 }
 
-// Limits of the server.
+// Limits bounds the server's resources.
 type Limits struct {
 	Body     int64         // bytes of a form: 4 MiB
-	Failures int           // wrong tokens in a minute by address, tries at a password by address and account: 20
-	Stop     time.Duration // open requests may take this long at the end: 4 s
+	Failures int           // per minute: wrong tokens by address, password attempts by address and account: 20
+	Stop     time.Duration // grace period of open requests at shutdown: 4 s
 	Read     time.Duration // headers, and a form's body: 15 s
-	Idle     time.Duration // a kept connection: 2 min
+	Idle     time.Duration // keep-alive connection: 2 min
 }
 
 func (c Config) withDefaults() (Config, error) {
-	if c.Pages == nil || c.RPC == nil || c.RootRPC == nil || c.Assets == nil || c.Sessions == nil || c.Tokens == nil || c.Links == nil || c.Cookies == nil {
+	if c.Pages == nil || c.RPC == nil || c.RootRPC == nil || c.Assets == nil || c.Sessions == nil || c.Tokens == nil ||
+		c.Links == nil || c.Cookies == nil {
 		return c, errors.New("web: Config misses a part")
 	}
 	l := &c.Limits

@@ -1,4 +1,4 @@
-// Package web is the HTTP server: every route on one screen (routes.go), who is asking
-// (identify.go), and what every answer goes through (middleware.go, headers.go). Pages and
-// the protocol's endpoint are handed in.
+// Package web is the HTTP server: all routes on one screen (routes.go), authentication
+// (identify.go), and the handling common to all answers (middleware.go, headers.go). Pages and the
+// protocol's endpoint are passed in.
 package web

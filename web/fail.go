@@ -11,13 +11,13 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// frame is what surrounds the few pages of this package: nobody is signed in there.
+// frame returns the frame of this package's few pages, which have no signed-in visitor.
 func (s *Server) frame(title string) part.Frame {
 	return part.Frame{Title: title, Asset: s.cfg.Assets.Path, Viewer: part.Viewer{Guest: true}, Body: "door",
 		Styles: []string{"css/door.css"}, Scripts: []string{"js/token.js"}}
 }
 
-// fail sends an error: a sentence for scripts, a page for people.
+// fail sends an error: one sentence to scripts, a page to browsers.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, status int, text string) {
 	if r.Header.Get("X-Fragment") != "" || r.Header.Get("Upgrade") != "" {
 		http.Error(w, text, status)
@@ -30,13 +30,14 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, status int, text s
 	s.send(w, r, status, page.ErrorPage(m))
 }
 
-// unavailable is for a store that does not answer.
+// unavailable answers when the store fails.
 func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) {
-	s.cfg.Log.ErrorContext(r.Context(), "cannot tell who is asking", "err", err, "request", middleware.GetReqID(r.Context()))
+	s.cfg.Log.ErrorContext(r.Context(), "cannot authenticate a request", "err", err, "request",
+		middleware.GetReqID(r.Context()))
 	s.fail(w, r, http.StatusServiceUnavailable, "The host cannot read its data now. Try again in a moment.")
 }
 
-// send renders to memory first, so that a template that fails sends nothing of itself.
+// send renders to memory first, so that a failing template sends nothing partial.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, status int, c templ.Component) {
 	var b bytes.Buffer
 	if err := c.Render(r.Context(), &b); err != nil {
@@ -47,10 +48,10 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, status int, c temp
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the reader may have left
+	_, _ = w.Write(b.Bytes()) // the client may have disconnected
 }
 
-// sentence starts with a capital and ends with a full stop.
+// sentence capitalizes s and ends it with a full stop.
 func sentence(s string) string {
 	if s == "" {
 		return s

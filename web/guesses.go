@@ -12,23 +12,25 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 )
 
-// guesses limits how fast secrets can be guessed. What the server generated has 128 random bits or more, so the right
-// one is compared first and always passes; counting the wrong ones only keeps noise down. What a person chose may be
-// weak, so it is limited by address and account before it is compared.
+// guesses limits how fast secrets can be guessed. Generated secrets have at least 128 random bits,
+// so the right one is compared first and always passes; counting wrong ones only limits noise. A
+// secret that a person chose may be weak, so attempts are limited by address and account before it
+// is compared.
 type guesses struct {
-	each      *httprate.RateLimiter // by address and what is guessed
-	passwords *httprate.RateLimiter // by address alone: each guess costs a hash, whatever account it names
+	each      *httprate.RateLimiter // by address and kind of secret
+	passwords *httprate.RateLimiter // by address alone: each attempt costs a hash, whichever account it names
 }
 
-// accountsGuessed is at how many accounts' passwords an address can guess as often as it may at one.
+// accountsGuessed is the number of accounts an address can try at the full rate.
 const accountsGuessed = 10
 
 func newGuesses(limit int) guesses {
-	return guesses{httprate.NewRateLimiter(limit, time.Minute), httprate.NewRateLimiter(accountsGuessed*limit, time.Minute)}
+	return guesses{httprate.NewRateLimiter(limit, time.Minute),
+		httprate.NewRateLimiter(accountsGuessed*limit, time.Minute)}
 }
 
-// refuseWrong counts a wrong secret that the server could have generated, and answers 429 when its address sent too many
-// of them. It reports whether it answered.
+// refuseWrong counts a wrong secret of the kind that the server generates, and answers 429 when its
+// address sent too many of them. It reports whether it answered.
 func (s *Server) refuseWrong(w http.ResponseWriter, r *http.Request) bool {
 	s.counters.refused.Inc()
 	if !s.guesses.each.OnLimit(discardHeaders{w}, r, "wrong "+address(r)) {
@@ -38,8 +40,8 @@ func (s *Server) refuseWrong(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// refuseToken answers a wrong bearer token. One from a page of another site is not counted: the address is that of the
-// visitor whose browser sent it.
+// refuseToken answers a wrong bearer token. One from a page of another site is not counted: the
+// address is that of the visitor whose browser sent it.
 func (s *Server) refuseToken(w http.ResponseWriter, r *http.Request, why string) {
 	if isForeign(r, s.hosts) {
 		s.counters.refused.Inc()
@@ -49,8 +51,8 @@ func (s *Server) refuseToken(w http.ResponseWriter, r *http.Request, why string)
 	http.Error(w, why, http.StatusForbidden)
 }
 
-// checkToken returns who bears a token. ErrWrongToken says that the token is unknown, errTooMany that the owner chose their
-// token and it was guessed at too often.
+// checkToken returns the bearer of a token. It returns ErrWrongToken for an unknown token, and
+// errTooMany when the owner chose their token and there were too many attempts.
 func (s *Server) checkToken(r *http.Request, token string) (access.Principal, error) {
 	who, err := s.cfg.Tokens.CheckGenerated(r.Context(), token)
 	if !errors.Is(err, access.ErrWrongToken) || !s.cfg.Tokens.IsChosen() {
@@ -58,7 +60,7 @@ func (s *Server) checkToken(r *http.Request, token string) (access.Principal, er
 	}
 	key := "token " + address(r)
 	if maybeForeign(r, s.hosts) {
-		key = "foreign " + key // a page of another site does not use up the guesses of the visitor's own clients
+		key = "foreign " + key // a page of another site does not use up the attempts of the visitor's own clients
 	}
 	if s.isUsedUp(key) {
 		return access.Principal{}, errTooMany
@@ -69,18 +71,19 @@ func (s *Server) checkToken(r *http.Request, token string) (access.Principal, er
 	return who, err
 }
 
-var errTooMany = errors.New("too many wrong tokens came from your address: try again in a minute")
+var errTooMany = errors.New("too many wrong tokens came from your address. Try again in a minute")
 
 func (s *Server) isUsedUp(key string) bool {
 	_, rate, err := s.guesses.each.Status(key)
 	return err == nil && rate+1 > float64(s.cfg.Limits.Failures)
 }
 
-// takePasswordTry counts a try at an account's password, before it is hashed, so that tries sent at once count too. When
-// there were too many it answers 429 and reports false.
+// takePasswordTry counts an attempt at an account's password before it is hashed, so that
+// concurrent attempts count too. If there were too many it answers 429 and returns false.
 func (s *Server) takePasswordTry(w http.ResponseWriter, r *http.Request, account string) bool {
 	at := address(r)
-	if s.guesses.passwords.OnLimit(discardHeaders{w}, r, at) || s.guesses.each.OnLimit(discardHeaders{w}, r, "password "+at+" "+account) {
+	if s.guesses.passwords.OnLimit(discardHeaders{w}, r, at) ||
+		s.guesses.each.OnLimit(discardHeaders{w}, r, "password "+at+" "+account) {
 		s.counters.refused.Inc()
 		s.tellTooMany(w, r)
 		return false
@@ -88,8 +91,9 @@ func (s *Server) takePasswordTry(w http.ResponseWriter, r *http.Request, account
 	return true
 }
 
-// passwordKey is what tries at a password are counted by: an account, or a name that none has. Unknown names are
-// limited like known ones, so the limit does not tell which names exist.
+// passwordKey returns the key that password attempts are counted by: an account, or an unknown
+// name. Unknown names are limited like known ones, so that the limit does not reveal which names
+// exist.
 func passwordKey(who access.Principal, name string) string {
 	if who.IsKnown() {
 		return who.ID
@@ -99,10 +103,11 @@ func passwordKey(who access.Principal, name string) string {
 
 func (s *Server) tellTooMany(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Retry-After", "60")
-	s.fail(w, r, http.StatusTooManyRequests, "Too many wrong tokens or passwords came from your address. Try again in a minute.")
+	s.fail(w, r, http.StatusTooManyRequests,
+		"Too many wrong tokens or passwords came from your address. Try again in a minute.")
 }
 
-// isForeign reports whether a browser says that a page of another site made the request.
+// isForeign reports whether the browser marks the request as made by a page of another site.
 func isForeign(r *http.Request, h hosts) bool {
 	if r.Header.Get("Origin") != "" {
 		return !h.sameOrigin(r)
@@ -111,13 +116,14 @@ func isForeign(r *http.Request, h hosts) bool {
 	return site == "cross-site" || site == "same-site"
 }
 
-// maybeForeign also reports true for a request that such a page can make without its browser saying so: over plain http
-// an image's has no Sec-Fetch-Site. It can set no header, so it neither upgrades nor bears a token there.
+// maybeForeign also reports true for a request that such a page can make unmarked: over plain http
+// the request of an image has no Sec-Fetch-Site. It cannot set headers, so it can neither upgrade
+// nor carry a token there.
 func maybeForeign(r *http.Request, h hosts) bool {
 	return isForeign(r, h) || r.Header.Get("Upgrade") == "" && r.Header.Get("Authorization") == ""
 }
 
-// discardHeaders keeps the limiter's numbers to ourselves.
+// discardHeaders keeps the limiter's headers out of the answer.
 type discardHeaders struct{ http.ResponseWriter }
 
 func (discardHeaders) Header() http.Header { return http.Header{} }

@@ -49,18 +49,20 @@ func TestGuessesDoNotLockOutRightTokens(t *testing.T) {
 		t.Errorf("one more wrong token: %s, want 429", res.Status)
 	}
 	for name, res := range map[string]*http.Response{
-		"the owner's token":           x.ask("GET /ahp", "Authorization: Bearer "+ownerToken),
-		"in the query":                x.ask("GET /ahp?tkn=" + url.QueryEscape(ownerToken)),
-		"from a page of a web client": x.ask("GET /ahp?tkn="+url.QueryEscape(ownerToken), "Origin: vscode-file://vscode-app", "Upgrade: websocket"),
-		"a personal token":            x.ask("GET /ahp", "Authorization: Bearer "+personal),
-		"a link's token":              x.ask("GET /ahp", "Authorization: Bearer "+link),
-		"a cookie at the endpoint":    x.ask("GET /ahp", cookie, "Upgrade: websocket", "Origin: "+x.URL),
-		"a cookie at a page":          x.ask("GET /", cookie),
-		"an agent's token":            x.ask("POST /mcp", "Authorization: Bearer "+agentToken),
-		"a one-time token":            x.ask("POST /signin", "token="+oneTime),
-		"joining by a link":           x.ask("POST /j", "name=Ana&token="+link),
-		"taking an invitation":        x.ask("POST /invite", url.Values{"token": {invitation}, "name": {"Ben"}, "password": {phrase}}.Encode()),
-		"beginning with a passkey":    x.ask("POST /signin/passkey/begin", "Host: localhost"),
+		"the owner's token": x.ask("GET /ahp", "Authorization: Bearer "+ownerToken),
+		"in the query":      x.ask("GET /ahp?tkn=" + url.QueryEscape(ownerToken)),
+		"from a page of a web client": x.ask("GET /ahp?tkn="+url.QueryEscape(ownerToken), "Origin: vscode-file://vscode-app",
+			"Upgrade: websocket"),
+		"a personal token":         x.ask("GET /ahp", "Authorization: Bearer "+personal),
+		"a link's token":           x.ask("GET /ahp", "Authorization: Bearer "+link),
+		"a cookie at the endpoint": x.ask("GET /ahp", cookie, "Upgrade: websocket", "Origin: "+x.URL),
+		"a cookie at a page":       x.ask("GET /", cookie),
+		"an agent's token":         x.ask("POST /mcp", "Authorization: Bearer "+agentToken),
+		"a one-time token":         x.ask("POST /signin", "token="+oneTime),
+		"joining by a link":        x.ask("POST /j", "name=Ana&token="+link),
+		"taking an invitation": x.ask("POST /invite",
+			url.Values{"token": {invitation}, "name": {"Ben"}, "password": {phrase}}.Encode()),
+		"beginning with a passkey": x.ask("POST /signin/passkey/begin", "Host: localhost"),
 	} {
 		if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusSeeOther {
 			t.Errorf("%s after the guesses: %s", name, res.Status)
@@ -68,7 +70,8 @@ func TestGuessesDoNotLockOutRightTokens(t *testing.T) {
 	}
 }
 
-// A page of another site is refused, and uses up no guesses of the visitor whose browser it is in.
+// Requests from a page of another site are refused and do not count against the visitor whose
+// browser sends them.
 func TestGuessesOfForeignPagesDoNotCount(t *testing.T) {
 	x := newSite(t, func(c *Config) { c.Limits.Failures, c.Tools = 3, fakeTools{} })
 	for i := range 10 {
@@ -91,7 +94,8 @@ func TestGuessesOfForeignPagesDoNotCount(t *testing.T) {
 	}
 }
 
-// A token that a person chose can be weak: guesses at it are limited by address, and a foreign page's apart.
+// A token that a person chose can be weak: guesses are limited by address, and those of a foreign
+// page separately.
 func TestGuessesAtChosenTokenAreLimited(t *testing.T) {
 	x := newSite(t, func(c *Config) {
 		c.Limits.Failures = 3
@@ -114,7 +118,8 @@ func TestGuessesAtChosenTokenAreLimited(t *testing.T) {
 	for range 3 {
 		x.ask("GET /ahp", "Authorization: Bearer x")
 	}
-	if res := x.ask("GET /ahp", right); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") == "" {
+	if res := x.ask("GET /ahp", right); res.StatusCode != http.StatusTooManyRequests ||
+		res.Header.Get("Retry-After") == "" {
 		t.Errorf("the right token after three guesses: %s, want 429", res.Status)
 	}
 	if res := x.ask("GET /ahp", "Authorization: Bearer "+link); res.StatusCode != http.StatusOK {
@@ -122,7 +127,7 @@ func TestGuessesAtChosenTokenAreLimited(t *testing.T) {
 	}
 }
 
-// Passwords are limited by address and account, also when they are sent at once.
+// Passwords are limited by address and account, also for concurrent attempts.
 func TestPasswordGuessesAreLimitedByAccount(t *testing.T) {
 	x := newSite(t, func(c *Config) { c.Limits.Failures = 5 })
 	if err := x.passwords.Set(t.Context(), "owner", phrase); err != nil {
@@ -147,7 +152,8 @@ func TestPasswordGuessesAreLimitedByAccount(t *testing.T) {
 		}
 		all.Wait()
 		if hashed.Load() != 5 || refused.Load() != 7 {
-			t.Errorf("of 12 guesses at %s at once %d were tried and %d refused, want 5 and 7", name, hashed.Load(), refused.Load())
+			t.Errorf("of 12 guesses at %s at once %d were tried and %d refused, want 5 and 7", name, hashed.Load(),
+				refused.Load())
 		}
 	}
 	if res := sign("Ben", phrase); res.StatusCode != http.StatusTooManyRequests {

@@ -7,9 +7,9 @@ import (
 	"github.com/ahphub/ahphub/hub/people"
 )
 
-// Policies of content. A terminal is drawn by a library that needs inline styles, so it has
-// a document of its own, framed by ours, with a policy of its own. Pictures of other sites are
-// allowed because a person may ask for one by a click; pages never link them by themselves.
+// Content security policies. The library that draws terminals needs inline styles, so a terminal is
+// a document of its own, framed by ours, with its own policy. Pictures of other sites are allowed
+// because a person may load one by a click; pages never load them by themselves.
 const (
 	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; " +
 		"font-src 'self'; form-action 'self'; frame-src 'self'; base-uri 'none'; frame-ancestors 'none'; " +
@@ -33,14 +33,14 @@ func (s *Server) headers(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
-		if s.secure(r) && !people.IsLocal(hostname(r.Host)) { // "localhost" is other programs' too
+		if s.secure(r) && !people.IsLocal(hostname(r.Host)) { // other programs share "localhost"
 			h.Set("Strict-Transport-Security", "max-age=31536000")
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// isTerminalFrame knows /s/{session}/t/{terminal}/frame.
+// isTerminalFrame matches /s/{session}/t/{terminal}/frame.
 func isTerminalFrame(path string) bool {
 	p := strings.Split(path, "/")
 	return len(p) == 6 && p[1] == "s" && p[3] == "t" && p[5] == "frame"

@@ -6,12 +6,12 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 )
 
-// healthz says that the process answers.
+// healthz reports that the process is up.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte("ok\n"))
 }
 
-// readyz reports whether actions are taken: not while the journal cannot be written.
+// readyz reports whether actions are accepted: they are not while the journal cannot be written.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	if err := s.cfg.Ready(); err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -22,7 +22,7 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	if access.FromContext(r.Context()).Role != access.RoleOwner {
-		http.Error(w, "The figures are the owner's: show the owner's token.", http.StatusForbidden)
+		http.Error(w, "Metrics are for the owner only. Send the owner's token.", http.StatusForbidden)
 		return
 	}
 	s.counters.handler.ServeHTTP(w, r)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// hosts are the names a request may be for. A page of another site can make its own name
-// point at this machine (DNS rebinding), but it cannot make a browser send one of these.
+// hosts are the host names that requests may be for. A page of another site can make its own name
+// resolve to this machine (DNS rebinding), but it cannot make a browser send one of these.
 type hosts struct {
 	names  map[string]bool
 	public *url.URL
@@ -29,8 +29,8 @@ func newHosts(cfg Config) hosts {
 	return h
 }
 
-// allows also takes the very address a connection came in on, for a server that listens on
-// all of them: an address cannot be rebound.
+// allows also accepts the address a connection arrived at, for a server that listens on all of
+// them: an address cannot be rebound.
 func (h hosts) allows(r *http.Request) bool {
 	name := hostname(r.Host)
 	if h.names[name] {
@@ -51,10 +51,11 @@ func (h hosts) sameOrigin(r *http.Request) bool {
 	if err != nil || o.Host == "" {
 		return false
 	}
-	return strings.EqualFold(o.Host, r.Host) || (h.public != nil && strings.EqualFold(o.Host, h.public.Host) && o.Scheme == h.public.Scheme)
+	return strings.EqualFold(o.Host, r.Host) ||
+		(h.public != nil && strings.EqualFold(o.Host, h.public.Host) && o.Scheme == h.public.Scheme)
 }
 
-// hostname is a Host header without its port and brackets.
+// hostname returns a Host header without its port and brackets.
 func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

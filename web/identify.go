@@ -15,8 +15,8 @@ import (
 	"github.com/ahphub/ahphub/hub/people"
 )
 
-// byToken lets in who bears a token, or has a cookie and comes from a page of ours. Nothing
-// shown is 401; something wrong is 403 (AHP requirement 208: before the upgrade).
+// byToken admits a bearer of a token, or a cookie from a page of ours. A request without either is
+// 401; a wrong one is 403 (AHP requirement 208: before the upgrade).
 func (s *Server) byToken(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token, shown := bearer(r)
@@ -29,14 +29,14 @@ func (s *Server) byToken(next http.Handler) http.Handler {
 			s.refuseBearer(w, r, err)
 			return
 		}
-		r.URL.RawQuery = ""    // the token goes no further
-		r.Header.Del("Cookie") // and counts alone, so no Origin is needed
-		s.as(who, w, r, next)
+		r.URL.RawQuery = ""    // nothing later sees the token
+		r.Header.Del("Cookie") // with a token only the token counts, so no Origin is needed
+		s.serveAs(who, w, r, next)
 	})
 }
 
-// refuseBearer answers the bearer of a token that is not accepted. A page of another site is refused in the same way
-// however often it tried.
+// refuseBearer answers the bearer of a token that is not accepted. Pages of another site get the
+// same refusal, however often they try.
 func (s *Server) refuseBearer(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, errTooMany) && !isForeign(r, s.hosts):
@@ -51,7 +51,7 @@ func (s *Server) refuseBearer(w http.ResponseWriter, r *http.Request, err error)
 	}
 }
 
-// bearer is the token a client shows: some clients cannot send headers (AHP requirement 208).
+// bearer returns the token of a client; some clients cannot send headers (AHP requirement 208).
 func bearer(r *http.Request) (token string, shown bool) {
 	if h := r.Header.Get("Authorization"); h != "" {
 		kind, token, _ := strings.Cut(h, " ")
@@ -69,7 +69,8 @@ func bearer(r *http.Request) (token string, shown bool) {
 	return "", false
 }
 
-// withoutTokens returns the path and query of a page to come back to, without a token that was put there by mistake.
+// withoutTokens returns the path and query of a page to return to, without a token that was put
+// there by mistake.
 func withoutTokens(u *url.URL) string {
 	q := u.Query()
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(q)), access.IsTokenName) {
@@ -79,8 +80,8 @@ func withoutTokens(u *url.URL) string {
 	return (&url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: q.Encode()}).RequestURI()
 }
 
-// byCookieSameOrigin is for the endpoints of programs: a browser sends cookies along from
-// any site, so there a cookie counts only together with an Origin of ours.
+// byCookieSameOrigin guards the endpoints for programs: browsers send cookies along from any site,
+// so a cookie counts there only with an Origin of ours.
 func (s *Server) byCookieSameOrigin(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	who, err := s.visitor(nil, r)
 	switch {
@@ -94,11 +95,11 @@ func (s *Server) byCookieSameOrigin(w http.ResponseWriter, r *http.Request, next
 	case r.Header.Get("Upgrade") != "" && !s.hosts.sameOrigin(r):
 		http.Error(w, "A signed-in browser may open this only from a page of this server.", http.StatusForbidden)
 	default:
-		s.as(who, w, r, next)
+		s.serveAs(who, w, r, next)
 	}
 }
 
-// byCookie lets in who signed in; a browser that asks for a page is shown where to.
+// byCookie admits signed-in browsers, and redirects requests for pages to the sign-in page.
 func (s *Server) byCookie(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.visitor(w, r)
@@ -110,7 +111,7 @@ func (s *Server) byCookie(next http.Handler) http.Handler {
 		case who.IsKnown() && r.Header.Get("Upgrade") != "" && !s.hosts.sameOrigin(r):
 			http.Error(w, "This stream opens only from a page of this server.", http.StatusForbidden)
 		case who.IsKnown():
-			s.as(who, w, r, next)
+			s.serveAs(who, w, r, next)
 		case r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html"):
 			http.Redirect(w, r, "/signin?"+url.Values{"next": {withoutTokens(r.URL)}}.Encode(), http.StatusSeeOther)
 		default:
@@ -119,8 +120,9 @@ func (s *Server) byCookie(next http.Handler) http.Handler {
 	})
 }
 
-// perhaps names who signed in, if anybody did, so that even a page that is not there has their way around.
-func (s *Server) perhaps(next http.HandlerFunc) http.HandlerFunc {
+// withVisitor adds the visitor to the context if there is one, so that even an error page has their
+// navigation.
+func (s *Server) withVisitor(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if who, err := s.visitor(nil, r); err == nil && who.IsKnown() {
 			r = r.WithContext(access.WithPrincipal(r.Context(), who))
@@ -129,8 +131,8 @@ func (s *Server) perhaps(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// visitor is the principal of a request's cookie: unknown when there is none, ErrRevoked when
-// the link they came by is no more.
+// visitor returns the principal of a request's cookie: the zero Principal when there is none,
+// ErrRevoked when the link they came by was revoked.
 func (s *Server) visitor(w http.ResponseWriter, r *http.Request) (access.Principal, error) {
 	account, ok, err := s.cfg.Cookies.Account(w, r)
 	if err != nil || !ok {
@@ -142,7 +144,7 @@ func (s *Server) visitor(w http.ResponseWriter, r *http.Request) (access.Princip
 	var who access.Principal
 	if access.IsPerson(account.ID) {
 		if who, err = s.person(r.Context(), account.ID); err != nil || !who.IsKnown() {
-			return access.Principal{}, err // also where they came by a link: who has no account any more is out there too
+			return access.Principal{}, err // also when they came by a link: removed accounts lose access to those too
 		}
 	}
 	if account.Link != "" {
@@ -151,7 +153,7 @@ func (s *Server) visitor(w http.ResponseWriter, r *http.Request) (access.Princip
 	return who, nil
 }
 
-// Person is the owner, or somebody with an account as they are now: unknown when they have none any more.
+// Person returns the owner or a current account; the zero Principal for a removed one.
 func (s *Server) Person(ctx context.Context, id string) (access.Principal, error) {
 	if id == s.cfg.Owner.ID {
 		return s.cfg.Owner, nil
@@ -159,7 +161,7 @@ func (s *Server) Person(ctx context.Context, id string) (access.Principal, error
 	return s.person(ctx, id)
 }
 
-// person is who somebody with an account is now: unknown when they have none any more.
+// person returns a current account; the zero Principal for a removed one.
 func (s *Server) person(ctx context.Context, id string) (access.Principal, error) {
 	if s.cfg.Members != nil {
 		if who, ok := s.cfg.Members.Principal(id); ok {
@@ -172,8 +174,9 @@ func (s *Server) person(ctx context.Context, id string) (access.Principal, error
 	return access.Principal{}, nil
 }
 
-// as goes on with the principal in the context, which ends when what they came by does: their link, cookie or account.
-func (s *Server) as(who access.Principal, w http.ResponseWriter, r *http.Request, next http.Handler) {
+// serveAs serves the request with the principal in its context, which ends with their link, cookie
+// or account.
+func (s *Server) serveAs(who access.Principal, w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if note, ok := r.Context().Value(seenKey{}).(*seen); ok {
 		note.who = who
 	}
@@ -189,8 +192,8 @@ func (s *Server) as(who access.Principal, w http.ResponseWriter, r *http.Request
 	next.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// mayVisit asks the table of routes, and keeps guests to their session. It is mounted
-// inside the group, so the pattern is known.
+// mayVisit checks the table of routes, and keeps guests in their session. It is mounted inside the
+// group, so the pattern is known.
 func (s *Server) mayVisit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who := access.FromContext(r.Context())
@@ -218,19 +221,19 @@ func (s *Server) mayVisit(next http.Handler) http.Handler {
 	})
 }
 
-// asksPassword are forms that ask a person who is signed in for their password once more: with their browser alone it is
-// guessed no faster there than by signing in.
+// asksPassword lists the forms that ask a signed-in person for their password again: a stolen
+// browser session allows no faster guessing than the sign-in page.
 var asksPassword = map[string]bool{"POST /account/password": true}
 
-// mayOpen keeps people to the sessions they see, and to the one chat where that is all they do. An address without a
-// session is nobody's.
+// mayOpen reports whether the principal may see a page's session, and its chat if they see only
+// one. Addresses without a session are open.
 func (s *Server) mayOpen(who access.Principal, session, chat string) bool {
 	if session == "" {
 		return true
 	}
 	uri, ok := s.cfg.Sessions.SessionByShort(session)
 	if !ok {
-		return who.Role == access.RoleOwner // who is told so by the page
+		return who.Role == access.RoleOwner // who gets a page that says so
 	}
 	if !who.SeesSession(uri) {
 		return false

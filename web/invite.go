@@ -10,15 +10,16 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// invitePage is where an invitation leads. Its token is behind the #.
+// invitePage serves the page an invitation leads to. Its token is in the fragment.
 func (s *Server) invitePage(w http.ResponseWriter, r *http.Request) {
 	s.inviteAgain(w, r, http.StatusOK, page.Invite{})
 }
 
-// acceptInvite takes an invitation's token, a name and perhaps a password for an account and its cookie. Who gives no
-// password makes a passkey next, on the page of their account.
+// acceptInvite exchanges an invitation's token, a name and an optional password for an account and
+// its cookie. A person without a password makes a passkey next, on their account page.
 func (s *Server) acceptInvite(w http.ResponseWriter, r *http.Request) {
-	token, name, password := strings.TrimSpace(r.PostFormValue("token")), r.PostFormValue("name"), r.PostFormValue("password")
+	token, name, password := strings.TrimSpace(r.PostFormValue("token")), r.PostFormValue("name"),
+		r.PostFormValue("password")
 	invited, err := s.cfg.Members.Peek(token)
 	if err != nil {
 		if s.refuseWrong(w, r) {
@@ -36,12 +37,13 @@ func (s *Server) acceptInvite(w http.ResponseWriter, r *http.Request) {
 	if r.PostFormValue("look") != "" {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.Header().Set("Cache-Control", "no-store")
-		_, _ = w.Write([]byte(s.invitesTo(invited))) // the reader may have left
+		_, _ = w.Write([]byte(s.invitesTo(invited))) // the client may have disconnected
 		return
 	}
 	who, err := s.welcomeMember(r, token, name, password)
 	if err != nil {
-		s.inviteAgain(w, r, http.StatusUnprocessableEntity, page.Invite{Token: token, Name: name, To: s.invitesTo(invited), Error: sentence(err.Error())})
+		s.inviteAgain(w, r, http.StatusUnprocessableEntity,
+			page.Invite{Token: token, Name: name, To: s.invitesTo(invited), Error: sentence(err.Error())})
 		return
 	}
 	if !s.letIn(w, r, who, "took an invitation") {
@@ -54,17 +56,19 @@ func (s *Server) acceptInvite(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// welcomeMember makes the account. The password is looked at first: an invitation is taken once.
+// welcomeMember makes the account. It checks the password first: an invitation can be accepted only
+// once.
 func (s *Server) welcomeMember(r *http.Request, token, name, password string) (access.Principal, error) {
 	if password != "" {
 		if s.cfg.Passwords == nil {
-			return access.Principal{}, errors.New("nobody signs in by a password here: leave it empty and make a passkey")
+			return access.Principal{}, errors.New(
+				"this server does not accept passwords. Leave the password empty and make a passkey")
 		}
 		if err := people.CheckPassword(password); err != nil {
 			return access.Principal{}, err
 		}
 	} else if s.cfg.Passkeys == nil || !people.PasskeysAt(s.origin(r)) {
-		return access.Principal{}, errors.New("choose a password: passkeys cannot be made at this address")
+		return access.Principal{}, errors.New("choose a password. Passkeys cannot be made at this address")
 	}
 	who, err := s.cfg.Members.Accept(r.Context(), token, name)
 	if err != nil || password == "" {
@@ -73,7 +77,7 @@ func (s *Server) welcomeMember(r *http.Request, token, name, password string) (a
 	return who, s.cfg.Passwords.Set(r.Context(), who.ID, password)
 }
 
-// invitesTo says what somebody is invited to, and as whom.
+// invitesTo describes the account of an invitation.
 func (s *Server) invitesTo(m access.Member) string {
 	return s.cfg.Owner.Name + " gives you an account here. With it you " + m.Describe() + "."
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// joinPage is where a link leads. Its token is behind the #, so it is not in this request; where somebody had to sign in
-// first it waited in a cookie.
+// joinPage serves the page a link leads to. The link's token is in the fragment, so it is not in
+// this request; during a required sign-in it waits in a cookie.
 func (s *Server) joinPage(w http.ResponseWriter, r *http.Request) {
 	m := page.Join{As: s.nameOf(r)}
-	if token := waiting(r); token != "" {
+	if token := heldToken(r); token != "" {
 		if link, err := s.cfg.Links.Peek(token); err == nil {
 			m.Token, m.To = token, s.leadsTo(link)
 		}
@@ -23,7 +23,8 @@ func (s *Server) joinPage(w http.ResponseWriter, r *http.Request) {
 	s.joinAgain(w, r, http.StatusOK, m)
 }
 
-// join takes a link's token and a name for a guest's cookie. People with an account come under theirs.
+// join exchanges a link's token and a name for a guest's cookie. People with an account join under
+// their own name.
 func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	token, name := strings.TrimSpace(r.PostFormValue("token")), r.PostFormValue("name")
 	link, err := s.cfg.Links.Peek(token)
@@ -42,7 +43,7 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	}
 	here, err := s.visitor(nil, r)
 	if err != nil {
-		here = access.Principal{} // their old link is no more: they come anew
+		here = access.Principal{} // their previous link was revoked: treat them as new
 	}
 	if r.PostFormValue("look") != "" {
 		s.look(w, link, here)
@@ -51,24 +52,25 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	home := s.cfg.Home(link.Session, link.Scope)
 	switch {
 	case here.Link == link.ID && here.IsKnown(), here.Role == access.RoleOwner, here.Host:
-		http.Redirect(w, r, home, http.StatusSeeOther) // nobody becomes less or joins twice
+		http.Redirect(w, r, home, http.StatusSeeOther) // neither lowers rights nor joins twice
 		return
 	case link.SignIn && !here.HasAccount():
-		s.hold(w, r, token)
+		s.holdToken(w, r, token)
 		http.Redirect(w, r, "/signin?next=/j", http.StatusSeeOther)
 		return
 	}
 	who, err := s.redeem(r, token, name, here)
 	if err != nil {
-		s.joinAgain(w, r, http.StatusUnprocessableEntity, page.Join{Token: token, Name: name, As: s.nameOf(r), To: s.leadsTo(link), Error: sentence(err.Error())})
+		s.joinAgain(w, r, http.StatusUnprocessableEntity,
+			page.Join{Token: token, Name: name, As: s.nameOf(r), To: s.leadsTo(link), Error: sentence(err.Error())})
 		return
 	}
 	if err := s.cfg.Cookies.SignIn(w, r, people.Account{ID: who.ID, Name: who.Name, Link: who.Link}); err != nil {
 		s.unavailable(w, r, err)
 		return
 	}
-	if waiting(r) != "" {
-		s.hold(w, r, "")
+	if heldToken(r) != "" {
+		s.holdToken(w, r, "")
 	}
 	s.note(r, people.Event{Who: who.ID, Name: who.Name, What: "joined", On: link.ID})
 	http.Redirect(w, r, home, http.StatusSeeOther)
@@ -81,7 +83,7 @@ func (s *Server) redeem(r *http.Request, token, name string, here access.Princip
 	return s.cfg.Links.Redeem(r.Context(), token, name)
 }
 
-// look tells a script what a link leads to, and whether one signs in first.
+// look tells a script what a link leads to, and whether sign-in comes first.
 func (s *Server) look(w http.ResponseWriter, link access.Link, here access.Principal) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
@@ -91,7 +93,7 @@ func (s *Server) look(w http.ResponseWriter, link access.Link, here access.Princ
 	fmt.Fprint(w, s.leadsTo(link))
 }
 
-// leadsTo says what somebody who came by a link will see, and as whom.
+// leadsTo describes what guests of a link see, and their role.
 func (s *Server) leadsTo(l access.Link) string {
 	title, into, of := s.cfg.Title(l.Session, l.Scope), "a session", "of this host"
 	switch {
@@ -105,14 +107,15 @@ func (s *Server) leadsTo(l access.Link) string {
 	if title != "" {
 		into += " “" + title + "”"
 	}
-	text := fmt.Sprintf("You come as a %s into %s of %s, and see nothing else %s: you %s.", l.Role, into, s.cfg.Owner.Name, of, l.Describe())
+	text := fmt.Sprintf("You come as a %s into %s of %s, and see nothing else %s: you %s.", l.Role, into,
+		s.cfg.Owner.Name, of, l.Describe())
 	if l.SignIn {
 		text += " This link is for people with an account here: sign in, and you come under your own name."
 	}
 	return text
 }
 
-// nameOf is under what name somebody who is signed in would come; "" for everybody else.
+// nameOf returns the name of a signed-in visitor with an account; "" for others.
 func (s *Server) nameOf(r *http.Request) string {
 	if who, err := s.visitor(nil, r); err == nil && who.HasAccount() {
 		return who.Name
@@ -130,17 +133,18 @@ const (
 	waitLife   = 15 * 60 // seconds to sign in
 )
 
-// hold keeps a link's token in the browser alone while its bearer signs in: in no address, so in no log, history or
-// Referer. "" ends that.
-func (s *Server) hold(w http.ResponseWriter, r *http.Request, token string) {
-	c := &http.Cookie{Name: waitCookie, Value: token, Path: "/j", MaxAge: waitLife, HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode}
+// holdToken keeps a link's token in the browser while its bearer signs in: not in an address, so not in
+// logs, history or Referer. "" deletes it.
+func (s *Server) holdToken(w http.ResponseWriter, r *http.Request, token string) {
+	c := &http.Cookie{Name: waitCookie, Value: token, Path: "/j", MaxAge: waitLife, HttpOnly: true, Secure: s.secure(r),
+		SameSite: http.SameSiteLaxMode}
 	if token == "" {
 		c.MaxAge = -1
 	}
 	http.SetCookie(w, c)
 }
 
-func waiting(r *http.Request) string {
+func heldToken(r *http.Request) string {
 	c, err := r.Cookie(waitCookie)
 	if err != nil {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// listening serves a site on a socket of its own, with little patience.
+// listening serves a site on a socket of its own, with short timeouts.
 func listening(t *testing.T, change func(*Config)) string {
 	t.Helper()
 	x := newSite(t, func(c *Config) {
@@ -37,7 +37,7 @@ func listening(t *testing.T, change func(*Config)) string {
 	return l.Addr().String()
 }
 
-// said is everything a server answers to bytes, until it closes the connection: it has to.
+// said returns all bytes a server sends until it closes the connection, which it must.
 func said(t *testing.T, address, bytes string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -56,15 +56,16 @@ func said(t *testing.T, address, bytes string) string {
 	return string(answer)
 }
 
-// Whoever sends slowly, or not at all, is not waited for.
+// Slow and silent senders are disconnected.
 func TestSlowSendersAreCutOff(t *testing.T) {
 	address := listening(t, nil)
 	for name, test := range map[string]struct{ sent, never string }{
-		"nothing":           {"", "200 OK"},
-		"half a header":     {"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-A: ", "200 OK"},
-		"half a form":       {"POST /signin HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\ntoken=", "303"},
-		"one more request":  {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", "303"},
-		"an endless chunk":  {"POST /signin HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nfff\r\ntoken=", "303"},
+		"nothing":          {"", "200 OK"},
+		"half a header":    {"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-A: ", "200 OK"},
+		"half a form":      {"POST /signin HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\ntoken=", "303"},
+		"one more request": {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", "303"},
+		"an endless chunk": {"POST /signin HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nfff\r\ntoken=",
+			"303"},
 		"two lengths":       {"POST /signin HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\ntoken", "303"},
 		"another's request": {"POST /signin HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n", "ok\n"},
 		"two names":         {"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", "200 OK"},
@@ -76,15 +77,16 @@ func TestSlowSendersAreCutOff(t *testing.T) {
 	}
 }
 
-// A header may be long, but not without end.
+// Headers are bounded.
 func TestHeadersAreBounded(t *testing.T) {
 	address := listening(t, nil)
-	if answer := said(t, address, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-A: "+strings.Repeat("a", 80<<10)+"\r\n\r\n"); !strings.Contains(answer, "431") {
+	if answer := said(t, address, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-A: "+strings.Repeat("a", 80<<10)+
+		"\r\n\r\n"); !strings.Contains(answer, "431") {
 		t.Errorf("80 KiB of header were answered %.60q", answer)
 	}
 }
 
-// A handshake that does not go on is not waited for either.
+// A stalled handshake is aborted too.
 func TestSlowHandshakesAreCutOff(t *testing.T) {
 	cert, key := writeCertificate(t, t.TempDir(), "hub.example.com", 1)
 	f, err := OpenCertificate(cert, key, slog.New(slog.DiscardHandler))

@@ -27,23 +27,26 @@ func (x *site) invited(want access.Member, name string) (cookie, id string) {
 	return cookieOf(x.t, res), made.ID
 }
 
-// An invitation works once, in time, for a name nobody else has; what it makes is an account that signs in.
-func TestAnInvitation(t *testing.T) {
+// An invitation works once, in time, for an unused name, and makes an account that signs in.
+func TestInvitation(t *testing.T) {
 	x := newSite(t, func(c *Config) { c.Limits.Failures = 100 })
 	token, made, err := x.members.Invite(t.Context(), access.Member{Role: access.RoleCommenter, For: "Ben"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	send := func(name, password string, more ...string) *http.Response {
-		return x.ask("POST /invite", append(more, url.Values{"token": {token}, "name": {name}, "password": {password}}.Encode())...)
+		return x.ask("POST /invite", append(more,
+			url.Values{"token": {token}, "name": {name}, "password": {password}}.Encode())...)
 	}
 	if got := text(t, x.ask("GET /invite")); !strings.Contains(got, "Your account") || strings.Contains(got, token) {
 		t.Error("the page of an invitation is not there, or knows its token already")
 	}
-	if got := text(t, x.ask("POST /invite", "look=1&token="+token)); !strings.Contains(got, "Olu gives you an account") || !strings.Contains(got, "comment") {
+	if got := text(t, x.ask("POST /invite", "look=1&token="+token)); !strings.Contains(got, "Olu gives you an account") ||
+		!strings.Contains(got, "comment") {
 		t.Errorf("it leads to %q", got)
 	}
-	for what, res := range map[string]*http.Response{"no name": send(" ", phrase), "the owner's name": send("oLU", phrase), "a short password": send("Ben", "short")} {
+	for what, res := range map[string]*http.Response{"no name": send(" ", phrase),
+		"the owner's name": send("oLU", phrase), "a short password": send("Ben", "short")} {
 		if res.StatusCode != 422 || len(res.Cookies()) != 0 {
 			t.Errorf("%s: %s", what, res.Status)
 		}
@@ -64,7 +67,8 @@ func TestAnInvitation(t *testing.T) {
 		t.Errorf("a second time: %s", res.Status)
 	}
 	for name, want := range map[string]int{"Ben": 303, " ben ": 303, "Eve": 403, "Olu": 403} {
-		if res := x.ask("POST /signin/password", url.Values{"username": {name}, "password": {phrase}}.Encode()); res.StatusCode != want {
+		if res := x.ask("POST /signin/password",
+			url.Values{"username": {name}, "password": {phrase}}.Encode()); res.StatusCode != want {
 			t.Errorf("signing in as %q: %s, want %d", name, res.Status, want)
 		}
 	}
@@ -79,8 +83,9 @@ func TestAnInvitation(t *testing.T) {
 	}
 }
 
-// Removing somebody ends what they have open, their cookie and their tokens at once; a change of rights ends streams alone.
-func TestRemovingAPerson(t *testing.T) {
+// Removing a person ends what they have open, their cookie and their tokens at once; a change of
+// rights ends only streams.
+func TestRemovePerson(t *testing.T) {
 	x := newSite(t, nil)
 	cookie, id := x.invited(access.Member{Role: access.RoleViewer}, "Ben")
 	token, _, err := x.personal.New(t.Context(), id, "editor", time.Time{})
@@ -126,14 +131,15 @@ func TestRemovingAPerson(t *testing.T) {
 	}
 }
 
-// A link that wants people to sign in takes them there and back. Its token is in no address on the way.
-func TestALinkForSignedInPeople(t *testing.T) {
+// A link that requires sign-in redirects there and back. Its token is in no address on the way.
+func TestLinkThatRequiresSignIn(t *testing.T) {
 	x := newSite(t, nil)
 	member, id := x.invited(access.Member{Role: access.RoleMember}, "Ben")
 	if res := x.ask("GET /s/mine", member); res.StatusCode != 404 {
 		t.Errorf("a member sees what nobody shared: %s", res.Status)
 	}
-	token, link, err := x.links.New(t.Context(), access.Link{Session: "ahp-session:/mine", Role: access.RoleCommenter, SignIn: true, MaxUses: 1})
+	token, link, err := x.links.New(t.Context(),
+		access.Link{Session: "ahp-session:/mine", Role: access.RoleCommenter, SignIn: true, MaxUses: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,13 +157,15 @@ func TestALinkForSignedInPeople(t *testing.T) {
 			t.Errorf("what waits is kept as %+v", c)
 		}
 	}
-	signedIn := x.ask("POST /signin/password", held, url.Values{"username": {"Ben"}, "password": {phrase}, "next": {"/j"}}.Encode())
+	signedIn := x.ask("POST /signin/password", held,
+		url.Values{"username": {"Ben"}, "password": {phrase}, "next": {"/j"}}.Encode())
 	if to := signedIn.Header.Get("Location"); to != "/j" {
 		t.Fatalf("after signing in: %s to %q", signedIn.Status, to)
 	}
 	as := cookieOf(t, signedIn)
 	both := as + "; " + strings.TrimPrefix(held, "Cookie: ")
-	if got := text(t, x.ask("GET /j", both)); !strings.Contains(got, "Join as Ben") || !strings.Contains(got, "Title of mine") || strings.Contains(got, `name="name"`) {
+	if got := text(t, x.ask("GET /j", both)); !strings.Contains(got, "Join as Ben") ||
+		!strings.Contains(got, "Title of mine") || strings.Contains(got, `name="name"`) {
 		t.Errorf("back at the link: %s", got)
 	}
 	joined := x.ask("POST /j", both, "token="+token)
@@ -189,8 +197,8 @@ func TestALinkForSignedInPeople(t *testing.T) {
 	}
 }
 
-// A removed person is out of what they came to by links, too.
-func TestARemovedPersonsLinks(t *testing.T) {
+// A removed person loses access to what they joined by links, too.
+func TestRemovePersonEndsTheirLinks(t *testing.T) {
 	x := newSite(t, nil)
 	member, id := x.invited(access.Member{Role: access.RoleMember}, "Ben")
 	token, _, err := x.links.New(t.Context(), access.Link{Session: "ahp-session:/mine", Role: access.RoleViewer})
@@ -209,8 +217,8 @@ func TestARemovedPersonsLinks(t *testing.T) {
 	}
 }
 
-// Who sees a part of a session is led to it, and finds nothing else.
-func TestVisitingAPart(t *testing.T) {
+// A principal who sees a part of a session is redirected to it, and finds nothing else.
+func TestVisitPartOfSession(t *testing.T) {
 	x := newSite(t, func(c *Config) {
 		c.Home = func(session ahp.URI, s access.Scope) string {
 			switch {
@@ -228,11 +236,13 @@ func TestVisitingAPart(t *testing.T) {
 		path  map[string]int
 	}{
 		{access.Scope{Kind: ahp.ChannelChat, URI: "ahp-chat:/one"}, "/s/mine/c/one",
-			map[string]int{"/s/mine/c/one": 200, "/s/mine/c/two": 404, "/s/mine/t": 200, "/s/theirs": 404, "/s/theirs/c/one": 404, "/new": 403}},
+			map[string]int{"/s/mine/c/one": 200, "/s/mine/c/two": 404, "/s/mine/t": 200, "/s/theirs": 404,
+				"/s/theirs/c/one": 404, "/new": 403}},
 		{access.Scope{Kind: ahp.ChannelChangeset, URI: "ahp-changeset:/mine/session"}, "/s/mine/changes?scope=session",
 			map[string]int{"/s/mine/changes": 200, "/s/mine/c/one": 403, "/s/mine/t": 403, "/s/theirs/changes": 404}},
 	} {
-		token, _, err := x.links.New(t.Context(), access.Link{Session: "ahp-session:/mine", Role: access.RoleCommenter, Scope: test.scope})
+		token, _, err := x.links.New(t.Context(),
+			access.Link{Session: "ahp-session:/mine", Role: access.RoleCommenter, Scope: test.scope})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,8 +264,8 @@ func TestVisitingAPart(t *testing.T) {
 	}
 }
 
-// Guessing a password at the page of an account is slowed as signing in is.
-func TestGuessingTheCurrentPassword(t *testing.T) {
+// Guessing a password on the account page is limited like signing in.
+func TestCurrentPasswordGuessesAreLimited(t *testing.T) {
 	x := newSite(t, func(c *Config) { c.Limits.Failures = 3 })
 	cookie := x.owner()
 	for range 3 {
@@ -263,7 +273,8 @@ func TestGuessingTheCurrentPassword(t *testing.T) {
 			t.Fatalf("a wrong one: %s", res.Status)
 		}
 	}
-	if res := x.ask("POST /account/password", cookie, "current=right"); res.StatusCode != 429 || res.Header.Get("Retry-After") == "" {
+	if res := x.ask("POST /account/password", cookie, "current=right"); res.StatusCode != 429 ||
+		res.Header.Get("Retry-After") == "" {
 		t.Errorf("after three wrong ones the right one: %s", res.Status)
 	}
 	if res := x.ask("GET /account", cookie); res.StatusCode != 200 {
@@ -271,8 +282,8 @@ func TestGuessingTheCurrentPassword(t *testing.T) {
 	}
 }
 
-// Guesses of any kind of token count together, and apart from passwords.
-func TestGuessesCountTogether(t *testing.T) {
+// Guesses of all kinds of tokens count together, and separately from passwords.
+func TestTokenGuessesCountTogether(t *testing.T) {
 	x := newSite(t, func(c *Config) { c.Limits.Failures = 4 })
 	for _, try := range []string{"POST /signin", "POST /j", "POST /invite"} {
 		if res := x.ask(try, "token=guess&name=x"); res.StatusCode != 403 {

@@ -16,8 +16,8 @@ import (
 	"github.com/ahphub/ahphub/hub/people"
 )
 
-// requestID gives each request an id of ours, under the key where chi's GetReqID finds it;
-// what a client sends as one is not believed.
+// requestID gives each request an id of ours, under the key that chi's GetReqID reads; ids from
+// clients are ignored.
 func (s *Server) requestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := context.WithValue(r.Context(), middleware.RequestIDKey, ids.NewShort())
@@ -25,8 +25,8 @@ func (s *Server) requestID(next http.Handler) http.Handler {
 	})
 }
 
-// clientIP finds whose request it is: behind a proxy that is trusted, the last address it
-// did not add itself.
+// clientIP sets the client's address: behind trusted proxies, the last address that they did not
+// add themselves.
 func (s *Server) clientIP() func(http.Handler) http.Handler {
 	if len(s.cfg.Proxies) == 0 {
 		return middleware.ClientIPFromRemoteAddr
@@ -38,7 +38,7 @@ func (s *Server) clientIP() func(http.Handler) http.Handler {
 	return middleware.ClientIPFromXFF(trusted...)
 }
 
-// seen is filled in on the way to the handler, for the access log outside of it.
+// seen carries the principal from the handler back to the access log around it.
 type seen struct{ who access.Principal }
 
 type seenKey struct{}
@@ -60,7 +60,8 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 		s.counters.request(r.Method, route, status)
 		endSpan(span, r.Method, route, status)
 		if what := audited[r.Method+" "+route]; what != "" && status < 400 && !deed.Nothing {
-			s.note(r, people.Event{Who: note.who.ID, Name: note.who.Name, What: detailed(what, deed.Detail), On: access.LoggedPath(r.URL.Path)})
+			s.note(r, people.Event{Who: note.who.ID, Name: note.who.Name, What: withDetail(what, deed.Detail),
+				On: access.LoggedPath(r.URL.Path)})
 		}
 		level := slog.LevelInfo
 		if status < 400 && r.Method == http.MethodGet {
@@ -74,15 +75,15 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 	})
 }
 
-func detailed(what, detail string) string {
+func withDetail(what, detail string) string {
 	if detail == "" {
 		return what
 	}
 	return what + ": " + detail
 }
 
-// recover turns a panic into an error page with the request's id, and a log entry with the
-// cause; the server goes on.
+// recover turns a panic into an error page with the request's id and a log entry with the cause;
+// the server continues.
 func (s *Server) recover(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -96,41 +97,43 @@ func (s *Server) recover(next http.Handler) http.Handler {
 			s.cfg.Log.ErrorContext(r.Context(), "a handler panicked", "request", middleware.GetReqID(r.Context()),
 				"path", access.LoggedPath(r.URL.Path), "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
 			if ww, ok := w.(middleware.WrapResponseWriter); ok && ww.Status() != 0 {
-				panic(http.ErrAbortHandler) // half an answer is out: cut it off
+				panic(http.ErrAbortHandler) // part of the answer was sent: abort the connection
 			}
-			s.fail(w, r, http.StatusInternalServerError, "Something went wrong here. The operator finds it in the log by the number below.")
+			s.fail(w, r, http.StatusInternalServerError,
+				"Something went wrong here. The operator finds it in the log by the number below.")
 		}()
 		next.ServeHTTP(w, r)
 	})
 }
 
-// checkHost refuses names that are not ours (DNS rebinding).
+// checkHost refuses host names that are not ours (DNS rebinding).
 func (s *Server) checkHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.hosts.allows(r) {
-			http.Error(w, "This host name is not served here. Start ahphub with --public-url or --allow-host to allow it.", http.StatusForbidden)
+			http.Error(w, "This host name is not served here. Start ahphub with --public-url or --allow-host to allow it.",
+				http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// bound limits a form's body and the time it may take to arrive.
+// bound limits the size of a form's body and the time it may take to arrive.
 func (s *Server) bound(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			r.Body = http.MaxBytesReader(w, r.Body, s.cfg.Limits.Body)
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.Limits.Read)) // not every writer can
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.Limits.Read)) // not every writer supports it
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// sameOrigin refuses forms that another site's page sends.
+// sameOrigin refuses forms sent by another site's page.
 func (s *Server) sameOrigin(next http.Handler) http.Handler {
 	p := http.NewCrossOriginProtection()
 	if u := s.cfg.PublicURL; u != nil {
-		_ = p.AddTrustedOrigin(u.Scheme + "://" + u.Host) // the flag was checked
+		_ = p.AddTrustedOrigin(u.Scheme + "://" + u.Host) // checked with the flag
 	}
 	p.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, http.StatusForbidden, "This form was sent from another site. Open the page here and send it again.")

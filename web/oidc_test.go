@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/people"
 )
 
-// withProvider gives a site one that does not answer; people are let in by what it would have said of them.
+// withProvider gives a site a provider that does not answer; tests supply its claims.
 func withProvider(t *testing.T, rules ...string) func(*Config) {
 	down := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(down.Close)
@@ -29,14 +29,15 @@ func withProvider(t *testing.T, rules ...string) func(*Config) {
 	return func(c *Config) { c.Provider = p }
 }
 
-// comes has somebody come back from the provider.
+// comes completes a sign-in at the provider.
 func (x *site) comes(c people.Claims) *http.Response {
 	w := httptest.NewRecorder()
-	x.s.welcome(w, httptest.NewRequestWithContext(x.t.Context(), http.MethodGet, "/signin/oidc/callback", nil), c, "/s/mine")
+	x.s.welcome(w, httptest.NewRequestWithContext(x.t.Context(), http.MethodGet, "/signin/oidc/callback", nil), c,
+		"/s/mine")
 	return w.Result()
 }
 
-func TestSigningInByAProvider(t *testing.T) {
+func TestSignInByProvider(t *testing.T) {
 	x := newSite(t, withProvider(t, "subject:1=owner", "domain:example.com=commenter"))
 	for _, test := range []struct {
 		who  people.Claims
@@ -56,7 +57,8 @@ func TestSigningInByAProvider(t *testing.T) {
 			t.Errorf("%+v at %s: %s", test.who, test.path, got.Status)
 		}
 	}
-	for _, c := range []people.Claims{{Subject: "3"}, {Subject: "3", Email: "ben@example.com"}, {Subject: "3", Email: "ben@elsewhere.example", Verified: true}} {
+	for _, c := range []people.Claims{{Subject: "3"}, {Subject: "3", Email: "ben@example.com"},
+		{Subject: "3", Email: "ben@elsewhere.example", Verified: true}} {
 		res := x.comes(c)
 		if len(res.Cookies()) != 0 || res.StatusCode != 403 || !strings.Contains(text(t, res), "lets in others only") {
 			t.Errorf("%+v came in: %s", c, res.Status)
@@ -64,8 +66,9 @@ func TestSigningInByAProvider(t *testing.T) {
 	}
 }
 
-// Whom no rule is about any more is out at the next request, and so is everybody when there is no provider any more.
-func TestRulesCountAtEachVisit(t *testing.T) {
+// A person whom no rule matches any more loses access at the next request, and so does everyone
+// when the provider is removed.
+func TestRulesApplyAtEachVisit(t *testing.T) {
 	x := newSite(t, withProvider(t, "anyone=viewer"))
 	cookie := cookieOf(t, x.comes(people.Claims{Issuer: "https://id.example.com", Subject: "1", Name: "Ana"}))
 	if got := x.ask("GET /s/mine", cookie); got.StatusCode != 200 || !strings.HasPrefix(text(t, got), "person:") {
@@ -85,18 +88,21 @@ func TestRulesCountAtEachVisit(t *testing.T) {
 	x.s.cfg.Provider = provider
 }
 
-func TestProviderThatIsDown(t *testing.T) {
+func TestProviderIsDown(t *testing.T) {
 	x := newSite(t, withProvider(t, "anyone=viewer"))
 	if res := x.ask("GET /signin"); res.StatusCode != 200 || !strings.Contains(text(t, res), "Sign in with Example") {
 		t.Errorf("the page: %s", res.Status)
 	}
 	res := x.ask("POST /signin/oidc", "next=/s/mine")
-	if body := text(t, res); res.StatusCode != 503 || !strings.Contains(body, "does not answer now") || !strings.Contains(body, "asks it again") || !strings.Contains(body, `value="/s/mine"`) {
+	if body := text(t, res); res.StatusCode != 503 || !strings.Contains(body, "does not answer now") ||
+		!strings.Contains(body, "asks it again") || !strings.Contains(body, `value="/s/mine"`) {
 		t.Errorf("while it is down: %s\n%s", res.Status, body)
 	}
-	for _, path := range []string{"/signin/oidc/callback", "/signin/oidc/callback?state=x&code=y", "/signin/oidc/callback?error=call+this+number"} {
+	for _, path := range []string{"/signin/oidc/callback", "/signin/oidc/callback?state=x&code=y",
+		"/signin/oidc/callback?error=call+this+number"} {
 		res := x.ask("GET " + path)
-		if body := text(t, res); res.StatusCode != 403 || !strings.Contains(body, "not begun in this browser") || strings.Contains(body, "number") {
+		if body := text(t, res); res.StatusCode != 403 || !strings.Contains(body, "not begun in this browser") ||
+			strings.Contains(body, "number") {
 			t.Errorf("%s: %s", path, res.Status)
 		}
 	}
@@ -113,12 +119,14 @@ func TestGrants(t *testing.T) {
 		"driver+prompt+type":    {Role: access.RoleDriver, Host: true, Prompt: true, Type: true},
 		"driver+approve+guests": {Role: access.RoleDriver, Host: true, Approve: true, Guests: true},
 	} {
-		if got, err := ParseGrant(text); err != nil || got.Role != want.Role || got.Host != want.Host || got.Prompt != want.Prompt ||
+		if got, err := ParseGrant(text); err != nil || got.Role != want.Role || got.Host != want.Host ||
+			got.Prompt != want.Prompt ||
 			got.Type != want.Type || got.Approve != want.Approve || got.Guests != want.Guests {
 			t.Errorf("%s: %+v %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "admin", "agent", "driver", "viewer+prompt", "owner+type", "driver+guests", "driver+", "driver+root"} {
+	for _, text := range []string{"", "admin", "agent", "driver", "viewer+prompt", "owner+type", "driver+guests",
+		"driver+", "driver+root"} {
 		if got, err := ParseGrant(text); err == nil {
 			t.Errorf("%q is %+v", text, got)
 		}

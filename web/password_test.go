@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-func TestSigningInByPassword(t *testing.T) {
+func TestSignInByPassword(t *testing.T) {
 	x := newSite(t, func(c *Config) { c.Limits.Failures = 3 })
 	try := func(password string, more ...string) *http.Response {
-		return x.ask("POST /signin/password", append(more, url.Values{"password": {password}, "next": {"/s/mine"}}.Encode())...)
+		return x.ask("POST /signin/password",
+			append(more, url.Values{"password": {password}, "next": {"/s/mine"}}.Encode())...)
 	}
 	if strings.Contains(text(t, x.ask("GET /signin")), "current-password") {
 		t.Error("a password is asked for that nobody set")
@@ -56,7 +57,7 @@ func TestSigningInByPassword(t *testing.T) {
 	}
 }
 
-func TestAPersonalTokenIsTheOwner(t *testing.T) {
+func TestPersonalTokenActsAsOwner(t *testing.T) {
 	x := newSite(t, nil)
 	token, kept, err := x.personal.New(t.Context(), "owner", "editor", time.Time{})
 	if err != nil {

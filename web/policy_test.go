@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A script may make only the Trusted Types policies that the header names, and the header
-// names none that no script makes.
+// Scripts may create only the Trusted Types policies that the header names, and the header names
+// only those that scripts create.
 func TestPolicyNames(t *testing.T) {
 	named := map[string]bool{}
 	for _, policy := range []string{pagePolicy, framePolicy} {
@@ -47,7 +47,8 @@ func TestPolicyNames(t *testing.T) {
 }
 
 func FuzzLocalPath(f *testing.F) {
-	for _, s := range []string{"/", "/s/x?a=b#c", "//evil.example", "/\\evil.example", "https://evil.example", "", "/\t/evil.example"} {
+	for _, s := range []string{"/", "/s/x?a=b#c", "//evil.example", "/\\evil.example", "https://evil.example", "",
+		"/\t/evil.example"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

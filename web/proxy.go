@@ -9,8 +9,8 @@ import (
 	"github.com/ahphub/ahphub/hub/people"
 )
 
-// forwarded takes from a proxy that is trusted which name and scheme a request had before it. What anybody else says of
-// that is not looked at.
+// forwarded takes the original host name and scheme of a request from a trusted proxy, and ignores
+// those headers from others.
 func (s *Server) forwarded(next http.Handler) http.Handler {
 	if len(s.cfg.Proxies) == 0 {
 		return next
@@ -18,10 +18,10 @@ func (s *Server) forwarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.byProxy(r) {
 			r = r.Clone(r.Context())
-			if last(r.Header, "X-Forwarded-Proto") == "https" {
-				r.URL.Scheme = "https" // where people.Secure looks
+			if lastValue(r.Header, "X-Forwarded-Proto") == "https" {
+				r.URL.Scheme = "https" // read by people.Secure
 			}
-			if host := last(r.Header, "X-Forwarded-Host"); host != "" {
+			if host := lastValue(r.Header, "X-Forwarded-Host"); host != "" {
 				r.Host = host // checked like any other
 			}
 		}
@@ -38,8 +38,8 @@ func (s *Server) byProxy(r *http.Request) bool {
 	return slices.ContainsFunc(s.cfg.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// last is the value that the nearest proxy wrote: those before it may be anybody's.
-func last(h http.Header, name string) string {
+// lastValue returns the value that the nearest proxy wrote; a client may have forged those before it.
+func lastValue(h http.Header, name string) string {
 	values := h.Values(name)
 	if len(values) == 0 {
 		return ""
@@ -48,7 +48,8 @@ func last(h http.Header, name string) string {
 	return strings.ToLower(strings.TrimSpace(v[strings.LastIndex(v, ",")+1:]))
 }
 
-// secure reports whether the browser of a request came by TLS.
+// secure reports whether the browser's request came over TLS.
 func (s *Server) secure(r *http.Request) bool {
-	return people.Secure(r) || s.cfg.PublicURL != nil && s.cfg.PublicURL.Scheme == "https" && strings.EqualFold(r.Host, s.cfg.PublicURL.Host)
+	return people.Secure(r) || s.cfg.PublicURL != nil && s.cfg.PublicURL.Scheme == "https" &&
+		strings.EqualFold(r.Host, s.cfg.PublicURL.Host)
 }

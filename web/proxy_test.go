@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// through says where a request with these headers came from, as the audit and the log have it.
+// through returns where a request with these headers came from, according to the audit and the log.
 func (x *site) through(headers ...string) (res *http.Response, from string) {
 	x.t.Helper()
 	before := len(x.log.String())
@@ -17,7 +17,7 @@ func (x *site) through(headers ...string) (res *http.Response, from string) {
 	return res, strings.Trim(from, `"`)
 }
 
-// What a request says of its way counts only from proxies that were named.
+// Forwarded headers count only from configured proxies.
 func TestForwardedHeaders(t *testing.T) {
 	for name, test := range map[string]struct {
 		proxies string
@@ -26,18 +26,30 @@ func TestForwardedHeaders(t *testing.T) {
 		hsts    bool // it was taken for one that came by https
 		code    int
 	}{
-		"nobody is trusted":          {"", []string{"X-Forwarded-For: 203.0.113.9", "X-Forwarded-Proto: https", "X-Forwarded-Host: evil.example"}, "127.0.0.1", false, 200},
-		"somebody else is":           {"10.0.0.0/8", []string{"X-Forwarded-For: 203.0.113.9", "X-Forwarded-Proto: https", "X-Forwarded-Host: evil.example"}, "127.0.0.1", false, 200},
-		"a proxy":                    {"127.0.0.0/8", []string{"X-Forwarded-For: 203.0.113.9"}, "203.0.113.9", false, 200},
-		"a lie before the proxy":     {"127.0.0.0/8", []string{"X-Forwarded-For: 198.51.100.1, 203.0.113.9"}, "203.0.113.9", false, 200},
-		"a proxy before the proxy":   {"127.0.0.0/8,10.0.0.0/8", []string{"X-Forwarded-For: 203.0.113.9, 10.1.2.3"}, "203.0.113.9", false, 200},
-		"several lines":              {"127.0.0.0/8", []string{"X-Forwarded-For: 198.51.100.1", "X-Forwarded-For: 203.0.113.9"}, "203.0.113.9", false, 200},
-		"https before the proxy":     {"127.0.0.0/8", []string{"X-Forwarded-Proto: https", "X-Forwarded-Host: hub.example.com"}, "", true, 200},
-		"a lie about https":          {"127.0.0.0/8", []string{"X-Forwarded-Proto: https, http", "X-Forwarded-Host: hub.example.com"}, "", false, 200},
-		"http before the proxy":      {"127.0.0.0/8", []string{"X-Forwarded-Proto: http", "X-Forwarded-Host: hub.example.com"}, "", false, 200},
+		"nobody is trusted": {"", []string{"X-Forwarded-For: 203.0.113.9", "X-Forwarded-Proto: https",
+			"X-Forwarded-Host: evil.example"}, "127.0.0.1", false, 200},
+		"somebody else is": {"10.0.0.0/8",
+			[]string{"X-Forwarded-For: 203.0.113.9", "X-Forwarded-Proto: https", "X-Forwarded-Host: evil.example"}, "127.0.0.1",
+			false, 200},
+		"a proxy": {"127.0.0.0/8", []string{"X-Forwarded-For: 203.0.113.9"}, "203.0.113.9", false, 200},
+		"a lie before the proxy": {"127.0.0.0/8", []string{"X-Forwarded-For: 198.51.100.1, 203.0.113.9"}, "203.0.113.9",
+			false, 200},
+		"a proxy before the proxy": {"127.0.0.0/8,10.0.0.0/8", []string{"X-Forwarded-For: 203.0.113.9, 10.1.2.3"},
+			"203.0.113.9", false, 200},
+		"several lines": {"127.0.0.0/8",
+			[]string{"X-Forwarded-For: 198.51.100.1", "X-Forwarded-For: 203.0.113.9"}, "203.0.113.9", false, 200},
+		"https before the proxy": {"127.0.0.0/8",
+			[]string{"X-Forwarded-Proto: https", "X-Forwarded-Host: hub.example.com"}, "", true, 200},
+		"a lie about https": {"127.0.0.0/8",
+			[]string{"X-Forwarded-Proto: https, http", "X-Forwarded-Host: hub.example.com"}, "", false, 200},
+		"http before the proxy": {"127.0.0.0/8",
+			[]string{"X-Forwarded-Proto: http", "X-Forwarded-Host: hub.example.com"}, "", false, 200},
 		"a name that is not allowed": {"127.0.0.0/8", []string{"X-Forwarded-Host: evil.example"}, "", false, 403},
-		"the name of the last proxy": {"127.0.0.0/8", []string{"X-Forwarded-Host: evil.example, hub.example.com"}, "", false, 200},
-		"other headers of the kind":  {"127.0.0.0/8", []string{"Forwarded: for=203.0.113.9;proto=https", "X-Real-Ip: 203.0.113.9", "X-Original-Host: evil.example"}, "", false, 200},
+		"the name of the last proxy": {"127.0.0.0/8", []string{"X-Forwarded-Host: evil.example, hub.example.com"}, "", false,
+			200},
+		"other headers of the kind": {"127.0.0.0/8",
+			[]string{"Forwarded: for=203.0.113.9;proto=https", "X-Real-Ip: 203.0.113.9", "X-Original-Host: evil.example"}, "",
+			false, 200},
 	} {
 		x := newSite(t, func(c *Config) {
 			c.AllowHosts = []string{"hub.example.com"}
@@ -48,13 +60,15 @@ func TestForwardedHeaders(t *testing.T) {
 			}
 		})
 		res, from := x.through(test.headers...)
-		if res.StatusCode != test.code || test.from != "" && from != test.from || (res.Header.Get("Strict-Transport-Security") != "") != test.hsts {
+		if res.StatusCode != test.code || test.from != "" && from != test.from ||
+			(res.Header.Get("Strict-Transport-Security") != "") != test.hsts {
 			t.Errorf("%s: %s from %q, HSTS %q", name, res.Status, from, res.Header.Get("Strict-Transport-Security"))
 		}
 	}
 }
 
-// Who guesses is slowed down by their own address: saying another one helps only behind a proxy that says so too.
+// Attempts are counted by the sender's own address: claiming another helps only behind a trusted
+// proxy.
 func TestGuessersCannotChangeTheirAddress(t *testing.T) {
 	for name, test := range map[string]struct {
 		proxies []netip.Prefix
@@ -73,8 +87,8 @@ func TestGuessersCannotChangeTheirAddress(t *testing.T) {
 	}
 }
 
-// A cookie made over https behind a proxy is for https alone.
-func TestCookiesBehindAProxy(t *testing.T) {
+// A cookie made over https behind a proxy is sent over https alone.
+func TestCookiesBehindProxy(t *testing.T) {
 	for proto, secure := range map[string]bool{"https": true, "http": false} {
 		x := newSite(t, func(c *Config) { c.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 		token, _ := x.signIn.New()

@@ -6,18 +6,19 @@ import (
 	"strings"
 )
 
-// Redirect leads from http to the same page of the public address. It leads nowhere else, whatever Host was asked for.
+// Redirect redirects from http to the same page of the public address, and nowhere else, whatever
+// the Host header.
 func Redirect(public *url.URL) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Content-Security-Policy", "default-src 'none'")
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			http.Error(w, "Send this to "+public.String()+": nothing is taken in the clear.", http.StatusBadRequest)
+			http.Error(w, "Send this request to "+public.String()+": unencrypted requests are refused.", http.StatusBadRequest)
 			return
 		}
 		to := url.URL{Scheme: public.Scheme, Host: public.Host, Path: "/" + strings.TrimLeft(r.URL.Path, "/")}
 		if r.URL.Query().Has("tkn") || r.URL.Query().Has("token") {
-			http.Error(w, "A token came in the clear: make a new one, and use "+public.String()+".", http.StatusBadRequest)
+			http.Error(w, "A token was sent unencrypted. Make a new one, and use "+public.String()+".", http.StatusBadRequest)
 			return
 		}
 		to.RawQuery = r.URL.RawQuery

@@ -6,12 +6,12 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// routes is the whole address space. What is below the last Group asks who is there, and
-// has a row in access's table of routes.
+// routes lists the whole address space. Everything below the last Group is authenticated and has a
+// row in access's table of routes.
 func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
 	r.Use(s.requestID, s.forwarded, s.clientIP(), s.accessLog, s.recover, s.checkHost, s.headers, s.bound, s.sameOrigin)
-	r.NotFound(s.perhaps(s.cfg.Pages.NotFound))
+	r.NotFound(s.withVisitor(s.cfg.Pages.NotFound))
 
 	r.Get("/healthz", s.healthz)
 	r.Get("/readyz", s.readyz)
@@ -57,7 +57,7 @@ func (s *Server) routes() chi.Router {
 	return r
 }
 
-// agentRoutes is what agents reach where the rest goes by TLS.
+// agentRoutes lists what agents reach without TLS.
 func (s *Server) agentRoutes() http.Handler {
 	r := chi.NewRouter()
 	r.Use(s.requestID, s.clientIP(), s.accessLog, s.recover, s.checkHost, s.headers, s.bound)

@@ -12,17 +12,17 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// Server answers HTTP. New, then Serve once.
+// Server answers HTTP. Call New, then Serve once.
 type Server struct {
 	cfg      Config
 	hosts    hosts
 	guesses  guesses
 	counters *counters
 	handler  chi.Router
-	open     sync.WaitGroup // requests, upgraded ones too, which http.Server does not wait for
+	open     sync.WaitGroup // requests, including upgraded ones, which http.Server does not wait for
 }
 
-// New makes a server of its parts.
+// New returns a server.
 func New(cfg Config) (*Server, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -35,7 +35,7 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Routes are all that are answered, to walk.
+// Routes returns the routes, for walking.
 func (s *Server) Routes() chi.Routes { return s.handler }
 
 // ServeHTTP answers one request.
@@ -45,21 +45,22 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.handler.ServeHTTP(w, r)
 }
 
-// errStopping is why open streams end when the program does.
-var errStopping = errors.New("the host is stopping")
+// errStopping is the cause that ends open streams at shutdown.
+var errStopping = errors.New("the server is stopping")
 
-// Serve answers on l, by TLS when there is a configuration of it, until ctx ends; then it ends open streams, waits for
+// Serve answers on l, over TLS if configured, until ctx ends. Then it ends open streams, waits for
 // requests for at most Limits.Stop, and returns.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return s.serve(ctx, l, s, s.cfg.TLS)
 }
 
-// ServeAgents answers agents of this machine alone, without TLS: no certificate is for the address they use.
+// ServeAgents answers only agents on this machine, without TLS: no certificate covers the address
+// they use.
 func (s *Server) ServeAgents(ctx context.Context, l net.Listener) error {
 	return s.serve(ctx, l, s.agentRoutes(), nil)
 }
 
-// ServeRedirect answers h on l, in the clear: what leads to the server's own address.
+// ServeRedirect serves h on l without TLS: the redirect to the server's own address.
 func (s *Server) ServeRedirect(ctx context.Context, l net.Listener, h http.Handler) error {
 	return s.serve(ctx, l, h, nil)
 }
@@ -100,7 +101,7 @@ func (s *Server) serve(ctx context.Context, l net.Listener, h http.Handler, secu
 	srv.Close()
 	<-failed
 	if errors.Is(err, context.DeadlineExceeded) {
-		s.cfg.Log.Warn("requests were cut off at the end", "after", s.cfg.Limits.Stop)
+		s.cfg.Log.Warn("open requests were aborted at shutdown", "after", s.cfg.Limits.Stop)
 		return nil
 	}
 	return err
@@ -115,8 +116,8 @@ func (s *Server) drain(ctx context.Context) {
 	}
 }
 
-// freshConns are connections that have asked nothing yet. Browsers open them in advance, and
-// Shutdown would wait for their first request.
+// freshConns are connections without a request yet. Browsers open them in advance, and Shutdown
+// would wait for their first request.
 type freshConns struct {
 	mu      sync.Mutex
 	conns   map[net.Conn]struct{}

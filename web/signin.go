@@ -19,7 +19,7 @@ func (s *Server) signInPage(w http.ResponseWriter, r *http.Request) {
 	s.sendSignIn(w, r, http.StatusOK, localPath(r.URL.Query().Get("next")), "")
 }
 
-// sendSignIn shows the ways that there are, and why the last try failed.
+// sendSignIn shows the available sign-in methods, and why the last attempt failed.
 func (s *Server) sendSignIn(w http.ResponseWriter, r *http.Request, status int, next, problem string) {
 	m := page.SignIn{Frame: s.frame("Sign in"), Next: next, Error: problem}
 	m.Frame.Scripts = append(m.Frame.Scripts, "js/passkey.js")
@@ -53,7 +53,7 @@ func (s *Server) origin(r *http.Request) string {
 	return people.Origin(r, s.cfg.PublicURL.String())
 }
 
-// signIn takes a one-time token for the owner's cookie.
+// signIn exchanges a one-time token for the owner's cookie.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 	next := localPath(r.PostFormValue("next"))
 	err := s.cfg.SignIn.Use(strings.TrimSpace(r.PostFormValue("token")))
@@ -62,7 +62,8 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		s.noteRefused(r)
-		s.sendSignIn(w, r, http.StatusForbidden, next, "This token was used already, or is not one of ours. Run ahphub link for a new one.")
+		s.sendSignIn(w, r, http.StatusForbidden, next,
+			"This token was used already, or is not one of ours. Run ahphub link for a new one.")
 		return
 	}
 	if err != nil {
@@ -75,16 +76,16 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
-// named is who signs in under a name: the owner, under theirs or none, or a person with an account. Whoever is not known
-// is somebody without a password.
-func (s *Server) named(name string) access.Principal {
+// findSigner returns the principal who signs in under a name: the owner, under their name or none,
+// or a person with an account. Unknown names get a principal without a password.
+func (s *Server) findSigner(name string) access.Principal {
 	name = strings.TrimSpace(name)
 	if name == "" || strings.EqualFold(name, s.cfg.Owner.ID) || strings.EqualFold(name, s.cfg.Owner.Name) {
 		return s.cfg.Owner
 	}
 	if s.cfg.Members != nil {
 		if id, ok := s.cfg.Members.ByName(name); ok {
-			who, _ := s.cfg.Members.Principal(id) // removed meanwhile: nobody
+			who, _ := s.cfg.Members.Principal(id) // removed since: the zero Principal
 			return who
 		}
 	}
@@ -98,10 +99,10 @@ func (s *Server) wrongPassword() string {
 	return "The password is not right."
 }
 
-// signInByPassword takes the password of the owner, or of a person with an account, for their cookie.
+// signInByPassword checks a password of the owner or an account and sets the cookie.
 func (s *Server) signInByPassword(w http.ResponseWriter, r *http.Request) {
 	next, name := localPath(r.PostFormValue("next")), r.PostFormValue("username")
-	who := s.named(name)
+	who := s.findSigner(name)
 	if !s.takePasswordTry(w, r, passwordKey(who, name)) {
 		return
 	}
@@ -122,7 +123,7 @@ func (s *Server) signInByPassword(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
-// beginPasskey answers a script with what the browser is asked for.
+// beginPasskey answers a script with the browser's options.
 func (s *Server) beginPasskey(w http.ResponseWriter, r *http.Request) {
 	options, err := s.cfg.Passkeys.BeginSigningIn(s.origin(r))
 	if err != nil {
@@ -131,15 +132,15 @@ func (s *Server) beginPasskey(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(options) // the browser may have left
+	_ = json.NewEncoder(w).Encode(options) // the client may have disconnected
 }
 
-// mostAnswer is how many bytes an authenticator's answer may have.
-const mostAnswer = 64 << 10
+// maxAnswer bounds an authenticator's answer, in bytes.
+const maxAnswer = 64 << 10
 
-// signInByPasskey takes what an authenticator answered for the cookie of whose passkey it is.
+// signInByPasskey checks an authenticator's answer and sets the cookie of the passkey's account.
 func (s *Server) signInByPasskey(w http.ResponseWriter, r *http.Request) {
-	answer, err := io.ReadAll(io.LimitReader(r.Body, mostAnswer))
+	answer, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer))
 	if err != nil {
 		http.Error(w, "The answer did not arrive.", http.StatusBadRequest)
 		return
@@ -167,7 +168,7 @@ func (s *Server) signInByPasskey(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// letIn gives the browser somebody's cookie, with a new id. When that fails it has answered.
+// letIn sets an account's cookie, with a new id. If that fails it answers and returns false.
 func (s *Server) letIn(w http.ResponseWriter, r *http.Request, who access.Principal, how string) bool {
 	account := people.Account{ID: who.ID}
 	if who.ID != s.cfg.Owner.ID {
@@ -194,7 +195,7 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/signin", http.StatusSeeOther)
 }
 
-// note writes into the audit. A full disk must not keep anybody from signing in.
+// note writes an audit entry. A full disk must not prevent signing in.
 func (s *Server) note(r *http.Request, e people.Event) {
 	e.From = middleware.GetClientIP(r.Context())
 	if err := s.cfg.Audit.Add(context.WithoutCancel(r.Context()), e); err != nil {
@@ -202,7 +203,7 @@ func (s *Server) note(r *http.Request, e people.Event) {
 	}
 }
 
-// localPath is a path of this server to go to, "/" for anything else.
+// localPath returns p if it is a path of this server, else "/".
 func localPath(p string) string {
 	if !strings.HasPrefix(p, "/") || strings.HasPrefix(p, "//") || strings.ContainsAny(p, "\\\r\n\t") {
 		return "/"

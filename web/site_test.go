@@ -75,7 +75,7 @@ func (fakeAssets) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprint(w, "asset")
 }
 
-// fakePages answers with who asks; /live stays open until its context ends.
+// fakePages answers with the principal; /live stays open until its context ends.
 type fakePages struct{ ended chan error }
 
 func (p fakePages) Routes(r chi.Router) {
@@ -112,7 +112,7 @@ func (fakeSessions) SessionByShort(short string) (ahp.URI, bool) {
 	return "ahp-session:/" + short, short == "mine" || short == "theirs"
 }
 
-// site is a running server with what tests need of its inside.
+// site is a running server with the internals that tests need.
 type site struct {
 	*httptest.Server
 	t     *testing.T
@@ -160,7 +160,10 @@ func newSite(t *testing.T, change func(*Config)) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &site{t: t, personal: personal, members: members, passwords: &people.Passwords{Store: store, Params: &argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}}, links: links, log: &lockedBuffer{}, pages: fakePages{make(chan error, 4)},
+	x := &site{t: t, personal: personal, members: members,
+		passwords: &people.Passwords{Store: store,
+			Params: &argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}}, links: links,
+		log: &lockedBuffer{}, pages: fakePages{make(chan error, 4)},
 		signIn: access.SignIn{Dir: filepath.Join(t.TempDir(), "signin")}}
 	cookies, err := people.New(people.Config{Store: store, Key: bytes.Repeat([]byte("k"), 32)})
 	if err != nil {
@@ -173,9 +176,11 @@ func newSite(t *testing.T, change func(*Config)) *site {
 	cfg := Config{Pages: x.pages, RPC: rpc, RootRPC: root, Assets: fakeAssets{}, Sessions: fakeSessions{},
 		Short:  func(u ahp.URI) string { return strings.TrimPrefix(u, "ahp-session:/") },
 		Title:  func(u ahp.URI, _ access.Scope) string { return "Title of " + strings.TrimPrefix(u, "ahp-session:/") },
-		Tokens: access.NewTokens(access.OwnerSecret{Token: ownerToken}, "Olu", links, x.personal), Links: links, Members: members, SignIn: x.signIn, Cookies: cookies, Owner: access.Owner("Olu"),
+		Tokens: access.NewTokens(access.OwnerSecret{Token: ownerToken}, "Olu", links, x.personal), Links: links,
+		Members: members, SignIn: x.signIn, Cookies: cookies, Owner: access.Owner("Olu"),
 		Passwords: x.passwords, Passkeys: &people.Passkeys{Store: store},
-		Audit: people.Audit{Store: store}, Log: slog.New(slog.NewTextHandler(x.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+		Audit: people.Audit{Store: store}, Log: slog.New(slog.NewTextHandler(x.log,
+			&slog.HandlerOptions{Level: slog.LevelDebug}))}
 	if change != nil {
 		change(&cfg)
 	}
@@ -187,7 +192,7 @@ func newSite(t *testing.T, change func(*Config)) *site {
 	return x
 }
 
-// ask is one request: "METHOD /path", then headers as "Name: value", a form as "k=v&k=v".
+// ask makes one request: "METHOD /path", then headers as "Name: value", a form as "k=v&k=v".
 func (x *site) ask(what string, more ...string) *http.Response {
 	x.t.Helper()
 	method, path, _ := strings.Cut(what, " ")

@@ -8,8 +8,8 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 )
 
-// An editor that is given host and port alone opens its socket at "/". Only a socket request with a token gets there:
-// the same address without either is the page.
+// An editor configured with host and port alone opens its socket at "/". Only an upgrade with a
+// token gets a socket there: otherwise the address is the page.
 func TestSocketAtRootNeedsUpgradeAndToken(t *testing.T) {
 	x := newSite(t, nil)
 	cookie := x.owner()
@@ -25,14 +25,16 @@ func TestSocketAtRootNeedsUpgradeAndToken(t *testing.T) {
 	}{
 		{"token in the query", "GET /?" + tkn, []string{socket}, 200, "root owner "},
 		{"token in the header", "GET /", []string{socket, "Authorization: Bearer " + ownerToken}, 200, "root owner "},
-		{"token from a page elsewhere", "GET /?" + tkn, []string{socket, "Origin: https://elsewhere.example"}, 200, "root owner "},
+		{"token from a page elsewhere", "GET /?" + tkn, []string{socket, "Origin: https://elsewhere.example"}, 200,
+			"root owner "},
 		{"a link's token", "GET /?tkn=" + link, []string{socket}, 200, "root link:"},
 		{"wrong token", "GET /?tkn=wrong", []string{socket}, 403, ""},
 		{"empty token", "GET /?tkn=", []string{socket}, 403, ""},
 		{"wrong token beside a cookie", "GET /?tkn=wrong", []string{socket, cookie, "Origin: " + x.URL}, 403, ""},
 		{"no token", "GET /", []string{socket}, 401, "Sign in first"},
 		{"no token, a cookie", "GET /", []string{socket, cookie, "Origin: " + x.URL}, 200, "owner"},
-		{"no token, a cookie, from elsewhere", "GET /", []string{socket, cookie, "Origin: https://elsewhere.example"}, 403, ""},
+		{"no token, a cookie, from elsewhere", "GET /", []string{socket, cookie, "Origin: https://elsewhere.example"}, 403,
+			""},
 		{"no upgrade", "GET /?" + tkn, nil, 401, ""},
 		{"no upgrade, a cookie", "GET /?" + tkn, []string{cookie}, 200, "owner"},
 		{"another upgrade", "GET /?" + tkn, []string{"Upgrade: h2c"}, 401, ""},
@@ -43,7 +45,8 @@ func TestSocketAtRootNeedsUpgradeAndToken(t *testing.T) {
 	} {
 		res := x.ask(test.ask, test.head...)
 		body := text(t, res)
-		if res.StatusCode != test.code || !strings.HasPrefix(body, test.body) || strings.HasPrefix(body, "root") != strings.HasPrefix(test.body, "root") {
+		if res.StatusCode != test.code || !strings.HasPrefix(body, test.body) ||
+			strings.HasPrefix(body, "root") != strings.HasPrefix(test.body, "root") {
 			t.Errorf("%s: %s %.80q, want %d %q", test.name, res.Status, body, test.code, test.body)
 		}
 		if len(res.Cookies()) > 0 || strings.Contains(body, "secret") {
@@ -54,7 +57,8 @@ func TestSocketAtRootNeedsUpgradeAndToken(t *testing.T) {
 	if to := res.Header.Get("Location"); res.StatusCode != 303 || to != "/signin?next=%2F%3Fa%3Db" {
 		t.Errorf("a browser with a token in the address: %s to %q", res.Status, to)
 	}
-	if log := x.log.String(); strings.Contains(log, "long+secret") || strings.Contains(log, "long secret") || strings.Contains(log, link) {
+	if log := x.log.String(); strings.Contains(log, "long+secret") || strings.Contains(log, "long secret") ||
+		strings.Contains(log, link) {
 		t.Errorf("a token is in the log:\n%s", log)
 	}
 }

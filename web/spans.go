@@ -8,7 +8,7 @@ import (
 
 var spanOfRequest = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer)}
 
-// endSpan names the span of a request by its route: an address may hold what only its visitor should know.
+// endSpan names the span of a request by its route: an address may contain secrets.
 func endSpan(span trace.Span, method, route string, status int) {
 	if span.IsRecording() {
 		span.SetName(method + " " + route)

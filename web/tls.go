@@ -10,17 +10,18 @@ import (
 	"sync"
 )
 
-// CertificateFiles is a certificate with its key in two files, read again when either changes.
+// CertificateFiles is a certificate and its key in two files, reread when either changes.
 type CertificateFiles struct {
 	cert, key string
 	log       *slog.Logger
 
 	mu      sync.Mutex
-	version string // of the files that loaded is of, or that could not be read
+	version string // of the files last loaded or tried
 	loaded  *tls.Certificate
 }
 
-// OpenCertificate reads a certificate and its key, as PEM. Nobody but its owner and their group may read the key.
+// OpenCertificate reads a certificate and its key, as PEM. Only the owner of the key and their
+// group may have access to it.
 func OpenCertificate(cert, key string, log *slog.Logger) (*CertificateFiles, error) {
 	f := &CertificateFiles{cert: cert, key: key, log: log}
 	version, err := f.stat()
@@ -34,13 +35,16 @@ func OpenCertificate(cert, key string, log *slog.Logger) (*CertificateFiles, err
 	return f, nil
 }
 
-// TLS is the configuration of a server with this certificate.
+// TLS returns the configuration of a server with this certificate.
 func (f *CertificateFiles) TLS() *tls.Config {
-	return careful(&tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return f.current(), nil }})
+	return hardenTLS(&tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate,
+		error) {
+		return f.current(), nil
+	}})
 }
 
-// careful leaves out old versions, and of TLS 1.2 the ciphers that encrypt without saying whether it arrived whole.
-func careful(c *tls.Config) *tls.Config {
+// hardenTLS disables old versions and, of TLS 1.2, ciphers without authentication.
+func hardenTLS(c *tls.Config) *tls.Config {
 	c.MinVersion = tls.VersionTLS12
 	c.CipherSuites = []uint16{
 		tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
@@ -50,7 +54,7 @@ func careful(c *tls.Config) *tls.Config {
 	return c
 }
 
-// Name is the first one that the certificate is for and that one can open; "" when there is none.
+// Name returns the certificate's first name that can be opened; "" when there is none.
 func (f *CertificateFiles) Name() string {
 	leaf := f.current().Leaf
 	for _, name := range leaf.DNSNames {
@@ -64,8 +68,8 @@ func (f *CertificateFiles) Name() string {
 	return ""
 }
 
-// current looks at the files at each new connection. While they cannot be read (a renewal writes one after the other) the
-// last pair that could goes on.
+// current checks the files at each new connection. While they cannot be read (a renewal writes one
+// after the other) it returns the last valid pair.
 func (f *CertificateFiles) current() *tls.Certificate {
 	version, err := f.stat()
 	f.mu.Lock()
@@ -80,11 +84,11 @@ func (f *CertificateFiles) current() *tls.Certificate {
 	defer f.mu.Unlock()
 	f.version = version
 	if err != nil {
-		f.log.Error("the new TLS certificate cannot be used; the one before goes on", "err", err)
+		f.log.Error("the new TLS certificate cannot be used; the previous one stays in use", "err", err)
 		return f.loaded
 	}
 	f.loaded = fresh
-	f.log.Info("the TLS certificate was read again", "until", fresh.Leaf.NotAfter)
+	f.log.Info("reloaded the TLS certificate", "until", fresh.Leaf.NotAfter)
 	return fresh
 }
 
@@ -105,7 +109,7 @@ func (f *CertificateFiles) read() (*tls.Certificate, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
 	if err != nil {
-		return nil, fmt.Errorf("%s and %s are no certificate with its key: %w", f.cert, f.key, err)
+		return nil, fmt.Errorf("%s and %s are not a certificate and its key: %w", f.cert, f.key, err)
 	}
 	if pair.Leaf == nil {
 		if pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
@@ -115,17 +119,17 @@ func (f *CertificateFiles) read() (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// CheckSecretFile refuses a file that everybody on the machine can read.
+// CheckSecretFile refuses a file that all users of the machine can read.
 func CheckSecretFile(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
 	if info.IsDir() {
-		return errors.New(path + " is a directory: name the file")
+		return errors.New(path + " is a directory. Name the file")
 	}
 	if info.Mode().Perm()&0o007 != 0 {
-		return fmt.Errorf("%s is a secret that everybody on this machine can read: chmod o= %[1]s", path)
+		return fmt.Errorf("%s is a secret that all users of this machine can read. Run chmod o= %[1]s", path)
 	}
 	return nil
 }

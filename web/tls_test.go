@@ -22,14 +22,15 @@ import (
 	"time"
 )
 
-// writeCertificate makes one for a name that signs itself, and tells its serial number.
+// writeCertificate writes a self-signed certificate for a name, and returns its serial number.
 func writeCertificate(t *testing.T, dir, name string, serial int64) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(serial), DNSNames: []string{"*." + name, name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(serial), DNSNames: []string{"*." + name, name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {
 		t.Fatal(err)
@@ -94,11 +95,11 @@ func TestCertificateFiles(t *testing.T) {
 		}
 	}
 	later(time.Minute, old)
-	if serial() != 2 || !strings.Contains(log.String(), "the one before goes on") {
+	if serial() != 2 || !strings.Contains(log.String(), "the previous one stays in use") {
 		t.Errorf("while the key is another's: %s", log)
 	}
 	later(2*time.Minute, fresh)
-	if serial() != 2 || strings.Count(log.String(), "the one before goes on") != 1 {
+	if serial() != 2 || strings.Count(log.String(), "the previous one stays in use") != 1 {
 		t.Errorf("after it is right again: %s", log)
 	}
 	if err := os.Remove(cert); err != nil || serial() != 2 {
@@ -126,8 +127,8 @@ func TestSecretFiles(t *testing.T) {
 	}
 }
 
-// Old versions of TLS are refused, and the pages come by the new ones, with HTTP/2.
-func TestServingByTLS(t *testing.T) {
+// Old versions of TLS are refused; pages are served over the new ones, with HTTP/2.
+func TestServeTLS(t *testing.T) {
 	cert, key := writeCertificate(t, t.TempDir(), "hub.example.com", 1)
 	f, err := OpenCertificate(cert, key, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -151,7 +152,8 @@ func TestServingByTLS(t *testing.T) {
 	}()
 	ask := func(most uint16, ciphers ...uint16) (*http.Response, error) {
 		transport := &http.Transport{ForceAttemptHTTP2: true, DisableKeepAlives: true,
-			TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: most, CipherSuites: ciphers},
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: most,
+				CipherSuites: ciphers},
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				return new(net.Dialer).DialContext(ctx, "tcp", l.Addr().String())
 			}}

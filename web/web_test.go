@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/people"
 )
 
-func TestSigningIn(t *testing.T) {
+func TestSignIn(t *testing.T) {
 	x := newSite(t, nil)
 	res := x.ask("GET /s/mine?a=b", "Accept: text/html")
 	if to := res.Header.Get("Location"); res.StatusCode != 303 || to != "/signin?next=%2Fs%2Fmine%3Fa%3Db" {
@@ -53,7 +53,7 @@ func TestSigningIn(t *testing.T) {
 	}
 }
 
-func TestTheProtocolsDoor(t *testing.T) {
+func TestProtocolEndpointAuthentication(t *testing.T) {
 	x := newSite(t, nil)
 	cookie := x.owner()
 	_, link, _ := x.guest(access.RoleViewer)
@@ -67,7 +67,8 @@ func TestTheProtocolsDoor(t *testing.T) {
 	}{
 		{"nothing", "/ahp", nil, 401, ""},
 		{"bearer", "/ahp", []string{"Authorization: Bearer " + ownerToken}, 200, "owner "},
-		{"bearer from a page elsewhere", "/ahp", []string{"Authorization: Bearer " + ownerToken, "Origin: https://elsewhere.example", upgrade}, 200, "owner "},
+		{"bearer from a page elsewhere", "/ahp",
+			[]string{"Authorization: Bearer " + ownerToken, "Origin: https://elsewhere.example", upgrade}, 200, "owner "},
 		{"tkn", "/ahp?tkn=" + url.QueryEscape(ownerToken), nil, 200, "owner "},
 		{"token", "/ahp?token=" + url.QueryEscape(ownerToken), nil, 200, "owner "},
 		{"wrong", "/ahp?tkn=wrong", nil, 403, ""},
@@ -149,7 +150,8 @@ func TestGuests(t *testing.T) {
 	if twice.StatusCode != 303 || len(twice.Cookies()) != 0 || len(x.links.List("")[0].Uses) != 1 {
 		t.Errorf("joining twice makes another guest: %s", twice.Status)
 	}
-	if said := text(t, x.ask("POST /j", "look=1&token="+token)); !strings.Contains(said, "You come as a commenter into the session “Title of mine”") ||
+	if said := text(t, x.ask("POST /j", "look=1&token="+token)); !strings.Contains(said,
+		"You come as a commenter into the session “Title of mine”") ||
 		!strings.Contains(said, "comment and mark files reviewed") || len(x.links.List("")[0].Uses) != 1 {
 		t.Errorf("before joining one is told %q", said)
 	}
@@ -166,7 +168,8 @@ func TestGuests(t *testing.T) {
 		t.Errorf("an open stream ended with %v", err)
 	}
 	res.Body.Close()
-	if res := x.ask("GET /s/mine", cookie, "Accept: text/html"); res.StatusCode != 403 || !strings.Contains(text(t, res), "Ask for a new one") {
+	if res := x.ask("GET /s/mine", cookie, "Accept: text/html"); res.StatusCode != 403 ||
+		!strings.Contains(text(t, res), "Ask for a new one") {
 		t.Errorf("after revoking: %s", res.Status)
 	}
 	if res := x.ask("GET /ahp", cookie); res.StatusCode != 403 {
@@ -181,7 +184,7 @@ func TestGuests(t *testing.T) {
 	}
 }
 
-func TestGuessingIsSlowed(t *testing.T) {
+func TestGuessesAreLimited(t *testing.T) {
 	x := newSite(t, func(c *Config) { c.Limits.Failures = 5 })
 	ask := []func() *http.Response{
 		func() *http.Response { return x.ask("POST /signin", "token=guess") },
@@ -203,13 +206,14 @@ func TestGuessingIsSlowed(t *testing.T) {
 	}
 }
 
-func TestHeadersOfEveryAnswer(t *testing.T) {
+func TestSecurityHeaders(t *testing.T) {
 	x := newSite(t, nil)
 	cookie := x.owner()
 	for _, path := range []string{"/", "/signin", "/j", "/healthz", "/nowhere", "/new"} {
 		h := x.ask("GET "+path, cookie).Header
 		csp := h.Get("Content-Security-Policy")
-		for _, want := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';", "frame-ancestors 'none'",
+		for _, want := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';",
+			"frame-ancestors 'none'",
 			"base-uri 'none'", "require-trusted-types-for 'script'"} {
 			if !strings.Contains(csp, want) {
 				t.Errorf("%s: the policy %q misses %q", path, csp, want)
@@ -224,7 +228,8 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 		}
 	}
 	frame := x.ask("GET /s/mine/t/1/frame", cookie).Header.Get("Content-Security-Policy")
-	if !strings.Contains(frame, "style-src 'self' 'unsafe-inline'") || !strings.Contains(frame, "script-src 'self';") || !strings.Contains(frame, "frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types ahphub-terminal") {
+	if !strings.Contains(frame, "style-src 'self' 'unsafe-inline'") || !strings.Contains(frame, "script-src 'self';") ||
+		!strings.Contains(frame, "frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types ahphub-terminal") {
 		t.Errorf("the terminal's frame: %q", frame)
 	}
 }
@@ -251,7 +256,7 @@ func TestSecureCookiesBehindHTTPS(t *testing.T) {
 	}
 }
 
-func TestPanicsAndUndecidedRoutes(t *testing.T) {
+func TestPanicsAndUnlistedRoutes(t *testing.T) {
 	x := newSite(t, nil)
 	cookie := x.owner()
 	res := x.ask("GET /new", cookie)
@@ -290,7 +295,8 @@ func TestHealth(t *testing.T) {
 	x.ask("GET /s/secret-name-of-a-session")
 	res := x.ask("GET /metrics", "Authorization: Bearer "+ownerToken)
 	body := text(t, res)
-	if !strings.Contains(body, "ahphub_server_seq 41") || !strings.Contains(body, `route="/readyz"`) || strings.Contains(body, "secret-name") {
+	if !strings.Contains(body, "ahphub_server_seq 41") || !strings.Contains(body, `route="/readyz"`) ||
+		strings.Contains(body, "secret-name") {
 		t.Errorf("figures: %s\n%s", res.Status, body)
 	}
 }
@@ -307,7 +313,7 @@ func TestBodiesAreBounded(t *testing.T) {
 	}
 }
 
-func TestStoppingEndsOpenStreams(t *testing.T) {
+func TestStopEndsOpenStreams(t *testing.T) {
 	x := newSite(t, nil)
 	cookie := x.owner()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -339,7 +345,7 @@ func TestStoppingEndsOpenStreams(t *testing.T) {
 	}
 }
 
-func TestWhoIsBehindAProxy(t *testing.T) {
+func TestClientAddressBehindProxy(t *testing.T) {
 	x := newSite(t, func(c *Config) { c.Limits.Failures = 2 })
 	for i := range 3 { // the header of somebody who is no proxy changes nothing
 		res := x.ask("GET /ahp?tkn=guess", fmt.Sprintf("X-Forwarded-For: 192.0.2.%d", i))
