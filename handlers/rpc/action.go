@@ -10,9 +10,9 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// dispatchAction is a notification: whatever becomes of the action is told by an
-// envelope, a refusal too (AHP requirements 34 and 35), else an optimistic
-// client stays wrong. An unknown channel is met with silence (36).
+// dispatchAction handles a notification: an envelope reports its result, including a refusal (AHP
+// requirements 34 and 35), without which optimistic clients would stay wrong. Actions on unknown
+// channels are ignored (36).
 func (s *socket) dispatchAction(ctx context.Context, m jsonrpc.Message) error {
 	var head struct {
 		Channel   ahp.URI         `json:"channel"`
@@ -48,7 +48,7 @@ func (s *socket) dispatch(ctx context.Context, channel ahp.URI, clientSeq int64,
 	return nil
 }
 
-// reject refuses an action that the host never saw, or failed at.
+// reject refuses an action that the host never saw or failed to run.
 func (s *socket) reject(channel ahp.URI, clientSeq int64, raw json.RawMessage, reason string) {
 	a := &ahp.UnknownAction{Type: actionType(raw), Raw: raw}
 	s.cfg.Hub.Dispatch(s.conn, channel, clientSeq, a, func(*hub.Tx, ahp.State, ahp.Action) (ahp.Action, string) {
@@ -60,6 +60,6 @@ func actionType(raw json.RawMessage) string {
 	var a struct {
 		Type string `json:"type"`
 	}
-	_ = json.Unmarshal(raw, &a) // whatever it is, it goes back as it came
+	_ = json.Unmarshal(raw, &a) // whatever it is, it is echoed unchanged
 	return a.Type
 }

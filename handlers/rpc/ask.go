@@ -11,9 +11,9 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// Ask sends a request of the host to a principal's client, as about files that the client published, and reads the
-// answer into result. It ends with the client's connection, with ctx, or when the client is silent for Limits.Ask; what
-// cannot be read is an error.
+// Ask sends a request of the host to a principal's client, for example about files that the client
+// published, and decodes the answer into result. It ends with the client's connection, with ctx, or
+// after Limits.Ask. An answer that cannot be decoded is an error.
 func (e *Endpoint) Ask(ctx context.Context, principal, clientID, method string, params, result any) error {
 	s := e.client(principal, clientID)
 	if s == nil {
@@ -30,12 +30,12 @@ func (e *Endpoint) Ask(ctx context.Context, principal, clientID, method string, 
 		return e.askFailed(ctx, clientID, method, err)
 	}
 	if err := ahp.Unmarshal(raw, result); err != nil || len(raw) == 0 || raw[0] != '{' {
-		return ahp.Errorf(ahp.CodeInternalError, "client %.80s answered %s with what cannot be read", clientID, method)
+		return ahp.Errorf(ahp.CodeInternalError, "client %.80s sent an invalid answer to %s", clientID, method)
 	}
 	return nil
 }
 
-// client finds the connection of a principal's client.
+// client returns the connection of a principal's client.
 func (e *Endpoint) client(principal, clientID string) *socket {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -55,12 +55,12 @@ func (s *socket) is(principal, clientID string) bool {
 
 func away(clientID string) error {
 	if clientID == "" {
-		return ahp.Errorf(ahp.CodeNotFound, "who published it cannot be asked for it any more")
+		return ahp.Errorf(ahp.CodeNotFound, "the client that published this file can no longer be asked for it")
 	}
-	return ahp.Errorf(ahp.CodeNotFound, "it lies with client %.80s, which is not connected: open that client and try again", clientID)
+	return ahp.Errorf(ahp.CodeNotFound, "client %.80s has this file and is not connected. Open that client and try again", clientID)
 }
 
-// askFailed is what the asked client's refusal, or its silence, means to whoever asked the host.
+// askFailed converts an asked client's refusal or silence to an error for the original caller.
 func (e *Endpoint) askFailed(ctx context.Context, clientID, method string, err error) error {
 	var refused *jsonrpc.Error
 	switch {
@@ -71,12 +71,12 @@ func (e *Endpoint) askFailed(ctx context.Context, clientID, method string, err e
 	case errors.Is(err, context.DeadlineExceeded):
 		return ahp.Errorf(ahp.CodeInternalError, "client %.80s did not answer %s within %v", clientID, method, e.cfg.Limits.Ask)
 	case errors.Is(err, jsonrpc.ErrBusy):
-		return ahp.Errorf(ahp.CodeInternalError, "client %.80s has not answered what it was asked before: try again in a moment", clientID)
+		return ahp.Errorf(ahp.CodeInternalError, "client %.80s still has unanswered requests. Try again in a moment", clientID)
 	}
 	return err
 }
 
-// passed are the codes that mean the same whoever says them.
+// passed lists the codes that are passed on from an asked client unchanged.
 var passed = []int{ahp.CodeNotFound, ahp.CodePermissionDenied, ahp.CodeAlreadyExists, ahp.CodeConflict, ahp.CodeInvalidParams, ahp.CodeMethodNotFound}
 
 func refusal(e *jsonrpc.Error) error {
@@ -87,13 +87,13 @@ func refusal(e *jsonrpc.Error) error {
 	return out
 }
 
-// ofClient reports whether a request is about files that lie with a client.
+// ofClient reports whether a request is about files that a client published.
 func ofClient(m jsonrpc.Message) bool {
 	var p struct {
 		URI         ahp.URI `json:"uri"`
 		Source      ahp.URI `json:"source"`
 		Destination ahp.URI `json:"destination"`
 	}
-	_ = json.Unmarshal(m.Params, &p) // whoever runs the request says what is wrong with it
+	_ = json.Unmarshal(m.Params, &p) // the method itself reports what is wrong with it
 	return ahp.OfClient(p.URI) || ahp.OfClient(p.Source) || ahp.OfClient(p.Destination)
 }

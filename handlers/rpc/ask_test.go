@@ -15,7 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// readers say what is attached to a message.
+// readers describe what is attached to a message.
 type readers struct{ script.Backend }
 
 func (readers) Open(context.Context, agent.Spec) (agent.Session, error) { return reader{}, nil }
@@ -40,7 +40,7 @@ func (reader) Prompt(_ context.Context, t agent.Turn) error {
 	return agent.Say(t.Out, said.String())
 }
 
-// asked reads on until the host asks for something.
+// asked reads until the host sends a request.
 func (p *peer) asked(method string) (id string, params string) {
 	p.t.Helper()
 	for {
@@ -93,7 +93,7 @@ func (p *peer) says(text string) {
 	}
 }
 
-// An agent is given what a message names by a URI of its client; the host asks that client for it.
+// The host gives an agent what a message names by a URI of its client, by asking that client.
 func TestAnAgentReadsAFileOfAClient(t *testing.T) {
 	_, editor, chat := editing(t, Limits{})
 	if got := editor.serves("resourceRead", `"result":{"data":"remember the milk","encoding":"utf-8"}`); got != `{"channel":"ahp-root://","uri":"virtual://editor/notes.md"}` {
@@ -102,7 +102,7 @@ func TestAnAgentReadsAFileOfAClient(t *testing.T) {
 	editor.says(`[notes.md holds remember the milk text/markdown <nil>]`)
 	editor.says("chat/turnComplete")
 
-	// What cannot be had is told to the agent and to people.
+	// Failures are reported to the agent and to people.
 	for n, answer := range map[int]string{2: `"error":{"code":-32008,"message":"it is gone"}`, 3: `"result":{"data":"x","encoding":"rot13"}`, 4: `"result":[]`} {
 		editor.send(fmt.Sprintf(attached, chat, n, n))
 		editor.serves("resourceRead", answer)
@@ -112,7 +112,8 @@ func TestAnAgentReadsAFileOfAClient(t *testing.T) {
 	}
 }
 
-// Whoever sees the message may read the file through the host, and the owner do more with it; the client decides.
+// A principal who sees the message may read the file through the host, and the owner may do more;
+// the client decides.
 func TestFilesOfAClient(t *testing.T) {
 	w, editor, _ := editing(t, Limits{Ask: 10 * time.Second})
 	editor.serves("resourceRead", `"result":{"data":"","encoding":"utf-8"}`)
@@ -129,7 +130,7 @@ func TestFilesOfAClient(t *testing.T) {
 		must(t, p.find(`{"jsonrpc":"2.0","id":5,`+want+`}`))
 	}
 
-	// The client wants to be asked for access first.
+	// The client requires a request for access first.
 	ask(guest, "resourceRead", notes)
 	editor.serves("resourceRead", `"error":{"code":-32009,"message":"ask first"}`)
 	if got := editor.serves("resourceRequest", `"result":{}`); got != `{"channel":"ahp-root://","uri":"virtual://editor/notes.md","read":true}` {
@@ -157,7 +158,7 @@ func TestFilesOfAClient(t *testing.T) {
 		answers(guest, `"error":{"code":-32009,"message":"*","...":0}`)
 	}
 
-	// What is not published is not asked for; what is answered badly is refused.
+	// Unpublished files are not requested; invalid answers are refused.
 	ask(other, "resourceRead", `"uri":"virtual://editor/secret"`)
 	answers(other, `"error":{"code":-32008,"message":"*"}`)
 	ask(other, "resourceCopy", `"source":"virtual://editor/notes.md","destination":"virtual://editor/copy"`)
@@ -170,7 +171,7 @@ func TestFilesOfAClient(t *testing.T) {
 		answers(other, `"error":{"code":-32603,"message":"*","...":0}`)
 	}
 
-	// A client that goes is not waited for.
+	// A client that disconnects is not waited for.
 	ask(other, "resourceRead", notes)
 	editor.asked("resourceRead")
 	editor.ws.CloseNow()
@@ -181,7 +182,7 @@ func TestFilesOfAClient(t *testing.T) {
 	}
 }
 
-// A client that is silent is given up, and so is what a cancelled turn waited for.
+// A silent client is given up, and so is a request of a cancelled turn.
 func TestASilentClient(t *testing.T) {
 	w, editor, _ := editing(t, Limits{Ask: 50 * time.Millisecond})
 	editor.asked("resourceRead")

@@ -8,19 +8,20 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// Automations run what was defined once, by the clock or on request. Definitions are made and changed by actions.
+// Automations run prompts that were defined once, by schedule or on request. Actions make and
+// change the definitions.
 type Automations interface {
-	// AutomationCapabilities is what the host offers the caller; nil for nothing.
+	// AutomationCapabilities returns what the host offers the caller; nil for nothing.
 	AutomationCapabilities(c core.Caller) *ahp.AutomationCapabilities
 	ListAutomationTriggerDefinitions(ctx context.Context, c core.Caller, p ahp.ListAutomationTriggerDefinitionsParams) (ahp.ListAutomationTriggerDefinitionsResult, error)
 	RunAutomation(ctx context.Context, c core.Caller, p ahp.RunAutomationParams) (ahp.RunAutomationResult, error)
 	FetchAutomationRuns(ctx context.Context, c core.Caller, p ahp.FetchAutomationRunsParams) (ahp.FetchAutomationRunsResult, error)
 }
 
-// knowsAutomations reports whether the client's version has them: 0.9 and later.
+// knowsAutomations reports whether the client's version has automations: 0.9 and later.
 func (s *socket) knowsAutomations() bool { return s.tongue.Knows("automation/set") }
 
-// ofAutomations keeps a method from clients whose version does not have it.
+// ofAutomations refuses a method to clients whose version does not have it.
 func ofAutomations(run func(*socket, context.Context, jsonrpc.Message) error) func(*socket, context.Context, jsonrpc.Message) error {
 	return func(s *socket, ctx context.Context, m jsonrpc.Message) error {
 		if !s.knowsAutomations() {
@@ -30,12 +31,12 @@ func ofAutomations(run func(*socket, context.Context, jsonrpc.Message) error) fu
 	}
 }
 
-// ready has the host make a channel ready to be followed. One of a kind that the client's version does not have is
-// nothing to it.
+// ready prepares a channel for subscription. A channel of a kind that the client's version lacks
+// does not exist for it.
 func (s *socket) ready(ctx context.Context, uri ahp.URI) error {
 	info, _ := s.cfg.Hub.Info(uri)
 	if (info.Kind == ahp.ChannelAutomations || info.Kind == ahp.ChannelAutomationRun) && !s.knowsAutomations() {
-		return ahp.Errorf(ahp.CodeNotFound, "there is nothing at %s for protocol version %s", uri, s.tongue.version)
+		return ahp.Errorf(ahp.CodeNotFound, "protocol version %[2]s has no channel %[1]s", uri, s.tongue.version)
 	}
 	return s.cfg.Host.Prepare(ctx, s.caller(), uri)
 }

@@ -39,7 +39,7 @@ func BenchmarkFanout(b *testing.B) {
 	b.ReportMetric(float64(sockets*total)/b.Elapsed().Seconds(), "deliveries/s")
 }
 
-// countFrames reads until all has come.
+// countFrames reads until everything has arrived.
 func countFrames(b *testing.B, p *peer, total int) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

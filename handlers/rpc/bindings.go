@@ -12,19 +12,20 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// The protocol names a client by its clientId alone: in echoes, claims of terminals, tool calls and the files it serves.
-// So a clientId belongs to one principal, from its first visit until seven days after its last, also over a restart.
-// Another principal is refused, unless they stand above the one that has it: a guest cannot keep the owner out.
+// The protocol names a client by its clientId alone: in echoes, claims of terminals, tool calls and
+// the files it serves. A clientId therefore belongs to one principal, from its first connection
+// until seven days after its last, also across restarts. Other principals are refused, unless they
+// rank above the one that has it: a guest cannot keep the owner out.
 
-// binding says whose a clientId is.
+// binding is the owner of a clientId.
 type binding struct {
 	Principal string `json:"principal"`
 	Rank      int    `json:"rank"`
 
-	seen time.Time // when it was last written down
+	seen time.Time // when it was last written
 }
 
-// Ranks of principals: the higher one takes a clientId from the lower.
+// Ranks of principals: a higher one takes a clientId from a lower one.
 const (
 	rankGuest = iota
 	rankAccount
@@ -41,23 +42,23 @@ func rankOf(p access.Principal) int {
 	return rankGuest
 }
 
-// bindings knows whose each clientId is.
+// bindings maps clientIds to their owners.
 type bindings struct {
-	store ClientStore // nil: they are known in memory alone
+	store ClientStore // nil: kept in memory only
 	hub   *hub.Hub
 	log   *slog.Logger
-	evict func(principal, clientID string) // ends what the client has open and is listed in
+	evict func(principal, clientID string) // ends the client's connection and its entries in sessions
 
-	mu    sync.Mutex // held from looking a clientId up until its connection is made
+	mu    sync.Mutex // held from the lookup of a clientId until its connection is made
 	known map[string]binding
 }
 
 const (
-	boundFor = 7 * 24 * time.Hour // without a visit
-	rebind   = time.Hour          // how old what is written down may be when the client leaves: its seven days begin then
+	boundFor = 7 * 24 * time.Hour // since the last connection
+	rebind   = time.Hour          // maximal age of a record when the client leaves: its seven days start then
 )
 
-// connect makes the connection of a client, by open, once its id is bound to its principal.
+// connect opens a client's connection by open, once its id is bound to its principal.
 func (b *bindings) connect(ctx context.Context, p access.Principal, id string, open func() error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,7 +70,7 @@ func (b *bindings) connect(ctx context.Context, p access.Principal, id string, o
 		if has.Rank >= rankOf(p) {
 			return hub.ErrClientTaken
 		}
-		b.log.Info("a clientId goes to a principal above the one that had it", "client", id, "from", has.Principal, "to", p)
+		b.log.Info("a principal of higher rank takes a clientId", "client", id, "from", has.Principal, "to", p)
 		b.evict(has.Principal, id)
 	}
 	if err := open(); err != nil {
@@ -79,7 +80,7 @@ func (b *bindings) connect(ctx context.Context, p access.Principal, id string, o
 	return nil
 }
 
-// left begins the seven days of a client that goes.
+// markLeft starts the seven days of a client that disconnects.
 func (b *bindings) left(p access.Principal, id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,13 +100,13 @@ func (b *bindings) find(ctx context.Context, id string) (has binding, found bool
 	return has, json.Unmarshal(raw, &has) == nil && has.Principal != "", nil
 }
 
-// bind writes down whose a clientId is, when that is new or was written long ago; b.mu is held.
+// bind records the owner of a clientId, if it is new or the record is old; b.mu is held.
 func (b *bindings) bind(id string, now, had binding) {
 	if now.Principal == had.Principal && now.Rank == had.Rank && time.Since(had.seen) <= rebind {
 		return
 	}
 	if len(b.known) >= maxClients {
-		for old := range b.known { // any: the store has them all
+		for old := range b.known { // any one: the store has them all
 			delete(b.known, old)
 			break
 		}
@@ -121,6 +122,6 @@ func (b *bindings) bind(id string, now, had binding) {
 		err = b.hub.Do(func(tx *hub.Tx) { tx.Record(r.Bucket, r.Key, r.Value) })
 	}
 	if err != nil {
-		b.log.Warn("whose a clientId is will be forgotten at a restart", "client", id, "err", err)
+		b.log.Warn("cannot save the owner of a clientId; a restart will forget it", "client", id, "err", err)
 	}
 }

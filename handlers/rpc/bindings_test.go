@@ -30,7 +30,7 @@ func TestClientIdIsFreeAfterSevenDays(t *testing.T) {
 	})
 }
 
-// However many clients guests name, whose the owner's are is kept.
+// The owner's bindings are kept, however many clients guests name.
 func TestBindingsOfRanksAreKeptApart(t *testing.T) {
 	s, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	must(t, err)

@@ -11,8 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// withChannel checks that params name their channel (AHP requirement 4). Where
-// that can only be root it may be missing, as in VS Code's reconnect.
+// withChannel checks that params name their channel (AHP requirement 4). Where that can only be
+// root it may be missing, as in VS Code's reconnect.
 func withChannel(m jsonrpc.Message, root bool) (json.RawMessage, error) {
 	if len(m.Params) > 0 && m.Params[0] != '{' {
 		return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: params must be an object", m.Method)
@@ -62,10 +62,10 @@ func (s *socket) subscribe(ctx context.Context, m jsonrpc.Message) error {
 	return nil
 }
 
-// room bounds the subscriptions of a connection.
+// checkRoom bounds the subscriptions of a connection.
 func (s *socket) room(more int) error {
 	if have := len(s.conn.Subscribed()) + len(s.exports); have+more > s.cfg.Limits.Subscriptions {
-		return ahp.Errorf(ahp.CodeInvalidRequest, "a connection may follow %d channels: unsubscribe from some of the %d first",
+		return ahp.Errorf(ahp.CodeInvalidRequest, "a connection can follow %d channels. Unsubscribe from some of the %d first",
 			s.cfg.Limits.Subscriptions, have)
 	}
 	return nil
@@ -87,7 +87,7 @@ func (s *socket) unsubscribe(_ context.Context, m jsonrpc.Message) error {
 	return nil
 }
 
-// subscribed answers subscribe (AHP requirements 25 and 26).
+// subscribed is the answer to subscribe (AHP requirements 25 and 26).
 type subscribed struct{ m jsonrpc.Message }
 
 func (r subscribed) frame(s *socket, it *hub.Item) ([]byte, error) {
@@ -97,8 +97,8 @@ func (r subscribed) frame(s *socket, it *hub.Item) ([]byte, error) {
 		return nil, err
 	case !r.m.IsRequest():
 		return nil, nil
-	case !ok: // it went away between Prepare and here
-		gone := ahp.Errorf(ahp.CodeNotFound, "there is nothing at %s", it.Snapshots[0].Info.URI)
+	case !ok: // closed since Prepare
+		gone := ahp.Errorf(ahp.CodeNotFound, "there is no channel %s", it.Snapshots[0].Info.URI)
 		return jsonrpc.AppendError(nil, r.m.ID, s.wireError(r.m.Method, gone)), nil
 	}
 	return s.resultFrame(r.m, ahp.SubscribeResult{Snapshot: &snap})
@@ -112,8 +112,8 @@ func (s *socket) resultFrame(m jsonrpc.Message, result any) ([]byte, error) {
 	return jsonrpc.AppendResult(nil, m.ID, b), nil
 }
 
-// snapshot is a channel as the wire has it, cut to the turns that were asked
-// for; false when it is not there.
+// snapshot converts a snapshot for the wire, cut to the requested turns; false for a channel that
+// does not exist.
 func (s *socket) snapshot(snap hub.Snapshot) (ahp.Snapshot, bool, error) {
 	if snap.State == nil {
 		return ahp.Snapshot{}, false, nil

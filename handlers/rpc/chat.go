@@ -16,7 +16,7 @@ type Chats interface {
 	FetchTurns(ctx context.Context, c core.Caller, p ahp.FetchTurnsParams) error
 }
 
-// fetchTurns is asked and answered in another way before 0.5.1.
+// fetchTurns has another request and answer before 0.5.1.
 func (s *socket) fetchTurns(ctx context.Context, m jsonrpc.Message) error {
 	if s.tongue.Before("0.5.1") {
 		return s.turnsBefore(ctx, m)
@@ -24,7 +24,7 @@ func (s *socket) fetchTurns(ctx context.Context, m jsonrpc.Message) error {
 	return result(fetchTurns)(s, ctx, m)
 }
 
-// fetchTurns answers {}: the turns came before, as an action (AHP requirement 88).
+// fetchTurns answers {}: the turns were sent before, as an action (AHP requirement 88).
 func fetchTurns(h Host, ctx context.Context, c core.Caller, p ahp.FetchTurnsParams) (ahp.FetchTurnsResult, error) {
 	return ahp.FetchTurnsResult{}, h.FetchTurns(ctx, c, p)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// client is what initialize said and reconnect does not repeat.
+// client holds the parts of initialize that reconnect does not repeat.
 type client struct {
 	Version      string                  `json:"version"`
 	Capabilities *ahp.ClientCapabilities `json:"capabilities,omitempty"`
@@ -17,11 +17,11 @@ type client struct {
 
 type clientKey struct{ principal, id string }
 
-// maxClients bounds the memory; the store remembers more, for seven days.
+// maxClients bounds the memory; the store keeps more, for seven days.
 const maxClients = 4096
 
-// clients remembers by (principal, clientId): a clientId alone would let one
-// principal take another's place.
+// clients is keyed by (principal, clientId): with the clientId alone one principal could take
+// another's place.
 type clients struct {
 	store    ClientStore
 	hub      *hub.Hub
@@ -36,9 +36,8 @@ func newClients(cfg Config) *clients {
 		bindings: bindings{store: cfg.Clients, hub: cfg.Hub, log: cfg.Log, known: map[string]binding{}}}
 }
 
-// initialized remembers a client that begins anew. The record goes through the
-// timeline, so that it lies between the actions of its earlier life and those
-// to come.
+// initialized remembers a client that begins anew. The record goes through the timeline, so that it
+// lies between the actions of the client's earlier connection and the coming ones.
 func (c *clients) initialized(k clientKey, cl client) error {
 	c.put(k, cl)
 	if c.store == nil {
@@ -56,7 +55,7 @@ func (c *clients) put(k clientKey, cl client) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.known) >= maxClients {
-		for old := range c.known { // any: the store has them all
+		for old := range c.known { // any one: the store has them all
 			delete(c.known, old)
 			break
 		}
@@ -64,7 +63,7 @@ func (c *clients) put(k clientKey, cl client) {
 	c.known[k] = cl
 }
 
-// find tells what is remembered of a client.
+// find returns the record of a client.
 func (c *clients) find(ctx context.Context, k clientKey) (cl client, found bool, err error) {
 	c.mu.Lock()
 	cl, found = c.known[k]
@@ -77,7 +76,7 @@ func (c *clients) find(ctx context.Context, k clientKey) (cl client, found bool,
 		return cl, false, err
 	}
 	if err := json.Unmarshal(b, &cl); err != nil {
-		return cl, false, nil // of another program: it initializes
+		return cl, false, nil // of another program: the client must initialize
 	}
 	c.put(k, cl)
 	return cl, true, nil

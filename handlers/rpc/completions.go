@@ -7,13 +7,13 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Completions offers what could be typed next.
+// Completions offers completions of what is being typed.
 type Completions interface {
 	Completions(ctx context.Context, c core.Caller, p ahp.CompletionsParams) (ahp.CompletionsResult, error)
 	SessionConfigCompletions(ctx context.Context, c core.Caller, p ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error)
 }
 
-// Authenticator takes tokens for what agents need.
+// Authenticator accepts tokens for agents.
 type Authenticator interface {
 	Authenticate(ctx context.Context, c core.Caller, p ahp.AuthenticateParams) (ahp.AuthenticateResult, error)
 }

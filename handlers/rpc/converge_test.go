@@ -21,8 +21,9 @@ var (
 
 const partySession, partySize = ahp.URI("ahp-session:/party"), 20
 
-// Twenty clients of all versions dispatch what is right and what is wrong, each cut off again and again. At the end each
-// has what there is in its version, and none of its actions is without an answer.
+// Twenty clients of all versions dispatch valid and invalid actions while their connections are cut
+// repeatedly. At the end each has the current state in its version, and all of its actions are
+// answered.
 func TestEverybodyConverges(t *testing.T) { // AHP requirements 40, 42 and 206
 	seed := *convergeSeed
 	if seed == 0 {
@@ -63,7 +64,7 @@ func TestEverybodyConverges(t *testing.T) { // AHP requirements 40, 42 and 206
 	}
 }
 
-// guest is a client that shows its own actions before they are answered.
+// guest is a client with optimistic actions.
 type guest struct {
 	*elder
 	rnd  *rand.Rand
@@ -76,7 +77,7 @@ func (w *world) guest(version string, i int, seed uint64) *guest {
 	return &guest{e, rand.New(rand.NewPCG(seed, uint64(i))), ""}
 }
 
-// round dispatches some actions, then hears the host out or is cut off in the middle of it.
+// round dispatches some actions, then reads all answers or disconnects in the middle.
 func (g *guest) round(w *world) {
 	for range 1 + g.rnd.IntN(4) {
 		g.acts()
@@ -94,7 +95,8 @@ func (g *guest) round(w *world) {
 	g.resume()
 }
 
-// acts dispatches an action and keeps it until it is answered; one on a channel that is not there never is.
+// acts dispatches an action and keeps it until it is answered; one on an unknown channel is never
+// answered.
 func (g *guest) acts() {
 	g.seq++
 	channel, action := g.action()
@@ -144,7 +146,7 @@ func (g *guest) action() (ahp.URI, string) {
 	return g.wrong(n)
 }
 
-// wrong is an action that is refused, for one reason or another, or not heard.
+// wrong returns an action that is refused, for one of several reasons, or ignored.
 func (g *guest) wrong(n int) (ahp.URI, string) {
 	switch n % 7 {
 	case 0:
@@ -163,7 +165,8 @@ func (g *guest) wrong(n int) (ahp.URI, string) {
 	return "ahp-chat:/nowhere", `{"type":"chat/turnCancelled","turnId":"none"}`
 }
 
-// shown is a channel as the client's user sees it: what is confirmed, and what is not answered yet on top.
+// shown returns a channel as the client's user sees it: the confirmed state with unanswered actions
+// applied.
 func (g *guest) shown(uri ahp.URI) ahp.State {
 	s := g.states[uri]
 	for _, u := range g.pending {
@@ -181,7 +184,7 @@ func (g *guest) shown(uri ahp.URI) ahp.State {
 	return s
 }
 
-// resume comes back by replay or snapshots and sends again what was not answered.
+// resume reconnects by replay or snapshots and resends unanswered actions.
 func (g *guest) resume() {
 	uris, _ := json.Marshal([]ahp.URI{partySession, g.chat}) // two strings
 	var r struct {

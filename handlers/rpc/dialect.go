@@ -13,8 +13,8 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// understood is what params mean today. What comes before a version is agreed
-// on is the same in all of them.
+// upgradeParams converts params to the current version. Before a version is negotiated, params are
+// the same in all of them.
 func (s *socket) understood(m jsonrpc.Message) (json.RawMessage, error) {
 	if s.conn == nil || m.Method == "dispatchAction" || !s.tongue.Rewrites() {
 		return m.Params, nil
@@ -26,7 +26,7 @@ func (s *socket) understood(m jsonrpc.Message) (json.RawMessage, error) {
 	return b, nil
 }
 
-// meant is what an action means today.
+// decodeAction converts an action to the current version.
 func (s *socket) meant(channel ahp.URI, raw json.RawMessage) (ahp.Action, error) {
 	if s.tongue.Rewrites() {
 		c := dialect.Context{Resource: channel, ClientID: s.clientID, Now: time.Now(), DefaultChat: s.defaultChat}
@@ -40,7 +40,7 @@ func (s *socket) meant(channel ahp.URI, raw json.RawMessage) (ahp.Action, error)
 	}
 	a, err := ahp.UnmarshalAction(raw)
 	if err != nil {
-		return nil, fmt.Errorf("the action cannot be read: %w", err)
+		return nil, fmt.Errorf("the action is not valid: %w", err)
 	}
 	return a, nil
 }
@@ -53,7 +53,7 @@ func (s *socket) defaultChat(session ahp.URI) ahp.URI {
 	return ""
 }
 
-// seen is a channel as this client sees it.
+// visible returns a channel as this client sees it.
 func (s *socket) seen(uri ahp.URI) (hub.ChannelInfo, ahp.State, bool) {
 	audience := s.principal.Audience()
 	info, known := s.cfg.Hub.Info(uri)
@@ -64,7 +64,7 @@ func (s *socket) seen(uri ahp.URI) (hub.ChannelInfo, ahp.State, bool) {
 	return info, audience.State(info, state), true
 }
 
-// result is what a command answers, in the client's dialect.
+// result encodes a command's result in the client's dialect.
 func (s *socket) result(m jsonrpc.Message, v any) ([]byte, error) {
 	b, err := ahp.Marshal(v)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *socket) result(m jsonrpc.Message, v any) ([]byte, error) {
 	return s.tongue.DownResult(dialect.Context{}, m.Method, b)
 }
 
-// snapshot is a channel in the dialect.
+// snapshot converts a snapshot to the dialect.
 func (t tongue) snapshot(s hub.Snapshot) (ahp.Snapshot, error) {
 	out := ahp.Snapshot{Resource: s.Info.URI, State: s.State, FromSeq: s.Seq}
 	if !t.Rewrites() {
@@ -94,11 +94,11 @@ func (t tongue) snapshot(s hub.Snapshot) (ahp.Snapshot, error) {
 	return out, ahp.Unmarshal(b, &out)
 }
 
-// maxTurns is how many turns one fetchTurns of an old client gets.
+// maxTurns bounds the turns of one fetchTurns of an old client.
 const maxTurns = 200
 
-// turnsBefore answers fetchTurns as it was before 0.5.1: by the turns that lie
-// before one, and whether there are more.
+// turnsBefore answers fetchTurns as before 0.5.1: with the turns before a given one, and whether
+// there are more.
 func (s *socket) turnsBefore(ctx context.Context, m jsonrpc.Message) error {
 	var p struct {
 		Channel ahp.URI `json:"channel"`

@@ -26,36 +26,37 @@ type Config struct {
 	Clients ClientStore
 	Log     *slog.Logger // default: slog.Default()
 
-	Name, Version    string   // of this program, told to clients
-	DefaultDirectory ahp.URI  // told to clients; "" tells nothing (AHP requirement 14)
-	Origins          []string // further hosts that pages with a cookie may come from: that of the public URL
+	Name, Version    string   // of this program, sent to clients
+	DefaultDirectory ahp.URI  // sent to clients; "" sends nothing (AHP requirement 14)
+	Origins          []string // further hosts whose pages may connect with a cookie: that of the public URL
 	Limits           Limits
-	Sockets          *quota.Pool // of open connections; nil: none is refused
-	Frames           *quota.Pool // of bytes of frames over 64 KiB that come in; nil: none is refused
-	Answers          *quota.Pool // of bytes of snapshots that clients have not read; nil: none is refused
+	Sockets          *quota.Pool // open connections; nil: no limit
+	Frames           *quota.Pool // bytes of incoming frames over 64 KiB; nil: no limit
+	Answers          *quota.Pool // bytes of snapshots that clients have not read; nil: no limit
 
-	// Admit says whom a clientId makes of somebody who showed a link's token; nil: everybody is who they came as.
+	// Admit returns the principal that a clientId makes of a bearer of a link's token; nil:
+	// principals stay as they are.
 	Admit func(ctx context.Context, p access.Principal, clientID, name string) (access.Principal, error)
 
 	Telemetry Telemetry                    // nil: none is sent
-	Tracer    trace.Tracer                 // nil: no spans are made
-	Count     func(method, outcome string) // of requests; nil: nobody counts
+	Tracer    trace.Tracer                 // nil: no spans
+	Count     func(method, outcome string) // counts requests; nil: none
 }
 
 // Limits bounds one socket; zero fields take the default.
 type Limits struct {
-	FrameBytes    int           // of a frame that comes in: 16 MiB
+	FrameBytes    int           // of an incoming frame: 16 MiB
 	Depth         int           // of its JSON: 128
 	Subscriptions int           // 1024
-	Beside        int           // requests that run beside others: 16
-	SnapshotBytes int           // that a snapshot counts at most in Config.Answers: 320 MiB
-	AnswerBytes   int           // of answers that wait to be read: 32 MiB
-	Frame         time.Duration // for a frame over 64 KiB to arrive: 2 min
+	Beside        int           // concurrent requests: 16
+	SnapshotBytes int           // what a snapshot counts at most in Config.Answers: 320 MiB
+	AnswerBytes   int           // unread answers: 32 MiB
+	Frame         time.Duration // arrival of a frame over 64 KiB: 2 min
 	Handshake     time.Duration // until initialize or reconnect: 30 s
-	Write         time.Duration // for a piece of 64 KiB to leave: 30 s
+	Write         time.Duration // writing a piece of 64 KiB: 30 s
 	Ping          time.Duration // between keep-alive pings: 30 s
-	Close         time.Duration // for the closing handshake: 2 s
-	Ask           time.Duration // until a client answers what the host asks: 10 s
+	Close         time.Duration // closing handshake: 2 s
+	Ask           time.Duration // a client's answer to a request of the host: 10 s
 }
 
 func (l Limits) withDefaults() Limits {
@@ -86,9 +87,9 @@ type Endpoint struct {
 	wg      sync.WaitGroup
 }
 
-// Handler returns the endpoint. Whoever mounts it authenticates first and puts
-// the principal into the request's context (access.WithPrincipal); when that
-// context ends, as when a link is revoked, the socket ends.
+// New returns the endpoint. The caller authenticates requests first and puts the principal into the
+// request's context (access.WithPrincipal). The socket ends with that context, for example when a
+// link is revoked.
 func Handler(cfg Config) *Endpoint {
 	cfg.Limits = cfg.Limits.withDefaults()
 	cfg.Log = cmp.Or(cfg.Log, slog.Default())
@@ -102,7 +103,8 @@ func Handler(cfg Config) *Endpoint {
 	return e
 }
 
-// evict ends the connection of a client whose id another principal takes, and has the host forget the client.
+// evict ends the connection of a client whose id another principal takes, and makes the host forget
+// the client.
 func (e *Endpoint) evict(principal, clientID string) {
 	if s := e.client(principal, clientID); s != nil {
 		s.end(errEvicted)
@@ -113,7 +115,7 @@ func (e *Endpoint) evict(principal, clientID string) {
 // ServeHTTP upgrades the request and serves the socket until it ends.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) { e.serve(w, r, nil) }
 
-// serve names sessions by their provider when it is given where to find them.
+// serve serves the socket; byProvider, if given, names sessions by their provider.
 func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request, byProvider *providers) {
 	p := access.FromContext(r.Context())
 	if !p.IsKnown() {
@@ -147,7 +149,7 @@ func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request, byProvider *pro
 	s.serve()
 }
 
-// statusOf tells a caller who may close some of theirs from one who has to wait.
+// statusOf distinguishes a caller who can close connections of their own from one who has to wait.
 func statusOf(refused error) int {
 	if errors.Is(refused, quota.ErrTotal) {
 		return http.StatusServiceUnavailable
@@ -155,9 +157,8 @@ func statusOf(refused error) int {
 	return http.StatusTooManyRequests
 }
 
-// acceptOptions lets a page of another origin in only where it brings no
-// cookie: it can use the authority of a token it knows, never that of a
-// visitor who is signed in.
+// acceptOptions admits a page of another origin only without a cookie: it can use a token it knows,
+// but never the authority of a signed-in visitor.
 func (e *Endpoint) acceptOptions(r *http.Request) *websocket.AcceptOptions {
 	return &websocket.AcceptOptions{
 		InsecureSkipVerify: r.Header.Get("Cookie") == "",
@@ -188,14 +189,14 @@ func (e *Endpoint) remove(s *socket) {
 	delete(e.sockets, s)
 }
 
-// Sockets counts the open ones.
+// Sockets counts the open sockets.
 func (e *Endpoint) Sockets() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.sockets)
 }
 
-// Close ends every socket, waits for them until ctx ends, and lets none in.
+// Close ends every socket, waits for them until ctx ends, and admits no new ones.
 func (e *Endpoint) Close(ctx context.Context) error {
 	e.mu.Lock()
 	e.closed = true

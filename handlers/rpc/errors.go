@@ -15,18 +15,17 @@ import (
 )
 
 var (
-	errShutdown = errors.New("the host is stopping: reconnect in a moment")
+	errShutdown = errors.New("the server is stopping. Reconnect in a moment")
 	errVersion  = errors.New("no protocol version in common")
 	errBinary   = errors.New("send JSON-RPC in text frames")
-	errIdle     = errors.New("nothing was said: initialize or reconnect first")
-	errSockets  = errors.New("too many connections are open: close some of them, or try again later")
-	errAnswers  = errors.New("too many answers as large as this one are on their way: ask again in a moment")
-	errBacklog  = errors.New("too many answers wait to be read: reconnect to resume")
-	errEvicted  = errors.New("this clientId belongs to another participant now: choose another one, such as a new UUID")
+	errIdle     = errors.New("no request came in time. Send initialize or reconnect first")
+	errSockets  = errors.New("too many connections are open. Close some of them, or try again later")
+	errAnswers  = errors.New("too many answers of this size are being sent. Try again in a moment")
+	errBacklog  = errors.New("too many answers are unread. Reconnect to resume")
+	errEvicted  = errors.New("this clientId now belongs to another participant. Choose another one, such as a new UUID")
 )
 
-// known is the table of errors that are not the protocol's own: the code for
-// the client, whose message is the error's.
+// known maps errors other than *ahp.Error to the code for the client; the message is the error's.
 var known = []struct {
 	err  error
 	code int
@@ -41,7 +40,7 @@ var known = []struct {
 	{context.Canceled, ahp.CodeInternalError},
 }
 
-// closes is the table of the ends of a socket: the code in the closing frame.
+// closes maps the reasons of a socket's end to the code of the closing frame.
 var closes = []struct {
 	err  error
 	code websocket.StatusCode
@@ -52,15 +51,15 @@ var closes = []struct {
 	{errFrames, websocket.StatusTryAgainLater},
 	{errAnswers, websocket.StatusTryAgainLater},
 	{errLate, websocket.StatusTryAgainLater},
-	{hub.ErrReplaced, 4000}, // a code of our own: do not come back
+	{hub.ErrReplaced, 4000}, // a code of our own: do not reconnect
 	{errEvicted, 4000},
 	{errVersion, websocket.StatusPolicyViolation},
 	{errIdle, websocket.StatusPolicyViolation},
 	{errBinary, websocket.StatusUnsupportedData},
 }
 
-// wireError makes the error a client reads. What the tables do not name is
-// between the host and its log: the client gets an id to ask about.
+// wireError converts an error for the client. An error outside of the tables is logged, and the
+// client gets an id to ask about.
 func (s *socket) wireError(method string, err error) *jsonrpc.Error {
 	var e *ahp.Error
 	if errors.As(err, &e) {
@@ -75,7 +74,7 @@ func (s *socket) wireError(method string, err error) *jsonrpc.Error {
 	if why, ok := errors.AsType[interface {
 		error
 		Reason() string
-	}](err); ok { // what is wrong with the disk, and what to do
+	}](err); ok { // describes the disk's problem and its remedy
 		internal.Message = why.Reason()
 	}
 	return internal
@@ -93,7 +92,7 @@ func (s *socket) errorData(e *ahp.Error) json.RawMessage {
 	return b
 }
 
-// internal logs a cause under an id and returns what may be said of it.
+// internal logs a cause under an id and returns the error for the client.
 func (s *socket) internal(method string, cause ...any) *jsonrpc.Error {
 	id := ids.NewShort()
 	s.log.Error("internal error", append([]any{"id", id, "method", method}, cause...)...)
@@ -101,7 +100,7 @@ func (s *socket) internal(method string, cause ...any) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: ahp.CodeInternalError, Message: "internal error (id " + id + ")", Data: data}
 }
 
-// closing returns the closing frame for the end of a socket.
+// closing returns the closing frame for a socket's end.
 func closing(err error) (websocket.StatusCode, string) {
 	for _, c := range closes {
 		if errors.Is(err, c.err) {

@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// The fake host has no automations: transcripts about them are played on the real one.
+// The fake host has no automations: transcripts about them run on the real one.
 
 func (f *fake) AutomationCapabilities(core.Caller) *ahp.AutomationCapabilities { return nil }
 

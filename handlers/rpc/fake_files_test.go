@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// The fake host has no files: transcripts about them are played on the real one.
+// The fake host has no files: transcripts about them run on the real one.
 
 var errNoFiles = ahp.Errorf(ahp.CodePermissionDenied, "outside the roots")
 

@@ -18,8 +18,8 @@ const (
 	termURI    = "ahp-terminal:/1"
 )
 
-// fake is a host with one session over a real hub. It takes what the protocol
-// lets clients dispatch, and panics and fails on request.
+// fake is a host with one session over a real hub. It accepts the actions that clients may
+// dispatch, and panics and fails on request.
 type fake struct {
 	hub  *hub.Hub
 	hold chan struct{} // resourceRead waits for it

@@ -11,8 +11,9 @@ import (
 	"github.com/ahphub/ahphub/hub/quota"
 )
 
-// A frame is read in three steps: most fit into tinyFrame, few are over smallFrame. Buffers of both come from pools, so
-// that connections which send nothing hold none; what is larger is taken from a quota before there is memory for it.
+// A frame is read in three steps: most fit into tinyFrame, few exceed smallFrame. Buffers of both
+// come from pools, so that idle connections hold none; larger frames are taken from a quota before
+// memory is allocated.
 const (
 	tinyFrame  = 4 << 10
 	smallFrame = 64 << 10
@@ -24,14 +25,14 @@ var (
 )
 
 var (
-	errFrames = errors.New("too many large messages are on their way: reconnect and send this one again in a moment")
-	errLate   = errors.New("a large message took too long to arrive: reconnect to resume")
+	errFrames = errors.New("too many large messages are being received. Reconnect and send this one again in a moment")
+	errLate   = errors.New("a large message took too long to arrive. Reconnect to resume")
 )
 
-// received is a frame that came in, whole.
+// received is a complete incoming frame.
 type received struct {
 	bytes  []byte
-	taken  int64 // from the quota of large frames
+	taken  int64 // bytes taken from the quota of large frames
 	holder quota.Holder
 }
 
@@ -53,7 +54,7 @@ func (s *socket) readFrame(r io.Reader) (*received, error) {
 	return s.readLarge(r, small[:])
 }
 
-// endedFrame copies a frame that ended within a buffer of a pool: the message keeps parts of it.
+// endedFrame copies a frame that fit into a pooled buffer, because the message keeps parts of it.
 func endedFrame(have []byte, err error) (*received, error) {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, err
@@ -61,8 +62,8 @@ func endedFrame(have []byte, err error) (*received, error) {
 	return &received{bytes: append([]byte(nil), have...)}, nil
 }
 
-// readLarge reads the rest of a large frame, into twice the room each time it is full. It has to arrive in time, since
-// others wait for what it takes of the quota.
+// readLarge reads the rest of a large frame, doubling the buffer each time it is full. The frame
+// has to arrive in time, since it blocks a part of the quota.
 func (s *socket) readLarge(r io.Reader, first []byte) (*received, error) {
 	late := time.AfterFunc(s.cfg.Limits.Frame, func() { s.end(errLate) })
 	defer late.Stop()
@@ -86,7 +87,7 @@ func (s *socket) readLarge(r io.Reader, first []byte) (*received, error) {
 	}
 }
 
-// growFrame takes twice the room from the quota and then from the heap.
+// growFrame doubles the buffer, taking from the quota and then from the heap.
 func (s *socket) growFrame(f *received) error {
 	room := int64(min(2*len(f.bytes), s.cfg.Limits.FrameBytes+1))
 	if err := s.cfg.Frames.Take(f.holder, room-f.taken); err != nil {
@@ -97,15 +98,15 @@ func (s *socket) growFrame(f *received) error {
 	return nil
 }
 
-// dropFrame gives back what a frame took; nil takes nothing.
+// dropFrame returns a frame's quota; nil has none.
 func (s *socket) dropFrame(f *received) {
 	if f != nil {
 		s.cfg.Frames.Return(f.holder, f.taken)
 	}
 }
 
-// holderOf is a principal as quotas count it. Guests of a link have a bound in common; which of them a connection is
-// shows when it initializes.
+// holderOf returns the principal as quotas count it. Guests of a link share a limit; the guest of a
+// connection is known once it initializes.
 func holderOf(p access.Principal) quota.Holder {
 	if p.IsBearer() {
 		return quota.Holder{Group: p.Link}
@@ -113,7 +114,7 @@ func holderOf(p access.Principal) quota.Holder {
 	return quota.Holder{ID: p.ID, Group: p.Link}
 }
 
-// reseat counts the connection as that of the guest its bearer turned out to be.
+// reseat counts the connection as that of the guest its bearer became.
 func (s *socket) reseat(p access.Principal) error {
 	now := holderOf(p)
 	if now == s.seat {

@@ -20,7 +20,7 @@ const (
 	say   = `{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":%q,"clientSeq":1,"action":%s}}` + "\n"
 )
 
-// strange are conversations nobody should have with a host, a frame a line.
+// strange are conversations that no correct client has, one frame on each line.
 func strange() []string {
 	deep := strings.Repeat("[", 4000) + strings.Repeat("]", 4000)
 	nested := strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat("}", 200)
@@ -52,8 +52,9 @@ func strange() []string {
 	return list
 }
 
-// FuzzConnection has a guest of one session send anything, while the owner works in another: the host neither fails nor
-// stops answering, what it says is the protocol's, and the owner does not notice.
+// FuzzConnection has a guest of one session send anything, while the owner works in another: the
+// host neither fails nor stops answering, its answers follow the protocol, and the owner is not
+// affected.
 func FuzzConnection(f *testing.F) { // AHP requirements 11, 23 and 209
 	for _, s := range strange() {
 		f.Add([]byte(s))
@@ -109,7 +110,7 @@ func answered(p *peer, talk []byte) {
 	}
 }
 
-// A frame past the limit ends its connection where the limit is, not after all of it was taken in.
+// A frame over the limit ends its connection at the limit, before all of it is read.
 func TestAHugeFrameIsNotTakenIn(t *testing.T) { // AHP requirement 209
 	w := newWorld(t, Config{Limits: Limits{FrameBytes: 1 << 20}}, hub.Config{})
 	witness := w.dial("owner")

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// heartbeat pings an open socket, so that proxies keep it and a peer that is
-// gone is noticed. Between pings it is a timer, not a goroutine.
+// heartbeat pings an open socket, so that proxies keep it open and lost peers are noticed. Between
+// pings it is a timer, not a goroutine.
 type heartbeat struct {
 	mu      sync.Mutex
 	timer   *time.Timer

@@ -8,8 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Host does what clients ask for. Its errors are *ahp.Error where the protocol
-// has a code for them.
+// Host runs clients' requests. Its errors are *ahp.Error where the protocol has a code for them.
 type Host interface {
 	Channels
 	Clients
@@ -25,13 +24,14 @@ type Host interface {
 	Automations
 }
 
-// Channels makes channels ready to be followed and takes actions.
+// Channels prepares channels for subscription and accepts actions.
 type Channels interface {
 	Prepare(ctx context.Context, c core.Caller, uri ahp.URI) error
 	Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome, error)
 }
 
-// Clients is told when clients come and go (AHP requirements 137–139), and when a client has to give up its id.
+// Clients is notified when clients connect and leave (AHP requirements 137–139), and when a client
+// loses its id.
 type Clients interface {
 	Unsubscribed(c core.Caller, uri ahp.URI)
 	Disconnected(c core.Caller)
@@ -39,8 +39,8 @@ type Clients interface {
 	Reconnected(c core.Caller, uris []ahp.URI)
 }
 
-// ClientStore remembers clients over a restart; *store.Store is one. Nil in a
-// Config: they are remembered in memory alone.
+// ClientStore remembers clients across restarts; *store.Store is one. If nil in a Config, they are
+// remembered in memory only.
 type ClientStore interface {
 	ClientRecord(principal, clientID string, v []byte) hub.Record
 	Client(ctx context.Context, principal, clientID string) (v []byte, found bool, err error)

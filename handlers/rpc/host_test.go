@@ -72,7 +72,7 @@ func background(t *testing.T, run func(context.Context) error, closing func() er
 	})
 }
 
-// A client makes a session, prompts, mirrors all of it, drops and comes back.
+// A client makes a session, prompts, mirrors all of it, disconnects and resumes.
 func TestARealHost(t *testing.T) {
 	w := realWorld(t)
 	const session, first = "ahp-session:/s", "the first message"
@@ -106,7 +106,7 @@ func TestARealHost(t *testing.T) {
 		t.Errorf("the chat has %d turns", len(s.Turns))
 	}
 
-	// One that asked for the newest turn alone fetches the others.
+	// A client that asked for the newest turn alone fetches the others.
 	c := &mirror{w.dial("owner"), map[ahp.URI]ahp.ChannelKind{}, map[ahp.URI]ahp.State{}, 0}
 	c.initialize("c")
 	c.followTurns(chat, ahp.ChannelChat, `,"view":{"turns":1}`)

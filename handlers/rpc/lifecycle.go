@@ -13,11 +13,11 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// maxClientID bounds what a client may call itself.
+// maxClientID bounds the length of a clientId.
 const maxClientID = 256
 
-// initialize picks the version, registers the client and answers in the place
-// of its first snapshots (AHP requirements 5 and 6).
+// initialize picks the version, registers the client and answers in order with its first snapshots
+// (AHP requirements 5 and 6).
 func (s *socket) initialize(ctx context.Context, m jsonrpc.Message) error {
 	var p ahp.InitializeParams
 	if err := s.first(m, &p); err != nil {
@@ -41,7 +41,7 @@ func (s *socket) initialize(ctx context.Context, m jsonrpc.Message) error {
 		return err
 	}
 	if err := s.clients.initialized(clientKey{s.principal.ID, p.ClientID}, client{v.String(), p.Capabilities}); err != nil {
-		s.log.Warn("the client will have to initialize after a restart", "client", p.ClientID, "err", err)
+		s.log.Warn("cannot save the client; it will have to initialize after a restart", "client", p.ClientID, "err", err)
 	}
 	var subs []hub.Subscription
 	exports, asked := s.telemetryOf(p.InitialSubscriptions)
@@ -55,13 +55,13 @@ func (s *socket) initialize(ctx context.Context, m jsonrpc.Message) error {
 	return nil
 }
 
-// first decodes what may only come as the first request.
+// first decodes params of methods that are allowed only as the first request.
 func (s *socket) first(m jsonrpc.Message, into any) error {
 	if s.conn != nil {
-		return ahp.Errorf(ahp.CodeInvalidRequest, "%s comes first, once: open a new connection", m.Method)
+		return ahp.Errorf(ahp.CodeInvalidRequest, "%s is allowed once, as the first request. Open a new connection", m.Method)
 	}
 	if !m.IsRequest() {
-		return ahp.Errorf(ahp.CodeInvalidRequest, "%s is a request: give it an id", m.Method)
+		return ahp.Errorf(ahp.CodeInvalidRequest, "%s is a request and needs an id", m.Method)
 	}
 	return params(m, into)
 }
@@ -69,16 +69,17 @@ func (s *socket) first(m jsonrpc.Message, into any) error {
 func (s *socket) checkClient(id string, subscriptions int) error {
 	switch {
 	case core.IsPageClient(id):
-		return ahp.Errorf(ahp.CodeInvalidParams, "a clientId that begins with page: or pages| belongs to the web pages: choose another one")
+		return ahp.Errorf(ahp.CodeInvalidParams, "a clientId that begins with page: or pages| is reserved for the web pages. Choose another one")
 	case id == "" || len(id) > maxClientID:
 		return ahp.Errorf(ahp.CodeInvalidParams, "clientId must have between 1 and %d bytes", maxClientID)
 	case subscriptions > s.cfg.Limits.Subscriptions:
-		return ahp.Errorf(ahp.CodeInvalidParams, "a connection may follow %d channels, not %d", s.cfg.Limits.Subscriptions, subscriptions)
+		return ahp.Errorf(ahp.CodeInvalidParams, "a connection can follow %d channels, not %d", s.cfg.Limits.Subscriptions, subscriptions)
 	}
 	return nil
 }
 
-// admit finds out whom a client's id makes of the bearer of a link's token. Nothing was said in their name before.
+// admit turns the bearer of a link's token into the guest of a client's id. Until then nothing was
+// sent in the guest's name.
 func (s *socket) admit(ctx context.Context, clientID string, info *ahp.Implementation) error {
 	if s.cfg.Admit == nil {
 		return nil
@@ -98,8 +99,8 @@ func (s *socket) admit(ctx context.Context, clientID string, info *ahp.Implement
 	return nil
 }
 
-// connect joins the timeline. A clientId of another principal is refused; an
-// older socket of the same client ends.
+// connect joins the timeline. It refuses a clientId of another principal, and ends an older socket
+// of the same client.
 func (s *socket) connect(ctx context.Context, clientID string, v dialect.Version, resume bool) error {
 	return s.clients.bindings.connect(ctx, s.principal, clientID, func() error {
 		audience := s.principal.Audience()
@@ -111,7 +112,7 @@ func (s *socket) connect(ctx context.Context, clientID string, v dialect.Version
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.conn, s.clientID, s.tongue = conn, clientID, newTongue(v, audience.Key())
-		if s.reason != nil { // end came first
+		if s.reason != nil { // end was called first
 			conn.Close(s.reason)
 		}
 		return nil
@@ -128,7 +129,7 @@ func (s *socket) start(info *ahp.Implementation) {
 	s.wg.Go(s.write)
 }
 
-// prepare makes channels ready, each once; those that cannot be are left out.
+// prepare makes channels ready, each once, and leaves out those that fail.
 func (s *socket) prepare(ctx context.Context, asked []ahp.URI) (ready, missing []ahp.URI) {
 	missing = []ahp.URI{}
 	for i, uri := range asked {
@@ -157,7 +158,7 @@ func (s *socket) greeting(v dialect.Version) ahp.InitializeResult {
 	}
 }
 
-// initialized answers initialize.
+// initialized is the answer to initialize.
 type initialized struct {
 	m        jsonrpc.Message
 	greeting ahp.InitializeResult

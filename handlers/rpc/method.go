@@ -8,15 +8,15 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// method is a row of the table. Rows run in the order requests came, so that
-// createSession and the subscribe pipelined behind it work (AHP requirement
-// 39); those that only read, or take long, may run beside others.
+// method is a row of the table. Requests run in order of arrival, so that a subscribe pipelined
+// behind createSession works (AHP requirement 39). Those that only read, or take long, may run
+// concurrently.
 type method struct {
-	run    func(s *socket, ctx context.Context, m jsonrpc.Message) error // answers m itself, unless it fails
-	always bool                                                          // also before initialize
+	run    func(s *socket, ctx context.Context, m jsonrpc.Message) error // answers m itself unless it fails
+	always bool                                                          // allowed before initialize
 	beside bool
-	root   bool // params.channel is ahp-root:// and may be left out
-	files  bool // runs beside others when the files lie with a client: it is asked, and may ask back
+	root   bool // params.channel is ahp-root:// params.channel is ahp-root:// and may be omitted
+	files  bool // runs concurrently when a client published the files: the host asks that client, which may ask back
 }
 
 var methods = map[string]method{
@@ -48,7 +48,7 @@ var methods = map[string]method{
 	"resourceCopy":    {run: result(Host.ResourceCopy), root: true, files: true},
 	"resourceMove":    {run: result(Host.ResourceMove), root: true, files: true},
 	"resourceDelete":  {run: result(Host.ResourceDelete), root: true, files: true},
-	"resourceRequest": {run: result(Host.ResourceRequest), beside: true, root: true}, // a person may be asked
+	"resourceRequest": {run: result(Host.ResourceRequest), beside: true, root: true}, // may ask a person
 
 	"completions":              {run: result(Host.Completions), beside: true},
 	"sessionConfigCompletions": {run: result(Host.SessionConfigCompletions), beside: true, root: true},
@@ -63,7 +63,7 @@ var methods = map[string]method{
 	"fetchAutomationRuns":              {run: ofAutomations(result(Host.FetchAutomationRuns))},
 }
 
-// result is a row that answers with what the host returns.
+// result returns a row that answers with the host's result.
 func result[P, R any](call func(Host, context.Context, core.Caller, P) (R, error)) func(*socket, context.Context, jsonrpc.Message) error {
 	return func(s *socket, ctx context.Context, m jsonrpc.Message) error {
 		var p P
@@ -83,7 +83,7 @@ func result[P, R any](call func(Host, context.Context, core.Caller, P) (R, error
 	}
 }
 
-// null is a row that answers null.
+// null returns a row that answers null.
 func null[P any](call func(Host, context.Context, core.Caller, P) error) func(*socket, context.Context, jsonrpc.Message) error {
 	return func(s *socket, ctx context.Context, m jsonrpc.Message) error {
 		var p P
@@ -98,7 +98,7 @@ func null[P any](call func(Host, context.Context, core.Caller, P) error) func(*s
 	}
 }
 
-// params decodes what a method was given.
+// params decodes the params of a method.
 func params(m jsonrpc.Message, into any) error {
 	if err := ahp.Unmarshal(m.Params, into); err != nil {
 		return ahp.Errorf(ahp.CodeInvalidParams, "%s: %v", m.Method, err)

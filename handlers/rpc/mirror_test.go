@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// mirror reduces what a client is sent, as a client does.
+// mirror reduces a client's frames, as a client does.
 type mirror struct {
 	*peer
 	kinds  map[ahp.URI]ahp.ChannelKind
@@ -97,7 +97,7 @@ func (m *mirror) check(w *world) {
 	}
 }
 
-// resume reconnects and takes what was missed; it returns by what.
+// resume reconnects and applies the replay or snapshots; it returns which it was.
 func (m *mirror) resume(client string) string {
 	m.t.Helper()
 	uris := []ahp.URI{}
@@ -126,8 +126,8 @@ func (m *mirror) resume(client string) string {
 	return "nothing"
 }
 
-// Promise 4: however often and wherever a connection is cut, its client ends up
-// with the state there is.
+// Promise 4: wherever and however often a connection is cut, its client ends up with the current
+// state.
 func TestCutAnywhere(t *testing.T) {
 	seed := rand.Uint64()
 	rnd := rand.New(rand.NewPCG(seed, 0))
@@ -154,7 +154,7 @@ func TestCutAnywhere(t *testing.T) {
 		m.peer = w.dial("owner")
 		how[m.resume("m")]++
 		producers.Wait()
-		// Whatever is left comes before the answer to this.
+		// Remaining frames come before the answer to this.
 		m.call("ping", "listSessions", `{"channel":"ahp-root://"}`)
 		for uri := range m.kinds {
 			state, _, _ := w.hub.State(uri)
@@ -170,7 +170,7 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// text leaves out how a terminal's output is cut into parts.
+// text ignores how a terminal's output is split into parts.
 func text(state []byte) string {
 	return strings.ReplaceAll(string(state), `"},{"type":"unclassified","value":"`, "")
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// outlet is the net.Conn below a WebSocket. While it is held, frames gather, so
-// that those of one batch share a system call. A piece that does not leave in
-// time is an error: a deadline costs less than a context for every write.
+// outlet is the net.Conn below a WebSocket. While it is held, frames gather, so that those of one
+// batch share a system call. A piece that is not written in time is an error: a deadline costs less
+// than a context for every write.
 type outlet struct {
 	net.Conn
 	timeout time.Duration
@@ -21,7 +21,7 @@ type outlet struct {
 }
 
 const (
-	piece   = 64 << 10 // leaves at once, under one deadline
+	piece   = 64 << 10 // written at once, under one deadline
 	keepBuf = 8 << 10  // capacity an idle connection may keep
 )
 
@@ -31,7 +31,7 @@ func (o *outlet) hold() {
 	o.held = true
 }
 
-// release sends what has gathered.
+// release writes the gathered frames.
 func (o *outlet) release() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -83,7 +83,7 @@ func (o *outlet) send(p []byte) error {
 	return nil
 }
 
-// hijacker puts an outlet below the WebSocket that an upgrade makes.
+// hijacker inserts an outlet below the WebSocket of an upgrade.
 type hijacker struct {
 	http.ResponseWriter
 	out *outlet

@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// slow opens in steps, or not at all.
+// slow opens in steps, or fails.
 type slow struct {
 	script.Backend
 	fail bool
@@ -29,8 +29,8 @@ func (b slow) Open(ctx context.Context, spec agent.Spec) (agent.Session, error) 
 	return reader{}, nil
 }
 
-// The client that makes a session with a progressToken is told how its agent starts, which the first turn has it do, and
-// no other client is (AHP requirements 57 to 59).
+// The client that makes a session with a progressToken gets the progress of the agent's start,
+// which the first turn triggers; no other client does (AHP requirements 57 to 59).
 func TestProgress(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fail bool

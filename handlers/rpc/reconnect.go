@@ -11,9 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// reconnect resumes a client by what is remembered of it: the request carries
-// neither version nor capabilities. One that is not remembered gets an error,
-// upon which it initializes.
+// reconnect resumes a client from its record: the request carries neither version nor capabilities.
+// An unknown client gets an error, upon which it initializes.
 func (s *socket) reconnect(ctx context.Context, m jsonrpc.Message) error {
 	var p ahp.ReconnectParams
 	if err := s.first(m, &p); err != nil {
@@ -31,7 +30,7 @@ func (s *socket) reconnect(ctx context.Context, m jsonrpc.Message) error {
 	}
 	v, err := dialect.Parse(cl.Version)
 	if _, ok := dialect.Of(v); !found || err != nil || !ok {
-		return ahp.Errorf(ahp.CodeNotFound, "client %q is not known here (any more): initialize", p.ClientID)
+		return ahp.Errorf(ahp.CodeNotFound, "client %q is not known here. Send initialize", p.ClientID)
 	}
 	if err := s.connect(ctx, p.ClientID, v, true); err != nil {
 		return err
@@ -39,14 +38,14 @@ func (s *socket) reconnect(ctx context.Context, m jsonrpc.Message) error {
 	exports, asked := s.telemetryOf(p.Subscriptions)
 	uris, missing := s.prepare(ctx, asked)
 	s.conn.Reconnect(reconnected{m, missing}, p.LastSeenServerSeq, uris)
-	s.followAll(exports) // what was sent meanwhile is gone (AHP requirements 46 and 205)
+	s.followAll(exports) // telemetry sent in between is lost (AHP requirements 46 and 205)
 	s.start(nil)
 	s.cfg.Host.Reconnected(s.caller(), uris)
 	return nil
 }
 
-// reconnected answers reconnect: all that was missed, or fresh snapshots (AHP
-// requirements 41–44).
+// reconnected is the answer to reconnect: a full replay, or fresh snapshots (AHP requirements
+// 41–44).
 type reconnected struct {
 	m       jsonrpc.Message
 	missing []ahp.URI
@@ -65,7 +64,7 @@ func (r reconnected) frame(s *socket, it *hub.Item) ([]byte, error) {
 	return jsonrpc.AppendResult(nil, r.m.ID, b), nil
 }
 
-// replay lists envelopes, cut out of the frames that others were sent.
+// replay lists envelopes, cut out of the frames that other clients were sent.
 func (s *socket) replay(missed []*hub.Envelope) []byte {
 	var b []byte
 	for _, e := range missed {

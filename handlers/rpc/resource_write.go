@@ -7,12 +7,13 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Watches tells of changes of files, on a channel for each watch.
+// Watches reports changes of files, on a channel for each watch.
 type Watches interface {
 	CreateResourceWatch(ctx context.Context, c core.Caller, p ahp.CreateResourceWatchParams) (ahp.CreateResourceWatchResult, error)
 }
 
-// ResourceWriter changes files by URI. Its calls run in the order they came, so that a file can be made and moved at once.
+// ResourceWriter changes files by URI. Its calls run in order of arrival, so that pipelined
+// requests can make and move a file.
 type ResourceWriter interface {
 	ResourceWrite(ctx context.Context, c core.Caller, p ahp.ResourceWriteParams) (ahp.ResourceWriteResult, error)
 	ResourceMkdir(ctx context.Context, c core.Caller, p ahp.ResourceMkdirParams) (ahp.ResourceMkdirResult, error)

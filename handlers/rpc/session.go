@@ -7,12 +7,12 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Sessions lists, makes and disposes sessions.
+// Sessions lists, makes and disposes of sessions.
 type Sessions interface {
 	ListSessions(ctx context.Context, c core.Caller, p ahp.ListSessionsParams) (ahp.ListSessionsResult, error)
 	CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSessionParams) error
 	DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeSessionParams) error
-	ProviderOf(session ahp.URI) string // "" for a session that is not known
+	ProviderOf(session ahp.URI) string // "" for an unknown session
 	Providers() []string
 	ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error)
 }

@@ -33,18 +33,18 @@ type socket struct {
 
 	ctx    context.Context // ends with the socket
 	cancel context.CancelCauseFunc
-	wg     sync.WaitGroup // everything but the reader
-	beside chan struct{}  // a place for each request that runs beside others
-	owed   atomic.Int64   // bytes of answers that wait to be written
+	wg     sync.WaitGroup // everything except the reader
+	beside chan struct{}  // a place for each concurrent request
+	owed   atomic.Int64   // bytes of unwritten answers
 	heart  heartbeat
-	seat   quota.Holder // whose open connection it counts as; the reader's, as is large
-	large  *received    // the one that is worked on; nil once a request that runs beside others owns it
+	seat   quota.Holder // the holder it counts for as an open connection; the reader's, as is large
+	large  *received    // the large frame in progress; nil once a concurrent request owns it
 	names  spelling
 
-	exports   map[ahp.URI]*export // the reader's: telemetry that is followed
-	exporting atomic.Int64        // bytes of it that wait to be written
+	exports   map[ahp.URI]*export // followed telemetry; the reader's
+	exporting atomic.Int64        // bytes of unwritten telemetry
 
-	// Set by the reader once, before the writer starts; mu is for end alone.
+	// Set once by the reader, before the writer starts; mu guards end alone.
 	mu       sync.Mutex
 	conn     *hub.Conn // nil before initialize or reconnect
 	clientID string
@@ -65,8 +65,7 @@ func newSocket(ctx context.Context, e *Endpoint, p access.Principal, ws *websock
 	return s
 }
 
-// serve reads until the socket ends, and returns when everything it started has
-// ended too.
+// serve reads until the socket ends, and returns when everything it started has ended.
 func (s *socket) serve() {
 	stop := context.AfterFunc(s.ctx, func() { s.end(context.Cause(s.ctx)) })
 	defer stop()
@@ -80,8 +79,8 @@ func (s *socket) serve() {
 	s.leave()
 }
 
-// read hands every frame to the connection. It does not end with s.ctx: the
-// closing handshake is read here too.
+// read passes every frame to the connection. It does not end with s.ctx, because it also reads the
+// closing handshake.
 func (s *socket) read() error {
 	for {
 		kind, r, err := s.ws.Reader(context.Background())
@@ -101,8 +100,8 @@ func (s *socket) read() error {
 	}
 }
 
-// end closes the socket, once; the first reason counts. It returns at once: the
-// closing handshake takes its time, and what runs is cancelled.
+// end closes the socket; the first reason counts. It returns at once: the closing handshake takes
+// time, and running requests are cancelled.
 func (s *socket) end(reason error) {
 	s.once.Do(func() {
 		s.mu.Lock()
@@ -132,8 +131,7 @@ func (s *socket) endIfIdle() {
 	}
 }
 
-// leave tells the host and the log; a client whose newer socket took over has
-// not left.
+// leave notifies the host and the log. A client whose newer socket took over has not left.
 func (s *socket) leave() {
 	level := slog.LevelInfo
 	if s.conn == nil {
@@ -154,7 +152,7 @@ func (s *socket) caller() core.Caller {
 	return core.Caller{Principal: s.principal, ClientID: s.clientID, Conn: s.conn}
 }
 
-// handle runs a request or notification, and keeps a panic to itself.
+// handle runs a request or notification and recovers from panics.
 func (s *socket) handle(m jsonrpc.Message) {
 	row, ok := methods[m.Method]
 	if ok && len(m.Params) > 0 {
@@ -162,9 +160,9 @@ func (s *socket) handle(m jsonrpc.Message) {
 	}
 	switch {
 	case !ok:
-		s.refuse(m, ahp.Errorf(ahp.CodeMethodNotFound, "this host has no method %.100q", m.Method))
+		s.refuse(m, ahp.Errorf(ahp.CodeMethodNotFound, "this server has no method %.100q", m.Method))
 	case s.conn == nil && !row.always:
-		s.refuse(m, ahp.Errorf(ahp.CodeInvalidRequest, "%s came before initialize: send that (or reconnect) first", m.Method))
+		s.refuse(m, ahp.Errorf(ahp.CodeInvalidRequest, "send initialize or reconnect before %s", m.Method))
 	case !row.beside && !(row.files && ofClient(m)):
 		s.run(row, m)
 	default:
@@ -199,8 +197,8 @@ func (s *socket) run(row method, m jsonrpc.Message) {
 	}
 }
 
-// refuse answers a request by an error. Nobody answers a notification (AHP
-// requirement 2), so what went wrong with one is for the log.
+// refuse answers a request with an error. Notifications have no answer (AHP requirement 2), so
+// their errors are logged.
 func (s *socket) refuse(m jsonrpc.Message, err error) {
 	if !m.IsRequest() {
 		s.log.Debug("notification refused", "method", m.Method, "err", err)
@@ -209,7 +207,8 @@ func (s *socket) refuse(m jsonrpc.Message, err error) {
 	s.sendFree(m, jsonrpc.AppendError(nil, m.ID, s.wireError(m.Method, err)))
 }
 
-// reads are the methods whose answers name no number of the timeline. They are answered while the journal fails.
+// reads are the methods whose answers carry no number of the timeline. They are answered while the
+// journal fails.
 var reads = []string{"listSessions", "resolveSessionConfig", "sessionConfigCompletions", "completions",
 	"resourceRead", "resourceList", "resourceResolve", "resourceWrite", "resourceMkdir", "resourceCopy", "resourceMove", "resourceDelete",
 	"listAutomationTriggerDefinitions", "fetchAutomationRuns"}
@@ -227,8 +226,7 @@ func (s *socket) answer(m jsonrpc.Message, result []byte) {
 	}
 }
 
-// send queues a frame behind what happened before it; before there is a queue,
-// only the reader writes.
+// send queues a frame behind preceding events. Before there is a queue, only the reader writes.
 func (s *socket) send(frame []byte) {
 	if s.conn == nil {
 		s.writeNow(frame)
@@ -239,7 +237,7 @@ func (s *socket) send(frame []byte) {
 	}
 }
 
-// sendFree queues a frame that says nothing about the timeline.
+// sendFree queues a frame that does not depend on the timeline.
 func (s *socket) sendFree(m jsonrpc.Message, frame []byte) {
 	switch {
 	case !m.IsRequest():
@@ -250,8 +248,8 @@ func (s *socket) sendFree(m jsonrpc.Message, frame []byte) {
 	}
 }
 
-// owe counts an answer until it is written. A client that asks and does not
-// read is closed, not fed from memory without end.
+// owe counts an answer until it is written. It returns false for a client that asks and does not
+// read, which is then closed to bound memory.
 func (s *socket) owe(n int) bool {
 	if before := s.owed.Add(int64(n)) - int64(n); before > 0 && before+int64(n) > int64(s.cfg.Limits.AnswerBytes) {
 		s.end(errBacklog)

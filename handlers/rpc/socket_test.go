@@ -124,7 +124,7 @@ func eventually(t testing.TB, ok func() bool) {
 	}
 }
 
-// The host hears who left, and not of a client whose newer socket took over.
+// The host is notified of clients that leave, but not of one whose newer socket took over.
 func TestTheHostHearsWhoLeft(t *testing.T) {
 	w := newWorld(t, Config{}, hub.Config{})
 	first := w.dial("owner")
@@ -144,7 +144,7 @@ func TestTheHostHearsWhoLeft(t *testing.T) {
 	}
 }
 
-// A request that takes long holds up neither others nor the end of the socket.
+// A slow request delays neither others nor the end of the socket.
 func TestSlowRequestsRunBeside(t *testing.T) {
 	w := newWorld(t, Config{}, hub.Config{})
 	p := w.dial("owner")
@@ -162,8 +162,7 @@ func TestSlowRequestsRunBeside(t *testing.T) {
 	must(t, w.end.Close(t.Context())) // waits for the request, which its context ends
 }
 
-// Promise 4: a reader that stalls costs bounded memory, slows nobody, is closed,
-// and resumes.
+// Promise 4: a stalled reader costs bounded memory, slows no other, is closed, and resumes.
 func TestStalledReaderIsClosedAndResumes(t *testing.T) { // AHP requirement 209
 	w := newWorld(t, Config{Limits: Limits{Write: 2 * time.Second}}, hub.Config{Limits: hub.Limits{QueueBytes: 1 << 20}})
 	stalled, reader := w.dial("owner"), w.dial("owner")
@@ -195,7 +194,7 @@ func TestStalledReaderIsClosedAndResumes(t *testing.T) { // AHP requirement 209
 	}
 }
 
-// Whoever asks and does not read is closed, not fed from memory without end.
+// A client that asks and does not read is closed, so that memory is bounded.
 func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 	w := newWorld(t, Config{Limits: Limits{AnswerBytes: 1 << 20}}, hub.Config{})
 	p := w.dial("owner")
@@ -276,7 +275,7 @@ func (c countingConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// A cause goes to the log under the id that the client was told, and nowhere else.
+// An internal cause is logged under the id that the client gets, and appears nowhere else.
 func TestCausesStayInTheLog(t *testing.T) {
 	var log syncBuffer
 	w := newWorld(t, Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, hub.Config{})
@@ -315,8 +314,7 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// A client comes back after the host was started again, by what the store
-// remembers of it.
+// A client resumes after a restart of the host, from the store's record.
 func TestReconnectOverARestart(t *testing.T) {
 	dir := t.TempDir()
 	seen := int64(0)

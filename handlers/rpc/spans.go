@@ -15,7 +15,8 @@ import (
 
 var spanOfRequest = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer)}
 
-// begun starts the span of a request; while nobody follows spans it costs next to nothing. What a client says is not in it.
+// startSpan starts the span of a request, without the client's content. Without subscribers of
+// spans it costs almost nothing.
 func (s *socket) begun(m jsonrpc.Message) (context.Context, trace.Span) {
 	ctx, span := s.cfg.Tracer.Start(s.ctx, m.Method, spanOfRequest...)
 	if !span.IsRecording() {
@@ -27,7 +28,7 @@ func (s *socket) begun(m jsonrpc.Message) (context.Context, trace.Span) {
 			Type string `json:"type"`
 		} `json:"action"`
 	}
-	_ = json.Unmarshal(m.Params, &p) // whoever runs the request says what is wrong with it
+	_ = json.Unmarshal(m.Params, &p) // the method itself reports what is wrong with it
 	span.SetAttributes(attribute.String("rpc.system.name", "jsonrpc"), attribute.String("rpc.method", m.Method),
 		attribute.String("ahp.client.id", s.clientID), attribute.String("ahp.channel", p.Channel))
 	if info, ok := s.cfg.Hub.Info(p.Channel); ok && info.Session != "" {
@@ -39,7 +40,7 @@ func (s *socket) begun(m jsonrpc.Message) (context.Context, trace.Span) {
 	return ctx, span
 }
 
-// done ends the span of a request and counts it.
+// endSpan ends the span of a request and counts it.
 func (s *socket) done(span trace.Span, method string, err error) {
 	outcome := "ok"
 	var known *ahp.Error

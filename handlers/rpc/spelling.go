@@ -11,12 +11,13 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// spelling is how a connection names channels that its client computes instead of reading them: a session under its
-// provider's scheme, a chat by its session. The host has one name for each; what goes in and out on this connection is
-// rewritten. The zero value rewrites nothing until the client uses such a name; with providers every session is named by
-// its provider until the client uses the host's name for it. docs/versions.md states the rule.
+// spelling rewrites names of channels for a connection whose client computes names instead of
+// reading them: a session under its provider's scheme, a chat by its session. The host has one name
+// for each. The zero value rewrites nothing until the client uses such a name; with providers every
+// session is named by its provider until the client uses the host's name for it. docs/versions.md
+// states the rule.
 type spelling struct {
-	providers *providers // nil: the client learns the host's names
+	providers *providers // nil: clients learn the host's names
 
 	mu    sync.RWMutex
 	pairs []pair
@@ -24,12 +25,12 @@ type spelling struct {
 	below map[ahp.URI]ahp.URI // changesets that the client names below their session, by the host's name
 }
 
-type pair struct{ theirs, ours []byte } // quoted, as they stand in JSON
+type pair struct{ theirs, ours []byte } // quoted, as in JSON
 
-// maxSpellings bounds what a connection may have rewritten.
+// maxSpellings bounds the rewritten names of a connection.
 const maxSpellings = 256
 
-// in gives params with the host's names.
+// toHost returns params with the host's names.
 func (s *socket) in(params json.RawMessage) json.RawMessage {
 	var p struct {
 		Channel              ahp.URI   `json:"channel"`
@@ -37,7 +38,7 @@ func (s *socket) in(params json.RawMessage) json.RawMessage {
 		InitialSubscriptions []ahp.URI `json:"initialSubscriptions"`
 	}
 	if json.Unmarshal(params, &p) != nil {
-		return params // who decodes it next says what is wrong
+		return params // the decoder reports what is wrong
 	}
 	for _, uri := range slices.Concat([]ahp.URI{p.Channel}, p.Subscriptions, p.InitialSubscriptions) {
 		if ours, ok := s.changesetNamed(uri); ok {
@@ -55,7 +56,7 @@ func (s *socket) in(params json.RawMessage) json.RawMessage {
 	return params
 }
 
-// out gives a frame with the client's names.
+// toClient returns a frame with the client's names.
 func (n *spelling) out(frame []byte) []byte {
 	frame = n.belowSessions(n.rewrite(frame, func(p pair) ([]byte, []byte) { return p.ours, p.theirs }))
 	if n.providers != nil {
@@ -64,7 +65,8 @@ func (n *spelling) out(frame []byte) []byte {
 	return frame
 }
 
-// rewrite replaces whole strings of JSON: a quote within a string is escaped, so this finds no part of one.
+// rewrite replaces whole strings of JSON. Quotes within a string are escaped, so no part of a
+// string matches.
 func (n *spelling) rewrite(b []byte, of func(pair) (from, to []byte)) []byte {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -76,7 +78,7 @@ func (n *spelling) rewrite(b []byte, of func(pair) (from, to []byte)) []byte {
 	return b
 }
 
-// learn takes note of a name: one of the host's is never rewritten from then on.
+// learn records a name that the client uses. A name of the host's is never rewritten from then on.
 func (n *spelling) learn(theirs ahp.URI, named func(ahp.URI) (ahp.URI, bool)) {
 	if theirs == "" || theirs == ahp.RootURI {
 		return
@@ -98,7 +100,7 @@ func (n *spelling) learn(theirs ahp.URI, named func(ahp.URI) (ahp.URI, bool)) {
 	}
 }
 
-// keep notes a name that the client itself uses; n.mu is held.
+// keep records that the client itself uses a name of the host's; n.mu is held.
 func (n *spelling) keep(ours ahp.URI) {
 	if n.plain == nil {
 		n.plain = map[ahp.URI]bool{}
@@ -117,8 +119,8 @@ func (n *spelling) add(theirs, ours ahp.URI) {
 
 func quoted(uri ahp.URI) []byte { return []byte(`"` + uri + `"`) }
 
-// named finds the channel a name stands for: its own, a session's under its provider's scheme, or the default chat of the
-// session that a chat is named after.
+// resolve returns the channel that a name means: its own, a session's under its provider's scheme,
+// or the default chat of the session that a chat is named after.
 func (s *socket) named(uri ahp.URI) (ahp.URI, bool) {
 	if strings.ContainsAny(uri, `"\`) {
 		return "", false
@@ -139,7 +141,7 @@ func (s *socket) named(uri ahp.URI) (ahp.URI, bool) {
 	return ours, ok && known && info.Kind == ahp.ChannelSession && !strings.HasPrefix(scheme, "ahp-")
 }
 
-// sessionIn reads the session's URI out of a chat's: ahp-chat://<authority>/<base64url of it>.
+// sessionIn decodes the session's URI in a chat's: ahp-chat://<authority>/<base64url of it>.
 func sessionIn(chat ahp.URI) (ahp.URI, bool) {
 	rest, ok := strings.CutPrefix(chat, "ahp-chat://")
 	_, coded, slash := strings.Cut(rest, "/")
@@ -148,7 +150,8 @@ func sessionIn(chat ahp.URI) (ahp.URI, bool) {
 	return session, ok && slash && err == nil && strings.Contains(session, ":/") && !strings.HasPrefix(session, "ahp-chat:")
 }
 
-// renamed is the channel that a new title is for: some clients send a session's to its default chat.
+// titleTarget returns the channel that a new title is for: some clients send a session's title to
+// its default chat.
 func (s *socket) renamed(channel ahp.URI, action json.RawMessage) ahp.URI {
 	if actionType(action) != "session/titleChanged" {
 		return channel

@@ -9,8 +9,8 @@ import (
 
 const changesetScheme = "ahp-changeset:/"
 
-// changesetNamed finds the changeset that a client names as <session>/changeset/<kind>…, instead of by the session's
-// catalogue.
+// changesetNamed returns the changeset that a client names as <session>/changeset/<kind>…, instead
+// of by the session's catalogue.
 func (s *socket) changesetNamed(uri ahp.URI) (ours ahp.URI, ok bool) {
 	session, rest, below := strings.Cut(uri, "/changeset/")
 	if !below || strings.ContainsAny(uri, `"\`) {
@@ -22,7 +22,7 @@ func (s *socket) changesetNamed(uri ahp.URI) (ours ahp.URI, ok bool) {
 	return host.ChangesetBelow(session, rest)
 }
 
-// learnBelow notes what the client calls a changeset, while it follows it.
+// learnBelow records the client's name of a changeset while the client follows it.
 func (n *spelling) learnBelow(theirs, ours ahp.URI) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -34,7 +34,7 @@ func (n *spelling) learnBelow(theirs, ours ahp.URI) {
 	}
 }
 
-// maxBelow bounds the changesets of a connection that are renamed.
+// maxBelow bounds the renamed changesets of a connection.
 const maxBelow = 1024
 
 func (n *spelling) forgetBelow(ours ahp.URI) {

@@ -10,26 +10,27 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// hostScheme begins the names that the host gives to sessions; a client may choose others for those it makes.
+// hostScheme is the prefix of the host's names of sessions; clients may choose other names for
+// those they make.
 const hostScheme = "ahp-session:/"
 
-// ByProvider serves the endpoint to clients that read a session's provider out of its URI: their sessions are called
-// <provider>:/<id> from the first frame on. See spelling.
+// ByProvider serves the endpoint to clients that read a session's provider out of its URI: their
+// sessions are called <provider>:/<id> from the first frame on. See spelling.
 func (e *Endpoint) ByProvider() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { e.serve(w, r, e.providers) })
 }
 
-// providers finds a session's provider. It remembers those that were asked for, because the frame that tells of a
-// session's removal is written when the session is gone.
+// providers caches the providers of sessions, because the frame that reports a session's removal is
+// written after the removal.
 type providers struct {
 	find func(session ahp.URI) (provider string)
 
 	mu    sync.Mutex
 	known map[ahp.URI]string
-	names []string // of the agents there are, and of those that sessions had before
+	names []string // of current agents and agents of earlier sessions
 }
 
-// maxProviders bounds what is remembered; what is forgotten is looked up again.
+// maxProviders bounds the cache; evicted entries are looked up again.
 const maxProviders = 64 << 10
 
 func (p *providers) of(session ahp.URI) string {
@@ -58,14 +59,14 @@ func (p *providers) all() []string {
 	return p.names
 }
 
-// sessionPart cuts off what follows a session's id, as in <session>/annotations.
+// sessionPart cuts off the part after a session's id, as in <session>/annotations.
 func sessionPart(uri ahp.URI, scheme string) ahp.URI {
 	id, _, _ := strings.Cut(uri[len(scheme):], "/")
 	return scheme + id
 }
 
-// byProvider returns a frame with every session of the host's scheme under its provider's, but for those that the client
-// itself calls by the host's name.
+// byProvider returns a frame with every session of the host's scheme under its provider's, except
+// those that the client itself calls by the host's name.
 func (n *spelling) byProvider(frame []byte) []byte {
 	return rewriteSessions(frame, hostScheme, func(session ahp.URI) ahp.URI {
 		n.mu.RLock()
@@ -92,8 +93,8 @@ func (s *socket) byHost(params []byte) []byte {
 	return params
 }
 
-// rewriteSessions replaces the session at the beginning of each string of JSON that is a URI of a scheme: the string is
-// the session's URI or goes on with "/".
+// rewriteSessions replaces the session at the beginning of each JSON string that is a URI of a
+// scheme: the session's URI, alone or followed by "/".
 func rewriteSessions(b []byte, scheme string, rename func(session ahp.URI) ahp.URI) []byte {
 	return rewriteURIs(b, scheme, func(uri ahp.URI) ahp.URI {
 		session := sessionPart(uri, scheme)
@@ -101,8 +102,8 @@ func rewriteSessions(b []byte, scheme string, rename func(session ahp.URI) ahp.U
 	})
 }
 
-// rewriteURIs replaces the strings of JSON that are a URI of a scheme. Strings with white space or escapes are text and
-// stay as they are.
+// rewriteURIs replaces the JSON strings that are a URI of a scheme. Strings with whitespace or
+// escapes are text and stay as they are.
 func rewriteURIs(b []byte, scheme string, rename func(ahp.URI) ahp.URI) []byte {
 	begin := []byte(`"` + scheme)
 	var out []byte

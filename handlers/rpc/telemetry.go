@@ -9,25 +9,26 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// Telemetry is what the host tells of itself on channels without a state; *telemetry.Telemetry is one.
+// Telemetry is the host's telemetry, on channels without a state; *telemetry.Telemetry is one.
 type Telemetry interface {
 	Channels() ahp.TelemetryCapabilities
-	// Check says why a channel cannot be followed.
+	// Check reports why a channel cannot be followed; nil when it can.
 	Check(uri ahp.URI) error
-	// Follow hands batches to deliver, which does not block, until leave is called.
+	// Follow passes batches to deliver, which does not block, until leave is called.
 	Follow(uri ahp.URI, deliver func(method string, params []byte) bool) (leave func())
 }
 
-// mostExported bounds the telemetry that waits for a client to read: what is over is dropped, never the client.
+// mostExported bounds unread telemetry of a client: beyond it telemetry is dropped, never the
+// client.
 const mostExported = 4 << 20
 
-// export is a subscription to telemetry. The reader alone makes and ends them.
+// export is a subscription to telemetry. Only the reader makes and ends them.
 type export struct {
 	ended atomic.Bool
 	leave func()
 }
 
-// exported is a batch on its way out.
+// exported is an outgoing batch.
 type exported struct {
 	of    *export
 	frame []byte
@@ -35,8 +36,8 @@ type exported struct {
 
 func isTelemetry(uri ahp.URI) bool { return strings.HasPrefix(uri, "ahp-otlp:") }
 
-// telemetry is what this client is told it can follow: nothing, unless it is the owner's. The log and the spans name
-// every session, and what people do in them.
+// telemetry returns the telemetry this client can follow: none, unless it is the owner's. Logs and
+// spans name every session and the activity in it.
 func (s *socket) telemetry() *ahp.TelemetryCapabilities {
 	if s.cfg.Telemetry == nil || !s.principal.Has(access.RightManage) {
 		return nil
@@ -48,14 +49,14 @@ func (s *socket) telemetry() *ahp.TelemetryCapabilities {
 func (s *socket) mayFollow(uri ahp.URI) error {
 	switch {
 	case s.cfg.Telemetry == nil:
-		return ahp.Errorf(ahp.CodeNotFound, "this host sends no telemetry")
+		return ahp.Errorf(ahp.CodeNotFound, "this server sends no telemetry")
 	case !s.principal.Has(access.RightManage):
 		return ahp.Errorf(ahp.CodePermissionDenied, "only the owner may follow the host's telemetry")
 	}
 	return s.cfg.Telemetry.Check(uri)
 }
 
-// subscribeTelemetry answers {} (AHP requirements 25 and 201); what is sent from then on follows.
+// subscribeTelemetry answers {} (AHP requirements 25 and 201); telemetry from then on follows.
 func (s *socket) subscribeTelemetry(m jsonrpc.Message, uri ahp.URI) error {
 	if err := s.mayFollow(uri); err != nil {
 		return err
@@ -88,7 +89,8 @@ func (s *socket) unfollow(uri ahp.URI) {
 	}
 }
 
-// telemetryOf parts what a client follows from the start: telemetry it may follow, and everything else.
+// telemetryOf splits a client's initial subscriptions into telemetry it may follow and everything
+// else.
 func (s *socket) telemetryOf(asked []ahp.URI) (exports, rest []ahp.URI) {
 	for _, uri := range asked {
 		if isTelemetry(uri) && s.mayFollow(uri) == nil {
@@ -112,7 +114,7 @@ func (s *socket) unfollowAll() {
 	}
 }
 
-// bytes are nil when the client left the channel meanwhile (AHP requirement 30).
+// bytes returns nil if the client unfollowed the channel (AHP requirement 30).
 func (x exported) bytes(s *socket) []byte {
 	s.exporting.Add(-int64(len(x.frame)))
 	if x.of.ended.Load() {

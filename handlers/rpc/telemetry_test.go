@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/telemetry"
 )
 
-// telling is a world whose host tells of itself.
+// telling is a world with telemetry.
 func telling(t *testing.T) (*world, *slog.Logger) {
 	t.Helper()
 	tel := telemetry.New(telemetry.Config{Version: "1", Limits: telemetry.Limits{Every: time.Millisecond, Metrics: time.Hour}})
@@ -68,7 +68,7 @@ func TestTelemetry(t *testing.T) {
 	must(t, p.find(`{"jsonrpc":"2.0","method":"otlp/exportMetrics","params":{"channel":"ahp-otlp:/metrics","payload":{"resourceMetrics":"*"}}}`))
 }
 
-// Nothing is replayed, and the subscription goes on (AHP requirements 46 and 205).
+// Nothing is replayed, and the subscription continues (AHP requirements 46 and 205).
 func TestTelemetryReconnect(t *testing.T) {
 	w, log := telling(t)
 	p := w.dial("owner")
@@ -92,7 +92,7 @@ func TestTelemetryReconnect(t *testing.T) {
 	}
 }
 
-// The log names every session: it is for the owner, and a guest is not told that there is one.
+// The log names every session: it is for the owner, and guests do not learn that it exists.
 func TestTelemetryIsTheOwners(t *testing.T) {
 	w, log := telling(t)
 	p := w.dial("guest")
@@ -108,7 +108,7 @@ func TestTelemetryIsTheOwners(t *testing.T) {
 	must(t, match(`{"jsonrpc":"2.0","id":9,"result":null}`, []byte(p.read())))
 }
 
-// Who does not read loses batches, not the connection; the host does not wait for it.
+// A slow reader loses batches, not the connection; the host does not wait for it.
 func TestTelemetryOfASlowReader(t *testing.T) {
 	w, log := telling(t)
 	p := w.dial("owner")

@@ -12,9 +12,9 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// TestTranscriptsOfTheRealHost plays testdata/host on a host with a store and a directory of its own, whose URI stands as
-// $DIR in the lines, as $RUN does for the newest run of an automation and $ID:name for a customization. "disk NAME TEXT" writes a file there behind the
-// host's back.
+// TestTranscriptsOfTheRealHost plays testdata/host on a host with a store and a directory of its
+// own. In the lines $DIR is the directory's URI, $RUN the newest run of an automation and $ID:name
+// a customization. "disk NAME TEXT" writes a file there outside of the host.
 func TestTranscriptsOfTheRealHost(t *testing.T) {
 	files, err := filepath.Glob("testdata/host/*.txtar")
 	must(t, err)

@@ -122,7 +122,7 @@ func (s *stage) peer(who string) *peer {
 	return s.peers[who]
 }
 
-// find reads until a frame is the one that is wanted.
+// find reads until the wanted frame.
 func (p *peer) find(want string) error {
 	for {
 		b, err := p.next()
@@ -135,7 +135,7 @@ func (p *peer) find(want string) error {
 	}
 }
 
-// act is what the host of a transcript can do.
+// act performs the host's lines of a transcript.
 func (w *world) act(words []string) error {
 	switch words[0] {
 	case "delta": // host delta WORD…: text of the running turn
@@ -185,7 +185,7 @@ func whole(v any) bool {
 	return ok && !strings.ContainsAny(n.String(), ".eE")
 }
 
-// differ returns where the two differ, "" when they do not.
+// differ returns the first difference, "" for none.
 func differ(want, got any, at string) string {
 	switch w := want.(type) {
 	case string:

@@ -9,11 +9,11 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp/dialect"
 )
 
-// maxOffers bounds the versions a client may offer.
+// maxOffers bounds the versions in a client's offer.
 const maxOffers = 64
 
-// negotiate picks the highest version that is offered and spoken, whatever the
-// order (AHP requirements 15, 16 and 20).
+// negotiate picks the highest version that is both offered and supported, regardless of order (AHP
+// requirements 15, 16 and 20).
 func negotiate(offered []string) (dialect.Version, error) {
 	if len(offered) == 0 || len(offered) > maxOffers {
 		return dialect.Version{}, ahp.Errorf(ahp.CodeInvalidParams, "protocolVersions: offer between 1 and %d versions", maxOffers)
@@ -34,15 +34,15 @@ func negotiate(offered []string) (dialect.Version, error) {
 	return best, nil
 }
 
-// unsupported carries what is spoken (AHP requirement 18).
+// unsupported returns an error that carries the supported versions (AHP requirement 18).
 func unsupported(offered []string) error {
 	data := ahp.UnsupportedProtocolVersionErrorData{SupportedVersions: dialect.Supported()}
 	return &ahp.Error{Code: ahp.CodeUnsupportedProtocolVersion, Data: data,
-		Message: fmt.Sprintf("this host speaks AHP %s, not %s", strings.Join(data.SupportedVersions, ", "), strings.Join(offered, ", "))}
+		Message: fmt.Sprintf("this server supports AHP %s, not %s", strings.Join(data.SupportedVersions, ", "), strings.Join(offered, ", "))}
 }
 
-// tongue is how a connection is spoken to. Connections of one dialect and
-// audience share their encodings.
+// tongue is a connection's dialect and audience. Connections with the same tongue share their
+// encodings.
 type tongue struct {
 	*dialect.Dialect
 	version dialect.Version

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp/dialect"
 )
 
-// elder is a client of some version that reduces what it is sent, as mirror does.
+// elder is a client of some version that reduces its frames, as mirror does.
 type elder struct {
 	*peer
 	*dialect.Dialect
@@ -28,7 +28,7 @@ type elder struct {
 	pending   []unanswered
 }
 
-// unanswered is an action that shows before the host has answered it.
+// unanswered is an optimistic action.
 type unanswered struct {
 	channel ahp.URI
 	seq     int
@@ -53,7 +53,7 @@ func (w *world) elderAs(name, id string) *elder {
 	return e
 }
 
-// until reads frames, keeps up with them, and returns the first that ok takes.
+// until reads and applies frames, and returns the first that ok accepts.
 func (e *elder) until(ok func(frame) bool) frame {
 	e.t.Helper()
 	for {
@@ -98,7 +98,7 @@ func (e *elder) apply(raw []byte) {
 	e.states[env.Channel] = e.reduced(env.Channel, e.states[env.Channel], env.Action)
 }
 
-// reduced is a state with an action of the client's version on it.
+// reduced returns a state with an action of the client's version applied.
 func (e *elder) reduced(channel ahp.URI, s ahp.State, raw []byte) ahp.State {
 	e.t.Helper()
 	up, err := e.UpAction(dialect.Context{Resource: channel, Now: time.UnixMilli(0), State: s}, raw)
@@ -122,7 +122,7 @@ func (e *elder) dispatch(channel ahp.URI, action string) {
 	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":%q,"clientSeq":%d,"action":%s}}`, channel, e.seq, action))
 }
 
-// snapshot subscribes and returns the state as it lies on the wire.
+// snapshot subscribes and returns the state as it is on the wire.
 func (e *elder) snapshot(uri ahp.URI, kind ahp.ChannelKind) json.RawMessage {
 	e.t.Helper()
 	var r struct {
@@ -141,7 +141,7 @@ func (e *elder) follow(uri ahp.URI, kind ahp.ChannelKind) {
 	must(e.t, err)
 }
 
-// check: in its place a fresh snapshot shows what the client has.
+// check compares the client's state with a fresh snapshot.
 func (e *elder) check() {
 	e.t.Helper()
 	for uri, kind := range e.kinds {
@@ -156,8 +156,8 @@ func (e *elder) check() {
 	}
 }
 
-// untimed leaves out when a chat changed, which clients before 0.6 are not told, and whether a session waits, which
-// clients before 0.5 are not told.
+// untimed removes when a chat changed, which clients before 0.6 do not get, and whether a session
+// waits, which clients before 0.5 do not get.
 func (e *elder) untimed(raw []byte) map[string]any {
 	var v map[string]any
 	must(e.t, json.Unmarshal(raw, &v))
@@ -175,7 +175,8 @@ func (e *elder) hears(what string) frame {
 	return e.until(func(f frame) bool { return strings.Contains(string(f.Params), what) })
 }
 
-// Clients of all ages work in one session on the real host; the one that leads offers 0.5.0 alone, as ahpx does.
+// Clients of all versions work in one session on the real host; the leading one offers 0.5.0 alone,
+// as ahpx does.
 func TestClientsOfAllVersionsInOneSession(t *testing.T) {
 	w := realWorld(t)
 	const session = "script:/6f"

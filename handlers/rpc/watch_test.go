@@ -66,7 +66,7 @@ func TestResourceWatch(t *testing.T) {
 	}
 }
 
-// A watch nobody follows ends with the connection that made it.
+// A watch without followers ends with the connection that made it.
 func TestAWatchNeverFollowedEnds(t *testing.T) {
 	w := realWorld(t)
 	a := w.dial("owner")

@@ -58,7 +58,7 @@ func newWorld(t testing.TB, cfg Config, hubCfg hub.Config) *world {
 	return w
 }
 
-// authenticated stands for what the web server does before the endpoint.
+// authenticated stands in for the web server in front of the endpoint.
 func authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p, ok := principals[r.Header.Get("X-Principal")]; ok {

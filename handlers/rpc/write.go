@@ -14,14 +14,13 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// reply is what a snapshot or a replay answers: the token that comes back with
-// it from the hub's queue, and becomes a frame there, in its place.
+// reply is an answer with a snapshot or a replay: a token that the hub's queue returns with the
+// result, to be encoded in order.
 type reply interface {
 	frame(s *socket, it *hub.Item) ([]byte, error)
 }
 
-// write is the writer: it sends what the hub lets go of until the connection
-// ends.
+// write is the writer: it sends the hub's queue until the connection ends.
 func (s *socket) write() {
 	var buf []hub.Item
 	for {
@@ -30,7 +29,7 @@ func (s *socket) write() {
 			err = s.writeBatch(items)
 		}
 		if err != nil {
-			s.end(cmp.Or(context.Cause(s.ctx), err)) // when the hub closed the connection, the cause is why
+			s.end(cmp.Or(context.Cause(s.ctx), err)) // when the hub closed the connection, its cause is the reason
 			return
 		}
 		clear(items)
@@ -38,7 +37,7 @@ func (s *socket) write() {
 	}
 }
 
-// writeBatch lets the frames of one batch leave in few system calls.
+// writeBatch writes the frames of one batch in few system calls.
 func (s *socket) writeBatch(items []hub.Item) error {
 	s.out.hold()
 	for i := range items {
@@ -50,8 +49,9 @@ func (s *socket) writeBatch(items []hub.Item) error {
 	return s.out.release()
 }
 
-// writeItem sends the frame of an item. One that is made for this connection alone and may be large, as a snapshot, is
-// taken from a quota while it is there: it is, for as long as a client that asked for it does not read.
+// writeItem writes the frame of an item. Memory for a frame that is made for this connection alone
+// and may be large, such as a snapshot, is taken from a quota: a client that does not read keeps it
+// allocated.
 func (s *socket) writeItem(it *hub.Item) error {
 	if n := int64(min(answerText(it), s.cfg.Limits.SnapshotBytes)); n > smallFrame {
 		h := holderOf(s.principal)
@@ -67,7 +67,7 @@ func (s *socket) writeItem(it *hub.Item) error {
 	return s.ws.Write(context.Background(), websocket.MessageText, s.names.out(b))
 }
 
-// answerText is how much text an answer has that is encoded for one connection, about.
+// answerText estimates the length of the text in an answer that is encoded for one connection.
 func answerText(it *hub.Item) (n int) {
 	for _, snap := range it.Snapshots {
 		if chat, ok := snap.State.(*ahp.ChatState); ok {
@@ -80,7 +80,7 @@ func answerText(it *hub.Item) (n int) {
 	return n
 }
 
-// encode makes the frame of an item; nil when it is not for this client.
+// encode returns the frame of an item; nil when it is not for this client.
 func (s *socket) encode(it *hub.Item) ([]byte, error) {
 	if it.Env != nil {
 		return s.envelope(it.Env), nil
@@ -100,13 +100,13 @@ func (s *socket) encode(it *hub.Item) ([]byte, error) {
 	return nil, fmt.Errorf("a %T was queued for a client", it.Put)
 }
 
-// envelope is the frame of an action, made once for everybody of a dialect and
-// audience (DESIGN promise 5).
+// envelope returns the frame of an action, made once for all connections of a dialect and audience
+// (DESIGN promise 5).
 func (s *socket) envelope(e *hub.Envelope) []byte {
 	return e.Bytes(s.tongue.key, s.tongue.encode)
 }
 
-// encodeEnvelope returns nil when the dialect has no word for the action.
+// encodeEnvelope returns nil when the dialect does not have the action.
 func encodeEnvelope(d *dialect.Dialect, e *hub.Envelope) []byte {
 	a, ok := spoken(d, e)
 	if !ok {
@@ -115,19 +115,19 @@ func encodeEnvelope(d *dialect.Dialect, e *hub.Envelope) []byte {
 	b, err := actionFrame(ahp.ActionEnvelope{Channel: e.Channel.URI, Action: a, ServerSeq: e.Seq,
 		Origin: e.Origin, RejectionReason: e.Rejection})
 	if err != nil {
-		return nil // its like was decoded, reduced and journaled before
+		return nil // cannot happen: it was decoded, reduced and journaled before
 	}
 	return b
 }
 
-// spoken is the action in the dialect. A refusal always comes: who waits for it
-// knows what it sent by the number.
+// inDialect returns the action in the dialect. Refusals are always sent: their sender recognizes
+// them by number.
 func spoken(d *dialect.Dialect, e *hub.Envelope) (ahp.Action, bool) {
 	if !d.Rewrites() {
 		return e.Action, e.Origin != nil || d.Knows(e.Action.ActionType())
 	}
 	if _, unknown := e.Action.(*ahp.UnknownAction); unknown || d.Same(e.Action.ActionType()) {
-		return e.Action, true // an unknown one goes back as its client sent it
+		return e.Action, true // an unknown one is echoed unchanged
 	}
 	raw, err := ahp.MarshalAction(e.Action)
 	if err != nil {
@@ -143,8 +143,8 @@ func spoken(d *dialect.Dialect, e *hub.Envelope) (ahp.Action, bool) {
 	return &ahp.UnknownAction{Type: e.Action.ActionType(), Raw: down}, true
 }
 
-// An action is the notification "action" whose params are the envelope; they
-// lie between these two in the frame.
+// An action is the notification "action" with the envelope as params, which is between these two in
+// the frame.
 const (
 	actionHead = `{"jsonrpc":"2.0","method":"action","params":`
 	actionTail = `}`
