@@ -168,7 +168,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	a.pages = pages.New(pages.Deps{Host: a.host, Hub: a.hub, Links: in.links, Presence: presence.New(presence.Config{}), Assets: assets, Log: a.log,
 		Docs: a.store, Browsers: in.cookies, Accounts: pages.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal, Members: in.members},
 		Notify: a.notify, Audit: audit, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets, Frames: frames})
-	a.rpc = rpc.Handler(rpc.Config{Host: newAudited(a.host, audit, a.log), Hub: a.hub, Clients: a.store, Log: a.log, Name: "ahphub", Version: versionName(),
+	a.rpc = rpc.New(rpc.Config{Host: newAudited(a.host, audit, a.log), Hub: a.hub, Clients: a.store, Log: a.log, Name: "ahphub", Version: versionName(),
 		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set), Limits: a.memory.rpc(), Sockets: sockets, Frames: frames, Answers: a.memory.answers(),
 		Telemetry: a.telemetry, Tracer: a.telemetry.Tracer(), Count: a.telemetry.Request, Admit: in.links.Admit})
 	if a.provider, err = a.cfg.OIDC.provider(a.store, set.rules, a.log); err != nil {

@@ -25,8 +25,8 @@ func (s *socket) dispatchAction(ctx context.Context, m jsonrpc.Message) error {
 	if head.ClientSeq == nil {
 		return ahp.Errorf(ahp.CodeInvalidParams, "dispatchAction: clientSeq is missing")
 	}
-	head.Channel = s.renamed(head.Channel, head.Action)
-	action, err := s.meant(head.Channel, head.Action)
+	head.Channel = s.titleTarget(head.Channel, head.Action)
+	action, err := s.decodeAction(head.Channel, head.Action)
 	if err != nil {
 		s.reject(head.Channel, *head.ClientSeq, head.Action, err.Error())
 	} else if err := s.dispatch(ctx, head.Channel, *head.ClientSeq, action); err != nil {
@@ -36,7 +36,8 @@ func (s *socket) dispatchAction(ctx context.Context, m jsonrpc.Message) error {
 	return nil
 }
 
-func (s *socket) dispatch(ctx context.Context, channel ahp.URI, clientSeq int64, a ahp.Action) (failure *jsonrpc.Error) {
+func (s *socket) dispatch(ctx context.Context, channel ahp.URI, clientSeq int64,
+	a ahp.Action) (failure *jsonrpc.Error) {
 	defer func() {
 		if p := recover(); p != nil {
 			failure = s.internal("dispatchAction", "type", a.ActionType(), "panic", p, "stack", string(debug.Stack()))

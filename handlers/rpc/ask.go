@@ -17,7 +17,7 @@ import (
 func (e *Endpoint) Ask(ctx context.Context, principal, clientID, method string, params, result any) error {
 	s := e.client(principal, clientID)
 	if s == nil {
-		return away(clientID)
+		return errAway(clientID)
 	}
 	b, err := ahp.Marshal(params)
 	if err != nil {
@@ -40,24 +40,25 @@ func (e *Endpoint) client(principal, clientID string) *socket {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for s := range e.sockets {
-		if s.is(principal, clientID) {
+		if s.belongsTo(principal, clientID) {
 			return s
 		}
 	}
 	return nil
 }
 
-func (s *socket) is(principal, clientID string) bool {
+func (s *socket) belongsTo(principal, clientID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.conn != nil && s.reason == nil && s.clientID == clientID && s.principal.ID == principal
 }
 
-func away(clientID string) error {
+func errAway(clientID string) error {
 	if clientID == "" {
 		return ahp.Errorf(ahp.CodeNotFound, "the client that published this file can no longer be asked for it")
 	}
-	return ahp.Errorf(ahp.CodeNotFound, "client %.80s has this file and is not connected. Open that client and try again", clientID)
+	return ahp.Errorf(ahp.CodeNotFound, "client %.80s has this file and is not connected. Open that client and try again",
+		clientID)
 }
 
 // askFailed converts an asked client's refusal or silence to an error for the original caller.
@@ -67,17 +68,20 @@ func (e *Endpoint) askFailed(ctx context.Context, clientID, method string, err e
 	case errors.As(err, &refused):
 		return refusal(refused)
 	case errors.Is(err, jsonrpc.ErrClosed):
-		return away(clientID)
+		return errAway(clientID)
 	case errors.Is(err, context.DeadlineExceeded):
-		return ahp.Errorf(ahp.CodeInternalError, "client %.80s did not answer %s within %v", clientID, method, e.cfg.Limits.Ask)
+		return ahp.Errorf(ahp.CodeInternalError, "client %.80s did not answer %s within %v", clientID, method,
+			e.cfg.Limits.Ask)
 	case errors.Is(err, jsonrpc.ErrBusy):
-		return ahp.Errorf(ahp.CodeInternalError, "client %.80s still has unanswered requests. Try again in a moment", clientID)
+		return ahp.Errorf(ahp.CodeInternalError, "client %.80s still has unanswered requests. Try again in a moment",
+			clientID)
 	}
 	return err
 }
 
 // passed lists the codes that are passed on from an asked client unchanged.
-var passed = []int{ahp.CodeNotFound, ahp.CodePermissionDenied, ahp.CodeAlreadyExists, ahp.CodeConflict, ahp.CodeInvalidParams, ahp.CodeMethodNotFound}
+var passed = []int{ahp.CodeNotFound, ahp.CodePermissionDenied, ahp.CodeAlreadyExists, ahp.CodeConflict,
+	ahp.CodeInvalidParams, ahp.CodeMethodNotFound}
 
 func refusal(e *jsonrpc.Error) error {
 	out := &ahp.Error{Code: ahp.CodeInternalError, Message: "the client says: " + texts.ElideBytes(e.Message, 500)}

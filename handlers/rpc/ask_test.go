@@ -94,16 +94,18 @@ func (p *peer) says(text string) {
 }
 
 // The host gives an agent what a message names by a URI of its client, by asking that client.
-func TestAnAgentReadsAFileOfAClient(t *testing.T) {
+func TestAgentReadsFileOfClient(t *testing.T) {
 	_, editor, chat := editing(t, Limits{})
-	if got := editor.serves("resourceRead", `"result":{"data":"remember the milk","encoding":"utf-8"}`); got != `{"channel":"ahp-root://","uri":"virtual://editor/notes.md"}` {
+	if got := editor.serves("resourceRead",
+		`"result":{"data":"remember the milk","encoding":"utf-8"}`); got != `{"channel":"ahp-root://","uri":"virtual://editor/notes.md"}` {
 		t.Error(got)
 	}
 	editor.says(`[notes.md holds remember the milk text/markdown <nil>]`)
 	editor.says("chat/turnComplete")
 
 	// Failures are reported to the agent and to people.
-	for n, answer := range map[int]string{2: `"error":{"code":-32008,"message":"it is gone"}`, 3: `"result":{"data":"x","encoding":"rot13"}`, 4: `"result":[]`} {
+	for n, answer := range map[int]string{2: `"error":{"code":-32008,"message":"it is gone"}`,
+		3: `"result":{"data":"x","encoding":"rot13"}`, 4: `"result":[]`} {
 		editor.send(fmt.Sprintf(attached, chat, n, n))
 		editor.serves("resourceRead", answer)
 		editor.says(`"content":"notes.md could not be read: `)
@@ -133,14 +135,16 @@ func TestFilesOfAClient(t *testing.T) {
 	// The client requires a request for access first.
 	ask(guest, "resourceRead", notes)
 	editor.serves("resourceRead", `"error":{"code":-32009,"message":"ask first"}`)
-	if got := editor.serves("resourceRequest", `"result":{}`); got != `{"channel":"ahp-root://","uri":"virtual://editor/notes.md","read":true}` {
+	if got := editor.serves("resourceRequest",
+		`"result":{}`); got != `{"channel":"ahp-root://","uri":"virtual://editor/notes.md","read":true}` {
 		t.Error(got)
 	}
 	editor.serves("resourceRead", `"result":{"data":"AP8=","encoding":"base64","contentType":"image/x"}`)
 	answers(guest, `"result":{"data":"AP8=","encoding":"base64","contentType":"image/x"}`)
 
 	for method, row := range map[string][3]string{
-		"resourceResolve": {notes, `{"uri":"virtual://editor/notes.md","type":"file"}`, `{"uri":"virtual://editor/notes.md","type":"file"}`},
+		"resourceResolve": {notes, `{"uri":"virtual://editor/notes.md","type":"file"}`,
+			`{"uri":"virtual://editor/notes.md","type":"file"}`},
 		"resourceList":    {notes, `{"entries":[{"name":"a","type":"file"}]}`, `{"entries":[{"name":"a","type":"file"}]}`},
 		"resourceWrite":   {notes + `,"data":"x","encoding":"utf-8"`, `{}`, `{}`},
 		"resourceDelete":  {notes, `{}`, `{}`},
@@ -165,7 +169,8 @@ func TestFilesOfAClient(t *testing.T) {
 	answers(other, `"error":{"code":-32008,"message":"*"}`)
 	ask(editor, "resourceRead", notes)
 	answers(editor, `"error":{"code":-32008,"message":"*"}`)
-	for _, bad := range []string{`"result":{"data":7}`, `"result":{"data":"%","encoding":"base64"}`, `"result":null`, `"error":{"code":-32007,"message":"log in","data":{"resources":[]}}`} {
+	for _, bad := range []string{`"result":{"data":7}`, `"result":{"data":"%","encoding":"base64"}`, `"result":null`,
+		`"error":{"code":-32007,"message":"log in","data":{"resources":[]}}`} {
 		ask(other, "resourceRead", notes)
 		editor.serves("resourceRead", bad)
 		answers(other, `"error":{"code":-32603,"message":"*","...":0}`)
@@ -183,7 +188,7 @@ func TestFilesOfAClient(t *testing.T) {
 }
 
 // A silent client is given up, and so is a request of a cancelled turn.
-func TestASilentClient(t *testing.T) {
+func TestSilentClient(t *testing.T) {
 	w, editor, _ := editing(t, Limits{Ask: 50 * time.Millisecond})
 	editor.asked("resourceRead")
 	editor.says("did not answer resourceRead within 50ms")
@@ -198,7 +203,8 @@ func TestASilentClient(t *testing.T) {
 
 	_, editor, chat := editing(t, Limits{Ask: time.Hour})
 	editor.asked("resourceRead")
-	editor.send(`{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":"` + chat + `","clientSeq":2,"action":{"type":"chat/turnCancelled","turnId":"t1","duration":1}}}`)
+	editor.send(`{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":"` + chat +
+		`","clientSeq":2,"action":{"type":"chat/turnCancelled","turnId":"t1","duration":1}}}`)
 	editor.says("chat/turnCancelled")
 	editor.send(fmt.Sprintf(attached, chat, 3, 3))
 	editor.serves("resourceRead", `"result":{"data":"again","encoding":"utf-8"}`)

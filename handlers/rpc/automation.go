@@ -13,16 +13,19 @@ import (
 type Automations interface {
 	// AutomationCapabilities returns what the host offers the caller; nil for nothing.
 	AutomationCapabilities(c core.Caller) *ahp.AutomationCapabilities
-	ListAutomationTriggerDefinitions(ctx context.Context, c core.Caller, p ahp.ListAutomationTriggerDefinitionsParams) (ahp.ListAutomationTriggerDefinitionsResult, error)
+	ListAutomationTriggerDefinitions(ctx context.Context, c core.Caller,
+		p ahp.ListAutomationTriggerDefinitionsParams) (ahp.ListAutomationTriggerDefinitionsResult, error)
 	RunAutomation(ctx context.Context, c core.Caller, p ahp.RunAutomationParams) (ahp.RunAutomationResult, error)
-	FetchAutomationRuns(ctx context.Context, c core.Caller, p ahp.FetchAutomationRunsParams) (ahp.FetchAutomationRunsResult, error)
+	FetchAutomationRuns(ctx context.Context, c core.Caller,
+		p ahp.FetchAutomationRunsParams) (ahp.FetchAutomationRunsResult, error)
 }
 
 // knowsAutomations reports whether the client's version has automations: 0.9 and later.
 func (s *socket) knowsAutomations() bool { return s.tongue.Knows("automation/set") }
 
 // ofAutomations refuses a method to clients whose version does not have it.
-func ofAutomations(run func(*socket, context.Context, jsonrpc.Message) error) func(*socket, context.Context, jsonrpc.Message) error {
+func ofAutomations(run func(*socket, context.Context, jsonrpc.Message) error) func(*socket, context.Context,
+	jsonrpc.Message) error {
 	return func(s *socket, ctx context.Context, m jsonrpc.Message) error {
 		if !s.knowsAutomations() {
 			return ahp.Errorf(ahp.CodeMethodNotFound, "protocol version %s has no method %q", s.tongue.version, m.Method)

@@ -81,7 +81,7 @@ func (b *bindings) connect(ctx context.Context, p access.Principal, id string, o
 }
 
 // markLeft starts the seven days of a client that disconnects.
-func (b *bindings) left(p access.Principal, id string) {
+func (b *bindings) markLeft(p access.Principal, id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if has := b.known[id]; has.Principal == p.ID && time.Since(has.seen) > rebind {

@@ -20,7 +20,7 @@ func TestClientIdIsFreeAfterSevenDays(t *testing.T) {
 		open := func() error { return nil }
 		must(t, b.connect(t.Context(), principals["guest"], "x", open))
 		time.Sleep(3 * 24 * time.Hour)
-		b.left(principals["guest"], "x")
+		b.markLeft(principals["guest"], "x")
 		time.Sleep(6 * 24 * time.Hour)
 		if err := b.connect(t.Context(), other, "x", open); !errors.Is(err, hub.ErrClientTaken) {
 			t.Errorf("six days after the last visit: %v", err)
@@ -31,7 +31,7 @@ func TestClientIdIsFreeAfterSevenDays(t *testing.T) {
 }
 
 // The owner's bindings are kept, however many clients guests name.
-func TestBindingsOfRanksAreKeptApart(t *testing.T) {
+func TestGuestsCannotEvictOwnersBindings(t *testing.T) {
 	s, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	defer s.Close()

@@ -9,5 +9,6 @@ import (
 
 // Changesets runs the operations of a changeset.
 type Changesets interface {
-	InvokeChangesetOperation(ctx context.Context, c core.Caller, p ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error)
+	InvokeChangesetOperation(ctx context.Context, c core.Caller,
+		p ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error)
 }

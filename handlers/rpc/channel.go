@@ -42,7 +42,7 @@ func (s *socket) subscribe(ctx context.Context, m jsonrpc.Message) error {
 	if err := params(m, &p); err != nil {
 		return err
 	}
-	if err := s.room(1); err != nil {
+	if err := s.checkRoom(1); err != nil {
 		return err
 	}
 	if isTelemetry(p.Channel) {
@@ -63,9 +63,10 @@ func (s *socket) subscribe(ctx context.Context, m jsonrpc.Message) error {
 }
 
 // checkRoom bounds the subscriptions of a connection.
-func (s *socket) room(more int) error {
+func (s *socket) checkRoom(more int) error {
 	if have := len(s.conn.Subscribed()) + len(s.exports); have+more > s.cfg.Limits.Subscriptions {
-		return ahp.Errorf(ahp.CodeInvalidRequest, "a connection can follow %d channels. Unsubscribe from some of the %d first",
+		return ahp.Errorf(ahp.CodeInvalidRequest,
+			"a connection can follow %d channels. Unsubscribe from some of the %d first",
 			s.cfg.Limits.Subscriptions, have)
 	}
 	return nil

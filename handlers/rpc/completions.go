@@ -10,7 +10,8 @@ import (
 // Completions offers completions of what is being typed.
 type Completions interface {
 	Completions(ctx context.Context, c core.Caller, p ahp.CompletionsParams) (ahp.CompletionsResult, error)
-	SessionConfigCompletions(ctx context.Context, c core.Caller, p ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error)
+	SessionConfigCompletions(ctx context.Context, c core.Caller,
+		p ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error)
 }
 
 // Authenticator accepts tokens for agents.

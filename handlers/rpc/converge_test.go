@@ -24,7 +24,7 @@ const partySession, partySize = ahp.URI("ahp-session:/party"), 20
 // Twenty clients of all versions dispatch valid and invalid actions while their connections are cut
 // repeatedly. At the end each has the current state in its version, and all of its actions are
 // answered.
-func TestEverybodyConverges(t *testing.T) { // AHP requirements 40, 42 and 206
+func TestAllClientsConverge(t *testing.T) { // AHP requirements 40, 42 and 206
 	seed := *convergeSeed
 	if seed == 0 {
 		seed = rand.Uint64()
@@ -110,7 +110,8 @@ func (g *guest) acts() {
 }
 
 func (g *guest) say(u unanswered) {
-	g.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":%q,"clientSeq":%d,"action":%s}}`, u.channel, u.seq, u.action))
+	g.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":%q,"clientSeq":%d,"action":%s}}`,
+		u.channel, u.seq, u.action))
 }
 
 func (g *guest) action() (ahp.URI, string) {
@@ -122,7 +123,8 @@ func (g *guest) action() (ahp.URI, string) {
 	} else if len(chat.Turns) > 0 {
 		turn = chat.Turns[g.rnd.IntN(len(chat.Turns))].ID
 	}
-	message := fmt.Sprintf(`{"text":%q,"origin":{"kind":"user"}}`, []string{"say hello", "count 20 0", "ask", "run true", "plan", "fail no"}[g.rnd.IntN(6)])
+	message := fmt.Sprintf(`{"text":%q,"origin":{"kind":"user"}}`,
+		[]string{"say hello", "count 20 0", "ask", "run true", "plan", "fail no"}[g.rnd.IntN(6)])
 	switch g.rnd.IntN(16) {
 	case 0, 1, 2:
 		return g.chat, fmt.Sprintf(`{"type":"chat/turnStarted","turnId":"t%d","startedAt":"2026-01-02T03:04:05.000Z","message":%s}`, n, message)
@@ -196,7 +198,9 @@ func (g *guest) resume() {
 			FromSeq  int64
 		}
 	}
-	must(g.t, json.Unmarshal(g.call("reconnect", fmt.Sprintf(`{"channel":"ahp-root://","clientId":%q,"lastSeenServerSeq":%d,"subscriptions":%s}`, g.id, g.last, uris)), &r))
+	must(g.t, json.Unmarshal(g.call("reconnect",
+		fmt.Sprintf(`{"channel":"ahp-root://","clientId":%q,"lastSeenServerSeq":%d,"subscriptions":%s}`, g.id, g.last,
+			uris)), &r))
 	for _, raw := range r.Actions {
 		g.apply(raw)
 	}

@@ -15,11 +15,12 @@ import (
 
 // upgradeParams converts params to the current version. Before a version is negotiated, params are
 // the same in all of them.
-func (s *socket) understood(m jsonrpc.Message) (json.RawMessage, error) {
+func (s *socket) upgradeParams(m jsonrpc.Message) (json.RawMessage, error) {
 	if s.conn == nil || m.Method == "dispatchAction" || !s.tongue.Rewrites() {
 		return m.Params, nil
 	}
-	b, err := s.tongue.UpParams(dialect.Context{ClientID: s.clientID, Now: time.Now(), DefaultChat: s.defaultChat}, m.Method, m.Params)
+	b, err := s.tongue.UpParams(dialect.Context{ClientID: s.clientID, Now: time.Now(), DefaultChat: s.defaultChat},
+		m.Method, m.Params)
 	if err != nil {
 		return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: %v", m.Method, err)
 	}
@@ -27,10 +28,10 @@ func (s *socket) understood(m jsonrpc.Message) (json.RawMessage, error) {
 }
 
 // decodeAction converts an action to the current version.
-func (s *socket) meant(channel ahp.URI, raw json.RawMessage) (ahp.Action, error) {
+func (s *socket) decodeAction(channel ahp.URI, raw json.RawMessage) (ahp.Action, error) {
 	if s.tongue.Rewrites() {
 		c := dialect.Context{Resource: channel, ClientID: s.clientID, Now: time.Now(), DefaultChat: s.defaultChat}
-		if info, state, ok := s.seen(channel); ok {
+		if info, state, ok := s.visible(channel); ok {
 			c.Session, c.State = info.Session, state
 		}
 		var err error
@@ -46,7 +47,7 @@ func (s *socket) meant(channel ahp.URI, raw json.RawMessage) (ahp.Action, error)
 }
 
 func (s *socket) defaultChat(session ahp.URI) ahp.URI {
-	_, state, _ := s.seen(session)
+	_, state, _ := s.visible(session)
 	if st, ok := state.(*ahp.SessionState); ok {
 		return st.DefaultChat
 	}
@@ -54,7 +55,7 @@ func (s *socket) defaultChat(session ahp.URI) ahp.URI {
 }
 
 // visible returns a channel as this client sees it.
-func (s *socket) seen(uri ahp.URI) (hub.ChannelInfo, ahp.State, bool) {
+func (s *socket) visible(uri ahp.URI) (hub.ChannelInfo, ahp.State, bool) {
 	audience := s.principal.Audience()
 	info, known := s.cfg.Hub.Info(uri)
 	state, _, ok := s.cfg.Hub.State(uri)
@@ -111,7 +112,7 @@ func (s *socket) turnsBefore(ctx context.Context, m jsonrpc.Message) error {
 	if err := s.cfg.Host.Prepare(ctx, s.caller(), p.Channel); err != nil {
 		return err
 	}
-	_, state, _ := s.seen(p.Channel)
+	_, state, _ := s.visible(p.Channel)
 	chat, ok := state.(*ahp.ChatState)
 	if !ok {
 		return ahp.Errorf(ahp.CodeInvalidParams, "fetchTurns: %s is not a chat", p.Channel)

@@ -90,7 +90,7 @@ type Endpoint struct {
 // New returns the endpoint. The caller authenticates requests first and puts the principal into the
 // request's context (access.WithPrincipal). The socket ends with that context, for example when a
 // link is revoked.
-func Handler(cfg Config) *Endpoint {
+func New(cfg Config) *Endpoint {
 	cfg.Limits = cfg.Limits.withDefaults()
 	cfg.Log = cmp.Or(cfg.Log, slog.Default())
 	cfg.Tracer = cmp.Or[trace.Tracer](cfg.Tracer, noop.Tracer{})

@@ -11,14 +11,17 @@ import (
 
 func (f *fake) AutomationCapabilities(core.Caller) *ahp.AutomationCapabilities { return nil }
 
-func (f *fake) ListAutomationTriggerDefinitions(context.Context, core.Caller, ahp.ListAutomationTriggerDefinitionsParams) (ahp.ListAutomationTriggerDefinitionsResult, error) {
+func (f *fake) ListAutomationTriggerDefinitions(context.Context, core.Caller,
+	ahp.ListAutomationTriggerDefinitionsParams) (ahp.ListAutomationTriggerDefinitionsResult, error) {
 	return ahp.ListAutomationTriggerDefinitionsResult{Items: []ahp.AutomationTriggerDefinition{}}, nil
 }
 
-func (f *fake) RunAutomation(_ context.Context, _ core.Caller, p ahp.RunAutomationParams) (ahp.RunAutomationResult, error) {
+func (f *fake) RunAutomation(_ context.Context, _ core.Caller, p ahp.RunAutomationParams) (ahp.RunAutomationResult,
+	error) {
 	return ahp.RunAutomationResult{}, ahp.Errorf(ahp.CodeNotFound, "there is no automation %s", p.Automation)
 }
 
-func (f *fake) FetchAutomationRuns(_ context.Context, _ core.Caller, p ahp.FetchAutomationRunsParams) (ahp.FetchAutomationRunsResult, error) {
+func (f *fake) FetchAutomationRuns(_ context.Context, _ core.Caller,
+	p ahp.FetchAutomationRunsParams) (ahp.FetchAutomationRunsResult, error) {
 	return ahp.FetchAutomationRunsResult{}, ahp.Errorf(ahp.CodeNotFound, "there is no automation %s", p.Automation)
 }

@@ -27,15 +27,18 @@ func (f *fake) ResourceMove(context.Context, core.Caller, ahp.ResourceMoveParams
 	return ahp.ResourceMoveResult{}, errNoFiles
 }
 
-func (f *fake) ResourceDelete(context.Context, core.Caller, ahp.ResourceDeleteParams) (ahp.ResourceDeleteResult, error) {
+func (f *fake) ResourceDelete(context.Context, core.Caller, ahp.ResourceDeleteParams) (ahp.ResourceDeleteResult,
+	error) {
 	return ahp.ResourceDeleteResult{}, errNoFiles
 }
 
-func (f *fake) CreateResourceWatch(context.Context, core.Caller, ahp.CreateResourceWatchParams) (ahp.CreateResourceWatchResult, error) {
+func (f *fake) CreateResourceWatch(context.Context, core.Caller,
+	ahp.CreateResourceWatchParams) (ahp.CreateResourceWatchResult, error) {
 	return ahp.CreateResourceWatchResult{}, errNoFiles
 }
 
-func (f *fake) ResourceRequest(context.Context, core.Caller, ahp.ResourceRequestParams) (ahp.ResourceRequestResult, error) {
+func (f *fake) ResourceRequest(context.Context, core.Caller, ahp.ResourceRequestParams) (ahp.ResourceRequestResult,
+	error) {
 	return ahp.ResourceRequestResult{}, errNoFiles
 }
 
@@ -43,7 +46,8 @@ func (f *fake) Completions(context.Context, core.Caller, ahp.CompletionsParams) 
 	return ahp.CompletionsResult{}, nil
 }
 
-func (f *fake) SessionConfigCompletions(context.Context, core.Caller, ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error) {
+func (f *fake) SessionConfigCompletions(context.Context, core.Caller,
+	ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error) {
 	return ahp.SessionConfigCompletionsResult{}, nil
 }
 

@@ -37,11 +37,14 @@ func newFake(t testing.TB, h *hub.Hub) *fake {
 			state ahp.State
 		}{
 			{hub.ChannelInfo{URI: ahp.RootURI, Kind: ahp.ChannelRoot}, &ahp.RootState{}},
-			{hub.ChannelInfo{URI: sessionURI, Kind: ahp.ChannelSession, Session: sessionURI}, &ahp.SessionState{Provider: "p", Title: "One", Lifecycle: "ready"}},
-			{hub.ChannelInfo{URI: "ahp-session:/2", Kind: ahp.ChannelSession, Session: "ahp-session:/2"}, &ahp.SessionState{Title: "Two", Lifecycle: "ready", DefaultChat: "ahp-chat:/2"}},
+			{hub.ChannelInfo{URI: sessionURI, Kind: ahp.ChannelSession, Session: sessionURI},
+				&ahp.SessionState{Provider: "p", Title: "One", Lifecycle: "ready"}},
+			{hub.ChannelInfo{URI: "ahp-session:/2", Kind: ahp.ChannelSession, Session: "ahp-session:/2"},
+				&ahp.SessionState{Title: "Two", Lifecycle: "ready", DefaultChat: "ahp-chat:/2"}},
 			{hub.ChannelInfo{URI: chatURI, Kind: ahp.ChannelChat, Session: sessionURI}, chat()},
 			{hub.ChannelInfo{URI: termURI, Kind: ahp.ChannelTerminal, Session: sessionURI}, &ahp.TerminalState{Title: "sh",
-				Claim: ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: "a"}}, Lifecycle: ahp.TerminalLifecycleState{Status: "running"}}},
+				Claim:     ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: "a"}},
+				Lifecycle: ahp.TerminalLifecycleState{Status: "running"}}},
 		} {
 			must(t, tx.Open(c.info, c.state))
 		}
@@ -51,11 +54,14 @@ func newFake(t testing.TB, h *hub.Hub) *fake {
 }
 
 func chat() *ahp.ChatState {
-	s := &ahp.ChatState{Resource: chatURI, Title: "Chat", Status: ahp.SessionStatusInProgress, ModifiedAt: "2026-01-02T03:04:05.000Z"}
+	s := &ahp.ChatState{Resource: chatURI, Title: "Chat", Status: ahp.SessionStatusInProgress,
+		ModifiedAt: "2026-01-02T03:04:05.000Z"}
 	for _, id := range []string{"t1", "t2", "t3"} {
-		s.Turns = append(s.Turns, &ahp.Turn{ID: id, State: "complete", Message: ahp.Message{Text: id, Origin: ahp.MessageOrigin{Kind: "user"}}})
+		s.Turns = append(s.Turns, &ahp.Turn{ID: id, State: "complete",
+			Message: ahp.Message{Text: id, Origin: ahp.MessageOrigin{Kind: "user"}}})
 	}
-	s.ActiveTurn = &ahp.ActiveTurn{ID: "t4", StartedAt: s.ModifiedAt, Message: ahp.Message{Text: "t4", Origin: ahp.MessageOrigin{Kind: "user"}},
+	s.ActiveTurn = &ahp.ActiveTurn{ID: "t4", StartedAt: s.ModifiedAt,
+		Message:       ahp.Message{Text: "t4", Origin: ahp.MessageOrigin{Kind: "user"}},
 		ResponseParts: ahp.NewParts(ahp.ResponsePart{Value: &ahp.MarkdownResponsePart{ID: "p"}})}
 	return s
 }
@@ -74,7 +80,8 @@ func (f *fake) Prepare(_ context.Context, c core.Caller, uri ahp.URI) error {
 	return nil
 }
 
-func (f *fake) Dispatch(_ context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome, error) {
+func (f *fake) Dispatch(_ context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome,
+	error) {
 	if t, ok := a.(*ahp.SessionTitleChangedAction); ok && t.Title == "panic" {
 		panic("as asked")
 	} else if ok && t.Title == "fail" {
@@ -95,7 +102,8 @@ func (f *fake) Reconnected(c core.Caller, uris []ahp.URI) {
 	f.note(c.ClientID + " reconnected " + strings.Join(uris, " "))
 }
 
-func (f *fake) ListSessions(_ context.Context, _ core.Caller, p ahp.ListSessionsParams) (ahp.ListSessionsResult, error) {
+func (f *fake) ListSessions(_ context.Context, _ core.Caller, p ahp.ListSessionsParams) (ahp.ListSessionsResult,
+	error) {
 	if p.Cursor != "" {
 		return ahp.ListSessionsResult{}, ahp.Errorf(ahp.CodeInvalidParams, "no such cursor")
 	}
@@ -120,9 +128,12 @@ func (f *fake) CreateSession(_ context.Context, _ core.Caller, p ahp.CreateSessi
 	}
 	err := error(nil)
 	if doErr := f.hub.Do(func(tx *hub.Tx) {
-		err = tx.Open(hub.ChannelInfo{URI: p.Channel, Kind: ahp.ChannelSession, Session: p.Channel}, &ahp.SessionState{Title: "New", Lifecycle: "creating", WorkingDirectories: p.WorkingDirectories})
-		tx.Notify(hub.ChannelInfo{URI: p.Channel, Kind: ahp.ChannelSession, Session: p.Channel}, ahp.RootURI, "root/sessionAdded",
-			ahp.SessionAddedParams{Channel: ahp.RootURI, Summary: ahp.SessionSummary{Resource: p.Channel, Title: "New", WorkingDirectories: p.WorkingDirectories}})
+		err = tx.Open(hub.ChannelInfo{URI: p.Channel, Kind: ahp.ChannelSession, Session: p.Channel},
+			&ahp.SessionState{Title: "New", Lifecycle: "creating", WorkingDirectories: p.WorkingDirectories})
+		tx.Notify(hub.ChannelInfo{URI: p.Channel, Kind: ahp.ChannelSession, Session: p.Channel}, ahp.RootURI,
+			"root/sessionAdded",
+			ahp.SessionAddedParams{Channel: ahp.RootURI,
+				Summary: ahp.SessionSummary{Resource: p.Channel, Title: "New", WorkingDirectories: p.WorkingDirectories}})
 	}); doErr != nil {
 		return doErr
 	}
@@ -136,7 +147,8 @@ func (f *fake) DisposeSession(_ context.Context, _ core.Caller, p ahp.DisposeSes
 	return f.hub.Do(func(tx *hub.Tx) { tx.Close(p.Channel) })
 }
 
-func (f *fake) ResolveSessionConfig(core.Caller, ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error) {
+func (f *fake) ResolveSessionConfig(core.Caller, ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult,
+	error) {
 	return ahp.ResolveSessionConfigResult{Schema: ahp.SessionConfigSchema{Type: "object"}}, nil
 }
 func (f *fake) CreateChat(context.Context, core.Caller, ahp.CreateChatParams) error   { return nil }
@@ -157,7 +169,8 @@ func (f *fake) DisposeTerminal(context.Context, core.Caller, ahp.DisposeTerminal
 	return nil
 }
 
-func (f *fake) ResourceRead(ctx context.Context, _ core.Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error) {
+func (f *fake) ResourceRead(ctx context.Context, _ core.Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult,
+	error) {
 	if strings.HasSuffix(p.URI, "/slow") {
 		select {
 		case <-f.hold:
@@ -171,11 +184,13 @@ func (f *fake) ResourceList(context.Context, core.Caller, ahp.ResourceListParams
 	return ahp.ResourceListResult{}, nil
 }
 
-func (f *fake) ResourceResolve(context.Context, core.Caller, ahp.ResourceResolveParams) (ahp.ResourceResolveResult, error) {
+func (f *fake) ResourceResolve(context.Context, core.Caller, ahp.ResourceResolveParams) (ahp.ResourceResolveResult,
+	error) {
 	return ahp.ResourceResolveResult{}, ahp.Errorf(ahp.CodePermissionDenied, "outside the roots")
 }
 
-func (f *fake) InvokeChangesetOperation(context.Context, core.Caller, ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
+func (f *fake) InvokeChangesetOperation(context.Context, core.Caller,
+	ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
 	return ahp.InvokeChangesetOperationResult{}, nil
 }
 

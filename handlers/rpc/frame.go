@@ -42,20 +42,20 @@ func (s *socket) readFrame(r io.Reader) (*received, error) {
 	defer tinyFrames.Put(tiny)
 	n, err := io.ReadFull(r, tiny[:])
 	if err != nil {
-		return endedFrame(tiny[:n], err)
+		return copyFrame(tiny[:n], err)
 	}
 	small := smallFrames.Get().(*[smallFrame]byte)
 	defer smallFrames.Put(small)
 	copy(small[:], tiny[:])
 	n, err = io.ReadFull(r, small[tinyFrame:])
 	if err != nil {
-		return endedFrame(small[:tinyFrame+n], err)
+		return copyFrame(small[:tinyFrame+n], err)
 	}
 	return s.readLarge(r, small[:])
 }
 
-// endedFrame copies a frame that fit into a pooled buffer, because the message keeps parts of it.
-func endedFrame(have []byte, err error) (*received, error) {
+// copyFrame copies a frame that fit into a pooled buffer, because the message keeps parts of it.
+func copyFrame(have []byte, err error) (*received, error) {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, err
 	}

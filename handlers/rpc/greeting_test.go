@@ -8,11 +8,12 @@ import (
 )
 
 // AHP requirement 14.
-func TestTheDefaultDirectoryIsTold(t *testing.T) {
+func TestDefaultDirectory(t *testing.T) {
 	for dir, want := range map[string]bool{"file:///srv/work": true, "": false} {
 		w := newWorld(t, Config{DefaultDirectory: dir}, hub.Config{})
 		got := w.dial("owner").initialize("a")
-		if told := strings.Contains(got, `"defaultDirectory":"file:///srv/work"`); told != want || strings.Contains(got, "defaultDirectory") != want {
+		if told := strings.Contains(got, `"defaultDirectory":"file:///srv/work"`); told != want ||
+			strings.Contains(got, "defaultDirectory") != want {
 			t.Errorf("with %q: %s", dir, got)
 		}
 	}

@@ -38,14 +38,16 @@ func realWorldOf(t *testing.T, backend agent.Backend, limits Limits) *world {
 	library := custom.NewLibrary(custom.Limits{}, quiet)
 	background(t, library.Run, func() error { return nil })
 	var h *host.Host
-	w := &world{t: t, dir: t.TempDir(), hub: hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) { h.Derive(tx, e) }})}
-	h, err = host.New(host.Config{Hub: w.hub, Store: s, Agents: map[string]agent.Backend{"script": backend}, DataDir: dir, DefaultDir: w.dir, Clients: w,
+	w := &world{t: t, dir: t.TempDir(), hub: hub.New(hub.Config{Journal: true, Boot: boot,
+		Derive: func(tx *hub.Tx, e *hub.Envelope) { h.Derive(tx, e) }})}
+	h, err = host.New(host.Config{Hub: w.hub, Store: s, Agents: map[string]agent.Backend{"script": backend}, DataDir: dir,
+		DefaultDir: w.dir, Clients: w,
 		Customize: host.Customize{Library: library, Servers: mcp.Dialer{}}})
 	must(t, err)
 	background(t, func(ctx context.Context) error { return s.Run(ctx, w.hub) }, s.Close)
 	must(t, h.Start(t.Context()))
 	background(t, h.Run, func() error { return nil })
-	w.end = Handler(Config{Host: h, Hub: w.hub, Clients: s, Log: quiet, Limits: limits})
+	w.end = New(Config{Host: h, Hub: w.hub, Clients: s, Log: quiet, Limits: limits})
 	srv := httptest.NewServer(authenticated(w.end))
 	w.url = "ws" + strings.TrimPrefix(srv.URL, "http")
 	t.Cleanup(func() {
@@ -73,7 +75,7 @@ func background(t *testing.T, run func(context.Context) error, closing func() er
 }
 
 // A client makes a session, prompts, mirrors all of it, disconnects and resumes.
-func TestARealHost(t *testing.T) {
+func TestRealHost(t *testing.T) {
 	w := realWorld(t)
 	const session, first = "ahp-session:/s", "the first message"
 	a := &mirror{w.dial("owner"), map[ahp.URI]ahp.ChannelKind{}, map[ahp.URI]ahp.State{}, 0}

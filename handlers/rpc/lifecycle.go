@@ -40,7 +40,8 @@ func (s *socket) initialize(ctx context.Context, m jsonrpc.Message) error {
 	if err := s.connect(ctx, p.ClientID, v, false); err != nil {
 		return err
 	}
-	if err := s.clients.initialized(clientKey{s.principal.ID, p.ClientID}, client{v.String(), p.Capabilities}); err != nil {
+	if err := s.clients.initialized(clientKey{s.principal.ID, p.ClientID},
+		client{v.String(), p.Capabilities}); err != nil {
 		s.log.Warn("cannot save the client; it will have to initialize after a restart", "client", p.ClientID, "err", err)
 	}
 	var subs []hub.Subscription
@@ -69,11 +70,13 @@ func (s *socket) first(m jsonrpc.Message, into any) error {
 func (s *socket) checkClient(id string, subscriptions int) error {
 	switch {
 	case core.IsPageClient(id):
-		return ahp.Errorf(ahp.CodeInvalidParams, "a clientId that begins with page: or pages| is reserved for the web pages. Choose another one")
+		return ahp.Errorf(ahp.CodeInvalidParams,
+			"a clientId that begins with page: or pages| is reserved for the web pages. Choose another one")
 	case id == "" || len(id) > maxClientID:
 		return ahp.Errorf(ahp.CodeInvalidParams, "clientId must have between 1 and %d bytes", maxClientID)
 	case subscriptions > s.cfg.Limits.Subscriptions:
-		return ahp.Errorf(ahp.CodeInvalidParams, "a connection can follow %d channels, not %d", s.cfg.Limits.Subscriptions, subscriptions)
+		return ahp.Errorf(ahp.CodeInvalidParams, "a connection can follow %d channels, not %d", s.cfg.Limits.Subscriptions,
+			subscriptions)
 	}
 	return nil
 }
@@ -104,8 +107,9 @@ func (s *socket) admit(ctx context.Context, clientID string, info *ahp.Implement
 func (s *socket) connect(ctx context.Context, clientID string, v dialect.Version, resume bool) error {
 	return s.clients.bindings.connect(ctx, s.principal, clientID, func() error {
 		audience := s.principal.Audience()
-		conn, err := s.cfg.Hub.Connect(hub.ConnConfig{Principal: s.principal.ID, ClientID: clientID, Audience: audience, Resume: resume,
-			End: s.cancel})
+		conn, err := s.cfg.Hub.Connect(hub.ConnConfig{Principal: s.principal.ID, ClientID: clientID, Audience: audience,
+			Resume: resume,
+			End:    s.cancel})
 		if err != nil {
 			return err
 		}

@@ -64,7 +64,8 @@ var methods = map[string]method{
 }
 
 // result returns a row that answers with the host's result.
-func result[P, R any](call func(Host, context.Context, core.Caller, P) (R, error)) func(*socket, context.Context, jsonrpc.Message) error {
+func result[P, R any](call func(Host, context.Context, core.Caller, P) (R, error)) func(*socket, context.Context,
+	jsonrpc.Message) error {
 	return func(s *socket, ctx context.Context, m jsonrpc.Message) error {
 		var p P
 		if err := params(m, &p); err != nil {
@@ -84,7 +85,8 @@ func result[P, R any](call func(Host, context.Context, core.Caller, P) (R, error
 }
 
 // null returns a row that answers null.
-func null[P any](call func(Host, context.Context, core.Caller, P) error) func(*socket, context.Context, jsonrpc.Message) error {
+func null[P any](call func(Host, context.Context, core.Caller, P) error) func(*socket, context.Context,
+	jsonrpc.Message) error {
 	return func(s *socket, ctx context.Context, m jsonrpc.Message) error {
 		var p P
 		if err := params(m, &p); err != nil {

@@ -107,7 +107,8 @@ func (m *mirror) resume(client string) string {
 	list, err := ahp.Marshal(uris)
 	must(m.t, err)
 	var r ahp.ReconnectResult
-	must(m.t, ahp.Unmarshal(m.call("back", "reconnect", fmt.Sprintf(`{"clientId":%q,"lastSeenServerSeq":%d,"subscriptions":%s}`, client, m.last, list)), &r))
+	must(m.t, ahp.Unmarshal(m.call("back", "reconnect",
+		fmt.Sprintf(`{"clientId":%q,"lastSeenServerSeq":%d,"subscriptions":%s}`, client, m.last, list)), &r))
 	switch r := r.Value.(type) {
 	case *ahp.ReconnectReplayResult:
 		for _, e := range r.Actions {
@@ -128,7 +129,7 @@ func (m *mirror) resume(client string) string {
 
 // Promise 4: wherever and however often a connection is cut, its client ends up with the current
 // state.
-func TestCutAnywhere(t *testing.T) {
+func TestResumeAfterCutAnywhere(t *testing.T) {
 	seed := rand.Uint64()
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	w := newWorld(t, Config{}, hub.Config{Limits: hub.Limits{WindowBytes: 20_000}})

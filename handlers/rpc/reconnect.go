@@ -53,7 +53,8 @@ type reconnected struct {
 
 func (r reconnected) frame(s *socket, it *hub.Item) ([]byte, error) {
 	if !it.IsReplay {
-		return s.resultFrame(r.m, ahp.ReconnectResult{Value: &ahp.ReconnectSnapshotResult{Snapshots: s.snapshots(it.Snapshots)}})
+		return s.resultFrame(r.m, ahp.ReconnectResult{
+			Value: &ahp.ReconnectSnapshotResult{Snapshots: s.snapshots(it.Snapshots)}})
 	}
 	missing, err := ahp.Marshal(slices.Concat(r.missing, it.Missing))
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 
 // Watches reports changes of files, on a channel for each watch.
 type Watches interface {
-	CreateResourceWatch(ctx context.Context, c core.Caller, p ahp.CreateResourceWatchParams) (ahp.CreateResourceWatchResult, error)
+	CreateResourceWatch(ctx context.Context, c core.Caller,
+		p ahp.CreateResourceWatchParams) (ahp.CreateResourceWatchResult, error)
 }
 
 // ResourceWriter changes files by URI. Its calls run in order of arrival, so that pipelined

@@ -17,6 +17,7 @@ type Sessions interface {
 	ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error)
 }
 
-func resolveSessionConfig(h Host, _ context.Context, c core.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error) {
+func resolveSessionConfig(h Host, _ context.Context, c core.Caller,
+	p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error) {
 	return h.ResolveSessionConfig(c, p)
 }

@@ -144,7 +144,7 @@ func (s *socket) leave() {
 	if _, err := s.conn.Next(s.ctx, nil); errors.Is(err, hub.ErrReplaced) {
 		return
 	}
-	s.clients.bindings.left(s.principal, s.clientID)
+	s.clients.bindings.markLeft(s.principal, s.clientID)
 	s.cfg.Host.Disconnected(s.caller())
 }
 
@@ -156,7 +156,7 @@ func (s *socket) caller() core.Caller {
 func (s *socket) handle(m jsonrpc.Message) {
 	row, ok := methods[m.Method]
 	if ok && len(m.Params) > 0 {
-		m.Params = s.in(m.Params)
+		m.Params = s.toHost(m.Params)
 	}
 	switch {
 	case !ok:
@@ -177,17 +177,17 @@ func (s *socket) handle(m jsonrpc.Message) {
 }
 
 func (s *socket) run(row method, m jsonrpc.Message) {
-	ctx, span := s.begun(m)
+	ctx, span := s.startSpan(m)
 	var err error
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 			s.sendFree(m, jsonrpc.AppendError(nil, m.ID, s.internal(m.Method, "panic", p, "stack", string(debug.Stack()))))
 		}
-		s.done(span, m.Method, err)
+		s.endSpan(span, m.Method, err)
 	}()
 	if m.Params, err = withChannel(m, row.root); err == nil {
-		m.Params, err = s.understood(m)
+		m.Params, err = s.upgradeParams(m)
 	}
 	if err == nil {
 		err = row.run(s, ctx, m)
@@ -210,7 +210,8 @@ func (s *socket) refuse(m jsonrpc.Message, err error) {
 // reads are the methods whose answers carry no number of the timeline. They are answered while the
 // journal fails.
 var reads = []string{"listSessions", "resolveSessionConfig", "sessionConfigCompletions", "completions",
-	"resourceRead", "resourceList", "resourceResolve", "resourceWrite", "resourceMkdir", "resourceCopy", "resourceMove", "resourceDelete",
+	"resourceRead", "resourceList", "resourceResolve", "resourceWrite", "resourceMkdir", "resourceCopy", "resourceMove",
+	"resourceDelete",
 	"listAutomationTriggerDefinitions", "fetchAutomationRuns"}
 
 // answer answers a request, in the order of the timeline.
@@ -259,7 +260,7 @@ func (s *socket) owe(n int) bool {
 }
 
 func (s *socket) writeNow(frame []byte) {
-	if err := s.ws.Write(context.Background(), websocket.MessageText, s.names.out(frame)); err != nil {
+	if err := s.ws.Write(context.Background(), websocket.MessageText, s.names.toClient(frame)); err != nil {
 		s.end(err)
 	}
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/ahphub/ahphub/hub/store"
 )
 
-func TestWhoGetsIn(t *testing.T) { // AHP requirements 208 and 209
+func TestAuthentication(t *testing.T) { // AHP requirements 208 and 209
 	w := newWorld(t, Config{Origins: []string{"hub.example.com"}}, hub.Config{})
 	cases := []struct {
 		name   string
@@ -36,9 +36,12 @@ func TestWhoGetsIn(t *testing.T) { // AHP requirements 208 and 209
 		{"a token, from no page", http.Header{"X-Principal": {"owner"}}, 101},
 		{"a token, from any page", http.Header{"X-Principal": {"owner"}, "Origin": {"https://elsewhere.example.com"}}, 101},
 		{"a cookie, from no page", http.Header{"X-Principal": {"owner"}, "Cookie": {"s=1"}}, 101},
-		{"a cookie, from our page", http.Header{"X-Principal": {"owner"}, "Cookie": {"s=1"}, "Origin": {"http" + strings.TrimPrefix(w.url, "ws")}}, 101},
-		{"a cookie, from the public address", http.Header{"X-Principal": {"owner"}, "Cookie": {"s=1"}, "Origin": {"https://hub.example.com"}}, 101},
-		{"a cookie, from another's page", http.Header{"X-Principal": {"owner"}, "Cookie": {"s=1"}, "Origin": {"https://elsewhere.example.com"}}, http.StatusForbidden},
+		{"a cookie, from our page", http.Header{"X-Principal": {"owner"}, "Cookie": {"s=1"},
+			"Origin": {"http" + strings.TrimPrefix(w.url, "ws")}}, 101},
+		{"a cookie, from the public address",
+			http.Header{"X-Principal": {"owner"}, "Cookie": {"s=1"}, "Origin": {"https://hub.example.com"}}, 101},
+		{"a cookie, from another's page", http.Header{"X-Principal": {"owner"}, "Cookie": {"s=1"},
+			"Origin": {"https://elsewhere.example.com"}}, http.StatusForbidden},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -53,7 +56,7 @@ func TestWhoGetsIn(t *testing.T) { // AHP requirements 208 and 209
 	}
 }
 
-func TestTheSocketEnds(t *testing.T) { // AHP requirements 207 and 209
+func TestSocketEnds(t *testing.T) { // AHP requirements 207 and 209
 	limits := Limits{FrameBytes: 1000, Handshake: 50 * time.Millisecond}
 	cases := []struct {
 		name string
@@ -64,7 +67,8 @@ func TestTheSocketEnds(t *testing.T) { // AHP requirements 207 and 209
 		{"on a binary frame", func(w *world, p *peer) {
 			must(w.t, p.ws.Write(context.Background(), websocket.MessageBinary, []byte("{}")))
 		}, websocket.StatusUnsupportedData},
-		{"on a frame over the limit", func(w *world, p *peer) { p.send(strings.Repeat(" ", 2000)) }, websocket.StatusMessageTooBig},
+		{"on a frame over the limit", func(w *world, p *peer) { p.send(strings.Repeat(" ", 2000)) },
+			websocket.StatusMessageTooBig},
 		{"when the host stops", func(w *world, p *peer) {
 			p.initialize("a")
 			go w.end.Close(context.Background())
@@ -82,10 +86,11 @@ func TestTheSocketEnds(t *testing.T) { // AHP requirements 207 and 209
 	}
 }
 
-func TestNobodyComesInAfterClose(t *testing.T) {
+func TestCloseRefusesConnections(t *testing.T) {
 	w := newWorld(t, Config{}, hub.Config{})
 	must(t, w.end.Close(t.Context()))
-	_, res, err := websocket.Dial(t.Context(), w.url, &websocket.DialOptions{HTTPHeader: http.Header{"X-Principal": {"owner"}}})
+	_, res, err := websocket.Dial(t.Context(), w.url,
+		&websocket.DialOptions{HTTPHeader: http.Header{"X-Principal": {"owner"}}})
 	if err == nil || res.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("got %v, %v", res, err)
 	}
@@ -125,7 +130,7 @@ func eventually(t testing.TB, ok func() bool) {
 }
 
 // The host is notified of clients that leave, but not of one whose newer socket took over.
-func TestTheHostHearsWhoLeft(t *testing.T) {
+func TestNotifyHostOfLeavingClients(t *testing.T) {
 	w := newWorld(t, Config{}, hub.Config{})
 	first := w.dial("owner")
 	first.initialize("a")
@@ -145,7 +150,7 @@ func TestTheHostHearsWhoLeft(t *testing.T) {
 }
 
 // A slow request delays neither others nor the end of the socket.
-func TestSlowRequestsRunBeside(t *testing.T) {
+func TestSlowRequestsRunConcurrently(t *testing.T) {
 	w := newWorld(t, Config{}, hub.Config{})
 	p := w.dial("owner")
 	p.initialize("a")
@@ -195,11 +200,12 @@ func TestStalledReaderIsClosedAndResumes(t *testing.T) { // AHP requirement 209
 }
 
 // A client that asks and does not read is closed, so that memory is bounded.
-func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
+func TestUnreadAnswersAreBounded(t *testing.T) {
 	w := newWorld(t, Config{Limits: Limits{AnswerBytes: 1 << 20}}, hub.Config{})
 	p := w.dial("owner")
 	p.initialize("a")
-	request := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resourceRead","params":{"channel":"ahp-root://","uri":%q}}`, strings.Repeat("x", 200_000))
+	request := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resourceRead","params":{"channel":"ahp-root://","uri":%q}}`,
+		strings.Repeat("x", 200_000))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	for range 2000 {
@@ -213,7 +219,7 @@ func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 	eventually(t, func() bool { return w.end.Sockets() == 0 })
 }
 
-func TestAPeerThatIsGoneIsNoticed(t *testing.T) {
+func TestDetectLostPeer(t *testing.T) {
 	w := newWorld(t, Config{Limits: Limits{Ping: 20 * time.Millisecond}}, hub.Config{})
 	alive, gone := w.dial("owner"), w.dial("owner")
 	alive.initialize("alive")
@@ -229,7 +235,7 @@ func TestAPeerThatIsGoneIsNoticed(t *testing.T) {
 }
 
 // Frames of one batch share a system call.
-func TestOneBatchLeavesInFewWrites(t *testing.T) {
+func TestBatchNeedsFewWrites(t *testing.T) {
 	w := newWorld(t, Config{}, hub.Config{})
 	var writes atomic.Int64
 	srv := httptest.NewUnstartedServer(authenticated(w.end))
@@ -282,13 +288,15 @@ func TestCausesStayInTheLog(t *testing.T) {
 	p := w.dial("owner")
 	p.initialize("a")
 	for _, provider := range []string{"panic", "fail"} {
-		p.send(`{"jsonrpc":"2.0","id":1,"method":"createSession","params":{"channel":"ahp-session:/9","provider":"` + provider + `"}}`)
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"createSession","params":{"channel":"ahp-session:/9","provider":"` +
+			provider + `"}}`)
 		answer := p.read()
 		var got struct {
 			Error struct{ Data struct{ ID string } }
 		}
 		must(t, json.Unmarshal([]byte(answer), &got))
-		if strings.Contains(answer, "secret") || got.Error.Data.ID == "" || !strings.Contains(log.String(), got.Error.Data.ID) {
+		if strings.Contains(answer, "secret") || got.Error.Data.ID == "" ||
+			!strings.Contains(log.String(), got.Error.Data.ID) {
 			t.Errorf("%s is answered by %s, logged is %s", provider, answer, log.String())
 		}
 	}
@@ -315,7 +323,7 @@ func (s *syncBuffer) String() string {
 }
 
 // A client resumes after a restart of the host, from the store's record.
-func TestReconnectOverARestart(t *testing.T) {
+func TestReconnectAcrossRestart(t *testing.T) {
 	dir := t.TempDir()
 	seen := int64(0)
 	life := func(play func(w *world, p *peer)) {
@@ -334,7 +342,8 @@ func TestReconnectOverARestart(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- s.Run(ctx, w.hub) }()
-		w.end = Handler(Config{Host: w.host, Hub: w.hub, Clients: s, Limits: Limits{Close: 100 * time.Millisecond}, Log: slog.New(slog.DiscardHandler)})
+		w.end = New(Config{Host: w.host, Hub: w.hub, Clients: s, Limits: Limits{Close: 100 * time.Millisecond},
+			Log: slog.New(slog.DiscardHandler)})
 		srv := httptest.NewServer(authenticated(w.end))
 		w.url = "ws" + strings.TrimPrefix(srv.URL, "http")
 		play(w, w.dial("owner"))
@@ -351,8 +360,10 @@ func TestReconnectOverARestart(t *testing.T) {
 		seen = 1
 	})
 	life(func(w *world, p *peer) {
-		p.send(`{"jsonrpc":"2.0","id":1,"method":"reconnect","params":{"clientId":"a","lastSeenServerSeq":` + fmt.Sprint(seen) + `,"subscriptions":["ahp-chat:/1"]}}`)
-		if got := p.read(); !strings.Contains(got, `"type":"replay"`) || !strings.Contains(got, `"content":"two"`) || strings.Contains(got, `"content":"one"`) {
+		p.send(`{"jsonrpc":"2.0","id":1,"method":"reconnect","params":{"clientId":"a","lastSeenServerSeq":` +
+			fmt.Sprint(seen) + `,"subscriptions":["ahp-chat:/1"]}}`)
+		if got := p.read(); !strings.Contains(got, `"type":"replay"`) || !strings.Contains(got, `"content":"two"`) ||
+			strings.Contains(got, `"content":"one"`) {
 			t.Errorf("resumed by %s", got)
 		}
 	})

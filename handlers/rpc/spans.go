@@ -17,7 +17,7 @@ var spanOfRequest = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindSer
 
 // startSpan starts the span of a request, without the client's content. Without subscribers of
 // spans it costs almost nothing.
-func (s *socket) begun(m jsonrpc.Message) (context.Context, trace.Span) {
+func (s *socket) startSpan(m jsonrpc.Message) (context.Context, trace.Span) {
 	ctx, span := s.cfg.Tracer.Start(s.ctx, m.Method, spanOfRequest...)
 	if !span.IsRecording() {
 		return ctx, span
@@ -41,7 +41,7 @@ func (s *socket) begun(m jsonrpc.Message) (context.Context, trace.Span) {
 }
 
 // endSpan ends the span of a request and counts it.
-func (s *socket) done(span trace.Span, method string, err error) {
+func (s *socket) endSpan(span trace.Span, method string, err error) {
 	outcome := "ok"
 	var known *ahp.Error
 	switch {

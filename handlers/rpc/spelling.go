@@ -31,7 +31,7 @@ type pair struct{ theirs, ours []byte } // quoted, as in JSON
 const maxSpellings = 256
 
 // toHost returns params with the host's names.
-func (s *socket) in(params json.RawMessage) json.RawMessage {
+func (s *socket) toHost(params json.RawMessage) json.RawMessage {
 	var p struct {
 		Channel              ahp.URI   `json:"channel"`
 		Subscriptions        []ahp.URI `json:"subscriptions"`
@@ -43,11 +43,11 @@ func (s *socket) in(params json.RawMessage) json.RawMessage {
 	for _, uri := range slices.Concat([]ahp.URI{p.Channel}, p.Subscriptions, p.InitialSubscriptions) {
 		if ours, ok := s.changesetNamed(uri); ok {
 			s.names.learnBelow(uri, ours)
-			params = bytes.ReplaceAll(params, quoted(uri), quoted(ours))
+			params = bytes.ReplaceAll(params, quoteURI(uri), quoteURI(ours))
 		} else if strings.HasPrefix(uri, changesetScheme) {
 			s.names.forgetBelow(uri) // the client uses the catalogue's name now
 		}
-		s.names.learn(uri, s.named)
+		s.names.learn(uri, s.resolve)
 	}
 	params = s.names.rewrite(params, func(p pair) ([]byte, []byte) { return p.theirs, p.ours })
 	if s.names.providers != nil {
@@ -57,7 +57,7 @@ func (s *socket) in(params json.RawMessage) json.RawMessage {
 }
 
 // toClient returns a frame with the client's names.
-func (n *spelling) out(frame []byte) []byte {
+func (n *spelling) toClient(frame []byte) []byte {
 	frame = n.belowSessions(n.rewrite(frame, func(p pair) ([]byte, []byte) { return p.ours, p.theirs }))
 	if n.providers != nil {
 		frame = n.byProvider(frame)
@@ -111,17 +111,20 @@ func (n *spelling) keep(ours ahp.URI) {
 }
 
 func (n *spelling) add(theirs, ours ahp.URI) {
-	p := pair{quoted(theirs), quoted(ours)}
-	if !slices.ContainsFunc(n.pairs, func(o pair) bool { return bytes.Equal(o.theirs, p.theirs) || bytes.Equal(o.ours, p.ours) }) {
+	p := pair{quoteURI(theirs), quoteURI(ours)}
+	if !slices.ContainsFunc(n.pairs, func(o pair) bool {
+		return bytes.Equal(o.theirs, p.theirs) ||
+			bytes.Equal(o.ours, p.ours)
+	}) {
 		n.pairs = append(n.pairs, p)
 	}
 }
 
-func quoted(uri ahp.URI) []byte { return []byte(`"` + uri + `"`) }
+func quoteURI(uri ahp.URI) []byte { return []byte(`"` + uri + `"`) }
 
 // resolve returns the channel that a name means: its own, a session's under its provider's scheme,
 // or the default chat of the session that a chat is named after.
-func (s *socket) named(uri ahp.URI) (ahp.URI, bool) {
+func (s *socket) resolve(uri ahp.URI) (ahp.URI, bool) {
 	if strings.ContainsAny(uri, `"\`) {
 		return "", false
 	}
@@ -129,7 +132,7 @@ func (s *socket) named(uri ahp.URI) (ahp.URI, bool) {
 		return uri, true
 	}
 	if session, ok := sessionIn(uri); ok {
-		if session, ok = s.named(session); !ok {
+		if session, ok = s.resolve(session); !ok {
 			return "", false
 		}
 		chat := s.defaultChat(session)
@@ -147,16 +150,17 @@ func sessionIn(chat ahp.URI) (ahp.URI, bool) {
 	_, coded, slash := strings.Cut(rest, "/")
 	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(coded, "="))
 	session := string(raw)
-	return session, ok && slash && err == nil && strings.Contains(session, ":/") && !strings.HasPrefix(session, "ahp-chat:")
+	return session, ok && slash && err == nil && strings.Contains(session, ":/") &&
+		!strings.HasPrefix(session, "ahp-chat:")
 }
 
 // titleTarget returns the channel that a new title is for: some clients send a session's title to
 // its default chat.
-func (s *socket) renamed(channel ahp.URI, action json.RawMessage) ahp.URI {
+func (s *socket) titleTarget(channel ahp.URI, action json.RawMessage) ahp.URI {
 	if actionType(action) != "session/titleChanged" {
 		return channel
 	}
-	info, _, ok := s.seen(channel)
+	info, _, ok := s.visible(channel)
 	if ok && info.Kind == ahp.ChannelChat && s.defaultChat(info.Session) == channel {
 		return info.Session
 	}

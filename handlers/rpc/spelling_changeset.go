@@ -16,7 +16,7 @@ func (s *socket) changesetNamed(uri ahp.URI) (ours ahp.URI, ok bool) {
 	if !below || strings.ContainsAny(uri, `"\`) {
 		return "", false
 	}
-	if session, ok = s.named(session); !ok {
+	if session, ok = s.resolve(session); !ok {
 		return "", false
 	}
 	return host.ChangesetBelow(session, rest)

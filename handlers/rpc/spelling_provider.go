@@ -84,7 +84,7 @@ func (n *spelling) byProvider(frame []byte) []byte {
 func (s *socket) byHost(params []byte) []byte {
 	for _, provider := range s.names.providers.all() {
 		params = rewriteSessions(params, provider+":/", func(session ahp.URI) ahp.URI {
-			if ours, ok := s.named(session); ok {
+			if ours, ok := s.resolve(session); ok {
 				return ours
 			}
 			return session

@@ -8,18 +8,20 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-func TestNamesThatClientsCompute(t *testing.T) {
+func TestComputedNames(t *testing.T) {
 	w := newWorld(t, Config{}, hub.Config{})
 	s := &socket{cfg: w.end.cfg, principal: principals["owner"]}
 	chat := func(session string) ahp.URI {
 		return "ahp-chat://any.host/" + base64.RawURLEncoding.EncodeToString([]byte(session))
 	}
 	for uri, want := range map[ahp.URI]ahp.URI{
-		"ahp-session:/2": "ahp-session:/2", "p:/2": "ahp-session:/2", chat("ahp-session:/2"): "ahp-chat:/2", chat("p:/2"): "ahp-chat:/2",
-		chat("p:/2") + "==": "ahp-chat:/2", "p:/9": "", chat("p:/9"): "", chat(chat("p:/2")): "", chat("p:/1"): "", // without a default chat
+		"ahp-session:/2": "ahp-session:/2", "p:/2": "ahp-session:/2", chat("ahp-session:/2"): "ahp-chat:/2",
+		chat("p:/2"): "ahp-chat:/2",
+		// without a default chat
+		chat("p:/2") + "==": "ahp-chat:/2", "p:/9": "", chat("p:/9"): "", chat(chat("p:/2")): "", chat("p:/1"): "",
 		"ahp-other:/2": "", `p:/"`: "", "ahp-chat://host": "", "ahp-chat://host/%": "", "": "",
 	} {
-		if got, ok := s.named(uri); got != want && ok {
+		if got, ok := s.resolve(uri); got != want && ok {
 			t.Errorf("%q is %q, want %q", uri, got, want)
 		} else if ok != (want != "") {
 			t.Errorf("%q is known: %t", uri, ok)
@@ -32,19 +34,19 @@ func TestOnlyWholeStringsAreRewritten(t *testing.T) {
 	n.learn("p:/2", func(ahp.URI) (ahp.URI, bool) { return "ahp-session:/2", true })
 	const frame = `{"channel":"ahp-session:/2","a":["ahp-session:/2/annotations","ahp-session:/22","say \"ahp-session:/2\" twice"]}`
 	const want = `{"channel":"p:/2","a":["p:/2/annotations","ahp-session:/22","say \"ahp-session:/2\" twice"]}`
-	if got := string(n.out([]byte(frame))); got != want {
+	if got := string(n.toClient([]byte(frame))); got != want {
 		t.Errorf("rewritten to %s", got)
 	}
 	n = spelling{}
 	same := func(uri ahp.URI) (ahp.URI, bool) { return "ahp-session:/2", true }
 	n.learn("ahp-session:/2", same)
 	n.learn("p:/2", same)
-	if got := string(n.out([]byte(frame))); got != frame {
+	if got := string(n.toClient([]byte(frame))); got != frame {
 		t.Errorf("a client that uses the host's name is told another: %s", got)
 	}
 }
 
-func TestSessionsAreNamedByTheirProvider(t *testing.T) {
+func TestNameSessionsByProvider(t *testing.T) {
 	n := spelling{providers: &providers{find: func(session ahp.URI) string {
 		if session == "ahp-session:/gone" {
 			return ""
@@ -61,12 +63,12 @@ func TestSessionsAreNamedByTheirProvider(t *testing.T) {
 		`"ahp-session:/"`: `"p:/"`,
 		``:                ``,
 	} {
-		if got := string(n.out([]byte(frame))); got != want {
+		if got := string(n.toClient([]byte(frame))); got != want {
 			t.Errorf("%s is rewritten to %s, want %s", frame, got, want)
 		}
 	}
 	n.learn("p:/own", func(ahp.URI) (ahp.URI, bool) { return "ahp-session:/own", true })
-	if got := string(n.out([]byte(`"ahp-session:/own"`))); got != `"p:/own"` {
+	if got := string(n.toClient([]byte(`"ahp-session:/own"`))); got != `"p:/own"` {
 		t.Errorf("a client that went over to the provider's name is told %s", got)
 	}
 }

@@ -18,9 +18,9 @@ type Telemetry interface {
 	Follow(uri ahp.URI, deliver func(method string, params []byte) bool) (leave func())
 }
 
-// mostExported bounds unread telemetry of a client: beyond it telemetry is dropped, never the
+// maxExported bounds unread telemetry of a client: beyond it telemetry is dropped, never the
 // client.
-const mostExported = 4 << 20
+const maxExported = 4 << 20
 
 // export is a subscription to telemetry. Only the reader makes and ends them.
 type export struct {
@@ -72,7 +72,7 @@ func (s *socket) follow(uri ahp.URI) {
 	s.exports[uri] = e
 	e.leave = s.cfg.Telemetry.Follow(uri, func(method string, params []byte) bool {
 		frame := jsonrpc.AppendNotification(nil, method, params)
-		if n := int64(len(frame)); s.exporting.Add(n) > mostExported {
+		if n := int64(len(frame)); s.exporting.Add(n) > maxExported {
 			s.exporting.Add(-n)
 			return false
 		}

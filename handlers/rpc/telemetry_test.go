@@ -14,7 +14,8 @@ import (
 // telling is a world with telemetry.
 func telling(t *testing.T) (*world, *slog.Logger) {
 	t.Helper()
-	tel := telemetry.New(telemetry.Config{Version: "1", Limits: telemetry.Limits{Every: time.Millisecond, Metrics: time.Hour}})
+	tel := telemetry.New(telemetry.Config{Version: "1",
+		Limits: telemetry.Limits{Every: time.Millisecond, Metrics: time.Hour}})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); tel.Run(ctx) }()
@@ -32,7 +33,8 @@ func subscribeFrame(uri string) string { return strings.Replace(subscribeTo, "%"
 func TestTelemetry(t *testing.T) {
 	w, log := telling(t)
 	p := w.dial("owner")
-	if got := p.initialize("a"); !strings.Contains(got, `"telemetry":{"logs":"ahp-otlp:/logs/{level}","traces":"ahp-otlp:/traces","metrics":"ahp-otlp:/metrics"}`) {
+	if got := p.initialize("a"); !strings.Contains(got,
+		`"telemetry":{"logs":"ahp-otlp:/logs/{level}","traces":"ahp-otlp:/traces","metrics":"ahp-otlp:/metrics"}`) {
 		t.Fatal(got)
 	}
 	p.send(subscribeFrame("ahp-otlp:/logs/warn"))
@@ -93,7 +95,7 @@ func TestTelemetryReconnect(t *testing.T) {
 }
 
 // The log names every session: it is for the owner, and guests do not learn that it exists.
-func TestTelemetryIsTheOwners(t *testing.T) {
+func TestTelemetryIsForOwner(t *testing.T) {
 	w, log := telling(t)
 	p := w.dial("guest")
 	if got := p.initialize("g", "ahp-otlp:/logs/trace"); strings.Contains(got, "telemetry") {
@@ -109,7 +111,7 @@ func TestTelemetryIsTheOwners(t *testing.T) {
 }
 
 // A slow reader loses batches, not the connection; the host does not wait for it.
-func TestTelemetryOfASlowReader(t *testing.T) {
+func TestTelemetryOfSlowReader(t *testing.T) {
 	w, log := telling(t)
 	p := w.dial("owner")
 	p.initialize("a", "ahp-otlp:/logs/info")

@@ -66,7 +66,8 @@ type stage struct {
 }
 
 func play(t *testing.T, script string) {
-	s := &stage{newWorld(t, Config{Limits: Limits{Subscriptions: 8}}, hub.Config{}), map[string]*peer{}, map[string]string{}}
+	s := &stage{newWorld(t, Config{Limits: Limits{Subscriptions: 8}}, hub.Config{}), map[string]*peer{},
+		map[string]string{}}
 	for n, line := range strings.Split(script, "\n") {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue

@@ -16,7 +16,8 @@ const maxOffers = 64
 // requirements 15, 16 and 20).
 func negotiate(offered []string) (dialect.Version, error) {
 	if len(offered) == 0 || len(offered) > maxOffers {
-		return dialect.Version{}, ahp.Errorf(ahp.CodeInvalidParams, "protocolVersions: offer between 1 and %d versions", maxOffers)
+		return dialect.Version{}, ahp.Errorf(ahp.CodeInvalidParams, "protocolVersions: offer between 1 and %d versions",
+			maxOffers)
 	}
 	var best dialect.Version
 	for _, s := range offered {
@@ -29,16 +30,17 @@ func negotiate(offered []string) (dialect.Version, error) {
 		}
 	}
 	if best == (dialect.Version{}) {
-		return best, unsupported(offered)
+		return best, errUnsupported(offered)
 	}
 	return best, nil
 }
 
-// unsupported returns an error that carries the supported versions (AHP requirement 18).
-func unsupported(offered []string) error {
+// errUnsupported returns an error that carries the supported versions (AHP requirement 18).
+func errUnsupported(offered []string) error {
 	data := ahp.UnsupportedProtocolVersionErrorData{SupportedVersions: dialect.Supported()}
 	return &ahp.Error{Code: ahp.CodeUnsupportedProtocolVersion, Data: data,
-		Message: fmt.Sprintf("this server supports AHP %s, not %s", strings.Join(data.SupportedVersions, ", "), strings.Join(offered, ", "))}
+		Message: fmt.Sprintf("this server supports AHP %s, not %s", strings.Join(data.SupportedVersions, ", "),
+			strings.Join(offered, ", "))}
 }
 
 // tongue is a connection's dialect and audience. Connections with the same tongue share their

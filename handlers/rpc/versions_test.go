@@ -48,7 +48,8 @@ func (w *world) elderAs(name, id string) *elder {
 	if !ok {
 		w.t.Fatalf("%s is not spoken", name)
 	}
-	e := &elder{peer: w.dial("owner"), Dialect: d, name: name, id: id, kinds: map[ahp.URI]ahp.ChannelKind{}, states: map[ahp.URI]ahp.State{}}
+	e := &elder{peer: w.dial("owner"), Dialect: d, name: name, id: id, kinds: map[ahp.URI]ahp.ChannelKind{},
+		states: map[ahp.URI]ahp.State{}}
 	e.call("initialize", fmt.Sprintf(`{"channel":"ahp-root://","protocolVersions":[%q],"clientId":%q}`, name, id))
 	return e
 }
@@ -119,7 +120,8 @@ func (e *elder) call(method, params string) json.RawMessage {
 func (e *elder) dispatch(channel ahp.URI, action string) {
 	e.t.Helper()
 	e.seq++
-	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":%q,"clientSeq":%d,"action":%s}}`, channel, e.seq, action))
+	e.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":%q,"clientSeq":%d,"action":%s}}`,
+		channel, e.seq, action))
 }
 
 // snapshot subscribes and returns the state as it is on the wire.
@@ -212,7 +214,8 @@ func TestClientsOfAllVersionsInOneSession(t *testing.T) {
 		Action struct{ Request struct{ ID string } }
 	}
 	must(t, json.Unmarshal(all["0.5.2"].hears(`"chat/inputRequested"`).Params, &question))
-	all["0.5.2"].dispatch(chat, fmt.Sprintf(`{"type":"chat/inputCompleted","requestId":%q,"response":"decline"}`, question.Action.Request.ID))
+	all["0.5.2"].dispatch(chat, fmt.Sprintf(`{"type":"chat/inputCompleted","requestId":%q,"response":"decline"}`,
+		question.Action.Request.ID))
 	lead.hears(`"chat/turnComplete"`)
 	turn("t4", "fail no")
 	for name, e := range all {

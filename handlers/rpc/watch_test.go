@@ -14,7 +14,8 @@ import (
 // watch asks for a watch on the host's directory and follows it.
 func (p *peer) watch(w *world) (channel ahp.URI) {
 	p.t.Helper()
-	p.send(`{"jsonrpc":"2.0","id":"w","method":"createResourceWatch","params":{"channel":"ahp-root://","uri":"file://` + w.dir + `","recursive":true,"excludes":{"items":["*.tmp"]}}}`)
+	p.send(`{"jsonrpc":"2.0","id":"w","method":"createResourceWatch","params":{"channel":"ahp-root://","uri":"file://` +
+		w.dir + `","recursive":true,"excludes":{"items":["*.tmp"]}}}`)
 	var answer struct{ Result ahp.CreateResourceWatchResult }
 	must(p.t, json.Unmarshal([]byte(p.read()), &answer))
 	p.follow(answer.Result.Channel)
@@ -67,11 +68,12 @@ func TestResourceWatch(t *testing.T) {
 }
 
 // A watch without followers ends with the connection that made it.
-func TestAWatchNeverFollowedEnds(t *testing.T) {
+func TestUnfollowedWatchEnds(t *testing.T) {
 	w := realWorld(t)
 	a := w.dial("owner")
 	a.initialize("a")
-	a.send(`{"jsonrpc":"2.0","id":"w","method":"createResourceWatch","params":{"channel":"ahp-root://","uri":"file://` + w.dir + `"}}`)
+	a.send(`{"jsonrpc":"2.0","id":"w","method":"createResourceWatch","params":{"channel":"ahp-root://","uri":"file://` +
+		w.dir + `"}}`)
 	var answer struct{ Result ahp.CreateResourceWatchResult }
 	must(t, json.Unmarshal([]byte(a.read()), &answer))
 	if _, there := w.hub.Info(answer.Result.Channel); !there {

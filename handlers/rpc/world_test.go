@@ -46,7 +46,7 @@ func newWorld(t testing.TB, cfg Config, hubCfg hub.Config) *world {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	w.end = Handler(cfg)
+	w.end = New(cfg)
 	srv := httptest.NewServer(authenticated(w.end))
 	w.url = "ws" + strings.TrimPrefix(srv.URL, "http")
 	t.Cleanup(func() {

@@ -64,7 +64,7 @@ func (s *socket) writeItem(it *hub.Item) error {
 	if err != nil || b == nil {
 		return err
 	}
-	return s.ws.Write(context.Background(), websocket.MessageText, s.names.out(b))
+	return s.ws.Write(context.Background(), websocket.MessageText, s.names.toClient(b))
 }
 
 // answerText estimates the length of the text in an answer that is encoded for one connection.
@@ -108,7 +108,7 @@ func (s *socket) envelope(e *hub.Envelope) []byte {
 
 // encodeEnvelope returns nil when the dialect does not have the action.
 func encodeEnvelope(d *dialect.Dialect, e *hub.Envelope) []byte {
-	a, ok := spoken(d, e)
+	a, ok := inDialect(d, e)
 	if !ok {
 		return nil
 	}
@@ -122,7 +122,7 @@ func encodeEnvelope(d *dialect.Dialect, e *hub.Envelope) []byte {
 
 // inDialect returns the action in the dialect. Refusals are always sent: their sender recognizes
 // them by number.
-func spoken(d *dialect.Dialect, e *hub.Envelope) (ahp.Action, bool) {
+func inDialect(d *dialect.Dialect, e *hub.Envelope) (ahp.Action, bool) {
 	if !d.Rewrites() {
 		return e.Action, e.Origin != nil || d.Knows(e.Action.ActionType())
 	}
