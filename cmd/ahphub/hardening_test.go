@@ -83,9 +83,9 @@ var (
 		false: regexp.MustCompile(`^default-src 'none'; script-src 'self'; style-src 'self'; .*frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types [a-z ]+$`),
 		true:  regexp.MustCompile(`^default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; .*frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types ahphub-terminal$`),
 	}
-	sandboxed = regexp.MustCompile(`^default-src 'none'; style-src 'unsafe-inline'; sandbox$`)
-	inline    = regexp.MustCompile(`(?is)<script(?:[^>]*\ssrc=)?[^>]*>|\sstyle\s*=\s*["']|\son[a-z]+\s*=\s*["']|javascript:|<style|<base|<object|<embed|http-equiv`)
-	local     = regexp.MustCompile(`(?:href|src|action|data-live|data-src)="(/[^"#]*)"`)
+	sandboxed  = regexp.MustCompile(`^default-src 'none'; style-src 'unsafe-inline'; sandbox$`)
+	inline     = regexp.MustCompile(`(?is)<script(?:[^>]*\ssrc=)?[^>]*>|\sstyle\s*=\s*["']|\son[a-z]+\s*=\s*["']|javascript:|<style|<base|<object|<embed|http-equiv`)
+	localLinks = regexp.MustCompile(`(?:href|src|action|data-live|data-src)="(/[^"#]*)"`)
 )
 
 // looksSafe checks what every answer has to say, and that a page has nothing that the policy would have to stop.
@@ -143,7 +143,7 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 			pattern = at
 		}
 		h.looksSafe("the owner", route{"GET", pattern, path}, res)
-		for _, m := range local.FindAllStringSubmatch(read(res), -1) {
+		for _, m := range localLinks.FindAllStringSubmatch(read(res), -1) {
 			queue = append(queue, html.UnescapeString(m[1]))
 		}
 	}

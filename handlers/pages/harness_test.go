@@ -25,6 +25,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent/script"
 	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/machine/local"
 	"github.com/ahphub/ahphub/static"
 )
 
@@ -53,7 +54,7 @@ func open(t *testing.T, set ...func(*Deps)) *site {
 	s := &site{t: t, who: ana}
 	s.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { s.host.Derive(tx, e) }})
 	var err error
-	s.host, err = host.New(host.Config{Hub: s.hub, Agents: map[string]agent.Backend{script.Provider: script.Backend{}}, DataDir: t.TempDir(), DefaultDir: t.TempDir(),
+	s.host, err = host.New(host.Config{Hub: s.hub, Machine: local.New(), Agents: map[string]agent.Backend{script.Provider: script.Backend{}}, DataDir: t.TempDir(), DefaultDir: t.TempDir(),
 		Customize: host.Customize{Library: looking{}}})
 	if err != nil {
 		t.Fatal(err)

@@ -8,14 +8,14 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
 const mostQuoted = 16 << 10 // bytes of a command's output that go into a message: its end is what tells
 
 // command finds a command of a terminal by the end of its id, and what it printed.
-func (p *Pages) command(ctx context.Context, v visit, terminal, id string) (c host.TerminalCommand, output string, err error) {
+func (p *Pages) command(ctx context.Context, v visit, terminal, id string) (c machine.TerminalCommand, output string, err error) {
 	uri, err := p.terminalURI(v, terminal)
 	if err != nil {
 		return c, "", err
@@ -27,8 +27,8 @@ func (p *Pages) command(ctx context.Context, v visit, terminal, id string) (c ho
 		if part.Tail(c.ID) != id {
 			continue
 		}
-		if text, cut, ok := p.Host.CommandOutput(uri, c.ID); ok {
-			return c, plainOutput(text, cut), nil
+		if out, ok := p.Host.CommandOutput(ctx, uri, c.ID); ok {
+			return c, plainOutput(out.Text, out.Cut), nil
 		}
 	}
 	return c, "", errNotFound("The terminal has forgotten this command: its scrollback is bounded.")
@@ -76,7 +76,7 @@ func (p *Pages) quoteIn(r *http.Request, v visit, draft string) (string, error) 
 }
 
 // quoteCommand fences a command and its output; the fence is longer than any within.
-func quoteCommand(c host.TerminalCommand, text string) string {
+func quoteCommand(c machine.TerminalCommand, text string) string {
 	if len(text) > mostQuoted {
 		text = text[len(text)-mostQuoted:]
 		if _, rest, ok := strings.Cut(text, "\n"); ok {

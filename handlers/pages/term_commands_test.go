@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 func TestACommandIsQuoted(t *testing.T) {
@@ -19,11 +19,11 @@ func TestACommandIsQuoted(t *testing.T) {
 		{"failed", "false", "", ahp.Ptr(int64(1)), "```console\n$ false\n\n[exit 1]\n```\n"},
 		{"fences within", "cat x.md", "```go\n````", nil, "`````console\n$ cat x.md\n```go\n````\n`````\n"},
 	} {
-		if got := quoteCommand(host.TerminalCommand{Line: c.line, ExitCode: c.exit}, c.output); got != c.want {
+		if got := quoteCommand(machine.TerminalCommand{Line: c.line, ExitCode: c.exit}, c.output); got != c.want {
 			t.Errorf("%s: %q, not %q", c.name, got, c.want)
 		}
 	}
-	got := quoteCommand(host.TerminalCommand{Line: "seq"}, long)
+	got := quoteCommand(machine.TerminalCommand{Line: "seq"}, long)
 	if len(got) > mostQuoted+100 || !strings.Contains(got, "$ seq\n…\né23456789\n") || !strings.HasSuffix(got, "é23456789\n\n```\n") {
 		t.Errorf("a long output is not cut to its end: %d bytes, %.60q", len(got), got)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -177,7 +177,7 @@ func (p *Pages) terminal(ctx context.Context, v visit, id string) (page.Terminal
 	}
 	k := p.keyboard(v.who, v.session, uri, s)
 	t.Mine, t.Asked = k.Mine, k.Asked
-	t.Text = p.Host.ScreenText(uri, terminalText(s, 64<<10))
+	t.Text = p.Host.ScreenText(ctx, uri, terminalText(s, 64<<10))
 	t.Frame = "/s/" + v.short + "/t/" + id + "/frame"
 	return t, nil
 }
@@ -248,7 +248,7 @@ func terminalText(s *ahp.TerminalState, n int) string {
 		case *ahp.TerminalUnclassifiedPart:
 			text = v.Value.String()
 		case *ahp.TerminalCommandPart:
-			text, before = v.Output.String(), host.CommandPlace(v.CommandID)
+			text, before = v.Output.String(), machine.CommandPlace(v.CommandID)
 		}
 		if len(text) > n {
 			text, before = text[len(text)-n:], ""

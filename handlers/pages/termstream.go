@@ -15,8 +15,8 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -99,10 +99,10 @@ type termStream struct {
 	caller  core.Caller
 	conn    *hub.Conn
 	ws      *websocket.Conn
-	viewer  *host.Viewer  // nil for a terminal of an earlier run
-	begun   chan struct{} // closed once the size is told, which the first screen needs
-	seq     int64         // of the reader's actions
-	goodbye bool          // the page said that it goes; the reader's, until run is over
+	viewer  machine.TerminalViewer // nil for a terminal of an earlier run
+	begun   chan struct{}          // closed once the size is told, which the first screen needs
+	seq     int64                  // of the reader's actions
+	goodbye bool                   // the page said that it goes; the reader's, until run is over
 
 	telling sync.Mutex // what is told is in order
 }

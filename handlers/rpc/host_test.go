@@ -15,6 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/machine/local"
 	"github.com/ahphub/ahphub/hub/mcp"
 	"github.com/ahphub/ahphub/hub/store"
 )
@@ -40,7 +41,7 @@ func realWorldOf(t *testing.T, backend agent.Backend, limits Limits) *world {
 	var h *host.Host
 	w := &world{t: t, dir: t.TempDir(), hub: hub.New(hub.Config{Journal: true, Boot: boot,
 		Derive: func(tx *hub.Tx, e *hub.Envelope) { h.Derive(tx, e) }})}
-	h, err = host.New(host.Config{Hub: w.hub, Store: s, Agents: map[string]agent.Backend{"script": backend}, DataDir: dir,
+	h, err = host.New(host.Config{Hub: w.hub, Machine: local.New(), Store: s, Agents: map[string]agent.Backend{"script": backend}, DataDir: dir,
 		DefaultDir: w.dir, Clients: w,
 		Customize: host.Customize{Library: library, Servers: mcp.Dialer{}}})
 	must(t, err)

@@ -71,7 +71,7 @@ const mostCommand = 8 << 10 // of a command in the background, as clients are to
 // follow takes a command off its chat's list once it is over. When the host stops, the next start does.
 func (h *Host) follow(t commandTerminal, b background) {
 	select {
-	case <-t.proc.Load().Done():
+	case <-t.program().Done():
 	case <-h.core.Ctx.Done():
 		return
 	}

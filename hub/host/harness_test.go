@@ -19,6 +19,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/hub/machine/local"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -124,7 +125,7 @@ func newWorld(t *testing.T, cfg Config, hubCfg hub.Config) *world {
 	w := &world{t: t, agent: &fake{}, dir: t.TempDir()}
 	hubCfg.Derive = func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }
 	w.hub = hub.New(hubCfg)
-	cfg.Hub, cfg.DataDir, cfg.DefaultDir = w.hub, t.TempDir(), w.dir
+	cfg.Hub, cfg.Machine, cfg.DataDir, cfg.DefaultDir = w.hub, local.New(), t.TempDir(), w.dir
 	if cfg.Agents == nil {
 		cfg.Agents = map[string]agent.Backend{"fake": w.agent}
 	}

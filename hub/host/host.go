@@ -18,6 +18,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
@@ -45,6 +46,8 @@ type Config struct {
 	FilesAsked func(*hub.Tx, FileAsk)
 
 	Customize Customize // rules, skills, MCP servers and the like; the zero value finds none
+
+	Machine machine.Machine // the computer on which sessions' programs run
 
 	Log    *slog.Logger
 	Now    func() time.Time
@@ -90,6 +93,9 @@ type Host struct {
 func New(cfg Config) (*Host, error) {
 	if cfg.Hub == nil {
 		return nil, errors.New("host: Config.Hub is missing")
+	}
+	if cfg.Machine == nil {
+		return nil, errors.New("host: Config.Machine is missing")
 	}
 	if len(cfg.Agents) == 0 {
 		return nil, errors.New("host: no agent is configured: name at least one")

@@ -15,7 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
-	"github.com/ahphub/ahphub/hub/terminal"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
@@ -133,14 +133,14 @@ func (h *Host) checkTerminal(c core.Caller, p ahp.CreateTerminalParams) error {
 
 // terminalSpec is what to start: a shell in the directory asked for, which for a guest
 // lies in the session's, else in the session's first one.
-func (h *Host) terminalSpec(ctx context.Context, c core.Caller, session ahp.URI, p ahp.CreateTerminalParams) (terminal.Spec, error) {
-	spec := terminal.Spec{Dir: h.cfg.DefaultDir, Title: texts.CutBytes(texts.OneLine(p.Name), core.MaxTitle), Shell: askedShell(p)}
-	if spec.Shell != "" && !slices.Contains(terminal.Shells(), spec.Shell) {
-		return spec, core.BadParams("%.40q is no shell of this machine: ask for one of %s", spec.Shell, strings.Join(terminal.Shells(), ", "))
+func (h *Host) terminalSpec(ctx context.Context, c core.Caller, session ahp.URI, p ahp.CreateTerminalParams) (machine.TerminalSpec, error) {
+	spec := machine.TerminalSpec{Dir: h.cfg.DefaultDir, Title: texts.CutBytes(texts.OneLine(p.Name), core.MaxTitle), Shell: askedShell(p)}
+	if spec.Shell != "" && !slices.Contains(h.Shells(), spec.Shell) {
+		return spec, core.BadParams("%.40q is no shell of this machine: ask for one of %s", spec.Shell, strings.Join(h.Shells(), ", "))
 	}
 	if p.Cols != nil || p.Rows != nil {
-		spec.Cols, spec.Rows = sizeOr(p.Cols, terminal.DefaultCols), sizeOr(p.Rows, terminal.DefaultRows)
-		if err := terminal.CheckSize(spec.Cols, spec.Rows); err != nil {
+		spec.Cols, spec.Rows = sizeOr(p.Cols, machine.DefaultCols), sizeOr(p.Rows, machine.DefaultRows)
+		if err := machine.CheckTerminalSize(spec.Cols, spec.Rows); err != nil {
 			return spec, core.BadParams("%s", err)
 		}
 	}
@@ -304,49 +304,48 @@ func terminalInfo(uri ahp.URI, s *ahp.TerminalState) ahp.TerminalInfo {
 
 func newTerminalURI() ahp.URI { return "ahp-terminal:/" + ids.New() }
 
-func shellTitle(spec terminal.Spec) string {
+func (h *Host) shellTitle(spec machine.TerminalSpec) string {
 	if spec.Title != "" {
 		return spec.Title
 	}
-	return fmt.Sprintf("%s in %s", cmp.Or(spec.Shell, filepath.Base(terminal.Shell())), filepath.Base(spec.Dir))
+	return fmt.Sprintf("%s in %s", cmp.Or(spec.Shell, h.Shells()[0]), filepath.Base(spec.Dir))
 }
 
-// Viewer reads what a terminal prints, for one person who watches it.
-type Viewer = terminal.Viewer
+// Shells returns the shells that a new terminal may ask for as `_meta.ahphub.shell`, the user's own first.
+func (h *Host) Shells() []string { return h.cfg.Machine.Terminals().Shells() }
 
-// Shells are the shells that a new terminal may ask for as `_meta.ahphub.shell`, the person's own first.
-func (h *Host) Shells() []string { return terminal.Shells() }
-
-// Watch adds a viewer of a terminal, to be closed; nil when its program is of an earlier run,
-// whose output is in the terminal's state.
-func (h *Host) Watch(uri ahp.URI) *Viewer {
-	if f := h.feed(uri); f != nil {
-		return f.Watch()
+// Watch adds a viewer of a terminal, which the caller closes; nil when its program belongs to an earlier run, whose
+// output is in the terminal's state.
+func (h *Host) Watch(uri ahp.URI) machine.TerminalViewer {
+	if p := h.program(uri); p != nil {
+		return p.Watch()
 	}
 	return nil
 }
 
-func (h *Host) feed(uri ahp.URI) *terminal.Feed {
+func (h *Host) program(uri ahp.URI) machine.Terminal {
 	if t := h.terms.get(uri); t != nil {
-		if p := t.proc.Load(); p != nil {
-			return p.Feed()
-		}
+		return t.program()
 	}
 	return nil
 }
 
-// ScreenText is what can be read on a terminal: its screen or, when its program is of an
-// earlier run, what came of the text it printed.
-func (h *Host) ScreenText(uri ahp.URI, printed string) string {
-	if f := h.feed(uri); f != nil {
-		return f.Text()
+// ScreenText returns what can be read on a terminal: its screen or, when its program belongs to an earlier run, what
+// came of the text it printed.
+func (h *Host) ScreenText(ctx context.Context, uri ahp.URI, printed string) string {
+	if p := h.program(uri); p != nil {
+		text, err := p.Text(ctx)
+		if err == nil {
+			return text
+		}
+		h.core.Log.Warn("a terminal's screen cannot be read", "terminal", uri, "err", err)
 	}
-	cols, rows := terminal.DefaultCols, terminal.DefaultRows
+	cols, rows := machine.DefaultCols, machine.DefaultRows
 	if s, ok := hub.StateOf[*ahp.TerminalState](h.core.Hub, uri); ok {
 		c, r := sizeOr(s.Cols, cols), sizeOr(s.Rows, rows)
-		if terminal.CheckSize(c, r) == nil {
+		if machine.CheckTerminalSize(c, r) == nil {
 			cols, rows = c, r
 		}
 	}
-	return terminal.Plain(printed, cols, rows)
+	return h.cfg.Machine.Terminals().DrawText(printed, cols, rows)
 }

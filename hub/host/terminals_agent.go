@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/terminal"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
@@ -28,7 +28,7 @@ func (h *Host) agentTerminal(ctx context.Context, session ahp.URI, s agent.Termi
 	}
 	info := hub.ChannelInfo{URI: newTerminalURI(), Kind: ahp.ChannelTerminal, Session: session, Chat: s.Chat}
 	claim := ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session, Chat: s.Chat, TurnID: s.TurnID, ToolCallID: s.ToolCallID}}
-	t, err := h.startTerminal(info, claim, terminal.Spec{
+	t, err := h.startTerminal(info, claim, machine.TerminalSpec{
 		Command: s.Command, Dir: dir, Env: s.Env, Cols: s.Cols, Rows: s.Rows, Title: texts.CutBytes(texts.OneLine(s.Title), core.MaxTitle),
 	}, true)
 	if err != nil {
@@ -45,7 +45,7 @@ func (t commandTerminal) URI() ahp.URI { return t.info.URI }
 
 // Wait blocks until the command is over, or somebody has it go on in the background.
 func (t commandTerminal) Wait(ctx context.Context) (int, string, error) {
-	p := t.proc.Load()
+	p := t.program()
 	select {
 	case <-p.Done():
 		code, _ := p.ExitCode()
@@ -66,7 +66,7 @@ func (t commandTerminal) Tail() string {
 
 // Kill ends the command and what it started; the terminal stays to be looked at.
 func (t commandTerminal) Kill() {
-	p := t.proc.Load()
+	p := t.program()
 	if err := p.Kill(); err != nil {
 		t.h.core.Log.Warn("a command does not end", "terminal", t.info, "err", err)
 	}

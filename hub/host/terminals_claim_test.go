@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/terminal"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // quiet opens a terminal whose program says nothing, as a bubble can wait for no real one.
@@ -23,7 +23,7 @@ func (w *world) quiet(info hub.ChannelInfo, claim ahp.TerminalClaim) {
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	w.t.Cleanup(t.cancel)
 	w.must(w.host.terms.add(t))
-	w.must(w.host.openTerminal(t, claim, terminal.Spec{Dir: "/", Cols: 80, Rows: 24}))
+	w.must(w.host.openTerminal(t, claim, machine.TerminalSpec{Dir: "/", Cols: 80, Rows: 24}))
 }
 
 // pageOf is what a page of somebody says.
@@ -316,8 +316,8 @@ func TestTheCommandsOfATerminal(t *testing.T) { // AHP requirement 168
 	if first.Line != `printf 'a\033[31mb\n'; (exit 4)` || *first.ExitCode != 4 || first.Duration == nil {
 		t.Errorf("the command is %+v", first)
 	}
-	if text, cut, ok := w.host.CommandOutput(term1, first.ID); text != "ab\n" || cut || !ok {
-		t.Errorf("its output is %q, cut %v, known %v", text, cut, ok)
+	if out, ok := w.host.CommandOutput(t.Context(), term1, first.ID); out.Text != "ab\n" || out.Cut || !ok {
+		t.Errorf("its output is %+v, known %v", out, ok)
 	}
 	eventually(t, "the end of the command for clients", func() bool {
 		parts := w.host.commandParts(term1)
@@ -327,10 +327,10 @@ func TestTheCommandsOfATerminal(t *testing.T) { // AHP requirement 168
 	if again := w.host.TerminalCommands(term1); len(again) != 1 || again[0].Line != first.Line || *again[0].ExitCode != 4 || again[0].Running() {
 		t.Errorf("of an earlier run: %+v", again)
 	}
-	if text, _, ok := w.host.CommandOutput(term1, first.ID); text != "ab\n" || !ok {
-		t.Errorf("its output in an earlier run is %q", text)
+	if out, ok := w.host.CommandOutput(t.Context(), term1, first.ID); out.Text != "ab\n" || !ok {
+		t.Errorf("its output in an earlier run is %+v", out)
 	}
-	if _, _, ok := w.host.CommandOutput(term1, "c99"); ok {
+	if _, ok := w.host.CommandOutput(t.Context(), term1, "c99"); ok {
 		t.Error("a command that never was is known")
 	}
 }

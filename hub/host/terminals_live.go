@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/terminal"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 const (
@@ -29,7 +29,7 @@ type term struct {
 	named  atomic.Bool     // its title was chosen: the program cannot change it
 	ctx    context.Context // ends when the terminal is disposed
 	cancel context.CancelFunc
-	proc   atomic.Pointer[terminal.Process]
+	proc   atomic.Pointer[machine.Terminal]
 	dirty  atomic.Bool  // wrote something since it was last saved
 	due    atomic.Int64 // when it may be saved again, in ns since 1970
 	whole  atomic.Int64 // when all of it may be
@@ -48,11 +48,11 @@ type term struct {
 }
 
 // startTerminal opens a terminal's channel and starts its program.
-func (h *Host) startTerminal(info hub.ChannelInfo, claim ahp.TerminalClaim, spec terminal.Spec, agents bool) (*term, error) {
+func (h *Host) startTerminal(info hub.ChannelInfo, claim ahp.TerminalClaim, spec machine.TerminalSpec, agents bool) (*term, error) {
 	named := spec.Title != ""
-	spec.Title, spec.Grace, spec.Pass = shellTitle(spec), cmp.Or(h.terms.grace, terminalGrace), h.cfg.Pass
+	spec.Title, spec.Grace, spec.Pass = h.shellTitle(spec), cmp.Or(h.terms.grace, terminalGrace), h.cfg.Pass
 	if spec.Cols == 0 && spec.Rows == 0 {
-		spec.Cols, spec.Rows = terminal.DefaultCols, terminal.DefaultRows
+		spec.Cols, spec.Rows = machine.DefaultCols, machine.DefaultRows
 	}
 	t := &term{h: h, info: info, agents: agents, detached: make(chan struct{})}
 	if c, ok := claim.Value.(*ahp.TerminalSessionClaim); ok && agents {
@@ -67,16 +67,24 @@ func (h *Host) startTerminal(info hub.ChannelInfo, claim ahp.TerminalClaim, spec
 		h.terms.remove(info.URI)
 		return nil, err
 	}
-	p, err := terminal.Start(spec, t.emit)
+	p, err := h.cfg.Machine.Terminals().Start(h.core.Ctx, spec, t.emit)
 	if err != nil {
 		return nil, h.notStarted(t, err)
 	}
-	t.proc.Store(p)
+	t.proc.Store(&p)
 	if t.ctx.Err() != nil { // disposed while it started
 		t.kill()
 	}
 	h.terms.saving.Do(func() { h.core.Go(h.saveTerminals) })
 	return t, nil
+}
+
+// program returns what runs in the terminal, or ran; nil before it started and when it belongs to an earlier run.
+func (t *term) program() machine.Terminal {
+	if p := t.proc.Load(); p != nil {
+		return *p
+	}
+	return nil
 }
 
 func (h *Host) notStarted(t *term, cause error) error {
@@ -86,7 +94,7 @@ func (h *Host) notStarted(t *term, cause error) error {
 	return core.BadParams("%s", cause)
 }
 
-func (h *Host) openTerminal(t *term, claim ahp.TerminalClaim, spec terminal.Spec) error {
+func (h *Host) openTerminal(t *term, claim ahp.TerminalClaim, spec machine.TerminalSpec) error {
 	state := &ahp.TerminalState{
 		Title:     spec.Title,
 		Cwd:       core.FileURI(spec.Dir),
@@ -169,7 +177,7 @@ func (t *term) note(a ahp.Action) (exit bool) {
 func (t *term) kill() {
 	t.cancel()
 	t.hold.close()
-	p := t.proc.Load()
+	p := t.program()
 	if p == nil {
 		return
 	}
@@ -264,8 +272,8 @@ func (h *Host) cleared(tx *hub.Tx, t *term, e *hub.Envelope) {
 		return
 	}
 	if t != nil {
-		if p := t.proc.Load(); p != nil {
-			p.Cleared()
+		if p := t.program(); p != nil {
+			p.Clear()
 			t.dirty.Store(true)
 		}
 	}
@@ -290,7 +298,7 @@ func (h *Host) typedPlain(tx *hub.Tx, uri ahp.URI, a *ahp.TerminalInputAction) {
 
 func (h *Host) keys(uri ahp.URI, a *ahp.TerminalInputAction) {
 	if t := h.terms.get(uri); t != nil {
-		if p := t.proc.Load(); p != nil {
+		if p := t.program(); p != nil {
 			if err := p.Write([]byte(a.Data)); err != nil {
 				h.core.Log.Info("keys were not taken", "terminal", t.info, "err", err)
 			}
@@ -300,7 +308,7 @@ func (h *Host) keys(uri ahp.URI, a *ahp.TerminalInputAction) {
 
 func (h *Host) terminalSized(_ context.Context, e *hub.Envelope, a *ahp.TerminalResizedAction) {
 	if t := h.terms.get(e.Channel.URI); t != nil {
-		if p := t.proc.Load(); p != nil {
+		if p := t.program(); p != nil {
 			if err := p.Resize(int(a.Cols), int(a.Rows)); err != nil {
 				h.core.Log.Info("a terminal was not resized", "terminal", e.Channel, "err", err)
 			}

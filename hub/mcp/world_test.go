@@ -26,6 +26,7 @@ import (
 	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine/local"
 )
 
 func TestMain(m *testing.M) {
@@ -125,7 +126,7 @@ func newWorld(t testing.TB, limits Limits) *world {
 	var err error
 	mux := http.NewServeMux()
 	w.server = httptest.NewServer(mux)
-	w.host, err = host.New(host.Config{Hub: w.hub, Agents: map[string]agent.Backend{"worker": w.agent}, DataDir: t.TempDir(), DefaultDir: w.dir,
+	w.host, err = host.New(host.Config{Hub: w.hub, Machine: local.New(), Agents: map[string]agent.Backend{"worker": w.agent}, DataDir: t.TempDir(), DefaultDir: w.dir,
 		ToolServers: Reach(w.server.URL, os.Args[0]), Log: log,
 		Customize: host.Customize{Library: custom.NewLibrary(custom.Limits{}, log), Home: t.TempDir(), Servers: Dialer{Version: "test"}}})
 	w.must(err)

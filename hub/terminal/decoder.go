@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
@@ -157,7 +158,7 @@ func field(f []string, i int) string {
 func (d *decoder) place(what string) {
 	if d.show != nil {
 		d.flush()
-		d.show(Place(what), d.scan.modes)
+		d.show(machine.CommandPlace(what), d.scan.modes)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // TestSkippingChangesNothing draws long outputs at once and as pictures do.
@@ -75,7 +77,7 @@ func FuzzPicture(f *testing.F) {
 		forward(feed.blocks, 24)
 		plainLines([]byte(text))
 		pen(nil, []byte(text))
-		if got := PlainText(text); strings.ContainsAny(got, "\x1b\r\b") {
+		if got := machine.PlainText(text); strings.ContainsAny(got, "\x1b\r\b") {
 			t.Errorf("%q reads %q", text, got)
 		}
 	})

@@ -32,13 +32,13 @@ type plan struct {
 	nonce  string
 }
 
-// plan decides what to start. The nonce of shell integration goes through a pipe that the shell reads at
+// planFor decides what to start. The nonce of shell integration goes through a pipe that the shell reads at
 // its start: it is in no file, no argument and no environment.
-func (s Spec) plan() (plan, error) {
+func planFor(s Spec) (plan, error) {
 	if len(s.Command) > 0 {
 		return plan{argv: s.Command}, nil
 	}
-	sh := s.shell()
+	sh := shellFor(s)
 	p := plan{argv: []string{sh}, detect: detectNonce, nonce: rand.Text()}
 	var err error
 	switch filepath.Base(sh) {

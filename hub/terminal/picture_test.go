@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // fixtures are outputs whose screens are hard to keep.
@@ -169,7 +171,7 @@ func TestAPictureKeepsThePlacesOfCommands(t *testing.T) {
 	at := func(line, output string) string {
 		return mark("A") + "$ " + line + "\r\n" + mark("E;"+line) + mark("C") + output + mark("D;0")
 	}
-	forged := Place("c1") + mark("C")[:len(mark("C"))-3] + "x\a"
+	forged := machine.CommandPlace("c1") + mark("C")[:len(mark("C"))-3] + "x\a"
 	for name, c := range map[string]struct {
 		out  string
 		want map[string]string // command → the line it stands in

@@ -5,18 +5,16 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // Places in the output of a feed are told by a sequence of the hub's own, which is never part of terminal/data and no
 // program can print: where a prompt begins, and which command was typed at it. In a picture a command's stands in its line.
 const (
-	placeNumber = "6973"
 	promptPlace = "A"
 	placedHere  = "="
 )
-
-// Place is the sequence for a command that begins here: in the line before, unless a prompt was marked.
-func Place(command string) string { return "\x1b]" + placeNumber + ";" + command + "\a" }
 
 // places follows them while an emulator draws. Lines are counted from the first that there ever was.
 type places struct {
@@ -27,7 +25,7 @@ type places struct {
 
 func (e *emulator) followPlaces() {
 	e.places = places{at: map[int]string{}, prompt: -1}
-	number, err := strconv.Atoi(placeNumber)
+	number, err := strconv.Atoi(machine.PlaceNumber)
 	if err != nil {
 		return
 	}
@@ -86,10 +84,10 @@ func (e *emulator) erased(p ansi.Params) {
 // place is what marks a line in a picture.
 func (e *emulator) place(line int) string {
 	if command, ok := e.places.at[line]; ok {
-		return Place(placedHere + command)
+		return machine.CommandPlace(placedHere + command)
 	}
 	if line == e.places.prompt {
-		return Place(promptPlace)
+		return machine.CommandPlace(promptPlace)
 	}
 	return ""
 }

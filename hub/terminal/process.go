@@ -45,21 +45,21 @@ type Process struct {
 	said    chan []byte // what the hub itself prints
 	input   chan []byte
 	pending atomic.Int64  // bytes in input
-	cleared atomic.Bool   // the content was emptied by somebody else
+	cleared atomic.Bool   // the content was emptied in the timeline
 	exited  chan struct{} // the program is gone; code is set
 	done    chan struct{} // and its last output was emitted
 	code    int
 }
 
-// Start runs the program. emit is given the actions of one step at a time, in
+// Start runs the program, which launch starts. emit is given the actions of one step at a time, in
 // order, from one goroutine: while it blocks, so does the program once its
 // terminal's buffer is full. The last step holds terminal/exited.
-func Start(spec Spec, emit func([]ahp.Action)) (*Process, error) {
-	spec, err := spec.complete()
+func Start(spec Spec, launch func(*exec.Cmd) error, emit func([]ahp.Action)) (*Process, error) {
+	spec, err := complete(spec)
 	if err != nil {
 		return nil, err
 	}
-	how, err := spec.plan()
+	how, err := planFor(spec)
 	if err != nil {
 		return nil, fmt.Errorf("cannot prepare a shell: %w", err)
 	}
@@ -73,7 +73,7 @@ func Start(spec Spec, emit func([]ahp.Action)) (*Process, error) {
 		exited: make(chan struct{}),
 		done:   make(chan struct{}),
 	}
-	if err := p.start(spec); err != nil {
+	if err := p.start(spec, launch); err != nil {
 		how.done()
 		return nil, fmt.Errorf("cannot start %s in a terminal: %w", p.plan.argv[0], err)
 	}
@@ -99,9 +99,9 @@ func (p *Process) say(text string) {
 	}
 }
 
-func (p *Process) start(spec Spec) error {
+func (p *Process) start(spec Spec, launch func(*exec.Cmd) error) error {
 	p.cmd = exec.Command(p.plan.argv[0], p.plan.argv[1:]...)
-	p.cmd.Dir, p.cmd.Env = spec.Dir, append(spec.environ(), p.plan.env...)
+	p.cmd.Dir, p.cmd.Env = spec.Dir, append(environment(spec), p.plan.env...)
 	if p.plan.script != "" {
 		script, err := feed(p.plan.script)
 		if err != nil {
@@ -110,7 +110,7 @@ func (p *Process) start(spec Spec) error {
 		defer script.Close()
 		p.cmd.ExtraFiles = []*os.File{script}
 	}
-	f, err := pty.StartWithSize(p.cmd, &pty.Winsize{Cols: uint16(spec.Cols), Rows: uint16(spec.Rows)})
+	f, err := startOnTerminal(p.cmd, &pty.Winsize{Cols: uint16(spec.Cols), Rows: uint16(spec.Rows)}, launch)
 	if err != nil {
 		return err
 	}
@@ -119,6 +119,26 @@ func (p *Process) start(spec Spec) error {
 		_ = p.cmd.Wait()
 	}
 	return err
+}
+
+// startOnTerminal has launch start cmd as the leader of a session that a new pseudo terminal controls, and returns the
+// terminal's other end.
+func startOnTerminal(cmd *exec.Cmd, size *pty.Winsize, launch func(*exec.Cmd) error) (*os.File, error) {
+	f, tty, err := pty.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer tty.Close() // the program has its own
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err = pty.Setsize(f, size); err == nil {
+		err = launch(cmd)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // pollable trades the file for one whose Close ends a Read that waits: the pty
@@ -279,14 +299,13 @@ func (p *Process) hasExited() bool {
 	}
 }
 
-// Cleared says that somebody has emptied the terminal's content, so that what
-// came before is not counted or shown again.
-func (p *Process) Cleared() {
+// Clear is called after the terminal's content was emptied, so that what came before is not counted or shown again.
+func (p *Process) Clear() {
 	p.cleared.Store(true)
 	p.feed.clear()
 }
 
-// Feed is what the program prints, for people who watch. It stays after the exit.
+// Feed returns what the program prints, for viewers. It stays after the exit.
 func (p *Process) Feed() *Feed { return p.feed }
 
 // Done is closed once the program is gone and its last action was emitted.

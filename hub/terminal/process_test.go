@@ -79,12 +79,14 @@ func finish(t *testing.T, p *Process) int {
 	return code
 }
 
+var launch = (*exec.Cmd).Start
+
 func start(t *testing.T, spec Spec, s *screen) *Process {
 	t.Helper()
 	if spec.Dir == "" {
 		spec.Dir = t.TempDir()
 	}
-	p, err := Start(spec, s.emit)
+	p, err := Start(spec, launch, s.emit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +147,7 @@ func TestSizes(t *testing.T) {
 		if err := p.Resize(size[0], size[1]); err == nil || !strings.Contains(err.Error(), "between 1 and 1000") {
 			t.Errorf("resizing to %v: %v", size, err)
 		}
-		if _, err := Start(Spec{Command: sh("true"), Dir: t.TempDir(), Cols: size[0], Rows: size[1]}, s.emit); err == nil {
+		if _, err := Start(Spec{Command: sh("true"), Dir: t.TempDir(), Cols: size[0], Rows: size[1]}, launch, s.emit); err == nil {
 			t.Errorf("a terminal of size %v was started", size)
 		}
 	}
@@ -159,10 +161,10 @@ func TestSizes(t *testing.T) {
 }
 
 func TestStartRefusals(t *testing.T) {
-	if _, err := Start(Spec{Dir: "/does/not/exist"}, nil); err == nil || !strings.Contains(err.Error(), "/does/not/exist") {
+	if _, err := Start(Spec{Dir: "/does/not/exist"}, launch, nil); err == nil || !strings.Contains(err.Error(), "/does/not/exist") {
 		t.Errorf("a missing directory: %v", err)
 	}
-	if _, err := Start(Spec{Command: []string{"/no/such/program"}, Dir: t.TempDir()}, nil); err == nil {
+	if _, err := Start(Spec{Command: []string{"/no/such/program"}, Dir: t.TempDir()}, launch, nil); err == nil {
 		t.Error("a missing program was started")
 	}
 }
@@ -261,7 +263,7 @@ func TestAFloodIsBoundedMergedAndPaced(t *testing.T) {
 	var sent, content, peak, actions, small int
 	var last string
 	begun := time.Now()
-	p, err := Start(Spec{Command: sh(fmt.Sprintf("yes | head -n %d; printf end", *flood<<20/len("y\r\n"))), Dir: t.TempDir()}, func(step []ahp.Action) {
+	p, err := Start(Spec{Command: sh(fmt.Sprintf("yes | head -n %d; printf end", *flood<<20/len("y\r\n"))), Dir: t.TempDir()}, launch, func(step []ahp.Action) {
 		for _, a := range step {
 			switch a := a.(type) {
 			case *ahp.TerminalClearedAction:
@@ -309,7 +311,7 @@ func TestAFloodIsBoundedMergedAndPaced(t *testing.T) {
 
 func TestBackPressureHoldsTheProgram(t *testing.T) {
 	gate, s := make(chan struct{}), newScreen()
-	p, err := Start(Spec{Command: sh(`head -c 3000000 /dev/zero | tr '\0' x; echo end`), Dir: t.TempDir()}, func(a []ahp.Action) {
+	p, err := Start(Spec{Command: sh(`head -c 3000000 /dev/zero | tr '\0' x; echo end`), Dir: t.TempDir()}, launch, func(a []ahp.Action) {
 		<-gate
 		s.emit(a)
 	})

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // sizeEvery is how often a program is told its size at most.
@@ -22,7 +24,7 @@ type sizer struct {
 // Resize changes the terminal's size and tells the program. While sizes come fast, as when a window is
 // dragged, it is told the last of them twenty times a second.
 func (p *Process) Resize(cols, rows int) error {
-	if err := CheckSize(cols, rows); err != nil {
+	if err := machine.CheckTerminalSize(cols, rows); err != nil {
 		return err
 	}
 	s := &p.size

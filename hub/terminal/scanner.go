@@ -3,6 +3,8 @@ package terminal
 import (
 	"bytes"
 	"unicode/utf8"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // maxSequence bounds an escape sequence that is held back until it is whole.
@@ -286,7 +288,7 @@ func (s *scanner) inLong(r rune) {
 func isIntegration(payload []byte) bool {
 	n, _, _ := bytes.Cut(payload, []byte(";"))
 	switch string(n) {
-	case "7", "133", "633", placeNumber:
+	case "7", "133", "633", machine.PlaceNumber:
 		return true
 	}
 	return false

@@ -9,7 +9,7 @@ import (
 // shellNames are the shells that are looked for.
 var shellNames = []string{"bash", "zsh", "fish", "pwsh", "sh", "dash", "ksh", "nu"}
 
-// Shells are the names of the shells of this machine, the person's own first. A Spec may ask for one of them.
+// Shells returns the names of the shells of this computer, the user's own first. A Spec may ask for one of them.
 func Shells() []string {
 	out := []string{filepath.Base(Shell())}
 	for _, name := range shellNames {
@@ -20,8 +20,8 @@ func Shells() []string {
 	return out
 }
 
-// shell is the path of the shell to start.
-func (s Spec) shell() string {
+// shellFor returns the path of the shell to start.
+func shellFor(s Spec) string {
 	if s.Shell == "" || s.Shell == filepath.Base(Shell()) {
 		return Shell()
 	}

@@ -11,7 +11,7 @@ func TestAShellIsChosenByName(t *testing.T) {
 		t.Errorf("the person's own shell is not the first of %v", all)
 	}
 	for name, want := range map[string]string{"": "sh", "sh": "sh", "bash": "bash", "../bash": "sh", "cat": "sh", "none": "sh"} {
-		if got := filepath.Base((Spec{Shell: name}).shell()); got != want {
+		if got := filepath.Base(shellFor(Spec{Shell: name})); got != want {
 			t.Errorf("asked for %q it is %s", name, got)
 		}
 	}

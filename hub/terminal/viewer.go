@@ -3,6 +3,8 @@ package terminal
 import (
 	"context"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // ViewerBytes is how much is under way to a viewer at most: sent, and not yet
@@ -25,14 +27,8 @@ type Viewer struct {
 	excused time.Time // the program does not wait for it before
 }
 
-// Piece is what a viewer is to show next.
-type Piece struct {
-	Screen bool   // forget everything before: Data draws the whole screen
-	Data   []byte // shared: not to be changed
-	At     int64  // where in the raw output the first byte is; of a screen, where the output goes on
-
-	Cols, Rows int // of a screen: the size it was drawn for
-}
+// Piece is what a viewer shows next.
+type Piece = machine.TerminalPiece
 
 // Watch adds a viewer, which begins with the screen as it is. Close it.
 func (f *Feed) Watch() *Viewer {

@@ -1,0 +1,23 @@
+// Package local is the computer that the hub runs on, as hub/machine describes one.
+package local
+
+import (
+	"os/exec"
+
+	"github.com/ahphub/ahphub/hub/machine"
+)
+
+// Machine implements machine.Machine.
+type Machine struct {
+	terminals terminals
+}
+
+// New returns this computer.
+func New() *Machine { return &Machine{} }
+
+// Terminals returns the pseudo terminals of this computer.
+func (m *Machine) Terminals() machine.Terminals { return m.terminals }
+
+// startProgram starts a program of a session. Every such program is started here, so that what all of them are to be
+// kept from is said in one place.
+func startProgram(cmd *exec.Cmd) error { return cmd.Start() }

@@ -1,0 +1,9 @@
+// Package machine is the seam between the host and the computer on which a session's programs run. Everything in it
+// could cross a network: plain values, byte streams, contexts, sinks for events, and channels that the caller's side
+// makes. It knows neither sessions nor how a computer does its work; hub/machine/local is the computer the hub runs on.
+package machine
+
+// Machine is a computer. Its methods return the same values each time.
+type Machine interface {
+	Terminals() Terminals
+}
