@@ -54,10 +54,13 @@ var rooms = map[string]room{
 	"templ":              {[]string{"hub/ahp", "hub/changeset/diff", "templ/part", "hub/texts"}, "a page is tested from literals: it draws states and knows no hub"},
 	"handlers/rpc":       {[]string{"hub", "hub/ahp", "hub/ahp/dialect", "hub/jsonrpc", "hub/access", "hub/host", "hub/host/core", "hub/quota", "hub/ids", "hub/texts"}, "the endpoint speaks the protocol for the host"},
 	"handlers/live":      {[]string{"hub", "hub/ahp", "hub/access", "hub/quota", "templ/part"}, "the engine of live pages knows rooms, and none of them by name"},
-	"handlers/pages":     {[]string{"handlers/live", "hub", "hub/ahp", "hub/access", "hub/automation", "hub/host", "hub/host/core", "hub/machine", "hub/notify", "hub/people", "hub/presence", "hub/quota", "hub/resource", "hub/changeset", "hub/changeset/diff", "hub/review", "static", "templ/…", "hub/ids", "hub/texts"}, "pages are clients of the hub, and show what is beside it"},
 	"web":                {[]string{"hub/access", "hub/people", "hub/ahp", "templ/…", "hub/ids"}, "the server is handed its handlers"},
 	"cmd":                {[]string{"…"}, "the one place that names implementations"},
 	"e2e":                {[]string{"…"}, "tests see everything"},
+
+	// The areas of the pages do not know each other: they stand on site, and handlers/pages joins them.
+	"handlers/pages":      {[]string{"handlers/live", "handlers/pages/site", "hub", "hub/ahp", "hub/access", "hub/automation", "hub/host", "hub/host/core", "hub/machine", "hub/notify", "hub/people", "hub/presence", "hub/quota", "hub/resource", "hub/changeset", "hub/changeset/diff", "hub/review", "static", "templ/…", "hub/ids", "hub/texts"}, "pages are clients of the hub, and show what is beside it"},
+	"handlers/pages/site": {[]string{"handlers/live", "hub", "hub/ahp", "hub/access", "hub/host", "hub/host/core", "hub/ids", "hub/notify", "hub/presence", "hub/resource", "hub/review", "hub/texts", "static", "templ/…"}, "what every area of the pages stands on knows none of them"},
 }
 
 // bans keeps packages of others out of rooms.

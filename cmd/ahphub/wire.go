@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/handlers/pages"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/handlers/rpc"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
@@ -177,7 +178,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	}
 	a.web, err = web.New(web.Config{
 		Pages: a.pages, RPC: a.rpc, RootRPC: a.rpc.ByProvider(), Tools: a.tools, Unsubscribe: a.pages.Unsubscribe,
-		Assets: assets, Sessions: a.host, Short: core.ShortID, Title: a.pages.TitleOf, Home: pages.Home,
+		Assets: assets, Sessions: a.host, Short: core.ShortID, Title: a.pages.TitleOf, Home: site.Home,
 		Tokens: access.NewTokens(in.owner, a.owner.Name, in.links, in.personal), Links: in.links, Members: in.members, SignIn: a.signIn,
 		Passwords: in.passwords, Passkeys: in.passkeys, Cookies: in.cookies, Audit: audit, Owner: a.owner,
 		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: slices.Concat(a.cfg.AllowHost, a.cfg.TLS.ACME), TLS: set.tls(), Provider: a.provider, Proxies: set.proxies,

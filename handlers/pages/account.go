@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
@@ -33,7 +34,7 @@ type Accounts struct {
 const mostAnswer = 64 << 10 // bytes of what an authenticator answers
 
 func (p *Pages) accountRoutes(r chi.Router) {
-	on := func(h handler) http.HandlerFunc { return p.adapt(p.withAccounts(h)) }
+	on := func(h site.Handler) http.HandlerFunc { return p.Adapt(p.withAccounts(h)) }
 	r.Get("/account", on(p.account))
 	r.Post("/account/password", on(p.setPassword))
 	r.Post("/account/tokens", on(p.makeToken))
@@ -44,10 +45,10 @@ func (p *Pages) accountRoutes(r chi.Router) {
 }
 
 // withAccounts answers for a host that keeps none.
-func (p *Pages) withAccounts(h handler) handler {
+func (p *Pages) withAccounts(h site.Handler) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if p.Accounts.Tokens == nil {
-			return errNotFound("This host keeps no accounts.")
+			return site.NotFound("This host keeps no accounts.")
 		}
 		return h(w, r)
 	}
@@ -60,7 +61,7 @@ func (p *Pages) account(w http.ResponseWriter, r *http.Request) error {
 
 func (p *Pages) sendAccount(w http.ResponseWriter, r *http.Request, status int, m page.Account) error {
 	who := access.FromContext(r.Context())
-	m.Frame, m.Now = p.frame(r, "Account", "settings"), p.Now()
+	m.Frame, m.Now = p.Frame(r, "Account", "settings"), p.Now()
 	m.Frame.Styles = append(m.Frame.Styles, "css/people.css")
 	m.Frame.Scripts = append(m.Frame.Scripts, "js/passkey.js")
 	var err error
@@ -84,7 +85,7 @@ func (p *Pages) sendAccount(w http.ResponseWriter, r *http.Request, status int, 
 		m.Bare = invited && !m.Password && len(keys) == 0
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	return send(w, status, page.AccountPage(m))
+	return site.Send(w, status, page.AccountPage(m))
 }
 
 // setPassword replaces or takes away the password, and signs out every other browser.
@@ -112,14 +113,14 @@ func (p *Pages) setPassword(w http.ResponseWriter, r *http.Request) error {
 		return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{Error: "Type a new password."})
 	}
 	if err := p.Accounts.Passwords.Set(r.Context(), who.ID, next); err != nil {
-		return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{Error: sentence(err.Error())})
+		return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{Error: site.Sentence(err.Error())})
 	}
 	if p.Browsers != nil {
 		if _, err := p.Browsers.SignOutOthers(r); err != nil && !errors.Is(err, accounts.ErrSignedOut) {
 			return err
 		}
 	}
-	return done(w, r, "/account")
+	return site.FinishForm(w, r, "/account")
 }
 
 // makeToken shows the token on its answer alone: the host keeps a hash.
@@ -135,7 +136,7 @@ func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) error {
 	}
 	token, made, err := p.Accounts.Tokens.New(r.Context(), access.FromContext(r.Context()).ID, r.PostFormValue("name"), expires)
 	if err != nil {
-		return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{TokenError: sentence(err.Error())})
+		return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{TokenError: site.Sentence(err.Error())})
 	}
 	accounts.Detail(r.Context(), made.Name)
 	return p.sendAccount(w, r, http.StatusOK, page.Account{New: token})
@@ -144,13 +145,13 @@ func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) revokeToken(w http.ResponseWriter, r *http.Request) error {
 	gone, err := p.Accounts.Tokens.RevokeOf(r.Context(), access.FromContext(r.Context()).ID, chi.URLParam(r, "token"))
 	if errors.Is(err, access.ErrNoToken) {
-		return errNotFound(sentence(err.Error()))
+		return site.NotFound(site.Sentence(err.Error()))
 	}
 	if err != nil {
 		return err
 	}
 	accounts.Detail(r.Context(), gone.Name)
-	return done(w, r, "/account")
+	return site.FinishForm(w, r, "/account")
 }
 
 // beginPasskey answers a script with what the browser is asked for.
@@ -158,7 +159,7 @@ func (p *Pages) beginPasskey(w http.ResponseWriter, r *http.Request) error {
 	who := access.FromContext(r.Context())
 	options, err := p.Accounts.Passkeys.BeginMaking(r.Context(), accounts.Origin(r, p.Public), who.ID, who.Name)
 	if err != nil {
-		return errBadRequest(sentence(err.Error()))
+		return site.BadRequest(site.Sentence(err.Error()))
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
@@ -171,7 +172,7 @@ func (p *Pages) makePasskey(w http.ResponseWriter, r *http.Request) error {
 		Credential json.RawMessage `json:"credential"`
 	}
 	if err := json.NewDecoder(io.LimitReader(r.Body, mostAnswer)).Decode(&sent); err != nil {
-		return errBadRequest("This is no answer of an authenticator.")
+		return site.BadRequest("This is no answer of an authenticator.")
 	}
 	who := access.FromContext(r.Context())
 	name, err := access.CleanName(sent.Name)
@@ -179,7 +180,7 @@ func (p *Pages) makePasskey(w http.ResponseWriter, r *http.Request) error {
 		name = "Passkey"
 	}
 	if err := p.Accounts.Passkeys.Make(r.Context(), who.ID, name, sent.Credential); err != nil {
-		return errBadRequest(sentence(err.Error()))
+		return site.BadRequest(site.Sentence(err.Error()))
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
@@ -188,11 +189,11 @@ func (p *Pages) makePasskey(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) removePasskey(w http.ResponseWriter, r *http.Request) error {
 	gone, err := p.Accounts.Passkeys.Remove(r.Context(), access.FromContext(r.Context()).ID, chi.URLParam(r, "key"))
 	if errors.Is(err, accounts.ErrPasskeyGone) {
-		return errNotFound(sentence(err.Error()))
+		return site.NotFound(site.Sentence(err.Error()))
 	}
 	if err != nil {
 		return err
 	}
 	accounts.Detail(r.Context(), gone.Name)
-	return done(w, r, "/account")
+	return site.FinishForm(w, r, "/account")
 }

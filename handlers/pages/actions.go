@@ -1,78 +1,50 @@
 package pages
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// mostForm bounds a form: a message and what comes with it.
-const mostForm = 2 << 20
-
 // chatForm is a form of one chat.
 type chatForm struct {
-	visit
+	site.Visit
 	chat ahp.URI
 	back string // where a browser goes afterwards
 }
 
 // chatForm reads the session and chat of a form's path.
 func (p *Pages) chatForm(w http.ResponseWriter, r *http.Request) (chatForm, error) {
-	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
-	v, err := p.visit(r)
+	r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return chatForm{}, err
 	}
-	if err := p.prepare(r.Context(), v.who, v.session); err != nil {
+	if err := p.Prepare(r.Context(), v.Who, v.Session); err != nil {
 		return chatForm{}, err
 	}
-	if err := parseForm(r); err != nil {
-		return chatForm{}, &fault{http.StatusRequestEntityTooLarge, "This is too much for one form: at most 2 MB.", err}
+	if err := site.ParseForm(r); err != nil {
+		return chatForm{}, &site.Fault{Status: http.StatusRequestEntityTooLarge, Text: "This is too much for one form: at most 2 MB.", Cause: err}
 	}
-	s, _ := hub.StateOf[*ahp.SessionState](p.Hub, v.session)
+	s, _ := hub.StateOf[*ahp.SessionState](p.Hub, v.Session)
 	id := chi.URLParam(r, "chat")
-	chat, ok := chatByID(s, id)
+	chat, ok := site.ChatByID(s, id)
 	if !ok {
-		return chatForm{}, errNotFound("There is no such chat in this session.")
+		return chatForm{}, site.NotFound("There is no such chat in this session.")
 	}
-	return chatForm{visit: v, chat: chat, back: "/s/" + v.short + "/c/" + id}, nil
-}
-
-// parseForm reads a form with files or without.
-func parseForm(r *http.Request) error {
-	if err := r.ParseMultipartForm(mostForm); err != nil && !errors.Is(err, http.ErrNotMultipart) {
-		return err
-	}
-	return nil
-}
-
-// act dispatches an action for the person who sent a form, and waits until it is durable: what a form does next may
-// delete the only other copy, as a comment's draft. A refusal comes back as an error with its reason.
-func (p *Pages) act(ctx context.Context, channel ahp.URI, a ahp.Action) error {
-	since := p.Hub.Position()
-	o, err := p.Host.Dispatch(ctx, p.caller(ctx), channel, 0, a)
-	switch {
-	case err != nil:
-		return err
-	case o.Unknown:
-		return errNotFound("What you wanted to change is gone, or it is not shared with you.")
-	case o.Rejected != "":
-		return refused(o.Rejected)
-	}
-	return p.awaitDurable(ctx, since)
+	return chatForm{Visit: v, chat: chat, back: "/s/" + v.Short + "/c/" + id}, nil
 }
 
 // onChat makes a handler of what a form of a chat asks for.
-func (p *Pages) onChat(action func(r *http.Request, f chatForm) (ahp.Action, error)) handler {
+func (p *Pages) onChat(action func(r *http.Request, f chatForm) (ahp.Action, error)) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		f, err := p.chatForm(w, r)
 		if err != nil {
@@ -82,10 +54,10 @@ func (p *Pages) onChat(action func(r *http.Request, f chatForm) (ahp.Action, err
 		if err != nil {
 			return err
 		}
-		if err := p.act(r.Context(), f.chat, a); err != nil {
+		if err := p.Act(r.Context(), f.chat, a); err != nil {
 			return err
 		}
-		return done(w, r, f.back)
+		return site.FinishForm(w, r, f.back)
 	}
 }
 
@@ -101,7 +73,7 @@ func (p *Pages) sendMessage(r *http.Request, f chatForm) (ahp.Action, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.prepare(r.Context(), f.who, f.chat); err != nil {
+	if err := p.Prepare(r.Context(), f.Who, f.chat); err != nil {
 		return nil, err
 	}
 	chat, _ := hub.StateOf[*ahp.ChatState](p.Hub, f.chat)
@@ -115,7 +87,7 @@ func (p *Pages) sendMessage(r *http.Request, f chatForm) (ahp.Action, error) {
 	}
 	switch {
 	case chat.ActiveTurn == nil:
-		return &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: p.stamp(), Message: m}, nil
+		return &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: p.Timestamp(), Message: m}, nil
 	case r.PostForm.Get("how") == "steer" && chat.SteeringMessage == nil:
 		return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: ids.New(), Message: m}, nil
 	}
@@ -130,20 +102,18 @@ func message(r *http.Request) (ahp.Message, error) {
 		return ahp.Message{}, err
 	}
 	if text == "" && len(files) == 0 {
-		return ahp.Message{}, errBadRequest("Write something first.")
+		return ahp.Message{}, site.BadRequest("Write something first.")
 	}
 	m := userMessage(text)
 	m.Attachments = append(files, mentioned(r.PostForm["file"], text)...)
 	return m, nil
 }
 
-func (p *Pages) stamp() string { return p.Now().UTC().Format("2006-01-02T15:04:05.000Z07:00") }
-
 // stopTurn cancels the running turn.
 func (p *Pages) stopTurn(_ *http.Request, f chatForm) (ahp.Action, error) {
 	chat, _ := hub.StateOf[*ahp.ChatState](p.Hub, f.chat)
 	if chat == nil || chat.ActiveTurn == nil {
-		return nil, refused("nothing runs any more")
+		return nil, site.Refused("nothing runs any more")
 	}
 	return &ahp.ChatTurnCancelledAction{TurnID: chat.ActiveTurn.ID}, nil
 }
@@ -154,10 +124,10 @@ func (p *Pages) toBackground(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Host.MoveToBackground(p.caller(r.Context()), f.chat); err != nil {
+	if err := p.Host.MoveToBackground(p.CallerOf(r.Context()), f.chat); err != nil {
 		return err
 	}
-	return done(w, r, f.back)
+	return site.FinishForm(w, r, f.back)
 }
 
 func (p *Pages) resumeTurn(r *http.Request, _ chatForm) (ahp.Action, error) {
@@ -200,11 +170,11 @@ func (p *Pages) confirmTool(r *http.Request, f chatForm) (ahp.Action, error) {
 	turn, call := r.PostForm.Get("turn"), r.PostForm.Get("call")
 	approved := kind == string(ahp.ConfirmationOptionKindApprove)
 	if kind == "" {
-		return nil, errBadRequest("Choose one of the answers.")
+		return nil, site.BadRequest("Choose one of the answers.")
 	}
 	tool, waits := p.toolCall(f.chat, call)
 	if shown := r.PostForm.Get("shown"); waits && shown != "" && shown != tool.Shown() {
-		return nil, refused("this request changed after you opened it. Read it again, then answer")
+		return nil, site.Refused("this request changed after you opened it. Read it again, then answer")
 	}
 	if r.PostForm.Get("stage") == string(ahp.ToolCallStatusPendingResultConfirmation) {
 		return &ahp.ChatToolCallResultConfirmedAction{TurnID: turn, ToolCallID: call, Approved: approved}, nil
@@ -250,10 +220,10 @@ func (p *Pages) toolCall(chat ahp.URI, call string) (part.Tool, bool) {
 }
 
 // onSession makes a handler of what a form of a session asks for.
-func (p *Pages) onSession(action func(r *http.Request) (ahp.Action, error)) handler {
+func (p *Pages) onSession(action func(r *http.Request) (ahp.Action, error)) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
-		v, err := p.visit(r)
+		r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
+		v, err := p.FindVisit(r)
 		if err != nil {
 			return err
 		}
@@ -261,10 +231,10 @@ func (p *Pages) onSession(action func(r *http.Request) (ahp.Action, error)) hand
 		if err != nil {
 			return err
 		}
-		if err := p.act(r.Context(), v.session, a); err != nil {
+		if err := p.Act(r.Context(), v.Session, a); err != nil {
 			return err
 		}
-		return done(w, r, "/s/"+v.short)
+		return site.FinishForm(w, r, "/s/"+v.Short)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
@@ -18,7 +19,7 @@ func (p *Pages) answerInput(r *http.Request, f chatForm) (ahp.Action, error) {
 	}
 	req := p.openRequest(f.chat, a.RequestID)
 	if req == nil {
-		return nil, refused("this question was answered already, or its turn is over")
+		return nil, site.Refused("this question was answered already, or its turn is over")
 	}
 	a.Answers = map[string]ahp.ChatInputAnswer{}
 	for _, q := range req.Questions {
@@ -37,7 +38,7 @@ func (p *Pages) answerInput(r *http.Request, f chatForm) (ahp.Action, error) {
 func (p *Pages) draftAnswer(r *http.Request, f chatForm) (ahp.Action, error) {
 	req := p.openRequest(f.chat, r.PostForm.Get("request"))
 	if req == nil {
-		return nil, refused("this question was answered already, or its turn is over")
+		return nil, site.Refused("this question was answered already, or its turn is over")
 	}
 	for _, q := range req.Questions {
 		id, answer, err := readAnswer(q, r.PostForm, ahp.ChatInputAnswerStateDraft)
@@ -49,7 +50,7 @@ func (p *Pages) draftAnswer(r *http.Request, f chatForm) (ahp.Action, error) {
 		}
 		return &ahp.ChatInputAnswerChangedAction{RequestID: req.ID, QuestionID: id, Answer: &answer}, nil
 	}
-	return nil, errBadRequest("There is no such question.")
+	return nil, site.BadRequest("There is no such question.")
 }
 
 func (p *Pages) openRequest(chat ahp.URI, id string) *ahp.ChatInputRequest {
@@ -87,7 +88,7 @@ func readAnswer(q ahp.ChatInputQuestion, form url.Values, state ahp.ChatInputAns
 		if text, _ := field(id); strings.TrimSpace(text) != "" {
 			n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 			if err != nil {
-				return id, a, errBadRequest("“" + text + "” is not a number.")
+				return id, a, site.BadRequest("“" + text + "” is not a number.")
 			}
 			value = &ahp.ChatInputNumberAnswerValue{Value: n}
 		}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
 )
@@ -28,7 +29,7 @@ func (p *Pages) audit(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q := r.URL.Query()
-	f := p.frame(r, "Audit", "people")
+	f := p.Frame(r, "Audit", "people")
 	f.Styles = append(f.Styles, "css/people.css")
 	m := page.Audit{Frame: f, What: q.Get("what"), Query: q.Get("q"), Kinds: auditKinds(all)}
 	found := auditFilter(all, m.What, m.Query)
@@ -48,7 +49,7 @@ func (p *Pages) audit(w http.ResponseWriter, r *http.Request) error {
 		filter.Set("skip", strconv.Itoa(skip+auditPage))
 		m.Older, m.Left = "/audit?"+filter.Encode(), left
 	}
-	return send(w, http.StatusOK, page.AuditPage(m))
+	return site.Send(w, http.StatusOK, page.AuditPage(m))
 }
 
 // linksCalled are words for the ids of links, which are shown nowhere else.
@@ -60,7 +61,7 @@ func (p *Pages) linksCalled() map[string]string {
 	for _, l := range p.Links.List("") {
 		title := "a deleted session"
 		if s, ok := p.Host.Summary(l.Session); ok {
-			title = titleOf(s.Title)
+			title = site.SessionTitle(s.Title)
 		}
 		out[l.ID] = "by a " + string(l.Role) + "’s link to " + title
 	}
@@ -87,7 +88,7 @@ func (p *Pages) auditExport(w http.ResponseWriter, r *http.Request) error {
 
 func (p *Pages) auditList(ctx context.Context) ([]accounts.Event, error) {
 	if p.Audit == nil {
-		return nil, errNotFound("This host keeps no audit.")
+		return nil, site.NotFound("This host keeps no audit.")
 	}
 	return p.Audit.List(ctx)
 }

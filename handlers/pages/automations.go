@@ -9,6 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/automation"
@@ -19,23 +20,23 @@ import (
 const automationRunsPage = 30 // ended runs on one page
 
 func (p *Pages) automationRoutes(r chi.Router) {
-	r.Get("/automations", p.adapt(p.automations))
-	r.Get("/automations/new", p.adapt(p.newAutomation))
-	r.Get("/automations/preview", p.adapt(p.previewSchedule))
-	r.Post("/automations", p.adapt(p.createAutomation))
-	r.Get("/automations/{automation}", p.adapt(p.automation))
-	r.Get("/automations/{automation}/edit", p.adapt(p.editAutomation))
-	r.Post("/automations/{automation}", p.adapt(p.saveAutomation))
-	r.Post("/automations/{automation}/enabled", p.adapt(p.enableAutomation))
-	r.Post("/automations/{automation}/run", p.adapt(p.runAutomation))
-	r.Post("/automations/{automation}/remove", p.adapt(p.removeAutomation))
-	r.Post("/automations/{automation}/runs/{run}/cancel", p.adapt(p.cancelRun))
+	r.Get("/automations", p.Adapt(p.automations))
+	r.Get("/automations/new", p.Adapt(p.newAutomation))
+	r.Get("/automations/preview", p.Adapt(p.previewSchedule))
+	r.Post("/automations", p.Adapt(p.createAutomation))
+	r.Get("/automations/{automation}", p.Adapt(p.automation))
+	r.Get("/automations/{automation}/edit", p.Adapt(p.editAutomation))
+	r.Post("/automations/{automation}", p.Adapt(p.saveAutomation))
+	r.Post("/automations/{automation}/enabled", p.Adapt(p.enableAutomation))
+	r.Post("/automations/{automation}/run", p.Adapt(p.runAutomation))
+	r.Post("/automations/{automation}/remove", p.Adapt(p.removeAutomation))
+	r.Post("/automations/{automation}/runs/{run}/cancel", p.Adapt(p.cancelRun))
 }
 
 // automations is GET /automations.
 func (p *Pages) automations(w http.ResponseWriter, r *http.Request) error {
 	who := access.FromContext(r.Context())
-	m := page.Automations{Frame: p.frame(r, "Automations", "automations")}
+	m := page.Automations{Frame: p.Frame(r, "Automations", "automations")}
 	rail, err := p.Live.Draw(r.Context(), who, "rail", func(live.Room, live.States) {})
 	if err != nil {
 		return err
@@ -46,7 +47,7 @@ func (p *Pages) automations(w http.ResponseWriter, r *http.Request) error {
 	}
 	m.Frame.Live = live.Query(rail, list)
 	dressAutomations(&m.Frame.Styles, &m.Frame.Scripts)
-	return send(w, http.StatusOK, page.AutomationsPage(m))
+	return site.Send(w, http.StatusOK, page.AutomationsPage(m))
 }
 
 func dressAutomations(styles, scripts *[]string) {
@@ -61,12 +62,12 @@ func (p *Pages) automation(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	who, short := access.FromContext(r.Context()), core.ShortID(e.Resource)
-	m := page.AutomationPageModel{Frame: p.frame(r, e.Definition.Title, "automations")}
+	m := page.AutomationPageModel{Frame: p.Frame(r, e.Definition.Title, "automations")}
 	dressAutomations(&m.Frame.Styles, &m.Frame.Scripts)
 	from, _ := strconv.Atoi(r.FormValue("from")) // absent or no number: from the newest
 	if from > 0 {
 		m.It = p.drawAutomation(core.Caller{Principal: who}, e, from)
-		return send(w, http.StatusOK, page.AutomationPage(m))
+		return site.Send(w, http.StatusOK, page.AutomationPage(m))
 	}
 	rail, err := p.Live.Draw(r.Context(), who, "rail", func(live.Room, live.States) {})
 	if err != nil {
@@ -77,15 +78,15 @@ func (p *Pages) automation(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	m.Frame.Live = live.Query(rail, mark)
-	return send(w, http.StatusOK, page.AutomationPage(m))
+	return site.Send(w, http.StatusOK, page.AutomationPage(m))
 }
 
 // automationOf finds the automation of a path.
 func (p *Pages) automationOf(r *http.Request) (ahp.AutomationEntry, error) {
-	if e, ok := p.automationByShort(p.caller(r.Context()), chi.URLParam(r, "automation")); ok {
+	if e, ok := p.automationByShort(p.CallerOf(r.Context()), chi.URLParam(r, "automation")); ok {
 		return e, nil
 	}
-	return ahp.AutomationEntry{}, errNotFound("There is no such automation: it may have been deleted.")
+	return ahp.AutomationEntry{}, site.NotFound("There is no such automation: it may have been deleted.")
 }
 
 func (p *Pages) automationByShort(c core.Caller, short string) (ahp.AutomationEntry, bool) {
@@ -103,7 +104,7 @@ func automationPath(uri ahp.URI) string { return "/automations/" + core.ShortID(
 func (p *Pages) enableAutomation(w http.ResponseWriter, r *http.Request) error {
 	on := r.PostFormValue("enabled") == "yes"
 	return p.onAutomation(w, r, func(ctx context.Context, e ahp.AutomationEntry) error {
-		return p.act(ctx, ahp.AutomationsURI, &ahp.AutomationUpdateRequestedAction{Resource: e.Resource, Changes: ahp.AutomationDefinitionPatch{Enabled: &on}})
+		return p.Act(ctx, ahp.AutomationsURI, &ahp.AutomationUpdateRequestedAction{Resource: e.Resource, Changes: ahp.AutomationDefinitionPatch{Enabled: &on}})
 	})
 }
 
@@ -111,7 +112,7 @@ func (p *Pages) enableAutomation(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) runAutomation(w http.ResponseWriter, r *http.Request) error {
 	request := r.PostFormValue("request")
 	return p.onAutomation(w, r, func(ctx context.Context, e ahp.AutomationEntry) error {
-		_, err := p.Host.RunAutomation(ctx, p.caller(ctx), ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: e.Resource, RequestID: "page:" + request})
+		_, err := p.Host.RunAutomation(ctx, p.CallerOf(ctx), ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: e.Resource, RequestID: "page:" + request})
 		return err
 	})
 }
@@ -124,7 +125,7 @@ func (p *Pages) onAutomation(w http.ResponseWriter, r *http.Request, do func(con
 	if err != nil {
 		return err
 	}
-	return done(w, r, automationPath(e.Resource))
+	return site.FinishForm(w, r, automationPath(e.Resource))
 }
 
 func (p *Pages) removeAutomation(w http.ResponseWriter, r *http.Request) error {
@@ -132,26 +133,26 @@ func (p *Pages) removeAutomation(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := p.act(r.Context(), ahp.AutomationsURI, &ahp.AutomationRemovedAction{Resource: e.Resource}); err != nil {
+	if err := p.Act(r.Context(), ahp.AutomationsURI, &ahp.AutomationRemovedAction{Resource: e.Resource}); err != nil {
 		return err
 	}
-	return done(w, r, "/automations")
+	return site.FinishForm(w, r, "/automations")
 }
 
 func (p *Pages) cancelRun(w http.ResponseWriter, r *http.Request) error {
 	return p.onAutomation(w, r, func(ctx context.Context, e ahp.AutomationEntry) error {
-		for _, run := range p.Host.AutomationRuns(p.caller(ctx), e.Resource) {
+		for _, run := range p.Host.AutomationRuns(p.CallerOf(ctx), e.Resource) {
 			if core.ShortID(run.Resource) == chi.URLParam(r, "run") && !automation.Ended(run.Lifecycle) {
-				return p.act(ctx, run.Resource, &ahp.AutomationRunCancelRequestedAction{})
+				return p.Act(ctx, run.Resource, &ahp.AutomationRunCancelRequestedAction{})
 			}
 		}
-		return refused("this run has ended, so there is nothing to cancel")
+		return site.Refused("this run has ended, so there is nothing to cancel")
 	})
 }
 
 // previewSchedule is GET /automations/preview: what the fields of the form mean.
 func (p *Pages) previewSchedule(w http.ResponseWriter, r *http.Request) error {
-	return send(w, http.StatusOK, page.SchedulePreviewPart(p.preview(p.caller(r.Context()), scheduleOf(r.URL.Query()))))
+	return site.Send(w, http.StatusOK, page.SchedulePreviewPart(p.preview(p.CallerOf(r.Context()), scheduleOf(r.URL.Query()))))
 }
 
 func olderRuns(base string, from int) string {

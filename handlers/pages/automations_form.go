@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/automation"
 	"github.com/ahphub/ahphub/hub/host"
@@ -33,10 +34,10 @@ func (p *Pages) editAutomation(w http.ResponseWriter, r *http.Request) error {
 
 // sendForm draws the form: with what stands in an automation, or with what somebody chose so far.
 func (p *Pages) sendForm(w http.ResponseWriter, r *http.Request, status int, e *ahp.AutomationEntry, chosen url.Values, problems map[string]string) error {
-	c := p.caller(r.Context())
-	m := page.AutomationForm{Action: "/automations", Back: "/automations", New: true, Enabled: true, Agents: p.agents(), Schedule: freshSchedule(),
-		Recent: recentDirs(p.Host.Summaries(c)), Problems: problems}
-	m.Dir, m.Agent = first(append(slices.Clone(m.Recent), p.DefaultDir)), firstProvider(m.Agents)
+	c := p.CallerOf(r.Context())
+	m := page.AutomationForm{Action: "/automations", Back: "/automations", New: true, Enabled: true, Agents: p.Agents(), Schedule: freshSchedule(),
+		Recent: site.RecentDirs(p.Host.Summaries(c)), Problems: problems}
+	m.Dir, m.Agent = site.FirstOf(append(slices.Clone(m.Recent), p.DefaultDir)), firstProvider(m.Agents)
 	config, title := ahp.Meta(nil), "New automation"
 	if e != nil {
 		m.New, m.Action, m.Back, title = false, automationPath(e.Resource), automationPath(e.Resource), "Edit "+e.Definition.Title
@@ -49,16 +50,16 @@ func (p *Pages) sendForm(w http.ResponseWriter, r *http.Request, status int, e *
 	}
 	if res, err := p.Host.ResolveSessionConfig(c, ahp.ResolveSessionConfigParams{Channel: ahp.RootURI, Provider: m.Agent}); err == nil {
 		if config == nil {
-			config = configOf(chosen, res.Schema)
+			config = site.ConfigOf(chosen, res.Schema)
 		}
 		m.Config = part.SettingsOf(res.Schema, config, false, host.Unasked)
 	}
 	if len(m.Schedule.Kept) == 0 && (m.Schedule.Zone != "" || chosen.Has("when")) {
 		m.Schedule.Preview = p.preview(c, m.Schedule)
 	}
-	m.Frame = p.frame(r, title, "automations")
+	m.Frame = p.Frame(r, title, "automations")
 	dressAutomations(&m.Frame.Styles, &m.Frame.Scripts)
-	return send(w, status, page.AutomationFormPage(m))
+	return site.Send(w, status, page.AutomationFormPage(m))
 }
 
 func firstProvider(list []ahp.AgentInfo) string {
@@ -135,11 +136,11 @@ func (p *Pages) saveAutomation(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Pages) keepAutomation(w http.ResponseWriter, r *http.Request, e *ahp.AutomationEntry, uri ahp.URI) error {
-	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+	r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
 	if err := r.ParseForm(); err != nil {
-		return errBadRequest("This form cannot be read.")
+		return site.BadRequest("This form cannot be read.")
 	}
-	c := p.caller(r.Context())
+	c := p.CallerOf(r.Context())
 	var before ahp.AutomationDefinition
 	if e != nil {
 		before = e.Definition
@@ -150,12 +151,12 @@ func (p *Pages) keepAutomation(w http.ResponseWriter, r *http.Request, e *ahp.Au
 		if e != nil {
 			a = &ahp.AutomationUpdateRequestedAction{Resource: uri, Changes: patchOf(d)}
 		}
-		if err := p.act(r.Context(), ahp.AutomationsURI, a); err != nil {
-			f := classify(err)
-			if f.status != http.StatusConflict {
+		if err := p.Act(r.Context(), ahp.AutomationsURI, a); err != nil {
+			f := site.Classify(err)
+			if f.Status != http.StatusConflict {
 				return err
 			}
-			problems = map[string]string{"form": f.text}
+			problems = map[string]string{"form": f.Text}
 		}
 	}
 	if len(problems) > 0 {
@@ -182,14 +183,14 @@ func (p *Pages) definition(c core.Caller, before ahp.AutomationDefinition, form 
 	d.Message.Origin.Kind = ahp.MessageKindAutomation
 	p.template(c, &d.Session, form, problems)
 	if err := schedules(&d, scheduleOf(form)); err != nil {
-		problems["schedule"] = sentence(err.Error())
+		problems["schedule"] = site.Sentence(err.Error())
 	}
 	if err := conditions(&d, before, form); err != "" {
 		problems["conditions"] = err
 	}
 	err := automation.Check(&d, automation.Limits{Interval: p.shortest(c)})
 	if wrong, ok := automation.AsProblem(err); ok && problems[wrong.Field] == "" {
-		problems[wrong.Field] = sentence(wrong.Text)
+		problems[wrong.Field] = site.Sentence(wrong.Text)
 	}
 	return d, problems
 }
@@ -204,32 +205,32 @@ func (p *Pages) template(c core.Caller, t *ahp.AutomationSessionTemplate, form u
 		problems["dir"] = "Give the working directory as an absolute path, like /home/ana/project."
 		return
 	}
-	t.WorkingDirectories = append([]ahp.URI{fileURI(dir)}, t.WorkingDirectories[min(1, len(t.WorkingDirectories)):]...)
+	t.WorkingDirectories = append([]ahp.URI{site.FileURI(dir)}, t.WorkingDirectories[min(1, len(t.WorkingDirectories)):]...)
 	res, err := p.Host.ResolveSessionConfig(c, ahp.ResolveSessionConfigParams{Channel: ahp.RootURI, Provider: agent})
 	if err != nil {
-		problems["agent"] = classify(err).text
+		problems["agent"] = site.Classify(err).Text
 		return
 	}
 	config := ahp.Meta{}
 	for key, v := range t.Config {
 		config[key] = v
 	}
-	for key, v := range configOf(form, res.Schema) {
+	for key, v := range site.ConfigOf(form, res.Schema) {
 		config[key] = v
 	}
 	t.Config = config
 	if err := p.Host.CheckTemplate(*t); err != nil {
-		field, text, found := strings.Cut(classify(err).text, ": ")
+		field, text, found := strings.Cut(site.Classify(err).Text, ": ")
 		switch strings.ToLower(field) {
 		case "workingdirectories":
-			problems["dir"] = sentence(text)
+			problems["dir"] = site.Sentence(text)
 		case "config", "model":
-			problems["config"] = sentence(text)
+			problems["config"] = site.Sentence(text)
 		default:
 			if !found {
 				text = field
 			}
-			problems["agent"] = sentence(text)
+			problems["agent"] = site.Sentence(text)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/automation"
@@ -78,7 +79,7 @@ func (r *automationRoom) patch() live.Patch {
 
 func (p *Pages) automationItem(c core.Caller, e ahp.AutomationEntry) page.AutomationItem {
 	d := e.Definition
-	it := page.AutomationItem{Short: core.ShortID(e.Resource), Title: d.Title, Agent: p.agentName(d.Session.Provider), Dir: p.DefaultDir, Enabled: d.Enabled, Request: "first"}
+	it := page.AutomationItem{Short: core.ShortID(e.Resource), Title: d.Title, Agent: p.AgentName(d.Session.Provider), Dir: p.DefaultDir, Enabled: d.Enabled, Request: "first"}
 	if len(d.Session.WorkingDirectories) > 0 {
 		it.Dir = part.FilePath(d.Session.WorkingDirectories[0])
 	}
@@ -144,7 +145,7 @@ func (p *Pages) drawAutomation(c core.Caller, e ahp.AutomationEntry, from int) p
 
 func stopWords(e ahp.AutomationEntry) (out []string) {
 	if most := automation.AfterRuns(e.Definition); most > 0 {
-		out = append(out, fmt.Sprintf("after %d runs by the clock, %d so far", most, number(e.RunCount)))
+		out = append(out, fmt.Sprintf("after %d runs by the clock, %d so far", most, site.OrZero(e.RunCount)))
 	}
 	if end := automation.AfterDate(e.Definition); !end.IsZero() {
 		out = append(out, "on "+end.Add(-time.Second).In(zoneOf(e.Definition)).Format("2 January 2006"))
@@ -200,7 +201,7 @@ func (p *Pages) runItem(r ahp.AutomationRunSummary, zone *time.Location) page.Ru
 	if s, ok := p.Host.Summary(r.PrimarySession); ok {
 		it.Session = core.ShortID(r.PrimarySession)
 		if it.Active && s.Status.Activity() == ahp.SessionStatusInputNeeded {
-			it.Status = activityStatus(s.Status, s.Activity)
+			it.Status = site.StatusOf(s.Status, s.Activity)
 		}
 	}
 	return it

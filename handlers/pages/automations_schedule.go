@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/automation"
 	"github.com/ahphub/ahphub/hub/host/core"
@@ -125,17 +126,17 @@ func fieldsOf(t *ahp.AutomationScheduleTrigger) page.ScheduleFields {
 func (p *Pages) preview(c core.Caller, s page.ScheduleFields) page.SchedulePreview {
 	text, err := expression(s)
 	if err != nil {
-		return page.SchedulePreview{Problem: sentence(err.Error())}
+		return page.SchedulePreview{Problem: site.Sentence(err.Error())}
 	}
 	if text == "" {
 		return page.SchedulePreview{}
 	}
 	parsed, err := automation.Parse(ahp.AutomationSchedule{Expression: text, TimeZone: s.Zone})
 	if err != nil {
-		return page.SchedulePreview{Problem: sentence(err.Error())}
+		return page.SchedulePreview{Problem: site.Sentence(err.Error())}
 	}
 	if err := automation.Often(parsed, p.shortest(c)); err != nil {
-		return page.SchedulePreview{Problem: sentence(err.Error())}
+		return page.SchedulePreview{Problem: site.Sentence(err.Error())}
 	}
 	out := page.SchedulePreview{Words: parsed.Words() + " (" + s.Zone + ")"}
 	zone, _ := automation.Zone(s.Zone) // it was parsed
@@ -151,5 +152,5 @@ func (p *Pages) shortest(c core.Caller) time.Duration {
 	if caps == nil || caps.Schedules == nil {
 		return 0
 	}
-	return time.Duration(number(caps.Schedules.MinIntervalMinutes)) * time.Minute
+	return time.Duration(site.OrZero(caps.Schedules.MinIntervalMinutes)) * time.Minute
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-func (s *site) automationForm() url.Values {
+func (s *testSite) automationForm() url.Values {
 	return url.Values{"title": {"Triage"}, "message": {"say hello"}, "dir": {s.t.TempDir()}, "agent": {"script"}, "when": {"daily"},
 		"time": {"06:00"}, "zone": {"Europe/Berlin"}, "enabled": {"yes"}, "catchup": {"yes"}}
 }
@@ -65,7 +65,7 @@ func TestAutomationByForms(t *testing.T) {
 	s.body(at, get(t, s, at), nil, http.StatusNotFound)
 }
 
-func get(t *testing.T, s *site, path string) *http.Response {
+func get(t *testing.T, s *testSite, path string) *http.Response {
 	t.Helper()
 	res, err := s.web.Get(s.url + path)
 	if err != nil {

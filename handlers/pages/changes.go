@@ -10,6 +10,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -20,41 +21,41 @@ import (
 
 // reviewRoutes are the pages and forms of a review.
 func (p *Pages) reviewRoutes(r chi.Router) {
-	r.Get("/s/{session}/changes", p.adapt(p.changes))
-	r.Get("/s/{session}/changes/file/{file}", p.adapt(p.changesFile))
-	r.Get("/s/{session}/changes/context", p.adapt(p.changesContext))
-	r.Get("/s/{session}/changes/image", p.adapt(p.changesImage))
-	r.Get("/s/{session}/changes/place", p.adapt(p.changesPlace))
-	r.Post("/s/{session}/changes/reviewed", p.adapt(p.markReviewed))
-	r.Post("/s/{session}/changes/op", p.adapt(p.changesetOp))
-	r.Post("/s/{session}/changes/drafts", p.adapt(p.comment))
-	r.Post("/s/{session}/changes/send", p.adapt(p.sendComments))
-	r.Get("/s/{session}/threads", p.adapt(p.threads))
-	r.Post("/s/{session}/threads/seen", p.adapt(p.threadsSeen))
-	r.Post("/s/{session}/threads/{thread}/{verb}", p.adapt(p.threadAct))
-	r.Get("/s/{session}/share", p.adapt(p.share))
-	r.Post("/s/{session}/share", p.adapt(p.makeLink))
-	r.Post("/s/{session}/share/{link}/revoke", p.adapt(p.revokeLink))
+	r.Get("/s/{session}/changes", p.Adapt(p.changes))
+	r.Get("/s/{session}/changes/file/{file}", p.Adapt(p.changesFile))
+	r.Get("/s/{session}/changes/context", p.Adapt(p.changesContext))
+	r.Get("/s/{session}/changes/image", p.Adapt(p.changesImage))
+	r.Get("/s/{session}/changes/place", p.Adapt(p.changesPlace))
+	r.Post("/s/{session}/changes/reviewed", p.Adapt(p.markReviewed))
+	r.Post("/s/{session}/changes/op", p.Adapt(p.changesetOp))
+	r.Post("/s/{session}/changes/drafts", p.Adapt(p.comment))
+	r.Post("/s/{session}/changes/send", p.Adapt(p.sendComments))
+	r.Get("/s/{session}/threads", p.Adapt(p.threads))
+	r.Post("/s/{session}/threads/seen", p.Adapt(p.threadsSeen))
+	r.Post("/s/{session}/threads/{thread}/{verb}", p.Adapt(p.threadAct))
+	r.Get("/s/{session}/share", p.Adapt(p.share))
+	r.Post("/s/{session}/share", p.Adapt(p.makeLink))
+	r.Post("/s/{session}/share/{link}/revoke", p.Adapt(p.revokeLink))
 }
 
 // review reads the states of a look and draws its model with what is this person's alone. The comparing happens here,
 // outside of the feed's lock.
-func (p *Pages) review(r *http.Request, v visit, l look) (*page.Changes, string, error) {
+func (p *Pages) review(r *http.Request, v site.Visit, l look) (*page.Changes, string, error) {
 	var states live.States
-	if err := p.prepare(r.Context(), v.who, l.changeset()); err != nil {
+	if err := p.Prepare(r.Context(), v.Who, l.changeset()); err != nil {
 		return nil, "", err
 	}
 	p.awaitFiles(r.Context(), l.changeset())
-	mark, err := p.Live.Draw(r.Context(), v.who, l.room(), func(_ live.Room, s live.States) { states = s.Copy() })
+	mark, err := p.Live.Draw(r.Context(), v.Who, l.room(), func(_ live.Room, s live.States) { states = s.Copy() })
 	if err != nil {
 		return nil, "", err
 	}
-	b := newBuilder(p, p.caller(r.Context()), l)
+	b := newBuilder(p, p.CallerOf(r.Context()), l)
 	m, _, err := b.draw(r.Context(), states)
 	if err != nil {
 		return nil, "", err
 	}
-	return m, mark, p.personal(r.Context(), m, l, v.who)
+	return m, mark, p.personal(r.Context(), m, l, v.Who)
 }
 
 const patience = 700 * time.Millisecond
@@ -121,14 +122,14 @@ func (p *Pages) changes(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	f := p.reviewFrame(r, v, "Changes", "changes")
+	f := p.ReviewFrame(r, v, "Changes", "changes")
 	p.follow(r.Context(), v, &f, l.scope, mark)
-	return send(w, http.StatusOK, page.ChangesPage(f, m))
+	return site.Send(w, http.StatusOK, page.ChangesPage(f, m))
 }
 
 // patch is the changes as a file for git apply, on demand with what was said about them.
-func (p *Pages) patch(w http.ResponseWriter, r *http.Request, v visit, l look) error {
-	data, err := p.Host.ChangesetPatch(r.Context(), p.caller(r.Context()), l.changeset())
+func (p *Pages) patch(w http.ResponseWriter, r *http.Request, v site.Visit, l look) error {
+	data, err := p.Host.ChangesetPatch(r.Context(), p.CallerOf(r.Context()), l.changeset())
 	if err != nil {
 		return err
 	}
@@ -146,35 +147,23 @@ func (p *Pages) patch(w http.ResponseWriter, r *http.Request, v visit, l look) e
 	return nil
 }
 
-// reviewFrame is the frame of a page of a session with the review's style and script.
-func (p *Pages) reviewFrame(r *http.Request, v visit, title, tab string) part.Frame {
-	f := p.frame(r, title, tab)
-	s := p.sessionFor(v.who, v.session)
-	head := p.head(v.who, v.short, v.session, s)
-	f.Session = &head
-	p.greet(&f, v)
-	f.Title = title + " · " + head.Title
-	f.Styles, f.Scripts = append(f.Styles, "css/review.css"), append(f.Scripts, part.ReviewScripts()...)
-	return f
-}
-
 // follow has a page follow its own room, the session's head, who is here, and the rail where it has one.
-func (p *Pages) follow(ctx context.Context, v visit, f *part.Frame, in, mark string) {
+func (p *Pages) follow(ctx context.Context, v site.Visit, f *part.Frame, in, mark string) {
 	if in != "" {
-		f.Session.Part = changesPart + in
+		f.Session.Part = site.ChangesPart + in
 	}
 	marks := []string{mark}
-	names := []string{"session:" + v.short}
+	names := []string{"session:" + v.Short}
 	if f.Rail != nil {
 		names = append(names, "rail")
 	}
 	for _, name := range names {
-		if m, err := p.Live.Draw(ctx, v.who, name, func(live.Room, live.States) {}); err == nil {
+		if m, err := p.Live.Draw(ctx, v.Who, name, func(live.Room, live.States) {}); err == nil {
 			marks = append(marks, m)
 		}
 	}
 	f.Live = live.Query(marks...)
-	_ = p.gather(ctx, v, f, in) // as the others: the page shows what it has
+	_ = p.ShowPeople(ctx, v, f, in) // as the others: the page shows what it has
 }
 
 // changesFile is one file whole: huge ones, and commenting without JavaScript. A script gets its body alone.
@@ -189,7 +178,7 @@ func (p *Pages) changesFile(w http.ResponseWriter, r *http.Request) error {
 	}
 	i := slices.IndexFunc(m.Files, func(f part.DiffFile) bool { return f.Key() == chi.URLParam(r, "file") })
 	if i < 0 {
-		return errNotFound("This file is not among the changes any more.")
+		return site.NotFound("This file is not among the changes any more.")
 	}
 	file := m.Files[i]
 	if file.Fold != "" {
@@ -197,15 +186,15 @@ func (p *Pages) changesFile(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	if fragment(r) {
-		return send(w, http.StatusOK, part.DiffBody(&file, part.DiffView{Split: l.split, Syntax: part.SyntaxFor(file.Rows())}))
+	if site.IsFragment(r) {
+		return site.Send(w, http.StatusOK, part.DiffBody(&file, part.DiffView{Split: l.split, Syntax: part.SyntaxFor(file.Rows())}))
 	}
 	file.Shut = false
 	m.Comment = page.CommentAt(&file, r.URL.Query().Get("comment"))
-	f := p.reviewFrame(r, v, file.Path, "changes")
+	f := p.ReviewFrame(r, v, file.Path, "changes")
 	p.follow(r.Context(), v, &f, l.scope, mark)
 	m.View.Syntax = part.SyntaxFor(file.Rows())
-	return send(w, http.StatusOK, page.FilePage(f, m, &file))
+	return site.Send(w, http.StatusOK, page.FilePage(f, m, &file))
 }
 
 // unfold compares a file that a review folds.
@@ -214,7 +203,7 @@ func (p *Pages) unfold(r *http.Request, l look, d *part.DiffFile) error {
 	if err != nil {
 		return err
 	}
-	b := newBuilder(p, p.caller(r.Context()), l)
+	b := newBuilder(p, p.CallerOf(r.Context()), l)
 	old, new, err := b.versions(r.Context(), f)
 	if err != nil {
 		return err
@@ -226,11 +215,11 @@ func (p *Pages) unfold(r *http.Request, l look, d *part.DiffFile) error {
 
 // fileOf finds a file of the changeset by its key.
 func (p *Pages) fileOf(ctx context.Context, l look, key string) (*ahp.ChangesetFile, error) {
-	if err := p.prepare(ctx, access.FromContext(ctx), l.changeset()); err != nil {
+	if err := p.Prepare(ctx, access.FromContext(ctx), l.changeset()); err != nil {
 		return nil, err
 	}
 	p.awaitFiles(ctx, l.changeset()) // after a restart a form may come before them
-	cs, ok := p.seenState(access.FromContext(ctx), l.changeset()).(*ahp.ChangesetState)
+	cs, ok := p.StateFor(access.FromContext(ctx), l.changeset()).(*ahp.ChangesetState)
 	if !ok {
 		return nil, live.ErrGone
 	}
@@ -239,7 +228,7 @@ func (p *Pages) fileOf(ctx context.Context, l look, key string) (*ahp.ChangesetF
 			return &cs.Files[i], nil
 		}
 	}
-	return nil, errNotFound("This file is not among the changes any more: reload the page.")
+	return nil, site.NotFound("This file is not among the changes any more: reload the page.")
 }
 
 // changesContext is the rows of a gap that a reader opened.
@@ -251,22 +240,22 @@ func (p *Pages) changesContext(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	from, to := atoi(q.Get("from")), atoi(q.Get("to"))
 	if from < 1 || to < from {
-		return errBadRequest("Name the lines to show: from and to.")
+		return site.BadRequest("Name the lines to show: from and to.")
 	}
 	f, err := p.fileOf(r.Context(), l, q.Get("file"))
 	if err != nil {
 		return err
 	}
-	b := newBuilder(p, p.caller(r.Context()), l)
+	b := newBuilder(p, p.CallerOf(r.Context()), l)
 	old, new, err := b.versions(r.Context(), f)
 	if err != nil {
 		return err
 	}
 	d := part.DiffFile{ID: f.ID, Base: l.base() + "/changes", Query: l.query()}
-	describe(&d, f, p.sessionState(l.session).WorkingDirectories)
+	describe(&d, f, p.SessionState(l.session).WorkingDirectories)
 	o := diff.Options{Path: d.Path, Space: l.space}
 	d.Diff = &diff.File{OldLines: lineCount(old), NewLines: lineCount(new)} // the columns of the numbers
-	return send(w, http.StatusOK, part.DiffContext(&d, diff.ContextRows(old, new, o, from, to), part.DiffView{Split: l.split}))
+	return site.Send(w, http.StatusOK, part.DiffContext(&d, diff.ContextRows(old, new, o, from, to), part.DiffView{Split: l.split}))
 }
 
 // changesImage is a picture of one side. It is served as what its bytes are, and never as a page.
@@ -283,7 +272,7 @@ func (p *Pages) changesImage(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.Query().Get("side") == "before" {
 		side = f.Edit.Before
 	}
-	b := newBuilder(p, p.caller(r.Context()), l)
+	b := newBuilder(p, p.CallerOf(r.Context()), l)
 	data, err := b.read(r.Context(), side)
 	if err != nil {
 		return err
@@ -293,7 +282,7 @@ func (p *Pages) changesImage(w http.ResponseWriter, r *http.Request) error {
 		media = pictureType(part.FilePath(side.URI), data)
 	}
 	if media == "" {
-		return errNotFound("This is no picture that can be shown.")
+		return site.NotFound("This is no picture that can be shown.")
 	}
 	h := w.Header()
 	h.Set("Content-Type", media)

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host"
@@ -121,23 +122,23 @@ func describe(d *part.DiffFile, f *ahp.ChangesetFile, dirs []ahp.URI) {
 	case before == nil && after == nil:
 		d.Path, d.Status, d.Note = f.ID, part.DiffModified, "The host names no version of this file."
 	case before == nil:
-		d.Path, d.Status = relative(after.URI, dirs), part.DiffAdded
+		d.Path, d.Status = site.RelativePath(after.URI, dirs), part.DiffAdded
 	case after == nil:
-		d.Path, d.Status = relative(before.URI, dirs), part.DiffDeleted
+		d.Path, d.Status = site.RelativePath(before.URI, dirs), part.DiffDeleted
 	default:
-		d.Path, d.Status = relative(after.URI, dirs), part.DiffModified
+		d.Path, d.Status = site.RelativePath(after.URI, dirs), part.DiffModified
 		if before.URI != after.URI {
-			d.OldPath, d.Status = relative(before.URI, dirs), part.DiffRenamed
+			d.OldPath, d.Status = site.RelativePath(before.URI, dirs), part.DiffRenamed
 		}
 	}
 	if n := f.Edit.Diff; n != nil {
-		d.Add, d.Del = int(number(n.Added)), int(number(n.Removed))
+		d.Add, d.Del = int(site.OrZero(n.Added)), int(site.OrZero(n.Removed))
 	}
 	own := host.ReadFileNote(f.Meta)
 	d.Versions = strings.TrimSpace(cmp.Or(own.OldOID, "-") + " " + cmp.Or(own.NewOID, "-"))
 	d.OldMode, d.NewMode, d.Stale, d.Staged = own.OldMode, own.NewMode, own.Stale, own.Staged
 	if own.Skipped != "" {
-		d.Note = sentence(own.Skipped)
+		d.Note = site.Sentence(own.Skipped)
 	}
 	switch {
 	case own.Outside:
@@ -156,21 +157,6 @@ func describe(d *part.DiffFile, f *ahp.ChangesetFile, dirs []ahp.URI) {
 	}
 }
 
-// relative is the path of a file below the working directory that holds it; with several, its name goes first.
-func relative(uri ahp.URI, dirs []ahp.URI) string {
-	path := part.FilePath(uri)
-	for _, dir := range dirs {
-		root := strings.TrimSuffix(part.FilePath(dir), "/")
-		if rest, ok := strings.CutPrefix(path, root+"/"); ok {
-			if len(dirs) > 1 {
-				return root[strings.LastIndexByte(root, '/')+1:] + "/" + rest
-			}
-			return rest
-		}
-	}
-	return strings.TrimPrefix(path, "/")
-}
-
 // compare fetches both versions and compares them, from the cache when their names say what they hold.
 func (b *builder) compare(ctx context.Context, d *built, f *ahp.ChangesetFile, colours bool) {
 	if d.Note != "" {
@@ -184,7 +170,7 @@ func (b *builder) compare(ctx context.Context, d *built, f *ahp.ChangesetFile, c
 	key := diff.Key{Old: contentOf(f.Edit.Before), New: contentOf(f.Edit.After), Options: o}
 	file, err := b.p.diffs.Compute(ctx, key, load)
 	if err != nil {
-		d.Note = "This file cannot be read: " + classify(err).text
+		d.Note = "This file cannot be read: " + site.Classify(err).Text
 		return
 	}
 	d.OldSize, d.NewSize = sizeOf(f.Edit.Before), sizeOf(f.Edit.After)
@@ -275,13 +261,13 @@ func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionSta
 		v.FromTurn, v.ToTurn = from, to
 	}
 	if cs.Error != nil {
-		v.Problem = sentence(cs.Error.Message)
+		v.Problem = site.Sentence(cs.Error.Message)
 	}
 	if cs.Status == ahp.ChangesetStatusRecomputing { // the files are complete, and what is new follows
 		v.Status = string(ahp.ChangesetStatusReady)
 	}
 	if w := host.ReadWatching(s.Meta); w.Polling {
-		v.Late = fmt.Sprintf("Changes show up to %d seconds late, or later where a look takes long. %s", w.Seconds, sentence(w.Why))
+		v.Late = fmt.Sprintf("Changes show up to %d seconds late, or later where a look takes long. %s", w.Seconds, site.Sentence(w.Why))
 	}
 	if len(cs.Files) > 0 && host.ReadFileNote(cs.Files[0].Meta).Overlap { // of one turn's files, as of all
 		v.Beside = freshWorktree(s)

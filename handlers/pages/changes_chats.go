@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
@@ -37,7 +38,7 @@ func ofChat(c ahp.ChatSummary, kind string) string {
 }
 
 // chatOf finds a chat with directories of its own.
-func chatOf(s *ahp.SessionState, id string) (ahp.ChatSummary, bool) {
+func reviewedChat(s *ahp.SessionState, id string) (ahp.ChatSummary, bool) {
 	i := slices.IndexFunc(s.Chats, func(c ahp.ChatSummary) bool { return core.ShortID(c.Resource) == id })
 	if i < 0 || len(s.Chats[i].WorkingDirectories) == 0 {
 		return ahp.ChatSummary{}, false
@@ -58,7 +59,7 @@ func reviewedChats(s *ahp.SessionState) (out []ahp.ChatSummary) {
 // whose is the chat with directories of its own that is looked at, by its own scope or by a turn of its.
 func (p *Pages) whose(l look, s *ahp.SessionState) (c ahp.ChatSummary, own bool) {
 	if id, _, ok := l.chat(); ok {
-		return chatOf(s, id)
+		return reviewedChat(s, id)
 	}
 	turn, ok := strings.CutPrefix(l.scope, "turn.")
 	if _, to, comparing := l.turns(); comparing {
@@ -100,19 +101,12 @@ func (p *Pages) chats(l look, s *ahp.SessionState) (out []page.ChatChoice) {
 		if len(c.WorkingDirectories) == 0 || c.Interactivity == ahp.ChatInteractivityHidden {
 			continue
 		}
-		out = append(out, page.ChatChoice{Title: chatTitle(c), Dirs: dirNames(c.WorkingDirectories), URL: address(ofChat(c, kind)), Current: own && c.Resource == now.Resource})
+		out = append(out, page.ChatChoice{Title: site.ChatTitle(c), Dirs: dirNames(c.WorkingDirectories), URL: address(ofChat(c, kind)), Current: own && c.Resource == now.Resource})
 	}
 	if len(out) == 0 {
 		return nil
 	}
 	return append([]page.ChatChoice{{Title: "Whole session", Dirs: dirNames(s.WorkingDirectories), URL: address(kind), Current: !own}}, out...)
-}
-
-func chatTitle(c ahp.ChatSummary) string {
-	if c.Title == "" {
-		return "Chat"
-	}
-	return c.Title
 }
 
 // dirNames are the last parts of directories.
@@ -154,7 +148,7 @@ func (p *Pages) turnsOf(c ahp.ChatSummary, most int) (out []page.TurnChoice) {
 	}
 	for i := max(0, len(chat.Turns)-most); i < len(chat.Turns); i++ {
 		first, _, _ := strings.Cut(strings.TrimSpace(chat.Turns[i].Message.Text), "\n")
-		out = append(out, page.TurnChoice{ID: chat.Turns[i].ID, Chat: chatTitle(c), Label: "Turn " + strconv.Itoa(i+1), Text: texts.ElideRunes(first, mostChoice), Counts: changeCounts(chat.Turns[i].Usage)})
+		out = append(out, page.TurnChoice{ID: chat.Turns[i].ID, Chat: site.ChatTitle(c), Label: "Turn " + strconv.Itoa(i+1), Text: texts.ElideRunes(first, mostChoice), Counts: changeCounts(chat.Turns[i].Usage)})
 	}
 	return out
 }

@@ -81,7 +81,7 @@ func TestChangesOfAChatWithItsOwnDirectories(t *testing.T) {
 func TestTurnsOfChatsAreCompared(t *testing.T) {
 	x, two, chat := apart(t)
 	session := x.session0(x.base)
-	s := func() *ahp.SessionState { return x.pages.sessionState(session) }
+	s := func() *ahp.SessionState { return x.pages.SessionState(session) }
 	l := look{short: part.Tail(x.base), session: session, scope: "session"}
 	turn := func(in, text, name string) {
 		if err := os.WriteFile(filepath.Join(two, name), []byte(text+"\n"), 0o600); err != nil {
@@ -120,7 +120,7 @@ func TestTurnsOfChatsAreCompared(t *testing.T) {
 }
 
 // await waits for a condition, for at most ten seconds.
-func (s *site) await(what string, ok func() bool) {
+func (s *testSite) await(what string, ok func() bool) {
 	s.t.Helper()
 	soon(s.t, what, ok)
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -33,10 +34,10 @@ func (p *Pages) comment(w http.ResponseWriter, r *http.Request) error {
 	d := draft{ID: r.PostFormValue("draft"), Scope: l.scope, File: r.PostFormValue("file"), At: r.PostFormValue("at"), Text: strings.TrimSpace(r.PostFormValue("text"))}
 	do := r.PostFormValue("do")
 	if !isDraftID(d.ID) {
-		return errBadRequest("This is no draft of yours. Reload the page and try again.")
+		return site.BadRequest("This is no draft of yours. Reload the page and try again.")
 	}
 	if do == "discard" {
-		if err := p.dropDraft(r.Context(), v.short, v.who, d.ID); err != nil {
+		if err := p.dropDraft(r.Context(), v.Short, v.Who, d.ID); err != nil {
 			return err
 		}
 		return p.drafted(w, r, v, l, d, "")
@@ -48,7 +49,7 @@ func (p *Pages) comment(w http.ResponseWriter, r *http.Request) error {
 		if _, err := p.publish(r.Context(), l, d); err != nil {
 			return err
 		}
-		if err := p.dropDraft(r.Context(), v.short, v.who, d.ID); err != nil {
+		if err := p.dropDraft(r.Context(), v.Short, v.Who, d.ID); err != nil {
 			return err
 		}
 		return p.drafted(w, r, v, l, d, "")
@@ -68,27 +69,27 @@ func isDraftID(id string) bool { return !strings.Contains(id, "/") && len(id) <=
 
 // saveDraft keeps a draft and returns its id; "" when a newer word on it came first, or it is gone. n numbers the saves
 // of a page.
-func (p *Pages) saveDraft(ctx context.Context, v visit, d draft, page string, n int) (id string, gone bool, err error) {
+func (p *Pages) saveDraft(ctx context.Context, v site.Visit, d draft, page string, n int) (id string, gone bool, err error) {
 	if d.ID == "" {
 		d.ID = ids.New()
 	}
-	turn := p.draftOrder.of(draftBucket(v.short, v.who), d.ID)
+	turn := p.draftOrder.of(draftBucket(v.Short, v.Who), d.ID)
 	turn.Lock()
 	defer turn.Unlock()
-	list, err := p.drafts(ctx, v.short, v.who)
+	list, err := p.drafts(ctx, v.Short, v.Who)
 	if err != nil {
 		return "", false, err
 	}
 	known := slices.ContainsFunc(list, func(x draft) bool { return x.ID == d.ID })
 	if !known && len(list) >= mostDrafts {
-		return "", false, errBadRequest("You have 500 drafts here already: send or discard some first.")
+		return "", false, site.BadRequest("You have 500 drafts here already: send or discard some first.")
 	}
 	if turn.gone && page == "" { // a plain form, which was opened before: its author wants to keep this
 		d.ID = ids.New()
 	} else if !turn.take(page, n) {
 		return "", turn.gone, nil
 	}
-	return d.ID, false, p.putDraft(ctx, v.short, v.who, d)
+	return d.ID, false, p.putDraft(ctx, v.Short, v.Who, d)
 }
 
 // checkDraft fills in what the file says: its path, and the lines quoted.
@@ -96,17 +97,17 @@ func (p *Pages) checkDraft(ctx context.Context, l look, d *draft) error {
 	side, from, to, ok := part.ParseWhere(d.At)
 	switch {
 	case !ok:
-		return errBadRequest("This is no place in a file: reload the page and try again.")
+		return site.BadRequest("This is no place in a file: reload the page and try again.")
 	case d.Text == "":
-		return errBadRequest("The comment is empty: write something first.")
+		return site.BadRequest("The comment is empty: write something first.")
 	case len(d.Text) > mostText:
-		return errBadRequest("The comment is too long: at most 64 KB.")
+		return site.BadRequest("The comment is too long: at most 64 KB.")
 	}
 	f, err := p.fileOf(ctx, l, d.File)
 	if err != nil {
 		return err
 	}
-	d.Path = relative(resourceOf(f, side), p.sessionState(l.session).WorkingDirectories)
+	d.Path = site.RelativePath(resourceOf(f, side), p.SessionState(l.session).WorkingDirectories)
 	if to == 0 {
 		return nil
 	}
@@ -114,7 +115,7 @@ func (p *Pages) checkDraft(ctx context.Context, l look, d *draft) error {
 	if side == part.Before {
 		edit = f.Edit.Before
 	}
-	lines := newBuilder(p, p.caller(ctx), l).text(ctx, edit)
+	lines := newBuilder(p, p.CallerOf(ctx), l).text(ctx, edit)
 	if from <= len(lines) {
 		d.Version = edit.Content.URI
 		d.Quote = strings.Join(lines[from-1:min(to, len(lines))], "\n")
@@ -148,20 +149,20 @@ func (p *Pages) publish(ctx context.Context, l look, d draft) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	a := ahp.Annotation{ID: ids.New(), Resource: resourceOf(f, side), Origin: p.origin(p.caller(ctx).Principal, l),
+	a := ahp.Annotation{ID: ids.New(), Resource: resourceOf(f, side), Origin: p.origin(p.CallerOf(ctx).Principal, l),
 		Entries: []ahp.AnnotationEntry{{ID: ids.New(), Text: ahp.Markdown(d.Text), Meta: ahp.Meta{"ahphub": own}}}}
 	if to > 0 {
 		a.Range = host.LineRange(from, to)
 	}
-	if err := p.prepare(ctx, p.caller(ctx).Principal, l.annotations()); err != nil {
+	if err := p.Prepare(ctx, p.CallerOf(ctx).Principal, l.annotations()); err != nil {
 		return "", err
 	}
-	return a.ID, p.act(ctx, l.annotations(), &ahp.AnnotationsSetAction{Annotation: a})
+	return a.ID, p.Act(ctx, l.annotations(), &ahp.AnnotationsSetAction{Annotation: a})
 }
 
 // origin is what a thread is about: of a turn, its chat.
 func (p *Pages) origin(who access.Principal, l look) ahp.AnnotationOrigin {
-	s := p.sessionFor(who, l.session)
+	s := p.SessionFor(who, l.session)
 	o := ahp.AnnotationOrigin{Session: l.session, Chat: s.DefaultChat}
 	if c, own := p.whose(l, s); own {
 		o.Chat = c.Resource
@@ -187,12 +188,12 @@ func (p *Pages) origin(who access.Principal, l look) ahp.AnnotationOrigin {
 }
 
 // drafted answers the comment form. A script learns the draft's id and what the bar should say now.
-func (p *Pages) drafted(w http.ResponseWriter, r *http.Request, v visit, l look, d draft, id string) error {
-	if !fragment(r) {
+func (p *Pages) drafted(w http.ResponseWriter, r *http.Request, v site.Visit, l look, d draft, id string) error {
+	if !site.IsFragment(r) {
 		http.Redirect(w, r, l.page()+"#f-"+d.File+d.At, http.StatusSeeOther)
 		return nil
 	}
-	list, err := p.drafts(r.Context(), v.short, v.who)
+	list, err := p.drafts(r.Context(), v.Short, v.Who)
 	if err != nil {
 		return err
 	}
@@ -235,7 +236,7 @@ func (p *Pages) sendComments(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := p.drafts(r.Context(), v.short, v.who)
+	list, err := p.drafts(r.Context(), v.Short, v.Who)
 	if err != nil {
 		return err
 	}
@@ -245,16 +246,16 @@ func (p *Pages) sendComments(w http.ResponseWriter, r *http.Request) error {
 	if err := p.sendOpen(r.Context(), v, l, "", r.PostForm.Get("how") == "steer"); err != nil {
 		return err
 	}
-	return done(w, r, l.base())
+	return site.FinishForm(w, r, l.base())
 }
 
 // publishDrafts makes threads of a person's drafts; those that fail stay drafts.
-func (p *Pages) publishDrafts(ctx context.Context, v visit, l look, list []draft) error {
+func (p *Pages) publishDrafts(ctx context.Context, v site.Visit, l look, list []draft) error {
 	for _, d := range list {
 		if _, err := p.publish(ctx, l, d); err != nil {
 			return err
 		}
-		if err := p.dropDraft(ctx, v.short, v.who, d.ID); err != nil {
+		if err := p.dropDraft(ctx, v.Short, v.Who, d.ID); err != nil {
 			return err
 		}
 	}
@@ -263,8 +264,8 @@ func (p *Pages) publishDrafts(ctx context.Context, v visit, l look, list []draft
 
 // sendOpen gives the agent the open threads it has not been given, with some words before them. Words alone are not sent:
 // to some agents they would be a command.
-func (p *Pages) sendOpen(ctx context.Context, v visit, l look, words string, steer bool) error {
-	if err := p.prepare(ctx, v.who, l.annotations()); err != nil {
+func (p *Pages) sendOpen(ctx context.Context, v site.Visit, l look, words string, steer bool) error {
+	if err := p.Prepare(ctx, v.Who, l.annotations()); err != nil {
 		return err
 	}
 	ids := p.unsent(ctx, l)
@@ -272,20 +273,20 @@ func (p *Pages) sendOpen(ctx context.Context, v visit, l look, words string, ste
 	case len(ids) == 0 && words != "":
 		return nil
 	case len(ids) == 0:
-		return errBadRequest("There is nothing to send: write a comment first.")
+		return site.BadRequest("There is nothing to send: write a comment first.")
 	}
 	since := p.Hub.Position()
-	if err := p.Host.SendAnnotations(ctx, p.caller(ctx), l.session, ids, sendText(words, len(ids)), steer); err != nil {
+	if err := p.Host.SendAnnotations(ctx, p.CallerOf(ctx), l.session, ids, sendText(words, len(ids)), steer); err != nil {
 		return err
 	}
-	if err := p.awaitDurable(ctx, since); err != nil { // a mark without its message would keep them from being sent
+	if err := p.AwaitDurable(ctx, since); err != nil { // a mark without its message would keep them from being sent
 		return err
 	}
 	for _, id := range ids {
 		if p.Docs == nil {
 			break
 		}
-		if err := p.Docs.Put(ctx, sentBucket(v.short), id, []byte("1")); err != nil {
+		if err := p.Docs.Put(ctx, sentBucket(v.Short), id, []byte("1")); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host"
@@ -90,12 +91,12 @@ func (p *Pages) markReviewed(w http.ResponseWriter, r *http.Request) error {
 	if hunk := r.FormValue("hunk"); hunk != "" {
 		err = p.markHunk(r, l, f, hunk, reviewed)
 	} else {
-		err = p.act(r.Context(), l.changeset(), &ahp.ChangesetFilesReviewChangedAction{Files: []string{f.ID}, Reviewed: reviewed})
+		err = p.Act(r.Context(), l.changeset(), &ahp.ChangesetFilesReviewChangedAction{Files: []string{f.ID}, Reviewed: reviewed})
 	}
 	if err != nil {
 		return err
 	}
-	return done(w, r, l.page()+"#f-"+key)
+	return site.FinishForm(w, r, l.page()+"#f-"+key)
 }
 
 // markHunk keeps a mark by what the hunk changes: the page names it by the beginning of its key.
@@ -121,22 +122,22 @@ func (p *Pages) markHunk(r *http.Request, l look, f *ahp.ChangesetFile, name str
 		}
 	}
 	if len(m.Keys) == 0 {
-		return errNotFound("This hunk is not among the changes any more: it was edited meanwhile.")
+		return site.NotFound("This hunk is not among the changes any more: it was edited meanwhile.")
 	}
-	return p.Host.ReviewHunks(r.Context(), p.caller(r.Context()), l.changeset(), m)
+	return p.Host.ReviewHunks(r.Context(), p.CallerOf(r.Context()), l.changeset(), m)
 }
 
 // whole compares a file, also one that the page folds.
 func (p *Pages) whole(r *http.Request, l look, f *ahp.ChangesetFile) (*part.DiffFile, error) {
-	b := newBuilder(p, p.caller(r.Context()), l)
-	d := b.file(r.Context(), f, p.sessionState(l.session).WorkingDirectories, true)
+	b := newBuilder(p, p.CallerOf(r.Context()), l)
+	d := b.file(r.Context(), f, p.SessionState(l.session).WorkingDirectories, true)
 	if d.Fold != "" {
 		if err := p.unfold(r, l, &d.DiffFile); err != nil {
 			return nil, err
 		}
 	}
 	if d.Diff == nil {
-		return nil, errBadRequest("This file has no hunks: mark it as a whole.")
+		return nil, site.BadRequest("This file has no hunks: mark it as a whole.")
 	}
 	return &d.DiffFile, nil
 }

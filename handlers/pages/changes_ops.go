@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
@@ -22,7 +23,7 @@ func opsOf(cs *ahp.ChangesetState) (out []page.Op) {
 			op.Confirm = o.Confirmation.Text
 		}
 		if o.Error != nil {
-			op.Problem = sentence(o.Error.Message)
+			op.Problem = site.Sentence(o.Error.Message)
 		}
 		out = append(out, op)
 	}
@@ -58,18 +59,18 @@ func (p *Pages) changesetOp(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := p.prepare(r.Context(), v.who, l.changeset()); err != nil {
+	if err := p.Prepare(r.Context(), v.Who, l.changeset()); err != nil {
 		return err
 	}
 	p.awaitFiles(r.Context(), l.changeset())
-	cs, ok := p.seenState(v.who, l.changeset()).(*ahp.ChangesetState)
+	cs, ok := p.StateFor(v.Who, l.changeset()).(*ahp.ChangesetState)
 	if !ok {
 		return live.ErrGone
 	}
 	ops := opsOf(cs)
 	i := slices.IndexFunc(ops, func(o page.Op) bool { return o.ID == r.FormValue("op") })
 	if i < 0 {
-		return errBadRequest("This cannot be done with these changes: reload the page.")
+		return site.BadRequest("This cannot be done with these changes: reload the page.")
 	}
 	accounts.Detail(r.Context(), ops[i].ID)
 	params, what, err := p.opParams(r, l)
@@ -78,17 +79,17 @@ func (p *Pages) changesetOp(w http.ResponseWriter, r *http.Request) error {
 	}
 	ask := &page.OpAsk{Op: ops[i], Action: l.base() + "/changes/op", Back: l.page(), What: what,
 		Fields: opFields(r, l), Message: r.PostFormValue("message"), Name: r.PostFormValue("name")}
-	if ask.Op.Confirm != "" && r.PostFormValue("sure") != "yes" && !fragment(r) { // a script has asked
+	if ask.Op.Confirm != "" && r.PostFormValue("sure") != "yes" && !site.IsFragment(r) { // a script has asked
 		ask.Op.Problem = ""
 		return p.askOp(w, r, v, http.StatusPreconditionRequired, ask)
 	}
-	res, err := p.Host.InvokeChangesetOperation(r.Context(), p.caller(r.Context()), params)
+	res, err := p.Host.InvokeChangesetOperation(r.Context(), p.CallerOf(r.Context()), params)
 	if err != nil {
 		return p.opFailed(w, r, v, ask, err)
 	}
-	if fragment(r) {
+	if site.IsFragment(r) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = w.Write([]byte(sentence(res.Message.Text))) // the reader left: nobody to tell
+		_, _ = w.Write([]byte(site.Sentence(res.Message.Text))) // the reader left: nobody to tell
 		return nil
 	}
 	http.Redirect(w, r, opBack(r, l), http.StatusSeeOther)
@@ -115,18 +116,18 @@ func opFields(r *http.Request, l look) [][2]string {
 }
 
 // opFailed says why nothing was done, and lets what was typed be changed.
-func (p *Pages) opFailed(w http.ResponseWriter, r *http.Request, v visit, ask *page.OpAsk, err error) error {
-	f := classify(err)
-	if fragment(r) || f.status != http.StatusConflict {
+func (p *Pages) opFailed(w http.ResponseWriter, r *http.Request, v site.Visit, ask *page.OpAsk, err error) error {
+	f := site.Classify(err)
+	if site.IsFragment(r) || f.Status != http.StatusConflict {
 		return err
 	}
-	ask.Op.Problem = f.text
-	return p.askOp(w, r, v, f.status, ask)
+	ask.Op.Problem = f.Text
+	return p.askOp(w, r, v, f.Status, ask)
 }
 
-func (p *Pages) askOp(w http.ResponseWriter, r *http.Request, v visit, status int, ask *page.OpAsk) error {
-	ask.Frame = p.reviewFrame(r, v, ask.Op.Label, "changes")
-	return send(w, status, page.OpAskPage(ask))
+func (p *Pages) askOp(w http.ResponseWriter, r *http.Request, v site.Visit, status int, ask *page.OpAsk) error {
+	ask.Frame = p.ReviewFrame(r, v, ask.Op.Label, "changes")
+	return site.Send(w, status, page.OpAskPage(ask))
 }
 
 // opParams point an operation at what the form names.
@@ -156,9 +157,9 @@ func (p *Pages) opParams(r *http.Request, l look) (params ahp.InvokeChangesetOpe
 	at := r.FormValue("at")
 	side, from, to, ok := part.ParseWhere(at)
 	if !ok {
-		return params, "", errBadRequest("This is no place in a file: reload the page and try again.")
+		return params, "", site.BadRequest("This is no place in a file: reload the page and try again.")
 	}
-	what = relative(resourceOf(f, part.After), p.sessionState(l.session).WorkingDirectories)
+	what = site.RelativePath(resourceOf(f, part.After), p.SessionState(l.session).WorkingDirectories)
 	params.Target = &ahp.ChangesetOperationTarget{Value: &ahp.ChangesetOperationResourceTarget{Resource: f.ID}}
 	if at != "" {
 		params.Target.Value = &ahp.ChangesetOperationRangeTarget{Resource: f.ID, Side: sideOf(side),

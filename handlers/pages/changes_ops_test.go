@@ -17,7 +17,7 @@ import (
 
 // tree is a session in a repository of git's.
 type tree struct {
-	*site
+	*testSite
 	dir, base string
 }
 
@@ -28,7 +28,7 @@ func openTree(t *testing.T) *tree {
 	}
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
-	x := &tree{site: open(t), dir: t.TempDir()}
+	x := &tree{testSite: open(t), dir: t.TempDir()}
 	x.git("init", "-q", "-b", "main")
 	x.git("config", "user.name", "Host")
 	x.git("config", "user.email", "host@example.org")

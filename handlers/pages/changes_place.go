@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host"
@@ -23,20 +24,20 @@ func (p *Pages) changesPlace(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	side, from, to, ok := part.ParseWhere(q.Get("at"))
 	if !ok || from == 0 || !changeset.IsOID(q.Get("v")) {
-		return errBadRequest("This link is broken: it names no lines of a version.")
+		return site.BadRequest("This link is broken: it names no lines of a version.")
 	}
-	if err := p.prepare(r.Context(), v.who, l.changeset()); err != nil {
+	if err := p.Prepare(r.Context(), v.Who, l.changeset()); err != nil {
 		return err
 	}
-	cs, isSet := p.seenState(v.who, l.changeset()).(*ahp.ChangesetState)
+	cs, isSet := p.StateFor(v.Who, l.changeset()).(*ahp.ChangesetState)
 	if !isSet {
 		return live.ErrGone
 	}
-	b := newBuilder(p, p.caller(r.Context()), l)
+	b := newBuilder(p, p.CallerOf(r.Context()), l)
 	place := part.Place{Side: side, From: from, To: to}
 	old := b.text(r.Context(), &ahp.FileEditSide{Content: ahp.ContentRef{URI: host.VersionURI(l.short, q.Get("v"), "/x")}})
 	b.locate(r.Context(), cs, q.Get("file"), old, &place)
-	return send(w, http.StatusOK, part.PlaceNote(place))
+	return site.Send(w, http.StatusOK, part.PlaceNote(place))
 }
 
 // mostLooked bounds the files that are read for lines whose own file is not in the changeset any more.

@@ -46,7 +46,7 @@ func (p *Pages) newChangesRoom(ctx context.Context, who access.Principal, rest [
 	if l, err = p.settle(ctx, who, l); err != nil {
 		return nil, err
 	}
-	if err := p.prepare(ctx, who, l.session, l.changeset(), l.annotations()); err != nil {
+	if err := p.Prepare(ctx, who, l.session, l.changeset(), l.annotations()); err != nil {
 		return nil, err
 	}
 	b := newBuilder(p, core.Caller{Principal: who, ClientID: "page:" + who.ID}, l)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -40,17 +41,17 @@ func spaceOf(is func(param, flag string) bool) diff.Space {
 	return diff.SpaceAll
 }
 
-func lookOf(v visit, q url.Values) look {
-	l := look{short: v.short, session: v.session, scope: q.Get("scope"), split: q.Get("view") == "split"}
+func lookOf(v site.Visit, q url.Values) look {
+	l := look{short: v.Short, session: v.Session, scope: q.Get("scope"), split: q.Get("view") == "split"}
 	l.space = spaceOf(func(param, _ string) bool { return q.Get("ws") == param })
 	if from, to := q.Get("from"), q.Get("to"); l.scope == "" && from != "" && to != "" { // the form that compares turns
 		l.scope = compared(from, to)
 	}
 	switch {
 	case l.scope != "":
-	case v.who.Scope.IsChangeset():
-		l.scope = scopeOf(v.who.Scope.URI)
-	case v.who.Scope.IsChat():
+	case v.Who.Scope.IsChangeset():
+		l.scope = site.ScopeOf(v.Who.Scope.URI)
+	case v.Who.Scope.IsChat():
 		l.scope = "turn"
 	default:
 		l.scope = "session"
@@ -129,33 +130,25 @@ func (l look) annotations() ahp.URI { return l.session + "/annotations" }
 
 // settle replaces "turn" by the newest turn that changed something, and refuses what is no scope.
 func (p *Pages) settle(ctx context.Context, who access.Principal, l look) (look, error) {
-	s := p.sessionFor(who, l.session)
+	s := p.SessionFor(who, l.session)
 	chat, kind, _ := l.chat()
 	from, to, comparing := l.turns()
 	switch {
 	case l.scope == "turn":
 		turn := p.lastTurn(s.DefaultChat)
 		if turn == "" {
-			return l, errNotFound("No turn of this session has changed anything yet.")
+			return l, site.NotFound("No turn of this session has changed anything yet.")
 		}
 		l.scope = "turn." + turn
 	case chat != "":
-		if _, ok := chatOf(s, chat); !ok || !isKind(kind) {
-			return l, errNotFound("This chat is gone, or has no directories of its own: choose another scope.")
+		if _, ok := reviewedChat(s, chat); !ok || !isKind(kind) {
+			return l, site.NotFound("This chat is gone, or has no directories of its own: choose another scope.")
 		}
 	case isKind(l.scope), strings.HasPrefix(l.scope, "turn."), comparing && from != "" && to != "":
 	default:
-		return l, errBadRequest("There is no such scope: choose session, uncommitted, branch or a turn.")
+		return l, site.BadRequest("There is no such scope: choose session, uncommitted, branch or a turn.")
 	}
 	return l, ctx.Err()
-}
-
-func (p *Pages) sessionState(uri ahp.URI) *ahp.SessionState {
-	s, _ := hub.StateOf[*ahp.SessionState](p.Hub, uri)
-	if s == nil {
-		s = &ahp.SessionState{}
-	}
-	return s
 }
 
 // lastTurn is the newest finished turn of a chat that changed files.
@@ -165,7 +158,7 @@ func (p *Pages) lastTurn(uri ahp.URI) string {
 		return ""
 	}
 	for i := len(chat.Turns) - 1; i >= 0; i-- {
-		if turnChanges(chat.Turns[i].Usage) != nil {
+		if site.TurnChanges(chat.Turns[i].Usage) != nil {
 			return chat.Turns[i].ID
 		}
 	}
@@ -217,11 +210,11 @@ func (p *Pages) scopes(who access.Principal, l look, s *ahp.SessionState) []page
 
 // changeCounts is the size of what a turn changed, for people.
 func changeCounts(u *ahp.UsageInfo) string {
-	c := turnChanges(u)
-	if c == nil || number(c.Additions)+number(c.Deletions) == 0 {
+	c := site.TurnChanges(u)
+	if c == nil || site.OrZero(c.Additions)+site.OrZero(c.Deletions) == 0 {
 		return ""
 	}
-	return "+" + part.Count(int(number(c.Additions))) + " −" + part.Count(int(number(c.Deletions)))
+	return "+" + part.Count(int(site.OrZero(c.Additions))) + " −" + part.Count(int(site.OrZero(c.Deletions)))
 }
 
 // mostChoice is how many characters a choice has room for.
@@ -249,7 +242,7 @@ func (p *Pages) scope(who access.Principal, l look, scope, key, label, title str
 	to := l
 	to.scope = scope
 	s := page.Scope{Key: key, Label: label, Title: title, URL: to.page(), Current: scope == l.scope}
-	if c, ok := p.seenState(who, to.changeset()).(*ahp.ChangesetState); ok && c.Status != ahp.ChangesetStatusComputing {
+	if c, ok := p.StateFor(who, to.changeset()).(*ahp.ChangesetState); ok && c.Status != ahp.ChangesetStatusComputing {
 		s.Known, s.Files = true, len(c.Files)
 		s.Add, s.Del = sum(c.Files)
 	}
@@ -259,16 +252,16 @@ func (p *Pages) scope(who access.Principal, l look, scope, key, label, title str
 func sum(files []ahp.ChangesetFile) (add, del int) {
 	for _, f := range files {
 		if d := f.Edit.Diff; d != nil {
-			add += int(number(d.Added))
-			del += int(number(d.Removed))
+			add += int(site.OrZero(d.Added))
+			del += int(site.OrZero(d.Removed))
 		}
 	}
 	return add, del
 }
 
 // looked prepares the channels of a review page.
-func (p *Pages) looked(r *http.Request) (visit, look, error) {
-	v, err := p.visit(r)
+func (p *Pages) looked(r *http.Request) (site.Visit, look, error) {
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return v, look{}, err
 	}
@@ -278,20 +271,20 @@ func (p *Pages) looked(r *http.Request) (visit, look, error) {
 			l = lookOf(v, form)
 		}
 	}
-	if err := p.prepare(r.Context(), v.who, v.session); err != nil {
+	if err := p.Prepare(r.Context(), v.Who, v.Session); err != nil {
 		return v, l, err
 	}
-	s := p.sessionFor(v.who, v.session)
+	s := p.SessionFor(v.Who, v.Session)
 	chats := []ahp.URI{s.DefaultChat}
 	for _, c := range reviewedChats(s) {
 		chats = append(chats, c.Resource)
 	}
-	if err := p.prepare(r.Context(), v.who, p.followable(v.who, chats...)...); err != nil {
+	if err := p.Prepare(r.Context(), v.Who, p.FilterVisible(v.Who, chats...)...); err != nil {
 		return v, l, err
 	}
-	l, err = p.settle(r.Context(), v.who, l)
+	l, err = p.settle(r.Context(), v.Who, l)
 	if err != nil {
 		return v, l, err
 	}
-	return v, l, p.prepare(r.Context(), v.who, l.changeset())
+	return v, l, p.Prepare(r.Context(), v.Who, l.changeset())
 }

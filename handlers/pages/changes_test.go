@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/templ/page"
@@ -126,7 +127,7 @@ func TestALookSurvivesItsRoomName(t *testing.T) {
 
 // The address of a comparison of turns is its scope, whoever opens it and however it was chosen.
 func TestTheAddressHoldsTheScope(t *testing.T) {
-	v := visit{short: "ab", session: "ahp-session:/one"}
+	v := site.Visit{Short: "ab", Session: "ahp-session:/one"}
 	for query, want := range map[string]string{
 		"":                                    "scope=session",
 		"scope=branch&view=split":             "scope=branch&view=split",

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host"
@@ -31,7 +32,7 @@ func threadsOf(s *ahp.AnnotationsState, people []review.Person, base string, dir
 }
 
 func threadOf(a *ahp.Annotation, people []review.Person, base string, dirs []ahp.URI) part.Thread {
-	t := part.Thread{ID: a.ID, Base: base, Path: relative(a.Resource, dirs), Resource: a.Resource, Side: part.After, Resolved: a.Resolved}
+	t := part.Thread{ID: a.ID, Base: base, Path: site.RelativePath(a.Resource, dirs), Resource: a.Resource, Side: part.After, Resolved: a.Resolved}
 	origin := host.ThreadOrigin(a)
 	t.From, t.To, t.Quote, t.Version = origin.From, origin.To, origin.Hunk, origin.Version
 	if origin.Side == string(part.Before) {

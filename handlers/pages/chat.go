@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/templ/page"
@@ -18,7 +18,7 @@ import (
 
 // session is GET /s/{session}: the default chat, or the session's only page while it has none.
 func (p *Pages) session(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (p *Pages) session(w http.ResponseWriter, r *http.Request) error {
 
 // chat is GET /s/{session}/c/{chat}.
 func (p *Pages) chat(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return err
 	}
@@ -40,18 +40,18 @@ func (p *Pages) chat(w http.ResponseWriter, r *http.Request) error {
 	return p.showChat(w, r, v, chi.URLParam(r, "chat"))
 }
 
-func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v visit, id string) error {
-	f, head, sess, err := p.sessionFrame(r, v, "chat")
+func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v site.Visit, id string) error {
+	f, head, sess, err := p.SessionFrame(r, v, "chat")
 	if err != nil {
 		return err
 	}
-	uri, ok := chatByID(sess, id)
+	uri, ok := site.ChatByID(sess, id)
 	if !ok {
-		return errNotFound("There is no such chat in this session.")
+		return site.NotFound("There is no such chat in this session.")
 	}
 	id = part.Tail(uri)
-	m := page.Chat{Base: head.Base() + "/c/" + id, Pane: pane(w, r), Attention: part.AttentionOf(sess.InputNeeded, head.Base()), Chats: chatLinks(sess, head.Base(), uri)}
-	mark, err := p.Live.Draw(r.Context(), v.who, "chat:"+v.short+":"+id, func(room live.Room, s live.States) {
+	m := page.Chat{Base: head.Base() + "/c/" + id, Pane: pane(w, r), Attention: part.AttentionOf(sess.InputNeeded, head.Base()), Chats: site.ChatLinks(sess, head.Base(), uri)}
+	mark, err := p.Live.Draw(r.Context(), v.Who, "chat:"+v.Short+":"+id, func(room live.Room, s live.States) {
 		c := room.(*chatRoom)
 		m.Turns = turnsOf(c.state(s), c.base, c.dir(s))
 		m.Composer = c.composerOf(s)
@@ -60,30 +60,30 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v visit, id str
 	if err != nil {
 		return err
 	}
-	m.Composer.Me, m.Forks = v.who.Name, v.who.Scope.IsWhole() && p.forks(sess.Provider)
+	m.Composer.Me, m.Forks = v.Who.Name, v.Who.Scope.IsWhole() && p.forks(sess.Provider)
 	if m.Composer.Draft, err = p.quoteIn(r, v, m.Composer.Draft); err != nil {
 		return err
 	}
 	m.Turns, m.Earlier = window(m.Turns, r.FormValue("before"))
-	if fragment(r) && r.FormValue("before") != "" {
-		return send(w, http.StatusOK, page.EarlierPart(m))
+	if site.IsFragment(r) && r.FormValue("before") != "" {
+		return site.Send(w, http.StatusOK, page.EarlierPart(m))
 	}
-	if m.Pane == "changes" && !v.who.Scope.IsWhole() {
+	if m.Pane == "changes" && !v.Who.Scope.IsWhole() {
 		m.Pane = ""
 	}
 	m.Info = p.info(r, v, sess)
-	f.Session.Chat, f.Session.Part = id, chatPart+id
+	f.Session.Chat, f.Session.Part = id, site.ChatPart+id
 	m.Session = *f.Session
 	f.Scripts = append(f.Scripts, "js/chat-complete.js", "js/chat.js", "js/chat-send.js", "js/chat-attach.js", "js/chat-edits.js")
 	f.Live = live.AddToQuery(f.Live, mark)
-	if err := p.gather(r.Context(), v, &f, id); err != nil {
+	if err := p.ShowPeople(r.Context(), v, &f, id); err != nil {
 		return err
 	}
 	m.Frame = f
-	if fragment(r) && r.FormValue("pane") != "" {
-		return send(w, http.StatusOK, page.PaneBody(m))
+	if site.IsFragment(r) && r.FormValue("pane") != "" {
+		return site.Send(w, http.StatusOK, page.PaneBody(m))
 	}
-	return send(w, http.StatusOK, page.ChatPage(m))
+	return site.Send(w, http.StatusOK, page.ChatPage(m))
 }
 
 // pageText is how much text a page shows of its turns together; the newest is there in any case.
@@ -120,7 +120,7 @@ func pane(w http.ResponseWriter, r *http.Request) string {
 			want = c.Value
 		}
 	} else {
-		setPreference(w, "pane", want)
+		site.SetPreference(w, "pane", want)
 	}
 	switch want {
 	case "none":
@@ -131,43 +131,9 @@ func pane(w http.ResponseWriter, r *http.Request) string {
 	return "changes"
 }
 
-func setPreference(w http.ResponseWriter, name, value string) {
-	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode})
-}
-
-// sessionFrame is the frame of any page of a session: its head, and the marks of its rooms in Frame.Live.
-func (p *Pages) sessionFrame(r *http.Request, v visit, tab string) (part.Frame, part.SessionHead, *ahp.SessionState, error) {
-	var sess *ahp.SessionState
-	var head part.SessionHead
-	mark, err := p.Live.Draw(r.Context(), v.who, "session:"+v.short, func(_ live.Room, s live.States) {
-		if sess, _ = s[v.session].(*ahp.SessionState); sess != nil {
-			head = p.head(v.who, v.short, v.session, sess)
-		}
-	})
-	if err != nil {
-		return part.Frame{}, head, nil, err
-	}
-	if sess == nil {
-		return part.Frame{}, head, nil, live.ErrGone
-	}
-	f := p.frame(r, head.Title, tab)
-	marks := []string{mark}
-	if f.Rail != nil {
-		rail, err := p.Live.Draw(r.Context(), v.who, "rail", func(live.Room, live.States) {})
-		if err != nil {
-			return f, head, nil, err
-		}
-		marks = append(marks, rail)
-	}
-	f.Live, f.Session = live.Query(marks...), &head
-	head.Muted, head.Path = p.muted(r.Context(), v), f.Path
-	p.greet(&f, v)
-	return f, head, sess, nil
-}
-
 // info is what the pane tells.
-func (p *Pages) info(r *http.Request, v visit, s *ahp.SessionState) page.Info {
-	i := page.Info{Agent: p.agentName(s.Provider), Clients: s.ActiveClients}
+func (p *Pages) info(r *http.Request, v site.Visit, s *ahp.SessionState) page.Info {
+	i := page.Info{Agent: p.AgentName(s.Provider), Clients: s.ActiveClients}
 	for _, d := range s.WorkingDirectories {
 		i.Dirs = append(i.Dirs, part.FilePath(d))
 	}
@@ -191,28 +157,11 @@ func scalar(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// agentName is what people call an agent; "" is the default one.
-func (p *Pages) agentName(provider string) string {
-	for i, a := range p.agents() {
-		if a.Provider == provider || provider == "" && i == 0 {
-			return cmp.Or(a.DisplayName, a.Provider)
-		}
-	}
-	return provider
-}
-
-func (p *Pages) agents() []ahp.AgentInfo {
-	if root, ok := hub.StateOf[*ahp.RootState](p.Hub, ahp.RootURI); ok {
-		return root.Agents
-	}
-	return nil
-}
-
 // fileLines are the files of the session's changeset as far as it is known already: asking for it has it computed, and
 // the pane never waits for git. reading says that there will be newer ones.
-func (p *Pages) fileLines(r *http.Request, v visit, dirs []ahp.URI) (out []page.FileLine, reading bool) {
-	uri := "ahp-changeset:/" + v.short + "/session"
-	if sum, ok := p.Host.Summary(v.session); !ok || sum.Changes == nil || p.prepare(r.Context(), v.who, uri) != nil {
+func (p *Pages) fileLines(r *http.Request, v site.Visit, dirs []ahp.URI) (out []page.FileLine, reading bool) {
+	uri := "ahp-changeset:/" + v.Short + "/session"
+	if sum, ok := p.Host.Summary(v.Session); !ok || sum.Changes == nil || p.Prepare(r.Context(), v.Who, uri) != nil {
 		return nil, false
 	}
 	cs, ok := hub.StateOf[*ahp.ChangesetState](p.Hub, uri)
@@ -227,9 +176,9 @@ func (p *Pages) fileLines(r *http.Request, v visit, dirs []ahp.URI) (out []page.
 		if side == nil {
 			continue
 		}
-		l := page.FileLine{Href: "/s/" + v.short + "/changes#f-" + part.DiffKey(f.ID), Path: relative(side.URI, dirs), Reviewed: f.Reviewed != nil && *f.Reviewed}
+		l := page.FileLine{Href: "/s/" + v.Short + "/changes#f-" + part.DiffKey(f.ID), Path: site.RelativePath(side.URI, dirs), Reviewed: f.Reviewed != nil && *f.Reviewed}
 		if d := f.Edit.Diff; d != nil {
-			l.Add, l.Del = number(d.Added), number(d.Removed)
+			l.Add, l.Del = site.OrZero(d.Added), site.OrZero(d.Removed)
 		}
 		out = append(out, l)
 	}

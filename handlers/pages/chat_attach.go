@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/texts"
 )
@@ -26,7 +27,7 @@ func attached(r *http.Request) (out []ahp.MessageAttachment, err error) {
 	total := int64(0)
 	for _, h := range files(r) {
 		if total += h.Size; total > mostAttachedBytes || len(out) == mostAttached {
-			return nil, &fault{status: http.StatusRequestEntityTooLarge, text: "Attach at most 10 files of 700 KB together. Larger ones belong into the working directory, where the agent reads them."}
+			return nil, &site.Fault{Status: http.StatusRequestEntityTooLarge, Text: "Attach at most 10 files of 700 KB together. Larger ones belong into the working directory, where the agent reads them."}
 		}
 		a, err := attachment(h)
 		if err != nil {
@@ -63,7 +64,7 @@ func attachment(h *multipart.FileHeader) (ahp.MessageAttachment, error) {
 	case utf8.Valid(data):
 		media = "text/plain"
 	default:
-		return none, errBadRequest("“" + h.Filename + "” is neither a picture nor text: put it into the working directory and name it in the message.")
+		return none, site.BadRequest("“" + h.Filename + "” is neither a picture nor text: put it into the working directory and name it in the message.")
 	}
 	return ahp.MessageAttachment{Value: &ahp.MessageEmbeddedResourceAttachment{Label: label(h.Filename), DisplayKind: kind,
 		Data: base64.StdEncoding.EncodeToString(data), ContentType: media}}, nil
@@ -89,14 +90,14 @@ func pastedType(data []byte) string {
 
 // attachment is GET …/attachments/{turn}/{n}: what came with a message, never as a page.
 func (p *Pages) attachment(w http.ResponseWriter, r *http.Request) error {
-	_, chat, err := p.chatOf(r)
+	_, chat, err := p.FindChat(r)
 	if err != nil {
 		return err
 	}
 	m, ok := messageOf(chat, chi.URLParam(r, "turn"))
 	n, err := strconv.Atoi(chi.URLParam(r, "n"))
 	if !ok || err != nil || n < 0 || n >= len(m.Attachments) {
-		return errNotFound("There is no such attachment.")
+		return site.NotFound("There is no such attachment.")
 	}
 	data, err := p.attachedData(r, m.Attachments[n])
 	if err != nil {
@@ -126,19 +127,19 @@ func (p *Pages) attachedData(r *http.Request, a ahp.MessageAttachment) ([]byte, 
 		encoded = v.Data
 	case *ahp.MessageResourceAttachment:
 		if !ahp.OfClient(v.URI) {
-			return nil, errNotFound("This attachment has no content of its own.")
+			return nil, site.NotFound("This attachment has no content of its own.")
 		}
-		got, err := p.Host.ResourceRead(r.Context(), p.caller(r.Context()), ahp.ResourceReadParams{Channel: ahp.RootURI, URI: v.URI, Encoding: ahp.ContentEncodingBase64})
+		got, err := p.Host.ResourceRead(r.Context(), p.CallerOf(r.Context()), ahp.ResourceReadParams{Channel: ahp.RootURI, URI: v.URI, Encoding: ahp.ContentEncodingBase64})
 		if err != nil {
 			return nil, err
 		}
 		encoded = got.Data
 	default:
-		return nil, errNotFound("This attachment has no content of its own.")
+		return nil, site.NotFound("This attachment has no content of its own.")
 	}
 	data, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
-		return nil, errNotFound("What was attached cannot be read.")
+		return nil, site.NotFound("What was attached cannot be read.")
 	}
 	return data, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -28,20 +29,20 @@ type completion struct {
 
 // complete is GET …/complete?text=&at=: what the word at the caret could become.
 func (p *Pages) complete(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return err
 	}
-	uri, ok := chatByID(p.sessionState(v.session), chi.URLParam(r, "chat"))
+	uri, ok := site.ChatByID(p.SessionState(v.Session), chi.URLParam(r, "chat"))
 	if !ok {
 		return live.ErrGone
 	}
 	text := r.FormValue("text")
 	at, err := strconv.ParseInt(r.FormValue("at"), 10, 64)
 	if err != nil || !utf8.ValidString(text) {
-		return errBadRequest("Say what stands before the caret.")
+		return site.BadRequest("Say what stands before the caret.")
 	}
-	res, err := p.Host.Completions(r.Context(), p.caller(r.Context()), ahp.CompletionsParams{Channel: uri, Kind: ahp.CompletionItemKindUserMessage, Text: text, Offset: at})
+	res, err := p.Host.Completions(r.Context(), p.CallerOf(r.Context()), ahp.CompletionsParams{Channel: uri, Kind: ahp.CompletionItemKindUserMessage, Text: text, Offset: at})
 	if err != nil {
 		return err
 	}

@@ -17,12 +17,12 @@ import (
 var onePixel = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89")
 
 // sendFiles posts a message as a browser without JavaScript does, and returns the answer's status and text.
-func (s *site) sendFiles(chat, text string, files map[string][]byte) (int, string) {
+func (s *testSite) sendFiles(chat, text string, files map[string][]byte) (int, string) {
 	s.t.Helper()
 	return s.postFiles(chat+"/message", url.Values{"text": {text}}, files)
 }
 
-func (s *site) postFiles(path string, fields url.Values, files map[string][]byte) (int, string) {
+func (s *testSite) postFiles(path string, fields url.Values, files map[string][]byte) (int, string) {
 	s.t.Helper()
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)

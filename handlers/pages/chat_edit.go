@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/part"
@@ -26,21 +27,21 @@ func (p *Pages) resend(r *http.Request, f chatForm, chat *ahp.ChatState, m *ahp.
 	turn := r.PostForm.Get("edit")
 	i := turnIndex(chat, turn)
 	if i < 0 {
-		return errNotFound("The message you edited is gone.")
+		return site.NotFound("The message you edited is gone.")
 	}
 	later := len(chat.Turns) - 1 - i
 	if chat.ActiveTurn != nil {
-		return refused("a turn runs: stop it, or wait for its end, before you edit a message")
+		return site.Refused("a turn runs: stop it, or wait for its end, before you edit a message")
 	}
 	if n, err := strconv.Atoi(r.PostForm.Get("later")); err != nil || n != later {
-		return refused("the chat went on meanwhile: open the message again to see what its edit would remove")
+		return site.Refused("the chat went on meanwhile: open the message again to see what its edit would remove")
 	}
 	m.Attachments = append(m.Attachments, chat.Turns[i].Message.Attachments...)
 	cut := &ahp.ChatTruncatedAction{}
 	if i > 0 {
 		cut.TurnID = chat.Turns[i-1].ID
 	}
-	return p.act(r.Context(), f.chat, cut)
+	return p.Act(r.Context(), f.chat, cut)
 }
 
 // fork is POST …/fork: a chat of its own that begins with what was said up to a turn.
@@ -50,18 +51,18 @@ func (p *Pages) fork(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	chat := core.NewChatURI()
-	err = p.Host.CreateChat(r.Context(), p.caller(r.Context()), ahp.CreateChatParams{Channel: f.session, Chat: chat,
+	err = p.Host.CreateChat(r.Context(), p.CallerOf(r.Context()), ahp.CreateChatParams{Channel: f.Session, Chat: chat,
 		Source: &ahp.ChatSource{Value: &ahp.ForkChatSource{Chat: f.chat, TurnID: r.PostForm.Get("turn")}}})
 	if err != nil {
 		return err
 	}
-	http.Redirect(w, r, "/s/"+f.short+"/c/"+part.Tail(chat), http.StatusSeeOther)
+	http.Redirect(w, r, "/s/"+f.Short+"/c/"+part.Tail(chat), http.StatusSeeOther)
 	return nil
 }
 
 // forks tells whether an agent can.
 func (p *Pages) forks(provider string) bool {
-	for _, a := range p.agents() {
+	for _, a := range p.Agents() {
 		if a.Provider == provider {
 			return a.Capabilities != nil && a.Capabilities.MultipleChats != nil && a.Capabilities.MultipleChats.Fork != nil && *a.Capabilities.MultipleChats.Fork
 		}
@@ -71,7 +72,7 @@ func (p *Pages) forks(provider string) bool {
 
 // markdown is GET …?as=md: the conversation as text, or one answer of it.
 func (p *Pages) markdown(w http.ResponseWriter, r *http.Request) error {
-	v, chat, err := p.chatOf(r)
+	v, chat, err := p.FindChat(r)
 	if err != nil {
 		return err
 	}
@@ -82,14 +83,14 @@ func (p *Pages) markdown(w http.ResponseWriter, r *http.Request) error {
 	if turn := r.FormValue("turn"); turn != "" {
 		i := turnIndex(chat, turn)
 		if i < 0 {
-			return errNotFound("There is no such turn in this chat.")
+			return site.NotFound("There is no such turn in this chat.")
 		}
 		_, _ = w.Write([]byte(part.Answer(chat.Turns[i].ResponseParts))) // the reader left: nobody to tell
 		return nil
 	}
 	id := part.Tail(chat.Resource)
-	h.Set("Content-Disposition", `attachment; filename="`+v.short+"-"+id+`.md"`)
-	_, err = io.WriteString(w, "# "+inline(titleOf(chat.Title))+"\n\n<"+origin(r)+"/s/"+v.short+"/c/"+id+">\n")
+	h.Set("Content-Disposition", `attachment; filename="`+v.Short+"-"+id+`.md"`)
+	_, err = io.WriteString(w, "# "+site.EscapeInline(site.SessionTitle(chat.Title))+"\n\n<"+site.OriginOf(r)+"/s/"+v.Short+"/c/"+id+">\n")
 	for _, t := range turnsOf(chat, "", "") {
 		if err != nil {
 			break // the reader left: nobody to tell

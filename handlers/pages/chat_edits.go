@@ -6,8 +6,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/ahphub/ahphub/handlers/live"
-	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/templ/page"
@@ -35,48 +34,48 @@ func (p *Pages) editsFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if len(m.Files) == 0 {
-		return errNotFound("This tool call does not change that file any more.")
+		return site.NotFound("This tool call does not change that file any more.")
 	}
-	if fragment(r) {
-		return send(w, http.StatusOK, part.DiffBody(&m.Files[0], part.DiffView{Syntax: part.SyntaxFor(m.Files[0].Rows())}))
+	if site.IsFragment(r) {
+		return site.Send(w, http.StatusOK, part.DiffBody(&m.Files[0], part.DiffView{Syntax: part.SyntaxFor(m.Files[0].Rows())}))
 	}
 	return p.showEdits(w, r, m)
 }
 
 func (p *Pages) showEdits(w http.ResponseWriter, r *http.Request, m part.Edits) error {
 	m.Style = p.Assets.Path("css/review.css")
-	if fragment(r) {
-		return send(w, http.StatusOK, part.EditsPart(m))
+	if site.IsFragment(r) {
+		return site.Send(w, http.StatusOK, part.EditsPart(m))
 	}
-	v, err := p.visit(r)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return err
 	}
-	f, _, _, err := p.sessionFrame(r, v, "chat")
+	f, _, _, err := p.SessionFrame(r, v, "chat")
 	if err != nil {
 		return err
 	}
-	if err := p.gather(r.Context(), v, &f, chi.URLParam(r, "chat")); err != nil {
+	if err := p.ShowPeople(r.Context(), v, &f, chi.URLParam(r, "chat")); err != nil {
 		return err
 	}
-	return send(w, http.StatusOK, page.EditsPage(f, m))
+	return site.Send(w, http.StatusOK, page.EditsPage(f, m))
 }
 
 // callEdits compares the files of a call; only names one of them.
 func (p *Pages) callEdits(r *http.Request, only string) (part.Edits, error) {
-	v, chat, err := p.chatOf(r)
+	v, chat, err := p.FindChat(r)
 	if err != nil {
 		return part.Edits{}, err
 	}
 	call := chi.URLParam(r, "call")
 	tool, ok := toolOf(chat, call)
 	if !ok {
-		return part.Edits{}, errNotFound("There is no such tool call in this chat.")
+		return part.Edits{}, site.NotFound("There is no such tool call in this chat.")
 	}
-	base := "/s/" + v.short + "/c/" + chi.URLParam(r, "chat")
+	base := "/s/" + v.Short + "/c/" + chi.URLParam(r, "chat")
 	m := part.Edits{Back: base + "#tool-" + call, Title: tool.DisplayName}
-	b := newBuilder(p, p.caller(r.Context()), look{short: v.short, session: v.session})
-	dirs := p.sessionState(v.session).WorkingDirectories
+	b := newBuilder(p, p.CallerOf(r.Context()), look{short: v.Short, session: v.Session})
+	dirs := p.SessionState(v.Session).WorkingDirectories
 	for _, e := range tool.Edits() {
 		f := ahp.ChangesetFile{ID: part.SideURI(e.Before, e.After), Edit: e}
 		if only != "" && part.DiffKey(f.ID) != only {
@@ -137,29 +136,6 @@ func (b *builder) whole(r *http.Request, d *built, f *ahp.ChangesetFile) error {
 
 // kept tells whether a side's content is a version rather than whatever the file holds now.
 func kept(s *ahp.FileEditSide) bool { return s == nil || !strings.HasPrefix(s.Content.URI, "file:") }
-
-// chatOf is the chat of a request's path, as it is now.
-func (p *Pages) chatOf(r *http.Request) (visit, *ahp.ChatState, error) {
-	v, err := p.visit(r)
-	if err != nil {
-		return v, nil, err
-	}
-	if err := p.prepare(r.Context(), v.who, v.session); err != nil {
-		return v, nil, err
-	}
-	uri, ok := chatByID(p.sessionState(v.session), chi.URLParam(r, "chat"))
-	if !ok {
-		return v, nil, errNotFound("There is no such chat in this session.")
-	}
-	if err := p.prepare(r.Context(), v.who, uri); err != nil {
-		return v, nil, err
-	}
-	chat, ok := hub.StateOf[*ahp.ChatState](p.Hub, uri)
-	if !ok {
-		return v, nil, live.ErrGone
-	}
-	return v, chat, nil
-}
 
 // toolOf finds a tool call, the newest turns first.
 func toolOf(chat *ahp.ChatState, id string) (part.Tool, bool) {

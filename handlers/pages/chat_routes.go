@@ -1,12 +1,16 @@
 package pages
 
-import "github.com/go-chi/chi/v5"
+import (
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/handlers/pages/site"
+)
 
 // chatRoutes are the pages and forms of a conversation.
 func (p *Pages) chatRoutes(r chi.Router) {
-	get := func(path string, h handler) { r.Get("/s/{session}/c/{chat}"+path, p.adapt(h)) }
-	post := func(path string, h handler) { r.Post("/s/{session}/c/{chat}"+path, p.adapt(h)) }
-	r.Post("/s/{session}/retry", p.adapt(p.retry))
+	get := func(path string, h site.Handler) { r.Get("/s/{session}/c/{chat}"+path, p.Adapt(h)) }
+	post := func(path string, h site.Handler) { r.Post("/s/{session}/c/{chat}"+path, p.Adapt(h)) }
+	r.Post("/s/{session}/retry", p.Adapt(p.retry))
 	get("", p.chat)
 	get("/edits/{call}", p.edits)
 	get("/edits/{call}/file/{file}", p.editsFile)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/templ/part"
@@ -16,34 +17,34 @@ func (p *Pages) setSetting(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	key := r.PostForm.Get("key")
-	s := p.sessionState(f.session)
+	s := p.SessionState(f.Session)
 	if s == nil || s.Config == nil {
-		return refused("this session has no settings")
+		return site.Refused("this session has no settings")
 	}
 	prop, ok := host.Settings(s).Schema.Properties[key]
 	if !ok {
-		return errBadRequest("This session has no such setting: reload the page.")
+		return site.BadRequest("This session has no such setting: reload the page.")
 	}
 	value, err := settingValue(prop.Type, r.PostForm.Get("value"))
 	if err != nil {
 		return err
 	}
-	if err := p.act(r.Context(), f.session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{key: value}}); err != nil {
+	if err := p.Act(r.Context(), f.Session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{key: value}}); err != nil {
 		return err
 	}
-	return done(w, r, f.back)
+	return site.FinishForm(w, r, f.back)
 }
 
 // retry is POST /s/{session}/retry: the agent of a session that did not start is started again.
 func (p *Pages) retry(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return err
 	}
-	if err := p.Host.RetrySession(r.Context(), p.caller(r.Context()), v.session); err != nil {
+	if err := p.Host.RetrySession(r.Context(), p.CallerOf(r.Context()), v.Session); err != nil {
 		return err
 	}
-	return done(w, r, "/s/"+v.short)
+	return site.FinishForm(w, r, "/s/"+v.Short)
 }
 
 // settingValue is what a field holds, as JSON of the setting's type.
@@ -52,7 +53,7 @@ func settingValue(kind, text string) (json.RawMessage, error) {
 		return json.Marshal(text)
 	}
 	if !json.Valid([]byte(text)) {
-		return nil, errBadRequest("This is no value that the setting takes.")
+		return nil, site.BadRequest("This is no value that the setting takes.")
 	}
 	return json.RawMessage(text), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
@@ -19,27 +20,27 @@ const stepsShown = 100
 // text is GET …/text?turn=…: one text of a turn from a place on (part, from), or some of its steps (step). The chat's
 // page links here where it shows less.
 func (p *Pages) text(w http.ResponseWriter, r *http.Request) error {
-	v, chat, err := p.chatOf(r)
+	v, chat, err := p.FindChat(r)
 	if err != nil {
 		return err
 	}
-	f, head, sess, err := p.sessionFrame(r, v, "chat")
+	f, head, sess, err := p.SessionFrame(r, v, "chat")
 	if err != nil {
 		return err
 	}
 	id := chi.URLParam(r, "chat")
 	t, ok := turnOf(chat, r.FormValue("turn"), head.Base()+"/c/"+id, firstDir(chat, sess))
 	if !ok {
-		return errNotFound("There is no such turn in this chat.")
+		return site.NotFound("There is no such turn in this chat.")
 	}
 	m, err := textOf(t, r.Form)
 	if err != nil {
 		return err
 	}
-	if err := p.gather(r.Context(), v, &f, id); err != nil {
+	if err := p.ShowPeople(r.Context(), v, &f, id); err != nil {
 		return err
 	}
-	return send(w, http.StatusOK, page.TextPage(f, m))
+	return site.Send(w, http.StatusOK, page.TextPage(f, m))
 }
 
 // turnOf finds a turn by its id, the running one too.
@@ -61,7 +62,7 @@ func textOf(t *part.Turn, q url.Values) (page.Text, error) {
 	if q.Has("step") {
 		from, err := strconv.Atoi(q.Get("step"))
 		if err != nil || from < 0 || from >= len(t.Parts) {
-			return m, errNotFound("There is no such step in this turn.")
+			return m, site.NotFound("There is no such step in this turn.")
 		}
 		m.Steps, m.From, m.To = t, from, min(from+stepsShown, len(t.Parts))
 		m.Where = fmt.Sprintf("Steps %s to %s of %s", part.Count(from+1), part.Count(m.To), part.Count(len(t.Parts)))
@@ -70,7 +71,7 @@ func textOf(t *part.Turn, q url.Values) (page.Text, error) {
 	}
 	i, err := strconv.Atoi(q.Get("part"))
 	if err != nil || i < -1 || i >= len(t.Parts) {
-		return m, errNotFound("There is no such text in this turn.")
+		return m, site.NotFound("There is no such text in this turn.")
 	}
 	text, markdown := t.WholeText(i)
 	from, _ := strconv.Atoi(q.Get("from")) // from the beginning without it

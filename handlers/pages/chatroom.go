@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -51,41 +52,25 @@ type shownBlock struct {
 // newChatRoom opens "chat:<session>:<chat id>".
 func (p *Pages) newChatRoom(ctx context.Context, who access.Principal, rest []string) (live.Room, error) {
 	if len(rest) != 2 {
-		return nil, errNotFound("There is no such chat.")
+		return nil, site.NotFound("There is no such chat.")
 	}
 	session, ok := p.Host.SessionByShort(rest[0])
 	if !ok {
 		return nil, live.ErrGone
 	}
-	if err := p.prepare(ctx, who, session); err != nil {
+	if err := p.Prepare(ctx, who, session); err != nil {
 		return nil, err
 	}
 	s, _ := hub.StateOf[*ahp.SessionState](p.Hub, session)
-	chat, ok := chatByID(s, rest[1])
+	chat, ok := site.ChatByID(s, rest[1])
 	if !ok {
 		return nil, live.ErrGone
 	}
-	if err := p.prepare(ctx, who, chat); err != nil {
+	if err := p.Prepare(ctx, who, chat); err != nil {
 		return nil, err
 	}
 	return &chatRoom{chat: chat, session: session, steers: func() bool { return p.Host.Steers(chat) },
 		base: "/s/" + rest[0] + "/c/" + rest[1]}, nil
-}
-
-// chatByID finds a chat of a session by the end of its URI; without an id it is the default chat.
-func chatByID(s *ahp.SessionState, id string) (ahp.URI, bool) {
-	if s == nil {
-		return "", false
-	}
-	if id == "" && s.DefaultChat != "" {
-		return s.DefaultChat, true
-	}
-	for _, c := range s.Chats {
-		if id == "" || part.Tail(c.Resource) == id {
-			return c.Resource, true
-		}
-	}
-	return "", false
 }
 
 // Channels of the room: the session is there for its directories and title.

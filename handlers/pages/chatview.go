@@ -1,8 +1,7 @@
 package pages
 
 import (
-	"encoding/json"
-
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -15,7 +14,7 @@ func turnsOf(c *ahp.ChatState, base, dir string) []part.Turn {
 	out := make([]part.Turn, 0, len(c.Turns)+1)
 	for _, t := range c.Turns {
 		out = append(out, part.Turn{ID: t.ID, Base: base, StartedAt: t.StartedAt, Duration: t.Duration, Message: t.Message,
-			Parts: t.ResponseParts, Usage: t.Usage, State: t.State, Dir: dir, Changes: turnChanges(t.Usage)})
+			Parts: t.ResponseParts, Usage: t.Usage, State: t.State, Dir: dir, Changes: site.TurnChanges(t.Usage)})
 	}
 	if a := c.ActiveTurn; a != nil {
 		out = append(out, part.Turn{ID: a.ID, Base: base, StartedAt: a.StartedAt, Message: a.Message, Parts: a.ResponseParts.Slice(), Usage: a.Usage, Dir: dir})
@@ -32,18 +31,6 @@ func source(c *ahp.ChatState, i int) any {
 		return c.Turns[i]
 	}
 	return c.ActiveTurn
-}
-
-// turnChanges reads what the host noted of a turn's changed files, in its own key of the usage's `_meta`.
-func turnChanges(u *ahp.UsageInfo) *ahp.ChangesSummary {
-	if u == nil {
-		return nil
-	}
-	var own struct {
-		Changes *ahp.ChangesSummary `json:"changes"`
-	}
-	_ = json.Unmarshal(u.Meta["ahphub"], &own) // absent: nothing is known
-	return own.Changes
 }
 
 func composerOf(c *ahp.ChatState, sess *ahp.SessionState, base string) part.Composer {

@@ -8,6 +8,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
@@ -17,25 +18,25 @@ import (
 
 // customRoutes mounts the page of what a session's agent is customized with, and its forms.
 func (p *Pages) customRoutes(r chi.Router) {
-	r.Get("/s/{session}/customizations", p.adapt(p.customizations))
-	r.Get("/s/{session}/customizations/file", p.adapt(p.customizationFile))
-	r.Post("/s/{session}/customizations", p.adapt(p.switchCustomization))
-	r.Post("/s/{session}/customizations/server", p.adapt(p.customServer))
+	r.Get("/s/{session}/customizations", p.Adapt(p.customizations))
+	r.Get("/s/{session}/customizations/file", p.Adapt(p.customizationFile))
+	r.Post("/s/{session}/customizations", p.Adapt(p.switchCustomization))
+	r.Post("/s/{session}/customizations/server", p.Adapt(p.customServer))
 }
 
 func (p *Pages) customizations(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return err
 	}
-	f, _, _, err := p.sessionFrame(r, v, "customizations")
+	f, _, _, err := p.SessionFrame(r, v, "customizations")
 	if err != nil {
 		return err
 	}
-	p.Host.Customized(r.Context(), v.session)
+	p.Host.Customized(r.Context(), v.Session)
 	var m *page.Customizations
-	mark, err := p.Live.Draw(r.Context(), v.who, "customizations:"+v.short, func(_ live.Room, s live.States) {
-		if state, ok := s[v.session].(*ahp.SessionState); ok {
+	mark, err := p.Live.Draw(r.Context(), v.Who, "customizations:"+v.Short, func(_ live.Room, s live.States) {
+		if state, ok := s[v.Session].(*ahp.SessionState); ok {
 			m = p.customView(v, state)
 		}
 	})
@@ -47,17 +48,17 @@ func (p *Pages) customizations(w http.ResponseWriter, r *http.Request) error {
 	}
 	f.Title, f.Live = "Customizations · "+f.Title, live.AddToQuery(f.Live, mark)
 	f.Styles = append(f.Styles, "css/customs.css")
-	if err := p.gather(r.Context(), v, &f, ""); err != nil {
+	if err := p.ShowPeople(r.Context(), v, &f, ""); err != nil {
 		return err
 	}
-	return send(w, http.StatusOK, page.CustomizationsPage(f, m))
+	return site.Send(w, http.StatusOK, page.CustomizationsPage(f, m))
 }
 
 // customsRoom keeps the sections current.
 type customsRoom struct {
 	live.Redraw
 	p *Pages
-	v visit
+	v site.Visit
 }
 
 // newCustomsRoom opens "customizations:<short>", for those who may manage the session.
@@ -65,21 +66,21 @@ func (p *Pages) newCustomsRoom(ctx context.Context, who access.Principal, rest [
 	if len(rest) != 1 || !who.Has(access.RightManage) {
 		return nil, live.ErrGone
 	}
-	v, err := p.terminalVisit(who, rest[0])
+	v, err := p.VisitByShort(who, rest[0])
 	if err != nil {
 		return nil, err
 	}
 	r := &customsRoom{p: p, v: v}
 	r.Draw = r.draw
-	return r, p.prepare(ctx, who, v.session)
+	return r, p.Prepare(ctx, who, v.Session)
 }
 
 // Channels of the room.
-func (c *customsRoom) Channels() []ahp.URI { return []ahp.URI{c.v.session} }
+func (c *customsRoom) Channels() []ahp.URI { return []ahp.URI{c.v.Session} }
 
 // draw draws every section.
 func (c *customsRoom) draw(s live.States) (out []live.Patch) {
-	state, _ := s[c.v.session].(*ahp.SessionState)
+	state, _ := s[c.v.Session].(*ahp.SessionState)
 	if state == nil {
 		return nil
 	}
@@ -97,14 +98,14 @@ func (p *Pages) switchCustomization(w http.ResponseWriter, r *http.Request) erro
 		return err
 	}
 	id := r.PostForm.Get("id")
-	list, err := decision(p.Host.DecidedOn(v.session, s)[id], s, r.PostForm.Get("to"))
+	list, err := decision(p.Host.DecidedOn(v.Session, s)[id], s, r.PostForm.Get("to"))
 	if err != nil {
 		return err
 	}
-	if err := p.act(r.Context(), v.session, &ahp.SessionCustomizationToggledAction{ID: id, Enablement: list}); err != nil {
+	if err := p.Act(r.Context(), v.Session, &ahp.SessionCustomizationToggledAction{ID: id, Enablement: list}); err != nil {
 		return err
 	}
-	return done(w, r, "/s/"+v.short+"/customizations")
+	return site.FinishForm(w, r, "/s/"+v.Short+"/customizations")
 }
 
 // decision is the whole list of decisions once one is made: to is forget, or as off:workspace.
@@ -115,20 +116,20 @@ func decision(was host.Decided, s *ahp.SessionState, to string) (list []ahp.Cust
 	word, scope, _ := strings.Cut(to, ":")
 	on := word == "on"
 	if !on && word != "off" {
-		return nil, errBadRequest("Say what to do: on, off or forget.")
+		return nil, site.BadRequest("Say what to do: on, off or forget.")
 	}
 	switch scope {
 	case "session":
 		was.Session = &on
 	case "workspace":
 		if len(s.WorkingDirectories) == 0 {
-			return nil, errBadRequest("This session has no directory: decide for the session, or everywhere.")
+			return nil, site.BadRequest("This session has no directory: decide for the session, or everywhere.")
 		}
 		was.Session, was.Workspace = nil, &on
 	case "all":
 		was.Session, was.Workspace, was.All = nil, nil, &on
 	default:
-		return nil, errBadRequest("Say how far it reaches: session, workspace or all.")
+		return nil, site.BadRequest("Say how far it reaches: session, workspace or all.")
 	}
 	if was.Session != nil {
 		list = append(list, ahp.CustomizationEnablement{Value: &ahp.CustomizationSessionEnablement{Enabled: *was.Session}})
@@ -143,19 +144,19 @@ func decision(was host.Decided, s *ahp.SessionState, to string) (list []ahp.Cust
 }
 
 // customForm reads a form of the page.
-func (p *Pages) customForm(w http.ResponseWriter, r *http.Request) (visit, *ahp.SessionState, error) {
+func (p *Pages) customForm(w http.ResponseWriter, r *http.Request) (site.Visit, *ahp.SessionState, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
-	v, err := p.visit(r)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return v, nil, err
 	}
-	if err := parseForm(r); err != nil {
-		return v, nil, &fault{http.StatusRequestEntityTooLarge, "This is too much for one form.", err}
+	if err := site.ParseForm(r); err != nil {
+		return v, nil, &site.Fault{Status: http.StatusRequestEntityTooLarge, Text: "This is too much for one form.", Cause: err}
 	}
-	if err := p.prepare(r.Context(), v.who, v.session); err != nil {
+	if err := p.Prepare(r.Context(), v.Who, v.Session); err != nil {
 		return v, nil, err
 	}
-	s := p.sessionState(v.session)
+	s := p.SessionState(v.Session)
 	if s == nil {
 		return v, nil, live.ErrGone
 	}
@@ -169,47 +170,47 @@ func (p *Pages) customServer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	accounts.Detail(r.Context(), r.PostForm.Get("do")+" "+host.ServerName(s, r.PostForm.Get("id")))
-	ctx, c, id := r.Context(), p.caller(r.Context()), r.PostForm.Get("id")
+	ctx, c, id := r.Context(), p.CallerOf(r.Context()), r.PostForm.Get("id")
 	start := &ahp.SessionMcpServerStartRequestedAction{ID: id}
 	switch r.PostForm.Get("do") {
 	case "start":
-		err = p.act(ctx, v.session, start)
+		err = p.Act(ctx, v.Session, start)
 	case "stop":
-		err = p.act(ctx, v.session, &ahp.SessionMcpServerStopRequestedAction{ID: id})
+		err = p.Act(ctx, v.Session, &ahp.SessionMcpServerStopRequestedAction{ID: id})
 	case "trust", "trust-start":
-		err = p.Host.TrustServer(ctx, c, v.session, id, r.PostForm.Get("digest"))
+		err = p.Host.TrustServer(ctx, c, v.Session, id, r.PostForm.Get("digest"))
 		if err == nil && r.PostForm.Get("do") == "trust-start" {
-			err = p.act(ctx, v.session, start)
+			err = p.Act(ctx, v.Session, start)
 		}
 	case "distrust":
-		err = p.Host.DistrustServer(ctx, c, v.session, id)
+		err = p.Host.DistrustServer(ctx, c, v.Session, id)
 	default:
-		return errBadRequest("Say what to do: start, stop, trust, trust-start or distrust.")
+		return site.BadRequest("Say what to do: start, stop, trust, trust-start or distrust.")
 	}
 	if err != nil {
 		return err
 	}
-	return done(w, r, "/s/"+v.short+"/customizations")
+	return site.FinishForm(w, r, "/s/"+v.Short+"/customizations")
 }
 
 // customizationFile shows the text of a rule, a skill, an agent or a prompt.
 func (p *Pages) customizationFile(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return err
 	}
-	f, _, _, err := p.sessionFrame(r, v, "customizations")
+	f, _, _, err := p.SessionFrame(r, v, "customizations")
 	if err != nil {
 		return err
 	}
-	t, err := p.Host.CustomizationText(p.caller(r.Context()), v.session, r.URL.Query().Get("id"))
+	t, err := p.Host.CustomizationText(p.CallerOf(r.Context()), v.Session, r.URL.Query().Get("id"))
 	if err != nil {
 		return err
 	}
 	f.Title = t.Name + " · " + f.Title
 	f.Styles = append(f.Styles, "css/customs.css")
-	if err := p.gather(r.Context(), v, &f, ""); err != nil {
+	if err := p.ShowPeople(r.Context(), v, &f, ""); err != nil {
 		return err
 	}
-	return send(w, http.StatusOK, page.CustomizationFile(f, &page.FileText{Base: "/s/" + v.short, Name: t.Name, Path: t.Path, Text: t.Text, Cut: t.Cut}))
+	return site.Send(w, http.StatusOK, page.CustomizationFile(f, &page.FileText{Base: "/s/" + v.Short, Name: t.Name, Path: t.Path, Text: t.Text, Cut: t.Cut}))
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // customized is a session in a directory with a rule, a skill that cannot be read, and a server.
-func customized(t *testing.T) (s *site, base, dir string) {
+func customized(t *testing.T) (s *testSite, base, dir string) {
 	t.Helper()
 	s, dir = open(t), t.TempDir()
 	for name, text := range map[string]string{

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
@@ -40,9 +41,9 @@ type customDraw struct {
 	out     *page.Customizations
 }
 
-func (p *Pages) customView(v visit, s *ahp.SessionState) *page.Customizations {
-	d := customDraw{base: "/s/" + v.short, home: p.Host.Home(), s: s, decided: p.Host.DecidedOn(v.session, s), servers: p.Host.ServerDetails(true, v.session),
-		out: &page.Customizations{Base: "/s/" + v.short, Agent: p.agentName(s.Provider), Given: p.Host.UsesServers(s.Provider), Over: p.Host.CustomizationsOver(v.session)}}
+func (p *Pages) customView(v site.Visit, s *ahp.SessionState) *page.Customizations {
+	d := customDraw{base: "/s/" + v.Short, home: p.Host.Home(), s: s, decided: p.Host.DecidedOn(v.Session, s), servers: p.Host.ServerDetails(true, v.Session),
+		out: &page.Customizations{Base: "/s/" + v.Short, Agent: p.AgentName(s.Provider), Given: p.Host.UsesServers(s.Provider), Over: p.Host.CustomizationsOver(v.Session)}}
 	d.out.Sections = append(d.out.Sections, customSections...)
 	for _, c := range s.Customizations {
 		d.top(c)
@@ -278,7 +279,7 @@ func serverState(s *page.CustomServer, state ahp.McpServerState) {
 			s.Why += " It says: " + x.Description
 		}
 	case *ahp.McpServerErrorState:
-		s.State, s.Class, s.Icon, s.Why = "Failed", "bad", "error", sentence(x.Error.Message)
+		s.State, s.Class, s.Icon, s.Why = "Failed", "bad", "error", site.Sentence(x.Error.Message)
 	default:
 		s.State, s.Class, s.Icon = "Stopped", "idle", "idle"
 	}

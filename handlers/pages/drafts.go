@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
@@ -63,7 +64,7 @@ func (p *Pages) drafts(ctx context.Context, short string, who access.Principal) 
 
 func (p *Pages) putDraft(ctx context.Context, short string, who access.Principal, d draft) error {
 	if p.Docs == nil {
-		return errBadRequest("This host keeps no drafts: send the comment at once.")
+		return site.BadRequest("This host keeps no drafts: send the comment at once.")
 	}
 	b, err := json.Marshal(d)
 	if err != nil {
@@ -133,7 +134,7 @@ func (p *Pages) personal(ctx context.Context, v *page.Changes, l look, who acces
 	}
 	v.Me = who.ID
 	if who.Scope.IsWhole() {
-		v.Mine, v.MaySend = p.mine(l.session, who), who.Has(access.RightPrompt)
+		v.Mine, v.MaySend = p.OwnVerdict(l.session, who), who.Has(access.RightPrompt)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ahphub/ahphub/hub/texts"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -36,21 +36,12 @@ func (p *Pages) threadsMarkdown(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// origin is the scheme and host a request came to, for links that work elsewhere.
-func origin(r *http.Request) string {
-	scheme := "http"
-	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
-		scheme = "https"
-	}
-	return scheme + "://" + r.Host
-}
-
 // exported is the head of an export, as somebody sees it.
-func (p *Pages) exported(r *http.Request, v visit, l look) export {
-	s := p.sessionFor(v.who, v.session)
-	x := export{title: titleOf(s.Title), origin: origin(r), base: l.base()}
-	if v.who.Scope.IsWhole() {
-		x.verdicts = p.verdicts(v.session, s.WorkingDirectories)
+func (p *Pages) exported(r *http.Request, v site.Visit, l look) export {
+	s := p.SessionFor(v.Who, v.Session)
+	x := export{title: site.SessionTitle(s.Title), origin: site.OriginOf(r), base: l.base()}
+	if v.Who.Scope.IsWhole() {
+		x.verdicts = p.Verdicts(v.Session, s.WorkingDirectories)
 	}
 	return x
 }
@@ -63,7 +54,7 @@ type export struct {
 
 func (x *export) markdown() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Review: %s\n\n<%s%s/changes>\n", inline(x.title), x.origin, x.base)
+	fmt.Fprintf(&b, "# Review: %s\n\n<%s%s/changes>\n", site.EscapeInline(x.title), x.origin, x.base)
 	x.writeVerdicts(&b)
 	x.writeThreads(&b)
 	return b.Bytes()
@@ -75,9 +66,9 @@ func (x *export) writeVerdicts(b *bytes.Buffer) {
 	}
 	b.WriteString("\n## Verdicts\n")
 	for _, v := range slices.Backward(x.verdicts) {
-		fmt.Fprintf(b, "\n- **%s** on %s", inline(v.Words()), v.At.UTC().Format("2006-01-02 15:04 UTC"))
+		fmt.Fprintf(b, "\n- **%s** on %s", site.EscapeInline(v.Words()), v.At.UTC().Format("2006-01-02 15:04 UTC"))
 		if why := v.Ended(); why != "" {
-			fmt.Fprintf(b, " (%s)", inline(why))
+			fmt.Fprintf(b, " (%s)", site.EscapeInline(why))
 		}
 		b.WriteByte('\n')
 		if v.Summary != "" {
@@ -129,7 +120,7 @@ func (x *export) writeThread(b *bytes.Buffer, t *part.Thread) {
 	}
 	for i := range t.Entries {
 		e := &t.Entries[i]
-		fmt.Fprintf(b, "\n> **%s**", inline(e.By))
+		fmt.Fprintf(b, "\n> **%s**", site.EscapeInline(e.By))
 		if !e.At.IsZero() {
 			b.WriteString(" on " + e.At.UTC().Format("2006-01-02 15:04 UTC"))
 		}
@@ -150,12 +141,6 @@ func stateWord(t *part.Thread) string {
 }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-// inline keeps a name from being Markdown.
-func inline(s string) string {
-	s = texts.OneLine(s)
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "#", `\#`, "|", `\|`).Replace(s)
-}
 
 // asCode writes a path as code, with marks that it does not have.
 func asCode(s string) string {
@@ -187,7 +172,7 @@ func indented(with, text string) string {
 
 // commented puts what was said into a patch: verdicts before the first file, threads before theirs. git takes no line
 // for its own that stands between files and begins like none of a patch, so every line of a comment begins with a bar.
-func (p *Pages) commented(r *http.Request, v visit, l look, patch []byte) ([]byte, error) {
+func (p *Pages) commented(r *http.Request, v site.Visit, l look, patch []byte) ([]byte, error) {
 	m, _, err := p.review(r, v, l)
 	if err != nil {
 		return nil, err

@@ -29,8 +29,8 @@ import (
 	"github.com/ahphub/ahphub/static"
 )
 
-// site is the pages over a real hub and host, for one person.
-type site struct {
+// testSite is the pages over a real hub and host, for one person.
+type testSite struct {
 	t     *testing.T
 	hub   *hub.Hub
 	host  *host.Host
@@ -49,9 +49,9 @@ func (looking) Look(r custom.Root) custom.Found          { return custom.Find(r,
 func (looking) Follow(custom.Root, func()) (stop func()) { return func() {} }
 
 // open serves the pages to Ana; set changes what they are made with.
-func open(t *testing.T, set ...func(*Deps)) *site {
+func open(t *testing.T, set ...func(*Deps)) *testSite {
 	t.Helper()
-	s := &site{t: t, who: ana}
+	s := &testSite{t: t, who: ana}
 	s.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { s.host.Derive(tx, e) }})
 	var err error
 	s.host, err = host.New(host.Config{Hub: s.hub, Machine: local.New(), Agents: map[string]agent.Backend{script.Provider: script.Backend{}}, DataDir: t.TempDir(), DefaultDir: t.TempDir(),
@@ -97,13 +97,13 @@ func open(t *testing.T, set ...func(*Deps)) *site {
 }
 
 // get returns a page that must be there.
-func (s *site) get(path string) string {
+func (s *testSite) get(path string) string {
 	s.t.Helper()
 	res, err := s.web.Get(s.url + path)
 	return s.body(path, res, err, http.StatusOK)
 }
 
-func (s *site) body(path string, res *http.Response, err error, want int) string {
+func (s *testSite) body(path string, res *http.Response, err error, want int) string {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)
@@ -118,7 +118,7 @@ func (s *site) body(path string, res *http.Response, err error, want int) string
 }
 
 // post sends a form as a browser without JavaScript does, and returns where it is sent.
-func (s *site) post(path string, form url.Values) string {
+func (s *testSite) post(path string, form url.Values) string {
 	s.t.Helper()
 	res, err := s.web.PostForm(s.url+path, form)
 	s.body(path, res, err, http.StatusSeeOther)
@@ -126,7 +126,7 @@ func (s *site) post(path string, form url.Values) string {
 }
 
 // session makes one and returns the path of its chat.
-func (s *site) session() (base, chat string) {
+func (s *testSite) session() (base, chat string) {
 	s.t.Helper()
 	base = s.post("/new", url.Values{"dir": {s.t.TempDir()}, "agent": {script.Provider}})
 	page := s.get(base)
@@ -138,13 +138,13 @@ func (s *site) session() (base, chat string) {
 }
 
 // say sends a message to a chat.
-func (s *site) say(chat, text string) {
+func (s *testSite) say(chat, text string) {
 	s.t.Helper()
 	s.post(chat+"/message", url.Values{"text": {text}})
 }
 
 // until asks for a page again and again until it shows something.
-func (s *site) until(path, want string) string {
+func (s *testSite) until(path, want string) string {
 	s.t.Helper()
 	page := ""
 	if !within(func() bool { page = s.get(path); return strings.Contains(page, want) }) {
@@ -163,7 +163,7 @@ type tab struct {
 }
 
 // tab opens a page and its stream.
-func (s *site) tab(path string) *tab {
+func (s *testSite) tab(path string) *tab {
 	s.t.Helper()
 	doc, err := html.Parse(strings.NewReader(s.get(path)))
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *site) tab(path string) *tab {
 }
 
 // connect opens the stream from where the page is.
-func (b *tab) connect(s *site) {
+func (b *tab) connect(s *testSite) {
 	b.t.Helper()
 	q := url.Values{}
 	for _, m := range b.mark {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
@@ -17,7 +18,6 @@ import (
 
 const (
 	inboxPage = 100 // sessions of one page
-	needsYou  = "Needs you"
 )
 
 // inbox is GET /. A guest has one session and is sent there.
@@ -27,12 +27,12 @@ func (p *Pages) inbox(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, "/s/"+core.ShortID(who.Session), http.StatusSeeOther)
 		return nil
 	}
-	c := p.caller(r.Context())
-	m := page.Inbox{Frame: p.frame(r, "Inbox", "inbox"), Filter: strings.TrimSpace(r.FormValue("q"))}
+	c := p.CallerOf(r.Context())
+	m := page.Inbox{Frame: p.Frame(r, "Inbox", "inbox"), Filter: strings.TrimSpace(r.FormValue("q"))}
 	from, _ := strconv.Atoi(r.FormValue("from")) // absent or not a number: from the start
 	if m.Filter != "" || from > 0 {
 		m.List = p.inboxList(r.Context(), c, m.Filter, from)
-		return send(w, http.StatusOK, page.InboxPage(m))
+		return site.Send(w, http.StatusOK, page.InboxPage(m))
 	}
 	rail, err := p.Live.Draw(r.Context(), who, "rail", func(live.Room, live.States) {})
 	if err != nil {
@@ -43,66 +43,18 @@ func (p *Pages) inbox(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	m.Frame.Live, m.Frame.Scripts = live.Query(rail, list), append(m.Frame.Scripts, "js/inbox.js")
-	return send(w, http.StatusOK, page.InboxPage(m))
-}
-
-// group is a heading of the inbox and its sessions.
-type group struct {
-	Name string
-	list []ahp.SessionSummary
-}
-
-// groups sorts sessions by what they want from a person.
-func (p *Pages) groups(c core.Caller, filter string) []group {
-	g := []group{{Name: needsYou}, {Name: "Running"}, {Name: "To review"}, {Name: "Idle"}, {Name: "Archived"}}
-	for _, s := range p.Host.Listed(c) {
-		if filter == "" || matches(s, strings.ToLower(filter)) {
-			i := p.groupOf(c.Principal, s)
-			g[i].list = append(g[i].list, s)
-		}
-	}
-	return g
-}
-
-func (p *Pages) groupOf(who access.Principal, s ahp.SessionSummary) int {
-	switch s.Status.Activity() {
-	case ahp.SessionStatusInputNeeded:
-		if !p.needs(who, s.Resource) {
-			return 1
-		}
-		return 0
-	case ahp.SessionStatusInProgress:
-		return 1
-	}
-	switch {
-	case s.Status.Has(ahp.SessionStatusIsArchived):
-		return 4
-	case s.Changes != nil && number(s.Changes.Files) > 0 && !s.Status.Has(ahp.SessionStatusIsRead):
-		return 2
-	case s.Status.Activity() == ahp.SessionStatusError && !s.Status.Has(ahp.SessionStatusIsRead):
-		return 2
-	}
-	return 3
-}
-
-func matches(s ahp.SessionSummary, filter string) bool {
-	for _, text := range append([]string{s.Title, s.Provider, s.Activity}, s.WorkingDirectories...) {
-		if strings.Contains(strings.ToLower(text), filter) {
-			return true
-		}
-	}
-	return false
+	return site.Send(w, http.StatusOK, page.InboxPage(m))
 }
 
 // inboxList draws from the groups, a page at a time.
 func (p *Pages) inboxList(ctx context.Context, c core.Caller, filter string, from int) page.InboxList {
 	l := page.InboxList{Owner: c.Role == access.RoleOwner, Gone: len(p.Host.Trash(c))}
-	for i, g := range p.groups(c, filter) {
+	for i, g := range p.GroupSessions(c, filter) {
 		if i == 0 {
-			l.Needs = len(g.list)
+			l.Needs = len(g.Sessions)
 		}
 		out := page.InboxGroup{Name: g.Name}
-		for _, s := range g.list {
+		for _, s := range g.Sessions {
 			if l.Total >= from && l.Total < from+inboxPage {
 				out.Items = append(out.Items, p.inboxItem(ctx, c, s))
 			}
@@ -122,16 +74,16 @@ func (p *Pages) inboxList(ctx context.Context, c core.Caller, filter string, fro
 }
 
 func (p *Pages) inboxItem(ctx context.Context, c core.Caller, s ahp.SessionSummary) page.InboxItem {
-	it := page.InboxItem{Short: core.ShortID(s.Resource), Title: titleOf(s.Title), Agent: s.Provider, Activity: s.Activity,
-		Status: p.statusFor(c.Principal, s), Unread: !s.Status.Has(ahp.SessionStatusIsRead), Age: part.Age(s.ModifiedAt, p.Now())}
+	it := page.InboxItem{Short: core.ShortID(s.Resource), Title: site.SessionTitle(s.Title), Agent: s.Provider, Activity: s.Activity,
+		Status: p.StatusFor(c.Principal, s), Unread: !s.Status.Has(ahp.SessionStatusIsRead), Age: part.Age(s.ModifiedAt, p.Now())}
 	if len(s.WorkingDirectories) > 0 {
 		it.Dir = part.FilePath(s.WorkingDirectories[0])
 	}
 	if c := s.Changes; c != nil {
-		it.Add, it.Del, it.Files = number(c.Additions), number(c.Deletions), number(c.Files)
+		it.Add, it.Del, it.Files = site.OrZero(c.Additions), site.OrZero(c.Deletions), site.OrZero(c.Files)
 	}
 	desk := p.Host.Desk(s.Resource)
-	it.Verdicts = drawVerdicts(desk.Standing(), nil)
+	it.Verdicts = site.DrawVerdicts(desk.Standing(), nil)
 	if m := desk.MentionsOf(c.ID); len(m) > 0 {
 		it.Called = m[len(m)-1].By.Name
 	}
@@ -147,8 +99,8 @@ func (p *Pages) inboxItem(ctx context.Context, c core.Caller, s ahp.SessionSumma
 // asks are what a session that is in memory waits for and this person may answer; one that waits is in memory.
 func (p *Pages) asks(who access.Principal, session ahp.URI, it page.InboxItem) (out []page.Ask) {
 	base := "/s/" + it.Short
-	for _, r := range p.sessionState(session).InputNeeded {
-		if !p.answers(who, r) {
+	for _, r := range p.SessionState(session).InputNeeded {
+		if !p.MayAnswer(who, r) {
 			continue
 		}
 		switch v := r.Value.(type) {
@@ -174,4 +126,29 @@ func confirmationTool(s ahp.ToolCallConfirmationState) (part.Tool, bool) {
 		return part.Tool{}, false
 	}
 	return part.ToolOf(ahp.ToolCallState{Value: state}), true
+}
+
+// inboxRoom draws the first page's list.
+type inboxRoom struct {
+	live.Redraw
+	p *Pages
+}
+
+// newInboxRoom opens "inbox"; only the unfiltered first page is live.
+func (p *Pages) newInboxRoom(_ context.Context, who access.Principal, _ []string) (live.Room, error) {
+	r := &inboxRoom{p: p}
+	r.Draw = func(live.States) []live.Patch {
+		list := p.inboxList(context.Background(), core.Caller{Principal: who}, "", 0)
+		return []live.Patch{live.Replace("inbox", page.InboxListPart(list, ""))}
+	}
+	return r, nil
+}
+
+// Channels of the room: notifications arrive on root.
+func (r *inboxRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI} }
+
+// Watch pings as the rail does, and when a verdict or a mention changes.
+func (r *inboxRoom) Watch(ping func()) (stop func()) {
+	rail, desks := r.p.WatchRail(ping), r.p.WatchDesk("", ping)
+	return func() { rail(); desks() }
 }

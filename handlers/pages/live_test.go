@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 }
 
 // held starts a turn that does nothing until it is stopped, so that a test can play the agent.
-func (s *site) held() (base, chat string, uri ahp.URI, turn string) {
+func (s *testSite) held() (base, chat string, uri ahp.URI, turn string) {
 	s.t.Helper()
 	base, chat = s.session()
 	s.say(chat, "hold")
@@ -34,7 +34,7 @@ func (s *site) held() (base, chat string, uri ahp.URI, turn string) {
 }
 
 // agent says something on a chat as the agent would.
-func (s *site) agent(uri ahp.URI, actions ...ahp.Action) {
+func (s *testSite) agent(uri ahp.URI, actions ...ahp.Action) {
 	s.t.Helper()
 	err := s.hub.Do(func(tx *hub.Tx) {
 		for _, a := range actions {
@@ -80,7 +80,7 @@ func TestWatchedPageEqualsReload(t *testing.T) {
 	settle(b, s, base)
 }
 
-func (s *site) chatOf(base string) string {
+func (s *testSite) chatOf(base string) string {
 	page := s.get(base)
 	_, rest, _ := strings.Cut(page, `action="`+base+"/c/")
 	id, _, _ := strings.Cut(rest, "/")
@@ -88,7 +88,7 @@ func (s *site) chatOf(base string) string {
 }
 
 // settle reads until a page shows what a reload shows, or says where they differ.
-func settle(b *tab, s *site, path string) {
+func settle(b *tab, s *testSite, path string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()

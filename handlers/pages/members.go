@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/hub/texts"
@@ -15,16 +16,16 @@ import (
 )
 
 func (p *Pages) memberRoutes(r chi.Router) {
-	r.Post("/people/invite", p.adapt(p.withMembers(p.invite)))
-	r.Post("/people/members/{member}", p.adapt(p.withMembers(p.changeMember)))
-	r.Post("/people/members/{member}/remove", p.adapt(p.withMembers(p.removeMember)))
+	r.Post("/people/invite", p.Adapt(p.withMembers(p.invite)))
+	r.Post("/people/members/{member}", p.Adapt(p.withMembers(p.changeMember)))
+	r.Post("/people/members/{member}/remove", p.Adapt(p.withMembers(p.removeMember)))
 }
 
 // withMembers answers for a host that invites nobody.
-func (p *Pages) withMembers(h handler) handler {
+func (p *Pages) withMembers(h site.Handler) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if p.Accounts.Members == nil {
-			return errNotFound("Nobody is invited to this host.")
+			return site.NotFound("Nobody is invited to this host.")
 		}
 		return h(w, r)
 	}
@@ -58,7 +59,7 @@ func (p *Pages) invite(w http.ResponseWriter, r *http.Request) error {
 	want := memberForm(r)
 	token, _, err := p.Accounts.Members.Invite(r.Context(), want)
 	if err != nil {
-		return p.sendPeople(w, r, http.StatusUnprocessableEntity, page.People{Error: sentence(err.Error())})
+		return p.sendPeople(w, r, http.StatusUnprocessableEntity, page.People{Error: site.Sentence(err.Error())})
 	}
 	accounts.Detail(r.Context(), described(string(want.Role), want.For, false))
 	address := p.address(r)
@@ -69,10 +70,10 @@ func (p *Pages) invite(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) changeMember(w http.ResponseWriter, r *http.Request) error {
 	want := memberForm(r)
 	if err := p.Accounts.Members.Change(r.Context(), chi.URLParam(r, "member"), want); err != nil {
-		return p.sendPeople(w, r, http.StatusUnprocessableEntity, page.People{Error: sentence(err.Error())})
+		return p.sendPeople(w, r, http.StatusUnprocessableEntity, page.People{Error: site.Sentence(err.Error())})
 	}
 	accounts.Detail(r.Context(), string(want.Role))
-	return done(w, r, "/people")
+	return site.FinishForm(w, r, "/people")
 }
 
 // removeMember takes an account or an invitation away: its ways to sign in, its tokens, and what it has open.
@@ -80,7 +81,7 @@ func (p *Pages) removeMember(w http.ResponseWriter, r *http.Request) error {
 	id := chi.URLParam(r, "member")
 	err := p.Accounts.Members.Remove(r.Context(), id)
 	if errors.Is(err, access.ErrNoPerson) {
-		return errNotFound(sentence(err.Error()))
+		return site.NotFound(site.Sentence(err.Error()))
 	}
 	if err != nil {
 		return err
@@ -102,5 +103,5 @@ func (p *Pages) removeMember(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return done(w, r, "/people")
+	return site.FinishForm(w, r, "/people")
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 )
 
@@ -64,7 +65,7 @@ func TestListsOfMembersAreTheirOwn(t *testing.T) {
 	s.say(chat, "run echo hi")
 	tabs["Cleo"].wait("inbox", "Needs you")
 	tabs["Ben"].wait("inbox", "Waiting")
-	if inbox, dan := mayAnswerAs, member("dan", "Dan"); inbox(ben) == inbox(dan) || mayAnswer(ben) != mayAnswer(dan) {
+	if inbox, dan := site.PersonAndRights, member("dan", "Dan"); inbox(ben) == inbox(dan) || site.AnswerRights(ben) != site.AnswerRights(dan) {
 		t.Error("two members share an inbox, which says who of them is mentioned, or have a rail each though they may answer the same")
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
@@ -21,7 +22,7 @@ import (
 const notifyPath = "/settings/notifications"
 
 func (p *Pages) notifyRoutes(r chi.Router) {
-	on := func(h handler) http.HandlerFunc { return p.adapt(p.withNotify(h)) }
+	on := func(h site.Handler) http.HandlerFunc { return p.Adapt(p.withNotify(h)) }
 	r.Get(notifyPath, on(p.notifications))
 	r.Post(notifyPath, on(p.chooseNotifications))
 	r.Post(notifyPath+"/browser", on(p.notifyHere))
@@ -35,10 +36,10 @@ func (p *Pages) notifyRoutes(r chi.Router) {
 }
 
 // withNotify answers for a host that tells nobody.
-func (p *Pages) withNotify(h handler) handler {
+func (p *Pages) withNotify(h site.Handler) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if p.Notify == nil {
-			return errNotFound("This host sends no notifications.")
+			return site.NotFound("This host sends no notifications.")
 		}
 		return h(w, r)
 	}
@@ -55,12 +56,12 @@ func (p *Pages) sendNotifications(w http.ResponseWriter, r *http.Request, status
 	if err != nil {
 		return err
 	}
-	m.Frame, m.Now = p.frame(r, "Notifications", "settings"), p.Now()
+	m.Frame, m.Now = p.Frame(r, "Notifications", "settings"), p.Now()
 	m.Frame.Styles = append(m.Frame.Styles, "css/people.css", "css/notify.css")
-	if !slices.Contains(m.Frame.Scripts, notifyScript) {
-		m.Frame.Scripts = append(m.Frame.Scripts, notifyScript)
+	if !slices.Contains(m.Frame.Scripts, site.NotifyScript) {
+		m.Frame.Scripts = append(m.Frame.Scripts, site.NotifyScript)
 	}
-	m.Here, m.Paused, m.Account, m.Owner = notifiesHere(r), prefs.Paused, who.Has(access.RightAccount), who.Has(access.RightManage)
+	m.Here, m.Paused, m.Account, m.Owner = site.NotifiesHere(r), prefs.Paused, who.Has(access.RightAccount), who.Has(access.RightManage)
 	if m.Account {
 		if err := p.notifyAccount(r.Context(), who.ID, &m, &prefs); err != nil {
 			return err
@@ -77,12 +78,12 @@ func (p *Pages) sendNotifications(w http.ResponseWriter, r *http.Request, status
 		m.Kinds = append(m.Kinds, row)
 	}
 	for _, uri := range prefs.Muted {
-		if s, ok := p.Host.Summary(uri); ok && sees(who, uri, uri, ahp.ChannelSession) {
-			m.Muted = append(m.Muted, page.NotifyMuted{Short: core.ShortID(uri), Title: titleOf(s.Title)})
+		if s, ok := p.Host.Summary(uri); ok && site.Sees(who, uri, uri, ahp.ChannelSession) {
+			m.Muted = append(m.Muted, page.NotifyMuted{Short: core.ShortID(uri), Title: site.SessionTitle(s.Title)})
 		}
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	return send(w, status, page.NotificationsPage(m))
+	return site.Send(w, status, page.NotificationsPage(m))
 }
 
 // channelsOf are the ways to somebody: to a guest there is their open page alone.
@@ -116,14 +117,14 @@ func resultOf(r *notify.Result) *page.NotifyResult {
 	if r == nil {
 		return nil
 	}
-	return &page.NotifyResult{At: r.At, Again: r.Again, OK: r.OK, Text: sentence(r.Text)}
+	return &page.NotifyResult{At: r.At, Again: r.Again, OK: r.OK, Text: site.Sentence(r.Text)}
 }
 
 // chooseNotifications takes the table of kinds and channels, and the pause of all.
 func (p *Pages) chooseNotifications(w http.ResponseWriter, r *http.Request) error {
 	who := access.FromContext(r.Context())
 	if err := r.ParseForm(); err != nil {
-		return errBadRequest("This form cannot be read.")
+		return site.BadRequest("This form cannot be read.")
 	}
 	err := p.Notify.Change(r.Context(), who.ID, func(prefs *notify.Prefs) error {
 		for _, c := range channelsOf(who) {
@@ -141,17 +142,7 @@ func (p *Pages) chooseNotifications(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	return done(w, r, notifyPath)
-}
-
-const (
-	notifyCookie = "notify" // on in this browser
-	notifyScript = "js/notify.js"
-)
-
-func notifiesHere(r *http.Request) bool {
-	c, err := r.Cookie(notifyCookie)
-	return err == nil && c.Value == "on"
+	return site.FinishForm(w, r, notifyPath)
 }
 
 // notifyHere switches this browser on or off. Whether it may show anything is for the browser to say.
@@ -160,37 +151,28 @@ func (p *Pages) notifyHere(w http.ResponseWriter, r *http.Request) error {
 	if r.PostFormValue("on") == "yes" {
 		value = "on"
 	}
-	setPreference(w, notifyCookie, value)
-	return done(w, r, notifyPath)
+	site.SetPreference(w, site.NotifyCookie, value)
+	return site.FinishForm(w, r, notifyPath)
 }
 
 // mute switches a session's notifications off for whoever asks, or on again.
 func (p *Pages) mute(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return err
 	}
 	off := r.PostFormValue("muted") == "yes"
-	err = p.Notify.Change(r.Context(), v.who.ID, func(prefs *notify.Prefs) error {
-		prefs.Mute(v.session, off)
+	err = p.Notify.Change(r.Context(), v.Who.ID, func(prefs *notify.Prefs) error {
+		prefs.Mute(v.Session, off)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	if r.PostFormValue("back") != "" {
-		return done(w, r, backTo(r))
+		return site.FinishForm(w, r, backTo(r))
 	}
-	return done(w, r, "/s/"+v.short)
-}
-
-// muted tells whether somebody muted a session.
-func (p *Pages) muted(ctx context.Context, v visit) bool {
-	if p.Notify == nil {
-		return false
-	}
-	prefs, err := p.Notify.Prefs(ctx, v.who.ID)
-	return err == nil && prefs.Mutes(v.session)
+	return site.FinishForm(w, r, "/s/"+v.Short)
 }
 
 // setMail sends a code to a new address, sets when mail is sent, or takes the address away.
@@ -212,16 +194,16 @@ func (p *Pages) setMail(w http.ResponseWriter, r *http.Request) error {
 		err = p.Notify.SetAddress(ctx, who.ID, r.PostFormValue("address"))
 	}
 	if err != nil {
-		return p.sendNotifications(w, r, http.StatusUnprocessableEntity, page.Notifications{MailError: sentence(err.Error()), Mail: page.NotifyMail{Typed: r.PostFormValue("address")}})
+		return p.sendNotifications(w, r, http.StatusUnprocessableEntity, page.Notifications{MailError: site.Sentence(err.Error()), Mail: page.NotifyMail{Typed: r.PostFormValue("address")}})
 	}
-	return done(w, r, notifyPath+"#mail")
+	return site.FinishForm(w, r, notifyPath+"#mail")
 }
 
 func (p *Pages) verifyMail(w http.ResponseWriter, r *http.Request) error {
 	if err := p.Notify.Verify(r.Context(), access.FromContext(r.Context()).ID, r.PostFormValue("code")); err != nil {
-		return p.sendNotifications(w, r, http.StatusUnprocessableEntity, page.Notifications{MailError: sentence(err.Error())})
+		return p.sendNotifications(w, r, http.StatusUnprocessableEntity, page.Notifications{MailError: site.Sentence(err.Error())})
 	}
-	return done(w, r, notifyPath+"#mail")
+	return site.FinishForm(w, r, notifyPath+"#mail")
 }
 
 // makeHook shows the secret on its answer alone.
@@ -229,11 +211,11 @@ func (p *Pages) makeHook(w http.ResponseWriter, r *http.Request) error {
 	who, address := access.FromContext(r.Context()), r.PostFormValue("url")
 	everything := r.PostFormValue("everything") == "yes"
 	if everything && !who.Has(access.RightManage) {
-		return errBadRequest("Only the owner has webhooks of the whole host.")
+		return site.BadRequest("Only the owner has webhooks of the whole host.")
 	}
 	h, secret, err := p.Notify.NewHook(r.Context(), who.ID, address, everything)
 	if err != nil {
-		return p.sendNotifications(w, r, http.StatusUnprocessableEntity, page.Notifications{HookError: sentence(err.Error()), HookURL: address})
+		return p.sendNotifications(w, r, http.StatusUnprocessableEntity, page.Notifications{HookError: site.Sentence(err.Error()), HookURL: address})
 	}
 	accounts.Detail(r.Context(), h.Where())
 	return p.sendNotifications(w, r, http.StatusOK, page.Notifications{Secret: secret})
@@ -251,19 +233,19 @@ func (p *Pages) removeHook(w http.ResponseWriter, r *http.Request) error {
 
 func (p *Pages) hookDone(w http.ResponseWriter, r *http.Request, h notify.Hook, err error) error {
 	if errors.Is(err, notify.ErrNoHook) {
-		return errNotFound(sentence(err.Error()))
+		return site.NotFound(site.Sentence(err.Error()))
 	}
 	if err != nil {
 		return err
 	}
 	accounts.Detail(r.Context(), h.Where())
-	return done(w, r, notifyPath+"#hooks")
+	return site.FinishForm(w, r, notifyPath+"#hooks")
 }
 
 // Unsubscribe is the page that a link in a mail leads to. Looking at it changes nothing: programs open links, too. Its
 // button, and a mail program's one click (RFC 8058), post.
 func (p *Pages) Unsubscribe(w http.ResponseWriter, r *http.Request) {
-	p.adapt(p.withNotify(p.unsubscribe))(w, r)
+	p.Adapt(p.withNotify(p.unsubscribe))(w, r)
 }
 
 func (p *Pages) unsubscribe(w http.ResponseWriter, r *http.Request) error {
@@ -282,10 +264,10 @@ func (p *Pages) unsubscribe(w http.ResponseWriter, r *http.Request) error {
 	}
 	status := http.StatusOK
 	if errors.Is(err, notify.ErrNotSubscribed) {
-		m.Error, status = sentence(err.Error()), http.StatusNotFound
+		m.Error, status = site.Sentence(err.Error()), http.StatusNotFound
 	} else if err != nil {
 		return err
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	return send(w, status, page.UnsubscribePage(m))
+	return site.Send(w, status, page.UnsubscribePage(m))
 }

@@ -4,17 +4,15 @@ package pages
 
 import (
 	"cmp"
-	"context"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/go-chi/chi/v5"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
-	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
@@ -47,9 +45,12 @@ type Deps struct {
 
 // Pages holds the handlers. Close it after the server stopped.
 type Pages struct {
-	Deps
-	Live  *live.Engine
-	diffs diff.Cache
+	*site.Site
+	Docs     Docs
+	Browsers Browsers
+	Accounts Accounts
+	Audit    AuditLog
+	diffs    diff.Cache
 
 	draftOrder draftOrder
 }
@@ -63,7 +64,9 @@ func New(d Deps) *Pages {
 	if d.Presence == nil {
 		d.Presence = presence.New(presence.Config{})
 	}
-	p := &Pages{Deps: d}
+	p := &Pages{Docs: d.Docs, Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit, Site: &site.Site{
+		Host: d.Host, Hub: d.Hub, Links: d.Links, Presence: d.Presence, Assets: d.Assets, Log: d.Log, Notify: d.Notify, Public: d.Public,
+		DefaultDir: d.DefaultDir, Now: d.Now}}
 	p.Live = live.New(live.Config{Hub: d.Hub, ClientPrefix: core.FeedPrefix, Rooms: p.rooms(), Visit: p.showVisitor, Links: d.Links,
 		Public: d.Public, Sockets: d.Sockets, Frames: d.Frames, Heartbeat: d.Heartbeat})
 	return p
@@ -77,8 +80,8 @@ func (p *Pages) Renders() int64 { return p.Live.Renders() }
 
 // Routes mounts every page and form.
 func (p *Pages) Routes(r chi.Router) {
-	get := func(path string, h handler) { r.Get(path, p.adapt(h)) }
-	post := func(path string, h handler) { r.Post(path, p.adapt(h)) }
+	get := func(path string, h site.Handler) { r.Get(path, p.Adapt(h)) }
+	post := func(path string, h site.Handler) { r.Post(path, p.Adapt(h)) }
 	get("/", p.inbox)
 	get("/live", p.Live.ServeStream)
 	get("/new", p.newSession)
@@ -103,30 +106,4 @@ func (p *Pages) Routes(r chi.Router) {
 	p.customRoutes(r)
 	p.chatRoutes(r)
 	p.terminalRoutes(r)
-}
-
-type handler func(w http.ResponseWriter, r *http.Request) error
-
-// visit is a request to a page of one session.
-type visit struct {
-	who     access.Principal
-	session ahp.URI
-	short   string
-}
-
-// visit finds the session of a request's path; somebody who may not see it is told that it does not exist.
-func (p *Pages) visit(r *http.Request) (visit, error) {
-	v := visit{who: access.FromContext(r.Context()), short: chi.URLParam(r, "session")}
-	uri, ok := p.Host.SessionByShort(v.short)
-	if !ok || !v.who.Audience().Sees(hub.ChannelInfo{URI: uri, Kind: ahp.ChannelSession, Session: uri}) {
-		return v, errNotFound("There is no such session, or it is not shared with you.")
-	}
-	v.session = uri
-	return v, nil
-}
-
-// caller is who asks, for the host: plain forms have no connection.
-func (p *Pages) caller(ctx context.Context) core.Caller {
-	who := access.FromContext(ctx)
-	return core.Caller{Principal: who, ClientID: "page:" + who.ID}
 }

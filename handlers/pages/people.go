@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/host/core"
 	accounts "github.com/ahphub/ahphub/hub/people"
@@ -23,13 +24,13 @@ type Browsers interface {
 }
 
 func (p *Pages) peopleRoutes(r chi.Router) {
-	r.Get("/people", p.adapt(p.people))
-	r.Post("/people/signout", p.adapt(p.signOutOthers))
-	r.Post("/people/browsers/{browser}", p.adapt(p.signOutBrowser))
-	r.Post("/people/links/{link}/revoke", p.adapt(p.revokeAnyLink))
+	r.Get("/people", p.Adapt(p.people))
+	r.Post("/people/signout", p.Adapt(p.signOutOthers))
+	r.Post("/people/browsers/{browser}", p.Adapt(p.signOutBrowser))
+	r.Post("/people/links/{link}/revoke", p.Adapt(p.revokeAnyLink))
 	p.memberRoutes(r)
-	r.Get("/audit", p.adapt(p.audit))
-	r.Get("/audit.jsonl", p.adapt(p.auditExport))
+	r.Get("/audit", p.Adapt(p.audit))
+	r.Get("/audit.jsonl", p.Adapt(p.auditExport))
 }
 
 // people is the page of who can come in: people with an account, signed-in browsers, and the links of every session.
@@ -39,13 +40,13 @@ func (p *Pages) people(w http.ResponseWriter, r *http.Request) error {
 
 func (p *Pages) sendPeople(w http.ResponseWriter, r *http.Request, status int, m page.People) error {
 	if p.Browsers == nil || p.Links == nil {
-		return errNotFound("This host keeps no list of people.")
+		return site.NotFound("This host keeps no list of people.")
 	}
 	list, err := p.Browsers.Browsers(r)
 	if err != nil {
 		return err
 	}
-	m.Frame, m.Now = p.frame(r, "People", "people"), p.Now()
+	m.Frame, m.Now = p.Frame(r, "People", "people"), p.Now()
 	m.Frame.Styles = append(m.Frame.Styles, "css/people.css")
 	m.Members, m.Invites = p.members(m.Now), p.Accounts.Members != nil
 	for _, b := range list {
@@ -63,12 +64,12 @@ func (p *Pages) sendPeople(w http.ResponseWriter, r *http.Request, status int, m
 	}
 	m.Files = p.fileGrants()
 	w.Header().Set("Cache-Control", "no-store")
-	return send(w, status, page.PeoplePage(m))
+	return site.Send(w, status, page.PeoplePage(m))
 }
 
 func (p *Pages) signOutOthers(w http.ResponseWriter, r *http.Request) error {
 	if p.Browsers == nil {
-		return errNotFound("This host keeps no list of people.")
+		return site.NotFound("This host keeps no list of people.")
 	}
 	n, err := p.Browsers.SignOutOthers(r)
 	if err != nil && !errors.Is(err, accounts.ErrSignedOut) {
@@ -77,43 +78,51 @@ func (p *Pages) signOutOthers(w http.ResponseWriter, r *http.Request) error {
 	if n == 0 {
 		accounts.DidNothing(r.Context())
 	}
-	return done(w, r, "/people")
+	return site.FinishForm(w, r, "/people")
 }
 
 func (p *Pages) signOutBrowser(w http.ResponseWriter, r *http.Request) error {
 	if p.Browsers == nil {
-		return errNotFound("This host keeps no list of people.")
+		return site.NotFound("This host keeps no list of people.")
 	}
 	err := p.Browsers.SignOutBrowser(r.Context(), chi.URLParam(r, "browser"))
 	if errors.Is(err, accounts.ErrNoBrowser) {
-		return errNotFound(sentence(err.Error()))
+		return site.NotFound(site.Sentence(err.Error()))
 	}
 	if err != nil {
 		return err
 	}
-	return done(w, r, "/people")
+	return site.FinishForm(w, r, "/people")
 }
 
 // revokeAnyLink ends a link of any session, also of one that is gone.
 func (p *Pages) revokeAnyLink(w http.ResponseWriter, r *http.Request) error {
 	if p.Links == nil {
-		return errNotFound("This host shares no sessions.")
+		return site.NotFound("This host shares no sessions.")
 	}
 	id := chi.URLParam(r, "link")
 	if err := p.revoke(r, p.Links.List(""), id); err != nil {
 		return err
 	}
-	return done(w, r, "/people")
+	return site.FinishForm(w, r, "/people")
 }
 
 // revoke ends one of some links; one that was revoked before is not revoked again.
 func (p *Pages) revoke(r *http.Request, among []access.Link, id string) error {
 	i := slices.IndexFunc(among, func(l access.Link) bool { return l.ID == id })
 	if i < 0 {
-		return errNotFound("There is no such link, or it leads elsewhere.")
+		return site.NotFound("There is no such link, or it leads elsewhere.")
 	}
 	if !among[i].Revoked.IsZero() {
-		return errNotFound("This link was revoked already.")
+		return site.NotFound("This link was revoked already.")
 	}
 	return p.Links.Revoke(r.Context(), id)
+}
+
+// fileGrants lists what was opened.
+func (p *Pages) fileGrants() (out []page.FileGrant) {
+	for _, g := range p.Host.FileGrants() {
+		out = append(out, page.FileGrant{ID: g.ID, Name: g.Name, By: g.By, Path: g.Path, Dir: g.Dir, Write: g.Write, At: g.At})
+	}
+	return out
 }

@@ -5,25 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/templ/part"
 )
-
-// gather shows a page of a session who is here, and has its stream say where its reader is: in what of the page's kind,
-// as the id of a chat.
-func (p *Pages) gather(ctx context.Context, v visit, f *part.Frame, in string) error {
-	mark, err := p.Live.Draw(ctx, v.who, "people:"+v.short, func(room live.Room, _ live.States) { f.Session.People = room.(*peopleRoom).people() })
-	f.Live += "&" + live.Query(mark) + "&" + url.Values{"s": {v.short}, "at": {f.Tab}, "in": {in}}.Encode()
-	return err
-}
 
 // visitor is the reader of a stream, as the others of the session its page belongs to see them.
 type visitor struct {
@@ -34,10 +26,10 @@ type visitor struct {
 // showVisitor shows the reader of a stream to the others of its session.
 func (p *Pages) showVisitor(r *http.Request, who access.Principal) live.Visitor {
 	uri, ok := p.Host.SessionByShort(r.FormValue("s"))
-	if !ok || !sees(who, uri, uri, ahp.ChannelSession) {
+	if !ok || !site.Sees(who, uri, uri, ahp.ChannelSession) {
 		return visitor{nil, p}
 	}
-	v := visit{who: who, session: uri, short: r.FormValue("s")}
+	v := site.Visit{Who: who, Session: uri, Short: r.FormValue("s")}
 	return visitor{p.Presence.Join(who, uri, p.place(r.Context(), v, r.FormValue("at"), r.FormValue("in"))), p}
 }
 
@@ -54,16 +46,16 @@ func (v visitor) Hear(b []byte) error {
 }
 
 // place returns what a page says it shows, as far as that exists and its reader may see it.
-func (p *Pages) place(ctx context.Context, v visit, at, in string) (out presence.Place) {
+func (p *Pages) place(ctx context.Context, v site.Visit, at, in string) (out presence.Place) {
 	out.Page, out.In = at, in
-	base := "/s/" + v.short
+	base := "/s/" + v.Short
 	switch at {
 	case "chat":
-		if uri, ok := chatByID(p.sessionState(v.session), in); ok {
+		if uri, ok := site.ChatByID(p.SessionState(v.Session), in); ok {
 			out.Channel, out.Kind, out.Href = uri, ahp.ChannelChat, base+"/c/"+part.Tail(uri)
 		}
 	case "changes":
-		if l, err := p.settle(ctx, v.who, look{short: v.short, session: v.session, scope: in}); err == nil {
+		if l, err := p.settle(ctx, v.Who, look{short: v.Short, session: v.Session, scope: in}); err == nil {
 			out.Channel, out.Kind, out.Href = l.changeset(), ahp.ChannelChangeset, l.page()
 		}
 	case "terminals":
@@ -77,7 +69,7 @@ func (p *Pages) place(ctx context.Context, v visit, at, in string) (out presence
 	default:
 		return presence.Place{Page: "session"}
 	}
-	if !known(v.who.Audience(), v.session, out) {
+	if !known(v.Who.Audience(), v.Session, out) {
 		return presence.Place{Page: "session"}
 	}
 	return out
@@ -129,7 +121,7 @@ func (p *Pages) pathOf(session, changeset ahp.URI, key string) string {
 		return ""
 	}
 	var d part.DiffFile
-	describe(&d, &cs.Files[i], p.sessionState(session).WorkingDirectories)
+	describe(&d, &cs.Files[i], p.SessionState(session).WorkingDirectories)
 	return d.Path
 }
 

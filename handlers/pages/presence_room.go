@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -31,10 +32,10 @@ func (p *Pages) newPeopleRoom(ctx context.Context, who access.Principal, rest []
 		return nil, live.ErrGone
 	}
 	uri, ok := p.Host.SessionByShort(rest[0])
-	if !ok || !sees(who, uri, uri, ahp.ChannelSession) {
+	if !ok || !site.Sees(who, uri, uri, ahp.ChannelSession) {
 		return nil, live.ErrGone
 	}
-	if err := p.prepare(ctx, who, uri); err != nil {
+	if err := p.Prepare(ctx, who, uri); err != nil {
 		return nil, err
 	}
 	return &peopleRoom{p: p, uri: uri, aud: who.Audience(), faces: live.Regions{}}, nil
@@ -55,8 +56,8 @@ func (r *peopleRoom) Watch(ping func()) (stop func()) {
 // Opened notes what the first page has.
 func (r *peopleRoom) Opened(live.States) { r.draw() }
 
-// people returns the list as the newest frame shows it.
-func (r *peopleRoom) people() []part.Person { return r.list }
+// People returns the list as the newest frame shows it.
+func (r *peopleRoom) People() []part.Person { return r.list }
 
 // draw reads the list and returns its faces if they changed.
 func (r *peopleRoom) draw() []live.Patch {
@@ -124,7 +125,7 @@ func (p *Pages) placeName(uri ahp.URI, at presence.Place) string {
 			}
 		}
 	case ahp.ChannelChat:
-		s := p.sessionState(uri)
+		s := p.SessionState(uri)
 		for _, c := range s.Chats {
 			if c.Resource == at.Channel && len(s.Chats) > 1 {
 				return c.Title

@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -41,7 +42,7 @@ func soon(t *testing.T, what string, is func() bool) {
 }
 
 // visitor is a page of s.who that says where its reader is.
-func (s *site) visitor(base, at, in string) *websocket.Conn {
+func (s *testSite) visitor(base, at, in string) *websocket.Conn {
 	s.t.Helper()
 	mark := s.tab(base).mark["people:"+strings.TrimPrefix(base, "/s/")]
 	q := url.Values{"f": {mark}, "s": {strings.TrimPrefix(base, "/s/")}, "at": {at}, "in": {in}}
@@ -53,13 +54,13 @@ func (s *site) visitor(base, at, in string) *websocket.Conn {
 	return ws
 }
 
-func (s *site) uri(base string) ahp.URI {
+func (s *testSite) uri(base string) ahp.URI {
 	uri, _ := s.host.SessionByShort(strings.TrimPrefix(base, "/s/"))
 	return uri
 }
 
 // here is the one person of a session.
-func (s *site) here(base string) presence.Place {
+func (s *testSite) here(base string) presence.Place {
 	if all := s.pages.Presence.People(s.uri(base)); len(all) == 1 {
 		return all[0].Place
 	}
@@ -135,7 +136,7 @@ func TestPlacesThatAreNone(t *testing.T) {
 	s := open(t)
 	base, _ := s.session()
 	for _, c := range []struct{ at, in string }{{"chat", "other"}, {"changes", "../x"}, {"terminals", "nothing"}, {"nowhere", ""}, {"", ""}} {
-		v := visit{who: s.who, session: s.uri(base), short: strings.TrimPrefix(base, "/s/")}
+		v := site.Visit{Who: s.who, Session: s.uri(base), Short: strings.TrimPrefix(base, "/s/")}
 		if p := s.pages.place(t.Context(), v, c.at, c.in); p.Channel != "" || strings.Contains(p.Href, "?") || strings.Contains(p.Href, "other") {
 			t.Errorf("%v is %+v", c, p)
 		}

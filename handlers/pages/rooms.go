@@ -1,20 +1,16 @@
 package pages
 
 import (
-	"context"
-
 	"github.com/ahphub/ahphub/handlers/live"
-	"github.com/ahphub/ahphub/hub/access"
-	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 )
 
 // rooms lists every live room of the program. hub/access says who may follow which.
 func (p *Pages) rooms() live.Table {
 	return live.Table{
-		"rail":           {Open: p.newRailRoom, Share: mayAnswer},
-		"inbox":          {Open: p.newInboxRoom, Share: mayAnswerAs}, // it says who is mentioned
-		"session":        {Open: p.newSessionRoom},
+		"rail":           {Open: p.NewRailRoom, Share: site.AnswerRights},
+		"inbox":          {Open: p.newInboxRoom, Share: site.PersonAndRights}, // it says who is mentioned
+		"session":        {Open: p.NewSessionRoom},
 		"people":         {Open: p.newPeopleRoom},
 		"chat":           {Open: p.newChatRoom},
 		"changes":        {Open: p.newChangesRoom},
@@ -24,15 +20,4 @@ func (p *Pages) rooms() live.Table {
 		"automation":     {Open: p.newAutomationRoom},
 		"customizations": {Open: p.newCustomsRoom},
 	}
-}
-
-// prepare has channels in memory before a room subscribes to them.
-func (p *Pages) prepare(ctx context.Context, who access.Principal, uris ...ahp.URI) error {
-	c := core.Caller{Principal: who, ClientID: "page:" + who.ID}
-	for _, u := range uris {
-		if err := p.Host.Prepare(ctx, c, u); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -4,39 +4,40 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
 // settings is GET /settings.
 func (p *Pages) settings(w http.ResponseWriter, r *http.Request) error {
-	f := p.frame(r, "Settings", "settings")
-	m := page.Settings{Frame: f, Agents: p.agents(), Theme: f.Theme, Safe: f.Safe}
+	f := p.Frame(r, "Settings", "settings")
+	m := page.Settings{Frame: f, Agents: p.Agents(), Theme: f.Theme, Safe: f.Safe}
 	if m.Theme == "" {
 		m.Theme = "system"
 	}
-	return send(w, http.StatusOK, page.SettingsPage(m))
+	return site.Send(w, http.StatusOK, page.SettingsPage(m))
 }
 
 // theme is POST /settings/theme: the toggle of the rail, and the form of the settings with more choices.
 func (p *Pages) theme(w http.ResponseWriter, r *http.Request) error {
 	switch t := r.PostFormValue("theme"); t {
 	case "light", "dark", "system":
-		setPreference(w, "theme", t)
+		site.SetPreference(w, "theme", t)
 	default:
-		return errBadRequest("There is no such theme.")
+		return site.BadRequest("There is no such theme.")
 	}
 	if r.PostFormValue("form") == "settings" {
-		setPreference(w, "safe", map[bool]string{true: "on", false: "off"}[r.PostFormValue("safe") == "on"])
+		site.SetPreference(w, "safe", map[bool]string{true: "on", false: "off"}[r.PostFormValue("safe") == "on"])
 	}
 	if r.PostFormValue("form") == "settings" {
-		return done(w, r, "/settings")
+		return site.FinishForm(w, r, "/settings")
 	}
-	return done(w, r, backTo(r))
+	return site.FinishForm(w, r, backTo(r))
 }
 
 // help is GET /help.
 func (p *Pages) help(w http.ResponseWriter, r *http.Request) error {
-	return send(w, http.StatusOK, page.HelpPage(p.frame(r, "Keys", "help")))
+	return site.Send(w, http.StatusOK, page.HelpPage(p.Frame(r, "Keys", "help")))
 }
 
 // backTo is the page of this host that a form says it was on; "/" for anything else.

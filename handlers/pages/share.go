@@ -14,6 +14,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
@@ -33,63 +34,57 @@ func (p *Pages) share(w http.ResponseWriter, r *http.Request) error {
 }
 
 // shared is a visit with the session awake, so that the head can be drawn.
-func (p *Pages) shared(r *http.Request) (visit, error) {
-	v, err := p.visit(r)
+func (p *Pages) shared(r *http.Request) (site.Visit, error) {
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return v, err
 	}
 	if p.Links == nil {
-		return v, errNotFound("This host shares no sessions.")
+		return v, site.NotFound("This host shares no sessions.")
 	}
-	return v, p.prepare(r.Context(), v.who, v.session)
+	return v, p.Prepare(r.Context(), v.Who, v.Session)
 }
 
-func (p *Pages) sendShare(w http.ResponseWriter, r *http.Request, v visit, status int, m page.Share) error {
-	f := p.reviewFrame(r, v, "Share", "share")
+func (p *Pages) sendShare(w http.ResponseWriter, r *http.Request, v site.Visit, status int, m page.Share) error {
+	f := p.ReviewFrame(r, v, "Share", "share")
 	f.Styles = append(f.Styles, "css/people.css")
-	mark, err := p.Live.Draw(r.Context(), v.who, "session:"+v.short, func(live.Room, live.States) {})
+	mark, err := p.Live.Draw(r.Context(), v.Who, "session:"+v.Short, func(live.Room, live.States) {})
 	if err != nil {
 		return err
 	}
 	f.Live = live.Query(mark)
-	if err := p.gather(r.Context(), v, &f, ""); err != nil {
+	if err := p.ShowPeople(r.Context(), v, &f, ""); err != nil {
 		return err
 	}
-	m.Base, m.Address, m.Now, m.Code = "/s/"+v.short, p.address(r), p.Now(), code(m.New)
+	m.Base, m.Address, m.Now, m.Code = "/s/"+v.Short, p.address(r), p.Now(), code(m.New)
 	m.Local = loopback(m.Address)
-	m.Wide = host.IsWide(p.sessionState(v.session).WorkingDirectories)
+	m.Wide = host.IsWide(p.SessionState(v.Session).WorkingDirectories)
 	p.offerParts(r.Context(), v, &m)
-	for _, l := range p.Links.List(v.session) {
+	for _, l := range p.Links.List(v.Session) {
 		link := p.shareLink(l, m.Now)
 		link.Revoke = m.Base + "/share/" + l.ID + "/revoke"
 		m.Links = append(m.Links, link)
 	}
-	return send(w, status, page.SharePage(f, &m))
+	return site.Send(w, status, page.SharePage(f, &m))
 }
-
-// A part of a session in a form or an address: "chat:<id>" or "changes:<scope>".
-const (
-	chatPart    = "chat:"
-	changesPart = "changes:"
-)
 
 const mostParts = 50 // chats that a link can be for, as far as a form offers them
 
 // offerParts adds what a link can be for besides the session: its chats and changesets, and what the owner looked at
 // when they pressed Share. The only chat of a session is most of it, so there the session is what is meant.
-func (p *Pages) offerParts(ctx context.Context, v visit, m *page.Share) {
-	s := p.sessionState(v.session)
+func (p *Pages) offerParts(ctx context.Context, v site.Visit, m *page.Share) {
+	s := p.SessionState(v.Session)
 	for _, c := range s.Chats {
 		if c.Interactivity != ahp.ChatInteractivityHidden && len(m.Parts) < mostParts {
-			m.Parts = append(m.Parts, page.SharePart{Value: chatPart + part.Tail(c.Resource), Label: chatTitle(c), Group: "One chat"})
+			m.Parts = append(m.Parts, page.SharePart{Value: site.ChatPart + part.Tail(c.Resource), Label: site.ChatTitle(c), Group: "One chat"})
 		}
 	}
 	if len(m.Parts) == 1 && m.From == m.Parts[0].Value {
 		m.From = ""
 	}
-	sum, _ := p.Host.Summary(v.session)
+	sum, _ := p.Host.Summary(v.Session)
 	for _, scope := range p.sharedScopes(ctx, v, s, m.From, m.Part) {
-		m.Parts = append(m.Parts, page.SharePart{Value: changesPart + scope, Label: changesCalled(sum, scope), Group: "One set of changes"})
+		m.Parts = append(m.Parts, page.SharePart{Value: site.ChangesPart + scope, Label: site.ChangesTitle(sum, scope), Group: "One set of changes"})
 	}
 	there := func(value string) bool {
 		return slices.ContainsFunc(m.Parts, func(o page.SharePart) bool { return o.Value == value })
@@ -103,14 +98,14 @@ func (p *Pages) offerParts(ctx context.Context, v visit, m *page.Share) {
 }
 
 // sharedScopes are the changesets that a session offers, and those among the parts that are chosen.
-func (p *Pages) sharedScopes(ctx context.Context, v visit, s *ahp.SessionState, chosen ...string) (scopes []string) {
+func (p *Pages) sharedScopes(ctx context.Context, v site.Visit, s *ahp.SessionState, chosen ...string) (scopes []string) {
 	for _, k := range kinds {
 		if offered(s.Changesets, k.key) {
 			scopes = append(scopes, k.key)
 		}
 	}
 	for _, c := range chosen {
-		if scope, ok := strings.CutPrefix(c, changesPart); ok && !slices.Contains(scopes, scope) {
+		if scope, ok := strings.CutPrefix(c, site.ChangesPart); ok && !slices.Contains(scopes, scope) {
 			if _, err := p.part(ctx, v, c); err == nil {
 				scopes = append(scopes, scope)
 			}
@@ -120,20 +115,20 @@ func (p *Pages) sharedScopes(ctx context.Context, v visit, s *ahp.SessionState, 
 }
 
 // part reads which part of a session a link is for.
-func (p *Pages) part(ctx context.Context, v visit, value string) (access.Scope, error) {
-	if id, ok := strings.CutPrefix(value, chatPart); ok && id != "" {
-		uri, ok := chatByID(p.sessionState(v.session), id)
+func (p *Pages) part(ctx context.Context, v site.Visit, value string) (access.Scope, error) {
+	if id, ok := strings.CutPrefix(value, site.ChatPart); ok && id != "" {
+		uri, ok := site.ChatByID(p.SessionState(v.Session), id)
 		if !ok {
-			return access.Scope{}, errBadRequest("This chat is gone: choose another one.")
+			return access.Scope{}, site.BadRequest("This chat is gone: choose another one.")
 		}
 		return access.Scope{Kind: ahp.ChannelChat, URI: uri}, nil
 	}
-	scope, ok := strings.CutPrefix(value, changesPart)
+	scope, ok := strings.CutPrefix(value, site.ChangesPart)
 	if !ok || scope == "" || scope == "turn" {
-		return access.Scope{}, errBadRequest("Choose what the link is for.")
+		return access.Scope{}, site.BadRequest("Choose what the link is for.")
 	}
-	l := look{short: v.short, session: v.session, scope: scope}
-	if _, err := p.settle(ctx, v.who, l); err != nil {
+	l := look{short: v.Short, session: v.Session, scope: scope}
+	if _, err := p.settle(ctx, v.Who, l); err != nil {
 		return access.Scope{}, err
 	}
 	return access.Scope{Kind: ahp.ChannelChangeset, URI: l.changeset()}, nil
@@ -197,7 +192,7 @@ func (p *Pages) makeLink(w http.ResponseWriter, r *http.Request) error {
 		m.Error = why
 		return p.sendShare(w, r, v, http.StatusBadRequest, m)
 	}
-	want := access.Link{Session: v.session, Role: access.Role(r.PostFormValue("role")), Label: strings.TrimSpace(r.PostFormValue("label")), CreatedBy: v.who.ID,
+	want := access.Link{Session: v.Session, Role: access.Role(r.PostFormValue("role")), Label: strings.TrimSpace(r.PostFormValue("label")), CreatedBy: v.Who.ID,
 		SignIn: r.PostFormValue("signin") == "on"}
 	m.AllFiles = r.PostFormValue("allfiles") == "on"
 	if m.Part == page.OtherPart { // alone it is no part, and refused
@@ -205,7 +200,7 @@ func (p *Pages) makeLink(w http.ResponseWriter, r *http.Request) error {
 	}
 	if m.Part != "" {
 		if want.Scope, err = p.part(r.Context(), v, m.Part); err != nil {
-			return refuse(classify(err).text)
+			return refuse(site.Classify(err).Text)
 		}
 	}
 	want.AllFiles = m.AllFiles && want.Scope.IsWhole() // of a part no files are read
@@ -229,12 +224,12 @@ func (p *Pages) makeLink(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return refuse("Choose how many people the link lets in.")
 	}
-	if err := p.Host.Keep(v.session); err != nil {
+	if err := p.Host.Keep(v.Session); err != nil {
 		return err
 	}
 	token, _, err := p.Links.New(r.Context(), want)
 	if err != nil {
-		return refuse(sentence(err.Error()))
+		return refuse(site.Sentence(err.Error()))
 	}
 	accounts.Detail(r.Context(), described(string(want.Role), m.Part, want.AllFiles))
 	m.New = p.address(r) + "/j#" + token
@@ -258,8 +253,8 @@ func (p *Pages) revokeLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := p.revoke(r, p.Links.List(v.session), chi.URLParam(r, "link")); err != nil {
+	if err := p.revoke(r, p.Links.List(v.Session), chi.URLParam(r, "link")); err != nil {
 		return err
 	}
-	return done(w, r, "/s/"+v.short+"/share")
+	return site.FinishForm(w, r, "/s/"+v.Short+"/share")
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/templ/part"
@@ -22,7 +23,7 @@ func (p *Pages) suggestions(w http.ResponseWriter, r *http.Request) error {
 	for _, s := range r.PostForm["ref"] {
 		ref, ok := parseSuggestionRef(s)
 		if !ok {
-			return errBadRequest("This is no suggestion: reload the page and try again.")
+			return site.BadRequest("This is no suggestion: reload the page and try again.")
 		}
 		refs, threads = append(refs, ref), append(threads, ref.Thread)
 	}
@@ -30,7 +31,7 @@ func (p *Pages) suggestions(w http.ResponseWriter, r *http.Request) error {
 	if r.PostForm.Get("do") == "commit" {
 		apply = p.Host.CommitSuggestions
 	}
-	if err := apply(r.Context(), p.caller(r.Context()), v.session, refs); err != nil {
+	if err := apply(r.Context(), p.CallerOf(r.Context()), v.Session, refs); err != nil {
 		return err
 	}
 	if err := p.readMentions(r.Context(), v, threads); err != nil {
@@ -40,7 +41,7 @@ func (p *Pages) suggestions(w http.ResponseWriter, r *http.Request) error {
 	if len(refs) == 1 {
 		to += "#thread-" + url.PathEscape(refs[0].Thread)
 	}
-	return done(w, r, to)
+	return site.FinishForm(w, r, to)
 }
 
 // suggestionRef names a suggestion in a form.

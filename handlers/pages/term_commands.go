@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -15,12 +16,12 @@ import (
 const mostQuoted = 16 << 10 // bytes of a command's output that go into a message: its end is what tells
 
 // command finds a command of a terminal by the end of its id, and what it printed.
-func (p *Pages) command(ctx context.Context, v visit, terminal, id string) (c machine.TerminalCommand, output string, err error) {
+func (p *Pages) command(ctx context.Context, v site.Visit, terminal, id string) (c machine.TerminalCommand, output string, err error) {
 	uri, err := p.terminalURI(v, terminal)
 	if err != nil {
 		return c, "", err
 	}
-	if err := p.prepare(ctx, v.who, uri); err != nil {
+	if err := p.Prepare(ctx, v.Who, uri); err != nil {
 		return c, "", err
 	}
 	for _, c := range p.Host.TerminalCommands(uri) {
@@ -31,7 +32,7 @@ func (p *Pages) command(ctx context.Context, v visit, terminal, id string) (c ma
 			return c, plainOutput(out.Text, out.Cut), nil
 		}
 	}
-	return c, "", errNotFound("The terminal has forgotten this command: its scrollback is bounded.")
+	return c, "", site.NotFound("The terminal has forgotten this command: its scrollback is bounded.")
 }
 
 // plainOutput is what a command printed without the empty lines around it; "…" stands for a beginning that is lost.
@@ -45,7 +46,7 @@ func plainOutput(text string, cut bool) string {
 
 // commandOutput is GET …/commands/{command}: what a command printed, as plain text.
 func (p *Pages) commandOutput(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (p *Pages) commandOutput(w http.ResponseWriter, r *http.Request) error {
 }
 
 // quoteIn puts the command that an address asks for, ?quote=<terminal>.<command>, behind what is being written.
-func (p *Pages) quoteIn(r *http.Request, v visit, draft string) (string, error) {
+func (p *Pages) quoteIn(r *http.Request, v site.Visit, draft string) (string, error) {
 	terminal, id, asked := strings.Cut(r.FormValue("quote"), ".")
 	if !asked {
 		return draft, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -18,10 +19,10 @@ import (
 )
 
 // onTerminal makes a handler of what a form asks of one terminal; its page is shown again afterwards.
-func (p *Pages) onTerminal(action func(r *http.Request, v visit, uri ahp.URI) error) handler {
+func (p *Pages) onTerminal(action func(r *http.Request, v site.Visit, uri ahp.URI) error) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		r.Body = http.MaxBytesReader(w, r.Body, 128<<10)
-		v, err := p.visit(r)
+		v, err := p.FindVisit(r)
 		if err != nil {
 			return err
 		}
@@ -33,26 +34,26 @@ func (p *Pages) onTerminal(action func(r *http.Request, v visit, uri ahp.URI) er
 		if err := action(r, v, uri); err != nil {
 			return err
 		}
-		return done(w, r, "/s/"+v.short+"/t/"+id)
+		return site.FinishForm(w, r, "/s/"+v.Short+"/t/"+id)
 	}
 }
 
 // openTerminal is POST /s/{session}/t: a shell of the session's own, whose keyboard is with who opened it.
 func (p *Pages) openTerminal(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return err
 	}
-	if err := p.prepare(r.Context(), v.who, v.session); err != nil {
+	if err := p.Prepare(r.Context(), v.Who, v.Session); err != nil {
 		return err
 	}
-	s := p.sessionState(v.session)
-	chat, ok := chatByID(s, "")
+	s := p.SessionState(v.Session)
+	chat, ok := site.ChatByID(s, "")
 	if !ok {
-		return errNotFound("This session has no chat that could own a terminal.")
+		return site.NotFound("This session has no chat that could own a terminal.")
 	}
 	params := ahp.CreateTerminalParams{Channel: "ahp-terminal:/" + ids.New(), Name: strings.TrimSpace(r.PostFormValue("name")), Cwd: terminalDir(s, r.PostFormValue("dir")),
-		Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.session, Chat: chat}}}
+		Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.Session, Chat: chat}}}
 	if shell := r.PostFormValue("shell"); shell != "" {
 		own, err := json.Marshal(map[string]string{"shell": shell})
 		if err != nil {
@@ -60,17 +61,17 @@ func (p *Pages) openTerminal(w http.ResponseWriter, r *http.Request) error {
 		}
 		params.Meta = ahp.Meta{"ahphub": own}
 	}
-	if err := p.Host.CreateTerminal(r.Context(), p.caller(r.Context()), params); err != nil {
+	if err := p.Host.CreateTerminal(r.Context(), p.CallerOf(r.Context()), params); err != nil {
 		return err
 	}
-	if err := p.Host.AskTerminal(p.caller(r.Context()), params.Channel); err != nil {
+	if err := p.Host.AskTerminal(p.CallerOf(r.Context()), params.Channel); err != nil {
 		return err
 	}
-	to := "/s/" + v.short + "/t/" + part.Tail(params.Channel)
+	to := "/s/" + v.Short + "/t/" + part.Tail(params.Channel)
 	if beside := r.PostFormValue("beside"); beside != "" {
-		to = "/s/" + v.short + "/t/" + part.Tail("x/"+beside) + "?with=" + part.Tail(params.Channel)
+		to = "/s/" + v.Short + "/t/" + part.Tail("x/"+beside) + "?with=" + part.Tail(params.Channel)
 	}
-	return done(w, r, to)
+	return site.FinishForm(w, r, to)
 }
 
 // terminalDir reads the directory of a form: an absolute one, or one under the session's first.
@@ -87,7 +88,7 @@ func terminalDir(s *ahp.SessionState, dir string) ahp.URI {
 
 // closeTerminal is POST …/close.
 func (p *Pages) closeTerminal(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return err
 	}
@@ -95,41 +96,41 @@ func (p *Pages) closeTerminal(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Host.DisposeTerminal(r.Context(), p.caller(r.Context()), ahp.DisposeTerminalParams{Channel: uri}); err != nil {
+	if err := p.Host.DisposeTerminal(r.Context(), p.CallerOf(r.Context()), ahp.DisposeTerminalParams{Channel: uri}); err != nil {
 		return err
 	}
-	return done(w, r, "/s/"+v.short+"/t")
+	return site.FinishForm(w, r, "/s/"+v.Short+"/t")
 }
 
 // closeExited is POST /s/{session}/t/exited: those that are over go.
 func (p *Pages) closeExited(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return err
 	}
-	for _, t := range p.sessionTerminals(v.session) {
+	for _, t := range p.sessionTerminals(v.Session) {
 		if t.Lifecycle.Status != ahp.TerminalLifecycleStatusExited {
 			continue
 		}
-		if err := p.Host.DisposeTerminal(r.Context(), p.caller(r.Context()), ahp.DisposeTerminalParams{Channel: t.Resource}); err != nil {
+		if err := p.Host.DisposeTerminal(r.Context(), p.CallerOf(r.Context()), ahp.DisposeTerminalParams{Channel: t.Resource}); err != nil {
 			return err
 		}
 	}
-	return done(w, r, "/s/"+v.short+"/t")
+	return site.FinishForm(w, r, "/s/"+v.Short+"/t")
 }
 
 // claimTerminal is POST …/claim: who has the keyboard. "me" takes a free one, "session" gives it back, "background" takes
 // an agent's from its tool call, which goes on; "ask" and
 // "withdraw" are for who would like it, "grant" and "deny" for who has it, "take" is the owner's.
-func (p *Pages) claimTerminal(r *http.Request, v visit, uri ahp.URI) error {
-	c, client := p.caller(r.Context()), r.PostFormValue("client")
+func (p *Pages) claimTerminal(r *http.Request, v site.Visit, uri ahp.URI) error {
+	c, client := p.CallerOf(r.Context()), r.PostFormValue("client")
 	switch r.PostFormValue("to") {
 	case "session":
-		chat, _ := chatByID(p.sessionState(v.session), "")
+		chat, _ := site.ChatByID(p.SessionState(v.Session), "")
 		return p.Host.ReleaseTerminal(c, uri, chat)
 	case "background":
-		chat, _ := chatByID(p.sessionState(v.session), "")
-		return p.act(r.Context(), uri, &ahp.TerminalClaimedAction{Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.session, Chat: chat}}})
+		chat, _ := site.ChatByID(p.SessionState(v.Session), "")
+		return p.Act(r.Context(), uri, &ahp.TerminalClaimedAction{Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.Session, Chat: chat}}})
 	case "ask", "me":
 		return p.Host.AskTerminal(c, uri)
 	case "withdraw":
@@ -141,29 +142,29 @@ func (p *Pages) claimTerminal(r *http.Request, v visit, uri ahp.URI) error {
 	case "deny":
 		return p.Host.DenyTerminal(c, uri, client)
 	}
-	return errBadRequest("The form does not say what to do with the keyboard.")
+	return site.BadRequest("The form does not say what to do with the keyboard.")
 }
 
 // renameTerminal is POST …/rename.
-func (p *Pages) renameTerminal(r *http.Request, _ visit, uri ahp.URI) error {
-	return p.Host.RenameTerminal(p.caller(r.Context()), uri, r.PostFormValue("title"))
+func (p *Pages) renameTerminal(r *http.Request, _ site.Visit, uri ahp.URI) error {
+	return p.Host.RenameTerminal(p.CallerOf(r.Context()), uri, r.PostFormValue("title"))
 }
 
 // clearTerminal is POST …/clear.
-func (p *Pages) clearTerminal(r *http.Request, _ visit, uri ahp.URI) error {
-	return p.Host.ClearTerminal(p.caller(r.Context()), uri)
+func (p *Pages) clearTerminal(r *http.Request, _ site.Visit, uri ahp.URI) error {
+	return p.Host.ClearTerminal(p.CallerOf(r.Context()), uri)
 }
 
 // typeLine is POST …/input, the way to type without JavaScript: one line and Enter.
-func (p *Pages) typeLine(r *http.Request, v visit, uri ahp.URI) error {
-	conn, caller, err := p.typist(v.who)
+func (p *Pages) typeLine(r *http.Request, v site.Visit, uri ahp.URI) error {
+	conn, caller, err := p.typist(v.Who)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(live.ErrGone)
 	o, err := p.Host.Dispatch(r.Context(), caller, uri, 1, &ahp.TerminalInputAction{Data: r.PostFormValue("line") + "\r"})
 	if err == nil && o.Rejected != "" {
-		err = refused(o.Rejected)
+		err = site.Refused(o.Rejected)
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
@@ -19,7 +20,7 @@ type keyboard struct {
 }
 
 func (p *Pages) keyboard(who access.Principal, session, uri ahp.URI, s *ahp.TerminalState) keyboard {
-	k := keyboard{Size: []int64{number(s.Cols), number(s.Rows)}, Held: heldBy(s), Exit: s.Lifecycle.ExitCode}
+	k := keyboard{Size: []int64{site.OrZero(s.Cols), site.OrZero(s.Rows)}, Held: heldBy(s), Exit: s.Lifecycle.ExitCode}
 	if holder, ok := s.Claim.Value.(*ahp.TerminalClientClaim); ok && k.Held == page.HeldByPerson {
 		k.Holder = p.clientName(session, holder.ClientID)
 		k.Mine = holder.ClientID == core.PageClient(who.ID) && who.Has(access.RightType)

@@ -4,26 +4,18 @@ import (
 	"context"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// terminalVisit returns the visit to a session that a room of terminals belongs to, if who may see it.
-func (p *Pages) terminalVisit(who access.Principal, short string) (visit, error) {
-	uri, ok := p.Host.SessionByShort(short)
-	if !ok || !sees(who, uri, uri, ahp.ChannelSession) {
-		return visit{}, live.ErrGone
-	}
-	return visit{who: who, session: uri, short: short}, nil
-}
-
 // tabsRoom keeps the tabs of a session's terminals.
 type tabsRoom struct {
 	live.Redraw
 	p *Pages
-	v visit
+	v site.Visit
 }
 
 // newTabsRoom opens "terminals:<short>".
@@ -31,7 +23,7 @@ func (p *Pages) newTabsRoom(_ context.Context, who access.Principal, rest []stri
 	if len(rest) != 1 {
 		return nil, live.ErrGone
 	}
-	v, err := p.terminalVisit(who, rest[0])
+	v, err := p.VisitByShort(who, rest[0])
 	r := &tabsRoom{p: p, v: v}
 	r.Draw = r.draw
 	return r, err
@@ -42,19 +34,19 @@ func (t *tabsRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI} }
 
 // Watch pings when people come or go: a tab shows who has the keyboard.
 func (t *tabsRoom) Watch(ping func()) (stop func()) {
-	changed, cancel := t.p.Presence.Watch(t.v.session)
+	changed, cancel := t.p.Presence.Watch(t.v.Session)
 	return live.PingOn(changed, cancel, ping)
 }
 
 func (t *tabsRoom) draw(live.States) []live.Patch {
-	m := page.Terminals{Session: part.SessionHead{Short: t.v.short}, List: t.p.terminalLines(t.v)}
+	m := page.Terminals{Session: part.SessionHead{Short: t.v.Short}, List: t.p.terminalLines(t.v)}
 	return []live.Patch{live.Replace("terminals", page.TerminalTabs(m))}
 }
 
 // terminalRoom keeps the head and the commands of one terminal.
 type terminalRoom struct {
 	p        *Pages
-	v        visit
+	v        site.Visit
 	uri      ahp.URI
 	regions  live.Regions
 	commands live.Regions // the items of their list
@@ -65,7 +57,7 @@ func (p *Pages) newTerminalRoom(_ context.Context, who access.Principal, rest []
 	if len(rest) != 2 {
 		return nil, live.ErrGone
 	}
-	v, err := p.terminalVisit(who, rest[0])
+	v, err := p.VisitByShort(who, rest[0])
 	if err != nil {
 		return nil, err
 	}
@@ -88,14 +80,14 @@ func (t *terminalRoom) Opened(s live.States) { t.Changed(s, live.News{}) }
 
 // Whole draws everything.
 func (t *terminalRoom) Whole(live.States) []live.Patch {
-	view, s := t.p.terminalView(t.v.session, t.uri)
+	view, s := t.p.terminalView(t.v.Session, t.uri)
 	if s == nil {
 		return nil
 	}
 	return []live.Patch{t.head(view), live.Replace("commands-"+view.ID, page.TerminalCommands(t.base(), view))}
 }
 
-func (t *terminalRoom) base() string { return "/s/" + t.v.short }
+func (t *terminalRoom) base() string { return "/s/" + t.v.Short }
 
 func (t *terminalRoom) head(view page.Terminal) live.Patch {
 	return live.Replace("terminal-"+view.ID, page.TerminalHead(t.base(), view))
@@ -104,7 +96,7 @@ func (t *terminalRoom) head(view page.Terminal) live.Patch {
 // Changed sends what looks different: the head, each command by itself, so that a new one costs no more than its own
 // line, and which commands the scrollback has lost.
 func (t *terminalRoom) Changed(_ live.States, _ live.News) []live.Patch {
-	view, s := t.p.terminalView(t.v.session, t.uri)
+	view, s := t.p.terminalView(t.v.Session, t.uri)
 	if s == nil {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
@@ -20,8 +21,8 @@ import (
 
 // terminalRoutes mounts what is under /s/{session}/t.
 func (p *Pages) terminalRoutes(r chi.Router) {
-	get := func(path string, h handler) { r.Get("/s/{session}/t"+path, p.adapt(h)) }
-	post := func(path string, h handler) { r.Post("/s/{session}/t"+path, p.adapt(h)) }
+	get := func(path string, h site.Handler) { r.Get("/s/{session}/t"+path, p.Adapt(h)) }
+	post := func(path string, h site.Handler) { r.Post("/s/{session}/t"+path, p.Adapt(h)) }
 	get("", p.terminals)
 	post("", p.openTerminal)
 	post("/exited", p.closeExited)
@@ -50,15 +51,15 @@ func (p *Pages) sessionTerminals(session ahp.URI) (out []ahp.TerminalInfo) {
 	return out
 }
 
-func (p *Pages) terminalLines(v visit) (out []page.TerminalLine) {
-	for _, t := range p.sessionTerminals(v.session) {
-		if !p.owned(v.who, t.Resource, v.session, ahp.ChannelTerminal) {
+func (p *Pages) terminalLines(v site.Visit) (out []page.TerminalLine) {
+	for _, t := range p.sessionTerminals(v.Session) {
+		if !p.IsVisible(v.Who, t.Resource, v.Session, ahp.ChannelTerminal) {
 			continue
 		}
-		l := page.TerminalLine{Href: "/s/" + v.short + "/t/" + part.Tail(t.Resource), Title: cmp.Or(t.Title, "Terminal"),
+		l := page.TerminalLine{Href: "/s/" + v.Short + "/t/" + part.Tail(t.Resource), Title: cmp.Or(t.Title, "Terminal"),
 			Running: t.Lifecycle.Status == ahp.TerminalLifecycleStatusRunning, Exit: t.Lifecycle.ExitCode}
 		if holder, ok := t.Claim.Value.(*ahp.TerminalClientClaim); ok {
-			l.Holder = p.clientName(v.session, holder.ClientID)
+			l.Holder = p.clientName(v.Session, holder.ClientID)
 		}
 		out = append(out, l)
 	}
@@ -80,37 +81,37 @@ func (p *Pages) clientName(session ahp.URI, client string) string {
 }
 
 // terminalURI finds a terminal of a session by the end of its URI.
-func (p *Pages) terminalURI(v visit, id string) (ahp.URI, error) {
-	for _, t := range p.sessionTerminals(v.session) {
-		if part.Tail(t.Resource) == id && p.owned(v.who, t.Resource, v.session, ahp.ChannelTerminal) {
+func (p *Pages) terminalURI(v site.Visit, id string) (ahp.URI, error) {
+	for _, t := range p.sessionTerminals(v.Session) {
+		if part.Tail(t.Resource) == id && p.IsVisible(v.Who, t.Resource, v.Session, ahp.ChannelTerminal) {
 			return t.Resource, nil
 		}
 	}
-	return "", errNotFound("This terminal is gone, or it is not of this session.")
+	return "", site.NotFound("This terminal is gone, or it is not of this session.")
 }
 
 // terminals is GET /s/{session}/t and /s/{session}/t/{terminal}?with={another}: the tabs, and one or two of them.
 func (p *Pages) terminals(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return err
 	}
-	f, head, sess, err := p.sessionFrame(r, v, "terminals")
+	f, head, sess, err := p.SessionFrame(r, v, "terminals")
 	if err != nil {
 		return err
 	}
 	m := page.Terminals{Session: head, List: p.terminalLines(v), Dirs: localDirs(sess), Shells: p.Host.Shells(), Commands: commandsOpen(w, r)}
-	rooms := []string{"terminals:" + v.short}
+	rooms := []string{"terminals:" + v.Short}
 	for _, id := range shownTerminals(r, m.List) {
 		t, err := p.terminal(r.Context(), v, id)
 		if err != nil {
 			return err
 		}
 		m.Shown = append(m.Shown, t)
-		rooms = append(rooms, "terminal:"+v.short+":"+id)
+		rooms = append(rooms, "terminal:"+v.Short+":"+id)
 	}
 	for _, name := range rooms {
-		mark, err := p.Live.Draw(r.Context(), v.who, name, func(live.Room, live.States) {})
+		mark, err := p.Live.Draw(r.Context(), v.Who, name, func(live.Room, live.States) {})
 		if err != nil {
 			return err
 		}
@@ -120,12 +121,12 @@ func (p *Pages) terminals(w http.ResponseWriter, r *http.Request) error {
 	if len(m.Shown) > 0 {
 		shown = m.Shown[0].ID
 	}
-	if err := p.gather(r.Context(), v, &f, shown); err != nil {
+	if err := p.ShowPeople(r.Context(), v, &f, shown); err != nil {
 		return err
 	}
 	f.Styles, f.Scripts = append(f.Styles, "css/term-page.css"), append(f.Scripts, "js/term-page.js")
 	m.Frame = f
-	return send(w, http.StatusOK, page.TerminalsPage(m))
+	return site.Send(w, http.StatusOK, page.TerminalsPage(m))
 }
 
 // shownTerminals are the terminals an address names: one, two beside each other or, of a session's, the newest that runs.
@@ -163,22 +164,22 @@ func localDirs(s *ahp.SessionState) (out []string) {
 }
 
 // terminal is one terminal as its page shows it to somebody.
-func (p *Pages) terminal(ctx context.Context, v visit, id string) (page.Terminal, error) {
+func (p *Pages) terminal(ctx context.Context, v site.Visit, id string) (page.Terminal, error) {
 	uri, err := p.terminalURI(v, id)
 	if err != nil {
 		return page.Terminal{}, err
 	}
-	if err := p.prepare(ctx, v.who, uri); err != nil {
+	if err := p.Prepare(ctx, v.Who, uri); err != nil {
 		return page.Terminal{}, err
 	}
-	t, s := p.terminalView(v.session, uri)
+	t, s := p.terminalView(v.Session, uri)
 	if s == nil {
 		return page.Terminal{}, live.ErrGone
 	}
-	k := p.keyboard(v.who, v.session, uri, s)
+	k := p.keyboard(v.Who, v.Session, uri, s)
 	t.Mine, t.Asked = k.Mine, k.Asked
 	t.Text = p.Host.ScreenText(ctx, uri, terminalText(s, 64<<10))
-	t.Frame = "/s/" + v.short + "/t/" + id + "/frame"
+	t.Frame = "/s/" + v.Short + "/t/" + id + "/frame"
 	return t, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -23,7 +24,7 @@ import (
 // terminalFrame is GET …/frame. xterm.js writes inline styles, so this document alone allows them; it is a document of
 // its own so that no other page has to.
 func (p *Pages) terminalFrame(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return err
 	}
@@ -34,13 +35,13 @@ func (p *Pages) terminalFrame(w http.ResponseWriter, r *http.Request) error {
 	}
 	uri, _ := p.terminalURI(v, id)
 	s, ok := hub.StateOf[*ahp.TerminalState](p.Hub, uri)
-	m := page.TerminalFrame{Asset: p.Assets.Path, Theme: p.frame(r, "", "").Theme, Title: t.Title, Stream: "/s/" + v.short + "/t/" + id + "/stream", Text: t.Text,
-		Type: v.who.Has(access.RightType)}
+	m := page.TerminalFrame{Asset: p.Assets.Path, Theme: p.Frame(r, "", "").Theme, Title: t.Title, Stream: "/s/" + v.Short + "/t/" + id + "/stream", Text: t.Text,
+		Type: v.Who.Has(access.RightType)}
 	if ok {
-		m.Cols, m.Rows, m.Mine = number(s.Cols), number(s.Rows), p.keyboard(v.who, v.session, uri, s).Mine
+		m.Cols, m.Rows, m.Mine = site.OrZero(s.Cols), site.OrZero(s.Rows), p.keyboard(v.Who, v.Session, uri, s).Mine
 	}
 	w.Header().Set("X-Frame-Options", "SAMEORIGIN")
-	return send(w, http.StatusOK, page.TerminalFramePage(m))
+	return site.Send(w, http.StatusOK, page.TerminalFramePage(m))
 }
 
 const screenSize = 192 << 10 // bytes of the end of the output that make the screen of a terminal of an earlier run
@@ -49,7 +50,7 @@ const screenSize = 192 << 10 // bytes of the end of the output that make the scr
 // tells who holds the terminal, how large it is, and that it is gone. A slow viewer is skipped ahead to the screen as
 // it is then, and never slows another.
 func (p *Pages) terminalStream(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return err
 	}
@@ -57,15 +58,15 @@ func (p *Pages) terminalStream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := p.prepare(r.Context(), v.who, uri); err != nil {
+	if err := p.Prepare(r.Context(), v.Who, uri); err != nil {
 		return err
 	}
-	rise, err := p.Live.CountStream(v.who)
+	rise, err := p.Live.CountStream(v.Who)
 	if err != nil {
 		return err
 	}
 	defer rise()
-	conn, caller, err := p.typist(v.who)
+	conn, caller, err := p.typist(v.Who)
 	if err != nil {
 		return err
 	}
@@ -76,10 +77,10 @@ func (p *Pages) terminalStream(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer c.CloseNow()
 	c.SetReadLimit(128 << 10)
-	ctx, end := p.Live.BindStream(r.Context(), v.who)
+	ctx, end := p.Live.BindStream(r.Context(), v.Who)
 	defer end(nil)
 	leave := p.Host.AttendTerminal(caller, uri)
-	s := &termStream{p: p, session: v.session, uri: uri, who: v.who, caller: caller, conn: conn, ws: c, begun: make(chan struct{})}
+	s := &termStream{p: p, session: v.Session, uri: uri, who: v.Who, caller: caller, conn: conn, ws: c, begun: make(chan struct{})}
 	defer func() { leave(s.goodbye) }()
 	if s.viewer = p.Host.Watch(uri); s.viewer != nil {
 		defer s.viewer.Close()

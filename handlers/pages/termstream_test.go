@@ -22,7 +22,7 @@ type watcher struct {
 	resets int
 }
 
-func (s *site) watcher(base, id string) *watcher {
+func (s *testSite) watcher(base, id string) *watcher {
 	s.t.Helper()
 	ws, _, err := websocket.Dial(context.Background(), strings.Replace(s.url, "http", "ws", 1)+base+"/t/"+id+"/stream", &websocket.DialOptions{HTTPClient: s.web})
 	if err != nil {
@@ -72,7 +72,7 @@ func (v *watcher) wait(want string) {
 
 func tail(s string) string { return s[max(0, len(s)-500):] }
 
-func (s *site) terminal() (base, id string) {
+func (s *testSite) terminal() (base, id string) {
 	s.t.Helper()
 	s.t.Setenv("HOME", s.t.TempDir()) // a person's own .bashrc may take its time
 	base, _ = s.session()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ids"
@@ -26,12 +27,12 @@ func (p *Pages) threads(w http.ResponseWriter, r *http.Request) error {
 	}
 	q := r.URL.Query()
 	t := page.ThreadsOf(m, page.ThreadPick{State: q.Get("state"), Path: q.Get("file"), By: q.Get("by")})
-	if v.who.Scope.IsWhole() {
-		t.Verdicts = p.verdicts(v.session, p.sessionState(v.session).WorkingDirectories)
+	if v.Who.Scope.IsWhole() {
+		t.Verdicts = p.Verdicts(v.Session, p.SessionState(v.Session).WorkingDirectories)
 	}
-	f := p.reviewFrame(r, v, "Threads", "threads")
+	f := p.ReviewFrame(r, v, "Threads", "threads")
 	p.follow(r.Context(), v, &f, "", mark)
-	return send(w, http.StatusOK, page.ThreadsPage(f, t))
+	return site.Send(w, http.StatusOK, page.ThreadsPage(f, t))
 }
 
 // threadsSeen notes how far a person has read.
@@ -40,10 +41,10 @@ func (p *Pages) threadsSeen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s := p.annotations(v.who, l)
+	s := p.annotations(v.Who, l)
 	for _, id := range r.PostForm["thread"] {
 		if a := threadIn(s, id); a != nil && p.Docs != nil {
-			if err := p.Docs.Put(r.Context(), seenBucket(v.short, v.who), id, []byte(strconv.Itoa(len(a.Entries)))); err != nil {
+			if err := p.Docs.Put(r.Context(), seenBucket(v.Short, v.Who), id, []byte(strconv.Itoa(len(a.Entries)))); err != nil {
 				return err
 			}
 		}
@@ -51,12 +52,12 @@ func (p *Pages) threadsSeen(w http.ResponseWriter, r *http.Request) error {
 	if err := p.readMentions(r.Context(), v, r.PostForm["thread"]); err != nil {
 		return err
 	}
-	return done(w, r, l.page())
+	return site.FinishForm(w, r, l.page())
 }
 
 // annotations are the threads of a session as somebody sees them.
 func (p *Pages) annotations(who access.Principal, l look) *ahp.AnnotationsState {
-	s, _ := p.seenState(who, l.annotations()).(*ahp.AnnotationsState)
+	s, _ := p.StateFor(who, l.annotations()).(*ahp.AnnotationsState)
 	if s == nil {
 		s = &ahp.AnnotationsState{}
 	}
@@ -78,30 +79,30 @@ func (p *Pages) threadAct(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := p.prepare(r.Context(), v.who, l.annotations()); err != nil {
+	if err := p.Prepare(r.Context(), v.Who, l.annotations()); err != nil {
 		return err
 	}
 	id, err := url.PathUnescape(chi.URLParam(r, "thread"))
 	if err != nil {
-		return errBadRequest("This address is not one of a thread.")
+		return site.BadRequest("This address is not one of a thread.")
 	}
-	t := threadIn(p.annotations(v.who, l), id)
+	t := threadIn(p.annotations(v.Who, l), id)
 	if t == nil {
-		return errNotFound("This thread was deleted meanwhile.")
+		return site.NotFound("This thread was deleted meanwhile.")
 	}
 	actions, err := threadActions(t, chi.URLParam(r, "verb"), r.PostFormValue("entry"), strings.TrimSpace(r.PostFormValue("text")), r.PostFormValue("resolve") == "true")
 	if err != nil {
 		return err
 	}
 	for _, a := range actions {
-		if err := p.act(r.Context(), l.annotations(), a); err != nil {
+		if err := p.Act(r.Context(), l.annotations(), a); err != nil {
 			return err
 		}
 	}
 	if err := p.readMentions(r.Context(), v, []string{t.ID}); err != nil {
 		return err
 	}
-	return done(w, r, l.base()+"/changes#thread-"+t.ID)
+	return site.FinishForm(w, r, l.base()+"/changes#thread-"+t.ID)
 }
 
 func threadActions(t *ahp.Annotation, verb, entry, text string, resolve bool) ([]ahp.Action, error) {
@@ -117,16 +118,16 @@ func threadActions(t *ahp.Annotation, verb, entry, text string, resolve bool) ([
 		return deleted(t, entry), nil
 	case "reply", "edit":
 		if text == "" {
-			return nil, errBadRequest("The comment is empty: write something first.")
+			return nil, site.BadRequest("The comment is empty: write something first.")
 		}
 	default:
-		return nil, errNotFound("There is no such thing to do with a thread.")
+		return nil, site.NotFound("There is no such thing to do with a thread.")
 	}
 	e := ahp.AnnotationEntry{ID: ids.New(), Text: ahp.Markdown(text)}
 	if verb == "edit" {
 		old := entryIn(t, entry)
 		if old == nil {
-			return nil, errNotFound("This comment was deleted meanwhile.")
+			return nil, site.NotFound("This comment was deleted meanwhile.")
 		}
 		e.ID, e.Meta = old.ID, old.Meta
 	}
@@ -157,22 +158,22 @@ func entryIn(t *ahp.Annotation, id string) *ahp.AnnotationEntry {
 const mostPaneThreads = 50
 
 // threadLines are the open threads of a session for the pane beside its chat.
-func (p *Pages) threadLines(r *http.Request, v visit, s *ahp.SessionState) (out []page.ThreadLine) {
-	uri := v.session + "/annotations"
-	if p.prepare(r.Context(), v.who, uri) != nil {
+func (p *Pages) threadLines(r *http.Request, v site.Visit, s *ahp.SessionState) (out []page.ThreadLine) {
+	uri := v.Session + "/annotations"
+	if p.Prepare(r.Context(), v.Who, uri) != nil {
 		return nil // the pane is empty; the threads page says why
 	}
-	all := p.annotations(v.who, look{session: v.session})
-	seen := p.seen(r.Context(), v.short, v.who)
+	all := p.annotations(v.Who, look{session: v.Session})
+	seen := p.seen(r.Context(), v.Short, v.Who)
 	for i := range all.Annotations {
-		t := threadOf(&all.Annotations[i], nil, "/s/"+v.short, s.WorkingDirectories)
+		t := threadOf(&all.Annotations[i], nil, "/s/"+v.Short, s.WorkingDirectories)
 		if t.Resolved || len(t.Entries) == 0 {
 			continue
 		}
 		if len(out) == mostPaneThreads {
 			break
 		}
-		unread(&t, seen, v.who)
+		unread(&t, seen, v.Who)
 		where := t.Path
 		if t.To > 0 {
 			where += ":" + strconv.Itoa(t.From)

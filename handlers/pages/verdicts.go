@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
@@ -18,9 +18,9 @@ import (
 
 // verdictRoutes are the forms that decide about a session's changes and write into them, and what a review is exported as.
 func (p *Pages) verdictRoutes(r chi.Router) {
-	r.Post("/s/{session}/verdict", p.adapt(p.verdict))
-	r.Post("/s/{session}/suggestions", p.adapt(p.suggestions))
-	r.Get("/s/{session}/threads.md", p.adapt(p.threadsMarkdown))
+	r.Post("/s/{session}/verdict", p.Adapt(p.verdict))
+	r.Post("/s/{session}/suggestions", p.Adapt(p.suggestions))
+	r.Get("/s/{session}/threads.md", p.Adapt(p.threadsMarkdown))
 }
 
 // verdict is the form that finishes a review: a verdict, this person's drafts, and perhaps a turn for the agent. The
@@ -30,14 +30,14 @@ func (p *Pages) verdict(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	c := p.caller(r.Context())
+	c := p.CallerOf(r.Context())
 	if r.PostForm.Get("do") == "dismiss" {
-		if err := p.Host.DismissVerdict(r.Context(), c, v.session, r.PostForm.Get("who")); err != nil {
+		if err := p.Host.DismissVerdict(r.Context(), c, v.Session, r.PostForm.Get("who")); err != nil {
 			return err
 		}
-		return done(w, r, back(r, l.page()))
+		return site.FinishForm(w, r, back(r, l.page()))
 	}
-	list, err := p.drafts(r.Context(), v.short, v.who)
+	list, err := p.drafts(r.Context(), v.Short, v.Who)
 	if err != nil {
 		return err
 	}
@@ -46,19 +46,19 @@ func (p *Pages) verdict(w http.ResponseWriter, r *http.Request) error {
 		given.Summary = "See " + commentsWord(len(list)) + "."
 	}
 	if given.Kind != review.Comment || given.Summary != "" || len(list) == 0 {
-		if err := p.Host.GiveVerdict(r.Context(), c, v.session, given); err != nil {
+		if err := p.Host.GiveVerdict(r.Context(), c, v.Session, given); err != nil {
 			return err
 		}
 	}
 	if err := p.publishDrafts(r.Context(), v, l, list); err != nil {
 		return err
 	}
-	if r.PostForm.Get("send") == "yes" && v.who.Has(access.RightPrompt) {
-		if err := p.sendOpen(r.Context(), v, l, verdictText(v.who.Name, given), r.PostForm.Get("how") == "steer"); err != nil {
+	if r.PostForm.Get("send") == "yes" && v.Who.Has(access.RightPrompt) {
+		if err := p.sendOpen(r.Context(), v, l, verdictText(v.Who.Name, given), r.PostForm.Get("how") == "steer"); err != nil {
 			return err
 		}
 	}
-	return done(w, r, l.page())
+	return site.FinishForm(w, r, l.page())
 }
 
 // back is where a form of the threads page returns to.
@@ -84,40 +84,6 @@ func commentsWord(n int) string {
 	return "the " + strconv.Itoa(n) + " comments"
 }
 
-// verdicts are those of a session as they are drawn, oldest first.
-func (p *Pages) verdicts(session ahp.URI, dirs []ahp.URI) []part.Verdict {
-	return drawVerdicts(p.Host.Desk(session).Verdicts, dirs)
-}
-
-// standing are the verdicts that stand.
-func (p *Pages) standing(session ahp.URI) []part.Verdict {
-	return drawVerdicts(p.Host.Desk(session).Standing(), nil)
-}
-
-func drawVerdicts(list []review.Verdict, dirs []ahp.URI) []part.Verdict {
-	out := make([]part.Verdict, len(list))
-	for i, v := range list {
-		x := part.Verdict{By: v.By.Name, ByID: v.By.ID, Kind: string(v.Kind), Summary: v.Summary, At: v.At, Overtaken: v.Overtaken, End: string(v.End), EndAt: v.EndAt, More: v.More}
-		if v.EndBy != nil {
-			x.EndBy = v.EndBy.Name
-		}
-		for _, uri := range v.Changed {
-			x.Changed = append(x.Changed, relative(uri, dirs))
-		}
-		out[i] = x
-	}
-	return out
-}
-
-// mine is a person's own verdict that stands, nil when there is none.
-func (p *Pages) mine(session ahp.URI, who access.Principal) *part.Verdict {
-	v, ok := p.Host.Desk(session).Of(who.ID)
-	if !ok {
-		return nil
-	}
-	return &drawVerdicts([]review.Verdict{v}, nil)[0]
-}
-
 // seenDigest names what a page of the session's changes shows; other looks are not what a verdict is about.
 func seenDigest(l look, cs *ahp.ChangesetState) string {
 	if l.scope != "session" || cs.Status != ahp.ChangesetStatusReady {
@@ -126,33 +92,7 @@ func seenDigest(l look, cs *ahp.ChangesetState) string {
 	return host.ReviewDigest(cs.Files)
 }
 
-// greet adds to a session's frame what is its reader's alone: how often they are called, and whom they can call.
-func (p *Pages) greet(f *part.Frame, v visit) {
-	if !v.who.Scope.IsWhole() {
-		return // people of all of the session
-	}
-	f.Session.Called = len(p.Host.Desk(v.session).MentionsOf(v.who.ID))
-	f.Names = p.names(v.session, v.who)
-	f.Scripts = append(f.Scripts, "js/mention.js")
-}
-
-// names are whom a comment in a session can mention: those who were here, but oneself.
-func (p *Pages) names(session ahp.URI, who access.Principal) (out []string) {
-	for _, x := range p.Host.Desk(session).People {
-		if x.ID != who.ID {
-			out = append(out, x.Name)
-		}
-	}
-	return out
-}
-
-// watchDesk pings when somebody decides or is called; it is part of a room's Watch.
-func (p *Pages) watchDesk(session ahp.URI, ping func()) (stop func()) {
-	changed, cancel := p.Host.WatchDesk(session)
-	return live.PingOn(changed, cancel, ping)
-}
-
 // readMentions says that a person looked at threads.
-func (p *Pages) readMentions(ctx context.Context, v visit, threads []string) error {
-	return p.Host.MentionsRead(ctx, v.who.ID, v.session, threads)
+func (p *Pages) readMentions(ctx context.Context, v site.Visit, threads []string) error {
+	return p.Host.MentionsRead(ctx, v.Who.ID, v.Session, threads)
 }

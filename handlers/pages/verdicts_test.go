@@ -54,7 +54,7 @@ func (p *papers) Each(_ context.Context, bucket string, visit func(string, []byt
 }
 
 // reviewed is a session whose directory has one new file, and the key of the file.
-func (s *site) reviewed(text string) (base, dir, file string) {
+func (s *testSite) reviewed(text string) (base, dir, file string) {
 	s.t.Helper()
 	s.pages.Docs = &papers{}
 	dir = s.t.TempDir()
@@ -67,7 +67,7 @@ func (s *site) reviewed(text string) (base, dir, file string) {
 	return base, dir, regexp.MustCompile(`id="file-([0-9a-f]+)"`).FindStringSubmatch(page)[1]
 }
 
-func (s *site) draft(base, file, at, text string) {
+func (s *testSite) draft(base, file, at, text string) {
 	s.t.Helper()
 	s.post(base+"/changes/drafts", url.Values{"q": {"scope=session"}, "do": {"save"}, "file": {file}, "at": {at}, "text": {text}})
 }
@@ -126,13 +126,13 @@ func TestFinishingAReviewWithoutJavaScript(t *testing.T) {
 	s.refuses(base+"/verdict", url.Values{"kind": {"approve"}}, http.StatusForbidden, "may not give a verdict")
 }
 
-func (s *site) session0(base string) string {
+func (s *testSite) session0(base string) string {
 	uri, _ := s.host.SessionByShort(strings.TrimPrefix(base, "/s/"))
 	return uri
 }
 
 // refuses sends a form that is turned down with a reason.
-func (s *site) refuses(path string, form url.Values, status int, says string) {
+func (s *testSite) refuses(path string, form url.Values, status int, says string) {
 	s.t.Helper()
 	res, err := s.web.PostForm(s.url+path, form)
 	if body := s.body(path, res, err, status); !strings.Contains(body, says) {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/templ/page"
@@ -15,7 +16,7 @@ import (
 
 // worktree is the page of a session's work tree.
 func (p *Pages) worktree(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return err
 	}
@@ -29,36 +30,36 @@ func (p *Pages) worktree(w http.ResponseWriter, r *http.Request) error {
 	return p.sendWorktree(w, r, v, http.StatusOK, m)
 }
 
-func (p *Pages) sendWorktree(w http.ResponseWriter, r *http.Request, v visit, status int, m page.Worktree) error {
-	if err := p.prepare(r.Context(), v.who, v.session); err != nil {
+func (p *Pages) sendWorktree(w http.ResponseWriter, r *http.Request, v site.Visit, status int, m page.Worktree) error {
+	if err := p.Prepare(r.Context(), v.Who, v.Session); err != nil {
 		return err
 	}
-	s := p.sessionState(v.session)
-	m.Base, m.Fresh = "/s/"+v.short, freshWorktree(s)
+	s := p.SessionState(v.Session)
+	m.Base, m.Fresh = "/s/"+v.Short, freshWorktree(s)
 	if t, ok := host.WorktreeOf(s); ok {
 		m.Repo, m.Dir, m.Branch, m.Into, m.Commit = t.Repo, t.Dir, t.Branch, t.Into, t.Base
 		if err := p.stands(r, v, &m); err != nil {
 			return err
 		}
 	}
-	f := p.reviewFrame(r, v, "Work tree", "worktree")
-	mark, err := p.Live.Draw(r.Context(), v.who, "session:"+v.short, func(live.Room, live.States) {})
+	f := p.ReviewFrame(r, v, "Work tree", "worktree")
+	mark, err := p.Live.Draw(r.Context(), v.Who, "session:"+v.Short, func(live.Room, live.States) {})
 	if err != nil {
 		return err
 	}
 	f.Live = live.Query(mark)
-	if err := p.gather(r.Context(), v, &f, ""); err != nil {
+	if err := p.ShowPeople(r.Context(), v, &f, ""); err != nil {
 		return err
 	}
-	return send(w, status, page.WorktreePage(f, &m))
+	return site.Send(w, status, page.WorktreePage(f, &m))
 }
 
 // stands fills in how far a work tree is from where it came from.
-func (p *Pages) stands(r *http.Request, v visit, m *page.Worktree) error {
-	st, err := p.Host.WorktreeStanding(r.Context(), p.caller(r.Context()), v.session)
+func (p *Pages) stands(r *http.Request, v site.Visit, m *page.Worktree) error {
+	st, err := p.Host.WorktreeStanding(r.Context(), p.CallerOf(r.Context()), v.Session)
 	if err != nil {
-		if f := classify(err); f.status == http.StatusConflict { // git cannot tell, and says why
-			m.Problem = cmp.Or(m.Problem, f.text)
+		if f := site.Classify(err); f.Status == http.StatusConflict { // git cannot tell, and says why
+			m.Problem = cmp.Or(m.Problem, f.Text)
 			return nil
 		}
 		return err
@@ -81,30 +82,30 @@ func freshWorktree(s *ahp.SessionState) string {
 
 // worktreeAct merges or removes it. What git says no to is shown on the page.
 func (p *Pages) worktreeAct(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.visit(r)
+	v, err := p.FindVisit(r)
 	if err != nil {
 		return err
 	}
 	var m page.Worktree
-	to := "/s/" + v.short + "/worktree?done="
+	to := "/s/" + v.Short + "/worktree?done="
 	switch do := r.PostFormValue("do"); do {
 	case "merge":
 		var n int
-		n, err = p.Host.MergeWorktree(r.Context(), p.caller(r.Context()), v.session)
+		n, err = p.Host.MergeWorktree(r.Context(), p.CallerOf(r.Context()), v.Session)
 		to += "merge&n=" + strconv.Itoa(n)
 	case "remove", "discard":
-		err = p.Host.RemoveWorktree(r.Context(), p.caller(r.Context()), v.session, do == "discard")
+		err = p.Host.RemoveWorktree(r.Context(), p.CallerOf(r.Context()), v.Session, do == "discard")
 		to, m.Force = to+"remove", do == "remove"
 	default:
-		return errBadRequest("Say what to do: merge, remove or discard.")
+		return site.BadRequest("Say what to do: merge, remove or discard.")
 	}
 	if err == nil {
-		return done(w, r, to)
+		return site.FinishForm(w, r, to)
 	}
-	f := classify(err)
-	if f.status != http.StatusConflict || fragment(r) {
+	f := site.Classify(err)
+	if f.Status != http.StatusConflict || site.IsFragment(r) {
 		return err
 	}
-	m.Problem = f.text
+	m.Problem = f.Text
 	return p.sendWorktree(w, r, v, http.StatusConflict, m)
 }

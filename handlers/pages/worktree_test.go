@@ -28,7 +28,7 @@ func TestAWorktreeByForms(t *testing.T) {
 	}
 	x.base = x.post("/new", url.Values{"dir": {x.dir}, "agent": {script.Provider}, "config.isolation": {"worktree"}})
 	at := x.base + "/worktree"
-	tree, ok := host.WorktreeOf(x.pages.sessionState(x.session0(x.base)))
+	tree, ok := host.WorktreeOf(x.pages.SessionState(x.session0(x.base)))
 	if !ok {
 		t.Fatal("the session has no work tree")
 	}
@@ -91,7 +91,7 @@ func TestOverlappingTurnsOfferAWorktree(t *testing.T) {
 func TestAWorktreeIsDiscarded(t *testing.T) {
 	x := openTree(t)
 	x.base = x.post("/new", url.Values{"dir": {x.dir}, "agent": {script.Provider}, "config.isolation": {"worktree"}})
-	tree, _ := host.WorktreeOf(x.pages.sessionState(x.session0(x.base)))
+	tree, _ := host.WorktreeOf(x.pages.SessionState(x.session0(x.base)))
 	if err := os.WriteFile(filepath.Join(tree.Dir, "b.txt"), []byte("b\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestTheHeadShowsTheBranch(t *testing.T) {
 }
 
 // shows wants a page to have some words.
-func (s *site) shows(path string, words ...string) {
+func (s *testSite) shows(path string, words ...string) {
 	s.t.Helper()
 	p := s.get(path)
 	for _, w := range words {

@@ -1,4 +1,4 @@
-package pages
+package site
 
 import (
 	"bytes"
@@ -17,26 +17,26 @@ import (
 // longestSettle bounds how long a form waits for a disk that neither writes nor fails.
 const longestSettle = 20 * time.Second
 
-// awaitDurable waits until everything accepted after a position of the journal is durable.
-func (p *Pages) awaitDurable(ctx context.Context, since int64) error {
+// AwaitDurable waits until everything accepted after a position of the journal is durable.
+func (st *Site) AwaitDurable(ctx context.Context, since int64) error {
 	ctx, cancel := context.WithTimeout(ctx, longestSettle)
 	defer cancel()
-	return p.Hub.Settle(ctx, since)
+	return st.Hub.Settle(ctx, since)
 }
 
 // serve runs a handler. A form is answered once what it did is durable, whatever part of the host
 // did it: a browser that is sent on before that shows as done what a crash or a full disk takes
 // back.
-func (p *Pages) serve(w http.ResponseWriter, r *http.Request, h handler) error {
+func (st *Site) serve(w http.ResponseWriter, r *http.Request, h Handler) error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return h(w, r)
 	}
 	held := &heldAnswer{ResponseWriter: w, header: w.Header().Clone(), status: http.StatusOK}
-	since := p.Hub.Position()
+	since := st.Hub.Position()
 	if err := h(held, r); err != nil {
 		return err
 	}
-	if err := p.awaitDurable(r.Context(), since); err != nil {
+	if err := st.AwaitDurable(r.Context(), since); err != nil {
 		return err
 	}
 	held.release()
@@ -80,16 +80,16 @@ func (a *heldAnswer) release() {
 	_, _ = a.ResponseWriter.Write(a.body.Bytes())
 }
 
-// whyUnsaved is a sentence about why the journal fails, "" when it does not say.
+// whyUnsaved returns a sentence about why the journal fails, "" when it does not say.
 func whyUnsaved(err error) string {
 	why := reasonOf(err)
 	if why == "" {
 		return ""
 	}
-	return " " + sentence(why)
+	return " " + Sentence(why)
 }
 
-// reasonOf is what the store says of its disk, for people; "" for other errors.
+// reasonOf returns what the store says of its disk, for people; "" for other errors.
 func reasonOf(err error) string {
 	why, ok := errors.AsType[interface {
 		error
@@ -106,8 +106,8 @@ var secretFields = []string{"password", "current", "token", "code"}
 
 // keptForm returns what a form without scripts held when it could not be saved; nil for other failures, and for forms
 // with secrets.
-func keptForm(r *http.Request, f *fault) *page.KeptForm {
-	if f.status != http.StatusServiceUnavailable || r.Method != http.MethodPost || len(r.PostForm) == 0 {
+func keptForm(r *http.Request, f *Fault) *page.KeptForm {
+	if f.Status != http.StatusServiceUnavailable || r.Method != http.MethodPost || len(r.PostForm) == 0 {
 		return nil
 	}
 	k := &page.KeptForm{Action: r.URL.RequestURI(), Files: hasFiles(r)}

@@ -1,0 +1,160 @@
+package site
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/resource"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// railRoom draws the column of sessions. What sessions there are is no channel but notifications of root, which are
+// not replayed, so every change and every resume draws it anew.
+type railRoom struct {
+	live.Redraw
+	st *Site
+}
+
+func (st *Site) NewRailRoom(_ context.Context, who access.Principal, _ []string) (live.Room, error) {
+	r := &railRoom{st: st}
+	r.Draw = func(live.States) []live.Patch {
+		return []live.Patch{live.Replace("rail-list", part.RailList(st.railItems(core.Caller{Principal: who}), ""))}
+	}
+	return r, nil
+}
+
+// Channels of the room: notifications arrive on root.
+func (r *railRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI} }
+
+// Watch pings once a minute, as ages grow, and when a client asks for files.
+func (r *railRoom) Watch(ping func()) (stop func()) {
+	return r.st.WatchRail(ping)
+}
+
+// WatchRail pings once a minute, as ages grow, and when a client asks for files; it is part of a room's Watch.
+func (st *Site) WatchRail(ping func()) (stop func()) {
+	clock, files := live.PingEvery(time.Minute, ping), st.watchFiles(ping)
+	return func() { clock(); files() }
+}
+
+const mostRail = 60 // sessions in the rail; the inbox has the rest
+
+// railItems lists what is not archived: what needs an answer first, then what runs, then the newest.
+func (st *Site) railItems(c core.Caller) []part.RailItem {
+	out := append([]part.RailItem{}, st.fileRail(c)...)
+	for _, g := range st.GroupSessions(c, "") {
+		if g.Name == "Archived" {
+			continue
+		}
+		for _, s := range g.Sessions {
+			if len(out) == mostRail {
+				return out
+			}
+			out = append(out, st.railItem(c.Principal, s, g.Name))
+		}
+	}
+	return out
+}
+
+func (st *Site) railItem(who access.Principal, s ahp.SessionSummary, group string) part.RailItem {
+	it := part.RailItem{Short: core.ShortID(s.Resource), Title: SessionTitle(s.Title), Status: st.StatusFor(who, s), Group: group,
+		Unread: !s.Status.Has(ahp.SessionStatusIsRead), Age: part.Age(s.ModifiedAt, st.Now())}
+	if s.Changes != nil {
+		it.Add, it.Del = OrZero(s.Changes.Additions), OrZero(s.Changes.Deletions)
+	}
+	return it
+}
+
+// SessionGroup is a heading of the inbox and its sessions.
+type SessionGroup struct {
+	Name     string
+	Sessions []ahp.SessionSummary
+}
+
+// GroupSessions sorts sessions by what they want from a person.
+func (st *Site) GroupSessions(c core.Caller, filter string) []SessionGroup {
+	g := []SessionGroup{{Name: NeedsYou}, {Name: "Running"}, {Name: "To review"}, {Name: "Idle"}, {Name: "Archived"}}
+	for _, s := range st.Host.Listed(c) {
+		if filter == "" || matches(s, strings.ToLower(filter)) {
+			i := st.groupOf(c.Principal, s)
+			g[i].Sessions = append(g[i].Sessions, s)
+		}
+	}
+	return g
+}
+
+func (st *Site) groupOf(who access.Principal, s ahp.SessionSummary) int {
+	switch s.Status.Activity() {
+	case ahp.SessionStatusInputNeeded:
+		if !st.NeedsAnswerOf(who, s.Resource) {
+			return 1
+		}
+		return 0
+	case ahp.SessionStatusInProgress:
+		return 1
+	}
+	switch {
+	case s.Status.Has(ahp.SessionStatusIsArchived):
+		return 4
+	case s.Changes != nil && OrZero(s.Changes.Files) > 0 && !s.Status.Has(ahp.SessionStatusIsRead):
+		return 2
+	case s.Status.Activity() == ahp.SessionStatusError && !s.Status.Has(ahp.SessionStatusIsRead):
+		return 2
+	}
+	return 3
+}
+
+func matches(s ahp.SessionSummary, filter string) bool {
+	for _, text := range append([]string{s.Title, s.Provider, s.Activity}, s.WorkingDirectories...) {
+		if strings.Contains(strings.ToLower(text), filter) {
+			return true
+		}
+	}
+	return false
+}
+
+const NeedsYou = "Needs you"
+
+// FileAsks returns the requests that the caller may answer.
+func (st *Site) FileAsks(c core.Caller) (out []page.FileAsk) {
+	if !c.Has(access.RightManage) {
+		return nil
+	}
+	for _, a := range st.Host.FileAsks() {
+		it := page.FileAsk{ID: a.ID, Name: a.Name, Client: a.Client, Path: a.Path, Dir: a.Dir, Write: a.Write, Repository: a.Repository}
+		if as, err := resource.Path(a.URI); err == nil && as != a.Path {
+			it.As = as
+		}
+		out = append(out, it)
+	}
+	return out
+}
+
+// fileRail leads from the column of sessions to what is asked.
+func (st *Site) fileRail(c core.Caller) (out []part.RailItem) {
+	for _, a := range st.FileAsks(c) {
+		out = append(out, part.RailItem{Href: "/#files-" + a.ID, Title: a.Name + ": " + filepath.Base(a.Path), Group: NeedsYou, Unread: true,
+			Status: part.Status{Icon: "need", Word: "Asks to " + AskVerb(a.Write), Class: "need"}})
+	}
+	return out
+}
+
+func AskVerb(write bool) string {
+	if write {
+		return "write"
+	}
+	return "read"
+}
+
+// watchFiles pings when a client asks, or an answer was given; it is part of a room's Watch.
+func (st *Site) watchFiles(ping func()) (stop func()) {
+	changed, cancel := st.Host.WatchFiles()
+	return live.PingOn(changed, cancel, ping)
+}

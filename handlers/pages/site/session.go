@@ -1,0 +1,211 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// sessionRoom draws the head that all pages of a session share: title, status, counts, what waits. Who is here has a
+// room of its own.
+type sessionRoom struct {
+	live.Redraw
+	st    *Site
+	who   access.Principal // one of the audience: it is shown to all of them
+	uri   ahp.URI
+	short string
+}
+
+// NewSessionRoom opens "session:<short>".
+func (st *Site) NewSessionRoom(ctx context.Context, who access.Principal, rest []string) (live.Room, error) {
+	if len(rest) != 1 {
+		return nil, live.ErrGone
+	}
+	uri, ok := st.Host.SessionByShort(rest[0])
+	if !ok {
+		return nil, live.ErrGone
+	}
+	if err := st.Prepare(ctx, who, uri); err != nil {
+		return nil, err
+	}
+	r := &sessionRoom{st: st, who: who, uri: uri, short: rest[0]}
+	r.Draw = r.draw
+	return r, nil
+}
+
+// Channels of the room.
+func (s *sessionRoom) Channels() []ahp.URI { return []ahp.URI{s.uri} }
+
+// Watch pings when a verdict changes. While the room has readers the branch is kept current.
+func (s *sessionRoom) Watch(ping func()) (stop func()) {
+	unwatch, unfollow := s.st.WatchDesk(s.uri, ping), s.st.Host.FollowBranch(s.uri)
+	return func() { unwatch(); unfollow() }
+}
+
+// draw draws every region of the head.
+func (s *sessionRoom) draw(v live.States) []live.Patch {
+	state, _ := v[s.uri].(*ahp.SessionState)
+	if state == nil {
+		return nil
+	}
+	h := s.st.head(s.who, s.short, s.uri, state)
+	if !s.who.Scope.IsWhole() {
+		return []live.Patch{
+			live.Replace("title", part.TitlePart(h)),
+			live.Replace("status", part.StatusPart(h)),
+			live.Replace("attention", part.AttentionPart(part.AttentionOf(state.InputNeeded, h.Base()))),
+		}
+	}
+	return []live.Patch{
+		live.Replace("title", part.TitlePart(h)),
+		live.Replace("status", part.StatusPart(h)),
+		live.Replace("branch", part.BranchPart(h)),
+		live.Replace("wide", part.WidePart(h)),
+		live.Replace("counts", part.CountsPart(h)),
+		live.Replace("verdicts", part.VerdictsPart(h.Base(), h.Verdicts)),
+		live.Replace("verdict-list", part.VerdictList(h.Base(), s.st.Verdicts(s.uri, state.WorkingDirectories))),
+		live.Replace("attention", part.AttentionPart(part.AttentionOf(state.InputNeeded, h.Base()))),
+		live.Replace("chats", page.ChatsPart(ChatLinks(state, h.Base(), ""))),
+	}
+}
+
+// head returns what stands at the top of a session's pages. Counts come from the summary, which the host keeps.
+func (st *Site) head(who access.Principal, short string, uri ahp.URI, s *ahp.SessionState) part.SessionHead {
+	if !who.Scope.IsWhole() {
+		h := partHead(who, short, s)
+		h.Answers = st.answerers(s.InputNeeded)
+		return h
+	}
+	h := part.SessionHead{Short: short, Title: SessionTitle(s.Title), Status: StatusOf(s.Status, s.Activity), Activity: s.Activity,
+		Archived: s.Status.Has(ahp.SessionStatusIsArchived), Verdicts: st.StandingVerdicts(uri), Answers: st.answerers(s.InputNeeded)}
+	b := host.ReadBranch(s.Meta)
+	h.Branch, h.Detached = b.Name, b.Detached
+	_, h.Worktree = host.WorktreeOf(s)
+	h.Wide = host.IsWide(s.WorkingDirectories)
+	if sum, ok := st.Host.Summary(uri); ok {
+		h.Status = StatusOf(sum.Status, sum.Activity)
+		if c := sum.Changes; c != nil {
+			h.Add, h.Del, h.Files = OrZero(c.Additions), OrZero(c.Deletions), OrZero(c.Files)
+		}
+		if sum.Annotations != nil {
+			h.Threads = sum.Annotations.AnnotationCount
+		}
+	}
+	return h
+}
+
+func SessionTitle(title string) string {
+	if title == "" {
+		return "New session"
+	}
+	return title
+}
+
+func ChatLinks(s *ahp.SessionState, base, current string) (out []page.ChatLink) {
+	for _, c := range s.Chats {
+		if c.Interactivity == ahp.ChatInteractivityHidden {
+			continue
+		}
+		title := c.Title
+		if title == "" {
+			title = "Chat"
+		}
+		out = append(out, page.ChatLink{Href: base + "/c/" + part.Tail(c.Resource), Title: title, Status: StatusOf(c.Status, c.Activity), Current: c.Resource == current})
+	}
+	return out
+}
+
+// Sees reports whether who may see a channel of a session.
+func Sees(who access.Principal, uri, session ahp.URI, kind ahp.ChannelKind) bool {
+	return who.Audience().Sees(hub.ChannelInfo{URI: uri, Kind: kind, Session: session})
+}
+
+func (st *Site) SessionState(uri ahp.URI) *ahp.SessionState {
+	s, _ := hub.StateOf[*ahp.SessionState](st.Hub, uri)
+	if s == nil {
+		s = &ahp.SessionState{}
+	}
+	return s
+}
+
+// ChatByID finds a chat of a session by the end of its URI; without an id it is the default chat.
+func ChatByID(s *ahp.SessionState, id string) (ahp.URI, bool) {
+	if s == nil {
+		return "", false
+	}
+	if id == "" && s.DefaultChat != "" {
+		return s.DefaultChat, true
+	}
+	for _, c := range s.Chats {
+		if id == "" || part.Tail(c.Resource) == id {
+			return c.Resource, true
+		}
+	}
+	return "", false
+}
+
+func ChatTitle(c ahp.ChatSummary) string {
+	if c.Title == "" {
+		return "Chat"
+	}
+	return c.Title
+}
+
+// VisitByShort returns the visit to a session that a room of terminals belongs to, if who may see it.
+func (st *Site) VisitByShort(who access.Principal, short string) (Visit, error) {
+	uri, ok := st.Host.SessionByShort(short)
+	if !ok || !Sees(who, uri, uri, ahp.ChannelSession) {
+		return Visit{}, live.ErrGone
+	}
+	return Visit{Who: who, Session: uri, Short: short}, nil
+}
+
+// AgentName returns what people call an agent; "" is the default one.
+func (st *Site) AgentName(provider string) string {
+	for i, a := range st.Agents() {
+		if a.Provider == provider || provider == "" && i == 0 {
+			return cmp.Or(a.DisplayName, a.Provider)
+		}
+	}
+	return provider
+}
+
+func (st *Site) Agents() []ahp.AgentInfo {
+	if root, ok := hub.StateOf[*ahp.RootState](st.Hub, ahp.RootURI); ok {
+		return root.Agents
+	}
+	return nil
+}
+
+// FindChat returns the chat of a request's path, as it is now.
+func (st *Site) FindChat(r *http.Request) (Visit, *ahp.ChatState, error) {
+	v, err := st.FindVisit(r)
+	if err != nil {
+		return v, nil, err
+	}
+	if err := st.Prepare(r.Context(), v.Who, v.Session); err != nil {
+		return v, nil, err
+	}
+	uri, ok := ChatByID(st.SessionState(v.Session), chi.URLParam(r, "chat"))
+	if !ok {
+		return v, nil, NotFound("There is no such chat in this session.")
+	}
+	if err := st.Prepare(r.Context(), v.Who, uri); err != nil {
+		return v, nil, err
+	}
+	chat, ok := hub.StateOf[*ahp.ChatState](st.Hub, uri)
+	if !ok {
+		return v, nil, live.ErrGone
+	}
+	return v, chat, nil
+}

@@ -1,0 +1,55 @@
+package site
+
+import (
+	"encoding/json"
+	"net/url"
+	"path"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// ConfigOf reads the fields "config.<key>" by the schema's types.
+func ConfigOf(form url.Values, schema ahp.SessionConfigSchema) ahp.Meta {
+	out := ahp.Meta{}
+	for key, prop := range schema.Properties {
+		v, ok := form["config."+key]
+		if !ok || v[0] == "" {
+			continue
+		}
+		raw, err := json.Marshal(v[0])
+		switch {
+		case prop.Type == "boolean":
+			raw, err = json.Marshal(v[0] == "true")
+		case prop.Type == "number" && json.Valid([]byte(v[0])):
+			raw = json.RawMessage(v[0]) // what is no number stays text, which the host refuses with the setting's name
+		}
+		if err == nil {
+			out[key] = raw
+		}
+	}
+	return out
+}
+
+func FileURI(dir string) ahp.URI { return (&url.URL{Scheme: "file", Path: path.Clean(dir)}).String() }
+
+func FirstOf(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
+
+const maxRecent = 8
+
+func RecentDirs(list []ahp.SessionSummary) (out []string) {
+	for _, s := range list {
+		for _, d := range s.WorkingDirectories {
+			if dir := part.FilePath(d); !slices.Contains(out, dir) && len(out) < maxRecent {
+				out = append(out, dir)
+			}
+		}
+	}
+	return out
+}
