@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -145,12 +146,28 @@ func (h *hardened) do(method, path string, more ...string) *http.Response {
 		h.t.Fatalf("%s %s: %v", method, path, err)
 	}
 	b := []byte{}
-	if res.StatusCode != http.StatusSwitchingProtocols {
+	switch {
+	case res.StatusCode == http.StatusSwitchingProtocols:
+	case res.Header.Get("Content-Type") == "text/event-stream": // it has no end
+		b = readEvent(res.Body)
+	default:
 		b, _ = io.ReadAll(res.Body)
 	}
 	res.Body.Close()
 	res.Body = io.NopCloser(bytes.NewReader(b))
 	return res
+}
+
+// readEvent reads the first event of a stream.
+func readEvent(r io.Reader) []byte {
+	var b []byte
+	for lines := bufio.NewReader(r); ; {
+		line, err := lines.ReadBytes('\n')
+		b = append(b, line...)
+		if err != nil || len(line) == 1 && len(b) > 1 {
+			return b
+		}
+	}
 }
 
 func read(res *http.Response) string {
