@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -12,18 +13,41 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// page opens a page of the literal site in a browser that must not complain.
+// shared is what all tests use: fixtures are generated once, and a tab costs less than a browser.
+var shared struct {
+	once    sync.Once
+	site    *site
+	err     error
+	browser context.Context
+	stop    context.CancelFunc
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.stop != nil {
+		shared.stop()
+		shared.site.Close()
+	}
+	os.Exit(code)
+}
+
+// pageOf opens a page of the site in a browser context of its own, which must not complain.
 func pageOf(t *testing.T, path string) (context.Context, *site) {
 	t.Helper()
 	if os.Getenv("BROWSER") == "skip" {
 		t.Skip("BROWSER=skip")
 	}
-	s, err := newSite()
-	if err != nil {
-		t.Fatal(err)
+	shared.once.Do(func() {
+		if shared.site, shared.err = newSite(); shared.err == nil {
+			shared.browser, shared.stop = browser(context.Background())
+			shared.err = chromedp.Do(shared.browser)
+		}
+	})
+	if shared.err != nil {
+		t.Fatal(shared.err)
 	}
-	t.Cleanup(s.Close)
-	ctx, stop := browser(t.Context())
+	s := shared.site
+	ctx, stop := chromedp.NewContext(shared.browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(stop)
 	var c complaints
 	if err := c.listen(ctx); err != nil {

@@ -12,6 +12,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ahphub/ahphub/e2e/fixture"
@@ -29,7 +30,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 type site struct {
 	*httptest.Server
 	assets *static.Assets
-	sets   map[string][]fixture.File
+	sets   map[string]func() []fixture.File // generated when first asked for
 }
 
 func newSite() (*site, error) {
@@ -37,9 +38,9 @@ func newSite() (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site{assets: assets, sets: map[string][]fixture.File{"states": fixture.States(), "none": nil}}
+	s := &site{assets: assets, sets: map[string]func() []fixture.File{"states": sync.OnceValue(fixture.States)}}
 	for _, d := range []fixture.Diff{fixture.D1, fixture.D2, fixture.D3, fixture.D4} {
-		s.sets[strings.ToLower(d.Name)] = d.Make()
+		s.sets[strings.ToLower(d.Name)] = sync.OnceValue(d.Make)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", assets)
@@ -56,6 +57,14 @@ func newSite() (*site, error) {
 	return s, nil
 }
 
+// files returns the files of a fixture, none for a name that no fixture has.
+func (s *site) files(name string) []fixture.File {
+	if make := s.sets[name]; make != nil {
+		return make()
+	}
+	return nil
+}
+
 var spaces = map[string]diff.Space{"amount": diff.SpaceAmount, "ignore": diff.SpaceNone, "blank": diff.SpaceBlank}
 
 // view is the review of one fixture, as the host's handler would give it.
@@ -70,7 +79,7 @@ func (s *site) view(name string, q url.Values) *page.Changes {
 		Base: "/s/" + name, Query: query, Status: "ready", Me: "ana", MaySend: true, Ops: allOps,
 		View: part.DiffView{Split: q.Get("view") == "split"}, Space: spaces[q.Get("ws")],
 	}
-	for _, f := range s.sets[name] {
+	for _, f := range s.files(name) {
 		v.Files = append(v.Files, s.diffFile(name, query, f, v.Space))
 	}
 	moves(v.Files)
@@ -236,7 +245,7 @@ func (s *site) file(w http.ResponseWriter, r *http.Request) {
 
 // unfold compares a file that the page folds.
 func (s *site) unfold(name string, d *part.DiffFile) bool {
-	for _, f := range s.sets[name] {
+	for _, f := range s.files(name) {
 		if f.Path == d.Path {
 			d.Fold, d.Diff = "", compute(f, diff.SpaceAll)
 		}
@@ -247,7 +256,7 @@ func (s *site) unfold(name string, d *part.DiffFile) bool {
 func (s *site) context(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	n := func(k string) int { v, _ := strconv.Atoi(q.Get(k)); return v }
-	for _, f := range s.sets[r.PathValue("session")] {
+	for _, f := range s.files(r.PathValue("session")) {
 		if part.DiffKey(f.Path) != q.Get("file") {
 			continue
 		}
@@ -260,7 +269,7 @@ func (s *site) context(w http.ResponseWriter, r *http.Request) {
 
 func (s *site) blob(w http.ResponseWriter, r *http.Request) {
 	side, name, _ := strings.Cut(r.PathValue("path"), "/")
-	for _, f := range s.sets[r.PathValue("session")] {
+	for _, f := range s.files(r.PathValue("session")) {
 		if f.Path == name {
 			w.Header().Set("Content-Type", map[bool]string{true: "image/svg+xml", false: "image/png"}[path.Ext(name) == ".svg"])
 			_, _ = w.Write(map[string][]byte{"before": f.Before, "after": f.After}[side])
