@@ -89,8 +89,63 @@ func FindBrowser(t testing.TB) string {
 	return ""
 }
 
-// OpenBrowser starts a browser that ends with the test; more are options of its start.
-func OpenBrowser(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
+// idle holds browsers that no test uses now. To start one takes a second of processor time.
+var idle struct {
+	sync.Mutex
+	browsers []context.Context
+	stops    []func()
+}
+
+// OpenBrowser returns a browser that no other test uses meanwhile. The next test gets the same one: pages share nothing
+// with those of earlier tests, since each has a browser context of its own.
+func OpenBrowser(t testing.TB) *Browser {
+	t.Helper()
+	ctx := takeBrowser()
+	if ctx == nil {
+		var stop func()
+		ctx, stop = launch(t)
+		idle.Lock()
+		idle.stops = append(idle.stops, stop)
+		idle.Unlock()
+	}
+	t.Cleanup(func() {
+		idle.Lock()
+		defer idle.Unlock()
+		idle.browsers = append(idle.browsers, ctx)
+	})
+	return &Browser{t: t, ctx: ctx}
+}
+
+// takeBrowser returns an idle browser that still runs, nil when there is none.
+func takeBrowser() context.Context {
+	idle.Lock()
+	defer idle.Unlock()
+	for n := len(idle.browsers); n > 0; n = len(idle.browsers) {
+		ctx := idle.browsers[n-1]
+		idle.browsers = idle.browsers[:n-1]
+		if ctx.Err() == nil {
+			return ctx
+		}
+	}
+	return nil
+}
+
+// stopBrowsers ends the browsers that OpenBrowser started.
+func stopBrowsers() {
+	for _, stop := range idle.stops {
+		stop()
+	}
+}
+
+// StartBrowser starts a browser of the test's own with more options, which ends with the test.
+func StartBrowser(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
+	t.Helper()
+	ctx, stop := launch(t, more...)
+	t.Cleanup(stop)
+	return &Browser{t: t, ctx: ctx}
+}
+
+func launch(t testing.TB, more ...chromedp.ExecAllocatorOption) (context.Context, func()) {
 	t.Helper()
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(FindBrowser(t)),
 		chromedp.WindowSize(1440, 900), chromedp.WSURLReadTimeout(patience))
@@ -100,11 +155,12 @@ func OpenBrowser(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
 	opts = append(opts, more...)
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), opts...)
 	ctx, cancel := chromedp.NewContext(alloc)
-	t.Cleanup(func() { cancel(); stop() })
 	if err := chromedp.Do(ctx); err != nil {
+		cancel()
+		stop()
 		t.Fatalf("the browser does not start: %v", err)
 	}
-	return &Browser{t: t, ctx: ctx}
+	return ctx, func() { cancel(); stop() }
 }
 
 // Page opens a tab for somebody who has no cookie yet.

@@ -51,12 +51,16 @@ type Program struct {
 // cores that took 18 s. Only a test that fails waits for it.
 const patience = 45 * time.Second
 
+// builtIn is the directory of binary, "" while no test asked for it.
+var builtIn string
+
 // binary is built once for the tests of one package.
 var binary = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "ahphub-e2e-*")
 	if err != nil {
 		return "", err
 	}
+	builtIn = dir
 	lookAtSources()
 	if err := os.Chmod(dir, 0o755); err != nil { // for tests that start it as another user
 		return "", err
@@ -94,12 +98,13 @@ func Binary(t testing.TB) string {
 	return path
 }
 
-// Main runs a package's tests and removes what Binary built: call it in TestMain. It fails when the program sent a client
-// of package peer what its version of the protocol does not allow.
+// Main runs a package's tests, ends their browsers and removes what Binary built: call it in TestMain. It fails when the
+// program sent a client of package peer what its version of the protocol does not allow.
 func Main(m *testing.M) int {
 	code := wire.Main(m)
-	if path, err := binary(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
+	stopBrowsers()
+	if builtIn != "" {
+		os.RemoveAll(builtIn)
 	}
 	return code
 }

@@ -25,7 +25,7 @@ const tooTall = `(() => {
 // on a phone, and where scroll bars are always shown.
 func TestDocumentDoesNotScroll(t *testing.T) {
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
-	b := OpenBrowser(t, chromedp.Flag("hide-scrollbars", false))
+	b := StartBrowser(t, chromedp.Flag("hide-scrollbars", false))
 	p, stranger := b.Page(), b.Page()
 	p.SignIn(prog)
 	for range 6 {

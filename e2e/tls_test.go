@@ -179,7 +179,7 @@ func TestTLSInABrowser(t *testing.T) {
 	ca := newAuthority(t)
 	cert, key := ca.issue(t.TempDir(), "localhost")
 	prog := Start(t, Options{Args: []string{"--agent", "script", "--tls-cert", cert, "--tls-key", key}})
-	page := OpenBrowser(t, chromedp.IgnoreCertErrors).Page()
+	page := StartBrowser(t, chromedp.IgnoreCertErrors).Page()
 	page.SignIn(prog)
 	page.Live()
 	page.Shot("inbox")

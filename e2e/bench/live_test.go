@@ -45,7 +45,7 @@ func BenchmarkViewers(b *testing.B) {
 	check(b, err)
 	uri, chat := session(b, p)
 	check(b, p.Subscribe(b.Context(), chat))
-	browser := e2e.OpenBrowser(b)
+	browser := e2e.StartBrowser(b)
 	var pages []*e2e.Page
 	for range viewers {
 		page := browser.Page()
@@ -131,7 +131,7 @@ func stream(b *testing.B, rate float64) {
 	p := h.peer(b, "driver")
 	_, err := p.Initialize(b.Context())
 	check(b, err)
-	page := e2e.OpenBrowser(b).Page()
+	page := e2e.StartBrowser(b).Page()
 	page.SignIn(h.Program)
 	uri, chat := session(b, p)
 	check(b, p.Subscribe(b.Context(), chat))

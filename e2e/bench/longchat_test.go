@@ -36,7 +36,7 @@ func BenchmarkLongChat(b *testing.B) {
 		prompt(b, p, chat, fmt.Sprintf("t%d", i%(len(turns)/2)))
 		idle(b, p, chat, i+1)
 	}
-	page := e2e.OpenBrowser(b).Page()
+	page := e2e.StartBrowser(b).Page()
 	page.SignIn(h.Program)
 	at := h.URL + "/s/" + core.ShortID(uri)
 	var shown []float64

@@ -44,7 +44,7 @@ func BenchmarkTerminalBrowser(b *testing.B) {
 	for b.Loop() {
 		h := shellHost(b)
 		c := h.browserLike(b)
-		p := e2e.OpenBrowser(b).Page()
+		p := e2e.StartBrowser(b).Page()
 		p.SignIn(h.Program)
 		p.Do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 			_, err := cdp.Call(ctx, t, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: keepSockets})
