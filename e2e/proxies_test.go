@@ -154,8 +154,9 @@ func (x proxy) start(t *testing.T, lines, port string) {
 		_ = cmd.Process.Signal(os.Interrupt)
 		select {
 		case <-ended:
-		case <-time.After(patience):
+		case <-time.After(5 * time.Second): // haproxy waits for connections that idle
 			_ = cmd.Process.Kill()
+			<-ended
 		}
 	})
 	tick := time.NewTicker(20 * time.Millisecond)

@@ -14,7 +14,8 @@ import (
 // hostAway is what a browser says of its own accord about requests to a host that was killed.
 const hostAway = `net::ERR_(CONNECTION|SOCKET|EMPTY|INCOMPLETE)|WebSocket connection to '[^']*/live\?`
 
-const ticking = `i=0; while :; do i=$((i+1)); echo "tick $i"; sleep 0.01; done`
+// ticking ends when its terminal is gone: it must not outlive a host that is killed.
+const ticking = `i=0; while i=$((i+1)); echo "tick $i"; do sleep 0.01; done`
 
 // A host that is killed while a command prints comes back with everything anybody saw: the turn ends as an error its
 // reader can resume, numbers go on upwards though only a terminal printed, and clients resume without a gap.
