@@ -32,6 +32,7 @@ func (p *Page) accessible(name string, phone bool) {
 // A review with changes, threads and drafts is accessible in every state one meets, for its owner and for guests: light,
 // dark and on a phone.
 func TestReviewAccessibility(t *testing.T) {
+	t.Parallel()
 	r := review(t, map[string]string{"a.txt": "alpha\n" + far + "beta\n", "b.go": "package b\n", "go.sum": "a v1 h1:a=\n"})
 	r.write("a.txt", "ALPHA\n"+far+"BETA\n")
 	r.write("b.go", "package b\n\n// One is one.\nfunc One() int { return 1 }\n")
@@ -128,6 +129,7 @@ func (p *Page) media(feature, value string) {
 
 // With forced colours what colour alone would say is said by signs, marks and outlines.
 func TestForcedColours(t *testing.T) {
+	t.Parallel()
 	r := review(t, map[string]string{"a.txt": "alpha one\n" + far})
 	r.write("a.txt", "alpha two\n"+far)
 	r.cold(r.ana, "/changes?scope=uncommitted")

@@ -91,6 +91,7 @@ func allPages(t *testing.T, words map[string]string) (paths []string) {
 
 // Every page, light, dark and on a phone: axe-core finds nothing, at 320 px nothing scrolls sideways and fingers hit.
 func TestAccessibility(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	b := OpenBrowser(t)
 	p, stranger := b.Page(), b.Page()
@@ -137,6 +138,7 @@ func TestAccessibility(t *testing.T) {
 
 // Shortcuts can be switched off, and then do nothing.
 func TestShortcutsCanBeSwitchedOff(t *testing.T) {
+	t.Parallel()
 	r := review(t, map[string]string{"a.txt": "alpha\n"})
 	r.write("a.txt", "beta\n")
 	r.cold(r.ana, "/changes?scope=uncommitted")

@@ -11,6 +11,7 @@ import (
 // Somebody makes an automation, is told what is wrong next to the field, sees when it comes, runs it, finds its session
 // and the approval it waits for, and deletes it.
 func TestAutomationsPage(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	p := OpenBrowser(t).Page()
 	p.SignIn(prog)
@@ -108,6 +109,7 @@ func (p *Page) automationsLook(prog *Program, one string) {
 // The program is killed while a run waits for an approval: when it is back the run has failed and says so, the schedule
 // stands as it was, and the automation runs again.
 func TestAutomationOverAKill(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	w := watch(t, prog, "watcher")
 	w.mirror(ahp.AutomationsURI)

@@ -10,6 +10,7 @@ import (
 // A command that takes long goes on while the chat does: moved there by a click or begun there by an &, listed with its
 // terminal, and stopped from the list.
 func TestCommandsGoOnInTheBackground(t *testing.T) {
+	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana"}})
 	ana := OpenBrowser(t).Page()
 	ana.SignIn(p)

@@ -42,6 +42,7 @@ func (p *Page) composes(typed, taken string) {
 // What a message is made of: commands and files that are completed, pictures and texts that are pasted and dropped; and
 // what was said before comes back.
 func TestComposing(t *testing.T) {
+	t.Parallel()
 	p, _, ana, dir := withChatAgent(t)
 	if err := os.WriteFile(filepath.Join(dir, "greeting.txt"), []byte("hello\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -106,6 +107,7 @@ func TestComposing(t *testing.T) {
 // A message is written anew, which removes what came after it when its author says so; a chat goes on elsewhere from an
 // earlier turn; and it is saved as Markdown.
 func TestEditForkAndExport(t *testing.T) {
+	t.Parallel()
 	p, _, ana, dir := withChatAgent(t)
 	begin(p, ana, dir, "one")
 	ana.WaitText("#turns", "given: code small | one")

@@ -22,6 +22,7 @@ func beginScript(t *testing.T, p *Program, ana *Page, dir, message string) {
 
 // A card shows all of what would change, as the review does; two people answer once; afterwards the line holds the same.
 func TestAnApprovalCardShowsTheWholeChange(t *testing.T) {
+	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "greet.go"), []byte("package greet\n\n// Hello greets.\nfunc Hello() string { return \"hello\" }\n"), 0o600); err != nil {

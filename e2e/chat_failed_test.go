@@ -8,6 +8,7 @@ import (
 
 // An agent that does not start: the page says what it said, and it starts again at a press once that is mended.
 func TestAnAgentThatDoesNotStart(t *testing.T) {
+	t.Parallel()
 	p, _, ana, dir := withChatAgent(t)
 	broken := filepath.Join(dir, "broken")
 	if err := os.WriteFile(broken, nil, 0o600); err != nil {

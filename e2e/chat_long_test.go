@@ -8,6 +8,7 @@ import (
 
 // A long chat opens at its end, and its older turns come in above by scrolling alone; what is read stays where it is.
 func TestOlderTurnsComeInAbove(t *testing.T) {
+	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
 	ana := OpenBrowser(t).Page()
 	ana.look(1440, 900, "light")

@@ -33,6 +33,7 @@ const (
 
 // Each message carries its own text, whatever is typed or sent while it is under way, and comes back when it fails.
 func TestComposerKeepsEachMessage(t *testing.T) {
+	t.Parallel()
 	f, ana := openComposer(t)
 	sendsApart(t, f, ana)
 	givesBack(t, f, ana)

@@ -13,6 +13,7 @@ func (p *Page) pick(selector, value string) {
 
 // Model, mode and what waits for an approval stand beside the composer, for everybody who looks; the agent is told.
 func TestSettingsBesideTheComposer(t *testing.T) {
+	t.Parallel()
 	p, b, ana, dir := withChatAgent(t)
 	begin(p, ana, dir, "hello")
 	ana.WaitText("#turns", "given: code small | hello")

@@ -4,6 +4,7 @@ import "testing"
 
 // A screen reader hears of a streamed answer that it started and that it ended, not of its words.
 func TestStreamsAreNotReadOut(t *testing.T) {
+	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
 	ana := OpenBrowser(t).Page()
 	ana.look(1440, 900, "light")

@@ -4,6 +4,7 @@ import "testing"
 
 // A terminal in a chat can be read: its type is not shrunk to a box, its box is as high as its rows.
 func TestATerminalInAChatIsReadable(t *testing.T) {
+	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana"}})
 	ana := OpenBrowser(t).Page()
 	ana.look(1440, 900, "light")

@@ -7,6 +7,7 @@ import (
 
 // A session is deleted from the menu beside its title, is gone for everybody, and is restored with what was said in it.
 func TestDeletingASession(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	p := OpenBrowser(t).Page()
 	p.SignIn(prog)

@@ -8,6 +8,7 @@ import (
 // A newcomer sees the product in a minute: every session of the demo is there, none of its
 // pages complains, and nothing is left behind.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	p := Start(t, Options{Demo: true})
 	page := OpenBrowser(t).Page()
 	page.look(1440, 900, "light")

@@ -17,6 +17,7 @@ type drafting struct {
 
 // A comment that is discarded is gone, and one that is sent leaves what is typed meanwhile alone.
 func TestDraftsFollowTheirAuthor(t *testing.T) {
+	t.Parallel()
 	r := review(t, map[string]string{"a.txt": "one\ntwo\nthree\n"})
 	r.write("a.txt", "one\n2\nthree\nfour\n")
 	x := &drafting{r, openFront(t, r.program), ""}

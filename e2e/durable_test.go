@@ -22,6 +22,7 @@ var formKills = flag.Int("form-kills", 2, "how often each form is killed right a
 
 // What a form answered is there after a crash: the program is killed the moment the answer comes.
 func TestFormsSurviveKill(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}, Dir: dir})
 	c, _ := signIn(t, prog.SignIn())

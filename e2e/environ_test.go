@@ -19,6 +19,7 @@ import (
 // TestTerminalSeesNoSecretOfTheEnvironment starts the program with secrets in its environment, as root and as another
 // user, and has a terminal and an agent's command read all they can of it.
 func TestTerminalSeesNoSecretOfTheEnvironment(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("environments are files in /proc on Linux alone")
 	}

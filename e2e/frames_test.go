@@ -20,6 +20,7 @@ import (
 // What is too large, too deep or too much is refused at the program's own limits: it costs little memory, and others do
 // not notice (AHP requirement 209).
 func TestHostileFrames(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()

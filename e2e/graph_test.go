@@ -105,6 +105,7 @@ var only = map[string][]string{
 }
 
 func TestImportGraph(t *testing.T) {
+	t.Parallel()
 	for dir, imports := range importsOf(t, "..") {
 		name, r, ok := roomOf(dir)
 		if !ok {

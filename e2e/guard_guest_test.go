@@ -67,6 +67,7 @@ func reads(t *testing.T, ctx context.Context, p *peer.Peer, session ahp.URI, pat
 // and no link what git ignores, keys, environments and git's own files: not by reading them, in changes, patches, and
 // suggestions of names.
 func TestGuestSeesTrackedAndChangedFilesAlone(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 	defer cancel()
@@ -219,6 +220,7 @@ func body(t *testing.T, c *http.Client, address string) string {
 // In a session that works in the home, guests read no files; its owner is warned where they begin it, share it, and on
 // each of its pages.
 func TestHomeIsNotShownToGuests(t *testing.T) {
+	t.Parallel()
 	prog, home := startAtHome(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()

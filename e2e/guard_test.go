@@ -65,6 +65,7 @@ func spellingsOf(t *testing.T, prog *Program, dir, name string) (paths []string)
 // The data directory lies below the directory that sessions begin in. The guest of a link reads nothing of it, and
 // nothing of the kernel's, whatever they call it; not even the owner's clients do.
 func TestViewerCannotReadDataDirectory(t *testing.T) {
+	t.Parallel()
 	prog, home := startAtHome(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
@@ -94,6 +95,7 @@ func TestViewerCannotReadDataDirectory(t *testing.T) {
 // The owner's clients list, resolve, write, watch, move and remove nothing of the data directory either: what they are
 // made to do by others is bounded by it.
 func TestOwnersClientsCannotReachDataDirectory(t *testing.T) {
+	t.Parallel()
 	prog, home := startAtHome(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
@@ -145,6 +147,7 @@ func TestOwnersClientsCannotReachDataDirectory(t *testing.T) {
 
 // The data directory is known by what it is, and not by its name.
 func TestMovedDataDirectoryStaysClosed(t *testing.T) {
+	t.Parallel()
 	prog, home := startAtHome(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()

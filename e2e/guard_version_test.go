@@ -13,6 +13,7 @@ import (
 
 // A commenter who sees one chat names a version of another file in a comment. They cannot read it by that.
 func TestCommentOpensNoOtherVersion(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()

@@ -103,6 +103,7 @@ func (x *inbox) shows(names ...string) {
 
 // What is pointed at, touched or has the focus is what an answer is for, whatever asks meanwhile.
 func TestInboxStaysUnderThePointer(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
 	b := OpenBrowser(t)
 	x := &inbox{t, prog, b.Page(), b.Page(), map[string]string{}, map[string]string{}}

@@ -27,6 +27,7 @@ type waitingTurn struct {
 // TestRestartInterruptsWaitingTurns stops and kills the program while turns of every kind of agent wait for approvals and
 // answers: they end as interrupted, stay readable, and resumed they ask anew.
 func TestRestartInterruptsWaitingTurns(t *testing.T) {
+	t.Parallel()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -27,6 +27,7 @@ type journey struct {
 
 // A team reviews what an agent changed in a real repository, from signing in to a crash of the host and back.
 func TestJourney(t *testing.T) {
+	t.Parallel()
 	browser := OpenBrowser(t)
 	j := &journey{T: t, program: Start(t, Options{Args: []string{"--owner-name", "Ana"}}), repo: greetRepository(t),
 		question: "Does every caller know the **language**?", note: "Italian is missing here."}

@@ -55,6 +55,7 @@ func (h *heard) canaries() []string {
 // A session that a guest is not in is full of one word; nothing that the guest is sent by the endpoint or the pages
 // ever has it: root, lists, snapshots, replay, notifications, live patches, errors.
 func TestNoLeakToAGuest(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()

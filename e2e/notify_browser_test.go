@@ -21,6 +21,7 @@ import (
 
 // A guest's page is told of their session, and of nothing else: not of others', and not of what they could not answer.
 func TestAGuestIsToldOfTheirSessionAlone(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -122,6 +123,7 @@ document.hasFocus = () => sessionStorage.getItem('focused') === 'yes';
 // Of two tabs one shows what happened, once; a click leads to it; nothing is shown of what somebody looks at, nor of a
 // muted session. A browser that refuses says so.
 func TestToldByTheBrowser(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	b := OpenBrowser(t)
 	one := b.Page()

@@ -191,6 +191,7 @@ func sessionThat(t *testing.T, c *http.Client, prog *Program, what string) strin
 // The owner is told by webhook and mail of what waits: signed, once each, by a server that is away at first, and no more
 // after one click in the mail.
 func TestToldByWebhookAndMail(t *testing.T) {
+	t.Parallel()
 	mail, hook := newMailServer(t), newReceiver(t)
 	prog := Start(t, mail.options())
 	c, _ := signIn(t, prog.SignIn())
@@ -263,6 +264,7 @@ func TestToldByWebhookAndMail(t *testing.T) {
 
 // Somebody who was invited is mailed what concerns them, at the address they gave, until they are removed.
 func TestAMemberIsMailed(t *testing.T) {
+	t.Parallel()
 	mail := newMailServer(t)
 	prog := Start(t, mail.options())
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -318,6 +320,7 @@ func TestAMemberIsMailed(t *testing.T) {
 
 // A host that is killed while something is delivered delivers it once more, with the same id, and nothing a third time.
 func TestToldAfterACrash(t *testing.T) {
+	t.Parallel()
 	mail, hook := newMailServer(t), newReceiver(t)
 	prog := Start(t, mail.options())
 	c, _ := signIn(t, prog.SignIn())

@@ -95,6 +95,7 @@ func portOf(t testing.TB, address string) string {
 
 // People sign in by a real provider as what the rules say, and nobody else does.
 func TestSignInByAProvider(t *testing.T) {
+	t.Parallel()
 	prog, _, _ := startWithProvider(t)
 	browser := OpenBrowser(t)
 
@@ -166,6 +167,7 @@ func whoAmI(t *testing.T, p *Page, prog *Program) (who string) {
 
 // An answer of the provider counts once, and in the browser that began alone; an attacker's own answer signs nobody else in.
 func TestProviderAnswersCountOnce(t *testing.T) {
+	t.Parallel()
 	prog, _, _ := startWithProvider(t)
 	victim, attacker := visitor(t), visitor(t)
 	answer := attacker.throughProvider(t, prog, "eve")
@@ -218,6 +220,7 @@ func (b browserless) speaksAsPerson(t *testing.T, prog *Program) {
 
 // A provider that is down keeps nobody from starting the host, and the button works once it is there.
 func TestProviderIsDownAtFirst(t *testing.T) {
+	t.Parallel()
 	at, idp := freeAddress(t), freeAddress(t)
 	prog := Start(t, Options{Env: []string{"AHPHUB_OIDC_CLIENT_SECRET=" + oidcSecret}, Args: []string{"--listen", at,
 		"--oidc-issuer", "http://" + idp, "--oidc-client-id", "ahphub", "--oidc-name", "Example", "--oidc-allow", "anyone=viewer"}})

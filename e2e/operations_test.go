@@ -13,6 +13,7 @@ import (
 
 // TestOperations takes changes from the review to a commit: two people look at it, one of them a guest who may not.
 func TestOperations(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	git := func(args ...string) string {
 		t.Helper()

@@ -24,6 +24,7 @@ func driverLink(page *Page, prog *Program, session string, switches ...string) s
 // Somebody with a driver's link asks for a command, which waits for the owner, who sees whose it is; and then they
 // type in a terminal that the owner hands over.
 func TestDriving(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}})
 	b := OpenBrowser(t)
 	owner, guest := b.Page(), b.Page()

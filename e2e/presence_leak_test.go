@@ -69,6 +69,7 @@ func untilFrame(t *testing.T, ctx context.Context, ws *websocket.Conn, want stri
 // Where people are goes to pages of their own session alone: a guest of another session and clients of the protocol, the
 // owner's too, are told nothing of it.
 func TestPresenceStaysInItsSession(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

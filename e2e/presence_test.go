@@ -11,6 +11,7 @@ import (
 // Two people in two browsers: each sees who the other is, where they are and what they write; one goes where the other
 // goes; and who leaves is gone.
 func TestPresence(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("a line\n", 300)
 	r := review(t, map[string]string{"a.txt": "alpha\n" + far + "beta\n", "b.txt": long, "c.txt": "gamma\n"})
 	r.write("a.txt", "ALPHA\n"+far+"BETA\n")
@@ -81,6 +82,7 @@ func TestPresence(t *testing.T) {
 
 // On a phone the list says who is here, and there is room for fingers.
 func TestPresenceOnAPhone(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	b := OpenBrowser(t)
 	owner, guest := b.Page(), b.Page()

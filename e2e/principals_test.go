@@ -21,6 +21,7 @@ import (
 
 // A page of another site, or a program that guesses tokens of agents, does not keep the owner's client out.
 func TestGuessesDoNotLockOwnerOut(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -92,6 +93,7 @@ func isRefused(err error, code int) bool {
 // A guest can neither take the owner's clientId while the owner is away, also over a restart, nor keep the owner out by
 // having it first.
 func TestClientIdBelongsToItsPrincipal(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -140,6 +142,7 @@ func TestClientIdBelongsToItsPrincipal(t *testing.T) {
 // A guest whose tool answers with a URI, under a clientId that the owner takes later, does not have the owner's client
 // asked for it.
 func TestGuestsClientDoesNotAskOwnersFiles(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -209,6 +212,7 @@ func TestGuestsClientDoesNotAskOwnersFiles(t *testing.T) {
 
 // What is refused, or was done before, is not written down as done: a revocation of another's token least of all.
 func TestRefusedRevocationsAreNotAudited(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -285,6 +289,7 @@ func post(t *testing.T, c *http.Client, address string, form url.Values) (page s
 
 // A session that a client made and nobody used is told to clients, and is in no list of pages until something is in it.
 func TestUnusedSessionIsNotInInbox(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

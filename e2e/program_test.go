@@ -47,6 +47,7 @@ func status(t *testing.T, c *http.Client, address string) int {
 }
 
 func TestStartSignInStop(t *testing.T) {
+	t.Parallel()
 	p := Start(t, Options{})
 	for _, path := range []string{"/healthz", "/readyz", "/signin", "/j"} {
 		if code, body := p.Get(path); code != 200 {
@@ -109,6 +110,7 @@ func privateTree(t *testing.T, dir string) {
 }
 
 func TestKilledAndStartedAgain(t *testing.T) {
+	t.Parallel()
 	p := Start(t, Options{Args: []string{"--agent", "script"}})
 	c, _ := signIn(t, p.Lines["sign_in"])
 	p.Kill9()
@@ -122,6 +124,7 @@ func TestKilledAndStartedAgain(t *testing.T) {
 }
 
 func TestTwoProgramsOneDirectory(t *testing.T) {
+	t.Parallel()
 	p := Start(t, Options{})
 	out, err := p.Command("serve", "--listen", "127.0.0.1:0", "--data", p.Data)
 	if err == nil || !strings.Contains(out, "in use") {
@@ -133,6 +136,7 @@ func TestTwoProgramsOneDirectory(t *testing.T) {
 }
 
 func TestDoctorKnowsARunningProgram(t *testing.T) {
+	t.Parallel()
 	p := Start(t, Options{})
 	u, _ := url.Parse(p.URL)
 	out, err := p.Command("doctor", "--listen", u.Host, "--data", p.Data)
@@ -142,6 +146,7 @@ func TestDoctorKnowsARunningProgram(t *testing.T) {
 }
 
 func TestBackupWhileServing(t *testing.T) {
+	t.Parallel()
 	p := Start(t, Options{})
 	dir := t.TempDir()
 	out, err := p.Command("backup", "--data", p.Data, filepath.Join(dir, "ahphub.db"))
@@ -155,6 +160,7 @@ func TestBackupWhileServing(t *testing.T) {
 }
 
 func TestPublicAddressAndJSONLog(t *testing.T) {
+	t.Parallel()
 	p := Start(t, Options{Args: []string{"--log-format", "json", "--public-url", "http://hub.example.com:8137"}})
 	if p.URL != "http://hub.example.com:8137" || p.AHP != "ws://hub.example.com:8137/ahp" || !strings.HasPrefix(p.Lines["sign_in"], p.URL+"/signin#") {
 		t.Errorf("printed %v", p.Lines)
@@ -167,6 +173,7 @@ func TestPublicAddressAndJSONLog(t *testing.T) {
 }
 
 func TestSignInInABrowser(t *testing.T) {
+	t.Parallel()
 	p := Start(t, Options{})
 	page := OpenBrowser(t).Page()
 	page.SignIn(p)

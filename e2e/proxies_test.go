@@ -41,6 +41,7 @@ var proxies = []proxy{
 // TestDocumentedProxiesOnAnotherPort runs each proxy with the lines of docs/install.md at a port that is not 443: a form,
 // a page's live stream and AHP sockets work through it. So they do when nginx drops the port from the Host.
 func TestDocumentedProxiesOnAnotherPort(t *testing.T) {
+	t.Parallel()
 	doc, err := os.ReadFile("../docs/install.md")
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ const ticking = `i=0; while i=$((i+1)); echo "tick $i"; do sleep 0.01; done`
 // A host that is killed while a command prints comes back with everything anybody saw: the turn ends as an error its
 // reader can resume, numbers go on upwards though only a terminal printed, and clients resume without a gap.
 func TestKilledWhileACommandPrints(t *testing.T) {
+	t.Parallel()
 	page := OpenBrowser(t).Page()
 	p := Start(t, Options{})
 	page.SignIn(p)

@@ -284,6 +284,7 @@ func (k *keyboard) switchOff() {
 
 // A whole review of a hundred files by keyboard alone.
 func TestReviewByKeyboardAlone(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := fixture.Repository(t.Context(), dir, fixture.D1.Make()); err != nil {
 		t.Fatal(err)

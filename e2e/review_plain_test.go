@@ -211,6 +211,7 @@ func (p *scriptless) operate() {
 
 // A whole review in a browser that runs no script.
 func TestReviewWithoutScripts(t *testing.T) {
+	t.Parallel()
 	dir := greetRepository(t)
 	p := &scriptless{t: t, dir: dir, prog: Start(t, Options{Args: []string{"--owner-name", "Ana"}})}
 	for name, text := range map[string]string{"notes.txt": "first\n" + far + "a line\n", "go.sum": "example.com/a v1.0.0 h1:a=\n"} {

@@ -108,6 +108,7 @@ func (r *reviewing) at(p *Page, text string) {
 
 // Marks of files and hunks are everybody's, are made by keys, and end with the lines they were set on.
 func TestReviewMarks(t *testing.T) {
+	t.Parallel()
 	old := "alpha\n" + far + "beta\n" + far + "gamma\n"
 	r := review(t, map[string]string{"a.txt": old, "b.txt": "one\n", "c.txt": "two\n"})
 	r.write("a.txt", "ALPHA\n"+far+"BETA\n"+far+"GAMMA\n")
@@ -154,6 +155,7 @@ func TestReviewMarks(t *testing.T) {
 
 // A hunk is marked without a script, and discarded from its bar: asked twice, and the rest of the file stays.
 func TestHunkButtons(t *testing.T) {
+	t.Parallel()
 	r := review(t, map[string]string{"a.txt": "alpha\n" + far + "beta\n"})
 	r.write("a.txt", "ALPHA\n"+far+"BETA\n")
 	r.cold(r.ana, "/changes?scope=uncommitted")
@@ -191,6 +193,7 @@ const landed = `(() => { const r = document.querySelector('.r.sel')?.getBounding
 
 // A link that was copied with y opens on its lines in a fresh page, wherever they are by then.
 func TestPermalinks(t *testing.T) {
+	t.Parallel()
 	many := strings.Repeat("a line of many\n", 60)
 	r := review(t, map[string]string{"long.txt": many + "old\n" + many, "other.txt": "x\n"})
 	r.write("long.txt", many+"first of two\nthe line that is meant\n"+many)
@@ -245,6 +248,7 @@ func TestPermalinks(t *testing.T) {
 
 // Comments stand on lines of either side, on ranges, on files and on context that was opened; a link leads to each.
 func TestCommentsAnywhere(t *testing.T) {
+	t.Parallel()
 	r := review(t, map[string]string{"a.txt": far + "gone\n" + far})
 	r.write("a.txt", far+"new one\nnew two\n"+far)
 	r.open("")
@@ -291,6 +295,7 @@ func TestCommentsAnywhere(t *testing.T) {
 
 // The address says what is compared and how it is drawn: another browser shows the same.
 func TestAddressHoldsTheView(t *testing.T) {
+	t.Parallel()
 	r := review(t, map[string]string{"a.txt": "one\n" + far + "two\n", "b.txt": "same  words\n"})
 	r.write("a.txt", "  one\n"+far+"TWO\n")
 	r.write("b.txt", "same words\n")
@@ -319,6 +324,7 @@ func TestAddressHoldsTheView(t *testing.T) {
 
 // What moved says where from and leads there; folded files open by a click.
 func TestMovedAndFolded(t *testing.T) {
+	t.Parallel()
 	moved := "func Helper(name string) string {\n\tif name == \"\" {\n\t\treturn \"nobody\"\n\t}\n\treturn strings.ToUpper(name)\n}\n"
 	r := review(t, map[string]string{"a.go": "package a\n\n" + moved + "\nvar kept = 1\n", "go.sum": "example.com/a v1.0.0 h1:a=\n"})
 	r.write("a.go", "package a\n\nvar kept = 1\n")

@@ -24,6 +24,7 @@ const tooTall = `(() => {
 // A page of the app scrolls within itself: the document around it is as high as the window, also where the page is long,
 // on a phone, and where scroll bars are always shown.
 func TestDocumentDoesNotScroll(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	b := StartBrowser(t, chromedp.Flag("hide-scrollbars", false))
 	p, stranger := b.Page(), b.Page()

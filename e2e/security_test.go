@@ -37,6 +37,7 @@ func testsNamed(t *testing.T) map[string]bool {
 
 // Every threat of docs/security.md has a test, and every test that is named there is there.
 func TestNamedTestsExist(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../docs/security.md")
 	if err != nil {
 		t.Fatal(err)

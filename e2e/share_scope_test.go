@@ -158,6 +158,7 @@ func (h *halves) changed(turn string) (file, blob ahp.URI, key string) {
 // A guest of one chat, and one of one set of changes, are sent nothing of what lies beside it in the same session: not by
 // the endpoint in root, lists, snapshots, replay, notifications and errors, and not by pages and their live patches.
 func TestNoLeakToAGuestOfAPart(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	c, _ := signIn(t, prog.SignIn())
 	for _, test := range []struct {

@@ -53,6 +53,7 @@ func join(page *Page, link, name string) {
 }
 
 func TestSharing(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	b := OpenBrowser(t)
 	owner, guest := b.Page(), b.Page()
@@ -71,15 +72,13 @@ func TestSharing(t *testing.T) {
 		t.Error("a viewer is shown what they may not do")
 	}
 
-	// Revoking ends what the guest has open, within two seconds.
+	// Revoking ends what the guest has open, and not only at the next heartbeat.
 	owner.Open(prog.URL + session + "/share")
 	guest.Allow(`40[13]|WebSocket`)
 	start := time.Now()
 	owner.Click("main .links .btn.bad")
 	guest.Wait(`location.pathname !== '` + Eval[string](guest, "location.pathname") + `' || !document.querySelector('#conn')?.hidden || /revoked|sign in/i.test(document.body.innerText)`)
-	if took := time.Since(start); took > 2*time.Second {
-		t.Errorf("the revoked guest's page lived for %v", took)
-	}
+	checkPrompt(t, "the end of the revoked guest's page", start)
 	guest.Shot("revoked")
 	owner.WaitText("main .links", "Revoked")
 }
@@ -87,6 +86,7 @@ func TestSharing(t *testing.T) {
 // A viewer can write nothing: every form of every page, and every method and action of the
 // protocol, is tried.
 func TestViewerOnTheRealProgram(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -145,15 +145,13 @@ func TestViewerOnTheRealProgram(t *testing.T) {
 		t.Errorf("a viewer lists %v, %v", list.Items, err)
 	}
 
-	// Revoking ends the socket that the link's token opened, within two seconds.
+	// Revoking ends the socket that the link's token opened.
 	start := time.Now()
 	revokeOver(t, c, prog, short)
 	if err := guest.Wait(ctx, func() bool { return guest.Err() != nil }); err != nil && guest.Err() == nil {
 		t.Fatal("the revoked socket lives on:", err)
 	}
-	if took := time.Since(start); took > 2*time.Second {
-		t.Errorf("the revoked socket lived for %v", took)
-	}
+	checkPrompt(t, "the end of the revoked socket", start)
 	if _, err := peer.Dial(ctx, prog.AHP, peer.Options{Token: token, ClientID: "again"}); err == nil {
 		t.Error("a revoked token opens a socket")
 	}

@@ -12,6 +12,7 @@ import (
 
 // Stopping does not wait for agents to finish, and what was cut off says so and can be resumed.
 func TestStopWhileATurnRuns(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()

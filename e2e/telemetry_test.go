@@ -15,6 +15,7 @@ import (
 // The owner's client follows what the host tells of itself: its log, spans of requests, turns, calls and agents, and
 // the counters that /metrics has (AHP requirements 201 to 204).
 func TestTelemetryOfTheProgram(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

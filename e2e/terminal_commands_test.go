@@ -11,6 +11,7 @@ import (
 
 // The commands of a shell: a list with what became of each, the way from one to another, their output in the next message.
 func TestCommandsOfATerminal(t *testing.T) {
+	t.Parallel()
 	x := openTerminals(t)
 	p := x.owner
 	x.shell()

@@ -14,6 +14,7 @@ import (
 
 // TestTerminalFrame is everything about one terminal as a person sees it, in one program and browser.
 func TestTerminalFrame(t *testing.T) {
+	t.Parallel()
 	x := openTerminals(t)
 	x.links()
 	x.pastes()

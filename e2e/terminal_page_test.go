@@ -85,6 +85,7 @@ func (p *Page) phone() {
 
 // Tabs, a split, finding: with the keyboard, and the address says what is shown.
 func TestTerminalPage(t *testing.T) {
+	t.Parallel()
 	x := openTerminals(t)
 	p := x.owner
 	p.Says(".empty", "New terminal")
@@ -135,6 +136,7 @@ func TestTerminalPage(t *testing.T) {
 
 // Renaming and clearing is for everybody; closing asks once more; all of it is live.
 func TestTerminalIsRenamedClearedAndClosed(t *testing.T) {
+	t.Parallel()
 	x := openTerminals(t)
 	p := x.owner
 	x.shell()

@@ -8,6 +8,7 @@ import (
 // A line that breaks is back within a second with the same screen; what was typed meanwhile is not lost, and a host that
 // was killed shows its terminals ended, with what they had printed.
 func TestTerminalComesBack(t *testing.T) {
+	t.Parallel()
 	x := openTerminals(t)
 	p := x.owner
 	p.Allow("WebSocket|Failed to load|ERR_CONNECTION")

@@ -11,6 +11,7 @@ import (
 
 // A terminal in a real browser shows what is typed and printed, and is the same after the page was loaded anew.
 func TestATerminalInTheBrowser(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}, Env: []string{"SHELL=/bin/sh"}})
 	w := watch(t, prog, "driver")
 	session := "ahp-session:/" + uuid.NewString()

@@ -146,6 +146,7 @@ func speaksOver(t *testing.T, prog *Program, c *http.Client) {
 // The program speaks TLS by a certificate of files: pages in a browser, the protocol by wss, and a renewed certificate
 // without a restart.
 func TestTLSByFiles(t *testing.T) {
+	t.Parallel()
 	ca := newAuthority(t)
 	dir := t.TempDir()
 	cert, key := ca.issue(dir, hubName, "localhost")
@@ -176,6 +177,7 @@ func TestTLSByFiles(t *testing.T) {
 
 // A browser signs in by https and wss: what the page needs is reached by the policy, and its cookie is for https alone.
 func TestTLSInABrowser(t *testing.T) {
+	t.Parallel()
 	ca := newAuthority(t)
 	cert, key := ca.issue(t.TempDir(), "localhost")
 	prog := Start(t, Options{Args: []string{"--agent", "script", "--tls-cert", cert, "--tls-key", key}})
@@ -207,6 +209,7 @@ func visitorOf(t *testing.T, prog *Program, c *http.Client) []*http.Cookie {
 
 // A real authority gives the program a certificate that it then serves by, over a restart too.
 func TestTLSByACME(t *testing.T) {
+	t.Parallel()
 	prog, pool := startWithACME(t)
 	c := reaching(t, pool)
 	first := fetch(t, c, prog.URL+"/signin")

@@ -57,6 +57,7 @@ func threadFrame(session ahp.URI, seq, id, note string) string {
 
 // One byte that is not UTF-8 poisoned a channel: it was stored, and closed every browser's socket from then on.
 func TestInvalidUTF8PoisonsNoChannel(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

@@ -17,6 +17,7 @@ const agentEdits = `sed -i.old 's/Hello(name string)/Hello(lang, name string)/; 
 // Two people decide about what an agent changed: drafts become threads with a verdict, a suggestion is applied by a click,
 // an approval is seen everywhere, and is withdrawn when the agent goes on.
 func TestVerdicts(t *testing.T) {
+	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}})
 	b := OpenBrowser(t)
 	ana, ben := b.Page(), b.Page()

@@ -185,6 +185,7 @@ func (w *watched) harmless(name string) {
 // Everything that an agent, a repository, a terminal or a guest can write is played through the program into a browser:
 // no script runs, nothing is asked of another origin, no policy is broken.
 func TestHostileTextInABrowser(t *testing.T) {
+	t.Parallel()
 	all := hostile.Payloads()
 	if len(all) < 300 {
 		t.Fatalf("%d payloads, at least 300 were promised", len(all))
