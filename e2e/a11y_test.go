@@ -117,7 +117,7 @@ func TestAccessibility(t *testing.T) {
 			t.Errorf("%s: the key %s is not in the help", name, key)
 		}
 		who.look(1440, 900, "dark")
-		rules("dark", "color-contrast", "link-in-text-block") // what colours can change
+		rules("dark", colourRules...)
 		who.look(320, 640, "light")
 		rules("phone")
 		if w := Eval[int](who, `document.documentElement.scrollWidth`); w > 320 {
