@@ -52,9 +52,10 @@ var rooms = map[string]room{
 	"hub/mcp":            {[]string{"hub/ahp", "hub/agent", "hub/environ", "hub/host", "hub/host/core", "hub/custom", "hub/review", "hub/ids", "hub/texts"}, "the host's tools for agents: what a model is told and reads, over what the host lets it do"},
 	"static":             {nil, "assets are files"},
 	"templ":              {[]string{"hub/ahp", "hub/changeset/diff", "templ/part", "hub/texts"}, "a page is tested from literals: it draws states and knows no hub"},
-	"handlers/rpc":       {[]string{"hub", "hub/ahp", "hub/ahp/dialect", "hub/jsonrpc", "hub/access", "hub/host", "hub/host/core", "hub/quota", "hub/ids", "hub/texts"}, "the endpoint speaks the protocol for the host"},
-	"handlers/live":      {[]string{"hub", "hub/ahp", "hub/access", "hub/quota", "templ/part"}, "the engine of live pages knows rooms, and none of them by name"},
-	"web":                {[]string{"hub/access", "hub/people", "hub/ahp", "templ/…", "hub/ids"}, "the server is handed its handlers"},
+	"handlers/upgrade":   {nil, "a socket is made and kept without knowing what it is for"},
+	"handlers/rpc":       {[]string{"handlers/upgrade", "hub", "hub/ahp", "hub/ahp/dialect", "hub/jsonrpc", "hub/access", "hub/host", "hub/host/core", "hub/quota", "hub/ids", "hub/texts"}, "the endpoint speaks the protocol for the host"},
+	"handlers/live":      {[]string{"handlers/upgrade", "hub", "hub/ahp", "hub/access", "hub/quota", "templ/part"}, "the engine of live pages knows rooms, and none of them by name"},
+	"web":                {[]string{"handlers/upgrade", "hub/access", "hub/people", "hub/ahp", "templ/…", "hub/ids"}, "the server is handed its handlers"},
 	"cmd":                {[]string{"…"}, "the one place that names implementations"},
 	"e2e":                {[]string{"…"}, "tests see everything"},
 
@@ -80,7 +81,7 @@ var bans = []struct {
 // only names the rooms that may use a library, so that it can be replaced in one place.
 var only = map[string][]string{
 	"modernc.org/sqlite":                       {"hub/store"},
-	"github.com/coder/websocket":               {"handlers/rpc", "handlers/live", "handlers/pages", "e2e"},
+	"github.com/coder/websocket":               {"handlers/upgrade", "handlers/rpc", "handlers/live", "handlers/pages", "e2e"},
 	"github.com/santhosh-tekuri/jsonschema/v6": {"e2e"},
 	"github.com/modelcontextprotocol/go-sdk":   {"hub/mcp", "e2e"},
 	"github.com/creack/pty":                    {"hub/terminal"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/ahphub/ahphub/handlers/upgrade"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/people"
 )
@@ -181,13 +182,13 @@ func (s *Server) serveAs(who access.Principal, w http.ResponseWriter, r *http.Re
 		note.who = who
 	}
 	ctx, end := s.cfg.Tokens.Bind(access.WithPrincipal(r.Context(), who), who)
-	defer end()
+	defer upgrade.Defer(r.Context(), end)
 	ctx, left := s.cfg.Cookies.Bind(ctx, r)
-	defer left()
+	defer upgrade.Defer(r.Context(), left)
 	if s.cfg.Members != nil {
 		var gone context.CancelFunc
 		ctx, gone = s.cfg.Members.Bind(ctx, who.ID)
-		defer gone()
+		defer upgrade.Defer(r.Context(), gone)
 	}
 	next.ServeHTTP(w, r.WithContext(ctx))
 }

@@ -4,12 +4,17 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"sync"
 
 	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/handlers/upgrade"
+	"github.com/ahphub/ahphub/hub/access"
 )
 
 // Server answers HTTP. Call New, then Serve once.
@@ -38,12 +43,29 @@ func New(cfg Config) (*Server, error) {
 // Routes returns the routes, for walking.
 func (s *Server) Routes() chi.Routes { return s.handler }
 
-// ServeHTTP answers one request.
+// ServeHTTP answers one request. A socket outlives its request, whose goroutine and buffers would be most of what it costs.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.open.Add(1)
-	defer s.open.Done()
-	s.handler.ServeHTTP(w, r)
+	if !isSocket(r) {
+		defer s.open.Done()
+		s.handler.ServeHTTP(w, r)
+		return
+	}
+	base, ok := r.Context().Value(baseKey{}).(context.Context)
+	if !ok {
+		base = context.Background()
+	}
+	path := r.URL.Path
+	upgrade.Serve(base, s.handler, w, r, func(panicked any) {
+		if panicked != nil {
+			s.cfg.Log.Error("a socket panicked", "path", access.LoggedPath(path), "cause", fmt.Sprint(panicked), "stack", string(debug.Stack()))
+		}
+		s.open.Done()
+	})
 }
+
+// baseKey is the key of the context that ends with the server, in those of its requests.
+type baseKey struct{}
 
 // errStopping is the cause that ends open streams at shutdown.
 var errStopping = errors.New("the server is stopping")
@@ -73,7 +95,7 @@ func (s *Server) serve(ctx context.Context, l net.Listener, h http.Handler, secu
 		Handler:           h,
 		TLSConfig:         secure,
 		ConnState:         fresh.note,
-		BaseContext:       func(net.Listener) context.Context { return base },
+		BaseContext:       func(net.Listener) context.Context { return context.WithValue(base, baseKey{}, base) },
 		ReadHeaderTimeout: s.cfg.Limits.Read,
 		IdleTimeout:       s.cfg.Limits.Idle,
 		MaxHeaderBytes:    64 << 10,

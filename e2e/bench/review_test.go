@@ -82,6 +82,38 @@ func BenchmarkIdleReview(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
+// BenchmarkIdlePages reports the memory of an open page on which nothing happens, and the processor time.
+func BenchmarkIdlePages(b *testing.B) {
+	const pages, seconds = 300, 10
+	for _, name := range []string{"chat", "review"} {
+		b.Run(name, func(b *testing.B) {
+			h := startHost(b, b.TempDir())
+			p := h.peer(b, "driver")
+			_, err := p.Initialize(b.Context())
+			check(b, err)
+			uri, chat := session(b, p)
+			prompt(b, p, chat, "say hello")
+			browser := h.signedIn(b)
+			path := "/s/" + core.ShortID(uri) + map[string]string{"chat": "", "review": "/changes?scope=uncommitted"}[name]
+			for b.Loop() {
+				stream := h.streamOf(b, browser, path)
+				h.follow(b, browser, stream)
+				<-time.After(3 * time.Second) // what opening the first one began
+				before := h.rss(b)
+				for range pages {
+					h.follow(b, browser, stream)
+				}
+				b.ReportMetric(float64(h.rss(b)-before)/pages/1024, "KiB/page")
+				<-time.After(3 * time.Second)
+				used := h.processorTime(b)
+				<-time.After(seconds * time.Second)
+				b.ReportMetric(100*(h.processorTime(b)-used).Seconds()/seconds/pages, "%core/page")
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
 func repository(b *testing.B, dir string, big []byte) {
 	b.Helper()
 	check(b, os.WriteFile(filepath.Join(dir, "big.go"), big, 0o600))
@@ -115,6 +147,12 @@ var liveOf = regexp.MustCompile(`data-live="([^"]*)"`)
 // view opens a page and its stream, and takes what comes, as a browser does.
 func (h *host) view(b *testing.B, browser *http.Client, path string) {
 	b.Helper()
+	h.follow(b, browser, h.streamOf(b, browser, path))
+}
+
+// streamOf opens a page and returns the query of its stream.
+func (h *host) streamOf(b *testing.B, browser *http.Client, path string) string {
+	b.Helper()
 	res, err := browser.Get(h.URL + path)
 	check(b, err)
 	body, err := io.ReadAll(res.Body)
@@ -124,7 +162,13 @@ func (h *host) view(b *testing.B, browser *http.Client, path string) {
 	if res.StatusCode != http.StatusOK || found == nil {
 		b.Fatalf("%s answers %d: %.300s", path, res.StatusCode, body)
 	}
-	c, _, err := websocket.Dial(b.Context(), h.URL+"/live?"+html.UnescapeString(string(found[1])), &websocket.DialOptions{HTTPClient: browser, HTTPHeader: http.Header{"Origin": {h.URL}}})
+	return html.UnescapeString(string(found[1]))
+}
+
+// follow opens the stream of a page and takes what comes.
+func (h *host) follow(b *testing.B, browser *http.Client, query string) {
+	b.Helper()
+	c, _, err := websocket.Dial(b.Context(), h.URL+"/live?"+query, &websocket.DialOptions{HTTPClient: browser, HTTPHeader: http.Header{"Origin": {h.URL}}})
 	check(b, err)
 	c.SetReadLimit(-1)
 	go func() {

@@ -170,7 +170,7 @@ func (e *Engine) start(ctx context.Context, key string, s start) (*feed, error) 
 		return nil, err
 	}
 	f := &feed{name: s.name, epoch: e.epoch + newEpoch(), room: r, conn: conn, renders: &e.renders,
-		states: States{}, changed: make(chan struct{}), ended: make(chan struct{}), idle: time.Now()}
+		states: States{}, wakes: map[chan<- struct{}]bool{}, ended: make(chan struct{}), idle: time.Now()}
 	if err := f.subscribe(ctx); err != nil {
 		conn.Close(ErrGone)
 		return nil, err
@@ -209,17 +209,17 @@ func (e *Engine) forget(key string, o *opening) {
 	}
 }
 
-// join and leave count readers.
-func (f *feed) join() {
+// join adds a reader, which is told by wake of each new frame, until leave.
+func (f *feed) join(wake chan<- struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.readers++
+	f.wakes[wake] = true
 }
 
-func (f *feed) leave() {
+func (f *feed) leave(wake chan<- struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.readers--
+	delete(f.wakes, wake)
 	f.idle = time.Now()
 }
 
@@ -227,5 +227,5 @@ func (f *feed) leave() {
 func (f *feed) isIdle(after time.Duration) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.readers == 0 && time.Since(f.idle) > after
+	return len(f.wakes) == 0 && time.Since(f.idle) > after
 }

@@ -26,7 +26,7 @@ func (e *Engine) follow(t *testing.T, at string) func() (frames []string) {
 	epoch, n := m.epoch, m.n
 	return func() (frames []string) {
 		for {
-			b, now, _, err := f.frameAfter(epoch, n)
+			b, now, err := f.frameAfter(epoch, n)
 			if err != nil || b == nil {
 				return frames
 			}

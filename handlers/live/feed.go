@@ -27,38 +27,37 @@ type feed struct {
 	conn        *hub.Conn
 	renders     *atomic.Int64 // how often anything was drawn; shared by all feeds
 
-	mu      sync.Mutex
-	states  States   // with everything applied that came
-	drawn   States   // as of the newest frame: what pages and readers who fell behind are drawn from
-	n       int64    // number of the newest frame
-	frames  [][]byte // the newest len(frames), the last is n
-	bytes   int
-	whole   []byte // Whole at n; nil until a reader needs it
-	changed chan struct{}
-	ended   chan struct{} // closed by finish
-	err     error
-	readers int
-	idle    time.Time
+	mu     sync.Mutex
+	states States   // with everything applied that came
+	drawn  States   // as of the newest frame: what pages and readers who fell behind are drawn from
+	n      int64    // number of the newest frame
+	frames [][]byte // the newest len(frames), the last is n
+	bytes  int
+	whole  []byte                   // Whole at n; nil until a reader needs it
+	wakes  map[chan<- struct{}]bool // of readers, to be told of a new frame
+	ended  chan struct{}            // closed by finish
+	err    error
+	idle   time.Time
 }
 
 // frameAfter returns the frame that follows number n of an epoch, or everything as one frame when that is not possible;
-// nil when there is none yet, and a channel to wait for. A reader that stalls holds one frame and no more.
-func (f *feed) frameAfter(epoch string, n int64) (frame []byte, now int64, wait <-chan struct{}, err error) {
+// nil when there is none yet. A reader that stalls holds one frame and no more.
+func (f *feed) frameAfter(epoch string, n int64) (frame []byte, now int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	missing := f.n - n
 	switch {
 	case f.err != nil:
-		return nil, 0, nil, f.err
+		return nil, 0, f.err
 	case epoch != f.epoch || missing < 0 || missing > int64(len(f.frames)):
 		if f.whole == nil {
 			f.whole = f.frame(f.room.Whole(f.drawn), f.mark(f.n))
 		}
-		return f.whole, f.n, f.changed, nil
+		return f.whole, f.n, nil
 	case missing == 0:
-		return nil, n, f.changed, nil
+		return nil, n, nil
 	}
-	return f.frames[len(f.frames)-int(missing)], n + 1, f.changed, nil
+	return f.frames[len(f.frames)-int(missing)], n + 1, nil
 }
 
 // view calls draw with the states of one moment and returns the mark from which a stream continues. What was done
@@ -174,8 +173,17 @@ func (f *feed) draw(news News) {
 		f.bytes -= len(f.frames[0])
 		f.frames = f.frames[1:]
 	}
-	close(f.changed)
-	f.changed = make(chan struct{})
+	f.wakeReaders()
+}
+
+// wakeReaders tells every reader to look for a frame; f.mu is held.
+func (f *feed) wakeReaders() {
+	for wake := range f.wakes {
+		select {
+		case wake <- struct{}{}:
+		default: // it was told already
+		}
+	}
 }
 
 // frame encodes what goes over the wire: [short name of the feed, number, [patch, …]], and the whole mark in a frame
@@ -212,8 +220,7 @@ func (f *feed) finish(err error) {
 	defer f.mu.Unlock()
 	f.err = err
 	close(f.ended)
-	close(f.changed)
-	f.changed = make(chan struct{})
+	f.wakeReaders()
 }
 
 // subscribe follows the room's channels and waits for their snapshots.

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/ahphub/ahphub/handlers/upgrade"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/quota"
 )
@@ -28,22 +30,31 @@ func (e *Engine) ServeStream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	defer leave()
-	c, err := websocket.Accept(w, r, e.AcceptOptions())
+	c, out, err := upgrade.Accept(w, r, staleAfter, e.AcceptOptions())
 	if err != nil {
+		leave()
 		return nil // Accept answered
 	}
-	ctx, end := e.BindStream(r.Context(), who)
-	defer end(nil)
 	v := e.cfg.Visit(r, who)
+	ctx := r.Context()
+	upgrade.Keep(ctx, func() {
+		defer leave()
+		e.serveStream(ctx, who, v, c, out, readers)
+	})
+	return nil
+}
+
+// serveStream writes to a page until it leaves or its reader is shut out.
+func (e *Engine) serveStream(ctx context.Context, who access.Principal, v Visitor, c *websocket.Conn, out *upgrade.Conn, readers []reader) {
+	ctx, end := e.BindStream(ctx, who)
+	defer end(nil)
 	l := listen(ctx, c, v)
-	e.pump(l.ctx, c, readers, v)
+	e.pump(l.ctx, c, out, readers, v)
 	if errors.Is(context.Cause(ctx), access.ErrRevoked) {
 		_ = c.Close(4403, "revoked")
 	}
 	_ = c.CloseNow()
 	l.wait()
-	return nil
 }
 
 // readers finds the feeds of a page's marks.
@@ -101,58 +112,74 @@ type reader struct {
 	frames *quota.Pool
 }
 
-// pump writes frames until the page leaves, and waits for its goroutines: each room has one, and the connection's
-// writes are safe to share.
-func (e *Engine) pump(ctx context.Context, c *websocket.Conn, readers []reader, v Visitor) {
+// pump writes frames until the page leaves, and waits for its writer. One goroutine writes for all rooms of a page: each
+// more would keep 8 KiB of stack.
+func (e *Engine) pump(ctx context.Context, c *websocket.Conn, out *upgrade.Conn, readers []reader, v Visitor) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	var wg sync.WaitGroup
+	wake := make(chan struct{}, 1)
 	for _, rd := range readers {
-		rd.feed.join()
-		wg.Go(func() {
-			defer rd.feed.leave()
-			defer stop()
-			rd.write(ctx, c)
-		})
+		rd.feed.join(wake)
+		defer rd.feed.leave(wake)
 	}
-	wg.Go(func() { e.cfg.Heartbeat.keepAlive(ctx, c, v, stop) })
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer stop()
+		writeRooms(ctx, c, out, readers, wake)
+	})
+	e.cfg.Heartbeat.keepAlive(ctx, c, v, stop)
 	wg.Wait()
 }
 
-func (rd reader) write(ctx context.Context, c *websocket.Conn) {
-	epoch, n := rd.at.epoch, rd.at.n
+// writeRooms writes the frames of all rooms, a frame of each in turn.
+func writeRooms(ctx context.Context, c *websocket.Conn, out *upgrade.Conn, readers []reader, wake <-chan struct{}) {
 	for {
-		b, now, wait, err := rd.feed.frameAfter(epoch, n)
-		if err != nil {
-			return
-		}
-		epoch, n = rd.feed.epoch, now
-		if b != nil {
-			if rd.send(ctx, c, b) != nil {
+		wrote := false
+		for i := range readers {
+			more, err := readers[i].writeNext(ctx, c, out)
+			if err != nil {
 				return
 			}
+			wrote = wrote || more
+		}
+		if wrote {
 			continue
 		}
 		select {
-		case <-wait:
+		case <-wake:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
+// writeNext writes the room's next frame and reports whether there was one.
+func (rd *reader) writeNext(ctx context.Context, c *websocket.Conn, out *upgrade.Conn) (wrote bool, err error) {
+	b, now, err := rd.feed.frameAfter(rd.at.epoch, rd.at.n)
+	if err != nil {
+		return false, err
+	}
+	rd.at.epoch, rd.at.n = rd.feed.epoch, now
+	if b == nil {
+		return false, nil
+	}
+	return true, rd.send(ctx, c, out, b)
+}
+
 // smallFrame is how much a stalled reader may hold without being counted.
 const smallFrame = 64 << 10
 
 // send writes a frame; a large one counts until it has left, so that readers who stall do not hold many.
-func (rd reader) send(ctx context.Context, c *websocket.Conn, b []byte) error {
+func (rd *reader) send(ctx context.Context, c *websocket.Conn, out *upgrade.Conn, b []byte) error {
 	if n := int64(len(b)); n > smallFrame {
 		if err := rd.frames.Take(rd.holder, n); err != nil {
 			return err
 		}
 		defer rd.frames.Return(rd.holder, n)
 	}
-	return c.Write(ctx, websocket.MessageText, b)
+	out.Hold() // a header and its frame leave together
+	err := c.Write(ctx, websocket.MessageText, b)
+	return cmp.Or(err, out.Release())
 }
 
 // AcceptOptions returns the options of streams. Those of pages of the public address are taken too: behind a proxy the

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/ahphub/ahphub/handlers/upgrade"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -126,21 +127,27 @@ func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request, byProvider *pro
 		http.Error(w, errShutdown.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	defer e.wg.Done()
 	seat := holderOf(p)
 	if err := e.cfg.Sockets.Take(seat, 1); err != nil {
+		e.wg.Done()
 		http.Error(w, errSockets.Error(), statusOf(err))
 		return
 	}
-	out := &outlet{timeout: e.cfg.Limits.Write}
-	ws, err := websocket.Accept(&hijacker{w, out}, r, e.acceptOptions(r))
+	ws, out, err := upgrade.Accept(w, r, e.cfg.Limits.Write, e.acceptOptions(r))
 	if err != nil {
+		e.wg.Done()
 		e.cfg.Sockets.Return(seat, 1)
 		return // Accept has answered
 	}
 	s := newSocket(r.Context(), e, p, ws, out)
 	s.names.providers = byProvider
 	s.seat = seat
+	upgrade.Keep(r.Context(), func() { e.serveSocket(s) })
+}
+
+// serveSocket serves a socket until it ends.
+func (e *Endpoint) serveSocket(s *socket) {
+	defer e.wg.Done()
 	defer func() { e.cfg.Sockets.Return(s.seat, 1) }()
 	if !e.add(s) {
 		s.end(errShutdown)

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/ahphub/ahphub/handlers/upgrade"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -28,7 +30,7 @@ type socket struct {
 	log       *slog.Logger
 	principal access.Principal
 	ws        *websocket.Conn
-	out       *outlet
+	out       *upgrade.Conn
 	rpc       *jsonrpc.Conn
 
 	ctx    context.Context // ends with the socket
@@ -54,7 +56,7 @@ type socket struct {
 	reason error
 }
 
-func newSocket(ctx context.Context, e *Endpoint, p access.Principal, ws *websocket.Conn, out *outlet) *socket {
+func newSocket(ctx context.Context, e *Endpoint, p access.Principal, ws *websocket.Conn, out *upgrade.Conn) *socket {
 	s := &socket{cfg: e.cfg, clients: e.clients, principal: p, ws: ws, out: out,
 		log:    e.cfg.Log.With("principal", p),
 		beside: make(chan struct{}, e.cfg.Limits.Beside), exports: map[ahp.URI]*export{}}
@@ -95,8 +97,25 @@ func (s *socket) read() error {
 			return err
 		}
 		s.large = frame
-		s.rpc.Receive(frame.bytes)
+		if s.conn == nil {
+			onOtherStack(func() { s.rpc.Receive(frame.bytes) })
+		} else {
+			s.rpc.Receive(frame.bytes)
+		}
 		s.dropFrame(s.large)
+	}
+}
+
+// onOtherStack runs f on a stack of its own. What a connection does once, when it begins, takes 32 KiB of stack, which
+// the goroutines that stay would keep.
+func onOtherStack(f func()) {
+	panicked := make(chan any)
+	go func() {
+		defer func() { panicked <- recover() }()
+		f()
+	}()
+	if cause := <-panicked; cause != nil {
+		panic(cause)
 	}
 }
 
@@ -260,7 +279,9 @@ func (s *socket) owe(n int) bool {
 }
 
 func (s *socket) writeNow(frame []byte) {
-	if err := s.ws.Write(context.Background(), websocket.MessageText, s.names.toClient(frame)); err != nil {
+	s.out.Hold()
+	err := s.ws.Write(context.Background(), websocket.MessageText, s.names.toClient(frame))
+	if err = cmp.Or(err, s.out.Release()); err != nil {
 		s.end(err)
 	}
 }

@@ -39,14 +39,14 @@ func (s *socket) write() {
 
 // writeBatch writes the frames of one batch in few system calls.
 func (s *socket) writeBatch(items []hub.Item) error {
-	s.out.hold()
+	s.out.Hold()
 	for i := range items {
 		if err := s.writeItem(&items[i]); err != nil {
-			s.out.release()
+			s.out.Release()
 			return err
 		}
 	}
-	return s.out.release()
+	return s.out.Release()
 }
 
 // writeItem writes the frame of an item. Memory for a frame that is made for this connection alone
@@ -81,12 +81,13 @@ func answerText(it *hub.Item) (n int) {
 }
 
 // encode returns the frame of an item; nil when it is not for this client.
-func (s *socket) encode(it *hub.Item) ([]byte, error) {
+func (s *socket) encode(it *hub.Item) (b []byte, err error) {
 	if it.Env != nil {
 		return s.envelope(it.Env), nil
 	}
 	if r, ok := it.Token.(reply); ok {
-		return r.frame(s, it)
+		onOtherStack(func() { b, err = r.frame(s, it) })
+		return b, err
 	}
 	switch v := it.Put.(type) {
 	case []byte:
