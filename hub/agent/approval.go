@@ -6,21 +6,21 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// ApprovalKey is the session setting that says which tool calls wait for a person.
+// ApprovalKey is the session setting for which tool calls need an approval.
 const ApprovalKey = "approval"
 
 // Values of the setting.
 const (
-	ApprovalAsk    = "ask"    // all that ask; the default
-	ApprovalWrites = "writes" // those that may change something; reading is allowed
+	ApprovalAsk    = "ask"    // every call that asks; the default
+	ApprovalWrites = "writes" // calls that may change something; reading is allowed
 	ApprovalAuto   = "auto"   // none
 )
 
-// AllowedKey is the session setting that lists the kinds of tool calls somebody allowed for the session: the calls' tool
-// names. It is added to by an answer to an approval.
+// AllowedKey is the session setting that lists the kinds of tool calls allowed for the session, by
+// tool name. Answers to approvals add to it.
 const AllowedKey = "allowed"
 
-// ApprovalConfig is the schema of those settings.
+// ApprovalConfig returns the schema of those settings.
 func ApprovalConfig() ahp.SessionConfigSchema {
 	quoted := func(values ...string) (out []json.RawMessage) {
 		for _, v := range values {
@@ -53,8 +53,8 @@ func ApprovalConfig() ahp.SessionConfigSchema {
 	}
 }
 
-// Options are the answers to an approval, in the order they are shown. The host
-// applies the settings when a readiness is confirmed, so agents always offer them.
+// Options returns the answers to an approval, in display order. The host applies the settings when
+// a readiness is confirmed, so agents always offer them.
 func Options() []ahp.ConfirmationOption {
 	return []ahp.ConfirmationOption{
 		{ID: "approve", Label: "Approve", Kind: ahp.ConfirmationOptionKindApprove},

@@ -15,36 +15,36 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// previewBytes is how much of a command's output stays with its result.
+// previewBytes is how much of a command's output is kept in its result.
 const previewBytes = 4 << 10
 
 // Command is a command line, or a script of several lines.
 type Command struct {
 	Text    string
-	Unasked bool                         // it needs no approval, as the agent itself made it up and knows it
+	Unasked bool                         // needs no approval, because the agent itself composed it
 	Dir     string                       // absolute; "" is the session's first directory
-	Env     []string                     // KEY=value, besides the host's
-	Program func(script string) []string // what runs the script; nil is ShellCommand
+	Env     []string                     // KEY=value, in addition to the host's
+	Program func(script string) []string // the argv that runs the script; nil is ShellCommand
 
 	Background bool            // the turn does not wait for it
-	Move       <-chan struct{} // from when this is closed on the turn does not wait any more; nil: never
+	Move       <-chan struct{} // once closed, the turn stops waiting; nil: never
 }
 
-// ErrDetached ends the waiting for a command that goes on in the background.
-var ErrDetached = errors.New("the command goes on in the background")
+// ErrDetached ends the wait for a command that moved to the background.
+var ErrDetached = errors.New("the command continues in the background")
 
-// Ended says how a command tool call came out.
+// Ended is the result of a command tool call.
 type Ended struct {
 	Ran      bool // false: it was denied, or could not be started
 	Denied   bool
-	Goes     bool // on, in the background
+	Goes     bool // the command continues in the background
 	ExitCode int
 }
 
-// RunCommand plays the tool call of one shell command: asked for, approved,
-// perhaps edited by who approves, run in a terminal of its own, completed with
-// its exit code and the end of its output. The
-// error is the turn's: the context's when it was cancelled (the command is dead then).
+// RunCommand plays the tool call of one shell command: readiness, approval (which may edit the
+// command), a run in a terminal of its own, and completion with the exit code and the end of the
+// output. The error is the turn's: the context's when it was cancelled, in which case the command
+// was killed.
 func RunCommand(ctx context.Context, s Spec, t Turn, command Command) (Ended, error) {
 	c := call{spec: s, turn: t, id: ids.New(), how: command, command: command.Text}
 	answer, err := c.ask(ctx)
@@ -60,13 +60,13 @@ func RunCommand(ctx context.Context, s Spec, t Turn, command Command) (Ended, er
 	return c.run(ctx)
 }
 
-// call is one command tool call under way.
+// call is one command tool call in progress.
 type call struct {
 	spec    Spec
 	turn    Turn
 	id      string
 	how     Command
-	command string // what runs: the text, or what who approved made of it
+	command string // the command to run: the text, or its edit in the approval
 }
 
 func (c *call) ask(ctx context.Context) (*ahp.ChatToolCallConfirmedAction, error) {
@@ -120,7 +120,7 @@ func (c *call) run(ctx context.Context) (Ended, error) {
 	return Ended{Ran: true, ExitCode: code}, c.complete(content, code, tail)
 }
 
-// wait waits for the command's end, unless it goes on in the background.
+// wait waits for the command's end, unless it moves to the background.
 func (c *call) wait(ctx context.Context, term Terminal) (int, string, error) {
 	if c.how.Background {
 		return 0, "", ErrDetached
@@ -139,7 +139,7 @@ func (c *call) wait(ctx context.Context, term Terminal) (int, string, error) {
 	return term.Wait(ctx)
 }
 
-// leave ends the call while its command goes on.
+// leave completes the call while its command continues.
 func (c *call) leave(ctx context.Context, term Terminal, content *ahp.ToolResultTerminalContent) (Ended, error) {
 	work := BackgroundSpec{Chat: c.turn.Chat, Label: title(c.command), Command: c.command, Terminal: term}
 	if err := c.spec.Host.Background(ctx, work); err != nil {
@@ -185,7 +185,7 @@ func (c *call) notStarted(ctx context.Context, cause error) error {
 	}})
 }
 
-// ShellCommand is the program that runs a command line or a script of several lines.
+// ShellCommand returns the argv that runs a command line or a script of several lines.
 func ShellCommand(script string) []string {
 	sh := "bash"
 	if _, err := exec.LookPath(sh); err != nil {
@@ -194,7 +194,8 @@ func ShellCommand(script string) []string {
 	return []string{sh, "-c", script}
 }
 
-// DirectoryMeta says in the `_meta` of a readiness where the command would run, when that is not where its session begins.
+// DirectoryMeta returns the `_meta` of a readiness that names the command's directory, if that is
+// not the session's.
 func DirectoryMeta(dir string) ahp.Meta {
 	raw, err := json.Marshal(map[string]string{"directory": dir})
 	if err != nil {
@@ -212,7 +213,7 @@ func Results(vs ...ahp.ToolResultContentValue) []ahp.ToolResultContent {
 	return out
 }
 
-// title is a command's first line, short enough for a tab.
+// title returns a command's first line, shortened for a tab.
 func title(command string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(command), "\n")
 	return texts.ElideRunes(line, 60)
@@ -225,7 +226,7 @@ func firstOf(s []string) string {
 	return s[0]
 }
 
-// end returns the last n bytes of s, from the start of a line where there is one.
+// end returns the last n bytes of s, from the start of a line if possible.
 func end(s string, n int) (tail string, cut bool) {
 	if len(s) <= n {
 		return s, false

@@ -6,15 +6,15 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Keeper is a Host that keeps what an edit would make of a file, so that people see the whole difference before they
-// decide, and afterwards what was decided about.
+// Keeper is a Host that keeps both versions of an edit, so that people see the whole difference
+// before their decision and afterwards.
 type Keeper interface {
-	// Keep returns how content is referred to. It fails where a session has kept as much as it may.
+	// Keep stores content and returns its reference. It fails at the session's limit.
 	Keep(path string, content []byte) (ahp.ContentRef, error)
 }
 
-// EditOf is an edit with both versions kept by the host. nil stands for a side that is not there; where the host keeps
-// nothing, the edit names its file alone.
+// EditOf returns an edit with both versions kept by the host. nil is a missing side; if the host
+// keeps nothing, the edit names the file only.
 func EditOf(h Host, path string, before, after []byte) ahp.FileEdit {
 	return ahp.FileEdit{Before: side(h, path, before), After: side(h, path, after)}
 }

@@ -2,19 +2,20 @@ package agent
 
 import "log/slog"
 
-// MCPServer is a Model Context Protocol server of the host's own that an agent may use for a session: the review's
-// comments, and the tools that connected clients offer.
+// MCPServer is a Model Context Protocol server of the host that an agent can use for a session: the
+// review's comments, and the tools that connected clients offer.
 type MCPServer struct {
 	Name string
 	// URL is reached by HTTP (streamable) with Headers; the address is on this machine.
 	URL     string
 	Headers map[string]string
-	// Command and Env start the same server over standard input and output, for agents that know no HTTP.
+	// Command and Env start the same server over standard input and output, for agents without
+	// HTTP.
 	Command []string
 	Env     []string // KEY=value
 }
 
-// ToolUser is a Backend that can be given MCP servers: a session's are started for it.
+// ToolUser is a Backend that accepts MCP servers for its sessions.
 type ToolUser interface{ UsesTools() bool }
 
 // LogValue keeps the token out of logs.

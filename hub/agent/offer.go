@@ -7,57 +7,61 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Offer is what an agent says of itself once it runs: it replaces what it said before. A nil
-// field says nothing new.
+// Offer is what a running agent reports of itself; it replaces the previous report. A nil field
+// reports nothing new.
 type Offer struct {
-	// Settings are the agent's own ones, besides those of the host, and Values what they are now.
+	// Settings are the agent's own settings, in addition to the host's, and Values their current
+	// values.
 	Settings map[string]ahp.SessionConfigPropertySchema
 	Values   ahp.Meta
 	Models   []ahp.SessionModelInfo
 	Logins   []ahp.ProtectedResourceMetadata
-	// LoginNeeded says that the agent just refused to work without a login: none was given, or what was given is no
-	// longer good. Logins are the ways to it.
+	// LoginNeeded is set when the agent refused to work without a login: none was given, or the one
+	// given is no longer valid. Logins are the ways to log in.
 	LoginNeeded ahp.AuthRequiredReason
-	// Title is what the agent calls a Chat.
+	// Title is the agent's title of Chat.
 	Chat  ahp.URI
 	Title string
 }
 
-// Settable is a Session with settings of its own that change while it lives.
+// Settable is a Session with settings of its own that can change while it lives.
 type Settable interface {
-	// Set has the agent take a value. The error says why it does not, for people.
+	// Set changes a setting of the agent. The error is written for people.
 	Set(ctx context.Context, key string, value json.RawMessage) error
 }
 
-// Steerable is a Session that may take a message into a turn which runs.
+// Steerable is a Session that can accept a message during a turn.
 type Steerable interface {
-	// Steers reports whether it can, in the turn that runs in a chat now.
+	// Steers reports whether it can, in the chat's running turn.
 	Steers(chat ahp.URI) bool
-	// Steer hands the message over. After an error it was not taken.
+	// Steer delivers the message. After an error it was not accepted.
 	Steer(ctx context.Context, chat ahp.URI, m ahp.Message) error
 }
 
-// SlashCommand is one that a message may begin with, as /name and perhaps more.
+// SlashCommand is a command at the beginning of a message: /name and perhaps more.
 type SlashCommand struct {
 	Name        string `json:"name"` // without the slash
 	Description string `json:"description,omitempty"`
-	Hint        string `json:"hint,omitempty"` // what may follow; "" is nothing
+	Hint        string `json:"hint,omitempty"` // the arguments; "" for none
 }
 
-// Commander is a Session or a Backend that knows the agent's commands; a Backend those of the last session.
+// Commander is a Session or a Backend that knows the agent's commands; a Backend knows those of the
+// last session.
 type Commander interface{ Commands() []SlashCommand }
 
-// Authenticator is a Backend that takes tokens for the resources it names in its AgentInfo.
+// Authenticator is a Backend that accepts tokens for the resources in its AgentInfo.
 type Authenticator interface {
-	// Authenticate keeps a token in memory; "" takes it back. known is false for resources of others.
+	// Authenticate keeps a token in memory; "" deletes it. known is false for resources of other
+	// agents.
 	Authenticate(ctx context.Context, resource, token string) (known bool, err error)
 }
 
-// Confined is a Backend that works in some directories only.
+// Confined is a Backend that works only in some directories.
 type Confined interface {
-	// Allows says why an absolute path is none of them, for people.
+	// Allows reports, for people, why an absolute path is in none of them; nil when it is in one.
 	Allows(dir string) error
 }
 
-// Iconed is a Backend with a sign that pages show beside its name: a letter or two, or one emoji.
+// Iconed is a Backend with an icon that pages show beside its name: one or two letters, or one
+// emoji.
 type Iconed interface{ Icon() string }

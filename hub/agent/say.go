@@ -8,8 +8,8 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// Part is a text that grows. Its part is sent before its first piece (AHP
-// requirements 105 and 106).
+// Part is a growing text. Its part is emitted before its first piece (AHP requirements 105 and
+// 106).
 type Part struct {
 	out       Out
 	id        string
@@ -22,7 +22,7 @@ func Markdown(out Out) (*Part, error) {
 	return p, p.begin(&ahp.MarkdownResponsePart{ID: p.id})
 }
 
-// Reasoning begins a text about how the answer comes about.
+// Reasoning begins a text about how the answer was found.
 func Reasoning(out Out) (*Part, error) {
 	p := &Part{out: out, id: ids.New(), reasoning: true}
 	return p, p.begin(&ahp.ReasoningResponsePart{ID: p.id})
@@ -52,8 +52,8 @@ func Say(out Out, text string) error {
 	return p.Add(text)
 }
 
-// Code writes s as a Markdown code span on one line, however many backticks are
-// in it; a long or many-lined one is cut.
+// Code formats s as a Markdown code span on one line, whatever backticks it contains; long or
+// multi-line text is cut.
 func Code(s string) string {
 	const most = 120
 	line, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
@@ -72,13 +72,13 @@ func Code(s string) string {
 	return tick + line + tick
 }
 
-// CodeBlock writes s as a fenced block.
+// CodeBlock formats s as a fenced block.
 func CodeBlock(lang, s string) string {
 	f := Fence(s, 3)
 	return f + lang + "\n" + strings.TrimRight(s, "\n") + "\n" + f + "\n"
 }
 
-// Fence is a run of backticks longer than any in s.
+// Fence returns a run of backticks longer than any in s.
 func Fence(s string, least int) string {
 	longest, run := 0, 0
 	for _, r := range s {

@@ -7,7 +7,7 @@ import (
 
 const mostTail = 2 << 10 // bytes
 
-// Tail keeps the end of what a program writes to standard error, to be quoted when it fails.
+// Tail keeps the end of a program's standard error, to be quoted when it fails.
 type Tail struct {
 	mu  sync.Mutex
 	end []byte

@@ -10,8 +10,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// AboutThreads reports whether a turn is about review threads. Such a message is
-// never executed, whatever its text says: what others wrote came along with it.
+// AboutThreads reports whether a turn is about review threads. Such a message is never executed,
+// whatever its text, because it carries text of others.
 func AboutThreads(t Turn) bool {
 	for _, a := range t.Message.Attachments {
 		if _, ok := a.Value.(*ahp.MessageAnnotationsAttachment); ok {
@@ -21,8 +21,8 @@ func AboutThreads(t Turn) bool {
 	return len(t.Threads) > 0
 }
 
-// Threads writes review threads as Markdown: where each is, by which id tools know it, the
-// lines it quotes, what was said. dirs are the session's directories: paths are shown relative to them.
+// Threads formats review threads as Markdown: the location, the id for tools, the quoted lines and
+// the comments. Paths are relative to dirs, the session's directories.
 func Threads(dirs []string, list []ahp.Annotation) string {
 	var b strings.Builder
 	for _, a := range list {
@@ -40,7 +40,7 @@ func Threads(dirs []string, list []ahp.Annotation) string {
 	return b.String()
 }
 
-// suggests reports whether somebody proposed other lines.
+// suggests reports whether a thread contains a suggestion.
 func suggests(list []ahp.Annotation) bool {
 	for _, a := range list {
 		for _, e := range a.Entries {
@@ -52,7 +52,7 @@ func suggests(list []ahp.Annotation) bool {
 	return false
 }
 
-// CountThreads says how many threads were sent.
+// CountThreads returns the number of threads in words.
 func CountThreads(n int) string {
 	switch n {
 	case 0:
@@ -70,7 +70,7 @@ func resolved(a ahp.Annotation) string {
 	return ""
 }
 
-// span says which lines: the protocol counts from 0, people from 1.
+// span formats lines: the protocol counts from 0, people from 1.
 func span(r *ahp.TextRange) string {
 	if r == nil {
 		return ""
@@ -85,14 +85,14 @@ func span(r *ahp.TextRange) string {
 	return fmt.Sprintf(", lines %d–%d", from, to)
 }
 
-// stamp is what the hub notes with an entry: who wrote it, about which text.
+// stamp is the hub's record in an entry: its author and the text it is about.
 type stamp struct {
 	By   struct{ Name string }
 	Hunk string
 }
 
 func stampOf(e ahp.AnnotationEntry) (s stamp) {
-	_ = json.Unmarshal(e.Meta["ahphub"], &s) // absent from other hosts' entries
+	_ = json.Unmarshal(e.Meta["ahphub"], &s) // other hosts' entries have none
 	return s
 }
 
@@ -113,15 +113,15 @@ func entry(e ahp.AnnotationEntry) string {
 	return "> " + strings.ReplaceAll(text, "\n", "\n> ") + "\n\n"
 }
 
-// fileName is the path a person knows a resource by: relative to the session's
-// directory, and without what names a stored version (ahp-blob:<path>?version=<id>).
+// fileName returns the path of a resource for people: relative to the session's directory, without
+// the parts that identify a stored version (ahp-blob:<path>?version=<id>).
 func fileName(dirs []string, uri ahp.URI) string {
 	u, err := url.Parse(uri)
 	if err != nil {
 		return uri
 	}
 	path := u.Path
-	if old := u.Query().Get("path"); old != "" { // as versions were named before
+	if old := u.Query().Get("path"); old != "" { // the former format of versions
 		path = old
 	}
 	for _, d := range dirs {

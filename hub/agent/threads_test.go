@@ -7,7 +7,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// An agent is told all there is to a thread: file, lines, what they read, who said what, and whether it is done.
+// An agent gets all parts of a thread: file, lines, their text, the comments with their authors,
+// and whether it is resolved.
 func TestThreadsInWords(t *testing.T) {
 	said := func(by, hunk, text string) ahp.AnnotationEntry {
 		own, err := json.Marshal(map[string]any{"by": map[string]string{"name": by}, "hunk": hunk})

@@ -2,8 +2,8 @@ package agent
 
 import "github.com/ahphub/ahphub/hub/ahp"
 
-// Typed reports whether somebody with the right to prompt wrote a message: just now, or when they made the automation that
-// sends it. Only that is ever obeyed as a command.
+// Typed reports whether a person with the right to prompt wrote a message: just now, or by making
+// the automation that sends it. Agents obey only such messages as commands.
 func Typed(m ahp.Message) bool {
 	return m.Origin.Kind == ahp.MessageKindUser || m.Origin.Kind == ahp.MessageKindAutomation
 }

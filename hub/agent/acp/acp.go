@@ -1,10 +1,9 @@
-// Package acp hosts programs that speak the Agent Client Protocol over their
-// standard input and output: Claude Code, Gemini CLI, Codex, opencode, Goose and
-// others. One process serves one session, and runs only while the session needs it.
+// Package acp hosts programs that speak the Agent Client Protocol over standard input and output:
+// Claude Code, Gemini CLI, Codex, opencode, Goose and others. One process serves one session, and
+// runs only while the session needs it.
 //
-// Messages are read in the order they came and a turn has one goroutine that turns
-// them into chat actions, so what a person sees has the agent's order, and a host
-// that cannot take more makes the agent wait.
+// Messages are read in order of arrival, and one goroutine for each turn converts them to chat
+// actions. People therefore see the agent's order, and a host at its limits makes the agent wait.
 package acp
 
 import (
@@ -19,37 +18,37 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// version of the protocol that is spoken here.
+// version is the supported version of the protocol.
 const version = 1
 
-// Program says how an agent is run.
+// Program describes how an agent is run.
 type Program struct {
-	Name        string            // the provider it is listed under
+	Name        string            // the provider that lists it
 	Title       string            // for people; Name when empty
 	Description string            // for people
-	Command     string            // a path, or a name that is looked up on PATH
-	Args        []string          // of the command
+	Command     string            // a path, or a name on PATH
+	Args        []string          // arguments of the command
 	Env         map[string]string // set for the agent
-	Pass        []string          // variables of the host it may see besides the usual ones; PREFIX_* stands for many
-	Login       string            // how one logs in, in a sentence
-	Auth        string            // the way to log in that is gone by itself when a login is asked for; "" none
-	NoRead      bool              // it reads files by itself: offering it to read through the host breaks it
-	Icon        string            // a letter or two, or one emoji, beside its name
-	Model       string            // of new sessions whose maker names none; "" is the program's own choice
+	Pass        []string          // further variables of the host that it sees; PREFIX_* matches many
+	Login       string            // how to log in, in one sentence
+	Auth        string            // the login method to use without a person when a login is needed; "" none
+	NoRead      bool              // it reads files by itself; offering it reads through the host would break it
+	Icon        string            // one or two letters, or one emoji, beside its name
+	Model       string            // of new sessions whose owner names none; "" is the program's choice
 	Dirs        []string          // absolute; it works in these and below; none means everywhere
 
-	key string // that a client handed over, for the way Auth
+	key string // a client's secret, for the method Auth
 }
 
 func (p Program) title() string { return cmp.Or(p.Title, p.Name) }
 
-// Limits of waiting; zero fields take the default.
+// Limits bounds time and resources; zero fields take the default.
 type Limits struct {
-	Start  time.Duration // until the program must have introduced itself: a minute
-	Cancel time.Duration // until a cancelled turn must be over before the program is killed: 5 s
-	Idle   time.Duration // without a turn, until the program is stopped: 10 minutes
+	Start  time.Duration // until the program has introduced itself: a minute
+	Cancel time.Duration // until a cancelled turn has ended, or the program is killed: 5 s
+	Idle   time.Duration // without a turn, after which the program is stopped: 10 minutes
 
-	// What a program and all it starts may use; zero fields are without a limit (limits.go).
+	// Limits of a program and its child processes; zero fields are unlimited (limits.go).
 	Memory    int64   // bytes
 	CPUs      float64 // of one: 1.5 is one and a half
 	Processes int     // and threads
@@ -66,10 +65,10 @@ func (l Limits) withDefaults() Limits {
 type Backend struct {
 	Program Program
 	Limits  Limits
-	Memory  *Memory // what it said of itself before; nil forgets
+	Memory  *Memory // earlier reports of the program; nil forgets them
 }
 
-// Describe tells what the root channel shows. Nothing is started for it.
+// Describe returns what the root channel shows. It starts nothing.
 func (b Backend) Describe(context.Context) (ahp.AgentInfo, error) {
 	return ahp.AgentInfo{
 		Provider:    b.Program.Name,
@@ -82,7 +81,8 @@ func (b Backend) Describe(context.Context) (ahp.AgentInfo, error) {
 	}, nil
 }
 
-// capabilities are what it said when it last ran: that a session may have several directories. The first is where it runs.
+// capabilities returns those of the program's last run: whether a session can have several
+// directories. It runs in the first.
 func (b Backend) capabilities() *ahp.AgentCapabilities {
 	if !b.Memory.get().Dirs {
 		return nil
@@ -97,8 +97,7 @@ func (b Backend) models() []ahp.SessionModelInfo {
 	return models(b.Program.Name, nil, true)
 }
 
-// Config is the host's own setting, whether what the agent asks for waits for approval, and those that the agent had when
-// it last ran.
+// Config returns the host's own setting for approvals, and the agent's settings from its last run.
 func (b Backend) Config() ahp.SessionConfigSchema {
 	schema := agent.ApprovalConfig()
 	for key, p := range b.Memory.get().Settings {
@@ -109,16 +108,16 @@ func (b Backend) Config() ahp.SessionConfigSchema {
 	return schema
 }
 
-// Commands are those of the last session.
+// Commands returns those of the last session.
 func (b Backend) Commands() []agent.SlashCommand { return b.Memory.Commands() }
 
-// UsesTools says that the program is given a session's MCP servers.
+// UsesTools reports that the program gets a session's MCP servers.
 func (b Backend) UsesTools() bool { return true }
 
-// Icon is its sign.
+// Icon returns the program's icon.
 func (b Backend) Icon() string { return b.Program.Icon }
 
-// Allows keeps it to its directories, whatever links lie in them.
+// Allows checks that a directory is in the program's directories, with symbolic links resolved.
 func (b Backend) Allows(dir string) error {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -134,11 +133,11 @@ func (b Backend) Allows(dir string) error {
 	if len(b.Program.Dirs) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s works in %s only: choose a directory there", b.Program.title(), strings.Join(b.Program.Dirs, ", "))
+	return fmt.Errorf("%s works only in %s. Choose a directory there", b.Program.title(), strings.Join(b.Program.Dirs, ", "))
 }
 
-// Open starts the program of a new session, so that one which cannot work says so
-// at once. A session that was there before starts it with its next prompt.
+// Open starts the program of a new session, so that a program that cannot work fails at once. An
+// earlier session starts it with its next prompt.
 func (b Backend) Open(ctx context.Context, spec agent.Spec) (agent.Session, error) {
 	s, err := newSession(b, spec)
 	if err != nil || s.known() {
@@ -152,7 +151,7 @@ func (b Backend) Open(ctx context.Context, spec agent.Spec) (agent.Session, erro
 	}
 	s.making.Store(false)
 	if err != nil {
-		_ = s.Close() // the error is what there is to say
+		_ = s.Close() // the error above is more useful
 		return nil, err
 	}
 	return s, nil

@@ -10,10 +10,10 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Which session of the program goes with which chat.
+// The mapping between chats and the program's sessions.
 
-// prepare makes the program's session for the first chat ahead of its first prompt:
-// a program that wants a login says so here.
+// prepare makes the program's session for the first chat before its first prompt: a program that
+// needs a login reports it here.
 func (s *session) prepare(ctx context.Context, p *peer) error {
 	id, err := s.create(ctx, p)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *session) create(ctx context.Context, p *peer) (string, error) {
 		return "", p.explain(err)
 	}
 	if made.SessionID == "" {
-		return "", errors.New(p.prog.title() + " made a session without an id: install another release of it")
+		return "", errors.New(p.prog.title() + " made a session without an id. Install another release of it")
 	}
 	dials := dialsOf(made.settings)
 	for i := range dials {
@@ -49,7 +49,7 @@ func (s *session) create(ctx context.Context, p *peer) (string, error) {
 	return made.SessionID, nil
 }
 
-// params are those of a session that is made, taken up or forked.
+// params returns the parameters for making, resuming or forking a session.
 func (s *session) params(p *peer, id string) sessionParams {
 	q := sessionParams{SessionID: id, Cwd: s.dir, McpServers: servers(s.spec.MCP, p.about.AgentCapabilities.McpCapabilities.HTTP)}
 	if len(s.spec.Dirs) > 1 && isObject(p.about.AgentCapabilities.SessionCapabilities.Dirs) {
@@ -58,8 +58,8 @@ func (s *session) params(p *peer, id string) sessionParams {
 	return q
 }
 
-// join finds the program's session of a chat. fresh means that it knows nothing of
-// what was said in the chat so far.
+// join returns the program's session of a chat. fresh is set when that session does not know the
+// chat's history.
 func (s *session) join(ctx context.Context, p *peer, t agent.Turn) (id string, fresh bool, err error) {
 	s.mu.Lock()
 	was := s.chats[t.Chat]
@@ -68,7 +68,7 @@ func (s *session) join(ctx context.Context, p *peer, t agent.Turn) (id string, f
 	if was.Session != "" && was.continues(t) && (open || s.load(ctx, p, was.Session)) {
 		id = was.Session
 	} else if id = s.fork(ctx, p, t); id != "" {
-		s.log.Debug("an agent forked its session", "chat", t.Chat)
+		s.log.Debug("forked an agent's session", "chat", t.Chat)
 	} else if id, err = s.take(ctx, p); err != nil {
 		return "", false, err
 	} else {
@@ -82,8 +82,8 @@ func (s *session) join(ctx context.Context, p *peer, t agent.Turn) (id string, f
 	return id, fresh, nil
 }
 
-// continues reports whether a turn follows on what the program was told. After a cut
-// or an edit of earlier messages it does not.
+// continues reports whether a turn follows on what the program knows. After a cut or an edit of
+// earlier messages it does not.
 func (c chat) continues(t agent.Turn) bool {
 	if c.Turn == t.ID {
 		return true // resumed
@@ -92,7 +92,7 @@ func (c chat) continues(t agent.Turn) bool {
 	return n > 0 && t.History[n-1].ID == c.Turn
 }
 
-// take returns the session that waits for a chat, or makes one.
+// take returns the session prepared for a chat, or makes one.
 func (s *session) take(ctx context.Context, p *peer) (string, error) {
 	s.mu.Lock()
 	id := p.spare
@@ -104,8 +104,8 @@ func (s *session) take(ctx context.Context, p *peer) (string, error) {
 	return s.create(ctx, p)
 }
 
-// load takes up a session of an earlier run of the program, where it can. What it
-// replays of it is known here, and left out since no turn runs on it yet.
+// load resumes a session of an earlier run of the program, if it can. Its replay is ignored, as no
+// turn runs on it yet.
 func (s *session) load(ctx context.Context, p *peer, id string) bool {
 	can := p.about.AgentCapabilities
 	method := "session/load"
@@ -121,15 +121,16 @@ func (s *session) load(ctx context.Context, p *peer, id string) bool {
 		err = p.call(ctx, method, s.params(p, id), &was)
 	}
 	if err != nil {
-		s.log.Warn("an agent does not know its session any more: it goes on from the transcript", "err", err)
+		s.log.Warn("an agent lost its session; it continues from the transcript", "err", err)
 		return false
 	}
 	s.began(p, id, dialsOf(was.settings))
 	return true
 }
 
-// fork has the program copy the session of the chat that this one is a fork of, where it can and that chat has not
-// gone on since: turns keep their ids in a fork. "" is no fork.
+// fork copies the program's session of the chat that this one was forked from, if the program can
+// and that chat has not changed since: turns keep their ids in a fork. It returns "" if there is no
+// copy.
 func (s *session) fork(ctx context.Context, p *peer, t agent.Turn) string {
 	if !isObject(p.about.AgentCapabilities.SessionCapabilities.Fork) || len(t.History) == 0 {
 		return ""
@@ -151,7 +152,7 @@ func (s *session) fork(ctx context.Context, p *peer, t agent.Turn) string {
 	}
 	var made sessionResult
 	if err := p.call(ctx, "session/fork", s.params(p, from), &made); err != nil || made.SessionID == "" {
-		s.log.Warn("an agent could not fork its session: the chat goes on from its transcript", "err", err)
+		s.log.Warn("cannot fork an agent's session; the chat continues from its transcript", "err", err)
 		return ""
 	}
 	s.began(p, made.SessionID, dialsOf(made.settings))
@@ -166,8 +167,8 @@ func (s *session) opened(p *peer, id string) bool {
 
 func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
-// save writes down which chat goes with which session. s.mu is held: it is short,
-// and happens once a turn.
+// save stores which chat has which session. s.mu is held: writing is short and happens once in a
+// turn.
 func (s *session) save() {
 	raw, err := json.Marshal(s.chats)
 	if err == nil {
@@ -177,7 +178,7 @@ func (s *session) save() {
 		err = os.Rename(s.file()+".new", s.file())
 	}
 	if err != nil {
-		s.log.Warn("the agent's chats could not be noted: after a restart they go on from their transcripts", "err", err)
+		s.log.Warn("cannot save an agent's chats; after a restart they continue from their transcripts", "err", err)
 	}
 }
 
@@ -199,7 +200,7 @@ func (s *session) turn(id string) *player {
 	return s.turns[id]
 }
 
-// cutOff notes that a turn ended before its answer did: resumed, it goes on.
+// cutOff records that a turn ended before its answer did, so that it can be resumed.
 func (s *session) cutOff(turn string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

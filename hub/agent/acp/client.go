@@ -10,14 +10,14 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// handle takes what the program asks and tells, on its reader's goroutine: what
-// belongs to a turn is handed on in order, all else is answered beside it.
+// handle runs the program's requests and notifications, on its reader's goroutine: what belongs to
+// a turn is queued in order, the rest is answered concurrently.
 func (s *session) handle(p *peer, m jsonrpc.Message) {
 	switch m.Method {
 	case "session/update":
 		var n sessionNotice
 		if err := json.Unmarshal(m.Params, &n); err != nil {
-			s.log.Debug("an agent's update was not understood", "err", err)
+			s.log.Debug("cannot decode an agent's update", "err", err)
 			return
 		}
 		if !s.noted(p, &n) {
@@ -63,7 +63,7 @@ func (s *session) handle(p *peer, m jsonrpc.Message) {
 	}
 }
 
-// deliver hands an event to the turn it belongs to, and waits until that can take it.
+// deliver queues an event for its turn, and waits while the queue is full.
 func (s *session) deliver(p *peer, id string, e event) {
 	if r := s.turn(id); r != nil && r.p == p {
 		select {
@@ -79,7 +79,7 @@ func (s *session) deliver(p *peer, id string, e event) {
 	e.nobody(p)
 }
 
-// deliverAll hands an event that names no session to every turn of a program.
+// deliverAll queues an event without a session for every turn of a program.
 func (s *session) deliverAll(p *peer, e event) {
 	s.mu.Lock()
 	ids := slices.Collect(maps.Keys(s.turns))
@@ -89,7 +89,7 @@ func (s *session) deliverAll(p *peer, e event) {
 	}
 }
 
-// with reads a request's parameters and answers it.
+// with decodes a request's parameters and answers it.
 func with[P any](p *peer, m jsonrpc.Message, do func(context.Context, P) (any, error)) {
 	if !m.IsRequest() {
 		return

@@ -9,11 +9,11 @@ import (
 
 const mostCommands = 500
 
-// setCommands takes the commands that a message may begin with.
+// setCommands stores the commands that a message can begin with.
 func (s *session) setCommands(list []availableCommand) {
 	commands := make([]agent.SlashCommand, 0, min(len(list), mostCommands))
 	for _, c := range list[:min(len(list), mostCommands)] {
-		name := texts.OneLine(strings.TrimPrefix(c.Name, "/")) // "memory show" is one, too
+		name := texts.OneLine(strings.TrimPrefix(c.Name, "/")) // "memory show" is one command, too
 		if name == "" {
 			continue
 		}
@@ -29,7 +29,7 @@ func (s *session) setCommands(list []availableCommand) {
 	s.memory.learnCommands(commands)
 }
 
-// Commands are those the program named in this session, or in one before.
+// Commands returns the program's commands in this session, or in an earlier one.
 func (s *session) Commands() []agent.SlashCommand {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// crashing is a world whose agent dies once, at a stage.
+// crashing is a world whose agent crashes once, at a stage.
 func crashing(t *testing.T, mode, stage string) (*world, string) {
 	t.Helper()
 	prog, file := program(mode), filepath.Join(t.TempDir(), "crashed")
@@ -22,7 +22,7 @@ func crashing(t *testing.T, mode, stage string) (*world, string) {
 	return newWorld(t, acp.Backend{Program: prog}), file
 }
 
-// cleared waits until nothing of the agent that died runs any more.
+// cleared waits until no process of the crashed agent is left.
 func (w *world) cleared(file string) {
 	w.t.Helper()
 	var agent, child int
@@ -36,7 +36,7 @@ func (w *world) cleared(file string) {
 	}
 }
 
-// finishes says yes to what "stages" asks, until its turn is over.
+// finishes approves the requests of "stages" until its turn ends.
 func (w *world) finishes() string {
 	w.t.Helper()
 	id := w.chat().ActiveTurn.ID
@@ -45,7 +45,8 @@ func (w *world) finishes() string {
 	return w.ended()
 }
 
-// An agent that dies before its session is there leaves one that says so and can be opened again.
+// An agent that crashes before its session exists leaves a session that says so and can be opened
+// again.
 func TestCrashAtTheBeginning(t *testing.T) {
 	for stage, want := range map[string]string{
 		"start":       "Fake was ended by a signal (killed) before it introduced itself. It said: panic: at start.",
@@ -66,7 +67,8 @@ func TestCrashAtTheBeginning(t *testing.T) {
 	}
 }
 
-// One that dies in a turn ends it with what it said, whatever the turn waited for, and the same turn can go on.
+// A crash in a turn ends it with its output so far, whatever it waited for, and the turn can be
+// resumed.
 func TestCrashAtEachStage(t *testing.T) {
 	const died = "error Fake was ended by a signal (killed). It said: panic: at %s. Resume to try again.\nerror\n"
 	for stage, said := range map[string]string{
@@ -101,7 +103,8 @@ func TestCrashAtEachStage(t *testing.T) {
 	}
 }
 
-// One that dies when it is told to stop has stopped, and one that dies while it takes its session up is started anew.
+// An agent that crashes while stopping has stopped; one that crashes while resuming its session is
+// started anew.
 func TestCrashAfterCancel(t *testing.T) {
 	w, file := crashing(t, "plain", "session/cancel")
 	id := w.begin(agenttest.User("hold"))

@@ -11,24 +11,24 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// A program has settings of three makes: modes, models, and config options, which newer programs have in place of
-// both. Here each is a dial, and a setting of the session.
+// A program has three kinds of settings: modes, models, and config options, which replace both in
+// newer programs. Each of them is a dial here, and a setting of the session.
 
 const (
 	mostDials   = 32
-	mostChoices = 200 // of one dial that stand in the schema
+	mostChoices = 200 // choices of one dial in the schema
 )
 
-// dial is one setting of a program's session. It never changes; a newer one takes its place.
+// dial is one setting of a program's session. It is immutable; a newer one replaces it.
 type dial struct {
-	key         string // of the session's setting
-	id          string // the program's
+	key         string // key of the session's setting
+	id          string // the program's id
 	make        dialMake
 	category    string
 	title       string
 	description string
 	current     json.RawMessage // a string, or a boolean
-	initial     json.RawMessage // where it stands in a new session; nil when nobody knows
+	initial     json.RawMessage // value in a new session; nil if unknown
 	choices     []choice        // none for a boolean
 }
 
@@ -42,8 +42,8 @@ const (
 
 type choice struct{ value, name, description string }
 
-// dialsOf reads what an answer to session/new and its like says of settings. Options come before what older programs
-// say of modes and models.
+// dialsOf returns the settings in an answer to session/new and the like. Options take precedence
+// over older programs' modes and models.
 func dialsOf(r settings) []dial {
 	var out []dial
 	for _, o := range r.ConfigOptions {
@@ -71,7 +71,7 @@ func dialsOf(r settings) []dial {
 	return named(out[:min(len(out), mostDials)])
 }
 
-// named gives each dial a key of its own, beside the host's own settings.
+// assignKeys gives each dial a unique key that differs from the host's own settings.
 func named(dials []dial) []dial {
 	taken := agent.ApprovalConfig().Properties
 	for i := range dials {
@@ -103,10 +103,10 @@ func (o configOption) dial() (dial, bool) {
 		}
 		return d, json.Unmarshal(o.CurrentValue, &is) == nil && len(d.choices) > 0
 	}
-	return d, false // newer than what is known here
+	return d, false // of a kind that is not known here
 }
 
-// choices are an option, or those of a group with its name before theirs.
+// choices returns an option's values, or a group's with its name in front.
 func (v optionChoice) choices(group string) (out []choice) {
 	if v.Options == nil {
 		return []choice{{v.Value, group + nameOf(v.Name, v.Value), v.Description}}
@@ -120,13 +120,13 @@ func (v optionChoice) choices(group string) (out []choice) {
 }
 
 func quoted(s string) json.RawMessage {
-	raw, _ := json.Marshal(s) // a string always can be
+	raw, _ := json.Marshal(s) // strings always encode
 	return raw
 }
 
 func (d dial) boolean() bool { return d.choices == nil }
 
-// schema describes the setting to those who choose.
+// schema describes the setting for clients.
 func (d dial) schema() ahp.SessionConfigPropertySchema {
 	p := ahp.SessionConfigPropertySchema{Type: "string", Title: d.title, Description: d.description, Default: d.initial, SessionMutable: ahp.Ptr(true)}
 	if d.boolean() {
@@ -138,13 +138,13 @@ func (d dial) schema() ahp.SessionConfigPropertySchema {
 		p.EnumLabels = append(p.EnumLabels, c.name)
 		p.EnumDescriptions = append(p.EnumDescriptions, c.description)
 	}
-	if len(d.choices) > mostChoices { // the others are there, and have to be typed
+	if len(d.choices) > mostChoices { // other values exist and must be typed
 		p.EnumDynamic = ahp.Ptr(true)
 	}
 	return p
 }
 
-// takes says why a value is not for this dial.
+// takes reports why a value does not fit this dial; nil when it does.
 func (d dial) takes(value json.RawMessage) error {
 	if d.boolean() {
 		var is bool
@@ -164,7 +164,7 @@ func (d dial) takes(value json.RawMessage) error {
 	return fmt.Errorf("%s cannot be %q; there are: %s", d.title, texts.ElideBytes(want, 80), strings.Join(have, ", "))
 }
 
-// plain is a string without its quotes, and any other value as JSON has it.
+// plain returns a string without quotes, and any other value as JSON.
 func plain(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -173,7 +173,7 @@ func plain(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// label is a value as people know it.
+// label returns a value's name for people.
 func (d dial) label(value json.RawMessage) string {
 	for _, c := range d.choices {
 		if c.value == plain(value) {
@@ -185,7 +185,7 @@ func (d dial) label(value json.RawMessage) string {
 
 func (d dial) is(value json.RawMessage) bool { return plain(d.current) == plain(value) }
 
-// models are the choices of the dial that is for models, as a client's picker shows them.
+// models returns the choices of the model dial, for clients' model pickers.
 func models(provider string, dials []dial, vision bool) []ahp.SessionModelInfo {
 	i := slices.IndexFunc(dials, func(d dial) bool { return d.category == "model" })
 	if i < 0 {
@@ -202,5 +202,5 @@ func models(provider string, dials []dial, vision bool) []ahp.SessionModelInfo {
 	return out
 }
 
-// anyModel stands for whichever model the program takes by itself.
+// anyModel is the program's default model.
 const anyModel = "default"

@@ -21,13 +21,13 @@ const (
 	mostOptions   = 200 // of one question
 )
 
-// elicitation is a question of the program's in words of its own.
+// elicitation is a question of the program in free form.
 type elicitation struct {
 	params elicitParams
-	nested bool // it came by the method's first name, whose answers have another shape
+	nested bool // it used the method's first name, whose answers have another shape
 }
 
-// elicitAnswer is what became of it.
+// elicitAnswer is the answer to one.
 type elicitAnswer struct {
 	Action  string         `json:"action"` // accept, decline, cancel
 	Content map[string]any `json:"content,omitempty"`
@@ -40,7 +40,7 @@ func (e *elicitation) answer(a elicitAnswer) any {
 	return a
 }
 
-// elicit asks people what the program asks, as an input request of the chat.
+// elicit asks people a question of the program, as an input request of the chat.
 func (r *player) elicit(ctx context.Context, e event) error {
 	form, err := newForm(e.elicit.params)
 	if err != nil {
@@ -69,18 +69,18 @@ func (r *player) elicit(ctx context.Context, e event) error {
 	return nil
 }
 
-// openForm is a question that people see, and what the program calls it and its request.
+// openForm is an open question, with the ids of the program and the input request.
 type openForm struct {
 	withdraw context.CancelCauseFunc
 	id, wire string
 }
 
-// withdrawn is why nobody has to answer any more.
+// withdrawn is the error of a question that needs no answer any more.
 type withdrawn struct{ response ahp.ChatInputResponseKind }
 
-func (withdrawn) Error() string { return "the agent needs no answer any more" }
+func (withdrawn) Error() string { return "the agent no longer needs an answer" }
 
-// withdraw closes a question that the program has no need of.
+// withdraw closes a question of the program.
 func (r *player) withdraw(w *withdrawal) {
 	for _, f := range r.forms {
 		switch {
@@ -92,15 +92,15 @@ func (r *player) withdraw(w *withdrawal) {
 	}
 }
 
-// form is an input request, and the way back from its answers to the fields they are for.
+// form is an input request, with the mapping of its answers to the program's fields.
 type form struct {
 	request ahp.ChatInputRequest
-	fields  map[string]field // by question
+	fields  map[string]field // by question id
 }
 
 type field struct {
 	name string
-	kind string // of its values
+	kind string // of the values
 }
 
 func newForm(q elicitParams) (form, error) {
@@ -134,7 +134,7 @@ func newForm(q elicitParams) (form, error) {
 
 var plainID = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 
-// questionID is a field's name where that is fit for an element's id on a page.
+// questionID returns a field's name if it can be an element's id on a page.
 func questionID(name string, n int) string {
 	if plainID.MatchString(name) {
 		return name
@@ -142,7 +142,7 @@ func questionID(name string, n int) string {
 	return fmt.Sprintf("q.%d", n+1)
 }
 
-// question is a field as the protocol asks for one.
+// question converts a field to a question of the protocol.
 func (p property) question(id, name string, required bool) (ahp.ChatInputQuestionValue, error) {
 	title, message := texts.ElideBytes(p.Title, 200), texts.ElideBytes(cmp.Or(p.Description, p.Title, name), 2000)
 	if message == title {
@@ -182,7 +182,7 @@ func format(s string) string {
 	return ""
 }
 
-// options are the values of a property that has only some; nil when it has any.
+// options returns the values of a property with enumerated values; nil otherwise.
 func (p *property) options() (out []ahp.ChatInputOption) {
 	if p == nil {
 		return nil
@@ -201,7 +201,7 @@ func (p *property) options() (out []ahp.ChatInputOption) {
 	return out[:min(len(out), mostOptions)]
 }
 
-// recommended marks what is taken when nobody chooses.
+// recommended marks the default option.
 func recommended(options []ahp.ChatInputOption, raw json.RawMessage) []ahp.ChatInputOption {
 	chosen := as[[]string](raw)
 	if one := as[string](raw); one != "" {
@@ -231,7 +231,7 @@ func pointer[T any](raw json.RawMessage) *T {
 	return &v
 }
 
-// answer writes what somebody answered by the program's names.
+// answer converts answers to the program's names.
 func (f form) answer(a *ahp.ChatInputCompletedAction) elicitAnswer {
 	switch a.Response {
 	case ahp.ChatInputResponseKindDecline:

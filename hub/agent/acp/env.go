@@ -8,8 +8,8 @@ import (
 	"github.com/ahphub/ahphub/hub/environ"
 )
 
-// environment returns what a program sees: the usual variables, those it may see, those
-// set for it. Its own directory comes last on PATH, where its interpreter often is.
+// environment returns a program's environment: the usual variables, those it may see, and those set
+// for it. Its own directory comes last on PATH, because its interpreter is often there.
 func environment(all []string, prog Program, dir string) []string {
 	var env []string
 	for _, kv := range environ.Filter(all, prog.Pass) {
@@ -29,8 +29,8 @@ func environment(all []string, prog Program, dir string) []string {
 	return env
 }
 
-// addPassed returns a command's variables after those that its program sees and terminals do not, which the command
-// sees as well.
+// addPassed returns a command's variables, after those that its program sees and terminals do not,
+// which the command sees too.
 func addPassed(all []string, prog Program, set []string) []string {
 	passed := slices.DeleteFunc(environ.Filter(all, prog.Pass), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")

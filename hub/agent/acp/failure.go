@@ -14,10 +14,10 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// codeLogin is the error of an agent that wants a login first.
+// codeLogin is an agent's error code when it needs a login.
 const codeLogin = -32000
 
-// What goes wrong is told to people: what happened, what the program said, what to do.
+// Errors for people say what happened, what the program printed, and what to do.
 
 func commandLine(p Program) string { return strings.Join(append([]string{p.Command}, p.Args...), " ") }
 
@@ -29,7 +29,7 @@ func notStarted(prog Program, err error) error {
 	return fmt.Errorf("%s cannot be started (%w): %s", prog.title(), err, do)
 }
 
-// notIntroduced says why initialize did not work out.
+// notIntroduced explains why initialize failed.
 func (p *peer) notIntroduced(ctx context.Context, err error) error {
 	noise := p.firstNoise()
 	try := fmt.Sprintf("Run %s on the host to see more.", agent.Code(commandLine(p.prog)))
@@ -55,7 +55,7 @@ func otherVersion(prog Program, have int) error {
 		prog.title(), have, version, version)
 }
 
-// said quotes the end of what the program wrote to standard error.
+// said quotes the end of the program's standard error.
 func (p *peer) said() string {
 	words := p.proc.words.String()
 	if words == "" {
@@ -65,7 +65,7 @@ func (p *peer) said() string {
 	return ". It said: " + texts.ElideBytes(strings.Join(lines[max(0, len(lines)-5):], " / "), 600)
 }
 
-// explain turns an error of a call into one for people.
+// explain converts an error of a call into one for people.
 func (p *peer) explain(err error) error {
 	refused, ok := errors.AsType[*jsonrpc.Error](err)
 	switch {
@@ -79,7 +79,7 @@ func (p *peer) explain(err error) error {
 	return err
 }
 
-// again says on an error that ends a turn what resuming it does.
+// again adds to an error that ends a turn what resuming it does.
 func again(err error) error {
 	if f, ok := errors.AsType[*agent.Failure](err); ok && f.Resumable && !strings.Contains(f.Message, "try again") {
 		return &agent.Failure{Message: f.Message + " Resume to try again.", Resumable: true}
@@ -107,7 +107,7 @@ func (p *peer) needsLogin(e *jsonrpc.Error) string {
 	return text
 }
 
-// details is what an error carries besides its message, when that is text.
+// details returns an error's data if it is text.
 func details(e *jsonrpc.Error) string {
 	var text string
 	if json.Unmarshal(e.Data, &text) == nil && text != "" {

@@ -15,8 +15,8 @@ import (
 
 const codeNotFound = -32002
 
-// files are those of the session's directories, without the host's own data: a program reaches no others by the host's
-// hand.
+// files returns the session's directories without the host's own data: through the host a program
+// reaches no other files.
 func (s *session) files() resource.Files {
 	return resource.Files{Roots: s.spec.Dirs, Guard: s.spec.Guard, Worktrees: s.spec.Worktrees}
 }
@@ -36,7 +36,7 @@ func (s *session) readFile(_ context.Context, q fileParams) (any, error) {
 	return map[string]string{"content": excerpt(string(raw), q.Line, q.Limit)}, nil
 }
 
-// excerpt is limit lines from a line on, which counts from 1.
+// excerpt returns limit lines from a line on, counted from 1.
 func excerpt(s string, line, limit *int) string {
 	if line == nil && limit == nil {
 		return s
@@ -65,7 +65,7 @@ func (s *session) writeFile(_ context.Context, q fileParams) (any, error) {
 	return struct{}{}, nil
 }
 
-// fileError says it in the program's protocol.
+// fileError converts an error to the program's protocol.
 func fileError(err error) error {
 	known, ok := errors.AsType[*ahp.Error](err)
 	if !ok {

@@ -339,7 +339,7 @@ func TestWhatAnAgentStartedEndsWithIt(t *testing.T) {
 	w.until("the child is gone", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid) })
 }
 
-// zombie tells a process that ended and that nobody asked about yet.
+// zombie returns a process that has ended and was not waited for.
 func zombie(pid int) bool {
 	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return strings.Contains(string(raw), ") Z ")
@@ -354,7 +354,7 @@ func TestCutOffAnswerGoesOn(t *testing.T) {
 	wants(t, w.text(), "as much as fits", "got: Go on where you stopped.")
 }
 
-// A session that cannot start says what happened, what the program said, and what to do.
+// A session that cannot start reports what happened, what the program printed, and what to do.
 func TestCannotStart(t *testing.T) {
 	absent := program("plain")
 	absent.Command = "no-such-agent-here"
@@ -391,9 +391,8 @@ func TestLinesThatAreNoMessagesDoNoHarm(t *testing.T) {
 	wants(t, w.say("text"), "markdown Hello you\ncomplete\n")
 }
 
-// Without a turn the program is stopped; the next one starts it and it knows what was
-// said: by its own memory, or from the transcript.
-// What an agent says in bytes that are not UTF-8 is repaired, not lost.
+// An idle program is stopped; the next turn starts it, and it knows the history by its own memory
+// or from the transcript. Invalid UTF-8 from an agent is repaired, not lost.
 func TestInvalidUTF8OfAgentIsRepaired(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("plain")})
 	wants(t, w.say("bytes"), "markdown a\uFFFDb\ncomplete\n")

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// known are programs that speak the protocol, by the first of their commands that
-// is installed. What each may see of the host's environment is its own settings and keys.
+// known lists programs that speak the protocol, by their commands in order of preference. Pass
+// names only each program's own settings and keys.
 var known = []struct {
 	commands []string
 	Program
@@ -42,8 +42,7 @@ func Names() []string {
 	return names
 }
 
-// Installed finds the known agents on PATH and where npm puts a user's programs.
-// Nothing is started.
+// Installed finds the known agents on PATH and in npm's directories of the user. It starts nothing.
 func Installed() []Program {
 	var found []Program
 	for _, k := range known {
@@ -75,7 +74,8 @@ func lookUp(command string) (string, bool) {
 	return "", false
 }
 
-// binaries are where Node's package managers put the programs of a user, besides PATH.
+// binaries lists directories, besides PATH, where Node's package managers install a user's
+// programs.
 func binaries(home string) []string {
 	dirs := []string{filepath.Join(os.Getenv("NPM_CONFIG_PREFIX"), "bin"), filepath.Join(npmPrefix(home), "bin")}
 	for _, dir := range []string{".npm-global/bin", ".local/bin", ".local/share/pnpm", ".bun/bin", ".volta/bin"} {
@@ -88,7 +88,7 @@ func binaries(home string) []string {
 	return append(dirs, managed...)
 }
 
-// npmPrefix is the folder that a user's settings name for global packages.
+// npmPrefix returns the folder for global packages in the user's settings.
 func npmPrefix(home string) string {
 	raw, err := os.ReadFile(filepath.Join(home, ".npmrc"))
 	if err != nil {
@@ -103,8 +103,7 @@ func npmPrefix(home string) string {
 	return ""
 }
 
-// Known returns a known agent by its name, as it is found on this machine, or by its
-// usual command.
+// Known returns a known agent by its name, as installed on this machine, or by its usual command.
 func Known(name string) (Program, bool) {
 	for _, k := range known {
 		if k.Name != name {
@@ -123,5 +122,5 @@ func Known(name string) (Program, bool) {
 	return Program{}, false
 }
 
-// Path is where a program's command is.
+// Path returns the path of the program's command.
 func (p Program) Path() (string, error) { return find(p.Command) }

@@ -13,13 +13,14 @@ import (
 	"github.com/ahphub/ahphub/hub/environ"
 )
 
-// What a program may use is bounded by a control group where the system has one for us: systemd's user manager, or its
-// system manager for root. A limit on address space is no way out: JavaScript engines reserve far more than they use.
+// A control group bounds a program if the system offers one: by systemd's user manager, or its
+// system manager for root. A limit on address space would not work: JavaScript engines reserve far
+// more than they use.
 
 func (l Limits) bounded() bool { return l.Memory > 0 || l.CPUs > 0 || l.Processes > 0 }
 
-// wrap has a command run in a scope of its own. The command takes the place of the one that makes the scope, so it keeps
-// its process id and its group.
+// wrap returns a command that runs in a scope of its own. It replaces the process that makes the
+// scope, so it keeps its process id and group.
 func (l Limits) wrap(scope, command []string) []string {
 	if !l.bounded() || scope == nil {
 		return command
@@ -39,22 +40,22 @@ func (l Limits) wrap(scope, command []string) []string {
 	return append(append(out, "--"), command...)
 }
 
-// bind sets what needs no control group, before the program has started anything.
+// bind sets the limits that need no control group, before the program has started anything.
 func (l Limits) bind(pid int, log *slog.Logger) error {
 	if err := noCore(pid); err != nil {
-		log.Debug("an agent that crashes may leave a core file", "err", err)
+		log.Debug("cannot disable core files for an agent", "err", err)
 	}
 	if scopes() != nil || !l.bounded() {
 		return nil
 	}
-	log.Warn("the limits of an agent need systemd's control groups, which are not to be had here; only processes are bounded", "memory", l.Memory, "cpus", l.CPUs)
+	log.Warn("systemd's control groups are not available; of an agent's limits only that of processes applies", "memory", l.Memory, "cpus", l.CPUs)
 	if l.Processes > 0 && os.Getuid() != 0 { // root has no such limit
 		return limitProcesses(pid, l.Processes)
 	}
 	return nil
 }
 
-// Unbounded says why the limits cannot be kept on this machine, "" when they can.
+// Unbounded reports why the limits do not apply on this machine, "" when they do.
 func (l Limits) Unbounded() string {
 	if !l.bounded() || scopes() != nil {
 		return ""
@@ -62,7 +63,7 @@ func (l Limits) Unbounded() string {
 	return "the limits of agents need systemd's control groups (systemd-run --scope), which do not work here: memory and CPU are not bounded"
 }
 
-// scopes is the command that makes scopes, nil when this machine has none that works.
+// scopes returns the command that makes scopes, nil when none works.
 var scopes = sync.OnceValue(func() []string { return findScopes(os.Getuid()) })
 
 func findScopes(uid int) []string {

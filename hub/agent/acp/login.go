@@ -12,15 +12,16 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// A program names the ways to log in to it. One that takes a single secret, in a variable or with the request to go that
-// way, can be gone by a client: it is a protected resource, and its token the secret. All others are done on the host.
+// A program names its login methods. A method that takes a single secret, in a variable or with the
+// login request, can be used by a client: it is a protected resource whose token is the secret. All
+// others need a login on the host.
 
 const resourceScheme = "ahphub-agent:/"
 
-// token is a secret that a client gave.
+// token is a client's secret.
 type token struct{ variable, value string }
 
-// logins are the ways that a client can go.
+// logins returns the methods that a client can use.
 func logins(provider string, methods []authMethod) []ahp.ProtectedResourceMetadata {
 	out := []ahp.ProtectedResourceMetadata{}
 	for _, m := range methods {
@@ -32,7 +33,7 @@ func logins(provider string, methods []authMethod) []ahp.ProtectedResourceMetada
 	return out
 }
 
-// secret is the one variable that a way to log in needs, "" when it needs others.
+// secret returns the one variable that a method needs, "" when it needs others.
 func (m authMethod) secret() string {
 	var names []string
 	for _, v := range m.Vars {
@@ -46,10 +47,10 @@ func (m authMethod) secret() string {
 	return names[0]
 }
 
-// handed reports whether a client can hand over all that this way needs.
+// handed reports whether a client can provide everything that the method needs.
 func (m authMethod) handed() bool { return m.ID != "" && (m.secret() != "" || isObject(m.Meta.APIKey)) }
 
-// Authenticate keeps a token in memory. Sessions take it with the next start of their program.
+// Authenticate keeps a token in memory. Sessions use it at the next start of their program.
 func (b Backend) Authenticate(_ context.Context, resource, secret string) (bool, error) {
 	id, ours := strings.CutPrefix(resource, resourceScheme+b.Program.Name+"/")
 	methods := b.Memory.get().Auth
@@ -58,7 +59,7 @@ func (b Backend) Authenticate(_ context.Context, resource, secret string) (bool,
 		return false, nil
 	}
 	if strings.ContainsRune(secret, 0) || len(secret) > 64<<10 {
-		return true, errors.New("this cannot be a token")
+		return true, errors.New("this is not a valid token")
 	}
 	b.Memory.give(methods[i], secret)
 	return true, nil
@@ -74,7 +75,8 @@ func (m *Memory) give(way authMethod, secret string) {
 	}
 }
 
-// apply lays the tokens over a program's environment. given reports whether there are newer ones later.
+// apply adds the tokens to a program's environment and returns it with the count of changes, which newer
+// compares.
 func (m *Memory) apply(prog Program) (Program, int) {
 	if m == nil {
 		return prog, 0
@@ -93,7 +95,7 @@ func (m *Memory) apply(prog Program) (Program, int) {
 		} else {
 			prog.key = t.value
 		}
-		prog.Auth = id // what somebody gave now goes before what was configured
+		prog.Auth = id // a given token takes precedence over the configured method
 	}
 	prog.Env = env
 	return prog, m.given
@@ -108,7 +110,7 @@ func (m *Memory) newer(given int) bool {
 	return m.given != given
 }
 
-// logIn goes the way that is configured, or that a token was given for; false when there is none, or it did not help.
+// logIn uses the method that is configured or has a token; false when there is none, or it failed.
 func (p *peer) logIn(ctx context.Context, err error) bool {
 	refused, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok || refused.Code != codeLogin || p.prog.Auth == "" {
@@ -119,13 +121,14 @@ func (p *peer) logIn(ctx context.Context, err error) bool {
 		q.Meta = &handover{p.prog.key}
 	}
 	if err := p.call(ctx, "authenticate", q, nil); err != nil {
-		p.log.Warn("an agent could not be logged in to", "method", p.prog.Auth, "err", err)
+		p.log.Warn("cannot log in to an agent", "method", p.prog.Auth, "err", err)
 		return false
 	}
 	return true
 }
 
-// refused tells clients that could hand a secret over that the program wants one. An error of another kind tells nothing.
+// refused notifies clients that the program needs a secret that they can provide. It ignores other
+// errors.
 func (s *session) refused(p *peer, err error) {
 	e, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok || e.Code != codeLogin {
@@ -138,7 +141,7 @@ func (s *session) refused(p *peer, err error) {
 	s.spec.Host.Learn(agent.Offer{Logins: logins(s.prog.Name, p.about.AuthMethods), LoginNeeded: reason})
 }
 
-// way says how one logs in, for people.
+// way describes the login for people.
 func (m authMethod) way(prog Program) string {
 	text := nameOf(m.Name, m.ID)
 	if m.Description != "" {

@@ -13,15 +13,16 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Memory is what an agent said of itself when it last ran, so that its settings, models and commands are known before it
-// runs again. Tokens that clients gave are never written down. A nil one remembers nothing.
+// Memory keeps what an agent reported of itself in its last run, so that its settings, models and
+// commands are known before it runs again. Tokens of clients are never written to disk. A nil
+// Memory keeps nothing.
 type Memory struct {
 	path string
 
 	mu     sync.Mutex
 	known  remembered
-	tokens map[string]token // by the way they are for
-	given  int              // how often tokens changed
+	tokens map[string]token // by their method
+	given  int              // number of changes of tokens
 }
 
 type remembered struct {
@@ -30,10 +31,10 @@ type remembered struct {
 	Logins   []ahp.ProtectedResourceMetadata            `json:"logins,omitempty"`
 	Commands []agent.SlashCommand                       `json:"commands,omitempty"`
 	Auth     []authMethod                               `json:"auth,omitempty"`
-	Dirs     bool                                       `json:"dirs,omitempty"` // it takes more directories than one
+	Dirs     bool                                       `json:"dirs,omitempty"` // it accepts several directories
 }
 
-// Remember reads what lies in a file; one that is not there, or that cannot be read, is an agent nobody knows yet.
+// Remember reads a Memory from a file. A missing or unreadable file gives an empty Memory.
 func Remember(path string) *Memory {
 	m := &Memory{path: path, tokens: map[string]token{}}
 	raw, err := os.ReadFile(path)
@@ -43,7 +44,7 @@ func Remember(path string) *Memory {
 	return m
 }
 
-// learn keeps what is new. How a value stands now belongs to its session.
+// learn keeps new reports. Current values belong to their session.
 func (m *Memory) learn(o agent.Offer) {
 	m.change(func(r *remembered) { r.Settings, r.Models, r.Logins = o.Settings, o.Models, o.Logins })
 }
@@ -52,7 +53,7 @@ func (m *Memory) learnCommands(list []agent.SlashCommand) {
 	m.change(func(r *remembered) { r.Commands = list })
 }
 
-// learnAbout keeps what a program says when it introduces itself.
+// learnAbout keeps a program's introduction.
 func (m *Memory) learnAbout(about initializeResult) {
 	m.change(func(r *remembered) {
 		r.Auth, r.Dirs = about.AuthMethods, isObject(about.AgentCapabilities.SessionCapabilities.Dirs)
@@ -72,11 +73,11 @@ func (m *Memory) change(f func(*remembered)) {
 	}
 	m.known = next
 	if m.path != "" {
-		_ = m.write() // then it is learned again after a restart
+		_ = m.write() // if it fails, it is learned again after a restart
 	}
 }
 
-// write is short and rare: what an agent says of itself changes with its releases. m.mu is held.
+// write is short and rare: reports change with an agent's releases. m.mu is held.
 func (m *Memory) write() error {
 	raw, err := json.Marshal(m.known)
 	if err != nil {
@@ -100,5 +101,5 @@ func (m *Memory) get() remembered {
 	return m.known
 }
 
-// Commands are those of the last session.
+// Commands returns those of the last session.
 func (m *Memory) Commands() []agent.SlashCommand { return m.get().Commands }

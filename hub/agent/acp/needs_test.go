@@ -11,7 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// A program that takes several directories says so once it ran, and is given those of the session.
+// A program that accepts several directories reports it in its first run, and gets those of the
+// session.
 func TestSeveralDirectories(t *testing.T) {
 	b := acp.Backend{Program: program("rich"), Memory: acp.Remember("")}
 	several := func() bool {
@@ -36,7 +37,8 @@ func TestSeveralDirectories(t *testing.T) {
 	}
 }
 
-// Clients that follow the root channel are told that a secret is missing, and that one is no longer good.
+// Clients of the root channel are notified that a secret is missing, and that one is no longer
+// valid.
 func TestLoginIsAskedForOnTheWire(t *testing.T) { // AHP requirement 192
 	memory := acp.Remember("")
 	w := newWorld(t, acp.Backend{Program: program("handed"), Memory: memory})

@@ -15,12 +15,12 @@ import (
 
 const (
 	mostLine     = 16 << 20 // bytes of one message
-	mostQueued   = 64 << 20 // bytes that may wait for a program that does not read
-	mostRequests = 64       // of the program that are worked on at once
-	mostNoise    = 20       // lines that are no message, before that is logged no more
+	mostQueued   = 64 << 20 // bytes waiting for a program that does not read
+	mostRequests = 64       // concurrent requests of the program
+	mostNoise    = 20       // lines that are not messages, before they are no longer logged
 )
 
-// peer is a running program and the connection to it.
+// peer is a running program and its connection.
 type peer struct {
 	prog   Program
 	log    *slog.Logger
@@ -36,18 +36,17 @@ type peer struct {
 	slots  chan struct{}
 
 	mu    sync.Mutex
-	noise []string // what it printed that is no message: the first lines
+	noise []string // first lines of output that is not a message
 	terms terminals
 
 	// Guarded by the session's lock.
 	open  map[string]bool // its sessions that were made or loaded
 	dials map[string][]dial
-	given int    // of the tokens it was started with
-	spare string // one that no chat has yet
+	given int    // counter of the tokens at its start
+	spare string // a session without a chat yet
 }
 
-// startPeer runs a program. handle is given its requests and notifications in the
-// order they came.
+// startPeer runs a program. handle gets its requests and notifications in order of arrival.
 func startPeer(prog Program, limits Limits, dir string, log *slog.Logger, handle func(*peer, jsonrpc.Message)) (*peer, error) {
 	proc, err := startProcess(prog, limits, dir, log)
 	if err != nil {
@@ -64,8 +63,7 @@ func startPeer(prog Program, limits Limits, dir string, log *slog.Logger, handle
 	return p, nil
 }
 
-// read hands on one message a line until the program is gone; then every call to
-// it fails.
+// read passes on messages, one line each, until the program ends; then all pending calls fail.
 func (p *peer) read() {
 	r := bufio.NewReaderSize(p.proc.stdout, 64<<10)
 	for {
@@ -82,14 +80,14 @@ func (p *peer) read() {
 
 func (p *peer) receive(line []byte) {
 	if line[0] == '{' && json.Valid(line) {
-		p.conn.Receive(bytes.ToValidUTF8(line, []byte("\uFFFD"))) // agents pass on what they read of files
+		p.conn.Receive(bytes.ToValidUTF8(line, []byte("\uFFFD"))) // agents pass on the content of files
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.noise) < mostNoise {
 		p.noise = append(p.noise, texts.ElideBytes(string(line), 200))
-		p.log.Warn("an agent printed what is no message", "line", texts.ElideBytes(string(line), 200))
+		p.log.Warn("an agent printed a line that is not a message", "line", texts.ElideBytes(string(line), 200))
 	}
 }
 
@@ -102,10 +100,10 @@ func (p *peer) firstNoise() string {
 	return p.noise[0]
 }
 
-// ended makes sure that a program which closed its output, or said too much, is gone.
+// ended makes sure that a program which closed its output, or exceeded a limit, ends.
 func (p *peer) ended(err error) {
 	if errors.Is(err, errLine) {
-		p.log.Warn("an agent was stopped", "err", err)
+		p.log.Warn("stopped an agent", "err", err)
 	}
 	p.proc.stop()
 	_ = p.proc.stdout.Close()
@@ -118,7 +116,7 @@ func (p *peer) ended(err error) {
 
 var errLine = errors.New("it sent a message of over 16 MB")
 
-// readLine returns a line of its own memory: messages keep parts of it.
+// readLine returns a line in memory of its own, because messages keep parts of it.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -133,7 +131,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// outbox holds what waits for the program to read it.
+// outbox holds messages that the program has not read.
 type outbox struct {
 	mu     sync.Mutex
 	frames [][]byte
@@ -148,7 +146,7 @@ func (p *peer) send(frame []byte) {
 	stuck := p.out.size > mostQueued
 	p.out.mu.Unlock()
 	if stuck {
-		p.log.Warn("an agent does not read what it is sent: it is killed")
+		p.log.Warn("an agent does not read its input; killing it")
 		p.proc.kill()
 		return
 	}
@@ -171,14 +169,14 @@ func (p *peer) write() {
 		p.out.mu.Unlock()
 		for _, f := range frames {
 			if _, err := p.proc.stdin.Write(f); err != nil {
-				<-p.ctx.Done() // the reader finds out why
+				<-p.ctx.Done() // the reader finds the cause
 				return
 			}
 		}
 	}
 }
 
-// call asks the program and reads its answer into result.
+// call sends a request to the program and decodes its answer into result.
 func (p *peer) call(ctx context.Context, method string, params, result any) error {
 	raw, err := json.Marshal(params)
 	if err != nil {
@@ -197,7 +195,7 @@ func (p *peer) notify(method string, params any) {
 	}
 }
 
-// serve answers a request off the reader's goroutine.
+// serve answers a request outside of the reader's goroutine.
 func (p *peer) serve(m jsonrpc.Message, do func(context.Context) (any, error)) {
 	select {
 	case p.slots <- struct{}{}:
@@ -233,11 +231,11 @@ func (p *peer) fail(m jsonrpc.Message, err error) {
 	p.send(jsonrpc.AppendError(nil, m.ID, e))
 }
 
-// gone reports whether the program is.
+// gone reports whether the program has ended.
 func (p *peer) gone() bool { return p.ctx.Err() != nil || p.proc.killed.Load() || p.proc.gone() }
 
-// close stops the program and waits for all that belongs to it; its terminals are
-// killed by who waits for each.
+// close stops the program and waits for everything that belongs to it; the waiters of its terminals
+// kill those.
 func (p *peer) close() {
 	p.proc.stop()
 	p.wg.Wait()

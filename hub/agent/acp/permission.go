@@ -11,15 +11,15 @@ import (
 
 var cancelled = permissionResult{permissionOutcome{Outcome: "cancelled"}}
 
-// answer is what somebody decided on a call; err means that nobody did.
+// answer is a person's decision on a call; err is set when there was none.
 type answer struct {
 	call   *call
 	answer *ahp.ChatToolCallConfirmedAction
 	err    error
 }
 
-// ask puts a request for permission up as a confirmation of its tool call. Asked
-// twice about one call, people are asked once.
+// ask shows a request for permission as a confirmation of its tool call. Repeated requests about
+// one call are shown once.
 func (r *player) ask(ctx context.Context, e event) error {
 	at, err := r.at(ctx, e.ask.ToolCall.Meta)
 	if err != nil {
@@ -61,8 +61,8 @@ var questions = map[string]string{
 	"switch_mode": "Let it switch its mode?", "other": "Let it do this?",
 }
 
-// options are the program's, in its order; those that bind beyond this call are a group of their own. What its kind does
-// not tell is a no.
+// options returns the program's options in its order; those that bind beyond this call are a
+// separate group. An unknown kind counts as a denial.
 func options(list []permissionOption) []ahp.ConfirmationOption {
 	out := make([]ahp.ConfirmationOption, 0, len(list))
 	for _, o := range list {
@@ -78,7 +78,7 @@ func options(list []permissionOption) []ahp.ConfirmationOption {
 	return out
 }
 
-// groupOf is 0 for this once and 1 for what lasts.
+// groupOf returns 0 for options for this call alone and 1 for lasting ones.
 func groupOf(kind string) *int64 {
 	if strings.HasSuffix(kind, "_always") {
 		return ahp.Ptr[int64](1)
@@ -102,7 +102,8 @@ func (r *player) edits(c *call) *ahp.FileEditCollection {
 	return &ahp.FileEditCollection{Items: items}
 }
 
-// answered tells the program, and says what it said of the call meanwhile.
+// answered sends the answer to the program, and then emits what it reported about the call in the
+// meantime.
 func (r *player) answered(a answer) error {
 	if a.err != nil || r.dropped {
 		r.reply(a.call, nil)
@@ -110,7 +111,7 @@ func (r *player) answered(a answer) error {
 	}
 	r.reply(a.call, a.answer)
 	if !a.answer.Approved {
-		a.call.stage = over // the timeline holds it as denied
+		a.call.stage = over // the timeline has it as denied
 		return nil
 	}
 	a.call.stage = running
@@ -128,8 +129,8 @@ func (r *player) reply(c *call, a *ahp.ChatToolCallConfirmedAction) {
 	c.waiting = nil
 }
 
-// choose finds the program's option for an answer: the one that was picked, else
-// by its kind, the one that binds less first. No answer is a no.
+// choose returns the program's option for an answer: the one that was picked, or one of its kind,
+// preferring the least binding. Without an answer it denies.
 func choose(list []permissionOption, a *ahp.ChatToolCallConfirmedAction) permissionResult {
 	kinds := []string{"reject_once", "reject_always"}
 	if a != nil {

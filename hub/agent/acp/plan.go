@@ -9,9 +9,9 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// planned says a plan. The program sends the whole each time and the protocol has
-// no shape for one that changes, so a plan with other steps is a list of tasks of its own,
-// and one whose steps only moved on is a line that says how far it is.
+// planned emits a plan. The program sends the whole plan each time and the protocol has no shape
+// for changing plans, so a plan with other steps is a new list of tasks, and one with the same
+// steps is a line with its progress.
 func (s *stream) planned(steps []planEntry) error {
 	if len(steps) == 0 {
 		return nil

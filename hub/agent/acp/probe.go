@@ -11,15 +11,15 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// Finding is what a short start of a program showed.
+// Finding is the result of a short test run of a program.
 type Finding struct {
-	Version string // its name for itself, and its release
-	Login   string // how one logs in, when it wants that before anything else
+	Version string // its own name and release
+	Login   string // how to log in, if it needs a login first
 	Models  int
 }
 
-// Probe starts a program in a directory that is gone afterwards, has it introduce itself and make a session, and stops
-// it. The error says what is wrong and what to do.
+// Probe starts a program in a temporary directory, initializes it, makes a session, and stops it.
+// The error says what is wrong and what to do.
 func Probe(ctx context.Context, prog Program, limits Limits) (Finding, error) {
 	dir, err := os.MkdirTemp("", "ahphub-probe-")
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *session) try(ctx context.Context, p *peer, f *Finding) error {
 	return nil
 }
 
-// nobody is a host for a program that is only looked at: no turn runs, so that there is nothing to ask it for.
+// nobody is the host of a program in a test run: no turn runs, so it gets no requests.
 type nobody struct{ agent.Host }
 
 func (nobody) Learn(agent.Offer) {}

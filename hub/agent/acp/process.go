@@ -19,17 +19,17 @@ import (
 
 const (
 	graceStop = 2 * time.Second // from SIGTERM to SIGKILL
-	graceRead = time.Second     // for what was written just before the end
+	graceRead = time.Second     // for output written just before the end
 )
 
-// process is a program in a group of its own, so that what it started ends with it.
+// process is a program in a process group of its own, so that its children end with it.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stdout *os.File
 	words  *lastWords
-	exited chan struct{} // closed when it is gone, and its group with it
-	err    error         // how it ended, once exited
+	exited chan struct{} // closed when the program and its group have ended
+	err    error         // the result, once exited
 	killed atomic.Bool
 }
 
@@ -62,7 +62,7 @@ func startProcess(prog Program, limits Limits, dir string, log *slog.Logger) (*p
 	return p, nil
 }
 
-// find makes a command's path absolute: the agent runs in another directory.
+// find makes a command's path absolute, because the agent runs in another directory.
 func find(command string) (string, error) {
 	path, err := exec.LookPath(command)
 	if err != nil {
@@ -71,8 +71,8 @@ func find(command string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// wait ends the rest of the group once the program is gone. Whatever still holds
-// the output then does not keep its reader.
+// wait ends the rest of the group when the program has ended. After that, processes that still hold
+// the output do not block its reader.
 func (p *process) wait() {
 	err := p.cmd.Wait()
 	p.signal(syscall.SIGKILL)
@@ -93,7 +93,7 @@ func (p *process) kill() {
 	}
 }
 
-// stop asks the program to leave, and kills it when it does not.
+// stop asks the program to exit, and kills it after a grace period.
 func (p *process) stop() {
 	_ = p.stdin.Close()
 	if !p.gone() {
@@ -118,7 +118,7 @@ func (p *process) gone() bool {
 	}
 }
 
-// how says how the program ended, for people.
+// how describes the program's end for people.
 func (p *process) how() string {
 	if !p.gone() {
 		return "stopped answering"
@@ -133,12 +133,11 @@ func (p *process) how() string {
 }
 
 const (
-	mostLogged  = 200 // lines of it that are logged
+	mostLogged  = 200 // lines of it in the log
 	mostLogLine = 500 // bytes of each
 )
 
-// lastWords logs what a program writes to standard error, up to a limit, and keeps
-// the end of it.
+// lastWords logs a program's standard error, up to a limit, and keeps its end.
 type lastWords struct {
 	agent.Tail
 	log *slog.Logger
@@ -151,7 +150,7 @@ func (w *lastWords) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	for line := range strings.Lines(string(b)) {
 		if w.logged++; w.logged <= mostLogged {
-			w.log.Info("an agent said", "stderr", texts.ElideBytes(strings.TrimSpace(line), mostLogLine))
+			w.log.Info("an agent wrote to standard error", "stderr", texts.ElideBytes(strings.TrimSpace(line), mostLogLine))
 		}
 	}
 	w.mu.Unlock()

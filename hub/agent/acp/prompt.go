@@ -16,10 +16,11 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-const mostTranscript = 200 << 10 // bytes of a chat's transcript that go along
+const mostTranscript = 200 << 10 // bytes of a chat's transcript in a prompt
 
-// prompt writes a turn's message as content. A program that does not know the chat gets the end of its transcript
-// first; but a command stands before all else, or it is none. notes tell people what was not handed over as it is.
+// prompt converts a turn's message to content. A program that does not know the chat gets the end
+// of its transcript first, except before a command, which must come first. notes tell people which
+// attachments were converted.
 func (s *session) prompt(p *peer, t agent.Turn, fresh bool) (out []block, notes []string) {
 	if s.wasCutOff(t.ID) && !fresh {
 		return []block{text("Go on where you stopped.")}, nil
@@ -43,7 +44,7 @@ func (s *session) prompt(p *peer, t agent.Turn, fresh bool) (out []block, notes 
 	return out, notes
 }
 
-// content is a message with what is attached to it.
+// content converts a message and its attachments.
 func (s *session) content(p *peer, turn string, m ahp.Message) (out []block, notes []string) {
 	if m.Text != "" {
 		out = append(out, text(m.Text))
@@ -60,7 +61,7 @@ func (s *session) content(p *peer, turn string, m ahp.Message) (out []block, not
 
 func text(s string) block { return block{Type: "text", Text: s} }
 
-// attachment writes one attachment in the richest form the program takes.
+// attachment converts one attachment to the richest form the program accepts.
 func (s *session) attachment(p *peer, turn string, a ahp.MessageAttachment) ([]block, string) {
 	switch v := a.Value.(type) {
 	case *ahp.SimpleMessageAttachment:
@@ -77,12 +78,12 @@ func (s *session) attachment(p *peer, turn string, a ahp.MessageAttachment) ([]b
 	case *ahp.MessageEmbeddedResourceAttachment:
 		return s.embed(p, turn, v)
 	case *ahp.MessageAnnotationsAttachment:
-		return nil, "" // its threads come along
+		return nil, "" // its threads are included
 	}
 	return nil, s.prog.title() + " was not given an attachment of a kind that this host does not know."
 }
 
-// linesOf names lines as people count them.
+// linesOf formats lines as people count them.
 func linesOf(r ahp.TextRange) string {
 	if r.Start.Line == r.End.Line {
 		return fmt.Sprintf("line %d", r.Start.Line+1)
@@ -90,8 +91,8 @@ func linesOf(r ahp.TextRange) string {
 	return fmt.Sprintf("lines %d to %d", r.Start.Line+1, r.End.Line+1)
 }
 
-// embed hands over what is attached: as it is where the program takes that, as text where it is text, else as a file
-// that the program may read.
+// embed converts an embedded attachment: unchanged if the program accepts its type, as text if it
+// is text, else as a file that the program can read.
 func (s *session) embed(p *peer, turn string, v *ahp.MessageEmbeddedResourceAttachment) ([]block, string) {
 	can := p.about.AgentCapabilities.PromptCapabilities
 	name := nameOf(v.Label, "file")
@@ -114,14 +115,14 @@ func (s *session) embed(p *peer, turn string, v *ahp.MessageEmbeddedResourceAtta
 	}
 	path, err := s.store(turn, name, raw)
 	if err != nil {
-		s.log.Warn("an attachment could not be kept for the agent", "err", err)
+		s.log.Warn("cannot store an attachment for an agent", "err", err)
 		return nil, name + " was left out: it could not be kept for the agent."
 	}
 	link := block{Type: "resource_link", URI: (&url.URL{Scheme: "file", Path: path}).String(), Name: name, MimeType: v.ContentType}
 	return []block{link}, fmt.Sprintf("%s takes no %s in messages: %s was handed over as a file.", s.prog.title(), nameOf(kind, "file"), name)
 }
 
-// store writes an attachment into the session's own directory, which goes with the session.
+// store writes an attachment to the session's own directory, which is deleted with the session.
 func (s *session) store(turn, name string, raw []byte) (string, error) {
 	sum := sha256.Sum256([]byte(turn))
 	dir := filepath.Join(s.spec.Data, "attachments", hex.EncodeToString(sum[:6]))
@@ -132,7 +133,7 @@ func (s *session) store(turn, name string, raw []byte) (string, error) {
 	return path, os.WriteFile(path, raw, 0o600)
 }
 
-// fileName is a name that stays in its directory.
+// fileName returns a name without a path.
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`/\:`, r) {
@@ -150,7 +151,7 @@ func nameOf(label, otherwise string) string {
 	return label
 }
 
-// transcript is the end of what was said in a chat.
+// transcript returns the end of a chat's history.
 func transcript(turns []*ahp.Turn) string {
 	var b strings.Builder
 	for _, t := range turns {
@@ -166,7 +167,7 @@ func transcript(turns []*ahp.Turn) string {
 	return strings.ToValidUTF8(s[max(0, len(s)-mostTranscript):], "")
 }
 
-// markdown writes content that came from the program as text.
+// markdown returns the program's content as text.
 func markdown(b block) string {
 	switch b.Type {
 	case "text":

@@ -89,7 +89,7 @@ func TestElicitationOfAnAddress(t *testing.T) {
 	wants(t, w.say("openurl javascript:alert(1)"), "only http and https addresses")
 }
 
-// A question that the program needs no answer to any more is taken away.
+// A question that the program no longer needs is removed.
 func TestElicitationIsWithdrawn(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("plain")})
 	wants(t, w.say("withdraw done"), `markdown {"action":"accept"}`)
@@ -138,7 +138,7 @@ func TestPromptContent(t *testing.T) {
 	}
 }
 
-// What a sub-agent does is in a chat of its own, below the call it works for.
+// A sub-agent's work is in a chat of its own, below the call it works for.
 func TestSubAgents(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("plain")})
 	got := w.say("task")
@@ -162,7 +162,8 @@ func TestSubAgents(t *testing.T) {
 	}
 }
 
-// What a sub-agent asks is asked in its chat; somebody who ends that turn does not end the one it works for.
+// A sub-agent's questions are asked in its chat; ending that turn does not end the one it works
+// for.
 func TestSubAgentAsks(t *testing.T) {
 	for _, cancel := range []bool{false, true} {
 		w := newWorld(t, acp.Backend{Program: program("plain")})
@@ -200,7 +201,7 @@ func TestSubAgentAsks(t *testing.T) {
 	}
 }
 
-// An agent that can fork does, as long as the chat did not go on; else the transcript goes along.
+// An agent that can fork does, if the chat has not changed since; otherwise it gets the transcript.
 func TestFork(t *testing.T) {
 	for mode, want := range map[string]string{"rich": "markdown echo again\ncomplete\n", "plain": "markdown This is what was said here so far:"} {
 		w := newWorld(t, acp.Backend{Program: program(mode)})
@@ -217,7 +218,8 @@ func TestFork(t *testing.T) {
 	}
 }
 
-// A session that could not start is no lost one: after the login a message opens it, and so does a retry.
+// A session that could not start is not lost: after the login a message opens it, and so does a
+// retry.
 func TestRetryAfterLogin(t *testing.T) {
 	for how, mode := range map[string]string{"message": "key", "retry": "key", "a key with the request": "handed"} {
 		memory := acp.Remember("")
@@ -252,7 +254,7 @@ func TestRetryAfterLogin(t *testing.T) {
 	}
 }
 
-// A guest's prompt is not given to a program that asks nobody.
+// A guest's prompt is not given to a program that does not ask for permissions.
 func TestGuestsAreAskedAbout(t *testing.T) {
 	for mode, want := range map[string]string{"yolo": "error Fake is in the mode yolo, in which it does not ask for everything.", "rich": "markdown Hello you\ncomplete\n"} {
 		w := newWorld(t, acp.Backend{Program: program(mode)})
@@ -268,7 +270,8 @@ func TestGuestsAreAskedAbout(t *testing.T) {
 	}
 }
 
-// A message is said into the turn where the agent can take it, else it begins the next (AHP requirement 112).
+// A message is added to the turn if the agent can accept it, else it begins the next turn (AHP
+// requirement 112).
 func TestSteering(t *testing.T) {
 	for mode, want := range map[string][]string{
 		"steers": {"steered: the other way\n", "notice Ana said into this turn: the other way\n"},
@@ -308,7 +311,7 @@ func TestConfinedAgent(t *testing.T) {
 	}
 }
 
-// A program that reads by itself is not offered to read through the host.
+// A program that reads files by itself is not offered reads through the host.
 func TestWhatAProgramIsOffered(t *testing.T) {
 	for noRead, want := range map[bool]string{false: "read true write true", true: "read false write true"} {
 		prog := program("plain")

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// elicitParams are those of elicitation/create.
+// elicitParams are the parameters of elicitation/create.
 type elicitParams struct {
 	SessionID  string `json:"sessionId"`
 	ToolCallID string `json:"toolCallId"`
@@ -19,14 +19,14 @@ type elicitParams struct {
 	} `json:"requestedSchema"`
 }
 
-// withdrawal says that a question needs no answer any more: what an address was opened for is done (elicitation/complete), or
-// the program no longer waits ($/cancel_request).
+// withdrawal ends a question without an answer: the visit of an address has completed
+// (elicitation/complete), or the program no longer waits ($/cancel_request).
 type withdrawal struct {
 	ID      string          `json:"elicitationId"`
 	Request json.RawMessage `json:"requestId"`
 }
 
-// property is one field of a form: the part of JSON Schema that forms may use.
+// property is one field of a form: the subset of JSON Schema that forms may use.
 type property struct {
 	Type        string          `json:"type"`
 	Title       string          `json:"title"`
@@ -53,7 +53,7 @@ type enumOption struct {
 	Description string `json:"description"`
 }
 
-// properties keep the order of the object they were: it is the order of the form.
+// properties keep the order of the JSON object, which is the form's order.
 type properties []namedProperty
 
 type namedProperty struct {
@@ -61,7 +61,7 @@ type namedProperty struct {
 	property
 }
 
-// UnmarshalJSON reads an object's members in their order; the last of a name counts.
+// UnmarshalJSON decodes an object's members in order; of duplicates the last counts.
 func (ps *properties) UnmarshalJSON(raw []byte) error {
 	*ps = nil
 	all := map[string]property{}

@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 )
 
-// servers are the host's own servers in the form that the program takes.
+// servers converts the host's own servers for the program.
 func servers(list []agent.MCPServer, http bool) []mcpServer {
 	out := make([]mcpServer, 0, len(list))
 	for _, m := range list {

@@ -15,40 +15,39 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// session is one conversation's worker. Each of its chats is a session of the
-// program's own; the program is started when a turn needs it and stopped when none
-// came for a while.
+// session is one conversation's worker. Each of its chats is a session of the program; the program
+// is started when a turn needs it and stopped when idle.
 type session struct {
 	prog   Program
 	memory *Memory
 	limits Limits
 	spec   agent.Spec
 	log    *slog.Logger
-	dir    string // where the program runs
+	dir    string // the program's working directory
 
-	starting chan struct{} // held by who starts or stops the program
+	starting chan struct{} // held while the program starts or stops
 	wg       sync.WaitGroup
 
 	mu     sync.Mutex
 	peer   *peer // nil while no program runs
-	users  int   // turns that need it
+	users  int   // running turns
 	idle   *time.Timer
 	closed bool
 	chats  map[ahp.URI]chat
-	turns  map[string]*player // that run now, by the program's session
-	cut    map[string]bool    // turns that ended before the answer did
+	turns  map[string]*player // running turns, by the program's session
+	cut    map[string]bool    // turns that ended before their answer did
 
-	making atomic.Bool       // the first of its chats is made just now
-	usual  map[string]string // where settings stood in the last new session before
+	making atomic.Bool       // its first chat is being made
+	usual  map[string]string // values of the settings in the previous new session
 
 	commands   []agent.SlashCommand
-	complaints []string // of settings that were not taken, for the next turn
+	complaints []string // about settings that were not accepted, for the next turn
 }
 
-// chat is what is remembered of one, over restarts too.
+// chat is the record of a chat, kept across restarts.
 type chat struct {
-	Session string `json:"session"` // the program's
-	Turn    string `json:"turn"`    // the last one it was prompted with
+	Session string `json:"session"` // the program's id
+	Turn    string `json:"turn"`    // the last prompted turn
 }
 
 const mostCut = 1000
@@ -75,7 +74,7 @@ func newSession(b Backend, spec agent.Spec) (*session, error) {
 		err = json.Unmarshal(raw, &s.chats)
 	}
 	if err != nil {
-		s.log.Warn("what the agent's chats were is not known any more: they go on from their transcripts", "err", err)
+		s.log.Warn("cannot read an agent's chats; they continue from their transcripts", "err", err)
 		s.chats = map[ahp.URI]chat{}
 	}
 	return s, nil
@@ -142,7 +141,7 @@ func (s *session) stop() {
 	}
 }
 
-// acquire returns the running program, started if need be. It runs until release.
+// acquire returns the running program, starting it if needed. It runs until release.
 func (s *session) acquire(ctx context.Context) (*peer, error) {
 	select {
 	case s.starting <- struct{}{}:
@@ -180,7 +179,7 @@ func (s *session) release() {
 	s.idle = time.AfterFunc(s.limits.Idle, func() { defer s.wg.Done(); s.sleep() })
 }
 
-// disarm lets an idle program go on. s.mu is held.
+// disarm keeps an idle program running. s.mu is held.
 func (s *session) disarm() {
 	if s.idle != nil && s.idle.Stop() {
 		s.wg.Done()
@@ -188,24 +187,24 @@ func (s *session) disarm() {
 	s.idle = nil
 }
 
-// sleep stops a program nobody needed for a while.
+// sleep stops a program that was idle for a while.
 func (s *session) sleep() {
 	select {
 	case s.starting <- struct{}{}:
 	default:
-		return // somebody needs it just now
+		return // a turn needs it again
 	}
 	defer func() { <-s.starting }()
 	s.mu.Lock()
 	busy := s.users > 0
 	s.mu.Unlock()
 	if !busy {
-		s.log.Info("an idle agent is stopped")
+		s.log.Info("stopping an idle agent")
 		s.stop()
 	}
 }
 
-// start runs the program and has it introduce itself.
+// start runs the program and initializes it.
 func (s *session) start(ctx context.Context) (*peer, error) {
 	prog, given := s.memory.apply(s.prog)
 	p, err := startPeer(prog, s.limits, s.dir, s.log, s.handle)
@@ -223,7 +222,8 @@ func (s *session) start(ctx context.Context) (*peer, error) {
 	return p, nil
 }
 
-// tellLogins says at once how one logs in: without a login there will be no settings to tell of.
+// tellLogins reports the login methods at once: without a login there will be no settings to report
+// with them.
 func (s *session) tellLogins(p *peer) {
 	s.spec.Host.Learn(agent.Offer{Logins: logins(s.prog.Name, p.about.AuthMethods)})
 }
@@ -234,7 +234,7 @@ func (s *session) unused() bool {
 	return s.users == 0
 }
 
-// introduce agrees on the version and learns what the program can do.
+// introduce negotiates the version and learns the program's capabilities.
 func (p *peer) introduce(ctx context.Context, limit time.Duration, files bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
 	defer cancel()
@@ -248,6 +248,6 @@ func (p *peer) introduce(ctx context.Context, limit time.Duration, files bool) e
 	if p.about.ProtocolVersion != version {
 		return otherVersion(p.prog, p.about.ProtocolVersion)
 	}
-	p.log.Info("an agent runs", "name", p.about.AgentInfo.Name, "version", p.about.AgentInfo.Version, "pid", p.proc.cmd.Process.Pid)
+	p.log.Info("started an agent", "name", p.about.AgentInfo.Name, "version", p.about.AgentInfo.Version, "pid", p.proc.cmd.Process.Pid)
 	return nil
 }

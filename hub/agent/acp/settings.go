@@ -15,17 +15,18 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// The settings of a session are those of each of its chats: a chat's dials are turned to them before its prompts.
+// The settings of a session apply to each of its chats: a chat's dials are set to them before its
+// prompts.
 
-// began takes the dials of a session of the program that was made or taken up. Where they stand is news only of those
-// that nobody chose: to what was chosen they are turned before the next prompt.
+// began stores the dials of a new or resumed session of the program. It reports only the values
+// that the session's settings leave open: the others are set before the next prompt.
 func (s *session) began(p *peer, id string, dials []dial) {
 	s.keep(p, id, s.withInitial(dials))
 	s.tell(p, dials, func(d dial) bool { return s.wanted(d, true) == nil })
 }
 
-// learned takes them when some were turned. Of those that stay where they are only one is told: it may be believed to
-// stand elsewhere.
+// learned stores the dials after a change. Of unchanged dials it reports only that of key, for
+// which clients may assume another value.
 func (s *session) learned(p *peer, id string, dials []dial, key string) {
 	before := s.keep(p, id, s.withInitial(dials))
 	s.tell(p, dials, func(d dial) bool {
@@ -34,7 +35,7 @@ func (s *session) learned(p *peer, id string, dials []dial, key string) {
 	})
 }
 
-// withInitial lays over where dials stood in the last new session.
+// withInitial fills in the dials' values in the previous new session.
 func (s *session) withInitial(dials []dial) []dial {
 	known := s.memory.get().Settings
 	for i, d := range dials {
@@ -65,7 +66,7 @@ func (s *session) tell(p *peer, dials []dial, stands func(dial) bool) {
 	s.spec.Host.Learn(o)
 }
 
-// turned notes that a dial stands elsewhere now.
+// turned records a dial's new value.
 func (s *session) turned(p *peer, id, key string, value json.RawMessage) {
 	s.mu.Lock()
 	dials := slices.Clone(p.dials[id])
@@ -78,7 +79,8 @@ func (s *session) turned(p *peer, id, key string, value json.RawMessage) {
 	s.learned(p, id, dials, key)
 }
 
-// noted takes what the program says of its session besides a turn; false when it belongs to one.
+// noted handles the program's notifications about its session outside of turns; false for those of
+// a turn.
 func (s *session) noted(p *peer, n *sessionNotice) bool {
 	switch n.Update.Kind {
 	case "current_mode_update":
@@ -104,7 +106,7 @@ func (s *session) noted(p *peer, n *sessionNotice) bool {
 	return true
 }
 
-// titled hands on what the program calls a chat.
+// titled passes on the program's title of a chat.
 func (s *session) titled(id string, title *string) {
 	s.mu.Lock()
 	var chat ahp.URI
@@ -119,7 +121,7 @@ func (s *session) titled(id string, title *string) {
 	}
 }
 
-// options takes a whole list of options; dials of other makes stay.
+// options stores a complete list of options; dials of other kinds stay.
 func (s *session) options(p *peer, id string, list []configOption, key string) {
 	s.mu.Lock()
 	kept := slices.DeleteFunc(slices.Clone(p.dials[id]), func(d dial) bool { return d.make == optionDial })
@@ -133,7 +135,7 @@ func (s *session) options(p *peer, id string, list []configOption, key string) {
 	s.learned(p, id, dials, key)
 }
 
-// Set turns the dial of every chat that is open. Others follow with their next prompt.
+// Set changes the dial of every open chat. Others follow with their next prompt.
 func (s *session) Set(ctx context.Context, key string, value json.RawMessage) error {
 	if !s.running() {
 		return nil
@@ -160,10 +162,10 @@ func (s *session) Set(ctx context.Context, key string, value json.RawMessage) er
 	return failed
 }
 
-// unasked are modes in which programs decide by themselves what they may do, as they name them.
+// unasked are programs' names for modes in which they do not ask for permission.
 var unasked = []string{"acceptedits", "autoedit", "auto", "autoapprove", "fullauto", "bypasspermissions", "bypass", "dontask", "yolo", "fullaccess", "agentfullaccess"}
 
-// asksNobody names the mode of a session of the program when it is one of those, "" when it is not.
+// asksNobody returns the mode of a program's session if it is one of those, "" otherwise.
 func (s *session) asksNobody(p *peer, id string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +178,7 @@ func (s *session) asksNobody(p *peer, id string) string {
 	return ""
 }
 
-// model is the one that a session of the program uses, "" when nobody knows.
+// model returns the model of a program's session, "" if unknown.
 func (s *session) model(p *peer, id string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +196,8 @@ func (s *session) running() bool {
 	return s.peer != nil && !s.peer.gone()
 }
 
-// turnDial has the program turn one dial. What it does not take is told again, so that nobody believes it stands there.
+// turnDial changes one dial of the program. A refused value is reported again, so that clients do
+// not assume it applies.
 func (s *session) turnDial(ctx context.Context, p *peer, id string, d dial, value json.RawMessage) error {
 	err := d.takes(value)
 	if err == nil {
@@ -223,12 +226,12 @@ func (s *session) sendDial(ctx context.Context, p *peer, id string, d dial, valu
 		}
 		var all settings
 		if err = p.call(ctx, "session/set_config_option", q, &all); err == nil && all.ConfigOptions != nil {
-			s.options(p, id, all.ConfigOptions, d.key) // one option may change the others
+			s.options(p, id, all.ConfigOptions, d.key) // one option may change others
 			return nil
 		}
 	}
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Code == jsonrpc.CodeMethodNotFound {
-		return fmt.Errorf("%s cannot change it while it runs", s.prog.title())
+		return fmt.Errorf("%s cannot change this while it runs", s.prog.title())
 	}
 	if err != nil {
 		return p.explain(err)
@@ -237,8 +240,8 @@ func (s *session) sendDial(ctx context.Context, p *peer, id string, d dial, valu
 	return nil
 }
 
-// settle turns the dials of a chat to the session's settings before a prompt; a message may name its model. What
-// cannot be had is told, and the turn goes on without.
+// settle sets a chat's dials to the session's settings before a prompt; a message may name its
+// model. Failures are reported, and the turn continues.
 func (s *session) settle(ctx context.Context, p *peer, id string, m ahp.Message, fresh bool) (notes []string) {
 	s.mu.Lock()
 	dials := p.dials[id]
@@ -250,7 +253,7 @@ func (s *session) settle(ctx context.Context, p *peer, id string, m ahp.Message,
 	for _, d := range dials {
 		want := s.wanted(d, fresh)
 		if d.category == "model" && model != "" {
-			if model != anyModel || d.takes(quoted(model)) == nil { // some programs call one of theirs so
+			if model != anyModel || d.takes(quoted(model)) == nil { // some programs have a model of this name
 				want = quoted(model)
 			}
 			model = ""
@@ -268,11 +271,11 @@ func (s *session) settle(ctx context.Context, p *peer, id string, m ahp.Message,
 	return notes
 }
 
-// wanted is where a dial should stand; nil is where it is.
+// wanted returns the value a dial should have; nil to leave it.
 func (s *session) wanted(d dial, fresh bool) json.RawMessage {
 	text := s.spec.Config(d.key)
 	if s.making.Load() && text == s.usual[d.key] {
-		text = "" // nobody chose it: it is what the last new session had
+		text = "" // not chosen: it is the value of the previous new session
 	}
 	if text == "" && fresh && d.category == "model" {
 		text = s.prog.Model
@@ -288,7 +291,7 @@ func (s *session) wanted(d dial, fresh bool) json.RawMessage {
 
 const mostComplaints = 8
 
-// complain keeps what a person should hear of the settings for the next turn.
+// complain keeps a note about the settings for the next turn.
 func (s *session) complain(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,7 @@ func (w *world) set(key, value string) string {
 
 func (w *world) value(key string) string { return string(w.session().Config.Values[key]) }
 
-// Modes, models and options are settings of the session, and what either side changes the other sees.
+// Modes, models and options are settings of the session; changes by either side reach the other.
 func TestSettings(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("rich")})
 	w.until("the agent told its settings", func() bool { return w.value("mode") != "" })
@@ -87,7 +87,7 @@ func TestOptionsStandForModes(t *testing.T) {
 	}
 }
 
-// What an agent said of itself is known before it runs again.
+// An agent's reports are known before it runs again.
 func TestRemembered(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "agents", "fake.json")
 	w := newWorld(t, acp.Backend{Program: program("rich"), Memory: acp.Remember(file)})
@@ -106,7 +106,7 @@ func TestRemembered(t *testing.T) {
 	}
 }
 
-// A session is made with the settings that its maker chose, and a message may name a model.
+// A session is made with the chosen settings, and a message can name a model.
 func TestChosenSettings(t *testing.T) {
 	memory := acp.Remember("")
 	newWorld(t, acp.Backend{Program: program("rich"), Memory: memory}).say("mode")
@@ -155,7 +155,7 @@ func TestCommands(t *testing.T) {
 	wants(t, w.say("/review the change"), "got: /review the change")
 }
 
-// The title an agent finds takes the place of the first line, and not of what a person wrote.
+// The agent's title replaces the first line, but not a title that a person wrote.
 func TestTitleAndCost(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("plain")})
 	w.say("title Mending the gate")
@@ -172,7 +172,7 @@ func TestTitleAndCost(t *testing.T) {
 	}
 }
 
-// What nobody chose is left to the agent, whose own choice may be another by now.
+// Settings that were not chosen are left to the agent, whose default may have changed.
 func TestDefaultsAreTheAgents(t *testing.T) {
 	memory := acp.Remember("")
 	newWorld(t, acp.Backend{Program: program("rich"), Memory: memory}).say("mode")
@@ -186,8 +186,8 @@ func TestDefaultsAreTheAgents(t *testing.T) {
 	}
 }
 
-// A setting that is changed while the program sleeps is taken with the next message, and one that was changed before is
-// still there.
+// A setting that changes while the program is stopped applies to the next message, and earlier
+// changes still apply.
 func TestSettingsOverAnIdleStop(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("rich"), Limits: acp.Limits{Idle: 20 * time.Millisecond}})
 	w.say("text")

@@ -8,8 +8,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Some programs take a message into the turn that runs; they say so when they introduce themselves, outside of the
-// protocol proper.
+// Some programs accept messages during a turn. They report it in initialize, as an extension of the
+// protocol.
 
 type steerParams struct {
 	SessionID string    `json:"sessionId"`
@@ -23,7 +23,7 @@ type steerMeta struct {
 	} `json:"steering"`
 }
 
-// Steers reports whether the turn of a chat takes messages.
+// Steers reports whether the turn of a chat accepts messages.
 func (s *session) Steers(chat ahp.URI) bool {
 	r := s.playing(chat)
 	return r != nil && r.p.about.Meta.Steering.Supported
@@ -40,11 +40,11 @@ func (s *session) playing(chat ahp.URI) *player {
 	return nil
 }
 
-// Steer hands a message to the program, as a prompt is.
+// Steer sends a message to the program, in the form of a prompt.
 func (s *session) Steer(ctx context.Context, chat ahp.URI, m ahp.Message) error {
 	r := s.playing(chat)
 	if r == nil {
-		return errors.New("no turn runs any more")
+		return errors.New("the turn has ended")
 	}
 	blocks, _ := s.content(r.p, r.turn.ID, m)
 	q := steerParams{SessionID: r.id, Prompt: blocks}
@@ -58,7 +58,7 @@ func (s *session) Steer(ctx context.Context, chat ahp.URI, m ahp.Message) error 
 		return r.p.explain(err)
 	}
 	if got.Outcome == "promptRequired" {
-		return fmt.Errorf("%s has no turn that could take it", s.prog.title())
+		return fmt.Errorf("%s has no turn that could accept this message", s.prog.title())
 	}
 	return nil
 }

@@ -9,22 +9,24 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// stream is what is said in one chat: the turn's own, or that of a sub-agent which works for a call of the turn.
+// stream is the output in one chat: the turn's own, or that of a sub-agent which works for a call
+// of the turn.
 type stream struct {
 	out  agent.Out
 	chat ahp.URI
 	turn string
-	end  func(error) // of a sub-agent's turn
-	lost bool        // a sub-agent's turn is over, whatever the program says
+	end  func(error) // ends a sub-agent's turn
+	lost bool        // a sub-agent's turn was ended, whatever the program reports
 
-	part     *agent.Part // the text that grows now
+	part     *agent.Part // the growing text
 	partKind string
 	message  string // the program's id of it
-	plan     string // the texts of the last plan's steps
+	plan     string // steps of the last plan
 	note     *ahp.ToolResultSubagentContent
 }
 
-// emit says something. A sub-agent's turn that somebody ended takes no more, and the turn it works for goes on.
+// emit emits an action. When a person ended a sub-agent's turn its actions are dropped, and the
+// turn it works for continues.
 func (s *stream) emit(a ahp.Action) error { return s.spared(s.out.Emit(a)) }
 
 func (s *stream) spared(err error) error {
@@ -42,7 +44,8 @@ func (s *stream) close(err error) {
 	}
 }
 
-// at finds where something belongs. The first thing a sub-agent says makes a chat for it, below the call it works for.
+// at returns the stream of an update. A sub-agent's first update makes a chat for it, below the
+// call it works for.
 func (r *player) at(ctx context.Context, m updateMeta) (*stream, error) {
 	id := m.parent()
 	c := r.calls[id]
@@ -59,7 +62,7 @@ func (r *player) at(ctx context.Context, m updateMeta) (*stream, error) {
 }
 
 func (r *player) spawn(ctx context.Context, id string, c *call) (*stream, error) {
-	if c.stage == announced { // it runs, as something is done for it
+	if c.stage == announced { // it runs, because its sub-agent works
 		c.status = "in_progress"
 		if err := r.advance(c); err != nil {
 			return nil, err
@@ -69,12 +72,12 @@ func (r *player) spawn(ctx context.Context, id string, c *call) (*stream, error)
 		Description, Prompt string
 		Agent               string `json:"subagent_type"`
 	}
-	_ = json.Unmarshal(c.input, &in) // what is not there is empty
+	_ = json.Unmarshal(c.input, &in) // missing fields are empty
 	title := nameOf(in.Description, r.name(c))
 	turn, end, err := r.s.spec.Host.Spawn(ctx, agent.SpawnSpec{Chat: c.in.chat, TurnID: c.in.turn, ToolCallID: c.id,
 		Title: texts.ElideBytes(title, 200), Message: texts.ElideBytes(nameOf(in.Prompt, title), mostText)})
 	if err != nil {
-		r.s.log.Warn("a sub-agent has no chat of its own: what it does is shown where it was called", "err", err)
+		r.s.log.Warn("cannot make a chat for a sub-agent; its output is shown in the calling chat", "err", err)
 		r.subs[id] = c.in
 		return c.in, nil
 	}
@@ -86,7 +89,7 @@ func (r *player) spawn(ctx context.Context, id string, c *call) (*stream, error)
 
 var errCallFailed = &agent.Failure{Message: "The call this was done for failed."}
 
-// closeSubs ends what sub-agents still do when the turn is over, as it ended.
+// closeSubs ends the turns of sub-agents with the result of the turn.
 func (r *player) closeSubs(err error) {
 	for _, s := range r.subs {
 		s.close(err)

@@ -16,16 +16,16 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-const mostTerminals = 64 // of one program that it did not release
+const mostTerminals = 64 // unreleased ones of one program
 
-// terminals are those a program asked for: terminals of the host, which people watch.
+// terminals are the terminals of the host that a program started, which people watch.
 type terminals struct {
 	mu  sync.Mutex
 	all map[string]*term
 }
 
-// term is a command in a terminal. code and tail are there once done is closed; code is nil when it goes on in the
-// background, as far as the program is concerned over.
+// term is a command in a terminal. code and tail are set once done is closed; a nil code means that
+// the command moved to the background, which for the program is its end.
 type term struct {
 	host     agent.Terminal
 	title    string
@@ -36,21 +36,21 @@ type term struct {
 	tail     string
 }
 
-// tailer is a terminal that tells the end of its output while its command runs.
+// tailer is a terminal that returns the end of its output while its command runs.
 type tailer interface{ Tail() string }
 
 func (s *session) createTerminal(p *peer) func(context.Context, terminalParams) (any, error) {
 	return func(ctx context.Context, q terminalParams) (any, error) {
 		r := s.turn(q.SessionID)
 		if r == nil {
-			return nil, errors.New("no turn runs, so no command can")
+			return nil, errors.New("no turn runs, so no command can be run")
 		}
 		spec := agent.TerminalSpec{Chat: r.turn.Chat, TurnID: r.turn.ID, Title: titleOf(q), Dir: s.dir, Command: commandOf(q)}
 		if q.Cwd != "" {
 			spec.Dir = q.Cwd
 		}
 		if c := r.current.Load(); c != nil {
-			spec.ToolCallID, spec.Chat, spec.TurnID = c.id, c.in.chat, c.in.turn // the protocol does not say which: it is the newest
+			spec.ToolCallID, spec.Chat, spec.TurnID = c.id, c.in.chat, c.in.turn // the protocol does not name the call: take the newest
 		}
 		for _, e := range q.Env {
 			spec.Env = append(spec.Env, e.Name+"="+e.Value)
@@ -61,7 +61,7 @@ func (s *session) createTerminal(p *peer) func(context.Context, terminalParams) 
 	}
 }
 
-// commandOf is what to run. Some programs send a whole line of the shell as the command.
+// commandOf returns the command to run. Some programs send a whole shell line as the command.
 func commandOf(q terminalParams) []string {
 	if len(q.Args) == 0 && strings.ContainsAny(q.Command, " \t\n|&;<>$`") {
 		if _, err := exec.LookPath(q.Command); err != nil {
@@ -78,7 +78,7 @@ func titleOf(q terminalParams) string {
 
 func (ts *terminals) create(ctx context.Context, p *peer, host agent.Host, spec agent.TerminalSpec, limit *int) (string, error) {
 	if held := ts.held(); held >= mostTerminals {
-		return "", fmt.Errorf("there are %d terminals already: release some", held)
+		return "", fmt.Errorf("there are already %d terminals. Release some first", held)
 	}
 	started, err := host.Terminal(ctx, spec)
 	if err != nil {
@@ -103,7 +103,7 @@ func (ts *terminals) create(ctx context.Context, p *peer, host agent.Host, spec 
 			}
 		}
 		if err != nil {
-			started.Kill() // the program that wanted it is gone
+			started.Kill() // the requesting program has ended
 			code = -1
 		}
 		t.code, t.tail = &code, tail
@@ -111,7 +111,7 @@ func (ts *terminals) create(ctx context.Context, p *peer, host agent.Host, spec 
 	return id, nil
 }
 
-// held counts those the program did not release. Of the others so many are kept,
+// held counts the terminals that the program did not release. As many released ones are kept,
 // because tool calls still show them.
 func (ts *terminals) held() (n int) {
 	ts.mu.Lock()
@@ -165,7 +165,7 @@ func (ts *terminals) output(_ context.Context, q terminalParams) (any, error) {
 	return out, nil
 }
 
-// lastBytes cuts from the start, never inside a rune.
+// lastBytes cuts at the start, never inside a rune.
 func lastBytes(s string, n int) string {
 	s = s[len(s)-n:]
 	for len(s) > 0 && !utf8.RuneStart(s[0]) {
@@ -198,7 +198,7 @@ func (ts *terminals) kill(_ context.Context, q terminalParams) (any, error) {
 	return struct{}{}, nil
 }
 
-// release forgets a terminal: it cannot be asked about any more, and is shown still.
+// release removes a terminal for the program; people still see it.
 func (ts *terminals) release(_ context.Context, q terminalParams) (any, error) {
 	t, err := ts.find(q.TerminalID)
 	if err != nil {
@@ -213,7 +213,7 @@ func (ts *terminals) release(_ context.Context, q terminalParams) (any, error) {
 	return struct{}{}, nil
 }
 
-// content shows a terminal in a tool call.
+// content returns a tool call's view of a terminal.
 func (ts *terminals) content(id string) ahp.ToolResultContentValue {
 	ts.mu.Lock()
 	t := ts.all[id]

@@ -18,19 +18,19 @@ import (
 
 const mostText = 64 << 10 // bytes of a call's input, and of each text of its output
 
-// stage is how far a call is.
+// stage is a call's progress.
 type stage int
 
 const (
-	announced stage = iota // its readiness was not said yet
-	asking                 // somebody is asked; what comes meanwhile is said afterwards
+	announced stage = iota // its readiness was not emitted yet
+	asking                 // waiting for a decision; updates are emitted afterwards
 	running
 	over
 )
 
 // call is a tool call of the turn.
 type call struct {
-	id        string // ours: the program's may not be fit for a page
+	id        string // our id: the program's may not suit a page
 	title     string
 	kind      string
 	status    string
@@ -38,21 +38,21 @@ type call struct {
 	input     json.RawMessage
 	output    json.RawMessage
 	raw       []toolContent
-	changed   bool                    // raw is not said yet
-	edits     map[string]ahp.FileEdit // what was made of its diffs
+	changed   bool                    // raw was not emitted yet
+	edits     map[string]ahp.FileEdit // the edits made of its diffs
 	stage     stage
 	waiting   []question
-	in        *stream // where it is shown
-	sub       *stream // of a sub-agent that works for it
+	in        *stream // its chat
+	sub       *stream // the sub-agent that works for it
 }
 
-// question is a request for permission that waits for the answer of a call.
+// question is a request for permission that waits for a decision on a call.
 type question struct {
 	from    jsonrpc.Message
 	options []permissionOption
 }
 
-// toolCall takes what is new of a call, and says how far it is.
+// toolCall merges an update of a call, and emits its progress.
 func (r *player) toolCall(s *stream, f *toolFields, content json.RawMessage) error {
 	c, err := r.learn(s, f, content)
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *player) toolCall(s *stream, f *toolFields, content json.RawMessage) err
 	return r.advance(c)
 }
 
-// learn lays what came over what was known; an unknown call begins.
+// learn merges an update into a call's fields; an unknown call begins.
 func (r *player) learn(s *stream, f *toolFields, content json.RawMessage) (*call, error) {
 	c := r.calls[f.ToolCallID]
 	if c == nil || c.stage == over && f.Status != nil && *f.Status == "pending" {
@@ -103,14 +103,14 @@ func (c *call) lay(f *toolFields, content json.RawMessage) {
 
 func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// kinds are the protocol's kinds of tools, as people call them.
+// kinds are the protocol's kinds of tools, in words for people.
 var kinds = map[string]string{
 	"read": "Read", "edit": "Edit", "delete": "Delete", "move": "Move", "search": "Search", "execute": "Run command",
 	"think": "Think", "fetch": "Fetch", "switch_mode": "Switch mode", "other": "Tool",
 }
 
-// advance says what a call came to. One that was only announced stays so until it
-// runs or somebody is asked about it: a question may follow.
+// advance emits a call's progress. A call that was only announced waits until it runs or needs a
+// permission: a request may follow.
 func (r *player) advance(c *call) error {
 	done := c.status == "completed" || c.status == "failed"
 	if c.stage == announced && (done || c.status == "in_progress" || c.has("terminal")) {
@@ -138,7 +138,7 @@ func (r *player) advance(c *call) error {
 	return c.in.emit(&ahp.ChatToolCallContentChangedAction{ToolCallID: c.id, Content: agent.Results(r.contents(c)...)})
 }
 
-// failure ends the turn of a sub-agent as its call ended.
+// failure returns the error with which the turn of a call's sub-agent ends.
 func (c *call) failure() error {
 	if c.status == "failed" {
 		return errCallFailed
@@ -150,16 +150,16 @@ func (c *call) has(content string) bool {
 	return slices.ContainsFunc(c.raw, func(t toolContent) bool { return t.Type == content })
 }
 
-// ready says what a call is about to do.
+// ready returns the readiness of a call.
 func (r *player) ready(c *call) *ahp.ChatToolCallReadyAction {
 	a := &ahp.ChatToolCallReadyAction{ToolCallID: c.id, InvocationMessage: ahp.Markdown(r.about(c))}
-	if in := c.readable(); in != "" && !c.has("diff") { // the change itself stands in the message
+	if in := c.readable(); in != "" && !c.has("diff") { // the message contains the change itself
 		a.ToolInput = &ahp.ToolInput{Text: in}
 	}
 	return a
 }
 
-// about is a call's title, where it happens, and what it would change.
+// about returns a call's title, location and changes.
 func (r *player) about(c *call) string {
 	text := r.name(c)
 	var places []string
@@ -183,7 +183,7 @@ func (r *player) about(c *call) string {
 	return text
 }
 
-// name is a call's title. Some programs send the path alone.
+// name returns a call's title. Some programs send only the path.
 func (r *player) name(c *call) string {
 	title := strings.TrimSpace(c.title)
 	for _, l := range c.locations {
@@ -201,8 +201,7 @@ func (r *player) relative(path string) string {
 	return path
 }
 
-// readable is a call's input for people: the command of one that runs a command,
-// else its JSON.
+// readable returns a call's input for people: a command line, or else JSON.
 func (c *call) readable() string {
 	if !present(c.input) {
 		return ""
@@ -232,7 +231,7 @@ func indented(raw json.RawMessage) string {
 	return b.String()
 }
 
-// result is what a call came to in the end.
+// result returns a call's final result.
 func (r *player) result(c *call) ahp.ToolCallResult {
 	contents := r.contents(c)
 	if len(contents) == 0 {

@@ -11,9 +11,9 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-const mostEmbedded = 1 << 20 // bytes of a picture inside of a call's output
+const mostEmbedded = 1 << 20 // bytes of a picture in a call's output
 
-// contents is what a call brought out so far.
+// contents returns a call's output so far.
 func (r *player) contents(c *call) []ahp.ToolResultContentValue {
 	out := make([]ahp.ToolResultContentValue, 0, len(c.raw))
 	if c.sub != nil && c.sub.note != nil {
@@ -51,8 +51,8 @@ func plainContent(b block) ahp.ToolResultContentValue {
 	return nil
 }
 
-// edited tells of a changed file, with what it was and would be. The changes of a turn are computed from the disk all
-// the same, never from what an agent says.
+// edited returns a changed file with its content before and after. The changes of a turn are
+// computed from the disk regardless, never from an agent's report.
 func (r *player) edited(c *call, t toolContent) *ahp.ToolResultFileEditContent {
 	key := t.Path + "\x00" + value(t.OldText) + "\x00" + t.NewText
 	e, known := c.edits[key]
@@ -69,8 +69,8 @@ func (r *player) edited(c *call, t toolContent) *ahp.ToolResultFileEditContent {
 	return &ahp.ToolResultFileEditContent{Before: e.Before, After: e.After, Diff: e.Diff}
 }
 
-// versions are the file before and after an edit. Many programs send the lines they replace alone: where these stand
-// once in the file, the difference is shown in its place.
+// versions returns the file before and after an edit. Many programs send only the replaced lines:
+// if these occur once in the file, the whole versions are returned.
 func (r *player) versions(t toolContent) (before, after []byte) {
 	after = []byte(t.NewText)
 	if t.OldText == nil {
@@ -89,7 +89,7 @@ func (r *player) versions(t toolContent) (before, after []byte) {
 	switch {
 	case old != "" && strings.Count(file, old) == 1:
 		return raw, []byte(strings.Replace(file, old, t.NewText, 1))
-	case t.NewText != "" && strings.Count(file, t.NewText) == 1: // it is made already
+	case t.NewText != "" && strings.Count(file, t.NewText) == 1: // the edit was already made
 		return []byte(strings.Replace(file, t.NewText, old, 1)), raw
 	}
 	return []byte(old), after
@@ -109,7 +109,7 @@ func splitLines(s string) []string {
 	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 }
 
-// middle leaves the lines between the common start and the common end.
+// middle returns the lines between the common start and the common end.
 func middle(a, b []string) (removed, added []string) {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -120,8 +120,8 @@ func middle(a, b []string) (removed, added []string) {
 	return a, b
 }
 
-// unified shows a change on a card: what goes and what comes, and where. The exact
-// difference is in the turn's changes once it is made.
+// unified returns a change for a card: removed and added lines with their location. The turn's
+// changes have the exact difference later.
 func unified(path, before, after string) string {
 	const most = 100
 	removed, added := middle(splitLines(before), splitLines(after))

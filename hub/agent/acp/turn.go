@@ -13,9 +13,9 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-const mostEvents = 256 // that wait for a turn's goroutine, before the reader waits too
+const mostEvents = 256 // waiting for a turn's goroutine, before the reader waits too
 
-// player plays one turn: the only goroutine that says something of it.
+// player plays one turn; only its goroutine emits the turn's actions.
 type player struct {
 	s    *session
 	p    *peer
@@ -24,20 +24,20 @@ type player struct {
 
 	events  chan event
 	answers chan answer
-	over    chan struct{} // closed when nobody takes events any more
+	over    chan struct{} // closed when events are no longer accepted
 	wg      sync.WaitGroup
-	dropped bool // cancelled or failed: what still comes is not said
+	dropped bool // cancelled or failed: later events are dropped
 
 	main    *stream
-	subs    map[string]*stream // of sub-agents, by the call they work for
+	subs    map[string]*stream // sub-agents' streams, by the call they work for
 	calls   map[string]*call
-	forms   []openForm // questions in words of its own, answered ones too
+	forms   []openForm // questions in free form, including answered ones
 	used    ahp.UsageInfo
-	more    map[string]any       // of the usage
+	more    map[string]any       // for the usage
 	current atomic.Pointer[call] // the newest call, for terminals
 }
 
-// event is what the program said of a turn: an update, or a question.
+// event is the program's update or request in a turn.
 type event struct {
 	update *update
 	ask    *permissionParams
@@ -47,7 +47,7 @@ type event struct {
 	withdraw *withdrawal
 }
 
-// nobody answers a question of a turn that takes none.
+// refuse answers a question of a turn that accepts none.
 func (e event) nobody(p *peer) {
 	switch {
 	case e.ask != nil:
@@ -68,9 +68,9 @@ type ended struct {
 	err    error
 }
 
-// play prompts the program and says what it answers, until it is done. notes come first.
+// play prompts the program and emits its answer until the turn ends. notes come first.
 func (r *player) play(ctx context.Context, prompt []block, notes []string) (failed error) {
-	calling, stop := context.WithCancel(ctx) // for what belongs to the turn
+	calling, stop := context.WithCancel(ctx) // for the turn's requests
 	asking, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer r.wg.Wait()
 	defer hangUp()
@@ -90,12 +90,12 @@ func (r *player) play(ctx context.Context, prompt []block, notes []string) (fail
 	return r.loop(calling, done)
 }
 
-// hush takes no more events; questions among those left are answered by nobody.
+// hush stops accepting events; remaining questions are refused.
 func (r *player) hush() {
 	close(r.over)
 	r.dropped = true
 	for len(r.events) > 0 {
-		_ = r.take(context.Background(), <-r.events) // dropped ones cannot fail
+		_ = r.take(context.Background(), <-r.events) // dropped events cannot fail
 	}
 }
 
@@ -115,7 +115,7 @@ func (r *player) loop(ctx context.Context, done <-chan ended) error {
 		case <-over:
 			err = context.Cause(ctx)
 		case <-late:
-			r.s.log.Warn("an agent does not end a cancelled turn: it is killed")
+			r.s.log.Warn("an agent did not end a cancelled turn; killing it")
 			r.p.proc.kill()
 			return failed
 		}
@@ -127,8 +127,8 @@ func (r *player) loop(ctx context.Context, done <-chan ended) error {
 	}
 }
 
-// finish says what came before the answer to the prompt and is not said yet; then
-// the answer says how the turn ends.
+// finish emits what arrived before the answer to the prompt; then the answer determines how the
+// turn ends.
 func (r *player) finish(ctx context.Context, e ended, failed error) error {
 	for failed == nil && len(r.events) > 0 {
 		failed = r.take(ctx, <-r.events)
@@ -148,8 +148,8 @@ func (r *player) finish(ctx context.Context, e ended, failed error) error {
 	return r.outcome(e.result.StopReason)
 }
 
-// outcome tells apart how an answer ended. One that was cut short can be resumed:
-// the program is asked to go on.
+// outcome converts the reason in an answer to the turn's error. A truncated answer can be resumed:
+// the program is asked to continue.
 func (r *player) outcome(reason string) error {
 	name := r.s.prog.title()
 	switch reason {
@@ -167,7 +167,7 @@ func (r *player) outcome(reason string) error {
 	return nil
 }
 
-// take says one event.
+// take handles one event.
 func (r *player) take(ctx context.Context, e event) error {
 	switch {
 	case r.dropped:
@@ -185,7 +185,7 @@ func (r *player) take(ctx context.Context, e event) error {
 }
 
 func (r *player) update(ctx context.Context, u *update) error {
-	switch u.Kind { // first of all: what newer programs say may look like something else
+	switch u.Kind { // first: newer kinds of updates may have similar fields
 	case "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan":
 	case "usage_update":
 		return r.context(u)
@@ -207,7 +207,7 @@ func (r *player) update(ctx context.Context, u *update) error {
 	return r.toolCall(s, &u.toolFields, u.Content)
 }
 
-// chunk adds a piece to the text that grows, or begins another text.
+// chunk adds a piece to the growing text, or begins another text.
 func (s *stream) chunk(u *update, begin func(agent.Out) (*agent.Part, error)) error {
 	var b block
 	if err := json.Unmarshal(u.Content, &b); err != nil {
@@ -227,7 +227,7 @@ func (s *stream) chunk(u *update, begin func(agent.Out) (*agent.Part, error)) er
 	return s.spared(s.part.Add(text))
 }
 
-// usage says what a turn cost in tokens.
+// usage emits a turn's tokens.
 func (r *player) usage(u *usage) error {
 	if u == nil {
 		return nil
@@ -243,7 +243,7 @@ func (r *player) usage(u *usage) error {
 	return r.spent(more)
 }
 
-// context says how full the model's context is and what the session cost so far.
+// context emits how full the model's context is and the session's cost.
 func (r *player) context(u *update) error {
 	more := map[string]any{"contextUsed": u.Used, "contextSize": u.Size}
 	if u.Cost != nil {
@@ -252,7 +252,7 @@ func (r *player) context(u *update) error {
 	return r.spent(more)
 }
 
-// spent says the usage with what the protocol has no field for.
+// spent emits the usage, with values that the protocol has no field for.
 func (r *player) spent(more map[string]any) error {
 	maps.Copy(r.more, more)
 	r.used.Meta = nil

@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 )
 
-// The messages as they are on the wire: only the fields that are used here. What
-// is not known is left out when it is read, so newer agents are understood as far
-// as they say what older ones did.
+// The messages on the wire, with only the fields that are used here. Unknown fields are ignored, so
+// newer agents work as far as their messages contain what older ones sent.
 
 type initializeParams struct {
 	ProtocolVersion    int                `json:"protocolVersion"`
@@ -22,7 +21,7 @@ type clientCapabilities struct {
 	} `json:"fs"`
 	Terminal bool `json:"terminal"`
 	Auth     struct {
-		Terminal bool `json:"terminal"` // ways to log in that are a command are told, and shown
+		Terminal bool `json:"terminal"` // login methods that are commands are listed and shown
 	} `json:"auth"`
 	Elicitation struct {
 		Form struct{} `json:"form"`
@@ -46,7 +45,7 @@ type initializeResult struct {
 			EmbeddedContext bool `json:"embeddedContext"`
 		} `json:"promptCapabilities"`
 		SessionCapabilities struct {
-			Resume json.RawMessage `json:"resume"` // each an object when it can
+			Resume json.RawMessage `json:"resume"` // objects if the program can
 			Fork   json.RawMessage `json:"fork"`
 			Dirs   json.RawMessage `json:"additionalDirectories"`
 		} `json:"sessionCapabilities"`
@@ -65,7 +64,7 @@ type initializeResult struct {
 
 type authMethod struct {
 	ID          string    `json:"id"`
-	Type        string    `json:"type,omitempty"` // env_var, terminal; absent is the program's own way
+	Type        string    `json:"type,omitempty"` // env_var, terminal; absent: the program's own method
 	Name        string    `json:"name"`
 	Description string    `json:"description,omitempty"`
 	Link        string    `json:"link,omitempty"`
@@ -74,7 +73,7 @@ type authMethod struct {
 	Args        []string  `json:"args,omitempty"`
 }
 
-// authMeta says that a way takes an API key with the request to go it.
+// authMeta marks a method that takes an API key with its request.
 type authMeta struct {
 	APIKey json.RawMessage `json:"api-key,omitempty"`
 }
@@ -100,9 +99,9 @@ type sessionParams struct {
 	McpServers []mcpServer `json:"mcpServers"`
 }
 
-// mcpServer is one that is reached by HTTP, or one that is started.
+// mcpServer is reached by HTTP or started as a process.
 type mcpServer struct {
-	Type    string    `json:"type,omitempty"` // http; absent is standard input and output
+	Type    string    `json:"type,omitempty"` // http; absent: standard input and output
 	Name    string    `json:"name"`
 	URL     string    `json:"url,omitempty"`
 	Headers *[]pair   `json:"headers,omitempty"`
@@ -122,7 +121,7 @@ type sessionResult struct {
 	settings
 }
 
-// settings are what a session of the program can be set to.
+// settings are the settings of a program's session.
 type settings struct {
 	Modes *struct {
 		Available []struct {
@@ -153,7 +152,7 @@ type configOption struct {
 	Options      []optionChoice  `json:"options"`
 }
 
-// optionChoice is a value, or a group of them.
+// optionChoice is a value, or a group of values.
 type optionChoice struct {
 	Value       string         `json:"value"`
 	Group       string         `json:"group"`

@@ -1,6 +1,5 @@
-// Package agenttest has what an agent's test needs of a host: a turn whose
-// actions reduce into a chat state, answers given by functions, and terminals
-// that do not run anything.
+// Package agenttest provides the host's side for tests of agents: a turn whose actions reduce into
+// a chat state, answers given by functions, and terminals that run nothing.
 package agenttest
 
 import (
@@ -13,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Turn is a turn under test. Its functions answer what the agent asks; the zero
-// ones approve, accept without answers, and offer no tool.
+// Turn is a turn under test. Its functions answer the agent's requests; without them it approves,
+// accepts without answers, and offers no tool.
 type Turn struct {
 	Answer func(*ahp.ChatToolCallReadyAction) *ahp.ChatToolCallConfirmedAction
 	Reply  func(ahp.ChatInputRequest) *ahp.ChatInputCompletedAction
@@ -33,22 +32,22 @@ func New(m ahp.Message) (*Turn, agent.Turn) {
 	return t, agent.Turn{ID: t.id, Chat: "ahp-chat:/1", Message: m, Out: t}
 }
 
-// User is a message that a person typed.
+// User returns a message that a person typed.
 func User(text string) ahp.Message {
 	return ahp.Message{Text: text, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}
 }
 
-// Approve answers an approval with yes.
+// Approve approves a tool call.
 func Approve(a *ahp.ChatToolCallReadyAction) *ahp.ChatToolCallConfirmedAction {
 	return &ahp.ChatToolCallConfirmedAction{ToolCallID: a.ToolCallID, Approved: true, Confirmed: ahp.ToolCallConfirmationReasonUserAction}
 }
 
-// Deny answers it with no.
+// Deny denies a tool call.
 func Deny(a *ahp.ChatToolCallReadyAction) *ahp.ChatToolCallConfirmedAction {
 	return &ahp.ChatToolCallConfirmedAction{ToolCallID: a.ToolCallID, Reason: ahp.ToolCallCancellationReasonDenied}
 }
 
-// End ends the turn as a host would, and returns it as it went into the history.
+// End ends the turn as a host would, and returns its entry in the history.
 func (t *Turn) End(err error) *ahp.Turn {
 	var failure *agent.Failure
 	switch {
@@ -64,14 +63,14 @@ func (t *Turn) End(err error) *ahp.Turn {
 	return turns[len(turns)-1]
 }
 
-// State is the chat now.
+// State returns the chat's state.
 func (t *Turn) State() *ahp.ChatState {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.state.(*ahp.ChatState)
 }
 
-// Actions are those that were emitted, in order.
+// Actions returns the emitted actions, in order.
 func (t *Turn) Actions() []ahp.Action {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Host is a host under test. Run says how a command comes out; nil is success
-// without output. Forever and Refused are special exit codes.
+// Host is a host under test. Run returns the result of a command; nil is success without output.
+// Forever and Refused are special exit codes.
 type Host struct {
 	Run func(agent.TerminalSpec) (code int, output string)
 
@@ -40,8 +40,8 @@ func (h *Host) Learn(o agent.Offer) {
 	h.Learned = append(h.Learned, o)
 }
 
-// Exit codes with a meaning: the command runs until it is killed, or does not
-// start (the output is the reason).
+// Special exit codes: the command runs until it is killed, or does not start (the output is the
+// reason).
 const (
 	Forever = -1000 - iota
 	Refused
@@ -100,7 +100,7 @@ func (h *Host) Spawn(_ context.Context, s agent.SpawnSpec) (agent.Turn, func(err
 	}, nil
 }
 
-// Text spells a turn's parts out, one a line, to compare against.
+// Text formats a turn's parts, one on each line, for comparisons.
 func Text(t *ahp.Turn) string {
 	var b strings.Builder
 	for _, p := range t.ResponseParts {

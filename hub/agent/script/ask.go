@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
-// ask sends questions and says what was answered.
+// ask asks questions and reports the answers.
 func (p player) ask(ctx context.Context, text string) error {
 	r, err := request(text)
 	if err != nil {
@@ -27,14 +27,14 @@ func (p player) ask(ctx context.Context, text string) error {
 	return agent.Say(p.turn.Out, answers(done))
 }
 
-// request reads a ChatInputRequest; "all" is one with a question of each kind.
+// request parses a ChatInputRequest; "all" is one with a question of each kind.
 func request(text string) (ahp.ChatInputRequest, error) {
 	if text == "all" {
 		return everyKind(), nil
 	}
 	var r ahp.ChatInputRequest
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		return r, fmt.Errorf("the questions cannot be read: %w", err)
+		return r, fmt.Errorf("the questions are not valid: %w", err)
 	}
 	return r, nil
 }

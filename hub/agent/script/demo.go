@@ -11,12 +11,12 @@ var demo string
 func Demo() *Scenario {
 	s, err := Parse(demo)
 	if err != nil {
-		panic("the built-in scenario is broken: " + err.Error()) // it is compiled in, and tested
+		panic("the built-in scenario is broken: " + err.Error()) // it is compiled in and tested
 	}
 	return s
 }
 
-// Prompts are the prompts the scenario has a turn for, in its order.
+// Prompts returns the prompts that the scenario has a turn for, in its order.
 func (s *Scenario) Prompts() []string {
 	var out []string
 	for _, t := range s.Turns {

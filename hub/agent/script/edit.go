@@ -15,11 +15,11 @@ import (
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
-// maxEdit bounds the file an edit may be made to.
+// maxEdit bounds the size of an edited file.
 const maxEdit = 16 << 20
 
-// edit changes a file for real, after approval: it adds a line, or replaces the
-// whole. It cannot leave the session's first directory, not by a link either.
+// edit changes a real file after approval: it appends a line, or replaces the content. It cannot
+// leave the session's first directory, not even by a symbolic link.
 func (p player) edit(ctx context.Context, s Step) error {
 	id := ids.New()
 	if err := p.turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: id, ToolName: "edit", DisplayName: "Edit file"}); err != nil {
@@ -31,7 +31,7 @@ func (p player) edit(ctx context.Context, s Step) error {
 		ready.Confirmed = ahp.ToolCallConfirmationReasonNotNeeded
 	} else {
 		ready.ConfirmationTitle, ready.Options = ahp.Ptr(ahp.Plain("Change this file?")), agent.Options()
-		if e, err := p.planned(s); err == nil { // else the change itself says what is wrong
+		if e, err := p.planned(s); err == nil { // otherwise the change itself reports the error
 			ready.Edits = &ahp.FileEditCollection{Items: []ahp.FileEdit{e}}
 		}
 	}
@@ -59,7 +59,7 @@ func (p player) root() (*os.Root, error) {
 	return os.OpenRoot(p.spec.Dirs[0])
 }
 
-// planned is what the change would make of the file.
+// planned returns the edit that the change would make.
 func (p player) planned(s Step) (ahp.FileEdit, error) {
 	root, err := p.root()
 	if err != nil {
@@ -111,9 +111,9 @@ func read(root *os.Root, name string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case fi.IsDir():
-		return nil, errors.New("it is a directory")
+		return nil, errors.New("this is a directory")
 	case fi.Size() > maxEdit:
-		return nil, errors.New("it is too large to edit")
+		return nil, errors.New("this file is too large to edit")
 	}
 	return root.ReadFile(name)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// Orders reads one-line orders, a step each.
+// Orders parses one-line orders, one step each.
 func Orders(text string) ([]Step, error) {
 	var steps []Step
 	for line := range strings.SplitSeq(text, "\n") {
@@ -26,7 +26,7 @@ func Orders(text string) ([]Step, error) {
 		steps = append(steps, some...)
 	}
 	if len(steps) == 0 {
-		return nil, errors.New("there is nothing to do")
+		return nil, errors.New("the message contains no orders")
 	}
 	return steps, nil
 }
@@ -42,7 +42,7 @@ func order(line string, depth int) ([]Step, error) {
 		err = s.check(depth)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s is not understood: %w", agent.Code(line), err)
+		return nil, fmt.Errorf("%s is not a valid order: %w", agent.Code(line), err)
 	}
 	return []Step{s}, nil
 }
@@ -78,12 +78,12 @@ func step(verb, rest string, depth int) (s Step, err error) {
 		_, s.Wait, err = numberAndPause("0", first)
 	case "spawn":
 		if depth >= maxDepth {
-			return s, errors.New("too many sub-chats in each other")
+			return s, errors.New("too many nested sub-chats")
 		}
 		s.Spawn, s.Message = texts.ElideRunes(rest, 60), rest
 		s.Steps, err = order(rest, depth+1)
 	default:
-		err = errors.New("there is no such order")
+		err = errors.New("this order does not exist")
 	}
 	return s, err
 }
@@ -105,12 +105,13 @@ func twoNumbers(a, b string) (int, int, error) {
 		}
 	}
 	if x < 0 || y < 0 {
-		return 0, 0, errors.New("numbers are not negative here")
+		return 0, 0, errors.New("numbers cannot be negative")
 	}
 	return x, y, nil
 }
 
-// unescape lets a line say \n and \t.
+// unescape replaces
+//  and \t in a line.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
@@ -121,7 +122,7 @@ func unescape(s string) string {
 	return s
 }
 
-// plan is an answer of several parts, as a model gives them.
+// plan is a sample answer with several parts.
 var plan = []Step{
 	{Think: "First I look at what is there, then I say what I would do."},
 	{Say: "Here is the plan:\n\n1. read the code\n2. change one thing\n3. run the tests\n"},

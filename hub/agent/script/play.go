@@ -15,7 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
-// idNames matches the names in an action that stand for an id: "$tool".
+// idNames matches placeholders for ids in an action: "$tool".
 var idNames = regexp.MustCompile(`"\$([a-zA-Z][a-zA-Z0-9]*)"`)
 
 // player plays the steps of one turn.
@@ -124,8 +124,7 @@ func numbers(n int) func(func(string) bool) {
 	}
 }
 
-// clock is text that says when it was made, in nanoseconds, to measure how long it
-// takes to arrive.
+// clock returns the current time in nanoseconds as text, to measure delivery times.
 func clock(n int) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for range n {
@@ -136,8 +135,7 @@ func clock(n int) func(func(string) bool) {
 	}
 }
 
-// burst is text for load tests: each piece says which it is, so that a lost or
-// repeated one shows.
+// burst returns numbered pieces for load tests, so that lost and repeated ones are noticed.
 func burst(n, bytes int) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for i := range n {
@@ -193,7 +191,7 @@ func resultText(r ahp.ToolCallResult) string {
 	return b.String()
 }
 
-// action says any chat action as it is written.
+// action emits a chat action as written.
 func (p player) action(text string) error {
 	a, err := action(text, "-"+p.turn.ID)
 	if err != nil {
@@ -202,7 +200,7 @@ func (p player) action(text string) error {
 	return p.turn.Out.Emit(a)
 }
 
-// spawn has a sub-chat play steps, as a tool call of this one.
+// spawn plays steps in a sub-chat, as a tool call of this chat.
 func (p player) spawn(ctx context.Context, s Step) error {
 	id := ids.New()
 	out := p.turn.Out

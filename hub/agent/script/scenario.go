@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Bounds of a scenario, so that a typing error is no outage.
+// Limits of a scenario, so that a typo cannot cause an outage.
 const (
 	maxFile  = 4 << 20
 	maxCount = 1_000_000
@@ -21,27 +21,26 @@ const (
 	maxDepth = 4
 )
 
-// Scenario is what a scenario file holds: turns, played each for the prompt it
-// names, the nameless ones in order for every other prompt.
+// Scenario is the content of a scenario file: turns, each played for the prompt it names; those
+// without a prompt are played in order for all other prompts.
 type Scenario struct {
 	Turns []Turn `toml:"turn"`
 }
 
 // Turn is one answer.
 type Turn struct {
-	Prompt string `toml:"prompt"` // in any case and spacing; "" answers whatever is next
+	Prompt string `toml:"prompt"` // ignoring case and spacing; "" answers any other prompt
 	Steps  []Step `toml:"step"`
 }
 
-// Step is one thing to do: exactly one of the fields of the first group is set,
-// the others say how.
+// Step is one thing to do: exactly one field of the first group is set, the others configure it.
 type Step struct {
 	Say    string `toml:"say"`    // Markdown text
 	Think  string `toml:"think"`  // reasoning
 	Notice string `toml:"notice"` // a note of the system
-	Count  int    `toml:"count"`  // numbers up to it, a piece each
-	Clock  int    `toml:"clock"`  // the time, so many times
-	Burst  int    `toml:"burst"`  // so many pieces of Bytes bytes
+	Count  int    `toml:"count"`  // numbers up to it, one piece each
+	Clock  int    `toml:"clock"`  // the time, this many times
+	Burst  int    `toml:"burst"`  // this many pieces of Bytes bytes
 	Run    string `toml:"run"`    // a command, after approval
 	Edit   string `toml:"edit"`   // a file's path below the session's first directory
 	Ask    string `toml:"ask"`    // "all", or a ChatInputRequest as JSON
@@ -68,7 +67,7 @@ type Step struct {
 // Millis is a duration, spelled "20ms" or "1.5s".
 type Millis time.Duration
 
-// UnmarshalText reads the spelling.
+// UnmarshalText parses a duration.
 func (m *Millis) UnmarshalText(b []byte) error {
 	d, err := time.ParseDuration(string(b))
 	if err == nil && d < 0 {
@@ -82,7 +81,7 @@ func (m *Millis) UnmarshalText(b []byte) error {
 func Load(path string) (*Scenario, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("the scenario cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read the scenario: %w", err)
 	}
 	if fi.Size() > maxFile {
 		return nil, fmt.Errorf("the scenario %s is larger than %d MiB", path, maxFile>>20)
@@ -98,8 +97,8 @@ func Load(path string) (*Scenario, error) {
 	return s, nil
 }
 
-// Parse reads a scenario in TOML and checks it, so that a mistake shows at the
-// start and not in the middle of a turn.
+// Parse parses a scenario in TOML and checks it, so that mistakes show at the start and not in the
+// middle of a turn.
 func Parse(text string) (*Scenario, error) {
 	var s Scenario
 	md, err := toml.Decode(text, &s)
@@ -107,7 +106,7 @@ func Parse(text string) (*Scenario, error) {
 		return nil, err
 	}
 	if extra := md.Undecoded(); len(extra) > 0 {
-		return nil, fmt.Errorf("%q is not known: see the package's Step for what a step can say", extra[0].String())
+		return nil, fmt.Errorf("%q is not a field of a scenario. See the package's Step for the fields of a step", extra[0].String())
 	}
 	for i, t := range s.Turns {
 		if err := checkSteps(t.Steps, 1); err != nil {
@@ -119,7 +118,7 @@ func Parse(text string) (*Scenario, error) {
 
 func checkSteps(steps []Step, depth int) error {
 	if depth > maxDepth {
-		return errors.New("sub-chats in sub-chats in sub-chats are enough")
+		return errors.New("sub-chats are nested too deeply")
 	}
 	for i, s := range steps {
 		if err := s.check(depth); err != nil {
@@ -129,7 +128,7 @@ func checkSteps(steps []Step, depth int) error {
 	return nil
 }
 
-// verbs are the fields a step has one of.
+// verbs returns the fields of the first group that are set.
 func (s Step) verbs() (set []string) {
 	for name, on := range map[string]bool{
 		"say": s.Say != "", "think": s.Think != "", "notice": s.Notice != "", "count": s.Count != 0, "clock": s.Clock != 0, "burst": s.Burst != 0,
@@ -146,13 +145,13 @@ func (s Step) verbs() (set []string) {
 func (s Step) check(depth int) error {
 	switch v := s.verbs(); {
 	case len(v) == 0:
-		return errors.New("it says nothing to do")
+		return errors.New("the step has nothing to do")
 	case len(v) > 1:
-		return fmt.Errorf("it says several things (%s): make a step of each", strings.Join(v, ", "))
+		return fmt.Errorf("the step has several things to do (%s). Make a step of each", strings.Join(v, ", "))
 	case s.Count < 0 || s.Count > maxCount || s.Clock < 0 || s.Clock > maxCount || s.Burst < 0 || s.Burst > maxCount:
-		return fmt.Errorf("at most %d pieces", maxCount)
+		return fmt.Errorf("use at most %d pieces", maxCount)
 	case s.Bytes < 0 || s.Bytes > maxBytes:
-		return fmt.Errorf("at most %d bytes a piece", maxBytes)
+		return fmt.Errorf("use at most %d bytes for a piece", maxBytes)
 	}
 	if s.Ask != "" {
 		if _, err := request(s.Ask); err != nil {
@@ -170,7 +169,7 @@ func (s Step) check(depth int) error {
 	return checkSteps(s.Steps, depth+1)
 }
 
-// named is the turn meant for a prompt.
+// findByPrompt returns the turn for a prompt.
 func (s *Scenario) named(prompt string) *Turn {
 	if s == nil {
 		return nil
@@ -183,7 +182,7 @@ func (s *Scenario) named(prompt string) *Turn {
 	return nil
 }
 
-// at is the n-th turn that names no prompt.
+// at returns the n-th turn without a prompt.
 func (s *Scenario) at(n int) *Turn {
 	if s == nil {
 		return nil
@@ -199,12 +198,12 @@ func (s *Scenario) at(n int) *Turn {
 	return nil
 }
 
-// action reads a chat action. An id written "$name" becomes one of this turn's
-// own, the same wherever the name stands.
+// action parses a chat action. An id written "$name" becomes an id of this turn, the same for all
+// occurrences of the name.
 func action(text, suffix string) (ahp.Action, error) {
 	a, err := ahp.UnmarshalAction([]byte(idNames.ReplaceAllString(text, `"$1`+suffix+`"`)))
 	if err != nil {
-		return nil, fmt.Errorf("the action cannot be read: %w", err)
+		return nil, fmt.Errorf("the action is not valid: %w", err)
 	}
 	info, ok := ahp.Info(a.ActionType())
 	if !ok || info.Channel != ahp.ChannelChat {

@@ -1,6 +1,5 @@
-// Package script is the agent that plays what it is told: a scenario file, or
-// one-line orders. It takes a chat through every state the protocol has, for
-// tests, demonstrations and load.
+// Package script is an agent that plays a scenario file or one-line orders. It takes a chat through
+// every state of the protocol, for tests, demonstrations and load.
 package script
 
 import (
@@ -13,14 +12,14 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// Provider is the name the agent is listed under.
+// Provider is the name that lists the agent.
 const Provider = "script"
 
-// Backend is the scripted agent. Without a scenario it understands one-line
-// orders alone; they work beside a scenario as well.
+// Backend is the scripted agent. Without a scenario it accepts only one-line orders; with one it
+// accepts both.
 type Backend struct{ Scenario *Scenario }
 
-// Describe tells what the root channel shows of it.
+// Describe returns what the root channel shows of the agent.
 func (Backend) Describe(context.Context) (ahp.AgentInfo, error) {
 	return ahp.AgentInfo{
 		Provider:    Provider,
@@ -32,7 +31,7 @@ func (Backend) Describe(context.Context) (ahp.AgentInfo, error) {
 	}, nil
 }
 
-// Config has the one setting: whether commands and edits wait for approval.
+// Config has one setting: whether commands and edits need an approval.
 func (Backend) Config() ahp.SessionConfigSchema { return agent.ApprovalConfig() }
 
 // Open begins a session at the scenario's start.
@@ -46,14 +45,14 @@ type session struct {
 	agent.Moves
 
 	mu     sync.Mutex
-	next   int            // the scenario's turn for a prompt that none is meant for
-	failed map[string]int // the step after the one at which a turn failed, for its resumption
+	next   int            // the scenario's turn for a prompt without a turn of its own
+	failed map[string]int // the step after the failure of a turn, for its resumption
 }
 
 func (s *session) Close() error { return nil }
 
-// Prompt plays the steps the message stands for. As with any agent of ours,
-// only what a person typed is obeyed; review threads are answered, never executed.
+// Prompt plays the steps of the message. Like all agents of the host, it obeys only what a person
+// typed; review threads are answered, never executed.
 func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	switch {
 	case agent.AboutThreads(t):
@@ -68,25 +67,25 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	return s.play(ctx, t, steps)
 }
 
-// replier is a host that lets its agents answer review threads.
+// replier is a host whose agents can answer review threads.
 type replier interface {
 	Reply(ctx context.Context, thread, text string) error
 }
 
-// answer says what was sent, and answers each thread in its place.
+// answer lists the threads it was sent, and answers each one in its place.
 func (s *session) answer(ctx context.Context, t agent.Turn) error {
 	if host, ok := s.spec.Host.(replier); ok {
 		for _, a := range t.Threads {
 			if err := host.Reply(ctx, a.ID, "I have read this. I play scripts, so nothing was changed."); err != nil {
-				s.spec.Log.WarnContext(ctx, "a thread was not answered", "thread", a.ID, "err", err)
+				s.spec.Log.WarnContext(ctx, "cannot answer a review thread", "thread", a.ID, "err", err)
 			}
 		}
 	}
 	return agent.Say(t.Out, "You sent "+agent.CountThreads(len(t.Threads))+".\n"+agent.Threads(s.spec.Dirs, t.Threads))
 }
 
-// steps finds what a message stands for: a turn of the scenario by its prompt,
-// orders, else the scenario's next turn.
+// steps returns the steps of a message: a turn of the scenario by its prompt, orders, or the
+// scenario's next turn.
 func (s *session) steps(text string) ([]Step, error) {
 	if turn := s.scenario.named(text); turn != nil {
 		return turn.Steps, nil
@@ -104,7 +103,7 @@ func (s *session) steps(text string) ([]Step, error) {
 	return nil, err
 }
 
-// play plays a turn from its start, or from after the step at which it failed.
+// play plays a turn from its start, or after the step at which it failed.
 func (s *session) play(ctx context.Context, t agent.Turn, steps []Step) error {
 	from := s.resumed(t.ID)
 	p := player{spec: s.spec, turn: t, moves: &s.Moves}

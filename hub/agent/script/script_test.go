@@ -55,7 +55,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// answering is a host that takes answers to threads.
+// answering is a host that accepts answers to threads.
 type answering struct {
 	*agenttest.Host
 	said map[string]string
@@ -66,7 +66,7 @@ func (h answering) Reply(_ context.Context, thread, text string) error {
 	return nil
 }
 
-// What people said of lines is answered where they said it, and never obeyed.
+// Review comments are answered in their threads, and never executed.
 func TestThreadsAreAnswered(t *testing.T) {
 	h := answering{&agenttest.Host{}, map[string]string{}}
 	session, err := Backend{}.Open(t.Context(), agent.Spec{Session: "ahp-session:/1", Host: h})
@@ -343,7 +343,7 @@ func TestTheDemoShowsEveryState(t *testing.T) {
 	}
 }
 
-// note collects every kind, status and type that stands in the parts.
+// note collects every kind, status and type in the parts.
 func note(seen map[string]bool, parts []ahp.ResponsePart) {
 	b, _ := json.Marshal(parts)
 	var v any

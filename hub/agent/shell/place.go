@@ -20,21 +20,23 @@ import (
 )
 
 const (
-	mostEnv  = 64 << 10 // of what a chat's commands exported
-	mostLeft = 4 << 20  // of what is read of an environment
+	mostEnv  = 64 << 10 // bytes exported by a chat's commands
+	mostLeft = 4 << 20  // bytes read of an environment
 )
 
-// place is where the next command of a chat runs: what cd, export and unset of those before left behind.
+// place is the context of a chat's next command: the effects of cd, export and unset in the
+// preceding ones.
 type place struct {
 	Dir   string            `json:"dir,omitempty"` // "" is the session's first directory
 	Set   map[string]string `json:"set,omitempty"`
 	Unset []string          `json:"unset,omitempty"`
 }
 
-// keeper keeps the place of one chat in the session's data directory, for one command. Without a directory nothing is kept.
+// keeper stores the place of one chat in the session's data directory, for one command. Without a
+// directory it stores nothing.
 type keeper struct {
 	file string
-	run  string // where the command writes its environment, at its start and at its end; gone when nobody reads it
+	run  string // where the command writes its environment at its start and end; "" when it is not read
 }
 
 func keeperOf(data string, chat ahp.URI) (keeper, error) {
@@ -49,14 +51,15 @@ func keeperOf(data string, chat ahp.URI) (keeper, error) {
 func (k keeper) before() string { return filepath.Join(k.run, "before") }
 func (k keeper) after() string  { return filepath.Join(k.run, "after") }
 
-// close is called when the command is over or nobody waits for it any more.
+// close deletes the command's files, when it has ended or continues in the background.
 func (k keeper) close() {
 	if k.run != "" {
-		_ = os.RemoveAll(k.run) // a leftover of a few KB goes with the session
+		_ = os.RemoveAll(k.run) // the session's removal deletes a leftover of a few KB
 	}
 }
 
-// load reads the place. One that cannot be read is where the session begins: a lost cd is no reason not to run.
+// load reads the place. If that fails it is the session's directory: a lost cd must not prevent a
+// command.
 func (k keeper) load() (p place) {
 	raw, err := os.ReadFile(k.file)
 	if err != nil || json.Unmarshal(raw, &p) != nil {
@@ -65,8 +68,8 @@ func (k keeper) load() (p place) {
 	return p
 }
 
-// learn takes what a command left behind and keeps it. A command that was killed, or that became another program
-// (exec), leaves nothing; then the place stays.
+// learn stores the context in which a command ended. A command that was killed or replaced by
+// another program (exec) writes nothing; then the place stays the same.
 func (k keeper) learn(p place) error {
 	before, err := readLeft(k.before())
 	if err != nil {
@@ -112,13 +115,13 @@ func (p *place) take(before, after []string) error {
 		size += len(name) + len(value) + 2
 	}
 	if size > mostEnv {
-		return fmt.Errorf("more than %d KB were exported: they are not kept for the next command", mostEnv>>10)
+		return fmt.Errorf("more than %d KB of variables were exported. They are not kept for the next command", mostEnv>>10)
 	}
 	p.Set, p.Unset = set, unset
 	return nil
 }
 
-// own are the variables a shell sets for itself; COLUMNS and the like are each terminal's.
+// own lists the variables a shell sets for itself; COLUMNS and the like belong to a terminal.
 var own = []string{"PWD", "SHLVL", "_", "COLUMNS", "LINES", "TERM", "BASHPID"}
 
 func variables(list []string) map[string]string {
@@ -149,7 +152,7 @@ func readLeft(name string) ([]string, error) {
 	return out, nil
 }
 
-// env is the place's variables for a command that starts.
+// env returns the place's variables for a new command.
 func (p place) env() (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(p.Set)) {
 		list = append(list, name+"="+p.Set[name])
@@ -157,8 +160,8 @@ func (p place) env() (list []string) {
 	return list
 }
 
-// program runs a script and has its shell write down where it ended. What does so stands on the script's first line, so
-// that the line numbers of its errors are right.
+// program returns an argv that runs a script and makes its shell record where it ended. The
+// prologue is on the script's first line, so that the line numbers of errors are right.
 func (k keeper) program(p place) func(string) []string {
 	if k.file == "" {
 		return nil
@@ -173,7 +176,7 @@ func (k keeper) program(p place) func(string) []string {
 	return func(script string) []string { return agent.ShellCommand(lead + script) }
 }
 
-// quote makes one word of a shell out of any text.
+// quote returns a text as one shell word.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 func isName(s string) bool {
@@ -185,7 +188,8 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// settle is the place for the next command; one whose directory is gone begins anew there, and says so.
+// settle returns the place for the next command. If its directory is gone it starts anew in the
+// session's and reports it.
 func (k keeper) settle(ctx context.Context, t agent.Turn) (place, error) {
 	p := k.load()
 	if p.Dir == "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// world is a session whose commands really run.
+// world is a session that runs real commands.
 type world struct {
 	t    *testing.T
 	home string
@@ -37,7 +37,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// run has a new worker run a command, as after a restart, and returns what it printed and what the agent said.
+// run runs a command in a new worker, as after a restart, and returns its output and the agent's
+// text.
 func (w *world) run(chat ahp.URI, command string) (printed, said string) {
 	w.t.Helper()
 	s, err := Backend{}.Open(w.t.Context(), agent.Spec{Session: "ahp-session:/1", Dirs: []string{w.home}, Data: w.data, Host: w.host})

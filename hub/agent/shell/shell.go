@@ -1,5 +1,5 @@
-// Package shell is the agent that needs no model and no key: what a person
-// types runs as a command in a terminal of the session, once it is approved.
+// Package shell is an agent without model or key: it runs what a person types as a command in a
+// terminal of the session, after approval.
 package shell
 
 import (
@@ -11,13 +11,13 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Provider is the name the agent is listed under.
+// Provider is the name that lists the agent.
 const Provider = "shell"
 
 // Backend is the shell agent. It has no settings of its own.
 type Backend struct{}
 
-// Describe tells what the root channel shows of it.
+// Describe returns what the root channel shows of the agent.
 func (Backend) Describe(context.Context) (ahp.AgentInfo, error) {
 	return ahp.AgentInfo{
 		Provider:    Provider,
@@ -29,7 +29,7 @@ func (Backend) Describe(context.Context) (ahp.AgentInfo, error) {
 	}, nil
 }
 
-// Config has the one setting: whether commands wait for approval.
+// Config has one setting: whether commands need an approval.
 func (Backend) Config() ahp.SessionConfigSchema { return agent.ApprovalConfig() }
 
 // Open begins a session; there is nothing to start.
@@ -44,9 +44,9 @@ type session struct {
 
 func (s *session) Close() error { return nil }
 
-// Prompt runs the message as a command. Only text that a person typed runs: a
-// message about review threads, or one that anything else than a person wrote,
-// never does, so that neither a file nor a comment can inject a command.
+// Prompt runs the message as a command. Only text that a person typed is run: messages about review
+// threads, or written by anything else than a person, never are, so that neither a file nor a
+// comment can inject a command.
 func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	switch command := strings.TrimSpace(t.Message.Text); {
 	case agent.AboutThreads(t):
@@ -61,7 +61,7 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	}
 }
 
-// run plays the command where the ones before it in its chat left off.
+// run plays the command in the place where its chat's previous command ended.
 func (s *session) run(ctx context.Context, t agent.Turn, command string) error {
 	k, err := keeperOf(s.spec.Data, t.Chat)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *session) run(ctx context.Context, t agent.Turn, command string) error {
 	return err
 }
 
-// keep keeps where a command ended; of one that was stopped too: what it had done by then was done.
+// keep stores where a command ended, even if it was stopped.
 func (s *session) keep(t agent.Turn, k keeper, p place, ended error) error {
 	if lost := k.learn(p); lost != nil && ended == nil {
 		return agent.Say(t.Out, "Note: "+lost.Error()+".")
@@ -93,7 +93,7 @@ func (s *session) keep(t agent.Turn, k keeper, p place, ended error) error {
 	return nil
 }
 
-// background reads a single & at the end as a shell does: nobody waits for the command.
+// background removes a single & at the end, which as in a shell means not to wait for the command.
 func background(command string) (string, bool) {
 	rest, ok := strings.CutSuffix(command, "&")
 	if !ok || strings.HasSuffix(rest, "&") || strings.TrimSpace(rest) == "" {
