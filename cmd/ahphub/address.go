@@ -16,19 +16,19 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 )
 
-// listen takes the address before anything else is touched.
+// listen opens the listener before anything else is touched.
 func listen(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("the address %s is in use: stop the program that has it, or choose another with --listen (ahphub doctor says whether it is an ahphub)", address)
+		return nil, fmt.Errorf("the address %s is in use. Stop the program that uses it, or choose another with --listen (ahphub doctor reports whether it is an ahphub)", address)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w: choose another address with --listen", address, err)
+		return nil, fmt.Errorf("cannot listen on %s: %w. Choose another address with --listen", address, err)
 	}
 	return l, nil
 }
 
-// addresses is where a server is reached.
+// addresses are the addresses at which a server is reached.
 type addresses struct {
 	URL    string `json:"url"`
 	Public bool   `json:"public"` // named by --public-url
@@ -41,7 +41,7 @@ func addressesOf(l net.Listener, public *url.URL) addresses {
 	return addresses{URL: localURL(l)}
 }
 
-// localURL is where programs on this machine reach the server, whatever its public name is.
+// localURL returns the server's URL for programs on this machine, whatever its public name.
 func localURL(l net.Listener) string {
 	host, port, _ := net.SplitHostPort(l.Addr().String())
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
@@ -52,12 +52,12 @@ func localURL(l net.Listener) string {
 
 func (a addresses) signIn(token string) string { return a.URL + "/signin#" + token }
 
-// ahp is the protocol's endpoint: http becomes ws, https wss.
+// ahp returns the protocol's endpoint: http becomes ws, https wss.
 func (a addresses) ahp() string { return "ws" + strings.TrimPrefix(a.URL, "http") + "/ahp" }
 
 const addressFile = "address.json"
 
-// write leaves the addresses for `ahphub link`.
+// write stores the addresses for `ahphub link`.
 func (a addresses) write(dir string) error {
 	b, err := json.Marshal(a)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/ahphub/ahphub/hub/agent/shell"
 )
 
-// agentEntry is an [[agent]] of the configuration file: a program that speaks the Agent
-// Client Protocol. One with the name of a known agent changes that one, and may leave out
-// what is known of it.
+// agentEntry is an [[agent]] of the configuration file: a program that speaks the Agent Client
+// Protocol. An entry with the name of a known agent changes that agent, and inherits the fields it
+// omits.
 type agentEntry struct {
 	Name        string            `toml:"name"`
 	Title       string            `toml:"title"`
@@ -35,14 +35,14 @@ type agentEntry struct {
 	Default     bool              `toml:"default"`
 }
 
-const mostIcon = 8 // code points: an emoji may be made of several
+const mostIcon = 8 // code points: an emoji may have several
 
 var (
 	agentName    = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\*?$`)
 )
 
-// readAgents reads the [[agent]] tables; def is the one that is the default.
+// readAgents reads the [[agent]] tables; def is the name of the default one.
 func readAgents(path string) (list []acp.Program, def string, err error) {
 	var file struct {
 		Agent []agentEntry `toml:"agent"`
@@ -69,7 +69,8 @@ func readAgents(path string) (list []acp.Program, def string, err error) {
 	return list, def, nil
 }
 
-// readPass reads the [agents] table: env names variables that every program of a session sees besides the usual ones.
+// readPass reads the [agents] table: env names variables that every program of a session sees in
+// addition to the usual ones.
 func readPass(path string) ([]string, error) {
 	var file struct {
 		Agents struct {
@@ -101,9 +102,9 @@ func (e agentEntry) program() (acp.Program, error) {
 	case !agentName.MatchString(e.Name) || e.Name == shell.Provider || e.Name == script.Provider:
 		return acp.Program{}, fmt.Errorf("an [[agent]] has the name %q: use small letters, digits, dots and dashes, and not shell or script", e.Name)
 	case strings.ContainsFunc(strings.Join(e.Pass, ""), func(r rune) bool { return r == '=' || r == ' ' }):
-		return acp.Program{}, fmt.Errorf("the agent %s: pass names variables, as in MY_KEY or MY_*", e.Name)
+		return acp.Program{}, fmt.Errorf("the agent %s: pass takes names of variables, as in MY_KEY or MY_*", e.Name)
 	case utf8.RuneCountInString(e.Icon) > mostIcon || strings.ContainsFunc(e.Icon, unicode.IsSpace):
-		return acp.Program{}, fmt.Errorf("the agent %s: icon is a letter or two, or one emoji", e.Name)
+		return acp.Program{}, fmt.Errorf("the agent %s: icon takes one or two letters, or one emoji", e.Name)
 	}
 	dirs, err := absolute(e.Dirs)
 	if err != nil {
@@ -127,7 +128,7 @@ func (e agentEntry) program() (acp.Program, error) {
 	return p, nil
 }
 
-// absolute reads the directories an agent may work in; ~ is the user's own.
+// absolute resolves the directories an agent may work in; ~ is the user's home directory.
 func absolute(dirs []string) (out []string, err error) {
 	for _, dir := range dirs {
 		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
@@ -138,7 +139,7 @@ func absolute(dirs []string) (out []string, err error) {
 			dir = filepath.Join(home, rest)
 		}
 		if info, err := os.Stat(dir); !filepath.IsAbs(dir) || err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("dirs: %q is no absolute path of a directory that exists", dir)
+			return nil, fmt.Errorf("dirs: %q is not the absolute path of an existing directory", dir)
 		}
 		out = append(out, filepath.Clean(dir))
 	}

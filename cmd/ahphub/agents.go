@@ -11,8 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/agent/shell"
 )
 
-// makeAgents are the agents that sessions may name. The script agent is for tests and
-// demos, so it is there only when asked for; the demo shows it and the shell alone.
+// makeAgents returns the agents that sessions can use. The script agent is for tests and demos and
+// must be configured; the demo offers only it and the shell.
 func makeAgents(cfg Config) (map[string]agent.Backend, error) {
 	agents := map[string]agent.Backend{shell.Provider: shell.Backend{}}
 	if !cfg.demo {
@@ -35,8 +35,8 @@ func makeAgents(cfg Config) (map[string]agent.Backend, error) {
 	return agents, err
 }
 
-// programs are the agents found on this machine and the configured ones, by name. A
-// configured one takes the place of a found one of its name. Each sees the variables that pass names.
+// programs returns the agents found on this machine and the configured ones, by name. A configured
+// agent replaces a found one of its name. Each sees the variables that pass names.
 func programs(configured []acp.Program, pass []string) map[string]acp.Program {
 	all := map[string]acp.Program{}
 	for _, p := range slices.Concat(acp.Installed(), configured) {
@@ -46,7 +46,7 @@ func programs(configured []acp.Program, pass []string) map[string]acp.Program {
 	return all
 }
 
-// agentNames are those that --agent takes.
+// agentNames returns the valid values of --agent.
 func agentNames(configured []acp.Program) []string {
 	return append([]string{shell.Provider, script.Provider}, slices.Sorted(maps.Keys(programs(configured, nil)))...)
 }

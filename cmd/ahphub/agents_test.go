@@ -23,7 +23,7 @@ func settle(t *testing.T, text string, args ...string) (Config, error) {
 	return c.Serve.Config, err
 }
 
-// program puts an executable on PATH, and nothing else.
+// program puts only one executable on PATH.
 func onPath(t *testing.T, names ...string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -134,7 +134,7 @@ func TestAgentsAreBounded(t *testing.T) {
 	}
 }
 
-// An agent that works is said with its version, one that wants a login with how to log in.
+// A working agent is listed with its version, and one that needs a login with how to log in.
 func TestDoctorStartsAgents(t *testing.T) {
 	onPath(t)
 	dir := os.Getenv("PATH")

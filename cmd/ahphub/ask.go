@@ -6,7 +6,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Ask has the host ask a client. The endpoint is made after the host; before that there is no client.
+// Ask forwards a request of the host to a client. The endpoint is made after the host; until then
+// there are no clients.
 func (a *app) Ask(ctx context.Context, principal, clientID, method string, params, result any) error {
 	if a.rpc == nil {
 		return ahp.Errorf(ahp.CodeNotFound, "no client is connected yet")

@@ -9,7 +9,7 @@ type backupCommand struct {
 	Path string `arg:"" help:"File to write; it must not exist."`
 }
 
-// Run copies the database, whether or not an ahphub is serving from it.
+// Run copies the database, even while an ahphub is serving from it.
 func (c backupCommand) Run(e *environment) error {
 	if err := store.BackupDir(e.ctx, c.Data, c.Path); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// cli is everything one can type. Each flag can also be set as AHPHUB_… in the environment
-// or in the configuration file; a flag wins over the environment, that over the file.
+// cli is the command line. Each flag can also be set as AHPHUB_… in the environment or in the
+// configuration file; flags take precedence over the environment, and that over the file.
 type cli struct {
 	Serve   serveCommand   `cmd:"" default:"withargs" help:"Serve (the default)."`
 	Demo    demoCommand    `cmd:"" help:"Serve a sample repository with a session in every state, in a temporary data directory."`
@@ -20,7 +20,7 @@ type cli struct {
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
-// environment is what a command runs in.
+// environment is the context of a command.
 type environment struct {
 	ctx            context.Context
 	stdout, stderr io.Writer
@@ -32,7 +32,7 @@ type serveCommand struct {
 
 func (c serveCommand) Run(e *environment) error { return run(e.ctx, c.Config, e.stdout, e.stderr) }
 
-// command parses arguments and runs what they name.
+// command parses arguments and runs their command.
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var c cli
 	parsed, err := parse(&c, args, stdout, stderr)
@@ -42,7 +42,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	return parsed.Run(&environment{ctx, stdout, stderr})
 }
 
-// parse fills in c; without an error and a result there was nothing to run but --help.
+// parse fills in c. It returns neither an error nor a result after --help.
 func parse(c *cli, args []string, stdout, stderr io.Writer) (*kong.Context, error) {
 	file, err := readConfigFile(args)
 	if err != nil {
@@ -70,7 +70,7 @@ func parse(c *cli, args []string, stdout, stderr io.Writer) (*kong.Context, erro
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w (ahphub --help lists what there is)", err)
+		return nil, fmt.Errorf("%w (ahphub --help lists the commands and flags)", err)
 	}
 	return parsed, nil
 }

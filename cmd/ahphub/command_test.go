@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// isolate keeps the settings of the person who runs the tests out.
+// isolate shields tests from the user's settings.
 func isolate(t *testing.T) (data string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -18,8 +18,7 @@ import (
 	"github.com/ahphub/ahphub/hub/people"
 )
 
-// Config is what serving needs to know. The zero value of a field is its default, but for
-// Listen and Data.
+// Config configures serving. The zero value of a field is its default, except for Listen and Data.
 type Config struct {
 	Listen       string   `default:"127.0.0.1:8137" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one. Default: ${default}."`
 	Data         string   `default:"${data}" placeholder:"DIR" help:"Data directory; made when absent. Default: ${default}."`
@@ -45,26 +44,27 @@ type Config struct {
 	pass       []string      // the variables that its [agents] env names
 	limits     acp.Limits    // and its [limits]
 
-	demo bool // the script agent plays the demo, and sessions are made for it
+	demo bool // the script agent plays the demo, and sessions are made for its prompts
 }
 
-// secretFiles are the files with keys, tokens and passwords that may lie outside of the data directory.
+// secretFiles returns the files with keys, tokens and passwords that may lie outside of the data
+// directory.
 func (c Config) secretFiles() []string {
 	return []string{c.TokenFile, c.TLS.TLSKey, c.OIDC.ClientSecretFile, c.Notify.SMTPPasswordFile}
 }
 
-// settings are the parts of a Config that needed reading.
+// settings are the parsed parts of a Config.
 type settings struct {
 	public  *url.URL
 	proxies []netip.Prefix
 	dir     string
 	secured *secured       // nil: http
-	rules   []people.Rule  // whom the provider of OpenID Connect lets in
+	rules   []people.Rule  // of the OpenID Connect provider
 	mailer  notify.Mailer  // nil: no mail is sent
-	allow   []netip.Prefix // of private networks, for webhooks
+	allow   []netip.Prefix // private networks that webhooks may reach
 }
 
-// check reads every value; the error names each wrong one, what it is, and what is allowed.
+// check parses every value. The error lists each wrong one with its value and what is allowed.
 func (c Config) check() (settings, error) {
 	var s settings
 	var wrong []error
@@ -154,7 +154,7 @@ func directory(s string) (string, error) {
 		return "", err
 	}
 	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
-		return "", errors.New("name a directory that exists")
+		return "", errors.New("use an existing directory")
 	}
 	return abs, nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/ahphub/ahphub/hub/agent/acp"
 )
 
-// configFile gives flags their values from a TOML file, where neither the command line nor
-// the environment does.
+// configFile provides values of flags from a TOML file, if neither the command line nor the
+// environment sets them.
 type configFile struct {
 	path   string
 	values map[string]any
@@ -25,8 +25,8 @@ type configFile struct {
 	limits acp.Limits    // its [limits] table
 }
 
-// readConfigFile reads the file that --config or AHPHUB_CONFIG names, or the default one
-// when it is there.
+// readConfigFile reads the file named by --config or AHPHUB_CONFIG, or the default one if it
+// exists.
 func readConfigFile(args []string) (configFile, error) {
 	path := configPath(args)
 	optional := path == ""
@@ -43,7 +43,7 @@ func readConfigFile(args []string) (configFile, error) {
 		return f, nil
 	}
 	if err != nil {
-		return f, fmt.Errorf("the configuration file %s cannot be read: %w", path, err)
+		return f, fmt.Errorf("cannot read the configuration file %s: %w", path, err)
 	}
 	return f, errors.Join(f.takeAgents(), f.takePass(), f.takeLimits())
 }
@@ -71,8 +71,8 @@ func (f *configFile) takePass() (err error) {
 	return nil
 }
 
-// takeAgents reads the [[agent]] tables. In their place the key stands for the flag: the
-// name of the table that is the default one.
+// takeAgents reads the [[agent]] tables. The key agent then stands for the flag, with the name of
+// the default table.
 func (f *configFile) takeAgents() error {
 	if _, tables := f.values["agent"].([]map[string]any); !tables {
 		return nil
@@ -101,7 +101,7 @@ func configPath(args []string) string {
 	return os.Getenv("AHPHUB_CONFIG")
 }
 
-// Validate refuses keys that are no flags: a misspelt one would be ignored in silence.
+// Validate refuses keys that are not flags, so that a misspelled one is not ignored.
 func (f configFile) Validate(app *kong.Application) error {
 	var known []string
 	kong.Visit(app, func(n kong.Visitable, next kong.Next) error {
@@ -118,7 +118,7 @@ func (f configFile) Validate(app *kong.Application) error {
 	return nil
 }
 
-// Resolve is asked for every flag that the command line does not set.
+// Resolve returns the value of a flag that the command line does not set.
 func (f configFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	for _, name := range flag.Envs {
 		if _, set := os.LookupEnv(name); set {

@@ -9,13 +9,13 @@ import (
 	"github.com/ahphub/ahphub/hub/mcp"
 )
 
-// customize says where agents' customizations are, and watches them until the program ends.
+// customize returns where agents' customizations are, and watches them until the program ends.
 func (a *app) customize(ctx context.Context) host.Customize {
 	library := custom.NewLibrary(custom.Limits{}, a.log)
 	a.library = start(context.WithoutCancel(ctx), library.Run)
 	home, err := os.UserHomeDir()
 	if err != nil {
-		a.log.Info("the user has no home directory to look for customizations in", "err", err)
+		a.log.Info("cannot find the user's home directory to look for customizations", "err", err)
 	}
 	return host.Customize{Library: library, Home: home, Servers: mcp.Dialer{Version: versionName(), Pass: a.cfg.pass}}
 }

@@ -24,7 +24,7 @@ type demoCommand struct {
 	LogLevel  string `default:"warn" placeholder:"debug|info|warn|error" help:"Least level that is logged. Default: ${default}."`
 }
 
-// Run serves from a temporary directory, which is gone afterwards.
+// Run serves from a temporary directory and deletes it afterwards.
 func (c demoCommand) Run(e *environment) error {
 	tmp, err := os.MkdirTemp("", "ahphub-demo-*")
 	if err != nil {
@@ -33,7 +33,7 @@ func (c demoCommand) Run(e *environment) error {
 	defer os.RemoveAll(tmp)
 	repo := filepath.Join(tmp, "greeter")
 	if err := sampleRepository(e.ctx, repo); err != nil {
-		return fmt.Errorf("the sample repository cannot be made: %w", err)
+		return fmt.Errorf("cannot make the sample repository: %w", err)
 	}
 	cfg := Config{Listen: c.Listen, Data: filepath.Join(tmp, "data"), Dir: repo, Agent: script.Provider, OwnerName: "Ana",
 		LogFormat: c.LogFormat, LogLevel: c.LogLevel, demo: true}
@@ -85,7 +85,7 @@ func sampleRepository(ctx context.Context, dir string) error {
 }
 
 // makeDemo opens a session for each prompt of the demo's scenario, as the owner would, each in a
-// repository of its own: what one changes is not another's.
+// repository of its own so that their changes stay apart.
 func (a *app) makeDemo(ctx context.Context) error {
 	who := core.Caller{Principal: a.owner, ClientID: "demo"}
 	var reviewed ahp.URI
@@ -106,17 +106,17 @@ func (a *app) makeDemo(ctx context.Context) error {
 			reviewed = session
 		}
 	}
-	if err := a.reviewDemo(ctx, who, reviewed); err != nil { // the last: its agent has worked meanwhile
+	if err := a.reviewDemo(ctx, who, reviewed); err != nil { // last, because its agent needs time to work
 		return fmt.Errorf("the demo's review: %w", err)
 	}
 	return nil
 }
 
-// prompt says something in a session's default chat, and names the session after it.
+// prompt sends a prompt to a session's default chat, and names the session after it.
 func (a *app) prompt(ctx context.Context, who core.Caller, session ahp.URI, text string) error {
 	s, ok := hub.StateOf[*ahp.SessionState](a.hub, session)
 	if !ok {
-		return fmt.Errorf("the session is not there")
+		return fmt.Errorf("the session was not created")
 	}
 	turn := &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: time.Now().UTC().Format(time.RFC3339),
 		Message: ahp.Message{Text: text, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}}

@@ -11,10 +11,10 @@ import (
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
-// demoReviewed is the prompt of the demo's scenario whose changes two people talk about.
+// demoReviewed is the prompt whose changes have review threads.
 const demoReviewed = "Greet in the language of the person"
 
-// demoThread is what is said about a line of the changes: by a guest first, and then in turns with the owner.
+// demoThread is a thread about a line of the changes: by a guest and the owner in turns.
 type demoThread struct {
 	file     string
 	line     int64 // from 0; -1 for the whole file
@@ -31,11 +31,11 @@ var demoThreads = []demoThread{
 	{file: "docs/languages.md", line: -1, says: []string{"Is this list kept by hand?", "Yes, three lines are no trouble."}, resolved: true},
 }
 
-// reviewDemo fills the threads of a session once its agent is done.
+// reviewDemo adds the threads to a session when its agent has finished.
 func (a *app) reviewDemo(ctx context.Context, owner core.Caller, session ahp.URI) error {
 	s, ok := hub.StateOf[*ahp.SessionState](a.hub, session)
 	if !ok || s.Annotations == nil {
-		return fmt.Errorf("the session is not there")
+		return fmt.Errorf("the session was not created")
 	}
 	if err := a.turnOver(ctx, s.DefaultChat); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (a *app) reviewDemo(ctx context.Context, owner core.Caller, session ahp.URI
 	return nil
 }
 
-// turnOver waits until a chat's agent has nothing to do.
+// turnOver waits until a chat's agent is idle.
 func (a *app) turnOver(ctx context.Context, chat ahp.URI) error {
 	conn, err := a.hub.Connect(hub.ConnConfig{Principal: a.owner.ID, ClientID: "demo-watch"})
 	if err != nil {
@@ -77,7 +77,7 @@ func (a *app) turnOver(ctx context.Context, chat ahp.URI) error {
 	}
 }
 
-// dispatch does as somebody what a client would.
+// dispatch applies an action as a client of who would.
 func (a *app) dispatch(ctx context.Context, who core.Caller, on ahp.URI, action ahp.Action) error {
 	out, err := a.host.Dispatch(ctx, who, on, 0, action)
 	if err != nil {

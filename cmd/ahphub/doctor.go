@@ -29,16 +29,16 @@ type doctorCommand struct {
 	Deep bool `help:"Check every row of the database against its checksum as well. It may take minutes."`
 }
 
-// finding is one line of the report. What is not good says what to do.
+// finding is one line of the report. A bad one says what to do.
 type finding struct {
 	good bool
-	hard bool // serving will not work
+	hard bool // the server cannot run
 	text string
 }
 
-var errUnwell = errors.New("something has to be done before ahphub can serve, see above")
+var errUnwell = errors.New("ahphub cannot serve yet. Fix the points above")
 
-// Run looks at everything and changes nothing.
+// Run checks everything and changes nothing.
 func (c doctorCommand) Run(e *environment) error {
 	var all []finding
 	set, err := c.check()
@@ -91,17 +91,18 @@ func checkShell() finding {
 	}
 	path, err := exec.LookPath(shell)
 	if err != nil {
-		return finding{hard: true, text: fmt.Sprintf("the shell %s was not found: set SHELL to one that exists", shell)}
+		return finding{hard: true, text: fmt.Sprintf("the shell %s was not found. Set SHELL to an installed shell", shell)}
 	}
 	return finding{good: true, text: "shell " + path}
 }
 
 const (
-	probeTime = 20 * time.Second // until an agent must have made a session
-	probeMany = 2                // agents are looked at at once: some need seconds and much memory
+	probeTime = 20 * time.Second // until an agent has made a session
+	probeMany = 2                // agents checked concurrently: some need seconds and much memory
 )
 
-// checkAgents starts each program that sessions may name in an empty directory, for as long as it takes to make a session.
+// checkAgents starts each program that sessions can use in an empty directory, until it has made a
+// session.
 func checkAgents(ctx context.Context, found map[string]acp.Program, limits acp.Limits) []finding {
 	names := slices.Sorted(maps.Keys(found))
 	all := make([]finding, len(names))
@@ -127,7 +128,7 @@ func checkAgents(ctx context.Context, found map[string]acp.Program, limits acp.L
 func checkAgent(ctx context.Context, p acp.Program, limits acp.Limits) finding {
 	path, err := p.Path()
 	if err != nil {
-		return finding{text: fmt.Sprintf("agent %s: %v: install it, or change its command in the configuration file", p.Name, err)}
+		return finding{text: fmt.Sprintf("agent %s: %v. Install it, or change its command in the configuration file", p.Name, err)}
 	}
 	command := strings.TrimSpace(fmt.Sprintf("agent %s: %s %s", p.Name, path, strings.Join(p.Args, " ")))
 	limits.Start = probeTime
@@ -145,7 +146,7 @@ func checkAgent(ctx context.Context, p acp.Program, limits acp.Limits) finding {
 	return finding{good: true, text: text + ")"}
 }
 
-// checkData tries to write where the data lies, or will lie.
+// checkData tries to write to the data directory, or to the directory it will be made in.
 func checkData(dir string) finding {
 	info, err := os.Stat(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -168,7 +169,7 @@ func checkData(dir string) finding {
 	return finding{good: true, text: "data directory " + dir}
 }
 
-// checkRows reads all of the database, also of an ahphub that serves.
+// checkRows reads the whole database, also while an ahphub serves from it.
 func checkRows(ctx context.Context, dir string) []finding {
 	deep, err := store.DeepCheck(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -205,7 +206,7 @@ func writable(dir string) bool {
 	return errors.Join(f.Close(), os.Remove(f.Name())) == nil
 }
 
-// checkPort tells a free port from one that an ahphub, or something else, has.
+// checkPort reports whether a port is free, or used by an ahphub or another program.
 func checkPort(ctx context.Context, address, data string) finding {
 	l, err := net.Listen("tcp", address)
 	if err == nil {
@@ -225,7 +226,7 @@ func answers(ctx context.Context, url string) bool {
 	if err != nil {
 		return false
 	}
-	// No secret is sent, and the certificate may be for the name that people use, not for the way to it from here.
+	// No secret is sent, and the certificate may be for the public name, not for the local address.
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
 	res, err := client.Do(req)
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package main
 
-// hideEnvironment has nothing to do where the environment of a program shows in no file.
+// hideEnvironment does nothing: on this system other programs cannot read the environment.
 func hideEnvironment() error { return nil }

@@ -14,13 +14,13 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 )
 
-// The secrets of this host: nobody may ever be shown one, but who made it, once.
+// The secrets of this host: only their creator may ever see one, once.
 const (
 	canaryToken  = "canary-of-the-owners-token"
 	canarySecret = "canary-of-the-clients-secret"
 )
 
-// Forms of another site are refused at every route that takes any, whatever the browser says of where they come from.
+// Every route refuses forms of another site, whatever the browser reports as their origin.
 func TestNoRouteTakesFormsOfOtherSites(t *testing.T) {
 	h := harden(t)
 	n := 0
@@ -43,7 +43,7 @@ func TestNoRouteTakesFormsOfOtherSites(t *testing.T) {
 	}
 }
 
-// A name that was not allowed is answered nothing, at any route.
+// Every route refuses host names that are not allowed.
 func TestNoRouteAnswersAnotherName(t *testing.T) {
 	h := harden(t)
 	for _, r := range h.routes() {
@@ -55,7 +55,7 @@ func TestNoRouteAnswersAnotherName(t *testing.T) {
 	}
 }
 
-// A page of another site opens no stream and no socket with the visitor's cookie.
+// A page of another site cannot open a stream or socket with the visitor's cookie.
 func TestNoRouteUpgradesForOtherSites(t *testing.T) {
 	h := harden(t)
 	upgrade := []string{"Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="}
@@ -88,7 +88,8 @@ var (
 	localLinks = regexp.MustCompile(`(?:href|src|action|data-live|data-src)="(/[^"#]*)"`)
 )
 
-// looksSafe checks what every answer has to say, and that a page has nothing that the policy would have to stop.
+// looksSafe checks the headers of an answer, and that a page contains nothing its policy would
+// block.
 func (h *hardened) looksSafe(who string, r route, res *http.Response) {
 	h.t.Helper()
 	got := res.Header
@@ -117,7 +118,7 @@ func (h *hardened) looksSafe(who string, r route, res *http.Response) {
 	}
 }
 
-// Every answer has its policy, whoever asks, and the pages that people can get to have nothing inline.
+// Every answer has its policy, for all callers, and pages have nothing inline.
 func TestEveryAnswerIsGuarded(t *testing.T) {
 	h := harden(t)
 	h.settle()
@@ -152,7 +153,7 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 	}
 }
 
-// No secret is in a page, a log, an error or a file, however it was handed over.
+// No secret appears in a page, a log, an error or a file, however it was passed.
 func TestSecretsAreShownToNobody(t *testing.T) {
 	h := harden(t)
 	h.invite(h.shorts()[0])
@@ -176,7 +177,7 @@ func TestSecretsAreShownToNobody(t *testing.T) {
 		}
 		leaks(r.path, read(h.do("GET", r.path, h.owner, "Accept: text/html")))
 	}
-	// handed over in every wrong way
+	// passed in every wrong way
 	for _, s := range secrets[:5] {
 		q := url.QueryEscape(s)
 		for _, path := range []string{"/signin?token=" + q, "/signin?next=/x?token=" + q, "/j?token=" + q, "/ahp?tkn=" + q + "x", "/nothing?tkn=" + q, "/signin/oidc/callback?code=" + q + "&state=" + q} {
@@ -202,7 +203,7 @@ func TestSecretsAreShownToNobody(t *testing.T) {
 	})
 }
 
-// Everything the program made in its data directory is its user's alone.
+// Everything the program makes in its data directory is accessible only to its user.
 func TestDataIsPrivate(t *testing.T) {
 	h := harden(t)
 	h.settle()
@@ -218,7 +219,7 @@ func TestDataIsPrivate(t *testing.T) {
 	}
 }
 
-// A cookie that somebody planted in a browser is worth nothing after the sign-in, and its own account is signed out.
+// A cookie planted in a browser is worthless after the sign-in, and its own account is signed out.
 func TestAPlantedCookieIsWorthNothing(t *testing.T) {
 	h := harden(t)
 	h.invite(h.shorts()[0])
@@ -239,7 +240,8 @@ func TestAPlantedCookieIsWorthNothing(t *testing.T) {
 	}
 }
 
-// The owner's token in the query of a socket request opens two addresses and no other, and is no sign-in at any.
+// The owner's token in the query of a socket request opens two addresses and no other, and signs in
+// at none.
 func TestTokenOpensSocketsAtTwoAddresses(t *testing.T) {
 	h := harden(t)
 	upgrade := []string{"Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="}

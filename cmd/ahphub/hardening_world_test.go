@@ -25,7 +25,8 @@ import (
 	"github.com/ahphub/ahphub/hub/telemetry"
 )
 
-// hardened is a whole program in this process, with a session in every state, and somebody who is signed in.
+// hardened is a whole program in this process, with a session in every state and a signed-in
+// visitor.
 type hardened struct {
 	*app
 	t     *testing.T
@@ -70,7 +71,7 @@ func harden(t *testing.T) *hardened {
 	return h
 }
 
-// serve is run, with what tests look into.
+// serve is run with access for tests.
 func (h *hardened) serve(cfg Config) {
 	t := h.t
 	t.Helper()
@@ -116,7 +117,8 @@ func (h *hardened) oneTime() string {
 	return token
 }
 
-// do asks once, following nothing; headers as "Name: value", anything else is a form.
+// do makes one request without following redirects; headers as "Name: value", anything else is a
+// form.
 func (h *hardened) do(method, path string, more ...string) *http.Response {
 	h.t.Helper()
 	var body io.Reader
@@ -185,7 +187,7 @@ func (h *hardened) cookie(res *http.Response) string {
 	return "Cookie: " + c.Name + "=" + c.Value
 }
 
-// shorts are the ids of the sessions that are there.
+// shorts returns the ids of the sessions.
 func (h *hardened) shorts() (all []string) {
 	for _, s := range h.host.Summaries(core.Caller{Principal: access.Owner("")}) {
 		all = append(all, core.ShortID(s.Resource))
@@ -193,7 +195,7 @@ func (h *hardened) shorts() (all []string) {
 	return all
 }
 
-// invite makes a link for a session, and a guest who came by it.
+// invite makes a link for a session, and a guest of it.
 func (h *hardened) invite(short string) {
 	h.t.Helper()
 	made := h.do("POST", "/s/"+short+"/share", h.owner, "role=commenter&expires=24h")
@@ -207,7 +209,7 @@ func (h *hardened) invite(short string) {
 
 type route struct{ method, pattern, path string }
 
-// routes are all of the server, each with a path that a session of this host has.
+// routes returns all routes of the server, each with a path of one of this host's sessions.
 func (h *hardened) routes() (all []route) {
 	h.t.Helper()
 	short := h.shorts()[0]
@@ -223,7 +225,7 @@ func (h *hardened) routes() (all []route) {
 	return all
 }
 
-// settle waits until the demo's sessions have something to show: one of them asks for an approval.
+// settle waits until one of the demo's sessions asks for an approval.
 func (h *hardened) settle() {
 	h.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; <-time.After(20 * time.Millisecond) {

@@ -11,13 +11,14 @@ import (
 	"github.com/ahphub/ahphub/hub/agent/acp"
 )
 
-// limitsEntry is [limits] of the configuration file: what each agent program, with all that it starts, may use.
+// limitsEntry is [limits] of the configuration file: the limits of each agent program with its
+// child processes.
 type limitsEntry struct {
 	Memory    string  `toml:"memory"`    // bytes, or with K, M or G
-	CPUs      float64 `toml:"cpus"`      // of one
+	CPUs      float64 `toml:"cpus"`      // in CPUs
 	Processes int     `toml:"processes"` // and threads
-	Idle      string  `toml:"idle"`      // without a turn until it is stopped
-	Start     string  `toml:"start"`     // until it must have introduced itself
+	Idle      string  `toml:"idle"`      // idle time until it is stopped
+	Start     string  `toml:"start"`     // time for its introduction
 }
 
 // readLimits reads the table.
@@ -42,7 +43,7 @@ func (e limitsEntry) limits() (l acp.Limits, err error) {
 		return l, fmt.Errorf("[limits] memory: %w", err)
 	}
 	if l.CPUs, l.Processes = e.CPUs, e.Processes; e.CPUs < 0 || e.Processes < 0 {
-		return l, fmt.Errorf("[limits] cpus and processes cannot be less than none")
+		return l, fmt.Errorf("[limits] cpus and processes cannot be negative")
 	}
 	for _, d := range []struct {
 		key, text string
@@ -58,7 +59,7 @@ func (e limitsEntry) limits() (l acp.Limits, err error) {
 	return l, nil
 }
 
-// size reads bytes, or with K, M or G those times 1024.
+// size parses a number of bytes, or with K, M or G a multiple of 1024.
 func size(text string) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -70,7 +71,7 @@ func size(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
 	if err != nil || n < 1 || n > 1<<50/unit {
-		return 0, fmt.Errorf("%q is no size: use one as in 2G", text)
+		return 0, fmt.Errorf("%q is not a size. Use one such as 2G", text)
 	}
 	return n * unit, nil
 }

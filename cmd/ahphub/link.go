@@ -13,15 +13,15 @@ type linkCommand struct {
 	PublicURL string `name:"public-url" placeholder:"URL" help:"Address to print, when it is not the one ahphub serves at."`
 }
 
-// Run prints an address that signs its reader in as the owner, once. It needs no server to
-// talk to: who may write into the data directory is the owner.
+// Run prints an address that signs its visitor in as the owner, once. It needs no running server:
+// write access to the data directory proves the owner.
 func (c linkCommand) Run(e *environment) error {
 	at, err := readAddresses(c.Data)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("no ahphub has served from %s yet: start one with ahphub --data %[1]s", c.Data)
+		return fmt.Errorf("no ahphub has served from %s yet. Start one with ahphub --data %[1]s", c.Data)
 	}
 	if err != nil {
-		return fmt.Errorf("the address in %s cannot be read: %w", c.Data, err)
+		return fmt.Errorf("cannot read the address in %s: %w", c.Data, err)
 	}
 	public, err := publicURL(c.PublicURL)
 	if err != nil {

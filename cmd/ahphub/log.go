@@ -9,8 +9,8 @@ var logLevels = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
 }
 
-// newLog writes to w what has at least a level, with each text as hide leaves it, and hands everything to others, who
-// have levels of their own.
+// newLog writes records of at least level to w, with texts redacted by hide, and passes all records
+// to others, which have levels of their own.
 func newLog(w io.Writer, format, level string, hide func(string) string, others ...slog.Handler) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: logLevels[level], ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if err, ok := a.Value.Any().(error); ok {

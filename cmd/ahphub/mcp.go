@@ -7,8 +7,8 @@ import (
 	"github.com/ahphub/ahphub/hub/mcp"
 )
 
-// mcpCommand is started by agents that know no HTTP, with an address and a token of the
-// host's in the environment: arguments can be seen by everybody on a machine.
+// mcpCommand is started by agents without HTTP, with an address and a token of the host in the
+// environment, because all users of a machine can see arguments.
 type mcpCommand struct{}
 
 func (mcpCommand) Run(e *environment) error {
@@ -16,7 +16,7 @@ func (mcpCommand) Run(e *environment) error {
 		In: os.Stdin, Out: writeCloser{e.stdout}}.Run(e.ctx)
 }
 
-// writeCloser leaves closing to the end of the program.
+// writeCloser is closed when the program ends.
 type writeCloser struct{ io.Writer }
 
 func (writeCloser) Close() error { return nil }

@@ -17,10 +17,10 @@ import (
 	"github.com/ahphub/ahphub/hub/quota"
 )
 
-// memory is how much of it this process may use, and what follows from that.
+// memory is the process's memory limit; other limits are derived from it.
 type memory struct {
 	limit int64  // bytes
-	from  string // who set it
+	from  string // the source of the limit
 }
 
 const (
@@ -29,8 +29,8 @@ const (
 	gib = 1 << 30
 )
 
-// findMemory reads the limit of the Go runtime (GOMEMLIMIT) and of the control group. Without either, half of what the
-// system has is what this process counts with.
+// findMemory reads the limit of the Go runtime (GOMEMLIMIT) and of the control group. Without
+// either it is half of the system's memory.
 func findMemory() memory {
 	if set := debug.SetMemoryLimit(-1); set < math.MaxInt64 {
 		return memory{set, "GOMEMLIMIT"}
@@ -44,9 +44,9 @@ func findMemory() memory {
 	return memory{2 * gib, "default"}
 }
 
-// heed gives the runtime the limit of the control group, so that it collects garbage before the system ends the
-// process. A quarter is left for what is not the Go heap, as stacks, the system's own pages and SQLite, which takes 30 MB
-// to write a large batch beside a snapshot.
+// heed gives the runtime the limit of the control group, so that it collects garbage before the
+// system ends the process. A quarter is left for memory outside of the Go heap: stacks, the
+// system's own pages and SQLite, which takes 30 MB to write a large batch beside a snapshot.
 func (m memory) heed(log *slog.Logger) {
 	if m.from == "control group" {
 		debug.SetMemoryLimit(m.limit - max(m.limit/4, min(64*mib, m.limit/2)))
@@ -54,7 +54,7 @@ func (m memory) heed(log *slog.Logger) {
 	log.Info("memory", "limit", m.limit, "from", m.from)
 }
 
-// part is the limit divided, within bounds.
+// part divides the limit, within bounds.
 func (m memory) part(by, least, most int64) int64 { return min(max(m.limit/by, least), most) }
 
 func (m memory) hub() hub.Limits {
@@ -78,30 +78,32 @@ func (m memory) rpc() rpc.Limits {
 		FrameBytes:  int(m.part(16, 4*mib, 16*mib)),
 		AnswerBytes: int(m.part(8, 16*mib, 32*mib)),
 
-		SnapshotBytes: m.host().ChatBytes + m.host().TurnBytes, // a chat that is longer was kept with more memory
+		SnapshotBytes: m.host().ChatBytes + m.host().TurnBytes, // a longer chat was stored with more memory
 	}
 }
 
-// sockets are the connections that may be open: a page has one for itself and one for notifications.
+// sockets returns the pool of open connections: a page has one for itself and one for
+// notifications.
 func (m memory) sockets() *quota.Pool {
 	return quota.New(quota.Limits{Account: 2048, Guest: 64, Group: 512, Total: m.part(256*kib, 256, 16_384)})
 }
 
-// frames are the bytes of large frames on their way in, or out to pages.
+// frames returns the pool of bytes of large frames, incoming or outgoing to pages.
 func (m memory) frames() *quota.Pool {
 	most := m.part(8, 16*mib, 256*mib)
 	frame := int64(m.rpc().FrameBytes) + 1
 	return quota.New(quota.Limits{Account: max(most/2, frame), Guest: frame, Group: max(most/4, frame), Total: most})
 }
 
-// answers are the bytes of snapshots that clients asked for and have not read: one of the longest chat for the guests of
+// answers returns the pool of bytes of unread snapshots: one of the longest chat for the guests of
 // a link, two for an account. Encoding takes as much again.
 func (m memory) answers() *quota.Pool {
 	chat := int64(m.rpc().SnapshotBytes)
 	return quota.New(quota.Limits{Account: 2 * chat, Guest: chat, Group: chat, Total: 2 * chat})
 }
 
-// groupLimit is the least memory limit of this process's control group and those above it, of version 1 or 2; 0 for none.
+// groupLimit returns the smallest memory limit of this process's control group and its parents, of
+// version 1 or 2; 0 for none.
 func groupLimit(proc, mount string) (limit int64) {
 	groups, err := os.ReadFile(filepath.Join(proc, "self/cgroup"))
 	if err != nil {
@@ -131,7 +133,7 @@ func groupLimit(proc, mount string) (limit int64) {
 	return limit
 }
 
-// readLimit reads one limit; 0 where there is none. Version 1 says "none" by a number near the largest.
+// readLimit reads one limit; 0 for none. Version 1 encodes none as a number near the largest.
 func readLimit(path string) int64 {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -144,7 +146,7 @@ func readLimit(path string) int64 {
 	return n
 }
 
-// systemMemory is what the computer has; 0 where that is not told.
+// systemMemory returns the computer's memory; 0 if unknown.
 func systemMemory(path string) int64 {
 	f, err := os.Open(path)
 	if err != nil {
@@ -153,7 +155,7 @@ func systemMemory(path string) int64 {
 	defer f.Close()
 	for scan := bufio.NewScanner(f); scan.Scan(); {
 		if rest, ok := strings.CutPrefix(scan.Text(), "MemTotal:"); ok {
-			kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64) // 0 for what cannot be read
+			kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64) // 0 if invalid
 			return kb * kib
 		}
 	}

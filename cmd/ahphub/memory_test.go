@@ -37,8 +37,8 @@ func TestGroupLimitOfBothVersions(t *testing.T) {
 	}
 }
 
-// TestMemoryPartsFitTogether checks what must hold at every size: a connection may lag by what the journal may, and what
-// the parts bound stays below the limit.
+// TestMemoryPartsFitTogether checks what must hold at every size: a connection may lag as far as
+// the journal, and all parts together stay below the limit.
 func TestMemoryPartsFitTogether(t *testing.T) {
 	for _, limit := range []int64{64 * mib, 150 * mib, 512 * mib, 4 * gib, 1 << 40} {
 		m := memory{limit: limit}

@@ -23,7 +23,7 @@ import (
 
 const smtpVariable = "AHPHUB_SMTP_PASSWORD"
 
-// notifyConfig is how notifications leave this host.
+// notifyConfig configures how notifications leave this host.
 type notifyConfig struct {
 	SMTP             string   `name:"smtp" placeholder:"HOST:PORT" help:"Mail server that notifications go by, as mail.example.com:587. Default: no mail is sent."`
 	SMTPTLS          string   `name:"smtp-tls" default:"starttls" placeholder:"starttls|tls|none" help:"How it is spoken to; none for a server on this machine alone. Default: ${default}."`
@@ -33,7 +33,7 @@ type notifyConfig struct {
 	NotifyAllow      []string `name:"notify-allow" placeholder:"CIDR" help:"Addresses of this machine or a private network that webhooks may be sent to, as 10.1.2.0/24. Default: none."`
 }
 
-// check reads the settings; mailer is nil without a server.
+// check parses the settings; mailer is nil without a server.
 func (c notifyConfig) check(bad func(name string, value any, allowed string)) (allow []netip.Prefix, mailer notify.Mailer) {
 	for _, p := range c.NotifyAllow {
 		prefix, err := netip.ParsePrefix(p)
@@ -76,7 +76,7 @@ func (c notifyConfig) password() (string, error) {
 		return os.Getenv(smtpVariable), nil
 	}
 	if os.Getenv(smtpVariable) != "" {
-		return "", errors.New("there is a password in " + smtpVariable + " too: leave out one")
+		return "", errors.New("the password is also set in " + smtpVariable + ". Remove one of them")
 	}
 	if err := web.CheckSecretFile(c.SMTPPasswordFile); err != nil {
 		return "", err
@@ -85,7 +85,8 @@ func (c notifyConfig) password() (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// buildNotifier makes what tells people, before the host starts: what a crash cut off is told, too.
+// buildNotifier makes the notifier before the host starts, so that it also handles what the host
+// does after a crash.
 func (a *app) buildNotifier(set settings) error {
 	key, _, err := cookieKey(a.cfg.Data)
 	if err != nil {
@@ -97,7 +98,7 @@ func (a *app) buildNotifier(set settings) error {
 	return err
 }
 
-// person is somebody with an account, as what they are in a session: members come into it by a link.
+// person returns an account as the principal it is in a session: members join sessions by links.
 func (a *app) person(id string, session ahp.URI) (access.Principal, bool) {
 	who, err := a.web.Person(context.Background(), id)
 	if err != nil || !who.IsKnown() || !who.HasAccount() {
@@ -114,7 +115,7 @@ func (a *app) person(id string, session ahp.URI) (access.Principal, bool) {
 	return access.Principal{}, false
 }
 
-// left reports whether somebody is a guest whom no link lets in any more.
+// left reports whether id is a guest whose links have all ended.
 func (a *app) left(id string) bool {
 	return strings.HasPrefix(id, "guest:") && !slices.ContainsFunc(a.links.List(""), func(l access.Link) bool {
 		_, err := a.links.Principal(l.ID, id)

@@ -15,7 +15,7 @@ import (
 
 const secretVariable = "AHPHUB_OIDC_CLIENT_SECRET"
 
-// oidcConfig names a provider of OpenID Connect and whom it may let in.
+// oidcConfig configures a provider of OpenID Connect and who may sign in by it.
 type oidcConfig struct {
 	Issuer           string   `placeholder:"URL" help:"Provider of OpenID Connect that people sign in by, as it spells its address."`
 	ClientID         string   `name:"client-id" placeholder:"ID" help:"What the provider knows this host by. Its secret is in AHPHUB_OIDC_CLIENT_SECRET or a file."`
@@ -26,7 +26,7 @@ type oidcConfig struct {
 	GroupsClaim      string   `name:"groups-claim" default:"groups" placeholder:"NAME" help:"Where the provider says somebody's groups. Default: ${default}."`
 }
 
-// rules reads who may come in; bad is told of every wrong value.
+// check parses the rules; bad receives every wrong value.
 func (c oidcConfig) check(bad func(name string, value any, allowed string)) (rules []people.Rule) {
 	if c.Issuer == "" {
 		if c.ClientID != "" || len(c.Allow) > 0 {
@@ -59,13 +59,14 @@ func (c oidcConfig) check(bad func(name string, value any, allowed string)) (rul
 	return rules
 }
 
-// secret is what proves this host to the provider; it is no flag, because everybody on the machine reads those.
+// secret returns the host's secret for the provider. It is not a flag, because all users of a
+// machine can read those.
 func (c oidcConfig) secret() (string, error) {
 	if c.ClientSecretFile == "" {
 		return os.Getenv(secretVariable), nil
 	}
 	if os.Getenv(secretVariable) != "" {
-		return "", errors.New("there is a secret in " + secretVariable + " too: leave out one")
+		return "", errors.New("the secret is also set in " + secretVariable + ". Remove one of them")
 	}
 	if err := web.CheckSecretFile(c.ClientSecretFile); err != nil {
 		return "", err
@@ -79,10 +80,10 @@ func (c oidcConfig) secret() (string, error) {
 	if secret := strings.TrimSpace(string(b)); secret != "" || err != nil {
 		return secret, err
 	}
-	return "", errors.New("it is empty")
+	return "", errors.New("the file is empty")
 }
 
-// provider makes what signs people in; nil without an issuer.
+// provider returns the sign-in provider; nil without an issuer.
 func (c oidcConfig) provider(store people.Store, rules []people.Rule, log *slog.Logger) (*web.Provider, error) {
 	if c.Issuer == "" {
 		return nil, nil

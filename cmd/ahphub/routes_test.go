@@ -11,8 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 )
 
-// A route that is in no table is refused to everybody, so one that was forgotten would show
-// only when somebody needs it.
+// A route without a row is refused to all, so a forgotten one would be noticed only when it is
+// needed.
 func TestEveryRouteHasARight(t *testing.T) {
 	r := chi.NewRouter()
 	p := pages.New(pages.Deps{})
@@ -38,7 +38,7 @@ func TestEveryRouteHasARight(t *testing.T) {
 	}
 }
 
-// Guests are kept to their session by the name {session}, which a route must not spell otherwise.
+// Guests are kept in their session by the parameter {session}, so routes must use that name.
 func TestSessionRoutesNameTheSession(t *testing.T) {
 	r := chi.NewRouter()
 	p := pages.New(pages.Deps{})

@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/telemetry"
 )
 
-// run serves until ctx ends, and then stops everything it started, within 5 s.
+// run serves until ctx ends, and then stops everything it started within 5 s.
 func run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 	set, err := cfg.check()
 	if err != nil {
@@ -18,7 +18,7 @@ func run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 	}
 	l, err := listen(cfg.Listen)
 	if err != nil {
-		return err // before anything was touched
+		return err // nothing was touched yet
 	}
 	defer l.Close()
 	tel := telemetry.New(telemetry.Config{Name: "ahphub", Version: versionName()})
@@ -38,7 +38,7 @@ func run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 	return errors.Join(a.serve(ctx, l, stdout), a.close())
 }
 
-// serve runs the host and the server side by side. Whichever fails ends the other.
+// serve runs the host and the server concurrently. If one fails the other ends.
 func (a *app) serve(ctx context.Context, l net.Listener, stdout io.Writer) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -56,7 +56,7 @@ func (a *app) serve(ctx context.Context, l net.Listener, stdout io.Writer) error
 	}
 	wg.Go(func() {
 		select {
-		case <-a.journal.done: // not before close, unless the journal cannot go on
+		case <-a.journal.done: // the journal failed: it normally ends in close
 			end()
 		case <-ctx.Done():
 		}
@@ -69,7 +69,7 @@ func (a *app) serve(ctx context.Context, l net.Listener, stdout io.Writer) error
 	return errors.Join(err, hostErr, webErr, notifyErr, secureErr)
 }
 
-// task is a goroutine with a way to stop it and what it ended with.
+// task is a goroutine that can be stopped, with its result.
 type task struct {
 	cancel context.CancelFunc
 	done   chan struct{}

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// What run starts it stops, within five seconds, and what it printed is what it serves.
+// run stops what it started within five seconds, and serves at the addresses it printed.
 func TestRunStopsEverything(t *testing.T) {
 	data := isolate(t)
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())

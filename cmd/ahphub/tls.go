@@ -18,7 +18,7 @@ import (
 	"github.com/ahphub/ahphub/web"
 )
 
-// tlsConfig reports whether ahphub speaks TLS itself, and by which certificate.
+// tlsConfig configures whether ahphub serves TLS itself, and with which certificate.
 type tlsConfig struct {
 	TLSCert       string   `name:"tls-cert" placeholder:"FILE" help:"Certificate with its chain (PEM), to serve https; read again when it changes."`
 	TLSKey        string   `name:"tls-key" placeholder:"FILE" help:"Its key (PEM)."`
@@ -31,7 +31,7 @@ type tlsConfig struct {
 
 func (c tlsConfig) on() bool { return c.TLSCert != "" || c.TLSKey != "" || len(c.ACME) > 0 }
 
-// check tells bad of every wrong value.
+// check passes every wrong value to bad.
 func (c tlsConfig) check(bad func(name string, value any, allowed string)) {
 	switch {
 	case len(c.ACME) > 0 && (c.TLSCert != "" || c.TLSKey != ""):
@@ -69,22 +69,22 @@ func (c tlsConfig) roots() (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(b) {
-		return nil, errors.New("there is no certificate in it")
+		return nil, errors.New("the file contains no certificate")
 	}
 	return pool, nil
 }
 
-// secured is what serving by TLS needs besides the server.
+// secured holds what serving by TLS needs in addition to the server.
 type secured struct {
 	config   *tls.Config
-	name     string // that the certificate is for
+	name     string // the certificate's name
 	acme     *web.ACME
-	agents   net.Listener // for those of this machine, without TLS
-	redirect net.Listener // nil: there is none
+	agents   net.Listener // for agents on this machine, without TLS
+	redirect net.Listener // nil: none
 }
 
-// secure opens the certificate, and listens where TLS is not spoken; nil without TLS. What was opened is the caller's to
-// close, also on an error.
+// secure opens the certificate and the listeners without TLS; it returns nil if TLS is off. The
+// caller closes the result, also on an error.
 func (c tlsConfig) secure(data string, log *slog.Logger) (s *secured, err error) {
 	if !c.on() {
 		return nil, nil
@@ -94,7 +94,7 @@ func (c tlsConfig) secure(data string, log *slog.Logger) (s *secured, err error)
 		return s, err
 	}
 	if s.agents, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		return s, fmt.Errorf("cannot listen for agents of this machine: %w", err)
+		return s, fmt.Errorf("cannot listen for agents on this machine: %w", err)
 	}
 	if c.HTTPRedirect != "" {
 		s.redirect, err = listen(c.HTTPRedirect)
@@ -124,7 +124,7 @@ func (s *secured) certificate(c tlsConfig, data string, log *slog.Logger) error 
 	return nil
 }
 
-// use has the settings name what TLS is spoken for.
+// use adds the names that TLS serves to the settings.
 func (s *settings) use(t *secured, l net.Listener) {
 	s.secured = t
 	if s.public == nil && t.config != nil {
@@ -139,7 +139,7 @@ func (s settings) tls() *tls.Config {
 	return s.secured.config
 }
 
-// agentURL is where agents of this machine reach the host's tools.
+// agentURL returns the host's tools' URL for agents on this machine.
 func agentURL(s settings, l net.Listener) string {
 	if s.secured != nil {
 		return localURL(s.secured.agents)
@@ -147,7 +147,8 @@ func agentURL(s settings, l net.Listener) string {
 	return localURL(l)
 }
 
-// address is where people come when no --public-url says so: the certificate's name, at the port that is listened on.
+// address returns the public address if no --public-url is set: the certificate's name, at the
+// listening port.
 func (s *secured) address(l net.Listener) *url.URL {
 	host, port, _ := net.SplitHostPort(l.Addr().String())
 	if s.name != "" {
@@ -160,7 +161,7 @@ func (s *secured) address(l net.Listener) *url.URL {
 	return u
 }
 
-// serve runs what goes beside the server until ctx ends.
+// serve runs the parts beside the server until ctx ends.
 func (s *secured) serve(ctx context.Context, server *web.Server, public *url.URL) error {
 	var wg sync.WaitGroup
 	var agentErr, redirectErr error

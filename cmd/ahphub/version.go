@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// version is stamped by the Makefile; go install leaves the module's.
+// version is set by the Makefile; with go install it is the module's.
 var version = ""
 
 type versionCommand struct{}

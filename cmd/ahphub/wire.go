@@ -36,7 +36,7 @@ import (
 	"github.com/ahphub/ahphub/web"
 )
 
-// app is the program wired together: the one place that names implementations.
+// app is the wired program: the one place that names implementations.
 type app struct {
 	cfg       Config
 	log       *slog.Logger
@@ -56,14 +56,14 @@ type app struct {
 	signIn    access.SignIn
 	provider  *web.Provider
 	secured   *secured
-	public    *url.URL // nil: the address listened on
+	public    *url.URL // nil: the listening address
 	owner     access.Principal
 	memory    memory
-	files     [][2]string // key and path of what lies in the data directory
+	files     [][2]string // key and path of files in the data directory
 }
 
-// build opens the store, starts the journal and makes every part. On an error it gives back
-// what it took.
+// build opens the store, starts the journal and makes every part. On an error it releases
+// everything.
 func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *slog.Logger, tel *telemetry.Telemetry) (*app, error) {
 	a := &app{cfg: cfg, log: log, telemetry: tel, at: addressesOf(l, set.public), secured: set.secured, public: set.public,
 		owner: access.Owner(ownerName(cfg.OwnerName)), memory: findMemory()}
@@ -112,7 +112,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	return a.host.Start(ctx)
 }
 
-// doors is what lets people and clients in.
+// doors authenticate people and clients.
 type doors struct {
 	links     *access.Links
 	members   *access.Members
@@ -205,7 +205,7 @@ func (a *app) gauges() map[string]func() any {
 	}
 }
 
-// announce says on standard output where everything is, for people and scripts.
+// announce prints the addresses on standard output, for people and scripts.
 func (a *app) announce(ctx context.Context, stdout io.Writer) error {
 	if err := a.at.write(a.cfg.Data); err != nil {
 		return err
@@ -230,7 +230,7 @@ func (a *app) announce(ctx context.Context, stdout io.Writer) error {
 	return nil
 }
 
-// close stops what build started: the journal last, so that all that was said is kept.
+// close stops what build started, the journal last, so that all changes are stored.
 func (a *app) close() error {
 	if a.pages != nil {
 		a.pages.Close()
@@ -240,7 +240,7 @@ func (a *app) close() error {
 	}
 	var err error
 	if a.rpc != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // the server waited for them already
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // the server has already waited for them
 		defer cancel()
 		err = a.rpc.Close(ctx)
 	}
@@ -271,7 +271,7 @@ func fileURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }
 
-// cookieKey is the key that signs cookies, made when absent.
+// cookieKey reads the key that signs cookies, and makes it if absent.
 func cookieKey(dir string) (key []byte, path string, err error) {
 	path = filepath.Join(dir, "cookie.key")
 	b, err := os.ReadFile(path)
@@ -284,7 +284,7 @@ func cookieKey(dir string) (key []byte, path string, err error) {
 	}
 	key, err = hex.DecodeString(strings.TrimSpace(string(b)))
 	if err != nil || len(key) < 32 {
-		return nil, path, fmt.Errorf("%s is not a key: delete it to have a new one made (everybody signs in again)", path)
+		return nil, path, fmt.Errorf("%s is not a key. Delete it to make a new one (all users must sign in again)", path)
 	}
 	return key, path, nil
 }

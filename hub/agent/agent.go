@@ -44,8 +44,10 @@ type Spec struct {
 	Host    Host
 	Log     *slog.Logger
 
-	Guard     *guard.Guard // refuses files that an agent reads and writes through the host; nil: only the kernel's rules apply
-	Worktrees []string     // sessions whose worktrees Guard permits
+	// refuses files that an agent reads and writes through the host; nil: only the kernel's rules
+	// apply
+	Guard     *guard.Guard
+	Worktrees []string // sessions whose worktrees Guard permits
 
 	Progress func(step string) // receives the steps of the opening; nil: none
 }

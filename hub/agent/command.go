@@ -105,7 +105,8 @@ func (c *call) run(ctx context.Context) (Ended, error) {
 		return Ended{}, c.notStarted(ctx, err)
 	}
 	content := &ahp.ToolResultTerminalContent{Resource: term.URI(), Title: title(c.command), IsPty: ahp.Ptr(true)}
-	if err := c.turn.Out.Emit(&ahp.ChatToolCallContentChangedAction{ToolCallID: c.id, Content: Results(content)}); err != nil {
+	if err := c.turn.Out.Emit(&ahp.ChatToolCallContentChangedAction{ToolCallID: c.id,
+		Content: Results(content)}); err != nil {
 		term.Kill()
 		return Ended{}, err
 	}
@@ -146,11 +147,12 @@ func (c *call) leave(ctx context.Context, term Terminal, content *ahp.ToolResult
 		term.Kill()
 		return Ended{}, err
 	}
-	return Ended{Ran: true, Goes: true}, c.turn.Out.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: c.id, Result: ahp.ToolCallResult{
-		Success:          true,
-		PastTenseMessage: ahp.Markdown(Code(c.command) + " goes on in the background"),
-		Content:          Results(content),
-	}})
+	return Ended{Ran: true, Goes: true},
+		c.turn.Out.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: c.id, Result: ahp.ToolCallResult{
+			Success:          true,
+			PastTenseMessage: ahp.Markdown(Code(c.command) + " goes on in the background"),
+			Content:          Results(content),
+		}})
 }
 
 func (c *call) program() func(string) []string {

@@ -26,8 +26,9 @@ func AboutThreads(t Turn) bool {
 func Threads(dirs []string, list []ahp.Annotation) string {
 	var b strings.Builder
 	for _, a := range list {
-		fmt.Fprintf(&b, "\n**%s**%s%s, thread %s\n\n", Code(fileName(dirs, a.Resource)), span(a.Range), resolved(a), Code(a.ID))
-		if hunk := quoted(a); hunk != "" {
+		fmt.Fprintf(&b, "\n**%s**%s%s, thread %s\n\n", Code(fileName(dirs, a.Resource)), span(a.Range), resolvedMark(a),
+			Code(a.ID))
+		if hunk := quoteLines(a); hunk != "" {
 			b.WriteString(CodeBlock("diff", hunk) + "\n")
 		}
 		for _, e := range a.Entries {
@@ -63,7 +64,7 @@ func CountThreads(n int) string {
 	return fmt.Sprintf("%d review threads", n)
 }
 
-func resolved(a ahp.Annotation) string {
+func resolvedMark(a ahp.Annotation) string {
 	if a.Resolved {
 		return " (resolved)"
 	}
@@ -96,7 +97,7 @@ func stampOf(e ahp.AnnotationEntry) (s stamp) {
 	return s
 }
 
-func quoted(a ahp.Annotation) string {
+func quoteLines(a ahp.Annotation) string {
 	for _, e := range a.Entries {
 		if h := stampOf(e).Hunk; h != "" {
 			return h

@@ -9,7 +9,7 @@ import (
 
 // An agent gets all parts of a thread: file, lines, their text, the comments with their authors,
 // and whether it is resolved.
-func TestThreadsInWords(t *testing.T) {
+func TestFormatThreads(t *testing.T) {
 	said := func(by, hunk, text string) ahp.AnnotationEntry {
 		own, err := json.Marshal(map[string]any{"by": map[string]string{"name": by}, "hunk": hunk})
 		if err != nil {
@@ -25,11 +25,15 @@ func TestThreadsInWords(t *testing.T) {
 		want string
 	}{
 		"none": {nil, ""},
-		"a thread": {[]ahp.Annotation{{ID: "t1", Resource: "file:///w/a/b.go", Range: lines(2, 4), Entries: []ahp.AnnotationEntry{said("Ben", "x := 1\ny := 2", "Why?\n\nReally"), said("Ana", "", "Because.")}}},
+		"a thread": {[]ahp.Annotation{{ID: "t1", Resource: "file:///w/a/b.go", Range: lines(2, 4),
+			Entries: []ahp.AnnotationEntry{said("Ben", "x := 1\ny := 2", "Why?\n\nReally"), said("Ana", "", "Because.")}}},
 			"\n**`a/b.go`**, lines 3–4, thread `t1`\n\n```diff\nx := 1\ny := 2\n```\n\n> Ben: Why?\n> \n> Really\n\n> Ana: Because.\n\n"},
-		"resolved, of a whole file elsewhere": {[]ahp.Annotation{{ID: "t2", Resource: "file:///v/c.go", Resolved: true, Entries: []ahp.AnnotationEntry{said("Ben", "", "Fine")}}},
+		"resolved, of a whole file elsewhere": {
+			[]ahp.Annotation{{ID: "t2", Resource: "file:///v/c.go", Resolved: true,
+				Entries: []ahp.AnnotationEntry{said("Ben", "", "Fine")}}},
 			"\n**`/v/c.go`** (resolved), thread `t2`\n\n> Ben: Fine\n\n"},
-		"a suggestion": {[]ahp.Annotation{{ID: "t3", Resource: "file:///w/a.go", Range: lines(4, 5), Entries: []ahp.AnnotationEntry{said("Ben", "a", "```suggestion\nb\n```")}}},
+		"a suggestion": {[]ahp.Annotation{{ID: "t3", Resource: "file:///w/a.go", Range: lines(4, 5),
+			Entries: []ahp.AnnotationEntry{said("Ben", "a", "```suggestion\nb\n```")}}},
 			"\n**`a.go`**, line 5, thread `t3`\n\n```diff\na\n```\n\n> Ben: ```suggestion\n> b\n> ```\n\n\nA block marked `suggestion` says what the quoted lines should read instead.\n"},
 	} {
 		if got := Threads([]string{"/w"}, c.list); got != c.want {

@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// BenchmarkComments is what an agent waits for over HTTP, in a repository of some thousand files.
+// BenchmarkComments measures an agent's calls over HTTP, in a repository of some thousand files.
 func BenchmarkComments(b *testing.B) {
 	for _, files := range []int{10, 5000} {
 		w := newWorld(b, Limits{})

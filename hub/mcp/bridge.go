@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Bridge carries an endpoint's tools over a program's standard input and output.
+// Bridge passes an endpoint's tools on over a program's standard input and output.
 type Bridge struct {
 	URL     string // of the endpoint
 	Token   string
@@ -23,12 +23,13 @@ type Bridge struct {
 	Out     io.WriteCloser
 }
 
-// alive is how often the bridge asks whether the host is still there.
+// alive is the interval at which the bridge checks that the host is up.
 const alive = 10 * time.Second
 
-var errEnded = errors.New("the host does not know the token any more: the agent's session is over")
+var errEnded = errors.New("the host no longer accepts the token: the agent's session has ended")
 
-// Run connects and serves until whoever started it leaves, which is no error, or the host ends.
+// Run connects and serves until its parent process disconnects, which is no error, or the host
+// ends.
 func (b Bridge) Run(ctx context.Context) error {
 	if err := b.check(); err != nil {
 		return err
@@ -49,30 +50,30 @@ func (b Bridge) check() error {
 	u, err := url.Parse(b.URL)
 	switch {
 	case b.URL == "" || b.Token == "":
-		return fmt.Errorf("%s and %s are not set: ahphub sets them when it has an agent start this; there is no use in starting it by hand", EnvURL, EnvToken)
+		return fmt.Errorf("%s and %s are not set. Agents of ahphub start this command; it does not work on its own", EnvURL, EnvToken)
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return fmt.Errorf("%s is %q: it is an address like http://127.0.0.1:8137%s", EnvURL, b.URL, Path)
+		return fmt.Errorf("%s is %q. Use an address such as http://127.0.0.1:8137%s", EnvURL, b.URL, Path)
 	}
 	return nil
 }
 
-// explain says what went wrong in a way that whoever reads an agent's log can act on.
+// explain converts an error for the reader of an agent's log.
 func (b Bridge) explain(err error) error {
 	switch {
 	case err == nil:
 		return fmt.Errorf("the host at %s ended the connection", b.URL)
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, mcp.ErrConnectionClosed), errors.Is(err, io.EOF):
-		return fmt.Errorf("the host at %s is gone: %w", b.URL, err)
+		return fmt.Errorf("the host at %s does not answer: %w", b.URL, err)
 	}
 	return fmt.Errorf("the host at %s cannot be used: %w", b.URL, err)
 }
 
-// relay offers the tools of the host's server as another server's.
+// relay offers the tools of the host's server on a server of its own.
 type relay struct {
 	remote  *mcp.ClientSession // with the host
 	local   *mcp.Server        // for the agent
-	names   []string           // of the tools that are offered
-	changed chan struct{}      // has something in it when they may be others
+	names   []string           // of the offered tools
+	changed chan struct{}      // not empty when they may have changed
 	shut    chan struct{}      // closed when the host refuses the token
 }
 
@@ -83,12 +84,12 @@ func (n *relay) join(ctx context.Context, b Bridge) (err error) {
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
 			select {
 			case n.changed <- struct{}{}:
-			default: // it is on its way
+			default: // already signalled
 			}
 		},
 		ProgressNotificationHandler: func(ctx context.Context, r *mcp.ProgressNotificationClientRequest) {
 			for agent := range n.local.Sessions() {
-				_ = agent.NotifyProgress(ctx, r.Params) // or it has left
+				_ = agent.NotifyProgress(ctx, r.Params) // the agent may have disconnected
 			}
 		},
 	})
@@ -106,7 +107,7 @@ func (n *relay) join(ctx context.Context, b Bridge) (err error) {
 	return nil
 }
 
-// serve answers the agent until one of both sides leaves.
+// serve answers the agent until either side disconnects.
 func (n *relay) serve(ctx context.Context, b Bridge) error {
 	if err := n.offer(ctx); err != nil {
 		return b.explain(err)
@@ -135,7 +136,7 @@ func (n *relay) serve(ctx context.Context, b Bridge) error {
 	}
 }
 
-// wait runs a wait that ends with its connection.
+// wait returns a channel for the result of a blocking call that ends with its connection.
 func wait(f func() error) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
@@ -151,7 +152,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// offer brings the list of tools to the host's.
+// offer updates the list of tools to the host's.
 func (n *relay) offer(ctx context.Context) error {
 	var names []string
 	now := map[string]bool{}
@@ -179,7 +180,7 @@ func (n *relay) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallTo
 	return n.remote.CallTool(ctx, params)
 }
 
-// bearer shows the token with each request, and tells when it is refused.
+// bearer adds the token to each request, and signals when it is refused.
 type bearer struct {
 	next    http.RoundTripper
 	token   string

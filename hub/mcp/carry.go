@@ -8,10 +8,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A session's MCP server, as its agent sees it: what the agent asks is carried to the one process there is. While that
-// does not run there are no tools.
+// A session's MCP server, as its agent sees it: requests of all agents go to one process. While
+// that does not run there are no tools.
 
-// carriedRequest asks the server and reads its answer.
+// carriedRequests forwards requests to the server and decodes its answers.
 var carriedRequests = map[string]func(context.Context, *session, json.RawMessage) (mcp.Result, error){
 	"tools/list":               carryTo[mcp.ListToolsResult]("tools/list"),
 	"tools/call":               carryTo[mcp.CallToolResult]("tools/call"),
@@ -30,7 +30,7 @@ func carryTo[R any, PR interface {
 	return func(ctx context.Context, n *session, params json.RawMessage) (mcp.Result, error) {
 		conn, _ := n.relay.Conn()
 		if conn == nil {
-			return nil, fmt.Errorf("the MCP server %s does not run now", n.relay.Name)
+			return nil, fmt.Errorf("the MCP server %s is not running", n.relay.Name)
 		}
 		raw, err := conn.Do(ctx, method, params)
 		if err != nil {
@@ -59,7 +59,7 @@ func (n *session) carry() {
 	n.server.AddReceivingMiddleware(n.carrying)
 }
 
-// carrying answers what is the server's to answer.
+// carrying forwards the requests that the server itself must answer.
 func (n *session) carrying(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		do := carriedRequests[method]
@@ -88,16 +88,18 @@ func (n *session) carrying(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// runs reports whether there is a server to ask.
+// isRunning reports whether the server is running.
 func (n *session) runs() bool {
 	conn, _ := n.relay.Conn()
 	return conn != nil && !isClosed(conn.Done())
 }
 
-// carried tells the agent that the tools may be others, and is closed when they may be again.
+// carried notifies the agent that the tools may have changed; the channel is closed at the next
+// change.
 func (n *session) carried() <-chan struct{} {
 	_, changed := n.relay.Conn()
-	// The list itself is never asked of the SDK's server: a tool that comes and goes is what makes it tell of a change.
+	// The SDK's server never answers requests for the list: adding and removing a tool makes it
+	// notify agents of a change.
 	n.server.AddTool(&mcp.Tool{Name: "changed", InputSchema: json.RawMessage(`{"type":"object"}`)}, nil)
 	n.server.RemoveTools("changed")
 	return changed

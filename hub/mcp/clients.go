@@ -14,13 +14,13 @@ import (
 	"github.com/ahphub/ahphub/hub/host"
 )
 
-// offer is a client's tool as the agent is shown it.
+// offer is a client's tool as shown to the agent.
 type offer struct {
 	client, tool string
-	shown        string // the tool as JSON, to tell when it changes
+	shown        string // the tool as JSON, to detect changes
 }
 
-// offer brings the list of tools to what the clients offer now; those connected hear of it.
+// offer updates the list of tools to the clients' current ones, and notifies connected agents.
 func (n *session) offer() {
 	tools := n.box.ClientTools()
 	if most := n.s.cfg.Limits.ClientTools; len(tools) > most {
@@ -54,7 +54,7 @@ func (n *session) shown(name string, c host.ClientTool) (*mcp.Tool, offer) {
 		t.Annotations = &mcp.ToolAnnotations{Title: a.Title, ReadOnlyHint: isTrue(a.ReadOnlyHint), IdempotentHint: isTrue(a.IdempotentHint),
 			DestructiveHint: a.DestructiveHint, OpenWorldHint: a.OpenWorldHint}
 	}
-	raw, _ := json.Marshal(t) // strings and checked JSON
+	raw, _ := json.Marshal(t) // strings and checked JSON always encode
 	return t, offer{client: c.Client.ClientID, tool: c.Tool.Name, shown: string(raw)}
 }
 
@@ -62,7 +62,8 @@ func isTrue(b *bool) bool { return b != nil && *b }
 
 func clientName(c ahp.SessionActiveClient) string { return cmp.Or(c.DisplayName, c.ClientID) }
 
-// objectSchema is a client's schema where it is one of an object, else one that takes any.
+// objectSchema returns a client's schema if it is one of an object, else a schema that accepts any
+// object.
 func objectSchema(raw json.RawMessage) json.RawMessage {
 	var s struct{ Type string }
 	if json.Unmarshal(raw, &s) != nil || s.Type != "object" {
@@ -71,7 +72,7 @@ func objectSchema(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// clientTool has the client run its tool.
+// clientTool returns a handler that runs a client's tool.
 func (n *session) clientTool(of offer) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		input := req.Params.Arguments
@@ -92,9 +93,8 @@ func (n *session) clientTool(of offer) mcp.ToolHandler {
 	}
 }
 
-// keepAlive tells an agent that wants to know that the call goes on, until the func it returns
-// is called. Many give a call up after a minute in which they hear nothing, and the client may
-// be asking a person.
+// keepAlive sends progress to agents that ask for it, until stop is called. Many give up a call
+// after a minute of silence, and the client may be asking a person.
 func (n *session) keepAlive(ctx context.Context, req *mcp.CallToolRequest) (stop func()) {
 	token := req.Params.GetProgressToken()
 	if token == nil {
@@ -108,7 +108,7 @@ func (n *session) keepAlive(ctx context.Context, req *mcp.CallToolRequest) (stop
 		for k := 1.0; ; k++ {
 			select {
 			case <-tick.C:
-				_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: k}) // or it has left
+				_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: k}) // the agent may have disconnected
 			case <-done:
 				return
 			}
@@ -117,10 +117,10 @@ func (n *session) keepAlive(ctx context.Context, req *mcp.CallToolRequest) (stop
 	return func() { close(done); <-over }
 }
 
-const mostName = 56 // agents put the server's name before it, and models take 64 characters
+const mostName = 56 // agents add the server's name, and models accept 64 characters
 
-// names gives each tool one that models take and that is there once: its own where it can
-// be, else with its client's behind it (AHP requirement 144).
+// names returns a valid and unique name for each tool: its own if possible, otherwise with the
+// client's name appended (AHP requirement 144).
 func names(own []string, tools []host.ClientTool) []string {
 	taken := map[string]bool{}
 	for _, name := range own {
@@ -140,7 +140,7 @@ func names(own []string, tools []host.ClientTool) []string {
 	return out
 }
 
-// slug keeps what a tool's name may have.
+// slug removes characters that tool names cannot have.
 func slug(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < 0x80 && (r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') {

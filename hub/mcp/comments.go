@@ -66,7 +66,7 @@ func (n *session) addComments() {
 		"Open a resolved review comment again. Optionally answer it first.")
 }
 
-// tool adds a tool of the host's; its input is checked against the schema of In.
+// tool adds a tool of the host; its input is checked against the schema of In.
 func tool[In any](n *session, name, title string, hints *mcp.ToolAnnotations, f func(context.Context, In) (string, error), about string) {
 	n.own = append(n.own, name)
 	mcp.AddTool(n.server, &mcp.Tool{Name: name, Title: title, Description: about, Annotations: hints},
@@ -78,7 +78,7 @@ func tool[In any](n *session, name, title string, hints *mcp.ToolAnnotations, f 
 		})
 }
 
-// thread finds a comment by its id.
+// thread returns a comment by its id.
 func (n *session) thread(ctx context.Context, id string) (ahp.Annotation, error) {
 	all, err := n.box.Threads(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (n *session) thread(ctx context.Context, id string) (ahp.Annotation, error)
 	}
 	i := slices.IndexFunc(all, func(a ahp.Annotation) bool { return a.ID == id })
 	if i < 0 {
-		return ahp.Annotation{}, host.Refusal("there is no comment with this id in the session: list_comments gives the ids there are")
+		return ahp.Annotation{}, host.Refusal("this session has no comment with this id. list_comments returns the ids there are")
 	}
 	return all[i], nil
 }
@@ -180,7 +180,7 @@ func sideOf(s string) (string, error) {
 	return "", host.Refusal("side is before or after")
 }
 
-// quoteOf takes the lines a comment is about out of the file; none for the whole file.
+// quoteOf returns the commented lines of the file; none for the whole file.
 func quoteOf(f host.File, in addInput) (*ahp.TextRange, string, error) {
 	lines := review.Lines(f.Text)
 	last := max(in.Line, in.EndLine)
@@ -198,7 +198,7 @@ func quoteOf(f host.File, in addInput) (*ahp.TextRange, string, error) {
 	return &ahp.TextRange{Start: ahp.TextPosition{Line: int64(in.Line - 1)}, End: end}, strings.Join(lines[in.Line-1:last], "\n"), nil
 }
 
-// textOf adds a suggestion to what is said, in the block that pages know how to apply.
+// textOf adds a suggestion to the text, in the block that pages can apply.
 func textOf(in addInput, quote string) (string, error) {
 	text := strings.TrimSpace(in.Text)
 	if in.Suggestion == nil {

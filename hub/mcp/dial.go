@@ -17,18 +17,19 @@ import (
 	"github.com/ahphub/ahphub/hub/host"
 )
 
-// Dialer starts MCP servers of others, or connects to them, as their client. It implements host.ServerDialer.
+// Dialer starts other MCP servers, or connects to them, as their client. It implements
+// host.ServerDialer.
 type Dialer struct {
-	Version string   // of the program, for servers that ask
-	Pass    []string // variables of the host that servers see besides the usual ones
+	Version string   // of the program, sent to servers
+	Pass    []string // variables of the host that servers see in addition to the usual ones
 }
 
 const (
 	mostLine  = 16 << 20         // bytes of one message of a server
-	dialAlive = 30 * time.Second // between two questions whether a server that is elsewhere is there
+	dialAlive = 30 * time.Second // interval of checks that a remote server is up
 )
 
-// Dial returns once the server is ready, or ctx is over.
+// Dial returns when the server is ready, or when ctx ends.
 func (d Dialer) Dial(ctx context.Context, spec host.ServerSpec) (host.ServerConn, error) {
 	log := spec.Log
 	if log == nil {
@@ -36,7 +37,7 @@ func (d Dialer) Dial(ctx context.Context, spec host.ServerSpec) (host.ServerConn
 	}
 	c := &conn{changed: make(chan struct{}, 1), done: make(chan struct{})}
 	opts := &mcp.ClientOptions{
-		Capabilities:           &mcp.ClientCapabilities{}, // it may ask for nothing
+		Capabilities:           &mcp.ClientCapabilities{}, // it cannot send requests
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.stir() },
 	}
 	t, err := d.transport(spec, c, opts, log)
@@ -63,7 +64,7 @@ func (d Dialer) transport(spec host.ServerSpec, c *conn, opts *mcp.ClientOptions
 		return &mcp.IOTransport{Reader: p.stdout, Writer: p.stdin, MaxLineLength: mostLine}, nil
 	}
 	if _, err := url.Parse(cmd.URL); err != nil {
-		return nil, fmt.Errorf("%q is no address: %w", cmd.URL, err)
+		return nil, fmt.Errorf("%q is not a valid address: %w", cmd.URL, err)
 	}
 	c.asked = &asked{server: cmd.URL}
 	h := headers{next: http.DefaultTransport, set: cmd.Headers, token: spec.Token, server: cmd.URL, asked: c.asked}
@@ -75,26 +76,26 @@ func (d Dialer) transport(spec host.ServerSpec, c *conn, opts *mcp.ClientOptions
 	return &mcp.StreamableClientTransport{Endpoint: cmd.URL, HTTPClient: client, MaxRetries: 3}, nil
 }
 
-// conn is a connection with a server.
+// conn is a connection to a server.
 type conn struct {
 	session *mcp.ClientSession
-	process *process // of one that was started here
-	asked   *asked   // of one that is elsewhere
+	process *process // of a server started here
+	asked   *asked   // of a remote server
 	changed chan struct{}
 	done    chan struct{}
-	err     error // why it ended, once done
+	err     error // the reason of its end, once done
 	close   sync.Once
 }
 
-// failed says why there is no connection, and ends what was started for it.
+// failed returns why there is no connection, and ends what was started for it.
 func (c *conn) failed(ctx context.Context, err error) error {
 	if need := c.asked.token(ctx); need != nil {
 		return need
 	}
 	if c.process == nil {
-		return fmt.Errorf("it cannot be reached: %w", err)
+		return fmt.Errorf("cannot reach the server: %w", err)
 	}
-	if !strings.Contains(err.Error(), "invalid character") && c.process.ended() { // that it could not be read says more
+	if !strings.Contains(err.Error(), "invalid character") && c.process.ended() { // otherwise the invalid output explains more
 		return c.process.explain(nil)
 	}
 	c.process.stop()
@@ -104,7 +105,7 @@ func (c *conn) failed(ctx context.Context, err error) error {
 func (c *conn) stir() {
 	select {
 	case c.changed <- struct{}{}:
-	default: // it is on its way
+	default: // already signalled
 	}
 }
 
@@ -117,19 +118,19 @@ func (c *conn) follow() {
 		c.err = c.process.explain(nil)
 		return
 	}
-	c.err = errors.New("it ended the connection")
+	c.err = errors.New("the server ended the connection")
 	if err != nil {
-		c.err = fmt.Errorf("it ended the connection: %w", err)
+		c.err = fmt.Errorf("the server ended the connection: %w", err)
 	}
 }
 
-// Close ends the connection, and the program that was started for it.
+// Close ends the connection, and the program started for it.
 func (c *conn) Close() {
 	c.close.Do(func() {
 		if c.process != nil {
-			c.process.stop() // a server that hangs does not keep the session waiting
+			c.process.stop() // a hanging server does not block the session
 		}
-		_ = c.session.Close() // says only how it was closed
+		_ = c.session.Close() // its error only describes the closing
 	})
 	<-c.done
 }
@@ -138,7 +139,7 @@ func (c *conn) Changed() <-chan struct{} { return c.changed }
 func (c *conn) Done() <-chan struct{}    { return c.done }
 func (c *conn) Err() error               { return c.err }
 
-// Has tells what the server said that it can do.
+// Has reports whether the server announced a capability.
 func (c *conn) Has(capability string) bool {
 	can := c.session.InitializeResult().Capabilities
 	if can == nil {
@@ -157,7 +158,7 @@ func (c *conn) Has(capability string) bool {
 	return false
 }
 
-// requests are those that are carried to a server.
+// requests are the requests that can be forwarded to a server.
 var requests = map[string]func(context.Context, *mcp.ClientSession, json.RawMessage) (any, error){
 	"tools/list":               ask((*mcp.ClientSession).ListTools),
 	"tools/call":               callTool,
@@ -179,7 +180,7 @@ func ask[P, R any](f func(*mcp.ClientSession, context.Context, *P) (*R, error)) 
 	}
 }
 
-// callTool hands the arguments on byte for byte: large numbers stay what they are.
+// callTool passes the arguments on unchanged, so that large numbers keep their digits.
 func callTool(ctx context.Context, s *mcp.ClientSession, raw json.RawMessage) (any, error) {
 	var p struct {
 		Name      string          `json:"name"`
@@ -199,7 +200,7 @@ func callTool(ctx context.Context, s *mcp.ClientSession, raw json.RawMessage) (a
 func (c *conn) Do(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	f := requests[method]
 	if f == nil {
-		return nil, fmt.Errorf("%s is not carried to servers", method)
+		return nil, fmt.Errorf("%s cannot be forwarded to MCP servers", method)
 	}
 	res, err := f(ctx, c.session, params)
 	if err != nil {
@@ -208,7 +209,7 @@ func (c *conn) Do(ctx context.Context, method string, params json.RawMessage) (j
 	return json.Marshal(res)
 }
 
-// headers adds what a server is to be told to requests for it, and for no other host that it may send on to.
+// headers adds a server's headers to requests for it, but not to redirects to other hosts.
 type headers struct {
 	next   http.RoundTripper
 	set    map[string]string

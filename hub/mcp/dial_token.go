@@ -15,12 +15,12 @@ import (
 	"github.com/ahphub/ahphub/hub/host"
 )
 
-// asked notes how a server asked for a token.
+// asked records a server's request for a token.
 type asked struct {
 	server string
 
 	mu     sync.Mutex
-	reason ahp.McpAuthRequiredReason // "" when it did not ask
+	reason ahp.McpAuthRequiredReason // "" for none
 	params map[string]string
 }
 
@@ -47,8 +47,8 @@ func (a *asked) note(res *http.Response, had bool) {
 	a.params = params
 }
 
-// token is the error of a server that asked for one; nil when it did not. What it says of itself is believed only of its
-// own address, so that no server is given a token for another.
+// token returns the error of a server that needs a token; nil when it does not. Its metadata is
+// trusted only for its own address, so that no server is given a token for another.
 func (a *asked) token(ctx context.Context) error {
 	if a == nil {
 		return nil
@@ -68,7 +68,8 @@ func (a *asked) token(ctx context.Context) error {
 	return &host.ServerNeedsToken{Auth: need}
 }
 
-// metadata is where to sign in for the server, as it says at the address it names, or at the usual one.
+// metadata returns where to sign in for the server, from the address in its answer, or from the
+// usual one.
 func (a *asked) metadata(ctx context.Context, at string) *oauthex.ProtectedResourceMetadata {
 	u, err := url.Parse(a.server)
 	if err != nil {
@@ -79,7 +80,7 @@ func (a *asked) metadata(ctx context.Context, at string) *oauthex.ProtectedResou
 	defer cancel()
 	m, err := oauthex.GetProtectedResourceMetadata(ctx, cmp.Or(at, usual), a.server, http.DefaultClient)
 	if err != nil {
-		return nil // it can be signed in for all the same, by whoever knows how
+		return nil // a sign-in may still be possible without metadata
 	}
 	return m
 }

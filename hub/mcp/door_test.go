@@ -37,7 +37,7 @@ func (w *world) post(s agent.MCPServer, authorization, session string) int {
 	return res.StatusCode
 }
 
-// A token ends with its session, and whoever is connected is sent away.
+// A token ends with its session, and its connections are closed.
 func TestTokensEndWithTheirSession(t *testing.T) {
 	w := newWorld(t, Limits{})
 	a, b := w.open(one), w.open(two)
@@ -69,7 +69,7 @@ func TestTokensEndWithTheirSession(t *testing.T) {
 	w.ok(cb, "list_comments", nil) // the other session goes on
 }
 
-// The token is nowhere but with the agent: not in a log, not in what clients see, not in what is kept.
+// Only the agent has the token: it is not in a log, in clients' view, or in the store.
 func TestTokensAreKeptNowhere(t *testing.T) {
 	w := newWorld(t, Limits{})
 	s := w.open(one)

@@ -205,7 +205,7 @@ func TestAServerEndsWithItsSessionAndWhatItStartedToo(t *testing.T) {
 	w.until("its processes are gone", func() bool { return !isRunning(pids[0]) && !isRunning(pids[1]) })
 }
 
-// A message waits for a server that starts, until somebody lets it go on without.
+// A message waits for a starting server, until a person lets it continue without.
 func TestMessagesWaitForAServerUntilItIsPutAside(t *testing.T) {
 	goes := filepath.Join(t.TempDir(), "go")
 	w := outsideWorld(t, map[string]any{"slow": started(outsideEnv, "mute", "OUTSIDE_GO", goes)})

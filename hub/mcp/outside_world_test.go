@@ -29,7 +29,8 @@ type echoIn struct {
 	Text string `json:"text"`
 }
 
-// outsideServer has a tool that echoes, one that tells the environment, one that adds another, a resource and a prompt.
+// outsideServer has tools that echo, return the environment and add another tool, a resource and a
+// prompt.
 func outsideServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "outside", Version: "1"}, nil)
 	say := func(text string) (*mcp.CallToolResult, any, error) {
@@ -127,7 +128,7 @@ func (w *world) listed(name string) *ahp.McpServerCustomization {
 	return nil
 }
 
-// state is a server's state as a word, with what went wrong.
+// state returns a server's state as a word, with its error.
 func (w *world) state(name string) string {
 	m := w.listed(name)
 	if m == nil {
@@ -228,7 +229,7 @@ func (w *world) pids(file string) (list []int) {
 	return list
 }
 
-// isRunning is false for one that ended and that nobody has waited for.
+// isRunning returns false for a process that has ended and was not waited for.
 func isRunning(pid int) bool {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -20,18 +20,19 @@ import (
 )
 
 const (
-	graceLeave = time.Second // from the end of its input to SIGTERM, and from there to SIGKILL
+	graceLeave = time.Second // from closing its input to SIGTERM, and from there to SIGKILL
 	graceEnd   = 300 * time.Millisecond
 )
 
-// process is a server that was started here, in a group of its own, so that what it started ends with it.
+// process is a server started here, in a process group of its own, so that its children end with
+// it.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stdout *os.File
 	words  *lastWords
 	gone   chan struct{}
-	err    error // how it ended, once gone
+	err    error // the result, once gone
 	once   sync.Once
 }
 
@@ -44,7 +45,7 @@ func startServer(c custom.Command, pass []string, log *slog.Logger) (*process, e
 		path, err = exec.LookPath(filepath.Join(c.Dir, c.Argv[0]))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("its program %s cannot be started: %w", c.Argv[0], err)
+		return nil, fmt.Errorf("cannot start its program %s: %w", c.Argv[0], err)
 	}
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -67,7 +68,8 @@ func startServer(c custom.Command, pass []string, log *slog.Logger) (*process, e
 	return p, nil
 }
 
-// serverEnvironment is what a server sees: the usual variables, those the host hands on, those set for it.
+// serverEnvironment returns a server's environment: the usual variables, those the host passes on,
+// and those set for it.
 func serverEnvironment(set map[string]string, pass []string) (env []string) {
 	for _, kv := range environ.Inherit(pass) {
 		name, _, _ := strings.Cut(kv, "=")
@@ -88,7 +90,7 @@ func (p *process) wait() {
 	close(p.gone)
 }
 
-// stop asks it to leave by closing its input, then with signals, and waits until it and its group are gone.
+// stop closes the server's input, then sends signals, and waits until its group has ended.
 func (p *process) stop() {
 	p.once.Do(func() {
 		_ = p.stdin.Close()
@@ -105,7 +107,8 @@ func (p *process) stop() {
 	<-p.gone
 }
 
-// ended reports whether it ended by itself; what it said and its end do not come at the same moment.
+// ended reports whether the server ended by itself. It waits briefly, because its last output and
+// its end do not arrive together.
 func (p *process) ended() bool {
 	t := time.NewTimer(graceEnd)
 	defer t.Stop()
@@ -117,7 +120,7 @@ func (p *process) ended() bool {
 	}
 }
 
-// explain says how it ended, with what it said last.
+// explain describes how the server ended, with its last output.
 func (p *process) explain(err error) error {
 	<-p.gone
 	how := "its program ended"
@@ -132,13 +135,13 @@ func (p *process) explain(err error) error {
 	return errors.New(how)
 }
 
-// lastWords logs what a server writes to standard error, and keeps the end of it.
+// lastWords logs a server's standard error and keeps its end.
 type lastWords struct {
 	agent.Tail
 	log *slog.Logger
 }
 
 func (w *lastWords) Write(b []byte) (int, error) {
-	w.log.Debug("an MCP server said", "stderr", string(b[:min(len(b), 500)]))
+	w.log.Debug("an MCP server wrote to standard error", "stderr", string(b[:min(len(b), 500)]))
 	return w.Tail.Write(b)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-const mostData = 4 << 20 // bytes of pictures and the like in one result
+const mostData = 4 << 20 // bytes of pictures and other data in one result
 
-// result is what a client's tool came to, as a model reads it.
+// result converts the result of a client's tool for a model.
 func (n *session) result(r ahp.ToolCallResult) *mcp.CallToolResult {
 	out := &mcp.CallToolResult{IsError: !r.Success, Content: []mcp.Content{}}
 	text, data := n.s.cfg.Limits.Output, mostData
@@ -34,7 +34,7 @@ func (n *session) result(r ahp.ToolCallResult) *mcp.CallToolResult {
 	return out
 }
 
-// plain is a result without content: what it holds as JSON, else what is said of it.
+// plain returns a result without content: its structured part as JSON, or its message.
 func plain(r ahp.ToolCallResult) string {
 	if raw, err := json.Marshal(r.StructuredContent); err == nil && r.StructuredContent != nil {
 		return string(raw)
@@ -42,7 +42,7 @@ func plain(r ahp.ToolCallResult) string {
 	return cmp.Or(r.PastTenseMessage.Text, "Done.")
 }
 
-// content is one piece, as long as there is room left.
+// content converts one piece, while the limits allow it.
 func content(v ahp.ToolResultContentValue, text, data *int) mcp.Content {
 	switch v := v.(type) {
 	case *ahp.ToolResultTextContent:
@@ -63,7 +63,7 @@ func content(v ahp.ToolResultContentValue, text, data *int) mcp.Content {
 	case *ahp.ToolResultFileEditContent:
 		return &mcp.TextContent{Text: "Edited " + edited(v) + "."}
 	}
-	return nil // terminals and chats are the host's own: agents cannot follow them
+	return nil // terminals and chats belong to the host: agents cannot follow them
 }
 
 func embedded(kind string, raw []byte) mcp.Content {

@@ -17,19 +17,19 @@ import (
 // Path is where the endpoint is mounted.
 const Path = "/mcp"
 
-// Environment variables that tell the bridge where to go.
+// Environment variables that configure the bridge.
 const (
 	EnvURL   = "AHPHUB_MCP_URL"
 	EnvToken = "AHPHUB_MCP_TOKEN"
 )
 
-// Host finds what a token opens.
+// Host resolves tokens.
 type Host interface {
 	Toolbox(token string) (*host.Toolbox, bool)
 	Relay(token string) (*host.Relay, bool)
 }
 
-// opened is what a token opens: the host's own tools, or a session's MCP server.
+// opened is the target of a token: the host's own tools, or a session's MCP server.
 type opened interface {
 	Session() ahp.URI
 	Context() context.Context
@@ -46,20 +46,20 @@ func (s *Server) opened(token string) (opened, bool) {
 // Config of a Server. Zero fields take the stated default.
 type Config struct {
 	Host    Host
-	Version string // of the program, for those who ask
+	Version string // of the program, sent to clients
 	Log     *slog.Logger
 	Limits  Limits
 }
 
-// Limits bounds what one agent may do at once.
+// Limits bounds the concurrent use of one agent.
 type Limits struct {
-	Calls       int // tool calls under way: 16
-	Connections int // of one agent; the oldest makes room for another: 32
-	ClientTools int // tools of clients that are listed: 256
+	Calls       int // concurrent tool calls: 16
+	Connections int // of one agent; a new one replaces the oldest: 32
+	ClientTools int // listed tools of clients: 256
 	Input       int // bytes of a client tool's input: 256 KiB
-	Output      int // bytes of text of a result: 256 KiB; more is cut off, and said so
+	Output      int // bytes of text in a result: 256 KiB; the rest is cut off with a note
 
-	Progress time.Duration // between two signs that a client's tool still runs: 15 s
+	Progress time.Duration // interval of progress messages of a client's tool: 15 s
 }
 
 func (l Limits) withDefaults() Limits {
@@ -72,7 +72,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Server answers at Path. New, then Close.
+// Server answers at Path. Call New, then Close.
 type Server struct {
 	cfg Config
 	log *slog.Logger
@@ -83,15 +83,15 @@ type Server struct {
 	sessions map[opened]*session
 }
 
-// New makes a server.
+// New returns a server.
 func New(cfg Config) *Server {
 	cfg.Limits = cfg.Limits.withDefaults()
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	return &Server{cfg: cfg, log: cfg.Log, sessions: map[opened]*session{}}
 }
 
-// Reach says how an agent on this machine reaches the endpoint at base with a token:
-// by HTTP, or by starting program with the word mcp.
+// Reach returns how an agent on this machine reaches the endpoint at base with a token: by HTTP, or
+// by starting program with the argument mcp.
 func Reach(base, program string) func(token string) []agent.MCPServer {
 	return func(token string) []agent.MCPServer {
 		url := strings.TrimSuffix(base, "/") + Path
@@ -102,28 +102,28 @@ func Reach(base, program string) func(token string) []agent.MCPServer {
 	}
 }
 
-// Knows reports whether a token opens anything now.
+// Knows reports whether a token is valid at present.
 func (s *Server) Knows(token string) bool {
 	_, ok := s.opened(token)
 	return ok
 }
 
-// ServeHTTP answers an agent whose token is in the header. The context of a request ends
-// with what the token opens.
+// ServeHTTP answers an agent with its token in the header. The context of a request ends with the
+// token.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	of, ok := s.opened(token)
 	if !ok {
-		http.Error(w, "This token opens nothing any more: it ends with the agent's session.", http.StatusForbidden)
+		http.Error(w, "This token has ended with its agent's session.", http.StatusForbidden)
 		return
 	}
 	n := s.enter(of)
 	if n == nil {
-		http.Error(w, "The host is stopping.", http.StatusServiceUnavailable)
+		http.Error(w, "The server is stopping.", http.StatusServiceUnavailable)
 		return
 	}
 	defer n.requests.Done()
-	r.Header.Del("Authorization") // it goes no further
+	r.Header.Del("Authorization") // nothing later sees it
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	defer context.AfterFunc(of.Context(), func() { cancel(context.Cause(of.Context())) })()
@@ -147,20 +147,20 @@ func (s *Server) enter(of opened) *session {
 	return n
 }
 
-// leave forgets a session whose toolbox is shut, once its requests are answered.
+// leave removes a session whose toolbox was shut, once its requests are answered.
 func (s *Server) leave(n *session) {
 	s.mu.Lock()
 	n.over = true
 	s.mu.Unlock()
 	n.disconnect()
 	n.requests.Wait()
-	n.disconnect() // what came in between
+	n.disconnect() // connections that came in between
 	s.mu.Lock()
 	delete(s.sessions, n.of)
 	s.mu.Unlock()
 }
 
-// Close waits until every session is over: stop the host before, that shuts their toolboxes.
+// Close waits until every session has ended; stop the host first, which shuts their toolboxes.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true

@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host"
 )
 
-// instructions is what a model is told of the server besides its tools.
+// instructions describes the server to a model, in addition to its tools.
 const instructions = `These tools reach the review of the session you work in, which people follow live.
 When a message sends you review comments: find their ids with list_comments, make the changes, then answer each with
 reply_to_comment (say what you did, briefly) and resolve_comment once it is dealt with. Leave a comment open when you
@@ -28,11 +28,11 @@ type session struct {
 	log      *slog.Logger
 	server   *mcp.Server
 	http     http.Handler
-	calls    chan struct{}    // has room for as many as may run at once
+	calls    chan struct{}    // one slot for each concurrent call
 	requests sync.WaitGroup   // guarded by Server.mu: none is added once over
 	over     bool             // likewise
 	own      []string         // names of the host's tools
-	offered  map[string]offer // the clients' by name; follow's alone once it runs
+	offered  map[string]offer // the clients' tools by name; only follow changes it while it runs
 }
 
 func newSession(s *Server, of opened) *session {
@@ -42,7 +42,7 @@ func newSession(s *Server, of opened) *session {
 		n.relay = relay
 		n.carry()
 	} else {
-		n.box = of.(*host.Toolbox) // the only other
+		n.box = of.(*host.Toolbox) // the only other kind
 		n.ownTools()
 	}
 	n.http = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return n.server },
@@ -61,7 +61,7 @@ func (n *session) ownTools() {
 	n.offer()
 }
 
-// follow keeps the clients' tools up to date until the toolbox is shut.
+// follow updates the clients' tools until the toolbox is shut.
 func (n *session) follow() {
 	defer n.s.leave(n)
 	for {
@@ -73,7 +73,7 @@ func (n *session) follow() {
 	}
 }
 
-// again brings the tools up to date, and is closed when they may be others.
+// refresh updates the tools; the returned channel is closed when they may have changed.
 func (n *session) again() <-chan struct{} {
 	if n.relay != nil {
 		return n.carried()
@@ -90,8 +90,8 @@ func (n *session) serve(w http.ResponseWriter, r *http.Request) {
 	n.http.ServeHTTP(w, r)
 }
 
-// makeRoom ends the agent's oldest connection when there are too many: agents that connect
-// anew do not always take their leave. Whoever finds theirs gone connects again.
+// makeRoom closes the agent's oldest connection when there are too many: agents that reconnect do
+// not always close the previous one. An agent whose connection was closed reconnects.
 func (n *session) makeRoom() {
 	var oldest *mcp.ServerSession
 	count := 0
@@ -101,18 +101,18 @@ func (n *session) makeRoom() {
 		}
 	}
 	if count >= n.s.cfg.Limits.Connections {
-		_ = oldest.Close() // says only that it was closed already
+		_ = oldest.Close() // only fails if it is closed already
 	}
 }
 
 func (n *session) disconnect() {
 	for c := range n.server.Sessions() {
-		_ = c.Close() // says only that it was closed already
+		_ = c.Close() // only fails if it is closed already
 	}
 }
 
-// call runs one tool call: a few at once, none beyond the toolbox's end. What goes wrong is
-// the result's, so that the model reads it.
+// call runs one tool call: a few concurrently, none after the toolbox was shut. Errors are part of
+// the result, so that the model can read them.
 func (n *session) call(ctx context.Context, f func(context.Context) (*mcp.CallToolResult, error)) *mcp.CallToolResult {
 	select {
 	case n.calls <- struct{}{}:
@@ -130,7 +130,7 @@ func (n *session) call(ctx context.Context, f func(context.Context) (*mcp.CallTo
 	return res
 }
 
-// explain is an error as a model may read it; what it can do nothing about is the operator's.
+// explain converts an error for a model; errors that it cannot act on are logged for the operator.
 func (n *session) explain(ctx context.Context, err error) string {
 	if why, ok := errors.AsType[host.Refusal](err); ok {
 		return sentence(string(why))
@@ -143,7 +143,7 @@ func (n *session) explain(ctx context.Context, err error) string {
 	case errors.Is(err, context.Canceled):
 		return "The turn this call belonged to is over."
 	}
-	n.log.Warn("a tool call of an agent failed", "err", err)
+	n.log.Warn("an agent's tool call failed", "err", err)
 	return "The host could not do this now: try again in a moment, and go on without it if it fails again."
 }
 

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	pageOf      = 50       // threads a call lists
+	pageOf      = 50       // threads listed by a call
 	mostPreview = 400      // bytes of a comment in a list
-	mostComment = 16 << 10 // bytes of a comment read whole
+	mostComment = 16 << 10 // bytes of a comment shown alone
 )
 
 func (n *session) list(ctx context.Context, in listInput) (string, error) {
@@ -58,7 +58,7 @@ func (n *session) list(ctx context.Context, in listInput) (string, error) {
 	return b.String(), nil
 }
 
-// count says how many comments of which kind there are.
+// count returns the number and kind of the comments in words.
 func count(n int, in listInput) string {
 	kind, on := cmp.Or(in.Status, "open")+" ", ""
 	if in.Status == "all" {
@@ -92,7 +92,7 @@ func (n *session) wanted(in listInput) (func(*ahp.Annotation) bool, error) {
 	}, nil
 }
 
-// line is a thread in a list: where it is, how it began and how it stands.
+// line writes a thread of a list: its location, beginning and status.
 func (n *session) line(ctx context.Context, b *strings.Builder, l *look, a *ahp.Annotation) {
 	fmt.Fprintf(b, "\n- id %s: %s%s\n", a.ID, n.placeNow(ctx, l, a), state(a))
 	first, last := a.Entries[0], a.Entries[len(a.Entries)-1]
@@ -137,7 +137,7 @@ func state(a *ahp.Annotation) string {
 	return ""
 }
 
-// place is where a comment was written.
+// place returns where a comment was written.
 func (n *session) place(a *ahp.Annotation) string {
 	st, _ := core.ReadStamp(a.Entries[0].Meta)
 	return n.box.FileName(a.Resource) + where(rangeOf(a, st.Hunk))
@@ -153,8 +153,9 @@ func where(r review.Range) string {
 	return fmt.Sprintf(", lines %d to %d", r.From, r.To)
 }
 
-// rangeOf is the lines of a comment, from 1, both included. As clients differ in what an end
-// at a line's first character means, the lines that were quoted count; where none were, such an end is of the line before.
+// rangeOf returns the lines of a comment, 1-based and inclusive. Clients disagree about an end at a
+// line's first character, so the number of quoted lines counts; without a quote such an end means
+// the line before.
 func rangeOf(a *ahp.Annotation, quote string) review.Range {
 	if a.Range == nil {
 		return review.Range{}
@@ -166,17 +167,17 @@ func rangeOf(a *ahp.Annotation, quote string) review.Range {
 	return r
 }
 
-// look remembers the files of one answer.
+// look caches the files of one answer.
 type look struct {
-	files map[ahp.URI][]string // nil lines: it cannot be read as text
-	left  int                  // bytes that may still be read
+	files map[ahp.URI][]string // nil lines: not readable as text
+	left  int                  // remaining bytes to read
 }
 
 const mostLooked = 32 << 20
 
 func (n *session) newLook() *look { return &look{files: map[ahp.URI][]string{}, left: mostLooked} }
 
-// placeNow is where a comment's lines are in the file as it is now, when they can be found.
+// placeNow returns where a comment's lines are in the current file, if they can be found.
 func (n *session) placeNow(ctx context.Context, l *look, a *ahp.Annotation) string {
 	st, _ := core.ReadStamp(a.Entries[0].Meta)
 	was, name := rangeOf(a, st.Hunk), n.box.FileName(a.Resource)
@@ -210,7 +211,7 @@ func (n *session) lines(ctx context.Context, l *look, uri ahp.URI) []string {
 	return lines
 }
 
-// block writes a fenced block whose fence is longer than any in s.
+// block formats a fenced block whose fence is longer than any in s.
 func block(lang, s string) string {
 	f := agent.Fence(s, 3)
 	if s = strings.TrimSuffix(s, "\n"); s != "" {
@@ -221,7 +222,7 @@ func block(lang, s string) string {
 
 func indent(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") }
 
-// clip cuts a comment, and says how it is read whole.
+// clip truncates a comment, with a note on how to read all of it.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -229,7 +230,7 @@ func clip(s string, most int) string {
 	return texts.CutBytes(s, most) + " … (cut: it is longer)"
 }
 
-// cut bounds an answer.
+// cut truncates an answer.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -237,7 +238,7 @@ func cut(s string, most int) string {
 	return texts.CutBytes(s, most) + "\n\n(The answer was cut off here: it is too long.)"
 }
 
-// width is the length of a line in UTF-16 code units, as the protocol counts.
+// width returns the length of a line in UTF-16 code units, as the protocol counts.
 func width(line string) int64 {
 	if len(line) == utf8.RuneCountInString(line) {
 		return int64(len(line))
@@ -245,7 +246,7 @@ func width(line string) int64 {
 	return int64(len(utf16.Encode([]rune(line))))
 }
 
-// sentence starts with a capital and ends with a full stop.
+// sentence capitalizes s and ends it with a full stop.
 func sentence(s string) string {
 	r, size := utf8.DecodeRuneInString(s)
 	if size == 0 {

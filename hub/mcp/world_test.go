@@ -265,7 +265,7 @@ func (w *world) session(uri ahp.URI) *ahp.SessionState {
 	return st
 }
 
-// do dispatches as somebody.
+// do dispatches an action as a principal.
 func (w *world) do(c core.Caller, channel ahp.URI, a ahp.Action) {
 	w.Helper()
 	out, err := w.host.Dispatch(w.Context(), c, channel, 1, a)

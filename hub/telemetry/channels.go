@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// The channels, as InitializeResult.telemetry names them (AHP requirement 201). That of logs is a template.
+// The channels in InitializeResult.telemetry (AHP requirement 201). That of logs is a template.
 const (
 	scheme     = "ahp-otlp:"
 	logsURI    = scheme + "/logs/"
@@ -16,7 +16,7 @@ const (
 	metricsURI = scheme + "/metrics"
 )
 
-// Channels are what this host sends.
+// Channels returns the host's channels.
 func (*Telemetry) Channels() ahp.TelemetryCapabilities {
 	return ahp.TelemetryCapabilities{Logs: logsURI + "{level}", Traces: tracesURI, Metrics: metricsURI}
 }
@@ -30,16 +30,17 @@ const (
 	metrics signal = "otlp/exportMetrics"
 )
 
-// levels are the short names a client may put for {level}, and where their bands begin. None is all.
+// levels are the names a client may use for {level}, with the lower bound of their bands. Without
+// one a client gets all.
 var levels = map[string]log.Severity{
 	"": log.SeverityTrace, "trace": log.SeverityTrace, "debug": log.SeverityDebug, "info": log.SeverityInfo,
 	"warn": log.SeverityWarn, "error": log.SeverityError, "fatal": log.SeverityFatal,
 }
 
-// channel is what a URI asks for.
+// channel is a parsed URI.
 type channel struct {
 	signal signal
-	level  log.Severity // of logs: the least
+	level  log.Severity // of logs: the lowest
 }
 
 func parse(uri ahp.URI) (channel, error) {
@@ -51,22 +52,22 @@ func parse(uri ahp.URI) (channel, error) {
 	}
 	name, ok := strings.CutPrefix(uri, logsURI)
 	if !ok {
-		return channel{}, ahp.Errorf(ahp.CodeNotFound, "there is no telemetry at %.200q: there is at %s{level}, %s and %s", uri, logsURI, tracesURI, metricsURI)
+		return channel{}, ahp.Errorf(ahp.CodeNotFound, "there is no telemetry at %.200q. Use %s{level}, %s or %s", uri, logsURI, tracesURI, metricsURI)
 	}
 	level, ok := levels[strings.ToLower(name)]
 	if !ok {
-		return channel{}, ahp.Errorf(ahp.CodeInvalidParams, "channel: %.40q is no level: use trace, debug, info, warn, error or fatal", name)
+		return channel{}, ahp.Errorf(ahp.CodeInvalidParams, "channel: %.40q is not a level. Use trace, debug, info, warn, error or fatal", name)
 	}
 	return channel{logs, level}, nil
 }
 
-// Check reports whether a URI names telemetry that can be followed.
+// Check reports why a URI cannot be followed; nil when it can.
 func (t *Telemetry) Check(uri ahp.URI) error {
 	if _, err := parse(uri); err != nil {
 		return err
 	}
 	if t.follow.full(t.limits.Followers) {
-		return ahp.Errorf(ahp.CodeInvalidRequest, "telemetry is followed %d times, which is the most: unsubscribe somewhere first", t.limits.Followers)
+		return ahp.Errorf(ahp.CodeInvalidRequest, "there are already %d subscriptions to telemetry. Unsubscribe from one first", t.limits.Followers)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// follower is one subscription. deliver must not block; false says that the batch was dropped.
+// follower is one subscription. deliver must not block; it returns false if it dropped the batch.
 type follower struct {
 	uri     ahp.URI
 	channel channel
@@ -18,11 +18,11 @@ type follower struct {
 type followers struct {
 	mu    sync.Mutex
 	all   map[*follower]struct{}
-	fresh bool // somebody began to follow metrics
+	fresh bool // metrics have a new follower
 }
 
-// Follow hands every batch of a channel that Check approved to deliver until leave is called. Each spelling of a
-// channel is a subscription of its own (AHP requirement 203).
+// Follow passes every batch of a checked channel to deliver until leave is called. Each spelling of
+// a channel is a subscription of its own (AHP requirement 203).
 func (t *Telemetry) Follow(uri ahp.URI, deliver func(method string, params []byte) bool) (leave func()) {
 	c, err := parse(uri)
 	if err != nil {
@@ -37,7 +37,7 @@ func (t *Telemetry) Follow(uri ahp.URI, deliver func(method string, params []byt
 	return func() { t.change(func(s *followers) { delete(s.all, f) }) }
 }
 
-// change edits the followers and works out what has to be collected for them.
+// change edits the followers and determines what has to be collected for them.
 func (t *Telemetry) change(edit func(*followers)) {
 	s := &t.follow
 	s.mu.Lock()
@@ -78,7 +78,7 @@ func (s *followers) full(n int) bool {
 	return len(s.all) >= n
 }
 
-// tookFresh tells once that somebody new waits for metrics.
+// takeFresh reports, once, that metrics have a new follower.
 func (s *followers) tookFresh() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *followers) tookFresh() bool {
 	return fresh
 }
 
-// of lists who follows a signal, by the channel they named.
+// of returns the followers of a signal, by the channel they named.
 func (s *followers) of(kind signal) map[ahp.URI][]*follower {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,8 @@ func (s *followers) of(kind signal) map[ahp.URI][]*follower {
 	return out
 }
 
-// send tells the followers of one channel; the params are made once for all of them.
+// send delivers a payload to the followers of one channel; the params are encoded once for all of
+// them.
 func (t *Telemetry) send(to []*follower, kind signal, payload []byte) {
 	params := append([]byte(`{"channel":`), quoted(to[0].uri)...)
 	params = append(append(append(params, `,"payload":`...), payload...), '}')

@@ -9,14 +9,14 @@ import (
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 )
 
-// gate lets a record through when its severity is followed. It stands before the bridge, so that a record nobody
-// follows is not even converted.
+// gate passes on records whose severity is followed. It is in front of the bridge, so that other
+// records are not even converted.
 type gate struct {
 	slog.Handler
 	level *atomic.Int32
 }
 
-// severity is the bridge's: slog's Info is 0, OpenTelemetry's 9.
+// severity converts levels as the bridge does: slog's Info is 0, OpenTelemetry's 9.
 func severity(l slog.Level) log.Severity { return log.Severity(int(l) + int(log.SeverityInfo)) }
 
 func (g *gate) Enabled(_ context.Context, l slog.Level) bool {
@@ -30,7 +30,7 @@ func (g *gate) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 func (g *gate) WithGroup(name string) slog.Handler { return &gate{g.Handler.WithGroup(name), g.level} }
 
-// logProcessor puts records aside for the next batch.
+// logProcessor queues records for the next batch.
 type logProcessor struct{ t *Telemetry }
 
 func (p logProcessor) Enabled(_ context.Context, e sdklog.EnabledParameters) bool {
@@ -46,7 +46,7 @@ func (p logProcessor) OnEmit(_ context.Context, r *sdklog.Record) error {
 func (logProcessor) Shutdown(context.Context) error   { return nil }
 func (logProcessor) ForceFlush(context.Context) error { return nil }
 
-// sendLogs sends what was logged to each channel by its level.
+// sendLogs sends queued records to each channel by its level.
 func (t *Telemetry) sendLogs() {
 	records := t.logs.take()
 	if len(records) == 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Meters are the host's counters. /metrics and the telemetry channel show the same registry.
+// Meters are the host's metrics. /metrics and the telemetry channel show the same registry.
 type Meters struct {
 	registry *prometheus.Registry
 	dropped  *prometheus.CounterVec
@@ -34,7 +34,7 @@ func newMeters() *Meters {
 	return m
 }
 
-// Request counts what a client asked. The method is one of the table, or "other".
+// Request counts a client's request. The method is one of the table, or "other".
 func (m *Meters) Request(method, outcome string) { m.requests.WithLabelValues(method, outcome).Inc() }
 
 // Turn counts a turn that ended.
@@ -45,7 +45,7 @@ func (m *Meters) Turn(agent, outcome string, took time.Duration) {
 // ToolCall counts a tool call that ended.
 func (m *Meters) ToolCall(agent, outcome string) { m.calls.WithLabelValues(agent, outcome).Inc() }
 
-// AgentStart counts an agent that was opened, or failed to.
+// AgentStart counts the start of an agent, or its failure.
 func (m *Meters) AgentStart(agent, outcome string, took time.Duration) {
 	m.starts.WithLabelValues(agent, outcome).Observe(took.Seconds())
 }

@@ -17,7 +17,7 @@ type otlpMetric struct {
 	Summary     *otlpSummary `json:"summary,omitempty"`
 }
 
-// cumulative is OTLP's number for values that count from the start, which all here do.
+// cumulative is OTLP's number for values that count from the start, as all do here.
 const cumulative = 2
 
 type otlpPoints struct {
@@ -70,7 +70,7 @@ type metricsData struct {
 	Resources []resourceMetrics `json:"resourceMetrics"`
 }
 
-// sendMetrics reads all counters for whoever follows them.
+// sendMetrics reads all metrics and sends them to their followers.
 func (t *Telemetry) sendMetrics(ctx context.Context) {
 	followers := t.follow.of(metrics)
 	if len(followers) == 0 {
@@ -99,7 +99,7 @@ func (t *Telemetry) metricsPayload(read []metricdata.ScopeMetrics) []byte {
 	return encode(metricsData{[]resourceMetrics{out}})
 }
 
-// metric knows what a registry of Prometheus holds.
+// metric converts the metrics of a Prometheus registry.
 func (t *Telemetry) metric(m metricdata.Metrics) otlpMetric {
 	out := otlpMetric{Name: m.Name, Description: m.Description, Unit: m.Unit}
 	switch d := m.Data.(type) {

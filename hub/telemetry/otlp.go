@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 )
 
-// OTLP in JSON, as far as the host says it (AHP requirement 202): ids are hexadecimal, 64-bit integers strings and enums
-// numbers, which is where it differs from what a Protocol Buffers library would write.
+// OTLP in JSON, as far as the host uses it (AHP requirement 202): ids are hexadecimal, 64-bit
+// integers are strings and enums are numbers, unlike the output of a Protocol Buffers library.
 
 type otlpResource struct {
 	Attributes []otlpAttribute `json:"attributes"`
@@ -28,7 +28,7 @@ type otlpAttribute struct {
 	Value otlpValue `json:"value"`
 }
 
-// otlpValue has one field set, or none for nothing.
+// otlpValue has one field set, or none for an empty value.
 type otlpValue struct {
 	String *string    `json:"stringValue,omitempty"`
 	Bool   *bool      `json:"boolValue,omitempty"`
@@ -47,7 +47,7 @@ type otlpMap struct {
 	Values []otlpAttribute `json:"values"`
 }
 
-// float is a number that JSON may have no digits for.
+// float is a number that JSON may be unable to express.
 type float float64
 
 func (f float) MarshalJSON() ([]byte, error) {
@@ -75,11 +75,11 @@ func number[N int | int64](n N) string { return strconv.FormatInt(int64(n), 10) 
 func scopeOf(s instrumentation.Scope) otlpScope { return otlpScope{s.Name, s.Version} }
 
 func quoted(s string) []byte {
-	b, _ := json.Marshal(s) // a string always encodes
+	b, _ := json.Marshal(s) // strings always encode
 	return b
 }
 
-// encode never fails: what is encoded are the types of this package.
+// encode never fails: it encodes only types of this package.
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -88,7 +88,7 @@ func encode(v any) []byte {
 	return b
 }
 
-// names are the standard ones of what the log calls shortly (AHP requirement 204).
+// names maps short names in the log to the standard ones (AHP requirement 204).
 var names = map[attribute.Key]string{
 	"session": "ahp.session.id", "chat": "ahp.chat.id", "turn": "ahp.turn.id", "call": "ahp.tool_call.id",
 	"terminal": "ahp.terminal.id", "changeset": "ahp.changeset.id", "client": "ahp.client.id",
@@ -108,7 +108,7 @@ func (t *Telemetry) attribute(kv attribute.KeyValue) otlpAttribute {
 		key = name
 	}
 	switch kv.Value.Type() {
-	case attribute.INT64, attribute.FLOAT64, attribute.BOOL: // how many tokens is no secret
+	case attribute.INT64, attribute.FLOAT64, attribute.BOOL: // numbers such as token counts are not secret
 	default:
 		if secretKey.MatchString(key) {
 			return otlpAttribute{key, stringValue(hidden)}
@@ -145,5 +145,5 @@ func (t *Telemetry) value(v attribute.Value) otlpValue {
 	case attribute.EMPTY:
 		return otlpValue{}
 	}
-	return stringValue(t.secrets.text(v.String())) // slices of one kind: the host logs none
+	return stringValue(t.secrets.text(v.String())) // typed slices, which the host does not log
 }

@@ -44,7 +44,7 @@ func (t *Telemetry) span(s sdktrace.ReadOnlySpan) otlpSpan {
 	if p := s.Parent(); p.IsValid() {
 		out.Parent = p.SpanID().String()
 	}
-	switch s.Status().Code { // OTLP counts them in another order
+	switch s.Status().Code { // OTLP numbers them differently
 	case codes.Ok:
 		out.Status.Code = 1
 	case codes.Error:
@@ -53,7 +53,7 @@ func (t *Telemetry) span(s sdktrace.ReadOnlySpan) otlpSpan {
 	return out
 }
 
-// spansPayload groups nothing: there is one resource and one scope, the host.
+// spansPayload has one resource and one scope, the host.
 func (t *Telemetry) spansPayload(list []sdktrace.ReadOnlySpan) []byte {
 	spans := make([]otlpSpan, len(list))
 	for i, s := range list {

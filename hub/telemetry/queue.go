@@ -6,7 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// queue holds what waits for the next batch. Putting never blocks: what does not fit is dropped and counted.
+// queue holds items for the next batch. put never blocks: items over the limit are dropped and
+// counted.
 type queue[T any] struct {
 	most, batch int
 	dropped     prometheus.Counter

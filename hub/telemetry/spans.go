@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// tracer makes real spans while somebody follows them.
+// tracer makes spans while they have followers.
 type tracer struct {
 	embedded.Tracer
 	real trace.Tracer
@@ -26,7 +26,7 @@ func (t tracer) Start(ctx context.Context, name string, opts ...trace.SpanStartO
 
 func (t tracer) Enabled(ctx context.Context) bool { return t.on.Load() }
 
-// spanProcessor puts spans that ended aside for the next batch.
+// spanProcessor queues ended spans for the next batch.
 type spanProcessor struct{ t *Telemetry }
 
 func (spanProcessor) OnStart(context.Context, sdktrace.ReadWriteSpan) {}

@@ -1,6 +1,6 @@
-// Package telemetry is what the host tells of itself: its log, spans of what it did, and its counters. OpenTelemetry's
-// SDK collects them; who follows a channel of InitializeResult.telemetry gets them as OTLP in JSON. While nobody does,
-// nothing is collected: a span or a log record costs the look at an atomic value.
+// Package telemetry publishes the host's log, spans and metrics. OpenTelemetry's SDK collects them,
+// and followers of the channels of InitializeResult.telemetry get them as OTLP in JSON. Without
+// followers nothing is collected: a span or a log record costs the load of an atomic value.
 package telemetry
 
 import (
@@ -27,12 +27,12 @@ type Config struct {
 	Limits        Limits
 }
 
-// Limits bounds what waits to be sent.
+// Limits bounds queues and batches.
 type Limits struct {
 	Waiting   int           // log records, and as many spans; further ones are dropped and counted: 4096
-	Batch     int           // a batch of this many leaves at once: 512
-	Every     time.Duration // else batches leave this often: 1 s
-	Metrics   time.Duration // and metrics this often: 10 s
+	Batch     int           // a batch of this size is sent at once: 512
+	Every     time.Duration // interval of other batches: 1 s
+	Metrics   time.Duration // interval of metrics: 10 s
 	Followers int           // of all channels together: 256
 	Value     int           // bytes of a text: 4096
 	Values    int           // attributes of a record or span: 64
@@ -49,7 +49,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Telemetry collects and sends. Its methods may be called from any goroutine; sending is Run's.
+// Telemetry collects and sends telemetry. Its methods may be called from any goroutine; Run sends.
 type Telemetry struct {
 	*Meters
 
@@ -60,16 +60,16 @@ type Telemetry struct {
 	reader  *metric.ManualReader
 	secrets secrets
 
-	level   atomic.Int32 // least severity somebody follows; 0: nobody
+	level   atomic.Int32 // lowest followed severity; 0: none
 	tracing atomic.Bool
 	follow  followers
 
 	logs  *queue[sdklog.Record]
 	spans *queue[sdktrace.ReadOnlySpan]
-	wake  chan struct{} // there is a follower, or a full batch
+	wake  chan struct{} // signals a new follower or a full batch
 }
 
-// New makes a Telemetry that nobody follows yet.
+// New returns a Telemetry without followers.
 func New(cfg Config) *Telemetry {
 	t := &Telemetry{limits: cfg.Limits.withDefaults(), wake: make(chan struct{}, 1), Meters: newMeters()}
 	name := cmp.Or(cfg.Name, "ahphub")
@@ -90,24 +90,24 @@ func New(cfg Config) *Telemetry {
 	return t
 }
 
-// Handler takes what is logged; it is enabled for what somebody follows.
+// Handler returns a handler for log records, enabled for followed severities.
 func (t *Telemetry) Handler() slog.Handler { return t.handler }
 
-// Tracer makes spans; they record nothing while nobody follows them.
+// Tracer returns a tracer whose spans record nothing while they have no followers.
 func (t *Telemetry) Tracer() trace.Tracer { return t.tracer }
 
-// Registry is where all counters are.
+// Registry returns the registry of all metrics.
 func (t *Telemetry) Registry() *prometheus.Registry { return t.registry }
 
-// Hide takes a secret that must not be told, wherever it turns up.
+// Hide registers a secret that must not be published.
 func (t *Telemetry) Hide(secret string) { t.secrets.hide(secret) }
 
-// Hidden replaces the secrets that Hide took; other logs than the one that is sent use it.
+// Hidden removes the registered secrets from a text; other logs than the published one use it.
 func (t *Telemetry) Hidden(text string) string { return t.secrets.replaced(text) }
 
 // Run sends batches until ctx ends.
 func (t *Telemetry) Run(ctx context.Context) {
-	var last time.Time // metrics were sent
+	var last time.Time // time of the last metrics
 	for {
 		if t.follow.none() {
 			select {

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// heard is what a follower was sent.
+// heard is what a follower received.
 type heard struct {
 	mu   sync.Mutex
 	got  []string
@@ -43,7 +43,7 @@ func (h *heard) all() string {
 	return strings.Join(h.got, "\n")
 }
 
-// running starts a Telemetry in a bubble; what it returns lets a batch leave.
+// running starts a Telemetry in a bubble; flush sends a batch.
 func running(t *testing.T, l Limits) (tel *Telemetry, flush func()) {
 	tel = New(Config{Name: "ahphub", Version: "1.2.3", Limits: l})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -56,7 +56,7 @@ func running(t *testing.T, l Limits) (tel *Telemetry, flush func()) {
 	}
 }
 
-// Each level is a subscription of its own, and gets its band and what is above (AHP requirement 203).
+// Each level is a subscription of its own, and gets its band and those above (AHP requirement 203).
 func TestLogsByLevel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tel, flush := running(t, Limits{})
@@ -128,7 +128,7 @@ func TestSpans(t *testing.T) {
 	})
 }
 
-// Metrics are those of /metrics, at once for who comes and then from time to time.
+// Metrics are those of /metrics, sent at once to a new follower and then periodically.
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tel, flush := running(t, Limits{})
@@ -156,7 +156,7 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-// What is too much is dropped and counted; nobody waits.
+// Items over the limits are dropped and counted, and block no caller.
 func TestBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tel, flush := running(t, Limits{Waiting: 10, Batch: 100, Value: 8})

@@ -8,29 +8,28 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// partCost is what one command part weighs beside its text, so that a flood of
-// empty commands is bounded too.
+// partCost is the weight of a command part besides its text, so that a flood of empty commands is
+// bounded too.
 const partCost = 256
 
-// backlog follows how large a terminal's content has become. Past its limit it
-// has the content replaced by its second half: terminal/cleared, then the kept
-// tail (DESIGN promise 4). A command that is executing is begun anew, so that
-// its output stays its own.
+// backlog tracks the size of a terminal's content. Past its limit it replaces the content by its
+// second half: terminal/cleared, then the kept tail (DESIGN promise 4). An executing command is
+// begun anew, so that its output stays its own.
 type backlog struct {
 	limit   int
 	cost    int
-	tail    []byte // the newest text, more of it than a trim keeps
+	tail    []byte // the newest text, more than a trim keeps
 	command *ahp.TerminalCommandExecutedAction
-	since   int // how much of tail came after command
+	since   int // bytes of tail after command
 }
 
-// full tells that the content is past its limit and has to be trimmed.
+// isFull reports whether the content exceeds its limit and has to be trimmed.
 func (b *backlog) full() bool { return b.cost > b.limit }
 
-// reset begins with an empty content.
+// reset starts with empty content.
 func (b *backlog) reset() { b.cost, b.tail, b.command = 0, nil, nil }
 
-// note takes account of an action.
+// note accounts for an action.
 func (b *backlog) note(a ahp.Action) {
 	switch a := a.(type) {
 	case *ahp.TerminalDataAction:
@@ -41,12 +40,12 @@ func (b *backlog) note(a ahp.Action) {
 		b.cost += partCost + len(a.CommandLine)
 		b.command, b.since = a, 0
 	case *ahp.TerminalCommandFinishedAction:
-		b.cost += partCost // the text after it is a part of its own
+		b.cost += partCost // the text after it is a separate part
 		b.command = nil
 	}
 }
 
-// keep remembers the text; it moves what it holds only once in a quarter of the limit.
+// keep appends the text; it moves its content only once in a quarter of the limit.
 func (b *backlog) keep(data string) {
 	if over := len(b.tail) + len(data) - b.limit; over > 0 && len(b.tail) > b.limit/4*3 {
 		n := copy(b.tail, b.tail[len(b.tail)-b.limit/4*3:])
@@ -55,12 +54,12 @@ func (b *backlog) keep(data string) {
 	b.tail = append(b.tail, data...)
 }
 
-// trim returns the actions that replace the content. The text begins with
-// preamble, so that it is drawn as it would have been after what came before.
+// trim returns the actions that replace the content. The text begins with preamble, which restores
+// the modes set by the text before it.
 func (b *backlog) trim(preamble string) []ahp.Action {
 	cut := cutAtLine(b.tail, b.limit/2)
 	b.since = min(b.since, len(cut))
-	kept := append(b.tail[:0], cut...) // in place: both are of one array
+	kept := append(b.tail[:0], cut...) // in place: both use one array
 	kept = slices.Insert(kept, 0, []byte(preamble)...)
 	b.tail = kept
 	out := []ahp.Action{&ahp.TerminalClearedAction{}}
@@ -85,8 +84,8 @@ func appendData(out []ahp.Action, data []byte) []ahp.Action {
 	return append(out, &ahp.TerminalDataAction{Data: string(data)})
 }
 
-// cutAtLine returns at most the last n bytes, from the start of a line; from
-// the start of a character when one line is longer than half of that.
+// cutAtLine returns at most the last n bytes, from the start of a line, or from the start of a
+// character when one line is longer than half of that.
 func cutAtLine(b []byte, n int) []byte {
 	if len(b) <= n {
 		return b

@@ -25,7 +25,7 @@ func content(actions []ahp.Action) (text string, parts int) {
 	return b.String(), parts
 }
 
-// add notes the actions and returns them with what trims them.
+// add notes the actions and returns them with those of a trim.
 func (b *backlog) add(actions []ahp.Action) []ahp.Action {
 	for _, a := range actions {
 		b.note(a)

@@ -8,12 +8,12 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-const mostCommands = 500 // commands of a terminal that are remembered
+const mostCommands = 500 // remembered commands of a terminal
 
 // Command is one that a shell with integration has run.
 type Command = machine.TerminalCommand
 
-// command takes a command's start or end in its place of the output.
+// command records a command's start or end at its position in the output.
 func (f *Feed) command(a ahp.Action) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -35,16 +35,16 @@ func (f *Feed) command(a ahp.Action) {
 	}
 }
 
-// Commands are the newest commands, the oldest of them first: at most 500. Those whose output was
-// cleared are not among them.
+// Commands returns up to 500 of the newest commands, the oldest first, without those whose output
+// was cleared.
 func (f *Feed) Commands() []Command {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.commands)
 }
 
-// Output is what is still kept of a command's output, raw, at most its last n bytes; cut tells
-// whether there was more. ok is false when there is no such command.
+// Output returns up to the last n bytes of a command's raw output; cut is set when there was more.
+// ok is false for an unknown command.
 func (f *Feed) Output(id string, n int64) (raw []byte, cut, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -15,39 +15,39 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// Bounds of what a program may say about itself.
+// Limits of what a program can report of itself.
 const (
 	maxTitle   = 256  // characters
 	maxPath    = 4096 // bytes
 	maxCommand = 8192 // bytes of a command line
 )
 
-// detection says whose marks about commands are believed.
+// detection is which marks about commands are trusted.
 type detection uint8
 
 const (
-	detectNothing detection = iota // a command of ours: marks in its output mean nothing
-	detectNonce                    // our shell integration: marks count with its nonce
-	detectAny                      // a shell of the user's with integration of its own
+	detectNothing detection = iota // a command of ours: marks in its output are ignored
+	detectNonce                    // our shell integration: marks need its nonce
+	detectAny                      // a user's shell with an integration of its own
 )
 
-// decoder gives the sequences of a terminal's output their meaning.
+// decoder interprets the sequences of a terminal's output.
 type decoder struct {
 	scan   scanner
 	detect detection
 	nonce  string
 	now    func() time.Time
-	show   func(text string, m modes) // is told clean text at once; nil for nobody
-	note   func(ahp.Action)           // is told of commands, in their place of the text; nil for nobody
+	show   func(text string, m modes) // receives clean text at once; nil for none
+	note   func(ahp.Action)           // receives commands at their position in the text; nil for none
 
 	out     []ahp.Action
-	title   string // as last told
-	heard   string // the newest title of this step, told at its end: programs may set one for every file
+	title   string // as last emitted
+	heard   string // newest title of this step, emitted at its end: programs may set one for every file
 	cwd     ahp.URI
 	ready   bool   // command detection was announced
-	line    string // the command line that was announced for the next execution
-	running string // id of the command that is executing
-	untold  bool   // which is not announced yet: its line may follow
+	line    string // announced command line of the next execution
+	running string // id of the executing command
+	untold  bool   // it was not announced yet: its line may follow
 	started time.Time
 	count   int
 }
@@ -58,13 +58,13 @@ func newDecoder(d detection, nonce, title string, now func() time.Time) *decoder
 	return dec
 }
 
-// write returns the actions that p amounts to, in order.
+// write returns the actions for p, in order.
 func (d *decoder) write(p []byte) []ahp.Action {
 	d.scan.write(p)
 	return d.step()
 }
 
-// finish returns what was held back for more that will not come.
+// finish returns the text that was held back for a continuation.
 func (d *decoder) finish() []ahp.Action {
 	d.scan.finish()
 	d.flush()
@@ -93,14 +93,14 @@ func (d *decoder) flush() {
 	}
 }
 
-// say puts an action after the text that came before it.
+// say adds an action after the preceding text.
 func (d *decoder) say(a ahp.Action) {
 	d.flush()
 	d.out = append(d.out, a)
 }
 
-// osc takes one operating system command. Titles stay in the output, as any
-// terminal understands them; shell integration does not (AHP requirement 163).
+// osc handles one operating system command. Titles stay in the output, because all terminals
+// understand them; shell integration is removed (AHP requirement 163).
 func (d *decoder) osc(payload []byte) (strip bool) {
 	number, rest, _ := strings.Cut(string(payload), ";")
 	switch number {
@@ -116,7 +116,7 @@ func (d *decoder) osc(payload []byte) (strip bool) {
 	return isIntegration(payload)
 }
 
-// mark takes a shell-integration mark: a letter and its fields. Ours end with the nonce.
+// mark handles a shell-integration mark: a letter and its fields. Ours end with the nonce.
 func (d *decoder) mark(f []string) {
 	switch d.detect {
 	case detectNothing:
@@ -154,7 +154,7 @@ func field(f []string, i int) string {
 	return ""
 }
 
-// place marks a prompt, or the command that was typed at the last one, where those who watch can jump to.
+// place marks a prompt, or the command typed at the last one, so that viewers can jump there.
 func (d *decoder) place(what string) {
 	if d.show != nil {
 		d.flush()
@@ -162,8 +162,8 @@ func (d *decoder) place(what string) {
 	}
 }
 
-// available announces command detection once, when the shell's first mark
-// proves that it works (AHP requirement 168).
+// available announces command detection once, when the shell's first mark proves that it works (AHP
+// requirement 168).
 func (d *decoder) available() {
 	if !d.ready {
 		d.ready = true
@@ -174,7 +174,7 @@ func (d *decoder) available() {
 func (d *decoder) executed(fields []string) {
 	d.available()
 	d.finished(nil)
-	for _, f := range fields { // fish and kitty tell the line with the mark itself
+	for _, f := range fields { // fish and kitty send the line with the mark
 		if v, ok := strings.CutPrefix(f, "cmdline_url="); ok && d.line == "" {
 			d.line, _ = url.PathUnescape(v)
 		}
@@ -183,12 +183,12 @@ func (d *decoder) executed(fields []string) {
 	d.count++
 	d.running, d.started, d.untold = "c"+strconv.Itoa(d.count), d.now(), true
 	d.place(d.running)
-	if !slices.Equal(fields, []string{"?"}) { // of a line that history did not take, the text is about to follow
+	if !slices.Equal(fields, []string{"?"}) { // if history did not record the line, its text follows
 		d.announce()
 	}
 }
 
-// announce tells of the command that has started.
+// announce emits the start of the command.
 func (d *decoder) announce() {
 	if !d.untold {
 		return
@@ -241,13 +241,13 @@ func exitCode(s string) *int64 {
 	return &n
 }
 
-// FileURI is the file: URI of an absolute path.
+// FileURI returns the file: URI of an absolute path.
 func FileURI(path string) ahp.URI {
 	return (&url.URL{Scheme: "file", Path: filepath.Clean(path)}).String()
 }
 
-// fileURLPath is the path of a file: URL of this machine; a shell elsewhere
-// (over ssh) names its own.
+// fileURLPath returns the path of a file: URL of this machine; a remote shell (over ssh) sends its
+// own host.
 func fileURLPath(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "file" || !local(u.Hostname()) {
@@ -274,8 +274,8 @@ func cleanTitle(s string) string {
 	return strings.TrimSpace(texts.CutRunes(s, maxTitle))
 }
 
-// unescape undoes the `\\` and `\xHH` a mark's field is written with, as `;`
-// and control characters cannot stand in one.
+// unescape decodes the `\\` and `\xHH` in a mark's field, which cannot contain `;` or control
+// characters.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

@@ -14,22 +14,22 @@ import (
 	"github.com/charmbracelet/x/vt"
 )
 
-// scrollbackLines are the lines above the screen that a picture has at most.
+// scrollbackLines bounds the lines above the screen in a picture.
 const scrollbackLines = 1000
 
-// emulator is a terminal's screen in memory, made for one picture and thrown away.
+// emulator is a terminal's screen in memory, made for one picture and then discarded.
 type emulator struct {
 	vt    *vt.Emulator
 	drain sync.WaitGroup
-	full  bool // a wide character was written into the last two columns just now
-	bad   bool // it could not follow: its screen is not to be believed
+	full  bool // a wide character was just written into the last two columns
+	bad   bool // it failed: its screen must not be used
 
 	places places
 }
 
 func newEmulator(cols, rows int) *emulator {
 	e := &emulator{vt: vt.NewEmulator(cols, rows)}
-	e.vt.SetScrollbackSize(2 * scrollbackLines) // a pass may add as many to those that are kept
+	e.vt.SetScrollbackSize(2 * scrollbackLines) // a pass may add as many as are kept
 	e.followPlaces()
 	e.vt.RegisterCsiHandler('J', func(p ansi.Params) bool {
 		e.erased(p)
@@ -40,7 +40,7 @@ func newEmulator(cols, rows int) *emulator {
 		e.vt.ClearScrollback() // the library would clear the screen as well
 		return true
 	})
-	e.drain.Go(func() { _, _ = io.Copy(io.Discard, e.vt) }) // its answers to a program's questions
+	e.drain.Go(func() { _, _ = io.Copy(io.Discard, e.vt) }) // its answers to a program's queries
 	return e
 }
 
@@ -51,11 +51,11 @@ func (e *emulator) close() {
 	e.drain.Wait()
 }
 
-// write follows output. Erasing the screen is put in other words: the library would
-// put what it erases into the scrollback.
+// write applies output. It rewrites erasing of the screen, because the library would move erased
+// lines into the scrollback.
 func (e *emulator) write(b []byte) {
 	defer func() {
-		if recover() != nil { // the library met something it cannot bear
+		if recover() != nil { // a defect of the library
 			e.bad = true
 		}
 	}()
@@ -80,11 +80,12 @@ func (e *emulator) write(b []byte) {
 	}
 }
 
-// tame bounds how often a sequence repeats what it does, which the library would do: no terminal is larger.
+// tame bounds the repeat counts of sequences, which the library would execute: no terminal is
+// larger.
 func tame(b []byte) []byte {
 	return longControl.ReplaceAllFunc(b, func(seq []byte) []byte {
 		if final := seq[len(seq)-1]; final == 'h' || final == 'l' {
-			return seq // numbers of modes
+			return seq // mode numbers
 		}
 		return append([]byte{runeESC}, manyDigits.ReplaceAll(controlInside.ReplaceAll(seq[1:], nil), []byte("1000"))...)
 	})
@@ -102,7 +103,8 @@ func (e *emulator) pass(b []byte) {
 	e.trim()
 }
 
-// sequenceLen is how much of b, which begins with ESC, has to go in one piece: all of a string.
+// sequenceLen returns how much of b, which begins with ESC, must be passed in one piece: all of a
+// string.
 func sequenceLen(b []byte) int {
 	if len(b) < 2 || !strings.ContainsRune("]PX^_", rune(b[1])) {
 		return min(len(b), 2)
@@ -120,8 +122,8 @@ func sequenceLen(b []byte) int {
 	return len(b)
 }
 
-// cluster writes one character beyond ASCII with its marks, and returns its length. The library loses a
-// mark after an ASCII letter, and a wide character at the end of a line.
+// cluster writes one non-ASCII character with its marks, and returns its length. The library loses
+// a mark after an ASCII letter, and a wide character at the end of a line.
 func (e *emulator) cluster(b []byte) int {
 	c, width := ansi.FirstGraphemeCluster(b, ansi.GraphemeWidth)
 	at := e.vt.CursorPosition()
@@ -143,7 +145,7 @@ func (e *emulator) cluster(b []byte) int {
 	return len(c)
 }
 
-// wrap begins a new line when a wide character has filled this one and more is to be printed.
+// wrap begins a new line if a wide character has filled this one and more follows.
 func (e *emulator) wrap(printed bool) {
 	if printed && e.full {
 		e.pass([]byte("\r\x1bD"))
@@ -152,7 +154,7 @@ func (e *emulator) wrap(printed bool) {
 
 func (e *emulator) say(s string) { e.write([]byte(s)) }
 
-// history are the lines above the screen, as plain text.
+// history returns the lines above the screen as plain text.
 func (e *emulator) history() string {
 	var b strings.Builder
 	for _, l := range e.vt.Scrollback().Lines() {
@@ -161,7 +163,7 @@ func (e *emulator) history() string {
 	return b.String()
 }
 
-// plain is the screen that is shown, as plain text.
+// plain returns the visible screen as plain text.
 func (e *emulator) plain() string {
 	var b strings.Builder
 	for y := range e.vt.Height() {
@@ -180,7 +182,8 @@ func (e *emulator) line(y int) uv.Line {
 	return l
 }
 
-// screen draws the lines of the screen that is shown, each at its place. The first has a number when it is the main one.
+// screen draws the lines of the visible screen, each at its position. On the main screen the first
+// has a number.
 func (e *emulator) screen(top int) string {
 	var b strings.Builder
 	for y := range e.vt.Height() {
@@ -195,7 +198,7 @@ func (e *emulator) screen(top int) string {
 	return b.String()
 }
 
-// scrollback draws the newest lines above the screen, at most n bytes, and leaves room below.
+// scrollback draws the newest lines above the screen, at most n bytes, and leaves space below.
 func (e *emulator) scrollback(n int) string {
 	lines := e.vt.Scrollback().Lines()
 	var out []string
@@ -216,8 +219,8 @@ func (e *emulator) scrollback(n int) string {
 	return b.String() + strings.Repeat("\r\n", e.vt.Height()-1)
 }
 
-// cursor is what brings the cursor of the screen that is shown to where it is, with the
-// colours it writes in. It asks by writing, so the screen is spoilt afterwards.
+// cursor returns the sequence that restores the visible cursor's position and colours. It finds out
+// by writing, which spoils the screen.
 func (e *emulator) cursor() string {
 	at := e.vt.CursorPosition()
 	var last string
@@ -232,7 +235,7 @@ func (e *emulator) cursor() string {
 	e.say("X")
 	now := e.vt.CursorPosition()
 	wrapped := last != "" && now.X == 1
-	if wrapped { // the last column is full: written once more, it is again
+	if wrapped { // the last column is full: writing it again restores that
 		last = fmt.Sprintf("\x1b[%d;%dH%s", at.Y+1, from+1, last)
 		at = now
 		at.X--
@@ -245,8 +248,8 @@ func (e *emulator) cursor() string {
 	return last
 }
 
-// drawn follows output from base on (from a fresh terminal, when there is none) and draws what came of it. It
-// returns nil once that is in vain.
+// drawn applies output from base on (from a fresh terminal without one) and draws the result. It
+// returns nil once vain reports that the result is useless.
 func drawn(base *picture, at int64, blocks []block, m modes, cols, rows int, vain func() bool) *picture {
 	p := &picture{modes: m, cols: cols, rows: rows}
 	from := block{cols: cols, rows: rows}
@@ -285,7 +288,7 @@ func (e *emulator) fit(cols, rows int) {
 	}
 }
 
-// draw puts the emulator's screens into text. It spoils the emulator.
+// draw converts the emulator's screens to text. It spoils the emulator.
 func (p *picture) draw(e *emulator) {
 	p.plain, p.drawn = e.plain(), true
 	_, _ = e.vt.WriteString("\x1b[?6l") // positions count from the corner

@@ -8,48 +8,48 @@ import (
 
 // Bounds of a Feed.
 const (
-	keepOutput = 512 << 10              // bytes of output a viewer may be behind
-	blockBytes = 32 << 10               // and the pieces it is kept in
+	keepOutput = 512 << 10              // bytes a viewer may lag
+	blockBytes = 32 << 10               // block size
 	lead       = 128 << 10              // bytes the program may be ahead of the fastest viewer
-	patience   = 100 * time.Millisecond // it waits for a viewer that takes nothing
-	excuse     = 5 * time.Second        // and does not wait for that one again before
-	drawBudget = 8                      // drawing takes at most one part in so many of the time
+	patience   = 100 * time.Millisecond // longest wait for a viewer that reads nothing
+	excuse     = 5 * time.Second        // after which that viewer is not waited for again
+	drawBudget = 8                      // drawing takes at most one part in this many of the time
 	cheapBytes = 64 << 10               // output that is drawn whatever it costs; the screen under overload
-	markBytes  = 64 << 10               // the pace of the output is looked at after so much
-	firstDear  = 30 * time.Millisecond  // what drawing that much is thought to take at first
+	markBytes  = 64 << 10               // interval at which the pace of the output is measured
+	firstDear  = 30 * time.Millisecond  // initial estimate of the time to draw that much
 )
 
-// Feed is the output of one terminal as people watch it: raw, at once, bounded,
-// at any rate. It is read in order from an offset of each viewer's own; a viewer
-// that is new, or falls behind what is kept, begins with the screen. The program
-// is never slowed but to the pace of the fastest viewer who takes what it prints.
+// Feed is the output of one terminal for viewers: raw, immediate, bounded, at any rate. Each viewer
+// reads it in order from an offset of its own. A viewer that is new, or lags beyond the kept
+// output, begins with the screen. The program is slowed only to the pace of the fastest viewer that
+// reads its output.
 type Feed struct {
-	moved chan struct{} // a viewer has taken something
+	moved chan struct{} // a viewer has read something
 
 	mu      sync.Mutex
 	blocks  []block // of output, the oldest first
 	end     int64   // offset after the newest
-	modes   modes   // as of end
+	modes   modes   // at end
 	cols    int
 	rows    int
-	base    *picture // the newest screen drawn
+	base    *picture // the newest drawn screen
 	viewers map[*Viewer]struct{}
 
 	commands []Command // the newest, bounded
 
-	busy   bool          // a picture is being drawn ahead
-	mark   int64         // where the pace of the output was last looked at
+	busy   bool          // a picture is being drawn in advance
+	mark   int64         // where the pace of the output was last measured
 	marked time.Time     // and when
-	calm   bool          // it comes no faster than it can be drawn
-	dear   time.Duration // what drawing markBytes took last
+	calm   bool          // output is slower than drawing
+	dear   time.Duration // time to draw the last markBytes
 
 	drawing sync.Mutex // held while a screen is drawn
-	rest    time.Time  // guarded by drawing: drawing is too dear before
+	rest    time.Time  // guarded by drawing: no drawing before this time
 	ahead   sync.WaitGroup
 }
 
-// block is a run of output that begins between sequences. Its bytes are only
-// ever appended to, so what was handed out stays as it is.
+// block is a run of output that begins between sequences. Its bytes are only ever appended to, so
+// readers can keep slices of it.
 type block struct {
 	at         int64
 	modes      modes // before its first byte
@@ -80,7 +80,7 @@ func (f *Feed) add(text string, m modes) {
 	}
 }
 
-// room returns the block that takes n bytes; a text is never divided.
+// blockFor returns the block for n bytes; a text is never divided.
 func (f *Feed) room(before modes, n int) *block {
 	if last := len(f.blocks) - 1; last >= 0 {
 		if b := &f.blocks[last]; b.cols == f.cols && b.rows == f.rows && cap(b.data)-len(b.data) >= n {
@@ -105,7 +105,7 @@ func (f *Feed) trim() {
 	}
 }
 
-// start is the offset of the oldest output kept; f.mu is held.
+// start returns the offset of the oldest kept output; f.mu is held.
 func (f *Feed) start() int64 {
 	if len(f.blocks) == 0 {
 		return f.end
@@ -113,7 +113,7 @@ func (f *Feed) start() int64 {
 	return f.blocks[0].at
 }
 
-// resize is told the terminal's new size.
+// resize sets the terminal's size.
 func (f *Feed) resize(cols, rows int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,8 +123,7 @@ func (f *Feed) resize(cols, rows int) {
 	}
 }
 
-// clear forgets the output, and everybody's screen with it. What the program has
-// switched stays switched.
+// clear drops the output and all viewers' screens. Modes stay.
 func (f *Feed) clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -136,8 +135,7 @@ func (f *Feed) clear() {
 	}
 }
 
-// pace returns once the fastest viewer is near enough. Without a viewer, or with
-// none that takes anything, it does so soon.
+// pace returns when the fastest viewer is near enough, or soon if no viewer reads anything.
 func (f *Feed) pace() {
 	if f.near(time.Now()) {
 		return
@@ -181,7 +179,7 @@ func (f *Feed) excuseAll(now time.Time) {
 	}
 }
 
-// Size is the terminal's size.
+// Size returns the terminal's size.
 func (f *Feed) Size() (cols, rows int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -191,7 +189,7 @@ func (f *Feed) Size() (cols, rows int) {
 // from returns the blocks from offset at on; f.mu is held.
 func (f *Feed) from(at int64) []block { return slices.Clone(f.blocks[f.index(at):]) }
 
-// index is that of the block with the byte at an offset; f.mu is held.
+// index returns the index of the block with the byte at an offset; f.mu is held.
 func (f *Feed) index(at int64) int {
 	i := len(f.blocks)
 	for i > 0 && f.blocks[i-1].at+int64(len(f.blocks[i-1].data)) > at {

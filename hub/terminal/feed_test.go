@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// eye is somebody who watches a feed.
+// eye is a viewer of a feed.
 type eye struct {
 	*Viewer
 	shown   bytes.Buffer
@@ -64,7 +64,8 @@ func TestAViewerGetsAllThatIsPrinted(t *testing.T) {
 	}
 }
 
-// Somebody who takes nothing is sent little, holds the program for a moment at most, and begins with the screen again.
+// A viewer who reads nothing is sent little, delays the program for a moment at most, and begins
+// with the screen again.
 func TestAViewerWhoTakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFeed(80, 24)

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// forward skips output that a picture would show nothing of: what lines of plain text have long scrolled
-// away. The emulator takes a sixth of a millisecond a line, so a picture after a flood of lines would take seconds.
-// It returns the offset to begin at, with the blocks from there on, and what puts a fresh terminal there; ok is
-// false when there is nothing to skip.
+// forward skips output that a picture would not show: plain lines that have long scrolled away. The
+// emulator takes a sixth of a millisecond per line, so a picture after a flood of lines would take
+// seconds. It returns the offset to begin at, the blocks from there on, and the sequence that puts
+// a fresh terminal there; ok is false when nothing can be skipped.
 //
-// What it skips over must be plain for as long as it takes to bring the cursor to the bottom of the main screen, and
-// what comes then for as many lines as a picture has.
+// The skipped output must be plain until the cursor reaches the bottom of the main screen, and the
+// following output for as many lines as a picture has.
 func forward(blocks []block, rows int) (at int64, rest []block, begin string, ok bool) {
 	const keep = scrollbackLines + 1
 	lines := 0
@@ -30,7 +30,7 @@ func forward(blocks []block, rows int) (at int64, rest []block, begin string, ok
 			skip += bytes.IndexByte(b.data[skip:], '\n') + 1
 		}
 		if !bytes.HasSuffix(b.data[:skip], []byte("\r\n")) {
-			return 0, nil, "", false // the column would have to be known
+			return 0, nil, "", false // the column is unknown
 		}
 		return b.at + int64(skip), blocks[k:], b.modes.String() + "\x1b[999;1H" + pen(blocks[:k], b.data[:skip]), true
 	}
@@ -42,7 +42,7 @@ func (m modes) plain() bool {
 	return m.screen() == 0 && m.region[0] == "" && !m.lines && !slices.Contains(m.on, 7)
 }
 
-// plainLines counts the line feeds of a text, and reports whether it keeps to the line it is in otherwise.
+// plainLines counts the line feeds of a text, and reports whether it otherwise stays on its line.
 func plainLines(b []byte) (n int, plain bool) {
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {
@@ -62,7 +62,7 @@ func plainLines(b []byte) (n int, plain bool) {
 	return n, true
 }
 
-// sequenceEnd is the length of the sequence that b begins with.
+// sequenceEnd returns the length of the sequence that b begins with.
 func sequenceEnd(b []byte) int {
 	if len(b) < 2 || b[1] != '[' {
 		n := sequenceLen(b)
@@ -79,10 +79,11 @@ func sequenceEnd(b []byte) int {
 	return len(b)
 }
 
-// noDrawing are the modes that do not change where and how text is drawn.
+// noDrawing are the modes that do not affect drawing.
 var noDrawing = []string{"?1", "?12", "?25", "?1000", "?1002", "?1003", "?1004", "?1006", "?1015", "?2004", "?2026"}
 
-// harmless reports whether a sequence neither moves between lines nor changes what is not remembered by modes.
+// harmless reports whether a sequence neither moves between lines nor changes state that modes does
+// not track.
 func harmless(seq []byte) bool {
 	if len(seq) < 3 {
 		return false
@@ -106,7 +107,8 @@ func harmless(seq []byte) bool {
 	return false
 }
 
-// pen is what sets the colours at the end of the output: what set them since they were reset.
+// pen returns the sequences that set the colours at the end of the output: those since the last
+// reset.
 func pen(blocks []block, last []byte) string {
 	var out string
 	take := func(b []byte) (reset bool) {

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guard ends what a terminal has started when it is far too much: a fork bomb. The limit on processes
-// that the system has is one for all of a person's, and would hit the hub as well. Every tenth of a
-// second it looks at how many processes the machine has, which is one system call; only when they have
-// grown does it count whose they are.
+// guard ends a terminal's child processes when there are far too many: a fork bomb. The system's
+// limit on processes counts all of a user's, and would affect the hub as well. Ten times a second
+// it checks the machine's number of processes, with one system call; only after a growth does it
+// count each terminal's.
 type guard struct {
 	mu   sync.Mutex
 	all  map[*Process]struct{}
@@ -43,7 +43,7 @@ func (g *guard) add(p *Process) {
 	}
 }
 
-// remove forgets a terminal; with the last one the guard's goroutine ends.
+// remove removes a terminal; with the last one the guard's goroutine ends.
 func (g *guard) remove(p *Process) {
 	g.mu.Lock()
 	delete(g.all, p)
@@ -79,7 +79,7 @@ func (g *guard) run(stop <-chan struct{}) {
 	}
 }
 
-// growth is how many more processes are worth a count.
+// growth returns how many additional processes trigger a count.
 func (g *guard) growth() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -106,7 +106,7 @@ func (g *guard) over() (out []*Process) {
 	return out
 }
 
-// processes is how many the machine has, threads included.
+// processes returns the machine's number of processes, threads included.
 func processes() int {
 	var s unix.Sysinfo_t
 	if err := unix.Sysinfo(&s); err != nil {
@@ -115,8 +115,8 @@ func processes() int {
 	return int(s.Procs)
 }
 
-// defuse ends everything in the terminal but its first process. They are stopped first, so that
-// they cannot start others meanwhile; who leads the session goes too when it begins again and again.
+// defuse kills everything in the terminal except its first process. It stops all of them first, so
+// that they cannot start others; the session leader is killed too when it repeats.
 func (p *Process) defuse() {
 	again := p.bombs >= mostBombs
 	p.bombs++
@@ -164,8 +164,8 @@ func pids() (out []int) {
 	return out
 }
 
-// sessionOf reads a process's session: the fourth field after its name, which
-// stands in parentheses and may hold anything. Zombies have none any more.
+// sessionOf reads a process's session: the fourth field after its name, which is in parentheses and
+// may contain anything. Zombies have none any more.
 func sessionOf(pid int) int {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// The scripts of shell integration. Each reads the person's own files, or lets the shell do so, and
-// writes to none of them. bash reads its script in place of ~/.bashrc, fish and PowerShell after their
-// configuration; zsh finds its own as the .zshenv of a directory of ours.
+// The scripts of shell integration. Each reads the user's own files, or lets the shell do so, and
+// writes to none of them. bash reads its script in place of ~/.bashrc, fish and PowerShell after
+// their configuration; zsh finds its own as the .zshenv of a directory of ours.
 var (
 	//go:embed integration.bash
 	bashInit string
@@ -22,18 +22,18 @@ var (
 	pwshInit string
 )
 
-// plan is a command line with what its shell is to read.
+// plan is a command line with its shell's script.
 type plan struct {
 	argv   []string
 	env    []string
-	script string // fed to descriptor 3; "" for none
-	dir    string // made for it, to be removed at its end; "" for none
+	script string // passed on descriptor 3; "" for none
+	dir    string // temporary directory, removed at the end; "" for none
 	detect detection
 	nonce  string
 }
 
-// planFor decides what to start. The nonce of shell integration goes through a pipe that the shell reads at
-// its start: it is in no file, no argument and no environment.
+// planFor decides what to start. The nonce of shell integration is passed through a pipe that the
+// shell reads at its start: it is in no file, argument or environment variable.
 func planFor(s Spec) (plan, error) {
 	if len(s.Command) > 0 {
 		return plan{argv: s.Command}, nil
@@ -59,7 +59,7 @@ func planFor(s Spec) (plan, error) {
 	return p, err
 }
 
-// zshDir makes the directory in which zsh looks first, and tells it where the person's own is.
+// zshDir makes the directory in which zsh looks first, and points it to the user's own.
 func zshDir() (env []string, dir string, err error) {
 	if dir, err = os.MkdirTemp("", "ahphub-zsh-"); err != nil {
 		return nil, "", err
@@ -74,14 +74,14 @@ func zshDir() (env []string, dir string, err error) {
 	return append(env, "ZDOTDIR="+dir), dir, nil
 }
 
-// done removes what was made for the shell.
+// done removes the temporary directory.
 func (p plan) done() {
 	if p.dir != "" {
 		_ = os.RemoveAll(p.dir)
 	}
 }
 
-// feed returns a pipe that holds the script. It is far smaller than a pipe's buffer.
+// feed returns a pipe that contains the script, which is far smaller than a pipe's buffer.
 func feed(script string) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kill ends the program and what it started: SIGHUP, as when a terminal is
-// closed, then SIGTERM, then SIGKILL, each to every process of the terminal. It
-// returns when the program is gone; of one that is gone already it asks nothing.
+// Kill ends the program and its children: SIGHUP, as when a terminal is closed, then SIGTERM, then
+// SIGKILL, each to every process of the terminal. It returns when the program has ended; if it had
+// ended before, Kill does nothing.
 func (p *Process) Kill() error {
 	for _, sig := range []syscall.Signal{unix.SIGHUP, unix.SIGTERM, unix.SIGKILL} {
 		if p.hasExited() {
@@ -23,11 +23,11 @@ func (p *Process) Kill() error {
 			return nil
 		}
 	}
-	return errors.New("the program could not be killed")
+	return errors.New("cannot kill the program")
 }
 
-// gone waits for the program, and then that those it started are gone as well:
-// one that ignores a signal gets the next although its shell has left.
+// gone waits for the program, and then for its children: one that ignores a signal gets the next
+// although its shell has ended.
 func (p *Process) gone(members []int, grace time.Duration) bool {
 	t := time.NewTimer(grace)
 	defer t.Stop()
@@ -61,8 +61,8 @@ func (p *Process) reap(members []int, deadline <-chan time.Time) {
 
 func alive(pid int) bool { return unix.Kill(pid, 0) == nil }
 
-// signal reaches the program's group, the group in the terminal's foreground (a
-// shell gives each job its own) and every process of the session.
+// signal reaches the program's group, the group in the terminal's foreground (a shell gives each
+// job its own) and every process of the session.
 func (p *Process) signal(members []int, sig syscall.Signal) {
 	pid := p.cmd.Process.Pid
 	_ = unix.Kill(-pid, sig)

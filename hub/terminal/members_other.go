@@ -2,10 +2,10 @@
 
 package terminal
 
-// members lists the processes of the terminal's session: not known here, so its groups are signalled alone.
+// members is unknown on this system, so only the terminal's groups are signalled.
 func (p *Process) members() []int { return nil }
 
-// guard would count processes: not known here.
+// guard does nothing on this system.
 type guard struct{}
 
 var theGuard guard

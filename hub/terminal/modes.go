@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// modes remembers what a program has switched, as far as a screen drawn from
-// the middle of its output would be wrong without it: a full-screen program says
-// it once, at its start. A copy is a snapshot: note never changes what a copy shares.
+// modes tracks what a program has switched on or off, as far as a screen drawn from the middle of
+// its output needs it: full-screen programs set modes once, at their start. A copy is a snapshot:
+// note never changes what a copy shares.
 type modes struct {
-	on     []int     // private modes, in the order they were switched
+	on     []int     // private modes, in the order they were set
 	region [2]string // scrolling regions of both screens, as "top;bottom"
 	cursor string    // the cursor's shape, a number
-	lines  bool      // letters are drawn as lines (G0 holds the line-drawing set)
+	lines  bool      // letters are drawn as lines (G0 is the line-drawing set)
 	keypad bool      // application keypad
 }
 
-// kept are the modes worth it: cursor keys, wrapping and the hidden
-// cursor (modes that are on by default, so here "on" is off), alternate screens,
-// keypad, mouse, focus, bracketed paste.
+// kept are the tracked modes: cursor keys, wrapping and the hidden cursor (on by default, so here
+// "on" is off), alternate screens, keypad, mouse, focus, bracketed paste.
 var kept = []int{1, 7, 25, 47, 66, 1000, 1002, 1003, 1004, 1006, 1015, 1047, 1049, 2004}
 
 var (
@@ -27,7 +26,7 @@ var (
 	alternates = []int{47, 1047, 1049}
 )
 
-// note takes a whole CSI sequence.
+// note handles a whole CSI sequence.
 func (m *modes) note(seq []byte) {
 	s, ok := strings.CutPrefix(string(seq), "\x1b[")
 	if !ok || len(s) < 1 {
@@ -47,7 +46,7 @@ func (m *modes) note(seq []byte) {
 	}
 }
 
-// noteEscape takes a whole sequence of ESC without CSI.
+// noteEscape handles a whole sequence of ESC without CSI.
 func (m *modes) noteEscape(seq []byte) {
 	switch string(seq) {
 	case "\x1bc":
@@ -93,7 +92,7 @@ func (m *modes) set(n int, on bool) {
 	}
 }
 
-// screen is 1 while the alternate screen is shown.
+// screen returns 1 while the alternate screen is shown.
 func (m *modes) screen() int {
 	if slices.ContainsFunc(m.on, func(n int) bool { return slices.Contains(alternates, n) }) {
 		return 1
@@ -101,10 +100,10 @@ func (m *modes) screen() int {
 	return 0
 }
 
-// resized forgets the scrolling regions, which end with the size they were set for.
+// resized drops the scrolling regions, which end with the size they were set for.
 func (m *modes) resized() { m.region = [2]string{} }
 
-// String is what brings a fresh terminal into these modes.
+// String returns the sequences that bring a fresh terminal into these modes.
 func (m modes) String() string {
 	var b strings.Builder
 	for _, n := range m.on {
@@ -119,7 +118,7 @@ func (m modes) String() string {
 	return b.String()
 }
 
-// rest are the modes that neither choose a screen nor a region.
+// rest returns the sequences of modes that choose neither a screen nor a region.
 func (m modes) rest() string {
 	var b strings.Builder
 	for _, n := range m.on {

@@ -7,35 +7,35 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// paceBytes is how much a second of one terminal's output followers are sent.
-// A program that writes faster is not slowed down: what it writes meanwhile is
-// gathered, and what the scrollback would have lost is not sent at all.
+// paceBytes bounds the output of one terminal sent to followers in a second. A faster program is
+// not slowed down: its output is gathered, and what the scrollback would have lost is not sent.
 const paceBytes = 4 << 20
 
-// titleEvery is how often a program may change its title: each goes into the list that everybody has.
+// titleEvery limits changes of the title: each goes into the list of terminals that all clients
+// have.
 const titleEvery = 500 * time.Millisecond
 
-// output is the way of what a program writes: merged, decoded, bounded, paced, emitted.
+// output is the pipeline for a program's output: merged, decoded, bounded, paced, emitted.
 type output struct {
 	dec     *decoder
 	backlog backlog
 	emit    func([]ahp.Action)
 	cleared *atomic.Bool
-	said    <-chan []byte // what the hub itself prints; nil for nothing
-	pace    func()        // returns when people who watch have seen enough; nil does not wait
+	said    <-chan []byte // text by the hub itself; nil for none
+	pace    func()        // returns when viewers have caught up; nil does not wait
 
 	pending []ahp.Action
 	text    []byte    // output behind pending
 	size    int       // bytes of output in both
-	next    time.Time // nothing is emitted before
+	next    time.Time // earliest time of the next emission
 
-	title  *ahp.TerminalTitleChangedAction // waits, as the last was told just now
-	titled time.Time                       // when the last was told
-	late   *time.Timer                     // for the one that waits; nil without
+	title  *ahp.TerminalTitleChangedAction // delayed, because the last was emitted recently
+	titled time.Time                       // time of the last title
+	late   *time.Timer                     // for a delayed title; nil without one
 }
 
-// pump emits chunks until there are no more: until the terminal is hung up, or
-// some time after the program is gone although others still hold it open.
+// pump emits chunks until there are no more: until the terminal is hung up, or some time after the
+// program has ended although other processes still hold the terminal open.
 func (o *output) pump(chunks <-chan []byte, exited <-chan struct{}) {
 	var drain, due <-chan time.Time
 	for {
@@ -46,7 +46,7 @@ func (o *output) pump(chunks <-chan []byte, exited <-chan struct{}) {
 			due = o.flushIfDue(due)
 		case c, ok := <-chunks:
 			if !ok {
-				o.flush() // the program may go on without its terminal
+				o.flush() // the program may continue without its terminal
 				return
 			}
 			o.scan(c, chunks)
@@ -69,8 +69,7 @@ func (o *output) pump(chunks <-chan []byte, exited <-chan struct{}) {
 	}
 }
 
-// flushIfDue emits, or returns the timer that will tell when to: what comes
-// within 8 ms is one step, up to 32 KiB.
+// flushIfDue emits, or returns the timer for it: output within 8 ms is one step, up to 32 KiB.
 func (o *output) flushIfDue(due <-chan time.Time) <-chan time.Time {
 	if o.empty() {
 		return nil
@@ -86,8 +85,8 @@ func (o *output) flushIfDue(due <-chan time.Time) <-chan time.Time {
 	return time.After(max(wait, mergeFor))
 }
 
-// add gathers actions. When they overflow the scrollback, those that only
-// added to what is now cleared are dropped.
+// add gathers actions. When they overflow the scrollback, those that only added to the cleared
+// content are dropped.
 func (o *output) add(actions []ahp.Action) {
 	if o.cleared.Swap(false) {
 		o.backlog.reset()
@@ -102,7 +101,7 @@ func (o *output) add(actions []ahp.Action) {
 	}
 }
 
-// gather puts an action behind those that wait; output joins output, up to 32 KiB.
+// gather appends an action to the pending ones; output joins output, up to 32 KiB.
 func (o *output) gather(a ahp.Action) {
 	if t, ok := a.(*ahp.TerminalTitleChangedAction); ok {
 		o.gatherTitle(t)
@@ -121,7 +120,7 @@ func (o *output) gather(a ahp.Action) {
 	o.size += len(d.Data)
 }
 
-// gatherTitle lets a title wait when there was one just now; the last of them counts.
+// gatherTitle delays a title if there was one recently; only the last delayed one is emitted.
 func (o *output) gatherTitle(a *ahp.TerminalTitleChangedAction) {
 	o.title = a
 	if o.late != nil {
@@ -147,7 +146,7 @@ func (o *output) titleDue() <-chan time.Time {
 	return o.late.C
 }
 
-// settle makes an action of the output that was gathered.
+// settle makes an action of the gathered output.
 func (o *output) settle() {
 	o.pending = appendData(o.pending, o.text)
 	o.text = o.text[:0]
@@ -164,7 +163,7 @@ func dataIn(actions []ahp.Action) (n int) {
 	return n
 }
 
-// lasting are the actions whose effect outlives a clear.
+// lasting returns the actions whose effect outlives a clear.
 func lasting(actions []ahp.Action) []ahp.Action {
 	var kept []ahp.Action
 	for _, a := range actions {
@@ -200,7 +199,7 @@ func (o *output) finish(code int) {
 	o.flush()
 }
 
-// scan takes a chunk and what else is there already, up to 32 KiB.
+// scan takes a chunk and others that are ready, up to 32 KiB.
 func (o *output) scan(c []byte, chunks <-chan []byte) {
 	for n := len(c); ; n += len(c) {
 		o.dec.scan.write(c)
@@ -211,7 +210,7 @@ func (o *output) scan(c []byte, chunks <-chan []byte) {
 		select {
 		case c, ok = <-chunks:
 			if !ok {
-				return // pump finds it closed as well
+				return // pump sees it closed as well
 			}
 		default:
 			return

@@ -8,19 +8,19 @@ import (
 // mostPicture bounds the text of a screen with its scrollback.
 const mostPicture = 192 << 10
 
-// picture is a terminal at one offset of its output, as text that draws it on a
-// fresh terminal: scrollback, both screens, modes, cursor.
+// picture is a terminal at one offset of its output, as text that draws it on a fresh terminal:
+// scrollback, both screens, modes, cursor.
 type picture struct {
 	at         int64
 	text       []byte
-	plain      string // what can be read on the screen shown
-	drawn      bool   // by an emulator: text and plain are of the same screen
+	plain      string // readable text of the visible screen
+	drawn      bool   // by an emulator: text and plain match
 	modes      modes
 	cols, rows int
 }
 
-// picture draws the terminal as it is now. While output comes faster than it can be drawn,
-// it is the end of the output in the right modes instead.
+// picture draws the current terminal. While output is faster than drawing, it returns the end of
+// the output in the right modes instead.
 func (f *Feed) picture() *picture {
 	f.drawing.Lock()
 	defer f.drawing.Unlock()
@@ -36,7 +36,7 @@ func (f *Feed) picture() *picture {
 	return f.cheap()
 }
 
-// Text is the screen that is shown, as text, without what is blank at its end.
+// Text returns the visible screen as text, without blanks at its end.
 func (f *Feed) Text() string {
 	f.drawing.Lock()
 	defer f.drawing.Unlock()
@@ -46,8 +46,8 @@ func (f *Feed) Text() string {
 	return ""
 }
 
-// draw brings the newest picture up to now; f.drawing is held. It returns nil when that would
-// cost too much, and the offset from which output is still kept.
+// draw updates the newest picture; f.drawing is held. It returns nil if that would cost too much,
+// with the offset from which output is still kept.
 func (f *Feed) draw(whatever bool) (p *picture, start int64) {
 	f.mu.Lock()
 	base, at := f.base, f.start()
@@ -86,14 +86,14 @@ func (f *Feed) draw(whatever bool) (p *picture, start int64) {
 	return p, f.start()
 }
 
-// lost reports whether output after an offset is kept no more.
+// lost reports whether output after an offset is no longer kept.
 func (f *Feed) lost(after int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.start() > after
 }
 
-// cheap is the end of the output, from the start of a block.
+// cheap returns the end of the output, from the start of a block.
 func (f *Feed) cheap() *picture {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,8 +112,8 @@ func (f *Feed) cheap() *picture {
 	return p
 }
 
-// drawAhead draws in the background before output that is not yet on any picture
-// would be dropped, when the budget allows; f.mu is held.
+// drawAhead draws in the background before undrawn output would be dropped, if the budget allows
+// it; f.mu is held.
 func (f *Feed) drawAhead() {
 	at := f.start()
 	if f.base != nil {
@@ -136,11 +136,11 @@ func (f *Feed) drawAhead() {
 	})
 }
 
-// close waits for what is drawn in the background.
+// close waits for background drawing.
 func (f *Feed) close() { f.ahead.Wait() }
 
-// Plain is what can be read on a terminal after text was printed on it, scrollback
-// included: for terminals whose program is gone.
+// Plain returns the readable text of a terminal after printing text, including scrollback: for
+// terminals whose program has ended.
 func Plain(text string, cols, rows int) string {
 	e := newEmulator(cols, rows)
 	defer e.close()

@@ -66,7 +66,7 @@ func fed(out string, step int) *Feed {
 	return f
 }
 
-// shown is what an emulator shows of a text: lines with colours, where the cursor is.
+// shown returns what an emulator shows of a text: coloured lines and the cursor's position.
 func shown(texts ...string) string {
 	e := newEmulator(80, 24)
 	defer e.close()

@@ -9,18 +9,19 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Places in the output of a feed are told by a sequence of the hub's own, which is never part of terminal/data and no
-// program can print: where a prompt begins, and which command was typed at it. In a picture a command's stands in its line.
+// Positions in a feed's output are marked by a sequence of the hub's own, which is never part of
+// terminal/data and which programs cannot print: the beginning of a prompt, and the command typed
+// at it. In a picture a command's mark is in its line.
 const (
 	promptPlace = "A"
 	placedHere  = "="
 )
 
-// places follows them while an emulator draws. Lines are counted from the first that there ever was.
+// places tracks them while an emulator draws. Lines are counted from the first of the terminal.
 type places struct {
 	dropped int            // lines that left the scrollback
 	at      map[int]string // commands by line
-	prompt  int            // line of the last prompt; -1 when a command was typed at it
+	prompt  int            // line of the last prompt; -1 once a command was typed at it
 }
 
 func (e *emulator) followPlaces() {
@@ -51,10 +52,10 @@ func (p *places) note(what string, line int) {
 	}
 }
 
-// top is the number of the screen's first line.
+// top returns the number of the screen's first line.
 func (e *emulator) top() int { return e.places.dropped + e.vt.ScrollbackLen() }
 
-// trim bounds the scrollback after some output, and counts what leaves it.
+// trim bounds the scrollback after some output, and counts removed lines.
 func (e *emulator) trim() {
 	over := e.vt.ScrollbackLen() - scrollbackLines
 	if over <= 0 {
@@ -65,7 +66,7 @@ func (e *emulator) trim() {
 	e.places.dropped += over
 }
 
-// erased forgets the places that an erasing of the display takes with it.
+// erased removes the places in an erased part of the display.
 func (e *emulator) erased(p ansi.Params) {
 	if e.vt.IsAltScreen() {
 		return
@@ -81,7 +82,7 @@ func (e *emulator) erased(p ansi.Params) {
 	}
 }
 
-// place is what marks a line in a picture.
+// place returns the mark of a line in a picture.
 func (e *emulator) place(line int) string {
 	if command, ok := e.places.at[line]; ok {
 		return machine.CommandPlace(placedHere + command)

@@ -24,10 +24,10 @@ const (
 	maxInput   = 1 << 20 // bytes the program has not read yet
 )
 
-// ErrInputFull refuses input for a program that reads none.
-var ErrInputFull = errors.New("the program is not reading its input: what was typed is refused until it does")
+// ErrInputFull refuses input for a program that does not read its input.
+var ErrInputFull = errors.New("the program is not reading its input. Typing is refused until it does")
 
-// ErrExited refuses what only a running program can take.
+// ErrExited refuses actions that need a running program.
 var ErrExited = errors.New("the program in this terminal has exited")
 
 // Process is a program on a pseudo terminal. Its methods may be called from any goroutine.
@@ -37,12 +37,12 @@ type Process struct {
 	grace time.Duration
 	plan  plan
 	feed  *Feed
-	most  int // processes
-	bombs int // how often there were more; the guard's own
+	most  int // largest number of processes
+	bombs int // how often there were more; only the guard uses it
 
 	size sizer
 
-	said    chan []byte // what the hub itself prints
+	said    chan []byte // text by the hub itself
 	input   chan []byte
 	pending atomic.Int64  // bytes in input
 	cleared atomic.Bool   // the content was emptied in the timeline
@@ -51,9 +51,9 @@ type Process struct {
 	code    int
 }
 
-// Start runs the program, which launch starts. emit is given the actions of one step at a time, in
-// order, from one goroutine: while it blocks, so does the program once its
-// terminal's buffer is full. The last step holds terminal/exited.
+// Start runs the program, which launch starts. emit receives the actions of one step at a time, in
+// order, from one goroutine; while it blocks, the program blocks too once its terminal's buffer is
+// full. The last step contains terminal/exited.
 func Start(spec Spec, launch func(*exec.Cmd) error, emit func([]ahp.Action)) (*Process, error) {
 	spec, err := complete(spec)
 	if err != nil {
@@ -91,7 +91,7 @@ func Start(spec Spec, launch func(*exec.Cmd) error, emit func([]ahp.Action)) (*P
 	return p, nil
 }
 
-// say prints a word of the hub's own, unless one waits already.
+// say prints a text by the hub itself, unless one is pending.
 func (p *Process) say(text string) {
 	select {
 	case p.said <- []byte(text):
@@ -121,8 +121,8 @@ func (p *Process) start(spec Spec, launch func(*exec.Cmd) error) error {
 	return err
 }
 
-// startOnTerminal has launch start cmd as the leader of a session that a new pseudo terminal controls, and returns the
-// terminal's other end.
+// startOnTerminal starts cmd by launch as the leader of a session that a new pseudo terminal
+// controls, and returns the terminal's other end.
 func startOnTerminal(cmd *exec.Cmd, size *pty.Winsize, launch func(*exec.Cmd) error) (*os.File, error) {
 	f, tty, err := pty.Open()
 	if err != nil {
@@ -141,8 +141,8 @@ func startOnTerminal(cmd *exec.Cmd, size *pty.Winsize, launch func(*exec.Cmd) er
 	return f, nil
 }
 
-// pollable trades the file for one whose Close ends a Read that waits: the pty
-// library leaves its own in blocking mode.
+// pollable replaces the file by one whose Close ends a pending Read: the pty library leaves its
+// file in blocking mode.
 func pollable(f *os.File) (*os.File, error) {
 	defer f.Close()
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
@@ -156,8 +156,8 @@ func pollable(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
-// run owns the process's goroutines: a reader, a writer and one that waits for
-// the exit. It is the one that emits, and ends when all have ended.
+// run owns the process's goroutines: a reader, a writer and one that waits for the exit. It emits
+// the actions, and returns when all have ended.
 func (p *Process) run(out output) {
 	defer close(p.done)
 	ctx, stop := context.WithCancel(context.Background())
@@ -166,7 +166,7 @@ func (p *Process) run(out output) {
 	go func() { defer close(wrote); p.write(ctx) }()
 	go p.wait()
 	out.pump(chunks, p.exited)
-	<-p.exited // closing the terminal sooner would end a program that only closed its own files
+	<-p.exited // closing the terminal earlier would end a program that only closed its own files
 	stop()
 	p.size.close()
 	p.pty.Close()
@@ -179,7 +179,7 @@ func (p *Process) run(out output) {
 	p.plan.done()
 }
 
-// read hands on what the program prints, as much at once as is there already.
+// read passes on the program's output, in pieces as large as available.
 func (p *Process) read(ctx context.Context, chunks chan<- []byte) {
 	conn, err := p.pty.SyscallConn()
 	if err != nil {
@@ -206,7 +206,7 @@ func (p *Process) read(ctx context.Context, chunks chan<- []byte) {
 	}
 }
 
-// drain reads until there is nothing more, or the buffer is full: a terminal gives 4 KiB at a time.
+// drain reads until nothing is left, or the buffer is full: a terminal returns 4 KiB at a time.
 func drain(fd int, buf []byte) (n int, over bool) {
 	for n < len(buf) {
 		k, err := unix.Read(fd, buf[n:])
@@ -229,7 +229,7 @@ func (p *Process) wait() {
 	close(p.exited)
 }
 
-// exitStatus is what a shell would report: 128 and the signal for a killed program.
+// exitStatus returns the status a shell would report: 128 plus the signal for a killed program.
 func exitStatus(st *os.ProcessState, err error) int {
 	if st == nil {
 		return -1
@@ -299,20 +299,21 @@ func (p *Process) hasExited() bool {
 	}
 }
 
-// Clear is called after the terminal's content was emptied, so that what came before is not counted or shown again.
+// Clear records that the terminal's content was cleared, so that earlier output is not counted or
+// shown again.
 func (p *Process) Clear() {
 	p.cleared.Store(true)
 	p.feed.clear()
 }
 
-// Feed returns what the program prints, for viewers. It stays after the exit.
+// Feed returns the program's output for viewers. It remains after the exit.
 func (p *Process) Feed() *Feed { return p.feed }
 
-// Done is closed once the program is gone and its last action was emitted.
+// Done is closed when the program has ended and its last action was emitted.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// ExitCode returns the exit code, or false while the program runs. A program
-// that a signal ended has 128 and the signal's number, as in a shell.
+// ExitCode returns the exit code, or false while the program runs. For a program ended by a signal
+// it is 128 plus the signal's number, as in a shell.
 func (p *Process) ExitCode() (int, bool) {
 	if !p.hasExited() {
 		return 0, false

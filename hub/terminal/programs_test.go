@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// program is a real one in a terminal: what is typed once a text is on its screen.
+// program is a real program in a terminal, with the input to type once a text is on its screen.
 type program struct {
 	needs   string
 	command []string
@@ -109,7 +109,7 @@ func (r recorder) until(t *testing.T, p *Process, text string) {
 	}
 }
 
-// quiet waits until nothing is printed any more, and returns what was: it must be kept whole.
+// quiet waits until no more output arrives, and returns the output, which must be complete.
 func (r recorder) quiet(t *testing.T) string {
 	t.Helper()
 	for last, since := int64(-1), 0; since < 15; since++ {

@@ -105,7 +105,7 @@ func TestAStormOfSizes(t *testing.T) {
 	}
 }
 
-// TestColourAtSpeed prints lines of colour as fast as they go, to somebody who watches and to nobody.
+// TestColourAtSpeed prints coloured lines as fast as possible, with and without a viewer.
 func TestColourAtSpeed(t *testing.T) {
 	s := newScreen()
 	p := start(t, Spec{Command: sh(`read x; awk 'BEGIN { for (i = 0; i < 10000; i++) printf "\033[38;5;%dmline %d\033[m of \033[1;4mmany\033[m\n", i % 256, i }'`)}, s)

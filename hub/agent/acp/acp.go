@@ -87,7 +87,8 @@ func (b Backend) capabilities() *ahp.AgentCapabilities {
 	if !b.Memory.get().Dirs {
 		return nil
 	}
-	return &ahp.AgentCapabilities{MultipleWorkingDirectories: &ahp.MultipleWorkingDirectoriesCapability{ImmutablePrimary: ahp.Ptr(true)}}
+	return &ahp.AgentCapabilities{MultipleWorkingDirectories: &ahp.MultipleWorkingDirectoriesCapability{
+		ImmutablePrimary: ahp.Ptr(true)}}
 }
 
 func (b Backend) models() []ahp.SessionModelInfo {
@@ -133,14 +134,15 @@ func (b Backend) Allows(dir string) error {
 	if len(b.Program.Dirs) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s works only in %s. Choose a directory there", b.Program.title(), strings.Join(b.Program.Dirs, ", "))
+	return fmt.Errorf("%s works only in %s. Choose a directory there", b.Program.title(),
+		strings.Join(b.Program.Dirs, ", "))
 }
 
 // Open starts the program of a new session, so that a program that cannot work fails at once. An
 // earlier session starts it with its next prompt.
 func (b Backend) Open(ctx context.Context, spec agent.Spec) (agent.Session, error) {
 	s, err := newSession(b, spec)
-	if err != nil || s.known() {
+	if err != nil || s.isKnown() {
 		return s, err
 	}
 	s.making.Store(true)

@@ -45,13 +45,14 @@ func (s *session) create(ctx context.Context, p *peer) (string, error) {
 	for i := range dials {
 		dials[i].initial = dials[i].current
 	}
-	s.began(p, made.SessionID, dials)
+	s.storeNewDials(p, made.SessionID, dials)
 	return made.SessionID, nil
 }
 
 // params returns the parameters for making, resuming or forking a session.
 func (s *session) params(p *peer, id string) sessionParams {
-	q := sessionParams{SessionID: id, Cwd: s.dir, McpServers: servers(s.spec.MCP, p.about.AgentCapabilities.McpCapabilities.HTTP)}
+	q := sessionParams{SessionID: id, Cwd: s.dir,
+		McpServers: servers(s.spec.MCP, p.about.AgentCapabilities.McpCapabilities.HTTP)}
 	if len(s.spec.Dirs) > 1 && isObject(p.about.AgentCapabilities.SessionCapabilities.Dirs) {
 		q.Dirs = s.spec.Dirs[1:]
 	}
@@ -124,7 +125,7 @@ func (s *session) load(ctx context.Context, p *peer, id string) bool {
 		s.log.Warn("an agent lost its session; it continues from the transcript", "err", err)
 		return false
 	}
-	s.began(p, id, dialsOf(was.settings))
+	s.storeNewDials(p, id, dialsOf(was.settings))
 	return true
 }
 
@@ -155,7 +156,7 @@ func (s *session) fork(ctx context.Context, p *peer, t agent.Turn) string {
 		s.log.Warn("cannot fork an agent's session; the chat continues from its transcript", "err", err)
 		return ""
 	}
-	s.began(p, made.SessionID, dialsOf(made.settings))
+	s.storeNewDials(p, made.SessionID, dialsOf(made.settings))
 	return made.SessionID
 }
 
@@ -200,8 +201,8 @@ func (s *session) turn(id string) *player {
 	return s.turns[id]
 }
 
-// cutOff records that a turn ended before its answer did, so that it can be resumed.
-func (s *session) cutOff(turn string) {
+// markCutOff records that a turn ended before its answer did, so that it can be resumed.
+func (s *session) markCutOff(turn string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.cut) < mostCut {
@@ -209,7 +210,7 @@ func (s *session) cutOff(turn string) {
 	}
 }
 
-func (s *session) wasCutOff(turn string) bool {
+func (s *session) isCutOff(turn string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was := s.cut[turn]

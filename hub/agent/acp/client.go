@@ -20,7 +20,7 @@ func (s *session) handle(p *peer, m jsonrpc.Message) {
 			s.log.Debug("cannot decode an agent's update", "err", err)
 			return
 		}
-		if !s.noted(p, &n) {
+		if !s.handleNotice(p, &n) {
 			s.deliver(p, n.SessionID, event{update: &n.Update})
 		}
 	case "session/request_permission":
@@ -76,7 +76,7 @@ func (s *session) deliver(p *peer, id string, e event) {
 			}
 		}
 	}
-	e.nobody(p)
+	e.refuse(p)
 }
 
 // deliverAll queues an event without a session for every turn of a program.

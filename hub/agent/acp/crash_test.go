@@ -32,7 +32,10 @@ func (w *world) cleared(file string) {
 		return n == 2
 	})
 	for _, pid := range []int{agent, child} {
-		w.until("its processes are gone", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid) })
+		w.until("its processes are gone", func() bool {
+			return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) ||
+				zombie(pid)
+		})
 	}
 }
 
@@ -47,7 +50,7 @@ func (w *world) finishes() string {
 
 // An agent that crashes before its session exists leaves a session that says so and can be opened
 // again.
-func TestCrashAtTheBeginning(t *testing.T) {
+func TestCrashDuringStart(t *testing.T) {
 	for stage, want := range map[string]string{
 		"start":       "Fake was ended by a signal (killed) before it introduced itself. It said: panic: at start.",
 		"initialize":  "Fake was ended by a signal (killed) before it introduced itself. It said: panic: at initialize.",
@@ -55,7 +58,8 @@ func TestCrashAtTheBeginning(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(stage, "/", " "), func(t *testing.T) {
 			w, file := crashing(t, "plain", stage)
-			if s := w.session(); s.Lifecycle != ahp.SessionLifecycleFailed || s.CreationError == nil || !strings.HasPrefix(s.CreationError.Message, want) {
+			if s := w.session(); s.Lifecycle != ahp.SessionLifecycleFailed || s.CreationError == nil ||
+				!strings.HasPrefix(s.CreationError.Message, want) {
 				t.Fatalf("the session is %s: %+v", s.Lifecycle, s.CreationError)
 			}
 			w.cleared(file)
@@ -115,13 +119,17 @@ func TestCrashAfterCancel(t *testing.T) {
 	wants(t, w.say("text"), "markdown Hello you\ncomplete\n")
 }
 
-func TestCrashWhileItTakesUpItsSession(t *testing.T) {
+func TestCrashWhileResuming(t *testing.T) {
 	w, file := crashing(t, "loads", "session/load")
 	wants(t, w.say("crash"), "Resume to try again.\nerror\n")
 	id := w.begin(agenttest.User("text"))
 	wants(t, w.ended(), "error Fake was ended by a signal (killed). It said: panic: at session/load. Resume to try again.\nerror\n")
 	w.cleared(file)
 	w.do(&ahp.ChatTurnResumeAction{TurnID: id})
-	w.until("it went on", func() bool { c := w.chat(); return c.ActiveTurn == nil && c.Turns[1].State == ahp.TurnStateComplete })
+	w.until("it went on", func() bool {
+		c := w.chat()
+		return c.ActiveTurn == nil &&
+			c.Turns[1].State == ahp.TurnStateComplete
+	})
 	wants(t, w.text(), "markdown Hello you\ncomplete\n")
 }

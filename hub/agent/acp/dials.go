@@ -55,24 +55,24 @@ func dialsOf(r settings) []dial {
 		return slices.ContainsFunc(out, func(d dial) bool { return d.category == category })
 	}
 	if m := r.Modes; m != nil && len(m.Available) > 0 && !has("mode") {
-		d := dial{key: "mode", make: modeDial, category: "mode", title: "Mode", current: quoted(m.Current)}
+		d := dial{key: "mode", make: modeDial, category: "mode", title: "Mode", current: encodeString(m.Current)}
 		for _, v := range m.Available {
 			d.choices = append(d.choices, choice{v.ID, nameOf(v.Name, v.ID), v.Description})
 		}
 		out = append(out, d)
 	}
 	if m := r.Models; m != nil && len(m.Available) > 0 && !has("model") {
-		d := dial{key: "model", make: modelDial, category: "model", title: "Model", current: quoted(m.Current)}
+		d := dial{key: "model", make: modelDial, category: "model", title: "Model", current: encodeString(m.Current)}
 		for _, v := range m.Available {
 			d.choices = append(d.choices, choice{v.ID, nameOf(v.Name, v.ID), v.Description})
 		}
 		out = append(out, d)
 	}
-	return named(out[:min(len(out), mostDials)])
+	return assignKeys(out[:min(len(out), mostDials)])
 }
 
 // assignKeys gives each dial a unique key that differs from the host's own settings.
-func named(dials []dial) []dial {
+func assignKeys(dials []dial) []dial {
 	taken := agent.ApprovalConfig().Properties
 	for i := range dials {
 		key := dials[i].key
@@ -88,7 +88,8 @@ func named(dials []dial) []dial {
 }
 
 func (o configOption) dial() (dial, bool) {
-	d := dial{key: o.ID, id: o.ID, make: optionDial, category: o.Category, title: nameOf(o.Name, o.ID), description: o.Description, current: o.CurrentValue}
+	d := dial{key: o.ID, id: o.ID, make: optionDial, category: o.Category, title: nameOf(o.Name, o.ID),
+		description: o.Description, current: o.CurrentValue}
 	if o.ID == "" {
 		return d, false
 	}
@@ -119,7 +120,7 @@ func (v optionChoice) choices(group string) (out []choice) {
 	return out
 }
 
-func quoted(s string) json.RawMessage {
+func encodeString(s string) json.RawMessage {
 	raw, _ := json.Marshal(s) // strings always encode
 	return raw
 }
@@ -128,13 +129,14 @@ func (d dial) boolean() bool { return d.choices == nil }
 
 // schema describes the setting for clients.
 func (d dial) schema() ahp.SessionConfigPropertySchema {
-	p := ahp.SessionConfigPropertySchema{Type: "string", Title: d.title, Description: d.description, Default: d.initial, SessionMutable: ahp.Ptr(true)}
+	p := ahp.SessionConfigPropertySchema{Type: "string", Title: d.title, Description: d.description, Default: d.initial,
+		SessionMutable: ahp.Ptr(true)}
 	if d.boolean() {
 		p.Type = "boolean"
 		return p
 	}
 	for _, c := range d.choices[:min(len(d.choices), mostChoices)] {
-		p.Enum = append(p.Enum, quoted(c.value))
+		p.Enum = append(p.Enum, encodeString(c.value))
 		p.EnumLabels = append(p.EnumLabels, c.name)
 		p.EnumDescriptions = append(p.EnumDescriptions, c.description)
 	}

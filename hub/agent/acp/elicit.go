@@ -104,7 +104,8 @@ type field struct {
 }
 
 func newForm(q elicitParams) (form, error) {
-	f := form{request: ahp.ChatInputRequest{ID: ids.New(), Message: texts.ElideBytes(q.Message, mostText)}, fields: map[string]field{}}
+	f := form{request: ahp.ChatInputRequest{ID: ids.New(), Message: texts.ElideBytes(q.Message, mostText)},
+		fields: map[string]field{}}
 	if q.Mode == "url" {
 		to, err := url.Parse(q.URL)
 		if err != nil || to.Scheme != "https" && to.Scheme != "http" || to.Host == "" {
@@ -152,7 +153,8 @@ func (p property) question(id, name string, required bool) (ahp.ChatInputQuestio
 	switch p.Type {
 	case "string":
 		if options := p.options(); options != nil {
-			return &ahp.ChatInputSingleSelectQuestion{ID: id, Title: title, Message: message, Required: must, Options: recommended(options, p.Default)}, nil
+			return &ahp.ChatInputSingleSelectQuestion{ID: id, Title: title, Message: message, Required: must,
+				Options: recommended(options, p.Default)}, nil
 		}
 		if p.Pattern != "" {
 			message += " (it has to match " + texts.ElideBytes(p.Pattern, 200) + ")"
@@ -160,17 +162,20 @@ func (p property) question(id, name string, required bool) (ahp.ChatInputQuestio
 		return &ahp.ChatInputTextQuestion{ID: id, Title: title, Message: message, Required: must, Format: format(p.Format),
 			Min: p.MinLength, Max: p.MaxLength, DefaultValue: as[string](p.Default)}, nil
 	case "number", "integer":
-		return &ahp.ChatInputNumberQuestion{ID: id, Kind: ahp.ChatInputNumberKind(p.Type), Title: title, Message: message, Required: must,
-			Min: p.Minimum, Max: p.Maximum, DefaultValue: pointer[float64](p.Default)}, nil
+		return &ahp.ChatInputNumberQuestion{ID: id, Kind: ahp.ChatInputNumberKind(p.Type), Title: title, Message: message,
+			Required: must,
+			Min:      p.Minimum, Max: p.Maximum, DefaultValue: pointer[float64](p.Default)}, nil
 	case "boolean":
-		return &ahp.ChatInputBooleanQuestion{ID: id, Title: title, Message: message, Required: must, DefaultValue: pointer[bool](p.Default)}, nil
+		return &ahp.ChatInputBooleanQuestion{ID: id, Title: title, Message: message, Required: must,
+			DefaultValue: pointer[bool](p.Default)}, nil
 	case "array":
 		options := p.Items.options()
 		if options == nil {
 			return nil, errors.New("only lists of given values can be asked for")
 		}
-		return &ahp.ChatInputMultiSelectQuestion{ID: id, Title: title, Message: message, Required: must, Options: recommended(options, p.Default),
-			Min: p.MinItems, Max: p.MaxItems}, nil
+		return &ahp.ChatInputMultiSelectQuestion{ID: id, Title: title, Message: message, Required: must,
+			Options: recommended(options, p.Default),
+			Min:     p.MinItems, Max: p.MaxItems}, nil
 	}
 	return nil, fmt.Errorf("the type %q is not known here", texts.ElideBytes(p.Type, 80))
 }

@@ -39,11 +39,13 @@ func (p *peer) notIntroduced(ctx context.Context, err error) error {
 	case errors.As(err, new(*jsonrpc.Error)):
 		return p.explain(err)
 	case noise != "":
-		return fmt.Errorf("%s does not speak the Agent Client Protocol: it printed %s. Check its arguments. %s", p.prog.title(), agent.Code(noise), try)
+		return fmt.Errorf("%s does not speak the Agent Client Protocol: it printed %s. Check its arguments. %s",
+			p.prog.title(), agent.Code(noise), try)
 	case errors.Is(err, jsonrpc.ErrClosed):
-		return fmt.Errorf("%s %s before it introduced itself%s. %s", p.prog.title(), p.proc.how(), p.said(), try)
+		return fmt.Errorf("%s %s before it introduced itself%s. %s", p.prog.title(), p.proc.describeEnd(), p.quoteOutput(),
+			try)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, errSlow):
-		return fmt.Errorf("%s did not introduce itself in time%s. %s", p.prog.title(), p.said(), try)
+		return fmt.Errorf("%s did not introduce itself in time%s. %s", p.prog.title(), p.quoteOutput(), try)
 	}
 	return p.explain(err)
 }
@@ -55,8 +57,8 @@ func otherVersion(prog Program, have int) error {
 		prog.title(), have, version, version)
 }
 
-// said quotes the end of the program's standard error.
-func (p *peer) said() string {
+// quoteOutput quotes the end of the program's standard error.
+func (p *peer) quoteOutput() string {
 	words := p.proc.words.String()
 	if words == "" {
 		return ""
@@ -70,11 +72,12 @@ func (p *peer) explain(err error) error {
 	refused, ok := errors.AsType[*jsonrpc.Error](err)
 	switch {
 	case errors.Is(err, jsonrpc.ErrClosed):
-		return &agent.Failure{Resumable: true, Message: p.prog.title() + " " + p.proc.how() + p.said() + "."}
+		return &agent.Failure{Resumable: true, Message: p.prog.title() + " " + p.proc.describeEnd() + p.quoteOutput() + "."}
 	case ok && refused.Code == codeLogin:
 		return &agent.Failure{Resumable: true, Message: p.needsLogin(refused)}
 	case ok:
-		return &agent.Failure{Resumable: true, Message: p.prog.title() + " answered with an error: " + refused.Message + details(refused)}
+		return &agent.Failure{Resumable: true,
+			Message: p.prog.title() + " answered with an error: " + refused.Message + details(refused)}
 	}
 	return err
 }

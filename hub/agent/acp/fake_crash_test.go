@@ -27,12 +27,14 @@ func crash(stage string) {
 func (f *fakeAct) stages(session string) string {
 	f.say(session, "half of an ans")
 	crash("text")
-	call := object{"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Look", "kind": "read", "status": "in_progress"}
+	call := object{"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Look", "kind": "read",
+		"status": "in_progress"}
 	f.update(session, call)
 	crash("call")
 	f.update(session, object{"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"})
-	asked := f.send("session/request_permission", object{"sessionId": session, "toolCall": object{"toolCallId": "d", "title": "Write", "kind": "edit"},
-		"options": []object{{"optionId": "yes", "name": "Yes", "kind": "allow_once"}}})
+	asked := f.send("session/request_permission",
+		object{"sessionId": session, "toolCall": object{"toolCallId": "d", "title": "Write", "kind": "edit"},
+			"options": []object{{"optionId": "yes", "name": "Yes", "kind": "allow_once"}}})
 	crash("ask")
 	<-asked
 	crash("answered")

@@ -27,7 +27,8 @@ func authMethods(mode string) []object {
 		way["_meta"] = object{"api-key": object{"provider": "fake"}}
 	}
 	if mode == "key" {
-		way = object{"id": "key", "type": "env_var", "name": "API key", "vars": []object{{"name": "FAKE_KEY", "secret": true}}}
+		way = object{"id": "key", "type": "env_var", "name": "API key",
+			"vars": []object{{"name": "FAKE_KEY", "secret": true}}}
 	}
 	return []object{way}
 }
@@ -47,8 +48,11 @@ func (f *fakeAct) made(mode, id string) object {
 	f.rich.Store(id, s)
 	out["configOptions"] = s.options(mode == "options")
 	if mode != "options" {
-		out["modes"] = object{"currentModeId": s.mode, "availableModes": []object{{"id": "code", "name": "Code"}, {"id": "plan", "name": "Plan", "description": "Only thinks"}}}
-		out["models"] = object{"currentModelId": s.model, "availableModels": []object{{"modelId": "small", "name": "Small"}, {"modelId": "large", "name": "Large"}}}
+		out["modes"] = object{"currentModeId": s.mode,
+			"availableModes": []object{{"id": "code", "name": "Code"},
+				{"id": "plan", "name": "Plan", "description": "Only thinks"}}}
+		out["models"] = object{"currentModelId": s.model,
+			"availableModels": []object{{"modelId": "small", "name": "Small"}, {"modelId": "large", "name": "Large"}}}
 	}
 	return out
 }
@@ -57,13 +61,15 @@ func (f *fakeAct) made(mode, id string) object {
 func (s *richSession) options(withMode bool) []object {
 	list := []object{
 		{"id": "effort", "name": "Effort", "category": "thought_level", "type": "select", "currentValue": s.effort,
-			"options": []object{{"group": "g", "name": "Usual", "options": []object{{"value": "low", "name": "Low"}, {"value": "high", "name": "High"}}}}},
+			"options": []object{{"group": "g", "name": "Usual",
+				"options": []object{{"value": "low", "name": "Low"}, {"value": "high", "name": "High"}}}}},
 		{"id": "web", "name": "Web search", "type": "boolean", "currentValue": s.web == "true"},
 		{"id": "later", "name": "Of a kind to come", "type": "slider", "currentValue": 3},
 	}
 	if withMode {
-		list = append(list, object{"id": "approval", "name": "Mode", "category": "mode", "type": "select", "currentValue": s.mode,
-			"options": []object{{"value": "code", "name": "Code"}, {"value": "plan", "name": "Plan"}}})
+		list = append(list, object{"id": "approval", "name": "Mode", "category": "mode", "type": "select",
+			"currentValue": s.mode,
+			"options":      []object{{"value": "code", "name": "Code"}, {"value": "plan", "name": "Plan"}}})
 	}
 	return list
 }
@@ -74,7 +80,8 @@ func (f *fakeAct) commands(mode, id string) {
 	}
 	f.update(id, object{"sessionUpdate": "available_commands_update", "availableCommands": []object{
 		{"name": "review", "description": "Look at a change", "input": object{"hint": "what to look at"}},
-		{"name": "compact", "description": "Forget most"}, {"name": "compact all", "description": ""}, {"name": " ", "description": ""}}})
+		{"name": "compact", "description": "Forget most"}, {"name": "compact all", "description": ""},
+		{"name": " ", "description": ""}}})
 }
 
 func (f *fakeAct) set(m, params object, session string) {
@@ -121,10 +128,12 @@ func (f *fakeAct) richPrompt(session, order, rest string, blocks []any) {
 	case "caps":
 		c := f.caps.Load().(object)
 		fs := c["fs"].(object)
-		f.say(session, fmt.Sprintf("read %v write %v terminal %v form %v", fs["readTextFile"], fs["writeTextFile"], c["terminal"], c["elicitation"].(object)["form"] != nil))
+		f.say(session, fmt.Sprintf("read %v write %v terminal %v form %v", fs["readTextFile"], fs["writeTextFile"],
+			c["terminal"], c["elicitation"].(object)["form"] != nil))
 	case "title":
 		f.update(session, object{"sessionUpdate": "session_info_update", "title": rest})
-		f.update(session, object{"sessionUpdate": "usage_update", "used": 5, "size": 10, "cost": object{"amount": 0.5, "currency": "USD"}})
+		f.update(session, object{"sessionUpdate": "usage_update", "used": 5, "size": 10,
+			"cost": object{"amount": 0.5, "currency": "USD"}})
 		f.say(session, "so it is")
 	case "switch":
 		f.update(session, object{"sessionUpdate": "current_mode_update", "currentModeId": rest})
@@ -149,7 +158,9 @@ func (f *fakeAct) richPrompt(session, order, rest string, blocks []any) {
 	case "form":
 		f.form(session, nameOr(rest, "elicitation/create"))
 	case "withdraw":
-		wait := f.send("elicitation/create", object{"sessionId": session, "mode": "url", "elicitationId": "e", "url": "https://example.org/login", "message": "Log in there"})
+		wait := f.send("elicitation/create",
+			object{"sessionId": session, "mode": "url", "elicitationId": "e", "url": "https://example.org/login",
+				"message": "Log in there"})
 		if rest == "done" {
 			f.write(object{"method": "elicitation/complete", "params": object{"elicitationId": "e"}})
 		} else {
@@ -158,7 +169,8 @@ func (f *fakeAct) richPrompt(session, order, rest string, blocks []any) {
 		raw, _ := json.Marshal((<-wait)["result"])
 		f.say(session, string(raw))
 	case "openurl":
-		got := f.call("elicitation/create", object{"sessionId": session, "mode": "url", "elicitationId": "e", "url": rest, "message": "Log in there"})
+		got := f.call("elicitation/create", object{"sessionId": session, "mode": "url", "elicitationId": "e", "url": rest,
+			"message": "Log in there"})
 		raw, _ := json.Marshal(nameOr(got["result"], got["error"]))
 		f.say(session, string(raw))
 	case "task":
@@ -182,7 +194,8 @@ func (f *fakeAct) form(session, method string) {
 		"color":{"type":"string","oneOf":[{"const":"r","title":"Red"},{"const":"g","title":"Green"}],"default":"g"},
 		"old style":{"type":"string","enum":["x","y"],"enumNames":["Ex","Why"]},
 		"many":{"type":"array","minItems":1,"items":{"anyOf":[{"const":"a","title":"A"},{"const":"b","title":"B"}]}}}}`)
-	got := f.call(method, object{"sessionId": session, "mode": "form", "message": "A few things", "requestedSchema": schema})
+	got := f.call(method, object{"sessionId": session, "mode": "form", "message": "A few things",
+		"requestedSchema": schema})
 	raw, _ := json.Marshal(nameOr(got["result"], got["error"]))
 	f.say(session, string(raw))
 }
@@ -194,10 +207,12 @@ func (f *fakeAct) task(session, how string) {
 	tell(object{"sessionUpdate": "tool_call", "toolCallId": "task", "title": "Task", "kind": "think", "status": "pending",
 		"rawInput": object{"description": "Find it", "prompt": "Find the thing", "subagent_type": "explorer"}})
 	tell(object{"sessionUpdate": "agent_message_chunk", "_meta": by, "content": object{"type": "text", "text": "I look"}})
-	tell(object{"sessionUpdate": "tool_call", "_meta": by, "toolCallId": "inner", "title": "Read it", "kind": "read", "status": "pending"})
+	tell(object{"sessionUpdate": "tool_call", "_meta": by, "toolCallId": "inner", "title": "Read it", "kind": "read",
+		"status": "pending"})
 	if how == "ask" {
-		f.call("session/request_permission", object{"sessionId": session, "toolCall": object{"toolCallId": "inner", "_meta": by},
-			"options": []object{{"optionId": "yes", "name": "Yes", "kind": "allow_once"}}})
+		f.call("session/request_permission",
+			object{"sessionId": session, "toolCall": object{"toolCallId": "inner", "_meta": by},
+				"options": []object{{"optionId": "yes", "name": "Yes", "kind": "allow_once"}}})
 	}
 	tell(object{"sessionUpdate": "tool_call_update", "_meta": by, "toolCallId": "inner", "status": "completed"})
 	f.say(session, "meanwhile")

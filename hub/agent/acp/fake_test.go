@@ -195,7 +195,8 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 	switch order {
 	case "text":
 		f.update(session, object{"sessionUpdate": "something_new", "what": 1})
-		f.update(session, object{"sessionUpdate": "agent_thought_chunk", "content": object{"type": "text", "text": "let me think"}})
+		f.update(session, object{"sessionUpdate": "agent_thought_chunk",
+			"content": object{"type": "text", "text": "let me think"}})
 		f.say(session, "Hello ")
 		f.say(session, "you")
 	case "mode", "switch", "caps", "title", "form", "openurl", "withdraw", "task", "blocks":
@@ -211,7 +212,9 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 		return f.stages(session)
 	case "plan":
 		step := func(a, b string) object {
-			return object{"sessionUpdate": "plan", "entries": []object{{"content": "look", "status": a, "priority": "high"}, {"content": "write", "status": b, "priority": "low"}}}
+			return object{"sessionUpdate": "plan",
+				"entries": []object{{"content": "look", "status": a, "priority": "high"},
+					{"content": "write", "status": b, "priority": "low"}}}
 		}
 		f.update(session, step("in_progress", "pending"))
 		f.update(session, step("completed", "in_progress"))
@@ -270,11 +273,14 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 }
 
 func (f *fakeAct) edit(session, path string) string {
-	f.update(session, object{"sessionUpdate": "tool_call", "toolCallId": "call/1", "title": "Edit " + filepath.Base(path), "kind": "edit", "status": "pending",
+	f.update(session, object{"sessionUpdate": "tool_call", "toolCallId": "call/1", "title": "Edit " + filepath.Base(path),
+		"kind": "edit", "status": "pending",
 		"rawInput": object{"file": path}, "locations": []object{{"path": path, "line": 1}},
 		"content": []object{{"type": "diff", "path": path, "oldText": "a\nb\n", "newText": "a\nc\nd\n"}}})
 	got := f.call("session/request_permission", object{"sessionId": session, "toolCall": object{"toolCallId": "call/1"},
-		"options": []object{{"optionId": "no", "name": "No", "kind": "reject_once"}, {"optionId": "always", "name": "Always", "kind": "allow_always"}, {"optionId": "yes", "name": "Yes", "kind": "allow_once"}}})
+		"options": []object{{"optionId": "no", "name": "No", "kind": "reject_once"},
+			{"optionId": "always", "name": "Always", "kind": "allow_always"},
+			{"optionId": "yes", "name": "Yes", "kind": "allow_once"}}})
 	outcome := got["result"].(object)["outcome"].(object)
 	if outcome["outcome"] == "cancelled" {
 		return "cancelled"
@@ -295,13 +301,16 @@ func (f *fakeAct) edit(session, path string) string {
 }
 
 func (f *fakeAct) terminal(session, command string) {
-	f.update(session, object{"sessionUpdate": "tool_call", "toolCallId": "t", "title": command, "kind": "execute", "status": "pending", "rawInput": object{"command": command}})
+	f.update(session, object{"sessionUpdate": "tool_call", "toolCallId": "t", "title": command, "kind": "execute",
+		"status": "pending", "rawInput": object{"command": command}})
 	made := f.call("terminal/create", object{"sessionId": session, "command": command, "outputByteLimit": 1000})
 	id := made["result"].(object)["terminalId"]
-	f.update(session, object{"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "in_progress", "content": []object{{"type": "terminal", "terminalId": id}}})
+	f.update(session, object{"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "in_progress",
+		"content": []object{{"type": "terminal", "terminalId": id}}})
 	exit := f.call("terminal/wait_for_exit", object{"sessionId": session, "terminalId": id})
 	out := f.call("terminal/output", object{"sessionId": session, "terminalId": id})
 	f.call("terminal/release", object{"sessionId": session, "terminalId": id})
 	f.update(session, object{"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed"})
-	f.say(session, fmt.Sprintf("exit %v, output %q", exit["result"].(object)["exitCode"], strings.TrimSpace(out["result"].(object)["output"].(string))))
+	f.say(session, fmt.Sprintf("exit %v, output %q", exit["result"].(object)["exitCode"],
+		strings.TrimSpace(out["result"].(object)["output"].(string))))
 }

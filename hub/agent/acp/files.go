@@ -57,7 +57,8 @@ func (s *session) writeFile(_ context.Context, q fileParams) (any, error) {
 	}
 	err := s.files().Mkdir(resource.URI(filepath.Dir(q.Path)))
 	if err == nil {
-		err = s.files().Put(ahp.ResourceWriteParams{URI: resource.URI(q.Path), Data: *q.Content, Encoding: ahp.ContentEncodingUtf8})
+		err = s.files().Put(ahp.ResourceWriteParams{URI: resource.URI(q.Path), Data: *q.Content,
+			Encoding: ahp.ContentEncodingUtf8})
 	}
 	if err != nil {
 		return nil, fileError(err)

@@ -38,7 +38,8 @@ type world struct {
 }
 
 func program(mode string) acp.Program {
-	return acp.Program{Name: "fake", Title: "Fake", Command: os.Args[0], Env: map[string]string{"FAKE_ACP": mode}, Login: "Set FAKE_KEY"}
+	return acp.Program{Name: "fake", Title: "Fake", Command: os.Args[0], Env: map[string]string{"FAKE_ACP": mode},
+		Login: "Set FAKE_KEY"}
 }
 
 func newWorld(t *testing.T, b acp.Backend) *world {
@@ -52,13 +53,15 @@ func newWorldWith(t *testing.T, b acp.Backend, config ahp.Meta, dirs ...string) 
 	w := &world{t: t, dir: t.TempDir(), data: t.TempDir()}
 	w.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }})
 	var err error
-	w.host, err = host.New(host.Config{Hub: w.hub, DataDir: w.data, DefaultDir: w.dir, Agents: map[string]agent.Backend{"fake": b}, DefaultAgent: "fake"})
+	w.host, err = host.New(host.Config{Hub: w.hub, DataDir: w.data, DefaultDir: w.dir,
+		Agents: map[string]agent.Backend{"fake": b}, DefaultAgent: "fake"})
 	w.must(err)
 	w.must(w.host.Start(t.Context()))
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = w.host.Run(ctx) })
-	conn, err := w.hub.Connect(hub.ConnConfig{Principal: access.Owner("Ana").ID, ClientID: "ana-1", Audience: access.Owner("Ana").Audience()})
+	conn, err := w.hub.Connect(hub.ConnConfig{Principal: access.Owner("Ana").ID, ClientID: "ana-1",
+		Audience: access.Owner("Ana").Audience()})
 	w.must(err)
 	w.caller = core.Caller{Principal: access.Owner("Ana"), ClientID: "ana-1", Conn: conn}
 	t.Cleanup(func() { conn.Close(errors.New("the test is over")); cancel(); wg.Wait() })
@@ -66,7 +69,8 @@ func newWorldWith(t *testing.T, b acp.Backend, config ahp.Meta, dirs ...string) 
 	for _, dir := range dirs {
 		uris = append(uris, core.FileURI(dir))
 	}
-	w.must(w.host.CreateSession(t.Context(), w.caller, ahp.CreateSessionParams{Channel: session, WorkingDirectories: uris, Config: config}))
+	w.must(w.host.CreateSession(t.Context(), w.caller,
+		ahp.CreateSessionParams{Channel: session, WorkingDirectories: uris, Config: config}))
 	w.must(w.host.Keep(session)) // so that its agent is opened
 	w.until("the session is ready", func() bool { return w.session().Lifecycle != ahp.SessionLifecycleCreating })
 	return w
@@ -183,14 +187,19 @@ func TestTurns(t *testing.T) {
 		name, say string
 		want      string
 	}{
-		{"text and thoughts, in their parts, and nothing of what is unknown", "text", "reasoning let me think\nmarkdown Hello you\ncomplete\n"},
-		{"a plan, and how far it is", "plan", "markdown **Plan**\n\n- [ ] look\n- [ ] write\n\nnotice Plan: 1 of 2 done, now: write\ncomplete\n"},
+		{"text and thoughts, in their parts, and nothing of what is unknown", "text",
+			"reasoning let me think\nmarkdown Hello you\ncomplete\n"},
+		{"a plan, and how far it is", "plan",
+			"markdown **Plan**\n\n- [ ] look\n- [ ] write\n\nnotice Plan: 1 of 2 done, now: write\ncomplete\n"},
 		{"a file of the session", "read " + filepath.Join(w.dir, "in.txt"), "markdown read: two\n\ncomplete\n"},
 		{"a refusal", "refuse", "error Fake refuses to go on with this. It forgets this message: say it in another way.\nerror\n"},
-		{"a login that is needed only now", "locked", "error Fake needs a login (Authentication required). Set FAKE_KEY, then try again. It offers: API key: set FAKE_KEY.\nerror\n"},
+		{"a login that is needed only now", "locked",
+			"error Fake needs a login (Authentication required). Set FAKE_KEY, then try again. It offers: API key: set FAKE_KEY.\nerror\n"},
 		{"a variable of the host", "env A_SECRET_OF_THE_HOST", "markdown A_SECRET_OF_THE_HOST=\ncomplete\n"},
-		{"a variable of the host in a terminal", "run echo [$A_SECRET_OF_THE_HOST]", "execute completed true: echo [$A_SECRET_OF_THE_HOST] [not-needed]\nmarkdown exit 0, output \"[]\"\ncomplete\n"},
-		{"a terminal", "run echo $((6*7)); exit 3", "execute completed true: echo $((6*7)); exit 3 [not-needed]\nmarkdown exit 3, output \"42\"\ncomplete\n"},
+		{"a variable of the host in a terminal", "run echo [$A_SECRET_OF_THE_HOST]",
+			"execute completed true: echo [$A_SECRET_OF_THE_HOST] [not-needed]\nmarkdown exit 0, output \"[]\"\ncomplete\n"},
+		{"a terminal", "run echo $((6*7)); exit 3",
+			"execute completed true: echo $((6*7)); exit 3 [not-needed]\nmarkdown exit 3, output \"42\"\ncomplete\n"},
 	} {
 		if got := w.say(test.say); got != test.want {
 			t.Errorf("%s:\n%s\nwant\n%s", test.name, got, test.want)
@@ -221,7 +230,8 @@ func TestEditIsApproved(t *testing.T) {
 		want         string
 		file         string
 	}{
-		{"by the option that was picked", "always", true, "edit completed true: Edit f.txt [user-action]\nmarkdown told always\ncomplete\n", "a\nc\nd\n"},
+		{"by the option that was picked", "always", true,
+			"edit completed true: Edit f.txt [user-action]\nmarkdown told always\ncomplete\n", "a\nc\nd\n"},
 		{"by kind", "", true, "edit completed true: Edit f.txt [user-action]\nmarkdown told yes\ncomplete\n", "a\nc\nd\n"},
 		{"or denied", "", false, "edit cancelled: denied\nmarkdown told no\ncomplete\n", "a\nb\n"},
 	} {
@@ -235,13 +245,15 @@ func TestEditIsApproved(t *testing.T) {
 			if call.ToolInput != nil {
 				t.Errorf("the card shows the change twice: %q", call.ToolInput.Text)
 			}
-			if len(call.Options) != 3 || call.Options[0].ID != "no" || call.Options[0].Kind != ahp.ConfirmationOptionKindDeny || call.Options[1].Label != "Always" || *call.Options[1].Group <= *call.Options[2].Group {
+			if len(call.Options) != 3 || call.Options[0].ID != "no" || call.Options[0].Kind != ahp.ConfirmationOptionKindDeny ||
+				call.Options[1].Label != "Always" || *call.Options[1].Group <= *call.Options[2].Group {
 				t.Errorf("the options are %+v", call.Options)
 			}
 			if call.Edits == nil || *call.Edits.Items[0].Diff.Added != 2 || *call.Edits.Items[0].Diff.Removed != 1 {
 				t.Errorf("the edits are %+v", call.Edits)
 			}
-			w.do(&ahp.ChatToolCallConfirmedAction{TurnID: id, ToolCallID: call.ToolCallID, Approved: test.approved, SelectedOptionID: test.option})
+			w.do(&ahp.ChatToolCallConfirmedAction{TurnID: id, ToolCallID: call.ToolCallID, Approved: test.approved,
+				SelectedOptionID: test.option})
 			if got := w.ended(); got != test.want {
 				t.Errorf("got\n%s\nwant\n%s", got, test.want)
 			}
@@ -252,7 +264,7 @@ func TestEditIsApproved(t *testing.T) {
 	}
 }
 
-func TestAskedTwiceAnsweredOnce(t *testing.T) {
+func TestRepeatedRequestIsAskedOnce(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("plain")})
 	id := w.begin(agenttest.User("twice"))
 	w.until("both were asked", func() bool { return strings.Contains(w.text(), "asked") })
@@ -264,9 +276,11 @@ func TestAskedTwiceAnsweredOnce(t *testing.T) {
 func TestSettingApproves(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("plain")})
 	w.seq++
-	_, err := w.host.Dispatch(t.Context(), w.caller, session, w.seq, &ahp.SessionConfigChangedAction{Config: ahp.Meta{"approval": []byte(`"auto"`)}})
+	_, err := w.host.Dispatch(t.Context(), w.caller, session, w.seq,
+		&ahp.SessionConfigChangedAction{Config: ahp.Meta{"approval": []byte(`"auto"`)}})
 	w.must(err)
-	wants(t, w.say("edit "+filepath.Join(w.dir, "new", "f.txt")), "edit completed true: Edit f.txt [setting]\nmarkdown told yes\n")
+	wants(t, w.say("edit "+filepath.Join(w.dir, "new", "f.txt")),
+		"edit completed true: Edit f.txt [setting]\nmarkdown told yes\n")
 }
 
 func TestWriteOutsideIsRefused(t *testing.T) {
@@ -322,7 +336,8 @@ func TestCancel(t *testing.T) {
 func TestCrashInATurn(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("loads")})
 	got := w.say("crash")
-	wants(t, got, "markdown half of an ans\n", "error Fake was ended by a signal (killed). It said: panic: out of luck. Resume to try again.\nerror\n")
+	wants(t, got, "markdown half of an ans\n",
+		"error Fake was ended by a signal (killed). It said: panic: out of luck. Resume to try again.\nerror\n")
 	last := w.chat().Turns[0].ResponseParts
 	if p := last[len(last)-1].Value.(*ahp.ErrorResponsePart); p.Resumable == nil || !*p.Resumable {
 		t.Error("it cannot be resumed")
@@ -330,7 +345,7 @@ func TestCrashInATurn(t *testing.T) {
 	wants(t, w.say("text"), "markdown Hello you\ncomplete\n")
 }
 
-func TestWhatAnAgentStartedEndsWithIt(t *testing.T) {
+func TestChildProcessesEndWithAgent(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("plain"), Limits: acp.Limits{Idle: 50 * time.Millisecond}})
 	var pid int
 	if _, err := fmt.Sscanf(w.say("child"), "markdown %d", &pid); err != nil {
@@ -345,12 +360,16 @@ func zombie(pid int) bool {
 	return strings.Contains(string(raw), ") Z ")
 }
 
-func TestCutOffAnswerGoesOn(t *testing.T) {
+func TestResumeTruncatedAnswer(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("plain")})
 	id := w.begin(agenttest.User("long"))
 	wants(t, w.ended(), "as much as fits", "Resume to have it go on")
 	w.do(&ahp.ChatTurnResumeAction{TurnID: id})
-	w.until("it went on", func() bool { c := w.chat(); return c.ActiveTurn == nil && c.Turns[0].State == ahp.TurnStateComplete })
+	w.until("it went on", func() bool {
+		c := w.chat()
+		return c.ActiveTurn == nil &&
+			c.Turns[0].State == ahp.TurnStateComplete
+	})
 	wants(t, w.text(), "as much as fits", "got: Go on where you stopped.")
 }
 
@@ -364,7 +383,8 @@ func TestCannotStart(t *testing.T) {
 		want []string
 	}{
 		{"exits", program("exit"), []string{"Fake exited with status 3", "no licence was found", "on the host"}},
-		{"prints garbage", program("garbage"), []string{"does not speak the Agent Client Protocol", "usage: fake", "arguments"}},
+		{"prints garbage", program("garbage"),
+			[]string{"does not speak the Agent Client Protocol", "usage: fake", "arguments"}},
 		{"other version", program("future"), []string{"speaks version 9", "install"}},
 		{"login", program("login"), []string{"needs a login", "Set FAKE_KEY, then try again", "API key: set FAKE_KEY"}},
 		{"silent", program("silent"), []string{"did not introduce itself in time"}},
@@ -386,7 +406,7 @@ func TestCannotStart(t *testing.T) {
 	}
 }
 
-func TestLinesThatAreNoMessagesDoNoHarm(t *testing.T) {
+func TestIgnoreLinesThatAreNotMessages(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("chatty")})
 	wants(t, w.say("text"), "markdown Hello you\ncomplete\n")
 }

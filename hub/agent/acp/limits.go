@@ -17,12 +17,12 @@ import (
 // system manager for root. A limit on address space would not work: JavaScript engines reserve far
 // more than they use.
 
-func (l Limits) bounded() bool { return l.Memory > 0 || l.CPUs > 0 || l.Processes > 0 }
+func (l Limits) isBounded() bool { return l.Memory > 0 || l.CPUs > 0 || l.Processes > 0 }
 
 // wrap returns a command that runs in a scope of its own. It replaces the process that makes the
 // scope, so it keeps its process id and group.
 func (l Limits) wrap(scope, command []string) []string {
-	if !l.bounded() || scope == nil {
+	if !l.isBounded() || scope == nil {
 		return command
 	}
 	out := append([]string{}, scope...)
@@ -45,10 +45,11 @@ func (l Limits) bind(pid int, log *slog.Logger) error {
 	if err := noCore(pid); err != nil {
 		log.Debug("cannot disable core files for an agent", "err", err)
 	}
-	if scopes() != nil || !l.bounded() {
+	if scopes() != nil || !l.isBounded() {
 		return nil
 	}
-	log.Warn("systemd's control groups are not available; of an agent's limits only that of processes applies", "memory", l.Memory, "cpus", l.CPUs)
+	log.Warn("systemd's control groups are not available; of an agent's limits only that of processes applies", "memory",
+		l.Memory, "cpus", l.CPUs)
 	if l.Processes > 0 && os.Getuid() != 0 { // root has no such limit
 		return limitProcesses(pid, l.Processes)
 	}
@@ -57,7 +58,7 @@ func (l Limits) bind(pid int, log *slog.Logger) error {
 
 // Unbounded reports why the limits do not apply on this machine, "" when they do.
 func (l Limits) Unbounded() string {
-	if !l.bounded() || scopes() != nil {
+	if !l.isBounded() || scopes() != nil {
 		return ""
 	}
 	return "the limits of agents need systemd's control groups (systemd-run --scope), which do not work here: memory and CPU are not bounded"

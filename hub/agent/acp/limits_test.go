@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestLimitsMakeAScope(t *testing.T) {
+func TestLimitsMakeScope(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
 	if findScopes(0) != nil && !strings.HasPrefix(findScopes(0)[0], "/usr") {
@@ -28,7 +28,8 @@ func TestLimitsMakeAScope(t *testing.T) {
 	if got := strings.Join(scope, " "); got != want {
 		t.Errorf("got %q", got)
 	}
-	got := strings.Join(Limits{Memory: 1 << 30, CPUs: 1.5, Processes: 50}.wrap(scope, []string{"/bin/agent", "--acp"}), " ")
+	got := strings.Join(Limits{Memory: 1 << 30, CPUs: 1.5, Processes: 50}.wrap(scope, []string{"/bin/agent", "--acp"}),
+		" ")
 	if got != want+" -p MemoryMax=1073741824 -p MemorySwapMax=0 -p CPUQuota=150% -p TasksMax=50 -- /bin/agent --acp" {
 		t.Errorf("got %q", got)
 	}

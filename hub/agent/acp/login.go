@@ -25,8 +25,9 @@ type token struct{ variable, value string }
 func logins(provider string, methods []authMethod) []ahp.ProtectedResourceMetadata {
 	out := []ahp.ProtectedResourceMetadata{}
 	for _, m := range methods {
-		if m.handed() {
-			out = append(out, ahp.ProtectedResourceMetadata{Resource: resourceScheme + provider + "/" + m.ID, ResourceName: nameOf(m.Name, m.ID),
+		if m.isHandover() {
+			out = append(out, ahp.ProtectedResourceMetadata{Resource: resourceScheme + provider + "/" + m.ID,
+				ResourceName:           nameOf(m.Name, m.ID),
 				BearerMethodsSupported: []string{}, ResourceDocumentation: m.Link, Required: ahp.Ptr(false)})
 		}
 	}
@@ -47,14 +48,16 @@ func (m authMethod) secret() string {
 	return names[0]
 }
 
-// handed reports whether a client can provide everything that the method needs.
-func (m authMethod) handed() bool { return m.ID != "" && (m.secret() != "" || isObject(m.Meta.APIKey)) }
+// isHandover reports whether a client can provide everything that the method needs.
+func (m authMethod) isHandover() bool {
+	return m.ID != "" && (m.secret() != "" || isObject(m.Meta.APIKey))
+}
 
 // Authenticate keeps a token in memory. Sessions use it at the next start of their program.
 func (b Backend) Authenticate(_ context.Context, resource, secret string) (bool, error) {
 	id, ours := strings.CutPrefix(resource, resourceScheme+b.Program.Name+"/")
 	methods := b.Memory.get().Auth
-	i := slices.IndexFunc(methods, func(m authMethod) bool { return m.ID == id && m.handed() })
+	i := slices.IndexFunc(methods, func(m authMethod) bool { return m.ID == id && m.isHandover() })
 	if !ours || b.Memory == nil || i < 0 {
 		return false, nil
 	}

@@ -39,10 +39,11 @@ func TestSeveralDirectories(t *testing.T) {
 
 // Clients of the root channel are notified that a secret is missing, and that one is no longer
 // valid.
-func TestLoginIsAskedForOnTheWire(t *testing.T) { // AHP requirement 192
+func TestLoginRequestOnWire(t *testing.T) { // AHP requirement 192
 	memory := acp.Remember("")
 	w := newWorld(t, acp.Backend{Program: program("handed"), Memory: memory})
-	conn, err := w.hub.Connect(hub.ConnConfig{Principal: access.Owner("Ana").ID, ClientID: "ana-2", Audience: access.Owner("Ana").Audience()})
+	conn, err := w.hub.Connect(hub.ConnConfig{Principal: access.Owner("Ana").ID, ClientID: "ana-2",
+		Audience: access.Owner("Ana").Audience()})
 	w.must(err)
 	t.Cleanup(func() { conn.Close(errors.New("the test is over")) })
 	conn.Subscribe(ahp.RootURI, hub.Subscription{URI: ahp.RootURI})
@@ -60,11 +61,13 @@ func TestLoginIsAskedForOnTheWire(t *testing.T) { // AHP requirement 192
 	}
 	wants(t, w.say("text"), "needs a login")
 	got := asked()
-	if got.Reason != ahp.AuthRequiredReasonRequired || got.Resource.ResourceName != "API key" || !strings.HasPrefix(got.Resource.Resource, "ahphub-agent:/fake/") {
+	if got.Reason != ahp.AuthRequiredReasonRequired || got.Resource.ResourceName != "API key" ||
+		!strings.HasPrefix(got.Resource.Resource, "ahphub-agent:/fake/") {
 		t.Fatalf("what is asked for is %+v", got)
 	}
 	give := func(token string) {
-		_, err := w.host.Authenticate(t.Context(), w.caller, ahp.AuthenticateParams{Channel: ahp.RootURI, Resource: got.Resource.Resource, Token: token})
+		_, err := w.host.Authenticate(t.Context(), w.caller,
+			ahp.AuthenticateParams{Channel: ahp.RootURI, Resource: got.Resource.Resource, Token: token})
 		w.must(err)
 	}
 	give("closed")

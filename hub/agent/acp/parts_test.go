@@ -12,7 +12,8 @@ import (
 
 func TestEnvironment(t *testing.T) {
 	prog := Program{Env: map[string]string{"MODE": "fast", "HOME": "/elsewhere"}, Pass: []string{"MY_*", "ONE"}}
-	got := environment([]string{"HOME=/home", "PATH=/bin", "LC_ALL=C", "AHPHUB_TOKEN=x", "MY_KEY=k", "ONE=1", "ONE_MORE=2", "MODE=slow"}, prog, "/opt")
+	got := environment([]string{"HOME=/home", "PATH=/bin", "LC_ALL=C", "AHPHUB_TOKEN=x", "MY_KEY=k", "ONE=1",
+		"ONE_MORE=2", "MODE=slow"}, prog, "/opt")
 	want := []string{"HOME=/elsewhere", "LC_ALL=C", "MODE=fast", "MY_KEY=k", "ONE=1", "PATH=/bin:/opt"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
@@ -24,7 +25,8 @@ func TestEnvironment(t *testing.T) {
 }
 
 func TestChoose(t *testing.T) {
-	list := []permissionOption{{"n!", "", "reject_always"}, {"y!", "", "allow_always"}, {"y", "", "allow_once"}, {"n", "", "reject_once"}}
+	list := []permissionOption{{"n!", "", "reject_always"}, {"y!", "", "allow_always"}, {"y", "", "allow_once"},
+		{"n", "", "reject_once"}}
 	for _, test := range []struct {
 		name string
 		list []permissionOption
@@ -51,7 +53,8 @@ func TestExcerpt(t *testing.T) {
 		line, limit *int
 		want        string
 	}{
-		{nil, nil, "a\nb\nc"}, {n(2), nil, "b\nc"}, {nil, n(1), "a\n"}, {n(2), n(1), "b\n"}, {n(9), n(9), ""}, {n(0), n(-1), ""},
+		{nil, nil, "a\nb\nc"}, {n(2), nil, "b\nc"}, {nil, n(1), "a\n"}, {n(2), n(1), "b\n"}, {n(9), n(9), ""},
+		{n(0), n(-1), ""},
 	} {
 		if got := excerpt("a\nb\nc", test.line, test.limit); got != test.want {
 			t.Errorf("%v %v: %q", test.line, test.limit, got)
@@ -96,7 +99,8 @@ func TestContinues(t *testing.T) {
 
 // The host's own servers go by HTTP where the program can, else as programs.
 func TestServers(t *testing.T) {
-	list := []agent.MCPServer{{Name: "review", URL: "http://127.0.0.1:1/mcp", Headers: map[string]string{"Authorization": "Bearer t"},
+	list := []agent.MCPServer{{Name: "review", URL: "http://127.0.0.1:1/mcp",
+		Headers: map[string]string{"Authorization": "Bearer t"},
 		Command: []string{"/bin/ahphub", "mcp"}, Env: []string{"TOKEN=a=b"}}}
 	for http, want := range map[bool]string{
 		true:  `[{"type":"http","name":"review","url":"http://127.0.0.1:1/mcp","headers":[{"name":"Authorization","value":"Bearer t"}]}]`,
@@ -106,7 +110,8 @@ func TestServers(t *testing.T) {
 			t.Errorf("got %s (%v)", raw, err)
 		}
 	}
-	if raw, _ := json.Marshal(sessionParams{Cwd: "/", McpServers: servers(nil, true)}); string(raw) != `{"cwd":"/","mcpServers":[]}` {
+	if raw, _ := json.Marshal(sessionParams{Cwd: "/", McpServers: servers(nil, true)}); string(
+		raw) != `{"cwd":"/","mcpServers":[]}` {
 		t.Errorf("without servers: %s", raw)
 	}
 }
@@ -115,15 +120,17 @@ func TestUnified(t *testing.T) {
 	if got := unified("f", "a\nb\nc\n", "a\nB\nB2\nc\n"); got != "--- f\n+++ f\n-b\n+B\n+B2" {
 		t.Errorf("got %q", got)
 	}
-	if got := unified("f", "", strings.Repeat("x\n", 1000)); strings.Count(got, "\n") > 101 || !strings.HasSuffix(got, "…") {
+	if got := unified("f", "", strings.Repeat("x\n", 1000)); strings.Count(got, "\n") > 101 ||
+		!strings.HasSuffix(got, "…") {
 		t.Errorf("a long one has %d lines", strings.Count(got, "\n"))
 	}
 }
 
-func TestNameOfAPath(t *testing.T) {
+func TestNameOfPath(t *testing.T) {
 	r := &player{s: &session{dir: "/w"}}
 	for _, title := range []string{"/w/a.txt", "w/a.txt"} {
-		if got := r.name(&call{title: title, kind: "edit", locations: []location{{Path: "/w/a.txt"}}}); got != "Edit `a.txt`" {
+		if got := r.name(&call{title: title, kind: "edit",
+			locations: []location{{Path: "/w/a.txt"}}}); got != "Edit `a.txt`" {
 			t.Errorf("got %q", got)
 		}
 	}

@@ -47,7 +47,8 @@ type peer struct {
 }
 
 // startPeer runs a program. handle gets its requests and notifications in order of arrival.
-func startPeer(prog Program, limits Limits, dir string, log *slog.Logger, handle func(*peer, jsonrpc.Message)) (*peer, error) {
+func startPeer(prog Program, limits Limits, dir string, log *slog.Logger, handle func(*peer, jsonrpc.Message)) (*peer,
+	error) {
 	proc, err := startProcess(prog, limits, dir, log)
 	if err != nil {
 		return nil, err
@@ -231,8 +232,8 @@ func (p *peer) fail(m jsonrpc.Message, err error) {
 	p.send(jsonrpc.AppendError(nil, m.ID, e))
 }
 
-// gone reports whether the program has ended.
-func (p *peer) gone() bool { return p.ctx.Err() != nil || p.proc.killed.Load() || p.proc.gone() }
+// isGone reports whether the program has ended.
+func (p *peer) isGone() bool { return p.ctx.Err() != nil || p.proc.killed.Load() || p.proc.isGone() }
 
 // close stops the program and waits for everything that belongs to it; the waiters of its terminals
 // kill those.

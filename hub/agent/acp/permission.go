@@ -57,7 +57,8 @@ func (r *player) ask(ctx context.Context, e event) error {
 
 var questions = map[string]string{
 	"read": "Let it read this?", "edit": "Change this file?", "delete": "Delete this?", "move": "Move this?",
-	"search": "Let it search this?", "execute": "Run this command?", "think": "Let it go on?", "fetch": "Let it fetch this?",
+	"search": "Let it search this?", "execute": "Run this command?", "think": "Let it go on?",
+	"fetch":       "Let it fetch this?",
 	"switch_mode": "Let it switch its mode?", "other": "Let it do this?",
 }
 
@@ -70,7 +71,8 @@ func options(list []permissionOption) []ahp.ConfirmationOption {
 		if allows(o) {
 			kind = ahp.ConfirmationOptionKindApprove
 		}
-		out = append(out, ahp.ConfirmationOption{ID: o.OptionID, Label: nameOf(o.Name, o.OptionID), Kind: kind, Group: groupOf(o.Kind)})
+		out = append(out, ahp.ConfirmationOption{ID: o.OptionID, Label: nameOf(o.Name, o.OptionID), Kind: kind,
+			Group: groupOf(o.Kind)})
 	}
 	if len(out) == 0 {
 		return agent.Options()
@@ -92,7 +94,7 @@ func (r *player) edits(c *call) *ahp.FileEditCollection {
 	var items []ahp.FileEdit
 	for _, t := range c.raw {
 		if t.Type == "diff" {
-			e := r.edited(c, t)
+			e := r.editContent(c, t)
 			items = append(items, ahp.FileEdit{Before: e.Before, After: e.After, Diff: e.Diff})
 		}
 	}
@@ -102,9 +104,9 @@ func (r *player) edits(c *call) *ahp.FileEditCollection {
 	return &ahp.FileEditCollection{Items: items}
 }
 
-// answered sends the answer to the program, and then emits what it reported about the call in the
+// sendAnswer sends the answer to the program, and then emits what it reported about the call in the
 // meantime.
-func (r *player) answered(a answer) error {
+func (r *player) sendAnswer(a answer) error {
 	if a.err != nil || r.dropped {
 		r.reply(a.call, nil)
 		return a.call.in.spared(a.err)
@@ -134,7 +136,10 @@ func (r *player) reply(c *call, a *ahp.ChatToolCallConfirmedAction) {
 func choose(list []permissionOption, a *ahp.ChatToolCallConfirmedAction) permissionResult {
 	kinds := []string{"reject_once", "reject_always"}
 	if a != nil {
-		if slices.ContainsFunc(list, func(o permissionOption) bool { return o.OptionID == a.SelectedOptionID && allows(o) == a.Approved }) {
+		if slices.ContainsFunc(list, func(o permissionOption) bool {
+			return o.OptionID == a.SelectedOptionID &&
+				allows(o) == a.Approved
+		}) {
 			return selected(a.SelectedOptionID)
 		}
 		if a.Approved {

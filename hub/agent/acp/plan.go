@@ -9,10 +9,10 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// planned emits a plan. The program sends the whole plan each time and the protocol has no shape
+// emitPlan emits a plan. The program sends the whole plan each time and the protocol has no shape
 // for changing plans, so a plan with other steps is a new list of tasks, and one with the same
 // steps is a line with its progress.
-func (s *stream) planned(steps []planEntry) error {
+func (s *stream) emitPlan(steps []planEntry) error {
 	if len(steps) == 0 {
 		return nil
 	}

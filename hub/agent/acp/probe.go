@@ -27,8 +27,9 @@ func Probe(ctx context.Context, prog Program, limits Limits) (Finding, error) {
 	}
 	defer os.RemoveAll(dir)
 	b := Backend{Program: prog, Limits: limits}
-	s, err := newSession(b, agent.Spec{Dirs: []string{dir}, Data: dir, Config: func(string) string { return "" }, Host: nobody{},
-		Log: slog.New(slog.DiscardHandler)})
+	s, err := newSession(b, agent.Spec{Dirs: []string{dir}, Data: dir, Config: func(string) string { return "" },
+		Host: probeHost{},
+		Log:  slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return Finding{}, err
 	}
@@ -59,7 +60,7 @@ func (s *session) try(ctx context.Context, p *peer, f *Finding) error {
 		return nil
 	}
 	if ctx.Err() != nil && context.Cause(ctx) == errSlow {
-		return fmt.Errorf("%s made no session in time%s", s.prog.title(), p.said())
+		return fmt.Errorf("%s made no session in time%s", s.prog.title(), p.quoteOutput())
 	}
 	if err != nil {
 		return p.explain(err)
@@ -72,7 +73,7 @@ func (s *session) try(ctx context.Context, p *peer, f *Finding) error {
 	return nil
 }
 
-// nobody is the host of a program in a test run: no turn runs, so it gets no requests.
-type nobody struct{ agent.Host }
+// probeHost is the host of a program in a test run: no turn runs, so it gets no requests.
+type probeHost struct{ agent.Host }
 
-func (nobody) Learn(agent.Offer) {}
+func (probeHost) Learn(agent.Offer) {}

@@ -88,7 +88,7 @@ func (p *process) signal(s syscall.Signal) { _ = syscall.Kill(-p.cmd.Process.Pid
 // kill ends the program without waiting.
 func (p *process) kill() {
 	p.killed.Store(true)
-	if !p.gone() {
+	if !p.isGone() {
 		p.signal(syscall.SIGKILL)
 	}
 }
@@ -96,7 +96,7 @@ func (p *process) kill() {
 // stop asks the program to exit, and kills it after a grace period.
 func (p *process) stop() {
 	_ = p.stdin.Close()
-	if !p.gone() {
+	if !p.isGone() {
 		p.signal(syscall.SIGTERM)
 	}
 	t := time.NewTimer(graceStop)
@@ -109,7 +109,7 @@ func (p *process) stop() {
 	}
 }
 
-func (p *process) gone() bool {
+func (p *process) isGone() bool {
 	select {
 	case <-p.exited:
 		return true
@@ -118,9 +118,9 @@ func (p *process) gone() bool {
 	}
 }
 
-// how describes the program's end for people.
-func (p *process) how() string {
-	if !p.gone() {
+// describeEnd describes the program's end for people.
+func (p *process) describeEnd() string {
+	if !p.isGone() {
 		return "stopped answering"
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](p.err); ok {

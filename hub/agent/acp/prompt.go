@@ -22,7 +22,7 @@ const mostTranscript = 200 << 10 // bytes of a chat's transcript in a prompt
 // of its transcript first, except before a command, which must come first. notes tell people which
 // attachments were converted.
 func (s *session) prompt(p *peer, t agent.Turn, fresh bool) (out []block, notes []string) {
-	if s.wasCutOff(t.ID) && !fresh {
+	if s.isCutOff(t.ID) && !fresh {
 		return []block{text("Go on where you stopped.")}, nil
 	}
 	said, command := transcript(t.History), strings.HasPrefix(t.Message.Text, "/")
@@ -118,8 +118,10 @@ func (s *session) embed(p *peer, turn string, v *ahp.MessageEmbeddedResourceAtta
 		s.log.Warn("cannot store an attachment for an agent", "err", err)
 		return nil, name + " was left out: it could not be kept for the agent."
 	}
-	link := block{Type: "resource_link", URI: (&url.URL{Scheme: "file", Path: path}).String(), Name: name, MimeType: v.ContentType}
-	return []block{link}, fmt.Sprintf("%s takes no %s in messages: %s was handed over as a file.", s.prog.title(), nameOf(kind, "file"), name)
+	link := block{Type: "resource_link", URI: (&url.URL{Scheme: "file", Path: path}).String(), Name: name,
+		MimeType: v.ContentType}
+	return []block{link}, fmt.Sprintf("%s takes no %s in messages: %s was handed over as a file.", s.prog.title(),
+		nameOf(kind, "file"), name)
 }
 
 // store writes an attachment to the session's own directory, which is deleted with the session.

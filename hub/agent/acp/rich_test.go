@@ -37,22 +37,27 @@ func (w *world) asked() *ahp.ChatInputRequest {
 }
 
 func submitted(v ahp.ChatInputAnswerValueValue) ahp.ChatInputAnswer {
-	return ahp.ChatInputAnswer{Value: &ahp.ChatInputAnswered{State: ahp.ChatInputAnswerStateSubmitted, Value: ahp.ChatInputAnswerValue{Value: v}}}
+	return ahp.ChatInputAnswer{Value: &ahp.ChatInputAnswered{State: ahp.ChatInputAnswerStateSubmitted,
+		Value: ahp.ChatInputAnswerValue{Value: v}}}
 }
 
 func TestElicitation(t *testing.T) {
 	answers := map[string]ahp.ChatInputAnswer{
-		"name": submitted(&ahp.ChatInputTextAnswerValue{Value: "ana@example.org"}), "size": submitted(&ahp.ChatInputNumberAnswerValue{Value: 3}),
-		"ratio": submitted(&ahp.ChatInputNumberAnswerValue{Value: 0.5}), "sure": submitted(&ahp.ChatInputBooleanAnswerValue{}),
-		"color": submitted(&ahp.ChatInputSelectedAnswerValue{Value: "r"}), "q.6": submitted(&ahp.ChatInputSelectedAnswerValue{Value: "y"}),
-		"many": submitted(&ahp.ChatInputSelectedManyAnswerValue{Value: []string{"a", "b"}}),
+		"name":  submitted(&ahp.ChatInputTextAnswerValue{Value: "ana@example.org"}),
+		"size":  submitted(&ahp.ChatInputNumberAnswerValue{Value: 3}),
+		"ratio": submitted(&ahp.ChatInputNumberAnswerValue{Value: 0.5}),
+		"sure":  submitted(&ahp.ChatInputBooleanAnswerValue{}),
+		"color": submitted(&ahp.ChatInputSelectedAnswerValue{Value: "r"}),
+		"q.6":   submitted(&ahp.ChatInputSelectedAnswerValue{Value: "y"}),
+		"many":  submitted(&ahp.ChatInputSelectedManyAnswerValue{Value: []string{"a", "b"}}),
 	}
 	for _, test := range []struct {
 		say      string
 		response ahp.ChatInputResponseKind
 		want     string
 	}{
-		{"form", ahp.ChatInputResponseKindAccept, `markdown {"action":"accept","content":{"color":"r","many":["a","b"],"name":"ana@example.org","old style":"y","ratio":0.5,"size":3,"sure":false}}`},
+		{"form", ahp.ChatInputResponseKindAccept,
+			`markdown {"action":"accept","content":{"color":"r","many":["a","b"],"name":"ana@example.org","old style":"y","ratio":0.5,"size":3,"sure":false}}`},
 		{"form", ahp.ChatInputResponseKindDecline, `markdown {"action":"decline"}`},
 		{"form session/elicitation", ahp.ChatInputResponseKindCancel, `markdown {"action":{"action":"cancel"}}`},
 	} {
@@ -63,10 +68,12 @@ func TestElicitation(t *testing.T) {
 			t.Fatalf("it asks %+v", req)
 		}
 		first, _ := req.Questions[0].Value.(*ahp.ChatInputTextQuestion)
-		if first == nil || first.Format != "email" || *first.Min != 2 || first.DefaultValue != "a@b.c" || !*first.Required || first.Message != "Name" {
+		if first == nil || first.Format != "email" || *first.Min != 2 || first.DefaultValue != "a@b.c" || !*first.Required ||
+			first.Message != "Name" {
 			t.Errorf("the first question is %+v", first)
 		}
-		if pick, _ := req.Questions[4].Value.(*ahp.ChatInputSingleSelectQuestion); pick == nil || pick.Options[1].Label != "Green" || pick.Options[1].Recommended == nil {
+		if pick, _ := req.Questions[4].Value.(*ahp.ChatInputSingleSelectQuestion); pick == nil ||
+			pick.Options[1].Label != "Green" || pick.Options[1].Recommended == nil {
 			t.Errorf("the fifth question is %+v", pick)
 		}
 		done := &ahp.ChatInputCompletedAction{RequestID: req.ID, Response: test.response}
@@ -78,7 +85,7 @@ func TestElicitation(t *testing.T) {
 	}
 }
 
-func TestElicitationOfAnAddress(t *testing.T) {
+func TestElicitationOfAddress(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("plain")})
 	w.begin(agenttest.User("openurl https://example.org/login"))
 	if req := w.asked(); req.URL != "https://example.org/login" {
@@ -118,9 +125,12 @@ func TestPromptContent(t *testing.T) {
 	m.Attachments = []ahp.MessageAttachment{
 		{Value: &ahp.MessageEmbeddedResourceAttachment{Label: "shot.png", Data: picture, ContentType: "image/png"}},
 		{Value: &ahp.MessageEmbeddedResourceAttachment{Label: "n.txt", Data: "aGk=", ContentType: "text/plain"}},
-		{Value: &ahp.MessageEmbeddedResourceAttachment{Label: "../x.bin", Data: "/w==", ContentType: "application/octet-stream"}},
+		{Value: &ahp.MessageEmbeddedResourceAttachment{Label: "../x.bin", Data: "/w==",
+			ContentType: "application/octet-stream"}},
 		{Value: &ahp.MessageEmbeddedResourceAttachment{Label: "a.wav", Data: "/w==", ContentType: "audio/wav"}},
-		{Value: &ahp.MessageResourceAttachment{Label: "f.go", URI: "file:///x/f.go", Selection: &ahp.TextSelection{Range: ahp.TextRange{Start: ahp.TextPosition{Line: 1}, End: ahp.TextPosition{Line: 4}}}}},
+		{Value: &ahp.MessageResourceAttachment{Label: "f.go", URI: "file:///x/f.go",
+			Selection: &ahp.TextSelection{Range: ahp.TextRange{Start: ahp.TextPosition{Line: 1},
+				End: ahp.TextPosition{Line: 4}}}}},
 	}
 	for mode, want := range map[string]string{
 		"rich": `text | image image/png | resource attachment:///n.txt hi | resource attachment:///../x.bin /w== | ` +
@@ -142,7 +152,8 @@ func TestPromptContent(t *testing.T) {
 func TestSubAgents(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("plain")})
 	got := w.say("task")
-	if want := "think completed true: Task [not-needed]\nmarkdown meanwhile\nmarkdown done\ncomplete\n"; strings.Replace(got, "markdown meanwhiledone", "markdown meanwhile\nmarkdown done", 1) != want {
+	if want := "think completed true: Task [not-needed]\nmarkdown meanwhile\nmarkdown done\ncomplete\n"; strings.Replace(
+		got, "markdown meanwhiledone", "markdown meanwhile\nmarkdown done", 1) != want {
 		t.Errorf("the chat is\n%s", got)
 	}
 	call := w.chat().Turns[0].ResponseParts[0].Value.(*ahp.ToolCallResponsePart).ToolCall.Value.(*ahp.ToolCallCompletedState)
@@ -186,7 +197,8 @@ func TestSubAgentAsks(t *testing.T) {
 			}
 			return pending != nil
 		})
-		var answer ahp.Action = &ahp.ChatToolCallConfirmedAction{TurnID: sub.ActiveTurn.ID, ToolCallID: pending.ToolCallID, Approved: true}
+		var answer ahp.Action = &ahp.ChatToolCallConfirmedAction{TurnID: sub.ActiveTurn.ID, ToolCallID: pending.ToolCallID,
+			Approved: true}
 		want := "read completed true: Read it [user-action]\ncomplete\n"
 		if cancel {
 			answer, want = &ahp.ChatTurnCancelledAction{TurnID: sub.ActiveTurn.ID}, "cancelled\n"
@@ -203,13 +215,15 @@ func TestSubAgentAsks(t *testing.T) {
 
 // An agent that can fork does, if the chat has not changed since; otherwise it gets the transcript.
 func TestFork(t *testing.T) {
-	for mode, want := range map[string]string{"rich": "markdown echo again\ncomplete\n", "plain": "markdown This is what was said here so far:"} {
+	for mode, want := range map[string]string{"rich": "markdown echo again\ncomplete\n",
+		"plain": "markdown This is what was said here so far:"} {
 		w := newWorld(t, acp.Backend{Program: program(mode)})
 		w.say("text")
 		fork := "ahp-chat:/fork"
 		from := w.session().DefaultChat
-		w.must(w.host.CreateChat(t.Context(), w.caller, ahp.CreateChatParams{Channel: session, Chat: fork, InitialMessage: &ahp.Message{Text: "echo again"},
-			Source: &ahp.ChatSource{Value: &ahp.ForkChatSource{Chat: from, TurnID: w.chat().Turns[0].ID}}}))
+		w.must(w.host.CreateChat(t.Context(), w.caller,
+			ahp.CreateChatParams{Channel: session, Chat: fork, InitialMessage: &ahp.Message{Text: "echo again"},
+				Source: &ahp.ChatSource{Value: &ahp.ForkChatSource{Chat: from, TurnID: w.chat().Turns[0].ID}}}))
 		state := func() *ahp.ChatState { st, _ := hub.StateOf[*ahp.ChatState](w.hub, fork); return st }
 		w.until("the fork answers", func() bool { return state().ActiveTurn == nil && len(state().Turns) == 2 })
 		if got := agenttest.Text(state().Turns[1]); !strings.HasPrefix(got, want) {
@@ -224,7 +238,8 @@ func TestRetryAfterLogin(t *testing.T) {
 	for how, mode := range map[string]string{"message": "key", "retry": "key", "a key with the request": "handed"} {
 		memory := acp.Remember("")
 		w := newWorld(t, acp.Backend{Program: program(mode), Memory: memory})
-		w.until("the agent was asked and wants a login", func() bool { return w.session().Lifecycle == ahp.SessionLifecycleFailed })
+		w.until("the agent was asked and wants a login",
+			func() bool { return w.session().Lifecycle == ahp.SessionLifecycleFailed })
 		wants(t, w.session().CreationError.Message, "needs a login", "It offers: API key")
 		if mode == "key" {
 			wants(t, w.session().CreationError.Message, "API key, by setting FAKE_KEY for the host")
@@ -236,7 +251,8 @@ func TestRetryAfterLogin(t *testing.T) {
 			t.Fatalf("the logins are %+v", logins)
 		}
 		give := func(resource, token string) error {
-			_, err := w.host.Authenticate(t.Context(), w.caller, ahp.AuthenticateParams{Channel: ahp.RootURI, Resource: resource, Token: token})
+			_, err := w.host.Authenticate(t.Context(), w.caller,
+				ahp.AuthenticateParams{Channel: ahp.RootURI, Resource: resource, Token: token})
 			return err
 		}
 		if err := give("ahphub-agent:/fake/other", "open"); err == nil { // AHP requirement 189
@@ -255,8 +271,10 @@ func TestRetryAfterLogin(t *testing.T) {
 }
 
 // A guest's prompt is not given to a program that does not ask for permissions.
-func TestGuestsAreAskedAbout(t *testing.T) {
-	for mode, want := range map[string]string{"yolo": "error Fake is in the mode yolo, in which it does not ask for everything.", "rich": "markdown Hello you\ncomplete\n"} {
+func TestGuestsNeedAskingMode(t *testing.T) {
+	for mode, want := range map[string]string{
+		"yolo": "error Fake is in the mode yolo, in which it does not ask for everything.",
+		"rich": "markdown Hello you\ncomplete\n"} {
 		w := newWorld(t, acp.Backend{Program: program(mode)})
 		wants(t, w.say("text"), "markdown Hello you\ncomplete\n")
 		guest := access.Principal{ID: "guest:ben", Name: "Ben", Role: access.RoleDriver, Session: session, Prompt: true}
@@ -283,7 +301,8 @@ func TestSteering(t *testing.T) {
 		if w.host.Steers(w.session().DefaultChat) != (mode == "steers") {
 			t.Errorf("%s: whether it steers is not known", mode)
 		}
-		w.do(&ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: "s", Message: agenttest.User("the other way")})
+		w.do(&ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: "s",
+			Message: agenttest.User("the other way")})
 		if mode == "plain" {
 			w.do(&ahp.ChatTurnCancelledAction{TurnID: id})
 			w.until("the next turn is over", func() bool { return len(w.chat().Turns) == 2 })
@@ -305,14 +324,14 @@ func TestConfinedAgent(t *testing.T) {
 		t.Error(err)
 	}
 	for _, dir := range []string{outside, filepath.Join(inside, "link"), filepath.Dir(inside)} {
-		if err := b.Allows(dir); err == nil || !strings.Contains(err.Error(), "works in "+inside) {
+		if err := b.Allows(dir); err == nil || !strings.Contains(err.Error(), "works only in "+inside) {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
 }
 
 // A program that reads files by itself is not offered reads through the host.
-func TestWhatAProgramIsOffered(t *testing.T) {
+func TestOfferedCapabilities(t *testing.T) {
 	for noRead, want := range map[bool]string{false: "read true write true", true: "read false write true"} {
 		prog := program("plain")
 		prog.NoRead = noRead
@@ -325,10 +344,12 @@ func TestProbe(t *testing.T) {
 	if err != nil || got.Version != "fake 1.0" || got.Models != 2 || got.Login != "" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err := acp.Probe(t.Context(), program("login"), acp.Limits{}); err != nil || !strings.Contains(got.Login, "Set FAKE_KEY") {
+	if got, err := acp.Probe(t.Context(), program("login"), acp.Limits{}); err != nil ||
+		!strings.Contains(got.Login, "Set FAKE_KEY") {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := acp.Probe(t.Context(), program("garbage"), acp.Limits{}); err == nil || !strings.Contains(err.Error(), "does not speak") {
+	if _, err := acp.Probe(t.Context(), program("garbage"), acp.Limits{}); err == nil ||
+		!strings.Contains(err.Error(), "does not speak") {
 		t.Errorf("garbage: %v", err)
 	}
 }

@@ -53,7 +53,8 @@ type chat struct {
 const mostCut = 1000
 
 func newSession(b Backend, spec agent.Spec) (*session, error) {
-	s := &session{prog: b.Program, memory: b.Memory, limits: b.Limits.withDefaults(), spec: spec, dir: spec.Data, log: spec.Log,
+	s := &session{prog: b.Program, memory: b.Memory, limits: b.Limits.withDefaults(), spec: spec, dir: spec.Data,
+		log:      spec.Log,
 		starting: make(chan struct{}, 1), chats: map[ahp.URI]chat{}, turns: map[string]*player{}, cut: map[string]bool{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -82,8 +83,8 @@ func newSession(b Backend, spec agent.Spec) (*session, error) {
 
 func (s *session) file() string { return filepath.Join(s.spec.Data, "acp.json") }
 
-// known reports whether the program served this session before.
-func (s *session) known() bool { return len(s.chats) > 0 }
+// isKnown reports whether the program served this session before.
+func (s *session) isKnown() bool { return len(s.chats) > 0 }
 
 // Prompt plays one turn.
 func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
@@ -97,7 +98,7 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 		return asFailure(ctx, err)
 	}
 	notes := append(s.takeComplaints(), s.settle(ctx, p, id, t.Message, fresh)...)
-	if mode := s.asksNobody(p, id); t.Guest && mode != "" {
+	if mode := s.unaskedMode(p, id); t.Guest && mode != "" {
 		return &agent.Failure{Resumable: true, Message: s.prog.title() + " is in the mode " + mode +
 			", in which it does not ask for everything. What a guest asks for has to be asked about: the owner can choose another mode, and the message can be tried again."}
 	}
@@ -154,7 +155,7 @@ func (s *session) acquire(ctx context.Context) (*peer, error) {
 	s.disarm()
 	s.mu.Unlock()
 	stale := p != nil && s.memory.newer(p.given) && s.unused()
-	if p == nil || p.gone() || stale {
+	if p == nil || p.isGone() || stale {
 		s.stop()
 		var err error
 		if p, err = s.start(ctx); err != nil {
@@ -238,7 +239,8 @@ func (s *session) unused() bool {
 func (p *peer) introduce(ctx context.Context, limit time.Duration, files bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
 	defer cancel()
-	hello := initializeParams{ProtocolVersion: version, ClientInfo: implementation{Name: "ahphub", Title: "ahphub", Version: "1"}}
+	hello := initializeParams{ProtocolVersion: version,
+		ClientInfo: implementation{Name: "ahphub", Title: "ahphub", Version: "1"}}
 	hello.ClientCapabilities.FS.ReadTextFile = files && !p.prog.NoRead
 	hello.ClientCapabilities.FS.WriteTextFile = files
 	hello.ClientCapabilities.Terminal, hello.ClientCapabilities.Auth.Terminal = true, true
@@ -248,6 +250,7 @@ func (p *peer) introduce(ctx context.Context, limit time.Duration, files bool) e
 	if p.about.ProtocolVersion != version {
 		return otherVersion(p.prog, p.about.ProtocolVersion)
 	}
-	p.log.Info("started an agent", "name", p.about.AgentInfo.Name, "version", p.about.AgentInfo.Version, "pid", p.proc.cmd.Process.Pid)
+	p.log.Info("started an agent", "name", p.about.AgentInfo.Name, "version", p.about.AgentInfo.Version, "pid",
+		p.proc.cmd.Process.Pid)
 	return nil
 }

@@ -18,18 +18,18 @@ import (
 // The settings of a session apply to each of its chats: a chat's dials are set to them before its
 // prompts.
 
-// began stores the dials of a new or resumed session of the program. It reports only the values
+// storeNewDials stores the dials of a new or resumed session of the program. It reports only the values
 // that the session's settings leave open: the others are set before the next prompt.
-func (s *session) began(p *peer, id string, dials []dial) {
+func (s *session) storeNewDials(p *peer, id string, dials []dial) {
 	s.keep(p, id, s.withInitial(dials))
-	s.tell(p, dials, func(d dial) bool { return s.wanted(d, true) == nil })
+	s.reportDials(p, dials, func(d dial) bool { return s.wanted(d, true) == nil })
 }
 
-// learned stores the dials after a change. Of unchanged dials it reports only that of key, for
+// storeDials stores the dials after a change. Of unchanged dials it reports only that of key, for
 // which clients may assume another value.
-func (s *session) learned(p *peer, id string, dials []dial, key string) {
+func (s *session) storeDials(p *peer, id string, dials []dial, key string) {
 	before := s.keep(p, id, s.withInitial(dials))
-	s.tell(p, dials, func(d dial) bool {
+	s.reportDials(p, dials, func(d dial) bool {
 		stood := slices.ContainsFunc(before, func(was dial) bool { return was.key == d.key && was.is(d.current) })
 		return d.key == key || !stood
 	})
@@ -53,9 +53,10 @@ func (s *session) keep(p *peer, id string, dials []dial) (before []dial) {
 	return before
 }
 
-func (s *session) tell(p *peer, dials []dial, stands func(dial) bool) {
+func (s *session) reportDials(p *peer, dials []dial, stands func(dial) bool) {
 	o := agent.Offer{Settings: map[string]ahp.SessionConfigPropertySchema{}, Values: ahp.Meta{},
-		Models: models(s.prog.Name, dials, p.about.AgentCapabilities.PromptCapabilities.Image), Logins: logins(s.prog.Name, p.about.AuthMethods)}
+		Models: models(s.prog.Name, dials, p.about.AgentCapabilities.PromptCapabilities.Image),
+		Logins: logins(s.prog.Name, p.about.AuthMethods)}
 	for _, d := range dials {
 		o.Settings[d.key] = d.schema()
 		if stands(d) {
@@ -66,8 +67,8 @@ func (s *session) tell(p *peer, dials []dial, stands func(dial) bool) {
 	s.spec.Host.Learn(o)
 }
 
-// turned records a dial's new value.
-func (s *session) turned(p *peer, id, key string, value json.RawMessage) {
+// setDial records a dial's new value.
+func (s *session) setDial(p *peer, id, key string, value json.RawMessage) {
 	s.mu.Lock()
 	dials := slices.Clone(p.dials[id])
 	s.mu.Unlock()
@@ -76,12 +77,12 @@ func (s *session) turned(p *peer, id, key string, value json.RawMessage) {
 			dials[i].current = value
 		}
 	}
-	s.learned(p, id, dials, key)
+	s.storeDials(p, id, dials, key)
 }
 
-// noted handles the program's notifications about its session outside of turns; false for those of
+// handleNotice handles the program's notifications about its session outside of turns; false for those of
 // a turn.
-func (s *session) noted(p *peer, n *sessionNotice) bool {
+func (s *session) handleNotice(p *peer, n *sessionNotice) bool {
 	switch n.Update.Kind {
 	case "current_mode_update":
 		s.mu.Lock()
@@ -92,22 +93,22 @@ func (s *session) noted(p *peer, n *sessionNotice) bool {
 		}
 		s.mu.Unlock()
 		if key != "" {
-			s.turned(p, n.SessionID, key, quoted(n.Update.CurrentModeID))
+			s.setDial(p, n.SessionID, key, encodeString(n.Update.CurrentModeID))
 		}
 	case "config_option_update":
 		s.options(p, n.SessionID, n.Update.ConfigOptions, "")
 	case "available_commands_update":
 		s.setCommands(n.Update.AvailableCommands)
 	case "session_info_update":
-		s.titled(n.SessionID, n.Update.Title)
+		s.setTitle(n.SessionID, n.Update.Title)
 	default:
 		return false
 	}
 	return true
 }
 
-// titled passes on the program's title of a chat.
-func (s *session) titled(id string, title *string) {
+// setTitle passes on the program's title of a chat.
+func (s *session) setTitle(id string, title *string) {
 	s.mu.Lock()
 	var chat ahp.URI
 	for uri, c := range s.chats {
@@ -132,7 +133,7 @@ func (s *session) options(p *peer, id string, list []configOption, key string) {
 			dials = append(dials, d)
 		}
 	}
-	s.learned(p, id, dials, key)
+	s.storeDials(p, id, dials, key)
 }
 
 // Set changes the dial of every open chat. Others follow with their next prompt.
@@ -163,10 +164,11 @@ func (s *session) Set(ctx context.Context, key string, value json.RawMessage) er
 }
 
 // unasked are programs' names for modes in which they do not ask for permission.
-var unasked = []string{"acceptedits", "autoedit", "auto", "autoapprove", "fullauto", "bypasspermissions", "bypass", "dontask", "yolo", "fullaccess", "agentfullaccess"}
+var unasked = []string{"acceptedits", "autoedit", "auto", "autoapprove", "fullauto", "bypasspermissions", "bypass",
+	"dontask", "yolo", "fullaccess", "agentfullaccess"}
 
-// asksNobody returns the mode of a program's session if it is one of those, "" otherwise.
-func (s *session) asksNobody(p *peer, id string) string {
+// unaskedMode returns the mode of a program's session if it is one of those, "" otherwise.
+func (s *session) unaskedMode(p *peer, id string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, d := range p.dials[id] {
@@ -193,7 +195,7 @@ func (s *session) model(p *peer, id string) string {
 func (s *session) running() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.peer != nil && !s.peer.gone()
+	return s.peer != nil && !s.peer.isGone()
 }
 
 // turnDial changes one dial of the program. A refused value is reported again, so that clients do
@@ -206,7 +208,7 @@ func (s *session) turnDial(ctx context.Context, p *peer, id string, d dial, valu
 	if err == nil {
 		return nil
 	}
-	s.turned(p, id, d.key, d.current)
+	s.setDial(p, id, d.key, d.current)
 	return fmt.Errorf("%s stays as it was: %w", d.title, err)
 }
 
@@ -236,7 +238,7 @@ func (s *session) sendDial(ctx context.Context, p *peer, id string, d dial, valu
 	if err != nil {
 		return p.explain(err)
 	}
-	s.turned(p, id, d.key, value)
+	s.setDial(p, id, d.key, value)
 	return nil
 }
 
@@ -253,8 +255,8 @@ func (s *session) settle(ctx context.Context, p *peer, id string, m ahp.Message,
 	for _, d := range dials {
 		want := s.wanted(d, fresh)
 		if d.category == "model" && model != "" {
-			if model != anyModel || d.takes(quoted(model)) == nil { // some programs have a model of this name
-				want = quoted(model)
+			if model != anyModel || d.takes(encodeString(model)) == nil { // some programs have a model of this name
+				want = encodeString(model)
 			}
 			model = ""
 		}
@@ -266,7 +268,8 @@ func (s *session) settle(ctx context.Context, p *peer, id string, m ahp.Message,
 		}
 	}
 	if model != "" && model != anyModel {
-		notes = append(notes, fmt.Sprintf("%s lets nobody choose its model: it goes on with its own, not with %s", s.prog.title(), texts.ElideBytes(model, 80)))
+		notes = append(notes, fmt.Sprintf("%s lets nobody choose its model: it goes on with its own, not with %s",
+			s.prog.title(), texts.ElideBytes(model, 80)))
 	}
 	return notes
 }
@@ -286,7 +289,7 @@ func (s *session) wanted(d dial, fresh bool) json.RawMessage {
 	case d.boolean():
 		return json.RawMessage(text)
 	}
-	return quoted(text)
+	return encodeString(text)
 }
 
 const mostComplaints = 8

@@ -22,7 +22,8 @@ import (
 func (w *world) set(key, value string) string {
 	w.t.Helper()
 	w.seq++
-	o, err := w.host.Dispatch(w.t.Context(), w.caller, session, w.seq, &ahp.SessionConfigChangedAction{Config: ahp.Meta{key: json.RawMessage(value)}})
+	o, err := w.host.Dispatch(w.t.Context(), w.caller, session, w.seq,
+		&ahp.SessionConfigChangedAction{Config: ahp.Meta{key: json.RawMessage(value)}})
 	w.must(err)
 	return o.Rejected
 }
@@ -63,7 +64,7 @@ func TestSettings(t *testing.T) {
 	w.until("the agent's own mode is seen", func() bool { return w.value("mode") == `"code"` })
 }
 
-func TestSettingThatTheAgentRefuses(t *testing.T) {
+func TestRefusedSetting(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("rich")})
 	w.say("mode")
 	w.set("model", `"large"`)
@@ -140,14 +141,16 @@ func TestCommands(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("rich")})
 	w.say("mode")
 	ask := func(text string) (out []string) {
-		res, err := w.host.Completions(t.Context(), w.caller, ahp.CompletionsParams{Channel: w.session().DefaultChat, Kind: "userMessage", Text: text, Offset: int64(len(text))})
+		res, err := w.host.Completions(t.Context(), w.caller,
+			ahp.CompletionsParams{Channel: w.session().DefaultChat, Kind: "userMessage", Text: text, Offset: int64(len(text))})
 		w.must(err)
 		for _, i := range res.Items {
 			out = append(out, i.InsertText)
 		}
 		return out
 	}
-	for text, want := range map[string]string{"/": "/review |/compact |/compact all ", "/comp": "/compact |/compact all ", "/compact a": "/compact all ", "see /comp": "", "/nothing": "", "/review x": ""} {
+	for text, want := range map[string]string{"/": "/review |/compact |/compact all ", "/comp": "/compact |/compact all ",
+		"/compact a": "/compact all ", "see /comp": "", "/nothing": "", "/review x": ""} {
 		if got := strings.Join(ask(text), "|"); got != want {
 			t.Errorf("%q offers %q", text, got)
 		}
@@ -160,7 +163,9 @@ func TestTitleAndCost(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("plain")})
 	w.say("title Mending the gate")
 	w.until("the session has the title", func() bool { return w.session().Title == "Mending the gate" })
-	if used := w.chat().Turns[0].Usage; used == nil || string(used.Meta["acp"]) != `{"contextSize":10,"contextUsed":5,"cost":0.5,"currency":"USD"}` || *used.OutputTokens != 5 {
+	if used := w.chat().Turns[0].Usage; used == nil ||
+		string(used.Meta["acp"]) != `{"contextSize":10,"contextUsed":5,"cost":0.5,"currency":"USD"}` ||
+		*used.OutputTokens != 5 {
 		t.Errorf("the usage is %+v", used)
 	}
 	w.seq++
@@ -173,7 +178,7 @@ func TestTitleAndCost(t *testing.T) {
 }
 
 // Settings that were not chosen are left to the agent, whose default may have changed.
-func TestDefaultsAreTheAgents(t *testing.T) {
+func TestDefaultsBelongToAgent(t *testing.T) {
 	memory := acp.Remember("")
 	newWorld(t, acp.Backend{Program: program("rich"), Memory: memory}).say("mode")
 	if got := string((acp.Backend{Program: program("rich"), Memory: memory}).Config().Properties["mode"].Default); got != `"code"` {
@@ -188,7 +193,7 @@ func TestDefaultsAreTheAgents(t *testing.T) {
 
 // A setting that changes while the program is stopped applies to the next message, and earlier
 // changes still apply.
-func TestSettingsOverAnIdleStop(t *testing.T) {
+func TestSettingsAcrossIdleStop(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("rich"), Limits: acp.Limits{Idle: 20 * time.Millisecond}})
 	w.say("text")
 	w.set("effort", `"high"`)
@@ -203,8 +208,9 @@ func TestConfinedSession(t *testing.T) {
 	prog := program("plain")
 	prog.Dirs = []string{os.TempDir()} // where the tests' directories are
 	w := newWorld(t, acp.Backend{Program: prog})
-	err := w.host.CreateSession(t.Context(), w.caller, ahp.CreateSessionParams{Channel: "ahp-session:/two", WorkingDirectories: []ahp.URI{"file:///"}})
-	if err == nil || !strings.Contains(err.Error(), "Fake works in "+os.TempDir()+" only") {
+	err := w.host.CreateSession(t.Context(), w.caller,
+		ahp.CreateSessionParams{Channel: "ahp-session:/two", WorkingDirectories: []ahp.URI{"file:///"}})
+	if err == nil || !strings.Contains(err.Error(), "Fake works only in "+os.TempDir()+"") {
 		t.Errorf("a directory outside: %v", err)
 	}
 }

@@ -82,7 +82,8 @@ func (r *player) spawn(ctx context.Context, id string, c *call) (*stream, error)
 		return c.in, nil
 	}
 	s := &stream{out: turn.Out, chat: turn.Chat, turn: turn.ID, end: end,
-		note: &ahp.ToolResultSubagentContent{Resource: turn.Chat, Title: title, AgentName: in.Agent, Description: in.Description}}
+		note: &ahp.ToolResultSubagentContent{Resource: turn.Chat, Title: title, AgentName: in.Agent,
+			Description: in.Description}}
 	r.subs[id], c.sub, c.changed = s, s, true
 	return s, r.advance(c)
 }

@@ -50,7 +50,8 @@ func (s *session) createTerminal(p *peer) func(context.Context, terminalParams) 
 			spec.Dir = q.Cwd
 		}
 		if c := r.current.Load(); c != nil {
-			spec.ToolCallID, spec.Chat, spec.TurnID = c.id, c.in.chat, c.in.turn // the protocol does not name the call: take the newest
+			// the protocol does not name the call: take the newest
+			spec.ToolCallID, spec.Chat, spec.TurnID = c.id, c.in.chat, c.in.turn
 		}
 		for _, e := range q.Env {
 			spec.Env = append(spec.Env, e.Name+"="+e.Value)
@@ -76,8 +77,9 @@ func titleOf(q terminalParams) string {
 	return texts.ElideBytes(line, 60)
 }
 
-func (ts *terminals) create(ctx context.Context, p *peer, host agent.Host, spec agent.TerminalSpec, limit *int) (string, error) {
-	if held := ts.held(); held >= mostTerminals {
+func (ts *terminals) create(ctx context.Context, p *peer, host agent.Host, spec agent.TerminalSpec,
+	limit *int) (string, error) {
+	if held := ts.countHeld(); held >= mostTerminals {
 		return "", fmt.Errorf("there are already %d terminals. Release some first", held)
 	}
 	started, err := host.Terminal(ctx, spec)
@@ -96,7 +98,8 @@ func (ts *terminals) create(ctx context.Context, p *peer, host agent.Host, spec 
 		defer close(t.done)
 		code, tail, err := started.Wait(ctx)
 		if errors.Is(err, agent.ErrDetached) {
-			err = host.Background(ctx, agent.BackgroundSpec{Chat: spec.Chat, Label: spec.Title, Command: strings.Join(spec.Command, " "), Terminal: started})
+			err = host.Background(ctx, agent.BackgroundSpec{Chat: spec.Chat, Label: spec.Title,
+				Command: strings.Join(spec.Command, " "), Terminal: started})
 			t.tail = tail + "\n[A person moved this command to the background: it still runs there.]\n"
 			if err == nil {
 				return
@@ -111,9 +114,9 @@ func (ts *terminals) create(ctx context.Context, p *peer, host agent.Host, spec 
 	return id, nil
 }
 
-// held counts the terminals that the program did not release. As many released ones are kept,
+// countHeld counts the terminals that the program did not release. As many released ones are kept,
 // because tool calls still show them.
-func (ts *terminals) held() (n int) {
+func (ts *terminals) countHeld() (n int) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for _, t := range ts.all {
@@ -138,7 +141,7 @@ func (ts *terminals) find(id string) (*term, error) {
 	return nil, fmt.Errorf("there is no terminal %q", id)
 }
 
-func (t *term) over() bool {
+func (t *term) isOver() bool {
 	select {
 	case <-t.done:
 		return true
@@ -153,7 +156,7 @@ func (ts *terminals) output(_ context.Context, q terminalParams) (any, error) {
 		return nil, err
 	}
 	out := terminalOutput{}
-	if t.over() {
+	if t.isOver() {
 		out.Output, out.ExitStatus = t.tail, &exitStatus{t.code}
 	} else if live, ok := t.host.(tailer); ok {
 		out.Output = live.Tail()
@@ -192,7 +195,7 @@ func (ts *terminals) kill(_ context.Context, q terminalParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !t.over() {
+	if !t.isOver() {
 		t.host.Kill()
 	}
 	return struct{}{}, nil
@@ -204,7 +207,7 @@ func (ts *terminals) release(_ context.Context, q terminalParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !t.over() {
+	if !t.isOver() {
 		t.host.Kill()
 	}
 	ts.mu.Lock()
@@ -222,13 +225,14 @@ func (ts *terminals) content(id string) ahp.ToolResultContentValue {
 		return nil
 	}
 	v := &ahp.ToolResultTerminalContent{Resource: t.host.URI(), Title: t.title, IsPty: ahp.Ptr(true)}
-	if t.over() && t.code != nil {
+	if t.isOver() && t.code != nil {
 		preview := t.tail
 		cut := len(preview) > 4<<10
 		if cut {
 			preview = lastBytes(preview, 4<<10)
 		}
-		v.Result = &ahp.TerminalCommandResult{ExitCode: ahp.Ptr(int64(*t.code)), Preview: strings.ToValidUTF8(preview, ""), Truncated: &cut}
+		v.Result = &ahp.TerminalCommandResult{ExitCode: ahp.Ptr(int64(*t.code)), Preview: strings.ToValidUTF8(preview, ""),
+			Truncated: &cut}
 	}
 	return v
 }

@@ -152,15 +152,15 @@ func (c *call) has(content string) bool {
 
 // ready returns the readiness of a call.
 func (r *player) ready(c *call) *ahp.ChatToolCallReadyAction {
-	a := &ahp.ChatToolCallReadyAction{ToolCallID: c.id, InvocationMessage: ahp.Markdown(r.about(c))}
+	a := &ahp.ChatToolCallReadyAction{ToolCallID: c.id, InvocationMessage: ahp.Markdown(r.describeCall(c))}
 	if in := c.readable(); in != "" && !c.has("diff") { // the message contains the change itself
 		a.ToolInput = &ahp.ToolInput{Text: in}
 	}
 	return a
 }
 
-// about returns a call's title, location and changes.
-func (r *player) about(c *call) string {
+// describeCall returns a call's title, location and changes.
+func (r *player) describeCall(c *call) string {
 	text := r.name(c)
 	var places []string
 	for _, l := range c.locations {
@@ -239,7 +239,8 @@ func (r *player) result(c *call) ahp.ToolCallResult {
 			contents = append(contents, &ahp.ToolResultTextContent{Text: texts.ElideBytes(out, mostText)})
 		}
 	}
-	done := ahp.ToolCallResult{Success: c.status == "completed", PastTenseMessage: ahp.Markdown(r.name(c)), Content: agent.Results(contents...)}
+	done := ahp.ToolCallResult{Success: c.status == "completed", PastTenseMessage: ahp.Markdown(r.name(c)),
+		Content: agent.Results(contents...)}
 	if !done.Success {
 		done.Error = &ahp.ToolCallError{Message: "the tool call failed"}
 	}

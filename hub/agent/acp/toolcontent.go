@@ -22,7 +22,7 @@ func (r *player) contents(c *call) []ahp.ToolResultContentValue {
 	for _, t := range c.raw {
 		switch t.Type {
 		case "diff":
-			out = append(out, r.edited(c, t))
+			out = append(out, r.editContent(c, t))
 		case "terminal":
 			if v := r.p.terms.content(t.TerminalID); v != nil {
 				out = append(out, v)
@@ -51,9 +51,9 @@ func plainContent(b block) ahp.ToolResultContentValue {
 	return nil
 }
 
-// edited returns a changed file with its content before and after. The changes of a turn are
+// editContent returns a changed file with its content before and after. The changes of a turn are
 // computed from the disk regardless, never from an agent's report.
-func (r *player) edited(c *call, t toolContent) *ahp.ToolResultFileEditContent {
+func (r *player) editContent(c *call, t toolContent) *ahp.ToolResultFileEditContent {
 	key := t.Path + "\x00" + value(t.OldText) + "\x00" + t.NewText
 	e, known := c.edits[key]
 	if !known {

@@ -48,7 +48,7 @@ type event struct {
 }
 
 // refuse answers a question of a turn that accepts none.
-func (e event) nobody(p *peer) {
+func (e event) refuse(p *peer) {
 	switch {
 	case e.ask != nil:
 		p.reply(e.from, cancelled)
@@ -58,7 +58,8 @@ func (e event) nobody(p *peer) {
 }
 
 func newPlayer(s *session, p *peer, id string, t agent.Turn) *player {
-	return &player{s: s, p: p, id: id, turn: t, calls: map[string]*call{}, subs: map[string]*stream{}, more: map[string]any{},
+	return &player{s: s, p: p, id: id, turn: t, calls: map[string]*call{}, subs: map[string]*stream{},
+		more:   map[string]any{},
 		main:   &stream{out: t.Out, chat: t.Chat, turn: t.ID},
 		events: make(chan event, mostEvents), answers: make(chan answer), over: make(chan struct{})}
 }
@@ -109,7 +110,7 @@ func (r *player) loop(ctx context.Context, done <-chan ended) error {
 		case e := <-r.events:
 			err = r.take(ctx, e)
 		case a := <-r.answers:
-			err = r.answered(a)
+			err = r.sendAnswer(a)
 		case e := <-done:
 			return r.finish(ctx, e, failed)
 		case <-over:
@@ -154,11 +155,13 @@ func (r *player) outcome(reason string) error {
 	name := r.s.prog.title()
 	switch reason {
 	case "max_tokens":
-		r.s.cutOff(r.turn.ID)
-		return &agent.Failure{Message: "The answer is as long as the model may write at once. Resume to have it go on.", Resumable: true}
+		r.s.markCutOff(r.turn.ID)
+		return &agent.Failure{Message: "The answer is as long as the model may write at once. Resume to have it go on.",
+			Resumable: true}
 	case "max_turn_requests":
-		r.s.cutOff(r.turn.ID)
-		return &agent.Failure{Message: name + " asked its model as often as it may in one turn. Resume to have it go on.", Resumable: true}
+		r.s.markCutOff(r.turn.ID)
+		return &agent.Failure{Message: name + " asked its model as often as it may in one turn. Resume to have it go on.",
+			Resumable: true}
 	case "refusal":
 		return &agent.Failure{Message: name + " refuses to go on with this. It forgets this message: say it in another way."}
 	case "cancelled":
@@ -171,7 +174,7 @@ func (r *player) outcome(reason string) error {
 func (r *player) take(ctx context.Context, e event) error {
 	switch {
 	case r.dropped:
-		e.nobody(r.p)
+		e.refuse(r.p)
 	case e.ask != nil:
 		return r.ask(ctx, e)
 	case e.elicit != nil:
@@ -202,7 +205,7 @@ func (r *player) update(ctx context.Context, u *update) error {
 	case "agent_thought_chunk":
 		return s.chunk(u, agent.Reasoning)
 	case "plan":
-		return s.planned(u.Entries)
+		return s.emitPlan(u.Entries)
 	}
 	return r.toolCall(s, &u.toolFields, u.Content)
 }
@@ -240,7 +243,7 @@ func (r *player) usage(u *usage) error {
 			more[name] = *n
 		}
 	}
-	return r.spent(more)
+	return r.emitUsage(more)
 }
 
 // context emits how full the model's context is and the session's cost.
@@ -249,11 +252,11 @@ func (r *player) context(u *update) error {
 	if u.Cost != nil {
 		more["cost"], more["currency"] = u.Cost.Amount, u.Cost.Currency
 	}
-	return r.spent(more)
+	return r.emitUsage(more)
 }
 
-// spent emits the usage, with values that the protocol has no field for.
-func (r *player) spent(more map[string]any) error {
+// emitUsage emits the usage, with values that the protocol has no field for.
+func (r *player) emitUsage(more map[string]any) error {
 	maps.Copy(r.more, more)
 	r.used.Meta = nil
 	if len(r.more) > 0 {

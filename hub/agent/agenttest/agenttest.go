@@ -39,7 +39,8 @@ func User(text string) ahp.Message {
 
 // Approve approves a tool call.
 func Approve(a *ahp.ChatToolCallReadyAction) *ahp.ChatToolCallConfirmedAction {
-	return &ahp.ChatToolCallConfirmedAction{ToolCallID: a.ToolCallID, Approved: true, Confirmed: ahp.ToolCallConfirmationReasonUserAction}
+	return &ahp.ChatToolCallConfirmedAction{ToolCallID: a.ToolCallID, Approved: true,
+		Confirmed: ahp.ToolCallConfirmationReasonUserAction}
 }
 
 // Deny denies a tool call.

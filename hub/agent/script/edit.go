@@ -22,16 +22,18 @@ const maxEdit = 16 << 20
 // leave the session's first directory, not even by a symbolic link.
 func (p player) edit(ctx context.Context, s Step) error {
 	id := ids.New()
-	if err := p.turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: id, ToolName: "edit", DisplayName: "Edit file"}); err != nil {
+	if err := p.turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: id, ToolName: "edit",
+		DisplayName: "Edit file"}); err != nil {
 		return err
 	}
 	name := agent.Code(s.Edit)
-	ready := &ahp.ChatToolCallReadyAction{ToolCallID: id, InvocationMessage: ahp.Markdown("Edit " + name), ToolInput: &ahp.ToolInput{Text: s.Text}}
+	ready := &ahp.ChatToolCallReadyAction{ToolCallID: id, InvocationMessage: ahp.Markdown("Edit " + name),
+		ToolInput: &ahp.ToolInput{Text: s.Text}}
 	if s.Unasked {
 		ready.Confirmed = ahp.ToolCallConfirmationReasonNotNeeded
 	} else {
 		ready.ConfirmationTitle, ready.Options = ahp.Ptr(ahp.Plain("Change this file?")), agent.Options()
-		if e, err := p.planned(s); err == nil { // otherwise the change itself reports the error
+		if e, err := p.planEdit(s); err == nil { // otherwise the change itself reports the error
 			ready.Edits = &ahp.FileEditCollection{Items: []ahp.FileEdit{e}}
 		}
 	}
@@ -59,8 +61,8 @@ func (p player) root() (*os.Root, error) {
 	return os.OpenRoot(p.spec.Dirs[0])
 }
 
-// planned returns the edit that the change would make.
-func (p player) planned(s Step) (ahp.FileEdit, error) {
+// planEdit returns the edit that the change would make.
+func (p player) planEdit(s Step) (ahp.FileEdit, error) {
 	root, err := p.root()
 	if err != nil {
 		return ahp.FileEdit{}, err
@@ -71,10 +73,10 @@ func (p player) planned(s Step) (ahp.FileEdit, error) {
 	if err != nil {
 		return ahp.FileEdit{}, err
 	}
-	return p.made(name, before, changed(before, s)), nil
+	return p.editOf(name, before, applyEdit(before, s)), nil
 }
 
-func (p player) made(name string, before, after []byte) ahp.FileEdit {
+func (p player) editOf(name string, before, after []byte) ahp.FileEdit {
 	e := agent.EditOf(p.spec.Host, filepath.Join(p.spec.Dirs[0], name), before, after)
 	added, removed := lineStats(before, after)
 	e.Diff = &ahp.FileEditDiffStats{Added: &added, Removed: &removed}
@@ -92,14 +94,14 @@ func (p player) change(s Step) (*ahp.ToolResultFileEditContent, error) {
 	if err != nil {
 		return nil, err
 	}
-	after := changed(before, s)
+	after := applyEdit(before, s)
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return nil, err
 	}
 	if err := root.WriteFile(name, after, 0o644); err != nil {
 		return nil, err
 	}
-	e := p.made(name, before, after)
+	e := p.editOf(name, before, after)
 	return &ahp.ToolResultFileEditContent{Before: e.Before, After: e.After, Diff: e.Diff}, nil
 }
 
@@ -118,7 +120,7 @@ func read(root *os.Root, name string) ([]byte, error) {
 	return root.ReadFile(name)
 }
 
-func changed(before []byte, s Step) []byte {
+func applyEdit(before []byte, s Step) []byte {
 	line := strings.TrimSuffix(s.Text, "\n") + "\n"
 	if s.Replace {
 		return []byte(line)

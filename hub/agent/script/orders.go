@@ -110,8 +110,7 @@ func twoNumbers(a, b string) (int, int, error) {
 	return x, y, nil
 }
 
-// unescape replaces
-//  and \t in a line.
+// unescape replaces the escapes for newlines and tabs in a line.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

@@ -79,7 +79,8 @@ func pause(ctx context.Context, d Millis) error {
 }
 
 // text streams pieces into one part.
-func (p player) text(ctx context.Context, begin func(agent.Out) (*agent.Part, error), pieces func(func(string) bool), every Millis) error {
+func (p player) text(ctx context.Context, begin func(agent.Out) (*agent.Part, error), pieces func(func(string) bool),
+	every Millis) error {
 	part, err := begin(p.turn.Out)
 	if err != nil {
 		return err
@@ -211,9 +212,10 @@ func (p player) spawn(ctx context.Context, s Step) error {
 	if err != nil {
 		return err
 	}
-	sub, end, err := p.spec.Host.Spawn(ctx, agent.SpawnSpec{Chat: p.turn.Chat, TurnID: p.turn.ID, ToolCallID: id, Title: s.Spawn, Message: s.Message})
+	sub, end, err := p.spec.Host.Spawn(ctx,
+		agent.SpawnSpec{Chat: p.turn.Chat, TurnID: p.turn.ID, ToolCallID: id, Title: s.Spawn, Message: s.Message})
 	if err != nil {
-		return p.spawned(id, nil, err)
+		return p.finishSpawn(id, nil, err)
 	}
 	content := agent.Results(&ahp.ToolResultSubagentContent{Resource: sub.Chat, Title: s.Spawn, AgentName: Provider})
 	if err := out.Emit(&ahp.ChatToolCallContentChangedAction{ToolCallID: id, Content: content}); err != nil {
@@ -225,7 +227,7 @@ func (p player) spawn(ctx context.Context, s Step) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	return p.spawned(id, content, err)
+	return p.finishSpawn(id, content, err)
 }
 
 func (p player) all(ctx context.Context, steps []Step) error {
@@ -237,7 +239,7 @@ func (p player) all(ctx context.Context, steps []Step) error {
 	return nil
 }
 
-func (p player) spawned(id string, content []ahp.ToolResultContent, err error) error {
+func (p player) finishSpawn(id string, content []ahp.ToolResultContent, err error) error {
 	r := ahp.ToolCallResult{Success: true, PastTenseMessage: ahp.Plain("Asked a sub-agent"), Content: content}
 	if err != nil {
 		r.Success, r.PastTenseMessage = false, ahp.Plain("The sub-agent failed")

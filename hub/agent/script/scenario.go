@@ -106,7 +106,8 @@ func Parse(text string) (*Scenario, error) {
 		return nil, err
 	}
 	if extra := md.Undecoded(); len(extra) > 0 {
-		return nil, fmt.Errorf("%q is not a field of a scenario. See the package's Step for the fields of a step", extra[0].String())
+		return nil, fmt.Errorf("%q is not a field of a scenario. See the package's Step for the fields of a step",
+			extra[0].String())
 	}
 	for i, t := range s.Turns {
 		if err := checkSteps(t.Steps, 1); err != nil {
@@ -131,8 +132,9 @@ func checkSteps(steps []Step, depth int) error {
 // verbs returns the fields of the first group that are set.
 func (s Step) verbs() (set []string) {
 	for name, on := range map[string]bool{
-		"say": s.Say != "", "think": s.Think != "", "notice": s.Notice != "", "count": s.Count != 0, "clock": s.Clock != 0, "burst": s.Burst != 0,
-		"run": s.Run != "", "edit": s.Edit != "", "ask": s.Ask != "", "call": s.Call != "", "spawn": s.Spawn != "",
+		"say": s.Say != "", "think": s.Think != "", "notice": s.Notice != "", "count": s.Count != 0, "clock": s.Clock != 0,
+		"burst": s.Burst != 0,
+		"run":   s.Run != "", "edit": s.Edit != "", "ask": s.Ask != "", "call": s.Call != "", "spawn": s.Spawn != "",
 		"action": s.Action != "", "wait": s.Wait != 0, "hold": s.Hold, "fail": s.Fail != "",
 	} {
 		if on {
@@ -170,7 +172,7 @@ func (s Step) check(depth int) error {
 }
 
 // findByPrompt returns the turn for a prompt.
-func (s *Scenario) named(prompt string) *Turn {
+func (s *Scenario) findByPrompt(prompt string) *Turn {
 	if s == nil {
 		return nil
 	}

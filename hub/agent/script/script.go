@@ -87,7 +87,7 @@ func (s *session) answer(ctx context.Context, t agent.Turn) error {
 // steps returns the steps of a message: a turn of the scenario by its prompt, orders, or the
 // scenario's next turn.
 func (s *session) steps(text string) ([]Step, error) {
-	if turn := s.scenario.named(text); turn != nil {
+	if turn := s.scenario.findByPrompt(text); turn != nil {
 		return turn.Steps, nil
 	}
 	steps, err := Orders(text)
@@ -105,11 +105,11 @@ func (s *session) steps(text string) ([]Step, error) {
 
 // play plays a turn from its start, or after the step at which it failed.
 func (s *session) play(ctx context.Context, t agent.Turn, steps []Step) error {
-	from := s.resumed(t.ID)
+	from := s.stepAfterFailure(t.ID)
 	p := player{spec: s.spec, turn: t, moves: &s.Moves}
 	for i := min(from, len(steps)); i < len(steps); i++ {
 		if err := p.step(ctx, steps[i]); err != nil {
-			s.fails(t.ID, i+1)
+			s.rememberFailure(t.ID, i+1)
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func (s *session) play(ctx context.Context, t agent.Turn, steps []Step) error {
 	return nil
 }
 
-func (s *session) resumed(turn string) int {
+func (s *session) stepAfterFailure(turn string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	from := s.failed[turn]
@@ -127,7 +127,7 @@ func (s *session) resumed(turn string) int {
 	return from
 }
 
-func (s *session) fails(turn string, next int) {
+func (s *session) rememberFailure(turn string, next int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.failed) < 1000 {

@@ -29,14 +29,15 @@ func open(t *testing.T, sc *Scenario, h *agenttest.Host) (agent.Session, string)
 
 func TestOrders(t *testing.T) {
 	tests := map[string]struct{ prompt, want string }{
-		"say":           {"say hello *you*\\nand me", "markdown hello *you*\nand me\ncomplete\n"},
-		"think":         {"think hm", "reasoning hm\ncomplete\n"},
-		"notice":        {"notice careful", "notice careful\ncomplete\n"},
-		"count":         {"count 3 0", "markdown 1 2 3 \ncomplete\n"},
-		"burst":         {"burst 3 5", "markdown 0 xx\n1 xx\n2 xx\n\ncomplete\n"},
-		"run":           {"run ls", "shell completed true: Ran `ls` [user-action]\ncomplete\n"},
-		"ask":           {"ask", "input 6 questions accept\nmarkdown You accepted without answers.\ncomplete\n"},
-		"call":          {"call lint {\"a\":1}", "markdown The tool was not called: no client offers the tool lint.\ncomplete\n"},
+		"say":    {"say hello *you*\\nand me", "markdown hello *you*\nand me\ncomplete\n"},
+		"think":  {"think hm", "reasoning hm\ncomplete\n"},
+		"notice": {"notice careful", "notice careful\ncomplete\n"},
+		"count":  {"count 3 0", "markdown 1 2 3 \ncomplete\n"},
+		"burst":  {"burst 3 5", "markdown 0 xx\n1 xx\n2 xx\n\ncomplete\n"},
+		"run":    {"run ls", "shell completed true: Ran `ls` [user-action]\ncomplete\n"},
+		"ask":    {"ask", "input 6 questions accept\nmarkdown You accepted without answers.\ncomplete\n"},
+		"call": {"call lint {\"a\":1}",
+			"markdown The tool was not called: no client offers the tool lint.\ncomplete\n"},
 		"fail":          {"fail too bad", "error too bad\nerror\n"},
 		"two lines":     {"say a\n\nthink b", "markdown a\nreasoning b\ncomplete\n"},
 		"spawn":         {"spawn say hello", "spawn completed true: Asked a sub-agent [not-needed]\ncomplete\n"},
@@ -67,7 +68,7 @@ func (h answering) Reply(_ context.Context, thread, text string) error {
 }
 
 // Review comments are answered in their threads, and never executed.
-func TestThreadsAreAnswered(t *testing.T) {
+func TestAnswerThreads(t *testing.T) {
 	h := answering{&agenttest.Host{}, map[string]string{}}
 	session, err := Backend{}.Open(t.Context(), agent.Spec{Session: "ahp-session:/1", Host: h})
 	if err != nil {
@@ -75,9 +76,11 @@ func TestThreadsAreAnswered(t *testing.T) {
 	}
 	fake, turn := agenttest.New(agenttest.User("run ls"))
 	for _, id := range []string{"a", "b"} {
-		turn.Threads = append(turn.Threads, ahp.Annotation{ID: id, Resource: "file:///w/a.go", Entries: []ahp.AnnotationEntry{{Text: ahp.Markdown("run ls")}}})
+		turn.Threads = append(turn.Threads, ahp.Annotation{ID: id, Resource: "file:///w/a.go",
+			Entries: []ahp.AnnotationEntry{{Text: ahp.Markdown("run ls")}}})
 	}
-	if got := agenttest.Text(fake.End(session.Prompt(t.Context(), turn))); !strings.Contains(got, "You sent 2 review threads") || strings.Contains(got, "shell") {
+	if got := agenttest.Text(fake.End(session.Prompt(t.Context(), turn))); !strings.Contains(got,
+		"You sent 2 review threads") || strings.Contains(got, "shell") {
 		t.Errorf("the chat reads %s", got)
 	}
 	if len(h.said) != 2 || !strings.Contains(h.said["b"], "nothing was changed") {
@@ -85,8 +88,9 @@ func TestThreadsAreAnswered(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotUnderstoodIsExplained(t *testing.T) {
-	for _, prompt := range []string{"dance", "", "say", "count x 1", "count -1 0", "count 1000000000 1", "burst 1 100000000", "call t {", "say a\ndance", "spawn spawn spawn spawn spawn say x"} {
+func TestExplainInvalidOrders(t *testing.T) {
+	for _, prompt := range []string{"dance", "", "say", "count x 1", "count -1 0", "count 1000000000 1",
+		"burst 1 100000000", "call t {", "say a\ndance", "spawn spawn spawn spawn spawn say x"} {
 		session, _ := open(t, nil, &agenttest.Host{})
 		fake, turn := agenttest.New(agenttest.User(prompt))
 		got := agenttest.Text(fake.End(session.Prompt(t.Context(), turn)))
@@ -96,12 +100,13 @@ func TestWhatIsNotUnderstoodIsExplained(t *testing.T) {
 	}
 }
 
-func TestOnlyAPersonIsObeyed(t *testing.T) {
+func TestObeyOnlyPeople(t *testing.T) {
 	session, _ := open(t, nil, &agenttest.Host{})
 	m := agenttest.User("say injected")
 	m.Origin.Kind = ahp.MessageKindTool
 	fake, turn := agenttest.New(m)
-	if got := agenttest.Text(fake.End(session.Prompt(t.Context(), turn))); !strings.Contains(got, "Only what a person types") {
+	if got := agenttest.Text(fake.End(session.Prompt(t.Context(), turn))); !strings.Contains(got,
+		"Only what a person types") {
 		t.Errorf("a tool's message was obeyed: %s", got)
 	}
 	m.Text, m.Origin.Kind = "say as asked", ahp.MessageKindAutomation
@@ -110,8 +115,10 @@ func TestOnlyAPersonIsObeyed(t *testing.T) {
 		t.Errorf("what a person had an automation say was not obeyed: %s", got)
 	}
 	fake, turn = agenttest.New(agenttest.User("say injected"))
-	turn.Threads = []ahp.Annotation{{ID: "1", Resource: "file:///x.go", Entries: []ahp.AnnotationEntry{{ID: "1", Text: ahp.Plain("why")}}}}
-	if got := agenttest.Text(fake.End(session.Prompt(t.Context(), turn))); !strings.Contains(got, "> why") || strings.Contains(got, "injected") {
+	turn.Threads = []ahp.Annotation{{ID: "1", Resource: "file:///x.go",
+		Entries: []ahp.AnnotationEntry{{ID: "1", Text: ahp.Plain("why")}}}}
+	if got := agenttest.Text(fake.End(session.Prompt(t.Context(), turn))); !strings.Contains(got, "> why") ||
+		strings.Contains(got, "injected") {
 		t.Errorf("a review was executed: %s", got)
 	}
 }
@@ -189,18 +196,20 @@ func TestAskCoversEveryKind(t *testing.T) {
 	}
 }
 
-func TestAClientsToolAnswers(t *testing.T) {
+func TestCallClientTool(t *testing.T) {
 	session, _ := open(t, nil, &agenttest.Host{})
 	fake, turn := agenttest.New(agenttest.User(`call lint {"path":"a b"}`))
 	fake.Tool = func(_, tool string, input json.RawMessage) (ahp.ToolCallResult, error) {
-		return ahp.ToolCallResult{Success: true, Content: agent.Results(&ahp.ToolResultTextContent{Text: tool + string(input)})}, nil
+		return ahp.ToolCallResult{Success: true,
+			Content: agent.Results(&ahp.ToolResultTextContent{Text: tool + string(input)})}, nil
 	}
-	if got := agenttest.Text(fake.End(session.Prompt(t.Context(), turn))); !strings.Contains(got, `The tool answered: lint{"path":"a b"}`) {
+	if got := agenttest.Text(fake.End(session.Prompt(t.Context(), turn))); !strings.Contains(got,
+		`The tool answered: lint{"path":"a b"}`) {
 		t.Error(got)
 	}
 }
 
-func TestASubChatSpeaksForItself(t *testing.T) {
+func TestSubChat(t *testing.T) {
 	host := &agenttest.Host{}
 	session, _ := open(t, nil, host)
 	fake, turn := agenttest.New(agenttest.User("spawn think hard"))
@@ -220,7 +229,7 @@ func TestASubChatSpeaksForItself(t *testing.T) {
 	}
 }
 
-func TestAFailedTurnGoesOnAfterItsFailure(t *testing.T) {
+func TestResumeFailedTurn(t *testing.T) {
 	session, _ := open(t, nil, &agenttest.Host{})
 	fake, turn := agenttest.New(agenttest.User("say before\nfail no luck\nsay after"))
 	err := session.Prompt(t.Context(), turn)
@@ -299,15 +308,15 @@ say = "second"
 	}
 }
 
-func TestScenarioMistakesAreTold(t *testing.T) {
+func TestInvalidScenarios(t *testing.T) {
 	for in, want := range map[string]string{
 		"[[turn]]\n[[turn.step]]\nshout = \"x\"":                                  "shout",
-		"[[turn]]\n[[turn.step]]\n":                                               "turn 1, step 1: it says nothing to do",
+		"[[turn]]\n[[turn.step]]\n":                                               "turn 1, step 1: the step has nothing to do",
 		"[[turn]]\n[[turn.step]]\nsay = \"x\"\nrun = \"y\"":                       "several things",
 		"[[turn]]\n[[turn.step]]\nwait = \"-1s\"":                                 "negative",
-		"[[turn]]\n[[turn.step]]\nask = \"{\"":                                    "questions cannot be read",
+		"[[turn]]\n[[turn.step]]\nask = \"{\"":                                    "questions are not valid",
 		"[[turn]]\n[[turn.step]]\naction = '{\"type\":\"terminal/data\"}'":        "not a chat action",
-		"[[turn]]\n[[turn.step]]\naction = '{'":                                   "cannot be read",
+		"[[turn]]\n[[turn.step]]\naction = '{'":                                   "is not valid",
 		"[[turn]]\n[[turn.step]]\ncall = \"x\"\ninput = \"{\"":                    "not JSON",
 		"[[turn]]\n[[turn.step]]\nspawn = \"x\"\n[[turn.step.step]]\nfoo = \"y\"": "foo",
 	} {
@@ -320,7 +329,7 @@ func TestScenarioMistakesAreTold(t *testing.T) {
 	}
 }
 
-func TestTheDemoShowsEveryState(t *testing.T) {
+func TestDemoShowsEveryState(t *testing.T) {
 	seen := map[string]bool{}
 	sc := Demo()
 	for _, prompt := range sc.Prompts() {
@@ -335,8 +344,10 @@ func TestTheDemoShowsEveryState(t *testing.T) {
 			seen[string(fake.State().Turns[0].State)] = true
 		})
 	}
-	for _, want := range []string{"markdown", "reasoning", "toolCall", "inputRequest", "systemNotification", "error", "complete", "cancelled",
-		"streaming", "pending-confirmation", "running", "pending-result-confirmation", "completed", "fileEdit", "terminal", "subagent"} {
+	for _, want := range []string{"markdown", "reasoning", "toolCall", "inputRequest", "systemNotification", "error",
+		"complete", "cancelled",
+		"streaming", "pending-confirmation", "running", "pending-result-confirmation", "completed", "fileEdit", "terminal",
+		"subagent"} {
 		if !seen[want] {
 			t.Errorf("the demo does not show %s", want)
 		}

@@ -167,7 +167,8 @@ func (k keeper) program(p place) func(string) []string {
 		return nil
 	}
 	const write = `{ printf '%s\0' "$PWD"; env -0; }`
-	lead := fmt.Sprintf("%s 2>/dev/null >%s; trap %s EXIT; ", write, quote(k.before()), quote(write+" 2>/dev/null >"+quote(k.after())))
+	lead := fmt.Sprintf("%s 2>/dev/null >%s; trap %s EXIT; ", write, quote(k.before()),
+		quote(write+" 2>/dev/null >"+quote(k.after())))
 	for _, name := range p.Unset {
 		if isName(name) {
 			lead += "unset " + name + "; "

@@ -41,7 +41,8 @@ func newWorld(t *testing.T) *world {
 // text.
 func (w *world) run(chat ahp.URI, command string) (printed, said string) {
 	w.t.Helper()
-	s, err := Backend{}.Open(w.t.Context(), agent.Spec{Session: "ahp-session:/1", Dirs: []string{w.home}, Data: w.data, Host: w.host})
+	s, err := Backend{}.Open(w.t.Context(),
+		agent.Spec{Session: "ahp-session:/1", Dirs: []string{w.home}, Data: w.data, Host: w.host})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func (w *world) run(chat ahp.URI, command string) (printed, said string) {
 	return printed, said
 }
 
-func TestCommandsGoOnWhereTheOnesBeforeLeft(t *testing.T) {
+func TestCommandsContinueInPlace(t *testing.T) {
 	tests := map[string]struct{ first, then, want string }{
 		"cd":                       {"mkdir -p 'a b'; cd 'a b'", `basename "$PWD"`, "a b\n"},
 		"cd back":                  {"mkdir x; cd x", `cd - >/dev/null && ls`, "x\n"},
@@ -87,7 +88,7 @@ func TestCommandsGoOnWhereTheOnesBeforeLeft(t *testing.T) {
 	}
 }
 
-func TestChatsHavePlacesOfTheirOwn(t *testing.T) {
+func TestChatsHaveSeparatePlaces(t *testing.T) {
 	w := newWorld(t)
 	w.run("ahp-chat:/1", "mkdir sub; cd sub; export ONLY=here")
 	if got, _ := w.run("ahp-chat:/2", `pwd; echo "${ONLY-none}"`); got != w.home+"\nnone\n" {
@@ -95,7 +96,7 @@ func TestChatsHavePlacesOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestAPlaceThatIsGoneIsSaid(t *testing.T) {
+func TestReportMissingPlace(t *testing.T) {
 	w := newWorld(t)
 	w.run("ahp-chat:/1", "mkdir sub; cd sub")
 	if err := os.Remove(filepath.Join(w.home, "sub")); err != nil {
@@ -107,10 +108,10 @@ func TestAPlaceThatIsGoneIsSaid(t *testing.T) {
 	}
 }
 
-func TestAnEnvironmentThatGrewTooLargeIsSaid(t *testing.T) {
+func TestReportTooLargeEnvironment(t *testing.T) {
 	w := newWorld(t)
 	_, said := w.run("ahp-chat:/1", "export BIG=$(head -c 70000 /dev/zero | tr '\\0' x); mkdir z; cd z")
-	if !strings.Contains(said, "they are not kept") {
+	if !strings.Contains(said, "They are not kept") {
 		t.Errorf("it said %q", said)
 	}
 	if got, _ := w.run("ahp-chat:/1", `basename "$PWD"; echo "${BIG-none}"`); got != "z\nnone\n" {
@@ -118,7 +119,7 @@ func TestAnEnvironmentThatGrewTooLargeIsSaid(t *testing.T) {
 	}
 }
 
-func TestACommandLeavesNothingBehindInTheDataDirectory(t *testing.T) {
+func TestCommandLeavesNoFilesInDataDirectory(t *testing.T) {
 	w := newWorld(t)
 	w.run("ahp-chat:/1", "mkdir sub; cd sub")
 	left, err := filepath.Glob(filepath.Join(w.data, "run-*"))
@@ -127,10 +128,11 @@ func TestACommandLeavesNothingBehindInTheDataDirectory(t *testing.T) {
 	}
 }
 
-func TestTheApprovalNamesTheDirectoryItWouldRunIn(t *testing.T) {
+func TestApprovalNamesDirectory(t *testing.T) {
 	w := newWorld(t)
 	w.run("ahp-chat:/1", "mkdir sub; cd sub")
-	s, err := Backend{}.Open(t.Context(), agent.Spec{Session: "ahp-session:/1", Dirs: []string{w.home}, Data: w.data, Host: w.host})
+	s, err := Backend{}.Open(t.Context(),
+		agent.Spec{Session: "ahp-session:/1", Dirs: []string{w.home}, Data: w.data, Host: w.host})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,8 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	switch command := strings.TrimSpace(t.Message.Text); {
 	case agent.AboutThreads(t):
 		return agent.Say(t.Out, "You sent "+agent.CountThreads(len(t.Threads))+
-			". The shell agent runs commands only and cannot answer them; nothing was run.\n"+agent.Threads(s.spec.Dirs, t.Threads))
+			". The shell agent runs commands only and cannot answer them; nothing was run.\n"+agent.Threads(s.spec.Dirs,
+			t.Threads))
 	case !agent.Typed(t.Message):
 		return agent.Say(t.Out, "Only what a person types runs here, so this message was not run.")
 	case command == "":
@@ -75,7 +76,8 @@ func (s *session) run(ctx context.Context, t agent.Turn, command string) error {
 	command, behind := background(command)
 	move, moved := s.Movable(t.Chat)
 	defer moved()
-	end, err := agent.RunCommand(ctx, s.spec, t, agent.Command{Text: command, Dir: p.Dir, Env: p.env(), Program: k.program(p), Background: behind, Move: move})
+	end, err := agent.RunCommand(ctx, s.spec, t,
+		agent.Command{Text: command, Dir: p.Dir, Env: p.env(), Program: k.program(p), Background: behind, Move: move})
 	if !end.Goes {
 		err = errors.Join(err, s.keep(t, k, p, err))
 	}

@@ -40,9 +40,11 @@ func TestPrompt(t *testing.T) { // AHP requirement 125, where a command is edite
 		"a script": {"cd x\nls", nil, 0, "cd x\nls", "shell completed true: Ran `cd x …` [user-action]\ncomplete\n"},
 		"it fails": {"false", nil, 1, "false", "shell completed false: `false` exited with 1 [user-action]\ncomplete\n"},
 		"edited":   {"ls", edit, 0, "ls -l", "shell completed true: Ran `ls -l` [user-action]\ncomplete\n"},
-		"denied":   {"ls", agenttest.Deny, 0, "", "shell cancelled: denied\nmarkdown The command was denied and did not run.\ncomplete\n"},
-		"ticks":    {"echo `date`", nil, 0, "echo `date`", "shell completed true: Ran `` echo `date` `` [user-action]\ncomplete\n"},
-		"nothing":  {" \n", nil, 0, "", "markdown Type a command to run, `ls` for example.\ncomplete\n"},
+		"denied": {"ls", agenttest.Deny, 0, "",
+			"shell cancelled: denied\nmarkdown The command was denied and did not run.\ncomplete\n"},
+		"ticks": {"echo `date`", nil, 0, "echo `date`",
+			"shell completed true: Ran `` echo `date` `` [user-action]\ncomplete\n"},
+		"nothing": {" \n", nil, 0, "", "markdown Type a command to run, `ls` for example.\ncomplete\n"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +69,7 @@ func TestPrompt(t *testing.T) { // AHP requirement 125, where a command is edite
 	}
 }
 
-func TestTheApprovalSaysWhatRuns(t *testing.T) {
+func TestApprovalNamesCommand(t *testing.T) {
 	fake, turn := agenttest.New(agenttest.User("make test"))
 	var ready *ahp.ChatToolCallReadyAction
 	fake.Answer = func(a *ahp.ChatToolCallReadyAction) *ahp.ChatToolCallConfirmedAction {
@@ -77,15 +79,17 @@ func TestTheApprovalSaysWhatRuns(t *testing.T) {
 	if err := open(t, &agenttest.Host{}).Prompt(t.Context(), turn); err != nil {
 		t.Fatal(err)
 	}
-	if ready.InvocationMessage.Text != "Run `make test`" || ready.ToolInput.Text != "make test" || !*ready.Editable || ready.ConfirmationTitle == nil {
+	if ready.InvocationMessage.Text != "Run `make test`" || ready.ToolInput.Text != "make test" || !*ready.Editable ||
+		ready.ConfirmationTitle == nil {
 		t.Errorf("readiness %+v", ready)
 	}
-	if o := ready.Options; len(o) != 2 || o[0].Kind != ahp.ConfirmationOptionKindApprove || o[1].Kind != ahp.ConfirmationOptionKindDeny {
+	if o := ready.Options; len(o) != 2 || o[0].Kind != ahp.ConfirmationOptionKindApprove ||
+		o[1].Kind != ahp.ConfirmationOptionKindDeny {
 		t.Errorf("options %+v", o)
 	}
 }
 
-func TestTheTerminalIsShownWhileItRunsAndKeptWithItsEnd(t *testing.T) {
+func TestTerminalIsShownAndKept(t *testing.T) {
 	long := strings.Repeat("0123456789\n", 1000)
 	host := &agenttest.Host{Run: func(agent.TerminalSpec) (int, string) { return 2, long }}
 	fake, turn := agenttest.New(agenttest.User("make"))
@@ -96,13 +100,15 @@ func TestTheTerminalIsShownWhileItRunsAndKeptWithItsEnd(t *testing.T) {
 	for _, a := range fake.Actions() {
 		order = append(order, strings.TrimPrefix(a.ActionType(), "chat/"))
 	}
-	if got, want := strings.Join(order, " "), "turnStarted toolCallStart toolCallReady toolCallConfirmed toolCallContentChanged toolCallComplete"; got != want {
+	if got, want := strings.Join(order, " "),
+		"turnStarted toolCallStart toolCallReady toolCallConfirmed toolCallContentChanged toolCallComplete"; got != want {
 		t.Errorf("order\n%s, want\n%s (AHP requirement 121)", got, want)
 	}
 	parts := fake.End(nil).ResponseParts
 	call := parts[0].Value.(*ahp.ToolCallResponsePart).ToolCall.Value.(*ahp.ToolCallCompletedState)
 	content := call.Content[0].Value.(*ahp.ToolResultTerminalContent)
-	if content.Resource != "ahp-terminal:/1" || !*content.IsPty || *content.Result.ExitCode != 2 || !*content.Result.Truncated {
+	if content.Resource != "ahp-terminal:/1" || !*content.IsPty || *content.Result.ExitCode != 2 ||
+		!*content.Result.Truncated {
 		t.Errorf("content %+v", content)
 	}
 	if p := content.Result.Preview; !strings.HasPrefix(p, "0123456789\n") || len(p) > 4096 || !strings.HasSuffix(long, p) {
@@ -127,7 +133,7 @@ func TestCancelKillsTheCommand(t *testing.T) {
 	}
 }
 
-func TestInTheBackground(t *testing.T) {
+func TestBackgroundCommand(t *testing.T) {
 	tests := map[string]struct {
 		message string
 		moved   bool
@@ -154,7 +160,8 @@ func TestInTheBackground(t *testing.T) {
 			if got := agenttest.Text(fake.End(err)); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
-			if len(host.Behind) != 1 || host.Behind[0].Command != tc.ran || host.Behind[0].Chat != turn.Chat || host.Killed != 0 {
+			if len(host.Behind) != 1 || host.Behind[0].Command != tc.ran || host.Behind[0].Chat != turn.Chat ||
+				host.Killed != 0 {
 				t.Errorf("in the background: %+v, killed %d", host.Behind, host.Killed)
 			}
 			if s.(agent.Mover).Move(turn.Chat) {
@@ -164,7 +171,7 @@ func TestInTheBackground(t *testing.T) {
 	}
 }
 
-func TestNothingElseRuns(t *testing.T) {
+func TestRunOnlyTypedMessages(t *testing.T) {
 	hunk := json.RawMessage(`{"by":{"id":"1","name":"Ana"},"side":"after","hunk":"-a\n+b"}`)
 	thread := ahp.Annotation{
 		ID: "1", Resource: "file:///project/a%20b.go", Resolved: true,
@@ -175,7 +182,8 @@ func TestNothingElseRuns(t *testing.T) {
 		},
 	}
 	review := agenttest.User("rm -rf /")
-	review.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageAnnotationsAttachment{Label: "Review", Resource: "ahp-session:/1/annotations"}}}
+	review.Attachments = []ahp.MessageAttachment{
+		{Value: &ahp.MessageAnnotationsAttachment{Label: "Review", Resource: "ahp-session:/1/annotations"}}}
 	foreign := agenttest.User("rm -rf /")
 	foreign.Origin.Kind = ahp.MessageKindAgent
 	tests := map[string]struct {
@@ -183,10 +191,13 @@ func TestNothingElseRuns(t *testing.T) {
 		threads []ahp.Annotation
 		want    []string
 	}{
-		"a review":                {review, []ahp.Annotation{thread}, []string{"one review thread", "**`a b.go`**, lines 5–7 (resolved)", "```diff\n-a\n+b\n```", "> Ana: Why?\n> \n> Really?", "nothing was run"}},
+		"a review": {review, []ahp.Annotation{thread},
+			[]string{"one review thread", "**`a b.go`**, lines 5–7 (resolved)", "```diff\n-a\n+b\n```",
+				"> Ana: Why?\n> \n> Really?", "nothing was run"}},
 		"a review without thread": {review, nil, []string{"review threads that are gone"}},
-		"threads alone":           {agenttest.User("rm -rf /"), []ahp.Annotation{thread, thread}, []string{"2 review threads"}},
-		"not typed by a person":   {foreign, nil, []string{"Only what a person types runs here"}},
+		"threads alone": {agenttest.User("rm -rf /"), []ahp.Annotation{thread, thread},
+			[]string{"2 review threads"}},
+		"not typed by a person": {foreign, nil, []string{"Only what a person types runs here"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -209,11 +220,12 @@ func TestNothingElseRuns(t *testing.T) {
 	}
 }
 
-func TestACommandThatCannotStart(t *testing.T) {
+func TestCommandCannotStart(t *testing.T) {
 	host := &agenttest.Host{Run: func(agent.TerminalSpec) (int, string) { return agenttest.Refused, "no more terminals" }}
 	fake, turn := agenttest.New(agenttest.User("ls"))
 	err := open(t, host).Prompt(t.Context(), turn)
-	if got, want := agenttest.Text(fake.End(err)), "shell completed false: Could not run `ls` [user-action]\ncomplete\n"; got != want {
+	if got, want := agenttest.Text(fake.End(err)),
+		"shell completed false: Could not run `ls` [user-action]\ncomplete\n"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
