@@ -68,7 +68,7 @@ func TestARepositorysServerIsTrustedUsedAndStopped(t *testing.T) {
 	}
 	page.Click("#custom-servers button[value=stop]")
 	page.WaitText("#custom-servers", "Stopped")
-	if said := j.say(`call echo {"text":"again"}`); !strings.Contains(said, "does not run now") {
+	if said := j.say(`call echo {"text":"again"}`); !strings.Contains(said, "is not running") {
 		t.Errorf("a tool of a server that is stopped: %q", said)
 	}
 	page.Click("#custom-rules .crow .cswitch > summary")

@@ -12,7 +12,7 @@ func TestMcpByHand(t *testing.T) {
 	t.Setenv("AHPHUB_MCP_URL", "")
 	t.Setenv("AHPHUB_MCP_TOKEN", "")
 	err := command(t.Context(), []string{"mcp"}, io.Discard, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "no use in starting it by hand") {
+	if err == nil || !strings.Contains(err.Error(), "does not work on its own") {
 		t.Errorf("it says %v", err)
 	}
 }

@@ -187,10 +187,10 @@ func TestBridgeSaysWhatIsWrong(t *testing.T) {
 	w := newWorld(t, Limits{})
 	s := w.open(one)
 	for says, env := range map[string][]string{
-		"are not set":                {EnvURL + "=", EnvToken + "="},
-		"it is an address like http": {EnvURL + "=localhost", EnvToken + "=x"},
-		"session is over":            {EnvURL + "=" + s.URL, EnvToken + "=wrong"},
-		"is gone":                    {EnvURL + "=http://127.0.0.1:1/mcp", EnvToken + "=x"},
+		"are not set":                 {EnvURL + "=", EnvToken + "="},
+		"Use an address such as http": {EnvURL + "=localhost", EnvToken + "=x"},
+		"session has ended":           {EnvURL + "=" + s.URL, EnvToken + "=wrong"},
+		"does not answer":             {EnvURL + "=http://127.0.0.1:1/mcp", EnvToken + "=x"},
 	} {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), append(env, "BRIDGE_TEST=1")...)

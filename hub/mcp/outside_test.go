@@ -127,7 +127,7 @@ func TestAnAgentReachesAServerThroughTheHost(t *testing.T) {
 	}
 	w.untilState("files", "stopped")
 	w.until("its tools are gone", func() bool { return len(w.names(c)) == 0 && len(w.session(outside).ServerTools) == 0 })
-	w.fails(c, "echo", echoIn{"x"}, "does not run now")
+	w.fails(c, "echo", echoIn{"x"}, "is not running")
 	if reason := w.start("files"); reason != "" {
 		t.Fatal(reason)
 	}
@@ -174,10 +174,10 @@ func TestWhatAServerDiedOfIsTold(t *testing.T) {
 	for name, want := range map[string]string{
 		"fails":   "exit status 7. It said: no licence found",
 		"babbles": "does not speak the Model Context Protocol",
-		"nowhere": "cannot be started",
+		"nowhere": "cannot start its program",
 		"silent":  "its program ended",
 		"needs":   "NOBODY_SET_THIS, which is not set",
-		"gone":    "cannot be reached",
+		"gone":    "cannot reach the server",
 	} {
 		w.trust(name)
 		if reason := w.start(name); reason != "" {
@@ -242,7 +242,7 @@ func TestMessagesWaitForAServerUntilItIsPutAside(t *testing.T) {
 
 func TestDigestsAndDialsAreOfOneCommand(t *testing.T) {
 	_, err := Dialer{}.Dial(t.Context(), host.ServerSpec{Name: "x", Command: custom.Command{Argv: []string{"./run"}, Dir: t.TempDir()}})
-	if err == nil || !strings.Contains(err.Error(), "./run cannot be started") {
+	if err == nil || !strings.Contains(err.Error(), "cannot start its program ./run") {
 		t.Errorf("a program that is not in the directory: %v", err)
 	}
 }
