@@ -94,7 +94,7 @@ func TestTurnsOfChatsAreCompared(t *testing.T) {
 			if i < 0 {
 				return false
 			}
-			_, _, _, known := x.host.TurnChanges(t.Context(), session, list[i].ID)
+			_, _, _, known := x.host.Changes.TurnChanges(t.Context(), session, list[i].ID)
 			return known
 		})
 	}

@@ -27,9 +27,9 @@ func (p *Pages) suggestions(w http.ResponseWriter, r *http.Request) error {
 		}
 		refs, threads = append(refs, ref), append(threads, ref.Thread)
 	}
-	apply := p.Host.ApplySuggestions
+	apply := p.Host.Changes.ApplySuggestions
 	if r.PostForm.Get("do") == "commit" {
-		apply = p.Host.CommitSuggestions
+		apply = p.Host.Changes.CommitSuggestions
 	}
 	if err := apply(r.Context(), p.CallerOf(r.Context()), v.Session, refs); err != nil {
 		return err

@@ -32,7 +32,7 @@ func (p *Pages) verdict(w http.ResponseWriter, r *http.Request) error {
 	}
 	c := p.CallerOf(r.Context())
 	if r.PostForm.Get("do") == "dismiss" {
-		if err := p.Host.DismissVerdict(r.Context(), c, v.Session, r.PostForm.Get("who")); err != nil {
+		if err := p.Host.Changes.DismissVerdict(r.Context(), c, v.Session, r.PostForm.Get("who")); err != nil {
 			return err
 		}
 		return site.FinishForm(w, r, back(r, l.page()))
@@ -46,7 +46,7 @@ func (p *Pages) verdict(w http.ResponseWriter, r *http.Request) error {
 		given.Summary = "See " + commentsWord(len(list)) + "."
 	}
 	if given.Kind != review.Comment || given.Summary != "" || len(list) == 0 {
-		if err := p.Host.GiveVerdict(r.Context(), c, v.Session, given); err != nil {
+		if err := p.Host.Changes.GiveVerdict(r.Context(), c, v.Session, given); err != nil {
 			return err
 		}
 	}
@@ -94,5 +94,5 @@ func seenDigest(l look, cs *ahp.ChangesetState) string {
 
 // readMentions says that a person looked at threads.
 func (p *Pages) readMentions(ctx context.Context, v site.Visit, threads []string) error {
-	return p.Host.MentionsRead(ctx, v.Who.ID, v.Session, threads)
+	return p.Host.Changes.MentionsRead(ctx, v.Who.ID, v.Session, threads)
 }

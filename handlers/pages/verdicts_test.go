@@ -152,11 +152,11 @@ func TestVerdictsAreLive(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(s.host.GiveVerdict(t.Context(), ben, s.session0(base), host.GivenVerdict{Kind: "approve", Summary: "fine"}))
+	must(s.host.Changes.GiveVerdict(t.Context(), ben, s.session0(base), host.GivenVerdict{Kind: "approve", Summary: "fine"}))
 	threads.wait("verdicts", "Ben approved")
 	threads.wait("verdict-list", "fine")
 	inbox.wait("inbox", "Ben approved")
-	must(s.host.DismissVerdict(t.Context(), ben, s.session0(base), ""))
+	must(s.host.Changes.DismissVerdict(t.Context(), ben, s.session0(base), ""))
 	threads.wait("verdict-list", "taken back")
 	inbox.wait("inbox", "now")
 	if strings.Contains(threads.text("verdicts"), "Ben") {

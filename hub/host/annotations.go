@@ -60,7 +60,7 @@ func reasonOf(err error) string {
 	return ""
 }
 
-func (h *Host) checkThreadSet(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsSetAction) string {
+func (p *changesPart) checkThreadSet(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsSetAction) string {
 	t := &a.Annotation
 	switch {
 	case t.ID == "" || t.Resource == "":
@@ -75,17 +75,17 @@ func (h *Host) checkThreadSet(r *core.Request, s *ahp.AnnotationsState, a *ahp.A
 		old := s.Annotations[i]
 		reason := checkThreadReset(r, old, t)
 		if reason == "" {
-			h.noteMentions(r, t.ID, slices.DeleteFunc(slices.Clone(t.Entries), func(e ahp.AnnotationEntry) bool { return entryAt(old.Entries, e.ID) >= 0 })...)
+			p.noteMentions(r, t.ID, slices.DeleteFunc(slices.Clone(t.Entries), func(e ahp.AnnotationEntry) bool { return entryAt(old.Entries, e.ID) >= 0 })...)
 		}
 		return reason
 	}
-	if len(s.Annotations) >= h.core.Limits.Threads {
+	if len(s.Annotations) >= p.core.Limits.Threads {
 		return fmt.Sprintf("this session has %d threads already: delete some first", len(s.Annotations))
 	}
-	return h.checkNewThread(r, t)
+	return p.checkNewThread(r, t)
 }
 
-func (h *Host) checkNewThread(r *core.Request, t *ahp.Annotation) string {
+func (p *changesPart) checkNewThread(r *core.Request, t *ahp.Annotation) string {
 	t.Resolved = false // AHP requirement 161
 	if t.Origin.Session != r.Info.Session {
 		t.Origin = ahp.AnnotationOrigin{Session: r.Info.Session}
@@ -98,7 +98,7 @@ func (h *Host) checkNewThread(r *core.Request, t *ahp.Annotation) string {
 			return reason
 		}
 	}
-	h.noteMentions(r, t.ID, t.Entries...)
+	p.noteMentions(r, t.ID, t.Entries...)
 	return ""
 }
 
@@ -117,7 +117,7 @@ func checkThreadReset(r *core.Request, old ahp.Annotation, t *ahp.Annotation) st
 			return reason
 		}
 	}
-	t.Meta = keepStamp(old.Meta, t.Meta)
+	t.Meta = core.KeepStamp(old.Meta, t.Meta)
 	reason := checkThreadChange(r, old, *t)
 	if reason == "" && !reflect.DeepEqual(old.Range, t.Range) {
 		*t = placed(*t)
@@ -174,7 +174,7 @@ func checkThreadUpdated(r *core.Request, s *ahp.AnnotationsState, a *ahp.Annotat
 	return checkThreadChange(r, s.Annotations[i], t)
 }
 
-func (h *Host) checkThreadRemoved(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsRemovedAction) string {
+func (p *changesPart) checkThreadRemoved(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsRemovedAction) string {
 	i := threadAt(s, a.AnnotationID)
 	if i < 0 {
 		return ""
@@ -184,11 +184,11 @@ func (h *Host) checkThreadRemoved(r *core.Request, s *ahp.AnnotationsState, a *a
 			return reason
 		}
 	}
-	h.dropMentions(r, a.AnnotationID)
+	p.dropMentions(r, a.AnnotationID)
 	return ""
 }
 
-func (h *Host) checkEntrySet(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsEntrySetAction) string {
+func (p *changesPart) checkEntrySet(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsEntrySetAction) string {
 	i := threadAt(s, a.AnnotationID)
 	if i < 0 {
 		return ""
@@ -202,7 +202,7 @@ func (h *Host) checkEntrySet(r *core.Request, s *ahp.AnnotationsState, a *ahp.An
 	}
 	reason := checkNewEntry(r, entries, &a.Entry)
 	if reason == "" {
-		h.noteMentions(r, a.AnnotationID, a.Entry)
+		p.noteMentions(r, a.AnnotationID, a.Entry)
 	}
 	return reason
 }
@@ -239,7 +239,7 @@ func checkNewEntry(r *core.Request, others []ahp.AnnotationEntry, e *ahp.Annotat
 
 // checkEntryEdit lets the stamp of the first writing stand, whoever edits.
 func checkEntryEdit(r *core.Request, old ahp.AnnotationEntry, e *ahp.AnnotationEntry) string {
-	e.Meta = keepStamp(old.Meta, e.Meta)
+	e.Meta = core.KeepStamp(old.Meta, e.Meta)
 	if reflect.DeepEqual(old, *e) {
 		return ""
 	}
@@ -259,22 +259,8 @@ func checkEntryText(e *ahp.AnnotationEntry) string {
 	return ""
 }
 
-// keepStamp puts the host's own key as it was into what a client sends.
-func keepStamp(old, sent ahp.Meta) ahp.Meta {
-	had, stamped := old[core.MetaKey]
-	if _, forged := sent[core.MetaKey]; !stamped && !forged {
-		return sent
-	}
-	m := core.CloneMeta(sent)
-	delete(m, core.MetaKey)
-	if stamped {
-		m[core.MetaKey] = had
-	}
-	return m
-}
-
 // checkFilesReviewed lets every reviewer mark. The action has no room for who did: that is recorded in the same step.
-func (h *Host) checkFilesReviewed(r *core.Request, s *ahp.ChangesetState, a *ahp.ChangesetFilesReviewChangedAction) string {
+func (p *changesPart) checkFilesReviewed(r *core.Request, s *ahp.ChangesetState, a *ahp.ChangesetFilesReviewChangedAction) string {
 	for _, id := range a.Files {
 		if !slices.ContainsFunc(s.Files, func(f ahp.ChangesetFile) bool { return f.ID == id }) {
 			return "there is no file " + id + " in this changeset: it may have changed meanwhile"
@@ -283,13 +269,13 @@ func (h *Host) checkFilesReviewed(r *core.Request, s *ahp.ChangesetState, a *ahp
 	if len(a.Files) == 0 {
 		return "name at least one file"
 	}
-	l := h.ledger(r.Info.Session)
+	l := p.ledger(r.Info.Session)
 	if !l.isLoaded() {
 		return "this changeset was closed meanwhile: open it again"
 	}
 	uri, files, m := r.Info.URI, a.Files, mark{By: r.Caller.Who(), At: r.Now.UTC()}
 	l.changeIn(r.Tx, func(rec *ledgerRecord) { rec.markFiles(uri, s, files, a.Reviewed, m) })
-	r.Tx.Effect(uri, func(ctx context.Context) { h.showReviewed(ctx, l, uri, files) })
+	r.Tx.Effect(uri, func(ctx context.Context) { p.showReviewed(ctx, l, uri, files) })
 	return ""
 }
 

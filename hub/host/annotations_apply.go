@@ -40,39 +40,39 @@ type applied struct {
 
 // ApplySuggestions writes suggestions into the files they are about, then resolves their threads with a note. Errors:
 // -32602 there is no such suggestion, -32009 the caller may not write files, -32011 the lines are others now.
-func (h *Host) ApplySuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []SuggestionRef) error {
-	list, err := h.suggested(ctx, c, session, refs)
+func (p *changesPart) ApplySuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []SuggestionRef) error {
+	list, err := p.suggested(ctx, c, session, refs)
 	if err != nil {
 		return err
 	}
-	if err := h.writeSuggested(ctx, session, list, nil); err != nil {
+	if err := p.writeSuggested(ctx, session, list, nil); err != nil {
 		return err
 	}
-	h.kick(h.ledger(session))
-	return h.noteApplied(ctx, c, session, list, "Applied the suggestion.")
+	p.kick(p.ledger(session))
+	return p.noteApplied(ctx, c, session, list, "Applied the suggestion.")
 }
 
 // suggested finds what is to be applied. Whoever may revert changes may apply: both write files.
-func (h *Host) suggested(ctx context.Context, c core.Caller, session ahp.URI, refs []SuggestionRef) ([]applied, error) {
-	if h.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(core.SessionInfo(session)) {
+func (p *changesPart) suggested(ctx context.Context, c core.Caller, session ahp.URI, refs []SuggestionRef) ([]applied, error) {
+	if p.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(core.SessionInfo(session)) {
 		return nil, core.NoSession(session)
 	}
 	if err := core.MayCall(c, "invokeChangesetOperation", core.SessionInfo(session)); err != nil {
 		return nil, err
 	}
-	if h.changesetService() == nil {
+	if p.svc == nil {
 		return nil, ahp.Errorf(ahp.CodeConflict, "this host keeps no checkpoints, so nothing can be applied")
 	}
 	if len(refs) == 0 || len(refs) > mostApplied {
 		return nil, core.BadParams("name 1 to %d suggestions", mostApplied)
 	}
-	if err := h.core.Ensure(ctx, session); err != nil {
+	if err := p.core.Ensure(ctx, session); err != nil {
 		return nil, err
 	}
-	if err := h.core.Ensure(ctx, core.AnnotationsURI(session)); err != nil {
+	if err := p.core.Ensure(ctx, core.AnnotationsURI(session)); err != nil {
 		return nil, err
 	}
-	s, _ := hub.StateOf[*ahp.AnnotationsState](h.core.Hub, core.AnnotationsURI(session))
+	s, _ := hub.StateOf[*ahp.AnnotationsState](p.core.Hub, core.AnnotationsURI(session))
 	if s == nil {
 		return nil, core.NoSession(session)
 	}
@@ -109,17 +109,17 @@ func findSuggestion(s *ahp.AnnotationsState, ref SuggestionRef) (applied, error)
 }
 
 // writeSuggested edits every file once.
-func (h *Host) writeSuggested(ctx context.Context, session ahp.URI, list []applied, keep func(changeset.Undo) error) error {
+func (p *changesPart) writeSuggested(ctx context.Context, session ahp.URI, list []applied, keep func(changeset.Undo) error) error {
 	var edits []changeset.Edit
 	for _, a := range list {
 		if slices.ContainsFunc(edits, func(e changeset.Edit) bool { return e.Path == a.path }) {
 			continue
 		}
 		edits = append(edits, changeset.Edit{Path: a.path, Edit: func(now []byte) ([]byte, error) {
-			return h.withSuggested(ctx, session, now, a.path, list)
+			return p.withSuggested(ctx, session, now, a.path, list)
 		}})
 	}
-	err := h.changesetService().Edit(ctx, session, h.changeDirs(session), edits, keep)
+	err := p.svc.Edit(ctx, session, p.core.LocalDirs(session), edits, keep)
 	switch {
 	case errors.Is(err, changeset.ErrConflict), errors.Is(err, review.ErrOverlap):
 		return ahp.Errorf(ahp.CodeConflict, "nothing was changed: %v", err)
@@ -133,7 +133,7 @@ func (h *Host) writeSuggested(ctx context.Context, session ahp.URI, list []appli
 }
 
 // withSuggested is a file's content with every suggestion about it.
-func (h *Host) withSuggested(ctx context.Context, session ahp.URI, now []byte, path string, list []applied) ([]byte, error) {
+func (p *changesPart) withSuggested(ctx context.Context, session ahp.URI, now []byte, path string, list []applied) ([]byte, error) {
 	if diff.IsBinary(now) {
 		return nil, fmt.Errorf("%w: %s is no text", changeset.ErrConflict, filepath.Base(path))
 	}
@@ -143,7 +143,7 @@ func (h *Host) withSuggested(ctx context.Context, session ahp.URI, now []byte, p
 		if a.path != path {
 			continue
 		}
-		at, ok := h.standsAt(ctx, session, a.thread, lines)
+		at, ok := p.standsAt(ctx, session, a.thread, lines)
 		if !ok {
 			return nil, fmt.Errorf("%w: the lines of %s that the suggestion is about are not what they were: apply it by hand", changeset.ErrConflict, filepath.Base(path))
 		}
@@ -158,9 +158,9 @@ func (h *Host) withSuggested(ctx context.Context, session ahp.URI, now []byte, p
 
 // standsAt finds the lines of a thread in a file's text, and only when they read there as they did. What was quoted comes
 // from a client and is what people are shown: it must be what that version says.
-func (h *Host) standsAt(ctx context.Context, session ahp.URI, t ahp.Annotation, lines []string) (review.Range, bool) {
+func (p *changesPart) standsAt(ctx context.Context, session ahp.URI, t ahp.Annotation, lines []string) (review.Range, bool) {
 	o := originOf(t)
-	if old, ok := h.versionLines(ctx, session, o.Version); ok {
+	if old, ok := p.versionLines(ctx, session, o.Version); ok {
 		if !o.quotes(old) {
 			return review.Range{}, false
 		}
@@ -179,12 +179,12 @@ func (o Origin) quotes(old []string) bool {
 }
 
 // versionLines reads a kept version of a file.
-func (h *Host) versionLines(ctx context.Context, session ahp.URI, uri ahp.URI) ([]string, bool) {
+func (p *changesPart) versionLines(ctx context.Context, session ahp.URI, uri ahp.URI) ([]string, bool) {
 	b, ok := readBlob(uri)
 	if !ok || b.short != core.ShortID(session) || !changeset.IsOID(b.oid) {
 		return nil, false
 	}
-	data, err := h.changesetService().Content(ctx, session, b.oid)
+	data, err := p.svc.Content(ctx, session, b.oid)
 	if err != nil || diff.IsBinary(data) {
 		return nil, false
 	}
@@ -192,7 +192,7 @@ func (h *Host) versionLines(ctx context.Context, session ahp.URI, uri ahp.URI) (
 }
 
 // noteApplied says in each thread what was done, and resolves it.
-func (h *Host) noteApplied(ctx context.Context, c core.Caller, session ahp.URI, list []applied, note string) error {
+func (p *changesPart) noteApplied(ctx context.Context, c core.Caller, session ahp.URI, list []applied, note string) error {
 	c.Conn = nil
 	done := map[string]bool{}
 	for _, a := range list {
@@ -204,7 +204,7 @@ func (h *Host) noteApplied(ctx context.Context, c core.Caller, session ahp.URI, 
 			&ahp.AnnotationsEntrySetAction{AnnotationID: a.thread.ID, Entry: ahp.AnnotationEntry{ID: ids.New(), Text: ahp.Markdown(note)}},
 			&ahp.AnnotationsUpdatedAction{AnnotationID: a.thread.ID, Resolved: ahp.Ptr(true)},
 		} {
-			if _, err := h.Dispatch(ctx, c, core.AnnotationsURI(session), 0, act); err != nil {
+			if _, err := p.cfg.Dispatch(ctx, c, core.AnnotationsURI(session), 0, act); err != nil {
 				return err // the file is written; the thread says so no more
 			}
 		}

@@ -53,10 +53,10 @@ func TestApplySuggestions(t *testing.T) {
 	one := c.suggest(commenter, "one", "n.txt", 3, 4, "three", "and four")
 	two := c.suggest(commenter, "two", "n.txt", 10, 10)
 	c.write("n.txt", "0\n"+twelve) // the lines went on
-	if err := c.host.ApplySuggestions(t.Context(), as(driver), session, []SuggestionRef{one}); code(err) != ahp.CodePermissionDenied {
+	if err := c.host.Changes.ApplySuggestions(t.Context(), as(driver), session, []SuggestionRef{one}); code(err) != ahp.CodePermissionDenied {
 		t.Errorf("somebody applied who may not revert: %v", err)
 	}
-	c.must(c.host.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{one, two}))
+	c.must(c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{one, two}))
 	if got := c.read("n.txt"); got != "0\n1\n2\nthree\nand four\n5\n6\n7\n8\n9\n11\n12\n" {
 		t.Errorf("the file reads %q", got)
 	}
@@ -90,7 +90,7 @@ func TestSuggestionsOfOtherLinesChangeNothing(t *testing.T) {
 		"no such suggestion": {[]SuggestionRef{{"fine", "1", 3}}, "edited"},
 		"none":               {nil, "name 1 to"},
 	} {
-		err := c.host.ApplySuggestions(t.Context(), c.owner, session, tc.refs)
+		err := c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, tc.refs)
 		if err == nil || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %v, wanted %q", name, err, tc.says)
 		}
@@ -106,7 +106,7 @@ func TestSuggestionsOfOtherLinesChangeNothing(t *testing.T) {
 	if err := os.Remove(filepath.Join(c.dir, "n.txt")); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.host.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{fine}); code(err) != ahp.CodeConflict {
+	if err := c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{fine}); code(err) != ahp.CodeConflict {
 		t.Errorf("into a deleted file: %v", err)
 	}
 }
@@ -121,16 +121,16 @@ func TestSuggestionsReplaceWhatTheyQuote(t *testing.T) {
 	c.must(err)
 	a.ID, a.Entries = "forged", []ahp.AnnotationEntry{{ID: "1", Text: a.Entries[0].Text, Meta: ahp.Meta{core.MetaKey: own}}}
 	c.dispatch(notes, &ahp.AnnotationsSetAction{Annotation: a})
-	if err := c.host.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{{"forged", "1", 0}}); code(err) != ahp.CodeConflict || c.read("n.txt") != twelve {
+	if err := c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{{"forged", "1", 0}}); code(err) != ahp.CodeConflict || c.read("n.txt") != twelve {
 		t.Errorf("%v, and the file reads %q", err, c.read("n.txt"))
 	}
-	c.must(c.host.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{ref}))
+	c.must(c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{ref}))
 }
 
 func TestCommitSuggestions(t *testing.T) {
 	c := reviewing(t)
 	ref := c.suggest(commenter, "one", "n.txt", 3, 3, "three")
-	if err := c.host.CommitSuggestions(t.Context(), c.owner, session, []SuggestionRef{ref}); err == nil || !strings.Contains(err.Error(), "user.name") {
+	if err := c.host.Changes.CommitSuggestions(t.Context(), c.owner, session, []SuggestionRef{ref}); err == nil || !strings.Contains(err.Error(), "user.name") {
 		t.Errorf("git knows nobody: %v", err)
 	}
 	if got := c.read("n.txt"); got != twelve {
@@ -140,11 +140,11 @@ func TestCommitSuggestions(t *testing.T) {
 	c.git("config", "user.email", "machine@example.org")
 	c.write("other.txt", "not part of it\n")
 	c.git("add", "other.txt")
-	if err := c.host.CommitSuggestions(t.Context(), c.owner, session, []SuggestionRef{ref}); err == nil || !strings.Contains(err.Error(), "staged already") {
+	if err := c.host.Changes.CommitSuggestions(t.Context(), c.owner, session, []SuggestionRef{ref}); err == nil || !strings.Contains(err.Error(), "staged already") {
 		t.Errorf("with a file staged: %v", err)
 	}
 	c.git("reset", "-q")
-	c.must(c.host.CommitSuggestions(t.Context(), c.owner, session, []SuggestionRef{ref}))
+	c.must(c.host.Changes.CommitSuggestions(t.Context(), c.owner, session, []SuggestionRef{ref}))
 	if got := c.gitSays("log", "-1", "--format=%an <%ae>%n%cn%n%B", "--name-only"); got != "Ana <machine@example.org>\nMachine\nApply a suggestion from review to n.txt\n\nCo-authored-by: Ben <guest.ben@ahphub.invalid>\n\n\nn.txt" {
 		t.Errorf("the commit is\n%s", got)
 	}
@@ -227,12 +227,12 @@ func TestSuggestionInANestedRepository(t *testing.T) {
 	shown := c.follow(kindSession, "")
 	c.until("the file is shown", func() bool { return len(c.changes(shown).Files) > 0 })
 	written := c.suggest(commenter, "one", "inner/n.txt", 1, 1, "one")
-	c.must(c.host.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{written}))
+	c.must(c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{written}))
 	if got := c.read("inner/n.txt"); !strings.HasPrefix(got, "one\n2\n") {
 		t.Errorf("the file reads %q", got)
 	}
 	committed := c.suggest(commenter, "two", "inner/n.txt", 2, 2, "two")
-	c.must(c.host.CommitSuggestions(t.Context(), c.owner, session, []SuggestionRef{committed}))
+	c.must(c.host.Changes.CommitSuggestions(t.Context(), c.owner, session, []SuggestionRef{committed}))
 	if got := c.gitSays("-C", "inner", "log", "-1", "--format=%s"); got != "Apply a suggestion from review to n.txt" {
 		t.Errorf("the inner repository's last commit is %q", got)
 	}

@@ -16,12 +16,12 @@ import (
 // CommitSuggestions applies suggestions as ApplySuggestions does and commits their files: one commit, written by the
 // caller, with those who suggested it as co-authors. When git refuses, the files are what they were. Errors besides:
 // -32011 something is staged already, or git refused.
-func (h *Host) CommitSuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []SuggestionRef) error {
-	list, err := h.suggested(ctx, c, session, refs)
+func (p *changesPart) CommitSuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []SuggestionRef) error {
+	list, err := p.suggested(ctx, c, session, refs)
 	if err != nil {
 		return err
 	}
-	svc, dirs := h.changesetService(), h.changeDirs(session)
+	svc, dirs := p.svc, p.core.LocalDirs(session)
 	switch n, err := svc.Staged(ctx, session, dirs); {
 	case err != nil:
 		return ahp.Errorf(ahp.CodeInternalError, "the repository cannot be read: %v", err)
@@ -29,19 +29,19 @@ func (h *Host) CommitSuggestions(ctx context.Context, c core.Caller, session ahp
 		return ahp.Errorf(ahp.CodeConflict, "nothing was changed: files are staged already and would be committed too. Commit or unstage them, or apply to the working tree")
 	}
 	var undo changeset.Undo
-	if err := h.writeSuggested(ctx, session, list, func(u changeset.Undo) error { undo = u; return nil }); err != nil {
+	if err := p.writeSuggested(ctx, session, list, func(u changeset.Undo) error { undo = u; return nil }); err != nil {
 		return err
 	}
-	done, err := h.commitSuggested(ctx, c, session, dirs, list)
-	h.kick(h.ledger(session))
+	done, err := p.commitSuggested(ctx, c, session, dirs, list)
+	p.kick(p.ledger(session))
 	if err != nil {
 		return ahp.Errorf(ahp.CodeConflict, "nothing was committed: %v", errors.Join(err, svc.TakeBack(context.WithoutCancel(ctx), session, undo)))
 	}
-	return h.noteApplied(ctx, c, session, list, fmt.Sprintf("Committed the suggestion as %s.", done.ID))
+	return p.noteApplied(ctx, c, session, list, fmt.Sprintf("Committed the suggestion as %s.", done.ID))
 }
 
-func (h *Host) commitSuggested(ctx context.Context, c core.Caller, session ahp.URI, dirs []string, list []applied) (changeset.Committed, error) {
-	svc := h.changesetService()
+func (p *changesPart) commitSuggested(ctx context.Context, c core.Caller, session ahp.URI, dirs []string, list []applied) (changeset.Committed, error) {
+	svc := p.svc
 	head, err := svc.Head(ctx, session, dirs)
 	if err != nil {
 		return changeset.Committed{}, err

@@ -23,35 +23,33 @@ type desks struct {
 }
 
 // loadDesks reads them once, before anybody is let in.
-func (h *Host) loadDesks(ctx context.Context) error {
-	d := &h.desks
-	d.all, d.watchers = map[ahp.URI]review.Review{}, map[chan struct{}]ahp.URI{}
-	if h.core.Store == nil {
+func (p *changesPart) loadDesks(ctx context.Context) error {
+	if p.core.Store == nil {
 		return nil
 	}
-	list, err := h.core.Store.Records(ctx, bucketDesks)
+	list, err := p.core.Store.Records(ctx, bucketDesks)
 	for _, r := range list {
 		var desk review.Review
 		if err := json.Unmarshal(r.Value, &desk); err != nil {
-			h.core.Log.Error("the verdicts of a session cannot be read", "session", r.Key, "err", err)
+			p.core.Log.Error("the verdicts of a session cannot be read", "session", r.Key, "err", err)
 			continue
 		}
-		d.all[r.Key] = desk
+		p.desks.all[r.Key] = desk
 	}
 	return err
 }
 
 // Desk is what people did around a session; it never changes.
-func (h *Host) Desk(session ahp.URI) review.Review {
-	h.desks.mu.Lock()
-	defer h.desks.mu.Unlock()
-	return h.desks.all[session]
+func (p *changesPart) Desk(session ahp.URI) review.Review {
+	p.desks.mu.Lock()
+	defer p.desks.mu.Unlock()
+	return p.desks.all[session]
 }
 
 // WatchDesk ticks after every change of a session's desk, or of any with ""; ticks not yet taken merge. Call cancel when
 // done.
-func (h *Host) WatchDesk(session ahp.URI) (changed <-chan struct{}, cancel func()) {
-	d, ch := &h.desks, make(chan struct{}, 1)
+func (p *changesPart) WatchDesk(session ahp.URI) (changed <-chan struct{}, cancel func()) {
+	d, ch := &p.desks, make(chan struct{}, 1)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.watchers[ch] = session
@@ -76,37 +74,37 @@ func (d *desks) tell(session ahp.URI) {
 }
 
 // atDesk lets something happen at a session's desk; pages hear of it once it is durable.
-func (h *Host) atDesk(tx *hub.Tx, session ahp.URI, events ...review.Event) {
-	if len(events) == 0 || h.core.Catalogue.Alive(session) == nil {
+func (p *changesPart) atDesk(tx *hub.Tx, session ahp.URI, events ...review.Event) {
+	if len(events) == 0 || p.core.Catalogue.Alive(session) == nil {
 		return
 	}
-	h.desks.mu.Lock()
-	desk := h.desks.all[session]
+	p.desks.mu.Lock()
+	desk := p.desks.all[session]
 	for _, e := range events {
 		desk = desk.After(e)
 	}
-	h.desks.all[session] = desk
-	h.desks.mu.Unlock()
+	p.desks.all[session] = desk
+	p.desks.mu.Unlock()
 	for _, e := range events {
-		if h.cfg.Judged != nil {
-			h.cfg.Judged(tx, session, e)
+		if p.cfg.Judged != nil {
+			p.cfg.Judged(tx, session, e)
 		}
 	}
 	raw, err := json.Marshal(desk)
 	if err != nil {
-		h.core.Log.Error("verdicts and mentions are not kept", "session", session, "err", err)
+		p.core.Log.Error("verdicts and mentions are not kept", "session", session, "err", err)
 		return
 	}
 	tx.Record(bucketDesks, session, raw)
-	tx.Effect(core.AnnotationsURI(session), func(context.Context) { h.desks.tell(session) })
+	tx.Effect(core.AnnotationsURI(session), func(context.Context) { p.desks.tell(session) })
 }
 
 // forgetDesk drops the desk of a session that is gone for good.
-func (h *Host) forgetDesk(tx *hub.Tx, session ahp.URI) {
-	h.desks.mu.Lock()
-	desk := h.desks.all[session]
-	delete(h.desks.all, session)
-	h.desks.mu.Unlock()
+func (p *changesPart) forgetDesk(tx *hub.Tx, session ahp.URI) {
+	p.desks.mu.Lock()
+	desk := p.desks.all[session]
+	delete(p.desks.all, session)
+	p.desks.mu.Unlock()
 	tx.Record(bucketDesks, session, nil)
 	for _, v := range desk.Verdicts {
 		tx.Record(bucketJudged, judgedKey(session, v.By.ID), nil)
@@ -114,52 +112,52 @@ func (h *Host) forgetDesk(tx *hub.Tx, session ahp.URI) {
 }
 
 // met notes who has been in a session, so that they can be mentioned.
-func (h *Host) met(c core.Caller, info hub.ChannelInfo) {
+func (p *changesPart) met(c core.Caller, info hub.ChannelInfo) {
 	session, me := info.Session, review.Person{ID: c.ID, Name: c.Name}
 	if session == "" || me.ID == "" || me.Name == "" || c.Role == access.RoleAgent {
 		return
 	}
-	for _, p := range h.Desk(session).People {
-		if p == me {
+	for _, known := range p.Desk(session).People {
+		if known == me {
 			return
 		}
 	}
-	err := h.core.Hub.Do(func(tx *hub.Tx) { h.atDesk(tx, session, review.Joined{Person: me}) })
+	err := p.core.Hub.Do(func(tx *hub.Tx) { p.atDesk(tx, session, review.Joined{Person: me}) })
 	if err != nil {
-		h.core.Log.Debug("who came is not noted", "session", session, "err", err) // read-only: noted the next time
+		p.core.Log.Debug("who came is not noted", "session", session, "err", err) // read-only: noted the next time
 	}
 }
 
 // noteMentions notes who is mentioned in new comments of a thread. Nobody calls themselves.
-func (h *Host) noteMentions(r *core.Request, thread string, entries ...ahp.AnnotationEntry) {
+func (p *changesPart) noteMentions(r *core.Request, thread string, entries ...ahp.AnnotationEntry) {
 	session := r.Info.Session
-	people := h.Desk(session).People
+	people := p.Desk(session).People
 	var events []review.Event
 	for _, e := range entries {
-		for _, p := range review.Mentions(e.Text.Text, people) {
-			if p.ID != r.Caller.ID {
-				events = append(events, review.Called{Mention: review.Mention{Who: p.ID, By: review.Person{ID: r.Caller.ID, Name: r.Caller.Name}, Thread: thread, At: r.Now.UTC()}})
+		for _, called := range review.Mentions(e.Text.Text, people) {
+			if called.ID != r.Caller.ID {
+				events = append(events, review.Called{Mention: review.Mention{Who: called.ID, By: review.Person{ID: r.Caller.ID, Name: r.Caller.Name}, Thread: thread, At: r.Now.UTC()}})
 			}
 		}
 	}
-	h.atDesk(r.Tx, session, events...)
+	p.atDesk(r.Tx, session, events...)
 }
 
 // dropMentions forgets who was called in a thread that goes away.
-func (h *Host) dropMentions(r *core.Request, thread string) {
-	for _, m := range h.Desk(r.Info.Session).Mentions {
+func (p *changesPart) dropMentions(r *core.Request, thread string) {
+	for _, m := range p.Desk(r.Info.Session).Mentions {
 		if m.Thread == thread {
-			h.atDesk(r.Tx, r.Info.Session, review.Read{Threads: []string{thread}})
+			p.atDesk(r.Tx, r.Info.Session, review.Read{Threads: []string{thread}})
 			return
 		}
 	}
 }
 
 // MentionsRead says that somebody has read threads they were called in.
-func (h *Host) MentionsRead(ctx context.Context, who string, session ahp.URI, threads []string) error {
-	desk := h.Desk(session)
+func (p *changesPart) MentionsRead(ctx context.Context, who string, session ahp.URI, threads []string) error {
+	desk := p.Desk(session)
 	if read := desk.After(review.Read{Who: who, Threads: threads}); len(read.Mentions) == len(desk.Mentions) {
 		return nil
 	}
-	return h.core.Do(ctx, func(tx *hub.Tx) { h.atDesk(tx, session, review.Read{Who: who, Threads: threads}) })
+	return p.core.Do(ctx, func(tx *hub.Tx) { p.atDesk(tx, session, review.Read{Who: who, Threads: threads}) })
 }

@@ -55,9 +55,9 @@ func originOf(t ahp.Annotation) Origin {
 func ThreadOrigin(t *ahp.Annotation) Origin { return originOf(*t) }
 
 // followThreads moves the ranges of a session's open threads to where their lines are.
-func (h *Host) followThreads(ctx context.Context, session ahp.URI) {
-	s, _ := hub.StateOf[*ahp.AnnotationsState](h.core.Hub, core.AnnotationsURI(session))
-	if s == nil || h.changesetService() == nil {
+func (p *changesPart) followThreads(ctx context.Context, session ahp.URI) {
+	s, _ := hub.StateOf[*ahp.AnnotationsState](p.core.Hub, core.AnnotationsURI(session))
+	if s == nil || p.svc == nil {
 		return // nobody has it in memory: it is moved after another turn, and pages look for themselves
 	}
 	files, looked := map[ahp.URI][]string{}, 0
@@ -70,23 +70,23 @@ func (h *Host) followThreads(ctx context.Context, session ahp.URI) {
 			break
 		}
 		if _, read := files[t.Resource]; !read {
-			files[t.Resource] = h.workingLines(session, t.Resource)
+			files[t.Resource] = p.workingLines(session, t.Resource)
 		}
-		if now, ok := h.standsAt(ctx, session, t, files[t.Resource]); ok && rangeOf(t) != now {
+		if now, ok := p.standsAt(ctx, session, t, files[t.Resource]); ok && rangeOf(t) != now {
 			moves = append(moves, ahp.AnnotationsUpdatedAction{AnnotationID: t.ID, Range: movedTo(*t.Range, now)})
 		}
 	}
 	if len(moves) == 0 {
 		return
 	}
-	err := h.core.Do(ctx, func(tx *hub.Tx) { h.moveThreads(tx, session, s, moves) })
+	err := p.core.Do(ctx, func(tx *hub.Tx) { p.moveThreads(tx, session, s, moves) })
 	if err != nil && !errors.Is(err, core.ErrStopping) {
-		h.core.Log.Warn("threads were not moved along with their lines", "session", session, "err", err)
+		p.core.Log.Warn("threads were not moved along with their lines", "session", session, "err", err)
 	}
 }
 
 // moveThreads moves what nobody touched meanwhile.
-func (h *Host) moveThreads(tx *hub.Tx, session ahp.URI, seen *ahp.AnnotationsState, moves []ahp.AnnotationsUpdatedAction) {
+func (p *changesPart) moveThreads(tx *hub.Tx, session ahp.URI, seen *ahp.AnnotationsState, moves []ahp.AnnotationsUpdatedAction) {
 	now, _ := hub.StateOf[*ahp.AnnotationsState](tx, core.AnnotationsURI(session))
 	if now == nil {
 		return
@@ -118,7 +118,7 @@ func placed(t ahp.Annotation) ahp.Annotation {
 }
 
 // deriveRange notes where a client put a thread; what the host moves keeps its origin.
-func (h *Host) deriveRange(tx *hub.Tx, e *hub.Envelope, s *ahp.AnnotationsState) {
+func (p *changesPart) deriveRange(tx *hub.Tx, e *hub.Envelope, s *ahp.AnnotationsState) {
 	a, ok := e.Action.(*ahp.AnnotationsUpdatedAction)
 	if !ok || a.Range == nil || e.Origin == nil {
 		return
@@ -153,17 +153,17 @@ func movedTo(r ahp.TextRange, to review.Range) *ahp.TextRange {
 }
 
 // workingLines reads a file of the session's directories; none when it cannot be read.
-func (h *Host) workingLines(session, uri ahp.URI) []string {
+func (p *changesPart) workingLines(session, uri ahp.URI) []string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" {
 		return nil
 	}
-	for _, dir := range h.changeDirs(session) {
+	for _, dir := range p.core.LocalDirs(session) {
 		name, err := filepath.Rel(dir, filepath.FromSlash(u.Path))
 		if err != nil || !filepath.IsLocal(name) {
 			continue
 		}
-		data, err := h.readWithin(session, dir, name)
+		data, err := p.readWithin(session, dir, name)
 		if err != nil || diff.IsBinary(data) {
 			return nil
 		}
@@ -172,7 +172,7 @@ func (h *Host) workingLines(session, uri ahp.URI) []string {
 	return nil
 }
 
-func (h *Host) readWithin(session ahp.URI, dir, name string) ([]byte, error) {
+func (p *changesPart) readWithin(session ahp.URI, dir, name string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (h *Host) readWithin(session ahp.URI, dir, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if err := h.guard.CheckFile(f, ownWorktrees(session)...); err != nil {
+	if err := p.cfg.Guard.CheckFile(f, core.ShortID(session)); err != nil {
 		return nil, err
 	}
 	return io.ReadAll(io.LimitReader(f, mostFollowedSize))

@@ -11,7 +11,7 @@ import (
 
 // knownVersions replaces the versions of files that a guest names in new comments by those they are shown: whoever sees
 // a thread may read the version it was written on, so that naming one would open it.
-func (h *Host) knownVersions(ctx context.Context, c core.Caller, info hub.ChannelInfo, a ahp.Action) ahp.Action {
+func (p *changesPart) knownVersions(ctx context.Context, c core.Caller, info hub.ChannelInfo, a ahp.Action) ahp.Action {
 	if !c.IsGuest() || info.Kind != ahp.ChannelAnnotations {
 		return a
 	}
@@ -20,12 +20,12 @@ func (h *Host) knownVersions(ctx context.Context, c core.Caller, info hub.Channe
 		safe := *a
 		safe.Annotation.Entries = slices.Clone(a.Annotation.Entries)
 		for i, e := range safe.Annotation.Entries {
-			safe.Annotation.Entries[i].Meta = h.knownVersion(ctx, c, info.Session, a.Annotation.Resource, e.Meta)
+			safe.Annotation.Entries[i].Meta = p.knownVersion(ctx, c, info.Session, a.Annotation.Resource, e.Meta)
 		}
 		return &safe
 	case *ahp.AnnotationsEntrySetAction:
 		safe := *a
-		safe.Entry.Meta = h.knownVersion(ctx, c, info.Session, "", a.Entry.Meta)
+		safe.Entry.Meta = p.knownVersion(ctx, c, info.Session, "", a.Entry.Meta)
 		return &safe
 	}
 	return a
@@ -33,22 +33,22 @@ func (h *Host) knownVersions(ctx context.Context, c core.Caller, info hub.Channe
 
 // knownVersion returns the `_meta` of a comment with a version that its writer may read: the one they name, else that of
 // the file as they are shown it, else none.
-func (h *Host) knownVersion(ctx context.Context, c core.Caller, session, file ahp.URI, m ahp.Meta) ahp.Meta {
+func (p *changesPart) knownVersion(ctx context.Context, c core.Caller, session, file ahp.URI, m ahp.Meta) ahp.Meta {
 	side, hunk, version := hunkOf(m)
 	if version == "" {
 		return m
 	}
-	if _, _, err := h.blobAt(ctx, c, version); err == nil {
+	if err := p.cfg.CheckVersion(ctx, c, version); err == nil {
 		return m
 	}
-	return core.Stamp{Side: side, Hunk: hunk, Version: h.shownVersion(c, session, file, side)}.Write(m)
+	return core.Stamp{Side: side, Hunk: hunk, Version: p.shownVersion(c, session, file, side)}.Write(m)
 }
 
 // shownVersion finds a side of a file in the changesets that a caller sees; "" when it is in none.
-func (h *Host) shownVersion(c core.Caller, session, file ahp.URI, side string) ahp.URI {
-	for _, channel := range h.core.Hub.OfSession(session) {
-		info, known := h.core.Hub.Info(channel)
-		st, _, awake := h.core.Hub.State(channel)
+func (p *changesPart) shownVersion(c core.Caller, session, file ahp.URI, side string) ahp.URI {
+	for _, channel := range p.core.Hub.OfSession(session) {
+		info, known := p.core.Hub.Info(channel)
+		st, _, awake := p.core.Hub.State(channel)
 		if !known || !awake || info.Kind != ahp.ChannelChangeset || !c.Audience().Sees(info) {
 			continue
 		}

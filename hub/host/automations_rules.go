@@ -57,7 +57,7 @@ func (h *Host) checkDefinition(r *core.Request, d *ahp.AutomationDefinition) str
 	if size := core.MessageBytes(&d.Message); size > h.core.Limits.MessageBytes {
 		return fmt.Sprintf("this message has %d bytes; at most %d are allowed", size, h.core.Limits.MessageBytes)
 	}
-	d.Message.Meta = keepStamp(nil, d.Message.Meta)
+	d.Message.Meta = core.KeepStamp(nil, d.Message.Meta)
 	return ""
 }
 

@@ -92,7 +92,7 @@ func (h *Host) beginRun(ctx context.Context, r ahp.AutomationRunSummary) {
 	state, m, err := h.sessionOf(r, session)
 	unmake := func() {}
 	if err == nil {
-		unmake, err = h.isolate(ctx, session, state, nil)
+		unmake, err = h.Changes.isolate(ctx, session, state, func(string) {})
 	}
 	if ctx.Err() != nil {
 		unmake()

@@ -52,23 +52,23 @@ type head struct {
 }
 
 // FollowBranch keeps the branch of a session that somebody looks at current. The func ends it, and waits.
-func (h *Host) FollowBranch(session ahp.URI) (stop func()) {
-	if h.changesetService() == nil {
+func (p *changesPart) FollowBranch(session ahp.URI) (stop func()) {
+	if p.svc == nil {
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(h.core.Ctx)
+	ctx, cancel := context.WithCancel(p.core.Ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { h.followBranch(ctx, h.ledger(session)) })
+	wg.Go(func() { p.followBranch(ctx, p.ledger(session)) })
 	return func() { cancel(); wg.Wait() }
 }
 
-func (h *Host) followBranch(ctx context.Context, l *ledger) {
+func (p *changesPart) followBranch(ctx context.Context, l *ledger) {
 	tick := time.NewTicker(branchEvery)
 	defer tick.Stop()
 	for last := ""; ; {
-		if now := h.headStamp(l); now != last || now == "" {
+		if now := p.headStamp(l); now != last || now == "" {
 			last = now
-			h.wantBranch(l)
+			p.wantBranch(l)
 		}
 		select {
 		case <-tick.C:
@@ -79,8 +79,8 @@ func (h *Host) followBranch(ctx context.Context, l *ledger) {
 }
 
 // headStamp is another one whenever another branch may be checked out; "" while that is not known.
-func (h *Host) headStamp(l *ledger) string {
-	dir := firstOf(h.changeDirs(l.session))
+func (p *changesPart) headStamp(l *ledger) string {
+	dir := firstOf(p.core.LocalDirs(l.session))
 	l.mu.Lock()
 	was := l.head
 	l.mu.Unlock()
@@ -98,8 +98,8 @@ func firstOf(list []string) string {
 }
 
 // wantBranch has the branch looked at, soon and once for all who ask meanwhile.
-func (h *Host) wantBranch(l *ledger) {
-	if h.changesetService() == nil {
+func (p *changesPart) wantBranch(l *ledger) {
+	if p.svc == nil {
 		return
 	}
 	l.mu.Lock()
@@ -107,30 +107,30 @@ func (h *Host) wantBranch(l *ledger) {
 	l.head.busy, l.head.dirty = true, true
 	l.mu.Unlock()
 	if start {
-		h.changes.goes(func() { h.lookAtBranch(l) })
+		p.changes.goes(func() { p.lookAtBranch(l) })
 	}
 }
 
 // lookAtBranch looks until nobody asks for it any more. It rests in between: a rebase checks out one commit after another.
-func (h *Host) lookAtBranch(l *ledger) {
+func (p *changesPart) lookAtBranch(l *ledger) {
 	for l.branchAgain() {
-		dir := firstOf(h.changeDirs(l.session))
+		dir := firstOf(p.core.LocalDirs(l.session))
 		var out changeset.CheckedOut
 		var err error
 		if dir != "" {
-			out, err = h.changesetService().CheckedOut(h.core.Ctx, l.session, dir)
+			out, err = p.svc.CheckedOut(p.core.Ctx, l.session, dir)
 		}
-		if h.core.Ctx.Err() != nil {
+		if p.core.Ctx.Err() != nil {
 			return
 		}
 		if err != nil {
-			h.core.Log.Debug("what is checked out cannot be told", "dir", dir, "err", err)
+			p.core.Log.Debug("what is checked out cannot be told", "dir", dir, "err", err)
 		}
 		l.mu.Lock()
 		l.head.dir, l.head.out, l.head.known = dir, out, true
 		l.mu.Unlock()
-		h.noteBranch(l.session, branchOf(out))
-		if core.Sleep(h.core.Ctx, branchEvery) != nil {
+		p.noteBranch(l.session, branchOf(out))
+		if core.Sleep(p.core.Ctx, branchEvery) != nil {
 			return
 		}
 	}
@@ -145,8 +145,8 @@ func (l *ledger) branchAgain() bool {
 }
 
 // noteBranch tells everybody who looks at a session.
-func (h *Host) noteBranch(session ahp.URI, b Branch) {
-	err := h.core.Do(h.core.Ctx, func(tx *hub.Tx) {
+func (p *changesPart) noteBranch(session ahp.URI, b Branch) {
+	err := p.core.Do(p.core.Ctx, func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.SessionState](tx, session)
 		if !ok || ReadBranch(s.Meta) == b {
 			return
@@ -157,8 +157,8 @@ func (h *Host) noteBranch(session ahp.URI, b Branch) {
 		}
 		tx.Apply(session, &ahp.SessionMetaChangedAction{Meta: withOwn(s.Meta, metaBranch, value)})
 	})
-	if err != nil && h.core.Ctx.Err() == nil {
-		h.core.Log.Warn("the branch of a session is not shown", "session", session, "err", err)
+	if err != nil && p.core.Ctx.Err() == nil {
+		p.core.Log.Warn("the branch of a session is not shown", "session", session, "err", err)
 	}
 }
 

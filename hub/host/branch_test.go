@@ -14,7 +14,7 @@ import (
 func TestTheBranchOfASession(t *testing.T) {
 	c := newChanging(t)
 	c.git("switch", "-q", "-c", "main")
-	stop := c.host.FollowBranch(session)
+	stop := c.host.Changes.FollowBranch(session)
 	says := func(want Branch) {
 		t.Helper()
 		c.until("the branch is "+want.Name, func() bool { return ReadBranch(c.session().Meta) == want })

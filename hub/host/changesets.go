@@ -3,17 +3,12 @@ package host
 import (
 	"context"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"time"
-
-	"github.com/fsnotify/fsnotify"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -23,18 +18,12 @@ import (
 
 // changesets is what the host knows of sessions' changes. The zero value is ready.
 type changesets struct {
-	once sync.Once
-	svc  *changeset.Service // nil without a data directory
-
 	mu        sync.Mutex
 	closed    bool
 	ledgers   map[ahp.URI]*ledger // by session
 	running   map[string]*turnRecord
 	operating map[ahp.URI]string // the operation that runs, by changeset
 	wg        sync.WaitGroup
-
-	notify  func() (notifier, <-chan fsnotify.Event, <-chan error, error) // nil: the system's
-	pollFor time.Duration                                                 // until watching is tried again; 0 is the constant
 }
 
 const changesetScheme = "ahp-changeset:/"
@@ -49,7 +38,7 @@ const (
 )
 
 // changesetCatalogue is what a session offers (AHP requirement 152).
-func (h *Host) changesetCatalogue(session ahp.URI) []ahp.Changeset {
+func (p *changesPart) changesetCatalogue(session ahp.URI) []ahp.Changeset {
 	base := changesetScheme + core.ShortID(session) + "/"
 	review := func() *ahp.ChangesetCapabilities { return &ahp.ChangesetCapabilities{Review: ahp.Meta{}} }
 	return []ahp.Changeset{
@@ -126,45 +115,19 @@ func unescape(s string) (string, bool) {
 }
 
 // changesetAt reads a changeset's URI; ok is false when it is none of a session that is there.
-func (h *Host) changesetAt(uri ahp.URI) (session ahp.URI, scope changeScope, ok bool) {
+func (p *changesPart) changesetAt(uri ahp.URI) (session ahp.URI, scope changeScope, ok bool) {
 	rest, ours := strings.CutPrefix(uri, changesetScheme)
 	if !ours {
 		return "", scope, false
 	}
 	short, rest, _ := strings.Cut(rest, "/")
-	if session, ok = h.core.SessionByShort(short); !ok {
+	if session, ok = p.core.SessionByShort(short); !ok {
 		return "", scope, false
 	}
 	if scope, ok = readScope(rest); ok && scope.chat != "" {
-		_, ok = h.chatByShort(session, scope.chat)
+		_, ok = p.chatByShort(session, scope.chat)
 	}
 	return session, scope, ok
-}
-
-// service makes the checkpoints; it is nil when there is nowhere to keep them.
-func (h *Host) changesetService() *changeset.Service {
-	c := &h.changes
-	c.once.Do(func() {
-		if h.cfg.DataDir == "" {
-			return
-		}
-		data, err := filepath.Abs(h.cfg.DataDir)
-		if err != nil {
-			h.core.Log.Error("no checkpoints can be taken", "dir", h.cfg.DataDir, "err", err)
-			return
-		}
-		c.svc = changeset.New(changeset.Config{Dir: filepath.Join(data, "checkpoints"), Ignore: h.guard.Dirs,
-			Closed: h.guard.IsSecret, Pass: h.cfg.Pass, TrustFilters: h.cfg.TrustFilters,
-			Within: h.changeDirs, Granted: h.mayLeadTo})
-		h.core.Go(func() {
-			<-h.core.Ctx.Done()
-			c.mu.Lock()
-			c.closed = true
-			c.mu.Unlock()
-			c.wg.Wait()
-		})
-	})
-	return c.svc
 }
 
 // goes runs f in a goroutine the host waits for when it stops.
@@ -176,50 +139,42 @@ func (c *changesets) goes(f func()) {
 	}
 }
 
-// changeDirs are the local working directories of a session, and its chats' own.
-func (h *Host) changeDirs(session ahp.URI) []string {
-	if e := h.core.Catalogue.Alive(session); e != nil {
-		return core.LocalPaths(e.Summary.WorkingDirectories)
-	}
-	return nil
-}
-
 // openChangeset opens the channel of a changeset that is asked for (AHP requirement 153): computing at first. known is
 // false when there is no such changeset, or not for this caller.
-func (h *Host) openChangeset(ctx context.Context, c core.Caller, uri ahp.URI) (known bool, err error) {
-	session, scope, ok := h.changesetAt(uri)
-	if !ok || h.changesetService() == nil || !c.Audience().Sees(core.SessionInfo(session)) {
+func (p *changesPart) openChangeset(ctx context.Context, c core.Caller, uri ahp.URI) (known bool, err error) {
+	session, scope, ok := p.changesetAt(uri)
+	if !ok || p.svc == nil || !c.Audience().Sees(core.SessionInfo(session)) {
 		return false, nil
 	}
-	if err := h.core.Ensure(ctx, session); err != nil {
+	if err := p.core.Ensure(ctx, session); err != nil {
 		return false, err
 	}
-	info, known, err := h.changesetInfo(ctx, uri, session, scope)
+	info, known, err := p.changesetInfo(ctx, uri, session, scope)
 	if err != nil || !known || !c.Audience().Sees(info) {
 		return false, err
 	}
 	if err := core.MayCall(c, "subscribe", info); err != nil {
 		return false, err
 	}
-	err = h.core.Hub.Do(func(tx *hub.Tx) {
-		if _, open := tx.Info(uri); open || h.core.Catalogue.Alive(session) == nil {
+	err = p.core.Hub.Do(func(tx *hub.Tx) {
+		if _, open := tx.Info(uri); open || p.core.Catalogue.Alive(session) == nil {
 			return // somebody else was faster, or it is gone
 		}
-		h.core.MustOpen(tx, info, &ahp.ChangesetState{Status: ahp.ChangesetStatusComputing, Files: []ahp.ChangesetFile{}})
+		p.core.MustOpen(tx, info, &ahp.ChangesetState{Status: ahp.ChangesetStatusComputing, Files: []ahp.ChangesetFile{}})
 	})
 	return err == nil, err
 }
 
 // changesetInfo says whose a changeset is: a chat's, when it is of that chat's turns or directories alone. known is false
 // when the session has no such turn.
-func (h *Host) changesetInfo(ctx context.Context, uri, session ahp.URI, scope changeScope) (info hub.ChannelInfo, known bool, err error) {
+func (p *changesPart) changesetInfo(ctx context.Context, uri, session ahp.URI, scope changeScope) (info hub.ChannelInfo, known bool, err error) {
 	info = hub.ChannelInfo{URI: uri, Kind: ahp.ChannelChangeset, Session: session}
 	if scope.chat != "" {
-		info.Chat, known = h.chatByShort(session, scope.chat)
+		info.Chat, known = p.chatByShort(session, scope.chat)
 		return info, known, nil
 	}
 	for i, turn := range scope.turns() {
-		chat, known, err := h.turnsChat(ctx, session, turn)
+		chat, known, err := p.turnsChat(ctx, session, turn)
 		if err != nil || !known {
 			return info, false, err
 		}
@@ -232,30 +187,30 @@ func (h *Host) changesetInfo(ctx context.Context, uri, session ahp.URI, scope ch
 }
 
 // turnsChat finds the chat of a turn; of one that was cut off its chat nothing is left but what it changed.
-func (h *Host) turnsChat(ctx context.Context, session ahp.URI, turn string) (chat ahp.URI, known bool, err error) {
-	e := h.core.Catalogue.Alive(session)
+func (p *changesPart) turnsChat(ctx context.Context, session ahp.URI, turn string) (chat ahp.URI, known bool, err error) {
+	e := p.core.Catalogue.Alive(session)
 	if e == nil {
 		return "", false, nil
 	}
 	for _, c := range e.Summary.Chats {
-		if err := h.core.Ensure(ctx, c.Resource); err != nil {
+		if err := p.core.Ensure(ctx, c.Resource); err != nil {
 			return "", false, err
 		}
-		if s, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, c.Resource); ok && core.HasTurn(s, turn) {
+		if s, ok := hub.StateOf[*ahp.ChatState](p.core.Hub, c.Resource); ok && core.HasTurn(s, turn) {
 			return c.Resource, true, nil
 		}
 	}
-	r, err := h.ledger(session).turn(ctx, h, turn)
+	r, err := p.ledger(session).turn(ctx, p, turn)
 	return "", r != nil, err
 }
 
 // changesetFollowed is called whenever somebody is about to follow a changeset: from now on it is kept up to date.
-func (h *Host) changesetFollowed(uri ahp.URI) {
-	session, _, ok := h.changesetAt(uri)
-	if !ok || h.changesetService() == nil {
+func (p *changesPart) changesetFollowed(uri ahp.URI) {
+	session, _, ok := p.changesetAt(uri)
+	if !ok || p.svc == nil {
 		return
 	}
-	l := h.ledger(session)
+	l := p.ledger(session)
 	l.mu.Lock()
 	slept := !l.open[uri]
 	l.open[uri], l.gone = true, false
@@ -263,18 +218,25 @@ func (h *Host) changesetFollowed(uri ahp.URI) {
 	l.watching = l.watching || start
 	l.mu.Unlock()
 	if slept {
-		h.outOfDate(h.core.Ctx, l, []ahp.URI{uri}) // what it shows is from when it was followed last
+		p.outOfDate(p.core.Ctx, l, []ahp.URI{uri}) // what it shows is from when it was followed last
 	}
-	h.want(l, wanted{whole: start, bases: start})
+	p.want(l, wanted{whole: start, bases: start})
 	if start {
-		h.changes.goes(func() { h.watch(l) })
+		p.changes.goes(func() { p.watch(l) })
+	}
+}
+
+// Unfollow stops keeping a changeset up to date until it is followed again.
+func (p *changesPart) Unfollow(uri ahp.URI) {
+	if session, _, ok := p.changesetAt(uri); ok {
+		p.ledger(session).leave(uri)
 	}
 }
 
 // closeChangesets ends the changesets of a session that is disposed (AHP requirement 157). Its chats are awake.
-func (h *Host) closeChangesets(tx *hub.Tx, session ahp.URI) {
-	h.grants.settleRepository(session)
-	l := h.ledger(session)
+func (p *changesPart) closeChangesets(tx *hub.Tx, session ahp.URI) {
+	p.cfg.SettleRepository(session)
+	l := p.ledger(session)
 	l.mu.Lock()
 	uris := l.uris() // comparisons of turns are known by being open alone
 	l.open, l.shown, l.gone = map[ahp.URI]bool{}, map[ahp.URI]*shown{}, true
@@ -302,21 +264,21 @@ func (h *Host) closeChangesets(tx *hub.Tx, session ahp.URI) {
 }
 
 // forgetChangesets drops what is kept of a session for good.
-func (h *Host) forgetChangesets(ctx context.Context, session ahp.URI) {
-	if svc := h.changesetService(); svc != nil {
+func (p *changesPart) forgetChangesets(ctx context.Context, session ahp.URI) {
+	if svc := p.svc; svc != nil {
 		if err := svc.Drop(ctx, session); err != nil {
-			h.core.Log.Warn("checkpoints of a session are left behind", "session", session, "err", err)
+			p.core.Log.Warn("checkpoints of a session are left behind", "session", session, "err", err)
 		}
 	}
-	h.changes.mu.Lock()
-	delete(h.changes.ledgers, session)
-	h.changes.mu.Unlock()
-	if h.core.Store == nil {
+	p.changes.mu.Lock()
+	delete(p.changes.ledgers, session)
+	p.changes.mu.Unlock()
+	if p.core.Store == nil {
 		return
 	}
-	turns, err := h.core.Store.Records(ctx, bucketCheckpoints)
+	turns, err := p.core.Store.Records(ctx, bucketCheckpoints)
 	if err == nil {
-		err = h.core.Do(ctx, func(tx *hub.Tx) {
+		err = p.core.Do(ctx, func(tx *hub.Tx) {
 			tx.Record(bucketChanges, session, nil)
 			tx.Record(bucketUndo, session, nil)
 			for _, r := range turns {
@@ -327,7 +289,7 @@ func (h *Host) forgetChangesets(ctx context.Context, session ahp.URI) {
 		})
 	}
 	if err != nil {
-		h.core.Log.Warn("records of a session's changes are left behind", "session", session, "err", err)
+		p.core.Log.Warn("records of a session's changes are left behind", "session", session, "err", err)
 	}
 }
 

@@ -95,12 +95,8 @@ func benchHost(b *testing.B, w *world) (*hub.Conn, ahp.URI) {
 		<-time.After(time.Millisecond)
 	}
 	first := time.Since(began)
-	l := w.host.ledger(session)
-	for told := false; !told; {
+	for at := w.host.Changes.Status(session); !at.Watched || at.Busy; at = w.host.Changes.Status(session) {
 		<-time.After(10 * time.Millisecond)
-		l.mu.Lock()
-		told = l.told && !l.busy
-		l.mu.Unlock()
 	}
 	b.Logf("shown for the first time after %s, watched after %s", first, time.Since(began))
 	<-time.After(20 * time.Second) // what the session began with is packed meanwhile

@@ -22,11 +22,11 @@ func ChatChangesetURI(session, chat ahp.URI, kind string) ahp.URI {
 
 // chatCatalogue is what a chat offers: nothing of its own, unless it has directories of its own. Its turns and their
 // comparisons are named as the session's are.
-func (h *Host) chatCatalogue(session, chat ahp.URI, dirs []ahp.URI) []ahp.Changeset {
+func (p *changesPart) chatCatalogue(session, chat ahp.URI, dirs []ahp.URI) []ahp.Changeset {
 	if len(dirs) == 0 {
 		return nil
 	}
-	list := h.changesetCatalogue(session)
+	list := p.changesetCatalogue(session)
 	for i, kind := range chatKinds {
 		list[i].URITemplate = ChatChangesetURI(session, chat, kind)
 	}
@@ -37,29 +37,29 @@ func (h *Host) chatCatalogue(session, chat ahp.URI, dirs []ahp.URI) []ahp.Change
 }
 
 // completeCatalogue offers what a session or chat was stored without, because the host did not know of it then.
-func (h *Host) completeCatalogue(uri ahp.URI, st ahp.State) {
+func (p *changesPart) completeCatalogue(uri ahp.URI, st ahp.State) {
 	var add ahp.Action
-	info, _ := h.core.Hub.Info(uri)
+	info, _ := p.core.Hub.Info(uri)
 	switch s := st.(type) {
 	case *ahp.SessionState:
-		if list, some := withMissing(s.Changesets, h.changesetCatalogue(uri)); some {
+		if list, some := withMissing(s.Changesets, p.changesetCatalogue(uri)); some {
 			add = &ahp.SessionChangesetsChangedAction{Changesets: list}
 		}
 	case *ahp.ChatState:
-		if list, some := withMissing(s.Changesets, h.chatCatalogue(info.Session, uri, s.WorkingDirectories)); some {
+		if list, some := withMissing(s.Changesets, p.chatCatalogue(info.Session, uri, s.WorkingDirectories)); some {
 			add = &ahp.ChatChangesetsChangedAction{Changesets: list}
 		}
 	}
 	if add == nil {
 		return
 	}
-	err := h.core.Hub.Do(func(tx *hub.Tx) {
+	err := p.core.Hub.Do(func(tx *hub.Tx) {
 		if _, open := tx.Info(uri); open {
 			tx.Apply(uri, add)
 		}
 	})
 	if err != nil && !errors.Is(err, hub.ErrReadOnly) {
-		h.core.Log.Warn("changesets are not offered", "channel", uri, "err", err)
+		p.core.Log.Warn("changesets are not offered", "channel", uri, "err", err)
 	}
 }
 
@@ -83,8 +83,8 @@ func withMissing(had, offered []ahp.Changeset) (list []ahp.Changeset, some bool)
 }
 
 // chatDirs are a chat's own directories with their links resolved, none when it works in all of its session's.
-func (h *Host) chatDirs(chat ahp.URI) []string {
-	s, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, chat)
+func (p *changesPart) chatDirs(chat ahp.URI) []string {
+	s, ok := hub.StateOf[*ahp.ChatState](p.core.Hub, chat)
 	if !ok {
 		return nil
 	}
@@ -103,22 +103,22 @@ func unlinked(dirs []string) (out []string) {
 }
 
 // scopeOfChat limits a checkpoint to the directories of the chat a scope is about.
-func (h *Host) scopeOfChat(ctx context.Context, session ahp.URI, scope changeScope, c changeset.Checkpoint) (changeset.Checkpoint, error) {
+func (p *changesPart) scopeOfChat(ctx context.Context, session ahp.URI, scope changeScope, c changeset.Checkpoint) (changeset.Checkpoint, error) {
 	if scope.chat == "" {
 		return c, nil
 	}
-	uri, ok := h.chatByShort(session, scope.chat)
+	uri, ok := p.chatByShort(session, scope.chat)
 	if !ok {
 		return c, errors.New("this chat is gone")
 	}
-	if err := h.core.Ensure(ctx, uri); err != nil {
+	if err := p.core.Ensure(ctx, uri); err != nil {
 		return c, err
 	}
-	return c.Within(h.chatDirs(uri)), nil
+	return c.Within(p.chatDirs(uri)), nil
 }
 
-func (h *Host) chatByShort(session ahp.URI, short string) (ahp.URI, bool) {
-	if e := h.core.Catalogue.Alive(session); e != nil {
+func (p *changesPart) chatByShort(session ahp.URI, short string) (ahp.URI, bool) {
+	if e := p.core.Catalogue.Alive(session); e != nil {
 		for _, c := range e.Summary.Chats {
 			if core.ShortID(c.Resource) == short {
 				return c.Resource, true
@@ -129,32 +129,32 @@ func (h *Host) chatByShort(session ahp.URI, short string) (ahp.URI, bool) {
 }
 
 // ofChat limits what a turn left behind to its chat's own directories, if it has any.
-func (h *Host) ofChat(chat ahp.URI, c changeset.Checkpoint) changeset.Checkpoint {
-	if dirs := h.chatDirs(chat); len(dirs) > 0 {
+func (p *changesPart) ofChat(chat ahp.URI, c changeset.Checkpoint) changeset.Checkpoint {
+	if dirs := p.chatDirs(chat); len(dirs) > 0 {
 		return c.Within(dirs)
 	}
 	return c
 }
 
 // announceChat puts what changed in a chat's own directories on its summary in the session.
-func (h *Host) announceChat(ctx context.Context, ref core.TurnRef, first, now changeset.Checkpoint) {
-	dirs := h.chatDirs(ref.Chat)
+func (p *changesPart) announceChat(ctx context.Context, ref core.TurnRef, first, now changeset.Checkpoint) {
+	dirs := p.chatDirs(ref.Chat)
 	if len(dirs) == 0 {
 		return
 	}
-	files, err := h.changesetService().Compare(ctx, ref.Session, first, now.Within(dirs))
+	files, err := p.svc.Compare(ctx, ref.Session, first, now.Within(dirs))
 	if err == nil {
-		err = h.core.Do(ctx, func(tx *hub.Tx) {
+		err = p.core.Do(ctx, func(tx *hub.Tx) {
 			tx.Apply(ref.Session, &ahp.SessionChatUpdatedAction{Chat: ref.Chat, Changes: ahp.PartialChatSummary{Changes: totals(files)}})
 		})
 	}
 	if err != nil {
-		h.core.Log.Warn("what a chat changed is not told", "chat", ref.Chat, "err", err)
+		p.core.Log.Warn("what a chat changed is not told", "chat", ref.Chat, "err", err)
 	}
 }
 
 // closeChatChangesets ends the changesets of a chat that is taken away.
-func (h *Host) closeChatChangesets(tx *hub.Tx, session, chat ahp.URI) {
+func (p *changesPart) closeChatChangesets(tx *hub.Tx, session, chat ahp.URI) {
 	for _, kind := range chatKinds {
 		uri := ChatChangesetURI(session, chat, kind)
 		tx.Apply(uri, &ahp.ChangesetClearedAction{})

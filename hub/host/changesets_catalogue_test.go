@@ -60,7 +60,7 @@ func TestChatWithItsOwnDirectories(t *testing.T) { // AHP requirement 152
 		sum, _ := c.host.Summary(session)
 		return sum.Changes != nil && *sum.Changes.Files == 2 && *sum.Changes.Additions == 3
 	})
-	patch, err := c.host.ChangesetPatch(t.Context(), c.owner, uri)
+	patch, err := c.host.Changes.ChangesetPatch(t.Context(), c.owner, uri)
 	if err != nil || strings.Contains(string(patch), "a.txt") || !strings.Contains(string(patch), "+++ b/x.txt") {
 		t.Errorf("the patch: %v\n%s", err, patch)
 	}
@@ -86,12 +86,10 @@ func TestChatsInTheirOwnDirectoriesDoNotOverlap(t *testing.T) {
 	h := c.host
 	begin := func(ref core.TurnRef) bool {
 		ref.Session, ref.Dirs = session, []string{c.dir, two}
-		h.turnStarting(t.Context(), ref)
-		r, err := h.ledger(session).turn(t.Context(), h, ref.Turn)
-		if err != nil || r == nil {
-			t.Fatalf("the turn is not known: %v", err)
-		}
-		return r.Overlap
+		h.Changes.turnStarting(t.Context(), ref)
+		overlaps, err := h.Changes.OverlapsTurn(t.Context(), session, ref.Turn)
+		c.must(err)
+		return overlaps
 	}
 	if begin(core.TurnRef{Chat: chat, Turn: "1"}) {
 		t.Error("a turn alone is flagged")

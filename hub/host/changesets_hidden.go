@@ -21,15 +21,15 @@ type hiding struct {
 }
 
 // hiding returns what decides for a scope. now looks at the directories.
-func (h *Host) hiding(ctx context.Context, l *ledger, scope changeScope, dirs []string,
+func (p *changesPart) hiding(ctx context.Context, l *ledger, scope changeScope, dirs []string,
 	now func() (changeset.Checkpoint, error)) *hiding {
 	return &hiding{
-		wide:     isWide(dirs),
+		wide:     guard.IsWide(dirs),
 		ofCommit: scope.kind == kindUncommitted || scope.kind == kindBranch,
-		tracked:  sync.OnceValues(func() ([]string, error) { return h.changesetService().TrackedFiles(ctx, dirs) }),
+		tracked:  sync.OnceValues(func() ([]string, error) { return p.svc.TrackedFiles(ctx, dirs) }),
 		changed: sync.OnceValues(func() (map[string]bool, error) {
 			names := map[string]bool{}
-			files, _, err := h.changedIn(ctx, l, changeScope{kind: kindSession, chat: scope.chat}, dirs, now)
+			files, _, err := p.changedIn(ctx, l, changeScope{kind: kindSession, chat: scope.chat}, dirs, now)
 			for _, f := range files {
 				names[f.Name()] = true
 			}
@@ -108,12 +108,12 @@ func (v *hiding) isTracked(name string) (bool, error) {
 }
 
 // shownTo are the files between two checkpoints that a guest sees.
-func (h *Host) shownTo(ctx context.Context, c core.Caller, session ahp.URI, scope changeScope, from, to changeset.Checkpoint,
+func (p *changesPart) shownTo(ctx context.Context, c core.Caller, session ahp.URI, scope changeScope, from, to changeset.Checkpoint,
 	now func() (changeset.Checkpoint, error)) ([]changeset.File, error) {
-	files, err := h.changesetService().Compare(ctx, session, from, to)
+	files, err := p.svc.Compare(ctx, session, from, to)
 	if err != nil {
 		return nil, err
 	}
-	hidden, err := h.hiding(ctx, h.ledger(session), scope, h.changeDirs(session), now).hidden(files)
+	hidden, err := p.hiding(ctx, p.ledger(session), scope, p.core.LocalDirs(session), now).hidden(files)
 	return slices.DeleteFunc(files, func(f changeset.File) bool { return c.Hides(hidden[f.Name()]) }), err
 }

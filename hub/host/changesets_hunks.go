@@ -38,27 +38,27 @@ const (
 
 // ReviewHunks keeps marks by hunk beside those by file, which the protocol has: a file whose hunks are all reviewed is
 // reviewed, and a hunk that is opened again opens its file. Errors: -32602 for what is not in the changeset.
-func (h *Host) ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r HunkReview) error {
-	info, known := h.core.Hub.Info(uri)
-	session, _, ok := h.changesetAt(uri)
+func (p *changesPart) ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r HunkReview) error {
+	info, known := p.core.Hub.Info(uri)
+	session, _, ok := p.changesetAt(uri)
 	if !known || !ok || info.Kind != ahp.ChannelChangeset || !c.Audience().Sees(info) {
 		return core.NoChannel(uri)
 	}
 	if err := access.MayAct(c.Principal, "changeset/filesReviewChanged", info); err != nil {
 		return core.Denied(err)
 	}
-	if err := h.core.Wake(ctx, info); err != nil {
+	if err := p.core.Wake(ctx, info); err != nil {
 		return err
 	}
 	if len(r.Keys) == 0 || len(r.All) > mostHunkKeys || slices.ContainsFunc(r.Keys, func(k string) bool { return !slices.Contains(r.All, k) }) {
 		return core.BadParams("keys: name hunks the file has")
 	}
-	l := h.ledger(session)
-	if err := l.load(ctx, h); err != nil {
+	l := p.ledger(session)
+	if err := l.load(ctx, p); err != nil {
 		return err
 	}
 	found := false
-	err := h.core.Hub.Do(func(tx *hub.Tx) {
+	err := p.core.Hub.Do(func(tx *hub.Tx) {
 		s, _ := hub.StateOf[*ahp.ChangesetState](tx, uri)
 		if s == nil {
 			return
@@ -69,7 +69,7 @@ func (h *Host) ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r Hu
 		}
 		f := s.Files[i]
 		now := ReadFileNote(f.Meta).Version()
-		l.changeIn(tx, func(rec *ledgerRecord) { rec.reviewHunks(markKey(uri, r.File), r, now, c.Who(), h.core.Now().UTC()) })
+		l.changeIn(tx, func(rec *ledgerRecord) { rec.reviewHunks(markKey(uri, r.File), r, now, c.Who(), p.core.Now().UTC()) })
 		if !r.Reviewed && f.Reviewed != nil && *f.Reviewed {
 			tx.Apply(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{r.File}, Reviewed: false})
 		}

@@ -32,7 +32,7 @@ func (c *changing) review(uri ahp.URI, name string, reviewed bool, which ...int)
 			r.Implied = r.All
 		}
 	}
-	return c.host.ReviewHunks(c.t.Context(), c.owner, uri, r)
+	return c.host.Changes.ReviewHunks(c.t.Context(), c.owner, uri, r)
 }
 
 func (c *changing) hunksOf(uri ahp.URI) int {
@@ -81,13 +81,13 @@ func TestHunkMarksAreRefused(t *testing.T) {
 	c := newChanging(t)
 	c.write("a.txt", "one\nTWO\n")
 	uri := c.follow("uncommitted", "")
-	if err := c.host.ReviewHunks(t.Context(), c.owner, uri, HunkReview{File: "file:///elsewhere", Keys: []string{"k"}, All: []string{"k"}}); err == nil {
+	if err := c.host.Changes.ReviewHunks(t.Context(), c.owner, uri, HunkReview{File: "file:///elsewhere", Keys: []string{"k"}, All: []string{"k"}}); err == nil {
 		t.Error("a hunk of no file was marked")
 	}
-	if err := c.host.ReviewHunks(t.Context(), c.owner, uri, HunkReview{File: core.FileURI(filepath.Join(c.dir, "a.txt")), Keys: []string{"k"}}); err == nil {
+	if err := c.host.Changes.ReviewHunks(t.Context(), c.owner, uri, HunkReview{File: core.FileURI(filepath.Join(c.dir, "a.txt")), Keys: []string{"k"}}); err == nil {
 		t.Error("a hunk the file does not have was marked")
 	}
-	if err := c.host.ReviewHunks(t.Context(), core.Caller{Principal: viewer}, uri, HunkReview{File: core.FileURI(filepath.Join(c.dir, "a.txt")), Keys: []string{"k"}, All: []string{"k"}, Reviewed: true}); err == nil {
+	if err := c.host.Changes.ReviewHunks(t.Context(), core.Caller{Principal: viewer}, uri, HunkReview{File: core.FileURI(filepath.Join(c.dir, "a.txt")), Keys: []string{"k"}, All: []string{"k"}, Reviewed: true}); err == nil {
 		t.Error("somebody who may only look marked a hunk")
 	}
 }

@@ -85,8 +85,8 @@ type turnRecord struct {
 
 const mostTouched = 20_000
 
-func (h *Host) ledger(session ahp.URI) *ledger {
-	c := &h.changes
+func (p *changesPart) ledger(session ahp.URI) *ledger {
+	c := &p.changes
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if l := c.ledgers[session]; l != nil {
@@ -102,7 +102,7 @@ func (h *Host) ledger(session ahp.URI) *ledger {
 }
 
 // load reads the session's record once.
-func (l *ledger) load(ctx context.Context, h *Host) error {
+func (l *ledger) load(ctx context.Context, p *changesPart) error {
 	l.mu.Lock()
 	loaded := l.loaded
 	l.mu.Unlock()
@@ -110,7 +110,7 @@ func (l *ledger) load(ctx context.Context, h *Host) error {
 		return nil
 	}
 	var rec ledgerRecord
-	if err := h.readRecord(ctx, bucketChanges, l.session, &rec); err != nil {
+	if err := p.readRecord(ctx, bucketChanges, l.session, &rec); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -122,11 +122,11 @@ func (l *ledger) load(ctx context.Context, h *Host) error {
 }
 
 // readRecord leaves v alone when there is none.
-func (h *Host) readRecord(ctx context.Context, bucket, key string, v any) error {
-	if h.core.Store == nil {
+func (p *changesPart) readRecord(ctx context.Context, bucket, key string, v any) error {
+	if p.core.Store == nil {
 		return nil
 	}
-	raw, ok, err := h.core.Store.Get(ctx, bucket, key)
+	raw, ok, err := p.core.Store.Get(ctx, bucket, key)
 	if err != nil || !ok {
 		return err
 	}
@@ -137,7 +137,7 @@ func (h *Host) readRecord(ctx context.Context, bucket, key string, v any) error 
 }
 
 // turn returns a turn's record, nil when there is none. Records never change: newer ones take their place.
-func (l *ledger) turn(ctx context.Context, h *Host, id string) (*turnRecord, error) {
+func (l *ledger) turn(ctx context.Context, p *changesPart, id string) (*turnRecord, error) {
 	l.mu.Lock()
 	r, away := l.turns[id], l.away[id]
 	l.mu.Unlock()
@@ -145,7 +145,7 @@ func (l *ledger) turn(ctx context.Context, h *Host, id string) (*turnRecord, err
 		return r, nil
 	}
 	var read *turnRecord
-	if err := h.readRecord(ctx, bucketCheckpoints, l.session+"#"+id, &read); err != nil || read == nil {
+	if err := p.readRecord(ctx, bucketCheckpoints, l.session+"#"+id, &read); err != nil || read == nil {
 		return nil, err
 	}
 	l.mu.Lock()
@@ -158,22 +158,22 @@ func (l *ledger) turn(ctx context.Context, h *Host, id string) (*turnRecord, err
 }
 
 // putTurn keeps a turn's record, in memory and durably.
-func (l *ledger) putTurn(ctx context.Context, h *Host, id string, r turnRecord) {
+func (l *ledger) putTurn(ctx context.Context, p *changesPart, id string, r turnRecord) {
 	l.mu.Lock()
 	l.turns[id] = &r
 	l.mu.Unlock()
-	h.keepRecord(ctx, bucketCheckpoints, l.session+"#"+id, r, nil)
+	p.keepRecord(ctx, bucketCheckpoints, l.session+"#"+id, r, nil)
 }
 
 // change edits the session's record and keeps it. What is kept never goes back: of two changes at a time the later one
 // has both.
-func (l *ledger) change(ctx context.Context, h *Host, edit func(*ledgerRecord)) {
+func (l *ledger) change(ctx context.Context, p *changesPart, edit func(*ledgerRecord)) {
 	l.mu.Lock()
 	edit(&l.rec)
 	l.version++
 	version, rec := l.version, l.rec.cloned()
 	l.mu.Unlock()
-	h.keepRecord(ctx, bucketChanges, l.session, rec, func() bool {
+	p.keepRecord(ctx, bucketChanges, l.session, rec, func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		newer := version > l.saved
@@ -203,23 +203,23 @@ func (l *ledger) isLoaded() bool {
 }
 
 // keepRecord writes v down, if that is still wanted when its turn comes.
-func (h *Host) keepRecord(ctx context.Context, bucket, key string, v any, wanted func() bool) {
+func (p *changesPart) keepRecord(ctx context.Context, bucket, key string, v any, wanted func() bool) {
 	raw, err := json.Marshal(v)
 	if err == nil {
-		err = h.core.Do(ctx, func(tx *hub.Tx) {
+		err = p.core.Do(ctx, func(tx *hub.Tx) {
 			if wanted == nil || wanted() {
 				tx.Record(bucket, key, raw)
 			}
 		})
 	}
 	if err != nil {
-		h.core.Log.Error("what changed could not be kept", "bucket", bucket, "key", key, "err", err)
+		p.core.Log.Error("what changed could not be kept", "bucket", bucket, "key", key, "err", err)
 	}
 }
 
 // first returns the checkpoint the session is compared with, and takes it when there is none yet.
-func (l *ledger) first(ctx context.Context, h *Host, dirs []string) (changeset.Checkpoint, error) {
-	if err := l.load(ctx, h); err != nil {
+func (l *ledger) first(ctx context.Context, p *changesPart, dirs []string) (changeset.Checkpoint, error) {
+	if err := l.load(ctx, p); err != nil {
 		return changeset.Checkpoint{}, err
 	}
 	l.mu.Lock()
@@ -228,22 +228,22 @@ func (l *ledger) first(ctx context.Context, h *Host, dirs []string) (changeset.C
 	if had != nil {
 		return *had, nil
 	}
-	now, err := h.changesetService().Checkpoint(ctx, l.session, dirs)
+	now, err := p.svc.Checkpoint(ctx, l.session, dirs)
 	if err != nil {
 		return now, err
 	}
-	l.setFirst(ctx, h, now)
-	h.keepCheckpoint(l.session, now)
+	l.setFirst(ctx, p, now)
+	p.keepCheckpoint(l.session, now)
 	return now, nil
 }
 
 // setFirst keeps the first checkpoint of each directory; one that is added later begins there.
-func (l *ledger) setFirst(ctx context.Context, h *Host, c changeset.Checkpoint) {
+func (l *ledger) setFirst(ctx context.Context, p *changesPart, c changeset.Checkpoint) {
 	l.mu.Lock()
 	first, added := withFirst(l.rec.First, c)
 	l.mu.Unlock()
 	if added {
-		l.change(ctx, h, func(r *ledgerRecord) { r.First = first })
+		l.change(ctx, p, func(r *ledgerRecord) { r.First = first })
 	}
 }
 
@@ -271,6 +271,24 @@ func (r *ledgerRecord) touch(files []changeset.File) {
 	if all = slices.Compact(all); len(all) <= mostTouched {
 		r.Touched = all
 	}
+}
+
+// hasTouched reports whether a turn changed a file, or an open changeset shows that it changed meanwhile.
+func (l *ledger) hasTouched(p *changesPart, path string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := slices.BinarySearch(l.rec.Touched, path); ok {
+		return true
+	}
+	for uri, s := range l.shown {
+		if _, scope, ok := p.changesetAt(uri); !ok || scope.kind == kindUncommitted || scope.kind == kindBranch {
+			continue
+		}
+		if slices.ContainsFunc(s.files, func(f changeset.File) bool { return f.Name() == path }) {
+			return true
+		}
+	}
+	return false
 }
 
 // uris lists the open channels; the lock is held.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 const inNamespace = "TEST_IN_USER_NAMESPACE" // which limit is lowered there
@@ -16,7 +17,7 @@ var lowLimits = map[string]string{"max_inotify_watches": "3", "max_inotify_insta
 // The kernel's own limits, lowered in a user namespace, where that is allowed.
 func TestTheKernelsWatchesRunOut(t *testing.T) {
 	if limit := os.Getenv(inNamespace); limit != "" {
-		c := newChanging(t)
+		c := newChangingWith(t, Config{PollFolders: time.Millisecond})
 		setLimit(t, limit, lowLimits[limit])
 		c.runsOut(strings.Replace(limit, "max_inotify", "max_user", 1), func() { setLimit(t, limit, "1000") })
 		return

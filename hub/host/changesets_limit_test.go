@@ -13,7 +13,7 @@ import (
 
 // scarce is a system that watches so many folders and no more.
 type scarce struct {
-	notifier
+	Notifier
 	left *atomic.Int64
 }
 
@@ -21,32 +21,32 @@ func (s scarce) Add(folder string) error {
 	if s.left.Add(-1) < 0 {
 		return os.NewSyscallError("inotify_add_watch", syscall.ENOSPC)
 	}
-	return s.notifier.Add(folder)
+	return s.Notifier.Add(folder)
 }
 
 // When the system has no more watches the files are looked at from time to time and who looks is told; when it has some
 // again they are watched again, and that is told too.
 func TestWatchesRunOutAndComeBack(t *testing.T) {
 	for name, refusal := range map[string]struct {
-		begin func(left *atomic.Int64) (notifier, <-chan fsnotify.Event, <-chan error, error)
+		begin func(left *atomic.Int64) (Notifier, <-chan fsnotify.Event, <-chan error, error)
 		says  string
 	}{
-		"folders": {func(left *atomic.Int64) (notifier, <-chan fsnotify.Event, <-chan error, error) {
-			w, events, errors, err := systemNotifier()
+		"folders": {func(left *atomic.Int64) (Notifier, <-chan fsnotify.Event, <-chan error, error) {
+			w, events, errors, err := SystemNotifier()
 			return scarce{w, left}, events, errors, err
 		}, "raise fs.inotify.max_user_watches): inotify_add_watch: no space left on device"},
-		"watchers": {func(left *atomic.Int64) (notifier, <-chan fsnotify.Event, <-chan error, error) {
+		"watchers": {func(left *atomic.Int64) (Notifier, <-chan fsnotify.Event, <-chan error, error) {
 			if left.Load() < 10 {
 				return nil, nil, nil, os.NewSyscallError("inotify_init1", syscall.EMFILE)
 			}
-			return systemNotifier()
+			return SystemNotifier()
 		}, "raise fs.inotify.max_user_instances): inotify_init1: too many open files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var left atomic.Int64
 			left.Store(3)
-			c := newChanging(t)
-			c.host.changes.notify = func() (notifier, <-chan fsnotify.Event, <-chan error, error) { return refusal.begin(&left) }
+			c := newChangingWith(t, Config{PollFolders: time.Millisecond, // one look, then watching is tried again
+				NotifyFolders: func() (Notifier, <-chan fsnotify.Event, <-chan error, error) { return refusal.begin(&left) }})
 			c.runsOut(refusal.says, func() { left.Store(1000) })
 		})
 	}
@@ -55,7 +55,6 @@ func TestWatchesRunOutAndComeBack(t *testing.T) {
 // runsOut follows a session's changes where they cannot be watched, until enough makes that possible.
 func (c *changing) runsOut(says string, enough func()) {
 	c.t.Helper()
-	c.host.changes.pollFor = time.Millisecond // one look, then watching is tried again
 	c.mkdir("src/deep")
 	uri := c.follow("uncommitted", "")
 	c.until("it is said", func() bool { return ReadWatching(c.session().Meta).Polling })

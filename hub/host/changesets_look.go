@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -49,10 +50,24 @@ func (w *wanted) narrow() {
 }
 
 // kick has every file looked at and the open changesets of a session brought up to date, since something changed.
-func (h *Host) kick(l *ledger) { h.want(l, wanted{whole: true, bases: true, known: true}) }
+func (p *changesPart) kick(l *ledger) { p.want(l, wanted{whole: true, bases: true, known: true}) }
+
+// Refresh has every file of a session looked at and its open changesets brought up to date.
+func (p *changesPart) Refresh(session ahp.URI) { p.kick(p.ledger(session)) }
+
+// RefreshAll has the open changesets of all sessions looked at, as after the owner decided where repositories may lead.
+func (p *changesPart) RefreshAll() {
+	p.changes.mu.Lock()
+	ledgers := slices.Collect(maps.Values(p.changes.ledgers))
+	p.changes.mu.Unlock()
+	slices.SortFunc(ledgers, func(a, b *ledger) int { return cmp.Compare(a.session, b.session) })
+	for _, l := range ledgers {
+		p.kick(l)
+	}
+}
 
 // want has the open changesets of a session brought up to date, soon and once for all who ask meanwhile.
-func (h *Host) want(l *ledger, w wanted) {
+func (p *changesPart) want(l *ledger, w wanted) {
 	l.mu.Lock()
 	l.next.join(w)
 	l.dirty = true
@@ -60,20 +75,20 @@ func (h *Host) want(l *ledger, w wanted) {
 	l.busy = l.busy || start
 	l.mu.Unlock()
 	if start {
-		h.changes.goes(func() { h.keepUp(l) })
+		p.changes.goes(func() { p.keepUp(l) })
 	}
 }
 
 // keepUp looks until nothing asks for it any more. Between two looks it rests: as long as one took, and after one at
 // everything three times that, so that a directory that always changes does not take a core.
-func (h *Host) keepUp(l *ledger) {
+func (p *changesPart) keepUp(l *ledger) {
 	for {
-		w, more := l.again(h.core.Ctx.Err() != nil)
+		w, more := l.again(p.core.Ctx.Err() != nil)
 		if !more {
 			return
 		}
 		began := time.Now()
-		h.refresh(h.core.Ctx, l, w)
+		p.refresh(p.core.Ctx, l, w)
 		rest := time.Since(began)
 		if w.whole {
 			l.mu.Lock()
@@ -81,7 +96,7 @@ func (h *Host) keepUp(l *ledger) {
 			l.mu.Unlock()
 			rest *= 3
 		}
-		_ = core.Sleep(h.core.Ctx, min(rest, 10*time.Second)) // the host stopping is seen above
+		_ = core.Sleep(p.core.Ctx, min(rest, 10*time.Second)) // the host stopping is seen above
 	}
 }
 
@@ -113,7 +128,7 @@ func sameTrees(a, b changeset.Checkpoint) bool {
 
 // looking is one look for all open changesets.
 type looking struct {
-	h    *Host
+	p    *changesPart
 	l    *ledger
 	want wanted
 	dirs []string
@@ -122,25 +137,25 @@ type looking struct {
 }
 
 // refresh computes the open changesets of a session that may be different, and publishes what is.
-func (h *Host) refresh(ctx context.Context, l *ledger, w wanted) {
-	k := &looking{h: h, l: l, want: w, dirs: h.changeDirs(l.session)}
+func (p *changesPart) refresh(ctx context.Context, l *ledger, w wanted) {
+	k := &looking{p: p, l: l, want: w, dirs: p.core.LocalDirs(l.session)}
 	k.now = sync.OnceValues(func() (changeset.Checkpoint, error) { return k.look(ctx) })
 	if l.moveTo(k.dirs) || w.whole || w.bases {
 		l.forgetBases()
 	}
 	if w.bases {
-		h.wantBranch(l)
+		p.wantBranch(l)
 	}
 	l.mu.Lock()
 	uris := l.uris()
 	l.mu.Unlock()
 	if w.known {
-		h.outOfDate(ctx, l, uris)
+		p.outOfDate(ctx, l, uris)
 	}
 	defer k.owe()
 	for _, uri := range uris {
-		_, scope, ok := h.changesetAt(uri)
-		if _, _, awake := h.core.Hub.State(uri); !ok || !awake {
+		_, scope, ok := p.changesetAt(uri)
+		if _, _, awake := p.core.Hub.State(uri); !ok || !awake {
 			l.leave(uri)
 			continue
 		}
@@ -151,19 +166,19 @@ func (h *Host) refresh(ctx context.Context, l *ledger, w wanted) {
 		if n := len(files); err == nil && n > mostChangedFiles {
 			err = fmt.Errorf("%d files changed, more than the %d that are shown: add what is not source to .gitignore", n, mostChangedFiles)
 		}
-		h.publish(ctx, l, uri, scope, files, overlap, h.hiding(ctx, l, scope, k.dirs, k.now), err)
+		p.publish(ctx, l, uri, scope, files, overlap, p.hiding(ctx, l, scope, k.dirs, k.now), err)
 	}
 }
 
 func (k *looking) look(ctx context.Context) (c changeset.Checkpoint, err error) {
-	svc := k.h.changesetService()
+	svc := k.p.svc
 	if k.want.whole {
 		c, err = svc.LookAtAll(ctx, k.l.session, k.dirs)
 	} else {
 		c, err = svc.Look(ctx, k.l.session, k.dirs, slices.Sorted(maps.Keys(k.want.paths)))
 	}
 	if k.done = err == nil; k.done {
-		k.h.grants.settleRepository(k.l.session)
+		k.p.cfg.SettleRepository(k.l.session)
 	}
 	k.l.looked(k.want.whole, err)
 	return c, err
@@ -180,10 +195,10 @@ func (k *looking) owe() {
 
 // changed is what a scope holds now, from the last time when nothing it is made of is different.
 func (k *looking) changed(ctx context.Context, uri ahp.URI, scope changeScope) (files []changeset.File, overlap bool, err error) {
-	if err := k.l.load(ctx, k.h); err != nil {
+	if err := k.l.load(ctx, k.p); err != nil {
 		return nil, false, err
 	}
-	from, to, overlap, err := k.h.endsWith(ctx, k.l, scope, k.dirs, k.now, k.base)
+	from, to, overlap, err := k.p.endsWith(ctx, k.l, scope, k.dirs, k.now, k.base)
 	if err != nil {
 		return nil, overlap, err
 	}
@@ -193,7 +208,7 @@ func (k *looking) changed(ctx context.Context, uri ahp.URI, scope changeScope) (
 	if last.is(from, to) {
 		return last.files, overlap, nil
 	}
-	if files, err = k.h.changesetService().Compare(ctx, k.l.session, from, to); err != nil {
+	if files, err = k.p.svc.Compare(ctx, k.l.session, from, to); err != nil {
 		return nil, overlap, err
 	}
 	k.l.mu.Lock()
@@ -214,7 +229,7 @@ func (k *looking) base(ctx context.Context, scope changeScope, dirs []string) (c
 	if ok {
 		return had, nil
 	}
-	c, err := k.h.baseOf(ctx, k.l, scope, dirs)
+	c, err := k.p.baseOf(ctx, k.l, scope, dirs)
 	if err == nil {
 		k.l.mu.Lock()
 		k.l.bases[key] = c
@@ -224,22 +239,22 @@ func (k *looking) base(ctx context.Context, scope changeScope, dirs []string) (c
 }
 
 // baseOf is the commit a scope is compared with.
-func (h *Host) baseOf(ctx context.Context, l *ledger, scope changeScope, dirs []string) (changeset.Checkpoint, error) {
+func (p *changesPart) baseOf(ctx context.Context, l *ledger, scope changeScope, dirs []string) (changeset.Checkpoint, error) {
 	if scope.kind == kindBranch {
-		return h.changesetService().Branch(ctx, l.session, dirs)
+		return p.svc.Branch(ctx, l.session, dirs)
 	}
-	return h.changesetService().Head(ctx, l.session, dirs)
+	return p.svc.Head(ctx, l.session, dirs)
 }
 
 // outOfDate says of the changesets that follow the files that they are being computed again.
-func (h *Host) outOfDate(ctx context.Context, l *ledger, uris []ahp.URI) {
+func (p *changesPart) outOfDate(ctx context.Context, l *ledger, uris []ahp.URI) {
 	var live []ahp.URI
 	for _, uri := range uris {
-		if _, scope, ok := h.changesetAt(uri); ok && !h.settled(ctx, l, scope) {
+		if _, scope, ok := p.changesetAt(uri); ok && !p.settled(ctx, l, scope) {
 			live = append(live, uri)
 		}
 	}
-	err := h.core.Do(ctx, func(tx *hub.Tx) {
+	err := p.core.Do(ctx, func(tx *hub.Tx) {
 		for _, uri := range live {
 			if s, ok := hub.StateOf[*ahp.ChangesetState](tx, uri); ok && s.Status == ahp.ChangesetStatusReady {
 				tx.Apply(uri, &ahp.ChangesetStatusChangedAction{Status: ahp.ChangesetStatusRecomputing})
@@ -247,15 +262,15 @@ func (h *Host) outOfDate(ctx context.Context, l *ledger, uris []ahp.URI) {
 		}
 	})
 	if err != nil && ctx.Err() == nil {
-		h.core.Log.Warn("changesets are not said to be computed again", "session", l.session, "err", err)
+		p.core.Log.Warn("changesets are not said to be computed again", "session", l.session, "err", err)
 	}
 }
 
 // settled tells whether nothing that happens to files changes a scope any more: it lies between turns that are over.
-func (h *Host) settled(ctx context.Context, l *ledger, scope changeScope) bool {
+func (p *changesPart) settled(ctx context.Context, l *ledger, scope changeScope) bool {
 	turns := scope.turns()
 	for _, turn := range turns {
-		if r, err := l.turn(ctx, h, turn); err != nil || r == nil || r.To == nil || h.changes.runs(turn) {
+		if r, err := l.turn(ctx, p, turn); err != nil || r == nil || r.To == nil || p.changes.runs(turn) {
 			return false
 		}
 	}

@@ -24,7 +24,7 @@ func ReadWatching(m ahp.Meta) (w Watching) {
 }
 
 // noteWatching tells those who look at a session's changes that they come late, and why, or that they do not any more.
-func (h *Host) noteWatching(l *ledger, why error) {
+func (p *changesPart) noteWatching(l *ledger, why error) {
 	l.mu.Lock()
 	l.told = why == nil
 	l.mu.Unlock()
@@ -32,15 +32,15 @@ func (h *Host) noteWatching(l *ledger, why error) {
 	if why != nil {
 		w = Watching{Polling: true, Seconds: int(pollLast / time.Second), Why: why.Error()}
 	}
-	err := h.core.Do(h.core.Ctx, func(tx *hub.Tx) {
+	err := p.core.Do(p.core.Ctx, func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.SessionState](tx, l.session)
 		if !ok || ReadWatching(s.Meta) == w {
 			return
 		}
 		tx.Apply(l.session, &ahp.SessionMetaChangedAction{Meta: withWatching(s.Meta, w)})
 	})
-	if err != nil && h.core.Ctx.Err() == nil {
-		h.core.Log.Warn("how directories are watched is not shown", "session", l.session, "err", err)
+	if err != nil && p.core.Ctx.Err() == nil {
+		p.core.Log.Warn("how directories are watched is not shown", "session", l.session, "err", err)
 	}
 }
 

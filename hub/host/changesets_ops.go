@@ -34,32 +34,32 @@ type asked struct {
 
 // InvokeChangesetOperation runs an operation a changeset offers, one at a time (AHP requirements 155 and 156). Errors:
 // -32602 no such operation or target, -32011 another one is running or it does not apply any more.
-func (h *Host) InvokeChangesetOperation(ctx context.Context, c core.Caller, p ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
+func (p *changesPart) InvokeChangesetOperation(ctx context.Context, c core.Caller, req ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
 	none := ahp.InvokeChangesetOperationResult{}
-	info, known := h.core.Hub.Info(p.Channel)
-	session, scope, ok := h.changesetAt(p.Channel)
+	info, known := p.core.Hub.Info(req.Channel)
+	session, scope, ok := p.changesetAt(req.Channel)
 	if !known || !ok || info.Kind != ahp.ChannelChangeset || !c.Audience().Sees(info) {
-		return none, core.NoChannel(p.Channel)
+		return none, core.NoChannel(req.Channel)
 	}
 	if err := core.MayCall(c, "invokeChangesetOperation", info); err != nil {
 		return none, err
 	}
-	if err := h.core.Wake(ctx, info); err != nil {
+	if err := p.core.Wake(ctx, info); err != nil {
 		return none, err
 	}
-	o := operation{InvokeChangesetOperationParams: p, caller: c, ledger: h.ledger(session), scope: scope}
-	if raw := p.Meta[core.MetaKey]; raw != nil {
+	o := operation{InvokeChangesetOperationParams: req, caller: c, ledger: p.ledger(session), scope: scope}
+	if raw := req.Meta[core.MetaKey]; raw != nil {
 		if err := json.Unmarshal(raw, &o.asked); err != nil {
 			return none, core.BadParams("_meta.%s: %v", core.MetaKey, err)
 		}
 	}
 	var refused error
-	if err := h.core.Hub.Do(func(tx *hub.Tx) { refused = h.claimOperation(tx, &o) }); err != nil || refused != nil {
+	if err := p.core.Hub.Do(func(tx *hub.Tx) { refused = p.claimOperation(tx, &o) }); err != nil || refused != nil {
 		return none, errors.Join(err, refused)
 	}
-	said, failed := h.operate(ctx, o)
-	h.operationDone(o, failed)
-	h.kick(o.ledger)
+	said, failed := p.operate(ctx, o)
+	p.operationDone(o, failed)
+	p.kick(o.ledger)
 	if failed != nil {
 		return none, failed
 	}
@@ -67,7 +67,7 @@ func (h *Host) InvokeChangesetOperation(ctx context.Context, c core.Caller, p ah
 }
 
 // claimOperation says that an operation runs from now on, unless it may not.
-func (h *Host) claimOperation(tx *hub.Tx, o *operation) error {
+func (p *changesPart) claimOperation(tx *hub.Tx, o *operation) error {
 	s, ok := hub.StateOf[*ahp.ChangesetState](tx, o.Channel)
 	if !ok {
 		return core.NoChannel(o.Channel)
@@ -78,7 +78,7 @@ func (h *Host) claimOperation(tx *hub.Tx, o *operation) error {
 	}
 	op := s.Operations[i]
 	scope, err := o.aim(s)
-	running := h.changes.operates(o.Channel)
+	running := p.changes.operates(o.Channel)
 	switch {
 	case err != nil:
 		return err
@@ -90,7 +90,7 @@ func (h *Host) claimOperation(tx *hub.Tx, o *operation) error {
 		return ahp.Errorf(ahp.CodeConflict, "there is nothing to %s", op.ID)
 	}
 	o.label = op.Label
-	h.changes.operate(o.Channel, op.ID)
+	p.changes.operate(o.Channel, op.ID)
 	tx.Apply(o.Channel, &ahp.ChangesetOperationStatusChangedAction{OperationID: op.ID, Status: ahp.ChangesetOperationStatusRunning})
 	return nil
 }
@@ -157,7 +157,7 @@ func (c *changesets) operates(channel ahp.URI) string {
 }
 
 // operationDone shows how it went. It is shown even when the caller went away meanwhile.
-func (h *Host) operationDone(o operation, failed error) {
+func (p *changesPart) operationDone(o operation, failed error) {
 	a := &ahp.ChangesetOperationStatusChangedAction{OperationID: o.OperationID, Status: ahp.ChangesetOperationStatusIdle}
 	if failed != nil {
 		why := failed.Error()
@@ -166,10 +166,10 @@ func (h *Host) operationDone(o operation, failed error) {
 		}
 		a.Status, a.Error = ahp.ChangesetOperationStatusError, &ahp.ErrorInfo{ErrorType: o.OperationID, Message: why}
 	}
-	h.changes.mu.Lock()
-	delete(h.changes.operating, o.Channel)
-	h.changes.mu.Unlock()
-	if err := h.core.Do(h.core.Ctx, func(tx *hub.Tx) { tx.Apply(o.Channel, a) }); err != nil {
-		h.core.Log.Warn("the end of an operation is not shown", "changeset", o.Channel, "err", err)
+	p.changes.mu.Lock()
+	delete(p.changes.operating, o.Channel)
+	p.changes.mu.Unlock()
+	if err := p.core.Do(p.core.Ctx, func(tx *hub.Tx) { tx.Apply(o.Channel, a) }); err != nil {
+		p.core.Log.Warn("the end of an operation is not shown", "changeset", o.Channel, "err", err)
 	}
 }

@@ -29,27 +29,27 @@ type offer struct {
 }
 
 // offer looks at what the operations of a changeset depend on.
-func (h *Host) offer(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []changeset.File) (offer, error) {
+func (p *changesPart) offer(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []changeset.File) (offer, error) {
 	o := offer{kind: scope.kind, files: len(files)}
 	var err error
 	if scope.kind == kindUncommitted || scope.kind == kindBranch {
-		if o.staging, err = h.stagingOf(ctx, l); err != nil {
+		if o.staging, err = p.stagingOf(ctx, l); err != nil {
 			return o, err
 		}
 	}
-	o.undo, err = h.undoFor(ctx, l, uri)
+	o.undo, err = p.undoFor(ctx, l, uri)
 	return o, err
 }
 
 // stagingOf reads the indexes of a session, unless they are what they were.
-func (h *Host) stagingOf(ctx context.Context, l *ledger) (changeset.Staging, error) {
+func (p *changesPart) stagingOf(ctx context.Context, l *ledger) (changeset.Staging, error) {
 	l.mu.Lock()
 	had := l.staging
 	l.mu.Unlock()
 	if had != nil && had.Current() {
 		return *had, nil
 	}
-	s, err := h.changesetService().Staging(ctx, l.session, h.changeDirs(l.session))
+	s, err := p.svc.Staging(ctx, l.session, p.core.LocalDirs(l.session))
 	if err != nil {
 		return s, err
 	}

@@ -14,19 +14,19 @@ import (
 )
 
 // operate runs an operation and says in a sentence what it did.
-func (h *Host) operate(ctx context.Context, o operation) (said string, err error) {
+func (p *changesPart) operate(ctx context.Context, o operation) (said string, err error) {
 	if o.OperationID == opUndo {
-		said, err = h.takeBack(ctx, o)
+		said, err = p.takeBack(ctx, o)
 		return said, o.failure(err)
 	}
-	tops, files, err := h.aimed(ctx, o)
+	tops, files, err := p.aimed(ctx, o)
 	if err != nil {
 		return "", err
 	}
-	svc, session := h.changesetService(), o.ledger.session
+	svc, session := p.svc, o.ledger.session
 	keep := func(u changeset.Undo) error {
-		h.keepCheckpoint(session, changeset.Checkpoint{Trees: tops}) // it outlives a prune of theirs
-		return h.keepUndo(ctx, o, u)
+		p.keepCheckpoint(session, changeset.Checkpoint{Trees: tops}) // it outlives a prune of theirs
+		return p.keepUndo(ctx, o, u)
 	}
 	var n int
 	switch o.OperationID {
@@ -144,15 +144,15 @@ func localPart(name string) string {
 
 // aimed are the work trees, and the files an operation is about: as they are now or, when lines were named, as they were
 // shown, since that is what the lines were counted in.
-func (h *Host) aimed(ctx context.Context, o operation) ([]changeset.Tree, []changeset.File, error) {
-	l, dirs := o.ledger, h.changeDirs(o.ledger.session)
+func (p *changesPart) aimed(ctx context.Context, o operation) ([]changeset.Tree, []changeset.File, error) {
+	l, dirs := o.ledger, p.core.LocalDirs(o.ledger.session)
 	var seen changeset.Checkpoint
 	now := func() (c changeset.Checkpoint, err error) {
-		c, err = h.changesetService().Checkpoint(ctx, l.session, dirs)
+		c, err = p.svc.Checkpoint(ctx, l.session, dirs)
 		seen = c
 		return c, err
 	}
-	files, _, err := h.changedIn(ctx, l, o.scope, dirs, now)
+	files, _, err := p.changedIn(ctx, l, o.scope, dirs, now)
 	if err == nil && seen.Trees == nil { // a turn that has ended was compared without a look
 		_, err = now()
 	}

@@ -43,7 +43,7 @@ func (c *changing) invoke(uri ahp.URI, op string, target ahp.ChangesetOperationT
 		c.must(err)
 		p.Meta = ahp.Meta{core.MetaKey: raw}
 	}
-	r, err := c.host.InvokeChangesetOperation(c.t.Context(), c.owner, p)
+	r, err := c.host.Changes.InvokeChangesetOperation(c.t.Context(), c.owner, p)
 	if err != nil {
 		return "", err
 	}
@@ -115,7 +115,7 @@ func TestOperationsWhereTheyMakeSense(t *testing.T) {
 		}
 	}
 	c.must(os.RemoveAll(filepath.Join(c.dir, ".git")))
-	c.host.kick(c.host.ledger(session))
+	c.host.Changes.Refresh(session)
 	c.offers(uri, "revert")
 }
 
@@ -265,7 +265,7 @@ func TestGuestsDoNotOperate(t *testing.T) {
 	c.write("a.txt", "edited\n")
 	uri := c.follow("uncommitted", "")
 	for _, op := range []string{"stage", "unstage", "commit", "discard", "create-branch", "revert", "undo"} {
-		_, err := c.host.InvokeChangesetOperation(t.Context(), core.Caller{Principal: viewer}, ahp.InvokeChangesetOperationParams{Channel: uri, OperationID: op})
+		_, err := c.host.Changes.InvokeChangesetOperation(t.Context(), core.Caller{Principal: viewer}, ahp.InvokeChangesetOperationParams{Channel: uri, OperationID: op})
 		if code(err) != ahp.CodePermissionDenied {
 			t.Errorf("%s: %v", op, err)
 		}

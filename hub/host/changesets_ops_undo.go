@@ -40,7 +40,7 @@ func (r *undoRecord) words() string {
 }
 
 // undos are the session's, read once. The slice never changes.
-func (l *ledger) undos(ctx context.Context, h *Host) ([]undoRecord, error) {
+func (l *ledger) undos(ctx context.Context, p *changesPart) ([]undoRecord, error) {
 	l.mu.Lock()
 	had, read := l.undo, l.undoRead
 	l.mu.Unlock()
@@ -48,7 +48,7 @@ func (l *ledger) undos(ctx context.Context, h *Host) ([]undoRecord, error) {
 		return had, nil
 	}
 	var list []undoRecord
-	if err := h.readRecord(ctx, bucketUndo, l.session, &list); err != nil {
+	if err := p.readRecord(ctx, bucketUndo, l.session, &list); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
@@ -60,8 +60,8 @@ func (l *ledger) undos(ctx context.Context, h *Host) ([]undoRecord, error) {
 }
 
 // undoFor is the newest of a changeset that still applies; nil when there is none.
-func (h *Host) undoFor(ctx context.Context, l *ledger, uri ahp.URI) (*undoRecord, error) {
-	list, err := l.undos(ctx, h)
+func (p *changesPart) undoFor(ctx context.Context, l *ledger, uri ahp.URI) (*undoRecord, error) {
+	list, err := l.undos(ctx, p)
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].Channel == uri && list[i].Undo.Applies() {
 			return &list[i], nil
@@ -71,9 +71,9 @@ func (h *Host) undoFor(ctx context.Context, l *ledger, uri ahp.URI) (*undoRecord
 }
 
 // keepUndo keeps how to take an operation back, and returns once that is durable: only then is anything written.
-func (h *Host) keepUndo(ctx context.Context, o operation, u changeset.Undo) error {
-	r := undoRecord{ID: ids.New(), Channel: o.Channel, Op: o.OperationID, By: o.caller.Who(), At: h.core.Now().UTC(), Undo: u}
-	return h.changeUndos(ctx, o.ledger, func(list []undoRecord) []undoRecord {
+func (p *changesPart) keepUndo(ctx context.Context, o operation, u changeset.Undo) error {
+	r := undoRecord{ID: ids.New(), Channel: o.Channel, Op: o.OperationID, By: o.caller.Who(), At: p.core.Now().UTC(), Undo: u}
+	return p.changeUndos(ctx, o.ledger, func(list []undoRecord) []undoRecord {
 		return bounded(append(slices.Clone(list), r))
 	})
 }
@@ -90,13 +90,13 @@ func bounded(list []undoRecord) []undoRecord {
 	return list
 }
 
-func (h *Host) changeUndos(ctx context.Context, l *ledger, edit func([]undoRecord) []undoRecord) error {
-	if _, err := l.undos(ctx, h); err != nil {
+func (p *changesPart) changeUndos(ctx context.Context, l *ledger, edit func([]undoRecord) []undoRecord) error {
+	if _, err := l.undos(ctx, p); err != nil {
 		return err
 	}
 	durable := make(chan struct{})
 	var failed error
-	err := h.core.Do(ctx, func(tx *hub.Tx) {
+	err := p.core.Do(ctx, func(tx *hub.Tx) {
 		l.mu.Lock()
 		list := edit(l.undo)
 		l.undo = list
@@ -120,18 +120,18 @@ func (h *Host) changeUndos(ctx context.Context, l *ledger, edit func([]undoRecor
 }
 
 // takeBack undoes the newest operation that can be.
-func (h *Host) takeBack(ctx context.Context, o operation) (string, error) {
-	r, err := h.undoFor(ctx, o.ledger, o.Channel)
+func (p *changesPart) takeBack(ctx context.Context, o operation) (string, error) {
+	r, err := p.undoFor(ctx, o.ledger, o.Channel)
 	if err != nil {
 		return "", err
 	}
 	if r == nil {
 		return "", fmt.Errorf("%w: the files were written to since", changeset.ErrConflict)
 	}
-	if err := h.changesetService().TakeBack(ctx, o.ledger.session, r.Undo); err != nil {
+	if err := p.svc.TakeBack(ctx, o.ledger.session, r.Undo); err != nil {
 		return "", err
 	}
-	err = h.changeUndos(ctx, o.ledger, func(list []undoRecord) []undoRecord {
+	err = p.changeUndos(ctx, o.ledger, func(list []undoRecord) []undoRecord {
 		return slices.DeleteFunc(slices.Clone(list), func(other undoRecord) bool { return other.ID == r.ID })
 	})
 	return "Brought back " + countFiles(len(r.Undo.Files)), err

@@ -106,10 +106,10 @@ func TestRepositoryQuestionsEnd(t *testing.T) {
 	}
 
 	c.must(os.WriteFile(alternates, []byte(filepath.Join(c.elsewhere(), ".git", "objects")+"\n"), 0o600))
-	c.host.kick(c.host.ledger(session))
+	c.host.Changes.Refresh(session)
 	c.asks()
 	c.must(os.Remove(alternates))
-	c.host.kick(c.host.ledger(session))
+	c.host.Changes.Refresh(session)
 	c.until("the question is gone", func() bool { return len(c.host.FileAsks()) == 0 })
 	c.shows(uri, "")
 
@@ -125,7 +125,7 @@ func TestRepositoryQuestionsEnd(t *testing.T) {
 // isRefused looks once more at a repository that leads elsewhere.
 func (c *changing) isRefused() {
 	c.t.Helper()
-	_, err := c.host.changesetService().Head(c.t.Context(), session, []string{c.dir})
+	_, err := c.host.git.Head(c.t.Context(), session, []string{c.dir})
 	if _, outside := errors.AsType[*changeset.OutsideError](err); !outside {
 		c.t.Errorf("got %v", err)
 	}
@@ -138,8 +138,8 @@ func TestRepositoryCannotLeadToTheHostsData(t *testing.T) {
 	for _, to := range []string{"/", "/proc", c.host.cfg.DataDir} {
 		c.git("config", "core.worktree", to)
 		c.must(c.host.Prepare(t.Context(), c.owner, uri))
-		c.host.changesetFollowed(uri)
-		c.host.kick(c.host.ledger(session))
+		c.host.Changes.changesetFollowed(uri)
+		c.host.Changes.Refresh(session)
 		c.failsBy(uri, filepath.Join(c.dir, ".git", "config"))
 		if asks := c.host.FileAsks(); len(asks) != 0 {
 			t.Errorf("the owner is asked whether it may lead to %s", to)

@@ -110,12 +110,12 @@ func mediaType(name, mode string, binary bool) string {
 }
 
 // publish brings a channel to what was computed.
-func (h *Host) publish(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []changeset.File, overlap bool,
+func (p *changesPart) publish(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []changeset.File, overlap bool,
 	hide *hiding, failed error) {
 	var can offer
 	var hidden map[string]access.Hiding
 	if failed == nil {
-		can, failed = h.offer(ctx, l, uri, scope, files)
+		can, failed = p.offer(ctx, l, uri, scope, files)
 	}
 	if failed == nil {
 		hidden, failed = hide.hidden(files)
@@ -123,7 +123,7 @@ func (h *Host) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 	if ctx.Err() != nil {
 		return
 	}
-	err := h.core.Do(ctx, func(tx *hub.Tx) {
+	err := p.core.Do(ctx, func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.ChangesetState](tx, uri)
 		if !ok {
 			return
@@ -134,16 +134,16 @@ func (h *Host) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 			return
 		}
 		if scope.all() {
-			h.setChanges(tx, l.session, totals(files))
+			p.cfg.SetTotals(tx, l.session, totals(files))
 		}
-		can.running = h.changes.operates(uri)
-		h.publishFiles(tx, uri, s, l.draw(uri, scope, files, overlap, can.staging, hidden), can)
+		can.running = p.changes.operates(uri)
+		p.publishFiles(tx, uri, s, l.draw(uri, scope, files, overlap, can.staging, hidden), can)
 	})
 	if err != nil {
-		h.core.Log.Warn("a changeset was not brought up to date", "changeset", uri, "err", err)
+		p.core.Log.Warn("a changeset was not brought up to date", "changeset", uri, "err", err)
 	}
 	if scope.all() && failed == nil {
-		h.rejudge(ctx, l.session, files)
+		p.rejudge(ctx, l.session, files)
 	}
 }
 
@@ -191,19 +191,19 @@ const bulk = 100
 
 // publishFiles sends the whole the first time and then only what is different (AHP requirement 154), and that it is
 // current now.
-func (h *Host) publishFiles(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, files []ahp.ChangesetFile, can offer) {
+func (p *changesPart) publishFiles(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, files []ahp.ChangesetFile, can offer) {
 	set, removed := differences(s.Files, files)
 	if s.Status == ahp.ChangesetStatusComputing || len(set)+len(removed) > bulk {
 		tx.Apply(uri, &ahp.ChangesetContentChangedAction{Files: files, Operations: operationsFor(s, can)})
 	} else {
-		h.publishSome(tx, uri, s, set, removed, can)
+		p.publishSome(tx, uri, s, set, removed, can)
 	}
 	if s.Status != ahp.ChangesetStatusReady {
 		tx.Apply(uri, &ahp.ChangesetStatusChangedAction{Status: ahp.ChangesetStatusReady})
 	}
 }
 
-func (h *Host) publishSome(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, set []ahp.ChangesetFile, removed []string, can offer) {
+func (p *changesPart) publishSome(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, set []ahp.ChangesetFile, removed []string, can offer) {
 	if reset := noLongerReviewed(s.Files, set); len(reset) > 0 { // AHP requirement 158: said explicitly
 		tx.Apply(uri, &ahp.ChangesetFilesReviewChangedAction{Files: reset, Reviewed: false})
 	}
@@ -250,11 +250,11 @@ func noLongerReviewed(old, set []ahp.ChangesetFile) (ids []string) {
 }
 
 // wakeMarks reads the review marks that an action changes, before its step.
-func (h *Host) wakeMarks(ctx context.Context, info hub.ChannelInfo, a ahp.Action) error {
+func (p *changesPart) wakeMarks(ctx context.Context, info hub.ChannelInfo, a ahp.Action) error {
 	if _, marks := a.(*ahp.ChangesetFilesReviewChangedAction); !marks {
 		return nil
 	}
-	return h.ledger(info.Session).load(ctx, h)
+	return p.ledger(info.Session).load(ctx, p)
 }
 
 // markFiles sets or removes the marks of files for the version that s has: what was written since has not been seen by
@@ -278,9 +278,9 @@ func (rec *ledgerRecord) markFiles(uri ahp.URI, s *ahp.ChangesetState, files []s
 }
 
 // showReviewed shows on files of a changeset who reviewed them.
-func (h *Host) showReviewed(ctx context.Context, l *ledger, uri ahp.URI, files []string) {
-	if err := h.core.Do(ctx, func(tx *hub.Tx) { l.showMarks(tx, uri, files) }); err != nil {
-		h.core.Log.Warn("a review mark is not shown", "changeset", uri, "err", err)
+func (p *changesPart) showReviewed(ctx context.Context, l *ledger, uri ahp.URI, files []string) {
+	if err := p.core.Do(ctx, func(tx *hub.Tx) { l.showMarks(tx, uri, files) }); err != nil {
+		p.core.Log.Warn("a review mark is not shown", "changeset", uri, "err", err)
 	}
 }
 

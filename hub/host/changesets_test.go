@@ -36,7 +36,7 @@ func TestTurnChanges(t *testing.T) {
 		t.Errorf("the contents are %+v", f.Edit)
 	}
 	c.shows(c.follow("turn", second), "M new.txt +1 −1")
-	if add, del, files, ok := c.host.TurnChanges(t.Context(), session, first); !ok || add != 3 || del != 1 || files != 2 {
+	if add, del, files, ok := c.host.Changes.TurnChanges(t.Context(), session, first); !ok || add != 3 || del != 1 || files != 2 {
 		t.Errorf("the first turn's totals are +%d −%d in %d, %v", add, del, files, ok)
 	}
 	var noted struct{ Changes ahp.ChangesSummary }
@@ -145,7 +145,7 @@ func TestRevertOperation(t *testing.T) { // AHP requirements 155 and 156
 		if target != nil {
 			p.Target = &ahp.ChangesetOperationTarget{Value: target}
 		}
-		_, err := c.host.InvokeChangesetOperation(t.Context(), who, p)
+		_, err := c.host.Changes.InvokeChangesetOperation(t.Context(), who, p)
 		return err
 	}
 	file := func(name string) *ahp.ChangesetOperationResourceTarget {
@@ -241,12 +241,12 @@ func TestBranchAndTurnsCompared(t *testing.T) { // AHP requirement 152
 		return uri
 	}
 	c.shows(compare(one, two), "M a.txt +0 −2; A b.txt +1 −0")
-	patch, err := c.host.ChangesetPatch(t.Context(), c.owner, CompareURI(session, one, two))
+	patch, err := c.host.Changes.ChangesetPatch(t.Context(), c.owner, CompareURI(session, one, two))
 	if err != nil || !strings.Contains(string(patch), "+++ b/b.txt") || !strings.Contains(string(patch), "-three") || strings.Contains(string(patch), "c.txt") {
 		t.Errorf("the patch of two turns: %v\n%s", err, patch)
 	}
 	stranger := core.Caller{Principal: access.Principal{ID: "guest:eve", Role: access.RoleViewer, Session: "ahp-session:/other"}}
-	if _, err := c.host.ChangesetPatch(t.Context(), stranger, branch); code(err) != ahp.CodeNotFound {
+	if _, err := c.host.Changes.ChangesetPatch(t.Context(), stranger, branch); code(err) != ahp.CodeNotFound {
 		t.Errorf("a guest of another session has the patch: %v", err)
 	}
 	back := compare(two, one)
@@ -312,12 +312,12 @@ func TestFailureIsShownAndMended(t *testing.T) {
 	if err := os.Rename(c.dir, away); err != nil {
 		t.Fatal(err)
 	}
-	c.host.kick(c.host.ledger(session))
+	c.host.Changes.Refresh(session)
 	c.until("the error is shown", func() bool { return c.changes(uri).Status == ahp.ChangesetStatusError && c.changes(uri).Error != nil })
 	if err := os.Rename(away, c.dir); err != nil {
 		t.Fatal(err)
 	}
-	c.host.kick(c.host.ledger(session))
+	c.host.Changes.Refresh(session)
 	c.until("it is mended", func() bool { return c.changes(uri).Status == ahp.ChangesetStatusReady && c.changes(uri).Error == nil })
 }
 

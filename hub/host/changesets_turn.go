@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -20,52 +21,52 @@ import (
 const patience = 30 * time.Second
 
 // turnStarting takes the checkpoint a turn's changes begin at. A resumed turn goes on from where it first began.
-func (h *Host) turnStarting(ctx context.Context, ref core.TurnRef) {
-	svc := h.changesetService()
+func (p *changesPart) turnStarting(ctx context.Context, ref core.TurnRef) {
+	svc := p.svc
 	if svc == nil || len(ref.Dirs) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("looking at the directories took too long: work in a smaller one, or ignore what is not source"))
 	defer cancel()
-	l := h.ledger(ref.Session)
-	if err := l.load(ctx, h); err != nil {
-		h.turnLost(ref, err)
+	l := p.ledger(ref.Session)
+	if err := l.load(ctx, p); err != nil {
+		p.turnLost(ref, err)
 		return
 	}
-	old, err := l.turn(ctx, h, ref.Turn)
+	old, err := l.turn(ctx, p, ref.Turn)
 	if err != nil {
-		h.turnLost(ref, err)
+		p.turnLost(ref, err)
 		return
 	}
 	r := turnRecord{dirs: unlinked(ref.Dirs)}
-	if own := h.chatDirs(ref.Chat); len(own) > 0 {
+	if own := p.chatDirs(ref.Chat); len(own) > 0 {
 		r.dirs = own
 	}
 	if old != nil {
 		r.From, r.Overlap = old.From, old.Overlap
 	} else if r.From, err = svc.Checkpoint(ctx, ref.Session, ref.Dirs); err != nil {
-		h.turnLost(ref, err)
+		p.turnLost(ref, err)
 		return
 	} else {
-		l.setFirst(ctx, h, r.From)
-		h.keepCheckpoint(ref.Session, r.From)
+		l.setFirst(ctx, p, r.From)
+		p.keepCheckpoint(ref.Session, r.From)
 	}
-	r.Overlap = h.changes.began(ref, &r) || r.Overlap
-	l.putTurn(ctx, h, ref.Turn, r)
+	r.Overlap = p.changes.began(ref, &r) || r.Overlap
+	l.putTurn(ctx, p, ref.Turn, r)
 }
 
 // keepCheckpoint has content copied while the turn goes on: of a large repository that takes its time.
-func (h *Host) keepCheckpoint(session ahp.URI, c changeset.Checkpoint) {
-	h.changes.goes(func() {
-		if err := h.changesetService().Keep(h.core.Ctx, session, c); err != nil && h.core.Ctx.Err() == nil {
-			h.core.Log.Warn("a checkpoint depends on the repository it was taken of", "session", session, "err", err)
+func (p *changesPart) keepCheckpoint(session ahp.URI, c changeset.Checkpoint) {
+	p.changes.goes(func() {
+		if err := p.svc.Keep(p.core.Ctx, session, c); err != nil && p.core.Ctx.Err() == nil {
+			p.core.Log.Warn("a checkpoint depends on the repository it was taken of", "session", session, "err", err)
 		}
 	})
 }
 
 // turnLost says that a turn's changes will not be known; the turn itself goes on.
-func (h *Host) turnLost(ref core.TurnRef, err error) {
-	h.core.Log.Warn("what a turn changes cannot be told", "session", ref.Session, "turn", ref.Turn, "err", err)
+func (p *changesPart) turnLost(ref core.TurnRef, err error) {
+	p.core.Log.Warn("what a turn changes cannot be told", "session", ref.Session, "turn", ref.Turn, "err", err)
 }
 
 // began notes a running turn and tells whether others run in the same directories; those are flagged too.
@@ -112,61 +113,61 @@ func nested(a, b []string) bool {
 }
 
 // turnEnding takes the checkpoint a turn's changes end at and tells what they are.
-func (h *Host) turnEnding(ctx context.Context, ref core.TurnRef) {
-	overlap := h.changes.ended(ref.Turn)
-	svc := h.changesetService()
+func (p *changesPart) turnEnding(ctx context.Context, ref core.TurnRef) {
+	overlap := p.changes.ended(ref.Turn)
+	svc := p.svc
 	if svc == nil || len(ref.Dirs) == 0 {
 		return
 	}
-	l := h.ledger(ref.Session)
-	r, err := l.turn(ctx, h, ref.Turn)
+	l := p.ledger(ref.Session)
+	r, err := l.turn(ctx, p, ref.Turn)
 	if err != nil || r == nil {
 		return // its beginning is not known: said already
 	}
 	now, err := svc.Checkpoint(ctx, ref.Session, ref.Dirs)
 	if err != nil {
-		h.turnLost(ref, err)
+		p.turnLost(ref, err)
 		return
 	}
-	left := h.ofChat(ref.Chat, now)
+	left := p.ofChat(ref.Chat, now)
 	files, err := svc.Compare(ctx, ref.Session, r.From, left)
 	if err != nil {
-		h.turnLost(ref, err)
+		p.turnLost(ref, err)
 		return
 	}
 	done := turnRecord{From: r.From, To: &left, Overlap: r.Overlap || overlap, Changes: totals(files)}
-	h.keepCheckpoint(ref.Session, now)
-	l.putTurn(ctx, h, ref.Turn, done)
-	l.change(ctx, h, func(rec *ledgerRecord) { rec.touch(files) })
-	h.announce(ctx, l, ref, done, now)
-	h.followThreads(ctx, ref.Session)
-	h.wantBranch(l)
-	h.kick(l)
+	p.keepCheckpoint(ref.Session, now)
+	l.putTurn(ctx, p, ref.Turn, done)
+	l.change(ctx, p, func(rec *ledgerRecord) { rec.touch(files) })
+	p.announce(ctx, l, ref, done, now)
+	p.followThreads(ctx, ref.Session)
+	p.wantBranch(l)
+	p.kick(l)
 }
 
 // announce puts the turn's totals on the turn and the session's on its summary.
-func (h *Host) announce(ctx context.Context, l *ledger, ref core.TurnRef, r turnRecord, now changeset.Checkpoint) {
+func (p *changesPart) announce(ctx context.Context, l *ledger, ref core.TurnRef, r turnRecord, now changeset.Checkpoint) {
 	l.mu.Lock()
 	first := l.rec.First
 	l.mu.Unlock()
 	all := []changeset.File{}
 	if first != nil {
 		var err error
-		if all, err = h.changesetService().Compare(ctx, ref.Session, *first, now); err != nil {
-			h.core.Log.Warn("what a session changed cannot be told", "session", ref.Session, "err", err)
+		if all, err = p.svc.Compare(ctx, ref.Session, *first, now); err != nil {
+			p.core.Log.Warn("what a session changed cannot be told", "session", ref.Session, "err", err)
 			return
 		}
-		h.announceChat(ctx, ref, *first, now)
-		h.rejudge(ctx, ref.Session, all)
+		p.announceChat(ctx, ref, *first, now)
+		p.rejudge(ctx, ref.Session, all)
 	}
-	err := h.core.Do(ctx, func(tx *hub.Tx) {
-		h.setChanges(tx, ref.Session, totals(all))
+	err := p.core.Do(ctx, func(tx *hub.Tx) {
+		p.cfg.SetTotals(tx, ref.Session, totals(all))
 		if chat, ok := hub.StateOf[*ahp.ChatState](tx, ref.Chat); ok && *r.Changes.Files > 0 && chat.ActiveTurn != nil {
 			tx.Apply(ref.Chat, &ahp.ChatUsageAction{TurnID: ref.Turn, Usage: usageWith(chat.ActiveTurn.Usage, r.Changes)})
 		}
 	})
 	if err != nil {
-		h.core.Log.Warn("what a turn changed was not announced", "session", ref.Session, "turn", ref.Turn, "err", err)
+		p.core.Log.Warn("what a turn changed was not announced", "session", ref.Session, "turn", ref.Turn, "err", err)
 	}
 }
 
@@ -197,34 +198,43 @@ func totals(files []changeset.File) *ahp.ChangesSummary {
 }
 
 // TurnChanges are the totals of a turn that has ended; ok is false when they are not known.
-func (h *Host) TurnChanges(ctx context.Context, session ahp.URI, turn string) (added, removed, files int, ok bool) {
-	r, err := h.ledger(session).turn(ctx, h, turn)
+func (p *changesPart) TurnChanges(ctx context.Context, session ahp.URI, turn string) (added, removed, files int, ok bool) {
+	r, err := p.ledger(session).turn(ctx, p, turn)
 	if err != nil || r == nil || r.Changes == nil {
 		return 0, 0, 0, false
 	}
 	return int(*r.Changes.Additions), int(*r.Changes.Deletions), int(*r.Changes.Files), true
 }
 
+// OverlapsTurn reports whether another turn ran in the same directories as a turn of a session.
+func (p *changesPart) OverlapsTurn(ctx context.Context, session ahp.URI, turn string) (bool, error) {
+	r, err := p.ledger(session).turn(ctx, p, turn)
+	if err == nil && r == nil {
+		err = fmt.Errorf("there is no turn %s", turn)
+	}
+	return err == nil && r.Overlap, err
+}
+
 // changedIn computes what a scope holds now. now looks at the directories, at most once for all scopes.
-func (h *Host) changedIn(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error)) (files []changeset.File, overlap bool, err error) {
-	from, to, overlap, err := h.endsOf(ctx, l, scope, dirs, now)
+func (p *changesPart) changedIn(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error)) (files []changeset.File, overlap bool, err error) {
+	from, to, overlap, err := p.endsOf(ctx, l, scope, dirs, now)
 	if err != nil {
 		return nil, overlap, err
 	}
-	files, err = h.changesetService().Compare(ctx, l.session, from, to)
+	files, err = p.svc.Compare(ctx, l.session, from, to)
 	return slices.Clip(files), overlap, err
 }
 
 // endsOf are the checkpoints a scope lies between; of a turn of which none were taken both are empty, as nothing is known
 // to have changed.
-func (h *Host) endsOf(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, overlap bool, err error) {
-	return h.endsWith(ctx, l, scope, dirs, now, func(ctx context.Context, scope changeScope, dirs []string) (changeset.Checkpoint, error) {
-		return h.baseOf(ctx, l, scope, dirs)
+func (p *changesPart) endsOf(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, overlap bool, err error) {
+	return p.endsWith(ctx, l, scope, dirs, now, func(ctx context.Context, scope changeScope, dirs []string) (changeset.Checkpoint, error) {
+		return p.baseOf(ctx, l, scope, dirs)
 	})
 }
 
 // endsWith is endsOf with the commits that scopes are compared with from base.
-func (h *Host) endsWith(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error),
+func (p *changesPart) endsWith(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error),
 	base func(context.Context, changeScope, []string) (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, overlap bool, err error) {
 	if scope.chat != "" {
 		all := now
@@ -233,23 +243,23 @@ func (h *Host) endsWith(ctx context.Context, l *ledger, scope changeScope, dirs 
 			if err != nil {
 				return c, err
 			}
-			return h.scopeOfChat(ctx, l.session, scope, c)
+			return p.scopeOfChat(ctx, l.session, scope, c)
 		}
 	}
 	switch scope.kind {
 	case kindSession:
-		from, err = l.first(ctx, h, dirs)
+		from, err = l.first(ctx, p, dirs)
 	case kindUncommitted, kindBranch:
 		from, err = base(ctx, scope, dirs)
 	case kindCompare:
-		from, to, err = h.between(ctx, l, scope, now)
+		from, to, err = p.between(ctx, l, scope, now)
 		return from, to, false, err
 	case kindTurn:
-		r, err := l.turn(ctx, h, scope.turn)
+		r, err := l.turn(ctx, p, scope.turn)
 		if err != nil || r == nil {
 			return from, to, false, err
 		}
-		if r.To != nil && !h.changes.runs(scope.turn) {
+		if r.To != nil && !p.changes.runs(scope.turn) {
 			return r.From, *r.To, r.Overlap, nil
 		}
 		if to, err = now(); err == nil && len(r.dirs) > 0 {
@@ -265,13 +275,13 @@ func (h *Host) endsWith(ctx context.Context, l *ledger, scope changeScope, dirs 
 
 // ChangesetPatch is what a changeset holds now as a patch for git apply. Errors: -32008 no such changeset for this caller,
 // -32603 it cannot be told.
-func (h *Host) ChangesetPatch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, error) {
-	session, scope, ok := h.changesetAt(uri)
-	svc := h.changesetService()
+func (p *changesPart) ChangesetPatch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, error) {
+	session, scope, ok := p.changesetAt(uri)
+	svc := p.svc
 	if !ok || svc == nil || !c.Audience().Sees(core.SessionInfo(session)) {
 		return nil, core.NoChannel(uri)
 	}
-	info, known, err := h.changesetInfo(ctx, uri, session, scope)
+	info, known, err := p.changesetInfo(ctx, uri, session, scope)
 	if err != nil {
 		return nil, err
 	}
@@ -281,12 +291,12 @@ func (h *Host) ChangesetPatch(ctx context.Context, c core.Caller, uri ahp.URI) (
 	if err := core.MayCall(c, "subscribe", info); err != nil {
 		return nil, err
 	}
-	dirs := h.changeDirs(session)
+	dirs := p.core.LocalDirs(session)
 	now := sync.OnceValues(func() (changeset.Checkpoint, error) { return svc.LookAtAll(ctx, session, dirs) })
-	from, to, _, err := h.endsOf(ctx, h.ledger(session), scope, dirs, now)
+	from, to, _, err := p.endsOf(ctx, p.ledger(session), scope, dirs, now)
 	var only []changeset.File
 	if err == nil && c.IsGuest() {
-		only, err = h.shownTo(ctx, c, session, scope, from, to, now)
+		only, err = p.shownTo(ctx, c, session, scope, from, to, now)
 		if err == nil && len(only) == 0 {
 			return nil, nil
 		}
@@ -302,15 +312,15 @@ func (h *Host) ChangesetPatch(ctx context.Context, c core.Caller, uri ahp.URI) (
 }
 
 // between are what two turns left behind; of one that runs, what it did so far.
-func (h *Host) between(ctx context.Context, l *ledger, scope changeScope, now func() (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, err error) {
+func (p *changesPart) between(ctx context.Context, l *ledger, scope changeScope, now func() (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, err error) {
 	left := func(turn string) (changeset.Checkpoint, error) {
-		r, err := l.turn(ctx, h, turn)
+		r, err := l.turn(ctx, p, turn)
 		switch {
 		case err != nil:
 			return changeset.Checkpoint{}, err
 		case r == nil:
 			return changeset.Checkpoint{}, errors.New("what this turn left behind was not recorded: choose another one")
-		case r.To != nil && !h.changes.runs(turn):
+		case r.To != nil && !p.changes.runs(turn):
 			return *r.To, nil
 		}
 		return now()

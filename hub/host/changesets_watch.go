@@ -24,29 +24,29 @@ const (
 
 // watch keeps a session's changesets up to date while somebody follows them: it is told of writes where the system can
 // tell, and looks from time to time where it cannot.
-func (h *Host) watch(l *ledger) {
+func (p *changesPart) watch(l *ledger) {
 	defer func() {
 		l.mu.Lock()
 		l.watching = false
 		l.mu.Unlock()
 	}()
-	for h.core.Ctx.Err() == nil && h.stillFollowed(l) {
-		err := h.watchOnce(l)
-		if err == nil || h.core.Ctx.Err() != nil {
+	for p.core.Ctx.Err() == nil && p.stillFollowed(l) {
+		err := p.watchOnce(l)
+		if err == nil || p.core.Ctx.Err() != nil {
 			return
 		}
-		h.core.Log.Info("directories are looked at from time to time, as they cannot be watched", "session", l.session, "why", err)
-		h.noteWatching(l, err)
-		h.poll(l)
+		p.core.Log.Info("directories are looked at from time to time, as they cannot be watched", "session", l.session, "why", err)
+		p.noteWatching(l, err)
+		p.poll(l)
 	}
 }
 
 // watchOnce watches until nobody follows any more, or it cannot be done.
-func (h *Host) watchOnce(l *ledger) error {
-	f := &folderWatch{h: h, l: l, git: map[string]changeset.Folder{}}
-	begin := h.changes.notify
+func (p *changesPart) watchOnce(l *ledger) error {
+	f := &folderWatch{p: p, l: l, git: map[string]changeset.Folder{}}
+	begin := p.cfg.Notify
 	if begin == nil {
-		begin = systemNotifier
+		begin = SystemNotifier
 	}
 	var err error
 	if f.system, f.events, f.errors, err = begin(); err != nil {
@@ -56,19 +56,23 @@ func (h *Host) watchOnce(l *ledger) error {
 	if err := f.walk(nil); err != nil {
 		return err
 	}
-	h.want(l, wanted{whole: true}) // what was written before it was watched
-	h.noteWatching(l, nil)
+	p.want(l, wanted{whole: true}) // what was written before it was watched
+	p.noteWatching(l, nil)
 	return f.follow()
 }
 
-// notifier has the system tell of what is written in folders.
-type notifier interface {
+// NotifyFunc starts a Notifier and returns its events and errors.
+type NotifyFunc func() (Notifier, <-chan fsnotify.Event, <-chan error, error)
+
+// Notifier has the system tell of what is written in folders.
+type Notifier interface {
 	Add(folder string) error
 	Remove(folder string) error
 	Close() error
 }
 
-func systemNotifier() (notifier, <-chan fsnotify.Event, <-chan error, error) {
+// SystemNotifier is the NotifyFunc of the operating system.
+func SystemNotifier() (Notifier, <-chan fsnotify.Event, <-chan error, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, nil, nil, err
@@ -78,29 +82,29 @@ func systemNotifier() (notifier, <-chan fsnotify.Event, <-chan error, error) {
 
 // poll looks less and less often while nothing is different, and takes a twentieth of the time at most. It ends after a
 // minute, or when a look that failed goes well again.
-func (h *Host) poll(l *ledger) {
+func (p *changesPart) poll(l *ledger) {
 	failed := l.lastFailure() != nil
-	until := time.Now().Add(cmp.Or(h.changes.pollFor, pollFor))
+	until := time.Now().Add(cmp.Or(p.cfg.PollFor, pollFor))
 	for wait := pollFirst; time.Now().Before(until) && (!failed || l.lastFailure() != nil); wait = min(2*wait, pollLast) {
-		if !h.stillFollowed(l) || core.Sleep(h.core.Ctx, max(wait, 20*l.lastTook())) != nil {
+		if !p.stillFollowed(l) || core.Sleep(p.core.Ctx, max(wait, 20*l.lastTook())) != nil {
 			return
 		}
 		if l.foundSome() {
 			wait = pollFirst / 2
 		}
-		h.want(l, wanted{whole: true})
+		p.want(l, wanted{whole: true})
 	}
 }
 
 // stillFollowed lets changesets sleep that nobody follows, and tells whether any is left.
-func (h *Host) stillFollowed(l *ledger) bool {
+func (p *changesPart) stillFollowed(l *ledger) bool {
 	l.mu.Lock()
 	uris := l.uris()
 	gone := l.gone
 	l.mu.Unlock()
 	for _, uri := range uris {
-		h.core.Hub.Sleep(uri, h.core.Now().Add(-h.core.Limits.Idle))
-		if _, _, awake := h.core.Hub.State(uri); !awake {
+		p.core.Hub.Sleep(uri, p.core.Now().Add(-p.core.Limits.Idle))
+		if _, _, awake := p.core.Hub.State(uri); !awake {
 			l.leave(uri)
 		}
 	}
@@ -111,9 +115,9 @@ func (h *Host) stillFollowed(l *ledger) bool {
 
 // folderWatch is told by the system of what is written in the directories of a session. Its goroutine alone touches it.
 type folderWatch struct {
-	h      *Host
+	p      *changesPart
 	l      *ledger
-	system notifier
+	system Notifier
 	events <-chan fsnotify.Event
 	errors <-chan error
 	dirs   []string                    // of the session, when they were walked
@@ -128,10 +132,10 @@ type folderWatch struct {
 // more is let go.
 func (f *folderWatch) walk(below []string) error {
 	if below == nil {
-		f.dirs = f.h.changeDirs(f.l.session)
+		f.dirs = f.p.core.LocalDirs(f.l.session)
 	}
 	counted := map[string]bool{}
-	err := f.h.changesetService().Walk(f.h.core.Ctx, f.l.session, f.dirs, below, func(d changeset.Folder) error {
+	err := f.p.svc.Walk(f.p.core.Ctx, f.l.session, f.dirs, below, func(d changeset.Folder) error {
 		counted[d.Path] = true
 		return f.add(d)
 	})
@@ -155,7 +159,7 @@ func (f *folderWatch) add(d changeset.Folder) error {
 	if f.seen[d.Path] {
 		return nil
 	}
-	if most := mostFolders(f.h.core.Limits); len(f.seen) >= most {
+	if most := mostFolders(f.p.core.Limits); len(f.seen) >= most {
 		return fmt.Errorf("there are more than %d directories, the most that are watched: add what is not source to .gitignore", most)
 	}
 	if f.seen == nil {
@@ -188,7 +192,7 @@ func (f *folderWatch) follow() error {
 	defer idle.Stop()
 	for {
 		select {
-		case <-f.h.core.Ctx.Done():
+		case <-f.p.core.Ctx.Done():
 			return nil
 		case e := <-f.events:
 			f.take(e)
@@ -206,7 +210,7 @@ func (f *folderWatch) follow() error {
 				return err
 			}
 		case <-idle.C:
-			if !f.h.stillFollowed(f.l) {
+			if !f.p.stillFollowed(f.l) {
 				return nil
 			}
 		}
@@ -227,7 +231,7 @@ func (f *folderWatch) look() error {
 	case len(made) > 0:
 		err = f.walk(made)
 	}
-	f.h.want(f.l, due)
+	f.p.want(f.l, due)
 	return err
 }
 

@@ -41,11 +41,9 @@ func (c *changing) commit(message string) {
 // watched waits until the system tells of writes.
 func (c *changing) watched() {
 	c.t.Helper()
-	l := c.host.ledger(session)
 	c.until("the directories were looked at", func() bool {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.told && !l.busy
+		at := c.host.Changes.Status(session)
+		return at.Watched && !at.Busy
 	})
 }
 
@@ -138,7 +136,7 @@ func TestIgnoredFoldersAreNotWatched(t *testing.T) {
 func watchedFolders(t *testing.T, c *changing) map[string]bool {
 	t.Helper()
 	seen := map[string]bool{}
-	c.must(c.host.changesetService().Walk(t.Context(), session, []string{c.dir}, nil, func(f changeset.Folder) error { seen[f.Path] = true; return nil }))
+	c.must(c.host.git.Walk(t.Context(), session, []string{c.dir}, nil, func(f changeset.Folder) error { seen[f.Path] = true; return nil }))
 	return seen
 }
 
@@ -153,7 +151,7 @@ func TestTooManyFoldersAreLookedAtFromTimeToTime(t *testing.T) {
 	}
 	c.write("a.txt", "one\n")
 	c.shows(uri, "M a.txt +0 −1")
-	c.host.noteWatching(c.host.ledger(session), nil)
+	c.host.Changes.noteWatching(c.host.Changes.ledger(session), nil)
 	if m := c.session().Meta; ReadWatching(m).Polling || strings.Contains(string(m[core.MetaKey]), metaWatching) {
 		t.Errorf("it still says %v", m)
 	}
@@ -219,7 +217,7 @@ func followStatus(c *changing, uri ahp.URI) *statuses {
 func TestStatusIsTrue(t *testing.T) { // AHP requirement 153
 	c := newChanging(t)
 	uri := ChangesetURI(session, "session", "")
-	_, err := c.host.openChangeset(t.Context(), c.owner, uri)
+	_, err := c.host.Changes.openChangeset(t.Context(), c.owner, uri)
 	c.must(err)
 	if got := c.changes(uri).Status; got != ahp.ChangesetStatusComputing {
 		t.Errorf("at first it is %s", got)
@@ -261,10 +259,7 @@ func TestStatusIsTrue(t *testing.T) { // AHP requirement 153
 
 // idle tells whether no look is under way or due.
 func (c *changing) idle() bool {
-	l := c.host.ledger(session)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return !l.busy
+	return !c.host.Changes.Status(session).Busy
 }
 
 // A changeset nobody followed for a while says that it is out of date until it was looked at.
@@ -273,8 +268,7 @@ func TestSleptChangesetIsOutOfDate(t *testing.T) {
 	uri := c.follow("uncommitted", "")
 	c.watched()
 	c.until("nothing is looked at", c.idle)
-	l := c.host.ledger(session)
-	l.leave(uri)
+	c.host.Changes.Unfollow(uri)
 	s := followStatus(c, uri)
 	c.write("a.txt", "one\n")
 	c.must(c.host.Prepare(t.Context(), c.owner, uri))
@@ -318,10 +312,7 @@ func TestOneOfManyFilesShows(t *testing.T) {
 	c.write("d249/new.txt", "new\n")
 	c.must(os.Remove(filepath.Join(c.dir, "d7/f150.txt")))
 	c.until("all show", func() bool { return len(c.changes(uri).Files) == 7 })
-	l := c.host.ledger(session)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.narrow < 6 || l.whole > 2 {
-		t.Errorf("everything was looked at %d times, and single files %d times", l.whole, l.narrow)
+	if at := c.host.Changes.Status(session); at.Narrow < 6 || at.Whole > 2 {
+		t.Errorf("everything was looked at %d times, and single files %d times", at.Whole, at.Narrow)
 	}
 }

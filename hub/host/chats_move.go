@@ -84,7 +84,7 @@ func (h *Host) relocate(ctx context.Context, to ahp.URI, step func(tx *hub.Tx, m
 	if err != nil || refused != look {
 		return cmp.Or(err, refused) // nil when it only changed its place
 	}
-	c, err := h.carry(ctx, m, to)
+	c, err := h.Changes.carry(ctx, m.from, to, m.turns())
 	if err != nil {
 		return ahp.Errorf(ahp.CodeInternalError, "what its turns changed cannot be brought along: %v", err)
 	}
@@ -96,11 +96,11 @@ func (h *Host) relocate(ctx context.Context, to ahp.URI, step func(tx *hub.Tx, m
 			return nil
 		})
 		if refused == nil {
-			h.handTurns(tx, c)
+			h.Changes.handTurns(tx, c)
 		}
 	})
 	if err = cmp.Or(err, refused); err == nil {
-		h.carryMarks(ctx, c)
+		h.Changes.carryMarks(ctx, c)
 	}
 	return err
 }
@@ -137,6 +137,16 @@ type move struct {
 	state  *ahp.SessionState // of the session it leaves
 	family []ahp.ChatSummary // the chat first, then those its tools made
 	chats  []*ahp.ChatState
+}
+
+// turns returns the ids of the turns of all its chats.
+func (m move) turns() (ids []string) {
+	for _, c := range m.chats {
+		for _, t := range c.Turns {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
 }
 
 func (h *Host) moving(tx *hub.Tx, info hub.ChannelInfo) (m move, err error) {
@@ -243,7 +253,7 @@ func (h *Host) hand(tx *hub.Tx, m move, to ahp.URI) {
 
 func (h *Host) leave(tx *hub.Tx, session, chat ahp.URI) {
 	h.forgetInputNeeded(tx, session, chat)
-	h.closeChatChangesets(tx, session, chat)
+	h.Changes.closeChatChangesets(tx, session, chat)
 	tx.Apply(session, &ahp.SessionChatRemovedAction{Chat: chat}) // AHP requirement 102
 	was := hub.ChannelInfo{URI: chat, Kind: ahp.ChannelChat, Session: session}
 	tx.Effect(chat, func(context.Context) { h.endRun(was, "") })
@@ -252,7 +262,7 @@ func (h *Host) leave(tx *hub.Tx, session, chat ahp.URI) {
 // settleChat gives a moved chat the changesets of its new session.
 func (h *Host) settleChat(tx *hub.Tx, session ahp.URI, chat *ahp.ChatState) {
 	if len(chat.Changesets) > 0 {
-		tx.Apply(chat.Resource, &ahp.ChatChangesetsChangedAction{Changesets: h.chatCatalogue(session, chat.Resource, chat.WorkingDirectories)})
+		tx.Apply(chat.Resource, &ahp.ChatChangesetsChangedAction{Changesets: h.Changes.chatCatalogue(session, chat.Resource, chat.WorkingDirectories)})
 	}
 }
 
@@ -279,7 +289,7 @@ func (h *Host) moveOut(ctx context.Context, c core.Caller, info hub.ChannelInfo)
 		return err
 	})
 	if err != nil {
-		h.forgetChangesets(ctx, to)
+		h.Changes.forgetChangesets(ctx, to)
 		return res, err
 	}
 	return ahp.MoveChatResult{Session: to}, nil
@@ -296,7 +306,7 @@ func (h *Host) found(tx *hub.Tx, m move, to ahp.URI) {
 		Provider: m.state.Provider, Title: first.Title, Status: ahp.SessionStatusIdle, Lifecycle: ahp.SessionLifecycleCreating,
 		WorkingDirectories: dirs, Config: cloneConfig(m.state.Config), ActiveClients: []ahp.SessionActiveClient{}, Project: projectOf(dirs),
 		Annotations: &ahp.AnnotationsSummary{Resource: core.AnnotationsURI(to)},
-		Chats:       append([]ahp.ChatSummary{first}, m.family[1:]...), DefaultChat: first.Resource, Changesets: h.changesetCatalogue(to),
+		Chats:       append([]ahp.ChatSummary{first}, m.family[1:]...), DefaultChat: first.Resource, Changesets: h.Changes.changesetCatalogue(to),
 	}
 	h.core.MustOpen(tx, core.SessionInfo(to), s)
 	h.enlist(tx, to, s, core.Timestamp(h.core.Now()))

@@ -89,7 +89,7 @@ func (m match) item(start, end int64) ahp.CompletionItem {
 }
 
 func (h *Host) filesLike(ctx context.Context, c core.Caller, session ahp.URI, query string) (found []match) {
-	e, svc := h.core.Catalogue.Alive(session), h.changesetService()
+	e, svc := h.core.Catalogue.Alive(session), h.git
 	if e == nil || svc == nil {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (h *Host) SessionConfigCompletions(ctx context.Context, c core.Caller, p ah
 // (AHP requirement 119).
 func (h *Host) refsLike(ctx context.Context, dir ahp.URI, query string) (items []ahp.SessionConfigValueItem) {
 	path, ok := core.FilePath(cmp.Or(dir, core.FileURI(h.cfg.DefaultDir)))
-	svc := h.changesetService()
+	svc := h.git
 	if !ok || svc == nil || len(query) > core.MaxTitle {
 		return nil
 	}

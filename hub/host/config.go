@@ -166,3 +166,8 @@ func (h *Host) ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigPar
 	}
 	return ahp.ResolveSessionConfigResult{Schema: config.Schema, Values: config.Values}, nil
 }
+
+// schemaOf returns an agent's settings with those that the host has for every agent.
+func (h *Host) schemaOf(b agent.Backend) ahp.SessionConfigSchema {
+	return h.Changes.addSettings(b.Config())
+}

@@ -120,7 +120,7 @@ func (h *Host) closeSession(tx *hub.Tx, uri ahp.URI, raw []byte, packed map[ahp.
 	}
 	gone := *old
 	gone.Trashed = core.Timestamp(h.core.Now())
-	h.closeChangesets(tx, uri)
+	h.Changes.closeChangesets(tx, uri)
 	h.closeTerminals(tx, uri)
 	h.unlistClients(tx, uri)
 	for ch := range packed {
@@ -150,7 +150,7 @@ func (h *Host) emptyTrash(tx *hub.Tx) {
 		h.trash.drop(oldest)
 		tx.Record(bucketTrash, oldest, nil)
 		tx.Record(core.BucketSessions, oldest, nil)
-		h.forgetDesk(tx, oldest)
+		h.Changes.forgetDesk(tx, oldest)
 		h.forgetDecisions(tx, oldest)
 		tx.Effect(oldest, func(ctx context.Context) { h.forgetSession(ctx, oldest) })
 	}

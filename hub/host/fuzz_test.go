@@ -41,7 +41,7 @@ func FuzzStamp(f *testing.F) {
 		if side, hunk, version := hunkOf(m); len(hunk) > core.MaxHunk || len(version) > core.MaxVersion || side != "" && side != "before" && side != "after" {
 			t.Errorf("quoted %q of side %q", hunk, side)
 		}
-		if kept := keepStamp(nil, m); kept[core.MetaKey] != nil {
+		if kept := core.KeepStamp(nil, m); kept[core.MetaKey] != nil {
 			t.Error("a forged stamp was kept")
 		}
 	})

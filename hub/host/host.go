@@ -16,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine"
@@ -55,6 +56,9 @@ type Config struct {
 
 	Clients ClientAsker // nil: no file that lies with a client can be read
 
+	NotifyFolders NotifyFunc    // watches sessions' directories; nil: the system does
+	PollFolders   time.Duration // until watching is tried again after it failed; 0: a minute
+
 	Tracer trace.Tracer // nil: no spans are made
 	Meters Meters       // nil: nobody counts
 }
@@ -73,8 +77,8 @@ type Host struct {
 	trash       trashCan
 	disposing   claims
 	terms       terminals
-	changes     changesets
-	desks       desks
+	Changes     *changesPart
+	git         *changeset.Service // nil without a data directory
 	opening     openings
 	automations automations
 	watches     watches
@@ -117,6 +121,9 @@ func New(cfg Config) (*Host, error) {
 	h := &Host{cfg: cfg, guard: guarded, automations: newAutomations(), live: map[ahp.URI]*live{}, waiters: map[waitKey]chan ahp.Action{}}
 	h.core = core.New(core.Config{Hub: cfg.Hub, Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Limits: cfg.Limits})
 	h.core.Woken = h.woken
+	if err := h.newParts(); err != nil {
+		return nil, err
+	}
 	h.rules, h.effects = h.newRules(), h.newEffects()
 	return h, nil
 }
@@ -124,7 +131,7 @@ func New(cfg Config) (*Host, error) {
 // Start opens the root channel, reads the catalogue and ends what a crash cut off.
 // Call it once, before anybody is let in.
 func (h *Host) Start(ctx context.Context) error {
-	if err := errors.Join(h.openRoot(ctx), h.loadDesks(ctx), h.loadActiveClients(ctx), h.loadCustoms(ctx), h.openAutomations(ctx)); err != nil {
+	if err := errors.Join(h.openRoot(ctx), h.Changes.Recover(ctx), h.loadActiveClients(ctx), h.loadCustoms(ctx), h.openAutomations(ctx)); err != nil {
 		return err
 	}
 	if err := h.recover(ctx); err != nil {
@@ -161,6 +168,7 @@ func (h *Host) stop() {
 		h.stopCustoms()
 		h.stopTerminals()
 		h.stopWatches()
+		h.Changes.Close()
 		h.core.Wait()
 		_ = h.guard.Close()
 	}()

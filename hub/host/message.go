@@ -37,7 +37,7 @@ func (h *Host) checkMessageDraft(r *core.Request, m *ahp.Message) string {
 	if size := core.MessageBytes(m); size > h.core.Limits.MessageBytes {
 		return fmt.Sprintf("this message has %d bytes; at most %d are allowed", size, h.core.Limits.MessageBytes)
 	}
-	m.Meta = keepStamp(nil, m.Meta)
+	m.Meta = core.KeepStamp(nil, m.Meta)
 	for _, a := range m.Attachments {
 		if reason := checkAttachment(r, a); reason != "" {
 			return reason

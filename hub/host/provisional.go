@@ -269,12 +269,7 @@ func (h *Host) worktreeHasWork(ctx context.Context, session ahp.URI) bool {
 	if !ok {
 		return false
 	}
-	w, ok := WorktreeOf(s)
-	if !ok {
-		return false
-	}
-	at, err := h.changesetService().Standing(ctx, w)
-	return err != nil || at.Commits > 0 || at.Uncommitted > 0
+	return h.Changes.hasUnsavedWork(ctx, s)
 }
 
 func (h *Host) discard(tx *hub.Tx, session ahp.URI, channels []hub.ChannelInfo) {
@@ -283,7 +278,7 @@ func (h *Host) discard(tx *hub.Tx, session ahp.URI, channels []hub.ChannelInfo) 
 	if e == nil || !e.Provisional {
 		return
 	}
-	h.closeChangesets(tx, session)
+	h.Changes.closeChangesets(tx, session)
 	h.closeTerminals(tx, session)
 	h.unlistClients(tx, session)
 	for _, ch := range channels {
@@ -291,7 +286,7 @@ func (h *Host) discard(tx *hub.Tx, session ahp.URI, channels []hub.ChannelInfo) 
 	}
 	h.core.Catalogue.Remove(session)
 	tx.Record(core.BucketSessions, session, nil)
-	h.forgetDesk(tx, session)
+	h.Changes.forgetDesk(tx, session)
 	h.forgetDecisions(tx, session)
 	h.notifyRemoved(tx, session)
 	tx.Effect(session, func(ctx context.Context) {
@@ -304,8 +299,8 @@ func (h *Host) discard(tx *hub.Tx, session ahp.URI, channels []hub.ChannelInfo) 
 
 // forgetSession removes from disk what is left of a session that cannot be restored.
 func (h *Host) forgetSession(ctx context.Context, session ahp.URI) {
-	h.forgetChangesets(ctx, session)
-	h.forgetWorktree(ctx, session)
+	h.Changes.forgetChangesets(ctx, session)
+	h.Changes.forgetWorktree(ctx, session)
 	if err := os.RemoveAll(h.agentData(session)); err != nil {
 		h.core.Log.Warn("what an agent kept of a session is left behind", "session", session, "err", err)
 	}

@@ -75,7 +75,7 @@ func (h *Host) Blob(ctx context.Context, c core.Caller, uri ahp.URI) (data []byt
 	case b.kind == keptKind:
 		data, err = h.kept(session, b.oid)
 	default:
-		data, err = h.changesetService().Content(ctx, session, b.oid)
+		data, err = h.git.Content(ctx, session, b.oid)
 	}
 	switch {
 	case errors.Is(err, changeset.ErrNoContent):
@@ -99,7 +99,7 @@ func (h *Host) blobAt(ctx context.Context, c core.Caller, uri ahp.URI) (session 
 		return "", b, core.BadParams("uri: %.200q is not a URI", uri)
 	}
 	session, known := h.core.SessionByShort(b.short)
-	if !known || h.changesetService() == nil || !c.Audience().Sees(core.SessionInfo(session)) {
+	if !known || h.git == nil || !c.Audience().Sees(core.SessionInfo(session)) {
 		return "", b, core.NoChannel(uri)
 	}
 	if err := access.MayCall(c.Principal, "resourceRead", core.SessionInfo(session)); err != nil {

@@ -2,8 +2,6 @@ package host
 
 import (
 	"context"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -17,32 +15,8 @@ import (
 // What guests see of files: those that git tracks or that the session changed. A link with all files shows the others as
 // well, but for those that git ignores. Keys, environments and what is git's own are shown to no guest.
 
-// IsWide reports whether a session works in a directory that holds everything of its owner: the file system's root,
-// the home, or what is above it. Guests read no files there.
-func IsWide(dirs []ahp.URI) bool { return isWide(core.LocalPaths(dirs)) }
-
-func isWide(dirs []string) bool {
-	return slices.ContainsFunc(dirs, func(dir string) bool {
-		info, err := os.Stat(dir)
-		return err == nil && slices.ContainsFunc(widePlaces(), func(w fs.FileInfo) bool { return os.SameFile(info, w) })
-	})
-}
-
-// widePlaces are the home, where there is one, and what is above it.
-func widePlaces() (places []fs.FileInfo) {
-	home, err := os.UserHomeDir()
-	if err != nil || !filepath.IsAbs(home) {
-		home = string(filepath.Separator)
-	}
-	for at := filepath.Clean(home); ; at = filepath.Dir(at) {
-		if info, err := os.Stat(at); err == nil {
-			places = append(places, info)
-		}
-		if at == filepath.Dir(at) {
-			return places
-		}
-	}
-}
+// IsWide reports whether a session works in a directory that holds everything of its owner. Guests read no files there.
+func IsWide(dirs []ahp.URI) bool { return guard.IsWide(core.LocalPaths(dirs)) }
 
 // guestFiles cuts what a guest reads of a session's files down. asked is the path they name.
 func (h *Host) guestFiles(ctx context.Context, c core.Caller, f resource.Files, asked ahp.URI) (resource.Files, error) {
@@ -87,7 +61,7 @@ func (h *Host) checkGuestFile(ctx context.Context, c core.Caller, path string) e
 		return notForGuests(path, ignoredOrMissing)
 	case guard.IsPrivateName(real):
 		return notForGuests(path, "it leads to a file that is not shown to guests")
-	case tracking == changeset.Tracked || c.AllFiles || h.touched(ctx, c.Session, real):
+	case tracking == changeset.Tracked || c.AllFiles || h.Changes.HasTouched(ctx, c.Session, real):
 		return nil
 	}
 	return notForGuests(path, "git does not track it. Ask the owner for a link that shows all files")
@@ -101,7 +75,7 @@ func notForGuests(path, why string) error {
 
 // track returns what git makes of a file of a session, wherever links lead it.
 func (h *Host) track(ctx context.Context, session ahp.URI, path string) (changeset.Tracking, error) {
-	svc := h.changesetService()
+	svc := h.git
 	if svc == nil {
 		return changeset.Ignored, nil
 	}
@@ -109,7 +83,7 @@ func (h *Host) track(ctx context.Context, session ahp.URI, path string) (changes
 	if err != nil {
 		return changeset.Ignored, err
 	}
-	for _, dir := range h.changeDirs(session) {
+	for _, dir := range h.core.LocalDirs(session) {
 		if dir, err = filepath.EvalSymlinks(dir); err != nil {
 			continue
 		}
@@ -120,43 +94,21 @@ func (h *Host) track(ctx context.Context, session ahp.URI, path string) (changes
 	return changeset.Ignored, nil
 }
 
-// touched reports whether a turn of a session changed a file, or an open changeset says that it changed meanwhile.
-func (h *Host) touched(ctx context.Context, session ahp.URI, path string) bool {
-	l := h.ledger(session)
-	if err := l.load(ctx, h); err != nil {
-		return false
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if _, ok := slices.BinarySearch(l.rec.Touched, path); ok {
-		return true
-	}
-	for uri, s := range l.shown {
-		if _, scope, ok := h.changesetAt(uri); !ok || scope.kind == kindUncommitted || scope.kind == kindBranch {
-			continue
-		}
-		if slices.ContainsFunc(s.files, func(f changeset.File) bool { return f.Name() == path }) {
-			return true
-		}
-	}
-	return false
-}
-
 // guestNames keeps the files that a guest may read, of those that git does not ignore.
 func (h *Host) guestNames(ctx context.Context, c core.Caller, files []string) ([]string, error) {
 	if !c.IsGuest() {
 		return files, nil
 	}
-	dirs := h.changeDirs(c.Session)
-	if !c.Scope.IsWhole() || isWide(dirs) {
+	dirs := h.core.LocalDirs(c.Session)
+	if !c.Scope.IsWhole() || guard.IsWide(dirs) {
 		return nil, nil
 	}
-	tracked, err := h.changesetService().TrackedFiles(ctx, dirs)
+	tracked, err := h.git.TrackedFiles(ctx, dirs)
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(files, func(path string) bool {
 		_, found := slices.BinarySearch(tracked, path)
-		return guard.IsPrivateName(path) || !found && !c.AllFiles && !h.touched(ctx, c.Session, path)
+		return guard.IsPrivateName(path) || !found && !c.AllFiles && !h.Changes.HasTouched(ctx, c.Session, path)
 	}), nil
 }

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -117,14 +116,5 @@ func (h *Host) lookAgain(who string) {
 	if !strings.HasPrefix(who, asRepository("")) {
 		return
 	}
-	h.changes.mu.Lock()
-	ledgers := make([]*ledger, 0, len(h.changes.ledgers))
-	for _, l := range h.changes.ledgers {
-		ledgers = append(ledgers, l)
-	}
-	h.changes.mu.Unlock()
-	slices.SortFunc(ledgers, func(a, b *ledger) int { return cmp.Compare(a.session, b.session) })
-	for _, l := range ledgers {
-		h.kick(l)
-	}
+	h.Changes.RefreshAll()
 }

@@ -12,6 +12,23 @@ import (
 // newRules says what a client's action must keep to (AHP requirement 35). A rule may write
 // into its copy of the action what only the host knows: who, when, how long.
 func (h *Host) newRules() map[string]core.Check {
+	rules := h.ownRules()
+	mergeTables(rules, h.Changes.Rules())
+	return rules
+}
+
+// mergeTables adds a part's table to the host's.
+func mergeTables[V any](host, part map[string]V) {
+	for action, v := range part {
+		if _, twice := host[action]; twice {
+			panic("host: two parts handle " + action)
+		}
+		host[action] = v
+	}
+}
+
+// ownRules returns the checks of sessions, chats, turns and tools.
+func (h *Host) ownRules() map[string]core.Check {
 	return map[string]core.Check{
 		"root/configChanged": core.Refuse("this host has no settings that clients may change"),
 
@@ -47,14 +64,6 @@ func (h *Host) newRules() map[string]core.Check {
 		"chat/workingDirectoryRemoved": core.Accept,
 		"chat/isReadChanged":           core.Accept,
 		"chat/isArchivedChanged":       core.Accept,
-
-		"annotations/set":          core.Rule(h.checkThreadSet),
-		"annotations/updated":      core.Rule(checkThreadUpdated),
-		"annotations/removed":      core.Rule(h.checkThreadRemoved),
-		"annotations/entrySet":     core.Rule(h.checkEntrySet),
-		"annotations/entryRemoved": core.Rule(checkEntryRemoved),
-
-		"changeset/filesReviewChanged": core.Rule(h.checkFilesReviewed),
 
 		"terminal/input":        core.Rule(h.checkTerminalInput),
 		"terminal/resized":      core.Rule(h.checkTerminalResized),

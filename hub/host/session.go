@@ -37,7 +37,7 @@ func (h *Host) CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSes
 	if err != nil {
 		return err
 	}
-	unmake, err := h.isolate(ctx, p.Channel, state, told)
+	unmake, err := h.Changes.isolate(ctx, p.Channel, state, told.step)
 	if err != nil {
 		told.end("No work tree could be made")
 		return err
@@ -64,9 +64,7 @@ func (h *Host) admit(tx *hub.Tx, uri ahp.URI, state *ahp.SessionState) error {
 	if err := h.openSession(tx, uri, state); err != nil {
 		return err
 	}
-	if raw := state.Meta[worktreeKey]; raw != nil {
-		tx.Record(bucketWorktrees, uri, raw)
-	}
+	recordWorktree(tx, uri, state)
 	tx.Effect(uri, func(context.Context) { h.begin(uri) })
 	return nil
 }
@@ -102,7 +100,7 @@ func (h *Host) newSession(c core.Caller, p ahp.CreateSessionParams) (*ahp.Sessio
 		WorkingDirectories: dirs, Config: config, ActiveClients: clients, Project: projectOf(dirs),
 		Annotations: &ahp.AnnotationsSummary{Resource: core.AnnotationsURI(p.Channel)},
 		Chats:       []ahp.ChatSummary{{Resource: chat, Title: "Chat", Status: ahp.SessionStatusIdle, ModifiedAt: core.Timestamp(h.core.Now())}},
-		DefaultChat: chat, Changesets: h.changesetCatalogue(p.Channel),
+		DefaultChat: chat, Changesets: h.Changes.changesetCatalogue(p.Channel),
 	}, nil
 }
 

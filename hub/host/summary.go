@@ -118,7 +118,6 @@ func (h *Host) deriveSession(tx *hub.Tx, e *hub.Envelope) {
 // deriveAnnotations keeps the counts that summaries show.
 func (h *Host) deriveAnnotations(tx *hub.Tx, e *hub.Envelope) {
 	if s, ok := hub.StateOf[*ahp.AnnotationsState](tx, e.Channel.URI); ok {
-		h.deriveRange(tx, e, s)
 		h.updateEntry(tx, e.Channel.Session, func(entry *core.Entry) { entry.Summary.Annotations = countThreads(e.Channel.URI, s) })
 		h.reconsider(tx, e.Channel.Session)
 	}

@@ -133,7 +133,7 @@ func checkClientCall(r *core.Request, s *ahp.ChatState, turn, id string, meta *a
 // keepCallStamp carries what the host wrote over into a `_meta` that takes the place of a call's.
 func keepCallStamp(had ahp.Meta, sent *ahp.Meta) {
 	if *sent != nil {
-		*sent = keepContributor(had, keepStamp(had, *sent))
+		*sent = keepContributor(had, core.KeepStamp(had, *sent))
 	}
 }
 

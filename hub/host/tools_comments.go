@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/ahphub/ahphub/hub"
@@ -53,7 +52,7 @@ func (b *Toolbox) Origin() ahp.AnnotationOrigin {
 }
 
 // dirs are known of a session that sleeps, too.
-func (b *Toolbox) dirs() []string { return b.l.h.changeDirs(b.l.uri) }
+func (b *Toolbox) dirs() []string { return b.l.h.core.LocalDirs(b.l.uri) }
 
 // File is a text file as a comment refers to it.
 type File struct {
@@ -72,7 +71,7 @@ func (b *Toolbox) File(ctx context.Context, name string, before bool) (File, err
 		return File{}, err
 	}
 	for _, path := range paths {
-		if c, ok := b.inChanges(ctx, dirs, path, before); ok {
+		if c, ok := b.inChanges(ctx, path, before); ok {
 			return b.version(ctx, c, name, before)
 		}
 	}
@@ -113,19 +112,12 @@ func pathsIn(dirs []string, name string) (list []string, err error) {
 
 // inChanges finds a file among those the session changed. Not to know is no harm: the file
 // itself is there.
-func (b *Toolbox) inChanges(ctx context.Context, dirs []string, path string, before bool) (changeset.File, bool) {
+func (b *Toolbox) inChanges(ctx context.Context, path string, before bool) (changeset.File, bool) {
 	h := b.l.h
-	svc := h.changesetService()
-	if svc == nil {
+	if h.git == nil {
 		return changeset.File{}, false
 	}
-	led := h.ledger(b.l.uri)
-	err := led.load(ctx, h)
-	var files []changeset.File
-	if err == nil {
-		now := sync.OnceValues(func() (changeset.Checkpoint, error) { return svc.LookAtAll(ctx, b.l.uri, dirs) })
-		files, _, err = h.changedIn(ctx, led, changeScope{kind: kindSession}, dirs, now)
-	}
+	files, err := h.Changes.SessionFiles(ctx, b.l.uri)
 	if err != nil {
 		h.core.Log.Warn("a comment is made without knowing the changes", "session", b.l.uri, "err", err)
 	}
@@ -153,7 +145,7 @@ func (b *Toolbox) version(ctx context.Context, c changeset.File, name string, be
 	if oid == "" || c.Binary {
 		return f, nil
 	}
-	data, err := b.l.h.changesetService().Content(ctx, b.l.uri, oid)
+	data, err := b.l.h.git.Content(ctx, b.l.uri, oid)
 	if err != nil {
 		return f, err
 	}

@@ -29,7 +29,7 @@ func (h *Host) checkTurnStarted(r *core.Request, s *ahp.ChatState, a *ahp.ChatTu
 	if reason := h.checkTurnAllowed(r, s); reason != "" {
 		return reason
 	}
-	a.Meta = keepStamp(nil, a.Meta)
+	a.Meta = core.KeepStamp(nil, a.Meta)
 	a.StartedAt = core.Timestamp(near(a.StartedAt, r.Now))
 	return h.checkMessage(r, &a.Message)
 }
@@ -149,10 +149,10 @@ func (l *live) play(r *run) {
 		return // ended before it began
 	}
 	ref := core.TurnRef{Session: l.uri, Chat: r.chat, Turn: r.id, Dirs: l.dirs()}
-	l.h.turnStarting(r.ctx, ref)
+	l.h.Changes.turnStarting(r.ctx, ref)
 	err := l.tellTurn(r, func(ctx context.Context) error { return l.prompt(ctx, r, turn) })
 	ended := l.h.core.Now()
-	l.h.turnEnding(l.ctx, ref)
+	l.h.Changes.turnEnding(l.ctx, ref)
 	l.finish(r, err, ended)
 }
 

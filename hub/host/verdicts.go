@@ -34,8 +34,8 @@ type GivenVerdict struct {
 
 // GiveVerdict sets the caller's verdict on a session; it takes the place of an earlier one. Errors: -32602 it makes no
 // sense, -32009 the caller may not, -32011 the changes are not what the caller saw.
-func (h *Host) GiveVerdict(ctx context.Context, c core.Caller, session ahp.URI, v GivenVerdict) error {
-	if err := h.mayJudge(c, session); err != nil {
+func (p *changesPart) GiveVerdict(ctx context.Context, c core.Caller, session ahp.URI, v GivenVerdict) error {
+	if err := p.mayJudge(c, session); err != nil {
 		return err
 	}
 	v.Summary = strings.TrimSpace(v.Summary)
@@ -47,7 +47,7 @@ func (h *Host) GiveVerdict(ctx context.Context, c core.Caller, session ahp.URI, 
 	case v.Summary == "" && v.Kind != review.Approve:
 		return core.BadParams("say in a sentence what you think: a verdict other than an approval needs a summary")
 	}
-	files, err := h.judged(ctx, session)
+	files, err := p.judged(ctx, session)
 	if err != nil {
 		return ahp.Errorf(ahp.CodeInternalError, "what changed cannot be told: %v", err)
 	}
@@ -60,16 +60,16 @@ func (h *Host) GiveVerdict(ctx context.Context, c core.Caller, session ahp.URI, 
 		return err
 	}
 	by := review.Person{ID: c.ID, Name: c.Name}
-	return h.core.Do(ctx, func(tx *hub.Tx) {
+	return p.core.Do(ctx, func(tx *hub.Tx) {
 		tx.Record(bucketJudged, judgedKey(session, by.ID), raw)
-		h.keepFor(tx, session)
-		h.atDesk(tx, session, review.Given{Verdict: review.Verdict{By: by, Kind: v.Kind, Summary: v.Summary, At: h.core.Now().UTC(), Digest: digest}})
+		p.cfg.MarkUsed(tx, session)
+		p.atDesk(tx, session, review.Given{Verdict: review.Verdict{By: by, Kind: v.Kind, Summary: v.Summary, At: p.core.Now().UTC(), Digest: digest}})
 	})
 }
 
 // DismissVerdict takes a standing verdict back: one's own, or for the owner anybody's. Errors: -32009, -32602 there is none.
-func (h *Host) DismissVerdict(ctx context.Context, c core.Caller, session ahp.URI, who string) error {
-	if err := h.mayJudge(c, session); err != nil {
+func (p *changesPart) DismissVerdict(ctx context.Context, c core.Caller, session ahp.URI, who string) error {
+	if err := p.mayJudge(c, session); err != nil {
 		return err
 	}
 	if who == "" {
@@ -78,19 +78,19 @@ func (h *Host) DismissVerdict(ctx context.Context, c core.Caller, session ahp.UR
 	if who != c.ID && !c.IsOwner() {
 		return core.Denied(&access.Denied{Need: access.RightReview, Reason: "only the owner may dismiss another's verdict"})
 	}
-	if _, stands := h.Desk(session).Of(who); !stands {
+	if _, stands := p.Desk(session).Of(who); !stands {
 		return core.BadParams("there is no verdict to dismiss: it may have been withdrawn meanwhile")
 	}
 	by := review.Person{ID: c.ID, Name: c.Name}
-	return h.core.Do(ctx, func(tx *hub.Tx) {
+	return p.core.Do(ctx, func(tx *hub.Tx) {
 		tx.Record(bucketJudged, judgedKey(session, who), nil)
-		h.atDesk(tx, session, review.Ended{Who: who, Why: review.Dismissed, By: &by, At: h.core.Now().UTC()})
+		p.atDesk(tx, session, review.Ended{Who: who, Why: review.Dismissed, By: &by, At: p.core.Now().UTC()})
 	})
 }
 
 // mayJudge asks for the right to review; a verdict is no action of the protocol, so the right is asked for by name.
-func (h *Host) mayJudge(c core.Caller, session ahp.URI) error {
-	if h.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(core.SessionInfo(session)) {
+func (p *changesPart) mayJudge(c core.Caller, session ahp.URI) error {
+	if p.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(core.SessionInfo(session)) {
 		return core.NoSession(session)
 	}
 	if !c.Has(access.RightReview) {
@@ -100,17 +100,17 @@ func (h *Host) mayJudge(c core.Caller, session ahp.URI) error {
 }
 
 // judged computes which version every changed file of a session has now.
-func (h *Host) judged(ctx context.Context, session ahp.URI) (map[string]string, error) {
-	svc := h.changesetService()
+func (p *changesPart) judged(ctx context.Context, session ahp.URI) (map[string]string, error) {
+	svc := p.svc
 	if svc == nil {
 		return map[string]string{}, nil
 	}
-	if err := h.core.Ensure(ctx, session); err != nil {
+	if err := p.core.Ensure(ctx, session); err != nil {
 		return nil, err
 	}
-	dirs := h.changeDirs(session)
+	dirs := p.core.LocalDirs(session)
 	now := func() (changeset.Checkpoint, error) { return svc.LookAtAll(ctx, session, dirs) }
-	files, _, err := h.changedIn(ctx, h.ledger(session), changeScope{kind: kindSession}, dirs, now)
+	files, _, err := p.changedIn(ctx, p.ledger(session), changeScope{kind: kindSession}, dirs, now)
 	return versionsOf(files), err
 }
 
@@ -138,8 +138,8 @@ func ReviewDigest(files []ahp.ChangesetFile) string {
 }
 
 // rejudge is called with every newly computed state of a session's changes: approvals of something else are withdrawn.
-func (h *Host) rejudge(ctx context.Context, session ahp.URI, files []changeset.File) {
-	standing := h.Desk(session).Standing()
+func (p *changesPart) rejudge(ctx context.Context, session ahp.URI, files []changeset.File) {
+	standing := p.Desk(session).Standing()
 	if len(standing) == 0 {
 		return
 	}
@@ -152,21 +152,21 @@ func (h *Host) rejudge(ctx context.Context, session ahp.URI, files []changeset.F
 		case v.Kind == review.RequestChanges:
 			events = append(events, review.Overtaken{Who: v.By.ID, Digest: v.Digest})
 		default:
-			events = append(events, review.Ended{Who: v.By.ID, Digest: v.Digest, Why: review.Withdrawn, At: h.core.Now().UTC(), Changed: h.changedSince(ctx, session, v, now)})
+			events = append(events, review.Ended{Who: v.By.ID, Digest: v.Digest, Why: review.Withdrawn, At: p.core.Now().UTC(), Changed: p.changedSince(ctx, session, v, now)})
 		}
 	}
 	if len(events) == 0 {
 		return
 	}
-	if err := h.core.Do(ctx, func(tx *hub.Tx) { h.atDesk(tx, session, events...) }); err != nil && !errors.Is(err, core.ErrStopping) {
-		h.core.Log.Warn("an approval of other changes stands still", "session", session, "err", err)
+	if err := p.core.Do(ctx, func(tx *hub.Tx) { p.atDesk(tx, session, events...) }); err != nil && !errors.Is(err, core.ErrStopping) {
+		p.core.Log.Warn("an approval of other changes stands still", "session", session, "err", err)
 	}
 }
 
 // changedSince lists the files that are not what a verdict is about; none when that is not known any more.
-func (h *Host) changedSince(ctx context.Context, session ahp.URI, v review.Verdict, now map[string]string) []string {
+func (p *changesPart) changedSince(ctx context.Context, session ahp.URI, v review.Verdict, now map[string]string) []string {
 	var was map[string]string
-	if err := h.readRecord(ctx, bucketJudged, judgedKey(session, v.By.ID), &was); err != nil || was == nil {
+	if err := p.readRecord(ctx, bucketJudged, judgedKey(session, v.By.ID), &was); err != nil || was == nil {
 		return nil
 	}
 	return review.Differences(was, now)

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/hub"
-	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
@@ -27,10 +26,12 @@ const (
 	bucketWorktrees = "worktree" // key: session URI, value: changeset.Worktree; kept while the session is in the trash
 )
 
-// schemaOf is an agent's settings with those that the host has for every agent.
-func (h *Host) schemaOf(b agent.Backend) ahp.SessionConfigSchema {
-	schema := b.Config()
-	if h.changesetService() == nil {
+// isolationEnum holds the JSON of the values of isolationKey.
+var isolationEnum = [...]json.RawMessage{json.RawMessage(`"` + isolationFolder + `"`), json.RawMessage(`"` + isolationWorktree + `"`)}
+
+// addSettings adds the settings of worktrees, which the host has for every agent, to an agent's own.
+func (p *changesPart) addSettings(schema ahp.SessionConfigSchema) ahp.SessionConfigSchema {
+	if p.svc == nil {
 		return schema
 	}
 	schema.Type = "object"
@@ -40,7 +41,7 @@ func (h *Host) schemaOf(b agent.Backend) ahp.SessionConfigSchema {
 	}
 	schema.Properties[isolationKey] = ahp.SessionConfigPropertySchema{
 		Type: "string", Title: "Where it works", Description: "In the directory itself, or in a git work tree of its own",
-		Default: quoted(isolationFolder), Enum: []json.RawMessage{quoted(isolationFolder), quoted(isolationWorktree)},
+		Default: isolationEnum[0], Enum: isolationEnum[:],
 		EnumLabels:       []string{"In the directory", "In a work tree"},
 		EnumDescriptions: []string{"Sessions in one directory see each other's changes", "On a branch of its own, from the last commit; merged back when you say so"},
 	}
@@ -57,7 +58,7 @@ func WorktreeOf(s *ahp.SessionState) (w changeset.Worktree, ok bool) {
 }
 
 // isolate gives a new session its work tree, when it is to have one. The func takes it away again.
-func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState, told *progress) (undo func(), err error) {
+func (p *changesPart) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState, step func(string)) (undo func(), err error) {
 	undo = func() {}
 	if core.ConfigValue(s, isolationKey) != isolationWorktree {
 		return undo, nil
@@ -65,10 +66,10 @@ func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState
 	if len(s.WorkingDirectories) == 0 {
 		return undo, core.BadParams("config: a session without a directory has no work tree")
 	}
-	told.step("Making a work tree")
+	step("Making a work tree")
 	dir, _ := core.FilePath(s.WorkingDirectories[0])
-	svc, short := h.changesetService(), core.ShortID(session)
-	at := filepath.Join(h.cfg.DataDir, "worktrees", short, filepath.Base(dir))
+	svc, short := p.svc, core.ShortID(session)
+	at := filepath.Join(p.cfg.DataDir, "worktrees", short, filepath.Base(dir))
 	if at, err = filepath.Abs(at); err != nil {
 		return undo, err
 	}
@@ -84,7 +85,7 @@ func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState
 	}
 	undo = func() {
 		if err := svc.RemoveWorktree(context.WithoutCancel(ctx), w, true); err != nil {
-			h.core.Log.Warn("a work tree without a session is left behind", "dir", w.Dir, "err", err)
+			p.core.Log.Warn("a work tree without a session is left behind", "dir", w.Dir, "err", err)
 		}
 	}
 	raw, err := json.Marshal(w)
@@ -104,45 +105,42 @@ func plainConflict(err error) string {
 
 // WorktreeStanding tells how far a session's work tree is from where it came from. Errors: -32008 no such session or work
 // tree, -32009 not the owner.
-func (h *Host) WorktreeStanding(ctx context.Context, c core.Caller, session ahp.URI) (changeset.Standing, error) {
-	w, err := h.worktree(ctx, c, session)
+func (p *changesPart) WorktreeStanding(ctx context.Context, c core.Caller, session ahp.URI) (changeset.Standing, error) {
+	w, err := p.worktree(ctx, c, session)
 	if err != nil {
 		return changeset.Standing{}, err
 	}
-	st, err := h.changesetService().Standing(ctx, w)
+	st, err := p.svc.Standing(ctx, w)
 	return st, conflicting(err)
 }
 
 // MergeWorktree merges a session's branch into the one its work tree was made from, and says how many commits that were.
 // Errors: -32008 no such session or work tree, -32009 not the owner, -32011 it cannot be merged now.
-func (h *Host) MergeWorktree(ctx context.Context, c core.Caller, session ahp.URI) (int, error) {
-	w, err := h.worktree(ctx, c, session)
+func (p *changesPart) MergeWorktree(ctx context.Context, c core.Caller, session ahp.URI) (int, error) {
+	w, err := p.worktree(ctx, c, session)
 	if err != nil {
 		return 0, err
 	}
-	n, err := h.changesetService().MergeWorktree(ctx, w)
+	n, err := p.svc.MergeWorktree(ctx, w)
 	return n, conflicting(err)
 }
 
 // RemoveWorktree takes a session's work tree and its branch away; unless force is set only when nothing is lost by it.
 // The session then works in the directory it was made for. Errors: as MergeWorktree, and -32011 while a turn runs.
-func (h *Host) RemoveWorktree(ctx context.Context, c core.Caller, session ahp.URI, force bool) error {
-	w, err := h.worktree(ctx, c, session)
+func (p *changesPart) RemoveWorktree(ctx context.Context, c core.Caller, session ahp.URI, force bool) error {
+	w, err := p.worktree(ctx, c, session)
 	if err != nil {
 		return err
 	}
-	if l := h.liveIf(session); l != nil {
-		l.opening(ctx) // an agent that is starting is not to find its directory gone
-		if l.busy() {
-			return ahp.Errorf(ahp.CodeConflict, "a turn runs in it: stop that first")
-		}
+	if p.cfg.IsBusy(ctx, session) { // an agent that is starting is not to find its directory gone
+		return ahp.Errorf(ahp.CodeConflict, "a turn runs in it: stop that first")
 	}
-	if err := conflicting(h.changesetService().RemoveWorktree(ctx, w, force)); err != nil {
+	if err := conflicting(p.svc.RemoveWorktree(ctx, w, force)); err != nil {
 		return err
 	}
-	h.drop(session, errIdle) // its agent was started in the work tree
-	err = h.core.Do(ctx, func(tx *hub.Tx) { leaveWorktree(tx, session, w) })
-	h.wantBranch(h.ledger(session))
+	p.cfg.CloseAgent(session) // its agent was started in the work tree
+	err = p.core.Do(ctx, func(tx *hub.Tx) { leaveWorktree(tx, session, w) })
+	p.wantBranch(p.ledger(session))
 	return err
 }
 
@@ -164,18 +162,18 @@ func leaveWorktree(tx *hub.Tx, session ahp.URI, w changeset.Worktree) {
 }
 
 // worktree finds the work tree of a session of the owner's.
-func (h *Host) worktree(ctx context.Context, c core.Caller, session ahp.URI) (changeset.Worktree, error) {
-	info, known := h.core.Hub.Info(session)
+func (p *changesPart) worktree(ctx context.Context, c core.Caller, session ahp.URI) (changeset.Worktree, error) {
+	info, known := p.core.Hub.Info(session)
 	if !known || info.Kind != ahp.ChannelSession || !c.Audience().Sees(info) {
 		return changeset.Worktree{}, core.NoSession(session)
 	}
 	if !c.IsOwner() {
 		return changeset.Worktree{}, ahp.Errorf(ahp.CodePermissionDenied, "only the owner merges or removes a work tree")
 	}
-	if err := h.core.Ensure(ctx, session); err != nil {
+	if err := p.core.Ensure(ctx, session); err != nil {
 		return changeset.Worktree{}, err
 	}
-	s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, session)
+	s, ok := hub.StateOf[*ahp.SessionState](p.core.Hub, session)
 	if !ok {
 		return changeset.Worktree{}, core.NoSession(session)
 	}
@@ -198,14 +196,31 @@ func conflicting(err error) error {
 }
 
 // forgetWorktree takes away the work tree of a session that cannot be restored any more, unless something would be lost.
-func (h *Host) forgetWorktree(ctx context.Context, session ahp.URI) {
+func (p *changesPart) forgetWorktree(ctx context.Context, session ahp.URI) {
 	var w *changeset.Worktree
-	if err := h.readRecord(ctx, bucketWorktrees, session, &w); err != nil || w == nil {
+	if err := p.readRecord(ctx, bucketWorktrees, session, &w); err != nil || w == nil {
 		return
 	}
-	if err := h.changesetService().RemoveWorktree(ctx, *w, false); err != nil {
-		h.core.Log.Warn("a work tree is left, as something in it is nowhere else", "dir", w.Dir, "branch", w.Branch, "err", err)
+	if err := p.svc.RemoveWorktree(ctx, *w, false); err != nil {
+		p.core.Log.Warn("a work tree is left, as something in it is nowhere else", "dir", w.Dir, "branch", w.Branch, "err", err)
 		return
 	}
-	_ = h.core.Do(ctx, func(tx *hub.Tx) { tx.Record(bucketWorktrees, session, nil) }) // fails only when the host stops
+	_ = p.core.Do(ctx, func(tx *hub.Tx) { tx.Record(bucketWorktrees, session, nil) }) // fails only when the host stops
+}
+
+// hasUnsavedWork reports whether something lies in a session's worktree that is nowhere else.
+func (p *changesPart) hasUnsavedWork(ctx context.Context, s *ahp.SessionState) bool {
+	w, ok := WorktreeOf(s)
+	if !ok {
+		return false
+	}
+	at, err := p.svc.Standing(ctx, w)
+	return err != nil || at.Commits > 0 || at.Uncommitted > 0
+}
+
+// recordWorktree records, in the step that opens a session, the worktree that isolate gave it.
+func recordWorktree(tx *hub.Tx, session ahp.URI, s *ahp.SessionState) {
+	if raw := s.Meta[worktreeKey]; raw != nil {
+		tx.Record(bucketWorktrees, session, raw)
+	}
 }

@@ -71,27 +71,27 @@ func TestASessionInAWorktree(t *testing.T) {
 
 	w.must(os.WriteFile(filepath.Join(dir, "b.txt"), []byte("two\n"), 0o644))
 	guest := core.Caller{Principal: viewer, ClientID: "vic"}
-	_, err := w.host.MergeWorktree(t.Context(), guest, other)
+	_, err := w.host.Changes.MergeWorktree(t.Context(), guest, other)
 	wantCode(t, err, ahp.CodeSessionNotFound)
-	_, err = w.host.MergeWorktree(t.Context(), c.caller, other)
+	_, err = w.host.Changes.MergeWorktree(t.Context(), c.caller, other)
 	wantCode(t, err, ahp.CodeConflict)
 	git(dir, "add", "-A")
 	git(dir, "commit", "-q", "-m", "second")
-	wantCode(t, w.host.RemoveWorktree(t.Context(), c.caller, other, false), ahp.CodeConflict)
-	if n, err := w.host.MergeWorktree(t.Context(), c.caller, other); n != 1 || err != nil {
+	wantCode(t, w.host.Changes.RemoveWorktree(t.Context(), c.caller, other, false), ahp.CodeConflict)
+	if n, err := w.host.Changes.MergeWorktree(t.Context(), c.caller, other); n != 1 || err != nil {
 		t.Fatalf("merged %d commits: %v", n, err)
 	}
 	if _, err := os.Stat(filepath.Join(repo, "sub", "b.txt")); err != nil {
 		t.Error(err)
 	}
-	w.must(w.host.RemoveWorktree(t.Context(), c.caller, other, false))
+	w.must(w.host.Changes.RemoveWorktree(t.Context(), c.caller, other, false))
 	if got := state().WorkingDirectories[0]; got != core.FileURI(filepath.Join(repo, "sub")) {
 		t.Errorf("afterwards it works in %s", got)
 	}
 	if _, ok := WorktreeOf(state()); ok || git(repo, "branch", "--list", "ahphub/*") != "" {
 		t.Error("something of the work tree is left")
 	}
-	_, err = w.host.MergeWorktree(t.Context(), c.caller, other)
+	_, err = w.host.Changes.MergeWorktree(t.Context(), c.caller, other)
 	wantCode(t, err, ahp.CodeNotFound)
 }
 
@@ -114,7 +114,7 @@ func TestAWorktreeIsRemovedWhileTheAgentStarts(t *testing.T) {
 	w.must(w.host.Keep(other)) // so that its agent is opened
 	dir := <-starting
 	removed := make(chan error)
-	go func() { removed <- w.host.RemoveWorktree(t.Context(), c.caller, other, false) }()
+	go func() { removed <- w.host.Changes.RemoveWorktree(t.Context(), c.caller, other, false) }()
 	select {
 	case err := <-removed:
 		t.Errorf("it did not wait for the agent: %v", err)

@@ -133,3 +133,11 @@ func (c *Core) SessionByShort(short string) (ahp.URI, bool) {
 	}
 	return uri, true
 }
+
+// LocalDirs returns the local working directories of a session, and its chats' own; none when it is disposed.
+func (c *Core) LocalDirs(session ahp.URI) []string {
+	if e := c.Catalogue.Alive(session); e != nil {
+		return LocalPaths(e.Summary.WorkingDirectories)
+	}
+	return nil
+}

@@ -96,6 +96,20 @@ func ReadStamp(m ahp.Meta) (Stamp, bool) {
 	return s, true
 }
 
+// KeepStamp returns what a client sent with the host's own key as it was in old.
+func KeepStamp(old, sent ahp.Meta) ahp.Meta {
+	had, stamped := old[MetaKey]
+	if _, forged := sent[MetaKey]; !stamped && !forged {
+		return sent
+	}
+	m := CloneMeta(sent)
+	delete(m, MetaKey)
+	if stamped {
+		m[MetaKey] = had
+	}
+	return m
+}
+
 // Write returns a copy of m with the stamp in it.
 func (s Stamp) Write(m ahp.Meta) ahp.Meta {
 	raw, err := json.Marshal(s)

@@ -18,16 +18,17 @@ type carried struct {
 	turns    map[string]*turnRecord
 }
 
-// carry makes what a chat's turns changed known to the session it moves to: their checkpoints are kept there from now on.
-func (h *Host) carry(ctx context.Context, m move, to ahp.URI) (carried, error) {
-	c := carried{h.ledger(m.from), h.ledger(to), map[string]*turnRecord{}}
-	svc := h.changesetService()
-	if svc == nil || to == m.from {
+// carry makes what turns of a session changed known to the session they move to, which keeps their checkpoints from now
+// on.
+func (p *changesPart) carry(ctx context.Context, from, to ahp.URI, turns []string) (carried, error) {
+	c := carried{p.ledger(from), p.ledger(to), map[string]*turnRecord{}}
+	svc := p.svc
+	if svc == nil || to == from {
 		return c, nil
 	}
 	dirs := map[string]bool{}
-	for _, turn := range m.turns() {
-		r, err := c.from.turn(ctx, h, turn)
+	for _, turn := range turns {
+		r, err := c.from.turn(ctx, p, turn)
 		if err != nil {
 			return c, err
 		}
@@ -39,25 +40,15 @@ func (h *Host) carry(ctx context.Context, m move, to ahp.URI) (carried, error) {
 			dirs[t.Dir] = true
 		}
 	}
-	if err := errors.Join(c.from.load(ctx, h), c.to.load(ctx, h)); err != nil {
+	if err := errors.Join(c.from.load(ctx, p), c.to.load(ctx, p)); err != nil {
 		return c, err
 	}
-	return c, svc.Adopt(ctx, to, m.from, slices.Sorted(maps.Keys(dirs)))
-}
-
-// turns are those of all its chats.
-func (m move) turns() (ids []string) {
-	for _, c := range m.chats {
-		for _, t := range c.Turns {
-			ids = append(ids, t.ID)
-		}
-	}
-	return ids
+	return c, svc.Adopt(ctx, to, from, slices.Sorted(maps.Keys(dirs)))
 }
 
 // handTurns gives the records of moved turns to the other session. The one they leave keeps those that a chat which stays has
 // too: a fork shares its turns with what it was forked from.
-func (h *Host) handTurns(tx *hub.Tx, c carried) {
+func (p *changesPart) handTurns(tx *hub.Tx, c carried) {
 	shared := map[string]bool{}
 	if s, ok := hub.StateOf[*ahp.SessionState](tx, c.from.session); ok {
 		for _, summary := range s.Chats {
@@ -118,7 +109,7 @@ func scopePart(uri ahp.URI) string {
 }
 
 // carryMarks has files of moved turns count as reviewed where they are seen now.
-func (h *Host) carryMarks(ctx context.Context, c carried) {
+func (p *changesPart) carryMarks(ctx context.Context, c carried) {
 	marks, hunks := map[string]mark{}, map[string][]HunkMark{}
 	c.from.mu.Lock()
 	for id := range c.turns {
@@ -130,7 +121,7 @@ func (h *Host) carryMarks(ctx context.Context, c carried) {
 	if len(marks)+len(hunks) == 0 {
 		return
 	}
-	c.to.change(ctx, h, func(r *ledgerRecord) {
+	c.to.change(ctx, p, func(r *ledgerRecord) {
 		if r.Marks == nil {
 			r.Marks = map[string]mark{}
 		}

@@ -61,13 +61,13 @@ func movesWithChanges(t *testing.T, known bool) {
 	if _, open := c.hub.Info(was); open {
 		t.Error("the session it left goes on showing what the turn changed")
 	}
-	if known, err := c.host.openChangeset(t.Context(), caller, was); known || err != nil {
+	if known, err := c.host.Changes.openChangeset(t.Context(), caller, was); known || err != nil {
 		t.Errorf("what the turn changed is still of the session it left: %v", err)
 	}
 	c.must(c.host.Prepare(t.Context(), caller, is))
 	c.shows(is, "M a.txt +1 −0 reviewed by Ana")
 	c.must(c.host.DisposeSession(t.Context(), caller, ahp.DisposeSessionParams{Channel: session}))
-	c.host.forgetChangesets(t.Context(), session)
+	c.host.Changes.forgetChangesets(t.Context(), session)
 	one.end(true)
 
 	second := newLife(t, data, f, core.Limits{})

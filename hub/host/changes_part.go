@@ -1,0 +1,132 @@
+package host
+
+import (
+	"context"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/guard"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/review"
+)
+
+// changesConfig configures a changesPart.
+type changesConfig struct {
+	Service *changeset.Service // makes checkpoints; nil: no changesets are offered
+	Guard   *guard.Guard       // of the data directory
+	DataDir string             // worktrees are made below it
+
+	Notify  NotifyFunc    // watches folders; nil: the system does
+	PollFor time.Duration // until watching is tried again after it failed; 0: a minute
+
+	// Judged receives every review event, under the hub's lock; nil: events are not reported.
+	Judged func(*hub.Tx, ahp.URI, review.Event)
+
+	// Dispatch runs an action as a client's: rights, rules, hub.
+	Dispatch func(ctx context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome, error)
+
+	// CheckVersion refuses a version of a file that a caller may not read.
+	CheckVersion func(ctx context.Context, c core.Caller, uri ahp.URI) error
+
+	// SetTotals publishes what a session changed in files, all in all. The hub's lock is held.
+	SetTotals func(tx *hub.Tx, session ahp.URI, totals *ahp.ChangesSummary)
+
+	// MarkUsed notes that a session has content that lasts. The hub's lock is held.
+	MarkUsed func(tx *hub.Tx, session ahp.URI)
+
+	// SettleRepository drops the questions that repositories of a session raised, as they were looked at without them.
+	SettleRepository func(session ahp.URI)
+
+	// IsBusy reports whether a session's agent plays a turn; it waits for one that is being opened.
+	IsBusy func(ctx context.Context, session ahp.URI) bool
+
+	// CloseAgent closes a session's agent; the next turn opens it again.
+	CloseAgent func(session ahp.URI)
+}
+
+// changesPart computes sessions' changesets and runs their operations; it keeps review marks, threads and verdicts,
+// branches and worktrees.
+type changesPart struct {
+	core *core.Core
+	cfg  changesConfig
+	svc  *changeset.Service
+
+	changes changesets
+	desks   desks
+}
+
+// newChanges returns a changesPart.
+func newChanges(c *core.Core, cfg changesConfig) *changesPart {
+	p := &changesPart{core: c, cfg: cfg, svc: cfg.Service}
+	p.desks.all, p.desks.watchers = map[ahp.URI]review.Review{}, map[chan struct{}]ahp.URI{}
+	return p
+}
+
+// Rules returns the checks of the actions on threads and review marks.
+func (p *changesPart) Rules() map[string]core.Check {
+	return map[string]core.Check{
+		"annotations/set":          core.Rule(p.checkThreadSet),
+		"annotations/updated":      core.Rule(checkThreadUpdated),
+		"annotations/removed":      core.Rule(p.checkThreadRemoved),
+		"annotations/entrySet":     core.Rule(p.checkEntrySet),
+		"annotations/entryRemoved": core.Rule(checkEntryRemoved),
+
+		"changeset/filesReviewChanged": core.Rule(p.checkFilesReviewed),
+	}
+}
+
+// Derive keeps the origin of a thread that a client moved.
+func (p *changesPart) Derive(tx *hub.Tx, e *hub.Envelope) {
+	if s, ok := hub.StateOf[*ahp.AnnotationsState](tx, e.Channel.URI); ok {
+		p.deriveRange(tx, e, s)
+	}
+}
+
+// Recover loads the reviews.
+func (p *changesPart) Recover(ctx context.Context) error { return p.loadDesks(ctx) }
+
+// Close stops watching and computing, and waits. The core's context has ended.
+func (p *changesPart) Close() {
+	p.changes.mu.Lock()
+	p.changes.closed = true
+	p.changes.mu.Unlock()
+	p.changes.wg.Wait()
+}
+
+// ChangesStatus says how a session's directories are looked at.
+type ChangesStatus struct {
+	Watched bool // the system tells of writes
+	Busy    bool // a look is under way or due
+	Whole   int  // looks at every file so far
+	Narrow  int  // looks at the files that were written so far
+}
+
+// Status returns how a session's directories are looked at.
+func (p *changesPart) Status(session ahp.URI) ChangesStatus {
+	l := p.ledger(session)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return ChangesStatus{Watched: l.told, Busy: l.busy, Whole: l.whole, Narrow: l.narrow}
+}
+
+// SessionFiles computes which files a session changed.
+func (p *changesPart) SessionFiles(ctx context.Context, session ahp.URI) ([]changeset.File, error) {
+	l, dirs := p.ledger(session), p.core.LocalDirs(session)
+	if err := l.load(ctx, p); err != nil {
+		return nil, err
+	}
+	now := func() (changeset.Checkpoint, error) { return p.svc.LookAtAll(ctx, session, dirs) }
+	files, _, err := p.changedIn(ctx, l, changeScope{kind: kindSession}, dirs, now)
+	return files, err
+}
+
+// HasTouched reports whether a turn of a session changed a file, or an open changeset says that it changed meanwhile.
+func (p *changesPart) HasTouched(ctx context.Context, session ahp.URI, path string) bool {
+	l := p.ledger(session)
+	if err := l.load(ctx, p); err != nil {
+		return false
+	}
+	return l.hasTouched(p, path)
+}

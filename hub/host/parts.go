@@ -1,0 +1,58 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/review"
+)
+
+// newParts makes the parts of the host.
+func (h *Host) newParts() (err error) {
+	if h.git, err = h.newGit(); err != nil {
+		return err
+	}
+	h.Changes = newChanges(h.core, changesConfig{
+		Service: h.git, Guard: h.guard, DataDir: h.cfg.DataDir, Notify: h.cfg.NotifyFolders, PollFor: h.cfg.PollFolders,
+		Judged: h.cfg.Judged, Dispatch: h.Dispatch, CheckVersion: h.CheckVersion, SetTotals: h.setChanges, MarkUsed: h.keepFor,
+		SettleRepository: h.grants.settleRepository,
+		IsBusy:           h.isBusy, CloseAgent: func(session ahp.URI) { h.drop(session, errIdle) },
+	})
+	return nil
+}
+
+// newGit returns the service that makes checkpoints, nil without a directory to keep them in.
+func (h *Host) newGit() (*changeset.Service, error) {
+	if h.cfg.DataDir == "" {
+		return nil, nil
+	}
+	data, err := filepath.Abs(h.cfg.DataDir)
+	if err != nil {
+		return nil, fmt.Errorf("host: no checkpoints can be taken in %s: %w", h.cfg.DataDir, err)
+	}
+	return changeset.New(changeset.Config{Dir: filepath.Join(data, "checkpoints"), Ignore: h.guard.Dirs,
+		Closed: h.guard.IsSecret, Pass: h.cfg.Pass, TrustFilters: h.cfg.TrustFilters,
+		Within: h.core.LocalDirs, Granted: h.mayLeadTo}), nil
+}
+
+// isBusy reports whether a session's agent plays a turn. It waits for an agent that is being opened.
+func (h *Host) isBusy(ctx context.Context, session ahp.URI) bool {
+	l := h.liveIf(session)
+	if l == nil {
+		return false
+	}
+	l.opening(ctx)
+	return l.busy()
+}
+
+// InvokeChangesetOperation runs an operation that a changeset offers: see changesPart.InvokeChangesetOperation.
+func (h *Host) InvokeChangesetOperation(ctx context.Context, c core.Caller, p ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
+	return h.Changes.InvokeChangesetOperation(ctx, c, p)
+}
+
+// Desk returns the review of a session; it never changes.
+func (h *Host) Desk(session ahp.URI) review.Review { return h.Changes.Desk(session) }
