@@ -170,7 +170,7 @@ func TestSendAnnotations(t *testing.T) {
 		if err := w.host.SendAnnotations(t.Context(), c.caller, session, []string{"z"}, "", false); code(err) != ahp.CodeInvalidParams {
 			t.Errorf("an unknown thread: %v", err)
 		}
-		if err := w.host.SendAnnotations(t.Context(), core.Caller{Principal: commenter}, session, nil, "", false); err == nil || !strings.Contains(err.Error(), "can't send") {
+		if err := w.host.SendAnnotations(t.Context(), core.Caller{Principal: commenter}, session, nil, "", false); err == nil || !strings.Contains(err.Error(), "may not send") {
 			t.Errorf("a commenter sent to the agent: %v", err)
 		}
 	})
