@@ -17,7 +17,8 @@ func makeAgents(cfg Config) (map[string]agent.Backend, error) {
 	agents := map[string]agent.Backend{shell.Provider: shell.Backend{}}
 	if !cfg.demo {
 		for name, p := range programs(cfg.configured, cfg.pass) {
-			agents[name] = acp.Backend{Program: p, Limits: cfg.limits, Memory: acp.Remember(filepath.Join(cfg.Data, "known-agents", name+".json"))}
+			agents[name] = acp.Backend{Program: p, Limits: cfg.limits,
+				Memory: acp.Remember(filepath.Join(cfg.Data, "known-agents", name+".json"))}
 		}
 	}
 	if cfg.Agent != script.Provider {

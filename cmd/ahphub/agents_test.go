@@ -64,7 +64,8 @@ pass = ["MY_KEY"]
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, title := range map[string]string{"shell": "Shell", "claude": "Claude Code", "gemini": "Gemini CLI", "mine": "My agent"} {
+	for name, title := range map[string]string{"shell": "Shell", "claude": "Claude Code", "gemini": "Gemini CLI",
+		"mine": "My agent"} {
 		if agents[name] == nil {
 			t.Errorf("there is no agent %s", name)
 			continue
@@ -77,10 +78,12 @@ pass = ["MY_KEY"]
 		t.Errorf("there are %d agents", len(agents))
 	}
 	gemini := programs(c.configured, nil)["gemini"]
-	if gemini.Command != filepath.Join(dir, "gemini") || !strings.Contains(strings.Join(gemini.Pass, " "), "GOOGLE_* MY_KEY") || len(gemini.Args) != 1 {
+	if gemini.Command != filepath.Join(dir, "gemini") ||
+		!strings.Contains(strings.Join(gemini.Pass, " "), "GOOGLE_* MY_KEY") || len(gemini.Args) != 1 {
 		t.Errorf("what is known of gemini was lost: %+v", gemini)
 	}
-	if c, err := settle(t, "[[agent]]\nname = \"mine\"\ncommand = \"mine\"\ndefault = true", "--agent", "shell"); err != nil || c.Agent != "shell" {
+	if c, err := settle(t, "[[agent]]\nname = \"mine\"\ncommand = \"mine\"\ndefault = true", "--agent",
+		"shell"); err != nil || c.Agent != "shell" {
 		t.Errorf("a flag must win over the file: %q (%v)", c.Agent, err)
 	}
 }
@@ -103,7 +106,8 @@ func TestWrongAgentsAreNamed(t *testing.T) {
 		{`name = "x"` + "\ncommand = \"x\"\n[agents]\nenv = [\"*\"]", `"*"`},
 		{`name = "x"` + "\ncommand = \"x\"\n[agents]\nenv = [\"AHPHUB_TOKEN\"]", "to itself"},
 	} {
-		if _, err := settle(t, "[[agent]]\n"+test.file); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "config.toml") {
+		if _, err := settle(t, "[[agent]]\n"+test.file); err == nil || !strings.Contains(err.Error(), test.want) ||
+			!strings.Contains(err.Error(), "config.toml") {
 			t.Errorf("%s: %v", test.file, err)
 		}
 	}
@@ -119,7 +123,8 @@ func TestAgentsAreBounded(t *testing.T) {
 	if l := c.limits; l.Memory != 2<<30 || l.CPUs != 1.5 || l.Processes != 200 || l.Idle != 5*time.Minute {
 		t.Errorf("the limits are %+v", l)
 	}
-	if p := programs(c.configured, c.pass)["mine"]; !slices.Equal(p.Pass, []string{"MINE_*"}) || p.Icon != "M" || p.Model != "large" || p.Auth != "key" || len(p.Dirs) != 1 || p.Dirs[0] != dir {
+	if p := programs(c.configured, c.pass)["mine"]; !slices.Equal(p.Pass, []string{"MINE_*"}) || p.Icon != "M" ||
+		p.Model != "large" || p.Auth != "key" || len(p.Dirs) != 1 || p.Dirs[0] != dir {
 		t.Errorf("the agent is %+v", p)
 	}
 	for text, want := range map[string]int64{"": 0, "1": 1, "1k": 1 << 10, "3M": 3 << 20, "512 MB": 512 << 20} {
@@ -150,7 +155,8 @@ func TestDoctorStartsAgents(t *testing.T) {
 	script("auggie", `"error":{"code":-32000,"message":"Authentication required"}`)
 	data := isolate(t)
 	out, _, _ := do(t, "doctor", "--listen", "127.0.0.1:0", "--data", data)
-	for _, want := range []string{"ok    agent goose: " + filepath.Join(dir, "goose") + " acp (goose 9.8)", "note  agent auggie: ", "(auggie 9.8)\n      Auggie needs a login (Authentication required). Run auggie login on the host"} {
+	for _, want := range []string{"ok    agent goose: " + filepath.Join(dir, "goose") + " acp (goose 9.8)",
+		"note  agent auggie: ", "(auggie 9.8)\n      Auggie needs a login (Authentication required). Run auggie login on the host"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the report misses %q:\n%s", want, out)
 		}
@@ -165,7 +171,8 @@ func TestDoctorListsAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _, _ := do(t, "doctor", "--config", file, "--listen", "127.0.0.1:0", "--data", data)
-	for _, want := range []string{"note  agent goose: " + filepath.Join(dir, "goose") + " acp\n      Goose exited", "note  agent mine: ", "no-such-program", "configuration file"} {
+	for _, want := range []string{"note  agent goose: " + filepath.Join(dir, "goose") + " acp\n      Goose exited",
+		"note  agent mine: ", "no-such-program", "configuration file"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the report misses %q:\n%s", want, out)
 		}

@@ -34,7 +34,8 @@ const (
 )
 
 // Dispatch writes down what was taken, not what was refused.
-func (a *audited) Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, seq int64, action ahp.Action) (hub.Outcome, error) {
+func (a *audited) Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, seq int64,
+	action ahp.Action) (hub.Outcome, error) {
 	o, err := a.Host.Dispatch(ctx, c, channel, seq, action)
 	what := auditedActions[action.ActionType()]
 	if err != nil || what == "" || o.Unknown || o.Rejected != "" {

@@ -51,44 +51,52 @@ func (a *audited) DisposeTerminal(ctx context.Context, c core.Caller, p ahp.Disp
 }
 
 // ResourceWrite changes a file.
-func (a *audited) ResourceWrite(ctx context.Context, c core.Caller, p ahp.ResourceWriteParams) (ahp.ResourceWriteResult, error) {
+func (a *audited) ResourceWrite(ctx context.Context, c core.Caller,
+	p ahp.ResourceWriteParams) (ahp.ResourceWriteResult, error) {
 	r, err := a.Host.ResourceWrite(ctx, c, p)
 	a.did(ctx, c, "resourceWrite", "", p.URI, err)
 	return r, err
 }
 
 // ResourceMkdir makes a directory.
-func (a *audited) ResourceMkdir(ctx context.Context, c core.Caller, p ahp.ResourceMkdirParams) (ahp.ResourceMkdirResult, error) {
+func (a *audited) ResourceMkdir(ctx context.Context, c core.Caller,
+	p ahp.ResourceMkdirParams) (ahp.ResourceMkdirResult, error) {
 	r, err := a.Host.ResourceMkdir(ctx, c, p)
 	a.did(ctx, c, "resourceMkdir", "", p.URI, err)
 	return r, err
 }
 
 // ResourceCopy may write over what was there.
-func (a *audited) ResourceCopy(ctx context.Context, c core.Caller, p ahp.ResourceCopyParams) (ahp.ResourceCopyResult, error) {
+func (a *audited) ResourceCopy(ctx context.Context, c core.Caller, p ahp.ResourceCopyParams) (ahp.ResourceCopyResult,
+	error) {
 	r, err := a.Host.ResourceCopy(ctx, c, p)
 	a.did(ctx, c, "resourceCopy", "to "+p.Destination, p.Source, err)
 	return r, err
 }
 
 // ResourceMove may write over what was there.
-func (a *audited) ResourceMove(ctx context.Context, c core.Caller, p ahp.ResourceMoveParams) (ahp.ResourceMoveResult, error) {
+func (a *audited) ResourceMove(ctx context.Context, c core.Caller, p ahp.ResourceMoveParams) (ahp.ResourceMoveResult,
+	error) {
 	r, err := a.Host.ResourceMove(ctx, c, p)
 	a.did(ctx, c, "resourceMove", "to "+p.Destination, p.Source, err)
 	return r, err
 }
 
 // ResourceDelete takes files away.
-func (a *audited) ResourceDelete(ctx context.Context, c core.Caller, p ahp.ResourceDeleteParams) (ahp.ResourceDeleteResult, error) {
+func (a *audited) ResourceDelete(ctx context.Context, c core.Caller,
+	p ahp.ResourceDeleteParams) (ahp.ResourceDeleteResult, error) {
 	r, err := a.Host.ResourceDelete(ctx, c, p)
 	a.did(ctx, c, "resourceDelete", "", p.URI, err)
 	return r, err
 }
 
-// ResourceRequest asks for files beyond what a client may reach. That it was in vain is written down too, once a minute.
-func (a *audited) ResourceRequest(ctx context.Context, c core.Caller, p ahp.ResourceRequestParams) (ahp.ResourceRequestResult, error) {
+// ResourceRequest asks for files beyond what a client may reach. That it was in vain is written
+// down too, once a minute.
+func (a *audited) ResourceRequest(ctx context.Context, c core.Caller,
+	p ahp.ResourceRequestParams) (ahp.ResourceRequestResult, error) {
 	r, err := a.Host.ResourceRequest(ctx, c, p)
-	if e, known := errors.AsType[*ahp.Error](err); known && e.Code == ahp.CodePermissionDenied && a.due(c.ID+" asks for "+p.URI) {
+	if e, known := errors.AsType[*ahp.Error](err); known && e.Code == ahp.CodePermissionDenied &&
+		a.due(c.ID+" asks for "+p.URI) {
 		a.note(ctx, c, auditedMethods["resourceRequest"]+", in vain", p.URI)
 	}
 	a.did(ctx, c, "resourceRequest", "", p.URI, err)
@@ -96,21 +104,24 @@ func (a *audited) ResourceRequest(ctx context.Context, c core.Caller, p ahp.Reso
 }
 
 // InvokeChangesetOperation writes files or takes changes back.
-func (a *audited) InvokeChangesetOperation(ctx context.Context, c core.Caller, p ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
+func (a *audited) InvokeChangesetOperation(ctx context.Context, c core.Caller,
+	p ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
 	r, err := a.Host.InvokeChangesetOperation(ctx, c, p)
 	a.did(ctx, c, "invokeChangesetOperation", p.OperationID, p.Channel, err)
 	return r, err
 }
 
 // Authenticate gives an agent a token, which is not written down.
-func (a *audited) Authenticate(ctx context.Context, c core.Caller, p ahp.AuthenticateParams) (ahp.AuthenticateResult, error) {
+func (a *audited) Authenticate(ctx context.Context, c core.Caller, p ahp.AuthenticateParams) (ahp.AuthenticateResult,
+	error) {
 	r, err := a.Host.Authenticate(ctx, c, p)
 	a.did(ctx, c, "authenticate", "", p.Resource, err)
 	return r, err
 }
 
 // RunAutomation starts what an automation does.
-func (a *audited) RunAutomation(ctx context.Context, c core.Caller, p ahp.RunAutomationParams) (ahp.RunAutomationResult, error) {
+func (a *audited) RunAutomation(ctx context.Context, c core.Caller,
+	p ahp.RunAutomationParams) (ahp.RunAutomationResult, error) {
 	r, err := a.Host.RunAutomation(ctx, c, p)
 	a.did(ctx, c, "runAutomation", "", p.Automation, err)
 	return r, err

@@ -45,31 +45,40 @@ func (h *taken) CreateTerminal(context.Context, core.Caller, ahp.CreateTerminalP
 func (h *taken) DisposeTerminal(context.Context, core.Caller, ahp.DisposeTerminalParams) error {
 	return h.err
 }
-func (h *taken) ResourceWrite(context.Context, core.Caller, ahp.ResourceWriteParams) (r ahp.ResourceWriteResult, err error) {
+func (h *taken) ResourceWrite(context.Context, core.Caller, ahp.ResourceWriteParams) (r ahp.ResourceWriteResult,
+	err error) {
 	return r, h.err
 }
-func (h *taken) ResourceMkdir(context.Context, core.Caller, ahp.ResourceMkdirParams) (r ahp.ResourceMkdirResult, err error) {
+func (h *taken) ResourceMkdir(context.Context, core.Caller, ahp.ResourceMkdirParams) (r ahp.ResourceMkdirResult,
+	err error) {
 	return r, h.err
 }
-func (h *taken) ResourceCopy(context.Context, core.Caller, ahp.ResourceCopyParams) (r ahp.ResourceCopyResult, err error) {
+func (h *taken) ResourceCopy(context.Context, core.Caller, ahp.ResourceCopyParams) (r ahp.ResourceCopyResult,
+	err error) {
 	return r, h.err
 }
-func (h *taken) ResourceMove(context.Context, core.Caller, ahp.ResourceMoveParams) (r ahp.ResourceMoveResult, err error) {
+func (h *taken) ResourceMove(context.Context, core.Caller, ahp.ResourceMoveParams) (r ahp.ResourceMoveResult,
+	err error) {
 	return r, h.err
 }
-func (h *taken) ResourceDelete(context.Context, core.Caller, ahp.ResourceDeleteParams) (r ahp.ResourceDeleteResult, err error) {
+func (h *taken) ResourceDelete(context.Context, core.Caller, ahp.ResourceDeleteParams) (r ahp.ResourceDeleteResult,
+	err error) {
 	return r, h.err
 }
-func (h *taken) ResourceRequest(context.Context, core.Caller, ahp.ResourceRequestParams) (r ahp.ResourceRequestResult, err error) {
+func (h *taken) ResourceRequest(context.Context, core.Caller, ahp.ResourceRequestParams) (r ahp.ResourceRequestResult,
+	err error) {
 	return r, h.err
 }
-func (h *taken) InvokeChangesetOperation(context.Context, core.Caller, ahp.InvokeChangesetOperationParams) (r ahp.InvokeChangesetOperationResult, err error) {
+func (h *taken) InvokeChangesetOperation(context.Context, core.Caller,
+	ahp.InvokeChangesetOperationParams) (r ahp.InvokeChangesetOperationResult, err error) {
 	return r, h.err
 }
-func (h *taken) Authenticate(context.Context, core.Caller, ahp.AuthenticateParams) (r ahp.AuthenticateResult, err error) {
+func (h *taken) Authenticate(context.Context, core.Caller, ahp.AuthenticateParams) (r ahp.AuthenticateResult,
+	err error) {
 	return r, h.err
 }
-func (h *taken) RunAutomation(context.Context, core.Caller, ahp.RunAutomationParams) (r ahp.RunAutomationResult, err error) {
+func (h *taken) RunAutomation(context.Context, core.Caller, ahp.RunAutomationParams) (r ahp.RunAutomationResult,
+	err error) {
 	return r, h.err
 }
 
@@ -120,7 +129,8 @@ func TestEveryActionAndMethodIsWrittenDownOrSaysWhyNot(t *testing.T) {
 		for _, name := range all {
 			known[name] = true
 			if (words[name] == "") == (not[name] == "") {
-				t.Errorf("the %s %s is %q and %q: give it a row in one table of audited_words.go", what, name, words[name], not[name])
+				t.Errorf("the %s %s is %q and %q: give it a row in one table of audited_words.go", what, name, words[name],
+					not[name])
 			}
 		}
 		for _, table := range []map[string]string{words, not} {
@@ -140,9 +150,11 @@ func TestFilesAskedForInVainAreWrittenDown(t *testing.T) {
 	kept, inner := &events{}, &taken{err: ahp.Errorf(ahp.CodePermissionDenied, "the owner said no")}
 	a := newAudited(inner, people.Audit{Store: kept}, slog.New(slog.DiscardHandler))
 	for range 3 {
-		_, _ = a.ResourceRequest(t.Context(), core.Caller{Principal: access.Owner("Ana")}, ahp.ResourceRequestParams{URI: "file:///etc/hosts"})
+		_, _ = a.ResourceRequest(t.Context(), core.Caller{Principal: access.Owner("Ana")},
+			ahp.ResourceRequestParams{URI: "file:///etc/hosts"})
 	}
-	if e := kept.last; kept.n != 1 || e.What != "asked for files, in vain" || e.On != "file:///etc/hosts" || e.Name != "Ana" {
+	if e := kept.last; kept.n != 1 || e.What != "asked for files, in vain" || e.On != "file:///etc/hosts" ||
+		e.Name != "Ana" {
 		t.Errorf("%d lines, the last %+v", kept.n, e)
 	}
 }
@@ -171,7 +183,8 @@ func TestMethodsAreWrittenDown(t *testing.T) {
 				t.Errorf("%s with %v: %d lines", method, inner.err, kept.n)
 			}
 		}
-		if e := kept.last; !strings.HasPrefix(e.What, words) || !strings.HasPrefix(e.On, "file:///") || e.Who != "owner" || e.Name != "Ana" {
+		if e := kept.last; !strings.HasPrefix(e.What, words) || !strings.HasPrefix(e.On, "file:///") || e.Who != "owner" ||
+			e.Name != "Ana" {
 			t.Errorf("%s writes %+v", method, e)
 		}
 	}

@@ -52,25 +52,38 @@ func TestWrongValuesAreNamed(t *testing.T) {
 		{"port", []string{"--listen", "127.0.0.1:99999"}, "", "", []string{"--listen", "99999", "65535"}},
 		{"agent", []string{"--agent", "hal"}, "", "", []string{"--agent", `"hal"`, "shell or script"}},
 		{"scenario without script", []string{"--scenario", "x"}, "", "", []string{"--scenario", "--agent script"}},
-		{"scenario absent", []string{"--agent", "script", "--scenario", "/absent"}, "", "", []string{"--scenario", "/absent"}},
+		{"scenario absent", []string{"--agent", "script", "--scenario", "/absent"}, "", "",
+			[]string{"--scenario", "/absent"}},
 		{"scenario broken", []string{"--agent", "script", "--scenario", scenario}, "", "", []string{scenario}},
-		{"public url", []string{"--public-url", "hub.example.com"}, "", "", []string{"--public-url", "hub.example.com", "https://"}},
+		{"public url", []string{"--public-url", "hub.example.com"}, "", "",
+			[]string{"--public-url", "hub.example.com", "https://"}},
 		{"public path", []string{"--public-url", "https://hub.example.com/x"}, "", "", []string{"no path"}},
 		{"allow host", []string{"--allow-host", "http://x"}, "", "", []string{"--allow-host", "without scheme"}},
 		{"filters", []string{"--trust-filters", "src"}, "", "", []string{"--trust-filters", "src", "from the root on"}},
 		{"proxy", []string{"--trust-proxy", "nginx"}, "", "", []string{"--trust-proxy", "nginx", "127.0.0.1/32"}},
-		{"certificate without key", []string{"--tls-cert", "/absent"}, "", "", []string{"--tls-cert", "both --tls-cert and --tls-key"}},
+		{"certificate without key", []string{"--tls-cert", "/absent"}, "", "",
+			[]string{"--tls-cert", "both --tls-cert and --tls-key"}},
 		{"certificate absent", []string{"--tls-cert", "/absent", "--tls-key", "/absent"}, "", "", []string{"/absent"}},
-		{"two certificates", []string{"--tls-cert", "x", "--tls-key", "x", "--acme", "hub.example.com"}, "", "", []string{"--acme", "leave out one"}},
-		{"certificate for an address", []string{"--acme", "203.0.113.9"}, "", "", []string{"--acme", "203.0.113.9", "hub.example.com"}},
-		{"authority in the clear", []string{"--acme", "hub.example.com", "--acme-directory", "http://ca.example.com"}, "", "", []string{"--acme-directory", "https"}},
-		{"redirect without TLS", []string{"--http-redirect", ":80"}, "", "", []string{"--http-redirect", "--acme or --tls-cert"}},
-		{"http address with TLS", []string{"--acme", "hub.example.com", "--public-url", "http://hub.example.com"}, "", "", []string{"--public-url", "https://"}},
-		{"provider in the clear", []string{"--oidc-issuer", "http://id.example.com", "--oidc-client-id", "x", "--oidc-allow", "anyone=viewer"}, "", "", []string{"--oidc-issuer", "in the clear"}},
-		{"provider for nobody", []string{"--oidc-issuer", "https://id.example.com", "--oidc-client-id", "x"}, "", "", []string{"--oidc-allow", "nobody does by default"}},
-		{"rule without a role", []string{"--oidc-issuer", "https://id.example.com", "--oidc-client-id", "x", "--oidc-allow", "domain:example.com"}, "", "", []string{"--oidc-allow", "names no role"}},
+		{"two certificates", []string{"--tls-cert", "x", "--tls-key", "x", "--acme", "hub.example.com"}, "", "",
+			[]string{"--acme", "leave out one"}},
+		{"certificate for an address", []string{"--acme", "203.0.113.9"}, "", "",
+			[]string{"--acme", "203.0.113.9", "hub.example.com"}},
+		{"authority in the clear", []string{"--acme", "hub.example.com", "--acme-directory", "http://ca.example.com"}, "",
+			"", []string{"--acme-directory", "https"}},
+		{"redirect without TLS", []string{"--http-redirect", ":80"}, "", "",
+			[]string{"--http-redirect", "--acme or --tls-cert"}},
+		{"http address with TLS", []string{"--acme", "hub.example.com", "--public-url", "http://hub.example.com"}, "", "",
+			[]string{"--public-url", "https://"}},
+		{"provider in the clear", []string{"--oidc-issuer", "http://id.example.com", "--oidc-client-id", "x", "--oidc-allow",
+			"anyone=viewer"}, "", "", []string{"--oidc-issuer", "in the clear"}},
+		{"provider for nobody", []string{"--oidc-issuer", "https://id.example.com", "--oidc-client-id", "x"}, "", "",
+			[]string{"--oidc-allow", "nobody does by default"}},
+		{"rule without a role", []string{"--oidc-issuer", "https://id.example.com", "--oidc-client-id", "x", "--oidc-allow",
+			"domain:example.com"}, "", "", []string{"--oidc-allow", "names no role"}},
 		{"rule with a wrong role", nil, "", "oidc-issuer = \"https://id.example.com\"\noidc-client-id = \"x\"\noidc-allow = [\"anyone=viewer\", \"group:devs=admin\"]", []string{"--oidc-allow", `"admin" is not a role`}},
-		{"secret that everybody reads", []string{"--oidc-issuer", "https://id.example.com", "--oidc-client-id", "x", "--oidc-allow", "anyone=viewer", "--oidc-client-secret-file", readable}, "", "", []string{"--oidc-client-secret-file", "chmod o="}},
+		{"secret that everybody reads", []string{"--oidc-issuer", "https://id.example.com", "--oidc-client-id", "x",
+			"--oidc-allow", "anyone=viewer", "--oidc-client-secret-file", readable}, "", "",
+			[]string{"--oidc-client-secret-file", "chmod o="}},
 		{"log format", []string{"--log-format", "xml"}, "", "", []string{"--log-format", "xml", "text or json"}},
 		{"log level", []string{"--log-level", "loud"}, "", "", []string{"--log-level", "loud", "debug"}},
 		{"dir", []string{"--dir", "/absent"}, "", "", []string{"--dir", "/absent", "existing directory"}},
@@ -134,7 +147,7 @@ func TestOrderOfSettings(t *testing.T) {
 	}
 }
 
-func TestNothingIsTouchedWhenThePortIsTaken(t *testing.T) {
+func TestPortInUseTouchesNothing(t *testing.T) {
 	data := isolate(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -154,7 +167,8 @@ func TestDataDirectories(t *testing.T) {
 	data := isolate(t)
 	file := filepath.Join(t.TempDir(), "file")
 	os.WriteFile(file, []byte("x"), 0o600)
-	if _, _, err := do(t, "--listen", "127.0.0.1:0", "--data", filepath.Join(file, "data")); err == nil || !strings.Contains(err.Error(), file) {
+	if _, _, err := do(t, "--listen", "127.0.0.1:0", "--data", filepath.Join(file, "data")); err == nil ||
+		!strings.Contains(err.Error(), file) {
 		t.Errorf("a data directory that cannot be made: %v", err)
 	}
 	os.MkdirAll(data, 0o700)
@@ -168,7 +182,7 @@ func TestDataDirectories(t *testing.T) {
 	}
 }
 
-func TestLinkNeedsAServerThatRan(t *testing.T) {
+func TestLinkNeedsServer(t *testing.T) {
 	data := isolate(t)
 	_, _, err := do(t, "link", "--data", data)
 	if err == nil || !strings.Contains(err.Error(), data) {
@@ -211,7 +225,8 @@ func TestDoctor(t *testing.T) {
 	defer l.Close()
 	t.Setenv("PATH", t.TempDir())
 	out, _, err = do(t, "doctor", "--listen", l.Addr().String(), "--data", data, "--log-format", "xml")
-	for _, want := range []string{"FAIL  git", "apt-get install git", "FAIL  the address", "--listen", "text or json", "note  no agent program"} {
+	for _, want := range []string{"FAIL  git", "apt-get install git", "FAIL  the address", "--listen", "text or json",
+		"note  no agent program"} {
 		if err == nil || !strings.Contains(out, want) {
 			t.Errorf("%v, the report misses %q:\n%s", err, want, out)
 		}

@@ -79,7 +79,8 @@ func (c Config) check() (settings, error) {
 		bad("data", c.Data, "name a directory")
 	}
 	if names := agentNames(c.configured); !slices.Contains(names, c.Agent) {
-		bad("agent", c.Agent, "use shell or script, or an agent that is installed or configured: here are "+strings.Join(names, ", "))
+		bad("agent", c.Agent, "use shell or script, or an agent that is installed or configured: here are "+
+			strings.Join(names, ", "))
 	}
 	if c.Scenario != "" && c.Agent != "script" {
 		bad("scenario", c.Scenario, "only the script agent plays a scenario; add --agent script")
@@ -139,7 +140,8 @@ func publicURL(s string) (*url.URL, error) {
 		return nil, nil
 	}
 	u, err := url.Parse(s)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
 		return nil, errors.New("use http:// or https:// with a host and no path, as in https://hub.example.com")
 	}
 	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil

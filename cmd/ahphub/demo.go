@@ -74,7 +74,8 @@ func sampleRepository(ctx context.Context, dir string) error {
 			return err
 		}
 	}
-	for _, args := range []string{"init -q -b main", "add .", "-c user.name=Ana -c user.email=ana@example.com -c commit.gpgsign=false commit -q -m Greet"} {
+	for _, args := range []string{"init -q -b main", "add .",
+		"-c user.name=Ana -c user.email=ana@example.com -c commit.gpgsign=false commit -q -m Greet"} {
 		cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, strings.Fields(args)...)...)
 		cmd.Env = append(environ.Inherit(nil), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -96,7 +97,8 @@ func (a *app) makeDemo(ctx context.Context) error {
 		}
 		session := ahp.URI("ahp-session:/" + ids.New())
 		dirs := []ahp.URI{(&url.URL{Scheme: "file", Path: filepath.ToSlash(repo)}).String()}
-		if err := a.host.CreateSession(ctx, who, ahp.CreateSessionParams{Channel: session, WorkingDirectories: dirs}); err != nil {
+		if err := a.host.CreateSession(ctx, who,
+			ahp.CreateSessionParams{Channel: session, WorkingDirectories: dirs}); err != nil {
 			return fmt.Errorf("the demo's session %q: %w", prompt, err)
 		}
 		if err := a.prompt(ctx, who, session, prompt); err != nil {

@@ -28,7 +28,8 @@ var demoThreads = []demoThread{
 		"Good point: an error would be too much, but it can return which language it used.",
 	}},
 	{file: "greet_test.go", line: 6, says: []string{"Please add a language that is not in the map."}},
-	{file: "docs/languages.md", line: -1, says: []string{"Is this list kept by hand?", "Yes, three lines are no trouble."}, resolved: true},
+	{file: "docs/languages.md", line: -1,
+		says: []string{"Is this list kept by hand?", "Yes, three lines are no trouble."}, resolved: true},
 }
 
 // reviewDemo adds the threads to a session when its agent has finished.
@@ -40,9 +41,12 @@ func (a *app) reviewDemo(ctx context.Context, owner core.Caller, session ahp.URI
 	if err := a.turnOver(ctx, s.DefaultChat); err != nil {
 		return err
 	}
-	guest := core.Caller{ClientID: "demo-guest", Principal: access.Principal{ID: "guest:demo", Name: "Ben", Role: access.RoleCommenter, Session: session, Link: "demo"}}
+	guest := core.Caller{ClientID: "demo-guest",
+		Principal: access.Principal{ID: "guest:demo", Name: "Ben", Role: access.RoleCommenter, Session: session,
+			Link: "demo"}}
 	for _, t := range demoThreads {
-		thread := ahp.Annotation{ID: ids.New(), Origin: ahp.AnnotationOrigin{Session: session}, Resource: s.WorkingDirectories[0] + "/" + t.file}
+		thread := ahp.Annotation{ID: ids.New(), Origin: ahp.AnnotationOrigin{Session: session},
+			Resource: s.WorkingDirectories[0] + "/" + t.file}
 		if t.line >= 0 {
 			at := ahp.TextPosition{Line: t.line}
 			thread.Range = &ahp.TextRange{Start: at, End: at}

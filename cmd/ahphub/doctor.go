@@ -117,7 +117,8 @@ func checkAgents(ctx context.Context, found map[string]acp.Program, limits acp.L
 	}
 	wg.Wait()
 	if len(all) == 0 {
-		all = append(all, finding{text: "no agent program was found (" + strings.Join(acp.Names(), ", ") + "); the shell agent needs none"})
+		all = append(all, finding{text: "no agent program was found (" + strings.Join(acp.Names(), ", ") +
+			"); the shell agent needs none"})
 	}
 	if why := limits.Unbounded(); why != "" {
 		all = append(all, finding{text: why})
@@ -128,7 +129,8 @@ func checkAgents(ctx context.Context, found map[string]acp.Program, limits acp.L
 func checkAgent(ctx context.Context, p acp.Program, limits acp.Limits) finding {
 	path, err := p.Path()
 	if err != nil {
-		return finding{text: fmt.Sprintf("agent %s: %v. Install it, or change its command in the configuration file", p.Name, err)}
+		return finding{text: fmt.Sprintf("agent %s: %v. Install it, or change its command in the configuration file", p.Name,
+			err)}
 	}
 	command := strings.TrimSpace(fmt.Sprintf("agent %s: %s %s", p.Name, path, strings.Join(p.Args, " ")))
 	limits.Start = probeTime
@@ -156,12 +158,14 @@ func checkData(dir string) finding {
 			_, err = os.Stat(parent)
 		}
 		if !writable(parent) {
-			return finding{hard: true, text: fmt.Sprintf("the data directory %s cannot be made: %s is not writable; choose another with --data", dir, parent)}
+			return finding{hard: true, text: fmt.Sprintf(
+				"the data directory %s cannot be made: %s is not writable; choose another with --data", dir, parent)}
 		}
 		return finding{good: true, text: fmt.Sprintf("data directory %s (will be made)", dir)}
 	}
 	if err != nil || !info.IsDir() || !writable(dir) {
-		return finding{hard: true, text: fmt.Sprintf("the data directory %s is not writable: change its owner, or choose another with --data", dir)}
+		return finding{hard: true, text: fmt.Sprintf(
+			"the data directory %s is not writable: change its owner, or choose another with --data", dir)}
 	}
 	if err := store.Inspect(dir); err != nil {
 		return finding{hard: true, text: err.Error()}
@@ -177,7 +181,8 @@ func checkRows(ctx context.Context, dir string) []finding {
 	}
 	var all []finding
 	if err != nil {
-		all = append(all, finding{hard: errors.Is(err, store.ErrDamaged), text: "the database was not checked: " + err.Error()})
+		all = append(all, finding{hard: errors.Is(err, store.ErrDamaged),
+			text: "the database was not checked: " + err.Error()})
 	}
 	if deep == nil {
 		return all
@@ -216,7 +221,8 @@ func checkPort(ctx context.Context, address, data string) finding {
 	if at, err := readAddresses(data); err == nil && (answers(ctx, at.URL) || answers(ctx, "https://"+address)) {
 		return finding{good: true, text: "an ahphub is serving at " + at.URL + "; ahphub link prints a sign-in address"}
 	}
-	return finding{hard: true, text: fmt.Sprintf("the address %s cannot be taken (%v): choose another with --listen", address, err)}
+	return finding{hard: true, text: fmt.Sprintf("the address %s cannot be taken (%v): choose another with --listen",
+		address, err)}
 }
 
 func answers(ctx context.Context, url string) bool {
@@ -227,7 +233,8 @@ func answers(ctx context.Context, url string) bool {
 		return false
 	}
 	// No secret is sent, and the certificate may be for the public name, not for the local address.
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+		DisableKeepAlives: true}}
 	res, err := client.Do(req)
 	if err != nil {
 		return false

@@ -27,7 +27,8 @@ const mostHandover = 1 << 20
 
 // shown are variables that stay in the environment besides the usual ones: Go's runtime reads its
 // own before the program begins, and shells set the others.
-var shown = []string{"GODEBUG", "GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GOTRACEBACK", "GORACE", "GOCOVERDIR", "PWD", "OLDPWD", "SHLVL", "_"}
+var shown = []string{"GODEBUG", "GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GOTRACEBACK", "GORACE", "GOCOVERDIR", "PWD",
+	"OLDPWD", "SHLVL", "_"}
 
 // hideEnvironment returns once no other program can read ahphub's secrets in its environment. It
 // restarts the program, and so returns only in a program without secrets in its environment.

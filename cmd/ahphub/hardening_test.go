@@ -21,15 +21,17 @@ const (
 )
 
 // Every route refuses forms of another site, whatever the browser reports as their origin.
-func TestNoRouteTakesFormsOfOtherSites(t *testing.T) {
+func TestRoutesRefuseForeignForms(t *testing.T) {
 	h := harden(t)
 	n := 0
 	for _, r := range h.routes() {
-		if r.method != http.MethodPost && r.method != http.MethodPut && r.method != http.MethodPatch && r.method != http.MethodDelete {
+		if r.method != http.MethodPost && r.method != http.MethodPut && r.method != http.MethodPatch &&
+			r.method != http.MethodDelete {
 			continue
 		}
 		n++
-		for _, from := range []string{"Origin: https://evil.example", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site", "Origin: null"} {
+		for _, from := range []string{"Origin: https://evil.example", "Sec-Fetch-Site: cross-site",
+			"Sec-Fetch-Site: same-site", "Origin: null"} {
 			if res := h.do(r.method, r.path, h.owner, from, "title=evil"); res.StatusCode != 403 {
 				t.Errorf("%s %s took a form with %q: %s", r.method, r.pattern, from, res.Status)
 			}
@@ -44,11 +46,12 @@ func TestNoRouteTakesFormsOfOtherSites(t *testing.T) {
 }
 
 // Every route refuses host names that are not allowed.
-func TestNoRouteAnswersAnotherName(t *testing.T) {
+func TestRoutesRefuseUnknownHosts(t *testing.T) {
 	h := harden(t)
 	for _, r := range h.routes() {
 		for _, name := range []string{"evil.example", "localhost.evil.example", "10.11.12.13"} {
-			if res := h.do(r.method, r.path, h.owner, "Host: "+name); res.StatusCode != 403 || r.method != http.MethodHead && !strings.Contains(read(res), "not served here") {
+			if res := h.do(r.method, r.path, h.owner, "Host: "+name); res.StatusCode != 403 || r.method != http.MethodHead &&
+				!strings.Contains(read(res), "not served here") {
 				t.Errorf("%s %s as %s: %s", r.method, r.pattern, name, res.Status)
 			}
 		}
@@ -56,9 +59,10 @@ func TestNoRouteAnswersAnotherName(t *testing.T) {
 }
 
 // A page of another site cannot open a stream or socket with the visitor's cookie.
-func TestNoRouteUpgradesForOtherSites(t *testing.T) {
+func TestRoutesRefuseForeignUpgrades(t *testing.T) {
 	h := harden(t)
-	upgrade := []string{"Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="}
+	upgrade := []string{"Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
+		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="}
 	for _, r := range h.routes() {
 		if r.method != http.MethodGet {
 			continue
@@ -98,8 +102,10 @@ func (h *hardened) looksSafe(who string, r route, res *http.Response) {
 	if !policyOf[frame].MatchString(policy) && !sandboxed.MatchString(policy) {
 		h.t.Errorf("%s %s for %s has the policy %q", r.method, r.path, who, policy)
 	}
-	for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
-		"Cross-Origin-Resource-Policy": "same-origin", "X-Frame-Options": map[bool]string{false: "DENY", true: "SAMEORIGIN"}[frame]} {
+	for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+		"Cross-Origin-Opener-Policy":   "same-origin",
+		"Cross-Origin-Resource-Policy": "same-origin",
+		"X-Frame-Options":              map[bool]string{false: "DENY", true: "SAMEORIGIN"}[frame]} {
 		if v := got.Get(name); v != want {
 			h.t.Errorf("%s %s for %s: %s is %q", r.method, r.path, who, name, v)
 		}
@@ -134,7 +140,8 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 	for len(queue) > 0 && len(seen) < 200 {
 		path := queue[0]
 		queue = queue[1:]
-		if seen[path] || strings.HasPrefix(path, "/assets/") || strings.HasPrefix(path, "/live") || strings.Contains(path, "/stream") {
+		if seen[path] || strings.HasPrefix(path, "/assets/") || strings.HasPrefix(path, "/live") ||
+			strings.Contains(path, "/stream") {
 			continue
 		}
 		seen[path] = true
@@ -154,7 +161,7 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 }
 
 // No secret appears in a page, a log, an error or a file, however it was passed.
-func TestSecretsAreShownToNobody(t *testing.T) {
+func TestSecretsAreNeverShown(t *testing.T) {
 	h := harden(t)
 	h.invite(h.shorts()[0])
 	made := h.do("POST", "/account/tokens", h.owner, "name=editor&expires=never")
@@ -163,7 +170,8 @@ func TestSecretsAreShownToNobody(t *testing.T) {
 		t.Fatalf("no token was made: %s", made.Status)
 	}
 	oneTime := h.oneTime()
-	secrets := []string{canaryToken, canarySecret, h.link, personal, oneTime, strings.TrimPrefix(h.owner, "Cookie: ahphub="), strings.TrimPrefix(h.guest, "Cookie: ahphub=")}
+	secrets := []string{canaryToken, canarySecret, h.link, personal, oneTime,
+		strings.TrimPrefix(h.owner, "Cookie: ahphub="), strings.TrimPrefix(h.guest, "Cookie: ahphub=")}
 	leaks := func(where, text string) {
 		for _, s := range secrets {
 			if strings.Contains(text, s) {
@@ -180,7 +188,8 @@ func TestSecretsAreShownToNobody(t *testing.T) {
 	// passed in every wrong way
 	for _, s := range secrets[:5] {
 		q := url.QueryEscape(s)
-		for _, path := range []string{"/signin?token=" + q, "/signin?next=/x?token=" + q, "/j?token=" + q, "/ahp?tkn=" + q + "x", "/nothing?tkn=" + q, "/signin/oidc/callback?code=" + q + "&state=" + q} {
+		for _, path := range []string{"/signin?token=" + q, "/signin?next=/x?token=" + q, "/j?token=" + q,
+			"/ahp?tkn=" + q + "x", "/nothing?tkn=" + q, "/signin/oidc/callback?code=" + q + "&state=" + q} {
 			res := h.do("GET", path, h.guest, "Accept: text/html", "Authorization: Basic "+s)
 			if strings.Contains(path, "next=") {
 				continue // what somebody asks for is said back in their own form
@@ -190,7 +199,8 @@ func TestSecretsAreShownToNobody(t *testing.T) {
 		leaks("a wrong form", read(h.do("POST", "/signin", "token="+q+"x")))
 	}
 	for _, s := range secrets[:5] { // pasted where no token belongs
-		for _, path := range []string{"/j/" + s, "/" + s, "/signin/" + s, "/signin%23" + s, "/s/" + s, "/s/" + h.shorts()[0] + "/c/" + s, "/" + s + "/x", "/nothing?" + s, "/?x=" + s} {
+		for _, path := range []string{"/j/" + s, "/" + s, "/signin/" + s, "/signin%23" + s, "/s/" + s,
+			"/s/" + h.shorts()[0] + "/c/" + s, "/" + s + "/x", "/nothing?" + s, "/?x=" + s} {
 			h.do("GET", path, h.owner)
 		}
 		h.do("POST", "/j/"+s, h.owner, "x=y")
@@ -210,7 +220,8 @@ func TestDataIsPrivate(t *testing.T) {
 	n := 0
 	h.files(func(path string, mode fs.FileMode, _ []byte) {
 		n++
-		if mode.Perm()&0o077 != 0 && !strings.HasPrefix(filepath.Base(path), "tmp_") { // git's own while it writes, in a directory that is private
+		// git's own while it writes, in a directory that is private
+		if mode.Perm()&0o077 != 0 && !strings.HasPrefix(filepath.Base(path), "tmp_") {
 			t.Errorf("%s has mode %v", path, mode)
 		}
 	})
@@ -220,7 +231,7 @@ func TestDataIsPrivate(t *testing.T) {
 }
 
 // A cookie planted in a browser is worthless after the sign-in, and its own account is signed out.
-func TestAPlantedCookieIsWorthNothing(t *testing.T) {
+func TestPlantedCookieIsWorthless(t *testing.T) {
 	h := harden(t)
 	h.invite(h.shorts()[0])
 	planted := h.guest // an attacker's own, valid one
@@ -244,7 +255,8 @@ func TestAPlantedCookieIsWorthNothing(t *testing.T) {
 // at none.
 func TestTokenOpensSocketsAtTwoAddresses(t *testing.T) {
 	h := harden(t)
-	upgrade := []string{"Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="}
+	upgrade := []string{"Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
+		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="}
 	open := map[string]bool{}
 	for _, r := range h.routes() {
 		if r.method != http.MethodGet {

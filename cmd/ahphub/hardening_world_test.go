@@ -63,7 +63,8 @@ func harden(t *testing.T) *hardened {
 	if err := sampleRepository(t.Context(), repo); err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{Listen: "127.0.0.1:0", Data: data, Dir: repo, Agent: script.Provider, OwnerName: "Ana", LogFormat: "text", LogLevel: "debug", demo: true,
+	cfg := Config{Listen: "127.0.0.1:0", Data: data, Dir: repo, Agent: script.Provider, OwnerName: "Ana",
+		LogFormat: "text", LogLevel: "debug", demo: true,
 		OIDC: oidcConfig{Issuer: "http://127.0.0.1:1", ClientID: "ahphub", Allow: []string{"anyone=viewer"}, Name: "Example"}}
 	h := &hardened{t: t, log: &lockedLog{}}
 	h.serve(cfg)
@@ -84,7 +85,8 @@ func (h *hardened) serve(cfg Config) {
 		t.Fatal(err)
 	}
 	tel := telemetry.New(telemetry.Config{Name: "ahphub", Version: "test"})
-	if h.app, err = build(t.Context(), cfg, set, l, newLog(h.log, cfg.LogFormat, cfg.LogLevel, tel.Hidden, tel.Handler()), tel); err != nil {
+	if h.app, err = build(t.Context(), cfg, set, l, newLog(h.log, cfg.LogFormat, cfg.LogLevel, tel.Hidden, tel.Handler()),
+		tel); err != nil {
 		t.Fatal(err)
 	}
 	h.url = "http://" + l.Addr().String()
@@ -213,9 +215,11 @@ type route struct{ method, pattern, path string }
 func (h *hardened) routes() (all []route) {
 	h.t.Helper()
 	short := h.shorts()[0]
-	fill := strings.NewReplacer("{session}", short, "{chat}", "default", "{terminal}", "1", "{file}", "1", "{thread}", "1", "{verb}", "reply", "*", "x")
+	fill := strings.NewReplacer("{session}", short, "{chat}", "default", "{terminal}", "1", "{file}", "1", "{thread}",
+		"1", "{verb}", "reply", "*", "x")
 	named := regexp.MustCompile(`\{[^}]+\}`)
-	err := chi.Walk(h.web.Routes(), func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+	err := chi.Walk(h.web.Routes(), func(method, pattern string, _ http.Handler,
+		_ ...func(http.Handler) http.Handler) error {
 		all = append(all, route{method, pattern, named.ReplaceAllString(fill.Replace(pattern), "1")})
 		return nil
 	})

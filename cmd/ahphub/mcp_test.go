@@ -18,9 +18,10 @@ func TestMcpByHand(t *testing.T) {
 }
 
 // Agents reach the host on this machine, whatever its public address.
-func TestWhereAgentsReachTheHost(t *testing.T) {
+func TestAgentURL(t *testing.T) {
 	public := &url.URL{Scheme: "https", Host: "hub.example.com"}
-	for listen, want := range map[string]string{"127.0.0.1:0": "http://127.0.0.1:", "0.0.0.0:0": "http://127.0.0.1:", ":0": "http://127.0.0.1:", "[::1]:0": "http://[::1]:"} {
+	for listen, want := range map[string]string{"127.0.0.1:0": "http://127.0.0.1:", "0.0.0.0:0": "http://127.0.0.1:",
+		":0": "http://127.0.0.1:", "[::1]:0": "http://[::1]:"} {
 		l, err := net.Listen("tcp", listen)
 		if err != nil {
 			t.Logf("cannot listen on %s here: %v", listen, err)

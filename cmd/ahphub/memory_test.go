@@ -12,11 +12,15 @@ func TestGroupLimitOfBothVersions(t *testing.T) {
 		files  map[string]string
 		want   int64
 	}{
-		"version 2":                              {"0::/app/hub\n", map[string]string{"app/hub/memory.max": "max\n", "app/memory.max": "157286400\n"}, 150 * mib},
-		"version 2, a container":                 {"0::/\n", map[string]string{"memory.max": "1048576\n"}, mib},
-		"version 1":                              {"4:memory:/app\n3:cpu:/app\n", map[string]string{"memory/app/memory.limit_in_bytes": "2097152\n", "memory/memory.limit_in_bytes": "9223372036854771712\n"}, 2 * mib},
-		"version 1 seen from within a container": {"4:memory:/docker/abc\n", map[string]string{"memory/memory.limit_in_bytes": "3145728\n"}, 3 * mib},
-		"none":                                   {"0::/app\n", map[string]string{"app/memory.max": "max\n"}, 0},
+		"version 2": {"0::/app/hub\n",
+			map[string]string{"app/hub/memory.max": "max\n", "app/memory.max": "157286400\n"}, 150 * mib},
+		"version 2, a container": {"0::/\n", map[string]string{"memory.max": "1048576\n"}, mib},
+		"version 1": {"4:memory:/app\n3:cpu:/app\n",
+			map[string]string{"memory/app/memory.limit_in_bytes": "2097152\n",
+				"memory/memory.limit_in_bytes": "9223372036854771712\n"}, 2 * mib},
+		"version 1 seen from within a container": {"4:memory:/docker/abc\n",
+			map[string]string{"memory/memory.limit_in_bytes": "3145728\n"}, 3 * mib},
+		"none": {"0::/app\n", map[string]string{"app/memory.max": "max\n"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -34,7 +34,8 @@ type notifyConfig struct {
 }
 
 // check parses the settings; mailer is nil without a server.
-func (c notifyConfig) check(bad func(name string, value any, allowed string)) (allow []netip.Prefix, mailer notify.Mailer) {
+func (c notifyConfig) check(bad func(name string, value any, allowed string)) (allow []netip.Prefix,
+	mailer notify.Mailer) {
 	for _, p := range c.NotifyAllow {
 		prefix, err := netip.ParsePrefix(p)
 		if err != nil {

@@ -35,7 +35,8 @@ func (c tlsConfig) on() bool { return c.TLSCert != "" || c.TLSKey != "" || len(c
 func (c tlsConfig) check(bad func(name string, value any, allowed string)) {
 	switch {
 	case len(c.ACME) > 0 && (c.TLSCert != "" || c.TLSKey != ""):
-		bad("acme", strings.Join(c.ACME, ","), "a certificate comes from files or from an authority: leave out one of --tls-cert and --acme")
+		bad("acme", strings.Join(c.ACME, ","),
+			"a certificate comes from files or from an authority: leave out one of --tls-cert and --acme")
 	case (c.TLSCert == "") != (c.TLSKey == ""):
 		bad("tls-cert", c.TLSCert, "a certificate needs its key: name both --tls-cert and --tls-key")
 	case c.TLSCert != "":

@@ -64,7 +64,8 @@ type app struct {
 
 // build opens the store, starts the journal and makes every part. On an error it releases
 // everything.
-func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *slog.Logger, tel *telemetry.Telemetry) (*app, error) {
+func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *slog.Logger,
+	tel *telemetry.Telemetry) (*app, error) {
 	a := &app{cfg: cfg, log: log, telemetry: tel, at: addressesOf(l, set.public), secured: set.secured, public: set.public,
 		owner: access.Owner(ownerName(cfg.OwnerName)), memory: findMemory()}
 	a.memory.heed(log)
@@ -96,8 +97,11 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	if err != nil {
 		return err
 	}
-	a.host, err = host.New(host.Config{Hub: a.hub, Machine: local.New(), Store: a.store, Agents: agents, DefaultAgent: a.cfg.Agent,
-		DataDir: a.cfg.Data, LastAlive: a.store.LastAlive(), Secrets: a.cfg.secretFiles(), DefaultDir: set.dir, Pass: a.cfg.pass, TrustFilters: a.cfg.TrustFilters, ToolServers: mcp.Reach(agentURL(set, l), program), Customize: a.customize(ctx), Log: a.log,
+	a.host, err = host.New(host.Config{Hub: a.hub, Machine: local.New(), Store: a.store, Agents: agents,
+		DefaultAgent: a.cfg.Agent,
+		DataDir:      a.cfg.Data, LastAlive: a.store.LastAlive(), Secrets: a.cfg.secretFiles(), DefaultDir: set.dir,
+		Pass: a.cfg.pass, TrustFilters: a.cfg.TrustFilters, ToolServers: mcp.Reach(agentURL(set, l), program),
+		Customize: a.customize(ctx), Log: a.log,
 		FilesAsked: func(tx *hub.Tx, ask host.FileAsk) { a.notify.FilesAsked(tx, ask.ID, ask.Words()) },
 		Judged:     func(tx *hub.Tx, session ahp.URI, e review.Event) { a.notify.Judged(tx, session, e) },
 		Clients:    a, Limits: a.memory.host(), Tracer: a.telemetry.Tracer(), Meters: a.telemetry})
@@ -148,7 +152,8 @@ func (a *app) openDoors(ctx context.Context, set settings) (doors, error) {
 		return d, err
 	}
 	a.files = append(a.files, [2]string{"key_file", path})
-	d.cookies, err = people.New(people.Config{Store: a.store, Key: key, Secure: set.public != nil && set.public.Scheme == "https"})
+	d.cookies, err = people.New(people.Config{Store: a.store, Key: key, Secure: set.public != nil &&
+		set.public.Scheme == "https"})
 	return d, err
 }
 
@@ -167,11 +172,15 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	}
 	audit := people.Audit{Store: a.store}
 	sockets, frames := a.memory.sockets(), a.memory.frames()
-	a.pages = pages.New(pages.Deps{Host: a.host, Hub: a.hub, Links: in.links, Presence: presence.New(presence.Config{}), Assets: assets, Log: a.log,
-		Docs: a.store, Browsers: in.cookies, Accounts: pages.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal, Members: in.members},
-		Notify: a.notify, Audit: audit, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets, Frames: frames})
-	a.rpc = rpc.New(rpc.Config{Host: newAudited(a.host, audit, a.log), Hub: a.hub, Clients: a.store, Log: a.log, Name: "ahphub", Version: versionName(),
-		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set), Limits: a.memory.rpc(), Sockets: sockets, Frames: frames, Answers: a.memory.answers(),
+	a.pages = pages.New(pages.Deps{Host: a.host, Hub: a.hub, Links: in.links, Presence: presence.New(presence.Config{}),
+		Assets: assets, Log: a.log,
+		Docs: a.store, Browsers: in.cookies,
+		Accounts: pages.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal, Members: in.members},
+		Notify:   a.notify, Audit: audit, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets, Frames: frames})
+	a.rpc = rpc.New(rpc.Config{Host: newAudited(a.host, audit, a.log), Hub: a.hub, Clients: a.store, Log: a.log,
+		Name: "ahphub", Version: versionName(),
+		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set), Limits: a.memory.rpc(), Sockets: sockets,
+		Frames: frames, Answers: a.memory.answers(),
 		Telemetry: a.telemetry, Tracer: a.telemetry.Tracer(), Count: a.telemetry.Request, Admit: in.links.Admit})
 	if a.provider, err = a.cfg.OIDC.provider(a.store, set.rules, a.log); err != nil {
 		return err
@@ -179,10 +188,13 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	a.web, err = web.New(web.Config{
 		Pages: a.pages, RPC: a.rpc, RootRPC: a.rpc.ByProvider(), Tools: a.tools, Unsubscribe: a.pages.Unsubscribe,
 		Assets: assets, Sessions: a.host, Short: core.ShortID, Title: a.pages.TitleOf, Home: site.Home,
-		Tokens: access.NewTokens(in.owner, a.owner.Name, in.links, in.personal), Links: in.links, Members: in.members, SignIn: a.signIn,
+		Tokens: access.NewTokens(in.owner, a.owner.Name, in.links, in.personal), Links: in.links, Members: in.members,
+		SignIn:    a.signIn,
 		Passwords: in.passwords, Passkeys: in.passkeys, Cookies: in.cookies, Audit: audit, Owner: a.owner,
-		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: slices.Concat(a.cfg.AllowHost, a.cfg.TLS.ACME), TLS: set.tls(), Provider: a.provider, Proxies: set.proxies,
-		Ready: a.ready, Metrics: a.gauges(), Registry: a.telemetry.Registry(), Tracer: a.telemetry.Tracer(), Log: a.log, Limits: web.Limits{Stop: 3 * time.Second},
+		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: slices.Concat(a.cfg.AllowHost, a.cfg.TLS.ACME),
+		TLS: set.tls(), Provider: a.provider, Proxies: set.proxies,
+		Ready: a.ready, Metrics: a.gauges(), Registry: a.telemetry.Registry(), Tracer: a.telemetry.Tracer(), Log: a.log,
+		Limits: web.Limits{Stop: 3 * time.Second},
 	})
 	return err
 }

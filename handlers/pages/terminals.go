@@ -231,7 +231,7 @@ func (p *Pages) commandsOf(uri ahp.URI) (out []page.TerminalCommand) {
 		if strings.TrimSpace(c.Line) == "" {
 			continue
 		}
-		cmd := page.TerminalCommand{ID: c.ID, Line: c.Line, Running: c.Running(), Exit: c.ExitCode}
+		cmd := page.TerminalCommand{ID: c.ID, Line: c.Line, Running: c.IsRunning(), Exit: c.ExitCode}
 		if c.Duration != nil {
 			cmd.Took = *c.Duration
 		}

@@ -303,7 +303,7 @@ func TestTheCommandsOfATerminal(t *testing.T) { // AHP requirement 168
 	c.send(term1, &ahp.TerminalInputAction{Data: "printf 'a\\033[31mb\\n'; (exit 4)\r"})
 	over := func() bool {
 		all := w.host.TerminalCommands(term1)
-		return len(all) > 0 && !all[0].Running()
+		return len(all) > 0 && !all[0].IsRunning()
 	}
 	for deadline := time.After(20 * time.Second); !over(); {
 		select {
@@ -324,7 +324,7 @@ func TestTheCommandsOfATerminal(t *testing.T) { // AHP requirement 168
 		return len(parts) > 0 && parts[0].IsComplete
 	})
 	w.host.terms.remove(term1).kill() // from here on it is one of an earlier run
-	if again := w.host.TerminalCommands(term1); len(again) != 1 || again[0].Line != first.Line || *again[0].ExitCode != 4 || again[0].Running() {
+	if again := w.host.TerminalCommands(term1); len(again) != 1 || again[0].Line != first.Line || *again[0].ExitCode != 4 || again[0].IsRunning() {
 		t.Errorf("of an earlier run: %+v", again)
 	}
 	if out, ok := w.host.CommandOutput(t.Context(), term1, first.ID); out.Text != "ab\n" || !ok {

@@ -102,8 +102,8 @@ type TerminalCommand struct {
 	Duration *time.Duration // nil while it runs
 }
 
-// Running reports whether the command is not over.
-func (c TerminalCommand) Running() bool { return c.End < 0 }
+// IsRunning reports whether the command is not over.
+func (c TerminalCommand) IsRunning() bool { return c.End < 0 }
 
 // CommandOutput is what a command printed, as plain text.
 type CommandOutput struct {

@@ -50,7 +50,8 @@ func (b Bridge) check() error {
 	u, err := url.Parse(b.URL)
 	switch {
 	case b.URL == "" || b.Token == "":
-		return fmt.Errorf("%s and %s are not set. Agents of ahphub start this command; it does not work on its own", EnvURL, EnvToken)
+		return fmt.Errorf("%s and %s are not set. Agents of ahphub start this command; it does not work on its own", EnvURL,
+			EnvToken)
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return fmt.Errorf("%s is %q. Use an address such as http://127.0.0.1:8137%s", EnvURL, b.URL, Path)
 	}
@@ -96,7 +97,8 @@ func (n *relay) join(ctx context.Context, b Bridge) (err error) {
 	direct := http.DefaultTransport.(*http.Transport).Clone()
 	direct.Proxy = nil // the host is on this machine
 	auth := bearer{next: direct, token: b.Token, refused: sync.OnceFunc(func() { close(n.shut) })}
-	n.remote, err = client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: b.URL, MaxRetries: 1, HTTPClient: &http.Client{Transport: auth}}, nil)
+	n.remote, err = client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: b.URL, MaxRetries: 1,
+		HTTPClient: &http.Client{Transport: auth}}, nil)
 	if err != nil {
 		return b.explain(err)
 	}
@@ -109,7 +111,7 @@ func (n *relay) join(ctx context.Context, b Bridge) (err error) {
 
 // serve answers the agent until either side disconnects.
 func (n *relay) serve(ctx context.Context, b Bridge) error {
-	if err := n.offer(ctx); err != nil {
+	if err := n.updateTools(ctx); err != nil {
 		return b.explain(err)
 	}
 	agent, err := n.local.Connect(ctx, &mcp.IOTransport{Reader: b.In, Writer: b.Out}, nil)
@@ -121,7 +123,7 @@ func (n *relay) serve(ctx context.Context, b Bridge) error {
 	for {
 		select {
 		case <-n.changed:
-			if err := n.offer(ctx); err != nil {
+			if err := n.updateTools(ctx); err != nil {
 				return b.explain(err)
 			}
 		case <-n.shut:
@@ -152,8 +154,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// offer updates the list of tools to the host's.
-func (n *relay) offer(ctx context.Context) error {
+// updateTools updates the list of tools to the host's.
+func (n *relay) updateTools(ctx context.Context) error {
 	var names []string
 	now := map[string]bool{}
 	for tool, err := range n.remote.Tools(ctx, nil) {

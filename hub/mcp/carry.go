@@ -55,7 +55,8 @@ func (n *session) carry() {
 			can.Completions = &mcp.CompletionCapabilities{}
 		}
 	}
-	n.server = mcp.NewServer(&mcp.Implementation{Name: n.relay.Name, Version: n.s.cfg.Version}, &mcp.ServerOptions{Capabilities: can})
+	n.server = mcp.NewServer(&mcp.Implementation{Name: n.relay.Name, Version: n.s.cfg.Version},
+		&mcp.ServerOptions{Capabilities: can})
 	n.server.AddReceivingMiddleware(n.carrying)
 }
 
@@ -66,7 +67,7 @@ func (n *session) carrying(next mcp.MethodHandler) mcp.MethodHandler {
 		if do == nil {
 			return next(ctx, method, req)
 		}
-		if method == "tools/list" && !n.runs() {
+		if method == "tools/list" && !n.canCarry() {
 			return &mcp.ListToolsResult{Tools: []*mcp.Tool{}}, nil
 		}
 		params, err := json.Marshal(req.GetParams())
@@ -89,14 +90,14 @@ func (n *session) carrying(next mcp.MethodHandler) mcp.MethodHandler {
 }
 
 // isRunning reports whether the server is running.
-func (n *session) runs() bool {
+func (n *session) canCarry() bool {
 	conn, _ := n.relay.Conn()
 	return conn != nil && !isClosed(conn.Done())
 }
 
-// carried notifies the agent that the tools may have changed; the channel is closed at the next
+// watchTools notifies the agent that the tools may have changed; the channel is closed at the next
 // change.
-func (n *session) carried() <-chan struct{} {
+func (n *session) watchTools() <-chan struct{} {
 	_, changed := n.relay.Conn()
 	// The SDK's server never answers requests for the list: adding and removing a tool makes it
 	// notify agents of a change.

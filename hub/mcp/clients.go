@@ -20,8 +20,8 @@ type offer struct {
 	shown        string // the tool as JSON, to detect changes
 }
 
-// offer updates the list of tools to the clients' current ones, and notifies connected agents.
-func (n *session) offer() {
+// updateClientTools updates the list of tools to the clients' current ones, and notifies connected agents.
+func (n *session) updateClientTools() {
 	tools := n.box.ClientTools()
 	if most := n.s.cfg.Limits.ClientTools; len(tools) > most {
 		n.log.Warn("clients offer more tools than an agent is shown", "tools", len(tools), "shown", most)
@@ -51,7 +51,8 @@ func (n *session) shown(name string, c host.ClientTool) (*mcp.Tool, offer) {
 	t := &mcp.Tool{Name: name, Title: c.Tool.Title, InputSchema: objectSchema(c.Tool.InputSchema),
 		Description: strings.TrimSpace(c.Tool.Description + "\n\nRuns in " + clientName(c.Client) + ", a connected client.")}
 	if a := c.Tool.Annotations; a != nil {
-		t.Annotations = &mcp.ToolAnnotations{Title: a.Title, ReadOnlyHint: isTrue(a.ReadOnlyHint), IdempotentHint: isTrue(a.IdempotentHint),
+		t.Annotations = &mcp.ToolAnnotations{Title: a.Title, ReadOnlyHint: isTrue(a.ReadOnlyHint),
+			IdempotentHint:  isTrue(a.IdempotentHint),
 			DestructiveHint: a.DestructiveHint, OpenWorldHint: a.OpenWorldHint}
 	}
 	raw, _ := json.Marshal(t) // strings and checked JSON always encode
@@ -108,7 +109,8 @@ func (n *session) keepAlive(ctx context.Context, req *mcp.CallToolRequest) (stop
 		for k := 1.0; ; k++ {
 			select {
 			case <-tick.C:
-				_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: k}) // the agent may have disconnected
+				// the agent may have disconnected
+				_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: k})
 			case <-done:
 				return
 			}

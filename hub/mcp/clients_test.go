@@ -20,10 +20,12 @@ func client(id string) core.Caller { return core.Caller{Principal: ana, ClientID
 
 // offers is a client that comes with tools.
 func offers(id, name string, tools ...string) *ahp.SessionActiveClientSetAction {
-	a := &ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: id, DisplayName: name, Tools: []ahp.ToolDefinition{}}}
+	a := &ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: id, DisplayName: name,
+		Tools: []ahp.ToolDefinition{}}}
 	for _, t := range tools {
-		a.ActiveClient.Tools = append(a.ActiveClient.Tools, ahp.ToolDefinition{Name: t, Title: "Do " + t, Description: "Does " + t + ".",
-			InputSchema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)})
+		a.ActiveClient.Tools = append(a.ActiveClient.Tools,
+			ahp.ToolDefinition{Name: t, Title: "Do " + t, Description: "Does " + t + ".",
+				InputSchema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)})
 	}
 	return a
 }
@@ -69,11 +71,15 @@ func (w *world) calling(c *mcp.ClientSession, tool string, args any) <-chan answ
 func TestClientTools(t *testing.T) { // AHP requirements 136, 140, 141, 144
 	w := newWorld(t, Limits{})
 	changed := make(chan struct{}, 100)
-	c := w.connect(w.open(one), &mcp.ClientOptions{ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} }})
+	c := w.connect(w.open(one), &mcp.ClientOptions{ToolListChangedHandler: func(context.Context,
+		*mcp.ToolListChangedRequest) {
+		changed <- struct{}{}
+	}})
 	has := func(names ...string) func() bool {
 		return func() bool {
 			list := w.names(c)
-			return len(list) == 6+len(names) && !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(list, n) })
+			return len(list) == 6+len(names) && !slices.ContainsFunc(names,
+				func(n string) bool { return !slices.Contains(list, n) })
 		}
 	}
 	w.do(client("vs-1"), one, offers("vs-1", "Ana's editor", "open_file", "list_comments", "a.b/c"))
@@ -88,14 +94,19 @@ func TestClientTools(t *testing.T) { // AHP requirements 136, 140, 141, 144
 	got := w.calling(c, "open_file_Laptop", map[string]any{"path": "a.txt"})
 	turn, call := w.clientsCall(one)
 	by, ok := call.Contributor.Value.(*ahp.ToolCallClientContributor)
-	if !ok || by.ClientID != "vs-2" || call.ToolName != "open_file" || call.ToolInput.Text != `{"path":"a.txt"}` || turn != "t1" {
+	if !ok || by.ClientID != "vs-2" || call.ToolName != "open_file" || call.ToolInput.Text != `{"path":"a.txt"}` ||
+		turn != "t1" {
 		t.Errorf("the chat shows %+v", call)
 	}
-	done := &ahp.ChatToolCallCompleteAction{TurnID: turn, ToolCallID: call.ToolCallID, Result: ahp.ToolCallResult{Success: true,
-		PastTenseMessage: ahp.Plain("Opened"), Content: []ahp.ToolResultContent{{Value: &ahp.ToolResultTextContent{Text: "line one"}},
-			{Value: &ahp.ToolResultEmbeddedResourceContent{ContentType: "image/png", Data: base64.StdEncoding.EncodeToString([]byte("png"))}}}}}
+	done := &ahp.ChatToolCallCompleteAction{TurnID: turn, ToolCallID: call.ToolCallID,
+		Result: ahp.ToolCallResult{Success: true,
+			PastTenseMessage: ahp.Plain("Opened"),
+			Content: []ahp.ToolResultContent{{Value: &ahp.ToolResultTextContent{Text: "line one"}},
+				{Value: &ahp.ToolResultEmbeddedResourceContent{ContentType: "image/png",
+					Data: base64.StdEncoding.EncodeToString([]byte("png"))}}}}}
 	chat := w.session(one).DefaultChat
-	if out, err := w.host.Dispatch(t.Context(), client("vs-1"), chat, 1, done); err != nil || !strings.Contains(out.Rejected, "only the client that contributed") {
+	if out, err := w.host.Dispatch(t.Context(), client("vs-1"), chat, 1, done); err != nil ||
+		!strings.Contains(out.Rejected, "only the client that contributed") {
 		t.Errorf("another client answers: %v %+v", err, out)
 	}
 	w.do(client("vs-2"), chat, done)
@@ -113,7 +124,7 @@ func TestClientTools(t *testing.T) { // AHP requirements 136, 140, 141, 144
 	w.until("the first client's tools to go", has("open_file"))
 }
 
-func TestClientToolThatIsNotWaitedFor(t *testing.T) {
+func TestAbandonedClientTool(t *testing.T) {
 	w := newWorld(t, Limits{Calls: 1})
 	c := w.connect(w.open(one), nil)
 	w.do(client("vs-1"), one, offers("vs-1", "Editor", "open_file"))
@@ -142,11 +153,12 @@ func TestClientToolThatIsNotWaitedFor(t *testing.T) {
 }
 
 // An agent that asks for signs of life gets them while a client's tool runs, over a bridge as well.
-func TestProgressOfAClientTool(t *testing.T) {
+func TestProgressOfClientTool(t *testing.T) {
 	for _, bridged := range []bool{false, true} {
 		w := newWorld(t, Limits{Progress: time.Millisecond})
 		signs := make(chan any, 1)
-		opts := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+		opts := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context,
+			r *mcp.ProgressNotificationClientRequest) {
 			select {
 			case signs <- r.Params.ProgressToken:
 			default:
@@ -173,7 +185,7 @@ func TestProgressOfAClientTool(t *testing.T) {
 }
 
 // The turn a call belongs to: the one whose agent says that it calls the tool.
-func TestTheTurnOfACall(t *testing.T) {
+func TestTurnOfCall(t *testing.T) {
 	w := newWorld(t, Limits{})
 	c := w.connect(w.open(one), nil)
 	w.do(client("vs-1"), one, offers("vs-1", "Editor", "open_file"))
@@ -181,10 +193,13 @@ func TestTheTurnOfACall(t *testing.T) {
 	first := w.say(one, "t1")
 	other := core.NewChatURI()
 	w.must(w.host.CreateChat(t.Context(), client("ana"), ahp.CreateChatParams{Channel: one, Chat: other}))
-	w.do(client("ana"), other, &ahp.ChatTurnStartedAction{TurnID: "t2", Message: ahp.Message{Text: "go", Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}})
+	w.do(client("ana"), other, &ahp.ChatTurnStartedAction{TurnID: "t2",
+		Message: ahp.Message{Text: "go", Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}})
 	<-w.agent.turns
-	w.must(first.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: "mine", ToolName: "other", DisplayName: "ahphub_open_file"}))
-	w.must(first.Out.Emit(&ahp.ChatToolCallReadyAction{ToolCallID: "mine", Confirmed: ahp.ToolCallConfirmationReasonNotNeeded}))
+	w.must(first.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: "mine", ToolName: "other",
+		DisplayName: "ahphub_open_file"}))
+	w.must(first.Out.Emit(&ahp.ChatToolCallReadyAction{ToolCallID: "mine",
+		Confirmed: ahp.ToolCallConfirmationReasonNotNeeded}))
 	got := w.calling(c, "open_file", nil)
 	if turn, _ := w.clientsCall(one); turn != "t1" {
 		t.Errorf("the call is in %s", turn)
@@ -198,7 +213,8 @@ func TestNames(t *testing.T) {
 		return host.ClientTool{Client: ahp.SessionActiveClient{ClientID: client}, Tool: ahp.ToolDefinition{Name: name}}
 	}
 	long := strings.Repeat("x", 100)
-	got := names([]string{"list"}, []host.ClientTool{tool("a", "list"), tool("a", "öffne"), tool("b", "list"), tool("a", "list!"), tool("a", "list?"),
+	got := names([]string{"list"}, []host.ClientTool{tool("a", "list"), tool("a", "öffne"), tool("b", "list"),
+		tool("a", "list!"), tool("a", "list?"),
 		tool("a", long), tool("b", long), tool("b b", long), tool("b.b", long)})
 	seen := map[string]bool{"list": true}
 	for _, name := range got {
@@ -216,7 +232,8 @@ func FuzzNames(f *testing.F) {
 		tools := []host.ClientTool{}
 		for _, c := range []string{one, two} {
 			for _, name := range []string{a, b} {
-				tools = append(tools, host.ClientTool{Client: ahp.SessionActiveClient{ClientID: c}, Tool: ahp.ToolDefinition{Name: name}})
+				tools = append(tools, host.ClientTool{Client: ahp.SessionActiveClient{ClientID: c},
+					Tool: ahp.ToolDefinition{Name: name}})
 			}
 		}
 		got := names([]string{"tool"}, tools)

@@ -67,7 +67,8 @@ func (n *session) addComments() {
 }
 
 // tool adds a tool of the host; its input is checked against the schema of In.
-func tool[In any](n *session, name, title string, hints *mcp.ToolAnnotations, f func(context.Context, In) (string, error), about string) {
+func tool[In any](n *session, name, title string, hints *mcp.ToolAnnotations,
+	f func(context.Context, In) (string, error), about string) {
 	n.own = append(n.own, name)
 	mcp.AddTool(n.server, &mcp.Tool{Name: name, Title: title, Description: about, Annotations: hints},
 		func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
@@ -86,7 +87,8 @@ func (n *session) thread(ctx context.Context, id string) (ahp.Annotation, error)
 	}
 	i := slices.IndexFunc(all, func(a ahp.Annotation) bool { return a.ID == id })
 	if i < 0 {
-		return ahp.Annotation{}, host.Refusal("this session has no comment with this id. list_comments returns the ids there are")
+		return ahp.Annotation{}, host.Refusal(
+			"this session has no comment with this id. list_comments returns the ids there are")
 	}
 	return all[i], nil
 }
@@ -195,7 +197,8 @@ func quoteOf(f host.File, in addInput) (*ahp.TextRange, string, error) {
 		return nil, "", refusef("this file has %d lines on that side: read it again", len(lines))
 	}
 	end := ahp.TextPosition{Line: int64(last - 1), Character: width(lines[last-1])}
-	return &ahp.TextRange{Start: ahp.TextPosition{Line: int64(in.Line - 1)}, End: end}, strings.Join(lines[in.Line-1:last], "\n"), nil
+	return &ahp.TextRange{Start: ahp.TextPosition{Line: int64(in.Line - 1)}, End: end},
+		strings.Join(lines[in.Line-1:last], "\n"), nil
 }
 
 // textOf adds a suggestion to the text, in the block that pages can apply.

@@ -20,7 +20,8 @@ func idIn(text string) string {
 func TestComments(t *testing.T) {
 	w := newWorld(t, Limits{})
 	c := w.connect(w.open(one), nil)
-	for _, name := range []string{"list_comments", "get_comment", "add_comment", "reply_to_comment", "resolve_comment", "reopen_comment"} {
+	for _, name := range []string{"list_comments", "get_comment", "add_comment", "reply_to_comment", "resolve_comment",
+		"reopen_comment"} {
 		if !slices.Contains(w.names(c), name) {
 			t.Errorf("there is no tool %s", name)
 		}
@@ -47,10 +48,12 @@ func TestComments(t *testing.T) {
 	w.ok(c, "resolve_comment", map[string]any{"id": asked})
 	thread := w.threads(one)[0]
 	by, _ := core.ReadStamp(thread.Entries[1].Meta)
-	if !thread.Resolved || thread.Entries[1].Text.Text != "Because of two." || by.By.ID != "agent:worker" || by.By.Name != "Worker" || by.By.Role != access.RoleAgent {
+	if !thread.Resolved || thread.Entries[1].Text.Text != "Because of two." || by.By.ID != "agent:worker" ||
+		by.By.Name != "Worker" || by.By.Role != access.RoleAgent {
 		t.Errorf("the thread is %+v, answered by %+v", thread, by)
 	}
-	if got := w.ok(c, "get_comment", map[string]any{"id": asked}); !strings.Contains(got, "Worker (the agent)") || !strings.Contains(got, "three") || !strings.Contains(got, "resolved") {
+	if got := w.ok(c, "get_comment", map[string]any{"id": asked}); !strings.Contains(got, "Worker (the agent)") ||
+		!strings.Contains(got, "three") || !strings.Contains(got, "resolved") {
 		t.Errorf("read whole: %s", got)
 	}
 	if got := w.ok(c, "list_comments", nil); strings.Contains(got, asked) {
@@ -69,7 +72,8 @@ func TestAddComment(t *testing.T) {
 	write(t, filepath.Join(w.dir, "a.txt"), "one\n2\nthree\n")
 	write(t, filepath.Join(w.dir, "new.bin"), "\x00\x01\x02")
 
-	said := w.ok(c, "add_comment", map[string]any{"file": "a.txt", "line": 2, "end_line": 3, "text": "Spell it out.", "suggestion": "two\nthree\n"})
+	said := w.ok(c, "add_comment", map[string]any{"file": "a.txt", "line": 2, "end_line": 3, "text": "Spell it out.",
+		"suggestion": "two\nthree\n"})
 	thread := w.threads(one)[0]
 	if idIn(said) != thread.ID || !strings.Contains(said, "a.txt, lines 2 to 3") {
 		t.Errorf("said %q of %s", said, thread.ID)
@@ -85,12 +89,14 @@ func TestAddComment(t *testing.T) {
 		t.Errorf("the comment is %q of %+v", thread.Entries[0].Text.Text, thread.Origin)
 	}
 
-	w.ok(c, "add_comment", map[string]any{"file": filepath.Join(w.dir, "a.txt"), "line": 10, "side": "before", "text": "This went."})
+	w.ok(c, "add_comment", map[string]any{"file": filepath.Join(w.dir, "a.txt"), "line": 10, "side": "before",
+		"text": "This went."})
 	if st, _ := core.ReadStamp(w.threads(one)[1].Entries[0].Meta); st.Hunk != "ten" || st.Side != "before" {
 		t.Errorf("what was removed is quoted as %+v", st)
 	}
 	w.ok(c, "add_comment", map[string]any{"file": "new.bin", "text": "What is this?"})
-	if got := w.ok(c, "list_comments", nil); !strings.Contains(got, "a.txt, line 10 of the side before") || !strings.Contains(got, "new.bin (the whole file)") {
+	if got := w.ok(c, "list_comments", nil); !strings.Contains(got, "a.txt, line 10 of the side before") ||
+		!strings.Contains(got, "new.bin (the whole file)") {
 		t.Errorf("the list is %s", got)
 	}
 	for says, args := range map[string]map[string]any{
@@ -145,7 +151,7 @@ func TestSessionsDoNotLeak(t *testing.T) {
 	}
 }
 
-func TestLongListsComeInPages(t *testing.T) {
+func TestPageLongLists(t *testing.T) {
 	w := newWorld(t, Limits{Output: 20_000})
 	c := w.connect(w.open(one), nil)
 	for i := range 60 {
@@ -154,7 +160,8 @@ func TestLongListsComeInPages(t *testing.T) {
 	if got := w.ok(c, "list_comments", nil); len(got) > 20_100 || !strings.Contains(got, "cut off") {
 		t.Errorf("%d bytes: …%s", len(got), got[len(got)-100:])
 	}
-	if got := w.ok(c, "list_comments", map[string]any{"offset": 50}); !strings.HasPrefix(got, "60 open comments, here 51 to 60:") {
+	if got := w.ok(c, "list_comments", map[string]any{"offset": 50}); !strings.HasPrefix(got,
+		"60 open comments, here 51 to 60:") {
 		t.Errorf("the second page: %.200s", got)
 	}
 }

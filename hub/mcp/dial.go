@@ -38,7 +38,7 @@ func (d Dialer) Dial(ctx context.Context, spec host.ServerSpec) (host.ServerConn
 	c := &conn{changed: make(chan struct{}, 1), done: make(chan struct{})}
 	opts := &mcp.ClientOptions{
 		Capabilities:           &mcp.ClientCapabilities{}, // it cannot send requests
-		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.stir() },
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.signalChange() },
 	}
 	t, err := d.transport(spec, c, opts, log)
 	if err != nil {
@@ -47,13 +47,14 @@ func (d Dialer) Dial(ctx context.Context, spec host.ServerSpec) (host.ServerConn
 	client := mcp.NewClient(&mcp.Implementation{Name: "ahphub", Title: "ahphub", Version: d.Version}, opts)
 	c.session, err = client.Connect(ctx, t, nil)
 	if err != nil {
-		return nil, c.failed(ctx, err)
+		return nil, c.explainFailure(ctx, err)
 	}
 	go c.follow()
 	return c, nil
 }
 
-func (d Dialer) transport(spec host.ServerSpec, c *conn, opts *mcp.ClientOptions, log *slog.Logger) (mcp.Transport, error) {
+func (d Dialer) transport(spec host.ServerSpec, c *conn, opts *mcp.ClientOptions, log *slog.Logger) (mcp.Transport,
+	error) {
 	cmd := spec.Command
 	if cmd.URL == "" {
 		p, err := startServer(cmd, d.Pass, log)
@@ -87,22 +88,23 @@ type conn struct {
 	close   sync.Once
 }
 
-// failed returns why there is no connection, and ends what was started for it.
-func (c *conn) failed(ctx context.Context, err error) error {
+// explainFailure returns why there is no connection, and ends what was started for it.
+func (c *conn) explainFailure(ctx context.Context, err error) error {
 	if need := c.asked.token(ctx); need != nil {
 		return need
 	}
 	if c.process == nil {
 		return fmt.Errorf("cannot reach the server: %w", err)
 	}
-	if !strings.Contains(err.Error(), "invalid character") && c.process.ended() { // otherwise the invalid output explains more
+	// otherwise the invalid output explains more
+	if !strings.Contains(err.Error(), "invalid character") && c.process.hasEnded() {
 		return c.process.explain(nil)
 	}
 	c.process.stop()
 	return c.process.explain(err)
 }
 
-func (c *conn) stir() {
+func (c *conn) signalChange() {
 	select {
 	case c.changed <- struct{}{}:
 	default: // already signalled
@@ -170,7 +172,8 @@ var requests = map[string]func(context.Context, *mcp.ClientSession, json.RawMess
 	"completion/complete":      ask((*mcp.ClientSession).Complete),
 }
 
-func ask[P, R any](f func(*mcp.ClientSession, context.Context, *P) (*R, error)) func(context.Context, *mcp.ClientSession, json.RawMessage) (any, error) {
+func ask[P, R any](f func(*mcp.ClientSession, context.Context, *P) (*R, error)) func(context.Context,
+	*mcp.ClientSession, json.RawMessage) (any, error) {
 	return func(ctx context.Context, s *mcp.ClientSession, raw json.RawMessage) (any, error) {
 		p := new(P)
 		if err := json.Unmarshal(raw, p); err != nil {
@@ -229,7 +232,8 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	res, err := h.next.RoundTrip(r)
-	if err == nil && (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden) && sameOrigin(h.server, r.URL) {
+	if err == nil && (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden) &&
+		sameOrigin(h.server, r.URL) {
 		h.asked.note(res, h.token != "")
 	}
 	return res, err

@@ -59,8 +59,9 @@ func (a *asked) token(ctx context.Context) error {
 	if reason == "" {
 		return nil
 	}
-	need := ahp.McpAuthRequirement{Reason: reason, RequiredScopes: strings.Fields(params["scope"]), Description: params["error_description"],
-		Resource: ahp.ProtectedResourceMetadata{Resource: a.server}}
+	need := ahp.McpAuthRequirement{Reason: reason, RequiredScopes: strings.Fields(params["scope"]),
+		Description: params["error_description"],
+		Resource:    ahp.ProtectedResourceMetadata{Resource: a.server}}
 	if m := a.metadata(ctx, params["resource_metadata"]); m != nil {
 		need.Resource.ResourceName, need.Resource.AuthorizationServers = m.ResourceName, m.AuthorizationServers
 		need.Resource.ScopesSupported, need.Resource.BearerMethodsSupported = m.ScopesSupported, m.BearerMethodsSupported

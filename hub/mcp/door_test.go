@@ -70,7 +70,7 @@ func TestTokensEndWithTheirSession(t *testing.T) {
 }
 
 // Only the agent has the token: it is not in a log, in clients' view, or in the store.
-func TestTokensAreKeptNowhere(t *testing.T) {
+func TestTokensAreNotStored(t *testing.T) {
 	w := newWorld(t, Limits{})
 	s := w.open(one)
 	c := w.connect(s, nil)
@@ -94,7 +94,7 @@ func TestTokensAreKeptNowhere(t *testing.T) {
 	}
 }
 
-func TestTheOldestConnectionMakesRoom(t *testing.T) {
+func TestOldestConnectionIsClosed(t *testing.T) {
 	w := newWorld(t, Limits{Connections: 2})
 	s := w.open(one)
 	first := w.connect(s, nil)
@@ -116,7 +116,7 @@ func (w *world) bridge(env ...string) (*mcp.ClientSession, error) {
 	return client.Connect(ctx, &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}, nil)
 }
 
-func TestBridgeAsAProcess(t *testing.T) {
+func TestBridgeProcess(t *testing.T) {
 	w := newWorld(t, Limits{})
 	s := w.open(one)
 	c, err := w.bridge(s.Env...)
@@ -159,14 +159,15 @@ func (w *world) overBridge(s agent.MCPServer, opts *mcp.ClientOptions) (c *mcp.C
 		token := strings.TrimPrefix(s.Headers["Authorization"], "Bearer ")
 		done <- Bridge{URL: s.URL, Token: token, In: in, Out: out}.Run(w.Context())
 	}()
-	c, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, opts).Connect(w.Context(), &mcp.IOTransport{Reader: read, Writer: typed}, nil)
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, opts).Connect(w.Context(),
+		&mcp.IOTransport{Reader: read, Writer: typed}, nil)
 	w.must(err)
 	w.Cleanup(func() { c.Close() })
 	return c, done
 }
 
 // When the host ends, so does a bridge that an agent left running.
-func TestBridgeEndsWithTheHost(t *testing.T) {
+func TestBridgeEndsWithHost(t *testing.T) {
 	w := newWorld(t, Limits{})
 	s := w.open(one)
 	c, ended := w.overBridge(s, nil)
@@ -183,7 +184,7 @@ func TestBridgeEndsWithTheHost(t *testing.T) {
 	}
 }
 
-func TestBridgeSaysWhatIsWrong(t *testing.T) {
+func TestBridgeErrors(t *testing.T) {
 	w := newWorld(t, Limits{})
 	s := w.open(one)
 	for says, env := range map[string][]string{

@@ -16,14 +16,15 @@ import (
 )
 
 // AHP requirement 190.
-func TestAServerThatWantsATokenIsGivenOne(t *testing.T) {
+func TestServerGetsRequestedToken(t *testing.T) {
 	var asked []string
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return outsideServer() }, nil)
 	var at string
 	mux := http.NewServeMux()
 	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"resource": at, "authorization_servers": []string{"https://login.example.com"}, "scopes_supported": []string{"files"}})
+		_ = json.NewEncoder(w).Encode(map[string]any{"resource": at,
+			"authorization_servers": []string{"https://login.example.com"}, "scopes_supported": []string{"files"}})
 	})
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer the-token" || r.Header.Get("X-Team") != "blue" {
@@ -37,14 +38,16 @@ func TestAServerThatWantsATokenIsGivenOne(t *testing.T) {
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
 	at = srv.URL + "/mcp"
-	w := outsideWorld(t, map[string]any{"web": map[string]any{"type": "http", "url": at, "headers": map[string]string{"X-Team": "blue"}}})
+	w := outsideWorld(t, map[string]any{"web": map[string]any{"type": "http", "url": at,
+		"headers": map[string]string{"X-Team": "blue"}}})
 	w.trust("web")
 	if reason := w.start("web"); reason != "" {
 		t.Fatal(reason)
 	}
 	w.untilState("web", "authRequired required "+at)
 	need := w.listed("web").State.Value.(*ahp.McpServerAuthRequiredState)
-	if !slices.Equal(need.Resource.AuthorizationServers, []string{"https://login.example.com"}) || need.Description != "Who are you?" || !slices.Equal(need.RequiredScopes, []string{"files"}) {
+	if !slices.Equal(need.Resource.AuthorizationServers, []string{"https://login.example.com"}) ||
+		need.Description != "Who are you?" || !slices.Equal(need.RequiredScopes, []string{"files"}) {
 		t.Errorf("it asks for %+v", need)
 	}
 	authenticate := func(resource, token string) error {
@@ -66,14 +69,15 @@ func TestAServerThatWantsATokenIsGivenOne(t *testing.T) {
 	}
 }
 
-func TestHeadersGoToTheServerAlone(t *testing.T) {
+func TestHeadersGoOnlyToServer(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, r.Header.Get("Authorization")+r.Header.Get("X-Key"))
 	}))
 	defer other.Close()
 	first := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	defer first.Close()
-	client := &http.Client{Transport: headers{next: http.DefaultTransport, set: map[string]string{"X-Key": "k"}, token: "t", server: first.URL, asked: &asked{}}}
+	client := &http.Client{Transport: headers{next: http.DefaultTransport, set: map[string]string{"X-Key": "k"},
+		token: "t", server: first.URL, asked: &asked{}}}
 	res, err := client.Get(first.URL)
 	if err != nil {
 		t.Fatal(err)

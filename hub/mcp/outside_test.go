@@ -20,7 +20,7 @@ import (
 
 // A repository that was checked out starts nothing by itself, and no client starts it either. How it is started is the
 // owner's to see (AHP requirement 151).
-func TestAServerOfARepositoryRunsOnlyOnceTrusted(t *testing.T) {
+func TestRepositoryServerNeedsTrust(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
 	w := outsideWorld(t, map[string]any{"files": started("OUTSIDE_PID", pid)})
 	if w.state("files") != "stopped" || string(w.listed("files").Meta["ahphub/untrusted"]) != "true" {
@@ -40,10 +40,12 @@ func TestAServerOfARepositoryRunsOnlyOnceTrusted(t *testing.T) {
 	if hidden := w.host.ServerDetails(false, outside)[m.ID]; hidden.Command != "" || hidden.Sets != nil {
 		t.Errorf("a guest is shown %+v", hidden)
 	}
-	if raw, _ := json.Marshal(w.session(outside).Customizations); strings.Contains(string(raw), os.Args[0]) || strings.Contains(string(raw), "OUTSIDE_PID") {
+	if raw, _ := json.Marshal(w.session(outside).Customizations); strings.Contains(string(raw), os.Args[0]) ||
+		strings.Contains(string(raw), "OUTSIDE_PID") {
 		t.Errorf("clients see how it is started: %s", raw)
 	}
-	driver := core.Caller{Principal: access.Principal{ID: "guest:dan", Role: access.RoleDriver, Session: outside, Prompt: true, Approve: true, Type: true}}
+	driver := core.Caller{Principal: access.Principal{ID: "guest:dan", Role: access.RoleDriver, Session: outside,
+		Prompt: true, Approve: true, Type: true}}
 	for name, err := range map[string]error{
 		"a guest":         w.host.TrustServer(t.Context(), driver, outside, m.ID, details.Digest),
 		"another command": w.host.TrustServer(t.Context(), anasClient, outside, m.ID, "something else"),
@@ -66,11 +68,13 @@ func TestAServerOfARepositoryRunsOnlyOnceTrusted(t *testing.T) {
 	}
 }
 
-func TestWhatIsTrustedIsTheCommandAsItWas(t *testing.T) {
+func TestTrustIsForUnchangedCommand(t *testing.T) {
 	w := outsideWorld(t, map[string]any{"files": started()})
 	w.running("files")
 	w.declare(map[string]any{"files": started("PATH", "/evil")})
-	w.act(&ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: "ana", Tools: []ahp.ToolDefinition{}}}) // has the host look again
+	// has the host look again
+	w.act(&ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: "ana",
+		Tools: []ahp.ToolDefinition{}}})
 	w.untilState("files", "stopped")
 	if reason := w.start("files"); !strings.Contains(reason, "nobody has trusted") {
 		t.Errorf("another command was started: %q", reason)
@@ -82,7 +86,7 @@ func TestWhatIsTrustedIsTheCommandAsItWas(t *testing.T) {
 	w.until("trust is taken back", func() bool { return w.listed("files").Meta["ahphub/untrusted"] != nil })
 }
 
-func TestAnAgentReachesAServerThroughTheHost(t *testing.T) {
+func TestAgentReachesServerThroughHost(t *testing.T) {
 	t.Setenv("HOST_SECRET", "of the host")
 	w := outsideWorld(t, map[string]any{"files": started("GIVEN", "${HOST_GIVES:-for it}")})
 	w.running("files")
@@ -97,7 +101,10 @@ func TestAnAgentReachesAServerThroughTheHost(t *testing.T) {
 		t.Fatal("the agent was not given the server")
 	}
 	changed := make(chan struct{}, 10)
-	c := w.connect(m, &mcp.ClientOptions{ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} }})
+	c := w.connect(m, &mcp.ClientOptions{ToolListChangedHandler: func(context.Context,
+		*mcp.ToolListChangedRequest) {
+		changed <- struct{}{}
+	}})
 	if got := w.names(c); !slices.Equal(got, []string{"echo", "environment", "grow"}) {
 		t.Errorf("the agent sees %v", got)
 	}
@@ -109,7 +116,8 @@ func TestAnAgentReachesAServerThroughTheHost(t *testing.T) {
 	if got := w.ok(c, "echo", echoIn{"Grüße"}); got != "echo Grüße" {
 		t.Error(got)
 	}
-	if r, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "test:/one"}); err != nil || r.Contents[0].Text != "the resource" {
+	if r, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "test:/one"}); err != nil ||
+		r.Contents[0].Text != "the resource" {
 		t.Errorf("a resource: %v, %v", r, err)
 	}
 	if p, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "ask"}); err != nil || len(p.Messages) != 1 {
@@ -117,7 +125,10 @@ func TestAnAgentReachesAServerThroughTheHost(t *testing.T) {
 	}
 	w.ok(c, "grow", struct{}{})
 	<-changed
-	w.until("the new tool is listed", func() bool { return slices.Contains(w.names(c), "more") && len(w.session(outside).ServerTools) == 4 })
+	w.until("the new tool is listed", func() bool {
+		return slices.Contains(w.names(c), "more") &&
+			len(w.session(outside).ServerTools) == 4
+	})
 	if got := w.ok(c, "more", struct{}{}); got != "more" {
 		t.Error(got)
 	}
@@ -136,7 +147,7 @@ func TestAnAgentReachesAServerThroughTheHost(t *testing.T) {
 }
 
 // AHP requirement 200.
-func TestAServerThatIsSwitchedOffStopsAndIsNotHandedOn(t *testing.T) {
+func TestDisabledServerStops(t *testing.T) {
 	w := outsideWorld(t, map[string]any{"files": started(), "web": started()})
 	w.running("files")
 	w.running("web")
@@ -161,7 +172,7 @@ func TestAServerThatIsSwitchedOffStopsAndIsNotHandedOn(t *testing.T) {
 	w.untilState("files", "ready")
 }
 
-func TestWhatAServerDiedOfIsTold(t *testing.T) {
+func TestReportServerFailure(t *testing.T) {
 	w := outsideWorld(t, map[string]any{
 		"fails":   started(outsideEnv, "fails"),
 		"babbles": started(outsideEnv, "babbles"),
@@ -196,7 +207,7 @@ func TestWhatAServerDiedOfIsTold(t *testing.T) {
 	}
 }
 
-func TestAServerEndsWithItsSessionAndWhatItStartedToo(t *testing.T) {
+func TestServerEndsWithSession(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
 	w := outsideWorld(t, map[string]any{"files": started("OUTSIDE_PID", pid)})
 	w.running("files")
@@ -206,7 +217,7 @@ func TestAServerEndsWithItsSessionAndWhatItStartedToo(t *testing.T) {
 }
 
 // A message waits for a starting server, until a person lets it continue without.
-func TestMessagesWaitForAServerUntilItIsPutAside(t *testing.T) {
+func TestMessagesWaitForServer(t *testing.T) {
 	goes := filepath.Join(t.TempDir(), "go")
 	w := outsideWorld(t, map[string]any{"slow": started(outsideEnv, "mute", "OUTSIDE_GO", goes)})
 	w.trust("slow")
@@ -240,8 +251,9 @@ func TestMessagesWaitForAServerUntilItIsPutAside(t *testing.T) {
 	w.agent.end <- struct{}{}
 }
 
-func TestDigestsAndDialsAreOfOneCommand(t *testing.T) {
-	_, err := Dialer{}.Dial(t.Context(), host.ServerSpec{Name: "x", Command: custom.Command{Argv: []string{"./run"}, Dir: t.TempDir()}})
+func TestDigestMatchesDialedCommand(t *testing.T) {
+	_, err := Dialer{}.Dial(t.Context(),
+		host.ServerSpec{Name: "x", Command: custom.Command{Argv: []string{"./run"}, Dir: t.TempDir()}})
 	if err == nil || !strings.Contains(err.Error(), "cannot start its program ./run") {
 		t.Errorf("a program that is not in the directory: %v", err)
 	}

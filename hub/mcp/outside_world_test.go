@@ -36,23 +36,29 @@ func outsideServer() *mcp.Server {
 	say := func(text string) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
 	}
-	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Says it again"}, func(_ context.Context, _ *mcp.CallToolRequest, in echoIn) (*mcp.CallToolResult, any, error) {
-		return say("echo " + in.Text)
-	})
-	mcp.AddTool(s, &mcp.Tool{Name: "environment"}, func(_ context.Context, _ *mcp.CallToolRequest, in echoIn) (*mcp.CallToolResult, any, error) {
-		return say(os.Getenv(in.Text))
-	})
-	mcp.AddTool(s, &mcp.Tool{Name: "grow"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-		mcp.AddTool(s, &mcp.Tool{Name: "more"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-			return say("more")
+	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Says it again"},
+		func(_ context.Context, _ *mcp.CallToolRequest, in echoIn) (*mcp.CallToolResult, any, error) {
+			return say("echo " + in.Text)
 		})
-		return say("grown")
-	})
-	s.AddResource(&mcp.Resource{URI: "test:/one", Name: "one"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "test:/one", Text: "the resource"}}}, nil
-	})
+	mcp.AddTool(s, &mcp.Tool{Name: "environment"},
+		func(_ context.Context, _ *mcp.CallToolRequest, in echoIn) (*mcp.CallToolResult, any, error) {
+			return say(os.Getenv(in.Text))
+		})
+	mcp.AddTool(s, &mcp.Tool{Name: "grow"},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			mcp.AddTool(s, &mcp.Tool{Name: "more"},
+				func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+					return say("more")
+				})
+			return say("grown")
+		})
+	s.AddResource(&mcp.Resource{URI: "test:/one", Name: "one"},
+		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "test:/one", Text: "the resource"}}}, nil
+		})
 	s.AddPrompt(&mcp.Prompt{Name: "ask"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: "the prompt"}}}}, nil
+		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user",
+			Content: &mcp.TextContent{Text: "the prompt"}}}}, nil
 	})
 	return s
 }
@@ -200,8 +206,9 @@ func (w *world) given(name string) (agent.MCPServer, bool) {
 func (w *world) prompted() {
 	w.Helper()
 	chat := w.session(outside).DefaultChat
-	out, err := w.host.Dispatch(w.Context(), anasClient, chat, 0, &ahp.ChatTurnStartedAction{TurnID: fmt.Sprint(time.Now().UnixNano()),
-		Message: ahp.Message{Text: "go", Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}})
+	out, err := w.host.Dispatch(w.Context(), anasClient, chat, 0,
+		&ahp.ChatTurnStartedAction{TurnID: fmt.Sprint(time.Now().UnixNano()),
+			Message: ahp.Message{Text: "go", Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}})
 	w.must(err)
 	if out.Rejected != "" {
 		w.Fatal(out.Rejected)

@@ -107,9 +107,9 @@ func (p *process) stop() {
 	<-p.gone
 }
 
-// ended reports whether the server ended by itself. It waits briefly, because its last output and
+// hasEnded reports whether the server ended by itself. It waits briefly, because its last output and
 // its end do not arrive together.
-func (p *process) ended() bool {
+func (p *process) hasEnded() bool {
 	t := time.NewTimer(graceEnd)
 	defer t.Stop()
 	select {

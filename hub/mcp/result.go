@@ -57,16 +57,16 @@ func content(v ahp.ToolResultContentValue, text, data *int) mcp.Content {
 		if *data -= len(raw); err != nil || *data < 0 {
 			return &mcp.TextContent{Text: "(content of type " + v.ContentType + " that is too large or cannot be read)"}
 		}
-		return embedded(v.ContentType, raw)
+		return embeddedContent(v.ContentType, raw)
 	case *ahp.ToolResultResourceContent:
 		return &mcp.ResourceLink{URI: v.URI, Name: v.URI, MIMEType: v.ContentType, Size: v.SizeHint}
 	case *ahp.ToolResultFileEditContent:
-		return &mcp.TextContent{Text: "Edited " + edited(v) + "."}
+		return &mcp.TextContent{Text: "Edited " + editText(v) + "."}
 	}
 	return nil // terminals and chats belong to the host: agents cannot follow them
 }
 
-func embedded(kind string, raw []byte) mcp.Content {
+func embeddedContent(kind string, raw []byte) mcp.Content {
 	switch {
 	case strings.HasPrefix(kind, "image/"):
 		return &mcp.ImageContent{MIMEType: kind, Data: raw}
@@ -76,7 +76,7 @@ func embedded(kind string, raw []byte) mcp.Content {
 	return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "ahphub:/result", MIMEType: kind, Blob: raw}}
 }
 
-func edited(v *ahp.ToolResultFileEditContent) string {
+func editText(v *ahp.ToolResultFileEditContent) string {
 	switch {
 	case v.After != nil:
 		return v.After.URI

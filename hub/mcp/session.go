@@ -53,12 +53,13 @@ func newSession(s *Server, of opened) *session {
 
 // ownTools makes the server of the host's tools.
 func (n *session) ownTools() {
-	n.server = mcp.NewServer(&mcp.Implementation{Name: "ahphub", Title: "ahphub", Version: n.s.cfg.Version}, &mcp.ServerOptions{
-		Instructions: instructions,
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
-	})
+	n.server = mcp.NewServer(&mcp.Implementation{Name: "ahphub", Title: "ahphub", Version: n.s.cfg.Version},
+		&mcp.ServerOptions{
+			Instructions: instructions,
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+		})
 	n.addComments()
-	n.offer()
+	n.updateClientTools()
 }
 
 // follow updates the clients' tools until the toolbox is shut.
@@ -66,7 +67,7 @@ func (n *session) follow() {
 	defer n.s.leave(n)
 	for {
 		select {
-		case <-n.again():
+		case <-n.refreshTools():
 		case <-n.of.Context().Done():
 			return
 		}
@@ -74,12 +75,12 @@ func (n *session) follow() {
 }
 
 // refresh updates the tools; the returned channel is closed when they may have changed.
-func (n *session) again() <-chan struct{} {
+func (n *session) refreshTools() <-chan struct{} {
 	if n.relay != nil {
-		return n.carried()
+		return n.watchTools()
 	}
 	changed := n.box.Changed()
-	n.offer()
+	n.updateClientTools()
 	return changed
 }
 

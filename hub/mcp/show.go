@@ -27,7 +27,7 @@ func (n *session) list(ctx context.Context, in listInput) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	wanted, err := n.wanted(in)
+	wanted, err := n.filterOf(in)
 	if err != nil {
 		return "", err
 	}
@@ -76,7 +76,7 @@ func count(n int, in listInput) string {
 	return fmt.Sprintf("%d %scomments%s", n, kind, on)
 }
 
-func (n *session) wanted(in listInput) (func(*ahp.Annotation) bool, error) {
+func (n *session) filterOf(in listInput) (func(*ahp.Annotation) bool, error) {
 	if in.Status != "" && in.Status != "open" && in.Status != "resolved" && in.Status != "all" {
 		return nil, host.Refusal("status is open, resolved or all")
 	}

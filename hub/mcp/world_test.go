@@ -31,7 +31,8 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv("BRIDGE_TEST") != "" { // the bridge as a process: TestBridgeAsAProcess
-		err := Bridge{URL: os.Getenv(EnvURL), Token: os.Getenv(EnvToken), In: os.Stdin, Out: os.Stdout}.Run(context.Background())
+		err := Bridge{URL: os.Getenv(EnvURL), Token: os.Getenv(EnvToken), In: os.Stdin,
+			Out: os.Stdout}.Run(context.Background())
 		if err != nil {
 			os.Stderr.WriteString(err.Error())
 			os.Exit(1)
@@ -126,9 +127,11 @@ func newWorld(t testing.TB, limits Limits) *world {
 	var err error
 	mux := http.NewServeMux()
 	w.server = httptest.NewServer(mux)
-	w.host, err = host.New(host.Config{Hub: w.hub, Machine: local.New(), Agents: map[string]agent.Backend{"worker": w.agent}, DataDir: t.TempDir(), DefaultDir: w.dir,
+	w.host, err = host.New(host.Config{Hub: w.hub, Machine: local.New(),
+		Agents: map[string]agent.Backend{"worker": w.agent}, DataDir: t.TempDir(), DefaultDir: w.dir,
 		ToolServers: Reach(w.server.URL, os.Args[0]), Log: log,
-		Customize: host.Customize{Library: custom.NewLibrary(custom.Limits{}, log), Home: t.TempDir(), Servers: Dialer{Version: "test"}}})
+		Customize: host.Customize{Library: custom.NewLibrary(custom.Limits{}, log), Home: t.TempDir(),
+			Servers: Dialer{Version: "test"}}})
 	w.must(err)
 	w.tools = New(Config{Host: w.host, Version: "test", Log: log, Limits: limits})
 	mux.Handle(Path, w.tools)
@@ -152,7 +155,8 @@ func repository(t testing.TB) string {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.txt"), "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n")
 	write(t, filepath.Join(dir, "gone.txt"), "old\n")
-	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=Ana", "-c", "user.email=ana@example.com", "commit", "-qm", "first"}} {
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."},
+		{"-c", "user.name=Ana", "-c", "user.email=ana@example.com", "commit", "-qm", "first"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -190,7 +194,8 @@ func (w *world) until(what string, done func() bool) {
 // open makes a session and returns how its agent reaches the host.
 func (w *world) open(session ahp.URI) agent.MCPServer {
 	w.Helper()
-	w.must(w.host.CreateSession(w.Context(), core.Caller{Principal: ana, ClientID: "ana"}, ahp.CreateSessionParams{Channel: session}))
+	w.must(w.host.CreateSession(w.Context(), core.Caller{Principal: ana, ClientID: "ana"},
+		ahp.CreateSessionParams{Channel: session}))
 	w.must(w.host.Keep(session)) // so that its agent is opened
 	var spec agent.Spec
 	w.until("the agent opens", func() (ok bool) { spec, ok = w.agent.spec(session); return ok })
@@ -212,7 +217,8 @@ func (w *world) connect(s agent.MCPServer, opts *mcp.ClientOptions) *mcp.ClientS
 func (w *world) tryConnect(url, authorization string, opts *mcp.ClientOptions) (*mcp.ClientSession, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opts)
 	token := strings.TrimPrefix(authorization, "Bearer ")
-	return client.Connect(w.Context(), &mcp.StreamableClientTransport{Endpoint: url, MaxRetries: -1, HTTPClient: &http.Client{Transport: bearer{http.DefaultTransport, token, func() {}}}}, nil)
+	return client.Connect(w.Context(), &mcp.StreamableClientTransport{Endpoint: url, MaxRetries: -1,
+		HTTPClient: &http.Client{Transport: bearer{http.DefaultTransport, token, func() {}}}}, nil)
 }
 
 // call returns a tool's answer, and whether it is a failure.
@@ -278,17 +284,19 @@ func (w *world) comment(session ahp.URI, file string, line int64, text string) (
 	w.Helper()
 	id = "thread-" + file + text
 	own, _ := json.Marshal(map[string]string{"side": "after", "hunk": "three"})
-	w.do(core.Caller{Principal: ana, ClientID: "ana"}, session+"/annotations", &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: id,
-		Resource: core.FileURI(filepath.Join(w.dir, file)), Origin: ahp.AnnotationOrigin{Session: session},
-		Range:   &ahp.TextRange{Start: ahp.TextPosition{Line: line - 1}, End: ahp.TextPosition{Line: line - 1}},
-		Entries: []ahp.AnnotationEntry{{ID: "e" + id, Text: ahp.Markdown(text), Meta: ahp.Meta{"ahphub": own}}}}})
+	w.do(core.Caller{Principal: ana, ClientID: "ana"}, session+"/annotations",
+		&ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: id,
+			Resource: core.FileURI(filepath.Join(w.dir, file)), Origin: ahp.AnnotationOrigin{Session: session},
+			Range:   &ahp.TextRange{Start: ahp.TextPosition{Line: line - 1}, End: ahp.TextPosition{Line: line - 1}},
+			Entries: []ahp.AnnotationEntry{{ID: "e" + id, Text: ahp.Markdown(text), Meta: ahp.Meta{"ahphub": own}}}}})
 	return id
 }
 
 func (w *world) say(session ahp.URI, turn string) agent.Turn {
 	w.Helper()
-	w.do(core.Caller{Principal: ana, ClientID: "ana"}, w.session(session).DefaultChat, &ahp.ChatTurnStartedAction{TurnID: turn,
-		Message: ahp.Message{Text: "go", Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}})
+	w.do(core.Caller{Principal: ana, ClientID: "ana"}, w.session(session).DefaultChat,
+		&ahp.ChatTurnStartedAction{TurnID: turn,
+			Message: ahp.Message{Text: "go", Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}})
 	select {
 	case t := <-w.agent.turns:
 		return t

@@ -52,11 +52,13 @@ func parse(uri ahp.URI) (channel, error) {
 	}
 	name, ok := strings.CutPrefix(uri, logsURI)
 	if !ok {
-		return channel{}, ahp.Errorf(ahp.CodeNotFound, "there is no telemetry at %.200q. Use %s{level}, %s or %s", uri, logsURI, tracesURI, metricsURI)
+		return channel{}, ahp.Errorf(ahp.CodeNotFound, "there is no telemetry at %.200q. Use %s{level}, %s or %s", uri,
+			logsURI, tracesURI, metricsURI)
 	}
 	level, ok := levels[strings.ToLower(name)]
 	if !ok {
-		return channel{}, ahp.Errorf(ahp.CodeInvalidParams, "channel: %.40q is not a level. Use trace, debug, info, warn, error or fatal", name)
+		return channel{}, ahp.Errorf(ahp.CodeInvalidParams,
+			"channel: %.40q is not a level. Use trace, debug, info, warn, error or fatal", name)
 	}
 	return channel{logs, level}, nil
 }
@@ -66,8 +68,9 @@ func (t *Telemetry) Check(uri ahp.URI) error {
 	if _, err := parse(uri); err != nil {
 		return err
 	}
-	if t.follow.full(t.limits.Followers) {
-		return ahp.Errorf(ahp.CodeInvalidRequest, "there are already %d subscriptions to telemetry. Unsubscribe from one first", t.limits.Followers)
+	if t.follow.isFull(t.limits.Followers) {
+		return ahp.Errorf(ahp.CodeInvalidRequest,
+			"there are already %d subscriptions to telemetry. Unsubscribe from one first", t.limits.Followers)
 	}
 	return nil
 }

@@ -70,16 +70,16 @@ func (t *Telemetry) signal() {
 	}
 }
 
-func (s *followers) none() bool { return !s.full(1) }
+func (s *followers) none() bool { return !s.isFull(1) }
 
-func (s *followers) full(n int) bool {
+func (s *followers) isFull(n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.all) >= n
 }
 
 // takeFresh reports, once, that metrics have a new follower.
-func (s *followers) tookFresh() bool {
+func (s *followers) takeFresh() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fresh := s.fresh

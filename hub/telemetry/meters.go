@@ -24,11 +24,13 @@ func newMeters() *Meters {
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ahphub_ahp_requests_total",
 			Help: "Requests and notifications of AHP clients."}, []string{"method", "outcome"}),
 		turns: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ahphub_turn_seconds",
-			Help: "How long turns took.", Buckets: []float64{.1, .5, 1, 5, 15, 60, 300, 1200, 3600}}, []string{"agent", "outcome"}),
+			Help: "How long turns took.", Buckets: []float64{.1, .5, 1, 5, 15, 60, 300, 1200, 3600}},
+			[]string{"agent", "outcome"}),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ahphub_tool_calls_total",
 			Help: "Tool calls that ended."}, []string{"agent", "outcome"}),
 		starts: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ahphub_agent_start_seconds",
-			Help: "How long agents took to be opened.", Buckets: []float64{.01, .1, .5, 1, 2.5, 5, 10, 30, 60}}, []string{"agent", "outcome"}),
+			Help: "How long agents took to be opened.", Buckets: []float64{.01, .1, .5, 1, 2.5, 5, 10, 30, 60}},
+			[]string{"agent", "outcome"}),
 	}
 	m.registry.MustRegister(m.dropped, m.requests, m.turns, m.calls, m.starts)
 	return m

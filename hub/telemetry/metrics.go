@@ -121,7 +121,8 @@ func (t *Telemetry) points(list []metricdata.DataPoint[float64]) []otlpPoint {
 	out := []otlpPoint{}
 	for _, p := range list {
 		v := float(p.Value)
-		out = append(out, otlpPoint{Attributes: t.set(p.Attributes), Start: nanos(p.StartTime), Time: nanos(p.Time), Double: &v})
+		out = append(out, otlpPoint{Attributes: t.set(p.Attributes), Start: nanos(p.StartTime), Time: nanos(p.Time),
+			Double: &v})
 	}
 	return out
 }
@@ -130,7 +131,8 @@ func (t *Telemetry) histogram(list []metricdata.HistogramDataPoint[float64]) []o
 	out := []otlpPoint{}
 	for _, p := range list {
 		sum := float(p.Sum)
-		point := otlpPoint{Attributes: t.set(p.Attributes), Start: nanos(p.StartTime), Time: nanos(p.Time), Count: number(int64(p.Count)), Sum: &sum}
+		point := otlpPoint{Attributes: t.set(p.Attributes), Start: nanos(p.StartTime), Time: nanos(p.Time),
+			Count: number(int64(p.Count)), Sum: &sum}
 		for _, n := range p.BucketCounts {
 			point.Counts = append(point.Counts, number(int64(n)))
 		}

@@ -39,8 +39,10 @@ type spansData struct {
 
 func (t *Telemetry) span(s sdktrace.ReadOnlySpan) otlpSpan {
 	c := s.SpanContext()
-	out := otlpSpan{TraceID: c.TraceID().String(), SpanID: c.SpanID().String(), Flags: uint32(c.TraceFlags()), Name: s.Name(),
-		Kind: int(s.SpanKind()), Start: nanos(s.StartTime()), End: nanos(s.EndTime()), Attributes: t.attributes(s.Attributes())}
+	out := otlpSpan{TraceID: c.TraceID().String(), SpanID: c.SpanID().String(), Flags: uint32(c.TraceFlags()),
+		Name: s.Name(),
+		Kind: int(s.SpanKind()), Start: nanos(s.StartTime()), End: nanos(s.EndTime()),
+		Attributes: t.attributes(s.Attributes())}
 	if p := s.Parent(); p.IsValid() {
 		out.Parent = p.SpanID().String()
 	}
@@ -59,5 +61,6 @@ func (t *Telemetry) spansPayload(list []sdktrace.ReadOnlySpan) []byte {
 	for i, s := range list {
 		spans[i] = t.span(s)
 	}
-	return encode(spansData{[]resourceSpans{{t.resource(), []scopeSpans{{scopeOf(list[0].InstrumentationScope()), spans}}}}})
+	return encode(spansData{[]resourceSpans{{t.resource(),
+		[]scopeSpans{{scopeOf(list[0].InstrumentationScope()), spans}}}}})
 }

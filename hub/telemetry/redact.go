@@ -37,11 +37,11 @@ func (s *secrets) hide(secret string) {
 
 // text removes all secrets from a text.
 func (s *secrets) text(v string) string {
-	return secretText.ReplaceAllString(s.replaced(v), hidden)
+	return secretText.ReplaceAllString(s.replaceKnown(v), hidden)
 }
 
-// replaced removes the known secrets from a text.
-func (s *secrets) replaced(v string) string {
+// replaceKnown removes the known secrets from a text.
+func (s *secrets) replaceKnown(v string) string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, k := range s.known {

@@ -73,13 +73,15 @@ type Telemetry struct {
 func New(cfg Config) *Telemetry {
 	t := &Telemetry{limits: cfg.Limits.withDefaults(), wake: make(chan struct{}, 1), Meters: newMeters()}
 	name := cmp.Or(cfg.Name, "ahphub")
-	t.about = resource.NewSchemaless(attribute.String("service.name", name), attribute.String("service.version", cfg.Version),
+	t.about = resource.NewSchemaless(attribute.String("service.name", name),
+		attribute.String("service.version", cfg.Version),
 		attribute.String("telemetry.sdk.language", "go"), attribute.String("telemetry.sdk.name", "opentelemetry"))
 	t.logs = newQueue[sdklog.Record](t.limits, t.dropped.WithLabelValues("logs"), t.wake)
 	t.spans = newQueue[sdktrace.ReadOnlySpan](t.limits, t.dropped.WithLabelValues("traces"), t.wake)
 	records := sdklog.NewLoggerProvider(sdklog.WithResource(t.about), sdklog.WithProcessor(logProcessor{t}),
 		sdklog.WithAttributeValueLengthLimit(t.limits.Value), sdklog.WithAttributeCountLimit(t.limits.Values))
-	t.handler = &gate{otelslog.NewHandler(name, otelslog.WithVersion(cfg.Version), otelslog.WithLoggerProvider(records)), &t.level}
+	t.handler = &gate{otelslog.NewHandler(name, otelslog.WithVersion(cfg.Version), otelslog.WithLoggerProvider(records)),
+		&t.level}
 	limits := sdktrace.NewSpanLimits()
 	limits.AttributeValueLengthLimit, limits.AttributeCountLimit = t.limits.Value, t.limits.Values
 	spans := sdktrace.NewTracerProvider(sdktrace.WithResource(t.about), sdktrace.WithSpanProcessor(spanProcessor{t}),
@@ -103,7 +105,7 @@ func (t *Telemetry) Registry() *prometheus.Registry { return t.registry }
 func (t *Telemetry) Hide(secret string) { t.secrets.hide(secret) }
 
 // Hidden removes the registered secrets from a text; other logs than the published one use it.
-func (t *Telemetry) Hidden(text string) string { return t.secrets.replaced(text) }
+func (t *Telemetry) Hidden(text string) string { return t.secrets.replaceKnown(text) }
 
 // Run sends batches until ctx ends.
 func (t *Telemetry) Run(ctx context.Context) {
@@ -118,7 +120,7 @@ func (t *Telemetry) Run(ctx context.Context) {
 			last = time.Time{}
 			continue
 		}
-		if now := time.Now(); t.follow.tookFresh() || now.Sub(last) >= t.limits.Metrics {
+		if now := time.Now(); t.follow.takeFresh() || now.Sub(last) >= t.limits.Metrics {
 			last = now
 			t.sendMetrics(ctx)
 		}

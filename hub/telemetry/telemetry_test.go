@@ -68,7 +68,8 @@ func TestLogsByLevel(t *testing.T) {
 		log.Debug("one", "session", "ahp-session:/7", "n", 3, slog.Group("g", "on", true))
 		log.Warn("two", "turn", "t1", "err", errors.New("it broke"))
 		flush()
-		if got := warn.all(); strings.Contains(got, `"one"`) || !strings.Contains(got, `"two"`) || !strings.HasPrefix(got, `otlp/exportLogs {"channel":"ahp-otlp:/logs/WARN","payload":{"resourceLogs":[`) {
+		if got := warn.all(); strings.Contains(got, `"one"`) || !strings.Contains(got, `"two"`) ||
+			!strings.HasPrefix(got, `otlp/exportLogs {"channel":"ahp-otlp:/logs/WARN","payload":{"resourceLogs":[`) {
 			t.Error("at warn:", got)
 		}
 		got := debug.all()
@@ -120,7 +121,8 @@ func TestSpans(t *testing.T) {
 			t.Fatal(err, text)
 		}
 		spans := frame.Payload.Resources[0].Scopes[0].Spans
-		if len(spans) != 2 || spans[0].Name != "tool call" || spans[0].Parent != spans[1].SpanID || spans[0].TraceID != spans[1].TraceID ||
+		if len(spans) != 2 || spans[0].Name != "tool call" || spans[0].Parent != spans[1].SpanID ||
+			spans[0].TraceID != spans[1].TraceID ||
 			len(spans[0].TraceID) != 32 || len(spans[0].SpanID) != 16 || spans[1].Parent != "" || spans[1].Kind != 1 ||
 			spans[1].Attributes[0].Key != "ahp.turn.id" || spans[0].Start == spans[0].End {
 			t.Errorf("%+v", spans)
@@ -138,8 +140,10 @@ func TestMetrics(t *testing.T) {
 		defer tel.Follow("ahp-otlp:/metrics", h.deliver)()
 		synctest.Wait()
 		got := h.all()
-		for _, want := range []string{`"name":"ahphub_turn_seconds"`, `"explicitBounds":[0.1,`, `"bucketCounts":["0","0","0","1"`, `"aggregationTemporality":2`,
-			`"name":"ahphub_ahp_requests_total"`, `"isMonotonic":true`, `{"key":"method","value":{"stringValue":"ping"}}`, `"asDouble":1`} {
+		for _, want := range []string{`"name":"ahphub_turn_seconds"`, `"explicitBounds":[0.1,`,
+			`"bucketCounts":["0","0","0","1"`, `"aggregationTemporality":2`,
+			`"name":"ahphub_ahp_requests_total"`, `"isMonotonic":true`, `{"key":"method","value":{"stringValue":"ping"}}`,
+			`"asDouble":1`} {
 			if !strings.Contains(got, want) {
 				t.Errorf("no %s in\n%s", want, got)
 			}
@@ -188,8 +192,10 @@ func TestSecretsAreHidden(t *testing.T) {
 		tel.Hide("correct-horse-battery")
 		var h heard
 		defer tel.Follow("ahp-otlp:/logs/", h.deliver)()
-		slog.New(tel.Handler()).Info("signed in with correct-horse-battery", "Authorization", "x1", "api_key", "x2", "path", "/j?tkn=x3&a=b",
-			"err", "401 for Bearer abcdefghijkl", "env", "GITHUB_TOKEN=x4 ", slog.Group("req", "cookie", "x5"), "t", "ahp_0123456789abcdef",
+		slog.New(tel.Handler()).Info("signed in with correct-horse-battery", "Authorization", "x1", "api_key", "x2", "path",
+			"/j?tkn=x3&a=b",
+			"err", "401 for Bearer abcdefghijkl", "env", "GITHUB_TOKEN=x4 ", slog.Group("req", "cookie", "x5"), "t",
+			"ahp_0123456789abcdef",
 			"list", []any{"sk-0123456789abcdef"}, "n_tokens", 5, "kept", "a tokenizer, 3 tokens")
 		flush()
 		got := h.all()
@@ -198,7 +204,8 @@ func TestSecretsAreHidden(t *testing.T) {
 				t.Errorf("%s is told: %s", secret, got)
 			}
 		}
-		if !strings.Contains(got, "a=b") || !strings.Contains(got, `"intValue":"5"`) || !strings.Contains(got, "a tokenizer, 3 tokens") {
+		if !strings.Contains(got, "a=b") || !strings.Contains(got, `"intValue":"5"`) ||
+			!strings.Contains(got, "a tokenizer, 3 tokens") {
 			t.Error("too much is hidden:", got)
 		}
 	})
@@ -206,10 +213,13 @@ func TestSecretsAreHidden(t *testing.T) {
 
 func TestChannels(t *testing.T) {
 	tel := New(Config{Limits: Limits{Followers: 1}})
-	if c := tel.Channels(); c.Logs != "ahp-otlp:/logs/{level}" || c.Traces != "ahp-otlp:/traces" || c.Metrics != "ahp-otlp:/metrics" { // AHP requirement 201
+	// AHP requirement 201
+	if c := tel.Channels(); c.Logs != "ahp-otlp:/logs/{level}" || c.Traces != "ahp-otlp:/traces" ||
+		c.Metrics != "ahp-otlp:/metrics" {
 		t.Error(c)
 	}
-	for uri, code := range map[string]int{"ahp-otlp:/logs/Info": 0, "ahp-otlp:/traces": 0, "ahp-otlp:/logs/loud": ahp.CodeInvalidParams,
+	for uri, code := range map[string]int{"ahp-otlp:/logs/Info": 0, "ahp-otlp:/traces": 0,
+		"ahp-otlp:/logs/loud":    ahp.CodeInvalidParams,
 		"ahp-otlp:/logs/{level}": ahp.CodeInvalidParams, "ahp-otlp:/profiles": ahp.CodeNotFound, "": ahp.CodeNotFound} {
 		var e *ahp.Error
 		if err := tel.Check(uri); (err == nil) != (code == 0) || errors.As(err, &e) && e.Code != code {
@@ -226,10 +236,11 @@ func TestChannels(t *testing.T) {
 	}
 }
 
-func BenchmarkNobodyFollows(b *testing.B) {
+func BenchmarkWithoutFollowers(b *testing.B) {
 	tel := New(Config{})
 	text := slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelInfo})
-	for name, log := range map[string]*slog.Logger{"log": slog.New(slog.NewMultiHandler(text, tel.Handler())), "log-alone": slog.New(text)} {
+	for name, log := range map[string]*slog.Logger{"log": slog.New(slog.NewMultiHandler(text, tel.Handler())),
+		"log-alone": slog.New(text)} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				log.Debug("x", "session", "s")

@@ -24,7 +24,7 @@ type backlog struct {
 }
 
 // isFull reports whether the content exceeds its limit and has to be trimmed.
-func (b *backlog) full() bool { return b.cost > b.limit }
+func (b *backlog) isFull() bool { return b.cost > b.limit }
 
 // reset starts with empty content.
 func (b *backlog) reset() { b.cost, b.tail, b.command = 0, nil, nil }

@@ -30,7 +30,7 @@ func (b *backlog) add(actions []ahp.Action) []ahp.Action {
 	for _, a := range actions {
 		b.note(a)
 	}
-	if b.full() {
+	if b.isFull() {
 		actions = append(actions, b.trim("")...)
 	}
 	return actions
@@ -51,9 +51,10 @@ func TestBacklogKeepsWholeLinesOfTheTail(t *testing.T) {
 	}
 }
 
-func TestATrimmedScreenKeepsItsModes(t *testing.T) {
+func TestTrimKeepsModes(t *testing.T) {
 	var m modes
-	for _, seq := range []string{"\x1b[?1049h", "\x1b[?25l", "\x1b[?1;2004h", "\x1b[?2004l", "\x1b[?9999h", "\x1b[4h", "\x1b[?x1h"} {
+	for _, seq := range []string{"\x1b[?1049h", "\x1b[?25l", "\x1b[?1;2004h", "\x1b[?2004l", "\x1b[?9999h", "\x1b[4h",
+		"\x1b[?x1h"} {
 		m.note([]byte(seq))
 	}
 	if got, want := m.String(), "\x1b[?1049h\x1b[?25l\x1b[?1h"; got != want {
@@ -66,7 +67,7 @@ func TestATrimmedScreenKeepsItsModes(t *testing.T) {
 	}
 }
 
-func TestBacklogCutsALongLineAtACharacter(t *testing.T) {
+func TestBacklogCutsLongLineAtCharacter(t *testing.T) {
 	b := backlog{limit: 1000}
 	var all []ahp.Action
 	for range 100 {
@@ -77,7 +78,7 @@ func TestBacklogCutsALongLineAtACharacter(t *testing.T) {
 	}
 }
 
-func TestBacklogBeginsARunningCommandAnew(t *testing.T) {
+func TestBacklogRestartsRunningCommand(t *testing.T) {
 	b := backlog{limit: 10000}
 	all := b.add([]ahp.Action{
 		&ahp.TerminalDataAction{Data: strings.Repeat("before\n", 1000)},

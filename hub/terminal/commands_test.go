@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-func TestCommandsHaveTheirPlaceInTheOutput(t *testing.T) {
+func TestCommandOffsets(t *testing.T) {
 	f := newFeed(80, 24)
 	defer f.close()
 	d := newDecoder(detectNonce, "n", "", fixedClock)
@@ -17,7 +17,8 @@ func TestCommandsHaveTheirPlaceInTheOutput(t *testing.T) {
 	defer v.Close()
 	d.write([]byte("$ \x1b]633;E;first;n\a\x1b]633;C;n\aout 1\r\n\x1b]633;D;3;n\a$ \x1b]633;C;?;n\a\x1b]633;E;second;n\aout 2"))
 	all := f.Commands()
-	if len(all) != 2 || all[0].Line != "first" || *all[0].ExitCode != 3 || all[0].Duration == nil || all[0].Running() || !all[1].Running() || all[1].Line != "second" {
+	if len(all) != 2 || all[0].Line != "first" || *all[0].ExitCode != 3 || all[0].Duration == nil || all[0].IsRunning() ||
+		!all[1].IsRunning() || all[1].Line != "second" {
 		t.Fatalf("commands %+v", all)
 	}
 	for i, want := range []string{"out 1\r\n", "out 2"} {
@@ -45,7 +46,7 @@ func TestCommandsHaveTheirPlaceInTheOutput(t *testing.T) {
 		t.Errorf("output that is gone: %q, cut %v", raw, cut)
 	}
 	f.clear()
-	if got := f.Commands(); len(got) != 1 || !got[0].Running() {
+	if got := f.Commands(); len(got) != 1 || !got[0].IsRunning() {
 		t.Errorf("after clearing: %+v", got)
 	}
 }

@@ -68,7 +68,7 @@ func (d *decoder) write(p []byte) []ahp.Action {
 func (d *decoder) finish() []ahp.Action {
 	d.scan.finish()
 	d.flush()
-	d.finished(nil)
+	d.finishCommand(nil)
 	return d.step()
 }
 
@@ -137,9 +137,9 @@ func (d *decoder) mark(f []string) {
 		d.line = unescape(field(f, 1))
 		d.announce()
 	case "C":
-		d.executed(f[1:])
+		d.startCommand(f[1:])
 	case "D":
-		d.finished(exitCode(field(f, 1)))
+		d.finishCommand(exitCode(field(f, 1)))
 	case "P":
 		if path, ok := strings.CutPrefix(field(f, 1), "Cwd="); ok {
 			d.directory(unescape(path))
@@ -171,9 +171,9 @@ func (d *decoder) available() {
 	}
 }
 
-func (d *decoder) executed(fields []string) {
+func (d *decoder) startCommand(fields []string) {
 	d.available()
-	d.finished(nil)
+	d.finishCommand(nil)
 	for _, f := range fields { // fish and kitty send the line with the mark
 		if v, ok := strings.CutPrefix(f, "cmdline_url="); ok && d.line == "" {
 			d.line, _ = url.PathUnescape(v)
@@ -209,7 +209,7 @@ func (d *decoder) command(a ahp.Action) {
 	d.out = append(d.out, a)
 }
 
-func (d *decoder) finished(code *int64) {
+func (d *decoder) finishCommand(code *int64) {
 	if d.running == "" {
 		return
 	}
@@ -250,13 +250,13 @@ func FileURI(path string) ahp.URI {
 // own host.
 func fileURLPath(s string) string {
 	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "file" || !local(u.Hostname()) {
+	if err != nil || u.Scheme != "file" || !isLocal(u.Hostname()) {
 		return ""
 	}
 	return u.Path
 }
 
-func local(host string) bool {
+func isLocal(host string) bool {
 	if host == "" || host == "localhost" {
 		return true
 	}

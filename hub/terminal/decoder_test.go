@@ -109,7 +109,8 @@ commandFinished {"commandId":"c1","durationMs":5}
 
 func TestUnescape(t *testing.T) {
 	for in, want := range map[string]string{
-		`plain`: "plain", `a\x3bb`: "a;b", `a\\x3b`: `a\x3b`, `\x0a`: "\n", `\`: `\`, `\x4`: `\x4`, `\xzz`: `\xzz`, `\xff`: "\uFFFD",
+		`plain`: "plain", `a\x3bb`: "a;b", `a\\x3b`: `a\x3b`, `\x0a`: "\n", `\`: `\`, `\x4`: `\x4`, `\xzz`: `\xzz`,
+		`\xff`: "\uFFFD",
 	} {
 		if got := unescape(in); got != want {
 			t.Errorf("unescape(%q) = %q, want %q", in, got, want)

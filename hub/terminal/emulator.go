@@ -32,7 +32,7 @@ func newEmulator(cols, rows int) *emulator {
 	e.vt.SetScrollbackSize(2 * scrollbackLines) // a pass may add as many as are kept
 	e.followPlaces()
 	e.vt.RegisterCsiHandler('J', func(p ansi.Params) bool {
-		e.erased(p)
+		e.dropErasedPlaces(p)
 		if n, _, _ := p.Param(0, 0); n != 3 {
 			return false
 		}
@@ -248,9 +248,9 @@ func (e *emulator) cursor() string {
 	return last
 }
 
-// drawn applies output from base on (from a fresh terminal without one) and draws the result. It
+// drawFrom applies output from base on (from a fresh terminal without one) and draws the result. It
 // returns nil once vain reports that the result is useless.
-func drawn(base *picture, at int64, blocks []block, m modes, cols, rows int, vain func() bool) *picture {
+func drawFrom(base *picture, at int64, blocks []block, m modes, cols, rows int, vain func() bool) *picture {
 	p := &picture{modes: m, cols: cols, rows: rows}
 	from := block{cols: cols, rows: rows}
 	if len(blocks) > 0 {

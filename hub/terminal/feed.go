@@ -67,7 +67,7 @@ func (f *Feed) add(text string, m modes) {
 	defer f.mu.Unlock()
 	before := f.modes
 	f.modes = m
-	b := f.room(before, len(text))
+	b := f.blockFor(before, len(text))
 	b.data = append(b.data, text...)
 	f.end += int64(len(text))
 	f.trim()
@@ -81,13 +81,14 @@ func (f *Feed) add(text string, m modes) {
 }
 
 // blockFor returns the block for n bytes; a text is never divided.
-func (f *Feed) room(before modes, n int) *block {
+func (f *Feed) blockFor(before modes, n int) *block {
 	if last := len(f.blocks) - 1; last >= 0 {
 		if b := &f.blocks[last]; b.cols == f.cols && b.rows == f.rows && cap(b.data)-len(b.data) >= n {
 			return b
 		}
 	}
-	f.blocks = append(f.blocks, block{at: f.end, modes: before, cols: f.cols, rows: f.rows, data: make([]byte, 0, max(blockBytes, n))})
+	f.blocks = append(f.blocks, block{at: f.end, modes: before, cols: f.cols, rows: f.rows,
+		data: make([]byte, 0, max(blockBytes, n))})
 	return &f.blocks[len(f.blocks)-1]
 }
 
@@ -119,7 +120,7 @@ func (f *Feed) resize(cols, rows int) {
 	defer f.mu.Unlock()
 	if cols != f.cols || rows != f.rows {
 		f.cols, f.rows = cols, rows
-		f.modes.resized()
+		f.modes.dropRegions()
 	}
 }
 
@@ -127,7 +128,7 @@ func (f *Feed) resize(cols, rows int) {
 func (f *Feed) clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.commands = slices.DeleteFunc(f.commands, func(c Command) bool { return !c.Running() })
+	f.commands = slices.DeleteFunc(f.commands, func(c Command) bool { return !c.IsRunning() })
 	f.blocks, f.base = nil, &picture{at: f.end, text: []byte(f.modes.String()), modes: f.modes, cols: f.cols, rows: f.rows}
 	for v := range f.viewers {
 		v.fresh = true

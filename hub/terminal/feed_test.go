@@ -41,7 +41,7 @@ func (e *eye) try(ctx context.Context, take bool) error {
 	return nil
 }
 
-func TestAViewerGetsAllThatIsPrinted(t *testing.T) {
+func TestViewerGetsAllOutput(t *testing.T) {
 	f := fed("$ ", 10)
 	v := &eye{Viewer: f.Watch()}
 	defer v.Close()
@@ -66,7 +66,7 @@ func TestAViewerGetsAllThatIsPrinted(t *testing.T) {
 
 // A viewer who reads nothing is sent little, delays the program for a moment at most, and begins
 // with the screen again.
-func TestAViewerWhoTakesNothing(t *testing.T) {
+func TestStalledViewer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFeed(80, 24)
 		slow := &eye{Viewer: f.Watch()}
@@ -100,7 +100,7 @@ func TestAViewerWhoTakesNothing(t *testing.T) {
 }
 
 // The program goes at the pace of the fastest of them, who misses nothing, whatever another does.
-func TestTheFastestViewerMissesNothing(t *testing.T) {
+func TestFastestViewerMissesNothing(t *testing.T) {
 	f := newFeed(80, 24)
 	defer f.close()
 	fast, slow := &eye{Viewer: f.Watch()}, &eye{Viewer: f.Watch()}
@@ -127,7 +127,7 @@ func TestTheFastestViewerMissesNothing(t *testing.T) {
 	fast.Close()
 }
 
-func TestClearingEmptiesEveryScreen(t *testing.T) {
+func TestClearEmptiesAllScreens(t *testing.T) {
 	f := fed("old\r\n\x1b[?2004h", 100)
 	defer f.close()
 	v := &eye{Viewer: f.Watch()}
@@ -145,7 +145,7 @@ func TestClearingEmptiesEveryScreen(t *testing.T) {
 }
 
 // Under overload the screen is the end of the output, in the right modes, at once.
-func TestTheScreenUnderOverload(t *testing.T) {
+func TestScreenUnderOverload(t *testing.T) {
 	s := &scanner{}
 	f := newFeed(80, 24)
 	defer f.close()
@@ -162,14 +162,15 @@ func TestTheScreenUnderOverload(t *testing.T) {
 			if len(p.text) > ViewerBytes {
 				t.Errorf("a screen of %d bytes", len(p.text))
 			}
-			if !bytes.Contains(p.text, []byte("\x1b[?1049h")) || !bytes.Contains(p.text, []byte("\x1b[?25l")) || !bytes.Contains(p.text, []byte("\x1b[2;20r")) {
+			if !bytes.Contains(p.text, []byte("\x1b[?1049h")) || !bytes.Contains(p.text, []byte("\x1b[?25l")) ||
+				!bytes.Contains(p.text, []byte("\x1b[2;20r")) {
 				t.Error("modes are lost")
 			}
 		}
 	}
 }
 
-func TestResizingKeepsTheScreen(t *testing.T) {
+func TestResizeKeepsScreen(t *testing.T) {
 	f := fed("one\r\ntwo\x1b[2;5r", 100)
 	defer f.close()
 	f.resize(100, 30)

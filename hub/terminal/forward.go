@@ -18,7 +18,7 @@ func forward(blocks []block, rows int) (at int64, rest []block, begin string, ok
 	for k := len(blocks) - 1; k > 0; k-- {
 		b := blocks[k]
 		n, plain := plainLines(b.data)
-		if !plain || !b.modes.plain() || b.rows != blocks[k-1].rows || b.cols != blocks[k-1].cols {
+		if !plain || !b.modes.isPlain() || b.rows != blocks[k-1].rows || b.cols != blocks[k-1].cols {
 			lines = 0
 			continue
 		}
@@ -37,8 +37,8 @@ func forward(blocks []block, rows int) (at int64, rest []block, begin string, ok
 	return 0, nil, "", false
 }
 
-// plain reports whether lines are drawn on the main screen and scroll all of it.
-func (m modes) plain() bool {
+// isPlain reports whether lines are drawn on the main screen and scroll all of it.
+func (m modes) isPlain() bool {
 	return m.screen() == 0 && m.region[0] == "" && !m.lines && !slices.Contains(m.on, 7)
 }
 
@@ -50,7 +50,7 @@ func plainLines(b []byte) (n int, plain bool) {
 			n++
 		case c == runeESC:
 			end := sequenceEnd(b[i:])
-			if !harmless(b[i : i+end]) {
+			if !isHarmless(b[i : i+end]) {
 				return n, false
 			}
 			i += end - 1
@@ -82,9 +82,9 @@ func sequenceEnd(b []byte) int {
 // noDrawing are the modes that do not affect drawing.
 var noDrawing = []string{"?1", "?12", "?25", "?1000", "?1002", "?1003", "?1004", "?1006", "?1015", "?2004", "?2026"}
 
-// harmless reports whether a sequence neither moves between lines nor changes state that modes does
+// isHarmless reports whether a sequence neither moves between lines nor changes state that modes does
 // not track.
-func harmless(seq []byte) bool {
+func isHarmless(seq []byte) bool {
 	if len(seq) < 3 {
 		return false
 	}

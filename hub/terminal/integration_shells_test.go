@@ -45,10 +45,11 @@ var shellCases = map[string]shellCase{
 	},
 	"zsh with files elsewhere": {
 		shell: "zsh",
-		files: map[string]string{"z/.zshenv": "ENV=mine\n", "z/.zshrc": "PS1='ready> '\nMINE=rc-$ENV\n", ".zshrc": "MINE=wrong\n"},
-		env:   map[string]string{"ZDOTDIR": "~/z"},
-		run:   []ran{{`echo "$MINE zd=${ZDOTDIR#$HOME}"`, "", 0}},
-		says:  "rc-mine zd=/z",
+		files: map[string]string{"z/.zshenv": "ENV=mine\n", "z/.zshrc": "PS1='ready> '\nMINE=rc-$ENV\n",
+			".zshrc": "MINE=wrong\n"},
+		env:  map[string]string{"ZDOTDIR": "~/z"},
+		run:  []ran{{`echo "$MINE zd=${ZDOTDIR#$HOME}"`, "", 0}},
+		says: "rc-mine zd=/z",
 	},
 	"fish": {
 		shell: "fish",
@@ -121,7 +122,10 @@ func (tc shellCase) try(t *testing.T, home string) {
 		if err := p.Write([]byte(r.typed + "\r")); err != nil {
 			t.Fatal(err)
 		}
-		s.wait(t, "the end of "+r.typed, func() bool { return len(commandsOf(s.all())) > i && commandsOf(s.all())[i].end != nil })
+		s.wait(t, "the end of "+r.typed, func() bool {
+			return len(commandsOf(s.all())) > i &&
+				commandsOf(s.all())[i].end != nil
+		})
 		c := commandsOf(s.all())[i]
 		want := r.told
 		if want == "" && !strings.HasPrefix(r.typed, " ") {
@@ -135,7 +139,8 @@ func (tc shellCase) try(t *testing.T, home string) {
 		t.Fatal(err)
 	}
 	finish(t, p)
-	if got := s.text(); !strings.Contains(got, tc.says) || strings.Contains(got, "\x1b]633") || strings.Contains(got, "\x1b]133") {
+	if got := s.text(); !strings.Contains(got, tc.says) || strings.Contains(got, "\x1b]633") ||
+		strings.Contains(got, "\x1b]133") {
 		t.Errorf("the screen is %q", got)
 	}
 	if !strings.Contains(lines(s.all()), "commandDetectionAvailable") {

@@ -79,7 +79,8 @@ func TestBashIntegration(t *testing.T) {
 		t.Errorf("marks are in the output: %q", s.text())
 	}
 	out := lines(s.all())
-	for _, want := range []string{"commandDetectionAvailable", "cwdChanged {\"cwd\":\"file://" + home + "/a%20b\"}", "titleChanged {\"title\":\"my title\"}"} {
+	for _, want := range []string{"commandDetectionAvailable", "cwdChanged {\"cwd\":\"file://" + home + "/a%20b\"}",
+		"titleChanged {\"title\":\"my title\"}"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %s in\n%s", want, out)
 		}
@@ -93,8 +94,8 @@ func TestBashIntegration(t *testing.T) {
 	}
 }
 
-// TestALineThatHistoryLeavesOut: it stands on the screen, so its command has it; the person's history has not.
-func TestALineThatHistoryLeavesOut(t *testing.T) {
+// TestLineMissingFromHistory: it stands on the screen, so its command has it; the person's history has not.
+func TestLineMissingFromHistory(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("SHELL", bash(t))
 	t.Setenv("HOME", home)
@@ -116,12 +117,13 @@ func TestALineThatHistoryLeavesOut(t *testing.T) {
 	if want := "true|export KEY=hunter2|exit"; strings.Join(got, "|") != want {
 		t.Errorf("command lines %q, want %q", got, want)
 	}
-	if history, err := os.ReadFile(filepath.Join(home, "history")); err != nil || strings.Contains(string(history), "hunter2") {
+	if history, err := os.ReadFile(filepath.Join(home, "history")); err != nil ||
+		strings.Contains(string(history), "hunter2") {
 		t.Errorf("history: %v\n%s", err, history)
 	}
 }
 
-func TestShellIsOneThatLetsPeopleIn(t *testing.T) {
+func TestShellAcceptsLogins(t *testing.T) {
 	for _, sh := range []string{"", "bash", "/usr/sbin/nologin", "/bin/false", "/no/such/shell", "/etc/passwd", "/"} {
 		t.Setenv("SHELL", sh)
 		if got := Shell(); got == sh || !filepath.IsAbs(got) {

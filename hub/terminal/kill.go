@@ -19,16 +19,16 @@ func (p *Process) Kill() error {
 		}
 		members := p.members()
 		p.signal(members, sig)
-		if p.gone(members, p.grace) {
+		if p.waitGone(members, p.grace) {
 			return nil
 		}
 	}
 	return errors.New("cannot kill the program")
 }
 
-// gone waits for the program, and then for its children: one that ignores a signal gets the next
+// waitGone waits for the program, and then for its children: one that ignores a signal gets the next
 // although its shell has ended.
-func (p *Process) gone(members []int, grace time.Duration) bool {
+func (p *Process) waitGone(members []int, grace time.Duration) bool {
 	t := time.NewTimer(grace)
 	defer t.Stop()
 	select {
@@ -37,7 +37,7 @@ func (p *Process) gone(members []int, grace time.Duration) bool {
 		return false
 	}
 	for _, pid := range members {
-		if pid != p.cmd.Process.Pid && alive(pid) {
+		if pid != p.cmd.Process.Pid && isAlive(pid) {
 			p.reap(members, t.C)
 			break
 		}
@@ -49,7 +49,7 @@ func (p *Process) gone(members []int, grace time.Duration) bool {
 func (p *Process) reap(members []int, deadline <-chan time.Time) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for slices.ContainsFunc(members, alive) {
+	for slices.ContainsFunc(members, isAlive) {
 		select {
 		case <-tick.C:
 		case <-deadline:
@@ -59,7 +59,7 @@ func (p *Process) reap(members []int, deadline <-chan time.Time) {
 	}
 }
 
-func alive(pid int) bool { return unix.Kill(pid, 0) == nil }
+func isAlive(pid int) bool { return unix.Kill(pid, 0) == nil }
 
 // signal reaches the program's group, the group in the terminal's foreground (a shell gives each
 // job its own) and every process of the session.

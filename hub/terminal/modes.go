@@ -100,8 +100,8 @@ func (m *modes) screen() int {
 	return 0
 }
 
-// resized drops the scrolling regions, which end with the size they were set for.
-func (m *modes) resized() { m.region = [2]string{} }
+// dropRegions drops the scrolling regions, which end with the size they were set for.
+func (m *modes) dropRegions() { m.region = [2]string{} }
 
 // String returns the sequences that bring a fresh terminal into these modes.
 func (m modes) String() string {

@@ -95,8 +95,8 @@ func (o *output) add(actions []ahp.Action) {
 		o.backlog.note(a)
 		o.gather(a)
 	}
-	if o.backlog.full() {
-		o.pending, o.text = append(lasting(o.pending), o.backlog.trim(o.dec.scan.modes.String())...), o.text[:0]
+	if o.backlog.isFull() {
+		o.pending, o.text = append(keepLasting(o.pending), o.backlog.trim(o.dec.scan.modes.String())...), o.text[:0]
 		o.size = dataIn(o.pending)
 	}
 }
@@ -163,12 +163,13 @@ func dataIn(actions []ahp.Action) (n int) {
 	return n
 }
 
-// lasting returns the actions whose effect outlives a clear.
-func lasting(actions []ahp.Action) []ahp.Action {
+// keepLasting returns the actions whose effect outlives a clear.
+func keepLasting(actions []ahp.Action) []ahp.Action {
 	var kept []ahp.Action
 	for _, a := range actions {
 		switch a.(type) {
-		case *ahp.TerminalDataAction, *ahp.TerminalClearedAction, *ahp.TerminalCommandExecutedAction, *ahp.TerminalCommandFinishedAction:
+		case *ahp.TerminalDataAction, *ahp.TerminalClearedAction, *ahp.TerminalCommandExecutedAction,
+			*ahp.TerminalCommandFinishedAction:
 		default:
 			kept = append(kept, a)
 		}

@@ -16,7 +16,8 @@ import (
 func pumped(t *testing.T, feed func(chan<- []byte), emit func([]ahp.Action)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		o := output{dec: newDecoder(detectAny, "", "", time.Now), backlog: backlog{limit: DefaultScrollback}, emit: emit, cleared: new(atomic.Bool)}
+		o := output{dec: newDecoder(detectAny, "", "", time.Now), backlog: backlog{limit: DefaultScrollback}, emit: emit,
+			cleared: new(atomic.Bool)}
 		chunks := make(chan []byte)
 		go func() { defer close(chunks); feed(chunks) }()
 		o.pump(chunks, nil)
@@ -24,7 +25,7 @@ func pumped(t *testing.T, feed func(chan<- []byte), emit func([]ahp.Action)) {
 	})
 }
 
-func TestWhatComesTogetherIsOneAction(t *testing.T) {
+func TestMergeOutputOfOneStep(t *testing.T) {
 	var got []string
 	pumped(t, func(c chan<- []byte) {
 		for range 5 {
@@ -44,7 +45,7 @@ func TestWhatComesTogetherIsOneAction(t *testing.T) {
 	}
 }
 
-func TestTitlesAreToldNowAndThen(t *testing.T) {
+func TestTitlesAreThrottled(t *testing.T) {
 	var got []string
 	pumped(t, func(c chan<- []byte) {
 		for i := range 1000 {
@@ -67,7 +68,7 @@ func TestTitlesAreToldNowAndThen(t *testing.T) {
 	}
 }
 
-func TestAFastProgramIsNotSlowedAndNotSentWhole(t *testing.T) {
+func TestFastProgramIsPaced(t *testing.T) {
 	var steps []int
 	var all []ahp.Action
 	chunk := []byte(strings.Repeat("0123456789abcde\n", mergeBytes/16))

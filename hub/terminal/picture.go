@@ -67,8 +67,8 @@ func (f *Feed) draw(whatever bool) (p *picture, start int64) {
 	if !whatever && begun.Before(f.rest) && end-at > cheapBytes {
 		return nil, start
 	}
-	vain := func() bool { return !whatever && f.lost(end) }
-	p = drawn(base, at, blocks, m, cols, rows, vain)
+	vain := func() bool { return !whatever && f.isLost(end) }
+	p = drawFrom(base, at, blocks, m, cols, rows, vain)
 	took := time.Since(begun)
 	f.rest = time.Now().Add(drawBudget * took)
 	if p == nil {
@@ -86,8 +86,8 @@ func (f *Feed) draw(whatever bool) (p *picture, start int64) {
 	return p, f.start()
 }
 
-// lost reports whether output after an offset is no longer kept.
-func (f *Feed) lost(after int64) bool {
+// isLost reports whether output after an offset is no longer kept.
+func (f *Feed) isLost(after int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.start() > after

@@ -73,12 +73,13 @@ func shown(texts ...string) string {
 	for _, t := range texts {
 		e.say(t)
 	}
-	out := fmt.Sprintf("alternate=%v\n%s", e.vt.IsAltScreen(), strings.Join(strings.Split(e.screen(-1), "\x1b["), "\n\x1b["))
+	out := fmt.Sprintf("alternate=%v\n%s", e.vt.IsAltScreen(),
+		strings.Join(strings.Split(e.screen(-1), "\x1b["), "\n\x1b["))
 	return out + "\n" + e.cursor()
 }
 
-// TestALateViewerHasTheSameScreen draws each fixture at once and from a picture made after every part of it.
-func TestALateViewerHasTheSameScreen(t *testing.T) {
+// TestLateViewerHasSameScreen draws each fixture at once and from a picture made after every part of it.
+func TestLateViewerHasSameScreen(t *testing.T) {
 	for name, out := range fixtures {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,8 +110,8 @@ func TestALateViewerHasTheSameScreen(t *testing.T) {
 	}
 }
 
-// TestTheScreenIsThatOfTmux compares the text of each fixture's screen with tmux's rendering of the same bytes.
-func TestTheScreenIsThatOfTmux(t *testing.T) {
+// TestScreenMatchesTmux compares the text of each fixture's screen with tmux's rendering of the same bytes.
+func TestScreenMatchesTmux(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("no tmux here to compare with")
 	}
@@ -148,7 +149,8 @@ func tmuxScreen(t *testing.T, out string) string {
 		}
 		return string(b)
 	}
-	run("new-session", "-d", "-x", "80", "-y", "24", "stty raw -echo; cat "+file+"; tmux -S "+sock+" wait-for -S shown; exec sleep 60")
+	run("new-session", "-d", "-x", "80", "-y", "24",
+		"stty raw -echo; cat "+file+"; tmux -S "+sock+" wait-for -S shown; exec sleep 60")
 	defer run("kill-server")
 	run("wait-for", "shown")
 	lines := strings.Split(run("capture-pane", "-p"), "\n")
@@ -165,8 +167,8 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// TestAPictureKeepsThePlacesOfCommands reads where a terminal that is sent a picture would mark the commands.
-func TestAPictureKeepsThePlacesOfCommands(t *testing.T) {
+// TestPictureKeepsCommandPlaces reads where a terminal that is sent a picture would mark the commands.
+func TestPictureKeepsCommandPlaces(t *testing.T) {
 	mark := func(what string) string { return "\x1b]633;" + what + ";n\a" }
 	at := func(line, output string) string {
 		return mark("A") + "$ " + line + "\r\n" + mark("E;"+line) + mark("C") + output + mark("D;0")
@@ -176,12 +178,17 @@ func TestAPictureKeepsThePlacesOfCommands(t *testing.T) {
 		out  string
 		want map[string]string // command → the line it stands in
 	}{
-		"shown":                  {at("one", "1\r\n") + at("two", "$ one\r\n"), map[string]string{"c1": "$ one", "c2": "$ two"}},
-		"scrolled":               {at("one", numbered(1, 60)) + at("two", numbered(1, 900)) + mark("A") + "$ ", map[string]string{"c1": "$ one", "c2": "$ two"}},
-		"out of the scrollback":  {at("one", "1\r\n") + at("two", numbered(1, 1500)) + at("three", ""), map[string]string{"c3": "$ three"}},
-		"forged":                 {at("one", forged+"\r\n"+forged), map[string]string{"c1": "$ one"}},
-		"in a full screen":       {at("vi", "\x1b[?1049h\x1b[2J"+forged) + "\x1b[?1049l" + at("two", ""), map[string]string{"c1": "$ vi", "c2": "$ two"}},
-		"cleared":                {at("one", "") + at("clear", "\x1b[H\x1b[2J\x1b[3J") + at("two", ""), map[string]string{"c3": "$ two"}},
+		"shown": {at("one", "1\r\n") + at("two", "$ one\r\n"),
+			map[string]string{"c1": "$ one", "c2": "$ two"}},
+		"scrolled": {at("one", numbered(1, 60)) + at("two", numbered(1, 900)) + mark("A") + "$ ",
+			map[string]string{"c1": "$ one", "c2": "$ two"}},
+		"out of the scrollback": {at("one", "1\r\n") + at("two", numbered(1, 1500)) + at("three", ""),
+			map[string]string{"c3": "$ three"}},
+		"forged": {at("one", forged+"\r\n"+forged), map[string]string{"c1": "$ one"}},
+		"in a full screen": {at("vi", "\x1b[?1049h\x1b[2J"+forged) + "\x1b[?1049l" + at("two", ""),
+			map[string]string{"c1": "$ vi", "c2": "$ two"}},
+		"cleared": {at("one", "") + at("clear", "\x1b[H\x1b[2J\x1b[3J") + at("two", ""),
+			map[string]string{"c3": "$ two"}},
 		"without a prompt's":     {"$ one\r\n" + mark("C") + "1\r\n", map[string]string{"c1": "$ one"}},
 		"a prompt of two lines":  {mark("A") + "dir\r\n$ one\r\n" + mark("C"), map[string]string{"c1": "dir"}},
 		"a prompt without a row": {"no end" + at("one", ""), map[string]string{"c1": "no end$ one"}},

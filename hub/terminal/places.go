@@ -66,8 +66,8 @@ func (e *emulator) trim() {
 	e.places.dropped += over
 }
 
-// erased removes the places in an erased part of the display.
-func (e *emulator) erased(p ansi.Params) {
+// dropErasedPlaces removes the places in an erased part of the display.
+func (e *emulator) dropErasedPlaces(p ansi.Params) {
 	if e.vt.IsAltScreen() {
 		return
 	}
@@ -76,7 +76,8 @@ func (e *emulator) erased(p ansi.Params) {
 	y := top + cursor.Y
 	for line := range e.places.at {
 		switch {
-		case how == 0 && (line > y || line == y && cursor.X == 0), how == 1 && line >= top && line < y, how == 2 && line >= top, how == 3 && line < top:
+		case how == 0 && (line > y || line == y && cursor.X == 0), how == 1 && line >= top && line < y, how == 2 &&
+			line >= top, how == 3 && line < top:
 			delete(e.places.at, line)
 		}
 	}

@@ -104,7 +104,8 @@ func sh(script string) []string { return []string{"/bin/sh", "-c", script} }
 func TestOutputAndExitCode(t *testing.T) {
 	s := newScreen()
 	dir := t.TempDir()
-	p := start(t, Spec{Command: sh(`echo "$GREETING from $(pwd)"; printf 'a\342\202\254\377\n'; exit 7`), Dir: dir, Env: []string{"GREETING=hello"}}, s)
+	p := start(t, Spec{Command: sh(`echo "$GREETING from $(pwd)"; printf 'a\342\202\254\377\n'; exit 7`), Dir: dir,
+		Env: []string{"GREETING=hello"}}, s)
 	if code := finish(t, p); code != 7 {
 		t.Errorf("exit code %d, want 7", code)
 	}
@@ -122,7 +123,7 @@ func TestOutputAndExitCode(t *testing.T) {
 	}
 }
 
-func TestTheHubsSettingsStayItsOwn(t *testing.T) {
+func TestHubSettingsAreNotInherited(t *testing.T) {
 	t.Setenv("AHPHUB_TOKEN", "secret")
 	t.Setenv("GH_TOKEN", "secret")
 	t.Setenv("MY_SETTING", "passed")
@@ -147,7 +148,8 @@ func TestSizes(t *testing.T) {
 		if err := p.Resize(size[0], size[1]); err == nil || !strings.Contains(err.Error(), "between 1 and 1000") {
 			t.Errorf("resizing to %v: %v", size, err)
 		}
-		if _, err := Start(Spec{Command: sh("true"), Dir: t.TempDir(), Cols: size[0], Rows: size[1]}, launch, s.emit); err == nil {
+		if _, err := Start(Spec{Command: sh("true"), Dir: t.TempDir(), Cols: size[0], Rows: size[1]}, launch,
+			s.emit); err == nil {
 			t.Errorf("a terminal of size %v was started", size)
 		}
 	}
@@ -161,7 +163,8 @@ func TestSizes(t *testing.T) {
 }
 
 func TestStartRefusals(t *testing.T) {
-	if _, err := Start(Spec{Dir: "/does/not/exist"}, launch, nil); err == nil || !strings.Contains(err.Error(), "/does/not/exist") {
+	if _, err := Start(Spec{Dir: "/does/not/exist"}, launch, nil); err == nil ||
+		!strings.Contains(err.Error(), "/does/not/exist") {
 		t.Errorf("a missing directory: %v", err)
 	}
 	if _, err := Start(Spec{Command: []string{"/no/such/program"}, Dir: t.TempDir()}, launch, nil); err == nil {
@@ -181,7 +184,7 @@ func TestControlC(t *testing.T) {
 	}
 }
 
-func TestKillEndsWhatIgnoresSignals(t *testing.T) {
+func TestKillEndsProcessesThatIgnoreSignals(t *testing.T) {
 	s := newScreen()
 	// The one in the background is in a group of its own, as a shell's jobs are.
 	p := start(t, Spec{
@@ -213,7 +216,7 @@ func TestKillEndsWhatIgnoresSignals(t *testing.T) {
 	}
 }
 
-func TestTheEndDoesNotWaitForWhatStaysBehind(t *testing.T) {
+func TestEndDoesNotWaitForLeftovers(t *testing.T) {
 	s := newScreen()
 	p := start(t, Spec{Command: []string{"bash", "-c", `trap '' HUP; sleep 100 & echo pid=$!=; exit 5`}}, s)
 	begun := time.Now()
@@ -256,14 +259,15 @@ func TestBinaryJunk(t *testing.T) {
 
 var flood = flag.Int("flood", 64, "megabytes of output that TestAFloodIsBoundedMergedAndPaced takes")
 
-func TestAFloodIsBoundedMergedAndPaced(t *testing.T) {
+func TestFloodIsBoundedMergedAndPaced(t *testing.T) {
 	if testing.Short() {
 		t.Skip("64 MB of output and more")
 	}
 	var sent, content, peak, actions, small int
 	var last string
 	begun := time.Now()
-	p, err := Start(Spec{Command: sh(fmt.Sprintf("yes | head -n %d; printf end", *flood<<20/len("y\r\n"))), Dir: t.TempDir()}, launch, func(step []ahp.Action) {
+	p, err := Start(Spec{Command: sh(fmt.Sprintf("yes | head -n %d; printf end", *flood<<20/len("y\r\n"))),
+		Dir: t.TempDir()}, launch, func(step []ahp.Action) {
 		for _, a := range step {
 			switch a := a.(type) {
 			case *ahp.TerminalClearedAction:
@@ -306,15 +310,17 @@ func TestAFloodIsBoundedMergedAndPaced(t *testing.T) {
 	if m.HeapAlloc > 64<<20 {
 		t.Errorf("%d MB of heap after it", m.HeapAlloc>>20)
 	}
-	t.Logf("%d MB of output in %v, of which %d MB were sent; %d MB of heap after it", *flood, time.Since(begun), sent>>20, m.HeapAlloc>>20)
+	t.Logf("%d MB of output in %v, of which %d MB were sent; %d MB of heap after it", *flood, time.Since(begun), sent>>20,
+		m.HeapAlloc>>20)
 }
 
 func TestBackPressureHoldsTheProgram(t *testing.T) {
 	gate, s := make(chan struct{}), newScreen()
-	p, err := Start(Spec{Command: sh(`head -c 3000000 /dev/zero | tr '\0' x; echo end`), Dir: t.TempDir()}, launch, func(a []ahp.Action) {
-		<-gate
-		s.emit(a)
-	})
+	p, err := Start(Spec{Command: sh(`head -c 3000000 /dev/zero | tr '\0' x; echo end`), Dir: t.TempDir()}, launch,
+		func(a []ahp.Action) {
+			<-gate
+			s.emit(a)
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,23 +19,32 @@ type program struct {
 }
 
 var programs = map[string]program{
-	"vim": {needs: "vim", command: []string{"vim", "-u", "NONE", "-i", "NONE", "-n", "--cmd", "set nocompatible laststatus=2 ruler showmode mouse=a termguicolors", "text"},
-		keys:  [][2]string{{"line 12", ":syntax on\r"}, {"line 12", "5GAwide 漢字 🙂 é|\x1b"}, {"wide", "Go\x1b:vsplit\r"}, {"text [+]", "\x06\x15/line 3\r"}, {"line 3", "ihello"}},
+	"vim": {needs: "vim", command: []string{"vim", "-u", "NONE", "-i", "NONE", "-n", "--cmd",
+		"set nocompatible laststatus=2 ruler showmode mouse=a termguicolors", "text"},
+		keys: [][2]string{{"line 12", ":syntax on\r"}, {"line 12", "5GAwide 漢字 🙂 é|\x1b"}, {"wide", "Go\x1b:vsplit\r"},
+			{"text [+]", "\x06\x15/line 3\r"}, {"line 3", "ihello"}},
 		until: "-- INSERT --", mode: "\x1b[?1049h"},
 	"less": {needs: "less", command: []string{"less", "-R", "text"},
-		keys: [][2]string{{"line 12", " "}, {"line 40", "/line 9\r"}, {"line 9", "b"}}, until: "line 67", mode: "\x1b[?1049h"},
+		keys: [][2]string{{"line 12", " "}, {"line 40", "/line 9\r"}, {"line 9", "b"}}, until: "line 67",
+		mode: "\x1b[?1049h"},
 	"less, left again": {needs: "less", command: sh("echo before; less -R text; echo after; read x"),
 		keys: [][2]string{{"line 12", "q"}}, until: "after"},
 	"bash": {needs: "bash", command: []string{"bash", "--norc", "-i"},
-		keys:  [][2]string{{"p>", "printf '\\e[38;2;10;200;30mtrue\\e[m %s\\n' 漢字 🙂 é; seq 100\r"}, {"100", "echo abcdef\x1b[D\x1b[D\x1b[DXY\x01\x05\r"}, {"abcXYdef", "ls -C --color=always /usr\r"}, {"share", "echo en$((1))d"}},
+		keys: [][2]string{{"p>", "printf '\\e[38;2;10;200;30mtrue\\e[m %s\\n' 漢字 🙂 é; seq 100\r"},
+			{"100", "echo abcdef\x1b[D\x1b[D\x1b[DXY\x01\x05\r"}, {"abcXYdef", "ls -C --color=always /usr\r"},
+			{"share", "echo en$((1))d"}},
 		until: "echo en$((1))d", mode: "\x1b[?2004h"},
 	"zsh": {needs: "zsh", command: []string{"zsh", "-f", "-i"},
-		keys:  [][2]string{{"p>", "PROMPT='%F{red}%~%f q> ' RPROMPT='right'\r"}, {"q>", "echo one two\x01\x1bf\x1b[3~X\r"}, {"X", "setopt prompt_sp; printf nonl\r"}, {"nonl", "echo do$((1))ne\r"}},
+		keys: [][2]string{{"p>", "PROMPT='%F{red}%~%f q> ' RPROMPT='right'\r"}, {"q>", "echo one two\x01\x1bf\x1b[3~X\r"},
+			{"X", "setopt prompt_sp; printf nonl\r"}, {"nonl", "echo do$((1))ne\r"}},
 		until: "do1ne", mode: "\x1b[?2004h"},
-	"tmux inside": {needs: "tmux", command: sh(`tmux -S "$PWD/inner" -f /dev/null -u new-session 'PS1="in> " sh' \; set -g status-right fixed \; set -g exit-unattached on \; split-window -h 'cat text; exec sleep 60'`),
+	"tmux inside": {needs: "tmux", command: sh(
+		`tmux -S "$PWD/inner" -f /dev/null -u new-session 'PS1="in> " sh' \; set -g status-right fixed \; set -g exit-unattached on \; split-window -h 'cat text; exec sleep 60'`),
 		keys: [][2]string{{"line 98", "\x02o"}, {"in>", "echo i$((1))n\r"}}, until: "i1n", mode: "\x1b[?1049h"},
-	"htop": {needs: "htop", command: []string{"htop", "-d", "100"}, keys: [][2]string{{"F10", "\x1bOP"}}, until: "htop", moving: true, mode: "\x1b[?1000h"},
-	"top":  {needs: "top", command: []string{"top", "-d", "100"}, keys: [][2]string{{"PID", "h"}}, until: "Help for", moving: true},
+	"htop": {needs: "htop", command: []string{"htop", "-d", "100"}, keys: [][2]string{{"F10", "\x1bOP"}}, until: "htop",
+		moving: true, mode: "\x1b[?1000h"},
+	"top": {needs: "top", command: []string{"top", "-d", "100"}, keys: [][2]string{{"PID", "h"}}, until: "Help for",
+		moving: true},
 }
 
 // TestRealPrograms runs programs in a terminal and compares the screen with tmux's rendering of the same bytes, and
@@ -58,7 +67,8 @@ func TestRealPrograms(t *testing.T) {
 func (prog program) compare(t *testing.T) {
 	dir, s := t.TempDir(), newScreen()
 	write(t, filepath.Join(dir, "text"), numbered(1, 98))
-	p := start(t, Spec{Command: prog.command, Dir: dir, Grace: 100 * time.Millisecond, Env: []string{"PS1=p> ", "PROMPT=p> ", "HOME=" + dir, "TMUX=", "LC_ALL=C.UTF-8", "LESS=", "HISTFILE="}}, s)
+	p := start(t, Spec{Command: prog.command, Dir: dir, Grace: 100 * time.Millisecond,
+		Env: []string{"PS1=p> ", "PROMPT=p> ", "HOME=" + dir, "TMUX=", "LC_ALL=C.UTF-8", "LESS=", "HISTFILE="}}, s)
 	everything := recorder{p.Feed()}
 	for _, k := range prog.keys {
 		everything.until(t, p, k[0])
@@ -133,7 +143,7 @@ func (r recorder) quiet(t *testing.T) string {
 	return b.String()
 }
 
-func TestTheTerminalsEnvironment(t *testing.T) {
+func TestTerminalEnvironment(t *testing.T) {
 	s := newScreen()
 	finish(t, start(t, Spec{Command: sh(`tty -s && echo "a terminal, $TERM, $COLORTERM, $(stty size)"`)}, s))
 	if want := "a terminal, xterm-256color, truecolor, 24 80"; !strings.Contains(s.text(), want) {

@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-func TestAForkBombIsDefused(t *testing.T) {
+func TestDefuseForkBomb(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("processes are not counted here")
 	}
@@ -34,9 +34,10 @@ func TestAForkBombIsDefused(t *testing.T) {
 	}
 }
 
-func TestAProgramThatClosesItsTerminal(t *testing.T) {
+func TestProgramClosesItsTerminal(t *testing.T) {
 	s := newScreen()
-	p := start(t, Spec{Command: sh(`echo bye; trap '' HUP; exec <&- >&- 2>&-; sleep 1000`), Grace: 50 * time.Millisecond}, s)
+	p := start(t, Spec{Command: sh(`echo bye; trap '' HUP; exec <&- >&- 2>&-; sleep 1000`), Grace: 50 * time.Millisecond},
+		s)
 	s.waitText(t, "bye")
 	_ = p.Write([]byte("is anybody there\n"))
 	if err := p.Kill(); err != nil {
@@ -58,7 +59,7 @@ func TestEndOfInput(t *testing.T) {
 	}
 }
 
-func TestAHundredTerminals(t *testing.T) {
+func TestHundredTerminals(t *testing.T) {
 	const n = 100
 	var all [n]*Process
 	var screens [n]*screen
@@ -82,9 +83,10 @@ func TestAHundredTerminals(t *testing.T) {
 	}
 }
 
-func TestAStormOfSizes(t *testing.T) {
+func TestResizeStorm(t *testing.T) {
 	s := newScreen()
-	p := start(t, Spec{Command: []string{"bash", "-c", `trap 'echo "size $(stty size)"' WINCH; echo ready; while :; do read -t 0.05 x; done`}}, s)
+	p := start(t, Spec{Command: []string{"bash", "-c",
+		`trap 'echo "size $(stty size)"' WINCH; echo ready; while :; do read -t 0.05 x; done`}}, s)
 	s.waitText(t, "ready")
 	begun := time.Now()
 	for i := range 2000 {

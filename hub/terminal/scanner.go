@@ -284,7 +284,8 @@ func (s *scanner) inLong(r rune) {
 	}
 }
 
-// isIntegration tells an OSC payload of shell integration by its number; of our own marks too, which no program may set.
+// isIntegration tells an OSC payload of shell integration by its number; of our own marks too,
+// which no program may set.
 func isIntegration(payload []byte) bool {
 	n, _, _ := bytes.Cut(payload, []byte(";"))
 	switch string(n) {

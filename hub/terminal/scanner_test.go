@@ -20,33 +20,37 @@ func scan(pieces ...string) (out []string, oscs []string) {
 	return append(out, s.take()), oscs
 }
 
-func TestScannerHoldsWhatIsUnfinished(t *testing.T) {
+func TestScannerHoldsUnfinishedSequences(t *testing.T) {
 	long := strings.Repeat("x", maxSequence+10)
 	tests := map[string]struct {
 		in   []string
 		want []string
 	}{
-		"plain":                         {[]string{"hello\r\n"}, []string{"hello\r\n", ""}},
-		"a character in two":            {[]string{"a\xe2\x82", "\xacb"}, []string{"a", "€b", ""}},
-		"a character never finished":    {[]string{"a\xe2\x82"}, []string{"a", "��"}},
-		"not UTF-8":                     {[]string{"\xff\xfe\x00x"}, []string{"��\x00x", ""}},
-		"a colour in two":               {[]string{"a\x1b[3", "1mb"}, []string{"a", "\x1b[31mb", ""}},
-		"a lone ESC":                    {[]string{"a\x1b"}, []string{"a", "\x1b"}},
-		"ESC with intermediate":         {[]string{"\x1b(", "Bx"}, []string{"", "\x1b(Bx", ""}},
-		"a title stays":                 {[]string{"\x1b]0;t", "\ax"}, []string{"", "\x1b]0;t\ax", ""}},
-		"a title ended by ST":           {[]string{"\x1b]2;t\x1b", "\\x"}, []string{"", "\x1b]2;t\x1b\\x", ""}},
-		"marks go":                      {[]string{"a\x1b]633;A\ab\x1b]133;D;0\x1b\\c\x1b]7;file:///x\ad"}, []string{"abcd", ""}},
+		"plain":                      {[]string{"hello\r\n"}, []string{"hello\r\n", ""}},
+		"a character in two":         {[]string{"a\xe2\x82", "\xacb"}, []string{"a", "€b", ""}},
+		"a character never finished": {[]string{"a\xe2\x82"}, []string{"a", "��"}},
+		"not UTF-8":                  {[]string{"\xff\xfe\x00x"}, []string{"��\x00x", ""}},
+		"a colour in two":            {[]string{"a\x1b[3", "1mb"}, []string{"a", "\x1b[31mb", ""}},
+		"a lone ESC":                 {[]string{"a\x1b"}, []string{"a", "\x1b"}},
+		"ESC with intermediate":      {[]string{"\x1b(", "Bx"}, []string{"", "\x1b(Bx", ""}},
+		"a title stays":              {[]string{"\x1b]0;t", "\ax"}, []string{"", "\x1b]0;t\ax", ""}},
+		"a title ended by ST":        {[]string{"\x1b]2;t\x1b", "\\x"}, []string{"", "\x1b]2;t\x1b\\x", ""}},
+		"marks go": {[]string{"a\x1b]633;A\ab\x1b]133;D;0\x1b\\c\x1b]7;file:///x\ad"},
+			[]string{"abcd", ""}},
 		"marks go over a cut":           {[]string{"a\x1b]63", "3;A\ab"}, []string{"a", "b", ""}},
 		"a mark never finished":         {[]string{"a\x1b]633;A"}, []string{"a", ""}},
 		"a mark broken off by a colour": {[]string{"a\x1b]633;A\x1b[1mb"}, []string{"a\x1b[1mb", ""}},
 		"a mark cancelled":              {[]string{"a\x1b]633;A\x18b"}, []string{"a\x18b", ""}},
 		"an eight-bit mark":             {[]string{"a\u009d633;A\u009cb"}, []string{"ab", ""}},
-		"an image is passed on":         {[]string{"\x1bP" + long, "y\x1b", "\\z"}, []string{"\x1bP" + long, "y", "\x1b\\z", ""}},
-		"a colour ends an image":        {[]string{"\x1bP" + long + "\x1b", "[1mz"}, []string{"\x1bP" + long, "\x18\x1b[1mz", ""}},
-		"a huge mark is dropped":        {[]string{"a\x1b]633;E;" + long, long + "\ab"}, []string{"a", "b", ""}},
-		"a huge mark broken off":        {[]string{"a\x1b]133;" + long + "\x1b[1mb"}, []string{"a\x1b[1mb", ""}},
-		"BEL inside DCS is content":     {[]string{"\x1bPa\ab\x1b\\c"}, []string{"\x1bPa\ab\x1b\\c", ""}},
-		"an endless CSI":                {[]string{"\x1b[" + strings.Repeat("1", 300)}, []string{"\x1b[" + strings.Repeat("1", 300), ""}},
+		"an image is passed on": {[]string{"\x1bP" + long, "y\x1b", "\\z"},
+			[]string{"\x1bP" + long, "y", "\x1b\\z", ""}},
+		"a colour ends an image": {[]string{"\x1bP" + long + "\x1b", "[1mz"},
+			[]string{"\x1bP" + long, "\x18\x1b[1mz", ""}},
+		"a huge mark is dropped":    {[]string{"a\x1b]633;E;" + long, long + "\ab"}, []string{"a", "b", ""}},
+		"a huge mark broken off":    {[]string{"a\x1b]133;" + long + "\x1b[1mb"}, []string{"a\x1b[1mb", ""}},
+		"BEL inside DCS is content": {[]string{"\x1bPa\ab\x1b\\c"}, []string{"\x1bPa\ab\x1b\\c", ""}},
+		"an endless CSI": {[]string{"\x1b[" + strings.Repeat("1", 300)},
+			[]string{"\x1b[" + strings.Repeat("1", 300), ""}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -61,9 +65,11 @@ func TestScannerHoldsWhatIsUnfinished(t *testing.T) {
 // FuzzScanner: however the bytes are cut, the text and the sequences are the
 // same, the text is UTF-8, and no mark is in it.
 func FuzzScanner(f *testing.F) {
-	for _, s := range []string{"a€b", "\x1b]633;E;ls;n\a", "\x1b]0;title\x1b\\x", "\x1b[31mred\x1b[0m", "\u009d133;A\u009c",
+	for _, s := range []string{"a€b", "\x1b]633;E;ls;n\a", "\x1b]0;title\x1b\\x", "\x1b[31mred\x1b[0m",
+		"\u009d133;A\u009c",
 		"\x1bP1;2|x\x1b\\", "\xff\xc3(", "\x1b]133;A\x1b]133;B\a", "\x1b\x1b]7;x\a\x18", "\x1b(B\x1b)0",
-		"\x1b]633;C;?;n\a\x1b]633;E;a\\x3bb;n\a", "\x1b[38;2;1;2;3m\x1b[?2004;1006h", "\x1b]8;id=1;http://x\x1b\\l\x1b]8;;\a", "\x1b_G\x1b]133;A\a\x1b\\", "\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f"} {
+		"\x1b]633;C;?;n\a\x1b]633;E;a\\x3bb;n\a", "\x1b[38;2;1;2;3m\x1b[?2004;1006h",
+		"\x1b]8;id=1;http://x\x1b\\l\x1b]8;;\a", "\x1b_G\x1b]133;A\a\x1b\\", "\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f"} {
 		f.Add([]byte(s), uint8(1))
 		f.Add([]byte(s), uint8(3))
 	}

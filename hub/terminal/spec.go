@@ -69,7 +69,8 @@ func usable(sh string) bool {
 	return filepath.IsAbs(sh) && err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0
 }
 
-// environment returns what the program sees: the usual variables, those of Pass and Env, and what tells programs about this
+// environment returns what the program sees: the usual variables, those of Pass and Env, and what
+// tells programs about this
 // terminal.
 func environment(s Spec) []string {
 	env := environ.Inherit(s.Pass)
