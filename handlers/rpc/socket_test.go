@@ -57,13 +57,13 @@ func TestAuthentication(t *testing.T) { // AHP requirements 208 and 209
 }
 
 func TestSocketEnds(t *testing.T) { // AHP requirements 207 and 209
-	limits := Limits{FrameBytes: 1000, Handshake: 50 * time.Millisecond}
+	const silent = "when nothing is said"
 	cases := []struct {
 		name string
 		do   func(w *world, p *peer)
 		code websocket.StatusCode
 	}{
-		{"when nothing is said", func(*world, *peer) {}, websocket.StatusPolicyViolation},
+		{silent, func(*world, *peer) {}, websocket.StatusPolicyViolation},
 		{"on a binary frame", func(w *world, p *peer) {
 			must(w.t, p.ws.Write(context.Background(), websocket.MessageBinary, []byte("{}")))
 		}, websocket.StatusUnsupportedData},
@@ -76,6 +76,10 @@ func TestSocketEnds(t *testing.T) { // AHP requirements 207 and 209
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			limits := Limits{FrameBytes: 1000, Handshake: time.Hour}
+			if c.name == silent {
+				limits.Handshake = 50 * time.Millisecond
+			}
 			w := newWorld(t, Config{Limits: limits}, hub.Config{})
 			p := w.dial("owner")
 			c.do(w, p)
@@ -220,7 +224,8 @@ func TestUnreadAnswersAreBounded(t *testing.T) {
 }
 
 func TestDetectLostPeer(t *testing.T) {
-	w := newWorld(t, Config{Limits: Limits{Ping: 20 * time.Millisecond}}, hub.Config{})
+	t.Parallel()
+	w := newWorld(t, Config{Limits: Limits{Ping: 1500 * time.Millisecond}}, hub.Config{}) // which the living one has to answer in
 	alive, gone := w.dial("owner"), w.dial("owner")
 	alive.initialize("alive")
 	gone.initialize("gone") // and reads no more, so it answers no ping

@@ -188,8 +188,8 @@ func TestSpecialFilesStopWhoActs(t *testing.T) {
 // which file it was, and the slots are free again.
 func TestSpecialFileAfterTheCheck(t *testing.T) {
 	p := newRepo(t)
-	p.svc = New(Config{Dir: p.data, Reads: 200 * time.Millisecond, Checkpoint: 300 * time.Millisecond})
 	p.checkpoint()
+	p.svc = New(Config{Dir: p.data, Reads: 200 * time.Millisecond, Checkpoint: 300 * time.Millisecond})
 	p.write("sub/b.txt", "changed\n")
 	pipe := p.path("sub/.gitattributes")
 	for what, look := range map[string]func() error{
