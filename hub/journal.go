@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
 )
@@ -18,6 +19,7 @@ type Write struct {
 	Open   *OpenWrite
 	Close  ahp.URI
 	Record *Record
+	Prune  time.Time // forget what is past its time at this moment
 }
 
 // OpenWrite is a channel that came to be, with its first state.
@@ -30,16 +32,24 @@ type OpenWrite struct {
 // Record is host state written in order with the envelopes; a nil Value deletes.
 type Record struct {
 	Bucket, Key string
+	At          time.Time
 	Value       []byte
 	Encode      func() ([]byte, error) // makes the Value when it is written, off the hub's lock; nil: Value is it
 }
 
-// Batch is what the journal has to write next.
+// Batch is what the journal has to write next. Several may be under way; they become durable in order.
 type Batch struct {
 	Writes  []Write
 	Upto    int64 // give it to Durable once the writes are on disk
 	Seq     int64 // the timeline's newest number
 	Reserve bool  // numbers run low: make a further block durable, and say so with Durable
+}
+
+// flight is a batch that the store has and that is not durable.
+type flight struct {
+	upto    int64
+	bytes   int
+	reserve bool
 }
 
 // reserveMargin is how many reserved numbers may be left before the store is
@@ -48,16 +58,18 @@ const reserveMargin = 1 << 18
 
 // journal is the queue before the store; guarded by Hub.mu.
 type journal struct {
-	on       bool
-	pos      int64 // position of the newest write
-	writes   []Write
-	bytes    int // of writes
-	inFlight int // of the batch that the store is writing
-	reserved int64
-	asked    bool
-	failed   error
-	settlers []settler
-	wake     chan struct{}
+	on        bool
+	pos       int64 // position of the newest write
+	writes    []Write
+	bytes     int      // of writes
+	flights   []flight // oldest first
+	inFlight  int      // bytes of flights
+	reserved  int64
+	asked     bool
+	reserving bool // a flight reserves
+	failed    error
+	settlers  []settler
+	wake      chan struct{}
 }
 
 func newJournal(on bool, reserved int64) journal {
@@ -119,7 +131,7 @@ func (h *Hub) ReadOnly() error {
 }
 
 // Unjournaled blocks until there is something to write or to reserve. Only the
-// store's one writer calls it; it owns the batch until Durable.
+// store's one writer calls it, also while earlier batches are not durable yet.
 func (h *Hub) Unjournaled(ctx context.Context) (Batch, error) {
 	for {
 		if b, ok := h.takeBatch(); ok {
@@ -137,22 +149,31 @@ func (h *Hub) takeBatch() (Batch, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	j := &h.journal
-	reserve := j.on && j.reserved-h.seq < reserveMargin
+	reserve := j.on && !j.reserving && j.reserved-h.seq < reserveMargin
 	if len(j.writes) == 0 && !reserve {
 		return Batch{}, false
 	}
 	b := Batch{Writes: j.writes, Upto: j.pos, Seq: h.seq, Reserve: reserve}
+	j.flights = append(j.flights, flight{upto: b.Upto, bytes: j.bytes, reserve: reserve})
 	j.inFlight += j.bytes
+	j.reserving = j.reserving || reserve
 	j.writes, j.bytes = nil, 0
 	return b, true
 }
 
-// Durable says that everything up to the batch's Upto is on disk, and that
-// numbers up to reserved may be used (0: as before).
+// Taken reports whether the store has taken everything that was accepted so far.
+func (h *Hub) Taken() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.journal.writes) == 0
+}
+
+// Durable says that everything up to a batch's Upto is on disk, with the batches before it,
+// and that numbers up to reserved may be used (0: as before).
 func (h *Hub) Durable(upto, reserved int64) {
 	h.mu.Lock()
 	j := &h.journal
-	j.inFlight = 0
+	j.land(upto)
 	if reserved > j.reserved {
 		j.reserved, j.asked = reserved, false
 	}
@@ -164,6 +185,17 @@ func (h *Hub) Durable(upto, reserved int64) {
 	for _, c := range wake {
 		signal(c.wake)
 	}
+}
+
+// land drops the batches that are durable now; Hub.mu is held.
+func (j *journal) land(upto int64) {
+	n := 0
+	for n < len(j.flights) && j.flights[n].upto <= upto {
+		j.inFlight -= j.flights[n].bytes
+		j.reserving = j.reserving && !j.flights[n].reserve
+		n++
+	}
+	j.flights = append(j.flights[:0], j.flights[n:]...)
 }
 
 // takeWaiting returns the connections to wake and keeps those that wait on.

@@ -171,18 +171,21 @@ func (tx *Tx) Notify(about ChannelInfo, channel ahp.URI, method string, params a
 
 // Record writes host state in order with the envelopes; a nil value deletes it.
 func (tx *Tx) Record(bucket, key string, value []byte) {
-	tx.h.add(Write{Record: &Record{Bucket: bucket, Key: key, Value: value}}, len(value)+len(key)+64)
+	tx.h.add(Write{Record: &Record{Bucket: bucket, Key: key, At: tx.h.now(), Value: value}}, len(value)+len(key)+64)
 }
 
 // RecordLater is Record for a value that is expensive to encode: encode is called once, without the
 // lock, when the value is written. The value must not change until then; size estimates the length
 // of its encoding.
 func (tx *Tx) RecordLater(bucket, key string, size int, encode func() ([]byte, error)) {
-	tx.h.add(Write{Record: &Record{Bucket: bucket, Key: key, Encode: encode}}, size+len(key)+64)
+	tx.h.add(Write{Record: &Record{Bucket: bucket, Key: key, At: tx.h.now(), Encode: encode}}, size+len(key)+64)
 }
 
-// Effect schedules run for after the step, once everything up to now is durable; effects of one key
-// run in order.
+// Prune has the store forget what is past its time now: clients and answers of long ago.
+func (tx *Tx) Prune() { tx.h.add(Write{Prune: tx.h.now()}, 64) }
+
+// Effect has run called after the lock, once what happened so far is durable;
+// effects of one key run in order.
 func (tx *Tx) Effect(key string, run func(context.Context)) {
 	tx.h.effects.add(Effect{Key: key, Run: run, pos: tx.h.journal.pos})
 }

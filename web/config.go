@@ -17,6 +17,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/people"
 )
 
@@ -70,7 +71,7 @@ type Config struct {
 	Provider  *Provider         // nil: no sign-in by OpenID Connect
 
 	Cookies *people.Cookies
-	Audit   people.Audit
+	Audit   *audit.Log
 	Owner   access.Principal
 
 	Listen     string         // the listen address; its host is allowed

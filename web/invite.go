@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
 )
@@ -25,7 +26,7 @@ func (s *Server) acceptInvite(w http.ResponseWriter, r *http.Request) {
 		if s.refuseWrong(w, r) {
 			return
 		}
-		s.note(r, people.Event{What: "invitation refused"})
+		s.note(r, audit.Entry{What: "invitation refused"})
 		const wrong = "This invitation was used already, or is not valid any more. Ask for a new one."
 		if r.PostFormValue("look") != "" {
 			http.Error(w, wrong, http.StatusForbidden)
@@ -40,13 +41,20 @@ func (s *Server) acceptInvite(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(s.invitesTo(invited))) // the client may have disconnected
 		return
 	}
-	who, err := s.welcomeMember(r, token, name, password)
-	if err != nil {
-		s.inviteAgain(w, r, http.StatusUnprocessableEntity,
-			page.Invite{Token: token, Name: name, To: s.invitesTo(invited), Error: sentence(err.Error())})
+	var who access.Principal
+	err = s.audited(r, audit.Entry{Name: name, What: "took an invitation"}, func(call *audit.Call) (err error) {
+		if who, err = s.welcomeMember(r, token, name, password); err != nil {
+			return audit.Refusal(err)
+		}
+		call.IsFor(who)
+		return s.cfg.Cookies.SignIn(w, r, people.Account{ID: who.ID, Name: who.Name})
+	})
+	switch {
+	case err != nil && who.IsKnown():
+		s.unavailable(w, r, err)
 		return
-	}
-	if !s.letIn(w, r, who, "took an invitation") {
+	case err != nil:
+		s.inviteAgain(w, r, http.StatusUnprocessableEntity, page.Invite{Token: token, Name: name, To: s.invitesTo(invited), Error: sentence(err.Error())})
 		return
 	}
 	if password == "" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
 )
@@ -32,7 +33,7 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 		if s.refuseWrong(w, r) {
 			return
 		}
-		s.note(r, people.Event{What: "joining refused"})
+		s.note(r, audit.Entry{What: "joining refused"})
 		const wrong = "This link is not valid, or not any more. Ask for a new one."
 		if r.PostFormValue("look") != "" {
 			http.Error(w, wrong, http.StatusForbidden)
@@ -59,21 +60,33 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/signin?next=/j", http.StatusSeeOther)
 		return
 	}
-	who, err := s.redeem(r, token, name, here)
-	if err != nil {
-		s.joinAgain(w, r, http.StatusUnprocessableEntity,
-			page.Join{Token: token, Name: name, As: s.nameOf(r), To: s.leadsTo(link), Error: sentence(err.Error())})
-		return
-	}
-	if err := s.cfg.Cookies.SignIn(w, r, people.Account{ID: who.ID, Name: who.Name, Link: who.Link}); err != nil {
+	s.enter(w, r, link, token, name, here)
+}
+
+// enter lets a visitor in by a link.
+func (s *Server) enter(w http.ResponseWriter, r *http.Request, link access.Link, token, name string, here access.Principal) {
+	entered := false
+	err := s.audited(r, audit.Entry{Who: here.ID, Name: name, What: "joined", On: link.ID}, func(call *audit.Call) error {
+		who, err := s.redeem(r, token, name, here)
+		if err != nil {
+			return audit.Refusal(err)
+		}
+		call.IsFor(who)
+		entered = true
+		return s.cfg.Cookies.SignIn(w, r, people.Account{ID: who.ID, Name: who.Name, Link: who.Link})
+	})
+	switch {
+	case err != nil && entered:
 		s.unavailable(w, r, err)
+		return
+	case err != nil:
+		s.joinAgain(w, r, http.StatusUnprocessableEntity, page.Join{Token: token, Name: name, As: s.nameOf(r), To: s.leadsTo(link), Error: sentence(err.Error())})
 		return
 	}
 	if heldToken(r) != "" {
 		s.holdToken(w, r, "")
 	}
-	s.note(r, people.Event{Who: who.ID, Name: who.Name, What: "joined", On: link.ID})
-	http.Redirect(w, r, home, http.StatusSeeOther)
+	http.Redirect(w, r, s.cfg.Home(link.Session, link.Scope), http.StatusSeeOther)
 }
 
 func (s *Server) redeem(r *http.Request, token, name string, here access.Principal) (access.Principal, error) {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -12,8 +13,8 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/ids"
-	"github.com/ahphub/ahphub/hub/people"
 )
 
 // requestID gives each request an id of ours, under the key that chi's GetReqID reads; ids from
@@ -48,7 +49,7 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 		start := time.Now()
 		wrapped := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		note := &seen{}
-		ctx, deed := people.WithDeed(context.WithValue(r.Context(), seenKey{}, note))
+		ctx := audit.WithOrigin(context.WithValue(r.Context(), seenKey{}, note), middleware.GetClientIP(r.Context()))
 		ctx, span := s.cfg.Tracer.Start(ctx, "http", spanOfRequest...)
 		r = r.WithContext(ctx)
 		next.ServeHTTP(wrapped, r)
@@ -59,10 +60,6 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 		route := chi.RouteContext(r.Context()).RoutePattern()
 		s.counters.request(r.Method, route, status)
 		endSpan(span, r.Method, route, status)
-		if what := audited[r.Method+" "+route]; what != "" && status < 400 && !deed.Nothing {
-			s.note(r, people.Event{Who: note.who.ID, Name: note.who.Name, What: withDetail(what, deed.Detail),
-				On: access.LoggedPath(r.URL.Path)})
-		}
 		level := slog.LevelInfo
 		if status < 400 && r.Method == http.MethodGet {
 			level = slog.LevelDebug
@@ -75,12 +72,36 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 	})
 }
 
-func withDetail(what, detail string) string {
-	if detail == "" {
-		return what
-	}
-	return what + ": " + detail
+// audit writes down a form that is audited: what it is about to do before it is handled, and how that ended.
+func (s *Server) audit(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		route := r.Method + " " + chi.RouteContext(r.Context()).RoutePattern()
+		ctx, call, err := s.cfg.Audit.BeginForm(r.Context(), access.FromContext(r.Context()), route, access.LoggedPath(r.URL.Path))
+		if err != nil {
+			s.unavailable(w, r, err)
+			return
+		}
+		if call == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		wrapped := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		ended := errPanicked
+		defer func() { call.Done(context.WithoutCancel(ctx), ended) }()
+		next.ServeHTTP(wrapped, r.WithContext(ctx))
+		if ended = nil; wrapped.Status() >= 500 {
+			ended = errFailed
+		} else if wrapped.Status() >= 400 {
+			ended = errRefused
+		}
+	})
 }
+
+var (
+	errPanicked = errors.New("the handler panicked")
+	errRefused  = audit.Refusal(errors.New("the form was refused"))
+	errFailed   = errors.New("the handler failed")
+)
 
 // recover turns a panic into an error page with the request's id and a log entry with the cause;
 // the server continues.

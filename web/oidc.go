@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
 )
@@ -142,10 +143,8 @@ func (s *Server) finishProvider(w http.ResponseWriter, r *http.Request) {
 func (s *Server) welcome(w http.ResponseWriter, r *http.Request, c people.Claims, next string) {
 	p := s.cfg.Provider
 	if people.Role(p.Rules, c) == "" {
-		s.note(r, people.Event{Name: personName(c), What: "sign-in refused",
-			On: "no rule of " + p.Name + " is about " + c.Subject})
-		s.sendSignIn(w, r, http.StatusForbidden, next,
-			p.Name+" knows you"+as(c)+", but this host lets in others only. Ask its owner.")
+		s.note(r, audit.Entry{Name: personName(c), What: "sign-in refused", On: "no rule of " + p.Name + " is about " + c.Subject})
+		s.sendSignIn(w, r, http.StatusForbidden, next, p.Name+" knows you"+as(c)+", but this host lets in others only. Ask its owner.")
 		return
 	}
 	kept, err := p.Identities.Save(r.Context(), c)

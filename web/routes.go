@@ -33,7 +33,7 @@ func (s *Server) routes() chi.Router {
 	r.Post("/signout", s.signOut)
 	if s.cfg.Unsubscribe != nil {
 		r.Get("/unsubscribe", s.cfg.Unsubscribe)
-		r.Post("/unsubscribe", s.cfg.Unsubscribe)
+		r.With(s.audit).Post("/unsubscribe", s.cfg.Unsubscribe)
 	}
 	if s.cfg.Members != nil {
 		r.Get("/invite", s.invitePage)
@@ -51,7 +51,7 @@ func (s *Server) routes() chi.Router {
 		r.With(s.byAgent).Handle("/mcp", s.cfg.Tools)
 	}
 	r.Group(func(r chi.Router) {
-		r.Use(s.socketAtRoot, s.byCookie, s.mayVisit)
+		r.Use(s.socketAtRoot, s.byCookie, s.mayVisit, s.audit)
 		s.cfg.Pages.Routes(r)
 	})
 	return r

@@ -8,9 +8,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/go-chi/chi/v5/middleware"
-
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
 )
@@ -174,34 +173,43 @@ func (s *Server) letIn(w http.ResponseWriter, r *http.Request, who access.Princi
 	if who.ID != s.cfg.Owner.ID {
 		account.Name = who.Name
 	}
-	if err := s.cfg.Cookies.SignIn(w, r, account); err != nil {
+	err := s.audited(r, audit.Entry{Who: who.ID, Name: who.Name, What: how}, func(*audit.Call) error { return s.cfg.Cookies.SignIn(w, r, account) })
+	if err != nil {
 		s.unavailable(w, r, err)
-		return false
 	}
-	s.note(r, people.Event{Who: who.ID, Name: who.Name, What: how})
-	return true
+	return err == nil
 }
 
-func (s *Server) noteRefused(r *http.Request) { s.note(r, people.Event{What: "sign-in refused"}) }
+// audited writes down what f is about to do, and how it ended.
+func (s *Server) audited(r *http.Request, e audit.Entry, f func(*audit.Call) error) error {
+	ctx, call, err := s.cfg.Audit.Begin(r.Context(), audit.Inside, e)
+	if err != nil {
+		return err
+	}
+	err = f(call)
+	call.Done(context.WithoutCancel(ctx), err)
+	return err
+}
+
+func (s *Server) noteRefused(r *http.Request) { s.note(r, audit.Entry{What: "sign-in refused"}) }
 
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request) {
-	if who, err := s.visitor(nil, r); err == nil && who.IsKnown() {
-		s.note(r, people.Event{Who: who.ID, Name: who.Name, What: "signed out"})
+	end := func(*audit.Call) error { return s.cfg.Cookies.SignOut(w, r) }
+	who, err := s.visitor(nil, r)
+	if err == nil && who.IsKnown() {
+		err = s.audited(r, audit.Entry{Who: who.ID, Name: who.Name, What: "signed out"}, end)
+	} else {
+		err = end(nil)
 	}
-	if err := s.cfg.Cookies.SignOut(w, r); err != nil {
+	if err != nil {
 		s.unavailable(w, r, err)
 		return
 	}
 	http.Redirect(w, r, "/signin", http.StatusSeeOther)
 }
 
-// note writes an audit entry. A full disk must not prevent signing in.
-func (s *Server) note(r *http.Request, e people.Event) {
-	e.From = middleware.GetClientIP(r.Context())
-	if err := s.cfg.Audit.Add(context.WithoutCancel(r.Context()), e); err != nil {
-		s.cfg.Log.ErrorContext(r.Context(), "the audit was not written", "what", e.What, "err", err)
-	}
-}
+// note writes down what needs no outcome, as a refusal.
+func (s *Server) note(r *http.Request, e audit.Entry) { s.cfg.Audit.Note(r.Context(), e) }
 
 // localPath returns p if it is a path of this server, else "/".
 func localPath(p string) string {

@@ -37,10 +37,6 @@ func (m *memory) Put(_ context.Context, bucket, key string, v []byte) error {
 	return nil
 }
 
-func (m *memory) Add(ctx context.Context, bucket, key string, v []byte) error {
-	return m.Put(ctx, bucket, key, v)
-}
-
 func (m *memory) Get(_ context.Context, bucket, key string) ([]byte, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,8 +175,7 @@ func newSite(t *testing.T, change func(*Config)) *site {
 		Tokens: access.NewTokens(access.OwnerSecret{Token: ownerToken}, "Olu", links, x.personal), Links: links,
 		Members: members, SignIn: x.signIn, Cookies: cookies, Owner: access.Owner("Olu"),
 		Passwords: x.passwords, Passkeys: &people.Passkeys{Store: store},
-		Audit: people.Audit{Store: store}, Log: slog.New(slog.NewTextHandler(x.log,
-			&slog.HandlerOptions{Level: slog.LevelDebug}))}
+		Log: slog.New(slog.NewTextHandler(x.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	if change != nil {
 		change(&cfg)
 	}

@@ -93,7 +93,7 @@ func (a *app) buildNotifier(set settings) error {
 	if err != nil {
 		return err
 	}
-	a.notify, err = notify.New(notify.Config{Hub: a.hub, Host: a.host, Store: a.store, Key: key,
+	a.notify, err = notify.New(notify.Config{Hub: a.hub, Host: a.host, Store: a.docs, Key: key,
 		Person: a.person, Short: core.ShortID, ChatID: part.Tail, Author: commentAuthor, Guest: host.FromGuest,
 		Public: func() string { return a.at.URL }, Mailer: set.mailer, Allow: set.allow, Log: a.log})
 	return err

@@ -48,6 +48,7 @@ func (a *app) serve(ctx context.Context, l net.Listener, stdout io.Writer) error
 	wg.Go(func() { defer end(); hostErr = a.host.Run(ctx) })
 	wg.Go(func() { defer end(); webErr = a.web.Serve(ctx, l) })
 	wg.Go(func() { defer end(); notifyErr = a.notify.Run(ctx) })
+	wg.Go(func() { a.keepSeen(ctx) })
 	if a.secured != nil {
 		wg.Go(func() { defer end(); secureErr = a.secured.serve(ctx, a.web, a.public) })
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine/local"
@@ -42,11 +43,15 @@ type app struct {
 	log       *slog.Logger
 	at        addresses
 	store     *store.Store
+	docs      *store.Documents
+	audit     *audit.Log
 	hub       *hub.Hub
 	host      *host.Host
 	tools     *mcp.Server
 	notify    *notify.Notifier
 	links     *access.Links
+	personal  *access.Personal
+	cookies   *people.Cookies
 	telemetry *telemetry.Telemetry
 	journal   *task
 	library   *task
@@ -88,7 +93,9 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		return err
 	}
 	a.hub = hub.New(hub.Config{Journal: true, Boot: boot, Limits: a.memory.hub(),
-		Derive: func(tx *hub.Tx, e *hub.Envelope) { a.host.Derive(tx, e); a.notify.Derive(tx, e) }})
+		Derive: func(tx *hub.Tx, e *hub.Envelope) { a.audit.Derive(tx, e); a.host.Derive(tx, e); a.notify.Derive(tx, e) }})
+	a.audit = audit.New(audit.Config{Hub: a.hub, Store: a.store, Log: a.log})
+	a.docs = a.store.Documents(a.hub)
 	agents, err := makeAgents(a.cfg)
 	if err != nil {
 		return err
@@ -97,7 +104,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	if err != nil {
 		return err
 	}
-	a.host, err = host.New(host.Config{Hub: a.hub, Machine: local.New(), Store: a.store, Agents: agents,
+	a.host, err = host.New(host.Config{Hub: a.hub, Machine: local.New(), Store: a.store, Audit: a.audit, Agents: agents,
 		DefaultAgent: a.cfg.Agent,
 		DataDir:      a.cfg.Data, LastAlive: a.store.LastAlive(), Secrets: a.cfg.secretFiles(), DefaultDir: set.dir,
 		Pass: a.cfg.pass, TrustFilters: a.cfg.TrustFilters, ToolServers: mcp.Reach(agentURL(set, l), program),
@@ -128,13 +135,13 @@ type doors struct {
 }
 
 func (a *app) openDoors(ctx context.Context, set settings) (doors, error) {
-	d := doors{passwords: &people.Passwords{Store: a.store}, passkeys: &people.Passkeys{Store: a.store}}
+	d := doors{passwords: &people.Passwords{Store: a.docs}, passkeys: &people.Passkeys{Store: a.docs}}
 	var err error
-	if d.links, err = access.OpenLinks(ctx, a.store); err != nil {
+	if d.links, err = access.OpenLinks(ctx, a.docs); err != nil {
 		return d, err
 	}
 	d.links.SetWorld(a.hub)
-	if d.members, err = access.OpenMembers(ctx, a.store, a.owner.Name); err != nil {
+	if d.members, err = access.OpenMembers(ctx, a.docs, a.owner.Name); err != nil {
 		return d, err
 	}
 	if d.owner, err = access.OwnerToken(os.Getenv("AHPHUB_TOKEN"), a.cfg.TokenFile, a.cfg.Data); err != nil {
@@ -144,7 +151,7 @@ func (a *app) openDoors(ctx context.Context, set settings) (doors, error) {
 	if d.owner.Path != "" {
 		a.files = append(a.files, [2]string{"token_file", d.owner.Path})
 	}
-	if d.personal, err = access.OpenPersonal(ctx, a.store); err != nil {
+	if d.personal, err = access.OpenPersonal(ctx, a.docs); err != nil {
 		return d, err
 	}
 	key, path, err := cookieKey(a.cfg.Data)
@@ -152,7 +159,7 @@ func (a *app) openDoors(ctx context.Context, set settings) (doors, error) {
 		return d, err
 	}
 	a.files = append(a.files, [2]string{"key_file", path})
-	d.cookies, err = people.New(people.Config{Store: a.store, Key: key, Secure: set.public != nil &&
+	d.cookies, err = people.New(people.Config{Store: a.docs, Key: key, Secure: set.public != nil &&
 		set.public.Scheme == "https"})
 	return d, err
 }
@@ -162,6 +169,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	if err != nil {
 		return err
 	}
+	a.cookies, a.personal = in.cookies, in.personal
 	a.links, a.signIn = in.links, access.SignIn{Dir: signInDir(a.cfg.Data)}
 	if err := errors.Join(in.cookies.Sweep(ctx), a.notify.Sweep(ctx, a.left)); err != nil {
 		return err
@@ -170,19 +178,18 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	if err != nil {
 		return err
 	}
-	audit := people.Audit{Store: a.store}
 	sockets, frames := a.memory.sockets(), a.memory.frames()
 	a.pages = pages.New(pages.Deps{Host: a.host, Hub: a.hub, Links: in.links, Presence: presence.New(presence.Config{}),
 		Assets: assets, Log: a.log,
-		Docs: a.store, Browsers: in.cookies,
+		Docs: a.docs, Browsers: in.cookies,
 		Accounts: pages.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal, Members: in.members},
-		Notify:   a.notify, Audit: audit, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets, Frames: frames})
-	a.rpc = rpc.New(rpc.Config{Host: newAudited(a.host, audit, a.log), Hub: a.hub, Clients: a.store, Log: a.log,
+		Notify:   a.notify, Audit: a.audit, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets, Frames: frames})
+	a.rpc = rpc.New(rpc.Config{Host: a.host, Audit: a.audit, Hub: a.hub, Clients: a.store, Log: a.log,
 		Name: "ahphub", Version: versionName(),
 		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set), Limits: a.memory.rpc(), Sockets: sockets,
 		Frames: frames, Answers: a.memory.answers(),
 		Telemetry: a.telemetry, Tracer: a.telemetry.Tracer(), Count: a.telemetry.Request, Admit: in.links.Admit})
-	if a.provider, err = a.cfg.OIDC.provider(a.store, set.rules, a.log); err != nil {
+	if a.provider, err = a.cfg.OIDC.provider(a.docs, set.rules, a.log); err != nil {
 		return err
 	}
 	a.web, err = web.New(web.Config{
@@ -190,7 +197,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		Assets: assets, Sessions: a.host, Short: core.ShortID, Title: a.pages.TitleOf, Home: site.Home,
 		Tokens: access.NewTokens(in.owner, a.owner.Name, in.links, in.personal), Links: in.links, Members: in.members,
 		SignIn:    a.signIn,
-		Passwords: in.passwords, Passkeys: in.passkeys, Cookies: in.cookies, Audit: audit, Owner: a.owner,
+		Passwords: in.passwords, Passkeys: in.passkeys, Cookies: in.cookies, Audit: a.audit, Owner: a.owner,
 		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: slices.Concat(a.cfg.AllowHost, a.cfg.TLS.ACME),
 		TLS: set.tls(), Provider: a.provider, Proxies: set.proxies,
 		Ready: a.ready, Metrics: a.gauges(), Registry: a.telemetry.Registry(), Tracer: a.telemetry.Tracer(), Log: a.log,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/audit"
 	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
 )
@@ -138,7 +139,7 @@ func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{TokenError: site.Sentence(err.Error())})
 	}
-	accounts.Detail(r.Context(), made.Name)
+	audit.Detail(r.Context(), made.Name)
 	return p.sendAccount(w, r, http.StatusOK, page.Account{New: token})
 }
 
@@ -150,7 +151,7 @@ func (p *Pages) revokeToken(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	accounts.Detail(r.Context(), gone.Name)
+	audit.Detail(r.Context(), gone.Name)
 	return site.FinishForm(w, r, "/account")
 }
 
@@ -194,6 +195,6 @@ func (p *Pages) removePasskey(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	accounts.Detail(r.Context(), gone.Name)
+	audit.Detail(r.Context(), gone.Name)
 	return site.FinishForm(w, r, "/account")
 }

@@ -28,10 +28,6 @@ func (s *shelf) Put(_ context.Context, bucket, key string, v []byte) error {
 	return nil
 }
 
-func (s *shelf) Add(ctx context.Context, bucket, key string, v []byte) error {
-	return s.Put(ctx, bucket, key, v)
-}
-
 func (s *shelf) Get(_ context.Context, bucket, key string) ([]byte, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

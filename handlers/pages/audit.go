@@ -10,13 +10,13 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/handlers/pages/site"
-	accounts "github.com/ahphub/ahphub/hub/people"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
 // AuditLog is what was done, oldest first.
 type AuditLog interface {
-	List(ctx context.Context) ([]accounts.Event, error)
+	List(ctx context.Context) ([]audit.Entry, error)
 }
 
 // auditPage is how many events a page shows.
@@ -41,7 +41,7 @@ func (p *Pages) audit(w http.ResponseWriter, r *http.Request) error {
 		if link := links[e.On]; link != "" {
 			e.What, e.On = e.What+" "+link, ""
 		}
-		m.Events = append(m.Events, page.AuditEvent{At: e.At, Who: e.Who, Name: e.Name, What: e.What, On: e.On, From: e.From})
+		m.Events = append(m.Events, page.AuditEvent{At: e.At, Who: e.Who, Name: e.Name, What: e.What, On: e.On, From: e.From, Outcome: outcomeWords[e.Outcome]})
 	}
 	filter := url.Values{"what": {m.What}, "q": {m.Query}}
 	m.Export = "/audit.jsonl?" + filter.Encode()
@@ -50,6 +50,13 @@ func (p *Pages) audit(w http.ResponseWriter, r *http.Request) error {
 		m.Older, m.Left = "/audit?"+filter.Encode(), left
 	}
 	return site.Send(w, http.StatusOK, page.AuditPage(m))
+}
+
+// outcomeWords say how an entry ended that is not simply done.
+var outcomeWords = map[audit.Outcome]string{
+	audit.Failed:   "Failed. Part of it may have happened",
+	audit.UnderWay: "In progress",
+	audit.Unknown:  "Outcome unknown. ahphub stopped before this finished",
 }
 
 // linksCalled are words for the ids of links, which are shown nowhere else.
@@ -86,7 +93,7 @@ func (p *Pages) auditExport(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (p *Pages) auditList(ctx context.Context) ([]accounts.Event, error) {
+func (p *Pages) auditList(ctx context.Context) ([]audit.Entry, error) {
 	if p.Audit == nil {
 		return nil, site.NotFound("This host keeps no audit.")
 	}
@@ -94,9 +101,9 @@ func (p *Pages) auditList(ctx context.Context) ([]accounts.Event, error) {
 }
 
 // auditFilter keeps events of a kind in which the words stand somewhere.
-func auditFilter(all []accounts.Event, what, words string) []accounts.Event {
+func auditFilter(all []audit.Entry, what, words string) []audit.Entry {
 	words = strings.ToLower(strings.TrimSpace(words))
-	var out []accounts.Event
+	var out []audit.Entry
 	for _, e := range all {
 		text := strings.ToLower(strings.Join([]string{e.Who, e.Name, e.What, e.On, e.From}, "\n"))
 		if (what == "" || kindOf(e) == what) && strings.Contains(text, words) {
@@ -107,12 +114,12 @@ func auditFilter(all []accounts.Event, what, words string) []accounts.Event {
 }
 
 // kindOf is what somebody did without the detail, as in "made a token" for "made a token: laptop".
-func kindOf(e accounts.Event) string {
+func kindOf(e audit.Entry) string {
 	kind, _, _ := strings.Cut(e.What, ": ")
 	return kind
 }
 
-func auditKinds(all []accounts.Event) []string {
+func auditKinds(all []audit.Entry) []string {
 	var out []string
 	for _, e := range all {
 		if kind := kindOf(e); !slices.Contains(out, kind) {

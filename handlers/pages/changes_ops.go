@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
-	accounts "github.com/ahphub/ahphub/hub/people"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -72,7 +72,7 @@ func (p *Pages) changesetOp(w http.ResponseWriter, r *http.Request) error {
 	if i < 0 {
 		return site.BadRequest("This cannot be done with these changes: reload the page.")
 	}
-	accounts.Detail(r.Context(), ops[i].ID)
+	audit.Detail(r.Context(), ops[i].ID)
 	params, what, err := p.opParams(r, l)
 	if err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/host"
-	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -169,7 +169,7 @@ func (p *Pages) customServer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	accounts.Detail(r.Context(), r.PostForm.Get("do")+" "+host.ServerName(s, r.PostForm.Get("id")))
+	audit.Detail(r.Context(), r.PostForm.Get("do")+" "+host.ServerName(s, r.PostForm.Get("id")))
 	ctx, c, id := r.Context(), p.CallerOf(r.Context()), r.PostForm.Get("id")
 	start := &ahp.SessionMcpServerStartRequestedAction{ID: id}
 	switch r.PostForm.Get("do") {

@@ -10,9 +10,9 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
-	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -69,6 +69,6 @@ func (p *Pages) restore(w http.ResponseWriter, r *http.Request) error {
 	if err := p.Host.RestoreSession(r.Context(), c, list[i].Resource); err != nil {
 		return err
 	}
-	accounts.Detail(r.Context(), site.SessionTitle(list[i].Title))
+	audit.Detail(r.Context(), site.SessionTitle(list[i].Title))
 	return site.FinishForm(w, r, "/s/"+short)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/host/core"
-	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -26,7 +26,7 @@ func (p *Pages) answerFiles(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	accounts.Detail(r.Context(), map[string]string{"allow": "allowed", "deny": "denied"}[do]+" "+a.Name+" to "+site.AskVerb(a.Write)+" "+a.Path)
+	audit.Detail(r.Context(), map[string]string{"allow": "allowed", "deny": "denied"}[do]+" "+a.Name+" to "+site.AskVerb(a.Write)+" "+a.Path)
 	return site.FinishForm(w, r, "/")
 }
 
@@ -36,7 +36,7 @@ func (p *Pages) revokeFiles(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	accounts.Detail(r.Context(), g.Name+" may not "+site.AskVerb(g.Write)+" "+g.Path+" any more")
+	audit.Detail(r.Context(), g.Name+" may not "+site.AskVerb(g.Write)+" "+g.Path+" any more")
 	return site.FinishForm(w, r, "/people")
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
-	accounts "github.com/ahphub/ahphub/hub/people"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/texts"
 	"github.com/ahphub/ahphub/templ/page"
 )
@@ -61,7 +61,7 @@ func (p *Pages) invite(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return p.sendPeople(w, r, http.StatusUnprocessableEntity, page.People{Error: site.Sentence(err.Error())})
 	}
-	accounts.Detail(r.Context(), described(string(want.Role), want.For, false))
+	audit.Detail(r.Context(), described(string(want.Role), want.For, false))
 	address := p.address(r)
 	return p.sendPeople(w, r, http.StatusOK, page.People{New: address + "/invite#" + token, Local: loopback(address)})
 }
@@ -72,7 +72,7 @@ func (p *Pages) changeMember(w http.ResponseWriter, r *http.Request) error {
 	if err := p.Accounts.Members.Change(r.Context(), chi.URLParam(r, "member"), want); err != nil {
 		return p.sendPeople(w, r, http.StatusUnprocessableEntity, page.People{Error: site.Sentence(err.Error())})
 	}
-	accounts.Detail(r.Context(), string(want.Role))
+	audit.Detail(r.Context(), string(want.Role))
 	return site.FinishForm(w, r, "/people")
 }
 

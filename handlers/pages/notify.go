@@ -12,9 +12,9 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/notify"
-	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -181,10 +181,10 @@ func (p *Pages) setMail(w http.ResponseWriter, r *http.Request) error {
 	var err error
 	switch r.PostFormValue("do") {
 	case "remove":
-		accounts.Detail(ctx, "removed")
+		audit.Detail(ctx, "removed")
 		err = p.Notify.RemoveAddress(ctx, who.ID)
 	case "rhythm":
-		accounts.Detail(ctx, "when it is sent")
+		audit.Detail(ctx, "when it is sent")
 		if err = p.Notify.Change(ctx, who.ID, func(prefs *notify.Prefs) error {
 			return prefs.Mail.SetRhythm(notify.Rhythm(r.PostFormValue("rhythm")), r.PostFormValue("at"), r.PostFormValue("zone"))
 		}); err == nil {
@@ -217,7 +217,7 @@ func (p *Pages) makeHook(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return p.sendNotifications(w, r, http.StatusUnprocessableEntity, page.Notifications{HookError: site.Sentence(err.Error()), HookURL: address})
 	}
-	accounts.Detail(r.Context(), h.Where())
+	audit.Detail(r.Context(), h.Where())
 	return p.sendNotifications(w, r, http.StatusOK, page.Notifications{Secret: secret})
 }
 
@@ -238,7 +238,7 @@ func (p *Pages) hookDone(w http.ResponseWriter, r *http.Request, h notify.Hook, 
 	if err != nil {
 		return err
 	}
-	accounts.Detail(r.Context(), h.Where())
+	audit.Detail(r.Context(), h.Where())
 	return site.FinishForm(w, r, notifyPath+"#hooks")
 }
 
@@ -257,7 +257,7 @@ func (p *Pages) unsubscribe(w http.ResponseWriter, r *http.Request) error {
 		m.Done = true
 		var who string
 		if who, m.Address, err = p.Notify.Unsubscribe(r.Context(), token); err == nil {
-			accounts.Detail(r.Context(), who)
+			audit.Detail(r.Context(), who)
 		}
 	} else {
 		_, m.Address, err = p.Notify.Unsubscribes(r.Context(), token)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/host/core"
 	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/templ/page"
@@ -76,7 +77,7 @@ func (p *Pages) signOutOthers(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if n == 0 {
-		accounts.DidNothing(r.Context())
+		audit.DidNothing(r.Context())
 	}
 	return site.FinishForm(w, r, "/people")
 }

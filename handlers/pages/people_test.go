@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/audit"
 	accounts "github.com/ahphub/ahphub/hub/people"
 )
 
@@ -37,15 +38,15 @@ func (s *signedIn) SignOutAccount(_ context.Context, account string) (n int, err
 	return 0, nil
 }
 
-type events []accounts.Event
+type events []audit.Entry
 
-func (e events) List(context.Context) ([]accounts.Event, error) { return e, nil }
+func (e events) List(context.Context) ([]audit.Entry, error) { return e, nil }
 
 // linkStore is a store of documents that forgets.
 type linkStore struct{}
 
 func (linkStore) Put(context.Context, string, string, []byte) error { return nil }
-func (linkStore) Add(context.Context, string, string, []byte) error { return nil }
+func (linkStore) Delete(context.Context, string, string) error      { return nil }
 func (linkStore) Each(context.Context, string, func(string, []byte) error) error {
 	return nil
 }
@@ -98,9 +99,9 @@ func TestAuditPage(t *testing.T) {
 	s := open(t)
 	var all events
 	for i := range 250 {
-		all = append(all, accounts.Event{At: time.Unix(int64(i), 0), Who: "owner", Name: "Ana", What: "signed in", From: "192.0.2.1"})
+		all = append(all, audit.Entry{At: time.Unix(int64(i), 0), Who: "owner", Name: "Ana", What: "signed in", From: "192.0.2.1"})
 	}
-	all = append(all, accounts.Event{At: time.Unix(1e9, 0), Who: "guest:1", Name: "<b>Ben</b>", What: "joined", On: "link-1"})
+	all = append(all, audit.Entry{At: time.Unix(1e9, 0), Who: "guest:1", Name: "<b>Ben</b>", What: "joined", On: "link-1"})
 	s.pages.Audit = all
 
 	page := s.get("/audit")
@@ -117,7 +118,7 @@ func TestAuditPage(t *testing.T) {
 		t.Error("an empty result is not said")
 	}
 	lines := strings.Split(strings.TrimSpace(s.get("/audit.jsonl?what=signed+in")), "\n")
-	var first accounts.Event
+	var first audit.Entry
 	if len(lines) != 250 || json.Unmarshal([]byte(lines[0]), &first) != nil || first.Who != "owner" {
 		t.Errorf("%d lines were exported, the first is %s", len(lines), lines[0])
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/host"
-	accounts "github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/hub/texts"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
@@ -231,7 +231,7 @@ func (p *Pages) makeLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return refuse(site.Sentence(err.Error()))
 	}
-	accounts.Detail(r.Context(), described(string(want.Role), m.Part, want.AllFiles))
+	audit.Detail(r.Context(), described(string(want.Role), m.Part, want.AllFiles))
 	m.New = p.address(r) + "/j#" + token
 	return p.sendShare(w, r, v, http.StatusOK, m)
 }

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"testing"
@@ -35,9 +36,15 @@ func TestGuestsCannotEvictOwnersBindings(t *testing.T) {
 	s, err := store.Open(t.Context(), store.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	defer s.Close()
+	h := hub.New(hub.Config{Journal: true, Boot: hub.Boot{Reserved: 1 << 20}})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx, h) }()
+	defer func() { cancel(); must(t, <-done) }()
+	docs := s.Documents(h)
 	for rank, text := range []string{"guest", "person", "owner"} {
 		r := s.BindingRecord("x", rank, nil)
-		must(t, s.Put(t.Context(), r.Bucket, r.Key, []byte(text)))
+		must(t, docs.Put(t.Context(), r.Bucket, r.Key, []byte(text)))
 		if got, found, err := s.Binding(t.Context(), "x"); string(got) != text || !found || err != nil {
 			t.Errorf("the clientId is bound to %q, %v, %v; want %q", got, found, err, text)
 		}

@@ -79,5 +79,7 @@ func (c *clients) find(ctx context.Context, k clientKey) (cl client, found bool,
 		return cl, false, nil // of another program: the client must initialize
 	}
 	c.put(k, cl)
+	r := c.store.SeenRecord(k.principal, k.id)
+	_ = c.hub.Do(func(tx *hub.Tx) { tx.Record(r.Bucket, r.Key, r.Value) }) // while the host is read-only it gets no older
 	return cl, true, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/quota"
 )
 
@@ -40,6 +41,7 @@ type Config struct {
 	Admit func(ctx context.Context, p access.Principal, clientID, name string) (access.Principal, error)
 
 	Telemetry Telemetry                    // nil: none is sent
+	Audit     *audit.Log                   // nil: calls are not recorded
 	Tracer    trace.Tracer                 // nil: no spans
 	Count     func(method, outcome string) // counts requests; nil: none
 }

@@ -43,6 +43,7 @@ type Clients interface {
 // remembered in memory only.
 type ClientStore interface {
 	ClientRecord(principal, clientID string, v []byte) hub.Record
+	SeenRecord(principal, clientID string) hub.Record
 	Client(ctx context.Context, principal, clientID string) (v []byte, found bool, err error)
 	BindingRecord(clientID string, rank int, v []byte) hub.Record
 	Binding(ctx context.Context, clientID string) (v []byte, found bool, err error)

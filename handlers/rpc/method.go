@@ -71,8 +71,12 @@ func result[P, R any](call func(Host, context.Context, core.Caller, P) (R, error
 		if err := params(m, &p); err != nil {
 			return err
 		}
-		r, err := call(s.cfg.Host, ctx, s.caller(), p)
+		ctx, done, err := s.cfg.Audit.BeginMethod(ctx, s.principal, m.Method, &p)
 		if err != nil {
+			return err
+		}
+		r, err := call(s.cfg.Host, ctx, s.caller(), p)
+		if done(err); err != nil {
 			return err
 		}
 		b, err := s.result(m, r)
@@ -92,7 +96,12 @@ func null[P any](call func(Host, context.Context, core.Caller, P) error) func(*s
 		if err := params(m, &p); err != nil {
 			return err
 		}
-		if err := call(s.cfg.Host, ctx, s.caller(), p); err != nil {
+		ctx, done, err := s.cfg.Audit.BeginMethod(ctx, s.principal, m.Method, &p)
+		if err != nil {
+			return err
+		}
+		err = call(s.cfg.Host, ctx, s.caller(), p)
+		if done(err); err != nil {
 			return err
 		}
 		s.answer(m, nil)

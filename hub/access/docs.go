@@ -6,33 +6,43 @@ import (
 	"fmt"
 )
 
-// eachDoc decodes the documents of a bucket and passes each to take. what and the key name the
-// document in errors.
-func eachDoc[D any](ctx context.Context, store Store, bucket, what string, take func(D)) error {
-	return store.Each(ctx, bucket, func(key string, b []byte) error {
+// apply brings a copy in memory up to date with a record of a bucket; a nil value was deleted. It is the same function at
+// the start, for each record that is kept, and for each one that is journaled later.
+type apply func(key string, value []byte) error
+
+// applyDoc returns an apply that decodes documents; an error calls one what, and by its key. drop takes a deleted one
+// away.
+func applyDoc[D any](what string, take func(D), drop func(key string)) apply {
+	return func(key string, value []byte) error {
+		if value == nil {
+			drop(key)
+			return nil
+		}
 		var doc D
-		if err := json.Unmarshal(b, &doc); err != nil {
+		if err := json.Unmarshal(value, &doc); err != nil {
 			return fmt.Errorf("%s %s cannot be read: %w", what, key, err)
 		}
 		take(doc)
 		return nil
-	})
+	}
 }
 
-// addDoc writes a document under an unused key.
-func addDoc(ctx context.Context, store Store, bucket, key string, doc any) error {
+// keep writes a document and applies it once it is durable.
+func keep(ctx context.Context, store Store, bucket, key string, doc any, to apply) error {
 	b, err := json.Marshal(doc)
+	if err == nil {
+		err = store.Put(ctx, bucket, key, b)
+	}
 	if err != nil {
 		return err
 	}
-	return store.Add(ctx, bucket, key, b)
+	return to(key, b)
 }
 
-// putDoc writes a document, replacing an earlier one.
-func putDoc(ctx context.Context, store Store, bucket, key string, doc any) error {
-	b, err := json.Marshal(doc)
-	if err != nil {
+// remove deletes a document and applies that once it is durable.
+func remove(ctx context.Context, store Store, bucket, key string, to apply) error {
+	if err := store.Delete(ctx, bucket, key); err != nil {
 		return err
 	}
-	return store.Put(ctx, bucket, key, b)
+	return to(key, nil)
 }

@@ -129,6 +129,6 @@ func (l Link) principal(id, name string) Principal {
 // Store keeps documents. Each call returns once the document is durable.
 type Store interface {
 	Put(ctx context.Context, bucket, key string, value []byte) error
-	Add(ctx context.Context, bucket, key string, value []byte) error // fails when the key is taken
+	Delete(ctx context.Context, bucket, key string) error
 	Each(ctx context.Context, bucket string, visit func(key string, value []byte) error) error
 }

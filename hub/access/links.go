@@ -30,7 +30,7 @@ var ErrUsedUp = errors.New("this link has no uses left")
 // ErrSignIn refuses a visitor without an account when the link requires one.
 var ErrSignIn = errors.New("this link needs an account. Sign in first, or ask the owner for an invitation")
 
-// Links holds every link in memory and writes each change through to the store.
+// Links holds every link in memory; what it journals is applied to that copy.
 type Links struct {
 	store Store
 	world World // resolves the scopes of links; set once, before the first guest
@@ -58,39 +58,57 @@ type linkDoc struct {
 // OpenLinks reads the stored links.
 func OpenLinks(ctx context.Context, store Store) (*Links, error) {
 	l := &Links{store: store, now: time.Now, byID: map[string]*link{}, hash: map[string]*link{}}
-	if err := eachDoc(ctx, store, linkBucket, "link", l.add); err != nil {
+	if err := store.Each(ctx, linkBucket, l.applyLink); err != nil {
 		return nil, err
 	}
-	return l, l.readUses(ctx)
+	if err := store.Each(ctx, useBucket, l.applyUse); err != nil {
+		return nil, err
+	}
+	for _, k := range l.byID {
+		slices.SortFunc(k.Uses, func(a, b Use) int { return a.At.Compare(b.At) })
+	}
+	return l, nil
 }
 
 // SetWorld sets where the scopes of links are looked up. Call it before the first guest arrives.
 func (l *Links) SetWorld(w World) { l.world = w }
 
-func (l *Links) add(doc linkDoc) {
-	k := &link{Link: doc.Link, hash: doc.Hash, entering: map[string]chan struct{}{}}
-	k.life, k.end = context.WithCancelCause(context.Background())
-	if !k.Revoked.IsZero() {
-		k.end(ErrRevoked)
-	}
-	l.byID[k.ID], l.hash[k.hash] = k, k
+// applyLink takes a link's record in; links are revoked, never deleted.
+func (l *Links) applyLink(key string, value []byte) error {
+	return applyDoc("link", l.takeLink, func(string) {})(key, value)
 }
 
-func (l *Links) readUses(ctx context.Context) error {
-	err := l.store.Each(ctx, useBucket, func(key string, b []byte) error {
-		id, _, _ := strings.Cut(key, "/")
-		k := l.byID[id]
-		var u Use
-		if k == nil || json.Unmarshal(b, &u) != nil {
-			return nil // a use is a record only: one that cannot be read refuses nobody's access
-		}
-		k.Uses = append(k.Uses, u)
-		return nil
-	})
-	for _, k := range l.byID {
-		slices.SortFunc(k.Uses, func(a, b Use) int { return a.At.Compare(b.At) })
+func (l *Links) takeLink(doc linkDoc) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := l.byID[doc.ID]
+	if k == nil {
+		k = &link{Link: doc.Link, hash: doc.Hash, entering: map[string]chan struct{}{}}
+		k.life, k.end = context.WithCancelCause(context.Background())
+		l.byID[k.ID], l.hash[k.hash] = k, k
 	}
-	return err
+	if k.Revoked = doc.Revoked; !k.Revoked.IsZero() {
+		k.end(ErrRevoked)
+	}
+}
+
+// applyUse takes the record of a use in. It says who was here: one that cannot be read keeps no one out.
+func (l *Links) applyUse(key string, value []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.addUse(key, value)
+}
+
+// addUse is applyUse; l.mu is held.
+func (l *Links) addUse(key string, value []byte) error {
+	id, _, _ := strings.Cut(key, "/")
+	k := l.byID[id]
+	var u Use
+	if k == nil || json.Unmarshal(value, &u) != nil {
+		return nil
+	}
+	k.Uses = append(k.Uses, u)
+	return nil
 }
 
 // New makes a link for want.Session with want's role, label and expiry. It returns the token, 128
@@ -102,12 +120,9 @@ func (l *Links) New(ctx context.Context, want Link) (token string, made Link, er
 	token = newToken(16)
 	want.ID, want.Created, want.Revoked, want.Uses = newToken(9), l.now().UTC(), time.Time{}, nil
 	doc := linkDoc{want, hashToken(token)}
-	if err := addDoc(ctx, l.store, linkBucket, want.ID, doc); err != nil {
+	if err := keep(ctx, l.store, linkBucket, want.ID, doc, l.applyLink); err != nil {
 		return "", Link{}, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.add(doc)
 	return token, want, nil
 }
 
@@ -189,13 +204,14 @@ func (l *Links) Revoke(ctx context.Context, id string) error {
 		l.mu.Unlock()
 		return fmt.Errorf("there is no link with the id %s", id)
 	}
-	if k.Revoked.IsZero() {
-		k.Revoked = l.now().UTC()
-		k.end(ErrRevoked)
-	}
 	doc := linkDoc{k.Link, k.hash}
 	l.mu.Unlock()
-	return putDoc(ctx, l.store, linkBucket, id, doc)
+	if doc.Revoked.IsZero() {
+		doc.Revoked = l.now().UTC()
+	}
+	doc.Uses = nil  // they have records of their own
+	l.takeLink(doc) // at once, whatever the disk does
+	return keep(ctx, l.store, linkBucket, id, doc, l.applyLink)
 }
 
 // Bind returns a context that ends with ErrRevoked as its cause when p's link is revoked or

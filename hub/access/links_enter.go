@@ -140,17 +140,28 @@ func (l *Links) reservePlace(k *link, use Use) (who Principal, wait <-chan struc
 
 func (l *Links) writeUse(ctx context.Context, k *link, use Use) (Principal, error) {
 	use.At = l.now().UTC()
-	err := addDoc(ctx, l.store, useBucket, k.ID+"/"+use.Guest, use)
+	err := keep(ctx, l.store, useBucket, k.ID+"/"+use.Guest, use, func(key string, value []byte) error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.leaveDoor(k, use) // its place is the use's from here on
+		return l.addUse(key, value)
+	})
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	close(k.entering[use.key()])
-	delete(k.entering, use.key())
+	l.leaveDoor(k, use)
 	if err != nil {
 		return Principal{}, err
 	}
 	if !k.IsLive(l.now()) { // revoked during the write
 		return Principal{}, ErrWrongToken
 	}
-	k.Uses = append(k.Uses, use)
 	return l.guest(k, use), nil
+}
+
+// leaveDoor gives the place of a use that was being written back; l.mu is held.
+func (l *Links) leaveDoor(k *link, use Use) {
+	if wait := k.entering[use.key()]; wait != nil {
+		close(wait)
+		delete(k.entering, use.key())
+	}
 }

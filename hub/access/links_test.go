@@ -26,10 +26,6 @@ func (m *memory) Put(_ context.Context, bucket, key string, v []byte) error {
 	return m.fail
 }
 
-func (m *memory) Add(ctx context.Context, bucket, key string, v []byte) error {
-	return m.Put(ctx, bucket, key, v)
-}
-
 func (m *memory) Each(_ context.Context, bucket string, visit func(string, []byte) error) error {
 	for k, v := range m.docs {
 		if b, key, _ := strings.Cut(k, "\x00"); b == bucket {

@@ -26,7 +26,7 @@ var ErrNameTaken = errors.New("this name is already taken. Choose another one")
 
 // Members holds the people with an account in memory and writes each change through to the store.
 type Members struct {
-	store TokenStore
+	store Store
 	owner string // the owner's name, which accounts cannot take
 	now   func() time.Time
 
@@ -50,9 +50,16 @@ type memberDoc struct {
 }
 
 // OpenMembers reads the stored accounts. No account can take the owner's name.
-func OpenMembers(ctx context.Context, store TokenStore, owner string) (*Members, error) {
+func OpenMembers(ctx context.Context, store Store, owner string) (*Members, error) {
 	m := &Members{store: store, owner: owner, now: time.Now, byID: map[string]*member{}, hash: map[string]*member{}}
-	return m, eachDoc(ctx, store, memberBucket, "the person", m.put)
+	return m, store.Each(ctx, memberBucket, m.apply)
+}
+
+// apply takes the record of a person or an invitation in.
+func (m *Members) apply(key string, value []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return applyDoc("the person", m.put, m.drop)(key, value)
 }
 
 // put stores a document in memory and ends the contexts bound to its earlier version.
@@ -88,12 +95,9 @@ func (m *Members) Invite(ctx context.Context, want Member) (token string, made M
 	want.ID, want.Name, want.Made, want.Joined, want.Expires = personPrefix+newToken(9), "", now, time.Time{},
 		now.Add(inviteLife)
 	doc := memberDoc{want, hashToken(token)}
-	if err := addDoc(ctx, m.store, memberBucket, want.ID, doc); err != nil {
+	if err := keep(ctx, m.store, memberBucket, want.ID, doc, m.apply); err != nil {
 		return "", Member{}, err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.put(doc)
 	return token, want, nil
 }
 
@@ -173,20 +177,24 @@ func (m *Members) change(ctx context.Context, find func() (*member, error), edit
 	was := k.Name
 	k.busy, k.Name = true, doc.Name // reserves the name from now on
 	m.mu.Unlock()
-	err = putDoc(ctx, m.store, memberBucket, doc.ID, doc)
+	removed := false
+	err = keep(ctx, m.store, memberBucket, doc.ID, doc, func(key string, value []byte) error {
+		m.mu.Lock()
+		removed = m.byID[key] != k
+		m.mu.Unlock()
+		if removed { // meanwhile, so what was written goes again
+			return errors.Join(ErrWrongToken, remove(ctx, m.store, memberBucket, key, m.apply))
+		}
+		return m.apply(key, value)
+	})
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	k.busy = false
-	removed := m.byID[doc.ID] != k
 	if err != nil {
 		k.Name = was
-	} else if !removed {
-		m.put(doc)
+		return Member{}, err
 	}
-	m.mu.Unlock()
-	if removed { // during the write: remove what was written
-		return Member{}, errors.Join(ErrWrongToken, m.store.Delete(ctx, memberBucket, doc.ID))
-	}
-	return doc.Member, err
+	return doc.Member, nil
 }
 
 // ErrNoPerson reports a missing account or invitation.
@@ -201,13 +209,7 @@ func (m *Members) Remove(ctx context.Context, id string) error {
 	if !known {
 		return ErrNoPerson
 	}
-	if err := m.store.Delete(ctx, memberBucket, id); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.drop(id)
-	return nil
+	return remove(ctx, m.store, memberBucket, id, m.apply)
 }
 
 // Principal returns the principal of an account; false when the account does not exist or was

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -32,18 +33,13 @@ type Token struct {
 	Used    time.Time `json:"-"`                // the last time, to the hour
 }
 
-// TokenStore keeps documents. Each call returns once the document is durable.
-type TokenStore interface {
-	Store
-	Delete(ctx context.Context, bucket, key string) error
-}
-
-// Personal holds the personal tokens in memory and writes each change through to the store.
+// Personal holds the personal tokens in memory; what it journals is applied to that copy.
 type Personal struct {
-	store TokenStore
+	store Store
 	now   func() time.Time
 
 	mu   sync.Mutex
+	used map[string]bool // tokens whose last use is not written yet
 	byID map[string]*personal
 	hash map[string]*personal
 }
@@ -62,23 +58,43 @@ type tokenDoc struct {
 }
 
 // OpenPersonal reads the stored tokens.
-func OpenPersonal(ctx context.Context, store TokenStore) (*Personal, error) {
-	p := &Personal{store: store, now: time.Now, byID: map[string]*personal{}, hash: map[string]*personal{}}
-	if err := eachDoc(ctx, store, tokenBucket, "token", p.add); err != nil {
+func OpenPersonal(ctx context.Context, store Store) (*Personal, error) {
+	p := &Personal{store: store, now: time.Now, used: map[string]bool{}, byID: map[string]*personal{}, hash: map[string]*personal{}}
+	if err := store.Each(ctx, tokenBucket, p.apply); err != nil {
 		return nil, err
 	}
-	return p, store.Each(ctx, usedBucket, func(key string, b []byte) error {
-		if t := p.byID[key]; t != nil {
-			_ = t.Used.UnmarshalText(b) // an unreadable time counts as never
-		}
-		return nil
-	})
+	return p, store.Each(ctx, usedBucket, p.applyUsed)
+}
+
+// apply takes the record of a token in.
+func (p *Personal) apply(key string, value []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return applyDoc("token", p.add, p.drop)(key, value)
 }
 
 func (p *Personal) add(doc tokenDoc) {
 	t := &personal{Token: doc.Token, hash: doc.Hash}
 	t.life, t.end = context.WithCancelCause(context.Background())
 	p.byID[t.ID], p.hash[t.hash] = t, t
+}
+
+func (p *Personal) drop(id string) {
+	if t := p.byID[id]; t != nil {
+		delete(p.byID, id)
+		delete(p.hash, t.hash)
+		t.end(ErrTokenEnded)
+	}
+}
+
+// applyUsed takes in when a token was used last.
+func (p *Personal) applyUsed(key string, value []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t := p.byID[key]; t != nil && value != nil {
+		_ = t.Used.UnmarshalText(value) // one that cannot be read counts as never
+	}
+	return nil
 }
 
 // accountOf converts a principal id to the account that a token names.
@@ -104,12 +120,9 @@ func (p *Personal) New(ctx context.Context, who, name string, expires time.Time)
 	token = tokenPrefix + newToken(32)
 	doc := tokenDoc{Token{ID: newToken(9), Account: accountOf(who), Name: name, Created: p.now().UTC(), Expires: expires},
 		hashToken(token)}
-	if err := addDoc(ctx, p.store, tokenBucket, doc.ID, doc); err != nil {
+	if err := keep(ctx, p.store, tokenBucket, doc.ID, doc, p.apply); err != nil {
 		return "", Token{}, err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.add(doc)
 	return token, doc.Token, nil
 }
 
@@ -141,17 +154,10 @@ func (p *Personal) RevokeOf(ctx context.Context, who, id string) (Token, error) 
 
 // Revoke deletes a token and ends every socket that uses it. Revoking a missing token does nothing.
 func (p *Personal) Revoke(ctx context.Context, id string) error {
-	if err := p.store.Delete(ctx, tokenBucket, id); err != nil {
+	if err := remove(ctx, p.store, tokenBucket, id, p.apply); err != nil {
 		return err
 	}
-	p.mu.Lock()
-	if t := p.byID[id]; t != nil {
-		delete(p.byID, id)
-		delete(p.hash, t.hash)
-		t.end(ErrTokenEnded)
-	}
-	p.mu.Unlock()
-	return p.store.Delete(ctx, usedBucket, id)
+	return remove(ctx, p.store, usedBucket, id, p.applyUsed)
 }
 
 // RevokeAll revokes every token of the account who.
@@ -181,7 +187,7 @@ func (p *Personal) List(who string) []Token {
 // expires, and records the use.
 func (p *Personal) bind(ctx context.Context, id string) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
-	t := p.use(ctx, id)
+	t := p.use(id)
 	if t == nil {
 		end(ErrTokenEnded)
 		return ctx, func() {}
@@ -194,19 +200,48 @@ func (p *Personal) bind(ctx context.Context, id string) (context.Context, contex
 	return ctx, func() { stop(); end(context.Canceled); release() }
 }
 
-// use returns a token and records its use. A failing store does not refuse access.
-func (p *Personal) use(ctx context.Context, id string) *personal {
+// use notes the use of a token, which Flush writes: nothing is written when a token is checked.
+func (p *Personal) use(id string) *personal {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	t := p.byID[id]
-	if t == nil || p.now().Sub(t.Used) < useResolution {
-		p.mu.Unlock()
-		return t
-	}
-	t.Used = p.now().UTC()
-	b, err := t.Used.MarshalText()
-	p.mu.Unlock()
-	if err == nil {
-		_ = p.store.Put(ctx, usedBucket, id, b)
+	if t != nil && p.now().Sub(t.Used) >= useResolution {
+		t.Used = p.now().UTC()
+		p.used[id] = true
 	}
 	return t
+}
+
+// Flush writes when tokens were used last. Call it from time to time, and at the end.
+func (p *Personal) Flush(ctx context.Context) error {
+	p.mu.Lock()
+	list := slices.Sorted(maps.Keys(p.used))
+	clear(p.used)
+	p.mu.Unlock()
+	for i, id := range list {
+		if err := p.writeUsed(ctx, id); err != nil {
+			p.mu.Lock()
+			for _, id := range list[i:] {
+				p.used[id] = true
+			}
+			p.mu.Unlock()
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Personal) writeUsed(ctx context.Context, id string) error {
+	p.mu.Lock()
+	t := p.byID[id]
+	if t == nil { // revoked meanwhile
+		p.mu.Unlock()
+		return nil
+	}
+	b, err := t.Used.MarshalText()
+	p.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return p.store.Put(ctx, usedBucket, id, b)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/core"
@@ -28,13 +29,14 @@ type Config struct {
 	Hub          *hub.Hub
 	Store        core.Store // nil: nothing was kept, nothing sleeps
 	Agents       map[string]agent.Backend
-	DefaultAgent string    // provider of a session that names none; default: the first by name
-	DataDir      string    // agents get a private directory below it; made when absent
-	Secrets      []string  // files outside of it that are never opened for anyone: keys, tokens, passwords
-	LastAlive    time.Time // when the process before this one was last alive; zero: it is not known
-	DefaultDir   string    // working directory of a session that names none; local path
-	Pass         []string  // names of more variables of the environment that terminals and git see, as environ.Allows takes them
-	TrustFilters []string  // directories whose repositories' filters run when they are looked at; local paths
+	Audit        *audit.Log // nil: actions are not written down
+	DefaultAgent string     // provider of a session that names none; default: the first by name
+	DataDir      string     // agents get a private directory below it; made when absent
+	Secrets      []string   // files outside of it that are never opened for anyone: keys, tokens, passwords
+	LastAlive    time.Time  // when the process before this one was last alive; zero: it is not known
+	DefaultDir   string     // working directory of a session that names none; local path
+	Pass         []string   // names of more variables of the environment that terminals and git see, as environ.Allows takes them
+	TrustFilters []string   // directories whose repositories' filters run when they are looked at; local paths
 
 	// ToolServers says how an agent on this machine reaches its Toolbox with a token; nil
 	// gives agents none.

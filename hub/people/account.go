@@ -23,7 +23,6 @@ type row struct {
 // Store keeps documents; each call returns once it is durable.
 type Store interface {
 	Put(ctx context.Context, bucket, key string, value []byte) error
-	Add(ctx context.Context, bucket, key string, value []byte) error // fails when the key is taken
 	Get(ctx context.Context, bucket, key string) (value []byte, found bool, err error)
 	Delete(ctx context.Context, bucket, key string) error
 	Each(ctx context.Context, bucket string, visit func(key string, value []byte) error) error

@@ -35,10 +35,10 @@ func (c *Cookies) Browsers(r *http.Request) ([]Browser, error) {
 	var out []Browser
 	err := c.cfg.Store.Each(r.Context(), rowBucket, func(key string, b []byte) error {
 		var kept row
-		if json.Unmarshal(b, &kept) != nil || c.cfg.Now().Sub(kept.Seen) > c.cfg.Life {
+		if json.Unmarshal(b, &kept) != nil || c.cfg.Now().Sub(c.seen.of(key, kept)) > c.cfg.Life {
 			return nil // Sweep's
 		}
-		out = append(out, Browser{key, kept.Account, kept.Agent, kept.Since, kept.Seen, key == this})
+		out = append(out, Browser{key, kept.Account, kept.Agent, kept.Since, c.seen.of(key, kept), key == this})
 		return nil
 	})
 	slices.SortFunc(out, func(a, b Browser) int {
@@ -125,7 +125,7 @@ func (c *Cookies) key(r *http.Request) string {
 
 // forget deletes a row and ends the requests of its browser.
 func (c *Cookies) forget(ctx context.Context, key string) error {
-	err := c.cfg.Store.Delete(ctx, rowBucket, key)
+	err := c.drop(ctx, key)
 	if err == nil {
 		c.open.end(key)
 	}

@@ -1,7 +1,6 @@
 package people
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -38,6 +37,7 @@ type Cookies struct {
 	cfg   Config
 	store *sessions.CookieStore
 	open  openRequests
+	seen  lastSeen
 }
 
 // New needs a store and a key.
@@ -51,7 +51,7 @@ func New(cfg Config) (*Cookies, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	c := &Cookies{cfg: cfg, store: sessions.NewCookieStore(cfg.Key)}
+	c := &Cookies{cfg: cfg, store: sessions.NewCookieStore(cfg.Key), seen: lastSeen{at: map[string]time.Time{}, unsaved: map[string]bool{}}}
 	c.store.Options = &sessions.Options{Path: "/", HttpOnly: true, Secure: cfg.Secure, SameSite: http.SameSiteLaxMode}
 	c.store.MaxAge(int(cfg.Life / time.Second))
 	return c, nil
@@ -70,7 +70,7 @@ func (c *Cookies) SignIn(w http.ResponseWriter, r *http.Request, a Account) erro
 	if err != nil {
 		return err
 	}
-	if err := c.cfg.Store.Add(r.Context(), rowBucket, rowKey(id), b); err != nil {
+	if err := c.cfg.Store.Put(r.Context(), rowBucket, rowKey(id), b); err != nil {
 		return err
 	}
 	if old != "" {
@@ -103,24 +103,19 @@ func (c *Cookies) Account(w http.ResponseWriter, r *http.Request) (Account, bool
 	if err := json.Unmarshal(b, &kept); err != nil {
 		return Account{}, false, err
 	}
-	now := c.cfg.Now()
-	if now.Sub(kept.Seen) > c.cfg.Life {
-		return Account{}, false, c.cfg.Store.Delete(r.Context(), rowBucket, rowKey(id))
+	age := c.cfg.Now().Sub(c.seen.of(rowKey(id), kept))
+	if age > c.cfg.Life {
+		return Account{}, false, nil // Sweep deletes it
 	}
-	if w != nil && now.Sub(kept.Seen) > touchEvery {
-		kept.Seen = now.UTC()
-		c.touch(w, r, id, kept)
+	if w != nil && age > touchEvery {
+		c.renew(w, r, id)
 	}
 	return kept.Account, true, nil
 }
 
-// touch writes the time of a visit and renews the cookie. A store that cannot be written
-// must not keep anybody out: the next visit tries again.
-func (c *Cookies) touch(w http.ResponseWriter, r *http.Request, id string, kept row) {
-	b, err := json.Marshal(kept)
-	if err != nil || c.cfg.Store.Put(r.Context(), rowBucket, rowKey(id), b) != nil {
-		return
-	}
+// renew notes a visit and sends the cookie again.
+func (c *Cookies) renew(w http.ResponseWriter, r *http.Request, id string) {
+	c.seen.note(rowKey(id), c.cfg.Now().UTC())
 	s, _ := c.store.New(r, cookieName)
 	s.Values = map[any]any{idKey: id}
 	s.Options.Secure = c.cfg.Secure || Secure(r)
@@ -138,22 +133,6 @@ func (c *Cookies) SignOut(w http.ResponseWriter, r *http.Request) error {
 	s.Values = map[any]any{}
 	s.Options.MaxAge = -1
 	return s.Save(r, w)
-}
-
-// Sweep deletes rows of cookies that expired; call it at start.
-func (c *Cookies) Sweep(ctx context.Context) error {
-	var gone []string
-	err := c.cfg.Store.Each(ctx, rowBucket, func(key string, b []byte) error {
-		var kept row
-		if json.Unmarshal(b, &kept) != nil || c.cfg.Now().Sub(kept.Seen) > c.cfg.Life {
-			gone = append(gone, key)
-		}
-		return nil
-	})
-	for _, key := range gone {
-		err = errors.Join(err, c.cfg.Store.Delete(ctx, rowBucket, key))
-	}
-	return err
 }
 
 // id is what the cookie of a request says, when we signed it.

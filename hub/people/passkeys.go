@@ -55,6 +55,8 @@ type Passkeys struct {
 	Store Store
 	Now   func() time.Time // default time.Now
 
+	writing sync.Mutex // held from looking a passkey up until it is written
+
 	mu      sync.Mutex
 	pending map[string]pendingPasskey // by challenge
 }
@@ -132,6 +134,8 @@ func (p *Passkeys) Remove(ctx context.Context, account, key string) (removed Pas
 	if i < 0 {
 		return Passkey{}, ErrPasskeyGone
 	}
+	p.writing.Lock()
+	defer p.writing.Unlock()
 	return list[i], p.Store.Delete(ctx, passkeyBucket, key)
 }
 
@@ -209,7 +213,7 @@ func (p *Passkeys) Make(ctx context.Context, account, name string, answer []byte
 	if err != nil {
 		return err
 	}
-	return p.Store.Add(ctx, passkeyBucket, hex.EncodeToString(made.ID), b)
+	return p.write(ctx, hex.EncodeToString(made.ID), b, false)
 }
 
 // BeginSigningIn returns what the browser needs to ask for any passkey of this host, as JSON.
@@ -262,7 +266,18 @@ func (p *Passkeys) SignIn(ctx context.Context, answer []byte) (account string, e
 	if b, err = json.Marshal(k); err != nil {
 		return "", err
 	}
-	return k.Account, p.Store.Put(ctx, passkeyBucket, key, b)
+	return k.Account, p.write(ctx, key, b, true)
+}
+
+// write writes a passkey that is there, or one that is new: one that was removed meanwhile does not come back, and no
+// one takes another's.
+func (p *Passkeys) write(ctx context.Context, key string, b []byte, known bool) error {
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	if _, found, err := p.Store.Get(ctx, passkeyBucket, key); err != nil || found != known {
+		return cmp.Or(err, ErrNoPasskey)
+	}
+	return p.Store.Put(ctx, passkeyBucket, key, b)
 }
 
 func (p *Passkeys) keep(s webauthn.SessionData, origin, account string) error {

@@ -27,13 +27,6 @@ func (m *memory) Put(_ context.Context, bucket, key string, v []byte) error {
 	return m.fail
 }
 
-func (m *memory) Add(ctx context.Context, bucket, key string, v []byte) error {
-	if _, found, _ := m.Get(ctx, bucket, key); found {
-		return errors.New("exists")
-	}
-	return m.Put(ctx, bucket, key, v)
-}
-
 func (m *memory) Get(_ context.Context, bucket, key string) ([]byte, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -218,19 +211,5 @@ func TestReadOnlyStoreKeepsPeopleIn(t *testing.T) {
 	now = now.Add(2 * time.Hour)
 	if got := b.who(); got != "owner" {
 		t.Errorf("a full disk signed the owner out: %q", got)
-	}
-}
-
-func TestAuditKeepsItsOrder(t *testing.T) {
-	m := &memory{docs: map[string][]byte{}}
-	a := Audit{Store: m}
-	for _, what := range []string{"signed in", "made a link", "revoked a link"} {
-		if err := a.Add(t.Context(), Event{Who: "owner", What: what}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := a.List(t.Context())
-	if err != nil || len(got) != 3 || got[0].What != "signed in" || got[2].What != "revoked a link" || got[0].At.IsZero() {
-		t.Errorf("%+v, %v", got, err)
 	}
 }

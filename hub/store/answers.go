@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
 	"time"
 
@@ -16,26 +15,26 @@ const (
 	answersFor    = 7 * 24 * time.Hour
 	keptAnswers   = 50_000
 	bootedClients = 2048
+	pruneFirst    = time.Minute
 	pruneEvery    = time.Hour
 )
 
-// prune forgets clients and answers that are past their bounds.
-func (c *conn) prune(now time.Time) error {
-	_, err := c.exec("DELETE FROM answers WHERE at < ?", now.Add(-answersFor).UnixMicro())
-	_, err2 := c.exec("DELETE FROM answers WHERE seq <= (SELECT seq FROM answers ORDER BY seq DESC LIMIT 1 OFFSET ?)", keptAnswers)
-	return errors.Join(err, err2, c.pruneClients(now))
+// prune forgets clients and answers that are past their bounds at a time, in microseconds.
+func (p *plan) prune(at int64) {
+	p.add("DELETE FROM answers WHERE at < ?", at-answersFor.Microseconds())
+	p.add("DELETE FROM answers WHERE seq <= (SELECT seq FROM answers ORDER BY seq DESC LIMIT 1 OFFSET ?)", keptAnswers)
+	p.pruneClients(at)
 }
 
-// janitor prunes while the program runs.
-func (s *Store) janitor(ctx context.Context) {
-	tick := time.NewTicker(pruneEvery)
-	defer tick.Stop()
+// keepPruning prunes soon after the start, and while the program runs.
+func (s *Store) keepPruning(ctx context.Context, h *hub.Hub) {
+	due := time.NewTimer(pruneFirst)
+	defer due.Stop()
 	for {
 		select {
-		case now := <-tick.C:
-			if err := s.do(ctx, func(c *conn) (error, error) { return nil, c.prune(now) }); err != nil && ctx.Err() == nil {
-				s.log.Warn("what is past its time was not removed", "err", err)
-			}
+		case <-due.C:
+			_ = h.Do((*hub.Tx).Prune) // while the host is read-only, the next one does it
+			due.Reset(pruneEvery)
 		case <-ctx.Done():
 			return
 		}
@@ -44,7 +43,8 @@ func (s *Store) janitor(ctx context.Context) {
 
 // answered lists the client actions that are not to be run again, oldest first.
 func (s *Store) answered(ctx context.Context) ([]hub.Answered, error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT client, client_seq, seq, channel FROM answers ORDER BY seq DESC")
+	rows, err := s.read.QueryContext(ctx, "SELECT client, client_seq, seq, channel FROM answers WHERE at >= ? ORDER BY seq DESC LIMIT ?",
+		time.Now().Add(-answersFor).UnixMicro(), keptAnswers)
 	if err != nil {
 		return nil, describe(err)
 	}

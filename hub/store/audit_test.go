@@ -1,35 +1,105 @@
 package store
 
-import "testing"
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub"
+)
 
 // The audit is append-only whatever the program tries, also in the journal's own writes and in plain SQL.
 func TestTheAuditStaysAsItWasWritten(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	s := open(t, Config{Dir: dir})
-	must(t, s.Add(ctx, "audit", "1", []byte("Ana signed in")))
-	must(t, s.Add(ctx, "other", "1", []byte("a")))
-	must(t, s.Put(ctx, "audit", "1", []byte("nobody did")))
-	must(t, s.Delete(ctx, "audit", "1"))
-	must(t, s.Delete(ctx, "other", "1")) // in the same group, maybe
-	must(t, s.do(ctx, func(c *conn) (error, error) {
-		for _, statement := range []string{"DELETE FROM docs WHERE bucket='audit'", "UPDATE docs SET value='x' WHERE key='1'",
-			"UPDATE docs SET bucket='gone' WHERE bucket='audit'", "REPLACE INTO docs (bucket, key, at, value) VALUES ('audit','1',0,'new')",
-			"INSERT INTO docs (bucket, key, at, value) VALUES ('audit','2',0,'new')"} {
+	must(t, write(s, hub.Record{Bucket: "audit", Key: "1", Value: []byte("Ana signed in")}, hub.Record{Bucket: "other", Key: "1", Value: []byte("a")}))
+	must(t, write(s, hub.Record{Bucket: "audit", Key: "1"}, hub.Record{Bucket: "other", Key: "1"}))
+	must(t, s.transact(func(c *conn) error {
+		for _, statement := range []string{"DELETE FROM audit", "UPDATE audit SET entry='x'", "REPLACE INTO audit (n, entry, hash) VALUES (1,'new','')",
+			"INSERT INTO docs (bucket, key, at, value) VALUES ('audit','0',0,'old')", "DELETE FROM docs WHERE bucket='audit'",
+			"UPDATE docs SET value='x' WHERE bucket='audit'", "REPLACE INTO docs (bucket, key, at, value) VALUES ('audit','0',0,'new')"} {
 			if _, err := c.ExecContext(ctx, statement); err != nil {
-				return nil, err
+				return err
 			}
 		}
-		return nil, nil
+		return nil
 	}))
-	must(t, s.Put(ctx, "audit", "3", []byte("Ben joined")))
+	must(t, write(s, hub.Record{Bucket: "audit", Key: "3", Value: []byte("Ben joined")}))
 	must(t, s.Close())
 	s = open(t, Config{Dir: dir})
-	for key, want := range map[string]string{"1": "Ana signed in", "2": "new", "3": "Ben joined"} {
-		if v, ok, err := s.Get(ctx, "audit", key); string(v) != want || !ok || err != nil {
-			t.Errorf("the audit has %q, %v, %v at %s, want %q", v, ok, err, key, want)
-		}
+	if got := auditOf(t, s); got != "old, Ana signed in, Ben joined" {
+		t.Errorf("the audit is %q", got)
 	}
 	if _, ok, _ := s.Get(ctx, "other", "1"); ok {
 		t.Error("what is no audit cannot be deleted either")
 	}
+}
+
+func auditOf(t *testing.T, s *Store) string {
+	t.Helper()
+	var all []string
+	must(t, s.AuditEntries(t.Context(), func(entry []byte) error { all = append(all, string(entry)); return nil }))
+	return strings.Join(all, ", ")
+}
+
+// An entry that was changed, taken out or cut off behind the program's back is found.
+func TestDeepCheckFindsChangedAudit(t *testing.T) {
+	for name, c := range map[string]struct{ statement, want string }{
+		"untouched": {"SELECT 1", ""},
+		"changed":   {"DROP TRIGGER entry_stays; UPDATE audit SET entry='Cleo signed in' WHERE n=2", "entry 2 of the audit was changed"},
+		"taken out": {"DROP TRIGGER entry_kept; DELETE FROM audit WHERE n=2", "entry 2 of the audit was changed, or entries before it were removed"},
+		"cut off":   {"DROP TRIGGER entry_kept; DELETE FROM audit WHERE n=3", "the audit has 2 entries, and had 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := open(t, Config{Dir: dir})
+			for _, what := range []string{"Ana signed in", "Ben joined", "Ana signed out"} {
+				must(t, write(s, hub.Record{Bucket: "audit", Value: []byte(what)}))
+			}
+			must(t, s.transact(func(db *conn) error { _, err := db.ExecContext(t.Context(), c.statement); return err }))
+			must(t, s.Close())
+			d, err := DeepCheck(t.Context(), dir)
+			must(t, err)
+			if got := errors.Join(d.Damage...); (c.want == "") != (got == nil) || got != nil && !strings.Contains(got.Error(), c.want) {
+				t.Errorf("the check says %v, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// A database of the version before keeps its audit, outside of the chain.
+func TestAuditOfVersion4IsKept(t *testing.T) {
+	dir := t.TempDir()
+	makeVersion(t, dir, 4)
+	s := open(t, Config{Dir: dir})
+	must(t, write(s, hub.Record{Bucket: "audit", Key: "2", Value: []byte("Ben joined")}))
+	if got := auditOf(t, s); got != "Ana signed in, Ben joined" {
+		t.Errorf("the audit is %q", got)
+	}
+	must(t, s.Close())
+	d, err := DeepCheck(t.Context(), dir)
+	must(t, err)
+	if d.Entries != 1 || len(d.Damage) > 0 {
+		t.Errorf("%d entries are in the chain, damage %v", d.Entries, d.Damage)
+	}
+}
+
+// makeVersion makes a database as an earlier program left it, with a chat, an envelope and an audit entry.
+func makeVersion(t *testing.T, dir string, version int) {
+	t.Helper()
+	db, err := openDB(filepath.Join(dir, databaseName), writerPragmas)
+	must(t, err)
+	defer db.Close()
+	for _, m := range migrations[:version] {
+		_, err := db.Exec(m)
+		must(t, err)
+	}
+	_, err = db.Exec(fmt.Sprintf(`PRAGMA application_id=%d; PRAGMA user_version=%d;
+		INSERT INTO channels (id, uri, kind, session, floor, last, run, snap) VALUES (7, 'ahp-chat:/1', 'chat', 'ahp-session:/1', 0, 1, 41, 2);
+		INSERT INTO snapshots (channel, seq, state) VALUES (7, 0, '{"resource":"ahp-chat:/1","title":"","status":1,"modifiedAt":"","turns":[]}');
+		INSERT INTO envelopes (seq, channel, at, bytes, action) VALUES (1, 7, 5, 41, '{"type":"chat/draftChanged","draft":null}');
+		INSERT INTO docs (bucket, key, at, value) VALUES ('audit', '1', 0, 'Ana signed in'), ('link', 'l', 0, 'kept')`, applicationID, version))
+	must(t, err)
 }

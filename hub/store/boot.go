@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"github.com/ahphub/ahphub/hub"
 )
@@ -15,13 +14,9 @@ const sqlReserve = "INSERT INTO meta (key, value) VALUES ('reserved', ?) ON CONF
 // is on disk when Boot returns.
 func (s *Store) Boot(ctx context.Context) (hub.Boot, error) {
 	var b hub.Boot
-	err := s.do(ctx, func(c *conn) (error, error) {
-		if err := c.prune(time.Now()); err != nil {
-			return nil, err
-		}
-		var err error
+	err := s.transact(func(c *conn) (err error) {
 		b.Seq, b.Reserved, err = c.reserve(s.cfg.SeqBlock)
-		return nil, err
+		return err
 	})
 	if err != nil {
 		return hub.Boot{}, err

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"sync"
 
 	"github.com/ahphub/ahphub/hub"
@@ -32,6 +33,9 @@ func (c *catalogue) load(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return describe(err)
 	}
+	if err := metaValue(ctx, db, metaChannels, &c.next); err != nil {
+		return err
+	}
 	return describe(scan(rows, func() error {
 		var r channelRow
 		err := rows.Scan(&r.id, &r.info.URI, &r.info.Kind, &r.info.Session, &r.info.Chat, &r.floor, &r.last, &r.run, &r.snap)
@@ -39,6 +43,15 @@ func (c *catalogue) load(ctx context.Context, db *sql.DB) error {
 		c.next = max(c.next, r.id+1)
 		return err
 	}))
+}
+
+// metaValue reads a value of meta; one that is missing leaves v as it is.
+func metaValue(ctx context.Context, db *sql.DB, key string, v *int64) error {
+	err := db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key=?", key).Scan(v)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return describe(err)
 }
 
 func (c *catalogue) boot() []hub.BootChannel {

@@ -40,7 +40,7 @@ func runChild(how string) {
 		go produce(h, mode, w)
 	}
 	if mode == "load" {
-		go putDocs(ctx, s)
+		go putDocs(ctx, s.Documents(h))
 	}
 	for {
 		items, err := c.Next(ctx, nil)
@@ -76,10 +76,10 @@ func produce(h *hub.Hub, mode string, writer int) {
 	}
 }
 
-func putDocs(ctx context.Context, s *Store) {
+func putDocs(ctx context.Context, docs *Documents) {
 	for i := 0; ; i++ {
 		key := fmt.Sprintf("%d-%d", os.Getpid(), i)
-		exitIf(s.Put(ctx, "doc", key, []byte("v")))
+		exitIf(docs.Put(ctx, "doc", key, []byte("v")))
 		_, err := fmt.Printf("put %s\n", key)
 		exitIf(err)
 	}

@@ -16,6 +16,9 @@ import (
 // it was answered in its earlier life is forgotten with it.
 const clientBucket = "client"
 
+// seenBucket holds nothing: a record there makes the client's own record as new as it is.
+const seenBucket = "client-seen"
+
 // bindingBuckets hold whose a clientId is, each for the principals of one rank: however many clients guests name, those of
 // people with an account are kept.
 var bindingBuckets = []string{"client-of-guest", "client-of-person", "client-of-owner"}
@@ -40,8 +43,12 @@ func (s *Store) ClientRecord(principal, clientID string, v []byte) hub.Record {
 	return hub.Record{Bucket: clientBucket, Key: clientKey(principal, clientID), Value: v}
 }
 
-// Client reads what was recorded of a client in the last seven days, and keeps
-// it for as long again.
+// SeenRecord is what the timeline records when a client comes back: it is remembered for another seven days.
+func (s *Store) SeenRecord(principal, clientID string) hub.Record {
+	return hub.Record{Bucket: seenBucket, Key: clientKey(principal, clientID), Value: []byte{}}
+}
+
+// Client reads what was recorded of a client in the last seven days.
 func (s *Store) Client(ctx context.Context, principal, clientID string) ([]byte, bool, error) {
 	key := clientKey(principal, clientID)
 	var v []byte
@@ -50,14 +57,10 @@ func (s *Store) Client(ctx context.Context, principal, clientID string) ([]byte,
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, false, nil
 	}
-	age := time.Since(time.UnixMicro(at))
-	if err != nil || age > clientsFor {
+	if err != nil || time.Since(time.UnixMicro(at)) > clientsFor {
 		return nil, false, describe(err)
 	}
-	if age > clientsFor/7 {
-		err = s.Put(ctx, clientBucket, key, v)
-	}
-	return v, err == nil, err
+	return v, true, nil
 }
 
 // BindingRecord is what the timeline records when a clientId begins to belong to a principal of a rank, or does so for
@@ -79,16 +82,10 @@ func (s *Store) Binding(ctx context.Context, clientID string) ([]byte, bool, err
 	return nil, false, nil
 }
 
-func (c *conn) pruneClients(now time.Time) error {
+func (p *plan) pruneClients(at int64) {
 	for _, bucket := range append([]string{clientBucket}, bindingBuckets...) {
-		if _, err := c.exec("DELETE FROM docs WHERE bucket=? AND at<?", bucket, now.Add(-clientsFor).UnixMicro()); err != nil {
-			return err
-		}
-		_, err := c.exec(`DELETE FROM docs WHERE bucket=?1 AND at <=
+		p.add("DELETE FROM docs WHERE bucket=? AND at<?", bucket, at-clientsFor.Microseconds())
+		p.add(`DELETE FROM docs WHERE bucket=?1 AND at <=
 			(SELECT at FROM docs WHERE bucket=?1 ORDER BY at DESC LIMIT 1 OFFSET ?2)`, bucket, keptClients)
-		if err != nil {
-			return err
-		}
 	}
-	return nil
 }

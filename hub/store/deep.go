@@ -14,7 +14,8 @@ import (
 // Deep is what a check of every row found.
 type Deep struct {
 	Channels, Rows int
-	Unchecked      int // rows written before there were checksums
+	Entries        int64 // of the audit's chain
+	Unchecked      int   // rows written before there were checksums
 	Damage         []error
 	More           int // damage past mostDamage
 }
@@ -55,7 +56,10 @@ func DeepCheck(ctx context.Context, dir string) (*Deep, error) {
 	if version < sumsSince {
 		return d, errors.New("it was written by an earlier ahphub and has no checksums: start this one once, which upgrades it")
 	}
-	return d, d.channels(ctx, db)
+	if err := d.channels(ctx, db); err != nil || version < chainSince {
+		return d, err
+	}
+	return d, d.checkChain(ctx, db)
 }
 
 func (d *Deep) channels(ctx context.Context, db *sql.DB) error {

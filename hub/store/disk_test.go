@@ -34,7 +34,7 @@ func TestFailingDiskMakesTheHostReadOnlyAndBack(t *testing.T) {
 	if err := l.apply(chatURI, delta("refused ")); !errors.Is(err, hub.ErrReadOnly) || !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("an action on a full disk: %v", err)
 	}
-	if err := l.s.Put(t.Context(), "b", "k", nil); !errors.Is(err, syscall.ENOSPC) {
+	if err := l.s.Documents(l.h).Put(t.Context(), "b", "k", nil); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("a document on a full disk: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -57,9 +57,9 @@ func TestFullDatabase(t *testing.T) {
 	l := start(t, cfg)
 	l.settle()
 	limit := func(pages int) {
-		must(t, l.s.do(t.Context(), func(c *conn) (error, error) {
+		must(t, l.s.transact(func(c *conn) error {
 			_, err := c.ExecContext(context.Background(), fmt.Sprintf("PRAGMA max_page_count=%d", pages))
-			return nil, err
+			return err
 		}))
 	}
 	limit(30)

@@ -4,61 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
 )
 
-// Doc is a document of a room: links, people, cookies, drafts, marks, audit.
+// Doc is a document: a link, an account, a cookie, a draft, a mark.
 type Doc struct {
 	Key   string
 	Value []byte
 	At    time.Time // when it was last written
-}
-
-const (
-	sqlPutDoc    = "INSERT INTO docs (bucket, key, at, value) VALUES (?,?,?,?) ON CONFLICT DO UPDATE SET at=excluded.at, value=excluded.value"
-	sqlAddDoc    = "INSERT INTO docs (bucket, key, at, value) VALUES (?,?,?,?) ON CONFLICT DO NOTHING"
-	sqlDeleteDoc = "DELETE FROM docs WHERE bucket=? AND key=?"
-)
-
-// Put writes a document, new or not, and returns once it is on disk.
-func (s *Store) Put(ctx context.Context, bucket, key string, v []byte) error {
-	at := time.Now().UnixMicro()
-	return s.writeDoc(ctx, func(c *conn) (error, error) {
-		_, err := c.exec(sqlPutDoc, bucket, key, at, notNil(v))
-		return nil, err
-	})
-}
-
-// Add is Put for a key that must be new: ErrExists otherwise.
-func (s *Store) Add(ctx context.Context, bucket, key string, v []byte) error {
-	at := time.Now().UnixMicro()
-	return s.writeDoc(ctx, func(c *conn) (error, error) {
-		changed, err := c.exec(sqlAddDoc, bucket, key, at, notNil(v))
-		if err == nil && changed == 0 {
-			return ErrExists, nil
-		}
-		return nil, err
-	})
-}
-
-// Delete removes a document; one that is not there is no error.
-func (s *Store) Delete(ctx context.Context, bucket, key string) error {
-	return s.writeDoc(ctx, func(c *conn) (error, error) {
-		_, err := c.exec(sqlDeleteDoc, bucket, key)
-		return nil, err
-	})
-}
-
-// writeDoc is do for documents. A disk that takes nothing is told as the journal tells it.
-func (s *Store) writeDoc(ctx context.Context, run func(*conn) (answer, failure error)) error {
-	err := s.do(ctx, run)
-	if _, disk := errors.AsType[*diskError](err); disk {
-		return fmt.Errorf("%w (%w)", hub.ErrReadOnly, err)
-	}
-	return err
 }
 
 // Get reads a document; the second result tells whether it exists.
@@ -89,14 +44,6 @@ func (s *Store) List(ctx context.Context, bucket, prefix string) ([]Doc, error) 
 		return err
 	})
 	return docs, describe(err)
-}
-
-// notNil keeps an empty value from becoming NULL.
-func notNil(v []byte) []byte {
-	if v == nil {
-		return []byte{}
-	}
-	return v
 }
 
 // Each calls visit with every document of a bucket, by key, and stops at its

@@ -38,7 +38,7 @@ func TestLostDataDirectoryIsNoticed(t *testing.T) {
 			if err := l.apply(chatURI, delta("x")); !errors.Is(err, hub.ErrReadOnly) {
 				t.Errorf("an action: %v", err)
 			}
-			if err := l.s.Put(t.Context(), "b", "k", nil); err == nil {
+			if err := l.s.Documents(l.h).Put(t.Context(), "b", "k", nil); err == nil {
 				t.Error("a document was written")
 			}
 		})

@@ -13,33 +13,113 @@ import (
 // Run writes the hub's journal until ctx ends, and then what is left of it. A
 // batch that cannot be written turns the host read-only and is tried again
 // until it can: nothing that was accepted is dropped.
+//
+// Batches are encoded while earlier ones are written; those that wait share a transaction.
 func (s *Store) Run(ctx context.Context, h *hub.Hub) error {
 	snaps := s.newSnapshotter(ctx)
 	defer snaps.stop()
-	var guarding sync.WaitGroup
-	defer guarding.Wait()
-	guarding.Go(func() { s.keepGuard(ctx, h) })
-	guarding.Go(func() { s.keepReserve(ctx, h) })
+	ctx, cancel := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer cancel()
+	beside.Go(func() { s.keepGuard(ctx, h) })
+	beside.Go(func() { s.keepReserve(ctx, h) })
+	beside.Go(func() { s.keepPruning(ctx, h) })
+	encoded, stop := make(chan flight, mostFlights), make(chan struct{})
+	failed := make(chan error, 1)
+	beside.Go(func() { failed <- s.encodeBatches(ctx, h, encoded, stop) })
+	err := s.writeBatches(ctx, h, encoded, snaps)
+	close(stop)
+	cancel() // after an error, too
+	return errors.Join(err, <-failed)
+}
+
+// mostFlights bounds the batches that are encoded and wait.
+const mostFlights = 8
+
+// flight is an encoded batch.
+type flight struct {
+	upto, reserved int64
+	batch          []byte
+}
+
+// encodeBatches takes batches from the hub until ctx has ended and everything is taken.
+func (s *Store) encodeBatches(ctx context.Context, h *hub.Hub, encoded chan<- flight, stop <-chan struct{}) error {
+	defer close(encoded)
 	for {
 		b, err := h.Unjournaled(ctx)
 		if err != nil {
-			return nil // ctx has ended and everything is written
+			return nil
 		}
-		p, err := s.plan(b)
-		if err != nil {
-			h.JournalFailed(err) // for good: the program stops with it
-			s.log.Error("the journal cannot go on", "err", err)
-			return fmt.Errorf("journal: %w", err)
+		f := flight{upto: b.Upto}
+		if b.Reserve {
+			f.reserved = b.Seq + s.cfg.SeqBlock
 		}
-		if err := s.insist(ctx, h, p); err != nil {
+		if f.batch, err = Encode(b, f.reserved); err != nil {
+			return s.giveUp(h, err)
+		}
+		select {
+		case encoded <- f:
+		case <-stop:
+			return nil
+		}
+	}
+}
+
+// giveUp ends the journal for good; the program stops with it.
+func (s *Store) giveUp(h *hub.Hub, err error) error {
+	h.JournalFailed(err)
+	s.log.Error("the journal cannot go on", "err", err)
+	return fmt.Errorf("journal: %w", err)
+}
+
+// writeBatches writes encoded batches in order until there are no more.
+func (s *Store) writeBatches(ctx context.Context, h *hub.Hub, encoded <-chan flight, snaps *snapshotter) error {
+	for f := range encoded {
+		var plans []*plan
+		var upto, reserved int64
+		for more := true; more; {
+			p, err := s.plan(s.position+1, f.batch)
+			if err != nil {
+				return s.giveUp(h, err)
+			}
+			s.position++
+			plans, upto, reserved = append(plans, p), f.upto, max(reserved, f.reserved)
+			select {
+			case f, more = <-encoded:
+			default:
+				more = false
+			}
+		}
+		if err := s.insist(ctx, h, plans); err != nil {
 			return fmt.Errorf("journal: not everything is on disk: %w", err)
 		}
-		h.Durable(b.Upto, p.reserved)
+		h.Durable(upto, reserved)
 		if s.staysFull(h) {
 			continue
 		}
-		snaps.want(p.grown)
+		for _, p := range plans {
+			snaps.want(p.grown)
+		}
 	}
+	return nil
+}
+
+// Apply writes an encoded batch at its position in one transaction. One that was applied before changes nothing; the
+// next is the one after the newest.
+func (s *Store) Apply(pos int64, batch []byte) error {
+	if pos <= s.position {
+		return nil
+	}
+	if pos != s.position+1 {
+		return fmt.Errorf("batch %d does not follow batch %d", pos, s.position)
+	}
+	p, err := s.plan(pos, batch)
+	if err != nil {
+		return err
+	}
+	s.position = pos
+	return s.try([]*plan{p})
 }
 
 const (
@@ -49,10 +129,9 @@ const (
 	lastTries = 2 * time.Second
 )
 
-// insist writes a plan, however often it takes; once ctx has ended, for
-// lastTries.
-func (s *Store) insist(ctx context.Context, h *hub.Hub, p *plan) error {
-	err := s.try(p)
+// insist writes plans, however often it takes; once ctx has ended, for lastTries.
+func (s *Store) insist(ctx context.Context, h *hub.Hub, plans []*plan) error {
+	err := s.try(plans)
 	if err == nil {
 		return nil
 	}
@@ -70,7 +149,7 @@ func (s *Store) insist(ctx context.Context, h *hub.Hub, p *plan) error {
 			return err
 		}
 		sleep(ctx, pause)
-		err = s.try(p)
+		err = s.try(plans)
 	}
 	s.log.Info("the journal is back")
 	if s.full.Load() {
@@ -80,9 +159,16 @@ func (s *Store) insist(ctx context.Context, h *hub.Hub, p *plan) error {
 	return nil
 }
 
-// try is not cut short by the end of the program: half a commit helps nobody.
-func (s *Store) try(p *plan) error {
-	return s.do(context.Background(), func(c *conn) (error, error) { return nil, p.apply(c) })
+// try is not cut short by the end of the program: half a commit helps no caller.
+func (s *Store) try(plans []*plan) error {
+	return s.transact(func(c *conn) error {
+		for _, p := range plans {
+			if err := p.apply(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // sleep pauses until d is over or ctx ends; with ctx over already, all of d.

@@ -16,7 +16,7 @@ import (
 func TestOpenDatabaseStaysLocked(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Config{Dir: dir})
-	must(t, s.Put(t.Context(), "b", "k", []byte("v")))
+	must(t, put(s, "b", "k", []byte("v")))
 	must(t, s.Backup(context.Background(), filepath.Join(t.TempDir(), "copy.db")))
 	f, err := os.OpenFile(filepath.Join(dir, databaseName), os.O_RDWR, 0)
 	must(t, err)

@@ -1,11 +1,20 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
-	"time"
+	"maps"
+	"slices"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Keys of meta, beside "reserved".
+const (
+	metaApplied  = "applied"  // position of the newest batch
+	metaChannels = "channels" // id of the next channel
+	metaEntries  = "entries"  // of the audit, in its chain
 )
 
 // plan is a batch as statements. It is made once, tried until it is on disk,
@@ -32,85 +41,127 @@ const (
 	sqlOpen        = "INSERT INTO channels (id, uri, kind, session, chat, floor, last, run, snap) VALUES (?,?,?,?,?,?,?,0,?)"
 	sqlGrow        = "UPDATE channels SET last=?, run=run+? WHERE id=?"
 	sqlSnapshot    = "INSERT OR REPLACE INTO snapshots (channel, seq, state, sum) VALUES (?,?,?,?)"
+	sqlAudit       = "INSERT INTO audit (n, entry, hash) VALUES (?,?,?)"
+	sqlMeta        = "INSERT INTO meta (key, value) VALUES (?,?) ON CONFLICT DO UPDATE SET value=excluded.value"
+	sqlPutDoc      = "INSERT INTO docs (bucket, key, at, value) VALUES (?,?,?,?) ON CONFLICT DO UPDATE SET at=excluded.at, value=excluded.value"
+	sqlDeleteDoc   = "DELETE FROM docs WHERE bucket=? AND key=?"
+	sqlSeen        = "UPDATE docs SET at=? WHERE bucket=? AND key=?"
 	answersAClient = 1024
 )
 
 func (p *plan) add(query string, args ...any) { p.ops = append(p.ops, op{query, args}) }
 
-func (s *Store) plan(b hub.Batch) (*plan, error) {
+func (p *plan) addMeta(key string, value int64) { p.add(sqlMeta, key, value) }
+
+// plan turns an encoded batch into statements. The catalogue and the audit's chain run ahead of the disk by them.
+func (s *Store) plan(pos int64, batch []byte) (*plan, error) {
+	d, err := decodeBatch(batch)
+	if err != nil {
+		return nil, err
+	}
 	s.catalogue.mu.Lock()
 	defer s.catalogue.mu.Unlock()
-	p := &plan{ops: make([]op, 0, len(b.Writes)+4), touched: map[*channelRow]int64{}, clients: map[string]int64{}}
-	if b.Reserve {
-		p.reserved = b.Seq + s.cfg.SeqBlock
-		p.add(sqlReserve, p.reserved)
-	}
-	for _, w := range b.Writes {
-		if err := s.planWrite(p, w); err != nil {
+	p := &plan{touched: map[*channelRow]int64{}, clients: map[string]int64{}}
+	d.int() // the number of the timeline
+	p.reserved = d.int()
+	n := d.int()
+	p.ops = make([]op, 0, 2*n+8)
+	next, entries := s.catalogue.next, s.chain.n
+	for range n {
+		if err := s.planWrite(p, d); err != nil {
 			return nil, err
 		}
 	}
-	for r, bytes := range p.touched {
-		p.add(sqlGrow, r.last, bytes, r.id)
-		p.grown = append(p.grown, r)
+	if d.err != nil {
+		return nil, d.err
 	}
-	for client, seq := range p.clients {
-		p.add(sqlThin, client, seq-answersAClient)
+	p.finish()
+	p.addMeta(metaApplied, pos)
+	if p.reserved > 0 {
+		p.add(sqlReserve, p.reserved)
+	}
+	if s.catalogue.next != next {
+		p.addMeta(metaChannels, s.catalogue.next)
+	}
+	if s.chain.n != entries {
+		p.addMeta(metaEntries, s.chain.n)
 	}
 	return p, nil
 }
 
-func (s *Store) planWrite(p *plan, w hub.Write) error {
-	switch {
-	case w.Env != nil:
-		return s.planEnvelope(p, w.Env)
-	case w.Open != nil:
-		return s.planOpen(p, w.Open)
-	case w.Record != nil:
-		return p.record(w.Record)
-	default:
-		s.planClose(p, w.Close)
+// finish adds what is written once a batch for each channel and client, in the order of their ids.
+func (p *plan) finish() {
+	for r := range p.touched {
+		p.grown = append(p.grown, r)
 	}
-	return nil
+	slices.SortFunc(p.grown, func(a, b *channelRow) int { return cmp.Compare(a.id, b.id) })
+	for _, r := range p.grown {
+		p.add(sqlGrow, r.last, p.touched[r], r.id)
+	}
+	for _, client := range slices.Sorted(maps.Keys(p.clients)) {
+		p.add(sqlThin, client, p.clients[client]-answersAClient)
+	}
 }
 
-func (s *Store) planEnvelope(p *plan, e *hub.Envelope) error {
-	r := s.catalogue.byURI[e.Channel.URI]
+func (s *Store) planWrite(p *plan, d *decoder) error {
+	switch kind := d.byte(); kind {
+	case kindEnvelope:
+		return s.planEnvelope(p, d)
+	case kindOpen:
+		s.planOpen(p, d)
+	case kindClose:
+		s.planClose(p, d.text())
+	case kindRecord, kindDelete:
+		s.planRecord(p, d, kind == kindDelete)
+	case kindPrune:
+		p.prune(d.int())
+	default:
+		d.fail()
+	}
+	return d.err
+}
+
+func (s *Store) planEnvelope(p *plan, d *decoder) error {
+	uri, seq, at, principal := d.text(), d.int(), d.int(), d.text()
+	var client any
+	var clientSeq any
+	clientID, number := "", int64(0)
+	if d.byte() == 1 {
+		clientID, number = d.text(), d.int()
+		client, clientSeq = clientID, number
+	}
+	action := d.bytes()
+	r := s.catalogue.byURI[uri]
+	if d.err != nil {
+		return d.err
+	}
 	if r == nil {
-		return fmt.Errorf("envelope %d is for %s, which was never opened", e.Seq, e.Channel)
+		return fmt.Errorf("envelope %d is for %s, which was never opened", seq, uri)
 	}
-	action, err := ahp.MarshalAction(e.Action)
-	if err != nil {
-		return fmt.Errorf("envelope %d (%s): %w", e.Seq, e.Action.ActionType(), err)
+	sum := p.sums.envelope(seq, r.id, at, principal, clientID, number, action)
+	p.add(sqlEnvelope, seq, r.id, at, len(action), nullable(principal), client, clientSeq, action, sum)
+	if client != nil {
+		key := clientKey(principal, clientID)
+		p.add(sqlAnswer, key, number, seq, uri, at)
+		p.clients[key] = number
 	}
-	at := e.At.UnixMicro()
-	if e.Origin == nil {
-		sum := p.sums.envelope(e.Seq, r.id, at, e.Principal, "", 0, action)
-		p.add(sqlEnvelope, e.Seq, r.id, at, len(action), nullable(e.Principal), nil, nil, action, sum)
-	} else {
-		sum := p.sums.envelope(e.Seq, r.id, at, e.Principal, e.Origin.ClientID, e.Origin.ClientSeq, action)
-		p.add(sqlEnvelope, e.Seq, r.id, at, len(action), nullable(e.Principal), e.Origin.ClientID, e.Origin.ClientSeq, action, sum)
-		client := clientKey(e.Principal, e.Origin.ClientID)
-		p.add(sqlAnswer, client, e.Origin.ClientSeq, e.Seq, e.Channel.URI, at)
-		p.clients[client] = e.Origin.ClientSeq
-	}
-	r.last = e.Seq
+	r.last = seq
 	r.run += int64(len(action))
 	p.touched[r] += int64(len(action))
 	return nil
 }
 
-func (s *Store) planOpen(p *plan, o *hub.OpenWrite) error {
-	state, err := ahp.Marshal(o.State)
-	if err != nil {
-		return fmt.Errorf("state of %s: %w", o.Info, err)
+func (s *Store) planOpen(p *plan, d *decoder) {
+	info := hub.ChannelInfo{URI: d.text(), Kind: ahp.ChannelKind(d.text()), Session: d.text(), Chat: d.text()}
+	seq, state := d.int(), d.bytes()
+	if d.err != nil {
+		return
 	}
-	r := &channelRow{id: s.catalogue.next, info: o.Info, floor: o.Seq, last: o.Seq, snap: int64(len(state))}
+	r := &channelRow{id: s.catalogue.next, info: info, floor: seq, last: seq, snap: int64(len(state))}
 	s.catalogue.next++
-	s.catalogue.byURI[o.Info.URI] = r
-	p.add(sqlOpen, r.id, o.Info.URI, string(o.Info.Kind), o.Info.Session, o.Info.Chat, r.floor, r.last, r.snap)
-	p.add(sqlSnapshot, r.id, o.Seq, state, p.sums.snapshot(r.id, o.Seq, state))
-	return nil
+	s.catalogue.byURI[info.URI] = r
+	p.add(sqlOpen, r.id, info.URI, string(info.Kind), info.Session, info.Chat, r.floor, r.last, r.snap)
+	p.add(sqlSnapshot, r.id, seq, state, p.sums.snapshot(r.id, seq, state))
 }
 
 func (s *Store) planClose(p *plan, uri ahp.URI) {
@@ -125,24 +176,37 @@ func (s *Store) planClose(p *plan, uri ahp.URI) {
 	p.add("DELETE FROM envelopes WHERE channel=?", r.id)
 }
 
-func (p *plan) record(r *hub.Record) error {
-	value := r.Value
-	if r.Encode != nil {
-		var err error
-		if value, err = r.Encode(); err != nil {
-			return fmt.Errorf("document %s of %s: %w", r.Key, r.Bucket, err)
+func (s *Store) planRecord(p *plan, d *decoder, gone bool) {
+	bucket, key := d.text(), string(d.bytes())
+	var at int64
+	var value []byte
+	if !gone {
+		at, value = d.int(), d.bytes()
+	}
+	switch {
+	case d.err != nil:
+	case bucket == auditBucket:
+		if !gone { // what is in the audit stays
+			n, hash := s.chain.add(value)
+			p.add(sqlAudit, n, value, hash)
 		}
+	case bucket == seenBucket:
+		p.add(sqlSeen, at, clientBucket, key)
+	default:
+		p.record(bucket, key, at, value, gone)
 	}
-	if r.Bucket == clientBucket {
-		p.add(sqlForget, r.Key)
-		delete(p.clients, r.Key)
+}
+
+func (p *plan) record(bucket, key string, at int64, value []byte, gone bool) {
+	if bucket == clientBucket {
+		p.add(sqlForget, key)
+		delete(p.clients, key)
 	}
-	if value == nil {
-		p.add(sqlDeleteDoc, r.Bucket, r.Key)
-		return nil
+	if gone {
+		p.add(sqlDeleteDoc, bucket, key)
+		return
 	}
-	p.add(sqlPutDoc, r.Bucket, r.Key, time.Now().UnixMicro(), value)
-	return nil
+	p.add(sqlPutDoc, bucket, key, at, value)
 }
 
 func (p *plan) apply(c *conn) error {

@@ -42,10 +42,20 @@ var migrations = []string{
 	`ALTER TABLE channels ADD COLUMN chat TEXT NOT NULL DEFAULT '';`,
 	// 4: checksums. Rows that are there have none.
 	`ALTER TABLE envelopes ADD COLUMN sum INTEGER; ALTER TABLE snapshots ADD COLUMN sum INTEGER;`,
+	// 5: the audit in a table of its own, whose entries are a chain: each hash is of the one before and of its entry.
+	// Entries that are there stay in docs, outside of the chain.
+	`CREATE TABLE audit (n INTEGER PRIMARY KEY, entry BLOB NOT NULL, hash BLOB NOT NULL);
+	CREATE TRIGGER entry_stays BEFORE UPDATE ON audit BEGIN SELECT RAISE(IGNORE); END;
+	CREATE TRIGGER entry_kept BEFORE DELETE ON audit BEGIN SELECT RAISE(IGNORE); END;
+	CREATE TRIGGER entry_once BEFORE INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE n = NEW.n)
+		BEGIN SELECT RAISE(IGNORE); END;`,
 }
 
 // sumsSince is the version of the database whose rows have checksums.
 const sumsSince = 4
+
+// chainSince is the version of the database whose audit is a chain.
+const chainSince = 5
 
 // migrate brings the database to the newest version, each step a transaction.
 func (c *conn) migrate(steps []string) error {

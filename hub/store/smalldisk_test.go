@@ -15,7 +15,7 @@ import (
 func TestLogDoesNotFillSmallDisk(t *testing.T) {
 	s := open(t, Config{Dir: fixture.SmallDisk(t, 20<<20), ReserveBytes: 1 << 20})
 	for i := range 60 {
-		must(t, s.Put(t.Context(), "b", "k", bytes.Repeat([]byte{byte(i)}, 1<<20)))
+		must(t, put(s, "b", "k", bytes.Repeat([]byte{byte(i)}, 1<<20)))
 	}
 }
 

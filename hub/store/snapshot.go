@@ -86,8 +86,8 @@ func (s *Store) snapshot(ctx context.Context, r *channelRow) (closed, size int64
 	if err != nil {
 		return 0, 0, err
 	}
-	if err := s.do(ctx, func(w *conn) (error, error) {
-		return nil, w.closeRun(c, c.cut(s.cfg.WindowBytes), state)
+	if err := s.transact(func(w *conn) error {
+		return w.closeRun(c, c.cut(s.cfg.WindowBytes), state)
 	}); err != nil {
 		return 0, 0, err
 	}

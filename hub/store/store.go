@@ -30,8 +30,6 @@ var (
 	ErrDamaged = errors.New("the database is damaged")
 	// ErrClosed is returned by calls after Close.
 	ErrClosed = errors.New("the store is closed")
-	// ErrExists is returned by Add for a key that is taken.
-	ErrExists = errors.New("a document with this key exists already")
 	// ErrNotFound is returned for a channel that the store does not hold.
 	ErrNotFound = errors.New("not in the store")
 )
@@ -65,7 +63,7 @@ func (c Config) withDefaults() Config {
 }
 
 // Store is an open data directory. All methods may be called from any
-// goroutine; Run has one caller.
+// goroutine; Run and Apply have one caller.
 type Store struct {
 	cfg       Config
 	log       *slog.Logger
@@ -75,14 +73,16 @@ type Store struct {
 	db        *sql.DB   // holds the one connection that writes
 	conn      *conn
 
-	jobs    chan *job
-	quit    chan struct{} // closed by Close
-	stopped chan struct{} // closed when the writer has ended
-	tasks   sync.WaitGroup
-	cancel  context.CancelFunc // ends tasks
-	once    sync.Once
+	tasks  sync.WaitGroup
+	cancel context.CancelFunc // ends tasks
+	once   sync.Once
+
+	writing  sync.Mutex // held while conn is used
+	closed   bool       // conn is, guarded by writing
+	position int64      // of the newest batch; Run and Apply have it
 
 	catalogue catalogue
+	chain     chain // Run and Apply have it
 	damage    damage
 	guard     guard
 	reserve   reserve
@@ -105,8 +105,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: cfg, log: cfg.Log, lock: lock, lastAlive: later(alive, path+"-wal"), jobs: make(chan *job, 64),
-		quit: make(chan struct{}), stopped: make(chan struct{})}
+	s := &Store{cfg: cfg, log: cfg.Log, lock: lock, lastAlive: later(alive, path+"-wal")}
 	if err := s.open(ctx, path); err != nil {
 		s.closeFiles()
 		return nil, fmt.Errorf("open %s: %w", path, err)
@@ -114,8 +113,6 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s.makeReserve()
 	tasks, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
-	go s.write()
-	s.tasks.Go(func() { s.janitor(tasks) })
 	s.tasks.Go(func() { s.beat(tasks) })
 	s.checkLater(tasks, path)
 	return s, nil
@@ -142,20 +139,22 @@ func (s *Store) open(ctx context.Context, path string) error {
 		return err
 	}
 	s.read.SetMaxOpenConns(4)
-	if err := s.catalogue.load(ctx, s.read); err != nil {
+	err = errors.Join(s.catalogue.load(ctx, s.read), s.chain.load(ctx, s.read), metaValue(ctx, s.read, metaApplied, &s.position))
+	if err != nil {
 		return err
 	}
 	return s.guard.watch(s.lock, s.cfg.Dir)
 }
 
-// Close writes what waits, stops the writer and unlocks the directory.
+// Close waits for the transaction that is under way and unlocks the directory. Run has ended before.
 func (s *Store) Close() error {
 	var err error
 	s.once.Do(func() {
 		s.cancel()
 		s.tasks.Wait()
-		close(s.quit)
-		<-s.stopped
+		s.writing.Lock()
+		defer s.writing.Unlock()
+		s.closed = true
 		err = s.closeFiles()
 	})
 	return err

@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/ahphub/ahphub/hub"
 )
 
 func TestMain(m *testing.M) {
@@ -45,20 +47,34 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// write applies records as the journal does.
+func write(s *Store, records ...hub.Record) error {
+	var batch hub.Batch
+	for i := range records {
+		batch.Writes = append(batch.Writes, hub.Write{Record: &records[i]})
+	}
+	b, err := Encode(batch, 0)
+	if err != nil {
+		return err
+	}
+	return s.Apply(s.position+1, b)
+}
+
+// put writes one document.
+func put(s *Store, bucket, key string, v []byte) error {
+	return write(s, hub.Record{Bucket: bucket, Key: key, At: time.Now(), Value: append([]byte{}, v...)})
+}
+
 func TestDocumentsSurviveReopening(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	s := open(t, Config{Dir: dir})
-	must(t, s.Put(ctx, "people", "ana", []byte("1")))
-	must(t, s.Put(ctx, "people", "ana", []byte("2")))
-	must(t, s.Put(ctx, "people", "bo", nil))
-	must(t, s.Put(ctx, "links", "ana", []byte("other")))
-	must(t, s.Add(ctx, "people", "cy", []byte("3")))
-	if err := s.Add(ctx, "people", "cy", []byte("4")); !errors.Is(err, ErrExists) {
-		t.Errorf("Add of a taken key: %v, want ErrExists", err)
-	}
-	must(t, s.Put(ctx, "people", "dee", []byte("5")))
-	must(t, s.Delete(ctx, "people", "dee"))
-	must(t, s.Delete(ctx, "people", "nobody"))
+	must(t, put(s, "people", "ana", []byte("1")))
+	must(t, put(s, "people", "ana", []byte("2")))
+	must(t, put(s, "people", "bo", nil))
+	must(t, put(s, "links", "ana", []byte("other")))
+	must(t, put(s, "people", "cy", []byte("3")))
+	must(t, put(s, "people", "dee", []byte("5")))
+	must(t, write(s, hub.Record{Bucket: "people", Key: "dee"}, hub.Record{Bucket: "people", Key: "nobody"}))
 	must(t, s.Close())
 
 	s = open(t, Config{Dir: dir})
@@ -82,7 +98,7 @@ func TestDocumentsSurviveReopening(t *testing.T) {
 func TestListTakesPrefixesLiterally(t *testing.T) {
 	ctx, s := t.Context(), open(t, Config{})
 	for _, key := range []string{"a", "a%", "a%1", "a_1", "ab", "é", "éa"} {
-		must(t, s.Put(ctx, "b", key, nil))
+		must(t, put(s, "b", key, nil))
 	}
 	for prefix, want := range map[string]int{"": 7, "a": 5, "a%": 2, "a_": 1, "é": 2, "z": 0} {
 		docs, err := s.List(ctx, "b", prefix)
@@ -181,7 +197,7 @@ func TestLargeDatabaseIsCheckedBesideTheWork(t *testing.T) {
 	dir := t.TempDir()
 	must(t, open(t, Config{Dir: dir}).Close())
 	s := open(t, Config{Dir: dir, CheckBytes: 1})
-	must(t, s.Put(t.Context(), "b", "k", nil))
+	must(t, put(s, "b", "k", nil))
 	must(t, s.Close()) // waits for the check
 	must(t, s.Err())
 }
@@ -189,7 +205,7 @@ func TestLargeDatabaseIsCheckedBesideTheWork(t *testing.T) {
 func TestFilesAreTheOwnersAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "data")
 	s := open(t, Config{Dir: dir})
-	must(t, s.Put(t.Context(), "b", "k", nil))
+	must(t, put(s, "b", "k", nil))
 	must(t, s.Backup(t.Context(), filepath.Join(dir, "copy.db")))
 	entries, err := os.ReadDir(dir)
 	must(t, err)
@@ -208,7 +224,7 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 func TestBackupIsADataDirectory(t *testing.T) {
 	ctx, dir, to := t.Context(), t.TempDir(), t.TempDir()
 	s := open(t, Config{Dir: dir})
-	must(t, s.Put(ctx, "b", "k", []byte("v")))
+	must(t, put(s, "b", "k", []byte("v")))
 	must(t, BackupDir(ctx, dir, filepath.Join(to, databaseName))) // while it is served
 	if err := s.Backup(ctx, filepath.Join(to, databaseName)); !errors.Is(err, os.ErrExist) {
 		t.Errorf("backup over a file: %v", err)
@@ -219,24 +235,30 @@ func TestBackupIsADataDirectory(t *testing.T) {
 	}
 }
 
-// Everything that waits while the disk works shares the next transaction, and
-// nobody fails for the sake of a neighbour.
-func TestGroupCommit(t *testing.T) {
-	commits := 0
-	s := open(t, Config{fail: func() error { commits++; return nil }})
-	var wg sync.WaitGroup
-	const puts = 400
-	for i := range puts {
-		wg.Go(func() {
-			if err := s.Put(t.Context(), "b", fmt.Sprint(i), []byte("v")); err != nil {
-				t.Error(err)
-			}
-		})
+// Batches that wait while the disk works share the next transaction.
+func TestBatchesThatWaitShareATransaction(t *testing.T) {
+	commits, entered, release := 0, make(chan struct{}), make(chan struct{})
+	cfg := Config{}
+	cfg.fail = func() error {
+		if commits++; commits == 2 { // the first is Boot's
+			close(entered)
+			<-release
+		}
+		return nil
 	}
-	wg.Wait()
-	docs, err := s.List(t.Context(), "b", "")
+	l := start(t, cfg)
+	<-entered
+	position := l.h.Position()
+	const puts = 6
+	for i := range puts {
+		must(t, l.h.Do(func(tx *hub.Tx) { tx.Record("b", fmt.Sprint(i), []byte("v")) }))
+		eventually(t, "taken", func() bool { return l.h.Taken() })
+	}
+	close(release)
+	must(t, l.h.Settle(t.Context(), position))
+	docs, err := l.s.List(t.Context(), "b", "")
 	must(t, err)
-	if len(docs) != puts || commits > puts/2 {
+	if len(docs) != puts || commits > 4 {
 		t.Errorf("%d documents in %d transactions", len(docs), commits)
 	}
 }
@@ -244,8 +266,8 @@ func TestGroupCommit(t *testing.T) {
 func TestCallsAfterCloseSaySo(t *testing.T) {
 	s := open(t, Config{})
 	must(t, s.Close())
-	if err := s.Put(t.Context(), "b", "k", nil); !errors.Is(err, ErrClosed) {
-		t.Errorf("Put after Close: %v", err)
+	if err := put(s, "b", "k", nil); !errors.Is(err, ErrClosed) {
+		t.Errorf("a write after Close: %v", err)
 	}
 	must(t, s.Close())
 }

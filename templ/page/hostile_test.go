@@ -114,7 +114,7 @@ func hostileParts(p string) map[string]templ.Component {
 		"inbox":  InboxPage(Inbox{Frame: plain, Filter: p, List: InboxList{Groups: []InboxGroup{{Name: p, Items: []InboxItem{{Short: "ab", Title: p, Agent: p, Dir: p, Activity: p}}}}}}),
 		"share":  SharePage(frame, &Share{Base: "/s/ab", New: p, Address: p, Error: p, Links: []ShareLink{{ID: "l", Label: p, In: p, Href: "/s", People: []SharePerson{{Name: "A" + p}}}}}),
 		"people": PeoplePage(People{Frame: plain, Browsers: []Browser{{Key: "k", Name: p, Agent: p}}}),
-		"audit":  AuditPage(Audit{Frame: plain, What: p, Query: p, Kinds: []string{p}, Events: []AuditEvent{{time.Time{}, p, p, p, p, p}}}),
+		"audit":  AuditPage(Audit{Frame: plain, What: p, Query: p, Kinds: []string{p}, Events: []AuditEvent{{time.Time{}, p, p, p, p, p, p}}}),
 		"terminals": TerminalsPage(Terminals{Frame: frame, Session: *frame.Session, List: []TerminalLine{{Title: p, Holder: p, Href: "/s/ab/t/1"}}, Dirs: []string{p}, Shown: []Terminal{{ID: "1", Title: p, Cwd: p, Held: HeldByPerson, Holder: p, Text: p, Running: true, Frame: "/s/ab/t/1/frame",
 			Asks: []TerminalAsk{{Client: p, Name: p}}, Commands: []TerminalCommand{{ID: p, Line: p}}}}}),
 		"frame": TerminalFramePage(TerminalFrame{Asset: frame.Asset, Theme: p, Title: p, Stream: p, Text: p}),

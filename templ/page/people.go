@@ -134,6 +134,7 @@ type Audit struct {
 type AuditEvent struct {
 	At                        time.Time
 	Who, Name, What, On, From string
+	Outcome                   string // when it is not simply done
 }
 
 func (e *AuditEvent) who() string {

@@ -1,7 +1,7 @@
-package main
+package audit
 
-// auditedActions are the actions that are written down, in words. What was typed never is.
-var auditedActions = map[string]string{
+// actions are the actions that are written down, in words. What was typed never is.
+var actions = map[string]string{
 	"chat/toolCallConfirmed":               "answered an approval",
 	"chat/toolCallResultConfirmed":         "answered an approval",
 	"chat/truncated":                       "took back turns of a chat",
@@ -32,12 +32,12 @@ const (
 	changesNot = "it changes nothing"
 )
 
-// notAuditedActions are the others that somebody may dispatch, and why they are not.
-var notAuditedActions = map[string]string{
+// notActions are the others that a client may dispatch, and why they are not.
+var notActions = map[string]string{
 	"chat/turnStarted":             inTimeline,
 	"chat/turnCancelled":           inTimeline,
 	"chat/turnResume":              inTimeline,
-	"chat/draftChanged":            "it is nobody's until it is sent",
+	"chat/draftChanged":            "it is its author's alone until it is sent",
 	"chat/pendingMessageSet":       inTimeline,
 	"chat/pendingMessageRemoved":   inTimeline,
 	"chat/queuedMessagesReordered": inTimeline,
@@ -61,27 +61,33 @@ var notAuditedActions = map[string]string{
 	"annotations/entryRemoved":     inTimeline,
 }
 
-// auditedMethods are the calls that are written down, in words.
-var auditedMethods = map[string]string{
-	"createSession":            "made a session",
-	"disposeSession":           "deleted a session",
-	"disposeChat":              "deleted a chat",
-	"moveChat":                 "moved a chat",
-	"createTerminal":           "opened a terminal",
-	"disposeTerminal":          "closed a terminal",
-	"resourceWrite":            "wrote a file",
-	"resourceMkdir":            "made a directory",
-	"resourceCopy":             "copied a file",
-	"resourceMove":             "moved a file",
-	"resourceDelete":           "deleted a file",
-	"resourceRequest":          "asked for files",
-	"invokeChangesetOperation": "changed files",
-	"authenticate":             "signed an agent in",
-	"runAutomation":            "ran an automation",
+// method is a call that is written down, in words.
+type method struct {
+	what string
+	kind Kind
 }
 
-// notAuditedMethods are the others, and why they are not.
-var notAuditedMethods = map[string]string{
+// methods are the calls that are written down.
+var methods = map[string]method{
+	"createSession":            {"made a session", Inside},
+	"disposeSession":           {"deleted a session", Inside},
+	"disposeChat":              {"deleted a chat", Inside},
+	"moveChat":                 {"moved a chat", Inside},
+	"createTerminal":           {"opened a terminal", Inside},
+	"disposeTerminal":          {"closed a terminal", Inside},
+	"resourceWrite":            {"wrote a file", Outside},
+	"resourceMkdir":            {"made a directory", Outside},
+	"resourceCopy":             {"copied a file", Outside},
+	"resourceMove":             {"moved a file", Outside},
+	"resourceDelete":           {"deleted a file", Outside},
+	"resourceRequest":          {"asked for files", Outside},
+	"invokeChangesetOperation": {"changed files", Outside},
+	"authenticate":             {"signed an agent in", Outside},
+	"runAutomation":            {"ran an automation", Inside},
+}
+
+// notMethods are the others, and why they are not.
+var notMethods = map[string]string{
 	"initialize":                       changesNot,
 	"reconnect":                        changesNot,
 	"ping":                             changesNot,

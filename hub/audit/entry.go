@@ -1,0 +1,102 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// bucket is of the records that the store puts into the audit.
+const bucket = "audit"
+
+// Entry is one line of the audit. It never holds a secret.
+type Entry struct {
+	ID   string    `json:"id,omitempty"` // of an intent; its outcome names it
+	At   time.Time `json:"at"`
+	Who  string    `json:"who"` // principal id; "" for an unknown visitor
+	Name string    `json:"name,omitempty"`
+	What string    `json:"what"`           // as in "signed in", "joined"
+	On   string    `json:"on,omitempty"`   // a link's id, a session's URI
+	From string    `json:"from,omitempty"` // address of the peer
+	Seq  int64     `json:"seq,omitempty"`  // serverSeq of the action that it is about
+
+	Outcome Outcome `json:"outcome,omitempty"`
+}
+
+// Outcome is how an intent ended.
+type Outcome string
+
+// The outcomes. Entries of what is done, or was one action, have none.
+const (
+	Done     Outcome = ""
+	Failed   Outcome = "failed"   // part of it may have happened
+	UnderWay Outcome = "underway" // it has not ended
+	Unknown  Outcome = "unknown"  // the program stopped in between
+)
+
+// nothing is the outcome of what was refused or changed nothing: its intent is not listed.
+const nothing Outcome = "nothing"
+
+// row is an entry as it is kept: an entry, an intent, or the outcome of one.
+type row struct {
+	Entry
+	Intent bool   `json:"intent,omitempty"`
+	Of     string `json:"of,omitempty"` // id of the intent whose outcome it is
+}
+
+// Store reads the entries that are kept, oldest first.
+type Store interface {
+	AuditEntries(ctx context.Context, visit func(entry []byte) error) error
+}
+
+// List returns all entries, oldest first, with how intents ended.
+func (l *Log) List(ctx context.Context) ([]Entry, error) {
+	if err := l.cfg.Hub.Settle(ctx, 0); err != nil {
+		l.cfg.Log.WarnContext(ctx, "the newest entries of the audit are not listed", "err", err)
+	}
+	var out []Entry
+	open := map[string]int{} // place of each intent without an outcome, by id
+	err := l.cfg.Store.AuditEntries(ctx, func(b []byte) error {
+		var r row
+		if err := json.Unmarshal(b, &r); err != nil {
+			return err
+		}
+		switch at, known := open[r.Of]; {
+		case r.Of == "":
+			if r.Intent {
+				open[r.ID] = len(out)
+				if r.Outcome = Unknown; !r.At.Before(l.started) {
+					r.Outcome = UnderWay
+				}
+			}
+			out = append(out, r.Entry)
+		case known:
+			out[at] = r.ended(out[at])
+			delete(open, r.Of)
+		}
+		return nil
+	})
+	return listed(out), err
+}
+
+// ended returns an intent with its outcome: what was known at its end alone replaces what was said before.
+func (r *row) ended(e Entry) Entry {
+	e.Outcome = r.Outcome
+	if r.What != "" {
+		e.What = r.What
+	}
+	if r.Who != "" {
+		e.Who, e.Name = r.Who, r.Name
+	}
+	return e
+}
+
+func listed(all []Entry) []Entry {
+	kept := all[:0]
+	for _, e := range all {
+		if e.Outcome != nothing {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}

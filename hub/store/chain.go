@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// auditBucket is of records that go into the audit. Their keys are not kept.
+const auditBucket = "audit"
+
+// chain is the end of the audit's chain of hashes. Only the journal's writer adds to it.
+type chain struct {
+	n    int64 // entries so far
+	hash [sha256.Size]byte
+}
+
+// add puts an entry at the end of the chain and returns its place and its hash: of the hash before, the place and the entry.
+func (c *chain) add(entry []byte) (n int64, hash []byte) {
+	c.n++
+	buf := make([]byte, 0, sha256.Size+8+len(entry))
+	buf = append(buf, c.hash[:]...)
+	buf = binary.BigEndian.AppendUint64(buf, uint64(c.n))
+	c.hash = sha256.Sum256(append(buf, entry...))
+	return c.n, c.hash[:]
+}
+
+// load reads the end of the chain.
+func (c *chain) load(ctx context.Context, db *sql.DB) error {
+	var hash []byte
+	err := db.QueryRowContext(ctx, "SELECT n, hash FROM audit ORDER BY n DESC LIMIT 1").Scan(&c.n, &hash)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	copy(c.hash[:], hash)
+	return describe(err)
+}
+
+// AuditEntries calls visit with every entry of the audit, oldest first, and stops at its first error.
+func (s *Store) AuditEntries(ctx context.Context, visit func(entry []byte) error) error {
+	for _, query := range []string{"SELECT value FROM docs WHERE bucket='audit' ORDER BY key", "SELECT entry FROM audit ORDER BY n"} {
+		rows, err := s.read.QueryContext(ctx, query)
+		if err != nil {
+			return describe(err)
+		}
+		err = scan(rows, func() error {
+			var entry []byte
+			if err := rows.Scan(&entry); err != nil {
+				return err
+			}
+			return visit(entry)
+		})
+		if err != nil {
+			return describe(err)
+		}
+	}
+	return nil
+}
+
+// checkChain compares the hashes of the audit with its entries and returns how many there are. What is wrong is noted.
+func (d *Deep) checkChain(ctx context.Context, db *sql.DB) error {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // entries and their count belong together
+	if err != nil {
+		return describe(err)
+	}
+	defer tx.Rollback()
+	var want int64
+	err = tx.QueryRowContext(ctx, "SELECT value FROM meta WHERE key=?", metaEntries).Scan(&want)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return describe(err)
+	}
+	rows, err := tx.QueryContext(ctx, "SELECT n, entry, hash FROM audit ORDER BY n")
+	if err != nil {
+		return describe(err)
+	}
+	c := chain{}
+	err = scan(rows, func() error {
+		var n int64
+		var entry, hash []byte
+		if err := rows.Scan(&n, &entry, &hash); err != nil {
+			return err
+		}
+		place, sum := c.add(entry)
+		if n != place || string(sum) != string(hash) {
+			return fmt.Errorf("%w: entry %d of the audit was changed, or entries before it were removed", ErrDamaged, place)
+		}
+		return nil
+	})
+	if err == nil && c.n != want {
+		err = fmt.Errorf("%w: the audit has %d entries, and had %d", ErrDamaged, c.n, want)
+	}
+	if d.Entries = c.n; err != nil {
+		d.note(describe(err))
+	}
+	return ctx.Err()
+}
