@@ -35,6 +35,7 @@ var rooms = map[string]room{
 	"hub/guard":          {nil, "what is closed to everyone is asked of the system alone"},
 	"hub/resource":       {[]string{"hub/ahp", "hub/guard"}, "files know no session's state"},
 	"hub/access":         {[]string{"hub", "hub/ahp", "hub/texts"}, "rights are asked about channels, and ask nobody"},
+	"hub/audit":          {[]string{"hub", "hub/ahp", "hub/access", "hub/ids"}, "entries are derived in the step of their action, and the log knows no host and no handler"},
 	"hub/people":         {[]string{"hub/ids", "hub/texts"}, "who is signed in is no matter of the protocol"},
 	"hub/texts":          {nil, "cutting a text is pure, so that every package may do it the same way"},
 	"hub/ids":            {nil, "an identifier is made without knowing what it names"},
@@ -48,19 +49,19 @@ var rooms = map[string]room{
 	"hub/notify":         {[]string{"hub", "hub/ahp", "hub/access", "hub/review", "hub/texts"}, "who is told what is derived from the timeline and from desks, and asks the host by an interface"},
 	"hub/store":          {[]string{"hub", "hub/ahp"}, "the store writes what the hub hands it; another one can stand in its place"},
 	"hub/host/core":      {[]string{"hub", "hub/ahp", "hub/access", "hub/ids", "hub/texts"}, "what every part of the host stands on knows no part"},
-	"hub/host":           {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/agent", "hub/automation", "hub/machine", "hub/changeset", "hub/changeset/diff", "hub/guard", "hub/resource", "hub/custom", "hub/review", "hub/ids", "hub/texts"}, "the host knows no store, no HTTP and no implementation of an agent"},
+	"hub/host":           {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/audit", "hub/agent", "hub/automation", "hub/machine", "hub/changeset", "hub/changeset/diff", "hub/guard", "hub/resource", "hub/custom", "hub/review", "hub/ids", "hub/texts"}, "the host knows no store, no HTTP and no implementation of an agent"},
 	"hub/mcp":            {[]string{"hub/ahp", "hub/agent", "hub/environ", "hub/host", "hub/host/core", "hub/custom", "hub/review", "hub/ids", "hub/texts"}, "the host's tools for agents: what a model is told and reads, over what the host lets it do"},
 	"static":             {nil, "assets are files"},
 	"templ":              {[]string{"hub/ahp", "hub/changeset/diff", "templ/part", "hub/texts"}, "a page is tested from literals: it draws states and knows no hub"},
 	"handlers/upgrade":   {nil, "a socket is made and kept without knowing what it is for"},
-	"handlers/rpc":       {[]string{"handlers/upgrade", "hub", "hub/ahp", "hub/ahp/dialect", "hub/jsonrpc", "hub/access", "hub/host", "hub/host/core", "hub/quota", "hub/ids", "hub/texts"}, "the endpoint speaks the protocol for the host"},
+	"handlers/rpc":       {[]string{"handlers/upgrade", "hub", "hub/ahp", "hub/ahp/dialect", "hub/jsonrpc", "hub/access", "hub/audit", "hub/host", "hub/host/core", "hub/quota", "hub/ids", "hub/texts"}, "the endpoint speaks the protocol for the host"},
 	"handlers/live":      {[]string{"handlers/upgrade", "hub", "hub/ahp", "hub/access", "hub/quota", "templ/part"}, "the engine of live pages knows rooms, and none of them by name"},
-	"web":                {[]string{"handlers/upgrade", "hub/access", "hub/people", "hub/ahp", "templ/…", "hub/ids"}, "the server is handed its handlers"},
+	"web":                {[]string{"handlers/upgrade", "hub/access", "hub/audit", "hub/people", "hub/ahp", "templ/…", "hub/ids"}, "the server is handed its handlers"},
 	"cmd":                {[]string{"…"}, "the one place that names implementations"},
 	"e2e":                {[]string{"…"}, "tests see everything"},
 
 	// The areas of the pages do not know each other: they stand on site, and handlers/pages joins them.
-	"handlers/pages":      {[]string{"handlers/live", "handlers/pages/site", "hub", "hub/ahp", "hub/access", "hub/automation", "hub/host", "hub/host/core", "hub/machine", "hub/notify", "hub/people", "hub/presence", "hub/quota", "hub/resource", "hub/changeset", "hub/changeset/diff", "hub/review", "static", "templ/…", "hub/ids", "hub/texts"}, "pages are clients of the hub, and show what is beside it"},
+	"handlers/pages":      {[]string{"handlers/live", "handlers/pages/site", "hub", "hub/ahp", "hub/access", "hub/audit", "hub/automation", "hub/host", "hub/host/core", "hub/machine", "hub/notify", "hub/people", "hub/presence", "hub/quota", "hub/resource", "hub/changeset", "hub/changeset/diff", "hub/review", "static", "templ/…", "hub/ids", "hub/texts"}, "pages are clients of the hub, and show what is beside it"},
 	"handlers/pages/site": {[]string{"handlers/live", "hub", "hub/ahp", "hub/access", "hub/host", "hub/host/core", "hub/ids", "hub/notify", "hub/presence", "hub/resource", "hub/review", "hub/texts", "static", "templ/…"}, "what every area of the pages stands on knows none of them"},
 }
 

@@ -48,6 +48,7 @@ func (c doctorCommand) Run(e *environment) error {
 	all = append(all, checkGit(e.ctx), checkShell())
 	all = append(all, checkAgents(e.ctx, programs(c.configured, c.pass), c.limits)...)
 	all = append(all, checkData(c.Data), checkPort(e.ctx, c.Listen, c.Data))
+	all = append(all, checkAudit(e.ctx, c.Data)...)
 	if c.Deep {
 		all = append(all, checkRows(e.ctx, c.Data)...)
 	}
@@ -171,6 +172,18 @@ func checkData(dir string) finding {
 		return finding{hard: true, text: err.Error()}
 	}
 	return finding{good: true, text: "data directory " + dir}
+}
+
+// checkAudit compares the audit with its chain of hashes.
+func checkAudit(ctx context.Context, dir string) []finding {
+	entries, err := store.CheckAudit(ctx, dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil // there is none yet
+	case err != nil:
+		return []finding{{hard: errors.Is(err, store.ErrDamaged), text: "audit: " + err.Error()}}
+	}
+	return []finding{{good: true, text: fmt.Sprintf("audit: the hashes of %d entries match", entries)}}
 }
 
 // checkRows reads the whole database, also while an ahphub serves from it.

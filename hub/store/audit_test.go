@@ -55,9 +55,8 @@ func TestDeepCheckFindsChangedAudit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			s := open(t, Config{Dir: dir})
-			for _, what := range []string{"Ana signed in", "Ben joined", "Ana signed out"} {
-				must(t, write(s, hub.Record{Bucket: "audit", Value: []byte(what)}))
-			}
+			must(t, write(s, hub.Record{Bucket: "audit", Value: []byte("Ana signed in")}, hub.Record{Bucket: "audit", Value: []byte("Ben joined")}))
+			must(t, write(s, hub.Record{Bucket: "audit", Value: []byte("Ana signed out")}))
 			must(t, s.transact(func(db *conn) error { _, err := db.ExecContext(t.Context(), c.statement); return err }))
 			must(t, s.Close())
 			d, err := DeepCheck(t.Context(), dir)

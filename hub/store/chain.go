@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // auditBucket is of records that go into the audit. Their keys are not kept.
@@ -25,7 +26,7 @@ func (c *chain) add(entry []byte) (n int64, hash []byte) {
 	buf = append(buf, c.hash[:]...)
 	buf = binary.BigEndian.AppendUint64(buf, uint64(c.n))
 	c.hash = sha256.Sum256(append(buf, entry...))
-	return c.n, c.hash[:]
+	return c.n, slices.Clone(c.hash[:]) // the next entry overwrites it
 }
 
 // load reads the end of the chain.
@@ -60,21 +61,35 @@ func (s *Store) AuditEntries(ctx context.Context, visit func(entry []byte) error
 	return nil
 }
 
-// checkChain compares the hashes of the audit with its entries and returns how many there are. What is wrong is noted.
-func (d *Deep) checkChain(ctx context.Context, db *sql.DB) error {
+// CheckAudit compares the hashes of the audit of a directory, which another process may be serving, with its entries, and
+// returns how many there are. Entries of before there was a chain are not among them.
+func CheckAudit(ctx context.Context, dir string) (entries int64, err error) {
+	db, err := openToCheck(dir)
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close()
+	version, err := versionOf(ctx, db)
+	if err != nil || version < chainSince {
+		return 0, err
+	}
+	return checkChain(ctx, db)
+}
+
+func checkChain(ctx context.Context, db *sql.DB) (entries int64, err error) {
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // entries and their count belong together
 	if err != nil {
-		return describe(err)
+		return 0, describe(err)
 	}
 	defer tx.Rollback()
 	var want int64
 	err = tx.QueryRowContext(ctx, "SELECT value FROM meta WHERE key=?", metaEntries).Scan(&want)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return describe(err)
+		return 0, describe(err)
 	}
 	rows, err := tx.QueryContext(ctx, "SELECT n, entry, hash FROM audit ORDER BY n")
 	if err != nil {
-		return describe(err)
+		return 0, describe(err)
 	}
 	c := chain{}
 	err = scan(rows, func() error {
@@ -92,8 +107,5 @@ func (d *Deep) checkChain(ctx context.Context, db *sql.DB) error {
 	if err == nil && c.n != want {
 		err = fmt.Errorf("%w: the audit has %d entries, and had %d", ErrDamaged, c.n, want)
 	}
-	if d.Entries = c.n; err != nil {
-		d.note(describe(err))
-	}
-	return ctx.Err()
+	return c.n, describe(err)
 }

@@ -33,14 +33,7 @@ func (d *Deep) note(err error) {
 // DeepCheck reads every row of the database of a directory, which another process may be serving, and compares
 // checksums. The error is for a database that cannot be read at all.
 func DeepCheck(ctx context.Context, dir string) (*Deep, error) {
-	path := filepath.Join(dir, databaseName)
-	if _, err := os.Stat(path); err != nil {
-		return nil, err
-	}
-	if err := inspect(path); err != nil {
-		return nil, err
-	}
-	db, err := openDB(path, readerPragmas)
+	db, err := openToCheck(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -49,9 +42,9 @@ func DeepCheck(ctx context.Context, dir string) (*Deep, error) {
 	if err := quickCheck(ctx, pool{db}, ""); err != nil {
 		d.note(err)
 	}
-	version := 0
-	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return nil, describe(err)
+	version, err := versionOf(ctx, db)
+	if err != nil {
+		return nil, err
 	}
 	if version < sumsSince {
 		return d, errors.New("it was written by an earlier ahphub and has no checksums: start this one once, which upgrades it")
@@ -59,7 +52,27 @@ func DeepCheck(ctx context.Context, dir string) (*Deep, error) {
 	if err := d.channels(ctx, db); err != nil || version < chainSince {
 		return d, err
 	}
-	return d, d.checkChain(ctx, db)
+	if d.Entries, err = checkChain(ctx, db); err != nil && ctx.Err() == nil {
+		d.note(err)
+	}
+	return d, ctx.Err()
+}
+
+// openToCheck opens the database of a directory to read it.
+func openToCheck(dir string) (*sql.DB, error) {
+	path := filepath.Join(dir, databaseName)
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	if err := inspect(path); err != nil {
+		return nil, err
+	}
+	return openDB(path, readerPragmas)
+}
+
+func versionOf(ctx context.Context, db *sql.DB) (version int, err error) {
+	err = db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
+	return version, describe(err)
 }
 
 func (d *Deep) channels(ctx context.Context, db *sql.DB) error {
