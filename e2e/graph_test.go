@@ -13,14 +13,14 @@ import (
 
 const module = "github.com/ahphub/ahphub/"
 
-// room is what a directory may import of ours, and why no more.
-type room struct {
+// imports lists the packages of this module that a package may import, and why no more.
+type imports struct {
 	may    []string // prefixes end in /…
 	reason string
 }
 
-// rooms is the picture of docs/architecture.md: a room knows those below it.
-var rooms = map[string]room{
+// packages is the graph in docs/architecture.md: a package imports only packages below it.
+var packages = map[string]imports{
 	"hub/ahp":            {nil, "the protocol is types and pure functions: the standard library only"},
 	"hub/ahp/dialect":    {[]string{"hub/ahp"}, "adapters know the protocol alone"},
 	"hub/jsonrpc":        {[]string{"hub/ahp"}, "a codec knows no host"},
@@ -65,9 +65,9 @@ var rooms = map[string]room{
 	"handlers/pages/site": {[]string{"handlers/live", "hub", "hub/ahp", "hub/access", "hub/host", "hub/host/core", "hub/ids", "hub/notify", "hub/presence", "hub/resource", "hub/review", "hub/texts", "static", "templ/…"}, "what every area of the pages stands on knows none of them"},
 }
 
-// bans keeps packages of others out of rooms.
+// bans keeps third-party packages out of packages.
 var bans = []struct {
-	room, imports, reason string
+	pkg, path, reason string
 }{
 	{"hub/ahp", ".", "the protocol uses the standard library only"},
 	{"hub", ".", "the timeline uses the standard library only"},
@@ -79,7 +79,7 @@ var bans = []struct {
 	{"templ", "net/http", "templates do no I/O"},
 }
 
-// only names the rooms that may use a library, so that it can be replaced in one place.
+// only names the packages that may use a library, so that it can be replaced in one place.
 var only = map[string][]string{
 	"modernc.org/sqlite":                       {"hub/store"},
 	"github.com/coder/websocket":               {"handlers/upgrade", "handlers/rpc", "handlers/live", "handlers/pages", "e2e"},
@@ -109,9 +109,9 @@ var only = map[string][]string{
 func TestImportGraph(t *testing.T) {
 	t.Parallel()
 	for dir, imports := range importsOf(t, "..") {
-		name, r, ok := roomOf(dir)
+		name, r, ok := packageOf(dir)
 		if !ok {
-			t.Errorf("%s is in no room: give it a row here and in docs/architecture.md", dir)
+			t.Errorf("%s has no row: add one here and in docs/architecture.md", dir)
 			continue
 		}
 		for _, path := range imports {
@@ -122,7 +122,7 @@ func TestImportGraph(t *testing.T) {
 				continue
 			}
 			for _, b := range bans {
-				if b.room == name && banned(b.imports, path) {
+				if b.pkg == name && banned(b.path, path) {
 					t.Errorf("%s imports %s: %s", dir, path, b.reason)
 				}
 			}
@@ -169,9 +169,9 @@ func importsOf(t *testing.T, root string) map[string][]string {
 	return found
 }
 
-// roomOf finds the room with the longest name that holds dir.
-func roomOf(dir string) (name string, r room, ok bool) {
-	for n, candidate := range rooms {
+// packageOf returns the row with the longest name that contains dir.
+func packageOf(dir string) (name string, r imports, ok bool) {
+	for n, candidate := range packages {
 		if within(dir, n) && len(n) > len(name) && (n != "hub" || dir == "hub") {
 			name, r, ok = n, candidate, true
 		}

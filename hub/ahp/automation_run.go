@@ -38,7 +38,7 @@ func (u AutomationRunOrigin) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *AutomationRunOrigin) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// AutomationManualRunOrigin is a run somebody asked for.
+// AutomationManualRunOrigin is a run that a person requested.
 type AutomationManualRunOrigin struct{}
 
 // AutomationTriggerRunOrigin is a run a trigger asked for.

@@ -1,6 +1,6 @@
 package ahp
 
-// BackgroundWork is something a chat started that goes on by itself.
+// BackgroundWork is a process that a chat started and that continues in the background.
 type BackgroundWork struct{ Value BackgroundWorkValue }
 
 // BackgroundWorkValue is implemented by *ShellBackgroundWork, *SubagentBackgroundWork and *UnknownVariant.

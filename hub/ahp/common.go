@@ -83,7 +83,7 @@ type UsageInfo struct {
 	Meta            Meta   `json:"_meta,omitzero"`
 }
 
-// ErrorInfo is a failure as people are told of it.
+// ErrorInfo describes a failure to people.
 type ErrorInfo struct {
 	ErrorType string `json:"errorType"` // for programs; Message is for people
 	Message   string `json:"message"`

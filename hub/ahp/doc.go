@@ -3,7 +3,7 @@
 //
 // A state is a value of one of the ten State types. It is immutable once published: Reduce returns a new root that
 // shares everything the action did not touch, or the same pointer when the action changed nothing, so a snapshot is a
-// pointer copy and "did anything change" is a comparison of pointers. Nobody may write to a state, or to anything that
+// pointer copy and "did anything change" is a comparison of pointers. Never write to a state, or to anything that
 // hangs from an action, after it was handed to Reduce.
 //
 //	s := ahp.NewState(ahp.ChannelChat)

@@ -158,7 +158,7 @@ func endTurn(s *ChatState, id string, ms int64, state TurnState, activity Sessio
 	})
 }
 
-// ended returns the part as it stands once its turn is over: no stream grows it any more, no call goes on.
+// ended returns the part after the end of its turn: streams and calls have ended.
 func (p ResponsePart) ended() ResponsePart {
 	switch v := p.Value.(type) {
 	case *MarkdownResponsePart:

@@ -85,7 +85,7 @@ type ToolCallRunningState struct {
 	Content []ToolResultContent `json:"content,omitzero"` // so far
 }
 
-// ToolCallAuthRequiredState is a call that waits for a token; it goes on where it stopped.
+// ToolCallAuthRequiredState is a call that waits for a token; it then continues where it stopped.
 type ToolCallAuthRequiredState struct {
 	ToolCallBase
 	ToolCallParameterFields

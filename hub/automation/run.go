@@ -36,7 +36,7 @@ func Ended(l ahp.AutomationRunLifecycle) bool {
 	return true
 }
 
-// Running reports whether a run has begun and goes on.
+// Running reports whether a run has begun and not ended.
 func Running(l ahp.AutomationRunLifecycle) bool {
 	_, ok := l.Value.(*ahp.AutomationRunRunning)
 	return ok

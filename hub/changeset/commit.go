@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Commit is a commit that somebody asks for.
+// Commit describes a requested commit.
 type Commit struct {
 	Message string
 	Name    string // who wrote it
@@ -31,7 +31,7 @@ type RefusedError struct{ Output string }
 
 func (e *RefusedError) Error() string { return "git refused the commit:\n" + e.Output }
 
-// Commit commits what is staged, or when nothing is all of these files. Hooks and filters run, and whoever git is
+// Commit commits what is staged, or when nothing is all of these files. Hooks and filters run, and the identity git is
 // configured for is the committer. When it is refused the index is what it was before. Errors: ErrConflict, *RefusedError.
 func (s *Service) Commit(ctx context.Context, session string, tops []Tree, files []File, c Commit) (Committed, error) {
 	if strings.TrimSpace(c.Message) == "" {
@@ -107,7 +107,7 @@ func (w *rewriting) commit(ctx context.Context, files []File, c Commit) (Committ
 	return done, err
 }
 
-// stagedElsewhere refuses to commit what nobody saw: a commit is of the whole index, a session of one directory.
+// stagedElsewhere refuses to commit files that are not shown: a commit contains the whole index, a session one directory.
 func (w *rewriting) stagedElsewhere(ctx context.Context) error {
 	if w.src.prefix == "" {
 		return nil
@@ -126,7 +126,7 @@ func (w *rewriting) stagedElsewhere(ctx context.Context) error {
 	return nil
 }
 
-// runCommit lets go of the session's repository: hooks may take minutes, and whoever looks meanwhile does not wait.
+// runCommit releases the session's repository: hooks may take minutes, during which readers must not wait.
 func (w *rewriting) runCommit(ctx context.Context, c Commit, env []string) error {
 	w.unlock()
 	_, err := w.s.git(ctx, run{of: w.src, dir: w.src.top, stdin: []byte(c.Message), acting: true, slotless: true, patience: w.s.cfg.Hooks, env: env,
@@ -165,7 +165,7 @@ func (w *rewriting) commitAll(ctx context.Context, files []File, c Commit, env [
 		return 0, err
 	}
 	if err := replaceIndex(theirs, before, ours); err != nil {
-		_, err = w.stage(ctx, files) // somebody was at it meanwhile: what was committed is added to theirs
+		_, err = w.stage(ctx, files) // it changed during the commit: add the committed files to it
 		return n, err
 	}
 	return n, nil

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// counted is what git tells of two versions of a file besides their names.
+// counted holds git's counts for two versions of a file.
 type counted struct {
 	additions, deletions int
 	binary               bool

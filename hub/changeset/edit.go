@@ -17,7 +17,7 @@ type Edit struct {
 const mostEdited = 4 << 20 // bytes of a file
 
 // Edit rewrites files below the directories: all of them or, with an error, none. ErrConflict says that a file is not one
-// that can be edited, or was written to at this moment. Before anything is written keep is told how to take it back; it
+// that can be edited, or was written to at this moment. Before anything is written keep receives the undo document; it
 // may be nil.
 func (s *Service) Edit(ctx context.Context, session string, dirs []string, edits []Edit, keep func(Undo) error) error {
 	dirs, err := distinct(dirs)

@@ -17,7 +17,7 @@ import (
 	"syscall"
 )
 
-// entry is what stands at a path of a work tree; nil when nothing is there.
+// entry is the content of a path in a worktree; nil for none.
 type entry struct {
 	link bool
 	exec bool

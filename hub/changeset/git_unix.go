@@ -26,9 +26,9 @@ func ownGroup(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
-// looking is the nice value of git programs that nobody asked for: where there are fewer processors than work, a turn that ends
-// does not hold up what other turns say.
+// looking is the nice value of git programs that no person waits for: on a busy machine, a turn that ends
+// does not delay the output of other turns.
 const looking = 5
 
-// yield lets others go first. A program that has ended already, or may not, goes on as it is.
+// yield lowers a group's priority. It has no effect on a program that has ended or does not permit it.
 func yield(group int) { _ = syscall.Setpriority(syscall.PRIO_PGRP, group, looking) }

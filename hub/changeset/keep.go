@@ -13,7 +13,7 @@ const keepLock = "#keep"
 
 // keep packs what a tree holds that the last kept one does not, the user's objects included, so that the private
 // repository stands alone when theirs is pruned or gone. It has a lock of its own: of a large repository the first time
-// takes long, and packing is in nobody's way.
+// takes long, and packing must not delay others.
 func (r *repo) keep(ctx context.Context, tree string) error {
 	unlock, err := r.s.lock(ctx, r.git+keepLock)
 	if err != nil {
@@ -45,8 +45,8 @@ func (r *repo) keep(ctx context.Context, tree string) error {
 	return r.joinPacks(ctx, src)
 }
 
-// prune removes the loose objects that are packed now, and their directories when they are empty: whoever is about to
-// write into one would find it gone, so nobody writes meanwhile.
+// prune removes the loose objects that are packed now, and their directories when they are empty: a writer about
+// to write into one would find it gone, so the lock excludes writers.
 func (r *repo) prune(ctx context.Context, src source) error {
 	unlock, err := r.s.lock(ctx, r.git)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// known is what the last look at a directory found. One at a few files goes on from there.
+// known is the result of the last look at a directory. A look at a few files continues from there.
 type known struct {
 	src  source
 	tree Tree
@@ -16,7 +16,7 @@ type known struct {
 	set  string // which version of the repository's settings was read
 }
 
-// Look is a Checkpoint for somebody who knows which files were written since the last one, as the system tells: only
+// Look takes a Checkpoint when the files written since the last one are known, from a watch: only
 // those are read. Paths are absolute, with links resolved as Walk resolves them; a directory stands for what is in it. It looks at everything
 // where that is not enough: after a change of what is ignored or of the user's index, and when very much was written.
 func (s *Service) Look(ctx context.Context, session string, dirs, paths []string) (Checkpoint, error) {

@@ -46,7 +46,7 @@ func (r *repo) write(ctx context.Context, src source, stdin []byte, args ...stri
 }
 
 // splits reports whether it is worth it. Where the person's own index is split, the private directory has their shared file
-// too, which git would take for one that nobody needs.
+// too, which git would consider stale.
 func (r *repo) splits(src source) bool {
 	if src.gitDir == "" {
 		return false

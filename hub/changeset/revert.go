@@ -14,7 +14,7 @@ var ErrConflict = errors.New("it does not apply any more")
 
 // Revert undoes what files say was changed between two checkpoints, or of one file those lines alone. What was edited
 // since in other lines is kept. Either all of it is undone or, with ErrConflict, nothing. Before anything is written keep
-// is told how to take it back; it may be nil. It returns how many paths were written.
+// receives the undo document; it may be nil. It returns how many paths were written.
 func (s *Service) Revert(ctx context.Context, session string, tops []Tree, files []File, lines *Lines, keep func(Undo) error) (int, error) {
 	return s.rewrite(ctx, session, tops, files, keep, func(ctx context.Context, w *rewriting, f File) ([]step, error) {
 		return w.plan(ctx, f, lines)

@@ -40,7 +40,7 @@ func keepUndo(ctx context.Context, all []*rewriting, keep func(Undo) error) erro
 	}
 	var u Undo
 	for _, w := range all {
-		if err := w.create(w.src); err != nil { // nobody may have looked at this directory yet
+		if err := w.create(w.src); err != nil { // this directory may not have been read yet
 			return err
 		}
 		for _, s := range w.steps {

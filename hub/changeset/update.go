@@ -63,7 +63,7 @@ func (r *repo) store(ctx context.Context, src source, paths []string) (unread []
 	return unread, err
 }
 
-// leadsElsewhere reports whether a path is a repository of its own of which nothing is told.
+// leadsElsewhere reports whether a path is a repository of its own whose commit is not shown.
 func (r *repo) leadsElsewhere(ctx context.Context, src source, path string) bool {
 	full := filepath.Join(src.top, filepath.FromSlash(path))
 	info, err := os.Lstat(full)

@@ -18,7 +18,7 @@ type Folder struct {
 
 // Walk visits every folder in which a change of these directories would show: those of files, empty ones too and ignored
 // ones not, and those of git. With below only folders of files at and below these paths are visited. A folder is visited
-// before it is read, so that whoever begins to watch it there misses nothing. An error of visit ends the walk.
+// before it is read, so that a watch that starts there misses nothing. An error of visit ends the walk.
 func (s *Service) Walk(ctx context.Context, session string, dirs, below []string, visit func(Folder) error) error {
 	dirs, err := distinct(dirs)
 	if err != nil {

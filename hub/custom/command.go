@@ -30,7 +30,7 @@ type Command struct {
 	As        string `json:"as"` // the directory it is trusted in
 }
 
-// Digest names the command for those who trust it: another one has another digest.
+// Digest identifies the command for trust decisions: a changed command has another digest.
 func (c Command) Digest() string {
 	c.Dir = strings.Replace(c.Dir, c.Workspace, c.As, 1) // a work tree's is the same
 	raw, _ := json.Marshal(c)                            // strings only
@@ -38,7 +38,7 @@ func (c Command) Digest() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Shown is what a person reads before trusting it; of the environment and the headers only the names.
+// Shown returns the command for a person's trust decision, with only the names of variables and headers.
 func (c Command) Shown() string {
 	if c.URL != "" {
 		return c.URL
@@ -100,9 +100,9 @@ func (c Command) value(part []string, lookup func(string) (string, bool)) (strin
 	kind, name, otherwise := part[1], part[2], part[3]
 	switch {
 	case kind == "input":
-		return "", fmt.Errorf("it asks for the input %q, which nobody is asked for here: set a variable and use ${env:NAME}", name)
+		return "", fmt.Errorf("it asks for the input %q, which ahphub does not support. Set a variable and use ${env:NAME}", name)
 	case kind == "config" || kind == "command":
-		return "", fmt.Errorf("it uses %s, which only an editor knows", part[0])
+		return "", fmt.Errorf("it uses %s, which only editors support", part[0])
 	case kind == "":
 		if dir, ok := c.directory(name); ok {
 			return dir, nil

@@ -340,7 +340,7 @@ func TestPlaceholdersAreFilledIn(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", in, out.Argv, err, want)
 		}
 	}
-	for in, says := range map[string]string{"${NONE}": "NONE, which is not set", "${input:key}": "nobody is asked", "${config:a.b}": "only an editor"} {
+	for in, says := range map[string]string{"${NONE}": "NONE, which is not set", "${input:key}": "does not support", "${config:a.b}": "only editors support"} {
 		c.Argv = []string{in}
 		if _, err := c.Expand(lookup); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want an error that says %q", in, err, says)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Kind is what an entry is; the words are the protocol's.
+// Kind is the kind of an entry, in the protocol's words.
 type Kind string
 
 // The kinds.
@@ -21,12 +21,12 @@ const (
 	Server Kind = "mcpServer"
 )
 
-// Place says whose files a root has.
+// Place is the origin of a root's files.
 type Place string
 
 // The places.
 const (
-	Workspace Place = "workspace" // a working directory: whoever wrote its files may be anybody
+	Workspace Place = "workspace" // a working directory: its files may be by any author
 	Home      Place = "home"      // the user's own settings of agents
 	Own       Place = "own"       // this host's data directory
 )

@@ -17,7 +17,7 @@ const (
 	mostFolders = 300                    // watched of one root
 )
 
-// Library keeps what roots have for those who follow them: one watch, however many sessions look.
+// Library keeps the customizations of roots for their followers: one watch, however many sessions use it.
 type Library struct {
 	limits Limits
 	log    *slog.Logger
@@ -27,7 +27,7 @@ type Library struct {
 	shelves map[Root]*shelf
 }
 
-// shelf is a root that somebody follows.
+// shelf is a root with followers.
 type shelf struct {
 	found   Found
 	kept    bool // found is what is there now
@@ -38,12 +38,12 @@ type shelf struct {
 	folders map[string]bool // watched; Run's alone
 }
 
-// NewLibrary makes one. Without Run, nothing is watched.
+// NewLibrary returns a library. Without Run, nothing is watched.
 func NewLibrary(limits Limits, log *slog.Logger) *Library {
 	return &Library{limits: limits, log: log, poke: make(chan struct{}, 1), shelves: map[Root]*shelf{}}
 }
 
-// Look says what a root has now.
+// Look returns what a root has now.
 func (l *Library) Look(root Root) Found {
 	l.mu.Lock()
 	if s := l.shelves[root]; s != nil && s.kept && !s.stale && !s.blind {
@@ -54,7 +54,7 @@ func (l *Library) Look(root Root) Found {
 	return Find(root, l.limits)
 }
 
-// Follow calls tell, which must not block, after what a root has is another, until stop.
+// Follow calls tell, which must not block, after each change of a root, until stop.
 func (l *Library) Follow(root Root, tell func()) (stop func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +82,7 @@ func (l *Library) wake() {
 	}
 }
 
-// Run watches until ctx ends. Where the system watches no more, what is there is looked at whenever somebody asks.
+// Run watches until ctx ends. If the system refuses further watches, each Look reads the root.
 func (l *Library) Run(ctx context.Context) error {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -128,7 +128,7 @@ func (l *Library) touched(path string, gone bool) (any bool) {
 	return any
 }
 
-// matters reports whether a name in a root itself is one that is looked at: much else is written there.
+// matters reports whether a name in a root itself is read: many other files are written there.
 func matters(root Root, name string) bool {
 	for _, sp := range root.Place.spots() {
 		if head, _, _ := strings.Cut(sp.dir, "/"); head == name {
@@ -148,7 +148,7 @@ func matters(root Root, name string) bool {
 	return name == ".agents" || strings.HasSuffix(name, "plugin") && strings.HasPrefix(name, ".")
 }
 
-// tidy lets go of roots that nobody follows any more.
+// tidy removes roots without followers.
 func (l *Library) tidy(w *fsnotify.Watcher) {
 	l.mu.Lock()
 	var gone []string
@@ -179,7 +179,7 @@ func (l *Library) leave(w *fsnotify.Watcher, folder string) {
 	_ = w.Remove(folder) // gone already
 }
 
-// again looks at the roots that may be others, and tells those who follow them.
+// again reads the roots that may have changed, and notifies their followers.
 func (l *Library) again(w *fsnotify.Watcher) {
 	for {
 		root, s := l.nextStale()

@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Grant opens one file, or a directory with all below it, to somebody who asked for it.
+// Grant opens one file, or a directory with all below it, to a principal who asked for it.
 type Grant struct {
 	Path  string // absolute, with its links resolved
 	Dir   bool

@@ -70,7 +70,7 @@ func tooLarge(uri ahp.URI) error {
 	return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is larger than %d MB, the most that is read at once", uri, mostBytes>>20)
 }
 
-// Encode makes the answer to resourceRead of content: as text when it is text and nobody wants otherwise, else as base64
+// Encode makes the answer to resourceRead of content: as text when it is text and the client does not ask otherwise, else as base64
 // (AHP requirement 169). The name helps to tell its type.
 func Encode(name string, data []byte, want ahp.ContentEncoding) ahp.ResourceReadResult {
 	out := ahp.ResourceReadResult{ContentType: ContentType(name, data)}

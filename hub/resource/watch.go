@@ -19,7 +19,7 @@ const (
 	mostFolders = 4096                   // of one watch
 )
 
-// Watch is told by the system of what changes below a file or directory.
+// Watch receives the system's notifications of changes below a file or directory.
 type Watch struct {
 	uri       ahp.URI // as it was asked for, without its links resolved
 	dir       string  // what is watched
@@ -67,7 +67,7 @@ func (f Files) Watch(p ahp.CreateResourceWatchParams) (*Watch, error) {
 // Close ends a watch that does not run.
 func (w *Watch) Close() error { return w.system.Close() }
 
-// add watches a directory, and with recursive all below it; what it finds there is told to seen.
+// add watches a directory, and with recursive all below it; it passes what it finds there to seen.
 func (w *Watch) add(dir string, seen func(path string)) error {
 	if !w.recursive {
 		return w.addOne(dir)
@@ -117,7 +117,7 @@ func (w *Watch) rel(path string) string {
 	return filepath.ToSlash(rel)
 }
 
-// Run tells of changes, a batch at a time and never an empty one (AHP requirement 186), until ctx ends.
+// Run reports changes, a batch at a time and never an empty one (AHP requirement 186), until ctx ends.
 func (w *Watch) Run(ctx context.Context, tell func([]ahp.ResourceChange)) {
 	defer w.Close()
 	b := newBurst(w)

@@ -6,7 +6,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Account is how somebody signs in: by password and passkeys, and AHP clients by tokens.
+// Account shows how a person signs in: by password and passkeys, and AHP clients by tokens.
 type Account struct {
 	Frame      part.Frame
 	Now        time.Time

@@ -55,7 +55,7 @@ func (a *FileAsk) hidden() int {
 	return part.Hidden(a.Path) + part.Hidden(a.As) + part.Hidden(a.Client) + part.Hidden(a.Name) + part.Hidden(a.Repository)
 }
 
-// FileGrant is what was opened to somebody besides the directories of sessions.
+// FileGrant is access to files outside of the sessions' directories.
 type FileGrant struct {
 	ID, Name, By, Path string
 	Dir, Write         bool

@@ -34,7 +34,7 @@ func (v *Changes) finishNote() string {
 	}
 }
 
-// mineAsYou is this person's verdict as it is told to them.
+// mineAsYou is this person's verdict in words for them.
 func (v *Changes) mineAsYou() part.Verdict {
 	m := *v.Mine
 	m.By = "You"

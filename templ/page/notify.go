@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Notifications is what somebody wants to hear, and how it reaches them.
+// Notifications are a person's choices of events and channels.
 type Notifications struct {
 	Frame    part.Frame
 	Now      time.Time
@@ -28,7 +28,7 @@ type Notifications struct {
 	Secret    string // of the webhook that was just made; shown once
 }
 
-// NotifyKind is a row of the table: a kind of event, and by which channels it is told.
+// NotifyKind is a row of the table: a kind of event, and its channels.
 type NotifyKind struct {
 	Kind string
 	On   map[string]bool // by channel
@@ -60,7 +60,7 @@ type NotifyResult struct {
 	Text      string
 }
 
-// NotifyMuted is a session somebody does not want to hear of.
+// NotifyMuted is a session that a person muted.
 type NotifyMuted struct{ Short, Title string }
 
 // Unsubscribe is where the link in a mail leads.

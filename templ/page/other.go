@@ -27,7 +27,7 @@ type KeptField struct {
 	Typed       bool // shown, to be read and copied
 }
 
-// wayOut is what / is for whoever met the error: guests come to their session from there, strangers to signing in.
+// wayOut names what / leads to for the visitor: guests to their session, others to signing in.
 func (m *Error) wayOut() string {
 	switch v := m.Frame.Viewer; {
 	case v.ID == "":

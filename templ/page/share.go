@@ -84,7 +84,7 @@ type ShareLink struct {
 	Prompt, Approve, Type, Guests bool // a driver's switches
 }
 
-// SharePerson is somebody, or an AHP client, who came by a link.
+// SharePerson is a guest of a link, a person or an AHP client.
 type SharePerson struct {
 	Name   string
 	Client bool

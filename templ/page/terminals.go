@@ -46,7 +46,7 @@ func (m Terminals) alone(without string) string {
 	return m.Session.Base() + "/t"
 }
 
-// Who may type in a terminal, as its regions are named: nobody holds it, somebody does, the agent does, or it is over.
+// Who may type in a terminal, as its regions are named: it is free, held by a person, held by the agent, or ended.
 const (
 	HeldByNobody = "free"
 	HeldByPerson = "held"
@@ -83,12 +83,12 @@ func (t Terminal) class() string {
 	return class
 }
 
-// TerminalAsk is somebody who would like to have the keyboard.
+// TerminalAsk is a person's request for the keyboard.
 type TerminalAsk struct {
 	Client, Name string
 }
 
-// TerminalCommand is one command that a shell told of.
+// TerminalCommand is a command that a shell reported.
 type TerminalCommand struct {
 	ID      string
 	Line    string

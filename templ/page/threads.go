@@ -30,7 +30,7 @@ type ThreadPick struct {
 	By    string // principal
 }
 
-// Author is somebody who wrote in a thread.
+// Author is an author of a thread's comments.
 type Author struct{ ID, Name string }
 
 // ThreadFilter is one way to narrow the list.

@@ -51,7 +51,7 @@ func questionOf(q ahp.ChatInputQuestion, answers map[string]ahp.ChatInputAnswer)
 	return out.answered(answers[out.ID])
 }
 
-// answered fills in what somebody answered so far; it stands above defaults.
+// answered fills in the answers so far, which take precedence over defaults.
 func (q question) answered(a ahp.ChatInputAnswer) question {
 	switch v := a.Value.(type) {
 	case *ahp.ChatInputSkipped:

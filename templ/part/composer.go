@@ -34,7 +34,7 @@ func (c Composer) stays() templ.Attributes {
 	return templ.Attributes{"data-stay": "clear"}
 }
 
-// steerWord says when the agent is told.
+// steerWord names when the agent gets the message.
 func (c Composer) steerWord() string {
 	if c.Steers {
 		return "steer"
@@ -49,7 +49,7 @@ func (c Composer) text() string {
 	return c.Draft
 }
 
-// Background is something a chat started that goes on by itself.
+// Background is a process that a chat started and that continues in the background.
 type Background struct {
 	ID, Label, StartedAt string
 	Href                 string // to its terminal or chat

@@ -36,7 +36,7 @@ func HunkAt(h *diff.Hunk) string {
 	return Where(After, from, to)
 }
 
-// Seen adds to the hunks that are reviewed those of an earlier version somebody has reviewed, wherever they stand now.
+// Seen adds to the hunks that are reviewed those reviewed in an earlier version, at their current positions.
 func Seen(done map[string]string, was, now *diff.File, by string) map[string]string {
 	had := map[string]bool{}
 	for i := range was.Hunks {
@@ -111,7 +111,7 @@ func versionAttrs(f *DiffFile) templ.Attributes {
 	return templ.Attributes{"data-v": f.Versions}
 }
 
-// done reports whether a hunk stays folded: it is reviewed, and nobody speaks about its lines.
+// done reports whether a hunk stays folded: it is reviewed and has no threads.
 func (w *rowWriter) done(h *diff.Hunk) bool {
 	if !w.file.isDone(h.Key) {
 		return false

@@ -85,7 +85,7 @@ func (it RailItem) of(current string) templ.Attributes {
 	return out
 }
 
-// SessionHead is what stands at the top of every page of a session.
+// SessionHead is the header of every page of a session.
 type SessionHead struct {
 	Short, Title string
 	Chat         string // id of the chat shown, for the Chat tab; "" for the default
@@ -147,7 +147,7 @@ func (s SessionHead) chatHref() string {
 // Status is what a session or chat is doing, in one icon, one word and one colour.
 type Status struct{ Icon, Word, Class string }
 
-// Waiting is a session that waits for others than whoever looks.
+// Waiting is a session that waits for others than the viewer.
 var Waiting = Status{"clock", "Waiting", ""}
 
 // Interrupted is the status of a session or chat whose turn a restart ended.

@@ -9,7 +9,7 @@ import (
 	"github.com/a-h/templ"
 )
 
-// Characters that nobody sees change what a line seems to say: a command can read one way and run another. Where people
+// Invisible characters change what a line seems to say: a command can read one way and run another. Where people
 // decide or review they are shown by their number, and stay in the text so that it copies as it is.
 
 // hiddenName names a character that is not seen and must be; "" for every other.

@@ -84,7 +84,7 @@ func (partRenderer) fence(w util.BufWriter, src []byte, n ast.Node, entering boo
 	return ast.WalkSkipChildren, nil
 }
 
-// task is a sign rather than a control: nobody can tick what an agent wrote.
+// task is a sign rather than a control: readers cannot tick an agent's list.
 func (partRenderer) task(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {
 		_, _ = w.WriteString(map[bool]string{true: "☑ ", false: "☐ "}[n.(*extast.TaskCheckBox).IsChecked])
@@ -103,7 +103,7 @@ func (partRenderer) heading(w util.BufWriter, _ []byte, n ast.Node, entering boo
 	return ast.WalkContinue, nil
 }
 
-// image is a link that says what it would load; the page's script loads it when somebody clicks.
+// image is a link that says what it would load; the page's script loads it on a click.
 func (partRenderer) image(w util.BufWriter, src []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		return ast.WalkContinue, nil

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Person is somebody who has a page of the session open.
+// Person is a visitor with a page of the session open.
 type Person struct {
 	ID, Name             string
 	Hue                  int // of eight
@@ -14,7 +14,7 @@ type Person struct {
 	Place                Spot   // zero: where they are is not for everybody
 }
 
-// Spot is where somebody is in a session.
+// Spot is a person's position in a session.
 type Spot struct {
 	Page   string // as Frame.Tab
 	In, Of string // id and name of the chat or terminal, or the scope

@@ -9,7 +9,7 @@ import (
 )
 
 // Thread is one annotation as it is drawn, under its line or at the head of its file. Like a file's rows it is the
-// same for everybody: what only its author may do carries the author's id, and the page shows it to them alone.
+// same for all viewers: what only its author may do carries the author's id, and the page shows it to them alone.
 type Thread struct {
 	ID       string
 	Base     string // path of the session, as in "/s/ab12"
@@ -65,7 +65,7 @@ func (s Side) Letter() string {
 }
 
 // actions is what the addresses of the thread's forms begin with. Clients choose ids, and one that climbs out of the path
-// would have somebody else press a button of another form.
+// would make a person press a button of another form.
 func (t *Thread) actions() string { return t.Base + "/threads/" + url.PathEscape(t.ID) + "/" }
 
 // Where is the place of a thread as a fragment of the review page writes it, as in "R12-R20"; "" for a file.
@@ -136,12 +136,12 @@ func (t *Thread) verbWord() string {
 // applicable reports whether a suggestion on these lines can be applied: they are there, as the file is now.
 func (t *Thread) applicable() bool { return !t.Resolved && !t.Outdated && t.To > 0 && t.Side == After }
 
-// WrittenBy reports whether somebody wrote in the thread.
+// WrittenBy reports whether a person wrote in the thread.
 func (t *Thread) WrittenBy(who string) bool {
 	return slices.ContainsFunc(t.Entries, func(e Entry) bool { return e.ByID == who })
 }
 
-// Calls reports whether somebody is mentioned in the thread.
+// Calls reports whether a person is mentioned in the thread.
 func (t *Thread) Calls(who string) bool {
 	return slices.ContainsFunc(t.Entries, func(e Entry) bool { return slices.Contains(e.CalledIDs, who) })
 }

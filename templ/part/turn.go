@@ -153,7 +153,7 @@ func ToolOf(s ahp.ToolCallState) Tool {
 	return Tool{Status: "unknown"}
 }
 
-// waits reports whether somebody has to decide.
+// waits reports whether a decision is pending.
 func (t Tool) waits() bool {
 	return t.Status == ahp.ToolCallStatusPendingConfirmation || t.Status == ahp.ToolCallStatusPendingResultConfirmation
 }
@@ -261,7 +261,7 @@ func By(m ahp.Meta) string {
 	return s.By.Name
 }
 
-// Guest is the name of the guest who asked for the turn; "" when nobody but the owner did.
+// Guest is the name of the guest who asked for the turn; "" when the owner did.
 func (t *Turn) Guest() string {
 	var s struct {
 		By struct {

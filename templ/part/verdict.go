@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Verdict is what somebody thinks of a session's changes, as it is drawn.
+// Verdict is a reviewer's verdict on a session's changes, as it is drawn.
 type Verdict struct {
 	By, ByID  string
 	Kind      string // "approve", "changes" or "comment"

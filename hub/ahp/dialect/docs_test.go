@@ -34,7 +34,7 @@ The host works in AHP ` + ahp.Version + ` and speaks the older versions through 
 highest in one of these ranges is taken and answered as it was offered:
 
 ` + ranges() + `
-A client of an older version sees the same sessions as everybody, in the shape of its version. What it cannot be told is
+A client of an older version sees the same sessions as all others, in the shape of its version. What it cannot be told is
 left out or becomes something else; each table below counts for its version and all before it. An action that a version
 lacks is not sent to its clients, and refused when one dispatches it; one that has no word in ` + ahp.Version + ` is refused with what
 to do instead.

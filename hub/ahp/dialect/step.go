@@ -55,7 +55,7 @@ var introduced = func() map[string]Version {
 	return m
 }()
 
-// newer reports whether the action came after the version. An action of somebody newer than us is not known to be.
+// newer reports whether the action came after the version. Unknown actions of newer peers do not count.
 func newer(actionType string, v Version) bool {
 	since, ok := introduced[actionType]
 	return ok && since.Compare(v) > 0

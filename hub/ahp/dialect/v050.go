@@ -42,7 +42,7 @@ var to050 = &step{old: Version{0, 4, 0}, new: Version{0, 5, 0},
 	},
 	lost: []Loss{
 		{"fields of the session", "`summary`; its times are those of its chats"},
-		{"status of a session that waits for somebody", "is as it was until the next snapshot"},
+		{"status of a session that waits for a person", "is as it was until the next snapshot"},
 		{"active clients", "the last of them; when any leaves, none"},
 		{"model and agent of a message", "left out"},
 		{"`session/modelChanged` and `session/agentChanged` of the client", "refused; `model` and `agent` of createChat go into its first message, others are ignored"},
@@ -160,7 +160,7 @@ func clientChangedUp(c *Context, o object) bool {
 	return true
 }
 
-// active is the client that speaks, or the one that is active where nobody is known to speak.
+// active returns the sending client, or the active client when the sender is unknown.
 func (c *Context) active() string {
 	if s, ok := c.State.(*ahp.SessionState); ok && c.ClientID == "" && len(s.ActiveClients) > 0 {
 		return s.ActiveClients[len(s.ActiveClients)-1].ClientID

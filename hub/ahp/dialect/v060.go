@@ -64,7 +64,7 @@ func inputRequestsDown(_ *Context, o object) bool {
 	return true
 }
 
-// abandonedDown takes requests that nobody answered out of a turn that is over: there these versions list answered ones alone.
+// abandonedDown removes unanswered requests from a turn that has ended, where these versions list only answered ones.
 func abandonedDown(_ *Context, o object) bool {
 	if o["state"] == nil {
 		return true
@@ -79,7 +79,7 @@ func abandonedDown(_ *Context, o object) bool {
 	return true
 }
 
-// inputRequestsUp puts them at the end of the turn that runs; without one nobody asks.
+// inputRequestsUp puts them at the end of the running turn; without one there are no requests.
 func inputRequestsUp(_ *Context, o object) bool {
 	if turn := child(o, "activeTurn"); turn != nil {
 		orEmpty(turn, "startedAt")

@@ -128,7 +128,7 @@ func (m *mover) search(i int) int {
 
 const mostSteps = 64 // lines compared for one that changed
 
-// nearer prefers lines nobody else came from, and those of the same file.
+// nearer prefers lines that are not the source of another move, and those of the same file.
 func (m *mover) nearer(a, b match) bool {
 	x, y := &m.deleted[a.deleted], &m.deleted[b.deleted]
 	if x.taken != y.taken {
