@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -49,7 +52,7 @@ var packages = map[string]imports{
 	"hub/notify":         {[]string{"hub", "hub/ahp", "hub/access", "hub/review", "hub/texts"}, "who is told what is derived from the timeline and from desks, and asks the host by an interface"},
 	"hub/store":          {[]string{"hub", "hub/ahp"}, "the store writes what the hub hands it; another one can stand in its place"},
 	"hub/host/core":      {[]string{"hub", "hub/ahp", "hub/access", "hub/ids", "hub/texts"}, "what every part of the host stands on knows no part"},
-	"hub/host":           {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/audit", "hub/agent", "hub/automation", "hub/machine", "hub/changeset", "hub/changeset/diff", "hub/guard", "hub/resource", "hub/custom", "hub/review", "hub/ids", "hub/texts"}, "the host knows no store, no HTTP and no implementation of an agent"},
+	"hub/host":           {[]string{"hub", "hub/ahp", "hub/host/core", "hub/host/automations", "hub/access", "hub/audit", "hub/agent", "hub/machine", "hub/changeset", "hub/changeset/diff", "hub/guard", "hub/resource", "hub/custom", "hub/review", "hub/ids", "hub/texts"}, "the host knows no store, no HTTP and no implementation of an agent"},
 	"hub/mcp":            {[]string{"hub/ahp", "hub/agent", "hub/environ", "hub/host", "hub/host/core", "hub/custom", "hub/review", "hub/ids", "hub/texts"}, "the host's tools for agents: what a model is told and reads, over what the host lets it do"},
 	"static":             {nil, "assets are files"},
 	"templ":              {[]string{"hub/ahp", "hub/changeset/diff", "templ/part", "hub/texts"}, "a page is tested from literals: it draws states and knows no hub"},
@@ -59,6 +62,9 @@ var packages = map[string]imports{
 	"web":                {[]string{"handlers/upgrade", "hub/access", "hub/audit", "hub/people", "hub/ahp", "templ/…", "hub/ids"}, "the server is handed its handlers"},
 	"cmd":                {[]string{"…"}, "the one place that names implementations"},
 	"e2e":                {[]string{"…"}, "tests see everything"},
+
+	// The parts of the host do not know each other: what one needs of sessions or of another it gets as a function.
+	"hub/host/automations": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/automation", "hub/ids", "hub/texts"}, "automations know the core alone, and sessions by the functions they are given"},
 
 	// The areas of the pages do not know each other: they stand on site, and handlers/pages joins them.
 	"handlers/pages":      {[]string{"handlers/live", "handlers/pages/site", "hub", "hub/ahp", "hub/access", "hub/audit", "hub/automation", "hub/host", "hub/host/core", "hub/machine", "hub/notify", "hub/people", "hub/presence", "hub/quota", "hub/resource", "hub/changeset", "hub/changeset/diff", "hub/review", "static", "templ/…", "hub/ids", "hub/texts"}, "pages are clients of the hub, and show what is beside it"},
@@ -195,4 +201,81 @@ func banned(what, path string) bool {
 		return strings.Contains(first, ".")
 	}
 	return within(path, what)
+}
+
+// parts returns the packages of the host's parts.
+func parts(t *testing.T) (list []string) {
+	t.Helper()
+	dirs, err := os.ReadDir("../hub/host")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range dirs {
+		if d.IsDir() && d.Name() != "core" && d.Name() != "testdata" && d.Name() != "hosttest" {
+			list = append(list, "hub/host/"+d.Name())
+		}
+	}
+	if len(list) == 0 {
+		t.Fatal("the host has no parts")
+	}
+	return list
+}
+
+func TestPartsOfTheHostDoNotKnowEachOther(t *testing.T) {
+	imports, all := importsOf(t, ".."), parts(t)
+	for _, part := range all {
+		for _, path := range imports[part] {
+			ours, _ := strings.CutPrefix(path, module)
+			if ours == "hub/host" || ours != part && slices.Contains(all, ours) {
+				t.Errorf("%s imports %s: a part gets what it needs of others as a function in its Config", part, ours)
+			}
+		}
+	}
+}
+
+// A part that needs more of the core is cut in the wrong place.
+func TestPartsOfTheHostUseFewNamesOfCore(t *testing.T) {
+	const most = 25
+	for _, part := range parts(t) {
+		if names := coreNames(t, "../"+part); len(names) > most {
+			t.Errorf("%s uses %d names of hub/host/core, at most %d are meant: %s", part, len(names), most, strings.Join(names, " "))
+		} else {
+			t.Logf("%s uses %d names of hub/host/core: %s", part, len(names), strings.Join(names, " "))
+		}
+	}
+}
+
+// coreNames returns the names of package core that the files of a directory use, and the members of core.Core.
+func coreNames(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(dir + "/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				switch x := s.X.(type) {
+				case *ast.Ident:
+					if x.Name == "core" {
+						names[s.Sel.Name] = true
+					}
+				case *ast.SelectorExpr:
+					if x.Sel.Name == "core" {
+						names["Core."+s.Sel.Name] = true
+					}
+				}
+			}
+			return true
+		})
+	}
+	return slices.Sorted(maps.Keys(names))
 }

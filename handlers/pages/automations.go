@@ -90,7 +90,7 @@ func (p *Pages) automationOf(r *http.Request) (ahp.AutomationEntry, error) {
 }
 
 func (p *Pages) automationByShort(c core.Caller, short string) (ahp.AutomationEntry, bool) {
-	for _, e := range p.Host.Automations(c) {
+	for _, e := range p.Host.Automations.List(c) {
 		if core.ShortID(e.Resource) == short {
 			return e, true
 		}
@@ -112,7 +112,7 @@ func (p *Pages) enableAutomation(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) runAutomation(w http.ResponseWriter, r *http.Request) error {
 	request := r.PostFormValue("request")
 	return p.onAutomation(w, r, func(ctx context.Context, e ahp.AutomationEntry) error {
-		_, err := p.Host.RunAutomation(ctx, p.CallerOf(ctx), ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: e.Resource, RequestID: "page:" + request})
+		_, err := p.Host.Automations.Run(ctx, p.CallerOf(ctx), ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: e.Resource, RequestID: "page:" + request})
 		return err
 	})
 }
@@ -141,7 +141,7 @@ func (p *Pages) removeAutomation(w http.ResponseWriter, r *http.Request) error {
 
 func (p *Pages) cancelRun(w http.ResponseWriter, r *http.Request) error {
 	return p.onAutomation(w, r, func(ctx context.Context, e ahp.AutomationEntry) error {
-		for _, run := range p.Host.AutomationRuns(p.CallerOf(ctx), e.Resource) {
+		for _, run := range p.Host.Automations.ListRuns(p.CallerOf(ctx), e.Resource) {
 			if core.ShortID(run.Resource) == chi.URLParam(r, "run") && !automation.Ended(run.Lifecycle) {
 				return p.Act(ctx, run.Resource, &ahp.AutomationRunCancelRequestedAction{})
 			}

@@ -41,7 +41,7 @@ func (r *automationsRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI, a
 func (r *automationsRoom) items() []page.AutomationItem {
 	c := core.Caller{Principal: r.who}
 	out := []page.AutomationItem{}
-	for _, e := range r.p.Host.Automations(c) {
+	for _, e := range r.p.Host.Automations.List(c) {
 		out = append(out, r.p.automationItem(c, e))
 	}
 	return out
@@ -124,7 +124,7 @@ func (p *Pages) drawAutomation(c core.Caller, e ahp.AutomationEntry, from int) p
 		a.By = by.By.Name
 	}
 	n := 0
-	for _, r := range p.Host.AutomationRuns(c, e.Resource) {
+	for _, r := range p.Host.Automations.ListRuns(c, e.Resource) {
 		if !automation.Ended(r.Lifecycle) {
 			a.Active = append(a.Active, p.runItem(r, a.Item.Next.Zone))
 			continue

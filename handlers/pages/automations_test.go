@@ -146,7 +146,7 @@ func TestAutomationOfAClientKeepsItsParts(t *testing.T) {
 	form := s.automationForm()
 	form.Set("title", "Mine")
 	s.post(at, form)
-	e, _ := s.host.Automation(uri)
+	e, _ := s.host.Automations.Get(uri)
 	if got := e.Definition; got.Title != "Mine" || len(got.Triggers) != 2 || got.Meta["their/key"] == nil || got.Message.Model == nil || got.Message.Text != "say hello" {
 		t.Errorf("after the form it is %+v", got)
 	}
@@ -157,7 +157,7 @@ func TestGuestsSeeNoAutomations(t *testing.T) {
 	at := s.post("/automations", s.automationForm())
 	s.post(at+"/run", url.Values{"request": {"first"}})
 	s.until(at, "Done")
-	made, _ := s.host.Automation(s.host.Automations(core.Caller{Principal: ana})[0].Resource)
+	made, _ := s.host.Automations.Get(s.host.Automations.List(core.Caller{Principal: ana})[0].Resource)
 	s.who = access.Principal{ID: "guest:1", Name: "Ben", Role: access.RoleDriver, Session: made.Runs[0].PrimarySession, Link: "l", Prompt: true, Approve: true, Type: true}
 	for _, room := range []string{"automations~x~0", "automation:" + strings.TrimPrefix(at, "/automations/") + "~x~0"} {
 		s.body("/live", get(t, s, "/live?f="+room), nil, http.StatusNotFound)

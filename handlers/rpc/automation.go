@@ -11,14 +11,16 @@ import (
 // Automations run prompts that were defined once, by schedule or on request. Actions make and
 // change the definitions.
 type Automations interface {
-	// AutomationCapabilities returns what the host offers the caller; nil for nothing.
-	AutomationCapabilities(c core.Caller) *ahp.AutomationCapabilities
-	ListAutomationTriggerDefinitions(ctx context.Context, c core.Caller,
+	// Capabilities returns what the host offers the caller; nil for nothing.
+	Capabilities(c core.Caller) *ahp.AutomationCapabilities
+	ListTriggerDefinitions(ctx context.Context, c core.Caller,
 		p ahp.ListAutomationTriggerDefinitionsParams) (ahp.ListAutomationTriggerDefinitionsResult, error)
-	RunAutomation(ctx context.Context, c core.Caller, p ahp.RunAutomationParams) (ahp.RunAutomationResult, error)
-	FetchAutomationRuns(ctx context.Context, c core.Caller,
+	Run(ctx context.Context, c core.Caller, p ahp.RunAutomationParams) (ahp.RunAutomationResult, error)
+	FetchRuns(ctx context.Context, c core.Caller,
 		p ahp.FetchAutomationRunsParams) (ahp.FetchAutomationRunsResult, error)
 }
+
+func automations(cfg *Config) Automations { return cfg.Automations }
 
 // knowsAutomations reports whether the client's version has automations: 0.9 and later.
 func (s *socket) knowsAutomations() bool { return s.tongue.Knows("automation/set") }

@@ -23,10 +23,11 @@ import (
 
 // Config of the endpoint; zero fields take the stated default.
 type Config struct {
-	Host    Host
-	Hub     *hub.Hub
-	Clients ClientStore
-	Log     *slog.Logger // default: slog.Default()
+	Host        Host
+	Automations Automations
+	Hub         *hub.Hub
+	Clients     ClientStore
+	Log         *slog.Logger // default: slog.Default()
 
 	Name, Version    string   // of this program, sent to clients
 	DefaultDirectory ahp.URI  // sent to clients; "" sends nothing (AHP requirement 14)

@@ -21,7 +21,6 @@ type Host interface {
 	Completions
 	Authenticator
 	Changesets
-	Automations
 }
 
 // Channels prepares channels for subscription and accepts actions.

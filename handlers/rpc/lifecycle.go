@@ -155,7 +155,7 @@ func (s *socket) greeting(v dialect.Version) ahp.InitializeResult {
 		ProtocolVersion:  v.String(),
 		ServerInfo:       &ahp.Implementation{Name: s.cfg.Name, Version: s.cfg.Version},
 		DefaultDirectory: s.cfg.DefaultDirectory,
-		Automations:      s.cfg.Host.AutomationCapabilities(s.caller()),
+		Automations:      s.cfg.Automations.Capabilities(s.caller()),
 		Telemetry:        s.telemetry(),
 
 		CompletionTriggerCharacters: []string{host.CompletionTrigger, host.CommandTrigger},

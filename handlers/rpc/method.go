@@ -58,14 +58,20 @@ var methods = map[string]method{
 
 	"invokeChangesetOperation": {run: result(Host.InvokeChangesetOperation), beside: true},
 
-	"listAutomationTriggerDefinitions": {run: ofAutomations(result(Host.ListAutomationTriggerDefinitions)), root: true},
-	"runAutomation":                    {run: ofAutomations(result(Host.RunAutomation))},
-	"fetchAutomationRuns":              {run: ofAutomations(result(Host.FetchAutomationRuns))},
+	"listAutomationTriggerDefinitions": {run: ofAutomations(resultOf(automations, Automations.ListTriggerDefinitions)), root: true},
+	"runAutomation":                    {run: ofAutomations(resultOf(automations, Automations.Run))},
+	"fetchAutomationRuns":              {run: ofAutomations(resultOf(automations, Automations.FetchRuns))},
 }
 
 // result returns a row that answers with the host's result.
 func result[P, R any](call func(Host, context.Context, core.Caller, P) (R, error)) func(*socket, context.Context,
 	jsonrpc.Message) error {
+	return resultOf(func(cfg *Config) Host { return cfg.Host }, call)
+}
+
+// resultOf returns a row that answers with the result of a part of the host.
+func resultOf[H, P, R any](part func(*Config) H, call func(H, context.Context, core.Caller, P) (R, error)) func(*socket,
+	context.Context, jsonrpc.Message) error {
 	return func(s *socket, ctx context.Context, m jsonrpc.Message) error {
 		var p P
 		if err := params(m, &p); err != nil {
@@ -75,7 +81,7 @@ func result[P, R any](call func(Host, context.Context, core.Caller, P) (R, error
 		if err != nil {
 			return err
 		}
-		r, err := call(s.cfg.Host, ctx, s.caller(), p)
+		r, err := call(part(&s.cfg), ctx, s.caller(), p)
 		if done(err); err != nil {
 			return err
 		}

@@ -11,13 +11,13 @@ import (
 )
 
 func (l *life) automation() ahp.AutomationEntry {
-	e, _ := l.host.Automation(nightly)
+	e, _ := l.host.Automations.Get(nightly)
 	return e
 }
 
 func (l *life) run(id string) ahp.URI {
 	l.t.Helper()
-	res, err := l.host.RunAutomation(context.Background(), core.Caller{Principal: owner}, ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: nightly, RequestID: id})
+	res, err := l.host.Automations.Run(context.Background(), core.Caller{Principal: owner}, ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: nightly, RequestID: id})
 	l.must(err)
 	return res.Resource
 }

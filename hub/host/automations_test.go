@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/base64"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/automations"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 )
@@ -125,10 +127,10 @@ func TestRequestsAreAnsweredOnce(t *testing.T) {
 		}
 		second := c.runNow("two")
 		w.runs("pending", "running") // one at a time
-		for i := range mostPending - 1 {
+		for i := range automations.MaxPending - 1 {
 			c.runNow(strings.Repeat("x", i+1))
 		}
-		_, err := w.host.RunAutomation(t.Context(), c.caller, ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: nightly, RequestID: "many"})
+		_, err := w.host.Automations.Run(t.Context(), c.caller, ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: nightly, RequestID: "many"})
 		if code(err) != ahp.CodeConflict {
 			t.Errorf("past the limit: %v", err)
 		}
@@ -136,10 +138,10 @@ func TestRequestsAreAnsweredOnce(t *testing.T) {
 		c.do(second, &ahp.AutomationRunCancelRequestedAction{})
 		close(hold)
 		synctest.Wait()
-		if got := w.statuses(); len(got) != mostPending+1 || got[len(got)-1] != "completed" || got[len(got)-2] != "cancelled" || got[0] != "completed" {
+		if got := w.statuses(); len(got) != automations.MaxPending+1 || got[len(got)-1] != "completed" || got[len(got)-2] != "cancelled" || got[0] != "completed" {
 			t.Errorf("in the end the runs are %v", got)
 		}
-		if n := len(w.agent.prompts()); n != mostPending {
+		if n := len(w.agent.prompts()); n != automations.MaxPending {
 			t.Errorf("the agent was asked %d times", n)
 		}
 	})
@@ -153,11 +155,17 @@ func TestSomeRunsAtOnce(t *testing.T) {
 		w.agent.prompt = func(context.Context, agent.Turn) error { <-hold; return nil }
 		c := w.connect(owner, "ana-1")
 		for _, id := range []string{"a", "b", "c"} {
-			c.do(ahp.AutomationsURI, &ahp.AutomationCreateRequestedAction{Resource: automationScheme + "/" + id, Definition: daily(id, byCron("0 9 * * *", ""))})
+			c.do(ahp.AutomationsURI, &ahp.AutomationCreateRequestedAction{Resource: "ahp-automation:/" + id, Definition: daily(id, byCron("0 9 * * *", ""))})
 		}
 		wait(9 * time.Hour)
-		if all, _ := w.host.automations.busy(""); all != 2 || len(w.agent.prompts()) != 2 {
-			t.Errorf("%d run at once", all)
+		running := 0
+		for _, e := range w.host.Automations.List(c.caller) {
+			if statusOfRun(e.Runs[0].Lifecycle) == "running" {
+				running++
+			}
+		}
+		if running != 2 || len(w.agent.prompts()) != 2 {
+			t.Errorf("%d run at once", running)
 		}
 		close(hold)
 		synctest.Wait()
@@ -218,7 +226,7 @@ func TestWhatIsRefused(t *testing.T) {
 			t.Errorf("a refusal changed it: %+v", e)
 		}
 		ask := func(a, channel ahp.URI, id string) int {
-			_, err := w.host.RunAutomation(t.Context(), c.caller, ahp.RunAutomationParams{Channel: channel, Automation: a, RequestID: id})
+			_, err := w.host.Automations.Run(t.Context(), c.caller, ahp.RunAutomationParams{Channel: channel, Automation: a, RequestID: id})
 			return code(err)
 		}
 		if got := []int{ask("ahp-automation:/x", ahp.AutomationsURI, "1"), ask(nightly, ahp.AutomationsURI, ""), ask(nightly, ahp.RootURI, "1")}; !slices.Equal(got,
@@ -226,18 +234,19 @@ func TestWhatIsRefused(t *testing.T) {
 			t.Errorf("runAutomation is refused with %v", got)
 		}
 		fetch := func(a ahp.URI, cursor string) int {
-			_, err := w.host.FetchAutomationRuns(t.Context(), c.caller, ahp.FetchAutomationRunsParams{Channel: ahp.AutomationsURI, Automation: a, Cursor: cursor})
+			_, err := w.host.Automations.FetchRuns(t.Context(), c.caller, ahp.FetchAutomationRunsParams{Channel: ahp.AutomationsURI, Automation: a, Cursor: cursor})
 			return code(err)
 		}
-		if got := []int{fetch("ahp-automation:/x", ""), fetch(nightly, "nonsense"), fetch(nightly, runsCursor("ahp-automation-run:/x")), fetch(nightly, "")}; !slices.Equal(got,
+		gone := base64.RawURLEncoding.EncodeToString([]byte("after:ahp-automation-run:/x")) // the cursor of a run that is gone
+		if got := []int{fetch("ahp-automation:/x", ""), fetch(nightly, "nonsense"), fetch(nightly, gone), fetch(nightly, "")}; !slices.Equal(got,
 			[]int{ahp.CodeNotFound, ahp.CodeInvalidParams, ahp.CodeInvalidParams, 0}) {
 			t.Errorf("fetchAutomationRuns is refused with %v", got)
 		}
-		_, err := w.host.ListAutomationTriggerDefinitions(t.Context(), c.caller, ahp.ListAutomationTriggerDefinitionsParams{Channel: ahp.RootURI, Provider: "nobody"})
+		_, err := w.host.Automations.ListTriggerDefinitions(t.Context(), c.caller, ahp.ListAutomationTriggerDefinitionsParams{Channel: ahp.RootURI, Provider: "nobody"})
 		if code(err) != ahp.CodeProviderNotFound {
 			t.Error(err)
 		}
-		list, err := w.host.ListAutomationTriggerDefinitions(t.Context(), c.caller, ahp.ListAutomationTriggerDefinitionsParams{Channel: ahp.RootURI})
+		list, err := w.host.Automations.ListTriggerDefinitions(t.Context(), c.caller, ahp.ListAutomationTriggerDefinitionsParams{Channel: ahp.RootURI})
 		if err != nil || list.Items == nil || len(list.Items) != 0 {
 			t.Errorf("the events are %+v, %v", list, err)
 		}
@@ -272,7 +281,7 @@ func TestUpdateAndRemove(t *testing.T) {
 		c.subscribe(run)
 		c.do(ahp.AutomationsURI, &ahp.AutomationRemovedAction{Resource: nightly})
 		c.do(ahp.AutomationsURI, &ahp.AutomationRemovedAction{Resource: nightly}) // again is no mistake
-		if _, ok := w.host.Automation(nightly); ok {
+		if _, ok := w.host.Automations.Get(nightly); ok {
 			t.Error("it is still there")
 		}
 		if _, known := w.hub.Info(run); known {
@@ -310,7 +319,7 @@ func TestHistoryIsBoundedAndPaged(t *testing.T) {
 		}
 		fetch := func(cursor string) {
 			t.Helper()
-			_, err := w.host.FetchAutomationRuns(t.Context(), c.caller, ahp.FetchAutomationRunsParams{Channel: ahp.AutomationsURI, Automation: nightly, Cursor: cursor})
+			_, err := w.host.Automations.FetchRuns(t.Context(), c.caller, ahp.FetchAutomationRunsParams{Channel: ahp.AutomationsURI, Automation: nightly, Cursor: cursor})
 			w.must(err)
 		}
 		first := shows(20, true).RunsNextCursor
@@ -325,7 +334,7 @@ func TestHistoryIsBoundedAndPaged(t *testing.T) {
 		if _, known := w.hub.Info(all[45]); known {
 			t.Error("a run past the limit still has its channel")
 		}
-		if len(w.host.AutomationRuns(c.caller, nightly)) != 45 {
+		if len(w.host.Automations.ListRuns(c.caller, nightly)) != 45 {
 			t.Error("the host keeps more runs than it says")
 		}
 		c.converged()
@@ -371,11 +380,11 @@ func TestAutomationsAreTheOwners(t *testing.T) {
 				t.Errorf("a guest follows %s", uri)
 			}
 		}
-		_, err := w.host.RunAutomation(t.Context(), g.caller, ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: nightly, RequestID: "1"})
-		if code(err) != ahp.CodePermissionDenied || w.host.AutomationCapabilities(g.caller) != nil || w.host.Automations(g.caller) != nil || w.host.AutomationRuns(g.caller, nightly) != nil {
+		_, err := w.host.Automations.Run(t.Context(), g.caller, ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: nightly, RequestID: "1"})
+		if code(err) != ahp.CodePermissionDenied || w.host.Automations.Capabilities(g.caller) != nil || w.host.Automations.List(g.caller) != nil || w.host.Automations.ListRuns(g.caller, nightly) != nil {
 			t.Errorf("a guest runs automations: %v", err)
 		}
-		caps := w.host.AutomationCapabilities(c.caller)
+		caps := w.host.Automations.Capabilities(c.caller)
 		if caps == nil || caps.Create == nil || caps.RunCancellation == nil || caps.Customizations != nil || *caps.RunHistoryLimit != 100 || *caps.Schedules.MinIntervalMinutes != 5 {
 			t.Errorf("the owner is offered %+v", caps)
 		}

@@ -31,7 +31,7 @@ func (w *world) automate(d ahp.AutomationDefinition) *client {
 
 func (w *world) automation() ahp.AutomationEntry {
 	w.t.Helper()
-	e, ok := w.host.Automation(nightly)
+	e, ok := w.host.Automations.Get(nightly)
 	if !ok {
 		w.t.Fatal("there is no automation")
 	}
@@ -73,7 +73,7 @@ func (w *world) runs(want ...string) {
 
 func (c *client) runNow(id string) ahp.URI {
 	c.w.t.Helper()
-	res, err := c.w.host.RunAutomation(c.w.t.Context(), c.caller, ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: nightly, RequestID: id})
+	res, err := c.w.host.Automations.Run(c.w.t.Context(), c.caller, ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: nightly, RequestID: id})
 	c.w.must(err)
 	return res.Resource
 }

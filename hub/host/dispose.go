@@ -39,7 +39,9 @@ func (h *Host) DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeS
 		return core.NoSession(p.Channel) // another caller is at it
 	}
 	defer h.disposing.release(info.URI)
-	h.wakeRun(ctx, info.URI)
+	if e := h.core.Catalogue.Get(info.URI); e != nil {
+		h.Automations.WakeRun(ctx, e.Summary)
+	}
 	channels, err := h.quieten(ctx, info)
 	if err != nil {
 		return err
@@ -130,7 +132,7 @@ func (h *Host) closeSession(tx *hub.Tx, uri ahp.URI, raw []byte, packed map[ahp.
 	h.trash.put(uri, raw)
 	tx.Record(bucketTrash, uri, raw)
 	h.notifyRemoved(tx, uri)
-	h.unlinkRun(tx, gone.Summary)
+	h.Automations.UnlinkSession(tx, gone.Summary)
 	h.emptyTrash(tx)
 	tx.Effect(uri, func(context.Context) {
 		h.drop(uri, errDisposed)

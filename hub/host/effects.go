@@ -42,7 +42,7 @@ func (h *Host) Derive(tx *hub.Tx, e *hub.Envelope) {
 	switch e.Channel.Kind {
 	case ahp.ChannelChat:
 		h.deriveChat(tx, e)
-		h.deriveRun(tx, e)
+		h.Automations.Derive(tx, e)
 	case ahp.ChannelSession:
 		h.deriveSession(tx, e)
 	case ahp.ChannelAnnotations:

@@ -19,6 +19,7 @@ import (
 	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/guard"
+	"github.com/ahphub/ahphub/hub/host/automations"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
@@ -67,6 +68,8 @@ type Config struct {
 
 // Host does the work of an agent host. New, Start, Run, in this order.
 type Host struct {
+	Automations *automations.Part
+
 	cfg  Config
 	core *core.Core
 
@@ -82,7 +85,6 @@ type Host struct {
 	Changes     *changesPart
 	git         *changeset.Service // nil without a data directory
 	opening     openings
-	automations automations
 	watches     watches
 	grants      grants
 	guard       *guard.Guard
@@ -120,7 +122,7 @@ func New(cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("host: the data directory %s cannot be guarded: %w", cfg.DataDir, err)
 	}
-	h := &Host{cfg: cfg, guard: guarded, automations: newAutomations(), live: map[ahp.URI]*live{}, waiters: map[waitKey]chan ahp.Action{}}
+	h := &Host{cfg: cfg, guard: guarded, live: map[ahp.URI]*live{}, waiters: map[waitKey]chan ahp.Action{}}
 	h.core = core.New(core.Config{Hub: cfg.Hub, Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Limits: cfg.Limits})
 	h.core.Woken = h.woken
 	if err := h.newParts(); err != nil {
@@ -133,20 +135,20 @@ func New(cfg Config) (*Host, error) {
 // Start opens the root channel, reads the catalogue and ends what a crash cut off.
 // Call it once, before anybody is let in.
 func (h *Host) Start(ctx context.Context) error {
-	if err := errors.Join(h.openRoot(ctx), h.Changes.Recover(ctx), h.loadActiveClients(ctx), h.loadCustoms(ctx), h.openAutomations(ctx)); err != nil {
+	if err := errors.Join(h.openRoot(ctx), h.Changes.Recover(ctx), h.loadActiveClients(ctx), h.loadCustoms(ctx), h.Automations.Load(ctx)); err != nil {
 		return err
 	}
 	if err := h.recover(ctx); err != nil {
 		return err
 	}
-	return h.mendRuns(ctx)
+	return h.Automations.Recover(ctx)
 }
 
 // Run runs effects until ctx ends, then stops every agent and waits for it.
 func (h *Host) Run(ctx context.Context) error {
 	defer h.stop()
 	h.core.Go(func() { h.janitor(h.core.Ctx) })
-	h.core.Go(func() { h.keepTime(h.core.Ctx) })
+	h.core.Go(func() { h.Automations.KeepTime(h.core.Ctx) })
 	for {
 		due, err := h.core.Hub.Effects(ctx)
 		if err != nil {

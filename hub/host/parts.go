@@ -7,11 +7,12 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/automations"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// newParts makes the parts of the host.
+// newParts makes the parts of the host. What a part needs of sessions or of another part, it gets as a function.
 func (h *Host) newParts() (err error) {
 	if h.git, err = h.newGit(); err != nil {
 		return err
@@ -21,6 +22,13 @@ func (h *Host) newParts() (err error) {
 		Judged: h.cfg.Judged, Dispatch: h.Dispatch, CheckVersion: h.CheckVersion, SetTotals: h.setChanges, MarkUsed: h.keepFor,
 		SettleRepository: h.grants.settleRepository,
 		IsBusy:           h.isBusy, CloseAgent: func(session ahp.URI) { h.drop(session, errIdle) },
+	})
+	h.Automations = automations.New(h.core, automations.Config{
+		CheckProvider: func(provider string) error { _, err := h.backend(provider); return err },
+		CheckTemplate: h.CheckTemplate, NewSession: h.newSession, OpenSession: h.admit,
+		Isolate: func(ctx context.Context, session ahp.URI, s *ahp.SessionState) (func(), error) {
+			return h.Changes.isolate(ctx, session, s, func(string) {})
+		},
 	})
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 func (h *Host) newRules() map[string]core.Check {
 	rules := h.ownRules()
 	mergeTables(rules, h.Changes.Rules())
+	mergeTables(rules, h.Automations.Rules())
 	return rules
 }
 
@@ -70,11 +71,6 @@ func (h *Host) ownRules() map[string]core.Check {
 		"terminal/claimed":      core.Rule(h.checkTerminalClaimed),
 		"terminal/titleChanged": core.Rule(checkTerminalTitle),
 		"terminal/cleared":      core.Accept,
-
-		"automation/createRequested":    core.Rule(h.checkAutomationCreate),
-		"automation/updateRequested":    core.Rule(h.checkAutomationUpdate),
-		"automation/removed":            core.Rule(h.checkAutomationRemoved),
-		"automationRun/cancelRequested": core.Rule(h.checkRunCancel),
 	}
 }
 

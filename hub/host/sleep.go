@@ -19,7 +19,7 @@ func (h *Host) janitor(ctx context.Context) {
 		select {
 		case <-tick.C:
 			h.sleepIdle(h.core.Now().Add(-h.core.Limits.Idle))
-			h.sleepRuns(h.core.Now().Add(-h.core.Limits.Idle))
+			h.Automations.SleepRuns(h.core.Now().Add(-h.core.Limits.Idle))
 			h.leaveWatches(core.ClientRef{}) // what no end of a connection has told of
 			h.sweepProvisional(ctx, h.core.Now())
 		case <-ctx.Done():

@@ -1,0 +1,136 @@
+package automations
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/automation"
+)
+
+const (
+	runsPerPage = 20  // runs that an entry shows before a client asks for older ones
+	maxRequests = 500 // ids of manual runs that an automation remembers
+)
+
+// registry holds what the part knows of runs besides their channels. It is written under the hub's lock and read
+// without it, so its own lock is never held over a call. Its lists are replaced, never changed.
+type registry struct {
+	mu       *sync.RWMutex
+	runs     map[ahp.URI][]ahp.AutomationRunSummary // of each automation, newest first
+	requests map[ahp.URI][]request                  // of each automation, oldest first
+	shown    map[ahp.URI]int                        // how many runs an entry shows, when that is not runsPerPage
+	starting map[ahp.URI]bool                       // runs whose session is being made
+}
+
+// request remembers which run a client's request made, so that the same request makes one run.
+type request struct {
+	ID  string  `json:"id"`
+	Run ahp.URI `json:"run"`
+}
+
+func newRegistry() registry {
+	return registry{mu: new(sync.RWMutex), runs: map[ahp.URI][]ahp.AutomationRunSummary{},
+		requests: map[ahp.URI][]request{}, shown: map[ahp.URI]int{}, starting: map[ahp.URI]bool{}}
+}
+
+// listRuns returns an automation's runs, newest first. Do not change the list.
+func (r *registry) listRuns(uri ahp.URI) []ahp.AutomationRunSummary {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.runs[uri]
+}
+
+func (r *registry) setRuns(uri ahp.URI, list []ahp.AutomationRunSummary) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.runs[uri] = list
+}
+
+func (r *registry) listRequests(uri ahp.URI) []request {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.requests[uri]
+}
+
+func (r *registry) setRequests(uri ahp.URI, list []request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.requests[uri] = list
+}
+
+// setShown sets how many runs an entry shows.
+func (r *registry) setShown(uri ahp.URI, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shown[uri] = n
+}
+
+// countShown returns how many runs an entry shows.
+func (r *registry) countShown(uri ahp.URI) int {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return cmp.Or(r.shown[uri], runsPerPage)
+}
+
+// markStarting marks a run whose session is being made; false when it is marked already.
+func (r *registry) markStarting(run ahp.URI) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.starting[run] {
+		return false
+	}
+	r.starting[run] = true
+	return true
+}
+
+func (r *registry) unmarkStarting(run ahp.URI) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.starting, run)
+}
+
+// countBusy returns the number of runs at work, and whether one of them is the automation's.
+func (r *registry) countBusy(uri ahp.URI) (all int, own bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for automationURI, list := range r.runs {
+		for _, run := range list {
+			if r.starting[run.Resource] || automation.Running(run.Lifecycle) {
+				all, own = all+1, own || automationURI == uri
+			}
+		}
+	}
+	return all, own
+}
+
+// hasOpenRun reports whether any run of an automation has not ended, waiting ones included.
+func (r *registry) hasOpenRun(uri ahp.URI) bool {
+	return slices.ContainsFunc(r.listRuns(uri), func(run ahp.AutomationRunSummary) bool {
+		return !automation.Ended(run.Lifecycle)
+	})
+}
+
+// listEnded returns every run that has ended.
+func (r *registry) listEnded() (list []ahp.URI) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, runs := range r.runs {
+		for _, run := range runs {
+			if automation.Ended(run.Lifecycle) {
+				list = append(list, run.Resource)
+			}
+		}
+	}
+	return list
+}
+
+// forget removes an automation.
+func (r *registry) forget(uri ahp.URI) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.runs, uri)
+	delete(r.requests, uri)
+	delete(r.shown, uri)
+}

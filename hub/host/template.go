@@ -1,0 +1,33 @@
+package host
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+)
+
+// CheckTemplate returns why no session can be made from a template now, as an *ahp.Error.
+func (h *Host) CheckTemplate(t ahp.AutomationSessionTemplate) error {
+	name := cmp.Or(t.Provider, h.cfg.DefaultAgent)
+	backend, err := h.backend(name)
+	if err != nil {
+		return err
+	}
+	if _, err := h.newDirs("", name, t.WorkingDirectories); err != nil {
+		return err
+	}
+	if _, err := newConfig(h.schemaOf(backend), t.Config); err != nil {
+		return err
+	}
+	models := h.agentInfo(name).Models
+	if t.Model == nil || len(models) == 0 {
+		return nil
+	}
+	if !slices.ContainsFunc(models, func(m ahp.SessionModelInfo) bool { return m.ID == t.Model.ID }) {
+		return core.BadParams("model: the agent %s has no model %.80q: leave it out, or choose one the agent lists",
+			name, t.Model.ID)
+	}
+	return nil
+}
