@@ -24,11 +24,11 @@ func (p *Pages) command(ctx context.Context, v site.Visit, terminal, id string) 
 	if err := p.Prepare(ctx, v.Who, uri); err != nil {
 		return c, "", err
 	}
-	for _, c := range p.Host.TerminalCommands(uri) {
+	for _, c := range p.Host.Terminals.Commands(uri) {
 		if part.Tail(c.ID) != id {
 			continue
 		}
-		if out, ok := p.Host.CommandOutput(ctx, uri, c.ID); ok {
+		if out, ok := p.Host.Terminals.CommandOutput(ctx, uri, c.ID); ok {
 			return c, plainOutput(out.Text, out.Cut), nil
 		}
 	}

@@ -61,10 +61,10 @@ func (p *Pages) openTerminal(w http.ResponseWriter, r *http.Request) error {
 		}
 		params.Meta = ahp.Meta{"ahphub": own}
 	}
-	if err := p.Host.CreateTerminal(r.Context(), p.CallerOf(r.Context()), params); err != nil {
+	if err := p.Host.Terminals.Create(r.Context(), p.CallerOf(r.Context()), params); err != nil {
 		return err
 	}
-	if err := p.Host.AskTerminal(p.CallerOf(r.Context()), params.Channel); err != nil {
+	if err := p.Host.Terminals.Ask(p.CallerOf(r.Context()), params.Channel); err != nil {
 		return err
 	}
 	to := "/s/" + v.Short + "/t/" + part.Tail(params.Channel)
@@ -96,7 +96,7 @@ func (p *Pages) closeTerminal(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Host.DisposeTerminal(r.Context(), p.CallerOf(r.Context()), ahp.DisposeTerminalParams{Channel: uri}); err != nil {
+	if err := p.Host.Terminals.Dispose(r.Context(), p.CallerOf(r.Context()), ahp.DisposeTerminalParams{Channel: uri}); err != nil {
 		return err
 	}
 	return site.FinishForm(w, r, "/s/"+v.Short+"/t")
@@ -112,7 +112,7 @@ func (p *Pages) closeExited(w http.ResponseWriter, r *http.Request) error {
 		if t.Lifecycle.Status != ahp.TerminalLifecycleStatusExited {
 			continue
 		}
-		if err := p.Host.DisposeTerminal(r.Context(), p.CallerOf(r.Context()), ahp.DisposeTerminalParams{Channel: t.Resource}); err != nil {
+		if err := p.Host.Terminals.Dispose(r.Context(), p.CallerOf(r.Context()), ahp.DisposeTerminalParams{Channel: t.Resource}); err != nil {
 			return err
 		}
 	}
@@ -127,32 +127,32 @@ func (p *Pages) claimTerminal(r *http.Request, v site.Visit, uri ahp.URI) error 
 	switch r.PostFormValue("to") {
 	case "session":
 		chat, _ := site.ChatByID(p.SessionState(v.Session), "")
-		return p.Host.ReleaseTerminal(c, uri, chat)
+		return p.Host.Terminals.Release(c, uri, chat)
 	case "background":
 		chat, _ := site.ChatByID(p.SessionState(v.Session), "")
 		return p.Act(r.Context(), uri, &ahp.TerminalClaimedAction{Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.Session, Chat: chat}}})
 	case "ask", "me":
-		return p.Host.AskTerminal(c, uri)
+		return p.Host.Terminals.Ask(c, uri)
 	case "withdraw":
-		return p.Host.WithdrawTerminal(c, uri)
+		return p.Host.Terminals.Withdraw(c, uri)
 	case "take":
-		return p.Host.TakeTerminal(c, uri)
+		return p.Host.Terminals.Take(c, uri)
 	case "grant":
-		return p.Host.GrantTerminal(c, uri, client)
+		return p.Host.Terminals.Grant(c, uri, client)
 	case "deny":
-		return p.Host.DenyTerminal(c, uri, client)
+		return p.Host.Terminals.Deny(c, uri, client)
 	}
 	return site.BadRequest("The form does not say what to do with the keyboard.")
 }
 
 // renameTerminal is POST …/rename.
 func (p *Pages) renameTerminal(r *http.Request, _ site.Visit, uri ahp.URI) error {
-	return p.Host.RenameTerminal(p.CallerOf(r.Context()), uri, r.PostFormValue("title"))
+	return p.Host.Terminals.Rename(p.CallerOf(r.Context()), uri, r.PostFormValue("title"))
 }
 
 // clearTerminal is POST …/clear.
 func (p *Pages) clearTerminal(r *http.Request, _ site.Visit, uri ahp.URI) error {
-	return p.Host.ClearTerminal(p.CallerOf(r.Context()), uri)
+	return p.Host.Terminals.Clear(p.CallerOf(r.Context()), uri)
 }
 
 // typeLine is POST …/input, the way to type without JavaScript: one line and Enter.

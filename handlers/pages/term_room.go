@@ -71,7 +71,7 @@ func (t *terminalRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI} }
 
 // Watch pings when the terminal's holder, title, directory or commands change.
 func (t *terminalRoom) Watch(ping func()) (stop func()) {
-	changed, cancel := t.p.Host.WatchTerminal(t.uri)
+	changed, cancel := t.p.Host.Terminals.Changes(t.uri)
 	return live.PingOn(changed, cancel, ping)
 }
 

@@ -79,10 +79,10 @@ func (p *Pages) terminalStream(w http.ResponseWriter, r *http.Request) error {
 	c.SetReadLimit(128 << 10)
 	ctx, end := p.Live.BindStream(r.Context(), v.Who)
 	defer end(nil)
-	leave := p.Host.AttendTerminal(caller, uri)
+	leave := p.Host.Terminals.Attend(caller, uri)
 	s := &termStream{p: p, session: v.Session, uri: uri, who: v.Who, caller: caller, conn: conn, ws: c, begun: make(chan struct{})}
 	defer func() { leave(s.goodbye) }()
-	if s.viewer = p.Host.Watch(uri); s.viewer != nil {
+	if s.viewer = p.Host.Terminals.AddViewer(uri); s.viewer != nil {
 		defer s.viewer.Close()
 	}
 	conn.Subscribe(s, hub.Subscription{URI: uri})
@@ -251,7 +251,7 @@ func (s *termStream) begin(ctx context.Context, state *ahp.TerminalState) error 
 
 // watch tells who has the keyboard, and who asks for it, as that changes.
 func (s *termStream) watch(ctx context.Context) {
-	changed, cancel := s.p.Host.WatchTerminal(s.uri)
+	changed, cancel := s.p.Host.Terminals.Changes(s.uri)
 	defer cancel()
 	for s.tell(ctx) == nil { // the first time what changed before it was watched
 		select {
@@ -265,7 +265,7 @@ func (s *termStream) watch(ctx context.Context) {
 // take gives a terminal that nobody holds to who types in it.
 func (s *termStream) take() {
 	if t, ok := hub.StateOf[*ahp.TerminalState](s.p.Hub, s.uri); ok && heldBy(t) == page.HeldByNobody {
-		_ = s.p.Host.AskTerminal(core.Caller{Principal: s.who, ClientID: core.PageClient(s.who.ID)}, s.uri) // refused, the keys are too
+		_ = s.p.Host.Terminals.Ask(core.Caller{Principal: s.who, ClientID: core.PageClient(s.who.ID)}, s.uri) // refused, the keys are too
 	}
 }
 

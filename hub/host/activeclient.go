@@ -209,7 +209,7 @@ func (h *Host) Disconnected(c core.Caller) {
 		h.clients.grace(h, s, c.Ref())
 	}
 	h.leaveWatches(c.Ref())
-	h.leaveTerminals(c.ClientID)
+	h.Terminals.Disconnected(c.ClientID)
 }
 
 // Reconnected tells the host which channels a client follows again: it stays in those
@@ -228,7 +228,6 @@ func (h *Host) Reconnected(c core.Caller, uris []ahp.URI) {
 func (h *Host) Evicted(principal, clientID string) {
 	client := core.ClientRef{Principal: principal, ID: clientID}
 	sessions := h.clients.sessions(client)
-	terminals := h.terms.list(func(t *term) bool { return t.hold.heldBy(clientID) })
 	err := h.core.Hub.Do(func(tx *hub.Tx) {
 		for _, session := range sessions {
 			if s, ok := hub.StateOf[*ahp.SessionState](tx, session); ok {
@@ -237,9 +236,7 @@ func (h *Host) Evicted(principal, clientID string) {
 			}
 			h.clients.left(session, client)
 		}
-		for _, t := range terminals {
-			h.takeFrom(tx, t, clientID)
-		}
+		h.Terminals.Evict(tx, clientID)
 	})
 	if err != nil {
 		h.core.Log.Warn("a client whose id another takes is still listed", "client", clientID, "of", principal, "err", err)

@@ -18,11 +18,6 @@ import (
 // agentHost is what an agent's session may ask for; it implements agent.Host.
 type agentHost struct{ l *live }
 
-// Terminal starts a command in a terminal of the session.
-func (a agentHost) Terminal(ctx context.Context, spec agent.TerminalSpec) (agent.Terminal, error) {
-	return a.l.h.agentTerminal(ctx, a.l.uri, spec)
-}
-
 // Spawn makes a chat for a tool call, with a turn that the agent plays itself.
 func (a agentHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn, func(error), error) {
 	l := a.l

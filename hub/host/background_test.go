@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/terminals"
 )
 
 // A command that goes on after its turn is listed in its chat until it is over, or somebody closes its terminal.
@@ -56,14 +57,14 @@ func TestAClaimWithoutItsToolCallLetsTheAgentGoOn(t *testing.T) {
 		_, tail, err := term.Wait(t.Context())
 		ended <- end{tail, err}
 	}()
-	eventually(t, "output", func() bool { return strings.Contains(term.(commandTerminal).Tail(), "so far") })
+	eventually(t, "output", func() bool { return strings.Contains(term.(interface{ Tail() string }).Tail(), "so far") })
 	claim := func() ahp.TerminalClaim {
 		st, _ := hub.StateOf[*ahp.TerminalState](w.hub, term.URI())
 		return st.Claim
 	}
 	before := claim()
-	w.must(w.host.TakeTerminal(c.caller, term.URI()))
-	w.must(w.host.ReleaseTerminal(c.caller, term.URI(), w.chat()))
+	w.must(w.host.Terminals.Take(c.caller, term.URI()))
+	w.must(w.host.Terminals.Release(c.caller, term.URI(), w.chat()))
 	if !reflect.DeepEqual(claim(), before) {
 		t.Errorf("given back it is held by %+v", claim().Value)
 	}
@@ -91,7 +92,7 @@ func TestTheBackgroundEndsWithTheHost(t *testing.T) {
 	gone := &ahp.ShellBackgroundWork{ID: "b1", Label: "make", Command: "make", Terminal: term1, StartedAt: "2026-01-02T03:04:05.000Z"}
 	w.must(w.hub.Do(func(tx *hub.Tx) {
 		tx.Apply(chat, &ahp.ChatBackgroundWorkSetAction{Work: ahp.BackgroundWork{Value: gone}})
-		tx.Record(bucketBackground, term1, []byte(`{"id":"b1","session":"`+session+`","chat":"`+chat+`"}`))
+		tx.Record(terminals.BucketBackground, term1, []byte(`{"id":"b1","session":"`+session+`","chat":"`+chat+`"}`))
 	}))
 	stop()
 	w, stop = restarted(t, dir, work)
@@ -101,7 +102,7 @@ func TestTheBackgroundEndsWithTheHost(t *testing.T) {
 		t.Errorf("the chat lists %+v still", list)
 	}
 	eventually(t, "the record to be gone", func() bool {
-		records, err := w.host.core.Store.Records(t.Context(), bucketBackground)
+		records, err := w.host.core.Store.Records(t.Context(), terminals.BucketBackground)
 		return err == nil && len(records) == 0
 	})
 }

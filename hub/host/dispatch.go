@@ -70,7 +70,7 @@ func (h *Host) dispatchPlain(channel ahp.URI, a ahp.Action, check hub.Check) (o 
 			return
 		}
 		if keys, ok := stamped.(*ahp.TerminalInputAction); ok {
-			h.typedPlain(tx, channel, keys)
+			h.Terminals.TypePlain(tx, channel, keys)
 			return
 		}
 		o.Env = tx.Apply(channel, stamped)

@@ -123,7 +123,7 @@ func (h *Host) closeSession(tx *hub.Tx, uri ahp.URI, raw []byte, packed map[ahp.
 	gone := *old
 	gone.Trashed = core.Timestamp(h.core.Now())
 	h.Changes.closeChangesets(tx, uri)
-	h.closeTerminals(tx, uri)
+	h.Terminals.CloseSession(tx, uri)
 	h.unlistClients(tx, uri)
 	for ch := range packed {
 		tx.Close(ch)

@@ -10,6 +10,13 @@ import (
 
 // newEffects returns what an accepted action makes the host do once it is durable.
 func (h *Host) newEffects() map[string]core.Effect {
+	effects := h.ownEffects()
+	mergeTables(effects, h.Terminals.Effects())
+	return effects
+}
+
+// ownEffects returns the effects of sessions, chats, turns and tools.
+func (h *Host) ownEffects() map[string]core.Effect {
 	return map[string]core.Effect{
 		"chat/turnStarted":            core.On(h.runTurn),
 		"chat/turnResume":             core.On(h.resumeTurn),
@@ -30,9 +37,6 @@ func (h *Host) newEffects() map[string]core.Effect {
 		"session/mcpServerStartRequested":      core.On(h.serverStartRequested),
 		"session/mcpServerStopRequested":       core.On(h.serverStopRequested),
 		"session/mcpServerBackgroundRequested": core.On(h.serverBackgrounded),
-
-		"terminal/input":   core.On(h.terminalTyped),
-		"terminal/resized": core.On(h.terminalSized),
 	}
 }
 
@@ -49,7 +53,7 @@ func (h *Host) Derive(tx *hub.Tx, e *hub.Envelope) {
 		h.Changes.Derive(tx, e)
 		h.deriveAnnotations(tx, e)
 	case ahp.ChannelTerminal:
-		h.deriveTerminal(tx, e)
+		h.Terminals.Derive(tx, e)
 	}
 	if run := h.effects[e.Action.ActionType()]; run != nil {
 		tx.Effect(e.Channel.URI, func(ctx context.Context) { run(ctx, e) })

@@ -19,7 +19,6 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
-	"github.com/ahphub/ahphub/hub/machine/local"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -102,12 +101,13 @@ func (f *fake) prompts() (texts []string) {
 
 // world is a host with one fake agent, in a synctest bubble.
 type world struct {
-	t     *testing.T
-	hub   *hub.Hub
-	host  *Host
-	agent *fake
-	dir   string
-	stop  func()
+	t       *testing.T
+	hub     *hub.Hub
+	host    *Host
+	agent   *fake
+	machine *testMachine
+	dir     string
+	stop    func()
 }
 
 // inWorld runs a test in a bubble, and stops the host at its end.
@@ -125,7 +125,8 @@ func newWorld(t *testing.T, cfg Config, hubCfg hub.Config) *world {
 	w := &world{t: t, agent: &fake{}, dir: t.TempDir()}
 	hubCfg.Derive = func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }
 	w.hub = hub.New(hubCfg)
-	cfg.Hub, cfg.Machine, cfg.DataDir, cfg.DefaultDir = w.hub, local.New(), t.TempDir(), w.dir
+	w.machine = newTestMachine()
+	cfg.Hub, cfg.Machine, cfg.DataDir, cfg.DefaultDir = w.hub, w.machine.Machine(), t.TempDir(), w.dir
 	if cfg.Agents == nil {
 		cfg.Agents = map[string]agent.Backend{"fake": w.agent}
 	}

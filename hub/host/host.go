@@ -21,6 +21,7 @@ import (
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/automations"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/terminals"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
 )
@@ -73,6 +74,8 @@ type Host struct {
 	cfg  Config
 	core *core.Core
 
+	Terminals *terminals.Part
+
 	rules   map[string]core.Check
 	effects map[string]core.Effect
 	agents  []ahp.AgentInfo // as they described themselves at the start
@@ -81,7 +84,6 @@ type Host struct {
 	provisional provisionals
 	trash       trashCan
 	disposing   claims
-	terms       terminals
 	Changes     *changesPart
 	git         *changeset.Service // nil without a data directory
 	opening     openings
@@ -170,7 +172,7 @@ func (h *Host) stop() {
 		h.core.Lanes.Close()
 		h.stopLive()
 		h.stopCustoms()
-		h.stopTerminals()
+		h.Terminals.Close()
 		h.stopWatches()
 		h.Changes.Close()
 		h.core.Wait()

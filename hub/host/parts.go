@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/automations"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/terminals"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
@@ -17,6 +18,10 @@ func (h *Host) newParts() (err error) {
 	if h.git, err = h.newGit(); err != nil {
 		return err
 	}
+	h.Terminals = terminals.New(h.core, terminals.Config{
+		Machine: h.cfg.Machine.Terminals(), DefaultDir: h.cfg.DefaultDir, Pass: h.cfg.Pass,
+		CheckURI: h.checkNewURI, Directory: existingDir, CheckPlace: h.checkPlace, Reconsider: h.reconsider, Dispatch: h.Dispatch,
+	})
 	h.Changes = newChanges(h.core, changesConfig{
 		Service: h.git, Guard: h.guard, DataDir: h.cfg.DataDir, Notify: h.cfg.NotifyFolders, PollFor: h.cfg.PollFolders,
 		Judged: h.cfg.Judged, Dispatch: h.Dispatch, CheckVersion: h.CheckVersion, SetTotals: h.setChanges, MarkUsed: h.keepFor,
@@ -55,6 +60,16 @@ func (h *Host) isBusy(ctx context.Context, session ahp.URI) bool {
 	}
 	l.opening(ctx)
 	return l.busy()
+}
+
+// CreateTerminal opens a terminal: see terminals.Part.Create.
+func (h *Host) CreateTerminal(ctx context.Context, c core.Caller, p ahp.CreateTerminalParams) error {
+	return h.Terminals.Create(ctx, c, p)
+}
+
+// DisposeTerminal closes a terminal: see terminals.Part.Dispose.
+func (h *Host) DisposeTerminal(ctx context.Context, c core.Caller, p ahp.DisposeTerminalParams) error {
+	return h.Terminals.Dispose(ctx, c, p)
 }
 
 // InvokeChangesetOperation runs an operation that a changeset offers: see changesPart.InvokeChangesetOperation.

@@ -279,7 +279,7 @@ func (h *Host) discard(tx *hub.Tx, session ahp.URI, channels []hub.ChannelInfo) 
 		return
 	}
 	h.Changes.closeChangesets(tx, session)
-	h.closeTerminals(tx, session)
+	h.Terminals.CloseSession(tx, session)
 	h.unlistClients(tx, session)
 	for _, ch := range channels {
 		tx.Close(ch.URI)

@@ -24,10 +24,7 @@ func (h *Host) recover(ctx context.Context) error {
 			h.core.Log.Error("a session cut off by a crash could not be mended", "session", e.Summary.Resource, "err", err)
 		}
 	}
-	if err := h.recoverTerminals(ctx); err != nil {
-		return err
-	}
-	if err := h.recoverBackground(ctx); err != nil {
+	if err := h.Terminals.Recover(ctx); err != nil {
 		return err
 	}
 	if err := h.recoverWatches(ctx); err != nil {

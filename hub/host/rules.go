@@ -15,6 +15,7 @@ func (h *Host) newRules() map[string]core.Check {
 	rules := h.ownRules()
 	mergeTables(rules, h.Changes.Rules())
 	mergeTables(rules, h.Automations.Rules())
+	mergeTables(rules, h.Terminals.Rules())
 	return rules
 }
 
@@ -65,12 +66,6 @@ func (h *Host) ownRules() map[string]core.Check {
 		"chat/workingDirectoryRemoved": core.Accept,
 		"chat/isReadChanged":           core.Accept,
 		"chat/isArchivedChanged":       core.Accept,
-
-		"terminal/input":        core.Rule(h.checkTerminalInput),
-		"terminal/resized":      core.Rule(h.checkTerminalResized),
-		"terminal/claimed":      core.Rule(h.checkTerminalClaimed),
-		"terminal/titleChanged": core.Rule(checkTerminalTitle),
-		"terminal/cleared":      core.Accept,
 	}
 }
 

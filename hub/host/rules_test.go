@@ -13,24 +13,26 @@ import (
 )
 
 func TestEveryDispatchableActionHasARule(t *testing.T) { // AHP requirements 35, 37
-	n, rules := 0, (&Host{}).newRules()
-	for _, info := range ahp.Actions() {
-		_, ruled := rules[info.Type]
-		if info.Dispatchable != ruled {
-			t.Errorf("%s: dispatchable %t, but a rule stands: %t", info.Type, info.Dispatchable, ruled)
+	inWorld(t, func(w *world) {
+		n := 0
+		for _, info := range ahp.Actions() {
+			_, ruled := w.host.rules[info.Type]
+			if info.Dispatchable != ruled {
+				t.Errorf("%s: dispatchable %t, but a rule stands: %t", info.Type, info.Dispatchable, ruled)
+			}
+			if info.Dispatchable {
+				n++
+			}
 		}
-		if info.Dispatchable {
-			n++
+		if n != 47 || len(w.host.rules) != n {
+			t.Errorf("%d actions are for clients, %d have a rule; 47 are expected", n, len(w.host.rules))
 		}
-	}
-	if n != 47 || len(rules) != n {
-		t.Errorf("%d actions are for clients, %d have a rule; 47 are expected", n, len(rules))
-	}
-	for name := range (&Host{}).newEffects() {
-		if _, known := ahp.Info(name); !known {
-			t.Errorf("there is an effect of %s, which is no action", name)
+		for name := range w.host.effects {
+			if _, known := ahp.Info(name); !known {
+				t.Errorf("there is an effect of %s, which is no action", name)
+			}
 		}
-	}
+	})
 }
 
 // TestRulesTakeNoActionOfAnotherChannel also finds a rule written for another action.

@@ -2,12 +2,9 @@ package host
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
@@ -81,74 +78,5 @@ func TestScrollbackSurvivesARestart(t *testing.T) {
 	defer stop()
 	if _, open := w.hub.Info(term1); open || len(w.listed()) != 0 {
 		t.Error("a disposed terminal came back")
-	}
-}
-
-// TestWhatARunningProgramPrintedIsSaved: a host that is killed has no time for it.
-func TestWhatARunningProgramPrintedIsSaved(t *testing.T) {
-	t.Setenv("SHELL", "/bin/sh")
-	w, stop := restarted(t, t.TempDir(), t.TempDir())
-	defer stop()
-	c := core.Caller{Principal: owner, ClientID: "ana-1"}
-	w.must(w.host.CreateSession(t.Context(), c, ahp.CreateSessionParams{Channel: session}))
-	w.must(w.host.CreateTerminal(t.Context(), c, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
-	for i, text := range []string{"fir1st", "sec1ond", "thi1rd"} {
-		keys := &ahp.TerminalInputAction{Data: "echo " + strings.Replace(text, "1", "$((1))", 1) + "\n"}
-		if _, err := w.host.Dispatch(t.Context(), c, term1, 0, keys); err != nil {
-			t.Fatal(err)
-		}
-		eventually(t, text+" on disk", func() bool {
-			saved, err := w.host.savedTerminals(t.Context())
-			w.must(err)
-			return strings.Contains(screenText(saved[term1]), text)
-		})
-		w.host.terms.get(term1).whole.Store(w.host.core.Now().Add(time.Duration(i) * time.Hour).UnixNano()) // from the second on only what is new
-		if exited(w.terminal(term1)) {
-			t.Error("its program is gone")
-		}
-	}
-	saved, err := w.host.savedTerminals(t.Context())
-	w.must(err)
-	if got, want := screenText(saved[term1]), screenText(w.terminal(term1)); got != want {
-		t.Errorf("on disk is %q, not %q", got, want)
-	}
-}
-
-func TestRecoveredTerminalsHaveExited(t *testing.T) {
-	saved := &ahp.TerminalState{Title: "old", Claim: byClient("ana-1"), Lifecycle: ahp.TerminalLifecycleState{Status: ahp.TerminalLifecycleStatusRunning},
-		Content: []ahp.TerminalContentPart{{Value: &ahp.TerminalUnclassifiedPart{Value: ahp.NewText("kept\r\n")}}}}
-	w, _ := shellWorld(t, Config{}, hub.Config{})
-	info := hub.ChannelInfo{URI: term1, Kind: ahp.ChannelTerminal, Session: session}
-	empty := *saved
-	empty.Content = nil
-	w.must(w.hub.Do(func(tx *hub.Tx) {
-		w.must(tx.Open(info, &empty))
-		w.host.listTerminal(tx, term1)
-	}))
-	w.must(w.host.recoverTerminal(t.Context(), w.listed()[0], saved))
-	s := w.terminal(term1)
-	if !exited(s) || screenText(s) != "kept\r\n" || s.Lifecycle.ExitCode != nil {
-		t.Errorf("after a restart: %+v with %q", s, screenText(s))
-	}
-	if l := w.listed(); len(l) != 1 || l[0].Lifecycle.Status != ahp.TerminalLifecycleStatusExited {
-		t.Errorf("root lists %+v", l)
-	}
-	for i := range keepExited + 2 { // those of tool calls are bounded over restarts as well
-		info.URI = fmt.Sprintf("ahp-terminal:/call-%d", i)
-		call := empty
-		call.Claim = ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session, Chat: w.chat(), ToolCallID: "call"}}
-		w.must(w.hub.Do(func(tx *hub.Tx) {
-			w.must(tx.Open(info, &call))
-			w.host.listTerminal(tx, info.URI)
-		}))
-		w.must(w.host.recoverTerminal(t.Context(), terminalInfo(info.URI, &call), saved))
-	}
-	if n := len(w.listed()); n != keepExited+1 {
-		t.Errorf("%d terminals are listed after a restart", n)
-	}
-	w.must(w.hub.Do(func(tx *hub.Tx) { tx.Close(term1) }))
-	w.must(w.host.recoverTerminal(t.Context(), w.listed()[0], nil))
-	if slices.ContainsFunc(w.listed(), func(i ahp.TerminalInfo) bool { return i.Resource == term1 }) {
-		t.Error("a terminal that is lost is still listed")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent/shell"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/terminals"
 )
 
 // These tests run real programs, which no synctest bubble can wait for: they
@@ -162,7 +163,7 @@ func TestStoppingTheHostEndsTerminals(t *testing.T) {
 func TestAnAgentsCommand(t *testing.T) {
 	f := &fake{}
 	f.prompt = func(ctx context.Context, turn agent.Turn) error {
-		for range keepExited + 5 {
+		for range terminals.KeptExited + 5 {
 			tm, err := f.spec.Host.Terminal(ctx, agent.TerminalSpec{Chat: turn.Chat, TurnID: turn.ID, ToolCallID: "call", Title: "make",
 				Command: []string{"/bin/sh", "-c", "pwd; echo $X; exit 3"}, Env: []string{"X=value"}})
 			if err != nil {
@@ -187,8 +188,8 @@ func TestAnAgentsCommand(t *testing.T) {
 	if got, want := part.Content.String(), "3:"+w.dir+"\r\nvalue\r\n;"; got != want {
 		t.Errorf("the agent saw %q, want %q", got, want)
 	}
-	eventually(t, "old terminals to go", func() bool { return len(w.listed()) == keepExited })
-	last := w.listed()[keepExited-1]
+	eventually(t, "old terminals to go", func() bool { return len(w.listed()) == terminals.KeptExited })
+	last := w.listed()[terminals.KeptExited-1]
 	claim := last.Claim.Value.(*ahp.TerminalSessionClaim)
 	if last.Title != "make" || claim.Session != session || claim.Chat != w.chat() || claim.ToolCallID != "call" || claim.TurnID == "" {
 		t.Errorf("root lists %+v claimed by %+v", last, claim)

@@ -11,9 +11,51 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/machine/local"
 )
 
 const term1 ahp.URI = "ahp-terminal:/1"
+
+// testMachine is this computer, except that the next terminal may have a program of the test's.
+type testMachine struct {
+	machine.Terminals
+	next *quietProgram
+}
+
+func newTestMachine() *testMachine { return &testMachine{Terminals: local.New().Terminals()} }
+
+// Machine is how a host sees it.
+func (m *testMachine) Machine() machine.Machine { return terminalsOf{local.New(), m} }
+
+type terminalsOf struct {
+	machine.Machine
+	terminals machine.Terminals
+}
+
+func (m terminalsOf) Terminals() machine.Terminals { return m.terminals }
+
+func (m *testMachine) Start(ctx context.Context, spec machine.TerminalSpec, emit func([]ahp.Action)) (machine.Terminal, error) {
+	if m.next == nil {
+		return m.Terminals.Start(ctx, spec, emit)
+	}
+	quiet := m.next
+	quiet.emit, m.next = emit, nil
+	return quiet, nil
+}
+
+// quietProgram runs until it is killed, and says what the test has it say.
+type quietProgram struct {
+	machine.Terminal
+	emit func([]ahp.Action)
+	done chan struct{}
+}
+
+func (p *quietProgram) Write([]byte) error    { return nil }
+func (p *quietProgram) Resize(int, int) error { return nil }
+func (p *quietProgram) Clear()                {}
+func (p *quietProgram) Done() <-chan struct{} { return p.done }
+func (p *quietProgram) Kill() error           { close(p.done); return nil }
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
@@ -33,9 +75,9 @@ func eventually(t *testing.T, what string, ok func() bool) {
 func shellWorld(t *testing.T, cfg Config, hubCfg hub.Config) (*world, *client) {
 	t.Helper()
 	t.Setenv("SHELL", "/bin/sh")
+	cfg.Limits.TerminalGrace = 100 * time.Millisecond
 	w := newWorld(t, cfg, hubCfg)
 	t.Cleanup(w.stop)
-	w.host.terms.grace = 100 * time.Millisecond
 	if hubCfg.Journal {
 		journal(t, w.hub)
 	}
@@ -98,6 +140,10 @@ func screenText(s *ahp.TerminalState) string {
 func (w *world) waitScreen(uri ahp.URI, want string) {
 	w.t.Helper()
 	eventually(w.t, fmt.Sprintf("%q on %s", want, uri), func() bool { return strings.Contains(screenText(w.terminal(uri)), want) })
+}
+
+func exited(s *ahp.TerminalState) bool {
+	return s.Lifecycle.Status == ahp.TerminalLifecycleStatusExited
 }
 
 func byClient(id string) ahp.TerminalClaim {

@@ -24,6 +24,8 @@ type Limits struct {
 	AutomationsAtOnce  int           // runs at work, of all automations: 8
 	AutomationInterval time.Duration // least time between two occurrences of a schedule: 5 min
 
+	TerminalGrace time.Duration // between the signals that end a terminal's program: 1 s
+
 	Idle time.Duration // without subscriber and turn a session leaves memory after: 10 min
 	Stop time.Duration // how long agents may take to stop at shutdown: 4 s
 }
@@ -45,6 +47,7 @@ func (l Limits) withDefaults() Limits {
 	l.AutomationRuns = cmp.Or(l.AutomationRuns, 100)
 	l.AutomationsAtOnce = cmp.Or(l.AutomationsAtOnce, 8)
 	l.AutomationInterval = cmp.Or(l.AutomationInterval, 5*time.Minute)
+	l.TerminalGrace = cmp.Or(l.TerminalGrace, time.Second)
 	l.Idle = cmp.Or(l.Idle, 10*time.Minute)
 	l.Stop = cmp.Or(l.Stop, 4*time.Second)
 	return l

@@ -1,4 +1,4 @@
-package host
+package terminals
 
 import (
 	"context"
@@ -18,29 +18,30 @@ const (
 	mostPrinted     = 64 << 10        // bytes printed since then that are saved; of more, the end
 )
 
-// savedTerminal is what is left of a terminal after a restart: as its output is not in
-// the journal, its screen is written down now and then, and at its end.
+// savedTerminal is what is left of a terminal after a restart: its output is not in the journal, so its state is saved
+// now and then, and when the program ends.
 type savedTerminal struct {
 	Session ahp.URI            `json:"session,omitempty"`
 	State   *ahp.TerminalState `json:"state"`
 }
 
-// keep remembers what changes the content; under the hub's lock.
-func (t *term) keep(a ahp.Action) {
+// remember keeps an action that changes the content until it is saved; under the hub's lock.
+func (t *term) remember(a ahp.Action) {
 	switch a := a.(type) {
 	case *ahp.TerminalClearedAction:
 		t.since, t.printed = append(t.since[:0:0], a), 0
 	case *ahp.TerminalDataAction, *ahp.TerminalCommandExecutedAction, *ahp.TerminalCommandFinishedAction:
 		t.since = append(t.since, a)
-		t.printed += weight(a)
+		t.printed += weigh(a)
 	}
 	for t.printed > mostPrinted && len(t.since) > 1 {
-		t.printed -= weight(t.since[0])
+		t.printed -= weigh(t.since[0])
 		t.since = t.since[1:]
 	}
 }
 
-func weight(a ahp.Action) int {
+// weigh returns about how many bytes an action takes in a record.
+func weigh(a ahp.Action) int {
 	switch a := a.(type) {
 	case *ahp.TerminalDataAction:
 		return len(a.Data)
@@ -52,11 +53,14 @@ func weight(a ahp.Action) int {
 	return 256
 }
 
-func (t *term) unsaved() bool { return t.dirty.Load() && t.h.core.Now().UnixNano() >= t.due.Load() }
+// isUnsaved reports whether the terminal has news that may be saved now.
+func (t *term) isUnsaved() bool {
+	return t.dirty.Load() && t.part.core.Now().UnixNano() >= t.due.Load()
+}
 
-// save writes down all of the terminal or, when that was just now and is much, what it printed since.
+// save saves all of the terminal or, when that was a short time ago and is large, what it printed since.
 func (t *term) save() {
-	now := t.h.core.Now()
+	now := t.part.core.Now()
 	t.due.Store(now.Add(saveEvery).UnixNano())
 	if now.UnixNano() >= t.whole.Load() {
 		t.saveWhole()
@@ -64,12 +68,12 @@ func (t *term) save() {
 	}
 	t.dirty.Store(false)
 	var since []ahp.Action
-	_ = t.h.core.Do(t.ctx, func(*hub.Tx) { since = slices.Clone(t.since) }) // fails only when the terminal is gone
+	_ = t.part.core.Do(t.ctx, func(*hub.Tx) { since = slices.Clone(t.since) }) // fails only when the terminal is gone
 	var raw []json.RawMessage
 	for _, a := range since {
 		b, err := ahp.MarshalAction(a)
 		if err != nil {
-			t.h.core.Log.Error("what a terminal printed cannot be written", "terminal", t.info, "err", err)
+			t.part.core.Log.Error("what a terminal printed cannot be written", "terminal", t.info, "err", err)
 			return
 		}
 		raw = append(raw, b)
@@ -79,13 +83,13 @@ func (t *term) save() {
 	}
 }
 
-// saveWhole encodes the terminal's state off the hub's lock, then writes it down.
+// saveWhole encodes the terminal's state off the hub's lock, then records it.
 func (t *term) saveWhole() {
 	if !t.dirty.Swap(false) {
 		return
 	}
 	var s *ahp.TerminalState
-	_ = t.h.core.Do(t.ctx, func(tx *hub.Tx) { // fails only when the terminal is gone
+	_ = t.part.core.Do(t.ctx, func(tx *hub.Tx) { // fails only when the terminal is gone
 		s, _ = hub.StateOf[*ahp.TerminalState](tx, t.info.URI)
 		t.since, t.printed = nil, 0
 	})
@@ -94,42 +98,44 @@ func (t *term) saveWhole() {
 	}
 	raw, err := json.Marshal(savedTerminal{t.info.Session, s})
 	if err != nil {
-		t.h.core.Log.Error("a terminal's screen cannot be written", "terminal", t.info, "err", err)
+		t.part.core.Log.Error("a terminal's screen cannot be written", "terminal", t.info, "err", err)
 		return
 	}
 	t.record(func(tx *hub.Tx) {
 		tx.Record(bucketTerminals, t.info.URI, raw)
 		tx.Record(bucketPrinted, t.info.URI, nil)
 	})
-	t.whole.Store(t.h.core.Now().Add(time.Duration(len(raw)) * time.Second / savePace).UnixNano())
+	t.whole.Store(t.part.core.Now().Add(time.Duration(len(raw)) * time.Second / savePace).UnixNano())
 }
 
+// record runs write in a step if the terminal is still open.
 func (t *term) record(write func(*hub.Tx)) {
-	_ = t.h.core.Do(t.ctx, func(tx *hub.Tx) {
+	_ = t.part.core.Do(t.ctx, func(tx *hub.Tx) {
 		if _, open := tx.Info(t.info.URI); open {
 			write(tx)
 		}
 	})
 }
 
-func (h *Host) saveTerminals() {
+// keepSaving saves terminals that print until the host stops.
+func (p *Part) keepSaving() {
 	tick := time.NewTicker(saveEvery / 4)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			for _, t := range h.terms.list((*term).unsaved) {
+			for _, t := range p.list((*term).isUnsaved) {
 				t.save()
 			}
-		case <-h.core.Ctx.Done():
+		case <-p.core.Ctx.Done():
 			return
 		}
 	}
 }
 
-// printedSince gives saved terminals what they printed after all of them was saved.
-func (h *Host) printedSince(ctx context.Context, saved map[ahp.URI]*ahp.TerminalState) error {
-	records, err := h.core.Store.Records(ctx, bucketPrinted)
+// replayPrinted applies to saved terminals what they printed after all of them was saved.
+func (p *Part) replayPrinted(ctx context.Context, saved map[ahp.URI]*ahp.TerminalState) error {
+	records, err := p.core.Store.Records(ctx, bucketPrinted)
 	if err != nil {
 		return err
 	}
@@ -137,7 +143,7 @@ func (h *Host) printedSince(ctx context.Context, saved map[ahp.URI]*ahp.Terminal
 		s := saved[r.Key]
 		var all []json.RawMessage
 		if err := json.Unmarshal(r.Value, &all); err != nil || s == nil {
-			h.core.Log.Warn("what a terminal printed last cannot be read", "terminal", r.Key, "err", err)
+			p.core.Log.Warn("what a terminal printed last cannot be read", "terminal", r.Key, "err", err)
 			continue
 		}
 		for _, raw := range all {

@@ -1,0 +1,230 @@
+package terminals
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+)
+
+// Bounds of asking for a terminal.
+const (
+	mostAsks  = 32              // for one terminal at once
+	AskExpiry = 5 * time.Minute // an ask without an answer, and a refusal, is forgotten after
+)
+
+// Ask is a client's wish to hold a terminal that another client holds. The protocol has no shape for it: it is the
+// host's own state, in memory, for pages.
+type Ask struct {
+	Client string        // the clientId that would hold it; core.PageOwner returns whose pages it stands for
+	By     core.Identity // the participant who asks
+	At     time.Time     // when they asked, or were refused
+	Denied bool          // the holder refused; kept until they ask again
+}
+
+// Ask asks the holder of a terminal for it. A terminal that no client holds is the caller's at once, as by
+// terminal/claimed.
+//
+// Errors: -32602 it has exited, or too many ask; -32008 no such terminal; -32009 not allowed.
+func (p *Part) Ask(c core.Caller, uri ahp.URI) error {
+	return p.changeHold(c, uri, func(tx *hub.Tx, t *term, s *ahp.TerminalState) error {
+		switch {
+		case holds(c, s.Claim):
+			return nil
+		case t.hold.isFree(s.Claim):
+			tx.Apply(uri, claimFor(c.ClientID))
+			return nil
+		}
+		return t.hold.ask(Ask{Client: c.ClientID, By: c.Who(), At: p.core.Now().UTC()})
+	})
+}
+
+// Withdraw forgets that the caller asked for a terminal.
+func (p *Part) Withdraw(c core.Caller, uri ahp.URI) error {
+	return p.changeHold(c, uri, func(_ *hub.Tx, t *term, _ *ahp.TerminalState) error {
+		t.hold.forget(c.ClientID)
+		return nil
+	})
+}
+
+// Grant hands a terminal to a client that asks for it: by its holder, or by the owner.
+//
+// Errors: -32009 the caller is neither; -32008 that client does not ask, or no such terminal.
+func (p *Part) Grant(c core.Caller, uri ahp.URI, client string) error {
+	return p.changeHold(c, uri, func(tx *hub.Tx, t *term, s *ahp.TerminalState) error {
+		if err := mayAnswer(c, t, s, client, p.core.Now()); err != nil {
+			return err
+		}
+		tx.Apply(uri, claimFor(client))
+		return nil
+	})
+}
+
+// Deny refuses a client that asks; it can read that until it asks again. Errors as of Grant.
+func (p *Part) Deny(c core.Caller, uri ahp.URI, client string) error {
+	return p.changeHold(c, uri, func(_ *hub.Tx, t *term, s *ahp.TerminalState) error {
+		if err := mayAnswer(c, t, s, client, p.core.Now()); err != nil {
+			return err
+		}
+		t.hold.deny(client, p.core.Now().UTC())
+		return nil
+	})
+}
+
+// Take gives the caller a terminal without asking its holder. Only the owner may take it from another client.
+func (p *Part) Take(c core.Caller, uri ahp.URI) error {
+	return p.changeHold(c, uri, func(tx *hub.Tx, t *term, s *ahp.TerminalState) error {
+		if !c.IsOwner() && !holds(c, s.Claim) && !t.hold.isFree(s.Claim) {
+			return ahp.Errorf(ahp.CodePermissionDenied, "only the owner can take a terminal from its holder: ask for it")
+		}
+		tx.Apply(uri, claimFor(c.ClientID))
+		return nil
+	})
+}
+
+// Release gives a terminal that the caller holds back to the tool call that waits for it, else to its session.
+func (p *Part) Release(c core.Caller, uri, chat ahp.URI) error {
+	return p.changeHold(c, uri, func(tx *hub.Tx, t *term, s *ahp.TerminalState) error {
+		if holds(c, s.Claim) {
+			tx.Apply(uri, t.sessionClaim(chat))
+		}
+		return nil
+	})
+}
+
+// sessionClaim returns the claim of the tool call that waits for the program, else of the session; under the hub's
+// lock.
+func (t *term) sessionClaim(chat ahp.URI) *ahp.TerminalClaimedAction {
+	claim := &ahp.TerminalSessionClaim{Session: t.info.Session, Chat: chat}
+	if t.call != nil {
+		claim = t.call
+	}
+	return &ahp.TerminalClaimedAction{Claim: ahp.TerminalClaim{Value: claim}}
+}
+
+// detach ends the wait of the tool call once a claim names the session alone: the program goes on in the background
+// (guide/terminals.md).
+func (t *term) detach(tx *hub.Tx, claim ahp.TerminalClaim) {
+	c, session := claim.Value.(*ahp.TerminalSessionClaim)
+	if t.call == nil || !session || c.ToolCallID == t.call.ToolCallID {
+		return
+	}
+	t.call = nil
+	tx.Effect(t.info.URI, func(context.Context) { close(t.detached) })
+}
+
+// Asks returns the asks for a terminal and the recent refusals, oldest first.
+func (p *Part) Asks(uri ahp.URI) []Ask {
+	if t := p.get(uri); t != nil {
+		return t.hold.list(p.core.Now())
+	}
+	return nil
+}
+
+// Changes returns a channel that ticks after every change of a terminal's holder, asks, title and commands; ticks not
+// yet taken merge. Call cancel when done. The channel is nil for a terminal of an earlier run, which has no changes.
+func (p *Part) Changes(uri ahp.URI) (changed <-chan struct{}, cancel func()) {
+	t := p.get(uri)
+	if t == nil {
+		return nil, func() {}
+	}
+	return t.hold.watch()
+}
+
+// Rename gives a terminal the title that a person chose, which wins over those its program sets.
+//
+// Errors: -32602 the title is empty, -32008 no such terminal, -32009 not allowed.
+func (p *Part) Rename(c core.Caller, uri ahp.URI, title string) error {
+	return p.act(c, uri, &ahp.TerminalTitleChangedAction{Title: title})
+}
+
+// Clear empties what a terminal shows and its scrollback, for all viewers. Errors as of Rename.
+func (p *Part) Clear(c core.Caller, uri ahp.URI) error {
+	return p.act(c, uri, &ahp.TerminalClearedAction{})
+}
+
+// act runs an action of a page, as Dispatch runs one of a client.
+func (p *Part) act(c core.Caller, uri ahp.URI, a ahp.Action) error {
+	info, known := p.core.Hub.Info(uri)
+	if !known || info.Kind != ahp.ChannelTerminal || !c.Audience().Sees(info) {
+		return core.NoChannel(uri)
+	}
+	if err := access.MayAct(c.Principal, a.ActionType(), info); err != nil {
+		return core.Denied(err)
+	}
+	c.Conn = nil
+	o, err := p.cfg.Dispatch(p.core.Ctx, c, uri, 0, a)
+	switch {
+	case err != nil:
+		return err
+	case o.Unknown:
+		return core.NoChannel(uri)
+	case o.Rejected != "":
+		return core.BadParams("%s", o.Rejected)
+	}
+	return nil
+}
+
+// changeHold runs f in one step of the timeline if the caller may type in the terminal and it runs.
+func (p *Part) changeHold(c core.Caller, uri ahp.URI, f func(*hub.Tx, *term, *ahp.TerminalState) error) error {
+	info, known := p.core.Hub.Info(uri)
+	if !known || info.Kind != ahp.ChannelTerminal || !c.Audience().Sees(info) {
+		return core.NoChannel(uri)
+	}
+	if err := access.MayAct(c.Principal, "terminal/claimed", info); err != nil {
+		return core.Denied(err)
+	}
+	t := p.get(uri)
+	if t == nil {
+		return core.BadParams(exitedAlready)
+	}
+	var refused error
+	err := p.core.Hub.Do(func(tx *hub.Tx) {
+		s, open := hub.StateOf[*ahp.TerminalState](tx, uri)
+		switch {
+		case !open:
+			refused = core.NoChannel(uri)
+		case hasExited(s):
+			refused = core.BadParams(exitedAlready)
+		default:
+			refused = f(tx, t, s)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return refused
+}
+
+// mayAnswer refuses a caller that may not answer the ask of a client.
+func mayAnswer(c core.Caller, t *term, s *ahp.TerminalState, client string, now time.Time) error {
+	if !c.IsOwner() && !holds(c, s.Claim) {
+		return ahp.Errorf(ahp.CodePermissionDenied, "only the holder of this terminal and the owner may hand it over")
+	}
+	asks := func(a Ask) bool { return a.Client == client && !a.Denied }
+	if !slices.ContainsFunc(t.hold.list(now), asks) {
+		return ahp.Errorf(ahp.CodeNotFound, "this request for the terminal was withdrawn or has expired")
+	}
+	return nil
+}
+
+func claimFor(client string) *ahp.TerminalClaimedAction {
+	return &ahp.TerminalClaimedAction{Claim: ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: client}}}
+}
+
+// holds reports whether a claim is the caller's: of its client or, for a page, of the person's pages.
+func holds(c core.Caller, claim ahp.TerminalClaim) bool {
+	held, ok := claim.Value.(*ahp.TerminalClientClaim)
+	if !ok {
+		return false
+	}
+	if held.ClientID == c.ClientID {
+		return true
+	}
+	_, page := core.PageOwner(c.ClientID)
+	return page && held.ClientID == core.PageClient(c.ID)
+}

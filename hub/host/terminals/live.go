@@ -1,0 +1,314 @@
+package terminals
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
+)
+
+const (
+	mostStep = 32      // actions of a terminal in one step of the timeline
+	mostTail = 8 << 10 // bytes of output an agent is told at the end
+)
+
+// term is a terminal with a program, running or gone.
+type term struct {
+	part   *Part
+	info   hub.ChannelInfo
+	agents bool            // an agent's tool call runs in it
+	named  atomic.Bool     // its title was chosen: the program cannot change it
+	ctx    context.Context // ends when the terminal is disposed
+	cancel context.CancelFunc
+	proc   atomic.Pointer[machine.Terminal]
+	dirty  atomic.Bool  // wrote something since it was last saved
+	due    atomic.Int64 // when it may be saved again, in ns since 1970
+	whole  atomic.Int64 // when all of it may be
+
+	// guarded by the hub's lock
+	applying bool                      // what is applied comes from the program itself
+	call     *ahp.TerminalSessionClaim // the tool call that waits for the program; nil once it does not
+	detached chan struct{}             // closed when it should not wait any more
+	since    []ahp.Action              // what it printed since all of it was saved; its end when that is much
+	printed  int                       // bytes of that
+
+	hold holding
+
+	mu   sync.Mutex
+	tail []byte
+}
+
+// start opens a terminal's channel and starts its program.
+func (p *Part) start(info hub.ChannelInfo, claim ahp.TerminalClaim, spec machine.TerminalSpec, agents bool) (
+	*term, error,
+) {
+	named := spec.Title != ""
+	spec.Title, spec.Grace, spec.Pass = p.shellTitle(spec), p.core.Limits.TerminalGrace, p.cfg.Pass
+	if spec.Cols == 0 && spec.Rows == 0 {
+		spec.Cols, spec.Rows = machine.DefaultCols, machine.DefaultRows
+	}
+	t := &term{part: p, info: info, agents: agents, detached: make(chan struct{})}
+	if c, ok := claim.Value.(*ahp.TerminalSessionClaim); ok && agents {
+		t.call = c
+	}
+	t.named.Store(named)
+	t.ctx, t.cancel = context.WithCancel(p.core.Ctx)
+	if err := p.add(t); err != nil {
+		return nil, err
+	}
+	if err := p.open(t, claim, spec); err != nil {
+		p.remove(info.URI)
+		return nil, err
+	}
+	program, err := p.cfg.Machine.Start(p.core.Ctx, spec, t.emit)
+	if err != nil {
+		return nil, p.giveUp(t, err)
+	}
+	t.proc.Store(&program)
+	if t.ctx.Err() != nil { // disposed while it started
+		t.kill()
+	}
+	p.saving.Do(func() { p.core.Go(p.keepSaving) })
+	return t, nil
+}
+
+// program returns what runs in the terminal, or ran; nil before it started and when it belongs to an earlier run.
+func (t *term) program() machine.Terminal {
+	if p := t.proc.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// giveUp closes a terminal whose program did not start.
+func (p *Part) giveUp(t *term, cause error) error {
+	if err := p.dispose(t.info.URI); err != nil {
+		p.core.Log.Warn("a terminal that did not start stays in the list", "terminal", t.info, "err", err)
+	}
+	return core.BadParams("%s", cause)
+}
+
+// open opens the channel of a terminal.
+func (p *Part) open(t *term, claim ahp.TerminalClaim, spec machine.TerminalSpec) error {
+	state := &ahp.TerminalState{
+		Title:     spec.Title,
+		Cwd:       core.FileURI(spec.Dir),
+		Cols:      ahp.Ptr(int64(spec.Cols)),
+		Rows:      ahp.Ptr(int64(spec.Rows)),
+		Content:   []ahp.TerminalContentPart{},
+		Lifecycle: ahp.TerminalLifecycleState{Status: ahp.TerminalLifecycleStatusRunning},
+		Claim:     claim,
+		IsPty:     ahp.Ptr(true),
+	}
+	var taken error
+	err := p.core.Hub.Do(func(tx *hub.Tx) {
+		if taken = tx.Open(t.info, state); taken == nil {
+			t.hold.setHolder(p, t, claim)
+			p.listInRoot(tx, t.info.URI)
+		}
+	})
+	if err == nil && taken != nil {
+		err = ahp.Errorf(ahp.CodeAlreadyExists, "%s is taken: choose another URI", t.info.URI)
+	}
+	return err
+}
+
+// emit puts what the program did into the timeline. While the host is read-only emit waits, and so does the program:
+// nothing is lost.
+func (t *term) emit(actions []ahp.Action) {
+	t.dirty.Store(true)
+	if t.named.Load() {
+		actions = slices.DeleteFunc(actions, isTitle)
+	}
+	over := false
+	for step := range slices.Chunk(actions, mostStep) {
+		for _, a := range step {
+			over = t.keepTail(a) || over
+		}
+		err := t.part.core.Do(t.ctx, func(tx *hub.Tx) {
+			t.applying = true
+			for _, a := range step {
+				tx.Apply(t.info.URI, a)
+			}
+			t.applying = false
+		})
+		if err != nil {
+			return // disposed, or the host stops
+		}
+	}
+	if over {
+		t.saveWhole()
+		t.part.retain(t)
+	}
+}
+
+func isTitle(a ahp.Action) bool {
+	_, ok := a.(*ahp.TerminalTitleChangedAction)
+	return ok
+}
+
+// keepTail keeps the end of the output for the agent; it reports whether the action is the program's exit.
+func (t *term) keepTail(a ahp.Action) (exit bool) {
+	switch a := a.(type) {
+	case *ahp.TerminalDataAction:
+		if t.agents {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.tail = append(t.tail, a.Data[max(0, len(a.Data)-mostTail):]...)
+			if len(t.tail) > 2*mostTail {
+				t.tail = append(t.tail[:0], t.tail[len(t.tail)-mostTail:]...)
+			}
+		}
+	case *ahp.TerminalClearedAction: // the tail is in the next action once more
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.tail = t.tail[:0]
+	case *ahp.TerminalExitedAction:
+		return true
+	}
+	return false
+}
+
+func (t *term) kill() {
+	t.cancel()
+	t.hold.close()
+	program := t.program()
+	if program == nil {
+		return
+	}
+	if err := program.Kill(); err != nil {
+		t.part.core.Log.Warn("a terminal's program does not end", "terminal", t.info, "err", err)
+		return
+	}
+	<-program.Done()
+}
+
+// retain bounds the exited terminals of tool calls: their last output is in the call's result anyway.
+func (p *Part) retain(t *term) {
+	if !t.agents {
+		return
+	}
+	p.mu.Lock()
+	if p.all[t.info.URI] == t {
+		p.exited = append(p.exited, t)
+	}
+	old := surplus(p.exited, t.info.Session)
+	p.mu.Unlock()
+	if old != nil {
+		p.remove(old.info.URI)
+		_ = p.core.Do(p.core.Ctx, func(tx *hub.Tx) { p.forget(tx, old.info.URI) }) // fails only when the host stops
+	}
+}
+
+// surplus returns the oldest terminal that is too many, of the session or of the host.
+func surplus(exited []*term, session ahp.URI) (old *term) {
+	n := 0
+	for _, t := range slices.Backward(exited) {
+		if t.info.Session == session {
+			if n++; n > KeptExited {
+				return t
+			}
+		}
+	}
+	if len(exited) > mostExited {
+		return exited[0]
+	}
+	return nil
+}
+
+// Derive applies what a terminal's action changes elsewhere.
+func (p *Part) Derive(tx *hub.Tx, e *hub.Envelope) {
+	t := p.get(e.Channel.URI)
+	switch a := e.Action.(type) {
+	case *ahp.TerminalClaimedAction:
+		if t != nil {
+			t.hold.setHolder(p, t, a.Claim)
+			t.detach(tx, a.Claim)
+		}
+		p.listInRoot(tx, e.Channel.URI)
+	case *ahp.TerminalExitedAction:
+		p.listInRoot(tx, e.Channel.URI)
+	case *ahp.TerminalTitleChangedAction:
+		p.keepTitle(tx, t, e)
+	case *ahp.TerminalClearedAction:
+		p.clear(tx, t, e)
+	}
+	if t != nil {
+		t.remember(e.Action)
+	}
+	if t != nil && isNews(e.Action) {
+		t.hold.notify()
+	}
+}
+
+// isNews reports whether watchers of a terminal are told of an action at once.
+func isNews(a ahp.Action) bool {
+	switch a.(type) {
+	case *ahp.TerminalTitleChangedAction, *ahp.TerminalClearedAction, *ahp.TerminalExitedAction,
+		*ahp.TerminalCwdChangedAction, *ahp.TerminalCommandExecutedAction, *ahp.TerminalCommandFinishedAction:
+		return true
+	}
+	return false
+}
+
+// keepTitle keeps a title that a person chose: from then on the program cannot change it.
+func (p *Part) keepTitle(tx *hub.Tx, t *term, e *hub.Envelope) {
+	if t != nil && !t.applying {
+		t.named.Store(true)
+	}
+	p.listInRoot(tx, e.Channel.URI)
+}
+
+// clear empties the viewers' screens. What was saved of a program that is gone is emptied too, or it would come back
+// with the next start.
+func (p *Part) clear(tx *hub.Tx, t *term, e *hub.Envelope) {
+	if t != nil && t.applying {
+		return
+	}
+	if t != nil {
+		if program := t.program(); program != nil {
+			program.Clear()
+			t.dirty.Store(true)
+		}
+	}
+	if s, ok := hub.StateOf[*ahp.TerminalState](tx, e.Channel.URI); ok && hasExited(s) {
+		if raw, err := json.Marshal(savedTerminal{e.Channel.Session, s}); err == nil {
+			tx.Record(bucketTerminals, e.Channel.URI, raw)
+			tx.Record(bucketPrinted, e.Channel.URI, nil)
+		}
+	}
+}
+
+// forwardInput forwards keys, in order; they are never written down.
+func (p *Part) forwardInput(_ context.Context, e *hub.Envelope, a *ahp.TerminalInputAction) {
+	p.sendKeys(e.Channel.URI, a)
+}
+
+// TypePlain forwards the keys of a plain form. No client receives them: they may be a password, and no connection waits
+// for an echo.
+func (p *Part) TypePlain(tx *hub.Tx, uri ahp.URI, a *ahp.TerminalInputAction) {
+	tx.Effect(uri, func(context.Context) { p.sendKeys(uri, a) })
+}
+
+func (p *Part) sendKeys(uri ahp.URI, a *ahp.TerminalInputAction) {
+	if program := p.program(uri); program != nil {
+		if err := program.Write([]byte(a.Data)); err != nil {
+			p.core.Log.Info("keys were not taken", "terminal", uri, "err", err)
+		}
+	}
+}
+
+// forwardSize tells the program its size.
+func (p *Part) forwardSize(_ context.Context, e *hub.Envelope, a *ahp.TerminalResizedAction) {
+	if program := p.program(e.Channel.URI); program != nil {
+		if err := program.Resize(int(a.Cols), int(a.Rows)); err != nil {
+			p.core.Log.Info("a terminal was not resized", "terminal", e.Channel, "err", err)
+		}
+	}
+}

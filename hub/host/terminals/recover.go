@@ -1,0 +1,86 @@
+package terminals
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// recoverTerminals reopens the terminals of the last run. No client follows a channel yet, so each is closed and opened
+// again.
+func (p *Part) recoverTerminals(ctx context.Context) error {
+	saved, err := p.readSaved(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range p.core.RootState().Terminals {
+		if err := p.reopen(ctx, t, saved[t.Resource]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Part) readSaved(ctx context.Context) (map[ahp.URI]*ahp.TerminalState, error) {
+	records, err := p.core.Store.Records(ctx, bucketTerminals)
+	if err != nil {
+		return nil, fmt.Errorf("host: read the terminals of the last run: %w", err)
+	}
+	out := make(map[ahp.URI]*ahp.TerminalState, len(records))
+	for _, r := range records {
+		var s savedTerminal
+		if err := json.Unmarshal(r.Value, &s); err != nil || s.State == nil {
+			p.core.Log.Warn("a terminal's saved screen cannot be read", "terminal", r.Key, "err", err)
+			continue
+		}
+		out[r.Key] = s.State
+	}
+	return out, p.replayPrinted(ctx, out)
+}
+
+// reopen opens a terminal as exited, or takes it off the list when nothing is left of it.
+func (p *Part) reopen(ctx context.Context, t ahp.TerminalInfo, saved *ahp.TerminalState) error {
+	info, known := p.core.Hub.Info(t.Resource)
+	if !known {
+		info = hub.ChannelInfo{URI: t.Resource, Kind: ahp.ChannelTerminal}
+		saved = nil // closed, but the list was not told
+	} else if saved == nil {
+		saved = p.readJournaled(ctx, t.Resource)
+	}
+	if claim, ok := t.Claim.Value.(*ahp.TerminalSessionClaim); ok && claim.ToolCallID != "" && saved != nil {
+		p.adopt(info)
+	}
+	return p.core.Do(ctx, func(tx *hub.Tx) {
+		tx.Close(t.Resource)
+		if saved != nil {
+			s := *saved
+			if !hasExited(&s) {
+				s.Lifecycle = ahp.TerminalLifecycleState{Status: ahp.TerminalLifecycleStatusExited}
+			}
+			p.core.MustOpen(tx, info, &s)
+		}
+		p.listInRoot(tx, t.Resource)
+	})
+}
+
+// adopt counts a terminal of an earlier run among the exited ones of tool calls.
+func (p *Part) adopt(info hub.ChannelInfo) {
+	t := &term{part: p, info: info, agents: true}
+	t.ctx, t.cancel = context.WithCancel(p.core.Ctx)
+	if err := p.add(t); err == nil {
+		p.retain(t)
+	}
+}
+
+// readJournaled returns what the journal knows of a terminal: everything but its output.
+func (p *Part) readJournaled(ctx context.Context, uri ahp.URI) *ahp.TerminalState {
+	if err := p.core.Hub.Ensure(ctx, p.core.Loader(), uri); err != nil {
+		p.core.Log.Warn("a terminal of the last run is lost", "terminal", uri, "err", err)
+		return nil
+	}
+	s, _ := hub.StateOf[*ahp.TerminalState](p.core.Hub, uri)
+	return s
+}

@@ -1,0 +1,107 @@
+package terminals
+
+import (
+	"fmt"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/texts"
+)
+
+const (
+	mostKeys      = 64 << 10 // bytes typed at once
+	exitedAlready = "this terminal has exited: open another one"
+)
+
+// Rules returns what a client's action on a terminal must keep to.
+func (p *Part) Rules() map[string]core.Check {
+	return map[string]core.Check{
+		"terminal/input":        core.Rule(p.checkInput),
+		"terminal/resized":      core.Rule(p.checkResized),
+		"terminal/claimed":      core.Rule(p.checkClaimed),
+		"terminal/titleChanged": core.Rule(checkTitle),
+		"terminal/cleared":      core.Accept,
+	}
+}
+
+func hasExited(s *ahp.TerminalState) bool {
+	return s.Lifecycle.Status == ahp.TerminalLifecycleStatusExited
+}
+
+// checkInput lets the holder type and, while a session holds the terminal, every client that may type.
+func (p *Part) checkInput(r *core.Request, s *ahp.TerminalState, a *ahp.TerminalInputAction) string {
+	switch {
+	case hasExited(s):
+		return exitedAlready
+	case p.isHeldByClient(r, s):
+		return "another client holds this terminal, so the keyboard is theirs: ask for it first"
+	case len(a.Data) > mostKeys:
+		return fmt.Sprintf("%d bytes are too many to type at once: at most %d", len(a.Data), mostKeys)
+	}
+	if t := p.get(r.Info.URI); t != nil && holds(r.Caller, s.Claim) {
+		t.hold.noteTyping(p, t)
+	}
+	return ""
+}
+
+// checkResized lets the holder resize. Every client may resize a session's own terminal; a tool call's keeps the size
+// that its program was started with.
+func (p *Part) checkResized(r *core.Request, s *ahp.TerminalState, a *ahp.TerminalResizedAction) string {
+	switch {
+	case hasExited(s):
+		return exitedAlready
+	case p.isHeldByOther(r, s):
+		return "another client holds this terminal, so its size is theirs: claim the terminal first"
+	case a.Cols < 1 || a.Rows < 1 || a.Cols > 1000 || a.Rows > 1000:
+		return "a terminal has 1 to 1000 columns and rows"
+	}
+	return ""
+}
+
+func checkTitle(_ *core.Request, _ *ahp.TerminalState, a *ahp.TerminalTitleChangedAction) string {
+	a.Title = texts.CutBytes(texts.OneLine(a.Title), core.MaxTitle)
+	if a.Title == "" {
+		return "a title needs at least one character"
+	}
+	return ""
+}
+
+// isHeldByOther reports whether the caller may not resize the terminal because of its holder.
+func (p *Part) isHeldByOther(r *core.Request, s *ahp.TerminalState) bool {
+	if claim, ok := s.Claim.Value.(*ahp.TerminalSessionClaim); ok {
+		return claim.ToolCallID != ""
+	}
+	return p.isHeldByClient(r, s)
+}
+
+// isHeldByClient reports whether a client other than the caller holds the terminal, and is here.
+func (p *Part) isHeldByClient(r *core.Request, s *ahp.TerminalState) bool {
+	_, held := s.Claim.Value.(*ahp.TerminalClientClaim)
+	if !held || holds(r.Caller, s.Claim) {
+		return false
+	}
+	t := p.get(r.Info.URI)
+	return t == nil || !t.hold.isFree(s.Claim)
+}
+
+// checkClaimed lets the holder pass a claim on, and a client take one from a session for itself (AHP requirements 165
+// and 167).
+func (p *Part) checkClaimed(r *core.Request, s *ahp.TerminalState, a *ahp.TerminalClaimedAction) string {
+	mine := holds(r.Caller, s.Claim)
+	if p.isHeldByClient(r, s) {
+		return "another client holds this terminal: ask it to hand the terminal over"
+	}
+	switch claim := a.Claim.Value.(type) {
+	case *ahp.TerminalClientClaim:
+		if claim.ClientID == "" || !mine && claim.ClientID != r.Caller.ClientID {
+			return "a client can claim a terminal for itself only: name its own clientId"
+		}
+	case *ahp.TerminalSessionClaim:
+		if claim.Session != r.Info.Session || claim.Chat == "" {
+			return "a terminal can only be claimed for its own session and one of its chats"
+		}
+	default:
+		return "a terminal is always claimed, by a client or a session"
+	}
+	return ""
+}

@@ -1,0 +1,278 @@
+package terminals
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/texts"
+)
+
+// Create opens a shell in a terminal at the URI the client chose. The claim is required: a terminal always has an
+// owner (AHP requirement 162).
+//
+// Errors: -32602 the claim, directory or size is wrong or the shell does not start,
+// -32010 the URI is taken, -32001 no such session, -32009 not allowed.
+func (p *Part) Create(ctx context.Context, c core.Caller, params ahp.CreateTerminalParams) error {
+	info := hub.ChannelInfo{URI: params.Channel, Kind: ahp.ChannelTerminal}
+	if claim, ok := params.Claim.Value.(*ahp.TerminalSessionClaim); ok {
+		info.Session, info.Chat = claim.Session, claim.Chat
+	} else {
+		info.Session = c.Session // a guest's terminals belong to the one session it sees, or to its chat
+		if c.Scope.IsChat() {
+			info.Chat = c.Scope.URI
+		}
+	}
+	if err := core.MayCall(c, "createTerminal", info); err != nil {
+		return err
+	}
+	if err := p.checkNew(c, params); err != nil {
+		return err
+	}
+	spec, err := p.specFor(ctx, c, info.Session, params)
+	if err != nil {
+		return err
+	}
+	if _, err = p.start(info, params.Claim, spec, false); err != nil || info.Session == "" {
+		return err
+	}
+	return p.core.Hub.Do(func(tx *hub.Tx) { p.cfg.Reconsider(tx, info.Session) })
+}
+
+// checkNew checks the URI and the claim of a new terminal.
+func (p *Part) checkNew(c core.Caller, params ahp.CreateTerminalParams) error {
+	if _, taken := p.core.Hub.Info(params.Channel); taken {
+		return ahp.Errorf(ahp.CodeAlreadyExists, "%s is taken: choose another URI", params.Channel)
+	}
+	if err := p.cfg.CheckURI(params.Channel); err != nil {
+		return core.BadParams("channel: %.80q cannot be a terminal's URI; use one like ahp-terminal:/<uuid>", params.Channel)
+	}
+	switch claim := params.Claim.Value.(type) {
+	case *ahp.TerminalClientClaim:
+		if claim.ClientID != c.ClientID || claim.ClientID == "" {
+			return core.BadParams("claim.clientId: %q is not the clientId of this connection (%q)", claim.ClientID, c.ClientID)
+		}
+	case *ahp.TerminalSessionClaim:
+		if p.core.Catalogue.Alive(claim.Session) == nil {
+			return core.NoSession(claim.Session)
+		}
+	default:
+		return core.BadParams("claim: a terminal always has an owner: name a client or a session")
+	}
+	return nil
+}
+
+// specFor returns what to start: a shell in the requested directory, which for a guest lies in the session's, else in
+// the session's first one.
+func (p *Part) specFor(ctx context.Context, c core.Caller, session ahp.URI, params ahp.CreateTerminalParams) (
+	machine.TerminalSpec, error,
+) {
+	spec := machine.TerminalSpec{Dir: p.cfg.DefaultDir, Shell: requestedShell(params),
+		Title: texts.CutBytes(texts.OneLine(params.Name), core.MaxTitle)}
+	if known := p.Shells(); spec.Shell != "" && !slices.Contains(known, spec.Shell) {
+		return spec, core.BadParams("%.40q is no shell of this machine: ask for one of %s",
+			spec.Shell, strings.Join(known, ", "))
+	}
+	if params.Cols != nil || params.Rows != nil {
+		spec.Cols, spec.Rows = sizeOr(params.Cols, machine.DefaultCols), sizeOr(params.Rows, machine.DefaultRows)
+		if err := machine.CheckTerminalSize(spec.Cols, spec.Rows); err != nil {
+			return spec, core.BadParams("%s", err)
+		}
+	}
+	dirs, err := p.directoriesOf(ctx, session)
+	if err != nil {
+		return spec, err
+	}
+	if len(dirs) > 0 {
+		spec.Dir = dirs[0]
+	}
+	if params.Cwd == "" {
+		return spec, nil
+	}
+	dir, err := p.cfg.Directory(params.Cwd)
+	switch {
+	case err != nil:
+		return spec, core.BadParams("cwd: %.200q is not a directory of this machine: check the path", params.Cwd)
+	case !c.IsOwner() && !liesIn(dirs, dir):
+		return spec, ahp.Errorf(ahp.CodePermissionDenied, "%s is outside of this session's directories", dir)
+	}
+	spec.Dir = dir
+	return spec, p.cfg.CheckPlace(session, "cwd", dir)
+}
+
+// requestedShell reads the name of a shell from the host's own key of `_meta`: the protocol has no field for it.
+func requestedShell(params ahp.CreateTerminalParams) string {
+	var own struct {
+		Shell string `json:"shell"`
+	}
+	_ = json.Unmarshal(params.Meta["ahphub"], &own) // absent: the user's own
+	return own.Shell
+}
+
+func sizeOr(n *int64, def int) int {
+	if n == nil {
+		return def
+	}
+	return int(min(max(*n, 0), 1<<20))
+}
+
+// directoriesOf returns the local directories of a session; none for "".
+func (p *Part) directoriesOf(ctx context.Context, session ahp.URI) ([]string, error) {
+	if session == "" {
+		return nil, nil
+	}
+	if err := p.core.Ensure(ctx, session); err != nil {
+		return nil, core.NoSession(session)
+	}
+	s, ok := hub.StateOf[*ahp.SessionState](p.core.Hub, session)
+	if !ok {
+		return nil, core.NoSession(session)
+	}
+	return core.LocalPaths(s.WorkingDirectories), nil
+}
+
+// liesIn reports whether dir, with symbolic links resolved, lies in one of dirs.
+func liesIn(dirs []string, dir string) bool {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(dirs, func(d string) bool {
+		d, err := filepath.EvalSymlinks(d)
+		if err != nil {
+			return false
+		}
+		rel, err := filepath.Rel(d, dir)
+		return err == nil && filepath.IsLocal(rel)
+	})
+}
+
+// Dispose kills what runs in a terminal and removes the terminal (AHP requirement 166). Only the owner may dispose of
+// one that another client holds.
+func (p *Part) Dispose(_ context.Context, c core.Caller, params ahp.DisposeTerminalParams) error {
+	info, known := p.core.Hub.Info(params.Channel)
+	if !known || info.Kind != ahp.ChannelTerminal {
+		return core.NoChannel(params.Channel)
+	}
+	if err := core.MayCall(c, "disposeTerminal", info); err != nil {
+		return err
+	}
+	if s, ok := hub.StateOf[*ahp.TerminalState](p.core.Hub, params.Channel); ok {
+		if holder, held := s.Claim.Value.(*ahp.TerminalClientClaim); held && holder.ClientID != c.ClientID && !c.IsOwner() {
+			return ahp.Errorf(ahp.CodePermissionDenied, "another client holds this terminal: ask it to close the terminal")
+		}
+	}
+	return p.dispose(params.Channel)
+}
+
+// dispose kills and forgets a terminal, and closes its channel.
+func (p *Part) dispose(uri ahp.URI) error {
+	if t := p.remove(uri); t != nil {
+		t.kill()
+	}
+	return p.core.Hub.Do(func(tx *hub.Tx) { p.forget(tx, uri) })
+}
+
+// forget removes a terminal's channel and records in a step.
+func (p *Part) forget(tx *hub.Tx, uri ahp.URI) {
+	info, _ := tx.Info(uri)
+	tx.Close(uri)
+	tx.Record(bucketTerminals, uri, nil)
+	tx.Record(bucketPrinted, uri, nil)
+	p.listInRoot(tx, uri)
+	p.cfg.Reconsider(tx, info.Session)
+}
+
+// CloseSession removes the terminals of a disposed session in its step; their programs are killed once that is durable.
+func (p *Part) CloseSession(tx *hub.Tx, session ahp.URI) {
+	root, ok := hub.StateOf[*ahp.RootState](tx, ahp.RootURI)
+	if !ok {
+		return
+	}
+	for _, info := range root.Terminals {
+		if ch, open := tx.Info(info.Resource); !open || ch.Session != session {
+			continue
+		}
+		p.forget(tx, info.Resource)
+		if t := p.remove(info.Resource); t != nil {
+			tx.Effect(info.Resource, func(context.Context) { t.kill() })
+		}
+	}
+}
+
+// listInRoot brings one terminal's entry in the root state up to date (AHP requirement 61); a closed one leaves it.
+func (p *Part) listInRoot(tx *hub.Tx, uri ahp.URI) {
+	root, ok := hub.StateOf[*ahp.RootState](tx, ahp.RootURI)
+	if !ok {
+		return
+	}
+	list := slices.Clone(root.Terminals)
+	i := slices.IndexFunc(list, func(t ahp.TerminalInfo) bool { return t.Resource == uri })
+	s, open := hub.StateOf[*ahp.TerminalState](tx, uri)
+	switch {
+	case open && i >= 0:
+		list[i] = infoOf(uri, s)
+	case open:
+		list = append(list, infoOf(uri, s))
+	case i >= 0:
+		list = slices.Delete(list, i, i+1)
+	}
+	if list == nil {
+		list = []ahp.TerminalInfo{}
+	}
+	tx.Apply(ahp.RootURI, &ahp.RootTerminalsChangedAction{Terminals: list})
+}
+
+func infoOf(uri ahp.URI, s *ahp.TerminalState) ahp.TerminalInfo {
+	return ahp.TerminalInfo{Resource: uri, Title: s.Title, Claim: s.Claim, Lifecycle: s.Lifecycle}
+}
+
+func newURI() ahp.URI { return "ahp-terminal:/" + ids.New() }
+
+func (p *Part) shellTitle(spec machine.TerminalSpec) string {
+	if spec.Title != "" {
+		return spec.Title
+	}
+	return fmt.Sprintf("%s in %s", cmp.Or(spec.Shell, p.Shells()[0]), filepath.Base(spec.Dir))
+}
+
+// Shells returns the names of the shells that a new terminal may ask for as `_meta.ahphub.shell`, the user's own first.
+func (p *Part) Shells() []string { return p.cfg.Machine.Shells() }
+
+// AddViewer adds a viewer of a terminal, which the caller closes; nil when its program belongs to an earlier run, whose
+// output is in the terminal's state.
+func (p *Part) AddViewer(uri ahp.URI) machine.TerminalViewer {
+	if program := p.program(uri); program != nil {
+		return program.Watch()
+	}
+	return nil
+}
+
+// ScreenText returns what can be read on a terminal: its screen or, when its program belongs to an earlier run, what
+// came of the text it printed.
+func (p *Part) ScreenText(ctx context.Context, uri ahp.URI, printed string) string {
+	if program := p.program(uri); program != nil {
+		text, err := program.Text(ctx)
+		if err == nil {
+			return text
+		}
+		p.core.Log.Warn("a terminal's screen cannot be read", "terminal", uri, "err", err)
+	}
+	cols, rows := machine.DefaultCols, machine.DefaultRows
+	if s, ok := hub.StateOf[*ahp.TerminalState](p.core.Hub, uri); ok {
+		c, r := sizeOr(s.Cols, cols), sizeOr(s.Rows, rows)
+		if machine.CheckTerminalSize(c, r) == nil {
+			cols, rows = c, r
+		}
+	}
+	return p.cfg.Machine.DrawText(printed, cols, rows)
+}

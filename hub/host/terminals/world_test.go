@@ -1,0 +1,132 @@
+package terminals
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	session ahp.URI = "ahp-session:/one"
+	chat    ahp.URI = "ahp-chat:/one"
+	term1   ahp.URI = "ahp-terminal:/1"
+)
+
+// world is a part on this computer with a hub, a store and a session, and no host.
+type world struct {
+	t    *testing.T
+	hub  *hub.Hub
+	part *Part
+	ana  core.Caller
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
+	must(t, err)
+	boot, err := s.Boot(t.Context())
+	must(t, err)
+	w := &world{t: t, ana: core.Caller{Principal: access.Owner("Ana"), ClientID: "ana-1"}}
+	w.hub = hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) {
+		if e.Channel.Kind == ahp.ChannelTerminal {
+			w.part.Derive(tx, e)
+		}
+	}})
+	c := core.New(core.Config{Hub: w.hub, Store: s, Limits: core.Limits{TerminalGrace: 100 * time.Millisecond}})
+	w.part = New(c, Config{Machine: local.New().Terminals(), DefaultDir: t.TempDir(),
+		CheckURI: func(ahp.URI) error { return nil }, Reconsider: func(*hub.Tx, ahp.URI) {}})
+	ctx, end := context.WithCancel(context.Background())
+	var journal sync.WaitGroup
+	journal.Go(func() { _ = s.Run(ctx, w.hub) })
+	t.Cleanup(func() {
+		c.Stop()
+		w.part.Close()
+		c.Lanes.Close()
+		c.Wait()
+		eventually(t, "the journal", func() bool { return w.hub.Stats().UnjournaledBytes == 0 })
+		end()
+		journal.Wait()
+		must(t, s.Close())
+	})
+	w.do(func(tx *hub.Tx) {
+		must(t, tx.Open(core.RootInfo, &ahp.RootState{}))
+		must(t, tx.Open(core.SessionInfo(session), &ahp.SessionState{DefaultChat: chat}))
+		c.Save(tx, &core.Entry{Summary: ahp.SessionSummary{Resource: session}})
+	})
+	return w
+}
+
+func (w *world) do(f func(*hub.Tx)) {
+	w.t.Helper()
+	must(w.t, w.hub.Do(f))
+}
+
+// open opens a terminal that the session holds.
+func (w *world) open() {
+	w.t.Helper()
+	claim := ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session, Chat: chat}}
+	must(w.t, w.part.Create(w.t.Context(), w.ana, ahp.CreateTerminalParams{Channel: term1, Claim: claim}))
+}
+
+// typeKeys types as a plain form does.
+func (w *world) typeKeys(keys string) {
+	w.t.Helper()
+	w.part.sendKeys(term1, &ahp.TerminalInputAction{Data: keys})
+}
+
+func (w *world) terminal(uri ahp.URI) *ahp.TerminalState {
+	s, _ := hub.StateOf[*ahp.TerminalState](w.hub, uri)
+	return s
+}
+
+func (w *world) listed() []ahp.TerminalInfo { return w.part.core.RootState().Terminals }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(20 * time.Second)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("waited for %s in vain", what)
+		}
+	}
+}
+
+func textOf(s *ahp.TerminalState) string {
+	var b strings.Builder
+	if s == nil {
+		return ""
+	}
+	for _, p := range s.Content {
+		switch v := p.Value.(type) {
+		case *ahp.TerminalUnclassifiedPart:
+			b.WriteString(v.Value.String())
+		case *ahp.TerminalCommandPart:
+			b.WriteString(v.Output.String())
+		}
+	}
+	return b.String()
+}
