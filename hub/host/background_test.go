@@ -13,8 +13,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/terminals"
 )
 
-// A command that goes on after its turn is listed in its chat until it is over, or somebody closes its terminal.
-func TestACommandInTheBackground(t *testing.T) {
+// A command that continues after its turn is listed in its chat until it is over or its terminal is closed.
+func TestBackgroundCommandIsListedUntilItEnds(t *testing.T) {
 	for name, end := range map[string]func(*world, *client, agent.Terminal) error{
 		"it ends": func(_ *world, _ *client, term agent.Terminal) error { term.Kill(); return nil },
 		"it is closed": func(w *world, c *client, term agent.Terminal) error {
@@ -43,7 +43,7 @@ func TestACommandInTheBackground(t *testing.T) {
 
 // Who makes a terminal's claim the session's alone lets the agent go on (guide/terminals.md); who takes the keyboard and
 // gives it back does not.
-func TestAClaimWithoutItsToolCallLetsTheAgentGoOn(t *testing.T) {
+func TestClaimWithoutToolCallDetachesTheAgent(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
 	h := agentHost{w.host.liveOf(session)}
 	term, err := h.Terminal(t.Context(), agent.TerminalSpec{Chat: w.chat(), TurnID: "t1", ToolCallID: "call1", Command: []string{"sh", "-c", "echo so far; read x; exec sleep 1000"}})
@@ -70,7 +70,7 @@ func TestAClaimWithoutItsToolCallLetsTheAgentGoOn(t *testing.T) {
 	}
 	select {
 	case <-ended:
-		t.Fatal("the agent goes on because somebody typed")
+		t.Fatal("the agent continues because a client typed")
 	default:
 	}
 	c.send(term.URI(), &ahp.TerminalClaimedAction{Claim: w.bySession()})
@@ -83,7 +83,7 @@ func TestAClaimWithoutItsToolCallLetsTheAgentGoOn(t *testing.T) {
 }
 
 // What went on when the host was killed is not listed by the next one.
-func TestTheBackgroundEndsWithTheHost(t *testing.T) {
+func TestBackgroundEndsWithTheHost(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()
 	w, stop := restarted(t, dir, work)
 	defer stop()

@@ -33,7 +33,7 @@ func claimFor(client string) *ahp.TerminalClaimedAction {
 	return &ahp.TerminalClaimedAction{Claim: byClient(client)}
 }
 
-// pageOf is what a page of somebody says.
+// pageOf returns the caller that a page of p stands for.
 func pageOf(p access.Principal) core.Caller {
 	return core.Caller{Principal: p, ClientID: core.PageClient(p.ID)}
 }
@@ -62,7 +62,7 @@ func asking(w *world, uri ahp.URI) string {
 
 func typist(p access.Principal) access.Principal { p.Role, p.Type = access.RoleDriver, true; return p }
 
-func TestTerminalsAreAskedFor(t *testing.T) {
+func TestAskForTerminal(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.create()
 		w.quiet(session)
@@ -77,7 +77,7 @@ func TestTerminalsAreAskedFor(t *testing.T) {
 			select {
 			case <-changed:
 			default:
-				t.Errorf("%s: nobody was told", what)
+				t.Errorf("%s: no watcher was woken", what)
 			}
 		}
 		if err := w.host.Terminals.Ask(pageOf(viewer), term1); code(err) != ahp.CodePermissionDenied {
@@ -98,7 +98,7 @@ func TestTerminalsAreAskedFor(t *testing.T) {
 			t.Errorf("who asks grants it to himself: %v", err)
 		}
 		if err := w.host.Terminals.Grant(dan, term1, "nobody"); code(err) != ahp.CodeNotFound {
-			t.Errorf("granted to nobody: %v", err)
+			t.Errorf("granted to a client that does not ask: %v", err)
 		}
 		w.must(w.host.Terminals.Deny(dan, term1, ben.ClientID))
 		told("a refusal")
@@ -130,8 +130,8 @@ func TestTerminalsAreAskedFor(t *testing.T) {
 	})
 }
 
-// TestATitleOfAPerson: it wins over what the program says, and root lists it (AHP requirement 61).
-func TestATitleOfAPerson(t *testing.T) {
+// A title that a person chose wins over the program's, and root lists it (AHP requirement 61).
+func TestPersonsTitleWins(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.create()
 		program := w.quiet(session)
@@ -171,11 +171,11 @@ func TestOnlyTheHolderTypes(t *testing.T) {
 		second.refused(term1, keys, "the keyboard is theirs")
 		second.refused(term1, &ahp.TerminalResizedAction{Cols: 90, Rows: 30}, "another client")
 		c.do(term1, &ahp.TerminalClaimedAction{Claim: w.bySession()})
-		second.do(term1, keys) // nobody's in particular
+		second.do(term1, keys) // it belongs to no client
 	})
 }
 
-func TestTheKeyboardOfWhoLeaves(t *testing.T) {
+func TestKeyboardIsFreedWhenItsHolderLeaves(t *testing.T) {
 	tests := map[string]struct {
 		holder func(*world, *client) core.Caller
 		leave  func(w *world, c *client, stream func(goodbye bool))
@@ -216,7 +216,7 @@ func TestTheKeyboardOfWhoLeaves(t *testing.T) {
 					w.must(w.hub.Do(func(tx *hub.Tx) { tx.Apply(term1, claimFor(who.ClientID)) }))
 					time.Sleep(time.Hour)
 					if holderOf(w, term1) != who.ClientID {
-						t.Fatalf("taken from who is here")
+						t.Fatalf("taken from a holder that is here")
 					}
 					tc.leave(w, c, stream)
 					if tc.grace > 0 {
@@ -240,7 +240,7 @@ func TestTheKeyboardOfWhoLeaves(t *testing.T) {
 	}
 }
 
-func TestWhoComesBackKeepsTheKeyboard(t *testing.T) {
+func TestReturningHolderKeepsTheKeyboard(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.create()
 		dan, ben := pageOf(typist(driver)), pageOf(typist(commenter))
@@ -270,7 +270,7 @@ func TestWhoComesBackKeepsTheKeyboard(t *testing.T) {
 		leave = w.host.Terminals.Attend(dan, term1)
 		synctest.Wait()
 		if holderOf(w, term1) != ben.ClientID {
-			t.Errorf("who is back took it from %q", ben.ClientID)
+			t.Errorf("the returning holder took it from %q", ben.ClientID)
 		}
 		w.must(w.hub.Do(func(tx *hub.Tx) { tx.Apply(term1, claimFor(dan.ClientID)) }))
 		defer w.host.Terminals.Attend(ben, term1)(false)

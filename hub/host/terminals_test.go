@@ -65,7 +65,7 @@ func TestCreateTerminalRefusals(t *testing.T) {
 	w.must(w.host.CreateTerminal(t.Context(), guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: core.FileURI(w.dir)}))
 }
 
-func TestATerminalFromItsStartToItsEnd(t *testing.T) {
+func TestTerminalFromStartToEnd(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
 	w.must(w.host.CreateTerminal(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: byClient("ana-1"), Name: " my  shell\n"}))
 	if l := w.listed(); len(l) != 1 || l[0].Title != "my shell" || l[0].Lifecycle.Status != ahp.TerminalLifecycleStatusRunning {
@@ -84,10 +84,10 @@ func TestATerminalFromItsStartToItsEnd(t *testing.T) {
 
 	ben := w.connect(owner, "ana-2")
 	if r := ben.send(term1, &ahp.TerminalResizedAction{Cols: 90, Rows: 30}); !strings.Contains(r, "another client") {
-		t.Errorf("somebody else resized: %q", r)
+		t.Errorf("another client resized: %q", r)
 	}
 	if r := ben.send(term1, &ahp.TerminalClaimedAction{Claim: byClient("ana-2")}); !strings.Contains(r, "another client") {
-		t.Errorf("somebody else claimed: %q (AHP requirement 165)", r)
+		t.Errorf("another client claimed: %q (AHP requirement 165)", r)
 	}
 	for _, size := range [][2]int64{{0, 24}, {80, 1001}} {
 		if r := c.send(term1, &ahp.TerminalResizedAction{Cols: size[0], Rows: size[1]}); !strings.Contains(r, "1000") {
@@ -160,7 +160,7 @@ func TestStoppingTheHostEndsTerminals(t *testing.T) {
 	}
 }
 
-func TestAnAgentsCommand(t *testing.T) {
+func TestCommandOfAgent(t *testing.T) {
 	f := &fake{}
 	f.prompt = func(ctx context.Context, turn agent.Turn) error {
 		for range terminals.KeptExited + 5 {
@@ -277,11 +277,11 @@ func TestKeysReachTheProgramAlone(t *testing.T) { // AHP requirement 164
 	eventually(t, "the echo of its own keys", func() bool { return has(c, "terminal/input") })
 	eventually(t, "the output", func() bool { return strings.Contains(guest.screen(term1), "do1ne") })
 	if has(guest, "terminal/input") {
-		t.Error("somebody else was sent the keys, which may be a password")
+		t.Error("another client was sent the keys, which may be a password")
 	}
 }
 
-func TestTheShellAgentInAHost(t *testing.T) {
+func TestShellAgentInHost(t *testing.T) {
 	w, c := shellWorld(t, Config{Agents: map[string]agent.Backend{"shell": shell.Backend{}}}, hub.Config{})
 	if r := c.send(w.chat(), started("echo hello > greeting; cat greeting; exit 3")); r != "" {
 		t.Fatal(r)
