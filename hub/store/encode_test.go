@@ -34,11 +34,13 @@ func sampleBatches() []hub.Batch {
 			{Open: &hub.OpenWrite{Info: hub.ChannelInfo{URI: "ahp-session:/gone", Kind: ahp.ChannelSession}, State: &ahp.SessionState{Title: "s"}}},
 			{Open: &hub.OpenWrite{Info: chat, State: state, Seq: 1}},
 			env(2, &ahp.ChatDraftChangedAction{}, nil),
-			env(3, &ahp.ChatDraftChangedAction{}, &ahp.ActionOrigin{ClientID: "c", ClientSeq: 9}),
+			env(3, &ahp.ChatDraftChangedAction{}, &ahp.ActionOrigin{ClientID: "d", ClientSeq: 9}),
 			record("audit", "1", "Ana signed in"), record("b", "k", "v"), record("b", "gone", "v"), {Record: late},
+			record("b", "k", "v2"),
 		}},
 		{Upto: 9, Seq: 4, Reserve: true, Writes: []hub.Write{
-			{Close: "ahp-session:/gone"}, record("b", "gone", ""), record("audit", "2", "Ben joined"),
+			{Close: "ahp-session:/gone"}, record("b", "k", "v3"),
+			env(5, &ahp.ChatDraftChangedAction{}, &ahp.ActionOrigin{ClientID: "d", ClientSeq: 1100}), record("b", "gone", ""), record("audit", "2", "Ben joined"),
 			env(4, &ahp.ChatDraftChangedAction{}, &ahp.ActionOrigin{ClientID: "c", ClientSeq: 10}),
 			record("client", "ana\nc", "{}"), record("client-seen", "ana\nc", "."), {Prune: at},
 		}},
@@ -63,7 +65,12 @@ func TestEncodedBatchesGiveAnotherStoreTheSameContent(t *testing.T) {
 		must(t, b.Apply(int64(i+1), bytes.Clone(first)))
 		must(t, b.Apply(int64(i+1), first)) // once more changes nothing
 	}
+	together := open(t, Config{})
+	must(t, applyTogether(together, sampleBatches()))
 	dump := dumpAll(t, a)
+	if other := dumpAll(t, together); dump != other {
+		t.Errorf("one by one the batches leave\n%s\nin one transaction\n%s", dump, other)
+	}
 	if other := dumpAll(t, b); dump != other {
 		t.Errorf("one store has\n%s\nthe other\n%s", dump, other)
 	}
@@ -75,6 +82,22 @@ func TestEncodedBatchesGiveAnotherStoreTheSameContent(t *testing.T) {
 	if strings.Contains(dump, "gone") {
 		t.Errorf("what was closed and deleted is in\n%s", dump)
 	}
+}
+
+// applyTogether applies batches in one transaction.
+func applyTogether(s *Store, batches []hub.Batch) error {
+	p := newPlan()
+	for i, batch := range batches {
+		b, err := Encode(batch, 1<<20)
+		if err == nil {
+			err = s.addBatch(p, int64(i+1), b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.finish(p)
+	return s.try(p)
 }
 
 // dumpAll returns all rows of all tables.
@@ -158,7 +181,7 @@ func FuzzApply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		d := decoder{buf: b}
 		for range 100 {
-			p := &plan{touched: map[*channelRow]int64{}, clients: map[string]int64{}}
+			p := newPlan()
 			if s.planWrite(p, &d) != nil {
 				return
 			}

@@ -76,37 +76,34 @@ func (s *Store) giveUp(h *hub.Hub, err error) error {
 // writeBatches writes encoded batches in order until there are no more.
 func (s *Store) writeBatches(ctx context.Context, h *hub.Hub, encoded <-chan flight, snaps *snapshotter) error {
 	for f := range encoded {
-		var plans []*plan
-		var upto, reserved int64
+		p, upto, reserved := newPlan(), int64(0), int64(0)
 		for more := true; more; {
-			p, err := s.plan(s.position+1, f.batch)
-			if err != nil {
+			if err := s.addBatch(p, s.position+1, f.batch); err != nil {
 				return s.giveUp(h, err)
 			}
 			s.position++
-			plans, upto, reserved = append(plans, p), f.upto, max(reserved, f.reserved)
+			upto, reserved = f.upto, max(reserved, f.reserved)
 			select {
 			case f, more = <-encoded:
 			default:
 				more = false
 			}
 		}
-		if err := s.insist(ctx, h, plans); err != nil {
+		s.finish(p)
+		if err := s.insist(ctx, h, p); err != nil {
 			return fmt.Errorf("journal: not everything is on disk: %w", err)
 		}
 		h.Durable(upto, reserved)
 		if s.staysFull(h) {
 			continue
 		}
-		for _, p := range plans {
-			snaps.want(p.grown)
-		}
+		snaps.want(p.grown)
 	}
 	return nil
 }
 
 // Apply writes an encoded batch at its position in one transaction. One that was applied before changes nothing; the
-// next is the one after the newest.
+// next is the one after the newest. After an error the store is to be opened anew: its memory is ahead of the disk.
 func (s *Store) Apply(pos int64, batch []byte) error {
 	if pos <= s.position {
 		return nil
@@ -114,12 +111,13 @@ func (s *Store) Apply(pos int64, batch []byte) error {
 	if pos != s.position+1 {
 		return fmt.Errorf("batch %d does not follow batch %d", pos, s.position)
 	}
-	p, err := s.plan(pos, batch)
-	if err != nil {
+	p := newPlan()
+	if err := s.addBatch(p, pos, batch); err != nil {
 		return err
 	}
 	s.position = pos
-	return s.try([]*plan{p})
+	s.finish(p)
+	return s.try(p)
 }
 
 const (
@@ -129,9 +127,9 @@ const (
 	lastTries = 2 * time.Second
 )
 
-// insist writes plans, however often it takes; once ctx has ended, for lastTries.
-func (s *Store) insist(ctx context.Context, h *hub.Hub, plans []*plan) error {
-	err := s.try(plans)
+// insist writes a plan, however often it takes; once ctx has ended, for lastTries.
+func (s *Store) insist(ctx context.Context, h *hub.Hub, p *plan) error {
+	err := s.try(p)
 	if err == nil {
 		return nil
 	}
@@ -149,7 +147,7 @@ func (s *Store) insist(ctx context.Context, h *hub.Hub, plans []*plan) error {
 			return err
 		}
 		sleep(ctx, pause)
-		err = s.try(plans)
+		err = s.try(p)
 	}
 	s.log.Info("the journal is back")
 	if s.full.Load() {
@@ -160,16 +158,7 @@ func (s *Store) insist(ctx context.Context, h *hub.Hub, plans []*plan) error {
 }
 
 // try is not cut short by the end of the program: half a commit helps no caller.
-func (s *Store) try(plans []*plan) error {
-	return s.transact(func(c *conn) error {
-		for _, p := range plans {
-			if err := p.apply(c); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
+func (s *Store) try(p *plan) error { return s.transact(p.apply) }
 
 // sleep pauses until d is over or ctx ends; with ctx over already, all of d.
 func sleep(ctx context.Context, d time.Duration) {

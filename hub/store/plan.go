@@ -17,15 +17,25 @@ const (
 	metaEntries  = "entries"  // of the audit, in its chain
 )
 
-// plan is a batch as statements. It is made once, tried until it is on disk,
-// and changes nothing when it is tried twice.
+// plan is one or several batches as the statements of one transaction. It is made once, tried until it is on disk, and
+// changes nothing when it is tried twice. Batches that share a plan leave what they leave one by one.
 type plan struct {
 	ops      []op
+	docs     map[docKey]int        // place of the newest write of each document in ops
 	touched  map[*channelRow]int64 // bytes added
-	clients  map[string]int64      // newest clientSeq by client
+	clients  map[string]int64      // highest clientSeq by client
+	pos      int64                 // of the newest batch
 	reserved int64
+	channels bool // some were opened
+	entries  bool // of the audit were added
 	grown    []*channelRow
 	sums     summer
+}
+
+type docKey struct{ bucket, key string }
+
+func newPlan() *plan {
+	return &plan{docs: map[docKey]int{}, touched: map[*channelRow]int64{}, clients: map[string]int64{}}
 }
 
 type op struct {
@@ -47,50 +57,36 @@ const (
 	sqlDeleteDoc   = "DELETE FROM docs WHERE bucket=? AND key=?"
 	sqlSeen        = "UPDATE docs SET at=? WHERE bucket=? AND key=?"
 	answersAClient = 1024
+	thinEvery      = 64 // answers of a client are dropped so many at a time: each drop changes pages of its own
 )
 
 func (p *plan) add(query string, args ...any) { p.ops = append(p.ops, op{query, args}) }
 
 func (p *plan) addMeta(key string, value int64) { p.add(sqlMeta, key, value) }
 
-// plan turns an encoded batch into statements. The catalogue and the audit's chain run ahead of the disk by them.
-func (s *Store) plan(pos int64, batch []byte) (*plan, error) {
+// addBatch adds an encoded batch to a plan. The catalogue and the audit's chain run ahead of the disk by it.
+func (s *Store) addBatch(p *plan, pos int64, batch []byte) error {
 	d, err := decodeBatch(batch)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.catalogue.mu.Lock()
 	defer s.catalogue.mu.Unlock()
-	p := &plan{touched: map[*channelRow]int64{}, clients: map[string]int64{}}
 	d.int() // the number of the timeline
-	p.reserved = d.int()
+	p.pos, p.reserved = pos, max(p.reserved, d.int())
 	n := d.int()
-	p.ops = make([]op, 0, 2*n+8)
-	next, entries := s.catalogue.next, s.chain.n
+	p.ops = slices.Grow(p.ops, int(min(2*n+8, int64(len(batch)))))
 	for range n {
 		if err := s.planWrite(p, d); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if d.err != nil {
-		return nil, d.err
-	}
-	p.finish()
-	p.addMeta(metaApplied, pos)
-	if p.reserved > 0 {
-		p.add(sqlReserve, p.reserved)
-	}
-	if s.catalogue.next != next {
-		p.addMeta(metaChannels, s.catalogue.next)
-	}
-	if s.chain.n != entries {
-		p.addMeta(metaEntries, s.chain.n)
-	}
-	return p, nil
+	return d.err
 }
 
-// finish adds what is written once a batch for each channel and client, in the order of their ids.
-func (p *plan) finish() {
+// finish adds what is written once a transaction: what became of each channel and client, in the order of their ids, and
+// what meta has.
+func (s *Store) finish(p *plan) {
 	for r := range p.touched {
 		p.grown = append(p.grown, r)
 	}
@@ -99,7 +95,17 @@ func (p *plan) finish() {
 		p.add(sqlGrow, r.last, p.touched[r], r.id)
 	}
 	for _, client := range slices.Sorted(maps.Keys(p.clients)) {
-		p.add(sqlThin, client, p.clients[client]-answersAClient)
+		p.add(sqlThin, client, p.clients[client]/thinEvery*thinEvery-answersAClient)
+	}
+	p.addMeta(metaApplied, p.pos)
+	if p.reserved > 0 {
+		p.add(sqlReserve, p.reserved)
+	}
+	if p.channels {
+		p.addMeta(metaChannels, s.catalogue.next)
+	}
+	if p.entries {
+		p.addMeta(metaEntries, s.chain.n)
 	}
 }
 
@@ -143,7 +149,7 @@ func (s *Store) planEnvelope(p *plan, d *decoder) error {
 	if client != nil {
 		key := clientKey(principal, clientID)
 		p.add(sqlAnswer, key, number, seq, uri, at)
-		p.clients[key] = number
+		p.clients[key] = max(p.clients[key], number)
 	}
 	r.last = seq
 	r.run += int64(len(action))
@@ -159,6 +165,7 @@ func (s *Store) planOpen(p *plan, d *decoder) {
 	}
 	r := &channelRow{id: s.catalogue.next, info: info, floor: seq, last: seq, snap: int64(len(state))}
 	s.catalogue.next++
+	p.channels = true
 	s.catalogue.byURI[info.URI] = r
 	p.add(sqlOpen, r.id, info.URI, string(info.Kind), info.Session, info.Chat, r.floor, r.last, r.snap)
 	p.add(sqlSnapshot, r.id, seq, state, p.sums.snapshot(r.id, seq, state))
@@ -189,6 +196,7 @@ func (s *Store) planRecord(p *plan, d *decoder, gone bool) {
 		if !gone { // what is in the audit stays
 			n, hash := s.chain.add(value)
 			p.add(sqlAudit, n, value, hash)
+			p.entries = true
 		}
 	case bucket == seenBucket:
 		p.add(sqlSeen, at, clientBucket, key)
@@ -197,16 +205,24 @@ func (s *Store) planRecord(p *plan, d *decoder, gone bool) {
 	}
 }
 
+// record writes or deletes a document. Of several writes of one in a transaction only the newest counts, but a client's,
+// whose answers go in order.
 func (p *plan) record(bucket, key string, at int64, value []byte, gone bool) {
 	if bucket == clientBucket {
 		p.add(sqlForget, key)
 		delete(p.clients, key)
 	}
+	o := op{sqlPutDoc, []any{bucket, key, at, value}}
 	if gone {
-		p.add(sqlDeleteDoc, bucket, key)
+		o = op{sqlDeleteDoc, []any{bucket, key}}
+	}
+	k := docKey{bucket, key}
+	if place, known := p.docs[k]; known && bucket != clientBucket {
+		p.ops[place] = o
 		return
 	}
-	p.add(sqlPutDoc, bucket, key, at, value)
+	p.docs[k] = len(p.ops)
+	p.ops = append(p.ops, o)
 }
 
 func (p *plan) apply(c *conn) error {
