@@ -59,6 +59,7 @@ func BenchmarkActions(b *testing.B) {
 type actionTimes struct {
 	took    []time.Duration
 	elapsed time.Duration
+	cpu     time.Duration // of the server
 }
 
 func (t *actionTimes) perSecond() float64 { return float64(len(t.took)) / t.elapsed.Seconds() }
@@ -69,6 +70,9 @@ func (t *actionTimes) report(b *testing.B, name string) {
 	b.ReportMetric(t.perSecond(), name+"-actions/s")
 	b.ReportMetric(float64(t.took[len(t.took)/2].Microseconds()), name+"-p50-µs")
 	b.ReportMetric(float64(t.took[len(t.took)*99/100].Microseconds()), name+"-p99-µs")
+	if t.cpu > 0 {
+		b.ReportMetric(float64(t.cpu.Microseconds())/float64(len(t.took)), name+"-cpu-µs")
+	}
 }
 
 // hostActions sends n actions to the program, which starts on an empty directory.
@@ -87,7 +91,10 @@ func hostActions(b *testing.B, kind actionKind, n, flight int) *actionTimes {
 	_, _, err = c.Read(b.Context())
 	check(b, err)
 	sendActions(b, c, uri, kind, 200, flight, 0) // warm up
-	return sendActions(b, c, uri, kind, n, flight, 200)
+	before := h.cpu(b)
+	times := sendActions(b, c, uri, kind, n, flight, 200)
+	times.cpu = h.cpu(b) - before
+	return times
 }
 
 func bareActions(b *testing.B, kind actionKind, n, flight int) *actionTimes {
