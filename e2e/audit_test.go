@@ -23,7 +23,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-var auditKills = flag.Int("audit-kills", 2, "how often the program is killed while audited actions come in")
+var auditKills = flag.Int("audit-kills", 1, "how often the program is killed while audited actions come in")
 
 // killAfter is how many echoes a client reads before the program is killed, at most.
 const killAfter = 1500
