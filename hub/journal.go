@@ -118,7 +118,7 @@ func (h *Hub) readOnly() error {
 	return nil
 }
 
-// reservedFor tells whether n more numbers may be used.
+// reservedFor reports whether n more numbers may be used.
 func (h *Hub) reservedFor(n int) bool {
 	return !h.journal.on || h.seq+int64(n) <= h.journal.reserved
 }

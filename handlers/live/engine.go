@@ -74,7 +74,7 @@ func (e *Engine) Close() {
 	e.wg.Wait()
 }
 
-// Renders returns how often live HTML was drawn, whoever looks at it.
+// Renders returns how often live HTML was drawn, over all viewers.
 func (e *Engine) Renders() int64 { return e.renders.Load() }
 
 // Draw calls draw with a room and its states at one moment and returns the mark its stream continues from. The name is

@@ -55,7 +55,7 @@ func (p *Pages) withAccounts(h site.Handler) site.Handler {
 	}
 }
 
-// account is the page of somebody's ways to sign in: password, passkeys, tokens for AHP clients.
+// account serves the page of a person's ways to sign in: password, passkeys, tokens for AHP clients.
 func (p *Pages) account(w http.ResponseWriter, r *http.Request) error {
 	return p.sendAccount(w, r, http.StatusOK, page.Account{})
 }

@@ -34,7 +34,7 @@ func (p *Pages) answerInput(r *http.Request, f chatForm) (ahp.Action, error) {
 	return a, nil
 }
 
-// draftAnswer shares an answer that is not sent yet, so that everybody edits the same form.
+// draftAnswer shares an answer that is not sent yet, so that all viewers edit the same form.
 func (p *Pages) draftAnswer(r *http.Request, f chatForm) (ahp.Action, error) {
 	req := p.openRequest(f.chat, r.PostForm.Get("request"))
 	if req == nil {

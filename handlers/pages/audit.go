@@ -113,7 +113,7 @@ func auditFilter(all []audit.Entry, what, words string) []audit.Entry {
 	return out
 }
 
-// kindOf is what somebody did without the detail, as in "made a token" for "made a token: laptop".
+// kindOf returns the action of an entry without the detail, as in "made a token" for "made a token: laptop".
 func kindOf(e audit.Entry) string {
 	kind, _, _ := strings.Cut(e.What, ": ")
 	return kind

@@ -112,7 +112,7 @@ func stops(d ahp.AutomationDefinition) (runs, date string) {
 	return runs, date
 }
 
-// choose shows what somebody sent.
+// choose fills in what was sent.
 func choose(m *page.AutomationForm, chosen url.Values) {
 	m.Title, m.Message, m.Dir, m.Agent = chosen.Get("title"), chosen.Get("message"), chosen.Get("dir"), chosen.Get("agent")
 	m.StopRuns, m.StopDate, m.Enabled = chosen.Get("stopruns"), chosen.Get("stopdate"), chosen.Get("enabled") == "yes"

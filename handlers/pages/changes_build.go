@@ -37,7 +37,7 @@ type builder struct {
 	texts map[ahp.URI][]string
 }
 
-// built is a file with the comparison it came from, which tells whether its rows are the same as before.
+// built is a file with the comparison it came from, which reports whether its rows are the same as before.
 type built struct {
 	part.DiffFile
 	src *diff.File

@@ -135,7 +135,7 @@ func (p *Pages) turns(l look, s *ahp.SessionState) (out []page.TurnChoice) {
 	return append(out, mine...)
 }
 
-// shareDirs tells whether two chats work in one directory at least; a chat without any works in all of its session's.
+// shareDirs reports whether two chats work in one directory at least; a chat without any works in all of its session's.
 func shareDirs(a, b ahp.ChatSummary) bool {
 	return len(a.WorkingDirectories) == 0 || len(b.WorkingDirectories) == 0 ||
 		slices.ContainsFunc(a.WorkingDirectories, func(d ahp.URI) bool { return slices.Contains(b.WorkingDirectories, d) })

@@ -206,7 +206,7 @@ func (p *Pages) drafted(w http.ResponseWriter, r *http.Request, v site.Visit, l 
 	return nil
 }
 
-// running tells whether a turn runs, by the summary: the activity in a session's own state cannot go back to idle.
+// running reports whether a turn runs, by the summary: the activity in a session's own state cannot go back to idle.
 func (p *Pages) running(session ahp.URI) bool {
 	sum, _ := p.Host.Summary(session)
 	a := sum.Status.Activity()

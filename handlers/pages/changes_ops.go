@@ -40,7 +40,8 @@ func fileOpsOf(cs *ahp.ChangesetState) (out []part.FileOp) {
 	return out
 }
 
-// offersLines tells whether a page has buttons of an operation at files and hunks. Where there is an index, discarding
+// offersLines reports whether a page has buttons of an operation at files and hunks. Where there is
+// an index, discarding
 // is what takes changes back: a revert would leave what is staged behind.
 func offersLines(cs *ahp.ChangesetState, id string) bool {
 	switch id {

@@ -154,7 +154,8 @@ func (c *changesRoom) Changed(s live.States, news live.News) []live.Patch {
 	return difference(last, next)
 }
 
-// drawn tells whether a page shows what an envelope says: that files are being read again is over before it is seen, and
+// drawn reports whether a page shows what an envelope says: that files are being read again is over
+// before it is seen, and
 // what comes of it follows.
 func drawn(e *hub.Envelope) bool {
 	a, ok := e.Action.(*ahp.ChangesetStatusChangedAction)

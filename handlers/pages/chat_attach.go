@@ -38,7 +38,7 @@ func attached(r *http.Request) (out []ahp.MessageAttachment, err error) {
 	return out, nil
 }
 
-// files are those that somebody chose.
+// files are the chosen ones.
 func files(r *http.Request) []*multipart.FileHeader {
 	if r.MultipartForm == nil {
 		return nil

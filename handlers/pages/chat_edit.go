@@ -60,7 +60,7 @@ func (p *Pages) fork(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// forks tells whether an agent can.
+// forks reports whether an agent can.
 func (p *Pages) forks(provider string) bool {
 	for _, a := range p.Agents() {
 		if a.Provider == provider {

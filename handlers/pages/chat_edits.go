@@ -134,7 +134,7 @@ func (b *builder) whole(r *http.Request, d *built, f *ahp.ChangesetFile) error {
 	return nil
 }
 
-// kept tells whether a side's content is a version rather than whatever the file holds now.
+// kept reports whether a side's content is a version rather than whatever the file holds now.
 func kept(s *ahp.FileEditSide) bool { return s == nil || !strings.HasPrefix(s.Content.URI, "file:") }
 
 // toolOf finds a tool call, the newest turns first.

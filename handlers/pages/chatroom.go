@@ -262,7 +262,7 @@ func (s *shownTurn) update(t *part.Turn, from any) (p []live.Patch) {
 	return p
 }
 
-// add appends a part; a long text goes block by block, also when its turn was over before anybody drew it.
+// add appends a part; a long text goes block by block, also when its turn ended before it was drawn.
 func (s *shownTurn) add(t *part.Turn, i int) []live.Patch {
 	sp := showPart(t, i)
 	text, ok := part.Text(t.Parts[i])

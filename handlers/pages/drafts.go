@@ -25,7 +25,7 @@ const (
 	mostText   = 64 << 10 // bytes of a comment, as the host takes
 )
 
-// Buckets are by session, and by person where they are personal, so that reading one reads nobody else's.
+// Buckets are by session, and by person where they are personal, so that reading one reads no others.
 func draftBucket(short string, who access.Principal) string { return "draft/" + short + "/" + who.ID }
 func seenBucket(short string, who access.Principal) string {
 	return "thread-seen/" + short + "/" + who.ID

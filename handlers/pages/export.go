@@ -36,7 +36,7 @@ func (p *Pages) threadsMarkdown(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// exported is the head of an export, as somebody sees it.
+// exported is the head of an export, as its reader sees it.
 func (p *Pages) exported(r *http.Request, v site.Visit, l look) export {
 	s := p.SessionFor(v.Who, v.Session)
 	x := export{title: site.SessionTitle(s.Title), origin: site.OriginOf(r), base: l.base()}

@@ -40,7 +40,7 @@ func (p *Pages) revokeFiles(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/people")
 }
 
-// addFileAsks puts them first among what needs somebody.
+// addFileAsks puts them first among what needs a decision.
 func (p *Pages) addFileAsks(c core.Caller, l *page.InboxList) {
 	asks := p.FileAsks(c)
 	if len(asks) == 0 {

@@ -21,7 +21,7 @@ func (p *Pages) memberRoutes(r chi.Router) {
 	r.Post("/people/members/{member}/remove", p.Adapt(p.withMembers(p.removeMember)))
 }
 
-// withMembers answers for a host that invites nobody.
+// withMembers answers for a host without invitations.
 func (p *Pages) withMembers(h site.Handler) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if p.Accounts.Members == nil {
@@ -66,7 +66,7 @@ func (p *Pages) invite(w http.ResponseWriter, r *http.Request) error {
 	return p.sendPeople(w, r, http.StatusOK, page.People{New: address + "/invite#" + token, Local: loopback(address)})
 }
 
-// changeMember gives somebody another role or other switches; what they have open starts anew by these.
+// changeMember sets a person's role and switches; what they have open restarts with these.
 func (p *Pages) changeMember(w http.ResponseWriter, r *http.Request) error {
 	want := memberForm(r)
 	if err := p.Accounts.Members.Change(r.Context(), chi.URLParam(r, "member"), want); err != nil {

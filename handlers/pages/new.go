@@ -33,7 +33,7 @@ func (p *Pages) newSession(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.NewPage(m))
 }
 
-// newForm fills the form in with what somebody chose so far.
+// newForm fills the form in with the choices made so far.
 func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 	c := p.CallerOf(r.Context())
 	m := page.New{Frame: p.Frame(r, "New session", "new"), Agents: p.Agents(), Message: chosen.Get("message"), Recent: site.RecentDirs(p.Host.Summaries(c))}

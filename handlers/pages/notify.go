@@ -35,7 +35,7 @@ func (p *Pages) notifyRoutes(r chi.Router) {
 	r.Post(notifyPath+"/hooks/{hook}/remove", on(p.removeHook))
 }
 
-// withNotify answers for a host that tells nobody.
+// withNotify answers for a host without notifications.
 func (p *Pages) withNotify(h site.Handler) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if p.Notify == nil {
@@ -86,7 +86,7 @@ func (p *Pages) sendNotifications(w http.ResponseWriter, r *http.Request, status
 	return site.Send(w, status, page.NotificationsPage(m))
 }
 
-// channelsOf are the ways to somebody: to a guest there is their open page alone.
+// channelsOf returns the channels of a person: a guest has only their open pages.
 func channelsOf(who access.Principal) []notify.Channel {
 	if who.Has(access.RightAccount) {
 		return notify.Channels()
@@ -94,7 +94,7 @@ func channelsOf(who access.Principal) []notify.Channel {
 	return []notify.Channel{notify.Browser}
 }
 
-// notifyAccount fills in what only somebody with an account has: mail and webhooks.
+// notifyAccount fills in what only accounts have: mail and webhooks.
 func (p *Pages) notifyAccount(ctx context.Context, who string, m *page.Notifications, prefs *notify.Prefs) error {
 	hooks, err := p.Notify.Hooks(ctx, who)
 	if err != nil {
@@ -155,7 +155,7 @@ func (p *Pages) notifyHere(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, notifyPath)
 }
 
-// mute switches a session's notifications off for whoever asks, or on again.
+// mute switches a session's notifications off for the visitor, or on again.
 func (p *Pages) mute(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {

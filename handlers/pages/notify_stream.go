@@ -26,7 +26,7 @@ type shown struct {
 }
 
 // noticeStream is GET /notifications/stream: server-sent events for one tab of a browser, which holds a lock meanwhile.
-// It ends when whoever asks is signed out or their link ends.
+// It ends when the visitor is signed out or their link ends.
 func (p *Pages) noticeStream(w http.ResponseWriter, r *http.Request) error {
 	after := r.Header.Get("Last-Event-ID")
 	if after == "" {

@@ -75,7 +75,7 @@ func New(d Deps) *Pages {
 // Close ends every live stream's feed and waits.
 func (p *Pages) Close() { p.Live.Close() }
 
-// Renders counts how often live HTML was drawn, whoever looks at it.
+// Renders counts how often live HTML was drawn, over all viewers.
 func (p *Pages) Renders() int64 { return p.Live.Renders() }
 
 // Routes mounts every page and form.

@@ -19,7 +19,7 @@ import (
 
 var benHere = access.Principal{ID: "guest:ben", Name: "Ben", Role: access.RoleViewer, Link: "l"}
 
-// within tells whether something is so before ten seconds are over.
+// within reports whether something is so before ten seconds are over.
 func within(is func() bool) bool {
 	tick, late := time.NewTicker(2*time.Millisecond), time.After(10*time.Second)
 	defer tick.Stop()

@@ -167,7 +167,7 @@ func (p *Pages) address(r *http.Request) string {
 	return scheme + "://" + r.Host
 }
 
-// loopback tells whether an address leads nowhere but to the machine that opens it.
+// loopback reports whether an address leads nowhere but to the machine that opens it.
 func loopback(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -247,7 +247,7 @@ func described(role, of string, allFiles bool) string {
 	return role
 }
 
-// revokeLink ends a link and everybody who came by it.
+// revokeLink ends a link and the access of its guests.
 func (p *Pages) revokeLink(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.shared(r)
 	if err != nil {

@@ -163,7 +163,7 @@ func localDirs(s *ahp.SessionState) (out []string) {
 	return out
 }
 
-// terminal is one terminal as its page shows it to somebody.
+// terminal returns one terminal as its page shows it to a viewer.
 func (p *Pages) terminal(ctx context.Context, v site.Visit, id string) (page.Terminal, error) {
 	uri, err := p.terminalURI(v, id)
 	if err != nil {
@@ -183,7 +183,7 @@ func (p *Pages) terminal(ctx context.Context, v site.Visit, id string) (page.Ter
 	return t, nil
 }
 
-// terminalView is a terminal as everybody sees it, and the state it was drawn from; nil when it is gone.
+// terminalView returns a terminal as all viewers see it, and the state it was drawn from; nil when it is gone.
 func (p *Pages) terminalView(session, uri ahp.URI) (page.Terminal, *ahp.TerminalState) {
 	s, ok := hub.StateOf[*ahp.TerminalState](p.Hub, uri)
 	if !ok {

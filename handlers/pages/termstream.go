@@ -262,7 +262,7 @@ func (s *termStream) watch(ctx context.Context) {
 	}
 }
 
-// take gives a terminal that nobody holds to who types in it.
+// take gives a free terminal to the one who types in it.
 func (s *termStream) take() {
 	if t, ok := hub.StateOf[*ahp.TerminalState](s.p.Hub, s.uri); ok && heldBy(t) == page.HeldByNobody {
 		_ = s.p.Host.Terminals.Ask(core.Caller{Principal: s.who, ClientID: core.PageClient(s.who.ID)}, s.uri) // refused, the keys are too

@@ -55,7 +55,7 @@ func (p *Pages) threadsSeen(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, l.page())
 }
 
-// annotations are the threads of a session as somebody sees them.
+// annotations returns the threads of a session as a viewer sees them.
 func (p *Pages) annotations(who access.Principal, l look) *ahp.AnnotationsState {
 	s, _ := p.StateFor(who, l.annotations()).(*ahp.AnnotationsState)
 	if s == nil {

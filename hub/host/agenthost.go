@@ -48,7 +48,7 @@ func (a agentHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn,
 	return turn, func(err error) { told(err); l.finish(r, err, l.h.core.Now()); r.cancel(nil); l.abandon(r) }, nil
 }
 
-// Reply answers a review thread as the agent, under the same rules as everybody's answers.
+// Reply answers a review thread as the agent, under the same rules as people's answers.
 func (a agentHost) Reply(ctx context.Context, thread, text string) error {
 	l := a.l
 	session, ok := hub.StateOf[*ahp.SessionState](l.h.core.Hub, l.uri)
@@ -114,7 +114,7 @@ func depthOf(s *ahp.SessionState, chat ahp.URI) int {
 	return depth
 }
 
-// inheritAuthor makes a sub-chat's prompt that of whoever started it all, so that what a
+// inheritAuthor gives a sub-chat's prompt the author of the original prompt, so that what a
 // guest asked for stays a guest's.
 func (h *Host) inheritAuthor(tx *hub.Tx, parent ahp.URI, m *ahp.Message) {
 	s, ok := hub.StateOf[*ahp.ChatState](tx, parent)

@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// Rules of annotations: what somebody wrote is theirs. Only its author or the owner edits
+// Rules of annotations: comments belong to their authors. Only its author or the owner edits
 // or deletes an entry; who wrote it and when comes from the host. Actions for ids that are
 // not there change nothing and are let through (AHP requirement 161).
 
@@ -102,7 +102,7 @@ func (p *changesPart) checkNewThread(r *core.Request, t *ahp.Annotation) string 
 	return ""
 }
 
-// checkThreadReset compares with what stands there, so that nobody's comment changes or
+// checkThreadReset compares with what stands there, so that no comment changes or
 // vanishes but by its author or the owner.
 func checkThreadReset(r *core.Request, old ahp.Annotation, t *ahp.Annotation) string {
 	for _, had := range old.Entries {
@@ -237,7 +237,7 @@ func checkNewEntry(r *core.Request, others []ahp.AnnotationEntry, e *ahp.Annotat
 	return checkEntryText(e)
 }
 
-// checkEntryEdit lets the stamp of the first writing stand, whoever edits.
+// checkEntryEdit keeps the stamp of the first writing on every edit.
 func checkEntryEdit(r *core.Request, old ahp.AnnotationEntry, e *ahp.AnnotationEntry) string {
 	e.Meta = core.KeepStamp(old.Meta, e.Meta)
 	if reflect.DeepEqual(old, *e) {

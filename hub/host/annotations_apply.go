@@ -169,7 +169,7 @@ func (p *changesPart) standsAt(ctx context.Context, session ahp.URI, t ahp.Annot
 	return review.Quoted(lines, o.Hunk, o.Range)
 }
 
-// quotes tells whether the quoted lines are those of a version; a long quote is its beginning.
+// quotes reports whether the quoted lines are those of a version; a long quote is its beginning.
 func (o Origin) quotes(old []string) bool {
 	if o.From < 1 || o.To < o.From || o.To > len(old) {
 		return false

@@ -90,7 +90,7 @@ func sortedSet(list []string) []string {
 	return slices.Compact(list)
 }
 
-// trailer credits somebody. The hub knows no address of people, so it gives one that can be nobody's.
+// trailer credits a person. The hub knows no address of people, so it uses one that cannot exist.
 func trailer(by core.Identity) string {
 	name := strings.Map(func(r rune) rune {
 		if r < ' ' || r == '<' || r == '>' {

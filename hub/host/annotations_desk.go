@@ -22,7 +22,7 @@ type desks struct {
 	watchers map[chan struct{}]ahp.URI // "" for every session
 }
 
-// loadDesks reads them once, before anybody is let in.
+// loadDesks reads the reviews once, before the first caller.
 func (p *changesPart) loadDesks(ctx context.Context) error {
 	if p.core.Store == nil {
 		return nil
@@ -128,7 +128,7 @@ func (p *changesPart) met(c core.Caller, info hub.ChannelInfo) {
 	}
 }
 
-// noteMentions notes who is mentioned in new comments of a thread. Nobody calls themselves.
+// noteMentions records who is mentioned in new comments of a thread, except the author.
 func (p *changesPart) noteMentions(r *core.Request, thread string, entries ...ahp.AnnotationEntry) {
 	session := r.Info.Session
 	people := p.Desk(session).People
@@ -153,7 +153,7 @@ func (p *changesPart) dropMentions(r *core.Request, thread string) {
 	}
 }
 
-// MentionsRead says that somebody has read threads they were called in.
+// MentionsRead records that the caller has read threads that mention them.
 func (p *changesPart) MentionsRead(ctx context.Context, who string, session ahp.URI, threads []string) error {
 	desk := p.Desk(session)
 	if read := desk.After(review.Read{Who: who, Threads: threads}); len(read.Mentions) == len(desk.Mentions) {

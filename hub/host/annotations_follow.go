@@ -100,7 +100,7 @@ func (p *changesPart) moveThreads(tx *hub.Tx, session ahp.URI, seen *ahp.Annotat
 	}
 }
 
-// placed makes where a thread is now the place it was written at: somebody put it there by hand, and what it quoted
+// placed makes where a thread is now the place it was written at: a person put it there by hand, and what it quoted
 // stands elsewhere.
 func placed(t ahp.Annotation) ahp.Annotation {
 	if st, ok := core.ReadStamp(t.Meta); ok {

@@ -23,7 +23,8 @@ var kinds = map[string]string{
 // reads are the kinds that change nothing on the machine and reach nothing beyond it.
 var reads = []string{"read", "search", "think"}
 
-// allowed tells whether a session's settings let a call run without anybody's answer. What a guest asked for always waits.
+// allowed reports whether a session's settings let a call run without anybody's answer. What a
+// guest asked for always waits.
 func allowed(s *ahp.SessionState, kind string, m ahp.Message) bool {
 	if FromGuest(m) {
 		return false

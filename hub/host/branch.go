@@ -51,7 +51,7 @@ type head struct {
 	busy, dirty bool // a goroutine looks, and is to look again
 }
 
-// FollowBranch keeps the branch of a session that somebody looks at current. The func ends it, and waits.
+// FollowBranch keeps the branch of a viewed session current. The func ends it, and waits.
 func (p *changesPart) FollowBranch(session ahp.URI) (stop func()) {
 	if p.svc == nil {
 		return func() {}
@@ -111,7 +111,8 @@ func (p *changesPart) wantBranch(l *ledger) {
 	}
 }
 
-// lookAtBranch looks until nobody asks for it any more. It rests in between: a rebase checks out one commit after another.
+// lookAtBranch polls until no page needs it any more. It rests in between: a rebase checks out one
+// commit after another.
 func (p *changesPart) lookAtBranch(l *ledger) {
 	for l.branchAgain() {
 		dir := firstOf(p.core.LocalDirs(l.session))
@@ -144,7 +145,7 @@ func (l *ledger) branchAgain() bool {
 	return l.head.busy
 }
 
-// noteBranch tells everybody who looks at a session.
+// noteBranch notifies all viewers of a session.
 func (p *changesPart) noteBranch(session ahp.URI, b Branch) {
 	err := p.core.Do(p.core.Ctx, func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.SessionState](tx, session)

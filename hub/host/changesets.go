@@ -73,7 +73,7 @@ func CompareURI(session ahp.URI, original, modified string) ahp.URI {
 // is the short name of a chat whose directories alone count.
 type changeScope struct{ kind, turn, other, chat string }
 
-// all tells whether a scope is everything its session changed.
+// all reports whether a scope is everything its session changed.
 func (s changeScope) all() bool { return s.kind == kindSession && s.chat == "" }
 
 // turns are those a scope is about.
@@ -204,7 +204,7 @@ func (p *changesPart) turnsChat(ctx context.Context, session ahp.URI, turn strin
 	return "", r != nil, err
 }
 
-// changesetFollowed is called whenever somebody is about to follow a changeset: from now on it is kept up to date.
+// changesetFollowed is called whenever a client is about to follow a changeset: from now on it is kept up to date.
 func (p *changesPart) changesetFollowed(uri ahp.URI) {
 	session, _, ok := p.changesetAt(uri)
 	if !ok || p.svc == nil {

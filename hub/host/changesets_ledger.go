@@ -64,7 +64,7 @@ type ledgerRecord struct {
 	Hunks   map[string][]HunkMark `json:"hunks,omitempty"`   // likewise; the slices never change
 }
 
-// mark says that somebody reviewed a version of a file.
+// mark records the review of a version of a file.
 type mark struct {
 	Hash string        `json:"hash"`
 	By   core.Identity `json:"by"`

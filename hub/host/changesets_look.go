@@ -266,7 +266,7 @@ func (p *changesPart) outOfDate(ctx context.Context, l *ledger, uris []ahp.URI) 
 	}
 }
 
-// settled tells whether nothing that happens to files changes a scope any more: it lies between turns that are over.
+// settled reports whether nothing that happens to files changes a scope any more: it lies between turns that are over.
 func (p *changesPart) settled(ctx context.Context, l *ledger, scope changeScope) bool {
 	turns := scope.turns()
 	for _, turn := range turns {
@@ -338,7 +338,7 @@ func (l *ledger) lastTook() time.Duration {
 	return l.took
 }
 
-// foundSome tells whether anything was different since it was asked last.
+// foundSome reports whether anything was different since it was asked last.
 func (l *ledger) foundSome() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -135,7 +135,7 @@ func linesOf(t *ahp.ChangesetOperationRangeTarget) (l changeset.Lines, ok bool) 
 	return changeset.Lines{Before: t.Side == ahp.ChangesetSideBefore, From: int(min(from, most)) + 1, To: int(min(to, most)) + 1}, from >= 0 && to >= from
 }
 
-// meant tells whether a file is meant by a URI: its id, or the URI of one of its sides.
+// meant reports whether a file is meant by a URI: its id, or the URI of one of its sides.
 func meant(f ahp.ChangesetFile, uri ahp.URI) bool {
 	return f.ID == uri || f.Edit.Before != nil && f.Edit.Before.URI == uri || f.Edit.After != nil && f.Edit.After.URI == uri
 }

@@ -106,7 +106,8 @@ var nothing = map[string]string{
 	opCommit: "nothing was committed", opBranch: "no branch was made", opUndo: "nothing was brought back",
 }
 
-// commitOf is a commit by whoever asked. The owner's address is the one git is configured with on this machine; a guest
+// commitOf returns a commit by the caller. The owner's address is the one git is configured with on
+// this machine; a guest
 // has none, and gets one of the host's.
 func commitOf(o operation) changeset.Commit {
 	c := changeset.Commit{Message: o.asked.Message, Name: o.caller.Name}

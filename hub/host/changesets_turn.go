@@ -69,7 +69,7 @@ func (p *changesPart) turnLost(ref core.TurnRef, err error) {
 	p.core.Log.Warn("what a turn changes cannot be told", "session", ref.Session, "turn", ref.Turn, "err", err)
 }
 
-// began notes a running turn and tells whether others run in the same directories; those are flagged too.
+// began notes a running turn and reports whether others run in the same directories; those are flagged too.
 func (c *changesets) began(ref core.TurnRef, r *turnRecord) (overlap bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +86,7 @@ func (c *changesets) began(ref core.TurnRef, r *turnRecord) (overlap bool) {
 	return mine.Overlap
 }
 
-// ended tells whether another turn overlapped.
+// ended reports whether another turn overlapped.
 func (c *changesets) ended(turn string) (overlap bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

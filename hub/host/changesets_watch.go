@@ -22,7 +22,7 @@ const (
 	pollFor   = time.Minute // until watching is tried again
 )
 
-// watch keeps a session's changesets up to date while somebody follows them: it is told of writes where the system can
+// watch keeps a session's changesets up to date while they have followers: it is told of writes where the system can
 // tell, and looks from time to time where it cannot.
 func (p *changesPart) watch(l *ledger) {
 	defer func() {
@@ -41,7 +41,7 @@ func (p *changesPart) watch(l *ledger) {
 	}
 }
 
-// watchOnce watches until nobody follows any more, or it cannot be done.
+// watchOnce watches until there are no followers, or an error.
 func (p *changesPart) watchOnce(l *ledger) error {
 	f := &folderWatch{p: p, l: l, git: map[string]changeset.Folder{}}
 	begin := p.cfg.Notify
@@ -96,7 +96,7 @@ func (p *changesPart) poll(l *ledger) {
 	}
 }
 
-// stillFollowed lets changesets sleep that nobody follows, and tells whether any is left.
+// stillFollowed lets changesets without followers sleep, and reports whether any is left.
 func (p *changesPart) stillFollowed(l *ledger) bool {
 	l.mu.Lock()
 	uris := l.uris()
@@ -185,7 +185,7 @@ func mostFolders(l core.Limits) int {
 	return min(l.Folders, 500)
 }
 
-// follow has the changesets looked at after writes. It returns nil when nobody follows them any more.
+// follow has the changesets looked at after writes. It returns nil when they have no followers any more.
 func (f *folderWatch) follow() error {
 	var settled <-chan time.Time
 	idle := time.NewTicker(time.Minute)

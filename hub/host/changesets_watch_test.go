@@ -257,7 +257,7 @@ func TestStatusIsTrue(t *testing.T) { // AHP requirement 153
 	c.shows(uri, "M a.txt +0 −1 outside; A b.txt +1 −0")
 }
 
-// idle tells whether no look is under way or due.
+// idle reports whether no look is under way or due.
 func (c *changing) idle() bool {
 	return !c.host.Changes.Status(session).Busy
 }

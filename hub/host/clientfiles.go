@@ -17,7 +17,7 @@ import (
 )
 
 // Files that lie with a client: it published their URI, in a message or a customization, and serves them by the same
-// resource methods the host does. Whoever sees what names them may read them; the client decides what it gives.
+// resource methods the host does. Callers who see what names them may read them; the client decides what it gives.
 
 const mostListed = 10_000 // entries of a client's directory
 
@@ -158,7 +158,7 @@ func contributorOf(call *ahp.ToolCallBase) (publisher, bool) {
 	return publisher{principal, by.ClientID}, true
 }
 
-// refersTo tells whether a client's tool answered with a URI.
+// refersTo reports whether a client's tool answered with a URI.
 func refersTo(call ahp.ToolCallState, uri ahp.URI) bool {
 	done, ok := call.Value.(*ahp.ToolCallCompletedState)
 	if !ok || done.Contributor == nil {
@@ -182,7 +182,7 @@ func attaches(m ahp.Message, uri ahp.URI) bool {
 	return false
 }
 
-// attachesOfClient tells whether a message names files that lie with its client.
+// attachesOfClient reports whether a message names files that lie with its client.
 func attachesOfClient(m *ahp.Message) bool {
 	for _, a := range m.Attachments {
 		if v, ok := a.Value.(*ahp.MessageResourceAttachment); ok && ahp.OfClient(v.URI) {
@@ -198,7 +198,8 @@ func publisherOf(m ahp.Message) publisher {
 	return publisher{st.By.ID, st.Client}
 }
 
-// fromClient passes a request about a client's files on to the client. Reading is for whoever sees what names the file;
+// fromClient passes a request about a client's files on to the client. Reading is for callers who
+// see what names the file;
 // everything else is the owner's, as it is with the host's own files.
 func fromClient[R any](ctx context.Context, h *Host, c core.Caller, method string, params any, uris ...ahp.URI) (R, error) {
 	var r R

@@ -18,10 +18,10 @@ import (
 // approvalKey is the setting that says which tool calls wait for a person.
 const approvalKey = agent.ApprovalKey
 
-// ownersSetting tells whether only the owner may change a setting: what runs without an approval.
+// ownersSetting reports whether only the owner may change a setting: what runs without an approval.
 func ownersSetting(key string) bool { return key == approvalKey || key == agent.AllowedKey }
 
-// Unasked tells whether a setting stands so that nothing waits for an approval: pages warn of it.
+// Unasked reports whether a setting stands so that nothing waits for an approval: pages warn of it.
 func Unasked(key, value string) bool { return key == approvalKey && value == agent.ApprovalAuto }
 
 // newConfigOf returns the settings of a session that a client creates. Clients send settings of other hosts too; the

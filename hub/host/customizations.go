@@ -313,7 +313,7 @@ func (h *Host) rootCustomizations(b agent.Backend) []ahp.Customization {
 	return out
 }
 
-// unread is a container nobody looked into yet (AHP requirement 146).
+// unread is a container that was not read yet (AHP requirement 146).
 func unread(c ahp.Customization) ahp.Customization {
 	switch v := c.Value.(type) {
 	case *ahp.PluginCustomization:

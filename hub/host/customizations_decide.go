@@ -36,7 +36,7 @@ func scopeOfWorkspace(s *ahp.SessionState) string {
 	return "workspace:" + s.WorkingDirectories[0]
 }
 
-// loadCustoms reads decisions and trust once, before anybody is let in.
+// loadCustoms reads decisions and trust once, before the first caller.
 func (h *Host) loadCustoms(ctx context.Context) error {
 	c := &h.customs
 	c.by, c.decided, c.trusted, c.tokens = map[ahp.URI]*customized{}, map[string]map[string]bool{}, map[string]Trust{}, map[string]string{}
@@ -58,7 +58,8 @@ func (h *Host) loadCustoms(ctx context.Context) error {
 	return h.loadTrust(ctx)
 }
 
-// checkToggled keeps decisions in the protocol's order, and those for more than a session to whoever has them all.
+// checkToggled keeps decisions in the protocol's order, and those for more than a session to
+// callers who see all sessions.
 func (h *Host) checkToggled(r *core.Request, s *ahp.SessionState, a *ahp.SessionCustomizationToggledAction) string {
 	if !hasCustomization(s, a.ID) {
 		return "" // it changes nothing (AHP requirement 149)
@@ -91,7 +92,7 @@ func (h *Host) checkToggled(r *core.Request, s *ahp.SessionState, a *ahp.Session
 	return ""
 }
 
-// rankOf is how far a decision reaches: 1 a session, 2 a workspace, 3 all; 0 nobody knows.
+// rankOf is how far a decision reaches: 1 a session, 2 a workspace, 3 all; 0 unknown.
 func rankOf(e ahp.CustomizationEnablement) (rank int, dir ahp.URI) {
 	switch v := e.Value.(type) {
 	case *ahp.CustomizationSessionEnablement:

@@ -72,14 +72,15 @@ func textOf(s *ahp.SessionState, id string) (name string, uri ahp.URI) {
 	return "", ""
 }
 
-// Customized has a session's customizations be those that there are now, as far as that is known within ctx: after it slept,
-// or where the system does not tell of changes, they are looked at only once somebody asks.
+// Customized has a session's customizations be those that there are now, as far as that is known
+// within ctx: after it slept,
+// or where the system does not tell of changes, they are read only on request.
 func (h *Host) Customized(ctx context.Context, session ahp.URI) { h.customizeNow(ctx, session) }
 
 // Home is the user's directory, as far as it is looked at.
 func (h *Host) Home() string { return h.cfg.Customize.Home }
 
-// UsesServers tells whether an agent is given a session's MCP servers.
+// UsesServers reports whether an agent is given a session's MCP servers.
 func (h *Host) UsesServers(provider string) bool {
 	u, ok := h.cfg.Agents[provider].(agent.ToolUser)
 	return ok && u.UsesTools()

@@ -17,7 +17,7 @@ const (
 	problemKey = "ahphub/problem"
 	// aboutKey is where the `_meta` of a hook says what it is for.
 	aboutKey = "ahphub/about"
-	// untrustedKey marks an MCP server that nobody has allowed to run.
+	// untrustedKey marks an MCP server that is not trusted to run.
 	untrustedKey = "ahphub/untrusted"
 )
 
@@ -160,7 +160,7 @@ func childID(c ahp.ChildCustomization) string {
 	return ""
 }
 
-// hasCustomization tells whether a session has an entry, top level or inside.
+// hasCustomization reports whether a session has an entry, top level or inside.
 func hasCustomization(s *ahp.SessionState, id string) bool {
 	for _, c := range s.Customizations {
 		if customizationID(c) == id {

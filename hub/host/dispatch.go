@@ -40,7 +40,8 @@ func (h *Host) Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, cli
 
 const outOfSight = "this concerns what is not shared with you: ask the owner"
 
-// checker asks the rights table, then the validation table. What somebody would not be told of (unseen) they do not do.
+// checker asks the rights table, then the validation table. Actions on channels the caller does not
+// see (unseen) are ignored.
 func (h *Host) checker(c core.Caller, info hub.ChannelInfo, unseen bool) hub.Check {
 	return func(tx *hub.Tx, s ahp.State, a ahp.Action) (ahp.Action, string) {
 		if err := access.MayAct(c.Principal, a.ActionType(), info); err != nil {
@@ -57,7 +58,7 @@ func (h *Host) checker(c core.Caller, info hub.ChannelInfo, unseen bool) hub.Che
 	}
 }
 
-// dispatchPlain runs an action of somebody without a connection, a plain form.
+// dispatchPlain runs an action of a caller without a connection, a plain form.
 func (h *Host) dispatchPlain(channel ahp.URI, a ahp.Action, check hub.Check) (o hub.Outcome, err error) {
 	err = h.core.Hub.Do(func(tx *hub.Tx) {
 		s := tx.State(channel)

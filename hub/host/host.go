@@ -44,10 +44,10 @@ type Config struct {
 	// gives agents none.
 	ToolServers func(token string) []agent.MCPServer
 
-	// Judged is told of every event at a desk, under the hub's lock; nil: nobody is.
+	// Judged receives every event of a review, under the hub's lock; nil: none.
 	Judged func(*hub.Tx, ahp.URI, review.Event)
 
-	// FilesAsked is told of every request for files that waits for the owner, under the hub's lock; nil: nobody is.
+	// FilesAsked receives every request for files that waits for the owner, under the hub's lock; nil: none.
 	FilesAsked func(*hub.Tx, FileAsk)
 
 	Customize Customize // rules, skills, MCP servers and the like; the zero value finds none
@@ -135,7 +135,7 @@ func New(cfg Config) (*Host, error) {
 }
 
 // Start opens the root channel, reads the catalogue and ends what a crash cut off.
-// Call it once, before anybody is let in.
+// Call it once, before the first caller.
 func (h *Host) Start(ctx context.Context) error {
 	if err := errors.Join(h.openRoot(ctx), h.Changes.Recover(ctx), h.loadActiveClients(ctx), h.loadCustoms(ctx), h.Automations.Load(ctx)); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// openRequest returns an input request nobody answered yet, or nil.
+// openRequest returns an unanswered input request, or nil.
 func openRequest(s *ahp.ChatState, id string) *ahp.ChatInputRequest {
 	if s.ActiveTurn == nil {
 		return nil
@@ -26,7 +26,8 @@ func openRequest(s *ahp.ChatState, id string) *ahp.ChatInputRequest {
 	return nil
 }
 
-// withdrawQuestions closes what was open when a turn was cut off: resumed, its agent asks again, and nobody waits for an
+// withdrawQuestions closes what was open when a turn was cut off: resumed, its agent asks again,
+// and no caller waits for an
 // answer to the old question.
 func withdrawQuestions(tx *hub.Tx, chat ahp.URI, s *ahp.ChatState) {
 	if s.ActiveTurn == nil {

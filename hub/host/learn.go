@@ -95,7 +95,7 @@ func Settings(s *ahp.SessionState) *ahp.SessionConfigState {
 	return &all
 }
 
-// offerTitle names a session by its default chat, unless somebody named it: until then its title is the first line of
+// offerTitle names a session by its default chat, unless a person named it: until then its title is the first line of
 // the first message.
 func offerTitle(tx *hub.Tx, session ahp.URI, s *ahp.SessionState, o agent.Offer) {
 	chat, ok := hub.StateOf[*ahp.ChatState](tx, s.DefaultChat)
@@ -115,7 +115,7 @@ func offerTitle(tx *hub.Tx, session ahp.URI, s *ahp.SessionState, o agent.Offer)
 	}
 }
 
-// offerModels shows an agent's models and logins to everybody who chooses an agent.
+// offerModels publishes an agent's models and logins in the list of agents.
 func offerModels(tx *hub.Tx, provider string, o agent.Offer) {
 	root, ok := hub.StateOf[*ahp.RootState](tx, ahp.RootURI)
 	if !ok {

@@ -146,7 +146,7 @@ func (l *live) opening(ctx context.Context) {
 	}
 }
 
-// busy tells whether a turn or the opening of the agent goes on.
+// busy reports whether a turn or the opening of the agent goes on.
 func (l *live) busy() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

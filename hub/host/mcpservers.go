@@ -38,7 +38,7 @@ type ServerDialer interface {
 type ServerConn interface {
 	// Do sends a request of the Model Context Protocol: parameters and result as they are on the wire.
 	Do(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
-	// Has tells whether the server said that it has tools, resources, prompts, completions.
+	// Has reports whether the server said that it has tools, resources, prompts, completions.
 	Has(capability string) bool
 	// Changed has something in it when the server's tools may be others.
 	Changed() <-chan struct{}

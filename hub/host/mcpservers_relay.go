@@ -142,7 +142,7 @@ func (l *live) relay(s served) (agent.MCPServer, bool) {
 	return m, true
 }
 
-// servesOthers tells whether the agent that is open was given other servers than these.
+// servesOthers reports whether the agent that is open was given other servers than these.
 func (l *live) servesOthers(list []served) bool {
 	l.mu.Lock()
 	box, open := l.tools, l.agent != nil

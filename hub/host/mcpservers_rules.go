@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// What clients ask of MCP servers. One that is not there is nobody's: nothing changes.
+// What clients ask of MCP servers. An action on an unknown one changes nothing.
 
 func (h *Host) checkServerStart(r *core.Request, s *ahp.SessionState, a *ahp.SessionMcpServerStartRequestedAction) string {
 	if h.cfg.Customize.Servers == nil {

@@ -42,7 +42,7 @@ func (h *Host) loadTrust(ctx context.Context) error {
 	return err
 }
 
-// trusts tells whether a server may run.
+// trusts reports whether a server may run.
 func (c *customs) trusts(v *mcpServer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -196,7 +196,7 @@ func (h *Host) DecidedOn(session ahp.URI, s *ahp.SessionState) map[string]Decide
 	return out
 }
 
-// CustomizationsOver tells whether a session has more than is shown.
+// CustomizationsOver reports whether a session has more than is shown.
 func (h *Host) CustomizationsOver(session ahp.URI) bool {
 	c := &h.customs
 	c.mu.Lock()
@@ -204,7 +204,7 @@ func (h *Host) CustomizationsOver(session ahp.URI) bool {
 	return c.by[session] != nil && c.by[session].over
 }
 
-// tokenFor is the token that somebody gave for a server's address.
+// tokenFor returns the token that a client gave for a server's address.
 func (h *Host) tokenFor(url string) string {
 	c := &h.customs
 	c.mu.Lock()

@@ -102,7 +102,7 @@ func (o *out) fill(a ahp.Action) bool {
 	return true
 }
 
-// Confirm makes a tool call ready and waits for somebody to approve or deny it, unless the
+// Confirm makes a tool call ready and waits for a person to approve or deny it, unless the
 // session's settings allow it.
 func (o *out) Confirm(ctx context.Context, a *ahp.ChatToolCallReadyAction) (*ahp.ChatToolCallConfirmedAction, error) {
 	answer, forget := o.l.h.await(waitKey{o.r.chat, a.ToolCallID})

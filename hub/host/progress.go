@@ -74,7 +74,7 @@ func (p *progress) tell(what string, done int) {
 		Channel: ahp.RootURI, ProgressToken: p.token, Progress: float64(done), Total: ahp.Ptr(float64(whole)), Message: what}})
 }
 
-// openings are the sessions whose agents are about to be opened for somebody who wants to know how that goes.
+// openings are the sessions whose agents are about to be opened for a client that asked for progress.
 type openings struct {
 	mu   sync.Mutex
 	told map[ahp.URI]*progress

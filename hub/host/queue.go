@@ -12,7 +12,7 @@ import (
 )
 
 // startQueued starts the oldest queued message of an idle chat: it leaves the queue, then
-// its turn starts, in one step, so that nobody gets in between (AHP requirements 109 and 110).
+// its turn starts, in one step, so that no other action gets in between (AHP requirements 109 and 110).
 //
 // A steering message that no agent took while the turn ran goes first when the turn ends;
 // one sent while idle is kept for the next turn (AHP requirement 112).

@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// RetrySession opens the agent of a session again that failed to open, after somebody logged in or mended what was
+// RetrySession opens the agent of a session again that failed to open, after a person logged in or fixed what was
 // missing. session/ready follows, or another session/creationFailed. A new message does the same.
 //
 // Errors: -32001 no such session, -32602 it did not fail, -32009 not allowed.

@@ -81,8 +81,9 @@ func (h *Host) FileAsks() []FileAsk {
 	return out
 }
 
-// AnswerFileAsk grants what was asked for, until the host stops or it is revoked, or denies it. Errors: -32009 the caller
-// may not, -32008 nobody waits for the answer any more.
+// AnswerFileAsk grants what was asked for, until the host stops or it is revoked, or denies it.
+// Errors: -32009 the caller
+// may not, -32008 the request no longer waits.
 func (h *Host) AnswerFileAsk(c core.Caller, id string, grant bool) (FileAsk, error) {
 	if err := mayGrant(c); err != nil {
 		return FileAsk{}, err
@@ -117,7 +118,7 @@ func (g *grants) answer(id string, grant bool, by string, now time.Time) *fileAs
 	return a
 }
 
-// askOwner puts a request before the owner and waits for what they say. What is nobody's to open is refused at once.
+// askOwner puts a request before the owner and waits for what they say. What no one may open is refused at once.
 func (h *Host) askOwner(ctx context.Context, c core.Caller, p ahp.ResourceRequestParams, write bool) error {
 	found, err := resource.Look(p.URI)
 	if err != nil {
@@ -177,7 +178,7 @@ func (g *grants) ask(f FileAsk, c core.Caller) (a *fileAsk, joined bool, err err
 	return a, false, nil
 }
 
-// room tells why a question is not put to anybody.
+// room returns why a question is not asked; nil when it is.
 func (g *grants) room(q fileQuestion, client string, now time.Time) error {
 	if now.Before(g.denied[q]) {
 		return errors.New("the owner said no a moment ago")

@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/resource"
 )
 
-// FileGrant is what the owner opened to somebody besides the directories of sessions. It is for the person, whichever
+// FileGrant is access that the owner granted outside of the directories of sessions. It is for the person, whichever
 // client they use, and ends when it is revoked or the host stops.
 type FileGrant struct {
 	resource.Grant
@@ -61,7 +61,7 @@ func (h *Host) RevokeFiles(c core.Caller, id string) (FileGrant, error) {
 	return gone[0], nil
 }
 
-// RevokeFilesOf takes back all that was granted to somebody, who has no account any more.
+// RevokeFilesOf revokes all grants of a removed account.
 func (h *Host) RevokeFilesOf(principal string) {
 	h.revoke(func(f FileGrant) bool { return f.For == principal })
 }
@@ -99,7 +99,7 @@ func (h *Host) reach(c core.Caller, method string) (resource.Files, error) {
 	return f, nil
 }
 
-// grantedTo is for whoever has an account: guests are asked for nothing, and given nothing.
+// grantedTo is for accounts only: guests get no grants.
 func (h *Host) grantedTo(c core.Caller) (out []resource.Grant) {
 	if !mayAskFor(c) {
 		return nil
@@ -115,7 +115,7 @@ func (h *Host) grantedTo(c core.Caller) (out []resource.Grant) {
 	return out
 }
 
-// mayAskFor tells whether the owner is asked on somebody's behalf.
+// mayAskFor reports whether the owner is asked on the caller's behalf.
 func mayAskFor(c core.Caller) bool {
 	return access.MayCall(c.Principal, "resourceRequest", core.RootInfo) == nil && c.Link == ""
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// changing runs what changes files: for whoever may manage the host, inside of the directories that are open to them, or
+// changing runs what changes files: for callers who may manage the host, inside of the directories
+// that are open to them, or
 // where the owner granted it, and with a line in the log.
 func (h *Host) changing(c core.Caller, method string, uri ahp.URI, do func(resource.Files) error) error {
 	if err := h.core.Hub.ReadOnly(); err != nil {
@@ -67,8 +68,9 @@ func (h *Host) ResourceDelete(ctx context.Context, c core.Caller, p ahp.Resource
 	return ahp.ResourceDeleteResult{}, h.changing(c, "resourceDelete", p.URI, func(f resource.Files) error { return f.Delete(p.URI, recursive) })
 }
 
-// ResourceRequest answers resourceRequest: what lies in a session's directories is open, for reading and writing, and the
-// versions of changesets for reading. For anything else whoever has an account waits until the owner grants it; guests are
+// ResourceRequest answers resourceRequest: what lies in a session's directories is open, for
+// reading and writing, and the
+// versions of changesets for reading. For anything else accounts wait until the owner grants it; guests are
 // refused at once (AHP requirement 181).
 func (h *Host) ResourceRequest(ctx context.Context, c core.Caller, p ahp.ResourceRequestParams) (ahp.ResourceRequestResult, error) {
 	if ahp.OfClient(p.URI) {
@@ -94,7 +96,7 @@ func (h *Host) ResourceRequest(ctx context.Context, c core.Caller, p ahp.Resourc
 	return none, h.askOwner(ctx, c, p, write)
 }
 
-// reaches tells whether what is asked for is open already. A directory is there to be listed.
+// reaches reports whether what is asked for is open already. A directory is there to be listed.
 func (h *Host) reaches(c core.Caller, uri ahp.URI, write bool) bool {
 	method := "resourceRead"
 	if found, err := resource.Look(uri); err == nil && found.Dir {
@@ -113,7 +115,7 @@ func (h *Host) reaches(c core.Caller, uri ahp.URI, write bool) bool {
 	return f.Open(uri) == nil
 }
 
-// wouldOpen says in a refusal what to ask for, to whoever may ask: with that granted it would not be one.
+// wouldOpen attaches the grant that would allow the call to a refusal, for callers who may ask for it.
 func (h *Host) wouldOpen(c core.Caller, uri ahp.URI, write bool, err error) error {
 	e, known := errors.AsType[*ahp.Error](err)
 	if !known || e.Code != ahp.CodePermissionDenied || !mayAskFor(c) || h.reaches(c, uri, write) {

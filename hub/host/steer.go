@@ -9,7 +9,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Steers tells whether the agent of a chat takes a steering message into the turn that runs there now; else the message
+// Steers reports whether the agent of a chat takes a steering message into the turn that runs there
+// now; else the message
 // waits for the next turn.
 func (h *Host) Steers(chat ahp.URI) bool {
 	info, known := h.core.Hub.Info(chat)

@@ -173,7 +173,7 @@ func (c *client) pidOf(uri ahp.URI) (pid int) {
 
 func dead(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
-// skips tells whether a line of the counted output is not there.
+// skips reports whether a line of the counted output is not there.
 func skips(text string) bool {
 	next := 0
 	for line := range strings.SplitSeq(text, "\r\n") {

@@ -98,7 +98,7 @@ func approveCall(r *core.Request, s *ahp.ChatState, call *ahp.ToolCallPendingCon
 	return ""
 }
 
-// FromGuest tells whether somebody other than the owner wrote a prompt.
+// FromGuest reports whether somebody other than the owner wrote a prompt.
 func FromGuest(m ahp.Message) bool {
 	s, ok := core.ReadStamp(m.Meta)
 	return ok && s.By.Role != access.RoleOwner

@@ -87,7 +87,7 @@ func (b *Toolbox) turnOf(tool string) (turn *run) {
 	return turn
 }
 
-// callsTool tells whether a turn shows a call of the agent's own under way that names the tool.
+// callsTool reports whether a turn shows a call of the agent's own under way that names the tool.
 func callsTool(t *ahp.ActiveTurn, tool string) bool {
 	for _, p := range t.ResponseParts.All() {
 		part, ok := p.Value.(*ahp.ToolCallResponsePart)

@@ -31,7 +31,7 @@ func (b *Toolbox) Threads(ctx context.Context) ([]ahp.Annotation, error) {
 }
 
 // Annotate dispatches an action on the session's comments as the agent: through the same
-// rights and rules as everybody's.
+// rights and rules as people's.
 func (b *Toolbox) Annotate(ctx context.Context, a ahp.Action) error {
 	if err := context.Cause(b.ctx); err != nil {
 		return err

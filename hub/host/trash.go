@@ -37,7 +37,7 @@ func (t *trashCan) drop(uri ahp.URI) {
 	delete(t.kept, uri)
 }
 
-// claims marks sessions that somebody is disposing of: one at a time, and no queued
+// claims marks sessions that are being disposed of: one at a time, and no queued
 // message starts there meanwhile.
 type claims struct {
 	mu  sync.Mutex

@@ -24,7 +24,7 @@ const bucketJudged = "judged"
 
 func judgedKey(session ahp.URI, who string) string { return session + "#" + who }
 
-// GivenVerdict is what somebody says of a session's changes. Seen is the digest of what they looked at, "" when they do not
+// GivenVerdict is a verdict on a session's changes. Seen is the digest of what they looked at, "" when they do not
 // say.
 type GivenVerdict struct {
 	Kind    review.Kind
@@ -67,7 +67,8 @@ func (p *changesPart) GiveVerdict(ctx context.Context, c core.Caller, session ah
 	})
 }
 
-// DismissVerdict takes a standing verdict back: one's own, or for the owner anybody's. Errors: -32009, -32602 there is none.
+// DismissVerdict takes a standing verdict back: the caller's own, or for the owner any. Errors:
+// -32009, -32602 there is none.
 func (p *changesPart) DismissVerdict(ctx context.Context, c core.Caller, session ahp.URI, who string) error {
 	if err := p.mayJudge(c, session); err != nil {
 		return err

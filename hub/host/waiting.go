@@ -30,7 +30,7 @@ func (h *Host) await(k waitKey) (answer <-chan ahp.Action, forget func()) {
 	}
 }
 
-// answer hands an accepted action to whoever waits for it; there is one answer each.
+// answer hands an accepted action to its waiter; there is one answer each.
 func (h *Host) answer(chat ahp.URI, id string, a ahp.Action) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 	watchJoining = 5 * time.Second // between Prepare and Conn.Subscribe
 )
 
-// watches are the files and directories clients are told about. One lives as long as somebody follows its channel (AHP
+// watches are the files and directories clients are told about. One lives as long as its channel has followers (AHP
 // requirements 182 and 183).
 type watches struct {
 	mu     sync.Mutex
@@ -102,7 +102,7 @@ func (h *Host) startWatch(c core.Caller, uri, root ahp.URI, files *resource.Watc
 	return nil
 }
 
-// dropWatch releases a watch whoever follows it: what it looks at is not open any more.
+// dropWatch releases a watch despite followers: its files are no longer open to them.
 func (h *Host) dropWatch(uri ahp.URI) {
 	h.watches.mu.Lock()
 	defer h.watches.mu.Unlock()
@@ -126,7 +126,7 @@ func (h *Host) tellChanges(ctx context.Context, uri ahp.URI, files *resource.Wat
 	_ = h.core.Do(h.core.Ctx, func(tx *hub.Tx) { tx.Close(uri) }) // fails only when the host stops: the next start closes it
 }
 
-// followWatch lets a watch wait for somebody who is about to subscribe.
+// followWatch keeps a watch for a client that is about to subscribe.
 func (h *Host) followWatch(c core.Caller, uri ahp.URI) error {
 	h.watches.mu.Lock()
 	defer h.watches.mu.Unlock()
@@ -138,7 +138,7 @@ func (h *Host) followWatch(c core.Caller, uri ahp.URI) error {
 	return nil
 }
 
-// leaveWatches releases the watches nobody follows now that a client left these; none named means all.
+// leaveWatches releases the watches without followers now that a client left these; none named means all.
 func (h *Host) leaveWatches(client core.ClientRef, uris ...ahp.URI) {
 	h.watches.mu.Lock()
 	defer h.watches.mu.Unlock()
@@ -172,7 +172,7 @@ func (h *Host) stopWatches() {
 	}
 }
 
-// recoverWatches closes what a crash left: whoever followed it asks for a new one.
+// recoverWatches closes what a crash left: followers ask for a new one.
 func (h *Host) recoverWatches(ctx context.Context) error {
 	left := h.core.Hub.OfKind(ahp.ChannelResourceWatch)
 	if len(left) == 0 {

@@ -32,7 +32,7 @@ type Config struct {
 
 // Cookies signs people in and out. A cookie holds a signed random id; whom it stands for is
 // a row in the store, found by the id's hash, so that it survives a restart, can be taken
-// back, and whoever reads the store cannot make a cookie of it.
+// back, and a reader of the store cannot make a cookie of it.
 type Cookies struct {
 	cfg   Config
 	store *sessions.CookieStore
@@ -84,11 +84,12 @@ func (c *Cookies) SignIn(w http.ResponseWriter, r *http.Request, a Account) erro
 	return s.Save(r, w)
 }
 
-// Secure tells whether a request came by TLS: to this server, or to a proxy that the server believes, which then says so
+// Secure reports whether a request came by TLS: to this server, or to a proxy that the server
+// believes, which then says so
 // in the request's URL.
 func Secure(r *http.Request) bool { return r.TLS != nil || r.URL.Scheme == "https" }
 
-// Account tells who a request comes from; false when nobody signed in, or not any more. On
+// Account tells who a request comes from; false when there is no sign-in, or it has ended. On
 // a plain page view it keeps the cookie from expiring: w is nil where headers are not ours.
 func (c *Cookies) Account(w http.ResponseWriter, r *http.Request) (Account, bool, error) {
 	id := c.id(r)

@@ -32,7 +32,7 @@ var ErrProviderDown = errors.New("the sign-in service does not answer")
 // ErrNotBegun refuses an answer to nothing this browser began, or began too long ago, or has used already.
 var ErrNotBegun = errors.New("this sign-in was not begun in this browser, took too long, or was used already")
 
-// Refused says that a provider does not vouch for somebody. Reason is for them, Cause for the log.
+// Refused reports that a provider does not vouch for a person. Reason is for them, Cause for the log.
 type Refused struct {
 	Reason string
 	Cause  error
@@ -134,7 +134,7 @@ func (o *OIDC) Run(ctx context.Context) {
 	}
 }
 
-// Down tells why nobody can sign in now; nil when the provider was found, or was not looked for yet.
+// Down returns why sign-in fails now; nil when the provider was found, or was not looked for yet.
 func (o *OIDC) Down() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

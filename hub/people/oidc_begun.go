@@ -17,7 +17,8 @@ type begun struct {
 	until                    time.Time
 }
 
-// begunSignIns are kept in memory, by their state. Past a limit the oldest goes, so that whoever begins without end
+// begunSignIns are kept in memory, by their state. Past a limit the oldest goes, so that a client
+// that begins without end
 // takes no memory.
 type begunSignIns struct {
 	now func() time.Time

@@ -17,7 +17,7 @@ const (
 	mostGroups  = 500
 )
 
-// read adds what a provider says of somebody to what is known already; read is called with it, as go-oidc does.
+// read adds a provider's claims to those known already; read is called with it, as go-oidc does.
 func (o *OIDC) read(c *Claims, from func(any) error) error {
 	var all map[string]json.RawMessage
 	if err := from(&all); err != nil {

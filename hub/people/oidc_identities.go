@@ -17,7 +17,7 @@ const (
 	identityFresh = 7 * 24 * time.Hour
 )
 
-// Identity is somebody a provider vouched for.
+// Identity is a person whom a provider vouched for.
 type Identity struct {
 	ID string `json:"id"` // principal id: "person:oidc-…", made of issuer and subject, never of an e-mail
 	Claims
@@ -38,7 +38,7 @@ func (i Identities) now() time.Time {
 	return i.Now().UTC()
 }
 
-// identityID is the same for the same subject of the same issuer, and for nobody else.
+// identityID returns a unique id for a subject of an issuer.
 func identityID(issuer, subject string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(issuer), issuer, subject))
 	return identityPrefix + base64.RawURLEncoding.EncodeToString(sum[:16])
@@ -47,7 +47,7 @@ func identityID(issuer, subject string) string {
 // IsIdentity tells an account of a person that a provider vouched for from others.
 func IsIdentity(account string) bool { return strings.HasPrefix(account, identityPrefix) }
 
-// Save keeps what was said of somebody who signs in now.
+// Save stores the claims about a person who signs in.
 func (i Identities) Save(ctx context.Context, c Claims) (Identity, error) {
 	id, now := identityID(c.Issuer, c.Subject), i.now()
 	kept, found, err := i.read(ctx, id)

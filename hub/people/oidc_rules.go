@@ -54,7 +54,8 @@ func ParseRule(text string) (Rule, error) {
 	return r, nil
 }
 
-// lets tells whether the rule is about somebody. An e-mail counts only when the provider says it is theirs: anybody can
+// lets reports whether the rule is about somebody. An e-mail counts only when the provider says it
+// is theirs: anybody can
 // write another's address into a profile.
 func (r Rule) lets(c Claims) bool {
 	switch r.Kind {
@@ -71,7 +72,7 @@ func (r Rule) lets(c Claims) bool {
 	return r.Kind == "anyone"
 }
 
-// Role is that of the first rule about somebody, so exceptions come first; "" when there is none.
+// Role returns the role of the first rule that matches, so exceptions come first; "" for none.
 func Role(rules []Rule, c Claims) string {
 	if i := slices.IndexFunc(rules, func(r Rule) bool { return r.lets(c) }); i >= 0 {
 		return rules[i].Role

@@ -101,7 +101,7 @@ func Origin(r *http.Request, public string) string {
 	return "http://" + r.Host
 }
 
-// PasskeysAt tells whether pages opened at an origin can have passkeys.
+// PasskeysAt reports whether pages opened at an origin can have passkeys.
 func PasskeysAt(origin string) bool { _, err := at(origin); return err == nil }
 
 // List returns an account's passkeys, oldest first.

@@ -49,7 +49,7 @@ func (p *Passwords) Set(ctx context.Context, account, password string) error {
 	return p.Store.Put(ctx, passwordBucket, account, []byte(hash))
 }
 
-// CheckPassword tells whether a password can be set.
+// CheckPassword reports whether a password can be set.
 func CheckPassword(password string) error {
 	switch {
 	case utf8.RuneCountInString(password) < minPassword:
@@ -60,7 +60,7 @@ func CheckPassword(password string) error {
 	return nil
 }
 
-// Has tells whether an account has a password.
+// Has reports whether an account has a password.
 func (p *Passwords) Has(ctx context.Context, account string) (bool, error) {
 	_, found, err := p.Store.Get(ctx, passwordBucket, account)
 	return found, err

@@ -16,7 +16,7 @@ type Doc struct {
 	At    time.Time // when it was last written
 }
 
-// Get reads a document; the second result tells whether it exists.
+// Get reads a document; the second result reports whether it exists.
 func (s *Store) Get(ctx context.Context, bucket, key string) ([]byte, bool, error) {
 	var v []byte
 	err := s.read.QueryRowContext(ctx, "SELECT value FROM docs WHERE bucket=? AND key=?", bucket, key).Scan(&v)

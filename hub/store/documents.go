@@ -37,7 +37,7 @@ func (d *Documents) record(ctx context.Context, bucket, key string, v []byte) er
 	return d.hub.Settle(ctx, since)
 }
 
-// Get reads a document; the second result tells whether it exists.
+// Get reads a document; the second result reports whether it exists.
 func (d *Documents) Get(ctx context.Context, bucket, key string) ([]byte, bool, error) {
 	return d.store.Get(ctx, bucket, key)
 }
