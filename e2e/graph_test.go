@@ -68,8 +68,23 @@ var packages = map[string]imports{
 	"hub/host/automations": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/automation", "hub/ids", "hub/texts"}, "automations know the core alone, and sessions by the functions they are given"},
 
 	// The areas of the pages do not know each other: they stand on site, and handlers/pages joins them.
-	"handlers/pages":      {[]string{"handlers/live", "handlers/pages/site", "hub", "hub/ahp", "hub/access", "hub/audit", "hub/automation", "hub/host", "hub/host/core", "hub/machine", "hub/notify", "hub/people", "hub/presence", "hub/quota", "hub/resource", "hub/changeset", "hub/changeset/diff", "hub/review", "static", "templ/…", "hub/ids", "hub/texts"}, "pages are clients of the hub, and show what is beside it"},
-	"handlers/pages/site": {[]string{"handlers/live", "hub", "hub/ahp", "hub/access", "hub/host", "hub/host/core", "hub/ids", "hub/notify", "hub/presence", "hub/resource", "hub/review", "hub/texts", "static", "templ/…"}, "what every area of the pages stands on knows none of them"},
+	"handlers/pages":             area("hub/notify", "hub/presence", "hub/quota", "static", "handlers/pages/…"),
+	"handlers/pages/site":        area("hub/ids", "hub/notify", "hub/presence", "hub/resource", "hub/review", "hub/texts", "static"),
+	"handlers/pages/automations": area("hub/automation", "hub/ids"),
+	"handlers/pages/chat":        area("hub/ids", "hub/texts"),
+	"handlers/pages/customs":     area("hub/audit"),
+	"handlers/pages/inbox":       area("hub/audit"),
+	"handlers/pages/people":      area("hub/audit", "hub/people", "hub/texts"),
+	"handlers/pages/review":      area("hub/audit", "hub/changeset", "hub/changeset/diff", "hub/ids", "hub/review", "hub/texts"),
+	"handlers/pages/settings":    area("hub/audit", "hub/notify"),
+	"handlers/pages/terminals":   area("hub/ids", "hub/machine"),
+	"handlers/pages/visitors":    area("hub/presence"),
+}
+
+// area is a package of pages: what all of them may import, and more.
+func area(more ...string) imports {
+	may := []string{"handlers/live", "handlers/pages/site", "hub", "hub/ahp", "hub/access", "hub/host", "hub/host/…", "templ/…"}
+	return imports{append(may, more...), "pages are clients of the hub, and an area knows no other"}
 }
 
 // bans keeps third-party packages out of packages.

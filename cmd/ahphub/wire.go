@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/handlers/pages"
+	pagespeople "github.com/ahphub/ahphub/handlers/pages/people"
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/handlers/rpc"
 	"github.com/ahphub/ahphub/hub"
@@ -182,7 +183,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	a.pages = pages.New(pages.Deps{Host: a.host, Hub: a.hub, Links: in.links, Presence: presence.New(presence.Config{}),
 		Assets: assets, Log: a.log,
 		Docs: a.docs, Browsers: in.cookies,
-		Accounts: pages.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal, Members: in.members},
+		Accounts: pagespeople.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal, Members: in.members},
 		Notify:   a.notify, Audit: a.audit, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets, Frames: frames})
 	a.rpc = rpc.New(rpc.Config{Host: a.host, Automations: a.host.Automations,
 		Audit: a.audit, Hub: a.hub, Clients: a.store, Log: a.log,

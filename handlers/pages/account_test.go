@@ -11,6 +11,7 @@ import (
 
 	"github.com/alexedwards/argon2id"
 
+	"github.com/ahphub/ahphub/handlers/pages/people"
 	"github.com/ahphub/ahphub/hub/access"
 	accounts "github.com/ahphub/ahphub/hub/people"
 )
@@ -65,8 +66,8 @@ func TestAccountPage(t *testing.T) {
 	fast := &argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 	passwords := &accounts.Passwords{Store: kept, Params: fast}
 	in := &signedIn{[]accounts.Browser{{Key: "k1", This: true}, {Key: "k2"}}}
-	s.pages.Accounts = Accounts{Passwords: passwords, Passkeys: &accounts.Passkeys{Store: kept}, Tokens: tokens}
-	s.pages.Browsers = in
+	s.pages.people.Accounts = people.Accounts{Passwords: passwords, Passkeys: &accounts.Passkeys{Store: kept}, Tokens: tokens}
+	s.pages.people.Browsers = in
 	form := func(path string, status int, pairs ...string) string {
 		t.Helper()
 		v := url.Values{}

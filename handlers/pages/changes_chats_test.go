@@ -1,19 +1,19 @@
 package pages
 
 import (
+	"golang.org/x/net/html"
+
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -81,34 +81,28 @@ func TestChangesOfAChatWithItsOwnDirectories(t *testing.T) {
 func TestTurnsOfChatsAreCompared(t *testing.T) {
 	x, two, chat := apart(t)
 	session := x.session0(x.base)
-	s := func() *ahp.SessionState { return x.pages.SessionState(session) }
-	l := look{short: part.Tail(x.base), session: session, scope: "session"}
 	turn := func(in, text, name string) {
 		if err := os.WriteFile(filepath.Join(two, name), []byte(text+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		x.say(in, text)
 		x.await("the turn ends", func() bool {
-			list := x.pages.turns(l, s())
-			i := slices.IndexFunc(list, func(c page.TurnChoice) bool { return c.Text == text })
-			if i < 0 {
+			id := x.turnOf(session, text)
+			if id == "" {
 				return false
 			}
-			_, _, _, known := x.host.Changes.TurnChanges(t.Context(), session, list[i].ID)
+			_, _, _, known := x.host.Changes.TurnChanges(t.Context(), session, id)
 			return known
 		})
 	}
 	turn(x.chatOf(x.base), "begin", "b.txt")
 	turn(x.base+"/c/"+part.Tail(chat), "go on", "c.txt")
-	list := x.pages.turns(l, s())
-	if len(list) != 2 || list[0].Chat != "Chat 2" || list[1].Text != "begin" {
+	list := x.turnsOffered()
+	if len(list) != 2 || list[0].chat != "Chat 2" || !strings.Contains(list[1].text, "begin") {
 		t.Fatalf("the turns offered are %+v", list)
 	}
-	l.scope = "turn." + list[0].ID
-	if c, own := x.pages.whose(l, s()); !own || c.Title != "Chat 2" {
-		t.Errorf("the turn is of %+v", c)
-	}
-	p := x.until(x.base+"/changes?"+url.Values{"from": {list[1].ID}, "to": {list[0].ID}}.Encode(), "c.txt")
+	x.until(x.base+"/changes?scope="+url.QueryEscape("turn."+list[0].id), "Chat 2</summary>")
+	p := x.until(x.base+"/changes?"+url.Values{"from": {list[1].id}, "to": {list[0].id}}.Encode(), "c.txt")
 	for _, want := range []string{`<optgroup label="Chat 2">`, "Turn 1 to Chat 2, Turn 1", "Chat 2</summary>"} {
 		if !strings.Contains(p, want) {
 			t.Errorf("the comparison does not show %q:\n%s", want, p)
@@ -123,4 +117,51 @@ func TestTurnsOfChatsAreCompared(t *testing.T) {
 func (s *testSite) await(what string, ok func() bool) {
 	s.t.Helper()
 	soon(s.t, what, ok)
+}
+
+// offeredTurn is a turn that the review offers to compare.
+type offeredTurn struct{ id, chat, text string }
+
+// turnsOffered reads the turns that the review page offers.
+func (s *tree) turnsOffered() (list []offeredTurn) {
+	s.t.Helper()
+	doc, err := html.Parse(strings.NewReader(s.get(s.base + "/changes")))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	from := find(doc, func(n *html.Node) bool { return attr(n, "id") == "turn-from" })
+	if from == nil {
+		return nil
+	}
+	for n := range from.Descendants() {
+		if n.Type == html.ElementNode && n.Data == "option" && attr(n, "value") != "" {
+			list = append(list, offeredTurn{attr(n, "value"), attr(n.Parent, "label"), textIn(n)})
+		}
+	}
+	return list
+}
+
+func textIn(n *html.Node) (text string) {
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			text += d.Data
+		}
+	}
+	return text
+}
+
+// turnOf finds the finished turn of a session that answers a message; "" when there is none.
+func (s *tree) turnOf(session ahp.URI, message string) string {
+	for _, c := range s.pages.SessionState(session).Chats {
+		chat, _ := hub.StateOf[*ahp.ChatState](s.hub, c.Resource)
+		if chat == nil {
+			continue
+		}
+		for _, t := range chat.Turns {
+			if t.Message.Text == message {
+				return t.ID
+			}
+		}
+	}
+	return ""
 }

@@ -78,7 +78,7 @@ func TestFilesGoAlongWithAMessage(t *testing.T) {
 		status     int
 	}{
 		{"program.bin", "neither a picture nor text", []byte{0xff, 0x00, 0xfe}, 400},
-		{"large.txt", "at most 10 files", bytes.Repeat([]byte("x"), mostAttachedBytes+1), 413},
+		{"large.txt", "at most 10 files", bytes.Repeat([]byte("x"), 700*1024+1), 413},
 	} {
 		if status, page := s.sendFiles(chat, "look", map[string][]byte{c.name: c.data}); status != c.status || !strings.Contains(page, c.says) {
 			t.Errorf("%s: %d\n%.600s", c.name, status, page)

@@ -34,7 +34,7 @@ func TestInboxAsksWhereRepositoryMayLead(t *testing.T) {
 	}
 	x.post("/files/"+x.host.FileAsks()[0].ID, url.Values{"do": {"allow"}})
 	x.until(changes, "secret.txt")
-	grant := x.pages.fileGrants()[0]
+	grant := x.host.FileGrants()[0]
 	if !strings.HasPrefix(grant.Name, "Git, through ") || grant.Path != other {
 		t.Errorf("what was allowed is listed as %+v", grant)
 	}

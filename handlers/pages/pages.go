@@ -5,15 +5,22 @@ package pages
 import (
 	"cmp"
 	"log/slog"
+	"net/http"
 	"time"
 
-	"github.com/go-chi/chi/v5"
-
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/automations"
+	"github.com/ahphub/ahphub/handlers/pages/chat"
+	"github.com/ahphub/ahphub/handlers/pages/customs"
+	"github.com/ahphub/ahphub/handlers/pages/inbox"
+	"github.com/ahphub/ahphub/handlers/pages/people"
+	"github.com/ahphub/ahphub/handlers/pages/review"
+	"github.com/ahphub/ahphub/handlers/pages/settings"
 	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/handlers/pages/terminals"
+	"github.com/ahphub/ahphub/handlers/pages/visitors"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
-	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/notify"
@@ -30,11 +37,11 @@ type Deps struct {
 	Presence   *presence.Tracker
 	Assets     *static.Assets
 	Log        *slog.Logger
-	Docs       Docs             // drafts and marks of people; nil keeps none
-	Browsers   Browsers         // who is signed in; nil shows none
-	Accounts   Accounts         // the owner's ways to sign in; its zero value shows none
+	Docs       review.Docs      // drafts and marks of people; nil keeps none
+	Browsers   people.Browsers  // who is signed in; nil shows none
+	Accounts   people.Accounts  // the owner's ways to sign in; its zero value shows none
 	Notify     *notify.Notifier // tells people; nil tells nobody
-	Audit      AuditLog         // what was done; nil shows none
+	Audit      people.AuditLog  // what was done; nil shows none
 	Public     string           // address teammates use; "" while only this machine is meant to reach it
 	DefaultDir string           // working directory offered when there is no earlier one
 	Sockets    *quota.Pool      // of open streams; nil: none is refused
@@ -43,16 +50,18 @@ type Deps struct {
 	Heartbeat  live.Heartbeat   // of live streams
 }
 
-// Pages holds the handlers. Close it after the server stopped.
+// Pages joins the areas. Close it after the server stopped.
 type Pages struct {
 	*site.Site
-	Docs     Docs
-	Browsers Browsers
-	Accounts Accounts
-	Audit    AuditLog
-	diffs    diff.Cache
-
-	draftOrder draftOrder
+	automations *automations.Pages
+	chat        *chat.Pages
+	customs     *customs.Pages
+	inbox       *inbox.Pages
+	people      *people.Pages
+	presence    *visitors.Pages
+	review      *review.Pages
+	settings    *settings.Pages
+	terminals   *terminals.Pages
 }
 
 // New makes the pages.
@@ -64,11 +73,15 @@ func New(d Deps) *Pages {
 	if d.Presence == nil {
 		d.Presence = presence.New(presence.Config{})
 	}
-	p := &Pages{Docs: d.Docs, Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit, Site: &site.Site{
-		Host: d.Host, Hub: d.Hub, Links: d.Links, Presence: d.Presence, Assets: d.Assets, Log: d.Log, Notify: d.Notify, Public: d.Public,
-		DefaultDir: d.DefaultDir, Now: d.Now}}
-	p.Live = live.New(live.Config{Hub: d.Hub, ClientPrefix: core.FeedPrefix, Rooms: p.rooms(), Visit: p.showVisitor, Links: d.Links,
-		Public: d.Public, Sockets: d.Sockets, Frames: d.Frames, Heartbeat: d.Heartbeat})
+	s := &site.Site{Host: d.Host, Hub: d.Hub, Links: d.Links, Presence: d.Presence, Assets: d.Assets, Log: d.Log, Notify: d.Notify,
+		Public: d.Public, DefaultDir: d.DefaultDir, Now: d.Now}
+	p := &Pages{Site: s, automations: automations.New(s), customs: customs.New(s), inbox: inbox.New(s), settings: settings.New(s),
+		terminals: terminals.New(s), review: review.New(s, d.Docs)}
+	p.chat = chat.New(s, p.terminals, p.review)
+	p.people = people.New(s, people.Config{Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit, Changes: p.review})
+	p.presence = visitors.New(s, p.review, p.terminals)
+	s.Live = live.New(live.Config{Hub: d.Hub, ClientPrefix: core.FeedPrefix, Rooms: p.rooms(), Visit: p.presence.ShowVisitor,
+		Links: d.Links, Public: d.Public, Sockets: d.Sockets, Frames: d.Frames, Heartbeat: d.Heartbeat})
 	return p
 }
 
@@ -78,32 +91,5 @@ func (p *Pages) Close() { p.Live.Close() }
 // Renders counts how often live HTML was drawn, over all viewers.
 func (p *Pages) Renders() int64 { return p.Live.Renders() }
 
-// Routes mounts every page and form.
-func (p *Pages) Routes(r chi.Router) {
-	get := func(path string, h site.Handler) { r.Get(path, p.Adapt(h)) }
-	post := func(path string, h site.Handler) { r.Post(path, p.Adapt(h)) }
-	get("/", p.inbox)
-	get("/live", p.Live.ServeStream)
-	get("/new", p.newSession)
-	post("/new", p.createSession)
-	get("/settings", p.settings)
-	post("/settings/theme", p.theme)
-	get("/help", p.help)
-	p.reviewRoutes(r)
-	p.verdictRoutes(r)
-	p.peopleRoutes(r)
-	p.accountRoutes(r)
-	p.automationRoutes(r)
-	p.fileRoutes(r)
-	p.deletedRoutes(r)
-	p.notifyRoutes(r)
-
-	get("/s/{session}", p.session)
-	post("/s/{session}/title", p.onSession(p.retitle))
-	post("/s/{session}/archive", p.onSession(p.archive))
-	get("/s/{session}/worktree", p.worktree)
-	post("/s/{session}/worktree", p.worktreeAct)
-	p.customRoutes(r)
-	p.chatRoutes(r)
-	p.terminalRoutes(r)
-}
+// Unsubscribe answers the links in mails.
+func (p *Pages) Unsubscribe(w http.ResponseWriter, r *http.Request) { p.settings.Unsubscribe(w, r) }

@@ -62,7 +62,7 @@ func TestPeoplePage(t *testing.T) {
 		{Key: "k2", Account: accounts.Account{ID: "owner"}, Agent: "Mozilla/5.0 (iPhone) Safari/604.1"},
 		{Key: "k3", Account: accounts.Account{ID: "guest:1", Name: "Ben", Link: "l"}},
 	}}
-	s.pages.Links, s.pages.Browsers = links, in
+	s.pages.Links, s.pages.people.Browsers = links, in
 	base, _ := s.session()
 
 	made := s.url + base + "/share"
@@ -102,7 +102,7 @@ func TestAuditPage(t *testing.T) {
 		all = append(all, audit.Entry{At: time.Unix(int64(i), 0), Who: "owner", Name: "Ana", What: "signed in", From: "192.0.2.1"})
 	}
 	all = append(all, audit.Entry{At: time.Unix(1e9, 0), Who: "guest:1", Name: "<b>Ben</b>", What: "joined", On: "link-1"})
-	s.pages.Audit = all
+	s.pages.people.Audit = all
 
 	page := s.get("/audit")
 	if !strings.Contains(page, "&lt;b&gt;Ben") || !strings.Contains(page, "51 older") || strings.Count(page, "<time") != 200 {

@@ -10,8 +10,6 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/ahphub/ahphub/handlers/live"
-	"github.com/ahphub/ahphub/handlers/pages/site"
-	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/presence"
@@ -133,42 +131,14 @@ func TestAPageSaysWhereItsReaderIs(t *testing.T) {
 
 // What is not in the session, or not to be seen, is no place.
 func TestPlacesThatAreNone(t *testing.T) {
-	s := open(t)
-	base, _ := s.session()
 	for _, c := range []struct{ at, in string }{{"chat", "other"}, {"changes", "../x"}, {"terminals", "nothing"}, {"nowhere", ""}, {"", ""}} {
-		v := site.Visit{Who: s.who, Session: s.uri(base), Short: strings.TrimPrefix(base, "/s/")}
-		if p := s.pages.place(t.Context(), v, c.at, c.in); p.Channel != "" || strings.Contains(p.Href, "?") || strings.Contains(p.Href, "other") {
+		s := open(t)
+		base, _ := s.session()
+		s.visitor(base, c.at, c.in)
+		soon(t, "the reader is here", func() bool { return len(s.pages.Presence.People(s.uri(base))) == 1 })
+		if p := s.here(base); p.Channel != "" || strings.Contains(p.Href, "?") || strings.Contains(p.Href, "other") {
 			t.Errorf("%v is %+v", c, p)
 		}
-	}
-}
-
-// one sees one channel.
-type one struct {
-	hub.Audience
-	uri ahp.URI
-}
-
-func (o one) Sees(ch hub.ChannelInfo) bool { return ch.URI == o.uri }
-
-// Whoever may see one chat alone learns who is here, and of those elsewhere nothing but that.
-func TestPlacesOutsideOfTheScope(t *testing.T) {
-	s := open(t)
-	base, _ := s.session()
-	s.pages.Presence.Join(ana, s.uri(base), presence.Place{Page: "changes", In: "secret", Channel: "ahp-changeset:/x/secret", Kind: ahp.ChannelChangeset,
-		Href: "/secret", File: "secret", Path: "secret.go", Line: "R1", Top: "secret", Typing: "reply:secret"})
-	s.pages.Presence.Join(benHere, s.uri(base), presence.Place{Page: "chat", In: "shared", Channel: "ahp-chat:/shared", Kind: ahp.ChannelChat, Typing: "message"})
-	list := s.pages.company(s.uri(base), one{access.Owner("").Audience(), "ahp-chat:/shared"})
-	if len(list) != 2 || list[0].Place.Where() != "Elsewhere in this session" || list[1].Place.Typing != "message" {
-		t.Fatalf("they see %+v", list)
-	}
-	r := &peopleRoom{list: list}
-	if html := r.Whole(nil)[0].HTML; strings.Contains(html, "secret") || !strings.Contains(html, "Elsewhere in this session") {
-		t.Errorf("they are sent\n%s", html)
-	}
-	all := s.pages.company(s.uri(base), access.Owner("").Audience())
-	if all[0].Place.Where() != "secret.go, line 1" {
-		t.Errorf("the owner sees %+v", all)
 	}
 }
 

@@ -9,15 +9,15 @@ import (
 func (p *Pages) rooms() live.Table {
 	return live.Table{
 		"rail":           {Open: p.NewRailRoom, Share: site.AnswerRights},
-		"inbox":          {Open: p.newInboxRoom, Share: site.PersonAndRights}, // it says who is mentioned
+		"inbox":          {Open: p.inbox.NewRoom, Share: site.PersonAndRights}, // it says who is mentioned
 		"session":        {Open: p.NewSessionRoom},
-		"people":         {Open: p.newPeopleRoom},
-		"chat":           {Open: p.newChatRoom},
-		"changes":        {Open: p.newChangesRoom},
-		"terminals":      {Open: p.newTabsRoom},
-		"terminal":       {Open: p.newTerminalRoom},
-		"automations":    {Open: p.newAutomationsRoom},
-		"automation":     {Open: p.newAutomationRoom},
-		"customizations": {Open: p.newCustomsRoom},
+		"people":         {Open: p.presence.NewRoom},
+		"chat":           {Open: p.chat.NewRoom},
+		"changes":        {Open: p.review.NewRoom},
+		"terminals":      {Open: p.terminals.NewTabsRoom},
+		"terminal":       {Open: p.terminals.NewRoom},
+		"automations":    {Open: p.automations.NewListRoom},
+		"automation":     {Open: p.automations.NewRoom},
+		"customizations": {Open: p.customs.NewRoom},
 	}
 }

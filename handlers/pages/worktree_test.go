@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"os"
@@ -10,10 +9,7 @@ import (
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/agent/script"
-	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
-	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/templ/page"
 )
 
 // A session is given a work tree when it is made; its changes are committed in the review, merged and the tree removed,
@@ -65,26 +61,6 @@ func TestAWorktreeByForms(t *testing.T) {
 	}
 	head.wait("branch", "main")
 	x.refuses(at, url.Values{"do": {"merge"}}, http.StatusNotFound, "no work tree")
-}
-
-// Where turns overlapped the review offers a work tree for the next session.
-func TestOverlappingTurnsOfferAWorktree(t *testing.T) {
-	note := ahp.Meta{"ahphub": json.RawMessage(`{"status":"M","overlap":true}`)}
-	s := &ahp.SessionState{WorkingDirectories: []ahp.URI{"file:///home/ana/project"}}
-	for name, c := range map[string]struct {
-		meta ahp.Meta
-		want string
-	}{"alone": {nil, ""}, "overlapped": {note, "/new?config.isolation=worktree&dir=%2Fhome%2Fana%2Fproject"}} {
-		b := newBuilder(open(t).pages, core.Caller{}, look{scope: "turn.1"})
-		m := b.model(nil, &ahp.ChangesetState{Files: []ahp.ChangesetFile{{ID: "a", Meta: c.meta}}}, s, nil)
-		if m.Beside != c.want {
-			t.Errorf("%s: it offers %q", name, m.Beside)
-		}
-		var html strings.Builder
-		if err := page.StatePart(m).Render(t.Context(), &html); err != nil || strings.Contains(html.String(), "work tree of its own") != (c.want != "") {
-			t.Errorf("%s: the page reads %s %v", name, html.String(), err)
-		}
-	}
 }
 
 // What would be lost is lost when somebody insists.

@@ -1,0 +1,186 @@
+package chat
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// session serves GET /s/{session}: the default chat, or the session's only page while it has none.
+func (p *Pages) ShowSession(w http.ResponseWriter, r *http.Request) error {
+	v, err := p.FindVisit(r)
+	if err != nil {
+		return err
+	}
+	if r.FormValue("as") == "md" {
+		return p.markdown(w, r)
+	}
+	return p.showChat(w, r, v, "")
+}
+
+// chat serves GET /s/{session}/c/{chat}.
+func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
+	v, err := p.FindVisit(r)
+	if err != nil {
+		return err
+	}
+	if r.FormValue("as") == "md" {
+		return p.markdown(w, r)
+	}
+	return p.showChat(w, r, v, chi.URLParam(r, "chat"))
+}
+
+func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v site.Visit, id string) error {
+	f, head, sess, err := p.SessionFrame(r, v, "chat")
+	if err != nil {
+		return err
+	}
+	uri, ok := site.ChatByID(sess, id)
+	if !ok {
+		return site.NotFound("There is no such chat in this session.")
+	}
+	id = part.Tail(uri)
+	m := page.Chat{Base: head.Base() + "/c/" + id, Pane: pane(w, r), Attention: part.AttentionOf(sess.InputNeeded, head.Base()), Chats: site.ChatLinks(sess, head.Base(), uri)}
+	mark, err := p.Live.Draw(r.Context(), v.Who, "chat:"+v.Short+":"+id, func(room live.Room, s live.States) {
+		c := room.(*chatRoom)
+		m.Turns = turnsOf(c.state(s), c.base, c.dir(s))
+		m.Composer = c.composerOf(s)
+		m.Composer.Editing = editing(c.state(s), r.FormValue("edit"))
+	})
+	if err != nil {
+		return err
+	}
+	m.Composer.Me, m.Forks = v.Who.Name, v.Who.Scope.IsWhole() && p.forks(sess.Provider)
+	if m.Composer.Draft, err = p.terminals.Quote(r, v, m.Composer.Draft); err != nil {
+		return err
+	}
+	m.Turns, m.Earlier = window(m.Turns, r.FormValue("before"))
+	if site.IsFragment(r) && r.FormValue("before") != "" {
+		return site.Send(w, http.StatusOK, page.EarlierPart(m))
+	}
+	if m.Pane == "changes" && !v.Who.Scope.IsWhole() {
+		m.Pane = ""
+	}
+	m.Info = p.info(r, v, sess)
+	f.Session.Chat, f.Session.Part = id, site.ChatPart+id
+	m.Session = *f.Session
+	f.Scripts = append(f.Scripts, "js/chat-complete.js", "js/chat.js", "js/chat-send.js", "js/chat-attach.js", "js/chat-edits.js")
+	f.Live = live.AddToQuery(f.Live, mark)
+	if err := p.ShowPeople(r.Context(), v, &f, id); err != nil {
+		return err
+	}
+	m.Frame = f
+	if site.IsFragment(r) && r.FormValue("pane") != "" {
+		return site.Send(w, http.StatusOK, page.PaneBody(m))
+	}
+	return site.Send(w, http.StatusOK, page.ChatPage(m))
+}
+
+// pageText is how much text a page shows of its turns together; the newest is there in any case.
+const pageText = 2 << 20
+
+// window returns what a page shows of the turns: the newest, or those that end before one.
+func window(turns []part.Turn, before string) (shown []part.Turn, earlier string) {
+	end := len(turns)
+	for i, t := range turns {
+		if t.ID == before {
+			end = i
+		}
+	}
+	from, size := end, 0
+	for from > 0 && end-from < turnsShown {
+		t := &turns[from-1]
+		t.Measure()
+		if size += t.Size(); size > pageText && from < end {
+			break
+		}
+		from--
+	}
+	if from > 0 {
+		earlier = turns[from].ID
+	}
+	return turns[from:end], earlier
+}
+
+// pane returns which tab of the right side is open; a choice is kept in a cookie, so that the next page is right at once.
+func pane(w http.ResponseWriter, r *http.Request) string {
+	want := r.FormValue("pane")
+	if want == "" {
+		if c, err := r.Cookie("pane"); err == nil {
+			want = c.Value
+		}
+	} else {
+		site.SetPreference(w, "pane", want)
+	}
+	switch want {
+	case "none":
+		return ""
+	case "threads", "terminals", "info":
+		return want
+	}
+	return "changes"
+}
+
+// info returns what the pane tells.
+func (p *Pages) info(r *http.Request, v site.Visit, s *ahp.SessionState) page.Info {
+	i := page.Info{Agent: p.AgentName(s.Provider), Clients: s.ActiveClients}
+	for _, d := range s.WorkingDirectories {
+		i.Dirs = append(i.Dirs, part.FilePath(d))
+	}
+	if s.Config != nil {
+		for _, key := range slices.Sorted(maps.Keys(s.Config.Schema.Properties)) {
+			if raw, ok := s.Config.Values[key]; ok {
+				i.Config = append(i.Config, page.ConfigValue{Title: s.Config.Schema.Properties[key].Title, Value: scalar(raw)})
+			}
+		}
+	}
+	i.Files, i.Reading = p.fileLines(r, v, s.WorkingDirectories)
+	i.Terminals, i.Threads = p.terminals.Lines(v), p.threads.Lines(r, v, s)
+	return i
+}
+
+func scalar(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// fileLines returns the files of the session's changeset as far as it is known already: asking for it has it computed, and
+// the pane never waits for git. reading says that there will be newer ones.
+func (p *Pages) fileLines(r *http.Request, v site.Visit, dirs []ahp.URI) (out []page.FileLine, reading bool) {
+	uri := "ahp-changeset:/" + v.Short + "/session"
+	if sum, ok := p.Host.Summary(v.Session); !ok || sum.Changes == nil || p.Prepare(r.Context(), v.Who, uri) != nil {
+		return nil, false
+	}
+	cs, ok := hub.StateOf[*ahp.ChangesetState](p.Hub, uri)
+	if !ok {
+		return nil, false
+	}
+	for _, f := range cs.Files {
+		side := f.Edit.After
+		if side == nil {
+			side = f.Edit.Before
+		}
+		if side == nil {
+			continue
+		}
+		l := page.FileLine{Href: "/s/" + v.Short + "/changes#f-" + part.DiffKey(f.ID), Path: site.RelativePath(side.URI, dirs), Reviewed: f.Reviewed != nil && *f.Reviewed}
+		if d := f.Edit.Diff; d != nil {
+			l.Add, l.Del = site.OrZero(d.Added), site.OrZero(d.Removed)
+		}
+		out = append(out, l)
+	}
+	return out, cs.Status == ahp.ChangesetStatusComputing || cs.Status == ahp.ChangesetStatusRecomputing
+}

@@ -1,0 +1,68 @@
+package chat
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// SetSetting serves POST …/settings: one setting of the session, for all its chats. The host decides who may.
+func (p *Pages) SetSetting(w http.ResponseWriter, r *http.Request) error {
+	f, err := p.chatForm(w, r)
+	if err != nil {
+		return err
+	}
+	key := r.PostForm.Get("key")
+	s := p.SessionState(f.Session)
+	if s == nil || s.Config == nil {
+		return site.Refused("this session has no settings")
+	}
+	prop, ok := host.Settings(s).Schema.Properties[key]
+	if !ok {
+		return site.BadRequest("This session has no such setting: reload the page.")
+	}
+	value, err := settingValue(prop.Type, r.PostForm.Get("value"))
+	if err != nil {
+		return err
+	}
+	if err := p.Act(r.Context(), f.Session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{key: value}}); err != nil {
+		return err
+	}
+	return site.FinishForm(w, r, f.back)
+}
+
+// Retry serves POST /s/{session}/retry: the agent of a session that did not start is started again.
+func (p *Pages) Retry(w http.ResponseWriter, r *http.Request) error {
+	v, err := p.FindVisit(r)
+	if err != nil {
+		return err
+	}
+	if err := p.Host.RetrySession(r.Context(), p.CallerOf(r.Context()), v.Session); err != nil {
+		return err
+	}
+	return site.FinishForm(w, r, "/s/"+v.Short)
+}
+
+// settingValue returns what a field holds, as JSON of the setting's type.
+func settingValue(kind, text string) (json.RawMessage, error) {
+	if kind == "string" {
+		return json.Marshal(text)
+	}
+	if !json.Valid([]byte(text)) {
+		return nil, site.BadRequest("This is no value that the setting takes.")
+	}
+	return json.RawMessage(text), nil
+}
+
+// settingsOf returns the settings of a session that may change while it lives.
+func settingsOf(s *ahp.SessionState) []part.Setting {
+	if s == nil || s.Config == nil {
+		return nil
+	}
+	all := host.Settings(s)
+	return part.SettingsOf(all.Schema, all.Values, true, host.Unasked)
+}

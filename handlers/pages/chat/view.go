@@ -1,0 +1,50 @@
+package chat
+
+import (
+	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// turnsShown is how many of the newest turns a page has; older ones are a link away.
+const turnsShown = 20
+
+// turnsOf returns a chat's turns, the running one last.
+func turnsOf(c *ahp.ChatState, base, dir string) []part.Turn {
+	out := make([]part.Turn, 0, len(c.Turns)+1)
+	for _, t := range c.Turns {
+		out = append(out, part.Turn{ID: t.ID, Base: base, StartedAt: t.StartedAt, Duration: t.Duration, Message: t.Message,
+			Parts: t.ResponseParts, Usage: t.Usage, State: t.State, Dir: dir, Changes: site.TurnChanges(t.Usage)})
+	}
+	if a := c.ActiveTurn; a != nil {
+		out = append(out, part.Turn{ID: a.ID, Base: base, StartedAt: a.StartedAt, Message: a.Message, Parts: a.ResponseParts.Slice(), Usage: a.Usage, Dir: dir})
+	}
+	if n := len(out); n > 0 {
+		out[n-1].Last = true
+	}
+	return out
+}
+
+// source returns what turn i was drawn from.
+func source(c *ahp.ChatState, i int) any {
+	if i < len(c.Turns) {
+		return c.Turns[i]
+	}
+	return c.ActiveTurn
+}
+
+func composerOf(c *ahp.ChatState, sess *ahp.SessionState, base string) part.Composer {
+	comp := part.Composer{Base: base, Running: c.ActiveTurn != nil, Steering: c.SteeringMessage, Queue: c.QueuedMessages,
+		ReadOnly: c.Interactivity != "" && c.Interactivity != ahp.ChatInteractivityFull}
+	comp.Settings = settingsOf(sess)
+	if sess != nil && sess.Lifecycle == ahp.SessionLifecycleFailed {
+		if comp.Failed = sess.CreationError; comp.Failed == nil {
+			comp.Failed = &ahp.ErrorInfo{Message: "It did not say why."}
+		}
+	}
+	comp.Background = part.BackgroundOf(c.BackgroundWork, base)
+	if c.Draft != nil {
+		comp.Draft = c.Draft.Text
+	}
+	return comp
+}

@@ -1,0 +1,154 @@
+package inbox
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+const (
+	inboxPage = 100 // sessions of one page
+)
+
+// inbox serves GET /. A guest has one session and is sent there.
+func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
+	who := access.FromContext(r.Context())
+	if who.Session != "" {
+		http.Redirect(w, r, "/s/"+core.ShortID(who.Session), http.StatusSeeOther)
+		return nil
+	}
+	c := p.CallerOf(r.Context())
+	m := page.Inbox{Frame: p.Frame(r, "Inbox", "inbox"), Filter: strings.TrimSpace(r.FormValue("q"))}
+	from, _ := strconv.Atoi(r.FormValue("from")) // absent or not a number: from the start
+	if m.Filter != "" || from > 0 {
+		m.List = p.inboxList(r.Context(), c, m.Filter, from)
+		return site.Send(w, http.StatusOK, page.InboxPage(m))
+	}
+	rail, err := p.Live.Draw(r.Context(), who, "rail", func(live.Room, live.States) {})
+	if err != nil {
+		return err
+	}
+	list, err := p.Live.Draw(r.Context(), who, "inbox", func(live.Room, live.States) { m.List = p.inboxList(r.Context(), c, "", 0) })
+	if err != nil {
+		return err
+	}
+	m.Frame.Live, m.Frame.Scripts = live.Query(rail, list), append(m.Frame.Scripts, "js/inbox.js")
+	return site.Send(w, http.StatusOK, page.InboxPage(m))
+}
+
+// inboxList draws from the groups, a page at a time.
+func (p *Pages) inboxList(ctx context.Context, c core.Caller, filter string, from int) page.InboxList {
+	l := page.InboxList{Owner: c.Role == access.RoleOwner, Gone: len(p.Host.Trash(c))}
+	for i, g := range p.GroupSessions(c, filter) {
+		if i == 0 {
+			l.Needs = len(g.Sessions)
+		}
+		out := page.InboxGroup{Name: g.Name}
+		for _, s := range g.Sessions {
+			if l.Total >= from && l.Total < from+inboxPage {
+				out.Items = append(out.Items, p.inboxItem(ctx, c, s))
+			}
+			l.Total++
+		}
+		if len(out.Items) > 0 {
+			l.Groups = append(l.Groups, out)
+		}
+	}
+	if filter == "" && from == 0 {
+		p.addFileAsks(c, &l)
+	}
+	if l.Total > from+inboxPage {
+		l.More = "/?" + url.Values{"q": {filter}, "from": {strconv.Itoa(from + inboxPage)}}.Encode()
+	}
+	return l
+}
+
+func (p *Pages) inboxItem(ctx context.Context, c core.Caller, s ahp.SessionSummary) page.InboxItem {
+	it := page.InboxItem{Short: core.ShortID(s.Resource), Title: site.SessionTitle(s.Title), Agent: s.Provider, Activity: s.Activity,
+		Status: p.StatusFor(c.Principal, s), Unread: !s.Status.Has(ahp.SessionStatusIsRead), Age: part.Age(s.ModifiedAt, p.Now())}
+	if len(s.WorkingDirectories) > 0 {
+		it.Dir = part.FilePath(s.WorkingDirectories[0])
+	}
+	if c := s.Changes; c != nil {
+		it.Add, it.Del, it.Files = site.OrZero(c.Additions), site.OrZero(c.Deletions), site.OrZero(c.Files)
+	}
+	desk := p.Host.Changes.Desk(s.Resource)
+	it.Verdicts = site.DrawVerdicts(desk.Standing(), nil)
+	if m := desk.MentionsOf(c.ID); len(m) > 0 {
+		it.Called = m[len(m)-1].By.Name
+	}
+	if s.Annotations != nil {
+		it.Threads = s.Annotations.AnnotationCount
+	}
+	if s.Status.Activity() == ahp.SessionStatusInputNeeded {
+		it.Asks = p.asks(c.Principal, s.Resource, it)
+	}
+	return it
+}
+
+// asks returns what a session that is in memory waits for and this person may answer; one that waits is in memory.
+func (p *Pages) asks(who access.Principal, session ahp.URI, it page.InboxItem) (out []page.Ask) {
+	base := "/s/" + it.Short
+	for _, r := range p.SessionState(session).InputNeeded {
+		if !p.MayAnswer(who, r) {
+			continue
+		}
+		switch v := r.Value.(type) {
+		case *ahp.SessionToolConfirmationRequest:
+			if tool, ok := confirmationTool(v.ToolCall); ok {
+				turn := part.Turn{ID: v.TurnID, Base: base + "/c/" + part.Tail(v.Chat), Dir: it.Dir}
+				out = append(out, page.Ask{Turn: turn, Tool: tool})
+			}
+		case *ahp.SessionChatInputRequest:
+			text := v.Request.Message
+			if text == "" {
+				text = "The agent asks something."
+			}
+			out = append(out, page.Ask{Text: text, Href: base + "/c/" + part.Tail(v.Chat) + "#ask-" + v.Request.ID})
+		}
+	}
+	return out
+}
+
+func confirmationTool(s ahp.ToolCallConfirmationState) (part.Tool, bool) {
+	state, ok := s.Value.(ahp.ToolCallStateValue)
+	if !ok {
+		return part.Tool{}, false
+	}
+	return part.ToolOf(ahp.ToolCallState{Value: state}), true
+}
+
+// inboxRoom draws the first page's list.
+type inboxRoom struct {
+	live.Redraw
+	p *Pages
+}
+
+// newInboxRoom opens "inbox"; only the unfiltered first page is live.
+func (p *Pages) NewRoom(_ context.Context, who access.Principal, _ []string) (live.Room, error) {
+	r := &inboxRoom{p: p}
+	r.Draw = func(live.States) []live.Patch {
+		list := p.inboxList(context.Background(), core.Caller{Principal: who}, "", 0)
+		return []live.Patch{live.Replace("inbox", page.InboxListPart(list, ""))}
+	}
+	return r, nil
+}
+
+// Channels of the room: notifications arrive on root.
+func (r *inboxRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI} }
+
+// Watch pings as the rail does, and when a verdict or a mention changes.
+func (r *inboxRoom) Watch(ping func()) (stop func()) {
+	rail, desks := r.p.WatchRail(ping), r.p.WatchDesk("", ping)
+	return func() { rail(); desks() }
+}

@@ -1,0 +1,33 @@
+package people
+
+import (
+	"context"
+
+	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Changes are the sets of changes of a session that a link can be for.
+type Changes interface {
+	// OfferedScopes lists the scopes of changesets that a session offers.
+	OfferedScopes(*ahp.SessionState) []string
+	// FindChangeset returns the changeset of a scope, if the visitor may see it.
+	FindChangeset(ctx context.Context, v site.Visit, scope string) (ahp.URI, error)
+}
+
+// Config is what knows people.
+type Config struct {
+	Browsers Browsers // who is signed in; nil shows none
+	Accounts Accounts // the owner's ways to sign in; its zero value shows none
+	Audit    AuditLog // what was done; nil shows none
+	Changes  Changes
+}
+
+// peoplePages are the pages and forms of who can come in: links, members, browsers, one's own account, and the audit.
+type Pages struct {
+	*site.Site
+	Config
+}
+
+// newPeople makes the people's pages.
+func New(s *site.Site, cfg Config) *Pages { return &Pages{s, cfg} }

@@ -1,0 +1,280 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+const (
+	computing    = 3      // files compared at once for one page
+	colourCap    = 40_000 // changed lines of a changeset beyond which no syntax is read: it is not drawn either
+	keptContents = 64     // texts of commented files a builder remembers
+)
+
+// builder makes files of a changeset into what the page draws. It reads content by the caller's rights, and remembers
+// the texts of files that have threads, since threads follow their lines.
+type builder struct {
+	p      *Pages
+	caller core.Caller
+	look   look
+
+	mu    sync.Mutex
+	texts map[ahp.URI][]string
+}
+
+// built is a file with the comparison it came from, which reports whether its rows are the same as before.
+type built struct {
+	part.DiffFile
+	src *diff.File
+}
+
+func newBuilder(p *Pages, c core.Caller, l look) *builder {
+	return &builder{p: p, caller: c, look: l, texts: map[ahp.URI][]string{}}
+}
+
+// files compares every file of a changeset, in the order of their paths.
+func (b *builder) files(ctx context.Context, s *ahp.ChangesetState, dirs []ahp.URI, threads []part.Thread) ([]built, error) {
+	out := make([]built, len(s.Files))
+	add, del := sum(s.Files)
+	ops := fileOpsOf(s)
+	var g errgroup.Group
+	g.SetLimit(computing)
+	for i := range s.Files {
+		g.Go(func() error {
+			out[i] = b.file(ctx, &s.Files[i], dirs, add+del <= colourCap)
+			out[i].Ops = ops
+			return ctx.Err()
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(out, func(x, y built) int { return comparePaths(x.Path, y.Path) })
+	if add+del <= colourCap {
+		moves(out)
+	}
+	for i := range out {
+		b.settleThreads(ctx, s, &out[i], threads)
+	}
+	return out, nil
+}
+
+// comparePaths sorts files of a directory before its subdirectories' neighbours, so that the page has the order of
+// the tree: by directory, then name.
+func comparePaths(a, b string) int {
+	x, y := strings.Split(a, "/"), strings.Split(b, "/")
+	for i := 0; i < len(x) && i < len(y); i++ {
+		if lastX, lastY := i == len(x)-1, i == len(y)-1; lastX != lastY {
+			if lastX {
+				return 1
+			}
+			return -1
+		}
+		if c := strings.Compare(x[i], y[i]); c != 0 {
+			return c
+		}
+	}
+	return len(x) - len(y)
+}
+
+// file draws one: what cannot be read says so in its place, and the rest of the page stands.
+func (b *builder) file(ctx context.Context, f *ahp.ChangesetFile, dirs []ahp.URI, colours bool) built {
+	d := built{DiffFile: part.DiffFile{ID: f.ID, Base: b.look.base() + "/changes", Query: b.look.query(), Reviewed: f.Reviewed != nil && *f.Reviewed}}
+	describe(&d.DiffFile, f, dirs)
+	if d.Reviewed {
+		if by := host.ReadFileNote(f.Meta).By; by != nil {
+			d.ReviewedBy = by.Name
+		}
+		d.Shut = true
+	}
+	if lines := d.Add + d.Del; lines > foldLines {
+		d.Fold = part.Count(lines) + " changed lines"
+		return d
+	}
+	b.compare(ctx, &d, f, colours)
+	if !d.Reviewed {
+		b.marks(ctx, &d.DiffFile, host.ReadFileNote(f.Meta))
+	}
+	return d
+}
+
+const foldLines = 20_000
+
+// describe fills in what the protocol says of a file, without reading it.
+func describe(d *part.DiffFile, f *ahp.ChangesetFile, dirs []ahp.URI) {
+	before, after := f.Edit.Before, f.Edit.After
+	switch {
+	case before == nil && after == nil:
+		d.Path, d.Status, d.Note = f.ID, part.DiffModified, "The host names no version of this file."
+	case before == nil:
+		d.Path, d.Status = site.RelativePath(after.URI, dirs), part.DiffAdded
+	case after == nil:
+		d.Path, d.Status = site.RelativePath(before.URI, dirs), part.DiffDeleted
+	default:
+		d.Path, d.Status = site.RelativePath(after.URI, dirs), part.DiffModified
+		if before.URI != after.URI {
+			d.OldPath, d.Status = site.RelativePath(before.URI, dirs), part.DiffRenamed
+		}
+	}
+	if n := f.Edit.Diff; n != nil {
+		d.Add, d.Del = int(site.OrZero(n.Added)), int(site.OrZero(n.Removed))
+	}
+	own := host.ReadFileNote(f.Meta)
+	d.Versions = strings.TrimSpace(cmp.Or(own.OldOID, "-") + " " + cmp.Or(own.NewOID, "-"))
+	d.OldMode, d.NewMode, d.Stale, d.Staged = own.OldMode, own.NewMode, own.Stale, own.Staged
+	if own.Skipped != "" {
+		d.Note = site.Sentence(own.Skipped)
+	}
+	switch {
+	case own.Outside:
+		d.Tag = "changed outside of turns"
+	case own.Overlap:
+		d.Tag = "another turn ran here too"
+	}
+	if d.OldMode == d.NewMode || before == nil || after == nil {
+		d.OldMode, d.NewMode = "", ""
+	}
+	switch own.NewMode {
+	case "120000":
+		d.Form = part.DiffSymlink
+	case "160000":
+		d.Form = part.DiffSubmodule
+	}
+}
+
+// compare fetches both versions and compares them, from the cache when their names say what they hold.
+func (b *builder) compare(ctx context.Context, d *built, f *ahp.ChangesetFile, colours bool) {
+	if d.Note != "" {
+		return
+	}
+	o := diff.Options{Space: b.look.space}
+	if colours {
+		o.Path = d.Path
+	}
+	load := func(ctx context.Context) (old, new []byte, err error) { return b.versions(ctx, f) }
+	key := diff.Key{Old: contentOf(f.Edit.Before), New: contentOf(f.Edit.After), Options: o}
+	file, err := b.p.diffs.Compute(ctx, key, load)
+	if err != nil {
+		d.Note = "This file cannot be read: " + site.Classify(err).Text
+		return
+	}
+	d.OldSize, d.NewSize = sizeOf(f.Edit.Before), sizeOf(f.Edit.After)
+	d.OldPixels, d.NewPixels = file.OldPixels, file.NewPixels
+	d.src = file
+	kind := foldedKind(d.Path, host.ReadFileNote(f.Meta).Generated, file)
+	if media := imageType(d.Path); media != "" && (file.Binary || media == svgType) {
+		d.OldURL, d.NewURL = b.imageURL(f.Edit.Before, f, "before"), b.imageURL(f.Edit.After, f, "after")
+	}
+	switch {
+	case file.Binary:
+		d.Form = part.DiffBinary
+		if d.OldURL+d.NewURL != "" {
+			d.Form = part.DiffImage
+		}
+	case file.TooBig:
+		d.Fold = part.Count(file.Additions+file.Deletions) + " changed lines"
+		if file.Additions+file.Deletions == 0 {
+			d.Fold = part.Size(max(d.OldSize, d.NewSize))
+		}
+	case kind != "":
+		d.Add, d.Del, d.Fold = file.Additions, file.Deletions, kind
+	default:
+		d.Diff = file
+		d.Add, d.Del = file.Additions, file.Deletions
+	}
+}
+
+func (b *builder) imageURL(side *ahp.FileEditSide, f *ahp.ChangesetFile, name string) string {
+	if side == nil {
+		return ""
+	}
+	return b.look.base() + "/changes/image?" + b.look.query() + "&file=" + part.DiffKey(f.ID) + "&side=" + name
+}
+
+func contentOf(s *ahp.FileEditSide) string {
+	if s == nil {
+		return ""
+	}
+	return s.Content.URI + "#" + s.Content.Nonce
+}
+
+func sizeOf(s *ahp.FileEditSide) int64 {
+	if s == nil || s.Content.SizeHint == nil {
+		return 0
+	}
+	return *s.Content.SizeHint
+}
+
+// read returns the content of one side; nil when there is none.
+func (b *builder) read(ctx context.Context, s *ahp.FileEditSide) ([]byte, error) {
+	if s == nil {
+		return nil, nil
+	}
+	return b.p.readResource(ctx, b.caller, b.look.session, s.Content.URI)
+}
+
+// versions returns the contents of both sides of a file.
+func (b *builder) versions(ctx context.Context, f *ahp.ChangesetFile) (old, new []byte, err error) {
+	if old, err = b.read(ctx, f.Edit.Before); err != nil {
+		return nil, nil, err
+	}
+	new, err = b.read(ctx, f.Edit.After)
+	return old, new, err
+}
+
+// readResource reads a resource by the caller's rights.
+func (p *Pages) readResource(ctx context.Context, c core.Caller, channel, uri ahp.URI) ([]byte, error) {
+	res, err := p.Host.ResourceRead(ctx, c, ahp.ResourceReadParams{Channel: channel, URI: uri, Encoding: ahp.ContentEncodingBase64})
+	if err != nil {
+		return nil, err
+	}
+	if res.Encoding == ahp.ContentEncodingBase64 {
+		return base64.StdEncoding.DecodeString(res.Data)
+	}
+	return []byte(res.Data), nil
+}
+
+// model puts the page together: what is the same for everybody with this look.
+func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionState, threads []part.Thread) *page.Changes {
+	v := &page.Changes{Base: b.look.base(), Query: b.look.query(), Status: string(cs.Status), Space: b.look.space, Threads: threads,
+		View: part.DiffView{Split: b.look.split, Ops: hunkOps(cs)}, Ops: opsOf(cs), Scopes: b.p.scopes(b.caller.Principal, b.look, s), Running: b.p.running(b.look.session)}
+	v.Turns = b.p.turns(b.look, s)
+	if b.caller.Scope.IsWhole() {
+		v.Chats = b.p.chats(b.look, s)
+	}
+	if from, to, ok := b.look.turns(); ok {
+		v.FromTurn, v.ToTurn = from, to
+	}
+	if cs.Error != nil {
+		v.Problem = site.Sentence(cs.Error.Message)
+	}
+	if cs.Status == ahp.ChangesetStatusRecomputing { // the files are complete, and what is new follows
+		v.Status = string(ahp.ChangesetStatusReady)
+	}
+	if w := host.ReadWatching(s.Meta); w.Polling {
+		v.Late = fmt.Sprintf("Changes show up to %d seconds late, or later where a look takes long. %s", w.Seconds, site.Sentence(w.Why))
+	}
+	if len(cs.Files) > 0 && host.ReadFileNote(cs.Files[0].Meta).Overlap { // of one turn's files, as of all
+		v.Beside = freshWorktree(s)
+	}
+	for i := range files {
+		v.Files = append(v.Files, files[i].DiffFile)
+	}
+	v.Settle()
+	return v
+}

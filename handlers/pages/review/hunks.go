@@ -1,0 +1,143 @@
+package review
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// moves finds the blocks that were moved within and between the files of a page.
+func moves(files []built) {
+	list := make([]*diff.File, len(files))
+	for i := range files {
+		list[i] = files[i].Diff
+	}
+	for i, blocks := range diff.Moves(list) {
+		for _, b := range blocks {
+			other := &files[b.File]
+			files[i].Moved = append(files[i].Moved, part.Moved{Block: b, Path: other.Path, Href: other.Href()})
+		}
+	}
+}
+
+// marks notes which hunks are reviewed: those that were marked, and while the file's own mark is stale those it was set
+// on. Where that version is not kept any more the others stand open.
+func (b *builder) marks(ctx context.Context, d *part.DiffFile, note host.FileNote) {
+	for _, m := range note.Hunks {
+		if d.Done == nil {
+			d.Done = make(map[string]string, len(note.Hunks))
+		}
+		d.Done[m.Key] = m.By.Name
+	}
+	if d.Diff == nil || !note.Stale || note.Seen == nil || note.By == nil {
+		return
+	}
+	if was := b.seen(ctx, note.Seen); was != nil {
+		d.Done = part.Seen(d.Done, was, d.Diff, note.By.Name)
+	}
+}
+
+// seen compares what was reviewed once more.
+func (b *builder) seen(ctx context.Context, was *host.SeenSides) *diff.File {
+	key := diff.Key{Old: was.Before, New: was.After, Options: diff.Options{Space: b.look.space}}
+	file, err := b.p.diffs.Compute(ctx, key, func(ctx context.Context) (old, new []byte, err error) {
+		if old, err = b.version(ctx, was.Before); err != nil {
+			return nil, nil, err
+		}
+		new, err = b.version(ctx, was.After)
+		return old, new, err
+	})
+	if err != nil {
+		return nil
+	}
+	return file
+}
+
+func (b *builder) version(ctx context.Context, uri ahp.URI) ([]byte, error) {
+	if uri == "" {
+		return nil, nil
+	}
+	return b.p.readResource(ctx, b.caller, b.look.session, uri)
+}
+
+// hunkOps returns the operations a changeset offers for a range of lines.
+func hunkOps(cs *ahp.ChangesetState) (out []part.HunkOp) {
+	for _, o := range cs.Operations {
+		if offersLines(cs, o.ID) && o.Status != ahp.ChangesetOperationStatusDisabled && slices.Contains(o.Scopes, ahp.ChangesetOperationScopeRange) {
+			out = append(out, part.HunkOp{ID: o.ID, Label: o.Label, Confirm: o.Confirmation != nil})
+		}
+	}
+	return out
+}
+
+// MarkReviewed returns the form of a file's head, and of a hunk's.
+func (p *Pages) MarkReviewed(w http.ResponseWriter, r *http.Request) error {
+	_, l, err := p.looked(r)
+	if err != nil {
+		return err
+	}
+	key := r.FormValue("file")
+	f, err := p.fileOf(r.Context(), l, key)
+	if err != nil {
+		return err
+	}
+	reviewed := r.FormValue("reviewed") == "true"
+	if hunk := r.FormValue("hunk"); hunk != "" {
+		err = p.markHunk(r, l, f, hunk, reviewed)
+	} else {
+		err = p.Act(r.Context(), l.changeset(), &ahp.ChangesetFilesReviewChangedAction{Files: []string{f.ID}, Reviewed: reviewed})
+	}
+	if err != nil {
+		return err
+	}
+	return site.FinishForm(w, r, l.page()+"#f-"+key)
+}
+
+// markHunk keeps a mark by what the hunk changes: the page names it by the beginning of its key.
+func (p *Pages) markHunk(r *http.Request, l look, f *ahp.ChangesetFile, name string, reviewed bool) error {
+	d, err := p.whole(r, l, f)
+	if err != nil {
+		return err
+	}
+	note := host.ReadFileNote(f.Meta)
+	m := host.HunkReview{File: f.ID, Version: note.Version(), Reviewed: reviewed}
+	for i := range d.Diff.Hunks {
+		key := d.Diff.Hunks[i].Key
+		if key == "" {
+			continue
+		}
+		m.All = append(m.All, key)
+		if part.HunkName(key) == name {
+			m.Keys = append(m.Keys, key)
+		}
+		_, done := d.Done[key]
+		if d.Reviewed || done && !slices.ContainsFunc(note.Hunks, func(h host.HunkMark) bool { return h.Key == key }) {
+			m.Implied = append(m.Implied, key)
+		}
+	}
+	if len(m.Keys) == 0 {
+		return site.NotFound("This hunk is not among the changes any more: it was edited meanwhile.")
+	}
+	return p.Host.Changes.ReviewHunks(r.Context(), p.CallerOf(r.Context()), l.changeset(), m)
+}
+
+// whole compares a file, also one that the page folds.
+func (p *Pages) whole(r *http.Request, l look, f *ahp.ChangesetFile) (*part.DiffFile, error) {
+	b := newBuilder(p, p.CallerOf(r.Context()), l)
+	d := b.file(r.Context(), f, p.SessionState(l.session).WorkingDirectories, true)
+	if d.Fold != "" {
+		if err := p.unfold(r, l, &d.DiffFile); err != nil {
+			return nil, err
+		}
+	}
+	if d.Diff == nil {
+		return nil, site.BadRequest("This file has no hunks: mark it as a whole.")
+	}
+	return &d.DiffFile, nil
+}

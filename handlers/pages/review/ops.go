@@ -1,0 +1,178 @@
+package review
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/audit"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// opsOf returns the operations of a changeset as its page draws them.
+func opsOf(cs *ahp.ChangesetState) (out []page.Op) {
+	for _, o := range cs.Operations {
+		op := page.Op{ID: o.ID, Label: o.Label, Title: o.Description, Off: o.Status == ahp.ChangesetOperationStatusDisabled,
+			Running: o.Status == ahp.ChangesetOperationStatusRunning}
+		if o.Confirmation != nil {
+			op.Confirm = o.Confirmation.Text
+		}
+		if o.Error != nil {
+			op.Problem = site.Sentence(o.Error.Message)
+		}
+		out = append(out, op)
+	}
+	return out
+}
+
+// fileOpsOf returns those that a file can be pointed at with.
+func fileOpsOf(cs *ahp.ChangesetState) (out []part.FileOp) {
+	for _, o := range cs.Operations {
+		if offersLines(cs, o.ID) && slices.Contains(o.Scopes, ahp.ChangesetOperationScopeResource) {
+			out = append(out, part.FileOp{ID: o.ID, Label: o.Label, Confirm: o.Confirmation != nil})
+		}
+	}
+	return out
+}
+
+// offersLines reports whether a page has buttons of an operation at files and hunks. Where there is
+// an index, discarding
+// is what takes changes back: a revert would leave what is staged behind.
+func offersLines(cs *ahp.ChangesetState, id string) bool {
+	switch id {
+	case "stage", "unstage", "discard":
+		return true
+	case "revert":
+		return !slices.ContainsFunc(cs.Operations, func(o ahp.ChangesetOperation) bool { return o.ID == "discard" })
+	}
+	return false
+}
+
+// changesetOp is the form of every operation: op names it, file and at what it is pointed at, message and name are what a
+// commit and a branch need.
+func (p *Pages) RunOperation(w http.ResponseWriter, r *http.Request) error {
+	v, l, err := p.looked(r)
+	if err != nil {
+		return err
+	}
+	if err := p.Prepare(r.Context(), v.Who, l.changeset()); err != nil {
+		return err
+	}
+	p.awaitFiles(r.Context(), l.changeset())
+	cs, ok := p.StateFor(v.Who, l.changeset()).(*ahp.ChangesetState)
+	if !ok {
+		return live.ErrGone
+	}
+	ops := opsOf(cs)
+	i := slices.IndexFunc(ops, func(o page.Op) bool { return o.ID == r.FormValue("op") })
+	if i < 0 {
+		return site.BadRequest("This cannot be done with these changes: reload the page.")
+	}
+	audit.Detail(r.Context(), ops[i].ID)
+	params, what, err := p.opParams(r, l)
+	if err != nil {
+		return err
+	}
+	ask := &page.OpAsk{Op: ops[i], Action: l.base() + "/changes/op", Back: l.page(), What: what,
+		Fields: opFields(r, l), Message: r.PostFormValue("message"), Name: r.PostFormValue("name")}
+	if ask.Op.Confirm != "" && r.PostFormValue("sure") != "yes" && !site.IsFragment(r) { // a script has asked
+		ask.Op.Problem = ""
+		return p.askOp(w, r, v, http.StatusPreconditionRequired, ask)
+	}
+	res, err := p.Host.Changes.InvokeChangesetOperation(r.Context(), p.CallerOf(r.Context()), params)
+	if err != nil {
+		return p.opFailed(w, r, v, ask, err)
+	}
+	if site.IsFragment(r) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = w.Write([]byte(site.Sentence(res.Message.Text))) // the reader left: nobody to tell
+		return nil
+	}
+	http.Redirect(w, r, opBack(r, l), http.StatusSeeOther)
+	return nil
+}
+
+// opBack returns where a reader without JavaScript goes on.
+func opBack(r *http.Request, l look) string {
+	if file := r.FormValue("file"); file != "" {
+		return l.page() + "#f-" + url.PathEscape(file)
+	}
+	return l.page()
+}
+
+// opFields returns the form's once more, for a page that asks.
+func opFields(r *http.Request, l look) [][2]string {
+	fields := [][2]string{{"q", l.query()}, {"op", r.FormValue("op")}}
+	for _, name := range []string{"file", "at"} {
+		if v := r.FormValue(name); v != "" {
+			fields = append(fields, [2]string{name, v})
+		}
+	}
+	return fields
+}
+
+// opFailed says why nothing was done, and lets what was typed be changed.
+func (p *Pages) opFailed(w http.ResponseWriter, r *http.Request, v site.Visit, ask *page.OpAsk, err error) error {
+	f := site.Classify(err)
+	if site.IsFragment(r) || f.Status != http.StatusConflict {
+		return err
+	}
+	ask.Op.Problem = f.Text
+	return p.askOp(w, r, v, f.Status, ask)
+}
+
+func (p *Pages) askOp(w http.ResponseWriter, r *http.Request, v site.Visit, status int, ask *page.OpAsk) error {
+	ask.Frame = p.ReviewFrame(r, v, ask.Op.Label, "changes")
+	return site.Send(w, status, page.OpAskPage(ask))
+}
+
+// opParams point an operation at what the form names.
+func (p *Pages) opParams(r *http.Request, l look) (params ahp.InvokeChangesetOperationParams, what string, err error) {
+	params = ahp.InvokeChangesetOperationParams{Channel: l.changeset(), OperationID: r.FormValue("op")}
+	own := map[string]string{}
+	for _, name := range []string{"message", "name"} {
+		if v := r.PostFormValue(name); v != "" {
+			own[name] = v
+		}
+	}
+	if len(own) > 0 {
+		raw, err := json.Marshal(own)
+		if err != nil {
+			return params, "", err
+		}
+		params.Meta = ahp.Meta{"ahphub": raw}
+	}
+	key := r.FormValue("file")
+	if key == "" {
+		return params, "", nil
+	}
+	f, err := p.fileOf(r.Context(), l, key)
+	if err != nil {
+		return params, "", err
+	}
+	at := r.FormValue("at")
+	side, from, to, ok := part.ParseWhere(at)
+	if !ok {
+		return params, "", site.BadRequest("This is no place in a file: reload the page and try again.")
+	}
+	what = site.RelativePath(resourceOf(f, part.After), p.SessionState(l.session).WorkingDirectories)
+	params.Target = &ahp.ChangesetOperationTarget{Value: &ahp.ChangesetOperationResourceTarget{Resource: f.ID}}
+	if at != "" {
+		params.Target.Value = &ahp.ChangesetOperationRangeTarget{Resource: f.ID, Side: sideOf(side),
+			Range: ahp.TextRange{Start: ahp.TextPosition{Line: int64(from - 1)}, End: ahp.TextPosition{Line: int64(to)}}} // up to the next line's beginning
+		what += " " + at
+	}
+	return params, what, nil
+}
+
+func sideOf(s part.Side) ahp.ChangesetSide {
+	if s == part.Before {
+		return ahp.ChangesetSideBefore
+	}
+	return ahp.ChangesetSideAfter
+}

@@ -1,0 +1,43 @@
+package review
+
+import (
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/agent/script"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/machine/local"
+
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/templ/page"
+)
+
+// Where turns overlapped the review offers a work tree for the next session.
+func TestOverlappingTurnsOfferAWorktree(t *testing.T) {
+	note := ahp.Meta{"ahphub": json.RawMessage(`{"status":"M","overlap":true}`)}
+	s := &ahp.SessionState{WorkingDirectories: []ahp.URI{"file:///home/ana/project"}}
+	h := hub.New(hub.Config{})
+	x, err := host.New(host.Config{Hub: h, Machine: local.New(), Agents: map[string]agent.Backend{script.Provider: script.Backend{}}, DataDir: t.TempDir(), DefaultDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		meta ahp.Meta
+		want string
+	}{"alone": {nil, ""}, "overlapped": {note, "/new?config.isolation=worktree&dir=%2Fhome%2Fana%2Fproject"}} {
+		b := newBuilder(&Pages{Site: &site.Site{Hub: h, Host: x}}, core.Caller{}, look{scope: "turn.1"})
+		m := b.model(nil, &ahp.ChangesetState{Files: []ahp.ChangesetFile{{ID: "a", Meta: c.meta}}}, s, nil)
+		if m.Beside != c.want {
+			t.Errorf("%s: it offers %q", name, m.Beside)
+		}
+		var html strings.Builder
+		if err := page.StatePart(m).Render(t.Context(), &html); err != nil || strings.Contains(html.String(), "work tree of its own") != (c.want != "") {
+			t.Errorf("%s: the page reads %s %v", name, html.String(), err)
+		}
+	}
+}

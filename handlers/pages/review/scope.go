@@ -1,0 +1,290 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// look is one way of looking at a session's changes: what is compared and how it is drawn. It is what the address of a
+// review page says, and the name of its room.
+type look struct {
+	short   string
+	session ahp.URI
+	scope   string // "session", "uncommitted", "branch", "turn.<id>", "compare.<id>..<id>", "chat.<id>.session"…; "turn" is the newest
+	split   bool
+	space   diff.Space
+}
+
+// spaces is what the address and a room's name say of white space.
+var spaces = []struct{ param, flag string }{diff.SpaceAll: {"", ""}, diff.SpaceAmount: {"amount", "b"}, diff.SpaceNone: {"ignore", "w"}, diff.SpaceBlank: {"blank", "l"}}
+
+func spaceOf(is func(param, flag string) bool) diff.Space {
+	for i, s := range spaces {
+		if s.param != "" && is(s.param, s.flag) {
+			return diff.Space(i)
+		}
+	}
+	return diff.SpaceAll
+}
+
+func lookOf(v site.Visit, q url.Values) look {
+	l := look{short: v.Short, session: v.Session, scope: q.Get("scope"), split: q.Get("view") == "split"}
+	l.space = spaceOf(func(param, _ string) bool { return q.Get("ws") == param })
+	if from, to := q.Get("from"), q.Get("to"); l.scope == "" && from != "" && to != "" { // the form that compares turns
+		l.scope = compared(from, to)
+	}
+	switch {
+	case l.scope != "":
+	case v.Who.Scope.IsChangeset():
+		l.scope = site.ScopeOf(v.Who.Scope.URI)
+	case v.Who.Scope.IsChat():
+		l.scope = "turn"
+	default:
+		l.scope = "session"
+	}
+	return l
+}
+
+// query returns the part of the address that says it again.
+func (l look) query() string {
+	q := "scope=" + url.QueryEscape(l.scope)
+	if l.split {
+		q += "&view=split"
+	}
+	if l.space != diff.SpaceAll {
+		q += "&ws=" + spaces[l.space].param
+	}
+	return q
+}
+
+func (l look) base() string { return "/s/" + l.short }
+func (l look) page() string { return l.base() + "/changes?" + l.query() }
+
+func (l look) room() string {
+	flags := "u"
+	if l.split {
+		flags = "s"
+	}
+	return "changes:" + l.short + ":" + l.scope + ":" + flags + spaces[l.space].flag
+}
+
+// lookNamed reads what room wrote.
+func lookNamed(p *Pages, rest []string) (look, error) {
+	if len(rest) != 3 {
+		return look{}, live.ErrGone
+	}
+	uri, ok := p.Host.SessionByShort(rest[0])
+	if !ok {
+		return look{}, live.ErrGone
+	}
+	return look{short: rest[0], session: uri, scope: rest[1], split: strings.HasPrefix(rest[2], "s"),
+		space: spaceOf(func(_, flag string) bool { return strings.HasSuffix(rest[2], flag) })}, nil
+}
+
+// compared returns the scope between what two turns left behind; of one with itself it is what that turn did.
+func compared(from, to string) string {
+	if from == to {
+		return "turn." + to
+	}
+	return "compare." + from + ".." + to
+}
+
+// turns returns those a scope compares.
+func (l look) turns() (from, to string, ok bool) {
+	rest, ok := strings.CutPrefix(l.scope, "compare.")
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(rest, "..")
+}
+
+// changeset returns the channel that is compared.
+func (l look) changeset() ahp.URI {
+	if from, to, ok := l.turns(); ok {
+		return host.CompareURI(l.session, from, to)
+	}
+	if turn, ok := strings.CutPrefix(l.scope, "turn."); ok {
+		return "ahp-changeset:/" + l.short + "/turn/" + turn
+	}
+	if chat, kind, ok := l.chat(); ok {
+		return "ahp-changeset:/" + l.short + "/chat/" + chat + "/" + kind
+	}
+	return "ahp-changeset:/" + l.short + "/" + l.scope
+}
+
+func (l look) annotations() ahp.URI { return l.session + "/annotations" }
+
+// settle replaces "turn" by the newest turn that changed something, and refuses what is no scope.
+func (p *Pages) settle(ctx context.Context, who access.Principal, l look) (look, error) {
+	s := p.SessionFor(who, l.session)
+	chat, kind, _ := l.chat()
+	from, to, comparing := l.turns()
+	switch {
+	case l.scope == "turn":
+		turn := p.lastTurn(s.DefaultChat)
+		if turn == "" {
+			return l, site.NotFound("No turn of this session has changed anything yet.")
+		}
+		l.scope = "turn." + turn
+	case chat != "":
+		if _, ok := reviewedChat(s, chat); !ok || !isKind(kind) {
+			return l, site.NotFound("This chat is gone, or has no directories of its own: choose another scope.")
+		}
+	case isKind(l.scope), strings.HasPrefix(l.scope, "turn."), comparing && from != "" && to != "":
+	default:
+		return l, site.BadRequest("There is no such scope: choose session, uncommitted, branch or a turn.")
+	}
+	return l, ctx.Err()
+}
+
+// lastTurn returns the newest finished turn of a chat that changed files.
+func (p *Pages) lastTurn(uri ahp.URI) string {
+	chat, ok := hub.StateOf[*ahp.ChatState](p.Hub, uri)
+	if !ok {
+		return ""
+	}
+	for i := len(chat.Turns) - 1; i >= 0; i-- {
+		if site.TurnChanges(chat.Turns[i].Usage) != nil {
+			return chat.Turns[i].ID
+		}
+	}
+	if n := len(chat.Turns); n > 0 {
+		return chat.Turns[n-1].ID
+	}
+	return ""
+}
+
+// kinds are the changesets of a session, or of a chat with directories of its own.
+var kinds = []struct{ key, label, title string }{
+	{"session", "Session", "What changed since the session began"},
+	{"uncommitted", "Uncommitted", "What is not committed"},
+	{"branch", "Branch", "What the branch changed"},
+}
+
+func isKind(key string) bool {
+	return slices.ContainsFunc(kinds, func(k struct{ key, label, title string }) bool { return k.key == key })
+}
+
+// scopes returns the picker: what the session's catalogue offers, or that of the chat that is looked at, in a fixed order, and
+// the turn that is looked at.
+func (p *Pages) scopes(who access.Principal, l look, s *ahp.SessionState) []page.Scope {
+	var out []page.Scope
+	chat, own := p.whose(l, s)
+	turn, title := strings.CutPrefix(l.scope, "turn.")
+	if last := p.lastTurn(cmp.Or(chat.Resource, s.DefaultChat)); last != "" && (!title || turn == last) {
+		out = append(out, p.scope(who, l, "turn."+last, "turn", "Last turn", "What the last turn changed"))
+	}
+	for _, k := range kinds {
+		switch scope := k.key; {
+		case own:
+			if k.key == "session" {
+				k.label = "Chat"
+			}
+			out = append(out, p.scope(who, l, ofChat(chat, k.key), k.key, k.label, k.title+", in this chat's directories"))
+		case offered(s.Changesets, scope) || scope == l.scope:
+			out = append(out, p.scope(who, l, scope, scope, k.label, k.title))
+		}
+	}
+	if title && !current(out) {
+		out = append(out, p.scope(who, l, l.scope, "turn", "This turn", "What this turn changed"))
+	}
+	if from, to, ok := l.turns(); ok {
+		out = append(out, p.scope(who, l, l.scope, "compare", comparison(p.turns(l, s), from, to), "What is different after the second turn"))
+	}
+	return out
+}
+
+// changeCounts returns the size of what a turn changed, for people.
+func changeCounts(u *ahp.UsageInfo) string {
+	c := site.TurnChanges(u)
+	if c == nil || site.OrZero(c.Additions)+site.OrZero(c.Deletions) == 0 {
+		return ""
+	}
+	return "+" + part.Count(int(site.OrZero(c.Additions))) + " −" + part.Count(int(site.OrZero(c.Deletions)))
+}
+
+// mostChoice is how many characters a choice has room for.
+const mostChoice = 60
+
+func current(list []page.Scope) bool {
+	for _, s := range list {
+		if s.Current {
+			return true
+		}
+	}
+	return false
+}
+
+func offered(list []ahp.Changeset, key string) bool {
+	for _, c := range list {
+		if strings.HasSuffix(c.URITemplate, "/"+key) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Pages) scope(who access.Principal, l look, scope, key, label, title string) page.Scope {
+	to := l
+	to.scope = scope
+	s := page.Scope{Key: key, Label: label, Title: title, URL: to.page(), Current: scope == l.scope}
+	if c, ok := p.StateFor(who, to.changeset()).(*ahp.ChangesetState); ok && c.Status != ahp.ChangesetStatusComputing {
+		s.Known, s.Files = true, len(c.Files)
+		s.Add, s.Del = sum(c.Files)
+	}
+	return s
+}
+
+func sum(files []ahp.ChangesetFile) (add, del int) {
+	for _, f := range files {
+		if d := f.Edit.Diff; d != nil {
+			add += int(site.OrZero(d.Added))
+			del += int(site.OrZero(d.Removed))
+		}
+	}
+	return add, del
+}
+
+// looked prepares the channels of a review page.
+func (p *Pages) looked(r *http.Request) (site.Visit, look, error) {
+	v, err := p.FindVisit(r)
+	if err != nil {
+		return v, look{}, err
+	}
+	l := lookOf(v, r.URL.Query())
+	if q := r.PostFormValue("q"); q != "" {
+		if form, err := url.ParseQuery(q); err == nil {
+			l = lookOf(v, form)
+		}
+	}
+	if err := p.Prepare(r.Context(), v.Who, v.Session); err != nil {
+		return v, l, err
+	}
+	s := p.SessionFor(v.Who, v.Session)
+	chats := []ahp.URI{s.DefaultChat}
+	for _, c := range reviewedChats(s) {
+		chats = append(chats, c.Resource)
+	}
+	if err := p.Prepare(r.Context(), v.Who, p.FilterVisible(v.Who, chats...)...); err != nil {
+		return v, l, err
+	}
+	l, err = p.settle(r.Context(), v.Who, l)
+	if err != nil {
+		return v, l, err
+	}
+	return v, l, p.Prepare(r.Context(), v.Who, l.changeset())
+}

@@ -1,0 +1,91 @@
+package review
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/review"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// verdict is the form that finishes a review: a verdict, this person's drafts, and perhaps a turn for the agent. The
+// verdict goes first: when it is refused nothing of the rest is done.
+func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request) error {
+	v, l, err := p.looked(r)
+	if err != nil {
+		return err
+	}
+	c := p.CallerOf(r.Context())
+	if r.PostForm.Get("do") == "dismiss" {
+		if err := p.Host.Changes.DismissVerdict(r.Context(), c, v.Session, r.PostForm.Get("who")); err != nil {
+			return err
+		}
+		return site.FinishForm(w, r, back(r, l.page()))
+	}
+	list, err := p.drafts(r.Context(), v.Short, v.Who)
+	if err != nil {
+		return err
+	}
+	given := host.GivenVerdict{Kind: review.Kind(r.PostForm.Get("kind")), Summary: strings.TrimSpace(r.PostForm.Get("summary")), Seen: r.PostForm.Get("seen")}
+	if given.Summary == "" && len(list) > 0 && given.Kind == review.RequestChanges {
+		given.Summary = "See " + commentsWord(len(list)) + "."
+	}
+	if given.Kind != review.Comment || given.Summary != "" || len(list) == 0 {
+		if err := p.Host.Changes.GiveVerdict(r.Context(), c, v.Session, given); err != nil {
+			return err
+		}
+	}
+	if err := p.publishDrafts(r.Context(), v, l, list); err != nil {
+		return err
+	}
+	if r.PostForm.Get("send") == "yes" && v.Who.Has(access.RightPrompt) {
+		if err := p.sendOpen(r.Context(), v, l, verdictText(v.Who.Name, given), r.PostForm.Get("how") == "steer"); err != nil {
+			return err
+		}
+	}
+	return site.FinishForm(w, r, l.page())
+}
+
+// back returns where a form of the threads page returns to.
+func back(r *http.Request, otherwise string) string {
+	if r.PostForm.Get("back") == "threads" {
+		return "/s/" + chi.URLParam(r, "session") + "/threads"
+	}
+	return otherwise
+}
+
+// verdictText tells the agent what was decided.
+func verdictText(name string, v host.GivenVerdict) string {
+	if v.Summary == "" {
+		return ""
+	}
+	return part.VerdictWords(name, string(v.Kind)) + ":\n\n" + v.Summary
+}
+
+func commentsWord(n int) string {
+	if n == 1 {
+		return "the comment"
+	}
+	return "the " + strconv.Itoa(n) + " comments"
+}
+
+// seenDigest names what a page of the session's changes shows; other looks are not what a verdict is about.
+func seenDigest(l look, cs *ahp.ChangesetState) string {
+	if l.scope != "session" || cs.Status != ahp.ChangesetStatusReady {
+		return ""
+	}
+	return host.ReviewDigest(cs.Files)
+}
+
+// readMentions says that a person looked at threads.
+func (p *Pages) readMentions(ctx context.Context, v site.Visit, threads []string) error {
+	return p.Host.Changes.MentionsRead(ctx, v.Who.ID, v.Session, threads)
+}

@@ -1,0 +1,50 @@
+package settings
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/templ/page"
+)
+
+// settings serves GET /settings.
+func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
+	f := p.Frame(r, "Settings", "settings")
+	m := page.Settings{Frame: f, Agents: p.Agents(), Theme: f.Theme, Safe: f.Safe}
+	if m.Theme == "" {
+		m.Theme = "system"
+	}
+	return site.Send(w, http.StatusOK, page.SettingsPage(m))
+}
+
+// theme serves POST /settings/theme: the toggle of the rail, and the form of the settings with more choices.
+func (p *Pages) SetTheme(w http.ResponseWriter, r *http.Request) error {
+	switch t := r.PostFormValue("theme"); t {
+	case "light", "dark", "system":
+		site.SetPreference(w, "theme", t)
+	default:
+		return site.BadRequest("There is no such theme.")
+	}
+	if r.PostFormValue("form") == "settings" {
+		site.SetPreference(w, "safe", map[bool]string{true: "on", false: "off"}[r.PostFormValue("safe") == "on"])
+	}
+	if r.PostFormValue("form") == "settings" {
+		return site.FinishForm(w, r, "/settings")
+	}
+	return site.FinishForm(w, r, backTo(r))
+}
+
+// help serves GET /help.
+func (p *Pages) ShowHelp(w http.ResponseWriter, r *http.Request) error {
+	return site.Send(w, http.StatusOK, page.HelpPage(p.Frame(r, "Keys", "help")))
+}
+
+// backTo returns the page of this host that a form says it was on; "/" for anything else.
+func backTo(r *http.Request) string {
+	to := r.PostFormValue("back")
+	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n") {
+		return "/"
+	}
+	return to
+}

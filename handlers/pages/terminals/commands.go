@@ -1,0 +1,97 @@
+package terminals
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+const mostQuoted = 16 << 10 // bytes of a command's output that go into a message: its end is what tells
+
+// command finds a command of a terminal by the end of its id, and what it printed.
+func (p *Pages) command(ctx context.Context, v site.Visit, terminal, id string) (c machine.TerminalCommand, output string, err error) {
+	uri, err := p.Find(v, terminal)
+	if err != nil {
+		return c, "", err
+	}
+	if err := p.Prepare(ctx, v.Who, uri); err != nil {
+		return c, "", err
+	}
+	for _, c := range p.Host.Terminals.Commands(uri) {
+		if part.Tail(c.ID) != id {
+			continue
+		}
+		if out, ok := p.Host.Terminals.CommandOutput(ctx, uri, c.ID); ok {
+			return c, plainOutput(out.Text, out.Cut), nil
+		}
+	}
+	return c, "", site.NotFound("The terminal has forgotten this command: its scrollback is bounded.")
+}
+
+// plainOutput returns what a command printed without the empty lines around it; "…" stands for a beginning that is lost.
+func plainOutput(text string, cut bool) string {
+	text = strings.TrimLeft(strings.TrimRight(text, " \t\r\n"), "\r\n")
+	if cut {
+		return "…\n" + text
+	}
+	return text
+}
+
+// commandOutput serves GET …/commands/{command}: what a command printed, as plain text.
+func (p *Pages) ShowOutput(w http.ResponseWriter, r *http.Request) error {
+	v, err := p.FindVisit(r)
+	if err != nil {
+		return err
+	}
+	_, output, err := p.command(r.Context(), v, chi.URLParam(r, "terminal"), chi.URLParam(r, "command"))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, err = w.Write([]byte(output))
+	return err
+}
+
+// Quote puts the command that an address asks for, ?quote=<terminal>.<command>, behind what is being written.
+func (p *Pages) Quote(r *http.Request, v site.Visit, draft string) (string, error) {
+	terminal, id, asked := strings.Cut(r.FormValue("quote"), ".")
+	if !asked {
+		return draft, nil
+	}
+	c, output, err := p.command(r.Context(), v, terminal, id)
+	if err != nil {
+		return "", err
+	}
+	if draft != "" {
+		draft = strings.TrimRight(draft, "\n") + "\n\n"
+	}
+	return draft + quoteCommand(c, output), nil
+}
+
+// quoteCommand fences a command and its output; the fence is longer than any within.
+func quoteCommand(c machine.TerminalCommand, text string) string {
+	if len(text) > mostQuoted {
+		text = text[len(text)-mostQuoted:]
+		if _, rest, ok := strings.Cut(text, "\n"); ok {
+			text = rest
+		}
+		text = "…\n" + strings.ToValidUTF8(text, "")
+	}
+	text = "$ " + c.Line + "\n" + text
+	if c.ExitCode != nil && *c.ExitCode != 0 {
+		text += "\n[exit " + strconv.FormatInt(*c.ExitCode, 10) + "]"
+	}
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "console\n" + text + "\n" + fence + "\n"
+}

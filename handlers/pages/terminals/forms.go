@@ -1,0 +1,177 @@
+package terminals
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/templ/part"
+)
+
+// OnTerminal makes a handler of what a form asks of one terminal; its page is shown again afterwards.
+func (p *Pages) OnTerminal(action func(r *http.Request, v site.Visit, uri ahp.URI) error) site.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		r.Body = http.MaxBytesReader(w, r.Body, 128<<10)
+		v, err := p.FindVisit(r)
+		if err != nil {
+			return err
+		}
+		id := chi.URLParam(r, "terminal")
+		uri, err := p.Find(v, id)
+		if err != nil {
+			return err
+		}
+		if err := action(r, v, uri); err != nil {
+			return err
+		}
+		return site.FinishForm(w, r, "/s/"+v.Short+"/t/"+id)
+	}
+}
+
+// openTerminal serves POST /s/{session}/t: a shell of the session's own, whose keyboard is with who opened it.
+func (p *Pages) Open(w http.ResponseWriter, r *http.Request) error {
+	v, err := p.FindVisit(r)
+	if err != nil {
+		return err
+	}
+	if err := p.Prepare(r.Context(), v.Who, v.Session); err != nil {
+		return err
+	}
+	s := p.SessionState(v.Session)
+	chat, ok := site.ChatByID(s, "")
+	if !ok {
+		return site.NotFound("This session has no chat that could own a terminal.")
+	}
+	params := ahp.CreateTerminalParams{Channel: "ahp-terminal:/" + ids.New(), Name: strings.TrimSpace(r.PostFormValue("name")), Cwd: terminalDir(s, r.PostFormValue("dir")),
+		Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.Session, Chat: chat}}}
+	if shell := r.PostFormValue("shell"); shell != "" {
+		own, err := json.Marshal(map[string]string{"shell": shell})
+		if err != nil {
+			return err
+		}
+		params.Meta = ahp.Meta{"ahphub": own}
+	}
+	if err := p.Host.Terminals.Create(r.Context(), p.CallerOf(r.Context()), params); err != nil {
+		return err
+	}
+	if err := p.Host.Terminals.Ask(p.CallerOf(r.Context()), params.Channel); err != nil {
+		return err
+	}
+	to := "/s/" + v.Short + "/t/" + part.Tail(params.Channel)
+	if beside := r.PostFormValue("beside"); beside != "" {
+		to = "/s/" + v.Short + "/t/" + part.Tail("x/"+beside) + "?with=" + part.Tail(params.Channel)
+	}
+	return site.FinishForm(w, r, to)
+}
+
+// terminalDir reads the directory of a form: an absolute one, or one under the session's first.
+func terminalDir(s *ahp.SessionState, dir string) ahp.URI {
+	dir = strings.TrimSpace(dir)
+	if dir == "" {
+		return ""
+	}
+	if first := localDirs(s); !filepath.IsAbs(dir) && len(first) > 0 {
+		dir = filepath.Join(first[0], dir)
+	}
+	return core.FileURI(filepath.Clean(dir))
+}
+
+// closeTerminal serves POST …/close.
+func (p *Pages) Close(w http.ResponseWriter, r *http.Request) error {
+	v, err := p.FindVisit(r)
+	if err != nil {
+		return err
+	}
+	uri, err := p.Find(v, chi.URLParam(r, "terminal"))
+	if err != nil {
+		return err
+	}
+	if err := p.Host.Terminals.Dispose(r.Context(), p.CallerOf(r.Context()), ahp.DisposeTerminalParams{Channel: uri}); err != nil {
+		return err
+	}
+	return site.FinishForm(w, r, "/s/"+v.Short+"/t")
+}
+
+// CloseExited serves POST /s/{session}/t/exited: those that are over go.
+func (p *Pages) CloseExited(w http.ResponseWriter, r *http.Request) error {
+	v, err := p.FindVisit(r)
+	if err != nil {
+		return err
+	}
+	for _, t := range p.sessionTerminals(v.Session) {
+		if t.Lifecycle.Status != ahp.TerminalLifecycleStatusExited {
+			continue
+		}
+		if err := p.Host.Terminals.Dispose(r.Context(), p.CallerOf(r.Context()), ahp.DisposeTerminalParams{Channel: t.Resource}); err != nil {
+			return err
+		}
+	}
+	return site.FinishForm(w, r, "/s/"+v.Short+"/t")
+}
+
+// claimTerminal serves POST …/claim: who has the keyboard. "me" takes a free one, "session" gives it back, "background" takes
+// an agent's from its tool call, which goes on; "ask" and
+// "withdraw" are for who would like it, "grant" and "deny" for who has it, "take" is the owner's.
+func (p *Pages) Claim(r *http.Request, v site.Visit, uri ahp.URI) error {
+	c, client := p.CallerOf(r.Context()), r.PostFormValue("client")
+	switch r.PostFormValue("to") {
+	case "session":
+		chat, _ := site.ChatByID(p.SessionState(v.Session), "")
+		return p.Host.Terminals.Release(c, uri, chat)
+	case "background":
+		chat, _ := site.ChatByID(p.SessionState(v.Session), "")
+		return p.Act(r.Context(), uri, &ahp.TerminalClaimedAction{Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.Session, Chat: chat}}})
+	case "ask", "me":
+		return p.Host.Terminals.Ask(c, uri)
+	case "withdraw":
+		return p.Host.Terminals.Withdraw(c, uri)
+	case "take":
+		return p.Host.Terminals.Take(c, uri)
+	case "grant":
+		return p.Host.Terminals.Grant(c, uri, client)
+	case "deny":
+		return p.Host.Terminals.Deny(c, uri, client)
+	}
+	return site.BadRequest("The form does not say what to do with the keyboard.")
+}
+
+// Rename serves POST …/rename.
+// Clear serves POST …/clear.
+func (p *Pages) Rename(r *http.Request, _ site.Visit, uri ahp.URI) error {
+	return p.Host.Terminals.Rename(p.CallerOf(r.Context()), uri, r.PostFormValue("title"))
+}
+
+func (p *Pages) Clear(r *http.Request, _ site.Visit, uri ahp.URI) error {
+	return p.Host.Terminals.Clear(p.CallerOf(r.Context()), uri)
+}
+
+// TypeLine serves POST …/input, the way to type without JavaScript: one line and Enter.
+func (p *Pages) TypeLine(r *http.Request, v site.Visit, uri ahp.URI) error {
+	conn, caller, err := p.typist(v.Who)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(live.ErrGone)
+	o, err := p.Host.Dispatch(r.Context(), caller, uri, 1, &ahp.TerminalInputAction{Data: r.PostFormValue("line") + "\r"})
+	if err == nil && o.Rejected != "" {
+		err = site.Refused(o.Rejected)
+	}
+	return err
+}
+
+// typist returns a connection for keys: they are echoed to their sender alone, so they need one.
+func (p *Pages) typist(who access.Principal) (*hub.Conn, core.Caller, error) {
+	client := core.PageClient(who.ID) + ":" + ids.New()
+	conn, err := p.Hub.Connect(hub.ConnConfig{Principal: who.ID, ClientID: client, Audience: who.Audience()})
+	return conn, core.Caller{Principal: who, ClientID: client, Conn: conn}, err
+}

@@ -1,0 +1,38 @@
+package terminals
+
+import (
+	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/templ/page"
+)
+
+// keyboard is what a frame is told of a terminal: its size, who types in it, and what that means to one viewer.
+type keyboard struct {
+	Size   []int64 `json:"size"`
+	Held   string  `json:"held"` // one of page.HeldBy…
+	Holder string  `json:"holder,omitempty"`
+	Mine   bool    `json:"mine"`           // this viewer's: their window gives the size, their keys go to the shell
+	May    bool    `json:"may"`            // nobody's, and this viewer may take it by typing
+	Asked  string  `json:"asked"`          // "waiting" or "denied" when this viewer asked for it
+	Exit   *int64  `json:"exit,omitempty"` // of a program that ended
+}
+
+func (p *Pages) keyboard(who access.Principal, session, uri ahp.URI, s *ahp.TerminalState) keyboard {
+	k := keyboard{Size: []int64{site.OrZero(s.Cols), site.OrZero(s.Rows)}, Held: heldBy(s), Exit: s.Lifecycle.ExitCode}
+	if holder, ok := s.Claim.Value.(*ahp.TerminalClientClaim); ok && k.Held == page.HeldByPerson {
+		k.Holder = p.clientName(session, holder.ClientID)
+		k.Mine = holder.ClientID == core.PageClient(who.ID) && who.Has(access.RightType)
+	}
+	k.May = k.Held == page.HeldByNobody && who.Has(access.RightType)
+	for _, a := range p.Host.Terminals.Asks(uri) {
+		if a.Client == core.PageClient(who.ID) {
+			k.Asked = "waiting"
+			if a.Denied {
+				k.Asked = "denied"
+			}
+		}
+	}
+	return k
+}
