@@ -13,7 +13,7 @@ import (
 
 	"github.com/ahphub/ahphub/e2e/peer"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -168,7 +168,7 @@ func offered(t *testing.T, ctx context.Context, p *peer.Peer, session ahp.URI) s
 func changesOf(t *testing.T, ctx context.Context, prog *Program, owner *peer.Peer, session ahp.URI, link string,
 	shown map[string]bool) {
 	t.Helper()
-	uri := host.ChangesetURI(session, "uncommitted", "")
+	uri := changes.URI(session, "uncommitted", "")
 	ready := func(p *peer.Peer) *ahp.ChangesetState {
 		must(t, p.Subscribe(ctx, uri))
 		var s *ahp.ChangesetState

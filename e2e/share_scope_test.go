@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/e2e/peer"
 	"github.com/ahphub/ahphub/handlers/pages"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -240,7 +240,7 @@ func (h *halves) theEnd(part string, guest *peer.Peer) {
 // refused tries everything beside the guest's part, and the files themselves.
 func (h *halves) refused(guest *peer.Peer) {
 	h.t.Helper()
-	hidden := []ahp.URI{h.theirs, h.theirTerminal, h.changeset(h.theirTurn), host.CompareURI(h.session, h.ourTurn, h.theirTurn),
+	hidden := []ahp.URI{h.theirs, h.theirTerminal, h.changeset(h.theirTurn), changes.CompareURI(h.session, h.ourTurn, h.theirTurn),
 		"ahp-changeset:/" + h.short + "/session", "ahp-changeset:/" + h.short + "/uncommitted", "ahp-otlp:/logs"}
 	askAboutOthers(h.ctx, guest, h.session, h.theirs)
 	for _, uri := range hidden {

@@ -91,7 +91,7 @@ func TestTurnsOfChatsAreCompared(t *testing.T) {
 			if id == "" {
 				return false
 			}
-			_, _, _, known := x.host.Changes.TurnChanges(t.Context(), session, id)
+			_, _, _, known := x.host.Changes.TurnTotals(t.Context(), session, id)
 			return known
 		})
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent/script"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -152,7 +152,7 @@ func TestVerdictsAreLive(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(s.host.Changes.GiveVerdict(t.Context(), ben, s.session0(base), host.GivenVerdict{Kind: "approve", Summary: "fine"}))
+	must(s.host.Changes.GiveVerdict(t.Context(), ben, s.session0(base), changes.GivenVerdict{Kind: "approve", Summary: "fine"}))
 	threads.wait("verdicts", "Ben approved")
 	threads.wait("verdict-list", "fine")
 	inbox.wait("inbox", "Ben approved")

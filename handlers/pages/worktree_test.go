@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/agent/script"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/changes"
 )
 
 // A session is given a work tree when it is made; its changes are committed in the review, merged and the tree removed,
@@ -24,7 +24,7 @@ func TestAWorktreeByForms(t *testing.T) {
 	}
 	x.base = x.post("/new", url.Values{"dir": {x.dir}, "agent": {script.Provider}, "config.isolation": {"worktree"}})
 	at := x.base + "/worktree"
-	tree, ok := host.WorktreeOf(x.pages.SessionState(x.session0(x.base)))
+	tree, ok := changes.WorktreeOf(x.pages.SessionState(x.session0(x.base)))
 	if !ok {
 		t.Fatal("the session has no work tree")
 	}
@@ -67,7 +67,7 @@ func TestAWorktreeByForms(t *testing.T) {
 func TestAWorktreeIsDiscarded(t *testing.T) {
 	x := openTree(t)
 	x.base = x.post("/new", url.Values{"dir": {x.dir}, "agent": {script.Provider}, "config.isolation": {"worktree"}})
-	tree, _ := host.WorktreeOf(x.pages.SessionState(x.session0(x.base)))
+	tree, _ := changes.WorktreeOf(x.pages.SessionState(x.session0(x.base)))
 	if err := os.WriteFile(filepath.Join(tree.Dir, "b.txt"), []byte("b\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

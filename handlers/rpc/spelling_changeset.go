@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/changes"
 )
 
 const changesetScheme = "ahp-changeset:/"
@@ -19,7 +19,7 @@ func (s *socket) changesetNamed(uri ahp.URI) (ours ahp.URI, ok bool) {
 	if session, ok = s.resolve(session); !ok {
 		return "", false
 	}
-	return host.ChangesetBelow(session, rest)
+	return changes.URIBelow(session, rest)
 }
 
 // learnBelow records the client's name of a changeset while the client follows it.

@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/review"
 )
@@ -18,10 +19,10 @@ import (
 const twelve = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n"
 
 // suggest comments on lines of a file as a page does: with the version they are of and how they read.
-func (c *changing) suggest(p access.Principal, id, name string, from, to int, lines ...string) SuggestionRef {
+func (c *changing) suggest(p access.Principal, id, name string, from, to int, lines ...string) changes.SuggestionRef {
 	c.t.Helper()
 	all := review.Lines(c.read(name))
-	uri := ChangesetURI(session, kindSession, "")
+	uri := changes.URI(session, "session", "")
 	var version ahp.URI
 	for _, f := range c.changes(uri).Files {
 		if f.Edit.After != nil && strings.HasSuffix(f.Edit.After.URI, "/"+name) {
@@ -30,21 +31,21 @@ func (c *changing) suggest(p access.Principal, id, name string, from, to int, li
 	}
 	own, err := json.Marshal(map[string]string{"side": "after", "hunk": strings.Join(all[from-1:to], "\n"), "version": version})
 	c.must(err)
-	a := ahp.Annotation{ID: id, Resource: core.FileURI(filepath.Join(c.dir, name)), Range: LineRange(from, to),
+	a := ahp.Annotation{ID: id, Resource: core.FileURI(filepath.Join(c.dir, name)), Range: changes.LineRange(from, to),
 		Entries: []ahp.AnnotationEntry{{ID: "1", Text: ahp.Markdown("better:\n" + review.Fence(lines)), Meta: ahp.Meta{core.MetaKey: own}}}}
 	o, err := c.host.Dispatch(c.t.Context(), as(p), notes, 0, &ahp.AnnotationsSetAction{Annotation: a})
 	if err != nil || o.Rejected != "" {
 		c.t.Fatalf("%+v %v", o, err)
 	}
-	return SuggestionRef{id, "1", 0}
+	return changes.SuggestionRef{Thread: id, Entry: "1"}
 }
 
 // reviewing is a session whose agent wrote a file of twelve lines.
 func reviewing(t *testing.T) *changing {
 	c := newChanging(t)
 	c.turn(func() { c.write("n.txt", twelve) })
-	c.follow(kindSession, "")
-	c.until("the file is shown", func() bool { return len(c.changes(ChangesetURI(session, kindSession, "")).Files) > 0 })
+	c.follow("session", "")
+	c.until("the file is shown", func() bool { return len(c.changes(changes.URI(session, "session", "")).Files) > 0 })
 	return c
 }
 
@@ -53,17 +54,17 @@ func TestApplySuggestions(t *testing.T) {
 	one := c.suggest(commenter, "one", "n.txt", 3, 4, "three", "and four")
 	two := c.suggest(commenter, "two", "n.txt", 10, 10)
 	c.write("n.txt", "0\n"+twelve) // the lines went on
-	if err := c.host.Changes.ApplySuggestions(t.Context(), as(driver), session, []SuggestionRef{one}); code(err) != ahp.CodePermissionDenied {
+	if err := c.host.Changes.ApplySuggestions(t.Context(), as(driver), session, []changes.SuggestionRef{one}); code(err) != ahp.CodePermissionDenied {
 		t.Errorf("somebody applied who may not revert: %v", err)
 	}
-	c.must(c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{one, two}))
+	c.must(c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{one, two}))
 	if got := c.read("n.txt"); got != "0\n1\n2\nthree\nand four\n5\n6\n7\n8\n9\n11\n12\n" {
 		t.Errorf("the file reads %q", got)
 	}
 	for _, a := range c.threads().Annotations {
 		last := a.Entries[len(a.Entries)-1]
-		if !a.Resolved || last.Text.Text != "Applied the suggestion." || author(last) != owner.ID {
-			t.Errorf("thread %s is resolved %v, and says last %q by %s", a.ID, a.Resolved, last.Text.Text, author(last))
+		if !a.Resolved || last.Text.Text != "Applied the suggestion." || changes.AuthorOf(last) != owner.ID {
+			t.Errorf("thread %s is resolved %v, and says last %q by %s", a.ID, a.Resolved, last.Text.Text, changes.AuthorOf(last))
 		}
 	}
 }
@@ -78,16 +79,16 @@ func TestSuggestionsOfOtherLinesChangeNothing(t *testing.T) {
 	now := strings.Replace(twelve, "6\n", "six\n", 1)
 	c.write("n.txt", now)
 	for name, tc := range map[string]struct {
-		refs []SuggestionRef
+		refs []changes.SuggestionRef
 		says string
 	}{
-		"its lines changed":  {[]SuggestionRef{gone}, "apply it by hand"},
-		"one of two":         {[]SuggestionRef{fine, gone}, "apply it by hand"},
-		"the same lines":     {[]SuggestionRef{fine, over}, "the same lines"},
-		"reads so already":   {[]SuggestionRef{same}, "already"},
-		"no such comment":    {[]SuggestionRef{{"fine", "9", 0}}, "deleted"},
-		"no such thread":     {[]SuggestionRef{{"nobody", "1", 0}}, "deleted"},
-		"no such suggestion": {[]SuggestionRef{{"fine", "1", 3}}, "edited"},
+		"its lines changed":  {[]changes.SuggestionRef{gone}, "apply it by hand"},
+		"one of two":         {[]changes.SuggestionRef{fine, gone}, "apply it by hand"},
+		"the same lines":     {[]changes.SuggestionRef{fine, over}, "the same lines"},
+		"reads so already":   {[]changes.SuggestionRef{same}, "already"},
+		"no such comment":    {[]changes.SuggestionRef{{Thread: "fine", Entry: "9", N: 0}}, "deleted"},
+		"no such thread":     {[]changes.SuggestionRef{{Thread: "nobody", Entry: "1", N: 0}}, "deleted"},
+		"no such suggestion": {[]changes.SuggestionRef{{Thread: "fine", Entry: "1", N: 3}}, "edited"},
 		"none":               {nil, "name 1 to"},
 	} {
 		err := c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, tc.refs)
@@ -106,7 +107,7 @@ func TestSuggestionsOfOtherLinesChangeNothing(t *testing.T) {
 	if err := os.Remove(filepath.Join(c.dir, "n.txt")); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{fine}); code(err) != ahp.CodeConflict {
+	if err := c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{fine}); code(err) != ahp.CodeConflict {
 		t.Errorf("into a deleted file: %v", err)
 	}
 }
@@ -121,16 +122,16 @@ func TestSuggestionsReplaceWhatTheyQuote(t *testing.T) {
 	c.must(err)
 	a.ID, a.Entries = "forged", []ahp.AnnotationEntry{{ID: "1", Text: a.Entries[0].Text, Meta: ahp.Meta{core.MetaKey: own}}}
 	c.dispatch(notes, &ahp.AnnotationsSetAction{Annotation: a})
-	if err := c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{{"forged", "1", 0}}); code(err) != ahp.CodeConflict || c.read("n.txt") != twelve {
+	if err := c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{{Thread: "forged", Entry: "1", N: 0}}); code(err) != ahp.CodeConflict || c.read("n.txt") != twelve {
 		t.Errorf("%v, and the file reads %q", err, c.read("n.txt"))
 	}
-	c.must(c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{ref}))
+	c.must(c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{ref}))
 }
 
 func TestCommitSuggestions(t *testing.T) {
 	c := reviewing(t)
 	ref := c.suggest(commenter, "one", "n.txt", 3, 3, "three")
-	if err := c.host.Changes.CommitSuggestions(t.Context(), c.owner, session, []SuggestionRef{ref}); err == nil || !strings.Contains(err.Error(), "user.name") {
+	if err := c.host.Changes.CommitSuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{ref}); err == nil || !strings.Contains(err.Error(), "user.name") {
 		t.Errorf("git knows nobody: %v", err)
 	}
 	if got := c.read("n.txt"); got != twelve {
@@ -140,11 +141,11 @@ func TestCommitSuggestions(t *testing.T) {
 	c.git("config", "user.email", "machine@example.org")
 	c.write("other.txt", "not part of it\n")
 	c.git("add", "other.txt")
-	if err := c.host.Changes.CommitSuggestions(t.Context(), c.owner, session, []SuggestionRef{ref}); err == nil || !strings.Contains(err.Error(), "staged already") {
+	if err := c.host.Changes.CommitSuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{ref}); err == nil || !strings.Contains(err.Error(), "staged already") {
 		t.Errorf("with a file staged: %v", err)
 	}
 	c.git("reset", "-q")
-	c.must(c.host.Changes.CommitSuggestions(t.Context(), c.owner, session, []SuggestionRef{ref}))
+	c.must(c.host.Changes.CommitSuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{ref}))
 	if got := c.gitSays("log", "-1", "--format=%an <%ae>%n%cn%n%B", "--name-only"); got != "Ana <machine@example.org>\nMachine\nApply a suggestion from review to n.txt\n\nCo-authored-by: Ben <guest.ben@ahphub.invalid>\n\n\nn.txt" {
 		t.Errorf("the commit is\n%s", got)
 	}
@@ -165,13 +166,15 @@ func TestThreadsFollowTheirLines(t *testing.T) {
 	c.suggest(commenter, "lost", "n.txt", 7, 8, "x")
 	c.suggest(commenter, "resolved", "n.txt", 11, 11, "x")
 	c.dispatch(notes, resolved("resolved", true))
-	rows := func(id string) review.Range { return rangeOf(c.threads().Annotations[threadAt(c.threads(), id)]) }
+	rows := func(id string) review.Range {
+		return changes.WholeLines(*c.threads().Annotations[changes.FindThread(c.threads(), id)].Range)
+	}
 	c.turn(func() { c.write("n.txt", "a\nb\n"+strings.Replace(twelve, "8\n", "eight\n", 1)) })
 	c.until("the thread follows", func() bool { return rows("follows") == review.Range{From: 5, To: 6} })
 	if rows("lost") != (review.Range{From: 7, To: 8}) || rows("resolved") != (review.Range{From: 11, To: 11}) {
 		t.Errorf("the others are at %v and %v", rows("lost"), rows("resolved"))
 	}
-	if o := originOf(c.threads().Annotations[0]); o.Range != (review.Range{From: 3, To: 4}) || o.Hunk != "3\n4" || o.Version == "" {
+	if o := changes.ThreadOrigin(&c.threads().Annotations[0]); o.Range != (review.Range{From: 3, To: 4}) || o.Hunk != "3\n4" || o.Version == "" {
 		t.Errorf("its origin is %+v", o)
 	}
 	c.turn(func() { c.write("n.txt", twelve) })
@@ -181,32 +184,12 @@ func TestThreadsFollowTheirLines(t *testing.T) {
 	c.must(err)
 	t.Cleanup(func() { ben.Close(errors.New("the test is over")) })
 	o, err := c.host.Dispatch(t.Context(), core.Caller{Principal: commenter, ClientID: "ben-1", Conn: ben}, notes, 1,
-		&ahp.AnnotationsUpdatedAction{AnnotationID: "follows", Range: LineRange(9, 9)})
+		&ahp.AnnotationsUpdatedAction{AnnotationID: "follows", Range: changes.LineRange(9, 9)})
 	if err != nil || o.Rejected != "" {
 		t.Fatalf("%+v %v", o, err)
 	}
-	if o := originOf(c.threads().Annotations[0]); o.Range != (review.Range{From: 9, To: 9}) || o.Version != "" {
+	if o := changes.ThreadOrigin(&c.threads().Annotations[0]); o.Range != (review.Range{From: 9, To: 9}) || o.Version != "" {
 		t.Errorf("its author put it elsewhere, and its origin is %+v", o)
-	}
-}
-
-// Clients differ in how they end a range of lines; the lines are the same.
-func TestLinesOfARange(t *testing.T) {
-	at := func(line, char int64) ahp.TextPosition { return ahp.TextPosition{Line: line, Character: char} }
-	for name, c := range map[string]struct {
-		r    ahp.TextRange
-		want review.Range
-	}{
-		"whole lines":     {*LineRange(3, 4), review.Range{From: 3, To: 4}},
-		"a whole line":    {*LineRange(3, 3), review.Range{From: 3, To: 3}},
-		"up to a column":  {ahp.TextRange{Start: at(2, 4), End: at(3, 1)}, review.Range{From: 3, To: 4}},
-		"within a line":   {ahp.TextRange{Start: at(2, 4), End: at(2, 9)}, review.Range{From: 3, To: 3}},
-		"nothing of it":   {ahp.TextRange{Start: at(2, 0), End: at(2, 0)}, review.Range{From: 3, To: 3}},
-		"moved, by lines": {*movedTo(ahp.TextRange{Start: at(2, 4), End: at(3, 1)}, review.Range{From: 9, To: 10}), review.Range{From: 9, To: 10}},
-	} {
-		if got := WholeLines(c.r); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
 	}
 }
 
@@ -224,15 +207,15 @@ func TestSuggestionInANestedRepository(t *testing.T) {
 		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: core.FileURI(inner)})
 	}))
 	c.turn(func() { c.write("inner/n.txt", twelve) })
-	shown := c.follow(kindSession, "")
+	shown := c.follow("session", "")
 	c.until("the file is shown", func() bool { return len(c.changes(shown).Files) > 0 })
 	written := c.suggest(commenter, "one", "inner/n.txt", 1, 1, "one")
-	c.must(c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []SuggestionRef{written}))
+	c.must(c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{written}))
 	if got := c.read("inner/n.txt"); !strings.HasPrefix(got, "one\n2\n") {
 		t.Errorf("the file reads %q", got)
 	}
 	committed := c.suggest(commenter, "two", "inner/n.txt", 2, 2, "two")
-	c.must(c.host.Changes.CommitSuggestions(t.Context(), c.owner, session, []SuggestionRef{committed}))
+	c.must(c.host.Changes.CommitSuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{committed}))
 	if got := c.gitSays("-C", "inner", "log", "-1", "--format=%s"); got != "Apply a suggestion from review to n.txt" {
 		t.Errorf("the inner repository's last commit is %q", got)
 	}

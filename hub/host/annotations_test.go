@@ -8,6 +8,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -31,7 +32,7 @@ func resolved(id string, yes bool) *ahp.AnnotationsUpdatedAction {
 
 // authorsOf says who wrote a thread, by name.
 func (w *world) authorsOf(id string) string {
-	i := threadAt(w.threads(), id)
+	i := changes.FindThread(w.threads(), id)
 	if i < 0 {
 		return "no thread"
 	}

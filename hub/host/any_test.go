@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -100,15 +101,15 @@ func (w *world) othersStand(c *client, had *ahp.AnnotationsState) {
 	w.t.Helper()
 	for _, t := range had.Annotations {
 		for _, e := range t.Entries {
-			if author(e) == c.caller.ID {
+			if changes.AuthorOf(e) == c.caller.ID {
 				continue
 			}
-			i := threadAt(w.threads(), t.ID)
-			if i < 0 || entryAt(w.threads().Annotations[i].Entries, e.ID) < 0 {
-				w.t.Fatalf("%s took %s's comment away", c.caller.Name, author(e))
+			i := changes.FindThread(w.threads(), t.ID)
+			if i < 0 || changes.FindEntry(w.threads().Annotations[i].Entries, e.ID) < 0 {
+				w.t.Fatalf("%s took %s's comment away", c.caller.Name, changes.AuthorOf(e))
 			}
-			if now := w.threads().Annotations[i].Entries[entryAt(w.threads().Annotations[i].Entries, e.ID)]; !reflect.DeepEqual(now, e) {
-				w.t.Fatalf("%s changed %s's comment to %+v", c.caller.Name, author(e), now)
+			if now := w.threads().Annotations[i].Entries[changes.FindEntry(w.threads().Annotations[i].Entries, e.ID)]; !reflect.DeepEqual(now, e) {
+				w.t.Fatalf("%s changed %s's comment to %+v", c.caller.Name, changes.AuthorOf(e), now)
 			}
 		}
 	}

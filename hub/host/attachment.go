@@ -7,6 +7,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -35,7 +36,7 @@ func checkAnnotationsAttachment(r *core.Request, v *ahp.MessageAnnotationsAttach
 	}
 	s, _ := hub.StateOf[*ahp.AnnotationsState](r.Tx, v.Resource)
 	for _, id := range v.AnnotationIDs {
-		if s == nil || threadAt(s, id) < 0 {
+		if s == nil || changes.FindThread(s, id) < 0 {
 			return "there is no annotation " + id + ": it may have been removed"
 		}
 	}

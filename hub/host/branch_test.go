@@ -5,9 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
-	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/changes"
 )
 
 // What is checked out is told while somebody looks, and at the end of a turn.
@@ -15,31 +14,24 @@ func TestTheBranchOfASession(t *testing.T) {
 	c := newChanging(t)
 	c.git("switch", "-q", "-c", "main")
 	stop := c.host.Changes.FollowBranch(session)
-	says := func(want Branch) {
+	says := func(want changes.Branch) {
 		t.Helper()
-		c.until("the branch is "+want.Name, func() bool { return ReadBranch(c.session().Meta) == want })
+		c.until("the branch is "+want.Name, func() bool { return changes.ReadBranch(c.session().Meta) == want })
 	}
-	says(Branch{Name: "main"})
+	says(changes.Branch{Name: "main"})
 	c.git("switch", "-q", "-c", "fix/it")
-	says(Branch{Name: "fix/it"})
+	says(changes.Branch{Name: "fix/it"})
 	c.git("switch", "-q", "--detach")
-	says(Branch{Name: c.gitSays("rev-parse", "--short", "HEAD"), Detached: true})
+	says(changes.Branch{Name: c.gitSays("rev-parse", "--short", "HEAD"), Detached: true})
 	c.git("switch", "-q", "-c", strings.Repeat("é", 110))
-	c.until("a long name is shown", func() bool { return strings.HasPrefix(ReadBranch(c.session().Meta).Name, "éé") })
+	c.until("a long name is shown", func() bool { return strings.HasPrefix(changes.ReadBranch(c.session().Meta).Name, "éé") })
 	away := filepath.Join(t.TempDir(), "git")
 	c.must(os.Rename(filepath.Join(c.dir, ".git"), away))
-	says(Branch{})
+	says(changes.Branch{})
 	c.must(os.Rename(away, filepath.Join(c.dir, ".git")))
-	c.until("it is a repository again", func() bool { return ReadBranch(c.session().Meta).Name != "" })
+	c.until("it is a repository again", func() bool { return changes.ReadBranch(c.session().Meta).Name != "" })
 	stop()
 
 	c.turn(func() { c.git("switch", "-q", "main") })
-	says(Branch{Name: "main"})
-}
-
-func TestALongBranch(t *testing.T) {
-	got := branchOf(changeset.CheckedOut{Branch: "\xff" + strings.Repeat("x", 250)})
-	if n := utf8.RuneCountInString(got.Name); n != mostBranch || !utf8.ValidString(got.Name) || !strings.HasSuffix(got.Name, "…") {
-		t.Errorf("it has %d characters: %q", n, got.Name)
-	}
+	says(changes.Branch{Name: "main"})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine/local"
 )
@@ -79,12 +80,12 @@ func benchHost(b *testing.B, w *world) (*hub.Conn, ahp.URI) {
 	startBench(b, w)
 	who := core.Caller{Principal: owner, ClientID: "ana-1"}
 	must(b, w.host.CreateSession(b.Context(), who, ahp.CreateSessionParams{Channel: session}))
-	uri := ChangesetURI(session, "uncommitted", "")
+	uri := changes.URI(session, "uncommitted", "")
 	conn, err := w.hub.Connect(hub.ConnConfig{Principal: owner.ID, ClientID: "ana-2", Audience: owner.Audience()})
 	must(b, err)
 	b.Cleanup(func() { conn.Close(errors.New("the benchmark is over")) })
 	began := time.Now()
-	for _, u := range []ahp.URI{uri, ChangesetURI(session, "session", ""), ChangesetURI(session, "branch", "")} {
+	for _, u := range []ahp.URI{uri, changes.URI(session, "session", ""), changes.URI(session, "branch", "")} {
 		must(b, w.host.Prepare(b.Context(), who, u))
 	}
 	conn.Subscribe(nil, hub.Subscription{URI: uri})

@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -47,7 +48,7 @@ func movesWithChanges(t *testing.T, known bool) {
 		return s
 	}
 	c.until("the turn is over", func() bool { return len(turns().Turns) == 1 })
-	was := c.follow(kindTurn, "t")
+	was := c.follow("turn", "t")
 	c.dispatch(was, &ahp.ChangesetFilesReviewChangedAction{Files: []string{core.FileURI(name)}, Reviewed: true})
 	c.shows(was, "M a.txt +1 −0 reviewed by Ana")
 
@@ -57,17 +58,17 @@ func movesWithChanges(t *testing.T, known bool) {
 	}
 	res, err := c.host.MoveChat(t.Context(), caller, ahp.MoveChatParams{Channel: chat, Destination: to})
 	c.must(err)
-	is := ChangesetURI(res.Session, kindTurn, "t")
+	is := changes.URI(res.Session, "turn", "t")
 	if _, open := c.hub.Info(was); open {
 		t.Error("the session it left goes on showing what the turn changed")
 	}
-	if known, err := c.host.Changes.openChangeset(t.Context(), caller, was); known || err != nil {
+	if known, err := c.host.Changes.Open(t.Context(), caller, was); known || err != nil {
 		t.Errorf("what the turn changed is still of the session it left: %v", err)
 	}
 	c.must(c.host.Prepare(t.Context(), caller, is))
 	c.shows(is, "M a.txt +1 −0 reviewed by Ana")
 	c.must(c.host.DisposeSession(t.Context(), caller, ahp.DisposeSessionParams{Channel: session}))
-	c.host.Changes.forgetChangesets(t.Context(), session)
+	c.host.Changes.Forget(t.Context(), session)
 	one.end(true)
 
 	second := newLife(t, data, f, core.Limits{})
@@ -84,7 +85,7 @@ func movesWithChanges(t *testing.T, known bool) {
 	turns()
 	c.dispatch(chat, &ahp.ChatTurnStartedAction{TurnID: "u", Message: user("on")})
 	c.until("the next turn is over", func() bool { return len(turns().Turns) == 2 })
-	next := ChangesetURI(res.Session, kindTurn, "u")
+	next := changes.URI(res.Session, "turn", "u")
 	c.must(c.host.Prepare(t.Context(), caller, next))
 	c.shows(next, "M a.txt +1 −0")
 }
@@ -102,12 +103,12 @@ func TestAForkKeepsItsTurnsChanges(t *testing.T) {
 	})
 	c.must(c.host.CreateChat(t.Context(), c.owner, ahp.CreateChatParams{Channel: session, Chat: fork,
 		Source: &ahp.ChatSource{Value: &ahp.ForkChatSource{Chat: chat, TurnID: "t"}}}))
-	uri := c.follow(kindTurn, "t")
+	uri := c.follow("turn", "t")
 	res, err := c.host.MoveChat(t.Context(), c.owner, ahp.MoveChatParams{Channel: chat,
 		Destination: ahp.MoveChatDestination{Value: &ahp.MoveChatNewSessionDestination{}}})
 	c.must(err)
 	c.shows(uri, "M a.txt +1 −0")
-	moved := ChangesetURI(res.Session, kindTurn, "t")
+	moved := changes.URI(res.Session, "turn", "t")
 	c.must(c.host.Prepare(t.Context(), c.owner, moved))
 	c.shows(moved, "M a.txt +1 −0")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -51,7 +52,7 @@ func TestChatWithItsOwnDirectories(t *testing.T) { // AHP requirement 152
 	x := core.FileURI(filepath.Join(two, "x.txt"))
 	c.shows(c.follow("turn", turn), "A "+x+" +1 −0")
 	c.shows(c.follow("session", ""), "M a.txt +1 −2 outside; A "+x+" +1 −0")
-	uri := ChatChangesetURI(session, chat, "session")
+	uri := changes.ChatURI(session, chat, "session")
 	c.must(c.host.Prepare(t.Context(), c.owner, uri))
 	c.shows(uri, "A "+x+" +1 −0")
 	put("x.txt", "x\ny\n")
@@ -60,7 +61,7 @@ func TestChatWithItsOwnDirectories(t *testing.T) { // AHP requirement 152
 		sum, _ := c.host.Summary(session)
 		return sum.Changes != nil && *sum.Changes.Files == 2 && *sum.Changes.Additions == 3
 	})
-	patch, err := c.host.Changes.ChangesetPatch(t.Context(), c.owner, uri)
+	patch, err := c.host.Changes.Patch(t.Context(), c.owner, uri)
 	if err != nil || strings.Contains(string(patch), "a.txt") || !strings.Contains(string(patch), "+++ b/x.txt") {
 		t.Errorf("the patch: %v\n%s", err, patch)
 	}
@@ -84,17 +85,17 @@ func TestChatsInTheirOwnDirectoriesDoNotOverlap(t *testing.T) {
 	third := filepath.Join(two, "deep")
 	c.must(os.Mkdir(third, 0o755))
 	h := c.host
-	begin := func(ref core.TurnRef) bool {
+	begin := func(ref changes.TurnRef) bool {
 		ref.Session, ref.Dirs = session, []string{c.dir, two}
-		h.Changes.turnStarting(t.Context(), ref)
+		h.Changes.StartTurn(t.Context(), ref)
 		overlaps, err := h.Changes.OverlapsTurn(t.Context(), session, ref.Turn)
 		c.must(err)
 		return overlaps
 	}
-	if begin(core.TurnRef{Chat: chat, Turn: "1"}) {
+	if begin(changes.TurnRef{Chat: chat, Turn: "1"}) {
 		t.Error("a turn alone is flagged")
 	}
-	if !begin(core.TurnRef{Chat: c.chat(), Turn: "2"}) {
+	if !begin(changes.TurnRef{Chat: c.chat(), Turn: "2"}) {
 		t.Error("a turn in all directories beside one in some is not flagged")
 	}
 }

@@ -9,18 +9,19 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // review marks hunks of a file as the review page does, by their numbers.
 func (c *changing) review(uri ahp.URI, name string, reviewed bool, which ...int) error {
 	c.t.Helper()
-	r := HunkReview{File: core.FileURI(filepath.Join(c.dir, name)), Reviewed: reviewed}
+	r := changes.HunkReview{File: core.FileURI(filepath.Join(c.dir, name)), Reviewed: reviewed}
 	for _, f := range c.changes(uri).Files {
 		if f.ID != r.File {
 			continue
 		}
-		r.Version = ReadFileNote(f.Meta).Version()
+		r.Version = changes.ReadFileNote(f.Meta).Version()
 		d := diff.Compute([]byte(c.blob(f.Edit.Before.Content)), []byte(c.blob(f.Edit.After.Content)), diff.Options{})
 		for i := range d.Hunks {
 			r.All = append(r.All, d.Hunks[i].Key)
@@ -36,7 +37,7 @@ func (c *changing) review(uri ahp.URI, name string, reviewed bool, which ...int)
 }
 
 func (c *changing) hunksOf(uri ahp.URI) int {
-	return len(ReadFileNote(c.changes(uri).Files[0].Meta).Hunks)
+	return len(changes.ReadFileNote(c.changes(uri).Files[0].Meta).Hunks)
 }
 
 func TestHunksAreReviewedOneByOne(t *testing.T) { // AHP requirement 158
@@ -49,7 +50,7 @@ func TestHunksAreReviewedOneByOne(t *testing.T) { // AHP requirement 158
 	uri := c.follow("uncommitted", "")
 	c.must(c.review(uri, "a.txt", true, 0))
 	c.shows(uri, "M a.txt +2 −2")
-	if got := ReadFileNote(c.changes(uri).Files[0].Meta).Hunks; len(got) != 1 || got[0].By.Name != "Ana" || time.Since(got[0].At) > time.Hour {
+	if got := changes.ReadFileNote(c.changes(uri).Files[0].Meta).Hunks; len(got) != 1 || got[0].By.Name != "Ana" || time.Since(got[0].At) > time.Hour {
 		t.Errorf("the mark is %+v", got)
 	}
 	c.must(c.review(uri, "a.txt", true, 1))
@@ -81,30 +82,13 @@ func TestHunkMarksAreRefused(t *testing.T) {
 	c := newChanging(t)
 	c.write("a.txt", "one\nTWO\n")
 	uri := c.follow("uncommitted", "")
-	if err := c.host.Changes.ReviewHunks(t.Context(), c.owner, uri, HunkReview{File: "file:///elsewhere", Keys: []string{"k"}, All: []string{"k"}}); err == nil {
+	if err := c.host.Changes.ReviewHunks(t.Context(), c.owner, uri, changes.HunkReview{File: "file:///elsewhere", Keys: []string{"k"}, All: []string{"k"}}); err == nil {
 		t.Error("a hunk of no file was marked")
 	}
-	if err := c.host.Changes.ReviewHunks(t.Context(), c.owner, uri, HunkReview{File: core.FileURI(filepath.Join(c.dir, "a.txt")), Keys: []string{"k"}}); err == nil {
+	if err := c.host.Changes.ReviewHunks(t.Context(), c.owner, uri, changes.HunkReview{File: core.FileURI(filepath.Join(c.dir, "a.txt")), Keys: []string{"k"}}); err == nil {
 		t.Error("a hunk the file does not have was marked")
 	}
-	if err := c.host.Changes.ReviewHunks(t.Context(), core.Caller{Principal: viewer}, uri, HunkReview{File: core.FileURI(filepath.Join(c.dir, "a.txt")), Keys: []string{"k"}, All: []string{"k"}, Reviewed: true}); err == nil {
+	if err := c.host.Changes.ReviewHunks(t.Context(), core.Caller{Principal: viewer}, uri, changes.HunkReview{File: core.FileURI(filepath.Join(c.dir, "a.txt")), Keys: []string{"k"}, All: []string{"k"}, Reviewed: true}); err == nil {
 		t.Error("somebody who may only look marked a hunk")
-	}
-}
-
-// Marks are in the record that is kept, and a file's list is bounded.
-func TestHunkMarksAreBounded(t *testing.T) {
-	var rec ledgerRecord
-	var all []string
-	for i := range mostHunkMarks + 5 {
-		all = append(all, strings.Repeat("x", i+1))
-	}
-	rec.reviewHunks("file", HunkReview{Version: "v", Keys: all, All: all, Reviewed: true}, "v", core.Identity{Name: "Ana"}, time.Now())
-	if len(rec.Hunks["file"]) != mostHunkMarks || rec.Marks["file"].Hash != "v" {
-		t.Errorf("%d marks, file %q", len(rec.Hunks["file"]), rec.Marks["file"].Hash)
-	}
-	rec.reviewHunks("file", HunkReview{Version: "old", Keys: all[:1], All: all[:1], Reviewed: true}, "new", core.Identity{}, time.Now())
-	if rec.Marks["file"].Hash != "v" {
-		t.Error("marks of a version that is gone say the new one is reviewed")
 	}
 }

@@ -9,11 +9,14 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/ahphub/ahphub/hub/host/changes"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // scarce is a system that watches so many folders and no more.
 type scarce struct {
-	Notifier
+	changes.Notifier
 	left *atomic.Int64
 }
 
@@ -28,25 +31,25 @@ func (s scarce) Add(folder string) error {
 // again they are watched again, and that is told too.
 func TestWatchesRunOutAndComeBack(t *testing.T) {
 	for name, refusal := range map[string]struct {
-		begin func(left *atomic.Int64) (Notifier, <-chan fsnotify.Event, <-chan error, error)
+		begin func(left *atomic.Int64) (changes.Notifier, <-chan fsnotify.Event, <-chan error, error)
 		says  string
 	}{
-		"folders": {func(left *atomic.Int64) (Notifier, <-chan fsnotify.Event, <-chan error, error) {
-			w, events, errors, err := SystemNotifier()
+		"folders": {func(left *atomic.Int64) (changes.Notifier, <-chan fsnotify.Event, <-chan error, error) {
+			w, events, errors, err := changes.SystemNotifier()
 			return scarce{w, left}, events, errors, err
 		}, "raise fs.inotify.max_user_watches): inotify_add_watch: no space left on device"},
-		"watchers": {func(left *atomic.Int64) (Notifier, <-chan fsnotify.Event, <-chan error, error) {
+		"watchers": {func(left *atomic.Int64) (changes.Notifier, <-chan fsnotify.Event, <-chan error, error) {
 			if left.Load() < 10 {
 				return nil, nil, nil, os.NewSyscallError("inotify_init1", syscall.EMFILE)
 			}
-			return SystemNotifier()
+			return changes.SystemNotifier()
 		}, "raise fs.inotify.max_user_instances): inotify_init1: too many open files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var left atomic.Int64
 			left.Store(3)
 			c := newChangingWith(t, Config{PollFolders: time.Millisecond, // one look, then watching is tried again
-				NotifyFolders: func() (Notifier, <-chan fsnotify.Event, <-chan error, error) { return refusal.begin(&left) }})
+				NotifyFolders: func() (changes.Notifier, <-chan fsnotify.Event, <-chan error, error) { return refusal.begin(&left) }})
 			c.runsOut(refusal.says, func() { left.Store(1000) })
 		})
 	}
@@ -57,14 +60,17 @@ func (c *changing) runsOut(says string, enough func()) {
 	c.t.Helper()
 	c.mkdir("src/deep")
 	uri := c.follow("uncommitted", "")
-	c.until("it is said", func() bool { return ReadWatching(c.session().Meta).Polling })
-	if w := ReadWatching(c.session().Meta); !strings.Contains(w.Why, says) || w.Seconds != 10 {
+	c.until("it is said", func() bool { return changes.ReadWatching(c.session().Meta).Polling })
+	if w := changes.ReadWatching(c.session().Meta); !strings.Contains(w.Why, says) || w.Seconds != 10 {
 		c.t.Errorf("it says %+v, want %q", w, says)
 	}
 	c.write("src/deep/x", "x\n")
 	c.shows(uri, "A src/deep/x +1 −0")
 	enough()
-	c.until("they are watched again", func() bool { return !ReadWatching(c.session().Meta).Polling })
+	c.until("they are watched again", func() bool { return !changes.ReadWatching(c.session().Meta).Polling })
+	if m := c.session().Meta; strings.Contains(string(m[core.MetaKey]), `"changes"`) {
+		c.t.Errorf("it still says %v", m)
+	}
 	c.watched()
 	c.write("src/deep/x", "x\ny\n")
 	c.shows(uri, "A src/deep/x +2 −0")

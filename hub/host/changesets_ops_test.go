@@ -10,10 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -43,7 +41,7 @@ func (c *changing) invoke(uri ahp.URI, op string, target ahp.ChangesetOperationT
 		c.must(err)
 		p.Meta = ahp.Meta{core.MetaKey: raw}
 	}
-	r, err := c.host.Changes.InvokeChangesetOperation(c.t.Context(), c.owner, p)
+	r, err := c.host.Changes.InvokeOperation(c.t.Context(), c.owner, p)
 	if err != nil {
 		return "", err
 	}
@@ -81,7 +79,7 @@ func (c *changing) stagedIs(uri ahp.URI, name, want string) {
 	c.t.Helper()
 	id := c.file(name).Resource
 	c.until(name+" is staged: "+want, func() bool {
-		return slices.ContainsFunc(c.changes(uri).Files, func(f ahp.ChangesetFile) bool { return f.ID == id && ReadFileNote(f.Meta).Staged == want })
+		return slices.ContainsFunc(c.changes(uri).Files, func(f ahp.ChangesetFile) bool { return f.ID == id && changes.ReadFileNote(f.Meta).Staged == want })
 	})
 }
 
@@ -154,14 +152,6 @@ func TestStageAndCommit(t *testing.T) { // AHP requirements 155 and 156
 		return o.Status == ahp.ChangesetOperationStatusError && strings.Contains(o.Error.Message, "not today")
 	})
 	c.git("fsck", "--full", "--strict")
-}
-
-func TestGuestsCommitUnderAnAddressOfTheHost(t *testing.T) {
-	for name, want := range map[string]string{"Ben Wu": "ben.wu", "Zoë": "zo", "…": "guest", "a@b.c": "ab.c"} {
-		if got := localPart(name); got != want {
-			t.Errorf("%q: %q, want %q", name, got, want)
-		}
-	}
 }
 
 func TestDiscardAndUndo(t *testing.T) {
@@ -265,43 +255,10 @@ func TestGuestsDoNotOperate(t *testing.T) {
 	c.write("a.txt", "edited\n")
 	uri := c.follow("uncommitted", "")
 	for _, op := range []string{"stage", "unstage", "commit", "discard", "create-branch", "revert", "undo"} {
-		_, err := c.host.Changes.InvokeChangesetOperation(t.Context(), core.Caller{Principal: viewer}, ahp.InvokeChangesetOperationParams{Channel: uri, OperationID: op})
+		_, err := c.host.Changes.InvokeOperation(t.Context(), core.Caller{Principal: viewer}, ahp.InvokeChangesetOperationParams{Channel: uri, OperationID: op})
 		if code(err) != ahp.CodePermissionDenied {
 			t.Errorf("%s: %v", op, err)
 		}
 	}
 	c.shows(uri, "M a.txt +1 −2")
-}
-
-func TestOldUndosGo(t *testing.T) {
-	record := func(files int) undoRecord {
-		return undoRecord{Undo: changeset.Undo{Files: make([]changeset.UndoFile, files)}}
-	}
-	for _, c := range []struct {
-		files []int
-		want  int
-	}{{[]int{1}, 1}, {[]int{undoFiles + 1}, 1}, {[]int{1, undoFiles}, 1}, {[]int{5, 1, undoFiles - 1}, 2}, {make([]int, mostUndo+3), mostUndo}} {
-		var list []undoRecord
-		for _, n := range c.files {
-			list = append(list, record(n))
-		}
-		if got := bounded(list); len(got) != c.want {
-			t.Errorf("of %v %d are kept, want %d", c.files, len(got), c.want)
-		}
-	}
-}
-
-// What a state says runs does not, when the host was killed meanwhile.
-func TestWhatRanBeforeAKillIsOver(t *testing.T) {
-	s := &ahp.ChangesetState{Operations: []ahp.ChangesetOperation{{ID: opRevert, Status: ahp.ChangesetOperationStatusRunning}}}
-	if ops := operationsFor(s, offer{kind: kindSession, files: 1}); ops[0].Status != ahp.ChangesetOperationStatusIdle {
-		t.Errorf("the operation is %s", ops[0].Status)
-	}
-	ops := operationsFor(s, offer{kind: kindSession, files: 1, running: opRevert})
-	if ops[0].Status != ahp.ChangesetOperationStatusRunning {
-		t.Errorf("the operation is %s", ops[0].Status)
-	}
-	if d := cmp.Diff(ops[0].Scopes, everywhere); d != "" {
-		t.Error(d)
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -58,13 +59,13 @@ func TestViewerCannotSeeWhereRepositoryLeads(t *testing.T) {
 	c.git("config", "core.worktree", other)
 	viewer := core.Caller{ClientID: "vic",
 		Principal: access.Principal{ID: "guest:vic", Role: access.RoleViewer, Session: session, Link: "link"}}
-	uri := ChangesetURI(session, "uncommitted", "")
+	uri := changes.URI(session, "uncommitted", "")
 	c.must(c.host.Prepare(t.Context(), viewer, uri))
 	c.failsBy(uri, filepath.Join(c.dir, ".git", "config"))
 	if s := c.changes(uri); len(s.Files) != 0 || strings.Contains(s.Error.Message, other) {
 		t.Errorf("a viewer is shown %v, %+v", s.Files, s.Error)
 	}
-	if b := ReadBranch(c.session().Meta); b.Name != "" {
+	if b := changes.ReadBranch(c.session().Meta); b.Name != "" {
 		t.Errorf("what is checked out there is shown: %+v", b)
 	}
 
@@ -95,7 +96,7 @@ func TestRepositoryQuestionsEnd(t *testing.T) {
 	c := newChanging(t)
 	alternates := filepath.Join(c.dir, ".git", "objects", "info", "alternates")
 	c.must(os.WriteFile(alternates, []byte(filepath.Join(c.elsewhere(), ".git", "objects")+"\n"), 0o600))
-	uri := ChangesetURI(session, "uncommitted", "")
+	uri := changes.URI(session, "uncommitted", "")
 	c.must(c.host.Prepare(t.Context(), c.owner, uri))
 	c.failsBy(uri, alternates)
 	_, err := c.host.AnswerFileAsk(c.owner, c.asks().ID, false)
@@ -134,11 +135,11 @@ func (c *changing) isRefused() {
 // What no client is given is given to no repository either, and the owner is not asked.
 func TestRepositoryCannotLeadToTheHostsData(t *testing.T) {
 	c := newChanging(t)
-	uri := ChangesetURI(session, "uncommitted", "")
+	uri := changes.URI(session, "uncommitted", "")
 	for _, to := range []string{"/", "/proc", c.host.cfg.DataDir} {
 		c.git("config", "core.worktree", to)
 		c.must(c.host.Prepare(t.Context(), c.owner, uri))
-		c.host.Changes.changesetFollowed(uri)
+		c.host.Changes.Follow(uri)
 		c.host.Changes.Refresh(session)
 		c.failsBy(uri, filepath.Join(c.dir, ".git", "config"))
 		if asks := c.host.FileAsks(); len(asks) != 0 {

@@ -49,7 +49,7 @@ func TestChangesetsSurviveARestart(t *testing.T) {
 	c.shows(all, "M a.txt +1 −0")
 	write("one\ntwo\nthree\n")
 	c.shows(all, "M a.txt +2 −0")
-	if _, _, files, ok := c.host.Changes.TurnChanges(t.Context(), session, a.TurnID); !ok || files != 1 {
+	if _, _, files, ok := c.host.Changes.TurnTotals(t.Context(), session, a.TurnID); !ok || files != 1 {
 		t.Errorf("the turn's totals are %d files, %v", files, ok)
 	}
 	c.must(c.host.DisposeSession(t.Context(), caller, ahp.DisposeSessionParams{Channel: session}))

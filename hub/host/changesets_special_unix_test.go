@@ -26,7 +26,7 @@ func TestSpecialFileIsNamedToWhoeverLooks(t *testing.T) {
 		return s.Status == ahp.ChangesetStatusError && s.Error != nil &&
 			strings.Contains(s.Error.Message, pipe+" is a named pipe") && strings.Contains(s.Error.Message, "remove it")
 	})
-	_, err := c.host.Changes.ChangesetPatch(t.Context(), c.owner, uri)
+	_, err := c.host.Changes.Patch(t.Context(), c.owner, uri)
 	if err == nil || !strings.Contains(err.Error(), "named pipe") {
 		t.Errorf("a patch: %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -36,7 +37,7 @@ func TestTurnChanges(t *testing.T) {
 		t.Errorf("the contents are %+v", f.Edit)
 	}
 	c.shows(c.follow("turn", second), "M new.txt +1 −1")
-	if add, del, files, ok := c.host.Changes.TurnChanges(t.Context(), session, first); !ok || add != 3 || del != 1 || files != 2 {
+	if add, del, files, ok := c.host.Changes.TurnTotals(t.Context(), session, first); !ok || add != 3 || del != 1 || files != 2 {
 		t.Errorf("the first turn's totals are +%d −%d in %d, %v", add, del, files, ok)
 	}
 	var noted struct{ Changes ahp.ChangesSummary }
@@ -125,7 +126,7 @@ func TestReviewMarksFollowContent(t *testing.T) { // AHP requirement 158
 	c.shows(uri, "M a.txt +1 −1 reviewed by Ana; A b.txt +2 −0")
 	c.write("a.txt", "one\nTWO\nthree\n")
 	c.shows(uri, "M a.txt +2 −1 stale; A b.txt +2 −0")
-	seen := ReadFileNote(c.changes(uri).Files[0].Meta).Seen
+	seen := changes.ReadFileNote(c.changes(uri).Files[0].Meta).Seen
 	if seen == nil || c.blob(ahp.ContentRef{URI: seen.Before}) != "one\ntwo\n" || c.blob(ahp.ContentRef{URI: seen.After}) != "one\nTWO\n" {
 		t.Errorf("what was reviewed is not to be had any more: %+v", seen)
 	}
@@ -145,7 +146,7 @@ func TestRevertOperation(t *testing.T) { // AHP requirements 155 and 156
 		if target != nil {
 			p.Target = &ahp.ChangesetOperationTarget{Value: target}
 		}
-		_, err := c.host.Changes.InvokeChangesetOperation(t.Context(), who, p)
+		_, err := c.host.Changes.InvokeOperation(t.Context(), who, p)
 		return err
 	}
 	file := func(name string) *ahp.ChangesetOperationResourceTarget {
@@ -235,18 +236,18 @@ func TestBranchAndTurnsCompared(t *testing.T) { // AHP requirement 152
 	c.write("d.txt", "d\n")
 	c.shows(branch, "M a.txt +0 −1; A b.txt +1 −0; A c.txt +1 −0; A d.txt +1 −0")
 	compare := func(from, to string) ahp.URI {
-		uri := CompareURI(session, from, to)
+		uri := changes.CompareURI(session, from, to)
 		c.must(c.host.Prepare(t.Context(), c.owner, uri))
 		c.until(uri+" is computed", func() bool { return c.changes(uri).Status == ahp.ChangesetStatusReady })
 		return uri
 	}
 	c.shows(compare(one, two), "M a.txt +0 −2; A b.txt +1 −0")
-	patch, err := c.host.Changes.ChangesetPatch(t.Context(), c.owner, CompareURI(session, one, two))
+	patch, err := c.host.Changes.Patch(t.Context(), c.owner, changes.CompareURI(session, one, two))
 	if err != nil || !strings.Contains(string(patch), "+++ b/b.txt") || !strings.Contains(string(patch), "-three") || strings.Contains(string(patch), "c.txt") {
 		t.Errorf("the patch of two turns: %v\n%s", err, patch)
 	}
 	stranger := core.Caller{Principal: access.Principal{ID: "guest:eve", Role: access.RoleViewer, Session: "ahp-session:/other"}}
-	if _, err := c.host.Changes.ChangesetPatch(t.Context(), stranger, branch); code(err) != ahp.CodeNotFound {
+	if _, err := c.host.Changes.Patch(t.Context(), stranger, branch); code(err) != ahp.CodeNotFound {
 		t.Errorf("a guest of another session has the patch: %v", err)
 	}
 	back := compare(two, one)
@@ -267,13 +268,13 @@ func TestBranchAndTurnsCompared(t *testing.T) { // AHP requirement 152
 func TestUnknownChangesets(t *testing.T) {
 	c := newChanging(t)
 	stranger := core.Caller{Principal: access.Principal{ID: "guest:eve", Role: access.RoleViewer, Session: "ahp-session:/other"}}
-	for _, uri := range []ahp.URI{"ahp-changeset:/", "ahp-changeset:/" + core.ShortID(session), ChangesetURI(session, "branch-of-mine", ""),
-		ChangesetURI(session, "session", "") + "/more", ChangesetURI(session, "turn", "none"), CompareURI(session, "none", "none"), ChangesetURI(session, "compare", "") + "/x", "ahp-changeset:/000000000000/session"} {
+	for _, uri := range []ahp.URI{"ahp-changeset:/", "ahp-changeset:/" + core.ShortID(session), changes.URI(session, "branch-of-mine", ""),
+		changes.URI(session, "session", "") + "/more", changes.URI(session, "turn", "none"), changes.CompareURI(session, "none", "none"), changes.URI(session, "compare", "") + "/x", "ahp-changeset:/000000000000/session"} {
 		if err := c.host.Prepare(t.Context(), c.owner, uri); code(err) != ahp.CodeNotFound {
 			t.Errorf("%s: got %v", uri, err)
 		}
 	}
-	if err := c.host.Prepare(t.Context(), stranger, ChangesetURI(session, "session", "")); code(err) != ahp.CodeNotFound {
+	if err := c.host.Prepare(t.Context(), stranger, changes.URI(session, "session", "")); code(err) != ahp.CodeNotFound {
 		t.Errorf("a guest of another session: %v", err)
 	}
 	uri := c.follow("uncommitted", "")
@@ -319,18 +320,4 @@ func TestFailureIsShownAndMended(t *testing.T) {
 	}
 	c.host.Changes.Refresh(session)
 	c.until("it is mended", func() bool { return c.changes(uri).Status == ahp.ChangesetStatusReady && c.changes(uri).Error == nil })
-}
-
-func TestTurnsInOneDirectoryAreFlagged(t *testing.T) {
-	var c changesets
-	begin := func(id string, dirs ...string) bool { return c.began(core.TurnRef{Turn: id}, &turnRecord{dirs: dirs}) }
-	if begin("1", "/a") || begin("2", "/ab") {
-		t.Error("turns in different directories are flagged")
-	}
-	if !begin("3", "/a/b", "/c") {
-		t.Error("a turn below another's directory is not flagged")
-	}
-	if !c.ended("1") || c.ended("2") || !c.ended("3") || c.ended("3") {
-		t.Error("the wrong turns overlapped")
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -144,27 +145,13 @@ func watchedFolders(t *testing.T, c *changing) map[string]bool {
 func TestTooManyFoldersAreLookedAtFromTimeToTime(t *testing.T) {
 	c := newChangingWith(t, Config{Limits: core.Limits{Folders: 2}})
 	uri := c.follow("uncommitted", "")
-	c.until("it is said", func() bool { return ReadWatching(c.session().Meta).Polling })
-	w := ReadWatching(c.session().Meta)
+	c.until("it is said", func() bool { return changes.ReadWatching(c.session().Meta).Polling })
+	w := changes.ReadWatching(c.session().Meta)
 	if w.Seconds != 10 || !strings.Contains(w.Why, "more than 2 directories") {
 		t.Errorf("it says %+v", w)
 	}
 	c.write("a.txt", "one\n")
 	c.shows(uri, "M a.txt +0 −1")
-	c.host.Changes.noteWatching(c.host.Changes.ledger(session), nil)
-	if m := c.session().Meta; ReadWatching(m).Polling || strings.Contains(string(m[core.MetaKey]), metaWatching) {
-		t.Errorf("it still says %v", m)
-	}
-}
-
-func TestNoticesOfOthersStay(t *testing.T) {
-	m := withWatching(ahp.Meta{"other": []byte(`1`), core.MetaKey: []byte(`{"verdicts":2}`)}, Watching{Polling: true, Why: "so"})
-	if got := string(m[core.MetaKey]); got != `{"changes":{"polling":true,"seconds":0,"why":"so"},"verdicts":2}` || string(m["other"]) != "1" {
-		t.Errorf("%s %v", got, m)
-	}
-	if got := string(withWatching(m, Watching{})[core.MetaKey]); got != `{"verdicts":2}` {
-		t.Error(got)
-	}
 }
 
 // statuses collects what a follower of a changeset is told of its status.
@@ -216,8 +203,8 @@ func followStatus(c *changing, uri ahp.URI) *statuses {
 // been written until that is shown, error while it cannot be told, ready in between.
 func TestStatusIsTrue(t *testing.T) { // AHP requirement 153
 	c := newChanging(t)
-	uri := ChangesetURI(session, "session", "")
-	_, err := c.host.Changes.openChangeset(t.Context(), c.owner, uri)
+	uri := changes.URI(session, "session", "")
+	_, err := c.host.Changes.Open(t.Context(), c.owner, uri)
 	c.must(err)
 	if got := c.changes(uri).Status; got != ahp.ChangesetStatusComputing {
 		t.Errorf("at first it is %s", got)

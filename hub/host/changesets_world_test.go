@@ -13,6 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -105,7 +106,7 @@ func (c *changing) turn(do func()) string {
 
 func (c *changing) follow(kind, turn string) ahp.URI {
 	c.t.Helper()
-	uri := ChangesetURI(session, kind, turn)
+	uri := changes.URI(session, kind, turn)
 	c.must(c.host.Prepare(c.t.Context(), c.owner, uri))
 	c.until(uri+" is computed", func() bool { return c.changes(uri).Status == ahp.ChangesetStatusReady })
 	return uri
@@ -123,7 +124,7 @@ func (c *changing) changes(uri ahp.URI) *ahp.ChangesetState {
 func (c *changing) lines(uri ahp.URI) string {
 	var out []string
 	for _, f := range c.changes(uri).Files {
-		n := ReadFileNote(f.Meta)
+		n := changes.ReadFileNote(f.Meta)
 		line := fmt.Sprintf("%s %s +%d −%d", n.Status, strings.TrimPrefix(f.ID, core.FileURI(c.dir)+"/"), *f.Edit.Diff.Added, *f.Edit.Diff.Removed)
 		if *f.Reviewed && n.By != nil {
 			line += " reviewed by " + n.By.Name

@@ -87,7 +87,7 @@ func (h *Host) createChat(tx *hub.Tx, c core.Caller, info hub.ChannelInfo, p ahp
 		return err
 	}
 	chat := &ahp.ChatState{Resource: p.Chat, Title: chatTitle(len(session.Chats), p.InitialMessage), Status: ahp.SessionStatusIdle, ModifiedAt: core.Timestamp(h.core.Now()), Movable: ahp.Ptr(true),
-		WorkingDirectories: p.WorkingDirectories, Changesets: h.Changes.chatCatalogue(info.URI, p.Chat, p.WorkingDirectories), Turns: []*ahp.Turn{}, Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginUser{}}}
+		WorkingDirectories: p.WorkingDirectories, Changesets: h.Changes.ChatCatalogue(info.URI, p.Chat, p.WorkingDirectories), Turns: []*ahp.Turn{}, Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginUser{}}}
 	if p.Source != nil {
 		if err := h.begun(tx, session, chat, p.Source); err != nil {
 			return err
@@ -203,7 +203,7 @@ func (h *Host) DisposeChat(ctx context.Context, c core.Caller, p ahp.DisposeChat
 
 func (h *Host) closeChat(tx *hub.Tx, info hub.ChannelInfo) {
 	h.forgetInputNeeded(tx, info.Session, info.URI)
-	h.Changes.closeChatChangesets(tx, info.Session, info.URI)
+	h.Changes.CloseChat(tx, info.Session, info.URI)
 	tx.Close(info.URI)
 	tx.Apply(info.Session, &ahp.SessionChatRemovedAction{Chat: info.URI}) // AHP requirement 102
 	tx.Effect(info.URI, func(context.Context) { h.endRun(info, "") })

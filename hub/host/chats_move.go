@@ -9,6 +9,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -84,7 +85,7 @@ func (h *Host) relocate(ctx context.Context, to ahp.URI, step func(tx *hub.Tx, m
 	if err != nil || refused != look {
 		return cmp.Or(err, refused) // nil when it only changed its place
 	}
-	c, err := h.Changes.carry(ctx, m.from, to, m.turns())
+	c, err := h.Changes.Carry(ctx, m.from, to, m.turns())
 	if err != nil {
 		return ahp.Errorf(ahp.CodeInternalError, "what its turns changed cannot be brought along: %v", err)
 	}
@@ -96,11 +97,11 @@ func (h *Host) relocate(ctx context.Context, to ahp.URI, step func(tx *hub.Tx, m
 			return nil
 		})
 		if refused == nil {
-			h.Changes.handTurns(tx, c)
+			h.Changes.HandTurns(tx, c)
 		}
 	})
 	if err = cmp.Or(err, refused); err == nil {
-		h.Changes.carryMarks(ctx, c)
+		h.Changes.CarryMarks(ctx, c)
 	}
 	return err
 }
@@ -253,7 +254,7 @@ func (h *Host) hand(tx *hub.Tx, m move, to ahp.URI) {
 
 func (h *Host) leave(tx *hub.Tx, session, chat ahp.URI) {
 	h.forgetInputNeeded(tx, session, chat)
-	h.Changes.closeChatChangesets(tx, session, chat)
+	h.Changes.CloseChat(tx, session, chat)
 	tx.Apply(session, &ahp.SessionChatRemovedAction{Chat: chat}) // AHP requirement 102
 	was := hub.ChannelInfo{URI: chat, Kind: ahp.ChannelChat, Session: session}
 	tx.Effect(chat, func(context.Context) { h.endRun(was, "") })
@@ -262,7 +263,7 @@ func (h *Host) leave(tx *hub.Tx, session, chat ahp.URI) {
 // settleChat gives a moved chat the changesets of its new session.
 func (h *Host) settleChat(tx *hub.Tx, session ahp.URI, chat *ahp.ChatState) {
 	if len(chat.Changesets) > 0 {
-		tx.Apply(chat.Resource, &ahp.ChatChangesetsChangedAction{Changesets: h.Changes.chatCatalogue(session, chat.Resource, chat.WorkingDirectories)})
+		tx.Apply(chat.Resource, &ahp.ChatChangesetsChangedAction{Changesets: h.Changes.ChatCatalogue(session, chat.Resource, chat.WorkingDirectories)})
 	}
 }
 
@@ -289,7 +290,7 @@ func (h *Host) moveOut(ctx context.Context, c core.Caller, info hub.ChannelInfo)
 		return err
 	})
 	if err != nil {
-		h.Changes.forgetChangesets(ctx, to)
+		h.Changes.Forget(ctx, to)
 		return res, err
 	}
 	return ahp.MoveChatResult{Session: to}, nil
@@ -306,7 +307,7 @@ func (h *Host) found(tx *hub.Tx, m move, to ahp.URI) {
 		Provider: m.state.Provider, Title: first.Title, Status: ahp.SessionStatusIdle, Lifecycle: ahp.SessionLifecycleCreating,
 		WorkingDirectories: dirs, Config: cloneConfig(m.state.Config), ActiveClients: []ahp.SessionActiveClient{}, Project: projectOf(dirs),
 		Annotations: &ahp.AnnotationsSummary{Resource: core.AnnotationsURI(to)},
-		Chats:       append([]ahp.ChatSummary{first}, m.family[1:]...), DefaultChat: first.Resource, Changesets: h.Changes.changesetCatalogue(to),
+		Chats:       append([]ahp.ChatSummary{first}, m.family[1:]...), DefaultChat: first.Resource, Changesets: h.Changes.Catalogue(to),
 	}
 	h.core.MustOpen(tx, core.SessionInfo(to), s)
 	h.enlist(tx, to, s, core.Timestamp(h.core.Now()))
@@ -325,7 +326,7 @@ func cloneConfig(c *ahp.SessionConfigState) *ahp.SessionConfigState {
 	}
 	own := *c
 	own.Values = maps.Clone(c.Values)
-	delete(own.Values, isolationKey) // the directory is that of the session it leaves
+	delete(own.Values, changes.IsolationKey) // the directory is that of the session it leaves
 	return &own
 }
 

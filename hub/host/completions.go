@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/texts"
 )
@@ -175,7 +176,7 @@ func (h *Host) SessionConfigCompletions(ctx context.Context, c core.Caller, p ah
 			none.Items = append(none.Items, item)
 		}
 	}
-	if p.Property == baseKey && setting.EnumDynamic != nil {
+	if p.Property == changes.WorktreeBaseKey && setting.EnumDynamic != nil {
 		none.Items = append(none.Items, h.refsLike(ctx, p.WorkingDirectory, p.Query)...)
 	}
 	none.Items = none.Items[:min(len(none.Items), mostCompletions)]

@@ -169,5 +169,5 @@ func (h *Host) ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigPar
 
 // schemaOf returns an agent's settings with those that the host has for every agent.
 func (h *Host) schemaOf(b agent.Backend) ahp.SessionConfigSchema {
-	return h.Changes.addSettings(b.Config())
+	return h.Changes.AddSettings(b.Config())
 }

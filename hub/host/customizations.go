@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/custom"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -104,7 +105,7 @@ func (h *Host) customRoots(s *ahp.SessionState) []custom.Root {
 	roots := []custom.Root{}
 	for _, dir := range core.LocalPaths(s.WorkingDirectories) {
 		r := custom.Root{Dir: dir, Place: custom.Workspace}
-		if t, ok := WorktreeOf(s); ok && t.Dir == dir {
+		if t, ok := changes.WorktreeOf(s); ok && t.Dir == dir {
 			r.As = t.Repo
 		}
 		roots = append(roots, r)

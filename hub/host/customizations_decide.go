@@ -9,6 +9,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -30,7 +31,7 @@ func scopeOfWorkspace(s *ahp.SessionState) string {
 	if len(s.WorkingDirectories) == 0 {
 		return ""
 	}
-	if t, ok := WorktreeOf(s); ok && core.FileURI(t.Dir) == s.WorkingDirectories[0] {
+	if t, ok := changes.WorktreeOf(s); ok && core.FileURI(t.Dir) == s.WorkingDirectories[0] {
 		return "workspace:" + core.FileURI(t.Repo)
 	}
 	return "workspace:" + s.WorkingDirectories[0]

@@ -26,10 +26,10 @@ func (h *Host) Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, cli
 		return hub.Outcome{}, err
 	}
 	h.wakeAttachments(ctx, info.Session, a)
-	if err := h.Changes.wakeMarks(ctx, info, a); err != nil {
+	if err := h.Changes.LoadMarks(ctx, info, a); err != nil {
 		return hub.Outcome{}, err
 	}
-	a = h.Changes.knownVersions(ctx, c, info, a)
+	a = h.Changes.ReplaceVersions(ctx, c, info, a)
 	check := h.lookedAt(info, a, h.checker(c, info, c.Audience().Action(info, a) == nil))
 	check = h.cfg.Audit.Action(ctx, c.Principal, channel, h.Automations.CheckBeforeStep(c, info, a, check))
 	if c.Conn == nil {
@@ -85,7 +85,7 @@ func (h *Host) dispatchPlain(channel ahp.URI, a ahp.Action, check hub.Check) (o 
 func (h *Host) Prepare(ctx context.Context, c core.Caller, uri ahp.URI) error {
 	info, known := h.core.Hub.Info(uri)
 	if !known {
-		opened, err := h.Changes.openChangeset(ctx, c, uri)
+		opened, err := h.Changes.Open(ctx, c, uri)
 		if err != nil {
 			return err
 		}
@@ -106,9 +106,9 @@ func (h *Host) Prepare(ctx context.Context, c core.Caller, uri ahp.URI) error {
 		return err
 	}
 	if info.Kind == ahp.ChannelChangeset {
-		h.Changes.changesetFollowed(uri)
+		h.Changes.Follow(uri)
 	}
-	h.Changes.met(c, info)
+	h.Changes.RememberVisitor(c, info)
 	return nil
 }
 
@@ -122,7 +122,7 @@ func (h *Host) notHere(uri ahp.URI) error {
 // woken starts the grace time of the active clients a sleeping session still lists.
 func (h *Host) woken(uri ahp.URI) {
 	st, _, _ := h.core.Hub.State(uri)
-	h.Changes.completeCatalogue(uri, st)
+	h.Changes.CompleteCatalogue(uri, st)
 	s, ok := st.(*ahp.SessionState)
 	if !ok {
 		return

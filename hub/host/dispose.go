@@ -122,7 +122,7 @@ func (h *Host) closeSession(tx *hub.Tx, uri ahp.URI, raw []byte, packed map[ahp.
 	}
 	gone := *old
 	gone.Trashed = core.Timestamp(h.core.Now())
-	h.Changes.closeChangesets(tx, uri)
+	h.Changes.CloseAll(tx, uri)
 	h.Terminals.CloseSession(tx, uri)
 	h.unlistClients(tx, uri)
 	for ch := range packed {
@@ -152,7 +152,7 @@ func (h *Host) emptyTrash(tx *hub.Tx) {
 		h.trash.drop(oldest)
 		tx.Record(bucketTrash, oldest, nil)
 		tx.Record(core.BucketSessions, oldest, nil)
-		h.Changes.forgetDesk(tx, oldest)
+		h.Changes.ForgetReview(tx, oldest)
 		h.forgetDecisions(tx, oldest)
 		tx.Effect(oldest, func(ctx context.Context) { h.forgetSession(ctx, oldest) })
 	}

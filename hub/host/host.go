@@ -20,6 +20,7 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/automations"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/terminals"
 	"github.com/ahphub/ahphub/hub/machine"
@@ -60,8 +61,8 @@ type Config struct {
 
 	Clients ClientAsker // nil: no file that lies with a client can be read
 
-	NotifyFolders NotifyFunc    // watches sessions' directories; nil: the system does
-	PollFolders   time.Duration // until watching is tried again after it failed; 0: a minute
+	NotifyFolders changes.NotifyFunc // watches sessions' directories; nil: the system does
+	PollFolders   time.Duration      // until watching is tried again after it failed; 0: a minute
 
 	Tracer trace.Tracer // nil: no spans are made
 	Meters Meters       // nil: nobody counts
@@ -84,7 +85,7 @@ type Host struct {
 	provisional provisionals
 	trash       trashCan
 	disposing   claims
-	Changes     *changesPart
+	Changes     *changes.Part
 	git         *changeset.Service // nil without a data directory
 	opening     openings
 	watches     watches

@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/version"
 )
 
 const (
@@ -30,8 +31,8 @@ func (a agentHost) Keep(path string, content []byte) (ahp.ContentRef, error) {
 	if err := a.l.h.keep(a.l.uri, oid, content); err != nil {
 		return ahp.ContentRef{}, err
 	}
-	named := blob{short: core.ShortID(a.l.uri), oid: oid, path: path, kind: keptKind}
-	return ahp.ContentRef{URI: named.uri(), SizeHint: ahp.Ptr(int64(len(content))), Nonce: oid}, nil
+	named := version.Ref{Session: core.ShortID(a.l.uri), OID: oid, Path: path, Kind: version.Kept}
+	return ahp.ContentRef{URI: named.URI(), SizeHint: ahp.Ptr(int64(len(content))), Nonce: oid}, nil
 }
 
 func (h *Host) keptDir(session ahp.URI) string { return filepath.Join(h.agentData(session), "edits") }

@@ -8,6 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/automations"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/terminals"
 	"github.com/ahphub/ahphub/hub/review"
@@ -22,7 +23,7 @@ func (h *Host) newParts() (err error) {
 		Machine: h.cfg.Machine.Terminals(), DefaultDir: h.cfg.DefaultDir, Pass: h.cfg.Pass,
 		CheckURI: h.checkNewURI, Directory: existingDir, CheckPlace: h.checkPlace, Reconsider: h.reconsider, Dispatch: h.Dispatch,
 	})
-	h.Changes = newChanges(h.core, changesConfig{
+	h.Changes = changes.New(h.core, changes.Config{
 		Service: h.git, Guard: h.guard, DataDir: h.cfg.DataDir, Notify: h.cfg.NotifyFolders, PollFor: h.cfg.PollFolders,
 		Judged: h.cfg.Judged, Dispatch: h.Dispatch, CheckVersion: h.CheckVersion, SetTotals: h.setChanges, MarkUsed: h.keepFor,
 		SettleRepository: h.grants.settleRepository,
@@ -32,7 +33,7 @@ func (h *Host) newParts() (err error) {
 		CheckProvider: func(provider string) error { _, err := h.backend(provider); return err },
 		CheckTemplate: h.CheckTemplate, NewSession: h.newSession, OpenSession: h.admit,
 		Isolate: func(ctx context.Context, session ahp.URI, s *ahp.SessionState) (func(), error) {
-			return h.Changes.isolate(ctx, session, s, func(string) {})
+			return h.Changes.Isolate(ctx, session, s, func(string) {})
 		},
 	})
 	return nil
@@ -72,10 +73,10 @@ func (h *Host) DisposeTerminal(ctx context.Context, c core.Caller, p ahp.Dispose
 	return h.Terminals.Dispose(ctx, c, p)
 }
 
-// InvokeChangesetOperation runs an operation that a changeset offers: see changesPart.InvokeChangesetOperation.
+// InvokeChangesetOperation runs an operation that a changeset offers: see changes.Part.InvokeOperation.
 func (h *Host) InvokeChangesetOperation(ctx context.Context, c core.Caller, p ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
-	return h.Changes.InvokeChangesetOperation(ctx, c, p)
+	return h.Changes.InvokeOperation(ctx, c, p)
 }
 
 // Desk returns the review of a session; it never changes.
-func (h *Host) Desk(session ahp.URI) review.Review { return h.Changes.Desk(session) }
+func (h *Host) Desk(session ahp.URI) review.Review { return h.Changes.Review(session) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -185,7 +186,7 @@ func hasThreads(e *core.Entry) bool {
 
 // hasOwnChanges reports whether files were seen to change in a session's worktree.
 func hasOwnChanges(e *core.Entry, s *ahp.SessionState) bool {
-	_, own := WorktreeOf(s)
+	_, own := changes.WorktreeOf(s)
 	return own && e.Summary.Changes != nil && e.Summary.Changes.Files != nil && *e.Summary.Changes.Files > 0
 }
 
@@ -269,7 +270,7 @@ func (h *Host) worktreeHasWork(ctx context.Context, session ahp.URI) bool {
 	if !ok {
 		return false
 	}
-	return h.Changes.hasUnsavedWork(ctx, s)
+	return h.Changes.HasUnsavedWork(ctx, s)
 }
 
 func (h *Host) discard(tx *hub.Tx, session ahp.URI, channels []hub.ChannelInfo) {
@@ -278,7 +279,7 @@ func (h *Host) discard(tx *hub.Tx, session ahp.URI, channels []hub.ChannelInfo) 
 	if e == nil || !e.Provisional {
 		return
 	}
-	h.Changes.closeChangesets(tx, session)
+	h.Changes.CloseAll(tx, session)
 	h.Terminals.CloseSession(tx, session)
 	h.unlistClients(tx, session)
 	for _, ch := range channels {
@@ -286,7 +287,7 @@ func (h *Host) discard(tx *hub.Tx, session ahp.URI, channels []hub.ChannelInfo) 
 	}
 	h.core.Catalogue.Remove(session)
 	tx.Record(core.BucketSessions, session, nil)
-	h.Changes.forgetDesk(tx, session)
+	h.Changes.ForgetReview(tx, session)
 	h.forgetDecisions(tx, session)
 	h.notifyRemoved(tx, session)
 	tx.Effect(session, func(ctx context.Context) {
@@ -299,8 +300,8 @@ func (h *Host) discard(tx *hub.Tx, session ahp.URI, channels []hub.ChannelInfo) 
 
 // forgetSession removes from disk what is left of a session that cannot be restored.
 func (h *Host) forgetSession(ctx context.Context, session ahp.URI) {
-	h.Changes.forgetChangesets(ctx, session)
-	h.Changes.forgetWorktree(ctx, session)
+	h.Changes.Forget(ctx, session)
+	h.Changes.ForgetWorktree(ctx, session)
 	if err := os.RemoveAll(h.agentData(session)); err != nil {
 		h.core.Log.Warn("what an agent kept of a session is left behind", "session", session, "err", err)
 	}

@@ -9,8 +9,10 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/resource"
+	"github.com/ahphub/ahphub/hub/version"
 )
 
 // files are the directories open to a caller: those of the sessions it sees, and to the owner the default one. Who sees a
@@ -33,7 +35,7 @@ func (h *Host) files(c core.Caller) resource.Files {
 // ResourceRead answers resourceRead for files and for the versions changesets refer to. Guests read versions and files of
 // their session only.
 func (h *Host) ResourceRead(ctx context.Context, c core.Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error) {
-	if strings.HasPrefix(p.URI, blobScheme) {
+	if strings.HasPrefix(p.URI, version.Scheme) {
 		data, name, err := h.Blob(ctx, c, p.URI)
 		if err != nil {
 			return ahp.ResourceReadResult{}, err
@@ -70,12 +72,12 @@ func (h *Host) Blob(ctx context.Context, c core.Caller, uri ahp.URI) (data []byt
 		return nil, "", err
 	}
 	switch {
-	case b.kind == commitKind && changeset.IsOID(b.oid):
-		data = []byte("Subproject commit " + b.oid + "\n")
-	case b.kind == keptKind:
-		data, err = h.kept(session, b.oid)
+	case b.Kind == version.Commit && changeset.IsOID(b.OID):
+		data = []byte("Subproject commit " + b.OID + "\n")
+	case b.Kind == version.Kept:
+		data, err = h.kept(session, b.OID)
 	default:
-		data, err = h.git.Content(ctx, session, b.oid)
+		data, err = h.git.Content(ctx, session, b.OID)
 	}
 	switch {
 	case errors.Is(err, changeset.ErrNoContent):
@@ -83,7 +85,7 @@ func (h *Host) Blob(ctx context.Context, c core.Caller, uri ahp.URI) (data []byt
 	case errors.Is(err, changeset.ErrTooLarge):
 		return nil, "", core.BadParams("uri: %v", err)
 	}
-	return data, b.path, conflicting(err)
+	return data, b.Path, changes.ConflictError(err)
 }
 
 // CheckVersion refuses a version of a file that a caller may not read, without reading it.
@@ -93,19 +95,19 @@ func (h *Host) CheckVersion(ctx context.Context, c core.Caller, uri ahp.URI) err
 }
 
 // blobAt reads an ahp-blob: URI, and refuses one that the caller may not read.
-func (h *Host) blobAt(ctx context.Context, c core.Caller, uri ahp.URI) (session ahp.URI, b blob, err error) {
-	b, ok := readBlob(uri)
+func (h *Host) blobAt(ctx context.Context, c core.Caller, uri ahp.URI) (session ahp.URI, b version.Ref, err error) {
+	b, ok := version.Parse(uri)
 	if !ok {
 		return "", b, core.BadParams("uri: %.200q is not a URI", uri)
 	}
-	session, known := h.core.SessionByShort(b.short)
+	session, known := h.core.SessionByShort(b.Session)
 	if !known || h.git == nil || !c.Audience().Sees(core.SessionInfo(session)) {
 		return "", b, core.NoChannel(uri)
 	}
 	if err := access.MayCall(c.Principal, "resourceRead", core.SessionInfo(session)); err != nil {
 		return "", b, core.Denied(err)
 	}
-	if c.IsGuest() && !h.refers(ctx, c, session, uri, b.path) && !h.refers(ctx, c, session, b.uri(), b.path) { // editors escape more
+	if c.IsGuest() && !h.refers(ctx, c, session, uri, b.Path) && !h.refers(ctx, c, session, b.URI(), b.Path) { // editors escape more
 		return "", b, core.NoChannel(uri)
 	}
 	return session, b, nil

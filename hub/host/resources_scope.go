@@ -8,6 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/guard"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -33,7 +34,7 @@ func (h *Host) refers(ctx context.Context, c core.Caller, session, uri ahp.URI, 
 				return false
 			}
 		case *ahp.AnnotationsState:
-			mentioned = mentioned || slices.ContainsFunc(s.Annotations, func(t ahp.Annotation) bool { return ThreadOrigin(&t).Version == uri })
+			mentioned = mentioned || slices.ContainsFunc(s.Annotations, func(t ahp.Annotation) bool { return changes.ThreadOrigin(&t).Version == uri })
 		case *ahp.ChatState:
 			mentioned = mentioned || chatNames(s, uri)
 		}
@@ -56,7 +57,7 @@ func fileNames(f *ahp.ChangesetFile, uri ahp.URI) bool {
 	if !bytes.Contains(f.Meta[core.MetaKey], []byte(`"seen":`)) {
 		return false // as of nearly all: notes are not read for nothing
 	}
-	seen := ReadFileNote(f.Meta).Seen
+	seen := changes.ReadFileNote(f.Meta).Seen
 	return seen != nil && (seen.Before == uri || seen.After == uri)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/resource"
 	"github.com/ahphub/ahphub/hub/texts"
+	"github.com/ahphub/ahphub/hub/version"
 )
 
 // changing runs what changes files: for callers who may manage the host, inside of the directories
@@ -84,7 +85,7 @@ func (h *Host) ResourceRequest(ctx context.Context, c core.Caller, p ahp.Resourc
 	if !mayAskFor(c) {
 		return none, notGranted(p, "guests have what is shared with them, and are given nothing else")
 	}
-	if strings.HasPrefix(p.URI, blobScheme) && !write {
+	if strings.HasPrefix(p.URI, version.Scheme) && !write {
 		if _, _, err := h.Blob(ctx, c, p.URI); err != nil {
 			return none, notGranted(p, "there is no such version of a file")
 		}

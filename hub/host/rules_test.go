@@ -9,6 +9,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -116,7 +117,7 @@ func TestSettings(t *testing.T) { // AHP requirements 63, 84
 		if err != nil || string(res.Values["approval"]) != `"auto"` || string(res.Values["shell"]) != `"sh"` {
 			t.Errorf("resolved to %s, %v", res.Values, err)
 		}
-		if got := slices.Sorted(maps.Keys(res.Schema.Properties)); !slices.Equal(got, []string{"approval", isolationKey, "shell", baseKey}) {
+		if got := slices.Sorted(maps.Keys(res.Schema.Properties)); !slices.Equal(got, []string{"approval", changes.IsolationKey, "shell", changes.WorktreeBaseKey}) {
 			t.Errorf("the settings are %q", got)
 		}
 		if _, err := w.host.ResolveSessionConfig(c.caller, ahp.ResolveSessionConfigParams{Provider: "x"}); code(err) != ahp.CodeProviderNotFound {

@@ -13,6 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/texts"
 )
@@ -37,7 +38,7 @@ func (h *Host) CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSes
 	if err != nil {
 		return err
 	}
-	unmake, err := h.Changes.isolate(ctx, p.Channel, state, told.step)
+	unmake, err := h.Changes.Isolate(ctx, p.Channel, state, told.step)
 	if err != nil {
 		told.end("No work tree could be made")
 		return err
@@ -64,7 +65,7 @@ func (h *Host) admit(tx *hub.Tx, uri ahp.URI, state *ahp.SessionState) error {
 	if err := h.openSession(tx, uri, state); err != nil {
 		return err
 	}
-	recordWorktree(tx, uri, state)
+	changes.RecordWorktree(tx, uri, state)
 	tx.Effect(uri, func(context.Context) { h.begin(uri) })
 	return nil
 }
@@ -100,7 +101,7 @@ func (h *Host) newSession(c core.Caller, p ahp.CreateSessionParams) (*ahp.Sessio
 		WorkingDirectories: dirs, Config: config, ActiveClients: clients, Project: projectOf(dirs),
 		Annotations: &ahp.AnnotationsSummary{Resource: core.AnnotationsURI(p.Channel)},
 		Chats:       []ahp.ChatSummary{{Resource: chat, Title: "Chat", Status: ahp.SessionStatusIdle, ModifiedAt: core.Timestamp(h.core.Now())}},
-		DefaultChat: chat, Changesets: h.Changes.changesetCatalogue(p.Channel),
+		DefaultChat: chat, Changesets: h.Changes.Catalogue(p.Channel),
 	}, nil
 }
 

@@ -10,7 +10,9 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/version"
 )
 
 // Threads are the session's review comments, in the order they were started.
@@ -149,7 +151,7 @@ func (b *Toolbox) version(ctx context.Context, c changeset.File, name string, be
 	if err != nil {
 		return f, err
 	}
-	f.Text, f.Version = string(data), blobURI(core.ShortID(b.l.uri), oid, path, mode)
+	f.Text, f.Version = string(data), version.Ref{Session: core.ShortID(b.l.uri), OID: oid, Path: path, Kind: changes.VersionKind(mode)}.URI()
 	return f, nil
 }
 
@@ -168,11 +170,11 @@ func (b *Toolbox) fileNow(path string) (File, error) {
 func (b *Toolbox) FileName(uri ahp.URI) string {
 	path, ok := core.FilePath(uri)
 	if !ok {
-		b, ok := readBlob(uri)
-		if !ok || b.path == "" {
+		v, ok := version.Parse(uri)
+		if !ok || v.Path == "" {
 			return uri
 		}
-		path = b.path
+		path = v.Path
 	}
 	for _, d := range b.dirs() {
 		if rel, err := filepath.Rel(d, path); err == nil && filepath.IsLocal(rel) {

@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -148,11 +149,11 @@ func (l *live) play(r *run) {
 	if !ok {
 		return // ended before it began
 	}
-	ref := core.TurnRef{Session: l.uri, Chat: r.chat, Turn: r.id, Dirs: l.dirs()}
-	l.h.Changes.turnStarting(r.ctx, ref)
+	ref := changes.TurnRef{Session: l.uri, Chat: r.chat, Turn: r.id, Dirs: l.dirs()}
+	l.h.Changes.StartTurn(r.ctx, ref)
 	err := l.tellTurn(r, func(ctx context.Context) error { return l.prompt(ctx, r, turn) })
 	ended := l.h.core.Now()
-	l.h.Changes.turnEnding(l.ctx, ref)
+	l.h.Changes.EndTurn(l.ctx, ref)
 	l.finish(r, err, ended)
 }
 

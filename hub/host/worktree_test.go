@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -51,13 +52,13 @@ func TestASessionInAWorktree(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
 	const other ahp.URI = "ahp-session:/tree"
 	isolated := ahp.CreateSessionParams{Channel: other, WorkingDirectories: []ahp.URI{core.FileURI(filepath.Join(repo, "sub"))},
-		Config: ahp.Meta{isolationKey: json.RawMessage(`"worktree"`)}}
+		Config: ahp.Meta{changes.IsolationKey: json.RawMessage(`"worktree"`)}}
 	w.must(w.host.CreateSession(t.Context(), c.caller, isolated))
 	state := func() *ahp.SessionState {
 		st, _ := hub.StateOf[*ahp.SessionState](w.hub, other)
 		return st
 	}
-	tree, ok := WorktreeOf(state())
+	tree, ok := changes.WorktreeOf(state())
 	dir, _ := core.FilePath(state().WorkingDirectories[0])
 	if !ok || tree.Repo != repo || tree.Into != "main" || dir != filepath.Join(tree.Dir, "sub") || state().Project.DisplayName != "sub" {
 		t.Fatalf("the session works in %s of %+v (%v)", dir, tree, ok)
@@ -88,7 +89,7 @@ func TestASessionInAWorktree(t *testing.T) {
 	if got := state().WorkingDirectories[0]; got != core.FileURI(filepath.Join(repo, "sub")) {
 		t.Errorf("afterwards it works in %s", got)
 	}
-	if _, ok := WorktreeOf(state()); ok || git(repo, "branch", "--list", "ahphub/*") != "" {
+	if _, ok := changes.WorktreeOf(state()); ok || git(repo, "branch", "--list", "ahphub/*") != "" {
 		t.Error("something of the work tree is left")
 	}
 	_, err = w.host.Changes.MergeWorktree(t.Context(), c.caller, other)
@@ -110,7 +111,7 @@ func TestAWorktreeIsRemovedWhileTheAgentStarts(t *testing.T) {
 		return nil
 	}
 	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: other, WorkingDirectories: []ahp.URI{core.FileURI(repo)},
-		Config: ahp.Meta{isolationKey: json.RawMessage(`"worktree"`)}}))
+		Config: ahp.Meta{changes.IsolationKey: json.RawMessage(`"worktree"`)}}))
 	w.must(w.host.Keep(other)) // so that its agent is opened
 	dir := <-starting
 	removed := make(chan error)
@@ -131,7 +132,7 @@ func TestAWorktreeIsRemovedWhileTheAgentStarts(t *testing.T) {
 func TestNoWorktree(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
 	err := w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: "ahp-session:/tree",
-		WorkingDirectories: []ahp.URI{core.FileURI(t.TempDir())}, Config: ahp.Meta{isolationKey: json.RawMessage(`"worktree"`)}})
+		WorkingDirectories: []ahp.URI{core.FileURI(t.TempDir())}, Config: ahp.Meta{changes.IsolationKey: json.RawMessage(`"worktree"`)}})
 	wantCode(t, err, ahp.CodeInvalidParams)
 	if !strings.Contains(err.Error(), "is in no git repository") {
 		t.Errorf("it says %v", err)
@@ -156,11 +157,11 @@ func TestTheBaseOfAWorktree(t *testing.T) {
 	git(repo, "commit", "-q", "-m", "second")
 	schema, err := w.host.ResolveSessionConfig(c.caller, ahp.ResolveSessionConfigParams{})
 	w.must(err)
-	if p := schema.Schema.Properties[baseKey]; p.EnumDynamic == nil || !*p.EnumDynamic {
+	if p := schema.Schema.Properties[changes.WorktreeBaseKey]; p.EnumDynamic == nil || !*p.EnumDynamic {
 		t.Fatalf("%+v", p)
 	}
 	offered := func(dir ahp.URI, query string) (names []string) {
-		res, err := w.host.SessionConfigCompletions(t.Context(), c.caller, ahp.SessionConfigCompletionsParams{WorkingDirectory: dir, Property: baseKey, Query: query})
+		res, err := w.host.SessionConfigCompletions(t.Context(), c.caller, ahp.SessionConfigCompletionsParams{WorkingDirectory: dir, Property: changes.WorktreeBaseKey, Query: query})
 		w.must(err)
 		for _, i := range res.Items {
 			names = append(names, i.Value)
@@ -179,14 +180,14 @@ func TestTheBaseOfAWorktree(t *testing.T) {
 	in := func(uri ahp.URI, base string) error {
 		raw, _ := json.Marshal(base)
 		return w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: uri, WorkingDirectories: []ahp.URI{core.FileURI(repo)},
-			Config: ahp.Meta{isolationKey: json.RawMessage(`"worktree"`), baseKey: raw}})
+			Config: ahp.Meta{changes.IsolationKey: json.RawMessage(`"worktree"`), changes.WorktreeBaseKey: raw}})
 	}
 	for _, base := range []string{"nowhere", "--exec=x", "v1:sub"} {
 		wantCode(t, in("ahp-session:/bad", base), ahp.CodeInvalidParams)
 	}
 	w.must(in("ahp-session:/old", "release/1.0"))
 	s, _ := hub.StateOf[*ahp.SessionState](w.hub, "ahp-session:/old")
-	tree, _ := WorktreeOf(s)
+	tree, _ := changes.WorktreeOf(s)
 	if _, err := os.Stat(filepath.Join(tree.Dir, "later.txt")); !os.IsNotExist(err) || tree.Base != git(repo, "rev-parse", "v1") {
 		t.Errorf("it began at %s, with what came later (%v)", tree.Base, err)
 	}

@@ -82,7 +82,7 @@ func (p *Pages) inboxItem(ctx context.Context, c core.Caller, s ahp.SessionSumma
 	if c := s.Changes; c != nil {
 		it.Add, it.Del, it.Files = site.OrZero(c.Additions), site.OrZero(c.Deletions), site.OrZero(c.Files)
 	}
-	desk := p.Host.Changes.Desk(s.Resource)
+	desk := p.Host.Changes.Review(s.Resource)
 	it.Verdicts = site.DrawVerdicts(desk.Standing(), nil)
 	if m := desk.MentionsOf(c.ID); len(m) > 0 {
 		it.Called = m[len(m)-1].By.Name

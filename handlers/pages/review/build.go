@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
@@ -97,7 +97,7 @@ func (b *builder) file(ctx context.Context, f *ahp.ChangesetFile, dirs []ahp.URI
 	d := built{DiffFile: part.DiffFile{ID: f.ID, Base: b.look.base() + "/changes", Query: b.look.query(), Reviewed: f.Reviewed != nil && *f.Reviewed}}
 	describe(&d.DiffFile, f, dirs)
 	if d.Reviewed {
-		if by := host.ReadFileNote(f.Meta).By; by != nil {
+		if by := changes.ReadFileNote(f.Meta).By; by != nil {
 			d.ReviewedBy = by.Name
 		}
 		d.Shut = true
@@ -108,7 +108,7 @@ func (b *builder) file(ctx context.Context, f *ahp.ChangesetFile, dirs []ahp.URI
 	}
 	b.compare(ctx, &d, f, colours)
 	if !d.Reviewed {
-		b.marks(ctx, &d.DiffFile, host.ReadFileNote(f.Meta))
+		b.marks(ctx, &d.DiffFile, changes.ReadFileNote(f.Meta))
 	}
 	return d
 }
@@ -134,7 +134,7 @@ func describe(d *part.DiffFile, f *ahp.ChangesetFile, dirs []ahp.URI) {
 	if n := f.Edit.Diff; n != nil {
 		d.Add, d.Del = int(site.OrZero(n.Added)), int(site.OrZero(n.Removed))
 	}
-	own := host.ReadFileNote(f.Meta)
+	own := changes.ReadFileNote(f.Meta)
 	d.Versions = strings.TrimSpace(cmp.Or(own.OldOID, "-") + " " + cmp.Or(own.NewOID, "-"))
 	d.OldMode, d.NewMode, d.Stale, d.Staged = own.OldMode, own.NewMode, own.Stale, own.Staged
 	if own.Skipped != "" {
@@ -176,7 +176,7 @@ func (b *builder) compare(ctx context.Context, d *built, f *ahp.ChangesetFile, c
 	d.OldSize, d.NewSize = sizeOf(f.Edit.Before), sizeOf(f.Edit.After)
 	d.OldPixels, d.NewPixels = file.OldPixels, file.NewPixels
 	d.src = file
-	kind := foldedKind(d.Path, host.ReadFileNote(f.Meta).Generated, file)
+	kind := foldedKind(d.Path, changes.ReadFileNote(f.Meta).Generated, file)
 	if media := imageType(d.Path); media != "" && (file.Binary || media == svgType) {
 		d.OldURL, d.NewURL = b.imageURL(f.Edit.Before, f, "before"), b.imageURL(f.Edit.After, f, "after")
 	}
@@ -266,10 +266,10 @@ func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionSta
 	if cs.Status == ahp.ChangesetStatusRecomputing { // the files are complete, and what is new follows
 		v.Status = string(ahp.ChangesetStatusReady)
 	}
-	if w := host.ReadWatching(s.Meta); w.Polling {
+	if w := changes.ReadWatching(s.Meta); w.Polling {
 		v.Late = fmt.Sprintf("Changes show up to %d seconds late, or later where a look takes long. %s", w.Seconds, site.Sentence(w.Why))
 	}
-	if len(cs.Files) > 0 && host.ReadFileNote(cs.Files[0].Meta).Overlap { // of one turn's files, as of all
+	if len(cs.Files) > 0 && changes.ReadFileNote(cs.Files[0].Meta).Overlap { // of one turn's files, as of all
 		v.Beside = freshWorktree(s)
 	}
 	for i := range files {

@@ -71,7 +71,7 @@ func (b *builder) draw(ctx context.Context, states live.States) (*page.Changes, 
 		ann = &ahp.AnnotationsState{}
 	}
 	dirs := s.WorkingDirectories
-	threads := threadsOf(ann, b.p.Host.Changes.Desk(b.look.session).People, b.look.base(), dirs)
+	threads := threadsOf(ann, b.p.Host.Changes.Review(b.look.session).People, b.look.base(), dirs)
 	sent := b.p.sent(ctx, b.look.short)
 	for i := range threads {
 		threads[i].Sent = sent[threads[i].ID]
@@ -110,7 +110,7 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 
 // patch returns the changes as a file for git apply, on demand with what was said about them.
 func (p *Pages) patch(w http.ResponseWriter, r *http.Request, v site.Visit, l look) error {
-	data, err := p.Host.Changes.ChangesetPatch(r.Context(), p.CallerOf(r.Context()), l.changeset())
+	data, err := p.Host.Changes.Patch(r.Context(), p.CallerOf(r.Context()), l.changeset())
 	if err != nil {
 		return err
 	}

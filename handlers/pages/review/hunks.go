@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -28,7 +28,7 @@ func moves(files []built) {
 
 // marks notes which hunks are reviewed: those that were marked, and while the file's own mark is stale those it was set
 // on. Where that version is not kept any more the others stand open.
-func (b *builder) marks(ctx context.Context, d *part.DiffFile, note host.FileNote) {
+func (b *builder) marks(ctx context.Context, d *part.DiffFile, note changes.FileNote) {
 	for _, m := range note.Hunks {
 		if d.Done == nil {
 			d.Done = make(map[string]string, len(note.Hunks))
@@ -44,7 +44,7 @@ func (b *builder) marks(ctx context.Context, d *part.DiffFile, note host.FileNot
 }
 
 // seen compares what was reviewed once more.
-func (b *builder) seen(ctx context.Context, was *host.SeenSides) *diff.File {
+func (b *builder) seen(ctx context.Context, was *changes.SeenSides) *diff.File {
 	key := diff.Key{Old: was.Before, New: was.After, Options: diff.Options{Space: b.look.space}}
 	file, err := b.p.diffs.Compute(ctx, key, func(ctx context.Context) (old, new []byte, err error) {
 		if old, err = b.version(ctx, was.Before); err != nil {
@@ -105,8 +105,8 @@ func (p *Pages) markHunk(r *http.Request, l look, f *ahp.ChangesetFile, name str
 	if err != nil {
 		return err
 	}
-	note := host.ReadFileNote(f.Meta)
-	m := host.HunkReview{File: f.ID, Version: note.Version(), Reviewed: reviewed}
+	note := changes.ReadFileNote(f.Meta)
+	m := changes.HunkReview{File: f.ID, Version: note.Version(), Reviewed: reviewed}
 	for i := range d.Diff.Hunks {
 		key := d.Diff.Hunks[i].Key
 		if key == "" {
@@ -117,7 +117,7 @@ func (p *Pages) markHunk(r *http.Request, l look, f *ahp.ChangesetFile, name str
 			m.Keys = append(m.Keys, key)
 		}
 		_, done := d.Done[key]
-		if d.Reviewed || done && !slices.ContainsFunc(note.Hunks, func(h host.HunkMark) bool { return h.Key == key }) {
+		if d.Reviewed || done && !slices.ContainsFunc(note.Hunks, func(h changes.HunkMark) bool { return h.Key == key }) {
 			m.Implied = append(m.Implied, key)
 		}
 	}

@@ -84,7 +84,7 @@ func (p *Pages) RunOperation(w http.ResponseWriter, r *http.Request) error {
 		ask.Op.Problem = ""
 		return p.askOp(w, r, v, http.StatusPreconditionRequired, ask)
 	}
-	res, err := p.Host.Changes.InvokeChangesetOperation(r.Context(), p.CallerOf(r.Context()), params)
+	res, err := p.Host.Changes.InvokeOperation(r.Context(), p.CallerOf(r.Context()), params)
 	if err != nil {
 		return p.opFailed(w, r, v, ask, err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
-	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/review"
+	"github.com/ahphub/ahphub/hub/version"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -37,7 +37,7 @@ func (p *Pages) FindPlace(w http.ResponseWriter, r *http.Request) error {
 	}
 	b := newBuilder(p, p.CallerOf(r.Context()), l)
 	place := part.Place{Side: side, From: from, To: to}
-	old := b.text(r.Context(), &ahp.FileEditSide{Content: ahp.ContentRef{URI: host.VersionURI(l.short, q.Get("v"), "/x")}})
+	old := b.text(r.Context(), &ahp.FileEditSide{Content: ahp.ContentRef{URI: version.Ref{Session: l.short, OID: q.Get("v"), Path: "/x"}.URI()}})
 	b.locate(r.Context(), cs, q.Get("file"), old, &place)
 	return site.Send(w, http.StatusOK, part.PlaceNote(place))
 }

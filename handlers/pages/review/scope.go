@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -115,7 +115,7 @@ func (l look) turns() (from, to string, ok bool) {
 // changeset returns the channel that is compared.
 func (l look) changeset() ahp.URI {
 	if from, to, ok := l.turns(); ok {
-		return host.CompareURI(l.session, from, to)
+		return changes.CompareURI(l.session, from, to)
 	}
 	if turn, ok := strings.CutPrefix(l.scope, "turn."); ok {
 		return "ahp-changeset:/" + l.short + "/turn/" + turn

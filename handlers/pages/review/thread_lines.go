@@ -8,9 +8,10 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/review"
+	"github.com/ahphub/ahphub/hub/version"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -33,7 +34,7 @@ func threadsOf(s *ahp.AnnotationsState, people []review.Person, base string, dir
 
 func threadOf(a *ahp.Annotation, people []review.Person, base string, dirs []ahp.URI) part.Thread {
 	t := part.Thread{ID: a.ID, Base: base, Path: site.RelativePath(a.Resource, dirs), Resource: a.Resource, Side: part.After, Resolved: a.Resolved}
-	origin := host.ThreadOrigin(a)
+	origin := changes.ThreadOrigin(a)
 	t.From, t.To, t.Quote, t.Version = origin.From, origin.To, origin.Hunk, origin.Version
 	if origin.Side == string(part.Before) {
 		t.Side = part.Before
@@ -110,7 +111,7 @@ func (b *builder) settleLine(ctx context.Context, e *ahp.FileEdit, t *part.Threa
 
 // versionOf returns the version a thread was written on, nil when it is not known or not kept.
 func (b *builder) versionOf(ctx context.Context, t *part.Thread) []string {
-	if !host.IsVersionOf(b.look.short, t.Version) {
+	if !version.IsOf(b.look.short, t.Version) {
 		return nil
 	}
 	return b.text(ctx, &ahp.FileEditSide{URI: t.Resource, Content: ahp.ContentRef{URI: t.Version}})

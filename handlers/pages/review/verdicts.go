@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -34,7 +34,7 @@ func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	given := host.GivenVerdict{Kind: review.Kind(r.PostForm.Get("kind")), Summary: strings.TrimSpace(r.PostForm.Get("summary")), Seen: r.PostForm.Get("seen")}
+	given := changes.GivenVerdict{Kind: review.Kind(r.PostForm.Get("kind")), Summary: strings.TrimSpace(r.PostForm.Get("summary")), Seen: r.PostForm.Get("seen")}
 	if given.Summary == "" && len(list) > 0 && given.Kind == review.RequestChanges {
 		given.Summary = "See " + commentsWord(len(list)) + "."
 	}
@@ -63,7 +63,7 @@ func back(r *http.Request, otherwise string) string {
 }
 
 // verdictText tells the agent what was decided.
-func verdictText(name string, v host.GivenVerdict) string {
+func verdictText(name string, v changes.GivenVerdict) string {
 	if v.Summary == "" {
 		return ""
 	}
@@ -82,10 +82,10 @@ func seenDigest(l look, cs *ahp.ChangesetState) string {
 	if l.scope != "session" || cs.Status != ahp.ChangesetStatusReady {
 		return ""
 	}
-	return host.ReviewDigest(cs.Files)
+	return changes.ReviewDigest(cs.Files)
 }
 
 // readMentions says that a person looked at threads.
 func (p *Pages) readMentions(ctx context.Context, v site.Visit, threads []string) error {
-	return p.Host.Changes.MentionsRead(ctx, v.Who.ID, v.Session, threads)
+	return p.Host.Changes.MarkMentionsRead(ctx, v.Who.ID, v.Session, threads)
 }

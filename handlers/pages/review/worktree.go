@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -36,7 +36,7 @@ func (p *Pages) sendWorktree(w http.ResponseWriter, r *http.Request, v site.Visi
 	}
 	s := p.SessionState(v.Session)
 	m.Base, m.Fresh = "/s/"+v.Short, freshWorktree(s)
-	if t, ok := host.WorktreeOf(s); ok {
+	if t, ok := changes.WorktreeOf(s); ok {
 		m.Repo, m.Dir, m.Branch, m.Into, m.Commit = t.Repo, t.Dir, t.Branch, t.Into, t.Base
 		if err := p.stands(r, v, &m); err != nil {
 			return err
@@ -72,7 +72,7 @@ func (p *Pages) stands(r *http.Request, v site.Visit, m *page.Worktree) error {
 // freshWorktree returns the form of a new session that works beside this one, in a work tree of its own.
 func freshWorktree(s *ahp.SessionState) string {
 	q := url.Values{"config.isolation": {"worktree"}}
-	if t, ok := host.WorktreeOf(s); ok {
+	if t, ok := changes.WorktreeOf(s); ok {
 		q.Set("dir", t.Repo)
 	} else if len(s.WorkingDirectories) > 0 {
 		q.Set("dir", part.FilePath(s.WorkingDirectories[0]))

@@ -10,12 +10,12 @@ import (
 
 // Verdicts returns those of a session as they are drawn, oldest first.
 func (st *Site) Verdicts(session ahp.URI, dirs []ahp.URI) []part.Verdict {
-	return DrawVerdicts(st.Host.Changes.Desk(session).Verdicts, dirs)
+	return DrawVerdicts(st.Host.Changes.Review(session).Verdicts, dirs)
 }
 
 // StandingVerdicts returns the verdicts that stand.
 func (st *Site) StandingVerdicts(session ahp.URI) []part.Verdict {
-	return DrawVerdicts(st.Host.Changes.Desk(session).Standing(), nil)
+	return DrawVerdicts(st.Host.Changes.Review(session).Standing(), nil)
 }
 
 func DrawVerdicts(list []review.Verdict, dirs []ahp.URI) []part.Verdict {
@@ -35,7 +35,7 @@ func DrawVerdicts(list []review.Verdict, dirs []ahp.URI) []part.Verdict {
 
 // OwnVerdict returns a person's own verdict that stands, nil when there is none.
 func (st *Site) OwnVerdict(session ahp.URI, who access.Principal) *part.Verdict {
-	v, ok := st.Host.Changes.Desk(session).Of(who.ID)
+	v, ok := st.Host.Changes.Review(session).Of(who.ID)
 	if !ok {
 		return nil
 	}
@@ -47,14 +47,14 @@ func (st *Site) greet(f *part.Frame, v Visit) {
 	if !v.Who.Scope.IsWhole() {
 		return // people of all of the session
 	}
-	f.Session.Called = len(st.Host.Changes.Desk(v.Session).MentionsOf(v.Who.ID))
+	f.Session.Called = len(st.Host.Changes.Review(v.Session).MentionsOf(v.Who.ID))
 	f.Names = st.names(v.Session, v.Who)
 	f.Scripts = append(f.Scripts, "js/mention.js")
 }
 
 // names returns whom a comment in a session can mention: those who were here, but oneself.
 func (st *Site) names(session ahp.URI, who access.Principal) (out []string) {
-	for _, x := range st.Host.Changes.Desk(session).People {
+	for _, x := range st.Host.Changes.Review(session).People {
 		if x.ID != who.ID {
 			out = append(out, x.Name)
 		}
@@ -64,6 +64,6 @@ func (st *Site) names(session ahp.URI, who access.Principal) (out []string) {
 
 // WatchDesk pings when a verdict or a mention changes; it is part of a room's Watch.
 func (st *Site) WatchDesk(session ahp.URI, ping func()) (stop func()) {
-	changed, cancel := st.Host.Changes.WatchDesk(session)
+	changed, cancel := st.Host.Changes.WatchReview(session)
 	return live.PingOn(changed, cancel, ping)
 }

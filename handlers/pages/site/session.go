@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -88,9 +89,9 @@ func (st *Site) head(who access.Principal, short string, uri ahp.URI, s *ahp.Ses
 	}
 	h := part.SessionHead{Short: short, Title: SessionTitle(s.Title), Status: StatusOf(s.Status, s.Activity), Activity: s.Activity,
 		Archived: s.Status.Has(ahp.SessionStatusIsArchived), Verdicts: st.StandingVerdicts(uri), Answers: st.answerers(s.InputNeeded)}
-	b := host.ReadBranch(s.Meta)
+	b := changes.ReadBranch(s.Meta)
 	h.Branch, h.Detached = b.Name, b.Detached
-	_, h.Worktree = host.WorktreeOf(s)
+	_, h.Worktree = changes.WorktreeOf(s)
 	h.Wide = host.IsWide(s.WorkingDirectories)
 	if sum, ok := st.Host.Summary(uri); ok {
 		h.Status = StatusOf(sum.Status, sum.Activity)

@@ -80,12 +80,6 @@ type Stamp struct {
 	Range *ahp.TextRange `json:"range,omitempty"`
 }
 
-// Limits of what clients quote, in bytes.
-const (
-	MaxHunk    = 8 << 10
-	MaxVersion = 8 << 10
-)
-
 // ReadStamp returns the stamp in a `_meta`.
 func ReadStamp(m ahp.Meta) (Stamp, bool) {
 	var s Stamp

@@ -36,13 +36,6 @@ func CloneMeta(m ahp.Meta) ahp.Meta {
 	return maps.Clone(m)
 }
 
-// TurnRef names a turn and the directories that it works in.
-type TurnRef struct {
-	Session, Chat ahp.URI
-	Turn          string
-	Dirs          []string // local paths
-}
-
 // LastTurn returns the newest ended turn of a chat, nil without one.
 func LastTurn(s *ahp.ChatState) *ahp.Turn {
 	if len(s.Turns) == 0 {

@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// changesConfig configures a changesPart.
-type changesConfig struct {
+// Config configures a Part.
+type Config struct {
 	Service *changeset.Service // makes checkpoints; nil: no changesets are offered
 	Guard   *guard.Guard       // of the data directory
 	DataDir string             // worktrees are made below it
@@ -46,26 +46,26 @@ type changesConfig struct {
 	CloseAgent func(session ahp.URI)
 }
 
-// changesPart computes sessions' changesets and runs their operations; it keeps review marks, threads and verdicts,
+// Part computes sessions' changesets and runs their operations; it keeps review marks, threads and verdicts,
 // branches and worktrees.
-type changesPart struct {
+type Part struct {
 	core *core.Core
-	cfg  changesConfig
+	cfg  Config
 	svc  *changeset.Service
 
 	changes changesets
-	desks   desks
+	reviews reviews
 }
 
-// newChanges returns a changesPart.
-func newChanges(c *core.Core, cfg changesConfig) *changesPart {
-	p := &changesPart{core: c, cfg: cfg, svc: cfg.Service}
-	p.desks.all, p.desks.watchers = map[ahp.URI]review.Review{}, map[chan struct{}]ahp.URI{}
+// New returns a Part.
+func New(c *core.Core, cfg Config) *Part {
+	p := &Part{core: c, cfg: cfg, svc: cfg.Service}
+	p.reviews.all, p.reviews.watchers = map[ahp.URI]review.Review{}, map[chan struct{}]ahp.URI{}
 	return p
 }
 
 // Rules returns the checks of the actions on threads and review marks.
-func (p *changesPart) Rules() map[string]core.Check {
+func (p *Part) Rules() map[string]core.Check {
 	return map[string]core.Check{
 		"annotations/set":          core.Rule(p.checkThreadSet),
 		"annotations/updated":      core.Rule(checkThreadUpdated),
@@ -78,25 +78,25 @@ func (p *changesPart) Rules() map[string]core.Check {
 }
 
 // Derive keeps the origin of a thread that a client moved.
-func (p *changesPart) Derive(tx *hub.Tx, e *hub.Envelope) {
+func (p *Part) Derive(tx *hub.Tx, e *hub.Envelope) {
 	if s, ok := hub.StateOf[*ahp.AnnotationsState](tx, e.Channel.URI); ok {
 		p.deriveRange(tx, e, s)
 	}
 }
 
 // Recover loads the reviews.
-func (p *changesPart) Recover(ctx context.Context) error { return p.loadDesks(ctx) }
+func (p *Part) Recover(ctx context.Context) error { return p.loadReviews(ctx) }
 
 // Close stops watching and computing, and waits. The core's context has ended.
-func (p *changesPart) Close() {
+func (p *Part) Close() {
 	p.changes.mu.Lock()
 	p.changes.closed = true
 	p.changes.mu.Unlock()
 	p.changes.wg.Wait()
 }
 
-// ChangesStatus says how a session's directories are looked at.
-type ChangesStatus struct {
+// WatchStatus says how a session's directories are looked at.
+type WatchStatus struct {
 	Watched bool // the system tells of writes
 	Busy    bool // a look is under way or due
 	Whole   int  // looks at every file so far
@@ -104,15 +104,15 @@ type ChangesStatus struct {
 }
 
 // Status returns how a session's directories are looked at.
-func (p *changesPart) Status(session ahp.URI) ChangesStatus {
+func (p *Part) Status(session ahp.URI) WatchStatus {
 	l := p.ledger(session)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return ChangesStatus{Watched: l.told, Busy: l.busy, Whole: l.whole, Narrow: l.narrow}
+	return WatchStatus{Watched: l.told, Busy: l.busy, Whole: l.whole, Narrow: l.narrow}
 }
 
 // SessionFiles computes which files a session changed.
-func (p *changesPart) SessionFiles(ctx context.Context, session ahp.URI) ([]changeset.File, error) {
+func (p *Part) SessionFiles(ctx context.Context, session ahp.URI) ([]changeset.File, error) {
 	l, dirs := p.ledger(session), p.core.LocalDirs(session)
 	if err := l.load(ctx, p); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (p *changesPart) SessionFiles(ctx context.Context, session ahp.URI) ([]chan
 }
 
 // HasTouched reports whether a turn of a session changed a file, or an open changeset says that it changed meanwhile.
-func (p *changesPart) HasTouched(ctx context.Context, session ahp.URI, path string) bool {
+func (p *Part) HasTouched(ctx context.Context, session ahp.URI, path string) bool {
 	l := p.ledger(session)
 	if err := l.load(ctx, p); err != nil {
 		return false

@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// knownVersions replaces the versions of files that a guest names in new comments by those they are shown: whoever sees
+// ReplaceVersions replaces the versions of files that a guest names in new comments by those they are shown: whoever sees
 // a thread may read the version it was written on, so that naming one would open it.
-func (p *changesPart) knownVersions(ctx context.Context, c core.Caller, info hub.ChannelInfo, a ahp.Action) ahp.Action {
+func (p *Part) ReplaceVersions(ctx context.Context, c core.Caller, info hub.ChannelInfo, a ahp.Action) ahp.Action {
 	if !c.IsGuest() || info.Kind != ahp.ChannelAnnotations {
 		return a
 	}
@@ -20,20 +20,20 @@ func (p *changesPart) knownVersions(ctx context.Context, c core.Caller, info hub
 		safe := *a
 		safe.Annotation.Entries = slices.Clone(a.Annotation.Entries)
 		for i, e := range safe.Annotation.Entries {
-			safe.Annotation.Entries[i].Meta = p.knownVersion(ctx, c, info.Session, a.Annotation.Resource, e.Meta)
+			safe.Annotation.Entries[i].Meta = p.replaceVersion(ctx, c, info.Session, a.Annotation.Resource, e.Meta)
 		}
 		return &safe
 	case *ahp.AnnotationsEntrySetAction:
 		safe := *a
-		safe.Entry.Meta = p.knownVersion(ctx, c, info.Session, "", a.Entry.Meta)
+		safe.Entry.Meta = p.replaceVersion(ctx, c, info.Session, "", a.Entry.Meta)
 		return &safe
 	}
 	return a
 }
 
-// knownVersion returns the `_meta` of a comment with a version that its writer may read: the one they name, else that of
+// replaceVersion returns the `_meta` of a comment with a version that its writer may read: the one they name, else that of
 // the file as they are shown it, else none.
-func (p *changesPart) knownVersion(ctx context.Context, c core.Caller, session, file ahp.URI, m ahp.Meta) ahp.Meta {
+func (p *Part) replaceVersion(ctx context.Context, c core.Caller, session, file ahp.URI, m ahp.Meta) ahp.Meta {
 	side, hunk, version := hunkOf(m)
 	if version == "" {
 		return m
@@ -41,11 +41,11 @@ func (p *changesPart) knownVersion(ctx context.Context, c core.Caller, session, 
 	if err := p.cfg.CheckVersion(ctx, c, version); err == nil {
 		return m
 	}
-	return core.Stamp{Side: side, Hunk: hunk, Version: p.shownVersion(c, session, file, side)}.Write(m)
+	return core.Stamp{Side: side, Hunk: hunk, Version: p.visibleVersion(c, session, file, side)}.Write(m)
 }
 
-// shownVersion finds a side of a file in the changesets that a caller sees; "" when it is in none.
-func (p *changesPart) shownVersion(c core.Caller, session, file ahp.URI, side string) ahp.URI {
+// visibleVersion finds a side of a file in the changesets that a caller sees; "" when it is in none.
+func (p *Part) visibleVersion(c core.Caller, session, file ahp.URI, side string) ahp.URI {
 	for _, channel := range p.core.Hub.OfSession(session) {
 		info, known := p.core.Hub.Info(channel)
 		st, _, awake := p.core.Hub.State(channel)

@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -40,7 +40,7 @@ func (r *undoRecord) words() string {
 }
 
 // undos are the session's, read once. The slice never changes.
-func (l *ledger) undos(ctx context.Context, p *changesPart) ([]undoRecord, error) {
+func (l *ledger) undos(ctx context.Context, p *Part) ([]undoRecord, error) {
 	l.mu.Lock()
 	had, read := l.undo, l.undoRead
 	l.mu.Unlock()
@@ -60,7 +60,7 @@ func (l *ledger) undos(ctx context.Context, p *changesPart) ([]undoRecord, error
 }
 
 // undoFor is the newest of a changeset that still applies; nil when there is none.
-func (p *changesPart) undoFor(ctx context.Context, l *ledger, uri ahp.URI) (*undoRecord, error) {
+func (p *Part) undoFor(ctx context.Context, l *ledger, uri ahp.URI) (*undoRecord, error) {
 	list, err := l.undos(ctx, p)
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].Channel == uri && list[i].Undo.Applies() {
@@ -71,7 +71,7 @@ func (p *changesPart) undoFor(ctx context.Context, l *ledger, uri ahp.URI) (*und
 }
 
 // keepUndo keeps how to take an operation back, and returns once that is durable: only then is anything written.
-func (p *changesPart) keepUndo(ctx context.Context, o operation, u changeset.Undo) error {
+func (p *Part) keepUndo(ctx context.Context, o operation, u changeset.Undo) error {
 	r := undoRecord{ID: ids.New(), Channel: o.Channel, Op: o.OperationID, By: o.caller.Who(), At: p.core.Now().UTC(), Undo: u}
 	return p.changeUndos(ctx, o.ledger, func(list []undoRecord) []undoRecord {
 		return bounded(append(slices.Clone(list), r))
@@ -90,7 +90,7 @@ func bounded(list []undoRecord) []undoRecord {
 	return list
 }
 
-func (p *changesPart) changeUndos(ctx context.Context, l *ledger, edit func([]undoRecord) []undoRecord) error {
+func (p *Part) changeUndos(ctx context.Context, l *ledger, edit func([]undoRecord) []undoRecord) error {
 	if _, err := l.undos(ctx, p); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (p *changesPart) changeUndos(ctx context.Context, l *ledger, edit func([]un
 }
 
 // takeBack undoes the newest operation that can be.
-func (p *changesPart) takeBack(ctx context.Context, o operation) (string, error) {
+func (p *Part) takeBack(ctx context.Context, o operation) (string, error) {
 	r, err := p.undoFor(ctx, o.ledger, o.Channel)
 	if err != nil {
 		return "", err

@@ -1,8 +1,7 @@
-package host
+package changes
 
 import (
 	"context"
-	"errors"
 	"io"
 	"io/fs"
 	"net/url"
@@ -54,8 +53,8 @@ func originOf(t ahp.Annotation) Origin {
 // ThreadOrigin is originOf for pages.
 func ThreadOrigin(t *ahp.Annotation) Origin { return originOf(*t) }
 
-// followThreads moves the ranges of a session's open threads to where their lines are.
-func (p *changesPart) followThreads(ctx context.Context, session ahp.URI) {
+// moveThreadsAlong moves the ranges of a session's open threads to where their lines are.
+func (p *Part) moveThreadsAlong(ctx context.Context, session ahp.URI) {
 	s, _ := hub.StateOf[*ahp.AnnotationsState](p.core.Hub, core.AnnotationsURI(session))
 	if s == nil || p.svc == nil {
 		return // nobody has it in memory: it is moved after another turn, and pages look for themselves
@@ -72,7 +71,7 @@ func (p *changesPart) followThreads(ctx context.Context, session ahp.URI) {
 		if _, read := files[t.Resource]; !read {
 			files[t.Resource] = p.workingLines(session, t.Resource)
 		}
-		if now, ok := p.standsAt(ctx, session, t, files[t.Resource]); ok && rangeOf(t) != now {
+		if now, ok := p.locateThread(ctx, session, t, files[t.Resource]); ok && rangeOf(t) != now {
 			moves = append(moves, ahp.AnnotationsUpdatedAction{AnnotationID: t.ID, Range: movedTo(*t.Range, now)})
 		}
 	}
@@ -80,19 +79,19 @@ func (p *changesPart) followThreads(ctx context.Context, session ahp.URI) {
 		return
 	}
 	err := p.core.Do(ctx, func(tx *hub.Tx) { p.moveThreads(tx, session, s, moves) })
-	if err != nil && !errors.Is(err, core.ErrStopping) {
+	if err != nil && p.core.Ctx.Err() == nil {
 		p.core.Log.Warn("threads were not moved along with their lines", "session", session, "err", err)
 	}
 }
 
 // moveThreads moves what nobody touched meanwhile.
-func (p *changesPart) moveThreads(tx *hub.Tx, session ahp.URI, seen *ahp.AnnotationsState, moves []ahp.AnnotationsUpdatedAction) {
+func (p *Part) moveThreads(tx *hub.Tx, session ahp.URI, seen *ahp.AnnotationsState, moves []ahp.AnnotationsUpdatedAction) {
 	now, _ := hub.StateOf[*ahp.AnnotationsState](tx, core.AnnotationsURI(session))
 	if now == nil {
 		return
 	}
 	for i := range moves {
-		a, b := threadAt(seen, moves[i].AnnotationID), threadAt(now, moves[i].AnnotationID)
+		a, b := FindThread(seen, moves[i].AnnotationID), FindThread(now, moves[i].AnnotationID)
 		if b < 0 || now.Annotations[b].Range == nil || *now.Annotations[b].Range != *seen.Annotations[a].Range {
 			continue
 		}
@@ -118,12 +117,12 @@ func placed(t ahp.Annotation) ahp.Annotation {
 }
 
 // deriveRange notes where a client put a thread; what the host moves keeps its origin.
-func (p *changesPart) deriveRange(tx *hub.Tx, e *hub.Envelope, s *ahp.AnnotationsState) {
+func (p *Part) deriveRange(tx *hub.Tx, e *hub.Envelope, s *ahp.AnnotationsState) {
 	a, ok := e.Action.(*ahp.AnnotationsUpdatedAction)
 	if !ok || a.Range == nil || e.Origin == nil {
 		return
 	}
-	if i := threadAt(s, a.AnnotationID); i >= 0 {
+	if i := FindThread(s, a.AnnotationID); i >= 0 {
 		tx.Apply(e.Channel.URI, &ahp.AnnotationsSetAction{Annotation: placed(s.Annotations[i])})
 	}
 }
@@ -153,7 +152,7 @@ func movedTo(r ahp.TextRange, to review.Range) *ahp.TextRange {
 }
 
 // workingLines reads a file of the session's directories; none when it cannot be read.
-func (p *changesPart) workingLines(session, uri ahp.URI) []string {
+func (p *Part) workingLines(session, uri ahp.URI) []string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" {
 		return nil
@@ -172,7 +171,7 @@ func (p *changesPart) workingLines(session, uri ahp.URI) []string {
 	return nil
 }
 
-func (p *changesPart) readWithin(session ahp.URI, dir, name string) ([]byte, error) {
+func (p *Part) readWithin(session ahp.URI, dir, name string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -32,12 +32,12 @@ type asked struct {
 	Name    string `json:"name"`    // of a branch
 }
 
-// InvokeChangesetOperation runs an operation a changeset offers, one at a time (AHP requirements 155 and 156). Errors:
+// InvokeOperation runs an operation a changeset offers, one at a time (AHP requirements 155 and 156). Errors:
 // -32602 no such operation or target, -32011 another one is running or it does not apply any more.
-func (p *changesPart) InvokeChangesetOperation(ctx context.Context, c core.Caller, req ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
+func (p *Part) InvokeOperation(ctx context.Context, c core.Caller, req ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
 	none := ahp.InvokeChangesetOperationResult{}
 	info, known := p.core.Hub.Info(req.Channel)
-	session, scope, ok := p.changesetAt(req.Channel)
+	session, scope, ok := p.parseURI(req.Channel)
 	if !known || !ok || info.Kind != ahp.ChannelChangeset || !c.Audience().Sees(info) {
 		return none, core.NoChannel(req.Channel)
 	}
@@ -59,7 +59,7 @@ func (p *changesPart) InvokeChangesetOperation(ctx context.Context, c core.Calle
 	}
 	said, failed := p.operate(ctx, o)
 	p.operationDone(o, failed)
-	p.kick(o.ledger)
+	p.refresh(o.ledger)
 	if failed != nil {
 		return none, failed
 	}
@@ -67,7 +67,7 @@ func (p *changesPart) InvokeChangesetOperation(ctx context.Context, c core.Calle
 }
 
 // claimOperation says that an operation runs from now on, unless it may not.
-func (p *changesPart) claimOperation(tx *hub.Tx, o *operation) error {
+func (p *Part) claimOperation(tx *hub.Tx, o *operation) error {
 	s, ok := hub.StateOf[*ahp.ChangesetState](tx, o.Channel)
 	if !ok {
 		return core.NoChannel(o.Channel)
@@ -157,7 +157,7 @@ func (c *changesets) operates(channel ahp.URI) string {
 }
 
 // operationDone shows how it went. It is shown even when the caller went away meanwhile.
-func (p *changesPart) operationDone(o operation, failed error) {
+func (p *Part) operationDone(o operation, failed error) {
 	a := &ahp.ChangesetOperationStatusChangedAction{OperationID: o.OperationID, Status: ahp.ChangesetOperationStatusIdle}
 	if failed != nil {
 		why := failed.Error()

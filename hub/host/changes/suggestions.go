@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/review"
+	"github.com/ahphub/ahphub/hub/version"
 )
 
 // A suggestion is a fence in a comment that says what the commented lines should read. It is applied where those lines
@@ -40,20 +41,20 @@ type applied struct {
 
 // ApplySuggestions writes suggestions into the files they are about, then resolves their threads with a note. Errors:
 // -32602 there is no such suggestion, -32009 the caller may not write files, -32011 the lines are others now.
-func (p *changesPart) ApplySuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []SuggestionRef) error {
-	list, err := p.suggested(ctx, c, session, refs)
+func (p *Part) ApplySuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []SuggestionRef) error {
+	list, err := p.findSuggestions(ctx, c, session, refs)
 	if err != nil {
 		return err
 	}
-	if err := p.writeSuggested(ctx, session, list, nil); err != nil {
+	if err := p.writeSuggestions(ctx, session, list, nil); err != nil {
 		return err
 	}
-	p.kick(p.ledger(session))
-	return p.noteApplied(ctx, c, session, list, "Applied the suggestion.")
+	p.refresh(p.ledger(session))
+	return p.resolveApplied(ctx, c, session, list, "Applied the suggestion.")
 }
 
-// suggested finds what is to be applied. Whoever may revert changes may apply: both write files.
-func (p *changesPart) suggested(ctx context.Context, c core.Caller, session ahp.URI, refs []SuggestionRef) ([]applied, error) {
+// findSuggestions finds what is to be applied. Whoever may revert changes may apply: both write files.
+func (p *Part) findSuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []SuggestionRef) ([]applied, error) {
 	if p.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(core.SessionInfo(session)) {
 		return nil, core.NoSession(session)
 	}
@@ -88,12 +89,12 @@ func (p *changesPart) suggested(ctx context.Context, c core.Caller, session ahp.
 }
 
 func findSuggestion(s *ahp.AnnotationsState, ref SuggestionRef) (applied, error) {
-	i := threadAt(s, ref.Thread)
+	i := FindThread(s, ref.Thread)
 	if i < 0 {
 		return applied{}, core.BadParams("this thread was deleted meanwhile")
 	}
 	t := s.Annotations[i]
-	j := entryAt(t.Entries, ref.Entry)
+	j := FindEntry(t.Entries, ref.Entry)
 	if j < 0 {
 		return applied{}, core.BadParams("this comment was deleted meanwhile")
 	}
@@ -108,15 +109,15 @@ func findSuggestion(s *ahp.AnnotationsState, ref SuggestionRef) (applied, error)
 	return applied{ref, t, t.Entries[j], filepath.FromSlash(u.Path), all[ref.N]}, nil
 }
 
-// writeSuggested edits every file once.
-func (p *changesPart) writeSuggested(ctx context.Context, session ahp.URI, list []applied, keep func(changeset.Undo) error) error {
+// writeSuggestions edits every file once.
+func (p *Part) writeSuggestions(ctx context.Context, session ahp.URI, list []applied, keep func(changeset.Undo) error) error {
 	var edits []changeset.Edit
 	for _, a := range list {
 		if slices.ContainsFunc(edits, func(e changeset.Edit) bool { return e.Path == a.path }) {
 			continue
 		}
 		edits = append(edits, changeset.Edit{Path: a.path, Edit: func(now []byte) ([]byte, error) {
-			return p.withSuggested(ctx, session, now, a.path, list)
+			return p.applyTo(ctx, session, now, a.path, list)
 		}})
 	}
 	err := p.svc.Edit(ctx, session, p.core.LocalDirs(session), edits, keep)
@@ -132,8 +133,8 @@ func (p *changesPart) writeSuggested(ctx context.Context, session ahp.URI, list 
 	return nil
 }
 
-// withSuggested is a file's content with every suggestion about it.
-func (p *changesPart) withSuggested(ctx context.Context, session ahp.URI, now []byte, path string, list []applied) ([]byte, error) {
+// applyTo is a file's content with every suggestion about it.
+func (p *Part) applyTo(ctx context.Context, session ahp.URI, now []byte, path string, list []applied) ([]byte, error) {
 	if diff.IsBinary(now) {
 		return nil, fmt.Errorf("%w: %s is no text", changeset.ErrConflict, filepath.Base(path))
 	}
@@ -143,7 +144,7 @@ func (p *changesPart) withSuggested(ctx context.Context, session ahp.URI, now []
 		if a.path != path {
 			continue
 		}
-		at, ok := p.standsAt(ctx, session, a.thread, lines)
+		at, ok := p.locateThread(ctx, session, a.thread, lines)
 		if !ok {
 			return nil, fmt.Errorf("%w: the lines of %s that the suggestion is about are not what they were: apply it by hand", changeset.ErrConflict, filepath.Base(path))
 		}
@@ -156,9 +157,9 @@ func (p *changesPart) withSuggested(ctx context.Context, session ahp.URI, now []
 	return []byte(out), err
 }
 
-// standsAt finds the lines of a thread in a file's text, and only when they read there as they did. What was quoted comes
+// locateThread finds the lines of a thread in a file's text, and only when they read there as they did. What was quoted comes
 // from a client and is what people are shown: it must be what that version says.
-func (p *changesPart) standsAt(ctx context.Context, session ahp.URI, t ahp.Annotation, lines []string) (review.Range, bool) {
+func (p *Part) locateThread(ctx context.Context, session ahp.URI, t ahp.Annotation, lines []string) (review.Range, bool) {
 	o := originOf(t)
 	if old, ok := p.versionLines(ctx, session, o.Version); ok {
 		if !o.quotes(old) {
@@ -175,24 +176,24 @@ func (o Origin) quotes(old []string) bool {
 		return false
 	}
 	text := strings.Join(old[o.From-1:o.To], "\n")
-	return text == strings.ReplaceAll(o.Hunk, "\r", "") || len(o.Hunk) > core.MaxHunk-4 && strings.HasPrefix(text, o.Hunk)
+	return text == strings.ReplaceAll(o.Hunk, "\r", "") || len(o.Hunk) > maxHunk-4 && strings.HasPrefix(text, o.Hunk)
 }
 
 // versionLines reads a kept version of a file.
-func (p *changesPart) versionLines(ctx context.Context, session ahp.URI, uri ahp.URI) ([]string, bool) {
-	b, ok := readBlob(uri)
-	if !ok || b.short != core.ShortID(session) || !changeset.IsOID(b.oid) {
+func (p *Part) versionLines(ctx context.Context, session ahp.URI, uri ahp.URI) ([]string, bool) {
+	v, ok := version.Parse(uri)
+	if !ok || v.Session != core.ShortID(session) || !changeset.IsOID(v.OID) {
 		return nil, false
 	}
-	data, err := p.svc.Content(ctx, session, b.oid)
+	data, err := p.svc.Content(ctx, session, v.OID)
 	if err != nil || diff.IsBinary(data) {
 		return nil, false
 	}
 	return review.Lines(string(data)), true
 }
 
-// noteApplied says in each thread what was done, and resolves it.
-func (p *changesPart) noteApplied(ctx context.Context, c core.Caller, session ahp.URI, list []applied, note string) error {
+// resolveApplied says in each thread what was done, and resolves it.
+func (p *Part) resolveApplied(ctx context.Context, c core.Caller, session ahp.URI, list []applied, note string) error {
 	c.Conn = nil
 	done := map[string]bool{}
 	for _, a := range list {

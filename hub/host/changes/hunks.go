@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -38,9 +38,9 @@ const (
 
 // ReviewHunks keeps marks by hunk beside those by file, which the protocol has: a file whose hunks are all reviewed is
 // reviewed, and a hunk that is opened again opens its file. Errors: -32602 for what is not in the changeset.
-func (p *changesPart) ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r HunkReview) error {
+func (p *Part) ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r HunkReview) error {
 	info, known := p.core.Hub.Info(uri)
-	session, _, ok := p.changesetAt(uri)
+	session, _, ok := p.parseURI(uri)
 	if !known || !ok || info.Kind != ahp.ChannelChangeset || !c.Audience().Sees(info) {
 		return core.NoChannel(uri)
 	}

@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/texts"
+	"github.com/ahphub/ahphub/hub/version"
 )
 
 // Rules of annotations: comments belong to their authors. Only its author or the owner edits
@@ -24,15 +25,24 @@ const (
 	lastEntry     = "this is the only comment of its thread: delete the thread instead" // AHP requirement 160
 )
 
-func threadAt(s *ahp.AnnotationsState, id string) int {
+// Limits of what clients quote, in bytes.
+const (
+	maxHunk    = 8 << 10
+	maxVersion = 8 << 10
+)
+
+// FindThread returns the place of a thread, -1 without one.
+func FindThread(s *ahp.AnnotationsState, id string) int {
 	return slices.IndexFunc(s.Annotations, func(a ahp.Annotation) bool { return a.ID == id })
 }
 
-func entryAt(entries []ahp.AnnotationEntry, id string) int {
+// FindEntry returns the place of a comment, -1 without one.
+func FindEntry(entries []ahp.AnnotationEntry, id string) int {
 	return slices.IndexFunc(entries, func(e ahp.AnnotationEntry) bool { return e.ID == id })
 }
 
-func author(e ahp.AnnotationEntry) string {
+// AuthorOf returns the principal who wrote a comment.
+func AuthorOf(e ahp.AnnotationEntry) string {
 	s, _ := core.ReadStamp(e.Meta)
 	return s.By.ID
 }
@@ -40,13 +50,13 @@ func author(e ahp.AnnotationEntry) string {
 func authors(a ahp.Annotation) []string {
 	ids := make([]string, len(a.Entries))
 	for i, e := range a.Entries {
-		ids[i] = author(e)
+		ids[i] = AuthorOf(e)
 	}
 	return ids
 }
 
 func mayEdit(r *core.Request, e ahp.AnnotationEntry) string {
-	return reasonOf(access.MayEdit(r.Caller.Principal, author(e)))
+	return reasonOf(access.MayEdit(r.Caller.Principal, AuthorOf(e)))
 }
 
 func mayResolve(r *core.Request, a ahp.Annotation) string {
@@ -60,7 +70,7 @@ func reasonOf(err error) string {
 	return ""
 }
 
-func (p *changesPart) checkThreadSet(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsSetAction) string {
+func (p *Part) checkThreadSet(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsSetAction) string {
 	t := &a.Annotation
 	switch {
 	case t.ID == "" || t.Resource == "":
@@ -71,11 +81,11 @@ func (p *changesPart) checkThreadSet(r *core.Request, s *ahp.AnnotationsState, a
 		return fmt.Sprintf("a thread takes at most %d comments: start another one", mostEntries)
 	}
 	t.Entries = slices.Clone(t.Entries)
-	if i := threadAt(s, t.ID); i >= 0 {
+	if i := FindThread(s, t.ID); i >= 0 {
 		old := s.Annotations[i]
 		reason := checkThreadReset(r, old, t)
 		if reason == "" {
-			p.noteMentions(r, t.ID, slices.DeleteFunc(slices.Clone(t.Entries), func(e ahp.AnnotationEntry) bool { return entryAt(old.Entries, e.ID) >= 0 })...)
+			p.recordMentions(r, t.ID, slices.DeleteFunc(slices.Clone(t.Entries), func(e ahp.AnnotationEntry) bool { return FindEntry(old.Entries, e.ID) >= 0 })...)
 		}
 		return reason
 	}
@@ -85,7 +95,7 @@ func (p *changesPart) checkThreadSet(r *core.Request, s *ahp.AnnotationsState, a
 	return p.checkNewThread(r, t)
 }
 
-func (p *changesPart) checkNewThread(r *core.Request, t *ahp.Annotation) string {
+func (p *Part) checkNewThread(r *core.Request, t *ahp.Annotation) string {
 	t.Resolved = false // AHP requirement 161
 	if t.Origin.Session != r.Info.Session {
 		t.Origin = ahp.AnnotationOrigin{Session: r.Info.Session}
@@ -98,7 +108,7 @@ func (p *changesPart) checkNewThread(r *core.Request, t *ahp.Annotation) string 
 			return reason
 		}
 	}
-	p.noteMentions(r, t.ID, t.Entries...)
+	p.recordMentions(r, t.ID, t.Entries...)
 	return ""
 }
 
@@ -106,7 +116,7 @@ func (p *changesPart) checkNewThread(r *core.Request, t *ahp.Annotation) string 
 // vanishes but by its author or the owner.
 func checkThreadReset(r *core.Request, old ahp.Annotation, t *ahp.Annotation) string {
 	for _, had := range old.Entries {
-		if entryAt(t.Entries, had.ID) < 0 {
+		if FindEntry(t.Entries, had.ID) < 0 {
 			if reason := mayEdit(r, had); reason != "" {
 				return reason
 			}
@@ -126,11 +136,11 @@ func checkThreadReset(r *core.Request, old ahp.Annotation, t *ahp.Annotation) st
 }
 
 func checkEntryReset(r *core.Request, old, before []ahp.AnnotationEntry, e *ahp.AnnotationEntry) string {
-	i := entryAt(old, e.ID)
+	i := FindEntry(old, e.ID)
 	if i < 0 {
 		return checkNewEntry(r, before, e)
 	}
-	if entryAt(before, e.ID) >= 0 {
+	if FindEntry(before, e.ID) >= 0 {
 		return "two comments have the id " + e.ID
 	}
 	return checkEntryEdit(r, old[i], e)
@@ -154,7 +164,7 @@ func checkThreadChange(r *core.Request, old, t ahp.Annotation) string {
 }
 
 func checkThreadUpdated(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsUpdatedAction) string {
-	i := threadAt(s, a.AnnotationID)
+	i := FindThread(s, a.AnnotationID)
 	if i < 0 {
 		return ""
 	}
@@ -174,8 +184,8 @@ func checkThreadUpdated(r *core.Request, s *ahp.AnnotationsState, a *ahp.Annotat
 	return checkThreadChange(r, s.Annotations[i], t)
 }
 
-func (p *changesPart) checkThreadRemoved(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsRemovedAction) string {
-	i := threadAt(s, a.AnnotationID)
+func (p *Part) checkThreadRemoved(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsRemovedAction) string {
+	i := FindThread(s, a.AnnotationID)
 	if i < 0 {
 		return ""
 	}
@@ -188,13 +198,13 @@ func (p *changesPart) checkThreadRemoved(r *core.Request, s *ahp.AnnotationsStat
 	return ""
 }
 
-func (p *changesPart) checkEntrySet(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsEntrySetAction) string {
-	i := threadAt(s, a.AnnotationID)
+func (p *Part) checkEntrySet(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsEntrySetAction) string {
+	i := FindThread(s, a.AnnotationID)
 	if i < 0 {
 		return ""
 	}
 	entries := s.Annotations[i].Entries
-	if j := entryAt(entries, a.Entry.ID); j >= 0 {
+	if j := FindEntry(entries, a.Entry.ID); j >= 0 {
 		return checkEntryEdit(r, entries[j], &a.Entry)
 	}
 	if len(entries) >= mostEntries {
@@ -202,18 +212,18 @@ func (p *changesPart) checkEntrySet(r *core.Request, s *ahp.AnnotationsState, a 
 	}
 	reason := checkNewEntry(r, entries, &a.Entry)
 	if reason == "" {
-		p.noteMentions(r, a.AnnotationID, a.Entry)
+		p.recordMentions(r, a.AnnotationID, a.Entry)
 	}
 	return reason
 }
 
 func checkEntryRemoved(r *core.Request, s *ahp.AnnotationsState, a *ahp.AnnotationsEntryRemovedAction) string {
-	i := threadAt(s, a.AnnotationID)
+	i := FindThread(s, a.AnnotationID)
 	if i < 0 {
 		return ""
 	}
 	entries := s.Annotations[i].Entries
-	j := entryAt(entries, a.EntryID)
+	j := FindEntry(entries, a.EntryID)
 	switch {
 	case j < 0:
 		return ""
@@ -228,7 +238,7 @@ func checkNewEntry(r *core.Request, others []ahp.AnnotationEntry, e *ahp.Annotat
 	switch {
 	case e.ID == "":
 		return "a comment needs an id: choose a new one, like a UUID"
-	case entryAt(others, e.ID) >= 0:
+	case FindEntry(others, e.ID) >= 0:
 		return "two comments have the id " + e.ID
 	}
 	st := r.Stamp()
@@ -260,7 +270,7 @@ func checkEntryText(e *ahp.AnnotationEntry) string {
 }
 
 // checkFilesReviewed lets every reviewer mark. The action has no room for who did: that is recorded in the same step.
-func (p *changesPart) checkFilesReviewed(r *core.Request, s *ahp.ChangesetState, a *ahp.ChangesetFilesReviewChangedAction) string {
+func (p *Part) checkFilesReviewed(r *core.Request, s *ahp.ChangesetState, a *ahp.ChangesetFilesReviewChangedAction) string {
 	for _, id := range a.Files {
 		if !slices.ContainsFunc(s.Files, func(f ahp.ChangesetFile) bool { return f.ID == id }) {
 			return "there is no file " + id + " in this changeset: it may have changed meanwhile"
@@ -280,7 +290,7 @@ func (p *changesPart) checkFilesReviewed(r *core.Request, s *ahp.ChangesetState,
 }
 
 // hunkOf reads what a client quoted; everything else it says about itself is ignored.
-func hunkOf(m ahp.Meta) (side, hunk string, version ahp.URI) {
+func hunkOf(m ahp.Meta) (side, hunk string, kept ahp.URI) {
 	var s struct {
 		Side, Hunk string
 		Version    ahp.URI
@@ -288,11 +298,11 @@ func hunkOf(m ahp.Meta) (side, hunk string, version ahp.URI) {
 	if json.Unmarshal(m[core.MetaKey], &s) != nil {
 		return "", "", ""
 	}
-	if !strings.HasPrefix(s.Version, blobScheme) || len(s.Version) > core.MaxVersion {
+	if !strings.HasPrefix(s.Version, version.Scheme) || len(s.Version) > maxVersion {
 		s.Version = ""
 	}
 	if s.Side != "before" && s.Side != "after" {
 		s.Side = ""
 	}
-	return s.Side, texts.CutBytes(s.Hunk, core.MaxHunk), s.Version
+	return s.Side, texts.CutBytes(s.Hunk, maxHunk), s.Version
 }

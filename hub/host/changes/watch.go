@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"cmp"
@@ -24,7 +24,7 @@ const (
 
 // watch keeps a session's changesets up to date while they have followers: it is told of writes where the system can
 // tell, and looks from time to time where it cannot.
-func (p *changesPart) watch(l *ledger) {
+func (p *Part) watch(l *ledger) {
 	defer func() {
 		l.mu.Lock()
 		l.watching = false
@@ -36,13 +36,13 @@ func (p *changesPart) watch(l *ledger) {
 			return
 		}
 		p.core.Log.Info("directories are looked at from time to time, as they cannot be watched", "session", l.session, "why", err)
-		p.noteWatching(l, err)
+		p.publishWatching(l, err)
 		p.poll(l)
 	}
 }
 
 // watchOnce watches until there are no followers, or an error.
-func (p *changesPart) watchOnce(l *ledger) error {
+func (p *Part) watchOnce(l *ledger) error {
 	f := &folderWatch{p: p, l: l, git: map[string]changeset.Folder{}}
 	begin := p.cfg.Notify
 	if begin == nil {
@@ -57,7 +57,7 @@ func (p *changesPart) watchOnce(l *ledger) error {
 		return err
 	}
 	p.want(l, wanted{whole: true}) // what was written before it was watched
-	p.noteWatching(l, nil)
+	p.publishWatching(l, nil)
 	return f.follow()
 }
 
@@ -82,7 +82,7 @@ func SystemNotifier() (Notifier, <-chan fsnotify.Event, <-chan error, error) {
 
 // poll looks less and less often while nothing is different, and takes a twentieth of the time at most. It ends after a
 // minute, or when a look that failed goes well again.
-func (p *changesPart) poll(l *ledger) {
+func (p *Part) poll(l *ledger) {
 	failed := l.lastFailure() != nil
 	until := time.Now().Add(cmp.Or(p.cfg.PollFor, pollFor))
 	for wait := pollFirst; time.Now().Before(until) && (!failed || l.lastFailure() != nil); wait = min(2*wait, pollLast) {
@@ -97,7 +97,7 @@ func (p *changesPart) poll(l *ledger) {
 }
 
 // stillFollowed lets changesets without followers sleep, and reports whether any is left.
-func (p *changesPart) stillFollowed(l *ledger) bool {
+func (p *Part) stillFollowed(l *ledger) bool {
 	l.mu.Lock()
 	uris := l.uris()
 	gone := l.gone
@@ -115,7 +115,7 @@ func (p *changesPart) stillFollowed(l *ledger) bool {
 
 // folderWatch is told by the system of what is written in the directories of a session. Its goroutine alone touches it.
 type folderWatch struct {
-	p      *changesPart
+	p      *Part
 	l      *ledger
 	system Notifier
 	events <-chan fsnotify.Event

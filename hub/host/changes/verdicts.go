@@ -1,9 +1,8 @@
-package host
+package changes
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -34,7 +33,7 @@ type GivenVerdict struct {
 
 // GiveVerdict sets the caller's verdict on a session; it takes the place of an earlier one. Errors: -32602 it makes no
 // sense, -32009 the caller may not, -32011 the changes are not what the caller saw.
-func (p *changesPart) GiveVerdict(ctx context.Context, c core.Caller, session ahp.URI, v GivenVerdict) error {
+func (p *Part) GiveVerdict(ctx context.Context, c core.Caller, session ahp.URI, v GivenVerdict) error {
 	if err := p.mayJudge(c, session); err != nil {
 		return err
 	}
@@ -47,7 +46,7 @@ func (p *changesPart) GiveVerdict(ctx context.Context, c core.Caller, session ah
 	case v.Summary == "" && v.Kind != review.Approve:
 		return core.BadParams("say in a sentence what you think: a verdict other than an approval needs a summary")
 	}
-	files, err := p.judged(ctx, session)
+	files, err := p.versions(ctx, session)
 	if err != nil {
 		return ahp.Errorf(ahp.CodeInternalError, "what changed cannot be told: %v", err)
 	}
@@ -63,13 +62,13 @@ func (p *changesPart) GiveVerdict(ctx context.Context, c core.Caller, session ah
 	return p.core.Do(ctx, func(tx *hub.Tx) {
 		tx.Record(bucketJudged, judgedKey(session, by.ID), raw)
 		p.cfg.MarkUsed(tx, session)
-		p.atDesk(tx, session, review.Given{Verdict: review.Verdict{By: by, Kind: v.Kind, Summary: v.Summary, At: p.core.Now().UTC(), Digest: digest}})
+		p.addEvents(tx, session, review.Given{Verdict: review.Verdict{By: by, Kind: v.Kind, Summary: v.Summary, At: p.core.Now().UTC(), Digest: digest}})
 	})
 }
 
 // DismissVerdict takes a standing verdict back: the caller's own, or for the owner any. Errors:
 // -32009, -32602 there is none.
-func (p *changesPart) DismissVerdict(ctx context.Context, c core.Caller, session ahp.URI, who string) error {
+func (p *Part) DismissVerdict(ctx context.Context, c core.Caller, session ahp.URI, who string) error {
 	if err := p.mayJudge(c, session); err != nil {
 		return err
 	}
@@ -79,18 +78,18 @@ func (p *changesPart) DismissVerdict(ctx context.Context, c core.Caller, session
 	if who != c.ID && !c.IsOwner() {
 		return core.Denied(&access.Denied{Need: access.RightReview, Reason: "only the owner may dismiss another's verdict"})
 	}
-	if _, stands := p.Desk(session).Of(who); !stands {
+	if _, stands := p.Review(session).Of(who); !stands {
 		return core.BadParams("there is no verdict to dismiss: it may have been withdrawn meanwhile")
 	}
 	by := review.Person{ID: c.ID, Name: c.Name}
 	return p.core.Do(ctx, func(tx *hub.Tx) {
 		tx.Record(bucketJudged, judgedKey(session, who), nil)
-		p.atDesk(tx, session, review.Ended{Who: who, Why: review.Dismissed, By: &by, At: p.core.Now().UTC()})
+		p.addEvents(tx, session, review.Ended{Who: who, Why: review.Dismissed, By: &by, At: p.core.Now().UTC()})
 	})
 }
 
 // mayJudge asks for the right to review; a verdict is no action of the protocol, so the right is asked for by name.
-func (p *changesPart) mayJudge(c core.Caller, session ahp.URI) error {
+func (p *Part) mayJudge(c core.Caller, session ahp.URI) error {
 	if p.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(core.SessionInfo(session)) {
 		return core.NoSession(session)
 	}
@@ -100,8 +99,8 @@ func (p *changesPart) mayJudge(c core.Caller, session ahp.URI) error {
 	return nil
 }
 
-// judged computes which version every changed file of a session has now.
-func (p *changesPart) judged(ctx context.Context, session ahp.URI) (map[string]string, error) {
+// versions computes which version every changed file of a session has now.
+func (p *Part) versions(ctx context.Context, session ahp.URI) (map[string]string, error) {
 	svc := p.svc
 	if svc == nil {
 		return map[string]string{}, nil
@@ -138,9 +137,9 @@ func ReviewDigest(files []ahp.ChangesetFile) string {
 	return review.Digest(versions)
 }
 
-// rejudge is called with every newly computed state of a session's changes: approvals of something else are withdrawn.
-func (p *changesPart) rejudge(ctx context.Context, session ahp.URI, files []changeset.File) {
-	standing := p.Desk(session).Standing()
+// withdrawOvertaken is called with every newly computed state of a session's changes: approvals of something else are withdrawn.
+func (p *Part) withdrawOvertaken(ctx context.Context, session ahp.URI, files []changeset.File) {
+	standing := p.Review(session).Standing()
 	if len(standing) == 0 {
 		return
 	}
@@ -159,13 +158,13 @@ func (p *changesPart) rejudge(ctx context.Context, session ahp.URI, files []chan
 	if len(events) == 0 {
 		return
 	}
-	if err := p.core.Do(ctx, func(tx *hub.Tx) { p.atDesk(tx, session, events...) }); err != nil && !errors.Is(err, core.ErrStopping) {
+	if err := p.core.Do(ctx, func(tx *hub.Tx) { p.addEvents(tx, session, events...) }); err != nil && p.core.Ctx.Err() == nil {
 		p.core.Log.Warn("an approval of other changes stands still", "session", session, "err", err)
 	}
 }
 
 // changedSince lists the files that are not what a verdict is about; none when that is not known any more.
-func (p *changesPart) changedSince(ctx context.Context, session ahp.URI, v review.Verdict, now map[string]string) []string {
+func (p *Part) changedSince(ctx context.Context, session ahp.URI, v review.Verdict, now map[string]string) []string {
 	var was map[string]string
 	if err := p.readRecord(ctx, bucketJudged, judgedKey(session, v.By.ID), &was); err != nil || was == nil {
 		return nil

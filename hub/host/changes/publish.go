@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/version"
 )
 
 // FileNote is what the host adds to a changed file under its own key of `_meta`.
@@ -54,7 +55,7 @@ func seenSides(short, file, hash string) *SeenSides {
 		if !changeset.IsOID(oid) {
 			return ""
 		}
-		return blobURI(short, oid, file, "")
+		return version.Ref{Session: short, OID: oid, Path: file}.URI()
 	}
 	old, new, _ := strings.Cut(hash, "..")
 	return &SeenSides{Before: side(old), After: side(new)}
@@ -90,11 +91,19 @@ func changesetFile(short string, f changeset.File, overlap, outside bool) (ahp.C
 
 func editSide(short, name, mode, oid string, size int64, binary bool) *ahp.FileEditSide {
 	side := &ahp.FileEditSide{URI: core.FileURI(name)}
-	side.Content = ahp.ContentRef{URI: blobURI(short, oid, name, mode), SizeHint: &size, ContentType: mediaType(name, mode, binary)}
+	side.Content = ahp.ContentRef{URI: version.Ref{Session: short, OID: oid, Path: name, Kind: VersionKind(mode)}.URI(), SizeHint: &size, ContentType: mediaType(name, mode, binary)}
 	if oid == "" { // not kept: the file itself is all there is
 		side.Content.URI = side.URI
 	}
 	return side
+}
+
+// VersionKind returns the version.Ref.Kind of a file with a mode.
+func VersionKind(mode string) string {
+	if mode == changeset.ModeSubmodule {
+		return version.Commit
+	}
+	return ""
 }
 
 func mediaType(name, mode string, binary bool) string {
@@ -110,7 +119,7 @@ func mediaType(name, mode string, binary bool) string {
 }
 
 // publish brings a channel to what was computed.
-func (p *changesPart) publish(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []changeset.File, overlap bool,
+func (p *Part) publish(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []changeset.File, overlap bool,
 	hide *hiding, failed error) {
 	var can offer
 	var hidden map[string]access.Hiding
@@ -143,7 +152,7 @@ func (p *changesPart) publish(ctx context.Context, l *ledger, uri ahp.URI, scope
 		p.core.Log.Warn("a changeset was not brought up to date", "changeset", uri, "err", err)
 	}
 	if scope.all() && failed == nil {
-		p.rejudge(ctx, l.session, files)
+		p.withdrawOvertaken(ctx, l.session, files)
 	}
 }
 
@@ -191,7 +200,7 @@ const bulk = 100
 
 // publishFiles sends the whole the first time and then only what is different (AHP requirement 154), and that it is
 // current now.
-func (p *changesPart) publishFiles(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, files []ahp.ChangesetFile, can offer) {
+func (p *Part) publishFiles(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, files []ahp.ChangesetFile, can offer) {
 	set, removed := differences(s.Files, files)
 	if s.Status == ahp.ChangesetStatusComputing || len(set)+len(removed) > bulk {
 		tx.Apply(uri, &ahp.ChangesetContentChangedAction{Files: files, Operations: operationsFor(s, can)})
@@ -203,7 +212,7 @@ func (p *changesPart) publishFiles(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetStat
 	}
 }
 
-func (p *changesPart) publishSome(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, set []ahp.ChangesetFile, removed []string, can offer) {
+func (p *Part) publishSome(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, set []ahp.ChangesetFile, removed []string, can offer) {
 	if reset := noLongerReviewed(s.Files, set); len(reset) > 0 { // AHP requirement 158: said explicitly
 		tx.Apply(uri, &ahp.ChangesetFilesReviewChangedAction{Files: reset, Reviewed: false})
 	}
@@ -249,8 +258,8 @@ func noLongerReviewed(old, set []ahp.ChangesetFile) (ids []string) {
 	return ids
 }
 
-// wakeMarks reads the review marks that an action changes, before its step.
-func (p *changesPart) wakeMarks(ctx context.Context, info hub.ChannelInfo, a ahp.Action) error {
+// LoadMarks reads the review marks that an action changes, before its step.
+func (p *Part) LoadMarks(ctx context.Context, info hub.ChannelInfo, a ahp.Action) error {
 	if _, marks := a.(*ahp.ChangesetFilesReviewChangedAction); !marks {
 		return nil
 	}
@@ -278,7 +287,7 @@ func (rec *ledgerRecord) markFiles(uri ahp.URI, s *ahp.ChangesetState, files []s
 }
 
 // showReviewed shows on files of a changeset who reviewed them.
-func (p *changesPart) showReviewed(ctx context.Context, l *ledger, uri ahp.URI, files []string) {
+func (p *Part) showReviewed(ctx context.Context, l *ledger, uri ahp.URI, files []string) {
 	if err := p.core.Do(ctx, func(tx *hub.Tx) { l.showMarks(tx, uri, files) }); err != nil {
 		p.core.Log.Warn("a review mark is not shown", "changeset", uri, "err", err)
 	}

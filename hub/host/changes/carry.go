@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -12,16 +12,16 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// carried is what is known of the changes of turns that move to another session.
-type carried struct {
+// Carried is what is known of the changes of turns that move to another session.
+type Carried struct {
 	from, to *ledger
 	turns    map[string]*turnRecord
 }
 
-// carry makes what turns of a session changed known to the session they move to, which keeps their checkpoints from now
+// Carry makes what turns of a session changed known to the session they move to, which keeps their checkpoints from now
 // on.
-func (p *changesPart) carry(ctx context.Context, from, to ahp.URI, turns []string) (carried, error) {
-	c := carried{p.ledger(from), p.ledger(to), map[string]*turnRecord{}}
+func (p *Part) Carry(ctx context.Context, from, to ahp.URI, turns []string) (Carried, error) {
+	c := Carried{p.ledger(from), p.ledger(to), map[string]*turnRecord{}}
 	svc := p.svc
 	if svc == nil || to == from {
 		return c, nil
@@ -46,9 +46,9 @@ func (p *changesPart) carry(ctx context.Context, from, to ahp.URI, turns []strin
 	return c, svc.Adopt(ctx, to, from, slices.Sorted(maps.Keys(dirs)))
 }
 
-// handTurns gives the records of moved turns to the other session. The one they leave keeps those that a chat which stays has
+// HandTurns gives the records of moved turns to the other session. The one they leave keeps those that a chat which stays has
 // too: a fork shares its turns with what it was forked from.
-func (p *changesPart) handTurns(tx *hub.Tx, c carried) {
+func (p *Part) HandTurns(tx *hub.Tx, c Carried) {
 	shared := map[string]bool{}
 	if s, ok := hub.StateOf[*ahp.SessionState](tx, c.from.session); ok {
 		for _, summary := range s.Chats {
@@ -108,12 +108,12 @@ func scopePart(uri ahp.URI) string {
 	return rest
 }
 
-// carryMarks has files of moved turns count as reviewed where they are seen now.
-func (p *changesPart) carryMarks(ctx context.Context, c carried) {
+// CarryMarks has files of moved turns count as reviewed where they are seen now.
+func (p *Part) CarryMarks(ctx context.Context, c Carried) {
 	marks, hunks := map[string]mark{}, map[string][]HunkMark{}
 	c.from.mu.Lock()
 	for id := range c.turns {
-		was, is := ChangesetURI(c.from.session, kindTurn, id)+" ", ChangesetURI(c.to.session, kindTurn, id)+" "
+		was, is := URI(c.from.session, kindTurn, id)+" ", URI(c.to.session, kindTurn, id)+" "
 		carryKeys(marks, c.from.rec.Marks, was, is)
 		carryKeys(hunks, c.from.rec.Hunks, was, is)
 	}

@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -85,7 +85,7 @@ type turnRecord struct {
 
 const mostTouched = 20_000
 
-func (p *changesPart) ledger(session ahp.URI) *ledger {
+func (p *Part) ledger(session ahp.URI) *ledger {
 	c := &p.changes
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +102,7 @@ func (p *changesPart) ledger(session ahp.URI) *ledger {
 }
 
 // load reads the session's record once.
-func (l *ledger) load(ctx context.Context, p *changesPart) error {
+func (l *ledger) load(ctx context.Context, p *Part) error {
 	l.mu.Lock()
 	loaded := l.loaded
 	l.mu.Unlock()
@@ -122,7 +122,7 @@ func (l *ledger) load(ctx context.Context, p *changesPart) error {
 }
 
 // readRecord leaves v alone when there is none.
-func (p *changesPart) readRecord(ctx context.Context, bucket, key string, v any) error {
+func (p *Part) readRecord(ctx context.Context, bucket, key string, v any) error {
 	if p.core.Store == nil {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (p *changesPart) readRecord(ctx context.Context, bucket, key string, v any)
 }
 
 // turn returns a turn's record, nil when there is none. Records never change: newer ones take their place.
-func (l *ledger) turn(ctx context.Context, p *changesPart, id string) (*turnRecord, error) {
+func (l *ledger) turn(ctx context.Context, p *Part, id string) (*turnRecord, error) {
 	l.mu.Lock()
 	r, away := l.turns[id], l.away[id]
 	l.mu.Unlock()
@@ -158,7 +158,7 @@ func (l *ledger) turn(ctx context.Context, p *changesPart, id string) (*turnReco
 }
 
 // putTurn keeps a turn's record, in memory and durably.
-func (l *ledger) putTurn(ctx context.Context, p *changesPart, id string, r turnRecord) {
+func (l *ledger) putTurn(ctx context.Context, p *Part, id string, r turnRecord) {
 	l.mu.Lock()
 	l.turns[id] = &r
 	l.mu.Unlock()
@@ -167,7 +167,7 @@ func (l *ledger) putTurn(ctx context.Context, p *changesPart, id string, r turnR
 
 // change edits the session's record and keeps it. What is kept never goes back: of two changes at a time the later one
 // has both.
-func (l *ledger) change(ctx context.Context, p *changesPart, edit func(*ledgerRecord)) {
+func (l *ledger) change(ctx context.Context, p *Part, edit func(*ledgerRecord)) {
 	l.mu.Lock()
 	edit(&l.rec)
 	l.version++
@@ -203,7 +203,7 @@ func (l *ledger) isLoaded() bool {
 }
 
 // keepRecord writes v down, if that is still wanted when its turn comes.
-func (p *changesPart) keepRecord(ctx context.Context, bucket, key string, v any, wanted func() bool) {
+func (p *Part) keepRecord(ctx context.Context, bucket, key string, v any, wanted func() bool) {
 	raw, err := json.Marshal(v)
 	if err == nil {
 		err = p.core.Do(ctx, func(tx *hub.Tx) {
@@ -218,7 +218,7 @@ func (p *changesPart) keepRecord(ctx context.Context, bucket, key string, v any,
 }
 
 // first returns the checkpoint the session is compared with, and takes it when there is none yet.
-func (l *ledger) first(ctx context.Context, p *changesPart, dirs []string) (changeset.Checkpoint, error) {
+func (l *ledger) first(ctx context.Context, p *Part, dirs []string) (changeset.Checkpoint, error) {
 	if err := l.load(ctx, p); err != nil {
 		return changeset.Checkpoint{}, err
 	}
@@ -238,7 +238,7 @@ func (l *ledger) first(ctx context.Context, p *changesPart, dirs []string) (chan
 }
 
 // setFirst keeps the first checkpoint of each directory; one that is added later begins there.
-func (l *ledger) setFirst(ctx context.Context, p *changesPart, c changeset.Checkpoint) {
+func (l *ledger) setFirst(ctx context.Context, p *Part, c changeset.Checkpoint) {
 	l.mu.Lock()
 	first, added := withFirst(l.rec.First, c)
 	l.mu.Unlock()
@@ -274,14 +274,14 @@ func (r *ledgerRecord) touch(files []changeset.File) {
 }
 
 // hasTouched reports whether a turn changed a file, or an open changeset shows that it changed meanwhile.
-func (l *ledger) hasTouched(p *changesPart, path string) bool {
+func (l *ledger) hasTouched(p *Part, path string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, ok := slices.BinarySearch(l.rec.Touched, path); ok {
 		return true
 	}
 	for uri, s := range l.shown {
-		if _, scope, ok := p.changesetAt(uri); !ok || scope.kind == kindUncommitted || scope.kind == kindBranch {
+		if _, scope, ok := p.parseURI(uri); !ok || scope.kind == kindUncommitted || scope.kind == kindBranch {
 			continue
 		}
 		if slices.ContainsFunc(s.files, func(f changeset.File) bool { return f.Name() == path }) {

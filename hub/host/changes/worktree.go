@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	isolationKey      = "isolation"    // the setting that says where a session works
-	baseKey           = "worktreeBase" // and what its work tree begins at
-	isolationFolder   = "folder"
-	isolationWorktree = "worktree"
+	IsolationKey      = "isolation"    // the setting that says where a session works
+	WorktreeBaseKey   = "worktreeBase" // and what its work tree begins at
+	IsolationFolder   = "folder"
+	IsolationWorktree = "worktree"
 
 	// worktreeKey is where a session's `_meta` tells of its work tree.
 	worktreeKey = "ahphub/worktree"
@@ -26,11 +26,11 @@ const (
 	bucketWorktrees = "worktree" // key: session URI, value: changeset.Worktree; kept while the session is in the trash
 )
 
-// isolationEnum holds the JSON of the values of isolationKey.
-var isolationEnum = [...]json.RawMessage{json.RawMessage(`"` + isolationFolder + `"`), json.RawMessage(`"` + isolationWorktree + `"`)}
+// isolationEnum holds the JSON of the values of IsolationKey.
+var isolationEnum = [...]json.RawMessage{json.RawMessage(`"` + IsolationFolder + `"`), json.RawMessage(`"` + IsolationWorktree + `"`)}
 
-// addSettings adds the settings of worktrees, which the host has for every agent, to an agent's own.
-func (p *changesPart) addSettings(schema ahp.SessionConfigSchema) ahp.SessionConfigSchema {
+// AddSettings adds the settings of worktrees, which the host has for every agent, to an agent's own.
+func (p *Part) AddSettings(schema ahp.SessionConfigSchema) ahp.SessionConfigSchema {
 	if p.svc == nil {
 		return schema
 	}
@@ -39,13 +39,13 @@ func (p *changesPart) addSettings(schema ahp.SessionConfigSchema) ahp.SessionCon
 	if schema.Properties == nil {
 		schema.Properties = map[string]ahp.SessionConfigPropertySchema{}
 	}
-	schema.Properties[isolationKey] = ahp.SessionConfigPropertySchema{
+	schema.Properties[IsolationKey] = ahp.SessionConfigPropertySchema{
 		Type: "string", Title: "Where it works", Description: "In the directory itself, or in a git work tree of its own",
 		Default: isolationEnum[0], Enum: isolationEnum[:],
 		EnumLabels:       []string{"In the directory", "In a work tree"},
 		EnumDescriptions: []string{"Sessions in one directory see each other's changes", "On a branch of its own, from the last commit; merged back when you say so"},
 	}
-	schema.Properties[baseKey] = ahp.SessionConfigPropertySchema{
+	schema.Properties[WorktreeBaseKey] = ahp.SessionConfigPropertySchema{
 		Type: "string", Title: "Work tree from", Description: "A branch, tag or commit; empty for what is checked out", EnumDynamic: ahp.Ptr(true),
 	}
 	return schema
@@ -57,10 +57,10 @@ func WorktreeOf(s *ahp.SessionState) (w changeset.Worktree, ok bool) {
 	return w, ok && json.Unmarshal(raw, &w) == nil && w.Dir != ""
 }
 
-// isolate gives a new session its work tree, when it is to have one. The func takes it away again.
-func (p *changesPart) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState, step func(string)) (undo func(), err error) {
+// Isolate gives a new session its work tree, when it is to have one. The func takes it away again.
+func (p *Part) Isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState, step func(string)) (undo func(), err error) {
 	undo = func() {}
-	if core.ConfigValue(s, isolationKey) != isolationWorktree {
+	if core.ConfigValue(s, IsolationKey) != IsolationWorktree {
 		return undo, nil
 	}
 	if len(s.WorkingDirectories) == 0 {
@@ -73,7 +73,7 @@ func (p *changesPart) isolate(ctx context.Context, session ahp.URI, s *ahp.Sessi
 	if at, err = filepath.Abs(at); err != nil {
 		return undo, err
 	}
-	w, dir, err := svc.AddWorktree(ctx, session, dir, at, "ahphub/"+short, core.ConfigValue(s, baseKey))
+	w, dir, err := svc.AddWorktree(ctx, session, dir, at, "ahphub/"+short, core.ConfigValue(s, WorktreeBaseKey))
 	if err != nil {
 		if errors.Is(err, changeset.ErrConflict) {
 			return undo, core.BadParams("config: no work tree can be made: %s", plainConflict(err))
@@ -105,29 +105,29 @@ func plainConflict(err error) string {
 
 // WorktreeStanding tells how far a session's work tree is from where it came from. Errors: -32008 no such session or work
 // tree, -32009 not the owner.
-func (p *changesPart) WorktreeStanding(ctx context.Context, c core.Caller, session ahp.URI) (changeset.Standing, error) {
+func (p *Part) WorktreeStanding(ctx context.Context, c core.Caller, session ahp.URI) (changeset.Standing, error) {
 	w, err := p.worktree(ctx, c, session)
 	if err != nil {
 		return changeset.Standing{}, err
 	}
 	st, err := p.svc.Standing(ctx, w)
-	return st, conflicting(err)
+	return st, ConflictError(err)
 }
 
 // MergeWorktree merges a session's branch into the one its work tree was made from, and says how many commits that were.
 // Errors: -32008 no such session or work tree, -32009 not the owner, -32011 it cannot be merged now.
-func (p *changesPart) MergeWorktree(ctx context.Context, c core.Caller, session ahp.URI) (int, error) {
+func (p *Part) MergeWorktree(ctx context.Context, c core.Caller, session ahp.URI) (int, error) {
 	w, err := p.worktree(ctx, c, session)
 	if err != nil {
 		return 0, err
 	}
 	n, err := p.svc.MergeWorktree(ctx, w)
-	return n, conflicting(err)
+	return n, ConflictError(err)
 }
 
 // RemoveWorktree takes a session's work tree and its branch away; unless force is set only when nothing is lost by it.
 // The session then works in the directory it was made for. Errors: as MergeWorktree, and -32011 while a turn runs.
-func (p *changesPart) RemoveWorktree(ctx context.Context, c core.Caller, session ahp.URI, force bool) error {
+func (p *Part) RemoveWorktree(ctx context.Context, c core.Caller, session ahp.URI, force bool) error {
 	w, err := p.worktree(ctx, c, session)
 	if err != nil {
 		return err
@@ -135,12 +135,12 @@ func (p *changesPart) RemoveWorktree(ctx context.Context, c core.Caller, session
 	if p.cfg.IsBusy(ctx, session) { // an agent that is starting is not to find its directory gone
 		return ahp.Errorf(ahp.CodeConflict, "a turn runs in it: stop that first")
 	}
-	if err := conflicting(p.svc.RemoveWorktree(ctx, w, force)); err != nil {
+	if err := ConflictError(p.svc.RemoveWorktree(ctx, w, force)); err != nil {
 		return err
 	}
 	p.cfg.CloseAgent(session) // its agent was started in the work tree
 	err = p.core.Do(ctx, func(tx *hub.Tx) { leaveWorktree(tx, session, w) })
-	p.wantBranch(p.ledger(session))
+	p.requestBranch(p.ledger(session))
 	return err
 }
 
@@ -162,7 +162,7 @@ func leaveWorktree(tx *hub.Tx, session ahp.URI, w changeset.Worktree) {
 }
 
 // worktree finds the work tree of a session of the owner's.
-func (p *changesPart) worktree(ctx context.Context, c core.Caller, session ahp.URI) (changeset.Worktree, error) {
+func (p *Part) worktree(ctx context.Context, c core.Caller, session ahp.URI) (changeset.Worktree, error) {
 	info, known := p.core.Hub.Info(session)
 	if !known || info.Kind != ahp.ChannelSession || !c.Audience().Sees(info) {
 		return changeset.Worktree{}, core.NoSession(session)
@@ -184,8 +184,8 @@ func (p *changesPart) worktree(ctx context.Context, c core.Caller, session ahp.U
 	return w, nil
 }
 
-// conflicting turns what git or the service refuses into an error of the protocol, with what to do.
-func conflicting(err error) error {
+// ConflictError turns what git or the service refuses into an error of the protocol, with what to do.
+func ConflictError(err error) error {
 	if message, refused := changeset.Refusal(err); refused {
 		return ahp.Errorf(ahp.CodeConflict, "%s", message)
 	}
@@ -195,8 +195,8 @@ func conflicting(err error) error {
 	return err
 }
 
-// forgetWorktree takes away the work tree of a session that cannot be restored any more, unless something would be lost.
-func (p *changesPart) forgetWorktree(ctx context.Context, session ahp.URI) {
+// ForgetWorktree takes away the work tree of a session that cannot be restored any more, unless something would be lost.
+func (p *Part) ForgetWorktree(ctx context.Context, session ahp.URI) {
 	var w *changeset.Worktree
 	if err := p.readRecord(ctx, bucketWorktrees, session, &w); err != nil || w == nil {
 		return
@@ -208,8 +208,8 @@ func (p *changesPart) forgetWorktree(ctx context.Context, session ahp.URI) {
 	_ = p.core.Do(ctx, func(tx *hub.Tx) { tx.Record(bucketWorktrees, session, nil) }) // fails only when the host stops
 }
 
-// hasUnsavedWork reports whether something lies in a session's worktree that is nowhere else.
-func (p *changesPart) hasUnsavedWork(ctx context.Context, s *ahp.SessionState) bool {
+// HasUnsavedWork reports whether something lies in a session's worktree that is nowhere else.
+func (p *Part) HasUnsavedWork(ctx context.Context, s *ahp.SessionState) bool {
 	w, ok := WorktreeOf(s)
 	if !ok {
 		return false
@@ -218,8 +218,8 @@ func (p *changesPart) hasUnsavedWork(ctx context.Context, s *ahp.SessionState) b
 	return err != nil || at.Commits > 0 || at.Uncommitted > 0
 }
 
-// recordWorktree records, in the step that opens a session, the worktree that isolate gave it.
-func recordWorktree(tx *hub.Tx, session ahp.URI, s *ahp.SessionState) {
+// RecordWorktree records, in the step that opens a session, the worktree that Isolate gave it.
+func RecordWorktree(tx *hub.Tx, session ahp.URI, s *ahp.SessionState) {
 	if raw := s.Meta[worktreeKey]; raw != nil {
 		tx.Record(bucketWorktrees, session, raw)
 	}

@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -15,20 +15,20 @@ import (
 // Changesets a chat can have of its own, when it works in directories of its own.
 var chatKinds = []string{kindSession, kindUncommitted, kindBranch}
 
-// ChatChangesetURI names a changeset of a chat's own directories: kind is session, uncommitted or branch.
-func ChatChangesetURI(session, chat ahp.URI, kind string) ahp.URI {
+// ChatURI names a changeset of a chat's own directories: kind is session, uncommitted or branch.
+func ChatURI(session, chat ahp.URI, kind string) ahp.URI {
 	return changesetScheme + core.ShortID(session) + "/chat/" + core.ShortID(chat) + "/" + kind
 }
 
-// chatCatalogue is what a chat offers: nothing of its own, unless it has directories of its own. Its turns and their
+// ChatCatalogue is what a chat offers: nothing of its own, unless it has directories of its own. Its turns and their
 // comparisons are named as the session's are.
-func (p *changesPart) chatCatalogue(session, chat ahp.URI, dirs []ahp.URI) []ahp.Changeset {
+func (p *Part) ChatCatalogue(session, chat ahp.URI, dirs []ahp.URI) []ahp.Changeset {
 	if len(dirs) == 0 {
 		return nil
 	}
-	list := p.changesetCatalogue(session)
+	list := p.Catalogue(session)
 	for i, kind := range chatKinds {
-		list[i].URITemplate = ChatChangesetURI(session, chat, kind)
+		list[i].URITemplate = ChatURI(session, chat, kind)
 	}
 	list[0].Label, list[0].Description = "Chat", "Everything that changed in this chat's directories since the session began"
 	list[1].Description += ", in this chat's directories"
@@ -36,17 +36,17 @@ func (p *changesPart) chatCatalogue(session, chat ahp.URI, dirs []ahp.URI) []ahp
 	return list
 }
 
-// completeCatalogue offers what a session or chat was stored without, because the host did not know of it then.
-func (p *changesPart) completeCatalogue(uri ahp.URI, st ahp.State) {
+// CompleteCatalogue offers what a session or chat was stored without, because the host did not know of it then.
+func (p *Part) CompleteCatalogue(uri ahp.URI, st ahp.State) {
 	var add ahp.Action
 	info, _ := p.core.Hub.Info(uri)
 	switch s := st.(type) {
 	case *ahp.SessionState:
-		if list, some := withMissing(s.Changesets, p.changesetCatalogue(uri)); some {
+		if list, some := withMissing(s.Changesets, p.Catalogue(uri)); some {
 			add = &ahp.SessionChangesetsChangedAction{Changesets: list}
 		}
 	case *ahp.ChatState:
-		if list, some := withMissing(s.Changesets, p.chatCatalogue(info.Session, uri, s.WorkingDirectories)); some {
+		if list, some := withMissing(s.Changesets, p.ChatCatalogue(info.Session, uri, s.WorkingDirectories)); some {
 			add = &ahp.ChatChangesetsChangedAction{Changesets: list}
 		}
 	}
@@ -83,7 +83,7 @@ func withMissing(had, offered []ahp.Changeset) (list []ahp.Changeset, some bool)
 }
 
 // chatDirs are a chat's own directories with their links resolved, none when it works in all of its session's.
-func (p *changesPart) chatDirs(chat ahp.URI) []string {
+func (p *Part) chatDirs(chat ahp.URI) []string {
 	s, ok := hub.StateOf[*ahp.ChatState](p.core.Hub, chat)
 	if !ok {
 		return nil
@@ -103,7 +103,7 @@ func unlinked(dirs []string) (out []string) {
 }
 
 // scopeOfChat limits a checkpoint to the directories of the chat a scope is about.
-func (p *changesPart) scopeOfChat(ctx context.Context, session ahp.URI, scope changeScope, c changeset.Checkpoint) (changeset.Checkpoint, error) {
+func (p *Part) scopeOfChat(ctx context.Context, session ahp.URI, scope changeScope, c changeset.Checkpoint) (changeset.Checkpoint, error) {
 	if scope.chat == "" {
 		return c, nil
 	}
@@ -117,7 +117,7 @@ func (p *changesPart) scopeOfChat(ctx context.Context, session ahp.URI, scope ch
 	return c.Within(p.chatDirs(uri)), nil
 }
 
-func (p *changesPart) chatByShort(session ahp.URI, short string) (ahp.URI, bool) {
+func (p *Part) chatByShort(session ahp.URI, short string) (ahp.URI, bool) {
 	if e := p.core.Catalogue.Alive(session); e != nil {
 		for _, c := range e.Summary.Chats {
 			if core.ShortID(c.Resource) == short {
@@ -128,16 +128,16 @@ func (p *changesPart) chatByShort(session ahp.URI, short string) (ahp.URI, bool)
 	return "", false
 }
 
-// ofChat limits what a turn left behind to its chat's own directories, if it has any.
-func (p *changesPart) ofChat(chat ahp.URI, c changeset.Checkpoint) changeset.Checkpoint {
+// withinChat limits what a turn left behind to its chat's own directories, if it has any.
+func (p *Part) withinChat(chat ahp.URI, c changeset.Checkpoint) changeset.Checkpoint {
 	if dirs := p.chatDirs(chat); len(dirs) > 0 {
 		return c.Within(dirs)
 	}
 	return c
 }
 
-// announceChat puts what changed in a chat's own directories on its summary in the session.
-func (p *changesPart) announceChat(ctx context.Context, ref core.TurnRef, first, now changeset.Checkpoint) {
+// publishChatTotals puts what changed in a chat's own directories on its summary in the session.
+func (p *Part) publishChatTotals(ctx context.Context, ref TurnRef, first, now changeset.Checkpoint) {
 	dirs := p.chatDirs(ref.Chat)
 	if len(dirs) == 0 {
 		return
@@ -153,10 +153,10 @@ func (p *changesPart) announceChat(ctx context.Context, ref core.TurnRef, first,
 	}
 }
 
-// closeChatChangesets ends the changesets of a chat that is taken away.
-func (p *changesPart) closeChatChangesets(tx *hub.Tx, session, chat ahp.URI) {
+// CloseChat ends the changesets of a chat that is taken away.
+func (p *Part) CloseChat(tx *hub.Tx, session, chat ahp.URI) {
 	for _, kind := range chatKinds {
-		uri := ChatChangesetURI(session, chat, kind)
+		uri := ChatURI(session, chat, kind)
 		tx.Apply(uri, &ahp.ChangesetClearedAction{})
 		tx.Close(uri)
 	}

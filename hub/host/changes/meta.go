@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"time"
@@ -23,8 +23,8 @@ func ReadWatching(m ahp.Meta) (w Watching) {
 	return w
 }
 
-// noteWatching tells those who look at a session's changes that they come late, and why, or that they do not any more.
-func (p *changesPart) noteWatching(l *ledger, why error) {
+// publishWatching tells those who look at a session's changes that they come late, and why, or that they do not any more.
+func (p *Part) publishWatching(l *ledger, why error) {
 	l.mu.Lock()
 	l.told = why == nil
 	l.mu.Unlock()

@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 // CommitSuggestions applies suggestions as ApplySuggestions does and commits their files: one commit, written by the
 // caller, with those who suggested it as co-authors. When git refuses, the files are what they were. Errors besides:
 // -32011 something is staged already, or git refused.
-func (p *changesPart) CommitSuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []SuggestionRef) error {
-	list, err := p.suggested(ctx, c, session, refs)
+func (p *Part) CommitSuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []SuggestionRef) error {
+	list, err := p.findSuggestions(ctx, c, session, refs)
 	if err != nil {
 		return err
 	}
@@ -29,18 +29,18 @@ func (p *changesPart) CommitSuggestions(ctx context.Context, c core.Caller, sess
 		return ahp.Errorf(ahp.CodeConflict, "nothing was changed: files are staged already and would be committed too. Commit or unstage them, or apply to the working tree")
 	}
 	var undo changeset.Undo
-	if err := p.writeSuggested(ctx, session, list, func(u changeset.Undo) error { undo = u; return nil }); err != nil {
+	if err := p.writeSuggestions(ctx, session, list, func(u changeset.Undo) error { undo = u; return nil }); err != nil {
 		return err
 	}
-	done, err := p.commitSuggested(ctx, c, session, dirs, list)
-	p.kick(p.ledger(session))
+	done, err := p.commitSuggestions(ctx, c, session, dirs, list)
+	p.refresh(p.ledger(session))
 	if err != nil {
 		return ahp.Errorf(ahp.CodeConflict, "nothing was committed: %v", errors.Join(err, svc.TakeBack(context.WithoutCancel(ctx), session, undo)))
 	}
-	return p.noteApplied(ctx, c, session, list, fmt.Sprintf("Committed the suggestion as %s.", done.ID))
+	return p.resolveApplied(ctx, c, session, list, fmt.Sprintf("Committed the suggestion as %s.", done.ID))
 }
 
-func (p *changesPart) commitSuggested(ctx context.Context, c core.Caller, session ahp.URI, dirs []string, list []applied) (changeset.Committed, error) {
+func (p *Part) commitSuggestions(ctx context.Context, c core.Caller, session ahp.URI, dirs []string, list []applied) (changeset.Committed, error) {
 	svc := p.svc
 	head, err := svc.Head(ctx, session, dirs)
 	if err != nil {

@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -29,7 +29,7 @@ type offer struct {
 }
 
 // offer looks at what the operations of a changeset depend on.
-func (p *changesPart) offer(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []changeset.File) (offer, error) {
+func (p *Part) offer(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []changeset.File) (offer, error) {
 	o := offer{kind: scope.kind, files: len(files)}
 	var err error
 	if scope.kind == kindUncommitted || scope.kind == kindBranch {
@@ -42,7 +42,7 @@ func (p *changesPart) offer(ctx context.Context, l *ledger, uri ahp.URI, scope c
 }
 
 // stagingOf reads the indexes of a session, unless they are what they were.
-func (p *changesPart) stagingOf(ctx context.Context, l *ledger) (changeset.Staging, error) {
+func (p *Part) stagingOf(ctx context.Context, l *ledger) (changeset.Staging, error) {
 	l.mu.Lock()
 	had := l.staging
 	l.mu.Unlock()

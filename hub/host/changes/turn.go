@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -20,8 +20,15 @@ import (
 // patience is how long a turn waits for its first checkpoint, which takes long where there are very many files.
 const patience = 30 * time.Second
 
-// turnStarting takes the checkpoint a turn's changes begin at. A resumed turn goes on from where it first began.
-func (p *changesPart) turnStarting(ctx context.Context, ref core.TurnRef) {
+// TurnRef names a turn and the directories that it works in.
+type TurnRef struct {
+	Session, Chat ahp.URI
+	Turn          string
+	Dirs          []string // local paths
+}
+
+// StartTurn takes the checkpoint a turn's changes begin at. A resumed turn goes on from where it first began.
+func (p *Part) StartTurn(ctx context.Context, ref TurnRef) {
 	svc := p.svc
 	if svc == nil || len(ref.Dirs) == 0 {
 		return
@@ -30,12 +37,12 @@ func (p *changesPart) turnStarting(ctx context.Context, ref core.TurnRef) {
 	defer cancel()
 	l := p.ledger(ref.Session)
 	if err := l.load(ctx, p); err != nil {
-		p.turnLost(ref, err)
+		p.logLostTurn(ref, err)
 		return
 	}
 	old, err := l.turn(ctx, p, ref.Turn)
 	if err != nil {
-		p.turnLost(ref, err)
+		p.logLostTurn(ref, err)
 		return
 	}
 	r := turnRecord{dirs: unlinked(ref.Dirs)}
@@ -45,7 +52,7 @@ func (p *changesPart) turnStarting(ctx context.Context, ref core.TurnRef) {
 	if old != nil {
 		r.From, r.Overlap = old.From, old.Overlap
 	} else if r.From, err = svc.Checkpoint(ctx, ref.Session, ref.Dirs); err != nil {
-		p.turnLost(ref, err)
+		p.logLostTurn(ref, err)
 		return
 	} else {
 		l.setFirst(ctx, p, r.From)
@@ -56,7 +63,7 @@ func (p *changesPart) turnStarting(ctx context.Context, ref core.TurnRef) {
 }
 
 // keepCheckpoint has content copied while the turn goes on: of a large repository that takes its time.
-func (p *changesPart) keepCheckpoint(session ahp.URI, c changeset.Checkpoint) {
+func (p *Part) keepCheckpoint(session ahp.URI, c changeset.Checkpoint) {
 	p.changes.goes(func() {
 		if err := p.svc.Keep(p.core.Ctx, session, c); err != nil && p.core.Ctx.Err() == nil {
 			p.core.Log.Warn("a checkpoint depends on the repository it was taken of", "session", session, "err", err)
@@ -64,13 +71,13 @@ func (p *changesPart) keepCheckpoint(session ahp.URI, c changeset.Checkpoint) {
 	})
 }
 
-// turnLost says that a turn's changes will not be known; the turn itself goes on.
-func (p *changesPart) turnLost(ref core.TurnRef, err error) {
+// logLostTurn says that a turn's changes will not be known; the turn itself goes on.
+func (p *Part) logLostTurn(ref TurnRef, err error) {
 	p.core.Log.Warn("what a turn changes cannot be told", "session", ref.Session, "turn", ref.Turn, "err", err)
 }
 
 // began notes a running turn and reports whether others run in the same directories; those are flagged too.
-func (c *changesets) began(ref core.TurnRef, r *turnRecord) (overlap bool) {
+func (c *changesets) began(ref TurnRef, r *turnRecord) (overlap bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.running == nil {
@@ -112,8 +119,8 @@ func nested(a, b []string) bool {
 	return false
 }
 
-// turnEnding takes the checkpoint a turn's changes end at and tells what they are.
-func (p *changesPart) turnEnding(ctx context.Context, ref core.TurnRef) {
+// EndTurn takes the checkpoint a turn's changes end at and tells what they are.
+func (p *Part) EndTurn(ctx context.Context, ref TurnRef) {
 	overlap := p.changes.ended(ref.Turn)
 	svc := p.svc
 	if svc == nil || len(ref.Dirs) == 0 {
@@ -126,27 +133,27 @@ func (p *changesPart) turnEnding(ctx context.Context, ref core.TurnRef) {
 	}
 	now, err := svc.Checkpoint(ctx, ref.Session, ref.Dirs)
 	if err != nil {
-		p.turnLost(ref, err)
+		p.logLostTurn(ref, err)
 		return
 	}
-	left := p.ofChat(ref.Chat, now)
+	left := p.withinChat(ref.Chat, now)
 	files, err := svc.Compare(ctx, ref.Session, r.From, left)
 	if err != nil {
-		p.turnLost(ref, err)
+		p.logLostTurn(ref, err)
 		return
 	}
 	done := turnRecord{From: r.From, To: &left, Overlap: r.Overlap || overlap, Changes: totals(files)}
 	p.keepCheckpoint(ref.Session, now)
 	l.putTurn(ctx, p, ref.Turn, done)
 	l.change(ctx, p, func(rec *ledgerRecord) { rec.touch(files) })
-	p.announce(ctx, l, ref, done, now)
-	p.followThreads(ctx, ref.Session)
-	p.wantBranch(l)
-	p.kick(l)
+	p.publishTotals(ctx, l, ref, done, now)
+	p.moveThreadsAlong(ctx, ref.Session)
+	p.requestBranch(l)
+	p.refresh(l)
 }
 
-// announce puts the turn's totals on the turn and the session's on its summary.
-func (p *changesPart) announce(ctx context.Context, l *ledger, ref core.TurnRef, r turnRecord, now changeset.Checkpoint) {
+// publishTotals puts the turn's totals on the turn and the session's on its summary.
+func (p *Part) publishTotals(ctx context.Context, l *ledger, ref TurnRef, r turnRecord, now changeset.Checkpoint) {
 	l.mu.Lock()
 	first := l.rec.First
 	l.mu.Unlock()
@@ -157,8 +164,8 @@ func (p *changesPart) announce(ctx context.Context, l *ledger, ref core.TurnRef,
 			p.core.Log.Warn("what a session changed cannot be told", "session", ref.Session, "err", err)
 			return
 		}
-		p.announceChat(ctx, ref, *first, now)
-		p.rejudge(ctx, ref.Session, all)
+		p.publishChatTotals(ctx, ref, *first, now)
+		p.withdrawOvertaken(ctx, ref.Session, all)
 	}
 	err := p.core.Do(ctx, func(tx *hub.Tx) {
 		p.cfg.SetTotals(tx, ref.Session, totals(all))
@@ -197,8 +204,8 @@ func totals(files []changeset.File) *ahp.ChangesSummary {
 	return &ahp.ChangesSummary{Additions: &add, Deletions: &del, Files: ahp.Ptr(int64(len(files)))}
 }
 
-// TurnChanges are the totals of a turn that has ended; ok is false when they are not known.
-func (p *changesPart) TurnChanges(ctx context.Context, session ahp.URI, turn string) (added, removed, files int, ok bool) {
+// TurnTotals are the totals of a turn that has ended; ok is false when they are not known.
+func (p *Part) TurnTotals(ctx context.Context, session ahp.URI, turn string) (added, removed, files int, ok bool) {
 	r, err := p.ledger(session).turn(ctx, p, turn)
 	if err != nil || r == nil || r.Changes == nil {
 		return 0, 0, 0, false
@@ -207,7 +214,7 @@ func (p *changesPart) TurnChanges(ctx context.Context, session ahp.URI, turn str
 }
 
 // OverlapsTurn reports whether another turn ran in the same directories as a turn of a session.
-func (p *changesPart) OverlapsTurn(ctx context.Context, session ahp.URI, turn string) (bool, error) {
+func (p *Part) OverlapsTurn(ctx context.Context, session ahp.URI, turn string) (bool, error) {
 	r, err := p.ledger(session).turn(ctx, p, turn)
 	if err == nil && r == nil {
 		err = fmt.Errorf("there is no turn %s", turn)
@@ -216,8 +223,8 @@ func (p *changesPart) OverlapsTurn(ctx context.Context, session ahp.URI, turn st
 }
 
 // changedIn computes what a scope holds now. now looks at the directories, at most once for all scopes.
-func (p *changesPart) changedIn(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error)) (files []changeset.File, overlap bool, err error) {
-	from, to, overlap, err := p.endsOf(ctx, l, scope, dirs, now)
+func (p *Part) changedIn(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error)) (files []changeset.File, overlap bool, err error) {
+	from, to, overlap, err := p.ends(ctx, l, scope, dirs, now)
 	if err != nil {
 		return nil, overlap, err
 	}
@@ -225,16 +232,16 @@ func (p *changesPart) changedIn(ctx context.Context, l *ledger, scope changeScop
 	return slices.Clip(files), overlap, err
 }
 
-// endsOf are the checkpoints a scope lies between; of a turn of which none were taken both are empty, as nothing is known
+// ends are the checkpoints a scope lies between; of a turn of which none were taken both are empty, as nothing is known
 // to have changed.
-func (p *changesPart) endsOf(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, overlap bool, err error) {
-	return p.endsWith(ctx, l, scope, dirs, now, func(ctx context.Context, scope changeScope, dirs []string) (changeset.Checkpoint, error) {
-		return p.baseOf(ctx, l, scope, dirs)
+func (p *Part) ends(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, overlap bool, err error) {
+	return p.endsFrom(ctx, l, scope, dirs, now, func(ctx context.Context, scope changeScope, dirs []string) (changeset.Checkpoint, error) {
+		return p.base(ctx, l, scope, dirs)
 	})
 }
 
-// endsWith is endsOf with the commits that scopes are compared with from base.
-func (p *changesPart) endsWith(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error),
+// endsFrom is ends with the commits that scopes are compared with from base.
+func (p *Part) endsFrom(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error),
 	base func(context.Context, changeScope, []string) (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, overlap bool, err error) {
 	if scope.chat != "" {
 		all := now
@@ -252,7 +259,7 @@ func (p *changesPart) endsWith(ctx context.Context, l *ledger, scope changeScope
 	case kindUncommitted, kindBranch:
 		from, err = base(ctx, scope, dirs)
 	case kindCompare:
-		from, to, err = p.between(ctx, l, scope, now)
+		from, to, err = p.compareTurns(ctx, l, scope, now)
 		return from, to, false, err
 	case kindTurn:
 		r, err := l.turn(ctx, p, scope.turn)
@@ -273,15 +280,15 @@ func (p *changesPart) endsWith(ctx context.Context, l *ledger, scope changeScope
 	return from, to, overlap, err
 }
 
-// ChangesetPatch is what a changeset holds now as a patch for git apply. Errors: -32008 no such changeset for this caller,
+// Patch is what a changeset holds now as a patch for git apply. Errors: -32008 no such changeset for this caller,
 // -32603 it cannot be told.
-func (p *changesPart) ChangesetPatch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, error) {
-	session, scope, ok := p.changesetAt(uri)
+func (p *Part) Patch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, error) {
+	session, scope, ok := p.parseURI(uri)
 	svc := p.svc
 	if !ok || svc == nil || !c.Audience().Sees(core.SessionInfo(session)) {
 		return nil, core.NoChannel(uri)
 	}
-	info, known, err := p.changesetInfo(ctx, uri, session, scope)
+	info, known, err := p.infoOf(ctx, uri, session, scope)
 	if err != nil {
 		return nil, err
 	}
@@ -293,10 +300,10 @@ func (p *changesPart) ChangesetPatch(ctx context.Context, c core.Caller, uri ahp
 	}
 	dirs := p.core.LocalDirs(session)
 	now := sync.OnceValues(func() (changeset.Checkpoint, error) { return svc.LookAtAll(ctx, session, dirs) })
-	from, to, _, err := p.endsOf(ctx, p.ledger(session), scope, dirs, now)
+	from, to, _, err := p.ends(ctx, p.ledger(session), scope, dirs, now)
 	var only []changeset.File
 	if err == nil && c.IsGuest() {
-		only, err = p.shownTo(ctx, c, session, scope, from, to, now)
+		only, err = p.visibleFiles(ctx, c, session, scope, from, to, now)
 		if err == nil && len(only) == 0 {
 			return nil, nil
 		}
@@ -311,8 +318,8 @@ func (p *changesPart) ChangesetPatch(ctx context.Context, c core.Caller, uri ahp
 	return patch, nil
 }
 
-// between are what two turns left behind; of one that runs, what it did so far.
-func (p *changesPart) between(ctx context.Context, l *ledger, scope changeScope, now func() (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, err error) {
+// compareTurns are what two turns left behind; of one that runs, what it did so far.
+func (p *Part) compareTurns(ctx context.Context, l *ledger, scope changeScope, now func() (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, err error) {
 	left := func(turn string) (changeset.Checkpoint, error) {
 		r, err := l.turn(ctx, p, turn)
 		switch {

@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -52,7 +52,7 @@ type head struct {
 }
 
 // FollowBranch keeps the branch of a viewed session current. The func ends it, and waits.
-func (p *changesPart) FollowBranch(session ahp.URI) (stop func()) {
+func (p *Part) FollowBranch(session ahp.URI) (stop func()) {
 	if p.svc == nil {
 		return func() {}
 	}
@@ -62,13 +62,13 @@ func (p *changesPart) FollowBranch(session ahp.URI) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-func (p *changesPart) followBranch(ctx context.Context, l *ledger) {
+func (p *Part) followBranch(ctx context.Context, l *ledger) {
 	tick := time.NewTicker(branchEvery)
 	defer tick.Stop()
 	for last := ""; ; {
 		if now := p.headStamp(l); now != last || now == "" {
 			last = now
-			p.wantBranch(l)
+			p.requestBranch(l)
 		}
 		select {
 		case <-tick.C:
@@ -79,7 +79,7 @@ func (p *changesPart) followBranch(ctx context.Context, l *ledger) {
 }
 
 // headStamp is another one whenever another branch may be checked out; "" while that is not known.
-func (p *changesPart) headStamp(l *ledger) string {
+func (p *Part) headStamp(l *ledger) string {
 	dir := firstOf(p.core.LocalDirs(l.session))
 	l.mu.Lock()
 	was := l.head
@@ -97,8 +97,8 @@ func firstOf(list []string) string {
 	return list[0]
 }
 
-// wantBranch has the branch looked at, soon and once for all who ask meanwhile.
-func (p *changesPart) wantBranch(l *ledger) {
+// requestBranch has the branch looked at, soon and once for all who ask meanwhile.
+func (p *Part) requestBranch(l *ledger) {
 	if p.svc == nil {
 		return
 	}
@@ -107,13 +107,13 @@ func (p *changesPart) wantBranch(l *ledger) {
 	l.head.busy, l.head.dirty = true, true
 	l.mu.Unlock()
 	if start {
-		p.changes.goes(func() { p.lookAtBranch(l) })
+		p.changes.goes(func() { p.readBranches(l) })
 	}
 }
 
-// lookAtBranch polls until no page needs it any more. It rests in between: a rebase checks out one
+// readBranches polls until no page needs it any more. It rests in between: a rebase checks out one
 // commit after another.
-func (p *changesPart) lookAtBranch(l *ledger) {
+func (p *Part) readBranches(l *ledger) {
 	for l.branchAgain() {
 		dir := firstOf(p.core.LocalDirs(l.session))
 		var out changeset.CheckedOut
@@ -130,7 +130,7 @@ func (p *changesPart) lookAtBranch(l *ledger) {
 		l.mu.Lock()
 		l.head.dir, l.head.out, l.head.known = dir, out, true
 		l.mu.Unlock()
-		p.noteBranch(l.session, branchOf(out))
+		p.publishBranch(l.session, branchOf(out))
 		if core.Sleep(p.core.Ctx, branchEvery) != nil {
 			return
 		}
@@ -145,8 +145,8 @@ func (l *ledger) branchAgain() bool {
 	return l.head.busy
 }
 
-// noteBranch notifies all viewers of a session.
-func (p *changesPart) noteBranch(session ahp.URI, b Branch) {
+// publishBranch notifies all viewers of a session.
+func (p *Part) publishBranch(session ahp.URI, b Branch) {
 	err := p.core.Do(p.core.Ctx, func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.SessionState](tx, session)
 		if !ok || ReadBranch(s.Meta) == b {

@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"cmp"
@@ -49,25 +49,25 @@ func (w *wanted) narrow() {
 	}
 }
 
-// kick has every file looked at and the open changesets of a session brought up to date, since something changed.
-func (p *changesPart) kick(l *ledger) { p.want(l, wanted{whole: true, bases: true, known: true}) }
+// refresh has every file looked at and the open changesets of a session brought up to date, since something changed.
+func (p *Part) refresh(l *ledger) { p.want(l, wanted{whole: true, bases: true, known: true}) }
 
 // Refresh has every file of a session looked at and its open changesets brought up to date.
-func (p *changesPart) Refresh(session ahp.URI) { p.kick(p.ledger(session)) }
+func (p *Part) Refresh(session ahp.URI) { p.refresh(p.ledger(session)) }
 
 // RefreshAll has the open changesets of all sessions looked at, as after the owner decided where repositories may lead.
-func (p *changesPart) RefreshAll() {
+func (p *Part) RefreshAll() {
 	p.changes.mu.Lock()
 	ledgers := slices.Collect(maps.Values(p.changes.ledgers))
 	p.changes.mu.Unlock()
 	slices.SortFunc(ledgers, func(a, b *ledger) int { return cmp.Compare(a.session, b.session) })
 	for _, l := range ledgers {
-		p.kick(l)
+		p.refresh(l)
 	}
 }
 
 // want has the open changesets of a session brought up to date, soon and once for all who ask meanwhile.
-func (p *changesPart) want(l *ledger, w wanted) {
+func (p *Part) want(l *ledger, w wanted) {
 	l.mu.Lock()
 	l.next.join(w)
 	l.dirty = true
@@ -81,14 +81,14 @@ func (p *changesPart) want(l *ledger, w wanted) {
 
 // keepUp looks until nothing asks for it any more. Between two looks it rests: as long as one took, and after one at
 // everything three times that, so that a directory that always changes does not take a core.
-func (p *changesPart) keepUp(l *ledger) {
+func (p *Part) keepUp(l *ledger) {
 	for {
 		w, more := l.again(p.core.Ctx.Err() != nil)
 		if !more {
 			return
 		}
 		began := time.Now()
-		p.refresh(p.core.Ctx, l, w)
+		p.lookNow(p.core.Ctx, l, w)
 		rest := time.Since(began)
 		if w.whole {
 			l.mu.Lock()
@@ -128,7 +128,7 @@ func sameTrees(a, b changeset.Checkpoint) bool {
 
 // looking is one look for all open changesets.
 type looking struct {
-	p    *changesPart
+	p    *Part
 	l    *ledger
 	want wanted
 	dirs []string
@@ -136,15 +136,15 @@ type looking struct {
 	done bool                                 // now went well
 }
 
-// refresh computes the open changesets of a session that may be different, and publishes what is.
-func (p *changesPart) refresh(ctx context.Context, l *ledger, w wanted) {
+// lookNow computes the open changesets of a session that may be different, and publishes what is.
+func (p *Part) lookNow(ctx context.Context, l *ledger, w wanted) {
 	k := &looking{p: p, l: l, want: w, dirs: p.core.LocalDirs(l.session)}
 	k.now = sync.OnceValues(func() (changeset.Checkpoint, error) { return k.look(ctx) })
 	if l.moveTo(k.dirs) || w.whole || w.bases {
 		l.forgetBases()
 	}
 	if w.bases {
-		p.wantBranch(l)
+		p.requestBranch(l)
 	}
 	l.mu.Lock()
 	uris := l.uris()
@@ -154,7 +154,7 @@ func (p *changesPart) refresh(ctx context.Context, l *ledger, w wanted) {
 	}
 	defer k.owe()
 	for _, uri := range uris {
-		_, scope, ok := p.changesetAt(uri)
+		_, scope, ok := p.parseURI(uri)
 		if _, _, awake := p.core.Hub.State(uri); !ok || !awake {
 			l.leave(uri)
 			continue
@@ -198,7 +198,7 @@ func (k *looking) changed(ctx context.Context, uri ahp.URI, scope changeScope) (
 	if err := k.l.load(ctx, k.p); err != nil {
 		return nil, false, err
 	}
-	from, to, overlap, err := k.p.endsWith(ctx, k.l, scope, k.dirs, k.now, k.base)
+	from, to, overlap, err := k.p.endsFrom(ctx, k.l, scope, k.dirs, k.now, k.base)
 	if err != nil {
 		return nil, overlap, err
 	}
@@ -229,7 +229,7 @@ func (k *looking) base(ctx context.Context, scope changeScope, dirs []string) (c
 	if ok {
 		return had, nil
 	}
-	c, err := k.p.baseOf(ctx, k.l, scope, dirs)
+	c, err := k.p.base(ctx, k.l, scope, dirs)
 	if err == nil {
 		k.l.mu.Lock()
 		k.l.bases[key] = c
@@ -238,8 +238,8 @@ func (k *looking) base(ctx context.Context, scope changeScope, dirs []string) (c
 	return c, err
 }
 
-// baseOf is the commit a scope is compared with.
-func (p *changesPart) baseOf(ctx context.Context, l *ledger, scope changeScope, dirs []string) (changeset.Checkpoint, error) {
+// base is the commit a scope is compared with.
+func (p *Part) base(ctx context.Context, l *ledger, scope changeScope, dirs []string) (changeset.Checkpoint, error) {
 	if scope.kind == kindBranch {
 		return p.svc.Branch(ctx, l.session, dirs)
 	}
@@ -247,10 +247,10 @@ func (p *changesPart) baseOf(ctx context.Context, l *ledger, scope changeScope, 
 }
 
 // outOfDate says of the changesets that follow the files that they are being computed again.
-func (p *changesPart) outOfDate(ctx context.Context, l *ledger, uris []ahp.URI) {
+func (p *Part) outOfDate(ctx context.Context, l *ledger, uris []ahp.URI) {
 	var live []ahp.URI
 	for _, uri := range uris {
-		if _, scope, ok := p.changesetAt(uri); ok && !p.settled(ctx, l, scope) {
+		if _, scope, ok := p.parseURI(uri); ok && !p.isSettled(ctx, l, scope) {
 			live = append(live, uri)
 		}
 	}
@@ -266,8 +266,8 @@ func (p *changesPart) outOfDate(ctx context.Context, l *ledger, uris []ahp.URI) 
 	}
 }
 
-// settled reports whether nothing that happens to files changes a scope any more: it lies between turns that are over.
-func (p *changesPart) settled(ctx context.Context, l *ledger, scope changeScope) bool {
+// isSettled reports whether nothing that happens to files changes a scope any more: it lies between turns that are over.
+func (p *Part) isSettled(ctx context.Context, l *ledger, scope changeScope) bool {
 	turns := scope.turns()
 	for _, turn := range turns {
 		if r, err := l.turn(ctx, p, turn); err != nil || r == nil || r.To == nil || p.changes.runs(turn) {

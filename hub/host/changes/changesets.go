@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -37,8 +37,8 @@ const (
 	kindCompare     = "compare"
 )
 
-// changesetCatalogue is what a session offers (AHP requirement 152).
-func (p *changesPart) changesetCatalogue(session ahp.URI) []ahp.Changeset {
+// Catalogue is what a session offers (AHP requirement 152).
+func (p *Part) Catalogue(session ahp.URI) []ahp.Changeset {
 	base := changesetScheme + core.ShortID(session) + "/"
 	review := func() *ahp.ChangesetCapabilities { return &ahp.ChangesetCapabilities{Review: ahp.Meta{}} }
 	return []ahp.Changeset{
@@ -55,8 +55,8 @@ func (p *changesPart) changesetCatalogue(session ahp.URI) []ahp.Changeset {
 	}
 }
 
-// ChangesetURI names a changeset of a session: kind is session, uncommitted, branch or turn, and turn the turn's id.
-func ChangesetURI(session ahp.URI, kind, turn string) ahp.URI {
+// URI names a changeset of a session: kind is session, uncommitted, branch or turn, and turn the turn's id.
+func URI(session ahp.URI, kind, turn string) ahp.URI {
 	uri := changesetScheme + core.ShortID(session) + "/" + kind
 	if kind == kindTurn {
 		uri += "/" + url.PathEscape(turn)
@@ -114,8 +114,8 @@ func unescape(s string) (string, bool) {
 	return out, err == nil
 }
 
-// changesetAt reads a changeset's URI; ok is false when it is none of a session that is there.
-func (p *changesPart) changesetAt(uri ahp.URI) (session ahp.URI, scope changeScope, ok bool) {
+// parseURI reads a changeset's URI; ok is false when it is none of a session that is there.
+func (p *Part) parseURI(uri ahp.URI) (session ahp.URI, scope changeScope, ok bool) {
 	rest, ours := strings.CutPrefix(uri, changesetScheme)
 	if !ours {
 		return "", scope, false
@@ -139,17 +139,17 @@ func (c *changesets) goes(f func()) {
 	}
 }
 
-// openChangeset opens the channel of a changeset that is asked for (AHP requirement 153): computing at first. known is
+// Open opens the channel of a changeset that is asked for (AHP requirement 153): computing at first. known is
 // false when there is no such changeset, or not for this caller.
-func (p *changesPart) openChangeset(ctx context.Context, c core.Caller, uri ahp.URI) (known bool, err error) {
-	session, scope, ok := p.changesetAt(uri)
+func (p *Part) Open(ctx context.Context, c core.Caller, uri ahp.URI) (known bool, err error) {
+	session, scope, ok := p.parseURI(uri)
 	if !ok || p.svc == nil || !c.Audience().Sees(core.SessionInfo(session)) {
 		return false, nil
 	}
 	if err := p.core.Ensure(ctx, session); err != nil {
 		return false, err
 	}
-	info, known, err := p.changesetInfo(ctx, uri, session, scope)
+	info, known, err := p.infoOf(ctx, uri, session, scope)
 	if err != nil || !known || !c.Audience().Sees(info) {
 		return false, err
 	}
@@ -165,16 +165,16 @@ func (p *changesPart) openChangeset(ctx context.Context, c core.Caller, uri ahp.
 	return err == nil, err
 }
 
-// changesetInfo says whose a changeset is: a chat's, when it is of that chat's turns or directories alone. known is false
+// infoOf says whose a changeset is: a chat's, when it is of that chat's turns or directories alone. known is false
 // when the session has no such turn.
-func (p *changesPart) changesetInfo(ctx context.Context, uri, session ahp.URI, scope changeScope) (info hub.ChannelInfo, known bool, err error) {
+func (p *Part) infoOf(ctx context.Context, uri, session ahp.URI, scope changeScope) (info hub.ChannelInfo, known bool, err error) {
 	info = hub.ChannelInfo{URI: uri, Kind: ahp.ChannelChangeset, Session: session}
 	if scope.chat != "" {
 		info.Chat, known = p.chatByShort(session, scope.chat)
 		return info, known, nil
 	}
 	for i, turn := range scope.turns() {
-		chat, known, err := p.turnsChat(ctx, session, turn)
+		chat, known, err := p.chatOfTurn(ctx, session, turn)
 		if err != nil || !known {
 			return info, false, err
 		}
@@ -186,8 +186,8 @@ func (p *changesPart) changesetInfo(ctx context.Context, uri, session ahp.URI, s
 	return info, true, nil
 }
 
-// turnsChat finds the chat of a turn; of one that was cut off its chat nothing is left but what it changed.
-func (p *changesPart) turnsChat(ctx context.Context, session ahp.URI, turn string) (chat ahp.URI, known bool, err error) {
+// chatOfTurn finds the chat of a turn; of one that was cut off its chat nothing is left but what it changed.
+func (p *Part) chatOfTurn(ctx context.Context, session ahp.URI, turn string) (chat ahp.URI, known bool, err error) {
 	e := p.core.Catalogue.Alive(session)
 	if e == nil {
 		return "", false, nil
@@ -204,9 +204,9 @@ func (p *changesPart) turnsChat(ctx context.Context, session ahp.URI, turn strin
 	return "", r != nil, err
 }
 
-// changesetFollowed is called whenever a client is about to follow a changeset: from now on it is kept up to date.
-func (p *changesPart) changesetFollowed(uri ahp.URI) {
-	session, _, ok := p.changesetAt(uri)
+// Follow is called whenever a client is about to follow a changeset: from now on it is kept up to date.
+func (p *Part) Follow(uri ahp.URI) {
+	session, _, ok := p.parseURI(uri)
 	if !ok || p.svc == nil {
 		return
 	}
@@ -227,14 +227,14 @@ func (p *changesPart) changesetFollowed(uri ahp.URI) {
 }
 
 // Unfollow stops keeping a changeset up to date until it is followed again.
-func (p *changesPart) Unfollow(uri ahp.URI) {
-	if session, _, ok := p.changesetAt(uri); ok {
+func (p *Part) Unfollow(uri ahp.URI) {
+	if session, _, ok := p.parseURI(uri); ok {
 		p.ledger(session).leave(uri)
 	}
 }
 
-// closeChangesets ends the changesets of a session that is disposed (AHP requirement 157). Its chats are awake.
-func (p *changesPart) closeChangesets(tx *hub.Tx, session ahp.URI) {
+// CloseAll ends the changesets of a session that is disposed (AHP requirement 157). Its chats are awake.
+func (p *Part) CloseAll(tx *hub.Tx, session ahp.URI) {
 	p.cfg.SettleRepository(session)
 	l := p.ledger(session)
 	l.mu.Lock()
@@ -242,16 +242,16 @@ func (p *changesPart) closeChangesets(tx *hub.Tx, session ahp.URI) {
 	l.open, l.shown, l.gone = map[ahp.URI]bool{}, map[ahp.URI]*shown{}, true
 	l.mu.Unlock()
 	for _, kind := range []string{kindSession, kindUncommitted, kindBranch} {
-		uris = append(uris, ChangesetURI(session, kind, ""))
+		uris = append(uris, URI(session, kind, ""))
 	}
 	if s, ok := hub.StateOf[*ahp.SessionState](tx, session); ok {
 		for _, c := range s.Chats {
 			for _, kind := range chatKinds {
-				uris = append(uris, ChatChangesetURI(session, c.Resource, kind))
+				uris = append(uris, ChatURI(session, c.Resource, kind))
 			}
 			if chat, ok := hub.StateOf[*ahp.ChatState](tx, c.Resource); ok {
 				for _, t := range chat.Turns {
-					uris = append(uris, ChangesetURI(session, kindTurn, t.ID))
+					uris = append(uris, URI(session, kindTurn, t.ID))
 				}
 			}
 		}
@@ -263,8 +263,8 @@ func (p *changesPart) closeChangesets(tx *hub.Tx, session ahp.URI) {
 	}
 }
 
-// forgetChangesets drops what is kept of a session for good.
-func (p *changesPart) forgetChangesets(ctx context.Context, session ahp.URI) {
+// Forget drops what is kept of a session for good.
+func (p *Part) Forget(ctx context.Context, session ahp.URI) {
 	if svc := p.svc; svc != nil {
 		if err := svc.Drop(ctx, session); err != nil {
 			p.core.Log.Warn("checkpoints of a session are left behind", "session", session, "err", err)
@@ -293,9 +293,9 @@ func (p *changesPart) forgetChangesets(ctx context.Context, session ahp.URI) {
 	}
 }
 
-// ChangesetBelow returns the changeset that some clients name as <session>/changeset/<rest>, as in turn/<turnId>; ok is
+// URIBelow returns the changeset that some clients name as <session>/changeset/<rest>, as in turn/<turnId>; ok is
 // false when rest names none.
-func ChangesetBelow(session ahp.URI, rest string) (uri ahp.URI, ok bool) {
+func URIBelow(session ahp.URI, rest string) (uri ahp.URI, ok bool) {
 	scope, ok := readScope(rest)
 	switch {
 	case !ok:
@@ -305,5 +305,5 @@ func ChangesetBelow(session ahp.URI, rest string) (uri ahp.URI, ok bool) {
 	case scope.chat != "":
 		return changesetScheme + core.ShortID(session) + "/" + rest, true
 	}
-	return ChangesetURI(session, scope.kind, scope.turn), true
+	return URI(session, scope.kind, scope.turn), true
 }

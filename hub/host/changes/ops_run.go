@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -14,12 +14,12 @@ import (
 )
 
 // operate runs an operation and says in a sentence what it did.
-func (p *changesPart) operate(ctx context.Context, o operation) (said string, err error) {
+func (p *Part) operate(ctx context.Context, o operation) (said string, err error) {
 	if o.OperationID == opUndo {
 		said, err = p.takeBack(ctx, o)
 		return said, o.failure(err)
 	}
-	tops, files, err := p.aimed(ctx, o)
+	tops, files, err := p.targetOf(ctx, o)
 	if err != nil {
 		return "", err
 	}
@@ -143,9 +143,9 @@ func localPart(name string) string {
 	return out
 }
 
-// aimed are the work trees, and the files an operation is about: as they are now or, when lines were named, as they were
+// targetOf are the work trees, and the files an operation is about: as they are now or, when lines were named, as they were
 // shown, since that is what the lines were counted in.
-func (p *changesPart) aimed(ctx context.Context, o operation) ([]changeset.Tree, []changeset.File, error) {
+func (p *Part) targetOf(ctx context.Context, o operation) ([]changeset.Tree, []changeset.File, error) {
 	l, dirs := o.ledger, p.core.LocalDirs(o.ledger.session)
 	var seen changeset.Checkpoint
 	now := func() (c changeset.Checkpoint, err error) {

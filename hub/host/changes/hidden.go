@@ -1,4 +1,4 @@
-package host
+package changes
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type hiding struct {
 }
 
 // hiding returns what decides for a scope. now looks at the directories.
-func (p *changesPart) hiding(ctx context.Context, l *ledger, scope changeScope, dirs []string,
+func (p *Part) hiding(ctx context.Context, l *ledger, scope changeScope, dirs []string,
 	now func() (changeset.Checkpoint, error)) *hiding {
 	return &hiding{
 		wide:     guard.IsWide(dirs),
@@ -107,8 +107,8 @@ func (v *hiding) isTracked(name string) (bool, error) {
 	return found, err
 }
 
-// shownTo are the files between two checkpoints that a guest sees.
-func (p *changesPart) shownTo(ctx context.Context, c core.Caller, session ahp.URI, scope changeScope, from, to changeset.Checkpoint,
+// visibleFiles are the files between two checkpoints that a guest sees.
+func (p *Part) visibleFiles(ctx context.Context, c core.Caller, session ahp.URI, scope changeScope, from, to changeset.Checkpoint,
 	now func() (changeset.Checkpoint, error)) ([]changeset.File, error) {
 	files, err := p.svc.Compare(ctx, session, from, to)
 	if err != nil {

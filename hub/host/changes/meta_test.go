@@ -1,0 +1,43 @@
+package changes
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+)
+
+func TestNoticesOfOthersStay(t *testing.T) {
+	m := withWatching(ahp.Meta{"other": []byte(`1`), core.MetaKey: []byte(`{"verdicts":2}`)}, Watching{Polling: true, Why: "so"})
+	if got := string(m[core.MetaKey]); got != `{"changes":{"polling":true,"seconds":0,"why":"so"},"verdicts":2}` || string(m["other"]) != "1" {
+		t.Errorf("%s %v", got, m)
+	}
+	if got := string(withWatching(m, Watching{})[core.MetaKey]); got != `{"verdicts":2}` {
+		t.Error(got)
+	}
+}
+
+// What the host writes into a session's _meta leaves the keys of others alone (AHP requirement 85).
+func TestOwnMetaKeepsOtherKeys(t *testing.T) {
+	others := ahp.Meta{"x/other": json.RawMessage(`{"a":1}`)}
+	next := withOwn(others, "k", "v")
+	if string(next["x/other"]) != `{"a":1}` || len(next) != 2 || len(others) != 1 {
+		t.Errorf("after a change: %s, from %s", next, others)
+	}
+	if next = withOwn(next, "k", nil); len(next) != 1 {
+		t.Errorf("after its removal: %s", next)
+	}
+}
+
+// FuzzQuotes: whatever a client quotes is bounded, and of a side that there is.
+func FuzzQuotes(f *testing.F) {
+	f.Add([]byte(`{"by":{"id":"owner","name":"Ana"},"at":"2026-01-02T03:04:05Z","side":"after","hunk":"x"}`))
+	f.Add([]byte(`[]`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		m := ahp.Meta{core.MetaKey: raw}
+		if side, hunk, version := hunkOf(m); len(hunk) > maxHunk || len(version) > maxVersion || side != "" && side != "before" && side != "after" {
+			t.Errorf("quoted %q of side %q", hunk, side)
+		}
+	})
+}
