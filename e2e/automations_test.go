@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Somebody makes an automation, is told what is wrong next to the field, sees when it comes, runs it, finds its session
+// The owner makes an automation, sees errors next to the field, sees when it comes, runs it, finds its session
 // and the approval it waits for, and deletes it.
 func TestAutomationsPage(t *testing.T) {
 	t.Parallel()

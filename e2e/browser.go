@@ -163,7 +163,7 @@ func launch(t testing.TB, more ...chromedp.ExecAllocatorOption) (context.Context
 	return ctx, func() { cancel(); stop() }
 }
 
-// Page opens a tab for somebody who has no cookie yet.
+// Page opens a tab of a visitor without a cookie.
 func (b *Browser) Page() *Page {
 	b.t.Helper()
 	return newPage(b.t, b.ctx, chromedp.WithNewBrowserContext())
@@ -232,7 +232,7 @@ func (p *Page) Allow(pattern string) {
 	p.allowed = append(p.allowed, regexp.MustCompile(pattern))
 }
 
-// Problems are the errors so far that nobody allowed.
+// Problems returns the unexpected errors so far.
 func (p *Page) Problems() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

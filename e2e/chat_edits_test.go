@@ -21,7 +21,7 @@ func beginScript(t *testing.T, p *Program, ana *Page, dir, message string) {
 }
 
 // A card shows all of what would change, as the review does; two people answer once; afterwards the line holds the same.
-func TestAnApprovalCardShowsTheWholeChange(t *testing.T) {
+func TestApprovalCardShowsWholeChange(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
 	dir := t.TempDir()

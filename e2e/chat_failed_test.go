@@ -7,7 +7,7 @@ import (
 )
 
 // An agent that does not start: the page says what it said, and it starts again at a press once that is mended.
-func TestAnAgentThatDoesNotStart(t *testing.T) {
+func TestAgentDoesNotStart(t *testing.T) {
 	t.Parallel()
 	p, _, ana, dir := withChatAgent(t)
 	broken := filepath.Join(dir, "broken")

@@ -11,7 +11,7 @@ func (p *Page) pick(selector, value string) {
 	Eval[bool](p, fmt.Sprintf("(s => { s.value = %q; return s.dispatchEvent(new Event('change', { bubbles: true })) })(document.querySelector(%q))", value, selector))
 }
 
-// Model, mode and what waits for an approval stand beside the composer, for everybody who looks; the agent is told.
+// Model, mode and approval settings are beside the composer, for all viewers; the agent gets changes.
 func TestSettingsBesideTheComposer(t *testing.T) {
 	t.Parallel()
 	p, b, ana, dir := withChatAgent(t)

@@ -3,7 +3,7 @@ package e2e
 import "testing"
 
 // A terminal in a chat can be read: its type is not shrunk to a box, its box is as high as its rows.
-func TestATerminalInAChatIsReadable(t *testing.T) {
+func TestTerminalInChatIsReadable(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana"}})
 	ana := OpenBrowser(t).Page()

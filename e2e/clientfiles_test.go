@@ -14,7 +14,7 @@ import (
 
 // A file that lies with a client is shown on the page of its message while the client is there, and what is missing
 // afterwards is said.
-func TestAPageShowsAFileOfAClient(t *testing.T) {
+func TestPageShowsFileOfClient(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -30,7 +30,7 @@ func runEchoServer() {
 
 // A repository brings a server and rules: nothing runs until the owner trusts it on the page; then the agent calls its tool
 // through the host, until it is stopped. What was decided holds after a crash.
-func TestARepositorysServerIsTrustedUsedAndStopped(t *testing.T) {
+func TestTrustUseAndStopRepositoryServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	servers, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"echo": map[string]any{"command": os.Args[0], "env": map[string]string{"ECHO_SERVER": "yes"}}}})

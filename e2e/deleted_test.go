@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A session is deleted from the menu beside its title, is gone for everybody, and is restored with what was said in it.
+// A session is deleted from the menu beside its title, is gone for all, and is restored with its history.
 func TestDeletingASession(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})

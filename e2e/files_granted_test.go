@@ -27,7 +27,7 @@ func fileURI(path string) ahp.URI { return (&url.URL{Scheme: "file", Path: path}
 
 // A client asks for files that no session has; the owner sees it in the inbox and beside every other page, allows one and
 // denies another, and takes back what they allowed. Nothing of it needs JavaScript.
-func TestTheOwnerGrantsFilesToAClient(t *testing.T) {
+func TestOwnerGrantsFilesToClient(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script", "--owner-name", "Ana"}})
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)

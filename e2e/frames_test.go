@@ -115,7 +115,7 @@ func pour(ctx context.Context, ws *websocket.Conn, size int) error {
 	return w.Close()
 }
 
-// peakOf is the most memory the program had so far; 0 where nobody tells.
+// peakOf returns the program's peak memory; 0 if unknown.
 func peakOf(t *testing.T, prog *Program) int {
 	t.Helper()
 	if runtime.GOOS != "linux" {

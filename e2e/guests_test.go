@@ -131,7 +131,7 @@ func TestGuestsComeAndGo(t *testing.T) {
 		tokens = append(tokens, linkOver(t, c, prog, short, "viewer"))
 	}
 
-	// Somebody stays all the time, so that what all guests share is there before and after.
+	// One guest stays, so that what all guests share exists before and after.
 	stay, stayed := make(chan struct{}), make(chan error, 1)
 	inside := make(chan struct{})
 	go func() {

@@ -55,7 +55,7 @@ func (j *journey) threads() []ahp.Annotation {
 	return s.Annotations
 }
 
-// share makes a link; somebody else comes by it, gives a name and sees the session.
+// share makes a link; a guest joins by it, gives a name and sees the session.
 func (j *journey) share() {
 	j.ana.Follow("a[href*='/share']")
 	if Eval[string](j.ana, "document.querySelector('input[name=part]:checked').value") != "" {
@@ -122,7 +122,7 @@ func (j *journey) talk() {
 	}
 }
 
-// markReviewed marks a file with the key v; everybody sees it, and by whom.
+// markReviewed marks a file with the key v; all see it, and by whom.
 func (j *journey) markReviewed() {
 	j.ana.Click("#tree li[data-path='greet_test.go'] a")
 	j.ana.Press("v")

@@ -24,7 +24,7 @@ import (
 
 const canary = "canary-4be91c"
 
-// heard is everything somebody was sent, by where it came from.
+// heard is everything a client received, by source.
 type heard struct {
 	mu   sync.Mutex
 	all  []string

@@ -20,7 +20,7 @@ import (
 )
 
 // A guest's page is told of their session, and of nothing else: not of others', and not of what they could not answer.
-func TestAGuestIsToldOfTheirSessionAlone(t *testing.T) {
+func TestGuestIsNotifiedOfTheirSessionOnly(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -108,7 +108,7 @@ func noticesOf(t *testing.T, ctx context.Context, prog *Program, c *http.Client)
 	return out
 }
 
-// fakeNotifications stands for what the system shows: it keeps what a page wants shown, and asks nobody.
+// fakeNotifications stands for what the system shows: it records what a page shows, and needs no permission.
 const fakeNotifications = `
 window.shown = [];
 window.Notification = class {
@@ -120,7 +120,7 @@ window.Notification = class {
 document.hasFocus = () => sessionStorage.getItem('focused') === 'yes';
 `
 
-// Of two tabs one shows what happened, once; a click leads to it; nothing is shown of what somebody looks at, nor of a
+// Of two tabs one shows what happened, once; a click leads to it; nothing is shown of a visible session, nor of a
 // muted session. A browser that refuses says so.
 func TestToldByTheBrowser(t *testing.T) {
 	t.Parallel()
@@ -158,7 +158,7 @@ func TestToldByTheBrowser(t *testing.T) {
 	Eval[bool](one, `(shown[0].onclick(), true)`)
 	one.Wait(`location.pathname.startsWith('` + session + `/c/') && location.hash.startsWith('#tool-') && document.readyState === 'complete'`)
 
-	// The tab of that session shows it, whichever follows; and not while somebody looks at it.
+	// The tab of that session shows it, whichever follows; and not while it is visible.
 	two.Wait(`document.documentElement.dataset.notify === 'on'`)
 	chat := Eval[string](one, `location.pathname`)
 	sendForm(t, c, prog.URL+chat+"/stop", url.Values{})

@@ -21,7 +21,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// receiver takes webhooks, and checks them as somebody would who read docs/notifications.md.
+// receiver accepts webhooks, and checks them as docs/notifications.md describes.
 type receiver struct {
 	*httptest.Server
 	t      *testing.T
@@ -262,8 +262,8 @@ func TestToldByWebhookAndMail(t *testing.T) {
 	}
 }
 
-// Somebody who was invited is mailed what concerns them, at the address they gave, until they are removed.
-func TestAMemberIsMailed(t *testing.T) {
+// A member is mailed what concerns them, at the address they gave, until they are removed.
+func TestMailMember(t *testing.T) {
 	t.Parallel()
 	mail := newMailServer(t)
 	prog := Start(t, mail.options())

@@ -93,7 +93,7 @@ func portOf(t testing.TB, address string) string {
 	return u.Port()
 }
 
-// People sign in by a real provider as what the rules say, and nobody else does.
+// People sign in by a real provider with the roles of the rules; others are refused.
 func TestSignInByAProvider(t *testing.T) {
 	t.Parallel()
 	prog, _, _ := startWithProvider(t)
@@ -165,7 +165,7 @@ func whoAmI(t *testing.T, p *Page, prog *Program) (who string) {
 	return who
 }
 
-// An answer of the provider counts once, and in the browser that began alone; an attacker's own answer signs nobody else in.
+// An answer of the provider counts once, and in the browser that began alone; an attacker's own answer signs no other person in.
 func TestProviderAnswersCountOnce(t *testing.T) {
 	t.Parallel()
 	prog, _, _ := startWithProvider(t)
@@ -200,7 +200,7 @@ func TestProviderAnswersCountOnce(t *testing.T) {
 	}
 }
 
-// speaksAsPerson makes a token as somebody who came by the provider, and speaks the protocol by it.
+// speaksAsPerson makes a token as a person of the provider, and uses the protocol with it.
 func (b browserless) speaksAsPerson(t *testing.T, prog *Program) {
 	t.Helper()
 	res, err := b.PostForm(prog.URL+"/account/tokens", url.Values{"name": {"editor"}, "expires": {"168h"}})
@@ -218,7 +218,7 @@ func (b browserless) speaksAsPerson(t *testing.T, prog *Program) {
 	newOverProtocol(t, ctx, dial(t, ctx, prog, string(token)))
 }
 
-// A provider that is down keeps nobody from starting the host, and the button works once it is there.
+// The host starts while a provider is down, and the button works once it is up.
 func TestProviderIsDownAtFirst(t *testing.T) {
 	t.Parallel()
 	at, idp := freeAddress(t), freeAddress(t)

@@ -28,7 +28,7 @@ func authenticator(page *Page) {
 	})
 }
 
-// The owner sets a password and makes a passkey, and signs in by each; the passkey that was removed lets nobody in.
+// The owner sets a password and makes a passkey, and signs in by each; a removed passkey is refused.
 func TestWaysToSignIn(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})

@@ -21,7 +21,7 @@ func driverLink(page *Page, prog *Program, session string, switches ...string) s
 	return Eval[string](page, `document.querySelector('#made').value`)
 }
 
-// Somebody with a driver's link asks for a command, which waits for the owner, who sees whose it is; and then they
+// A guest with a driver's link asks for a command, which waits for the owner, who sees whose it is; and then they
 // type in a terminal that the owner hands over.
 func TestDriving(t *testing.T) {
 	t.Parallel()

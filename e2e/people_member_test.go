@@ -47,9 +47,9 @@ func cutOff(page *Page, since time.Time, after string) {
 
 const memberWords = "a phrase of four words"
 
-// Somebody is invited, signs in under a name of their own, and works in every session: what they ask for waits for the
-// owner until the owner lets them approve. Removed, they are out at once, and their name signs nobody in.
-func TestAMember(t *testing.T) {
+// A person is invited, signs in under a name of their own, and works in every session: what they ask for waits for the
+// owner until the owner lets them approve. Once removed, they lose access at once, and their name cannot sign in.
+func TestMember(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}})
 	b := OpenBrowser(t)
@@ -116,7 +116,7 @@ func TestAMember(t *testing.T) {
 }
 
 // A link that wants people to sign in shows that, takes them to signing in and back, and they come under their own name.
-func TestALinkForSignedInPeople(t *testing.T) {
+func TestLinkForSignedInPeople(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script", "--owner-name", "Ana"}})
 	b := OpenBrowser(t)

@@ -287,7 +287,7 @@ func post(t *testing.T, c *http.Client, address string, form url.Values) (page s
 	return string(b), res.StatusCode
 }
 
-// A session that a client made and nobody used is told to clients, and is in no list of pages until something is in it.
+// An unused session of a client is reported to clients, and is in no list of pages until something is in it.
 func TestUnusedSessionIsNotInInbox(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})

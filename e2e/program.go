@@ -47,7 +47,7 @@ type Program struct {
 	log    *log
 }
 
-// patience is how long a test waits for what happens at once, or soon where an agent of somebody else has to start: on two busy
+// patience is how long a test waits for what happens at once, or soon where a third-party agent has to start: on two busy
 // cores that took 18 s. Only a test that fails waits for it.
 const patience = 45 * time.Second
 
@@ -131,7 +131,7 @@ func Start(t testing.TB, o Options) *Program {
 	return p
 }
 
-// household is the environment of somebody who has just moved in: nothing of the machine's own shell, git and agents is
+// household is the environment of a new user: nothing of the machine's own shell, git and agents is
 // read or written, and a shell says when it waits for a line. What Go has compiled is shared, or every `go test` in a
 // terminal would compile the standard library first.
 func household(t testing.TB) []string {

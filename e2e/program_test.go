@@ -91,7 +91,7 @@ func fragment(address string) string {
 	return f
 }
 
-// privateTree checks that nobody else on the machine reads the data directory.
+// privateTree checks that other users of the machine cannot read the data directory.
 func privateTree(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

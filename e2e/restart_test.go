@@ -17,7 +17,7 @@ const hostAway = `net::ERR_(CONNECTION|SOCKET|EMPTY|INCOMPLETE)|WebSocket connec
 // ticking ends when its terminal is gone: it must not outlive a host that is killed.
 const ticking = `i=0; while i=$((i+1)); echo "tick $i"; do sleep 0.01; done`
 
-// A host that is killed while a command prints comes back with everything anybody saw: the turn ends as an error its
+// A host that is killed while a command prints restarts with everything that was shown: the turn ends as an error its
 // reader can resume, numbers go on upwards though only a terminal printed, and clients resume without a gap.
 func TestKilledWhileACommandPrints(t *testing.T) {
 	t.Parallel()

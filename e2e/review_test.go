@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// reviewing is a repository under review, by somebody on two pages that stand for two people.
+// reviewing is a repository under review, on two pages that stand for two people.
 type reviewing struct {
 	*testing.T
 	program  *Program
@@ -106,7 +106,7 @@ func (r *reviewing) at(p *Page, text string) {
 	r.Fatalf("the key j never came to %q", text)
 }
 
-// Marks of files and hunks are everybody's, are made by keys, and end with the lines they were set on.
+// Marks of files and hunks are shared, are made by keys, and end with the lines they were set on.
 func TestReviewMarks(t *testing.T) {
 	t.Parallel()
 	old := "alpha\n" + far + "beta\n" + far + "gamma\n"

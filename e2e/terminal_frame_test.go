@@ -101,7 +101,7 @@ func (p *Page) paste() {
 	})
 }
 
-// Programs do not write to the clipboard unless somebody lets them; the key that leaves and the size of the type are a
+// Programs do not write to the clipboard unless the reader permits it; the key that leaves and the size of the type are a
 // person's own, and every frame follows them at once.
 func (x *terminals) settings() {
 	p, t := x.owner, x.t

@@ -7,7 +7,7 @@ import (
 )
 
 // The terminal of a tool call is in the chat while its command runs: as high as what it shows, its type readable, on a
-// phone too; and whoever types there has the keyboard.
+// phone too; and typing there takes the keyboard.
 func TestTerminalOfAToolCall(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}})

@@ -134,7 +134,7 @@ func TestTerminalPage(t *testing.T) {
 	p.Pictures("exited", ".termpane")
 }
 
-// Renaming and clearing is for everybody; closing asks once more; all of it is live.
+// Renaming and clearing apply to all viewers; closing asks once more; all of it is live.
 func TestTerminalIsRenamedClearedAndClosed(t *testing.T) {
 	t.Parallel()
 	x := openTerminals(t)

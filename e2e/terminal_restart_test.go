@@ -43,6 +43,6 @@ func TestTerminalComesBack(t *testing.T) {
 	p.Pictures("restarted", ".termpane")
 }
 
-// cells is a screen with its colours and the widths of its characters; a space that nobody sees is none.
+// cells is a screen with its colours and the widths of its characters; an invisible space is none.
 const cells = `(() => { const t = document.querySelector('.termframe').contentWindow.ahphubTerm, b = t.buffer.active; let s = t.cols + 'x' + t.rows + ' ' + b.cursorX + ',' + b.cursorY + '\n';
 	for (let i = 0; i < b.length; i++) { const l = b.getLine(i); for (let j = 0; j < l.length; j++) { const c = l.getCell(j); if (c.getChars().trim() || c.getBgColor() > 0) s += j + c.getChars() + c.getWidth() + '/' + c.getFgColor() + (c.isBold() ? 'b' : '') + ' '; } s += '\n'; } return s.trimEnd(); })()`

@@ -10,7 +10,7 @@ import (
 )
 
 // A terminal in a real browser shows what is typed and printed, and is the same after the page was loaded anew.
-func TestATerminalInTheBrowser(t *testing.T) {
+func TestTerminalInBrowser(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}, Env: []string{"SHELL=/bin/sh"}})
 	w := watch(t, prog, "driver")

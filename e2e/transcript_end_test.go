@@ -8,7 +8,7 @@ import (
 )
 
 // Who reads at the end of a transcript, or has just written, sees what comes; who went up is left there.
-func TestTheNewestStaysInSight(t *testing.T) {
+func TestNewestTurnStaysVisible(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{})
 	p := OpenBrowser(t).Page()

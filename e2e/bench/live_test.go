@@ -111,7 +111,7 @@ const watchPatches = `(() => {
 
 // BenchmarkStreaming streams three answers of 16 KB at 60 tokens a second into three
 // chats, and then one of 100 KB as fast as it goes into the chat on screen, where
-// somebody types meanwhile; at full speed and at a quarter of it.
+// a person types meanwhile; at full speed and at a quarter of it.
 func BenchmarkStreaming(b *testing.B) {
 	for _, rate := range []float64{1, 4} {
 		b.Run(fmt.Sprintf("slower=%g", rate), func(b *testing.B) {

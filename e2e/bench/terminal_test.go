@@ -32,7 +32,7 @@ const (
 	floodEnd   = "E2E"
 )
 
-// watcher is somebody who looks at a terminal and takes what comes at once.
+// watcher is a viewer of a terminal that reads output at once.
 type watcher struct {
 	ws    *websocket.Conn
 	bare  bool

@@ -164,7 +164,7 @@ func TestReviewByKeyboard(t *testing.T) {
 	}
 }
 
-// What somebody writes stays, caret and all, while patches replace the file around it.
+// Text being written stays, with its caret, while patches replace the file around it.
 func TestCaretSurvivesPatches(t *testing.T) {
 	ctx, _ := pageOf(t, "/s/states/changes")
 	eval[int](t, ctx, keyScript)

@@ -97,7 +97,7 @@ func TestOwnActionsShowBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-func TestARejectionTakesTheActionBack(t *testing.T) {
+func TestRejectionRevertsAction(t *testing.T) {
 	h, url := startHost(t)
 	h.do(func() { h.reject = "not now" })
 	p := connected(t, url, Options{})

@@ -9,7 +9,7 @@ import (
 
 const top = "../.."
 
-func TestThePageIsCurrent(t *testing.T) {
+func TestPageIsCurrent(t *testing.T) {
 	want, err := build(top)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestNumbersOfACitation(t *testing.T) {
 	}
 }
 
-func TestACitationBelongsToItsTest(t *testing.T) {
+func TestCitationsBelongToTests(t *testing.T) {
 	found := map[int][]string{}
 	src := "package x\n\n// TestA keeps AHP requirements 1 and\n// 2.\nfunc TestA() {}\n\nfunc help() { _ = \"AHP requirement 3\" }\n"
 	if err := citesOf(found, "x/a_test.go", src); err != nil {

@@ -8,7 +8,7 @@ import (
 // Methods lists the rows of the table, as MayCall takes them.
 func Methods() []string { return slices.Sorted(maps.Keys(methodRights)) }
 
-// Actions lists the actions that somebody may dispatch, as MayAct takes them.
+// Actions lists the actions that clients may dispatch, in the form MayAct takes.
 func Actions() []string {
 	all := slices.Sorted(maps.Keys(actionRights))
 	return slices.DeleteFunc(all, func(a string) bool { return actionRights[a] == rightHost })

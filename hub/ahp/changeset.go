@@ -3,7 +3,7 @@ package ahp
 // Changeset advertises changes that can be subscribed to. Filled in, URITemplate is a channel.
 type Changeset struct {
 	Label        string                 `json:"label"`
-	URITemplate  string                 `json:"uriTemplate"` // RFC 6570; {turnId} stands for a turn of whoever advertises it
+	URITemplate  string                 `json:"uriTemplate"` // RFC 6570; {turnId} stands for a turn of the advertising channel
 	Description  string                 `json:"description,omitempty"`
 	ChangeKind   string                 `json:"changeKind"` // an open name, such as session, uncommitted, branch or turn
 	Capabilities *ChangesetCapabilities `json:"capabilities,omitempty"`

@@ -65,7 +65,7 @@ func declaredActions(t *testing.T) []string {
 
 // Only root/configChanged may come from a client on the root channel, and all of annotations may
 // (AHP requirements 62 and 159).
-func TestWhatClientsMaySend(t *testing.T) {
+func TestDispatchableActions(t *testing.T) {
 	for _, info := range Actions() {
 		switch info.Channel {
 		case ChannelRoot:

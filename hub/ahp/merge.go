@@ -36,7 +36,7 @@ func Merge(a, b Action) (Action, bool) {
 // Merged is what a run of actions merges to. It saves what Merge makes between.
 type Merged struct {
 	Action Action
-	own    bool // Action was made here, and nobody else has it yet
+	own    bool // Action was made here and is not shared yet
 }
 
 // Merging begins a run.

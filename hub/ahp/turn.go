@@ -4,7 +4,7 @@ package ahp
 type Turn struct {
 	ID            string         `json:"id"`
 	StartedAt     string         `json:"startedAt,omitempty"`
-	Duration      *int64         `json:"duration,omitempty"` // ms, measured by whoever ran the turn
+	Duration      *int64         `json:"duration,omitempty"` // ms, measured by the host that ran the turn
 	Message       Message        `json:"message"`
 	ResponseParts []ResponsePart `json:"responseParts"`
 	Usage         *UsageInfo     `json:"usage,omitempty"`

@@ -187,7 +187,7 @@ func (p *place) isGranted(name string, other *place) {
 	}
 }
 
-// These need nobody's leave.
+// These need no permission.
 func TestLayoutsThatNeedNoGrant(t *testing.T) {
 	for name, make := range map[string]func(p *place) (dirs []string){
 		"a directory below the top":   func(p *place) []string { return []string{p.path("sub")} },

@@ -40,7 +40,7 @@ func TestKindsOfChange(t *testing.T) {
 		"R old name.txt → new \"näme\"\n.txt +1 −0", "M pic.bin binary", "M run.sh +0 −0 100644→100755", "A untracked.txt +1 −0")
 }
 
-func TestWhatIsStagedDoesNotMatter(t *testing.T) {
+func TestCheckpointIgnoresStaging(t *testing.T) {
 	p := newRepo(t)
 	got := p.changes(func() {
 		p.write("staged.txt", "1\n")

@@ -69,7 +69,7 @@ func TestHooksOfACommit(t *testing.T) {
 }
 
 // While a hook takes its time others look.
-func TestALookDoesNotWaitForHooks(t *testing.T) {
+func TestLookDoesNotWaitForHooks(t *testing.T) {
 	p := newRepo(t)
 	p.identity()
 	p.write("a.txt", "edited\n")

@@ -25,7 +25,7 @@ func newFiltered(t *testing.T) (p *place, ran func() bool) {
 	}
 }
 
-// A filter runs when a person stages, as with git add, and never because somebody looks.
+// A filter runs when a person stages, as with git add, and never for a look.
 func TestFiltersRunForPeopleAlone(t *testing.T) {
 	p, ran := newFiltered(t)
 	ran()

@@ -8,7 +8,7 @@ import (
 )
 
 // Checkpoints are taken while earlier ones are being kept: packing takes no directory away under one that writes there.
-func TestKeepingIsInNobodysWay(t *testing.T) {
+func TestKeepDoesNotBlockOthers(t *testing.T) {
 	p := newPlace(t)
 	ctx, stop := context.WithCancel(t.Context())
 	kept := make(chan Checkpoint)

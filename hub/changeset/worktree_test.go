@@ -38,7 +38,7 @@ func conflict(t *testing.T, err error, want string) {
 	}
 }
 
-func TestAWorktreeIsMadeMergedAndRemoved(t *testing.T) {
+func TestMakeMergeAndRemoveWorktree(t *testing.T) {
 	p := newRepo(t)
 	p.write("a.txt", "not committed\n")
 	w, at := p.tree(p.path("sub"))
@@ -82,7 +82,7 @@ func TestAWorktreeIsMadeMergedAndRemoved(t *testing.T) {
 	}
 }
 
-func TestAMergeThatDoesNotGoThroughIsTakenBack(t *testing.T) {
+func TestFailedMergeIsUndone(t *testing.T) {
 	p := newRepo(t)
 	w, _ := p.tree(p.dir)
 	p.in(w, "a.txt", "theirs\n")
@@ -103,7 +103,7 @@ func TestAMergeThatDoesNotGoThroughIsTakenBack(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoWorktrees(t *testing.T) {
+func TestWorktreeNeedsRepository(t *testing.T) {
 	p := newPlace(t)
 	_, _, err := p.svc.AddWorktree(t.Context(), session, p.dir, filepath.Join(t.TempDir(), "one"), "x", "")
 	conflict(t, err, "is in no git repository")

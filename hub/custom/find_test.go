@@ -33,7 +33,7 @@ func grow(t testing.TB, dir, archive string) {
 	}
 }
 
-// told draws what was found as lines, as somebody would read it.
+// told formats what was found as readable lines.
 func told(root Root, f Found) (lines []string) {
 	for _, g := range f.Groups {
 		kind := string(g.Contents)
@@ -279,7 +279,7 @@ func TestLinksInsideOfARootAreFollowed(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooMuchIsLeftOutAndSaid(t *testing.T) {
+func TestLimitsAreReported(t *testing.T) {
 	var b strings.Builder
 	for i := range 30 {
 		fmt.Fprintf(&b, "\n-- .claude/commands/c%02d.md --\nx", i)

@@ -86,7 +86,7 @@ func TestChangesAreToldAsTheyHappen(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoCustomizationIsNotLookedAt(t *testing.T) {
+func TestIgnoreOtherFiles(t *testing.T) {
 	root := Root{Dir: tree(t, "\n-- AGENTS.md --\nx"), Place: Workspace}
 	l, told, stop := watched(t, root)
 	for _, name := range []string{"main.go", "go.sum", "readme.txt"} {

@@ -109,7 +109,7 @@ func TestMovedDataDirectoryIsClosed(t *testing.T) {
 	}
 }
 
-func TestWhatHoldsDataStays(t *testing.T) {
+func TestProtectDirectoriesAroundData(t *testing.T) {
 	p := newPlace(t)
 	for path, want := range map[string]error{p.home: ErrData, filepath.Join(p.home, "share"): ErrData, p.data: ErrData,
 		"/": ErrKernel, filepath.Join(p.home, "keys"): nil, filepath.Join(p.home, "nothing"): nil,

@@ -42,7 +42,7 @@ func NewConn(cfg Config) *Conn {
 }
 
 // Receive takes a frame that came in. What cannot be read is answered by an
-// error, except where it looks like a response: nobody answers answers.
+// error, except where it looks like a response, which has no answer.
 func (c *Conn) Receive(frame []byte) {
 	m, err := Decode(frame, c.cfg.Limits)
 	switch {

@@ -82,7 +82,7 @@ func TestCancelledCallLeavesNothing(t *testing.T) {
 	c.Receive(AppendResult(nil, NumberID(1), nil)) // a late answer is nobody's
 }
 
-func TestWhatCannotBeReadIsAnswered(t *testing.T) {
+func TestAnswerInvalidFrames(t *testing.T) {
 	for in, want := range map[string]string{
 		`nonsense`:                            `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"this is not JSON"}}`,
 		`{"jsonrpc":"2.0","id":"a","x":1}`:    `{"jsonrpc":"2.0","id":"a","error":{"code":-32600,"message":"a message needs a method, or an id with either a result or an error"}}`,

@@ -186,7 +186,7 @@ func TestOIDC(t *testing.T) {
 	}
 }
 
-// Everything that is wrong with an answer signs nobody in.
+// Every invalid answer is refused.
 func TestOIDCRefuses(t *testing.T) {
 	f := newFakeProvider(t)
 	o := f.client(&bytes.Buffer{})
@@ -329,7 +329,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// Who somebody is depends on issuer and subject, and on nothing that can be chosen or changed.
+// Identity depends on issuer and subject, and on nothing that can be chosen or changed.
 func TestIdentities(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	all := Identities{Store: &memory{docs: map[string][]byte{}}, Now: func() time.Time { return now }}

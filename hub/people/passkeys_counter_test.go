@@ -82,9 +82,9 @@ func (a *authenticator) sign(o *protocol.CredentialAssertion, counter uint32) []
 	return a.answer(map[string]any{"clientDataJSON": b64(client), "authenticatorData": b64(data), "signature": b64(sig), "userHandle": a.handle})
 }
 
-// A counter that does not go on says that somebody has a copy of a passkey: it signs nobody in, and what it was before
+// A counter that does not advance reveals a copy of a passkey: it is refused, and what it was before
 // stays.
-func TestACopiedPasskeyIsRefused(t *testing.T) {
+func TestRefuseCopiedPasskey(t *testing.T) {
 	p := &Passkeys{Store: &memory{docs: map[string][]byte{}}}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

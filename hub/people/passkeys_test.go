@@ -26,7 +26,7 @@ func TestPasskeysBelongToNames(t *testing.T) {
 	}
 }
 
-// What no authenticator answered to a challenge of ours signs nobody in, and a challenge counts once and for a while.
+// What no authenticator answered to a challenge of ours is refused, and a challenge counts once and for a while.
 func TestPasskeyCeremonies(t *testing.T) {
 	now := time.Unix(1000, 0)
 	p := &Passkeys{Store: &memory{docs: map[string][]byte{}}, Now: func() time.Time { return now }}

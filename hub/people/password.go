@@ -81,7 +81,7 @@ func (p *Passwords) Check(ctx context.Context, account, password string) error {
 		return err
 	}
 	defer done()
-	if !found { // takes as long as for somebody who has one, so that nobody learns who that is
+	if !found { // takes as long as for an account with one, so that the time reveals nothing
 		_, err := argon2id.CreateHash(password, p.params())
 		return errors.Join(ErrWrongPassword, err)
 	}

@@ -111,7 +111,7 @@ func cookies(t *testing.T, m *memory, now func() time.Time) *Cookies {
 	return c
 }
 
-func TestACookieSurvivesARestart(t *testing.T) {
+func TestCookieSurvivesRestart(t *testing.T) {
 	m := &memory{docs: map[string][]byte{}}
 	b := &browser{t: t, c: cookies(t, m, nil)}
 	if got := b.who(); got != "" {

@@ -179,7 +179,7 @@ func (e Called) apply(d *Review) {
 
 // Read records that a person read threads. A removed thread counts as read by all.
 type Read struct {
-	Who     string // "" for everybody
+	Who     string // "" for all
 	Threads []string
 }
 

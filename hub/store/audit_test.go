@@ -11,7 +11,7 @@ import (
 )
 
 // The audit is append-only whatever the program tries, also in the journal's own writes and in plain SQL.
-func TestTheAuditStaysAsItWasWritten(t *testing.T) {
+func TestAuditIsAppendOnly(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	s := open(t, Config{Dir: dir})
 	must(t, write(s, hub.Record{Bucket: "audit", Key: "1", Value: []byte("Ana signed in")}, hub.Record{Bucket: "other", Key: "1", Value: []byte("a")}))

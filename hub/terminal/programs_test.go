@@ -48,7 +48,7 @@ var programs = map[string]program{
 }
 
 // TestRealPrograms runs programs in a terminal and compares the screen with tmux's rendering of the same bytes, and
-// with what somebody sees who comes late.
+// with the screen of a late viewer.
 func TestRealPrograms(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("no tmux here to compare with")

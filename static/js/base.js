@@ -11,7 +11,7 @@ const parse = (html) => {
 const app = (window.ahphub = { on: [], keys: {}, patch, parse, toast, policy });
 
 // ---- patches ----------------------------------------------------------------------------------------------------
-// What a person typed, opened or selected inside an element survives its replacement, by id or name.
+// Text, open parts and selections inside an element survive its replacement, by id or name.
 function carry(from, to) {
   for (const d of from.querySelectorAll('details[id]')) {
     const n = to.querySelector('#' + CSS.escape(d.id));
@@ -39,8 +39,8 @@ function replace(old, content) {
   }
   old.replaceWith(content);
 }
-// Whether the reader is at the end is noted when they scroll: asking at each patch would lay the page out each time. A
-// page that went to its end itself hears of that a frame later, and may have grown by then: only who went up has left.
+// Scrolling records whether the reader is at the end: measuring at each patch would lay the page out each time. A
+// page that scrolled to its end itself gets the event a frame later, and may have grown by then: only scrolling up leaves the end.
 const view = $('scroll') || $('main');
 let end = true, top = 0;
 app.atEnd = () => end;
@@ -72,8 +72,8 @@ function patch(list) {
   if (fresh && !end && $('new-pill')) pill(fresh);
   for (const f of app.on) f(list);
 }
-// Much that comes at once is put in over several frames, so that keys and scrolling go on meanwhile. In a hidden tab
-// there are no frames, and nobody who waits for one.
+// A large batch is applied over several frames, so that keys and scrolling keep working. In a hidden tab
+// there are no frames, and no reader waits for one.
 const atOnce = 8000; // characters of HTML in one frame
 let queue = [], draining = 0;
 const size = (p) => (typeof p.at(-1) === 'string' ? p.at(-1).length : 0) + 40;
@@ -118,12 +118,12 @@ function toast(text, bad) {
 }
 
 // ---- the stream -------------------------------------------------------------------------------------------------
-// One WebSocket a page. marks holds the newest number of each room; after a break the stream goes on from there. The
-// server says something every 2 s: silence is shown, and after some more of it the socket is given up. That takes longer
+// One WebSocket a page. marks holds the newest number of each room; after a break the stream continues from there. The
+// server sends something every 2 s: silence is shown, and after a longer one the socket is closed. That takes longer
 // each time, as a large frame on a slow line is silent too.
 const marks = new Map(), silent = 3600, patience = 12000; // ms
 let socket, tries = 0, told, heard = 0, checks = 0, given = 1, shown, retry;
-// What the page says of itself; after a break it is said again.
+// The page's own report; it is sent again after a break.
 app.tell = (text) => { told = text; if (socket?.readyState === 1) socket.send(text); };
 function connect() {
   clearTimeout(retry);
@@ -172,15 +172,15 @@ function lost() {
   root.dataset.live = 'off';
   root.dataset.lost = said = '';
   $('conn').hidden = false;
-  if ($('conn').textContent !== text) $('conn').textContent = text; // told once it is in sight
+  if ($('conn').textContent !== text) $('conn').textContent = text; // announced once it is visible
 }
 setInterval(() => {
   const quiet = socket ? Date.now() - heard : 0;
   checks = quiet > silent ? checks + 1 : 0;
-  if (checks > 1) lost(); // frames that came while the page was busy are read before the second look
+  if (checks > 1) lost(); // frames that arrived while the page was busy are read before the second check
   if (quiet > patience * given) { given *= 2; leave(); dispatchEvent(new Event('stale')); }
 }, 500);
-// A page whose session is gone, or whose reader was signed out, would try for ever: ask plainly now and then.
+// A page whose session is gone, or whose reader was signed out, would retry forever: check with a plain request now and then.
 async function probe() {
   try {
     const r = await fetch(location.href, { headers: { 'X-Fragment': 'probe' }, method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(5000) });
@@ -188,7 +188,7 @@ async function probe() {
   } catch { /* offline */ }
   connect();
 }
-addEventListener('offline', lost); // until the server is heard, which may be on this computer
+addEventListener('offline', lost); // until the server answers, which may be on this computer
 addEventListener('online', () => { if (!marks.size) alive(); else if (!socket) connect(); else if (checks) leave(); });
 for (const m of new URLSearchParams(document.body.dataset.live || '').getAll('f')) marks.set(m.split('~')[0], m);
 connect();
@@ -227,7 +227,7 @@ document.addEventListener('submit', async (e) => {
   form.dispatchEvent(new CustomEvent(wrong ? 'refused' : 'sent', { bubbles: !wrong }));
   buttons.forEach((b) => { b.removeAttribute('aria-disabled'); });
 });
-// post sends a form and returns what went wrong: '' when nothing did.
+// post sends a form and returns the error, '' for none.
 app.post = async (to, body, more) => {
   const busy = setTimeout(() => $('busy').classList.add('on'), 300);
   try {
@@ -235,7 +235,7 @@ app.post = async (to, body, more) => {
     return r.ok ? '' : await r.text() || 'That did not work. Reload the page and try again.';
   } catch { return "Can't reach the server. Nothing was sent."; } finally { clearTimeout(busy); $('busy').classList.remove('on'); }
 };
-// A one-time token comes behind the #, which is never sent to a server: it goes into the form, and out of the address.
+// A one-time token is in the fragment, which is never sent to a server: move it into the form and out of the address.
 const now = document.querySelector('form[data-send=now]');
 if (now && location.hash.length > 1) {
   now.token.value = decodeURIComponent(location.hash.slice(1));
@@ -249,7 +249,7 @@ document.addEventListener('input', (e) => { if (e.target.matches('textarea[data-
 document.querySelectorAll('textarea[data-fit]').forEach((t) => { if (t.value) fit(t); });
 
 // ---- keys -------------------------------------------------------------------------------------------------------
-// Other scripts add to app.keys: 'x', 'g d', 'Ctrl+Enter' → function. Off in text fields, and as a whole by choice.
+// Other scripts add to app.keys: 'x', 'g d', 'Ctrl+Enter' → function. Off in text fields; a setting turns all of them off.
 let chord = '';
 const off = () => { try { return localStorage.getItem('keys') === 'off'; } catch { return false; } };
 const go = (href) => { if (href) location.assign(href); };

@@ -1,5 +1,5 @@
-// Files that go along with a message: chosen, pasted or dropped. They lie in the form's own field, so that it is sent as
-// any form is; large pictures are made smaller first, since models look at no more than this.
+// Attachments of a message: chosen, pasted or dropped. They are in the form's own field, so that it is sent as
+// any form is; large pictures are made smaller first, since models use no more than this.
 (() => {
 'use strict';
 const field = document.getElementById('attach'), box = document.getElementById('attached');

@@ -9,7 +9,7 @@ const names = JSON.parse(document.body.dataset.people || '[]');
 let list = null, items = [], at = 0, asked = 0, timer;
 field.setAttribute('aria-autocomplete', 'list');
 field.setAttribute('aria-haspopup', 'listbox');
-const said = document.createElement('span'); // how many there are, for those who do not see them
+const said = document.createElement('span'); // the number of options, for screen readers
 said.className = 'sr';
 said.setAttribute('role', 'status');
 form.append(said);

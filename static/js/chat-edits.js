@@ -1,5 +1,5 @@
 // What a tool call changes is drawn by the host, with the review's own rows: at once on a card that waits, and when its
-// line is opened afterwards. Cards are replaced now and then, so what came is remembered.
+// line is opened afterwards. Cards are replaced now and then, so the answer is kept.
 (() => {
 'use strict';
 const app = window.ahphub;
@@ -29,7 +29,7 @@ look(document);
 app.on.push((list) => { if (list.some((p) => p[0] !== 's' && /^(tool|turn|parts)/.test(p[1]))) look(document); });
 document.addEventListener('toggle', (e) => { if (e.target.open) for (const b of e.target.querySelectorAll('[data-edits]')) draw(b); }, true);
 
-// A file that is too long for the card comes whole on a click.
+// A click loads a file that is too long for the card.
 document.addEventListener('click', async (e) => {
   const a = e.target.closest?.('.edit-file .load');
   if (!a || e.ctrlKey || e.metaKey) return;

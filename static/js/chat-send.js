@@ -1,5 +1,5 @@
 // Sending from the composer. A message leaves the field when it is sent, with its own text, files and mentions, and messages
-// go out one after the other. One that could not be sent comes back: into the field when that is empty, above it otherwise.
+// go out one after the other. One that fails is restored: into the field when that is empty, above it otherwise.
 (() => {
 'use strict';
 const $ = (id) => document.getElementById(id);
@@ -49,7 +49,7 @@ async function send(m) {
     if (waiting.length) m = waiting[0];
   }
 }
-// What waited behind a message that failed was written to come after it.
+// Messages queued behind a failed one were meant to follow it.
 function giveBack(list, wrong) {
   app.toast(wrong, true);
   if (isEmpty() && !failed.length) putBack(list.shift());
@@ -97,7 +97,7 @@ function show() {
   form.before(box);
 }
 
-// The page was left while something was under way: what it shows by now has arrived.
+// The page was left during a request: messages it shows by now have arrived.
 let left = [];
 try { left = JSON.parse(sessionStorage.getItem(key)) || []; } catch { /* no storage */ }
 const arrived = new Set([...document.querySelectorAll('#turns .said .text'), ...document.querySelectorAll('#queue textarea')].map((el) => el.textContent.trim()));

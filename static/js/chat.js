@@ -12,8 +12,8 @@ scroll?.addEventListener('scroll', () => {
   if (scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40) { $('new-pill').hidden = true; delete $('new-pill').dataset.n; }
 }, { passive: true });
 
-// A reader at the end stays there, whatever grows: text, a terminal that fits its rows, a picture that came, the queue
-// below. It is asked when the page was laid out anyway.
+// A reader at the end stays there while content grows: text, a terminal that fits its rows, a loaded picture, the queue
+// below. It is measured when the page was laid out anyway.
 if (scroll) {
   let landed = !location.hash && !new URLSearchParams(location.search).has('before');
   if (!landed) addEventListener('load', () => requestAnimationFrame(() => { app.look(); landed = true; }));
@@ -68,7 +68,7 @@ if (message) {
   });
 }
 
-// A setting that was refused, or that somebody else set, stands where it stood.
+// A refused setting, or one that another person changed, is reset.
 document.addEventListener('refused', (e) => { if (e.target.matches?.('[data-setting]')) e.target.reset(); }, true);
 
 // An approval card with the focus inside: y, n, d.
@@ -81,7 +81,7 @@ const beforeD = app.keys.d;
 app.keys.d = (e) => { const c = card(); if (!c) { beforeD?.(e); return; } const d = c.querySelector('details'); if (d) d.open = !d.open; };
 addEventListener('hashchange', () => { const t = location.hash && $(decodeURIComponent(location.hash.slice(1))); if (t?.tabIndex >= 0) t.focus({ preventScroll: true }); });
 
-// Answers are edited together: each change of a field is told to the others, unsent.
+// Answers are edited together: each change of a field is shared with the others before sending.
 document.addEventListener('change', (e) => {
   const form = e.target.closest?.('form[data-answers]');
   const q = e.target.closest?.('[data-question]');
@@ -117,7 +117,7 @@ const tool = (e) => {
 document.addEventListener('pointerover', tool, { passive: true });
 document.addEventListener('focusin', tool);
 
-// Earlier turns come in above without moving what is being read.
+// Earlier turns are inserted above without moving the visible text.
 async function earlier(a) {
   if (a.dataset.busy) return;
   a.dataset.busy = 'yes';
@@ -136,7 +136,7 @@ async function earlier(a) {
 }
 const near = (a) => a.getBoundingClientRect().bottom > scroll.getBoundingClientRect().top - 800;
 const reach = () => { const a = $('earlier'); if (a && scroll.scrollHeight > scroll.clientHeight && near(a)) earlier(a); };
-if ($('earlier')) { // the observer sees what layout does, and not whoever is back at the top before it looked
+if ($('earlier')) { // the observer sees layout changes, but misses a reader who returns to the top before it runs
   scroll.addEventListener('scroll', reach, { passive: true });
   new IntersectionObserver(reach, { root: scroll, rootMargin: '800px 0px 0px 0px' }).observe($('earlier'));
 }

@@ -20,7 +20,7 @@
     return list[lo - 1]?.dataset.k ? list[lo - 1] : null; // lines shown for a thread's sake are of no hunk
   };
   const folded = bar => { const n = bar.nextElementSibling || bar.parentElement.nextElementSibling; return n?.matches('.hs') ? n : null; };
-  const inside = bar => { // the rows up to the next bar, and whether somebody speaks about them
+  const inside = bar => { // the rows up to the next bar, and whether they have threads
     const shut = folded(bar), rows = [];
     let spoken = false, n = bar.nextElementSibling, ck = bar.parentElement;
     if (shut) return { rows: $$('.r', shut), spoken };

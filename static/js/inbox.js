@@ -83,7 +83,7 @@ pill.addEventListener('click', (e) => {
   if (!e.detail) $('inbox').querySelector('.inlink')?.focus(); // by keyboard
 });
 
-// A press that was on its way when the list moved is not meant for what it meets.
+// A press that began before the list moved is not meant for its new target.
 document.addEventListener('click', (e) => {
   const form = e.target.closest?.('#inbox form.approval');
   if (!form || !e.detail || !e.target.closest('button[name]') || !('moved' in $('inbox').dataset)) return;

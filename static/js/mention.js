@@ -1,4 +1,4 @@
-// Whoever has been in a session can be called: an @ in a comment or a message offers their names.
+// Visitors of a session can be mentioned: an @ in a comment or a message offers their names.
 'use strict';
 (() => {
   const names = JSON.parse(document.body.dataset.people || '[]');

@@ -1,4 +1,4 @@
-// Passkeys: the host says what to ask the browser for, and is sent what the authenticator answered. Without WebAuthn, or
+// Passkeys: the host sends the browser's options, and gets the authenticator's answer. Without WebAuthn, or
 // without this script, the forms stay hidden and the other ways to sign in are there.
 'use strict';
 (() => {

@@ -1,4 +1,4 @@
-// Who is here: says where its reader is, marks where the others are, and goes where one of them goes.
+// Presence: reports the reader's position, marks those of others, and follows one of them.
 (() => {
 'use strict';
 const $ = (id) => document.getElementById(id);
@@ -11,7 +11,7 @@ const hit = (x, y) => document.elementFromPoint(x, y);
 
 // ---- where its reader is: at most four times a second, and only to others ------------------------------------------
 let said = '', due = 0, used = Date.now(), typed = 0, typing = '', followed = null;
-const patience = 120_000; // without a key or a click one is away
+const patience = 120_000; // without a key or a click a reader counts as away
 const shows = (row) => (row.classList.contains('d') || row.classList.contains('l') ? 'L' : 'R');
 function spot() {
   const o = { a: document.hidden || Date.now() - used > patience };
@@ -106,7 +106,7 @@ function say(id, into, text) {
   if (el && el.textContent !== text) el.textContent = text;
 }
 
-// ---- going where somebody goes -------------------------------------------------------------------------------------
+// ---- following a person -------------------------------------------------------------------------------------------
 let went = '';
 const keep = (id) => { try { id ? sessionStorage.setItem('follow', id) : sessionStorage.removeItem('follow'); } catch { /* private window */ } };
 function follow(id) {
@@ -154,7 +154,7 @@ document.addEventListener('click', (e) => {
   const b = e.target.closest?.('#presence [data-follow]');
   if (b) { e.preventDefault(); follow(b.dataset.follow); }
 });
-// Whoever does something themselves goes their own way again.
+// Any action of the reader's own ends following.
 const own = (e) => {
   if (!followed || e.target.closest?.('#presence, #following') || /^(Shift|Control|Alt|Meta)$/.test(e.key)) return;
   stop();

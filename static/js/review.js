@@ -400,7 +400,7 @@
   const shared = window.ahphub.review = {
     root, $, $$, fileOf, fold, rowAt, rowFor, under, line, first, go, goFile, send, fail, split, may, nextUnreviewed, nowFile, nowThread, whereIs, filter,
     hidden, rows: gap, settle,
-    focused: null, // the text somebody writes
+    focused: null, // the text being written
     cur: () => cur?.isConnected ? cur : null,
     unselect: () => { anchor = null; },
     select: (a, b) => { anchor = null; paint(); anchor = b !== a ? a : null; go(b, 'center'); if (!anchor) a.classList.add('sel'); },

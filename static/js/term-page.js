@@ -1,4 +1,4 @@
-// The page around the terminals' frames: whose keyboard it is, tabs after a patch, the list of commands, settings.
+// The page around the terminals' frames: who has the keyboard, tabs after a patch, the list of commands, settings.
 (() => {
 'use strict';
 const $ = (id) => document.getElementById(id);

@@ -114,7 +114,7 @@ function connect() {
     if (!gone) setTimeout(connect, Math.min(100 * 2 ** tries++, 1500) * (0.75 + Math.random() / 2));
   };
 }
-addEventListener('pagehide', () => { const left = socket; socket = null; left?.close(4000); }); // a goodbye: the keyboard is the next one's at once
+addEventListener('pagehide', () => { const left = socket; socket = null; left?.close(4000); }); // a deliberate close: the keyboard is free at once
 addEventListener('pageshow', (e) => { if (e.persisted) connect(); });
 addEventListener('online', () => { if (!open() && !gone) connect(); });
 if (outside) parent.addEventListener('stale', () => { if (!gone && socket) { const was = socket; connect(); was.close(); show(); } }); // the page gave up its own stream
@@ -136,7 +136,7 @@ function write(x, then) {
   });
 }
 
-// ---- size: the holder's window decides, everybody else's type shrinks until it fits --------------------------------
+// ---- size: the holder's window decides, others' type shrinks until it fits --------------------------------
 // The terminal is always as large as the host says, or what is on its way would be cut: the holder asks, and is told.
 let sent = '';
 function layout() {

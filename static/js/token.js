@@ -1,5 +1,5 @@
-// Sign-in and join links carry their token behind the #, which browsers never send. It goes into the form here, and out
-// of the address before anybody can copy it from there.
+// Sign-in and join links carry their token in the fragment, which browsers never send. It goes into the form here, and out
+// of the address before it can be copied from there.
 'use strict';
 (() => {
   // Where one signs in first, no name is asked for: the account has one.
@@ -8,7 +8,7 @@
     const go = form.querySelector('[data-go-on]');
     go.textContent = go.dataset.goOn;
   };
-  // A token that counts no more needs no name: only what is wrong stays.
+  // An invalid token needs no name: only the error stays.
   const over = (form, look) => {
     for (const e of form.children) e.hidden = e !== look && e.tagName !== 'H1';
     look.className = 'note bad';

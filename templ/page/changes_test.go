@@ -19,7 +19,7 @@ func drawn(t *testing.T, c templ.Component) string {
 	return b.String()
 }
 
-func TestTheBarSaysWhatIsLeft(t *testing.T) {
+func TestBarShowsRest(t *testing.T) {
 	thread := part.Thread{ID: "t"}
 	for name, c := range map[string]struct {
 		v    Changes
@@ -40,7 +40,7 @@ func TestTheBarSaysWhatIsLeft(t *testing.T) {
 	}
 }
 
-func TestTheTreeSharesDirectories(t *testing.T) {
+func TestTreeSharesDirectories(t *testing.T) {
 	v := Changes{}
 	for _, p := range []string{"a/b/one.go", "a/b/two.go", "a/c/d/x.go", "a/y.go", "z.go"} {
 		v.Files = append(v.Files, part.DiffFile{ID: p, Path: p})
@@ -59,7 +59,7 @@ func TestTheTreeSharesDirectories(t *testing.T) {
 	}
 }
 
-func TestAnEmptyReviewSaysWhatToDo(t *testing.T) {
+func TestEmptyReviewHint(t *testing.T) {
 	for status, want := range map[string]string{"ready": "Nothing changed here.", "computing": "Reading the changes", "error": "The changes could not be read."} {
 		if html := drawn(t, StatePart(&Changes{Status: status})); !strings.Contains(html, want) {
 			t.Errorf("%s: %q is missing in %s", status, want, html)

@@ -42,7 +42,7 @@ type CustomRow struct {
 type CustomSwitch struct {
 	Base, ID, Name string
 	On             bool
-	Scope          string // of the decision that counts: session, workspace, all; "" is nobody's
+	Scope          string // of the decision that counts: session, workspace, all; "" for none
 	Within         string // what is off around it
 }
 

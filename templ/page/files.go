@@ -9,7 +9,7 @@ import (
 // FileAsk is a request for files that waits for the owner: a client's, or one to go where a repository leads.
 type FileAsk struct {
 	ID     string
-	Name   string // of whoever has the client
+	Name   string // of the client's principal
 	Client string
 	Path   string
 	As     string // the path as it was asked for, "" when that is the same

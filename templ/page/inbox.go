@@ -39,7 +39,7 @@ type InboxItem struct {
 	Threads                                 int64
 	Asks                                    []Ask
 	Verdicts                                []part.Verdict // that stand
-	Called                                  string         // who mentioned the reader, "" for nobody
+	Called                                  string         // who mentioned the reader; "" for no one
 }
 
 // Ask is something that can be answered from the list.

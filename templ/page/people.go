@@ -29,7 +29,7 @@ type Member struct {
 	May                           string // what they may do, in words
 	Prompt, Approve, Guests, Type bool
 	Made, Joined, Expires         time.Time
-	Expired                       bool // nobody came in time
+	Expired                       bool // not accepted in time
 }
 
 func (m *Member) called() string {

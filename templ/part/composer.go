@@ -53,7 +53,7 @@ func (c Composer) text() string {
 type Background struct {
 	ID, Label, StartedAt string
 	Href                 string // to its terminal or chat
-	Stop                 string // where a form ends it; "" when nobody can
+	Stop                 string // where a form ends it; "" when it cannot be ended
 }
 
 // BackgroundOf reads a chat's list; base is the chat's path.

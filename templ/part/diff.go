@@ -43,7 +43,7 @@ type DiffFile struct {
 	Tag        string // what is special about where the change came from
 	Reviewed   bool
 	ReviewedBy string            // who set the mark, for people
-	Stale      bool              // changed since somebody reviewed it
+	Stale      bool              // changed since its review
 	Done       map[string]string // hunks that are reviewed, by their keys, and by whom; nil when the file is as a whole
 	Fold       string            // why the rows are not in the page ("12 400 changed lines"), "" when they are
 	Shut       bool              // rows are in the page, folded

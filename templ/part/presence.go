@@ -11,7 +11,7 @@ type Person struct {
 	Hue                  int // of eight
 	Guest, Away          bool
 	Follows, FollowsName string // whom they follow
-	Place                Spot   // zero: where they are is not for everybody
+	Place                Spot   // zero: their position is hidden
 }
 
 // Spot is a person's position in a session.

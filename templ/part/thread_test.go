@@ -2,7 +2,7 @@ package part
 
 import "testing"
 
-func TestWhereReadsWhatItWrites(t *testing.T) {
+func TestWhereRoundTrip(t *testing.T) {
 	for _, c := range []struct {
 		side     Side
 		from, to int

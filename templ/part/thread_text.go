@@ -67,7 +67,7 @@ func markCalled(html string, called []string) string {
 		return html
 	}
 	var b strings.Builder
-	quiet := 0 // elements in which nobody is called
+	quiet := 0 // elements without mentions
 	for html != "" {
 		at := strings.IndexByte(html, '<')
 		if at < 0 {

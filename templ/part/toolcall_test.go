@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-func TestACardSaysACommandOnce(t *testing.T) {
+func TestCardShowsCommandOnce(t *testing.T) {
 	for name, tc := range map[string]struct {
 		command, says string
 		kept          bool
@@ -32,7 +32,7 @@ func TestACardSaysACommandOnce(t *testing.T) {
 }
 
 // While a command runs its terminal is in the chat, open; afterwards what it printed is.
-func TestACommandShowsItsTerminal(t *testing.T) {
+func TestCommandShowsTerminal(t *testing.T) {
 	content := func(r *ahp.TerminalCommandResult) []ahp.ToolResultContent {
 		return []ahp.ToolResultContent{{Value: &ahp.ToolResultTerminalContent{Resource: "ahp-terminal:/t1", Title: "make", IsPty: ahp.Ptr(true), Result: r}}}
 	}
@@ -46,7 +46,7 @@ func TestACommandShowsItsTerminal(t *testing.T) {
 	}
 }
 
-func TestACardNamesTheDirectoryItWouldRunIn(t *testing.T) {
+func TestCardNamesDirectory(t *testing.T) {
 	card := func(meta string) string {
 		pending := &ahp.ToolCallPendingConfirmationState{}
 		if meta != "" {

@@ -85,7 +85,7 @@ func TestApprovalCardKeepsTheHostsOrder(t *testing.T) {
 }
 
 // What stands out is the approval that binds the least, wherever the agent lists it.
-func TestAnApprovalForThisOnceStandsOut(t *testing.T) {
+func TestApproveOnceStandsOut(t *testing.T) {
 	option := func(id, kind string, group int64) ahp.ConfirmationOption {
 		return ahp.ConfirmationOption{ID: id, Kind: ahp.ConfirmationOptionKind(kind), Group: ahp.Ptr(group)}
 	}
@@ -131,7 +131,7 @@ func TestAllowingEverythingIsRed(t *testing.T) {
 }
 
 // A number is set in a field for numbers, be it a new session's or one that lives.
-func TestANumberHasAFieldForNumbers(t *testing.T) {
+func TestNumberQuestionHasNumberField(t *testing.T) {
 	schema := ahp.SessionConfigSchema{Properties: map[string]ahp.SessionConfigPropertySchema{
 		"temperature": {Type: "number", Title: "Temperature", Default: json.RawMessage("0.5"), SessionMutable: ahp.Ptr(true)},
 	}}

@@ -76,7 +76,7 @@ func (d *Dialect) action(raw []byte, f func(object) (object, error)) ([]byte, er
 	v, err := decode(raw)
 	o, ok := v.(object)
 	if err != nil || !ok {
-		return raw, nil // whoever decodes it next says what is wrong
+		return raw, nil // the decoder reports what is wrong
 	}
 	if o, err = f(o); err != nil {
 		return nil, err

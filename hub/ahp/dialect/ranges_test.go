@@ -2,7 +2,7 @@ package dialect
 
 import "testing"
 
-func TestTheOneTableOfRanges(t *testing.T) {
+func TestVersionRanges(t *testing.T) {
 	for version, want := range map[string]string{
 		"0.3.0": "", "0.4.0": "0.4.0", "0.4.9": "0.4.0", "0.5.0": "0.5.0", "0.5.1": "0.5.1", "0.5.2": "0.5.2", "0.5.7": "0.5.2",
 		"0.6.0": "0.6.0", "0.7.1": "0.7.0", "0.8.0": "0.8.0", "0.9.12": "0.9.0", "0.10.0": "0.10.0", "0.10.1": "",

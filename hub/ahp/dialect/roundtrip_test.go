@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestWhatAnOldVersionSaysIsKept takes the states of its fixtures up and down again.
-func TestWhatAnOldVersionSaysIsKept(t *testing.T) {
+// TestKeepFieldsOfOldVersions takes the states of its fixtures up and down again.
+func TestKeepFieldsOfOldVersions(t *testing.T) {
 	for _, s := range specified {
 		t.Run(s.dir, func(t *testing.T) {
 			for _, file := range files(t, shared+"fixtures/"+s.dir+"/reducers/*.json") {

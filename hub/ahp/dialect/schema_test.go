@@ -13,8 +13,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// TestWhatGoesOutIsValid takes the states and actions of today's fixtures down to each version that has a schema.
-func TestWhatGoesOutIsValid(t *testing.T) {
+// TestDowngradedFramesAreValid takes the states and actions of today's fixtures down to each version that has a schema.
+func TestDowngradedFramesAreValid(t *testing.T) {
 	inputs := slices.Concat(files(t, shared+"fixtures/1.0/reducers/*.json"), files(t, shared+"fixtures/1.0/derived/*.json"))
 	for _, version := range []string{"0.4.0", "0.5.2", "0.6.0", "0.7.0", "0.8-dev"} {
 		t.Run(version, func(t *testing.T) {
