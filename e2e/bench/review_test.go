@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"html"
 	"io"
@@ -21,7 +23,10 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/ahphub/ahphub/e2e"
+	"github.com/ahphub/ahphub/e2e/fixture"
+	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
+	hosting "github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -79,6 +84,63 @@ func BenchmarkIdleReview(b *testing.B) {
 	}
 	slices.Sort(used)
 	b.ReportMetric(used[len(used)/2], "%core")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkFirstReview opens a review of D1 that no one has opened: the time to its first row and to its end without a
+// browser, and until the program has come to rest, with the processor time meanwhile.
+func BenchmarkFirstReview(b *testing.B) {
+	var first, last, used []float64
+	for b.Loop() {
+		dir := b.TempDir()
+		check(b, fixture.Repository(b.Context(), dir, fixture.D1.Make()))
+		h := &host{e2e.Start(b, e2e.Options{Args: []string{"--agent", "script", "--log-level", "warn"}, Data: b.TempDir(), Dir: dir})}
+		p := h.peer(b, "driver")
+		_, err := p.Initialize(b.Context())
+		check(b, err)
+		uri, _ := session(b, p)
+		browser := h.signedIn(b)
+		path := "/s/" + core.ShortID(uri) + "/changes?scope=uncommitted"
+		changes := hosting.ChangesetURI(uri, "uncommitted", "")
+		check(b, p.Subscribe(b.Context(), changes))
+		ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
+		check(b, p.Wait(ctx, func() bool {
+			cs, ok := p.State(changes).(*ahp.ChangesetState)
+			return ok && cs.Status == ahp.ChangesetStatusReady && len(cs.Files) == 100
+		}))
+		cancel()
+		cpu, start := h.processorTime(b), time.Now()
+		res, err := browser.Get(h.URL + path)
+		check(b, err)
+		row := time.Duration(0)
+		var body []byte
+		for buf := make([]byte, 32<<10); ; {
+			n, err := res.Body.Read(buf)
+			body = append(body, buf[:n]...)
+			if row == 0 && bytes.Contains(body, []byte(`class="r a"`)) {
+				row = time.Since(start)
+			}
+			if err != nil {
+				break
+			}
+		}
+		res.Body.Close()
+		first, last = append(first, row.Seconds()*1000), append(last, time.Since(start).Seconds()*1000)
+		for was := h.processorTime(b); ; {
+			<-time.After(500 * time.Millisecond)
+			now := h.processorTime(b)
+			if now-was < 20*time.Millisecond {
+				used = append(used, (now-cpu).Seconds()*1000)
+				break
+			}
+			was = now
+		}
+		h.Stop()
+	}
+	for name, list := range map[string][]float64{"first-row-ms": first, "last-row-ms": last, "processor-ms": used} {
+		slices.Sort(list)
+		b.ReportMetric(list[len(list)/2], name)
+	}
 	b.ReportMetric(0, "ns/op")
 }
 

@@ -85,8 +85,11 @@ func New(d Deps) *Pages {
 	return p
 }
 
-// Close ends every live stream's feed and waits.
-func (p *Pages) Close() { p.Live.Close() }
+// Close ends every live stream's feed, and what the review does in the background, and waits.
+func (p *Pages) Close() {
+	p.Live.Close()
+	p.review.Close()
+}
 
 // Renders counts how often live HTML was drawn, over all viewers.
 func (p *Pages) Renders() int64 { return p.Live.Renders() }

@@ -26,6 +26,52 @@ func (s *Service) Content(ctx context.Context, session, oid string) ([]byte, err
 	return nil, ErrNoContent
 }
 
+// Contents returns the versions of many files, read at once: those that it does not return are read by Content, which
+// says why.
+func (s *Service) Contents(ctx context.Context, session string, oids []string) map[string][]byte {
+	ctx, done := s.reading(ctx)
+	defer done()
+	found := map[string][]byte{}
+	for _, git := range s.repositories(session) {
+		r := &repo{s: s, git: git}
+		var ask bytes.Buffer
+		for _, oid := range oids {
+			if IsOID(oid) && found[oid] == nil {
+				ask.WriteString(oid + "\n")
+			}
+		}
+		if ask.Len() == 0 {
+			break
+		}
+		out, err := r.run(ctx, source{top: r.git}, ask.Bytes(), "cat-file", "--batch=%(objectname) %(objecttype) %(objectsize)")
+		if err != nil {
+			break
+		}
+		takeContents(found, out)
+	}
+	return found
+}
+
+// takeContents reads the output of cat-file --batch: a line, and after that of a blob its bytes and a newline.
+func takeContents(found map[string][]byte, out []byte) {
+	for len(out) > 0 {
+		head, rest, _ := bytes.Cut(out, []byte("\n"))
+		out = rest
+		words := strings.Fields(string(head))
+		if len(words) != 3 {
+			continue // it is missing
+		}
+		n, err := strconv.Atoi(words[2])
+		if err != nil || n < 0 || n >= len(out) {
+			return
+		}
+		if words[1] == "blob" {
+			found[words[0]] = out[:n:n]
+		}
+		out = out[n+1:]
+	}
+}
+
 // content reads type, size and bytes in one run, which ends early when there are too many.
 func (r *repo) content(ctx context.Context, oid string) ([]byte, error) {
 	out, err := r.run(ctx, source{top: r.git}, []byte(oid+"\n"), "cat-file", "--batch=%(objecttype) %(objectsize)")

@@ -88,6 +88,31 @@ func (h *Host) Blob(ctx context.Context, c core.Caller, uri ahp.URI) (data []byt
 	return data, b.Path, changes.ConflictError(err)
 }
 
+// Blobs returns the versions that ahp-blob: URIs of a session name, read at once. Those that it does not return are read by
+// Blob, which says why.
+func (h *Host) Blobs(ctx context.Context, c core.Caller, session ahp.URI, uris []ahp.URI) map[ahp.URI][]byte {
+	named := map[ahp.URI]string{}
+	var oids []string
+	for _, uri := range uris {
+		of, b, err := h.blobAt(ctx, c, uri)
+		if err == nil && of == session && b.kind != keptKind && b.kind != commitKind {
+			named[uri] = b.oid
+			oids = append(oids, b.oid)
+		}
+	}
+	if len(oids) == 0 {
+		return nil
+	}
+	contents := h.git.Contents(ctx, session, oids)
+	found := map[ahp.URI][]byte{}
+	for uri, oid := range named {
+		if data, ok := contents[oid]; ok {
+			found[uri] = data
+		}
+	}
+	return found
+}
+
 // CheckVersion refuses a version of a file that a caller may not read, without reading it.
 func (h *Host) CheckVersion(ctx context.Context, c core.Caller, uri ahp.URI) error {
 	_, _, err := h.blobAt(ctx, c, uri)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -33,9 +34,16 @@ type builder struct {
 	caller core.Caller
 	look   look
 
+	painted  chan<- struct{} // told when colours are there that the last drawing lacked; nil: nobody waits
+	colourAt atomic.Int64    // bytes of files whose colours are read at once; more are painted later
+
 	mu    sync.Mutex
 	texts map[ahp.URI][]string
+	blobs map[ahp.URI][]byte // read ahead, until they are compared
 }
+
+// colourNow is read while the reader waits, in a tenth of a second or less: most reviews of a few files come in colour.
+const colourNow = 48 << 10
 
 // built is a file with the comparison it came from, which reports whether its rows are the same as before.
 type built struct {
@@ -52,16 +60,22 @@ func (b *builder) files(ctx context.Context, s *ahp.ChangesetState, dirs []ahp.U
 	out := make([]built, len(s.Files))
 	add, del := sum(s.Files)
 	ops := fileOpsOf(s)
+	b.colourAt.Store(colourNow)
+	b.readAhead(ctx, s.Files, dirs, add+del <= colourCap)
 	var g errgroup.Group
 	g.SetLimit(computing)
-	for i := range s.Files {
+	for _, i := range inOrder(s.Files) { // as they stand on the page: the first get their colours first
 		g.Go(func() error {
 			out[i] = b.file(ctx, &s.Files[i], dirs, add+del <= colourCap)
 			out[i].Ops = ops
 			return ctx.Err()
 		})
 	}
-	if err := g.Wait(); err != nil {
+	err := g.Wait()
+	b.mu.Lock()
+	b.blobs = nil
+	b.mu.Unlock()
+	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(out, func(x, y built) int { return comparePaths(x.Path, y.Path) })
@@ -72,6 +86,19 @@ func (b *builder) files(ctx context.Context, s *ahp.ChangesetState, dirs []ahp.U
 		b.settleThreads(ctx, s, &out[i], threads)
 	}
 	return out, nil
+}
+
+// inOrder returns the indices of files in the order of their paths.
+func inOrder(files []ahp.ChangesetFile) []int {
+	order, paths := make([]int, len(files)), make([]string, len(files))
+	for i := range files {
+		order[i], paths[i] = i, files[i].ID
+		if side := cmp.Or(files[i].Edit.After, files[i].Edit.Before); side != nil {
+			paths[i] = part.FilePath(side.URI)
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int { return comparePaths(paths[a], paths[b]) })
+	return order
 }
 
 // comparePaths sorts files of a directory before its subdirectories' neighbours, so that the page has the order of
@@ -162,13 +189,15 @@ func (b *builder) compare(ctx context.Context, d *built, f *ahp.ChangesetFile, c
 	if d.Note != "" {
 		return
 	}
-	o := diff.Options{Space: b.look.space}
-	if colours {
-		o.Path = d.Path
-	}
 	load := func(ctx context.Context) (old, new []byte, err error) { return b.versions(ctx, f) }
-	key := diff.Key{Old: contentOf(f.Edit.Before), New: contentOf(f.Edit.After), Options: o}
-	file, err := b.p.diffs.Compute(ctx, key, load)
+	key := b.keyOf(f, d.Path, colours)
+	compute := b.p.diffs.Compute
+	if colours && !b.takeColours(f) {
+		compute = func(ctx context.Context, key diff.Key, load func(context.Context) ([]byte, []byte, error)) (*diff.File, error) {
+			return b.p.diffs.ComputePlain(ctx, key, load, b.painted)
+		}
+	}
+	file, err := compute(ctx, key, load)
 	if err != nil {
 		d.Note = "This file cannot be read: " + site.Classify(err).Text
 		return
@@ -199,6 +228,15 @@ func (b *builder) compare(ctx context.Context, d *built, f *ahp.ChangesetFile, c
 	}
 }
 
+// takeColours reports whether the colours of a file are read at once.
+func (b *builder) takeColours(f *ahp.ChangesetFile) bool {
+	size := sizeOf(f.Edit.Before) + sizeOf(f.Edit.After)
+	if size == 0 {
+		size = 16 << 10 // not known
+	}
+	return b.colourAt.Add(-size) >= 0
+}
+
 func (b *builder) imageURL(side *ahp.FileEditSide, f *ahp.ChangesetFile, name string) string {
 	if side == nil {
 		return ""
@@ -225,7 +263,61 @@ func (b *builder) read(ctx context.Context, s *ahp.FileEditSide) ([]byte, error)
 	if s == nil {
 		return nil, nil
 	}
+	if data, ok := b.takeBlob(s.Content.URI); ok {
+		return data, nil
+	}
 	return b.p.readResource(ctx, b.caller, b.look.session, s.Content.URI)
+}
+
+const mostAhead = 16 << 20 // bytes of files that are read ahead
+
+// readAhead reads the versions that are to be compared: one git program for all of them, where each alone takes 5 ms.
+func (b *builder) readAhead(ctx context.Context, files []ahp.ChangesetFile, dirs []ahp.URI, colours bool) {
+	var uris []ahp.URI
+	var bytes int64
+	for i := range files {
+		var d part.DiffFile
+		describe(&d, &files[i], dirs)
+		sides := files[i].Edit
+		if d.Note != "" || d.Add+d.Del > foldLines || b.p.diffs.Has(b.keyOf(&files[i], d.Path, colours)) {
+			continue
+		}
+		size := sizeOf(sides.Before) + sizeOf(sides.After)
+		if size == 0 || bytes+size > mostAhead {
+			continue
+		}
+		bytes += size
+		for _, side := range []*ahp.FileEditSide{sides.Before, sides.After} {
+			if side != nil {
+				uris = append(uris, side.Content.URI)
+			}
+		}
+	}
+	if len(uris) < 4 {
+		return // no more than one or two files
+	}
+	blobs := b.p.Host.Blobs(ctx, b.caller, b.look.session, uris)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.blobs = blobs
+}
+
+// takeBlob returns a version that was read ahead, once.
+func (b *builder) takeBlob(uri ahp.URI) ([]byte, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	data, ok := b.blobs[uri]
+	delete(b.blobs, uri)
+	return data, ok
+}
+
+// keyOf names the comparison of a file.
+func (b *builder) keyOf(f *ahp.ChangesetFile, path string, colours bool) diff.Key {
+	o := diff.Options{Space: b.look.space}
+	if colours {
+		o.Path = path
+	}
+	return diff.Key{Old: contentOf(f.Edit.Before), New: contentOf(f.Edit.After), Options: o}
 }
 
 // versions returns the contents of both sides of a file.

@@ -16,3 +16,6 @@ type Pages struct {
 
 // newReview makes the review's pages.
 func New(s *site.Site, docs Docs) *Pages { return &Pages{Site: s, Docs: docs} }
+
+// Close stops the reading of syntax, and waits for the file at hand.
+func (p *Pages) Close() { p.diffs.Close() }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
@@ -19,8 +20,9 @@ import (
 // changesRoom keeps open review pages of one look current. Comparing files takes reading them, so it happens in a
 // goroutine of the room's own; the room then compares what it drew last with what there is, and patches the difference.
 type changesRoom struct {
-	b    *builder
-	wake chan struct{} // holds one: there are newer states to draw
+	b      *builder
+	wake   chan struct{} // holds one: there are newer states to draw, or colours
+	opened time.Time     // before its first page was drawn
 
 	mu     sync.Mutex
 	states live.States // the newest
@@ -50,7 +52,9 @@ func (p *Pages) NewRoom(ctx context.Context, who access.Principal, rest []string
 		return nil, err
 	}
 	b := newBuilder(p, core.Caller{Principal: who, ClientID: "page:" + who.ID}, l)
-	return &changesRoom{b: b, wake: make(chan struct{}, 1)}, nil
+	c := &changesRoom{b: b, wake: make(chan struct{}, 1), opened: time.Now()}
+	b.painted = c.wake
+	return c, nil
 }
 
 // Channels of the room: the session is there for its catalogue and directories.
@@ -146,12 +150,24 @@ func (c *changesRoom) Changed(s live.States, news live.News) []live.Patch {
 	}
 	c.mu.Unlock()
 	switch {
-	case next == nil, last == nil && next.news == 1 && !owed:
+	case next == nil:
 		return nil
+	case last == nil && next.news == 1 && !owed:
+		return paintedSince(next, c.opened)
 	case last == nil:
 		return c.Whole(s)
 	}
 	return difference(last, next)
+}
+
+// paintedSince draws the files whose colours came after the first page may have been drawn.
+func paintedSince(d *drawing, opened time.Time) (out []live.Patch) {
+	for i := range d.files {
+		if f := &d.files[i]; f.src != nil && f.src.Painted.After(opened) {
+			out = append(out, live.Replace("file-"+f.Key(), part.DiffBox(&f.DiffFile, d.page.View)))
+		}
+	}
+	return out
 }
 
 // drawn reports whether a page shows what an envelope says: that files are being read again is over

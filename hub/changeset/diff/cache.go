@@ -24,6 +24,8 @@ type Cache struct {
 	byKey  map[Key]*list.Element
 	recent list.List
 	group  singleflight.Group
+
+	painter painter
 }
 
 type cached struct {
@@ -58,6 +60,9 @@ func (c *Cache) Compute(ctx context.Context, key Key, load func(context.Context)
 		return nil, context.Cause(ctx)
 	}
 }
+
+// Has reports whether a comparison is there, with its colours or without.
+func (c *Cache) Has(key Key) bool { return c.get(key) != nil || c.get(key.plain()) != nil }
 
 func flags(o Options) string {
 	s := []byte{0, '0' + byte(o.Space), '0'}

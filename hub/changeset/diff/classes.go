@@ -2,6 +2,7 @@ package diff
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -64,9 +65,51 @@ var known = struct {
 
 const mostKnown = 4096
 
+// special are the patterns of names that decide a language by more than the extension, as Makefile and *rc do.
+var special = sync.OnceValue(func() (all struct {
+	names    map[string]bool
+	patterns []string
+}) {
+	all.names = map[string]bool{}
+	for _, lexer := range lexers.GlobalLexerRegistry.Lexers {
+		config := lexer.Config()
+		for _, glob := range slices.Concat(config.Filenames, config.AliasFilenames) {
+			switch ext, simple := strings.CutPrefix(glob, "*."); {
+			case simple && !strings.ContainsAny(ext, "*?[.\\"):
+			case strings.ContainsAny(glob, "*?[\\"):
+				all.patterns = append(all.patterns, glob)
+			default:
+				all.names[glob] = true
+			}
+		}
+	}
+	return all
+})
+
+// languageKey returns a name that has the language of a file, which files of the same extension share where nothing else
+// counts.
+func languageKey(name string) string {
+	stem, ext, ok := strings.Cut(name, ".")
+	if !ok || stem == "" || strings.Contains(ext, ".") {
+		return name
+	}
+	all := special()
+	for _, part := range []string{name, stem} { // stem: chroma leaves out endings of backups and templates
+		if all.names[part] {
+			return name
+		}
+		for _, p := range all.patterns {
+			if ok, err := path.Match(p, part); ok || err != nil {
+				return name
+			}
+		}
+	}
+	return "x." + ext
+}
+
 // lexerFor picks the language by the file's name, nil when it has none.
 func lexerFor(name string) chroma.Lexer {
-	name = path.Base(name)
+	name = languageKey(path.Base(name))
 	known.Lock()
 	lexer, ok := known.byName[name]
 	known.Unlock()

@@ -18,7 +18,8 @@ func Compute(old, new []byte, o Options) *File {
 	if len(old) > mostBytes || len(new) > mostBytes {
 		return f
 	}
-	c := comparison{file: f, old: split(string(old)), new: split(string(new))}
+	f.texts = [2]string{string(old), string(new)}
+	c := comparison{file: f, old: split(f.texts[0]), new: split(f.texts[1])}
 	f.held, f.Generated = len(old)+len(new), saysGenerated(old) || saysGenerated(new)
 	f.OldLines, f.NewLines = len(c.old.lines), len(c.new.lines)
 	f.OldNoNewline, f.NewNoNewline = c.old.open, c.new.open

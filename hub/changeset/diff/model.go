@@ -1,5 +1,7 @@
 package diff
 
+import "time"
+
 // File is the difference of two versions.
 type File struct {
 	Hunks     []Hunk
@@ -20,7 +22,11 @@ type File struct {
 	// Sizes of the sides of a picture.
 	OldPixels, NewPixels Pixels
 
-	held int // bytes of text the rows keep alive
+	// Painted is when a painter had read the syntax of a comparison that was returned without; zero for any other.
+	Painted time.Time
+
+	texts [2]string // both sides, which the rows keep alive anyway
+	held  int       // bytes of them
 }
 
 // Hunk is a run of changed lines with the context around it. Starts are 1-based; 0 for a side without lines.

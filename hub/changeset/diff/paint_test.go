@@ -1,0 +1,123 @@
+package diff
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/chroma/v2/lexers"
+)
+
+func hasClasses(f *File) bool {
+	for _, h := range f.Hunks {
+		for _, r := range h.Rows {
+			for _, s := range r.Spans {
+				if s.Class != "" {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// TestLanguageIsThatOfTheFullName compares the shortcut by extension with chroma's own search, which takes 5 ms a name.
+func TestLanguageIsThatOfTheFullName(t *testing.T) {
+	stems := []string{"panel_012", "a-b", "CMakeLists", "Makefile", "nginx", "meson", "BUILD", "Dockerfile", "x", "config.h", "go", "PKGBUILD", "Jenkinsfile", "main_test"}
+	exts := []string{"go", "ts", "tsx", "py", "md", "css", "txt", "in", "bak", "conf", "build", "h", "mod", "json", "yml", "nothing"}
+	for i, stem := range stems {
+		for j, ext := range exts {
+			if (i+j)%3 != 0 {
+				continue
+			}
+			name := stem + "." + ext
+			want, got := "", ""
+			if l := lexers.Match(name); l != nil && l.Config().Name != "plaintext" {
+				want = l.Config().Name
+			}
+			if l := lexerFor(name); l != nil {
+				got = l.Config().Name
+			}
+			if got != want {
+				t.Errorf("%s is taken for %q, want %q", name, got, want)
+			}
+		}
+	}
+	if languageKey("panel_012.ts") != languageKey("list.ts") {
+		t.Error("files of one extension are looked for each")
+	}
+}
+
+func TestColoursFollowAComparison(t *testing.T) {
+	var c Cache
+	defer c.Close()
+	load := func(context.Context) ([]byte, []byte, error) {
+		return []byte("package a\n"), []byte("package b // \"c\"\n"), nil
+	}
+	key := Key{Old: "1", New: "2", Options: Options{Path: "a.go"}}
+	tell := make(chan struct{}, 1)
+	f, err := c.ComputePlain(t.Context(), key, load, tell)
+	if err != nil || f.Additions != 1 || hasClasses(f) {
+		t.Fatalf("the first comparison: %+v %v", f, err)
+	}
+	<-tell
+	f, err = c.ComputePlain(t.Context(), key, load, tell)
+	if err != nil || f.Additions != 1 || !hasClasses(f) || f.Painted.IsZero() {
+		t.Errorf("after its colours came: %+v %v", f, err)
+	}
+	if c.get(key.plain()) != nil {
+		t.Error("the comparison without colours is kept beside the one with them")
+	}
+}
+
+func TestPainterTellsEveryReader(t *testing.T) {
+	var c Cache
+	defer c.Close()
+	load := func(context.Context) ([]byte, []byte, error) { return nil, []byte("package a\n"), nil }
+	key := Key{New: "1", Options: Options{Path: "a.go"}}
+	c.painter.working = true // the first is painted when both have asked
+	var readers []chan struct{}
+	for range 2 {
+		tell := make(chan struct{}, 1)
+		readers = append(readers, tell)
+		if f, err := c.ComputePlain(t.Context(), key, load, tell); err != nil || hasClasses(f) {
+			t.Fatalf("%+v %v", f, err)
+		}
+	}
+	if n := len(c.painter.jobs); n != 1 {
+		t.Errorf("%d comparisons wait, want 1", n)
+	}
+	c.painter.wg.Go(c.paint)
+	for _, tell := range readers {
+		<-tell
+	}
+}
+
+func TestPainterIsBounded(t *testing.T) {
+	var c Cache
+	defer c.Close()
+	c.painter.working = true // no one paints
+	load := func(context.Context) ([]byte, []byte, error) { return nil, []byte("package a\n"), nil }
+	for i := range mostJobs + 10 {
+		key := Key{New: strconv.Itoa(i), Options: Options{Path: "a.go"}}
+		if _, err := c.ComputePlain(t.Context(), key, load, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(c.painter.jobs); n != mostJobs {
+		t.Errorf("%d comparisons wait, want %d", n, mostJobs)
+	}
+}
+
+func TestPlainTextHasNoColoursToWaitFor(t *testing.T) {
+	var c Cache
+	defer c.Close()
+	load := func(context.Context) ([]byte, []byte, error) { return nil, []byte(strings.Repeat("a\n", 9)), nil }
+	if _, err := c.ComputePlain(t.Context(), Key{New: "1", Options: Options{Path: "a.txt"}}, load, nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(c.painter.jobs) != 0 {
+		t.Error("a text without a language waits for colours")
+	}
+}
