@@ -26,7 +26,7 @@ import (
 	"github.com/ahphub/ahphub/e2e/fixture"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
-	hosting "github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -101,11 +101,11 @@ func BenchmarkFirstReview(b *testing.B) {
 		uri, _ := session(b, p)
 		browser := h.signedIn(b)
 		path := "/s/" + core.ShortID(uri) + "/changes?scope=uncommitted"
-		changes := hosting.ChangesetURI(uri, "uncommitted", "")
-		check(b, p.Subscribe(b.Context(), changes))
+		list := changes.URI(uri, "uncommitted", "")
+		check(b, p.Subscribe(b.Context(), list))
 		ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
 		check(b, p.Wait(ctx, func() bool {
-			cs, ok := p.State(changes).(*ahp.ChangesetState)
+			cs, ok := p.State(list).(*ahp.ChangesetState)
 			return ok && cs.Status == ahp.ChangesetStatusReady && len(cs.Files) == 100
 		}))
 		cancel()

@@ -95,9 +95,9 @@ func (h *Host) Blobs(ctx context.Context, c core.Caller, session ahp.URI, uris [
 	var oids []string
 	for _, uri := range uris {
 		of, b, err := h.blobAt(ctx, c, uri)
-		if err == nil && of == session && b.kind != keptKind && b.kind != commitKind {
-			named[uri] = b.oid
-			oids = append(oids, b.oid)
+		if err == nil && of == session && b.Kind == "" {
+			named[uri] = b.OID
+			oids = append(oids, b.OID)
 		}
 	}
 	if len(oids) == 0 {
