@@ -161,6 +161,9 @@ func (h *Hub) takeBatch() (Batch, bool) {
 	return b, true
 }
 
+// MoreUnjournaled returns what Unjournaled would return at once, if there is something.
+func (h *Hub) MoreUnjournaled() (Batch, bool) { return h.takeBatch() }
+
 // Taken reports whether the store has taken everything that was accepted so far.
 func (h *Hub) Taken() bool {
 	h.mu.Lock()

@@ -14,7 +14,8 @@ import (
 // batch that cannot be written turns the host read-only and is tried again
 // until it can: nothing that was accepted is dropped.
 //
-// Batches are encoded while earlier ones are written; those that wait share a transaction.
+// Two writers take turns: one takes the next batch and encodes it while the other writes. A
+// batch that comes alone passes through one of them from the hub to the disk.
 func (s *Store) Run(ctx context.Context, h *hub.Hub) error {
 	snaps := s.newSnapshotter(ctx)
 	defer snaps.stop()
@@ -25,17 +26,56 @@ func (s *Store) Run(ctx context.Context, h *hub.Hub) error {
 	beside.Go(func() { s.keepGuard(ctx, h) })
 	beside.Go(func() { s.keepReserve(ctx, h) })
 	beside.Go(func() { s.keepPruning(ctx, h) })
-	encoded, stop := make(chan flight, mostFlights), make(chan struct{})
-	failed := make(chan error, 1)
-	beside.Go(func() { failed <- s.encodeBatches(ctx, h, encoded, stop) })
-	err := s.writeBatches(ctx, h, encoded, snaps)
-	close(stop)
-	cancel() // after an error, too
-	return errors.Join(err, <-failed)
+	t := &turns{store: s, hub: h, snaps: snaps}
+	var writers sync.WaitGroup
+	for range 2 {
+		writers.Go(func() {
+			for t.next(ctx) {
+			}
+			cancel() // after an error, too
+		})
+	}
+	writers.Wait()
+	return t.err
 }
 
-// mostFlights bounds the batches that are encoded and wait.
-const mostFlights = 8
+// turns is what two writers of the journal share.
+type turns struct {
+	store *Store
+	hub   *hub.Hub
+	snaps *snapshotter
+	take  sync.Mutex // held from taking a batch until it is the batch's turn to be written
+	write sync.Mutex // held while batches are written
+	err   error      // why nothing is written any more; guarded by write
+}
+
+// next takes what the hub has, waits for its turn, and writes it with what came meanwhile. It reports whether its writer
+// is to go on.
+func (t *turns) next(ctx context.Context) bool {
+	t.take.Lock()
+	b, err := t.hub.Unjournaled(ctx)
+	if err != nil {
+		t.take.Unlock()
+		return false // ctx has ended and everything is taken
+	}
+	flights, err := t.encode(nil, b) // while the other writer writes
+	t.write.Lock()
+	defer t.write.Unlock()
+	if err == nil && t.err == nil {
+		if more, ok := t.hub.MoreUnjournaled(); ok {
+			flights, err = t.encode(flights, more)
+		}
+	}
+	t.take.Unlock()
+	switch {
+	case t.err != nil:
+	case err != nil:
+		t.err = t.store.giveUp(t.hub, err)
+	default:
+		t.err = t.store.writeFlights(ctx, t.hub, flights, t.snaps)
+	}
+	return t.err == nil
+}
 
 // flight is an encoded batch.
 type flight struct {
@@ -43,27 +83,15 @@ type flight struct {
 	batch          []byte
 }
 
-// encodeBatches takes batches from the hub until ctx has ended and everything is taken.
-func (s *Store) encodeBatches(ctx context.Context, h *hub.Hub, encoded chan<- flight, stop <-chan struct{}) error {
-	defer close(encoded)
-	for {
-		b, err := h.Unjournaled(ctx)
-		if err != nil {
-			return nil
-		}
-		f := flight{upto: b.Upto}
-		if b.Reserve {
-			f.reserved = b.Seq + s.cfg.SeqBlock
-		}
-		if f.batch, err = Encode(b, f.reserved); err != nil {
-			return s.giveUp(h, err)
-		}
-		select {
-		case encoded <- f:
-		case <-stop:
-			return nil
-		}
+// encode appends a batch to flights.
+func (t *turns) encode(flights []flight, b hub.Batch) ([]flight, error) {
+	f := flight{upto: b.Upto}
+	if b.Reserve {
+		f.reserved = b.Seq + t.store.cfg.SeqBlock
 	}
+	var err error
+	f.batch, err = Encode(b, f.reserved)
+	return append(flights, f), err
 }
 
 // giveUp ends the journal for good; the program stops with it.
@@ -73,30 +101,22 @@ func (s *Store) giveUp(h *hub.Hub, err error) error {
 	return fmt.Errorf("journal: %w", err)
 }
 
-// writeBatches writes encoded batches in order until there are no more.
-func (s *Store) writeBatches(ctx context.Context, h *hub.Hub, encoded <-chan flight, snaps *snapshotter) error {
-	for f := range encoded {
-		p, upto, reserved := newPlan(), int64(0), int64(0)
-		for more := true; more; {
-			if err := s.addBatch(p, s.position+1, f.batch); err != nil {
-				return s.giveUp(h, err)
-			}
-			s.position++
-			upto, reserved = f.upto, max(reserved, f.reserved)
-			select {
-			case f, more = <-encoded:
-			default:
-				more = false
-			}
+// writeFlights writes encoded batches in one transaction.
+func (s *Store) writeFlights(ctx context.Context, h *hub.Hub, flights []flight, snaps *snapshotter) error {
+	p, upto, reserved := newPlan(), int64(0), int64(0)
+	for _, f := range flights {
+		if err := s.addBatch(p, s.position+1, f.batch); err != nil {
+			return s.giveUp(h, err)
 		}
-		s.finish(p)
-		if err := s.insist(ctx, h, p); err != nil {
-			return fmt.Errorf("journal: not everything is on disk: %w", err)
-		}
-		h.Durable(upto, reserved)
-		if s.staysFull(h) {
-			continue
-		}
+		s.position++
+		upto, reserved = f.upto, max(reserved, f.reserved)
+	}
+	s.finish(p)
+	if err := s.insist(ctx, h, p); err != nil {
+		return fmt.Errorf("journal: not everything is on disk: %w", err)
+	}
+	h.Durable(upto, reserved)
+	if !s.staysFull(h) {
 		snaps.want(p.grown)
 	}
 	return nil
