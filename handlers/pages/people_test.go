@@ -95,6 +95,21 @@ func TestPeoplePage(t *testing.T) {
 	s.body("an unknown link", res, err, http.StatusNotFound)
 }
 
+// The page says in words how a call ended that is not simply done, and the export names it.
+func TestAuditShowsOutcomes(t *testing.T) {
+	s := open(t)
+	s.pages.Audit = events{{What: "wrote a file", Outcome: audit.Unknown}, {What: "moved a file", Outcome: audit.Failed}, {What: "joined"}}
+	shown := s.get("/audit")
+	for _, want := range []string{"Outcome unknown. ahphub stopped before this finished", "Failed. Part of it may have happened"} {
+		if strings.Count(shown, want) != 1 {
+			t.Errorf("/audit does not show %q once", want)
+		}
+	}
+	if raw := s.get("/audit.jsonl"); strings.Count(raw, `"outcome":"unknown"`) != 1 || strings.Count(raw, `"outcome"`) != 2 {
+		t.Errorf("the export is\n%s", raw)
+	}
+}
+
 func TestAuditPage(t *testing.T) {
 	s := open(t)
 	var all events
