@@ -98,7 +98,7 @@ func TestPeoplePage(t *testing.T) {
 // The page says in words how a call ended that is not simply done, and the export names it.
 func TestAuditShowsOutcomes(t *testing.T) {
 	s := open(t)
-	s.pages.Audit = events{{What: "wrote a file", Outcome: audit.Unknown}, {What: "moved a file", Outcome: audit.Failed}, {What: "joined"}}
+	s.pages.people.Audit = events{{What: "wrote a file", Outcome: audit.Unknown}, {What: "moved a file", Outcome: audit.Failed}, {What: "joined"}}
 	shown := s.get("/audit")
 	for _, want := range []string{"Outcome unknown. ahphub stopped before this finished", "Failed. Part of it may have happened"} {
 		if strings.Count(shown, want) != 1 {
