@@ -114,7 +114,7 @@ func (s *Service) isSubmodule(ctx context.Context, l layout) (bool, error) {
 		}
 		out, err := s.git(ctx, run{of: source{top: l.top}, dir: l.top, env: append(isolated(), "GIT_DIR="+os.DevNull),
 			args: []string{"config", "--file", file, "--no-includes", "-z", "--get", "core.worktree"}})
-		if err != nil && !exited(err) {
+		if err != nil && !hasExited(err) {
 			return false, err
 		}
 		if top := strings.TrimSuffix(string(out), "\x00"); err == nil && sameFile(joinPath(l.gitDir, top), l.top) {

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// Adopt stores with a session what another one keeps of some directories, so that checkpoints of that one can be compared
+// Adopt stores with a session what another one keeps of some directories, so that checkpoints of
+// that one can be compared
 // here too. Content is shared on the disk, not copied.
 func (s *Service) Adopt(ctx context.Context, session, from string, dirs []string) error {
 	for _, dir := range dirs {

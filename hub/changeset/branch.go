@@ -14,7 +14,8 @@ func (s *Service) Branch(ctx context.Context, session string, dirs []string) (Ch
 }
 
 // defaults are where the default branch is looked for: what the remote says it is, then the usual names.
-var defaults = []string{"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "refs/heads/main", "refs/heads/master", "refs/heads/trunk"}
+var defaults = []string{"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master",
+	"refs/heads/main", "refs/heads/master", "refs/heads/trunk"}
 
 // branchTree is the tree of the merge base, "" when nothing is committed.
 func (s *Service) branchTree(ctx context.Context, src source) (string, error) {
@@ -34,7 +35,8 @@ func (s *Service) branchTree(ctx context.Context, src source) (string, error) {
 			return "", err
 		}
 		if base == "" {
-			return "", fmt.Errorf("this branch has no commit in common with %s: choose another scope", strings.TrimPrefix(ref, "refs/"))
+			return "", fmt.Errorf("this branch has no commit in common with %s: choose another scope",
+				strings.TrimPrefix(ref, "refs/"))
 		}
 		return s.ask(ctx, src, "rev-parse", "--verify", "--quiet", base+"^{tree}")
 	}

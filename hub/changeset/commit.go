@@ -32,7 +32,8 @@ type RefusedError struct{ Output string }
 func (e *RefusedError) Error() string { return "git refused the commit:\n" + e.Output }
 
 // Commit commits what is staged, or when nothing is all of these files. Hooks and filters run, and the identity git is
-// configured for is the committer. When it is refused the index is what it was before. Errors: ErrConflict, *RefusedError.
+// configured for is the committer. When it is refused the index is what it was before. Errors:
+// ErrConflict, *RefusedError.
 func (s *Service) Commit(ctx context.Context, session string, tops []Tree, files []File, c Commit) (Committed, error) {
 	if strings.TrimSpace(c.Message) == "" {
 		return Committed{}, fmt.Errorf("%w: the message is empty: write what changed and why", ErrConflict)
@@ -76,12 +77,14 @@ func (s *Service) whereToCommit(ctx context.Context, session string, tops []Tree
 	case 1:
 		return staged[0], nil
 	}
-	return Tree{}, fmt.Errorf("%w: several repositories have something to commit: stage the files of one of them alone", ErrConflict)
+	return Tree{}, fmt.Errorf("%w: several repositories have something to commit: stage the files of one of them alone",
+		ErrConflict)
 }
 
 func (w *rewriting) commit(ctx context.Context, files []File, c Commit) (Committed, error) {
 	if busy := w.src.busy(); busy != "" {
-		return Committed{}, fmt.Errorf("%w: %s is in progress: finish or abort it in a terminal, then commit", ErrConflict, busy)
+		return Committed{}, fmt.Errorf("%w: %s is in progress: finish or abort it in a terminal, then commit", ErrConflict,
+			busy)
 	}
 	if err := w.stagedElsewhere(ctx); err != nil {
 		return Committed{}, err
@@ -107,7 +110,8 @@ func (w *rewriting) commit(ctx context.Context, files []File, c Commit) (Committ
 	return done, err
 }
 
-// stagedElsewhere refuses to commit files that are not shown: a commit contains the whole index, a session one directory.
+// stagedElsewhere refuses to commit files that are not shown: a commit contains the whole index, a
+// session one directory.
 func (w *rewriting) stagedElsewhere(ctx context.Context) error {
 	if w.src.prefix == "" {
 		return nil
@@ -120,7 +124,8 @@ func (w *rewriting) stagedElsewhere(ctx context.Context) error {
 	}
 	for path := range x.files {
 		if !under(path, w.src.prefix) {
-			return fmt.Errorf("%w: %s is staged, which is not in this directory: unstage it, or commit in a terminal", ErrConflict, path)
+			return fmt.Errorf("%w: %s is staged, which is not in this directory: unstage it, or commit in a terminal",
+				ErrConflict, path)
 		}
 	}
 	return nil
@@ -129,7 +134,8 @@ func (w *rewriting) stagedElsewhere(ctx context.Context) error {
 // runCommit releases the session's repository: hooks may take minutes, during which readers must not wait.
 func (w *rewriting) runCommit(ctx context.Context, c Commit, env []string) error {
 	w.unlock()
-	_, err := w.s.git(ctx, run{of: w.src, dir: w.src.top, stdin: []byte(c.Message), acting: true, slotless: true, patience: w.s.cfg.Hooks, env: env,
+	_, err := w.s.git(ctx, run{of: w.src, dir: w.src.top, stdin: []byte(c.Message), acting: true, slotless: true,
+		patience: w.s.cfg.Hooks, env: env,
 		args: []string{"commit", "--quiet", "--file=-", "--cleanup=whitespace"}})
 	return commitRefusal(err)
 }
@@ -202,9 +208,10 @@ func plain(text string) string {
 
 // author is who wrote it, for git's environment; that git knows who commits is asked first, as it says it at length.
 func (w *rewriting) author(ctx context.Context, c Commit) ([]string, error) {
-	out, err := w.s.git(ctx, run{of: w.src, dir: w.src.top, acting: true, config: []string{"-c", "user.useConfigOnly=true"}, args: []string{"var", "GIT_COMMITTER_IDENT"}})
+	out, err := w.s.git(ctx, run{of: w.src, dir: w.src.top, acting: true,
+		config: []string{"-c", "user.useConfigOnly=true"}, args: []string{"var", "GIT_COMMITTER_IDENT"}})
 	if err != nil {
-		if !exited(err) {
+		if !hasExited(err) {
 			return nil, err
 		}
 		return nil, fmt.Errorf("%w: git does not know who commits here: run git config --global user.name and user.email on the host", ErrConflict)

@@ -115,7 +115,8 @@ func skippedFiles(from, to Tree) (files []File) {
 		files = append(files, f)
 	}
 	for _, s := range was {
-		files = append(files, File{Top: to.Top, Path: s.Path, Status: Deleted, OldMode: "100644", OldSize: s.Size, Binary: true, Skipped: s.Why})
+		files = append(files, File{Top: to.Top, Path: s.Path, Status: Deleted, OldMode: "100644", OldSize: s.Size,
+			Binary: true, Skipped: s.Why})
 	}
 	return files
 }

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Content returns a version of a file: ErrNoContent when no repository of the session has it, ErrTooLarge past the limit.
+// Content returns a version of a file: ErrNoContent when no repository of the session has it,
+// ErrTooLarge past the limit.
 func (s *Service) Content(ctx context.Context, session, oid string) ([]byte, error) {
 	if !IsOID(oid) {
 		return nil, fmt.Errorf("%w: %q is not the name of a version", ErrNoContent, oid)

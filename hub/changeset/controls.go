@@ -228,7 +228,7 @@ func (src source) findSpecial() (found *SpecialFileError) {
 			if left--; left < 0 {
 				return fs.SkipAll
 			}
-			if err != nil || d.IsDir() || root == src.top && !isControl(name) && !gits(relSlash(root, name)) {
+			if err != nil || d.IsDir() || root == src.top && !isControl(name) && !isGits(relSlash(root, name)) {
 				return nil
 			}
 			if found, _ = checkEntry(filepath.Dir(name), d).(*SpecialFileError); found != nil {

@@ -65,7 +65,8 @@ func (r *repo) rememberCounts(files []File) {
 	}
 }
 
-// changedFiles lists what differs between two trees. Lines are counted of what was not compared before: after the write of
+// changedFiles lists what differs between two trees. Lines are counted of what was not compared
+// before: after the write of
 // one file that is one file, however many others have changed.
 func (r *repo) changedFiles(ctx context.Context, src source, from, to string) ([]File, error) {
 	files, err := r.namesChanged(ctx, src, from, to)
@@ -106,7 +107,8 @@ func (r *repo) namesChanged(ctx context.Context, src source, from, to string) ([
 	return files, errors.Join(err, src.checkParents(paths))
 }
 
-func (r *repo) diffTree(ctx context.Context, src source, from, to string, pathspec []string, more ...string) ([]File, error) {
+func (r *repo) diffTree(ctx context.Context, src source, from, to string, pathspec []string, more ...string) ([]File,
+	error) {
 	args := []string{"diff-tree", "-r", "-z", "-M", "-l1000", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv"}
 	args = append(append(append(args, more...), from, to), pathspec...)
 	out, err := r.trees(ctx, src, nil, args...)

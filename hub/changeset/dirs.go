@@ -80,5 +80,6 @@ func withoutNested(c Checkpoint) Checkpoint {
 
 // inside reports whether path is dir or below it.
 func inside(path, dir string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+	return path == dir || strings.HasPrefix(path,
+		strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }

@@ -5,21 +5,24 @@ import (
 	"errors"
 )
 
-// Discard puts files back to what is staged, or committed where nothing is: what is untracked goes. Lines are taken back
+// Discard puts files back to what is staged, or committed where nothing is: what is untracked goes.
+// Lines are taken back
 // from one file alone. The index stays as it is. Otherwise it is as Revert, and keep is how it is undone.
-func (s *Service) Discard(ctx context.Context, session string, tops []Tree, files []File, lines *Lines, keep func(Undo) error) (int, error) {
-	return s.rewrite(ctx, session, tops, files, keep, func(ctx context.Context, w *rewriting, f File) (steps []step, err error) {
-		if w.index == nil {
-			if w.index, err = w.repo.index(ctx, w.src); err != nil {
-				return nil, err
+func (s *Service) Discard(ctx context.Context, session string, tops []Tree, files []File, lines *Lines,
+	keep func(Undo) error) (int, error) {
+	return s.rewrite(ctx, session, tops, files, keep,
+		func(ctx context.Context, w *rewriting, f File) (steps []step, err error) {
+			if w.index == nil {
+				if w.index, err = w.repo.index(ctx, w.src); err != nil {
+					return nil, err
+				}
 			}
-		}
-		return w.discard(ctx, f, lines)
-	})
+			return w.discard(ctx, f, lines)
+		})
 }
 
 func (w *rewriting) discard(ctx context.Context, f File, lines *Lines) (steps []step, err error) {
-	if err := errors.Join(kept(f), w.unfiltered(ctx, f.Path)); err != nil {
+	if err := errors.Join(kept(f), w.checkUnfiltered(ctx, f.Path)); err != nil {
 		return nil, err
 	}
 	if lines != nil {
@@ -53,7 +56,7 @@ func (w *rewriting) discard(ctx context.Context, f File, lines *Lines) (steps []
 	return steps, nil
 }
 
-// discardLines takes back some of what is different between the index and the work tree.
+// discardLines undoes some of the differences between the index and the worktree.
 func (w *rewriting) discardLines(ctx context.Context, f File, l Lines) ([]step, error) {
 	mode, oid := w.indexVersion(f)
 	staged, err := w.version(ctx, f.Path, mode, oid)

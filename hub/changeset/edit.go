@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Edit says what a file of a work tree should read, given what it reads; an error keeps everything as it is.
+// Edit returns a file's new content given its current one; an error leaves everything unchanged.
 type Edit struct {
 	Path string // of a file below one of the directories
 	Edit func(content []byte) ([]byte, error)
@@ -16,7 +16,8 @@ type Edit struct {
 
 const mostEdited = 4 << 20 // bytes of a file
 
-// Edit rewrites files below the directories: all of them or, with an error, none. ErrConflict says that a file is not one
+// Edit rewrites files below the directories: all of them or, with an error, none. ErrConflict says
+// that a file is not one
 // that can be edited, or was written to at this moment. Before anything is written keep receives the undo document; it
 // may be nil.
 func (s *Service) Edit(ctx context.Context, session string, dirs []string, edits []Edit, keep func(Undo) error) error {
@@ -54,7 +55,7 @@ func (s *Service) Edit(ctx context.Context, session string, dirs []string, edits
 
 func (w *rewriting) edit(e Edit) error {
 	path, err := filepath.Rel(w.src.top, e.Path)
-	if err != nil || !filepath.IsLocal(path) || gits(path) {
+	if err != nil || !filepath.IsLocal(path) || isGits(path) {
 		return fmt.Errorf("%w: %s is not a file of this directory", ErrConflict, e.Path)
 	}
 	path = filepath.ToSlash(path)
@@ -74,12 +75,13 @@ func (w *rewriting) edit(e Edit) error {
 	return err
 }
 
-// gits reports whether a path is of git's own, in a repository inside of this one too.
-func gits(path string) bool {
-	return slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"), func(name string) bool { return strings.EqualFold(name, ".git") })
+// isGits reports whether a path belongs to git itself, also in a nested repository.
+func isGits(path string) bool {
+	return slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"),
+		func(name string) bool { return strings.EqualFold(name, ".git") })
 }
 
-// Staged tells how many files people have staged in the repositories of the directories.
+// Staged returns how many files people have staged in the repositories of the directories.
 func (s *Service) Staged(ctx context.Context, session string, dirs []string) (n int, err error) {
 	if dirs, err = distinct(dirs); err != nil {
 		return 0, err

@@ -31,7 +31,7 @@ func (e *entry) equal(o *entry) bool {
 	return e.link == o.link && e.exec == o.exec && bytes.Equal(e.data, o.data)
 }
 
-// mode is git's, "" for nothing.
+// mode returns git's mode, "" for none.
 func (e *entry) mode() string {
 	switch {
 	case e == nil:
@@ -44,7 +44,7 @@ func (e *entry) mode() string {
 	return "100644"
 }
 
-// oid is the name git gives the content, as long as the given one.
+// oid returns git's name of the content, as long as the given one.
 func (e *entry) oid(like string) string {
 	if e == nil {
 		return ""
@@ -58,9 +58,10 @@ func (e *entry) oid(like string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// readEntry looks at a path the way git does: a directory there is no file, and nothing is behind a symbolic link.
+// readEntry reads a path the way git does: a directory there is not a file, and symbolic links are
+// not followed.
 func readEntry(root *os.Root, path string) (*entry, error) {
-	if behindLink(root, path) {
+	if isBehindLink(root, path) {
 		return nil, nil
 	}
 	name := filepath.FromSlash(path)
@@ -85,8 +86,8 @@ func readEntry(root *os.Root, path string) (*entry, error) {
 	return &entry{exec: info.Mode()&0o100 != 0, data: data}, err
 }
 
-// behindLink reports whether a symbolic link stands where a path needs a directory.
-func behindLink(root *os.Root, name string) bool {
+// isBehindLink reports whether a symbolic link is in the place of one of a path's directories.
+func isBehindLink(root *os.Root, name string) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if info, err := root.Lstat(filepath.FromSlash(dir)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return true
@@ -95,7 +96,8 @@ func behindLink(root *os.Root, name string) bool {
 	return false
 }
 
-// behindLinks sorts out paths that stand behind a symbolic link by now: git gives up on all when it is asked to look there.
+// behindLinks splits off paths behind a symbolic link: git fails for all paths when asked to read
+// there.
 func behindLinks(top string, paths []string) (there, hidden []string) {
 	linked := map[string]bool{".": false} // by directory
 	var behind func(dir string) bool
@@ -118,14 +120,15 @@ func behindLinks(top string, paths []string) (there, hidden []string) {
 	return there, hidden
 }
 
-// step is one path to be written.
+// step is one path to write.
 type step struct {
 	path      string
 	was, want *entry
 }
 
-// carryOut writes every step, after one last look that nothing moved. When one fails, those before it are taken back.
-// What goes away goes first, the deepest first, as it may be in the way of what comes.
+// carryOut performs every step, after a last check that nothing has changed. When one fails, the
+// steps before it are undone. Removals come first, the deepest first, because they may be in the
+// way of additions.
 func carryOut(root *os.Root, steps []step) error {
 	slices.SortStableFunc(steps, func(a, b step) int {
 		switch {
@@ -154,7 +157,7 @@ func carryOut(root *os.Root, steps []step) error {
 	return nil
 }
 
-// writeEntry replaces what is at a path in one move.
+// writeEntry replaces the content of a path atomically.
 func writeEntry(root *os.Root, path string, e *entry) error {
 	name := filepath.FromSlash(path)
 	if e == nil {
@@ -166,7 +169,7 @@ func writeEntry(root *os.Root, path string, e *entry) error {
 		}
 		return err
 	}
-	if behindLink(root, path) {
+	if isBehindLink(root, path) {
 		return fmt.Errorf("%w: a symbolic link stands in the way of %s", ErrConflict, path)
 	}
 	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -183,7 +186,7 @@ func writeEntry(root *os.Root, path string, e *entry) error {
 	return nil
 }
 
-// permissions keep whom a file is for; only whether it is a program is of a version.
+// permissions keeps a file's access rights; a version only determines whether it is executable.
 func permissions(root *os.Root, name string, e *entry) fs.FileMode {
 	perm := fs.FileMode(0o644)
 	if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() {

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// Files lists the files in which a change would count, as absolute paths: known ones and those not ignored; at most so
-// many.
+// Files lists up to most files whose changes count, as absolute paths: known ones and those not
+// ignored.
 func (s *Service) Files(ctx context.Context, session string, dirs []string, most int) (files []string, err error) {
 	ctx, done := s.reading(ctx)
 	defer done()
@@ -34,7 +34,7 @@ func (s *Service) Files(ctx context.Context, session string, dirs []string, most
 	return files, nil
 }
 
-// list names every file that counts: known ones and those not ignored.
+// list returns every file whose changes count: known ones and those not ignored.
 func (r *repo) list(ctx context.Context, src source) ([]string, error) {
 	unlock, err := r.s.lock(ctx, r.git)
 	if err != nil {

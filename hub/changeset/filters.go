@@ -8,25 +8,26 @@ import (
 	"strings"
 )
 
-// trusted reports whether the owner lets the filters of a repository run when it is looked at.
-func (s *Service) trusted(top string) bool {
+// isTrusted reports whether the owner allows the filters of a repository to run for reading.
+func (s *Service) isTrusted(top string) bool {
 	return slices.ContainsFunc(s.cfg.TrustFilters, func(dir string) bool { return inside(top, filepath.Clean(dir)) })
 }
 
-// filterConfig are the filters that the person's configuration names, as arguments; none of a repository that is not
-// trusted. Git LFS looks for objects where the person's repository has them.
+// filterConfig returns the filters in the person's configuration, as arguments; none for a
+// repository that is not trusted. Git LFS looks for objects in the person's repository.
 func (s *Service) filterConfig(src source) []string {
-	if !s.trusted(src.top) {
+	if !s.isTrusted(src.top) {
 		return nil
 	}
 	args := src.args(func(key string) bool { return strings.HasPrefix(key, "filter.") || strings.HasPrefix(key, "lfs.") })
 	return append(args, "-c", "lfs.storage="+filepath.Join(src.common, "lfs"))
 }
 
-// filters are the names of those that do something in the person's repository; none where they are trusted.
+// filters returns the names of active filters in the person's repository; none where they are
+// trusted.
 func (s *Service) filters(src source) map[string]bool {
 	names := map[string]bool{}
-	if s.trusted(src.top) {
+	if s.isTrusted(src.top) {
 		return names
 	}
 	for _, set := range src.settings {
@@ -39,8 +40,8 @@ func (s *Service) filters(src source) map[string]bool {
 	return names
 }
 
-// unfiltered refuses to write a file whose content a filter would make.
-func (w *rewriting) unfiltered(ctx context.Context, path string) (err error) {
+// checkUnfiltered refuses to write a file whose content passes through a filter.
+func (w *rewriting) checkUnfiltered(ctx context.Context, path string) (err error) {
 	if w.filters == nil {
 		w.filters = w.s.filters(w.src)
 	}

@@ -12,7 +12,7 @@ import (
 // Generated reports whether a repository's attributes call a file generated.
 type Generated string
 
-// What linguist-generated in .gitattributes can say; nothing when it does not speak of the file.
+// Values of linguist-generated in .gitattributes; "" when it does not mention the file.
 const (
 	GeneratedYes Generated = "yes"
 	GeneratedNo  Generated = "no"
@@ -20,8 +20,8 @@ const (
 
 const generatedAttr = "linguist-generated"
 
-// setGenerated asks the attributes of the work tree about changed files. git is asked only where an attribute file
-// names the attribute at all.
+// setGenerated evaluates the worktree's attributes for changed files. It runs git only when an
+// attribute file mentions the attribute.
 func (r *repo) setGenerated(ctx context.Context, src source, files []File) error {
 	if !r.namesGenerated(src, files) {
 		return nil
@@ -49,7 +49,7 @@ func (r *repo) setGenerated(ctx context.Context, src source, files []File) error
 	return nil
 }
 
-// namesGenerated looks into the attribute files that speak of changed files: those of their directories and above.
+// namesGenerated searches the attribute files of the changed files' directories and their parents.
 func (r *repo) namesGenerated(src source, files []File) bool {
 	if mentions(filepath.Join(r.git, "info", "attributes")) {
 		return true

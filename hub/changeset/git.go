@@ -28,27 +28,31 @@ type run struct {
 	patience time.Duration // in place of the service's
 }
 
-// safety turns off whatever would run a program of the repository's choice.
-var safety = []string{"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
+// safety disables everything that would run a program chosen by the repository.
+var safety = []string{"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c",
+	"core.untrackedCache=false",
 	"-c", "safe.directory=*", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.safecrlf=false",
-	"-c", "core.quotePath=false", "-c", "submodule.recurse=false", "-c", "protocol.allow=never", "-c", "advice.addEmbeddedRepo=false",
+	"-c", "core.quotePath=false", "-c", "submodule.recurse=false", "-c", "protocol.allow=never", "-c",
+	"advice.addEmbeddedRepo=false",
 	"-c", "log.mailmap=false"}
 
-// keptEnv are variables of git's that say where configuration is, and which transports the person allows. All others
-// could point it elsewhere.
-var keptEnv = []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES", "GIT_EXEC_PATH",
+// keptEnv are git's variables for the location of configuration and the permitted transports.
+// Others could redirect git.
+var keptEnv = []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES",
+	"GIT_EXEC_PATH",
 	"GIT_ALLOW_PROTOCOL"}
 
-// baseEnv is for reading: the empty GIT_ALLOW_PROTOCOL allows no transport, whatever a repository is configured for, so
-// that nothing is fetched. It is not set for a person who acts: their hooks push and their filters fetch, as in a
-// terminal of theirs, by what their own settings allow.
+// baseEnv is for reading: the empty GIT_ALLOW_PROTOCOL allows no transport, whatever a repository
+// configures, so that nothing is fetched. It is not set for a person's own actions: their hooks
+// push and their filters fetch as in their terminal, by their own settings.
 func baseEnv(pass []string) []string {
-	return append(plainEnv(pass), "GIT_ALLOW_PROTOCOL=", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1",
+	return append(plainEnv(pass), "GIT_ALLOW_PROTOCOL=", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
+		"GIT_NO_LAZY_FETCH=1",
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1", "LC_ALL=C")
 }
 
-// plainEnv returns the variables of the host that git, its hooks and its filters see. Of git's own it keeps keptEnv alone,
-// whatever pass lists.
+// plainEnv returns the variables of the host that git, its hooks and its filters see. Of git's own
+// it keeps only keptEnv, whatever pass lists.
 func plainEnv(pass []string) []string {
 	return slices.DeleteFunc(environ.Inherit(slices.Concat(keptEnv, pass)), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
@@ -56,15 +60,17 @@ func plainEnv(pass []string) []string {
 	})
 }
 
-// actingConfig and actingEnv leave everything to the person's configuration that is not about a terminal: nothing asks, no
-// editor opens, and nothing is left running when git has ended.
-var actingConfig = []string{"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.quotePath=false", "-c", "color.ui=false"}
+// actingConfig and actingEnv leave everything to the person's configuration except what needs a
+// terminal: nothing prompts, no editor opens, and nothing is left running when git has ended.
+var actingConfig = []string{"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.quotePath=false", "-c",
+	"color.ui=false"}
 
 func actingEnv(pass []string) []string {
 	return append(plainEnv(pass), "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=:", "NO_COLOR=1", "TERM=dumb")
 }
 
-// git runs a program and returns what it wrote, bounded in time and size. A run that is cancelled takes its children along.
+// git runs a program and returns its output, bounded in time and size. Cancelling a run ends its
+// children too.
 func (s *Service) git(ctx context.Context, r run) ([]byte, error) {
 	if !r.slotless {
 		release, err := s.slots.take(ctx, r.of.slotKey())
@@ -128,13 +134,14 @@ func (e *gitError) Error() string {
 
 func (e *gitError) Unwrap() error { return e.err }
 
-// exited reports whether git itself said no, rather than not having run at all.
-func exited(err error) bool {
+// hasExited reports whether git itself failed, rather than not running at all.
+func hasExited(err error) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit)
 }
 
-// bounded keeps the first bytes of what is written to it. The buffer is not embedded: its ReadFrom would go past Write.
+// bounded keeps the first bytes written to it. The buffer is not embedded: its ReadFrom would
+// bypass Write.
 type bounded struct {
 	buf  bytes.Buffer
 	most int
@@ -155,7 +162,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// fields splits what git wrote with -z.
+// fields splits git's output with -z.
 func fields(out []byte) []string {
 	text := strings.TrimSuffix(string(out), "\x00")
 	if text == "" {

@@ -6,17 +6,17 @@ import (
 	"path/filepath"
 )
 
-// CheckedOut is what a directory's repository has checked out. The zero value is no repository.
+// CheckedOut is what a directory's repository has checked out. The zero value means no repository.
 type CheckedOut struct {
 	Branch string // "" when it is a commit
 	Commit string // short, when no branch is
 	head   string // the file that says so, or that would
 }
 
-// Stamp tells one version of where a repository says what is checked out from the next: it is quick.
+// Stamp changes when the repository may have checked out something else; it is fast.
 func (c CheckedOut) Stamp() string { return stampOf(c.head) }
 
-// CheckedOut asks what is checked out around a directory.
+// CheckedOut returns what is checked out around a directory.
 func (s *Service) CheckedOut(ctx context.Context, session, dir string) (CheckedOut, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return CheckedOut{head: dir}, err

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// ignoreRules are the lines of a file like .gitignore that say with certainty whether a directory is ignored.
-// Lines of a kind that is not understood never ignore anything here: what git leaves out is looked at then, which
-// costs time alone.
+// ignoreRules are the lines of a file like .gitignore that determine with certainty whether a
+// directory is ignored. Lines that are not understood never ignore anything here: reading what git
+// skips only costs time.
 type ignoreRules struct {
 	below string // the directory of the file, below the top, with slashes
 	rules []ignoreRule
@@ -53,7 +53,7 @@ func parseIgnoreRule(line string) (rule ignoreRule) {
 	return rule
 }
 
-// decide reports what the last rule about a directory says; known is false when there is none.
+// decide returns the effect of the last rule about a directory; known is false when there is none.
 func (r ignoreRules) decide(dir string) (ignored, known bool) {
 	rel := dir
 	if r.below != "" {
@@ -68,7 +68,8 @@ func (r ignoreRules) decide(dir string) (ignored, known bool) {
 	return false, false
 }
 
-// matches is broad for what takes a directory back in, whatever the case of letters, and exact for the rest.
+// matches is broad for rules that include a directory again, regardless of case, and exact for the
+// others.
 func (r ignoreRule) matches(rel, base string) bool {
 	if r.unsure {
 		return true
@@ -84,7 +85,7 @@ func (r ignoreRule) matches(rel, base string) bool {
 	return ok && err == nil
 }
 
-// ignores asks the innermost file first, as git does.
+// ignores evaluates the innermost file first, as git does.
 func ignores(rules []ignoreRules, dir string) bool {
 	for i := len(rules) - 1; i >= 0; i-- {
 		if ignored, known := rules[i].decide(dir); known {

@@ -9,20 +9,22 @@ import (
 	"strings"
 )
 
-// indexed is a path in which the index differs from the last commit: both sides as git names them, "" for nothing.
+// indexed is a path in which the index differs from the last commit: git's names of both sides, ""
+// for none.
 type indexed struct {
 	headMode, headOID string
 	mode, oid         string
 	unmerged          bool
 }
 
-// index is what the person's index of one work tree has that the last commit has not.
+// index holds the differences between one worktree's index and the last commit.
 type index struct {
 	stamp string             // of the file, before it was read
 	files map[string]indexed // by path below the top
 }
 
-// index reads the person's index without writing to it. Where it does not differ from the last commit nothing is listed.
+// index reads the person's index without writing to it. If it equals the last commit it lists
+// nothing.
 func (r *repo) index(ctx context.Context, src source) (*index, error) {
 	x := &index{files: map[string]indexed{}}
 	if src.gitDir == "" {
@@ -39,7 +41,8 @@ func (r *repo) index(ctx context.Context, src source) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv", tree}
+	args := []string{"diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff",
+		"--no-textconv", tree}
 	out, err := r.theirIndex(ctx, src, append(args, src.pathspec()...)...)
 	if err != nil {
 		return nil, err
@@ -70,7 +73,7 @@ func (x *index) parse(in []string) error {
 	return nil
 }
 
-// version is what the index has at a path, given what the last commit has there.
+// version returns the index's version of a path, given that of the last commit.
 func (x *index) version(path, headMode, headOID string) (mode, oid string) {
 	if i, ok := x.files[path]; ok && !i.unmerged {
 		return i.mode, i.oid
@@ -84,7 +87,7 @@ const (
 	StagedAll  = "all"
 )
 
-// Staging is what the indexes of a session's work trees say about its uncommitted changes.
+// Staging holds what the indexes of a session's worktrees contain of its uncommitted changes.
 type Staging struct {
 	Repositories int    // among the directories
 	Files        int    // in which an index differs from the last commit
@@ -93,8 +96,8 @@ type Staging struct {
 	stamps       map[string]string // of the index files it was read from
 }
 
-// Current reports whether the indexes are still those that were read.
-func (s Staging) Current() bool {
+// IsCurrent reports whether the indexes have not changed since they were read.
+func (s Staging) IsCurrent() bool {
 	for file, stamp := range s.stamps {
 		if stampOf(file) != stamp {
 			return false
@@ -103,7 +106,7 @@ func (s Staging) Current() bool {
 	return true
 }
 
-// stampOf tells one version of a file from the next.
+// stampOf returns a stamp that changes with a file.
 func stampOf(file string) string {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -112,7 +115,7 @@ func stampOf(file string) string {
 	return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
 }
 
-// Staging reads the person's indexes; nothing of theirs runs or is written.
+// Staging reads the person's indexes; it runs and writes nothing of theirs.
 func (s *Service) Staging(ctx context.Context, session string, dirs []string) (Staging, error) {
 	out := Staging{tops: map[string]*index{}, stamps: map[string]string{}}
 	dirs, err := distinct(dirs)
@@ -158,7 +161,7 @@ func (r *repo) readIndex(ctx context.Context) (source, *index, error) {
 	return src, x, err
 }
 
-// Of tells how much of an uncommitted change is staged: "", StagedPart or StagedAll.
+// Of returns how much of an uncommitted change is staged: "", StagedPart or StagedAll.
 func (s Staging) Of(f File) string {
 	x := s.tops[f.Top]
 	if x == nil {
@@ -178,7 +181,7 @@ func (s Staging) Of(f File) string {
 	return ""
 }
 
-// busy tells what a person has begun in a repository and not finished.
+// busy returns the unfinished operation in a repository, such as a merge; "" for none.
 func (src source) busy() string {
 	for _, b := range [][2]string{{"rebase-merge", "a rebase"}, {"rebase-apply", "a rebase"}, {"MERGE_HEAD", "a merge"},
 		{"CHERRY_PICK_HEAD", "a cherry-pick"}, {"REVERT_HEAD", "a revert"}} {
@@ -191,7 +194,8 @@ func (src source) busy() string {
 
 var errLocked = fmt.Errorf("%w: the index is locked, as another git is at work there: try again, or remove its index.lock when none runs", ErrConflict)
 
-// act runs git as the person would. A locked index or anything else it refuses is ErrConflict, in git's words.
+// act runs git as the person would. A locked index or any other refusal is ErrConflict, with git's
+// message.
 func (w *rewriting) act(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
 	out, err := w.s.git(ctx, run{of: w.src, dir: w.src.top, stdin: stdin, args: args, env: w.indexFile, acting: true})
 	return out, refusal(err)
@@ -200,7 +204,7 @@ func (w *rewriting) act(ctx context.Context, stdin []byte, args ...string) ([]by
 func refusal(err error) error {
 	var g *gitError
 	switch {
-	case err == nil || !exited(err) || !errors.As(err, &g):
+	case err == nil || !hasExited(err) || !errors.As(err, &g):
 		return err
 	case strings.Contains(g.stderr, ".lock': File exists"):
 		return errLocked

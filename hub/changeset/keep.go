@@ -57,14 +57,15 @@ func (r *repo) prune(ctx context.Context, src source) error {
 	return err
 }
 
-// pack runs in the background, where there is time.
+// pack runs in the background, with a longer timeout.
 func (r *repo) pack(ctx context.Context, src source, stdin []byte, args ...string) ([]byte, error) {
-	return r.s.git(ctx, r.on(src, run{stdin: stdin, args: append([]string{"pack-objects"}, args...), patience: r.s.cfg.Timeout}))
+	return r.s.git(ctx, r.on(src, run{stdin: stdin, args: append([]string{"pack-objects"}, args...),
+		patience: r.s.cfg.Timeout}))
 }
 
 const mostPacks = 30
 
-// joinPacks makes one pack of many: git looks for an object in one after the other.
+// joinPacks merges packs into one: git searches them one after the other.
 func (r *repo) joinPacks(ctx context.Context, src source) error {
 	dir := filepath.Join(r.git, "objects", "pack")
 	indexes, err := filepath.Glob(filepath.Join(globEscape(dir), "pack-*.idx"))
@@ -75,7 +76,8 @@ func (r *repo) joinPacks(ctx context.Context, src source) error {
 	for _, idx := range indexes {
 		names = append(names, strings.TrimSuffix(filepath.Base(idx), ".idx")+".pack\n"...)
 	}
-	out, err := r.pack(ctx, src, names, "--stdin-packs", "--quiet", "--threads=1", "--window=0", filepath.Join(dir, "pack"))
+	out, err := r.pack(ctx, src, names, "--stdin-packs", "--quiet", "--threads=1", "--window=0",
+		filepath.Join(dir, "pack"))
 	if err != nil {
 		return err
 	}

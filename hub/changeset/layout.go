@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// layout is where the repository around a directory is, links resolved. It is found as git finds it, without
-// running git, which would read whatever the repository's files lead to.
+// layout is the location of the repository around a directory, with links resolved. It is found by
+// git's rules but without running git, which would read whatever the repository's files lead to.
 type layout struct {
 	dir    string // the directory itself
 	top    string // holds .git; "" when there is no repository
@@ -24,8 +24,8 @@ const (
 	mostPointer = 1 << 16 // bytes of a file that holds one path
 )
 
-// findLayout looks for a repository in dir and above it. A bare repository, or a directory inside of a git
-// directory, counts as none.
+// findLayout looks for a repository in dir and its parents. A bare repository, or a directory
+// inside of a git directory, counts as none.
 func findLayout(dir string) (layout, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -106,7 +106,7 @@ func gitDirAt(dir string) (string, error) {
 	return name, nil
 }
 
-// gitFile reads where a .git file leads; "" when it is none.
+// gitFile returns the target of a .git file; "" when it is not one.
 func gitFile(dir string) (string, error) {
 	data, err := readPlain(filepath.Join(dir, ".git"), mostGitFile)
 	if err != nil {
@@ -119,7 +119,7 @@ func gitFile(dir string) (string, error) {
 	return joinPath(dir, string(bytes.TrimRight(target, "\r\n"))), nil
 }
 
-// joinPath returns a path that is meant below dir unless it is absolute.
+// joinPath resolves a path relative to dir.
 func joinPath(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -146,7 +146,7 @@ func isDir(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// isHead reports whether a file says what is checked out.
+// isHead reports whether a file is a valid HEAD.
 func isHead(name string) (bool, error) {
 	target, err := os.Readlink(name)
 	if err == nil && strings.HasPrefix(target, "refs/") {
@@ -166,7 +166,8 @@ func isHead(name string) (bool, error) {
 	return len(head) >= 40 && IsOID(string(head[:40])), nil
 }
 
-// onlySpecial drops errors but for those of special files: what cannot be read is no repository to git.
+// onlySpecial returns only errors of special files: to git, an unreadable directory is not a
+// repository.
 func onlySpecial(err error) error {
 	if special, ok := errors.AsType[*SpecialFileError](err); ok {
 		return special
@@ -186,7 +187,7 @@ func commonOf(gitDir string) (string, error) {
 	return joinPath(gitDir, strings.TrimRight(string(data), "\r\n")), nil
 }
 
-// checkUserFiles refuses special files among those of the person's own.
+// checkUserFiles refuses special files among the person's own.
 func checkUserFiles() error {
 	for _, name := range userFiles() {
 		if err := checkPlain(name); err != nil {
@@ -196,11 +197,13 @@ func checkUserFiles() error {
 	return nil
 }
 
-// gitNames are what git reads of a git directory itself. What else lies there may be of other programs.
-var gitNames = []string{"HEAD", "commondir", "config", "config.worktree", "index", "info", "logs", "objects", "packed-refs",
+// gitNames are the files that git itself reads in a git directory. Others may belong to other
+// programs.
+var gitNames = []string{"HEAD", "commondir", "config", "config.worktree", "index", "info", "logs", "objects",
+	"packed-refs",
 	"refs", "reftable", "shallow"}
 
-// checkFiles looks at whatever git opens in a git directory, whatever it is asked.
+// checkFiles checks all files that git opens in a git directory for any command.
 func (l layout) checkFiles(a *admission) error {
 	if strings.ContainsAny(l.top+l.gitDir, "\n\x00") {
 		return errors.New("the path of this repository has a line break in it")
@@ -234,7 +237,7 @@ func (l layout) checkFiles(a *admission) error {
 	return eachEntry(dir, func(d fs.DirEntry) error { return a.entry(dir, d) })
 }
 
-// eachBelow visits what lies in a directory and in those below it.
+// eachBelow visits the entries of a directory and of its subdirectories.
 func eachBelow(dir string, visit func(dir string, d fs.DirEntry) error) error {
 	return eachEntry(dir, func(d fs.DirEntry) error {
 		if d.IsDir() {
@@ -244,7 +247,7 @@ func eachBelow(dir string, visit func(dir string, d fs.DirEntry) error) error {
 	})
 }
 
-// eachEntry visits a directory in no order; one that cannot be read has nothing for git either.
+// eachEntry visits a directory in no order; git cannot read an unreadable one either.
 func eachEntry(dir string, visit func(fs.DirEntry) error) error {
 	f, err := os.OpenFile(dir, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
@@ -260,7 +263,7 @@ func eachEntry(dir string, visit func(fs.DirEntry) error) error {
 	return nil
 }
 
-// userFiles are the files of the person's own that git reads for every repository.
+// userFiles returns the person's own files that git reads for every repository.
 func userFiles() []string {
 	own := []string{filepath.Join(userHome(), ".gitconfig"), filepath.Join(userConfig(), "git", "config")}
 	if name, set := os.LookupEnv("GIT_CONFIG_GLOBAL"); set {
@@ -272,7 +275,7 @@ func userFiles() []string {
 	return append(own, userIgnore(), filepath.Join(filepath.Dir(userIgnore()), "attributes"))
 }
 
-// userIgnore is the person's own file of what to ignore, when their settings name no other.
+// userIgnore returns the person's default ignore file.
 func userIgnore() string { return filepath.Join(userConfig(), "git", "ignore") }
 
 func userConfig() string {

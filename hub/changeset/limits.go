@@ -23,7 +23,7 @@ func (e *SlowError) Error() string {
 		"and look for a slow disk or a file that it waits for", e.Limit, where)
 }
 
-// Refusal returns what to tell the caller about an error that is about their files and no fault of the host.
+// Refusal returns the text of an error about the caller's files, which is not a fault of the host.
 func Refusal(err error) (message string, ok bool) {
 	if special, ok := errors.AsType[*SpecialFileError](err); ok {
 		return special.Error(), true
@@ -44,7 +44,7 @@ func (s *Service) withPatience(ctx context.Context) context.Context {
 	return context.WithValue(ctx, patienceKey{}, s.cfg.Checkpoint)
 }
 
-// patience is how long a program may run: what reads is short, as a page or a client waits for it.
+// patience returns a program's timeout: reads have a short one, because a page or a client waits.
 func (s *Service) patience(ctx context.Context, r run) time.Duration {
 	given, _ := ctx.Value(patienceKey{}).(time.Duration)
 	usual := s.cfg.Reads
@@ -54,12 +54,12 @@ func (s *Service) patience(ctx context.Context, r run) time.Duration {
 	return cmp.Or(r.patience, given, usual)
 }
 
-// reading bounds all of what a page or a client waits for, queues included.
+// reading bounds the total time that a page or a client waits, including queues.
 func (s *Service) reading(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, s.cfg.Reads, &SlowError{Limit: s.cfg.Reads})
 }
 
-// explain names the file that git most likely waited for, when it was stopped for taking long.
+// explain names the file that git most likely waited for when it was stopped.
 func (src source) explain(cause error) error {
 	if _, slow := errors.AsType[*SlowError](cause); slow {
 		if found := src.findSpecial(); found != nil {

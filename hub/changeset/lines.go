@@ -8,16 +8,17 @@ import (
 	"znkr.io/diff/textdiff"
 )
 
-// Lines names lines of one side of a changed file, from one on, both included.
+// Lines names lines of one side of a changed file, 1-based and inclusive.
 type Lines struct {
 	Before   bool // of the old side
 	From, To int
 }
 
-// block is a run of lines of one version with what stands there in the other, from zero on and without the ends.
+// block is a run of lines of one version and its counterpart in the other, 0-based, ends exclusive.
 type block struct{ x0, x1, y0, y1 int }
 
-// blocks are where two versions differ, in order, aligned as diffs are drawn: lines are named by what was seen.
+// blocks returns the differences between two versions, in order, aligned as diffs are drawn,
+// because lines are named as shown.
 func blocks(x, y []byte) []block {
 	var out []block
 	for _, h := range textdiff.Hunks(string(x), string(y), diff.Context(0), textdiff.IndentHeuristic()) {
@@ -26,10 +27,11 @@ func blocks(x, y []byte) []block {
 	return out
 }
 
-// picked tells which lines of a block are meant: its first line of the one side belongs to the first of the other, and
-// so on; what one side has more goes with its own lines, and on the other side with the last one. Where the side that is
-// named has no line at all, the neighbours of the gap stand for it.
-func (b block) picked(l Lines) (x, y []bool) {
+// pick returns the selected lines of a block. The first line of one side belongs to the first of
+// the other, and so on; surplus lines of a side are selected with their own numbers, and on the
+// other side with its last line. If the named side has no lines, the neighbours of the gap stand
+// for it.
+func (b block) pick(l Lines) (x, y []bool) {
 	x, y = make([]bool, b.x1-b.x0), make([]bool, b.y1-b.y0)
 	named, other, first := y, x, b.y0
 	if l.Before {
@@ -55,16 +57,16 @@ func fill(list []bool, v bool) {
 	}
 }
 
-// mix makes a version between two: with the changes that are picked, or with all but those. n is how many lines of
-// change were picked.
+// mix makes a version between two: with the selected changes, or with all others. n is the number
+// of selected lines.
 func mix(x, y []byte, l Lines, with bool) (out []byte, n int) {
 	xs, ys := splitLines(x), splitLines(y)
 	var w lineWriter
 	at := 0
 	for _, b := range blocks(x, y) {
 		w.add(xs[at:b.x0]...)
-		gone, come := b.picked(l)
-		w.changed(xs[b.x0:b.x1], gone, ys[b.y0:b.y1], come, with)
+		gone, come := b.pick(l)
+		w.writeBlock(xs[b.x0:b.x1], gone, ys[b.y0:b.y1], come, with)
 		n += count(gone) + count(come)
 		at = b.x1
 	}
@@ -81,7 +83,7 @@ func count(list []bool) (n int) {
 	return n
 }
 
-// splitLines keeps the line ends.
+// splitLines keeps line endings.
 func splitLines(data []byte) [][]byte {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	if len(lines[len(lines)-1]) == 0 {
@@ -90,14 +92,14 @@ func splitLines(data []byte) [][]byte {
 	return lines
 }
 
-// lineWriter puts lines together. One that had no end, as it was the last of its version, is given one when it is not
-// the last any more.
+// lineWriter joins lines. A last line without an ending gets one when it is no longer last.
 type lineWriter struct{ lines [][]byte }
 
 func (w *lineWriter) add(lines ...[]byte) { w.lines = append(w.lines, lines...) }
 
-// changed writes a block line by line, so that what stays of the one side stands where its counterpart stood.
-func (w *lineWriter) changed(xs [][]byte, gone []bool, ys [][]byte, come []bool, with bool) {
+// writeBlock writes a block line by line, so that the remaining lines of one side take their
+// counterparts' places.
+func (w *lineWriter) writeBlock(xs [][]byte, gone []bool, ys [][]byte, come []bool, with bool) {
 	for i := range max(len(xs), len(ys)) {
 		if i < len(xs) && gone[i] != with {
 			w.add(xs[i])
@@ -119,7 +121,7 @@ func (w *lineWriter) bytes() []byte {
 	return out.Bytes()
 }
 
-// end is how the lines around one end.
+// end returns the line ending used around a line.
 func (w *lineWriter) end(i int) string {
 	for _, j := range []int{i - 1, i + 1} {
 		if j >= 0 && j < len(w.lines) && bytes.HasSuffix(w.lines[j], []byte("\r\n")) {
@@ -129,8 +131,8 @@ func (w *lineWriter) end(i int) string {
 	return "\n"
 }
 
-// carried names the lines of x that stand where l stands in y: those that are equal, and all of x's side of what
-// differs there. ok is false when there are none.
+// carried returns the lines of x that correspond to l in y: the equal ones, and x's side of
+// differences. ok is false when there are none.
 func carried(x, y []byte, l Lines) (out Lines, ok bool) {
 	out = Lines{Before: l.Before}
 	include := func(from, to int) { // from zero on, without the end
@@ -157,7 +159,7 @@ func carried(x, y []byte, l Lines) (out Lines, ok bool) {
 	return out, ok
 }
 
-// hasLines tells why a version has no lines that could be named; "" when it has.
+// hasLines returns why a version has no lines to name; "" when it has.
 func hasLines(e *entry, path string) string {
 	switch {
 	case e == nil:

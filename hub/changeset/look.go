@@ -16,9 +16,10 @@ type known struct {
 	set  string // which version of the repository's settings was read
 }
 
-// Look takes a Checkpoint when the files written since the last one are known, from a watch: only
-// those are read. Paths are absolute, with links resolved as Walk resolves them; a directory stands for what is in it. It looks at everything
-// where that is not enough: after a change of what is ignored or of the user's index, and when very much was written.
+// Look takes a Checkpoint when the files written since the last one are known, from a watch: it
+// reads only those. Paths are absolute, with links resolved as Walk resolves them; a directory
+// stands for its content. It reads everything after a change of ignore rules or of the user's
+// index, and when very many files were written.
 func (s *Service) Look(ctx context.Context, session string, dirs, paths []string) (Checkpoint, error) {
 	return s.each(ctx, session, dirs, func(r *repo) (Tree, error) { return r.look(ctx, paths) })
 }
@@ -52,8 +53,8 @@ func (r *repo) look(ctx context.Context, paths []string) (Tree, error) {
 	return r.takeSome(ctx, *k, written)
 }
 
-// narrow are the paths inside the directory, relative to the work tree; enough is false when they may change what others
-// are.
+// narrow returns the paths inside the directory, relative to the worktree; enough is false when
+// they may affect how others are read.
 func (src source) narrow(paths []string) (written []string, enough bool) {
 	root := src.root()
 	for _, p := range paths {
@@ -71,15 +72,15 @@ func (src source) narrow(paths []string) (written []string, enough bool) {
 	return written, len(written) <= mostNarrow
 }
 
-// decides reports whether a file of that name says how others are looked at.
+// decides reports whether a file of that name affects how others are read.
 func decides(name string) bool {
 	return name == ".git" || name == ".gitignore" || name == ".gitattributes" || name == ".gitmodules"
 }
 
-// root is the directory itself with its links resolved, as git names it.
+// root returns the directory with its links resolved, as git names it.
 func (src source) root() string { return filepath.Join(src.top, filepath.FromSlash(src.prefix)) }
 
-// takeSome brings the tree up to what some paths are now; the lock is held.
+// takeSome updates the tree for some paths; the lock is held.
 func (r *repo) takeSome(ctx context.Context, k known, written []string) (Tree, error) {
 	if _, err := os.Stat(k.src.root()); err != nil {
 		return r.takeAll(ctx) // which says what is wrong
@@ -110,8 +111,8 @@ func (r *repo) takeSome(ctx context.Context, k known, written []string) (Tree, e
 	return t, nil
 }
 
-// among lists the files at and below some paths: those that git knows, deleted ones too, and new ones that are not
-// ignored. What is left out of a sparse checkout is not looked for.
+// among lists the files at and below some paths: known ones, including deleted ones, and new ones
+// that are not ignored. Files outside of a sparse checkout are skipped.
 func (r *repo) among(ctx context.Context, src source, written []string) (had, fresh []string, err error) {
 	args := []string{"ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard", "--"}
 	out, err := r.run(ctx, src, nil, append(args, written...)...)
@@ -128,14 +129,15 @@ func (r *repo) among(ctx context.Context, src source, written []string) (had, fr
 	return slices.Compact(had), fresh, err // conflicts are listed more than once
 }
 
-// outside are those of a list that are neither at nor below one of the paths.
+// outside returns the entries of a list that are neither at nor below one of the paths.
 func outside(list []Skipped, paths []string) []Skipped {
 	return slices.DeleteFunc(slices.Clone(list), func(s Skipped) bool {
 		return slices.ContainsFunc(paths, func(p string) bool { return under(s.Path, p) })
 	})
 }
 
-// sameLayout reports whether the repository is where it was, and looks at its files again: they may be others by now.
+// sameLayout reports whether the repository is in the same place, and checks its files again, which
+// may have changed.
 func (r *repo) sameLayout(ctx context.Context, k *known) (bool, error) {
 	l, err := findLayout(r.dir)
 	if err != nil {
@@ -158,13 +160,14 @@ func (l layout) settingsStamp() string {
 	return stampOf(filepath.Join(l.common, "config")) + stampOf(filepath.Join(l.gitDir, "config.worktree"))
 }
 
-// sameIndex reports whether the user's index is what it was, and the private one began as that.
+// sameIndex reports whether the user's index is unchanged and the private one began as it.
 func (r *repo) sameIndex(k *known) bool {
 	theirs, err := r.indexVersion(k.src)
 	return err == nil && theirs == k.from && r.indexFrom() == k.from
 }
 
-// indexFrom says which version of the user's index the private one began as; "" when they have none.
+// indexFrom returns which version of the user's index the private one began as; "" when they have
+// none.
 func (r *repo) indexFrom() string {
 	mark, err := os.ReadFile(filepath.Join(r.git, "index.from"))
 	if err != nil {

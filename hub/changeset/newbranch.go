@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// CreateBranch makes a branch where each repository of the directories stands, and checks it out; files and index stay.
-// Nothing is made when one of them has it already.
+// CreateBranch makes a branch at HEAD in each repository of the directories, and checks it out;
+// files and index stay. If the branch exists in one of them, none is made.
 func (s *Service) CreateBranch(ctx context.Context, session string, tops []Tree, name string) error {
 	var at []*rewriting
 	for _, t := range tops {
@@ -45,12 +45,14 @@ func (w *rewriting) newBranchName(ctx context.Context, name string) error {
 		return fmt.Errorf("%w: %q cannot be the name of a branch", ErrConflict, name)
 	}
 	if _, err := w.s.theirs(ctx, w.src, "check-ref-format", "refs/heads/"+name); err != nil {
-		if !exited(err) {
+		if !hasExited(err) {
 			return err
 		}
-		return fmt.Errorf("%w: %q cannot be the name of a branch: use letters, digits, dashes and slashes, as in fix/typo", ErrConflict, name)
+		return fmt.Errorf("%w: %q cannot be the name of a branch: use letters, digits, dashes and slashes, as in fix/typo",
+			ErrConflict, name)
 	}
-	if there, err := w.s.ask(ctx, w.src, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+name); err != nil || there != "" {
+	if there, err := w.s.ask(ctx, w.src, "rev-parse", "--verify", "--quiet", "--end-of-options",
+		"refs/heads/"+name); err != nil || there != "" {
 		if err != nil {
 			return err
 		}

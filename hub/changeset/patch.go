@@ -7,9 +7,10 @@ import (
 	"slices"
 )
 
-// Patch writes what differs between two checkpoints of a session for git apply: with whole object names and binary
-// content. Paths are below each work tree's top; of several directories the patches follow each other. Files that are not
-// stored are not in it. With only, other files are left out. Error: ErrTooLarge past the limit.
+// Patch returns the differences between two checkpoints of a session for git apply, with full
+// object names and binary content. Paths are relative to each worktree's top; the patches of
+// several directories follow each other. Files that are not stored are left out, and with only, all
+// other files. Error: ErrTooLarge past the limit.
 func (s *Service) Patch(ctx context.Context, session string, from, to Checkpoint, only ...File) ([]byte, error) {
 	ctx, done := s.reading(ctx)
 	defer done()
@@ -38,7 +39,8 @@ func (r *repo) patch(ctx context.Context, from, to Tree, only []File) ([]byte, e
 	if _, err := r.namesChanged(ctx, src, from.OID, to.OID); err != nil {
 		return nil, err
 	}
-	args := []string{"diff-tree", "-r", "-p", "-M", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color", from.OID, to.OID}
+	args := []string{"diff-tree", "-r", "-p", "-M", "--binary", "--full-index", "--no-ext-diff", "--no-textconv",
+		"--no-color", from.OID, to.OID}
 	if len(only) == 0 {
 		return r.trees(ctx, src, nil, append(args, src.pathspec()...)...)
 	}
@@ -49,7 +51,7 @@ func (r *repo) patch(ctx context.Context, from, to Tree, only []File) ([]byte, e
 	return r.trees(ctx, src, nil, append(append(args, "--"), paths...)...)
 }
 
-// pathsOf are the names that files below a work tree's top have and had.
+// pathsOf returns the current and former names of files below a worktree's top.
 func pathsOf(files []File, top string) (paths []string) {
 	for _, f := range files {
 		if f.Top != top {

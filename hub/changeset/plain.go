@@ -21,7 +21,7 @@ func (e *SpecialFileError) Error() string {
 		e.Path, e.Kind)
 }
 
-// special names what kind of special file a mode is of, "" for files, directories and links.
+// special returns the kind of special file of a mode, "" for files, directories and links.
 func special(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeNamedPipe != 0:

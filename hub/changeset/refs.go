@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Ref is a branch or tag that a work tree can begin at.
+// Ref is a branch or tag that a worktree can begin at.
 type Ref struct {
 	Name  string // short, as people say it
 	About string // when it last changed, and by what
 }
 
-// Refs lists the branches and tags of the repository around dir whose names hold query, the newest first, at most most.
-// Where there is no repository there are none.
+// Refs lists up to most branches and tags of the repository around dir whose names contain query,
+// newest first. Without a repository it returns none.
 func (s *Service) Refs(ctx context.Context, session, dir, query string, most int) ([]Ref, error) {
 	ctx, done := s.reading(ctx)
 	defer done()
@@ -49,7 +49,7 @@ func nonEmpty(list ...string) (out []string) {
 	return out
 }
 
-// commitOf finds the commit a name stands for; "" is what is checked out. Errors: ErrConflict, with what is missing.
+// commitOf resolves a name to a commit; "" is HEAD. Errors: ErrConflict, with what is missing.
 func (s *Service) commitOf(ctx context.Context, src source, name string) (string, error) {
 	spec := name
 	if name == "" {

@@ -24,8 +24,8 @@ func (s *Service) repo(session, dir string) *repo {
 	return &repo{s: s, session: session, dir: dir, git: filepath.Join(s.home(session), shortHash(dir))}
 }
 
-// run runs git on the private repository with the user's files as its work tree. The user's configuration is not read,
-// so no filter of theirs has a name.
+// run runs git on the private repository with the user's files as its worktree. The user's
+// configuration is not read, so none of their filters has a name.
 func (r *repo) run(ctx context.Context, src source, stdin []byte, args ...string) ([]byte, error) {
 	return r.s.git(ctx, r.on(src, run{stdin: stdin, args: args}))
 }
@@ -36,8 +36,8 @@ func (r *repo) on(src source, what run) run {
 	return what
 }
 
-// write is run for what writes the private index. A large one is split: what stays the same is in a file of its own, and
-// what was written alone is written.
+// write runs commands that write the private index. A large index is split: its unchanged part is
+// in a file of its own, and only changes are written.
 func (r *repo) write(ctx context.Context, src source, stdin []byte, args ...string) ([]byte, error) {
 	if r.splits(src) {
 		src.config = append(slices.Clip(src.config), "-c", "core.splitIndex=true", "-c", "splitIndex.sharedIndexExpire=now")
@@ -45,7 +45,8 @@ func (r *repo) write(ctx context.Context, src source, stdin []byte, args ...stri
 	return r.s.git(ctx, r.on(src, run{stdin: stdin, args: args, patience: r.s.cfg.Checkpoint}))
 }
 
-// splits reports whether it is worth it. Where the person's own index is split, the private directory has their shared file
+// splits reports whether it is worth it. Where the person's own index is split, the private
+// directory has their shared file
 // too, which git would consider stale.
 func (r *repo) splits(src source) bool {
 	if src.gitDir == "" {
@@ -59,21 +60,22 @@ func (r *repo) splits(src source) bool {
 	return err == nil && len(shared) == 0
 }
 
-// trees runs git on what is stored alone. Without an index git does not read files in the work tree in place of the
-// versions they seem to be: they may change at any moment.
+// trees runs git on stored content only. Without an index, git does not read worktree files in
+// place of versions they seem to equal: they may change at any moment.
 func (r *repo) trees(ctx context.Context, src source, stdin []byte, args ...string) ([]byte, error) {
 	if _, err := os.Stat(src.top); err != nil {
 		src.top = r.git // the directory is gone, what was stored of it is not
 	}
 	return r.s.git(ctx, run{of: src, dir: src.top, stdin: stdin, args: args,
-		env: append(isolated(), "GIT_DIR="+r.git, "GIT_WORK_TREE="+src.top, "GIT_INDEX_FILE="+filepath.Join(r.git, "no-index"))})
+		env: append(isolated(), "GIT_DIR="+r.git, "GIT_WORK_TREE="+src.top,
+			"GIT_INDEX_FILE="+filepath.Join(r.git, "no-index"))})
 }
 
 func isolated() []string {
 	return []string{"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1"}
 }
 
-// take writes the tree of what the directory looks like now.
+// take writes the tree of the directory's current content.
 func (r *repo) take(ctx context.Context) (Tree, error) {
 	unlock, err := r.s.lock(ctx, r.git)
 	if err != nil {
@@ -83,7 +85,7 @@ func (r *repo) take(ctx context.Context) (Tree, error) {
 	return r.takeAll(ctx)
 }
 
-// takeAll looks at every file; the lock is held.
+// takeAll reads every file; the lock is held.
 func (r *repo) takeAll(ctx context.Context) (Tree, error) {
 	r.s.forgetLook(r)   // until it has gone well
 	r.s.forgetCounts(r) // attributes may say otherwise what is text
@@ -112,7 +114,7 @@ func (r *repo) writeTree(ctx context.Context, src source) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// committed is the tree of what tree names in the user's repository, or of nothing.
+// committed returns the tree of a commit in the user's repository, or the empty tree.
 func (r *repo) committed(ctx context.Context, tree func(context.Context, source) (string, error)) (Tree, error) {
 	unlock, err := r.s.lock(ctx, r.git)
 	if err != nil {
@@ -135,7 +137,7 @@ func (r *repo) committed(ctx context.Context, tree func(context.Context, source)
 	return t, err
 }
 
-// prepare makes the repository and brings over what reading files depends on.
+// prepare makes the repository and copies the settings that reading files depends on.
 func (r *repo) prepare(src source) error {
 	if err := r.create(src); err != nil {
 		return err
@@ -151,18 +153,21 @@ func (r *repo) prepare(src source) error {
 			return err
 		}
 	}
-	if err := mirror(filepath.Join(src.gitDir, "info", "sparse-checkout"), filepath.Join(r.git, "info", "sparse-checkout")); err != nil {
+	if err := mirror(filepath.Join(src.gitDir, "info", "sparse-checkout"),
+		filepath.Join(r.git, "info", "sparse-checkout")); err != nil {
 		return err
 	}
 	return r.copyIndex(src)
 }
 
-// unlockIndex takes away what a killed git left behind: one process owns the data directory, and the lock is held.
+// unlockIndex removes the lock of a killed git: one process owns the data directory, and the lock
+// is held.
 func (r *repo) unlockIndex() error { return removeIfThere(filepath.Join(r.git, "index.lock")) }
 
-// create lays out a repository by hand: git init would read templates and defaults of the user's.
+// create lays out a repository by hand: git init would read the user's templates and defaults.
 func (r *repo) create(src source) error {
-	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tlogallrefupdates = false\n\tsharedRepository = 0600\n" // nobody else's
+	// nobody else's
+	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tlogallrefupdates = false\n\tsharedRepository = 0600\n"
 	if src.format != "sha1" {
 		config = strings.Replace(config, "= 0", "= 1", 1) + "[extensions]\n\tobjectFormat = " + src.format + "\n"
 	}
@@ -181,7 +186,7 @@ func (r *repo) create(src source) error {
 		keepWritten(filepath.Join(r.git, "objects/info/alternates"), alternates))
 }
 
-// keepWritten writes a file unless it says that already.
+// keepWritten writes a file unless it has that content.
 func keepWritten(name, content string) error {
 	if had, err := os.ReadFile(name); err == nil && string(had) == content {
 		return nil
@@ -191,7 +196,7 @@ func keepWritten(name, content string) error {
 
 const mostMirrored = 64 << 20 // bytes of a file about what is ignored; git takes up to 100 MB of attributes
 
-// mirror makes to a copy of from, gone when that is gone.
+// mirror makes to a copy of from, or removes it when from does not exist.
 func mirror(from, to string) error {
 	data, err := readPlain(from, mostMirrored)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -209,8 +214,8 @@ func mirror(from, to string) error {
 	return keepWritten(to, string(data))
 }
 
-// copyIndex starts from the user's index, which knows the hash of every file that has not changed since. It is copied
-// again when theirs changed, as then it may know of files that are tracked although they are ignored.
+// copyIndex starts from the user's index, which knows the hash of every unchanged file. It is
+// copied again when theirs changed, because it may then contain tracked files that are ignored.
 func (r *repo) copyIndex(src source) error {
 	version, err := r.indexVersion(src)
 	if version == "" || err != nil {
@@ -235,7 +240,7 @@ func (r *repo) copyIndex(src source) error {
 	return os.WriteFile(mark, []byte(version), 0o600)
 }
 
-// indexVersion names the version of the user's index; "" when there is none.
+// indexVersion returns the version of the user's index; "" for none.
 func (r *repo) indexVersion(src source) (string, error) {
 	name := filepath.Join(src.gitDir, "index")
 	info, err := os.Stat(name)
@@ -246,7 +251,7 @@ func (r *repo) indexVersion(src source) (string, error) {
 		return "", err
 	}
 	version := fmt.Sprintf("%s\n%d\n%d\n", name, info.ModTime().UnixNano(), info.Size())
-	if r.s.trusted(src.top) {
+	if r.s.isTrusted(src.top) {
 		version += "filtered\n" // what was read without filters is read again
 	}
 	return version, nil
@@ -256,8 +261,8 @@ func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// copyFile copies by way of a temporary file, so that a crash leaves the old one. The time of the last write is kept:
-// git trusts an entry of an index only when the file was written before the index was.
+// copyFile copies by way of a temporary file, so that a crash leaves the old one. It keeps the
+// modification time: git trusts an entry of an index only if the file was written before the index.
 func copyFile(from, to string) error {
 	in, err := openPlain(from)
 	if err != nil {

@@ -9,19 +9,21 @@ import (
 	"sync"
 )
 
-// ErrConflict says that something has changed since, or stands in the way, so that nothing was done.
+// ErrConflict reports that something has changed since, or is in the way, so that nothing was done.
 var ErrConflict = errors.New("it does not apply any more")
 
-// Revert undoes what files say was changed between two checkpoints, or of one file those lines alone. What was edited
-// since in other lines is kept. Either all of it is undone or, with ErrConflict, nothing. Before anything is written keep
-// receives the undo document; it may be nil. It returns how many paths were written.
-func (s *Service) Revert(ctx context.Context, session string, tops []Tree, files []File, lines *Lines, keep func(Undo) error) (int, error) {
+// Revert undoes the changes of files between two checkpoints, or only the given lines of one file.
+// Later edits of other lines are kept. It undoes everything or, with ErrConflict, nothing. Before
+// anything is written keep receives the undo document; it may be nil. It returns how many paths
+// were written.
+func (s *Service) Revert(ctx context.Context, session string, tops []Tree, files []File, lines *Lines,
+	keep func(Undo) error) (int, error) {
 	return s.rewrite(ctx, session, tops, files, keep, func(ctx context.Context, w *rewriting, f File) ([]step, error) {
 		return w.plan(ctx, f, lines)
 	})
 }
 
-// rewriting is the work tree of one directory while files of it are planned to be written.
+// rewriting is the worktree of one directory while writes to its files are planned.
 type rewriting struct {
 	*repo
 	src   source
@@ -34,7 +36,7 @@ type rewriting struct {
 	indexFile []string        // for git's environment; the person's own index when empty
 }
 
-// rewrite plans every file and then writes them all.
+// rewrite plans the writes to every file and then performs them all.
 func (s *Service) rewrite(ctx context.Context, session string, tops []Tree, files []File, keep func(Undo) error,
 	plan func(context.Context, *rewriting, File) ([]step, error),
 ) (written int, err error) {
@@ -76,7 +78,7 @@ func filesOf(t Tree, files []File) (of []File) {
 	return of
 }
 
-// carryAll writes every directory; when one fails, those before it are taken back.
+// carryAll writes every directory; when one fails, those before it are undone.
 func carryAll(all []*rewriting) error {
 	for i, w := range all {
 		if err := carryOut(w.root, w.steps); err != nil {
@@ -119,7 +121,7 @@ func (r *repo) rewriting(ctx context.Context) (w *rewriting, done func(), err er
 	return &rewriting{repo: r, src: src, root: root, unlock: unlock}, func() { root.Close(); unlock() }, nil
 }
 
-// kept refuses files of which there is nothing to put back.
+// checkKept refuses files whose former version is not kept.
 func kept(f File) error {
 	if f.Skipped != "" {
 		return fmt.Errorf("%w: %s was not stored (%s)", ErrConflict, f.Path, f.Skipped)
@@ -130,9 +132,9 @@ func kept(f File) error {
 	return nil
 }
 
-// plan tells what must be written to undo one file.
+// plan returns the steps that undo one file.
 func (w *rewriting) plan(ctx context.Context, f File, lines *Lines) ([]step, error) {
-	if err := errors.Join(kept(f), w.unfiltered(ctx, f.Path)); err != nil {
+	if err := errors.Join(kept(f), w.checkUnfiltered(ctx, f.Path)); err != nil {
 		return nil, err
 	}
 	oldPath := f.Path
@@ -164,8 +166,8 @@ func (w *rewriting) plan(ctx context.Context, f File, lines *Lines) ([]step, err
 	return append(gone, step{oldPath, nil, old}), err
 }
 
-// without is a version but for the change of some lines. A file whose last line that came is taken back goes, and one of
-// which a line is brought back comes.
+// without returns a version with the change of some lines undone. An added file left empty is
+// removed; a deleted file with a restored line is created.
 func without(old, new *entry, l Lines, path string) (*entry, error) {
 	for _, e := range []*entry{old, new} {
 		if why := hasLines(e, path); why != "" {
@@ -198,7 +200,7 @@ func conflictIf(yes bool, path string) error {
 	return fmt.Errorf("%w: there is a %s again", ErrConflict, path)
 }
 
-// undo takes one path from new back to old.
+// undo returns the step that takes one path from new back to old.
 func (w *rewriting) undo(ctx context.Context, path string, old, new *entry) ([]step, error) {
 	now, err := readEntry(w.root, path)
 	if err != nil {
@@ -223,7 +225,7 @@ func (w *rewriting) undo(ctx context.Context, path string, old, new *entry) ([]s
 	return []step{{path, now, &entry{exec: exec, data: merged}}}, nil
 }
 
-// present reads the version that is most likely there: when it is, byte for byte, git is not asked.
+// present returns the most likely version: if it matches byte for byte, git is not run.
 func (w *rewriting) present(ctx context.Context, path, mode, oid string) (*entry, error) {
 	if now, err := readEntry(w.root, path); err == nil && now != nil && now.mode() == mode && now.oid(oid) == oid {
 		return now, nil
@@ -231,7 +233,7 @@ func (w *rewriting) present(ctx context.Context, path, mode, oid string) (*entry
 	return w.version(ctx, path, mode, oid)
 }
 
-// version reads a version as it would be checked out.
+// version returns a version as it would be checked out.
 func (w *rewriting) version(ctx context.Context, path, mode, oid string) (*entry, error) {
 	if mode == "" {
 		return nil, nil

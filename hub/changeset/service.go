@@ -20,9 +20,11 @@ type Config struct {
 	Ignore func() []string        // directories that are never looked into, like the host's own data; nil: none
 	Closed func(fs.FileInfo) bool // reports files that are never stored; nil: none
 
-	// Within returns the directories of a session, in which its repositories may lie; nil: the one that is looked at.
+	// Within returns the directories of a session, in which its repositories may lie; nil: the
+	// directory being read.
 	Within func(session string) []string
-	// Granted reports whether the owner lets a session's repository lead out of its directories; nil: never.
+	// Granted reports whether the owner allows a session's repository to lead out of its
+	// directories; nil: never.
 	Granted func(session string, out *OutsideError) bool
 
 	Pass         []string // names of more variables of the environment that git and its hooks see
@@ -55,8 +57,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Service takes checkpoints. Its methods may be called from anywhere; work on one directory of a session is done one
-// after the other.
+// Service takes checkpoints. Its methods may be called from any goroutine; work on one directory of
+// a session is serialized.
 type Service struct {
 	cfg   Config
 	slots *slots
@@ -73,7 +75,7 @@ type Service struct {
 
 const splitFrom = 1 << 20
 
-// New returns a service; it makes directories only when they are needed.
+// New returns a service; it makes directories only when needed.
 func New(c Config) *Service {
 	c = c.withDefaults()
 	return &Service{cfg: c, slots: newSlots(c.Processes), locks: map[string]chan struct{}{}, known: map[string]*known{},
@@ -81,13 +83,14 @@ func New(c Config) *Service {
 }
 
 var (
-	// ErrNoContent says that no checkpoint of the session holds the object.
+	// ErrNoContent reports that no checkpoint of the session has the object.
 	ErrNoContent = errors.New("this version is not kept any more")
-	// ErrTooLarge says that there is more than may be read at once.
+	// ErrTooLarge reports that the content exceeds the limit of a read.
 	ErrTooLarge = errors.New("too large")
 )
 
-// Checkpoint is what the directories of a session looked like at one moment. It is a document: store it as JSON.
+// Checkpoint is the content of a session's directories at one moment. It is a document: store it as
+// JSON.
 type Checkpoint struct {
 	Trees []Tree `json:"trees"`
 }
@@ -101,7 +104,7 @@ type Tree struct {
 	Skipped []Skipped `json:"skipped,omitempty"` // files that are there and not stored, by path
 }
 
-// Skipped is a file that is listed and not stored.
+// Skipped is a file that is listed but not stored.
 type Skipped struct {
 	Path string `json:"path"`
 	Size int64  `json:"size"`
@@ -109,17 +112,20 @@ type Skipped struct {
 	Why  string `json:"why"`
 }
 
-// Checkpoint stores what the directories look like now. Unchanged content stays the user's repository's until Keep.
+// Checkpoint stores the current content of the directories. Unchanged content remains in the user's
+// repository until Keep.
 func (s *Service) Checkpoint(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
 	return s.LookAtAll(s.withPatience(ctx), session, dirs)
 }
 
-// LookAtAll is a Checkpoint for a page or a client, which waits for each git program for the shorter time of a read.
+// LookAtAll is a Checkpoint for a page or a client: each git program has the shorter timeout of a
+// read.
 func (s *Service) LookAtAll(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
 	return s.each(ctx, session, dirs, func(r *repo) (Tree, error) { return r.take(ctx) })
 }
 
-// Keep copies whatever content of a checkpoint is the user's repository's still, so that it outlives a prune there.
+// Keep copies a checkpoint's content that is still in the user's repository, so that it outlives a
+// prune there.
 func (s *Service) Keep(ctx context.Context, session string, c Checkpoint) error {
 	for _, t := range c.Trees {
 		if err := s.repo(session, t.Dir).keep(ctx, t.OID); err != nil {
@@ -129,12 +135,12 @@ func (s *Service) Keep(ctx context.Context, session string, c Checkpoint) error 
 	return nil
 }
 
-// Head is what the last commit of each directory's repository looks like; empty where there is none.
+// Head returns the content of the last commit of each directory's repository; empty without one.
 func (s *Service) Head(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
 	return s.each(ctx, session, dirs, func(r *repo) (Tree, error) { return r.committed(ctx, r.s.headTree) })
 }
 
-// Uncommitted compares the last commits with what the directories look like now.
+// Uncommitted compares the last commits with the current content of the directories.
 func (s *Service) Uncommitted(ctx context.Context, session string, dirs []string) ([]File, error) {
 	head, err := s.Head(ctx, session, dirs)
 	if err != nil {
@@ -147,8 +153,9 @@ func (s *Service) Uncommitted(ctx context.Context, session string, dirs []string
 	return s.Compare(ctx, session, head, now)
 }
 
-// each goes through the directories of a session, those left out that another one covers.
-func (s *Service) each(ctx context.Context, session string, dirs []string, f func(*repo) (Tree, error)) (Checkpoint, error) {
+// each visits the directories of a session, without those inside another one.
+func (s *Service) each(ctx context.Context, session string, dirs []string, f func(*repo) (Tree, error)) (Checkpoint,
+	error) {
 	var c Checkpoint
 	dirs, err := distinct(dirs)
 	if err != nil {
@@ -167,7 +174,7 @@ func (s *Service) each(ctx context.Context, session string, dirs []string, f fun
 	return withoutNested(c), nil
 }
 
-// Drop forgets everything about a session.
+// Drop deletes everything about a session.
 func (s *Service) Drop(ctx context.Context, session string) error {
 	for _, dir := range s.repositories(session) {
 		if err := s.dropOne(ctx, dir); err != nil {
@@ -189,7 +196,7 @@ func (s *Service) dropOne(ctx context.Context, dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// home is the directory of a session: named by a hash, so that no session's name leaves Dir.
+// home returns the directory of a session, named by a hash so that no session's name leaves Dir.
 func (s *Service) home(session string) string { return filepath.Join(s.cfg.Dir, shortHash(session)) }
 
 func shortHash(text string) string {

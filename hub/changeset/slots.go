@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// slots bounds how many git programs run at a time: in all, and for one repository, so that one whose files git
-// waits for does not keep others from being looked at.
+// slots bounds the number of concurrent git programs: in total, and for each repository, so that
+// one whose files block git does not block others.
 type slots struct {
 	all chan struct{}
 
@@ -92,8 +92,8 @@ func (src source) slotKey() string {
 	return dir
 }
 
-// borrowedFrom returns the common git directory whose objects a private repository uses, and a directory that is none
-// as it is.
+// borrowedFrom returns the common git directory whose objects a private repository uses, and any
+// other directory unchanged.
 func borrowedFrom(dir string) string {
 	data, err := readPlain(filepath.Join(dir, "objects", "info", "alternates"), mostPointer)
 	if objects := strings.TrimSpace(string(data)); err == nil && objects != "" {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// source is the user's side: where a directory's repository is, and what of its configuration matters for reading
-// files the way the user's git does.
+// source is the user's side: the location of a directory's repository, and the parts of its
+// configuration that affect how the user's git reads files.
 type source struct {
 	dir    string
 	top    string // the work tree, or dir itself
@@ -59,7 +59,7 @@ func (a *admission) read(ctx context.Context, src source, l layout) (source, err
 	src.found, src.stamp = l, l.settingsStamp()
 	out, err := s.theirs(ctx, src, "config", "-z", "--list", "--show-origin")
 	if err != nil {
-		if !exited(err) {
+		if !hasExited(err) {
 			return src, err
 		}
 		return none, nil // git takes it for no repository
@@ -174,7 +174,7 @@ func (s *Service) ask(ctx context.Context, src source, args ...string) (string, 
 		return "", nil
 	}
 	out, err := s.theirs(ctx, src, args...)
-	if err != nil && exited(err) {
+	if err != nil && hasExited(err) {
 		return "", nil
 	}
 	return strings.TrimSpace(string(out)), err

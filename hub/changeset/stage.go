@@ -10,7 +10,8 @@ import (
 
 const ownRepository = "a git repository of its own" // why such a directory is not stored
 
-// Stage adds uncommitted changes to the person's index, or of one file those lines alone, as git add would: filters run.
+// Stage adds uncommitted changes to the person's index, or of one file those lines alone, as git
+// add would: filters run.
 // It returns how many files are staged by it.
 func (s *Service) Stage(ctx context.Context, session string, tops []Tree, files []File, lines *Lines) (int, error) {
 	return s.onIndex(ctx, session, tops, files, func(w *rewriting, of []File) (int, error) {
@@ -33,7 +34,8 @@ func (s *Service) Unstage(ctx context.Context, session string, tops []Tree, file
 }
 
 // onIndex does something in each work tree that has some of the files.
-func (s *Service) onIndex(ctx context.Context, session string, tops []Tree, files []File, do func(*rewriting, []File) (int, error)) (n int, err error) {
+func (s *Service) onIndex(ctx context.Context, session string, tops []Tree, files []File,
+	do func(*rewriting, []File) (int, error)) (n int, err error) {
 	for _, t := range tops {
 		of := filesOf(t, files)
 		if files != nil && len(of) == 0 {
@@ -66,7 +68,8 @@ func (w *rewriting) stage(ctx context.Context, files []File) (int, error) {
 	var paths []string
 	for _, f := range files {
 		if f.Skipped == ownRepository {
-			return 0, fmt.Errorf("%w: %s is a git repository of its own: add it as a submodule in a terminal, or ignore it", ErrConflict, f.Path)
+			return 0, fmt.Errorf("%w: %s is a git repository of its own: add it as a submodule in a terminal, or ignore it",
+				ErrConflict, f.Path)
 		}
 		paths = append(paths, f.paths()...)
 	}
@@ -157,7 +160,7 @@ type three struct {
 
 // threeOf reads them. Of a renamed file the index has the old name until it is staged.
 func (w *rewriting) threeOf(ctx context.Context, f File) (v three, err error) {
-	if err := errors.Join(kept(f), w.unfiltered(ctx, f.Path)); err != nil {
+	if err := errors.Join(kept(f), w.checkUnfiltered(ctx, f.Path)); err != nil {
 		return v, err
 	}
 	mode, oid := w.indexVersion(f)
@@ -208,7 +211,8 @@ func nothingThere(n int, path string) error {
 	return fmt.Errorf("%w: nothing is changed in these lines of %s", ErrConflict, path)
 }
 
-// stageLines takes some of what is different between the index and the work tree. Lines of the old side are those of the
+// stageLines takes some of what is different between the index and the work tree. Lines of the old
+// side are those of the
 // last commit.
 func (w *rewriting) stageLines(ctx context.Context, f File, l Lines) error {
 	v, err := w.threeOf(ctx, f)
@@ -232,7 +236,8 @@ func (w *rewriting) stageLines(ctx context.Context, f File, l Lines) error {
 	return w.putLines(ctx, f, mode, data)
 }
 
-// unstageLines takes back some of what is different between the last commit and the index. Lines of the new side are those
+// unstageLines takes back some of what is different between the last commit and the index. Lines of
+// the new side are those
 // of the work tree.
 func (w *rewriting) unstageLines(ctx context.Context, f File, l Lines) error {
 	v, err := w.threeOf(ctx, f)

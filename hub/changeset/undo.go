@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// Undo is how to take back what Revert or Discard wrote. It is a document: store it as JSON. What it names is kept in the
+// Undo is how to take back what Revert or Discard wrote. It is a document: store it as JSON. What
+// it names is kept in the
 // session's private repositories.
 type Undo struct {
 	Files []UndoFile `json:"files"`
@@ -120,7 +121,8 @@ func (w *rewriting) takeBack(ctx context.Context, f UndoFile) (step, error) {
 
 const undoLooked = 8 << 20 // bytes read to see whether an undo still applies; beyond, sizes are compared
 
-// Applies reports whether everything is as it was left, so that it can be taken back. It is quick, and looks at the sizes
+// Applies reports whether everything is as it was left, so that it can be taken back. It is quick,
+// and looks at the sizes
 // alone of what is large.
 func (u Undo) Applies() bool {
 	budget := int64(undoLooked)

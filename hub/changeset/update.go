@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// update brings the private index up to what the files are, and returns what is not stored. What must be written is asked
+// update brings the private index up to what the files are, and returns what is not stored. What
+// must be written is asked
 // for in three runs side by side, each of which looks at every file.
 func (r *repo) update(ctx context.Context, src source) ([]Skipped, error) {
 	var dropped, changed, fresh []string
@@ -75,7 +76,8 @@ func bySkippedPath(list []Skipped) []Skipped {
 	return list
 }
 
-// nowIgnored lists files that were untracked when they were stored and are ignored by now. What the user's own index has
+// nowIgnored lists files that were untracked when they were stored and are ignored by now. What the
+// user's own index has
 // stays, ignored or not.
 func (r *repo) nowIgnored(ctx context.Context, src source) ([]string, error) {
 	list := append([]string{"ls-files", "-z", "--cached", "--ignored", "--exclude-standard"}, src.pathspec()...)
@@ -99,7 +101,8 @@ func (r *repo) drop(ctx context.Context, src source, paths []string) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	_, err := r.write(ctx, src, []byte(strings.Join(paths, "\x00")+"\x00"), "update-index", "--force-remove", "-z", "--stdin")
+	_, err := r.write(ctx, src, []byte(strings.Join(paths, "\x00")+"\x00"), "update-index", "--force-remove", "-z",
+		"--stdin")
 	return err
 }
 
@@ -151,7 +154,8 @@ func (r *repo) affordable(src source, fresh []string) (paths []string, skipped [
 			budget -= info.Size()
 			paths = append(paths, path)
 		} else if len(skipped) < mostSkipped {
-			skipped = append(skipped, Skipped{Path: strings.TrimSuffix(path, "/"), Size: info.Size(), Time: info.ModTime().UnixNano(), Why: why})
+			skipped = append(skipped, Skipped{Path: strings.TrimSuffix(path, "/"), Size: info.Size(),
+				Time: info.ModTime().UnixNano(), Why: why})
 		}
 	}
 	return paths, skipped

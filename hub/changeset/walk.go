@@ -16,8 +16,10 @@ type Folder struct {
 	Nested string // with Git: the submodule or inner repository whose commit it tells
 }
 
-// Walk visits every folder in which a change of these directories would show: those of files, empty ones too and ignored
-// ones not, and those of git. With below only folders of files at and below these paths are visited. A folder is visited
+// Walk visits every folder in which a change of these directories would show: those of files, empty
+// ones too and ignored
+// ones not, and those of git. With below only folders of files at and below these paths are
+// visited. A folder is visited
 // before it is read, so that a watch that starts there misses nothing. An error of visit ends the walk.
 func (s *Service) Walk(ctx context.Context, session string, dirs, below []string, visit func(Folder) error) error {
 	dirs, err := distinct(dirs)
@@ -49,7 +51,8 @@ func (r *repo) walk(ctx context.Context, below []string, visit func(Folder) erro
 	if len(roots) == 0 {
 		return nil
 	}
-	w := walker{top: src.top, visit: visit, elsewhere: func(dir string) bool { return r.s.nestedElsewhere(ctx, src, r.session, dir) }}
+	w := walker{top: src.top, visit: visit,
+		elsewhere: func(dir string) bool { return r.s.nestedElsewhere(ctx, src, r.session, dir) }}
 	if w.skip, err = r.ignoredFolders(ctx, src, roots); err != nil {
 		return err
 	}
@@ -137,7 +140,8 @@ func (w *walker) folder(path string, root bool) error {
 	return nil
 }
 
-// nested visits where a repository inside of another one tells that it has another commit: its log, as what HEAD leads to
+// nested visits where a repository inside of another one tells that it has another commit: its log,
+// as what HEAD leads to
 // may lie anywhere.
 func (w *walker) nested(path, git string) error {
 	logs := filepath.Join(git, "logs")

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Within limits a checkpoint to what lies in some directories, given with their links resolved. What is compared with it
+// Within limits a checkpoint to what lies in some directories, given with their links resolved.
+// What is compared with it
 // is limited in the same way.
 func (c Checkpoint) Within(dirs []string) (out Checkpoint) {
 	var roots []string
@@ -41,5 +42,6 @@ func (t Tree) skippedBelow(prefix string) []Skipped {
 	if prefix == "" {
 		return t.Skipped
 	}
-	return slices.DeleteFunc(slices.Clone(t.Skipped), func(s Skipped) bool { return !strings.HasPrefix(s.Path, prefix+"/") })
+	return slices.DeleteFunc(slices.Clone(t.Skipped),
+		func(s Skipped) bool { return !strings.HasPrefix(s.Path, prefix+"/") })
 }

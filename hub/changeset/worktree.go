@@ -18,8 +18,10 @@ type Worktree struct {
 	Base   string `json:"base"`           // the commit it began at
 }
 
-// AddWorktree makes a work tree of the repository around dir, at a path that is free, on a new branch that begins at base:
-// a branch, tag or commit, "" for what is checked out. It returns where dir is in it. Errors: ErrConflict, when there is no repository or commit to make it of, or the branch exists.
+// AddWorktree makes a work tree of the repository around dir, at a path that is free, on a new
+// branch that begins at base:
+// a branch, tag or commit, "" for what is checked out. It returns where dir is in it. Errors:
+// ErrConflict, when there is no repository or commit to make it of, or the branch exists.
 func (s *Service) AddWorktree(ctx context.Context, session, dir, at, branch, base string) (Worktree, string, error) {
 	src, err := s.locate(ctx, session, dir)
 	if err != nil {
@@ -41,7 +43,8 @@ func (s *Service) AddWorktree(ctx context.Context, session, dir, at, branch, bas
 	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
 		return Worktree{}, "", err
 	}
-	if _, err := s.git(ctx, run{of: src, dir: src.top, acting: true, args: []string{"worktree", "add", "--quiet", "-b", branch, "--", at, w.Base}}); err != nil {
+	if _, err := s.git(ctx, run{of: src, dir: src.top, acting: true,
+		args: []string{"worktree", "add", "--quiet", "-b", branch, "--", at, w.Base}}); err != nil {
 		return Worktree{}, "", said(err)
 	}
 	return w, filepath.Join(at, filepath.FromSlash(src.prefix)), nil
@@ -49,7 +52,7 @@ func (s *Service) AddWorktree(ctx context.Context, session, dir, at, branch, bas
 
 // said makes git's own no a conflict: nothing was changed.
 func said(err error) error {
-	if exited(err) {
+	if hasExited(err) {
 		return fmt.Errorf("%w: %w", ErrConflict, err)
 	}
 	return err
@@ -84,10 +87,11 @@ func (s *Service) MergeWorktree(ctx context.Context, w Worktree) (commits int, e
 	}
 	args := []string{"merge", "--quiet", "--no-edit", "-m", "Merge " + w.Branch, w.ref()}
 	if _, err := s.git(ctx, run{of: home, dir: w.Repo, acting: true, args: args}); err != nil {
-		if _, undone := s.git(ctx, run{of: home, dir: w.Repo, acting: true, args: []string{"merge", "--abort"}}); undone != nil && !exited(undone) {
+		if _, undone := s.git(ctx, run{of: home, dir: w.Repo, acting: true,
+			args: []string{"merge", "--abort"}}); undone != nil && !hasExited(undone) {
 			return 0, errors.Join(err, undone)
 		}
-		if !exited(err) {
+		if !hasExited(err) {
 			return 0, err
 		}
 		return 0, fmt.Errorf("%w: nothing was merged: %w. Merge %s into the work tree, settle it there and commit, then try again", ErrConflict, err, w.Into)
@@ -169,7 +173,8 @@ func (s *Service) RemoveWorktree(ctx context.Context, w Worktree, force bool) er
 		if err := s.removable(ctx, home, w, force); err != nil {
 			return err
 		}
-		if _, err := s.git(ctx, run{of: home, dir: w.Repo, acting: true, args: []string{"worktree", "remove", "--force", "--", w.Dir}}); err != nil {
+		if _, err := s.git(ctx, run{of: home, dir: w.Repo, acting: true,
+			args: []string{"worktree", "remove", "--force", "--", w.Dir}}); err != nil {
 			return said(err)
 		}
 	}
@@ -179,7 +184,8 @@ func (s *Service) RemoveWorktree(ctx context.Context, w Worktree, force bool) er
 	if there, err := s.ask(ctx, home, "rev-parse", "--verify", "--quiet", w.ref()); err != nil || there == "" {
 		return err
 	}
-	_, err = s.git(ctx, run{of: home, dir: w.Repo, acting: true, args: []string{"branch", "--quiet", "-D", "--", w.Branch}})
+	_, err = s.git(ctx, run{of: home, dir: w.Repo, acting: true,
+		args: []string{"branch", "--quiet", "-D", "--", w.Branch}})
 	return said(err)
 }
 
@@ -190,7 +196,8 @@ func (s *Service) removable(ctx context.Context, home source, w Worktree, force 
 	if err := s.clean(ctx, w); err != nil {
 		return err
 	}
-	out, err := s.theirs(ctx, home, "rev-list", "--count", w.ref(), "--not", "--exclude="+w.Branch, "--branches", "--remotes", "--tags")
+	out, err := s.theirs(ctx, home, "rev-list", "--count", w.ref(), "--not", "--exclude="+w.Branch, "--branches",
+		"--remotes", "--tags")
 	if err != nil {
 		return said(err)
 	}

@@ -46,7 +46,7 @@ func (p *Part) stagingOf(ctx context.Context, l *ledger) (changeset.Staging, err
 	l.mu.Lock()
 	had := l.staging
 	l.mu.Unlock()
-	if had != nil && had.Current() {
+	if had != nil && had.IsCurrent() {
 		return *had, nil
 	}
 	s, err := p.svc.Staging(ctx, l.session, p.core.LocalDirs(l.session))
