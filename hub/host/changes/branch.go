@@ -43,8 +43,9 @@ func branchOf(c changeset.CheckedOut) Branch {
 	return b
 }
 
-// head is what a session's first directory had checked out when it was looked at last; the ledger's lock guards it.
+// head is what a session's first directory had checked out when it was looked at last.
 type head struct {
+	mu          sync.Mutex
 	dir         string
 	out         changeset.CheckedOut
 	known       bool // it was looked at
@@ -81,13 +82,11 @@ func (p *Part) followBranch(ctx context.Context, l *ledger) {
 // headStamp is another one whenever another branch may be checked out; "" while that is not known.
 func (p *Part) headStamp(l *ledger) string {
 	dir := firstOf(p.core.LocalDirs(l.session))
-	l.mu.Lock()
-	was := l.head
-	l.mu.Unlock()
-	if !was.known || was.dir != dir {
+	out, ok := l.head.at(dir)
+	if !ok {
 		return ""
 	}
-	return dir + "\n" + was.out.Stamp()
+	return dir + "\n" + out.Stamp()
 }
 
 func firstOf(list []string) string {
@@ -102,19 +101,15 @@ func (p *Part) requestBranch(l *ledger) {
 	if p.svc == nil {
 		return
 	}
-	l.mu.Lock()
-	start := !l.head.busy
-	l.head.busy, l.head.dirty = true, true
-	l.mu.Unlock()
-	if start {
-		p.changes.goes(func() { p.readBranches(l) })
+	if l.head.request() {
+		p.tasks.start(func() { p.readBranches(l) })
 	}
 }
 
 // readBranches polls until no page needs it any more. It rests in between: a rebase checks out one
 // commit after another.
 func (p *Part) readBranches(l *ledger) {
-	for l.branchAgain() {
+	for l.head.take() {
 		dir := firstOf(p.core.LocalDirs(l.session))
 		var out changeset.CheckedOut
 		var err error
@@ -127,9 +122,7 @@ func (p *Part) readBranches(l *ledger) {
 		if err != nil {
 			p.core.Log.Debug("what is checked out cannot be told", "dir", dir, "err", err)
 		}
-		l.mu.Lock()
-		l.head.dir, l.head.out, l.head.known = dir, out, true
-		l.mu.Unlock()
+		l.head.set(dir, out)
 		p.publishBranch(l.session, branchOf(out))
 		if core.Sleep(p.core.Ctx, branchEvery) != nil {
 			return
@@ -137,12 +130,34 @@ func (p *Part) readBranches(l *ledger) {
 	}
 }
 
-func (l *ledger) branchAgain() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.head.busy = l.head.dirty
-	l.head.dirty = false
-	return l.head.busy
+// at returns what a directory had checked out when it was looked at last; ok is false when it was not.
+func (h *head) at(dir string) (out changeset.CheckedOut, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.out, h.known && h.dir == dir
+}
+
+func (h *head) set(dir string, out changeset.CheckedOut) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.dir, h.out, h.known = dir, out, true
+}
+
+// request asks for a look, and reports whether the caller has to start looking.
+func (h *head) request() (start bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	start = !h.busy
+	h.busy, h.dirty = true, true
+	return start
+}
+
+// take reports whether a look is due.
+func (h *head) take() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.busy, h.dirty = h.dirty, false
+	return h.busy
 }
 
 // publishBranch notifies all viewers of a session.

@@ -28,7 +28,7 @@ func (p *Part) Carry(ctx context.Context, from, to ahp.URI, turns []string) (Car
 	}
 	dirs := map[string]bool{}
 	for _, turn := range turns {
-		r, err := c.from.turn(ctx, p, turn)
+		r, err := c.from.turns.get(ctx, turn)
 		if err != nil {
 			return c, err
 		}
@@ -40,7 +40,7 @@ func (p *Part) Carry(ctx context.Context, from, to ahp.URI, turns []string) (Car
 			dirs[t.Dir] = true
 		}
 	}
-	if err := errors.Join(c.from.load(ctx, p), c.to.load(ctx, p)); err != nil {
+	if err := errors.Join(c.from.record.load(ctx), c.to.record.load(ctx)); err != nil {
 		return c, err
 	}
 	return c, svc.Adopt(ctx, to, from, slices.Sorted(maps.Keys(dirs)))
@@ -61,14 +61,11 @@ func (p *Part) HandTurns(tx *hub.Tx, c Carried) {
 	}
 	for id, r := range c.turns {
 		if raw, err := json.Marshal(r); err == nil {
-			tx.Record(bucketCheckpoints, c.to.session+"#"+id, raw)
+			tx.Record(bucketCheckpoints, turnKey(c.to.session, id), raw)
 		}
-		c.to.mu.Lock()
-		c.to.turns[id] = r
-		delete(c.to.away, id)
-		c.to.mu.Unlock()
+		c.to.turns.take(id, r)
 		if !shared[id] {
-			tx.Record(bucketCheckpoints, c.from.session+"#"+id, nil)
+			tx.Record(bucketCheckpoints, turnKey(c.from.session, id), nil)
 		}
 	}
 	for _, uri := range c.from.forget(c.turns, shared) {
@@ -79,24 +76,17 @@ func (p *Part) HandTurns(tx *hub.Tx, c Carried) {
 
 // forget drops turns that moved away, and lists the open changesets that were about them.
 func (l *ledger) forget(moved map[string]*turnRecord, shared map[string]bool) (closed []ahp.URI) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	gone := func(id string) bool { return moved[id] != nil && !shared[id] }
-	for _, uri := range l.uris() {
+	for _, uri := range l.schedule.uris() {
 		scope, ok := readScope(scopePart(uri))
 		if ok && slices.ContainsFunc(scope.turns(), gone) {
 			closed = append(closed, uri)
-			delete(l.open, uri)
-			delete(l.shown, uri)
+			l.schedule.leave(uri)
 		}
 	}
 	for id := range moved {
 		if gone(id) {
-			if l.away == nil {
-				l.away = map[string]bool{}
-			}
-			delete(l.turns, id)
-			l.away[id] = true
+			l.turns.leave(id)
 		}
 	}
 	return closed
@@ -111,17 +101,17 @@ func scopePart(uri ahp.URI) string {
 // CarryMarks has files of moved turns count as reviewed where they are seen now.
 func (p *Part) CarryMarks(ctx context.Context, c Carried) {
 	marks, hunks := map[string]mark{}, map[string][]HunkMark{}
-	c.from.mu.Lock()
-	for id := range c.turns {
-		was, is := URI(c.from.session, kindTurn, id)+" ", URI(c.to.session, kindTurn, id)+" "
-		carryKeys(marks, c.from.rec.Marks, was, is)
-		carryKeys(hunks, c.from.rec.Hunks, was, is)
-	}
-	c.from.mu.Unlock()
+	c.from.record.view(func(rec *ledgerRecord) {
+		for id := range c.turns {
+			was, is := URI(c.from.session, kindTurn, id)+" ", URI(c.to.session, kindTurn, id)+" "
+			carryKeys(marks, rec.Marks, was, is)
+			carryKeys(hunks, rec.Hunks, was, is)
+		}
+	})
 	if len(marks)+len(hunks) == 0 {
 		return
 	}
-	c.to.change(ctx, p, func(r *ledgerRecord) {
+	c.to.record.change(ctx, func(r *ledgerRecord) {
 		if r.Marks == nil {
 			r.Marks = map[string]mark{}
 		}

@@ -16,16 +16,6 @@ import (
 // its directories while it ran; a session what changed since its first checkpoint; uncommitted what differs from the
 // last commit.
 
-// changesets is what the host knows of sessions' changes. The zero value is ready.
-type changesets struct {
-	mu        sync.Mutex
-	closed    bool
-	ledgers   map[ahp.URI]*ledger // by session
-	running   map[string]*turnRecord
-	operating map[ahp.URI]string // the operation that runs, by changeset
-	wg        sync.WaitGroup
-}
-
 const changesetScheme = "ahp-changeset:/"
 
 // The kinds of changesets a session offers.
@@ -130,13 +120,28 @@ func (p *Part) parseURI(uri ahp.URI) (session ahp.URI, scope changeScope, ok boo
 	return session, scope, ok
 }
 
-// goes runs f in a goroutine the host waits for when it stops.
-func (c *changesets) goes(f func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.closed {
-		c.wg.Go(f)
+// tasks runs goroutines until it is closed. The zero value is ready.
+type tasks struct {
+	mu     sync.Mutex
+	closed bool
+	wg     sync.WaitGroup
+}
+
+// start runs f in a goroutine that close waits for; after close it does nothing.
+func (t *tasks) start(f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed {
+		t.wg.Go(f)
 	}
+}
+
+// close refuses more goroutines and waits for those that run.
+func (t *tasks) close() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.wg.Wait()
 }
 
 // Open opens the channel of a changeset that is asked for (AHP requirement 153): computing at first. known is
@@ -200,7 +205,7 @@ func (p *Part) chatOfTurn(ctx context.Context, session ahp.URI, turn string) (ch
 			return c.Resource, true, nil
 		}
 	}
-	r, err := p.ledger(session).turn(ctx, p, turn)
+	r, err := p.ledger(session).turns.get(ctx, turn)
 	return "", r != nil, err
 }
 
@@ -211,36 +216,27 @@ func (p *Part) Follow(uri ahp.URI) {
 		return
 	}
 	l := p.ledger(session)
-	l.mu.Lock()
-	slept := !l.open[uri]
-	l.open[uri], l.gone = true, false
-	start := !l.watching
-	l.watching = l.watching || start
-	l.mu.Unlock()
+	slept, watch := l.schedule.follow(uri)
 	if slept {
 		p.outOfDate(p.core.Ctx, l, []ahp.URI{uri}) // what it shows is from when it was followed last
 	}
-	p.want(l, wanted{whole: start, bases: start})
-	if start {
-		p.changes.goes(func() { p.watch(l) })
+	p.want(l, wanted{whole: watch, bases: watch})
+	if watch {
+		p.tasks.start(func() { p.watch(l) })
 	}
 }
 
 // Unfollow stops keeping a changeset up to date until it is followed again.
 func (p *Part) Unfollow(uri ahp.URI) {
 	if session, _, ok := p.parseURI(uri); ok {
-		p.ledger(session).leave(uri)
+		p.ledger(session).schedule.leave(uri)
 	}
 }
 
 // CloseAll ends the changesets of a session that is disposed (AHP requirement 157). Its chats are awake.
 func (p *Part) CloseAll(tx *hub.Tx, session ahp.URI) {
 	p.cfg.SettleRepository(session)
-	l := p.ledger(session)
-	l.mu.Lock()
-	uris := l.uris() // comparisons of turns are known by being open alone
-	l.open, l.shown, l.gone = map[ahp.URI]bool{}, map[ahp.URI]*shown{}, true
-	l.mu.Unlock()
+	uris := p.ledger(session).schedule.end() // comparisons of turns are known by being open alone
 	for _, kind := range []string{kindSession, kindUncommitted, kindBranch} {
 		uris = append(uris, URI(session, kind, ""))
 	}
@@ -270,9 +266,9 @@ func (p *Part) Forget(ctx context.Context, session ahp.URI) {
 			p.core.Log.Warn("checkpoints of a session are left behind", "session", session, "err", err)
 		}
 	}
-	p.changes.mu.Lock()
-	delete(p.changes.ledgers, session)
-	p.changes.mu.Unlock()
+	p.mu.Lock()
+	delete(p.ledgers, session)
+	p.mu.Unlock()
 	if p.core.Store == nil {
 		return
 	}

@@ -54,7 +54,7 @@ func (p *Part) ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r Hu
 		return core.BadParams("keys: name hunks the file has")
 	}
 	l := p.ledger(session)
-	if err := l.load(ctx, p); err != nil {
+	if err := l.record.load(ctx); err != nil {
 		return err
 	}
 	found := false
@@ -69,11 +69,11 @@ func (p *Part) ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r Hu
 		}
 		f := s.Files[i]
 		now := ReadFileNote(f.Meta).Version()
-		l.changeIn(tx, func(rec *ledgerRecord) { rec.reviewHunks(markKey(uri, r.File), r, now, c.Who(), p.core.Now().UTC()) })
+		l.record.changeIn(tx, func(rec *ledgerRecord) { rec.reviewHunks(markKey(uri, r.File), r, now, c.Who(), p.core.Now().UTC()) })
 		if !r.Reviewed && f.Reviewed != nil && *f.Reviewed {
 			tx.Apply(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{r.File}, Reviewed: false})
 		}
-		l.showMarks(tx, uri, []string{r.File})
+		l.record.showMarks(tx, uri, []string{r.File})
 	})
 	if err == nil && !found {
 		return core.BadParams("file: it is not in this changeset; it may have changed meanwhile")

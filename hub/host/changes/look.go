@@ -57,9 +57,9 @@ func (p *Part) Refresh(session ahp.URI) { p.refresh(p.ledger(session)) }
 
 // RefreshAll has the open changesets of all sessions looked at, as after the owner decided where repositories may lead.
 func (p *Part) RefreshAll() {
-	p.changes.mu.Lock()
-	ledgers := slices.Collect(maps.Values(p.changes.ledgers))
-	p.changes.mu.Unlock()
+	p.mu.Lock()
+	ledgers := slices.Collect(maps.Values(p.ledgers))
+	p.mu.Unlock()
 	slices.SortFunc(ledgers, func(a, b *ledger) int { return cmp.Compare(a.session, b.session) })
 	for _, l := range ledgers {
 		p.refresh(l)
@@ -68,14 +68,8 @@ func (p *Part) RefreshAll() {
 
 // want has the open changesets of a session brought up to date, soon and once for all who ask meanwhile.
 func (p *Part) want(l *ledger, w wanted) {
-	l.mu.Lock()
-	l.next.join(w)
-	l.dirty = true
-	start := !l.busy && !l.gone && len(l.open) > 0
-	l.busy = l.busy || start
-	l.mu.Unlock()
-	if start {
-		p.changes.goes(func() { p.keepUp(l) })
+	if l.schedule.request(w) {
+		p.tasks.start(func() { p.keepUp(l) })
 	}
 }
 
@@ -83,7 +77,7 @@ func (p *Part) want(l *ledger, w wanted) {
 // everything three times that, so that a directory that always changes does not take a core.
 func (p *Part) keepUp(l *ledger) {
 	for {
-		w, more := l.again(p.core.Ctx.Err() != nil)
+		w, more := l.schedule.take(p.core.Ctx.Err() != nil)
 		if !more {
 			return
 		}
@@ -91,39 +85,11 @@ func (p *Part) keepUp(l *ledger) {
 		p.lookNow(p.core.Ctx, l, w)
 		rest := time.Since(began)
 		if w.whole {
-			l.mu.Lock()
-			l.took = rest
-			l.mu.Unlock()
+			l.schedule.setTook(rest)
 			rest *= 3
 		}
 		_ = core.Sleep(p.core.Ctx, min(rest, 10*time.Second)) // the host stopping is seen above
 	}
-}
-
-func (l *ledger) again(over bool) (w wanted, more bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.busy = l.dirty && !l.gone && !over && len(l.open) > 0
-	if l.busy {
-		w, l.next, l.dirty = l.next, wanted{}, false
-	}
-	return w, l.busy
-}
-
-// shown is what a changeset was computed from last, so that it is not computed again from the same.
-type shown struct {
-	from, to changeset.Checkpoint
-	files    []changeset.File
-}
-
-func (s *shown) is(from, to changeset.Checkpoint) bool {
-	return s != nil && sameTrees(s.from, from) && sameTrees(s.to, to)
-}
-
-func sameTrees(a, b changeset.Checkpoint) bool {
-	return slices.EqualFunc(a.Trees, b.Trees, func(x, y changeset.Tree) bool {
-		return x.Dir == y.Dir && x.Top == y.Top && x.OID == y.OID && slices.Equal(x.Skipped, y.Skipped)
-	})
 }
 
 // looking is one look for all open changesets.
@@ -140,15 +106,13 @@ type looking struct {
 func (p *Part) lookNow(ctx context.Context, l *ledger, w wanted) {
 	k := &looking{p: p, l: l, want: w, dirs: p.core.LocalDirs(l.session)}
 	k.now = sync.OnceValues(func() (changeset.Checkpoint, error) { return k.look(ctx) })
-	if l.moveTo(k.dirs) || w.whole || w.bases {
-		l.forgetBases()
+	if l.watcher.moveTo(k.dirs) || w.whole || w.bases {
+		l.bases.forget()
 	}
 	if w.bases {
 		p.requestBranch(l)
 	}
-	l.mu.Lock()
-	uris := l.uris()
-	l.mu.Unlock()
+	uris := l.schedule.uris()
 	if w.known {
 		p.outOfDate(ctx, l, uris)
 	}
@@ -156,7 +120,7 @@ func (p *Part) lookNow(ctx context.Context, l *ledger, w wanted) {
 	for _, uri := range uris {
 		_, scope, ok := p.parseURI(uri)
 		if _, _, awake := p.core.Hub.State(uri); !ok || !awake {
-			l.leave(uri)
+			l.schedule.leave(uri)
 			continue
 		}
 		files, overlap, err := k.changed(ctx, uri, scope)
@@ -180,60 +144,49 @@ func (k *looking) look(ctx context.Context) (c changeset.Checkpoint, err error) 
 	if k.done = err == nil; k.done {
 		k.p.cfg.SettleRepository(k.l.session)
 	}
-	k.l.looked(k.want.whole, err)
+	k.l.schedule.looked(k.want.whole, err)
+	if err != nil {
+		say(k.l.watcher.failing)
+	}
 	return c, err
 }
 
 // owe leaves what no open changeset asked for, or could not be told, to the look that needs it.
 func (k *looking) owe() {
 	if !k.done {
-		k.l.mu.Lock()
-		defer k.l.mu.Unlock()
-		k.l.next.join(wanted{whole: k.want.whole || k.l.failure != nil, paths: k.want.paths})
+		k.l.schedule.owe(wanted{whole: k.want.whole, paths: k.want.paths})
 	}
 }
 
 // changed is what a scope holds now, from the last time when nothing it is made of is different.
 func (k *looking) changed(ctx context.Context, uri ahp.URI, scope changeScope) (files []changeset.File, overlap bool, err error) {
-	if err := k.l.load(ctx, k.p); err != nil {
+	if err := k.l.record.load(ctx); err != nil {
 		return nil, false, err
 	}
 	from, to, overlap, err := k.p.endsFrom(ctx, k.l, scope, k.dirs, k.now, k.base)
 	if err != nil {
 		return nil, overlap, err
 	}
-	k.l.mu.Lock()
-	last := k.l.shown[uri]
-	k.l.mu.Unlock()
+	last := k.l.schedule.lastShown(uri)
 	if last.is(from, to) {
 		return last.files, overlap, nil
 	}
 	if files, err = k.p.svc.Compare(ctx, k.l.session, from, to); err != nil {
 		return nil, overlap, err
 	}
-	k.l.mu.Lock()
-	defer k.l.mu.Unlock()
-	k.l.found = k.l.found || last != nil
-	if k.l.open[uri] {
-		k.l.shown[uri] = &shown{from: from, to: to, files: slices.Clip(files)}
-	}
+	k.l.schedule.show(uri, &shown{from: from, to: to, files: slices.Clip(files)}, last != nil)
 	return files, overlap, nil
 }
 
 // base is what a scope is compared with, remembered until commits or branches move.
 func (k *looking) base(ctx context.Context, scope changeScope, dirs []string) (changeset.Checkpoint, error) {
 	key := scope.kind + " " + fmt.Sprint(dirs)
-	k.l.mu.Lock()
-	had, ok := k.l.bases[key]
-	k.l.mu.Unlock()
-	if ok {
+	if had, ok := k.l.bases.get(key); ok {
 		return had, nil
 	}
 	c, err := k.p.base(ctx, k.l, scope, dirs)
 	if err == nil {
-		k.l.mu.Lock()
-		k.l.bases[key] = c
-		k.l.mu.Unlock()
+		k.l.bases.put(key, c)
 	}
 	return c, err
 }
@@ -270,79 +223,9 @@ func (p *Part) outOfDate(ctx context.Context, l *ledger, uris []ahp.URI) {
 func (p *Part) isSettled(ctx context.Context, l *ledger, scope changeScope) bool {
 	turns := scope.turns()
 	for _, turn := range turns {
-		if r, err := l.turn(ctx, p, turn); err != nil || r == nil || r.To == nil || p.changes.runs(turn) {
+		if r, err := l.turns.get(ctx, turn); err != nil || r == nil || r.To == nil || p.running.has(turn) {
 			return false
 		}
 	}
 	return len(turns) > 0
-}
-
-// moveTo notes the directories that are looked at and has others watched.
-func (l *ledger) moveTo(dirs []string) (others bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	others = l.dirs != nil && !slices.Equal(l.dirs, dirs)
-	l.dirs = slices.Clone(dirs)
-	if others {
-		say(l.moved)
-	}
-	return others
-}
-
-// looked notes how a look went. After one that failed the directories are looked at from time to time: the system may
-// never tell when what was wrong is mended.
-func (l *ledger) looked(whole bool, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if whole {
-		l.whole++
-	} else {
-		l.narrow++
-	}
-	if l.failure = err; err != nil {
-		say(l.failing)
-	}
-}
-
-func (l *ledger) lastFailure() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.failure
-}
-
-// say leaves word in a channel that holds one.
-func say(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default: // said already
-	}
-}
-
-func (l *ledger) forgetBases() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.bases, l.staging = map[string]changeset.Checkpoint{}, nil
-}
-
-func (l *ledger) leave(uri ahp.URI) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.open, uri)
-	delete(l.shown, uri)
-}
-
-// lastTook is how long the last look at everything took.
-func (l *ledger) lastTook() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.took
-}
-
-// foundSome reports whether anything was different since it was asked last.
-func (l *ledger) foundSome() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	found := l.found
-	l.found = false
-	return found
 }

@@ -25,9 +25,7 @@ func ReadWatching(m ahp.Meta) (w Watching) {
 
 // publishWatching tells those who look at a session's changes that they come late, and why, or that they do not any more.
 func (p *Part) publishWatching(l *ledger, why error) {
-	l.mu.Lock()
-	l.told = why == nil
-	l.mu.Unlock()
+	l.watcher.setTold(why == nil)
 	w := Watching{}
 	if why != nil {
 		w = Watching{Polling: true, Seconds: int(pollLast / time.Second), Why: why.Error()}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -78,7 +79,7 @@ func (p *Part) claimOperation(tx *hub.Tx, o *operation) error {
 	}
 	op := s.Operations[i]
 	scope, err := o.aim(s)
-	running := p.changes.operates(o.Channel)
+	running := p.operating.on(o.Channel)
 	switch {
 	case err != nil:
 		return err
@@ -90,7 +91,7 @@ func (p *Part) claimOperation(tx *hub.Tx, o *operation) error {
 		return ahp.Errorf(ahp.CodeConflict, "there is nothing to %s", op.ID)
 	}
 	o.label = op.Label
-	p.changes.operate(o.Channel, op.ID)
+	p.operating.begin(o.Channel, op.ID)
 	tx.Apply(o.Channel, &ahp.ChangesetOperationStatusChangedAction{OperationID: op.ID, Status: ahp.ChangesetOperationStatusRunning})
 	return nil
 }
@@ -140,20 +141,35 @@ func meant(f ahp.ChangesetFile, uri ahp.URI) bool {
 	return f.ID == uri || f.Edit.Before != nil && f.Edit.Before.URI == uri || f.Edit.After != nil && f.Edit.After.URI == uri
 }
 
-// operate and operates note what runs on a changeset. A state may say that something runs when the host was killed meanwhile.
-func (c *changesets) operate(channel ahp.URI, op string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.operating == nil {
-		c.operating = map[ahp.URI]string{}
-	}
-	c.operating[channel] = op
+// operations knows which operation runs on which changeset. A state may say that something runs when the host was killed
+// meanwhile. The zero value is ready.
+type operations struct {
+	mu sync.Mutex
+	of map[ahp.URI]string // the operation, by changeset
 }
 
-func (c *changesets) operates(channel ahp.URI) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.operating[channel]
+// begin notes that an operation runs on a changeset.
+func (o *operations) begin(channel ahp.URI, op string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.of == nil {
+		o.of = map[ahp.URI]string{}
+	}
+	o.of[channel] = op
+}
+
+// on returns the operation that runs on a changeset, "" without one.
+func (o *operations) on(channel ahp.URI) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.of[channel]
+}
+
+// end notes that no operation runs on a changeset any more.
+func (o *operations) end(channel ahp.URI) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.of, channel)
 }
 
 // operationDone shows how it went. It is shown even when the caller went away meanwhile.
@@ -166,9 +182,7 @@ func (p *Part) operationDone(o operation, failed error) {
 		}
 		a.Status, a.Error = ahp.ChangesetOperationStatusError, &ahp.ErrorInfo{ErrorType: o.OperationID, Message: why}
 	}
-	p.changes.mu.Lock()
-	delete(p.changes.operating, o.Channel)
-	p.changes.mu.Unlock()
+	p.operating.end(o.Channel)
 	if err := p.core.Do(p.core.Ctx, func(tx *hub.Tx) { tx.Apply(o.Channel, a) }); err != nil {
 		p.core.Log.Warn("the end of an operation is not shown", "changeset", o.Channel, "err", err)
 	}

@@ -43,19 +43,14 @@ func (p *Part) offer(ctx context.Context, l *ledger, uri ahp.URI, scope changeSc
 
 // stagingOf reads the indexes of a session, unless they are what they were.
 func (p *Part) stagingOf(ctx context.Context, l *ledger) (changeset.Staging, error) {
-	l.mu.Lock()
-	had := l.staging
-	l.mu.Unlock()
-	if had != nil && had.IsCurrent() {
+	if had := l.bases.lastStaging(); had != nil && had.IsCurrent() {
 		return *had, nil
 	}
 	s, err := p.svc.Staging(ctx, l.session, p.core.LocalDirs(l.session))
 	if err != nil {
 		return s, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.staging = &s
+	l.bases.setStaging(&s)
 	return s, nil
 }
 

@@ -160,8 +160,8 @@ func (p *Part) targetOf(ctx context.Context, o operation) ([]changeset.Tree, []c
 	if err != nil {
 		return nil, nil, ahp.Errorf(ahp.CodeInternalError, "what changed cannot be told: %v", err)
 	}
-	if shown := l.shownFiles(o.Channel); o.lines != nil && shown != nil {
-		files = slices.Clone(shown)
+	if last := l.schedule.lastShown(o.Channel); o.lines != nil && last != nil && last.files != nil {
+		files = slices.Clone(last.files)
 	}
 	if o.resource != "" {
 		files = slices.DeleteFunc(files, func(f changeset.File) bool {
@@ -173,14 +173,4 @@ func (p *Part) targetOf(ctx context.Context, o operation) ([]changeset.Tree, []c
 		}
 	}
 	return seen.Trees, files, nil
-}
-
-// shownFiles are the files of a changeset as they were computed last.
-func (l *ledger) shownFiles(uri ahp.URI) []changeset.File {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if s := l.shown[uri]; s != nil {
-		return s.files
-	}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
@@ -39,29 +40,47 @@ func (r *undoRecord) words() string {
 	return "Bring back what " + r.By.Name + " " + verb + ": " + countFiles(len(r.Undo.Files))
 }
 
-// undos are the session's, read once. The slice never changes.
-func (l *ledger) undos(ctx context.Context, p *Part) ([]undoRecord, error) {
-	l.mu.Lock()
-	had, read := l.undo, l.undoRead
-	l.mu.Unlock()
+// undoLog holds how to take a session's operations back, read once. The slice never changes.
+type undoLog struct {
+	keep    keeper
+	session ahp.URI
+
+	mu   sync.Mutex
+	list []undoRecord
+	read bool
+}
+
+// load returns the records.
+func (u *undoLog) load(ctx context.Context) ([]undoRecord, error) {
+	u.mu.Lock()
+	had, read := u.list, u.read
+	u.mu.Unlock()
 	if read {
 		return had, nil
 	}
 	var list []undoRecord
-	if err := p.readRecord(ctx, bucketUndo, l.session, &list); err != nil {
+	if err := u.keep.read(ctx, bucketUndo, u.session, &list); err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.undoRead {
-		l.undo, l.undoRead = list, true
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.read {
+		u.list, u.read = list, true
 	}
-	return l.undo, nil
+	return u.list, nil
+}
+
+// edit changes the records, which were loaded, and returns them.
+func (u *undoLog) edit(change func([]undoRecord) []undoRecord) []undoRecord {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.list = change(u.list)
+	return u.list
 }
 
 // undoFor is the newest of a changeset that still applies; nil when there is none.
 func (p *Part) undoFor(ctx context.Context, l *ledger, uri ahp.URI) (*undoRecord, error) {
-	list, err := l.undos(ctx, p)
+	list, err := l.undo.load(ctx)
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].Channel == uri && list[i].Undo.Applies() {
 			return &list[i], nil
@@ -91,17 +110,13 @@ func bounded(list []undoRecord) []undoRecord {
 }
 
 func (p *Part) changeUndos(ctx context.Context, l *ledger, edit func([]undoRecord) []undoRecord) error {
-	if _, err := l.undos(ctx, p); err != nil {
+	if _, err := l.undo.load(ctx); err != nil {
 		return err
 	}
 	durable := make(chan struct{})
 	var failed error
 	err := p.core.Do(ctx, func(tx *hub.Tx) {
-		l.mu.Lock()
-		list := edit(l.undo)
-		l.undo = list
-		l.mu.Unlock()
-		raw, err := json.Marshal(list)
+		raw, err := json.Marshal(l.undo.edit(edit))
 		if failed = err; err != nil {
 			return
 		}

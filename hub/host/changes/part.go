@@ -2,6 +2,8 @@ package changes
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
@@ -52,14 +54,20 @@ type Part struct {
 	core *core.Core
 	cfg  Config
 	svc  *changeset.Service
+	keep keeper
 
-	changes changesets
-	reviews reviews
+	tasks     tasks
+	running   runningTurns
+	operating operations
+	reviews   reviews
+
+	mu      sync.Mutex
+	ledgers map[ahp.URI]*ledger // by session
 }
 
 // New returns a Part.
 func New(c *core.Core, cfg Config) *Part {
-	p := &Part{core: c, cfg: cfg, svc: cfg.Service}
+	p := &Part{core: c, cfg: cfg, svc: cfg.Service, keep: keeper{c}, ledgers: map[ahp.URI]*ledger{}}
 	p.reviews.all, p.reviews.watchers = map[ahp.URI]review.Review{}, map[chan struct{}]ahp.URI{}
 	return p
 }
@@ -88,12 +96,7 @@ func (p *Part) Derive(tx *hub.Tx, e *hub.Envelope) {
 func (p *Part) Recover(ctx context.Context) error { return p.loadReviews(ctx) }
 
 // Close stops watching and computing, and waits. The core's context has ended.
-func (p *Part) Close() {
-	p.changes.mu.Lock()
-	p.changes.closed = true
-	p.changes.mu.Unlock()
-	p.changes.wg.Wait()
-}
+func (p *Part) Close() { p.tasks.close() }
 
 // WatchStatus says how a session's directories are looked at.
 type WatchStatus struct {
@@ -106,15 +109,17 @@ type WatchStatus struct {
 // Status returns how a session's directories are looked at.
 func (p *Part) Status(session ahp.URI) WatchStatus {
 	l := p.ledger(session)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return WatchStatus{Watched: l.told, Busy: l.busy, Whole: l.whole, Narrow: l.narrow}
+	watched := l.watcher.isTold()
+	s := &l.schedule
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return WatchStatus{Watched: watched, Busy: s.busy, Whole: s.whole, Narrow: s.narrow}
 }
 
 // SessionFiles computes which files a session changed.
 func (p *Part) SessionFiles(ctx context.Context, session ahp.URI) ([]changeset.File, error) {
 	l, dirs := p.ledger(session), p.core.LocalDirs(session)
-	if err := l.load(ctx, p); err != nil {
+	if err := l.record.load(ctx); err != nil {
 		return nil, err
 	}
 	now := func() (changeset.Checkpoint, error) { return p.svc.LookAtAll(ctx, session, dirs) }
@@ -125,8 +130,11 @@ func (p *Part) SessionFiles(ctx context.Context, session ahp.URI) ([]changeset.F
 // HasTouched reports whether a turn of a session changed a file, or an open changeset says that it changed meanwhile.
 func (p *Part) HasTouched(ctx context.Context, session ahp.URI, path string) bool {
 	l := p.ledger(session)
-	if err := l.load(ctx, p); err != nil {
+	if err := l.record.load(ctx); err != nil {
 		return false
 	}
-	return l.hasTouched(p, path)
+	return l.record.hasTouched(path) || slices.ContainsFunc(l.schedule.findShown(path), func(uri ahp.URI) bool {
+		_, scope, ok := p.parseURI(uri)
+		return ok && scope.kind != kindUncommitted && scope.kind != kindBranch // those compare with commits
+	})
 }

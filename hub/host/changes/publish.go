@@ -145,8 +145,8 @@ func (p *Part) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 		if scope.all() {
 			p.cfg.SetTotals(tx, l.session, totals(files))
 		}
-		can.running = p.changes.operates(uri)
-		p.publishFiles(tx, uri, s, l.draw(uri, scope, files, overlap, can.staging, hidden), can)
+		can.running = p.operating.on(uri)
+		p.publishFiles(tx, uri, s, l.record.draw(uri, scope, files, overlap, can.staging, hidden), can)
 	})
 	if err != nil {
 		p.core.Log.Warn("a changeset was not brought up to date", "changeset", uri, "err", err)
@@ -157,35 +157,35 @@ func (p *Part) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 }
 
 // draw adds what is remembered of the files: who reviewed them, and whether a turn changed them.
-func (l *ledger) draw(uri ahp.URI, scope changeScope, files []changeset.File, overlap bool, staging changeset.Staging,
+func (r *record) draw(uri ahp.URI, scope changeScope, files []changeset.File, overlap bool, staging changeset.Staging,
 	hidden map[string]access.Hiding) []ahp.ChangesetFile {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	short := core.ShortID(l.session)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	short := core.ShortID(r.session)
 	out := make([]ahp.ChangesetFile, 0, len(files))
 	for _, f := range files {
-		_, touched := slices.BinarySearch(l.rec.Touched, f.Name())
+		_, touched := slices.BinarySearch(r.rec.Touched, f.Name())
 		file, note := changesetFile(short, f, overlap, scope.kind == kindSession && !touched)
 		if scope.kind == kindUncommitted {
 			note.Staged = staging.Of(f)
 		}
 		note.Guests = hidden[f.Name()]
-		out = append(out, l.noted(uri, file, note))
+		out = append(out, r.noted(uri, file, note))
 	}
 	return out
 }
 
 // noted writes the review mark and the note into a file; the lock is held. A mark holds for the version it was set on.
-func (l *ledger) noted(uri ahp.URI, file ahp.ChangesetFile, note FileNote) ahp.ChangesetFile {
+func (r *record) noted(uri ahp.URI, file ahp.ChangesetFile, note FileNote) ahp.ChangesetFile {
 	note.By, note.At, note.Stale, note.Seen = nil, nil, false, nil
-	note.Hunks = l.rec.Hunks[markKey(uri, file.ID)]
-	m, marked := l.rec.Marks[markKey(uri, file.ID)]
+	note.Hunks = r.rec.Hunks[markKey(uri, file.ID)]
+	m, marked := r.rec.Marks[markKey(uri, file.ID)]
 	reviewed := marked && m.Hash == note.Version()
 	if marked {
 		note.By, note.At, note.Stale = &m.By, &m.At, !reviewed
 	}
 	if note.Stale {
-		note.Seen = seenSides(core.ShortID(l.session), path.Base(file.ID), m.Hash)
+		note.Seen = seenSides(core.ShortID(r.session), path.Base(file.ID), m.Hash)
 	}
 	file.Reviewed = &reviewed
 	raw, err := json.Marshal(note)
@@ -263,7 +263,7 @@ func (p *Part) LoadMarks(ctx context.Context, info hub.ChannelInfo, a ahp.Action
 	if _, marks := a.(*ahp.ChangesetFilesReviewChangedAction); !marks {
 		return nil
 	}
-	return p.ledger(info.Session).load(ctx, p)
+	return p.ledger(info.Session).record.load(ctx)
 }
 
 // markFiles sets or removes the marks of files for the version that s has: what was written since has not been seen by
@@ -288,24 +288,24 @@ func (rec *ledgerRecord) markFiles(uri ahp.URI, s *ahp.ChangesetState, files []s
 
 // showReviewed shows on files of a changeset who reviewed them.
 func (p *Part) showReviewed(ctx context.Context, l *ledger, uri ahp.URI, files []string) {
-	if err := p.core.Do(ctx, func(tx *hub.Tx) { l.showMarks(tx, uri, files) }); err != nil {
+	if err := p.core.Do(ctx, func(tx *hub.Tx) { l.record.showMarks(tx, uri, files) }); err != nil {
 		p.core.Log.Warn("a review mark is not shown", "changeset", uri, "err", err)
 	}
 }
 
-func (l *ledger) showMarks(tx *hub.Tx, uri ahp.URI, files []string) {
+func (r *record) showMarks(tx *hub.Tx, uri ahp.URI, files []string) {
 	s, ok := hub.StateOf[*ahp.ChangesetState](tx, uri)
 	if !ok {
 		return
 	}
-	l.mu.Lock()
+	r.mu.Lock()
 	var show []ahp.ChangesetFile
 	for _, f := range s.Files {
 		if slices.Contains(files, f.ID) {
-			show = append(show, l.noted(uri, f, ReadFileNote(f.Meta)))
+			show = append(show, r.noted(uri, f, ReadFileNote(f.Meta)))
 		}
 	}
-	l.mu.Unlock()
+	r.mu.Unlock()
 	for _, f := range show {
 		tx.Apply(uri, &ahp.ChangesetFileSetAction{File: f})
 	}

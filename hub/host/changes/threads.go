@@ -280,11 +280,11 @@ func (p *Part) checkFilesReviewed(r *core.Request, s *ahp.ChangesetState, a *ahp
 		return "name at least one file"
 	}
 	l := p.ledger(r.Info.Session)
-	if !l.isLoaded() {
+	if !l.record.isLoaded() {
 		return "this changeset was closed meanwhile: open it again"
 	}
 	uri, files, m := r.Info.URI, a.Files, mark{By: r.Caller.Who(), At: r.Now.UTC()}
-	l.changeIn(r.Tx, func(rec *ledgerRecord) { rec.markFiles(uri, s, files, a.Reviewed, m) })
+	l.record.changeIn(r.Tx, func(rec *ledgerRecord) { rec.markFiles(uri, s, files, a.Reviewed, m) })
 	r.Tx.Effect(uri, func(ctx context.Context) { p.showReviewed(ctx, l, uri, files) })
 	return ""
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -36,11 +35,11 @@ func (p *Part) StartTurn(ctx context.Context, ref TurnRef) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("looking at the directories took too long: work in a smaller one, or ignore what is not source"))
 	defer cancel()
 	l := p.ledger(ref.Session)
-	if err := l.load(ctx, p); err != nil {
+	if err := l.record.load(ctx); err != nil {
 		p.logLostTurn(ref, err)
 		return
 	}
-	old, err := l.turn(ctx, p, ref.Turn)
+	old, err := l.turns.get(ctx, ref.Turn)
 	if err != nil {
 		p.logLostTurn(ref, err)
 		return
@@ -55,16 +54,33 @@ func (p *Part) StartTurn(ctx context.Context, ref TurnRef) {
 		p.logLostTurn(ref, err)
 		return
 	} else {
-		l.setFirst(ctx, p, r.From)
+		l.record.setFirst(ctx, r.From)
 		p.keepCheckpoint(ref.Session, r.From)
 	}
-	r.Overlap = p.changes.began(ref, &r) || r.Overlap
-	l.putTurn(ctx, p, ref.Turn, r)
+	r.Overlap = p.running.begin(ref, &r) || r.Overlap
+	l.turns.put(ctx, ref.Turn, r)
+}
+
+// firstCheckpoint returns the checkpoint the session is compared with, and takes it when there is none yet.
+func (p *Part) firstCheckpoint(ctx context.Context, l *ledger, dirs []string) (changeset.Checkpoint, error) {
+	if err := l.record.load(ctx); err != nil {
+		return changeset.Checkpoint{}, err
+	}
+	if had := l.record.first(); had != nil {
+		return *had, nil
+	}
+	now, err := p.svc.Checkpoint(ctx, l.session, dirs)
+	if err != nil {
+		return now, err
+	}
+	l.record.setFirst(ctx, now)
+	p.keepCheckpoint(l.session, now)
+	return now, nil
 }
 
 // keepCheckpoint has content copied while the turn goes on: of a large repository that takes its time.
 func (p *Part) keepCheckpoint(session ahp.URI, c changeset.Checkpoint) {
-	p.changes.goes(func() {
+	p.tasks.start(func() {
 		if err := p.svc.Keep(p.core.Ctx, session, c); err != nil && p.core.Ctx.Err() == nil {
 			p.core.Log.Warn("a checkpoint depends on the repository it was taken of", "session", session, "err", err)
 		}
@@ -76,58 +92,15 @@ func (p *Part) logLostTurn(ref TurnRef, err error) {
 	p.core.Log.Warn("what a turn changes cannot be told", "session", ref.Session, "turn", ref.Turn, "err", err)
 }
 
-// began notes a running turn and reports whether others run in the same directories; those are flagged too.
-func (c *changesets) began(ref TurnRef, r *turnRecord) (overlap bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.running == nil {
-		c.running = map[string]*turnRecord{}
-	}
-	mine := &turnRecord{dirs: r.dirs}
-	for id, other := range c.running {
-		if id != ref.Turn && nested(other.dirs, r.dirs) {
-			other.Overlap, mine.Overlap = true, true
-		}
-	}
-	c.running[ref.Turn] = mine
-	return mine.Overlap
-}
-
-// ended reports whether another turn overlapped.
-func (c *changesets) ended(turn string) (overlap bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r := c.running[turn]
-	delete(c.running, turn)
-	return r != nil && r.Overlap
-}
-
-func (c *changesets) runs(turn string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.running[turn] != nil
-}
-
-func nested(a, b []string) bool {
-	for _, x := range a {
-		for _, y := range b {
-			if x == y || strings.HasPrefix(x, y+"/") || strings.HasPrefix(y, x+"/") {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // EndTurn takes the checkpoint a turn's changes end at and tells what they are.
 func (p *Part) EndTurn(ctx context.Context, ref TurnRef) {
-	overlap := p.changes.ended(ref.Turn)
+	overlap := p.running.end(ref.Turn)
 	svc := p.svc
 	if svc == nil || len(ref.Dirs) == 0 {
 		return
 	}
 	l := p.ledger(ref.Session)
-	r, err := l.turn(ctx, p, ref.Turn)
+	r, err := l.turns.get(ctx, ref.Turn)
 	if err != nil || r == nil {
 		return // its beginning is not known: said already
 	}
@@ -144,8 +117,8 @@ func (p *Part) EndTurn(ctx context.Context, ref TurnRef) {
 	}
 	done := turnRecord{From: r.From, To: &left, Overlap: r.Overlap || overlap, Changes: totals(files)}
 	p.keepCheckpoint(ref.Session, now)
-	l.putTurn(ctx, p, ref.Turn, done)
-	l.change(ctx, p, func(rec *ledgerRecord) { rec.touch(files) })
+	l.turns.put(ctx, ref.Turn, done)
+	l.record.change(ctx, func(rec *ledgerRecord) { rec.touch(files) })
 	p.publishTotals(ctx, l, ref, done, now)
 	p.moveThreadsAlong(ctx, ref.Session)
 	p.requestBranch(l)
@@ -154,9 +127,7 @@ func (p *Part) EndTurn(ctx context.Context, ref TurnRef) {
 
 // publishTotals puts the turn's totals on the turn and the session's on its summary.
 func (p *Part) publishTotals(ctx context.Context, l *ledger, ref TurnRef, r turnRecord, now changeset.Checkpoint) {
-	l.mu.Lock()
-	first := l.rec.First
-	l.mu.Unlock()
+	first := l.record.first()
 	all := []changeset.File{}
 	if first != nil {
 		var err error
@@ -206,7 +177,7 @@ func totals(files []changeset.File) *ahp.ChangesSummary {
 
 // TurnTotals are the totals of a turn that has ended; ok is false when they are not known.
 func (p *Part) TurnTotals(ctx context.Context, session ahp.URI, turn string) (added, removed, files int, ok bool) {
-	r, err := p.ledger(session).turn(ctx, p, turn)
+	r, err := p.ledger(session).turns.get(ctx, turn)
 	if err != nil || r == nil || r.Changes == nil {
 		return 0, 0, 0, false
 	}
@@ -215,7 +186,7 @@ func (p *Part) TurnTotals(ctx context.Context, session ahp.URI, turn string) (ad
 
 // OverlapsTurn reports whether another turn ran in the same directories as a turn of a session.
 func (p *Part) OverlapsTurn(ctx context.Context, session ahp.URI, turn string) (bool, error) {
-	r, err := p.ledger(session).turn(ctx, p, turn)
+	r, err := p.ledger(session).turns.get(ctx, turn)
 	if err == nil && r == nil {
 		err = fmt.Errorf("there is no turn %s", turn)
 	}
@@ -255,18 +226,18 @@ func (p *Part) endsFrom(ctx context.Context, l *ledger, scope changeScope, dirs 
 	}
 	switch scope.kind {
 	case kindSession:
-		from, err = l.first(ctx, p, dirs)
+		from, err = p.firstCheckpoint(ctx, l, dirs)
 	case kindUncommitted, kindBranch:
 		from, err = base(ctx, scope, dirs)
 	case kindCompare:
 		from, to, err = p.compareTurns(ctx, l, scope, now)
 		return from, to, false, err
 	case kindTurn:
-		r, err := l.turn(ctx, p, scope.turn)
+		r, err := l.turns.get(ctx, scope.turn)
 		if err != nil || r == nil {
 			return from, to, false, err
 		}
-		if r.To != nil && !p.changes.runs(scope.turn) {
+		if r.To != nil && !p.running.has(scope.turn) {
 			return r.From, *r.To, r.Overlap, nil
 		}
 		if to, err = now(); err == nil && len(r.dirs) > 0 {
@@ -321,13 +292,13 @@ func (p *Part) Patch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, e
 // compareTurns are what two turns left behind; of one that runs, what it did so far.
 func (p *Part) compareTurns(ctx context.Context, l *ledger, scope changeScope, now func() (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, err error) {
 	left := func(turn string) (changeset.Checkpoint, error) {
-		r, err := l.turn(ctx, p, turn)
+		r, err := l.turns.get(ctx, turn)
 		switch {
 		case err != nil:
 			return changeset.Checkpoint{}, err
 		case r == nil:
 			return changeset.Checkpoint{}, errors.New("what this turn left behind was not recorded: choose another one")
-		case r.To != nil && !p.changes.runs(turn):
+		case r.To != nil && !p.running.has(turn):
 			return *r.To, nil
 		}
 		return now()

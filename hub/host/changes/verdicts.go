@@ -166,7 +166,7 @@ func (p *Part) withdrawOvertaken(ctx context.Context, session ahp.URI, files []c
 // changedSince lists the files that are not what a verdict is about; none when that is not known any more.
 func (p *Part) changedSince(ctx context.Context, session ahp.URI, v review.Verdict, now map[string]string) []string {
 	var was map[string]string
-	if err := p.readRecord(ctx, bucketJudged, judgedKey(session, v.By.ID), &was); err != nil || was == nil {
+	if err := p.keep.read(ctx, bucketJudged, judgedKey(session, v.By.ID), &was); err != nil || was == nil {
 		return nil
 	}
 	return review.Differences(was, now)

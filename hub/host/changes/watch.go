@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -25,19 +27,60 @@ const (
 // watch keeps a session's changesets up to date while they have followers: it is told of writes where the system can
 // tell, and looks from time to time where it cannot.
 func (p *Part) watch(l *ledger) {
-	defer func() {
-		l.mu.Lock()
-		l.watching = false
-		l.mu.Unlock()
-	}()
-	for p.core.Ctx.Err() == nil && p.stillFollowed(l) {
+	for {
+		if over := p.core.Ctx.Err() != nil; (over || !p.stillFollowed(l)) && l.schedule.stopWatching(over) {
+			return
+		}
 		err := p.watchOnce(l)
 		if err == nil || p.core.Ctx.Err() != nil {
-			return
+			continue
 		}
 		p.core.Log.Info("directories are looked at from time to time, as they cannot be watched", "session", l.session, "why", err)
 		p.publishWatching(l, err)
 		p.poll(l)
+	}
+}
+
+// watcher knows which directories of a session are watched, and whether the system tells of writes in them.
+type watcher struct {
+	moved   chan struct{} // holds one: the directories are others now
+	failing chan struct{} // holds one: a look failed
+
+	mu   sync.Mutex
+	dirs []string
+	told bool
+}
+
+// moveTo notes the directories that are looked at and has others watched.
+func (w *watcher) moveTo(dirs []string) (others bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	others = w.dirs != nil && !slices.Equal(w.dirs, dirs)
+	w.dirs = slices.Clone(dirs)
+	if others {
+		say(w.moved)
+	}
+	return others
+}
+
+func (w *watcher) setTold(told bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told = told
+}
+
+// isTold reports whether the system tells of writes.
+func (w *watcher) isTold() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.told
+}
+
+// say leaves word in a channel that holds one.
+func say(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // said already
 	}
 }
 
@@ -83,13 +126,13 @@ func SystemNotifier() (Notifier, <-chan fsnotify.Event, <-chan error, error) {
 // poll looks less and less often while nothing is different, and takes a twentieth of the time at most. It ends after a
 // minute, or when a look that failed goes well again.
 func (p *Part) poll(l *ledger) {
-	failed := l.lastFailure() != nil
+	failed := l.schedule.lastFailure() != nil
 	until := time.Now().Add(cmp.Or(p.cfg.PollFor, pollFor))
-	for wait := pollFirst; time.Now().Before(until) && (!failed || l.lastFailure() != nil); wait = min(2*wait, pollLast) {
-		if !p.stillFollowed(l) || core.Sleep(p.core.Ctx, max(wait, 20*l.lastTook())) != nil {
+	for wait := pollFirst; time.Now().Before(until) && (!failed || l.schedule.lastFailure() != nil); wait = min(2*wait, pollLast) {
+		if !p.stillFollowed(l) || core.Sleep(p.core.Ctx, max(wait, 20*l.schedule.lastTook())) != nil {
 			return
 		}
-		if l.foundSome() {
+		if l.schedule.takeFound() {
 			wait = pollFirst / 2
 		}
 		p.want(l, wanted{whole: true})
@@ -98,19 +141,13 @@ func (p *Part) poll(l *ledger) {
 
 // stillFollowed lets changesets without followers sleep, and reports whether any is left.
 func (p *Part) stillFollowed(l *ledger) bool {
-	l.mu.Lock()
-	uris := l.uris()
-	gone := l.gone
-	l.mu.Unlock()
-	for _, uri := range uris {
+	for _, uri := range l.schedule.uris() {
 		p.core.Hub.Sleep(uri, p.core.Now().Add(-p.core.Limits.Idle))
 		if _, _, awake := p.core.Hub.State(uri); !awake {
-			l.leave(uri)
+			l.schedule.leave(uri)
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return !gone && len(l.open) > 0
+	return l.schedule.isFollowed()
 }
 
 // folderWatch is told by the system of what is written in the directories of a session. Its goroutine alone touches it.
@@ -198,10 +235,10 @@ func (f *folderWatch) follow() error {
 			f.take(e)
 		case <-f.errors: // most likely more was written than could be told
 			f.due.whole, f.due.known, f.rewalk = true, true, true
-		case <-f.l.moved:
+		case <-f.l.watcher.moved:
 			f.due.whole, f.due.known, f.rewalk = true, true, true
-		case <-f.l.failing:
-			if err := f.l.lastFailure(); err != nil {
+		case <-f.l.watcher.failing:
+			if err := f.l.schedule.lastFailure(); err != nil {
 				return err
 			}
 		case <-settled:

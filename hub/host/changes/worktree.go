@@ -198,7 +198,7 @@ func ConflictError(err error) error {
 // ForgetWorktree takes away the work tree of a session that cannot be restored any more, unless something would be lost.
 func (p *Part) ForgetWorktree(ctx context.Context, session ahp.URI) {
 	var w *changeset.Worktree
-	if err := p.readRecord(ctx, bucketWorktrees, session, &w); err != nil || w == nil {
+	if err := p.keep.read(ctx, bucketWorktrees, session, &w); err != nil || w == nil {
 		return
 	}
 	if err := p.svc.RemoveWorktree(ctx, *w, false); err != nil {

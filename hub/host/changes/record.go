@@ -1,0 +1,190 @@
+package changes
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/host/core"
+)
+
+// ledgerRecord is the durable part of a session as a whole.
+type ledgerRecord struct {
+	First   *changeset.Checkpoint `json:"first,omitempty"`   // before the first turn
+	Touched []string              `json:"touched,omitempty"` // files turns changed, sorted
+	Marks   map[string]mark       `json:"marks,omitempty"`   // by channel and file
+	Hunks   map[string][]HunkMark `json:"hunks,omitempty"`   // likewise; the slices never change
+}
+
+// mark records the review of a version of a file.
+type mark struct {
+	Hash string        `json:"hash"`
+	By   core.Identity `json:"by"`
+	At   time.Time     `json:"at"`
+}
+
+func markKey(channel ahp.URI, file string) string { return channel + " " + file }
+
+const mostTouched = 20_000
+
+// record is the durable part of a session as a whole, in memory. Its lock is taken inside the hub's, never the other way
+// round, and never held over a call that may wait.
+type record struct {
+	keep    keeper
+	session ahp.URI
+
+	mu      sync.Mutex
+	loaded  bool
+	rec     ledgerRecord
+	version int // of rec
+	saved   int // newest version that is kept
+}
+
+// load reads the session's record once.
+func (r *record) load(ctx context.Context) error {
+	if r.isLoaded() {
+		return nil
+	}
+	var rec ledgerRecord
+	if err := r.keep.read(ctx, bucketChanges, r.session, &rec); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.loaded {
+		r.rec, r.loaded = rec, true
+	}
+	return nil
+}
+
+// isLoaded reports whether the session's record was read.
+func (r *record) isLoaded() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.loaded
+}
+
+// change edits the session's record and keeps it. What is kept never goes back: of two changes at a time the later one
+// has both.
+func (r *record) change(ctx context.Context, edit func(*ledgerRecord)) {
+	r.mu.Lock()
+	edit(&r.rec)
+	r.version++
+	version, rec := r.version, r.rec.cloned()
+	r.mu.Unlock()
+	r.keep.write(ctx, bucketChanges, r.session, rec, func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		newer := version > r.saved
+		r.saved = max(r.saved, version)
+		return newer
+	})
+}
+
+// changeIn is change within a step, whose other changes the record is durable with: after a crash there is no mark
+// without its action. The hub's lock is held.
+func (r *record) changeIn(tx *hub.Tx, edit func(*ledgerRecord)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	edit(&r.rec)
+	r.version++
+	r.saved = r.version
+	rec := r.rec.cloned()
+	size := 64*len(rec.Touched) + 256*(len(rec.Marks)+len(rec.Hunks))
+	tx.RecordLater(bucketChanges, r.session, size, func() ([]byte, error) { return json.Marshal(rec) })
+}
+
+// view calls f with the record; f does not change it.
+func (r *record) view(f func(*ledgerRecord)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f(&r.rec)
+}
+
+// first returns the checkpoint before the first turn, nil when none was taken.
+func (r *record) first() *changeset.Checkpoint {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rec.First
+}
+
+// setFirst keeps the first checkpoint of each directory; one that is added later begins there.
+func (r *record) setFirst(ctx context.Context, c changeset.Checkpoint) {
+	first, added := withFirst(r.first(), c)
+	if added {
+		r.change(ctx, func(rec *ledgerRecord) { rec.First = first })
+	}
+}
+
+// hasTouched reports whether a turn changed a file.
+func (r *record) hasTouched(path string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := slices.BinarySearch(r.rec.Touched, path)
+	return ok
+}
+
+// withFirst adds the trees of directories that are not known yet.
+func withFirst(had *changeset.Checkpoint, c changeset.Checkpoint) (first *changeset.Checkpoint, added bool) {
+	first = &changeset.Checkpoint{}
+	if had != nil {
+		first.Trees = slices.Clone(had.Trees)
+	}
+	for _, t := range c.Trees {
+		if !slices.ContainsFunc(first.Trees, func(o changeset.Tree) bool { return o.Dir == t.Dir && o.Top == t.Top }) {
+			first.Trees, added = append(first.Trees, t), true
+		}
+	}
+	return first, added || had == nil
+}
+
+// touch notes files a turn changed, so that others can be told to have changed outside of turns.
+func (r *ledgerRecord) touch(files []changeset.File) {
+	all := slices.Clone(r.Touched)
+	for _, f := range files {
+		all = append(all, f.Name(), f.OldName())
+	}
+	slices.Sort(all)
+	if all = slices.Compact(all); len(all) <= mostTouched {
+		r.Touched = all
+	}
+}
+
+// keeper reads and writes what the part keeps.
+type keeper struct{ core *core.Core }
+
+// read reads a record into v, and leaves v alone when there is none.
+func (k keeper) read(ctx context.Context, bucket, key string, v any) error {
+	if k.core.Store == nil {
+		return nil
+	}
+	raw, ok, err := k.core.Store.Get(ctx, bucket, key)
+	if err != nil || !ok {
+		return err
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return fmt.Errorf("read %s %s: %w", bucket, key, err)
+	}
+	return nil
+}
+
+// write records v in a step of its own, if wanted still reports true in that step; nil always does.
+func (k keeper) write(ctx context.Context, bucket, key string, v any, wanted func() bool) {
+	raw, err := json.Marshal(v)
+	if err == nil {
+		err = k.core.Do(ctx, func(tx *hub.Tx) {
+			if wanted == nil || wanted() {
+				tx.Record(bucket, key, raw)
+			}
+		})
+	}
+	if err != nil {
+		k.core.Log.Error("what changed could not be kept", "bucket", bucket, "key", key, "err", err)
+	}
+}

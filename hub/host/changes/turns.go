@@ -1,0 +1,132 @@
+package changes
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
+)
+
+// turnRecord is one turn between its checkpoints. To is nil while it runs, and after a crash.
+type turnRecord struct {
+	From    changeset.Checkpoint  `json:"from"`
+	To      *changeset.Checkpoint `json:"to,omitempty"`
+	Overlap bool                  `json:"overlap,omitempty"` // another turn ran in the same directories meanwhile
+	Changes *ahp.ChangesSummary   `json:"changes,omitempty"`
+
+	dirs []string
+}
+
+// turns holds the records of a session's turns. Records never change: newer ones take their place.
+type turns struct {
+	keep    keeper
+	session ahp.URI
+
+	mu   sync.Mutex
+	read map[string]*turnRecord
+	away map[string]bool // turns that moved to another session, whose records may still be in the store
+}
+
+// turnKey is the key of a turn's record.
+func turnKey(session ahp.URI, turn string) string { return session + "#" + turn }
+
+// get returns a turn's record, nil when there is none.
+func (t *turns) get(ctx context.Context, id string) (*turnRecord, error) {
+	t.mu.Lock()
+	r, away := t.read[id], t.away[id]
+	t.mu.Unlock()
+	if r != nil || away {
+		return r, nil
+	}
+	var read *turnRecord
+	if err := t.keep.read(ctx, bucketCheckpoints, turnKey(t.session, id), &read); err != nil || read == nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r := t.read[id]; r != nil {
+		return r, nil
+	}
+	t.read[id] = read
+	return read, nil
+}
+
+// put keeps a turn's record, in memory and durably.
+func (t *turns) put(ctx context.Context, id string, r turnRecord) {
+	t.mu.Lock()
+	t.read[id] = &r
+	t.mu.Unlock()
+	t.keep.write(ctx, bucketCheckpoints, turnKey(t.session, id), r, nil)
+}
+
+// take adds the record of a turn that came from another session.
+func (t *turns) take(id string, r *turnRecord) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.read[id] = r
+	delete(t.away, id)
+}
+
+// leave forgets a turn that moved to another session.
+func (t *turns) leave(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.away == nil {
+		t.away = map[string]bool{}
+	}
+	delete(t.read, id)
+	t.away[id] = true
+}
+
+// runningTurns knows which turns run, of all sessions. The zero value is ready.
+type runningTurns struct {
+	mu      sync.Mutex
+	running map[string]*turnRecord
+}
+
+// begin notes a running turn and reports whether others run in the same directories; those are flagged too.
+func (t *runningTurns) begin(ref TurnRef, r *turnRecord) (overlap bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.running == nil {
+		t.running = map[string]*turnRecord{}
+	}
+	mine := &turnRecord{dirs: r.dirs}
+	for id, other := range t.running {
+		if id != ref.Turn && nested(other.dirs, r.dirs) {
+			other.Overlap, mine.Overlap = true, true
+		}
+	}
+	t.running[ref.Turn] = mine
+	return mine.Overlap
+}
+
+// end forgets a turn and reports whether another turn overlapped.
+func (t *runningTurns) end(turn string) (overlap bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.running[turn]
+	delete(t.running, turn)
+	return r != nil && r.Overlap
+}
+
+// has reports whether a turn runs.
+func (t *runningTurns) has(turn string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.running[turn] != nil
+}
+
+// nested reports whether a directory of one list is one of the other, or within one.
+func nested(a, b []string) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x == y || strings.HasPrefix(x, y+"/") || strings.HasPrefix(y, x+"/") {
+				return true
+			}
+		}
+	}
+	return false
+}
