@@ -93,7 +93,7 @@ func (h *Host) customizedBy(session ahp.URI, s *ahp.SessionState, uri ahp.URI) (
 	for _, a := range s.ActiveClients {
 		for _, p := range a.Customizations {
 			if below(p.URI, uri) {
-				by, listed := h.clients.principal(session, a.ClientID)
+				by, listed := h.clients.Principal(session, a.ClientID)
 				return publisher{by, a.ClientID}, listed
 			}
 		}

@@ -129,7 +129,7 @@ func (h *Host) woken(uri ahp.URI) {
 	}
 	h.recustomize(uri)
 	for _, c := range s.ActiveClients {
-		h.clients.found(h, uri, c.ClientID)
+		h.clients.Woken(uri, c.ClientID)
 	}
 }
 

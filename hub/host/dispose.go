@@ -124,7 +124,7 @@ func (h *Host) closeSession(tx *hub.Tx, uri ahp.URI, raw []byte, packed map[ahp.
 	gone.Trashed = core.Timestamp(h.core.Now())
 	h.Changes.CloseAll(tx, uri)
 	h.Terminals.CloseSession(tx, uri)
-	h.unlistClients(tx, uri)
+	h.clients.UnlistAll(tx, uri)
 	for ch := range packed {
 		tx.Close(ch)
 	}

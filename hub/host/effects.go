@@ -12,23 +12,22 @@ import (
 func (h *Host) newEffects() map[string]core.Effect {
 	effects := h.ownEffects()
 	mergeTables(effects, h.Terminals.Effects())
+	mergeTables(effects, h.clients.Effects())
 	return effects
 }
 
 // ownEffects returns the effects of sessions, chats, turns and tools.
 func (h *Host) ownEffects() map[string]core.Effect {
 	return map[string]core.Effect{
-		"chat/turnStarted":            core.On(h.runTurn),
-		"chat/turnResume":             core.On(h.resumeTurn),
-		"chat/turnComplete":           core.On(h.turnEnded),
-		"chat/turnCancelled":          core.On(h.turnCancelled),
-		"chat/error":                  core.On(h.turnFailed),
-		"chat/truncated":              core.On(h.chatTruncated),
-		"chat/toolCallConfirmed":      core.On(h.toolCallConfirmed),
-		"chat/toolCallComplete":       core.On(h.toolCallCompleted),
-		"chat/inputCompleted":         core.On(h.inputCompleted),
-		"session/activeClientSet":     core.On(h.activeClientSet),
-		"session/activeClientRemoved": core.On(h.activeClientRemoved),
+		"chat/turnStarted":       core.On(h.runTurn),
+		"chat/turnResume":        core.On(h.resumeTurn),
+		"chat/turnComplete":      core.On(h.turnEnded),
+		"chat/turnCancelled":     core.On(h.turnCancelled),
+		"chat/error":             core.On(h.turnFailed),
+		"chat/truncated":         core.On(h.chatTruncated),
+		"chat/toolCallConfirmed": core.On(h.toolCallConfirmed),
+		"chat/toolCallComplete":  core.On(h.toolCallCompleted),
+		"chat/inputCompleted":    core.On(h.inputCompleted),
 
 		"session/workingDirectorySet":      core.On(h.dirSet),
 		"session/workingDirectoryRemoved":  core.On(h.dirRemoved),

@@ -41,7 +41,7 @@ func TestEvictedClientLosesItsTools(t *testing.T) {
 		if got := w.session().ActiveClients; len(got) != 1 || got[0].Tools[0].Name != owner.Name {
 			t.Errorf("the owner's client is listed as %+v", got)
 		}
-		if by, listed := w.host.clients.principal(session, "laptop"); by != owner.ID || !listed {
+		if by, listed := w.host.clients.Principal(session, "laptop"); by != owner.ID || !listed {
 			t.Errorf("it is %q's", by)
 		}
 	})

@@ -21,6 +21,7 @@ import (
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/automations"
 	"github.com/ahphub/ahphub/hub/host/changes"
+	"github.com/ahphub/ahphub/hub/host/clients"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/terminals"
 	"github.com/ahphub/ahphub/hub/machine"
@@ -81,7 +82,7 @@ type Host struct {
 	effects map[string]core.Effect
 	agents  []ahp.AgentInfo // as they described themselves at the start
 
-	clients     activeClients
+	clients     *clients.Part
 	provisional provisionals
 	trash       trashCan
 	disposing   claims
@@ -138,7 +139,7 @@ func New(cfg Config) (*Host, error) {
 // Start opens the root channel, reads the catalogue and ends what a crash cut off.
 // Call it once, before the first caller.
 func (h *Host) Start(ctx context.Context) error {
-	if err := errors.Join(h.openRoot(ctx), h.Changes.Recover(ctx), h.loadActiveClients(ctx), h.loadCustoms(ctx), h.Automations.Load(ctx)); err != nil {
+	if err := errors.Join(h.openRoot(ctx), h.Changes.Recover(ctx), h.clients.Recover(ctx), h.loadCustoms(ctx), h.Automations.Load(ctx)); err != nil {
 		return err
 	}
 	if err := h.recover(ctx); err != nil {
@@ -169,7 +170,7 @@ func (h *Host) stop() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		h.clients.stop()
+		h.clients.Close()
 		h.core.Lanes.Close()
 		h.stopLive()
 		h.stopCustoms()

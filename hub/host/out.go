@@ -196,7 +196,7 @@ func (o *out) offering(clientID, tool string) (core.ClientRef, ahp.ToolDefinitio
 		return core.ClientRef{}, ahp.ToolDefinition{}, errDisposed
 	}
 	for _, c := range s.ActiveClients {
-		by, listed := o.l.h.clients.principal(o.l.uri, c.ClientID)
+		by, listed := o.l.h.clients.Principal(o.l.uri, c.ClientID)
 		for _, t := range c.Tools {
 			if listed && t.Name == tool && (clientID == "" || clientID == c.ClientID) {
 				return core.ClientRef{Principal: by, ID: c.ClientID}, t, nil

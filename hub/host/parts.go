@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/automations"
 	"github.com/ahphub/ahphub/hub/host/changes"
+	"github.com/ahphub/ahphub/hub/host/clients"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/terminals"
 	"github.com/ahphub/ahphub/hub/review"
@@ -19,6 +20,10 @@ func (h *Host) newParts() (err error) {
 	if h.git, err = h.newGit(); err != nil {
 		return err
 	}
+	h.clients = clients.New(h.core, clients.Config{Changed: func(session ahp.URI) {
+		h.clientsChanged(session)
+		h.recustomize(session)
+	}})
 	h.Terminals = terminals.New(h.core, terminals.Config{
 		Machine: h.cfg.Machine.Terminals(), DefaultDir: h.cfg.DefaultDir, Pass: h.cfg.Pass,
 		CheckURI: h.checkNewURI, Directory: existingDir, CheckPlace: h.checkPlace, Reconsider: h.reconsider, Dispatch: h.Dispatch,

@@ -281,7 +281,7 @@ func (h *Host) discard(tx *hub.Tx, session ahp.URI, channels []hub.ChannelInfo) 
 	}
 	h.Changes.CloseAll(tx, session)
 	h.Terminals.CloseSession(tx, session)
-	h.unlistClients(tx, session)
+	h.clients.UnlistAll(tx, session)
 	for _, ch := range channels {
 		tx.Close(ch.URI)
 	}

@@ -16,6 +16,7 @@ func (h *Host) newRules() map[string]core.Check {
 	mergeTables(rules, h.Changes.Rules())
 	mergeTables(rules, h.Automations.Rules())
 	mergeTables(rules, h.Terminals.Rules())
+	mergeTables(rules, h.clients.Rules())
 	return rules
 }
 
@@ -38,8 +39,6 @@ func (h *Host) ownRules() map[string]core.Check {
 		"session/isReadChanged":                core.Accept,
 		"session/isArchivedChanged":            core.Accept,
 		"session/configChanged":                core.Rule(h.checkConfigChanged),
-		"session/activeClientSet":              core.Rule(h.checkActiveClientSet),
-		"session/activeClientRemoved":          core.Rule(h.checkActiveClientRemoved),
 		"session/workingDirectorySet":          core.Rule(h.checkDirSet),
 		"session/workingDirectoryRemoved":      core.Rule(h.checkDirRemoved), // AHP requirement 83
 		"session/workingDirectoryReplaced":     core.Rule(h.checkDirReplaced),

@@ -48,7 +48,7 @@ func (h *Host) CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSes
 		if taken = h.admit(tx, p.Channel, state); taken == nil {
 			h.makeProvisional(tx, p.Channel, c.Ref())
 			if p.ActiveClient != nil {
-				h.listClient(tx, p.Channel, c.Ref())
+				h.clients.List(tx, p.Channel, c.Ref())
 			}
 			h.opening.note(p.Channel, told)
 		}

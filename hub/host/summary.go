@@ -105,7 +105,7 @@ func (h *Host) deriveSession(tx *hub.Tx, e *hub.Envelope) {
 		return
 	}
 	if gone, ok := e.Action.(*ahp.SessionActiveClientRemovedAction); ok {
-		h.unlistClient(tx, e.Channel.URI, gone.ClientID)
+		h.clients.Unlist(tx, e.Channel.URI, gone.ClientID)
 	}
 	if activity := activityOf(s); activity != s.Activity {
 		tx.Apply(e.Channel.URI, &ahp.SessionActivityChangedAction{Activity: activity})

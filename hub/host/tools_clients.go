@@ -54,11 +54,6 @@ func (h *Host) clientsChanged(session ahp.URI) {
 	b.changed = make(chan struct{})
 }
 
-func (h *Host) activeClientSet(_ context.Context, e *hub.Envelope, _ *ahp.SessionActiveClientSetAction) {
-	h.clientsChanged(e.Channel.URI)
-	h.recustomize(e.Channel.URI)
-}
-
 // CallClientTool has a client run its tool, as a tool call of the turn that asks (AHP
 // requirement 141); it ends with the turn, with ctx, or when the client leaves or stays silent.
 func (b *Toolbox) CallClientTool(ctx context.Context, clientID, tool string, input json.RawMessage) (ahp.ToolCallResult, error) {
