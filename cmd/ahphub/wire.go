@@ -180,7 +180,8 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		return err
 	}
 	sockets, frames := a.memory.sockets(), a.memory.frames()
-	a.pages = pages.New(pages.Deps{Host: a.host, Hub: a.hub, Links: in.links, Presence: presence.New(presence.Config{}),
+	a.pages = pages.New(pages.Deps{Host: a.host, Automations: a.host.Automations, Reviews: a.host.Changes,
+		Terminals: a.host.Terminals, Hub: a.hub, Links: in.links, Presence: presence.New(presence.Config{}),
 		Assets: assets, Log: a.log,
 		Docs: a.docs, Browsers: in.cookies,
 		Accounts: pagespeople.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal, Members: in.members},

@@ -69,7 +69,7 @@ func open(t *testing.T, set ...func(*Deps)) *testSite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deps := Deps{Host: s.host, Hub: s.hub, Assets: assets}
+	deps := Deps{Host: s.host, Automations: s.host.Automations, Reviews: s.host.Changes, Terminals: s.host.Terminals, Hub: s.hub, Assets: assets}
 	for _, f := range set {
 		f(&deps)
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/visitors"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
-	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/notify"
 	"github.com/ahphub/ahphub/hub/presence"
@@ -31,23 +30,42 @@ import (
 
 // Deps is what the pages need.
 type Deps struct {
-	Host       *host.Host
-	Hub        *hub.Hub
-	Links      *access.Links
-	Presence   *presence.Tracker
-	Assets     *static.Assets
-	Log        *slog.Logger
-	Docs       review.Docs      // drafts and marks of people; nil keeps none
-	Browsers   people.Browsers  // who is signed in; nil shows none
-	Accounts   people.Accounts  // the owner's ways to sign in; its zero value shows none
-	Notify     *notify.Notifier // tells people; nil tells nobody
-	Audit      people.AuditLog  // what was done; nil shows none
-	Public     string           // address teammates use; "" while only this machine is meant to reach it
-	DefaultDir string           // working directory offered when there is no earlier one
-	Sockets    *quota.Pool      // of open streams; nil: none is refused
-	Frames     *quota.Pool      // of bytes of frames over 64 KiB on their way to streams; nil: none is refused
-	Now        func() time.Time // default time.Now
-	Heartbeat  live.Heartbeat   // of live streams
+	Host        Host
+	Automations automations.Automations
+	Reviews     Reviews
+	Terminals   terminals.Host
+	Hub         *hub.Hub
+	Links       *access.Links
+	Presence    *presence.Tracker
+	Assets      *static.Assets
+	Log         *slog.Logger
+	Docs        review.Docs      // drafts and marks of people; nil keeps none
+	Browsers    people.Browsers  // who is signed in; nil shows none
+	Accounts    people.Accounts  // the owner's ways to sign in; its zero value shows none
+	Notify      *notify.Notifier // tells people; nil tells nobody
+	Audit       people.AuditLog  // what was done; nil shows none
+	Public      string           // address teammates use; "" while only this machine is meant to reach it
+	DefaultDir  string           // working directory offered when there is no earlier one
+	Sockets     *quota.Pool      // of open streams; nil: none is refused
+	Frames      *quota.Pool      // of bytes of frames over 64 KiB on their way to streams; nil: none is refused
+	Now         func() time.Time // default time.Now
+	Heartbeat   live.Heartbeat   // of live streams
+}
+
+// Host is what the areas ask of the host together; its parts for automations, reviews and terminals are of their own.
+type Host interface {
+	automations.Host
+	chat.Host
+	customs.Host
+	inbox.Host
+	people.Host
+	review.Host
+}
+
+// Reviews is the host's part for what is said about a session's changes.
+type Reviews interface {
+	site.Reviews
+	review.Reviews
 }
 
 // Pages joins the areas. Close it after the server stopped.
@@ -73,12 +91,13 @@ func New(d Deps) *Pages {
 	if d.Presence == nil {
 		d.Presence = presence.New(presence.Config{})
 	}
-	s := &site.Site{Host: d.Host, Hub: d.Hub, Links: d.Links, Presence: d.Presence, Assets: d.Assets, Log: d.Log, Notify: d.Notify,
+	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Hub: d.Hub, Links: d.Links, Presence: d.Presence, Assets: d.Assets, Log: d.Log, Notify: d.Notify,
 		Public: d.Public, DefaultDir: d.DefaultDir, Now: d.Now}
-	p := &Pages{Site: s, automations: automations.New(s), customs: customs.New(s), inbox: inbox.New(s), settings: settings.New(s),
-		terminals: terminals.New(s), review: review.New(s, d.Docs)}
-	p.chat = chat.New(s, p.terminals, p.review)
-	p.people = people.New(s, people.Config{Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit, Changes: p.review})
+	p := &Pages{Site: s, automations: automations.New(s, d.Host, d.Automations), customs: customs.New(s, d.Host),
+		inbox: inbox.New(s, d.Host), settings: settings.New(s), terminals: terminals.New(s, d.Terminals),
+		review: review.New(s, d.Host, d.Reviews, d.Docs)}
+	p.chat = chat.New(s, d.Host, p.terminals, p.review)
+	p.people = people.New(s, d.Host, people.Config{Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit, Changes: p.review})
 	p.presence = visitors.New(s, p.review, p.terminals)
 	s.Live = live.New(live.Config{Hub: d.Hub, ClientPrefix: core.FeedPrefix, Rooms: p.rooms(), Visit: p.presence.ShowVisitor,
 		Links: d.Links, Public: d.Public, Sockets: d.Sockets, Frames: d.Frames, Heartbeat: d.Heartbeat})

@@ -18,12 +18,12 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// newAutomation serves GET /automations/new.
+// ShowNew serves GET /automations/new.
 func (p *Pages) ShowNew(w http.ResponseWriter, r *http.Request) error {
 	return p.sendForm(w, r, http.StatusOK, nil, r.URL.Query(), nil)
 }
 
-// editAutomation serves GET /automations/{automation}/edit.
+// ShowEdit serves GET /automations/{automation}/edit.
 func (p *Pages) ShowEdit(w http.ResponseWriter, r *http.Request) error {
 	e, err := p.automationOf(r)
 	if err != nil {
@@ -121,12 +121,12 @@ func choose(m *page.AutomationForm, chosen url.Values) {
 	}
 }
 
-// createAutomation serves POST /automations. What is wrong comes back as the same form, next to its field.
+// Create serves POST /automations. What is wrong comes back as the same form, next to its field.
 func (p *Pages) Create(w http.ResponseWriter, r *http.Request) error {
 	return p.keepAutomation(w, r, nil, "ahp-automation:/"+ids.New())
 }
 
-// saveAutomation serves POST /automations/{automation}.
+// Save serves POST /automations/{automation}.
 func (p *Pages) Save(w http.ResponseWriter, r *http.Request) error {
 	e, err := p.automationOf(r)
 	if err != nil {

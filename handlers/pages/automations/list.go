@@ -19,7 +19,7 @@ import (
 
 const automationRunsPage = 30 // ended runs on one page
 
-// automations serves GET /automations.
+// List serves GET /automations.
 func (p *Pages) List(w http.ResponseWriter, r *http.Request) error {
 	who := access.FromContext(r.Context())
 	m := page.Automations{Frame: p.Frame(r, "Automations", "automations")}
@@ -41,7 +41,7 @@ func dressAutomations(styles, scripts *[]string) {
 	*scripts = append(*scripts, "js/automations.js")
 }
 
-// automation serves GET /automations/{automation}: live on its newest runs, still on older ones.
+// Show serves GET /automations/{automation}: live on its newest runs, still on older ones.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	e, err := p.automationOf(r)
 	if err != nil {
@@ -76,7 +76,7 @@ func (p *Pages) automationOf(r *http.Request) (ahp.AutomationEntry, error) {
 }
 
 func (p *Pages) automationByShort(c core.Caller, short string) (ahp.AutomationEntry, bool) {
-	for _, e := range p.Host.Automations.List(c) {
+	for _, e := range p.Automations.List(c) {
 		if core.ShortID(e.Resource) == short {
 			return e, true
 		}
@@ -86,7 +86,7 @@ func (p *Pages) automationByShort(c core.Caller, short string) (ahp.AutomationEn
 
 func automationPath(uri ahp.URI) string { return "/automations/" + core.ShortID(uri) }
 
-// enableAutomation switches the clock on or off.
+// Enable switches the clock on or off.
 func (p *Pages) Enable(w http.ResponseWriter, r *http.Request) error {
 	on := r.PostFormValue("enabled") == "yes"
 	return p.onAutomation(w, r, func(ctx context.Context, e ahp.AutomationEntry) error {
@@ -94,11 +94,11 @@ func (p *Pages) Enable(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// runAutomation runs it now. The form names its run, so that one sent twice makes one.
+// Run runs it now. The form names its run, so that one sent twice makes one.
 func (p *Pages) Run(w http.ResponseWriter, r *http.Request) error {
 	request := r.PostFormValue("request")
 	return p.onAutomation(w, r, func(ctx context.Context, e ahp.AutomationEntry) error {
-		_, err := p.Host.Automations.Run(ctx, p.CallerOf(ctx), ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: e.Resource, RequestID: "page:" + request})
+		_, err := p.Automations.Run(ctx, p.CallerOf(ctx), ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: e.Resource, RequestID: "page:" + request})
 		return err
 	})
 }
@@ -114,6 +114,7 @@ func (p *Pages) onAutomation(w http.ResponseWriter, r *http.Request, do func(con
 	return site.FinishForm(w, r, automationPath(e.Resource))
 }
 
+// Remove takes an automation away; its sessions stay.
 func (p *Pages) Remove(w http.ResponseWriter, r *http.Request) error {
 	e, err := p.automationOf(r)
 	if err != nil {
@@ -125,9 +126,10 @@ func (p *Pages) Remove(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/automations")
 }
 
+// CancelRun stops a run that has not ended.
 func (p *Pages) CancelRun(w http.ResponseWriter, r *http.Request) error {
 	return p.onAutomation(w, r, func(ctx context.Context, e ahp.AutomationEntry) error {
-		for _, run := range p.Host.Automations.ListRuns(p.CallerOf(ctx), e.Resource) {
+		for _, run := range p.Automations.ListRuns(p.CallerOf(ctx), e.Resource) {
 			if core.ShortID(run.Resource) == chi.URLParam(r, "run") && !automation.Ended(run.Lifecycle) {
 				return p.Act(ctx, run.Resource, &ahp.AutomationRunCancelRequestedAction{})
 			}

@@ -1,11 +1,35 @@
 package automations
 
 import (
+	"context"
+
 	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// automationsPages are the pages, forms and rooms of automations.
-type Pages struct{ *site.Site }
+// Pages are the pages, forms and rooms of automations.
+type Pages struct {
+	*site.Site
+	Host        Host
+	Automations Automations
+}
 
-// newAutomations makes the pages of automations.
-func New(s *site.Site) *Pages { return &Pages{s} }
+// New makes the pages of automations.
+func New(s *site.Site, h Host, a Automations) *Pages { return &Pages{s, h, a} }
+
+// Host is what the pages of this area ask of the host.
+type Host interface {
+	site.Host
+	CheckTemplate(t ahp.AutomationSessionTemplate) error
+	ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error)
+	Summaries(c core.Caller) []ahp.SessionSummary
+}
+
+// Automations are the host's automations.
+type Automations interface {
+	Capabilities(c core.Caller) *ahp.AutomationCapabilities
+	List(c core.Caller) []ahp.AutomationEntry
+	ListRuns(c core.Caller, uri ahp.URI) []ahp.AutomationRunSummary
+	Run(ctx context.Context, c core.Caller, params ahp.RunAutomationParams) (ahp.RunAutomationResult, error)
+}

@@ -24,6 +24,7 @@ type automationsRoom struct {
 	who access.Principal
 }
 
+// NewListRoom opens "automations".
 func (p *Pages) NewListRoom(_ context.Context, who access.Principal, _ []string) (live.Room, error) {
 	if !who.Has(access.RightManage) {
 		return nil, live.ErrNoRoom
@@ -41,7 +42,7 @@ func (r *automationsRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI, a
 func (r *automationsRoom) items() []page.AutomationItem {
 	c := core.Caller{Principal: r.who}
 	out := []page.AutomationItem{}
-	for _, e := range r.p.Host.Automations.List(c) {
+	for _, e := range r.p.Automations.List(c) {
 		out = append(out, r.p.automationItem(c, e))
 	}
 	return out
@@ -53,7 +54,7 @@ type automationRoom struct {
 	short string
 }
 
-// newAutomationRoom opens "automation:<short>".
+// NewRoom opens "automation:<short>".
 func (p *Pages) NewRoom(_ context.Context, who access.Principal, rest []string) (live.Room, error) {
 	if !who.Has(access.RightManage) || len(rest) != 1 {
 		return nil, live.ErrNoRoom
@@ -124,7 +125,7 @@ func (p *Pages) drawAutomation(c core.Caller, e ahp.AutomationEntry, from int) p
 		a.By = by.By.Name
 	}
 	n := 0
-	for _, r := range p.Host.Automations.ListRuns(c, e.Resource) {
+	for _, r := range p.Automations.ListRuns(c, e.Resource) {
 		if !automation.Ended(r.Lifecycle) {
 			a.Active = append(a.Active, p.runItem(r, a.Item.Next.Zone))
 			continue

@@ -148,7 +148,7 @@ func (p *Pages) preview(c core.Caller, s page.ScheduleFields) page.SchedulePrevi
 
 // shortest returns the least time this host allows between two runs.
 func (p *Pages) shortest(c core.Caller) time.Duration {
-	caps := p.Host.Automations.Capabilities(c)
+	caps := p.Automations.Capabilities(c)
 	if caps == nil || caps.Schedules == nil {
 		return 0
 	}

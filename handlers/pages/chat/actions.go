@@ -118,7 +118,7 @@ func (p *Pages) StopTurn(_ *http.Request, f chatForm) (ahp.Action, error) {
 	return &ahp.ChatTurnCancelledAction{TurnID: chat.ActiveTurn.ID}, nil
 }
 
-// toBackground has the running turn no longer wait for its command.
+// MoveToBackground has the running turn no longer wait for its command.
 func (p *Pages) MoveToBackground(w http.ResponseWriter, r *http.Request) error {
 	f, err := p.chatForm(w, r)
 	if err != nil {
@@ -130,11 +130,12 @@ func (p *Pages) MoveToBackground(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, f.back)
 }
 
+// ResumeTurn continues the turn that was stopped last.
 func (p *Pages) ResumeTurn(r *http.Request, _ chatForm) (ahp.Action, error) {
 	return &ahp.ChatTurnResumeAction{TurnID: r.PostForm.Get("turn")}, nil
 }
 
-// queueEdit changes the text of a message that waits; what came with it stays.
+// EditQueued changes the text of a message that waits; what came with it stays.
 func (p *Pages) EditQueued(r *http.Request, f chatForm) (ahp.Action, error) {
 	m := userMessage(r.PostForm.Get("text"))
 	if chat, ok := hub.StateOf[*ahp.ChatState](p.Hub, f.chat); ok {
@@ -144,11 +145,12 @@ func (p *Pages) EditQueued(r *http.Request, f chatForm) (ahp.Action, error) {
 	return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: r.PostForm.Get("id"), Message: m}, nil
 }
 
+// RemoveQueued takes a message out of the queue.
 func (p *Pages) RemoveQueued(r *http.Request, _ chatForm) (ahp.Action, error) {
 	return &ahp.ChatPendingMessageRemovedAction{Kind: ahp.PendingMessageKind(r.PostForm.Get("kind")), ID: r.PostForm.Get("id")}, nil
 }
 
-// queueUp moves a queued message one place forward.
+// RaiseQueued moves a queued message one place forward.
 func (p *Pages) RaiseQueued(r *http.Request, f chatForm) (ahp.Action, error) {
 	chat, _ := hub.StateOf[*ahp.ChatState](p.Hub, f.chat)
 	if chat == nil {
@@ -238,10 +240,12 @@ func (p *Pages) OnSession(action func(r *http.Request) (ahp.Action, error)) site
 	}
 }
 
+// Retitle changes the title of a session.
 func (p *Pages) Retitle(r *http.Request) (ahp.Action, error) {
 	return &ahp.SessionTitleChangedAction{Title: r.PostFormValue("title")}, nil
 }
 
+// Archive archives a session, or takes it back.
 func (p *Pages) Archive(r *http.Request) (ahp.Action, error) {
 	return &ahp.SessionIsArchivedChangedAction{IsArchived: r.PostFormValue("archived") == "yes"}, nil
 }

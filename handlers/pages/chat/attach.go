@@ -88,7 +88,7 @@ func pastedType(data []byte) string {
 	return ""
 }
 
-// attachment serves GET …/attachments/{turn}/{n}: what came with a message, never as a page.
+// ShowAttachment serves GET …/attachments/{turn}/{n}: what came with a message, never as a page.
 func (p *Pages) ShowAttachment(w http.ResponseWriter, r *http.Request) error {
 	_, chat, err := p.FindChat(r)
 	if err != nil {

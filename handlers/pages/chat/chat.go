@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// session serves GET /s/{session}: the default chat, or the session's only page while it has none.
+// ShowSession serves GET /s/{session}: the default chat, or the session's only page while it has none.
 func (p *Pages) ShowSession(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {
@@ -28,7 +28,7 @@ func (p *Pages) ShowSession(w http.ResponseWriter, r *http.Request) error {
 	return p.showChat(w, r, v, "")
 }
 
-// chat serves GET /s/{session}/c/{chat}.
+// Show serves GET /s/{session}/c/{chat}.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {

@@ -27,7 +27,7 @@ type completion struct {
 	File  string `json:"file,omitempty"` // goes along with the message
 }
 
-// complete serves GET …/complete?text=&at=: what the word at the caret could become.
+// CompleteMessage serves GET …/complete?text=&at=: what the word at the caret could become.
 func (p *Pages) CompleteMessage(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {

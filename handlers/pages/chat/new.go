@@ -21,7 +21,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// newSession serves GET /new: the form, and a directory listing when asked for.
+// ShowNew serves GET /new: the form, and a directory listing when asked for.
 func (p *Pages) ShowNew(w http.ResponseWriter, r *http.Request) error {
 	m := p.newForm(r, r.URL.Query())
 	if site.IsFragment(r) { // another agent was chosen

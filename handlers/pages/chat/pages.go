@@ -1,10 +1,12 @@
 package chat
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -21,14 +23,31 @@ type Threads interface {
 	Lines(r *http.Request, v site.Visit, s *ahp.SessionState) []page.ThreadLine
 }
 
-// chatPages are the pages, forms and room of conversations.
+// Pages are the pages, forms and room of conversations.
 type Pages struct {
 	*site.Site
+	Host      Host
 	terminals Terminals
 	threads   Threads
 }
 
-// newChat makes the pages of chats.
-func New(s *site.Site, terminals Terminals, threads Threads) *Pages {
-	return &Pages{s, terminals, threads}
+// New makes the pages of chats.
+func New(s *site.Site, h Host, terminals Terminals, threads Threads) *Pages {
+	return &Pages{s, h, terminals, threads}
+}
+
+// Host is what the pages of this area ask of the host.
+type Host interface {
+	site.Host
+	AgentIcon(provider string) string
+	Completions(ctx context.Context, c core.Caller, p ahp.CompletionsParams) (ahp.CompletionsResult, error)
+	CreateChat(ctx context.Context, c core.Caller, p ahp.CreateChatParams) error
+	CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSessionParams) error
+	MoveToBackground(c core.Caller, chat ahp.URI) error
+	ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error)
+	ResourceRead(ctx context.Context, c core.Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error)
+	RetrySession(ctx context.Context, c core.Caller, session ahp.URI) error
+	SessionConfigCompletions(ctx context.Context, c core.Caller, p ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error)
+	Steers(chat ahp.URI) bool
+	Summaries(c core.Caller) []ahp.SessionSummary
 }

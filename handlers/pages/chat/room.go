@@ -49,7 +49,7 @@ type shownBlock struct {
 	html string
 }
 
-// newChatRoom opens "chat:<session>:<chat id>".
+// NewRoom opens "chat:<session>:<chat id>".
 func (p *Pages) NewRoom(ctx context.Context, who access.Principal, rest []string) (live.Room, error) {
 	if len(rest) != 2 {
 		return nil, site.NotFound("There is no such chat.")

@@ -14,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
+// Show serves GET /s/{session}/customizations.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {
@@ -51,7 +52,7 @@ type customsRoom struct {
 	v site.Visit
 }
 
-// newCustomsRoom opens "customizations:<short>", for those who may manage the session.
+// NewRoom opens "customizations:<short>", for those who may manage the session.
 func (p *Pages) NewRoom(ctx context.Context, who access.Principal, rest []string) (live.Room, error) {
 	if len(rest) != 1 || !who.Has(access.RightManage) {
 		return nil, live.ErrGone
@@ -80,7 +81,7 @@ func (c *customsRoom) draw(s live.States) (out []live.Patch) {
 	return out
 }
 
-// switchCustomization decides on an entry. A decision for more than before takes the place of nearer ones: who switches
+// Switch decides on an entry. A decision for more than before takes the place of nearer ones: who switches
 // something off everywhere means here, too.
 func (p *Pages) Switch(w http.ResponseWriter, r *http.Request) error {
 	v, s, err := p.customForm(w, r)
@@ -153,7 +154,7 @@ func (p *Pages) customForm(w http.ResponseWriter, r *http.Request) (site.Visit, 
 	return v, s, nil
 }
 
-// customServer starts, stops and trusts a server.
+// SwitchServer starts, stops and trusts a server.
 func (p *Pages) SwitchServer(w http.ResponseWriter, r *http.Request) error {
 	v, s, err := p.customForm(w, r)
 	if err != nil {
@@ -183,7 +184,7 @@ func (p *Pages) SwitchServer(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/s/"+v.Short+"/customizations")
 }
 
-// customizationFile shows the text of a rule, a skill, an agent or a prompt.
+// ShowFile shows the text of a rule, a skill, an agent or a prompt.
 func (p *Pages) ShowFile(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// deleted serves GET /deleted: what can be restored.
+// ShowDeleted serves GET /deleted: what can be restored.
 func (p *Pages) ShowDeleted(w http.ResponseWriter, r *http.Request) error {
 	m := page.Deleted{Frame: p.Frame(r, "Deleted sessions", "inbox"), Most: p.Host.TrashLimit()}
 	rail, err := p.Live.Draw(r.Context(), access.FromContext(r.Context()), "rail", func(live.Room, live.States) {})

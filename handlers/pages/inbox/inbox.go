@@ -20,7 +20,7 @@ const (
 	inboxPage = 100 // sessions of one page
 )
 
-// inbox serves GET /. A guest has one session and is sent there.
+// Show serves GET /. A guest has one session and is sent there.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	who := access.FromContext(r.Context())
 	if who.Session != "" {
@@ -82,7 +82,7 @@ func (p *Pages) inboxItem(ctx context.Context, c core.Caller, s ahp.SessionSumma
 	if c := s.Changes; c != nil {
 		it.Add, it.Del, it.Files = site.OrZero(c.Additions), site.OrZero(c.Deletions), site.OrZero(c.Files)
 	}
-	desk := p.Host.Changes.Review(s.Resource)
+	desk := p.Reviews.Review(s.Resource)
 	it.Verdicts = site.DrawVerdicts(desk.Standing(), nil)
 	if m := desk.MentionsOf(c.ID); len(m) > 0 {
 		it.Called = m[len(m)-1].By.Name
@@ -134,7 +134,7 @@ type inboxRoom struct {
 	p *Pages
 }
 
-// newInboxRoom opens "inbox"; only the unfiltered first page is live.
+// NewRoom opens "inbox"; only the unfiltered first page is live.
 func (p *Pages) NewRoom(_ context.Context, who access.Principal, _ []string) (live.Room, error) {
 	r := &inboxRoom{p: p}
 	r.Draw = func(live.States) []live.Patch {

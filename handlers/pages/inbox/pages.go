@@ -1,11 +1,29 @@
 package inbox
 
 import (
+	"context"
+
 	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// inboxPages are the first page: sessions by what they need, requests for files, and deleted sessions.
-type Pages struct{ *site.Site }
+// Pages are the first page: sessions by what they need, requests for files, and deleted sessions.
+type Pages struct {
+	*site.Site
+	Host Host
+}
 
-// newInbox makes the inbox's pages.
-func New(s *site.Site) *Pages { return &Pages{s} }
+// New makes the inbox's pages.
+func New(s *site.Site, h Host) *Pages { return &Pages{s, h} }
+
+// Host is what the pages of this area ask of the host.
+type Host interface {
+	site.Host
+	AnswerFileAsk(c core.Caller, id string, grant bool) (host.FileAsk, error)
+	DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeSessionParams) error
+	RestoreSession(ctx context.Context, c core.Caller, uri ahp.URI) error
+	Trash(c core.Caller) []host.Disposed
+	TrashLimit() int
+}

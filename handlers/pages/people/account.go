@@ -44,7 +44,7 @@ func (p *Pages) WithAccounts(h site.Handler) site.Handler {
 	}
 }
 
-// account serves the page of a person's ways to sign in: password, passkeys, tokens for AHP clients.
+// ShowAccount serves the page of a person's ways to sign in: password, passkeys, tokens for AHP clients.
 func (p *Pages) ShowAccount(w http.ResponseWriter, r *http.Request) error {
 	return p.sendAccount(w, r, http.StatusOK, page.Account{})
 }
@@ -132,6 +132,7 @@ func (p *Pages) MakeToken(w http.ResponseWriter, r *http.Request) error {
 	return p.sendAccount(w, r, http.StatusOK, page.Account{New: token})
 }
 
+// RevokeToken revokes one of the person's own tokens.
 func (p *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
 	gone, err := p.Accounts.Tokens.RevokeOf(r.Context(), access.FromContext(r.Context()).ID, chi.URLParam(r, "token"))
 	if errors.Is(err, access.ErrNoToken) {
@@ -156,6 +157,7 @@ func (p *Pages) BeginPasskey(w http.ResponseWriter, r *http.Request) error {
 	return json.NewEncoder(w).Encode(options)
 }
 
+// MakePasskey stores a passkey that a browser made.
 func (p *Pages) MakePasskey(w http.ResponseWriter, r *http.Request) error {
 	var sent struct {
 		Name       string          `json:"name"`
@@ -176,6 +178,7 @@ func (p *Pages) MakePasskey(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// RemovePasskey removes one of the person's own passkeys.
 func (p *Pages) RemovePasskey(w http.ResponseWriter, r *http.Request) error {
 	gone, err := p.Accounts.Passkeys.Remove(r.Context(), access.FromContext(r.Context()).ID, chi.URLParam(r, "key"))
 	if errors.Is(err, accounts.ErrPasskeyGone) {

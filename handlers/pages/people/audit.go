@@ -75,7 +75,7 @@ func (p *Pages) linksCalled() map[string]string {
 	return out
 }
 
-// auditExport is the same as JSON lines, oldest first, all of it.
+// ExportAudit serves the same as JSON lines, oldest first, all of it.
 func (p *Pages) ExportAudit(w http.ResponseWriter, r *http.Request) error {
 	all, err := p.auditList(r.Context())
 	if err != nil {

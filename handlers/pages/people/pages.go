@@ -5,6 +5,8 @@ import (
 
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Changes are the sets of changes of a session that a link can be for.
@@ -23,11 +25,21 @@ type Config struct {
 	Changes  Changes
 }
 
-// peoplePages are the pages and forms of who can come in: links, members, browsers, one's own account, and the audit.
+// Pages are the pages and forms of who can come in: links, members, browsers, one's own account, and the audit.
 type Pages struct {
 	*site.Site
+	Host Host
 	Config
 }
 
-// newPeople makes the people's pages.
-func New(s *site.Site, cfg Config) *Pages { return &Pages{s, cfg} }
+// New makes the people's pages.
+func New(s *site.Site, h Host, cfg Config) *Pages { return &Pages{s, h, cfg} }
+
+// Host is what the pages of this area ask of the host.
+type Host interface {
+	site.Host
+	FileGrants() []host.FileGrant
+	Keep(session ahp.URI) error
+	RevokeFiles(c core.Caller, id string) (host.FileGrant, error)
+	RevokeFilesOf(principal string)
+}

@@ -24,7 +24,7 @@ type Browsers interface {
 	SignOutAccount(ctx context.Context, account string) (int, error)
 }
 
-// people is the page of who can come in: people with an account, signed-in browsers, and the links of every session.
+// Show serves the page of who can come in: people with an account, signed-in browsers, and the links of every session.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	return p.sendPeople(w, r, http.StatusOK, page.People{})
 }
@@ -58,6 +58,7 @@ func (p *Pages) sendPeople(w http.ResponseWriter, r *http.Request, status int, m
 	return site.Send(w, status, page.PeoplePage(m))
 }
 
+// SignOutOthers signs out the person's other browsers.
 func (p *Pages) SignOutOthers(w http.ResponseWriter, r *http.Request) error {
 	if p.Browsers == nil {
 		return site.NotFound("This host keeps no list of people.")
@@ -72,6 +73,7 @@ func (p *Pages) SignOutOthers(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/people")
 }
 
+// SignOutBrowser signs out one browser.
 func (p *Pages) SignOutBrowser(w http.ResponseWriter, r *http.Request) error {
 	if p.Browsers == nil {
 		return site.NotFound("This host keeps no list of people.")

@@ -24,7 +24,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// share is the page of a session's links.
+// ShowShare serves the page of a session's links.
 func (p *Pages) ShowShare(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.shared(r)
 	if err != nil {

@@ -71,7 +71,7 @@ func (b *builder) draw(ctx context.Context, states live.States) (*page.Changes, 
 		ann = &ahp.AnnotationsState{}
 	}
 	dirs := s.WorkingDirectories
-	threads := threadsOf(ann, b.p.Host.Changes.Review(b.look.session).People, b.look.base(), dirs)
+	threads := threadsOf(ann, b.p.Reviews.Review(b.look.session).People, b.look.base(), dirs)
 	sent := b.p.sent(ctx, b.look.short)
 	for i := range threads {
 		threads[i].Sent = sent[threads[i].ID]
@@ -90,7 +90,7 @@ func (b *builder) draw(ctx context.Context, states live.States) (*page.Changes, 
 	return m, files, nil
 }
 
-// changes serves GET /s/{session}/changes.
+// Show serves GET /s/{session}/changes.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {
@@ -110,7 +110,7 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 
 // patch returns the changes as a file for git apply, on demand with what was said about them.
 func (p *Pages) patch(w http.ResponseWriter, r *http.Request, v site.Visit, l look) error {
-	data, err := p.Host.Changes.Patch(r.Context(), p.CallerOf(r.Context()), l.changeset())
+	data, err := p.Reviews.Patch(r.Context(), p.CallerOf(r.Context()), l.changeset())
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (p *Pages) follow(ctx context.Context, v site.Visit, f *part.Frame, in, mar
 	_ = p.ShowPeople(ctx, v, f, in) // as the others: the page shows what it has
 }
 
-// changesFile is one file whole: huge ones, and commenting without JavaScript. A script gets its body alone.
+// ShowFile serves one file whole: huge ones, and commenting without JavaScript. A script gets its body alone.
 func (p *Pages) ShowFile(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {
@@ -212,7 +212,7 @@ func (p *Pages) fileOf(ctx context.Context, l look, key string) (*ahp.ChangesetF
 	return nil, site.NotFound("This file is not among the changes any more: reload the page.")
 }
 
-// changesContext is the rows of a gap that a reader opened.
+// ShowContext serves the rows of a gap that a reader opened.
 func (p *Pages) ShowContext(w http.ResponseWriter, r *http.Request) error {
 	_, l, err := p.looked(r)
 	if err != nil {
@@ -239,7 +239,7 @@ func (p *Pages) ShowContext(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, part.DiffContext(&d, diff.ContextRows(old, new, o, from, to), part.DiffView{Split: l.split}))
 }
 
-// changesImage is a picture of one side. It is served as what its bytes are, and never as a page.
+// ShowImage serves a picture of one side. It is served as what its bytes are, and never as a page.
 func (p *Pages) ShowImage(w http.ResponseWriter, r *http.Request) error {
 	_, l, err := p.looked(r)
 	if err != nil {

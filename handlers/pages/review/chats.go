@@ -37,7 +37,7 @@ func ofChat(c ahp.ChatSummary, kind string) string {
 	return "chat." + core.ShortID(c.Resource) + "." + kind
 }
 
-// chatOf finds a chat with directories of its own.
+// reviewedChat finds a chat with directories of its own.
 func reviewedChat(s *ahp.SessionState, id string) (ahp.ChatSummary, bool) {
 	i := slices.IndexFunc(s.Chats, func(c ahp.ChatSummary) bool { return core.ShortID(c.Resource) == id })
 	if i < 0 || len(s.Chats[i].WorkingDirectories) == 0 {

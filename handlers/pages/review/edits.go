@@ -18,7 +18,7 @@ const (
 	mostEditFiles = 50  // files of a call that are shown
 )
 
-// edits serves GET …/edits/{call}: what a tool call would change, or changed, as the review draws it. A script gets it alone.
+// ShowEdits serves GET …/edits/{call}: what a tool call would change, or changed, as the review draws it. A script gets it alone.
 func (p *Pages) ShowEdits(w http.ResponseWriter, r *http.Request) error {
 	m, err := p.callEdits(r, "")
 	if err != nil {
@@ -27,7 +27,7 @@ func (p *Pages) ShowEdits(w http.ResponseWriter, r *http.Request) error {
 	return p.sendEdits(w, r, m)
 }
 
-// editsFile serves GET …/edits/{call}/file/{file}: one file whole, however long.
+// ShowEditsFile serves GET …/edits/{call}/file/{file}: one file whole, however long.
 func (p *Pages) ShowEditsFile(w http.ResponseWriter, r *http.Request) error {
 	m, err := p.callEdits(r, chi.URLParam(r, "file"))
 	if err != nil {

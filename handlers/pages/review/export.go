@@ -15,7 +15,7 @@ import (
 // A review goes out of the hub in two forms that need nothing but themselves: Markdown to read and paste, and a patch
 // that git applies, with what was said about it between its files.
 
-// threadsMarkdown serves GET /s/{session}/threads.md.
+// ExportThreads serves GET /s/{session}/threads.md.
 func (p *Pages) ExportThreads(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {

@@ -25,7 +25,7 @@ func atoi(s string) int {
 	return n
 }
 
-// comment is the comment form: it saves a draft, publishes a thread, or throws the draft away.
+// SaveDraft serves the comment form: it saves a draft, publishes a thread, or throws the draft away.
 func (p *Pages) SaveDraft(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {

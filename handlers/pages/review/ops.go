@@ -53,7 +53,7 @@ func offersLines(cs *ahp.ChangesetState, id string) bool {
 	return false
 }
 
-// changesetOp is the form of every operation: op names it, file and at what it is pointed at, message and name are what a
+// RunOperation takes the form of every operation: op names it, file and at what it is pointed at, message and name are what a
 // commit and a branch need.
 func (p *Pages) RunOperation(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
@@ -84,7 +84,7 @@ func (p *Pages) RunOperation(w http.ResponseWriter, r *http.Request) error {
 		ask.Op.Problem = ""
 		return p.askOp(w, r, v, http.StatusPreconditionRequired, ask)
 	}
-	res, err := p.Host.Changes.InvokeOperation(r.Context(), p.CallerOf(r.Context()), params)
+	res, err := p.Reviews.InvokeOperation(r.Context(), p.CallerOf(r.Context()), params)
 	if err != nil {
 		return p.opFailed(w, r, v, ask, err)
 	}

@@ -1,11 +1,6 @@
 package review
 
 import (
-	"github.com/ahphub/ahphub/hub/agent"
-	"github.com/ahphub/ahphub/hub/agent/script"
-	"github.com/ahphub/ahphub/hub/host"
-	"github.com/ahphub/ahphub/hub/machine/local"
-
 	"encoding/json"
 	"strings"
 	"testing"
@@ -21,16 +16,11 @@ import (
 func TestOverlappingTurnsOfferAWorktree(t *testing.T) {
 	note := ahp.Meta{"ahphub": json.RawMessage(`{"status":"M","overlap":true}`)}
 	s := &ahp.SessionState{WorkingDirectories: []ahp.URI{"file:///home/ana/project"}}
-	h := hub.New(hub.Config{})
-	x, err := host.New(host.Config{Hub: h, Machine: local.New(), Agents: map[string]agent.Backend{script.Provider: script.Backend{}}, DataDir: t.TempDir(), DefaultDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, c := range map[string]struct {
 		meta ahp.Meta
 		want string
 	}{"alone": {nil, ""}, "overlapped": {note, "/new?config.isolation=worktree&dir=%2Fhome%2Fana%2Fproject"}} {
-		b := newBuilder(&Pages{Site: &site.Site{Hub: h, Host: x}}, core.Caller{}, look{scope: "turn.1"})
+		b := newBuilder(&Pages{Site: &site.Site{Hub: hub.New(hub.Config{})}, Host: noHost{}}, core.Caller{}, look{scope: "turn.1"})
 		m := b.model(nil, &ahp.ChangesetState{Files: []ahp.ChangesetFile{{ID: "a", Meta: c.meta}}}, s, nil)
 		if m.Beside != c.want {
 			t.Errorf("%s: it offers %q", name, m.Beside)
@@ -41,3 +31,8 @@ func TestOverlappingTurnsOfferAWorktree(t *testing.T) {
 		}
 	}
 }
+
+// noHost is a host without sessions.
+type noHost struct{ Host }
+
+func (noHost) Summary(ahp.URI) (ahp.SessionSummary, bool) { return ahp.SessionSummary{}, false }

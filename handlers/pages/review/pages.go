@@ -1,21 +1,57 @@
 package review
 
 import (
+	"context"
+
 	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/host/changes"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/review"
 )
 
-// reviewPages are the pages, forms and room of a session's changes: files, threads, drafts, verdicts, the worktree.
+// Pages are the pages, forms and room of a session's changes: files, threads, drafts, verdicts, the worktree.
 type Pages struct {
 	*site.Site
-	Docs  Docs // drafts and marks of people; nil keeps none
-	diffs diff.Cache
+	Host    Host
+	Reviews Reviews
+	Docs    Docs // drafts and marks of people; nil keeps none
+	diffs   diff.Cache
 
 	draftOrder draftOrder
 }
 
-// newReview makes the review's pages.
-func New(s *site.Site, docs Docs) *Pages { return &Pages{Site: s, Docs: docs} }
+// New makes the review's pages.
+func New(s *site.Site, h Host, reviews Reviews, docs Docs) *Pages {
+	return &Pages{Site: s, Host: h, Reviews: reviews, Docs: docs}
+}
 
 // Close stops the reading of syntax, and waits for the file at hand.
 func (p *Pages) Close() { p.diffs.Close() }
+
+// Host is what the pages of this area ask of the host.
+type Host interface {
+	site.Host
+	Blobs(ctx context.Context, c core.Caller, session ahp.URI, uris []ahp.URI) map[ahp.URI][]byte
+	CheckVersion(ctx context.Context, c core.Caller, uri ahp.URI) error
+	ResourceRead(ctx context.Context, c core.Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error)
+	SendAnnotations(ctx context.Context, c core.Caller, session ahp.URI, ids []string, text string, steer bool) error
+}
+
+// Reviews is the host's part for changesets, verdicts, suggestions and worktrees.
+type Reviews interface {
+	ApplySuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []changes.SuggestionRef) error
+	Patch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, error)
+	CommitSuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []changes.SuggestionRef) error
+	Review(session ahp.URI) review.Review
+	DismissVerdict(ctx context.Context, c core.Caller, session ahp.URI, who string) error
+	GiveVerdict(ctx context.Context, c core.Caller, session ahp.URI, v changes.GivenVerdict) error
+	InvokeOperation(ctx context.Context, c core.Caller, req ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error)
+	MarkMentionsRead(ctx context.Context, who string, session ahp.URI, threads []string) error
+	MergeWorktree(ctx context.Context, c core.Caller, session ahp.URI) (int, error)
+	RemoveWorktree(ctx context.Context, c core.Caller, session ahp.URI, force bool) error
+	ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r changes.HunkReview) error
+	WorktreeStanding(ctx context.Context, c core.Caller, session ahp.URI) (changeset.Standing, error)
+}

@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// changesPlace finds the lines of a permalink, which carries the version of the file it was made on: where they are in
+// FindPlace finds the lines of a permalink, which carries the version of the file it was made on: where they are in
 // the changeset now, in that file or in what it became.
 func (p *Pages) FindPlace(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)

@@ -39,7 +39,7 @@ type drawing struct {
 	news  int // 1: drawn from what the first page has
 }
 
-// newChangesRoom opens "changes:<session>:<scope>:<how>".
+// NewRoom opens "changes:<session>:<scope>:<how>".
 func (p *Pages) NewRoom(ctx context.Context, who access.Principal, rest []string) (live.Room, error) {
 	l, err := lookNamed(p, rest)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// suggestions applies what comments propose, to the working tree or as a commit.
+// ApplySuggestions applies what comments propose, to the working tree or as a commit.
 func (p *Pages) ApplySuggestions(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {
@@ -27,9 +27,9 @@ func (p *Pages) ApplySuggestions(w http.ResponseWriter, r *http.Request) error {
 		}
 		refs, threads = append(refs, ref), append(threads, ref.Thread)
 	}
-	apply := p.Host.Changes.ApplySuggestions
+	apply := p.Reviews.ApplySuggestions
 	if r.PostForm.Get("do") == "commit" {
-		apply = p.Host.Changes.CommitSuggestions
+		apply = p.Reviews.CommitSuggestions
 	}
 	if err := apply(r.Context(), p.CallerOf(r.Context()), v.Session, refs); err != nil {
 		return err

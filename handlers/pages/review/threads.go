@@ -15,7 +15,7 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// threads is every thread of a session, by state.
+// ShowThreads serves every thread of a session, by state.
 func (p *Pages) ShowThreads(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {
@@ -35,7 +35,7 @@ func (p *Pages) ShowThreads(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.ThreadsPage(f, t))
 }
 
-// threadsSeen notes how far a person has read.
+// MarkSeen notes how far a person has read.
 func (p *Pages) MarkSeen(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {
@@ -73,7 +73,7 @@ func threadIn(s *ahp.AnnotationsState, id string) *ahp.Annotation {
 	return nil
 }
 
-// threadAct is what one does to a thread: reply, resolve, reopen, edit, delete.
+// ChangeThread takes what one does to a thread: reply, resolve, reopen, edit, delete.
 func (p *Pages) ChangeThread(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {

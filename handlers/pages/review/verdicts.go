@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// verdict is the form that finishes a review: a verdict, this person's drafts, and perhaps a turn for the agent. The
+// GiveVerdict takes the form that finishes a review: a verdict, this person's drafts, and perhaps a turn for the agent. The
 // verdict goes first: when it is refused nothing of the rest is done.
 func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
@@ -25,7 +25,7 @@ func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request) error {
 	}
 	c := p.CallerOf(r.Context())
 	if r.PostForm.Get("do") == "dismiss" {
-		if err := p.Host.Changes.DismissVerdict(r.Context(), c, v.Session, r.PostForm.Get("who")); err != nil {
+		if err := p.Reviews.DismissVerdict(r.Context(), c, v.Session, r.PostForm.Get("who")); err != nil {
 			return err
 		}
 		return site.FinishForm(w, r, back(r, l.page()))
@@ -39,7 +39,7 @@ func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request) error {
 		given.Summary = "See " + commentsWord(len(list)) + "."
 	}
 	if given.Kind != review.Comment || given.Summary != "" || len(list) == 0 {
-		if err := p.Host.Changes.GiveVerdict(r.Context(), c, v.Session, given); err != nil {
+		if err := p.Reviews.GiveVerdict(r.Context(), c, v.Session, given); err != nil {
 			return err
 		}
 	}
@@ -87,5 +87,5 @@ func seenDigest(l look, cs *ahp.ChangesetState) string {
 
 // readMentions says that a person looked at threads.
 func (p *Pages) readMentions(ctx context.Context, v site.Visit, threads []string) error {
-	return p.Host.Changes.MarkMentionsRead(ctx, v.Who.ID, v.Session, threads)
+	return p.Reviews.MarkMentionsRead(ctx, v.Who.ID, v.Session, threads)
 }

@@ -31,7 +31,7 @@ func (p *Pages) WithNotify(h site.Handler) site.Handler {
 	}
 }
 
-// notifications serves GET /settings/notifications.
+// ShowNotifications serves GET /settings/notifications.
 func (p *Pages) ShowNotifications(w http.ResponseWriter, r *http.Request) error {
 	return p.sendNotifications(w, r, http.StatusOK, page.Notifications{})
 }
@@ -131,7 +131,7 @@ func (p *Pages) ChooseNotifications(w http.ResponseWriter, r *http.Request) erro
 	return site.FinishForm(w, r, notifyPath)
 }
 
-// notifyHere switches this browser on or off. Whether it may show anything is for the browser to say.
+// SetNotifyHere switches this browser on or off. Whether it may show anything is for the browser to say.
 func (p *Pages) SetNotifyHere(w http.ResponseWriter, r *http.Request) error {
 	value := "off"
 	if r.PostFormValue("on") == "yes" {
@@ -185,6 +185,7 @@ func (p *Pages) SetMail(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, notifyPath+"#mail")
 }
 
+// VerifyMail takes the code that was mailed to an address.
 func (p *Pages) VerifyMail(w http.ResponseWriter, r *http.Request) error {
 	if err := p.Notify.Verify(r.Context(), access.FromContext(r.Context()).ID, r.PostFormValue("code")); err != nil {
 		return p.sendNotifications(w, r, http.StatusUnprocessableEntity, page.Notifications{MailError: site.Sentence(err.Error())})
@@ -207,11 +208,13 @@ func (p *Pages) MakeHook(w http.ResponseWriter, r *http.Request) error {
 	return p.sendNotifications(w, r, http.StatusOK, page.Notifications{Secret: secret})
 }
 
+// TestHook sends a test to a webhook.
 func (p *Pages) TestHook(w http.ResponseWriter, r *http.Request) error {
 	h, err := p.Notify.TestHook(r.Context(), access.FromContext(r.Context()).ID, chi.URLParam(r, "hook"))
 	return p.hookDone(w, r, h, err)
 }
 
+// RemoveHook removes a webhook.
 func (p *Pages) RemoveHook(w http.ResponseWriter, r *http.Request) error {
 	h, err := p.Notify.RemoveHook(r.Context(), access.FromContext(r.Context()).ID, chi.URLParam(r, "hook"))
 	return p.hookDone(w, r, h, err)

@@ -25,7 +25,7 @@ type shown struct {
 	Path    string      `json:"path"`
 }
 
-// noticeStream serves GET /notifications/stream: server-sent events for one tab of a browser, which holds a lock meanwhile.
+// StreamNotices serves GET /notifications/stream: server-sent events for one tab of a browser, which holds a lock meanwhile.
 // It ends when the visitor is signed out or their link ends.
 func (p *Pages) StreamNotices(w http.ResponseWriter, r *http.Request) error {
 	after := r.Header.Get("Last-Event-ID")

@@ -4,8 +4,8 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/site"
 )
 
-// settingsPages are the settings of a browser and of a person's notifications, and the help.
+// Pages are the settings of a browser and of a person's notifications, and the help.
 type Pages struct{ *site.Site }
 
-// newSettings makes the settings' pages.
+// New makes the settings' pages.
 func New(s *site.Site) *Pages { return &Pages{s} }

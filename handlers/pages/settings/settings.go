@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// settings serves GET /settings.
+// Show serves GET /settings.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	f := p.Frame(r, "Settings", "settings")
 	m := page.Settings{Frame: f, Agents: p.Agents(), Theme: f.Theme, Safe: f.Safe}
@@ -18,7 +18,7 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.SettingsPage(m))
 }
 
-// theme serves POST /settings/theme: the toggle of the rail, and the form of the settings with more choices.
+// SetTheme serves POST /settings/theme: the toggle of the rail, and the form of the settings with more choices.
 func (p *Pages) SetTheme(w http.ResponseWriter, r *http.Request) error {
 	switch t := r.PostFormValue("theme"); t {
 	case "light", "dark", "system":
@@ -35,7 +35,7 @@ func (p *Pages) SetTheme(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, backTo(r))
 }
 
-// help serves GET /help.
+// ShowHelp serves GET /help.
 func (p *Pages) ShowHelp(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.HelpPage(p.Frame(r, "Keys", "help")))
 }

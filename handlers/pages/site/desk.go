@@ -10,14 +10,15 @@ import (
 
 // Verdicts returns those of a session as they are drawn, oldest first.
 func (st *Site) Verdicts(session ahp.URI, dirs []ahp.URI) []part.Verdict {
-	return DrawVerdicts(st.Host.Changes.Review(session).Verdicts, dirs)
+	return DrawVerdicts(st.Reviews.Review(session).Verdicts, dirs)
 }
 
 // StandingVerdicts returns the verdicts that stand.
 func (st *Site) StandingVerdicts(session ahp.URI) []part.Verdict {
-	return DrawVerdicts(st.Host.Changes.Review(session).Standing(), nil)
+	return DrawVerdicts(st.Reviews.Review(session).Standing(), nil)
 }
 
+// DrawVerdicts converts verdicts to what pages show; paths are relative to dirs.
 func DrawVerdicts(list []review.Verdict, dirs []ahp.URI) []part.Verdict {
 	out := make([]part.Verdict, len(list))
 	for i, v := range list {
@@ -35,7 +36,7 @@ func DrawVerdicts(list []review.Verdict, dirs []ahp.URI) []part.Verdict {
 
 // OwnVerdict returns a person's own verdict that stands, nil when there is none.
 func (st *Site) OwnVerdict(session ahp.URI, who access.Principal) *part.Verdict {
-	v, ok := st.Host.Changes.Review(session).Of(who.ID)
+	v, ok := st.Reviews.Review(session).Of(who.ID)
 	if !ok {
 		return nil
 	}
@@ -47,14 +48,14 @@ func (st *Site) greet(f *part.Frame, v Visit) {
 	if !v.Who.Scope.IsWhole() {
 		return // people of all of the session
 	}
-	f.Session.Called = len(st.Host.Changes.Review(v.Session).MentionsOf(v.Who.ID))
+	f.Session.Called = len(st.Reviews.Review(v.Session).MentionsOf(v.Who.ID))
 	f.Names = st.names(v.Session, v.Who)
 	f.Scripts = append(f.Scripts, "js/mention.js")
 }
 
 // names returns whom a comment in a session can mention: those who were here, but oneself.
 func (st *Site) names(session ahp.URI, who access.Principal) (out []string) {
-	for _, x := range st.Host.Changes.Review(session).People {
+	for _, x := range st.Reviews.Review(session).People {
 		if x.ID != who.ID {
 			out = append(out, x.Name)
 		}
@@ -64,6 +65,6 @@ func (st *Site) names(session ahp.URI, who access.Principal) (out []string) {
 
 // WatchDesk pings when a verdict or a mention changes; it is part of a room's Watch.
 func (st *Site) WatchDesk(session ahp.URI, ping func()) (stop func()) {
-	changed, cancel := st.Host.Changes.WatchReview(session)
+	changed, cancel := st.Reviews.WatchReview(session)
 	return live.PingOn(changed, cancel, ping)
 }

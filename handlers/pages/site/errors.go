@@ -31,8 +31,10 @@ func (e *Fault) Error() string {
 }
 func (e *Fault) Unwrap() error { return e.Cause }
 
-// NotFound returns an error that is shown with status 404, and BadRequest one with 400.
-func NotFound(text string) error   { return &Fault{Status: http.StatusNotFound, Text: text} }
+// NotFound returns an error that is shown with status 404.
+func NotFound(text string) error { return &Fault{Status: http.StatusNotFound, Text: text} }
+
+// BadRequest returns an error that is shown with status 400.
 func BadRequest(text string) error { return &Fault{Status: http.StatusBadRequest, Text: text} }
 
 // Refused returns an action that the host did not take, with its reason.

@@ -35,4 +35,5 @@ func (st *Site) Act(ctx context.Context, channel ahp.URI, a ahp.Action) error {
 	return st.AwaitDurable(ctx, since)
 }
 
+// Timestamp returns the time as the protocol writes it.
 func (st *Site) Timestamp() string { return st.Now().UTC().Format("2006-01-02T15:04:05.000Z07:00") }

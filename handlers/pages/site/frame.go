@@ -93,10 +93,12 @@ func (st *Site) ReviewFrame(r *http.Request, v Visit, title, tab string) part.Fr
 	return f
 }
 
+// SetPreference keeps a choice in a cookie of the browser for a year.
 func SetPreference(w http.ResponseWriter, name, value string) {
 	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode})
 }
 
+// NotifiesHere reports whether notifications are switched on in the browser that asks.
 func NotifiesHere(r *http.Request) bool {
 	c, err := r.Cookie(NotifyCookie)
 	return err == nil && c.Value == "on"

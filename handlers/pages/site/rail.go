@@ -22,6 +22,7 @@ type railRoom struct {
 	st *Site
 }
 
+// NewRailRoom opens "rail".
 func (st *Site) NewRailRoom(_ context.Context, who access.Principal, _ []string) (live.Room, error) {
 	r := &railRoom{st: st}
 	r.Draw = func(live.States) []live.Patch {
@@ -146,6 +147,7 @@ func (st *Site) fileRail(c core.Caller) (out []part.RailItem) {
 	return out
 }
 
+// AskVerb returns what a client asks to do with files, in a word.
 func AskVerb(write bool) string {
 	if write {
 		return "write"

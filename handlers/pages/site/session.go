@@ -49,7 +49,7 @@ func (s *sessionRoom) Channels() []ahp.URI { return []ahp.URI{s.uri} }
 
 // Watch pings when a verdict changes. While the room has readers the branch is kept current.
 func (s *sessionRoom) Watch(ping func()) (stop func()) {
-	unwatch, unfollow := s.st.WatchDesk(s.uri, ping), s.st.Host.Changes.FollowBranch(s.uri)
+	unwatch, unfollow := s.st.WatchDesk(s.uri, ping), s.st.Reviews.FollowBranch(s.uri)
 	return func() { unwatch(); unfollow() }
 }
 
@@ -105,6 +105,7 @@ func (st *Site) head(who access.Principal, short string, uri ahp.URI, s *ahp.Ses
 	return h
 }
 
+// SessionTitle returns the title of a session, which a new one has not yet.
 func SessionTitle(title string) string {
 	if title == "" {
 		return "New session"
@@ -112,6 +113,7 @@ func SessionTitle(title string) string {
 	return title
 }
 
+// ChatLinks lists the chats of a session that pages link to.
 func ChatLinks(s *ahp.SessionState, base, current string) (out []page.ChatLink) {
 	for _, c := range s.Chats {
 		if c.Interactivity == ahp.ChatInteractivityHidden {
@@ -131,6 +133,7 @@ func Sees(who access.Principal, uri, session ahp.URI, kind ahp.ChannelKind) bool
 	return who.Audience().Sees(hub.ChannelInfo{URI: uri, Kind: kind, Session: session})
 }
 
+// SessionState returns a session's state; an empty one while it is not in memory.
 func (st *Site) SessionState(uri ahp.URI) *ahp.SessionState {
 	s, _ := hub.StateOf[*ahp.SessionState](st.Hub, uri)
 	if s == nil {
@@ -155,6 +158,7 @@ func ChatByID(s *ahp.SessionState, id string) (ahp.URI, bool) {
 	return "", false
 }
 
+// ChatTitle returns the title of a chat, which a new one has not yet.
 func ChatTitle(c ahp.ChatSummary) string {
 	if c.Title == "" {
 		return "Chat"
@@ -181,6 +185,7 @@ func (st *Site) AgentName(provider string) string {
 	return provider
 }
 
+// Agents lists the agents of the host.
 func (st *Site) Agents() []ahp.AgentInfo {
 	if root, ok := hub.StateOf[*ahp.RootState](st.Hub, ahp.RootURI); ok {
 		return root.Agents

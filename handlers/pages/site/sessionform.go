@@ -32,8 +32,10 @@ func ConfigOf(form url.Values, schema ahp.SessionConfigSchema) ahp.Meta {
 	return out
 }
 
+// FileURI returns the URI of a directory.
 func FileURI(dir string) ahp.URI { return (&url.URL{Scheme: "file", Path: path.Clean(dir)}).String() }
 
+// FirstOf returns the first of a list, or "".
 func FirstOf(list []string) string {
 	if len(list) == 0 {
 		return ""
@@ -43,6 +45,7 @@ func FirstOf(list []string) string {
 
 const maxRecent = 8
 
+// RecentDirs lists the directories of the newest sessions.
 func RecentDirs(list []ahp.SessionSummary) (out []string) {
 	for _, s := range list {
 		for _, d := range s.WorkingDirectories {

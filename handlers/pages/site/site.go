@@ -1,21 +1,26 @@
 package site
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
 	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/notify"
 	"github.com/ahphub/ahphub/hub/presence"
+	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/static"
 )
 
 // Site is what every area of the pages is built on. Areas embed it.
 type Site struct {
-	Host       *host.Host
+	Host       Host
+	Reviews    Reviews
 	Hub        *hub.Hub
 	Live       *live.Engine
 	Links      *access.Links
@@ -26,4 +31,22 @@ type Site struct {
 	Public     string           // address teammates use; "" while only this machine is meant to reach it
 	DefaultDir string           // working directory offered when there is no earlier one
 	Now        func() time.Time
+}
+
+// Host is what every area asks of the host.
+type Host interface {
+	Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome, error)
+	FileAsks() []host.FileAsk
+	Listed(c core.Caller) []ahp.SessionSummary
+	Prepare(ctx context.Context, c core.Caller, uri ahp.URI) error
+	SessionByShort(short string) (ahp.URI, bool)
+	Summary(uri ahp.URI) (s ahp.SessionSummary, ok bool)
+	WatchFiles() (changed <-chan struct{}, cancel func())
+}
+
+// Reviews knows verdicts, mentions and the branch of a session.
+type Reviews interface {
+	Review(session ahp.URI) review.Review
+	FollowBranch(session ahp.URI) (stop func())
+	WatchReview(session ahp.URI) (changed <-chan struct{}, cancel func())
 }

@@ -52,6 +52,7 @@ func TurnChanges(u *ahp.UsageInfo) *ahp.ChangesSummary {
 	return own.Changes
 }
 
+// OrZero returns the number, 0 when there is none.
 func OrZero(p *int64) int64 {
 	if p == nil {
 		return 0

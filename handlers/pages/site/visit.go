@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
+// Handler answers a request; its error becomes a page.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
 // Visit is a request to a page of one session.

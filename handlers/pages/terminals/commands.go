@@ -24,11 +24,11 @@ func (p *Pages) command(ctx context.Context, v site.Visit, terminal, id string) 
 	if err := p.Prepare(ctx, v.Who, uri); err != nil {
 		return c, "", err
 	}
-	for _, c := range p.Host.Terminals.Commands(uri) {
+	for _, c := range p.Host.Commands(uri) {
 		if part.Tail(c.ID) != id {
 			continue
 		}
-		if out, ok := p.Host.Terminals.CommandOutput(ctx, uri, c.ID); ok {
+		if out, ok := p.Host.CommandOutput(ctx, uri, c.ID); ok {
 			return c, plainOutput(out.Text, out.Cut), nil
 		}
 	}
@@ -44,7 +44,7 @@ func plainOutput(text string, cut bool) string {
 	return text
 }
 
-// commandOutput serves GET …/commands/{command}: what a command printed, as plain text.
+// ShowOutput serves GET …/commands/{command}: what a command printed, as plain text.
 func (p *Pages) ShowOutput(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {

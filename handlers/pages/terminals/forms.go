@@ -38,7 +38,7 @@ func (p *Pages) OnTerminal(action func(r *http.Request, v site.Visit, uri ahp.UR
 	}
 }
 
-// openTerminal serves POST /s/{session}/t: a shell of the session's own, whose keyboard is with who opened it.
+// Open serves POST /s/{session}/t: a shell of the session's own, whose keyboard is with who opened it.
 func (p *Pages) Open(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {
@@ -61,10 +61,10 @@ func (p *Pages) Open(w http.ResponseWriter, r *http.Request) error {
 		}
 		params.Meta = ahp.Meta{"ahphub": own}
 	}
-	if err := p.Host.Terminals.Create(r.Context(), p.CallerOf(r.Context()), params); err != nil {
+	if err := p.Host.Create(r.Context(), p.CallerOf(r.Context()), params); err != nil {
 		return err
 	}
-	if err := p.Host.Terminals.Ask(p.CallerOf(r.Context()), params.Channel); err != nil {
+	if err := p.Host.Ask(p.CallerOf(r.Context()), params.Channel); err != nil {
 		return err
 	}
 	to := "/s/" + v.Short + "/t/" + part.Tail(params.Channel)
@@ -86,7 +86,7 @@ func terminalDir(s *ahp.SessionState, dir string) ahp.URI {
 	return core.FileURI(filepath.Clean(dir))
 }
 
-// closeTerminal serves POST …/close.
+// Close serves POST …/close.
 func (p *Pages) Close(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {
@@ -96,7 +96,7 @@ func (p *Pages) Close(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Host.Terminals.Dispose(r.Context(), p.CallerOf(r.Context()), ahp.DisposeTerminalParams{Channel: uri}); err != nil {
+	if err := p.Host.Dispose(r.Context(), p.CallerOf(r.Context()), ahp.DisposeTerminalParams{Channel: uri}); err != nil {
 		return err
 	}
 	return site.FinishForm(w, r, "/s/"+v.Short+"/t")
@@ -112,14 +112,14 @@ func (p *Pages) CloseExited(w http.ResponseWriter, r *http.Request) error {
 		if t.Lifecycle.Status != ahp.TerminalLifecycleStatusExited {
 			continue
 		}
-		if err := p.Host.Terminals.Dispose(r.Context(), p.CallerOf(r.Context()), ahp.DisposeTerminalParams{Channel: t.Resource}); err != nil {
+		if err := p.Host.Dispose(r.Context(), p.CallerOf(r.Context()), ahp.DisposeTerminalParams{Channel: t.Resource}); err != nil {
 			return err
 		}
 	}
 	return site.FinishForm(w, r, "/s/"+v.Short+"/t")
 }
 
-// claimTerminal serves POST …/claim: who has the keyboard. "me" takes a free one, "session" gives it back, "background" takes
+// Claim serves POST …/claim: who has the keyboard. "me" takes a free one, "session" gives it back, "background" takes
 // an agent's from its tool call, which goes on; "ask" and
 // "withdraw" are for who would like it, "grant" and "deny" for who has it, "take" is the owner's.
 func (p *Pages) Claim(r *http.Request, v site.Visit, uri ahp.URI) error {
@@ -127,32 +127,33 @@ func (p *Pages) Claim(r *http.Request, v site.Visit, uri ahp.URI) error {
 	switch r.PostFormValue("to") {
 	case "session":
 		chat, _ := site.ChatByID(p.SessionState(v.Session), "")
-		return p.Host.Terminals.Release(c, uri, chat)
+		return p.Host.Release(c, uri, chat)
 	case "background":
 		chat, _ := site.ChatByID(p.SessionState(v.Session), "")
 		return p.Act(r.Context(), uri, &ahp.TerminalClaimedAction{Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.Session, Chat: chat}}})
 	case "ask", "me":
-		return p.Host.Terminals.Ask(c, uri)
+		return p.Host.Ask(c, uri)
 	case "withdraw":
-		return p.Host.Terminals.Withdraw(c, uri)
+		return p.Host.Withdraw(c, uri)
 	case "take":
-		return p.Host.Terminals.Take(c, uri)
+		return p.Host.Take(c, uri)
 	case "grant":
-		return p.Host.Terminals.Grant(c, uri, client)
+		return p.Host.Grant(c, uri, client)
 	case "deny":
-		return p.Host.Terminals.Deny(c, uri, client)
+		return p.Host.Deny(c, uri, client)
 	}
 	return site.BadRequest("The form does not say what to do with the keyboard.")
 }
 
 // Rename serves POST …/rename.
-// Clear serves POST …/clear.
+// Rename serves POST …/rename.
 func (p *Pages) Rename(r *http.Request, _ site.Visit, uri ahp.URI) error {
-	return p.Host.Terminals.Rename(p.CallerOf(r.Context()), uri, r.PostFormValue("title"))
+	return p.Host.Rename(p.CallerOf(r.Context()), uri, r.PostFormValue("title"))
 }
 
+// Clear serves POST …/clear.
 func (p *Pages) Clear(r *http.Request, _ site.Visit, uri ahp.URI) error {
-	return p.Host.Terminals.Clear(p.CallerOf(r.Context()), uri)
+	return p.Host.Clear(p.CallerOf(r.Context()), uri)
 }
 
 // TypeLine serves POST …/input, the way to type without JavaScript: one line and Enter.
@@ -162,7 +163,7 @@ func (p *Pages) TypeLine(r *http.Request, v site.Visit, uri ahp.URI) error {
 		return err
 	}
 	defer conn.Close(live.ErrGone)
-	o, err := p.Host.Dispatch(r.Context(), caller, uri, 1, &ahp.TerminalInputAction{Data: r.PostFormValue("line") + "\r"})
+	o, err := p.Site.Host.Dispatch(r.Context(), caller, uri, 1, &ahp.TerminalInputAction{Data: r.PostFormValue("line") + "\r"})
 	if err == nil && o.Rejected != "" {
 		err = site.Refused(o.Rejected)
 	}

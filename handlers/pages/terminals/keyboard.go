@@ -26,7 +26,7 @@ func (p *Pages) keyboard(who access.Principal, session, uri ahp.URI, s *ahp.Term
 		k.Mine = holder.ClientID == core.PageClient(who.ID) && who.Has(access.RightType)
 	}
 	k.May = k.Held == page.HeldByNobody && who.Has(access.RightType)
-	for _, a := range p.Host.Terminals.Asks(uri) {
+	for _, a := range p.Host.Asks(uri) {
 		if a.Client == core.PageClient(who.ID) {
 			k.Asked = "waiting"
 			if a.Denied {

@@ -52,7 +52,7 @@ type terminalRoom struct {
 	commands live.Regions // the items of their list
 }
 
-// newTerminalRoom opens "terminal:<short>:<id>".
+// NewRoom opens "terminal:<short>:<id>".
 func (p *Pages) NewRoom(_ context.Context, who access.Principal, rest []string) (live.Room, error) {
 	if len(rest) != 2 {
 		return nil, live.ErrGone
@@ -71,7 +71,7 @@ func (t *terminalRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI} }
 
 // Watch pings when the terminal's holder, title, directory or commands change.
 func (t *terminalRoom) Watch(ping func()) (stop func()) {
-	changed, cancel := t.p.Host.Terminals.Changes(t.uri)
+	changed, cancel := t.p.Host.Changes(t.uri)
 	return live.PingOn(changed, cancel, ping)
 }
 

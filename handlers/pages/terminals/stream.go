@@ -21,7 +21,7 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// terminalFrame serves GET …/frame. xterm.js writes inline styles, so this document alone allows them; it is a document of
+// ShowFrame serves GET …/frame. xterm.js writes inline styles, so this document alone allows them; it is a document of
 // its own so that no other page has to.
 func (p *Pages) ShowFrame(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
@@ -46,7 +46,7 @@ func (p *Pages) ShowFrame(w http.ResponseWriter, r *http.Request) error {
 
 const screenSize = 192 << 10 // bytes of the end of the output that make the screen of a terminal of an earlier run
 
-// terminalStream serves GET …/stream, the WebSocket of the frame. Output comes from the terminal's feed, in bytes; the hub
+// Stream serves GET …/stream, the WebSocket of the frame. Output comes from the terminal's feed, in bytes; the hub
 // tells who holds the terminal, how large it is, and that it is gone. A slow viewer is skipped ahead to the screen as
 // it is then, and never slows another.
 func (p *Pages) Stream(w http.ResponseWriter, r *http.Request) error {
@@ -79,10 +79,10 @@ func (p *Pages) Stream(w http.ResponseWriter, r *http.Request) error {
 	c.SetReadLimit(128 << 10)
 	ctx, end := p.Live.BindStream(r.Context(), v.Who)
 	defer end(nil)
-	leave := p.Host.Terminals.Attend(caller, uri)
+	leave := p.Host.Attend(caller, uri)
 	s := &termStream{p: p, session: v.Session, uri: uri, who: v.Who, caller: caller, conn: conn, ws: c, begun: make(chan struct{})}
 	defer func() { leave(s.goodbye) }()
-	if s.viewer = p.Host.Terminals.AddViewer(uri); s.viewer != nil {
+	if s.viewer = p.Host.AddViewer(uri); s.viewer != nil {
 		defer s.viewer.Close()
 	}
 	conn.Subscribe(s, hub.Subscription{URI: uri})
@@ -167,7 +167,7 @@ func (s *termStream) read(ctx context.Context) {
 
 func (s *termStream) dispatch(ctx context.Context, c core.Caller, a ahp.Action) {
 	s.seq++
-	if o, err := s.p.Host.Dispatch(ctx, c, s.uri, s.seq, a); err != nil || o.Unknown {
+	if o, err := s.p.Site.Host.Dispatch(ctx, c, s.uri, s.seq, a); err != nil || o.Unknown {
 		s.conn.Close(live.ErrGone)
 	}
 }
@@ -251,7 +251,7 @@ func (s *termStream) begin(ctx context.Context, state *ahp.TerminalState) error 
 
 // watch tells who has the keyboard, and who asks for it, as that changes.
 func (s *termStream) watch(ctx context.Context) {
-	changed, cancel := s.p.Host.Terminals.Changes(s.uri)
+	changed, cancel := s.p.Host.Changes(s.uri)
 	defer cancel()
 	for s.tell(ctx) == nil { // the first time what changed before it was watched
 		select {
@@ -265,7 +265,7 @@ func (s *termStream) watch(ctx context.Context) {
 // take gives a free terminal to the one who types in it.
 func (s *termStream) take() {
 	if t, ok := hub.StateOf[*ahp.TerminalState](s.p.Hub, s.uri); ok && heldBy(t) == page.HeldByNobody {
-		_ = s.p.Host.Terminals.Ask(core.Caller{Principal: s.who, ClientID: core.PageClient(s.who.ID)}, s.uri) // refused, the keys are too
+		_ = s.p.Host.Ask(core.Caller{Principal: s.who, ClientID: core.PageClient(s.who.ID)}, s.uri) // refused, the keys are too
 	}
 }
 

@@ -33,6 +33,7 @@ func (p *Pages) sessionTerminals(session ahp.URI) (out []ahp.TerminalInfo) {
 	return out
 }
 
+// Lines lists a session's terminals as pages link to them.
 func (p *Pages) Lines(v site.Visit) (out []page.TerminalLine) {
 	for _, t := range p.sessionTerminals(v.Session) {
 		if !p.IsVisible(v.Who, t.Resource, v.Session, ahp.ChannelTerminal) {
@@ -72,7 +73,7 @@ func (p *Pages) Find(v site.Visit, id string) (ahp.URI, error) {
 	return "", site.NotFound("This terminal is gone, or it is not of this session.")
 }
 
-// terminals serves GET /s/{session}/t and /s/{session}/t/{terminal}?with={another}: the tabs, and one or two of them.
+// Show serves GET /s/{session}/t and /s/{session}/t/{terminal}?with={another}: the tabs, and one or two of them.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {
@@ -82,7 +83,7 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m := page.Terminals{Session: head, List: p.Lines(v), Dirs: localDirs(sess), Shells: p.Host.Terminals.Shells(), Commands: commandsOpen(w, r)}
+	m := page.Terminals{Session: head, List: p.Lines(v), Dirs: localDirs(sess), Shells: p.Host.Shells(), Commands: commandsOpen(w, r)}
 	rooms := []string{"terminals:" + v.Short}
 	for _, id := range shownTerminals(r, m.List) {
 		t, err := p.terminal(r.Context(), v, id)
@@ -160,7 +161,7 @@ func (p *Pages) terminal(ctx context.Context, v site.Visit, id string) (page.Ter
 	}
 	k := p.keyboard(v.Who, v.Session, uri, s)
 	t.Mine, t.Asked = k.Mine, k.Asked
-	t.Text = p.Host.Terminals.ScreenText(ctx, uri, terminalText(s, 64<<10))
+	t.Text = p.Host.ScreenText(ctx, uri, terminalText(s, 64<<10))
 	t.Frame = "/s/" + v.Short + "/t/" + id + "/frame"
 	return t, nil
 }
@@ -174,14 +175,14 @@ func (p *Pages) terminalView(session, uri ahp.URI) (page.Terminal, *ahp.Terminal
 	t := page.Terminal{ID: part.Tail(uri), Title: cmp.Or(s.Title, "Terminal"), Cwd: part.FilePath(s.Cwd), Held: heldBy(s),
 		Running: s.Lifecycle.Status == ahp.TerminalLifecycleStatusRunning, Commands: p.commandsOf(uri),
 		Detects: s.SupportsCommandDetection != nil && *s.SupportsCommandDetection}
-	ticks, cancel := p.Host.Terminals.Changes(uri)
+	ticks, cancel := p.Host.Changes(uri)
 	cancel()
 	t.Restarted = ticks == nil
 	t.Status = page.TerminalLine{Running: t.Running, Exit: s.Lifecycle.ExitCode}.Status()
 	if holder, ok := s.Claim.Value.(*ahp.TerminalClientClaim); ok {
 		t.Holder = p.clientName(session, holder.ClientID)
 	}
-	for _, a := range p.Host.Terminals.Asks(uri) {
+	for _, a := range p.Host.Asks(uri) {
 		if !a.Denied {
 			t.Asks = append(t.Asks, page.TerminalAsk{Client: a.Client, Name: a.By.Name})
 		}
@@ -208,7 +209,7 @@ const mostCommands = 100 // of a terminal's list; older ones are in its scrollba
 
 // commandsOf returns the newest commands that a shell told of, the oldest first.
 func (p *Pages) commandsOf(uri ahp.URI) (out []page.TerminalCommand) {
-	all := p.Host.Terminals.Commands(uri)
+	all := p.Host.Commands(uri)
 	for _, c := range all[max(0, len(all)-mostCommands):] {
 		if strings.TrimSpace(c.Line) == "" {
 			continue

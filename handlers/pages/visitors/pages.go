@@ -23,14 +23,14 @@ type Terminals interface {
 	Title(session, terminal ahp.URI) string
 }
 
-// presencePages show who is in a session, and where.
+// Pages show who is in a session, and where.
 type Pages struct {
 	*site.Site
 	changes   Changes
 	terminals Terminals
 }
 
-// newPresence makes the room of people and what takes their places.
+// New makes the room of people and what takes their places.
 func New(s *site.Site, changes Changes, terminals Terminals) *Pages {
 	return &Pages{s, changes, terminals}
 }

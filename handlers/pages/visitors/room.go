@@ -26,7 +26,7 @@ type peopleRoom struct {
 
 const peoplePace = 250 * time.Millisecond // people move all the time
 
-// newPeopleRoom opens "people:<short>".
+// NewRoom opens "people:<short>".
 func (p *Pages) NewRoom(ctx context.Context, who access.Principal, rest []string) (live.Room, error) {
 	if len(rest) != 1 {
 		return nil, live.ErrGone
