@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 
@@ -43,6 +44,17 @@ func (h *Host) allows(provider, path string) error {
 		}
 	}
 	return nil
+}
+
+// directoriesOf returns the local directories of a session.
+func (h *Host) directoriesOf(ctx context.Context, session ahp.URI) ([]string, error) {
+	if h.core.Catalogue.Alive(session) == nil {
+		return nil, core.NoSession(session)
+	}
+	if err := h.core.Ensure(ctx, session); err != nil {
+		return nil, core.NoSession(session)
+	}
+	return h.core.LocalDirs(session), nil
 }
 
 func existingDir(uri ahp.URI) (string, error) {

@@ -26,6 +26,7 @@ func (h *Host) newParts() (err error) {
 	}})
 	h.Terminals = terminals.New(h.core, terminals.Config{
 		Machine: h.cfg.Machine.Terminals(), DefaultDir: h.cfg.DefaultDir, Pass: h.cfg.Pass,
+		Grace: h.core.Limits.TerminalGrace, ClientGrace: h.core.Limits.ClientGrace, Directories: h.directoriesOf,
 		CheckURI: h.checkNewURI, Directory: existingDir, CheckPlace: h.checkPlace, Reconsider: h.reconsider, Dispatch: h.Dispatch,
 	})
 	h.Changes = changes.New(h.core, changes.Config{

@@ -15,7 +15,7 @@ import (
 func (p *Part) StartCommand(ctx context.Context, session ahp.URI, s agent.TerminalSpec) (agent.Terminal, error) {
 	dir := s.Dir
 	if dir == "" {
-		dirs, err := p.directoriesOf(ctx, session)
+		dirs, err := p.cfg.Directories(ctx, session)
 		if err != nil {
 			return nil, err
 		}

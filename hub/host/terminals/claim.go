@@ -20,10 +20,10 @@ const (
 // Ask is a client's wish to hold a terminal that another client holds. The protocol has no shape for it: it is the
 // host's own state, in memory, for pages.
 type Ask struct {
-	Client string        // the clientId that would hold it; core.PageOwner returns whose pages it stands for
-	By     core.Identity // the participant who asks
-	At     time.Time     // when they asked, or were refused
-	Denied bool          // the holder refused; kept until they ask again
+	Client string           // the clientId that would hold it; core.PageOwner returns whose pages it stands for
+	By     access.Principal // the participant who asks
+	At     time.Time        // when they asked, or were refused
+	Denied bool             // the holder refused; kept until they ask again
 }
 
 // Ask asks the holder of a terminal for it. A terminal that no client holds is the caller's at once, as by
@@ -39,7 +39,7 @@ func (p *Part) Ask(c core.Caller, uri ahp.URI) error {
 			tx.Apply(uri, claimFor(c.ClientID))
 			return nil
 		}
-		return t.hold.ask(Ask{Client: c.ClientID, By: c.Who(), At: p.core.Now().UTC()})
+		return t.hold.ask(Ask{Client: c.ClientID, By: c.Principal, At: p.core.Now().UTC()})
 	})
 }
 

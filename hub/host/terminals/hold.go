@@ -233,7 +233,7 @@ func (d *holding) isBack(client string, now time.Time) bool {
 func (p *Part) Disconnected(client string) {
 	for _, t := range p.list(func(t *term) bool { return t.hold.isHeldBy(client) }) {
 		t.hold.mu.Lock()
-		t.hold.startGrace(p, t, p.core.Limits.ClientGrace)
+		t.hold.startGrace(p, t, p.cfg.ClientGrace)
 		t.hold.mu.Unlock()
 	}
 }
@@ -261,7 +261,7 @@ func (p *Part) releaseFrom(ctx context.Context, t *term, holder string) {
 		return
 	}
 	if t.info.Session != "" {
-		if err := p.core.Ensure(ctx, t.info.Session); err != nil {
+		if err := p.core.Wake(ctx, t.info); err != nil {
 			p.core.Log.Warn("a terminal's session cannot be loaded", "terminal", t.info, "err", err)
 		}
 	}

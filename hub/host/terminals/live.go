@@ -49,7 +49,7 @@ func (p *Part) start(info hub.ChannelInfo, claim ahp.TerminalClaim, spec machine
 	*term, error,
 ) {
 	named := spec.Title != ""
-	spec.Title, spec.Grace, spec.Pass = p.shellTitle(spec), p.core.Limits.TerminalGrace, p.cfg.Pass
+	spec.Title, spec.Grace, spec.Pass = p.shellTitle(spec), p.cfg.Grace, p.cfg.Pass
 	if spec.Cols == 0 && spec.Rows == 0 {
 		spec.Cols, spec.Rows = machine.DefaultCols, machine.DefaultRows
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -23,6 +24,12 @@ type Config struct {
 	Machine    machine.Terminals
 	DefaultDir string   // of a terminal whose session has no directory; local path
 	Pass       []string // names of more variables of the environment that programs see, as environ.Allows takes them
+
+	Grace       time.Duration // between the signals that end a program
+	ClientGrace time.Duration // how long a holder may be disconnected
+
+	// Directories returns the local directories of a session, or the error of an unknown one.
+	Directories func(ctx context.Context, session ahp.URI) ([]string, error)
 
 	// CheckURI refuses a URI that a client may not give to a channel.
 	CheckURI func(uri ahp.URI) error

@@ -16,7 +16,11 @@ func (p *Part) recoverTerminals(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range p.core.RootState().Terminals {
+	root, _ := hub.StateOf[*ahp.RootState](p.core.Hub, ahp.RootURI)
+	if root == nil {
+		return nil
+	}
+	for _, t := range root.Terminals {
 		if err := p.reopen(ctx, t, saved[t.Resource]); err != nil {
 			return err
 		}
@@ -60,7 +64,9 @@ func (p *Part) reopen(ctx context.Context, t ahp.TerminalInfo, saved *ahp.Termin
 			if !hasExited(&s) {
 				s.Lifecycle = ahp.TerminalLifecycleState{Status: ahp.TerminalLifecycleStatusExited}
 			}
-			p.core.MustOpen(tx, info, &s)
+			if err := tx.Open(info, &s); err != nil {
+				p.core.Log.Error("a terminal of the last run cannot be opened", "terminal", t.Resource, "err", err)
+			}
 		}
 		p.listInRoot(tx, t.Resource)
 	})
@@ -77,7 +83,7 @@ func (p *Part) adopt(info hub.ChannelInfo) {
 
 // readJournaled returns what the journal knows of a terminal: everything but its output.
 func (p *Part) readJournaled(ctx context.Context, uri ahp.URI) *ahp.TerminalState {
-	if err := p.core.Hub.Ensure(ctx, p.core.Loader(), uri); err != nil {
+	if err := p.core.Wake(ctx, hub.ChannelInfo{URI: uri}); err != nil {
 		p.core.Log.Warn("a terminal of the last run is lost", "terminal", uri, "err", err)
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
@@ -32,8 +33,8 @@ func (p *Part) Create(ctx context.Context, c core.Caller, params ahp.CreateTermi
 			info.Chat = c.Scope.URI
 		}
 	}
-	if err := core.MayCall(c, "createTerminal", info); err != nil {
-		return err
+	if err := access.MayCall(c.Principal, "createTerminal", info); err != nil {
+		return core.Denied(err)
 	}
 	if err := p.checkNew(c, params); err != nil {
 		return err
@@ -61,10 +62,7 @@ func (p *Part) checkNew(c core.Caller, params ahp.CreateTerminalParams) error {
 		if claim.ClientID != c.ClientID || claim.ClientID == "" {
 			return core.BadParams("claim.clientId: %q is not the clientId of this connection (%q)", claim.ClientID, c.ClientID)
 		}
-	case *ahp.TerminalSessionClaim:
-		if p.core.Catalogue.Alive(claim.Session) == nil {
-			return core.NoSession(claim.Session)
-		}
+	case *ahp.TerminalSessionClaim: // specFor finds its session
 	default:
 		return core.BadParams("claim: a terminal always has an owner: name a client or a session")
 	}
@@ -88,9 +86,12 @@ func (p *Part) specFor(ctx context.Context, c core.Caller, session ahp.URI, para
 			return spec, core.BadParams("%s", err)
 		}
 	}
-	dirs, err := p.directoriesOf(ctx, session)
-	if err != nil {
-		return spec, err
+	var dirs []string
+	if session != "" {
+		var err error
+		if dirs, err = p.cfg.Directories(ctx, session); err != nil {
+			return spec, err
+		}
 	}
 	if len(dirs) > 0 {
 		spec.Dir = dirs[0]
@@ -125,21 +126,6 @@ func sizeOr(n *int64, def int) int {
 	return int(min(max(*n, 0), 1<<20))
 }
 
-// directoriesOf returns the local directories of a session; none for "".
-func (p *Part) directoriesOf(ctx context.Context, session ahp.URI) ([]string, error) {
-	if session == "" {
-		return nil, nil
-	}
-	if err := p.core.Ensure(ctx, session); err != nil {
-		return nil, core.NoSession(session)
-	}
-	s, ok := hub.StateOf[*ahp.SessionState](p.core.Hub, session)
-	if !ok {
-		return nil, core.NoSession(session)
-	}
-	return core.LocalPaths(s.WorkingDirectories), nil
-}
-
 // liesIn reports whether dir, with symbolic links resolved, lies in one of dirs.
 func liesIn(dirs []string, dir string) bool {
 	dir, err := filepath.EvalSymlinks(dir)
@@ -163,8 +149,8 @@ func (p *Part) Dispose(_ context.Context, c core.Caller, params ahp.DisposeTermi
 	if !known || info.Kind != ahp.ChannelTerminal {
 		return core.NoChannel(params.Channel)
 	}
-	if err := core.MayCall(c, "disposeTerminal", info); err != nil {
-		return err
+	if err := access.MayCall(c.Principal, "disposeTerminal", info); err != nil {
+		return core.Denied(err)
 	}
 	if s, ok := hub.StateOf[*ahp.TerminalState](p.core.Hub, params.Channel); ok {
 		if holder, held := s.Claim.Value.(*ahp.TerminalClientClaim); held && holder.ClientID != c.ClientID && !c.IsOwner() {
