@@ -228,7 +228,7 @@ func checkPrompt(t testing.TB, what string, since time.Time) {
 // Pid is the process, for figures about it.
 func (p *Program) Pid() int { return p.cmd.Process.Pid }
 
-// Log is what was logged so far, over restarts.
+// Log returns the log so far, across restarts.
 func (p *Program) Log() string { return p.log.String() }
 
 // Kill9 ends the program as a crash does.
@@ -276,7 +276,7 @@ func (p *Program) kill(sig os.Signal) {
 	}
 }
 
-// stacks has the program print its goroutines.
+// stacks makes the program print its goroutines.
 func stacks(p *Program) string {
 	if runtime.GOOS != "windows" {
 		_ = p.cmd.Process.Signal(syscall.SIGQUIT)

@@ -140,7 +140,7 @@ func (p *Peer) ended(err error) {
 	p.wake()
 }
 
-// wake tells the waiters that something is new. The lock is held.
+// wake notifies the waiters of a change. The lock is held.
 func (p *Peer) wake() {
 	close(p.changed)
 	p.changed = make(chan struct{})

@@ -156,7 +156,7 @@ func wsURL(raw string) string {
 	return u.String()
 }
 
-// Close says goodbye to the host and waits for the reader to end.
+// Close closes the connection and waits for the reader to end.
 func (p *Peer) Close() error {
 	return p.end(func(c *websocket.Conn) error { return c.Close(websocket.StatusNormalClosure, "") })
 }
@@ -177,5 +177,5 @@ func (p *Peer) end(how func(*websocket.Conn) error) error {
 	return err
 }
 
-// KindOf tells the kind of a channel by the spelling this program and the specification use.
+// KindOf returns the kind of a channel by the spelling this program and the specification use.
 func KindOf(uri ahp.URI) ahp.ChannelKind { return wire.KindOf(uri) }

@@ -76,10 +76,10 @@ func citesOf(found map[int][]string, path, text string) error {
 	return nil
 }
 
-// unwrap lets a citation go on in the next line of a comment; every byte stays where it is.
+// unwrap lets a citation continue on the next line of a comment; every byte stays where it is.
 func unwrap(text string) string { return strings.ReplaceAll(text, "\n// ", "\n   ") }
 
-// places tells which test an offset of a file lies in; its file where it lies in none, as in a helper.
+// places returns the test that contains an offset of a file, or the file when it is in none, as in a helper.
 func places(path, text string) (func(int) string, error) {
 	if strings.HasSuffix(path, ".txtar") {
 		return func(int) string { return path }, nil

@@ -12,7 +12,7 @@ var kinds = map[string]ahp.ChannelKind{
 	"ahp-automations": ahp.ChannelAutomations, "ahp-automation-run": ahp.ChannelAutomationRun, "ahp-canvas": ahp.ChannelCanvas,
 }
 
-// KindOf tells the kind of a channel by the spelling this program and the specification use. A scheme it does not know
+// KindOf returns the kind of a channel by the spelling this program and the specification use. A scheme it does not know
 // is taken for a session's, as some clients name sessions after their provider.
 func KindOf(uri ahp.URI) ahp.ChannelKind {
 	if strings.Contains(uri, "/changeset/") { // as some clients name them, below their session

@@ -16,7 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// ErrAbsent says that the published schemas do not lie beside the repository.
+// ErrAbsent reports that the published schemas are not beside the repository.
 var ErrAbsent = errors.New("the published schemas of the protocol are not here: nothing is checked against them")
 
 //go:embed schema

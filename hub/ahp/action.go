@@ -17,7 +17,7 @@ func (a *UnknownAction) ActionType() string { return a.Type }
 // MarshalJSON writes the action as it was read.
 func (a UnknownAction) MarshalJSON() ([]byte, error) { return rawOrNull(a.Raw), nil }
 
-// ActionOrigin says which client dispatched an action, and the number that client gave it.
+// ActionOrigin names the client that dispatched an action, and the number that client gave it.
 type ActionOrigin struct {
 	ClientID  string `json:"clientId"`
 	ClientSeq int64  `json:"clientSeq"`

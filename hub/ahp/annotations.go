@@ -23,7 +23,7 @@ type Annotation struct {
 	Meta     Meta              `json:"_meta,omitzero"`
 }
 
-// AnnotationOrigin says which work a thread is about.
+// AnnotationOrigin names the work a thread is about.
 type AnnotationOrigin struct {
 	Session URI    `json:"session"`
 	Chat    URI    `json:"chat,omitempty"`

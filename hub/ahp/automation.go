@@ -31,7 +31,7 @@ const (
 	AutomationOperationRun    AutomationOperation = "run"
 )
 
-// AutomationDefinition says what an automation does, and when.
+// AutomationDefinition defines what an automation does, and when.
 type AutomationDefinition struct {
 	Title             string                       `json:"title"`
 	Message           Message                      `json:"message"`
@@ -93,7 +93,7 @@ type AutomationSchedule struct {
 	TimeZone   string `json:"timeZone"`
 }
 
-// AutomationMisfirePolicy says what becomes of runs that were due while the host was down; runOnce by default.
+// AutomationMisfirePolicy decides about runs that were due while the host was down; runOnce by default.
 type AutomationMisfirePolicy string
 
 // The values of AutomationMisfirePolicy.
@@ -157,7 +157,7 @@ type AutomationAfterDateCondition struct {
 	Date string `json:"date"` // ISO 8601
 }
 
-// AutomationCapabilities says what the host can do with automations. Absent means cannot.
+// AutomationCapabilities lists what the host can do with automations. Absent means cannot.
 type AutomationCapabilities struct {
 	Create          Meta                          `json:"create,omitzero"`
 	Schedules       *AutomationScheduleCapability `json:"schedules,omitempty"`

@@ -22,7 +22,7 @@ type AutomationRunState struct {
 	Meta           Meta                   `json:"_meta,omitzero"`
 }
 
-// AutomationRunOrigin says why a run started.
+// AutomationRunOrigin is the reason a run started.
 type AutomationRunOrigin struct{ Value AutomationRunOriginValue }
 
 // AutomationRunOriginValue is implemented by *AutomationManualRunOrigin, *AutomationTriggerRunOrigin and *UnknownVariant.

@@ -9,7 +9,7 @@ type Changeset struct {
 	Capabilities *ChangesetCapabilities `json:"capabilities,omitempty"`
 }
 
-// ChangesetCapabilities says what a changeset offers.
+// ChangesetCapabilities lists what a changeset offers.
 type ChangesetCapabilities struct {
 	Review Meta `json:"review,omitzero"` // present when files can be marked as reviewed
 }
@@ -22,7 +22,7 @@ type ChangesetState struct {
 	Operations []ChangesetOperation `json:"operations,omitzero"`
 }
 
-// ChangesetStatus says how current the files are. While recomputing they are the previous, complete result.
+// ChangesetStatus describes how current the files are. While recomputing they are the previous, complete result.
 type ChangesetStatus string
 
 // The values of ChangesetStatus.
@@ -54,7 +54,7 @@ type ChangesetOperation struct {
 	Error        *ErrorInfo                `json:"error,omitempty"`
 }
 
-// ChangesetOperationScope says what an operation can be pointed at.
+// ChangesetOperationScope is a kind of target of an operation.
 type ChangesetOperationScope string
 
 // The values of ChangesetOperationScope.
@@ -64,7 +64,7 @@ const (
 	ChangesetOperationScopeRange     ChangesetOperationScope = "range"
 )
 
-// ChangesetOperationStatus says what an operation is doing.
+// ChangesetOperationStatus is the progress of an operation.
 type ChangesetOperationStatus string
 
 // The values of ChangesetOperationStatus.

@@ -52,7 +52,7 @@ type PartialChatSummary struct {
 	Movable            *bool              `json:"movable,omitempty"`
 }
 
-// ChatInteractivity says what a person can do with a chat; absent counts as full.
+// ChatInteractivity describes what a person can do with a chat; absent counts as full.
 type ChatInteractivity string
 
 // The values of ChatInteractivity.
@@ -62,7 +62,7 @@ const (
 	ChatInteractivityHidden   ChatInteractivity = "hidden"
 )
 
-// ChatOrigin says how a chat came to be.
+// ChatOrigin is how a chat was created.
 type ChatOrigin struct{ Value ChatOriginValue }
 
 // ChatOriginValue is implemented by *ChatOriginUser, *ChatOriginFork, *ChatOriginSideChat, *ChatOriginTool and

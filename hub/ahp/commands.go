@@ -19,7 +19,7 @@ type InitializeParams struct {
 	Meta                 Meta                `json:"_meta,omitzero"`
 }
 
-// ClientCapabilities says what a client can do. Absent means cannot (AHP requirement 12).
+// ClientCapabilities lists what a client can do. Absent means cannot (AHP requirement 12).
 type ClientCapabilities struct {
 	McpApps Meta `json:"mcpApps,omitzero"`
 }
@@ -93,7 +93,7 @@ type SubscribeView struct {
 	Turns *int64 `json:"turns,omitempty"` // the latest turns to include; all when absent (AHP requirement 32)
 }
 
-// SubscriptionDeliveryOptions says how long actions may be held back to be merged.
+// SubscriptionDeliveryOptions limits how long actions may be held back to be merged.
 type SubscriptionDeliveryOptions struct {
 	MaxLatencyMs *int64 `json:"maxLatencyMs,omitempty"` // ms; 0 asks for none
 }
@@ -207,7 +207,7 @@ type CompletionItem struct {
 	Attachment MessageAttachment `json:"attachment"`
 }
 
-// CompletionItemKind says what is being completed.
+// CompletionItemKind is the kind of a completion.
 type CompletionItemKind string
 
 // The values of CompletionItemKind.

@@ -10,7 +10,7 @@ type CreateChatParams struct {
 	Meta               Meta        `json:"_meta,omitzero"`
 }
 
-// ChatSource says what a new chat starts from.
+// ChatSource is the starting point of a new chat.
 type ChatSource struct{ Value ChatSourceValue }
 
 // ChatSourceValue is implemented by *ForkChatSource, *SideChatSource and *UnknownVariant.
@@ -76,7 +76,7 @@ type MoveChatResult struct {
 	Session URI `json:"session"`
 }
 
-// MoveChatDestination says where a chat goes.
+// MoveChatDestination is the target of a moved chat.
 type MoveChatDestination struct{ Value MoveChatDestinationValue }
 
 // MoveChatDestinationValue is implemented by *MoveChatSessionDestination, *MoveChatNewSessionDestination and
@@ -130,7 +130,7 @@ type ChangesetOperationFollowUp struct {
 	External *bool      `json:"external,omitempty"`
 }
 
-// ChangesetOperationTarget is what an operation is pointed at.
+// ChangesetOperationTarget is the target of an operation.
 type ChangesetOperationTarget struct{ Value ChangesetOperationTargetValue }
 
 // ChangesetOperationTargetValue is implemented by *ChangesetOperationResourceTarget, *ChangesetOperationRangeTarget

@@ -1,6 +1,6 @@
 package ahp
 
-// ContentEncoding says how data is written in JSON.
+// ContentEncoding is the encoding of data in JSON.
 type ContentEncoding string
 
 // The values of ContentEncoding.
@@ -9,7 +9,7 @@ const (
 	ContentEncodingUtf8   ContentEncoding = "utf-8"
 )
 
-// ResourceType says what a resource is.
+// ResourceType is the type of a resource.
 type ResourceType string
 
 // The values of ResourceType.
@@ -19,7 +19,7 @@ const (
 	ResourceTypeSymlink   ResourceType = "symlink"
 )
 
-// ResourceWriteMode says where data goes.
+// ResourceWriteMode is where data is written in a file.
 type ResourceWriteMode string
 
 // The values of ResourceWriteMode.

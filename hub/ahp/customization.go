@@ -168,7 +168,7 @@ type HookCustomization struct {
 	Meta    Meta       `json:"_meta,omitzero"`
 }
 
-// CustomizationLoadState says how far reading a container came.
+// CustomizationLoadState is the progress of reading a container.
 type CustomizationLoadState struct{ Value CustomizationLoadStateValue }
 
 // CustomizationLoadStateValue is implemented by *CustomizationLoadingState, *CustomizationLoadedState,
@@ -187,18 +187,18 @@ func (u CustomizationLoadState) MarshalJSON() ([]byte, error) { return Marshal(u
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *CustomizationLoadState) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// CustomizationLoadingState says that a container is being read.
+// CustomizationLoadingState: the container is being read.
 type CustomizationLoadingState struct{}
 
-// CustomizationLoadedState says that a container was read.
+// CustomizationLoadedState: the container was read.
 type CustomizationLoadedState struct{}
 
-// CustomizationDegradedState says that a container was read in part.
+// CustomizationDegradedState: the container was read in part.
 type CustomizationDegradedState struct {
 	Message string `json:"message"`
 }
 
-// CustomizationErrorState says that a container could not be read.
+// CustomizationErrorState: the container could not be read.
 type CustomizationErrorState struct {
 	Message string `json:"message"`
 }

@@ -1,6 +1,6 @@
 package ahp
 
-// MergeRule says what may become of two neighbouring actions of one type on one channel.
+// MergeRule decides how two neighbouring actions of one type on one channel may merge.
 type MergeRule string
 
 // The merge rules.

@@ -132,7 +132,7 @@ const (
 	ChatInputAnswerStateSubmitted ChatInputAnswerState = "submitted"
 )
 
-// ChatInputSkipped says that a question was left out.
+// ChatInputSkipped is the answer to a skipped question.
 type ChatInputSkipped struct {
 	FreeformValues []string `json:"freeformValues,omitzero"`
 }
@@ -184,7 +184,7 @@ type ChatInputSelectedManyAnswerValue struct {
 	FreeformValues []string `json:"freeformValues,omitzero"`
 }
 
-// ChatInputResponseKind says what became of a request as a whole.
+// ChatInputResponseKind is the outcome of a request as a whole.
 type ChatInputResponseKind string
 
 // The values of ChatInputResponseKind.

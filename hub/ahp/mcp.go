@@ -14,7 +14,7 @@ type McpServerCustomization struct {
 	Meta       Meta                        `json:"_meta,omitzero"`
 }
 
-// McpServerCustomizationApps says that the server can be reached by an MCP app.
+// McpServerCustomizationApps is set if MCP apps can reach the server.
 type McpServerCustomizationApps struct {
 	Capabilities AhpMcpUiHostCapabilities `json:"capabilities"`
 }
@@ -33,7 +33,7 @@ type McpListChangedCapability struct {
 	ListChanged *bool `json:"listChanged,omitempty"`
 }
 
-// McpSamplingCapability says that sampling is offered.
+// McpSamplingCapability is set if sampling is offered.
 type McpSamplingCapability struct {
 	Tools Meta `json:"tools,omitzero"`
 }
@@ -58,15 +58,15 @@ func (u McpServerState) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *McpServerState) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// McpServerStartingState says that a server starts.
+// McpServerStartingState: the server is starting.
 type McpServerStartingState struct {
 	Blocking *bool `json:"blocking,omitempty"` // new messages wait for it
 }
 
-// McpServerReadyState says that a server can be used.
+// McpServerReadyState: the server can be used.
 type McpServerReadyState struct{}
 
-// McpServerAuthRequiredState says that a server needs a token.
+// McpServerAuthRequiredState: the server needs a token.
 type McpServerAuthRequiredState struct {
 	Reason         McpAuthRequiredReason     `json:"reason"`
 	OauthClient    *McpOAuthClient           `json:"oauthClient,omitempty"`
@@ -75,15 +75,15 @@ type McpServerAuthRequiredState struct {
 	Description    string                    `json:"description,omitempty"`
 }
 
-// McpServerErrorState says that a server failed.
+// McpServerErrorState: the server failed.
 type McpServerErrorState struct {
 	Error ErrorInfo `json:"error"`
 }
 
-// McpServerStoppedState says that a server is stopped.
+// McpServerStoppedState: the server is stopped.
 type McpServerStoppedState struct{}
 
-// McpAuthRequiredReason says why a token is needed.
+// McpAuthRequiredReason is the reason a token is needed.
 type McpAuthRequiredReason string
 
 // The values of McpAuthRequiredReason.
@@ -99,7 +99,7 @@ type McpOAuthClient struct {
 	ClientSecret string `json:"clientSecret,omitempty"`
 }
 
-// McpAuthRequirement says which token an MCP server needs.
+// McpAuthRequirement describes the token an MCP server needs.
 type McpAuthRequirement struct {
 	Reason         McpAuthRequiredReason     `json:"reason"`
 	OauthClient    *McpOAuthClient           `json:"oauthClient,omitempty"`

@@ -33,7 +33,7 @@ func Merge(a, b Action) (Action, bool) {
 	return b, true
 }
 
-// Merged is what a run of actions merges to. It saves what Merge makes between.
+// Merged is the merge of a run of actions, without the intermediate results of Merge.
 type Merged struct {
 	Action Action
 	own    bool // Action was made here and is not shared yet
@@ -139,7 +139,7 @@ func mergeContent(a *ChangesetContentChangedAction, next Action) (Action, bool) 
 	return b, true
 }
 
-// target is what an action replaces: two actions of one type with the same target can stand for one another.
+// target returns what an action replaces: two actions of one type with the same target can stand for one another.
 type target struct {
 	of   string // the action's type
 	id   string

@@ -1,6 +1,6 @@
 package ahp
 
-// Message is what starts a turn.
+// Message starts a turn.
 type Message struct {
 	Text        string              `json:"text"`
 	Origin      MessageOrigin       `json:"origin"`
@@ -10,7 +10,7 @@ type Message struct {
 	Meta        Meta                `json:"_meta,omitzero"`
 }
 
-// MessageOrigin says who wrote a message.
+// MessageOrigin is the author of a message.
 type MessageOrigin struct {
 	Kind MessageKind `json:"kind"`
 }

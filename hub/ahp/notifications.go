@@ -7,7 +7,7 @@ type AuthRequiredParams struct {
 	Reason   AuthRequiredReason        `json:"reason,omitempty"`
 }
 
-// AuthRequiredReason says why a token is asked for.
+// AuthRequiredReason is the reason a token is requested.
 type AuthRequiredReason string
 
 // The values of AuthRequiredReason.

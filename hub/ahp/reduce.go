@@ -23,7 +23,7 @@ func edit[T any](s *T, f func(*T)) *T {
 	return &c
 }
 
-// set gives the field of a copy of s a new value, and returns s itself if the field has that value already.
+// set returns a copy of s with a field changed, or s itself if the field has that value already.
 func set[T any, V comparable](s *T, field func(*T) *V, v V) *T {
 	if *field(s) == v {
 		return s

@@ -20,19 +20,19 @@ type AgentInfo struct {
 	Capabilities       *AgentCapabilities          `json:"capabilities,omitempty"`
 }
 
-// AgentCapabilities says what an agent can do beyond a single chat in a single directory. Absent means cannot.
+// AgentCapabilities lists what an agent can do beyond a single chat in a single directory. Absent means cannot.
 type AgentCapabilities struct {
 	MultipleChats              *MultipleChatsCapability              `json:"multipleChats,omitempty"`
 	MultipleWorkingDirectories *MultipleWorkingDirectoriesCapability `json:"multipleWorkingDirectories,omitempty"`
 }
 
-// MultipleChatsCapability says that a session may hold several chats, and how new ones may start.
+// MultipleChatsCapability is set if a session may have several chats, with how new ones may start.
 type MultipleChatsCapability struct {
 	Fork     *bool `json:"fork,omitempty"`
 	SideChat *bool `json:"sideChat,omitempty"`
 }
 
-// MultipleWorkingDirectoriesCapability says that a session may have several directories, and what may happen to the
+// MultipleWorkingDirectoriesCapability is set if a session may have several directories, and what may happen to the
 // first.
 type MultipleWorkingDirectoriesCapability struct {
 	ImmutablePrimary   *bool `json:"immutablePrimary,omitempty"`

@@ -89,7 +89,7 @@ type SessionChatSummary struct {
 	Changes       *ChangesSummary   `json:"changes,omitempty"`
 }
 
-// SessionOrigin says what started a session, when it was not a person.
+// SessionOrigin is what started a session, if not a person.
 type SessionOrigin struct{ Value SessionOriginValue }
 
 // SessionOriginValue is implemented by *SessionAutomationOrigin and *UnknownVariant.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// ChannelKind says which state a channel carries.
+// ChannelKind is the kind of state a channel carries.
 type ChannelKind string
 
 // The kinds of channel. Telemetry channels carry no state.
@@ -96,7 +96,7 @@ func UnmarshalState(kind ChannelKind, b []byte) (State, error) {
 }
 
 // Snapshot is a channel's state after every action up to FromSeq. The wire does not name the kind, so a decoded
-// snapshot has no State until Decode is told it.
+// snapshot has no State before Decode.
 type Snapshot struct {
 	Resource URI
 	State    State

@@ -30,7 +30,7 @@ const (
 	TerminalLifecycleStatusExited  TerminalLifecycleStatus = "exited"
 )
 
-// TerminalClaim says who holds a terminal. There is always someone (AHP requirement 162).
+// TerminalClaim is the holder of a terminal. There is always someone (AHP requirement 162).
 type TerminalClaim struct{ Value TerminalClaimValue }
 
 // TerminalClaimValue is implemented by *TerminalClientClaim, *TerminalSessionClaim and *UnknownVariant.

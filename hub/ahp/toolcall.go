@@ -37,7 +37,7 @@ const (
 	ToolCallStatusCancelled                 ToolCallStatus = "cancelled"
 )
 
-// ToolCallBase is what a tool call has in every state.
+// ToolCallBase holds the fields of a tool call in every state.
 type ToolCallBase struct {
 	ToolCallID  string               `json:"toolCallId"`
 	ToolName    string               `json:"toolName"`
@@ -47,13 +47,13 @@ type ToolCallBase struct {
 	Meta        Meta                 `json:"_meta,omitzero"`
 }
 
-// ToolCallParameterFields is what a call has once its parameters are complete.
+// ToolCallParameterFields holds a call's fields once its parameters are complete.
 type ToolCallParameterFields struct {
 	InvocationMessage StringOrMarkdown `json:"invocationMessage"`
 	ToolInput         *ToolInput       `json:"toolInput,omitempty"`
 }
 
-// ToolCallPostConfirmationFields is what a call has once it may run.
+// ToolCallPostConfirmationFields holds a call's fields once it may run.
 type ToolCallPostConfirmationFields struct {
 	Confirmed      ToolCallConfirmationReason `json:"confirmed"`
 	SelectedOption *ConfirmationOption        `json:"selectedOption,omitempty"`
@@ -139,7 +139,7 @@ func (u ToolCallConfirmationState) MarshalJSON() ([]byte, error) { return Marsha
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *ToolCallConfirmationState) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// ToolCallConfirmationReason says why a call may run.
+// ToolCallConfirmationReason is the reason a call may run.
 type ToolCallConfirmationReason string
 
 // The values of ToolCallConfirmationReason.
@@ -149,7 +149,7 @@ const (
 	ToolCallConfirmationReasonSetting    ToolCallConfirmationReason = "setting"
 )
 
-// ToolCallCancellationReason says why a call did not count.
+// ToolCallCancellationReason is the reason a call was cancelled.
 type ToolCallCancellationReason string
 
 // The values of ToolCallCancellationReason.
@@ -159,7 +159,7 @@ const (
 	ToolCallCancellationReasonResultDenied ToolCallCancellationReason = "result-denied"
 )
 
-// ToolCallContributor says where a tool comes from, when it is not the host's own.
+// ToolCallContributor is the source of a tool that is not the host's own.
 type ToolCallContributor struct{ Value ToolCallContributorValue }
 
 // ToolCallContributorValue is implemented by *ToolCallClientContributor, *ToolCallMcpContributor and *UnknownVariant.
@@ -202,7 +202,7 @@ func (u ToolCallRiskAssessment) MarshalJSON() ([]byte, error) { return Marshal(u
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *ToolCallRiskAssessment) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// ToolCallRiskAssessmentLoadingState says that the judgement is being made.
+// ToolCallRiskAssessmentLoadingState: the assessment is being made.
 type ToolCallRiskAssessmentLoadingState struct {
 	Kind ToolCallRiskAssessmentKind `json:"kind"`
 }
@@ -214,7 +214,7 @@ type ToolCallRiskAssessmentCompleteState struct {
 	Safety float64                    `json:"safety"` // 0 is unsafe, 1 is safe
 }
 
-// ToolCallRiskAssessmentKind says who judges.
+// ToolCallRiskAssessmentKind is the source of an assessment.
 type ToolCallRiskAssessmentKind string
 
 // The values of ToolCallRiskAssessmentKind.

@@ -1,6 +1,6 @@
 package ahp
 
-// ToolCallResult is what a call came to.
+// ToolCallResult is the result of a call.
 type ToolCallResult struct {
 	Success           bool                `json:"success"`
 	PastTenseMessage  StringOrMarkdown    `json:"pastTenseMessage"`
@@ -9,7 +9,7 @@ type ToolCallResult struct {
 	Error             *ToolCallError      `json:"error,omitempty"`
 }
 
-// ToolCallError says why a call failed.
+// ToolCallError is the reason a call failed.
 type ToolCallError struct {
 	Message string `json:"message"`
 	Code    string `json:"code,omitempty"`
@@ -71,7 +71,7 @@ type ToolResultTerminalContent struct {
 	Result   *TerminalCommandResult `json:"result,omitempty"`
 }
 
-// TerminalCommandResult is what a command in a terminal came to.
+// TerminalCommandResult is the result of a command in a terminal.
 type TerminalCommandResult struct {
 	ExitCode  *int64 `json:"exitCode,omitempty"`
 	Preview   string `json:"preview,omitempty"`

@@ -20,7 +20,7 @@ type ActiveTurn struct {
 	Usage         *UsageInfo `json:"usage,omitempty"`
 }
 
-// TurnState says how a turn ended.
+// TurnState is how a turn ended.
 type TurnState string
 
 // The values of TurnState.

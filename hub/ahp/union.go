@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// unionInfo is what the codec needs to know of a union: its discriminator and its variants.
+// unionInfo describes a union to the codec: its discriminator and its variants.
 type unionInfo struct {
 	key   string
 	types map[string]reflect.Type // by the discriminator's value; struct types, not pointers
@@ -19,7 +19,7 @@ func newUnion[V any](key string, variants map[string]V) *unionInfo {
 	return u
 }
 
-// discriminators gives each variant the key and value that go in front of its fields. A variant that stands for two
+// discriminators maps each variant to the key and value in front of its fields. A variant that stands for two
 // values (a number question may be an integer's) has a field for it instead and is absent here.
 var discriminators = func() map[reflect.Type]string {
 	tags := map[reflect.Type]string{}

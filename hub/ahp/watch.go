@@ -14,7 +14,7 @@ type ResourceChange struct {
 	Type ResourceChangeType `json:"type"`
 }
 
-// ResourceChangeType says what happened to a resource.
+// ResourceChangeType is the kind of a change of a resource.
 type ResourceChangeType string
 
 // The values of ResourceChangeType.

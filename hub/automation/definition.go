@@ -29,7 +29,7 @@ const (
 	mostTrigger = 64 // bytes of a trigger's id
 )
 
-// Problem is what is wrong with a definition, and where.
+// Problem is an error in a definition, with its field.
 type Problem struct {
 	Field string // "title", "message", "session", "schedule", "conditions"
 	Text  string
@@ -124,7 +124,8 @@ func checkTrigger(t *ahp.AutomationScheduleTrigger, l Limits) error {
 // Often reports whether a schedule comes more often than a host allows.
 func Often(s Schedule, least time.Duration) error {
 	if got := s.Shortest(); got < least {
-		return fmt.Errorf("this schedule comes every %s; on this host an automation waits at least %s between two runs", minutes(got), minutes(least))
+		return fmt.Errorf("this schedule comes every %s; on this host an automation waits at least %s between two runs",
+			minutes(got), minutes(least))
 	}
 	return nil
 }

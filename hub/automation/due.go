@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// OnTime is how late an occurrence may be found and still count as on time. What is found later was missed: the host was
+// OnTime is how late an occurrence may be found and still count as on time. Later ones were missed: the host was
 // down or asleep, or a run before it was still going on.
 const OnTime = time.Minute
 
@@ -28,7 +28,8 @@ func Set(e ahp.AutomationEntry, d ahp.AutomationDefinition, now time.Time) ahp.A
 	return e
 }
 
-// count is how many scheduled runs of the allowance are spent: anew when the automation is switched on and when it gets
+// count returns the used part of the allowance of scheduled runs: it restarts when the automation
+// is switched on and when it gets
 // such a condition; nothing without one.
 func count(have *int64, before, after ahp.AutomationDefinition, began bool) *int64 {
 	if AfterRuns(after) == 0 {

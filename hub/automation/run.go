@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Times are what a lifecycle says of when: created, started and completed; "" for what has not come.
+// Times are the times of a lifecycle: created, started and completed; "" for later steps.
 type Times struct{ Created, Started, Completed string }
 
 // TimesOf reads a lifecycle.
@@ -44,13 +44,15 @@ func Running(l ahp.AutomationRunLifecycle) bool {
 
 // Summary is a run as its automation lists it.
 func Summary(s *ahp.AutomationRunState) ahp.AutomationRunSummary {
-	return ahp.AutomationRunSummary{Resource: s.Resource, Automation: s.Automation, Origin: s.Origin, Lifecycle: s.Lifecycle,
+	return ahp.AutomationRunSummary{Resource: s.Resource, Automation: s.Automation, Origin: s.Origin,
+		Lifecycle:      s.Lifecycle,
 		PrimarySession: s.PrimarySession, SessionCount: int64(len(s.Sessions)), Meta: s.Meta}
 }
 
 // NewestFirst orders runs by when they were made.
 func NewestFirst(a, b ahp.AutomationRunSummary) int {
-	return cmp.Or(-cmp.Compare(TimesOf(a.Lifecycle).Created, TimesOf(b.Lifecycle).Created), -cmp.Compare(a.Resource, b.Resource))
+	return cmp.Or(-cmp.Compare(TimesOf(a.Lifecycle).Created, TimesOf(b.Lifecycle).Created),
+		-cmp.Compare(a.Resource, b.Resource))
 }
 
 // Prune splits runs, newest first, into those that are kept and those past the limit. What has not ended is kept, and

@@ -70,7 +70,7 @@ func Zone(name string) (*time.Location, error) {
 //
 // A local minute that a change of the clock skips is no occurrence, one that comes twice is two (guide/automations.md);
 // cron libraries each do something else. So the library counts within one stretch of the zone at a time, in which the
-// clock only ever goes on.
+// clock is monotonic.
 func (s Schedule) Next(after time.Time) time.Time {
 	for limit := after.AddDate(searchYears, 0, 0); after.Before(limit); {
 		local := after.Add(time.Nanosecond).In(s.zone)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Words says a schedule as a person would, or its expression when it is none of the usual kinds. The time zone is not
+// Words returns a schedule in words, or its expression when it is none of the usual kinds. The time zone is not
 // in it.
 func (s Schedule) Words() string {
 	parts := strings.Fields(s.numbers)

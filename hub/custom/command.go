@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// Command is how an MCP server is reached, as its file says it: placeholders stand in it still.
+// Command describes how an MCP server is started or reached, with unexpanded placeholders.
 type Command struct {
 	Argv    []string          `json:"argv,omitempty"` // started here
 	Env     map[string]string `json:"env,omitempty"`

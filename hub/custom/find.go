@@ -181,7 +181,7 @@ func (s *search) read(file string, most int64, whole bool) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// plain is an error without the path, which is told beside it.
+// plain returns an error without the path, which is shown beside it.
 func plain(err error) string {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err

@@ -38,7 +38,7 @@ type Root struct {
 	Place Place
 }
 
-// Found is what a root has, in a fixed order.
+// Found holds the customizations of a root, in a fixed order.
 type Found struct {
 	Groups  []Group
 	Servers []Entry // MCP servers that no plugin declares

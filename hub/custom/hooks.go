@@ -32,7 +32,7 @@ func readHooks(s *search, _ spot, file string) []Entry {
 	return out
 }
 
-// matched says what each hook of an event is for.
+// matched returns what each hook of an event matches.
 func matched(raw json.RawMessage) (out []string) {
 	var list []struct {
 		Matcher any `json:"matcher"`

@@ -47,7 +47,7 @@ func New(dataDir string, secrets ...string) (*Guard, error) {
 	return g, err
 }
 
-// Close lets go of the data directory. A closed guard refuses everything that has several names.
+// Close releases the data directory. A closed guard refuses all files with several names.
 func (g *Guard) Close() error {
 	if g == nil || g.root == nil {
 		return nil
@@ -197,7 +197,7 @@ func (g *Guard) check(real string, info fs.FileInfo, own []string) error {
 	return g.checkNames(info, tops)
 }
 
-// tops are what lies directly in the data directory.
+// tops are the entries of the data directory.
 func (g *Guard) tops() (infos []fs.FileInfo) {
 	if g == nil || g.root == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// linksOf is how many names a file has.
+// linksOf returns a file's number of names.
 func linksOf(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(s.Nlink)

@@ -11,7 +11,7 @@ const (
 	mostBatch   = 1000   // changes of one action
 )
 
-// burst gathers changes until they are told, one for each path.
+// burst gathers changes until they are reported, one for each path.
 type burst struct {
 	watch *Watch
 	order []string

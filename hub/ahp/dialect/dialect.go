@@ -15,7 +15,7 @@ type Dialect struct {
 	same    map[string]bool // action types that read as today's
 }
 
-// Context is what an adapter may have to know beyond the value. Zero fields are unknown.
+// Context is what an adapter may need beyond the value. Zero fields are unknown.
 type Context struct {
 	Resource ahp.URI   // the channel
 	Session  ahp.URI   // the session it belongs to
@@ -160,7 +160,7 @@ func (d *Dialect) down(c Context, place string, raw []byte) ([]byte, error) {
 	return encode(o)
 }
 
-// instead is what a client can do whose wish has no word in 1.0, by action type or place.
+// instead maps actions and places without a counterpart in 1.0 to what a client can do instead.
 var instead = map[string]string{
 	"session/activeClientToolsChanged": "send session/activeClientChanged first",
 	"session/modelChanged":             "name the model in the message",

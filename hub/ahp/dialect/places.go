@@ -64,7 +64,7 @@ var inside = map[string]fields{
 // edit rewrites the object of a place; false takes it out.
 type edit func(c *Context, o object) bool
 
-// walk lets visit see a value and all places inside it, the innermost first.
+// walk calls visit for a value and all places inside it, the innermost first.
 func walk(place string, o object, visit func(place string, o object) bool) bool {
 	for key, of := range inside[place] {
 		switch v := o[key].(type) {

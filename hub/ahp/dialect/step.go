@@ -46,7 +46,7 @@ func (s *step) touches(place string, seen map[string]bool) bool {
 	return false
 }
 
-// introduced has the version of each action type.
+// introduced maps each action type to its first version.
 var introduced = func() map[string]Version {
 	m := map[string]Version{}
 	for _, info := range ahp.Actions() {

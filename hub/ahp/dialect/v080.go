@@ -28,7 +28,7 @@ var to080 = &step{old: Version{0, 7, 0}, new: Version{0, 8, 0},
 	},
 }
 
-// effective is what a list of decisions comes to: the nearest one counts.
+// effective returns the decision that applies: the nearest one counts.
 func effective(decisions []any) bool {
 	if len(decisions) == 0 {
 		return true
@@ -130,7 +130,7 @@ func executionsDown(_ *Context, o object) bool {
 	return true
 }
 
-// turnActivity gives a session in one activity another one.
+// turnActivity replaces one activity of a session by another.
 func turnActivity(o object, from, to ahp.SessionStatus) {
 	n, _ := o["status"].(json.Number)
 	status, err := n.Int64()

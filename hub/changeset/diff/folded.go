@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Folded says what kind of file is better not opened by itself, by its name: "a lock file", "a notebook"; "" for others.
+// Folded returns the kind of a file that should start folded, by its name: "a lock file", "a notebook"; "" for others.
 func Folded(name string) string {
 	base := strings.ToLower(path.Base(name))
 	switch {
@@ -27,15 +27,18 @@ func Folded(name string) string {
 
 var lockFiles = map[string]bool{
 	"go.sum": true, "go.work.sum": true, "pnpm-lock.yaml": true, "packages.resolved": true, "npm-shrinkwrap.json": true,
-	"bun.lockb": true, "gradle.lockfile": true, "mix.lock": true, "cartfile.resolved": true, "module.bazel.lock": true, "project.assets.json": true,
+	"bun.lockb": true, "gradle.lockfile": true, "mix.lock": true, "cartfile.resolved": true, "module.bazel.lock": true,
+	"project.assets.json": true,
 }
 
-var made = [...]string{".pb.go", "_templ.go", "_string.go", "_pb2.py", "_pb2.pyi", "_pb2_grpc.py", ".pb.cc", ".pb.h", ".g.dart", ".freezed.dart", ".designer.cs", ".generated.ts", ".snap"}
+var made = [...]string{".pb.go", "_templ.go", "_string.go", "_pb2.py", "_pb2.pyi", "_pb2_grpc.py", ".pb.cc", ".pb.h",
+	".g.dart", ".freezed.dart", ".designer.cs", ".generated.ts", ".snap"}
 
-// saysGenerated tells from the first lines whether a file was written by a program, as such files say of themselves.
+// saysGenerated reports whether a file's first lines say that it was generated.
 func saysGenerated(data []byte) bool {
 	for line := range bytes.Lines(data[:min(len(data), 2048)]) {
-		if bytes.Contains(line, []byte("Code generated")) && bytes.Contains(line, []byte("DO NOT EDIT")) || bytes.Contains(line, []byte("@generated")) {
+		if bytes.Contains(line, []byte("Code generated")) && bytes.Contains(line, []byte("DO NOT EDIT")) ||
+			bytes.Contains(line, []byte("@generated")) {
 			return true
 		}
 	}

@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// IsBinary tells by git's rule: a zero byte among the first 8000.
+// IsBinary applies git's rule: a zero byte among the first 8000.
 func IsBinary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0
 }
 
-// ImageType returns the media type of a picture a browser can show, by the name and the first bytes; "" for other files.
+// ImageType returns the media type of a picture a browser can show, by the name and the first
+// bytes; "" for other files.
 // SVG is left out: it is text, and its lines say more.
 func ImageType(name string, data []byte) string {
 	for _, m := range magics {

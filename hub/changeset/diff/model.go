@@ -14,10 +14,11 @@ type File struct {
 	NewNoNewline bool
 	NotUTF8      bool // some bytes are not UTF-8; Text holds them as they are
 	Binary       bool // a side is not text: there are no hunks
-	// TooBig says that the file is better folded: over 20 000 changed lines, or 2 MB on a side. Rows are there, without
+	// TooBig is set for files that should start folded: over 20 000 changed lines, or 2 MB on a
+	// side. Rows are there, without
 	// words and classes, up to 10 MB a side.
 	TooBig bool
-	// Generated says that the file calls itself so.
+	// Generated is set for files that say so themselves.
 	Generated bool
 	// Sizes of the sides of a picture.
 	OldPixels, NewPixels Pixels

@@ -30,8 +30,9 @@ const (
 )
 
 // ComputePlain returns a comparison with its colours when they are there, and otherwise without: they follow, and
-// whoever gave a channel is told by it to ask again. A nil channel is told nothing.
-func (c *Cache) ComputePlain(ctx context.Context, key Key, load func(context.Context) (old, new []byte, err error), tell chan<- struct{}) (*File, error) {
+// each waiting channel is signalled to ask again. A nil channel is not signalled.
+func (c *Cache) ComputePlain(ctx context.Context, key Key, load func(context.Context) (old, new []byte, err error),
+	tell chan<- struct{}) (*File, error) {
 	if f := c.get(key); f != nil {
 		return f, nil
 	}

@@ -7,7 +7,7 @@ import (
 	"znkr.io/diff/textdiff"
 )
 
-// Space says which changes of white space count, in the words of git's options.
+// Space selects which changes of whitespace count, as git's options do.
 type Space byte
 
 // What counts.
@@ -44,7 +44,8 @@ func (s side) squeezed(space Space) string {
 
 const spaces = " \t\r" // git's, within a line
 
-// blankLines reports whether a hunk adds and removes empty lines only. One that is near to another change is shown with it.
+// blankLines reports whether a hunk adds and removes empty lines only. One that is near to another
+// change is shown with it.
 func (c *comparison) blankLines(h textdiff.Hunk[string]) bool {
 	for _, e := range h.Edits {
 		if e.Op == diff.Delete && strings.TrimRight(c.old.lines[e.LineNoX], "\r") != "" ||
