@@ -104,13 +104,17 @@ func (p Principal) deny(need Right) error {
 	if need == RightAccount {
 		return &Denied{need, "this needs an account. Ask the owner for an invitation"}
 	}
-	return &Denied{need, fmt.Sprintf("as a %s you can't %s. Ask the owner for a link that allows it", p.roleName(),
+	return &Denied{need, fmt.Sprintf("as %s you can't %s. Ask the owner for a link that allows it", p.roleName(),
 		needs[need])}
 }
 
+// roleName returns the role with its article.
 func (p Principal) roleName() string {
-	if p.Role == "" {
-		return "visitor"
+	switch p.Role {
+	case "":
+		return "a visitor"
+	case RoleAgent, RoleOwner:
+		return "an " + string(p.Role)
 	}
-	return string(p.Role)
+	return "a " + string(p.Role)
 }

@@ -98,12 +98,12 @@ func TestOthersCommentsAreSafe(t *testing.T) { // AHP requirement 160
 			a    ahp.Action
 			says string
 		}{
-			"edits another's comment":        {reply("b", comment("c1", "no")), "of your own"},
-			"deletes another's comment":      {&ahp.AnnotationsEntryRemovedAction{AnnotationID: "b", EntryID: "c1"}, "of your own"},
-			"deletes another's thread":       {&ahp.AnnotationsRemovedAction{AnnotationID: "b"}, "of your own"},
-			"sets it without another's":      {drop, "of your own"},
-			"sets it with another's changed": {reword, "of your own"},
-			"moves another's thread":         {moved, "of your own"},
+			"edits another's comment":        {reply("b", comment("c1", "no")), "only your own"},
+			"deletes another's comment":      {&ahp.AnnotationsEntryRemovedAction{AnnotationID: "b", EntryID: "c1"}, "only your own"},
+			"deletes another's thread":       {&ahp.AnnotationsRemovedAction{AnnotationID: "b"}, "only your own"},
+			"sets it without another's":      {drop, "only your own"},
+			"sets it with another's changed": {reword, "only your own"},
+			"moves another's thread":         {moved, "only your own"},
 			"sets a comment twice":           {twice, "two comments"},
 			"takes the last comment":         {&ahp.AnnotationsEntryRemovedAction{AnnotationID: "a", EntryID: "b1"}, "delete the thread"},
 			"sets none":                      {thread("c"), "at least one comment"},
@@ -121,9 +121,9 @@ func TestOthersCommentsAreSafe(t *testing.T) { // AHP requirement 160
 		if got := w.authorsOf("b"); got != "Cleo Ben Ben" {
 			t.Errorf("the authors are %s", got)
 		}
-		cleo.refused(notes, resolved("a", true), "of your own")
+		cleo.refused(notes, resolved("a", true), "only your own")
 		ben.do(notes, resolved("b", true)) // he commented there
-		w.connect(viewer, "vic-1").refused(notes, reply("a", comment("v", "hi")), "may not comment")
+		w.connect(viewer, "vic-1").refused(notes, reply("a", comment("v", "hi")), "can't comment")
 
 		c.do(notes, reply("b", comment("c1", "the owner may")))
 		if got := w.authorsOf("b"); got != "Cleo Ben Ben" {
@@ -171,7 +171,7 @@ func TestSendAnnotations(t *testing.T) {
 		if err := w.host.SendAnnotations(t.Context(), c.caller, session, []string{"z"}, "", false); code(err) != ahp.CodeInvalidParams {
 			t.Errorf("an unknown thread: %v", err)
 		}
-		if err := w.host.SendAnnotations(t.Context(), core.Caller{Principal: commenter}, session, nil, "", false); err == nil || !strings.Contains(err.Error(), "may not send") {
+		if err := w.host.SendAnnotations(t.Context(), core.Caller{Principal: commenter}, session, nil, "", false); err == nil || !strings.Contains(err.Error(), "can't send") {
 			t.Errorf("a commenter sent to the agent: %v", err)
 		}
 	})

@@ -218,7 +218,7 @@ func TestWhatIsRefused(t *testing.T) {
 			{&ahp.AutomationCreateRequestedAction{Resource: "ahp-automation:/x", Definition: daily("")}, "title"},
 			{&ahp.AutomationUpdateRequestedAction{Resource: "ahp-automation:/x"}, "there is no automation"},
 			{&ahp.AutomationUpdateRequestedAction{Resource: nightly, Changes: ahp.AutomationDefinitionPatch{Title: ahp.Ptr(" ")}}, "title"},
-			{&ahp.AutomationSetAction{Automation: w.automation()}, "only the host"},
+			{&ahp.AutomationSetAction{Automation: w.automation()}, "only the server"},
 		} {
 			c.refused(ahp.AutomationsURI, x.a, x.says)
 		}

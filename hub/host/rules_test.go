@@ -79,8 +79,8 @@ func TestNotOfferedIsRefusedWithAReason(t *testing.T) {
 		c.refused(ahp.RootURI, &ahp.RootConfigChangedAction{}, "no settings")
 		c.refused(session, &ahp.SessionWorkingDirectorySetAction{Directory: "file:///tmp"}, "fixed here")
 		c.refused(session, &ahp.SessionMcpServerStartRequestedAction{ID: "x"}, "no MCP servers")
-		c.refused(session, &ahp.SessionReadyAction{}, "only the host")
-		c.refused(session, &ahp.UnknownAction{Type: "session/dance"}, "does not know")
+		c.refused(session, &ahp.SessionReadyAction{}, "only the server")
+		c.refused(session, &ahp.UnknownAction{Type: "session/dance"}, "does not support")
 		c.refused(w.chat(), &ahp.SessionTitleChangedAction{Title: "x"}, "does not belong")
 		c.refused(w.chat(), &ahp.ChatWorkingDirectorySetAction{Directory: "file:///elsewhere"}, "of its session") // AHP requirement 117
 		c.do(w.chat(), &ahp.ChatWorkingDirectorySetAction{Directory: core.FileURI(w.dir)})

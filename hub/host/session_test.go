@@ -223,7 +223,7 @@ func TestTitleComesFromTheFirstMessage(t *testing.T) {
 			t.Errorf("the title is %q", sum.Title)
 		}
 		c.refused(session, &ahp.SessionTitleChangedAction{Title: " \n"}, "at least one character")
-		c.refused(session, &ahp.SessionDefaultChatChangedAction{DefaultChat: w.chat()}, "only the host") // AHP requirements 37, 79
+		c.refused(session, &ahp.SessionDefaultChatChangedAction{DefaultChat: w.chat()}, "only the server") // AHP requirements 37, 79
 		c.converged()
 	})
 }

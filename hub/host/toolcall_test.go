@@ -188,8 +188,8 @@ func TestRightsComeBeforeRules(t *testing.T) {
 		c := w.create()
 		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("make")})
 		guest := w.connect(viewer, "vic-1")
-		guest.refused(w.chat(), w.approval("t", true), "may not approve")
-		guest.refused(w.chat(), started("hi"), "may not send messages")
+		guest.refused(w.chat(), w.approval("t", true), "can't approve")
+		guest.refused(w.chat(), started("hi"), "can't send messages")
 		guest.refused(session, &ahp.SessionTitleChangedAction{Title: "x"}, "only the owner")
 		if got := guest.try(ahp.RootURI, &ahp.RootConfigChangedAction{}); got == "" {
 			t.Error("a guest changed the root")

@@ -79,11 +79,11 @@ func TestAToolboxHasTheAgentsRights(t *testing.T) {
 		box, _ := w.host.Toolbox((*tokens)[0])
 		c.do(core.AnnotationsURI(session), thread("t", comment("e", "Why?")))
 		for says, a := range map[string]ahp.Action{
-			"may not":          &ahp.ChatTurnStartedAction{TurnID: "x"},
-			"of your own":      &ahp.AnnotationsRemovedAction{AnnotationID: "t"},
-			"only the owner":   &ahp.SessionTitleChangedAction{Title: "x"},
-			"at least one":     &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "u", Resource: "file:///a"}},
-			"comment is empty": &ahp.AnnotationsEntrySetAction{AnnotationID: "t", Entry: ahp.AnnotationEntry{ID: "f"}},
+			"as an agent you can't": &ahp.ChatTurnStartedAction{TurnID: "x"},
+			"only your own":         &ahp.AnnotationsRemovedAction{AnnotationID: "t"},
+			"only the owner":        &ahp.SessionTitleChangedAction{Title: "x"},
+			"at least one":          &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "u", Resource: "file:///a"}},
+			"comment is empty":      &ahp.AnnotationsEntrySetAction{AnnotationID: "t", Entry: ahp.AnnotationEntry{ID: "f"}},
 		} {
 			var refused Refusal
 			if err := box.Annotate(t.Context(), a); !errors.As(err, &refused) || !strings.Contains(err.Error(), says) {
