@@ -61,7 +61,7 @@ var packages = map[string]imports{
 	"handlers/upgrade":   {nil, "a socket is made and kept without knowing what it is for"},
 	"handlers/rpc":       {[]string{"handlers/upgrade", "hub", "hub/ahp", "hub/ahp/dialect", "hub/jsonrpc", "hub/access", "hub/audit", "hub/host", "hub/host/core", "hub/host/changes", "hub/quota", "hub/ids", "hub/texts"}, "the endpoint speaks the protocol for the host"},
 	"handlers/live":      {[]string{"handlers/upgrade", "hub", "hub/ahp", "hub/access", "hub/quota", "templ/part"}, "the engine of live pages knows rooms, and none of them by name"},
-	"web":                {[]string{"handlers/upgrade", "hub/access", "hub/audit", "hub/people", "hub/ahp", "templ/…", "hub/ids"}, "the server is handed its handlers"},
+	"web":                {[]string{"handlers/pages", "handlers/upgrade", "hub/access", "hub/audit", "hub/people", "hub/ahp", "templ/…", "hub/ids"}, "the server is handed its handlers, and lists every route of theirs"},
 	"cmd":                {[]string{"…"}, "the one place that names implementations"},
 	"e2e":                {[]string{"…"}, "tests see everything"},
 

@@ -20,6 +20,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/web"
 )
 
 const canary = "canary-4be91c"
@@ -225,7 +226,7 @@ func visitAll(t *testing.T, c *http.Client, prog *Program, mine, theirs string, 
 	r := chi.NewRouter()
 	p := pages.New(pages.Deps{})
 	defer p.Close()
-	p.Routes(r)
+	web.PageRoutes{Pages: p}.Routes(r)
 	_ = chi.Walk(r, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		if route == "/live" || route == "/notifications/stream" { // these do not end
 			return nil

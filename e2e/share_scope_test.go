@@ -17,6 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/part"
+	"github.com/ahphub/ahphub/web"
 )
 
 // halves is a session of two chats: one that is shared, and one that is full of the word, as everything else is.
@@ -306,7 +307,7 @@ func (h *halves) visit(c *http.Client, prog *Program, to *heard) {
 	r := chi.NewRouter()
 	p := pages.New(pages.Deps{})
 	defer p.Close()
-	p.Routes(r)
+	web.PageRoutes{Pages: p}.Routes(r)
 	scopes := []string{"", "session", "uncommitted", "branch", "turn", "turn." + h.ourTurn, "turn." + h.theirTurn, "compare." + h.ourTurn + ".." + h.theirTurn, "chat." + core.ShortID(h.theirs) + ".session"}
 	_ = chi.Walk(r, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		switch route { // the owner's archive the session, or have its agent repeat what was said

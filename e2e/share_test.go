@@ -18,6 +18,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/web"
 )
 
 // newSession makes a session by the form, with a first message, and returns its path.
@@ -236,7 +237,7 @@ func postRoutes(t *testing.T) (all []string) {
 	r := chi.NewRouter()
 	p := pages.New(pages.Deps{})
 	defer p.Close()
-	p.Routes(r)
+	web.PageRoutes{Pages: p}.Routes(r)
 	_ = chi.Walk(r, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		if method != http.MethodGet {
 			all = append(all, route)

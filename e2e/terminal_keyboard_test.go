@@ -25,6 +25,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine/local"
 	"github.com/ahphub/ahphub/static"
+	"github.com/ahphub/ahphub/web"
 )
 
 // gathering is the pages for several people of different roles, each known by a cookie.
@@ -80,7 +81,7 @@ func gather(t *testing.T) *gathering {
 				next.ServeHTTP(w, r)
 			})
 		})
-		all.Routes(r)
+		web.PageRoutes{Pages: all}.Routes(r)
 	})
 	srv := httptest.NewServer(r)
 	x := &gathering{t: t, browser: OpenBrowser(t), url: srv.URL, session: session}

@@ -3,6 +3,8 @@ package web
 import (
 	"net/http"
 
+	"github.com/ahphub/ahphub/handlers/pages"
+
 	"github.com/go-chi/chi/v5"
 )
 
@@ -65,4 +67,141 @@ func (s *Server) agentRoutes() http.Handler {
 		r.With(s.byAgent).Handle("/mcp", s.cfg.Tools)
 	}
 	return r
+}
+
+type pageHandler = func(w http.ResponseWriter, r *http.Request) error
+
+// PageRoutes are the routes of handlers/pages, all of them for visitors who are signed in.
+type PageRoutes struct{ *pages.Pages }
+
+// Routes mounts every page and form. hub/access says who may visit each.
+func (p PageRoutes) Routes(r chi.Router) {
+	get := func(path string, h pageHandler) { r.Get(path, p.Adapt(h)) }
+	post := func(path string, h pageHandler) { r.Post(path, p.Adapt(h)) }
+
+	get("/", p.Inbox.Show)
+	get("/live", p.Live.ServeStream)
+	get("/new", p.Chat.ShowNew)
+	post("/new", p.Chat.CreateSession)
+	post("/files/{ask}", p.Inbox.AnswerFiles)
+	get("/deleted", p.Inbox.ShowDeleted)
+	post("/deleted/{session}", p.Inbox.Restore)
+
+	get("/settings", p.Settings.Show)
+	post("/settings/theme", p.Settings.SetTheme)
+	get("/help", p.Settings.ShowHelp)
+	get("/settings/notifications", p.Settings.WithNotify(p.Settings.ShowNotifications))
+	post("/settings/notifications", p.Settings.WithNotify(p.Settings.ChooseNotifications))
+	post("/settings/notifications/browser", p.Settings.WithNotify(p.Settings.SetNotifyHere))
+	post("/settings/notifications/mail", p.Settings.WithNotify(p.Settings.SetMail))
+	post("/settings/notifications/mail/verify", p.Settings.WithNotify(p.Settings.VerifyMail))
+	post("/settings/notifications/hooks", p.Settings.WithNotify(p.Settings.MakeHook))
+	post("/settings/notifications/hooks/{hook}/test", p.Settings.WithNotify(p.Settings.TestHook))
+	post("/settings/notifications/hooks/{hook}/remove", p.Settings.WithNotify(p.Settings.RemoveHook))
+	get("/notifications/stream", p.Settings.WithNotify(p.Settings.StreamNotices))
+
+	get("/account", p.People.WithAccounts(p.People.ShowAccount))
+	post("/account/password", p.People.WithAccounts(p.People.SetPassword))
+	post("/account/tokens", p.People.WithAccounts(p.People.MakeToken))
+	post("/account/tokens/{token}/revoke", p.People.WithAccounts(p.People.RevokeToken))
+	post("/account/passkeys/begin", p.People.WithAccounts(p.People.BeginPasskey))
+	post("/account/passkeys", p.People.WithAccounts(p.People.MakePasskey))
+	post("/account/passkeys/{key}/remove", p.People.WithAccounts(p.People.RemovePasskey))
+
+	get("/people", p.People.Show)
+	post("/people/signout", p.People.SignOutOthers)
+	post("/people/browsers/{browser}", p.People.SignOutBrowser)
+	post("/people/links/{link}/revoke", p.People.RevokeAnyLink)
+	post("/people/files/{grant}/revoke", p.People.RevokeFiles)
+	post("/people/invite", p.People.WithMembers(p.People.Invite))
+	post("/people/members/{member}", p.People.WithMembers(p.People.ChangeMember))
+	post("/people/members/{member}/remove", p.People.WithMembers(p.People.RemoveMember))
+	get("/audit", p.People.ShowAudit)
+	get("/audit.jsonl", p.People.ExportAudit)
+
+	get("/automations", p.Automations.List)
+	get("/automations/new", p.Automations.ShowNew)
+	get("/automations/preview", p.Automations.PreviewSchedule)
+	post("/automations", p.Automations.Create)
+	get("/automations/{automation}", p.Automations.Show)
+	get("/automations/{automation}/edit", p.Automations.ShowEdit)
+	post("/automations/{automation}", p.Automations.Save)
+	post("/automations/{automation}/enabled", p.Automations.Enable)
+	post("/automations/{automation}/run", p.Automations.Run)
+	post("/automations/{automation}/remove", p.Automations.Remove)
+	post("/automations/{automation}/runs/{run}/cancel", p.Automations.CancelRun)
+
+	p.sessionRoutes(r)
+}
+
+// sessionRoutes mounts the pages and forms of one session.
+func (p PageRoutes) sessionRoutes(r chi.Router) {
+	get := func(path string, h pageHandler) { r.Get("/s/{session}"+path, p.Adapt(h)) }
+	post := func(path string, h pageHandler) { r.Post("/s/{session}"+path, p.Adapt(h)) }
+
+	get("", p.Chat.ShowSession)
+	post("/retry", p.Chat.Retry)
+	post("/title", p.Chat.OnSession(p.Chat.Retitle))
+	post("/archive", p.Chat.OnSession(p.Chat.Archive))
+	post("/delete", p.Inbox.Delete)
+	post("/mute", p.Settings.WithNotify(p.Settings.Mute))
+
+	get("/c/{chat}", p.Chat.Show)
+	get("/c/{chat}/edits/{call}", p.Review.ShowEdits)
+	get("/c/{chat}/edits/{call}/file/{file}", p.Review.ShowEditsFile)
+	get("/c/{chat}/text", p.Chat.ShowText)
+	get("/c/{chat}/complete", p.Chat.CompleteMessage)
+	get("/c/{chat}/attachments/{turn}/{n}", p.Chat.ShowAttachment)
+	post("/c/{chat}/fork", p.Chat.Fork)
+	post("/c/{chat}/message", p.Chat.OnChat(p.Chat.SendMessage))
+	post("/c/{chat}/settings", p.Chat.SetSetting)
+	post("/c/{chat}/stop", p.Chat.OnChat(p.Chat.StopTurn))
+	post("/c/{chat}/resume", p.Chat.OnChat(p.Chat.ResumeTurn))
+	post("/c/{chat}/background", p.Chat.MoveToBackground)
+	post("/c/{chat}/tool", p.Chat.OnChat(p.Chat.ConfirmTool))
+	post("/c/{chat}/input", p.Chat.OnChat(p.Chat.AnswerInput))
+	post("/c/{chat}/answer", p.Chat.OnChat(p.Chat.DraftAnswer))
+	post("/c/{chat}/queue/edit", p.Chat.OnChat(p.Chat.EditQueued))
+	post("/c/{chat}/queue/up", p.Chat.OnChat(p.Chat.RaiseQueued))
+	post("/c/{chat}/queue/remove", p.Chat.OnChat(p.Chat.RemoveQueued))
+
+	get("/changes", p.Review.Show)
+	get("/changes/file/{file}", p.Review.ShowFile)
+	get("/changes/context", p.Review.ShowContext)
+	get("/changes/image", p.Review.ShowImage)
+	get("/changes/place", p.Review.FindPlace)
+	post("/changes/reviewed", p.Review.MarkReviewed)
+	post("/changes/op", p.Review.RunOperation)
+	post("/changes/drafts", p.Review.SaveDraft)
+	post("/changes/send", p.Review.SendComments)
+	get("/threads", p.Review.ShowThreads)
+	get("/threads.md", p.Review.ExportThreads)
+	post("/threads/seen", p.Review.MarkSeen)
+	post("/threads/{thread}/{verb}", p.Review.ChangeThread)
+	post("/verdict", p.Review.GiveVerdict)
+	post("/suggestions", p.Review.ApplySuggestions)
+	get("/worktree", p.Review.ShowWorktree)
+	post("/worktree", p.Review.ChangeWorktree)
+
+	get("/t", p.Terminals.Show)
+	post("/t", p.Terminals.Open)
+	post("/t/exited", p.Terminals.CloseExited)
+	get("/t/{terminal}", p.Terminals.Show)
+	get("/t/{terminal}/frame", p.Terminals.ShowFrame)
+	get("/t/{terminal}/stream", p.Terminals.Stream)
+	get("/t/{terminal}/commands/{command}", p.Terminals.ShowOutput)
+	post("/t/{terminal}/claim", p.Terminals.OnTerminal(p.Terminals.Claim))
+	post("/t/{terminal}/rename", p.Terminals.OnTerminal(p.Terminals.Rename))
+	post("/t/{terminal}/clear", p.Terminals.OnTerminal(p.Terminals.Clear))
+	post("/t/{terminal}/input", p.Terminals.OnTerminal(p.Terminals.TypeLine))
+	post("/t/{terminal}/close", p.Terminals.Close)
+
+	get("/share", p.People.ShowShare)
+	post("/share", p.People.MakeLink)
+	post("/share/{link}/revoke", p.People.RevokeLink)
+
+	get("/customizations", p.Customs.Show)
+	get("/customizations/file", p.Customs.ShowFile)
+	post("/customizations", p.Customs.Switch)
+	post("/customizations/server", p.Customs.SwitchServer)
 }

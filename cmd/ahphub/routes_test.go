@@ -9,6 +9,7 @@ import (
 
 	"github.com/ahphub/ahphub/handlers/pages"
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/web"
 )
 
 // A route without a row is refused to all, so a forgotten one would be noticed only when it is
@@ -17,7 +18,7 @@ func TestEveryRouteHasARight(t *testing.T) {
 	r := chi.NewRouter()
 	p := pages.New(pages.Deps{})
 	defer p.Close()
-	p.Routes(r)
+	web.PageRoutes{Pages: p}.Routes(r)
 	n := 0
 	mounted := map[string]bool{}
 	err := chi.Walk(r, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
@@ -43,7 +44,7 @@ func TestSessionRoutesNameTheSession(t *testing.T) {
 	r := chi.NewRouter()
 	p := pages.New(pages.Deps{})
 	defer p.Close()
-	p.Routes(r)
+	web.PageRoutes{Pages: p}.Routes(r)
 	_ = chi.Walk(r, func(_, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		if strings.HasPrefix(route, "/s/") && !strings.HasPrefix(route, "/s/{session}") {
 			t.Errorf("%s does not name its session {session}", route)

@@ -196,7 +196,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		return err
 	}
 	a.web, err = web.New(web.Config{
-		Pages: a.pages, RPC: a.rpc, RootRPC: a.rpc.ByProvider(), Tools: a.tools, Unsubscribe: a.pages.Unsubscribe,
+		Pages: web.PageRoutes{Pages: a.pages}, RPC: a.rpc, RootRPC: a.rpc.ByProvider(), Tools: a.tools, Unsubscribe: a.pages.Unsubscribe,
 		Assets: assets, Sessions: a.host, Short: core.ShortID, Title: a.pages.TitleOf, Home: site.Home,
 		Tokens: access.NewTokens(in.owner, a.owner.Name, in.links, in.personal), Links: in.links, Members: in.members,
 		SignIn:    a.signIn,

@@ -1,4 +1,4 @@
-package pages
+package pages_test
 
 import (
 	"context"
@@ -66,8 +66,8 @@ func TestAccountPage(t *testing.T) {
 	fast := &argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 	passwords := &accounts.Passwords{Store: kept, Params: fast}
 	in := &signedIn{[]accounts.Browser{{Key: "k1", This: true}, {Key: "k2"}}}
-	s.pages.people.Accounts = people.Accounts{Passwords: passwords, Passkeys: &accounts.Passkeys{Store: kept}, Tokens: tokens}
-	s.pages.people.Browsers = in
+	s.pages.People.Accounts = people.Accounts{Passwords: passwords, Passkeys: &accounts.Passkeys{Store: kept}, Tokens: tokens}
+	s.pages.People.Browsers = in
 	form := func(path string, status int, pairs ...string) string {
 		t.Helper()
 		v := url.Values{}

@@ -1,4 +1,4 @@
-package pages
+package pages_test
 
 import (
 	"cmp"
@@ -19,6 +19,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"golang.org/x/net/html"
 
+	"github.com/ahphub/ahphub/handlers/pages"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
@@ -27,6 +28,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/machine/local"
 	"github.com/ahphub/ahphub/static"
+	"github.com/ahphub/ahphub/web"
 )
 
 // testSite is the pages over a real hub and host, for one person.
@@ -34,7 +36,7 @@ type testSite struct {
 	t     *testing.T
 	hub   *hub.Hub
 	host  *host.Host
-	pages *Pages
+	pages *pages.Pages
 	url   string
 	who   access.Principal
 	web   *http.Client
@@ -49,7 +51,7 @@ func (looking) Look(r custom.Root) custom.Found          { return custom.Find(r,
 func (looking) Follow(custom.Root, func()) (stop func()) { return func() {} }
 
 // open serves the pages to Ana; set changes what they are made with.
-func open(t *testing.T, set ...func(*Deps)) *testSite {
+func open(t *testing.T, set ...func(*pages.Deps)) *testSite {
 	t.Helper()
 	s := &testSite{t: t, who: ana}
 	s.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { s.host.Derive(tx, e) }})
@@ -69,18 +71,18 @@ func open(t *testing.T, set ...func(*Deps)) *testSite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deps := Deps{Host: s.host, Automations: s.host.Automations, Reviews: s.host.Changes, Terminals: s.host.Terminals, Hub: s.hub, Assets: assets}
+	deps := pages.Deps{Host: s.host, Automations: s.host.Automations, Reviews: s.host.Changes, Terminals: s.host.Terminals, Hub: s.hub, Assets: assets}
 	for _, f := range set {
 		f(&deps)
 	}
-	s.pages = New(deps)
+	s.pages = pages.New(deps)
 	r := chi.NewRouter()
 	r.Use(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			next.ServeHTTP(w, r.WithContext(access.WithPrincipal(r.Context(), s.who)))
 		})
 	})
-	s.pages.Routes(r)
+	web.PageRoutes{Pages: s.pages}.Routes(r)
 	r.NotFound(s.pages.NotFound)
 	srv := httptest.NewServer(r)
 	s.url = srv.URL

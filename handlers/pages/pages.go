@@ -71,15 +71,15 @@ type Reviews interface {
 // Pages joins the areas. Close it after the server stopped.
 type Pages struct {
 	*site.Site
-	automations *automations.Pages
-	chat        *chat.Pages
-	customs     *customs.Pages
-	inbox       *inbox.Pages
-	people      *people.Pages
-	presence    *visitors.Pages
-	review      *review.Pages
-	settings    *settings.Pages
-	terminals   *terminals.Pages
+	Automations *automations.Pages
+	Chat        *chat.Pages
+	Customs     *customs.Pages
+	Inbox       *inbox.Pages
+	People      *people.Pages
+	Visitors    *visitors.Pages
+	Review      *review.Pages
+	Settings    *settings.Pages
+	Terminals   *terminals.Pages
 }
 
 // New makes the pages.
@@ -93,13 +93,13 @@ func New(d Deps) *Pages {
 	}
 	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Hub: d.Hub, Links: d.Links, Presence: d.Presence, Assets: d.Assets, Log: d.Log, Notify: d.Notify,
 		Public: d.Public, DefaultDir: d.DefaultDir, Now: d.Now}
-	p := &Pages{Site: s, automations: automations.New(s, d.Host, d.Automations), customs: customs.New(s, d.Host),
-		inbox: inbox.New(s, d.Host), settings: settings.New(s), terminals: terminals.New(s, d.Terminals),
-		review: review.New(s, d.Host, d.Reviews, d.Docs)}
-	p.chat = chat.New(s, d.Host, p.terminals, p.review)
-	p.people = people.New(s, d.Host, people.Config{Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit, Changes: p.review})
-	p.presence = visitors.New(s, p.review, p.terminals)
-	s.Live = live.New(live.Config{Hub: d.Hub, ClientPrefix: core.FeedPrefix, Rooms: p.rooms(), Visit: p.presence.ShowVisitor,
+	p := &Pages{Site: s, Automations: automations.New(s, d.Host, d.Automations), Customs: customs.New(s, d.Host),
+		Inbox: inbox.New(s, d.Host), Settings: settings.New(s), Terminals: terminals.New(s, d.Terminals),
+		Review: review.New(s, d.Host, d.Reviews, d.Docs)}
+	p.Chat = chat.New(s, d.Host, p.Terminals, p.Review)
+	p.People = people.New(s, d.Host, people.Config{Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit, Changes: p.Review})
+	p.Visitors = visitors.New(s, p.Review, p.Terminals)
+	s.Live = live.New(live.Config{Hub: d.Hub, ClientPrefix: core.FeedPrefix, Rooms: p.rooms(), Visit: p.Visitors.ShowVisitor,
 		Links: d.Links, Public: d.Public, Sockets: d.Sockets, Frames: d.Frames, Heartbeat: d.Heartbeat})
 	return p
 }
@@ -107,11 +107,11 @@ func New(d Deps) *Pages {
 // Close ends every live stream's feed, and what the review does in the background, and waits.
 func (p *Pages) Close() {
 	p.Live.Close()
-	p.review.Close()
+	p.Review.Close()
 }
 
 // Renders counts how often live HTML was drawn, over all viewers.
 func (p *Pages) Renders() int64 { return p.Live.Renders() }
 
 // Unsubscribe answers the links in mails.
-func (p *Pages) Unsubscribe(w http.ResponseWriter, r *http.Request) { p.settings.Unsubscribe(w, r) }
+func (p *Pages) Unsubscribe(w http.ResponseWriter, r *http.Request) { p.Settings.Unsubscribe(w, r) }

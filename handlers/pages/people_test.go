@@ -1,4 +1,4 @@
-package pages
+package pages_test
 
 import (
 	"context"
@@ -62,7 +62,7 @@ func TestPeoplePage(t *testing.T) {
 		{Key: "k2", Account: accounts.Account{ID: "owner"}, Agent: "Mozilla/5.0 (iPhone) Safari/604.1"},
 		{Key: "k3", Account: accounts.Account{ID: "guest:1", Name: "Ben", Link: "l"}},
 	}}
-	s.pages.Links, s.pages.people.Browsers = links, in
+	s.pages.Links, s.pages.People.Browsers = links, in
 	base, _ := s.session()
 
 	made := s.url + base + "/share"
@@ -98,7 +98,7 @@ func TestPeoplePage(t *testing.T) {
 // The page says in words how a call ended that is not simply done, and the export names it.
 func TestAuditShowsOutcomes(t *testing.T) {
 	s := open(t)
-	s.pages.people.Audit = events{{What: "wrote a file", Outcome: audit.Unknown}, {What: "moved a file", Outcome: audit.Failed}, {What: "joined"}}
+	s.pages.People.Audit = events{{What: "wrote a file", Outcome: audit.Unknown}, {What: "moved a file", Outcome: audit.Failed}, {What: "joined"}}
 	shown := s.get("/audit")
 	for _, want := range []string{"Outcome unknown. ahphub stopped before this finished", "Failed. Part of it may have happened"} {
 		if strings.Count(shown, want) != 1 {
@@ -117,7 +117,7 @@ func TestAuditPage(t *testing.T) {
 		all = append(all, audit.Entry{At: time.Unix(int64(i), 0), Who: "owner", Name: "Ana", What: "signed in", From: "192.0.2.1"})
 	}
 	all = append(all, audit.Entry{At: time.Unix(1e9, 0), Who: "guest:1", Name: "<b>Ben</b>", What: "joined", On: "link-1"})
-	s.pages.people.Audit = all
+	s.pages.People.Audit = all
 
 	page := s.get("/audit")
 	if !strings.Contains(page, "&lt;b&gt;Ben") || !strings.Contains(page, "51 older") || strings.Count(page, "<time") != 200 {

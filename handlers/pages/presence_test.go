@@ -1,4 +1,4 @@
-package pages
+package pages_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/presence"
@@ -144,7 +145,7 @@ func TestPlacesThatAreNone(t *testing.T) {
 
 // A page whose network died without a word is not shown, though its stream may still come back; then it is again.
 func TestADeadNetworkIsNoticed(t *testing.T) {
-	s := open(t, func(d *Deps) {
+	s := open(t, func(d *pages.Deps) {
 		d.Heartbeat = live.Heartbeat{Every: 5 * time.Millisecond, LostAfter: 20 * time.Millisecond}
 	})
 	base, _ := s.session()

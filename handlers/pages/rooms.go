@@ -9,15 +9,15 @@ import (
 func (p *Pages) rooms() live.Table {
 	return live.Table{
 		"rail":           {Open: p.NewRailRoom, Share: site.AnswerRights},
-		"inbox":          {Open: p.inbox.NewRoom, Share: site.PersonAndRights}, // it says who is mentioned
+		"inbox":          {Open: p.Inbox.NewRoom, Share: site.PersonAndRights}, // it says who is mentioned
 		"session":        {Open: p.NewSessionRoom},
-		"people":         {Open: p.presence.NewRoom},
-		"chat":           {Open: p.chat.NewRoom},
-		"changes":        {Open: p.review.NewRoom},
-		"terminals":      {Open: p.terminals.NewTabsRoom},
-		"terminal":       {Open: p.terminals.NewRoom},
-		"automations":    {Open: p.automations.NewListRoom},
-		"automation":     {Open: p.automations.NewRoom},
-		"customizations": {Open: p.customs.NewRoom},
+		"people":         {Open: p.Visitors.NewRoom},
+		"chat":           {Open: p.Chat.NewRoom},
+		"changes":        {Open: p.Review.NewRoom},
+		"terminals":      {Open: p.Terminals.NewTabsRoom},
+		"terminal":       {Open: p.Terminals.NewRoom},
+		"automations":    {Open: p.Automations.NewListRoom},
+		"automation":     {Open: p.Automations.NewRoom},
+		"customizations": {Open: p.Customs.NewRoom},
 	}
 }

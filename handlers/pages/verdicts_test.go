@@ -1,4 +1,4 @@
-package pages
+package pages_test
 
 import (
 	"context"
@@ -56,7 +56,7 @@ func (p *papers) Each(_ context.Context, bucket string, visit func(string, []byt
 // reviewed is a session whose directory has one new file, and the key of the file.
 func (s *testSite) reviewed(text string) (base, dir, file string) {
 	s.t.Helper()
-	s.pages.review.Docs = &papers{}
+	s.pages.Review.Docs = &papers{}
 	dir = s.t.TempDir()
 	base = s.post("/new", url.Values{"dir": {dir}, "agent": {script.Provider}})
 	s.until(base+"/changes?scope=session", "Nothing changed here")
