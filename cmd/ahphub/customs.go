@@ -5,17 +5,18 @@ import (
 	"os"
 
 	"github.com/ahphub/ahphub/hub/custom"
-	"github.com/ahphub/ahphub/hub/host"
-	"github.com/ahphub/ahphub/hub/mcp"
+	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/mcp/dial"
 )
 
-// customize returns where agents' customizations are, and watches them until the program ends.
-func (a *app) customize(ctx context.Context) host.Customize {
+// computer returns the computer that the hub runs on, and the user's directory, where agents keep settings. It watches
+// agents' customizations until the program ends.
+func (a *app) computer(ctx context.Context) (m *local.Machine, home string) {
 	library := custom.NewLibrary(custom.Limits{}, a.log)
 	a.library = start(context.WithoutCancel(ctx), library.Run)
 	home, err := os.UserHomeDir()
 	if err != nil {
 		a.log.Info("cannot find the user's home directory to look for customizations", "err", err)
 	}
-	return host.Customize{Library: library, Home: home, Servers: mcp.Dialer{Version: versionName(), Pass: a.cfg.pass}}
+	return local.New(local.WithCustoms(library, dial.Dialer{Version: versionName(), Pass: a.cfg.pass})), home
 }

@@ -26,7 +26,6 @@ import (
 	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/machine/local"
 	"github.com/ahphub/ahphub/hub/mcp"
 	"github.com/ahphub/ahphub/hub/notify"
 	"github.com/ahphub/ahphub/hub/people"
@@ -105,11 +104,12 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	if err != nil {
 		return err
 	}
-	a.host, err = host.New(host.Config{Hub: a.hub, Machine: local.New(), Store: a.store, Audit: a.audit, Agents: agents,
+	computer, home := a.computer(ctx)
+	a.host, err = host.New(host.Config{Hub: a.hub, Machine: computer, Home: home, Store: a.store, Audit: a.audit, Agents: agents,
 		DefaultAgent: a.cfg.Agent,
 		DataDir:      a.cfg.Data, LastAlive: a.store.LastAlive(), Secrets: a.cfg.secretFiles(), DefaultDir: set.dir,
 		Pass: a.cfg.pass, TrustFilters: a.cfg.TrustFilters, ToolServers: mcp.Reach(agentURL(set, l), program),
-		Customize: a.customize(ctx), Log: a.log,
+		Log:        a.log,
 		FilesAsked: func(tx *hub.Tx, ask host.FileAsk) { a.notify.FilesAsked(tx, ask.ID, ask.Words()) },
 		Judged:     func(tx *hub.Tx, session ahp.URI, e review.Event) { a.notify.Judged(tx, session, e) },
 		Clients:    a, Limits: a.memory.host(), Tracer: a.telemetry.Tracer(), Meters: a.telemetry})
@@ -180,7 +180,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		return err
 	}
 	sockets, frames := a.memory.sockets(), a.memory.frames()
-	a.pages = pages.New(pages.Deps{Host: a.host, Automations: a.host.Automations, Reviews: a.host.Changes,
+	a.pages = pages.New(pages.Deps{Host: a.host, Automations: a.host.Automations, Customs: a.host.Customs, Reviews: a.host.Changes,
 		Terminals: a.host.Terminals, Hub: a.hub, Links: in.links, Presence: presence.New(presence.Config{}),
 		Assets: assets, Log: a.log,
 		Docs: a.docs, Browsers: in.cookies,

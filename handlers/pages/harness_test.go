@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -27,6 +28,7 @@ import (
 	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/mcp/dial"
 	"github.com/ahphub/ahphub/static"
 	"github.com/ahphub/ahphub/web"
 )
@@ -44,20 +46,16 @@ type testSite struct {
 
 var ana = access.Owner("Ana")
 
-// looking is a library without a watch: what lies on disk is looked at whenever somebody asks.
-type looking struct{}
-
-func (looking) Look(r custom.Root) custom.Found          { return custom.Find(r, custom.Limits{}) }
-func (looking) Follow(custom.Root, func()) (stop func()) { return func() {} }
-
 // open serves the pages to Ana; set changes what they are made with.
 func open(t *testing.T, set ...func(*pages.Deps)) *testSite {
 	t.Helper()
 	s := &testSite{t: t, who: ana}
 	s.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { s.host.Derive(tx, e) }})
 	var err error
-	s.host, err = host.New(host.Config{Hub: s.hub, Machine: local.New(), Agents: map[string]agent.Backend{script.Provider: script.Backend{}}, DataDir: t.TempDir(), DefaultDir: t.TempDir(),
-		Customize: host.Customize{Library: looking{}}})
+	library := custom.NewLibrary(custom.Limits{}, slog.New(slog.DiscardHandler)) // without a watch: each look reads the disk
+	s.host, err = host.New(host.Config{Hub: s.hub, Machine: local.New(local.WithCustoms(library, dial.Dialer{})),
+		Agents:  map[string]agent.Backend{script.Provider: script.Backend{}},
+		DataDir: t.TempDir(), DefaultDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +69,8 @@ func open(t *testing.T, set ...func(*pages.Deps)) *testSite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deps := pages.Deps{Host: s.host, Automations: s.host.Automations, Reviews: s.host.Changes, Terminals: s.host.Terminals, Hub: s.hub, Assets: assets}
+	deps := pages.Deps{Host: s.host, Automations: s.host.Automations, Customs: s.host.Customs, Reviews: s.host.Changes,
+		Terminals: s.host.Terminals, Hub: s.hub, Assets: assets}
 	for _, f := range set {
 		f(&deps)
 	}

@@ -32,6 +32,7 @@ import (
 type Deps struct {
 	Host        Host
 	Automations automations.Automations
+	Customs     customs.Customs
 	Reviews     Reviews
 	Terminals   terminals.Host
 	Hub         *hub.Hub
@@ -52,7 +53,8 @@ type Deps struct {
 	Heartbeat   live.Heartbeat   // of live streams
 }
 
-// Host is what the areas ask of the host together; its parts for automations, reviews and terminals are of their own.
+// Host is what the areas ask of the host together. Its parts for automations, customizations, reviews and terminals are of
+// their own.
 type Host interface {
 	automations.Host
 	chat.Host
@@ -93,7 +95,7 @@ func New(d Deps) *Pages {
 	}
 	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Hub: d.Hub, Links: d.Links, Presence: d.Presence, Assets: d.Assets, Log: d.Log, Notify: d.Notify,
 		Public: d.Public, DefaultDir: d.DefaultDir, Now: d.Now}
-	p := &Pages{Site: s, Automations: automations.New(s, d.Host, d.Automations), Customs: customs.New(s, d.Host),
+	p := &Pages{Site: s, Automations: automations.New(s, d.Host, d.Automations), Customs: customs.New(s, d.Host, d.Customs),
 		Inbox: inbox.New(s, d.Host), Settings: settings.New(s), Terminals: terminals.New(s, d.Terminals),
 		Review: review.New(s, d.Host, d.Reviews, d.Docs)}
 	p.Chat = chat.New(s, d.Host, p.Terminals, p.Review)

@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/machine/local"
-	"github.com/ahphub/ahphub/hub/mcp"
+	"github.com/ahphub/ahphub/hub/mcp/dial"
 	"github.com/ahphub/ahphub/hub/store"
 )
 
@@ -41,9 +41,8 @@ func realWorldOf(t *testing.T, backend agent.Backend, limits Limits) *world {
 	var h *host.Host
 	w := &world{t: t, dir: t.TempDir(), hub: hub.New(hub.Config{Journal: true, Boot: boot,
 		Derive: func(tx *hub.Tx, e *hub.Envelope) { h.Derive(tx, e) }})}
-	h, err = host.New(host.Config{Hub: w.hub, Machine: local.New(), Store: s, Agents: map[string]agent.Backend{"script": backend}, DataDir: dir,
-		DefaultDir: w.dir, Clients: w,
-		Customize: host.Customize{Library: library, Servers: mcp.Dialer{}}})
+	h, err = host.New(host.Config{Hub: w.hub, Machine: local.New(local.WithCustoms(library, dial.Dialer{})), Store: s, Agents: map[string]agent.Backend{"script": backend}, DataDir: dir,
+		DefaultDir: w.dir, Clients: w})
 	must(t, err)
 	background(t, func(ctx context.Context) error { return s.Run(ctx, w.hub) }, s.Close)
 	must(t, h.Start(t.Context()))

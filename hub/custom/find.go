@@ -25,29 +25,37 @@ type search struct {
 	fs     *os.Root
 	files  int // that may still be read
 	found  Found
+
+	folders []string // that were looked into, absolute
 }
 
 // Find looks into a root. One that cannot be opened has nothing.
 func Find(root Root, limits Limits) Found {
+	found, _ := find(root, limits)
+	return found
+}
+
+// find looks into a root, and returns which folders it has read.
+func find(root Root, limits Limits) (found Found, folders []string) {
 	limits = limits.withDefaults()
 	s := &search{root: root, limits: limits, files: limits.Files}
 	var err error
 	if s.fs, err = os.OpenRoot(root.Dir); err != nil {
-		return s.found
+		return s.found, nil
 	}
 	defer s.fs.Close()
-	s.found.folders = []string{root.Dir}
-	for _, spot := range root.Place.spots() {
+	s.folders = []string{root.Dir}
+	for _, spot := range spotsOf(root.Place) {
 		s.look(spot)
 	}
 	if root.Place != Own {
 		s.plugins()
 	}
-	for _, c := range root.Place.configs() {
+	for _, c := range configsOf(root.Place) {
 		s.enter(path.Dir(c.file))
 		s.found.Servers = append(s.found.Servers, s.servers(c, "")...)
 	}
-	return s.found
+	return s.found, s.folders
 }
 
 // look makes a group of what lies at a spot; none when nothing does.
@@ -66,7 +74,7 @@ func (s *search) group(sp spot) *Group {
 		return nil
 	}
 	at := s.abs(sp.dir)
-	return &Group{ID: s.root.id(at, "dir:"+string(sp.kind)), Path: at, Name: s.root.rel(at), Contents: sp.kind, Problem: problem, Entries: entries}
+	return &Group{ID: entryID(s.root, at, "dir:"+string(sp.kind)), Path: at, Name: relPath(s.root, at), Contents: sp.kind, Problem: problem, Entries: entries}
 }
 
 func (s *search) entries(sp spot) (list []Entry, there bool, problem string) {
@@ -150,9 +158,9 @@ func (s *search) enter(dir string) bool {
 		s.enter(path.Dir(dir))
 		return false
 	}
-	if at := s.abs(dir); err == nil && !slices.Contains(s.found.folders, at) {
+	if at := s.abs(dir); err == nil && !slices.Contains(s.folders, at) {
 		s.enter(path.Dir(dir))
-		s.found.folders = append(s.found.folders, at)
+		s.folders = append(s.folders, at)
 	}
 	return err == nil && info.IsDir()
 }

@@ -362,7 +362,7 @@ func FuzzFrontmatter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		head, body, err := frontmatter(data)
 		var e Entry
-		e.describe(head, Rule, "x")
+		describe(&e, head, Rule, "x")
 		if err == nil && len(body) > len(data) || len(e.Description) > mostDescription+10 {
 			t.Error("there is more than there was")
 		}

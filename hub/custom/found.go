@@ -6,76 +6,37 @@ import (
 	"encoding/hex"
 	"path/filepath"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Kind is the kind of an entry, in the protocol's words.
-type Kind string
+// The values of hub/machine, by their names here.
+type (
+	Kind    = machine.CustomKind
+	Place   = machine.CustomPlace
+	Root    = machine.CustomRoot
+	Found   = machine.CustomFound
+	Group   = machine.CustomGroup
+	Entry   = machine.CustomEntry
+	Command = machine.ServerCommand
+)
 
-// The kinds.
+// The kinds and places.
 const (
-	Agent  Kind = "agent"
-	Skill  Kind = "skill"
-	Prompt Kind = "prompt"
-	Rule   Kind = "rule"
-	Hook   Kind = "hook"
-	Server Kind = "mcpServer"
+	Agent  = machine.CustomAgent
+	Skill  = machine.CustomSkill
+	Prompt = machine.CustomPrompt
+	Rule   = machine.CustomRule
+	Hook   = machine.CustomHook
+	Server = machine.CustomServer
+
+	Workspace = machine.WorkspacePlace
+	Home      = machine.HomePlace
+	Own       = machine.OwnPlace
 )
 
-// Place is the origin of a root's files.
-type Place string
-
-// The places.
-const (
-	Workspace Place = "workspace" // a working directory: its files may be by any author
-	Home      Place = "home"      // the user's own settings of agents
-	Own       Place = "own"       // this host's data directory
-)
-
-// Root is a directory to look in.
-type Root struct {
-	Dir   string // absolute
-	As    string // the directory that ids are made of, where Dir stands for another; "" is Dir
-	Place Place
-}
-
-// Found holds the customizations of a root, in a fixed order.
-type Found struct {
-	Groups  []Group
-	Servers []Entry // MCP servers that no plugin declares
-	Over    bool    // there is more than is looked at
-
-	folders []string // that were looked into
-}
-
-// Group is a plugin, or a directory of entries of one kind.
-type Group struct {
-	ID, Path, Name string
-	Plugin         bool
-	Version        string // of a plugin
-	Contents       Kind   // of a directory
-	Problem        string // why nothing could be read; entries have problems of their own
-	Entries        []Entry
-}
-
-// Entry is one customization.
-type Entry struct {
-	ID          string
-	Kind        Kind
-	Name, Path  string
-	Line        int // where in the file it is declared, from 1; 0 is the whole file
-	Description string
-	Model       string
-	Tools       []string
-	Globs       []string // files that a rule is for
-	Always      *bool    // a rule that always applies, or does not
-	NoModel     bool     // a model may not choose it by itself
-	NoUser      bool     // a person cannot call it
-	Problem     string   // why it cannot be used
-	Command     *Command // of an MCP server
-}
-
-// id makes a handle that is the same after a restart, and in every session that sees the file.
-func (r Root) id(path, name string) string {
+// entryID returns a handle that is the same after a restart, and in every session that sees the file.
+func entryID(r Root, path, name string) string {
 	if rel, err := filepath.Rel(r.Dir, path); err == nil && r.As != "" {
 		path = filepath.Join(r.As, rel)
 	}
@@ -83,8 +44,8 @@ func (r Root) id(path, name string) string {
 	return "c" + hex.EncodeToString(sum[:10])
 }
 
-// rel is a path as people write it: relative to the root.
-func (r Root) rel(path string) string {
+// relPath returns a path as people write it: relative to the root.
+func relPath(r Root, path string) string {
 	rel, err := filepath.Rel(r.Dir, path)
 	if err != nil {
 		return path

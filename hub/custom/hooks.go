@@ -12,7 +12,7 @@ import (
 func readHooks(s *search, _ spot, file string) []Entry {
 	at := s.abs(file)
 	broken := func(problem string) []Entry {
-		return []Entry{{ID: s.root.id(at, "hooks"), Kind: Hook, Name: path.Base(file), Path: at, Problem: problem}}
+		return []Entry{{ID: entryID(s.root, at, "hooks"), Kind: Hook, Name: path.Base(file), Path: at, Problem: problem}}
 	}
 	data, err := s.read(file, s.limits.Config, true)
 	if err != nil {
@@ -25,7 +25,7 @@ func readHooks(s *search, _ spot, file string) []Entry {
 	var out []Entry
 	for _, e := range events {
 		for i, what := range matched(e.raw) {
-			out = append(out, Entry{ID: s.root.id(at, fmt.Sprintf("hook:%s:%s:%d", e.name, what, i)), Kind: Hook,
+			out = append(out, Entry{ID: entryID(s.root, at, fmt.Sprintf("hook:%s:%s:%d", e.name, what, i)), Kind: Hook,
 				Name: texts.ElideBytes(texts.OneLine(e.name), mostName), Description: what, Path: at, Line: e.line})
 		}
 	}

@@ -130,7 +130,7 @@ func (l *Library) touched(path string, gone bool) (any bool) {
 
 // matters reports whether a name in a root itself is read: many other files are written there.
 func matters(root Root, name string) bool {
-	for _, sp := range root.Place.spots() {
+	for _, sp := range spotsOf(root.Place) {
 		if head, _, _ := strings.Cut(sp.dir, "/"); head == name {
 			return true
 		}
@@ -140,7 +140,7 @@ func matters(root Root, name string) bool {
 			}
 		}
 	}
-	for _, c := range root.Place.configs() {
+	for _, c := range configsOf(root.Place) {
 		if head, _, _ := strings.Cut(c.file, "/"); head == name {
 			return true
 		}
@@ -186,9 +186,9 @@ func (l *Library) again(w *fsnotify.Watcher) {
 		if s == nil {
 			return
 		}
-		found := Find(root, l.limits)
-		if l.watch(w, s, found.folders) {
-			found = Find(root, l.limits) // what was written before it was watched
+		found, folders := find(root, l.limits)
+		if l.watch(w, s, folders) {
+			found, _ = find(root, l.limits) // what was written before it was watched
 		}
 		l.mu.Lock()
 		changed := !s.kept || !reflect.DeepEqual(found, s.found) // what was looked at before may be older

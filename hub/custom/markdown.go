@@ -34,7 +34,7 @@ func readSkill(s *search, _ spot, file string) []Entry {
 
 func (s *search) markdown(kind Kind, file, name string) Entry {
 	at := s.abs(file)
-	e := Entry{ID: s.root.id(at, string(kind)), Kind: kind, Name: name, Path: at}
+	e := Entry{ID: entryID(s.root, at, string(kind)), Kind: kind, Name: name, Path: at}
 	data, err := s.read(file, s.limits.Text, false)
 	if err != nil {
 		e.Problem = plain(err)
@@ -45,7 +45,7 @@ func (s *search) markdown(kind Kind, file, name string) Entry {
 		e.Problem = err.Error()
 		return e
 	}
-	e.describe(head, kind, name)
+	describe(&e, head, kind, name)
 	if kind == Rule && e.Description == "" {
 		e.Description = heading(body)
 	}
@@ -104,7 +104,7 @@ func cutFence(data []byte) (head, body []byte, ok bool) {
 }
 
 // describe takes over what a head says; of the wrong kind it counts as not said.
-func (e *Entry) describe(head map[string]any, kind Kind, name string) {
+func describe(e *Entry, head map[string]any, kind Kind, name string) {
 	e.Name = name
 	if kind != Rule {
 		e.Name = texts.ElideBytes(texts.OneLine(first(text(head["name"]), name)), mostName)

@@ -1,5 +1,7 @@
 package custom
 
+import "github.com/ahphub/ahphub/hub/machine"
+
 // spot is where entries of one kind lie below a root.
 type spot struct {
 	dir   string // "." is the root itself, which is never listed
@@ -75,15 +77,12 @@ var homeConfigs = []config{
 	{".copilot/mcp-config.json", "mcpServers"},
 }
 
-// OwnServers is the file of this host's data directory that declares its own MCP servers.
-const OwnServers = "mcp.json"
-
-var ownConfigs = []config{{OwnServers, "mcpServers"}}
+var ownConfigs = []config{{machine.OwnServers, "mcpServers"}}
 
 // pluginDirs is where plugins are installed, below a root.
 const pluginDirs = ".agents/plugins"
 
-func (p Place) spots() []spot {
+func spotsOf(p Place) []spot {
 	switch p {
 	case Workspace:
 		return workspaceSpots
@@ -93,7 +92,7 @@ func (p Place) spots() []spot {
 	return nil
 }
 
-func (p Place) configs() []config {
+func configsOf(p Place) []config {
 	switch p {
 	case Workspace:
 		return workspaceConfigs

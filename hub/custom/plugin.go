@@ -68,7 +68,7 @@ func (s *search) manifest(dir string) string {
 func (s *search) plugin(dir string) Group {
 	s.enter(dir)
 	at := s.abs(dir)
-	g := Group{ID: s.root.id(at, "plugin"), Path: at, Name: filepath.Base(at), Plugin: true, Entries: []Entry{}}
+	g := Group{ID: entryID(s.root, at, "plugin"), Path: at, Name: filepath.Base(at), Plugin: true, Entries: []Entry{}}
 	var fields map[string]json.RawMessage
 	if file := s.manifest(dir); file != "" {
 		s.enter(path.Dir(file))

@@ -25,7 +25,7 @@ func (h *Host) Authenticate(ctx context.Context, c core.Caller, p ahp.Authentica
 			return ahp.AuthenticateResult{}, nil
 		}
 	}
-	if h.takeServerToken(p.Resource, p.Token) {
+	if h.Customs.TakeToken(p.Resource, p.Token) {
 		return ahp.AuthenticateResult{}, nil
 	}
 	return ahp.AuthenticateResult{}, core.BadParams("resource: this host asks for no token for %.200q: sign in with the agent's own program", p.Resource)

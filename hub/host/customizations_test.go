@@ -16,24 +16,28 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/customs"
+	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/machine/local"
 )
 
-// shelf is a Library of what a test puts into it.
+// shelf is a computer with what a test puts into it, and MCP servers that a test holds in its hands.
 type shelf struct {
+	*dialer
+
 	mu    sync.Mutex
-	found map[string]custom.Found // by directory
+	found map[string]machine.CustomFound // by directory
 	tells map[string]func()
 }
 
-func (s *shelf) Look(r custom.Root) custom.Found {
+func (s *shelf) Look(_ context.Context, r machine.CustomRoot) machine.CustomFound {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.found[r.Dir]
 }
 
-func (s *shelf) Follow(r custom.Root, tell func()) func() {
+func (s *shelf) Follow(r machine.CustomRoot, tell func()) func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tells[r.Dir] = tell
@@ -44,7 +48,23 @@ func (s *shelf) Follow(r custom.Root, tell func()) func() {
 	}
 }
 
-func (s *shelf) put(dir string, f custom.Found) {
+func (s *shelf) ReadPlugin(context.Context, machine.CustomRoot, string) (g machine.CustomGroup, ok bool) {
+	return g, false
+}
+
+func (s *shelf) ReadText(context.Context, machine.CustomRoot, string, int64) (string, bool, error) {
+	return "", false, errors.New("there are no files")
+}
+
+// shelfMachine is this computer with a shelf.
+type shelfMachine struct {
+	machine.Machine
+	shelf *shelf
+}
+
+func (m shelfMachine) Customs() machine.Customs { return m.shelf }
+
+func (s *shelf) put(dir string, f machine.CustomFound) {
 	s.mu.Lock()
 	s.found[dir] = f
 	tell := s.tells[dir]
@@ -62,7 +82,7 @@ type dialer struct {
 	conns []*fakeConn
 }
 
-func (d *dialer) Dial(_ context.Context, s ServerSpec) (ServerConn, error) {
+func (d *dialer) Dial(_ context.Context, s machine.ServerSpec) (machine.ServerConn, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.fails != nil {
@@ -74,7 +94,7 @@ func (d *dialer) Dial(_ context.Context, s ServerSpec) (ServerConn, error) {
 }
 
 type fakeConn struct {
-	spec    ServerSpec
+	spec    machine.ServerSpec
 	tools   string
 	changed chan struct{}
 	done    chan struct{}
@@ -102,8 +122,10 @@ func (toolFake) UsesTools() bool { return true }
 func inCustomWorld(t *testing.T, f func(w *world, s *shelf, d *dialer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s, d, a := &shelf{found: map[string]custom.Found{}, tells: map[string]func(){}}, &dialer{}, &fake{}
-		w := newWorld(t, Config{Agents: map[string]agent.Backend{"fake": toolFake{a}}, Customize: Customize{Library: s, Home: "/home/ana", Servers: d},
+		d, a := &dialer{}, &fake{}
+		s := &shelf{dialer: d, found: map[string]machine.CustomFound{}, tells: map[string]func(){}}
+		w := newWorld(t, Config{Agents: map[string]agent.Backend{"fake": toolFake{a}}, Home: "/home/ana",
+			Machine:     shelfMachine{local.New(), s},
 			ToolServers: func(token string) []agent.MCPServer { return []agent.MCPServer{{Name: "host", URL: token}} }}, hub.Config{})
 		w.agent = a
 		defer w.stop()
@@ -111,25 +133,25 @@ func inCustomWorld(t *testing.T, f func(w *world, s *shelf, d *dialer)) {
 	})
 }
 
-func skills(dir string, names ...string) custom.Found {
-	g := custom.Group{ID: "dir:" + dir, Path: dir, Name: filepath.Base(dir), Contents: custom.Skill, Entries: []custom.Entry{}}
+func skills(dir string, names ...string) machine.CustomFound {
+	g := machine.CustomGroup{ID: "dir:" + dir, Path: dir, Name: filepath.Base(dir), Contents: machine.CustomSkill, Entries: []machine.CustomEntry{}}
 	for _, n := range names {
-		g.Entries = append(g.Entries, custom.Entry{ID: "skill:" + n, Kind: custom.Skill, Name: n, Path: dir + "/" + n})
+		g.Entries = append(g.Entries, machine.CustomEntry{ID: "skill:" + n, Kind: machine.CustomSkill, Name: n, Path: dir + "/" + n})
 	}
-	return custom.Found{Groups: []custom.Group{g}}
+	return machine.CustomFound{Groups: []machine.CustomGroup{g}}
 }
 
-func server(name string, argv ...string) custom.Entry {
-	return custom.Entry{ID: "mcp:" + name, Kind: custom.Server, Name: name, Path: "/app/.mcp.json", Line: 2, Command: &custom.Command{Argv: argv}}
+func server(name string, argv ...string) machine.CustomEntry {
+	return machine.CustomEntry{ID: "mcp:" + name, Kind: machine.CustomServer, Name: name, Path: "/app/.mcp.json", Line: 2, Command: &machine.ServerCommand{Argv: argv}}
 }
 
 func (w *world) customization(id string) any {
 	for _, c := range w.session().Customizations {
-		if customizationID(c) == id {
+		if customs.ID(c) == id {
 			return c.Value
 		}
-		for _, x := range childrenOf(c) {
-			if childID(x) == id {
+		for _, x := range customs.ChildrenOf(c) {
+			if customs.ChildID(x) == id {
 				return x.Value
 			}
 		}
@@ -175,7 +197,7 @@ func TestTheTreeFollowsWhatLiesOnDisk(t *testing.T) {
 		s.put("/home/ana", skills("/home/ana/.claude/skills"))
 		c := w.create()
 		list := w.session().Customizations
-		if len(list) != 2 || len(childrenOf(list[0])) != 1 || childrenOf(list[1]) == nil || len(childrenOf(list[1])) != 0 {
+		if len(list) != 2 || len(customs.ChildrenOf(list[0])) != 1 || customs.ChildrenOf(list[1]) == nil || len(customs.ChildrenOf(list[1])) != 0 {
 			t.Fatalf("the tree is %+v", asJSON(t, list))
 		}
 		if d := list[0].Value.(*ahp.DirectoryCustomization); !d.Writable || d.Contents != "skill" || d.URI != core.FileURI(w.dir+"/.claude/skills") || !d.Enabled {
@@ -192,11 +214,11 @@ func TestTheTreeFollowsWhatLiesOnDisk(t *testing.T) {
 		if w.customization("skill:one") == nil || w.customization("skill:two") == nil {
 			t.Error("an update does not say all of its children")
 		}
-		s.put(w.dir, custom.Found{})
+		s.put(w.dir, machine.CustomFound{})
 		if got := c.news(); !slices.Equal(got, []string{"session/customizationsChanged"}) || len(w.session().Customizations) != 1 {
 			t.Errorf("a directory that is gone sends %v", got)
 		}
-		s.put(w.dir, custom.Found{})
+		s.put(w.dir, machine.CustomFound{})
 		if got := c.news(); len(got) != 0 {
 			t.Errorf("nothing new sends %v", got)
 		}
@@ -209,14 +231,14 @@ func TestProblemsAreToldWhereTheyAre(t *testing.T) {
 		found := skills(w.dir+"/.claude/skills", "one", "two", "three")
 		found.Groups[0].Entries[1].Problem = "its head is no YAML"
 		found.Groups[0].Entries[2].Problem = "has no description"
-		found.Groups = append(found.Groups, custom.Group{ID: "p", Path: w.dir + "/p", Name: "p", Plugin: true, Problem: "cannot be read", Entries: []custom.Entry{}})
+		found.Groups = append(found.Groups, machine.CustomGroup{ID: "p", Path: w.dir + "/p", Name: "p", Plugin: true, Problem: "cannot be read", Entries: []machine.CustomEntry{}})
 		s.put(w.dir, found)
 		w.create()
 		d := w.session().Customizations[0].Value.(*ahp.DirectoryCustomization)
 		if l, ok := d.Load.Value.(*ahp.CustomizationDegradedState); !ok || l.Message != "two its head is no YAML; and 1 more" {
 			t.Errorf("the directory is %+v", d.Load.Value)
 		}
-		if x := d.Children[1].Value.(*ahp.SkillCustomization); string(x.Meta[problemKey]) != `"its head is no YAML"` {
+		if x := d.Children[1].Value.(*ahp.SkillCustomization); string(x.Meta[customs.ProblemKey]) != `"its head is no YAML"` {
 			t.Errorf("the entry says %s", x.Meta)
 		}
 		if l, ok := w.session().Customizations[1].Value.(*ahp.PluginCustomization).Load.Value.(*ahp.CustomizationErrorState); !ok || l.Message != "cannot be read" {
@@ -239,8 +261,8 @@ func TestDecisionsReachAsFarAsTheySay(t *testing.T) {
 		on := func(session ahp.URI, id string) bool {
 			st, _ := hub.StateOf[*ahp.SessionState](w.hub, session)
 			for _, g := range st.Customizations {
-				for _, x := range childrenOf(g) {
-					if childID(x) == id {
+				for _, x := range customs.ChildrenOf(g) {
+					if customs.ChildID(x) == id {
 						v := x.Value.(*ahp.SkillCustomization)
 						return v.Enabled == nil || *v.Enabled
 					}
@@ -262,7 +284,7 @@ func TestDecisionsReachAsFarAsTheySay(t *testing.T) {
 		want("off in the workspace", false, false, true)
 		c.do(session, toggled("skill:home", forAll(false), forSession(true)))
 		want("on in the session, off everywhere", true, false, false)
-		if a := w.host.DecidedOn(session, w.session())["skill:home"]; a.Session == nil || !*a.Session || a.Workspace != nil || a.All == nil || *a.All {
+		if a := w.host.Customs.ListDecisions(session, w.session())["skill:home"]; a.Session == nil || !*a.Session || a.Workspace != nil || a.All == nil || *a.All {
 			t.Errorf("decided is %+v", a)
 		}
 		c.do(session, toggled("skill:home"))
@@ -344,8 +366,8 @@ func TestWhatClientsPublishComesAndGoesWithThem(t *testing.T) {
 // AHP requirements 199 and 200.
 func TestServersStartAndStopAsTheyAreAsked(t *testing.T) {
 	inCustomWorld(t, func(w *world, s *shelf, d *dialer) {
-		s.put(w.host.cfg.DataDir, custom.Found{Servers: []custom.Entry{server("own", "run")}})
-		s.put(w.dir, custom.Found{Servers: []custom.Entry{server("repo", "evil")}})
+		s.put(w.host.cfg.DataDir, machine.CustomFound{Servers: []machine.CustomEntry{server("own", "run")}})
+		s.put(w.dir, machine.CustomFound{Servers: []machine.CustomEntry{server("repo", "evil")}})
 		c := w.create()
 		state := func(id string) string {
 			raw, _ := json.Marshal(w.customization(id).(*ahp.McpServerCustomization).State)
@@ -391,9 +413,30 @@ func TestServersStartAndStopAsTheyAreAsked(t *testing.T) {
 	})
 }
 
+// The address with placeholders and the resource that the server names are two texts for one server.
+func TestTokenReachesServerWhoseAddressHasPlaceholder(t *testing.T) {
+	t.Setenv("SITE", "https://site.example.com")
+	inCustomWorld(t, func(w *world, s *shelf, d *dialer) {
+		web := server("web")
+		web.Command.URL = "${env:SITE}/mcp"
+		d.fails = &machine.ServerNeedsToken{Auth: ahp.McpAuthRequirement{Reason: ahp.McpAuthRequiredReasonRequired,
+			Resource: ahp.ProtectedResourceMetadata{Resource: "https://site.example.com/mcp"}}}
+		s.put(w.host.cfg.DataDir, machine.CustomFound{Servers: []machine.CustomEntry{web}})
+		c := w.create()
+		d.fails = nil
+		_, err := w.host.Authenticate(t.Context(), c.caller, ahp.AuthenticateParams{
+			Resource: "https://site.example.com/mcp", Token: "the-token"})
+		w.must(err)
+		synctest.Wait()
+		if len(d.conns) != 1 || d.conns[0].spec.Token != "the-token" {
+			t.Errorf("the server was started again %d times, without its token", len(d.conns))
+		}
+	})
+}
+
 func TestAServersTokenEndsWithItsAgent(t *testing.T) {
 	inCustomWorld(t, func(w *world, s *shelf, d *dialer) {
-		s.put(w.host.cfg.DataDir, custom.Found{Servers: []custom.Entry{server("own", "run"), server("ahphub", "run"), server("two", "x")}})
+		s.put(w.host.cfg.DataDir, machine.CustomFound{Servers: []machine.CustomEntry{server("own", "run"), server("ahphub", "run"), server("two", "x")}})
 		w.create()
 		names := []string{}
 		for _, m := range w.agent.spec.MCP[1:] {

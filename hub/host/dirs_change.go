@@ -135,5 +135,5 @@ func (h *Host) dirReplaced(_ context.Context, e *hub.Envelope, _ *ahp.SessionWor
 // dirsChanged lets the session's agent go: the next turn opens it in the directories there are now.
 func (h *Host) dirsChanged(session ahp.URI) {
 	h.dropIdle(session)
-	h.recustomize(session)
+	h.Customs.Refresh(session)
 }

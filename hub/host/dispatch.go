@@ -127,7 +127,7 @@ func (h *Host) woken(uri ahp.URI) {
 	if !ok {
 		return
 	}
-	h.recustomize(uri)
+	h.Customs.Refresh(uri)
 	for _, c := range s.ActiveClients {
 		h.clients.Woken(uri, c.ClientID)
 	}

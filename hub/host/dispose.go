@@ -153,7 +153,7 @@ func (h *Host) emptyTrash(tx *hub.Tx) {
 		tx.Record(bucketTrash, oldest, nil)
 		tx.Record(core.BucketSessions, oldest, nil)
 		h.Changes.ForgetReview(tx, oldest)
-		h.forgetDecisions(tx, oldest)
+		h.Customs.ForgetDecisions(tx, oldest)
 		tx.Effect(oldest, func(ctx context.Context) { h.forgetSession(ctx, oldest) })
 	}
 }

@@ -13,6 +13,7 @@ func (h *Host) newEffects() map[string]core.Effect {
 	effects := h.ownEffects()
 	mergeTables(effects, h.Terminals.Effects())
 	mergeTables(effects, h.clients.Effects())
+	mergeTables(effects, h.Customs.Effects())
 	return effects
 }
 
@@ -32,10 +33,6 @@ func (h *Host) ownEffects() map[string]core.Effect {
 		"session/workingDirectorySet":      core.On(h.dirSet),
 		"session/workingDirectoryRemoved":  core.On(h.dirRemoved),
 		"session/workingDirectoryReplaced": core.On(h.dirReplaced),
-
-		"session/mcpServerStartRequested":      core.On(h.serverStartRequested),
-		"session/mcpServerStopRequested":       core.On(h.serverStopRequested),
-		"session/mcpServerBackgroundRequested": core.On(h.serverBackgrounded),
 	}
 }
 

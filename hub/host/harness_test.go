@@ -126,7 +126,10 @@ func newWorld(t *testing.T, cfg Config, hubCfg hub.Config) *world {
 	hubCfg.Derive = func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }
 	w.hub = hub.New(hubCfg)
 	w.machine = newTestMachine()
-	cfg.Hub, cfg.Machine, cfg.DataDir, cfg.DefaultDir = w.hub, w.machine.Machine(), t.TempDir(), w.dir
+	cfg.Hub, cfg.DataDir, cfg.DefaultDir = w.hub, t.TempDir(), w.dir
+	if cfg.Machine == nil {
+		cfg.Machine = w.machine.Machine()
+	}
 	if cfg.Agents == nil {
 		cfg.Agents = map[string]agent.Backend{"fake": w.agent}
 	}

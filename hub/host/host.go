@@ -23,6 +23,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/clients"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/customs"
 	"github.com/ahphub/ahphub/hub/host/terminals"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
@@ -52,7 +53,7 @@ type Config struct {
 	// FilesAsked receives every request for files that waits for the owner, under the hub's lock; nil: none.
 	FilesAsked func(*hub.Tx, FileAsk)
 
-	Customize Customize // rules, skills, MCP servers and the like; the zero value finds none
+	Home string // the user's directory, where agents keep settings; "" is not looked at
 
 	Machine machine.Machine // the computer on which sessions' programs run
 
@@ -72,6 +73,7 @@ type Config struct {
 // Host does the work of an agent host. New, Start, Run, in this order.
 type Host struct {
 	Automations *automations.Part
+	Customs     *customs.Part
 
 	cfg  Config
 	core *core.Core
@@ -93,7 +95,6 @@ type Host struct {
 	grants      grants
 	guard       *guard.Guard
 	tools       toolboxes
-	customs     customs
 	recovering  atomic.Bool // while true no queued message is started
 
 	mu      sync.Mutex
@@ -139,7 +140,7 @@ func New(cfg Config) (*Host, error) {
 // Start opens the root channel, reads the catalogue and ends what a crash cut off.
 // Call it once, before the first caller.
 func (h *Host) Start(ctx context.Context) error {
-	if err := errors.Join(h.openRoot(ctx), h.Changes.Recover(ctx), h.clients.Recover(ctx), h.loadCustoms(ctx), h.Automations.Load(ctx)); err != nil {
+	if err := errors.Join(h.openRoot(ctx), h.Changes.Recover(ctx), h.clients.Recover(ctx), h.Customs.Load(ctx), h.Automations.Load(ctx)); err != nil {
 		return err
 	}
 	if err := h.recover(ctx); err != nil {
@@ -173,7 +174,7 @@ func (h *Host) stop() {
 		h.clients.Close()
 		h.core.Lanes.Close()
 		h.stopLive()
-		h.stopCustoms()
+		h.Customs.Close()
 		h.Terminals.Close()
 		h.stopWatches()
 		h.Changes.Close()

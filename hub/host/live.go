@@ -111,7 +111,7 @@ func (l *live) openAgent() {
 	}
 	l.mu.Unlock()
 	if err == nil { // servers that were trusted or switched off while it opened
-		l.h.core.Lanes.Add(l.h.core.Ctx, customsLane(l.uri), func(context.Context) { l.h.settleServers(l.uri) })
+		l.h.Customs.Settle(l.uri)
 	}
 }
 
@@ -187,7 +187,7 @@ func (h *Host) drop(session ahp.URI, cause error) {
 	if l != nil {
 		l.stop(cause)
 	}
-	h.forgetCustoms(session)
+	h.Customs.Release(session)
 }
 
 // stopLive stops all sessions side by side.

@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/clients"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/customs"
 	"github.com/ahphub/ahphub/hub/host/terminals"
 	"github.com/ahphub/ahphub/hub/review"
 )
@@ -22,7 +23,7 @@ func (h *Host) newParts() (err error) {
 	}
 	h.clients = clients.New(h.core, clients.Config{Changed: func(session ahp.URI) {
 		h.clientsChanged(session)
-		h.recustomize(session)
+		h.Customs.Refresh(session)
 	}})
 	h.Terminals = terminals.New(h.core, terminals.Config{
 		Machine: h.cfg.Machine.Terminals(), DefaultDir: h.cfg.DefaultDir, Pass: h.cfg.Pass,
@@ -40,6 +41,13 @@ func (h *Host) newParts() (err error) {
 		CheckTemplate: h.CheckTemplate, NewSession: h.newSession, OpenSession: h.admit,
 		Isolate: func(ctx context.Context, session ahp.URI, s *ahp.SessionState) (func(), error) {
 			return h.Changes.Isolate(ctx, session, s, func(string) {})
+		},
+	})
+	h.Customs = customs.New(h.core, customs.Config{
+		Customs: h.cfg.Machine.Customs(), Home: h.cfg.Home, DataDir: h.cfg.DataDir, ServersChanged: h.serversChanged,
+		WorktreeOf: func(s *ahp.SessionState) (dir, repo string, ok bool) {
+			t, ok := changes.WorktreeOf(s)
+			return t.Dir, t.Repo, ok
 		},
 	})
 	return nil

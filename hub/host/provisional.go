@@ -288,7 +288,7 @@ func (h *Host) discard(tx *hub.Tx, session ahp.URI, channels []hub.ChannelInfo) 
 	h.core.Catalogue.Remove(session)
 	tx.Record(core.BucketSessions, session, nil)
 	h.Changes.ForgetReview(tx, session)
-	h.forgetDecisions(tx, session)
+	h.Customs.ForgetDecisions(tx, session)
 	h.notifyRemoved(tx, session)
 	tx.Effect(session, func(ctx context.Context) {
 		h.drop(session, errDisposed)

@@ -59,7 +59,9 @@ func (h *Host) describeAgents(ctx context.Context) []ahp.AgentInfo {
 			info.Models = []ahp.SessionModelInfo{}
 		}
 		info.Capabilities = withChats(info.Capabilities)
-		info.Customizations = h.rootCustomizations(h.cfg.Agents[name])
+		if h.UsesServers(name) {
+			info.Customizations = h.Customs.ListHome(ctx)
+		}
 		infos = append(infos, info)
 	}
 	return infos

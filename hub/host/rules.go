@@ -15,6 +15,7 @@ func (h *Host) newRules() map[string]core.Check {
 	rules := h.ownRules()
 	mergeTables(rules, h.Changes.Rules())
 	mergeTables(rules, h.Automations.Rules())
+	mergeTables(rules, h.Customs.Rules())
 	mergeTables(rules, h.Terminals.Rules())
 	mergeTables(rules, h.clients.Rules())
 	return rules
@@ -35,17 +36,13 @@ func (h *Host) ownRules() map[string]core.Check {
 	return map[string]core.Check{
 		"root/configChanged": core.Refuse("this host has no settings that clients may change"),
 
-		"session/titleChanged":                 core.Rule(checkTitle),
-		"session/isReadChanged":                core.Accept,
-		"session/isArchivedChanged":            core.Accept,
-		"session/configChanged":                core.Rule(h.checkConfigChanged),
-		"session/workingDirectorySet":          core.Rule(h.checkDirSet),
-		"session/workingDirectoryRemoved":      core.Rule(h.checkDirRemoved), // AHP requirement 83
-		"session/workingDirectoryReplaced":     core.Rule(h.checkDirReplaced),
-		"session/customizationToggled":         core.Rule(h.checkToggled),
-		"session/mcpServerStartRequested":      core.Rule(h.checkServerStart),
-		"session/mcpServerStopRequested":       core.Rule(h.checkServerStop),
-		"session/mcpServerBackgroundRequested": core.Rule(h.checkServerBackground),
+		"session/titleChanged":             core.Rule(checkTitle),
+		"session/isReadChanged":            core.Accept,
+		"session/isArchivedChanged":        core.Accept,
+		"session/configChanged":            core.Rule(h.checkConfigChanged),
+		"session/workingDirectorySet":      core.Rule(h.checkDirSet),
+		"session/workingDirectoryRemoved":  core.Rule(h.checkDirRemoved), // AHP requirement 83
+		"session/workingDirectoryReplaced": core.Rule(h.checkDirReplaced),
 
 		"chat/turnStarted":             core.Rule(h.checkTurnStarted),
 		"chat/turnCancelled":           core.Rule(checkTurnCancelled),
@@ -70,7 +67,6 @@ func (h *Host) ownRules() map[string]core.Check {
 
 const (
 	fixedDirs = "the directories of a session are fixed here: create another session for another directory"
-	noServers = "this host runs no MCP servers"
 )
 
 func checkTitle(_ *core.Request, _ *ahp.SessionState, a *ahp.SessionTitleChangedAction) string {

@@ -172,7 +172,7 @@ func (h *Host) begin(uri ahp.URI) {
 		h.openNow(uri)
 		return
 	}
-	h.recustomize(uri)
+	h.Customs.Refresh(uri)
 	h.opening.pause(uri)
 	h.provisional.change(uri, func(p *provisional) { p.unopened = true })
 	_ = h.core.Do(h.core.Ctx, func(tx *hub.Tx) { tx.Apply(uri, &ahp.SessionReadyAction{}) }) // fails only when the host stops
@@ -180,7 +180,7 @@ func (h *Host) begin(uri ahp.URI) {
 
 // openNow opens the agent of a session and says how that went.
 func (h *Host) openNow(uri ahp.URI) {
-	h.recustomize(uri)
+	h.Customs.Refresh(uri)
 	l, told := h.liveOf(uri), h.opening.take(uri)
 	l.goes(func() {
 		l.mu.Lock()

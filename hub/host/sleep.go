@@ -54,7 +54,7 @@ func (h *Host) sleepSession(e *core.Entry, since time.Time) {
 		return
 	}
 	h.dropIdle(uri)
-	h.forgetCustoms(uri)
+	h.Customs.Release(uri)
 }
 
 // dropIdle closes the agent of a session that sleeps, unless a turn came in between.

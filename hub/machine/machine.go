@@ -6,4 +6,5 @@ package machine
 // Machine is a computer. Its methods return the same values each time.
 type Machine interface {
 	Terminals() Terminals
+	Customs() Customs // nil when no customizations are looked for
 }

@@ -2,8 +2,6 @@ package mcp
 
 import (
 	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -66,24 +64,5 @@ func TestServerGetsRequestedToken(t *testing.T) {
 	}
 	if raw, _ := json.Marshal(w.session(outside)); strings.Contains(string(raw), "the-token") {
 		t.Error("the token is in the session's state")
-	}
-}
-
-func TestHeadersGoOnlyToServer(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, r.Header.Get("Authorization")+r.Header.Get("X-Key"))
-	}))
-	defer other.Close()
-	first := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
-	defer first.Close()
-	client := &http.Client{Transport: headers{next: http.DefaultTransport, set: map[string]string{"X-Key": "k"},
-		token: "t", server: first.URL, asked: &asked{}}}
-	res, err := client.Get(first.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if body, _ := io.ReadAll(res.Body); len(body) > 0 {
-		t.Errorf("another host was told %q", body)
 	}
 }

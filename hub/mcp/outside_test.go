@@ -13,8 +13,6 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/custom"
-	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -33,11 +31,11 @@ func TestRepositoryServerNeedsTrust(t *testing.T) {
 		t.Error("the agent was given it")
 	}
 	m := w.listed("files")
-	details := w.host.ServerDetails(true, outside)[m.ID]
+	details := w.host.Customs.ServerDetails(true, outside)[m.ID]
 	if details.Command != os.Args[0] || !slices.Contains(details.Sets, "OUTSIDE_PID") {
 		t.Errorf("the owner is shown %q %v", details.Command, details.Sets)
 	}
-	if hidden := w.host.ServerDetails(false, outside)[m.ID]; hidden.Command != "" || hidden.Sets != nil {
+	if hidden := w.host.Customs.ServerDetails(false, outside)[m.ID]; hidden.Command != "" || hidden.Sets != nil {
 		t.Errorf("a guest is shown %+v", hidden)
 	}
 	if raw, _ := json.Marshal(w.session(outside).Customizations); strings.Contains(string(raw), os.Args[0]) ||
@@ -47,10 +45,10 @@ func TestRepositoryServerNeedsTrust(t *testing.T) {
 	driver := core.Caller{Principal: access.Principal{ID: "guest:dan", Role: access.RoleDriver, Session: outside,
 		Prompt: true, Approve: true, Type: true}}
 	for name, err := range map[string]error{
-		"a guest":         w.host.TrustServer(t.Context(), driver, outside, m.ID, details.Digest),
-		"another command": w.host.TrustServer(t.Context(), anasClient, outside, m.ID, "something else"),
-		"another server":  w.host.TrustServer(t.Context(), anasClient, outside, "nobody", details.Digest),
-		"another session": w.host.TrustServer(t.Context(), anasClient, "ahp-session:/none", m.ID, details.Digest),
+		"a guest":         w.host.Customs.TrustServer(t.Context(), driver, outside, m.ID, details.Digest),
+		"another command": w.host.Customs.TrustServer(t.Context(), anasClient, outside, m.ID, "something else"),
+		"another server":  w.host.Customs.TrustServer(t.Context(), anasClient, outside, "nobody", details.Digest),
+		"another session": w.host.Customs.TrustServer(t.Context(), anasClient, "ahp-session:/none", m.ID, details.Digest),
 	} {
 		if err == nil {
 			t.Errorf("%s was trusted", name)
@@ -63,7 +61,7 @@ func TestRepositoryServerNeedsTrust(t *testing.T) {
 	if len(w.pids(pid)) != 2 {
 		t.Error("it does not run")
 	}
-	if by := w.host.ServerDetails(true, outside)[m.ID].By; by != "Ana" {
+	if by := w.host.Customs.ServerDetails(true, outside)[m.ID].By; by != "Ana" {
 		t.Errorf("trusted by %q", by)
 	}
 }
@@ -82,7 +80,7 @@ func TestTrustIsForUnchangedCommand(t *testing.T) {
 	w.declare(map[string]any{"files": started()})
 	w.act(&ahp.SessionActiveClientRemovedAction{ClientID: "ana"})
 	w.until("the first command is trusted still", func() bool { return w.listed("files").Meta["ahphub/untrusted"] == nil })
-	w.must(w.host.DistrustServer(t.Context(), anasClient, outside, w.listed("files").ID))
+	w.must(w.host.Customs.DistrustServer(t.Context(), anasClient, outside, w.listed("files").ID))
 	w.until("trust is taken back", func() bool { return w.listed("files").Meta["ahphub/untrusted"] != nil })
 }
 
@@ -249,12 +247,4 @@ func TestMessagesWaitForServer(t *testing.T) {
 	w.must(os.WriteFile(goes, nil, 0o600))
 	w.untilState("slow", "ready")
 	w.agent.end <- struct{}{}
-}
-
-func TestDigestMatchesDialedCommand(t *testing.T) {
-	_, err := Dialer{}.Dial(t.Context(),
-		host.ServerSpec{Name: "x", Command: custom.Command{Argv: []string{"./run"}, Dir: t.TempDir()}})
-	if err == nil || !strings.Contains(err.Error(), "cannot start its program ./run") {
-		t.Errorf("a program that is not in the directory: %v", err)
-	}
 }

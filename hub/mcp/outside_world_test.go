@@ -174,7 +174,7 @@ func (w *world) act(a ahp.Action) string {
 func (w *world) trust(name string) {
 	w.Helper()
 	m := w.listed(name)
-	w.must(w.host.TrustServer(w.Context(), anasClient, outside, m.ID, w.host.ServerDetails(true, outside)[m.ID].Digest))
+	w.must(w.host.Customs.TrustServer(w.Context(), anasClient, outside, m.ID, w.host.Customs.ServerDetails(true, outside)[m.ID].Digest))
 }
 
 func (w *world) start(name string) string {

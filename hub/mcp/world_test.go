@@ -27,6 +27,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/mcp/dial"
 )
 
 func TestMain(m *testing.M) {
@@ -127,11 +128,10 @@ func newWorld(t testing.TB, limits Limits) *world {
 	var err error
 	mux := http.NewServeMux()
 	w.server = httptest.NewServer(mux)
-	w.host, err = host.New(host.Config{Hub: w.hub, Machine: local.New(),
-		Agents: map[string]agent.Backend{"worker": w.agent}, DataDir: t.TempDir(), DefaultDir: w.dir,
-		ToolServers: Reach(w.server.URL, os.Args[0]), Log: log,
-		Customize: host.Customize{Library: custom.NewLibrary(custom.Limits{}, log), Home: t.TempDir(),
-			Servers: Dialer{Version: "test"}}})
+	w.host, err = host.New(host.Config{Hub: w.hub, Home: t.TempDir(),
+		Machine: local.New(local.WithCustoms(custom.NewLibrary(custom.Limits{}, log), dial.Dialer{Version: "test"})),
+		Agents:  map[string]agent.Backend{"worker": w.agent}, DataDir: t.TempDir(), DefaultDir: w.dir,
+		ToolServers: Reach(w.server.URL, os.Args[0]), Log: log})
 	w.must(err)
 	w.tools = New(Config{Host: w.host, Version: "test", Log: log, Limits: limits})
 	mux.Handle(Path, w.tools)

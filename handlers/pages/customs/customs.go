@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/audit"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/customs"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -24,7 +24,7 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p.Host.Customized(r.Context(), v.Session)
+	p.Customs.RefreshNow(r.Context(), v.Session)
 	var m *page.Customizations
 	mark, err := p.Live.Draw(r.Context(), v.Who, "customizations:"+v.Short, func(_ live.Room, s live.States) {
 		if state, ok := s[v.Session].(*ahp.SessionState); ok {
@@ -89,7 +89,7 @@ func (p *Pages) Switch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := r.PostForm.Get("id")
-	list, err := decision(p.Host.DecidedOn(v.Session, s)[id], s, r.PostForm.Get("to"))
+	list, err := decision(p.Customs.ListDecisions(v.Session, s)[id], s, r.PostForm.Get("to"))
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (p *Pages) Switch(w http.ResponseWriter, r *http.Request) error {
 }
 
 // decision returns the whole list of decisions once one is made: to is forget, or as off:workspace.
-func decision(was host.Decided, s *ahp.SessionState, to string) (list []ahp.CustomizationEnablement, err error) {
+func decision(was customs.Decisions, s *ahp.SessionState, to string) (list []ahp.CustomizationEnablement, err error) {
 	if to == "forget" {
 		return []ahp.CustomizationEnablement{}, nil
 	}
@@ -160,7 +160,7 @@ func (p *Pages) SwitchServer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	audit.Detail(r.Context(), r.PostForm.Get("do")+" "+host.ServerName(s, r.PostForm.Get("id")))
+	audit.Detail(r.Context(), r.PostForm.Get("do")+" "+customs.ServerName(s, r.PostForm.Get("id")))
 	ctx, c, id := r.Context(), p.CallerOf(r.Context()), r.PostForm.Get("id")
 	start := &ahp.SessionMcpServerStartRequestedAction{ID: id}
 	switch r.PostForm.Get("do") {
@@ -169,12 +169,12 @@ func (p *Pages) SwitchServer(w http.ResponseWriter, r *http.Request) error {
 	case "stop":
 		err = p.Act(ctx, v.Session, &ahp.SessionMcpServerStopRequestedAction{ID: id})
 	case "trust", "trust-start":
-		err = p.Host.TrustServer(ctx, c, v.Session, id, r.PostForm.Get("digest"))
+		err = p.Customs.TrustServer(ctx, c, v.Session, id, r.PostForm.Get("digest"))
 		if err == nil && r.PostForm.Get("do") == "trust-start" {
 			err = p.Act(ctx, v.Session, start)
 		}
 	case "distrust":
-		err = p.Host.DistrustServer(ctx, c, v.Session, id)
+		err = p.Customs.DistrustServer(ctx, c, v.Session, id)
 	default:
 		return site.BadRequest("Say what to do: start, stop, trust, trust-start or distrust.")
 	}
@@ -194,7 +194,7 @@ func (p *Pages) ShowFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	t, err := p.Host.CustomizationText(p.CallerOf(r.Context()), v.Session, r.URL.Query().Get("id"))
+	t, err := p.Customs.ReadText(r.Context(), p.CallerOf(r.Context()), v.Session, r.URL.Query().Get("id"))
 	if err != nil {
 		return err
 	}

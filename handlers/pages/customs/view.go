@@ -7,8 +7,8 @@ import (
 
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/customs"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -36,14 +36,14 @@ type customDraw struct {
 	base    string
 	home    string // the user's directory
 	s       *ahp.SessionState
-	decided map[string]host.Decided
-	servers map[string]host.ServerDetail
+	decided map[string]customs.Decisions
+	servers map[string]customs.ServerDetail
 	out     *page.Customizations
 }
 
 func (p *Pages) customView(v site.Visit, s *ahp.SessionState) *page.Customizations {
-	d := customDraw{base: "/s/" + v.Short, home: p.Host.Home(), s: s, decided: p.Host.DecidedOn(v.Session, s), servers: p.Host.ServerDetails(true, v.Session),
-		out: &page.Customizations{Base: "/s/" + v.Short, Agent: p.AgentName(s.Provider), Given: p.Host.UsesServers(s.Provider), Over: p.Host.CustomizationsOver(v.Session)}}
+	d := customDraw{base: "/s/" + v.Short, home: p.Customs.Home(), s: s, decided: p.Customs.ListDecisions(v.Session, s), servers: p.Customs.ServerDetails(true, v.Session),
+		out: &page.Customizations{Base: "/s/" + v.Short, Agent: p.AgentName(s.Provider), Given: p.Host.UsesServers(s.Provider), Over: p.Customs.HasMore(v.Session)}}
 	d.out.Sections = append(d.out.Sections, customSections...)
 	for _, c := range s.Customizations {
 		d.top(c)

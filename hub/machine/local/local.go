@@ -10,10 +10,20 @@ import (
 // Machine implements machine.Machine.
 type Machine struct {
 	terminals terminals
+	customs   *customs // nil: none are looked for
 }
 
+// Option is a choice about a Machine.
+type Option func(*Machine)
+
 // New returns this computer.
-func New() *Machine { return &Machine{} }
+func New(options ...Option) *Machine {
+	m := &Machine{}
+	for _, choose := range options {
+		choose(m)
+	}
+	return m
+}
 
 // Terminals returns the pseudo terminals of this computer.
 func (m *Machine) Terminals() machine.Terminals { return m.terminals }

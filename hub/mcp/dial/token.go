@@ -1,4 +1,4 @@
-package mcp
+package dial
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // asked records a server's request for a token.
@@ -66,7 +66,7 @@ func (a *asked) token(ctx context.Context) error {
 		need.Resource.ResourceName, need.Resource.AuthorizationServers = m.ResourceName, m.AuthorizationServers
 		need.Resource.ScopesSupported, need.Resource.BearerMethodsSupported = m.ScopesSupported, m.BearerMethodsSupported
 	}
-	return &host.ServerNeedsToken{Auth: need}
+	return &machine.ServerNeedsToken{Auth: need}
 }
 
 // metadata returns where to sign in for the server, from the address in its answer, or from the

@@ -1,27 +1,29 @@
-package mcp
+package dial
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Dialer starts other MCP servers, or connects to them, as their client. It implements
-// host.ServerDialer.
+// Dialer starts MCP servers, or connects to them, as their client.
 type Dialer struct {
 	Version string   // of the program, sent to servers
-	Pass    []string // variables of the host that servers see in addition to the usual ones
+	Pass    []string // variables of the hub's environment that servers see in addition to the usual ones
+
+	Start func(*exec.Cmd) error // starts a program; nil: (*exec.Cmd).Start
 }
 
 const (
@@ -30,17 +32,18 @@ const (
 )
 
 // Dial returns when the server is ready, or when ctx ends.
-func (d Dialer) Dial(ctx context.Context, spec host.ServerSpec) (host.ServerConn, error) {
-	log := spec.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
+func (d Dialer) Dial(ctx context.Context, spec machine.ServerSpec) (machine.ServerConn, error) {
+	cmd, err := spec.Command.Expand(lookupVariable)
+	if err != nil {
+		return nil, err
 	}
+	spec.Command = cmd
 	c := &conn{changed: make(chan struct{}, 1), done: make(chan struct{})}
 	opts := &mcp.ClientOptions{
 		Capabilities:           &mcp.ClientCapabilities{}, // it cannot send requests
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.signalChange() },
 	}
-	t, err := d.transport(spec, c, opts, log)
+	t, err := d.transport(spec, c, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +56,18 @@ func (d Dialer) Dial(ctx context.Context, spec host.ServerSpec) (host.ServerConn
 	return c, nil
 }
 
-func (d Dialer) transport(spec host.ServerSpec, c *conn, opts *mcp.ClientOptions, log *slog.Logger) (mcp.Transport,
-	error) {
+// lookupVariable returns a variable that a server's declaration names. The hub's own are not for servers.
+func lookupVariable(name string) (string, bool) {
+	if strings.HasPrefix(name, "AHPHUB_") {
+		return "", false
+	}
+	return os.LookupEnv(name)
+}
+
+func (d Dialer) transport(spec machine.ServerSpec, c *conn, opts *mcp.ClientOptions) (mcp.Transport, error) {
 	cmd := spec.Command
 	if cmd.URL == "" {
-		p, err := startServer(cmd, d.Pass, log)
+		p, err := d.startServer(cmd, spec.Stderr)
 		if err != nil {
 			return nil, err
 		}

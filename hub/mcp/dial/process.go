@@ -1,10 +1,9 @@
-package mcp
+package dial
 
 import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,8 +14,8 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/agent"
-	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/environ"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 const (
@@ -36,7 +35,8 @@ type process struct {
 	once   sync.Once
 }
 
-func startServer(c custom.Command, pass []string, log *slog.Logger) (*process, error) {
+// startServer starts a server's program. stderr receives what it writes to standard error.
+func (d Dialer) startServer(c machine.ServerCommand, stderr func(string)) (*process, error) {
 	path, err := exec.LookPath(c.Argv[0])
 	if errors.Is(err, exec.ErrDot) {
 		err = nil
@@ -52,13 +52,13 @@ func startServer(c custom.Command, pass []string, log *slog.Logger) (*process, e
 		return nil, err
 	}
 	defer w.Close()
-	p := &process{stdout: r, words: &lastWords{log: log}, gone: make(chan struct{})}
+	p := &process{stdout: r, words: &lastWords{tell: stderr}, gone: make(chan struct{})}
 	p.cmd = exec.Command(path, c.Argv[1:]...)
-	p.cmd.Dir, p.cmd.Env = c.Dir, serverEnvironment(c.Env, pass)
+	p.cmd.Dir, p.cmd.Env = c.Dir, serverEnvironment(c.Env, d.Pass)
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = w, p.words, time.Second
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
-		err = p.cmd.Start()
+		err = d.start(p.cmd)
 	}
 	if err != nil {
 		r.Close()
@@ -66,6 +66,13 @@ func startServer(c custom.Command, pass []string, log *slog.Logger) (*process, e
 	}
 	go p.wait() // ends with the process, which stop ends
 	return p, nil
+}
+
+func (d Dialer) start(cmd *exec.Cmd) error {
+	if d.Start == nil {
+		return cmd.Start()
+	}
+	return d.Start(cmd)
 }
 
 // serverEnvironment returns a server's environment: the usual variables, those the host passes on,
@@ -135,13 +142,15 @@ func (p *process) explain(err error) error {
 	return errors.New(how)
 }
 
-// lastWords logs a server's standard error and keeps its end.
+// lastWords passes on a server's standard error and keeps its end.
 type lastWords struct {
 	agent.Tail
-	log *slog.Logger
+	tell func(string) // may be nil
 }
 
 func (w *lastWords) Write(b []byte) (int, error) {
-	w.log.Debug("an MCP server wrote to standard error", "stderr", string(b[:min(len(b), 500)]))
+	if w.tell != nil {
+		w.tell(string(b[:min(len(b), 500)]))
+	}
 	return w.Tail.Write(b)
 }

@@ -1,4 +1,4 @@
-package host
+package customs
 
 import (
 	"cmp"
@@ -9,59 +9,56 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Whether a customization is used is decided for a session, for a directory's sessions, or for all; the nearest decision
-// counts. They are kept by the host, so that they hold after a restart and where the protocol's entry has no room for them.
+// Whether a customization is used is decided for a session, for a directory's sessions, or for all; the nearest
+// decision counts. The host keeps decisions, so that they hold after a restart and for entries without a field for them.
 
-// bucketCustoms keeps the decisions of each scope: id → on.
-const bucketCustoms = "customizations"
+// decisionsBucket holds the decisions of each scope: id → on.
+const decisionsBucket = "customizations"
 
 const (
-	scopeAll      = "all"
-	mostDecisions = 2000 // of one scope
+	scopeAll     = "all"
+	maxDecisions = 2000 // of one scope
 )
 
 func scopeOfSession(session ahp.URI) string { return "session:" + session }
 
-// scopeOfWorkspace is a session's first directory; a work tree's is the directory it was made from.
-func scopeOfWorkspace(s *ahp.SessionState) string {
+// scopeOfWorkspace returns the scope of a session's first directory; a worktree has that of the directory it was made
+// from.
+func (p *Part) scopeOfWorkspace(s *ahp.SessionState) string {
 	if len(s.WorkingDirectories) == 0 {
 		return ""
 	}
-	if t, ok := changes.WorktreeOf(s); ok && core.FileURI(t.Dir) == s.WorkingDirectories[0] {
-		return "workspace:" + core.FileURI(t.Repo)
+	if tree, repo, ok := p.cfg.WorktreeOf(s); ok && core.FileURI(tree) == s.WorkingDirectories[0] {
+		return "workspace:" + core.FileURI(repo)
 	}
 	return "workspace:" + s.WorkingDirectories[0]
 }
 
-// loadCustoms reads decisions and trust once, before the first caller.
-func (h *Host) loadCustoms(ctx context.Context) error {
-	c := &h.customs
-	c.by, c.decided, c.trusted, c.tokens = map[ahp.URI]*customized{}, map[string]map[string]bool{}, map[string]Trust{}, map[string]string{}
-	if h.core.Store == nil {
+// Load reads decisions and trust. Call it once, before the first client connects.
+func (p *Part) Load(ctx context.Context) error {
+	if p.core.Store == nil {
 		return nil
 	}
-	list, err := h.core.Store.Records(ctx, bucketCustoms)
+	list, err := p.core.Store.Records(ctx, decisionsBucket)
 	for _, r := range list {
 		var ids map[string]bool
 		if err := json.Unmarshal(r.Value, &ids); err != nil {
-			h.core.Log.Error("decisions on customizations cannot be read", "scope", r.Key, "err", err)
+			p.core.Log.Error("decisions on customizations cannot be read", "scope", r.Key, "err", err)
 			continue
 		}
-		c.decided[r.Key] = ids
+		p.registry.decided[r.Key] = ids
 	}
 	if err != nil {
 		return err
 	}
-	return h.loadTrust(ctx)
+	return p.loadTrust(ctx)
 }
 
-// checkToggled keeps decisions in the protocol's order, and those for more than a session to
-// callers who see all sessions.
-func (h *Host) checkToggled(r *core.Request, s *ahp.SessionState, a *ahp.SessionCustomizationToggledAction) string {
+// checkToggled sorts decisions in the protocol's order, and lets only the owner decide for more than a session.
+func (p *Part) checkToggled(r *core.Request, s *ahp.SessionState, a *ahp.SessionCustomizationToggledAction) string {
 	if !hasCustomization(s, a.ID) {
 		return "" // it changes nothing (AHP requirement 149)
 	}
@@ -80,8 +77,8 @@ func (h *Host) checkToggled(r *core.Request, s *ahp.SessionState, a *ahp.Session
 		}
 		seen[rank] = true
 	}
-	if h.customs.full(r.Info.URI, s, a.ID) {
-		return fmt.Sprintf("there are %d decisions already, as many as are kept", mostDecisions)
+	if p.isFull(r.Info.URI, s, a.ID) {
+		return fmt.Sprintf("there are %d decisions already, as many as are kept", maxDecisions)
 	}
 	a.Enablement = slices.Clone(a.Enablement)
 	slices.SortFunc(a.Enablement, func(x, y ahp.CustomizationEnablement) int {
@@ -89,11 +86,11 @@ func (h *Host) checkToggled(r *core.Request, s *ahp.SessionState, a *ahp.Session
 		j, _ := rankOf(y)
 		return cmp.Compare(i, j)
 	})
-	h.noteToggled(r.Tx, r.Info.Session, s, a)
+	p.recordToggled(r.Tx, r.Info.Session, s, a)
 	return ""
 }
 
-// rankOf is how far a decision reaches: 1 a session, 2 a workspace, 3 all; 0 unknown.
+// rankOf returns how far a decision reaches: 1 a session, 2 a workspace, 3 all, 0 for an unknown kind.
 func rankOf(e ahp.CustomizationEnablement) (rank int, dir ahp.URI) {
 	switch v := e.Value.(type) {
 	case *ahp.CustomizationSessionEnablement:
@@ -106,20 +103,23 @@ func rankOf(e ahp.CustomizationEnablement) (rank int, dir ahp.URI) {
 	return 0, ""
 }
 
-func (c *customs) full(session ahp.URI, s *ahp.SessionState, id string) bool {
+// isFull reports whether a scope of the session has no room for a decision on one more entry.
+func (p *Part) isFull(session ahp.URI, s *ahp.SessionState, id string) bool {
+	c := &p.registry
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, scope := range []string{scopeOfSession(session), scopeOfWorkspace(s), scopeAll} {
-		if _, has := c.decided[scope][id]; !has && len(c.decided[scope]) >= mostDecisions {
+	for _, scope := range []string{scopeOfSession(session), p.scopeOfWorkspace(s), scopeAll} {
+		if _, has := c.decided[scope][id]; !has && len(c.decided[scope]) >= maxDecisions {
 			return true
 		}
 	}
 	return false
 }
 
-// noteToggled writes decisions down in order with the action, and has them take effect wherever they reach. What was decided
-// before and is not said is taken back. An entry may look the same and still be decided otherwise.
-func (h *Host) noteToggled(tx *hub.Tx, session ahp.URI, s *ahp.SessionState, a *ahp.SessionCustomizationToggledAction) {
+// recordToggled records decisions in the step of their action, and refreshes the sessions that they reach. Earlier
+// decisions that the action does not repeat are removed. An entry may look the same and still be decided otherwise.
+func (p *Part) recordToggled(tx *hub.Tx, session ahp.URI, s *ahp.SessionState,
+	a *ahp.SessionCustomizationToggledAction) {
 	said := map[int]bool{}
 	on := map[int]bool{}
 	for _, e := range a.Enablement {
@@ -127,21 +127,22 @@ func (h *Host) noteToggled(tx *hub.Tx, session ahp.URI, s *ahp.SessionState, a *
 		said[rank], on[rank] = true, ahp.Enabled([]ahp.CustomizationEnablement{e})
 	}
 	far := false
-	h.decide(tx, scopeOfSession(session), a.ID, said[1], on[1])
-	if w := scopeOfWorkspace(s); w != "" {
-		far = h.decide(tx, w, a.ID, said[2], on[2])
+	p.decide(tx, scopeOfSession(session), a.ID, said[1], on[1])
+	if w := p.scopeOfWorkspace(s); w != "" {
+		far = p.decide(tx, w, a.ID, said[2], on[2])
 	}
-	far = h.decide(tx, scopeAll, a.ID, said[3], on[3]) || far
-	tx.Effect(customsLane(session), func(context.Context) {
-		h.recustomize(session)
+	far = p.decide(tx, scopeAll, a.ID, said[3], on[3]) || far
+	tx.Effect(lane(session), func(context.Context) {
+		p.Refresh(session)
 		if far {
-			h.customizeAll()
+			p.refreshAll()
 		}
 	})
 }
 
-func (h *Host) decide(tx *hub.Tx, scope, id string, said, on bool) (changed bool) {
-	c := &h.customs
+// decide records or removes one decision.
+func (p *Part) decide(tx *hub.Tx, scope, id string, said, on bool) (changed bool) {
+	c := &p.registry
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	was, had := c.decided[scope][id]
@@ -158,47 +159,48 @@ func (h *Host) decide(tx *hub.Tx, scope, id string, said, on bool) (changed bool
 	}
 	if len(c.decided[scope]) == 0 {
 		delete(c.decided, scope)
-		tx.Record(bucketCustoms, scope, nil)
+		tx.Record(decisionsBucket, scope, nil)
 		return true
 	}
 	raw, _ := json.Marshal(c.decided[scope]) // booleans
-	tx.Record(bucketCustoms, scope, raw)
+	tx.Record(decisionsBucket, scope, raw)
 	return true
 }
 
-// forgetDecisions drops those of a session that is gone for good.
-func (h *Host) forgetDecisions(tx *hub.Tx, session ahp.URI) {
-	c := &h.customs
+// ForgetDecisions removes the decisions of a session that is gone for good.
+func (p *Part) ForgetDecisions(tx *hub.Tx, session ahp.URI) {
+	c := &p.registry
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if scope := scopeOfSession(session); c.decided[scope] != nil {
 		delete(c.decided, scope)
-		tx.Record(bucketCustoms, scope, nil)
+		tx.Record(decisionsBucket, scope, nil)
 	}
 }
 
-// resolver answers what was decided for one session. The lock of customs is held.
+// resolver finds the decisions for one session. The registry's lock is held.
 type resolver struct {
-	c                  *customs
+	c                  *registry
 	session, workspace string
 	dir                ahp.URI
 }
 
-func (c *customs) resolver(session ahp.URI, s *ahp.SessionState) resolver {
-	r := resolver{c: c, session: scopeOfSession(session), workspace: scopeOfWorkspace(s)}
+func (p *Part) newResolver(session ahp.URI, s *ahp.SessionState) resolver {
+	r := resolver{c: &p.registry, session: scopeOfSession(session), workspace: p.scopeOfWorkspace(s)}
 	if len(s.WorkingDirectories) > 0 {
 		r.dir = s.WorkingDirectories[0]
 	}
 	return r
 }
 
-// of lists the decisions on an entry, the nearest first. A client's own counts where the host has none.
+// of returns the decisions on an entry, the nearest first. A client's own counts where the host has none.
 func (r resolver) of(id string, published []ahp.CustomizationEnablement) (list []ahp.CustomizationEnablement) {
 	if on, ok := r.c.decided[r.session][id]; ok {
 		list = append(list, ahp.CustomizationEnablement{Value: &ahp.CustomizationSessionEnablement{Enabled: on}})
 	}
 	if on, ok := r.c.decided[r.workspace][id]; ok && r.workspace != "" {
-		list = append(list, ahp.CustomizationEnablement{Value: &ahp.CustomizationWorkspaceEnablement{URI: r.dir, Enabled: on}})
+		workspace := &ahp.CustomizationWorkspaceEnablement{URI: r.dir, Enabled: on}
+		list = append(list, ahp.CustomizationEnablement{Value: workspace})
 	}
 	if on, ok := r.c.decided[scopeAll][id]; ok {
 		return append(list, ahp.CustomizationEnablement{Value: &ahp.CustomizationGlobalEnablement{Enabled: on}})
@@ -211,8 +213,8 @@ func (r resolver) of(id string, published []ahp.CustomizationEnablement) (list [
 	return list
 }
 
-// decided is a copy of an entry with the decisions on it and the states of its servers.
-func (r resolver) decided(c ahp.Customization, n *customized) ahp.Customization {
+// resolve returns a copy of an entry with the decisions on it and the states of its servers.
+func (r resolver) resolve(c ahp.Customization, n *contents) ahp.Customization {
 	switch v := c.Value.(type) {
 	case *ahp.PluginCustomization:
 		p := *v
@@ -228,28 +230,28 @@ func (r resolver) decided(c ahp.Customization, n *customized) ahp.Customization 
 	return c
 }
 
-func (r resolver) children(list []ahp.ChildCustomization, n *customized) []ahp.ChildCustomization {
+func (r resolver) children(list []ahp.ChildCustomization, n *contents) []ahp.ChildCustomization {
 	if list == nil {
 		return nil
 	}
 	out := make([]ahp.ChildCustomization, len(list))
 	for i, c := range list {
-		out[i] = r.childDecided(c, n)
+		out[i] = r.resolveChild(c, n)
 	}
 	return out
 }
 
-func (r resolver) childDecided(c ahp.ChildCustomization, n *customized) ahp.ChildCustomization {
+func (r resolver) resolveChild(c ahp.ChildCustomization, n *contents) ahp.ChildCustomization {
 	if m, ok := c.Value.(*ahp.McpServerCustomization); ok {
 		return ahp.ChildCustomization{Value: r.server(m, n)}
 	}
-	if d := r.of(childID(c), nil); len(d) > 0 {
+	if d := r.of(ChildID(c), nil); len(d) > 0 {
 		return withEnabled(c, ahp.Enabled(d))
 	}
 	return c
 }
 
-// withEnabled is a copy of a leaf that is on or off.
+// withEnabled returns a copy of a leaf that is on or off.
 func withEnabled(c ahp.ChildCustomization, on bool) ahp.ChildCustomization {
 	switch v := c.Value.(type) {
 	case *ahp.AgentCustomization:
@@ -276,12 +278,12 @@ func withEnabled(c ahp.ChildCustomization, on bool) ahp.ChildCustomization {
 	return c
 }
 
-func (r resolver) server(m *ahp.McpServerCustomization, n *customized) *ahp.McpServerCustomization {
+func (r resolver) server(m *ahp.McpServerCustomization, n *contents) *ahp.McpServerCustomization {
 	x := *m
 	x.Enablement = r.of(x.ID, x.Enablement)
 	if v := n.servers[x.ID]; v != nil {
 		x.State, x.Meta = v.now(), nil
-		if !r.c.mayRun(v) {
+		if !r.c.isTrusted(v) {
 			x.Meta = ahp.Meta{untrustedKey: json.RawMessage("true")}
 		}
 	}

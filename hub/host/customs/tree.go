@@ -1,0 +1,216 @@
+package customs
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
+)
+
+// What is on disk in the protocol's shapes. Commands, arguments and variables are left out (AHP requirement 151).
+
+const (
+	// ProblemKey is where the `_meta` of a child says why it cannot be used: the protocol has no field for that.
+	ProblemKey = "ahphub/problem"
+	// aboutKey is where the `_meta` of a hook says what it is for.
+	aboutKey = "ahphub/about"
+	// untrustedKey marks an MCP server that the owner has not allowed to run.
+	untrustedKey = "ahphub/untrusted"
+)
+
+// group converts a group into a container, and adds the servers in it.
+func (n *contents) group(r machine.CustomRoot, g machine.CustomGroup) ahp.Customization {
+	children := make([]ahp.ChildCustomization, 0, len(g.Entries))
+	for _, e := range g.Entries {
+		children = append(children, n.child(r, e))
+	}
+	uri, load := core.FileURI(g.Path), loadState(g)
+	if g.Plugin {
+		return ahp.Customization{Value: &ahp.PluginCustomization{
+			ID: g.ID, URI: uri, Name: g.Name, Version: g.Version, Load: load, Children: children}}
+	}
+	return ahp.Customization{Value: &ahp.DirectoryCustomization{
+		ID: g.ID, URI: uri, Name: g.Name, Load: load, Children: children, Enabled: true,
+		Contents: ahp.ChildCustomizationType(g.Contents),
+		Writable: r.Place == machine.WorkspacePlace && g.Contents != machine.CustomHook}}
+}
+
+// loadState returns how far reading came: in part, when some entry has a problem.
+func loadState(g machine.CustomGroup) *ahp.CustomizationLoadState {
+	bad, first := 0, ""
+	for _, e := range g.Entries {
+		if e.Problem != "" {
+			bad++
+			first = cmp.Or(first, e.Name+" "+e.Problem)
+		}
+	}
+	switch {
+	case g.Problem != "" && len(g.Entries) == 0:
+		return &ahp.CustomizationLoadState{Value: &ahp.CustomizationErrorState{Message: g.Problem}}
+	case g.Problem != "":
+		return &ahp.CustomizationLoadState{Value: &ahp.CustomizationDegradedState{Message: g.Problem}}
+	case bad == 1:
+		return &ahp.CustomizationLoadState{Value: &ahp.CustomizationDegradedState{Message: first}}
+	case bad > 1:
+		return &ahp.CustomizationLoadState{Value: &ahp.CustomizationDegradedState{
+			Message: fmt.Sprintf("%s; and %d more", first, bad-1)}}
+	}
+	return &ahp.CustomizationLoadState{Value: &ahp.CustomizationLoadedState{}}
+}
+
+func (n *contents) child(r machine.CustomRoot, e machine.CustomEntry) ahp.ChildCustomization {
+	uri, span, meta := core.FileURI(e.Path), lineRange(e), newMeta(ProblemKey, e.Problem)
+	switch e.Kind {
+	case machine.CustomServer:
+		return ahp.ChildCustomization{Value: n.server(r, e)}
+	case machine.CustomAgent:
+		return ahp.ChildCustomization{Value: &ahp.AgentCustomization{
+			ID: e.ID, URI: uri, Name: e.Name, Range: span, Description: e.Description, Model: e.Model, Tools: e.Tools,
+			DisableModelInvocation: trueOrNil(e.NoModel), DisableUserInvocation: trueOrNil(e.NoUser), Meta: meta}}
+	case machine.CustomSkill:
+		return ahp.ChildCustomization{Value: &ahp.SkillCustomization{
+			ID: e.ID, URI: uri, Name: e.Name, Range: span, Description: e.Description,
+			DisableModelInvocation: trueOrNil(e.NoModel), DisableUserInvocation: trueOrNil(e.NoUser), Meta: meta}}
+	case machine.CustomPrompt:
+		return ahp.ChildCustomization{Value: &ahp.PromptCustomization{
+			ID: e.ID, URI: uri, Name: e.Name, Range: span, Description: e.Description, Meta: meta}}
+	case machine.CustomRule:
+		return ahp.ChildCustomization{Value: &ahp.RuleCustomization{
+			ID: e.ID, URI: uri, Name: e.Name, Range: span, Description: e.Description,
+			AlwaysApply: e.Always, Globs: e.Globs, Meta: meta}}
+	}
+	if meta == nil {
+		meta = newMeta(aboutKey, e.Description)
+	}
+	return ahp.ChildCustomization{Value: &ahp.HookCustomization{ID: e.ID, URI: uri, Name: e.Name, Range: span, Meta: meta}}
+}
+
+// server converts a declared MCP server, which does not run, and adds it to the contents.
+func (n *contents) server(r machine.CustomRoot, e machine.CustomEntry) *ahp.McpServerCustomization {
+	n.servers[e.ID] = newServer(e, r.Place)
+	return &ahp.McpServerCustomization{ID: e.ID, URI: core.FileURI(e.Path), Name: e.Name, Range: lineRange(e),
+		State: ahp.McpServerState{Value: &ahp.McpServerStoppedState{}}}
+}
+
+func lineRange(e machine.CustomEntry) *ahp.TextRange {
+	if e.Line == 0 {
+		return nil
+	}
+	line := int64(e.Line - 1)
+	return &ahp.TextRange{Start: ahp.TextPosition{Line: line}, End: ahp.TextPosition{Line: line + 1}}
+}
+
+func newMeta(key, text string) ahp.Meta {
+	if text == "" {
+		return nil
+	}
+	raw, _ := json.Marshal(text) // a string
+	return ahp.Meta{key: raw}
+}
+
+func trueOrNil(b bool) *bool {
+	if !b {
+		return nil
+	}
+	return &b
+}
+
+// ID returns the id of a top-level entry.
+func ID(c ahp.Customization) string {
+	switch v := c.Value.(type) {
+	case *ahp.PluginCustomization:
+		return v.ID
+	case *ahp.DirectoryCustomization:
+		return v.ID
+	case *ahp.McpServerCustomization:
+		return v.ID
+	}
+	return ""
+}
+
+func uriOf(c ahp.Customization) ahp.URI {
+	switch v := c.Value.(type) {
+	case *ahp.PluginCustomization:
+		return v.URI
+	case *ahp.DirectoryCustomization:
+		return v.URI
+	}
+	return ""
+}
+
+// ChildrenOf returns the entries inside a top-level one.
+func ChildrenOf(c ahp.Customization) []ahp.ChildCustomization {
+	switch v := c.Value.(type) {
+	case *ahp.PluginCustomization:
+		return v.Children
+	case *ahp.DirectoryCustomization:
+		return v.Children
+	}
+	return nil
+}
+
+// ChildID returns the id of an entry inside another.
+func ChildID(c ahp.ChildCustomization) string {
+	switch v := c.Value.(type) {
+	case *ahp.AgentCustomization:
+		return v.ID
+	case *ahp.SkillCustomization:
+		return v.ID
+	case *ahp.PromptCustomization:
+		return v.ID
+	case *ahp.RuleCustomization:
+		return v.ID
+	case *ahp.HookCustomization:
+		return v.ID
+	case *ahp.McpServerCustomization:
+		return v.ID
+	}
+	return ""
+}
+
+// hasCustomization reports whether a session has an entry, top level or inside.
+func hasCustomization(s *ahp.SessionState, id string) bool {
+	for _, c := range s.Customizations {
+		if ID(c) == id {
+			return true
+		}
+		for _, x := range ChildrenOf(c) {
+			if ChildID(x) == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// eachServer calls f with each MCP server of a session, and whether it is on: inside of a plugin both must be.
+func eachServer(s *ahp.SessionState, f func(m *ahp.McpServerCustomization, on bool)) {
+	for _, c := range s.Customizations {
+		if m, ok := c.Value.(*ahp.McpServerCustomization); ok {
+			f(m, ahp.Enabled(m.Enablement))
+			continue
+		}
+		outer := true
+		if p, ok := c.Value.(*ahp.PluginCustomization); ok {
+			outer = ahp.Enabled(p.Enablement)
+		}
+		for _, x := range ChildrenOf(c) {
+			if m, ok := x.Value.(*ahp.McpServerCustomization); ok {
+				f(m, outer && ahp.Enabled(m.Enablement))
+			}
+		}
+	}
+}
+
+// findListed returns an MCP server of a session by its id, and whether it is on.
+func findListed(s *ahp.SessionState, id string) (found *ahp.McpServerCustomization, on bool) {
+	eachServer(s, func(m *ahp.McpServerCustomization, is bool) {
+		if m.ID == id && found == nil {
+			found, on = m, is
+		}
+	})
+	return found, on
+}

@@ -1,0 +1,252 @@
+package customs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/texts"
+)
+
+// A file of a repository must not start programs by being checked out. A server runs only once the owner has seen its
+// command and trusts it: that command in that directory, and no other. What the hub's own file declares is trusted.
+
+// Trust records who trusts a command, and since when.
+type Trust struct {
+	Name string        `json:"name"` // of the server
+	Dir  string        `json:"dir"`
+	By   core.Identity `json:"by"`
+	At   time.Time     `json:"at"`
+}
+
+// trustBucket holds a Trust by machine.ServerCommand.Digest.
+const trustBucket = "mcptrust"
+
+const maxTrusted = 2000
+
+func (p *Part) loadTrust(ctx context.Context) error {
+	list, err := p.core.Store.Records(ctx, trustBucket)
+	for _, r := range list {
+		var t Trust
+		if err := json.Unmarshal(r.Value, &t); err != nil {
+			p.core.Log.Error("a trusted command cannot be read", "key", r.Key, "err", err)
+			continue
+		}
+		p.registry.trusted[r.Key] = t
+	}
+	return err
+}
+
+// mayRun reports whether a server may run.
+func (c *registry) mayRun(v *mcpServer) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.isTrusted(v)
+}
+
+// isTrusted is mayRun with the lock held.
+func (c *registry) isTrusted(v *mcpServer) bool {
+	if v.place == machine.OwnPlace || v.entry.Command == nil {
+		return true
+	}
+	_, ok := c.trusted[v.entry.Command.Digest()]
+	return ok
+}
+
+// TrustServer lets one of a session's MCP servers run while its command is the one that was seen, which digest names.
+//
+// Errors: -32001 no such session, -32009 not the owner, -32602 no such server, -32011 it is another command by now.
+func (p *Part) TrustServer(ctx context.Context, c core.Caller, session ahp.URI, id, digest string) error {
+	v, err := p.findTrustee(c, session, id)
+	if err != nil {
+		return err
+	}
+	if digest != v.entry.Command.Digest() {
+		return ahp.Errorf(ahp.CodeConflict, "this server is declared otherwise by now: look at its command again")
+	}
+	t := Trust{Name: v.entry.Name, Dir: v.entry.Command.As, By: c.Who(), At: p.core.Now().UTC()}
+	raw, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	full := false
+	err = p.core.Do(ctx, func(tx *hub.Tx) {
+		p.registry.mu.Lock()
+		defer p.registry.mu.Unlock()
+		if full = len(p.registry.trusted) >= maxTrusted; !full {
+			p.registry.trusted[digest] = t
+			tx.Record(trustBucket, digest, raw)
+		}
+	})
+	if full {
+		return core.BadParams("%d commands are trusted already: take some back first", maxTrusted)
+	}
+	p.refreshAll()
+	return err
+}
+
+// DistrustServer undoes TrustServer: the server stops, in every session. Errors: as TrustServer's.
+func (p *Part) DistrustServer(ctx context.Context, c core.Caller, session ahp.URI, id string) error {
+	v, err := p.findTrustee(c, session, id)
+	if err != nil {
+		return err
+	}
+	digest := v.entry.Command.Digest()
+	err = p.core.Do(ctx, func(tx *hub.Tx) {
+		p.registry.mu.Lock()
+		defer p.registry.mu.Unlock()
+		delete(p.registry.trusted, digest)
+		tx.Record(trustBucket, digest, nil)
+	})
+	p.refreshAll()
+	return err
+}
+
+// findTrustee returns the server of a session that the owner may trust.
+func (p *Part) findTrustee(c core.Caller, session ahp.URI, id string) (*mcpServer, error) {
+	if p.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(core.SessionInfo(session)) {
+		return nil, core.NoSession(session)
+	}
+	if !c.IsOwner() {
+		return nil, ahp.Errorf(ahp.CodePermissionDenied, "only the owner lets servers run")
+	}
+	v := p.findServer(session, id)
+	switch {
+	case v == nil:
+		return nil, core.BadParams("there is no such server in this session: it may be gone by now")
+	case v.place == machine.OwnPlace:
+		return nil, core.BadParams("this server is the host's own: take it out of %s to have it not run", machine.OwnServers)
+	case v.entry.Command == nil:
+		return nil, core.BadParams("%s %s", v.entry.Name, v.entry.Problem)
+	}
+	return v, nil
+}
+
+// ServerDetail is what a page shows of an MCP server besides the protocol's entry.
+type ServerDetail struct {
+	Place   machine.CustomPlace
+	Trusted bool
+	By      string // who trusts it
+	Digest  string
+	Tools   []ServerTool
+
+	Command, Dir string // for the owner alone
+	Sets, Reads  []string
+}
+
+// ServerDetails returns the details of a session's servers by id. Only the owner sees how they are started.
+func (p *Part) ServerDetails(owner bool, session ahp.URI) map[string]ServerDetail {
+	out := map[string]ServerDetail{}
+	for _, v := range p.listServers(session) {
+		d := ServerDetail{Place: v.place, Tools: v.shownTools()}
+		if c := v.entry.Command; c != nil {
+			d.Digest = c.Digest()
+			p.registry.mu.Lock()
+			t := p.registry.trusted[d.Digest]
+			d.Trusted, d.By = p.registry.isTrusted(v), t.By.Name
+			p.registry.mu.Unlock()
+			if owner {
+				d.Command, d.Dir, d.Sets, d.Reads = c.Shown(), c.Dir, c.Sets(), c.Reads()
+			}
+		}
+		out[v.entry.ID] = d
+	}
+	return out
+}
+
+func (v *mcpServer) shownTools() (list []ServerTool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, t := range v.tools {
+		list = append(list, ServerTool{Name: t.Name, Title: cmp.Or(t.Title, t.Name),
+			Description: texts.CutBytes(texts.OneLine(t.Description), 300)})
+	}
+	return list
+}
+
+// ServerName returns the name of one of a session's servers; "" without it.
+func ServerName(s *ahp.SessionState, id string) string {
+	if m, _ := findListed(s, id); m != nil {
+		return m.Name
+	}
+	return ""
+}
+
+// Decisions are the decisions on an entry, by how far they reach; nil for none.
+type Decisions struct{ Session, Workspace, All *bool }
+
+// ListDecisions returns the decisions that reach a session, by entry.
+func (p *Part) ListDecisions(session ahp.URI, s *ahp.SessionState) map[string]Decisions {
+	c := &p.registry
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := map[string]Decisions{}
+	note := func(scope string, put func(*Decisions, *bool)) {
+		for id, on := range c.decided[scope] {
+			d := out[id]
+			put(&d, &on)
+			out[id] = d
+		}
+	}
+	note(scopeOfSession(session), func(d *Decisions, on *bool) { d.Session = on })
+	note(p.scopeOfWorkspace(s), func(d *Decisions, on *bool) { d.Workspace = on })
+	note(scopeAll, func(d *Decisions, on *bool) { d.All = on })
+	return out
+}
+
+// HasMore reports whether a session has more than is shown.
+func (p *Part) HasMore(session ahp.URI) bool {
+	c := &p.registry
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.by[session] != nil && c.by[session].over
+}
+
+// findToken returns the token that a client gave for a server's address.
+func (p *Part) findToken(url string) string {
+	c := &p.registry
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tokens[url]
+}
+
+// TakeToken takes a token for a resource that an MCP server of this host asks for (AHP requirement 190), and starts the
+// servers that wait for it. "" removes the token.
+func (p *Part) TakeToken(resource, token string) (known bool) {
+	c := &p.registry
+	type waiting struct {
+		session ahp.URI
+		v       *mcpServer
+	}
+	var list []waiting
+	c.mu.Lock()
+	for session, n := range c.by {
+		for _, v := range n.servers {
+			if v.wants(resource) {
+				list = append(list, waiting{session, v})
+				if c.tokens[v.entry.Command.URL] = token; token == "" {
+					delete(c.tokens, v.entry.Command.URL)
+				}
+			}
+		}
+	}
+	c.mu.Unlock()
+	for _, w := range list {
+		if token != "" {
+			p.core.Lanes.Add(p.core.Ctx, lane(w.session), func(context.Context) { p.startServer(w.session, w.v, false) })
+		}
+	}
+	return len(list) > 0
+}
+
+func (v *mcpServer) wants(resource string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	auth, ok := v.state.(*ahp.McpServerAuthRequiredState)
+	return ok && auth.Resource.Resource == resource
+}
