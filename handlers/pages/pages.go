@@ -1,5 +1,6 @@
-// Package pages serves what people see: each page and form is a func(w, r) error, and one adapter turns errors into
-// pages. A page is a client of the hub: it is drawn from the states of a feed, and its stream goes on from there.
+// Package pages joins the areas of the pages: each is a package below with its pages, forms and room, and stands on
+// package site. Areas do not know each other; what one shows of another it is handed here. A page is a client of the
+// hub: it is drawn from the states of a room, and its stream continues from there. web lists the routes.
 package pages
 
 import (
@@ -43,7 +44,7 @@ type Deps struct {
 	Docs        review.Docs      // drafts and marks of people; nil keeps none
 	Browsers    people.Browsers  // who is signed in; nil shows none
 	Accounts    people.Accounts  // the owner's ways to sign in; its zero value shows none
-	Notify      *notify.Notifier // tells people; nil tells nobody
+	Notify      *notify.Notifier // sends notifications; nil sends none
 	Audit       people.AuditLog  // what was done; nil shows none
 	Public      string           // address teammates use; "" while only this machine is meant to reach it
 	DefaultDir  string           // working directory offered when there is no earlier one
@@ -93,7 +94,8 @@ func New(d Deps) *Pages {
 	if d.Presence == nil {
 		d.Presence = presence.New(presence.Config{})
 	}
-	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Hub: d.Hub, Links: d.Links, Presence: d.Presence, Assets: d.Assets, Log: d.Log, Notify: d.Notify,
+	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Hub: d.Hub, Links: d.Links, Presence: d.Presence,
+		Assets: d.Assets, Log: d.Log, Notify: d.Notify,
 		Public: d.Public, DefaultDir: d.DefaultDir, Now: d.Now}
 	p := &Pages{Site: s, Automations: automations.New(s, d.Host, d.Automations), Customs: customs.New(s, d.Host, d.Customs),
 		Inbox: inbox.New(s, d.Host), Settings: settings.New(s), Terminals: terminals.New(s, d.Terminals),

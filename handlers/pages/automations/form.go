@@ -32,7 +32,7 @@ func (p *Pages) ShowEdit(w http.ResponseWriter, r *http.Request) error {
 	return p.sendForm(w, r, http.StatusOK, &e, r.URL.Query(), nil)
 }
 
-// sendForm draws the form: with what stands in an automation, or with what somebody chose so far.
+// sendForm draws the form: with the values of an automation, or with those that were chosen so far.
 func (p *Pages) sendForm(w http.ResponseWriter, r *http.Request, status int, e *ahp.AutomationEntry, chosen url.Values, problems map[string]string) error {
 	c := p.CallerOf(r.Context())
 	m := page.AutomationForm{Action: "/automations", Back: "/automations", New: true, Enabled: true, Agents: p.Agents(), Schedule: freshSchedule(),

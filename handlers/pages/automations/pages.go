@@ -1,3 +1,4 @@
+// Package automations serves the pages of automations: the list, one automation with its runs, and its form.
 package automations
 
 import (

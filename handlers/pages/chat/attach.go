@@ -115,7 +115,7 @@ func (p *Pages) ShowAttachment(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, max-age=3600")
-	_, _ = w.Write(data) // the reader left: nobody to tell
+	_, _ = w.Write(data) // the reader left
 	return nil
 }
 

@@ -85,7 +85,7 @@ func (p *Pages) markdown(w http.ResponseWriter, r *http.Request) error {
 		if i < 0 {
 			return site.NotFound("There is no such turn in this chat.")
 		}
-		_, _ = w.Write([]byte(part.Answer(chat.Turns[i].ResponseParts))) // the reader left: nobody to tell
+		_, _ = w.Write([]byte(part.Answer(chat.Turns[i].ResponseParts))) // the reader left
 		return nil
 	}
 	id := part.Tail(chat.Resource)
@@ -93,7 +93,7 @@ func (p *Pages) markdown(w http.ResponseWriter, r *http.Request) error {
 	_, err = io.WriteString(w, "# "+site.EscapeInline(site.SessionTitle(chat.Title))+"\n\n<"+site.OriginOf(r)+"/s/"+v.Short+"/c/"+id+">\n")
 	for _, t := range turnsOf(chat, "", "") {
 		if err != nil {
-			break // the reader left: nobody to tell
+			break // the reader left
 		}
 		_, err = io.WriteString(w, "\n"+t.Transcript())
 	}

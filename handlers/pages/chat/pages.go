@@ -1,3 +1,5 @@
+// Package chat serves conversations: a chat with its turns and composer, the forms that prompt and answer, and new
+// sessions.
 package chat
 
 import (

@@ -1,3 +1,4 @@
+// Package customs serves the page of what a session's agent is customized with: rules, skills, MCP servers, plugins.
 package customs
 
 import (

@@ -1,3 +1,4 @@
+// Package inbox serves the first page: sessions by what they need, requests for files, and deleted sessions.
 package inbox
 
 import (

@@ -29,7 +29,7 @@ type Accounts struct {
 	Passwords Passwords
 	Passkeys  *accounts.Passkeys
 	Tokens    *access.Personal
-	Members   *access.Members // people the owner invited; nil: nobody is
+	Members   *access.Members // people the owner invited; nil: there are none
 }
 
 const mostAnswer = 64 << 10 // bytes of what an authenticator answers

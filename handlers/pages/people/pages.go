@@ -1,3 +1,4 @@
+// Package people serves the pages of who can come in: links, members, signed-in browsers, one's own account, the audit.
 package people
 
 import (

@@ -34,7 +34,7 @@ type builder struct {
 	caller core.Caller
 	look   look
 
-	painted  chan<- struct{} // told when colours are there that the last drawing lacked; nil: nobody waits
+	painted  chan<- struct{} // told when colours are there that the last drawing lacked; nil: no room waits
 	colourAt atomic.Int64    // bytes of files whose colours are read at once; more are painted later
 
 	mu    sync.Mutex
@@ -341,7 +341,7 @@ func (p *Pages) readResource(ctx context.Context, c core.Caller, channel, uri ah
 	return []byte(res.Data), nil
 }
 
-// model puts the page together: what is the same for everybody with this look.
+// model puts the page together: what is the same for all viewers of this look.
 func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionState, threads []part.Thread) *page.Changes {
 	v := &page.Changes{Base: b.look.base(), Query: b.look.query(), Status: string(cs.Status), Space: b.look.space, Threads: threads,
 		View: part.DiffView{Split: b.look.split, Ops: hunkOps(cs)}, Ops: opsOf(cs), Scopes: b.p.scopes(b.caller.Principal, b.look, s), Running: b.p.running(b.look.session)}

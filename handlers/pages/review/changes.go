@@ -124,7 +124,7 @@ func (p *Pages) patch(w http.ResponseWriter, r *http.Request, v site.Visit, l lo
 	h.Set("Content-Disposition", `attachment; filename="`+l.short+`.patch"`)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	_, _ = w.Write(data) // the reader left: nobody to tell
+	_, _ = w.Write(data) // the reader left
 	return nil
 }
 
@@ -270,7 +270,7 @@ func (p *Pages) ShowImage(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, max-age=3600")
-	_, _ = w.Write(data) // the reader left: nobody to tell
+	_, _ = w.Write(data) // the reader left
 	return nil
 }
 

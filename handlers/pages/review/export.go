@@ -32,7 +32,7 @@ func (p *Pages) ExportThreads(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Disposition", `attachment; filename="`+l.short+`-review.md"`)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	_, _ = w.Write(x.markdown()) // the reader left: nobody to tell
+	_, _ = w.Write(x.markdown()) // the reader left
 	return nil
 }
 

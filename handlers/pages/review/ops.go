@@ -90,7 +90,7 @@ func (p *Pages) RunOperation(w http.ResponseWriter, r *http.Request) error {
 	}
 	if site.IsFragment(r) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = w.Write([]byte(site.Sentence(res.Message.Text))) // the reader left: nobody to tell
+		_, _ = w.Write([]byte(site.Sentence(res.Message.Text))) // the reader left
 		return nil
 	}
 	http.Redirect(w, r, opBack(r, l), http.StatusSeeOther)

@@ -1,3 +1,5 @@
+// Package review serves a session's changes: files and diffs, threads, drafts, verdicts, suggestions, exports, the work
+// tree, and what a tool call edits.
 package review
 
 import (

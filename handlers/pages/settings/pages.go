@@ -1,3 +1,4 @@
+// Package settings serves the settings of a browser, a person's notifications, and the help.
 package settings
 
 import (

@@ -22,7 +22,8 @@ func (st *Site) StandingVerdicts(session ahp.URI) []part.Verdict {
 func DrawVerdicts(list []review.Verdict, dirs []ahp.URI) []part.Verdict {
 	out := make([]part.Verdict, len(list))
 	for i, v := range list {
-		x := part.Verdict{By: v.By.Name, ByID: v.By.ID, Kind: string(v.Kind), Summary: v.Summary, At: v.At, Overtaken: v.Overtaken, End: string(v.End), EndAt: v.EndAt, More: v.More}
+		x := part.Verdict{By: v.By.Name, ByID: v.By.ID, Kind: string(v.Kind), Summary: v.Summary, At: v.At,
+			Overtaken: v.Overtaken, End: string(v.End), EndAt: v.EndAt, More: v.More}
 		if v.EndBy != nil {
 			x.EndBy = v.EndBy.Name
 		}

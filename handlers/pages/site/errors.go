@@ -139,7 +139,7 @@ func Send(w http.ResponseWriter, status int, c templ.Component) error {
 	w.WriteHeader(status)
 	_, err := w.Write(b.Bytes())
 	if err != nil {
-		return nil // the reader left: nobody to tell
+		return nil // the reader left
 	}
 	return nil
 }

@@ -95,7 +95,8 @@ func (st *Site) ReviewFrame(r *http.Request, v Visit, title, tab string) part.Fr
 
 // SetPreference keeps a choice in a cookie of the browser for a year.
 func SetPreference(w http.ResponseWriter, name, value string) {
-	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: 365 * 24 * 3600, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode})
 }
 
 // NotifiesHere reports whether notifications are switched on in the browser that asks.

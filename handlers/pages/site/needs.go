@@ -13,7 +13,8 @@ import (
 
 // NeedsAnswerOf reports whether a session that waits for an answer waits for this person among others.
 func (st *Site) NeedsAnswerOf(who access.Principal, session ahp.URI) bool {
-	return who.Role == access.RoleOwner || slices.ContainsFunc(st.SessionState(session).InputNeeded, func(r ahp.SessionInputRequest) bool { return st.MayAnswer(who, r) })
+	return who.Role == access.RoleOwner || slices.ContainsFunc(st.SessionState(session).InputNeeded,
+		func(r ahp.SessionInputRequest) bool { return st.MayAnswer(who, r) })
 }
 
 // AnswerRights distinguishes principals for whom MayAnswer differs.
@@ -38,7 +39,8 @@ func (st *Site) MayAnswer(who access.Principal, r ahp.SessionInputRequest) bool 
 	return false // a client's work
 }
 
-// answerers returns the classes of those who may answer one of a session's requests: what all viewers share is drawn by them.
+// answerers returns the classes of those who may answer one of a session's requests: what all viewers share is drawn
+// by them.
 func (st *Site) answerers(list []ahp.SessionInputRequest) (classes string) {
 	for _, c := range []struct {
 		class string

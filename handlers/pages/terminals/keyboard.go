@@ -14,7 +14,7 @@ type keyboard struct {
 	Held   string  `json:"held"` // one of page.HeldBy…
 	Holder string  `json:"holder,omitempty"`
 	Mine   bool    `json:"mine"`           // this viewer's: their window gives the size, their keys go to the shell
-	May    bool    `json:"may"`            // nobody's, and this viewer may take it by typing
+	May    bool    `json:"may"`            // it is free, and this viewer may take it by typing
 	Asked  string  `json:"asked"`          // "waiting" or "denied" when this viewer asked for it
 	Exit   *int64  `json:"exit,omitempty"` // of a program that ended
 }

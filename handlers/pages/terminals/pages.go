@@ -1,3 +1,4 @@
+// Package terminals serves the pages of terminals: tabs, frames and their streams, commands, and who has the keyboard.
 package terminals
 
 import (

@@ -1,3 +1,4 @@
+// Package visitors shows who is in a session, and where in it.
 package visitors
 
 import (
