@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/coder/websocket"
 )
@@ -89,11 +90,17 @@ func echoActions(w http.ResponseWriter, r *http.Request) {
 
 // stream writes ?n= frames with ?unit= bytes of text, then the end marker.
 func (s *bareServer) stream(w http.ResponseWriter, r *http.Request) {
-	var n, unit int
+	var clients, n, unit int
+	_, _ = fmt.Sscan(r.URL.Query().Get("clients"), &clients)
 	_, _ = fmt.Sscan(r.URL.Query().Get("n"), &n)
 	_, _ = fmt.Sscan(r.URL.Query().Get("unit"), &unit)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for len(s.conns) < clients { // a client is connected before accept has noted it
+		s.mu.Unlock()
+		time.Sleep(time.Millisecond)
+		s.mu.Lock()
+	}
 	for i := range n {
 		s.all([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","method":"action","params":{"channel":"ahp-chat:/0199c3f2-4f3e-7c55-b3de-0242ac120002","serverSeq":%d,"action":{"type":"chat/delta","turnId":"0199c3f2-4f3e-7c55-b3de-0242ac120003","partId":"p1","content":"%s"}}}`, i, text(unit))))
 	}

@@ -46,6 +46,41 @@ func BenchmarkFanOut(b *testing.B) {
 	}
 }
 
+// BenchmarkFanOutDifferent sends 400 actions that do not merge to n WebSockets: titles of a session, as fast as one client
+// can, and the same number of frames of the bare server.
+func BenchmarkFanOutDifferent(b *testing.B) {
+	const messages = 400
+	for _, n := range []int{100, 200, 500, 1000} {
+		b.Run(fmt.Sprint("clients=", n), func(b *testing.B) {
+			var ratios []float64
+			for b.Loop() {
+				ours, bare := fanOutTitles(b, n, messages), bareFanOut(b, n, messages)
+				ratios = append(ratios, perSecond(ours)/perSecond(bare))
+				b.ReportMetric(perSecond(ours), "deliveries/s")
+				b.ReportMetric(perSecond(bare), "bare-deliveries/s")
+			}
+			slices.Sort(ratios)
+			b.ReportMetric(ratios[len(ratios)/2], "ratio")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+func fanOutTitles(b *testing.B, n, messages int) swarmResult {
+	h := startHost(b, b.TempDir())
+	defer h.Stop()
+	p := h.peer(b, "driver")
+	_, err := p.Initialize(b.Context())
+	check(b, err)
+	uri, _ := session(b, p)
+	s := startSwarm(b, swarmSpec{URL: h.AHP, Token: h.Token(), Clients: n, Channel: uri, Unit: unit, Match: "session/titleChanged", End: "title 399"})
+	for i := range messages {
+		_, err := p.Dispatch(b.Context(), uri, &ahp.SessionTitleChangedAction{Title: fmt.Sprint("title ", i)})
+		check(b, err)
+	}
+	return s.result(b, int64(n*messages))
+}
+
 func perSecond(r swarmResult) float64 { return float64(r.Units) / r.Elapsed.Seconds() }
 
 func fanOut(b *testing.B, n, messages int) swarmResult {
@@ -64,7 +99,7 @@ func bareFanOut(b *testing.B, n, messages int) swarmResult {
 	addr, stop := startBare(b)
 	defer stop()
 	s := startSwarm(b, swarmSpec{URL: "ws://" + addr + "/ws", Clients: n, Unit: unit, End: endMarker})
-	res, err := http.Get(fmt.Sprintf("http://%s/go?n=%d&unit=%d", addr, messages, unit))
+	res, err := http.Get(fmt.Sprintf("http://%s/go?clients=%d&n=%d&unit=%d", addr, n, messages, unit))
 	check(b, err)
 	_, _ = io.Copy(io.Discard, res.Body)
 	_ = res.Body.Close()

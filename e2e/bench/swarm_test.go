@@ -29,6 +29,7 @@ type swarmSpec struct {
 	Clients    int
 	Channel    string // "" for a server that speaks no AHP
 	Unit       int    // bytes of one message's text
+	Match      string // in each frame that counts as one message; "": messages are counted by their text
 	End        string // in the last frame's bytes
 }
 
@@ -154,7 +155,11 @@ func readOne(ctx context.Context, spec swarmSpec, c *websocket.Conn) (frames, si
 		}
 		frames++
 		size += int64(len(b))
-		if i := bytes.Index(b, contentKey); i >= 0 {
+		if spec.Match != "" {
+			if bytes.Contains(b, []byte(spec.Match)) {
+				text += spec.Unit
+			}
+		} else if i := bytes.Index(b, contentKey); i >= 0 {
 			text += bytes.IndexByte(b[i+len(contentKey):], '"')
 		}
 		if bytes.Contains(b, []byte(spec.End)) {
