@@ -186,7 +186,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		Docs: a.docs, Browsers: in.cookies,
 		Accounts: pagespeople.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal, Members: in.members},
 		Notify:   a.notify, Audit: a.audit, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets, Frames: frames})
-	a.rpc = rpc.New(rpc.Config{Host: a.host, Automations: a.host.Automations,
+	a.rpc = rpc.New(rpc.Config{Host: a.host, Automations: a.host.Automations, Terminals: a.host.Terminals,
 		Audit: a.audit, Hub: a.hub, Clients: a.store, Log: a.log,
 		Name: "ahphub", Version: versionName(),
 		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set), Limits: a.memory.rpc(), Sockets: sockets,

@@ -25,6 +25,7 @@ import (
 type Config struct {
 	Host        Host
 	Automations Automations
+	Terminals   Terminals
 	Hub         *hub.Hub
 	Clients     ClientStore
 	Log         *slog.Logger // default: slog.Default()

@@ -162,10 +162,10 @@ func (f *fake) FetchTurns(_ context.Context, c core.Caller, p ahp.FetchTurnsPara
 	return nil
 }
 
-func (f *fake) CreateTerminal(context.Context, core.Caller, ahp.CreateTerminalParams) error {
+func (f *fake) Create(context.Context, core.Caller, ahp.CreateTerminalParams) error {
 	return nil
 }
-func (f *fake) DisposeTerminal(context.Context, core.Caller, ahp.DisposeTerminalParams) error {
+func (f *fake) Dispose(context.Context, core.Caller, ahp.DisposeTerminalParams) error {
 	return nil
 }
 

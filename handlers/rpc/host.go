@@ -14,7 +14,6 @@ type Host interface {
 	Clients
 	Sessions
 	Chats
-	Terminals
 	Resources
 	ResourceWriter
 	Watches

@@ -37,8 +37,8 @@ var methods = map[string]method{
 	"moveChat":    {run: result(Host.MoveChat)},
 	"fetchTurns":  {run: (*socket).fetchTurns},
 
-	"createTerminal":  {run: null(Host.CreateTerminal)},
-	"disposeTerminal": {run: null(Host.DisposeTerminal)},
+	"createTerminal":  {run: nullOf(terminals, Terminals.Create)},
+	"disposeTerminal": {run: nullOf(terminals, Terminals.Dispose)},
 
 	"resourceRead":    {run: result(Host.ResourceRead), beside: true, root: true},
 	"resourceList":    {run: result(Host.ResourceList), beside: true, root: true},
@@ -97,6 +97,12 @@ func resultOf[H, P, R any](part func(*Config) H, call func(H, context.Context, c
 // null returns a row that answers null.
 func null[P any](call func(Host, context.Context, core.Caller, P) error) func(*socket, context.Context,
 	jsonrpc.Message) error {
+	return nullOf(func(cfg *Config) Host { return cfg.Host }, call)
+}
+
+// nullOf returns a row that answers with null once a part of the host has done its work.
+func nullOf[H, P any](part func(*Config) H, call func(H, context.Context, core.Caller, P) error) func(*socket,
+	context.Context, jsonrpc.Message) error {
 	return func(s *socket, ctx context.Context, m jsonrpc.Message) error {
 		var p P
 		if err := params(m, &p); err != nil {
@@ -106,7 +112,7 @@ func null[P any](call func(Host, context.Context, core.Caller, P) error) func(*s
 		if err != nil {
 			return err
 		}
-		err = call(s.cfg.Host, ctx, s.caller(), p)
+		err = call(part(&s.cfg), ctx, s.caller(), p)
 		if done(err); err != nil {
 			return err
 		}

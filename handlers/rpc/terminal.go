@@ -7,8 +7,10 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Terminals makes and disposes of terminals.
+// Terminals is the part of the host that creates and disposes of terminals.
 type Terminals interface {
-	CreateTerminal(ctx context.Context, c core.Caller, p ahp.CreateTerminalParams) error
-	DisposeTerminal(ctx context.Context, c core.Caller, p ahp.DisposeTerminalParams) error
+	Create(ctx context.Context, c core.Caller, p ahp.CreateTerminalParams) error
+	Dispose(ctx context.Context, c core.Caller, p ahp.DisposeTerminalParams) error
 }
+
+func terminals(cfg *Config) Terminals { return cfg.Terminals }

@@ -18,7 +18,7 @@ func TestBackgroundCommandIsListedUntilItEnds(t *testing.T) {
 	for name, end := range map[string]func(*world, *client, agent.Terminal) error{
 		"it ends": func(_ *world, _ *client, term agent.Terminal) error { term.Kill(); return nil },
 		"it is closed": func(w *world, c *client, term agent.Terminal) error {
-			return w.host.DisposeTerminal(w.t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term.URI()})
+			return w.host.Terminals.Dispose(w.t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term.URI()})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

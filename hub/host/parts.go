@@ -77,16 +77,6 @@ func (h *Host) isBusy(ctx context.Context, session ahp.URI) bool {
 	return l.busy()
 }
 
-// CreateTerminal opens a terminal: see terminals.Part.Create.
-func (h *Host) CreateTerminal(ctx context.Context, c core.Caller, p ahp.CreateTerminalParams) error {
-	return h.Terminals.Create(ctx, c, p)
-}
-
-// DisposeTerminal closes a terminal: see terminals.Part.Dispose.
-func (h *Host) DisposeTerminal(ctx context.Context, c core.Caller, p ahp.DisposeTerminalParams) error {
-	return h.Terminals.Dispose(ctx, c, p)
-}
-
 // InvokeChangesetOperation runs an operation that a changeset offers: see changes.Part.InvokeOperation.
 func (h *Host) InvokeChangesetOperation(ctx context.Context, c core.Caller, p ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
 	return h.Changes.InvokeOperation(ctx, c, p)

@@ -24,7 +24,7 @@ func (w *world) quiet(session ahp.URI) *quietProgram {
 	}
 	quiet := &quietProgram{done: make(chan struct{})}
 	w.machine.next = quiet
-	w.must(w.host.CreateTerminal(w.t.Context(), c, ahp.CreateTerminalParams{Channel: term1, Claim: claim}))
+	w.must(w.host.Terminals.Create(w.t.Context(), c, ahp.CreateTerminalParams{Channel: term1, Claim: claim}))
 	return quiet
 }
 

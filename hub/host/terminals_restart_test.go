@@ -54,7 +54,7 @@ func TestScrollbackSurvivesARestart(t *testing.T) {
 	defer stop()
 	c := core.Caller{Principal: owner, ClientID: "ana-1"}
 	w.must(w.host.CreateSession(t.Context(), c, ahp.CreateSessionParams{Channel: session}))
-	w.must(w.host.CreateTerminal(t.Context(), c, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	w.must(w.host.Terminals.Create(t.Context(), c, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
 	if _, err := w.host.Dispatch(t.Context(), c, term1, 0, &ahp.TerminalInputAction{Data: "echo he$((1))re\n"}); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestScrollbackSurvivesARestart(t *testing.T) {
 	}
 	w, stop = restarted(t, dir, work)
 	defer stop()
-	w.must(w.host.DisposeTerminal(t.Context(), c, ahp.DisposeTerminalParams{Channel: term1}))
+	w.must(w.host.Terminals.Dispose(t.Context(), c, ahp.DisposeTerminalParams{Channel: term1}))
 	stop()
 	w, stop = restarted(t, dir, work)
 	defer stop()

@@ -53,7 +53,7 @@ func TestCreateTerminalRefusals(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := w.host.CreateTerminal(t.Context(), tc.who, tc.params)
+			err := w.host.Terminals.Create(t.Context(), tc.who, tc.params)
 			if code(err) != tc.code || !strings.Contains(fmt.Sprint(err), tc.say) {
 				t.Errorf("%v (%d), want %d with %q", err, code(err), tc.code, tc.say)
 			}
@@ -62,12 +62,12 @@ func TestCreateTerminalRefusals(t *testing.T) {
 	if len(w.listed()) != 0 {
 		t.Errorf("root lists %+v", w.listed())
 	}
-	w.must(w.host.CreateTerminal(t.Context(), guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: core.FileURI(w.dir)}))
+	w.must(w.host.Terminals.Create(t.Context(), guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: core.FileURI(w.dir)}))
 }
 
 func TestTerminalFromStartToEnd(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
-	w.must(w.host.CreateTerminal(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: byClient("ana-1"), Name: " my  shell\n"}))
+	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: byClient("ana-1"), Name: " my  shell\n"}))
 	if l := w.listed(); len(l) != 1 || l[0].Title != "my shell" || l[0].Lifecycle.Status != ahp.TerminalLifecycleStatusRunning {
 		t.Errorf("root lists %+v (AHP requirement 61)", l)
 	}
@@ -124,24 +124,24 @@ func TestTerminalFromStartToEnd(t *testing.T) {
 	if r := type_(c, "x"); !strings.Contains(r, "exited") {
 		t.Errorf("typing after the end: %q", r)
 	}
-	w.must(w.host.DisposeTerminal(t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term1}))
+	w.must(w.host.Terminals.Dispose(t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term1}))
 	if _, open := w.hub.Info(term1); open || len(w.listed()) != 0 {
 		t.Error("the terminal is still there")
 	}
-	if err := w.host.DisposeTerminal(t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term1}); code(err) != ahp.CodeNotFound {
+	if err := w.host.Terminals.Dispose(t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term1}); code(err) != ahp.CodeNotFound {
 		t.Errorf("disposing it again: %v", err)
 	}
 }
 
 func TestDisposeKills(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
-	w.must(w.host.CreateTerminal(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
 	pid := c.pidOf(term1)
-	w.must(w.host.DisposeTerminal(t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term1}))
+	w.must(w.host.Terminals.Dispose(t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term1}))
 	if !dead(pid) {
 		t.Error("the shell is still alive (AHP requirement 166)")
 	}
-	w.must(w.host.CreateTerminal(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
 	pid = c.pidOf(term1)
 	w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
 	if _, open := w.hub.Info(term1); open || len(w.listed()) != 0 {
@@ -152,7 +152,7 @@ func TestDisposeKills(t *testing.T) {
 
 func TestStoppingTheHostEndsTerminals(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
-	w.must(w.host.CreateTerminal(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
 	pid := c.pidOf(term1)
 	w.stop()
 	if !dead(pid) || !exited(w.terminal(term1)) {
@@ -237,7 +237,7 @@ func TestCancellingKillsAnAgentsCommand(t *testing.T) {
 func TestOutputWaitsWhileTheHostIsReadOnly(t *testing.T) {
 	const reserved = 1 << 40
 	w, c := shellWorld(t, Config{}, hub.Config{Journal: true, Boot: hub.Boot{Reserved: reserved}})
-	w.must(w.host.CreateTerminal(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
 	c.send(term1, &ahp.TerminalInputAction{Data: "echo re$((1))ady; read x; i=0; while [ $i -lt 30000 ]; do i=$((i+1)); echo line $i; done; echo en$((1))d\n"})
 	w.waitScreen(term1, "re1ady")
 	c.send(term1, &ahp.TerminalInputAction{Data: "\n"})
@@ -259,7 +259,7 @@ func TestOutputWaitsWhileTheHostIsReadOnly(t *testing.T) {
 func TestKeysReachTheProgramAlone(t *testing.T) { // AHP requirement 164
 
 	w, c := shellWorld(t, Config{}, hub.Config{})
-	w.must(w.host.CreateTerminal(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
 	guest := w.connect(viewer, "vic-1")
 	guest.caller.Conn.Subscribe("t", hub.Subscription{URI: term1})
 	c.caller.Conn.Subscribe("t", hub.Subscription{URI: term1})
