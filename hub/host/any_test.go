@@ -148,7 +148,7 @@ func (w *world) consistent() {
 }
 
 func (w *world) playing(chat ahp.URI) bool {
-	l := w.host.liveOf(session)
+	l := w.host.turns.liveOf(session)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.runs[chat]

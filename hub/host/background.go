@@ -30,7 +30,7 @@ func (h *Host) MoveToBackground(c core.Caller, chat ahp.URI) error {
 	if err := access.MayAct(c.Principal, "chat/turnCancelled", info); err != nil { // who may stop a turn may let it go on
 		return core.Denied(err)
 	}
-	if l := h.liveIf(info.Session); l != nil && l.moveToBackground(chat) {
+	if l := h.turns.liveIf(info.Session); l != nil && l.moveToBackground(chat) {
 		return nil
 	}
 	return ahp.Errorf(ahp.CodeConflict, "nothing runs here that could go on in the background")

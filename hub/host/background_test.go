@@ -23,7 +23,7 @@ func TestBackgroundCommandIsListedUntilItEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, c := shellWorld(t, Config{}, hub.Config{})
-			h := agentHost{w.host.liveOf(session)}
+			h := agentHost{w.host.turns.liveOf(session)}
 			term, err := h.Terminal(t.Context(), agent.TerminalSpec{Chat: w.chat(), ToolCallID: "call1", Command: []string{"sleep", "1000"}})
 			w.must(err)
 			w.must(h.Background(t.Context(), agent.BackgroundSpec{Chat: w.chat(), Label: "sleep 1000", Command: "sleep 1000", Terminal: term}))
@@ -45,7 +45,7 @@ func TestBackgroundCommandIsListedUntilItEnds(t *testing.T) {
 // gives it back does not.
 func TestClaimWithoutToolCallDetachesTheAgent(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
-	h := agentHost{w.host.liveOf(session)}
+	h := agentHost{w.host.turns.liveOf(session)}
 	term, err := h.Terminal(t.Context(), agent.TerminalSpec{Chat: w.chat(), TurnID: "t1", ToolCallID: "call1", Command: []string{"sh", "-c", "echo so far; read x; exec sleep 1000"}})
 	w.must(err)
 	type end struct {

@@ -97,7 +97,7 @@ func (h *Host) createChat(tx *hub.Tx, c core.Caller, info hub.ChannelInfo, p ahp
 	if p.InitialMessage != nil {
 		start.Message = *p.InitialMessage
 		r := &core.Request{Tx: tx, Caller: c, Info: hub.ChannelInfo{URI: p.Chat, Kind: ahp.ChannelChat, Session: info.URI}, State: chat, Now: h.core.Now()}
-		if reason := h.checkTurnStarted(r, chat, start); reason != "" {
+		if reason := h.turns.checkTurnStarted(r, chat, start); reason != "" {
 			return core.BadParams("initialMessage: %s", reason)
 		}
 	}
@@ -206,7 +206,7 @@ func (h *Host) closeChat(tx *hub.Tx, info hub.ChannelInfo) {
 	h.Changes.CloseChat(tx, info.Session, info.URI)
 	tx.Close(info.URI)
 	tx.Apply(info.Session, &ahp.SessionChatRemovedAction{Chat: info.URI}) // AHP requirement 102
-	tx.Effect(info.URI, func(context.Context) { h.endRun(info, "") })
+	tx.Effect(info.URI, func(context.Context) { h.turns.endRun(info, "") })
 }
 
 // Older turns. A cursor names the oldest turn its holder has.

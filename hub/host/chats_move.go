@@ -257,7 +257,7 @@ func (h *Host) leave(tx *hub.Tx, session, chat ahp.URI) {
 	h.Changes.CloseChat(tx, session, chat)
 	tx.Apply(session, &ahp.SessionChatRemovedAction{Chat: chat}) // AHP requirement 102
 	was := hub.ChannelInfo{URI: chat, Kind: ahp.ChannelChat, Session: session}
-	tx.Effect(chat, func(context.Context) { h.endRun(was, "") })
+	tx.Effect(chat, func(context.Context) { h.turns.endRun(was, "") })
 }
 
 // settleChat gives a moved chat the changesets of its new session.

@@ -37,7 +37,7 @@ func commandItem(c agent.SlashCommand, end int64) ahp.CompletionItem {
 
 // Commands are those of a session's agent: as it named them here, or when it last ran.
 func (h *Host) Commands(session ahp.URI) []agent.SlashCommand {
-	if l := h.liveIf(session); l != nil {
+	if l := h.turns.liveIf(session); l != nil {
 		l.mu.Lock()
 		running, ok := l.agent.(agent.Commander)
 		l.mu.Unlock()

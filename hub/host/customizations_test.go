@@ -447,7 +447,7 @@ func TestAServersTokenEndsWithItsAgent(t *testing.T) {
 		}
 		token := w.agent.spec.MCP[1].URL
 		relay, _ := w.host.Relay(token)
-		w.host.drop(session, errIdle)
+		w.host.turns.drop(session, errIdle)
 		if _, ok := w.host.Relay(token); ok || relay.Context().Err() == nil {
 			t.Error("a token outlives its agent")
 		}

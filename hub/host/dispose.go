@@ -135,7 +135,7 @@ func (h *Host) closeSession(tx *hub.Tx, uri ahp.URI, raw []byte, packed map[ahp.
 	h.Automations.UnlinkSession(tx, gone.Summary)
 	h.emptyTrash(tx)
 	tx.Effect(uri, func(context.Context) {
-		h.drop(uri, errDisposed)
+		h.turns.drop(uri, errDisposed)
 		h.provisional.forget(uri)
 		if h.core.Store != nil {
 			h.trash.drop(uri) // on disk by now

@@ -20,15 +20,15 @@ func (h *Host) newEffects() map[string]core.Effect {
 // ownEffects returns the effects of sessions, chats, turns and tools.
 func (h *Host) ownEffects() map[string]core.Effect {
 	return map[string]core.Effect{
-		"chat/turnStarted":       core.On(h.runTurn),
-		"chat/turnResume":        core.On(h.resumeTurn),
-		"chat/turnComplete":      core.On(h.turnEnded),
-		"chat/turnCancelled":     core.On(h.turnCancelled),
-		"chat/error":             core.On(h.turnFailed),
-		"chat/truncated":         core.On(h.chatTruncated),
-		"chat/toolCallConfirmed": core.On(h.toolCallConfirmed),
-		"chat/toolCallComplete":  core.On(h.toolCallCompleted),
-		"chat/inputCompleted":    core.On(h.inputCompleted),
+		"chat/turnStarted":       core.On(h.turns.runTurn),
+		"chat/turnResume":        core.On(h.turns.resumeTurn),
+		"chat/turnComplete":      core.On(h.turns.turnEnded),
+		"chat/turnCancelled":     core.On(h.turns.turnCancelled),
+		"chat/error":             core.On(h.turns.turnFailed),
+		"chat/truncated":         core.On(h.turns.chatTruncated),
+		"chat/toolCallConfirmed": core.On(h.turns.toolCallConfirmed),
+		"chat/toolCallComplete":  core.On(h.turns.toolCallCompleted),
+		"chat/inputCompleted":    core.On(h.turns.inputCompleted),
 
 		"session/workingDirectorySet":      core.On(h.dirSet),
 		"session/workingDirectoryRemoved":  core.On(h.dirRemoved),

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -95,11 +93,8 @@ type Host struct {
 	grants      grants
 	guard       *guard.Guard
 	tools       toolboxes
-	recovering  atomic.Bool // while true no queued message is started
 
-	mu      sync.Mutex
-	live    map[ahp.URI]*live
-	waiters map[waitKey]chan ahp.Action
+	turns *turns
 }
 
 // New makes a host; give its Derive to the hub's configuration.
@@ -127,7 +122,8 @@ func New(cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("host: the data directory %s cannot be guarded: %w", cfg.DataDir, err)
 	}
-	h := &Host{cfg: cfg, guard: guarded, live: map[ahp.URI]*live{}, waiters: map[waitKey]chan ahp.Action{}}
+	h := &Host{cfg: cfg, guard: guarded}
+	h.turns = newTurns(h)
 	h.core = core.New(core.Config{Hub: cfg.Hub, Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Limits: cfg.Limits})
 	h.core.Woken = h.woken
 	if err := h.newParts(); err != nil {
@@ -173,7 +169,7 @@ func (h *Host) stop() {
 		defer close(done)
 		h.clients.Close()
 		h.core.Lanes.Close()
-		h.stopLive()
+		h.turns.stopLive()
 		h.Customs.Close()
 		h.Terminals.Close()
 		h.stopWatches()

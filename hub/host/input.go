@@ -212,12 +212,12 @@ func checkSelected(options []ahp.ChatInputOption, freeform *bool, chosen, own []
 }
 
 // inputCompleted hands the answers to the agent: the final ones over the drafts.
-func (h *Host) inputCompleted(_ context.Context, e *hub.Envelope, a *ahp.ChatInputCompletedAction) {
+func (ts *turns) inputCompleted(_ context.Context, e *hub.Envelope, a *ahp.ChatInputCompletedAction) {
 	done := *a
-	if s, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, e.Channel.URI); ok && s.ActiveTurn != nil {
+	if s, ok := hub.StateOf[*ahp.ChatState](ts.h.core.Hub, e.Channel.URI); ok && s.ActiveTurn != nil {
 		done.Answers = merged(s.ActiveTurn, a)
 	}
-	h.answer(e.Channel.URI, a.RequestID, &done)
+	ts.answer(e.Channel.URI, a.RequestID, &done)
 }
 
 func merged(t *ahp.ActiveTurn, a *ahp.ChatInputCompletedAction) map[string]ahp.ChatInputAnswer {

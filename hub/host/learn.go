@@ -153,7 +153,7 @@ func requireLogin(tx *hub.Tx, o agent.Offer) {
 // settingsChanged has the agent take what a client set. A value that it does not take is set back: the agent says why
 // in its next turn.
 func (h *Host) settingsChanged(ctx context.Context, session ahp.URI, values ahp.Meta) {
-	l := h.liveIf(session)
+	l := h.turns.liveIf(session)
 	if l == nil {
 		return // it takes them when it is opened
 	}

@@ -38,22 +38,22 @@ var (
 )
 
 // liveOf returns what runs for a session and makes it on first use.
-func (h *Host) liveOf(session ahp.URI) *live {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if l := h.live[session]; l != nil {
+func (ts *turns) liveOf(session ahp.URI) *live {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if l := ts.live[session]; l != nil {
 		return l
 	}
-	l := &live{h: h, uri: session, runs: map[ahp.URI]*run{}}
-	l.ctx, l.cancel = context.WithCancelCause(h.core.Ctx)
-	h.live[session] = l
+	l := &live{h: ts.h, uri: session, runs: map[ahp.URI]*run{}}
+	l.ctx, l.cancel = context.WithCancelCause(ts.h.core.Ctx)
+	ts.live[session] = l
 	return l
 }
 
-func (h *Host) liveIf(session ahp.URI) *live {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.live[session]
+func (ts *turns) liveIf(session ahp.URI) *live {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return ts.live[session]
 }
 
 // goes runs f in a goroutine that stop waits for; after stop it does nothing.
@@ -179,23 +179,23 @@ func (l *live) stop(cause error) {
 }
 
 // drop forgets a session that was disposed or goes to sleep, and stops it.
-func (h *Host) drop(session ahp.URI, cause error) {
-	h.mu.Lock()
-	l := h.live[session]
-	delete(h.live, session)
-	h.mu.Unlock()
+func (ts *turns) drop(session ahp.URI, cause error) {
+	ts.mu.Lock()
+	l := ts.live[session]
+	delete(ts.live, session)
+	ts.mu.Unlock()
 	if l != nil {
 		l.stop(cause)
 	}
-	h.Customs.Release(session)
+	ts.h.Customs.Release(session)
 }
 
 // stopLive stops all sessions side by side.
-func (h *Host) stopLive() {
-	h.mu.Lock()
-	all := h.live
-	h.live = map[ahp.URI]*live{}
-	h.mu.Unlock()
+func (ts *turns) stopLive() {
+	ts.mu.Lock()
+	all := ts.live
+	ts.live = map[ahp.URI]*live{}
+	ts.mu.Unlock()
 	var wg sync.WaitGroup
 	for _, l := range all {
 		wg.Go(func() { l.stop(core.ErrStopping) })

@@ -111,3 +111,10 @@ func (h *Host) say(ctx context.Context, c core.Caller, chat ahp.URI, m ahp.Messa
 	}
 	return nil
 }
+
+// Steers reports whether the agent of a chat takes a steering message into the turn that runs there; otherwise the message
+// waits for the next turn.
+func (h *Host) Steers(chat ahp.URI) bool {
+	info, known := h.core.Hub.Info(chat)
+	return known && h.turns.steerable(info) != nil
+}

@@ -105,7 +105,7 @@ func (o *out) fill(a ahp.Action) bool {
 // Confirm makes a tool call ready and waits for a person to approve or deny it, unless the
 // session's settings allow it.
 func (o *out) Confirm(ctx context.Context, a *ahp.ChatToolCallReadyAction) (*ahp.ChatToolCallConfirmedAction, error) {
-	answer, forget := o.l.h.await(waitKey{o.r.chat, a.ToolCallID})
+	answer, forget := o.l.h.turns.await(waitKey{o.r.chat, a.ToolCallID})
 	defer forget()
 	err := o.apply(a, func(tx *hub.Tx, s *ahp.ChatState) {
 		session, ok := hub.StateOf[*ahp.SessionState](tx, o.l.uri)
@@ -135,7 +135,7 @@ func (o *out) Confirm(ctx context.Context, a *ahp.ChatToolCallReadyAction) (*ahp
 // Ask sends an input request and waits for its completion; the answers include what was
 // answered as a draft and not again at the end (AHP requirement 130).
 func (o *out) Ask(ctx context.Context, req ahp.ChatInputRequest) (*ahp.ChatInputCompletedAction, error) {
-	answer, forget := o.l.h.await(waitKey{o.r.chat, req.ID})
+	answer, forget := o.l.h.turns.await(waitKey{o.r.chat, req.ID})
 	defer forget()
 	if err := o.Emit(&ahp.ChatInputRequestedAction{Request: req}); err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (o *out) Ask(ctx context.Context, req ahp.ChatInputRequest) (*ahp.ChatInput
 // that stays silent makes the call fail (143).
 func (o *out) ClientTool(ctx context.Context, clientID, tool string, input json.RawMessage) (ahp.ToolCallResult, error) {
 	id := ids.New()
-	answer, forget := o.l.h.await(waitKey{o.r.chat, id})
+	answer, forget := o.l.h.turns.await(waitKey{o.r.chat, id})
 	defer forget()
 	client, def, err := o.offering(clientID, tool)
 	if err != nil {

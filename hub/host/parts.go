@@ -34,7 +34,7 @@ func (h *Host) newParts() (err error) {
 		Service: h.git, Guard: h.guard, DataDir: h.cfg.DataDir, Notify: h.cfg.NotifyFolders, PollFor: h.cfg.PollFolders,
 		Judged: h.cfg.Judged, Dispatch: h.Dispatch, CheckVersion: h.CheckVersion, SetTotals: h.setChanges, MarkUsed: h.keepFor,
 		SettleRepository: h.grants.settleRepository,
-		IsBusy:           h.isBusy, CloseAgent: func(session ahp.URI) { h.drop(session, errIdle) },
+		IsBusy:           h.isBusy, CloseAgent: func(session ahp.URI) { h.turns.drop(session, errIdle) },
 	})
 	h.Automations = automations.New(h.core, automations.Config{
 		CheckProvider: func(provider string) error { _, err := h.backend(provider); return err },
@@ -69,7 +69,7 @@ func (h *Host) newGit() (*changeset.Service, error) {
 
 // isBusy reports whether a session's agent plays a turn. It waits for an agent that is being opened.
 func (h *Host) isBusy(ctx context.Context, session ahp.URI) bool {
-	l := h.liveIf(session)
+	l := h.turns.liveIf(session)
 	if l == nil {
 		return false
 	}

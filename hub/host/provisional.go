@@ -291,7 +291,7 @@ func (h *Host) discard(tx *hub.Tx, session ahp.URI, channels []hub.ChannelInfo) 
 	h.Customs.ForgetDecisions(tx, session)
 	h.notifyRemoved(tx, session)
 	tx.Effect(session, func(ctx context.Context) {
-		h.drop(session, errDisposed)
+		h.turns.drop(session, errDisposed)
 		h.provisional.forget(session)
 		h.opening.take(session)
 		h.forgetSession(ctx, session)

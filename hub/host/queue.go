@@ -16,9 +16,9 @@ import (
 //
 // A steering message that no agent took while the turn ran goes first when the turn ends;
 // one sent while idle is kept for the next turn (AHP requirement 112).
-func (h *Host) startQueued(tx *hub.Tx, ch hub.ChannelInfo, turnEnded bool) {
+func (ts *turns) startQueued(tx *hub.Tx, ch hub.ChannelInfo, turnEnded bool) {
 	s, ok := hub.StateOf[*ahp.ChatState](tx, ch.URI)
-	if !ok || s.ActiveTurn != nil || h.recovering.Load() || h.disposing.held(ch.Session) {
+	if !ok || s.ActiveTurn != nil || ts.recovering.Load() || ts.h.disposing.held(ch.Session) {
 		return
 	}
 	session, ok := hub.StateOf[*ahp.SessionState](tx, ch.Session)
@@ -38,7 +38,7 @@ func (h *Host) startQueued(tx *hub.Tx, ch hub.ChannelInfo, turnEnded bool) {
 	if tx.Apply(ch.URI, &ahp.ChatPendingMessageRemovedAction{Kind: kind, ID: next.ID}) == nil {
 		return // never the same message twice
 	}
-	tx.Apply(ch.URI, &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: core.Timestamp(h.core.Now()), Message: next.Message, QueuedMessageID: next.ID})
+	tx.Apply(ch.URI, &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: core.Timestamp(ts.h.core.Now()), Message: next.Message, QueuedMessageID: next.ID})
 }
 
 func isPending(s *ahp.ChatState, id string) bool {
@@ -49,25 +49,25 @@ func queuedAt(s *ahp.ChatState, id string) int {
 	return slices.IndexFunc(s.QueuedMessages, func(m ahp.PendingMessage) bool { return m.ID == id })
 }
 
-func (h *Host) checkPendingSet(r *core.Request, s *ahp.ChatState, a *ahp.ChatPendingMessageSetAction) string {
+func (ts *turns) checkPendingSet(r *core.Request, s *ahp.ChatState, a *ahp.ChatPendingMessageSetAction) string {
 	switch {
 	case a.ID == "":
 		return "a waiting message needs an id: choose a new one, like a UUID"
 	case a.Kind != ahp.PendingMessageKindQueued && a.Kind != ahp.PendingMessageKindSteering:
 		return "kind must be queued or steering"
-	case a.Kind == ahp.PendingMessageKindQueued && queuedAt(s, a.ID) < 0 && len(s.QueuedMessages) >= h.core.Limits.Queue:
-		return fmt.Sprintf("%d messages are queued already: wait for some to start, or remove one", h.core.Limits.Queue)
+	case a.Kind == ahp.PendingMessageKindQueued && queuedAt(s, a.ID) < 0 && len(s.QueuedMessages) >= ts.h.core.Limits.Queue:
+		return fmt.Sprintf("%d messages are queued already: wait for some to start, or remove one", ts.h.core.Limits.Queue)
 	}
-	if reason := h.checkTurnAllowed(r, s); reason != "" {
+	if reason := ts.checkTurnAllowed(r, s); reason != "" {
 		return reason
 	}
 	if reason := checkOwnPending(r, s, a.ID, "change"); reason != "" {
 		return reason
 	}
 	if a.Kind == ahp.PendingMessageKindSteering && s.ActiveTurn != nil {
-		r.Tx.Effect(r.Info.URI, func(ctx context.Context) { h.steer(ctx, r.Info, a.ID) })
+		r.Tx.Effect(r.Info.URI, func(ctx context.Context) { ts.steer(ctx, r.Info, a.ID) })
 	}
-	return h.checkMessage(r, &a.Message)
+	return ts.h.checkMessage(r, &a.Message)
 }
 
 // checkOwnPending lets others' waiting messages alone: who sent one is stamped on it.
@@ -102,12 +102,12 @@ func checkReordered(*core.Request, *ahp.ChatState, *ahp.ChatQueuedMessagesReorde
 	return ""
 }
 
-func (h *Host) checkDraft(r *core.Request, _ *ahp.ChatState, a *ahp.ChatDraftChangedAction) string {
+func (ts *turns) checkDraft(r *core.Request, _ *ahp.ChatState, a *ahp.ChatDraftChangedAction) string {
 	if a.Draft == nil {
 		return ""
 	}
 	draft := *a.Draft
-	reason := h.checkMessageDraft(r, &draft)
+	reason := ts.h.checkMessageDraft(r, &draft)
 	a.Draft = &draft
 	return reason
 }

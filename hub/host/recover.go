@@ -17,8 +17,8 @@ func (h *Host) recover(ctx context.Context) error {
 	if err := h.readCatalogue(ctx); err != nil {
 		return err
 	}
-	h.recovering.Store(true) // what was queued waits for somebody to look
-	defer h.recovering.Store(false)
+	h.turns.recovering.Store(true) // what was queued waits for somebody to look
+	defer h.turns.recovering.Store(false)
 	for _, e := range h.core.Catalogue.List(false) {
 		if err := h.recoverSession(ctx, e); err != nil {
 			h.core.Log.Error("a session cut off by a crash could not be mended", "session", e.Summary.Resource, "err", err)

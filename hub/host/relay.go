@@ -93,14 +93,14 @@ func (l *live) servesOthers(list []customs.Served) bool {
 
 // serversChanged reopens the agent of a session if it was given other servers than these.
 func (h *Host) serversChanged(session ahp.URI, list []customs.Served) {
-	if l := h.liveIf(session); l != nil && l.servesOthers(list) {
+	if l := h.turns.liveIf(session); l != nil && l.servesOthers(list) {
 		h.reopenAgent(session)
 	}
 }
 
 // reopenAgent opens the agent again: now if it is idle, else once its turn has ended.
 func (h *Host) reopenAgent(session ahp.URI) {
-	l := h.liveIf(session)
+	l := h.turns.liveIf(session)
 	if l == nil {
 		return
 	}
@@ -115,7 +115,7 @@ func (h *Host) reopenAgent(session ahp.URI) {
 
 // dropStale closes an agent that is to be opened again, unless it is busy.
 func (h *Host) dropStale(session ahp.URI) {
-	l := h.liveIf(session)
+	l := h.turns.liveIf(session)
 	if l == nil {
 		return
 	}

@@ -181,7 +181,7 @@ func (h *Host) begin(uri ahp.URI) {
 // openNow opens the agent of a session and says how that went.
 func (h *Host) openNow(uri ahp.URI) {
 	h.Customs.Refresh(uri)
-	l, told := h.liveOf(uri), h.opening.take(uri)
+	l, told := h.turns.liveOf(uri), h.opening.take(uri)
 	l.goes(func() {
 		l.mu.Lock()
 		l.progress = told

@@ -40,7 +40,7 @@ func (h *Host) sleepIdle(since time.Time) {
 // on them is aggregated into it; then its agent is closed.
 func (h *Host) sleepSession(e *core.Entry, since time.Time) {
 	uri := e.Summary.Resource
-	if l := h.liveIf(uri); l != nil && l.busy() {
+	if l := h.turns.liveIf(uri); l != nil && l.busy() {
 		return
 	}
 	h.core.Hub.Sleep(core.AnnotationsURI(uri), since)
@@ -59,16 +59,16 @@ func (h *Host) sleepSession(e *core.Entry, since time.Time) {
 
 // dropIdle closes the agent of a session that sleeps, unless a turn came in between.
 func (h *Host) dropIdle(session ahp.URI) {
-	h.mu.Lock()
-	l := h.live[session]
+	h.turns.mu.Lock()
+	l := h.turns.live[session]
 	if l == nil || l.busy() {
-		h.mu.Unlock()
+		h.turns.mu.Unlock()
 		return
 	}
-	delete(h.live, session)
+	delete(h.turns.live, session)
 	l.mu.Lock()
 	l.closed = true // whoever holds it still gets a new one
 	l.mu.Unlock()
-	h.mu.Unlock()
+	h.turns.mu.Unlock()
 	l.stop(errIdle)
 }

@@ -9,16 +9,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Steers reports whether the agent of a chat takes a steering message into the turn that runs there
-// now; else the message
-// waits for the next turn.
-func (h *Host) Steers(chat ahp.URI) bool {
-	info, known := h.core.Hub.Info(chat)
-	return known && h.steerable(info) != nil
-}
-
-func (h *Host) steerable(ch hub.ChannelInfo) agent.Steerable {
-	l := h.liveIf(ch.Session)
+func (ts *turns) steerable(ch hub.ChannelInfo) agent.Steerable {
+	l := ts.liveIf(ch.Session)
 	if l == nil {
 		return nil
 	}
@@ -33,14 +25,14 @@ func (h *Host) steerable(ch hub.ChannelInfo) agent.Steerable {
 
 // steer hands a steering message to the turn that runs (AHP requirement 112). The message is taken from the others
 // first, so that no next turn begins with it as well; one that the agent does not take waits again.
-func (h *Host) steer(ctx context.Context, ch hub.ChannelInfo, id string) {
-	to, l := h.steerable(ch), h.liveIf(ch.Session)
+func (ts *turns) steer(ctx context.Context, ch hub.ChannelInfo, id string) {
+	to, l := ts.steerable(ch), ts.liveIf(ch.Session)
 	if to == nil || l == nil {
 		return
 	}
 	var m *ahp.PendingMessage
 	turn := ""
-	err := h.core.Do(ctx, func(tx *hub.Tx) {
+	err := ts.h.core.Do(ctx, func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.ChatState](tx, ch.URI)
 		if !ok || s.ActiveTurn == nil || s.SteeringMessage == nil || s.SteeringMessage.ID != id {
 			return
@@ -55,14 +47,14 @@ func (h *Host) steer(ctx context.Context, ch hub.ChannelInfo, id string) {
 		return
 	}
 	refused := to.Steer(ctx, ch.URI, l.resolve(ctx, m.Message))
-	err = h.core.Do(ctx, func(tx *hub.Tx) { h.steered(tx, ch, turn, m, refused) })
+	err = ts.h.core.Do(ctx, func(tx *hub.Tx) { ts.steered(tx, ch, turn, m, refused) })
 	if err != nil || refused != nil {
-		h.core.Log.Info("a steering message waits for the next turn", "chat", ch.URI, "refused", refused, "err", err)
+		ts.h.core.Log.Info("a steering message waits for the next turn", "chat", ch.URI, "refused", refused, "err", err)
 	}
 }
 
 // steered notes in the turn what was said into it, or has the message wait again.
-func (h *Host) steered(tx *hub.Tx, ch hub.ChannelInfo, turn string, m *ahp.PendingMessage, refused error) {
+func (ts *turns) steered(tx *hub.Tx, ch hub.ChannelInfo, turn string, m *ahp.PendingMessage, refused error) {
 	s, ok := hub.StateOf[*ahp.ChatState](tx, ch.URI)
 	if !ok {
 		return
@@ -70,7 +62,7 @@ func (h *Host) steered(tx *hub.Tx, ch hub.ChannelInfo, turn string, m *ahp.Pendi
 	if refused != nil {
 		if s.SteeringMessage == nil { // else somebody sent another one meanwhile
 			tx.Apply(ch.URI, &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: m.ID, Message: m.Message})
-			h.startQueued(tx, ch, true)
+			ts.startQueued(tx, ch, true)
 		}
 		return
 	}

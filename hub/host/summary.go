@@ -45,15 +45,15 @@ func (h *Host) deriveChat(tx *hub.Tx, e *hub.Envelope) {
 	case *ahp.ChatInputRequestedAction:
 		h.markUnread(tx, e.Channel.Session)
 	case *ahp.ChatTurnCompleteAction, *ahp.ChatTurnCancelledAction:
-		h.startQueued(tx, e.Channel, true)
+		h.turns.startQueued(tx, e.Channel, true)
 	case *ahp.ChatErrorAction:
 		markInterrupted(tx, e.Channel.URI, chat, a)
-		h.startQueued(tx, e.Channel, true)
+		h.turns.startQueued(tx, e.Channel, true)
 	case *ahp.ChatTruncatedAction:
 		markInterrupted(tx, e.Channel.URI, chat, a)
-		h.startQueued(tx, e.Channel, false)
+		h.turns.startQueued(tx, e.Channel, false)
 	case *ahp.ChatPendingMessageSetAction: // not its removal: that is half of starting one
-		h.startQueued(tx, e.Channel, false)
+		h.turns.startQueued(tx, e.Channel, false)
 	}
 }
 

@@ -89,9 +89,9 @@ func ChatText(s *ahp.ChatState) (n int) {
 }
 
 // checkRoom says why a chat takes no further turn.
-func (h *Host) checkRoom(s *ahp.ChatState) string {
+func (ts *turns) checkRoom(s *ahp.ChatState) string {
 	n := ChatText(s)
-	if n < h.core.Limits.ChatBytes {
+	if n < ts.h.core.Limits.ChatBytes {
 		return ""
 	}
 	return fmt.Sprintf("this chat holds %d MiB of text, as much as a chat may: start another chat, or fork this one at an earlier turn", n>>20)

@@ -34,7 +34,7 @@ func toolName(s *ahp.ChatState, id string) string {
 const notWaiting = "this tool call does not wait for an answer: somebody else was faster, or it is over"
 
 // checkConfirmed lets the first answer win (AHP requirement 122), and stamps whose it is.
-func (h *Host) checkConfirmed(r *core.Request, s *ahp.ChatState, a *ahp.ChatToolCallConfirmedAction) string {
+func (ts *turns) checkConfirmed(r *core.Request, s *ahp.ChatState, a *ahp.ChatToolCallConfirmedAction) string {
 	call, ok := findCall(s, a.TurnID, a.ToolCallID).(*ahp.ToolCallPendingConfirmationState)
 	if !ok {
 		return notWaiting
@@ -53,7 +53,7 @@ func (h *Host) checkConfirmed(r *core.Request, s *ahp.ChatState, a *ahp.ChatTool
 	if a.UserSuggestion != nil {
 		suggestion := *a.UserSuggestion
 		a.UserSuggestion = &suggestion
-		return h.checkMessage(r, a.UserSuggestion)
+		return ts.h.checkMessage(r, a.UserSuggestion)
 	}
 	return ""
 }
@@ -157,10 +157,10 @@ func checkCallContent(r *core.Request, s *ahp.ChatState, a *ahp.ChatToolCallCont
 	return checkClientCall(r, s, a.TurnID, a.ToolCallID, &a.Meta)
 }
 
-func (h *Host) toolCallConfirmed(_ context.Context, e *hub.Envelope, a *ahp.ChatToolCallConfirmedAction) {
-	h.answer(e.Channel.URI, a.ToolCallID, a)
+func (ts *turns) toolCallConfirmed(_ context.Context, e *hub.Envelope, a *ahp.ChatToolCallConfirmedAction) {
+	ts.answer(e.Channel.URI, a.ToolCallID, a)
 }
 
-func (h *Host) toolCallCompleted(_ context.Context, e *hub.Envelope, a *ahp.ChatToolCallCompleteAction) {
-	h.answer(e.Channel.URI, a.ToolCallID, a)
+func (ts *turns) toolCallCompleted(_ context.Context, e *hub.Envelope, a *ahp.ChatToolCallCompleteAction) {
+	ts.answer(e.Channel.URI, a.ToolCallID, a)
 }

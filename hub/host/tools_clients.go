@@ -38,7 +38,7 @@ func (b *Toolbox) Changed() <-chan struct{} {
 
 // clientsChanged tells the agent's toolbox that other tools may be on offer.
 func (h *Host) clientsChanged(session ahp.URI) {
-	l := h.liveIf(session)
+	l := h.turns.liveIf(session)
 	if l == nil {
 		return
 	}

@@ -42,7 +42,7 @@ func TestAToolboxLastsAsLongAsItsAgent(t *testing.T) {
 		if !ok || box.Session() != session || w.knows("") || w.knows((*tokens)[0]+"x") {
 			t.Error("a token opens what it should not, or not what it should")
 		}
-		w.host.drop(session, errIdle) // it went to sleep
+		w.host.turns.drop(session, errIdle) // it went to sleep
 		if w.knows((*tokens)[0]) || box.Context().Err() == nil {
 			t.Error("the toolbox of a closed agent is open")
 		}

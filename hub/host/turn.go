@@ -16,7 +16,7 @@ import (
 
 // Rules of turns.
 
-func (h *Host) checkTurnStarted(r *core.Request, s *ahp.ChatState, a *ahp.ChatTurnStartedAction) string {
+func (ts *turns) checkTurnStarted(r *core.Request, s *ahp.ChatState, a *ahp.ChatTurnStartedAction) string {
 	switch {
 	case a.TurnID == "":
 		return "a turn needs a turnId: choose a new one, like a UUID"
@@ -27,12 +27,12 @@ func (h *Host) checkTurnStarted(r *core.Request, s *ahp.ChatState, a *ahp.ChatTu
 	case a.QueuedMessageID != "" && !isPending(s, a.QueuedMessageID):
 		return "no message with this queuedMessageId is waiting"
 	}
-	if reason := h.checkTurnAllowed(r, s); reason != "" {
+	if reason := ts.checkTurnAllowed(r, s); reason != "" {
 		return reason
 	}
 	a.Meta = core.KeepStamp(nil, a.Meta)
 	a.StartedAt = core.Timestamp(near(a.StartedAt, r.Now))
-	return h.checkMessage(r, &a.Message)
+	return ts.h.checkMessage(r, &a.Message)
 }
 
 // near lets a client's time stand when its clock is about right. Durations and the order of
@@ -45,10 +45,10 @@ func near(at string, now time.Time) time.Time {
 }
 
 // checkPromptable says why no turn can start in a chat now.
-func (h *Host) checkPromptable(r *core.Request, s *ahp.ChatState) string {
+func (ts *turns) checkPromptable(r *core.Request, s *ahp.ChatState) string {
 	session, _ := hub.StateOf[*ahp.SessionState](r.Tx, r.Info.Session)
 	switch {
-	case session == nil || h.disposing.held(r.Info.Session):
+	case session == nil || ts.h.disposing.held(r.Info.Session):
 		return "the session of this chat is not available"
 	case s.Interactivity != "" && s.Interactivity != ahp.ChatInteractivityFull:
 		return "this chat can only be read"
@@ -57,11 +57,11 @@ func (h *Host) checkPromptable(r *core.Request, s *ahp.ChatState) string {
 }
 
 // checkTurnAllowed says why a chat takes no further turn now.
-func (h *Host) checkTurnAllowed(r *core.Request, s *ahp.ChatState) string {
-	if reason := h.checkPromptable(r, s); reason != "" {
+func (ts *turns) checkTurnAllowed(r *core.Request, s *ahp.ChatState) string {
+	if reason := ts.checkPromptable(r, s); reason != "" {
 		return reason
 	}
-	return h.checkRoom(s)
+	return ts.checkRoom(s)
 }
 
 // checkTurnCancelled lets the host measure: some clients send no duration.
@@ -77,7 +77,7 @@ func checkTurnCancelled(r *core.Request, s *ahp.ChatState, a *ahp.ChatTurnCancel
 	return ""
 }
 
-func (h *Host) checkTurnResume(r *core.Request, s *ahp.ChatState, a *ahp.ChatTurnResumeAction) string {
+func (ts *turns) checkTurnResume(r *core.Request, s *ahp.ChatState, a *ahp.ChatTurnResumeAction) string {
 	if s.ActiveTurn != nil {
 		return "this chat is busy with a turn: wait for its end or cancel it"
 	}
@@ -85,7 +85,7 @@ func (h *Host) checkTurnResume(r *core.Request, s *ahp.ChatState, a *ahp.ChatTur
 	if last == nil || last.ID != a.TurnID || !resumable(last) {
 		return "only the last turn can be resumed, and only when its error says so: send a new message instead"
 	}
-	return h.checkTurnAllowed(r, s)
+	return ts.checkTurnAllowed(r, s)
 }
 
 func resumable(t *ahp.Turn) bool {
@@ -96,49 +96,49 @@ func resumable(t *ahp.Turn) bool {
 	return ok && p.Resumable != nil && *p.Resumable
 }
 
-func (h *Host) checkTruncated(r *core.Request, s *ahp.ChatState, _ *ahp.ChatTruncatedAction) string {
-	return h.checkPromptable(r, s)
+func (ts *turns) checkTruncated(r *core.Request, s *ahp.ChatState, _ *ahp.ChatTruncatedAction) string {
+	return ts.checkPromptable(r, s)
 }
 
 // Effects of turns.
 
-func (h *Host) runTurn(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnStartedAction) {
-	h.startRun(e.Channel, a.TurnID)
+func (ts *turns) runTurn(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnStartedAction) {
+	ts.startRun(e.Channel, a.TurnID)
 }
 
-func (h *Host) resumeTurn(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnResumeAction) {
-	h.startRun(e.Channel, a.TurnID)
+func (ts *turns) resumeTurn(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnResumeAction) {
+	ts.startRun(e.Channel, a.TurnID)
 }
 
 // startRun plays a turn with whatever runs for the session; what closes just now because
 // it was idle makes room for a new one.
-func (h *Host) startRun(ch hub.ChannelInfo, turn string) {
-	for h.core.Ctx.Err() == nil && !h.liveOf(ch.Session).start(ch.URI, turn) {
+func (ts *turns) startRun(ch hub.ChannelInfo, turn string) {
+	for ts.h.core.Ctx.Err() == nil && !ts.liveOf(ch.Session).start(ch.URI, turn) {
 	}
 }
 
-func (h *Host) turnEnded(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnCompleteAction) {
-	h.endRun(e.Channel, a.TurnID)
+func (ts *turns) turnEnded(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnCompleteAction) {
+	ts.endRun(e.Channel, a.TurnID)
 }
 
-func (h *Host) turnCancelled(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnCancelledAction) {
-	h.endRun(e.Channel, a.TurnID)
+func (ts *turns) turnCancelled(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnCancelledAction) {
+	ts.endRun(e.Channel, a.TurnID)
 }
 
-func (h *Host) turnFailed(_ context.Context, e *hub.Envelope, a *ahp.ChatErrorAction) {
-	h.endRun(e.Channel, a.TurnID)
+func (ts *turns) turnFailed(_ context.Context, e *hub.Envelope, a *ahp.ChatErrorAction) {
+	ts.endRun(e.Channel, a.TurnID)
 }
 
-func (h *Host) chatTruncated(_ context.Context, e *hub.Envelope, _ *ahp.ChatTruncatedAction) {
-	chat, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, e.Channel.URI)
+func (ts *turns) chatTruncated(_ context.Context, e *hub.Envelope, _ *ahp.ChatTruncatedAction) {
+	chat, ok := hub.StateOf[*ahp.ChatState](ts.h.core.Hub, e.Channel.URI)
 	if ok && chat.ActiveTurn == nil { // what runs now began after the cut
-		h.endRun(e.Channel, "")
+		ts.endRun(e.Channel, "")
 	}
 }
 
-func (h *Host) endRun(ch hub.ChannelInfo, turn string) {
-	defer h.dropStale(ch.Session)
-	if l := h.liveIf(ch.Session); l != nil {
+func (ts *turns) endRun(ch hub.ChannelInfo, turn string) {
+	defer ts.h.dropStale(ch.Session)
+	if l := ts.liveIf(ch.Session); l != nil {
 		l.end(ch.URI, turn, errCancelled)
 	}
 }

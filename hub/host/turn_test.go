@@ -184,7 +184,7 @@ func TestCancel(t *testing.T) { // AHP requirement 103
 		if last.State != ahp.TurnStateCancelled || *last.Duration != 2000 {
 			t.Fatalf("the turn is %+v", last)
 		}
-		if w.host.liveOf(session).busy() {
+		if w.host.turns.liveOf(session).busy() {
 			t.Error("the agent still works on the cancelled turn")
 		}
 		c.converged()
@@ -254,7 +254,7 @@ func TestTruncated(t *testing.T) { // AHP requirement 114
 		if s := w.chatState(); len(s.Turns) != 1 || s.ActiveTurn != nil {
 			t.Fatalf("the chat has %d turns, active %v", len(s.Turns), s.ActiveTurn)
 		}
-		if w.host.liveOf(session).busy() {
+		if w.host.turns.liveOf(session).busy() {
 			t.Error("the dropped turn still runs")
 		}
 		c.converged()

@@ -16,27 +16,27 @@ type waitKey struct {
 var errSilentTool = errors.New("the client did not answer in time")
 
 // await registers for the answer to come; register before the question is asked.
-func (h *Host) await(k waitKey) (answer <-chan ahp.Action, forget func()) {
+func (ts *turns) await(k waitKey) (answer <-chan ahp.Action, forget func()) {
 	ch := make(chan ahp.Action, 1)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.waiters[k] = ch
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.waiters[k] = ch
 	return ch, func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if h.waiters[k] == ch {
-			delete(h.waiters, k)
+		ts.mu.Lock()
+		defer ts.mu.Unlock()
+		if ts.waiters[k] == ch {
+			delete(ts.waiters, k)
 		}
 	}
 }
 
 // answer hands an accepted action to its waiter; there is one answer each.
-func (h *Host) answer(chat ahp.URI, id string, a ahp.Action) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (ts *turns) answer(chat ahp.URI, id string, a ahp.Action) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
 	k := waitKey{chat, id}
-	if ch := h.waiters[k]; ch != nil {
-		delete(h.waiters, k)
+	if ch := ts.waiters[k]; ch != nil {
+		delete(ts.waiters, k)
 		ch <- a // has room: it is only ever filled here, once
 	}
 }
