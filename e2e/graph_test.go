@@ -139,7 +139,7 @@ var only = map[string][]string{
 	"github.com/BurntSushi/toml":               {"cmd", "hub/agent"},
 	"github.com/netresearch/go-cron":           {"hub/automation"},
 	"github.com/wneessen/go-mail":              {"hub/notify"},
-	"github.com/fsnotify/fsnotify":             {"hub/resource", "hub/changeset", "hub/custom", "hub/host"},
+	"github.com/fsnotify/fsnotify":             {"hub/resource", "hub/changeset", "hub/custom"},
 	"go.yaml.in/yaml/v3":                       {"hub/custom"},
 }
 

@@ -30,6 +30,8 @@ type Config struct {
 	Pass         []string // names of more variables of the environment that git and its hooks see
 	TrustFilters []string // directories whose repositories' filters (LFS, clean and smudge) run when they are looked at
 
+	Notify NotifyFunc // watches folders; nil: the system does
+
 	Git        string        // the program; "git"
 	Reads      time.Duration // of what a page or a client waits for; 10 seconds
 	Checkpoint time.Duration // of one git run of a checkpoint; 30 seconds

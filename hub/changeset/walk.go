@@ -180,11 +180,11 @@ func gitFolders(gitDir, common string, visit func(Folder) error) error {
 			return err
 		}
 	}
-	return WalkRefs(filepath.Join(common, "refs"), visit)
+	return walkRefs(filepath.Join(common, "refs"), visit)
 }
 
-// WalkRefs visits a folder of branches and those below it.
-func WalkRefs(dir string, visit func(Folder) error) error {
+// walkRefs visits a folder of branches and those below it.
+func walkRefs(dir string, visit func(Folder) error) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return nil // packed meanwhile

@@ -10,13 +10,14 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // scarce is a system that watches so many folders and no more.
 type scarce struct {
-	changes.Notifier
+	changeset.Notifier
 	left *atomic.Int64
 }
 
@@ -31,25 +32,25 @@ func (s scarce) Add(folder string) error {
 // again they are watched again, and that is told too.
 func TestWatchesRunOutAndComeBack(t *testing.T) {
 	for name, refusal := range map[string]struct {
-		begin func(left *atomic.Int64) (changes.Notifier, <-chan fsnotify.Event, <-chan error, error)
+		begin func(left *atomic.Int64) (changeset.Notifier, <-chan fsnotify.Event, <-chan error, error)
 		says  string
 	}{
-		"folders": {func(left *atomic.Int64) (changes.Notifier, <-chan fsnotify.Event, <-chan error, error) {
-			w, events, errors, err := changes.SystemNotifier()
+		"folders": {func(left *atomic.Int64) (changeset.Notifier, <-chan fsnotify.Event, <-chan error, error) {
+			w, events, errors, err := changeset.SystemNotifier()
 			return scarce{w, left}, events, errors, err
 		}, "raise fs.inotify.max_user_watches): inotify_add_watch: no space left on device"},
-		"watchers": {func(left *atomic.Int64) (changes.Notifier, <-chan fsnotify.Event, <-chan error, error) {
+		"watchers": {func(left *atomic.Int64) (changeset.Notifier, <-chan fsnotify.Event, <-chan error, error) {
 			if left.Load() < 10 {
 				return nil, nil, nil, os.NewSyscallError("inotify_init1", syscall.EMFILE)
 			}
-			return changes.SystemNotifier()
+			return changeset.SystemNotifier()
 		}, "raise fs.inotify.max_user_instances): inotify_init1: too many open files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var left atomic.Int64
 			left.Store(3)
 			c := newChangingWith(t, Config{PollFolders: time.Millisecond, // one look, then watching is tried again
-				NotifyFolders: func() (changes.Notifier, <-chan fsnotify.Event, <-chan error, error) { return refusal.begin(&left) }})
+				NotifyFolders: func() (changeset.Notifier, <-chan fsnotify.Event, <-chan error, error) { return refusal.begin(&left) }})
 			c.runsOut(refusal.says, func() { left.Store(1000) })
 		})
 	}

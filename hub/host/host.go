@@ -61,8 +61,8 @@ type Config struct {
 
 	Clients ClientAsker // nil: no file that lies with a client can be read
 
-	NotifyFolders changes.NotifyFunc // watches sessions' directories; nil: the system does
-	PollFolders   time.Duration      // until watching is tried again after it failed; 0: a minute
+	NotifyFolders changeset.NotifyFunc // watches sessions' directories; nil: the system does
+	PollFolders   time.Duration        // until watching is tried again after it failed; 0: a minute
 
 	Tracer trace.Tracer // nil: no spans are made
 	Meters Meters       // nil: nobody counts

@@ -31,7 +31,7 @@ func (h *Host) newParts() (err error) {
 		CheckURI: h.checkNewURI, Directory: existingDir, CheckPlace: h.checkPlace, Reconsider: h.reconsider, Dispatch: h.Dispatch,
 	})
 	h.Changes = changes.New(h.core, changes.Config{
-		Service: h.git, Guard: h.guard, DataDir: h.cfg.DataDir, Notify: h.cfg.NotifyFolders, PollFor: h.cfg.PollFolders,
+		Service: h.git, Guard: h.guard, DataDir: h.cfg.DataDir, PollFor: h.cfg.PollFolders,
 		Judged: h.cfg.Judged, Dispatch: h.Dispatch, CheckVersion: h.CheckVersion, SetTotals: h.setChanges, MarkUsed: h.keepFor,
 		SettleRepository: h.grants.settleRepository,
 		IsBusy:           h.isBusy, CloseAgent: func(session ahp.URI) { h.turns.drop(session, errIdle) },
@@ -64,7 +64,7 @@ func (h *Host) newGit() (*changeset.Service, error) {
 	}
 	return changeset.New(changeset.Config{Dir: filepath.Join(data, "checkpoints"), Ignore: h.guard.Dirs,
 		Closed: h.guard.IsSecret, Pass: h.cfg.Pass, TrustFilters: h.cfg.TrustFilters,
-		Within: h.core.LocalDirs, Granted: h.mayLeadTo}), nil
+		Notify: h.cfg.NotifyFolders, Within: h.core.LocalDirs, Granted: h.mayLeadTo}), nil
 }
 
 // isBusy reports whether a session's agent plays a turn. It waits for an agent that is being opened.

@@ -15,6 +15,9 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
+// mostPaths is how many written files are looked at one by one.
+const mostPaths = 1000
+
 // wanted is what the next look at a session's directories is to be about. The zero value computes what was never
 // computed, from what is known.
 type wanted struct {
@@ -44,7 +47,7 @@ func (w *wanted) join(more wanted) {
 
 // narrow looks at everything where very much was written.
 func (w *wanted) narrow() {
-	if w.whole || len(w.paths) > mostMade {
+	if w.whole || len(w.paths) > mostPaths {
 		w.whole, w.paths = true, nil
 	}
 }

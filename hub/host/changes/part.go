@@ -20,7 +20,6 @@ type Config struct {
 	Guard   *guard.Guard       // of the data directory
 	DataDir string             // worktrees are made below it
 
-	Notify  NotifyFunc    // watches folders; nil: the system does
 	PollFor time.Duration // until watching is tried again after it failed; 0: a minute
 
 	// Judged receives every review event, under the hub's lock; nil: events are not reported.

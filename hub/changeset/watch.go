@@ -1,0 +1,293 @@
+package changeset
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// settle is how long a Watch waits after the first of a burst of writes.
+const settle = 50 * time.Millisecond
+
+// mostMade is how many new paths are looked at one by one.
+const mostMade = 1000
+
+// Written says what was written in watched directories.
+type Written struct {
+	Paths []string // files, each once
+	Whole bool     // everything may be different
+	Bases bool     // commits or branches may be different
+}
+
+// NotifyFunc starts a Notifier and returns its events and errors.
+type NotifyFunc func() (Notifier, <-chan fsnotify.Event, <-chan error, error)
+
+// Notifier has the system tell of what is written in folders.
+type Notifier interface {
+	Add(folder string) error
+	Remove(folder string) error
+	Close() error
+}
+
+// SystemNotifier is the NotifyFunc of the operating system.
+func SystemNotifier() (Notifier, <-chan fsnotify.Event, <-chan error, error) {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return w, w.Events, w.Errors, nil
+}
+
+// Watch is told by the system of what is written in directories.
+type Watch struct {
+	svc     *Service
+	session string
+	dirs    []string
+	most    int
+	cancel  context.CancelFunc
+	done    chan struct{}
+	written chan Written
+	err     error // set before written is closed
+
+	// Only the goroutine uses these.
+	system Notifier
+	events <-chan fsnotify.Event
+	errors <-chan error
+	seen   map[string]bool   // everything that is watched
+	git    map[string]Folder // those of git's
+	due    due
+	made   []string // what is new, perhaps folders
+	rewalk bool     // what is ignored may have changed
+}
+
+// Watch watches every folder in which a change of the directories would count, at most the given number of them. It
+// fails when the system watches no more folders, or there are too many; the error says what to do.
+func (s *Service) Watch(ctx context.Context, session string, dirs []string, most int) (*Watch, error) {
+	begin := s.cfg.Notify
+	if begin == nil {
+		begin = SystemNotifier
+	}
+	w := &Watch{svc: s, session: session, dirs: dirs, most: mostFolders(most), git: map[string]Folder{}, seen: map[string]bool{},
+		written: make(chan Written), done: make(chan struct{})}
+	var err error
+	if w.system, w.events, w.errors, err = begin(); err != nil {
+		return nil, fmt.Errorf("the system allows no more watchers (on Linux raise fs.inotify.max_user_instances): %w", err)
+	}
+	if err := w.walk(ctx, nil); err != nil {
+		_ = w.system.Close() // nothing was watched
+		return nil, err
+	}
+	ctx, w.cancel = context.WithCancel(ctx)
+	go w.run(ctx)
+	return w, nil
+}
+
+// mostFolders returns how many folders are watched. Where the system has a file open for each file in a watched folder,
+// as macOS has, they are few.
+func mostFolders(most int) int {
+	if runtime.GOOS == "linux" || runtime.GOOS == "windows" {
+		return most
+	}
+	return min(most, 500)
+}
+
+// Written returns a channel of what is written, which is closed when watching ends. While the receiver is slow, writes
+// are gathered.
+func (w *Watch) Written() <-chan Written { return w.written }
+
+// Err returns why watching ended, nil when its context or Close ended it. Call it after Written was closed.
+func (w *Watch) Err() error { return w.err }
+
+// Close ends watching, and waits.
+func (w *Watch) Close() {
+	w.cancel()
+	<-w.done
+}
+
+func (w *Watch) run(ctx context.Context) {
+	defer close(w.done)
+	defer w.system.Close()
+	defer close(w.written)
+	var settled <-chan time.Time
+	var ready due
+	for {
+		var out chan<- Written
+		if !ready.isEmpty() {
+			out = w.written
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-w.events:
+			w.take(e)
+		case <-w.errors: // most likely more was written than could be told
+			w.due.whole, w.rewalk = true, true
+		case out <- ready.written():
+			ready = due{}
+		case <-settled:
+			settled = nil
+			if w.err = w.walkNew(ctx); w.err != nil {
+				return
+			}
+			ready.join(w.due)
+			w.due = due{}
+		}
+		if settled == nil && !w.due.isEmpty() {
+			settled = time.After(settle)
+		}
+	}
+}
+
+// walk watches every folder in which a change would count, or those at and below some paths. What does not count any
+// more is let go.
+func (w *Watch) walk(ctx context.Context, below []string) error {
+	counted := map[string]bool{}
+	err := w.svc.Walk(ctx, w.session, w.dirs, below, func(d Folder) error {
+		counted[d.Path] = true
+		return w.add(d)
+	})
+	if err != nil || below != nil {
+		return err
+	}
+	for path := range w.seen {
+		if !counted[path] {
+			_ = w.system.Remove(path) // gone already
+			delete(w.git, path)
+		}
+	}
+	w.seen = counted
+	return nil
+}
+
+func (w *Watch) add(d Folder) error {
+	if d.Git || d.Refs {
+		w.git[d.Path] = d
+	}
+	if w.seen[d.Path] {
+		return nil
+	}
+	if len(w.seen) >= w.most {
+		return fmt.Errorf("there are more than %d directories, the most that are watched: add what is not source to .gitignore", w.most)
+	}
+	err := w.system.Add(d.Path)
+	switch {
+	case os.IsNotExist(err) || os.IsPermission(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("the system watches no more directories (on Linux raise fs.inotify.max_user_watches): %w", err)
+	}
+	w.seen[d.Path] = true
+	return nil
+}
+
+// walkNew watches the folders that are new.
+func (w *Watch) walkNew(ctx context.Context) error {
+	made, rewalk := folders(w.made), w.rewalk
+	w.made, w.rewalk = nil, false
+	switch {
+	case rewalk:
+		return w.walk(ctx, nil)
+	case len(made) > 0:
+		return w.walk(ctx, made)
+	}
+	return nil
+}
+
+// folders returns the directories among some paths.
+func folders(paths []string) (dirs []string) {
+	for _, p := range paths {
+		if info, err := os.Lstat(p); err == nil && info.IsDir() {
+			dirs = append(dirs, p)
+		}
+	}
+	return dirs
+}
+
+// take sorts what happened into what must be looked at.
+func (w *Watch) take(e fsnotify.Event) {
+	dir, base := filepath.Split(e.Name)
+	dir = filepath.Clean(dir)
+	if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
+		delete(w.seen, e.Name) // the system has let go of it, if it was a folder
+	}
+	if g, ok := w.git[dir]; ok {
+		w.takeGit(g, e, base)
+		return
+	}
+	if _, ok := w.git[e.Name]; ok {
+		return // the folder itself
+	}
+	w.due.add(e.Name)
+	if base == ".git" || base == ".gitignore" {
+		w.due.bases, w.rewalk = true, true
+	}
+	if e.Has(fsnotify.Create) {
+		w.made = append(w.made, e.Name)
+		w.rewalk = w.rewalk || len(w.made) > mostMade
+	}
+}
+
+// takeGit sorts what happened in a folder of git's. Lock files are git at work.
+func (w *Watch) takeGit(g Folder, e fsnotify.Event, base string) {
+	switch {
+	case strings.HasSuffix(base, ".lock"):
+	case g.Nested != "":
+		if base == "HEAD" || base == "index" {
+			w.due.add(g.Nested)
+		}
+	case g.Refs, base == "HEAD", base == "packed-refs":
+		w.due.bases = true
+		if g.Refs && e.Has(fsnotify.Create) {
+			_ = walkRefs(e.Name, w.add) // a branch in a folder is seen again at the next full look
+		}
+	case base == "index":
+		w.due.whole = true
+	case base == "config", base == "exclude", base == "attributes", base == "sparse-checkout":
+		w.due.whole, w.due.bases, w.rewalk = true, true, true
+	}
+}
+
+// due gathers what was written until it is told.
+type due struct {
+	paths        map[string]bool
+	whole, bases bool
+}
+
+func (d *due) isEmpty() bool { return len(d.paths) == 0 && !d.whole && !d.bases }
+
+// add notes a file; of very many everything counts as written.
+func (d *due) add(path string) {
+	if d.whole {
+		return
+	}
+	if d.paths == nil {
+		d.paths = map[string]bool{}
+	}
+	d.paths[path] = true
+	if len(d.paths) > mostMade {
+		d.whole, d.paths = true, nil
+	}
+}
+
+func (d *due) join(more due) {
+	d.whole, d.bases = d.whole || more.whole, d.bases || more.bases
+	for path := range more.paths {
+		d.add(path)
+	}
+}
+
+func (d *due) written() Written {
+	out := Written{Whole: d.whole, Bases: d.bases}
+	if !d.whole {
+		out.Paths = slices.Sorted(maps.Keys(d.paths))
+	}
+	return out
+}
