@@ -30,7 +30,8 @@ func (p *Part) ChatCatalogue(session, chat ahp.URI, dirs []ahp.URI) []ahp.Change
 	for i, kind := range chatKinds {
 		list[i].URITemplate = ChatURI(session, chat, kind)
 	}
-	list[0].Label, list[0].Description = "Chat", "Everything that changed in this chat's directories since the session began"
+	list[0].Label, list[0].Description = "Chat",
+		"Everything that changed in this chat's directories since the session began"
 	list[1].Description += ", in this chat's directories"
 	list[2].Description += ", in this chat's directories"
 	return list
@@ -103,7 +104,8 @@ func unlinked(dirs []string) (out []string) {
 }
 
 // scopeOfChat limits a checkpoint to the directories of the chat a scope is about.
-func (p *Part) scopeOfChat(ctx context.Context, session ahp.URI, scope changeScope, c changeset.Checkpoint) (changeset.Checkpoint, error) {
+func (p *Part) scopeOfChat(ctx context.Context, session ahp.URI, scope changeScope,
+	c changeset.Checkpoint) (changeset.Checkpoint, error) {
 	if scope.chat == "" {
 		return c, nil
 	}
@@ -145,7 +147,8 @@ func (p *Part) publishChatTotals(ctx context.Context, ref TurnRef, first, now ch
 	files, err := p.svc.Compare(ctx, ref.Session, first, now.Within(dirs))
 	if err == nil {
 		err = p.core.Do(ctx, func(tx *hub.Tx) {
-			tx.Apply(ref.Session, &ahp.SessionChatUpdatedAction{Chat: ref.Chat, Changes: ahp.PartialChatSummary{Changes: totals(files)}})
+			tx.Apply(ref.Session, &ahp.SessionChatUpdatedAction{Chat: ref.Chat,
+				Changes: ahp.PartialChatSummary{Changes: totals(files)}})
 		})
 	}
 	if err != nil {

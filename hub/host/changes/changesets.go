@@ -12,10 +12,6 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Changesets are computed with git from what files are, never from what an agent says it did. A turn is what changed in
-// its directories while it ran; a session what changed since its first checkpoint; uncommitted what differs from the
-// last commit.
-
 const changesetScheme = "ahp-changeset:/"
 
 // The kinds of changesets a session offers.
@@ -40,7 +36,8 @@ func (p *Part) Catalogue(session ahp.URI) []ahp.Changeset {
 			Description: "What the branch changed since it left the default branch"},
 		{Label: "Turn", URITemplate: base + kindTurn + "/{turnId}", ChangeKind: kindTurn, Capabilities: review(),
 			Description: "What changed while one turn ran"},
-		{Label: "Compare turns", URITemplate: base + kindCompare + "/{originalTurnId}/{modifiedTurnId}", ChangeKind: "compare-turns", Capabilities: review(),
+		{Label: "Compare turns", URITemplate: base + kindCompare + "/{originalTurnId}/{modifiedTurnId}",
+			ChangeKind: "compare-turns", Capabilities: review(),
 			Description: "What is different after one turn from what was after another"},
 	}
 }
@@ -163,7 +160,7 @@ func (p *Part) Open(ctx context.Context, c core.Caller, uri ahp.URI) (known bool
 	}
 	err = p.core.Hub.Do(func(tx *hub.Tx) {
 		if _, open := tx.Info(uri); open || p.core.Catalogue.Alive(session) == nil {
-			return // somebody else was faster, or it is gone
+			return // another caller opened it, or the session is gone
 		}
 		p.core.MustOpen(tx, info, &ahp.ChangesetState{Status: ahp.ChangesetStatusComputing, Files: []ahp.ChangesetFile{}})
 	})
@@ -172,7 +169,8 @@ func (p *Part) Open(ctx context.Context, c core.Caller, uri ahp.URI) (known bool
 
 // infoOf says whose a changeset is: a chat's, when it is of that chat's turns or directories alone. known is false
 // when the session has no such turn.
-func (p *Part) infoOf(ctx context.Context, uri, session ahp.URI, scope changeScope) (info hub.ChannelInfo, known bool, err error) {
+func (p *Part) infoOf(ctx context.Context, uri, session ahp.URI,
+	scope changeScope) (info hub.ChannelInfo, known bool, err error) {
 	info = hub.ChannelInfo{URI: uri, Kind: ahp.ChannelChangeset, Session: session}
 	if scope.chat != "" {
 		info.Chat, known = p.chatByShort(session, scope.chat)

@@ -107,8 +107,9 @@ func (v *hiding) isTracked(name string) (bool, error) {
 	return found, err
 }
 
-// visibleFiles are the files between two checkpoints that a guest sees.
-func (p *Part) visibleFiles(ctx context.Context, c core.Caller, session ahp.URI, scope changeScope, from, to changeset.Checkpoint,
+// visibleFiles returns the files between two checkpoints that a guest sees.
+func (p *Part) visibleFiles(ctx context.Context, c core.Caller, session ahp.URI, scope changeScope, from,
+	to changeset.Checkpoint,
 	now func() (changeset.Checkpoint, error)) ([]changeset.File, error) {
 	files, err := p.svc.Compare(ctx, session, from, to)
 	if err != nil {

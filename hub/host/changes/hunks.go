@@ -50,7 +50,8 @@ func (p *Part) ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r Hu
 	if err := p.core.Wake(ctx, info); err != nil {
 		return err
 	}
-	if len(r.Keys) == 0 || len(r.All) > mostHunkKeys || slices.ContainsFunc(r.Keys, func(k string) bool { return !slices.Contains(r.All, k) }) {
+	if len(r.Keys) == 0 || len(r.All) > mostHunkKeys || slices.ContainsFunc(r.Keys,
+		func(k string) bool { return !slices.Contains(r.All, k) }) {
 		return core.BadParams("keys: name hunks the file has")
 	}
 	l := p.ledger(session)
@@ -69,7 +70,10 @@ func (p *Part) ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r Hu
 		}
 		f := s.Files[i]
 		now := ReadFileNote(f.Meta).Version()
-		l.record.changeIn(tx, func(rec *ledgerRecord) { rec.reviewHunks(markKey(uri, r.File), r, now, c.Who(), p.core.Now().UTC()) })
+		l.record.changeIn(tx, func(rec *ledgerRecord) {
+			rec.reviewHunks(markKey(uri, r.File), r, now, c.Who(),
+				p.core.Now().UTC())
+		})
 		if !r.Reviewed && f.Reviewed != nil && *f.Reviewed {
 			tx.Apply(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{r.File}, Reviewed: false})
 		}

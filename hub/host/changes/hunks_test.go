@@ -15,11 +15,13 @@ func TestHunkMarksAreBounded(t *testing.T) {
 	for i := range mostHunkMarks + 5 {
 		all = append(all, strings.Repeat("x", i+1))
 	}
-	rec.reviewHunks("file", HunkReview{Version: "v", Keys: all, All: all, Reviewed: true}, "v", core.Identity{Name: "Ana"}, time.Now())
+	rec.reviewHunks("file", HunkReview{Version: "v", Keys: all, All: all, Reviewed: true}, "v",
+		core.Identity{Name: "Ana"}, time.Now())
 	if len(rec.Hunks["file"]) != mostHunkMarks || rec.Marks["file"].Hash != "v" {
 		t.Errorf("%d marks, file %q", len(rec.Hunks["file"]), rec.Marks["file"].Hash)
 	}
-	rec.reviewHunks("file", HunkReview{Version: "old", Keys: all[:1], All: all[:1], Reviewed: true}, "new", core.Identity{}, time.Now())
+	rec.reviewHunks("file", HunkReview{Version: "old", Keys: all[:1], All: all[:1], Reviewed: true}, "new",
+		core.Identity{}, time.Now())
 	if rec.Marks["file"].Hash != "v" {
 		t.Error("marks of a version that is gone say the new one is reviewed")
 	}

@@ -131,7 +131,8 @@ func (p *Part) lookNow(ctx context.Context, l *ledger, w wanted) {
 			return
 		}
 		if n := len(files); err == nil && n > mostChangedFiles {
-			err = fmt.Errorf("%d files changed, more than the %d that are shown: add what is not source to .gitignore", n, mostChangedFiles)
+			err = fmt.Errorf("%d files changed, more than the %d that are shown: add what is not source to .gitignore", n,
+				mostChangedFiles)
 		}
 		p.publish(ctx, l, uri, scope, files, overlap, p.hiding(ctx, l, scope, k.dirs, k.now), err)
 	}
@@ -162,7 +163,8 @@ func (k *looking) owe() {
 }
 
 // changed is what a scope holds now, from the last time when nothing it is made of is different.
-func (k *looking) changed(ctx context.Context, uri ahp.URI, scope changeScope) (files []changeset.File, overlap bool, err error) {
+func (k *looking) changed(ctx context.Context, uri ahp.URI,
+	scope changeScope) (files []changeset.File, overlap bool, err error) {
 	if err := k.l.record.load(ctx); err != nil {
 		return nil, false, err
 	}
@@ -181,7 +183,7 @@ func (k *looking) changed(ctx context.Context, uri ahp.URI, scope changeScope) (
 	return files, overlap, nil
 }
 
-// base is what a scope is compared with, remembered until commits or branches move.
+// base returns what a scope is compared with, remembered until commits or branches move.
 func (k *looking) base(ctx context.Context, scope changeScope, dirs []string) (changeset.Checkpoint, error) {
 	key := scope.kind + " " + fmt.Sprint(dirs)
 	if had, ok := k.l.bases.get(key); ok {
@@ -194,7 +196,7 @@ func (k *looking) base(ctx context.Context, scope changeScope, dirs []string) (c
 	return c, err
 }
 
-// base is the commit a scope is compared with.
+// base returns the commit a scope is compared with.
 func (p *Part) base(ctx context.Context, l *ledger, scope changeScope, dirs []string) (changeset.Checkpoint, error) {
 	if scope.kind == kindBranch {
 		return p.svc.Branch(ctx, l.session, dirs)

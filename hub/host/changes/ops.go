@@ -35,7 +35,8 @@ type asked struct {
 
 // InvokeOperation runs an operation a changeset offers, one at a time (AHP requirements 155 and 156). Errors:
 // -32602 no such operation or target, -32011 another one is running or it does not apply any more.
-func (p *Part) InvokeOperation(ctx context.Context, c core.Caller, req ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
+func (p *Part) InvokeOperation(ctx context.Context, c core.Caller,
+	req ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
 	none := ahp.InvokeChangesetOperationResult{}
 	info, known := p.core.Hub.Info(req.Channel)
 	session, scope, ok := p.parseURI(req.Channel)
@@ -92,7 +93,8 @@ func (p *Part) claimOperation(tx *hub.Tx, o *operation) error {
 	}
 	o.label = op.Label
 	p.operating.begin(o.Channel, op.ID)
-	tx.Apply(o.Channel, &ahp.ChangesetOperationStatusChangedAction{OperationID: op.ID, Status: ahp.ChangesetOperationStatusRunning})
+	tx.Apply(o.Channel, &ahp.ChangesetOperationStatusChangedAction{OperationID: op.ID,
+		Status: ahp.ChangesetOperationStatusRunning})
 	return nil
 }
 
@@ -117,7 +119,8 @@ func (o *operation) aim(s *ahp.ChangesetState) (ahp.ChangesetOperationScope, err
 	}
 	i := slices.IndexFunc(s.Files, func(f ahp.ChangesetFile) bool { return meant(f, o.resource) })
 	if i < 0 {
-		return scope, core.BadParams("target.resource: %.200s is not in this changeset; it may have changed meanwhile", o.resource)
+		return scope, core.BadParams("target.resource: %.200s is not in this changeset; it may have changed meanwhile",
+			o.resource)
 	}
 	if o.lines != nil && s.Files[i].Edit.After == nil {
 		o.lines.Before = true // there is no other side
@@ -133,7 +136,8 @@ func linesOf(t *ahp.ChangesetOperationRangeTarget) (l changeset.Lines, ok bool) 
 		to--
 	}
 	const most = 1 << 30
-	return changeset.Lines{Before: t.Side == ahp.ChangesetSideBefore, From: int(min(from, most)) + 1, To: int(min(to, most)) + 1}, from >= 0 && to >= from
+	return changeset.Lines{Before: t.Side == ahp.ChangesetSideBefore, From: int(min(from, most)) + 1, To: int(min(to,
+		most)) + 1}, from >= 0 && to >= from
 }
 
 // meant reports whether a file is meant by a URI: its id, or the URI of one of its sides.

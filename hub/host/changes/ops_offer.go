@@ -29,7 +29,8 @@ type offer struct {
 }
 
 // offer looks at what the operations of a changeset depend on.
-func (p *Part) offer(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []changeset.File) (offer, error) {
+func (p *Part) offer(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope,
+	files []changeset.File) (offer, error) {
 	o := offer{kind: scope.kind, files: len(files)}
 	var err error
 	if scope.kind == kindUncommitted || scope.kind == kindBranch {
@@ -55,8 +56,9 @@ func (p *Part) stagingOf(ctx context.Context, l *ledger) (changeset.Staging, err
 }
 
 var (
-	everywhere = []ahp.ChangesetOperationScope{ahp.ChangesetOperationScopeChangeset, ahp.ChangesetOperationScopeResource, ahp.ChangesetOperationScopeRange}
-	asAWhole   = []ahp.ChangesetOperationScope{ahp.ChangesetOperationScopeChangeset}
+	everywhere = []ahp.ChangesetOperationScope{ahp.ChangesetOperationScopeChangeset,
+		ahp.ChangesetOperationScopeResource, ahp.ChangesetOperationScopeRange}
+	asAWhole = []ahp.ChangesetOperationScope{ahp.ChangesetOperationScopeChangeset}
 )
 
 // operationsFor lists what can be done with a changeset; one that is under way or failed says so still.
@@ -81,21 +83,26 @@ func operationsFor(s *ahp.ChangesetState, o offer) []ahp.ChangesetOperation {
 		o.uncommitted(add)
 	}
 	if o.staging.Repositories > 0 {
-		add(true, ahp.ChangesetOperation{ID: opBranch, Label: "New branch", Description: "Make a branch where you stand, and check it out; files stay as they are",
-			Scopes: asAWhole, Icon: "git-branch", Group: "git"})
+		add(true, ahp.ChangesetOperation{ID: opBranch, Label: "New branch",
+			Description: "Make a branch where you stand, and check it out; files stay as they are",
+			Scopes:      asAWhole, Icon: "git-branch", Group: "git"})
 	}
-	add(o.files > 0, ahp.ChangesetOperation{ID: opRevert, Label: "Revert", Description: "Put the files back to what they were before these changes",
-		Scopes: everywhere, Confirmation: confirm("Revert these changes? Files are put back to what they were before. It can be undone until they are written to."), Icon: "discard"})
+	add(o.files > 0, ahp.ChangesetOperation{ID: opRevert, Label: "Revert",
+		Description: "Put the files back to what they were before these changes",
+		Scopes:      everywhere, Confirmation: confirm("Revert these changes? Files are put back to what they were before. It can be undone until they are written to."), Icon: "discard"})
 	if o.undo != nil {
-		add(true, ahp.ChangesetOperation{ID: opUndo, Label: "Undo", Description: o.undo.words(), Scopes: asAWhole, Icon: "redo"})
+		add(true, ahp.ChangesetOperation{ID: opUndo, Label: "Undo", Description: o.undo.words(), Scopes: asAWhole,
+			Icon: "redo"})
 	}
 	return ops
 }
 
 func (o offer) uncommitted(add func(bool, ahp.ChangesetOperation)) {
-	add(o.files > 0, ahp.ChangesetOperation{ID: opStage, Label: "Stage", Description: "Add to the index, as git add does", Scopes: everywhere, Icon: "add", Group: "git"})
-	add(o.staging.Files > 0, ahp.ChangesetOperation{ID: opUnstage, Label: "Unstage", Description: "Take out of the index again; files stay as they are",
-		Scopes: everywhere, Icon: "remove", Group: "git"})
+	add(o.files > 0, ahp.ChangesetOperation{ID: opStage, Label: "Stage",
+		Description: "Add to the index, as git add does", Scopes: everywhere, Icon: "add", Group: "git"})
+	add(o.staging.Files > 0, ahp.ChangesetOperation{ID: opUnstage, Label: "Unstage",
+		Description: "Take out of the index again; files stay as they are",
+		Scopes:      everywhere, Icon: "remove", Group: "git"})
 	what := "Commit all changes, as none is staged"
 	if n := o.staging.Files; n > 0 {
 		what = "Commit what is staged: " + countFiles(n)
@@ -103,9 +110,11 @@ func (o offer) uncommitted(add func(bool, ahp.ChangesetOperation)) {
 	if busy := o.staging.Busy; busy != "" {
 		what = busy + " is in progress: finish or abort it in a terminal first"
 	}
-	add(o.files+o.staging.Files > 0, ahp.ChangesetOperation{ID: opCommit, Label: "Commit", Description: what, Scopes: asAWhole, Icon: "git-commit", Group: "git"})
-	add(o.files > 0, ahp.ChangesetOperation{ID: opDiscard, Label: "Discard", Description: "Put the files back to what is staged or committed; untracked ones go",
-		Scopes: everywhere, Confirmation: confirm("Discard these changes? What is not staged goes. It can be undone until the files are written to."), Icon: "discard"})
+	add(o.files+o.staging.Files > 0, ahp.ChangesetOperation{ID: opCommit, Label: "Commit", Description: what,
+		Scopes: asAWhole, Icon: "git-commit", Group: "git"})
+	add(o.files > 0, ahp.ChangesetOperation{ID: opDiscard, Label: "Discard",
+		Description: "Put the files back to what is staged or committed; untracked ones go",
+		Scopes:      everywhere, Confirmation: confirm("Discard these changes? What is not staged goes. It can be undone until the files are written to."), Icon: "discard"})
 }
 
 func confirm(text string) *ahp.StringOrMarkdown { return &ahp.StringOrMarkdown{Text: text} }

@@ -93,7 +93,8 @@ func (o operation) failure(err error) error {
 	case errors.As(err, &refused):
 		return ahp.Errorf(ahp.CodeConflict, "%s", refused.Error())
 	case errors.Is(err, changeset.ErrConflict):
-		return ahp.Errorf(ahp.CodeConflict, "%s: %s", nothing[o.OperationID], strings.ReplaceAll(err.Error(), changeset.ErrConflict.Error()+": ", ""))
+		return ahp.Errorf(ahp.CodeConflict, "%s: %s", nothing[o.OperationID], strings.ReplaceAll(err.Error(),
+			changeset.ErrConflict.Error()+": ", ""))
 	}
 	if message, refused := changeset.Refusal(err); refused {
 		return ahp.Errorf(ahp.CodeConflict, "%s: %s", nothing[o.OperationID], message)
@@ -102,8 +103,9 @@ func (o operation) failure(err error) error {
 }
 
 var nothing = map[string]string{
-	opRevert: "nothing was reverted", opDiscard: "nothing was discarded", opStage: "nothing was staged", opUnstage: "nothing was unstaged",
-	opCommit: "nothing was committed", opBranch: "no branch was made", opUndo: "nothing was brought back",
+	opRevert: "nothing was reverted", opDiscard: "nothing was discarded", opStage: "nothing was staged",
+	opUnstage: "nothing was unstaged",
+	opCommit:  "nothing was committed", opBranch: "no branch was made", opUndo: "nothing was brought back",
 }
 
 // commitOf returns a commit by the caller. The owner's address is the one git is configured with on
@@ -143,7 +145,7 @@ func localPart(name string) string {
 	return out
 }
 
-// targetOf are the work trees, and the files an operation is about: as they are now or, when lines were named, as they were
+// targetOf returns the work trees, and the files an operation is about: as they are now or, when lines were named, as they were
 // shown, since that is what the lines were counted in.
 func (p *Part) targetOf(ctx context.Context, o operation) ([]changeset.Tree, []changeset.File, error) {
 	l, dirs := o.ledger, p.core.LocalDirs(o.ledger.session)

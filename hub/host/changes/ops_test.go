@@ -24,7 +24,8 @@ func TestOldUndosGo(t *testing.T) {
 	for _, c := range []struct {
 		files []int
 		want  int
-	}{{[]int{1}, 1}, {[]int{undoFiles + 1}, 1}, {[]int{1, undoFiles}, 1}, {[]int{5, 1, undoFiles - 1}, 2}, {make([]int, mostUndo+3), mostUndo}} {
+	}{{[]int{1}, 1}, {[]int{undoFiles + 1}, 1}, {[]int{1, undoFiles}, 1}, {[]int{5, 1, undoFiles - 1}, 2}, {make([]int,
+		mostUndo+3), mostUndo}} {
 		var list []undoRecord
 		for _, n := range c.files {
 			list = append(list, record(n))
@@ -37,7 +38,8 @@ func TestOldUndosGo(t *testing.T) {
 
 // What a state says runs does not, when the host was killed meanwhile.
 func TestWhatRanBeforeAKillIsOver(t *testing.T) {
-	s := &ahp.ChangesetState{Operations: []ahp.ChangesetOperation{{ID: opRevert, Status: ahp.ChangesetOperationStatusRunning}}}
+	s := &ahp.ChangesetState{Operations: []ahp.ChangesetOperation{{ID: opRevert,
+		Status: ahp.ChangesetOperationStatusRunning}}}
 	if ops := operationsFor(s, offer{kind: kindSession, files: 1}); ops[0].Status != ahp.ChangesetOperationStatusIdle {
 		t.Errorf("the operation is %s", ops[0].Status)
 	}

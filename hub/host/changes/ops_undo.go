@@ -91,7 +91,8 @@ func (p *Part) undoFor(ctx context.Context, l *ledger, uri ahp.URI) (*undoRecord
 
 // keepUndo keeps how to take an operation back, and returns once that is durable: only then is anything written.
 func (p *Part) keepUndo(ctx context.Context, o operation, u changeset.Undo) error {
-	r := undoRecord{ID: ids.New(), Channel: o.Channel, Op: o.OperationID, By: o.caller.Who(), At: p.core.Now().UTC(), Undo: u}
+	r := undoRecord{ID: ids.New(), Channel: o.Channel, Op: o.OperationID, By: o.caller.Who(), At: p.core.Now().UTC(),
+		Undo: u}
 	return p.changeUndos(ctx, o.ledger, func(list []undoRecord) []undoRecord {
 		return bounded(append(slices.Clone(list), r))
 	})

@@ -74,7 +74,8 @@ const mostChangedFiles = 10_000
 
 // changesetFile draws a changed file in the protocol's terms.
 func changesetFile(short string, f changeset.File, overlap, outside bool) (ahp.ChangesetFile, FileNote) {
-	note := FileNote{Status: string(rune(f.Status)), OldMode: f.OldMode, NewMode: f.NewMode, Binary: f.Binary, Generated: f.Generated, Skipped: f.Skipped,
+	note := FileNote{Status: string(rune(f.Status)), OldMode: f.OldMode, NewMode: f.NewMode, Binary: f.Binary,
+		Generated: f.Generated, Skipped: f.Skipped,
 		Overlap: overlap, Outside: outside, OldOID: f.OldOID, NewOID: f.NewOID}
 	out := ahp.ChangesetFile{Reviewed: ahp.Ptr(false), Edit: ahp.FileEdit{
 		Diff: &ahp.FileEditDiffStats{Added: ahp.Ptr(int64(f.Additions)), Removed: ahp.Ptr(int64(f.Deletions))}}}
@@ -91,7 +92,8 @@ func changesetFile(short string, f changeset.File, overlap, outside bool) (ahp.C
 
 func editSide(short, name, mode, oid string, size int64, binary bool) *ahp.FileEditSide {
 	side := &ahp.FileEditSide{URI: core.FileURI(name)}
-	side.Content = ahp.ContentRef{URI: version.Ref{Session: short, OID: oid, Path: name, Kind: VersionKind(mode)}.URI(), SizeHint: &size, ContentType: mediaType(name, mode, binary)}
+	side.Content = ahp.ContentRef{URI: version.Ref{Session: short, OID: oid, Path: name, Kind: VersionKind(mode)}.URI(),
+		SizeHint: &size, ContentType: mediaType(name, mode, binary)}
 	if oid == "" { // not kept: the file itself is all there is
 		side.Content.URI = side.URI
 	}
@@ -119,7 +121,8 @@ func mediaType(name, mode string, binary bool) string {
 }
 
 // publish brings a channel to what was computed.
-func (p *Part) publish(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []changeset.File, overlap bool,
+func (p *Part) publish(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []changeset.File,
+	overlap bool,
 	hide *hiding, failed error) {
 	var can offer
 	var hidden map[string]access.Hiding
@@ -212,7 +215,8 @@ func (p *Part) publishFiles(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, file
 	}
 }
 
-func (p *Part) publishSome(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, set []ahp.ChangesetFile, removed []string, can offer) {
+func (p *Part) publishSome(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, set []ahp.ChangesetFile, removed []string,
+	can offer) {
 	if reset := noLongerReviewed(s.Files, set); len(reset) > 0 { // AHP requirement 158: said explicitly
 		tx.Apply(uri, &ahp.ChangesetFilesReviewChangedAction{Files: reset, Reviewed: false})
 	}

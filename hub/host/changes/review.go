@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// bucketReviews keeps a review.Desk by session: what people did that the protocol has no shape for.
+// bucketReviews holds the review.Review of each session: what people did that the protocol has no shape for.
 const bucketReviews = "desk"
 
 // reviews are the reviews of all sessions that have one. The lock is taken inside of the hub's, never the other way round.
@@ -29,25 +29,25 @@ func (p *Part) loadReviews(ctx context.Context) error {
 	}
 	list, err := p.core.Store.Records(ctx, bucketReviews)
 	for _, r := range list {
-		var desk review.Review
-		if err := json.Unmarshal(r.Value, &desk); err != nil {
+		var kept review.Review
+		if err := json.Unmarshal(r.Value, &kept); err != nil {
 			p.core.Log.Error("the verdicts of a session cannot be read", "session", r.Key, "err", err)
 			continue
 		}
-		p.reviews.all[r.Key] = desk
+		p.reviews.all[r.Key] = kept
 	}
 	return err
 }
 
-// Desk is what people did around a session; it never changes.
+// Review returns what people did around a session; the value never changes.
 func (p *Part) Review(session ahp.URI) review.Review {
 	p.reviews.mu.Lock()
 	defer p.reviews.mu.Unlock()
 	return p.reviews.all[session]
 }
 
-// WatchReview ticks after every change of a session's desk, or of any with ""; ticks not yet taken merge. Call cancel when
-// done.
+// WatchReview ticks after every change of a session's review, or of any with ""; ticks not yet taken merge. Call cancel
+// when done.
 func (p *Part) WatchReview(session ahp.URI) (changed <-chan struct{}, cancel func()) {
 	d, ch := &p.reviews, make(chan struct{}, 1)
 	d.mu.Lock()
@@ -73,24 +73,24 @@ func (d *reviews) tell(session ahp.URI) {
 	}
 }
 
-// addEvents lets something happen at a session's desk; pages hear of it once it is durable.
+// addEvents adds events to a session's review; pages learn of them once they are durable.
 func (p *Part) addEvents(tx *hub.Tx, session ahp.URI, events ...review.Event) {
 	if len(events) == 0 || p.core.Catalogue.Alive(session) == nil {
 		return
 	}
 	p.reviews.mu.Lock()
-	desk := p.reviews.all[session]
+	now := p.reviews.all[session]
 	for _, e := range events {
-		desk = desk.After(e)
+		now = now.After(e)
 	}
-	p.reviews.all[session] = desk
+	p.reviews.all[session] = now
 	p.reviews.mu.Unlock()
 	for _, e := range events {
 		if p.cfg.Judged != nil {
 			p.cfg.Judged(tx, session, e)
 		}
 	}
-	raw, err := json.Marshal(desk)
+	raw, err := json.Marshal(now)
 	if err != nil {
 		p.core.Log.Error("verdicts and mentions are not kept", "session", session, "err", err)
 		return
@@ -99,14 +99,14 @@ func (p *Part) addEvents(tx *hub.Tx, session ahp.URI, events ...review.Event) {
 	tx.Effect(core.AnnotationsURI(session), func(context.Context) { p.reviews.tell(session) })
 }
 
-// ForgetReview drops the desk of a session that is gone for good.
+// ForgetReview drops the review of a session that is gone for good.
 func (p *Part) ForgetReview(tx *hub.Tx, session ahp.URI) {
 	p.reviews.mu.Lock()
-	desk := p.reviews.all[session]
+	had := p.reviews.all[session]
 	delete(p.reviews.all, session)
 	p.reviews.mu.Unlock()
 	tx.Record(bucketReviews, session, nil)
-	for _, v := range desk.Verdicts {
+	for _, v := range had.Verdicts {
 		tx.Record(bucketJudged, judgedKey(session, v.By.ID), nil)
 	}
 }
@@ -136,7 +136,8 @@ func (p *Part) recordMentions(r *core.Request, thread string, entries ...ahp.Ann
 	for _, e := range entries {
 		for _, called := range review.Mentions(e.Text.Text, people) {
 			if called.ID != r.Caller.ID {
-				events = append(events, review.Called{Mention: review.Mention{Who: called.ID, By: review.Person{ID: r.Caller.ID, Name: r.Caller.Name}, Thread: thread, At: r.Now.UTC()}})
+				events = append(events, review.Called{Mention: review.Mention{Who: called.ID, By: review.Person{ID: r.Caller.ID,
+					Name: r.Caller.Name}, Thread: thread, At: r.Now.UTC()}})
 			}
 		}
 	}
@@ -155,8 +156,8 @@ func (p *Part) dropMentions(r *core.Request, thread string) {
 
 // MarkMentionsRead records that the caller has read threads that mention them.
 func (p *Part) MarkMentionsRead(ctx context.Context, who string, session ahp.URI, threads []string) error {
-	desk := p.Review(session)
-	if read := desk.After(review.Read{Who: who, Threads: threads}); len(read.Mentions) == len(desk.Mentions) {
+	now := p.Review(session)
+	if read := now.After(review.Read{Who: who, Threads: threads}); len(read.Mentions) == len(now.Mentions) {
 		return nil
 	}
 	return p.core.Do(ctx, func(tx *hub.Tx) { p.addEvents(tx, session, review.Read{Who: who, Threads: threads}) })

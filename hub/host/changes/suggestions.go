@@ -53,8 +53,9 @@ func (p *Part) ApplySuggestions(ctx context.Context, c core.Caller, session ahp.
 	return p.resolveApplied(ctx, c, session, list, "Applied the suggestion.")
 }
 
-// findSuggestions finds what is to be applied. Whoever may revert changes may apply: both write files.
-func (p *Part) findSuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []SuggestionRef) ([]applied, error) {
+// findSuggestions returns what is to be applied. The right to revert changes is the right to apply: both write files.
+func (p *Part) findSuggestions(ctx context.Context, c core.Caller, session ahp.URI,
+	refs []SuggestionRef) ([]applied, error) {
 	if p.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(core.SessionInfo(session)) {
 		return nil, core.NoSession(session)
 	}
@@ -110,7 +111,8 @@ func findSuggestion(s *ahp.AnnotationsState, ref SuggestionRef) (applied, error)
 }
 
 // writeSuggestions edits every file once.
-func (p *Part) writeSuggestions(ctx context.Context, session ahp.URI, list []applied, keep func(changeset.Undo) error) error {
+func (p *Part) writeSuggestions(ctx context.Context, session ahp.URI, list []applied,
+	keep func(changeset.Undo) error) error {
 	var edits []changeset.Edit
 	for _, a := range list {
 		if slices.ContainsFunc(edits, func(e changeset.Edit) bool { return e.Path == a.path }) {
@@ -133,7 +135,7 @@ func (p *Part) writeSuggestions(ctx context.Context, session ahp.URI, list []app
 	return nil
 }
 
-// applyTo is a file's content with every suggestion about it.
+// applyTo returns a file's content with every suggestion about it.
 func (p *Part) applyTo(ctx context.Context, session ahp.URI, now []byte, path string, list []applied) ([]byte, error) {
 	if diff.IsBinary(now) {
 		return nil, fmt.Errorf("%w: %s is no text", changeset.ErrConflict, filepath.Base(path))
@@ -159,7 +161,8 @@ func (p *Part) applyTo(ctx context.Context, session ahp.URI, now []byte, path st
 
 // locateThread finds the lines of a thread in a file's text, and only when they read there as they did. What was quoted comes
 // from a client and is what people are shown: it must be what that version says.
-func (p *Part) locateThread(ctx context.Context, session ahp.URI, t ahp.Annotation, lines []string) (review.Range, bool) {
+func (p *Part) locateThread(ctx context.Context, session ahp.URI, t ahp.Annotation,
+	lines []string) (review.Range, bool) {
 	o := originOf(t)
 	if old, ok := p.versionLines(ctx, session, o.Version); ok {
 		if !o.quotes(old) {
@@ -202,7 +205,8 @@ func (p *Part) resolveApplied(ctx context.Context, c core.Caller, session ahp.UR
 		}
 		done[a.thread.ID] = true
 		for _, act := range []ahp.Action{
-			&ahp.AnnotationsEntrySetAction{AnnotationID: a.thread.ID, Entry: ahp.AnnotationEntry{ID: ids.New(), Text: ahp.Markdown(note)}},
+			&ahp.AnnotationsEntrySetAction{AnnotationID: a.thread.ID, Entry: ahp.AnnotationEntry{ID: ids.New(),
+				Text: ahp.Markdown(note)}},
 			&ahp.AnnotationsUpdatedAction{AnnotationID: a.thread.ID, Resolved: ahp.Ptr(true)},
 		} {
 			if _, err := p.cfg.Dispatch(ctx, c, core.AnnotationsURI(session), 0, act); err != nil {

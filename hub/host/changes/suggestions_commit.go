@@ -35,12 +35,14 @@ func (p *Part) CommitSuggestions(ctx context.Context, c core.Caller, session ahp
 	done, err := p.commitSuggestions(ctx, c, session, dirs, list)
 	p.refresh(p.ledger(session))
 	if err != nil {
-		return ahp.Errorf(ahp.CodeConflict, "nothing was committed: %v", errors.Join(err, svc.TakeBack(context.WithoutCancel(ctx), session, undo)))
+		return ahp.Errorf(ahp.CodeConflict, "nothing was committed: %v", errors.Join(err,
+			svc.TakeBack(context.WithoutCancel(ctx), session, undo)))
 	}
 	return p.resolveApplied(ctx, c, session, list, fmt.Sprintf("Committed the suggestion as %s.", done.ID))
 }
 
-func (p *Part) commitSuggestions(ctx context.Context, c core.Caller, session ahp.URI, dirs []string, list []applied) (changeset.Committed, error) {
+func (p *Part) commitSuggestions(ctx context.Context, c core.Caller, session ahp.URI, dirs []string,
+	list []applied) (changeset.Committed, error) {
 	svc := p.svc
 	head, err := svc.Head(ctx, session, dirs)
 	if err != nil {

@@ -85,7 +85,8 @@ func (p *Part) checkThreadSet(r *core.Request, s *ahp.AnnotationsState, a *ahp.A
 		old := s.Annotations[i]
 		reason := checkThreadReset(r, old, t)
 		if reason == "" {
-			p.recordMentions(r, t.ID, slices.DeleteFunc(slices.Clone(t.Entries), func(e ahp.AnnotationEntry) bool { return FindEntry(old.Entries, e.ID) >= 0 })...)
+			p.recordMentions(r, t.ID, slices.DeleteFunc(slices.Clone(t.Entries),
+				func(e ahp.AnnotationEntry) bool { return FindEntry(old.Entries, e.ID) >= 0 })...)
 		}
 		return reason
 	}
@@ -270,7 +271,8 @@ func checkEntryText(e *ahp.AnnotationEntry) string {
 }
 
 // checkFilesReviewed lets every reviewer mark. The action has no room for who did: that is recorded in the same step.
-func (p *Part) checkFilesReviewed(r *core.Request, s *ahp.ChangesetState, a *ahp.ChangesetFilesReviewChangedAction) string {
+func (p *Part) checkFilesReviewed(r *core.Request, s *ahp.ChangesetState,
+	a *ahp.ChangesetFilesReviewChangedAction) string {
 	for _, id := range a.Files {
 		if !slices.ContainsFunc(s.Files, func(f ahp.ChangesetFile) bool { return f.ID == id }) {
 			return "there is no file " + id + " in this changeset: it may have changed meanwhile"

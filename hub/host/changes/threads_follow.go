@@ -57,7 +57,7 @@ func ThreadOrigin(t *ahp.Annotation) Origin { return originOf(*t) }
 func (p *Part) moveThreadsAlong(ctx context.Context, session ahp.URI) {
 	s, _ := hub.StateOf[*ahp.AnnotationsState](p.core.Hub, core.AnnotationsURI(session))
 	if s == nil || p.svc == nil {
-		return // nobody has it in memory: it is moved after another turn, and pages look for themselves
+		return // it is not in memory: it is moved after another turn, and pages look for themselves
 	}
 	files, looked := map[ahp.URI][]string{}, 0
 	var moves []ahp.AnnotationsUpdatedAction
@@ -84,8 +84,9 @@ func (p *Part) moveThreadsAlong(ctx context.Context, session ahp.URI) {
 	}
 }
 
-// moveThreads moves what nobody touched meanwhile.
-func (p *Part) moveThreads(tx *hub.Tx, session ahp.URI, seen *ahp.AnnotationsState, moves []ahp.AnnotationsUpdatedAction) {
+// moveThreads moves the threads that no client moved meanwhile.
+func (p *Part) moveThreads(tx *hub.Tx, session ahp.URI, seen *ahp.AnnotationsState,
+	moves []ahp.AnnotationsUpdatedAction) {
 	now, _ := hub.StateOf[*ahp.AnnotationsState](tx, core.AnnotationsURI(session))
 	if now == nil {
 		return

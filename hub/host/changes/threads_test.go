@@ -14,12 +14,13 @@ func TestLinesOfARange(t *testing.T) {
 		r    ahp.TextRange
 		want review.Range
 	}{
-		"whole lines":     {*LineRange(3, 4), review.Range{From: 3, To: 4}},
-		"a whole line":    {*LineRange(3, 3), review.Range{From: 3, To: 3}},
-		"up to a column":  {ahp.TextRange{Start: at(2, 4), End: at(3, 1)}, review.Range{From: 3, To: 4}},
-		"within a line":   {ahp.TextRange{Start: at(2, 4), End: at(2, 9)}, review.Range{From: 3, To: 3}},
-		"nothing of it":   {ahp.TextRange{Start: at(2, 0), End: at(2, 0)}, review.Range{From: 3, To: 3}},
-		"moved, by lines": {*movedTo(ahp.TextRange{Start: at(2, 4), End: at(3, 1)}, review.Range{From: 9, To: 10}), review.Range{From: 9, To: 10}},
+		"whole lines":    {*LineRange(3, 4), review.Range{From: 3, To: 4}},
+		"a whole line":   {*LineRange(3, 3), review.Range{From: 3, To: 3}},
+		"up to a column": {ahp.TextRange{Start: at(2, 4), End: at(3, 1)}, review.Range{From: 3, To: 4}},
+		"within a line":  {ahp.TextRange{Start: at(2, 4), End: at(2, 9)}, review.Range{From: 3, To: 3}},
+		"nothing of it":  {ahp.TextRange{Start: at(2, 0), End: at(2, 0)}, review.Range{From: 3, To: 3}},
+		"moved, by lines": {*movedTo(ahp.TextRange{Start: at(2, 4), End: at(3, 1)}, review.Range{From: 9, To: 10}),
+			review.Range{From: 9, To: 10}},
 	} {
 		if got := WholeLines(c.r); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

@@ -9,8 +9,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// ReplaceVersions replaces the versions of files that a guest names in new comments by those they are shown: whoever sees
-// a thread may read the version it was written on, so that naming one would open it.
+// ReplaceVersions replaces the versions of files that a guest names in new comments by those they are shown. Viewers of a
+// thread may read the version it was written on, so that naming a version would open it.
 func (p *Part) ReplaceVersions(ctx context.Context, c core.Caller, info hub.ChannelInfo, a ahp.Action) ahp.Action {
 	if !c.IsGuest() || info.Kind != ahp.ChannelAnnotations {
 		return a

@@ -32,7 +32,8 @@ func (p *Part) StartTurn(ctx context.Context, ref TurnRef) {
 	if svc == nil || len(ref.Dirs) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("looking at the directories took too long: work in a smaller one, or ignore what is not source"))
+	ctx, cancel := context.WithTimeoutCause(ctx, patience,
+		errors.New("looking at the directories took too long: work in a smaller one, or ignore what is not source"))
 	defer cancel()
 	l := p.ledger(ref.Session)
 	if err := l.record.load(ctx); err != nil {
@@ -194,7 +195,8 @@ func (p *Part) OverlapsTurn(ctx context.Context, session ahp.URI, turn string) (
 }
 
 // changedIn computes what a scope holds now. now looks at the directories, at most once for all scopes.
-func (p *Part) changedIn(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error)) (files []changeset.File, overlap bool, err error) {
+func (p *Part) changedIn(ctx context.Context, l *ledger, scope changeScope, dirs []string,
+	now func() (changeset.Checkpoint, error)) (files []changeset.File, overlap bool, err error) {
 	from, to, overlap, err := p.ends(ctx, l, scope, dirs, now)
 	if err != nil {
 		return nil, overlap, err
@@ -203,17 +205,21 @@ func (p *Part) changedIn(ctx context.Context, l *ledger, scope changeScope, dirs
 	return slices.Clip(files), overlap, err
 }
 
-// ends are the checkpoints a scope lies between; of a turn of which none were taken both are empty, as nothing is known
+// ends returns the checkpoints a scope lies between; of a turn of which none were taken both are empty, as nothing is known
 // to have changed.
-func (p *Part) ends(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, overlap bool, err error) {
-	return p.endsFrom(ctx, l, scope, dirs, now, func(ctx context.Context, scope changeScope, dirs []string) (changeset.Checkpoint, error) {
+func (p *Part) ends(ctx context.Context, l *ledger, scope changeScope, dirs []string,
+	now func() (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, overlap bool, err error) {
+	return p.endsFrom(ctx, l, scope, dirs, now, func(ctx context.Context, scope changeScope,
+		dirs []string) (changeset.Checkpoint, error) {
 		return p.base(ctx, l, scope, dirs)
 	})
 }
 
-// endsFrom is ends with the commits that scopes are compared with from base.
-func (p *Part) endsFrom(ctx context.Context, l *ledger, scope changeScope, dirs []string, now func() (changeset.Checkpoint, error),
-	base func(context.Context, changeScope, []string) (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, overlap bool, err error) {
+// endsFrom is like ends, with the commits that scopes are compared with from base.
+func (p *Part) endsFrom(ctx context.Context, l *ledger, scope changeScope, dirs []string,
+	now func() (changeset.Checkpoint, error),
+	base func(context.Context, changeScope, []string) (changeset.Checkpoint, error)) (from, to changeset.Checkpoint,
+	overlap bool, err error) {
 	if scope.chat != "" {
 		all := now
 		now = func() (changeset.Checkpoint, error) {
@@ -289,8 +295,9 @@ func (p *Part) Patch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, e
 	return patch, nil
 }
 
-// compareTurns are what two turns left behind; of one that runs, what it did so far.
-func (p *Part) compareTurns(ctx context.Context, l *ledger, scope changeScope, now func() (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, err error) {
+// compareTurns returns the checkpoints after two turns; of one that runs, what it did so far.
+func (p *Part) compareTurns(ctx context.Context, l *ledger, scope changeScope, now func() (changeset.Checkpoint,
+	error)) (from, to changeset.Checkpoint, err error) {
 	left := func(turn string) (changeset.Checkpoint, error) {
 		r, err := l.turns.get(ctx, turn)
 		switch {

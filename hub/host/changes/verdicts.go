@@ -15,7 +15,7 @@ import (
 )
 
 // A verdict is about a session's changes as they were when it was given. The protocol has no shape for it: it is the
-// host's own state, at the session's desk. An approval is withdrawn when what was approved changes; asking for changes
+// host's own state, in the session's review. An approval is withdrawn when what was approved changes; asking for changes
 // stands until its author says otherwise.
 
 // bucketJudged keeps which version of each file a standing verdict is about, by session and person.
@@ -62,7 +62,8 @@ func (p *Part) GiveVerdict(ctx context.Context, c core.Caller, session ahp.URI, 
 	return p.core.Do(ctx, func(tx *hub.Tx) {
 		tx.Record(bucketJudged, judgedKey(session, by.ID), raw)
 		p.cfg.MarkUsed(tx, session)
-		p.addEvents(tx, session, review.Given{Verdict: review.Verdict{By: by, Kind: v.Kind, Summary: v.Summary, At: p.core.Now().UTC(), Digest: digest}})
+		p.addEvents(tx, session, review.Given{Verdict: review.Verdict{By: by, Kind: v.Kind, Summary: v.Summary,
+			At: p.core.Now().UTC(), Digest: digest}})
 	})
 }
 
@@ -94,7 +95,8 @@ func (p *Part) mayJudge(c core.Caller, session ahp.URI) error {
 		return core.NoSession(session)
 	}
 	if !c.Has(access.RightReview) {
-		return core.Denied(&access.Denied{Need: access.RightReview, Reason: fmt.Sprintf("as a %s you may not give a verdict: ask the owner for a link that allows it", c.Role)})
+		return core.Denied(&access.Denied{Need: access.RightReview,
+			Reason: fmt.Sprintf("as a %s you may not give a verdict: ask the owner for a link that allows it", c.Role)})
 	}
 	return nil
 }
@@ -152,13 +154,17 @@ func (p *Part) withdrawOvertaken(ctx context.Context, session ahp.URI, files []c
 		case v.Kind == review.RequestChanges:
 			events = append(events, review.Overtaken{Who: v.By.ID, Digest: v.Digest})
 		default:
-			events = append(events, review.Ended{Who: v.By.ID, Digest: v.Digest, Why: review.Withdrawn, At: p.core.Now().UTC(), Changed: p.changedSince(ctx, session, v, now)})
+			events = append(events, review.Ended{Who: v.By.ID, Digest: v.Digest, Why: review.Withdrawn,
+				At: p.core.Now().UTC(), Changed: p.changedSince(ctx, session, v, now)})
 		}
 	}
 	if len(events) == 0 {
 		return
 	}
-	if err := p.core.Do(ctx, func(tx *hub.Tx) { p.addEvents(tx, session, events...) }); err != nil && p.core.Ctx.Err() == nil {
+	if err := p.core.Do(ctx, func(tx *hub.Tx) {
+		p.addEvents(tx, session,
+			events...)
+	}); err != nil && p.core.Ctx.Err() == nil {
 		p.core.Log.Warn("an approval of other changes stands still", "session", session, "err", err)
 	}
 }

@@ -27,7 +27,8 @@ func (p *Part) watch(l *ledger) {
 		if err == nil || p.core.Ctx.Err() != nil {
 			continue
 		}
-		p.core.Log.Info("directories are looked at from time to time, as they cannot be watched", "session", l.session, "why", err)
+		p.core.Log.Info("directories are looked at from time to time, as they cannot be watched", "session", l.session,
+			"why", err)
 		p.publishWatching(l, err)
 		p.poll(l)
 	}
@@ -132,7 +133,8 @@ func wantedAfter(got changeset.Written) wanted {
 func (p *Part) poll(l *ledger) {
 	failed := l.schedule.lastFailure() != nil
 	until := time.Now().Add(cmp.Or(p.cfg.PollFor, pollFor))
-	for wait := pollFirst; time.Now().Before(until) && (!failed || l.schedule.lastFailure() != nil); wait = min(2*wait, pollLast) {
+	for wait := pollFirst; time.Now().Before(until) && (!failed || l.schedule.lastFailure() != nil); wait = min(2*wait,
+		pollLast) {
 		if !p.stillFollowed(l) || core.Sleep(p.core.Ctx, max(wait, 20*l.schedule.lastTook())) != nil {
 			return
 		}

@@ -27,7 +27,8 @@ const (
 )
 
 // isolationEnum holds the JSON of the values of IsolationKey.
-var isolationEnum = [...]json.RawMessage{json.RawMessage(`"` + IsolationFolder + `"`), json.RawMessage(`"` + IsolationWorktree + `"`)}
+var isolationEnum = [...]json.RawMessage{json.RawMessage(`"` + IsolationFolder + `"`),
+	json.RawMessage(`"` + IsolationWorktree + `"`)}
 
 // AddSettings adds the settings of worktrees, which the host has for every agent, to an agent's own.
 func (p *Part) AddSettings(schema ahp.SessionConfigSchema) ahp.SessionConfigSchema {
@@ -42,11 +43,13 @@ func (p *Part) AddSettings(schema ahp.SessionConfigSchema) ahp.SessionConfigSche
 	schema.Properties[IsolationKey] = ahp.SessionConfigPropertySchema{
 		Type: "string", Title: "Where it works", Description: "In the directory itself, or in a git work tree of its own",
 		Default: isolationEnum[0], Enum: isolationEnum[:],
-		EnumLabels:       []string{"In the directory", "In a work tree"},
-		EnumDescriptions: []string{"Sessions in one directory see each other's changes", "On a branch of its own, from the last commit; merged back when you say so"},
+		EnumLabels: []string{"In the directory", "In a work tree"},
+		EnumDescriptions: []string{"Sessions in one directory see each other's changes",
+			"On a branch of its own, from the last commit; merged back when you say so"},
 	}
 	schema.Properties[WorktreeBaseKey] = ahp.SessionConfigPropertySchema{
-		Type: "string", Title: "Work tree from", Description: "A branch, tag or commit; empty for what is checked out", EnumDynamic: ahp.Ptr(true),
+		Type: "string", Title: "Work tree from", Description: "A branch, tag or commit; empty for what is checked out",
+		EnumDynamic: ahp.Ptr(true),
 	}
 	return schema
 }
@@ -58,7 +61,8 @@ func WorktreeOf(s *ahp.SessionState) (w changeset.Worktree, ok bool) {
 }
 
 // Isolate gives a new session its work tree, when it is to have one. The func takes it away again.
-func (p *Part) Isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState, step func(string)) (undo func(), err error) {
+func (p *Part) Isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState, step func(string)) (undo func(),
+	err error) {
 	undo = func() {}
 	if core.ConfigValue(s, IsolationKey) != IsolationWorktree {
 		return undo, nil
@@ -156,7 +160,8 @@ func leaveWorktree(tx *hub.Tx, session ahp.URI, w changeset.Worktree) {
 	for _, uri := range s.WorkingDirectories {
 		dir, _ := core.FilePath(uri)
 		if rel, err := filepath.Rel(w.Dir, dir); err == nil && filepath.IsLocal(rel) {
-			tx.Apply(session, &ahp.SessionWorkingDirectoryReplacedAction{Directory: uri, Replacement: core.FileURI(filepath.Join(w.Repo, rel))})
+			tx.Apply(session, &ahp.SessionWorkingDirectoryReplacedAction{Directory: uri,
+				Replacement: core.FileURI(filepath.Join(w.Repo, rel))})
 		}
 	}
 }
@@ -202,7 +207,8 @@ func (p *Part) ForgetWorktree(ctx context.Context, session ahp.URI) {
 		return
 	}
 	if err := p.svc.RemoveWorktree(ctx, *w, false); err != nil {
-		p.core.Log.Warn("a work tree is left, as something in it is nowhere else", "dir", w.Dir, "branch", w.Branch, "err", err)
+		p.core.Log.Warn("a work tree is left, as something in it is nowhere else", "dir", w.Dir, "branch", w.Branch, "err",
+			err)
 		return
 	}
 	_ = p.core.Do(ctx, func(tx *hub.Tx) { tx.Record(bucketWorktrees, session, nil) }) // fails only when the host stops
