@@ -104,6 +104,8 @@ var bans = []struct {
 	{"hub/ahp", "os", "the protocol does no I/O"},
 	{"hub/ahp", "net", "the protocol does no I/O"},
 	{"hub/host", "os/exec", "programs of a session are started by a computer, behind hub/machine"},
+	{"hub/host/changes", "os/exec", "programs of a session are started by a computer, behind hub/machine"},
+	{"hub/host/terminals", "os/exec", "programs of a session are started by a computer, behind hub/machine"},
 	{"hub/mcp", "os/exec", "programs of a session are started by a computer, behind hub/machine"},
 	{"templ", "os", "templates do no I/O"},
 	{"templ", "net/http", "templates do no I/O"},

@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent/acp"
 	"github.com/ahphub/ahphub/hub/agent/script"
 	"github.com/ahphub/ahphub/hub/agent/shell"
+	"github.com/ahphub/ahphub/hub/machine/local"
 )
 
 // makeAgents returns the agents that sessions can use. The script agent is for tests and demos and
@@ -17,7 +18,7 @@ func makeAgents(cfg Config) (map[string]agent.Backend, error) {
 	agents := map[string]agent.Backend{shell.Provider: shell.Backend{}}
 	if !cfg.demo {
 		for name, p := range programs(cfg.configured, cfg.pass) {
-			agents[name] = acp.Backend{Program: p, Limits: cfg.limits,
+			agents[name] = acp.Backend{Program: p, Limits: cfg.limits, Start: local.StartProgram,
 				Memory: acp.Remember(filepath.Join(cfg.Data, "known-agents", name+".json"))}
 		}
 	}

@@ -104,8 +104,8 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	if err != nil {
 		return err
 	}
-	computer, home := a.computer(ctx)
-	a.host, err = host.New(host.Config{Hub: a.hub, Machine: computer, Home: home, Store: a.store, Audit: a.audit, Agents: agents,
+	computer, home := a.computer(ctx, agents)
+	a.host, err = host.New(host.Config{Hub: a.hub, Machine: computer, Home: home, Store: a.store, Audit: a.audit,
 		DefaultAgent: a.cfg.Agent,
 		DataDir:      a.cfg.Data, LastAlive: a.store.LastAlive(), Secrets: a.cfg.secretFiles(), DefaultDir: set.dir,
 		Pass: a.cfg.pass, TrustFilters: a.cfg.TrustFilters, ToolServers: mcp.Reach(agentURL(set, l), program),

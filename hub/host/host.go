@@ -30,16 +30,16 @@ import (
 // Config of a Host. Zero fields take the stated default.
 type Config struct {
 	Hub          *hub.Hub
-	Store        core.Store // nil: nothing was kept, nothing sleeps
-	Agents       map[string]agent.Backend
-	Audit        *audit.Log // nil: actions are not written down
-	DefaultAgent string     // provider of a session that names none; default: the first by name
-	DataDir      string     // agents get a private directory below it; made when absent
-	Secrets      []string   // files outside of it that are never opened for anyone: keys, tokens, passwords
-	LastAlive    time.Time  // when the process before this one was last alive; zero: it is not known
-	DefaultDir   string     // working directory of a session that names none; local path
-	Pass         []string   // names of more variables of the environment that terminals and git see, as environ.Allows takes them
-	TrustFilters []string   // directories whose repositories' filters run when they are looked at; local paths
+	Store        core.Store               // nil: nothing was kept, nothing sleeps
+	Agents       map[string]agent.Backend // default: the Machine's
+	Audit        *audit.Log               // nil: actions are not written down
+	DefaultAgent string                   // provider of a session that names none; default: the first by name
+	DataDir      string                   // agents get a private directory below it; made when absent
+	Secrets      []string                 // files outside of it that are never opened for anyone: keys, tokens, passwords
+	LastAlive    time.Time                // when the process before this one was last alive; zero: it is not known
+	DefaultDir   string                   // working directory of a session that names none; local path
+	Pass         []string                 // names of more variables of the environment that terminals and git see, as environ.Allows takes them
+	TrustFilters []string                 // directories whose repositories' filters run when they are looked at; local paths
 
 	// ToolServers says how an agent on this machine reaches its Toolbox with a token; nil
 	// gives agents none.
@@ -104,6 +104,9 @@ func New(cfg Config) (*Host, error) {
 	}
 	if cfg.Machine == nil {
 		return nil, errors.New("host: Config.Machine is missing")
+	}
+	if cfg.Agents == nil {
+		cfg.Agents = cfg.Machine.Agents()
 	}
 	if len(cfg.Agents) == 0 {
 		return nil, errors.New("host: no agent is configured: name at least one")

@@ -3,8 +3,11 @@
 // makes. It knows neither sessions nor how a computer does its work; hub/machine/local is the computer the hub runs on.
 package machine
 
+import "github.com/ahphub/ahphub/hub/agent"
+
 // Machine is a computer. Its methods return the same values each time.
 type Machine interface {
+	Agents() map[string]agent.Backend // by provider
 	Terminals() Terminals
 	Customs() Customs // nil when no customizations are looked for
 }

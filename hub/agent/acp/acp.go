@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -66,6 +67,16 @@ type Backend struct {
 	Program Program
 	Limits  Limits
 	Memory  *Memory // earlier reports of the program; nil forgets them
+
+	Start func(*exec.Cmd) error // starts the program; nil: (*exec.Cmd).Start
+}
+
+// launch starts a command.
+func (b Backend) launch(cmd *exec.Cmd) error {
+	if b.Start == nil {
+		return cmd.Start()
+	}
+	return b.Start(cmd)
 }
 
 // Describe returns what the root channel shows. It starts nothing.

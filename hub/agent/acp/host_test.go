@@ -21,6 +21,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine/local"
 )
 
 const session ahp.URI = "ahp-session:/one"
@@ -53,7 +54,7 @@ func newWorldWith(t *testing.T, b acp.Backend, config ahp.Meta, dirs ...string) 
 	w := &world{t: t, dir: t.TempDir(), data: t.TempDir()}
 	w.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }})
 	var err error
-	w.host, err = host.New(host.Config{Hub: w.hub, DataDir: w.data, DefaultDir: w.dir,
+	w.host, err = host.New(host.Config{Hub: w.hub, Machine: local.New(), DataDir: w.data, DefaultDir: w.dir,
 		Agents: map[string]agent.Backend{"fake": b}, DefaultAgent: "fake"})
 	w.must(err)
 	w.must(w.host.Start(t.Context()))

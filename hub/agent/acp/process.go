@@ -33,7 +33,8 @@ type process struct {
 	killed atomic.Bool
 }
 
-func startProcess(prog Program, limits Limits, dir string, log *slog.Logger) (*process, error) {
+func startProcess(prog Program, launch func(*exec.Cmd) error, limits Limits, dir string, log *slog.Logger) (*process,
+	error) {
 	path, err := find(prog.Command)
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func startProcess(prog Program, limits Limits, dir string, log *slog.Logger) (*p
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = w, p.words, graceRead
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
-		err = p.cmd.Start()
+		err = launch(p.cmd)
 	}
 	if err == nil {
 		err = limits.bind(p.cmd.Process.Pid, log)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 // is started when a turn needs it and stopped when idle.
 type session struct {
 	prog   Program
+	launch func(*exec.Cmd) error
 	memory *Memory
 	limits Limits
 	spec   agent.Spec
@@ -53,7 +55,7 @@ type chat struct {
 const mostCut = 1000
 
 func newSession(b Backend, spec agent.Spec) (*session, error) {
-	s := &session{prog: b.Program, memory: b.Memory, limits: b.Limits.withDefaults(), spec: spec, dir: spec.Data,
+	s := &session{prog: b.Program, launch: b.launch, memory: b.Memory, limits: b.Limits.withDefaults(), spec: spec, dir: spec.Data,
 		log:      spec.Log,
 		starting: make(chan struct{}, 1), chats: map[ahp.URI]chat{}, turns: map[string]*player{}, cut: map[string]bool{}}
 	if s.log == nil {
@@ -208,7 +210,7 @@ func (s *session) sleep() {
 // start runs the program and initializes it.
 func (s *session) start(ctx context.Context) (*peer, error) {
 	prog, given := s.memory.apply(s.prog)
-	p, err := startPeer(prog, s.limits, s.dir, s.log, s.handle)
+	p, err := startPeer(prog, s.launch, s.limits, s.dir, s.log, s.handle)
 	if err != nil {
 		return nil, notStarted(s.prog, err)
 	}

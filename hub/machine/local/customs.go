@@ -17,7 +17,7 @@ type customs struct {
 // WithCustoms lets a Machine find customizations in a library, which the caller runs, and reach MCP servers.
 func WithCustoms(library *custom.Library, servers dial.Dialer) Option {
 	return func(m *Machine) {
-		servers.Start = startProgram
+		servers.Start = StartProgram
 		m.customs = &customs{library, servers}
 	}
 }

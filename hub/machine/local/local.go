@@ -4,11 +4,13 @@ package local
 import (
 	"os/exec"
 
+	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // Machine implements machine.Machine.
 type Machine struct {
+	agents    map[string]agent.Backend
 	terminals terminals
 	customs   *customs // nil: none are looked for
 }
@@ -25,9 +27,17 @@ func New(options ...Option) *Machine {
 	return m
 }
 
+// WithAgents lets a Machine run agents, by provider. Backends that run a program start it by StartProgram.
+func WithAgents(agents map[string]agent.Backend) Option {
+	return func(m *Machine) { m.agents = agents }
+}
+
+// Agents returns the agents of this computer.
+func (m *Machine) Agents() map[string]agent.Backend { return m.agents }
+
 // Terminals returns the pseudo terminals of this computer.
 func (m *Machine) Terminals() machine.Terminals { return m.terminals }
 
-// startProgram starts a program of a session. Every such program is started here, so that what all of them are to be
+// StartProgram starts a program of a session. Every such program is started here, so that what all of them are to be
 // kept from is said in one place.
-func startProgram(cmd *exec.Cmd) error { return cmd.Start() }
+func StartProgram(cmd *exec.Cmd) error { return cmd.Start() }

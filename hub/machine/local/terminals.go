@@ -17,7 +17,7 @@ func (terminals) Start(ctx context.Context, spec machine.TerminalSpec, emit func
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	p, err := terminal.Start(spec, startProgram, emit)
+	p, err := terminal.Start(spec, StartProgram, emit)
 	if err != nil {
 		return nil, err
 	}
