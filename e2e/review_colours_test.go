@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
-// TestColoursOfLargeReviewFollow opens a review of more code than is coloured while its reader waits: the rest gets its
-// colours by patches, in place.
+// TestColoursOfLargeReviewFollow opens a review of more code than is coloured while its reader waits: the rest has its
+// colours when the page is loaded again.
 func TestColoursOfLargeReviewFollow(t *testing.T) {
 	t.Parallel()
 	const n = 12
@@ -24,7 +25,12 @@ func TestColoursOfLargeReviewFollow(t *testing.T) {
 	rows := `document.querySelectorAll('#files .r').length`
 	r.ana.Wait(fmt.Sprintf(`document.querySelectorAll('#files .file').length === %d`, n))
 	before := Eval[int](r.ana, rows)
-	r.ana.Wait(`[...document.querySelectorAll('#files .file')].every(f => f.querySelector('.r i.k') && f.querySelector('.r i.c, .r b.c'))`)
+	coloured := `[...document.querySelectorAll('#files .file')].every(f => f.querySelector('.r i.k') && f.querySelector('.r i.c, .r b.c'))`
+	for end := time.Now().Add(patience); !Eval[bool](r.ana, coloured); r.cold(r.ana, "/changes?scope=uncommitted") {
+		if time.Now().After(end) {
+			t.Fatal("some files never get their colours")
+		}
+	}
 	if after := Eval[int](r.ana, rows); after != before {
 		t.Errorf("%d rows became %d with their colours", before, after)
 	}

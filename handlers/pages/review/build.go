@@ -34,8 +34,7 @@ type builder struct {
 	caller core.Caller
 	look   look
 
-	painted  chan<- struct{} // told when colours are there that the last drawing lacked; nil: no room waits
-	colourAt atomic.Int64    // bytes of files whose colours are read at once; more are painted later
+	colourAt atomic.Int64 // bytes of files whose colours are read at once; more are painted later
 
 	mu    sync.Mutex
 	texts map[ahp.URI][]string
@@ -194,7 +193,7 @@ func (b *builder) compare(ctx context.Context, d *built, f *ahp.ChangesetFile, c
 	compute := b.p.diffs.Compute
 	if colours && !b.takeColours(f) {
 		compute = func(ctx context.Context, key diff.Key, load func(context.Context) ([]byte, []byte, error)) (*diff.File, error) {
-			return b.p.diffs.ComputePlain(ctx, key, load, b.painted)
+			return b.p.diffs.ComputePlain(ctx, key, load, nil)
 		}
 	}
 	file, err := compute(ctx, key, load)

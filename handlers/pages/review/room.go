@@ -6,12 +6,12 @@ import (
 	"reflect"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
@@ -20,9 +20,8 @@ import (
 // changesRoom keeps open review pages of one look current. Comparing files takes reading them, so it happens in a
 // goroutine of the room's own; the room then compares what it drew last with what there is, and patches the difference.
 type changesRoom struct {
-	b      *builder
-	wake   chan struct{} // holds one: there are newer states to draw, or colours
-	opened time.Time     // before its first page was drawn
+	b    *builder
+	wake chan struct{} // holds one: there are newer states to draw
 
 	mu     sync.Mutex
 	states live.States // the newest
@@ -52,9 +51,7 @@ func (p *Pages) NewRoom(ctx context.Context, who access.Principal, rest []string
 		return nil, err
 	}
 	b := newBuilder(p, core.Caller{Principal: who, ClientID: "page:" + who.ID}, l)
-	c := &changesRoom{b: b, wake: make(chan struct{}, 1), opened: time.Now()}
-	b.painted = c.wake
-	return c, nil
+	return &changesRoom{b: b, wake: make(chan struct{}, 1)}, nil
 }
 
 // Channels of the room: the session is there for its catalogue and directories.
@@ -150,24 +147,12 @@ func (c *changesRoom) Changed(s live.States, news live.News) []live.Patch {
 	}
 	c.mu.Unlock()
 	switch {
-	case next == nil:
+	case next == nil, last == nil && next.news == 1 && !owed:
 		return nil
-	case last == nil && next.news == 1 && !owed:
-		return paintedSince(next, c.opened)
 	case last == nil:
 		return c.Whole(s)
 	}
 	return difference(last, next)
-}
-
-// paintedSince draws the files whose colours came after the first page may have been drawn.
-func paintedSince(d *drawing, opened time.Time) (out []live.Patch) {
-	for i := range d.files {
-		if f := &d.files[i]; f.src != nil && f.src.Painted.After(opened) {
-			out = append(out, live.Replace("file-"+f.Key(), part.DiffBox(&f.DiffFile, d.page.View)))
-		}
-	}
-	return out
 }
 
 // drawn reports whether a page shows what an envelope says: that files are being read again is over
@@ -248,9 +233,15 @@ func insert(now *drawing, i int) live.Patch {
 	return live.Append("files", box)
 }
 
+// sameRows reports whether two comparisons differ in nothing or in colours alone: an open page gets those when it is loaded
+// again, since to replace a file would disturb a reader who is at work in it.
+func sameRows(a, b *diff.File) bool {
+	return a == b || a != nil && b != nil && a.SameRows(b)
+}
+
 // changedFile sends a file whole when its rows are others, and its head alone for marks and counts.
 func changedFile(was, f *built, v part.DiffView) []live.Patch {
-	if was.src != f.src || was.Fold != f.Fold || was.Note != f.Note || was.NewURL != f.NewURL || was.OldURL != f.OldURL || was.NewMode != f.NewMode || was.Path != f.Path || !slices.Equal(was.Moved, f.Moved) {
+	if !sameRows(was.src, f.src) || was.Fold != f.Fold || was.Note != f.Note || was.NewURL != f.NewURL || was.OldURL != f.OldURL || was.NewMode != f.NewMode || was.Path != f.Path || !slices.Equal(was.Moved, f.Moved) {
 		return []live.Patch{live.Replace("file-"+f.Key(), part.DiffBox(&f.DiffFile, v)), live.Replace("ft-"+f.Key(), page.TreeLine(&f.DiffFile))}
 	}
 	if was.Reviewed != f.Reviewed || was.ReviewedBy != f.ReviewedBy || was.Stale != f.Stale || was.Staged != f.Staged || !slices.Equal(was.Ops, f.Ops) || !maps.Equal(was.Done, f.Done) || openOf(was.Threads) != openOf(f.Threads) {

@@ -140,6 +140,12 @@ func (c *Cache) Close() {
 	c.painter.wg.Wait()
 }
 
+// SameRows reports whether f and o compare the same texts into the same rows, whatever their colours.
+func (f *File) SameRows(o *File) bool {
+	return f.texts == o.texts && f.Additions == o.Additions && f.Deletions == o.Deletions && len(f.Hunks) == len(o.Hunks) &&
+		f.TooBig == o.TooBig && f.Binary == o.Binary && !f.Binary
+}
+
 // drop removes a comparison.
 func (c *Cache) drop(key Key) {
 	c.mu.Lock()
