@@ -37,7 +37,7 @@ func (l *life) status(i int) string {
 
 // The program is cut off while one run waits for an approval and another for its turn: the first has failed and says
 // why, the second runs, and a request asked again is still the same run.
-func TestRunsCutOffByACrash(t *testing.T) {
+func TestCrashFailsRunsAtWork(t *testing.T) {
 	dir := t.TempDir()
 	one := newLife(t, dir, waiting(), core.Limits{})
 	one.do(ahp.AutomationsURI, &ahp.AutomationCreateRequestedAction{Resource: nightly, Definition: daily("Nightly", byCron("0 3 * * *", ""))})
@@ -82,7 +82,7 @@ func TestRunsCutOffByACrash(t *testing.T) {
 }
 
 // What came while the host was down is made up for once, or not at all.
-func TestMissedWhileTheHostWasDown(t *testing.T) {
+func TestOccurrenceMissedWhileHostWasDown(t *testing.T) {
 	for policy, want := range map[ahp.AutomationMisfirePolicy]int{ahp.AutomationMisfirePolicyRunOnce: 1, ahp.AutomationMisfirePolicySkip: 0} {
 		t.Run(string(policy), func(t *testing.T) {
 			dir := t.TempDir()

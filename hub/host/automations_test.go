@@ -17,7 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
-func TestScheduledRunWithNobodyConnected(t *testing.T) {
+func TestScheduledRunWithoutClient(t *testing.T) {
 	inWorld(t, func(w *world) {
 		d := daily("Nightly review", byCron("30 0 * * *", ""))
 		d.Session = ahp.AutomationSessionTemplate{Provider: "fake", WorkingDirectories: []ahp.URI{core.FileURI(w.dir)}, Model: &ahp.ModelSelection{ID: "big"}}
@@ -56,7 +56,7 @@ func TestScheduledRunWithNobodyConnected(t *testing.T) {
 	})
 }
 
-func TestLifecycleFollowsTheTurn(t *testing.T) {
+func TestRunEndsWithItsTurn(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c := w.automate(daily("By hand"))
 		for _, p := range []func(context.Context, agent.Turn) error{
@@ -85,7 +85,7 @@ func TestLifecycleFollowsTheTurn(t *testing.T) {
 	})
 }
 
-// A run that needs an approval waits for somebody, and the ones after it wait for it.
+// A run that needs an approval waits for it, and later runs wait for that run.
 func TestRunWaitsForAnApproval(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.agent.prompt = waiting().prompt
@@ -175,7 +175,7 @@ func TestSomeRunsAtOnce(t *testing.T) {
 	})
 }
 
-func TestTemplateThatIsWrongByThen(t *testing.T) {
+func TestRunFailsWhenTemplateBecomesInvalid(t *testing.T) {
 	inWorld(t, func(w *world) {
 		d := daily("Gone")
 		d.Session.WorkingDirectories = []ahp.URI{core.FileURI(w.dir + "/nowhere")}
@@ -203,7 +203,7 @@ func TestTemplateThatIsWrongByThen(t *testing.T) {
 	})
 }
 
-func TestWhatIsRefused(t *testing.T) {
+func TestRefuseInvalidAutomations(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c := w.automate(daily("One", byCron("0 9 * * *", "")))
 		for _, x := range []struct {
@@ -325,7 +325,7 @@ func TestHistoryIsBoundedAndPaged(t *testing.T) {
 		first := shows(20, true).RunsNextCursor
 		fetch(first)
 		second := shows(40, true).RunsNextCursor
-		fetch(first) // asked for by somebody else, too
+		fetch(first) // asked for by another client, too
 		shows(40, true)
 		fetch(second)
 		shows(45, false)

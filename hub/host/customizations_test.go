@@ -191,7 +191,7 @@ func toggled(id string, list ...ahp.CustomizationEnablement) *ahp.SessionCustomi
 }
 
 // AHP requirements 145, 146 and 148: the tree is the host's, and only what changed is sent again.
-func TestTheTreeFollowsWhatLiesOnDisk(t *testing.T) {
+func TestTreeFollowsFilesOnDisk(t *testing.T) {
 	inCustomWorld(t, func(w *world, s *shelf, _ *dialer) {
 		s.put(w.dir, skills(w.dir+"/.claude/skills", "one"))
 		s.put("/home/ana", skills("/home/ana/.claude/skills"))
@@ -226,7 +226,7 @@ func TestTheTreeFollowsWhatLiesOnDisk(t *testing.T) {
 	})
 }
 
-func TestProblemsAreToldWhereTheyAre(t *testing.T) {
+func TestEntryNamesItsProblem(t *testing.T) {
 	inCustomWorld(t, func(w *world, s *shelf, _ *dialer) {
 		found := skills(w.dir+"/.claude/skills", "one", "two", "three")
 		found.Groups[0].Entries[1].Problem = "its head is no YAML"
@@ -248,7 +248,7 @@ func TestProblemsAreToldWhereTheyAre(t *testing.T) {
 }
 
 // AHP requirement 149.
-func TestDecisionsReachAsFarAsTheySay(t *testing.T) {
+func TestDecisionReachesItsScope(t *testing.T) {
 	inCustomWorld(t, func(w *world, s *shelf, _ *dialer) {
 		s.put(w.dir, skills(w.dir+"/.claude/skills", "one"))
 		s.put("/home/ana", skills("/home/ana/.claude/skills", "home"))
@@ -303,7 +303,7 @@ func TestDecisionsReachAsFarAsTheySay(t *testing.T) {
 	})
 }
 
-func TestDecisionsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestRefuseInvalidDecisions(t *testing.T) {
 	inCustomWorld(t, func(w *world, s *shelf, _ *dialer) {
 		s.put(w.dir, skills(w.dir+"/.claude/skills", "one"))
 		c := w.create()
@@ -324,7 +324,7 @@ func TestDecisionsThatMakeNoSenseAreRefused(t *testing.T) {
 }
 
 // AHP requirement 147.
-func TestWhatClientsPublishComesAndGoesWithThem(t *testing.T) {
+func TestClientPluginsLeaveWithTheirClient(t *testing.T) {
 	inCustomWorld(t, func(w *world, s *shelf, _ *dialer) {
 		s.put(w.dir, skills(w.dir+"/.claude/skills", "one"))
 		c := w.create()
@@ -364,7 +364,7 @@ func TestWhatClientsPublishComesAndGoesWithThem(t *testing.T) {
 }
 
 // AHP requirements 199 and 200.
-func TestServersStartAndStopAsTheyAreAsked(t *testing.T) {
+func TestServersStartAndStopOnRequest(t *testing.T) {
 	inCustomWorld(t, func(w *world, s *shelf, d *dialer) {
 		s.put(w.host.cfg.DataDir, machine.CustomFound{Servers: []machine.CustomEntry{server("own", "run")}})
 		s.put(w.dir, machine.CustomFound{Servers: []machine.CustomEntry{server("repo", "evil")}})
@@ -434,7 +434,7 @@ func TestTokenReachesServerWhoseAddressHasPlaceholder(t *testing.T) {
 	})
 }
 
-func TestAServersTokenEndsWithItsAgent(t *testing.T) {
+func TestServerTokenEndsWithItsAgent(t *testing.T) {
 	inCustomWorld(t, func(w *world, s *shelf, d *dialer) {
 		s.put(w.host.cfg.DataDir, machine.CustomFound{Servers: []machine.CustomEntry{server("own", "run"), server("ahphub", "run"), server("two", "x")}})
 		w.create()

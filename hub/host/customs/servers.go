@@ -43,7 +43,7 @@ type mcpServer struct {
 type serverRun struct {
 	cancel context.CancelFunc
 	over   chan struct{}
-	ready  chan struct{} // closed once nobody waits for it any more
+	ready  chan struct{} // closed once new messages no longer wait for it
 	once   sync.Once
 	conn   machine.ServerConn // guarded by mcpServer.mu; nil until it is ready
 }
