@@ -35,7 +35,9 @@ type terminalsOf struct {
 
 func (m terminalsOf) Terminals() machine.Terminals { return m.terminals }
 
-func (m *testMachine) Start(ctx context.Context, spec machine.TerminalSpec, emit func([]ahp.Action)) (machine.Terminal, error) {
+func (m *testMachine) Start(ctx context.Context, spec machine.TerminalSpec, emit func([]ahp.Action)) (
+	machine.Terminal, error,
+) {
 	if m.next == nil {
 		return m.Terminals.Start(ctx, spec, emit)
 	}

@@ -55,7 +55,8 @@ type chat struct {
 const mostCut = 1000
 
 func newSession(b Backend, spec agent.Spec) (*session, error) {
-	s := &session{prog: b.Program, launch: b.launch, memory: b.Memory, limits: b.Limits.withDefaults(), spec: spec, dir: spec.Data,
+	s := &session{prog: b.Program, launch: b.launch, memory: b.Memory, limits: b.Limits.withDefaults(),
+		spec: spec, dir: spec.Data,
 		log:      spec.Log,
 		starting: make(chan struct{}, 1), chats: map[ahp.URI]chat{}, turns: map[string]*player{}, cut: map[string]bool{}}
 	if s.log == nil {

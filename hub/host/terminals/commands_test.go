@@ -41,7 +41,8 @@ func TestCommandsOfATerminal(t *testing.T) { // AHP requirement 168
 		return len(parts) > 0 && parts[0].IsComplete
 	})
 	w.part.remove(term1).kill() // from here on it is one of an earlier run
-	if again := w.part.Commands(term1); len(again) != 1 || again[0].Line != first.Line || *again[0].ExitCode != 4 || again[0].IsRunning() {
+	again := w.part.Commands(term1)
+	if len(again) != 1 || again[0].Line != first.Line || *again[0].ExitCode != 4 || again[0].IsRunning() {
 		t.Errorf("of an earlier run: %+v", again)
 	}
 	if out, ok := w.part.CommandOutput(t.Context(), term1, first.ID); out.Text != "ab\n" || !ok {

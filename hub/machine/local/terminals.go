@@ -13,7 +13,9 @@ type terminals struct{}
 
 func (terminals) Shells() []string { return terminal.Shells() }
 
-func (terminals) Start(ctx context.Context, spec machine.TerminalSpec, emit func([]ahp.Action)) (machine.Terminal, error) {
+func (terminals) Start(ctx context.Context, spec machine.TerminalSpec, emit func([]ahp.Action)) (
+	machine.Terminal, error,
+) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
