@@ -59,7 +59,7 @@ func TestPageShowsFileOfClient(t *testing.T) {
 	if err := editor.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if status, text := get(t, c, prog.URL+link); status != 404 || !strings.Contains(text, "client editor, which is not connected") {
+	if status, text := get(t, c, prog.URL+link); status != 404 || !strings.Contains(text, "Client editor has this file and is not connected") {
 		t.Errorf("without its client it is %d %q", status, text)
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/files"
 	"github.com/ahphub/ahphub/hub/mcp"
 	"github.com/ahphub/ahphub/hub/notify"
 	"github.com/ahphub/ahphub/hub/people"
@@ -110,7 +111,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		DataDir:      a.cfg.Data, LastAlive: a.store.LastAlive(), Secrets: a.cfg.secretFiles(), DefaultDir: set.dir,
 		Pass: a.cfg.pass, TrustFilters: a.cfg.TrustFilters, ToolServers: mcp.Reach(agentURL(set, l), program),
 		Log:        a.log,
-		FilesAsked: func(tx *hub.Tx, ask host.FileAsk) { a.notify.FilesAsked(tx, ask.ID, ask.Words()) },
+		FilesAsked: func(tx *hub.Tx, ask files.FileAsk) { a.notify.FilesAsked(tx, ask.ID, ask.Words()) },
 		Judged:     func(tx *hub.Tx, session ahp.URI, e review.Event) { a.notify.Judged(tx, session, e) },
 		Clients:    a, Limits: a.memory.host(), Tracer: a.telemetry.Tracer(), Meters: a.telemetry})
 	if err != nil {
@@ -181,12 +182,12 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	}
 	sockets, frames := a.memory.sockets(), a.memory.frames()
 	a.pages = pages.New(pages.Deps{Host: a.host, Automations: a.host.Automations, Customs: a.host.Customs, Reviews: a.host.Changes,
-		Terminals: a.host.Terminals, Hub: a.hub, Links: in.links, Presence: presence.New(presence.Config{}),
+		Terminals: a.host.Terminals, Files: a.host.Files, Hub: a.hub, Links: in.links, Presence: presence.New(presence.Config{}),
 		Assets: assets, Log: a.log,
 		Docs: a.docs, Browsers: in.cookies,
 		Accounts: pagespeople.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal, Members: in.members},
 		Notify:   a.notify, Audit: a.audit, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets, Frames: frames})
-	a.rpc = rpc.New(rpc.Config{Host: a.host, Automations: a.host.Automations, Terminals: a.host.Terminals,
+	a.rpc = rpc.New(rpc.Config{Host: a.host, Automations: a.host.Automations, Terminals: a.host.Terminals, Files: a.host.Files,
 		Audit: a.audit, Hub: a.hub, Clients: a.store, Log: a.log,
 		Name: "ahphub", Version: versionName(),
 		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set), Limits: a.memory.rpc(), Sockets: sockets,

@@ -32,9 +32,9 @@ func TestInboxAsksWhereRepositoryMayLead(t *testing.T) {
 			t.Errorf("the inbox does not say %q", want)
 		}
 	}
-	x.post("/files/"+x.host.FileAsks()[0].ID, url.Values{"do": {"allow"}})
+	x.post("/files/"+x.host.Files.FileAsks()[0].ID, url.Values{"do": {"allow"}})
 	x.until(changes, "secret.txt")
-	grant := x.host.FileGrants()[0]
+	grant := x.host.Files.FileGrants()[0]
 	if !strings.HasPrefix(grant.Name, "Git, through ") || grant.Path != other {
 		t.Errorf("what was allowed is listed as %+v", grant)
 	}

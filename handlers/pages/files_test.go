@@ -29,7 +29,7 @@ func TestFilesAreGrantedInTheInbox(t *testing.T) {
 	told := make(chan error, 1)
 	ask := func(write bool) {
 		go func() {
-			_, err := s.host.ResourceRequest(t.Context(), c, ahp.ResourceRequestParams{URI: core.FileURI(path), Write: &write})
+			_, err := s.host.Files.ResourceRequest(t.Context(), c, ahp.ResourceRequestParams{URI: core.FileURI(path), Write: &write})
 			told <- err
 		}()
 	}
@@ -52,7 +52,7 @@ func TestFilesAreGrantedInTheInbox(t *testing.T) {
 	if page := s.get("/"); strings.Contains(page, "editor") {
 		t.Error("another than the owner is shown what is asked")
 	}
-	form := "/files/" + s.host.FileAsks()[0].ID
+	form := "/files/" + s.host.Files.FileAsks()[0].ID
 	res, err := s.web.PostForm(s.url+form, url.Values{"do": {"allow"}})
 	s.body(form, res, err, http.StatusForbidden)
 	s.who = ana
@@ -68,13 +68,13 @@ func TestFilesAreGrantedInTheInbox(t *testing.T) {
 	res, err = s.web.PostForm(s.url+form, url.Values{"do": {"allow"}})
 	s.body(form, res, err, http.StatusNotFound)
 
-	revoke := "/people/files/" + s.host.FileGrants()[0].ID + "/revoke"
+	revoke := "/people/files/" + s.host.Files.FileGrants()[0].ID + "/revoke"
 	s.post(revoke, nil)
 	res, err = s.web.PostForm(s.url+revoke, nil)
 	s.body(revoke, res, err, http.StatusNotFound)
 	ask(false)
 	b.wait("inbox", "asks to")
-	s.post("/files/"+s.host.FileAsks()[0].ID, url.Values{"do": {"deny"}})
+	s.post("/files/"+s.host.Files.FileAsks()[0].ID, url.Values{"do": {"deny"}})
 	if err := <-told; err == nil {
 		t.Error("what was denied was given")
 	}

@@ -36,6 +36,7 @@ type Deps struct {
 	Customs     customs.Customs
 	Reviews     Reviews
 	Terminals   terminals.Host
+	Files       site.Files
 	Hub         *hub.Hub
 	Links       *access.Links
 	Presence    *presence.Tracker
@@ -94,7 +95,7 @@ func New(d Deps) *Pages {
 	if d.Presence == nil {
 		d.Presence = presence.New(presence.Config{})
 	}
-	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Hub: d.Hub, Links: d.Links, Presence: d.Presence,
+	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Files: d.Files, Hub: d.Hub, Links: d.Links, Presence: d.Presence,
 		Assets: d.Assets, Log: d.Log, Notify: d.Notify,
 		Public: d.Public, DefaultDir: d.DefaultDir, Now: d.Now}
 	p := &Pages{Site: s, Automations: automations.New(s, d.Host, d.Automations), Customs: customs.New(s, d.Host, d.Customs),

@@ -26,6 +26,7 @@ type Config struct {
 	Host        Host
 	Automations Automations
 	Terminals   Terminals
+	Files       Files
 	Hub         *hub.Hub
 	Clients     ClientStore
 	Log         *slog.Logger // default: slog.Default()

@@ -14,9 +14,6 @@ type Host interface {
 	Clients
 	Sessions
 	Chats
-	Resources
-	ResourceWriter
-	Watches
 	Completions
 	Authenticator
 	Changesets

@@ -47,7 +47,7 @@ func realWorldOf(t *testing.T, backend agent.Backend, limits Limits) *world {
 	background(t, func(ctx context.Context) error { return s.Run(ctx, w.hub) }, s.Close)
 	must(t, h.Start(t.Context()))
 	background(t, h.Run, func() error { return nil })
-	w.end = New(Config{Host: h, Automations: h.Automations, Terminals: h.Terminals, Hub: w.hub, Clients: s, Log: quiet, Limits: limits})
+	w.end = New(Config{Host: h, Automations: h.Automations, Terminals: h.Terminals, Files: h.Files, Hub: w.hub, Clients: s, Log: quiet, Limits: limits})
 	srv := httptest.NewServer(authenticated(w.end))
 	w.url = "ws" + strings.TrimPrefix(srv.URL, "http")
 	t.Cleanup(func() {

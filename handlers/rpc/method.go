@@ -40,21 +40,21 @@ var methods = map[string]method{
 	"createTerminal":  {run: nullOf(terminals, Terminals.Create)},
 	"disposeTerminal": {run: nullOf(terminals, Terminals.Dispose)},
 
-	"resourceRead":    {run: result(Host.ResourceRead), beside: true, root: true},
-	"resourceList":    {run: result(Host.ResourceList), beside: true, root: true},
-	"resourceResolve": {run: result(Host.ResourceResolve), beside: true, root: true},
-	"resourceWrite":   {run: result(Host.ResourceWrite), root: true, files: true},
-	"resourceMkdir":   {run: result(Host.ResourceMkdir), root: true, files: true},
-	"resourceCopy":    {run: result(Host.ResourceCopy), root: true, files: true},
-	"resourceMove":    {run: result(Host.ResourceMove), root: true, files: true},
-	"resourceDelete":  {run: result(Host.ResourceDelete), root: true, files: true},
-	"resourceRequest": {run: result(Host.ResourceRequest), beside: true, root: true}, // may ask a person
+	"resourceRead":    {run: resultOf(files, Files.ResourceRead), beside: true, root: true},
+	"resourceList":    {run: resultOf(files, Files.ResourceList), beside: true, root: true},
+	"resourceResolve": {run: resultOf(files, Files.ResourceResolve), beside: true, root: true},
+	"resourceWrite":   {run: resultOf(files, Files.ResourceWrite), root: true, files: true},
+	"resourceMkdir":   {run: resultOf(files, Files.ResourceMkdir), root: true, files: true},
+	"resourceCopy":    {run: resultOf(files, Files.ResourceCopy), root: true, files: true},
+	"resourceMove":    {run: resultOf(files, Files.ResourceMove), root: true, files: true},
+	"resourceDelete":  {run: resultOf(files, Files.ResourceDelete), root: true, files: true},
+	"resourceRequest": {run: resultOf(files, Files.ResourceRequest), beside: true, root: true}, // may ask a person
 
 	"completions":              {run: result(Host.Completions), beside: true},
 	"sessionConfigCompletions": {run: result(Host.SessionConfigCompletions), beside: true, root: true},
 	"authenticate":             {run: result(Host.Authenticate), root: true},
 
-	"createResourceWatch": {run: result(Host.CreateResourceWatch), root: true},
+	"createResourceWatch": {run: resultOf(files, Files.CreateResourceWatch), root: true},
 
 	"invokeChangesetOperation": {run: result(Host.InvokeChangesetOperation), beside: true},
 

@@ -347,7 +347,7 @@ func TestReconnectAcrossRestart(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- s.Run(ctx, w.hub) }()
-		w.end = New(Config{Host: w.host, Automations: w.host, Terminals: w.host, Hub: w.hub, Clients: s, Limits: Limits{Close: 100 * time.Millisecond},
+		w.end = New(Config{Host: w.host, Automations: w.host, Terminals: w.host, Files: w.host, Hub: w.hub, Clients: s, Limits: Limits{Close: 100 * time.Millisecond},
 			Log: slog.New(slog.DiscardHandler)})
 		srv := httptest.NewServer(authenticated(w.end))
 		w.url = "ws" + strings.TrimPrefix(srv.URL, "http")

@@ -41,7 +41,7 @@ func newWorld(t testing.TB, cfg Config, hubCfg hub.Config) *world {
 	t.Helper()
 	w := &world{t: t, hub: hub.New(hubCfg)}
 	w.host = newFake(t, w.hub)
-	cfg.Host, cfg.Automations, cfg.Terminals = w.host, w.host, w.host
+	cfg.Host, cfg.Automations, cfg.Terminals, cfg.Files = w.host, w.host, w.host, w.host
 	cfg.Hub, cfg.Name, cfg.Version = w.hub, "ahphub", "1.2.3"
 	cfg.Limits.Close = 100 * time.Millisecond
 	if cfg.Log == nil {

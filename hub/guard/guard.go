@@ -278,3 +278,11 @@ func (g *Guard) search(info fs.FileInfo) error {
 		return nil
 	})
 }
+
+// Reason returns why a guard refuses a path. What the system says of it is not repeated.
+func Reason(err error) string {
+	if IsRefusal(err) {
+		return err.Error()
+	}
+	return "it cannot be read"
+}

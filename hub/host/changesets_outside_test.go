@@ -14,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/files"
 )
 
 // elsewhere is a repository outside of every session, with a change that is not committed.
@@ -35,10 +36,10 @@ func (c *changing) elsewhere() (dir string) {
 }
 
 // asks waits until the owner is asked whether a repository may lead somewhere.
-func (c *changing) asks() FileAsk {
+func (c *changing) asks() files.FileAsk {
 	c.t.Helper()
-	c.until("the owner is asked", func() bool { return len(c.host.FileAsks()) == 1 })
-	return c.host.FileAsks()[0]
+	c.until("the owner is asked", func() bool { return len(c.host.Files.FileAsks()) == 1 })
+	return c.host.Files.FileAsks()[0]
 }
 
 func (c *changing) failsBy(uri ahp.URI, name string) {
@@ -54,7 +55,7 @@ func (c *changing) failsBy(uri ahp.URI, name string) {
 // owner allowed it, and no longer once that is revoked.
 func TestViewerCannotSeeWhereRepositoryLeads(t *testing.T) {
 	var told []string
-	c := newChangingWith(t, Config{FilesAsked: func(_ *hub.Tx, a FileAsk) { told = append(told, a.Words()) }})
+	c := newChangingWith(t, Config{FilesAsked: func(_ *hub.Tx, a files.FileAsk) { told = append(told, a.Words()) }})
 	other := c.elsewhere()
 	c.git("config", "core.worktree", other)
 	viewer := core.Caller{ClientID: "vic",
@@ -73,17 +74,17 @@ func TestViewerCannotSeeWhereRepositoryLeads(t *testing.T) {
 	if ask.Path != other || ask.Repository != filepath.Join(c.dir, ".git", "config") {
 		t.Errorf("the owner is asked %+v", ask)
 	}
-	_, err := c.host.AnswerFileAsk(viewer, ask.ID, true)
+	_, err := c.host.Files.AnswerFileAsk(viewer, ask.ID, true)
 	wantCode(t, err, ahp.CodePermissionDenied)
-	_, err = c.host.AnswerFileAsk(c.owner, ask.ID, true)
+	_, err = c.host.Files.AnswerFileAsk(c.owner, ask.ID, true)
 	c.must(err)
 	c.until("what was allowed shows", func() bool { return strings.Contains(c.lines(uri), "secret.txt") })
 	secret := ahp.ResourceReadParams{URI: core.FileURI(filepath.Join(other, "secret.txt"))}
-	if _, err := c.host.ResourceRead(t.Context(), viewer, secret); err == nil {
+	if _, err := c.host.Files.ResourceRead(t.Context(), viewer, secret); err == nil {
 		t.Error("files that git may go to are open to guests")
 	}
 
-	_, err = c.host.RevokeFiles(c.owner, c.host.FileGrants()[0].ID)
+	_, err = c.host.Files.RevokeFiles(c.owner, c.host.Files.FileGrants()[0].ID)
 	c.must(err)
 	c.failsBy(uri, filepath.Join(c.dir, ".git", "config"))
 	if len(told) == 0 || strings.Contains(strings.Join(told, "\n"), "/") {
@@ -99,10 +100,10 @@ func TestRepositoryQuestionsEnd(t *testing.T) {
 	uri := changes.URI(session, "uncommitted", "")
 	c.must(c.host.Prepare(t.Context(), c.owner, uri))
 	c.failsBy(uri, alternates)
-	_, err := c.host.AnswerFileAsk(c.owner, c.asks().ID, false)
+	_, err := c.host.Files.AnswerFileAsk(c.owner, c.asks().ID, false)
 	c.must(err)
 	c.isRefused()
-	if asks := c.host.FileAsks(); len(asks) != 0 {
+	if asks := c.host.Files.FileAsks(); len(asks) != 0 {
 		t.Errorf("the owner is asked again: %+v", asks)
 	}
 
@@ -111,14 +112,14 @@ func TestRepositoryQuestionsEnd(t *testing.T) {
 	c.asks()
 	c.must(os.Remove(alternates))
 	c.host.Changes.Refresh(session)
-	c.until("the question is gone", func() bool { return len(c.host.FileAsks()) == 0 })
+	c.until("the question is gone", func() bool { return len(c.host.Files.FileAsks()) == 0 })
 	c.shows(uri, "")
 
-	for range 2 * mostRepositoryAsksOne { // however often it leads elsewhere
+	for range 2 * files.MostRepositoryAsksOne { // however often it leads elsewhere
 		c.must(os.WriteFile(alternates, []byte(filepath.Join(c.elsewhere(), ".git", "objects")+"\n"), 0o600))
 		c.isRefused()
 	}
-	if n := len(c.host.FileAsks()); n != mostRepositoryAsksOne {
+	if n := len(c.host.Files.FileAsks()); n != files.MostRepositoryAsksOne {
 		t.Errorf("one session asks %d questions", n)
 	}
 }
@@ -142,7 +143,7 @@ func TestRepositoryCannotLeadToTheHostsData(t *testing.T) {
 		c.host.Changes.Follow(uri)
 		c.host.Changes.Refresh(session)
 		c.failsBy(uri, filepath.Join(c.dir, ".git", "config"))
-		if asks := c.host.FileAsks(); len(asks) != 0 {
+		if asks := c.host.Files.FileAsks(); len(asks) != 0 {
 			t.Errorf("the owner is asked whether it may lead to %s", to)
 		}
 	}

@@ -281,13 +281,13 @@ func TestUnknownChangesets(t *testing.T) {
 	c.write("a.txt", "x\n")
 	c.shows(uri, "M a.txt +1 −2")
 	ref := c.changes(uri).Files[0].Edit.Before.Content.URI
-	if _, err := c.host.ResourceRead(t.Context(), stranger, ahp.ResourceReadParams{URI: ref}); code(err) != ahp.CodeNotFound {
+	if _, err := c.host.Files.ResourceRead(t.Context(), stranger, ahp.ResourceReadParams{URI: ref}); code(err) != ahp.CodeNotFound {
 		t.Errorf("a guest of another session reads a version: %v", err)
 	}
-	if _, err := c.host.ResourceRead(t.Context(), core.Caller{Principal: viewer}, ahp.ResourceReadParams{URI: ref}); err != nil {
+	if _, err := c.host.Files.ResourceRead(t.Context(), core.Caller{Principal: viewer}, ahp.ResourceReadParams{URI: ref}); err != nil {
 		t.Errorf("a guest of this session may not read a version: %v", err)
 	}
-	if _, err := c.host.ResourceRead(t.Context(), stranger, ahp.ResourceReadParams{URI: core.FileURI(filepath.Join(c.dir, "a.txt"))}); code(err) != ahp.CodePermissionDenied {
+	if _, err := c.host.Files.ResourceRead(t.Context(), stranger, ahp.ResourceReadParams{URI: core.FileURI(filepath.Join(c.dir, "a.txt"))}); code(err) != ahp.CodePermissionDenied {
 		t.Errorf("a guest of another session reads a file: %v", err)
 	}
 }

@@ -156,7 +156,7 @@ func (c *changing) shows(uri ahp.URI, want string) {
 
 func (c *changing) blob(ref ahp.ContentRef) string {
 	c.t.Helper()
-	got, err := c.host.ResourceRead(c.t.Context(), c.owner, ahp.ResourceReadParams{URI: ref.URI})
+	got, err := c.host.Files.ResourceRead(c.t.Context(), c.owner, ahp.ResourceReadParams{URI: ref.URI})
 	if err != nil {
 		c.t.Fatal(err)
 	}

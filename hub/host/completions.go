@@ -101,7 +101,7 @@ func (h *Host) filesLike(ctx context.Context, c core.Caller, session ahp.URI, qu
 	if err != nil {
 		h.core.Log.Debug("files to complete are missing", "session", session, "err", err)
 	}
-	if files, err = h.guestNames(ctx, c, files); err != nil {
+	if files, err = h.Files.GuestNames(ctx, c, files); err != nil {
 		h.core.Log.Debug("files to complete are not offered to a guest", "session", session, "err", err)
 		return nil
 	}
@@ -124,7 +124,7 @@ func (h *Host) openMatches(session ahp.URI, all []match) (open []match) {
 		if len(open) == mostCompletions {
 			break
 		}
-		if h.guard.CheckPath(m.path, ownWorktrees(session)...) == nil {
+		if h.guard.CheckPath(m.path, core.OwnWorktrees(session)...) == nil {
 			open = append(open, m)
 		}
 	}

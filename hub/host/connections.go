@@ -12,13 +12,13 @@ import (
 func (h *Host) Unsubscribed(c core.Caller, uri ahp.URI) {
 	h.clients.Unsubscribed(c.Ref(), uri)
 	h.provisional.unsubscribed(uri, c.Ref())
-	h.leaveWatches(c.Ref(), uri)
+	h.Files.LeaveWatches(c.Ref(), uri)
 }
 
 // Disconnected tells the host that a client's connection ended and no newer one took its place.
 func (h *Host) Disconnected(c core.Caller) {
 	h.clients.Disconnected(c.Ref())
-	h.leaveWatches(c.Ref())
+	h.Files.LeaveWatches(c.Ref())
 	h.Terminals.Disconnected(c.ClientID)
 }
 

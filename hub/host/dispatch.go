@@ -97,7 +97,7 @@ func (h *Host) Prepare(ctx context.Context, c core.Caller, uri ahp.URI) error {
 		return err
 	}
 	if info.Kind == ahp.ChannelResourceWatch {
-		return h.followWatch(c, uri)
+		return h.Files.FollowWatch(c, uri)
 	}
 	if err := h.core.Wake(ctx, info); err != nil {
 		if errors.Is(err, hub.ErrUnknownChannel) {

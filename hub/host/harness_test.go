@@ -113,8 +113,14 @@ type world struct {
 // inWorld runs a test in a bubble, and stops the host at its end.
 func inWorld(t *testing.T, f func(*world)) {
 	t.Helper()
+	inWorldOf(t, Config{}, f)
+}
+
+// inWorldOf is inWorld with a configuration of the host.
+func inWorldOf(t *testing.T, cfg Config, f func(*world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, Config{}, hub.Config{})
+		w := newWorld(t, cfg, hub.Config{})
 		defer w.stop()
 		f(w)
 	})

@@ -22,6 +22,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/clients"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/customs"
+	"github.com/ahphub/ahphub/hub/host/files"
 	"github.com/ahphub/ahphub/hub/host/terminals"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
@@ -49,7 +50,7 @@ type Config struct {
 	Judged func(*hub.Tx, ahp.URI, review.Event)
 
 	// FilesAsked receives every request for files that waits for the owner, under the hub's lock; nil: none.
-	FilesAsked func(*hub.Tx, FileAsk)
+	FilesAsked func(*hub.Tx, files.FileAsk)
 
 	Home string // the user's directory, where agents keep settings; "" is not looked at
 
@@ -59,7 +60,7 @@ type Config struct {
 	Now    func() time.Time
 	Limits core.Limits
 
-	Clients ClientAsker // nil: no file that lies with a client can be read
+	Clients files.ClientAsker // nil: no file that lies with a client can be read
 
 	NotifyFolders changeset.NotifyFunc // watches sessions' directories; nil: the system does
 	PollFolders   time.Duration        // until watching is tried again after it failed; 0: a minute
@@ -89,8 +90,7 @@ type Host struct {
 	Changes     *changes.Part
 	git         *changeset.Service // nil without a data directory
 	opening     openings
-	watches     watches
-	grants      grants
+	Files       *files.Part
 	guard       *guard.Guard
 	tools       toolboxes
 
@@ -175,7 +175,7 @@ func (h *Host) stop() {
 		h.turns.stopLive()
 		h.Customs.Close()
 		h.Terminals.Close()
-		h.stopWatches()
+		h.Files.Close()
 		h.Changes.Close()
 		h.core.Wait()
 		_ = h.guard.Close()

@@ -7,6 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/files"
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
@@ -19,7 +20,7 @@ func (h *Host) checkMessage(r *core.Request, m *ahp.Message) string {
 		return "this message is empty: write something"
 	}
 	st := r.Stamp()
-	if attachesOfClient(m) {
+	if files.AttachesOfClient(m) {
 		st.Client = r.Caller.ClientID
 	}
 	m.Meta = st.Write(m.Meta)

@@ -12,12 +12,22 @@ import (
 	"github.com/ahphub/ahphub/hub/host/clients"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/customs"
+	"github.com/ahphub/ahphub/hub/host/files"
 	"github.com/ahphub/ahphub/hub/host/terminals"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
 // newParts makes the parts of the host. What a part needs of sessions or of another part, it gets as a function.
 func (h *Host) newParts() (err error) {
+	h.Files = files.New(h.core, files.Config{
+		Guard: h.guard, DefaultDir: h.cfg.DefaultDir, Clients: h.cfg.Clients, Asked: h.cfg.FilesAsked,
+		Visible: h.visible, ReadVersion: h.Blob, Track: h.track, TrackedFiles: h.trackedFiles,
+		ClientOf: func(session ahp.URI, id string) (string, bool) { return h.clients.Principal(session, id) },
+		HasTouched: func(ctx context.Context, session ahp.URI, path string) bool {
+			return h.Changes.HasTouched(ctx, session, path)
+		},
+		RefreshChanges: func() { h.Changes.RefreshAll() },
+	})
 	if h.git, err = h.newGit(); err != nil {
 		return err
 	}
@@ -33,7 +43,7 @@ func (h *Host) newParts() (err error) {
 	h.Changes = changes.New(h.core, changes.Config{
 		Service: h.git, Guard: h.guard, DataDir: h.cfg.DataDir, PollFor: h.cfg.PollFolders,
 		Judged: h.cfg.Judged, Dispatch: h.Dispatch, CheckVersion: h.CheckVersion, SetTotals: h.setChanges, MarkUsed: h.keepFor,
-		SettleRepository: h.grants.settleRepository,
+		SettleRepository: h.Files.SettleRepository,
 		IsBusy:           h.isBusy, CloseAgent: func(session ahp.URI) { h.turns.drop(session, errIdle) },
 	})
 	h.Automations = automations.New(h.core, automations.Config{
@@ -64,7 +74,7 @@ func (h *Host) newGit() (*changeset.Service, error) {
 	}
 	return changeset.New(changeset.Config{Dir: filepath.Join(data, "checkpoints"), Ignore: h.guard.Dirs,
 		Closed: h.guard.IsSecret, Pass: h.cfg.Pass, TrustFilters: h.cfg.TrustFilters,
-		Notify: h.cfg.NotifyFolders, Within: h.core.LocalDirs, Granted: h.mayLeadTo}), nil
+		Notify: h.cfg.NotifyFolders, Within: h.core.LocalDirs, Granted: h.Files.MayLeadTo}), nil
 }
 
 // isBusy reports whether a session's agent plays a turn. It waits for an agent that is being opened.
@@ -84,3 +94,19 @@ func (h *Host) InvokeChangesetOperation(ctx context.Context, c core.Caller, p ah
 
 // Desk returns the review of a session; it never changes.
 func (h *Host) Desk(session ahp.URI) review.Review { return h.Changes.Review(session) }
+
+// track returns what git makes of a file; without checkpoints everything counts as ignored.
+func (h *Host) track(ctx context.Context, dir, path string) (changeset.Tracking, error) {
+	if h.git == nil {
+		return changeset.Ignored, nil
+	}
+	return h.git.Track(ctx, dir, path)
+}
+
+// trackedFiles returns the files that git tracks in directories; without checkpoints none are known.
+func (h *Host) trackedFiles(ctx context.Context, dirs []string) ([]string, error) {
+	if h.git == nil {
+		return nil, nil
+	}
+	return h.git.TrackedFiles(ctx, dirs)
+}

@@ -27,7 +27,7 @@ func (h *Host) recover(ctx context.Context) error {
 	if err := h.Terminals.Recover(ctx); err != nil {
 		return err
 	}
-	if err := h.recoverWatches(ctx); err != nil {
+	if err := h.Files.Recover(ctx); err != nil {
 		return err
 	}
 	return h.core.Do(ctx, h.countSessions)

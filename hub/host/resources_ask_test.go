@@ -15,6 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/files"
 )
 
 var ben = access.Principal{ID: "person:ben", Name: "Ben", Role: access.RoleMember}
@@ -34,7 +35,7 @@ func (w *world) ask(ctx context.Context, c core.Caller, uri ahp.URI, write bool)
 	w.t.Helper()
 	told := make(chan error, 1)
 	go func() {
-		_, err := w.host.ResourceRequest(ctx, c, ahp.ResourceRequestParams{Channel: ahp.RootURI, URI: uri, Write: &write})
+		_, err := w.host.Files.ResourceRequest(ctx, c, ahp.ResourceRequestParams{Channel: ahp.RootURI, URI: uri, Write: &write})
 		told <- err
 	}()
 	synctest.Wait()
@@ -42,9 +43,9 @@ func (w *world) ask(ctx context.Context, c core.Caller, uri ahp.URI, write bool)
 }
 
 // open is the one question that waits.
-func (w *world) open() FileAsk {
+func (w *world) open() files.FileAsk {
 	w.t.Helper()
-	asks := w.host.FileAsks()
+	asks := w.host.Files.FileAsks()
 	if len(asks) != 1 {
 		w.t.Fatalf("%d questions wait: %+v", len(asks), asks)
 	}
@@ -53,7 +54,7 @@ func (w *world) open() FileAsk {
 
 func (w *world) answer(grant bool) {
 	w.t.Helper()
-	_, err := w.host.AnswerFileAsk(core.Caller{Principal: owner}, w.open().ID, grant)
+	_, err := w.host.Files.AnswerFileAsk(core.Caller{Principal: owner}, w.open().ID, grant)
 	w.must(err)
 	synctest.Wait()
 }
@@ -89,7 +90,7 @@ func wouldOpen(err error) *ahp.ResourceRequestParams {
 }
 
 func (w *world) read(c core.Caller, uri ahp.URI) error {
-	_, err := w.host.ResourceRead(w.t.Context(), c, ahp.ResourceReadParams{URI: uri})
+	_, err := w.host.Files.ResourceRead(w.t.Context(), c, ahp.ResourceReadParams{URI: uri})
 	return err
 }
 
@@ -115,7 +116,7 @@ func TestTheOwnerGrantsFiles(t *testing.T) { // AHP requirements 180 and 181
 				w.must(w.read(core.Caller{Principal: who, ClientID: "another of theirs"}, file))
 				w.must(told(t, w.ask(w.t.Context(), c, file, false)))
 				wantCode(t, w.read(core.Caller{Principal: driver, ClientID: "editor"}, file), ahp.CodePermissionDenied)
-				_, err = w.host.ResourceWrite(w.t.Context(), c, ahp.ResourceWriteParams{URI: file, Data: "x"})
+				_, err = w.host.Files.ResourceWrite(w.t.Context(), c, ahp.ResourceWriteParams{URI: file, Data: "x"})
 				wantCode(t, err, ahp.CodePermissionDenied)
 				if would := wouldOpen(err); would == nil || would.URI != file || !*would.Write {
 					t.Errorf("the refusal says that %+v would open it", would)
@@ -123,7 +124,7 @@ func TestTheOwnerGrantsFiles(t *testing.T) { // AHP requirements 180 and 181
 				if would := wouldOpen(w.read(core.Caller{Principal: driver}, file)); would != nil {
 					t.Errorf("a guest is told to ask for %+v", would)
 				}
-				_, err = w.host.ResourceList(w.t.Context(), c, ahp.ResourceListParams{URI: core.FileURI(dir)})
+				_, err = w.host.Files.ResourceList(w.t.Context(), c, ahp.ResourceListParams{URI: core.FileURI(dir)})
 				wantCode(t, err, ahp.CodePermissionDenied)
 			})
 		})
@@ -141,34 +142,34 @@ func TestAGrantedDirectoryIsWritten(t *testing.T) {
 		w.answer(true)
 		w.must(told(t, answer))
 		sub, moved := core.FileURI(filepath.Join(dir, "sub")), core.FileURI(filepath.Join(dir, "sub", "moved.txt"))
-		_, err := w.host.ResourceMkdir(w.t.Context(), c, ahp.ResourceMkdirParams{URI: sub})
+		_, err := w.host.Files.ResourceMkdir(w.t.Context(), c, ahp.ResourceMkdirParams{URI: sub})
 		w.must(err)
-		_, err = w.host.ResourceWrite(w.t.Context(), c, ahp.ResourceWriteParams{URI: file, Data: "new"})
+		_, err = w.host.Files.ResourceWrite(w.t.Context(), c, ahp.ResourceWriteParams{URI: file, Data: "new"})
 		w.must(err)
-		_, err = w.host.ResourceCopy(w.t.Context(), c, ahp.ResourceCopyParams{Source: file, Destination: core.FileURI(filepath.Join(dir, "copy"))})
+		_, err = w.host.Files.ResourceCopy(w.t.Context(), c, ahp.ResourceCopyParams{Source: file, Destination: core.FileURI(filepath.Join(dir, "copy"))})
 		w.must(err)
-		_, err = w.host.ResourceMove(w.t.Context(), c, ahp.ResourceMoveParams{Source: file, Destination: moved})
+		_, err = w.host.Files.ResourceMove(w.t.Context(), c, ahp.ResourceMoveParams{Source: file, Destination: moved})
 		w.must(err)
 		w.must(w.read(c, moved))
-		_, err = w.host.ResourceList(w.t.Context(), c, ahp.ResourceListParams{URI: sub})
+		_, err = w.host.Files.ResourceList(w.t.Context(), c, ahp.ResourceListParams{URI: sub})
 		w.must(err)
-		_, err = w.host.ResourceResolve(w.t.Context(), c, ahp.ResourceResolveParams{URI: moved})
+		_, err = w.host.Files.ResourceResolve(w.t.Context(), c, ahp.ResourceResolveParams{URI: moved})
 		w.must(err)
-		_, err = w.host.ResourceDelete(w.t.Context(), c, ahp.ResourceDeleteParams{URI: sub, Recursive: ahp.Ptr(true)})
+		_, err = w.host.Files.ResourceDelete(w.t.Context(), c, ahp.ResourceDeleteParams{URI: sub, Recursive: ahp.Ptr(true)})
 		w.must(err)
-		_, err = w.host.ResourceMove(w.t.Context(), c, ahp.ResourceMoveParams{Source: core.FileURI(filepath.Join(dir, "copy")), Destination: core.FileURI(filepath.Join(w.dir, "mine"))})
+		_, err = w.host.Files.ResourceMove(w.t.Context(), c, ahp.ResourceMoveParams{Source: core.FileURI(filepath.Join(dir, "copy")), Destination: core.FileURI(filepath.Join(w.dir, "mine"))})
 		wantCode(t, err, ahp.CodePermissionDenied)
 
-		grants := w.host.FileGrants()
+		grants := w.host.Files.FileGrants()
 		if len(grants) != 1 || grants[0].Name != "Ben" || grants[0].By != "Ana" || grants[0].Path != dir || grants[0].At.IsZero() {
 			t.Fatalf("listed is %+v", grants)
 		}
-		_, err = w.host.RevokeFiles(c, grants[0].ID)
+		_, err = w.host.Files.RevokeFiles(c, grants[0].ID)
 		wantCode(t, err, ahp.CodePermissionDenied)
-		_, err = w.host.RevokeFiles(core.Caller{Principal: owner}, grants[0].ID)
+		_, err = w.host.Files.RevokeFiles(core.Caller{Principal: owner}, grants[0].ID)
 		w.must(err)
 		wantCode(t, w.read(c, core.FileURI(filepath.Join(dir, "copy"))), ahp.CodePermissionDenied)
-		_, err = w.host.RevokeFiles(core.Caller{Principal: owner}, grants[0].ID)
+		_, err = w.host.Files.RevokeFiles(core.Caller{Principal: owner}, grants[0].ID)
 		wantCode(t, err, ahp.CodeNotFound)
 	})
 }
@@ -180,9 +181,9 @@ func TestWhatIsGrantedEndsWithTheAccount(t *testing.T) {
 		answer := w.ask(w.t.Context(), c, file, true)
 		w.answer(true)
 		w.must(told(t, answer))
-		w.host.RevokeFilesOf(ben.ID)
+		w.host.Files.RevokeFilesOf(ben.ID)
 		wantCode(t, w.read(c, file), ahp.CodePermissionDenied)
-		if left := w.host.FileGrants(); len(left) != 0 {
+		if left := w.host.Files.FileGrants(); len(left) != 0 {
 			t.Errorf("left is %+v", left)
 		}
 	})
@@ -193,16 +194,16 @@ func TestTheOwnerDeniesFiles(t *testing.T) {
 		_, file := w.outside()
 		c := core.Caller{Principal: ben, ClientID: "editor"}
 		answer := w.ask(w.t.Context(), c, file, false)
-		_, err := w.host.AnswerFileAsk(c, w.open().ID, true)
+		_, err := w.host.Files.AnswerFileAsk(c, w.open().ID, true)
 		wantCode(t, err, ahp.CodePermissionDenied) // it is not theirs to answer
 		id := w.open().ID
 		w.answer(false)
 		w.refuses(answer, "said no")
 		wantCode(t, w.read(c, file), ahp.CodePermissionDenied)
-		_, err = w.host.AnswerFileAsk(core.Caller{Principal: owner}, id, true)
+		_, err = w.host.Files.AnswerFileAsk(core.Caller{Principal: owner}, id, true)
 		wantCode(t, err, ahp.CodeNotFound)
 		w.refuses(w.ask(w.t.Context(), c, file, false), "a moment ago")
-		time.Sleep(deniedAgain)
+		time.Sleep(files.DeniedAgain)
 		again := w.ask(w.t.Context(), c, file, false)
 		w.answer(true)
 		w.must(told(t, again))
@@ -210,16 +211,16 @@ func TestTheOwnerDeniesFiles(t *testing.T) {
 }
 
 func TestNobodyAnswersForFiles(t *testing.T) {
-	inWorld(t, func(w *world) {
-		var heard []string
-		w.host.cfg.FilesAsked = func(_ *hub.Tx, a FileAsk) { heard = append(heard, a.Words()) }
+	var heard []string
+	asked := func(_ *hub.Tx, a files.FileAsk) { heard = append(heard, a.Words()) }
+	inWorldOf(t, Config{FilesAsked: asked}, func(w *world) {
 		_, file := w.outside()
 		c := core.Caller{Principal: ben, ClientID: "editor"}
 		answer := w.ask(w.t.Context(), c, file, false)
 		if len(heard) != 1 || heard[0] != "Ben asks to read notes.txt" {
 			t.Errorf("the owner heard %q", heard)
 		}
-		time.Sleep(fileAskFor - time.Second)
+		time.Sleep(files.FileAskFor - time.Second)
 		w.open()
 		time.Sleep(2 * time.Second)
 		w.refuses(answer, "nobody answered")
@@ -243,7 +244,7 @@ func TestNobodyAnswersForFiles(t *testing.T) {
 		gone()
 		synctest.Wait()
 		<-answer
-		if left := w.host.FileAsks(); len(left) != 0 {
+		if left := w.host.Files.FileAsks(); len(left) != 0 {
 			t.Errorf("a question stays when who asked is gone: %+v", left)
 		}
 		answer = w.ask(w.t.Context(), c, file, true)
@@ -267,18 +268,18 @@ func TestFilesAreAskedForWithinLimits(t *testing.T) {
 		person := func(i int) access.Principal {
 			return access.Principal{ID: fmt.Sprint("person:", i), Name: "Ben", Role: access.RoleMember}
 		}
-		for i := range mostFileAsks {
-			ask(core.Caller{Principal: person(i / mostFileAsksPerson), ClientID: fmt.Sprint(i / mostFileAsksClient)})
+		for i := range files.MostFileAsks {
+			ask(core.Caller{Principal: person(i / files.MostFileAsksPerson), ClientID: fmt.Sprint(i / files.MostFileAsksClient)})
 		}
-		if got := len(w.host.FileAsks()); got != mostFileAsks {
+		if got := len(w.host.Files.FileAsks()); got != files.MostFileAsks {
 			t.Fatalf("%d questions wait", got)
 		}
 		w.refuses(ask(core.Caller{Principal: person(0), ClientID: "0"}), "wait until the owner has answered")
 		w.refuses(ask(core.Caller{Principal: person(0), ClientID: "new"}), "wait until the owner has answered")
 		w.refuses(ask(core.Caller{Principal: person(9), ClientID: "new"}), "too many requests")
-		time.Sleep(fileAskFor)
+		time.Sleep(files.FileAskFor)
 		synctest.Wait()
-		if left := w.host.FileAsks(); len(left) != 0 {
+		if left := w.host.Files.FileAsks(); len(left) != 0 {
 			t.Errorf("%d questions stay", len(left))
 		}
 	})
@@ -317,7 +318,7 @@ func TestTheOwnerIsNotAskedFor(t *testing.T) {
 			"nobody":             {core.Caller{}, file},
 		} {
 			w.refuses(w.ask(w.t.Context(), c.who, c.uri, false), "")
-			if asks := w.host.FileAsks(); len(asks) != 0 {
+			if asks := w.host.Files.FileAsks(); len(asks) != 0 {
 				t.Fatalf("%s: the owner is asked %+v", name, asks)
 			}
 		}
@@ -357,19 +358,19 @@ func TestAWatchEndsWithItsGrant(t *testing.T) {
 	c := w.connect(owner, "ana-1").caller
 	answer := make(chan error, 1)
 	go func() {
-		_, err := w.host.ResourceRequest(w.t.Context(), c, ahp.ResourceRequestParams{URI: core.FileURI(dir)})
+		_, err := w.host.Files.ResourceRequest(w.t.Context(), c, ahp.ResourceRequestParams{URI: core.FileURI(dir)})
 		answer <- err
 	}()
-	eventually(t, "the question", func() bool { return len(w.host.FileAsks()) == 1 })
-	_, err := w.host.AnswerFileAsk(c, w.host.FileAsks()[0].ID, true)
+	eventually(t, "the question", func() bool { return len(w.host.Files.FileAsks()) == 1 })
+	_, err := w.host.Files.AnswerFileAsk(c, w.host.Files.FileAsks()[0].ID, true)
 	w.must(err)
 	w.must(<-answer)
-	watch, err := w.host.CreateResourceWatch(w.t.Context(), c, ahp.CreateResourceWatchParams{URI: core.FileURI(dir)})
+	watch, err := w.host.Files.CreateResourceWatch(w.t.Context(), c, ahp.CreateResourceWatchParams{URI: core.FileURI(dir)})
 	w.must(err)
 	before := w.hub.Seq()
 	w.must(os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("changed"), 0o600))
 	eventually(t, "a change", func() bool { return w.hub.Seq() > before })
-	_, err = w.host.RevokeFiles(c, w.host.FileGrants()[0].ID)
+	_, err = w.host.Files.RevokeFiles(c, w.host.Files.FileGrants()[0].ID)
 	w.must(err)
 	wantCode(t, w.read(c, file), ahp.CodePermissionDenied)
 	eventually(t, "the end of the watch", func() bool {

@@ -238,7 +238,7 @@ func (l *live) spec(s *ahp.SessionState) (agent.Spec, error) {
 	}
 	return agent.Spec{Session: l.uri, Dirs: core.LocalPaths(s.WorkingDirectories), Config: l.config, Data: data,
 		MCP: append(l.giveTools(s), l.giveServers(l.h.cfg.Agents[s.Provider])...), Host: agentHost{l}, Log: l.h.core.Log.With("session", l.uri), Progress: l.progress.step,
-		Guard: l.h.guard, Worktrees: ownWorktrees(l.uri)}, nil
+		Guard: l.h.guard, Worktrees: core.OwnWorktrees(l.uri)}, nil
 }
 
 // config is the value of a setting now.

@@ -20,7 +20,7 @@ func (h *Host) janitor(ctx context.Context) {
 		case <-tick.C:
 			h.sleepIdle(h.core.Now().Add(-h.core.Limits.Idle))
 			h.Automations.SleepRuns(h.core.Now().Add(-h.core.Limits.Idle))
-			h.leaveWatches(core.ClientRef{}) // what no end of a connection has told of
+			h.Files.LeaveWatches(core.ClientRef{}) // what no end of a connection has told of
 			h.sweepProvisional(ctx, h.core.Now())
 		case <-ctx.Done():
 			return

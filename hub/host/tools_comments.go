@@ -157,7 +157,7 @@ func (b *Toolbox) version(ctx context.Context, c changeset.File, name string, be
 
 func (b *Toolbox) fileNow(path string) (File, error) {
 	uri := core.FileURI(path)
-	got, err := b.l.h.filesIn(b.l.uri, b.dirs()).Read(uri, "")
+	got, err := b.l.h.Files.FilesIn(b.l.uri, b.dirs()).Read(uri, "")
 	if err != nil {
 		return File{}, err
 	}

@@ -9,11 +9,12 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/files"
 )
 
 // A watch does not outlive the program: what a crash left of one is taken away at the start (AHP requirement 183).
 func TestWatchesOfTheLastRunAreGone(t *testing.T) {
-	left := hub.BootChannel{ChannelInfo: watchInfo("ahp-resource-watch:/left")}
+	left := hub.BootChannel{ChannelInfo: files.WatchInfo("ahp-resource-watch:/left")}
 	w := newWorld(t, Config{}, hub.Config{Boot: hub.Boot{Channels: []hub.BootChannel{left}}})
 	defer w.stop()
 	if _, there := w.hub.Info(left.URI); there {
@@ -32,16 +33,16 @@ func TestAccessEndsWithItsSession(t *testing.T) {
 	change := func() { w.must(os.WriteFile(filepath.Join(dir, "a.txt"), []byte(time.Now().String()), 0o600)) }
 	change()
 	read := func() error {
-		_, err := w.host.ResourceRead(t.Context(), c.caller, ahp.ResourceReadParams{URI: file})
+		_, err := w.host.Files.ResourceRead(t.Context(), c.caller, ahp.ResourceReadParams{URI: file})
 		return err
 	}
 	wantCode(t, read(), ahp.CodePermissionDenied)
 	const there ahp.URI = "ahp-session:/there"
 	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: there, WorkingDirectories: []ahp.URI{core.FileURI(dir)}}))
 	w.must(read())
-	_, err := w.host.ResourceRequest(t.Context(), c.caller, ahp.ResourceRequestParams{URI: file, Write: ahp.Ptr(true)})
+	_, err := w.host.Files.ResourceRequest(t.Context(), c.caller, ahp.ResourceRequestParams{URI: file, Write: ahp.Ptr(true)})
 	w.must(err)
-	watch, err := w.host.CreateResourceWatch(t.Context(), c.caller, ahp.CreateResourceWatchParams{URI: core.FileURI(dir)})
+	watch, err := w.host.Files.CreateResourceWatch(t.Context(), c.caller, ahp.CreateResourceWatchParams{URI: core.FileURI(dir)})
 	w.must(err)
 	told := func() bool { // the channel takes a number for each batch
 		before := w.hub.Seq()

@@ -100,7 +100,7 @@ func TestRealReceiver(t *testing.T) {
 	}
 	lost := &net.DNSError{Err: "no such host", Name: "hooks.example.com", Server: "10.0.0.53:53", IsNotFound: true}
 	if err := plainError(&url.Error{Op: "Post", URL: srv.URL, Err: &net.OpError{Op: "dial", Err: lost}},
-		true); !strings.Contains(err.Error(), "no such name") || strings.Contains(err.Error(), "10.0.0.53") {
+		true); !strings.Contains(err.Error(), "its name does not exist") || strings.Contains(err.Error(), "10.0.0.53") {
 		t.Errorf("a name that is not known: %v", err)
 	}
 	if _, err := send(open, srv.URL+"/slow"); err == nil || !strings.Contains(err.Error(), "in time") ||

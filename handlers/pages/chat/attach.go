@@ -25,7 +25,7 @@ const (
 // attached reads the files of a form: pictures and texts, what an agent can be given.
 func attached(r *http.Request) (out []ahp.MessageAttachment, err error) {
 	total := int64(0)
-	for _, h := range files(r) {
+	for _, h := range chosenFiles(r) {
 		if total += h.Size; total > mostAttachedBytes || len(out) == mostAttached {
 			return nil, &site.Fault{Status: http.StatusRequestEntityTooLarge, Text: "Attach at most 10 files of 700 KB together. Larger ones belong into the working directory, where the agent reads them."}
 		}
@@ -38,8 +38,8 @@ func attached(r *http.Request) (out []ahp.MessageAttachment, err error) {
 	return out, nil
 }
 
-// files returns the chosen ones.
-func files(r *http.Request) []*multipart.FileHeader {
+// chosenFiles returns the files of a form.
+func chosenFiles(r *http.Request) []*multipart.FileHeader {
 	if r.MultipartForm == nil {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (p *Pages) attachedData(r *http.Request, a ahp.MessageAttachment) ([]byte, 
 		if !ahp.OfClient(v.URI) {
 			return nil, site.NotFound("This attachment has no content of its own.")
 		}
-		got, err := p.Host.ResourceRead(r.Context(), p.CallerOf(r.Context()), ahp.ResourceReadParams{Channel: ahp.RootURI, URI: v.URI, Encoding: ahp.ContentEncodingBase64})
+		got, err := p.Files.ResourceRead(r.Context(), p.CallerOf(r.Context()), ahp.ResourceReadParams{Channel: ahp.RootURI, URI: v.URI, Encoding: ahp.ContentEncodingBase64})
 		if err != nil {
 			return nil, err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/files"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
@@ -45,7 +46,7 @@ func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 	}
 	m.Frame.Scripts = append(m.Frame.Scripts, "js/new.js", "js/chat-attach.js")
 	m.Dir = cmp.Or(chosen.Get("dir"), site.FirstOf(m.Recent), p.DefaultDir)
-	m.Wide = host.IsWide([]ahp.URI{site.FileURI(m.Dir)})
+	m.Wide = files.IsWide([]ahp.URI{site.FileURI(m.Dir)})
 	m.Agent = chosen.Get("agent")
 	if m.Agent == "" && len(m.Agents) > 0 {
 		m.Agent = m.Agents[0].Provider
@@ -120,7 +121,7 @@ func (p *Pages) CreateSession(w http.ResponseWriter, r *http.Request) error {
 		}
 		m := p.newForm(r, r.PostForm)
 		m.Problem = f.Text
-		if len(files(r)) > 0 {
+		if len(chosenFiles(r)) > 0 {
 			m.Problem += " Then choose the files again."
 		}
 		return site.Send(w, f.Status, page.NewPage(m))

@@ -47,7 +47,6 @@ type Host interface {
 	CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSessionParams) error
 	MoveToBackground(c core.Caller, chat ahp.URI) error
 	ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error)
-	ResourceRead(ctx context.Context, c core.Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error)
 	RetrySession(ctx context.Context, c core.Caller, session ahp.URI) error
 	SessionConfigCompletions(ctx context.Context, c core.Caller, p ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error)
 	Steers(chat ahp.URI) bool

@@ -17,7 +17,7 @@ func (p *Pages) AnswerFiles(w http.ResponseWriter, r *http.Request) error {
 	if do != "allow" && do != "deny" {
 		return site.BadRequest("Say what to do: allow or deny.")
 	}
-	a, err := p.Host.AnswerFileAsk(p.CallerOf(r.Context()), chi.URLParam(r, "ask"), do == "allow")
+	a, err := p.Files.AnswerFileAsk(p.CallerOf(r.Context()), chi.URLParam(r, "ask"), do == "allow")
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,6 @@ func New(s *site.Site, h Host) *Pages { return &Pages{s, h} }
 // Host is what the pages of this area ask of the host.
 type Host interface {
 	site.Host
-	AnswerFileAsk(c core.Caller, id string, grant bool) (host.FileAsk, error)
 	DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeSessionParams) error
 	RestoreSession(ctx context.Context, c core.Caller, uri ahp.URI) error
 	Trash(c core.Caller) []host.Disposed

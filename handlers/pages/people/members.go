@@ -80,7 +80,7 @@ func (p *Pages) RemoveMember(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p.Host.RevokeFilesOf(id)
+	p.Files.RevokeFilesOf(id)
 	if p.Accounts.Passwords != nil {
 		err = p.Accounts.Passwords.Set(r.Context(), id, "")
 	}

@@ -6,8 +6,6 @@ import (
 
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
-	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // Changes are the sets of changes of a session that a link can be for.
@@ -39,8 +37,5 @@ func New(s *site.Site, h Host, cfg Config) *Pages { return &Pages{s, h, cfg} }
 // Host is what the pages of this area ask of the host.
 type Host interface {
 	site.Host
-	FileGrants() []host.FileGrant
 	Keep(session ahp.URI) error
-	RevokeFiles(c core.Caller, id string) (host.FileGrant, error)
-	RevokeFilesOf(principal string)
 }

@@ -114,7 +114,7 @@ func (p *Pages) revoke(r *http.Request, among []access.Link, id string) error {
 
 // fileGrants lists what was opened.
 func (p *Pages) fileGrants() (out []page.FileGrant) {
-	for _, g := range p.Host.FileGrants() {
+	for _, g := range p.Files.FileGrants() {
 		out = append(out, page.FileGrant{ID: g.ID, Name: g.Name, By: g.By, Path: g.Path, Dir: g.Dir, Write: g.Write, At: g.At})
 	}
 	return out
@@ -122,7 +122,7 @@ func (p *Pages) fileGrants() (out []page.FileGrant) {
 
 // RevokeFiles takes back what was granted.
 func (p *Pages) RevokeFiles(w http.ResponseWriter, r *http.Request) error {
-	g, err := p.Host.RevokeFiles(p.CallerOf(r.Context()), chi.URLParam(r, "grant"))
+	g, err := p.Files.RevokeFiles(p.CallerOf(r.Context()), chi.URLParam(r, "grant"))
 	if err != nil {
 		return err
 	}

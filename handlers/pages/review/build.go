@@ -330,7 +330,7 @@ func (b *builder) versions(ctx context.Context, f *ahp.ChangesetFile) (old, new 
 
 // readResource reads a resource by the caller's rights.
 func (p *Pages) readResource(ctx context.Context, c core.Caller, channel, uri ahp.URI) ([]byte, error) {
-	res, err := p.Host.ResourceRead(ctx, c, ahp.ResourceReadParams{Channel: channel, URI: uri, Encoding: ahp.ContentEncodingBase64})
+	res, err := p.Files.ResourceRead(ctx, c, ahp.ResourceReadParams{Channel: channel, URI: uri, Encoding: ahp.ContentEncodingBase64})
 	if err != nil {
 		return nil, err
 	}

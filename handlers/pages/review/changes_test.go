@@ -42,7 +42,7 @@ func ops(list []live.Patch) string {
 
 // What a patch costs: a mark is a head and a line of the tree, a reply a card; rows are sent only when they changed.
 func TestPatchesAreNoLargerThanTheChange(t *testing.T) {
-	src, other := &diff.File{}, &diff.File{}
+	src, other := &diff.File{}, &diff.File{Additions: 1}
 	a, b := part.DiffKey("a"), part.DiffKey("b")
 	say := func(n int) []part.Entry { return make([]part.Entry, n) }
 	marked := fileAt("a", src)

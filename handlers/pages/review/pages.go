@@ -38,7 +38,6 @@ type Host interface {
 	site.Host
 	Blobs(ctx context.Context, c core.Caller, session ahp.URI, uris []ahp.URI) map[ahp.URI][]byte
 	CheckVersion(ctx context.Context, c core.Caller, uri ahp.URI) error
-	ResourceRead(ctx context.Context, c core.Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error)
 	SendAnnotations(ctx context.Context, c core.Caller, session ahp.URI, ids []string, text string, steer bool) error
 }
 

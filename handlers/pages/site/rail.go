@@ -128,7 +128,7 @@ func (st *Site) FileAsks(c core.Caller) (out []page.FileAsk) {
 	if !c.Has(access.RightManage) {
 		return nil
 	}
-	for _, a := range st.Host.FileAsks() {
+	for _, a := range st.Files.FileAsks() {
 		it := page.FileAsk{ID: a.ID, Name: a.Name, Client: a.Client, Path: a.Path, Dir: a.Dir, Write: a.Write, Repository: a.Repository}
 		if as, err := resource.Path(a.URI); err == nil && as != a.Path {
 			it.As = as
@@ -157,6 +157,6 @@ func AskVerb(write bool) string {
 
 // watchFiles pings when a client asks, or an answer was given; it is part of a room's Watch.
 func (st *Site) watchFiles(ping func()) (stop func()) {
-	changed, cancel := st.Host.WatchFiles()
+	changed, cancel := st.Files.WatchFiles()
 	return live.PingOn(changed, cancel, ping)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/files"
 	"github.com/ahphub/ahphub/hub/notify"
 	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/hub/review"
@@ -21,6 +21,7 @@ import (
 type Site struct {
 	Host       Host
 	Reviews    Reviews
+	Files      Files
 	Hub        *hub.Hub
 	Live       *live.Engine
 	Links      *access.Links
@@ -36,11 +37,20 @@ type Site struct {
 // Host is what every area asks of the host.
 type Host interface {
 	Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome, error)
-	FileAsks() []host.FileAsk
 	Listed(c core.Caller) []ahp.SessionSummary
 	Prepare(ctx context.Context, c core.Caller, uri ahp.URI) error
 	SessionByShort(short string) (ahp.URI, bool)
 	Summary(uri ahp.URI) (s ahp.SessionSummary, ok bool)
+}
+
+// Files is the part of the host for files: what is open to whom, and what the owner granted.
+type Files interface {
+	AnswerFileAsk(c core.Caller, id string, grant bool) (files.FileAsk, error)
+	FileAsks() []files.FileAsk
+	FileGrants() []files.FileGrant
+	ResourceRead(ctx context.Context, c core.Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error)
+	RevokeFiles(c core.Caller, id string) (files.FileGrant, error)
+	RevokeFilesOf(principal string)
 	WatchFiles() (changed <-chan struct{}, cancel func())
 }
 

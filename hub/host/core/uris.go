@@ -59,3 +59,11 @@ func ShortID(session ahp.URI) string {
 	sum := sha256.Sum256([]byte(session))
 	return hex.EncodeToString(sum[:6])
 }
+
+// OwnWorktrees returns the names of a session's entries in the data directory's worktrees.
+func OwnWorktrees(session ahp.URI) []string {
+	if session == "" {
+		return nil
+	}
+	return []string{ShortID(session)}
+}

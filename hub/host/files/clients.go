@@ -1,4 +1,4 @@
-package host
+package files
 
 import (
 	"context"
@@ -28,9 +28,9 @@ type ClientAsker interface {
 }
 
 // publisher is the client that serves a URI: only that principal's is asked, even when another uses the clientId later.
-type publisher struct{ principal, client string }
+type Publisher struct{ principal, client string }
 
-func (p publisher) name() string {
+func (p Publisher) name() string {
 	if p.client == "" {
 		return "its client"
 	}
@@ -39,19 +39,19 @@ func (p publisher) name() string {
 
 // published names who serves a URI that the caller may know of. Where several name the same URI, a guest's client does not
 // take the place of the owner's, nor a later one that of an earlier one.
-func (h *Host) published(c core.Caller, uri ahp.URI) (publisher, error) {
-	var first publisher
-	for _, e := range h.visible(c) {
-		for p, owners := range h.publishedIn(c, e.Summary.Resource, uri) {
+func (pt *Part) published(c core.Caller, uri ahp.URI) (Publisher, error) {
+	var first Publisher
+	for _, e := range pt.cfg.Visible(c) {
+		for p, owners := range pt.publishedIn(c, e.Summary.Resource, uri) {
 			if owners {
 				return p, nil
 			}
-			if first == (publisher{}) {
+			if first == (Publisher{}) {
 				first = p
 			}
 		}
 	}
-	if first == (publisher{}) {
+	if first == (Publisher{}) {
 		return first, ahp.Errorf(ahp.CodeNotFound, "no client published %.200q in a session that is open to you", uri)
 	}
 	return first, nil
@@ -59,23 +59,23 @@ func (h *Host) published(c core.Caller, uri ahp.URI) (publisher, error) {
 
 // publishedIn yields who serves a URI by what of a session is in memory, as what names a URI is on a person's screen; the
 // second value says that the owner sent it.
-func (h *Host) publishedIn(c core.Caller, session, uri ahp.URI) iter.Seq2[publisher, bool] {
-	return func(yield func(publisher, bool) bool) {
-		s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, session)
+func (pt *Part) publishedIn(c core.Caller, session, uri ahp.URI) iter.Seq2[Publisher, bool] {
+	return func(yield func(Publisher, bool) bool) {
+		s, ok := hub.StateOf[*ahp.SessionState](pt.core.Hub, session)
 		if !ok {
 			return
 		}
 		if c.IsOwner() {
-			if p, ok := h.customizedBy(session, s, uri); ok && !yield(p, false) {
+			if p, ok := pt.customizedBy(session, s, uri); ok && !yield(p, false) {
 				return
 			}
 		}
 		for _, chat := range s.Chats {
-			info, known := h.core.Hub.Info(chat.Resource)
+			info, known := pt.core.Hub.Info(chat.Resource)
 			if !known || !c.Audience().Sees(info) {
 				continue
 			}
-			chat, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, chat.Resource)
+			chat, ok := hub.StateOf[*ahp.ChatState](pt.core.Hub, chat.Resource)
 			if !ok {
 				continue
 			}
@@ -89,16 +89,16 @@ func (h *Host) publishedIn(c core.Caller, session, uri ahp.URI) iter.Seq2[publis
 }
 
 // customizedBy finds the active client whose customizations hold a URI: itself, or a file below it.
-func (h *Host) customizedBy(session ahp.URI, s *ahp.SessionState, uri ahp.URI) (publisher, bool) {
+func (pt *Part) customizedBy(session ahp.URI, s *ahp.SessionState, uri ahp.URI) (Publisher, bool) {
 	for _, a := range s.ActiveClients {
 		for _, p := range a.Customizations {
 			if below(p.URI, uri) {
-				by, listed := h.clients.Principal(session, a.ClientID)
-				return publisher{by, a.ClientID}, listed
+				by, listed := pt.cfg.ClientOf(session, a.ClientID)
+				return Publisher{by, a.ClientID}, listed
 			}
 		}
 	}
-	return publisher{}, false
+	return Publisher{}, false
 }
 
 // below takes no path that may lead out again.
@@ -131,10 +131,10 @@ func said(s *ahp.ChatState) iter.Seq2[ahp.Message, []ahp.ResponsePart] {
 }
 
 // namedIn finds who serves a URI that a message or what was answered to it names; owners says that the owner sent it.
-func namedIn(m ahp.Message, parts []ahp.ResponsePart, uri ahp.URI) (p publisher, found, owners bool) {
+func namedIn(m ahp.Message, parts []ahp.ResponsePart, uri ahp.URI) (p Publisher, found, owners bool) {
 	if attaches(m, uri) {
 		st, _ := core.ReadStamp(m.Meta)
-		return publisherOf(m), true, st.By.Role == access.RoleOwner
+		return PublisherOf(m), true, st.By.Role == access.RoleOwner
 	}
 	for _, part := range parts {
 		if call, ok := part.Value.(*ahp.ToolCallResponsePart); ok && refersTo(call.ToolCall, uri) {
@@ -142,20 +142,20 @@ func namedIn(m ahp.Message, parts []ahp.ResponsePart, uri ahp.URI) (p publisher,
 			return p, found, false
 		}
 	}
-	return publisher{}, false, false
+	return Publisher{}, false, false
 }
 
 // contributorOf returns the client that ran a tool call.
-func contributorOf(call *ahp.ToolCallBase) (publisher, bool) {
+func contributorOf(call *ahp.ToolCallBase) (Publisher, bool) {
 	if call.Contributor == nil {
-		return publisher{}, false
+		return Publisher{}, false
 	}
 	by, ok := call.Contributor.Value.(*ahp.ToolCallClientContributor)
 	principal := core.Contributor(call.Meta)
 	if !ok || principal == "" {
-		return publisher{}, false
+		return Publisher{}, false
 	}
-	return publisher{principal, by.ClientID}, true
+	return Publisher{principal, by.ClientID}, true
 }
 
 // refersTo reports whether a client's tool answered with a URI.
@@ -183,7 +183,7 @@ func attaches(m ahp.Message, uri ahp.URI) bool {
 }
 
 // attachesOfClient reports whether a message names files that lie with its client.
-func attachesOfClient(m *ahp.Message) bool {
+func AttachesOfClient(m *ahp.Message) bool {
 	for _, a := range m.Attachments {
 		if v, ok := a.Value.(*ahp.MessageResourceAttachment); ok && ahp.OfClient(v.URI) {
 			return true
@@ -193,55 +193,55 @@ func attachesOfClient(m *ahp.Message) bool {
 }
 
 // publisherOf reads the stamp that the host wrote when the message came.
-func publisherOf(m ahp.Message) publisher {
+func PublisherOf(m ahp.Message) Publisher {
 	st, _ := core.ReadStamp(m.Meta)
-	return publisher{st.By.ID, st.Client}
+	return Publisher{st.By.ID, st.Client}
 }
 
 // fromClient passes a request about a client's files on to the client. Reading is for callers who
 // see what names the file;
 // everything else is the owner's, as it is with the host's own files.
-func fromClient[R any](ctx context.Context, h *Host, c core.Caller, method string, params any, uris ...ahp.URI) (R, error) {
+func fromClient[R any](ctx context.Context, pt *Part, c core.Caller, method string, params any, uris ...ahp.URI) (R, error) {
 	var r R
-	p, err := h.servedBy(c, method, uris)
+	p, err := pt.servedBy(c, method, uris)
 	if err != nil {
 		return r, err
 	}
-	return r, h.askClient(ctx, p, method, params, &r)
+	return r, pt.askClient(ctx, p, method, params, &r)
 }
 
 // servedBy finds the one client that serves all these URIs.
-func (h *Host) servedBy(c core.Caller, method string, uris []ahp.URI) (p publisher, err error) {
+func (pt *Part) servedBy(c core.Caller, method string, uris []ahp.URI) (p Publisher, err error) {
 	about := core.RootInfo
 	if method == "resourceRead" {
-		about = h.whole(c)
+		about = pt.whole(c)
 	}
 	if err := core.MayCall(c, method, about); err != nil {
 		return p, err
 	}
 	for i, uri := range uris {
-		one, err := h.published(c, uri)
+		one, err := pt.published(c, uri)
 		switch {
 		case err != nil:
 			return p, err
 		case i > 0 && one != p:
-			return p, core.BadParams("uri: %.200q and %.200q do not lie with the same client", uris[0], uri)
+			return p, core.BadParams("uri: %.200q and %.200q are not held by the same client", uris[0], uri)
 		}
 		p = one
 	}
 	if p.client == c.ClientID && c.Conn != nil {
-		return p, ahp.Errorf(ahp.CodeNotFound, "%.200s lies with you: there is nobody else to ask", uris[0])
+		return p, ahp.Errorf(ahp.CodeNotFound, "%.200s is held by your own client: ask it directly", uris[0])
 	}
 	return p, nil
 }
 
 // readClients answers resourceRead for a client's file, in the encoding that was asked for.
-func (h *Host) readClients(ctx context.Context, c core.Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error) {
-	by, err := h.servedBy(c, "resourceRead", []ahp.URI{p.URI})
+func (pt *Part) readClients(ctx context.Context, c core.Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error) {
+	by, err := pt.servedBy(c, "resourceRead", []ahp.URI{p.URI})
 	if err != nil {
 		return ahp.ResourceReadResult{}, err
 	}
-	data, mediaType, err := h.readFromClient(ctx, by, p.URI)
+	data, mediaType, err := pt.ReadFromClient(ctx, by, p.URI)
 	if err != nil {
 		return ahp.ResourceReadResult{}, err
 	}
@@ -252,30 +252,30 @@ func (h *Host) readClients(ctx context.Context, c core.Caller, p ahp.ResourceRea
 	return r, nil
 }
 
-func (h *Host) listClients(ctx context.Context, c core.Caller, p ahp.ResourceListParams) (ahp.ResourceListResult, error) {
-	r, err := fromClient[ahp.ResourceListResult](ctx, h, c, "resourceList", p, p.URI)
+func (pt *Part) listClients(ctx context.Context, c core.Caller, p ahp.ResourceListParams) (ahp.ResourceListResult, error) {
+	r, err := fromClient[ahp.ResourceListResult](ctx, pt, c, "resourceList", p, p.URI)
 	if err == nil && len(r.Entries) > mostListed {
 		return ahp.ResourceListResult{}, core.BadParams("uri: the client lists over %d entries there", mostListed)
 	}
 	return r, err
 }
 
-func (h *Host) askClient(ctx context.Context, p publisher, method string, params, result any) error {
-	if h.cfg.Clients == nil {
+func (pt *Part) askClient(ctx context.Context, p Publisher, method string, params, result any) error {
+	if pt.cfg.Clients == nil {
 		return ahp.Errorf(ahp.CodeNotFound, "%s cannot be asked for it here", p.name())
 	}
-	return h.cfg.Clients.Ask(ctx, p.principal, p.client, method, params, result)
+	return pt.cfg.Clients.Ask(ctx, p.principal, p.client, method, params, result)
 }
 
 // readFromClient reads a file. A client that wants to be asked for access first is asked, once.
-func (h *Host) readFromClient(ctx context.Context, p publisher, uri ahp.URI) (data []byte, mediaType string, err error) {
+func (pt *Part) ReadFromClient(ctx context.Context, p Publisher, uri ahp.URI) (data []byte, mediaType string, err error) {
 	params := ahp.ResourceReadParams{Channel: ahp.RootURI, URI: uri}
 	var r ahp.ResourceReadResult
-	err = h.askClient(ctx, p, "resourceRead", params, &r)
+	err = pt.askClient(ctx, p, "resourceRead", params, &r)
 	if isCode(err, ahp.CodePermissionDenied) {
 		request := ahp.ResourceRequestParams{Channel: ahp.RootURI, URI: uri, Read: ahp.Ptr(true)}
-		if h.askClient(ctx, p, "resourceRequest", request, &ahp.ResourceRequestResult{}) == nil {
-			err = h.askClient(ctx, p, "resourceRead", params, &r)
+		if pt.askClient(ctx, p, "resourceRequest", request, &ahp.ResourceRequestResult{}) == nil {
+			err = pt.askClient(ctx, p, "resourceRead", params, &r)
 		}
 	}
 	if err != nil {

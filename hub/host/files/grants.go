@@ -1,4 +1,4 @@
-package host
+package files
 
 import (
 	"slices"
@@ -34,12 +34,12 @@ type grants struct {
 const (
 	mostGrants  = 500
 	mostDenied  = 500
-	deniedAgain = time.Minute
+	DeniedAgain = time.Minute
 )
 
 // FileGrants lists what is granted, newest first.
-func (h *Host) FileGrants() []FileGrant {
-	g := &h.grants
+func (pt *Part) FileGrants() []FileGrant {
+	g := &pt.grants
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	out := slices.Clone(g.given)
@@ -48,26 +48,26 @@ func (h *Host) FileGrants() []FileGrant {
 }
 
 // RevokeFiles takes a grant back. Errors: -32009 the caller may not, -32008 there is none.
-func (h *Host) RevokeFiles(c core.Caller, id string) (FileGrant, error) {
+func (pt *Part) RevokeFiles(c core.Caller, id string) (FileGrant, error) {
 	if err := mayGrant(c); err != nil {
 		return FileGrant{}, err
 	}
-	gone := h.revoke(func(f FileGrant) bool { return f.ID == id })
+	gone := pt.revoke(func(f FileGrant) bool { return f.ID == id })
 	if len(gone) == 0 {
 		return FileGrant{}, ahp.Errorf(ahp.CodeNotFound, "it was revoked already")
 	}
-	h.lookAgain(gone[0].For)
-	h.core.Log.Info("files are not open any more", "path", gone[0].Path, "for", gone[0].For, "by", c.Principal)
+	pt.lookAgain(gone[0].For)
+	pt.core.Log.Info("files are not open any more", "path", gone[0].Path, "for", gone[0].For, "by", c.Principal)
 	return gone[0], nil
 }
 
 // RevokeFilesOf revokes all grants of a removed account.
-func (h *Host) RevokeFilesOf(principal string) {
-	h.revoke(func(f FileGrant) bool { return f.For == principal })
+func (pt *Part) RevokeFilesOf(principal string) {
+	pt.revoke(func(f FileGrant) bool { return f.For == principal })
 }
 
-func (h *Host) revoke(which func(FileGrant) bool) (gone []FileGrant) {
-	g := &h.grants
+func (pt *Part) revoke(which func(FileGrant) bool) (gone []FileGrant) {
+	g := &pt.grants
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.given = slices.DeleteFunc(g.given, func(f FileGrant) bool {
@@ -83,15 +83,15 @@ func (h *Host) revoke(which func(FileGrant) bool) (gone []FileGrant) {
 
 // reach are the files a caller may use a method on: those open to them as far as the tables let them call it, and those
 // granted to them.
-func (h *Host) reach(c core.Caller, method string) (resource.Files, error) {
+func (pt *Part) reach(c core.Caller, method string) (resource.Files, error) {
 	about := core.RootInfo
 	if method == "resourceRead" {
-		about = h.whole(c)
+		about = pt.whole(c)
 	}
-	f, granted := resource.Files{Guard: h.guard}, h.grantedTo(c)
+	f, granted := resource.Files{Guard: pt.cfg.Guard}, pt.grantedTo(c)
 	err := core.MayCall(c, method, about)
 	if err == nil {
-		f = h.files(c)
+		f = pt.files(c)
 	} else if len(granted) == 0 {
 		return f, err
 	}
@@ -100,11 +100,11 @@ func (h *Host) reach(c core.Caller, method string) (resource.Files, error) {
 }
 
 // grantedTo is for accounts only: guests get no grants.
-func (h *Host) grantedTo(c core.Caller) (out []resource.Grant) {
+func (pt *Part) grantedTo(c core.Caller) (out []resource.Grant) {
 	if !mayAskFor(c) {
 		return nil
 	}
-	g := &h.grants
+	g := &pt.grants
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, f := range g.given {
@@ -128,8 +128,8 @@ func mayGrant(c core.Caller) error {
 }
 
 // WatchFiles ticks after every change of what is asked and granted; ticks not yet taken merge. Call cancel when done.
-func (h *Host) WatchFiles() (changed <-chan struct{}, cancel func()) {
-	g, ch := &h.grants, make(chan struct{}, 1)
+func (pt *Part) WatchFiles() (changed <-chan struct{}, cancel func()) {
+	g, ch := &pt.grants, make(chan struct{}, 1)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.watchers == nil {

@@ -1,4 +1,4 @@
-package host
+package files
 
 import (
 	"context"
@@ -35,30 +35,30 @@ type watch struct {
 }
 
 // CreateResourceWatch answers createResourceWatch: with a channel of the caller's own, each time (AHP requirement 182).
-func (h *Host) CreateResourceWatch(ctx context.Context, c core.Caller, p ahp.CreateResourceWatchParams) (ahp.CreateResourceWatchResult, error) {
+func (pt *Part) CreateResourceWatch(ctx context.Context, c core.Caller, p ahp.CreateResourceWatchParams) (ahp.CreateResourceWatchResult, error) {
 	none := ahp.CreateResourceWatchResult{}
-	reach, err := h.reach(c, "createResourceWatch") // AHP requirement 184
+	reach, err := pt.reach(c, "createResourceWatch") // AHP requirement 184
 	if err != nil {
-		return none, h.wouldOpen(c, p.URI, false, err)
+		return none, pt.wouldOpen(c, p.URI, false, err)
 	}
-	if err := h.roomForWatch(); err != nil {
+	if err := pt.roomForWatch(); err != nil {
 		return none, err
 	}
 	files, err := reach.Watch(p)
 	if err != nil {
-		return none, h.wouldOpen(c, p.URI, false, err)
+		return none, pt.wouldOpen(c, p.URI, false, err)
 	}
 	uri := "ahp-resource-watch:/" + strings.ToLower(rand.Text())
-	if err := h.core.Do(ctx, func(tx *hub.Tx) { err = tx.Open(watchInfo(uri), watchState(p)) }); err != nil {
+	if err := pt.core.Do(ctx, func(tx *hub.Tx) { err = tx.Open(WatchInfo(uri), watchState(p)) }); err != nil {
 		return none, errors.Join(err, files.Close())
 	}
-	if err = errors.Join(err, h.startWatch(c, uri, p.URI, files)); err != nil {
+	if err = errors.Join(err, pt.startWatch(c, uri, p.URI, files)); err != nil {
 		return none, errors.Join(err, files.Close())
 	}
 	return ahp.CreateResourceWatchResult{Channel: uri}, nil
 }
 
-func watchInfo(uri ahp.URI) hub.ChannelInfo {
+func WatchInfo(uri ahp.URI) hub.ChannelInfo {
 	return hub.ChannelInfo{URI: uri, Kind: ahp.ChannelResourceWatch}
 }
 
@@ -66,18 +66,18 @@ func watchState(p ahp.CreateResourceWatchParams) *ahp.ResourceWatchState {
 	return &ahp.ResourceWatchState{Root: p.URI, Recursive: p.Recursive != nil && *p.Recursive, Includes: p.Includes, Excludes: p.Excludes}
 }
 
-func (h *Host) roomForWatch() error {
-	h.watches.mu.Lock()
-	defer h.watches.mu.Unlock()
-	if len(h.watches.open) >= mostWatches {
+func (pt *Part) roomForWatch() error {
+	pt.watches.mu.Lock()
+	defer pt.watches.mu.Unlock()
+	if len(pt.watches.open) >= mostWatches {
 		return ahp.Errorf(ahp.CodeInvalidRequest, "there are %d watches, which is the most: unsubscribe from some first", mostWatches)
 	}
 	return nil
 }
 
-func (h *Host) startWatch(c core.Caller, uri, root ahp.URI, files *resource.Watch) error {
-	ctx, cancel := context.WithCancel(h.core.Ctx)
-	ws := &h.watches
+func (pt *Part) startWatch(c core.Caller, uri, root ahp.URI, files *resource.Watch) error {
+	ctx, cancel := context.WithCancel(pt.core.Ctx)
+	ws := &pt.watches
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	if ws.closed {
@@ -87,14 +87,14 @@ func (h *Host) startWatch(c core.Caller, uri, root ahp.URI, files *resource.Watc
 	if ws.open == nil {
 		ws.open = map[ahp.URI]*watch{}
 	}
-	ws.open[uri] = &watch{cancel: cancel, joining: map[core.ClientRef]time.Time{c.Ref(): h.core.Now().Add(watchUnused)}}
-	h.core.Go(func() {
+	ws.open[uri] = &watch{cancel: cancel, joining: map[core.ClientRef]time.Time{c.Ref(): pt.core.Now().Add(watchUnused)}}
+	pt.core.Go(func() {
 		defer cancel()
-		h.tellChanges(ctx, uri, files, func() bool {
-			now, err := h.reach(c, "createResourceWatch")
+		pt.tellChanges(ctx, uri, files, func() bool {
+			now, err := pt.reach(c, "createResourceWatch")
 			open := err == nil && now.Open(root) == nil
 			if !open {
-				h.dropWatch(uri)
+				pt.dropWatch(uri)
 			}
 			return open
 		})
@@ -103,51 +103,51 @@ func (h *Host) startWatch(c core.Caller, uri, root ahp.URI, files *resource.Watc
 }
 
 // dropWatch releases a watch despite followers: its files are no longer open to them.
-func (h *Host) dropWatch(uri ahp.URI) {
-	h.watches.mu.Lock()
-	defer h.watches.mu.Unlock()
-	if w := h.watches.open[uri]; w != nil {
-		delete(h.watches.open, uri)
+func (pt *Part) dropWatch(uri ahp.URI) {
+	pt.watches.mu.Lock()
+	defer pt.watches.mu.Unlock()
+	if w := pt.watches.open[uri]; w != nil {
+		delete(pt.watches.open, uri)
 		w.cancel()
 	}
 }
 
 // tellChanges sends what a watch sees until it is released, and takes the channel away. Access may end any time, as when
 // the session in that directory is disposed; then nothing more is told (AHP requirement 184).
-func (h *Host) tellChanges(ctx context.Context, uri ahp.URI, files *resource.Watch, open func() bool) {
+func (pt *Part) tellChanges(ctx context.Context, uri ahp.URI, files *resource.Watch, open func() bool) {
 	files.Run(ctx, func(batch []ahp.ResourceChange) {
 		if !open() {
 			return
 		}
-		_ = h.core.Do(ctx, func(tx *hub.Tx) { // fails only when the watch is over
+		_ = pt.core.Do(ctx, func(tx *hub.Tx) { // fails only when the watch is over
 			tx.Apply(uri, &ahp.ResourceWatchChangedAction{Changes: ahp.ResourceChangeCollection{Items: batch}})
 		})
 	})
-	_ = h.core.Do(h.core.Ctx, func(tx *hub.Tx) { tx.Close(uri) }) // fails only when the host stops: the next start closes it
+	_ = pt.core.Do(pt.core.Ctx, func(tx *hub.Tx) { tx.Close(uri) }) // fails only when the host stops: the next start closes it
 }
 
 // followWatch keeps a watch for a client that is about to subscribe.
-func (h *Host) followWatch(c core.Caller, uri ahp.URI) error {
-	h.watches.mu.Lock()
-	defer h.watches.mu.Unlock()
-	w := h.watches.open[uri]
+func (pt *Part) FollowWatch(c core.Caller, uri ahp.URI) error {
+	pt.watches.mu.Lock()
+	defer pt.watches.mu.Unlock()
+	w := pt.watches.open[uri]
 	if w == nil {
 		return core.NoChannel(uri)
 	}
-	w.joining[c.Ref()] = h.core.Now().Add(watchJoining)
+	w.joining[c.Ref()] = pt.core.Now().Add(watchJoining)
 	return nil
 }
 
 // leaveWatches releases the watches without followers now that a client left these; none named means all.
-func (h *Host) leaveWatches(client core.ClientRef, uris ...ahp.URI) {
-	h.watches.mu.Lock()
-	defer h.watches.mu.Unlock()
-	for uri, w := range h.watches.open {
+func (pt *Part) LeaveWatches(client core.ClientRef, uris ...ahp.URI) {
+	pt.watches.mu.Lock()
+	defer pt.watches.mu.Unlock()
+	for uri, w := range pt.watches.open {
 		if len(uris) == 0 || slices.Contains(uris, uri) {
 			delete(w.joining, client)
 		}
-		if !w.awaited(h.core.Now()) && h.core.Hub.CountFollowers(uri) == 0 {
-			delete(h.watches.open, uri)
+		if !w.awaited(pt.core.Now()) && pt.core.Hub.CountFollowers(uri) == 0 {
+			delete(pt.watches.open, uri)
 			w.cancel()
 		}
 	}
@@ -162,23 +162,23 @@ func (w *watch) awaited(now time.Time) bool {
 	return false
 }
 
-// stopWatches ends all; none begins afterwards.
-func (h *Host) stopWatches() {
-	h.watches.mu.Lock()
-	defer h.watches.mu.Unlock()
-	h.watches.closed = true
-	for _, w := range h.watches.open {
+// Close ends all; none begins afterwards.
+func (pt *Part) Close() {
+	pt.watches.mu.Lock()
+	defer pt.watches.mu.Unlock()
+	pt.watches.closed = true
+	for _, w := range pt.watches.open {
 		w.cancel()
 	}
 }
 
-// recoverWatches closes what a crash left: followers ask for a new one.
-func (h *Host) recoverWatches(ctx context.Context) error {
-	left := h.core.Hub.OfKind(ahp.ChannelResourceWatch)
+// Recover closes what a crash left: followers ask for a new one.
+func (pt *Part) Recover(ctx context.Context) error {
+	left := pt.core.Hub.OfKind(ahp.ChannelResourceWatch)
 	if len(left) == 0 {
 		return nil
 	}
-	return h.core.Do(ctx, func(tx *hub.Tx) {
+	return pt.core.Do(ctx, func(tx *hub.Tx) {
 		for _, uri := range left {
 			tx.Close(uri)
 		}

@@ -1,4 +1,4 @@
-package host
+package files
 
 import (
 	"slices"
@@ -17,7 +17,7 @@ import (
 // it is given. A question goes when the repository is looked at without it.
 const (
 	mostRepositoryAsks    = 16
-	mostRepositoryAsksOne = 2 // of a session
+	MostRepositoryAsksOne = 2 // of a session
 	deniedRepository      = 24 * time.Hour
 	forgottenRepository   = 10 * time.Minute // a question of a session that is not there
 )
@@ -30,23 +30,23 @@ func asRepository(by string) string { return "repository:" + by }
 
 // mayLeadTo reports whether the owner lets a session's repository lead out of its directories. When that was never
 // answered the owner finds the question in the inbox.
-func (h *Host) mayLeadTo(session string, out *changeset.OutsideError) bool {
+func (pt *Part) MayLeadTo(session string, out *changeset.OutsideError) bool {
 	found, err := resource.Look(core.FileURI(out.Path))
-	if err != nil || h.closed(found) != "" {
+	if err != nil || pt.closed(found) != "" {
 		return false
 	}
 	a := FileAsk{ID: ids.New(), Name: gitThrough(out.By), Path: out.Path, URI: core.FileURI(out.Path), Dir: found.Dir,
-		At: h.core.Now(), Repository: out.By, Session: session}
-	granted, asked := h.grants.repository(a, h.isAlive)
-	if asked && h.cfg.FilesAsked != nil {
-		if err := h.core.Hub.Do(func(tx *hub.Tx) { h.cfg.FilesAsked(tx, a) }); err != nil {
-			h.core.Log.Warn("the owner finds a question in the inbox alone", "err", err)
+		At: pt.core.Now(), Repository: out.By, Session: session}
+	granted, asked := pt.grants.repository(a, pt.isAlive)
+	if asked && pt.cfg.Asked != nil {
+		if err := pt.core.Hub.Do(func(tx *hub.Tx) { pt.cfg.Asked(tx, a) }); err != nil {
+			pt.core.Log.Warn("the owner finds a question in the inbox alone", "err", err)
 		}
 	}
 	return granted
 }
 
-func (h *Host) isAlive(session ahp.URI) bool { return h.core.Catalogue.Alive(session) != nil }
+func (pt *Part) isAlive(session ahp.URI) bool { return pt.core.Catalogue.Alive(session) != nil }
 
 // repository looks for a grant, and otherwise keeps the question unless it is there, was denied, or there are too many.
 func (g *grants) repository(f FileAsk, alive func(ahp.URI) bool) (granted, asked bool) {
@@ -72,7 +72,7 @@ func (g *grants) repository(f FileAsk, alive func(ahp.URI) bool) (granted, asked
 			all++
 		}
 	}
-	if all >= mostRepositoryAsks || mine >= mostRepositoryAsksOne {
+	if all >= mostRepositoryAsks || mine >= MostRepositoryAsksOne {
 		return false, false
 	}
 	a := &fileAsk{FileAsk: f, question: q, answered: make(chan struct{})}
@@ -83,6 +83,9 @@ func (g *grants) repository(f FileAsk, alive func(ahp.URI) bool) (granted, asked
 	g.tell()
 	return false, true
 }
+
+// SettleRepository drops the open questions about a session's repository: a look at it needed no grant.
+func (pt *Part) SettleRepository(session ahp.URI) { pt.grants.settleRepository(session) }
 
 // settleRepository drops the questions of a session whose repositories were looked at without them.
 func (g *grants) settleRepository(session ahp.URI) {
@@ -108,13 +111,13 @@ func (a *fileAsk) deniedFor() time.Duration {
 	if a.Repository != "" {
 		return deniedRepository
 	}
-	return deniedAgain
+	return DeniedAgain
 }
 
 // lookAgain has the open changesets of all sessions looked at after the owner decided where repositories may lead.
-func (h *Host) lookAgain(who string) {
+func (pt *Part) lookAgain(who string) {
 	if !strings.HasPrefix(who, asRepository("")) {
 		return
 	}
-	h.Changes.RefreshAll()
+	pt.cfg.RefreshChanges()
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/files"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
@@ -18,10 +19,10 @@ const (
 // fetch gives an agent the files of a message that lie with its client, as if they had come along. What cannot be had is
 // told to the agent and, by tell, to people.
 func (l *live) fetch(ctx context.Context, m ahp.Message, tell func(string)) ahp.Message {
-	if !attachesOfClient(&m) {
+	if !files.AttachesOfClient(&m) {
 		return m
 	}
-	by, room, left := publisherOf(m), mostFetchedBytes, mostFetched
+	by, room, left := files.PublisherOf(m), mostFetchedBytes, mostFetched
 	m.Attachments = slices.Clone(m.Attachments)
 	for i, a := range m.Attachments {
 		v, ok := a.Value.(*ahp.MessageResourceAttachment)
@@ -43,14 +44,14 @@ func (l *live) fetch(ctx context.Context, m ahp.Message, tell func(string)) ahp.
 	return m
 }
 
-func (l *live) fetchOne(ctx context.Context, by publisher, v *ahp.MessageResourceAttachment, room, left int) ([]byte, string, error) {
+func (l *live) fetchOne(ctx context.Context, by files.Publisher, v *ahp.MessageResourceAttachment, room, left int) ([]byte, string, error) {
 	switch {
 	case left <= 0:
 		return nil, "", fmt.Errorf("at most %d files of a message are read from its client", mostFetched)
 	case v.SizeHint != nil && *v.SizeHint > int64(room):
 		return nil, "", errFetchedTooMuch
 	}
-	data, mediaType, err := l.h.readFromClient(ctx, by, v.URI)
+	data, mediaType, err := l.h.Files.ReadFromClient(ctx, by, v.URI)
 	if err == nil && len(data) > room {
 		err = errFetchedTooMuch
 	}

@@ -1,4 +1,4 @@
-package host
+package files
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 func IsWide(dirs []ahp.URI) bool { return guard.IsWide(core.LocalPaths(dirs)) }
 
 // guestFiles cuts what a guest reads of a session's files down. asked is the path they name.
-func (h *Host) guestFiles(ctx context.Context, c core.Caller, f resource.Files, asked ahp.URI) (resource.Files, error) {
+func (pt *Part) guestFiles(ctx context.Context, c core.Caller, f resource.Files, asked ahp.URI) (resource.Files, error) {
 	if !c.IsGuest() {
 		return f, nil
 	}
@@ -27,22 +27,22 @@ func (h *Host) guestFiles(ctx context.Context, c core.Caller, f resource.Files, 
 	if err != nil {
 		return resource.Files{}, err
 	}
-	if err := h.checkGuestFile(ctx, c, path); err != nil {
+	if err := pt.checkGuestFile(ctx, c, path); err != nil {
 		return resource.Files{}, err
 	}
 	f.Check = func(real string) error {
 		if real == path {
 			return nil
 		}
-		return h.checkGuestFile(ctx, c, real)
+		return pt.checkGuestFile(ctx, c, real)
 	}
 	return f, nil
 }
 
 // checkGuestFile refuses a file that is not a guest's to read. What is not there is refused alike: a guest does not learn
 // which files are.
-func (h *Host) checkGuestFile(ctx context.Context, c core.Caller, path string) error {
-	e := h.core.Catalogue.Alive(c.Session)
+func (pt *Part) checkGuestFile(ctx context.Context, c core.Caller, path string) error {
+	e := pt.core.Catalogue.Alive(c.Session)
 	switch {
 	case e == nil || !c.Scope.IsWhole():
 		return notForGuests(path, "it is outside of what is shared with you")
@@ -55,13 +55,13 @@ func (h *Host) checkGuestFile(ctx context.Context, c core.Caller, path string) e
 	if err != nil {
 		return notForGuests(path, ignoredOrMissing)
 	}
-	tracking, err := h.track(ctx, c.Session, real)
+	tracking, err := pt.track(ctx, c.Session, real)
 	switch {
 	case err != nil || tracking == changeset.Ignored:
 		return notForGuests(path, ignoredOrMissing)
 	case guard.IsPrivateName(real):
 		return notForGuests(path, "it leads to a file that is not shown to guests")
-	case tracking == changeset.Tracked || c.AllFiles || h.Changes.HasTouched(ctx, c.Session, real):
+	case tracking == changeset.Tracked || c.AllFiles || pt.cfg.HasTouched(ctx, c.Session, real):
 		return nil
 	}
 	return notForGuests(path, "git does not track it. Ask the owner for a link that shows all files")
@@ -74,41 +74,37 @@ func notForGuests(path, why string) error {
 }
 
 // track returns what git makes of a file of a session, wherever links lead it.
-func (h *Host) track(ctx context.Context, session ahp.URI, path string) (changeset.Tracking, error) {
-	svc := h.git
-	if svc == nil {
-		return changeset.Ignored, nil
-	}
+func (pt *Part) track(ctx context.Context, session ahp.URI, path string) (changeset.Tracking, error) {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return changeset.Ignored, err
 	}
-	for _, dir := range h.core.LocalDirs(session) {
+	for _, dir := range pt.core.LocalDirs(session) {
 		if dir, err = filepath.EvalSymlinks(dir); err != nil {
 			continue
 		}
 		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
-			return svc.Track(ctx, dir, path)
+			return pt.cfg.Track(ctx, dir, path)
 		}
 	}
 	return changeset.Ignored, nil
 }
 
 // guestNames keeps the files that a guest may read, of those that git does not ignore.
-func (h *Host) guestNames(ctx context.Context, c core.Caller, files []string) ([]string, error) {
+func (pt *Part) GuestNames(ctx context.Context, c core.Caller, files []string) ([]string, error) {
 	if !c.IsGuest() {
 		return files, nil
 	}
-	dirs := h.core.LocalDirs(c.Session)
+	dirs := pt.core.LocalDirs(c.Session)
 	if !c.Scope.IsWhole() || guard.IsWide(dirs) {
 		return nil, nil
 	}
-	tracked, err := h.git.TrackedFiles(ctx, dirs)
+	tracked, err := pt.cfg.TrackedFiles(ctx, dirs)
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(files, func(path string) bool {
 		_, found := slices.BinarySearch(tracked, path)
-		return guard.IsPrivateName(path) || !found && !c.AllFiles && !h.Changes.HasTouched(ctx, c.Session, path)
+		return guard.IsPrivateName(path) || !found && !c.AllFiles && !pt.cfg.HasTouched(ctx, c.Session, path)
 	}), nil
 }

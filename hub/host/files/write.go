@@ -1,4 +1,4 @@
-package host
+package files
 
 import (
 	"context"
@@ -15,67 +15,67 @@ import (
 // changing runs what changes files: for callers who may manage the host, inside of the directories
 // that are open to them, or
 // where the owner granted it, and with a line in the log.
-func (h *Host) changing(c core.Caller, method string, uri ahp.URI, do func(resource.Files) error) error {
-	if err := h.core.Hub.ReadOnly(); err != nil {
+func (pt *Part) changing(c core.Caller, method string, uri ahp.URI, do func(resource.Files) error) error {
+	if err := pt.core.Hub.ReadOnly(); err != nil {
 		return err // what cannot be written down in the audit is not done
 	}
-	f, err := h.reach(c, method)
+	f, err := pt.reach(c, method)
 	if err != nil {
-		return h.wouldOpen(c, uri, true, err)
+		return pt.wouldOpen(c, uri, true, err)
 	}
-	err = h.wouldOpen(c, uri, true, do(f))
-	h.core.Log.Info("files changed by a client", "method", method, "uri", texts.CutBytes(uri, 200), "by", c.Principal, "client", c.ClientID, "err", err)
+	err = pt.wouldOpen(c, uri, true, do(f))
+	pt.core.Log.Info("files changed by a client", "method", method, "uri", texts.CutBytes(uri, 200), "by", c.Principal, "client", c.ClientID, "err", err)
 	return err
 }
 
 // ResourceWrite answers resourceWrite (AHP requirements 171 to 174).
-func (h *Host) ResourceWrite(ctx context.Context, c core.Caller, p ahp.ResourceWriteParams) (ahp.ResourceWriteResult, error) {
+func (pt *Part) ResourceWrite(ctx context.Context, c core.Caller, p ahp.ResourceWriteParams) (ahp.ResourceWriteResult, error) {
 	if ahp.OfClient(p.URI) {
-		return fromClient[ahp.ResourceWriteResult](ctx, h, c, "resourceWrite", p, p.URI)
+		return fromClient[ahp.ResourceWriteResult](ctx, pt, c, "resourceWrite", p, p.URI)
 	}
-	return ahp.ResourceWriteResult{}, h.changing(c, "resourceWrite", p.URI, func(f resource.Files) error { return f.Put(p) })
+	return ahp.ResourceWriteResult{}, pt.changing(c, "resourceWrite", p.URI, func(f resource.Files) error { return f.Put(p) })
 }
 
 // ResourceMkdir answers resourceMkdir (AHP requirement 179).
-func (h *Host) ResourceMkdir(ctx context.Context, c core.Caller, p ahp.ResourceMkdirParams) (ahp.ResourceMkdirResult, error) {
+func (pt *Part) ResourceMkdir(ctx context.Context, c core.Caller, p ahp.ResourceMkdirParams) (ahp.ResourceMkdirResult, error) {
 	if ahp.OfClient(p.URI) {
-		return fromClient[ahp.ResourceMkdirResult](ctx, h, c, "resourceMkdir", p, p.URI)
+		return fromClient[ahp.ResourceMkdirResult](ctx, pt, c, "resourceMkdir", p, p.URI)
 	}
-	return ahp.ResourceMkdirResult{}, h.changing(c, "resourceMkdir", p.URI, func(f resource.Files) error { return f.Mkdir(p.URI) })
+	return ahp.ResourceMkdirResult{}, pt.changing(c, "resourceMkdir", p.URI, func(f resource.Files) error { return f.Mkdir(p.URI) })
 }
 
 // ResourceCopy answers resourceCopy (AHP requirement 176).
-func (h *Host) ResourceCopy(ctx context.Context, c core.Caller, p ahp.ResourceCopyParams) (ahp.ResourceCopyResult, error) {
+func (pt *Part) ResourceCopy(ctx context.Context, c core.Caller, p ahp.ResourceCopyParams) (ahp.ResourceCopyResult, error) {
 	if ahp.OfClient(p.Source) || ahp.OfClient(p.Destination) {
-		return fromClient[ahp.ResourceCopyResult](ctx, h, c, "resourceCopy", p, p.Source, p.Destination)
+		return fromClient[ahp.ResourceCopyResult](ctx, pt, c, "resourceCopy", p, p.Source, p.Destination)
 	}
-	return ahp.ResourceCopyResult{}, h.changing(c, "resourceCopy", p.Destination, func(f resource.Files) error { return f.Copy(ctx, p) })
+	return ahp.ResourceCopyResult{}, pt.changing(c, "resourceCopy", p.Destination, func(f resource.Files) error { return f.Copy(ctx, p) })
 }
 
 // ResourceMove answers resourceMove (AHP requirement 176).
-func (h *Host) ResourceMove(ctx context.Context, c core.Caller, p ahp.ResourceMoveParams) (ahp.ResourceMoveResult, error) {
+func (pt *Part) ResourceMove(ctx context.Context, c core.Caller, p ahp.ResourceMoveParams) (ahp.ResourceMoveResult, error) {
 	if ahp.OfClient(p.Source) || ahp.OfClient(p.Destination) {
-		return fromClient[ahp.ResourceMoveResult](ctx, h, c, "resourceMove", p, p.Source, p.Destination)
+		return fromClient[ahp.ResourceMoveResult](ctx, pt, c, "resourceMove", p, p.Source, p.Destination)
 	}
-	return ahp.ResourceMoveResult{}, h.changing(c, "resourceMove", p.Destination, func(f resource.Files) error { return f.Move(ctx, p) })
+	return ahp.ResourceMoveResult{}, pt.changing(c, "resourceMove", p.Destination, func(f resource.Files) error { return f.Move(ctx, p) })
 }
 
 // ResourceDelete answers resourceDelete (AHP requirement 177).
-func (h *Host) ResourceDelete(ctx context.Context, c core.Caller, p ahp.ResourceDeleteParams) (ahp.ResourceDeleteResult, error) {
+func (pt *Part) ResourceDelete(ctx context.Context, c core.Caller, p ahp.ResourceDeleteParams) (ahp.ResourceDeleteResult, error) {
 	if ahp.OfClient(p.URI) {
-		return fromClient[ahp.ResourceDeleteResult](ctx, h, c, "resourceDelete", p, p.URI)
+		return fromClient[ahp.ResourceDeleteResult](ctx, pt, c, "resourceDelete", p, p.URI)
 	}
 	recursive := p.Recursive != nil && *p.Recursive
-	return ahp.ResourceDeleteResult{}, h.changing(c, "resourceDelete", p.URI, func(f resource.Files) error { return f.Delete(p.URI, recursive) })
+	return ahp.ResourceDeleteResult{}, pt.changing(c, "resourceDelete", p.URI, func(f resource.Files) error { return f.Delete(p.URI, recursive) })
 }
 
 // ResourceRequest answers resourceRequest: what lies in a session's directories is open, for
 // reading and writing, and the
 // versions of changesets for reading. For anything else accounts wait until the owner grants it; guests are
 // refused at once (AHP requirement 181).
-func (h *Host) ResourceRequest(ctx context.Context, c core.Caller, p ahp.ResourceRequestParams) (ahp.ResourceRequestResult, error) {
+func (pt *Part) ResourceRequest(ctx context.Context, c core.Caller, p ahp.ResourceRequestParams) (ahp.ResourceRequestResult, error) {
 	if ahp.OfClient(p.URI) {
-		return fromClient[ahp.ResourceRequestResult](ctx, h, c, "resourceRequest", p, p.URI)
+		return fromClient[ahp.ResourceRequestResult](ctx, pt, c, "resourceRequest", p, p.URI)
 	}
 	none := ahp.ResourceRequestResult{}
 	write := p.Write != nil && *p.Write
@@ -86,19 +86,19 @@ func (h *Host) ResourceRequest(ctx context.Context, c core.Caller, p ahp.Resourc
 		return none, notGranted(p, "guests have what is shared with them, and are given nothing else")
 	}
 	if strings.HasPrefix(p.URI, version.Scheme) && !write {
-		if _, _, err := h.Blob(ctx, c, p.URI); err != nil {
+		if _, _, err := pt.cfg.ReadVersion(ctx, c, p.URI); err != nil {
 			return none, notGranted(p, "there is no such version of a file")
 		}
 		return none, nil
 	}
-	if h.reaches(c, p.URI, write) {
+	if pt.reaches(c, p.URI, write) {
 		return none, nil
 	}
-	return none, h.askOwner(ctx, c, p, write)
+	return none, pt.askOwner(ctx, c, p, write)
 }
 
 // reaches reports whether what is asked for is open already. A directory is there to be listed.
-func (h *Host) reaches(c core.Caller, uri ahp.URI, write bool) bool {
+func (pt *Part) reaches(c core.Caller, uri ahp.URI, write bool) bool {
 	method := "resourceRead"
 	if found, err := resource.Look(uri); err == nil && found.Dir {
 		method = "resourceList"
@@ -106,7 +106,7 @@ func (h *Host) reaches(c core.Caller, uri ahp.URI, write bool) bool {
 	if write {
 		method = "resourceWrite"
 	}
-	f, err := h.reach(c, method)
+	f, err := pt.reach(c, method)
 	if err != nil {
 		return false
 	}
@@ -117,9 +117,9 @@ func (h *Host) reaches(c core.Caller, uri ahp.URI, write bool) bool {
 }
 
 // wouldOpen attaches the grant that would allow the call to a refusal, for callers who may ask for it.
-func (h *Host) wouldOpen(c core.Caller, uri ahp.URI, write bool, err error) error {
+func (pt *Part) wouldOpen(c core.Caller, uri ahp.URI, write bool, err error) error {
 	e, known := errors.AsType[*ahp.Error](err)
-	if !known || e.Code != ahp.CodePermissionDenied || !mayAskFor(c) || h.reaches(c, uri, write) {
+	if !known || e.Code != ahp.CodePermissionDenied || !mayAskFor(c) || pt.reaches(c, uri, write) {
 		return err
 	}
 	request := ahp.ResourceRequestParams{Channel: ahp.RootURI, URI: uri, Read: ahp.Ptr(true)}

@@ -1,4 +1,4 @@
-package host
+package files
 
 import (
 	"context"
@@ -17,10 +17,10 @@ import (
 
 // Limits of what waits for the owner. Each request counts, also those that joined another.
 const (
-	fileAskFor         = 2 * time.Minute
-	mostFileAsks       = 32
-	mostFileAsksClient = 8
-	mostFileAsksPerson = 16
+	FileAskFor         = 2 * time.Minute
+	MostFileAsks       = 32
+	MostFileAsksClient = 8
+	MostFileAsksPerson = 16
 )
 
 // fileQuestion is what is asked for; asked twice it is the same.
@@ -69,9 +69,9 @@ type fileAsk struct {
 }
 
 // FileAsks lists what waits for the owner, oldest first.
-func (h *Host) FileAsks() []FileAsk {
-	g := &h.grants
-	g.dropForgotten(h.core.Now())
+func (pt *Part) FileAsks() []FileAsk {
+	g := &pt.grants
+	g.dropForgotten(pt.core.Now())
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	out := make([]FileAsk, len(g.asks))
@@ -84,18 +84,18 @@ func (h *Host) FileAsks() []FileAsk {
 // AnswerFileAsk grants what was asked for, until the host stops or it is revoked, or denies it.
 // Errors: -32009 the caller
 // may not, -32008 the request no longer waits.
-func (h *Host) AnswerFileAsk(c core.Caller, id string, grant bool) (FileAsk, error) {
+func (pt *Part) AnswerFileAsk(c core.Caller, id string, grant bool) (FileAsk, error) {
 	if err := mayGrant(c); err != nil {
 		return FileAsk{}, err
 	}
-	a := h.grants.answer(id, grant, c.Name, h.core.Now())
+	a := pt.grants.answer(id, grant, c.Name, pt.core.Now())
 	if a == nil {
 		return FileAsk{}, ahp.Errorf(ahp.CodeNotFound, "nobody waits for this answer any more: it was given, or they gave up")
 	}
 	if grant {
-		h.lookAgain(a.question.who)
+		pt.lookAgain(a.question.who)
 	}
-	h.core.Log.Info("a request for files was answered", "path", a.Path, "write", a.Write, "for", a.question.who, "granted", grant, "by", c.Principal)
+	pt.core.Log.Info("a request for files was answered", "path", a.Path, "write", a.Write, "for", a.question.who, "granted", grant, "by", c.Principal)
 	return a.FileAsk, nil
 }
 
@@ -119,26 +119,26 @@ func (g *grants) answer(id string, grant bool, by string, now time.Time) *fileAs
 }
 
 // askOwner puts a request before the owner and waits for what they say. What no one may open is refused at once.
-func (h *Host) askOwner(ctx context.Context, c core.Caller, p ahp.ResourceRequestParams, write bool) error {
+func (pt *Part) askOwner(ctx context.Context, c core.Caller, p ahp.ResourceRequestParams, write bool) error {
 	found, err := resource.Look(p.URI)
 	if err != nil {
 		known, _ := errors.AsType[*ahp.Error](err)
 		return notGranted(p, known.Message)
 	}
-	if why := h.closed(found); why != "" {
+	if why := pt.closed(found); why != "" {
 		return notGranted(p, why)
 	}
-	a, joined, err := h.grants.ask(FileAsk{ID: ids.New(), Name: c.Name, Client: texts.CutBytes(c.ClientID, 80), Path: found.Path, URI: p.URI, Dir: found.Dir, Write: write, At: h.core.Now()}, c)
+	a, joined, err := pt.grants.ask(FileAsk{ID: ids.New(), Name: c.Name, Client: texts.CutBytes(c.ClientID, 80), Path: found.Path, URI: p.URI, Dir: found.Dir, Write: write, At: pt.core.Now()}, c)
 	if err != nil {
 		return notGranted(p, err.Error())
 	}
-	defer h.grants.leave(a, c.ClientID)
-	if !joined && h.cfg.FilesAsked != nil {
-		if err := h.core.Hub.Do(func(tx *hub.Tx) { h.cfg.FilesAsked(tx, a.FileAsk) }); err != nil {
-			h.core.Log.Warn("nobody is told that a client asks for files", "err", err) // the inbox shows it all the same
+	defer pt.grants.leave(a, c.ClientID)
+	if !joined && pt.cfg.Asked != nil {
+		if err := pt.core.Hub.Do(func(tx *hub.Tx) { pt.cfg.Asked(tx, a.FileAsk) }); err != nil {
+			pt.core.Log.Warn("nobody is told that a client asks for files", "err", err) // the inbox shows it all the same
 		}
 	}
-	timer := time.NewTimer(fileAskFor)
+	timer := time.NewTimer(FileAskFor)
 	defer timer.Stop()
 	select {
 	case <-a.answered:
@@ -150,7 +150,7 @@ func (h *Host) askOwner(ctx context.Context, c core.Caller, p ahp.ResourceReques
 		return notGranted(p, "nobody answered in time: the owner finds the question in the inbox when it is asked again")
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-h.core.Ctx.Done():
+	case <-pt.core.Ctx.Done():
 		return core.ErrStopping
 	}
 }
@@ -169,7 +169,7 @@ func (g *grants) ask(f FileAsk, c core.Caller) (a *fileAsk, joined bool, err err
 			return a, true, nil
 		}
 	}
-	if len(g.asks) >= mostFileAsks {
+	if len(g.asks) >= MostFileAsks {
 		return nil, false, errors.New("too many requests wait for the owner: try again later")
 	}
 	a = &fileAsk{FileAsk: f, question: q, waiting: []string{c.ClientID}, answered: make(chan struct{})}
@@ -195,7 +195,7 @@ func (g *grants) room(q fileQuestion, client string, now time.Time) error {
 			}
 		}
 	}
-	if mine >= mostFileAsksClient || person >= mostFileAsksPerson {
+	if mine >= MostFileAsksClient || person >= MostFileAsksPerson {
 		return errors.New("you have asked for many files already: wait until the owner has answered")
 	}
 	return nil
