@@ -175,7 +175,7 @@ func (h *Host) DisposeChat(ctx context.Context, c core.Caller, p ahp.DisposeChat
 	if err := core.MayCall(c, "disposeChat", info); err != nil {
 		return err
 	}
-	if err := h.wakeChats(ctx, info.Session); err != nil {
+	if err := h.moves.wakeChats(ctx, info.Session); err != nil {
 		return err
 	}
 	var refused error
@@ -191,7 +191,7 @@ func (h *Host) DisposeChat(ctx context.Context, c core.Caller, p ahp.DisposeChat
 				refused = core.BadParams("channel: this is the session's only chat: dispose the session instead")
 				return
 			}
-			h.promote(tx, info.Session, next)
+			h.moves.promoteChat(tx, info.Session, next)
 		}
 		h.closeChat(tx, info)
 	})
@@ -274,4 +274,29 @@ func turnsBefore(turns []*ahp.Turn, cursor string) (int, error) {
 		return 0, core.BadParams("cursor: not one of this chat, or its turn is gone: subscribe again")
 	}
 	return i, nil
+}
+
+// MoveChat puts a movable chat at another place of its session, or moves it, with the chats its tools made, into another
+// session or one of its own. Nothing is changed when it is refused.
+//
+// Errors: -32008 no such chat, -32001 no such session, -32004 something still runs in it, -32009 not allowed, -32602 it
+// cannot be moved, or not there.
+func (h *Host) MoveChat(ctx context.Context, c core.Caller, p ahp.MoveChatParams) (ahp.MoveChatResult, error) {
+	info, known := h.core.Hub.Info(p.Channel)
+	if !known || info.Kind != ahp.ChannelChat || !c.Audience().Sees(info) {
+		return ahp.MoveChatResult{}, core.NoChannel(p.Channel)
+	}
+	if err := core.MayCall(c, "moveChat", info); err != nil {
+		return ahp.MoveChatResult{}, err
+	}
+	if err := h.moves.wakeChats(ctx, info.Session); err != nil {
+		return ahp.MoveChatResult{}, err
+	}
+	switch to := p.Destination.Value.(type) {
+	case *ahp.MoveChatSessionDestination:
+		return h.moves.moveInto(ctx, c, info, to)
+	case *ahp.MoveChatNewSessionDestination:
+		return h.moves.moveOut(ctx, c, info)
+	}
+	return ahp.MoveChatResult{}, core.BadParams("destination: name a session, or ask for a new one")
 }

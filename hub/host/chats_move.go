@@ -13,61 +13,39 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// MoveChat puts a movable chat at another place of its session, or moves it, with the chats its tools made, into another
-// session or one of its own. Nothing is changed when it is refused.
-//
-// Errors: -32008 no such chat, -32001 no such session, -32004 something still runs in it, -32009 not allowed, -32602 it
-// cannot be moved, or not there.
-func (h *Host) MoveChat(ctx context.Context, c core.Caller, p ahp.MoveChatParams) (ahp.MoveChatResult, error) {
-	info, known := h.core.Hub.Info(p.Channel)
-	if !known || info.Kind != ahp.ChannelChat || !c.Audience().Sees(info) {
-		return ahp.MoveChatResult{}, core.NoChannel(p.Channel)
-	}
-	if err := core.MayCall(c, "moveChat", info); err != nil {
-		return ahp.MoveChatResult{}, err
-	}
-	if err := h.wakeChats(ctx, info.Session); err != nil {
-		return ahp.MoveChatResult{}, err
-	}
-	switch to := p.Destination.Value.(type) {
-	case *ahp.MoveChatSessionDestination:
-		return h.moveInto(ctx, c, info, to)
-	case *ahp.MoveChatNewSessionDestination:
-		return h.moveOut(ctx, c, info)
-	}
-	return ahp.MoveChatResult{}, core.BadParams("destination: name a session, or ask for a new one")
-}
+// mover moves chats between sessions, or out of one into a new session, with their turns and marks.
+type mover struct{ h *Host }
 
 // wakeChats loads a session and all its chats.
-func (h *Host) wakeChats(ctx context.Context, session ahp.URI) error {
-	if err := h.core.Ensure(ctx, session); err != nil {
+func (mv *mover) wakeChats(ctx context.Context, session ahp.URI) error {
+	if err := mv.h.core.Ensure(ctx, session); err != nil {
 		return err
 	}
-	s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, session)
+	s, ok := hub.StateOf[*ahp.SessionState](mv.h.core.Hub, session)
 	if !ok {
 		return core.NoSession(session)
 	}
 	for _, c := range s.Chats {
-		if err := h.core.Ensure(ctx, c.Resource); err != nil {
+		if err := mv.h.core.Ensure(ctx, c.Resource); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h *Host) moveInto(ctx context.Context, c core.Caller, info hub.ChannelInfo, to *ahp.MoveChatSessionDestination) (res ahp.MoveChatResult, err error) {
-	dest, known := h.core.Hub.Info(to.Session)
+func (mv *mover) moveInto(ctx context.Context, c core.Caller, info hub.ChannelInfo, to *ahp.MoveChatSessionDestination) (res ahp.MoveChatResult, err error) {
+	dest, known := mv.h.core.Hub.Info(to.Session)
 	if !known || dest.Kind != ahp.ChannelSession || !c.Audience().Sees(dest) {
 		return res, core.NoSession(to.Session)
 	}
 	if err := core.MayCall(c, "moveChat", dest); err != nil {
 		return res, err
 	}
-	if err := h.core.Ensure(ctx, to.Session); err != nil {
+	if err := mv.h.core.Ensure(ctx, to.Session); err != nil {
 		return res, err
 	}
-	err = h.relocate(ctx, to.Session, func(tx *hub.Tx, moves func(move) error) error {
-		return h.place(tx, info, to, moves)
+	err = mv.relocate(ctx, to.Session, func(tx *hub.Tx, moves func(move) error) error {
+		return mv.placeChat(tx, info, to, moves)
 	})
 	if err != nil {
 		return res, err
@@ -77,19 +55,19 @@ func (h *Host) moveInto(ctx context.Context, c core.Caller, info hub.ChannelInfo
 
 // relocate runs a step that moves chats twice: first only to learn which they are, as what is known of their changes is
 // carried over before they are. The step calls moves once nothing stands in the way, and does nothing when that fails.
-func (h *Host) relocate(ctx context.Context, to ahp.URI, step func(tx *hub.Tx, moves func(move) error) error) error {
+func (mv *mover) relocate(ctx context.Context, to ahp.URI, step func(tx *hub.Tx, moves func(move) error) error) error {
 	var m move
 	look := errors.New("only looking")
 	var refused error
-	err := h.core.Hub.Do(func(tx *hub.Tx) { refused = step(tx, func(found move) error { m = found; return look }) })
+	err := mv.h.core.Hub.Do(func(tx *hub.Tx) { refused = step(tx, func(found move) error { m = found; return look }) })
 	if err != nil || refused != look {
 		return cmp.Or(err, refused) // nil when it only changed its place
 	}
-	c, err := h.Changes.Carry(ctx, m.from, to, m.turns())
+	c, err := mv.h.Changes.Carry(ctx, m.from, to, m.turns())
 	if err != nil {
 		return ahp.Errorf(ahp.CodeInternalError, "what its turns changed cannot be brought along: %v", err)
 	}
-	err = h.core.Hub.Do(func(tx *hub.Tx) {
+	err = mv.h.core.Hub.Do(func(tx *hub.Tx) {
 		refused = step(tx, func(now move) error {
 			if !slices.Equal(now.turns(), m.turns()) {
 				return ahp.Errorf(ahp.CodeConflict, "something was said in the chat just now: try again")
@@ -97,22 +75,22 @@ func (h *Host) relocate(ctx context.Context, to ahp.URI, step func(tx *hub.Tx, m
 			return nil
 		})
 		if refused == nil {
-			h.Changes.HandTurns(tx, c)
+			mv.h.Changes.HandTurns(tx, c)
 		}
 	})
 	if err = cmp.Or(err, refused); err == nil {
-		h.Changes.CarryMarks(ctx, c)
+		mv.h.Changes.CarryMarks(ctx, c)
 	}
 	return err
 }
 
-func (h *Host) place(tx *hub.Tx, info hub.ChannelInfo, to *ahp.MoveChatSessionDestination, moves func(move) error) error {
-	m, err := h.moving(tx, info)
+func (mv *mover) placeChat(tx *hub.Tx, info hub.ChannelInfo, to *ahp.MoveChatSessionDestination, moves func(move) error) error {
+	m, err := mv.prepare(tx, info)
 	if err != nil {
 		return err
 	}
 	dest, ok := hub.StateOf[*ahp.SessionState](tx, to.Session)
-	if !ok || h.disposing.held(to.Session) {
+	if !ok || mv.h.disposing.held(to.Session) {
 		return core.NoSession(to.Session)
 	}
 	order, err := orderWith(dest, m, to.After)
@@ -120,13 +98,13 @@ func (h *Host) place(tx *hub.Tx, info hub.ChannelInfo, to *ahp.MoveChatSessionDe
 		return err
 	}
 	if to.Session != info.Session {
-		if err := h.fits(m, dest); err != nil {
+		if err := mv.checkFits(m, dest); err != nil {
 			return err
 		}
 		if err := moves(m); err != nil {
 			return err
 		}
-		h.hand(tx, m, to.Session)
+		mv.moveFamily(tx, m, to.Session)
 	}
 	tx.Apply(to.Session, &ahp.SessionChatsReorderedAction{Chats: order})
 	return nil
@@ -150,11 +128,11 @@ func (m move) turns() (ids []string) {
 	return ids
 }
 
-func (h *Host) moving(tx *hub.Tx, info hub.ChannelInfo) (m move, err error) {
+func (mv *mover) prepare(tx *hub.Tx, info hub.ChannelInfo) (m move, err error) {
 	now, _ := tx.Info(info.URI)
 	s, ok := hub.StateOf[*ahp.SessionState](tx, now.Session)
 	chat, here := hub.StateOf[*ahp.ChatState](tx, info.URI)
-	if !ok || !here || now.Session != info.Session || h.disposing.held(info.Session) {
+	if !ok || !here || now.Session != info.Session || mv.h.disposing.held(info.Session) {
 		return m, core.NoChannel(info.URI)
 	}
 	if chat.Movable == nil || !*chat.Movable || s.DefaultChat == info.URI {
@@ -222,14 +200,14 @@ func (m move) idle() error {
 	return nil
 }
 
-func (h *Host) fits(m move, dest *ahp.SessionState) error {
+func (mv *mover) checkFits(m move, dest *ahp.SessionState) error {
 	if err := m.idle(); err != nil {
 		return err
 	}
 	switch {
 	case dest.Provider != m.state.Provider:
 		return core.BadParams("destination: the agent of that session is %s, and of this chat %s", dest.Provider, m.state.Provider)
-	case len(dest.Chats)+len(m.family) > h.core.Limits.Chats:
+	case len(dest.Chats)+len(m.family) > mv.h.core.Limits.Chats:
 		return core.BadParams("destination: that session has %d chats already", len(dest.Chats))
 	}
 	for _, c := range m.chats {
@@ -242,42 +220,43 @@ func (h *Host) fits(m move, dest *ahp.SessionState) error {
 	return nil
 }
 
-// hand takes the chats out of one session and lists them in another.
-func (h *Host) hand(tx *hub.Tx, m move, to ahp.URI) {
+// moveFamily takes the chats out of one session and lists them in another.
+func (mv *mover) moveFamily(tx *hub.Tx, m move, to ahp.URI) {
 	for i, c := range m.family {
-		h.leave(tx, m.from, c.Resource)
+		mv.removeChat(tx, m.from, c.Resource)
 		tx.Move(c.Resource, to)
 		tx.Apply(to, &ahp.SessionChatAddedAction{Summary: c})
-		h.settleChat(tx, to, m.chats[i])
+		mv.settleChat(tx, to, m.chats[i])
 	}
 }
 
-func (h *Host) leave(tx *hub.Tx, session, chat ahp.URI) {
-	h.forgetInputNeeded(tx, session, chat)
-	h.Changes.CloseChat(tx, session, chat)
+// removeChat takes a chat off its session, with what waits in it.
+func (mv *mover) removeChat(tx *hub.Tx, session, chat ahp.URI) {
+	mv.h.forgetInputNeeded(tx, session, chat)
+	mv.h.Changes.CloseChat(tx, session, chat)
 	tx.Apply(session, &ahp.SessionChatRemovedAction{Chat: chat}) // AHP requirement 102
 	was := hub.ChannelInfo{URI: chat, Kind: ahp.ChannelChat, Session: session}
-	tx.Effect(chat, func(context.Context) { h.turns.endRun(was, "") })
+	tx.Effect(chat, func(context.Context) { mv.h.turns.endRun(was, "") })
 }
 
 // settleChat gives a moved chat the changesets of its new session.
-func (h *Host) settleChat(tx *hub.Tx, session ahp.URI, chat *ahp.ChatState) {
+func (mv *mover) settleChat(tx *hub.Tx, session ahp.URI, chat *ahp.ChatState) {
 	if len(chat.Changesets) > 0 {
-		tx.Apply(chat.Resource, &ahp.ChatChangesetsChangedAction{Changesets: h.Changes.ChatCatalogue(session, chat.Resource, chat.WorkingDirectories)})
+		tx.Apply(chat.Resource, &ahp.ChatChangesetsChangedAction{Changesets: mv.h.Changes.ChatCatalogue(session, chat.Resource, chat.WorkingDirectories)})
 	}
 }
 
 // moveOut makes a session of a chat, with the agent, directories and settings of the one it leaves.
-func (h *Host) moveOut(ctx context.Context, c core.Caller, info hub.ChannelInfo) (res ahp.MoveChatResult, err error) {
+func (mv *mover) moveOut(ctx context.Context, c core.Caller, info hub.ChannelInfo) (res ahp.MoveChatResult, err error) {
 	if err := core.MayCall(c, "createSession", core.RootInfo); err != nil {
 		return res, err
 	}
 	to := core.NewSessionURI()
-	if err := h.checkNewURI(to); err != nil {
+	if err := mv.h.checkNewURI(to); err != nil {
 		return res, err
 	}
-	err = h.relocate(ctx, to, func(tx *hub.Tx, moves func(move) error) error {
-		m, err := h.moving(tx, info)
+	err = mv.relocate(ctx, to, func(tx *hub.Tx, moves func(move) error) error {
+		m, err := mv.prepare(tx, info)
 		if err == nil {
 			err = m.idle()
 		}
@@ -285,18 +264,18 @@ func (h *Host) moveOut(ctx context.Context, c core.Caller, info hub.ChannelInfo)
 			err = moves(m)
 		}
 		if err == nil {
-			h.found(tx, m, to)
+			mv.createSession(tx, m, to)
 		}
 		return err
 	})
 	if err != nil {
-		h.Changes.Forget(ctx, to)
+		mv.h.Changes.Forget(ctx, to)
 		return res, err
 	}
 	return ahp.MoveChatResult{Session: to}, nil
 }
 
-func (h *Host) found(tx *hub.Tx, m move, to ahp.URI) {
+func (mv *mover) createSession(tx *hub.Tx, m move, to ahp.URI) {
 	dirs := m.state.WorkingDirectories
 	if own := m.chats[0].WorkingDirectories; len(own) > 0 {
 		dirs = own
@@ -307,17 +286,17 @@ func (h *Host) found(tx *hub.Tx, m move, to ahp.URI) {
 		Provider: m.state.Provider, Title: first.Title, Status: ahp.SessionStatusIdle, Lifecycle: ahp.SessionLifecycleCreating,
 		WorkingDirectories: dirs, Config: cloneConfig(m.state.Config), ActiveClients: []ahp.SessionActiveClient{}, Project: projectOf(dirs),
 		Annotations: &ahp.AnnotationsSummary{Resource: core.AnnotationsURI(to)},
-		Chats:       append([]ahp.ChatSummary{first}, m.family[1:]...), DefaultChat: first.Resource, Changesets: h.Changes.Catalogue(to),
+		Chats:       append([]ahp.ChatSummary{first}, m.family[1:]...), DefaultChat: first.Resource, Changesets: mv.h.Changes.Catalogue(to),
 	}
-	h.core.MustOpen(tx, core.SessionInfo(to), s)
-	h.enlist(tx, to, s, core.Timestamp(h.core.Now()))
+	mv.h.core.MustOpen(tx, core.SessionInfo(to), s)
+	mv.h.enlist(tx, to, s, core.Timestamp(mv.h.core.Now()))
 	for i, c := range m.family {
-		h.leave(tx, m.from, c.Resource)
+		mv.removeChat(tx, m.from, c.Resource)
 		tx.Move(c.Resource, to)
-		h.settleChat(tx, to, m.chats[i])
+		mv.settleChat(tx, to, m.chats[i])
 	}
 	tx.Apply(first.Resource, &ahp.ChatMovableChangedAction{Movable: false})
-	tx.Effect(to, func(context.Context) { h.begin(to) })
+	tx.Effect(to, func(context.Context) { mv.h.begin(to) })
 }
 
 func cloneConfig(c *ahp.SessionConfigState) *ahp.SessionConfigState {
@@ -344,8 +323,8 @@ func nextDefault(s *ahp.SessionState, gone ahp.URI) ahp.URI {
 	return ""
 }
 
-// promote makes a chat its session's default one, which is never movable.
-func (h *Host) promote(tx *hub.Tx, session, chat ahp.URI) {
+// promoteChat makes a chat its session's default one, which is never movable.
+func (mv *mover) promoteChat(tx *hub.Tx, session, chat ahp.URI) {
 	tx.Apply(session, &ahp.SessionDefaultChatChangedAction{DefaultChat: chat})
 	tx.Apply(chat, &ahp.ChatMovableChangedAction{Movable: false})
 }

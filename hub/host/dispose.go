@@ -154,7 +154,7 @@ func (h *Host) emptyTrash(tx *hub.Tx) {
 		tx.Record(core.BucketSessions, oldest, nil)
 		h.Changes.ForgetReview(tx, oldest)
 		h.Customs.ForgetDecisions(tx, oldest)
-		tx.Effect(oldest, func(ctx context.Context) { h.forgetSession(ctx, oldest) })
+		tx.Effect(oldest, func(ctx context.Context) { h.provisional.forgetSession(ctx, oldest) })
 	}
 }
 

@@ -95,6 +95,7 @@ type Host struct {
 	tools       toolboxes
 
 	turns *turns
+	moves mover
 }
 
 // New makes a host; give its Derive to the hub's configuration.
@@ -126,7 +127,7 @@ func New(cfg Config) (*Host, error) {
 		return nil, fmt.Errorf("host: the data directory %s cannot be guarded: %w", cfg.DataDir, err)
 	}
 	h := &Host{cfg: cfg, guard: guarded}
-	h.turns = newTurns(h)
+	h.turns, h.moves, h.provisional.h = newTurns(h), mover{h}, h
 	h.core = core.New(core.Config{Hub: cfg.Hub, Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Limits: cfg.Limits})
 	h.core.Woken = h.woken
 	if err := h.newParts(); err != nil {

@@ -112,3 +112,26 @@ func after(list []*core.Entry, p position) int {
 	}
 	return i
 }
+
+// IsProvisional reports whether nothing is in a session yet.
+func (h *Host) IsProvisional(session ahp.URI) bool {
+	e := h.core.Catalogue.Alive(session)
+	return e != nil && e.Provisional
+}
+
+// Listed returns the sessions that the caller may see and that something is in, newest modified first.
+func (h *Host) Listed(c core.Caller) []ahp.SessionSummary {
+	list := h.visible(c)
+	out := make([]ahp.SessionSummary, 0, len(list))
+	for _, e := range list {
+		if !e.Provisional {
+			out = append(out, c.Principal.Summary(e.Summary))
+		}
+	}
+	return out
+}
+
+// Keep has a session stay although nothing is in it, as when a link into it was made.
+func (h *Host) Keep(session ahp.URI) error {
+	return h.core.Hub.Do(func(tx *hub.Tx) { h.provisional.keepFor(tx, session) })
+}

@@ -21,6 +21,8 @@ const provisionalFor = 10 * time.Minute
 
 // provisionals is what the host knows of provisional sessions in this run.
 type provisionals struct {
+	h *Host
+
 	mu sync.Mutex
 	of map[ahp.URI]*provisional
 }
@@ -76,62 +78,39 @@ func (p *provisionals) unsubscribed(session ahp.URI, client core.ClientRef) {
 }
 
 // makeProvisional notes that a session was just made, by a client that may never use it.
-func (h *Host) makeProvisional(tx *hub.Tx, session ahp.URI, creator core.ClientRef) {
-	e := h.core.Catalogue.Alive(session)
+func (ps *provisionals) makeProvisional(tx *hub.Tx, session ahp.URI, creator core.ClientRef) {
+	e := ps.h.core.Catalogue.Alive(session)
 	if e == nil {
 		return
 	}
 	next := *e
 	next.Fresh, next.Provisional = true, true
-	h.core.Save(tx, &next)
-	h.provisional.change(session, func(p *provisional) { p.creator = creator })
+	ps.h.core.Save(tx, &next)
+	ps.change(session, func(p *provisional) { p.creator = creator })
 }
 
-// IsProvisional reports whether nothing is in a session yet.
-func (h *Host) IsProvisional(session ahp.URI) bool {
-	e := h.core.Catalogue.Alive(session)
-	return e != nil && e.Provisional
-}
-
-// Listed returns the sessions that the caller may see and that something is in, newest modified first.
-func (h *Host) Listed(c core.Caller) []ahp.SessionSummary {
-	list := h.visible(c)
-	out := make([]ahp.SessionSummary, 0, len(list))
-	for _, e := range list {
-		if !e.Provisional {
-			out = append(out, c.Principal.Summary(e.Summary))
-		}
-	}
-	return out
-}
-
-// Keep has a session stay although nothing is in it, as when a link into it was made.
-func (h *Host) Keep(session ahp.URI) error {
-	return h.core.Hub.Do(func(tx *hub.Tx) { h.keepFor(tx, session) })
-}
-
-func (h *Host) keepFor(tx *hub.Tx, session ahp.URI) {
-	if e := h.core.Catalogue.Alive(session); e != nil && e.Fresh {
+func (ps *provisionals) keepFor(tx *hub.Tx, session ahp.URI) {
+	if e := ps.h.core.Catalogue.Alive(session); e != nil && e.Fresh {
 		next := *e
 		next.Fresh, next.Provisional = false, false
-		h.core.Save(tx, &next)
-		h.openUsed(tx, session)
+		ps.h.core.Save(tx, &next)
+		ps.openUsed(tx, session)
 	}
 }
 
 // openUsed has the agent of a session that was provisional opened, now that something is in it.
-func (h *Host) openUsed(tx *hub.Tx, session ahp.URI) {
+func (ps *provisionals) openUsed(tx *hub.Tx, session ahp.URI) {
 	tx.Effect(session, func(context.Context) {
-		if h.provisional.takeUnopened(session) {
-			h.openNow(session)
+		if ps.takeUnopened(session) {
+			ps.h.openNow(session)
 		}
 	})
 }
 
 // reconsider notes whether something is in a session now. What was said in it, and its title, count for good; what can
 // be taken back, as a draft, counts while it is there.
-func (h *Host) reconsider(tx *hub.Tx, session ahp.URI) {
-	e := h.core.Catalogue.Alive(session)
+func (ps *provisionals) reconsider(tx *hub.Tx, session ahp.URI) {
+	e := ps.h.core.Catalogue.Alive(session)
 	if e == nil || !e.Fresh {
 		return
 	}
@@ -141,7 +120,7 @@ func (h *Host) reconsider(tx *hub.Tx, session ahp.URI) {
 	}
 	used, known := s.Title != defaultTitle, true
 	if used {
-		h.keepFor(tx, session)
+		ps.keepFor(tx, session)
 		return
 	}
 	for _, c := range s.Chats {
@@ -150,27 +129,27 @@ func (h *Host) reconsider(tx *hub.Tx, session ahp.URI) {
 		case !awake:
 			known = false
 		case len(chat.Turns) > 0 || chat.ActiveTurn != nil || chat.TurnsNextCursor != "":
-			h.keepFor(tx, session)
+			ps.keepFor(tx, session)
 			return
 		default:
 			used = used || isWaiting(chat)
 		}
 	}
-	used = used || hasThreads(e) || hasOwnChanges(e, s) || h.hasTerminal(tx, session)
+	used = used || hasThreads(e) || hasOwnChanges(e, s) || ps.hasTerminal(tx, session)
 	if known || used {
-		h.setProvisional(tx, e, !used)
+		ps.setProvisional(tx, e, !used)
 	}
 }
 
-func (h *Host) setProvisional(tx *hub.Tx, e *core.Entry, provisional bool) {
+func (ps *provisionals) setProvisional(tx *hub.Tx, e *core.Entry, provisional bool) {
 	if e.Provisional == provisional {
 		return
 	}
 	next := *e
 	next.Provisional = provisional
-	h.core.Save(tx, &next)
+	ps.h.core.Save(tx, &next)
 	if !provisional {
-		h.openUsed(tx, e.Summary.Resource)
+		ps.openUsed(tx, e.Summary.Resource)
 	}
 }
 
@@ -190,7 +169,7 @@ func hasOwnChanges(e *core.Entry, s *ahp.SessionState) bool {
 	return own && e.Summary.Changes != nil && e.Summary.Changes.Files != nil && *e.Summary.Changes.Files > 0
 }
 
-func (h *Host) hasTerminal(tx *hub.Tx, session ahp.URI) bool {
+func (ps *provisionals) hasTerminal(tx *hub.Tx, session ahp.URI) bool {
 	root, ok := hub.StateOf[*ahp.RootState](tx, ahp.RootURI)
 	if !ok {
 		return false
@@ -204,13 +183,13 @@ func (h *Host) hasTerminal(tx *hub.Tx, session ahp.URI) bool {
 }
 
 // sweepProvisional removes the provisional sessions whose client had left long enough before now.
-func (h *Host) sweepProvisional(ctx context.Context, now time.Time) {
-	for _, e := range h.core.Catalogue.List(false) {
+func (ps *provisionals) sweepProvisional(ctx context.Context, now time.Time) {
+	for _, e := range ps.h.core.Catalogue.List(false) {
 		if !e.Provisional {
 			continue
 		}
-		here, gone := h.isAttended(e), false
-		h.provisional.change(e.Summary.Resource, func(p *provisional) {
+		here, gone := ps.isAttended(e), false
+		ps.change(e.Summary.Resource, func(p *provisional) {
 			switch {
 			case here:
 				p.left = time.Time{}
@@ -221,88 +200,88 @@ func (h *Host) sweepProvisional(ctx context.Context, now time.Time) {
 			}
 		})
 		if gone {
-			h.removeProvisional(ctx, e.Summary.Resource)
+			ps.removeProvisional(ctx, e.Summary.Resource)
 		}
 	}
 }
 
 // isAttended reports whether a client follows a session, or the one that made it is connected and has not left it.
-func (h *Host) isAttended(e *core.Entry) bool {
+func (ps *provisionals) isAttended(e *core.Entry) bool {
 	uri := e.Summary.Resource
-	if h.core.Hub.CountFollowers(uri) > 0 || h.core.Hub.CountFollowers(core.AnnotationsURI(uri)) > 0 {
+	if ps.h.core.Hub.CountFollowers(uri) > 0 || ps.h.core.Hub.CountFollowers(core.AnnotationsURI(uri)) > 0 {
 		return true
 	}
 	for _, c := range e.Summary.Chats {
-		if h.core.Hub.CountFollowers(c.Resource) > 0 {
+		if ps.h.core.Hub.CountFollowers(c.Resource) > 0 {
 			return true
 		}
 	}
 	var by provisional
-	h.provisional.change(uri, func(p *provisional) { by = *p })
-	return by.creator.ID != "" && !by.released && h.core.Hub.IsConnected(by.creator.ID)
+	ps.change(uri, func(p *provisional) { by = *p })
+	return by.creator.ID != "" && !by.released && ps.h.core.Hub.IsConnected(by.creator.ID)
 }
 
 // removeProvisional takes a session away for good if there is still nothing in it. It takes no place in the trash.
-func (h *Host) removeProvisional(ctx context.Context, session ahp.URI) {
-	if !h.disposing.claim(session) {
+func (ps *provisionals) removeProvisional(ctx context.Context, session ahp.URI) {
+	if !ps.h.disposing.claim(session) {
 		return
 	}
-	defer h.disposing.release(session)
-	info, known := h.core.Hub.Info(session)
+	defer ps.h.disposing.release(session)
+	info, known := ps.h.core.Hub.Info(session)
 	if !known {
 		return
 	}
-	channels, err := h.quieten(ctx, info)
-	if err == nil && h.worktreeHasWork(ctx, session) {
-		err = h.Keep(session)
+	channels, err := ps.h.quieten(ctx, info)
+	if err == nil && ps.worktreeHasWork(ctx, session) {
+		err = ps.h.Keep(session)
 	}
 	if err == nil {
-		err = h.core.Hub.Do(func(tx *hub.Tx) { h.discard(tx, session, channels) })
+		err = ps.h.core.Hub.Do(func(tx *hub.Tx) { ps.discard(tx, session, channels) })
 	}
 	if err != nil {
-		h.core.Log.Warn("a session that nothing is in was not removed", "session", session, "err", err)
+		ps.h.core.Log.Warn("a session that nothing is in was not removed", "session", session, "err", err)
 	}
 }
 
 // worktreeHasWork reports whether something lies in a session's worktree that is nowhere else.
-func (h *Host) worktreeHasWork(ctx context.Context, session ahp.URI) bool {
-	s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, session)
+func (ps *provisionals) worktreeHasWork(ctx context.Context, session ahp.URI) bool {
+	s, ok := hub.StateOf[*ahp.SessionState](ps.h.core.Hub, session)
 	if !ok {
 		return false
 	}
-	return h.Changes.HasUnsavedWork(ctx, s)
+	return ps.h.Changes.HasUnsavedWork(ctx, s)
 }
 
-func (h *Host) discard(tx *hub.Tx, session ahp.URI, channels []hub.ChannelInfo) {
-	h.reconsider(tx, session)
-	e := h.core.Catalogue.Alive(session)
+func (ps *provisionals) discard(tx *hub.Tx, session ahp.URI, channels []hub.ChannelInfo) {
+	ps.reconsider(tx, session)
+	e := ps.h.core.Catalogue.Alive(session)
 	if e == nil || !e.Provisional {
 		return
 	}
-	h.Changes.CloseAll(tx, session)
-	h.Terminals.CloseSession(tx, session)
-	h.clients.UnlistAll(tx, session)
+	ps.h.Changes.CloseAll(tx, session)
+	ps.h.Terminals.CloseSession(tx, session)
+	ps.h.clients.UnlistAll(tx, session)
 	for _, ch := range channels {
 		tx.Close(ch.URI)
 	}
-	h.core.Catalogue.Remove(session)
+	ps.h.core.Catalogue.Remove(session)
 	tx.Record(core.BucketSessions, session, nil)
-	h.Changes.ForgetReview(tx, session)
-	h.Customs.ForgetDecisions(tx, session)
-	h.notifyRemoved(tx, session)
+	ps.h.Changes.ForgetReview(tx, session)
+	ps.h.Customs.ForgetDecisions(tx, session)
+	ps.h.notifyRemoved(tx, session)
 	tx.Effect(session, func(ctx context.Context) {
-		h.turns.drop(session, errDisposed)
-		h.provisional.forget(session)
-		h.opening.take(session)
-		h.forgetSession(ctx, session)
+		ps.h.turns.drop(session, errDisposed)
+		ps.forget(session)
+		ps.h.opening.take(session)
+		ps.forgetSession(ctx, session)
 	})
 }
 
 // forgetSession removes from disk what is left of a session that cannot be restored.
-func (h *Host) forgetSession(ctx context.Context, session ahp.URI) {
-	h.Changes.Forget(ctx, session)
-	h.Changes.ForgetWorktree(ctx, session)
-	if err := os.RemoveAll(h.agentData(session)); err != nil {
-		h.core.Log.Warn("what an agent kept of a session is left behind", "session", session, "err", err)
+func (ps *provisionals) forgetSession(ctx context.Context, session ahp.URI) {
+	ps.h.Changes.Forget(ctx, session)
+	ps.h.Changes.ForgetWorktree(ctx, session)
+	if err := os.RemoveAll(ps.h.agentData(session)); err != nil {
+		ps.h.core.Log.Warn("what an agent kept of a session is left behind", "session", session, "err", err)
 	}
 }

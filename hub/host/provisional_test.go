@@ -129,7 +129,7 @@ func TestUnusedSessionSurvivesRestart(t *testing.T) {
 	one := newLife(t, dir, f, core.Limits{})
 	one.must(one.host.CreateSession(t.Context(), core.Caller{Principal: owner}, ahp.CreateSessionParams{Channel: session}))
 	one.until("ready", func() bool { return one.host.core.Catalogue.Get(session).Lifecycle == ahp.SessionLifecycleReady })
-	one.host.sweepProvisional(t.Context(), now)
+	one.host.provisional.sweepProvisional(t.Context(), now)
 	one.until("durable", func() bool { return one.hub.Stats().UnjournaledBytes == 0 })
 	one.end(false)
 
@@ -138,7 +138,7 @@ func TestUnusedSessionSurvivesRestart(t *testing.T) {
 		after time.Duration
 		stays bool
 	}{{9 * time.Minute, true}, {18 * time.Minute, true}, {19 * time.Minute, false}} {
-		two.host.sweepProvisional(t.Context(), now.Add(step.after))
+		two.host.provisional.sweepProvisional(t.Context(), now.Add(step.after))
 		if _, there := two.host.Summary(session); there != step.stays {
 			t.Errorf("%v after its client left it is there: %t", step.after, there)
 		}

@@ -46,7 +46,7 @@ func (h *Host) CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSes
 	var taken error
 	err = h.core.Hub.Do(func(tx *hub.Tx) {
 		if taken = h.admit(tx, p.Channel, state); taken == nil {
-			h.makeProvisional(tx, p.Channel, c.Ref())
+			h.provisional.makeProvisional(tx, p.Channel, c.Ref())
 			if p.ActiveClient != nil {
 				h.clients.List(tx, p.Channel, c.Ref())
 			}

@@ -21,7 +21,7 @@ func (h *Host) janitor(ctx context.Context) {
 			h.sleepIdle(h.core.Now().Add(-h.core.Limits.Idle))
 			h.Automations.SleepRuns(h.core.Now().Add(-h.core.Limits.Idle))
 			h.Files.LeaveWatches(core.ClientRef{}) // what no end of a connection has told of
-			h.sweepProvisional(ctx, h.core.Now())
+			h.provisional.sweepProvisional(ctx, h.core.Now())
 		case <-ctx.Done():
 			return
 		}

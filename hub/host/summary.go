@@ -20,7 +20,7 @@ var quiet = map[string]bool{
 // deriveChat carries a chat's change up to its session, then starts what was queued.
 func (h *Host) deriveChat(tx *hub.Tx, e *hub.Envelope) {
 	if _, draft := e.Action.(*ahp.ChatDraftChangedAction); draft || !quiet[e.Action.ActionType()] {
-		defer h.reconsider(tx, e.Channel.Session)
+		defer h.provisional.reconsider(tx, e.Channel.Session)
 	}
 	if quiet[e.Action.ActionType()] {
 		return
@@ -112,14 +112,14 @@ func (h *Host) deriveSession(tx *hub.Tx, e *hub.Envelope) {
 		return // its own derivation goes on from here
 	}
 	h.updateEntry(tx, e.Channel.URI, func(e *core.Entry) { fold(e, s) })
-	h.reconsider(tx, e.Channel.URI)
+	h.provisional.reconsider(tx, e.Channel.URI)
 }
 
 // deriveAnnotations keeps the counts that summaries show.
 func (h *Host) deriveAnnotations(tx *hub.Tx, e *hub.Envelope) {
 	if s, ok := hub.StateOf[*ahp.AnnotationsState](tx, e.Channel.URI); ok {
 		h.updateEntry(tx, e.Channel.Session, func(entry *core.Entry) { entry.Summary.Annotations = countThreads(e.Channel.URI, s) })
-		h.reconsider(tx, e.Channel.Session)
+		h.provisional.reconsider(tx, e.Channel.Session)
 	}
 }
 
@@ -134,7 +134,7 @@ func countThreads(uri ahp.URI, s *ahp.AnnotationsState) *ahp.AnnotationsSummary 
 // setChanges publishes what a session changed in files, all in all.
 func (h *Host) setChanges(tx *hub.Tx, session ahp.URI, changes *ahp.ChangesSummary) {
 	h.updateEntry(tx, session, func(e *core.Entry) { e.Summary.Changes = changes })
-	h.reconsider(tx, session)
+	h.provisional.reconsider(tx, session)
 }
 
 // updateEntry changes a session's entry; the root's subscribers hear what is new in it.

@@ -58,6 +58,7 @@ func TestCrashDuringStart(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(stage, "/", " "), func(t *testing.T) {
 			w, file := crashing(t, "plain", stage)
+			w.until("the session failed", func() bool { return w.session().Lifecycle == ahp.SessionLifecycleFailed })
 			if s := w.session(); s.Lifecycle != ahp.SessionLifecycleFailed || s.CreationError == nil ||
 				!strings.HasPrefix(s.CreationError.Message, want) {
 				t.Fatalf("the session is %s: %+v", s.Lifecycle, s.CreationError)

@@ -1,0 +1,81 @@
+package e2e
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const (
+	mostMethods = 150 // of a type
+	mostFiles   = 60  // of a package; generated files and tests aside
+)
+
+// moreFiles holds the packages that may have more, and how many.
+var moreFiles = map[string]int{"hub/ahp": 80} // small files, one for each channel's noun
+
+// TestTypesAndPackagesStaySmall keeps a reader from getting lost in one package or one type.
+func TestTypesAndPackagesStaySmall(t *testing.T) {
+	files, methods := map[string]int{}, map[string]int{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != ".." {
+			if err == nil {
+				err = filepath.SkipDir
+			}
+			return err
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "_templ.go") {
+			return nil
+		}
+		dir, err := filepath.Rel("..", filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		files[dir]++
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil {
+				methods[dir+"."+receiverName(fn.Recv.List[0].Type)]++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 30 || len(methods) < 100 {
+		t.Fatalf("only %d packages and %d types were read", len(files), len(methods))
+	}
+	for dir, n := range files {
+		if most := max(mostFiles, moreFiles[dir]); n > most {
+			t.Errorf("%s has %d files, and at most %d are allowed: split it", dir, n, most)
+		}
+	}
+	for name, n := range methods {
+		if n > mostMethods {
+			t.Errorf("%s has %d methods, and at most %d are allowed: give some of them a type of their own", name, n, mostMethods)
+		}
+	}
+}
+
+// receiverName returns the type's name of a receiver.
+func receiverName(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.StarExpr:
+		return receiverName(x.X)
+	case *ast.IndexExpr:
+		return receiverName(x.X)
+	case *ast.IndexListExpr:
+		return receiverName(x.X)
+	case *ast.Ident:
+		return x.Name
+	}
+	return "?"
+}
