@@ -53,8 +53,13 @@ var shellCases = map[string]shellCase{
 	},
 	"fish": {
 		shell: "fish",
-		files: map[string]string{".config/fish/config.fish": "set -g MINE mine\nset -g fish_greeting\nfunction fish_prompt; echo -n 'ready> '; end\nfunction fish_right_prompt; end\n"},
-		env:   map[string]string{"XDG_CONFIG_HOME": "~/.config", "XDG_DATA_HOME": "~/data"},
+		files: map[string]string{
+			".config/fish/config.fish": "set -g MINE mine\nset -g fish_greeting\n" +
+				"function fish_prompt; echo -n 'ready> '; end\nfunction fish_right_prompt; end\n",
+			// Without this directory fish fills it in the background, and outlives the test.
+			"data/fish/generated_completions/none.fish": "",
+		},
+		env: map[string]string{"XDG_CONFIG_HOME": "~/.config", "XDG_DATA_HOME": "~/data"},
 		run: []ran{
 			{"sh -c 'exit 5'", "", 5},
 			{`echo "$MINE st=$status; a;b"`, "", 0},
