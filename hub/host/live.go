@@ -21,15 +21,14 @@ type live struct {
 	cancel context.CancelCauseFunc
 	wg     sync.WaitGroup
 
-	mu       sync.Mutex
-	closed   bool
-	opened   chan struct{} // nil: nobody asked for the agent yet
-	agent    agent.Session
-	err      error
-	tools    *Toolbox         // of the agent that is open, or being opened
-	progress *progress        // of its opening
-	stale    bool             // the agent is to be opened anew once it has nothing to do
-	runs     map[ahp.URI]*run // the newest of each chat
+	mu     sync.Mutex
+	closed bool
+	opened chan struct{} // nil: nobody asked for the agent yet
+	agent  agent.Session
+	err    error
+	tools  *Toolbox         // of the agent that is open, or being opened
+	stale  bool             // the agent is to be opened anew once it has nothing to do
+	runs   map[ahp.URI]*run // the newest of each chat
 }
 
 var (
@@ -89,17 +88,9 @@ func (l *live) open(ctx context.Context) (agent.Session, error) {
 }
 
 func (l *live) openAgent() {
-	if told := l.h.opening.take(l.uri); told != nil {
-		l.mu.Lock()
-		l.progress = told
-		l.mu.Unlock()
-		defer func() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			told.end(openedOrNot(l.err))
-		}()
-	}
-	s, err := l.connect()
+	told := l.h.opening.take(l.uri)
+	s, err := l.connect(told)
+	defer told.end(openedOrNot(err))
 	if err != nil {
 		l.takeTools()
 	}
@@ -115,7 +106,7 @@ func (l *live) openAgent() {
 	}
 }
 
-func (l *live) connect() (agent.Session, error) {
+func (l *live) connect(told *progress) (agent.Session, error) {
 	s, ok := hub.StateOf[*ahp.SessionState](l.h.core.Hub, l.uri)
 	if !ok {
 		return nil, errDisposed
@@ -124,7 +115,7 @@ func (l *live) connect() (agent.Session, error) {
 	if backend == nil {
 		return nil, errors.New("the agent " + s.Provider + " is not configured any more: start the host with it to go on here")
 	}
-	spec, err := l.spec(s)
+	spec, err := l.spec(s, told)
 	if err != nil {
 		return nil, err
 	}

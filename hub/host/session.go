@@ -181,13 +181,10 @@ func (h *Host) begin(uri ahp.URI) {
 // openNow opens the agent of a session and says how that went.
 func (h *Host) openNow(uri ahp.URI) {
 	h.Customs.Refresh(uri)
-	l, told := h.turns.liveOf(uri), h.opening.take(uri)
+	l := h.turns.liveOf(uri)
 	l.goes(func() {
-		l.mu.Lock()
-		l.progress = told
-		l.mu.Unlock()
 		_, err := l.open(l.ctx)
-		told.end(openedOrNot(err))
+		h.opening.take(uri).end(openedOrNot(err)) // still there when a turn had the agent opened already
 		if l.ctx.Err() != nil {
 			return // disposed meanwhile, or the host stops: tried again at the next start
 		}
@@ -230,14 +227,14 @@ func (h *Host) markUnread(tx *hub.Tx, session ahp.URI) {
 	tx.Apply(session, &ahp.SessionIsReadChangedAction{IsRead: false})
 }
 
-// spec is what the session's agent is opened with.
-func (l *live) spec(s *ahp.SessionState) (agent.Spec, error) {
+// spec is what the session's agent is opened with; told receives the steps.
+func (l *live) spec(s *ahp.SessionState, told *progress) (agent.Spec, error) {
 	data := l.h.agentData(l.uri)
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return agent.Spec{}, err
 	}
 	return agent.Spec{Session: l.uri, Dirs: core.LocalPaths(s.WorkingDirectories), Config: l.config, Data: data,
-		MCP: append(l.giveTools(s), l.giveServers(l.h.cfg.Agents[s.Provider])...), Host: agentHost{l}, Log: l.h.core.Log.With("session", l.uri), Progress: l.progress.step,
+		MCP: append(l.giveTools(s), l.giveServers(l.h.cfg.Agents[s.Provider])...), Host: agentHost{l}, Log: l.h.core.Log.With("session", l.uri), Progress: told.step,
 		Guard: l.h.guard, Worktrees: core.OwnWorktrees(l.uri)}, nil
 }
 
