@@ -137,7 +137,9 @@ func chatToolCallReady(s *ChatState, a *ChatToolCallReadyAction) *ChatState {
 func (v *ToolCallPendingConfirmationState) ready(a *ChatToolCallReadyAction) {
 	v.InvocationMessage = a.InvocationMessage
 	keep(&v.ToolInput, a.ToolInput)
-	keep(&v.Contributor, a.Contributor)
+	if canRefineContributor(v.Contributor, a.Contributor) {
+		v.Contributor = a.Contributor
+	}
 	keep(&v.ConfirmationTitle, a.ConfirmationTitle)
 	keep(&v.RiskAssessment, a.RiskAssessment)
 	keep(&v.Edits, a.Edits)
@@ -148,6 +150,29 @@ func (v *ToolCallPendingConfirmationState) ready(a *ChatToolCallReadyAction) {
 	if a.Options != nil {
 		v.Options = a.Options
 	}
+}
+
+// canRefineContributor reports whether next may stand in the place of what chat/toolCallStart said. It must not change
+// who executes the call (AHP requirement 141): a call of a client stays that client's, and no other becomes a client's.
+func canRefineContributor(now, next *ToolCallContributor) bool {
+	if next == nil {
+		return false
+	}
+	owner, isOwned := now.client()
+	client, isClients := next.client()
+	return isOwned == isClients && owner == client
+}
+
+// client returns the client that executes the call, false when another party does. A nil contributor is the host.
+func (u *ToolCallContributor) client() (id string, ok bool) {
+	if u == nil {
+		return "", false
+	}
+	v, ok := u.Value.(*ToolCallClientContributor)
+	if !ok {
+		return "", false
+	}
+	return v.ClientID, true
 }
 
 // keep sets *to unless there is nothing to set it to.
