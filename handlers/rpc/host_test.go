@@ -115,4 +115,6 @@ func TestRealHost(t *testing.T) {
 	cursor := c.states[chat].(*ahp.ChatState).TurnsNextCursor
 	c.call("turns", "fetchTurns", `{"channel":"`+chat+`","cursor":"`+cursor+`"}`)
 	c.check(w)
+	c.call("again", "fetchTurns", `{"channel":"`+chat+`","cursor":"`+cursor+`"}`) // adds none twice (AHP requirement 88)
+	c.check(w)
 }

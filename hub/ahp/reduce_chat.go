@@ -146,13 +146,23 @@ func chatQueuedMessagesReordered(s *ChatState, a *ChatQueuedMessagesReorderedAct
 	return edit(s, func(s *ChatState) { s.QueuedMessages = queue })
 }
 
-// chatTurnsLoaded puts older turns before the ones at hand.
+// chatTurnsLoaded puts older turns before the ones that are loaded. A page that comes twice, as a client may fetch it
+// before the first answer moved its cursor, loads nothing twice (AHP requirement 88).
 func chatTurnsLoaded(s *ChatState, a *ChatTurnsLoadedAction) *ChatState {
-	if len(a.Turns) == 0 && a.TurnsNextCursor == s.TurnsNextCursor {
-		return s
+	loaded := make(map[string]bool, len(s.Turns))
+	for _, t := range s.Turns {
+		loaded[t.ID] = true
 	}
 	turns := make([]*Turn, 0, len(a.Turns)+len(s.Turns))
-	turns = append(append(turns, a.Turns...), s.Turns...)
+	for _, t := range a.Turns {
+		if !loaded[t.ID] {
+			turns = append(turns, t)
+		}
+	}
+	if len(turns) == 0 && a.TurnsNextCursor == s.TurnsNextCursor {
+		return s
+	}
+	turns = append(turns, s.Turns...)
 	return edit(s, func(s *ChatState) { s.Turns, s.TurnsNextCursor = turns, a.TurnsNextCursor })
 }
 
