@@ -66,6 +66,7 @@ var packages = map[string]imports{
 	"web":                {[]string{"handlers/pages", "handlers/upgrade", "hub/access", "hub/audit", "hub/people", "hub/ahp", "templ/…", "hub/ids"}, "the server is handed its handlers, and lists every route of theirs"},
 	"cmd":                {[]string{"…"}, "the one place that names implementations"},
 	"e2e":                {[]string{"…"}, "tests see everything"},
+	"e2e/oracle":         {nil, "a second reducer can argue with the program's only while the two share nothing"},
 
 	// The parts of the host do not know each other: what one needs of sessions or of another it gets as a function.
 	"hub/host/changes":     {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/changeset", "hub/changeset/diff", "hub/guard", "hub/review", "hub/version", "hub/ids", "hub/texts"}, "changesets, threads and verdicts know the core alone, and sessions by the functions they are given"},
@@ -112,11 +113,13 @@ var bans = []struct {
 	{"templ", "net/http", "templates do no I/O"},
 }
 
-// below names the packages that lie behind the seam of hub/machine, and who may import them beside their own tests.
+// below names the packages that lie behind the seam of hub/machine or serve tests alone, and who may import them beside
+// their own tests.
 var below = map[string][]string{
 	"hub/terminal": {"hub/machine/local", "cmd", "e2e"},
 	"hub/custom":   {"hub/machine/local", "cmd", "e2e"},
 	"hub/mcp/dial": {"hub/machine/local", "cmd", "e2e"},
+	"e2e/oracle":   {"e2e"}, // the program must never reduce by it
 }
 
 // only names the packages that may use a library, so that it can be replaced in one place.
@@ -160,7 +163,7 @@ func TestImportGraph(t *testing.T) {
 					t.Errorf("%s imports %s: %s", dir, ours, r.reason)
 				}
 				if users, sealed := below[ours]; sealed && !slices.ContainsFunc(users, func(u string) bool { return within(dir, u) }) {
-					t.Errorf("%s imports %s, which lies behind hub/machine: use its interfaces", dir, ours)
+					t.Errorf("%s imports %s, which only %s may: use the interfaces of hub/machine, or hub/ahp", dir, ours, strings.Join(users, ", "))
 				}
 				if isPart(dir) && isPart(ours) && dir != ours {
 					t.Errorf("%s imports %s: parts of the host talk through the hub, or through functions given to New", dir, ours)

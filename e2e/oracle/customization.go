@@ -1,0 +1,97 @@
+package oracle
+
+func (r *reduction) customization(action string) {
+	id := text(r.a, "id")
+	switch action {
+	case "session/customizationsChanged":
+		replace(r.s, r.a, "customizations")
+	case "session/customizationUpdated":
+		upsert(r.s, "customizations", "id", r.a["customization"])
+	case "session/customizationRemoved":
+		r.removeCustomization(id)
+	case "session/customizationToggled":
+		if found, child := r.findCustomization(id); found != nil {
+			r.toggle(found, child)
+		}
+	case "session/mcpServerStateChanged":
+		if server := r.findServer(id); server != nil {
+			replace(server, r.a, "state", "channel")
+		}
+	case "session/mcpServerStartRequested":
+		r.askServer(id, "starting")
+	case "session/mcpServerStopRequested":
+		r.askServer(id, "stopped")
+	case "session/mcpServerBackgroundRequested":
+		state := member(r.findServer(id), "state")
+		if text(state, "kind") == "starting" && flag(state, "blocking") {
+			state["blocking"] = false
+		}
+	}
+}
+
+// findCustomization searches the top level, then the children of every container.
+func (r *reduction) findCustomization(id string) (found object, child bool) {
+	top := items(r.s, "customizations")
+	if i := find(top, "id", id); i >= 0 {
+		return top[i].(object), false
+	}
+	for _, container := range top {
+		c, _ := container.(object)
+		if i := find(items(c, "children"), "id", id); i >= 0 {
+			return items(c, "children")[i].(object), true
+		}
+	}
+	return nil, false
+}
+
+func (r *reduction) findServer(id string) object {
+	if found, _ := r.findCustomization(id); text(found, "type") == "mcpServer" {
+		return found
+	}
+	return nil
+}
+
+func (r *reduction) askServer(id, state string) {
+	if server := r.findServer(id); server != nil {
+		server["state"] = object{"kind": state}
+		delete(server, "channel")
+	}
+}
+
+func (r *reduction) removeCustomization(id string) {
+	if remove(r.s, "customizations", "id", id) {
+		return
+	}
+	for _, container := range items(r.s, "customizations") {
+		if c, _ := container.(object); remove(c, "children", "id", id) {
+			return
+		}
+	}
+}
+
+// toggle switches a customization. Since 0.8.0 plugins and MCP servers keep all decisions, and the others what the first
+// one says.
+func (r *reduction) toggle(found object, child bool) {
+	if r.version < v080 {
+		found["enabled"] = flag(r.a, "enabled")
+		return
+	}
+	decisions := items(r.a, "enablement")
+	switch text(found, "type") {
+	case "plugin", "mcpServer":
+		put(found, "enablement", nil)
+		if len(decisions) > 0 {
+			found["enablement"] = decisions
+		}
+	case "directory", "agent", "skill", "prompt", "rule", "hook":
+		found["enabled"] = true
+		if len(decisions) > 0 {
+			first, _ := decisions[0].(object)
+			found["enabled"] = flag(first, "enabled")
+		}
+	default: // unknown kinds: a leaf's rule when they are one
+		if child {
+			found["enabled"] = len(decisions) == 0 || flag(decisions[0].(object), "enabled")
+		}
+	}
+}

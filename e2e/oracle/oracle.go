@@ -1,0 +1,233 @@
+package oracle
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+type (
+	object = map[string]any
+	list   = []any
+)
+
+// Reduce returns the state of a channel after an action, by the rules of a version. The kind is the one that fixtures
+// name: root, session, chat, terminal, changeset, annotations, resourceWatch, automation, automationRun or canvas.
+// An action that the kind does not know leaves the state as it is. Neither argument is written to.
+func Reduce(version, kind string, state, action map[string]any) map[string]any {
+	r := &reduction{version: rankOf(version), s: copied(state).(object), a: copied(action).(object)}
+	if reduce := kinds[kind]; reduce != nil {
+		reduce(r, text(action, "type"))
+	}
+	return r.s
+}
+
+var kinds = map[string]func(r *reduction, action string){
+	"root":          (*reduction).root,
+	"session":       (*reduction).session,
+	"chat":          (*reduction).chat,
+	"terminal":      (*reduction).terminal,
+	"changeset":     (*reduction).changeset,
+	"annotations":   (*reduction).annotations,
+	"resourceWatch": func(*reduction, string) {}, // its actions are events, the state never changes
+	"automation":    (*reduction).automation,
+	"automationRun": (*reduction).automationRun,
+	"canvas":        (*reduction).canvas,
+}
+
+// reduction is one action on its way into one state. Both are copies that it may write to and share parts of.
+type reduction struct {
+	version int
+	s, a    object
+}
+
+// Releases whose reducers differ.
+var (
+	v050 = rankOf("0.5.0")
+	v052 = rankOf("0.5.2")
+	v060 = rankOf("0.6.0")
+	v070 = rankOf("0.7.0")
+	v080 = rankOf("0.8.0")
+	v090 = rankOf("0.9.0")
+)
+
+// rankOf orders versions: 0.5.2 before 0.6.0. A version in development, as 0.8-dev, comes just before its release.
+func rankOf(version string) int {
+	version, development := strings.CutSuffix(version, "-dev")
+	rank := 0
+	parts := append(strings.Split(version, "."), "0", "0")
+	for _, part := range parts[:3] {
+		n, _ := strconv.Atoi(part)
+		rank = rank*1000 + n
+	}
+	if development {
+		rank--
+	}
+	return rank
+}
+
+// copied returns a deep copy of a JSON value.
+func copied(v any) any {
+	switch v := v.(type) {
+	case object:
+		out := object{}
+		for k, e := range v {
+			out[k] = copied(e)
+		}
+		return out
+	case list:
+		out := make(list, len(v))
+		for i, e := range v {
+			out[i] = copied(e)
+		}
+		return out
+	}
+	return v
+}
+
+func text(o object, key string) string {
+	s, _ := o[key].(string)
+	return s
+}
+
+func flag(o object, key string) bool {
+	b, _ := o[key].(bool)
+	return b
+}
+
+func member(o object, key string) object {
+	v, _ := o[key].(object)
+	return v
+}
+
+func items(o object, key string) list {
+	v, _ := o[key].(list)
+	return v
+}
+
+func integer(o object, key string) int64 {
+	switch n := o[key].(type) {
+	case json.Number:
+		if i, err := n.Int64(); err == nil {
+			return i
+		}
+		f, _ := n.Float64()
+		return int64(f)
+	case float64:
+		return int64(n)
+	}
+	return 0
+}
+
+func number(i int64) json.Number { return json.Number(strconv.FormatInt(i, 10)) }
+
+// put writes a value, or removes the key when there is none: in JSON an undefined property is an absent one.
+func put(o object, key string, value any) {
+	if value == nil {
+		delete(o, key)
+	} else {
+		o[key] = value
+	}
+}
+
+// take copies properties that are present, and leaves the others of to as they are.
+func take(to, from object, keys ...string) {
+	for _, key := range keys {
+		if from[key] != nil {
+			to[key] = from[key]
+		}
+	}
+}
+
+// replace makes properties what they are in from: absent ones are removed.
+func replace(to, from object, keys ...string) {
+	for _, key := range keys {
+		put(to, key, from[key])
+	}
+}
+
+// find returns the index of the entry whose key has a value, or -1.
+func find(entries list, key, value string) int {
+	for i, e := range entries {
+		if o, ok := e.(object); ok && o[key] == value {
+			return i
+		}
+	}
+	return -1
+}
+
+// upsert replaces the entry with the same key, or appends.
+func upsert(o object, name, key string, entry any) {
+	e, ok := entry.(object)
+	if !ok {
+		return
+	}
+	entries := items(o, name)
+	if i := find(entries, key, text(e, key)); i >= 0 {
+		entries[i] = e
+		return
+	}
+	o[name] = append(entries, e)
+}
+
+// remove drops the entry with the key and reports whether there was one.
+func remove(o object, name, key, value string) bool {
+	entries := items(o, name)
+	i := find(entries, key, value)
+	if i < 0 {
+		return false
+	}
+	o[name] = append(entries[:i:i], entries[i+1:]...)
+	return true
+}
+
+func dropEmpty(o object, name string) {
+	if len(items(o, name)) == 0 {
+		delete(o, name)
+	}
+}
+
+func contains(values list, s string) bool {
+	for _, v := range values {
+		if v == s {
+			return true
+		}
+	}
+	return false
+}
+
+// addToSet appends a member unless it is there.
+func addToSet(o object, name, member string) {
+	if !contains(items(o, name), member) {
+		o[name] = append(items(o, name), member)
+	}
+}
+
+func dropFromSet(o object, name, member string) {
+	if !contains(items(o, name), member) {
+		return
+	}
+	left := list{}
+	for _, v := range items(o, name) {
+		if v != member {
+			left = append(left, v)
+		}
+	}
+	o[name] = left
+}
+
+// changeConfig merges values into state.config.values, or replaces them all. Without a config it does nothing.
+func (r *reduction) changeConfig() {
+	config := member(r.s, "config")
+	values := member(r.a, "config")
+	if config == nil || values == nil {
+		return
+	}
+	if flag(r.a, "replace") || config["values"] == nil {
+		config["values"] = values
+		return
+	}
+	for k, v := range values {
+		member(config, "values")[k] = v
+	}
+}
