@@ -8,6 +8,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/ahphub/ahphub/e2e/spec"
 	"github.com/ahphub/ahphub/e2e/wire"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
@@ -124,7 +125,7 @@ func (p *Peer) inspect(watch *wire.Conn, frame []byte) {
 		return
 	}
 	err := watch.Received(frame)
-	if wire.Note(err); err != nil && !errors.Is(err, wire.ErrAbsent) {
+	if wire.Note(err); err != nil && !errors.Is(err, spec.ErrAbsent) {
 		p.violate("%v", err)
 	}
 }

@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"os"
-	"strings"
 	"sync"
 
+	"github.com/ahphub/ahphub/e2e/spec"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
@@ -80,7 +79,7 @@ func (c *Conn) Sent(frame []byte) {
 	}
 }
 
-// Received checks a frame of the host. ErrAbsent and nil mean that nothing is wrong with it.
+// Received checks a frame of the host. spec.ErrAbsent and nil mean that nothing is wrong with it.
 func (c *Conn) Received(frame []byte) error {
 	var m message
 	if err := json.Unmarshal(frame, &m); err != nil {
@@ -93,9 +92,9 @@ func (c *Conn) Received(frame []byte) error {
 	if c.version == "" {
 		return nil // an error before a version is agreed on
 	}
-	s, err := For(c.version)
-	if errors.Is(err, ErrAbsent) && os.Getenv("AHPHUB_REQUIRE_SPEC") != "1" {
-		return ErrAbsent
+	s, err := rulesFor(c.version)
+	if errors.Is(err, spec.ErrAbsent) && os.Getenv("AHPHUB_REQUIRE_SPEC") != "1" {
+		return spec.ErrAbsent
 	}
 	if err != nil {
 		return err
@@ -129,49 +128,16 @@ func (c *Conn) meant(m message) string {
 	return method
 }
 
-var seed = maphash.MakeSeed()
-
-// once skips what was found valid before; the newest few thousand are remembered.
-func (s *Schema) once(raw []byte, check func() error) error {
-	sum := maphash.Bytes(seed, raw)
-	s.mu.Lock()
-	seen := s.seen[sum]
-	s.mu.Unlock()
-	if seen {
-		return nil
-	}
-	err := check()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.seen) > 4096 {
-		clear(s.seen)
-	}
-	s.seen[sum] = err == nil
-	return err
-}
-
-// named are the definitions of params that are not called as their method is.
-var named = map[string]string{
-	"root/sessionAdded": "SessionAddedParams", "root/sessionRemoved": "SessionRemovedParams",
-	"root/sessionSummaryChanged": "SessionSummaryChangedParams", "root/progress": "ProgressParams",
-	"auth/required": "AuthRequiredParams", "otlp/exportLogs": "OtlpExportLogsParams",
-	"otlp/exportTraces": "OtlpExportTracesParams", "otlp/exportMetrics": "OtlpExportMetricsParams",
-}
-
 // request checks a notification, or a request of the host to its client.
-func (c *Conn) request(s *Schema, m message) error {
+func (c *Conn) request(s *rules, m message) error {
 	if m.Method == "action" {
 		return c.envelope(s, m.Params)
 	}
-	def := named[m.Method]
-	if def == "" {
-		def = pascal(m.Method) + "Params"
-	}
-	return s.check(def, m.Params)
+	return s.check(spec.ParamsDef(m.Method), m.Params)
 }
 
 // envelope checks an action. A refused one goes back as its client sent it, whatever that was.
-func (c *Conn) envelope(s *Schema, raw []byte) error {
+func (c *Conn) envelope(s *rules, raw []byte) error {
 	if err := s.check("ActionEnvelope", raw); err != nil {
 		return err
 	}
@@ -186,12 +152,16 @@ func (c *Conn) envelope(s *Schema, raw []byte) error {
 	if e.RejectionReason != "" && e.Origin != nil {
 		return nil
 	}
-	return s.check(actionDef(e.Action), e.Action)
+	var a struct {
+		Type string `json:"type"`
+	}
+	_ = json.Unmarshal(e.Action, &a) // without a type there is no definition either
+	return s.check(spec.ActionDef(a.Type), e.Action)
 }
 
 // result checks the answer to a method; those without a definition answer null or nothing.
-func (c *Conn) result(s *Schema, method string, raw []byte) error {
-	def := pascal(method) + "Result"
+func (c *Conn) result(s *rules, method string, raw []byte) error {
+	def := spec.ResultDef(method)
 	switch {
 	case method == "reconnect":
 		return c.reconnected(s, raw)
@@ -220,7 +190,7 @@ func (c *Conn) result(s *Schema, method string, raw []byte) error {
 	return c.snapshots(s, r.Snapshots)
 }
 
-func (c *Conn) reconnected(s *Schema, raw []byte) error {
+func (c *Conn) reconnected(s *rules, raw []byte) error {
 	var r struct {
 		Type      string            `json:"type"`
 		Actions   []json.RawMessage `json:"actions"`
@@ -229,7 +199,7 @@ func (c *Conn) reconnected(s *Schema, raw []byte) error {
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return err
 	}
-	if err := s.check("Reconnect"+pascal(r.Type)+"Result", raw); err != nil {
+	if err := s.check(spec.ResultDef("reconnect/"+r.Type), raw); err != nil {
 		return err
 	}
 	for _, e := range r.Actions {
@@ -245,13 +215,13 @@ type snapshot struct {
 	State    json.RawMessage `json:"state"`
 }
 
-func (c *Conn) snapshots(s *Schema, list []snapshot) error {
+func (c *Conn) snapshots(s *rules, list []snapshot) error {
 	kind := c.Kind
 	if kind == nil {
 		kind = KindOf
 	}
 	for _, snap := range list {
-		if err := s.check(pascal(string(kind(snap.Resource)))+"State", snap.State); err != nil {
+		if err := s.check(spec.StateDef(string(kind(snap.Resource))), snap.State); err != nil {
 			return fmt.Errorf("snapshot of %s: %w", snap.Resource, err)
 		}
 	}
@@ -264,7 +234,7 @@ var failures = map[int]string{
 	ahp.CodeUnsupportedProtocolVersion: "UnsupportedProtocolVersionErrorData",
 }
 
-func (s *Schema) failure(raw []byte) error {
+func (s *rules) failure(raw []byte) error {
 	var e struct {
 		Code    *int            `json:"code"`
 		Message *string         `json:"message"`
@@ -277,23 +247,4 @@ func (s *Schema) failure(raw []byte) error {
 		return s.check(def, e.Data)
 	}
 	return nil
-}
-
-// actionDef names the definition of an action: session/chatAdded is SessionChatAddedAction.
-func actionDef(raw []byte) string {
-	var a struct {
-		Type string `json:"type"`
-	}
-	_ = json.Unmarshal(raw, &a) // without a type there is no definition either
-	return pascal(a.Type) + "Action"
-}
-
-func pascal(s string) string {
-	out := ""
-	for word := range strings.SplitSeq(s, "/") {
-		if word != "" {
-			out += strings.ToUpper(word[:1]) + word[1:]
-		}
-	}
-	return out
 }

@@ -1,21 +1,17 @@
 package wire
 
 import (
-	"errors"
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/ahphub/ahphub/e2e/spec"
 )
 
 const ask = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientId":"a"}}`
 
 func agreed(t *testing.T, version string) *Conn {
 	t.Helper()
-	if _, err := For(version); errors.Is(err, ErrAbsent) && os.Getenv("AHPHUB_REQUIRE_SPEC") != "1" {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
+	spec.Need(t, version)
 	c := new(Book).Conn()
 	c.Sent([]byte(ask))
 	if err := c.Received([]byte(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"` + version + `","serverSeq":0,"snapshots":[]}}`)); err != nil {

@@ -1,4 +1,3 @@
-// Package wire checks what a host sends against the JSON Schema of the version the connection speaks, message by
-// message. The published schemas lie beside the repository; what the releases since the last of them changed stands in
-// schema/*.json, written from the protocol's own list of differences.
+// Package wire checks what a host sends against the schema of the version the connection speaks, message by message.
+// Package spec has the schemas.
 package wire

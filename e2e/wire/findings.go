@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"sync"
+
+	"github.com/ahphub/ahphub/e2e/spec"
 )
 
 var (
@@ -18,7 +20,7 @@ func Note(err error) {
 	findingsMu.Lock()
 	defer findingsMu.Unlock()
 	switch {
-	case errors.Is(err, ErrAbsent):
+	case errors.Is(err, spec.ErrAbsent):
 		absent = true
 	case err != nil && len(findings) < 20:
 		findings = append(findings, err.Error())
@@ -32,7 +34,7 @@ func Main(m interface{ Run() int }) int {
 	findingsMu.Lock()
 	defer findingsMu.Unlock()
 	if absent {
-		fmt.Fprintln(os.Stderr, ErrAbsent)
+		fmt.Fprintln(os.Stderr, spec.ErrAbsent)
 	}
 	for _, f := range findings {
 		fmt.Fprintln(os.Stderr, "against the protocol:", f)

@@ -14,6 +14,7 @@ import (
 	"github.com/coder/websocket"
 	"go.uber.org/goleak"
 
+	"github.com/ahphub/ahphub/e2e/spec"
 	"github.com/ahphub/ahphub/e2e/wire"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
@@ -121,7 +122,7 @@ func (p *peer) next() ([]byte, error) {
 func (p *peer) inspect(frame []byte) {
 	p.t.Helper()
 	err := p.wire.Received(frame)
-	if wire.Note(err); err != nil && !errors.Is(err, wire.ErrAbsent) {
+	if wire.Note(err); err != nil && !errors.Is(err, spec.ErrAbsent) {
 		p.t.Error(err)
 	}
 }

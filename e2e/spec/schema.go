@@ -1,0 +1,298 @@
+package spec
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// ErrAbsent reports that the published schemas are not beside the repository.
+var ErrAbsent = errors.New("the published schemas of the protocol are not here: nothing is checked against them")
+
+// Schema is the protocol of one version.
+type Schema struct {
+	Version string
+	Base    string // the published schema it is made from
+
+	types   map[string]*Type
+	names   []string
+	origins map[string]Origin
+	defs    object
+
+	mu    sync.Mutex
+	maker *jsonschema.Compiler
+	made  map[string]*jsonschema.Schema
+}
+
+// bases names the published schema that a version is made from, and the release up to which the delta is put on it.
+var bases = []struct{ from, base, upTo string }{
+	{"1.0.0", "0.8-dev", "1.0.0"},
+	{"0.9.0", "0.8-dev", "0.9.0"},
+	{"0.8.0", "0.8-dev", "0.8.0"},
+	{"0.7.0", "0.7.0", ""},
+	{"0.6.0", "0.6.0", ""},
+	{"0.5.0", "0.5.2", ""},
+	{"0.4.0", "0.4.0", ""},
+}
+
+// Published lists the versions a schema was published for, the oldest first.
+func Published() []string { return []string{"0.4.0", "0.5.2", "0.6.0", "0.7.0", "0.8-dev"} }
+
+// Versions lists every version with a schema of its own, the oldest first.
+func Versions() []string {
+	return []string{"0.4.0", "0.5.0", "0.5.1", "0.5.2", "0.6.0", "0.7.0", "0.8-dev", "0.8.0", "0.9.0", "1.0.0"}
+}
+
+var (
+	loadMu sync.Mutex
+	loaded = map[string]*Schema{}
+)
+
+// For returns the schema of a version, ErrAbsent when the published ones are not here. "0.8-dev" is the last published
+// schema as it stands.
+func For(version string) (*Schema, error) {
+	loadMu.Lock()
+	defer loadMu.Unlock()
+	if s := loaded[version]; s != nil {
+		return s, nil
+	}
+	s, err := load(version)
+	if err == nil {
+		loaded[version] = s
+	}
+	return s, err
+}
+
+// Need returns the schema of a version. It skips the test when the published ones are not here, and fails it when they
+// are required.
+func Need(t testing.TB, version string) *Schema {
+	t.Helper()
+	s, err := For(version)
+	if errors.Is(err, ErrAbsent) && os.Getenv("AHPHUB_REQUIRE_SPEC") != "1" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func load(version string) (*Schema, error) {
+	base, upTo := baseOf(version)
+	defs, err := mended(base)
+	if err != nil {
+		return nil, err
+	}
+	s := &Schema{Version: version, Base: base, defs: defs}
+	s.origins, s.made = map[string]Origin{}, map[string]*jsonschema.Schema{}
+	if upTo != "" {
+		changes, err := readDelta(delta)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range changes {
+			if compare(c.Release, upTo) > 0 {
+				continue
+			}
+			if err := c.apply(s.defs, s.origins); err != nil {
+				return nil, fmt.Errorf("%s: %w", version, err)
+			}
+		}
+	}
+	s.read()
+	return s, s.prepare()
+}
+
+func baseOf(version string) (base, upTo string) {
+	if version == "0.8-dev" {
+		return version, ""
+	}
+	for _, b := range bases {
+		if compare(b.from, version) <= 0 {
+			return b.base, b.upTo
+		}
+	}
+	return bases[len(bases)-1].base, ""
+}
+
+// compare orders versions; 0.10 comes after 0.9.
+func compare(a, b string) int {
+	return slices.Compare(numbers(a), numbers(b))
+}
+
+func numbers(v string) []int {
+	out := make([]int, 3)
+	for i, part := range strings.SplitN(v, ".", 3) {
+		out[i], _ = strconv.Atoi(part)
+	}
+	return out
+}
+
+// mended reads the definitions of a published schema and mends them.
+func mended(base string) (object, error) {
+	defs, err := published(base)
+	if err != nil {
+		return nil, err
+	}
+	var next object
+	if newer := later[base]; newer != "" {
+		if next, err = mended(newer); err != nil {
+			return nil, err
+		}
+	}
+	repair(defs, next)
+	return defs, nil
+}
+
+func published(base string) (object, error) {
+	dir, err := findSchemas()
+	if err != nil {
+		return nil, err
+	}
+	files, err := filepath.Glob(filepath.Join(dir, base, "*.schema.json"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("the schema of %s: %w", base, fs.ErrNotExist)
+	}
+	defs := object{}
+	for _, file := range files { // actions first: StateAction is whole there alone
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		raw = bytes.ReplaceAll(raw, []byte("ResourceReponsePart"), []byte("ResourceResponsePart"))
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		for name, def := range child(v.(object), "$defs") {
+			if defs[name] == nil {
+				defs[name] = def
+			}
+		}
+	}
+	return defs, nil
+}
+
+// findSchemas finds shared/ahp/schema beside a directory above.
+func findSchemas() (string, error) {
+	dir, err := os.Getwd()
+	for ; err == nil; dir = filepath.Dir(dir) {
+		path := filepath.Join(dir, "shared", "ahp", "schema")
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", ErrAbsent
+		}
+	}
+	return "", err
+}
+
+// Has reports whether the version knows a definition.
+func (s *Schema) Has(def string) bool { return s.types[def] != nil }
+
+// Type returns a definition by its name, nil when the version has none.
+func (s *Schema) Type(def string) *Type { return s.types[def] }
+
+// Types returns every definition, sorted by name.
+func (s *Schema) Types() []*Type {
+	out := make([]*Type, len(s.names))
+	for i, name := range s.names {
+		out[i] = s.types[name]
+	}
+	return out
+}
+
+// Objects returns every definition that is an object, sorted by name.
+func (s *Schema) Objects() []*Type {
+	return slices.DeleteFunc(s.Types(), func(t *Type) bool { return t.Kind != Object })
+}
+
+// Actions returns the actions of the version, sorted by type.
+func (s *Schema) Actions() []Action {
+	var out []Action
+	for _, v := range s.types["StateAction"].Variants {
+		a := Action{Object: v}
+		for _, one := range append([]*Type{v}, v.Variants...) {
+			if values := one.Consts("type"); len(values) == 1 {
+				a.Type = values[0].(string)
+			}
+		}
+		a.Channel = channelOf(a.Type)
+		out = append(out, a)
+	}
+	slices.SortFunc(out, func(a, b Action) int { return cmp.Compare(a.Type, b.Type) })
+	return out
+}
+
+// Channels lists the kinds of channel that carry a state, sorted.
+func (s *Schema) Channels() []string { return slices.Sorted(maps.Keys(s.States())) }
+
+// States returns the state of each kind of channel.
+func (s *Schema) States() map[string]*Type {
+	out := map[string]*Type{}
+	for _, kind := range []string{"root", "session", "chat", "terminal", "changeset", "annotations", "resourceWatch",
+		"automation", "automationRun", "canvas"} {
+		if t := s.types[pascal(kind)+"State"]; t != nil {
+			out[kind] = t
+		}
+	}
+	return out
+}
+
+// ActionDef names the definition of an action's type: session/chatAdded is SessionChatAddedAction.
+func ActionDef(actionType string) string { return pascal(actionType) + "Action" }
+
+// StateDef names the definition of a channel's state.
+func StateDef(channel string) string { return pascal(channel) + "State" }
+
+// notified are the params of notifications by method; the others are named by theirs.
+var notified = map[string]string{
+	"SessionAddedParams": "root/sessionAdded", "SessionRemovedParams": "root/sessionRemoved",
+	"SessionSummaryChangedParams": "root/sessionSummaryChanged", "ProgressParams": "root/progress",
+	"AuthRequiredParams": "auth/required", "OtlpExportLogsParams": "otlp/exportLogs",
+	"OtlpExportTracesParams": "otlp/exportTraces", "OtlpExportMetricsParams": "otlp/exportMetrics",
+}
+
+// Methods returns the commands and notifications of the version, sorted by name.
+func (s *Schema) Methods() []Method {
+	var out []Method
+	for _, name := range s.names {
+		verb, ok := strings.CutSuffix(name, "Params")
+		if !ok || name == "BaseParams" || name == "PaginatedParams" {
+			continue
+		}
+		method := notified[name]
+		if method == "" {
+			method = camel(verb)
+		}
+		out = append(out, Method{method, s.types[name], s.types[verb+"Result"]})
+	}
+	slices.SortFunc(out, func(a, b Method) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// ParamsDef names the definition of a method's params.
+func ParamsDef(method string) string {
+	for def, m := range notified {
+		if m == method {
+			return def
+		}
+	}
+	return pascal(method) + "Params"
+}
+
+// ResultDef names the definition of a method's result.
+func ResultDef(method string) string { return pascal(method) + "Result" }
