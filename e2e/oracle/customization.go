@@ -69,8 +69,8 @@ func (r *reduction) removeCustomization(id string) {
 	}
 }
 
-// toggle switches a customization. Since 0.8.0 plugins and MCP servers keep all decisions, and the others what the first
-// one says.
+// toggle switches a customization. Since 0.8.0 plugins and MCP servers keep all decisions, and the others what the
+// first one says.
 func (r *reduction) toggle(found object, child bool) {
 	if r.version < v080 {
 		found["enabled"] = flag(r.a, "enabled")

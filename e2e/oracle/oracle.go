@@ -15,7 +15,12 @@ type (
 // name: root, session, chat, terminal, changeset, annotations, resourceWatch, automation, automationRun or canvas.
 // An action that the kind does not know leaves the state as it is. Neither argument is written to.
 func Reduce(version, kind string, state, action map[string]any) map[string]any {
-	r := &reduction{version: rankOf(version), s: copied(state).(object), a: copied(action).(object)}
+	return Apply(version, kind, copied(state).(object), copied(action).(object))
+}
+
+// Apply is Reduce for a caller who gives both away: the result takes parts of them over.
+func Apply(version, kind string, state, action map[string]any) map[string]any {
+	r := &reduction{version: rankOf(version), s: state, a: action}
 	if reduce := kinds[kind]; reduce != nil {
 		reduce(r, text(action, "type"))
 	}
@@ -35,7 +40,7 @@ var kinds = map[string]func(r *reduction, action string){
 	"canvas":        (*reduction).canvas,
 }
 
-// reduction is one action on its way into one state. Both are copies that it may write to and share parts of.
+// reduction is one action on its way into one state. It may write to both and share their parts.
 type reduction struct {
 	version int
 	s, a    object

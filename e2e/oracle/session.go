@@ -50,8 +50,8 @@ func (r *reduction) metadata() object {
 	return r.s
 }
 
-// aggregateInputNeeded raises InputNeeded while a request asks a person. A call that a client executes asks nobody since
-// 0.8. What is left when the last one goes is InProgress.
+// aggregateInputNeeded raises InputNeeded while a request waits for a person: since 0.8, a call that a client executes
+// does not. What is left when the last one goes is InProgress.
 func (r *reduction) aggregateInputNeeded() {
 	asks := false
 	for _, request := range items(r.s, "inputNeeded") {

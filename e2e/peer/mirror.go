@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/ahphub/ahphub/e2e/oracle"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
@@ -19,15 +20,13 @@ func (p *Peer) Initialize(ctx context.Context, subscriptions ...ahp.URI) (*ahp.I
 		if err := json.Unmarshal(raw, &result); err != nil {
 			return err
 		}
-		p.lastSeq = max(p.lastSeq, result.ServerSeq)
-		for i := range result.Snapshots {
-			if err := p.adopt(&result.Snapshots[i]); err != nil {
-				return err
-			}
+		p.version, p.lastSeq = result.ProtocolVersion, max(p.lastSeq, result.ServerSeq)
+		if err := p.adoptAll(result.Snapshots, raw); err != nil {
+			return err
 		}
 		for _, uri := range subscriptions { // those without state have no snapshot
 			if p.opts.Kind(uri) == ahp.ChannelOtlp {
-				p.mirrors[uri] = &mirror{kind: ahp.ChannelOtlp}
+				p.mirrors[uri] = &mirror{kind: ahp.ChannelOtlp, version: p.version}
 			}
 		}
 		return nil
@@ -35,13 +34,41 @@ func (p *Peer) Initialize(ctx context.Context, subscriptions ...ahp.URI) (*ahp.I
 	return &result, err
 }
 
+// wireSnapshot is a snapshot before the program's own types have read it.
+type wireSnapshot struct {
+	State json.RawMessage `json:"state"`
+}
+
+// adoptAll starts or replaces mirrors by the snapshots of a result. The lock is held.
+func (p *Peer) adoptAll(snapshots []ahp.Snapshot, result json.RawMessage) error {
+	var raw struct {
+		Snapshots []wireSnapshot `json:"snapshots"`
+	}
+	if err := json.Unmarshal(result, &raw); err != nil {
+		return err
+	}
+	for i := range snapshots {
+		if err := p.adopt(&snapshots[i], raw.Snapshots[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // adopt starts or replaces a mirror by a snapshot. The lock is held.
-func (p *Peer) adopt(s *ahp.Snapshot) error {
+func (p *Peer) adopt(s *ahp.Snapshot, raw wireSnapshot) error {
 	kind := p.opts.Kind(s.Resource)
 	if err := s.Decode(kind); err != nil {
 		return fmt.Errorf("peer: snapshot of %s: %w", s.Resource, err)
 	}
-	p.mirrors[s.Resource] = &mirror{kind: kind, state: s.State, seq: s.FromSeq}
+	m := &mirror{kind: kind, version: p.version, seq: s.FromSeq, typed: s.State}
+	if !p.opts.Trust {
+		var err error
+		if m.state, err = oracle.Decode(raw.State); err != nil {
+			return fmt.Errorf("peer: snapshot of %s: %w", s.Resource, err)
+		}
+	}
+	p.mirrors[s.Resource] = m
 	return nil
 }
 
@@ -59,13 +86,19 @@ func (p *Peer) SubscribeWith(ctx context.Context, params ahp.SubscribeParams) (*
 			return err
 		}
 		if result.Snapshot == nil { // a channel without state
-			p.mirrors[params.Channel] = &mirror{kind: p.opts.Kind(params.Channel)}
+			p.mirrors[params.Channel] = &mirror{kind: p.opts.Kind(params.Channel), version: p.version}
 			return nil
 		}
 		if result.Snapshot.Resource != params.Channel {
 			p.violateLocked("asked for %s, got a snapshot of %s", params.Channel, result.Snapshot.Resource)
 		}
-		return p.adopt(result.Snapshot)
+		var found struct {
+			Snapshot wireSnapshot `json:"snapshot"`
+		}
+		if err := json.Unmarshal(raw, &found); err != nil {
+			return err
+		}
+		return p.adopt(result.Snapshot, found.Snapshot)
 	})
 	return &result, err
 }
@@ -103,11 +136,11 @@ func (p *Peer) applyFrame(params json.RawMessage) {
 		p.violateLocked("an envelope that cannot be read: %v", err)
 		return
 	}
-	p.apply(&e)
+	p.apply(&e, params)
 }
 
 // apply checks an envelope against the delivery rules and reduces it. The lock is held.
-func (p *Peer) apply(e *ahp.ActionEnvelope) {
+func (p *Peer) apply(e *ahp.ActionEnvelope, raw json.RawMessage) {
 	if e.ServerSeq <= p.connSeq {
 		p.violateLocked("serverSeq %d after %d (AHP requirement 27)", e.ServerSeq, p.connSeq)
 	}
@@ -125,7 +158,10 @@ func (p *Peer) apply(e *ahp.ActionEnvelope) {
 	case e.ServerSeq <= m.seq:
 		p.violateLocked("serverSeq %d of %s is not newer than its snapshot at %d (AHP requirement 26)", e.ServerSeq, e.Channel, m.seq)
 	default:
-		m.state, m.seq = ahp.Reduce(m.state, e.Action), e.ServerSeq
+		m.seq = e.ServerSeq
+		if err := m.reduce(e.Action, raw); err != nil {
+			p.violateLocked("%s of %s: %v", e.Action.ActionType(), e.Channel, err)
+		}
 	}
 }
 
@@ -148,13 +184,18 @@ func (p *Peer) State(channel ahp.URI) ahp.State {
 	if m == nil {
 		return nil
 	}
-	s := m.state
 	for _, own := range p.pending {
-		if own.channel == channel {
-			s = ahp.Reduce(s, own.action)
+		if own.channel != channel {
+			continue
 		}
+		next, err := m.with(own.action)
+		if err != nil {
+			p.violateLocked("own %s: %v", own.action.ActionType(), err)
+			continue
+		}
+		m = next
 	}
-	return s
+	return p.stateOf(channel, m)
 }
 
 // Confirmed returns the channel as the host confirmed it, and the number of its last action.
@@ -162,7 +203,16 @@ func (p *Peer) Confirmed(channel ahp.URI) (ahp.State, int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if m := p.mirrors[channel]; m != nil {
-		return m.state, m.seq
+		return p.stateOf(channel, m), m.seq
 	}
 	return nil, 0
+}
+
+// stateOf reads a mirror as the program's types. The lock is held.
+func (p *Peer) stateOf(channel ahp.URI, m *mirror) ahp.State {
+	state, err := m.read()
+	if err != nil {
+		p.violateLocked("the mirror of %s cannot be read: %v", channel, err)
+	}
+	return state
 }

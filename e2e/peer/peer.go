@@ -29,7 +29,7 @@ type Options struct {
 	Versions []string     // offered protocol versions; the one this program models when empty
 
 	Kind  func(ahp.URI) ahp.ChannelKind // tells the kind of a channel; KindOf when nil
-	Trust bool                          // frames are not checked against the protocol's schema: for benchmarks
+	Trust bool                          // for benchmarks: frames are not checked, and hub/ahp reduces them
 	// Serve answers what the host asks, on the reading goroutine; nil: this client offers no methods.
 	Serve   func(method string, params json.RawMessage) (any, *ahp.Error)
 	OnFrame func(frame []byte) // sees every frame from the host, before it is applied; on the reading goroutine
@@ -65,8 +65,9 @@ type Peer struct {
 	nextID        int64
 	calls         map[int64]*call
 	mirrors       map[ahp.URI]*mirror
-	lastSeq       int64 // the highest number seen, over all connections
-	connSeq       int64 // the last number seen on this one
+	lastSeq       int64  // the highest number seen, over all connections
+	connSeq       int64  // the last number seen on this one
+	version       string // what the host chose
 	clientSeq     int64
 	pending       []pending
 	changed       chan struct{} // closed and replaced at each frame
@@ -74,13 +75,6 @@ type Peer struct {
 	violations    []string
 	frames        int
 	freshCount    int
-}
-
-// mirror is the peer's copy of a channel, nil state for a channel that has none.
-type mirror struct {
-	kind  ahp.ChannelKind
-	state ahp.State
-	seq   int64
 }
 
 // pending is an action that was sent and not answered.
@@ -103,7 +97,8 @@ func Dial(ctx context.Context, rawURL string, opts Options) (*Peer, error) {
 	}
 	p := &Peer{
 		url: rawURL, opts: opts, closed: ErrClosed,
-		calls: map[int64]*call{}, mirrors: map[ahp.URI]*mirror{}, changed: make(chan struct{}),
+		version: opts.Versions[0],
+		calls:   map[int64]*call{}, mirrors: map[ahp.URI]*mirror{}, changed: make(chan struct{}),
 	}
 	if err := p.connect(ctx); err != nil {
 		return nil, err

@@ -146,7 +146,7 @@ func TestReconnectDropsWhatIsMissing(t *testing.T) {
 	_, url := startHost(t)
 	p := connected(t, url, Options{})
 	p.mu.Lock()
-	p.mirrors["ahp-chat:/gone"] = &mirror{kind: ahp.ChannelChat, state: &ahp.ChatState{}}
+	p.mirrors["ahp-chat:/gone"] = &mirror{kind: ahp.ChannelChat, typed: &ahp.ChatState{}}
 	p.mu.Unlock()
 	if _, err := p.Reconnect(within(t)); err != nil {
 		t.Fatal(err)

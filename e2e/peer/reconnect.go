@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,7 +30,7 @@ func (p *Peer) Reconnect(ctx context.Context) (*ahp.ReconnectResult, error) {
 		if err := json.Unmarshal(raw, &result); err != nil {
 			return err
 		}
-		return p.resume(&result, params.LastSeenServerSeq)
+		return p.resume(&result, raw, params.LastSeenServerSeq)
 	})
 	if err != nil {
 		return nil, err
@@ -40,22 +39,28 @@ func (p *Peer) Reconnect(ctx context.Context) (*ahp.ReconnectResult, error) {
 }
 
 // resume applies the answer to a reconnect. The lock is held.
-func (p *Peer) resume(result *ahp.ReconnectResult, lastSeen int64) error {
+func (p *Peer) resume(result *ahp.ReconnectResult, raw json.RawMessage, lastSeen int64) error {
 	switch r := result.Value.(type) {
 	case *ahp.ReconnectReplayResult:
 		p.connSeq = lastSeen
 		for _, uri := range r.Missing {
 			delete(p.mirrors, uri)
 		}
+		var replay struct {
+			Actions []json.RawMessage `json:"actions"`
+		}
+		if err := json.Unmarshal(raw, &replay); err != nil {
+			return err
+		}
 		for i := range r.Actions {
-			p.replay(&r.Actions[i])
+			p.replay(&r.Actions[i], replay.Actions[i])
 		}
 	case *ahp.ReconnectSnapshotResult:
 		p.mirrors = map[ahp.URI]*mirror{} // what the answer leaves out is gone
+		if err := p.adoptAll(r.Snapshots, raw); err != nil {
+			return err
+		}
 		for i := range r.Snapshots {
-			if err := p.adopt(&r.Snapshots[i]); err != nil {
-				return err
-			}
 			p.lastSeq = max(p.lastSeq, r.Snapshots[i].FromSeq)
 		}
 	default:
@@ -66,12 +71,12 @@ func (p *Peer) resume(result *ahp.ReconnectResult, lastSeen int64) error {
 
 // replay applies an envelope that may be older than a snapshot taken since the last number seen: a channel subscribed
 // to late starts at a higher number than the others. The lock is held.
-func (p *Peer) replay(e *ahp.ActionEnvelope) {
+func (p *Peer) replay(e *ahp.ActionEnvelope, raw json.RawMessage) {
 	if m := p.mirrors[e.Channel]; m != nil && e.ServerSeq <= m.seq && e.ServerSeq > p.connSeq {
 		p.connSeq = e.ServerSeq
 		return
 	}
-	p.apply(e)
+	p.apply(e, raw)
 }
 
 func (p *Peer) resend(ctx context.Context) error {
@@ -88,6 +93,14 @@ func (p *Peer) resend(ctx context.Context) error {
 
 // Fresh takes a snapshot of a channel on a second connection, as another client of the same principal.
 func (p *Peer) Fresh(ctx context.Context, channel ahp.URI) (ahp.State, error) {
+	m, err := p.fresh(ctx, channel)
+	if err != nil {
+		return nil, err
+	}
+	return m.read()
+}
+
+func (p *Peer) fresh(ctx context.Context, channel ahp.URI) (*mirror, error) {
 	opts := p.opts
 	p.mu.Lock()
 	p.freshCount++
@@ -98,24 +111,24 @@ func (p *Peer) Fresh(ctx context.Context, channel ahp.URI) (ahp.State, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer second.Close()
-	if _, err := second.Initialize(ctx); err != nil {
+	if _, err = second.Initialize(ctx); err == nil {
+		err = second.Subscribe(ctx, channel)
+	}
+	_ = second.Close() // its reader has ended: the mirror is ours alone
+	if err != nil {
 		return nil, err
 	}
-	if err := second.Subscribe(ctx, channel); err != nil {
-		return nil, err
-	}
-	state, _ := second.Confirmed(channel)
-	return state, nil
+	return second.mirrors[channel], nil
 }
 
-// Converged waits until the mirror of a channel equals a fresh snapshot of it, and otherwise says how they differ.
+// Converged waits until the mirror of a channel equals a fresh snapshot of it, and otherwise says how they differ. The
+// two are compared as the JSON that the host sent and the oracle reduced, not as the program reads it.
 func (p *Peer) Converged(ctx context.Context, channel ahp.URI) error {
 	for {
 		p.mu.Lock()
 		next := p.changed
 		p.mu.Unlock()
-		fresh, err := p.Fresh(ctx, channel)
+		fresh, err := p.fresh(ctx, channel)
 		if err != nil {
 			return err
 		}
@@ -123,13 +136,12 @@ func (p *Peer) Converged(ctx context.Context, channel ahp.URI) error {
 		if err := p.Call(ctx, "ping", ahp.PingParams{Channel: ahp.RootURI}, nil); err != nil {
 			return err
 		}
-		confirmed, _ := p.Confirmed(channel)
-		mine, err := ahp.Marshal(confirmed)
+		mine, err := p.canonical(channel)
 		if err != nil {
 			return err
 		}
-		want, err := ahp.Marshal(fresh)
-		if err != nil || bytes.Equal(mine, want) {
+		want, err := fresh.canonical()
+		if err != nil || mine == want {
 			return err
 		}
 		select {
@@ -138,4 +150,15 @@ func (p *Peer) Converged(ctx context.Context, channel ahp.URI) error {
 			return fmt.Errorf("peer: the mirror of %s differs\nmirror %s\nfresh  %s", channel, mine, want)
 		}
 	}
+}
+
+// canonical writes the mirror of a channel as its host confirmed it.
+func (p *Peer) canonical(channel ahp.URI) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.mirrors[channel]
+	if m == nil {
+		return "", fmt.Errorf("peer: %s is not mirrored", channel)
+	}
+	return m.canonical()
 }

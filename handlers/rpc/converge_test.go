@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/ahp/dialect"
 )
 
 var (
@@ -43,7 +42,7 @@ func TestAllClientsConverge(t *testing.T) { // AHP requirements 40, 42 and 206
 	clients[0].call("createSession", `{"channel":"`+partySession+`","provider":"script"}`)
 	for _, g := range clients {
 		g.follow(partySession, ahp.ChannelSession)
-		g.chat = g.states[partySession].(*ahp.SessionState).DefaultChat
+		g.chat = g.session(partySession).DefaultChat
 		g.follow(g.chat, ahp.ChannelChat)
 	}
 	end := time.Now().Add(*convergeFor)
@@ -117,7 +116,7 @@ func (g *guest) say(u unanswered) {
 func (g *guest) action() (ahp.URI, string) {
 	n := g.rnd.IntN(1000)
 	turn := ""
-	chat := g.states[g.chat].(*ahp.ChatState)
+	chat := g.plainStates.chat(g.chat)
 	if chat.ActiveTurn != nil {
 		turn = chat.ActiveTurn.ID
 	} else if len(chat.Turns) > 0 {
@@ -169,19 +168,15 @@ func (g *guest) wrong(n int) (ahp.URI, string) {
 
 // shown returns a channel as the client's user sees it: the confirmed state with unanswered actions
 // applied.
-func (g *guest) shown(uri ahp.URI) ahp.State {
+func (g *guest) shown(uri ahp.URI) map[string]any {
 	s := g.states[uri]
 	for _, u := range g.pending {
 		if u.channel != uri {
 			continue
 		}
-		up, err := g.UpAction(dialect.Context{Resource: uri, Now: time.UnixMilli(0), State: s}, []byte(u.action))
-		if err != nil {
-			continue // not of its version
-		}
-		if a, err := ahp.UnmarshalAction(up); err == nil {
-			s = ahp.Reduce(s, a)
-		}
+		next, err := g.reduced(uri, s, []byte(u.action))
+		must(g.t, err)
+		s = next
 	}
 	return s
 }
@@ -189,15 +184,7 @@ func (g *guest) shown(uri ahp.URI) ahp.State {
 // resume reconnects by replay or snapshots and resends unanswered actions.
 func (g *guest) resume() {
 	uris, _ := json.Marshal([]ahp.URI{partySession, g.chat}) // two strings
-	var r struct {
-		Type      string
-		Actions   []json.RawMessage
-		Snapshots []struct {
-			Resource ahp.URI
-			State    json.RawMessage
-			FromSeq  int64
-		}
-	}
+	var r resumed
 	must(g.t, json.Unmarshal(g.call("reconnect",
 		fmt.Sprintf(`{"channel":"ahp-root://","clientId":%q,"lastSeenServerSeq":%d,"subscriptions":%s}`, g.id, g.last,
 			uris)), &r))
@@ -205,10 +192,7 @@ func (g *guest) resume() {
 		g.apply(raw)
 	}
 	for _, s := range r.Snapshots {
-		up, err := g.UpState(dialect.Context{Resource: s.Resource}, g.kinds[s.Resource], s.State)
-		must(g.t, err)
-		g.states[s.Resource], err = ahp.UnmarshalState(g.kinds[s.Resource], up)
-		must(g.t, err)
+		must(g.t, g.adopt(s.Resource, g.kinds[s.Resource], s.State))
 		g.last = max(g.last, s.FromSeq)
 	}
 	if !strings.Contains("replay snapshot", r.Type) || r.Type == "" {

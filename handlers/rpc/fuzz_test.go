@@ -65,7 +65,7 @@ func FuzzConnection(f *testing.F) { // AHP requirements 11, 23 and 209
 	}
 	w := newWorld(f, Config{}, hub.Config{})
 	const other = ahp.URI("ahp-session:/2")
-	witness := &mirror{w.dial("owner"), map[ahp.URI]ahp.ChannelKind{}, map[ahp.URI]ahp.State{}, 0}
+	witness := newMirror(w.dial("owner"))
 	witness.initialize("witness")
 	witness.follow(other, ahp.ChannelSession)
 	seq := 0
@@ -81,7 +81,7 @@ func FuzzConnection(f *testing.F) { // AHP requirements 11, 23 and 209
 		title := fmt.Sprint("Title ", seq)
 		witness.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":%q,"clientSeq":%d,"action":{"type":"session/titleChanged","title":%q}}}`, other, seq, title))
 		witness.until(func(f frame) bool { return strings.Contains(string(f.Params), title) })
-		if got := witness.states[other].(*ahp.SessionState).Title; got != title {
+		if got := witness.session(other).Title; got != title {
 			t.Errorf("the owner's session is called %q, want %q", got, title)
 		}
 	})

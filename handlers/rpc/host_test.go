@@ -78,15 +78,15 @@ func background(t *testing.T, run func(context.Context) error, closing func() er
 func TestRealHost(t *testing.T) {
 	w := realWorld(t)
 	const session, first = "ahp-session:/s", "the first message"
-	a := &mirror{w.dial("owner"), map[ahp.URI]ahp.ChannelKind{}, map[ahp.URI]ahp.State{}, 0}
+	a := newMirror(w.dial("owner"))
 	a.initialize("a")
 	a.follow(ahp.RootURI, ahp.ChannelRoot)
 	a.call("new", "createSession", `{"channel":"`+session+`","provider":"script"}`)
 	a.follow(session, ahp.ChannelSession)
-	for a.states[session].(*ahp.SessionState).Lifecycle != ahp.SessionLifecycleReady {
+	for a.session(session).Lifecycle != ahp.SessionLifecycleReady {
 		a.until(func(frame) bool { return true })
 	}
-	chat := a.states[session].(*ahp.SessionState).DefaultChat
+	chat := a.session(session).DefaultChat
 	a.follow(chat, ahp.ChannelChat)
 	prompt := func(m *mirror, n int, text string) {
 		m.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":%q,"clientSeq":%d,"action":{"type":"chat/turnStarted",
@@ -97,22 +97,22 @@ func TestRealHost(t *testing.T) {
 	prompt(a, 2, "count 50 0")
 	a.ws.CloseNow()
 
-	b := &mirror{w.dial("owner"), a.kinds, a.states, a.last}
+	b := &mirror{w.dial("owner"), a.plainStates, a.last}
 	if how := b.resume("a"); how != "replay" {
 		t.Errorf("resumed by %s", how)
 	}
 	prompt(b, 3, "say again")
 	b.call("list", "listSessions", `{"channel":"ahp-root://"}`)
 	b.check(w)
-	if s := b.states[chat].(*ahp.ChatState); len(s.Turns) != 3 || s.Turns[0].Message.Text != "say "+first {
+	if s := b.chat(chat); len(s.Turns) != 3 || s.Turns[0].Message.Text != "say "+first {
 		t.Errorf("the chat has %d turns", len(s.Turns))
 	}
 
 	// A client that asked for the newest turn alone fetches the others.
-	c := &mirror{w.dial("owner"), map[ahp.URI]ahp.ChannelKind{}, map[ahp.URI]ahp.State{}, 0}
+	c := newMirror(w.dial("owner"))
 	c.initialize("c")
 	c.followTurns(chat, ahp.ChannelChat, `,"view":{"turns":1}`)
-	cursor := c.states[chat].(*ahp.ChatState).TurnsNextCursor
+	cursor := c.chat(chat).TurnsNextCursor
 	c.call("turns", "fetchTurns", `{"channel":"`+chat+`","cursor":"`+cursor+`"}`)
 	c.check(w)
 	c.call("again", "fetchTurns", `{"channel":"`+chat+`","cursor":"`+cursor+`"}`) // adds none twice (AHP requirement 88)

@@ -3,25 +3,24 @@ package rpc
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/ahphub/ahphub/e2e/oracle"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ahp/dialect"
 )
 
-// elder is a client of some version that reduces its frames, as mirror does.
+// elder is a client of some version that reduces its frames by the rules of that version, as mirror does by today's.
 type elder struct {
 	*peer
 	*dialect.Dialect
-	name   string
-	id     string // what it calls itself
-	kinds  map[ahp.URI]ahp.ChannelKind
-	states map[ahp.URI]ahp.State
-	seq    int
+	plainStates
+	name string
+	id   string // what it calls itself
+	seq  int
 
 	refusable bool // it dispatches what may be refused
 	last      int64
@@ -48,8 +47,7 @@ func (w *world) elderAs(name, id string) *elder {
 	if !ok {
 		w.t.Fatalf("%s is not spoken", name)
 	}
-	e := &elder{peer: w.dial("owner"), Dialect: d, name: name, id: id, kinds: map[ahp.URI]ahp.ChannelKind{},
-		states: map[ahp.URI]ahp.State{}}
+	e := &elder{peer: w.dial("owner"), Dialect: d, name: name, id: id, plainStates: newPlainStates(name)}
 	e.call("initialize", fmt.Sprintf(`{"channel":"ahp-root://","protocolVersions":[%q],"clientId":%q}`, name, id))
 	return e
 }
@@ -96,17 +94,9 @@ func (e *elder) apply(raw []byte) {
 	case env.RejectionReason != "" || e.states[env.Channel] == nil:
 		return
 	}
-	e.states[env.Channel] = e.reduced(env.Channel, e.states[env.Channel], env.Action)
-}
-
-// reduced returns a state with an action of the client's version applied.
-func (e *elder) reduced(channel ahp.URI, s ahp.State, raw []byte) ahp.State {
-	e.t.Helper()
-	up, err := e.UpAction(dialect.Context{Resource: channel, Now: time.UnixMilli(0), State: s}, raw)
+	var err error
+	e.states[env.Channel], err = e.reduced(env.Channel, e.states[env.Channel], env.Action)
 	must(e.t, err)
-	a, err := ahp.UnmarshalAction(up)
-	must(e.t, err)
-	return ahp.Reduce(s, a)
 }
 
 func (e *elder) call(method, params string) json.RawMessage {
@@ -131,43 +121,39 @@ func (e *elder) snapshot(uri ahp.URI, kind ahp.ChannelKind) json.RawMessage {
 		Snapshot struct{ State json.RawMessage }
 	}
 	must(e.t, json.Unmarshal(e.call("subscribe", `{"channel":"`+uri+`"}`), &r))
-	e.kinds[uri] = kind
 	return r.Snapshot.State
 }
 
 func (e *elder) follow(uri ahp.URI, kind ahp.ChannelKind) {
 	e.t.Helper()
-	up, err := e.UpState(dialect.Context{Resource: uri}, kind, e.snapshot(uri, kind))
-	must(e.t, err)
-	e.states[uri], err = ahp.UnmarshalState(kind, up)
-	must(e.t, err)
+	must(e.t, e.adopt(uri, kind, e.snapshot(uri, kind)))
 }
 
 // check compares the client's state with a fresh snapshot.
 func (e *elder) check() {
 	e.t.Helper()
 	for uri, kind := range e.kinds {
-		want := e.snapshot(uri, kind)
-		raw, err := ahp.Marshal(e.states[uri])
+		fresh, err := oracle.Decode(e.snapshot(uri, kind))
 		must(e.t, err)
-		got, err := e.DownState(dialect.Context{Resource: uri}, kind, raw)
-		must(e.t, err)
-		if g, w := e.untimed(got), e.untimed(want); !reflect.DeepEqual(g, w) {
-			e.t.Errorf("a client of %s has of %s\n%s, and there is\n%s", e.name, uri, got, want)
+		if diff := oracle.Diff(e.untimed(e.states[uri]), e.untimed(fresh)); diff != "" {
+			e.t.Errorf("a client of %s has another %s than there is:\n%s", e.name, uri, diff)
 		}
 	}
 }
 
 // untimed removes when a chat changed, which clients before 0.6 do not get, and whether a session
-// waits, which clients before 0.5 do not get.
-func (e *elder) untimed(raw []byte) map[string]any {
-	var v map[string]any
-	must(e.t, json.Unmarshal(raw, &v))
+// waits and when it changed, which clients before 0.5 do not get.
+func (e *elder) untimed(state map[string]any) map[string]any {
+	v := maps.Clone(state)
 	if e.Before("0.6.0") {
 		delete(v, "modifiedAt")
 	}
-	if s, ok := v["summary"].(map[string]any); ok {
-		delete(s, "status")
+	if summary, ok := v["summary"].(map[string]any); ok {
+		summary = maps.Clone(summary)
+		for _, key := range []string{"status", "createdAt", "modifiedAt"} {
+			delete(summary, key)
+		}
+		v["summary"] = summary
 	}
 	return v
 }
@@ -186,8 +172,8 @@ func TestClientsOfAllVersionsInOneSession(t *testing.T) {
 	lead.follow(ahp.RootURI, ahp.ChannelRoot)
 	lead.call("createSession", `{"channel":"`+session+`","provider":"script"}`)
 	lead.follow(session, ahp.ChannelSession)
-	chat := lead.states[session].(*ahp.SessionState).DefaultChat
-	if chat == "" || len(lead.states[session].(*ahp.SessionState).Chats) == 0 {
+	chat := lead.session(session).DefaultChat
+	if chat == "" || len(lead.session(session).Chats) == 0 {
 		t.Fatal("the first snapshot has no chat: this client waits for none")
 	}
 	all := map[string]*elder{"0.5.0": lead}
@@ -221,7 +207,7 @@ func TestClientsOfAllVersionsInOneSession(t *testing.T) {
 	for name, e := range all {
 		e.hears(`"chat/error"`)
 		e.check()
-		if s := e.states[chat].(*ahp.ChatState); len(s.Turns) != 4 || s.ActiveTurn != nil {
+		if s := e.chat(chat); len(s.Turns) != 4 || s.ActiveTurn != nil {
 			t.Errorf("a client of %s has %d turns", name, len(s.Turns))
 		}
 	}
