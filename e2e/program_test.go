@@ -46,6 +46,22 @@ func status(t *testing.T, c *http.Client, address string) int {
 	return res.StatusCode
 }
 
+// codingOf returns how a page is compressed for a browser that accepts some codings.
+func codingOf(t *testing.T, c *http.Client, address, accept string) string {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept-Encoding", accept)
+	res, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	return res.Header.Get("Content-Encoding")
+}
+
 func TestStartSignInStop(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{})
@@ -60,6 +76,9 @@ func TestStartSignInStop(t *testing.T) {
 	c, code := signIn(t, p.Lines["sign_in"])
 	if code != 200 || status(t, c, p.URL+"/") != 200 {
 		t.Fatalf("the printed address does not sign in: %d", code)
+	}
+	if coding := codingOf(t, c, p.URL+"/new", "gzip, zstd"); coding != "zstd" {
+		t.Errorf("a page is sent as %q", coding)
 	}
 	if _, code := signIn(t, p.Lines["sign_in"]); code != 403 {
 		t.Errorf("the printed address works twice: %d", code)

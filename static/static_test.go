@@ -73,13 +73,13 @@ func TestScriptsAreServedWithoutComments(t *testing.T) {
 
 func TestAssetsAreServedForEver(t *testing.T) {
 	a := assets(t)
-	for _, encoding := range []string{"", "gzip"} {
+	for accept, encoding := range map[string]string{"": "", "br": "", "gzip": "gzip", "gzip, zstd": "zstd", "zstd;q=0, GZIP;q=0.5": "gzip"} {
 		r := httptest.NewRequest(http.MethodGet, a.Path("css/base.css"), nil)
-		r.Header.Set("Accept-Encoding", encoding)
+		r.Header.Set("Accept-Encoding", accept)
 		w := httptest.NewRecorder()
 		a.ServeHTTP(w, r)
 		if w.Code != 200 || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/css") || w.Header().Get("Content-Encoding") != encoding {
-			t.Errorf("with %q: %d %v", encoding, w.Code, w.Header())
+			t.Errorf("with %q: %d %v", accept, w.Code, w.Header())
 		}
 	}
 	for _, path := range []string{"/assets/000000000000/css/base.css", "/assets/x", "/assets/", a.Path("css/base.css") + "x", "/assets/000000000000/../static.go"} {

@@ -53,7 +53,7 @@ func (s *Server) routes() chi.Router {
 		r.With(s.byAgent).Handle("/mcp", s.cfg.Tools)
 	}
 	r.Group(func(r chi.Router) {
-		r.Use(s.socketAtRoot, s.byCookie, s.mayVisit, s.audit)
+		r.Use(s.socketAtRoot, s.byCookie, s.mayVisit, s.audit, Compress)
 		s.cfg.Pages.Routes(r)
 	})
 	return r

@@ -93,7 +93,8 @@ func (p fakePages) Routes(r chi.Router) {
 	})
 	r.Get("/undecided", show)
 	r.Get("/live", func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(http.StatusOK)
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, ":\n\n")
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 		p.ended <- context.Cause(r.Context())

@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/chromedp/cdproto/cdp"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
-
-	"github.com/ahphub/ahphub/templ/part"
+	"github.com/klauspost/compress/zstd"
 )
 
 const header = "| fixture | what | figure | target |\n| --- | --- | ---: | ---: |"
@@ -238,37 +238,72 @@ func findAndLink(ctx context.Context, s *site, r report) error {
 	return nil
 }
 
-// weigh counts bytes on the wire: every asset the page names, and its HTML.
+// weigh counts bytes on the wire: the page's HTML, and every script and style sheet that it names.
 func (s *site) weigh(r report) error {
-	res, err := http.Get(s.URL + "/s/" + r.name + "/changes")
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	html, err := io.ReadAll(res.Body)
-	if err != nil {
-		return err
-	}
-	if r.name == "d1" {
-		js := s.assets.Compressed("js/base.js")
-		for _, name := range part.ReviewScripts() {
-			js += s.assets.Compressed(name)
+	page := "/s/" + r.name + "/changes"
+	for _, coding := range []string{"zstd", "gzip"} {
+		n, html, err := s.wire(page, coding)
+		if err != nil {
+			return err
 		}
-		css := s.assets.Compressed("css/base.css") + s.assets.Compressed("css/chat.css") + s.assets.Compressed("css/review.css")
-		r.row("P7 JavaScript", kb(js), "25")
-		r.row("P7 CSS", kb(css), "20")
+		r.row("P7 HTML on the wire, "+coding, kb(n), map[string]string{"d1": "300"}[r.name])
+		if r.name != "d1" {
+			continue
+		}
+		weight := map[string]int{}
+		for _, m := range assetOf.FindAllStringSubmatch(html, -1) {
+			n, _, err := s.wire(m[1], coding)
+			if err != nil {
+				return err
+			}
+			weight[m[2]] += n
+		}
+		r.row("P7 JavaScript on the wire, "+coding, kb(weight["js"]), "25")
+		r.row("P7 CSS on the wire, "+coding, kb(weight["css"]), "20")
 	}
-	r.row("P7 HTML, compressed", kb(packed(html)), map[string]string{"d1": "300"}[r.name])
+	_, html, err := s.wire(page, "identity")
 	r.row("HTML, plain", kb(len(html)), "–")
-	return nil
+	return err
 }
 
-func packed(b []byte) int {
-	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
-	_, _ = z.Write(b)
-	_ = z.Close()
-	return out.Len()
+// assetOf matches what a page loads with it.
+var assetOf = regexp.MustCompile(`(?:src|href)="(/assets/[^"]+\.(js|css))"`)
+
+// wire returns how many bytes the body of an answer has in a coding, and what it says.
+func (s *site) wire(path, coding string) (n int, text string, err error) {
+	r, err := http.NewRequest(http.MethodGet, s.URL+path, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	r.Header.Set("Accept-Encoding", coding)
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return 0, "", err
+	}
+	if got := res.Header.Get("Content-Encoding"); got != coding && coding != "identity" {
+		return 0, "", fmt.Errorf("%s is sent as %q, not as %s", path, got, coding)
+	}
+	var plain io.Reader = bytes.NewReader(body)
+	switch coding {
+	case "gzip":
+		if plain, err = gzip.NewReader(plain); err != nil {
+			return 0, "", err
+		}
+	case "zstd":
+		z, err := zstd.NewReader(plain)
+		if err != nil {
+			return 0, "", err
+		}
+		defer z.Close()
+		plain = z
+	}
+	out, err := io.ReadAll(plain)
+	return len(body), string(out), err
 }
 
 func kb(n int) string { return fmt.Sprintf("%.1f KB", float64(n)/1024) }

@@ -208,9 +208,15 @@ func TestBudgets(t *testing.T) {
 	if n := eval[int](t, ctx, `document.querySelectorAll('*').length`); n > 60_000 {
 		t.Errorf("%d elements, at most 60 000", n)
 	}
-	html := eval[string](t, ctx, `fetch(location.href).then(r=>r.text())`)
-	if n := packed([]byte(html)); n > 300<<10 {
-		t.Errorf("%d bytes of HTML compressed, at most 300 KB", n)
+	for _, coding := range []string{"zstd", "gzip"} {
+		n, _, err := s.wire("/s/d1/changes", coding)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s of HTML as %s", kb(n), coding)
+		if n > 300<<10 {
+			t.Errorf("%s of HTML on the wire as %s, at most 300 KB", kb(n), coding)
+		}
 	}
 	for name, most := range map[string]int{"js/review.js": 8 << 10, "js/review-comments.js": 4 << 10, "js/hunks.js": 6 << 10, "css/review.css": 9 << 10} {
 		if n := s.assets.Compressed(name); n > most {

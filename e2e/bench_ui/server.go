@@ -20,6 +20,7 @@ import (
 	"github.com/ahphub/ahphub/static"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
+	"github.com/ahphub/ahphub/web"
 )
 
 // policy is the content security policy of the program's pages, enforced here too: what it blocks must show.
@@ -53,7 +54,7 @@ func newSite() (*site, error) {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("POST /", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	s.Server = httptest.NewServer(mux)
+	s.Server = httptest.NewServer(web.Compress(mux))
 	return s, nil
 }
 
