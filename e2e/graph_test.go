@@ -31,13 +31,13 @@ var packages = map[string]imports{
 	"hub":                {[]string{"hub/ahp"}, "the timeline does no I/O and knows no host"},
 	"hub/environ":        {nil, "which variables programs see is asked by all that start some"},
 	"hub/machine":        {[]string{"hub/ahp", "hub/agent"}, "the seam to a computer is interfaces and plain values"},
-	"hub/machine/local":  {[]string{"hub/ahp", "hub/agent", "hub/machine", "hub/custom", "hub/mcp/dial", "hub/terminal"}, "this computer knows the packages that do its work, and no session"},
+	"hub/machine/local":  {[]string{"hub/ahp", "hub/agent", "hub/machine", "hub/custom", "hub/guard", "hub/mcp/dial", "hub/resource", "hub/terminal"}, "this computer knows the packages that do its work, and no session"},
 	"hub/terminal":       {[]string{"hub/ahp", "hub/environ", "hub/machine", "hub/texts"}, "a process and its bytes know no session"},
 	"hub/changeset":      {[]string{"hub/ahp", "hub/changeset/…", "hub/environ", "hub/texts"}, "git and diffs know no session's state"},
 	"hub/changeset/diff": {[]string{"hub/texts"}, "diffs are pure, so that templates may draw them"},
 	"hub/custom":         {[]string{"hub/machine", "hub/texts"}, "what lies on disk is found without a word of sessions or the protocol"},
 	"hub/guard":          {nil, "what is closed to everyone is asked of the system alone"},
-	"hub/resource":       {[]string{"hub/ahp", "hub/guard"}, "files know no session's state"},
+	"hub/resource":       {[]string{"hub/ahp", "hub/guard", "hub/machine"}, "files know no session's state"},
 	"hub/access":         {[]string{"hub", "hub/ahp", "hub/texts"}, "rights are asked about channels, and ask nobody"},
 	"hub/audit":          {[]string{"hub", "hub/ahp", "hub/access", "hub/ids"}, "entries are derived in the step of their action, and the log knows no host and no handler"},
 	"hub/people":         {[]string{"hub/ids", "hub/texts"}, "who is signed in is no matter of the protocol"},
@@ -46,8 +46,8 @@ var packages = map[string]imports{
 	"hub/version":        {[]string{"hub/ahp"}, "a version of a file is named without knowing where its content lies"},
 	"hub/quota":          {nil, "counting what callers hold needs to know nothing of them"},
 	"hub/presence":       {[]string{"hub/access", "hub/ahp", "hub/texts"}, "presence is host state beside the timeline"},
-	"hub/agent":          {[]string{"hub/ahp", "hub/agent", "hub/agent/…", "hub/guard", "hub/ids", "hub/texts"}, "an agent sees the protocol and what the host gives it, never the host"},
-	"hub/agent/acp":      {[]string{"hub/ahp", "hub/agent", "hub/environ", "hub/jsonrpc", "hub/resource", "hub/ids", "hub/texts"}, "an agent that is a program of its own: it is spoken to by JSON-RPC, and reaches files only below the session's directories"},
+	"hub/agent":          {[]string{"hub/ahp", "hub/agent", "hub/agent/…", "hub/ids", "hub/texts"}, "an agent sees the protocol and what the host gives it, never the host"},
+	"hub/agent/acp":      {[]string{"hub/ahp", "hub/agent", "hub/environ", "hub/guard", "hub/jsonrpc", "hub/machine", "hub/resource", "hub/ids", "hub/texts"}, "an agent that is a program of its own: it is spoken to by JSON-RPC, and reaches files only below the session's directories"},
 	"hub/review":         {[]string{"hub/ahp"}, "following lines through edits is pure"},
 	"hub/telemetry":      {[]string{"hub/ahp"}, "telemetry is told what happens, and asks nobody"},
 	"hub/automation":     {[]string{"hub/ahp", "hub/texts"}, "what is due at a moment is pure: the time comes in"},
@@ -55,7 +55,7 @@ var packages = map[string]imports{
 	"hub/store":          {[]string{"hub", "hub/ahp"}, "the store writes what the hub hands it; another one can stand in its place"},
 	"hub/host/core":      {[]string{"hub", "hub/ahp", "hub/access", "hub/ids", "hub/texts"}, "what every part of the host stands on knows no part"},
 	"hub/host/terminals": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/agent", "hub/machine", "hub/ids", "hub/texts"}, "a part of the host stands on the core and the seam, and knows no other part"},
-	"hub/host":           {[]string{"hub", "hub/ahp", "hub/host/core", "hub/host/changes", "hub/host/automations", "hub/host/clients", "hub/host/customs", "hub/host/files", "hub/host/terminals", "hub/access", "hub/audit", "hub/agent", "hub/machine", "hub/changeset", "hub/changeset/diff", "hub/guard", "hub/resource", "hub/review", "hub/version", "hub/ids", "hub/texts"}, "the host knows no store, no HTTP and no implementation of an agent"},
+	"hub/host":           {[]string{"hub", "hub/ahp", "hub/host/core", "hub/host/changes", "hub/host/automations", "hub/host/clients", "hub/host/customs", "hub/host/files", "hub/host/terminals", "hub/access", "hub/audit", "hub/agent", "hub/machine", "hub/changeset", "hub/changeset/diff", "hub/guard", "hub/review", "hub/version", "hub/ids", "hub/texts"}, "the host knows no store, no HTTP and no implementation of an agent"},
 	"hub/mcp":            {[]string{"hub/ahp", "hub/agent", "hub/host", "hub/host/core", "hub/host/changes", "hub/review", "hub/ids", "hub/texts"}, "the host's tools for agents: what a model is told and reads, over what the host lets it do"},
 	"hub/mcp/dial":       {[]string{"hub/ahp", "hub/agent", "hub/environ", "hub/machine"}, "reaching MCP servers belongs to a computer, and knows no session"},
 	"static":             {nil, "assets are files"},
@@ -68,16 +68,19 @@ var packages = map[string]imports{
 	"e2e":                {[]string{"…"}, "tests see everything"},
 	"e2e/oracle":         {nil, "a second reducer can argue with the program's only while the two share nothing"},
 
+	// Tests are given the computer they run on.
+	"hub/machine/localtest": {[]string{"hub/guard", "hub/machine/local"}, "a test says no more than where the data is"},
+
 	// The parts of the host do not know each other: what one needs of sessions or of another it gets as a function.
-	"hub/host/changes":     {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/changeset", "hub/changeset/diff", "hub/guard", "hub/review", "hub/version", "hub/ids", "hub/texts"}, "changesets, threads and verdicts know the core alone, and sessions by the functions they are given"},
+	"hub/host/changes":     {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/changeset", "hub/changeset/diff", "hub/guard", "hub/machine", "hub/review", "hub/version", "hub/ids", "hub/texts"}, "changesets, threads and verdicts know the core alone, and sessions by the functions they are given"},
 	"hub/host/clients":     {[]string{"hub", "hub/ahp", "hub/host/core"}, "active clients know the core alone"},
-	"hub/host/files":       {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/changeset", "hub/guard", "hub/resource", "hub/version", "hub/ids", "hub/texts"}, "files know the core alone, and sessions, changes and clients by the functions they are given"},
+	"hub/host/files":       {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/changeset", "hub/guard", "hub/machine", "hub/version", "hub/ids", "hub/texts"}, "files know the core alone, and sessions, changes and clients by the functions they are given"},
 	"hub/host/customs":     {[]string{"hub", "hub/ahp", "hub/host/core", "hub/machine", "hub/texts"}, "customizations and MCP servers know the core and the seam alone, and agents by the functions they are given"},
 	"hub/host/automations": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/automation", "hub/ids", "hub/texts"}, "automations know the core alone, and sessions by the functions they are given"},
 
 	// The areas of the pages do not know each other: they stand on site, and handlers/pages joins them.
 	"handlers/pages":             area("hub/notify", "hub/presence", "hub/quota", "static", "handlers/pages/…"),
-	"handlers/pages/site":        area("hub/ids", "hub/notify", "hub/presence", "hub/resource", "hub/review", "hub/texts", "static"),
+	"handlers/pages/site":        area("hub/ids", "hub/notify", "hub/presence", "hub/review", "hub/texts", "static"),
 	"handlers/pages/automations": area("hub/automation", "hub/ids"),
 	"handlers/pages/chat":        area("hub/ids", "hub/texts"),
 	"handlers/pages/customs":     area("hub/audit"),
@@ -119,6 +122,7 @@ var below = map[string][]string{
 	"hub/terminal": {"hub/machine/local", "cmd", "e2e"},
 	"hub/custom":   {"hub/machine/local", "cmd", "e2e"},
 	"hub/mcp/dial": {"hub/machine/local", "cmd", "e2e"},
+	"hub/resource": {"hub/machine/local", "hub/agent/acp", "cmd", "e2e"},
 	"e2e/oracle":   {"e2e"}, // the program must never reduce by it
 }
 

@@ -23,7 +23,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/machine/localtest"
 	"github.com/ahphub/ahphub/static"
 	"github.com/ahphub/ahphub/web"
 )
@@ -45,7 +45,8 @@ func gather(t *testing.T) *gathering {
 	}
 	var h *host.Host
 	timeline := hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { h.Derive(tx, e) }})
-	h, err := host.New(host.Config{Hub: timeline, Machine: local.New(), Agents: map[string]agent.Backend{script.Provider: script.Backend{}}, DataDir: t.TempDir(), DefaultDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	data := t.TempDir()
+	h, err := host.New(host.Config{Hub: timeline, Machine: localtest.New(t, data), Agents: map[string]agent.Backend{script.Provider: script.Backend{}}, DataDir: data, DefaultDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,16 +9,17 @@ import (
 	"github.com/ahphub/ahphub/hub/agent/acp"
 	"github.com/ahphub/ahphub/hub/agent/script"
 	"github.com/ahphub/ahphub/hub/agent/shell"
+	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/machine/local"
 )
 
 // makeAgents returns the agents that sessions can use. The script agent is for tests and demos and
 // must be configured; the demo offers only it and the shell.
-func makeAgents(cfg Config) (map[string]agent.Backend, error) {
+func makeAgents(cfg Config, g *guard.Guard) (map[string]agent.Backend, error) {
 	agents := map[string]agent.Backend{shell.Provider: shell.Backend{}}
 	if !cfg.demo {
 		for name, p := range programs(cfg.configured, cfg.pass) {
-			agents[name] = acp.Backend{Program: p, Limits: cfg.limits, Start: local.StartProgram,
+			agents[name] = acp.Backend{Program: p, Limits: cfg.limits, Start: local.StartProgram, Guard: g,
 				Memory: acp.Remember(filepath.Join(cfg.Data, "known-agents", name+".json"))}
 		}
 	}

@@ -60,7 +60,7 @@ pass = ["MY_KEY"]
 	if _, err := c.check(); err != nil {
 		t.Error(err)
 	}
-	agents, err := makeAgents(c)
+	agents, err := makeAgents(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

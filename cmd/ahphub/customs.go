@@ -19,6 +19,6 @@ func (a *app) computer(ctx context.Context, agents map[string]agent.Backend) (m 
 	if err != nil {
 		a.log.Info("cannot find the user's home directory to look for customizations", "err", err)
 	}
-	return local.New(local.WithAgents(agents),
+	return local.New(local.WithAgents(agents), local.WithGuard(a.guard),
 		local.WithCustoms(library, dial.Dialer{Version: versionName(), Pass: a.cfg.pass})), home
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/audit"
+	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/files"
@@ -65,6 +66,7 @@ type app struct {
 	public    *url.URL // nil: the listening address
 	owner     access.Principal
 	memory    memory
+	guard     *guard.Guard
 	files     [][2]string // key and path of files in the data directory
 }
 
@@ -78,6 +80,9 @@ func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *s
 	var err error
 	if a.store, err = store.Open(ctx, store.Config{Dir: cfg.Data, Log: log}); err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be used: %w", cfg.Data, err)
+	}
+	if a.guard, err = guard.New(cfg.Data, cfg.secretFiles()...); err != nil {
+		return nil, errors.Join(fmt.Errorf("the data directory %s cannot be guarded: %w", cfg.Data, err), a.close())
 	}
 	if err := a.buildHost(ctx, set, l); err != nil {
 		return nil, errors.Join(err, a.close())
@@ -97,7 +102,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		Derive: func(tx *hub.Tx, e *hub.Envelope) { a.audit.Derive(tx, e); a.host.Derive(tx, e); a.notify.Derive(tx, e) }})
 	a.audit = audit.New(audit.Config{Hub: a.hub, Store: a.store, Log: a.log})
 	a.docs = a.store.Documents(a.hub)
-	agents, err := makeAgents(a.cfg)
+	agents, err := makeAgents(a.cfg, a.guard)
 	if err != nil {
 		return err
 	}
@@ -273,7 +278,7 @@ func (a *app) close() error {
 	if a.journal != nil {
 		err = errors.Join(err, a.journal.stop())
 	}
-	return errors.Join(err, a.store.Close())
+	return errors.Join(err, a.guard.Close(), a.store.Close())
 }
 
 func publicAddress(set settings) string {

@@ -28,6 +28,7 @@ import (
 	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/machine/localtest"
 	"github.com/ahphub/ahphub/hub/mcp/dial"
 	"github.com/ahphub/ahphub/static"
 	"github.com/ahphub/ahphub/web"
@@ -53,9 +54,10 @@ func open(t *testing.T, set ...func(*pages.Deps)) *testSite {
 	s.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { s.host.Derive(tx, e) }})
 	var err error
 	library := custom.NewLibrary(custom.Limits{}, slog.New(slog.DiscardHandler)) // without a watch: each look reads the disk
-	s.host, err = host.New(host.Config{Hub: s.hub, Machine: local.New(local.WithCustoms(library, dial.Dialer{})),
+	data := t.TempDir()
+	s.host, err = host.New(host.Config{Hub: s.hub, Machine: localtest.New(t, data, local.WithCustoms(library, dial.Dialer{})),
 		Agents:  map[string]agent.Backend{script.Provider: script.Backend{}},
-		DataDir: t.TempDir(), DefaultDir: t.TempDir()})
+		DataDir: data, DefaultDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

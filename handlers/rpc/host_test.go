@@ -16,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/machine/localtest"
 	"github.com/ahphub/ahphub/hub/mcp/dial"
 	"github.com/ahphub/ahphub/hub/store"
 )
@@ -41,7 +42,7 @@ func realWorldOf(t *testing.T, backend agent.Backend, limits Limits) *world {
 	var h *host.Host
 	w := &world{t: t, dir: t.TempDir(), hub: hub.New(hub.Config{Journal: true, Boot: boot,
 		Derive: func(tx *hub.Tx, e *hub.Envelope) { h.Derive(tx, e) }})}
-	h, err = host.New(host.Config{Hub: w.hub, Machine: local.New(local.WithCustoms(library, dial.Dialer{})), Store: s, Agents: map[string]agent.Backend{"script": backend}, DataDir: dir,
+	h, err = host.New(host.Config{Hub: w.hub, Machine: localtest.New(t, dir, local.WithCustoms(library, dial.Dialer{})), Store: s, Agents: map[string]agent.Backend{"script": backend}, DataDir: dir,
 		DefaultDir: w.dir, Clients: w})
 	must(t, err)
 	background(t, func(ctx context.Context) error { return s.Run(ctx, w.hub) }, s.Close)

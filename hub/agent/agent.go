@@ -11,7 +11,6 @@ import (
 	"log/slog"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/guard"
 )
 
 // Backend is one kind of agent, listed in the root state by its provider.
@@ -44,10 +43,7 @@ type Spec struct {
 	Host    Host
 	Log     *slog.Logger
 
-	// refuses files that an agent reads and writes through the host; nil: only the kernel's rules
-	// apply
-	Guard     *guard.Guard
-	Worktrees []string // sessions whose worktrees Guard permits
+	Worktrees []string // sessions whose worktrees in the hub's data directory are open to the agent
 
 	Progress func(step string) // receives the steps of the opening; nil: none
 }

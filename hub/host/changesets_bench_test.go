@@ -19,7 +19,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
 // BenchmarkManyFiles is a repository of 100 000 files in 10 000 folders, watched by a host: the time from the write of one
@@ -107,7 +107,8 @@ func benchHost(b *testing.B, w *world) (*hub.Conn, ahp.URI) {
 
 func startBench(b *testing.B, w *world) {
 	b.Helper()
-	cfg := Config{Machine: local.New(), DataDir: b.TempDir(), DefaultDir: w.dir, Agents: map[string]agent.Backend{"fake": w.agent}}
+	data := b.TempDir()
+	cfg := Config{Machine: localtest.New(b, data), DataDir: data, DefaultDir: w.dir, Agents: map[string]agent.Backend{"fake": w.agent}}
 	w.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }})
 	cfg.Hub = w.hub
 	var err error

@@ -115,16 +115,16 @@ func (h *Host) filesLike(ctx context.Context, c core.Caller, session ahp.URI, qu
 	slices.SortFunc(found, func(a, b match) int {
 		return cmp.Or(a.rank-b.rank, len(a.name)-len(b.name), strings.Compare(a.name, b.name))
 	})
-	return h.openMatches(session, found)
+	return h.openMatches(ctx, session, found)
 }
 
-// openMatches returns the best matches that the guard lets through.
-func (h *Host) openMatches(session ahp.URI, all []match) (open []match) {
+// openMatches returns the best matches that are not closed.
+func (h *Host) openMatches(ctx context.Context, session ahp.URI, all []match) (open []match) {
 	for _, m := range all {
 		if len(open) == mostCompletions {
 			break
 		}
-		if h.guard.CheckPath(m.path, core.OwnWorktrees(session)...) == nil {
+		if h.whyClosed(ctx, session, m.path) == "" {
 			open = append(open, m)
 		}
 	}
@@ -191,7 +191,7 @@ func (h *Host) refsLike(ctx context.Context, dir ahp.URI, query string) (items [
 	if !ok || svc == nil || len(query) > core.MaxTitle {
 		return nil
 	}
-	if h.guard.CheckPath(path) != nil {
+	if h.whyClosed(ctx, "", path) != "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, completionTime)

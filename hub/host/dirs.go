@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	"github.com/ahphub/ahphub/hub/agent"
@@ -12,7 +11,7 @@ import (
 
 // newDirs checks that directories exist. An agent without multipleWorkingDirectories gets
 // the first only (AHP requirement 82).
-func (h *Host) newDirs(session ahp.URI, provider string, uris []ahp.URI) ([]ahp.URI, error) {
+func (h *Host) newDirs(ctx context.Context, session ahp.URI, provider string, uris []ahp.URI) ([]ahp.URI, error) {
 	if len(uris) == 0 && h.cfg.DefaultDir != "" {
 		uris = []ahp.URI{core.FileURI(h.cfg.DefaultDir)}
 	}
@@ -21,11 +20,11 @@ func (h *Host) newDirs(session ahp.URI, provider string, uris []ahp.URI) ([]ahp.
 	}
 	dirs := make([]ahp.URI, 0, len(uris))
 	for _, uri := range uris {
-		path, err := existingDir(uri)
+		path, err := h.existingDir(ctx, uri)
 		if err != nil {
 			return nil, err
 		}
-		if err := h.checkPlace(session, "workingDirectories", path); err != nil {
+		if err := h.checkPlace(ctx, session, "workingDirectories", path); err != nil {
 			return nil, err
 		}
 		if err := h.allows(provider, path); err != nil {
@@ -57,16 +56,17 @@ func (h *Host) directoriesOf(ctx context.Context, session ahp.URI) ([]string, er
 	return h.core.LocalDirs(session), nil
 }
 
-func existingDir(uri ahp.URI) (string, error) {
+// existingDir returns the local path of a directory that exists.
+func (h *Host) existingDir(ctx context.Context, uri ahp.URI) (string, error) {
 	path, ok := core.FilePath(uri)
 	if !ok {
 		return "", core.BadParams("workingDirectories: %.200q is not a file:// URI of this machine", uri)
 	}
-	info, err := os.Stat(path)
+	place := h.cfg.Machine.Files().Places(ctx, []string{path}, nil)[0]
 	switch {
-	case err != nil:
+	case !place.Exists:
 		return "", core.BadParams("workingDirectories: %s does not exist or cannot be read: check the path", path)
-	case !info.IsDir():
+	case !place.Dir:
 		return "", core.BadParams("workingDirectories: %s is a file: choose its directory", path)
 	}
 	return path, nil

@@ -14,7 +14,7 @@ import (
 
 // lookedAt looks at the directory that an action names before the hub's lock is taken, and has it refused once the rights
 // and the other rules were asked.
-func (h *Host) lookedAt(info hub.ChannelInfo, a ahp.Action, check hub.Check) hub.Check {
+func (h *Host) lookedAt(ctx context.Context, info hub.ChannelInfo, a ahp.Action, check hub.Check) hub.Check {
 	var uri ahp.URI
 	switch a := a.(type) {
 	case *ahp.SessionWorkingDirectorySetAction:
@@ -28,7 +28,7 @@ func (h *Host) lookedAt(info hub.ChannelInfo, a ahp.Action, check hub.Check) hub
 	if e := h.core.Catalogue.Alive(info.Session); e != nil {
 		provider = e.Summary.Provider
 	}
-	dirs, err := h.newDirs(info.Session, provider, []ahp.URI{uri})
+	dirs, err := h.newDirs(ctx, info.Session, provider, []ahp.URI{uri})
 	return func(tx *hub.Tx, s ahp.State, a ahp.Action) (ahp.Action, string) {
 		a, reason := check(tx, s, a)
 		switch {

@@ -30,8 +30,8 @@ func (h *Host) Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, cli
 		return hub.Outcome{}, err
 	}
 	a = h.Changes.ReplaceVersions(ctx, c, info, a)
-	check := h.lookedAt(info, a, h.checker(c, info, c.Audience().Action(info, a) == nil))
-	check = h.cfg.Audit.Action(ctx, c.Principal, channel, h.Automations.CheckBeforeStep(c, info, a, check))
+	check := h.lookedAt(ctx, info, a, h.checker(c, info, c.Audience().Action(info, a) == nil))
+	check = h.cfg.Audit.Action(ctx, c.Principal, channel, h.Automations.CheckBeforeStep(ctx, c, info, a, check))
 	if c.Conn == nil {
 		return h.dispatchPlain(channel, a, check)
 	}

@@ -20,7 +20,7 @@ import (
 // newParts makes the parts of the host. What a part needs of sessions or of another part, it gets as a function.
 func (h *Host) newParts() (err error) {
 	h.Files = files.New(h.core, files.Config{
-		Guard: h.guard, DefaultDir: h.cfg.DefaultDir, Clients: h.cfg.Clients, Asked: h.cfg.FilesAsked,
+		Files: h.cfg.Machine.Files(), DefaultDir: h.cfg.DefaultDir, Clients: h.cfg.Clients, Asked: h.cfg.FilesAsked,
 		Visible: h.visible, ReadVersion: h.Blob, Track: h.track, TrackedFiles: h.trackedFiles,
 		ClientOf: func(session ahp.URI, id string) (string, bool) { return h.clients.Principal(session, id) },
 		HasTouched: func(ctx context.Context, session ahp.URI, path string) bool {
@@ -38,10 +38,10 @@ func (h *Host) newParts() (err error) {
 	h.Terminals = terminals.New(h.core, terminals.Config{
 		Machine: h.cfg.Machine.Terminals(), DefaultDir: h.cfg.DefaultDir, Pass: h.cfg.Pass,
 		Grace: h.core.Limits.TerminalGrace, ClientGrace: h.core.Limits.ClientGrace, Directories: h.directoriesOf,
-		CheckURI: h.checkNewURI, Directory: existingDir, CheckPlace: h.checkPlace, Reconsider: h.provisional.reconsider, Dispatch: h.Dispatch,
+		CheckURI: h.checkNewURI, Directory: h.existingDir, CheckPlace: h.checkPlace, Files: h.cfg.Machine.Files(), Reconsider: h.provisional.reconsider, Dispatch: h.Dispatch,
 	})
 	h.Changes = changes.New(h.core, changes.Config{
-		Service: h.git, Guard: h.guard, DataDir: h.cfg.DataDir, PollFor: h.cfg.PollFolders,
+		Service: h.git, Files: h.cfg.Machine.Files(), DataDir: h.cfg.DataDir, PollFor: h.cfg.PollFolders,
 		Judged: h.cfg.Judged, Dispatch: h.Dispatch, CheckVersion: h.CheckVersion, SetTotals: h.setChanges, MarkUsed: h.provisional.keepFor,
 		SettleRepository: h.Files.SettleRepository,
 		IsBusy:           h.isBusy, CloseAgent: func(session ahp.URI) { h.turns.drop(session, errIdle) },

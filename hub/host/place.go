@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"os"
 
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -20,9 +21,14 @@ func newGuard(dataDir string, secrets []string) (*guard.Guard, error) {
 }
 
 // checkPlace refuses a directory that a session or a terminal of it would work in.
-func (h *Host) checkPlace(session ahp.URI, param, path string) error {
-	if err := h.guard.CheckPath(path, core.OwnWorktrees(session)...); err != nil {
-		return core.BadParams("%s: %s cannot be used: %s. Choose another directory", param, path, guard.Reason(err))
+func (h *Host) checkPlace(ctx context.Context, session ahp.URI, param, path string) error {
+	if why := h.whyClosed(ctx, session, path); why != "" {
+		return core.BadParams("%s: %s cannot be used: %s. Choose another directory", param, path, why)
 	}
 	return nil
+}
+
+// whyClosed returns why a path is closed to a session; "" when it is open.
+func (h *Host) whyClosed(ctx context.Context, session ahp.URI, path string) string {
+	return h.cfg.Machine.Files().Places(ctx, []string{path}, core.OwnWorktrees(session))[0].Closed
 }

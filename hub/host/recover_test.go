@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/machine/localtest"
 	"github.com/ahphub/ahphub/hub/store"
 )
 
@@ -35,7 +35,7 @@ func newLife(t *testing.T, dir string, f *fake, limits core.Limits, clock ...fun
 	boot, err := st.Boot(ctx)
 	l.must(err)
 	l.hub = hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) { l.host.Derive(tx, e) }})
-	cfg := Config{Hub: l.hub, Machine: local.New(), Store: st, Agents: map[string]agent.Backend{"fake": f}, DataDir: dir, DefaultDir: t.TempDir(), Limits: limits}
+	cfg := Config{Hub: l.hub, Machine: localtest.New(t, dir), Store: st, Agents: map[string]agent.Backend{"fake": f}, DataDir: dir, DefaultDir: t.TempDir(), Limits: limits}
 	for _, now := range clock {
 		cfg.Now = now
 	}

@@ -34,7 +34,7 @@ func (h *Host) CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSes
 	if err != nil {
 		return err
 	}
-	state, err := h.newSession(c, p)
+	state, err := h.newSession(ctx, c, p)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (h *Host) admit(tx *hub.Tx, uri ahp.URI, state *ahp.SessionState) error {
 }
 
 // newSession checks everything a client asks for and makes the first state of it.
-func (h *Host) newSession(c core.Caller, p ahp.CreateSessionParams) (*ahp.SessionState, error) {
+func (h *Host) newSession(ctx context.Context, c core.Caller, p ahp.CreateSessionParams) (*ahp.SessionState, error) {
 	if err := h.checkNewURI(p.Channel); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (h *Host) newSession(c core.Caller, p ahp.CreateSessionParams) (*ahp.Sessio
 	if err != nil {
 		return nil, err
 	}
-	dirs, err := h.newDirs(p.Channel, name, p.WorkingDirectories)
+	dirs, err := h.newDirs(ctx, p.Channel, name, p.WorkingDirectories)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +235,7 @@ func (l *live) spec(s *ahp.SessionState, told *progress) (agent.Spec, error) {
 	}
 	return agent.Spec{Session: l.uri, Dirs: core.LocalPaths(s.WorkingDirectories), Config: l.config, Data: data,
 		MCP: append(l.giveTools(s), l.giveServers(l.h.cfg.Agents[s.Provider])...), Host: agentHost{l}, Log: l.h.core.Log.With("session", l.uri), Progress: told.step,
-		Guard: l.h.guard, Worktrees: core.OwnWorktrees(l.uri)}, nil
+		Worktrees: core.OwnWorktrees(l.uri)}, nil
 }
 
 // config is the value of a setting now.

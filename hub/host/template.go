@@ -2,6 +2,7 @@ package host
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -9,13 +10,13 @@ import (
 )
 
 // CheckTemplate returns why no session can be made from a template now, as an *ahp.Error.
-func (h *Host) CheckTemplate(t ahp.AutomationSessionTemplate) error {
+func (h *Host) CheckTemplate(ctx context.Context, t ahp.AutomationSessionTemplate) error {
 	name := cmp.Or(t.Provider, h.cfg.DefaultAgent)
 	backend, err := h.backend(name)
 	if err != nil {
 		return err
 	}
-	if _, err := h.newDirs("", name, t.WorkingDirectories); err != nil {
+	if _, err := h.newDirs(ctx, "", name, t.WorkingDirectories); err != nil {
 		return err
 	}
 	if _, err := newConfig(h.schemaOf(backend), t.Config); err != nil {

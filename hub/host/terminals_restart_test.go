@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/machine/localtest"
 	"github.com/ahphub/ahphub/hub/store"
 )
 
@@ -27,7 +27,7 @@ func restarted(t *testing.T, dir, work string) (w *world, stop func()) {
 	}
 	w = &world{t: t, agent: &fake{}, dir: work}
 	w.hub = hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }})
-	w.host, err = New(Config{Hub: w.hub, Machine: local.New(), Store: s, DataDir: dir, DefaultDir: work, Agents: map[string]agent.Backend{"fake": w.agent}})
+	w.host, err = New(Config{Hub: w.hub, Machine: localtest.New(t, dir), Store: s, DataDir: dir, DefaultDir: work, Agents: map[string]agent.Backend{"fake": w.agent}})
 	w.must(err)
 	journalCtx, endJournal := context.WithCancel(context.Background())
 	runCtx, endRun := context.WithCancel(context.Background())

@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/machine"
-	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
 const term1 ahp.URI = "ahp-terminal:/1"
@@ -20,13 +20,17 @@ const term1 ahp.URI = "ahp-terminal:/1"
 // testMachine is this computer, except that the next terminal may have a program of the test's.
 type testMachine struct {
 	machine.Terminals
-	next *quietProgram
+	computer machine.Machine
+	next     *quietProgram
 }
 
-func newTestMachine() *testMachine { return &testMachine{Terminals: local.New().Terminals()} }
+func newTestMachine(t testing.TB, data string) *testMachine {
+	m := localtest.New(t, data)
+	return &testMachine{Terminals: m.Terminals(), computer: m}
+}
 
 // Machine is how a host sees it.
-func (m *testMachine) Machine() machine.Machine { return terminalsOf{local.New(), m} }
+func (m *testMachine) Machine() machine.Machine { return terminalsOf{m.computer, m} }
 
 type terminalsOf struct {
 	machine.Machine

@@ -78,7 +78,7 @@ func (b *Toolbox) File(ctx context.Context, name string, before bool) (File, err
 		}
 	}
 	for _, path := range paths {
-		f, err := b.fileNow(path)
+		f, err := b.fileNow(ctx, path)
 		if code, ok := errors.AsType[*ahp.Error](err); !ok || code.Code != ahp.CodeNotFound {
 			return f, asRefusal(err)
 		}
@@ -155,14 +155,16 @@ func (b *Toolbox) version(ctx context.Context, c changeset.File, name string, be
 	return f, nil
 }
 
-func (b *Toolbox) fileNow(path string) (File, error) {
+func (b *Toolbox) fileNow(ctx context.Context, path string) (File, error) {
 	uri := core.FileURI(path)
-	got, err := b.l.h.Files.FilesIn(b.l.uri, b.dirs()).Read(uri, "")
+	got, err := b.l.h.Files.ReadIn(ctx, b.l.uri, b.dirs(), uri)
 	if err != nil {
 		return File{}, err
 	}
-	binary := got.Encoding == ahp.ContentEncodingBase64 || !utf8.ValidString(got.Data)
-	return File{URI: uri, Text: got.Data, Binary: binary}, nil
+	if !utf8.Valid(got.Data) {
+		return File{URI: uri, Binary: true}, nil
+	}
+	return File{URI: uri, Text: string(got.Data)}, nil
 }
 
 // FileName is what an agent calls a resource: its path below the session's directory, as
@@ -185,12 +187,12 @@ func (b *Toolbox) FileName(uri ahp.URI) string {
 }
 
 // TextNow is a file of the session as it is on disk.
-func (b *Toolbox) TextNow(uri ahp.URI) (string, error) {
+func (b *Toolbox) TextNow(ctx context.Context, uri ahp.URI) (string, error) {
 	path, ok := core.FilePath(uri)
 	if !ok {
 		return "", refusef("%.200q is no file of this session", uri)
 	}
-	f, err := b.fileNow(path)
+	f, err := b.fileNow(ctx, path)
 	if err == nil && f.Binary {
 		return "", refusef("%s is not text", b.FileName(uri))
 	}

@@ -204,7 +204,7 @@ func (n *session) lines(ctx context.Context, l *look, uri ahp.URI) []string {
 		return lines
 	}
 	var lines []string
-	if text, err := n.box.TextNow(uri); err == nil {
+	if text, err := n.box.TextNow(ctx, uri); err == nil {
 		lines = review.Lines(text)
 		l.left -= len(text)
 	}

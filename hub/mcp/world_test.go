@@ -27,6 +27,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/machine/localtest"
 	"github.com/ahphub/ahphub/hub/mcp/dial"
 )
 
@@ -128,9 +129,10 @@ func newWorld(t testing.TB, limits Limits) *world {
 	var err error
 	mux := http.NewServeMux()
 	w.server = httptest.NewServer(mux)
+	data := t.TempDir()
 	w.host, err = host.New(host.Config{Hub: w.hub, Home: t.TempDir(),
-		Machine: local.New(local.WithCustoms(custom.NewLibrary(custom.Limits{}, log), dial.Dialer{Version: "test"})),
-		Agents:  map[string]agent.Backend{"worker": w.agent}, DataDir: t.TempDir(), DefaultDir: w.dir,
+		Machine: localtest.New(t, data, local.WithCustoms(custom.NewLibrary(custom.Limits{}, log), dial.Dialer{Version: "test"})),
+		Agents:  map[string]agent.Backend{"worker": w.agent}, DataDir: data, DefaultDir: w.dir,
 		ToolServers: Reach(w.server.URL, os.Args[0]), Log: log})
 	w.must(err)
 	w.tools = New(Config{Host: w.host, Version: "test", Log: log, Limits: limits})

@@ -7,14 +7,9 @@ import (
 	"path/filepath"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/guard"
+	"github.com/ahphub/ahphub/hub/machine"
 )
-
-// Grant opens one file, or a directory with all below it, to a principal who asked for it.
-type Grant struct {
-	Path  string // absolute, with its links resolved
-	Dir   bool
-	Write bool
-}
 
 // purpose is what a spot is looked for.
 type purpose int
@@ -25,50 +20,32 @@ const (
 	renaming         // the name itself: made, taken away, moved
 )
 
-// Look finds what a URI stands for, links resolved: the most that can be granted when it is asked for.
-func Look(uri ahp.URI) (Grant, error) {
+// Look finds what a URI stands for, links resolved, and why a guard opens it to no one.
+func Look(uri ahp.URI, g *guard.Guard) (machine.FoundFile, error) {
 	path, err := Path(uri)
 	if err != nil {
-		return Grant{}, err
+		return machine.FoundFile{}, err
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return Grant{}, problem(uri, err)
+		return machine.FoundFile{}, problem(uri, err)
 	}
 	info, err := os.Lstat(real)
 	switch {
 	case err != nil:
-		return Grant{}, problem(uri, err)
+		return machine.FoundFile{}, problem(uri, err)
 	case !info.IsDir() && !info.Mode().IsRegular():
-		return Grant{}, ahp.Errorf(ahp.CodePermissionDenied, "%.200s is neither a file nor a directory", uri)
+		return machine.FoundFile{}, ahp.Errorf(ahp.CodePermissionDenied, "%.200s is neither a file nor a directory", uri)
 	}
-	return Grant{Path: real, Dir: info.IsDir()}, nil
-}
-
-// Overlap reports whether one of two paths is the other or lies in it, whatever their letters' case means here.
-func Overlap(a, b string) bool { return inside(a, b) || inside(b, a) }
-
-// inside asks the disk: two spellings may be one directory. What is not there is inside of nothing.
-func inside(path, dir string) bool {
-	want, err := os.Stat(dir)
-	if err != nil {
-		return false
-	}
-	real, err := filepath.EvalSymlinks(path)
-	if err == nil {
-		real, err = filepath.Abs(real)
+	found := machine.FoundFile{Path: real, Dir: info.IsDir()}
+	err = g.CheckPath(real)
+	if err == nil && found.Dir {
+		err = g.CheckWhole(real)
 	}
 	if err != nil {
-		return false
+		found.Closed = guard.Reason(err)
 	}
-	for at := real; ; at = filepath.Dir(at) {
-		if info, err := os.Stat(at); err == nil && os.SameFile(info, want) {
-			return true
-		}
-		if at == filepath.Dir(at) {
-			return false
-		}
-	}
+	return found, nil
 }
 
 // granted finds the grant that a path lies under. Paths are compared with their links resolved, so that a link put in the
@@ -83,7 +60,7 @@ func (f Files) granted(path string, uri ahp.URI, why purpose) (spot, error) {
 	}
 	for _, name := range names {
 		for _, g := range f.Granted {
-			if s, ok := g.spot(name, why); ok && name != "" && g.stands() {
+			if s, ok := spotIn(g, name, why); ok && name != "" && stands(g) {
 				s.uri, s.files = uri, &f
 				return s.opened()
 			}
@@ -105,14 +82,15 @@ func placed(path string) string {
 	}
 }
 
-// stands is false when what was granted has become a link, or lies beyond one: that was not asked for.
-func (g Grant) stands() bool {
+// stands reports whether what was granted has not become a link, nor lies beyond one: that was not asked for.
+func stands(g machine.FileGrant) bool {
 	real, err := filepath.EvalSymlinks(g.Path)
 	return err != nil || real == g.Path
 }
 
-// spot is where a path lies below the grant, if it does. A file alone can be read and written, and stays where it is.
-func (g Grant) spot(path string, why purpose) (spot, bool) {
+// spotIn returns where a path lies below a grant, if it does. A file alone can be read and written, and stays where it
+// is.
+func spotIn(g machine.FileGrant, path string, why purpose) (spot, bool) {
 	if why != reading && !g.Write || !g.Dir && (why == renaming || path != g.Path) {
 		return spot{}, false
 	}
@@ -148,13 +126,12 @@ func (s *spot) still() error {
 	return err
 }
 
-// Open reports whether a URI may be read, links followed; nothing need be there yet.
-func (f Files) Open(uri ahp.URI) error { return f.reaches(uri, reading) }
-
-// OpenToWrite reports whether it may be written, too.
-func (f Files) OpenToWrite(uri ahp.URI) error { return f.reaches(uri, writing) }
-
-func (f Files) reaches(uri ahp.URI, why purpose) error {
+// CheckOpen refuses a URI that may not be read, or written, links followed; nothing need be there yet.
+func (f Files) CheckOpen(uri ahp.URI, write bool) error {
+	why := reading
+	if write {
+		why = writing
+	}
 	s, err := f.open(uri, why)
 	if err != nil {
 		return err

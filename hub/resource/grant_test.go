@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // wide makes a directory with links of every kind; what is granted of it is each test's.
@@ -32,11 +33,11 @@ func wide(t *testing.T) (at func(name string) ahp.URI, path func(name string) st
 
 func TestGrantedForReading(t *testing.T) {
 	at, path := wide(t)
-	files := Files{Granted: []Grant{{Path: path("dir"), Dir: true}, {Path: path("file")}}}
+	files := Files{FileReach: machine.FileReach{Granted: []machine.FileGrant{{Path: path("dir"), Dir: true}, {Path: path("file")}}}}
 	for name, want := range map[string]string{"dir/a": "a", "dir/sub/b": "b", "file": "file", "todir/a": "a", "tofile": "file", "dir/in": "b", "dir/absin": "a",
 		"secret": "", "fileish": "", "dir/out": "", "dir/absout": "", "dir/../secret": "", "todir/../secret": ""} {
-		got, err := files.Read(at("")+"/"+name, "")
-		if wantCode := map[bool]int{true: ahp.CodePermissionDenied}[want == ""]; code(err) != wantCode || got.Data != want {
+		got, err := files.Read(at("") + "/" + name)
+		if wantCode := map[bool]int{true: ahp.CodePermissionDenied}[want == ""]; code(err) != wantCode || string(got.Data) != want {
 			t.Errorf("%s: %q, %v", name, got.Data, err)
 		}
 	}
@@ -53,8 +54,8 @@ func TestGrantedForReading(t *testing.T) {
 		"move":      files.Move(t.Context(), ahp.ResourceMoveParams{Source: at("dir/a"), Destination: at("dir/b")}),
 		"copy":      files.Copy(t.Context(), ahp.ResourceCopyParams{Source: at("dir/a"), Destination: at("dir/b")}),
 		"of a file": files.Put(ahp.ResourceWriteParams{URI: at("file"), Data: "x"}),
-		"asked for": files.OpenToWrite(at("dir/a")),
-		"beside":    files.Open(at("secret")),
+		"asked for": files.CheckOpen(at("dir/a"), true),
+		"beside":    files.CheckOpen(at("secret"), false),
 		"list file": func() error { _, err := files.List(at("")); return err }(),
 	} {
 		if code(err) != ahp.CodePermissionDenied {
@@ -65,7 +66,7 @@ func TestGrantedForReading(t *testing.T) {
 
 func TestGrantedForWriting(t *testing.T) {
 	at, path := wide(t)
-	files := Files{Granted: []Grant{{Path: path("dir"), Dir: true, Write: true}, {Path: path("file"), Write: true}}}
+	files := Files{FileReach: machine.FileReach{Granted: []machine.FileGrant{{Path: path("dir"), Dir: true, Write: true}, {Path: path("file"), Write: true}}}}
 	for name, err := range map[string]error{ // the values are made in this order
 		"write":        files.Put(ahp.ResourceWriteParams{URI: at("dir/new"), Data: "x"}),
 		"by a link":    files.Put(ahp.ResourceWriteParams{URI: at("tofile"), Data: "by a link"}),
@@ -102,7 +103,7 @@ func TestGrantedForWriting(t *testing.T) {
 // What is put in the place of what was granted was not granted.
 func TestGrantedAndReplacedByALink(t *testing.T) {
 	at, path := wide(t)
-	files := Files{Granted: []Grant{{Path: path("dir"), Dir: true, Write: true}, {Path: path("file"), Write: true}}}
+	files := Files{FileReach: machine.FileReach{Granted: []machine.FileGrant{{Path: path("dir"), Dir: true, Write: true}, {Path: path("file"), Write: true}}}}
 	for _, name := range []string{"dir", "file"} {
 		if err := errors.Join(os.RemoveAll(path(name)), os.MkdirAll(path("private"), 0o755), os.WriteFile(path("private/a"), []byte("secret"), 0o600)); err != nil {
 			t.Fatal(err)
@@ -112,7 +113,7 @@ func TestGrantedAndReplacedByALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"dir/a", "file"} {
-		if got, err := files.Read(at(name), ""); code(err) != ahp.CodePermissionDenied {
+		if got, err := files.Read(at(name)); code(err) != ahp.CodePermissionDenied {
 			t.Errorf("%s: read %q, %v", name, got.Data, err)
 		}
 		if err := files.Put(ahp.ResourceWriteParams{URI: at(name), Data: "x"}); code(err) != ahp.CodePermissionDenied {
@@ -131,7 +132,7 @@ func FuzzGrantHolds(f *testing.F) {
 	if err = errors.Join(err, os.MkdirAll(filepath.Join(dir, "sub"), 0o755), os.Symlink("..", filepath.Join(dir, "up")), os.Symlink("dir", filepath.Join(top, "to"))); err != nil {
 		f.Fatal(err)
 	}
-	files := Files{Granted: []Grant{{Path: dir, Dir: true, Write: true}, {Path: filepath.Join(top, "file"), Write: true}}}
+	files := Files{FileReach: machine.FileReach{Granted: []machine.FileGrant{{Path: dir, Dir: true, Write: true}, {Path: filepath.Join(top, "file"), Write: true}}}}
 	for _, s := range []string{"dir", "dir/a", "to/a", "to/sub/../x", "dir/up", "dir/up/dir/x", "dir/up/other", "file", "file/x", "%2e%2e", "dir/nowhere/x/y", "./", "//dir"} {
 		f.Add(s)
 	}
@@ -151,29 +152,17 @@ func FuzzGrantHolds(f *testing.F) {
 
 func TestLook(t *testing.T) {
 	at, path := wide(t)
-	for name, want := range map[string]Grant{"tofile": {Path: path("file")}, "todir": {Path: path("dir"), Dir: true}, "dir/../file": {Path: path("file")}} {
-		if got, err := Look(at("") + "/" + name); got != want || err != nil {
+	for name, want := range map[string]machine.FoundFile{"tofile": {Path: path("file")}, "todir": {Path: path("dir"), Dir: true}, "dir/../file": {Path: path("file")}} {
+		if got, err := Look(at("")+"/"+name, nil); got != want || err != nil {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
-	if _, err := Look(at("nowhere")); code(err) != ahp.CodeNotFound {
+	if _, err := Look(at("nowhere"), nil); code(err) != ahp.CodeNotFound {
 		t.Errorf("got %v", err)
 	}
 	if err := mkfifo(path("pipe")); err == nil {
-		if _, err := Look(at("pipe")); code(err) != ahp.CodePermissionDenied {
+		if _, err := Look(at("pipe"), nil); code(err) != ahp.CodePermissionDenied {
 			t.Errorf("a pipe: %v", err)
 		}
-	}
-	for _, c := range []struct {
-		a, b string
-		want bool
-	}{{"dir", "dir/sub", true}, {"dir/sub", "dir", true}, {"todir", "dir", true}, {"file", "fileish", false}, {"dir", "file", false}, {"nowhere", "dir", false}} {
-		if Overlap(path(c.a), path(c.b)) != c.want {
-			t.Errorf("%s and %s", c.a, c.b)
-		}
-	}
-	t.Chdir(path("dir"))
-	if !Overlap(path("."), "sub") || !Overlap("sub", path("dir/sub/b")) || Overlap("sub", path("file")) {
-		t.Error("a relative path is lost")
 	}
 }

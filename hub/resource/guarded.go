@@ -4,7 +4,6 @@ import (
 	"os"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/guard"
 )
 
 // What a spot stands for is shown to the guard twice: by its path before anything is done there, and once it is open by
@@ -14,18 +13,6 @@ func (s *spot) checkPath() error { return s.files.Guard.CheckPath(s.path(), s.fi
 
 func (s *spot) checkFile(f *os.File) error {
 	return s.files.Guard.CheckFile(f, s.files.Worktrees...)
-}
-
-// checkRead is checkFile for what is read.
-func (s *spot) checkRead(f *os.File) error {
-	if err := s.checkFile(f); err != nil || s.files.Check == nil {
-		return err
-	}
-	real, err := guard.RealPath(f)
-	if err != nil {
-		return err
-	}
-	return s.files.Check(real)
 }
 
 // checkName checks the place of a name that is made, replaced or taken away.

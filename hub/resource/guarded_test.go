@@ -8,6 +8,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/guard"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // guardedHome is a home with a data directory below it, guarded.
@@ -31,7 +32,7 @@ func guardedHome(t *testing.T) (home, data string, files Files) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { g.Close() })
-	return home, data, Files{Roots: []string{home}, Guard: g}
+	return home, data, Files{FileReach: machine.FileReach{Roots: []string{home}}, Guard: g}
 }
 
 func TestWatchTellsNothingOfDataDirectory(t *testing.T) {
@@ -50,13 +51,13 @@ func TestOwnWorktreeIsOpen(t *testing.T) {
 	_, data, files := guardedHome(t)
 	mine, other := filepath.Join(data, "worktrees/mine/repo"), filepath.Join(data, "worktrees/other/repo")
 	files.Roots, files.Worktrees = []string{mine, other}, []string{"mine"}
-	if _, err := files.Read(URI(filepath.Join(mine, "a.go")), ""); err != nil {
+	if _, err := files.Read(URI(filepath.Join(mine, "a.go"))); err != nil {
 		t.Errorf("a session does not read its own work tree: %v", err)
 	}
 	if err := files.Put(ahp.ResourceWriteParams{URI: URI(filepath.Join(mine, "b.go")), Data: "package a"}); err != nil {
 		t.Errorf("a session does not write its own work tree: %v", err)
 	}
-	if _, err := files.Read(URI(filepath.Join(other, "a.go")), ""); err == nil {
+	if _, err := files.Read(URI(filepath.Join(other, "a.go"))); err == nil {
 		t.Error("a session reads the work tree of another one")
 	}
 }

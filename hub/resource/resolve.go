@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Resolve tells what a URI stands for (AHP requirement 178). Followed links give the canonical URI of what they lead to.
+// Resolve returns what a URI stands for (AHP requirement 178). Followed links give the canonical URI of what they lead to.
 func (f Files) Resolve(uri ahp.URI, follow bool) (ahp.ResourceResolveResult, error) {
 	none := ahp.ResourceResolveResult{}
 	s, err := f.open(uri, reading)
@@ -79,5 +80,5 @@ func (s *spot) sniff(info fs.FileInfo) string {
 	if err != nil && n == 0 {
 		return "text/plain; charset=utf-8"
 	}
-	return ContentType(s.rel, head[:n])
+	return machine.MediaType(s.rel, head[:n])
 }

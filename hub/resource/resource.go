@@ -16,6 +16,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/guard"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // Limits of one answer.
@@ -24,16 +25,10 @@ const (
 	mostEntries = 10_000
 )
 
-// Files reads below its roots, absolute directories, and what was granted besides. The zero value has none and refuses
-// everything.
+// Files reaches files below its roots and what was granted besides. The zero value refuses everything.
 type Files struct {
-	Roots   []string
-	Granted []Grant
-
-	Guard     *guard.Guard // refuses what is open to no one
-	Worktrees []string     // sessions whose work trees in the data directory it lets through
-
-	Check func(real string) error // refuses more of what is read, by its real path; nil: nothing
+	machine.FileReach
+	Guard *guard.Guard // refuses what is open to no one
 }
 
 // Path is the absolute local path a file URI names. Encoded separators and zero bytes are refused: no file name has them.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // tree makes a granted directory beside one that is not.
@@ -37,7 +38,7 @@ func tree(t *testing.T) (files Files, dir, outside string) {
 			t.Fatal(err)
 		}
 	}
-	return Files{Roots: []string{dir}}, dir, outside
+	return Files{FileReach: machine.FileReach{Roots: []string{dir}}}, dir, outside
 }
 
 func code(err error) int {
@@ -81,30 +82,11 @@ func TestRead(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := files.Read(c.uri, "")
-			if code(err) != c.code || got.Data != c.data {
+			got, err := files.Read(c.uri)
+			if code(err) != c.code || string(got.Data) != c.data {
 				t.Errorf("got %q, %v; want %q, code %d", got.Data, err, c.data, c.code)
 			}
 		})
-	}
-}
-
-func TestEncodings(t *testing.T) {
-	cases := []struct {
-		name, data string
-		want       ahp.ContentEncoding
-		out        ahp.ResourceReadResult
-	}{
-		{"a.txt", "hé", "", ahp.ResourceReadResult{Data: "hé", Encoding: "utf-8", ContentType: "text/plain; charset=utf-8"}},
-		{"a.txt", "hé", "base64", ahp.ResourceReadResult{Data: "aMOp", Encoding: "base64", ContentType: "text/plain; charset=utf-8"}},
-		{"a.json", "{}", "utf-8", ahp.ResourceReadResult{Data: "{}", Encoding: "utf-8", ContentType: "application/json"}},
-		{"a.png", "\x89PNG\r\n\x1a\n\xff", "utf-8", ahp.ResourceReadResult{Data: "iVBORw0KGgr/", Encoding: "base64", ContentType: "image/png"}},
-		{"a.png", "no picture", "", ahp.ResourceReadResult{Data: "no picture", Encoding: "utf-8", ContentType: "text/plain; charset=utf-8"}},
-	}
-	for _, c := range cases {
-		if d := cmp.Diff(c.out, Encode(c.name, []byte(c.data), c.want)); d != "" {
-			t.Errorf("%s as %q: %s", c.name, c.want, d)
-		}
 	}
 }
 
@@ -114,7 +96,7 @@ func TestLargeFileIsRefused(t *testing.T) {
 	if err := errors.Join(os.WriteFile(big, nil, 0o600), os.Truncate(big, mostBytes+1)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := files.Read(URI(big), ""); code(err) != ahp.CodeInvalidParams || !strings.Contains(err.Error(), "16 MB") {
+	if _, err := files.Read(URI(big)); code(err) != ahp.CodeInvalidParams || !strings.Contains(err.Error(), "16 MB") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -178,9 +160,9 @@ func TestRootIsALink(t *testing.T) {
 	if err := os.Symlink(dir, alias); err != nil {
 		t.Fatal(err)
 	}
-	files := Files{Roots: []string{alias}}
+	files := Files{FileReach: machine.FileReach{Roots: []string{alias}}}
 	for _, uri := range []string{URI(alias) + "/a.txt", URI(dir) + "/a.txt"} {
-		if got, err := files.Read(uri, ""); err != nil || got.Data != "text\n" {
+		if got, err := files.Read(uri); err != nil || string(got.Data) != "text\n" {
 			t.Errorf("%s: %q, %v", uri, got.Data, err)
 		}
 	}
@@ -191,14 +173,14 @@ func TestPipeDoesNotBlock(t *testing.T) {
 	if err := mkfifo(filepath.Join(dir, "pipe")); err != nil {
 		t.Skip("no pipes here:", err)
 	}
-	if _, err := files.Read(URI(dir)+"/pipe", ""); code(err) != ahp.CodeInvalidParams {
+	if _, err := files.Read(URI(dir) + "/pipe"); code(err) != ahp.CodeInvalidParams {
 		t.Errorf("got %v", err)
 	}
 }
 
 func FuzzPathStaysInside(f *testing.F) {
 	dir := f.TempDir()
-	files := Files{Roots: []string{dir}}
+	files := Files{FileReach: machine.FileReach{Roots: []string{dir}}}
 	for _, s := range []string{"a", "../x", "%2e%2e/x", "a/../../b", "./", "//", "..%5c..", "\x00", "%"} {
 		f.Add(s)
 	}

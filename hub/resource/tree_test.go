@@ -129,7 +129,7 @@ func TestOpen(t *testing.T) {
 	base := "file://" + dir
 	for uri, want := range map[string]int{base: 0, base + "/a.txt": 0, base + "/nowhere/new": 0, base + "/abs": 0,
 		base + "/out": ahp.CodePermissionDenied, base + "/outdir/new": ahp.CodePermissionDenied, URI(outside): ahp.CodePermissionDenied} {
-		if err := files.Open(uri); code(err) != want {
+		if err := files.CheckOpen(uri, false); code(err) != want {
 			t.Errorf("%s: got %v, want code %d", uri, err, want)
 		}
 	}

@@ -1,6 +1,7 @@
 package automations
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -145,7 +146,7 @@ func (p *Pages) keepAutomation(w http.ResponseWriter, r *http.Request, e *ahp.Au
 	if e != nil {
 		before = e.Definition
 	}
-	d, problems := p.definition(c, before, r.PostForm)
+	d, problems := p.definition(r.Context(), c, before, r.PostForm)
 	if len(problems) == 0 {
 		var a ahp.Action = &ahp.AutomationCreateRequestedAction{Resource: uri, Definition: d}
 		if e != nil {
@@ -176,12 +177,12 @@ func patchOf(d ahp.AutomationDefinition) ahp.AutomationDefinitionPatch {
 }
 
 // definition reads the form over what was there before; what the form does not show stays. Problems are by field.
-func (p *Pages) definition(c core.Caller, before ahp.AutomationDefinition, form url.Values) (ahp.AutomationDefinition, map[string]string) {
+func (p *Pages) definition(ctx context.Context, c core.Caller, before ahp.AutomationDefinition, form url.Values) (ahp.AutomationDefinition, map[string]string) {
 	d, problems := before, map[string]string{}
 	d.Title, d.Enabled = form.Get("title"), form.Get("enabled") == "yes"
 	d.Message.Text = strings.TrimSpace(strings.ReplaceAll(form.Get("message"), "\r\n", "\n"))
 	d.Message.Origin.Kind = ahp.MessageKindAutomation
-	p.template(c, &d.Session, form, problems)
+	p.template(ctx, c, &d.Session, form, problems)
 	if err := schedules(&d, scheduleOf(form)); err != nil {
 		problems["schedule"] = site.Sentence(err.Error())
 	}
@@ -196,7 +197,7 @@ func (p *Pages) definition(c core.Caller, before ahp.AutomationDefinition, form 
 }
 
 // template reads where and with what the sessions work.
-func (p *Pages) template(c core.Caller, t *ahp.AutomationSessionTemplate, form url.Values, problems map[string]string) {
+func (p *Pages) template(ctx context.Context, c core.Caller, t *ahp.AutomationSessionTemplate, form url.Values, problems map[string]string) {
 	agent, dir := form.Get("agent"), strings.TrimSpace(form.Get("dir"))
 	if agent != t.Provider {
 		*t = ahp.AutomationSessionTemplate{Provider: agent, WorkingDirectories: t.WorkingDirectories}
@@ -219,7 +220,7 @@ func (p *Pages) template(c core.Caller, t *ahp.AutomationSessionTemplate, form u
 		config[key] = v
 	}
 	t.Config = config
-	if err := p.Host.CheckTemplate(*t); err != nil {
+	if err := p.Host.CheckTemplate(ctx, *t); err != nil {
 		field, text, found := strings.Cut(site.Classify(err).Text, ": ")
 		switch strings.ToLower(field) {
 		case "workingdirectories":

@@ -22,7 +22,7 @@ func New(s *site.Site, h Host, a Automations) *Pages { return &Pages{s, h, a} }
 // Host is what the pages of this area ask of the host.
 type Host interface {
 	site.Host
-	CheckTemplate(t ahp.AutomationSessionTemplate) error
+	CheckTemplate(ctx context.Context, t ahp.AutomationSessionTemplate) error
 	ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error)
 	Summaries(c core.Caller) []ahp.SessionSummary
 }

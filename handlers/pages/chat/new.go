@@ -16,7 +16,6 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/host/files"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
@@ -46,7 +45,7 @@ func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 	}
 	m.Frame.Scripts = append(m.Frame.Scripts, "js/new.js", "js/chat-attach.js")
 	m.Dir = cmp.Or(chosen.Get("dir"), site.FirstOf(m.Recent), p.DefaultDir)
-	m.Wide = files.IsWide([]ahp.URI{site.FileURI(m.Dir)})
+	m.Wide = p.Files.IsWide([]ahp.URI{site.FileURI(m.Dir)})
 	m.Agent = chosen.Get("agent")
 	if m.Agent == "" && len(m.Agents) > 0 {
 		m.Agent = m.Agents[0].Provider

@@ -18,7 +18,6 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/audit"
-	"github.com/ahphub/ahphub/hub/host/files"
 	"github.com/ahphub/ahphub/hub/texts"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
@@ -58,7 +57,7 @@ func (p *Pages) sendShare(w http.ResponseWriter, r *http.Request, v site.Visit, 
 	}
 	m.Base, m.Address, m.Now, m.Code = "/s/"+v.Short, p.address(r), p.Now(), code(m.New)
 	m.Local = loopback(m.Address)
-	m.Wide = files.IsWide(p.SessionState(v.Session).WorkingDirectories)
+	m.Wide = p.Files.IsWide(p.SessionState(v.Session).WorkingDirectories)
 	p.offerParts(r.Context(), v, &m)
 	for _, l := range p.Links.List(v.Session) {
 		link := p.shareLink(l, m.Now)

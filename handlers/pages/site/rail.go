@@ -10,7 +10,6 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/resource"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -130,7 +129,7 @@ func (st *Site) FileAsks(c core.Caller) (out []page.FileAsk) {
 	}
 	for _, a := range st.Files.FileAsks() {
 		it := page.FileAsk{ID: a.ID, Name: a.Name, Client: a.Client, Path: a.Path, Dir: a.Dir, Write: a.Write, Repository: a.Repository}
-		if as, err := resource.Path(a.URI); err == nil && as != a.Path {
+		if as, ok := core.FilePath(a.URI); ok && as != a.Path {
 			it.As = as
 		}
 		out = append(out, it)

@@ -12,7 +12,6 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/changes"
-	"github.com/ahphub/ahphub/hub/host/files"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -92,7 +91,7 @@ func (st *Site) head(who access.Principal, short string, uri ahp.URI, s *ahp.Ses
 	b := changes.ReadBranch(s.Meta)
 	h.Branch, h.Detached = b.Name, b.Detached
 	_, h.Worktree = changes.WorktreeOf(s)
-	h.Wide = files.IsWide(s.WorkingDirectories)
+	h.Wide = st.Files.IsWide(s.WorkingDirectories)
 	if sum, ok := st.Host.Summary(uri); ok {
 		h.Status = StatusOf(sum.Status, sum.Activity)
 		if c := sum.Changes; c != nil {

@@ -48,6 +48,7 @@ type Files interface {
 	AnswerFileAsk(c core.Caller, id string, grant bool) (files.FileAsk, error)
 	FileAsks() []files.FileAsk
 	FileGrants() []files.FileGrant
+	IsWide(dirs []ahp.URI) bool
 	ResourceRead(ctx context.Context, c core.Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error)
 	RevokeFiles(c core.Caller, id string) (files.FileGrant, error)
 	RevokeFilesOf(principal string)

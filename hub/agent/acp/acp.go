@@ -17,6 +17,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/guard"
 )
 
 // version is the supported version of the protocol.
@@ -69,6 +70,7 @@ type Backend struct {
 	Memory  *Memory // earlier reports of the program; nil forgets them
 
 	Start func(*exec.Cmd) error // starts the program; nil: (*exec.Cmd).Start
+	Guard *guard.Guard          // refuses files to the program; nil: only the kernel's file systems are closed
 }
 
 // launch starts a command.

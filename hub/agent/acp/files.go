@@ -2,7 +2,6 @@ package acp
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/jsonrpc"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/resource"
 )
 
@@ -18,22 +18,19 @@ const codeNotFound = -32002
 // files returns the session's directories without the host's own data: through the host a program
 // reaches no other files.
 func (s *session) files() resource.Files {
-	return resource.Files{Roots: s.spec.Dirs, Guard: s.spec.Guard, Worktrees: s.spec.Worktrees}
+	reach := machine.FileReach{Roots: s.spec.Dirs, Worktrees: s.spec.Worktrees}
+	return resource.Files{FileReach: reach, Guard: s.guard}
 }
 
 func (s *session) readFile(_ context.Context, q fileParams) (any, error) {
-	got, err := s.files().Read(resource.URI(q.Path), ahp.ContentEncodingBase64)
+	got, err := s.files().Read(resource.URI(q.Path))
 	if err != nil {
 		return nil, fileError(err)
 	}
-	raw, err := base64.StdEncoding.DecodeString(got.Data)
-	if err != nil {
-		return nil, err
-	}
-	if !utf8.Valid(raw) {
+	if !utf8.Valid(got.Data) {
 		return nil, errors.New(q.Path + " is not a text file")
 	}
-	return map[string]string{"content": excerpt(string(raw), q.Line, q.Limit)}, nil
+	return map[string]string{"content": excerpt(string(got.Data), q.Line, q.Limit)}, nil
 }
 
 // excerpt returns limit lines from a line on, counted from 1.

@@ -22,6 +22,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
 const session ahp.URI = "ahp-session:/one"
@@ -54,7 +55,8 @@ func newWorldWith(t *testing.T, b acp.Backend, config ahp.Meta, dirs ...string) 
 	w := &world{t: t, dir: t.TempDir(), data: t.TempDir()}
 	w.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }})
 	var err error
-	w.host, err = host.New(host.Config{Hub: w.hub, Machine: local.New(), DataDir: w.data, DefaultDir: w.dir,
+	b.Guard = localtest.NewGuard(t, w.data)
+	w.host, err = host.New(host.Config{Hub: w.hub, Machine: local.New(local.WithGuard(b.Guard)), DataDir: w.data, DefaultDir: w.dir,
 		Agents: map[string]agent.Backend{"fake": b}, DefaultAgent: "fake"})
 	w.must(err)
 	w.must(w.host.Start(t.Context()))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/guard"
 )
 
 // session is one conversation's worker. Each of its chats is a session of the program; the program
@@ -21,6 +22,7 @@ import (
 type session struct {
 	prog   Program
 	launch func(*exec.Cmd) error
+	guard  *guard.Guard
 	memory *Memory
 	limits Limits
 	spec   agent.Spec
@@ -55,7 +57,7 @@ type chat struct {
 const mostCut = 1000
 
 func newSession(b Backend, spec agent.Spec) (*session, error) {
-	s := &session{prog: b.Program, launch: b.launch, memory: b.Memory, limits: b.Limits.withDefaults(),
+	s := &session{prog: b.Program, launch: b.launch, guard: b.Guard, memory: b.Memory, limits: b.Limits.withDefaults(),
 		spec: spec, dir: spec.Data,
 		log:      spec.Log,
 		starting: make(chan struct{}, 1), chats: map[ahp.URI]chat{}, turns: map[string]*player{}, cut: map[string]bool{}}

@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"encoding/base64"
 	"strings"
 	"unicode/utf8"
 
@@ -77,20 +76,16 @@ func (r *player) versions(t toolContent) (before, after []byte) {
 		return nil, after
 	}
 	old := *t.OldText
-	got, err := r.s.files().Read(resource.URI(t.Path), ahp.ContentEncodingBase64)
-	if err != nil {
+	got, err := r.s.files().Read(resource.URI(t.Path))
+	if err != nil || !utf8.Valid(got.Data) {
 		return []byte(old), after
 	}
-	raw, err := base64.StdEncoding.DecodeString(got.Data)
-	if err != nil || !utf8.Valid(raw) {
-		return []byte(old), after
-	}
-	file := string(raw)
+	file := string(got.Data)
 	switch {
 	case old != "" && strings.Count(file, old) == 1:
-		return raw, []byte(strings.Replace(file, old, t.NewText, 1))
+		return got.Data, []byte(strings.Replace(file, old, t.NewText, 1))
 	case t.NewText != "" && strings.Count(file, t.NewText) == 1: // the edit was already made
-		return []byte(strings.Replace(file, t.NewText, old, 1)), raw
+		return []byte(strings.Replace(file, t.NewText, old, 1)), got.Data
 	}
 	return []byte(old), after
 }

@@ -35,10 +35,10 @@ type Config struct {
 	CheckProvider func(provider string) error
 
 	// CheckTemplate returns why no session can be made from a template now, as an *ahp.Error.
-	CheckTemplate func(ahp.AutomationSessionTemplate) error
+	CheckTemplate func(context.Context, ahp.AutomationSessionTemplate) error
 
 	// NewSession checks the parameters and returns the first state of a session, which is not open yet.
-	NewSession func(core.Caller, ahp.CreateSessionParams) (*ahp.SessionState, error)
+	NewSession func(context.Context, core.Caller, ahp.CreateSessionParams) (*ahp.SessionState, error)
 
 	// Isolate gives a session the worktree that its settings ask for. undo removes it and is never nil.
 	Isolate func(ctx context.Context, session ahp.URI, state *ahp.SessionState) (undo func(), err error)

@@ -1,6 +1,7 @@
 package automations
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -94,7 +95,7 @@ func noAutomation(uri ahp.URI) error {
 
 // CheckBeforeStep checks the session template of an action before the hub's lock is taken, because that reads the
 // disk, and returns the check to run in the step. Each run checks the template again when it starts.
-func (p *Part) CheckBeforeStep(c core.Caller, info hub.ChannelInfo, a ahp.Action, check hub.Check) hub.Check {
+func (p *Part) CheckBeforeStep(ctx context.Context, c core.Caller, info hub.ChannelInfo, a ahp.Action, check hub.Check) hub.Check {
 	var t *ahp.AutomationSessionTemplate
 	switch a := a.(type) {
 	case *ahp.AutomationCreateRequestedAction:
@@ -105,7 +106,7 @@ func (p *Part) CheckBeforeStep(c core.Caller, info hub.ChannelInfo, a ahp.Action
 	if t == nil || access.MayAct(c.Principal, a.ActionType(), info) != nil {
 		return check
 	}
-	if err := p.cfg.CheckTemplate(*t); err != nil {
+	if err := p.cfg.CheckTemplate(ctx, *t); err != nil {
 		return func(*hub.Tx, ahp.State, ahp.Action) (ahp.Action, string) { return nil, errorText(err) }
 	}
 	return check

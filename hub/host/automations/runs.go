@@ -97,7 +97,7 @@ func oldestPending(list []ahp.AutomationRunSummary) (r ahp.AutomationRunSummary,
 // run.
 func (p *Part) beginRun(ctx context.Context, r ahp.AutomationRunSummary) {
 	session := core.NewSessionURI()
-	state, m, err := p.buildSession(r, session)
+	state, m, err := p.buildSession(ctx, r, session)
 	unmake := func() {}
 	if err == nil {
 		unmake, err = p.cfg.Isolate(ctx, session, state)
@@ -132,17 +132,17 @@ func (p *Part) beginRun(ctx context.Context, r ahp.AutomationRunSummary) {
 }
 
 // buildSession returns the first state of a run's session and its first message, by the definition as it is now.
-func (p *Part) buildSession(r ahp.AutomationRunSummary, session ahp.URI) (*ahp.SessionState, ahp.Message, error) {
+func (p *Part) buildSession(ctx context.Context, r ahp.AutomationRunSummary, session ahp.URI) (*ahp.SessionState, ahp.Message, error) {
 	e, ok := p.Get(r.Automation)
 	if !ok {
 		return nil, ahp.Message{}, noAutomation(r.Automation)
 	}
 	t := e.Definition.Session
-	if err := p.cfg.CheckTemplate(t); err != nil {
+	if err := p.cfg.CheckTemplate(ctx, t); err != nil {
 		return nil, ahp.Message{}, err
 	}
 	by, _ := core.ReadStamp(e.Meta)
-	state, err := p.cfg.NewSession(core.Caller{Principal: access.Owner(by.By.Name)}, ahp.CreateSessionParams{
+	state, err := p.cfg.NewSession(ctx, core.Caller{Principal: access.Owner(by.By.Name)}, ahp.CreateSessionParams{
 		Channel: session, Provider: t.Provider, WorkingDirectories: t.WorkingDirectories, Config: t.Config})
 	if err != nil {
 		return nil, ahp.Message{}, err

@@ -3,7 +3,6 @@ package changes
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 
 	"github.com/ahphub/ahphub/hub"
@@ -89,16 +88,19 @@ func (p *Part) chatDirs(chat ahp.URI) []string {
 	if !ok {
 		return nil
 	}
-	return unlinked(core.LocalPaths(s.WorkingDirectories))
+	return p.unlinked(core.LocalPaths(s.WorkingDirectories))
 }
 
-// unlinked are directories as git names them.
-func unlinked(dirs []string) (out []string) {
-	for _, d := range dirs {
-		if real, err := filepath.EvalSymlinks(d); err == nil {
-			d = real
+// unlinked returns directories as git names them: with their links resolved.
+func (p *Part) unlinked(dirs []string) []string {
+	if len(dirs) == 0 {
+		return nil
+	}
+	out := p.cfg.Files.RealPaths(p.core.Ctx, dirs)
+	for i, real := range out {
+		if real == "" {
+			out[i] = dirs[i]
 		}
-		out = append(out, d)
 	}
 	return out
 }

@@ -24,7 +24,7 @@ type hiding struct {
 func (p *Part) hiding(ctx context.Context, l *ledger, scope changeScope, dirs []string,
 	now func() (changeset.Checkpoint, error)) *hiding {
 	return &hiding{
-		wide:     guard.IsWide(dirs),
+		wide:     p.cfg.Files.IsWide(ctx, dirs),
 		ofCommit: scope.kind == kindUncommitted || scope.kind == kindBranch,
 		tracked:  sync.OnceValues(func() ([]string, error) { return p.svc.TrackedFiles(ctx, dirs) }),
 		changed: sync.OnceValues(func() (map[string]bool, error) {

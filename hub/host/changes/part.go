@@ -9,15 +9,15 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
-	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
 // Config configures a Part.
 type Config struct {
 	Service *changeset.Service // makes checkpoints; nil: no changesets are offered
-	Guard   *guard.Guard       // of the data directory
+	Files   machine.Files      // of the computer where sessions work
 	DataDir string             // worktrees are made below it
 
 	PollFor time.Duration // until watching is tried again after it failed; 0: a minute

@@ -2,10 +2,7 @@ package changes
 
 import (
 	"context"
-	"io"
-	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -13,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
@@ -22,7 +20,7 @@ import (
 
 const (
 	mostFollowed     = 500     // threads of a session looked at after a turn
-	mostFollowedSize = 4 << 20 // bytes of a file that is read for it
+	mostFollowedSize = 4 << 20 // bytes of a file that is compared for it
 )
 
 // Origin is where a thread was written: the lines, the version they are of, and how they read.
@@ -69,7 +67,7 @@ func (p *Part) moveThreadsAlong(ctx context.Context, session ahp.URI) {
 			break
 		}
 		if _, read := files[t.Resource]; !read {
-			files[t.Resource] = p.workingLines(session, t.Resource)
+			files[t.Resource] = p.workingLines(ctx, session, t.Resource)
 		}
 		if now, ok := p.locateThread(ctx, session, t, files[t.Resource]); ok && rangeOf(t) != now {
 			moves = append(moves, ahp.AnnotationsUpdatedAction{AnnotationID: t.ID, Range: movedTo(*t.Range, now)})
@@ -153,7 +151,7 @@ func movedTo(r ahp.TextRange, to review.Range) *ahp.TextRange {
 }
 
 // workingLines reads a file of the session's directories; none when it cannot be read.
-func (p *Part) workingLines(session, uri ahp.URI) []string {
+func (p *Part) workingLines(ctx context.Context, session, uri ahp.URI) []string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" {
 		return nil
@@ -163,35 +161,12 @@ func (p *Part) workingLines(session, uri ahp.URI) []string {
 		if err != nil || !filepath.IsLocal(name) {
 			continue
 		}
-		data, err := p.readWithin(session, dir, name)
-		if err != nil || diff.IsBinary(data) {
+		reach := machine.FileReach{Roots: []string{dir}, Worktrees: []string{core.ShortID(session)}}
+		got, err := p.cfg.Files.Read(ctx, reach, core.FileURI(filepath.Join(dir, name)))
+		if err != nil || len(got.Data) > mostFollowedSize || diff.IsBinary(got.Data) {
 			return nil
 		}
-		return review.Lines(string(data))
+		return review.Lines(string(got.Data))
 	}
 	return nil
-}
-
-func (p *Part) readWithin(session ahp.URI, dir, name string) ([]byte, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	info, err := root.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > mostFollowedSize {
-		return nil, fs.ErrInvalid
-	}
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if err := p.cfg.Guard.CheckFile(f, core.ShortID(session)); err != nil {
-		return nil, err
-	}
-	return io.ReadAll(io.LimitReader(f, mostFollowedSize))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
-	"github.com/ahphub/ahphub/hub/resource"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
@@ -109,7 +109,7 @@ func (g *grants) answer(id string, grant bool, by string, now time.Time) *fileAs
 	a := g.asks[i]
 	g.asks = slices.Delete(g.asks, i, i+1)
 	if a.granted = grant; grant {
-		g.give(FileGrant{resource.Grant{Path: a.Path, Dir: a.Dir, Write: a.Write}, a.ID, a.question.who, a.Name, by, now})
+		g.give(FileGrant{machine.FileGrant{Path: a.Path, Dir: a.Dir, Write: a.Write}, a.ID, a.question.who, a.Name, by, now})
 	} else {
 		g.deny(a.question, now.Add(a.deniedFor()), now)
 	}
@@ -120,13 +120,16 @@ func (g *grants) answer(id string, grant bool, by string, now time.Time) *fileAs
 
 // askOwner puts a request before the owner and waits for what they say. What no one may open is refused at once.
 func (pt *Part) askOwner(ctx context.Context, c core.Caller, p ahp.ResourceRequestParams, write bool) error {
-	found, err := resource.Look(p.URI)
+	found, err := pt.cfg.Files.Look(ctx, p.URI)
 	if err != nil {
-		known, _ := errors.AsType[*ahp.Error](err)
+		known, ok := errors.AsType[*ahp.Error](err)
+		if !ok {
+			return err
+		}
 		return notGranted(p, known.Message)
 	}
-	if why := pt.closed(found); why != "" {
-		return notGranted(p, why)
+	if found.Closed != "" {
+		return notGranted(p, found.Closed)
 	}
 	a, joined, err := pt.grants.ask(FileAsk{ID: ids.New(), Name: c.Name, Client: texts.CutBytes(c.ClientID, 80), Path: found.Path, URI: p.URI, Dir: found.Dir, Write: write, At: pt.core.Now()}, c)
 	if err != nil {

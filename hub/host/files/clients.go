@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/resource"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
@@ -245,11 +245,10 @@ func (pt *Part) readClients(ctx context.Context, c core.Caller, p ahp.ResourceRe
 	if err != nil {
 		return ahp.ResourceReadResult{}, err
 	}
-	r := resource.Encode(p.URI, data, p.Encoding)
-	if mediaType != "" {
-		r.ContentType = texts.CutBytes(mediaType, 200)
+	if mediaType == "" {
+		mediaType = machine.MediaType(p.URI, data)
 	}
-	return r, nil
+	return machine.EncodeContent(texts.CutBytes(mediaType, 200), data, p.Encoding), nil
 }
 
 func (pt *Part) listClients(ctx context.Context, c core.Caller, p ahp.ResourceListParams) (ahp.ResourceListResult, error) {

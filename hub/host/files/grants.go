@@ -8,13 +8,13 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/resource"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // FileGrant is access that the owner granted outside of the directories of sessions. It is for the person, whichever
 // client they use, and ends when it is revoked or the host stops.
 type FileGrant struct {
-	resource.Grant
+	machine.FileGrant
 	ID   string
 	For  string // principal
 	Name string // theirs
@@ -81,14 +81,14 @@ func (pt *Part) revoke(which func(FileGrant) bool) (gone []FileGrant) {
 	return gone
 }
 
-// reach are the files a caller may use a method on: those open to them as far as the tables let them call it, and those
+// reach returns the files a caller may use a method on: those open to them as far as the tables let them call it, and those
 // granted to them.
-func (pt *Part) reach(c core.Caller, method string) (resource.Files, error) {
+func (pt *Part) reach(c core.Caller, method string) (machine.FileReach, error) {
 	about := core.RootInfo
 	if method == "resourceRead" {
 		about = pt.whole(c)
 	}
-	f, granted := resource.Files{Guard: pt.cfg.Guard}, pt.grantedTo(c)
+	f, granted := machine.FileReach{}, pt.grantedTo(c)
 	err := core.MayCall(c, method, about)
 	if err == nil {
 		f = pt.files(c)
@@ -100,7 +100,7 @@ func (pt *Part) reach(c core.Caller, method string) (resource.Files, error) {
 }
 
 // grantedTo is for accounts only: guests get no grants.
-func (pt *Part) grantedTo(c core.Caller) (out []resource.Grant) {
+func (pt *Part) grantedTo(c core.Caller) (out []machine.FileGrant) {
 	if !mayAskFor(c) {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (pt *Part) grantedTo(c core.Caller) (out []resource.Grant) {
 	defer g.mu.Unlock()
 	for _, f := range g.given {
 		if f.For == c.ID {
-			out = append(out, f.Grant)
+			out = append(out, f.FileGrant)
 		}
 	}
 	return out

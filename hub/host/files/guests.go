@@ -9,34 +9,37 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/resource"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // What guests see of files: those that git tracks or that the session changed. A link with all files shows the others as
 // well, but for those that git ignores. Keys, environments and what is git's own are shown to no guest.
 
-// IsWide reports whether a session works in a directory that holds everything of its owner. Guests read no files there.
-func IsWide(dirs []ahp.URI) bool { return guard.IsWide(core.LocalPaths(dirs)) }
-
-// guestFiles cuts what a guest reads of a session's files down. asked is the path they name.
-func (pt *Part) guestFiles(ctx context.Context, c core.Caller, f resource.Files, asked ahp.URI) (resource.Files, error) {
+// read reads a file within reach. A guest's is checked by the path they name, and by where it was read.
+func (pt *Part) read(ctx context.Context, c core.Caller, reach machine.FileReach, uri ahp.URI) (
+	machine.FileContent, error,
+) {
 	if !c.IsGuest() {
-		return f, nil
+		got, err := pt.cfg.Files.Read(ctx, reach, uri)
+		return got, pt.withGrantHint(ctx, c, uri, false, err)
 	}
-	path, err := resource.Path(asked)
-	if err != nil {
-		return resource.Files{}, err
+	path, ok := core.FilePath(uri)
+	if !ok {
+		return machine.FileContent{}, core.BadParams("uri: %.200q is not a file:// URI", uri)
 	}
 	if err := pt.checkGuestFile(ctx, c, path); err != nil {
-		return resource.Files{}, err
+		return machine.FileContent{}, err
 	}
-	f.Check = func(real string) error {
-		if real == path {
-			return nil
+	got, err := pt.cfg.Files.Read(ctx, reach, uri)
+	if err != nil {
+		return got, pt.withGrantHint(ctx, c, uri, false, err)
+	}
+	if got.Path != path {
+		if err := pt.checkGuestFile(ctx, c, got.Path); err != nil {
+			return machine.FileContent{}, err
 		}
-		return pt.checkGuestFile(ctx, c, real)
 	}
-	return f, nil
+	return got, nil
 }
 
 // checkGuestFile refuses a file that is not a guest's to read. What is not there is refused alike: a guest does not learn
@@ -46,16 +49,12 @@ func (pt *Part) checkGuestFile(ctx context.Context, c core.Caller, path string) 
 	switch {
 	case e == nil || !c.Scope.IsWhole():
 		return notForGuests(path, "it is outside of what is shared with you")
-	case IsWide(e.Summary.WorkingDirectories):
+	case pt.IsWide(e.Summary.WorkingDirectories):
 		return notForGuests(path, "guests see no files of a session that works in a home directory or above")
 	case guard.IsPrivateName(path):
 		return notForGuests(path, "keys, environments and git's own files are not shown to guests")
 	}
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return notForGuests(path, ignoredOrMissing)
-	}
-	tracking, err := pt.track(ctx, c.Session, real)
+	real, tracking, err := pt.track(ctx, c.Session, path)
 	switch {
 	case err != nil || tracking == changeset.Ignored:
 		return notForGuests(path, ignoredOrMissing)
@@ -73,21 +72,20 @@ func notForGuests(path, why string) error {
 	return ahp.Errorf(ahp.CodePermissionDenied, "%.200s is not shared with you: %s", path, why)
 }
 
-// track returns what git makes of a file of a session, wherever links lead it.
-func (pt *Part) track(ctx context.Context, session ahp.URI, path string) (changeset.Tracking, error) {
-	path, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return changeset.Ignored, err
-	}
-	for _, dir := range pt.core.LocalDirs(session) {
-		if dir, err = filepath.EvalSymlinks(dir); err != nil {
+// track returns where links lead a file of a session, and what git makes of it there. What is not there is ignored.
+func (pt *Part) track(ctx context.Context, session ahp.URI, path string) (string, changeset.Tracking, error) {
+	all := pt.cfg.Files.RealPaths(ctx, append([]string{path}, pt.core.LocalDirs(session)...))
+	real, dirs := all[0], all[1:]
+	for _, dir := range dirs {
+		if dir == "" || real == "" {
 			continue
 		}
-		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
-			return pt.cfg.Track(ctx, dir, path)
+		if rel, err := filepath.Rel(dir, real); err == nil && filepath.IsLocal(rel) {
+			tracking, err := pt.cfg.Track(ctx, dir, real)
+			return real, tracking, err
 		}
 	}
-	return changeset.Ignored, nil
+	return real, changeset.Ignored, nil
 }
 
 // guestNames keeps the files that a guest may read, of those that git does not ignore.
@@ -96,7 +94,7 @@ func (pt *Part) GuestNames(ctx context.Context, c core.Caller, files []string) (
 		return files, nil
 	}
 	dirs := pt.core.LocalDirs(c.Session)
-	if !c.Scope.IsWhole() || guard.IsWide(dirs) {
+	if !c.Scope.IsWhole() || pt.cfg.Files.IsWide(ctx, dirs) {
 		return nil, nil
 	}
 	tracked, err := pt.cfg.TrackedFiles(ctx, dirs)

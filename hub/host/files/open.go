@@ -1,25 +1,20 @@
 package files
 
 import (
+	"context"
+
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/resource"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// filesIn opens directories of a session. In the data directory only its own work tree is open.
-func (pt *Part) FilesIn(session ahp.URI, dirs []string) resource.Files {
-	return resource.Files{Roots: dirs, Guard: pt.cfg.Guard, Worktrees: core.OwnWorktrees(session)}
+// ReadIn reads a file of a session's directories. In the data directory only its own worktree is open.
+func (pt *Part) ReadIn(ctx context.Context, session ahp.URI, dirs []string, uri ahp.URI) (machine.FileContent, error) {
+	reach := machine.FileReach{Roots: dirs, Worktrees: core.OwnWorktrees(session)}
+	return pt.cfg.Files.Read(ctx, reach, uri)
 }
 
-// closed returns why a path is opened to no one, "" when it may be.
-func (pt *Part) closed(f resource.Grant) string {
-	err := pt.cfg.Guard.CheckPath(f.Path)
-	if err == nil && f.Dir {
-		err = pt.cfg.Guard.CheckWhole(f.Path)
-	}
-	if err != nil {
-		return guard.Reason(err)
-	}
-	return ""
+// IsWide reports whether a session works in a directory that holds everything of its owner. Guests read no files there.
+func (pt *Part) IsWide(dirs []ahp.URI) bool {
+	return pt.cfg.Files.IsWide(pt.core.Ctx, core.LocalPaths(dirs))
 }

@@ -6,15 +6,15 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
-	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // Config configures a Part.
 type Config struct {
-	Guard      *guard.Guard
-	DefaultDir string      // open to the owner, "" for none
-	Clients    ClientAsker // nil: files that clients hold cannot be read
+	Files      machine.Files // of the computer where sessions work
+	DefaultDir string        // open to the owner, "" for none
+	Clients    ClientAsker   // nil: files that clients hold cannot be read
 
 	// Asked is called, under the hub's lock, for every request for files that waits for the owner; nil: not at all.
 	Asked func(*hub.Tx, FileAsk)

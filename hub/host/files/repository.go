@@ -10,7 +10,6 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
-	"github.com/ahphub/ahphub/hub/resource"
 )
 
 // Limits of what repositories lead to and waits for the owner. No one waits for an answer: the changes are shown once
@@ -31,8 +30,8 @@ func asRepository(by string) string { return "repository:" + by }
 // mayLeadTo reports whether the owner lets a session's repository lead out of its directories. When that was never
 // answered the owner finds the question in the inbox.
 func (pt *Part) MayLeadTo(session string, out *changeset.OutsideError) bool {
-	found, err := resource.Look(core.FileURI(out.Path))
-	if err != nil || pt.closed(found) != "" {
+	found, err := pt.cfg.Files.Look(pt.core.Ctx, core.FileURI(out.Path))
+	if err != nil || found.Closed != "" {
 		return false
 	}
 	a := FileAsk{ID: ids.New(), Name: gitThrough(out.By), Path: out.Path, URI: core.FileURI(out.Path), Dir: found.Dir,

@@ -7,14 +7,13 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/resource"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/version"
 )
 
 // files are the directories open to a caller: those of the sessions it sees, and to the owner the default one. Who sees a
 // part of a session reads what that part refers to, and no files.
-func (pt *Part) files(c core.Caller) resource.Files {
-	f := resource.Files{Guard: pt.cfg.Guard}
+func (pt *Part) files(c core.Caller) (f machine.FileReach) {
 	if !c.Scope.IsWhole() {
 		return f
 	}
@@ -36,20 +35,20 @@ func (pt *Part) ResourceRead(ctx context.Context, c core.Caller, p ahp.ResourceR
 		if err != nil {
 			return ahp.ResourceReadResult{}, err
 		}
-		return resource.Encode(name, data, p.Encoding), nil
+		return machine.EncodeContent(machine.MediaType(name, data), data, p.Encoding), nil
 	}
 	if ahp.OfClient(p.URI) {
 		return pt.readClients(ctx, c, p)
 	}
-	f, err := pt.reach(c, "resourceRead")
+	reach, err := pt.reach(c, "resourceRead")
 	if err != nil {
-		return ahp.ResourceReadResult{}, pt.wouldOpen(c, p.URI, false, err)
+		return ahp.ResourceReadResult{}, pt.withGrantHint(ctx, c, p.URI, false, err)
 	}
-	if f, err = pt.guestFiles(ctx, c, f, p.URI); err != nil {
+	got, err := pt.read(ctx, c, reach, p.URI)
+	if err != nil {
 		return ahp.ResourceReadResult{}, err
 	}
-	out, err := f.Read(p.URI, p.Encoding)
-	return out, pt.wouldOpen(c, p.URI, false, err)
+	return machine.EncodeContent(got.Type, got.Data, p.Encoding), nil
 }
 
 // whole is what a call without a session is about: the caller's session, or the host.
@@ -65,12 +64,12 @@ func (pt *Part) ResourceList(ctx context.Context, c core.Caller, p ahp.ResourceL
 	if ahp.OfClient(p.URI) {
 		return pt.listClients(ctx, c, p)
 	}
-	f, err := pt.reach(c, "resourceList")
+	reach, err := pt.reach(c, "resourceList")
 	if err != nil {
-		return ahp.ResourceListResult{}, pt.wouldOpen(c, p.URI, false, err)
+		return ahp.ResourceListResult{}, pt.withGrantHint(ctx, c, p.URI, false, err)
 	}
-	out, err := f.List(p.URI)
-	return out, pt.wouldOpen(c, p.URI, false, err)
+	out, err := pt.cfg.Files.List(ctx, reach, p.URI)
+	return out, pt.withGrantHint(ctx, c, p.URI, false, err)
 }
 
 // ResourceResolve answers resourceResolve; links are followed unless it says otherwise.
@@ -78,10 +77,10 @@ func (pt *Part) ResourceResolve(ctx context.Context, c core.Caller, p ahp.Resour
 	if ahp.OfClient(p.URI) {
 		return fromClient[ahp.ResourceResolveResult](ctx, pt, c, "resourceResolve", p, p.URI)
 	}
-	f, err := pt.reach(c, "resourceResolve")
+	reach, err := pt.reach(c, "resourceResolve")
 	if err != nil {
-		return ahp.ResourceResolveResult{}, pt.wouldOpen(c, p.URI, false, err)
+		return ahp.ResourceResolveResult{}, pt.withGrantHint(ctx, c, p.URI, false, err)
 	}
-	out, err := f.Resolve(p.URI, p.FollowSymlinks == nil || *p.FollowSymlinks)
-	return out, pt.wouldOpen(c, p.URI, false, err)
+	out, err := pt.cfg.Files.Resolve(ctx, reach, p.URI, p.FollowSymlinks == nil || *p.FollowSymlinks)
+	return out, pt.withGrantHint(ctx, c, p.URI, false, err)
 }

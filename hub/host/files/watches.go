@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/resource"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 const (
@@ -39,14 +39,14 @@ func (pt *Part) CreateResourceWatch(ctx context.Context, c core.Caller, p ahp.Cr
 	none := ahp.CreateResourceWatchResult{}
 	reach, err := pt.reach(c, "createResourceWatch") // AHP requirement 184
 	if err != nil {
-		return none, pt.wouldOpen(c, p.URI, false, err)
+		return none, pt.withGrantHint(ctx, c, p.URI, false, err)
 	}
 	if err := pt.roomForWatch(); err != nil {
 		return none, err
 	}
-	files, err := reach.Watch(p)
+	files, err := pt.cfg.Files.Watch(ctx, reach, p)
 	if err != nil {
-		return none, pt.wouldOpen(c, p.URI, false, err)
+		return none, pt.withGrantHint(ctx, c, p.URI, false, err)
 	}
 	uri := "ahp-resource-watch:/" + strings.ToLower(rand.Text())
 	if err := pt.core.Do(ctx, func(tx *hub.Tx) { err = tx.Open(WatchInfo(uri), watchState(p)) }); err != nil {
@@ -75,7 +75,7 @@ func (pt *Part) roomForWatch() error {
 	return nil
 }
 
-func (pt *Part) startWatch(c core.Caller, uri, root ahp.URI, files *resource.Watch) error {
+func (pt *Part) startWatch(c core.Caller, uri, root ahp.URI, files machine.FileWatch) error {
 	ctx, cancel := context.WithCancel(pt.core.Ctx)
 	ws := &pt.watches
 	ws.mu.Lock()
@@ -92,7 +92,7 @@ func (pt *Part) startWatch(c core.Caller, uri, root ahp.URI, files *resource.Wat
 		defer cancel()
 		pt.tellChanges(ctx, uri, files, func() bool {
 			now, err := pt.reach(c, "createResourceWatch")
-			open := err == nil && now.Open(root) == nil
+			open := err == nil && pt.cfg.Files.CheckOpen(ctx, now, root, false) == nil
 			if !open {
 				pt.dropWatch(uri)
 			}
@@ -114,7 +114,7 @@ func (pt *Part) dropWatch(uri ahp.URI) {
 
 // tellChanges sends what a watch sees until it is released, and takes the channel away. Access may end any time, as when
 // the session in that directory is disposed; then nothing more is told (AHP requirement 184).
-func (pt *Part) tellChanges(ctx context.Context, uri ahp.URI, files *resource.Watch, open func() bool) {
+func (pt *Part) tellChanges(ctx context.Context, uri ahp.URI, files machine.FileWatch, open func() bool) {
 	files.Run(ctx, func(batch []ahp.ResourceChange) {
 		if !open() {
 			return

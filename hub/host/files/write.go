@@ -7,7 +7,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/resource"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/texts"
 	"github.com/ahphub/ahphub/hub/version"
 )
@@ -15,15 +15,15 @@ import (
 // changing runs what changes files: for callers who may manage the host, inside of the directories
 // that are open to them, or
 // where the owner granted it, and with a line in the log.
-func (pt *Part) changing(c core.Caller, method string, uri ahp.URI, do func(resource.Files) error) error {
+func (pt *Part) changing(ctx context.Context, c core.Caller, method string, uri ahp.URI, do func(machine.FileReach) error) error {
 	if err := pt.core.Hub.ReadOnly(); err != nil {
 		return err // what cannot be written down in the audit is not done
 	}
-	f, err := pt.reach(c, method)
+	reach, err := pt.reach(c, method)
 	if err != nil {
-		return pt.wouldOpen(c, uri, true, err)
+		return pt.withGrantHint(ctx, c, uri, true, err)
 	}
-	err = pt.wouldOpen(c, uri, true, do(f))
+	err = pt.withGrantHint(ctx, c, uri, true, do(reach))
 	pt.core.Log.Info("files changed by a client", "method", method, "uri", texts.CutBytes(uri, 200), "by", c.Principal, "client", c.ClientID, "err", err)
 	return err
 }
@@ -33,7 +33,9 @@ func (pt *Part) ResourceWrite(ctx context.Context, c core.Caller, p ahp.Resource
 	if ahp.OfClient(p.URI) {
 		return fromClient[ahp.ResourceWriteResult](ctx, pt, c, "resourceWrite", p, p.URI)
 	}
-	return ahp.ResourceWriteResult{}, pt.changing(c, "resourceWrite", p.URI, func(f resource.Files) error { return f.Put(p) })
+	return ahp.ResourceWriteResult{}, pt.changing(ctx, c, "resourceWrite", p.URI, func(reach machine.FileReach) error {
+		return pt.cfg.Files.Write(ctx, reach, p)
+	})
 }
 
 // ResourceMkdir answers resourceMkdir (AHP requirement 179).
@@ -41,7 +43,9 @@ func (pt *Part) ResourceMkdir(ctx context.Context, c core.Caller, p ahp.Resource
 	if ahp.OfClient(p.URI) {
 		return fromClient[ahp.ResourceMkdirResult](ctx, pt, c, "resourceMkdir", p, p.URI)
 	}
-	return ahp.ResourceMkdirResult{}, pt.changing(c, "resourceMkdir", p.URI, func(f resource.Files) error { return f.Mkdir(p.URI) })
+	return ahp.ResourceMkdirResult{}, pt.changing(ctx, c, "resourceMkdir", p.URI, func(reach machine.FileReach) error {
+		return pt.cfg.Files.Mkdir(ctx, reach, p.URI)
+	})
 }
 
 // ResourceCopy answers resourceCopy (AHP requirement 176).
@@ -49,7 +53,9 @@ func (pt *Part) ResourceCopy(ctx context.Context, c core.Caller, p ahp.ResourceC
 	if ahp.OfClient(p.Source) || ahp.OfClient(p.Destination) {
 		return fromClient[ahp.ResourceCopyResult](ctx, pt, c, "resourceCopy", p, p.Source, p.Destination)
 	}
-	return ahp.ResourceCopyResult{}, pt.changing(c, "resourceCopy", p.Destination, func(f resource.Files) error { return f.Copy(ctx, p) })
+	return ahp.ResourceCopyResult{}, pt.changing(ctx, c, "resourceCopy", p.Destination, func(reach machine.FileReach) error {
+		return pt.cfg.Files.Copy(ctx, reach, p)
+	})
 }
 
 // ResourceMove answers resourceMove (AHP requirement 176).
@@ -57,7 +63,9 @@ func (pt *Part) ResourceMove(ctx context.Context, c core.Caller, p ahp.ResourceM
 	if ahp.OfClient(p.Source) || ahp.OfClient(p.Destination) {
 		return fromClient[ahp.ResourceMoveResult](ctx, pt, c, "resourceMove", p, p.Source, p.Destination)
 	}
-	return ahp.ResourceMoveResult{}, pt.changing(c, "resourceMove", p.Destination, func(f resource.Files) error { return f.Move(ctx, p) })
+	return ahp.ResourceMoveResult{}, pt.changing(ctx, c, "resourceMove", p.Destination, func(reach machine.FileReach) error {
+		return pt.cfg.Files.Move(ctx, reach, p)
+	})
 }
 
 // ResourceDelete answers resourceDelete (AHP requirement 177).
@@ -66,7 +74,9 @@ func (pt *Part) ResourceDelete(ctx context.Context, c core.Caller, p ahp.Resourc
 		return fromClient[ahp.ResourceDeleteResult](ctx, pt, c, "resourceDelete", p, p.URI)
 	}
 	recursive := p.Recursive != nil && *p.Recursive
-	return ahp.ResourceDeleteResult{}, pt.changing(c, "resourceDelete", p.URI, func(f resource.Files) error { return f.Delete(p.URI, recursive) })
+	return ahp.ResourceDeleteResult{}, pt.changing(ctx, c, "resourceDelete", p.URI, func(reach machine.FileReach) error {
+		return pt.cfg.Files.Delete(ctx, reach, p.URI, recursive)
+	})
 }
 
 // ResourceRequest answers resourceRequest: what lies in a session's directories is open, for
@@ -91,35 +101,29 @@ func (pt *Part) ResourceRequest(ctx context.Context, c core.Caller, p ahp.Resour
 		}
 		return none, nil
 	}
-	if pt.reaches(c, p.URI, write) {
+	if pt.isOpen(ctx, c, p.URI, write) {
 		return none, nil
 	}
 	return none, pt.askOwner(ctx, c, p, write)
 }
 
-// reaches reports whether what is asked for is open already. A directory is there to be listed.
-func (pt *Part) reaches(c core.Caller, uri ahp.URI, write bool) bool {
+// isOpen reports whether what is asked for is open already. A directory is there to be listed.
+func (pt *Part) isOpen(ctx context.Context, c core.Caller, uri ahp.URI, write bool) bool {
 	method := "resourceRead"
-	if found, err := resource.Look(uri); err == nil && found.Dir {
+	if found, err := pt.cfg.Files.Look(ctx, uri); err == nil && found.Dir {
 		method = "resourceList"
 	}
 	if write {
 		method = "resourceWrite"
 	}
-	f, err := pt.reach(c, method)
-	if err != nil {
-		return false
-	}
-	if write {
-		return f.OpenToWrite(uri) == nil
-	}
-	return f.Open(uri) == nil
+	reach, err := pt.reach(c, method)
+	return err == nil && pt.cfg.Files.CheckOpen(ctx, reach, uri, write) == nil
 }
 
-// wouldOpen attaches the grant that would allow the call to a refusal, for callers who may ask for it.
-func (pt *Part) wouldOpen(c core.Caller, uri ahp.URI, write bool, err error) error {
+// withGrantHint attaches the grant that would allow the call to a refusal, for callers who may ask for it.
+func (pt *Part) withGrantHint(ctx context.Context, c core.Caller, uri ahp.URI, write bool, err error) error {
 	e, known := errors.AsType[*ahp.Error](err)
-	if !known || e.Code != ahp.CodePermissionDenied || !mayAskFor(c) || pt.reaches(c, uri, write) {
+	if !known || e.Code != ahp.CodePermissionDenied || !mayAskFor(c) || pt.isOpen(ctx, c, uri, write) {
 		return err
 	}
 	request := ahp.ResourceRequestParams{Channel: ahp.RootURI, URI: uri, Read: ahp.Ptr(true)}

@@ -35,10 +35,12 @@ type Config struct {
 	CheckURI func(uri ahp.URI) error
 
 	// Directory returns the local path of a directory that exists.
-	Directory func(uri ahp.URI) (string, error)
+	Directory func(ctx context.Context, uri ahp.URI) (string, error)
 
 	// CheckPlace refuses a path that is closed to a session; the error names the parameter.
-	CheckPlace func(session ahp.URI, param, path string) error
+	CheckPlace func(ctx context.Context, session ahp.URI, param, path string) error
+
+	Files machine.Files // of the computer
 
 	// Reconsider is called in the step in which a session got or lost a terminal.
 	Reconsider func(tx *hub.Tx, session ahp.URI)

@@ -99,15 +99,15 @@ func (p *Part) specFor(ctx context.Context, c core.Caller, session ahp.URI, para
 	if params.Cwd == "" {
 		return spec, nil
 	}
-	dir, err := p.cfg.Directory(params.Cwd)
+	dir, err := p.cfg.Directory(ctx, params.Cwd)
 	switch {
 	case err != nil:
 		return spec, core.BadParams("cwd: %.200q is not a directory of this machine: check the path", params.Cwd)
-	case !c.IsOwner() && !liesIn(dirs, dir):
+	case !c.IsOwner() && !p.liesIn(ctx, dirs, dir):
 		return spec, ahp.Errorf(ahp.CodePermissionDenied, "%s is outside of this session's directories", dir)
 	}
 	spec.Dir = dir
-	return spec, p.cfg.CheckPlace(session, "cwd", dir)
+	return spec, p.cfg.CheckPlace(ctx, session, "cwd", dir)
 }
 
 // requestedShell reads the name of a shell from the host's own key of `_meta`: the protocol has no field for it.
@@ -127,18 +127,11 @@ func sizeOr(n *int64, def int) int {
 }
 
 // liesIn reports whether dir, with symbolic links resolved, lies in one of dirs.
-func liesIn(dirs []string, dir string) bool {
-	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(dirs, func(d string) bool {
-		d, err := filepath.EvalSymlinks(d)
-		if err != nil {
-			return false
-		}
-		rel, err := filepath.Rel(d, dir)
-		return err == nil && filepath.IsLocal(rel)
+func (p *Part) liesIn(ctx context.Context, dirs []string, dir string) bool {
+	real := p.cfg.Files.RealPaths(ctx, append([]string{dir}, dirs...))
+	return real[0] != "" && slices.ContainsFunc(real[1:], func(d string) bool {
+		rel, err := filepath.Rel(d, real[0])
+		return d != "" && err == nil && filepath.IsLocal(rel)
 	})
 }
 

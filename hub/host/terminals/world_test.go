@@ -46,7 +46,7 @@ func newWorld(t *testing.T) *world {
 		}
 	}})
 	c := core.New(core.Config{Hub: w.hub, Store: s})
-	w.part = New(c, Config{Machine: local.New().Terminals(), DefaultDir: t.TempDir(), Grace: 100 * time.Millisecond,
+	w.part = New(c, Config{Machine: local.New().Terminals(), Files: local.New().Files(), DefaultDir: t.TempDir(), Grace: 100 * time.Millisecond,
 		Directories: func(context.Context, ahp.URI) ([]string, error) { return nil, nil },
 		CheckURI:    func(ahp.URI) error { return nil }, Reconsider: func(*hub.Tx, ahp.URI) {}})
 	ctx, end := context.WithCancel(context.Background())

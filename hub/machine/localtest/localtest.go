@@ -1,0 +1,27 @@
+// Package localtest gives tests the computer they run on.
+package localtest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub/guard"
+	"github.com/ahphub/ahphub/hub/machine/local"
+)
+
+// New returns this computer with a hub's data directory on it, which exists, until the test has ended.
+func New(t testing.TB, dataDir string, options ...local.Option) *local.Machine {
+	t.Helper()
+	return local.New(append(slices.Clip(options), local.WithGuard(NewGuard(t, dataDir)))...)
+}
+
+// NewGuard returns the guard of a data directory, until the test has ended.
+func NewGuard(t testing.TB, dataDir string) *guard.Guard {
+	t.Helper()
+	g, err := guard.New(dataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.Close() }) // it was only read
+	return g
+}
