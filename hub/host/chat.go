@@ -129,8 +129,8 @@ func (h *Host) checkNewChat(tx *hub.Tx, s *ahp.SessionState, p ahp.CreateChatPar
 	if len(s.Chats) >= h.core.Limits.Chats { // AHP requirement 97
 		return core.BadParams("this session has %d chats already: dispose some first", len(s.Chats))
 	}
-	if p.Chat == "" || len(p.Chat) > core.MaxURI || strings.ContainsAny(p.Chat, " \t\r\n#") {
-		return core.BadParams("chat: %.80q cannot be a chat's URI; use one like ahp-chat:/<uuid>", p.Chat)
+	if err := core.CheckNewURI("chat", "chat", p.Chat, "ahp-chat"); err != nil {
+		return err
 	}
 	if _, taken := tx.Info(p.Chat); taken || h.core.Catalogue.Get(p.Chat) != nil {
 		return ahp.Errorf(ahp.CodeAlreadyExists, "there is a channel %s already: choose another URI", p.Chat)

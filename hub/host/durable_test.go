@@ -88,7 +88,7 @@ func TestAgentsPauseWhileTheDiskIsFull(t *testing.T) {
 		if !errors.Is(err, hub.ErrReadOnly) || o.Env != nil {
 			t.Errorf("a read-only host answers %+v, %v", o, err)
 		}
-		if err := w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: "a:/2"}); !errors.Is(err, hub.ErrReadOnly) {
+		if err := w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: "fake:/2"}); !errors.Is(err, hub.ErrReadOnly) {
 			t.Errorf("a read-only host made a session: %v", err)
 		}
 		w.hub.JournalBack()

@@ -15,7 +15,7 @@ func TestListSessions(t *testing.T) { // AHP requirements 50 to 53
 		me := core.Caller{Principal: owner}
 		var newestFirst []ahp.URI
 		for i := range 7 {
-			uri := fmt.Sprintf("codex:/%d", i)
+			uri := fmt.Sprintf("fake:/%d", i)
 			w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: uri}))
 			synctest.Wait()
 			newestFirst = append([]ahp.URI{uri}, newestFirst...)
@@ -39,7 +39,7 @@ func TestListSessions(t *testing.T) { // AHP requirements 50 to 53
 			p.Cursor = res.NextCursor
 			if page == 0 { // one that was listed goes, one that is new comes: neither moves the rest
 				w.must(w.host.DisposeSession(t.Context(), me, ahp.DisposeSessionParams{Channel: newestFirst[2]}))
-				w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: "codex:/new"}))
+				w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: "fake:/new"}))
 				synctest.Wait()
 			}
 		}
@@ -52,10 +52,10 @@ func TestListSessions(t *testing.T) { // AHP requirements 50 to 53
 			}
 		}
 		guest := commenter
-		guest.Session = "codex:/1"
+		guest.Session = "fake:/1"
 		res, err := w.host.ListSessions(t.Context(), core.Caller{Principal: guest}, ahp.ListSessionsParams{})
 		w.must(err)
-		if got := uris(res.Items); !slices.Equal(got, []ahp.URI{"codex:/1"}) {
+		if got := uris(res.Items); !slices.Equal(got, []ahp.URI{"fake:/1"}) {
 			t.Errorf("a guest sees %v", got)
 		}
 	})

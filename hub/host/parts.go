@@ -38,7 +38,7 @@ func (h *Host) newParts() (err error) {
 	h.Terminals = terminals.New(h.core, terminals.Config{
 		Machine: h.cfg.Machine.Terminals(), DefaultDir: h.cfg.DefaultDir, Pass: h.cfg.Pass,
 		Grace: h.core.Limits.TerminalGrace, ClientGrace: h.core.Limits.ClientGrace, Directories: h.directoriesOf,
-		CheckURI: h.checkNewURI, Directory: h.existingDir, CheckPlace: h.checkPlace, Files: h.cfg.Machine.Files(), Reconsider: h.provisional.reconsider, Dispatch: h.Dispatch,
+		CheckURI: checkTerminalURI, Directory: h.existingDir, CheckPlace: h.checkPlace, Files: h.cfg.Machine.Files(), Reconsider: h.provisional.reconsider, Dispatch: h.Dispatch,
 	})
 	h.Changes = changes.New(h.core, changes.Config{
 		Service: h.git, Files: h.cfg.Machine.Files(), DataDir: h.cfg.DataDir, PollFor: h.cfg.PollFolders,

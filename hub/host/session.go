@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -72,12 +71,12 @@ func (h *Host) admit(tx *hub.Tx, uri ahp.URI, state *ahp.SessionState) error {
 
 // newSession checks everything a client asks for and makes the first state of it.
 func (h *Host) newSession(ctx context.Context, c core.Caller, p ahp.CreateSessionParams) (*ahp.SessionState, error) {
-	if err := h.checkNewURI(p.Channel); err != nil {
-		return nil, err
-	}
 	name := cmp.Or(p.Provider, h.cfg.DefaultAgent)
 	backend, err := h.backend(name)
 	if err != nil {
+		return nil, err
+	}
+	if err := h.checkNewURI(p.Channel); err != nil {
 		return nil, err
 	}
 	dirs, err := h.newDirs(ctx, p.Channel, name, p.WorkingDirectories)
@@ -124,22 +123,31 @@ func (h *Host) agentInfo(provider string) ahp.AgentInfo {
 	return ahp.AgentInfo{Provider: provider}
 }
 
-// checkNewURI lets any URI be a session's, its client chooses it; but not one in use.
+// checkNewURI checks the URI that a client chose for a session: ahp-session:/<id>, or <provider>:/<id> as clients have it
+// that read the agent out of the scheme; and not one in use.
 func (h *Host) checkNewURI(uri ahp.URI) error {
-	u, err := url.Parse(uri)
-	switch {
-	case err != nil || u.Scheme == "" || len(uri) > core.MaxURI || strings.ContainsAny(uri, " \t\r\n#"):
-		return core.BadParams("channel: %.80q cannot be a session's URI; use one like ahp-session:/<uuid>", uri)
-	case strings.HasPrefix(uri, "ahp-root:") || strings.HasSuffix(uri, "/annotations"):
+	schemes := append([]string{"ahp-session"}, slices.DeleteFunc(h.Providers(), isProtocolScheme)...)
+	if err := core.CheckNewURI("channel", "session", uri, schemes...); err != nil {
+		return err
+	}
+	switch _, taken := h.core.Hub.Info(uri); {
+	case strings.Contains(uri, "://") || strings.HasSuffix(uri, "/annotations") || strings.Contains(uri, "/changeset/"):
 		return core.BadParams("channel: %s is reserved; use one like ahp-session:/<uuid>", uri)
 	case h.core.Catalogue.Count(false) >= h.core.Limits.Sessions:
 		return core.BadParams("there are %d sessions already: dispose some first", h.core.Limits.Sessions)
-	}
-	if _, taken := h.core.Hub.Info(uri); taken || h.core.Catalogue.Get(uri) != nil {
+	case taken || h.core.Catalogue.Get(uri) != nil:
 		return sessionExists(uri)
 	}
 	return nil
 }
+
+// checkTerminalURI accepts the three forms of VS Code too: agenthost-terminal:/<id>, agenthost-terminal:///<id> and
+// agenthost-terminal://<host>/<id>.
+func checkTerminalURI(uri ahp.URI) error {
+	return core.CheckNewURI("channel", "terminal", uri, "ahp-terminal", "agenthost-terminal")
+}
+
+func isProtocolScheme(scheme string) bool { return strings.HasPrefix(scheme, "ahp-") }
 
 func sessionExists(uri ahp.URI) error {
 	return ahp.Errorf(ahp.CodeSessionAlreadyExists, "there is a session %s already: choose another URI", uri)

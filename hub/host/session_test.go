@@ -96,14 +96,14 @@ func TestCreateSessionRefuses(t *testing.T) { // AHP requirements 65, 66, 80
 		says string
 	}{
 		"taken":             {ahp.CreateSessionParams{Channel: session}, ahp.CodeSessionAlreadyExists, "already"},
-		"root":              {ahp.CreateSessionParams{Channel: ahp.RootURI}, ahp.CodeInvalidParams, "reserved"},
+		"root":              {ahp.CreateSessionParams{Channel: ahp.RootURI}, ahp.CodeInvalidParams, "ahp-session:/"},
 		"no URI":            {ahp.CreateSessionParams{Channel: "hello"}, ahp.CodeInvalidParams, "URI"},
-		"unknown agent":     {ahp.CreateSessionParams{Channel: "a:/1", Provider: "nobody"}, ahp.CodeProviderNotFound, "choose one of fake"},
-		"no directory":      {ahp.CreateSessionParams{Channel: "a:/1", WorkingDirectories: []ahp.URI{"file:///no/such/place"}}, ahp.CodeInvalidParams, "does not exist"},
-		"a file":            {ahp.CreateSessionParams{Channel: "a:/1", WorkingDirectories: []ahp.URI{core.FileURI(file)}}, ahp.CodeInvalidParams, "is a file"},
-		"another machine":   {ahp.CreateSessionParams{Channel: "a:/1", WorkingDirectories: []ahp.URI{"file://elsewhere/tmp"}}, ahp.CodeInvalidParams, "not a file"},
-		"wrong type":        {ahp.CreateSessionParams{Channel: "a:/1", Config: config("shell", `7`)}, ahp.CodeInvalidParams, "type string"},
-		"another client":    {ahp.CreateSessionParams{Channel: "a:/1", ActiveClient: &ahp.SessionActiveClient{ClientID: "eve"}}, ahp.CodeInvalidParams, "activeClient"},
+		"unknown agent":     {ahp.CreateSessionParams{Channel: "fake:/2", Provider: "nobody"}, ahp.CodeProviderNotFound, "choose one of fake"},
+		"no directory":      {ahp.CreateSessionParams{Channel: "fake:/2", WorkingDirectories: []ahp.URI{"file:///no/such/place"}}, ahp.CodeInvalidParams, "does not exist"},
+		"a file":            {ahp.CreateSessionParams{Channel: "fake:/2", WorkingDirectories: []ahp.URI{core.FileURI(file)}}, ahp.CodeInvalidParams, "is a file"},
+		"another machine":   {ahp.CreateSessionParams{Channel: "fake:/2", WorkingDirectories: []ahp.URI{"file://elsewhere/tmp"}}, ahp.CodeInvalidParams, "not a file"},
+		"wrong type":        {ahp.CreateSessionParams{Channel: "fake:/2", Config: config("shell", `7`)}, ahp.CodeInvalidParams, "type string"},
+		"another client":    {ahp.CreateSessionParams{Channel: "fake:/2", ActiveClient: &ahp.SessionActiveClient{ClientID: "eve"}}, ahp.CodeInvalidParams, "activeClient"},
 		"annotations' name": {ahp.CreateSessionParams{Channel: session + "/annotations"}, ahp.CodeInvalidParams, "reserved"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestOnlyTheOwnerMakesSessions(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.create()
 		for _, p := range []core.Caller{{Principal: viewer}, {Principal: commenter}, {Principal: driver}, {}} {
-			if err := w.host.CreateSession(t.Context(), p, ahp.CreateSessionParams{Channel: "a:/1"}); code(err) != ahp.CodePermissionDenied {
+			if err := w.host.CreateSession(t.Context(), p, ahp.CreateSessionParams{Channel: "fake:/2"}); code(err) != ahp.CodePermissionDenied {
 				t.Errorf("%s: got %v", p.Role, err)
 			}
 			if err := w.host.DisposeSession(t.Context(), p, ahp.DisposeSessionParams{Channel: session}); err == nil {
@@ -195,17 +195,17 @@ func TestTrashIsBounded(t *testing.T) {
 		w := newWorld(t, Config{Limits: core.Limits{Trash: 2}}, hubConfig())
 		defer w.stop()
 		me := core.Caller{Principal: owner}
-		for _, uri := range []ahp.URI{"a:/1", "a:/2", "a:/3"} {
+		for _, uri := range []ahp.URI{"fake:/1", "fake:/2", "fake:/3"} {
 			w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: uri}))
 			synctest.Wait()
 			w.must(w.host.DisposeSession(t.Context(), me, ahp.DisposeSessionParams{Channel: uri}))
 			tick()
 		}
 		synctest.Wait()
-		if trash := w.host.Trash(me); len(trash) != 2 || trash[1].Resource != "a:/2" {
+		if trash := w.host.Trash(me); len(trash) != 2 || trash[1].Resource != "fake:/2" {
 			t.Errorf("the trash holds %+v", trash)
 		}
-		w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: "a:/1"})) // free again
+		w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: "fake:/1"})) // free again
 		synctest.Wait()
 	})
 }

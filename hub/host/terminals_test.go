@@ -33,6 +33,8 @@ func TestCreateTerminalRefusals(t *testing.T) {
 	guest := core.Caller{Principal: typist, ClientID: "dan-1"}
 	alien := ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: "ahp-session:/none", Chat: "x"}}
 	size := ahp.Ptr[int64]
+	const taken = "ahp-terminal:/taken"
+	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: taken, Claim: w.bySession()}))
 	tests := map[string]struct {
 		who    core.Caller
 		params ahp.CreateTerminalParams
@@ -42,7 +44,7 @@ func TestCreateTerminalRefusals(t *testing.T) {
 		"no claim":          {c.caller, ahp.CreateTerminalParams{Channel: term1}, ahp.CodeInvalidParams, "owner"},
 		"a foreign claim":   {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: byClient("ben-1")}, ahp.CodeInvalidParams, "ben-1"},
 		"an unknown owner":  {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: alien}, ahp.CodeSessionNotFound, ""},
-		"a taken URI":       {c.caller, ahp.CreateTerminalParams{Channel: session, Claim: w.bySession()}, ahp.CodeAlreadyExists, ""},
+		"a taken URI":       {c.caller, ahp.CreateTerminalParams{Channel: taken, Claim: w.bySession()}, ahp.CodeAlreadyExists, ""},
 		"no URI":            {c.caller, ahp.CreateTerminalParams{Channel: "x y", Claim: w.bySession()}, ahp.CodeInvalidParams, "ahp-terminal:/"},
 		"zero columns":      {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cols: size(0), Rows: size(24)}, ahp.CodeInvalidParams, "between 1 and 1000"},
 		"a huge size":       {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cols: size(80), Rows: size(1 << 40)}, ahp.CodeInvalidParams, "between 1 and 1000"},
@@ -59,8 +61,8 @@ func TestCreateTerminalRefusals(t *testing.T) {
 			}
 		})
 	}
-	if len(w.listed()) != 0 {
-		t.Errorf("root lists %+v", w.listed())
+	if listed := w.listed(); len(listed) != 1 || listed[0].Resource != taken {
+		t.Errorf("root lists %+v", listed)
 	}
 	w.must(w.host.Terminals.Create(t.Context(), guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: core.FileURI(w.dir)}))
 }

@@ -31,7 +31,7 @@ type Config struct {
 	// Directories returns the local directories of a session, or the error of an unknown one.
 	Directories func(ctx context.Context, session ahp.URI) ([]string, error)
 
-	// CheckURI refuses a URI that a client may not give to a channel.
+	// CheckURI refuses what cannot be the URI of a terminal.
 	CheckURI func(uri ahp.URI) error
 
 	// Directory returns the local path of a directory that exists.

@@ -51,11 +51,11 @@ func (p *Part) Create(ctx context.Context, c core.Caller, params ahp.CreateTermi
 
 // checkNew checks the URI and the claim of a new terminal.
 func (p *Part) checkNew(c core.Caller, params ahp.CreateTerminalParams) error {
+	if err := p.cfg.CheckURI(params.Channel); err != nil {
+		return err
+	}
 	if _, taken := p.core.Hub.Info(params.Channel); taken {
 		return ahp.Errorf(ahp.CodeAlreadyExists, "%s is taken: choose another URI", params.Channel)
-	}
-	if err := p.cfg.CheckURI(params.Channel); err != nil {
-		return core.BadParams("channel: %.80q cannot be a terminal's URI; use one like ahp-terminal:/<uuid>", params.Channel)
 	}
 	switch claim := params.Claim.Value.(type) {
 	case *ahp.TerminalClientClaim:
