@@ -35,6 +35,7 @@ var packages = map[string]imports{
 	"hub/terminal":       {[]string{"hub/ahp", "hub/environ", "hub/machine", "hub/texts"}, "a process and its bytes know no session"},
 	"hub/changeset":      {[]string{"hub/ahp", "hub/changeset/…", "hub/environ", "hub/texts"}, "git and diffs know no session's state"},
 	"hub/changeset/diff": {[]string{"hub/texts"}, "diffs are pure, so that templates may draw them"},
+	"hub/filecache":      {nil, "what can be made again is kept without knowing what it is"},
 	"hub/custom":         {[]string{"hub/machine", "hub/texts"}, "what lies on disk is found without a word of sessions or the protocol"},
 	"hub/guard":          {nil, "what is closed to everyone is asked of the system alone"},
 	"hub/resource":       {[]string{"hub/ahp", "hub/guard", "hub/machine"}, "files know no session's state"},
@@ -79,7 +80,7 @@ var packages = map[string]imports{
 	"hub/host/automations": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/automation", "hub/ids", "hub/texts"}, "automations know the core alone, and sessions by the functions they are given"},
 
 	// The areas of the pages do not know each other: they stand on site, and handlers/pages joins them.
-	"handlers/pages":             area("hub/notify", "hub/presence", "hub/quota", "static", "handlers/pages/…"),
+	"handlers/pages":             area("hub/changeset/diff", "hub/notify", "hub/presence", "hub/quota", "static", "handlers/pages/…"),
 	"handlers/pages/site":        area("hub/ids", "hub/notify", "hub/presence", "hub/review", "hub/texts", "static"),
 	"handlers/pages/automations": area("hub/automation", "hub/ids"),
 	"handlers/pages/chat":        area("hub/ids", "hub/texts"),

@@ -2,9 +2,14 @@ package e2e
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
 // TestColoursOfLargeReviewFollow opens a review of more code than is coloured while its reader waits: the rest has its
@@ -36,4 +41,45 @@ func TestColoursOfLargeReviewFollow(t *testing.T) {
 	}
 	r.ana.leave()
 	r.ben.leave()
+}
+
+// TestColoursOfTurnOutliveProgram has a turn change more code than is coloured while a reader waits. Its colours are read
+// when it ends and kept: a program started after that shows the review in colour at first sight.
+func TestColoursOfTurnOutliveProgram(t *testing.T) {
+	t.Parallel()
+	const n = 12
+	code := strings.Repeat("func name(a int) string { return \"text\" } // why\n", 200)
+	dir := t.TempDir()
+	for i := range n {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%02d.go", i)), fmt.Appendf(nil, "package p%d\n\n%s", i, code), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prog := Start(t, Options{})
+	w := watch(t, prog, "ana")
+	chat := w.newSession(dir)
+	w.say(chat, "t1", `sed -i 's/why/why not/' *.go`)
+	kept := filepath.Join(prog.Data, "syntax")
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		list, err := os.ReadDir(kept)
+		if err == nil && len(list) == 2*n && !slices.ContainsFunc(list, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), "new-") }) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the colours of %d versions are kept, want %d: %v", len(list), 2*n, err)
+		}
+	}
+	prog.Kill9()
+	prog.Restart()
+	c, _ := signIn(t, prog.SignIn())
+	body := waitForPage(t, c, prog.URL+"/s/"+core.ShortID(restarted)+"/changes", `class="r a"`)
+	files := strings.Split(body, `<section class="file`)[1:]
+	if len(files) != n {
+		t.Fatalf("the review has %d files, want %d", len(files), n)
+	}
+	for i, f := range files {
+		if !strings.Contains(f, "<i class=k>func</i>") {
+			t.Errorf("file %d has no colours at first sight", i)
+		}
+	}
 }

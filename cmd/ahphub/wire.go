@@ -24,6 +24,8 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/audit"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/filecache"
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
@@ -58,6 +60,8 @@ type app struct {
 	journal   *task
 	library   *task
 	pages     *pages.Pages
+	syntax    *filecache.Cache
+	diffs     diff.Cache
 	rpc       *rpc.Endpoint
 	web       *web.Server
 	signIn    access.SignIn
@@ -110,6 +114,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	if err != nil {
 		return err
 	}
+	a.openSyntax()
 	computer, home := a.computer(ctx, agents)
 	a.host, err = host.New(host.Config{Hub: a.hub, Machine: computer, Home: home, Store: a.store, Audit: a.audit,
 		DefaultAgent: a.cfg.Agent,
@@ -118,6 +123,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		Log:        a.log,
 		FilesAsked: func(tx *hub.Tx, ask files.FileAsk) { a.notify.FilesAsked(tx, ask.ID, ask.Words()) },
 		Judged:     func(tx *hub.Tx, session ahp.URI, e review.Event) { a.notify.Judged(tx, session, e) },
+		ReadSyntax: a.diffs.ReadSyntax,
 		Clients:    a, Limits: a.memory.host(), Tracer: a.telemetry.Tracer(), Meters: a.telemetry})
 	if err != nil {
 		return err
@@ -128,6 +134,16 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	a.tools = mcp.New(mcp.Config{Host: a.host, Version: versionName(), Log: a.log})
 	a.journal = start(context.WithoutCancel(ctx), func(ctx context.Context) error { return a.store.Run(ctx, a.hub) })
 	return a.host.Start(ctx)
+}
+
+// openSyntax opens the cache of syntax colours. Without it they are read each time.
+func (a *app) openSyntax() {
+	var err error
+	if a.syntax, err = filecache.Open(filecache.Config{Dir: filepath.Join(a.cfg.Data, "syntax")}); err != nil {
+		a.log.Warn("the colours of reviews are not kept", "err", err)
+		return
+	}
+	a.diffs.Syntax = a.syntax
 }
 
 // doors authenticate people and clients.
@@ -189,7 +205,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	a.pages = pages.New(pages.Deps{Host: a.host, Automations: a.host.Automations, Customs: a.host.Customs, Reviews: a.host.Changes,
 		Terminals: a.host.Terminals, Files: a.host.Files, Hub: a.hub, Links: in.links, Presence: presence.New(presence.Config{}),
 		Assets: assets, Log: a.log,
-		Docs: a.docs, Browsers: in.cookies,
+		Docs: a.docs, Diffs: &a.diffs, Browsers: in.cookies,
 		Accounts: pagespeople.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal, Members: in.members},
 		Notify:   a.notify, Audit: a.audit, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets, Frames: frames})
 	a.rpc = rpc.New(rpc.Config{Host: a.host, Automations: a.host.Automations, Terminals: a.host.Terminals, Files: a.host.Files,
@@ -263,6 +279,7 @@ func (a *app) close() error {
 	if a.pages != nil {
 		a.pages.Close()
 	}
+	a.diffs.Close()
 	if a.web != nil {
 		a.tools.Close() // the host was stopped before
 	}
@@ -278,7 +295,7 @@ func (a *app) close() error {
 	if a.journal != nil {
 		err = errors.Join(err, a.journal.stop())
 	}
-	return errors.Join(err, a.guard.Close(), a.store.Close())
+	return errors.Join(err, a.guard.Close(), a.syntax.Close(), a.store.Close())
 }
 
 func publicAddress(set settings) string {

@@ -22,6 +22,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/visitors"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/notify"
 	"github.com/ahphub/ahphub/hub/presence"
@@ -43,6 +44,7 @@ type Deps struct {
 	Assets      *static.Assets
 	Log         *slog.Logger
 	Docs        review.Docs      // drafts and marks of people; nil keeps none
+	Diffs       *diff.Cache      // comparisons of files, closed with the pages; nil: a new one
 	Browsers    people.Browsers  // who is signed in; nil shows none
 	Accounts    people.Accounts  // the owner's ways to sign in; its zero value shows none
 	Notify      *notify.Notifier // sends notifications; nil sends none
@@ -95,12 +97,15 @@ func New(d Deps) *Pages {
 	if d.Presence == nil {
 		d.Presence = presence.New(presence.Config{})
 	}
+	if d.Diffs == nil {
+		d.Diffs = &diff.Cache{}
+	}
 	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Files: d.Files, Hub: d.Hub, Links: d.Links, Presence: d.Presence,
 		Assets: d.Assets, Log: d.Log, Notify: d.Notify,
 		Public: d.Public, DefaultDir: d.DefaultDir, Now: d.Now}
 	p := &Pages{Site: s, Automations: automations.New(s, d.Host, d.Automations), Customs: customs.New(s, d.Host, d.Customs),
 		Inbox: inbox.New(s, d.Host), Settings: settings.New(s), Terminals: terminals.New(s, d.Terminals),
-		Review: review.New(s, d.Host, d.Reviews, d.Docs)}
+		Review: review.New(s, d.Host, d.Reviews, d.Docs, d.Diffs)}
 	p.Chat = chat.New(s, d.Host, p.Terminals, p.Review)
 	p.People = people.New(s, d.Host, people.Config{Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit, Changes: p.Review})
 	p.Visitors = visitors.New(s, p.Review, p.Terminals)

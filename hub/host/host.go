@@ -16,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/automations"
 	"github.com/ahphub/ahphub/hub/host/changes"
@@ -48,6 +49,9 @@ type Config struct {
 
 	// Judged receives every event of a review, under the hub's lock; nil: none.
 	Judged func(*hub.Tx, ahp.URI, review.Event)
+
+	// ReadSyntax is given what each turn changed, for the colours of its review; nil: they are read when it is opened.
+	ReadSyntax func(load func(context.Context) []diff.Comparison)
 
 	// FilesAsked receives every request for files that waits for the owner, under the hub's lock; nil: none.
 	FilesAsked func(*hub.Tx, files.FileAsk)

@@ -45,6 +45,7 @@ func (h *Host) newParts() (err error) {
 		Judged: h.cfg.Judged, Dispatch: h.Dispatch, CheckVersion: h.CheckVersion, SetTotals: h.setChanges, MarkUsed: h.provisional.keepFor,
 		SettleRepository: h.Files.SettleRepository,
 		IsBusy:           h.isBusy, CloseAgent: func(session ahp.URI) { h.turns.drop(session, errIdle) },
+		ReadSyntax: h.cfg.ReadSyntax,
 	})
 	h.Automations = automations.New(h.core, automations.Config{
 		CheckProvider: func(provider string) error { _, err := h.backend(provider); return err },

@@ -59,6 +59,7 @@ func (b *builder) files(ctx context.Context, s *ahp.ChangesetState, dirs []ahp.U
 	out := make([]built, len(s.Files))
 	add, del := sum(s.Files)
 	ops := fileOpsOf(s)
+	defer b.p.diffs.Hold()() // a reader waits
 	b.colourAt.Store(colourNow)
 	b.readAhead(ctx, s.Files, dirs, add+del <= colourCap)
 	var g errgroup.Group
@@ -77,7 +78,7 @@ func (b *builder) files(ctx context.Context, s *ahp.ChangesetState, dirs []ahp.U
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(out, func(x, y built) int { return comparePaths(x.Path, y.Path) })
+	slices.SortFunc(out, func(x, y built) int { return diff.ComparePaths(x.Path, y.Path) })
 	if add+del <= colourCap {
 		moves(out)
 	}
@@ -96,26 +97,8 @@ func inOrder(files []ahp.ChangesetFile) []int {
 			paths[i] = part.FilePath(side.URI)
 		}
 	}
-	slices.SortFunc(order, func(a, b int) int { return comparePaths(paths[a], paths[b]) })
+	slices.SortFunc(order, func(a, b int) int { return diff.ComparePaths(paths[a], paths[b]) })
 	return order
-}
-
-// comparePaths sorts files of a directory before its subdirectories' neighbours, so that the page has the order of
-// the tree: by directory, then name.
-func comparePaths(a, b string) int {
-	x, y := strings.Split(a, "/"), strings.Split(b, "/")
-	for i := 0; i < len(x) && i < len(y); i++ {
-		if lastX, lastY := i == len(x)-1, i == len(y)-1; lastX != lastY {
-			if lastX {
-				return 1
-			}
-			return -1
-		}
-		if c := strings.Compare(x[i], y[i]); c != 0 {
-			return c
-		}
-	}
-	return len(x) - len(y)
 }
 
 // file draws one: what cannot be read says so in its place, and the rest of the page stands.
@@ -192,9 +175,7 @@ func (b *builder) compare(ctx context.Context, d *built, f *ahp.ChangesetFile, c
 	key := b.keyOf(f, d.Path, colours)
 	compute := b.p.diffs.Compute
 	if colours && !b.takeColours(f) {
-		compute = func(ctx context.Context, key diff.Key, load func(context.Context) ([]byte, []byte, error)) (*diff.File, error) {
-			return b.p.diffs.ComputePlain(ctx, key, load, nil)
-		}
+		compute = b.p.diffs.ComputePlain
 	}
 	file, err := compute(ctx, key, load)
 	if err != nil {

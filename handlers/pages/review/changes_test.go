@@ -70,7 +70,7 @@ func TestPatchesAreNoLargerThanTheChange(t *testing.T) {
 
 func TestFilesComeInTheOrderOfTheTree(t *testing.T) {
 	paths := []string{"z.go", "a/b.go", "a/c/d.go", "b/a.go", "a.go"}
-	slices.SortFunc(paths, comparePaths)
+	slices.SortFunc(paths, diff.ComparePaths)
 	if got := strings.Join(paths, " "); got != "a/c/d.go a/b.go b/a.go a.go z.go" {
 		t.Error(got)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -105,7 +106,7 @@ func byFile(list []part.Thread) []*part.Thread {
 		out[i] = &list[i]
 	}
 	slices.SortStableFunc(out, func(a, b *part.Thread) int {
-		if c := comparePaths(a.Path, b.Path); c != 0 {
+		if c := diff.ComparePaths(a.Path, b.Path); c != 0 {
 			return c
 		}
 		return a.From - b.From

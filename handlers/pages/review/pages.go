@@ -20,14 +20,14 @@ type Pages struct {
 	Host    Host
 	Reviews Reviews
 	Docs    Docs // drafts and marks of people; nil keeps none
-	diffs   diff.Cache
+	diffs   *diff.Cache
 
 	draftOrder draftOrder
 }
 
-// New makes the review's pages.
-func New(s *site.Site, h Host, reviews Reviews, docs Docs) *Pages {
-	return &Pages{Site: s, Host: h, Reviews: reviews, Docs: docs}
+// New makes the review's pages, with a cache of comparisons that they close.
+func New(s *site.Site, h Host, reviews Reviews, docs Docs, diffs *diff.Cache) *Pages {
+	return &Pages{Site: s, Host: h, Reviews: reviews, Docs: docs, diffs: diffs}
 }
 
 // Close stops the reading of syntax, and waits for the file at hand.

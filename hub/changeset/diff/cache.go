@@ -17,7 +17,8 @@ type Key struct {
 // Cache keeps comparisons, the least recently used thrown out once they take more than its bytes. The zero value holds
 // 64 MB.
 type Cache struct {
-	Bytes int
+	Bytes  int
+	Syntax Store // keeps the syntax of files between runs of the program; nil: it is read each time
 
 	mu     sync.Mutex
 	used   int
@@ -39,6 +40,16 @@ const cacheBytes = 64 << 20
 // Compute returns what is cached, or loads both versions and compares them, once for all who ask meanwhile. The result
 // is shared: do not write to it.
 func (c *Cache) Compute(ctx context.Context, key Key, load func(context.Context) (old, new []byte, err error)) (*File, error) {
+	return c.computeOnce(ctx, key, load, func(old, new []byte) *File {
+		f := compute(old, new, key.Options, &syntax{store: c.Syntax})
+		c.put(key, f)
+		return f
+	})
+}
+
+// computeOnce returns what is cached, or loads both versions and has them compared once for all who ask for the key.
+func (c *Cache) computeOnce(ctx context.Context, key Key, load func(context.Context) (old, new []byte, err error),
+	compare func(old, new []byte) *File) (*File, error) {
 	if f := c.get(key); f != nil {
 		return f, nil
 	}
@@ -48,9 +59,7 @@ func (c *Cache) Compute(ctx context.Context, key Key, load func(context.Context)
 		if err != nil {
 			return nil, err
 		}
-		f := Compute(old, new, key.Options)
-		c.put(key, f)
-		return f, nil
+		return compare(old, new), nil
 	})
 	select {
 	case r := <-done:

@@ -30,9 +30,17 @@ const (
 	classTime  = 3 * time.Second // some texts make a lexer's patterns run for ever: after this the rest stays plain
 )
 
-// classesOf colours the wanted lines (0-based, ascending). Small sides are read as a whole; in larger ones only what is
-// near the wanted lines, since colouring 10 000 lines takes from 0.3 s (Go) to 2 s (TypeScript).
-func classesOf(s side, name string, want []int) classes {
+// syntax reads the classes of lines.
+type syntax struct {
+	store   Store       // keeps what was read; nil: nothing does
+	kept    bool        // no lexer is asked: what is not in the store is missing
+	pause   func() bool // called now and then while a lexer reads; false ends it; nil: it reads on
+	missing bool        // some classes were not in the store
+}
+
+// classes returns the wanted lines (0-based, ascending) of a side. Small sides are read as a whole; in larger ones only
+// what is near the wanted lines, since colouring 10 000 lines takes from 0.3 s (Go) to 2 s (TypeScript).
+func (x *syntax) classes(s side, name string, want []int) classes {
 	if name == "" || len(want) == 0 || len(s.text) > classBytes || len(s.lines) > classLines {
 		return nil
 	}
@@ -40,21 +48,54 @@ func classesOf(s side, name string, want []int) classes {
 	if lexer == nil {
 		return nil
 	}
-	c, end := classes{}, time.Now().Add(classTime)
-	if len(s.text) <= wholeBytes {
-		c.read(lexer, s.lines, 0, want, end)
-		return c
+	whole := len(s.text) <= wholeBytes
+	if whole && x.store != nil {
+		want = allLines(len(s.lines)) // of use to every comparison of this version
 	}
-	for len(want) > 0 && time.Now().Before(end) {
+	var key string
+	if x.store != nil {
+		key = keyOfSyntax(lexer, s, want, whole)
+		if c, ok := decodeClasses(x.store.Get(key), s.lines); ok {
+			return c
+		}
+	}
+	if x.kept {
+		x.missing = true
+		return nil
+	}
+	c, whole := x.read(lexer, s, want, whole)
+	if whole && x.store != nil {
+		x.store.Put(key, c.encode())
+	}
+	return c
+}
+
+func allLines(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// read asks the lexer, and reports whether it came to the end.
+func (x *syntax) read(lexer chroma.Lexer, s side, want []int, whole bool) (classes, bool) {
+	r := reading{classes: classes{}, lexer: lexer, end: time.Now().Add(classTime), pause: x.pause}
+	if whole {
+		return r.classes, r.read(s.lines, 0, want)
+	}
+	for len(want) > 0 {
 		n := 1
 		for n < len(want) && want[n]-want[n-1] <= runUp {
 			n++
 		}
 		from := max(0, want[0]-runUp)
-		c.read(lexer, s.lines[from:want[n-1]+1], from, want[:n], end)
+		if !r.read(s.lines[from:want[n-1]+1], from, want[:n]) {
+			return r.classes, false
+		}
 		want = want[n:]
 	}
-	return c
+	return r.classes, true
 }
 
 // known remembers languages by file name: to find one takes chroma 5 ms.
@@ -128,14 +169,28 @@ func lexerFor(name string) chroma.Lexer {
 	return lexer
 }
 
-// read colours lines; first is the number of the first of them. What comes after the last wanted one is not read.
-func (c classes) read(lexer chroma.Lexer, lines []string, first int, want []int, end time.Time) {
-	tokens, err := lexer.Tokenise(&chroma.TokeniseOptions{State: "root"}, lexable(lines))
+// reading is one side on its way through a lexer.
+type reading struct {
+	classes classes
+	lexer   chroma.Lexer
+	end     time.Time
+	pause   func() bool
+}
+
+const pauseEvery = 64 // tokens
+
+// read colours lines; first is the number of the first of them. What comes after the last wanted one is not read. It
+// reports whether it was not cut short.
+func (r *reading) read(lines []string, first int, want []int) bool {
+	tokens, err := r.lexer.Tokenise(&chroma.TokeniseOptions{State: "root"}, lexable(lines))
 	if err != nil {
-		return // a line without colours is still the line
+		return true // a line without colours is still the line
 	}
 	line, col, next, last := first, 0, 0, want[len(want)-1]
-	for t := tokens(); t != chroma.EOF && line <= last && time.Now().Before(end); t = tokens() {
+	for n, t := 1, tokens(); t != chroma.EOF && line <= last; n, t = n+1, tokens() {
+		if n%pauseEvery == 0 && !r.mayGoOn() {
+			return false
+		}
 		class := classFor(t.Type)
 		for rest := t.Value; rest != ""; {
 			part, after, newline := strings.Cut(rest, "\n")
@@ -143,7 +198,7 @@ func (c classes) read(lexer chroma.Lexer, lines []string, first int, want []int,
 				next++
 			}
 			if class != "" && !blank(part) && next < len(want) && want[next] == line {
-				c.add(line, part, col, class)
+				r.classes.add(line, part, col, class)
 			}
 			col += len(part)
 			if newline {
@@ -152,6 +207,19 @@ func (c classes) read(lexer chroma.Lexer, lines []string, first int, want []int,
 			rest = after
 		}
 	}
+	return true
+}
+
+// mayGoOn waits while others are to go first, which does not count as the reading's own time.
+func (r *reading) mayGoOn() bool {
+	if r.pause != nil {
+		began := time.Now()
+		if !r.pause() {
+			return false
+		}
+		r.end = r.end.Add(time.Since(began))
+	}
+	return time.Now().Before(r.end)
 }
 
 func (c classes) add(line int, part string, col int, class string) {

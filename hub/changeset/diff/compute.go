@@ -8,7 +8,10 @@ import (
 )
 
 // Compute compares two versions of a file; nil is a version that is not there.
-func Compute(old, new []byte, o Options) *File {
+func Compute(old, new []byte, o Options) *File { return compute(old, new, o, &syntax{}) }
+
+// compute is Compute with the syntax that s reads.
+func compute(old, new []byte, o Options, s *syntax) *File {
 	f := &File{NotUTF8: !utf8.Valid(old) || !utf8.Valid(new)}
 	f.TooBig = len(old) > foldBytes || len(new) > foldBytes
 	if IsBinary(old) || IsBinary(new) {
@@ -19,7 +22,7 @@ func Compute(old, new []byte, o Options) *File {
 		return f
 	}
 	f.texts = [2]string{string(old), string(new)}
-	c := comparison{file: f, old: split(f.texts[0]), new: split(f.texts[1])}
+	c := comparison{file: f, old: split(f.texts[0]), new: split(f.texts[1]), syntax: s}
 	f.held, f.Generated = len(old)+len(new), saysGenerated(old) || saysGenerated(new)
 	f.OldLines, f.NewLines = len(c.old.lines), len(c.new.lines)
 	f.OldNoNewline, f.NewNoNewline = c.old.open, c.new.open
@@ -52,7 +55,7 @@ func ContextRows(old, new []byte, o Options, from, to int) []Row {
 		next, delta = h.EndLineNoY+1, h.EndLineNoX-h.EndLineNoY
 	}
 	rows = c.between(rows, max(from, next), min(to, len(c.new.lines)), delta)
-	classes := classesOf(c.new, o.Path, wanted(rows))
+	classes := (&syntax{}).classes(c.new, o.Path, wanted(rows))
 	for i := range rows {
 		rows[i].Spans = classes.line(rows[i].New-1, rows[i].Text)
 	}
@@ -62,6 +65,7 @@ func ContextRows(old, new []byte, o Options, from, to int) []Row {
 type comparison struct {
 	file     *File
 	old, new side
+	syntax   *syntax
 }
 
 func (c *comparison) changes(space Space) []textdiff.Hunk[string] {
@@ -113,8 +117,11 @@ func (c *comparison) between(rows []Row, from, to, delta int) []Row {
 
 // decorate adds words and classes to rows that have their text.
 func (c *comparison) decorate(o Options) {
-	oldClasses := classesOf(c.old, o.Path, c.wanted(true))
-	newClasses := classesOf(c.new, o.Path, c.wanted(false))
+	oldClasses := c.syntax.classes(c.old, o.Path, c.wanted(true))
+	newClasses := c.syntax.classes(c.new, o.Path, c.wanted(false))
+	if c.syntax.missing {
+		oldClasses, newClasses = nil, nil // half of the colours would look like a mistake
+	}
 	for i := range c.file.Hunks {
 		rows := c.file.Hunks[i].Rows
 		var changed map[int][]Span

@@ -1,7 +1,5 @@
 package diff
 
-import "time"
-
 // File is the difference of two versions.
 type File struct {
 	Hunks     []Hunk
@@ -22,9 +20,6 @@ type File struct {
 	Generated bool
 	// Sizes of the sides of a picture.
 	OldPixels, NewPixels Pixels
-
-	// Painted is when a painter had read the syntax of a comparison that was returned without; zero for any other.
-	Painted time.Time
 
 	texts [2]string // both sides, which the rows keep alive anyway
 	held  int       // bytes of them

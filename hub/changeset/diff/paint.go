@@ -6,14 +6,19 @@ import (
 	"time"
 )
 
-// painter reads the syntax of comparisons behind the readers' backs, one after the other at a low priority: of most
-// languages it takes longer than all else together (35 ms for two versions of 10 KB).
+// painter reads the syntax of files in the background, one after the other at a low priority: of most languages it takes
+// longer than all else together (35 ms for two versions of 10 KB).
 type painter struct {
 	mu      sync.Mutex
-	jobs    []*job // in the order they were asked for
-	byKey   map[Key]*job
+	jobs    []*job                               // comparisons that readers see without colours, in the order they were asked for
+	byKey   map[Key]*job                         // jobs
+	sets    []func(context.Context) []Comparison // what readers may look at next
+	set     []Comparison                         // of the sets, the one at hand
 	working bool
 	closed  bool
+	cancel  func()        // ends the loading of a set
+	held    int           // readers who wait for comparisons
+	changed chan struct{} // closed when held falls to 0, and by Close; nil: no one waits
 	wg      sync.WaitGroup
 }
 
@@ -21,24 +26,39 @@ type painter struct {
 type job struct {
 	key   Key
 	plain *File
-	told  map[chan<- struct{}]bool
+}
+
+// Comparison is two versions of a file.
+type Comparison struct {
+	Path     string
+	Old, New []byte
 }
 
 const (
-	mostJobs  = 4096
-	toldEvery = 8 // comparisons after which those who wait are told: each time they draw what is new
+	mostJobs = 4096
+	mostSets = 64
+	mostHeld = time.Second // that the painter waits for readers at a time, so that it comes to its end
 )
 
-// ComputePlain returns a comparison with its colours when they are there, and otherwise without: they follow, and
-// each waiting channel is signalled to ask again. A nil channel is not signalled.
-func (c *Cache) ComputePlain(ctx context.Context, key Key, load func(context.Context) (old, new []byte, err error),
-	tell chan<- struct{}) (*File, error) {
+// ComputePlain returns a comparison with its colours when they are known, and otherwise without: they are read in the
+// background.
+func (c *Cache) ComputePlain(ctx context.Context, key Key, load func(context.Context) (old, new []byte, err error)) (*File, error) {
 	if f := c.get(key); f != nil {
 		return f, nil
 	}
-	f, err := c.Compute(ctx, key.plain(), load)
-	if err == nil && !f.Binary && !f.TooBig && lexerFor(key.Path) != nil {
-		c.paintLater(key, f, tell)
+	coloured := false
+	f, err := c.computeOnce(ctx, key.plain(), load, func(old, new []byte) *File {
+		s := &syntax{store: c.Syntax, kept: true}
+		f := compute(old, new, key.Options, s)
+		if coloured = !s.missing; coloured {
+			c.put(key, f)
+		} else {
+			c.put(key.plain(), f)
+		}
+		return f
+	})
+	if err == nil && !coloured && !f.Binary && !f.TooBig && lexerFor(key.Path) != nil {
+		c.paintLater(key, f)
 	}
 	return f, err
 }
@@ -49,93 +69,178 @@ func (k Key) plain() Key {
 	return k
 }
 
-func (c *Cache) paintLater(key Key, plain *File, tell chan<- struct{}) {
+// ReadSyntax has the syntax of comparisons read and kept in the background, in their order, after that of all that readers
+// look at. load is called when it is their turn. Without a store nothing is read.
+func (c *Cache) ReadSyntax(load func(context.Context) []Comparison) {
 	p := &c.painter
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	j := p.byKey[key]
-	if j == nil {
-		if p.closed || len(p.jobs) >= mostJobs {
-			return // it stays without until it is asked for again
-		}
-		j = &job{key: key, plain: plain, told: map[chan<- struct{}]bool{}}
-		if p.byKey == nil {
-			p.byKey = map[Key]*job{}
-		}
-		p.byKey[key] = j
-		p.jobs = append(p.jobs, j)
+	if c.Syntax == nil || p.closed || len(p.sets) >= mostSets {
+		return // it is read when a reader asks for it
 	}
-	if tell != nil {
-		j.told[tell] = true
+	p.sets = append(p.sets, load)
+	c.start()
+}
+
+// Hold keeps the painter from working until release is called, as while a reader waits.
+func (c *Cache) Hold() (release func()) {
+	p := &c.painter
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held++
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.held--; p.held == 0 {
+			p.tell()
+		}
 	}
-	if !p.working {
-		p.working = true
-		p.wg.Go(c.paint)
+}
+
+// tell wakes the painter that waits; p.mu is held.
+func (p *painter) tell() {
+	if p.changed != nil {
+		close(p.changed)
+		p.changed = nil
+	}
+}
+
+// pause waits while readers wait, and reports whether the painter is to go on.
+func (p *painter) pause() bool {
+	p.mu.Lock()
+	if p.held == 0 || p.closed {
+		defer p.mu.Unlock()
+		return !p.closed
+	}
+	if p.changed == nil {
+		p.changed = make(chan struct{})
+	}
+	changed := p.changed
+	p.mu.Unlock()
+	timer := time.NewTimer(mostHeld)
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-timer.C:
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.closed
+}
+
+func (c *Cache) paintLater(key Key, plain *File) {
+	p := &c.painter
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.byKey[key] != nil || p.closed || len(p.jobs) >= mostJobs {
+		return // it stays without until it is asked for again
+	}
+	j := &job{key: key, plain: plain}
+	if p.byKey == nil {
+		p.byKey = map[Key]*job{}
+	}
+	p.byKey[key] = j
+	p.jobs = append(p.jobs, j)
+	c.start()
+}
+
+// start starts the painter; its lock is held.
+func (c *Cache) start() {
+	if !c.painter.working {
+		c.painter.working = true
+		c.painter.wg.Go(c.paint)
 	}
 }
 
 // paint reads the syntax of what waits, until nothing does.
 func (c *Cache) paint() {
 	lowerPriority()
-	tell, n := map[chan<- struct{}]bool{}, 0
-	for j := c.painter.next(); j != nil; j = c.painter.next() {
-		c.paintOne(j)
-		for ch := range c.painter.done(j) {
-			tell[ch] = true
-		}
-		if n++; n%toldEvery == 0 || c.painter.idle() {
-			for ch := range tell {
-				select {
-				case ch <- struct{}{}:
-				default: // it was told already
-				}
-			}
-			clear(tell)
-		}
+	for c.painter.pause() && c.paintNext() {
 	}
 }
+
+// paintNext does what comes first, and reports whether there was something to do.
+func (c *Cache) paintNext() bool {
+	j, next, load := c.painter.next()
+	switch {
+	case j != nil:
+		c.paintOne(j)
+		c.painter.done(j)
+	case next != nil:
+		compute(next.Old, next.New, Options{Path: next.Path, NoWords: true}, c.reading())
+	case load != nil:
+		c.painter.take(load)
+	default:
+		return false
+	}
+	return true
+}
+
+func (c *Cache) reading() *syntax { return &syntax{store: c.Syntax, pause: c.painter.pause} }
 
 func (c *Cache) paintOne(j *job) {
 	if c.get(j.key) != nil {
 		return
 	}
-	f := Compute([]byte(j.plain.texts[0]), []byte(j.plain.texts[1]), j.key.Options)
-	f.Painted = time.Now()
+	f := compute([]byte(j.plain.texts[0]), []byte(j.plain.texts[1]), j.key.Options, c.reading())
 	c.put(j.key, f)
 	c.drop(j.key.plain())
 }
 
-// next returns the job to do, nil when there is none, which ends the painter's goroutine.
-func (p *painter) next() *job {
+// next returns what to do next: what readers see, or else the next of the set at hand, or else the next set.
+func (p *painter) next() (*job, *Comparison, func(context.Context) []Comparison) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || len(p.jobs) == 0 {
-		p.working = false
-		return nil
+	switch {
+	case len(p.jobs) > 0:
+		return p.jobs[0], nil, nil
+	case len(p.set) > 0:
+		first := p.set[0]
+		p.set[0] = Comparison{} // its texts need not wait for those of the others
+		p.set = p.set[1:]
+		return nil, &first, nil
+	case len(p.sets) > 0:
+		load := p.sets[0]
+		p.set, p.sets = nil, p.sets[1:]
+		return nil, nil, load
 	}
-	return p.jobs[0]
+	p.working = false
+	return nil, nil, nil
 }
 
-// done removes a job, and returns who is to be told. Until then others may join.
-func (p *painter) done(j *job) map[chan<- struct{}]bool {
+// take loads a set and makes it the one at hand.
+func (p *painter) take(load func(context.Context) []Comparison) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	p.mu.Lock()
+	p.cancel = cancel
+	if p.closed {
+		cancel()
+	}
+	p.mu.Unlock()
+	set := load(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.set = set
+}
+
+// done removes a job. Until then others may ask for it.
+func (p *painter) done(j *job) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.jobs[0] = nil
 	p.jobs = p.jobs[1:]
 	delete(p.byKey, j.key)
-	return j.told
 }
 
-func (p *painter) idle() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.jobs) == 0
-}
-
-// Close stops reading syntax and waits for the comparison at hand.
+// Close stops reading syntax and waits for what is at hand, which is cut short.
 func (c *Cache) Close() {
 	c.painter.mu.Lock()
 	c.painter.closed = true
+	c.painter.tell()
+	if c.painter.cancel != nil {
+		c.painter.cancel()
+	}
 	c.painter.mu.Unlock()
 	c.painter.wg.Wait()
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alecthomas/chroma/v2/lexers"
 )
@@ -49,64 +50,62 @@ func TestLanguageIsThatOfTheFullName(t *testing.T) {
 	}
 }
 
-func TestColoursFollowAComparison(t *testing.T) {
-	var c Cache
-	defer c.Close()
-	load := func(context.Context) ([]byte, []byte, error) {
-		return []byte("package a\n"), []byte("package b // \"c\"\n"), nil
-	}
-	key := Key{Old: "1", New: "2", Options: Options{Path: "a.go"}}
-	tell := make(chan struct{}, 1)
-	f, err := c.ComputePlain(t.Context(), key, load, tell)
-	if err != nil || f.Additions != 1 || hasClasses(f) {
-		t.Fatalf("the first comparison: %+v %v", f, err)
-	}
-	<-tell
-	f, err = c.ComputePlain(t.Context(), key, load, tell)
-	if err != nil || f.Additions != 1 || !hasClasses(f) || f.Painted.IsZero() {
-		t.Errorf("after its colours came: %+v %v", f, err)
-	}
-	if c.get(key.plain()) != nil {
-		t.Error("the comparison without colours is kept beside the one with them")
+// wait polls until a condition holds.
+func wait(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("waiting for " + what)
+		}
 	}
 }
 
-func TestPainterTellsEveryReader(t *testing.T) {
+func TestColoursFollowComparison(t *testing.T) {
 	var c Cache
 	defer c.Close()
-	load := func(context.Context) ([]byte, []byte, error) { return nil, []byte("package a\n"), nil }
-	key := Key{New: "1", Options: Options{Path: "a.go"}}
-	c.painter.working = true // the first is painted when both have asked
-	var readers []chan struct{}
+	key := Key{Old: "1", New: "2", Options: Options{Path: "a.go"}}
+	load := loadGo(0)
+	f, err := c.ComputePlain(t.Context(), key, load)
+	if err != nil || f.Additions != 1 || hasClasses(f) {
+		t.Fatalf("the first comparison: %+v %v", f, err)
+	}
+	wait(t, "colours", func() bool { return c.get(key) != nil })
+	f, err = c.ComputePlain(t.Context(), key, load)
+	if err != nil || f.Additions != 1 || !hasClasses(f) {
+		t.Errorf("after its colours came: %+v %v", f, err)
+	}
+	wait(t, "the comparison without colours to go", func() bool { return c.get(key.plain()) == nil })
+}
+
+func TestComparisonIsPaintedOnce(t *testing.T) {
+	var c Cache
+	defer c.Close()
+	c.painter.working = true // no one paints
 	for range 2 {
-		tell := make(chan struct{}, 1)
-		readers = append(readers, tell)
-		if f, err := c.ComputePlain(t.Context(), key, load, tell); err != nil || hasClasses(f) {
+		f, err := c.ComputePlain(t.Context(), Key{New: "1", Options: Options{Path: "a.go"}}, loadGo(0))
+		if err != nil || hasClasses(f) {
 			t.Fatalf("%+v %v", f, err)
 		}
 	}
 	if n := len(c.painter.jobs); n != 1 {
 		t.Errorf("%d comparisons wait, want 1", n)
 	}
-	c.painter.wg.Go(c.paint)
-	for _, tell := range readers {
-		<-tell
-	}
 }
 
 func TestPainterIsBounded(t *testing.T) {
-	var c Cache
+	c := Cache{Syntax: &memory{}}
 	defer c.Close()
 	c.painter.working = true // no one paints
 	load := func(context.Context) ([]byte, []byte, error) { return nil, []byte("package a\n"), nil }
 	for i := range mostJobs + 10 {
 		key := Key{New: strconv.Itoa(i), Options: Options{Path: "a.go"}}
-		if _, err := c.ComputePlain(t.Context(), key, load, nil); err != nil {
+		if _, err := c.ComputePlain(t.Context(), key, load); err != nil {
 			t.Fatal(err)
 		}
+		c.ReadSyntax(func(context.Context) []Comparison { return nil })
 	}
-	if n := len(c.painter.jobs); n != mostJobs {
-		t.Errorf("%d comparisons wait, want %d", n, mostJobs)
+	if n, sets := len(c.painter.jobs), len(c.painter.sets); n != mostJobs || sets != mostSets {
+		t.Errorf("%d comparisons and %d sets wait, want %d and %d", n, sets, mostJobs, mostSets)
 	}
 }
 
@@ -114,7 +113,7 @@ func TestPlainTextHasNoColoursToWaitFor(t *testing.T) {
 	var c Cache
 	defer c.Close()
 	load := func(context.Context) ([]byte, []byte, error) { return nil, []byte(strings.Repeat("a\n", 9)), nil }
-	if _, err := c.ComputePlain(t.Context(), Key{New: "1", Options: Options{Path: "a.txt"}}, load, nil); err != nil {
+	if _, err := c.ComputePlain(t.Context(), Key{New: "1", Options: Options{Path: "a.txt"}}, load); err != nil {
 		t.Fatal(err)
 	}
 	if len(c.painter.jobs) != 0 {

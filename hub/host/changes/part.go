@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
@@ -45,6 +46,9 @@ type Config struct {
 
 	// CloseAgent closes a session's agent; the next turn opens it again.
 	CloseAgent func(session ahp.URI)
+
+	// ReadSyntax is given what a turn changed, for the colours of its review; nil: they are read when it is opened.
+	ReadSyntax func(load func(context.Context) []diff.Comparison)
 }
 
 // Part computes sessions' changesets and runs their operations; it keeps review marks, threads and verdicts,

@@ -124,6 +124,7 @@ func (p *Part) EndTurn(ctx context.Context, ref TurnRef) {
 	p.moveThreadsAlong(ctx, ref.Session)
 	p.requestBranch(l)
 	p.refresh(l)
+	p.readSyntax(ref.Session, files)
 }
 
 // publishTotals puts the turn's totals on the turn and the session's on its summary.
