@@ -38,7 +38,8 @@ func (r *reduction) terminal(action string) {
 		r.s["supportsCommandDetection"] = true
 	case "terminal/commandFinished":
 		for _, part := range items(r.s, "content") {
-			if p, _ := part.(object); text(p, "type") == "command" && p["commandId"] == r.a["commandId"] {
+			p, _ := part.(object)
+			if text(p, "type") == "command" && p["commandId"] == r.a["commandId"] && !flag(p, "isComplete") {
 				p["isComplete"] = true
 				replace(p, r.a, "exitCode", "durationMs")
 			}
@@ -46,8 +47,11 @@ func (r *reduction) terminal(action string) {
 	}
 }
 
-// terminalData appends output: to the command that runs, or to unclassified output.
+// terminalData appends output: to the command that runs, or to unclassified output. No output makes no part.
 func (r *reduction) terminalData(data string) {
+	if data == "" {
+		return
+	}
 	content := items(r.s, "content")
 	if len(content) > 0 {
 		last, _ := content[len(content)-1].(object)

@@ -10,8 +10,8 @@ func (r *reduction) customization(action string) {
 	case "session/customizationRemoved":
 		r.removeCustomization(id)
 	case "session/customizationToggled":
-		if found, child := r.findCustomization(id); found != nil {
-			r.toggle(found, child)
+		if found := r.findCustomization(id); found != nil {
+			r.toggle(found)
 		}
 	case "session/mcpServerStateChanged":
 		if server := r.findServer(id); server != nil {
@@ -30,22 +30,22 @@ func (r *reduction) customization(action string) {
 }
 
 // findCustomization searches the top level, then the children of every container.
-func (r *reduction) findCustomization(id string) (found object, child bool) {
+func (r *reduction) findCustomization(id string) object {
 	top := items(r.s, "customizations")
 	if i := find(top, "id", id); i >= 0 {
-		return top[i].(object), false
+		return top[i].(object)
 	}
 	for _, container := range top {
 		c, _ := container.(object)
 		if i := find(items(c, "children"), "id", id); i >= 0 {
-			return items(c, "children")[i].(object), true
+			return items(c, "children")[i].(object)
 		}
 	}
-	return nil, false
+	return nil
 }
 
 func (r *reduction) findServer(id string) object {
-	if found, _ := r.findCustomization(id); text(found, "type") == "mcpServer" {
+	if found := r.findCustomization(id); text(found, "type") == "mcpServer" {
 		return found
 	}
 	return nil
@@ -70,8 +70,8 @@ func (r *reduction) removeCustomization(id string) {
 }
 
 // toggle switches a customization. Since 0.8.0 plugins and MCP servers keep all decisions, and the others what the
-// first one says.
-func (r *reduction) toggle(found object, child bool) {
+// first one says. What an unknown kind makes of decisions is for its version to know.
+func (r *reduction) toggle(found object) {
 	if r.version < v080 {
 		found["enabled"] = flag(r.a, "enabled")
 		return
@@ -79,19 +79,15 @@ func (r *reduction) toggle(found object, child bool) {
 	decisions := items(r.a, "enablement")
 	switch text(found, "type") {
 	case "plugin", "mcpServer":
-		put(found, "enablement", nil)
+		delete(found, "enablement")
 		if len(decisions) > 0 {
 			found["enablement"] = decisions
 		}
 	case "directory", "agent", "skill", "prompt", "rule", "hook":
-		found["enabled"] = true
+		found["enabled"] = true // enablement[0]?.enabled ?? true
 		if len(decisions) > 0 {
 			first, _ := decisions[0].(object)
-			found["enabled"] = flag(first, "enabled")
-		}
-	default: // unknown kinds: a leaf's rule when they are one
-		if child {
-			found["enabled"] = len(decisions) == 0 || flag(decisions[0].(object), "enabled")
+			take(found, first, "enabled")
 		}
 	}
 }

@@ -1,21 +1,29 @@
 package oracle
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 )
 
-// Diff lists where two values differ, a line for each place, or is empty. Null stands for an absent key.
+// Diff lists where two values differ, a line for each place, or is empty.
 func Diff(got, want any) string {
 	var lines []string
-	diff(&lines, "", WithoutNulls(got), WithoutNulls(want))
+	diff(&lines, "", got, want)
 	return strings.Join(lines, "\n")
 }
 
 func diff(lines *[]string, path string, got, want any) {
 	switch g := got.(type) {
+	case string, bool, json.Number, nil:
+		switch want.(type) {
+		case string, bool, json.Number, nil:
+			if g == want {
+				return
+			}
+		}
 	case object:
 		if w, ok := want.(object); ok {
 			keys := maps.Clone(g)

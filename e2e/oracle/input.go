@@ -57,14 +57,12 @@ func (r *reduction) changeAnswer(request object) {
 		answers = object{}
 	}
 	put(answers, text(r.a, "questionId"), r.a["answer"])
-	delete(request, "answers")
-	if len(answers) > 0 {
-		request["answers"] = answers
-	}
+	put(request, "answers", answers)
+	dropEmptyObject(request, "answers")
 }
 
 func overlayAnswers(request, final object) {
-	if final == nil {
+	if len(final) == 0 {
 		return
 	}
 	answers := member(request, "answers")

@@ -192,6 +192,12 @@ func dropEmpty(o object, name string) {
 	}
 }
 
+func dropEmptyObject(o object, name string) {
+	if len(member(o, name)) == 0 {
+		delete(o, name)
+	}
+}
+
 func contains(values list, s string) bool {
 	for _, v := range values {
 		if v == s {

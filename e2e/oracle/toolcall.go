@@ -200,10 +200,11 @@ func (r *reduction) callAuthResolved(call object) object {
 	return call
 }
 
-// skipped returns what the end of its turn makes of a call.
+// skipped returns what the end of its turn makes of a call. One whose status is not known may have ended.
 func (r *reduction) skipped(call object) object {
 	switch text(call, "status") {
-	case "completed", "cancelled":
+	case "streaming", "pending-confirmation", "running", "auth-required", "pending-result-confirmation":
+	default:
 		return call
 	}
 	next := become(call, "cancelled", callInput)

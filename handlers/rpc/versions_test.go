@@ -94,9 +94,9 @@ func (e *elder) apply(raw []byte) {
 	case env.RejectionReason != "" || e.states[env.Channel] == nil:
 		return
 	}
-	var err error
-	e.states[env.Channel], err = e.reduced(env.Channel, e.states[env.Channel], env.Action)
+	a, err := oracle.Decode(env.Action)
 	must(e.t, err)
+	e.states[env.Channel] = oracle.Apply(e.version, string(e.kinds[env.Channel]), e.states[env.Channel], a)
 }
 
 func (e *elder) call(method, params string) json.RawMessage {
@@ -143,7 +143,7 @@ func (e *elder) check() {
 
 // untimed removes when a chat changed, which clients before 0.6 do not get, and whether a session
 // waits and when it changed, which clients before 0.5 do not get.
-func (e *elder) untimed(state map[string]any) map[string]any {
+func (e *elder) untimed(state map[string]any) any {
 	v := maps.Clone(state)
 	if e.Before("0.6.0") {
 		delete(v, "modifiedAt")
@@ -155,7 +155,7 @@ func (e *elder) untimed(state map[string]any) map[string]any {
 		}
 		v["summary"] = summary
 	}
-	return v
+	return oracle.WithoutNulls(v)
 }
 
 func (e *elder) hears(what string) frame {

@@ -41,12 +41,13 @@ func automationRunSessionSet(s *AutomationRunState, a *AutomationRunSessionSetAc
 
 func automationRunSessionRemoved(s *AutomationRunState, a *AutomationRunSessionRemovedAction) *AutomationRunState {
 	sessions, changed := withoutDirectory(s.Sessions, a.Session)
-	if !changed {
+	primary := s.PrimarySession == a.Session && a.Session != "" // named before it was listed, perhaps
+	if !changed && !primary {
 		return s
 	}
 	return edit(s, func(s *AutomationRunState) {
 		s.Sessions = sessions
-		if s.PrimarySession == a.Session {
+		if primary {
 			s.PrimarySession = ""
 		}
 	})
