@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/e2e/fixture"
+	pages "github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/static"
 	"github.com/ahphub/ahphub/templ/page"
@@ -281,12 +282,8 @@ func (s *site) blob(w http.ResponseWriter, r *http.Request) {
 var failed = template.Must(template.New("").Parse("<p>{{.}}</p>"))
 
 func (s *site) send(w http.ResponseWriter, r *http.Request, c component) {
-	var b bytes.Buffer
-	if err := c.Render(r.Context(), &b); err != nil {
-		_ = failed.Execute(w, fmt.Sprint(err))
-		return
-	}
 	w.Header().Set("Content-Security-Policy", policy)
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(b.Bytes())
+	if err := pages.Send(w, http.StatusOK, c); err != nil {
+		_ = failed.Execute(w, fmt.Sprint(err))
+	}
 }

@@ -71,6 +71,9 @@ func (a *heldAnswer) Write(b []byte) (int, error) {
 	return a.body.Write(b)
 }
 
+// FlushError flushes nothing: an answer that is held back does not begin.
+func (a *heldAnswer) FlushError() error { return nil }
+
 // release sends the answer. That its reader left is no fault of the form.
 func (a *heldAnswer) release() {
 	h := a.ResponseWriter.Header()

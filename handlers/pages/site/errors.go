@@ -1,12 +1,9 @@
 package site
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
-
-	"github.com/a-h/templ"
 
 	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub"
@@ -123,25 +120,6 @@ func (st *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 // NotFound answers what no route matches.
 func (st *Site) NotFound(w http.ResponseWriter, r *http.Request) {
 	st.fail(w, r, NotFound("There is no such page."))
-}
-
-// Send renders to memory first, so that a template that fails sends nothing of itself.
-func Send(w http.ResponseWriter, status int, c templ.Component) error {
-	var b bytes.Buffer
-	if err := c.Render(context.Background(), &b); err != nil {
-		return err
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	if h.Get("Cache-Control") == "" {
-		h.Set("Cache-Control", "no-store")
-	}
-	w.WriteHeader(status)
-	_, err := w.Write(b.Bytes())
-	if err != nil {
-		return nil // the reader left
-	}
-	return nil
 }
 
 // IsFragment reports whether a script asks: it wants a status and a sentence, not a page.
