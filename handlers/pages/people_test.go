@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,25 @@ func (s *signedIn) SignOutAccount(_ context.Context, account string) (n int, err
 type events []audit.Entry
 
 func (e events) List(context.Context) ([]audit.Entry, error) { return e, nil }
+
+// Page has numbers as its places.
+func (e events) Page(_ context.Context, q audit.Query) (p audit.Page, err error) {
+	at := len(e)
+	if q.Before != "" {
+		if at, err = strconv.Atoi(q.Before); err != nil {
+			return p, audit.ErrPage
+		}
+	}
+	for ; at > 0 && len(p.Entries) < q.Limit; at-- {
+		if q.Match(e[at-1]) {
+			p.Entries = append(p.Entries, e[at-1])
+		}
+	}
+	if at > 0 {
+		p.Next = strconv.Itoa(at)
+	}
+	return p, nil
+}
 
 // linkStore is a store of documents that forgets.
 type linkStore struct{}
@@ -120,16 +140,24 @@ func TestAuditPage(t *testing.T) {
 	s.pages.People.Audit = all
 
 	page := s.get("/audit")
-	if !strings.Contains(page, "&lt;b&gt;Ben") || !strings.Contains(page, "51 older") || strings.Count(page, "<time") != 200 {
+	if !strings.Contains(page, "&lt;b&gt;Ben") || !strings.Contains(page, "Older entries") || strings.Count(page, "<time") != 200 {
 		t.Errorf("/audit shows %d events", strings.Count(page, "<time"))
 	}
-	if page = s.get("/audit?skip=200"); strings.Count(page, "<time") != 51 || strings.Contains(page, " older") {
+	if !strings.Contains(page, `href="/audit?before=51&amp;q=&amp;what="`) {
+		t.Error("nothing leads to the older events")
+	}
+	if page = s.get("/audit?before=51"); strings.Count(page, "<time") != 51 || strings.Contains(page, "Older") {
 		t.Errorf("the second page shows %d events", strings.Count(page, "<time"))
 	}
-	if page = s.get("/audit?what=joined&q=BEN&skip=nonsense"); strings.Count(page, "<time") != 1 {
+	if page = s.get("/audit?what=joined&q=BEN"); strings.Count(page, "<time") != 1 {
 		t.Errorf("the filter leaves %d events", strings.Count(page, "<time"))
 	}
-	if page = s.get("/audit?q=nobody&skip=-5"); !strings.Contains(page, "Nothing like that") {
+	if res, err := s.web.Get(s.url + "/audit?before=nonsense"); err != nil || res.StatusCode != http.StatusBadRequest {
+		t.Errorf("a place that is none is answered by %v, %v", res, err)
+	} else {
+		res.Body.Close()
+	}
+	if page = s.get("/audit?q=nobody"); !strings.Contains(page, "Nothing like that") {
 		t.Error("an empty result is not said")
 	}
 	lines := strings.Split(strings.TrimSpace(s.get("/audit.jsonl?what=signed+in")), "\n")

@@ -47,13 +47,14 @@ type row struct {
 // Store reads the entries that are kept, oldest first.
 type Store interface {
 	AuditEntries(ctx context.Context, visit func(entry []byte) error) error
+
+	// AuditBefore calls visit with the entries before a place, newest first, until it returns false; before 0 are all.
+	AuditBefore(ctx context.Context, before int64, visit func(place int64, entry []byte) bool) error
 }
 
 // List returns all entries, oldest first, with how intents ended.
 func (l *Log) List(ctx context.Context) ([]Entry, error) {
-	if err := l.cfg.Hub.Settle(ctx, 0); err != nil {
-		l.cfg.Log.WarnContext(ctx, "the newest entries of the audit are not listed", "err", err)
-	}
+	l.settle(ctx)
 	var out []Entry
 	open := map[string]int{} // place of each intent without an outcome, by id
 	err := l.cfg.Store.AuditEntries(ctx, func(b []byte) error {
@@ -65,9 +66,7 @@ func (l *Log) List(ctx context.Context) ([]Entry, error) {
 		case r.Of == "":
 			if r.Intent {
 				open[r.ID] = len(out)
-				if r.Outcome = Unknown; !r.At.Before(l.started) {
-					r.Outcome = UnderWay
-				}
+				r.Outcome = l.outcomeOf(&r)
 			}
 			out = append(out, r.Entry)
 		case known:
@@ -77,6 +76,21 @@ func (l *Log) List(ctx context.Context) ([]Entry, error) {
 		return nil
 	})
 	return listed(out), err
+}
+
+// settle waits for the newest entries to be in the store.
+func (l *Log) settle(ctx context.Context) {
+	if err := l.cfg.Hub.Settle(ctx, 0); err != nil {
+		l.cfg.Log.WarnContext(ctx, "the newest entries of the audit are not listed", "err", err)
+	}
+}
+
+// outcomeOf returns how an intent without an outcome ended: it goes on, or the program stopped meanwhile.
+func (l *Log) outcomeOf(intent *row) Outcome {
+	if intent.At.Before(l.started) {
+		return Unknown
+	}
+	return UnderWay
 }
 
 // ended returns an intent with its outcome: what was known at its end alone replaces what was said before.

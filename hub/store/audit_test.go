@@ -32,6 +32,18 @@ func TestAuditIsAppendOnly(t *testing.T) {
 	if got := auditOf(t, s); got != "old, Ana signed in, Ben joined" {
 		t.Errorf("the audit is %q", got)
 	}
+	for before, want := range map[int64]string{0: "2 Ben joined, 1 Ana signed in, -1 old", 2: "1 Ana signed in, -1 old", 1: "-1 old", -1: ""} {
+		var all []string
+		must(t, s.AuditBefore(ctx, before, func(n int64, entry []byte) bool { all = append(all, fmt.Sprint(n, " ", string(entry))); return true }))
+		if got := strings.Join(all, ", "); got != want {
+			t.Errorf("before %d the audit is %q", before, got)
+		}
+		n := 0
+		must(t, s.AuditBefore(ctx, before, func(int64, []byte) bool { n++; return false }))
+		if n > 1 {
+			t.Errorf("before %d: %d entries were visited after enough was read", before, n)
+		}
+	}
 	if _, ok, _ := s.Get(ctx, "other", "1"); ok {
 		t.Error("what is no audit cannot be deleted either")
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -60,6 +61,52 @@ func (s *Store) AuditEntries(ctx context.Context, visit func(entry []byte) error
 	}
 	return nil
 }
+
+// AuditBefore calls visit with the entries of the audit before a place, newest first, until it returns false. Places count
+// from 1; entries of before there was a chain have -1 for the newest of them, and so on. Before 0 are all.
+func (s *Store) AuditBefore(ctx context.Context, before int64, visit func(place int64, entry []byte) bool) error {
+	more := true
+	if before >= 0 {
+		query := "SELECT n, entry FROM audit WHERE n<? ORDER BY n DESC"
+		if before == 0 {
+			before = math.MaxInt64
+		}
+		if err := s.visitAudit(ctx, query, before, func(n int64, entry []byte) bool { more = visit(n, entry); return more }); err != nil {
+			return err
+		}
+		before = 0
+	}
+	if !more {
+		return nil
+	}
+	query, place := "SELECT 0, value FROM docs WHERE bucket='audit' ORDER BY key DESC LIMIT -1 OFFSET ?", before
+	return s.visitAudit(ctx, query, -before, func(_ int64, entry []byte) bool { place--; return visit(place, entry) })
+}
+
+// visitAudit calls visit with what a query finds, until it returns false.
+func (s *Store) visitAudit(ctx context.Context, query string, arg int64, visit func(n int64, entry []byte) bool) error {
+	rows, err := s.read.QueryContext(ctx, query, arg)
+	if err != nil {
+		return describe(err)
+	}
+	err = scan(rows, func() error {
+		var n int64
+		var entry []byte
+		if err := rows.Scan(&n, &entry); err != nil {
+			return err
+		}
+		if !visit(n, entry) {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return describe(err)
+}
+
+var errEnough = errors.New("enough was read")
 
 // CheckAudit compares the hashes of the audit of a directory, which another process may be serving, with its entries, and
 // returns how many there are. Entries of before there was a chain are not among them.

@@ -191,7 +191,7 @@ func FuzzApply(f *testing.F) {
 
 // Only the journal writes: the store has no other call that changes the database.
 func TestOnlyTheJournalWrites(t *testing.T) {
-	reads := map[string]bool{"AuditEntries": true, "Backup": true, "Binding": true, "Client": true, "Documents": true, "Each": true,
+	reads := map[string]bool{"AuditBefore": true, "AuditEntries": true, "Backup": true, "Binding": true, "Client": true, "Documents": true, "Each": true,
 		"Err": true, "Get": true, "LastAlive": true, "List": true, "Load": true, "Records": true,
 		"BindingRecord": true, "ClientRecord": true, "SeenRecord": true} // records for the timeline
 	journal := map[string]bool{"Apply": true, "Run": true, "Boot": true /* reserves numbers */, "Close": true}

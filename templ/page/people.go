@@ -127,7 +127,6 @@ type Audit struct {
 	Events      []AuditEvent
 	Export      string
 	Older       string // address of the next page; "" on the last
-	Left        int
 }
 
 // AuditEvent is one line of it.

@@ -3,10 +3,10 @@ package people
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ahphub/ahphub/handlers/pages/site"
@@ -14,40 +14,44 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// AuditLog is what was done, oldest first.
+// AuditLog is what was done.
 type AuditLog interface {
-	List(ctx context.Context) ([]audit.Entry, error)
+	List(ctx context.Context) ([]audit.Entry, error)             // oldest first
+	Page(ctx context.Context, q audit.Query) (audit.Page, error) // newest first
 }
 
 // auditPage is how many events a page shows.
 const auditPage = 200
 
-// ShowAudit serves GET /audit?what=&q=&skip=, newest first.
+// ShowAudit serves GET /audit?what=&q=&before=, newest first.
 func (p *Pages) ShowAudit(w http.ResponseWriter, r *http.Request) error {
-	all, err := p.auditList(r.Context())
+	if p.Audit == nil {
+		return errNoAudit
+	}
+	q := r.URL.Query()
+	what, words := q.Get("what"), q.Get("q")
+	found, err := p.Audit.Page(r.Context(), audit.Query{Before: q.Get("before"), Limit: auditPage, Match: auditMatch(what, words)})
+	if errors.Is(err, audit.ErrPage) {
+		return site.BadRequest(site.Sentence(err.Error()))
+	}
 	if err != nil {
 		return err
 	}
-	q := r.URL.Query()
 	f := p.Frame(r, "Audit", "people")
 	f.Styles = append(f.Styles, "css/people.css")
-	m := page.Audit{Frame: f, What: q.Get("what"), Query: q.Get("q"), Kinds: auditKinds(all)}
-	found := auditFilter(all, m.What, m.Query)
-	slices.Reverse(found)
-	skip, _ := strconv.Atoi(q.Get("skip")) // what is no number starts at the newest
-	skip = min(max(skip, 0), len(found))
+	m := page.Audit{Frame: f, What: what, Query: words, Kinds: auditKinds(found.Entries, what)}
 	links := p.linksCalled()
-	for _, e := range found[skip:min(skip+auditPage, len(found))] {
+	for _, e := range found.Entries {
 		if link := links[e.On]; link != "" {
 			e.What, e.On = e.What+" "+link, ""
 		}
 		m.Events = append(m.Events, page.AuditEvent{At: e.At, Who: e.Who, Name: e.Name, What: e.What, On: e.On, From: e.From, Outcome: outcomeWords[e.Outcome]})
 	}
-	filter := url.Values{"what": {m.What}, "q": {m.Query}}
+	filter := url.Values{"what": {what}, "q": {words}}
 	m.Export = "/audit.jsonl?" + filter.Encode()
-	if left := len(found) - skip - len(m.Events); left > 0 {
-		filter.Set("skip", strconv.Itoa(skip+auditPage))
-		m.Older, m.Left = "/audit?"+filter.Encode(), left
+	if found.Next != "" {
+		filter.Set("before", found.Next)
+		m.Older = "/audit?" + filter.Encode()
 	}
 	return site.Send(w, http.StatusOK, page.AuditPage(m))
 }
@@ -77,7 +81,10 @@ func (p *Pages) linksCalled() map[string]string {
 
 // ExportAudit serves the same as JSON lines, oldest first, all of it.
 func (p *Pages) ExportAudit(w http.ResponseWriter, r *http.Request) error {
-	all, err := p.auditList(r.Context())
+	if p.Audit == nil {
+		return errNoAudit
+	}
+	all, err := p.Audit.List(r.Context())
 	if err != nil {
 		return err
 	}
@@ -85,47 +92,35 @@ func (p *Pages) ExportAudit(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
 	w.Header().Set("Cache-Control", "no-store")
 	out := json.NewEncoder(w)
-	for _, e := range auditFilter(all, r.URL.Query().Get("what"), r.URL.Query().Get("q")) {
-		if out.Encode(e) != nil {
+	match := auditMatch(r.URL.Query().Get("what"), r.URL.Query().Get("q"))
+	for _, e := range all {
+		if match(e) && out.Encode(e) != nil {
 			return nil // the reader left
 		}
 	}
 	return nil
 }
 
-func (p *Pages) auditList(ctx context.Context) ([]audit.Entry, error) {
-	if p.Audit == nil {
-		return nil, site.NotFound("This host keeps no audit.")
-	}
-	return p.Audit.List(ctx)
-}
+var errNoAudit = site.NotFound("This host keeps no audit.")
 
-// auditFilter keeps events of a kind in which the words stand somewhere.
-func auditFilter(all []audit.Entry, what, words string) []audit.Entry {
+// auditMatch returns a filter for events of a kind in which the words stand somewhere.
+func auditMatch(what, words string) func(audit.Entry) bool {
 	words = strings.ToLower(strings.TrimSpace(words))
-	var out []audit.Entry
-	for _, e := range all {
+	return func(e audit.Entry) bool {
 		text := strings.ToLower(strings.Join([]string{e.Who, e.Name, e.What, e.On, e.From}, "\n"))
-		if (what == "" || kindOf(e) == what) && strings.Contains(text, words) {
-			out = append(out, e)
-		}
+		return (what == "" || e.Kind() == what) && strings.Contains(text, words)
 	}
-	return out
 }
 
-// kindOf returns the action of an entry without the detail, as in "made a token" for "made a token: laptop".
-func kindOf(e audit.Entry) string {
-	kind, _, _ := strings.Cut(e.What, ": ")
-	return kind
-}
-
-func auditKinds(all []audit.Entry) []string {
-	var out []string
-	for _, e := range all {
-		if kind := kindOf(e); !slices.Contains(out, kind) {
-			out = append(out, kind)
-		}
+// auditKinds returns the kinds to choose from: those there can be, and those that are on the page.
+func auditKinds(shown []audit.Entry, chosen string) []string {
+	all := audit.Kinds()
+	for i := range shown {
+		all = append(all, shown[i].Kind())
 	}
-	slices.Sort(out)
-	return out
+	if chosen != "" {
+		all = append(all, chosen)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
