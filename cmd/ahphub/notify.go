@@ -88,12 +88,12 @@ func (c notifyConfig) password() (string, error) {
 
 // buildNotifier makes the notifier before the host starts, so that it also handles what the host
 // does after a crash.
-func (a *app) buildNotifier(set settings) error {
+func (a *app) buildNotifier(ctx context.Context, set settings) error {
 	key, _, err := cookieKey(a.cfg.Data)
 	if err != nil {
 		return err
 	}
-	a.notify, err = notify.New(notify.Config{Hub: a.hub, Host: a.host, Store: a.docs, Key: key,
+	a.notify, err = notify.New(ctx, notify.Config{Hub: a.hub, Host: a.host, Store: a.docs, Key: key,
 		Person: a.person, Short: core.ShortID, ChatID: part.Tail, Author: commentAuthor, Guest: host.FromGuest,
 		Public: func() string { return a.at.URL }, Mailer: set.mailer, Allow: set.allow, Log: a.log})
 	return err

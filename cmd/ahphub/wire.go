@@ -128,7 +128,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	if err != nil {
 		return err
 	}
-	if err := a.buildNotifier(set); err != nil {
+	if err := a.buildNotifier(ctx, set); err != nil {
 		return err
 	}
 	a.tools = mcp.New(mcp.Config{Host: a.host, Version: versionName(), Log: a.log})

@@ -118,7 +118,7 @@ func (n *Notifier) hears(ctx context.Context, who string, c Channel, x *Notice) 
 	if !ok || !is {
 		return told, Prefs{}, false, nil
 	}
-	prefs, err := n.Prefs(ctx, who)
+	prefs, err := n.Prefs(who)
 	return told, prefs, err == nil && prefs.Hears(c, x), err
 }
 

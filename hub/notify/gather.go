@@ -47,7 +47,7 @@ func (n *Notifier) toMail(who string, x Notice, due time.Time) {
 
 // Reschedule moves a person's next mail to the time their rhythm now gives.
 func (n *Notifier) Reschedule(ctx context.Context, who string) error {
-	p, err := n.Prefs(ctx, who)
+	p, err := n.Prefs(who)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (n *Notifier) putBack(who string, b *batch) {
 // mailJob returns the mail of a batch, without notices that were answered, muted or switched off
 // since; nil when none is left.
 func (n *Notifier) mailJob(ctx context.Context, who string, b *batch) (*job, error) {
-	p, err := n.Prefs(ctx, who)
+	p, err := n.Prefs(who)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (n *Notifier) loadMail(ctx context.Context) error {
 	keys := slices.SortedFunc(maps.Keys(kept), func(a, b string) int { return kept[a].At.Compare(kept[b].At) })
 	for _, key := range keys {
 		who := mailboxOf(key)
-		p, err := n.Prefs(ctx, who)
+		p, err := n.Prefs(who)
 		if err != nil {
 			return err
 		}

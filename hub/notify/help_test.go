@@ -112,7 +112,7 @@ func newWorld(t *testing.T, store *memory) *world {
 	w.hub = hub.New(hub.Config{Journal: true, Boot: hub.Boot{Reserved: 1 << 40},
 		Derive: func(tx *hub.Tx, e *hub.Envelope) { w.n.Derive(tx, e) }})
 	var err error
-	w.n, err = New(Config{Hub: w.hub, Host: w, Store: store, Mailer: w, Key: []byte(strings.Repeat("k", 32)),
+	w.n, err = New(t.Context(), Config{Hub: w.hub, Host: w, Store: store, Mailer: w, Key: []byte(strings.Repeat("k", 32)),
 		Person: func(id string, _ ahp.URI) (access.Principal, bool) { p, ok := w.people[id]; return p, ok },
 		Short:  func(ahp.URI) string { return "short" },
 		ChatID: func(u ahp.URI) string { return u[strings.LastIndexByte(u, '/')+1:] },

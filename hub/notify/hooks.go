@@ -54,8 +54,8 @@ func (n *Notifier) NewHook(ctx context.Context, owner, address string, everythin
 	if err := n.post.check(address); err != nil {
 		return Hook{}, "", err
 	}
-	n.prefs.Lock()
-	defer n.prefs.Unlock()
+	n.hooks.Lock()
+	defer n.hooks.Unlock()
 	all, err := n.allHooks(ctx)
 	if err != nil {
 		return Hook{}, "", err

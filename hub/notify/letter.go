@@ -22,7 +22,7 @@ type Letter struct {
 
 // deliverMail sends a batch, or a code.
 func (n *Notifier) deliverMail(ctx context.Context, j *job) (string, error) {
-	p, err := n.Prefs(ctx, j.Who)
+	p, err := n.Prefs(j.Who)
 	if err != nil {
 		return "", err
 	}

@@ -152,7 +152,7 @@ func (n *Notifier) Unsubscribes(ctx context.Context, token string) (who, address
 	if err != nil || len(raw) == 0 || len(raw) > 200 {
 		return "", "", ErrNotSubscribed
 	}
-	p, err := n.Prefs(ctx, string(raw))
+	p, err := n.Prefs(string(raw))
 	if err != nil {
 		return "", "", err
 	}

@@ -87,7 +87,8 @@ type Notifier struct {
 	live live
 	post *poster
 
-	prefs sync.Mutex // guards reading and writing people's choices
+	prefs choices
+	hooks sync.Mutex // held while a webhook is added
 	wake  chan struct{}
 
 	mu      sync.Mutex
@@ -98,17 +99,18 @@ type Notifier struct {
 	busy    map[string]bool // targets with a delivery in progress
 }
 
-// New returns a notifier.
-func New(cfg Config) (*Notifier, error) {
+// New returns a notifier with the choices that are stored.
+func New(ctx context.Context, cfg Config) (*Notifier, error) {
 	if cfg.Hub == nil || cfg.Host == nil || cfg.Store == nil || cfg.Person == nil || cfg.Short == nil ||
 		cfg.ChatID == nil || cfg.Author == nil || cfg.Public == nil || len(cfg.Key) < 32 {
 		return nil, errors.New("notify: Config misses a part")
 	}
 	cfg.Limits = cfg.Limits.withDefaults()
 	n := &Notifier{cfg: cfg, log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)),
-		post: newPoster(cfg.Allow, cfg.Limits.Attempt),
-		wake: make(chan struct{}, 1), waiting: map[string]*batch{}, jobs: map[string]*job{}, busy: map[string]bool{}}
-	return n, nil
+		post:  newPoster(cfg.Allow, cfg.Limits.Attempt),
+		prefs: choices{byWho: map[string]choice{}},
+		wake:  make(chan struct{}, 1), waiting: map[string]*batch{}, jobs: map[string]*job{}, busy: map[string]bool{}}
+	return n, cfg.Store.Each(ctx, prefsBucket, n.prefs.apply)
 }
 
 // CanMail reports whether mail is set up.

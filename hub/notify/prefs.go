@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	_ "time/tzdata" // time zones, wherever the program runs
 
@@ -123,25 +125,70 @@ func (m *Mailbox) due(came time.Time) time.Time {
 	return came.Add(gather)
 }
 
-// Prefs reads a person's choices.
-func (n *Notifier) Prefs(ctx context.Context, who string) (Prefs, error) {
-	var p Prefs
-	raw, found, err := n.cfg.Store.Get(ctx, prefsBucket, who)
-	if err != nil || !found {
-		return p, err
-	}
-	if err := json.Unmarshal(raw, &p); err != nil {
-		return Prefs{}, fmt.Errorf("cannot read the notification settings of %s: %w", who, err)
-	}
-	return p, nil
+// choices holds every person's Prefs in memory; what is journaled of them is applied to that copy.
+type choices struct {
+	writing sync.Mutex // held from reading to writing
+
+	mu    sync.Mutex
+	byWho map[string]choice
 }
 
-// Change reads, changes and writes a person's choices. An error from change leaves them as they
-// are.
+// choice is a person's Prefs, or why they cannot be read.
+type choice struct {
+	prefs Prefs
+	err   error
+}
+
+// apply takes the record of a person's choices in; nil deletes them. One that cannot be read is that person's problem alone.
+func (c *choices) apply(who string, value []byte) error {
+	var one choice
+	if value != nil {
+		if err := json.Unmarshal(value, &one.prefs); err != nil {
+			one = choice{err: fmt.Errorf("cannot read the notification settings of %s: %w", who, err)}
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if value == nil {
+		delete(c.byWho, who)
+		return nil
+	}
+	c.byWho[who] = one
+	return nil
+}
+
+func (c *choices) get(who string) (Prefs, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	one := c.byWho[who]
+	return one.prefs.clone(), one.err
+}
+
+func (c *choices) people() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.byWho))
+}
+
+// clone returns a copy that shares nothing with p.
+func (p *Prefs) clone() Prefs {
+	out := *p
+	out.On = maps.Clone(p.On)
+	for c, kinds := range out.On {
+		out.On[c] = slices.Clone(kinds)
+	}
+	out.Muted, out.Mail.Sent = slices.Clone(p.Muted), slices.Clone(p.Mail.Sent)
+	return out
+}
+
+// Prefs returns a copy of a person's choices.
+func (n *Notifier) Prefs(who string) (Prefs, error) { return n.prefs.get(who) }
+
+// Change changes a person's choices. An error from change leaves them as they are.
 func (n *Notifier) Change(ctx context.Context, who string, change func(*Prefs) error) error {
-	n.prefs.Lock()
-	defer n.prefs.Unlock()
-	p, err := n.Prefs(ctx, who)
+	n.prefs.writing.Lock()
+	defer n.prefs.writing.Unlock()
+	p, err := n.Prefs(who)
 	if err == nil {
 		err = change(&p)
 	}
@@ -152,19 +199,26 @@ func (n *Notifier) Change(ctx context.Context, who string, change func(*Prefs) e
 	if err != nil {
 		return err
 	}
-	return n.cfg.Store.Put(ctx, prefsBucket, who, raw)
+	if err := n.cfg.Store.Put(ctx, prefsBucket, who, raw); err != nil {
+		return err
+	}
+	return n.prefs.apply(who, raw)
 }
 
 // Sweep deletes the choices of removed accounts; call it at start.
 func (n *Notifier) Sweep(ctx context.Context, gone func(who string) bool) error {
-	var err error
-	each := n.cfg.Store.Each(ctx, prefsBucket, func(who string, _ []byte) error {
-		if gone(who) {
-			err = errors.Join(err, n.cfg.Store.Delete(ctx, prefsBucket, who))
+	var errs []error
+	for _, who := range n.prefs.people() {
+		if !gone(who) {
+			continue
 		}
-		return nil
-	})
-	return errors.Join(each, err)
+		err := n.cfg.Store.Delete(ctx, prefsBucket, who)
+		if err == nil {
+			err = n.prefs.apply(who, nil)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // Choose switches the given kinds of a channel on, and all others off.

@@ -91,7 +91,7 @@ func (n *Notifier) Shown(ctx context.Context, who access.Principal, x Notice) (N
 	if !ok {
 		return x, false
 	}
-	p, err := n.Prefs(ctx, who.ID)
+	p, err := n.Prefs(who.ID)
 	if err != nil {
 		n.log.WarnContext(ctx, "cannot show a notification in a browser", "who", who, "err", err)
 		return x, false

@@ -38,7 +38,7 @@ func (p *Pages) ShowNotifications(w http.ResponseWriter, r *http.Request) error 
 
 func (p *Pages) sendNotifications(w http.ResponseWriter, r *http.Request, status int, m page.Notifications) error {
 	who := access.FromContext(r.Context())
-	prefs, err := p.Notify.Prefs(r.Context(), who.ID)
+	prefs, err := p.Notify.Prefs(who.ID)
 	if err != nil {
 		return err
 	}

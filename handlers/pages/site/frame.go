@@ -76,7 +76,7 @@ func (st *Site) SessionFrame(r *http.Request, v Visit, tab string) (part.Frame, 
 		marks = append(marks, rail)
 	}
 	f.Live, f.Session = live.Query(marks...), &head
-	head.Muted, head.Path = st.muted(r.Context(), v), f.Path
+	head.Muted, head.Path = st.isMuted(v), f.Path
 	st.greet(&f, v)
 	return f, head, sess, nil
 }
@@ -110,12 +110,12 @@ const (
 	NotifyScript = "js/notify.js"
 )
 
-// muted reports whether the visitor muted the session.
-func (st *Site) muted(ctx context.Context, v Visit) bool {
+// isMuted reports whether the visitor muted the session.
+func (st *Site) isMuted(v Visit) bool {
 	if st.Notify == nil {
 		return false
 	}
-	prefs, err := st.Notify.Prefs(ctx, v.Who.ID)
+	prefs, err := st.Notify.Prefs(v.Who.ID)
 	return err == nil && prefs.Mutes(v.Session)
 }
 
