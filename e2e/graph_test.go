@@ -26,7 +26,8 @@ type imports struct {
 // packages is the graph in docs/architecture.md: a package imports only packages below it.
 var packages = map[string]imports{
 	"hub/ahp":            {nil, "the protocol is types and pure functions: the standard library only"},
-	"hub/ahp/dialect":    {[]string{"hub/ahp"}, "adapters know the protocol alone"},
+	"hub/ahp/dialect":    {[]string{"hub/ahp", "hub/ahp/release"}, "adapters know the protocol alone"},
+	"hub/ahp/release":    {nil, "which release has what is a table, and no code of the program's"},
 	"hub/jsonrpc":        {[]string{"hub/ahp"}, "a codec knows no host"},
 	"hub":                {[]string{"hub/ahp"}, "the timeline does no I/O and knows no host"},
 	"hub/environ":        {nil, "which variables programs see is asked by all that start some"},

@@ -10,12 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/ahphub/ahphub/hub/ahp/release"
 )
 
 // ErrAbsent reports that the published schemas are not beside the repository.
@@ -111,8 +112,48 @@ func load(version string) (*Schema, error) {
 			}
 		}
 	}
+	if base == "0.5.2" && compare(version, base) < 0 {
+		first, err := mended("0.4.0")
+		if err != nil {
+			return nil, err
+		}
+		takeBack(s.defs, first, version, base)
+	}
 	s.read()
 	return s, s.prepare()
+}
+
+// takeBack makes the definitions of an older version from those of the next published one. What that one no longer has
+// comes from the published schema before.
+func takeBack(defs, before object, version, base string) {
+	for _, r := range release.Rows() {
+		if compare(r.Release, version) <= 0 || compare(r.Release, base) > 0 {
+			continue
+		}
+		def := child(defs, r.Of)
+		switch {
+		case r.Gone && r.Kind == release.Field:
+			child(def, "properties")[r.Name] = child(child(before, r.Of), "properties")[r.Name]
+			if slices.Contains(list(child(before, r.Of), "required"), any(r.Name)) {
+				def["required"] = append(list(def, "required"), r.Name)
+			}
+		case r.Kind == release.Field:
+			delete(child(def, "properties"), r.Name)
+			def["required"] = slices.DeleteFunc(list(def, "required"), func(f any) bool { return f == r.Name })
+		case r.Kind == release.Type:
+			delete(defs, r.Name)
+		case r.Kind == release.Variant:
+			dropVariant(def, r.Name)
+		case r.Kind == release.Action:
+			delete(defs, ActionDef(r.Name))
+			dropVariant(child(defs, "StateAction"), ActionDef(r.Name))
+			dropVariant(child(defs, "ChatAction"), ActionDef(r.Name))
+		}
+	}
+}
+
+func dropVariant(union object, name string) {
+	union["oneOf"] = slices.DeleteFunc(list(union, "oneOf"), func(v any) bool { return v.(object)["$ref"] == "#/$defs/"+name })
 }
 
 func baseOf(version string) (base, upTo string) {
@@ -127,18 +168,7 @@ func baseOf(version string) (base, upTo string) {
 	return bases[len(bases)-1].base, ""
 }
 
-// compare orders versions; 0.10 comes after 0.9.
-func compare(a, b string) int {
-	return slices.Compare(numbers(a), numbers(b))
-}
-
-func numbers(v string) []int {
-	out := make([]int, 3)
-	for i, part := range strings.SplitN(v, ".", 3) {
-		out[i], _ = strconv.Atoi(part)
-	}
-	return out
-}
+func compare(a, b string) int { return release.Compare(a, b) }
 
 // mended reads the definitions of a published schema and mends them.
 func mended(base string) (object, error) {

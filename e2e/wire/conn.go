@@ -162,13 +162,10 @@ func (c *Conn) envelope(s *rules, raw []byte) error {
 // result checks the answer to a method; those without a definition answer null or nothing.
 func (c *Conn) result(s *rules, method string, raw []byte) error {
 	def := spec.ResultDef(method)
-	switch {
-	case method == "reconnect":
+	if method == "reconnect" {
 		return c.reconnected(s, raw)
-	case method == "fetchTurns" && c.version == "0.5.0":
-		def = "" // {turns, hasMore}, as before; 0.5.2 has another
 	}
-	if def == "" || !s.has(def) {
+	if !s.has(def) {
 		return nil
 	}
 	if err := s.check(def, raw); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -141,12 +142,17 @@ func (e *elder) check() {
 	}
 }
 
-// untimed removes when a chat changed, which clients before 0.6 do not get, and whether a session
-// waits and when it changed, which clients before 0.5 do not get.
+// untimed removes when a chat changed, which clients before 0.6 do not get, what a session does, which
+// clients before 0.5.1 do not get, and when it changed, which clients before 0.5 do not get.
 func (e *elder) untimed(state map[string]any) any {
 	v := maps.Clone(state)
 	if e.Before("0.6.0") {
 		delete(v, "modifiedAt")
+	}
+	if _, session := v["activeClients"]; session && e.Before("0.5.1") {
+		if n, err := strconv.Atoi(fmt.Sprint(v["status"])); err == nil {
+			v["status"] = int(ahp.SessionStatus(n).WithActivity(0))
+		}
 	}
 	if summary, ok := v["summary"].(map[string]any); ok {
 		summary = maps.Clone(summary)

@@ -16,7 +16,6 @@ type ActionInfo struct {
 	Channel      ChannelKind
 	Dispatchable bool      // clients may dispatch it (AHP requirement 37)
 	Event        bool      // goes to subscribers even when it leaves the state as it is
-	Since        string    // protocol release that introduced it; "0.4.0" stands for that one and all before
 	Merge        MergeRule // see Merge
 	New          func() Action
 	reduce       func(State, Action) State
@@ -50,11 +49,10 @@ type actionOf[A any] interface {
 }
 
 // row makes an action's row from its reducer, whose parameters say which channel and which action it is for.
-func row[S, A any, PS stateOf[S], PA actionOf[A]](f func(*S, *A) *S, since string, merge MergeRule, flags ...flag) ActionInfo {
+func row[S, A any, PS stateOf[S], PA actionOf[A]](f func(*S, *A) *S, merge MergeRule, flags ...flag) ActionInfo {
 	info := ActionInfo{
 		Type:    PA(new(A)).ActionType(),
 		Channel: PS(new(S)).Channel(),
-		Since:   since,
 		Merge:   merge,
 		New:     func() Action { return PA(new(A)) },
 		reduce: func(s State, a Action) State {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ahp/release"
 )
 
 // Dialect is a range of versions on one wire.
@@ -13,6 +14,7 @@ type Dialect struct {
 	version Version
 	steps   []*step         // from this version up to 1.0, the oldest first
 	same    map[string]bool // action types that read as today's
+	later   *pruner         // takes out what the version does not know of what its clients send
 }
 
 // Context is what an adapter may need beyond the value. Zero fields are unknown.
@@ -38,13 +40,22 @@ func (d *Dialect) Before(v string) bool { return d.version.Compare(mustParse(v))
 // Knows reports whether an action type of today exists in the dialect: others are not sent (AHP requirement 22).
 func (d *Dialect) Knows(actionType string) bool { return !newer(actionType, d.version) }
 
+// KnowsCommand reports whether a command of today exists in the dialect.
+func (d *Dialect) KnowsCommand(method string) bool { return !newer(method, d.version) }
+
+// HasField reports whether a field of today exists in the dialect. of is the name of its type in package ahp.
+func (d *Dialect) HasField(of, field string) bool {
+	return !release.Lacks(d.version.String(), of, field)
+}
+
 // Same reports whether actions of a type go out as they are.
 func (d *Dialect) Same(actionType string) bool { return d.same[actionType] }
 
 // learn finds the actions that go out as they are: the words of a stream among them, which need not be rewritten.
 func (d *Dialect) learn() {
 	d.same = map[string]bool{}
-	for kind := range introduced {
+	for _, info := range ahp.Actions() {
+		kind := info.Type
 		touched := !d.Knows(kind)
 		for _, s := range d.steps {
 			touched = touched || s.touches(kind, map[string]bool{})
@@ -60,6 +71,7 @@ func (d *Dialect) UpAction(c Context, raw []byte) ([]byte, error) {
 		if !d.Knows(kind) {
 			return nil, fmt.Errorf("AHP %s has no action %s: offer a newer version", d.name, kind)
 		}
+		d.later.prune(shapeAt(kind), o)
 		for _, s := range d.steps {
 			if !s.raise(&c, text(o, "type"), o) {
 				return nil, fmt.Errorf("%s cannot be said in AHP %s, which this host works in: %s", kind, ahp.Version, instead[kind])
@@ -104,7 +116,7 @@ func (d *Dialect) DownAction(c Context, raw []byte) ([]byte, bool) {
 	return b, err == nil
 }
 
-// UpState reads a state of the dialect.
+// UpState reads a state of the dialect. Fields that the version does not have are ignored (AHP requirement 23).
 func (d *Dialect) UpState(c Context, kind ahp.ChannelKind, raw []byte) ([]byte, error) {
 	return d.up(c, string(kind), raw)
 }
@@ -114,7 +126,8 @@ func (d *Dialect) DownState(c Context, kind ahp.ChannelKind, raw []byte) ([]byte
 	return d.down(c, string(kind), raw)
 }
 
-// UpParams reads what a client sent with a command. The error is for that client.
+// UpParams reads what a client sent with a command. Fields that the version does not have are ignored. The error is for
+// that client.
 func (d *Dialect) UpParams(c Context, method string, raw []byte) ([]byte, error) {
 	return d.up(c, paramsOf+method, raw)
 }
@@ -126,6 +139,9 @@ func (d *Dialect) DownResult(c Context, method string, raw []byte) ([]byte, erro
 
 // DownNotification writes the params of a notification; nil when the dialect has none such.
 func (d *Dialect) DownNotification(c Context, method string, raw []byte) ([]byte, error) {
+	if newer(method, d.version) {
+		return nil, nil
+	}
 	return d.down(c, notified+method, raw)
 }
 
@@ -135,6 +151,7 @@ func (d *Dialect) up(c Context, place string, raw []byte) ([]byte, error) {
 	if !d.Rewrites() || err != nil || !ok {
 		return raw, nil
 	}
+	d.later.prune(shapeAt(place), o)
 	for _, s := range d.steps {
 		if !s.raise(&c, place, o) {
 			return nil, fmt.Errorf("this cannot be said in AHP %s, which this host works in: %s", ahp.Version, instead[place])

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ahp/release"
 )
 
 const docs = "../../../docs/versions.md"
@@ -26,6 +27,17 @@ func TestVersionsDocument(t *testing.T) {
 	}
 }
 
+// A field that an adapter makes something else of is one that its version adds.
+func TestConvertedFieldsAreOfTheVersion(t *testing.T) {
+	for _, s := range steps {
+		for _, name := range s.converts {
+			if of, field, _ := strings.Cut(name, "."); !s.newer.fields[of][field] {
+				t.Errorf("before %s: %s did not come with it", s.new, name)
+			}
+		}
+	}
+}
+
 func document() string {
 	var b strings.Builder
 	b.WriteString(`# Versions of the protocol
@@ -38,6 +50,9 @@ A client of an older version sees the same sessions as all others, in the shape 
 left out or becomes something else; each table below counts for its version and all before it. An action that a version
 lacks is not sent to its clients, and refused when one dispatches it; one that has no word in ` + ahp.Version + ` is refused with what
 to do instead.
+
+Which release each action, command, notification and field came with is in one table, ` + "`hub/ahp/release/releases.txt`" + `, each
+row with its source. Fields of later versions in what a client sends are ignored, but for ` + "`_meta`" + `, whose keys are free.
 
 From 0.9 on the wire is the same: newer actions are filtered, newer fields and values are sent, as clients ignore what
 they do not know.
@@ -67,8 +82,9 @@ VS Code connects to the second address: [editors](editors.md) has the lines.
 		if filtered := s.filtered(); len(filtered) > 0 {
 			fmt.Fprintf(&b, "| %s | not sent |\n", strings.Join(filtered, ", "))
 		}
-		for _, place := range slices.Sorted(maps.Keys(s.added)) {
-			fmt.Fprintf(&b, "| %s of %s | left out |\n", quoted(s.added[place]), titled(place))
+		leftOut := s.leftOut()
+		for _, title := range slices.Sorted(maps.Keys(leftOut)) {
+			fmt.Fprintf(&b, "| %s of %s | left out |\n", quoted(leftOut[title]), title)
 		}
 	}
 	return b.String()
@@ -94,7 +110,7 @@ func ranges() string {
 func (s *step) filtered() []string {
 	var out []string
 	for _, info := range ahp.Actions() {
-		since := mustParse(info.Since)
+		since := mustParse(release.Since(release.Action, "", info.Type))
 		if since.Compare(s.old) <= 0 || since.Compare(s.new) > 0 && s != to090 {
 			continue
 		}
@@ -112,20 +128,67 @@ func (s *step) tells(actionType string) bool {
 	return slices.ContainsFunc(s.lost, func(l Loss) bool { return strings.Contains(l.What, "`"+actionType+"`") })
 }
 
+// leftOut lists the fields of the newer version that the adapter takes out, by the title of what they are of. Those that
+// it makes something else of have a row of their own.
+func (s *step) leftOut() map[string][]string {
+	out := map[string][]string{}
+	for _, r := range release.Rows() {
+		if strings.HasPrefix(r.Of, "Automation") { // their channels and commands are not there
+			continue
+		}
+		if !s.newer.fields[r.Of][r.Name] || r.Kind != release.Field || named[r.Of] == nil || isParams(r.Of) ||
+			slices.Contains(s.converts, r.Of+"."+r.Name) || slices.Contains(out[titled(r.Of)], r.Name) {
+			continue
+		}
+		out[titled(r.Of)] = append(out[titled(r.Of)], r.Name)
+	}
+	return out
+}
+
+// isParams reports whether only clients send values of a type.
+func isParams(of string) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(params)), func(v any) bool { return ahp.ShapeOf(v).Name == of })
+}
+
 func quoted(fields []string) string { return "`" + strings.Join(fields, "`, `") + "`" }
 
 var titles = map[string]string{
-	"chatSummary": "a chat in the session's list", "sessionSummary": "a session in the list", "claim": "a session's claim",
-	"toolCall": "a tool call", "turn": "a turn", "message": "a message", "chat": "a chat", "session": "a session",
-	"agentInfo": "an agent", "terminal": "a terminal",
+	"ActiveTurn": "a turn", "AgentCapabilities": "an agent's capabilities", "AgentCustomization": "an agent of a plugin",
+	"AgentInfo": "an agent", "Changeset": "a changeset in the list", "ChangesetFile": "a file of a changeset",
+	"ChatState": "a chat", "ChatSummary": "a chat in the session's list", "ContentRef": "a reference to content",
+	"DirectoryCustomization": "a directory of customizations", "Message": "a message",
+	"ClientPluginCustomization": "a plugin", "PluginCustomization": "a plugin", "McpServerCustomization": "an MCP server",
+	"MessageResourceAttachment": "an attached resource", "MultipleChatsCapability": "an agent's capabilities",
+	"HookCustomization": "a hook, prompt, rule or skill", "PromptCustomization": "a hook, prompt, rule or skill",
+	"RuleCustomization": "a hook, prompt, rule or skill", "SkillCustomization": "a hook, prompt, rule or skill",
+	"ResourceResponsePart": "a reference to content", "SessionModelInfo": "a model", "SessionState": "a session",
+	"SessionSummary": "a session in the list", "SystemNotificationResponsePart": "a system notification",
+	"TerminalSessionClaim": "a session's claim", "TerminalState": "a terminal", "TerminalInfo": "a terminal in the list",
+	"ToolResultResourceContent": "a reference to content",
+	"ToolResultTerminalContent": "a tool's terminal", "Turn": "a turn",
+	"McpServerStartingState":     "an MCP server that starts",
+	"McpServerAuthRequiredState": "an MCP server that waits for a sign-in",
+	"ConfigPropertySchema":       "a setting", "SessionConfigPropertySchema": "a setting",
+	"MultipleWorkingDirectoriesCapability": "an agent's capability of several directories",
 }
 
-func titled(place string) string {
-	if t := titles[place]; t != "" {
+// titled says in words what a field is of.
+func titled(of string) string {
+	if t := titles[of]; t != "" {
 		return t
 	}
-	if m, ok := strings.CutPrefix(place, resultOf); ok {
-		return "the result of `" + m + "`"
+	if strings.HasPrefix(of, "ToolCall") && strings.HasSuffix(of, "State") {
+		return "a tool call"
 	}
-	return "`" + place + "`"
+	for method, v := range results {
+		if ahp.ShapeOf(v).Name == of {
+			return "the result of `" + method + "`"
+		}
+	}
+	for _, info := range ahp.Actions() {
+		if ahp.ShapeOf(info.New()).Name == of {
+			return "`" + info.Type + "`"
+		}
+	}
+	return "`" + of + "`"
 }

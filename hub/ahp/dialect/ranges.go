@@ -1,6 +1,10 @@
 package dialect
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/ahphub/ahphub/hub/ahp/release"
+)
 
 // span is a range of versions on the same wire, from its first on.
 type span struct {
@@ -45,6 +49,13 @@ func Of(v Version) (*Dialect, bool) {
 
 // dialects has one for each span.
 var dialects = func() []*Dialect {
+	for _, st := range steps {
+		upTo := st.new.String()
+		if st == to090 {
+			upTo = "" // what came after 0.9 is sent to its clients, and left out here
+		}
+		st.newer = newPruner(st.old.String(), upTo, func(release.Row) bool { return true })
+	}
 	out := make([]*Dialect, len(spans))
 	for i, s := range spans {
 		out[i] = &Dialect{name: s.first, version: mustParse(s.first)}
@@ -53,6 +64,7 @@ var dialects = func() []*Dialect {
 				out[i].steps = append(out[i].steps, st)
 			}
 		}
+		out[i].later = newPruner(s.first, "", func(r release.Row) bool { return r.Name != "_meta" }) // whose keys are free
 		slices.SortFunc(out[i].steps, func(a, b *step) int { return a.old.Compare(b.old) })
 		out[i].learn()
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ahp/release"
 )
 
 // fixture is a test of a reducer in the shape of its version.
@@ -137,7 +138,8 @@ func dev08(d *Dialect) *Dialect {
 	draft := *to080
 	draft.down = maps.Clone(draft.down)
 	delete(draft.down, "session")
-	return &Dialect{name: "0.8-dev", version: d.version, steps: []*step{&draft, to090}}
+	later := newPruner("0.8.0", "", func(r release.Row) bool { return r.Name != "_meta" })
+	return &Dialect{name: "0.8-dev", version: d.version, steps: []*step{&draft, to090}, later: later}
 }
 
 // comparable decodes a state without what cannot be compared: nulls stand for absent keys, and times in old states are

@@ -1,13 +1,14 @@
 package dialect
 
-import "github.com/ahphub/ahphub/hub/ahp"
+import "github.com/ahphub/ahphub/hub/ahp/release"
 
 // step adapts between two adjacent versions.
 type step struct {
 	old, new Version
 	up, down map[string]edit
-	added    map[string][]string // optional fields that the old version lacks, by place: left out going down
+	converts []string // fields of the new version, "Type.field", that going down makes something else of
 	lost     []Loss
+	newer    *pruner // takes out the fields of the new version, once down has made of them what it can
 }
 
 // Loss is a row of the table in docs/versions.md: what an older client does not see, or sees as something else.
@@ -16,13 +17,12 @@ type Loss struct{ What, Becomes string }
 var steps = []*step{to050, to051, to052, to060, to070, to080, to090}
 
 func (s *step) lower(c *Context, place string, o object) bool {
-	return walk(place, o, func(place string, o object) bool {
-		for _, f := range s.added[place] {
-			delete(o, f)
-		}
+	kept := walk(place, o, func(place string, o object) bool {
 		e := s.down[place]
 		return e == nil || e(c, o)
 	})
+	s.newer.prune(shapeAt(place), o)
+	return kept
 }
 
 func (s *step) raise(c *Context, place string, o object) bool {
@@ -34,7 +34,7 @@ func (s *step) raise(c *Context, place string, o object) bool {
 
 // touches reports whether going down changes anything at a place or inside it.
 func (s *step) touches(place string, seen map[string]bool) bool {
-	if s.down[place] != nil || len(s.added[place]) > 0 {
+	if s.down[place] != nil || s.newer.touches[shapeAt(place)] {
 		return true
 	}
 	seen[place] = true
@@ -46,17 +46,20 @@ func (s *step) touches(place string, seen map[string]bool) bool {
 	return false
 }
 
-// introduced maps each action type to its first version.
+// introduced maps each action, command and notification to its first version.
 var introduced = func() map[string]Version {
 	m := map[string]Version{}
-	for _, info := range ahp.Actions() {
-		m[info.Type] = mustParse(info.Since)
+	for _, r := range release.Rows() {
+		if (r.Kind == release.Action || r.Kind == release.Command || r.Kind == release.Notification) && !r.Gone {
+			m[r.Name] = mustParse(r.Release)
+		}
 	}
 	return m
 }()
 
-// newer reports whether the action came after the version. Unknown actions of newer peers do not count.
-func newer(actionType string, v Version) bool {
-	since, ok := introduced[actionType]
+// newer reports whether an action, command or notification came after the version. Unknown ones of newer peers do not
+// count.
+func newer(name string, v Version) bool {
+	since, ok := introduced[name]
 	return ok && since.Compare(v) > 0
 }

@@ -11,22 +11,11 @@ import (
 // to050 is 0.4.0 and 0.5.0: the session's summary was a part of its state, there was one active client, and model and
 // agent belonged to the session.
 var to050 = &step{old: Version{0, 4, 0}, new: Version{0, 5, 0},
-	added: map[string][]string{
-		"agentInfo":             {"capabilities"},
-		"session":               {"inputNeeded"},
-		"chat":                  {"draft"},
-		"message":               {"model", "agent"},
-		resultOf + "initialize": {"serverInfo", "terminalCommandPrefix"},
-		"chat/toolCallStart":    {"intention"},
-		"toolCall":              {"intention"},
-	},
 	down: map[string]edit{
-		"session":                        summaryDown,
-		"sessionSummary":                 timesDown,
-		"session/activeClientSet":        clientSetDown,
-		"session/activeClientRemoved":    clientRemovedDown,
-		"changeset/filesReviewedChanged": func(*Context, object) bool { return false },
-		notified + "root/progress":       func(*Context, object) bool { return false },
+		"session":                     summaryDown,
+		"sessionSummary":              timesDown,
+		"session/activeClientSet":     clientSetDown,
+		"session/activeClientRemoved": clientRemovedDown,
 	},
 	up: map[string]edit{
 		"session":                          summaryUp,
@@ -40,13 +29,15 @@ var to050 = &step{old: Version{0, 4, 0}, new: Version{0, 5, 0},
 		paramsOf + "createSession":         modelUp,
 		paramsOf + "createChat":            initialModelUp,
 	},
+	converts: []string{"SessionState.activeClients", "SessionState.activity", "SessionState.annotations",
+		"SessionState.project",
+		"SessionState.provider", "SessionState.status", "SessionState.title", "SessionState.workingDirectory"},
 	lost: []Loss{
 		{"fields of the session", "`summary`; its times are those of its chats"},
-		{"status of a session that waits for a person", "is as it was until the next snapshot"},
 		{"active clients", "the last of them; when any leaves, none"},
 		{"model and agent of a message", "left out"},
 		{"`session/modelChanged` and `session/agentChanged` of the client", "refused; `model` and `agent` of createChat go into its first message, others are ignored"},
-		{"`root/progress` and `changeset/filesReviewedChanged`", "not sent"},
+		{"`root/progress`", "not sent"},
 	},
 }
 

@@ -3,14 +3,11 @@ package dialect
 // to051 is 0.5.0 and 0.5.1: older turns and long lists come in pages. The connection answers fetchTurns of old clients,
 // as it takes the chat's turns.
 var to051 = &step{old: Version{0, 5, 0}, new: Version{0, 5, 1},
-	added: map[string][]string{
-		"chat":                    {"turnsNextCursor"},
-		resultOf + "listSessions": {"nextCursor"},
-	},
 	up: map[string]edit{
 		paramsOf + "listSessions": func(_ *Context, o object) bool { delete(o, "filter"); return true },
 	},
 	lost: []Loss{
+		{"status of a session that waits for a person", "is as it was until the next snapshot"},
 		{"`fetchTurns {cursor}` and `chat/turnsLoaded`", "`fetchTurns {before, limit}`, answered by `{turns, hasMore}`"},
 		{"pages of `listSessions`", "the whole list"},
 		{"`listSessions.filter` of the client", "ignored: the whole list"},

@@ -7,8 +7,16 @@ var to052 = &step{old: Version{0, 5, 1}, new: Version{0, 5, 2},
 		"chat/responsePart": func(_ *Context, o object) bool { return o["part"] != nil },
 		"content":           terminalEndDown,
 		"customization":     childDown,
+
+		"session/mcpServerStartRequested": func(_ *Context, o object) bool { return serverDown(o, "starting") },
+		"session/mcpServerStopRequested":  func(_ *Context, o object) bool { return serverDown(o, "stopped") },
 	},
+	converts: []string{"AgentCustomization.enabled", "HookCustomization.enabled", "PromptCustomization.enabled",
+		"RuleCustomization.enabled", "SkillCustomization.enabled"},
 	lost: []Loss{
+		{"`session/mcpServerStartRequested` and `session/mcpServerStopRequested`",
+			"`session/mcpServerStateChanged`, to starting and to stopped"},
+		{"`changeset/filesReviewedChanged`", "not sent"},
 		{"answered input request of a turn", "left out"},
 		{"end of a tool's terminal", "the terminal, or what it showed last"},
 		{"a child of a plugin that is off", "left out of the plugin's children"},
@@ -41,5 +49,11 @@ func childDown(_ *Context, o object) bool {
 		}
 		delete(o, "enabled")
 	}
+	return true
+}
+
+// serverDown says what the request does to the server's state, as these versions do not know the request.
+func serverDown(o object, state string) bool {
+	o["type"], o["state"] = "session/mcpServerStateChanged", object{"kind": state}
 	return true
 }

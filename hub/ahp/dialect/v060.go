@@ -10,14 +10,6 @@ import (
 
 // to060 is 0.5.2 and 0.6.0: input requests moved into the turn, and turns got a beginning and a duration.
 var to060 = &step{old: Version{0, 5, 2}, new: Version{0, 6, 0},
-	added: map[string][]string{
-		"turn":               {"startedAt", "duration"},
-		"chat/turnStarted":   {"startedAt"},
-		"chat/turnComplete":  {"duration"},
-		"chat/turnCancelled": {"duration"},
-		"chat/error":         {"duration"},
-		"chat/toolCallReady": {"riskAssessment"},
-	},
 	down: map[string]edit{
 		"session":                      signInsDown,
 		"chat":                         inputRequestsDown,

@@ -2,10 +2,6 @@ package dialect
 
 // to070 is 0.6.0 and 0.7.0: several working directories, side chats, tool input by reference.
 var to070 = &step{old: Version{0, 6, 0}, new: Version{0, 7, 0},
-	added: map[string][]string{
-		"terminal":           {"isPty"},
-		"chat/toolCallReady": {"contributor", "intention"},
-	},
 	down: map[string]edit{
 		"agentInfo":          capabilitiesDown,
 		"session":            directoriesDown,
@@ -28,6 +24,8 @@ var to070 = &step{old: Version{0, 6, 0}, new: Version{0, 7, 0},
 		paramsOf + "createSession": directoriesUp,
 		paramsOf + "createChat":    forkUp,
 	},
+	converts: []string{"ChatState.workingDirectories", "ChatSummary.workingDirectories", "SessionState.workingDirectories",
+		"SessionSummary.workingDirectories", "ToolResultTerminalContent.result"},
 	lost: []Loss{
 		{"working directories but the first", "left out; changes of them are not sent"},
 		{"side chat", "a fork"},

@@ -19,6 +19,8 @@ var to080 = &step{old: Version{0, 7, 0}, new: Version{0, 8, 0},
 		"customization":                enablementUp,
 		"session/customizationToggled": toggledUp,
 	},
+	converts: []string{"PluginCustomization.enablement", "ClientPluginCustomization.enablement",
+		"McpServerCustomization.enablement", "SessionCustomizationToggledAction.enablement"},
 	lost: []Loss{
 		{"decisions on a plugin or MCP server by session, workspace and globally", "`enabled`, as the nearest one says"},
 		{"`session/customizationToggled {enabled}` of the client", "a decision for the session; those of workspace and globally stay"},

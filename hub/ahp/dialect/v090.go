@@ -5,14 +5,6 @@ import "github.com/ahphub/ahphub/hub/ahp"
 // to090 is 0.8.0 and 0.9.0: errors became response parts, terminals got a lifecycle, threads an origin. What 1.0 added
 // is left out here too, as 0.9 clients take it as it is.
 var to090 = &step{old: Version{0, 8, 0}, new: Version{0, 9, 0},
-	added: map[string][]string{
-		"session":               {"origin"},
-		"sessionSummary":        {"origin", "chats", "defaultChat"},
-		"chat":                  {"changes", "movable", "changesets", "backgroundWork", "canvases"},
-		"chatSummary":           {"changes", "movable"},
-		"claim":                 {"chat"},
-		resultOf + "initialize": {"automations"},
-	},
 	down: map[string]edit{
 		"session": lifecycleDown,
 		"turn":    turnErrorDown,
@@ -42,6 +34,8 @@ var to090 = &step{old: Version{0, 8, 0}, new: Version{0, 9, 0},
 		"changeset/contentChanged": func(_ *Context, o object) bool { delete(o, "error"); return true },
 		paramsOf + "createSession": func(_ *Context, o object) bool { return o["fork"] == nil },
 	},
+	converts: []string{"TerminalState.lifecycle", "TerminalInfo.lifecycle", "Annotation.origin",
+		"AnnotationsUpdatedAction.origin", "ChatErrorAction.part"},
 	lost: []Loss{
 		{"`lifecycle: failed`", "`creationFailed`"},
 		{"error part of a turn", "`Turn.error`; errors of a turn that was resumed are left out"},

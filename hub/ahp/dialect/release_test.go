@@ -1,0 +1,119 @@
+package dialect
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ahphub/ahphub/e2e/spec"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// An action is sent to the versions that have it, and to no other (AHP requirement 22).
+func TestActionsOfLaterReleasesAreNotSent(t *testing.T) {
+	for _, d := range dialects {
+		s := spec.Need(t, schemaOf(d))
+		known := map[string]bool{}
+		for _, a := range s.Actions() {
+			known[a.Type] = true
+		}
+		for _, info := range ahp.Actions() {
+			a := info.New()
+			switch a := a.(type) { // these are left out when nothing is left of what they carry
+			case *ahp.ChatResponsePartAction:
+				a.Part.Value = &ahp.MarkdownResponsePart{}
+			case *ahp.SessionInputNeededSetAction:
+				a.Request.Value = &ahp.SessionChatInputRequest{}
+			}
+			raw, err := ahp.MarshalAction(a)
+			must(t, err)
+			down, sent := d.DownAction(Context{}, raw)
+			if sent = sent && (d.Rewrites() || d.Knows(info.Type)); sent && !known[typeOf(down)] {
+				t.Errorf("%s is sent %s for %s, which it does not have", d.Name(), typeOf(down), info.Type)
+			}
+			if !sent && known[info.Type] {
+				t.Errorf("%s is not sent %s, which it has", d.Name(), info.Type)
+			}
+		}
+	}
+}
+
+func schemaOf(d *Dialect) string {
+	if d.Name() == "0.10.0" { // never released: as 0.9
+		return "0.9.0"
+	}
+	return d.Name()
+}
+
+func TestReleasesBetweenPublishedSchemas(t *testing.T) {
+	cases := []struct {
+		version, action string
+		want            string // what is sent, "" for nothing
+	}{
+		{"0.5.0", `{"type":"session/inputNeededSet","request":{"kind":"chatInput","id":"i","chat":"c"}}`, ""},
+		{"0.5.0", `{"type":"session/inputNeededRemoved","id":"i"}`, ""},
+		{"0.5.1", `{"type":"session/inputNeededRemoved","id":"i"}`, `{"id":"i","type":"session/inputNeededRemoved"}`},
+		{"0.5.1", `{"type":"changeset/filesReviewChanged","files":["f"],"reviewed":true}`, ""},
+		{"0.5.2", `{"type":"changeset/filesReviewChanged","files":["f"],"reviewed":true}`,
+			`{"fileIds":["f"],"reviewed":true,"type":"changeset/filesReviewedChanged"}`},
+		{"0.5.1", `{"type":"session/mcpServerStartRequested","id":"m"}`,
+			`{"id":"m","state":{"kind":"starting"},"type":"session/mcpServerStateChanged"}`},
+		{"0.5.2", `{"type":"session/mcpServerStopRequested","id":"m"}`, `{"id":"m","type":"session/mcpServerStopRequested"}`},
+		{"0.5.0", `{"type":"chat/turnsLoaded","turns":[]}`, ""},
+		{"0.5.0", `{"type":"chat/draftChanged"}`, `{"type":"chat/draftChanged"}`},
+		{"0.4.0", `{"type":"chat/draftChanged"}`, ""},
+	}
+	for _, c := range cases {
+		down, sent := of(t, c.version).DownAction(Context{}, []byte(c.action))
+		if sent != (c.want != "") || sent && string(down) != c.want {
+			t.Errorf("%s is sent %s %v for %s, want %q", c.version, down, sent, c.action, c.want)
+		}
+	}
+}
+
+// A mirror that is never told that an input request is over is not told that there is one.
+func TestMirrorOf050KnowsNoInputNeeded(t *testing.T) {
+	raw := []byte(`{"lifecycle":"ready","status":24,"chats":[],"activeClients":[],
+		"inputNeeded":[{"kind":"chatInput","id":"i"}]}`)
+	for version, want := range map[string]bool{"0.4.0": false, "0.5.0": false, "0.5.1": true, "0.7.0": true} {
+		down, err := of(t, version).DownState(Context{}, ahp.ChannelSession, raw)
+		must(t, err)
+		if got := strings.Contains(string(down), "inputNeeded"); got != want {
+			t.Errorf("%s is sent inputNeeded: %v, want %v: %s", version, got, want, down)
+		}
+	}
+}
+
+// What a version does not have is ignored in what its clients send (AHP requirement 23).
+func TestFieldsOfLaterReleasesAreIgnored(t *testing.T) {
+	cases := []struct{ version, method, params, want string }{
+		{"0.5.0", "subscribe", `{"channel":"c","view":{"turns":1},"delivery":{"maxLatencyMs":1}}`, `{"channel":"c"}`},
+		{"0.5.1", "subscribe", `{"channel":"c","view":{"turns":1}}`, `{"channel":"c","view":{"turns":1}}`},
+		{"0.5.0", "listSessions", `{"channel":"c","limit":1,"cursor":"x"}`, `{"channel":"c"}`},
+		{"0.5.1", "listSessions", `{"channel":"c","limit":1}`, `{"channel":"c","limit":1}`},
+		{"0.6.0", "createSession", `{"channel":"c","workingDirectories":["a"],"_meta":{"k":1}}`, `{"_meta":{"k":1},"channel":"c"}`},
+		{"0.7.0", "authenticate", `{"channel":"c","expiresIn":1,"scopes":[]}`, `{"channel":"c","scopes":[]}`},
+	}
+	for _, c := range cases {
+		up, err := of(t, c.version).UpParams(Context{}, c.method, []byte(c.params))
+		must(t, err)
+		if string(up) != c.want {
+			t.Errorf("%s %s %s is read as %s, want %s", c.version, c.method, c.params, up, c.want)
+		}
+	}
+}
+
+// Every command and notification with a type in package ahp has its shape here, so that its later fields are known.
+func TestEveryMethodHasAShape(t *testing.T) {
+	for _, m := range spec.Need(t, "1.0.0").Methods() {
+		place := paramsOf
+		if strings.Contains(m.Name, "/") {
+			place = notified
+		}
+		if shapeAt(place+m.Name) == nil {
+			t.Errorf("%s has no shape", place+m.Name)
+		}
+		if m.Result != nil && shapeAt(resultOf+m.Name) == nil {
+			t.Errorf("%s has no shape", resultOf+m.Name)
+		}
+	}
+}

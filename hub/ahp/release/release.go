@@ -1,0 +1,142 @@
+// Package release knows in which release of the protocol each action, command, notification and field came, and went.
+// The table is releases.txt, made by hand, each row with its source. Package dialect derives from it what an older
+// connection is not sent and what of its messages is ignored; tests hold it against the published schemas.
+package release
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// First is the oldest release that the table knows: what has no row was there in it.
+const First = "0.4.0"
+
+// Kind is what a row is about.
+type Kind string
+
+// The kinds of row.
+const (
+	Action       Kind = "action"
+	Command      Kind = "command"
+	Notification Kind = "notification"
+	Type         Kind = "type"
+	Field        Kind = "field"
+	Variant      Kind = "variant"
+	Value        Kind = "value"
+)
+
+// Row says that something came, or went, with a release.
+type Row struct {
+	Kind    Kind
+	Of      string // the type of a field, variant or value
+	Name    string
+	Release string
+	Gone    bool
+	Source  string
+}
+
+//go:embed releases.txt
+var text string
+
+var (
+	rows  = mustRead(text)
+	came  = index(false)
+	went  = index(true)
+	known = []Kind{Action, Command, Notification, Type, Field, Variant, Value}
+)
+
+// Rows returns the table, in its order.
+func Rows() []Row { return slices.Clone(rows) }
+
+// read reads the lines of a table; the first lines of releases.txt say how they are written.
+func read(text string) (out []Row, err error) {
+	release, source := "", ""
+	for n, line := range strings.Split(text, "\n") {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0 || line[0] == '#':
+			continue
+		case words[0] == "@" && len(words) == 3:
+			if release != "" && Compare(words[1], release) < 0 {
+				return nil, fmt.Errorf("line %d: %s comes before %s", n+1, words[1], release)
+			}
+			release, source = words[1], words[2]
+			continue
+		}
+		row := Row{Release: release, Source: source, Gone: words[0] == "gone"}
+		if row.Gone {
+			words = words[1:]
+		}
+		row.Kind, words = Kind(words[0]), words[1:]
+		if row.Kind == Field || row.Kind == Variant || row.Kind == Value {
+			if len(words) > 0 {
+				row.Of, words = words[0], words[1:]
+			}
+		}
+		if release == "" || len(words) == 0 || !slices.Contains(known, row.Kind) {
+			return nil, fmt.Errorf("line %d: %q is no row", n+1, line)
+		}
+		for _, row.Name = range words {
+			out = append(out, row)
+		}
+	}
+	return out, nil
+}
+
+func mustRead(text string) []Row {
+	rows, err := read(text)
+	if err != nil {
+		panic("releases.txt: " + err.Error())
+	}
+	return rows
+}
+
+type key struct {
+	kind     Kind
+	of, name string
+}
+
+func index(gone bool) map[key]string {
+	m := map[key]string{}
+	for _, r := range rows {
+		if r.Gone == gone {
+			m[key{r.Kind, r.Of, r.Name}] = r.Release
+		}
+	}
+	return m
+}
+
+// Since returns the release something came with: First when it has no row.
+func Since(kind Kind, of, name string) string {
+	return cmp.Or(came[key{kind, of, name}], First)
+}
+
+// Until returns the release that no longer had something, "" when every later one has it.
+func Until(kind Kind, of, name string) string { return went[key{kind, of, name}] }
+
+// Known reports whether the table has an action, command or notification.
+func Known(kind Kind, name string) bool { return came[key{kind, "", name}] != "" }
+
+// In reports whether a version has something.
+func In(version string, kind Kind, of, name string) bool {
+	until := Until(kind, of, name)
+	return Compare(Since(kind, of, name), version) <= 0 && (until == "" || Compare(version, until) < 0)
+}
+
+// Lacks reports whether a version is older than a field of today.
+func Lacks(version, of, field string) bool { return Compare(Since(Field, of, field), version) > 0 }
+
+// Compare orders versions, MAJOR.MINOR.PATCH: -1 when a is before b, 0 when they are the same, 1 when a comes after b.
+func Compare(a, b string) int { return slices.Compare(numbers(a), numbers(b)) }
+
+func numbers(v string) []int {
+	out := make([]int, 3)
+	for i, part := range strings.SplitN(v, ".", 3) {
+		out[i], _ = strconv.Atoi(part) // versions are checked where they come in
+	}
+	return out
+}
