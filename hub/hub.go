@@ -67,6 +67,8 @@ type Hub struct {
 	limits Limits
 	derive func(*Tx, *Envelope)
 
+	complete func(*Tx, ChannelInfo, ahp.State) ahp.State // see CompleteSnapshots; nil leaves them
+
 	durable atomic.Int64 // journal position up to which everything is on disk
 	failing atomic.Bool  // the journal cannot be written at present
 	queued  atomic.Int64 // bytes that queues hold; shared entries count once
@@ -111,6 +113,14 @@ func New(cfg Config) *Hub {
 		h.client(clientKey{a.Principal, a.ClientID}).remember(a.ClientSeq, answered{seq: a.Seq}, h.limits.Answers)
 	}
 	return h
+}
+
+// CompleteSnapshots has f add to the states that subscribers are given what no action changes, under the lock and
+// without I/O. It is called once, before the first connection.
+func (h *Hub) CompleteSnapshots(f func(tx *Tx, ch ChannelInfo, s ahp.State) ahp.State) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.complete = f
 }
 
 // Seq returns the newest number.

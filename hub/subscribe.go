@@ -85,7 +85,15 @@ func (c *Conn) follow(s Subscription) (Snapshot, int64) {
 	}
 	c.subs[s.URI] = &subscription{latency: latencyOf(s.MaxLatency)}
 	c.setHold()
-	return Snapshot{Info: ch.info, State: ch.state, Seq: c.hub.seq, Turns: s.Turns}, ch.pos
+	return Snapshot{Info: ch.info, State: c.hub.completed(ch), Seq: c.hub.seq, Turns: s.Turns}, ch.pos
+}
+
+// completed returns the state of a channel for a snapshot; Hub.mu is held.
+func (h *Hub) completed(ch *channel) ahp.State {
+	if h.complete == nil {
+		return ch.state
+	}
+	return h.complete(h.begin(), ch.info, ch.state)
 }
 
 const unheld = -1 // the subscription sets no latency

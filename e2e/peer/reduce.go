@@ -65,10 +65,10 @@ func (m *mirror) read() (ahp.State, error) {
 	return m.typed, err
 }
 
-// canonical writes the state so that equal ones are equal. Null stands for an absent key.
+// canonical writes what is mirrored of the state so that equal ones are equal. Null stands for an absent key.
 func (m *mirror) canonical() (string, error) {
 	if m.state != nil {
-		return oracle.Canonical(oracle.WithoutNulls(m.state)), nil
+		return oracle.Canonical(oracle.WithoutNulls(oracle.Mirrored(string(m.kind), m.state))), nil
 	}
 	b, err := ahp.Marshal(m.typed)
 	return string(b), err

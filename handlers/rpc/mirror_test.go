@@ -154,6 +154,11 @@ func (m *mirror) followTurns(uri ahp.URI, kind ahp.ChannelKind, view string) {
 	must(m.t, m.adopt(uri, kind, r.Snapshot.State))
 }
 
+// mirrored returns what a mirror has in common with a fresh snapshot.
+func mirrored(kind ahp.ChannelKind, state map[string]any) any {
+	return oracle.WithoutNulls(oracle.Mirrored(string(kind), state))
+}
+
 // check compares each mirror with a fresh snapshot.
 func (m *mirror) check(w *world) {
 	m.t.Helper()
@@ -161,7 +166,7 @@ func (m *mirror) check(w *world) {
 	fresh.initialize("fresh")
 	for uri, kind := range m.kinds {
 		fresh.follow(uri, kind)
-		if diff := oracle.Diff(oracle.WithoutNulls(m.states[uri]), oracle.WithoutNulls(fresh.states[uri])); diff != "" {
+		if diff := oracle.Diff(mirrored(kind, m.states[uri]), mirrored(kind, fresh.states[uri])); diff != "" {
 			m.t.Errorf("%s is mirrored with differences:\n%s", uri, diff)
 		}
 	}

@@ -138,6 +138,7 @@ func New(cfg Config) (*Host, error) {
 		return nil, err
 	}
 	h.rules, h.effects = h.newRules(), h.newEffects()
+	cfg.Hub.CompleteSnapshots(h.completeSnapshot)
 	return h, nil
 }
 

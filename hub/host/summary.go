@@ -159,7 +159,7 @@ func (h *Host) updateEntry(tx *hub.Tx, uri ahp.URI, change func(*core.Entry)) {
 func fold(e *core.Entry, s *ahp.SessionState) {
 	sum := &e.Summary
 	e.Lifecycle = s.Lifecycle
-	sum.Title, sum.Activity, sum.Project = s.Title, s.Activity, s.Project
+	sum.Title, sum.Activity, sum.Project = s.Title, s.Activity, projectNow(s)
 	sum.WorkingDirectories, sum.DefaultChat, sum.Origin = s.WorkingDirectories, s.DefaultChat, s.Origin
 	sum.Status = statusOf(s)
 	sum.ModifiedAt = max(sum.ModifiedAt, latest(s).ModifiedAt)

@@ -1,0 +1,54 @@
+package host
+
+import (
+	"slices"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// completeSnapshot fills in what no action of the protocol changes, so that a snapshot is true when it is made. Its
+// client learns of later changes by root/sessionSummaryChanged and session/chatUpdated.
+func (h *Host) completeSnapshot(tx *hub.Tx, ch hub.ChannelInfo, s ahp.State) ahp.State {
+	switch s := s.(type) {
+	case *ahp.SessionState:
+		return h.completeSession(ch.URI, s)
+	case *ahp.ChatState:
+		return completeChat(tx, ch.Session, s)
+	}
+	return s
+}
+
+// completeSession counts the threads (AHP requirement 159), which may be asleep, and gathers the status from the chats
+// (AHP requirement 73).
+func (h *Host) completeSession(uri ahp.URI, s *ahp.SessionState) *ahp.SessionState {
+	out := *s
+	out.Status, out.Project = statusOf(s), projectNow(s)
+	if e := h.core.Catalogue.Alive(uri); e != nil && e.Summary.Annotations != nil {
+		out.Annotations = e.Summary.Annotations
+	}
+	return &out
+}
+
+// projectNow is that of the first directory, which may have been replaced since the session began.
+func projectNow(s *ahp.SessionState) *ahp.ProjectInfo {
+	if p := projectOf(s.WorkingDirectories); p != nil {
+		return p
+	}
+	return s.Project
+}
+
+// completeChat inlines what the catalogue says of the chat's changes (AHP requirement 86).
+func completeChat(tx *hub.Tx, session ahp.URI, s *ahp.ChatState) *ahp.ChatState {
+	state, _ := hub.StateOf[*ahp.SessionState](tx, session)
+	if state == nil {
+		return s
+	}
+	i := slices.IndexFunc(state.Chats, func(c ahp.ChatSummary) bool { return c.Resource == s.Resource })
+	if i < 0 || state.Chats[i].Changes == nil {
+		return s
+	}
+	out := *s
+	out.Changes = state.Chats[i].Changes
+	return &out
+}

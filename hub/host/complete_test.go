@@ -1,0 +1,122 @@
+package host
+
+import (
+	"testing"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+)
+
+// snapshotFor subscribes as a client that was not there before.
+func snapshotFor[S ahp.State](w *world, id string, uri ahp.URI) S {
+	w.t.Helper()
+	c := w.connect(owner, id)
+	c.subscribe(uri)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, ok := c.mirror[uri].(S)
+	if !ok {
+		w.t.Fatalf("the snapshot of %s is a %T", uri, c.mirror[uri])
+	}
+	return s
+}
+
+// A snapshot is true when it is made, also in what no action changes (AHP requirements 73, 86 and 159).
+func TestSnapshotCountsThreads(t *testing.T) {
+	inWorld(t, func(w *world) {
+		c := w.create()
+		counts := func(id string) (threads, entries int64) {
+			a := snapshotFor[*ahp.SessionState](w, id, session).Annotations
+			if a == nil || a.Resource != notes {
+				t.Fatalf("the snapshot advertises %+v", a)
+			}
+			return a.AnnotationCount, a.EntryCount
+		}
+		if threads, entries := counts("before"); threads != 0 || entries != 0 {
+			t.Errorf("before the first thread: %d threads with %d entries", threads, entries)
+		}
+		c.do(notes, thread("a", comment("e1", "why?"), comment("e2", "really?")))
+		c.do(notes, thread("b", comment("e3", "how?")))
+		if threads, entries := counts("after"); threads != 2 || entries != 3 {
+			t.Errorf("with two threads: %d threads with %d entries", threads, entries)
+		}
+		c.do(notes, &ahp.AnnotationsRemovedAction{AnnotationID: "a"})
+		if threads, entries := counts("again"); threads != 1 || entries != 1 {
+			t.Errorf("with one thread: %d threads with %d entries", threads, entries)
+		}
+	})
+}
+
+// The counts are known although the threads themselves are not in memory.
+func TestSnapshotCountsThreadsAfterRestart(t *testing.T) { // AHP requirement 159
+	dir, f := t.TempDir(), &fake{}
+	before := newLife(t, dir, f, core.Limits{})
+	before.start("hi")
+	before.do(notes, thread("a", comment("e1", "why?"), comment("e2", "really?")))
+	before.end(true)
+
+	l := newLife(t, dir, f, core.Limits{})
+	conn, err := l.hub.Connect(hub.ConnConfig{Principal: owner.ID, ClientID: "ana-1", Audience: owner.Audience()})
+	l.must(err)
+	defer conn.Close(nil)
+	l.must(l.host.Prepare(t.Context(), core.Caller{Principal: owner, ClientID: "ana-1", Conn: conn}, session))
+	if _, _, awake := l.hub.State(notes); awake {
+		t.Fatal("the threads are in memory")
+	}
+	conn.Subscribe("", hub.Subscription{URI: session})
+	items, err := conn.Next(t.Context(), nil)
+	l.must(err)
+	s, ok := items[0].Snapshots[0].State.(*ahp.SessionState)
+	if !ok || s.Annotations == nil || s.Annotations.AnnotationCount != 1 || s.Annotations.EntryCount != 2 {
+		t.Errorf("the snapshot is %+v with %+v", s, s.Annotations)
+	}
+}
+
+func TestSnapshotHasTheStatusOfItsChats(t *testing.T) { // AHP requirement 73
+	inWorld(t, func(w *world) {
+		commands(w, ahp.ChatToolCallReadyAction{})
+		c := w.create()
+		status := func(id string) ahp.SessionStatus {
+			return snapshotFor[*ahp.SessionState](w, id, session).Status.Activity()
+		}
+		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("make")})
+		if got := status("waits"); got != ahp.SessionStatusInputNeeded {
+			t.Errorf("a session that waits has the status %d", got)
+		}
+		c.do(w.chat(), w.approval("t", true))
+		if got := status("ended"); got != ahp.SessionStatusIdle {
+			t.Errorf("a session whose turn has ended has the status %d", got)
+		}
+	})
+}
+
+func TestSnapshotOfChatHasItsChanges(t *testing.T) { // AHP requirement 86
+	inWorld(t, func(w *world) {
+		w.create()
+		chat := w.chat()
+		changes := &ahp.ChangesSummary{Additions: ahp.Ptr(int64(3)), Files: ahp.Ptr(int64(1))}
+		w.must(w.host.core.Do(t.Context(), func(tx *hub.Tx) {
+			tx.Apply(session, &ahp.SessionChatUpdatedAction{Chat: chat, Changes: ahp.PartialChatSummary{Changes: changes}})
+		}))
+		if got := snapshotFor[*ahp.ChatState](w, "new", w.chat()).Changes; got == nil || *got.Additions != 3 {
+			t.Errorf("the chat's snapshot has the changes %+v", got)
+		}
+	})
+}
+
+func TestProjectIsThatOfTheFirstDirectory(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.create()
+		elsewhere := core.FileURI(t.TempDir())
+		w.must(w.host.core.Do(t.Context(), func(tx *hub.Tx) {
+			tx.Apply(session, &ahp.SessionWorkingDirectoryReplacedAction{Directory: core.FileURI(w.dir), Replacement: elsewhere})
+		}))
+		if got := snapshotFor[*ahp.SessionState](w, "new", session).Project; got == nil || got.URI != elsewhere {
+			t.Errorf("the snapshot's project is %+v, the directory %s", got, elsewhere)
+		}
+		if sum, _ := w.host.Summary(session); sum.Project == nil || sum.Project.URI != elsewhere {
+			t.Errorf("the list's project is %+v", sum.Project)
+		}
+	})
+}
