@@ -14,6 +14,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
@@ -53,6 +54,25 @@ func TestTurnChanges(t *testing.T) {
 	}
 	c.shows(c.follow("session", ""), "M a.txt +1 −2; A new.txt +1 −0")
 	c.shows(c.follow("uncommitted", ""), "M a.txt +1 −2; A mine.txt +1 −0; A new.txt +1 −0")
+}
+
+// A turn's own edits are not called those of another hand while it runs, nor what was one before those of the turn.
+func TestEditsOfRunningTurnAreItsOwn(t *testing.T) {
+	c := newChanging(t)
+	all := c.follow("session", "")
+	c.write("mine.txt", "mine\n")
+	c.shows(all, "A mine.txt +1 −0 outside")
+	seen := make(chan struct{})
+	c.agent.prompt = func(context.Context, agent.Turn) error {
+		c.write("a.txt", "one\ntwo\nthree\n")
+		<-seen
+		return nil
+	}
+	c.dispatch(c.chat(), started("go"))
+	c.shows(all, "A mine.txt +1 −0 outside; M a.txt +1 −0")
+	close(seen)
+	c.until("the turn ends", func() bool { return c.chatState().ActiveTurn == nil })
+	c.shows(all, "A mine.txt +1 −0 outside; M a.txt +1 −0")
 }
 
 func TestChangesetKeepsUpWithFiles(t *testing.T) { // AHP requirement 153

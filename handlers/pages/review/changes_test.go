@@ -47,12 +47,15 @@ func TestPatchesAreNoLargerThanTheChange(t *testing.T) {
 	say := func(n int) []part.Entry { return make([]part.Entry, n) }
 	marked := fileAt("a", src)
 	marked.Reviewed = true
+	manual := fileAt("a", src)
+	manual.Tag = "changed outside of turns"
 	for name, c := range map[string]struct {
 		old, now *drawing
 		want     string
 	}{
 		"nothing":   {drawingOf(nil, fileAt("a", src)), drawingOf(nil, fileAt("a", src)), ""},
 		"marked":    {drawingOf(nil, fileAt("a", src)), drawingOf(nil, marked), "r fh-" + a + "|r ft-" + a + "|r review-counts"},
+		"by a turn": {drawingOf(nil, manual), drawingOf(nil, fileAt("a", src)), "r fh-" + a + "|r ft-" + a},
 		"edited":    {drawingOf(nil, fileAt("a", src)), drawingOf(nil, fileAt("a", other)), "r file-" + a + "|r ft-" + a},
 		"new file":  {drawingOf(nil, fileAt("b", src)), drawingOf(nil, fileAt("a", src), fileAt("b", src)), "b file-" + b + "|r tree|r changes-state|r review-counts"},
 		"last file": {drawingOf(nil, fileAt("a", src)), drawingOf(nil, fileAt("a", src), fileAt("b", src)), "a files|r tree|r changes-state|r review-counts"},

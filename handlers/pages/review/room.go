@@ -244,7 +244,7 @@ func changedFile(was, f *built, v part.DiffView) []live.Patch {
 	if !sameRows(was.src, f.src) || was.Fold != f.Fold || was.Note != f.Note || was.NewURL != f.NewURL || was.OldURL != f.OldURL || was.NewMode != f.NewMode || was.Path != f.Path || !slices.Equal(was.Moved, f.Moved) {
 		return []live.Patch{live.Replace("file-"+f.Key(), part.DiffBox(&f.DiffFile, v)), live.Replace("ft-"+f.Key(), page.TreeLine(&f.DiffFile))}
 	}
-	if was.Reviewed != f.Reviewed || was.ReviewedBy != f.ReviewedBy || was.Stale != f.Stale || was.Staged != f.Staged || !slices.Equal(was.Ops, f.Ops) || !maps.Equal(was.Done, f.Done) || openOf(was.Threads) != openOf(f.Threads) {
+	if was.Tag != f.Tag || was.Reviewed != f.Reviewed || was.ReviewedBy != f.ReviewedBy || was.Stale != f.Stale || was.Staged != f.Staged || !slices.Equal(was.Ops, f.Ops) || !maps.Equal(was.Done, f.Done) || openOf(was.Threads) != openOf(f.Threads) {
 		return []live.Patch{live.Replace("fh-"+f.Key(), part.DiffHead(&f.DiffFile)), live.Replace("ft-"+f.Key(), page.TreeLine(&f.DiffFile))}
 	}
 	return nil
