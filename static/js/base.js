@@ -52,7 +52,7 @@ app.look = (scrolled) => {
 };
 view?.addEventListener('scroll', app.look, { passive: true });
 function patch(list) {
-  let fresh = 0;
+  let fresh = 0, grew = false;
   for (const p of list) {
     const [op, id] = p;
     if (op === 's') { say(id); continue; }
@@ -60,6 +60,7 @@ function patch(list) {
     const el = $(id);
     if (!el) continue;
     if (op === 'x') { el.remove(); continue; }
+    grew ||= !!el.closest('#turns');
     if (op === 'i' || op === 'd') { grow(el, p[2], p[3], op === 'd'); continue; }
     const content = parse(p[2]);
     if (op === 'r') { replace(el, content); continue; }
@@ -69,7 +70,7 @@ function patch(list) {
       else { op === 'a' ? el.append(c) : el.before(c); fresh++; }
     }
   }
-  if (fresh && !end && $('new-pill')) pill(fresh);
+  if ((fresh || grew) && !end && $('new-pill')) pill(fresh);
   for (const f of app.on) f(list);
 }
 // A large batch is applied over several frames, so that keys and scrolling keep working. In a hidden tab
@@ -105,7 +106,7 @@ function say(text) {
 function pill(n) {
   const b = $('new-pill');
   b.dataset.n = (+b.dataset.n || 0) + n;
-  b.textContent = b.dataset.n + ' new ↓';
+  b.textContent = (b.dataset.n > 0 ? b.dataset.n + ' new ↓' : 'New text ↓');
   b.hidden = false;
 }
 function toast(text, bad) {
@@ -206,11 +207,13 @@ function title() {
   for (const b of document.querySelectorAll('[data-needs-badge]')) { b.textContent = n; b.hidden = !n; }
 }
 app.on.push((list) => {
-  if (list.some((p) => p[1] === 'rail-list')) mark();
+  if (list.some((p) => p[1] === 'rail-list' || p[1] === 'chats')) mark();
 });
 function mark() {
   const here = document.body.dataset.sessionHere;
   for (const a of document.querySelectorAll('.rail-item[data-session]')) a.dataset.session === here ? a.setAttribute('aria-current', 'true') : a.removeAttribute('aria-current');
+  const chat = new URLSearchParams(document.body.dataset.live).get('in');
+  for (const a of document.querySelectorAll('#chats a')) a.pathname.endsWith('/c/' + chat) ? a.setAttribute('aria-current', 'page') : a.removeAttribute('aria-current');
 }
 
 // ---- forms ------------------------------------------------------------------------------------------------------
@@ -261,15 +264,24 @@ Object.assign(app.keys, {
   '/': () => document.querySelector('input[type=search]')?.focus(),
   'z': () => document.querySelector('[data-pane-toggle]')?.click(),
 });
+// Esc closes the menu that is open and returns the focus to its button.
+function shutMenu() {
+  const m = [...document.querySelectorAll('details.menu[open]')].pop();
+  if (!m) return false;
+  m.open = false;
+  m.querySelector('summary').focus();
+  return true;
+}
 document.addEventListener('keydown', (e) => {
   if (e.isComposing) return;
   if ((e.ctrlKey || e.metaKey) && e.key === 'k' && !e.shiftKey) { e.preventDefault(); palette(); return; }
   const t = e.target;
   if (t.closest?.('input:not([type=checkbox]):not([type=radio]),textarea,select,[contenteditable]')) {
-    if (e.key === 'Escape') t.blur();
+    if (e.key === 'Escape' && !shutMenu()) t.blur();
     if (e.key === 'Enter' && (e.ctrlKey || e.metaKey) && t.tagName === 'TEXTAREA' && t.form && !t.form.id && !e.defaultPrevented) { e.preventDefault(); t.form.requestSubmit(); }
     return;
   }
+  if (e.key === 'Escape' && shutMenu()) { e.preventDefault(); return; }
   if (off() || e.ctrlKey || e.metaKey || e.altKey || document.querySelector('dialog[open]')) return;
   const k = chord ? chord + ' ' + e.key : e.key;
   chord = '';
@@ -293,30 +305,6 @@ document.addEventListener('change', (e) => {
 });
 if ($('keys-on')) $('keys-on').checked = !off();
 
-// Ctrl K: a list of the rail's sessions and the pages here, filtered while typing.
-function palette() {
-  let d = $('palette');
-  if (!d) {
-    d = document.createElement('dialog');
-    d.id = 'palette';
-    d.append(parse('<label class="sr" for="palette-q">Go to</label><input id="palette-q" class="field" type="search" placeholder="Go to a session or page" autocomplete="off"><div id="palette-list" class="palette"></div>'));
-    document.body.append(d);
-    d.addEventListener('input', list);
-    d.addEventListener('keydown', (e) => {
-      const all = [...$('palette-list').children], i = all.findIndex((a) => a.classList.contains('on'));
-      if (e.key === 'ArrowDown' || e.key === 'ArrowUp') { e.preventDefault(); all[i]?.classList.remove('on'); all[(i + (e.key === 'ArrowDown' ? 1 : all.length - 1)) % all.length]?.classList.add('on'); }
-      if (e.key === 'Enter') { e.preventDefault(); go((all[i] || all[0])?.href); }
-    });
-  }
-  const list0 = [...document.querySelectorAll('.rail-item[data-session]')].map((a) => [a.querySelector('.t').textContent, a.href])
-    .concat([...document.querySelectorAll('.tabs a')].map((a) => [a.textContent.trim(), a.href]), [['Inbox', '/'], ['New session', '/new'], ['Settings', '/settings']]);
-  function list() {
-    const q = $('palette-q').value.toLowerCase();
-    $('palette-list').replaceChildren(...list0.filter(([t]) => t.toLowerCase().includes(q)).slice(0, 12).map(([t, h], i) => { const a = document.createElement('a'); a.className = 'rail-item cut' + (i ? '' : ' on'); a.href = h; a.textContent = t; return a; }));
-  }
-  $('palette-q').value = '';
-  list();
-  d.showModal();
-  $('palette-q').focus();
-}
+// Ctrl K: sessions, files and commands (js/palette.js).
+function palette() { import(document.body.dataset.palette).then((m) => m.open(), () => toast("Can't reach the server.", true)); }
 })();
