@@ -167,7 +167,7 @@ func (p *Part) targetOf(ctx context.Context, o operation) ([]changeset.Tree, []c
 	}
 	if o.resource != "" {
 		files = slices.DeleteFunc(files, func(f changeset.File) bool {
-			drawn, _ := changesetFile("", f, false, false)
+			drawn, _ := changesetFile("", f, false)
 			return !meant(drawn, o.resource)
 		})
 		if len(files) == 0 {

@@ -73,10 +73,10 @@ func (n FileNote) Version() string { return n.OldOID + ".." + n.NewOID }
 const mostChangedFiles = 10_000
 
 // changesetFile draws a changed file in the protocol's terms.
-func changesetFile(short string, f changeset.File, overlap, outside bool) (ahp.ChangesetFile, FileNote) {
+func changesetFile(short string, f changeset.File, overlap bool) (ahp.ChangesetFile, FileNote) {
 	note := FileNote{Status: string(rune(f.Status)), OldMode: f.OldMode, NewMode: f.NewMode, Binary: f.Binary,
 		Generated: f.Generated, Skipped: f.Skipped,
-		Overlap: overlap, Outside: outside, OldOID: f.OldOID, NewOID: f.NewOID}
+		Overlap: overlap, OldOID: f.OldOID, NewOID: f.NewOID}
 	out := ahp.ChangesetFile{Reviewed: ahp.Ptr(false), Edit: ahp.FileEdit{
 		Diff: &ahp.FileEditDiffStats{Added: ahp.Ptr(int64(f.Additions)), Removed: ahp.Ptr(int64(f.Deletions))}}}
 	if f.OldMode != "" {
@@ -149,7 +149,7 @@ func (p *Part) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 			p.cfg.SetTotals(tx, l.session, totals(files))
 		}
 		can.running = p.operating.on(uri)
-		p.publishFiles(tx, uri, s, l.record.draw(uri, scope, files, overlap, can.staging, hidden), can)
+		p.publishFiles(tx, uri, s, l.record.draw(uri, scope, files, l.outsiders(p, s), overlap, can.staging, hidden), can)
 	})
 	if err != nil {
 		p.core.Log.Warn("a changeset was not brought up to date", "changeset", uri, "err", err)
@@ -159,8 +159,24 @@ func (p *Part) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 	}
 }
 
+// outsiders reports which files changed outside of turns, as far as it is known: while a turn runs in the directories, a
+// file that differs may be its work, so only those that were outsiders before remain.
+func (l *ledger) outsiders(p *Part, shown *ahp.ChangesetState) func(ahp.ChangesetFile, FileNote) bool {
+	if !p.running.in(p.core.LocalDirs(l.session)) {
+		return func(ahp.ChangesetFile, FileNote) bool { return true }
+	}
+	before := map[string]string{}
+	for _, f := range shown.Files {
+		if n := ReadFileNote(f.Meta); n.Outside {
+			before[f.ID] = n.Version()
+		}
+	}
+	return func(f ahp.ChangesetFile, n FileNote) bool { return before[f.ID] == n.Version() }
+}
+
 // draw adds what is remembered of the files: who reviewed them, and whether a turn changed them.
-func (r *record) draw(uri ahp.URI, scope changeScope, files []changeset.File, overlap bool, staging changeset.Staging,
+func (r *record) draw(uri ahp.URI, scope changeScope, files []changeset.File,
+	outsider func(ahp.ChangesetFile, FileNote) bool, overlap bool, staging changeset.Staging,
 	hidden map[string]access.Hiding) []ahp.ChangesetFile {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -168,7 +184,8 @@ func (r *record) draw(uri ahp.URI, scope changeScope, files []changeset.File, ov
 	out := make([]ahp.ChangesetFile, 0, len(files))
 	for _, f := range files {
 		_, touched := slices.BinarySearch(r.rec.Touched, f.Name())
-		file, note := changesetFile(short, f, overlap, scope.kind == kindSession && !touched)
+		file, note := changesetFile(short, f, overlap)
+		note.Outside = scope.kind == kindSession && !touched && outsider(file, note)
 		if scope.kind == kindUncommitted {
 			note.Staged = staging.Of(f)
 		}

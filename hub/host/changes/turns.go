@@ -119,6 +119,18 @@ func (t *runningTurns) has(turn string) bool {
 	return t.running[turn] != nil
 }
 
+// in reports whether a turn of any session runs in one of the directories, within or around one.
+func (t *runningTurns) in(dirs []string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range t.running {
+		if nested(r.dirs, dirs) {
+			return true
+		}
+	}
+	return false
+}
+
 // nested reports whether a directory of one list is one of the other, or within one.
 func nested(a, b []string) bool {
 	for _, x := range a {

@@ -119,7 +119,7 @@ func (p *Part) versions(ctx context.Context, session ahp.URI) (map[string]string
 func versionsOf(files []changeset.File) map[string]string {
 	out := make(map[string]string, len(files))
 	for _, f := range files {
-		drawn, note := changesetFile("", f, false, false)
+		drawn, note := changesetFile("", f, false)
 		out[drawn.ID] = note.version()
 	}
 	return out
