@@ -66,15 +66,27 @@ func mend(defs, next, node, than object, depth int) object {
 	if variants := said(node); variants != nil {
 		mended := []any{}
 		for i, v := range variants {
-			var other object
-			if there := said(than); i < len(there) {
-				other, _ = there[i].(object)
-			}
-			mended = append(mended, mend(defs, next, v.(object), other, depth+1))
+			mended = append(mended, mend(defs, next, v.(object), counterpart(v.(object), said(than), i), depth+1))
 		}
 		out["oneOf"] = mended
 	}
 	return out
+}
+
+// counterpart returns the variant of a later union that a variant became: the one with the same fields, as others may
+// have come between them, else the one at its place.
+func counterpart(variant object, later []any, i int) object {
+	fields := slices.Sorted(maps.Keys(child(variant, "properties")))
+	for _, v := range later {
+		if l, _ := v.(object); len(fields) > 0 && slices.Equal(fields, slices.Sorted(maps.Keys(child(l, "properties")))) {
+			return l
+		}
+	}
+	if i < len(later) {
+		same, _ := later[i].(object)
+		return same
+	}
+	return nil
 }
 
 // said returns the variants of a union. Some were published with an empty one before them, and null as an empty one

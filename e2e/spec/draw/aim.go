@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -172,7 +173,7 @@ func (d *Drawer) introduce(kind string, a, state object) {
 	case "chat/toolCallStart":
 		a["toolCallId"] = fmt.Sprint("n", d.IntN(1_000_000))
 	case "chat/responsePart":
-		part, _ := a["part"].(object)
+		part := d.quiet(a)
 		if call, ok := part["toolCall"].(object); ok {
 			call["toolCallId"] = fmt.Sprint("n", d.IntN(1_000_000))
 		} else if part["id"] != nil {
@@ -193,9 +194,37 @@ func (d *Drawer) introduce(kind string, a, state object) {
 			delete(changes, "resource") // MUST NOT be carried
 		}
 	case "session/inputNeededSet":
+		d.inProgress(a, state)
 		named(a["request"], "id", collect(state, []string{"inputNeeded", "*", "id"}), d)
 	case "chat/inputRequested":
 		named(a["request"], "id", collect(state, []string{"activeTurn", "responseParts", "*", "request", "id"}), d)
+	}
+}
+
+// inProgress has calls run for clients in sessions where something runs.
+func (d *Drawer) inProgress(a, state object) {
+	status, _ := state["status"].(json.Number)
+	n, _ := status.Int64()
+	request, _ := a["request"].(object)
+	for n&inProgress == 0 && request["kind"] == "toolClientExecution" {
+		a["request"] = d.value(d.schema.Type("SessionInputRequest"), "", 1)
+		request = a["request"].(object)
+	}
+}
+
+// quiet draws the part of an action again until it waits for nobody: what waits begins with actions of its own.
+func (d *Drawer) quiet(action object) object {
+	for {
+		part, _ := action["part"].(object)
+		call, _ := part["toolCall"].(object)
+		switch call["status"] {
+		case "pending-confirmation", "pending-result-confirmation", "auth-required":
+		default:
+			if part["kind"] != "inputRequest" || part["response"] != nil {
+				return part
+			}
+		}
+		action["part"] = d.value(d.schema.Type("ResponsePart"), "responsePart", 1)
 	}
 }
 

@@ -101,9 +101,12 @@ func (d *Drawer) settleSession(s object) {
 	for _, q := range items(s, "inputNeeded") {
 		asks = asks || q.(object)["kind"] != "toolClientExecution"
 	}
-	if asks {
+	switch {
+	case asks:
 		setActivity(s, inputNeeded)
-	} else {
+	case s["inputNeeded"] != nil: // a call runs
+		setActivity(s, inProgress)
+	default:
 		setActivity(s, pick(d, []int64{idle, failed, inProgress}))
 	}
 }

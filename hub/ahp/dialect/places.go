@@ -31,7 +31,7 @@ var inside = map[string]fields{
 	"pending":       {"message": "message"},
 	"message":       {"origin": "messageOrigin", "attachments": "attachment"},
 	"part":          {"toolCall": "toolCall"},
-	"toolCall":      {"content": "content"},
+	"toolCall":      {"content": "content", "userSuggestion": "message"},
 	"toolResult":    {"content": "content"},
 
 	"root/agentsChanged":                    {"agents": "agentInfo"},
@@ -49,6 +49,7 @@ var inside = map[string]fields{
 	"chat/pendingMessageSet":                {"message": "message"},
 	"chat/draftChanged":                     {"draft": "message"},
 	"chat/toolCallComplete":                 {"result": "toolResult"},
+	"chat/toolCallConfirmed":                {"userSuggestion": "message"},
 	"chat/toolCallContentChanged":           {"content": "content"},
 	"terminal/claimed":                      {"claim": "claim"},
 	"annotations/set":                       {"annotation": "annotation"},

@@ -12,10 +12,14 @@ import (
 // agent belonged to the session.
 var to050 = &step{old: Version{0, 4, 0}, new: Version{0, 5, 0},
 	down: map[string]edit{
-		"session":                     summaryDown,
-		"sessionSummary":              timesDown,
-		"session/activeClientSet":     clientSetDown,
-		"session/activeClientRemoved": clientRemovedDown,
+		"root":                            configDown,
+		"agentInfo":                       modelsDown,
+		"chat":                            func(_ *Context, o object) bool { delete(o, "activity"); return true }, // nothing would clear it
+		"session":                         summaryDown,
+		resultOf + "resolveSessionConfig": func(_ *Context, o object) bool { return choicesDown(child(o, "schema")) },
+		"sessionSummary":                  timesDown,
+		"session/activeClientSet":         clientSetDown,
+		"session/activeClientRemoved":     clientRemovedDown,
 	},
 	up: map[string]edit{
 		"session":                          summaryUp,
@@ -36,6 +40,8 @@ var to050 = &step{old: Version{0, 4, 0}, new: Version{0, 5, 0},
 		{"fields of the session", "`summary`; its times are those of its chats"},
 		{"active clients", "the last of them; when any leaves, none"},
 		{"model and agent of a message", "left out"},
+		{"what a chat is doing", "left out: nothing would clear it"},
+		{"choices of a setting that are not all texts", "left out: any value can be given"},
 		{"`session/modelChanged` and `session/agentChanged` of the client", "refused; `model` and `agent` of createChat go into its first message, others are ignored"},
 		{"`root/progress`", "not sent"},
 	},
@@ -44,6 +50,7 @@ var to050 = &step{old: Version{0, 4, 0}, new: Version{0, 5, 0},
 var summaryFields = []string{"provider", "title", "status", "activity", "project", "workingDirectory", "annotations"}
 
 func summaryDown(c *Context, o object) bool {
+	configDown(c, o)
 	s := object{"resource": c.Resource}
 	for _, f := range summaryFields {
 		if v, ok := o[f]; ok {
@@ -58,6 +65,40 @@ func summaryDown(c *Context, o object) bool {
 		o["activeClient"] = l[len(l)-1]
 	}
 	delete(o, "activeClients")
+	return true
+}
+
+func configDown(_ *Context, o object) bool { return choicesDown(child(child(o, "config"), "schema")) }
+
+func modelsDown(_ *Context, o object) bool {
+	for _, m := range list(o, "models") {
+		model, _ := m.(object)
+		choicesDown(child(model, "configSchema"))
+	}
+	return true
+}
+
+// choicesDown leaves out the choices of a setting that are not all texts: these versions have no others. The labels of
+// choices go with them.
+func choicesDown(schema object) bool {
+	for _, value := range list(schema, "enum") {
+		if _, ok := value.(string); !ok {
+			delete(schema, "enum")
+			delete(schema, "enumLabels")
+			delete(schema, "enumDescriptions")
+			break
+		}
+	}
+	for _, key := range []string{"items", "additionalProperties"} {
+		if inner := child(schema, key); inner != nil {
+			choicesDown(inner)
+		}
+	}
+	for _, property := range child(schema, "properties") {
+		if inner, ok := property.(object); ok {
+			choicesDown(inner)
+		}
+	}
 	return true
 }
 

@@ -16,8 +16,7 @@ var to060 = &step{old: Version{0, 5, 2}, new: Version{0, 6, 0},
 		"chat/responsePart":            inputPartDown,
 		"turn":                         abandonedDown,
 		"toolCall":                     authRequiredDown,
-		"inputNeeded":                  func(_ *Context, o object) bool { return o["kind"] != "toolAuthentication" },
-		"session/inputNeededSet":       func(_ *Context, o object) bool { return o["request"] != nil },
+		"session/inputNeededSet":       signInNeededDown,
 		"changeset/filesReviewChanged": reviewDown,
 	},
 	up: map[string]edit{
@@ -34,6 +33,8 @@ var to060 = &step{old: Version{0, 5, 2}, new: Version{0, 6, 0},
 		{"beginning and duration of a turn", "left out; of the client's, what the host's clock says"},
 		{"tool call that waits for a sign-in", "a running one, and no `inputNeeded` entry"},
 		{"risk of a tool call", "left out"},
+		{"a call that waits for an approval and is asked about anew", "waits as it did until the next snapshot: old reducers change running calls alone"},
+		{"answered input request", "at the end of the turn until the next snapshot, which has it where it was asked"},
 		{"`changeset/filesReviewChanged {files}`", "`changeset/filesReviewedChanged {fileIds}`"},
 	},
 }
@@ -52,8 +53,22 @@ func inputRequestsDown(_ *Context, o object) bool {
 	}
 	if len(open) > 0 {
 		turn["responseParts"], o["inputRequests"] = kept, open
+	} else if turn != nil && !waits(turn) { // for a sign-in at most, and that call runs here
+		turnActivity(o, ahp.SessionStatusInputNeeded, ahp.SessionStatusInProgress)
 	}
 	return true
+}
+
+// waits reports whether a call of the turn waits for an approval.
+func waits(turn object) bool {
+	for _, p := range list(turn, "responseParts") {
+		part, _ := p.(object)
+		switch text(child(part, "toolCall"), "status") {
+		case "pending-confirmation", "pending-result-confirmation":
+			return true
+		}
+	}
+	return false
 }
 
 // abandonedDown removes unanswered requests from a turn that has ended, where these versions list only answered ones.
@@ -83,11 +98,30 @@ func inputRequestsUp(_ *Context, o object) bool {
 	return true
 }
 
-// signInsDown: with the entries for sign-ins left out, nothing may be left to wait for.
+// signInsDown leaves the entries for sign-ins out. Nothing may be left to wait for then.
 func signInsDown(_ *Context, o object) bool {
-	if waits, ok := o["inputNeeded"].([]any); ok && len(waits) == 0 {
+	entries, ok := o["inputNeeded"].([]any)
+	if !ok {
+		return true
+	}
+	kept := []any{}
+	for _, e := range entries {
+		if request, _ := e.(object); request["kind"] != "toolAuthentication" {
+			kept = append(kept, e)
+		}
+	}
+	if o["inputNeeded"] = kept; len(kept) == 0 {
 		delete(o, "inputNeeded")
 		turnActivity(o, ahp.SessionStatusInputNeeded, ahp.SessionStatusInProgress)
+	}
+	return true
+}
+
+// signInNeededDown takes away the entry that a sign-in replaces, if there is one.
+func signInNeededDown(_ *Context, o object) bool {
+	if request := child(o, "request"); request["kind"] == "toolAuthentication" {
+		o["type"], o["id"] = "session/inputNeededRemoved", request["id"]
+		delete(o, "request")
 	}
 	return true
 }

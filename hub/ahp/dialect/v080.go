@@ -122,21 +122,27 @@ func authDown(_ *Context, o object) bool {
 	return true
 }
 
-// executionsDown raises InputNeeded for tools that wait for a client, as old reducers do.
+// executionsDown raises InputNeeded for tools that wait for a client, as old reducers do whatever goes on.
 func executionsDown(_ *Context, o object) bool {
 	for _, r := range list(o, "inputNeeded") {
 		if request, _ := r.(object); request["kind"] == "toolClientExecution" {
-			turnActivity(o, ahp.SessionStatusInProgress, ahp.SessionStatusInputNeeded)
+			setActivity(o, ahp.SessionStatusInputNeeded)
 		}
 	}
 	return true
 }
 
+func setActivity(o object, to ahp.SessionStatus) {
+	n, _ := o["status"].(json.Number)
+	if status, err := n.Int64(); err == nil {
+		o["status"] = json.Number(strconv.FormatInt(int64(ahp.SessionStatus(status).WithActivity(to)), 10))
+	}
+}
+
 // turnActivity replaces one activity of a session by another.
 func turnActivity(o object, from, to ahp.SessionStatus) {
 	n, _ := o["status"].(json.Number)
-	status, err := n.Int64()
-	if s := ahp.SessionStatus(status); err == nil && s.Activity() == from {
-		o["status"] = json.Number(strconv.FormatInt(int64(s.WithActivity(to)), 10))
+	if status, err := n.Int64(); err == nil && ahp.SessionStatus(status).Activity() == from {
+		setActivity(o, to)
 	}
 }

@@ -46,6 +46,7 @@ var to090 = &step{old: Version{0, 8, 0}, new: Version{0, 9, 0},
 		{"a session's claim of the client", "one of its default chat"},
 		{"origin of a thread", "`turnId`, empty without one; the thread's chat is left out"},
 		{"`recomputing` changeset", "`computing`"},
+		{"error of a changeset", "cleared when its content changes, as old reducers do"},
 		{"`createSession.fork` of the client", "refused: chats are forked"},
 	},
 }
@@ -139,10 +140,11 @@ func claimUp(c *Context, o object) bool {
 func originDown(_ *Context, o object) bool {
 	origin := child(o, "origin")
 	delete(o, "origin")
+	_, whole := o["entries"]
 	if turn, ok := origin["turnId"].(string); ok {
 		o["turnId"] = turn
-	} else if _, whole := o["entries"]; whole {
-		o["turnId"] = "" // required
+	} else if whole || origin != nil {
+		o["turnId"] = "" // required of a thread; in an update, absent would leave the turn of before
 	}
 	return true
 }

@@ -1,0 +1,202 @@
+package argue
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ahphub/ahphub/e2e/oracle"
+	"github.com/ahphub/ahphub/e2e/spec"
+	"github.com/ahphub/ahphub/e2e/spec/draw"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ahp/dialect"
+)
+
+// older are the versions that are spoken through adapters.
+var older = []string{"0.4.0", "0.5.0", "0.5.1", "0.5.2", "0.6.0", "0.7.0", "0.8.0", "0.9.0"}
+
+// loss is a place where the mirror of an older client differs until its next snapshot, and the row of docs/versions.md
+// that says so. Places are regular expressions for the whole path.
+type loss struct {
+	before, action, place string
+	row                   string
+}
+
+var losses = []loss{
+	{"0.10.0", "chat/isReadChanged", `/status`, "`chat/isReadChanged`"},
+	{"0.10.0", "chat/isArchivedChanged", `/status`, "`chat/isArchivedChanged`"},
+	{"0.10.0", "session/chatsReordered", `/chats/.*`, "`session/chatsReordered`"},
+	{"0.10.0", "session/mcpServerBackgroundRequested", `.*/state/blocking`, "`session/mcpServerBackgroundRequested`"},
+	{"0.10.0", "chat/(movable|changesets|canvases)Changed", `/(movable|changesets|canvases).*`, "From 0.9 on the wire is the same"},
+	{"0.10.0", "chat/backgroundWork.*", `/backgroundWork.*`, "From 0.9 on the wire is the same"},
+	{"0.9.0", "chat/turnResume", `/(activeTurn|status|turns).*`, "not sent: the turn stays failed until the next snapshot"},
+	{"0.9.0", "changeset/contentChanged", `/error`, "cleared when its content changes, as old reducers do"},
+	{"0.8.0", "session/workingDirectoryReplaced", `/workingDirectories.*`, "`session/workingDirectoryReplaced`"},
+	{"0.7.0", "(session|chat)/workingDirectory.*", `(/summary)?/workingDirectory`, "working directories but the first"},
+	{"0.7.0", "session/chatUpdated", `/chats/\d+/workingDirectory`, "working directories but the first"},
+	{"0.7.0", "chat/toolCallReady", `.*/toolCall/(contributor|intention).*`, "`contributor`, `intention` of `chat/toolCallReady`"},
+	{"0.7.0", "chat/toolCallReady", `.*/toolCall/toolInput`, "tool input by reference"},
+	{"0.6.0", "chat/toolCallReady", `/status|.*/toolCall/.*`, "a call that waits for an approval and is asked about anew"},
+	{"0.6.0", "chat/inputCompleted", `/activeTurn/responseParts/.*`, "at the end of the turn until the next snapshot"},
+	{"0.6.0", "chat/toolCallAuth.*", `.*/toolCall/_meta`, "tool call that waits for a sign-in"},
+	{"0.6.0", "chat/toolCallComplete", `.*/toolCall/(status|content)`, "tool call that waits for a sign-in"},
+	{"0.5.1", "chat/turnsLoaded", `/turns.*`, "`fetchTurns {cursor}` and `chat/turnsLoaded`"},
+	{"0.5.1", "session/inputNeeded.*", `(/summary)?/status`, "status of a session that waits for a person"},
+	{"0.5.0", "session/activeClient.*", `/activeClient.*`, "the last of them; when any leaves, none"},
+	{"0.5.0", "session/chat.*", `/summary/(createdAt|modifiedAt)`, "its times are those of its chats"},
+}
+
+// TestOlderMirrorsAgree has a client of each older version reduce, by the rules of its version, what it is sent. It must
+// come to what a new snapshot would say, and all of it must be valid by its schema.
+func TestOlderMirrorsAgree(t *testing.T) { // AHP requirements 22 and 40
+	for _, version := range older {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			m := newOlder(t, version)
+			for _, kind := range m.schema.Channels() {
+				for seed := *argueSeed; seed < *argueSeed+shortSeeds(kind)*m.times/8; seed++ {
+					if found := m.run(kind, seed); found != "" {
+						t.Fatalf("%s\nto see this again: -argue-seed %d", found, seed)
+					}
+				}
+			}
+		})
+	}
+}
+
+// olderMirror is a client of an older version.
+type olderMirror struct {
+	*dialect.Dialect
+	version string
+	schema  *spec.Schema
+	drawer  *draw.Drawer
+	times   uint64 // how much longer than the short form
+}
+
+func newOlder(t *testing.T, version string) *olderMirror {
+	v, err := dialect.Parse(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, _ := dialect.Of(v)
+	return &olderMirror{d, version, spec.Need(t, version), draw.New(spec.Need(t, ahp.Version), 0), 1 + uint64(argueFor.Minutes())*20}
+}
+
+var channel = dialect.Context{Resource: "ahp-session:/a", Session: "ahp-session:/a", ClientID: "c", Now: time.UnixMilli(0)}
+
+func (m *olderMirror) run(kind string, seed uint64) string {
+	m.drawer.Seed(seed)
+	typed, err := ahp.UnmarshalState(ahp.ChannelKind(kind), encode(m.drawer.State(kind)))
+	if err != nil {
+		return err.Error()
+	}
+	for range steps {
+		action, err := ahp.UnmarshalAction(encode(m.drawer.Action(kind, decode(typed))))
+		if err != nil {
+			return err.Error()
+		}
+		next := ahp.Reduce(typed, action)
+		if next == typed || refused(typed, action) {
+			continue // it is sent to nobody but its sender
+		}
+		if found := m.step(kind, typed, next, action); found != "" {
+			return string(encode(decode(action))) + "\n" + found + "\nbefore: " + string(encode(decode(typed)))
+		}
+		typed = next
+	}
+	return ""
+}
+
+// refused reports whether every host refuses the action in that state.
+func refused(s ahp.State, a ahp.Action) bool {
+	chat, ok := s.(*ahp.ChatState)
+	_, start := a.(*ahp.ChatTurnStartedAction)
+	return ok && start && chat.ActiveTurn != nil // one turn at a time (AHP requirement 104)
+}
+
+func (m *olderMirror) step(kind string, before, after ahp.State, action ahp.Action) string {
+	has, found := m.snapshot(kind, before)
+	if found != "" {
+		return found
+	}
+	want, found := m.snapshot(kind, after)
+	if found != "" {
+		return found
+	}
+	if m.Rewrites() || m.Knows(action.ActionType()) { // as the endpoint decides
+		raw, _ := ahp.MarshalAction(action)
+		if down, ok := m.DownAction(channel, raw); ok {
+			sent, err := oracle.Decode(down)
+			if err != nil {
+				return err.Error()
+			}
+			if err := m.schema.Validate(spec.ActionDef(sent["type"].(string)), down); err != nil && !m.open(sent) {
+				return err.Error()
+			}
+			has = oracle.Reduce(m.version, kind, has, sent)
+		}
+	}
+	return m.undeclared(action.ActionType(), differ(m.timeless(kind, has), m.timeless(kind, want)))
+}
+
+// snapshot returns a state as the version has it, and what is wrong with it.
+func (m *olderMirror) snapshot(kind string, s ahp.State) (object, string) {
+	raw, err := ahp.Marshal(s)
+	if err != nil {
+		return nil, err.Error()
+	}
+	down, err := m.DownState(channel, ahp.ChannelKind(kind), raw)
+	if err != nil {
+		return nil, err.Error()
+	}
+	plain, err := oracle.Decode(down)
+	if err != nil {
+		return nil, err.Error()
+	}
+	if err := m.schema.Validate(spec.StateDef(kind), down); err != nil && !m.open(plain) {
+		return nil, err.Error()
+	}
+	return plain, ""
+}
+
+// open reports whether a value is a later one of an open enum: from 0.9 on these are sent.
+func (m *olderMirror) open(v object) bool { return !m.Before("0.9.0") && v["status"] == "recomputing" }
+
+// timeless leaves out when a chat changed: reducers before 0.6 ask their own clock.
+func (m *olderMirror) timeless(kind string, state object) object {
+	if kind == "chat" && m.Before("0.6.0") {
+		delete(state, "modifiedAt")
+	}
+	return state
+}
+
+// undeclared returns the lines of a difference that no loss declares.
+func (m *olderMirror) undeclared(action, diff string) string {
+	lines := slices.DeleteFunc(strings.Split(diff, "\n"), func(line string) bool {
+		place, _, _ := strings.Cut(line, ": got ")
+		return line == "" || slices.ContainsFunc(losses, func(l loss) bool {
+			return m.Before(l.before) && matches(l.action, action) && matches(l.place, place)
+		})
+	})
+	return strings.Join(lines, "\n")
+}
+
+func matches(pattern, s string) bool {
+	return regexp.MustCompile("^(?:" + pattern + ")$").MatchString(s)
+}
+
+// TestLossesAreDeclared holds the losses against docs/versions.md.
+func TestLossesAreDeclared(t *testing.T) {
+	docs, err := os.ReadFile("../../docs/versions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range losses {
+		if !strings.Contains(string(docs), l.row) {
+			t.Errorf("docs/versions.md does not say %q, by which %s may differ at %s", l.row, l.action, l.place)
+		}
+	}
+}
