@@ -153,7 +153,9 @@ func takeBack(defs, before object, version, base string) {
 }
 
 func dropVariant(union object, name string) {
-	union["oneOf"] = slices.DeleteFunc(list(union, "oneOf"), func(v any) bool { return v.(object)["$ref"] == "#/$defs/"+name })
+	union["oneOf"] = slices.DeleteFunc(list(union, "oneOf"), func(v any) bool {
+		return v.(object)["$ref"] == "#/$defs/"+name
+	})
 }
 
 func baseOf(version string) (base, upTo string) {

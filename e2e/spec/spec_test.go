@@ -33,14 +33,14 @@ func TestEveryVersionIsWhole(t *testing.T) {
 	}
 }
 
-// byKind are the unions of a string and an object and the like, and a list of notifications' params that no value has for
-// its type.
+// byKind are the unions of a string and an object and the like, and a list of notifications' params that is no value's
+// type.
 var byKind = []string{"JsonPrimitive", "StringOrMarkdown", "ToolInput", "ProtocolNotification"}
 
 func TestActionsAndStatesOfVersions(t *testing.T) {
 	for version, want := range map[string]struct{ actions, states int }{
-		"0.4.0": {73, 7}, "0.5.0": {73, 7}, "0.5.1": {76, 7}, "0.5.2": {79, 7}, "0.6.0": {81, 7}, "0.7.0": {85, 7}, "0.8-dev": {85, 7}, "0.8.0": {86, 7},
-		"0.9.0": {96, 9}, "1.0.0": {106, 10},
+		"0.4.0": {73, 7}, "0.5.0": {73, 7}, "0.5.1": {76, 7}, "0.5.2": {79, 7}, "0.6.0": {81, 7}, "0.7.0": {85, 7},
+		"0.8-dev": {85, 7}, "0.8.0": {86, 7}, "0.9.0": {96, 9}, "1.0.0": {106, 10},
 	} {
 		s := Need(t, version)
 		if got := len(s.Actions()); got != want.actions {

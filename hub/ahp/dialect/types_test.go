@@ -26,8 +26,8 @@ var bases = map[string]bool{
 // asOthers are definitions that are written in Go as another type, with the reason.
 var asOthers = map[string]string{
 	"AhpErrorDetailsMap":         "a list of the data of each error code; each is a type of its own",
-	"ChatToolCallApprovedAction": "ChatToolCallConfirmedAction has the fields of both answers, and reducers look at approved",
-	"ChatToolCallDeniedAction":   "ChatToolCallConfirmedAction has the fields of both answers, and reducers look at approved",
+	"ChatToolCallApprovedAction": "ChatToolCallConfirmedAction has the fields of both answers",
+	"ChatToolCallDeniedAction":   "ChatToolCallConfirmedAction has the fields of both answers",
 	"TerminalRunningLifecycle":   "TerminalLifecycleState is one struct of a status and an exit code",
 	"TerminalExitedLifecycle":    "TerminalLifecycleState is one struct of a status and an exit code",
 
