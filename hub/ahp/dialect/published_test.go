@@ -224,6 +224,7 @@ const (
 // lossy are the fields that a version has and this program does not keep, with the reason.
 var lossy = map[string]string{
 	"ChangesetContentChangedAction.error":        noErrorInContent,
+	"ChatState.activity":                         "in part: before 0.5.0, which has no action that changes it",
 	"ChatState.agent":                            noSessionModel,
 	"ChatState.model":                            noSessionModel,
 	"ChatSummary.agent":                          noSessionModel,
