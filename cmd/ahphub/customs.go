@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/custom"
@@ -12,13 +13,17 @@ import (
 
 // computer returns the computer that the hub runs on, and the user's directory, where agents keep settings. It watches
 // agents' customizations until the program ends.
-func (a *app) computer(ctx context.Context, agents map[string]agent.Backend) (m *local.Machine, home string) {
+func (a *app) computer(ctx context.Context, agents map[string]agent.Backend) (m *local.Machine, home string, err error) {
+	data, err := filepath.Abs(a.cfg.Data)
+	if err != nil {
+		return nil, "", err
+	}
 	library := custom.NewLibrary(custom.Limits{}, a.log)
 	a.library = start(context.WithoutCancel(ctx), library.Run)
-	home, err := os.UserHomeDir()
+	home, err = os.UserHomeDir()
 	if err != nil {
 		a.log.Info("cannot find the user's home directory to look for customizations", "err", err)
 	}
-	return local.New(local.WithAgents(agents), local.WithGuard(a.guard),
-		local.WithCustoms(library, dial.Dialer{Version: versionName(), Pass: a.cfg.pass})), home
+	return local.New(local.WithAgents(agents), local.WithData(local.Data{Dir: data, Guard: a.guard, Pass: a.cfg.pass, TrustFilters: a.cfg.TrustFilters}),
+		local.WithCustoms(library, dial.Dialer{Version: versionName(), Pass: a.cfg.pass})), home, nil
 }

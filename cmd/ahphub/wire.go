@@ -115,11 +115,14 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		return err
 	}
 	a.openSyntax()
-	computer, home := a.computer(ctx, agents)
+	computer, home, err := a.computer(ctx, agents)
+	if err != nil {
+		return err
+	}
 	a.host, err = host.New(host.Config{Hub: a.hub, Machine: computer, Home: home, Store: a.store, Audit: a.audit,
 		DefaultAgent: a.cfg.Agent,
-		DataDir:      a.cfg.Data, LastAlive: a.store.LastAlive(), Secrets: a.cfg.secretFiles(), DefaultDir: set.dir,
-		Pass: a.cfg.pass, TrustFilters: a.cfg.TrustFilters, ToolServers: mcp.Reach(agentURL(set, l), program),
+		DataDir:      a.cfg.Data, LastAlive: a.store.LastAlive(), DefaultDir: set.dir,
+		Pass: a.cfg.pass, ToolServers: mcp.Reach(agentURL(set, l), program),
 		Log:        a.log,
 		FilesAsked: func(tx *hub.Tx, ask files.FileAsk) { a.notify.FilesAsked(tx, ask.ID, ask.Words()) },
 		Judged:     func(tx *hub.Tx, session ahp.URI, e review.Event) { a.notify.Judged(tx, session, e) },

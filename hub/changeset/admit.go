@@ -8,35 +8,26 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
-
-// OutsideError reports that a repository leads out of its session's directories, and that the owner has not allowed it.
-type OutsideError struct {
-	By   string // the file or link that leads there
-	Path string // where it leads, links resolved; for the owner alone
-}
-
-func (e *OutsideError) Error() string {
-	return e.By + " leads to a place outside of this session's directories, so git is not asked: " +
-		"the owner can allow it in the inbox"
-}
 
 // admission decides where git may go for one look. A look that was allowed somewhere says nothing about the next one.
 type admission struct {
-	s       *Service
-	session string
-	asks    bool     // the owner, about what lies outside
-	roots   []string // links resolved
+	s     *Service
+	ws    machine.Workspace
+	asks  bool     // what the owner granted counts
+	roots []string // links resolved
 }
 
 // admit checks that a repository lies within the session's directories, or has one of the layouts that lead elsewhere
 // by what both sides say, or was granted by the owner. It looks at what git reads, links and borrowed objects included,
 // and refuses special files there.
-func (s *Service) admit(ctx context.Context, session string, l layout) (*admission, error) {
+func (s *Service) admit(ctx context.Context, ws machine.Workspace, l layout) (*admission, error) {
 	if err := checkUserFiles(); err != nil {
 		return nil, err
 	}
-	a := &admission{s: s, session: session, asks: true}
+	a := &admission{s: s, ws: ws, asks: true}
 	return a, a.admit(ctx, l)
 }
 
@@ -44,11 +35,9 @@ func (a *admission) admit(ctx context.Context, l layout) error {
 	if a.roots = append(a.roots, l.dir); l.top == "" {
 		return nil
 	}
-	if a.s.cfg.Within != nil {
-		for _, dir := range a.s.cfg.Within(a.session) {
-			if real, err := filepath.EvalSymlinks(dir); err == nil {
-				a.roots = append(a.roots, real)
-			}
+	for _, dir := range a.ws.Dirs {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			a.roots = append(a.roots, real)
 		}
 	}
 	if err := a.layout(ctx, l); err != nil {
@@ -61,10 +50,10 @@ func (a *admission) admit(ctx context.Context, l layout) error {
 }
 
 // checkLayout is admit for what was read already.
-func (s *Service) checkLayout(ctx context.Context, session, dir string) error {
+func (s *Service) checkLayout(ctx context.Context, ws machine.Workspace, dir string) error {
 	l, err := findLayout(dir)
 	if err == nil {
-		_, err = s.admit(ctx, session, l)
+		_, err = s.admit(ctx, ws, l)
 	}
 	return err
 }
@@ -136,9 +125,12 @@ func (a *admission) pass(by, path string) error {
 	if err != nil || a.holds(real) || real == os.DevNull {
 		return nil // what is not there leads nowhere
 	}
-	out := &OutsideError{By: by, Path: real}
-	if !a.asks || a.s.cfg.Granted == nil || !a.s.cfg.Granted(a.session, out) {
-		return out
+	out := machine.Outside{By: by, Path: real}
+	if !a.asks || !a.s.anywhere && !slices.Contains(a.ws.Granted, out) {
+		return &machine.OutsideError{Outside: out}
+	}
+	if refuse := a.s.cfg.Refuse; refuse != nil && refuse(real) != nil {
+		return &machine.OutsideError{Outside: out}
 	}
 	a.roots = append(a.roots, real)
 	return nil
@@ -194,11 +186,11 @@ const elsewhere = "its repository lies elsewhere" // why the commit of a reposit
 
 // nestedElsewhere reports whether the repository of a directory inside of another one leads out. The owner is not
 // asked.
-func (s *Service) nestedElsewhere(ctx context.Context, src source, session, dir string) bool {
+func (s *Service) nestedElsewhere(ctx context.Context, src source, ws machine.Workspace, dir string) bool {
 	l, err := findLayout(dir)
 	if err != nil || l.top != l.dir {
 		return err != nil // a directory without a repository is no matter here
 	}
-	a := &admission{s: s, session: session, roots: []string{src.root(), src.common}}
+	a := &admission{s: s, ws: ws, roots: []string{src.root(), src.common}}
 	return a.admit(ctx, l) != nil
 }

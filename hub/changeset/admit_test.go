@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // secrets is a repository elsewhere, of which a session of another directory may show nothing.
@@ -121,7 +123,7 @@ func TestRepositoryLeadingElsewhereIsRefused(t *testing.T) {
 			way.lead(p, other)
 			refused := func(what string, err error) {
 				t.Helper()
-				out, ok := errors.AsType[*OutsideError](err)
+				out, ok := errors.AsType[*machine.OutsideError](err)
 				if !ok || out.By != p.path(way.by) || !strings.Contains(err.Error(), "allow it in the inbox") {
 					t.Errorf("%s: got %v, want that %s leads elsewhere", what, err, p.path(way.by))
 				} else if strings.Contains(err.Error(), other.dir) {
@@ -162,25 +164,27 @@ func (p *place) eachRead(told func(what string, err error)) {
 	told("branches", err)
 	_, err = p.svc.CheckedOut(ctx, session, p.dir)
 	told("what is checked out", err)
-	_, err = p.svc.Stage(ctx, session, []Tree{{Dir: p.dir, Top: p.dir}}, []File{{Top: p.dir, Path: "a.txt"}}, nil)
+	_, err = p.svc.Stage(ctx, session, []machine.Tree{{Dir: p.dir, Top: p.dir}}, []machine.ChangedFile{{Top: p.dir, Path: "a.txt"}}, nil)
 	told("staging", err)
-	_, _, err = p.svc.AddWorktree(ctx, session, p.dir, filepath.Join(p.t.TempDir(), "w"), "b", "")
+	_, _, err = p.svc.AddWorktree(ctx, session, machine.NewWorktree{Dir: p.dir, Name: "w", Branch: "b"})
 	told("a work tree", err)
 }
 
 // isGranted looks again when the owner allows it: where it leads is shown then, and they are asked by the same file.
 func (p *place) isGranted(name string, other *place) {
 	p.t.Helper()
-	var mu sync.Mutex
-	asked := map[string]string{}
-	p.svc = New(Config{Dir: p.data, Granted: func(of string, out *OutsideError) bool {
-		mu.Lock()
-		defer mu.Unlock()
+	asked, granted := map[string]string{}, session
+	for {
+		_, err := p.svc.Checkpoint(p.t.Context(), granted, []string{p.dir})
+		out, leads := errors.AsType[*machine.OutsideError](err)
+		if err != nil && !leads || leads && asked[out.By] != "" {
+			p.t.Error(err)
+		}
+		if !leads || asked[out.By] != "" {
+			break
+		}
 		asked[out.By] = out.Path
-		return of == session
-	}})
-	if _, err := p.svc.Checkpoint(p.t.Context(), session, []string{p.dir}); err != nil {
-		p.t.Error(err)
+		granted.Granted = append(granted.Granted, out.Outside)
 	}
 	if to := asked[p.path(waysOut[name].by)]; !inside(to, other.dir) {
 		p.t.Errorf("asked for are %v", asked)
@@ -225,8 +229,7 @@ func TestLayoutsThatNeedNoGrant(t *testing.T) {
 			git := filepath.Join(p.t.TempDir(), "git")
 			p.fine(os.Rename(p.path(".git"), git))
 			p.put(".git", "gitdir: "+git+"\n")
-			p.svc = New(Config{Dir: p.data, Within: func(string) []string { return []string{git} }})
-			return []string{p.dir}
+			return []string{p.dir, git}
 		},
 		"objects borrowed from the same directory": func(p *place) []string {
 			p.git("clone", "-q", "--shared", ".", "inner")
@@ -236,14 +239,18 @@ func TestLayoutsThatNeedNoGrant(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newRepo(t)
 			dirs := make(p)
-			if name == "objects borrowed from the same directory" {
-				p.svc = New(Config{Dir: p.data, Within: func(string) []string { return dirs }})
+			of := session
+			switch name {
+			case "objects borrowed from the same directory":
+				of.Dirs = dirs
+			case "a git directory elsewhere in the session":
+				of.Dirs, dirs = dirs[1:], dirs[:1]
 			}
-			c, err := p.svc.Checkpoint(t.Context(), session, dirs)
+			c, err := p.svc.Checkpoint(t.Context(), of, dirs)
 			if err != nil || c.Trees[0].Top == "" || c.Trees[0].OID == "" {
 				t.Fatalf("got %v: %v", c, err)
 			}
-			out, err := p.svc.CheckedOut(t.Context(), session, dirs[0])
+			out, err := p.svc.CheckedOut(t.Context(), of, dirs[0])
 			if err != nil || out.Branch+out.Commit == "" {
 				t.Errorf("checked out is %+v: %v", out, err)
 			}
@@ -278,7 +285,7 @@ func TestLayoutIsLookedAtEachTime(t *testing.T) {
 	alternates := ".git/objects/info/alternates"
 	p.write(alternates, other.path(".git/objects")+"\n")
 	_, err := p.svc.Look(t.Context(), session, []string{p.dir}, []string{p.path("a.txt")})
-	if out, ok := errors.AsType[*OutsideError](err); !ok || out.Path != other.path(".git/objects") {
+	if out, ok := errors.AsType[*machine.OutsideError](err); !ok || out.Path != other.path(".git/objects") {
 		t.Errorf("got %v", err)
 	}
 	p.remove(alternates)

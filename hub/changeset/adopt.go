@@ -9,14 +9,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // Adopt stores with a session what another one keeps of some directories, so that checkpoints of
 // that one can be compared
 // here too. Content is shared on the disk, not copied.
-func (s *Service) Adopt(ctx context.Context, session, from string, dirs []string) error {
+func (s *Service) Adopt(ctx context.Context, ws machine.Workspace, from string, dirs []string) error {
 	for _, dir := range dirs {
-		if err := s.repo(session, dir).adopt(ctx, s.repo(from, dir)); err != nil {
+		if err := s.repo(ws, dir).adopt(ctx, s.repo(machine.Workspace{Session: from}, dir)); err != nil {
 			return fmt.Errorf("taking over checkpoints of %s: %w", dir, err)
 		}
 	}

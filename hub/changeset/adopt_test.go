@@ -4,11 +4,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // What one session kept can be compared in another one, also when the first is dropped and the person's repository is gone.
 func TestAdopt(t *testing.T) {
-	const other = "ahp-session:/other"
+	other := machine.Workspace{Session: "ahp-session:/other"}
 	p := newRepo(t)
 	from := p.checkpoint()
 	p.write("a.txt", "one\ntwo\nthree\nfour\n")
@@ -22,7 +24,7 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("of a session without checkpoints: %v", err)
 	}
 	for range 2 { // the second time brings nothing new
-		if err := p.svc.Adopt(t.Context(), other, session, []string{p.dir}); err != nil {
+		if err := p.svc.Adopt(t.Context(), other, session.Session, []string{p.dir}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -33,7 +35,7 @@ func TestAdopt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		from, to Checkpoint
+		from, to machine.Checkpoint
 		want     int
 	}{"kept": {from, to, 1}, "loose": {to, last, 1}, "both": {from, last, 2}} {
 		files, err := p.svc.Compare(t.Context(), other, c.from, c.to)

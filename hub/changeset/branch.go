@@ -4,13 +4,15 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // Branch is what the branch that is checked out began as: the merge base of the last commit and the default branch, by
 // directory. Without a repository, or before the first commit, that is nothing at all, as with Head. It fails where no
 // default branch can be told, since a comparison with something else would be taken for the branch's.
-func (s *Service) Branch(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
-	return s.each(ctx, session, dirs, func(r *repo) (Tree, error) { return r.committed(ctx, r.s.branchTree) })
+func (s *Service) Branch(ctx context.Context, ws machine.Workspace, dirs []string) (machine.Checkpoint, error) {
+	return s.each(ctx, ws, dirs, func(r *repo) (machine.Tree, error) { return r.committed(ctx, r.s.branchTree) })
 }
 
 // defaults are where the default branch is looked for: what the remote says it is, then the usual names.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 func TestKindsOfChange(t *testing.T) {
@@ -183,9 +185,9 @@ func TestManyCheckpointsStayInFewPacks(t *testing.T) {
 func TestLargeContentIsRefused(t *testing.T) {
 	p := newRepo(t)
 	p.write("big", strings.Repeat("x", 2000))
-	files := p.compare(p.checkpoint(), func() Checkpoint { p.write("big", strings.Repeat("y", 2000)); return p.checkpoint() }())
+	files := p.compare(p.checkpoint(), func() machine.Checkpoint { p.write("big", strings.Repeat("y", 2000)); return p.checkpoint() }())
 	p.svc = New(Config{Dir: p.data, OutputBytes: 1000})
-	if _, err := p.svc.Content(t.Context(), session, files[0].OldOID); !errors.Is(err, ErrTooLarge) {
+	if _, err := p.svc.Content(t.Context(), session, files[0].OldOID); !errors.Is(err, machine.ErrTooLarge) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -259,7 +261,7 @@ func TestContentOfNothing(t *testing.T) {
 	p := newRepo(t)
 	tree := p.checkpoint().Trees[0].OID
 	for _, oid := range []string{strings.Repeat("0", 40), tree, "HEAD", "--help", ""} {
-		if _, err := p.svc.Content(t.Context(), session, oid); !errors.Is(err, ErrNoContent) {
+		if _, err := p.svc.Content(t.Context(), session, oid); !errors.Is(err, machine.ErrNoContent) {
 			t.Errorf("%q: got %v, want ErrNoContent", oid, err)
 		}
 	}
@@ -295,7 +297,7 @@ func TestTooMuchOutput(t *testing.T) {
 	for i := range 20 {
 		p.write("a file with a long name "+strings.Repeat("x", i), "")
 	}
-	if _, err := p.svc.Checkpoint(t.Context(), session, []string{p.dir}); !errors.Is(err, ErrTooLarge) {
+	if _, err := p.svc.Checkpoint(t.Context(), session, []string{p.dir}); !errors.Is(err, machine.ErrTooLarge) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -9,41 +9,23 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
-
-// Commit describes a requested commit.
-type Commit struct {
-	Message string
-	Name    string // who wrote it
-	Email   string // "" for the address that git is configured with there
-}
-
-// Committed is a commit that was made.
-type Committed struct {
-	ID      string // short
-	Branch  string // "" when none is checked out
-	Subject string
-	Files   int
-}
-
-// RefusedError says that a hook, or git, did not let a commit through, and what it printed.
-type RefusedError struct{ Output string }
-
-func (e *RefusedError) Error() string { return "git refused the commit:\n" + e.Output }
 
 // Commit commits what is staged, or when nothing is all of these files. Hooks and filters run, and the identity git is
 // configured for is the committer. When it is refused the index is what it was before. Errors:
 // ErrConflict, *RefusedError.
-func (s *Service) Commit(ctx context.Context, session string, tops []Tree, files []File, c Commit) (Committed, error) {
+func (s *Service) Commit(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile, c machine.Commit) (machine.Committed, error) {
 	if strings.TrimSpace(c.Message) == "" {
-		return Committed{}, fmt.Errorf("%w: the message is empty: write what changed and why", ErrConflict)
+		return machine.Committed{}, fmt.Errorf("%w: the message is empty: write what changed and why", machine.ErrConflict)
 	}
-	where, err := s.whereToCommit(ctx, session, tops, files)
+	where, err := s.whereToCommit(ctx, ws, tops, files)
 	if err != nil {
-		return Committed{}, err
+		return machine.Committed{}, err
 	}
-	var done Committed
-	_, err = s.repo(session, where.Dir).onIndex(ctx, filesOf(where, files), func(w *rewriting, of []File) (int, error) {
+	var done machine.Committed
+	_, err = s.repo(ws, where.Dir).onIndex(ctx, filesOf(where, files), func(w *rewriting, of []machine.ChangedFile) (int, error) {
 		done, err = w.commit(ctx, of, c)
 		return 0, err
 	})
@@ -51,12 +33,12 @@ func (s *Service) Commit(ctx context.Context, session string, tops []Tree, files
 }
 
 // whereToCommit finds the one repository in which something is staged or, when nothing is, changed.
-func (s *Service) whereToCommit(ctx context.Context, session string, tops []Tree, files []File) (Tree, error) {
-	var staged, changed []Tree
+func (s *Service) whereToCommit(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile) (machine.Tree, error) {
+	var staged, changed []machine.Tree
 	for _, t := range tops {
-		src, x, err := s.repo(session, t.Dir).readIndex(ctx)
+		src, x, err := s.repo(ws, t.Dir).readIndex(ctx)
 		if err != nil {
-			return Tree{}, err
+			return machine.Tree{}, err
 		}
 		if src.gitDir == "" {
 			continue
@@ -73,25 +55,25 @@ func (s *Service) whereToCommit(ctx context.Context, session string, tops []Tree
 	}
 	switch len(staged) {
 	case 0:
-		return Tree{}, fmt.Errorf("%w: there is nothing to commit", ErrConflict)
+		return machine.Tree{}, fmt.Errorf("%w: there is nothing to commit", machine.ErrConflict)
 	case 1:
 		return staged[0], nil
 	}
-	return Tree{}, fmt.Errorf("%w: several repositories have something to commit: stage the files of one of them alone",
-		ErrConflict)
+	return machine.Tree{}, fmt.Errorf("%w: several repositories have something to commit: stage the files of one of them alone",
+		machine.ErrConflict)
 }
 
-func (w *rewriting) commit(ctx context.Context, files []File, c Commit) (Committed, error) {
+func (w *rewriting) commit(ctx context.Context, files []machine.ChangedFile, c machine.Commit) (machine.Committed, error) {
 	if busy := w.src.busy(); busy != "" {
-		return Committed{}, fmt.Errorf("%w: %s is in progress: finish or abort it in a terminal, then commit", ErrConflict,
+		return machine.Committed{}, fmt.Errorf("%w: %s is in progress: finish or abort it in a terminal, then commit", machine.ErrConflict,
 			busy)
 	}
 	if err := w.stagedElsewhere(ctx); err != nil {
-		return Committed{}, err
+		return machine.Committed{}, err
 	}
 	env, err := w.author(ctx, c)
 	if err != nil {
-		return Committed{}, err
+		return machine.Committed{}, err
 	}
 	n := len(w.index.files)
 	if n > 0 {
@@ -100,9 +82,9 @@ func (w *rewriting) commit(ctx context.Context, files []File, c Commit) (Committ
 		n, err = w.commitAll(ctx, files, c, env)
 	}
 	if err != nil {
-		return Committed{}, err
+		return machine.Committed{}, err
 	}
-	done := Committed{Files: n}
+	done := machine.Committed{Files: n}
 	done.ID, done.Subject, err = w.lastCommit(ctx)
 	if err == nil {
 		done.Branch, err = w.s.ask(ctx, w.src, "symbolic-ref", "--quiet", "--short", "HEAD")
@@ -125,14 +107,14 @@ func (w *rewriting) stagedElsewhere(ctx context.Context) error {
 	for path := range x.files {
 		if !under(path, w.src.prefix) {
 			return fmt.Errorf("%w: %s is staged, which is not in this directory: unstage it, or commit in a terminal",
-				ErrConflict, path)
+				machine.ErrConflict, path)
 		}
 	}
 	return nil
 }
 
 // runCommit releases the session's repository: hooks may take minutes, during which readers must not wait.
-func (w *rewriting) runCommit(ctx context.Context, c Commit, env []string) error {
+func (w *rewriting) runCommit(ctx context.Context, c machine.Commit, env []string) error {
 	w.unlock()
 	_, err := w.s.git(ctx, run{of: w.src, dir: w.src.top, stdin: []byte(c.Message), acting: true, slotless: true,
 		patience: w.s.cfg.Hooks, env: env,
@@ -142,7 +124,7 @@ func (w *rewriting) runCommit(ctx context.Context, c Commit, env []string) error
 
 // commitAll commits files by way of an index beside the person's, as git commit -a does: theirs is as it was unless the
 // commit is made.
-func (w *rewriting) commitAll(ctx context.Context, files []File, c Commit, env []string) (n int, err error) {
+func (w *rewriting) commitAll(ctx context.Context, files []machine.ChangedFile, c machine.Commit, env []string) (n int, err error) {
 	theirs := filepath.Join(w.src.gitDir, "index")
 	if _, err := os.Lstat(theirs + ".lock"); err == nil {
 		return 0, errLocked
@@ -186,7 +168,7 @@ func commitRefusal(err error) error {
 	if said == "" {
 		said = "It said nothing: most likely a hook ended with an error."
 	}
-	return &RefusedError{Output: plain(said)}
+	return &machine.RefusedError{Output: plain(said)}
 }
 
 // plain drops what is meant for a terminal alone: sequences of colours, and other control characters.
@@ -207,16 +189,19 @@ func plain(text string) string {
 }
 
 // author is who wrote it, for git's environment; that git knows who commits is asked first, as it says it at length.
-func (w *rewriting) author(ctx context.Context, c Commit) ([]string, error) {
+func (w *rewriting) author(ctx context.Context, c machine.Commit) ([]string, error) {
 	out, err := w.s.git(ctx, run{of: w.src, dir: w.src.top, acting: true,
 		config: []string{"-c", "user.useConfigOnly=true"}, args: []string{"var", "GIT_COMMITTER_IDENT"}})
 	if err != nil {
 		if !hasExited(err) {
 			return nil, err
 		}
-		return nil, fmt.Errorf("%w: git does not know who commits here: run git config --global user.name and user.email on the host", ErrConflict)
+		return nil, fmt.Errorf("%w: git does not know who commits here: run git config --global user.name and user.email on the host", machine.ErrConflict)
 	}
 	email := c.Email
+	if c.Guest && email == "" {
+		email = localPart(c.Name) + "@" + hostName()
+	}
 	if email == "" {
 		_, rest, _ := strings.Cut(string(out), "<")
 		email, _, _ = strings.Cut(rest, ">")
@@ -250,4 +235,30 @@ func (w *rewriting) lastCommit(ctx context.Context) (id, subject string, err err
 	out, err := w.s.ask(ctx, w.src, "log", "-1", "--no-show-signature", "--format=%h %s")
 	id, subject, _ = strings.Cut(out, " ")
 	return id, subject, err
+}
+
+func hostName() string {
+	if name, err := os.Hostname(); err == nil && name != "" {
+		return name
+	}
+	return "localhost"
+}
+
+// localPart makes a name into what may stand before the @.
+func localPart(name string) string {
+	out := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_':
+			return r
+		case r == ' ':
+			return '.'
+		}
+		return -1
+	}, name)
+	if out = strings.Trim(out, "."); out == "" {
+		return "guest"
+	}
+	return out
 }

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 func (p *place) hook(name, script string) {
@@ -19,15 +21,15 @@ func (p *place) hook(name, script string) {
 func TestCommit(t *testing.T) {
 	p := newRepo(t)
 	p.write("a.txt", "x\n")
-	p.refused("no identity", func() error { _, err := p.commitWith(Commit{Message: "x", Name: "Ana"}); return err }, "git does not know who commits here")
+	p.refused("no identity", func() error { _, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"}); return err }, "git does not know who commits here")
 	p.git("checkout", "-q", "--", "a.txt")
 	p.identity()
-	p.refused("nothing changed", func() error { _, err := p.commitWith(Commit{Message: "x", Name: "Ana"}); return err }, "there is nothing to commit")
+	p.refused("nothing changed", func() error { _, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"}); return err }, "there is nothing to commit")
 	p.write("a.txt", "one\n")
 	p.write("new.txt", "new\n")
-	p.refused("no message", func() error { _, err := p.commitWith(Commit{Message: " \n", Name: "Ana"}); return err }, "the message is empty")
+	p.refused("no message", func() error { _, err := p.commitWith(machine.Commit{Message: " \n", Name: "Ana"}); return err }, "the message is empty")
 	p.fine(p.stage("a.txt", nil))
-	done, err := p.commitWith(Commit{Message: "Shorten\n\n# not a comment\nwith a body\n", Name: "Ana <b> \n", Email: "ana@host"})
+	done, err := p.commitWith(machine.Commit{Message: "Shorten\n\n# not a comment\nwith a body\n", Name: "Ana <b> \n", Email: "ana@host"})
 	p.fine(err)
 	if done.Subject != "Shorten" || done.Files != 1 || done.Branch != "main" || !strings.HasPrefix(p.git("rev-parse", "HEAD"), done.ID) {
 		t.Errorf("it says %+v", done)
@@ -35,8 +37,8 @@ func TestCommit(t *testing.T) {
 	if got := p.git("log", "-1", "--format=%an <%ae> %cn <%ce> %b"); got != "Ana b <ana@host> Host <host@example.org> # not a comment\nwith a body" {
 		t.Errorf("the commit is %q", got)
 	}
-	p.want(summary(func() []File { _, f := p.now(); return f }()), "A new.txt +1 −0")
-	if _, err = p.commitWith(Commit{Message: "The rest", Name: "Ana"}); err != nil || p.git("log", "-1", "--format=%ae") != "host@example.org" {
+	p.want(summary(func() []machine.ChangedFile { _, f := p.now(); return f }()), "A new.txt +1 −0")
+	if _, err = p.commitWith(machine.Commit{Message: "The rest", Name: "Ana"}); err != nil || p.git("log", "-1", "--format=%ae") != "host@example.org" {
 		t.Errorf("without an address: %v, %s", err, p.git("log", "-1", "--format=%ae"))
 	}
 }
@@ -50,8 +52,8 @@ func TestHooksOfACommit(t *testing.T) {
 	t.Setenv("GH_TOKEN", "secret")
 	p.hook("pre-commit", "git ls-files '*.txt'\nenv | grep -c secret\nprintf '\\033[31mno good\\033[0m\\n' >&2\nexit 1\n")
 	index, _ := os.ReadFile(p.path(".git/index"))
-	_, err := p.commitWith(Commit{Message: "x", Name: "Ana"})
-	var refused *RefusedError
+	_, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"})
+	var refused *machine.RefusedError
 	if !errors.As(err, &refused) || refused.Output != "a.txt\nnew.txt\nsub/b.txt\n0\nno good" {
 		t.Fatalf("got %v", err)
 	}
@@ -61,7 +63,7 @@ func TestHooksOfACommit(t *testing.T) {
 	p.hook("pre-commit", "exit 0\n")
 	p.hook("commit-msg", "echo \"reviewed by $GIT_AUTHOR_NAME\" >> \"$1\"\n")
 	p.hook("post-commit", "touch ran\n")
-	_, err = p.commitWith(Commit{Message: "x\n", Name: "Ana"})
+	_, err = p.commitWith(machine.Commit{Message: "x\n", Name: "Ana"})
 	p.fine(err)
 	if got := p.git("log", "-1", "--format=%B"); got != "x\nreviewed by Ana" || p.read("ran") != "" {
 		t.Errorf("the hooks made %q", got)
@@ -77,7 +79,7 @@ func TestLookDoesNotWaitForHooks(t *testing.T) {
 	tops, files := p.now()
 	done := make(chan error, 1)
 	go func() {
-		_, err := p.svc.Commit(t.Context(), session, tops, files, Commit{Message: "x", Name: "Ana"})
+		_, err := p.svc.Commit(t.Context(), session, tops, files, machine.Commit{Message: "x", Name: "Ana"})
 		done <- err
 	}()
 	for p.read("started") != "" { // it is empty once it is there
@@ -107,9 +109,9 @@ func TestCommitInTheMiddleOfSomething(t *testing.T) {
 			t.Fatalf("%s has no conflict", what)
 		}
 		p.write("a.txt", "solved\n")
-		p.refused(what, func() error { _, err := p.commitWith(Commit{Message: "x", Name: "Ana"}); return err }, what+" is in progress")
+		p.refused(what, func() error { _, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"}); return err }, what+" is in progress")
 		p.want(p.staged())
-		p.refused("lines of a conflict", func() error { return p.stage("a.txt", &Lines{From: 1, To: 1}) }, "conflicts")
+		p.refused("lines of a conflict", func() error { return p.stage("a.txt", &machine.Lines{From: 1, To: 1}) }, "conflicts")
 		p.fine(p.stage("a.txt", nil))
 		if out := p.git("ls-files", "-u"); out != "" {
 			t.Errorf("staging left conflicts: %s", out)
@@ -157,7 +159,7 @@ func TestOperationsInOddPlaces(t *testing.T) {
 		}
 		tops, _ := p.now()
 		p.fine(p.svc.CreateBranch(p.t.Context(), session, tops, "new-one"))
-		done, err := p.commitWith(Commit{Message: "x", Name: "Ana"})
+		done, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"})
 		p.fine(err)
 		if done.Branch != "new-one" {
 			p.t.Errorf("it was committed to %q", done.Branch)
@@ -177,9 +179,9 @@ func TestOperationsInOddPlaces(t *testing.T) {
 		for what, do := range map[string]func() error{
 			"stage":  func() error { return p.stage("a.txt", nil) },
 			"branch": func() error { tops, _ := p.now(); return p.svc.CreateBranch(t.Context(), session, tops, "x") },
-			"commit": func() error { _, err := p.commitWith(Commit{Message: "x", Name: "Ana"}); return err },
+			"commit": func() error { _, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"}); return err },
 		} {
-			if err := do(); !errors.Is(err, ErrConflict) {
+			if err := do(); !errors.Is(err, machine.ErrConflict) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
@@ -199,7 +201,7 @@ func TestOperationsInOddPlaces(t *testing.T) {
 	})
 	t.Run(".git is a file", func(t *testing.T) {
 		p := newPlace(t)
-		p.svc = New(Config{Dir: p.data, Granted: func(string, *OutsideError) bool { return true }})
+		p.svc.anywhere = true
 		p.git("init", "-q", "--separate-git-dir", filepath.Join(t.TempDir(), "elsewhere.git"))
 		p.identity()
 		p.write("a.txt", "a\n")
@@ -214,7 +216,7 @@ func TestOperationsInOddPlaces(t *testing.T) {
 		p.dir = p.path("sub")
 		p.write("b.txt", "edited\n")
 		p.fine(p.stage("sub/b.txt", nil))
-		p.refused("a commit of what is not seen", func() error { _, err := p.commitWith(Commit{Message: "x", Name: "Ana"}); return err }, "a.txt is staged, which is not in this directory")
+		p.refused("a commit of what is not seen", func() error { _, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"}); return err }, "a.txt is staged, which is not in this directory")
 		tops, _ := p.now()
 		_, err := p.svc.Unstage(t.Context(), session, tops, nil, nil)
 		p.fine(err)
@@ -244,7 +246,7 @@ func TestOperationsInOddPlaces(t *testing.T) {
 		p.write("a.txt", "a\n")
 		p.commit()
 		p.write("new.txt", "x\n")
-		p.fine(p.stage("new.txt", &Lines{From: 1, To: 1}))
+		p.fine(p.stage("new.txt", &machine.Lines{From: 1, To: 1}))
 		p.fine(p.unstage("new.txt", nil))
 		p.remove("new.txt")
 		round(p, "a.txt", "edited\n")
@@ -257,7 +259,7 @@ func TestOperationsInOddPlaces(t *testing.T) {
 		p.write("a.txt", "one\r\ntwo\r\n")
 		p.commit()
 		p.write("a.txt", "one\r\n2\r\n3\r\n")
-		p.fine(p.stage("a.txt", &Lines{From: 2, To: 2}))
+		p.fine(p.stage("a.txt", &machine.Lines{From: 2, To: 2}))
 		if got := p.indexed("a.txt"); got != "one\n2\n" {
 			t.Errorf("the index has %q", got)
 		}
@@ -291,17 +293,17 @@ func TestOperationsInOddPlaces(t *testing.T) {
 		p.write(".git/index.lock", "")
 		for what, do := range map[string]func() error{
 			"stage":       func() error { return p.stage("a.txt", nil) },
-			"stage lines": func() error { return p.stage("a.txt", &Lines{From: 1, To: 1}) },
-			"commit":      func() error { _, err := p.commitWith(Commit{Message: "x", Name: "Ana"}); return err },
+			"stage lines": func() error { return p.stage("a.txt", &machine.Lines{From: 1, To: 1}) },
+			"commit":      func() error { _, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"}); return err },
 		} {
-			if err := do(); !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "the index is locked") {
+			if err := do(); !errors.Is(err, machine.ErrConflict) || !strings.Contains(err.Error(), "the index is locked") {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
 		p.remove(".git/index.lock")
 		p.fine(p.stage("a.txt", nil))
 		p.write(".git/index.lock", "")
-		if err := p.unstage("a.txt", nil); !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "locked") {
+		if err := p.unstage("a.txt", nil); !errors.Is(err, machine.ErrConflict) || !strings.Contains(err.Error(), "locked") {
 			t.Errorf("unstage: %v", err)
 		}
 	})
@@ -315,6 +317,14 @@ func (p *place) freezeIndex() func() {
 	return func() {
 		if now := say(); now != was {
 			p.t.Errorf("%s, was %s", now, was)
+		}
+	}
+}
+
+func TestGuestsCommitUnderAnAddressOfTheHost(t *testing.T) {
+	for name, want := range map[string]string{"Ben Wu": "ben.wu", "Zoë": "zo", "…": "guest", "a@b.c": "ab.c"} {
+		if got := localPart(name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}
 }

@@ -4,70 +4,23 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
-
-// Status says what happened to a file, by git's letters.
-type Status byte
-
-// The kinds of change.
-const (
-	Added    Status = 'A'
-	Modified Status = 'M'
-	Deleted  Status = 'D'
-	Renamed  Status = 'R'
-	Retyped  Status = 'T' // a file became a link, or the like
-)
-
-// Modes of files as git writes them.
-const (
-	ModeSymlink   = "120000"
-	ModeSubmodule = "160000"
-)
-
-// File is one changed file.
-type File struct {
-	Top     string // the work tree; paths are below it, with slashes
-	Path    string
-	OldPath string // of a renamed file
-	Status  Status
-	OldMode string // like 100644; "" on a side that is not there
-	NewMode string
-	OldOID  string // blob, or commit of a submodule; "" on a side that is not there or not stored
-	NewOID  string
-	OldSize int64 // bytes
-	NewSize int64
-
-	Additions, Deletions int
-	Binary               bool
-	Generated            Generated
-	Skipped              string // why the content is not stored; such a file has no object ids
-}
-
-// Name is the absolute path of the file.
-func (f File) Name() string { return filepath.Join(f.Top, filepath.FromSlash(f.Path)) }
-
-// OldName is the absolute path it had before.
-func (f File) OldName() string {
-	if f.OldPath == "" {
-		return f.Name()
-	}
-	return filepath.Join(f.Top, filepath.FromSlash(f.OldPath))
-}
 
 // Compare lists what differs between two checkpoints of a session, by directory and path. A directory only one of them
 // knows is left out: there is nothing to compare it with.
-func (s *Service) Compare(ctx context.Context, session string, from, to Checkpoint) ([]File, error) {
-	files := []File{}
+func (s *Service) Compare(ctx context.Context, ws machine.Workspace, from, to machine.Checkpoint) ([]machine.ChangedFile, error) {
+	files := []machine.ChangedFile{}
 	for _, new := range to.Trees {
-		i := slices.IndexFunc(from.Trees, func(t Tree) bool { return t.Dir == new.Dir && t.Top == new.Top })
+		i := slices.IndexFunc(from.Trees, func(t machine.Tree) bool { return t.Dir == new.Dir && t.Top == new.Top })
 		if i < 0 {
 			continue
 		}
-		changed, err := s.repo(session, new.Dir).compare(ctx, from.Trees[i], new)
+		changed, err := s.repo(ws, new.Dir).compare(ctx, from.Trees[i], new)
 		if err != nil {
 			return nil, fmt.Errorf("comparing %s: %w", new.Dir, err)
 		}
@@ -76,13 +29,13 @@ func (s *Service) Compare(ctx context.Context, session string, from, to Checkpoi
 	return files, nil
 }
 
-func (r *repo) compare(ctx context.Context, from, to Tree) ([]File, error) {
+func (r *repo) compare(ctx context.Context, from, to machine.Tree) ([]machine.ChangedFile, error) {
 	unlock, err := r.s.lock(ctx, r.git)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	files := []File{}
+	files := []machine.ChangedFile{}
 	if from.OID != to.OID {
 		if files, err = r.changedFiles(ctx, source{top: to.Top, prefix: to.Prefix}, from.OID, to.OID); err != nil {
 			return nil, err
@@ -92,14 +45,14 @@ func (r *repo) compare(ctx context.Context, from, to Tree) ([]File, error) {
 		}
 	}
 	files = append(files, skippedFiles(from, to)...)
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(files, func(a, b machine.ChangedFile) int { return strings.Compare(a.Path, b.Path) })
 	return files, nil
 }
 
 // skippedFiles are those that are not stored and look different than before, by size and time.
-func skippedFiles(from, to Tree) (files []File) {
-	was := map[string]Skipped{}
-	for _, s := range from.skippedBelow(to.Prefix) {
+func skippedFiles(from, to machine.Tree) (files []machine.ChangedFile) {
+	was := map[string]machine.SkippedFile{}
+	for _, s := range from.SkippedBelow(to.Prefix) {
 		was[s.Path] = s
 	}
 	for _, s := range to.Skipped {
@@ -108,26 +61,26 @@ func skippedFiles(from, to Tree) (files []File) {
 		if known && old.Size == s.Size && old.Time == s.Time {
 			continue
 		}
-		f := File{Top: to.Top, Path: s.Path, Status: Added, NewMode: "100644", NewSize: s.Size, Binary: true, Skipped: s.Why}
+		f := machine.ChangedFile{Top: to.Top, Path: s.Path, Status: machine.FileAdded, NewMode: "100644", NewSize: s.Size, Binary: true, Skipped: s.Why}
 		if known {
-			f.Status, f.OldMode, f.OldSize = Modified, "100644", old.Size
+			f.Status, f.OldMode, f.OldSize = machine.FileModified, "100644", old.Size
 		}
 		files = append(files, f)
 	}
 	for _, s := range was {
-		files = append(files, File{Top: to.Top, Path: s.Path, Status: Deleted, OldMode: "100644", OldSize: s.Size,
+		files = append(files, machine.ChangedFile{Top: to.Top, Path: s.Path, Status: machine.FileDeleted, OldMode: "100644", OldSize: s.Size,
 			Binary: true, Skipped: s.Why})
 	}
 	return files
 }
 
 // parseDiff reads what --raw and --numstat write with -z: records of the one, then of the other.
-func parseDiff(in []string, top string) ([]File, error) {
-	files, at := []File{}, map[string]int{}
+func parseDiff(in []string, top string) ([]machine.ChangedFile, error) {
+	files, at := []machine.ChangedFile{}, map[string]int{}
 	for len(in) > 0 {
 		var err error
 		if strings.HasPrefix(in[0], ":") {
-			var f File
+			var f machine.ChangedFile
 			if f, in, err = parseRaw(in); err == nil {
 				f.Top = top
 				at[f.Path] = len(files)
@@ -143,14 +96,14 @@ func parseDiff(in []string, top string) ([]File, error) {
 	return files, nil
 }
 
-func parseRaw(in []string) (f File, rest []string, err error) {
+func parseRaw(in []string) (f machine.ChangedFile, rest []string, err error) {
 	part := strings.Fields(strings.TrimPrefix(in[0], ":"))
 	if len(part) != 5 || len(in) < 2 {
 		return f, nil, fmt.Errorf("git wrote a record of a kind not known: %q", in[0])
 	}
-	f = File{OldMode: part[0], NewMode: part[1], OldOID: part[2], NewOID: part[3], Status: Status(part[4][0]), Path: in[1]}
+	f = machine.ChangedFile{OldMode: part[0], NewMode: part[1], OldOID: part[2], NewOID: part[3], Status: machine.FileStatus(part[4][0]), Path: in[1]}
 	in = in[2:]
-	if f.Status == Renamed {
+	if f.Status == machine.FileRenamed {
 		if len(in) == 0 {
 			return f, nil, fmt.Errorf("git wrote a renaming without its second name: %q", f.Path)
 		}
@@ -165,7 +118,7 @@ func parseRaw(in []string) (f File, rest []string, err error) {
 	return f, in, nil
 }
 
-func parseNumstat(in []string, files []File, at map[string]int) (rest []string, err error) {
+func parseNumstat(in []string, files []machine.ChangedFile, at map[string]int) (rest []string, err error) {
 	part := strings.SplitN(in[0], "\t", 3)
 	if len(part) != 3 {
 		return nil, fmt.Errorf("git wrote a count of a kind not known: %q", in[0])
@@ -194,7 +147,7 @@ func parseNumstat(in []string, files []File, at map[string]int) (rest []string, 
 }
 
 // sizes asks for the size of every version in one run.
-func (r *repo) sizes(ctx context.Context, src source, files []File) error {
+func (r *repo) sizes(ctx context.Context, src source, files []machine.ChangedFile) error {
 	var ask bytes.Buffer
 	for _, f := range files {
 		for _, oid := range []string{f.OldOID, f.NewOID} {

@@ -7,37 +7,39 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // Content returns a version of a file: ErrNoContent when no repository of the session has it,
 // ErrTooLarge past the limit.
-func (s *Service) Content(ctx context.Context, session, oid string) ([]byte, error) {
-	if !IsOID(oid) {
-		return nil, fmt.Errorf("%w: %q is not the name of a version", ErrNoContent, oid)
+func (s *Service) Content(ctx context.Context, ws machine.Workspace, oid string) ([]byte, error) {
+	if !machine.IsOID(oid) {
+		return nil, fmt.Errorf("%w: %q is not the name of a version", machine.ErrNoContent, oid)
 	}
 	ctx, done := s.reading(ctx)
 	defer done()
-	for _, git := range s.repositories(session) {
+	for _, git := range s.repositories(ws) {
 		r := &repo{s: s, git: git}
 		data, err := r.content(ctx, oid)
-		if !errors.Is(err, ErrNoContent) {
+		if !errors.Is(err, machine.ErrNoContent) {
 			return data, err
 		}
 	}
-	return nil, ErrNoContent
+	return nil, machine.ErrNoContent
 }
 
 // Contents returns the versions of many files, read at once: those that it does not return are read by Content, which
 // says why.
-func (s *Service) Contents(ctx context.Context, session string, oids []string) map[string][]byte {
+func (s *Service) Contents(ctx context.Context, ws machine.Workspace, oids []string) map[string][]byte {
 	ctx, done := s.reading(ctx)
 	defer done()
 	found := map[string][]byte{}
-	for _, git := range s.repositories(session) {
+	for _, git := range s.repositories(ws) {
 		r := &repo{s: s, git: git}
 		var ask bytes.Buffer
 		for _, oid := range oids {
-			if IsOID(oid) && found[oid] == nil {
+			if machine.IsOID(oid) && found[oid] == nil {
 				ask.WriteString(oid + "\n")
 			}
 		}
@@ -83,12 +85,7 @@ func (r *repo) content(ctx context.Context, oid string) ([]byte, error) {
 	kind, size, _ := strings.Cut(string(head), " ")
 	n, err := strconv.ParseInt(size, 10, 64)
 	if kind != "blob" || err != nil || int64(len(data)) != n+1 {
-		return nil, ErrNoContent
+		return nil, machine.ErrNoContent
 	}
 	return data[:n:n], nil
-}
-
-// IsOID reports whether s can be the name of a git object.
-func IsOID(s string) bool {
-	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }

@@ -8,6 +8,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // Names of the files that tell git how to read others: in every directory, and at the top alone.
@@ -218,7 +220,7 @@ const mostSought = 200_000 // directory entries
 
 // findSpecial looks for what git may have waited for, also where it is not looked for before: a file that was put
 // there between the look and the run, or among what is ignored. It returns nil when nothing is found.
-func (src source) findSpecial() (found *SpecialFileError) {
+func (src source) findSpecial() (found *machine.SpecialFileError) {
 	left := mostSought
 	for _, root := range []string{src.top, src.gitDir, src.common} {
 		if root == "" {
@@ -231,7 +233,7 @@ func (src source) findSpecial() (found *SpecialFileError) {
 			if err != nil || d.IsDir() || root == src.top && !isControl(name) && !isGits(relSlash(root, name)) {
 				return nil
 			}
-			if found, _ = checkEntry(filepath.Dir(name), d).(*SpecialFileError); found != nil {
+			if found, _ = checkEntry(filepath.Dir(name), d).(*machine.SpecialFileError); found != nil {
 				return fs.SkipAll
 			}
 			return nil

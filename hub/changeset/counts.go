@@ -3,6 +3,8 @@ package changeset
 import (
 	"context"
 	"errors"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // counted holds git's counts for two versions of a file.
@@ -15,15 +17,15 @@ type counted struct {
 // versions names two versions of a file; a side that is not there is "". The path is in it for its attributes.
 type versions struct{ path, old, new, oldMode, newMode string }
 
-func (f *File) versions() versions {
+func versionsOf(f *machine.ChangedFile) versions {
 	return versions{f.Path, f.OldOID, f.NewOID, f.OldMode, f.NewMode}
 }
 
-func (f *File) counted() counted {
+func countedOf(f *machine.ChangedFile) counted {
 	return counted{f.Additions, f.Deletions, f.Binary, f.OldSize, f.NewSize}
 }
 
-func (f *File) count(c counted) {
+func setCounted(f *machine.ChangedFile, c counted) {
 	f.Additions, f.Deletions, f.Binary, f.OldSize, f.NewSize = c.additions, c.deletions, c.binary, c.oldSize, c.newSize
 }
 
@@ -34,14 +36,14 @@ const (
 )
 
 // countKnown fills in what is remembered, and names the files of which nothing is.
-func (r *repo) countKnown(files []File) (unknown []string) {
+func (r *repo) countKnown(files []machine.ChangedFile) (unknown []string) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	had := r.s.counts[r.git]
 	for i := range files {
 		f := &files[i]
-		if c, ok := had[f.versions()]; ok {
-			f.count(c)
+		if c, ok := had[versionsOf(f)]; ok {
+			setCounted(f, c)
 			continue
 		}
 		unknown = append(unknown, f.Path)
@@ -52,7 +54,7 @@ func (r *repo) countKnown(files []File) (unknown []string) {
 	return unknown
 }
 
-func (r *repo) rememberCounts(files []File) {
+func (r *repo) rememberCounts(files []machine.ChangedFile) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	had := r.s.counts[r.git]
@@ -61,14 +63,14 @@ func (r *repo) rememberCounts(files []File) {
 		r.s.counts[r.git] = had
 	}
 	for i := range files {
-		had[files[i].versions()] = files[i].counted()
+		had[versionsOf(&files[i])] = countedOf(&files[i])
 	}
 }
 
 // changedFiles lists what differs between two trees. Lines are counted of what was not compared
 // before: after the write of
 // one file that is one file, however many others have changed.
-func (r *repo) changedFiles(ctx context.Context, src source, from, to string) ([]File, error) {
+func (r *repo) changedFiles(ctx context.Context, src source, from, to string) ([]machine.ChangedFile, error) {
 	files, err := r.namesChanged(ctx, src, from, to)
 	if err != nil {
 		return nil, err
@@ -95,7 +97,7 @@ func (r *repo) changedFiles(ctx context.Context, src source, from, to string) ([
 
 // namesChanged lists what differs between two trees without a look at the work tree, and then looks at the attribute
 // files that speak of it: counting lines reads them.
-func (r *repo) namesChanged(ctx context.Context, src source, from, to string) ([]File, error) {
+func (r *repo) namesChanged(ctx context.Context, src source, from, to string) ([]machine.ChangedFile, error) {
 	stored := src
 	stored.top = r.git
 	files, err := r.diffTree(ctx, stored, from, to, src.pathspec())
@@ -107,7 +109,7 @@ func (r *repo) namesChanged(ctx context.Context, src source, from, to string) ([
 	return files, errors.Join(err, src.checkParents(paths))
 }
 
-func (r *repo) diffTree(ctx context.Context, src source, from, to string, pathspec []string, more ...string) ([]File,
+func (r *repo) diffTree(ctx context.Context, src source, from, to string, pathspec []string, more ...string) ([]machine.ChangedFile,
 	error) {
 	args := []string{"diff-tree", "-r", "-z", "-M", "-l1000", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv"}
 	args = append(append(append(args, more...), from, to), pathspec...)
@@ -119,7 +121,7 @@ func (r *repo) diffTree(ctx context.Context, src source, from, to string, pathsp
 }
 
 // countTree lists what differs with lines and sizes.
-func (r *repo) countTree(ctx context.Context, src source, from, to string, pathspec []string) ([]File, error) {
+func (r *repo) countTree(ctx context.Context, src source, from, to string, pathspec []string) ([]machine.ChangedFile, error) {
 	files, err := r.diffTree(ctx, src, from, to, pathspec, "--numstat")
 	if err != nil {
 		return nil, err

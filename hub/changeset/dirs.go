@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // distinct cleans directories and drops those inside of another one, whose files would count twice. One that is a
@@ -26,18 +28,6 @@ func distinct(dirs []string) (out []string, err error) {
 		}
 	}
 	return out, nil
-}
-
-// outermost cleans directories and drops those inside of another one, repositories of their own too.
-func outermost(dirs []string) (out []string) {
-	for _, d := range dirs {
-		out = append(out, filepath.Clean(d))
-	}
-	slices.Sort(out)
-	out = slices.Compact(out)
-	return slices.DeleteFunc(out, func(d string) bool {
-		return slices.ContainsFunc(out, func(other string) bool { return other != d && inside(d, other) })
-	})
 }
 
 // innermost is the deepest of some directories that a path lies in, "" when it lies in none.
@@ -68,11 +58,11 @@ func isOwnRepository(dir string, around []string) (bool, error) {
 }
 
 // withoutNested drops from each tree what is listed in it as a repository of its own and has a tree beside it.
-func withoutNested(c Checkpoint) Checkpoint {
+func withoutNested(c machine.Checkpoint) machine.Checkpoint {
 	for i, t := range c.Trees {
-		c.Trees[i].Skipped = slices.DeleteFunc(slices.Clone(t.Skipped), func(sk Skipped) bool {
+		c.Trees[i].Skipped = slices.DeleteFunc(slices.Clone(t.Skipped), func(sk machine.SkippedFile) bool {
 			full := filepath.Join(t.Top, filepath.FromSlash(sk.Path))
-			return slices.ContainsFunc(c.Trees, func(o Tree) bool { return o.Top == full })
+			return slices.ContainsFunc(c.Trees, func(o machine.Tree) bool { return o.Top == full })
 		})
 	}
 	return c

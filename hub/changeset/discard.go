@@ -3,15 +3,17 @@ package changeset
 import (
 	"context"
 	"errors"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Discard puts files back to what is staged, or committed where nothing is: what is untracked goes.
-// Lines are taken back
-// from one file alone. The index stays as it is. Otherwise it is as Revert, and keep is how it is undone.
-func (s *Service) Discard(ctx context.Context, session string, tops []Tree, files []File, lines *Lines,
-	keep func(Undo) error) (int, error) {
-	return s.rewrite(ctx, session, tops, files, keep,
-		func(ctx context.Context, w *rewriting, f File) (steps []step, err error) {
+// PlanDiscard returns what puts files back to what is staged, or committed where nothing is: what is untracked goes.
+// Lines are taken back from one file alone. The index stays as it is. Otherwise it is as PlanRevert.
+func (s *Service) PlanDiscard(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (
+	machine.Rewrite, error,
+) {
+	return s.planRewrite(ctx, ws, tops, files,
+		func(ctx context.Context, w *rewriting, f machine.ChangedFile) (steps []step, err error) {
 			if w.index == nil {
 				if w.index, err = w.repo.index(ctx, w.src); err != nil {
 					return nil, err
@@ -21,14 +23,14 @@ func (s *Service) Discard(ctx context.Context, session string, tops []Tree, file
 		})
 }
 
-func (w *rewriting) discard(ctx context.Context, f File, lines *Lines) (steps []step, err error) {
+func (w *rewriting) discard(ctx context.Context, f machine.ChangedFile, lines *machine.Lines) (steps []step, err error) {
 	if err := errors.Join(kept(f), w.checkUnfiltered(ctx, f.Path)); err != nil {
 		return nil, err
 	}
 	if lines != nil {
 		return w.discardLines(ctx, f, *lines)
 	}
-	for _, path := range f.paths() {
+	for _, path := range f.Paths() {
 		var head, work [2]string // mode and name of what is committed, and of what is there
 		switch {
 		case path == f.OldPath:
@@ -57,7 +59,7 @@ func (w *rewriting) discard(ctx context.Context, f File, lines *Lines) (steps []
 }
 
 // discardLines undoes some of the differences between the index and the worktree.
-func (w *rewriting) discardLines(ctx context.Context, f File, l Lines) ([]step, error) {
+func (w *rewriting) discardLines(ctx context.Context, f machine.ChangedFile, l machine.Lines) ([]step, error) {
 	mode, oid := w.indexVersion(f)
 	staged, err := w.version(ctx, f.Path, mode, oid)
 	if err != nil {

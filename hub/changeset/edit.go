@@ -6,73 +6,112 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-)
 
-// Edit returns a file's new content given its current one; an error leaves everything unchanged.
-type Edit struct {
-	Path string // of a file below one of the directories
-	Edit func(content []byte) ([]byte, error)
-}
+	"github.com/ahphub/ahphub/hub/machine"
+)
 
 const mostEdited = 4 << 20 // bytes of a file
 
-// Edit rewrites files below the directories: all of them or, with an error, none. ErrConflict says
-// that a file is not one
-// that can be edited, or was written to at this moment. Before anything is written keep receives the undo document; it
-// may be nil.
-func (s *Service) Edit(ctx context.Context, session string, dirs []string, edits []Edit, keep func(Undo) error) error {
-	dirs, err := distinct(dirs)
-	if err != nil {
+// Texts reads files below the directories, to edit them. Errors: ErrConflict, when one cannot be edited.
+func (s *Service) Texts(ctx context.Context, ws machine.Workspace, dirs, paths []string) ([]machine.Text, error) {
+	texts := make([]machine.Text, len(paths))
+	_, done, err := s.eachEdited(ctx, ws, dirs, paths, func(w *rewriting, i int) error {
+		_, now, err := w.editable(paths[i])
+		if err == nil {
+			texts[i] = machine.Text{Path: paths[i], Data: now.data, Kept: keptOf(now, "")}
+		}
 		return err
-	}
-	var all []*rewriting
-	left := len(edits)
-	for _, dir := range dirs {
-		mine := slices.DeleteFunc(slices.Clone(edits), func(e Edit) bool { return innermost(e.Path, dirs) != dir })
-		if len(mine) == 0 {
-			continue
-		}
-		w, done, err := s.repo(session, dir).rewriting(ctx)
-		if err != nil {
-			return err
-		}
-		defer done()
-		for _, e := range mine {
-			if err := w.edit(e); err != nil {
-				return err
-			}
-		}
-		all, left = append(all, w), left-len(mine)
-	}
-	if left > 0 {
-		return fmt.Errorf("%w: a file is not in the directories of this session", ErrConflict)
-	}
-	if err := keepUndo(ctx, all, keep); err != nil {
-		return err
-	}
-	return carryAll(all)
+	})
+	done()
+	return texts, err
 }
 
-func (w *rewriting) edit(e Edit) error {
-	path, err := filepath.Rel(w.src.top, e.Path)
+// Edit rewrites files below the directories: all of them or, with an error, none. It returns how to take that back.
+// Errors: ErrConflict, when a file cannot be edited; ErrStale, when it is not what was read.
+func (s *Service) Edit(ctx context.Context, ws machine.Workspace, dirs []string, edits []machine.TextEdit) (machine.Rewrite, error) {
+	paths := make([]string, len(edits))
+	for i, e := range edits {
+		paths[i] = e.Path
+	}
+	all, done, err := s.eachEdited(ctx, ws, dirs, paths, func(w *rewriting, i int) error { return w.edit(edits[i]) })
+	defer done()
+	if err != nil {
+		return machine.Rewrite{}, err
+	}
+	r, err := keepRewrite(ctx, all)
+	if err != nil {
+		return machine.Rewrite{}, err
+	}
+	return r, carryAll(all)
+}
+
+// eachEdited opens the worktrees of some paths, until done is called, and visits each path in its own.
+func (s *Service) eachEdited(ctx context.Context, ws machine.Workspace, dirs, paths []string,
+	visit func(w *rewriting, i int) error) (all []*rewriting, done func(), err error) {
+	var open []func()
+	done = func() {
+		for _, f := range slices.Backward(open) {
+			f()
+		}
+	}
+	if dirs, err = distinct(dirs); err != nil {
+		return nil, done, err
+	}
+	left := len(paths)
+	for _, dir := range dirs {
+		var w *rewriting
+		for i, path := range paths {
+			if innermost(path, dirs) != dir {
+				continue
+			}
+			if w == nil {
+				var end func()
+				if w, end, err = s.repo(ws, dir).rewriting(ctx); err != nil {
+					return nil, done, err
+				}
+				all, open = append(all, w), append(open, end)
+			}
+			if err := visit(w, i); err != nil {
+				return nil, done, err
+			}
+			left--
+		}
+	}
+	if left > 0 {
+		return nil, done, fmt.Errorf("%w: a file is not in the directories of this session", machine.ErrConflict)
+	}
+	return all, done, nil
+}
+
+// editable returns the path of a text below the worktree's top, and what it holds now.
+func (w *rewriting) editable(full string) (path string, now *entry, err error) {
+	path, err = filepath.Rel(w.src.top, full)
 	if err != nil || !filepath.IsLocal(path) || isGits(path) {
-		return fmt.Errorf("%w: %s is not a file of this directory", ErrConflict, e.Path)
+		return "", nil, fmt.Errorf("%w: %s is not a file of this directory", machine.ErrConflict, full)
 	}
 	path = filepath.ToSlash(path)
-	now, err := readEntry(w.root, path)
+	now, err = readEntry(w.root, path)
+	switch {
+	case err != nil:
+		return path, nil, err
+	case now == nil:
+		return path, nil, fmt.Errorf("%w: there is no %s any more", machine.ErrConflict, path)
+	case now.link || len(now.data) > mostEdited:
+		return path, nil, fmt.Errorf("%w: %s is not a text that can be edited", machine.ErrConflict, path)
+	}
+	return path, now, nil
+}
+
+func (w *rewriting) edit(e machine.TextEdit) error {
+	path, now, err := w.editable(e.Path)
 	switch {
 	case err != nil:
 		return err
-	case now == nil:
-		return fmt.Errorf("%w: there is no %s any more", ErrConflict, path)
-	case now.link || len(now.data) > mostEdited:
-		return fmt.Errorf("%w: %s is not a text that can be edited", ErrConflict, path)
+	case !isKept(e.Was, now):
+		return fmt.Errorf("%w: %s", machine.ErrStale, path)
 	}
-	data, err := e.Edit(now.data)
-	if err == nil {
-		w.steps = append(w.steps, step{path, now, &entry{exec: now.exec, data: data}})
-	}
-	return err
+	w.steps = append(w.steps, step{path, now, &entry{exec: now.exec, data: e.Data}})
+	return nil
 }
 
 // isGits reports whether a path belongs to git itself, also in a nested repository.
@@ -82,12 +121,12 @@ func isGits(path string) bool {
 }
 
 // Staged returns how many files people have staged in the repositories of the directories.
-func (s *Service) Staged(ctx context.Context, session string, dirs []string) (n int, err error) {
+func (s *Service) Staged(ctx context.Context, ws machine.Workspace, dirs []string) (n int, err error) {
 	if dirs, err = distinct(dirs); err != nil {
 		return 0, err
 	}
 	for _, dir := range dirs {
-		_, x, err := s.repo(session, dir).readIndex(ctx)
+		_, x, err := s.repo(ws, dir).readIndex(ctx)
 		if err != nil {
 			return 0, err
 		}

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // entry is the content of a path in a worktree; nil for none.
@@ -37,7 +39,7 @@ func (e *entry) mode() string {
 	case e == nil:
 		return ""
 	case e.link:
-		return ModeSymlink
+		return machine.ModeSymlink
 	case e.exec:
 		return "100755"
 	}
@@ -70,12 +72,12 @@ func readEntry(root *os.Root, path string) (*entry, error) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), err == nil && info.IsDir():
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("%w: %s cannot be read", ErrConflict, path)
+		return nil, fmt.Errorf("%w: %s cannot be read", machine.ErrConflict, path)
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := root.Readlink(name)
 		return &entry{link: true, data: []byte(target)}, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%w: %s is not a file any more", ErrConflict, path)
+		return nil, fmt.Errorf("%w: %s is not a file any more", machine.ErrConflict, path)
 	}
 	f, err := plainFile(root.OpenFile(name, os.O_RDONLY|nonBlocking, 0)) // it may be another one by now
 	if err != nil {
@@ -143,7 +145,7 @@ func carryOut(root *os.Root, steps []step) error {
 	})
 	for _, s := range steps {
 		if now, err := readEntry(root, s.path); err != nil || !now.equal(s.was) {
-			return errors.Join(err, fmt.Errorf("%w: %s was changed just now", ErrConflict, s.path))
+			return errors.Join(err, fmt.Errorf("%w: %s was changed just now", machine.ErrConflict, s.path))
 		}
 	}
 	for i, s := range steps {
@@ -170,7 +172,7 @@ func writeEntry(root *os.Root, path string, e *entry) error {
 		return err
 	}
 	if isBehindLink(root, path) {
-		return fmt.Errorf("%w: a symbolic link stands in the way of %s", ErrConflict, path)
+		return fmt.Errorf("%w: a symbolic link stands in the way of %s", machine.ErrConflict, path)
 	}
 	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err

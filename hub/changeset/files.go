@@ -3,22 +3,24 @@ package changeset
 import (
 	"context"
 	"path/filepath"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // Files lists up to most files whose changes count, as absolute paths: known ones and those not
 // ignored.
-func (s *Service) Files(ctx context.Context, session string, dirs []string, most int) (files []string, err error) {
+func (s *Service) Files(ctx context.Context, ws machine.Workspace, dirs []string, most int) (files []string, err error) {
 	ctx, done := s.reading(ctx)
 	defer done()
 	if dirs, err = distinct(dirs); err != nil {
 		return nil, err
 	}
 	for _, dir := range dirs {
-		src, err := s.locate(ctx, session, dir)
+		src, err := s.locate(ctx, ws, dir)
 		if err != nil {
 			return files, err
 		}
-		paths, err := s.repo(session, dir).list(ctx, src)
+		paths, err := s.repo(ws, dir).list(ctx, src)
 		if err != nil {
 			return files, err
 		}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // isTrusted reports whether the owner allows the filters of a repository to run for reading.
@@ -53,7 +55,7 @@ func (w *rewriting) checkUnfiltered(ctx context.Context, path string) (err error
 		return err
 	}
 	if f := fields(out); len(f) == 3 && w.filters[f[2]] {
-		return fmt.Errorf("%w: %s goes through the filter %q, which runs only in directories named by --trust-filters: use git in a terminal", ErrConflict, path, f[2])
+		return fmt.Errorf("%w: %s goes through the filter %q, which runs only in directories named by --trust-filters: use git in a terminal", machine.ErrConflict, path, f[2])
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // newFiltered has a file that a filter of its configuration turns upside down, and tells how often that ran.
@@ -33,7 +35,7 @@ func TestFiltersRunForPeopleAlone(t *testing.T) {
 	p.fine(os.Chtimes(p.path("f.up"), time.Now().Add(-time.Minute), time.Now().Add(-time.Minute))) // not while it is staged
 	p.now()
 	p.want(p.staged())
-	p.refused("lines", func() error { return p.stage("f.up", &Lines{From: 2, To: 2}) }, `goes through the filter "up"`)
+	p.refused("lines", func() error { return p.stage("f.up", &machine.Lines{From: 2, To: 2}) }, `goes through the filter "up"`)
 	p.refused("discarding", func() error { _, err := p.discard("f.up", nil); return err }, "--trust-filters")
 	if ran() {
 		t.Fatal("a filter ran on a look")
@@ -43,14 +45,14 @@ func TestFiltersRunForPeopleAlone(t *testing.T) {
 		t.Errorf("staging without the filter: %q", p.indexed("f.up"))
 	}
 	p.want(p.staged(), "f.up all")
-	_, err := p.commitWith(Commit{Message: "x", Name: "Ana"})
+	_, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"})
 	p.fine(err)
 }
 
 func TestTrustedFilters(t *testing.T) {
 	p, ran := newFiltered(t)
 	p.write("f.up", "one\n2\nthree\n")
-	p.want(summary(func() []File { _, f := p.now(); return f }()), "M f.up +3 −2") // what is stored is not what is there
+	p.want(summary(func() []machine.ChangedFile { _, f := p.now(); return f }()), "M f.up +3 −2") // what is stored is not what is there
 	p.svc = New(Config{Dir: p.data, TrustFilters: []string{filepath.Dir(p.dir)}})
 	ran()
 	_, files := p.now()
@@ -60,7 +62,7 @@ func TestTrustedFilters(t *testing.T) {
 	if got := p.content(files[0].NewOID); got != "ONE\n2\nTHREE\n" {
 		t.Errorf("it is stored as %q", got)
 	}
-	p.fine(p.stage("f.up", &Lines{From: 2, To: 2}))
+	p.fine(p.stage("f.up", &machine.Lines{From: 2, To: 2}))
 	if got := p.indexed("f.up"); got != "ONE\n2\n" {
 		t.Errorf("the index has %q", got)
 	}

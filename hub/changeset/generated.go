@@ -7,22 +7,15 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-)
 
-// Generated reports whether a repository's attributes call a file generated.
-type Generated string
-
-// Values of linguist-generated in .gitattributes; "" when it does not mention the file.
-const (
-	GeneratedYes Generated = "yes"
-	GeneratedNo  Generated = "no"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 const generatedAttr = "linguist-generated"
 
 // setGenerated evaluates the worktree's attributes for changed files. It runs git only when an
 // attribute file mentions the attribute.
-func (r *repo) setGenerated(ctx context.Context, src source, files []File) error {
+func (r *repo) setGenerated(ctx context.Context, src source, files []machine.ChangedFile) error {
 	if !r.namesGenerated(src, files) {
 		return nil
 	}
@@ -41,16 +34,16 @@ func (r *repo) setGenerated(ctx context.Context, src source, files []File) error
 		}
 		switch f[2] {
 		case "set", "true":
-			files[i].Generated = GeneratedYes
+			files[i].Generated = machine.GeneratedYes
 		case "unset", "false":
-			files[i].Generated = GeneratedNo
+			files[i].Generated = machine.GeneratedNo
 		}
 	}
 	return nil
 }
 
 // namesGenerated searches the attribute files of the changed files' directories and their parents.
-func (r *repo) namesGenerated(src source, files []File) bool {
+func (r *repo) namesGenerated(src source, files []machine.ChangedFile) bool {
 	if mentions(filepath.Join(r.git, "info", "attributes")) {
 		return true
 	}

@@ -4,19 +4,21 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // What .gitattributes call generated, of the root and of directories below; what they do not speak of stays unsaid.
 func TestAttributesSayWhatIsGenerated(t *testing.T) {
 	p := newRepo(t)
-	generated := func() map[string]Generated {
+	generated := func() map[string]machine.Generated {
 		t.Helper()
 		before := p.checkpoint()
 		for _, name := range []string{"a.txt", "api/client.go", "api/hand.go", "api/deep/x.go", "ünï code.go"} {
 			had, _ := os.ReadFile(p.path(name))
 			p.write(name, string(had)+"more\n")
 		}
-		said := map[string]Generated{}
+		said := map[string]machine.Generated{}
 		for _, f := range p.compare(before, p.checkpoint()) {
 			if f.Generated != "" {
 				said[f.Path] = f.Generated
@@ -30,7 +32,7 @@ func TestAttributesSayWhatIsGenerated(t *testing.T) {
 	p.write("api/.gitattributes", "*.go linguist-generated\nhand.go -linguist-generated\ndeep/*.go linguist-generated=maybe\n")
 	p.write(".gitattributes", "*code.go linguist-generated=true\n")
 	got := generated()
-	for name, want := range map[string]Generated{"a.txt": "", "api/client.go": GeneratedYes, "api/hand.go": GeneratedNo, "api/deep/x.go": "", "ünï code.go": GeneratedYes} {
+	for name, want := range map[string]machine.Generated{"a.txt": "", "api/client.go": machine.GeneratedYes, "api/hand.go": machine.GeneratedNo, "api/deep/x.go": "", "ünï code.go": machine.GeneratedYes} {
 		if got[name] != want {
 			t.Errorf("%s is called %q, want %q", name, got[name], want)
 		}

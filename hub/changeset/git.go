@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/environ"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // run is one git program.
@@ -83,7 +84,7 @@ func (s *Service) git(ctx context.Context, r run) ([]byte, error) {
 		s.starting()
 	}
 	patience := s.patience(ctx, r)
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, &SlowError{Dir: r.dir, Limit: patience})
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, &machine.SlowError{Dir: r.dir, Limit: patience})
 	defer cancel()
 	config, env, said := safety, baseEnv(s.cfg.Pass), 4<<10
 	if r.acting {
@@ -108,7 +109,7 @@ func (s *Service) git(ctx context.Context, r run) ([]byte, error) {
 	}
 	switch {
 	case stdout.cut:
-		return nil, fmt.Errorf("git %s: %w: more than %d bytes of output", r.args[0], ErrTooLarge, s.cfg.OutputBytes)
+		return nil, fmt.Errorf("git %s: %w: more than %d bytes of output", r.args[0], machine.ErrTooLarge, s.cfg.OutputBytes)
 	case err != nil && ctx.Err() != nil:
 		return nil, r.of.explain(context.Cause(ctx))
 	case err != nil:

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // place is a directory of a user with a service beside it.
@@ -22,7 +24,26 @@ type place struct {
 	svc  *Service
 }
 
-const session = "ahp-session:/one"
+var session = machine.Workspace{Session: "ahp-session:/one"}
+
+// revert plans and carries out, as the host does, and returns how to take it back.
+func (p *place) revertFiles(tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (machine.Rewrite, error) {
+	p.t.Helper()
+	r, err := p.svc.PlanRevert(p.t.Context(), session, tops, files, lines)
+	if err != nil {
+		return r, err
+	}
+	return r, p.svc.CarryOut(p.t.Context(), session, r)
+}
+
+func (p *place) discardFiles(tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (machine.Rewrite, error) {
+	p.t.Helper()
+	r, err := p.svc.PlanDiscard(p.t.Context(), session, tops, files, lines)
+	if err != nil {
+		return r, err
+	}
+	return r, p.svc.CarryOut(p.t.Context(), session, r)
+}
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
@@ -38,7 +59,7 @@ func newPlace(t *testing.T) *place {
 	if err := os.Mkdir(p.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p.svc = New(Config{Dir: p.data})
+	p.svc = New(Config{Dir: p.data, Worktrees: filepath.Join(t.TempDir(), "trees")})
 	whole := p.dir
 	t.Cleanup(func() { p.fsck(whole) })
 	return p
@@ -104,7 +125,7 @@ func (p *place) remove(name string) {
 	}
 }
 
-func (p *place) checkpoint() Checkpoint {
+func (p *place) checkpoint() machine.Checkpoint {
 	p.t.Helper()
 	c, err := p.svc.Checkpoint(p.t.Context(), session, []string{p.dir})
 	if err == nil {
@@ -116,7 +137,7 @@ func (p *place) checkpoint() Checkpoint {
 	return c
 }
 
-func (p *place) compare(from, to Checkpoint) []File {
+func (p *place) compare(from, to machine.Checkpoint) []machine.ChangedFile {
 	p.t.Helper()
 	files, err := p.svc.Compare(p.t.Context(), session, from, to)
 	if err != nil {
@@ -146,7 +167,7 @@ func (p *place) changes(f func()) []string {
 }
 
 // summary is one line a file: status, path and what else is worth asserting.
-func summary(files []File) (out []string) {
+func summary(files []machine.ChangedFile) (out []string) {
 	for _, f := range files {
 		line := fmt.Sprintf("%c %s", f.Status, f.Path)
 		if f.OldPath != "" {

@@ -4,29 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
-)
 
-// indexed is a path in which the index differs from the last commit: git's names of both sides, ""
-// for none.
-type indexed struct {
-	headMode, headOID string
-	mode, oid         string
-	unmerged          bool
-}
+	"github.com/ahphub/ahphub/hub/machine"
+)
 
 // index holds the differences between one worktree's index and the last commit.
 type index struct {
-	stamp string             // of the file, before it was read
-	files map[string]indexed // by path below the top
+	stamp string                        // of the file, before it was read
+	files map[string]machine.StagedFile // by path below the top
 }
 
 // index reads the person's index without writing to it. If it equals the last commit it lists
 // nothing.
 func (r *repo) index(ctx context.Context, src source) (*index, error) {
-	x := &index{files: map[string]indexed{}}
+	x := &index{files: map[string]machine.StagedFile{}}
 	if src.gitDir == "" {
 		return x, nil
 	}
@@ -67,7 +62,7 @@ func (x *index) parse(in []string) error {
 		if err != nil {
 			return err
 		}
-		x.files[f.Path] = indexed{f.OldMode, f.OldOID, f.NewMode, f.NewOID, f.Status == 'U'}
+		x.files[f.Path] = machine.StagedFile{HeadMode: f.OldMode, HeadOID: f.OldOID, Mode: f.NewMode, OID: f.NewOID, Unmerged: f.Status == 'U'}
 		in = rest
 	}
 	return nil
@@ -75,35 +70,10 @@ func (x *index) parse(in []string) error {
 
 // version returns the index's version of a path, given that of the last commit.
 func (x *index) version(path, headMode, headOID string) (mode, oid string) {
-	if i, ok := x.files[path]; ok && !i.unmerged {
-		return i.mode, i.oid
+	if i, ok := x.files[path]; ok && !i.Unmerged {
+		return i.Mode, i.OID
 	}
 	return headMode, headOID
-}
-
-// How much of a change is staged.
-const (
-	StagedPart = "part"
-	StagedAll  = "all"
-)
-
-// Staging holds what the indexes of a session's worktrees contain of its uncommitted changes.
-type Staging struct {
-	Repositories int    // among the directories
-	Files        int    // in which an index differs from the last commit
-	Busy         string // what is in progress in one of them, as in "a merge"
-	tops         map[string]*index
-	stamps       map[string]string // of the index files it was read from
-}
-
-// IsCurrent reports whether the indexes have not changed since they were read.
-func (s Staging) IsCurrent() bool {
-	for file, stamp := range s.stamps {
-		if stampOf(file) != stamp {
-			return false
-		}
-	}
-	return true
 }
 
 // stampOf returns a stamp that changes with a file.
@@ -116,33 +86,31 @@ func stampOf(file string) string {
 }
 
 // Staging reads the person's indexes; it runs and writes nothing of theirs.
-func (s *Service) Staging(ctx context.Context, session string, dirs []string) (Staging, error) {
-	out := Staging{tops: map[string]*index{}, stamps: map[string]string{}}
+func (s *Service) Staging(ctx context.Context, ws machine.Workspace, dirs []string) (machine.Staging, error) {
+	out := machine.Staging{Tops: map[string]map[string]machine.StagedFile{}, Stamp: machine.Stamp{}}
 	dirs, err := distinct(dirs)
 	if err != nil {
 		return out, err
 	}
 	for _, dir := range dirs {
-		src, x, err := s.repo(session, dir).readIndex(ctx)
+		src, x, err := s.repo(ws, dir).readIndex(ctx)
 		if err != nil {
 			return out, fmt.Errorf("reading the index of %s: %w", dir, err)
 		}
 		if src.gitDir == "" {
 			continue
 		}
-		out.stamps[filepath.Join(src.gitDir, "index")] = x.stamp
+		out.Stamp[filepath.Join(src.gitDir, "index")] = x.stamp
 		out.Repositories++
 		out.Files += len(x.files)
 		if busy := src.busy(); busy != "" {
 			out.Busy = busy
 		}
-		if had := out.tops[src.top]; had != nil { // two directories of one work tree
-			for path, i := range x.files {
-				had.files[path] = i
-			}
+		if had := out.Tops[src.top]; had != nil { // two directories of one worktree
+			maps.Copy(had, x.files)
 			continue
 		}
-		out.tops[src.top] = x
+		out.Tops[src.top] = x.files
 	}
 	return out, nil
 }
@@ -153,32 +121,12 @@ func (r *repo) readIndex(ctx context.Context) (source, *index, error) {
 		return source{}, nil, err
 	}
 	defer unlock()
-	src, err := r.s.locate(ctx, r.session, r.dir)
+	src, err := r.s.locate(ctx, r.ws, r.dir)
 	if err != nil {
 		return src, nil, err
 	}
 	x, err := r.index(ctx, src)
 	return src, x, err
-}
-
-// Of returns how much of an uncommitted change is staged: "", StagedPart or StagedAll.
-func (s Staging) Of(f File) string {
-	x := s.tops[f.Top]
-	if x == nil {
-		return ""
-	}
-	i, new := x.files[f.Path]
-	if i.unmerged {
-		return ""
-	}
-	o, old := x.files[f.OldPath]
-	switch all := new && i.mode == f.NewMode && i.oid == f.NewOID && (f.OldPath == "" || old && o.mode == ""); {
-	case all:
-		return StagedAll
-	case new || old && f.OldPath != "":
-		return StagedPart
-	}
-	return ""
 }
 
 // busy returns the unfinished operation in a repository, such as a merge; "" for none.
@@ -192,7 +140,7 @@ func (src source) busy() string {
 	return ""
 }
 
-var errLocked = fmt.Errorf("%w: the index is locked, as another git is at work there: try again, or remove its index.lock when none runs", ErrConflict)
+var errLocked = fmt.Errorf("%w: the index is locked, as another git is at work there: try again, or remove its index.lock when none runs", machine.ErrConflict)
 
 // act runs git as the person would. A locked index or any other refusal is ErrConflict, with git's
 // message.
@@ -209,5 +157,5 @@ func refusal(err error) error {
 	case strings.Contains(g.stderr, ".lock': File exists"):
 		return errLocked
 	}
-	return fmt.Errorf("%w: git says: %s", ErrConflict, g.stderr)
+	return fmt.Errorf("%w: git says: %s", machine.ErrConflict, g.stderr)
 }

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // Checkpoints are taken while earlier ones are being kept: packing takes no directory away under one that writes there.
 func TestKeepDoesNotBlockOthers(t *testing.T) {
 	p := newPlace(t)
 	ctx, stop := context.WithCancel(t.Context())
-	kept := make(chan Checkpoint)
+	kept := make(chan machine.Checkpoint)
 	var keepers sync.WaitGroup
 	for range 2 {
 		keepers.Go(func() {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // layout is the location of the repository around a directory, with links resolved. It is found by
@@ -163,13 +165,13 @@ func isHead(name string) (bool, error) {
 	if ref, ok := bytes.CutPrefix(head, []byte("ref:")); ok {
 		return bytes.HasPrefix(bytes.TrimLeft(ref, " \t\n\r"), []byte("refs/")), nil
 	}
-	return len(head) >= 40 && IsOID(string(head[:40])), nil
+	return len(head) >= 40 && machine.IsOID(string(head[:40])), nil
 }
 
 // onlySpecial returns only errors of special files: to git, an unreadable directory is not a
 // repository.
 func onlySpecial(err error) error {
-	if special, ok := errors.AsType[*SpecialFileError](err); ok {
+	if special, ok := errors.AsType[*machine.SpecialFileError](err); ok {
 		return special
 	}
 	return nil

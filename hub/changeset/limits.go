@@ -4,38 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
-
-// SlowError reports that git did not answer in time and was stopped.
-type SlowError struct {
-	Dir   string // "" when it is not known which
-	Limit time.Duration
-}
-
-func (e *SlowError) Error() string {
-	where := ""
-	if e.Dir != "" {
-		where = " in " + e.Dir
-	}
-	return fmt.Sprintf("git did not answer within %s%s and was stopped: try again, "+
-		"and look for a slow disk or a file that it waits for", e.Limit, where)
-}
-
-// Refusal returns the text of an error about the caller's files, which is not a fault of the host.
-func Refusal(err error) (message string, ok bool) {
-	if special, ok := errors.AsType[*SpecialFileError](err); ok {
-		return special.Error(), true
-	}
-	if outside, ok := errors.AsType[*OutsideError](err); ok {
-		return outside.Error(), true
-	}
-	if slow, ok := errors.AsType[*SlowError](err); ok {
-		return slow.Error(), true
-	}
-	return "", false
-}
 
 type patienceKey struct{}
 
@@ -56,12 +28,12 @@ func (s *Service) patience(ctx context.Context, r run) time.Duration {
 
 // reading bounds the total time that a page or a client waits, including queues.
 func (s *Service) reading(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, s.cfg.Reads, &SlowError{Limit: s.cfg.Reads})
+	return context.WithTimeoutCause(ctx, s.cfg.Reads, &machine.SlowError{Limit: s.cfg.Reads})
 }
 
 // explain names the file that git most likely waited for when it was stopped.
 func (src source) explain(cause error) error {
-	if _, slow := errors.AsType[*SlowError](cause); slow {
+	if _, slow := errors.AsType[*machine.SlowError](cause); slow {
 		if found := src.findSpecial(); found != nil {
 			return found
 		}

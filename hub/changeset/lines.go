@@ -6,13 +6,9 @@ import (
 
 	"znkr.io/diff"
 	"znkr.io/diff/textdiff"
-)
 
-// Lines names lines of one side of a changed file, 1-based and inclusive.
-type Lines struct {
-	Before   bool // of the old side
-	From, To int
-}
+	"github.com/ahphub/ahphub/hub/machine"
+)
 
 // block is a run of lines of one version and its counterpart in the other, 0-based, ends exclusive.
 type block struct{ x0, x1, y0, y1 int }
@@ -31,7 +27,7 @@ func blocks(x, y []byte) []block {
 // the other, and so on; surplus lines of a side are selected with their own numbers, and on the
 // other side with its last line. If the named side has no lines, the neighbours of the gap stand
 // for it.
-func (b block) pick(l Lines) (x, y []bool) {
+func (b block) pick(l machine.Lines) (x, y []bool) {
 	x, y = make([]bool, b.x1-b.x0), make([]bool, b.y1-b.y0)
 	named, other, first := y, x, b.y0
 	if l.Before {
@@ -59,7 +55,7 @@ func fill(list []bool, v bool) {
 
 // mix makes a version between two: with the selected changes, or with all others. n is the number
 // of selected lines.
-func mix(x, y []byte, l Lines, with bool) (out []byte, n int) {
+func mix(x, y []byte, l machine.Lines, with bool) (out []byte, n int) {
 	xs, ys := splitLines(x), splitLines(y)
 	var w lineWriter
 	at := 0
@@ -133,8 +129,8 @@ func (w *lineWriter) end(i int) string {
 
 // carried returns the lines of x that correspond to l in y: the equal ones, and x's side of
 // differences. ok is false when there are none.
-func carried(x, y []byte, l Lines) (out Lines, ok bool) {
-	out = Lines{Before: l.Before}
+func carried(x, y []byte, l machine.Lines) (out machine.Lines, ok bool) {
+	out = machine.Lines{Before: l.Before}
 	include := func(from, to int) { // from zero on, without the end
 		if from < to {
 			if !ok {

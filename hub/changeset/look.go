@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // known is the result of the last look at a directory. A look at a few files continues from there.
 type known struct {
 	src  source
-	tree Tree
+	tree machine.Tree
 	from string // which version of the user's index the private one began as
 	set  string // which version of the repository's settings was read
 }
@@ -20,17 +22,17 @@ type known struct {
 // reads only those. Paths are absolute, with links resolved as Walk resolves them; a directory
 // stands for its content. It reads everything after a change of ignore rules or of the user's
 // index, and when very many files were written.
-func (s *Service) Look(ctx context.Context, session string, dirs, paths []string) (Checkpoint, error) {
-	return s.each(ctx, session, dirs, func(r *repo) (Tree, error) { return r.look(ctx, paths) })
+func (s *Service) Look(ctx context.Context, ws machine.Workspace, dirs, paths []string) (machine.Checkpoint, error) {
+	return s.each(ctx, ws, dirs, func(r *repo) (machine.Tree, error) { return r.look(ctx, paths) })
 }
 
 // mostNarrow is how many written files are looked at one by one; with more, looking at everything is not slower.
 const mostNarrow = 500
 
-func (r *repo) look(ctx context.Context, paths []string) (Tree, error) {
+func (r *repo) look(ctx context.Context, paths []string) (machine.Tree, error) {
 	unlock, err := r.s.lock(ctx, r.git)
 	if err != nil {
-		return Tree{}, err
+		return machine.Tree{}, err
 	}
 	defer unlock()
 	k := r.s.lastLook(r)
@@ -38,7 +40,7 @@ func (r *repo) look(ctx context.Context, paths []string) (Tree, error) {
 		return r.takeAll(ctx)
 	}
 	if same, err := r.sameLayout(ctx, k); err != nil {
-		return Tree{}, err
+		return machine.Tree{}, err
 	} else if !same {
 		return r.takeAll(ctx)
 	}
@@ -81,30 +83,30 @@ func decides(name string) bool {
 func (src source) root() string { return filepath.Join(src.top, filepath.FromSlash(src.prefix)) }
 
 // takeSome updates the tree for some paths; the lock is held.
-func (r *repo) takeSome(ctx context.Context, k known, written []string) (Tree, error) {
+func (r *repo) takeSome(ctx context.Context, k known, written []string) (machine.Tree, error) {
 	if _, err := os.Stat(k.src.root()); err != nil {
 		return r.takeAll(ctx) // which says what is wrong
 	}
 	if err := k.src.checkAround(ctx, written); err != nil {
-		return Tree{}, err
+		return machine.Tree{}, err
 	}
 	if err := r.unlockIndex(); err != nil {
-		return Tree{}, err
+		return machine.Tree{}, err
 	}
 	had, fresh, err := r.among(ctx, k.src, written)
 	if err != nil {
-		return Tree{}, err
+		return machine.Tree{}, err
 	}
 	fresh, skipped := r.affordable(k.src, fresh)
 	unread, err := r.store(ctx, k.src, append(had, fresh...))
 	if err != nil {
-		return Tree{}, err
+		return machine.Tree{}, err
 	}
 	t := k.tree
 	t.Skipped = bySkippedPath(slices.Concat(outside(k.tree.Skipped, written), skipped, unread))
 	if len(had)+len(fresh) > 0 {
 		if t.OID, err = r.writeTree(ctx, k.src); err != nil {
-			return Tree{}, err
+			return machine.Tree{}, err
 		}
 	}
 	r.s.remember(r, k.src, t)
@@ -130,8 +132,8 @@ func (r *repo) among(ctx context.Context, src source, written []string) (had, fr
 }
 
 // outside returns the entries of a list that are neither at nor below one of the paths.
-func outside(list []Skipped, paths []string) []Skipped {
-	return slices.DeleteFunc(slices.Clone(list), func(s Skipped) bool {
+func outside(list []machine.SkippedFile, paths []string) []machine.SkippedFile {
+	return slices.DeleteFunc(slices.Clone(list), func(s machine.SkippedFile) bool {
 		return slices.ContainsFunc(paths, func(p string) bool { return under(s.Path, p) })
 	})
 }
@@ -149,7 +151,7 @@ func (r *repo) sameLayout(ctx context.Context, k *known) (bool, error) {
 	if l != k.src.found || l.settingsStamp() != k.set {
 		return false, nil
 	}
-	if _, err := r.s.admit(ctx, r.session, l); err != nil {
+	if _, err := r.s.admit(ctx, r.ws, l); err != nil {
 		return false, err
 	}
 	return true, k.src.checkTop()
@@ -176,7 +178,7 @@ func (r *repo) indexFrom() string {
 	return string(mark)
 }
 
-func (s *Service) remember(r *repo, src source, t Tree) {
+func (s *Service) remember(r *repo, src source, t machine.Tree) {
 	k := &known{src: src, tree: t, from: r.indexFrom(), set: src.stamp}
 	s.mu.Lock()
 	defer s.mu.Unlock()

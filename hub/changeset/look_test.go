@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // look is told of some paths.
-func (p *place) look(paths ...string) Checkpoint {
+func (p *place) look(paths ...string) machine.Checkpoint {
 	p.t.Helper()
 	for i, name := range paths {
 		paths[i] = p.path(name)
@@ -185,7 +187,7 @@ func TestNestedDirectories(t *testing.T) {
 	inner.commit()
 	other := newRepo(t)
 	dirs := []string{inner.dir, p.path("sub"), p.dir, other.dir}
-	all := func() Checkpoint {
+	all := func() machine.Checkpoint {
 		c, err := p.svc.Checkpoint(t.Context(), session, dirs)
 		if err != nil {
 			t.Fatal(err)

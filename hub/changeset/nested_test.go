@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // nest is a repository with another one in it; both are directories of the session.
@@ -47,14 +49,14 @@ func eachNest(t *testing.T, do func(t *testing.T, n nest)) {
 func (n nest) dirs() []string { return []string{n.dir, n.inner.dir} }
 
 // changed writes into both, and tells what is uncommitted.
-func (n nest) changed() ([]Tree, []File) {
+func (n nest) changed() ([]machine.Tree, []machine.ChangedFile) {
 	n.t.Helper()
 	n.write("a.txt", "outer\n")
 	n.inner.write("a.txt", "inner\n")
 	return n.uncommitted()
 }
 
-func (n nest) uncommitted() ([]Tree, []File) {
+func (n nest) uncommitted() ([]machine.Tree, []machine.ChangedFile) {
 	n.t.Helper()
 	head, err := n.svc.Head(n.t.Context(), session, n.dirs())
 	n.fine(err)
@@ -72,8 +74,8 @@ func (n nest) indexes(want string) {
 	}
 }
 
-func (n nest) of(files []File, top string) []File {
-	return slices.DeleteFunc(slices.Clone(files), func(f File) bool { return f.Top != top })
+func (n nest) of(files []machine.ChangedFile, top string) []machine.ChangedFile {
+	return slices.DeleteFunc(slices.Clone(files), func(f machine.ChangedFile) bool { return f.Top != top })
 }
 
 // What is done to a file is done in the repository it is of: that of the innermost directory.
@@ -93,7 +95,7 @@ func TestStagingInNestedRepositories(t *testing.T) {
 			t.Errorf("it is said that %d files are staged in %d repositories", staging.Files, staging.Repositories)
 		}
 		for _, f := range files {
-			if got, want := staging.Of(f) == StagedAll, f.Top == n.inner.dir; got != want {
+			if got, want := staging.Of(f) == machine.StagedAll, f.Top == n.inner.dir; got != want {
 				t.Errorf("%s is staged: %v", f.Name(), got)
 			}
 		}
@@ -103,8 +105,8 @@ func TestStagingInNestedRepositories(t *testing.T) {
 		if got, err := n.svc.Staged(t.Context(), session, n.dirs()); got != 2 || err != nil {
 			t.Errorf("%d files are staged: %v", got, err)
 		}
-		_, err = n.svc.Commit(t.Context(), session, tops, files, Commit{Message: "both", Name: "Ana", Email: "ana@example.org"})
-		if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), "several repositories") {
+		_, err = n.svc.Commit(t.Context(), session, tops, files, machine.Commit{Message: "both", Name: "Ana", Email: "ana@example.org"})
+		if !errors.Is(err, machine.ErrConflict) || !strings.Contains(err.Error(), "several repositories") {
 			t.Errorf("a commit in both: %v", err)
 		}
 		_, err = n.svc.Unstage(t.Context(), session, tops, inner, nil)
@@ -123,7 +125,7 @@ func TestCommitInANestedRepository(t *testing.T) {
 		tops, files := n.changed()
 		_, err := n.svc.Stage(t.Context(), session, tops, n.of(files, n.inner.dir), nil)
 		n.fine(err)
-		_, err = n.svc.Commit(t.Context(), session, tops, files, Commit{Message: "in the inner one", Name: "Ana", Email: "ana@example.org"})
+		_, err = n.svc.Commit(t.Context(), session, tops, files, machine.Commit{Message: "in the inner one", Name: "Ana", Email: "ana@example.org"})
 		n.fine(err)
 		if got := n.inner.git("log", "-1", "--format=%s %an"); got != "in the inner one Ana" {
 			t.Errorf("the inner one's last commit is %q", got)
@@ -139,15 +141,15 @@ func TestDiscardAndRevertInNestedRepositories(t *testing.T) {
 		before, err := n.svc.Checkpoint(t.Context(), session, n.dirs())
 		n.fine(err)
 		tops, files := n.changed()
-		var kept Undo
-		_, err = n.svc.Discard(t.Context(), session, tops, n.of(files, n.inner.dir), nil, func(u Undo) error { kept = u; return nil })
+		var kept machine.Rewrite
+		kept, err = n.discardFiles(tops, n.of(files, n.inner.dir), nil)
 		n.fine(err)
 		n.reads("outer\n", "one\ntwo\nthree\n")
 		n.fine(n.svc.TakeBack(t.Context(), session, kept))
 		n.reads("outer\n", "inner\n")
 		now, err := n.svc.Checkpoint(t.Context(), session, n.dirs())
 		n.fine(err)
-		_, err = n.svc.Revert(t.Context(), session, now.Trees, n.of(n.compare(before, now), n.inner.dir), nil, nil)
+		_, err = n.revertFiles(now.Trees, n.of(n.compare(before, now), n.inner.dir), nil)
 		n.fine(err)
 		n.reads("outer\n", "one\ntwo\nthree\n")
 		n.indexes("|")
@@ -164,12 +166,11 @@ func (n nest) reads(outer, inner string) {
 // An edit of both at once is one of either or none.
 func TestEditInNestedRepositories(t *testing.T) {
 	eachNest(t, func(t *testing.T, n nest) {
-		say := func(text string) func([]byte) ([]byte, error) {
-			return func([]byte) ([]byte, error) { return []byte(text), nil }
-		}
-		both := []Edit{{n.path("a.txt"), say("edited\n")}, {n.inner.path("a.txt"), say("edited inside\n")}}
-		var kept Undo
-		n.fine(n.svc.Edit(t.Context(), session, n.dirs(), both, func(u Undo) error { kept = u; return nil }))
+		texts, err := n.svc.Texts(t.Context(), session, n.dirs(), []string{n.path("a.txt"), n.inner.path("a.txt")})
+		n.fine(err)
+		both := []machine.TextEdit{{Path: texts[0].Path, Was: texts[0].Kept, Data: []byte("edited\n")}, {Path: texts[1].Path, Was: texts[1].Kept, Data: []byte("edited inside\n")}}
+		kept, err := n.svc.Edit(t.Context(), session, n.dirs(), both)
+		n.fine(err)
 		n.reads("edited\n", "edited inside\n")
 		tops := map[string]string{}
 		for _, f := range kept.Files {
@@ -181,7 +182,12 @@ func TestEditInNestedRepositories(t *testing.T) {
 		n.fine(n.svc.TakeBack(t.Context(), session, kept))
 		for _, gits := range []string{"inner/.git", "inner/.git/config", "inner/.GIT/config", ".git/config"} {
 			n.refused(gits, func() error {
-				return n.svc.Edit(t.Context(), session, []string{n.dir}, []Edit{{n.path(gits), say("")}}, nil)
+				_, err := n.svc.Edit(t.Context(), session, []string{n.dir}, []machine.TextEdit{{Path: n.path(gits)}})
+				return err
+			}, "is not a file of this directory")
+			n.refused("reading "+gits, func() error {
+				_, err := n.svc.Texts(t.Context(), session, []string{n.dir}, []string{n.path(gits)})
+				return err
 			}, "is not a file of this directory")
 		}
 	})

@@ -4,14 +4,16 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // CreateBranch makes a branch at HEAD in each repository of the directories, and checks it out;
 // files and index stay. If the branch exists in one of them, none is made.
-func (s *Service) CreateBranch(ctx context.Context, session string, tops []Tree, name string) error {
+func (s *Service) CreateBranch(ctx context.Context, ws machine.Workspace, tops []machine.Tree, name string) error {
 	var at []*rewriting
 	for _, t := range tops {
-		w, done, err := s.repo(session, t.Dir).rewriting(ctx)
+		w, done, err := s.repo(ws, t.Dir).rewriting(ctx)
 		if err != nil {
 			return err
 		}
@@ -25,7 +27,7 @@ func (s *Service) CreateBranch(ctx context.Context, session string, tops []Tree,
 		at = append(at, w)
 	}
 	if len(at) == 0 {
-		return fmt.Errorf("%w: there is no git repository here", ErrConflict)
+		return fmt.Errorf("%w: there is no git repository here", machine.ErrConflict)
 	}
 	made := map[string]bool{} // two directories of one work tree
 	for _, w := range at {
@@ -42,21 +44,21 @@ func (s *Service) CreateBranch(ctx context.Context, session string, tops []Tree,
 
 func (w *rewriting) newBranchName(ctx context.Context, name string) error {
 	if strings.HasPrefix(name, "-") || strings.ContainsRune(name, 0) || name == "HEAD" {
-		return fmt.Errorf("%w: %q cannot be the name of a branch", ErrConflict, name)
+		return fmt.Errorf("%w: %q cannot be the name of a branch", machine.ErrConflict, name)
 	}
 	if _, err := w.s.theirs(ctx, w.src, "check-ref-format", "refs/heads/"+name); err != nil {
 		if !hasExited(err) {
 			return err
 		}
 		return fmt.Errorf("%w: %q cannot be the name of a branch: use letters, digits, dashes and slashes, as in fix/typo",
-			ErrConflict, name)
+			machine.ErrConflict, name)
 	}
 	if there, err := w.s.ask(ctx, w.src, "rev-parse", "--verify", "--quiet", "--end-of-options",
 		"refs/heads/"+name); err != nil || there != "" {
 		if err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: there is a branch %s already: choose another name", ErrConflict, name)
+		return fmt.Errorf("%w: there is a branch %s already: choose another name", machine.ErrConflict, name)
 	}
 	return nil
 }

@@ -136,7 +136,7 @@ func TestOddRepositories(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newRepo(t)
-			p.svc = New(Config{Dir: p.data, Granted: func(string, *OutsideError) bool { return true }})
+			p.svc.anywhere = true
 			git := prepare(p)
 			before := p.checkpoint()
 			p.write("a.txt", "changed\n")

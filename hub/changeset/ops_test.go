@@ -10,10 +10,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // now is what is uncommitted, with the trees to act on.
-func (p *place) now() ([]Tree, []File) {
+func (p *place) now() ([]machine.Tree, []machine.ChangedFile) {
 	p.t.Helper()
 	head, err := p.svc.Head(p.t.Context(), session, []string{p.dir})
 	if err != nil {
@@ -24,24 +26,24 @@ func (p *place) now() ([]Tree, []File) {
 }
 
 // one is the uncommitted change of a path.
-func (p *place) one(path string) ([]Tree, []File) {
+func (p *place) one(path string) ([]machine.Tree, []machine.ChangedFile) {
 	p.t.Helper()
 	tops, files := p.now()
-	files = slices.DeleteFunc(files, func(f File) bool { return f.Path != path })
+	files = slices.DeleteFunc(files, func(f machine.ChangedFile) bool { return f.Path != path })
 	if len(files) != 1 {
 		p.t.Fatalf("%s is not among what is uncommitted", path)
 	}
 	return tops, files
 }
 
-func (p *place) stage(path string, lines *Lines) error {
+func (p *place) stage(path string, lines *machine.Lines) error {
 	p.t.Helper()
 	tops, files := p.one(path)
 	_, err := p.svc.Stage(p.t.Context(), session, tops, files, lines)
 	return err
 }
 
-func (p *place) unstage(path string, lines *Lines) error {
+func (p *place) unstage(path string, lines *machine.Lines) error {
 	p.t.Helper()
 	tops, files := p.one(path)
 	_, err := p.svc.Unstage(p.t.Context(), session, tops, files, lines)
@@ -49,18 +51,16 @@ func (p *place) unstage(path string, lines *Lines) error {
 }
 
 // discard throws away a path, or everything, and returns how to take it back.
-func (p *place) discard(path string, lines *Lines) (Undo, error) {
+func (p *place) discard(path string, lines *machine.Lines) (machine.Rewrite, error) {
 	p.t.Helper()
 	tops, files := p.now()
 	if path != "" {
 		tops, files = p.one(path)
 	}
-	var kept Undo
-	_, err := p.svc.Discard(p.t.Context(), session, tops, files, lines, func(u Undo) error { kept = u; return nil })
-	return kept, err
+	return p.discardFiles(tops, files, lines)
 }
 
-func (p *place) commitWith(c Commit) (Committed, error) {
+func (p *place) commitWith(c machine.Commit) (machine.Committed, error) {
 	p.t.Helper()
 	tops, files := p.now()
 	return p.svc.Commit(p.t.Context(), session, tops, files, c)
@@ -95,7 +95,7 @@ func (p *place) refused(what string, do func() error, words string) {
 	p.now() // what is uncommitted has been looked at before: only do is watched
 	frozen := p.freeze()
 	err := do()
-	if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), words) {
+	if !errors.Is(err, machine.ErrConflict) || !strings.Contains(err.Error(), words) {
 		p.t.Errorf("%s: got %v, want something with %q", what, err, words)
 	}
 	frozen()
@@ -212,7 +212,7 @@ func TestOperationsOnOddFiles(t *testing.T) {
 			if got := p.read(c.path); got != c.was || p.git("status", "--porcelain") != "" {
 				t.Errorf("discarding left %q, %s", got, p.git("status", "--porcelain"))
 			}
-			if !undo.Applies() {
+			if !p.svc.CanTakeBack(t.Context(), session, undo) {
 				t.Error("what was discarded cannot be taken back")
 			}
 			p.fine(p.svc.TakeBack(t.Context(), session, undo))
@@ -220,7 +220,7 @@ func TestOperationsOnOddFiles(t *testing.T) {
 				t.Errorf("taking it back made %q", got)
 			}
 			p.refused("taking it back again", func() error { return p.svc.TakeBack(t.Context(), session, undo) }, "written to since")
-			done, err := p.commitWith(Commit{Message: "Change " + c.path, Name: "Ana", Email: "ana@host"})
+			done, err := p.commitWith(machine.Commit{Message: "Change " + c.path, Name: "Ana", Email: "ana@host"})
 			p.fine(err)
 			if done.Branch != "main" || p.git("status", "--porcelain") != "" || p.read("ignored.log") != "ignored\n" {
 				t.Errorf("committing left %+v, %s", done, p.git("status", "--porcelain"))
@@ -240,44 +240,44 @@ func TestStagingLines(t *testing.T) {
 	p.write("f.txt", "1\n2\n3\n4\n5\n6\n")
 	p.commit()
 	p.write("f.txt", "one\n2\nthree\nand\n4\n6\n")
-	p.fine(p.stage("f.txt", &Lines{From: 3, To: 3}))
+	p.fine(p.stage("f.txt", &machine.Lines{From: 3, To: 3}))
 	if got := p.indexed("f.txt"); got != "1\n2\nthree\n4\n5\n6\n" {
 		t.Errorf("the index has %q", got)
 	}
 	p.want(p.staged(), "f.txt part")
-	p.fine(p.stage("f.txt", &Lines{Before: true, From: 5, To: 5}))
+	p.fine(p.stage("f.txt", &machine.Lines{Before: true, From: 5, To: 5}))
 	if got := p.indexed("f.txt"); got != "1\n2\nthree\n4\n6\n" {
 		t.Errorf("with what was removed the index has %q", got)
 	}
-	p.refused("staging it again", func() error { return p.stage("f.txt", &Lines{From: 3, To: 3}) }, "or they are staged")
-	p.fine(p.stage("f.txt", &Lines{From: 1, To: 6}))
+	p.refused("staging it again", func() error { return p.stage("f.txt", &machine.Lines{From: 3, To: 3}) }, "or they are staged")
+	p.fine(p.stage("f.txt", &machine.Lines{From: 1, To: 6}))
 	p.want(p.staged(), "f.txt all")
-	p.fine(p.unstage("f.txt", &Lines{From: 1, To: 2}))
+	p.fine(p.unstage("f.txt", &machine.Lines{From: 1, To: 2}))
 	if got := p.indexed("f.txt"); got != "1\n2\nthree\nand\n4\n6\n" {
 		t.Errorf("unstaging left %q", got)
 	}
-	p.refused("unstaging it again", func() error { return p.unstage("f.txt", &Lines{From: 1, To: 2}) }, "staged")
+	p.refused("unstaging it again", func() error { return p.unstage("f.txt", &machine.Lines{From: 1, To: 2}) }, "staged")
 
 	p.write("new.txt", "a\nb\n")
-	p.fine(p.stage("new.txt", &Lines{From: 2, To: 2}))
+	p.fine(p.stage("new.txt", &machine.Lines{From: 2, To: 2}))
 	if got := p.indexed("new.txt"); got != "b\n" {
 		t.Errorf("of a new file the index has %q", got)
 	}
-	p.fine(p.unstage("new.txt", &Lines{From: 1, To: 2}))
+	p.fine(p.unstage("new.txt", &machine.Lines{From: 1, To: 2}))
 	if got := p.indexed("new.txt"); got != "(none)" {
 		t.Errorf("unstaging all lines of a new file left %q", got)
 	}
 	p.remove("a.txt")
-	p.fine(p.stage("a.txt", &Lines{Before: true, From: 1, To: 1}))
+	p.fine(p.stage("a.txt", &machine.Lines{Before: true, From: 1, To: 1}))
 	if got := p.indexed("a.txt"); got != "two\nthree\n" {
 		t.Errorf("of a deleted file the index has %q", got)
 	}
-	p.fine(p.stage("a.txt", &Lines{Before: true, From: 2, To: 3}))
+	p.fine(p.stage("a.txt", &machine.Lines{Before: true, From: 2, To: 3}))
 	if got := p.indexed("a.txt"); got != "(none)" {
 		t.Errorf("of a deleted file with all its lines the index has %q", got)
 	}
 	p.write("bin", "\x00")
-	p.refused("lines of what has none", func() error { return p.stage("bin", &Lines{From: 1, To: 1}) }, "has no lines")
+	p.refused("lines of what has none", func() error { return p.stage("bin", &machine.Lines{From: 1, To: 1}) }, "has no lines")
 }
 
 func TestDiscardingLines(t *testing.T) {
@@ -285,14 +285,14 @@ func TestDiscardingLines(t *testing.T) {
 	p.write("f.txt", "1\n2\n3\n4\n5\n6\n7\n8\n")
 	p.commit()
 	p.write("f.txt", "1\nTWO\n3\n4\n5\n6\nSEVEN\n8\n")
-	undo, err := p.discard("f.txt", &Lines{From: 1, To: 4})
+	undo, err := p.discard("f.txt", &machine.Lines{From: 1, To: 4})
 	p.fine(err)
 	if got := p.read("f.txt"); got != "1\n2\n3\n4\n5\n6\nSEVEN\n8\n" {
 		t.Errorf("discarding a hunk left %q", got)
 	}
 	p.fine(p.svc.TakeBack(t.Context(), session, undo))
 	p.fine(p.stage("f.txt", nil))
-	p.refused("what is staged", func() error { _, err := p.discard("f.txt", &Lines{From: 1, To: 8}); return err }, "nothing is changed in these lines")
+	p.refused("what is staged", func() error { _, err := p.discard("f.txt", &machine.Lines{From: 1, To: 8}); return err }, "nothing is changed in these lines")
 	p.write("f.txt", "1\nTWO\n3\n4\n5\n6\nSEVEN\neight\n")
 	if _, err = p.discard("f.txt", nil); err != nil || p.read("f.txt") != "1\nTWO\n3\n4\n5\n6\nSEVEN\n8\n" {
 		t.Errorf("discarding what is not staged left %q, %v", p.read("f.txt"), err)
@@ -307,11 +307,11 @@ func TestUndoEndsWithTheNextWrite(t *testing.T) {
 	p.remove("sub/b.txt")
 	undo, err := p.discard("", nil)
 	p.fine(err)
-	p.want(summary(func() []File { _, f := p.now(); return f }()))
+	p.want(summary(func() []machine.ChangedFile { _, f := p.now(); return f }()))
 	for _, write := range []struct{ name, content string }{{"a.txt", "ONE\ntwo\nthree\n"}, {"new.txt", "another\n"}, {"sub/b.txt", "longer\n"}} {
 		was := p.read(write.name)
 		p.write(write.name, write.content)
-		if undo.Applies() {
+		if p.svc.CanTakeBack(t.Context(), session, undo) {
 			t.Errorf("%s was written to, and undoing is offered", write.name)
 		}
 		p.refused(write.name, func() error { return p.svc.TakeBack(t.Context(), session, undo) }, write.name+" was written to since")
@@ -346,7 +346,7 @@ func TestDiscardAcrossKinds(t *testing.T) {
 	p.git("checkout", "-q", "--", "a.txt")
 	p.remove("sub")
 	p.fine(os.Symlink(outside, p.path("sub")))
-	if _, err := p.discard("sub/b.txt", nil); !errors.Is(err, ErrConflict) {
+	if _, err := p.discard("sub/b.txt", nil); !errors.Is(err, machine.ErrConflict) {
 		t.Errorf("writing beyond a link: %v", err)
 	}
 	p.fine(p.stage("sub", nil))
@@ -364,18 +364,18 @@ func TestRevertLines(t *testing.T) {
 	p.write("f.txt", "1\r\nTWO\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\nNINE")
 	after := p.checkpoint()
 	files := p.compare(before, after)
-	revert := func(l Lines) error {
-		_, err := p.svc.Revert(t.Context(), session, after.Trees, files, &l, nil)
+	revert := func(l machine.Lines) error {
+		_, err := p.revertFiles(after.Trees, files, &l)
 		return err
 	}
 	p.write("f.txt", "0\r\n"+p.read("f.txt"))
-	p.fine(revert(Lines{From: 8, To: 9}))
+	p.fine(revert(machine.Lines{From: 8, To: 9}))
 	if got := p.read("f.txt"); got != "0\r\n1\r\nTWO\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\n9" {
 		t.Errorf("reverting a hunk under a later edit left %q", got)
 	}
 	p.write("f.txt", strings.Replace(p.read("f.txt"), "TWO", "2.0", 1))
-	p.refused("lines that were edited since", func() error { return revert(Lines{From: 1, To: 3}) }, "the same lines of f.txt were changed since")
-	p.refused("lines without a change", func() error { return revert(Lines{From: 4, To: 6}) }, "nothing is changed in these lines")
+	p.refused("lines that were edited since", func() error { return revert(machine.Lines{From: 1, To: 3}) }, "the same lines of f.txt were changed since")
+	p.refused("lines without a change", func() error { return revert(machine.Lines{From: 4, To: 6}) }, "nothing is changed in these lines")
 	if out := p.git("diff", "--cached", "--name-only"); out != "" {
 		t.Errorf("the index has %s", out)
 	}

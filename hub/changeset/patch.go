@@ -5,22 +5,24 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // Patch returns the differences between two checkpoints of a session for git apply, with full
 // object names and binary content. Paths are relative to each worktree's top; the patches of
 // several directories follow each other. Files that are not stored are left out, and with only, all
 // other files. Error: ErrTooLarge past the limit.
-func (s *Service) Patch(ctx context.Context, session string, from, to Checkpoint, only ...File) ([]byte, error) {
+func (s *Service) Patch(ctx context.Context, ws machine.Workspace, from, to machine.Checkpoint, only ...machine.ChangedFile) ([]byte, error) {
 	ctx, done := s.reading(ctx)
 	defer done()
 	var all bytes.Buffer
 	for _, new := range to.Trees {
-		i := slices.IndexFunc(from.Trees, func(t Tree) bool { return t.Dir == new.Dir && t.Top == new.Top })
+		i := slices.IndexFunc(from.Trees, func(t machine.Tree) bool { return t.Dir == new.Dir && t.Top == new.Top })
 		if i < 0 || from.Trees[i].OID == new.OID {
 			continue
 		}
-		out, err := s.repo(session, new.Dir).patch(ctx, from.Trees[i], new, only)
+		out, err := s.repo(ws, new.Dir).patch(ctx, from.Trees[i], new, only)
 		if err != nil {
 			return nil, fmt.Errorf("a patch of %s: %w", new.Dir, err)
 		}
@@ -29,7 +31,7 @@ func (s *Service) Patch(ctx context.Context, session string, from, to Checkpoint
 	return all.Bytes(), nil
 }
 
-func (r *repo) patch(ctx context.Context, from, to Tree, only []File) ([]byte, error) {
+func (r *repo) patch(ctx context.Context, from, to machine.Tree, only []machine.ChangedFile) ([]byte, error) {
 	unlock, err := r.s.lock(ctx, r.git)
 	if err != nil {
 		return nil, err
@@ -52,7 +54,7 @@ func (r *repo) patch(ctx context.Context, from, to Tree, only []File) ([]byte, e
 }
 
 // pathsOf returns the current and former names of files below a worktree's top.
-func pathsOf(files []File, top string) (paths []string) {
+func pathsOf(files []machine.ChangedFile, top string) (paths []string) {
 	for _, f := range files {
 		if f.Top != top {
 			continue

@@ -7,19 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
-
-// SpecialFileError reports a file that git would open and that is no regular file: opening a named pipe
-// waits until another program writes to it.
-type SpecialFileError struct {
-	Path string // absolute
-	Kind string // as in "a named pipe"
-}
-
-func (e *SpecialFileError) Error() string {
-	return fmt.Sprintf("%s is %s, on which git would wait without end: remove it or put a regular file in its place",
-		e.Path, e.Kind)
-}
 
 // special returns the kind of special file of a mode, "" for files, directories and links.
 func special(mode fs.FileMode) string {
@@ -44,7 +34,7 @@ func checkPlain(name string) error {
 		return nil
 	}
 	if kind := special(info.Mode()); kind != "" && !isNull(info) {
-		return &SpecialFileError{Path: name, Kind: kind}
+		return &machine.SpecialFileError{Path: name, Kind: kind}
 	}
 	return nil
 }
@@ -60,7 +50,7 @@ func checkEntry(dir string, d fs.DirEntry) error { return checkMode(dir, d.Name(
 func checkMode(dir, name string, mode fs.FileMode) error {
 	switch kind := special(mode); {
 	case kind != "":
-		return &SpecialFileError{Path: filepath.Join(dir, name), Kind: kind}
+		return &machine.SpecialFileError{Path: filepath.Join(dir, name), Kind: kind}
 	case mode&fs.ModeSymlink != 0:
 		return checkPlain(filepath.Join(dir, name))
 	}
@@ -80,7 +70,7 @@ func plainFile(f *os.File, err error) (*os.File, error) {
 	info, err := f.Stat()
 	if err == nil {
 		if kind := special(info.Mode()); kind != "" && !isNull(info) {
-			err = &SpecialFileError{Path: f.Name(), Kind: kind}
+			err = &machine.SpecialFileError{Path: f.Name(), Kind: kind}
 		}
 	}
 	if err != nil {
@@ -98,7 +88,7 @@ func readPlain(name string, most int64) ([]byte, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%s: %w: more than %d bytes", name, ErrTooLarge, most)
+		err = fmt.Errorf("%s: %w: more than %d bytes", name, machine.ErrTooLarge, most)
 	}
 	return data, err
 }

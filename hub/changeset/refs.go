@@ -4,20 +4,16 @@ import (
 	"context"
 	"fmt"
 	"strings"
-)
 
-// Ref is a branch or tag that a worktree can begin at.
-type Ref struct {
-	Name  string // short, as people say it
-	About string // when it last changed, and by what
-}
+	"github.com/ahphub/ahphub/hub/machine"
+)
 
 // Refs lists up to most branches and tags of the repository around dir whose names contain query,
 // newest first. Without a repository it returns none.
-func (s *Service) Refs(ctx context.Context, session, dir, query string, most int) ([]Ref, error) {
+func (s *Service) Refs(ctx context.Context, ws machine.Workspace, dir, query string, most int) ([]machine.Ref, error) {
 	ctx, done := s.reading(ctx)
 	defer done()
-	src, err := s.locate(ctx, session, dir)
+	src, err := s.locate(ctx, ws, dir)
 	if err != nil || src.gitDir == "" {
 		return nil, err
 	}
@@ -26,14 +22,14 @@ func (s *Service) Refs(ctx context.Context, session, dir, query string, most int
 	if err != nil {
 		return nil, err
 	}
-	refs, query := []Ref{}, strings.ToLower(query)
+	refs, query := []machine.Ref{}, strings.ToLower(query)
 	for line := range strings.Lines(string(out)) {
 		part := strings.Split(strings.TrimSuffix(line, "\n"), "\x00")
 		if len(part) != 3 || strings.HasSuffix(part[0], "/HEAD") || !strings.Contains(strings.ToLower(part[0]), query) {
 			continue
 		}
 		about := strings.Join(nonEmpty(part[1], part[2]), ": ")
-		if refs = append(refs, Ref{part[0], about}); len(refs) == most {
+		if refs = append(refs, machine.Ref{Name: part[0], About: about}); len(refs) == most {
 			break
 		}
 	}
@@ -60,9 +56,9 @@ func (s *Service) commitOf(ctx context.Context, src source, name string) (string
 	case err != nil:
 		return "", err
 	case oid == "" && name != "":
-		return "", fmt.Errorf("%w: the repository in %s has no branch, tag or commit %q", ErrConflict, src.top, name)
+		return "", fmt.Errorf("%w: the repository in %s has no branch, tag or commit %q", machine.ErrConflict, src.top, name)
 	case oid == "":
-		return "", fmt.Errorf("%w: the repository in %s has no commit yet: make one first", ErrConflict, src.top)
+		return "", fmt.Errorf("%w: the repository in %s has no commit yet: make one first", machine.ErrConflict, src.top)
 	}
 	return oid, nil
 }

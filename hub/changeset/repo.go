@@ -10,18 +10,20 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // repo is the private repository of one directory of a session. Its own index is the stat cache between checkpoints.
 type repo struct {
-	s       *Service
-	session string
-	dir     string // what the session calls its directory
-	git     string // the private git directory
+	s   *Service
+	ws  machine.Workspace
+	dir string // what the session calls its directory
+	git string // the private git directory
 }
 
-func (s *Service) repo(session, dir string) *repo {
-	return &repo{s: s, session: session, dir: dir, git: filepath.Join(s.home(session), shortHash(dir))}
+func (s *Service) repo(ws machine.Workspace, dir string) *repo {
+	return &repo{s: s, ws: ws, dir: dir, git: filepath.Join(s.home(ws), shortHash(dir))}
 }
 
 // run runs git on the private repository with the user's files as its worktree. The user's
@@ -76,32 +78,32 @@ func isolated() []string {
 }
 
 // take writes the tree of the directory's current content.
-func (r *repo) take(ctx context.Context) (Tree, error) {
+func (r *repo) take(ctx context.Context) (machine.Tree, error) {
 	unlock, err := r.s.lock(ctx, r.git)
 	if err != nil {
-		return Tree{}, err
+		return machine.Tree{}, err
 	}
 	defer unlock()
 	return r.takeAll(ctx)
 }
 
 // takeAll reads every file; the lock is held.
-func (r *repo) takeAll(ctx context.Context) (Tree, error) {
+func (r *repo) takeAll(ctx context.Context) (machine.Tree, error) {
 	r.s.forgetLook(r)   // until it has gone well
 	r.s.forgetCounts(r) // attributes may say otherwise what is text
-	src, err := r.s.locate(ctx, r.session, r.dir)
+	src, err := r.s.locate(ctx, r.ws, r.dir)
 	if err != nil {
-		return Tree{}, err
+		return machine.Tree{}, err
 	}
 	if err := src.checkTree(ctx); err != nil {
-		return Tree{}, err
+		return machine.Tree{}, err
 	}
 	if err := r.prepare(src); err != nil {
-		return Tree{}, fmt.Errorf("preparing a checkpoint: %w", err)
+		return machine.Tree{}, fmt.Errorf("preparing a checkpoint: %w", err)
 	}
-	t := Tree{Dir: r.dir, Top: src.top, Prefix: src.prefix}
+	t := machine.Tree{Dir: r.dir, Top: src.top, Prefix: src.prefix}
 	if t.Skipped, err = r.update(ctx, src); err != nil {
-		return Tree{}, err
+		return machine.Tree{}, err
 	}
 	if t.OID, err = r.writeTree(ctx, src); err == nil {
 		r.s.remember(r, src, t)
@@ -115,20 +117,20 @@ func (r *repo) writeTree(ctx context.Context, src source) (string, error) {
 }
 
 // committed returns the tree of a commit in the user's repository, or the empty tree.
-func (r *repo) committed(ctx context.Context, tree func(context.Context, source) (string, error)) (Tree, error) {
+func (r *repo) committed(ctx context.Context, tree func(context.Context, source) (string, error)) (machine.Tree, error) {
 	unlock, err := r.s.lock(ctx, r.git)
 	if err != nil {
-		return Tree{}, err
+		return machine.Tree{}, err
 	}
 	defer unlock()
-	src, err := r.s.locate(ctx, r.session, r.dir)
+	src, err := r.s.locate(ctx, r.ws, r.dir)
 	if err != nil {
-		return Tree{}, err
+		return machine.Tree{}, err
 	}
 	if err := r.prepare(src); err != nil {
-		return Tree{}, fmt.Errorf("preparing a checkpoint: %w", err)
+		return machine.Tree{}, fmt.Errorf("preparing a checkpoint: %w", err)
 	}
-	t := Tree{Dir: r.dir, Top: src.top, Prefix: src.prefix}
+	t := machine.Tree{Dir: r.dir, Top: src.top, Prefix: src.prefix}
 	if t.OID, err = tree(ctx, src); err != nil || t.OID != "" {
 		return t, err
 	}

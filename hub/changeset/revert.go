@@ -7,18 +7,16 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// ErrConflict reports that something has changed since, or is in the way, so that nothing was done.
-var ErrConflict = errors.New("it does not apply any more")
-
-// Revert undoes the changes of files between two checkpoints, or only the given lines of one file.
-// Later edits of other lines are kept. It undoes everything or, with ErrConflict, nothing. Before
-// anything is written keep receives the undo document; it may be nil. It returns how many paths
-// were written.
-func (s *Service) Revert(ctx context.Context, session string, tops []Tree, files []File, lines *Lines,
-	keep func(Undo) error) (int, error) {
-	return s.rewrite(ctx, session, tops, files, keep, func(ctx context.Context, w *rewriting, f File) ([]step, error) {
+// PlanRevert returns what undoes the changes of files between two checkpoints, or only the given lines of one file.
+// Later edits of other lines are kept. Errors: ErrConflict, when not everything can be undone.
+func (s *Service) PlanRevert(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (
+	machine.Rewrite, error,
+) {
+	return s.planRewrite(ctx, ws, tops, files, func(ctx context.Context, w *rewriting, f machine.ChangedFile) ([]step, error) {
 		return w.plan(ctx, f, lines)
 	})
 }
@@ -36,40 +34,34 @@ type rewriting struct {
 	indexFile []string        // for git's environment; the person's own index when empty
 }
 
-// rewrite plans the writes to every file and then performs them all.
-func (s *Service) rewrite(ctx context.Context, session string, tops []Tree, files []File, keep func(Undo) error,
-	plan func(context.Context, *rewriting, File) ([]step, error),
-) (written int, err error) {
+// planRewrite plans the writes to every file, and keeps what they are about.
+func (s *Service) planRewrite(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile,
+	plan func(context.Context, *rewriting, machine.ChangedFile) ([]step, error),
+) (machine.Rewrite, error) {
 	var all []*rewriting
 	for _, t := range tops {
 		of := filesOf(t, files)
 		if len(of) == 0 {
 			continue
 		}
-		w, done, err := s.repo(session, t.Dir).rewriting(ctx)
+		w, done, err := s.repo(ws, t.Dir).rewriting(ctx)
 		if err != nil {
-			return 0, err
+			return machine.Rewrite{}, err
 		}
 		defer done()
 		for _, f := range of {
 			steps, err := plan(ctx, w, f)
 			if err != nil {
-				return 0, err
+				return machine.Rewrite{}, err
 			}
 			w.steps = append(w.steps, steps...)
 		}
-		all, written = append(all, w), written+len(w.steps)
+		all = append(all, w)
 	}
-	if written == 0 {
-		return 0, nil
-	}
-	if err := keepUndo(ctx, all, keep); err != nil {
-		return 0, err
-	}
-	return written, carryAll(all)
+	return keepRewrite(ctx, all)
 }
 
-func filesOf(t Tree, files []File) (of []File) {
+func filesOf(t machine.Tree, files []machine.ChangedFile) (of []machine.ChangedFile) {
 	for _, f := range files {
 		if f.Top == t.Top && inside(f.Name(), t.Dir) {
 			of = append(of, f)
@@ -103,7 +95,7 @@ func (r *repo) rewriting(ctx context.Context) (w *rewriting, done func(), err er
 	if err != nil {
 		return nil, nil, err
 	}
-	src, err := r.s.locate(ctx, r.session, r.dir)
+	src, err := r.s.locate(ctx, r.ws, r.dir)
 	if err != nil {
 		unlock()
 		return nil, nil, err
@@ -122,18 +114,18 @@ func (r *repo) rewriting(ctx context.Context) (w *rewriting, done func(), err er
 }
 
 // checkKept refuses files whose former version is not kept.
-func kept(f File) error {
+func kept(f machine.ChangedFile) error {
 	if f.Skipped != "" {
-		return fmt.Errorf("%w: %s was not stored (%s)", ErrConflict, f.Path, f.Skipped)
+		return fmt.Errorf("%w: %s was not stored (%s)", machine.ErrConflict, f.Path, f.Skipped)
 	}
-	if f.OldMode == ModeSubmodule || f.NewMode == ModeSubmodule {
-		return fmt.Errorf("%w: %s is a submodule: check out its commit by hand", ErrConflict, f.Path)
+	if f.OldMode == machine.ModeSubmodule || f.NewMode == machine.ModeSubmodule {
+		return fmt.Errorf("%w: %s is a submodule: check out its commit by hand", machine.ErrConflict, f.Path)
 	}
 	return nil
 }
 
 // plan returns the steps that undo one file.
-func (w *rewriting) plan(ctx context.Context, f File, lines *Lines) ([]step, error) {
+func (w *rewriting) plan(ctx context.Context, f machine.ChangedFile, lines *machine.Lines) ([]step, error) {
 	if err := errors.Join(kept(f), w.checkUnfiltered(ctx, f.Path)); err != nil {
 		return nil, err
 	}
@@ -168,16 +160,16 @@ func (w *rewriting) plan(ctx context.Context, f File, lines *Lines) ([]step, err
 
 // without returns a version with the change of some lines undone. An added file left empty is
 // removed; a deleted file with a restored line is created.
-func without(old, new *entry, l Lines, path string) (*entry, error) {
+func without(old, new *entry, l machine.Lines, path string) (*entry, error) {
 	for _, e := range []*entry{old, new} {
 		if why := hasLines(e, path); why != "" {
-			return nil, fmt.Errorf("%w: %s", ErrConflict, why)
+			return nil, fmt.Errorf("%w: %s", machine.ErrConflict, why)
 		}
 	}
 	data, n := mix(old.bytes(), new.bytes(), l, false)
 	switch {
 	case n == 0:
-		return nil, fmt.Errorf("%w: nothing is changed in these lines of %s", ErrConflict, path)
+		return nil, fmt.Errorf("%w: nothing is changed in these lines of %s", machine.ErrConflict, path)
 	case old == nil && len(data) == 0:
 		return nil, nil
 	case new == nil:
@@ -197,7 +189,7 @@ func conflictIf(yes bool, path string) error {
 	if !yes {
 		return nil
 	}
-	return fmt.Errorf("%w: there is a %s again", ErrConflict, path)
+	return fmt.Errorf("%w: there is a %s again", machine.ErrConflict, path)
 }
 
 // undo returns the step that takes one path from new back to old.
@@ -212,11 +204,11 @@ func (w *rewriting) undo(ctx context.Context, path string, old, new *entry) ([]s
 	case now.equal(new):
 		return []step{{path, now, old}}, nil
 	case now == nil || old == nil || new == nil || now.link || old.link || new.link:
-		return nil, fmt.Errorf("%w: %s was changed since", ErrConflict, path)
+		return nil, fmt.Errorf("%w: %s was changed since", machine.ErrConflict, path)
 	}
 	merged, err := w.merge(ctx, now.data, new.data, old.data)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the same lines of %s were changed since", ErrConflict, path)
+		return nil, fmt.Errorf("%w: the same lines of %s were changed since", machine.ErrConflict, path)
 	}
 	exec := now.exec
 	if now.exec == new.exec {
@@ -239,14 +231,14 @@ func (w *rewriting) version(ctx context.Context, path, mode, oid string) (*entry
 		return nil, nil
 	}
 	args := []string{"cat-file", "--filters", "--path=" + path, oid}
-	if mode == ModeSymlink {
+	if mode == machine.ModeSymlink {
 		args = []string{"cat-file", "blob", oid}
 	}
 	data, err := w.run(ctx, w.src, nil, args...)
 	if err != nil {
-		return nil, fmt.Errorf("%w: a version of %s is not kept any more", ErrConflict, path)
+		return nil, fmt.Errorf("%w: a version of %s is not kept any more", machine.ErrConflict, path)
 	}
-	return &entry{link: mode == ModeSymlink, exec: mode == "100755", data: data}, nil
+	return &entry{link: mode == machine.ModeSymlink, exec: mode == "100755", data: data}, nil
 }
 
 // merge applies the change from base to other onto mine; it fails when the same lines changed.

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 func (p *place) read(name string) string {
@@ -15,9 +17,9 @@ func (p *place) read(name string) string {
 	return string(data)
 }
 
-func (p *place) revert(from, to Checkpoint) error {
+func (p *place) revert(from, to machine.Checkpoint) error {
 	p.t.Helper()
-	_, err := p.svc.Revert(p.t.Context(), session, to.Trees, p.compare(from, to), nil, nil)
+	_, err := p.revertFiles(to.Trees, p.compare(from, to), nil)
 	return err
 }
 
@@ -90,7 +92,7 @@ func TestRevertThatDoesNotApplyChangesNothing(t *testing.T) {
 			after := p.checkpoint()
 			since(p)
 			frozen := p.freeze()
-			if err := p.revert(before, after); !errors.Is(err, ErrConflict) {
+			if err := p.revert(before, after); !errors.Is(err, machine.ErrConflict) {
 				t.Errorf("got %v", err)
 			}
 			frozen()
@@ -120,7 +122,7 @@ func TestRevertOfWhatWasNotStored(t *testing.T) {
 	p.svc = New(Config{Dir: p.data, FileBytes: 3})
 	before := p.checkpoint()
 	p.write("big", "large\n")
-	if err := p.revert(before, p.checkpoint()); !errors.Is(err, ErrConflict) || p.read("big") != "large\n" {
+	if err := p.revert(before, p.checkpoint()); !errors.Is(err, machine.ErrConflict) || p.read("big") != "large\n" {
 		t.Errorf("got %v", err)
 	}
 }

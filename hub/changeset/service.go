@@ -5,27 +5,23 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // Config of a Service. Only Dir is needed.
 type Config struct {
-	Dir    string                 // private repositories live here, a directory a session
-	Ignore func() []string        // directories that are never looked into, like the host's own data; nil: none
-	Closed func(fs.FileInfo) bool // reports files that are never stored; nil: none
-
-	// Within returns the directories of a session, in which its repositories may lie; nil: the
-	// directory being read.
-	Within func(session string) []string
-	// Granted reports whether the owner allows a session's repository to lead out of its
-	// directories; nil: never.
-	Granted func(session string, out *OutsideError) bool
+	Dir       string                  // private repositories live here, a directory a session
+	Worktrees string                  // worktrees are made here, a directory for each name; "" allows none
+	Ignore    func() []string         // directories that are never looked into, like the host's own data; nil: none
+	Refuse    func(path string) error // refuses places where no repository may lead, granted or not; nil: none
+	Closed    func(fs.FileInfo) bool  // reports files that are never stored; nil: none
 
 	Pass         []string // names of more variables of the environment that git and its hooks see
 	TrustFilters []string // directories whose repositories' filters (LFS, clean and smudge) run when they are looked at
@@ -71,66 +67,41 @@ type Service struct {
 	// counts are the lines that comparisons have counted since the last look at everything, likewise.
 	counts map[string]map[versions]counted
 
+	anywhere  bool   // repositories may lead everywhere, as tests want
+	atOnce    int64  // bytes of kept content that git is asked for in one run, unless one alone has more
 	splitFrom int64  // bytes of a person's index from which the private one is split
 	starting  func() // called before each git program; tests put files there meanwhile
 }
 
-const splitFrom = 1 << 20
+const (
+	splitFrom = 1 << 20
+	atOnce    = 16 << 20
+)
 
 // New returns a service; it makes directories only when needed.
 func New(c Config) *Service {
 	c = c.withDefaults()
 	return &Service{cfg: c, slots: newSlots(c.Processes), locks: map[string]chan struct{}{}, known: map[string]*known{},
-		counts: map[string]map[versions]counted{}, splitFrom: splitFrom}
-}
-
-var (
-	// ErrNoContent reports that no checkpoint of the session has the object.
-	ErrNoContent = errors.New("this version is not kept any more")
-	// ErrTooLarge reports that the content exceeds the limit of a read.
-	ErrTooLarge = errors.New("too large")
-)
-
-// Checkpoint is the content of a session's directories at one moment. It is a document: store it as
-// JSON.
-type Checkpoint struct {
-	Trees []Tree `json:"trees"`
-}
-
-// Tree is one directory of a checkpoint.
-type Tree struct {
-	Dir     string    `json:"dir"`              // what the session calls its directory, cleaned
-	Top     string    `json:"top"`              // the work tree's top; paths are relative to it
-	Prefix  string    `json:"prefix,omitempty"` // Dir below Top, with slashes
-	OID     string    `json:"oid"`
-	Skipped []Skipped `json:"skipped,omitempty"` // files that are there and not stored, by path
-}
-
-// Skipped is a file that is listed but not stored.
-type Skipped struct {
-	Path string `json:"path"`
-	Size int64  `json:"size"`
-	Time int64  `json:"time"` // of the last write, in nanoseconds
-	Why  string `json:"why"`
+		counts: map[string]map[versions]counted{}, splitFrom: splitFrom, atOnce: atOnce}
 }
 
 // Checkpoint stores the current content of the directories. Unchanged content remains in the user's
 // repository until Keep.
-func (s *Service) Checkpoint(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
-	return s.LookAtAll(s.withPatience(ctx), session, dirs)
+func (s *Service) Checkpoint(ctx context.Context, ws machine.Workspace, dirs []string) (machine.Checkpoint, error) {
+	return s.LookAtAll(s.withPatience(ctx), ws, dirs)
 }
 
 // LookAtAll is a Checkpoint for a page or a client: each git program has the shorter timeout of a
 // read.
-func (s *Service) LookAtAll(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
-	return s.each(ctx, session, dirs, func(r *repo) (Tree, error) { return r.take(ctx) })
+func (s *Service) LookAtAll(ctx context.Context, ws machine.Workspace, dirs []string) (machine.Checkpoint, error) {
+	return s.each(ctx, ws, dirs, func(r *repo) (machine.Tree, error) { return r.take(ctx) })
 }
 
 // Keep copies a checkpoint's content that is still in the user's repository, so that it outlives a
 // prune there.
-func (s *Service) Keep(ctx context.Context, session string, c Checkpoint) error {
+func (s *Service) Keep(ctx context.Context, ws machine.Workspace, c machine.Checkpoint) error {
 	for _, t := range c.Trees {
-		if err := s.repo(session, t.Dir).keep(ctx, t.OID); err != nil {
+		if err := s.repo(ws, t.Dir).keep(ctx, t.OID); err != nil {
 			return fmt.Errorf("keeping a checkpoint of %s: %w", t.Dir, err)
 		}
 	}
@@ -138,38 +109,38 @@ func (s *Service) Keep(ctx context.Context, session string, c Checkpoint) error 
 }
 
 // Head returns the content of the last commit of each directory's repository; empty without one.
-func (s *Service) Head(ctx context.Context, session string, dirs []string) (Checkpoint, error) {
-	return s.each(ctx, session, dirs, func(r *repo) (Tree, error) { return r.committed(ctx, r.s.headTree) })
+func (s *Service) Head(ctx context.Context, ws machine.Workspace, dirs []string) (machine.Checkpoint, error) {
+	return s.each(ctx, ws, dirs, func(r *repo) (machine.Tree, error) { return r.committed(ctx, r.s.headTree) })
 }
 
 // Uncommitted compares the last commits with the current content of the directories.
-func (s *Service) Uncommitted(ctx context.Context, session string, dirs []string) ([]File, error) {
-	head, err := s.Head(ctx, session, dirs)
+func (s *Service) Uncommitted(ctx context.Context, ws machine.Workspace, dirs []string) ([]machine.ChangedFile, error) {
+	head, err := s.Head(ctx, ws, dirs)
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.Checkpoint(ctx, session, dirs)
+	now, err := s.Checkpoint(ctx, ws, dirs)
 	if err != nil {
 		return nil, err
 	}
-	return s.Compare(ctx, session, head, now)
+	return s.Compare(ctx, ws, head, now)
 }
 
 // each visits the directories of a session, without those inside another one.
-func (s *Service) each(ctx context.Context, session string, dirs []string, f func(*repo) (Tree, error)) (Checkpoint,
+func (s *Service) each(ctx context.Context, ws machine.Workspace, dirs []string, f func(*repo) (machine.Tree, error)) (machine.Checkpoint,
 	error) {
-	var c Checkpoint
+	var c machine.Checkpoint
 	dirs, err := distinct(dirs)
 	if err != nil {
 		return c, err
 	}
 	for _, dir := range dirs {
-		t, err := f(s.repo(session, dir))
+		t, err := f(s.repo(ws, dir))
 		if err == nil {
-			err = s.checkLayout(ctx, session, dir) // what was read meanwhile may be of elsewhere by now
+			err = s.checkLayout(ctx, ws, dir) // what was read meanwhile may be of elsewhere by now
 		}
 		if err != nil {
-			return Checkpoint{}, fmt.Errorf("looking at %s: %w", dir, err)
+			return machine.Checkpoint{}, fmt.Errorf("looking at %s: %w", dir, err)
 		}
 		c.Trees = append(c.Trees, t)
 	}
@@ -177,13 +148,13 @@ func (s *Service) each(ctx context.Context, session string, dirs []string, f fun
 }
 
 // Drop deletes everything about a session.
-func (s *Service) Drop(ctx context.Context, session string) error {
-	for _, dir := range s.repositories(session) {
+func (s *Service) Drop(ctx context.Context, ws machine.Workspace) error {
+	for _, dir := range s.repositories(ws) {
 		if err := s.dropOne(ctx, dir); err != nil {
 			return fmt.Errorf("forgetting checkpoints: %w", err)
 		}
 	}
-	return os.RemoveAll(s.home(session))
+	return os.RemoveAll(s.home(ws))
 }
 
 func (s *Service) dropOne(ctx context.Context, dir string) error {
@@ -199,21 +170,23 @@ func (s *Service) dropOne(ctx context.Context, dir string) error {
 }
 
 // home returns the directory of a session, named by a hash so that no session's name leaves Dir.
-func (s *Service) home(session string) string { return filepath.Join(s.cfg.Dir, shortHash(session)) }
+func (s *Service) home(ws machine.Workspace) string {
+	return filepath.Join(s.cfg.Dir, shortHash(ws.Session))
+}
 
 func shortHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])
 }
 
-func (s *Service) repositories(session string) (dirs []string) {
-	found, err := os.ReadDir(s.home(session))
+func (s *Service) repositories(ws machine.Workspace) (dirs []string) {
+	found, err := os.ReadDir(s.home(ws))
 	if err != nil {
 		return nil // no checkpoint was taken yet
 	}
 	for _, d := range found {
 		if d.IsDir() {
-			dirs = append(dirs, filepath.Join(s.home(session), d.Name()))
+			dirs = append(dirs, filepath.Join(s.home(ws), d.Name()))
 		}
 	}
 	return dirs

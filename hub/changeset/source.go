@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // source is the user's side: the location of a directory's repository, and the parts of its
@@ -34,7 +36,7 @@ type setting struct {
 
 // locate finds out about a directory of a session. One that is no work tree is looked at as it is. It refuses a
 // repository in which git would wait for a special file, or that leads out of the session's directories.
-func (s *Service) locate(ctx context.Context, session, dir string) (source, error) {
+func (s *Service) locate(ctx context.Context, ws machine.Workspace, dir string) (source, error) {
 	src := source{dir: dir, top: dir, format: "sha1"}
 	if info, err := os.Stat(dir); err != nil {
 		return src, err
@@ -45,7 +47,7 @@ func (s *Service) locate(ctx context.Context, session, dir string) (source, erro
 	if err != nil {
 		return src, err
 	}
-	a, err := s.admit(ctx, session, l)
+	a, err := s.admit(ctx, ws, l)
 	if err != nil || l.top == "" {
 		return src, err
 	}

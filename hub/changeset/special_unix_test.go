@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // mkfifo puts a named pipe in the place of whatever is there.
@@ -28,7 +30,7 @@ func (p *place) mkfifo(name string) {
 // wantSpecial wants an error that names the pipe, and not one of a git program that was stopped.
 func (p *place) wantSpecial(what string, err error, name string) {
 	p.t.Helper()
-	special, ok := errors.AsType[*SpecialFileError](err)
+	special, ok := errors.AsType[*machine.SpecialFileError](err)
 	if !ok || special.Path != name || !strings.Contains(err.Error(), "named pipe") {
 		p.t.Errorf("%s: got %v, want an error about the named pipe %s", what, err, name)
 	}
@@ -171,17 +173,17 @@ func TestSpecialFilesStopWhoActs(t *testing.T) {
 	refused := func(what string, err error) { p.wantSpecial(what, err, p.path("sub/.gitattributes")) }
 	_, err := p.svc.Stage(t.Context(), session, tops, files, nil)
 	refused("staging", err)
-	_, err = p.svc.Commit(t.Context(), session, tops, files, Commit{Message: "x", Name: "Ana"})
+	_, err = p.svc.Commit(t.Context(), session, tops, files, machine.Commit{Message: "x", Name: "Ana"})
 	refused("a commit", err)
-	_, err = p.svc.Discard(t.Context(), session, tops, files, nil, nil)
+	_, err = p.svc.PlanDiscard(t.Context(), session, tops, files, nil)
 	refused("discarding", err)
-	_, err = p.svc.MergeWorktree(t.Context(), w)
+	_, err = p.svc.MergeWorktree(t.Context(), session, w)
 	refused("a merge", err)
 	p.fine(os.Remove(p.path("sub/.gitattributes")))
 	p.mkfifo(filepath.Join(w.Dir, ".gitignore"))
-	_, err = p.svc.Standing(t.Context(), w)
+	_, err = p.svc.Standing(t.Context(), session, w)
 	p.wantSpecial("a work tree", err, filepath.Join(w.Dir, ".gitignore"))
-	p.fine(p.svc.RemoveWorktree(t.Context(), w, true)) // which reads none of it
+	p.fine(p.svc.RemoveWorktree(t.Context(), session, w, true)) // which reads none of it
 }
 
 // A file may be put there between the look and git's own. Git is stopped then with all it started, the caller is told
@@ -252,7 +254,7 @@ func TestHangingRepositoryLeavesSlots(t *testing.T) {
 	const many = 6
 	for i := range many {
 		go func() {
-			_, err := p.svc.Head(ctx, fmt.Sprint(session, i), []string{p.dir})
+			_, err := p.svc.Head(ctx, machine.Workspace{Session: fmt.Sprint(session.Session, i)}, []string{p.dir})
 			told <- err
 		}()
 	}

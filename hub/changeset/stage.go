@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 const ownRepository = "a git repository of its own" // why such a directory is not stored
@@ -13,8 +15,8 @@ const ownRepository = "a git repository of its own" // why such a directory is n
 // Stage adds uncommitted changes to the person's index, or of one file those lines alone, as git
 // add would: filters run.
 // It returns how many files are staged by it.
-func (s *Service) Stage(ctx context.Context, session string, tops []Tree, files []File, lines *Lines) (int, error) {
-	return s.onIndex(ctx, session, tops, files, func(w *rewriting, of []File) (int, error) {
+func (s *Service) Stage(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (int, error) {
+	return s.onIndex(ctx, ws, tops, files, func(w *rewriting, of []machine.ChangedFile) (int, error) {
 		if lines != nil {
 			return 1, w.stageLines(ctx, of[0], *lines)
 		}
@@ -24,8 +26,8 @@ func (s *Service) Stage(ctx context.Context, session string, tops []Tree, files 
 
 // Unstage puts what the person's index has of these files back to what the last commit has. Of a whole changeset, files
 // nil, that is everything below its directories, shown or not.
-func (s *Service) Unstage(ctx context.Context, session string, tops []Tree, files []File, lines *Lines) (int, error) {
-	return s.onIndex(ctx, session, tops, files, func(w *rewriting, of []File) (int, error) {
+func (s *Service) Unstage(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (int, error) {
+	return s.onIndex(ctx, ws, tops, files, func(w *rewriting, of []machine.ChangedFile) (int, error) {
 		if lines != nil {
 			return 1, w.unstageLines(ctx, of[0], *lines)
 		}
@@ -34,14 +36,14 @@ func (s *Service) Unstage(ctx context.Context, session string, tops []Tree, file
 }
 
 // onIndex does something in each work tree that has some of the files.
-func (s *Service) onIndex(ctx context.Context, session string, tops []Tree, files []File,
-	do func(*rewriting, []File) (int, error)) (n int, err error) {
+func (s *Service) onIndex(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile,
+	do func(*rewriting, []machine.ChangedFile) (int, error)) (n int, err error) {
 	for _, t := range tops {
 		of := filesOf(t, files)
 		if files != nil && len(of) == 0 {
 			continue
 		}
-		some, err := s.repo(session, t.Dir).onIndex(ctx, of, do)
+		some, err := s.repo(ws, t.Dir).onIndex(ctx, of, do)
 		if n += some; err != nil {
 			return n, err
 		}
@@ -49,14 +51,14 @@ func (s *Service) onIndex(ctx context.Context, session string, tops []Tree, file
 	return n, nil
 }
 
-func (r *repo) onIndex(ctx context.Context, of []File, do func(*rewriting, []File) (int, error)) (int, error) {
+func (r *repo) onIndex(ctx context.Context, of []machine.ChangedFile, do func(*rewriting, []machine.ChangedFile) (int, error)) (int, error) {
 	w, done, err := r.rewriting(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer done()
 	if w.src.gitDir == "" {
-		return 0, fmt.Errorf("%w: %s is in no git repository", ErrConflict, r.dir)
+		return 0, fmt.Errorf("%w: %s is in no git repository", machine.ErrConflict, r.dir)
 	}
 	if w.index, err = r.index(ctx, w.src); err != nil {
 		return 0, err
@@ -64,14 +66,14 @@ func (r *repo) onIndex(ctx context.Context, of []File, do func(*rewriting, []Fil
 	return do(w, of)
 }
 
-func (w *rewriting) stage(ctx context.Context, files []File) (int, error) {
+func (w *rewriting) stage(ctx context.Context, files []machine.ChangedFile) (int, error) {
 	var paths []string
 	for _, f := range files {
 		if f.Skipped == ownRepository {
 			return 0, fmt.Errorf("%w: %s is a git repository of its own: add it as a submodule in a terminal, or ignore it",
-				ErrConflict, f.Path)
+				machine.ErrConflict, f.Path)
 		}
-		paths = append(paths, f.paths()...)
+		paths = append(paths, f.Paths()...)
 	}
 	paths, gone := behindLinks(w.src.top, paths)
 	if len(gone) > 0 {
@@ -92,27 +94,19 @@ func lines0(paths []string) []byte {
 	return append([]byte{}, b.Bytes()...)
 }
 
-// paths are where a change touches: both of a renamed file.
-func (f File) paths() []string {
-	if f.OldPath == "" {
-		return []string{f.Path}
-	}
-	return []string{f.OldPath, f.Path}
-}
-
 // stagedOf are the paths of files that differ in the index.
-func (w *rewriting) stagedOf(files []File, all bool) (paths []string) {
+func (w *rewriting) stagedOf(files []machine.ChangedFile, all bool) (paths []string) {
 	if all {
 		for path, i := range w.index.files {
-			if !i.unmerged {
+			if !i.Unmerged {
 				paths = append(paths, path)
 			}
 		}
 		return paths
 	}
 	for _, f := range files {
-		for _, path := range f.paths() {
-			if i, ok := w.index.files[path]; ok && !i.unmerged {
+		for _, path := range f.Paths() {
+			if i, ok := w.index.files[path]; ok && !i.Unmerged {
 				paths = append(paths, path)
 			}
 		}
@@ -124,7 +118,7 @@ func (w *rewriting) unstage(ctx context.Context, paths []string) (int, error) {
 	var list strings.Builder
 	for _, path := range paths {
 		i := w.index.files[path]
-		list.WriteString(w.entryLine(path, i.headMode, i.headOID))
+		list.WriteString(w.entryLine(path, i.HeadMode, i.HeadOID))
 	}
 	if list.Len() == 0 {
 		return 0, nil
@@ -159,7 +153,7 @@ type three struct {
 }
 
 // threeOf reads them. Of a renamed file the index has the old name until it is staged.
-func (w *rewriting) threeOf(ctx context.Context, f File) (v three, err error) {
+func (w *rewriting) threeOf(ctx context.Context, f machine.ChangedFile) (v three, err error) {
 	if err := errors.Join(kept(f), w.checkUnfiltered(ctx, f.Path)); err != nil {
 		return v, err
 	}
@@ -173,16 +167,16 @@ func (w *rewriting) threeOf(ctx context.Context, f File) (v three, err error) {
 			return v, err
 		}
 		if why := hasLines(*one.to, f.Path); why != "" {
-			return v, fmt.Errorf("%w: %s", ErrConflict, why)
+			return v, fmt.Errorf("%w: %s", machine.ErrConflict, why)
 		}
 	}
-	if w.index.files[f.Path].unmerged {
-		return v, fmt.Errorf("%w: %s has conflicts: stage the whole file once they are resolved", ErrConflict, f.Path)
+	if w.index.files[f.Path].Unmerged {
+		return v, fmt.Errorf("%w: %s has conflicts: stage the whole file once they are resolved", machine.ErrConflict, f.Path)
 	}
 	return v, nil
 }
 
-func (w *rewriting) indexVersion(f File) (mode, oid string) {
+func (w *rewriting) indexVersion(f machine.ChangedFile) (mode, oid string) {
 	if f.OldPath == "" {
 		return w.index.version(f.Path, f.OldMode, f.OldOID)
 	}
@@ -199,22 +193,22 @@ func (w *rewriting) stored(ctx context.Context, path, mode, oid string) (*entry,
 	}
 	data, err := w.run(ctx, w.src, nil, "cat-file", "blob", oid)
 	if err != nil {
-		return nil, fmt.Errorf("%w: a version of %s is not kept any more", ErrConflict, path)
+		return nil, fmt.Errorf("%w: a version of %s is not kept any more", machine.ErrConflict, path)
 	}
-	return &entry{link: mode == ModeSymlink, exec: mode == "100755", data: data}, nil
+	return &entry{link: mode == machine.ModeSymlink, exec: mode == "100755", data: data}, nil
 }
 
 func nothingThere(n int, path string) error {
 	if n > 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: nothing is changed in these lines of %s", ErrConflict, path)
+	return fmt.Errorf("%w: nothing is changed in these lines of %s", machine.ErrConflict, path)
 }
 
 // stageLines takes some of what is different between the index and the work tree. Lines of the old
 // side are those of the
 // last commit.
-func (w *rewriting) stageLines(ctx context.Context, f File, l Lines) error {
+func (w *rewriting) stageLines(ctx context.Context, f machine.ChangedFile, l machine.Lines) error {
 	v, err := w.threeOf(ctx, f)
 	if err != nil {
 		return err
@@ -239,7 +233,7 @@ func (w *rewriting) stageLines(ctx context.Context, f File, l Lines) error {
 // unstageLines takes back some of what is different between the last commit and the index. Lines of
 // the new side are those
 // of the work tree.
-func (w *rewriting) unstageLines(ctx context.Context, f File, l Lines) error {
+func (w *rewriting) unstageLines(ctx context.Context, f machine.ChangedFile, l machine.Lines) error {
 	v, err := w.threeOf(ctx, f)
 	if err != nil {
 		return err
@@ -249,7 +243,7 @@ func (w *rewriting) unstageLines(ctx context.Context, f File, l Lines) error {
 	}
 	data, n := mix(v.head.bytes(), v.index.bytes(), l, false)
 	if nothingThere(n, f.Path) != nil {
-		return fmt.Errorf("%w: nothing in these lines of %s is staged", ErrConflict, f.Path)
+		return fmt.Errorf("%w: nothing in these lines of %s is staged", machine.ErrConflict, f.Path)
 	}
 	mode := v.indexMode
 	if mode == "" {
@@ -262,16 +256,16 @@ func (w *rewriting) unstageLines(ctx context.Context, f File, l Lines) error {
 }
 
 // follow names the lines of x that stand where lines of y are; none when there are none.
-func follow(x, y []byte, l Lines) Lines {
+func follow(x, y []byte, l machine.Lines) machine.Lines {
 	out, ok := carried(x, y, l)
 	if !ok {
-		return Lines{Before: l.Before, From: -1, To: -1}
+		return machine.Lines{Before: l.Before, From: -1, To: -1}
 	}
 	return out
 }
 
 // putLines writes content into the person's index, as it is: filters were none.
-func (w *rewriting) putLines(ctx context.Context, f File, mode string, data []byte) error {
+func (w *rewriting) putLines(ctx context.Context, f machine.ChangedFile, mode string, data []byte) error {
 	oid := ""
 	if mode != "" {
 		out, err := w.act(ctx, append([]byte{}, data...), "hash-object", "-w", "--stdin", "--no-filters")

@@ -51,7 +51,7 @@ func TestStates(t *testing.T) {
 	})
 	t.Run("separate git directory", func(t *testing.T) {
 		p := newPlace(t)
-		p.svc = New(Config{Dir: p.data, Granted: func(string, *OutsideError) bool { return true }})
+		p.svc.anywhere = true
 		p.git("init", "-q", "--separate-git-dir", filepath.Join(t.TempDir(), "elsewhere.git"))
 		p.write("a.txt", "a\n")
 		p.commit()

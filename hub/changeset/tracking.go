@@ -6,72 +6,64 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-)
 
-// Tracking is what git makes of a file.
-type Tracking int
-
-// A file is ignored, or not there; new to git; or tracked.
-const (
-	Ignored Tracking = iota
-	Untracked
-	Tracked
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // Track returns what git makes of a file below a directory: its own repository, and every one around that as far as the
 // directory's. Without a repository nothing is tracked and nothing ignored.
-func (s *Service) Track(ctx context.Context, dir, path string) (Tracking, error) {
+func (s *Service) Track(ctx context.Context, ws machine.Workspace, dir, path string) (machine.Tracking, error) {
 	ctx, done := s.reading(ctx)
 	defer done()
-	src, err := s.locate(ctx, "", filepath.Dir(path))
+	src, err := s.locate(ctx, ws, filepath.Dir(path))
 	if err != nil {
-		return Ignored, err
+		return machine.Ignored, err
 	}
 	t, err := s.trackedIn(ctx, src, path)
 	for err == nil && src.gitDir != "" && src.top != dir && inside(src.top, dir) {
 		top := src.top
-		if src, err = s.locate(ctx, "", filepath.Dir(top)); err != nil || src.gitDir == "" {
+		if src, err = s.locate(ctx, ws, filepath.Dir(top)); err != nil || src.gitDir == "" {
 			return t, err
 		}
-		var outer Tracking
+		var outer machine.Tracking
 		outer, err = s.trackedIn(ctx, src, top)
 		t = min(t, outer)
 	}
 	return t, err
 }
 
-func (s *Service) trackedIn(ctx context.Context, src source, path string) (Tracking, error) {
+func (s *Service) trackedIn(ctx context.Context, src source, path string) (machine.Tracking, error) {
 	if src.gitDir == "" {
-		return Untracked, nil
+		return machine.Untracked, nil
 	}
 	rel, err := filepath.Rel(src.top, path)
 	if err != nil || !filepath.IsLocal(rel) {
-		return Ignored, err
+		return machine.Ignored, err
 	}
 	if err := errors.Join(src.checkTop(), src.checkParents([]string{filepath.ToSlash(rel)})); err != nil {
-		return Ignored, err
+		return machine.Ignored, err
 	}
 	args := []string{"ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard", "--", filepath.ToSlash(rel)}
 	out, err := s.theirs(ctx, src, args...)
-	t := Ignored
+	t := machine.Ignored
 	for _, line := range fields(out) {
 		tag, name, _ := strings.Cut(line, " ")
 		switch {
 		case strings.TrimSuffix(name, "/") != filepath.ToSlash(rel):
 		case tag == "?":
-			t = max(t, Untracked)
+			t = max(t, machine.Untracked)
 		default:
-			t = Tracked
+			t = machine.Tracked
 		}
 	}
 	return t, err
 }
 
 // TrackedFiles lists what git tracks in the repositories of these directories, as absolute paths in their order.
-func (s *Service) TrackedFiles(ctx context.Context, dirs []string) (paths []string, err error) {
+func (s *Service) TrackedFiles(ctx context.Context, ws machine.Workspace, dirs []string) (paths []string, err error) {
 	tops := map[string]bool{}
 	for _, dir := range dirs {
-		src, err := s.locate(ctx, "", dir)
+		src, err := s.locate(ctx, ws, dir)
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // A repository that promises to fetch what it lacks by a program of its own never does so for a look.
@@ -45,7 +47,7 @@ func TestHooksOfACommitMayPush(t *testing.T) {
 	p.hook("pre-push", "touch '"+filepath.Join(filepath.Dir(mirror), "asked")+"'")
 	p.hook("post-commit", "git push -q mirror HEAD:refs/heads/main")
 	p.write("a.txt", "changed\n")
-	done, err := p.commitWith(Commit{Message: "pushed", Name: "Ana"})
+	done, err := p.commitWith(machine.Commit{Message: "pushed", Name: "Ana"})
 	p.fine(err)
 	if got := p.gitIn(mirror, "log", "-1", "--format=%s", "main"); got != "pushed" {
 		t.Errorf("the mirror has %q after the commit %s", got, done.ID)

@@ -1,6 +1,7 @@
 package changeset
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,130 +9,189 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Undo is how to take back what Revert or Discard wrote. It is a document: store it as JSON. What
-// it names is kept in the
-// session's private repositories.
-type Undo struct {
-	Files []UndoFile `json:"files"`
-}
-
-// UndoFile is one path: what stood there, and what was left.
-type UndoFile struct {
-	Dir  string `json:"dir"`
-	Top  string `json:"top"`
-	Path string `json:"path"`
-	Was  Kept   `json:"was"`
-	Left Kept   `json:"left"`
-}
-
-// Kept is content that is kept byte for byte; the zero value is nothing.
-type Kept struct {
-	Mode string `json:"mode,omitempty"`
-	OID  string `json:"oid,omitempty"`
-	Size int64  `json:"size,omitempty"`
-}
-
-// keepUndo stores what stands where will be written.
-func keepUndo(ctx context.Context, all []*rewriting, keep func(Undo) error) error {
-	if keep == nil {
-		return nil
-	}
-	var u Undo
+// keepRewrite keeps both sides of what will be written, and returns that.
+func keepRewrite(ctx context.Context, all []*rewriting) (r machine.Rewrite, err error) {
 	for _, w := range all {
+		if len(w.steps) == 0 {
+			continue
+		}
 		if err := w.create(w.src); err != nil { // this directory may not have been read yet
-			return err
+			return machine.Rewrite{}, err
 		}
+		var sides []*entry
 		for _, s := range w.steps {
-			was, err := w.keepEntry(ctx, s.was)
-			if err != nil {
-				return fmt.Errorf("keeping what stands in %s: %w", s.path, err)
-			}
-			left := Kept{Mode: s.want.mode(), OID: s.want.oid(was.OID), Size: int64(len(s.want.bytes()))}
-			u.Files = append(u.Files, UndoFile{Dir: w.dir, Top: w.src.top, Path: s.path, Was: was, Left: left})
+			sides = append(sides, s.was, s.want)
+		}
+		kept, err := w.keepEntries(ctx, sides)
+		if err != nil {
+			return machine.Rewrite{}, fmt.Errorf("keeping what stands in %s: %w", w.dir, err)
+		}
+		for i, s := range w.steps {
+			r.Files = append(r.Files, machine.RewrittenFile{Dir: w.dir, Top: w.src.top, Path: s.path, Was: kept[2*i], Left: kept[2*i+1]})
 		}
 	}
-	return keep(u)
+	return r, nil
 }
 
-func (w *rewriting) keepEntry(ctx context.Context, e *entry) (Kept, error) {
-	if e == nil {
-		return Kept{}, nil
+// keepEntries stores entries in the private repository, in one run of git.
+func (w *rewriting) keepEntries(ctx context.Context, entries []*entry) ([]machine.KeptContent, error) {
+	dir, err := os.MkdirTemp(w.git, "keep-")
+	if err != nil {
+		return nil, err
 	}
-	out, err := w.run(ctx, w.src, e.data, "hash-object", "-w", "--stdin", "--no-filters")
-	return Kept{Mode: e.mode(), OID: strings.TrimSpace(string(out)), Size: int64(len(e.data))}, err
+	defer os.RemoveAll(dir)
+	var names bytes.Buffer
+	for i, e := range entries {
+		if e == nil {
+			continue
+		}
+		name := filepath.Join(dir, strconv.Itoa(i))
+		if err := os.WriteFile(name, e.data, 0o600); err != nil {
+			return nil, err
+		}
+		names.WriteString(name + "\n")
+	}
+	out, err := w.run(ctx, w.src, append([]byte{}, names.Bytes()...), "hash-object", "-w", "--stdin-paths", "--no-filters")
+	if err != nil {
+		return nil, err
+	}
+	oids := strings.Fields(string(out))
+	kept := make([]machine.KeptContent, len(entries))
+	for i, e := range entries {
+		if e == nil {
+			continue
+		}
+		if len(oids) == 0 {
+			return nil, errors.New("git stored less than it was given")
+		}
+		kept[i], oids = machine.KeptContent{Mode: e.mode(), OID: oids[0], Size: int64(len(e.data))}, oids[1:]
+	}
+	return kept, nil
 }
 
-// is reports whether an entry is what is kept.
-func (k Kept) is(e *entry) bool {
-	return k.Mode == e.mode() && k.Size == int64(len(e.bytes())) && k.OID == e.oid(k.OID)
+// keptOf names an entry, by an object id as long as the given one.
+func keptOf(e *entry, like string) machine.KeptContent {
+	return machine.KeptContent{Mode: e.mode(), OID: e.oid(like), Size: int64(len(e.bytes()))}
+}
+
+// isKept reports whether an entry is what is kept.
+func isKept(k machine.KeptContent, e *entry) bool { return k == keptOf(e, k.OID) }
+
+// CarryOut writes what was planned, unless a file was written to since: then it is ErrConflict, and nothing is done.
+func (s *Service) CarryOut(ctx context.Context, ws machine.Workspace, r machine.Rewrite) error {
+	return s.writeKept(ctx, ws, r)
 }
 
 // TakeBack undoes what was written, unless a file was written to since: then it is ErrConflict, and nothing is done.
-func (s *Service) TakeBack(ctx context.Context, session string, u Undo) error {
+func (s *Service) TakeBack(ctx context.Context, ws machine.Workspace, r machine.Rewrite) error {
+	back := machine.Rewrite{Files: slices.Clone(r.Files)}
+	for i, f := range back.Files {
+		back.Files[i].Was, back.Files[i].Left = f.Left, f.Was
+	}
+	return s.writeKept(ctx, ws, back)
+}
+
+func (s *Service) writeKept(ctx context.Context, ws machine.Workspace, r machine.Rewrite) error {
 	var all []*rewriting
-	for _, dir := range u.dirs() {
-		w, done, err := s.repo(session, dir).rewriting(ctx)
+	for _, dir := range dirsOf(r) {
+		w, done, err := s.repo(ws, dir).rewriting(ctx)
 		if err != nil {
 			return err
 		}
 		defer done()
-		for _, f := range u.Files {
-			if f.Dir != dir {
-				continue
-			}
-			step, err := w.takeBack(ctx, f)
-			if err != nil {
-				return err
-			}
-			w.steps = append(w.steps, step)
+		files := slices.DeleteFunc(slices.Clone(r.Files), func(f machine.RewrittenFile) bool { return f.Dir != dir })
+		if w.steps, err = w.stepsOf(ctx, files); err != nil {
+			return err
 		}
 		all = append(all, w)
 	}
 	return carryAll(all)
 }
 
-func (u Undo) dirs() (dirs []string) {
-	for _, f := range u.Files {
+func dirsOf(r machine.Rewrite) (dirs []string) {
+	for _, f := range r.Files {
 		dirs = append(dirs, f.Dir)
 	}
 	slices.Sort(dirs)
 	return slices.Compact(dirs)
 }
 
-func (w *rewriting) takeBack(ctx context.Context, f UndoFile) (step, error) {
-	now, err := readEntry(w.root, f.Path)
+// stepsOf checks that files are what they were, and reads what they are to be.
+func (w *rewriting) stepsOf(ctx context.Context, files []machine.RewrittenFile) (steps []step, err error) {
+	for _, f := range files {
+		now, err := readEntry(w.root, f.Path)
+		if err != nil {
+			return nil, err
+		}
+		if f.Top != w.src.top || !isKept(f.Was, now) {
+			return nil, fmt.Errorf("%w: %s was written to since", machine.ErrConflict, f.Path)
+		}
+		steps = append(steps, step{path: f.Path, was: now})
+	}
+	contents, err := w.readKept(ctx, files)
 	if err != nil {
-		return step{}, err
+		return nil, err
 	}
-	if f.Top != w.src.top || !f.Left.is(now) {
-		return step{}, fmt.Errorf("%w: %s was written to since", ErrConflict, f.Path)
+	for i, f := range files {
+		if f.Left.Mode == "" {
+			continue
+		}
+		data, ok := contents[f.Left.OID]
+		if !ok {
+			return nil, fmt.Errorf("%w: what is to stand in %s is not kept any more", machine.ErrConflict, f.Path)
+		}
+		steps[i].want = &entry{link: f.Left.Mode == machine.ModeSymlink, exec: f.Left.Mode == "100755", data: data}
 	}
-	if f.Was.Mode == "" {
-		return step{f.Path, now, nil}, nil
+	return steps, nil
+}
+
+// readKept reads what files are to hold, by object id.
+func (w *rewriting) readKept(ctx context.Context, files []machine.RewrittenFile) (map[string][]byte, error) {
+	found := map[string][]byte{}
+	var ask bytes.Buffer
+	size := int64(0)
+	flush := func() error {
+		if ask.Len() == 0 {
+			return nil
+		}
+		out, err := w.trees(ctx, w.src, append([]byte{}, ask.Bytes()...), "cat-file", "--batch=%(objectname) %(objecttype) %(objectsize)")
+		takeContents(found, out)
+		ask.Reset()
+		size = 0
+		return err
 	}
-	data, err := w.run(ctx, w.src, nil, "cat-file", "blob", f.Was.OID)
-	if err != nil {
-		return step{}, fmt.Errorf("%w: what %s was is not kept any more", ErrConflict, f.Path)
+	for _, f := range files {
+		if f.Left.Mode == "" {
+			continue
+		}
+		if size += f.Left.Size; size > w.s.atOnce {
+			if err := flush(); err != nil {
+				return nil, err
+			}
+			size = f.Left.Size
+		}
+		ask.WriteString(f.Left.OID + "\n")
 	}
-	return step{f.Path, now, &entry{link: f.Was.Mode == ModeSymlink, exec: f.Was.Mode == "100755", data: data}}, nil
+	return found, flush()
 }
 
 const undoLooked = 8 << 20 // bytes read to see whether an undo still applies; beyond, sizes are compared
 
-// Applies reports whether everything is as it was left, so that it can be taken back. It is quick,
-// and looks at the sizes
-// alone of what is large.
-func (u Undo) Applies() bool {
+// CanTakeBack reports whether everything is as it was left. It is quick, and looks at the sizes alone of what is large.
+func (s *Service) CanTakeBack(_ context.Context, _ machine.Workspace, r machine.Rewrite) bool {
 	budget := int64(undoLooked)
-	for _, f := range u.Files {
+	for _, f := range r.Files {
 		root, err := os.OpenRoot(f.Top)
 		if err != nil {
 			return false
 		}
-		ok := f.Left.stands(root, f.Path, &budget)
+		ok := stands(f.Left, root, f.Path, &budget)
 		root.Close()
 		if !ok {
 			return false
@@ -140,7 +200,7 @@ func (u Undo) Applies() bool {
 	return true
 }
 
-func (k Kept) stands(root *os.Root, path string, budget *int64) bool {
+func stands(k machine.KeptContent, root *os.Root, path string, budget *int64) bool {
 	info, err := root.Lstat(filepath.FromSlash(path))
 	if k.Mode == "" || err != nil {
 		return k.Mode == "" && errors.Is(err, fs.ErrNotExist)
@@ -152,5 +212,5 @@ func (k Kept) stands(root *os.Root, path string, budget *int64) bool {
 		return true
 	}
 	now, err := readEntry(root, path)
-	return err == nil && k.is(now)
+	return err == nil && isKept(k, now)
 }

@@ -12,14 +12,16 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // update brings the private index up to what the files are, and returns what is not stored. What
 // must be written is asked
 // for in three runs side by side, each of which looks at every file.
-func (r *repo) update(ctx context.Context, src source) ([]Skipped, error) {
+func (r *repo) update(ctx context.Context, src source) ([]machine.SkippedFile, error) {
 	var dropped, changed, fresh []string
-	var skipped []Skipped
+	var skipped []machine.SkippedFile
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) { dropped, err = r.nowIgnored(gctx, src); return err })
 	g.Go(func() (err error) { changed, err = r.changed(gctx, src); return err })
@@ -36,7 +38,7 @@ func (r *repo) update(ctx context.Context, src source) ([]Skipped, error) {
 }
 
 // store brings paths of the private index up to what the files are, and returns those that cannot be read.
-func (r *repo) store(ctx context.Context, src source, paths []string) (unread []Skipped, err error) {
+func (r *repo) store(ctx context.Context, src source, paths []string) (unread []machine.SkippedFile, err error) {
 	paths, hidden := behindLinks(src.top, paths)
 	if err := r.drop(ctx, src, hidden); err != nil {
 		return nil, err
@@ -47,11 +49,11 @@ func (r *repo) store(ctx context.Context, src source, paths []string) (unread []
 	var list bytes.Buffer
 	for _, path := range paths {
 		if r.leadsElsewhere(ctx, src, path) {
-			unread = append(unread, Skipped{Path: path, Why: elsewhere})
+			unread = append(unread, machine.SkippedFile{Path: path, Why: elsewhere})
 			continue
 		}
 		if why := r.s.unreadable(filepath.Join(src.top, filepath.FromSlash(path))); why != "" {
-			unread = append(unread, Skipped{Path: path, Why: why})
+			unread = append(unread, machine.SkippedFile{Path: path, Why: why})
 			continue
 		}
 		list.WriteString(path)
@@ -68,11 +70,11 @@ func (r *repo) store(ctx context.Context, src source, paths []string) (unread []
 func (r *repo) leadsElsewhere(ctx context.Context, src source, path string) bool {
 	full := filepath.Join(src.top, filepath.FromSlash(path))
 	info, err := os.Lstat(full)
-	return err == nil && info.IsDir() && r.s.nestedElsewhere(ctx, src, r.session, full)
+	return err == nil && info.IsDir() && r.s.nestedElsewhere(ctx, src, r.ws, full)
 }
 
-func bySkippedPath(list []Skipped) []Skipped {
-	slices.SortFunc(list, func(a, b Skipped) int { return cmp.Compare(a.Path, b.Path) })
+func bySkippedPath(list []machine.SkippedFile) []machine.SkippedFile {
+	slices.SortFunc(list, func(a, b machine.SkippedFile) int { return cmp.Compare(a.Path, b.Path) })
 	return list
 }
 
@@ -128,7 +130,7 @@ func (src source) pathspec() []string {
 }
 
 // untracked lists the files git does not know and does not ignore: those to store, and those that are only listed.
-func (r *repo) untracked(ctx context.Context, src source) (paths []string, skipped []Skipped, err error) {
+func (r *repo) untracked(ctx context.Context, src source) (paths []string, skipped []machine.SkippedFile, err error) {
 	args := []string{"ls-files", "-z", "--others", "--exclude-standard"}
 	out, err := r.run(ctx, src, nil, append(args, src.pathspec()...)...)
 	if err != nil {
@@ -139,7 +141,7 @@ func (r *repo) untracked(ctx context.Context, src source) (paths []string, skipp
 }
 
 // affordable sorts new files into those to store and those that are only listed.
-func (r *repo) affordable(src source, fresh []string) (paths []string, skipped []Skipped) {
+func (r *repo) affordable(src source, fresh []string) (paths []string, skipped []machine.SkippedFile) {
 	budget, ignored := r.s.cfg.UntrackedBytes, r.s.ignored(src)
 	for _, path := range fresh {
 		if slices.ContainsFunc(ignored, func(d string) bool { return d == "." || under(path, d) }) {
@@ -154,7 +156,7 @@ func (r *repo) affordable(src source, fresh []string) (paths []string, skipped [
 			budget -= info.Size()
 			paths = append(paths, path)
 		} else if len(skipped) < mostSkipped {
-			skipped = append(skipped, Skipped{Path: strings.TrimSuffix(path, "/"), Size: info.Size(),
+			skipped = append(skipped, machine.SkippedFile{Path: strings.TrimSuffix(path, "/"), Size: info.Size(),
 				Time: info.ModTime().UnixNano(), Why: why})
 		}
 	}

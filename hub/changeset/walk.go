@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // Folder is a directory to be watched.
@@ -21,13 +23,13 @@ type Folder struct {
 // ones not, and those of git. With below only folders of files at and below these paths are
 // visited. A folder is visited
 // before it is read, so that a watch that starts there misses nothing. An error of visit ends the walk.
-func (s *Service) Walk(ctx context.Context, session string, dirs, below []string, visit func(Folder) error) error {
+func (s *Service) Walk(ctx context.Context, ws machine.Workspace, dirs, below []string, visit func(Folder) error) error {
 	dirs, err := distinct(dirs)
 	if err != nil {
 		return err
 	}
 	for _, dir := range dirs {
-		if err := s.repo(session, dir).walk(ctx, below, visit); err != nil {
+		if err := s.repo(ws, dir).walk(ctx, below, visit); err != nil {
 			return err
 		}
 	}
@@ -35,7 +37,7 @@ func (s *Service) Walk(ctx context.Context, session string, dirs, below []string
 }
 
 func (r *repo) walk(ctx context.Context, below []string, visit func(Folder) error) error {
-	src, err := r.s.locate(ctx, r.session, r.dir)
+	src, err := r.s.locate(ctx, r.ws, r.dir)
 	if err != nil {
 		return err
 	}
@@ -52,7 +54,7 @@ func (r *repo) walk(ctx context.Context, below []string, visit func(Folder) erro
 		return nil
 	}
 	w := walker{top: src.top, visit: visit,
-		elsewhere: func(dir string) bool { return r.s.nestedElsewhere(ctx, src, r.session, dir) }}
+		elsewhere: func(dir string) bool { return r.s.nestedElsewhere(ctx, src, r.ws, dir) }}
 	if w.skip, err = r.ignoredFolders(ctx, src, roots); err != nil {
 		return err
 	}

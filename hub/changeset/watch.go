@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // settle is how long a Watch waits after the first of a burst of writes.
@@ -19,13 +21,6 @@ const settle = 50 * time.Millisecond
 
 // mostMade is how many new paths are looked at one by one.
 const mostMade = 1000
-
-// Written says what was written in watched directories.
-type Written struct {
-	Paths []string // files, each once
-	Whole bool     // everything may be different
-	Bases bool     // commits or branches may be different
-}
 
 // NotifyFunc starts a Notifier and returns its events and errors.
 type NotifyFunc func() (Notifier, <-chan fsnotify.Event, <-chan error, error)
@@ -49,12 +44,12 @@ func SystemNotifier() (Notifier, <-chan fsnotify.Event, <-chan error, error) {
 // Watch is told by the system of what is written in directories.
 type Watch struct {
 	svc     *Service
-	session string
+	ws      machine.Workspace
 	dirs    []string
 	most    int
 	cancel  context.CancelFunc
 	done    chan struct{}
-	written chan Written
+	written chan machine.Written
 	err     error // set before written is closed
 
 	// Only the goroutine uses these.
@@ -70,13 +65,13 @@ type Watch struct {
 
 // Watch watches every folder in which a change of the directories would count, at most the given number of them. It
 // fails when the system watches no more folders, or there are too many; the error says what to do.
-func (s *Service) Watch(ctx context.Context, session string, dirs []string, most int) (*Watch, error) {
+func (s *Service) Watch(ctx context.Context, ws machine.Workspace, dirs []string, most int) (*Watch, error) {
 	begin := s.cfg.Notify
 	if begin == nil {
 		begin = SystemNotifier
 	}
-	w := &Watch{svc: s, session: session, dirs: dirs, most: mostFolders(most), git: map[string]Folder{}, seen: map[string]bool{},
-		written: make(chan Written), done: make(chan struct{})}
+	w := &Watch{svc: s, ws: ws, dirs: dirs, most: mostFolders(most), git: map[string]Folder{}, seen: map[string]bool{},
+		written: make(chan machine.Written), done: make(chan struct{})}
 	var err error
 	if w.system, w.events, w.errors, err = begin(); err != nil {
 		return nil, fmt.Errorf("the system allows no more watchers (on Linux raise fs.inotify.max_user_instances): %w", err)
@@ -101,7 +96,7 @@ func mostFolders(most int) int {
 
 // Written returns a channel of what is written, which is closed when watching ends. While the receiver is slow, writes
 // are gathered.
-func (w *Watch) Written() <-chan Written { return w.written }
+func (w *Watch) Written() <-chan machine.Written { return w.written }
 
 // Err returns why watching ended, nil when its context or Close ended it. Call it after Written was closed.
 func (w *Watch) Err() error { return w.err }
@@ -119,7 +114,7 @@ func (w *Watch) run(ctx context.Context) {
 	var settled <-chan time.Time
 	var ready due
 	for {
-		var out chan<- Written
+		var out chan<- machine.Written
 		if !ready.isEmpty() {
 			out = w.written
 		}
@@ -150,7 +145,7 @@ func (w *Watch) run(ctx context.Context) {
 // more is let go.
 func (w *Watch) walk(ctx context.Context, below []string) error {
 	counted := map[string]bool{}
-	err := w.svc.Walk(ctx, w.session, w.dirs, below, func(d Folder) error {
+	err := w.svc.Walk(ctx, w.ws, w.dirs, below, func(d Folder) error {
 		counted[d.Path] = true
 		return w.add(d)
 	})
@@ -284,8 +279,8 @@ func (d *due) join(more due) {
 	}
 }
 
-func (d *due) written() Written {
-	out := Written{Whole: d.whole, Bases: d.bases}
+func (d *due) written() machine.Written {
+	out := machine.Written{Whole: d.whole, Bases: d.bases}
 	if !d.whole {
 		out.Paths = slices.Sorted(maps.Keys(d.paths))
 	}

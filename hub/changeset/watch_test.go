@@ -3,6 +3,8 @@ package changeset
 import (
 	"slices"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // Writes to files, new folders and commits are told; what is ignored is not; the end is told by a closed channel.
@@ -11,11 +13,11 @@ func TestWatchTellsOfWrites(t *testing.T) {
 	p.write(".gitignore", "out/\n")
 	p.write("out/x", "x\n")
 	p.commit()
-	w, err := p.svc.Watch(t.Context(), "s", []string{p.dir}, 100)
+	w, err := p.svc.Watch(t.Context(), machine.Workspace{Session: "s"}, []string{p.dir}, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
-	until := func(what string, told func(Written) bool) {
+	until := func(what string, told func(machine.Written) bool) {
 		t.Helper()
 		for got := range w.Written() {
 			if slices.Contains(got.Paths, p.path("out/x")) {
@@ -29,11 +31,11 @@ func TestWatchTellsOfWrites(t *testing.T) {
 	}
 	p.write("out/x", "another\n")
 	p.write("new/deep.txt", "1\n")
-	until("a new folder", func(got Written) bool { return slices.Contains(got.Paths, p.path("new")) })
+	until("a new folder", func(got machine.Written) bool { return slices.Contains(got.Paths, p.path("new")) })
 	p.write("new/deep.txt", "2\n")
-	until("a file in a new folder", func(got Written) bool { return slices.Contains(got.Paths, p.path("new/deep.txt")) })
+	until("a file in a new folder", func(got machine.Written) bool { return slices.Contains(got.Paths, p.path("new/deep.txt")) })
 	p.commit()
-	until("a commit", func(got Written) bool { return got.Bases })
+	until("a commit", func(got machine.Written) bool { return got.Bases })
 	w.Close()
 	for range w.Written() {
 	}
@@ -45,7 +47,7 @@ func TestWatchTellsOfWrites(t *testing.T) {
 func TestWatchRefusesTooManyFolders(t *testing.T) {
 	p := newRepo(t)
 	p.write("a/b/c.txt", "c\n")
-	if _, err := p.svc.Watch(t.Context(), "s", []string{p.dir}, 2); err == nil {
+	if _, err := p.svc.Watch(t.Context(), machine.Workspace{Session: "s"}, []string{p.dir}, 2); err == nil {
 		t.Error("more folders than allowed are watched")
 	}
 }

@@ -6,26 +6,28 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // tree makes a work tree of a place.
-func (p *place) tree(dir string) (Worktree, string) {
+func (p *place) tree(dir string) (machine.Worktree, string) {
 	p.t.Helper()
-	w, at, err := p.svc.AddWorktree(p.t.Context(), session, dir, filepath.Join(p.t.TempDir(), "trees", "one"), "ahphub/one", "")
+	w, at, err := p.svc.AddWorktree(p.t.Context(), session, machine.NewWorktree{Dir: dir, Name: "one", Branch: "ahphub/one"})
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	return w, at
 }
 
-func (p *place) in(w Worktree, name, content string) {
+func (p *place) in(w machine.Worktree, name, content string) {
 	p.t.Helper()
 	if err := os.WriteFile(filepath.Join(w.Dir, name), []byte(content), 0o644); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-func (p *place) commitIn(w Worktree) {
+func (p *place) commitIn(w machine.Worktree) {
 	p.t.Helper()
 	p.gitIn(w.Dir, "add", "-A")
 	p.gitIn(w.Dir, "commit", "-q", "-m", "work")
@@ -33,7 +35,7 @@ func (p *place) commitIn(w Worktree) {
 
 func conflict(t *testing.T, err error, want string) {
 	t.Helper()
-	if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), want) {
+	if !errors.Is(err, machine.ErrConflict) || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want a conflict with %q", err, want)
 	}
 }
@@ -50,13 +52,13 @@ func TestMakeMergeAndRemoveWorktree(t *testing.T) {
 	}
 
 	p.in(w, "new.txt", "new\n")
-	_, err := p.svc.MergeWorktree(t.Context(), w)
+	_, err := p.svc.MergeWorktree(t.Context(), session, w)
 	conflict(t, err, "in the work tree one file is not committed")
-	conflict(t, p.svc.RemoveWorktree(t.Context(), w, false), "not committed")
+	conflict(t, p.svc.RemoveWorktree(t.Context(), session, w, false), "not committed")
 	p.commitIn(w)
-	conflict(t, p.svc.RemoveWorktree(t.Context(), w, false), "1 commits of ahphub/one are on no other branch")
+	conflict(t, p.svc.RemoveWorktree(t.Context(), session, w, false), "1 commits of ahphub/one are on no other branch")
 
-	n, err := p.svc.MergeWorktree(t.Context(), w)
+	n, err := p.svc.MergeWorktree(t.Context(), session, w)
 	if n != 1 || err != nil {
 		t.Fatalf("merged %d: %v", n, err)
 	}
@@ -66,11 +68,11 @@ func TestMakeMergeAndRemoveWorktree(t *testing.T) {
 	if b, err := os.ReadFile(p.path("new.txt")); string(b) != "new\n" {
 		t.Errorf("what was merged holds %q (%v)", b, err)
 	}
-	_, err = p.svc.MergeWorktree(t.Context(), w)
+	_, err = p.svc.MergeWorktree(t.Context(), session, w)
 	conflict(t, err, "has everything of ahphub/one already")
 
 	for range 2 { // removing what is gone is no error
-		if err := p.svc.RemoveWorktree(t.Context(), w, false); err != nil {
+		if err := p.svc.RemoveWorktree(t.Context(), session, w, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -90,28 +92,28 @@ func TestFailedMergeIsUndone(t *testing.T) {
 	p.write("a.txt", "ours\n")
 	p.commit()
 	head := p.git("rev-parse", "HEAD")
-	_, err := p.svc.MergeWorktree(t.Context(), w)
+	_, err := p.svc.MergeWorktree(t.Context(), session, w)
 	conflict(t, err, "nothing was merged")
 	if p.git("rev-parse", "HEAD") != head || p.git("status", "--porcelain") != "" {
 		t.Errorf("left at %s with %s", p.git("rev-parse", "HEAD"), p.git("status", "--porcelain"))
 	}
 	p.git("switch", "-q", "-c", "other")
-	_, err = p.svc.MergeWorktree(t.Context(), w)
+	_, err = p.svc.MergeWorktree(t.Context(), session, w)
 	conflict(t, err, "has other checked out and not main")
-	if err := p.svc.RemoveWorktree(t.Context(), w, true); err != nil {
+	if err := p.svc.RemoveWorktree(t.Context(), session, w, true); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestWorktreeNeedsRepository(t *testing.T) {
 	p := newPlace(t)
-	_, _, err := p.svc.AddWorktree(t.Context(), session, p.dir, filepath.Join(t.TempDir(), "one"), "x", "")
+	_, _, err := p.svc.AddWorktree(t.Context(), session, machine.NewWorktree{Dir: p.dir, Name: "one", Branch: "x"})
 	conflict(t, err, "is in no git repository")
 	p.git("init", "-q")
-	_, _, err = p.svc.AddWorktree(t.Context(), session, p.dir, filepath.Join(t.TempDir(), "one"), "x", "")
+	_, _, err = p.svc.AddWorktree(t.Context(), session, machine.NewWorktree{Dir: p.dir, Name: "one", Branch: "x"})
 	conflict(t, err, "has no commit yet")
 
 	r := newRepo(t)
-	_, _, err = r.svc.AddWorktree(t.Context(), session, r.dir, filepath.Join(t.TempDir(), "one"), "main", "")
+	_, _, err = r.svc.AddWorktree(t.Context(), session, machine.NewWorktree{Dir: r.dir, Name: "one", Branch: "main"})
 	conflict(t, err, "already exists")
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/machine/localtest"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
@@ -41,12 +44,53 @@ func (c *changing) suggest(p access.Principal, id, name string, from, to int, li
 }
 
 // reviewing is a session whose agent wrote a file of twelve lines.
-func reviewing(t *testing.T) *changing {
-	c := newChanging(t)
+func reviewing(t *testing.T) *changing { return reviewingWith(newChanging(t)) }
+
+func reviewingWith(c *changing) *changing {
 	c.turn(func() { c.write("n.txt", twelve) })
 	c.follow("session", "")
 	c.until("the file is shown", func() bool { return len(c.changes(changes.URI(session, "session", "")).Files) > 0 })
 	return c
+}
+
+// busyTexts is a computer on which another program writes to a file each time that it was read for an edit.
+type busyTexts struct {
+	machine.Machine
+	write func()
+}
+
+func (b *busyTexts) Changes() machine.Changes { return changesOf{b.Machine.Changes(), b} }
+
+type changesOf struct {
+	machine.Changes
+	busy *busyTexts
+}
+
+func (c changesOf) Texts(ctx context.Context, ws machine.Workspace, dirs, paths []string) ([]machine.Text, error) {
+	texts, err := c.Changes.Texts(ctx, ws, dirs, paths)
+	if c.busy.write != nil {
+		c.busy.write()
+	}
+	return texts, err
+}
+
+func TestApplySuggestionWhileOthersWrite(t *testing.T) {
+	data := t.TempDir()
+	busy := &busyTexts{Machine: localtest.New(t, data)}
+	c := reviewingWith(newChangingWith(t, Config{DataDir: data, Machine: busy}))
+	ref := c.suggest(commenter, "one", "n.txt", 3, 3, "three")
+	busy.write = func() { busy.write = nil; c.write("n.txt", "0\n"+twelve) }
+	c.must(c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{ref}))
+	if got := c.read("n.txt"); got != "0\n1\n2\nthree\n4\n5\n6\n7\n8\n9\n10\n11\n12\n" {
+		t.Errorf("the file reads %q", got)
+	}
+	ref = c.suggest(commenter, "two", "n.txt", 6, 6, "five")
+	n := 0
+	busy.write = func() { n++; c.write("n.txt", strings.Repeat("more\n", n)+c.read("n.txt")) }
+	err := c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{ref})
+	if code(err) != ahp.CodeConflict || strings.Contains(c.read("n.txt"), "five") {
+		t.Errorf("a file that is always written to was edited: %v", err)
+	}
 }
 
 func TestApplySuggestions(t *testing.T) {

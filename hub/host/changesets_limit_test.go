@@ -13,6 +13,8 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
 // scarce is a system that watches so many folders and no more.
@@ -49,8 +51,10 @@ func TestWatchesRunOutAndComeBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var left atomic.Int64
 			left.Store(3)
-			c := newChangingWith(t, Config{PollFolders: time.Millisecond, // one look, then watching is tried again
-				NotifyFolders: func() (changeset.Notifier, <-chan fsnotify.Event, <-chan error, error) { return refusal.begin(&left) }})
+			data := t.TempDir()
+			notify := func() (changeset.Notifier, <-chan fsnotify.Event, <-chan error, error) { return refusal.begin(&left) }
+			c := newChangingWith(t, Config{PollFolders: time.Millisecond, DataDir: data, // one look, then watching is tried again
+				Machine: local.New(local.WithData(local.Data{Dir: data, Guard: localtest.NewGuard(t, data), Notify: notify}))})
 			c.runsOut(refusal.says, func() { left.Store(1000) })
 		})
 	}

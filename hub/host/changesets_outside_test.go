@@ -11,10 +11,10 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/files"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // elsewhere is a repository outside of every session, with a change that is not committed.
@@ -128,7 +128,7 @@ func TestRepositoryQuestionsEnd(t *testing.T) {
 func (c *changing) isRefused() {
 	c.t.Helper()
 	_, err := c.host.git.Head(c.t.Context(), session, []string{c.dir})
-	if _, outside := errors.AsType[*changeset.OutsideError](err); !outside {
+	if _, outside := errors.AsType[*machine.OutsideError](err); !outside {
 		c.t.Errorf("got %v", err)
 	}
 }

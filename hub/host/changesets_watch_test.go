@@ -18,6 +18,7 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 func (c *changing) mkdir(name string) {
@@ -137,7 +138,9 @@ func TestIgnoredFoldersAreNotWatched(t *testing.T) {
 func watchedFolders(t *testing.T, c *changing) map[string]bool {
 	t.Helper()
 	seen := map[string]bool{}
-	c.must(c.host.git.Walk(t.Context(), session, []string{c.dir}, nil, func(f changeset.Folder) error { seen[f.Path] = true; return nil }))
+	svc := changeset.New(changeset.Config{Dir: t.TempDir()})
+	c.must(svc.Walk(t.Context(), machine.Workspace{Session: session}, []string{c.dir}, nil,
+		func(f changeset.Folder) error { seen[f.Path] = true; return nil }))
 	return seen
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/customs"
 	"github.com/ahphub/ahphub/hub/machine"
-	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
 // shelf is a computer with what a test puts into it, and MCP servers that a test holds in its hands.
@@ -122,10 +122,10 @@ func (toolFake) UsesTools() bool { return true }
 func inCustomWorld(t *testing.T, f func(w *world, s *shelf, d *dialer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		d, a := &dialer{}, &fake{}
+		d, a, data := &dialer{}, &fake{}, t.TempDir()
 		s := &shelf{dialer: d, found: map[string]machine.CustomFound{}, tells: map[string]func(){}}
 		w := newWorld(t, Config{Agents: map[string]agent.Backend{"fake": toolFake{a}}, Home: "/home/ana",
-			Machine:     shelfMachine{local.New(), s},
+			DataDir: data, Machine: shelfMachine{localtest.New(t, data), s},
 			ToolServers: func(token string) []agent.MCPServer { return []agent.MCPServer{{Name: "host", URL: token}} }}, hub.Config{})
 		w.agent = a
 		defer w.stop()

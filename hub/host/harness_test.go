@@ -131,9 +131,11 @@ func newWorld(t *testing.T, cfg Config, hubCfg hub.Config) *world {
 	w := &world{t: t, agent: &fake{}, dir: t.TempDir()}
 	hubCfg.Derive = func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }
 	w.hub = hub.New(hubCfg)
-	data := t.TempDir()
-	w.machine = newTestMachine(t, data)
-	cfg.Hub, cfg.DataDir, cfg.DefaultDir = w.hub, data, w.dir
+	if cfg.DataDir == "" {
+		cfg.DataDir = t.TempDir()
+	}
+	w.machine = newTestMachine(t, cfg.DataDir)
+	cfg.Hub, cfg.DefaultDir = w.hub, w.dir
 	if cfg.Machine == nil {
 		cfg.Machine = w.machine.Machine()
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -15,9 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/audit"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
-	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/automations"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/clients"
@@ -37,11 +34,9 @@ type Config struct {
 	Audit        *audit.Log               // nil: actions are not written down
 	DefaultAgent string                   // provider of a session that names none; default: the first by name
 	DataDir      string                   // agents get a private directory below it; made when absent
-	Secrets      []string                 // files outside of it that are never opened for anyone: keys, tokens, passwords
 	LastAlive    time.Time                // when the process before this one was last alive; zero: it is not known
 	DefaultDir   string                   // working directory of a session that names none; local path
-	Pass         []string                 // names of more variables of the environment that terminals and git see, as environ.Allows takes them
-	TrustFilters []string                 // directories whose repositories' filters run when they are looked at; local paths
+	Pass         []string                 // names of more variables of the environment that terminals see, as environ.Allows takes them
 
 	// ToolServers says how an agent on this machine reaches its Toolbox with a token; nil
 	// gives agents none.
@@ -66,8 +61,7 @@ type Config struct {
 
 	Clients files.ClientAsker // nil: no file that lies with a client can be read
 
-	NotifyFolders changeset.NotifyFunc // watches sessions' directories; nil: the system does
-	PollFolders   time.Duration        // until watching is tried again after it failed; 0: a minute
+	PollFolders time.Duration // until watching is tried again after it failed; 0: a minute
 
 	Tracer trace.Tracer // nil: no spans are made
 	Meters Meters       // nil: nobody counts
@@ -92,10 +86,9 @@ type Host struct {
 	trash       trashCan
 	disposing   claims
 	Changes     *changes.Part
-	git         *changeset.Service // nil without a data directory
+	git         *changes.Repositories // nil when no changesets are offered
 	opening     openings
 	Files       *files.Part
-	guard       *guard.Guard
 	tools       toolboxes
 
 	turns *turns
@@ -126,17 +119,11 @@ func New(cfg Config) (*Host, error) {
 	if cfg.Agents[cfg.DefaultAgent] == nil {
 		return nil, errors.New("host: the default agent " + cfg.DefaultAgent + " is not among the agents")
 	}
-	guarded, err := newGuard(cfg.DataDir, cfg.Secrets)
-	if err != nil {
-		return nil, fmt.Errorf("host: the data directory %s cannot be guarded: %w", cfg.DataDir, err)
-	}
-	h := &Host{cfg: cfg, guard: guarded}
+	h := &Host{cfg: cfg}
 	h.turns, h.moves, h.provisional.h = newTurns(h), mover{h}, h
 	h.core = core.New(core.Config{Hub: cfg.Hub, Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Limits: cfg.Limits})
 	h.core.Woken = h.woken
-	if err := h.newParts(); err != nil {
-		return nil, err
-	}
+	h.newParts()
 	h.rules, h.effects = h.newRules(), h.newEffects()
 	cfg.Hub.CompleteSnapshots(h.completeSnapshot)
 	return h, nil
@@ -184,7 +171,6 @@ func (h *Host) stop() {
 		h.Files.Close()
 		h.Changes.Close()
 		h.core.Wait()
-		_ = h.guard.Close()
 	}()
 	timer := time.NewTimer(h.core.Limits.Stop)
 	defer timer.Stop()

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/version"
 )
 
@@ -58,12 +58,12 @@ func (h *Host) keep(session ahp.URI, oid string, content []byte) error {
 
 // kept reads a version that Keep was given.
 func (h *Host) kept(session ahp.URI, oid string) ([]byte, error) {
-	if !changeset.IsOID(oid) {
-		return nil, changeset.ErrNoContent
+	if !machine.IsOID(oid) {
+		return nil, machine.ErrNoContent
 	}
 	data, err := os.ReadFile(filepath.Join(h.keptDir(session), oid))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, changeset.ErrNoContent
+		return nil, machine.ErrNoContent
 	}
 	return data, err
 }

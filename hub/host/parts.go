@@ -2,11 +2,8 @@ package host
 
 import (
 	"context"
-	"fmt"
-	"path/filepath"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/automations"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/clients"
@@ -14,11 +11,12 @@ import (
 	"github.com/ahphub/ahphub/hub/host/customs"
 	"github.com/ahphub/ahphub/hub/host/files"
 	"github.com/ahphub/ahphub/hub/host/terminals"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
 // newParts makes the parts of the host. What a part needs of sessions or of another part, it gets as a function.
-func (h *Host) newParts() (err error) {
+func (h *Host) newParts() {
 	h.Files = files.New(h.core, files.Config{
 		Files: h.cfg.Machine.Files(), DefaultDir: h.cfg.DefaultDir, Clients: h.cfg.Clients, Asked: h.cfg.FilesAsked,
 		Visible: h.visible, ReadVersion: h.Blob, Track: h.track, TrackedFiles: h.trackedFiles,
@@ -28,9 +26,6 @@ func (h *Host) newParts() (err error) {
 		},
 		RefreshChanges: func() { h.Changes.RefreshAll() },
 	})
-	if h.git, err = h.newGit(); err != nil {
-		return err
-	}
 	h.clients = clients.New(h.core, clients.Config{Changed: func(session ahp.URI) {
 		h.clientsChanged(session)
 		h.Customs.Refresh(session)
@@ -41,12 +36,13 @@ func (h *Host) newParts() (err error) {
 		CheckURI: checkTerminalURI, Directory: h.existingDir, CheckPlace: h.checkPlace, Files: h.cfg.Machine.Files(), Reconsider: h.provisional.reconsider, Dispatch: h.Dispatch,
 	})
 	h.Changes = changes.New(h.core, changes.Config{
-		Service: h.git, Files: h.cfg.Machine.Files(), DataDir: h.cfg.DataDir, PollFor: h.cfg.PollFolders,
+		Changes: h.cfg.Machine.Changes(), Files: h.cfg.Machine.Files(), PollFor: h.cfg.PollFolders,
 		Judged: h.cfg.Judged, Dispatch: h.Dispatch, CheckVersion: h.CheckVersion, SetTotals: h.setChanges, MarkUsed: h.provisional.keepFor,
-		SettleRepository: h.Files.SettleRepository,
-		IsBusy:           h.isBusy, CloseAgent: func(session ahp.URI) { h.turns.drop(session, errIdle) },
+		Granted: h.Files.GrantedOutside, MayLeadTo: h.Files.MayLeadTo, SettleRepository: h.Files.SettleRepository,
+		IsBusy: h.isBusy, CloseAgent: func(session ahp.URI) { h.turns.drop(session, errIdle) },
 		ReadSyntax: h.cfg.ReadSyntax,
 	})
+	h.git = h.Changes.Repositories()
 	h.Automations = automations.New(h.core, automations.Config{
 		CheckProvider: func(provider string) error { _, err := h.backend(provider); return err },
 		CheckTemplate: h.CheckTemplate, NewSession: h.newSession, OpenSession: h.admit,
@@ -61,21 +57,6 @@ func (h *Host) newParts() (err error) {
 			return t.Dir, t.Repo, ok
 		},
 	})
-	return nil
-}
-
-// newGit returns the service that makes checkpoints, nil without a directory to keep them in.
-func (h *Host) newGit() (*changeset.Service, error) {
-	if h.cfg.DataDir == "" {
-		return nil, nil
-	}
-	data, err := filepath.Abs(h.cfg.DataDir)
-	if err != nil {
-		return nil, fmt.Errorf("host: no checkpoints can be taken in %s: %w", h.cfg.DataDir, err)
-	}
-	return changeset.New(changeset.Config{Dir: filepath.Join(data, "checkpoints"), Ignore: h.guard.Dirs,
-		Closed: h.guard.IsSecret, Pass: h.cfg.Pass, TrustFilters: h.cfg.TrustFilters,
-		Notify: h.cfg.NotifyFolders, Within: h.core.LocalDirs, Granted: h.Files.MayLeadTo}), nil
 }
 
 // isBusy reports whether a session's agent plays a turn. It waits for an agent that is being opened.
@@ -97,11 +78,11 @@ func (h *Host) InvokeChangesetOperation(ctx context.Context, c core.Caller, p ah
 func (h *Host) Desk(session ahp.URI) review.Review { return h.Changes.Review(session) }
 
 // track returns what git makes of a file; without checkpoints everything counts as ignored.
-func (h *Host) track(ctx context.Context, dir, path string) (changeset.Tracking, error) {
+func (h *Host) track(ctx context.Context, dir, path string) (machine.Tracking, error) {
 	if h.git == nil {
-		return changeset.Ignored, nil
+		return machine.Ignored, nil
 	}
-	return h.git.Track(ctx, dir, path)
+	return h.git.Track(ctx, "", dir, path)
 }
 
 // trackedFiles returns the files that git tracks in directories; without checkpoints none are known.
@@ -109,5 +90,5 @@ func (h *Host) trackedFiles(ctx context.Context, dirs []string) ([]string, error
 	if h.git == nil {
 		return nil, nil
 	}
-	return h.git.TrackedFiles(ctx, dirs)
+	return h.git.TrackedFiles(ctx, "", dirs)
 }

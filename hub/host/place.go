@@ -2,23 +2,10 @@ package host
 
 import (
 	"context"
-	"os"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
-
-// newGuard returns the guard of the data directory, which it makes when it is absent.
-func newGuard(dataDir string, secrets []string) (*guard.Guard, error) {
-	if dataDir == "" {
-		return &guard.Guard{}, nil
-	}
-	if err := os.MkdirAll(dataDir, 0o700); err != nil {
-		return nil, err
-	}
-	return guard.New(dataDir, secrets...)
-}
 
 // checkPlace refuses a directory that a session or a terminal of it would work in.
 func (h *Host) checkPlace(ctx context.Context, session ahp.URI, param, path string) error {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/version"
 )
 
@@ -114,10 +114,10 @@ func pathsIn(dirs []string, name string) (list []string, err error) {
 
 // inChanges finds a file among those the session changed. Not to know is no harm: the file
 // itself is there.
-func (b *Toolbox) inChanges(ctx context.Context, path string, before bool) (changeset.File, bool) {
+func (b *Toolbox) inChanges(ctx context.Context, path string, before bool) (machine.ChangedFile, bool) {
 	h := b.l.h
 	if h.git == nil {
-		return changeset.File{}, false
+		return machine.ChangedFile{}, false
 	}
 	files, err := h.Changes.SessionFiles(ctx, b.l.uri)
 	if err != nil {
@@ -128,11 +128,11 @@ func (b *Toolbox) inChanges(ctx context.Context, path string, before bool) (chan
 			return f, true
 		}
 	}
-	return changeset.File{}, false
+	return machine.ChangedFile{}, false
 }
 
 // version is one side of a changed file.
-func (b *Toolbox) version(ctx context.Context, c changeset.File, name string, before bool) (File, error) {
+func (b *Toolbox) version(ctx context.Context, c machine.ChangedFile, name string, before bool) (File, error) {
 	path, mode, oid := c.Name(), c.NewMode, c.NewOID
 	if before {
 		path, mode, oid = c.OldName(), c.OldMode, c.OldOID

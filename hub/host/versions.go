@@ -6,9 +6,9 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/version"
 )
 
@@ -20,7 +20,7 @@ func (h *Host) Blob(ctx context.Context, c core.Caller, uri ahp.URI) (data []byt
 		return nil, "", err
 	}
 	switch {
-	case b.Kind == version.Commit && changeset.IsOID(b.OID):
+	case b.Kind == version.Commit && machine.IsOID(b.OID):
 		data = []byte("Subproject commit " + b.OID + "\n")
 	case b.Kind == version.Kept:
 		data, err = h.kept(session, b.OID)
@@ -28,9 +28,9 @@ func (h *Host) Blob(ctx context.Context, c core.Caller, uri ahp.URI) (data []byt
 		data, err = h.git.Content(ctx, session, b.OID)
 	}
 	switch {
-	case errors.Is(err, changeset.ErrNoContent):
+	case errors.Is(err, machine.ErrNoContent):
 		return nil, "", ahp.Errorf(ahp.CodeNotFound, "%.200s is not kept any more", uri)
-	case errors.Is(err, changeset.ErrTooLarge):
+	case errors.Is(err, machine.ErrTooLarge):
 		return nil, "", core.BadParams("uri: %v", err)
 	}
 	return data, b.Path, changes.ConflictError(err)

@@ -8,6 +8,7 @@ import "github.com/ahphub/ahphub/hub/agent"
 // Machine is a computer. Its methods return the same values each time.
 type Machine interface {
 	Agents() map[string]agent.Backend // by provider
+	Changes() Changes                 // nil when none are recorded
 	Files() Files
 	Terminals() Terminals
 	Customs() Customs // nil when no customizations are looked for

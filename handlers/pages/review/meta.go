@@ -4,8 +4,8 @@ import (
 	"path"
 	"strings"
 
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 const svgType = "image/svg+xml"
@@ -44,12 +44,12 @@ func pictureType(name string, data []byte) string {
 
 // foldedKind says why a file that has few changes is folded all the same: what its repository's attributes say goes
 // before what its name and its first lines tell.
-func foldedKind(name string, said changeset.Generated, f *diff.File) string {
+func foldedKind(name string, said machine.Generated, f *diff.File) string {
 	kind := diff.Folded(name)
 	switch {
-	case len(f.Hunks) == 0 || said == changeset.GeneratedNo:
+	case len(f.Hunks) == 0 || said == machine.GeneratedNo:
 		return ""
-	case kind == "" && (said == changeset.GeneratedYes || f.Generated):
+	case kind == "" && (said == machine.GeneratedYes || f.Generated):
 		return "generated"
 	}
 	return kind

@@ -3,8 +3,8 @@ package review
 import (
 	"testing"
 
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // A file is folded for what its repository says of it, and else for what its name and its first lines tell.
@@ -13,17 +13,17 @@ func TestWhatIsFolded(t *testing.T) {
 	itself := &diff.File{Hunks: []diff.Hunk{{}}, Generated: true}
 	for _, c := range []struct {
 		name string
-		said changeset.Generated
+		said machine.Generated
 		file *diff.File
 		want string
 	}{
 		{"main.go", "", edited, ""},
 		{"main.go", "", itself, "generated"},
-		{"main.go", changeset.GeneratedYes, edited, "generated"},
-		{"main.go", changeset.GeneratedNo, itself, ""},
+		{"main.go", machine.GeneratedYes, edited, "generated"},
+		{"main.go", machine.GeneratedNo, itself, ""},
 		{"go.sum", "", edited, "a lock file"},
-		{"go.sum", changeset.GeneratedYes, edited, "a lock file"},
-		{"go.sum", changeset.GeneratedNo, edited, ""},
+		{"go.sum", machine.GeneratedYes, edited, "a lock file"},
+		{"go.sum", machine.GeneratedNo, edited, ""},
 		{"go.sum", "", &diff.File{}, ""},
 	} {
 		if got := foldedKind(c.name, c.said, c.file); got != c.want {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
@@ -54,5 +54,5 @@ type Reviews interface {
 	MergeWorktree(ctx context.Context, c core.Caller, session ahp.URI) (int, error)
 	RemoveWorktree(ctx context.Context, c core.Caller, session ahp.URI, force bool) error
 	ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r changes.HunkReview) error
-	WorktreeStanding(ctx context.Context, c core.Caller, session ahp.URI) (changeset.Standing, error)
+	WorktreeStanding(ctx context.Context, c core.Caller, session ahp.URI) (machine.WorktreeStanding, error)
 }

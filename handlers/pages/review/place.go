@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/hub/version"
 	"github.com/ahphub/ahphub/templ/part"
@@ -25,7 +25,7 @@ func (p *Pages) FindPlace(w http.ResponseWriter, r *http.Request) error {
 	}
 	q := r.URL.Query()
 	side, from, to, ok := part.ParseWhere(q.Get("at"))
-	if !ok || from == 0 || !changeset.IsOID(q.Get("v")) {
+	if !ok || from == 0 || !machine.IsOID(q.Get("v")) {
 		return site.BadRequest("This link is broken: it names no lines of a version.")
 	}
 	if err := p.Prepare(r.Context(), v.Who, l.changeset()); err != nil {

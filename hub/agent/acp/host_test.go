@@ -56,7 +56,7 @@ func newWorldWith(t *testing.T, b acp.Backend, config ahp.Meta, dirs ...string) 
 	w.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }})
 	var err error
 	b.Guard = localtest.NewGuard(t, w.data)
-	w.host, err = host.New(host.Config{Hub: w.hub, Machine: local.New(local.WithGuard(b.Guard)), DataDir: w.data, DefaultDir: w.dir,
+	w.host, err = host.New(host.Config{Hub: w.hub, Machine: local.New(local.WithData(local.Data{Dir: w.data, Guard: b.Guard})), DataDir: w.data, DefaultDir: w.dir,
 		Agents: map[string]agent.Backend{"fake": b}, DefaultAgent: "fake"})
 	w.must(err)
 	w.must(w.host.Start(t.Context()))

@@ -9,8 +9,8 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
@@ -34,7 +34,7 @@ func ReadBranch(m ahp.Meta) (b Branch) {
 	return b
 }
 
-func branchOf(c changeset.CheckedOut) Branch {
+func branchOf(c machine.CheckedOut) Branch {
 	b := Branch{Name: strings.ToValidUTF8(c.Branch, "\uFFFD")}
 	if c.Branch == "" {
 		b = Branch{Name: c.Commit, Detached: c.Commit != ""}
@@ -47,7 +47,7 @@ func branchOf(c changeset.CheckedOut) Branch {
 type head struct {
 	mu          sync.Mutex
 	dir         string
-	out         changeset.CheckedOut
+	out         machine.CheckedOut
 	known       bool // it was looked at
 	busy, dirty bool // a goroutine looks, and is to look again
 }
@@ -66,9 +66,8 @@ func (p *Part) FollowBranch(session ahp.URI) (stop func()) {
 func (p *Part) followBranch(ctx context.Context, l *ledger) {
 	tick := time.NewTicker(branchEvery)
 	defer tick.Stop()
-	for last := ""; ; {
-		if now := p.headStamp(l); now != last || now == "" {
-			last = now
+	for {
+		if !p.isBranchCurrent(ctx, l) {
 			p.requestBranch(l)
 		}
 		select {
@@ -79,14 +78,10 @@ func (p *Part) followBranch(ctx context.Context, l *ledger) {
 	}
 }
 
-// headStamp is another one whenever another branch may be checked out; "" while that is not known.
-func (p *Part) headStamp(l *ledger) string {
-	dir := firstOf(p.core.LocalDirs(l.session))
-	out, ok := l.head.at(dir)
-	if !ok {
-		return ""
-	}
-	return dir + "\n" + out.Stamp()
+// isBranchCurrent reports whether what a session's first directory has checked out is known and still the same.
+func (p *Part) isBranchCurrent(ctx context.Context, l *ledger) bool {
+	out, ok := l.head.at(firstOf(p.core.LocalDirs(l.session)))
+	return ok && p.svc.IsCurrent(ctx, out.Stamp)
 }
 
 func firstOf(list []string) string {
@@ -111,7 +106,7 @@ func (p *Part) requestBranch(l *ledger) {
 func (p *Part) readBranches(l *ledger) {
 	for l.head.take() {
 		dir := firstOf(p.core.LocalDirs(l.session))
-		var out changeset.CheckedOut
+		var out machine.CheckedOut
 		var err error
 		if dir != "" {
 			out, err = p.svc.CheckedOut(p.core.Ctx, l.session, dir)
@@ -131,13 +126,13 @@ func (p *Part) readBranches(l *ledger) {
 }
 
 // at returns what a directory had checked out when it was looked at last; ok is false when it was not.
-func (h *head) at(dir string) (out changeset.CheckedOut, ok bool) {
+func (h *head) at(dir string) (out machine.CheckedOut, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.out, h.known && h.dir == dir
 }
 
-func (h *head) set(dir string, out changeset.CheckedOut) {
+func (h *head) set(dir string, out machine.CheckedOut) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.dir, h.out, h.known = dir, out, true

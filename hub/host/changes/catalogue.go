@@ -7,8 +7,8 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // Changesets a chat can have of its own, when it works in directories of its own.
@@ -107,7 +107,7 @@ func (p *Part) unlinked(dirs []string) []string {
 
 // scopeOfChat limits a checkpoint to the directories of the chat a scope is about.
 func (p *Part) scopeOfChat(ctx context.Context, session ahp.URI, scope changeScope,
-	c changeset.Checkpoint) (changeset.Checkpoint, error) {
+	c machine.Checkpoint) (machine.Checkpoint, error) {
 	if scope.chat == "" {
 		return c, nil
 	}
@@ -133,7 +133,7 @@ func (p *Part) chatByShort(session ahp.URI, short string) (ahp.URI, bool) {
 }
 
 // withinChat limits what a turn left behind to its chat's own directories, if it has any.
-func (p *Part) withinChat(chat ahp.URI, c changeset.Checkpoint) changeset.Checkpoint {
+func (p *Part) withinChat(chat ahp.URI, c machine.Checkpoint) machine.Checkpoint {
 	if dirs := p.chatDirs(chat); len(dirs) > 0 {
 		return c.Within(dirs)
 	}
@@ -141,7 +141,7 @@ func (p *Part) withinChat(chat ahp.URI, c changeset.Checkpoint) changeset.Checkp
 }
 
 // publishChatTotals puts what changed in a chat's own directories on its summary in the session.
-func (p *Part) publishChatTotals(ctx context.Context, ref TurnRef, first, now changeset.Checkpoint) {
+func (p *Part) publishChatTotals(ctx context.Context, ref TurnRef, first, now machine.Checkpoint) {
 	dirs := p.chatDirs(ref.Chat)
 	if len(dirs) == 0 {
 		return

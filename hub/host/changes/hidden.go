@@ -7,9 +7,9 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // hiding decides which changed files guests are not shown. It asks git only when a file is in question.
@@ -22,11 +22,11 @@ type hiding struct {
 
 // hiding returns what decides for a scope. now looks at the directories.
 func (p *Part) hiding(ctx context.Context, l *ledger, scope changeScope, dirs []string,
-	now func() (changeset.Checkpoint, error)) *hiding {
+	now func() (machine.Checkpoint, error)) *hiding {
 	return &hiding{
 		wide:     p.cfg.Files.IsWide(ctx, dirs),
 		ofCommit: scope.kind == kindUncommitted || scope.kind == kindBranch,
-		tracked:  sync.OnceValues(func() ([]string, error) { return p.svc.TrackedFiles(ctx, dirs) }),
+		tracked:  sync.OnceValues(func() ([]string, error) { return p.svc.TrackedFiles(ctx, l.session, dirs) }),
 		changed: sync.OnceValues(func() (map[string]bool, error) {
 			names := map[string]bool{}
 			files, _, err := p.changedIn(ctx, l, changeScope{kind: kindSession, chat: scope.chat}, dirs, now)
@@ -39,7 +39,7 @@ func (p *Part) hiding(ctx context.Context, l *ledger, scope changeScope, dirs []
 }
 
 // hidden returns the files that are hidden, by name.
-func (v *hiding) hidden(files []changeset.File) (map[string]access.Hiding, error) {
+func (v *hiding) hidden(files []machine.ChangedFile) (map[string]access.Hiding, error) {
 	out := map[string]access.Hiding{}
 	for _, f := range files {
 		kind, err := v.of(f)
@@ -55,7 +55,7 @@ func (v *hiding) hidden(files []changeset.File) (map[string]access.Hiding, error
 
 // of looks at both sides of a file: each must be one that guests may see. Private names are hidden even when git tracks
 // them: a key that was committed by mistake is still a key.
-func (v *hiding) of(f changeset.File) (access.Hiding, error) {
+func (v *hiding) of(f machine.ChangedFile) (access.Hiding, error) {
 	if f.OldMode != "" && guard.IsPrivateName(f.OldName()) || f.NewMode != "" && guard.IsPrivateName(f.Name()) {
 		return access.HidePrivate, nil
 	}
@@ -109,12 +109,12 @@ func (v *hiding) isTracked(name string) (bool, error) {
 
 // visibleFiles returns the files between two checkpoints that a guest sees.
 func (p *Part) visibleFiles(ctx context.Context, c core.Caller, session ahp.URI, scope changeScope, from,
-	to changeset.Checkpoint,
-	now func() (changeset.Checkpoint, error)) ([]changeset.File, error) {
+	to machine.Checkpoint,
+	now func() (machine.Checkpoint, error)) ([]machine.ChangedFile, error) {
 	files, err := p.svc.Compare(ctx, session, from, to)
 	if err != nil {
 		return nil, err
 	}
 	hidden, err := p.hiding(ctx, p.ledger(session), scope, p.core.LocalDirs(session), now).hidden(files)
-	return slices.DeleteFunc(files, func(f changeset.File) bool { return c.Hides(hidden[f.Name()]) }), err
+	return slices.DeleteFunc(files, func(f machine.ChangedFile) bool { return c.Hides(hidden[f.Name()]) }), err
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // mostPaths is how many written files are looked at one by one.
@@ -101,14 +101,14 @@ type looking struct {
 	l    *ledger
 	want wanted
 	dirs []string
-	now  func() (changeset.Checkpoint, error) // at most once for all of them
-	done bool                                 // now went well
+	now  func() (machine.Checkpoint, error) // at most once for all of them
+	done bool                               // now went well
 }
 
 // lookNow computes the open changesets of a session that may be different, and publishes what is.
 func (p *Part) lookNow(ctx context.Context, l *ledger, w wanted) {
 	k := &looking{p: p, l: l, want: w, dirs: p.core.LocalDirs(l.session)}
-	k.now = sync.OnceValues(func() (changeset.Checkpoint, error) { return k.look(ctx) })
+	k.now = sync.OnceValues(func() (machine.Checkpoint, error) { return k.look(ctx) })
 	if l.watcher.moveTo(k.dirs) || w.whole || w.bases {
 		l.bases.forget()
 	}
@@ -138,7 +138,7 @@ func (p *Part) lookNow(ctx context.Context, l *ledger, w wanted) {
 	}
 }
 
-func (k *looking) look(ctx context.Context) (c changeset.Checkpoint, err error) {
+func (k *looking) look(ctx context.Context) (c machine.Checkpoint, err error) {
 	svc := k.p.svc
 	if k.want.whole {
 		c, err = svc.LookAtAll(ctx, k.l.session, k.dirs)
@@ -164,7 +164,7 @@ func (k *looking) owe() {
 
 // changed is what a scope holds now, from the last time when nothing it is made of is different.
 func (k *looking) changed(ctx context.Context, uri ahp.URI,
-	scope changeScope) (files []changeset.File, overlap bool, err error) {
+	scope changeScope) (files []machine.ChangedFile, overlap bool, err error) {
 	if err := k.l.record.load(ctx); err != nil {
 		return nil, false, err
 	}
@@ -184,7 +184,7 @@ func (k *looking) changed(ctx context.Context, uri ahp.URI,
 }
 
 // base returns what a scope is compared with, remembered until commits or branches move.
-func (k *looking) base(ctx context.Context, scope changeScope, dirs []string) (changeset.Checkpoint, error) {
+func (k *looking) base(ctx context.Context, scope changeScope, dirs []string) (machine.Checkpoint, error) {
 	key := scope.kind + " " + fmt.Sprint(dirs)
 	if had, ok := k.l.bases.get(key); ok {
 		return had, nil
@@ -197,7 +197,7 @@ func (k *looking) base(ctx context.Context, scope changeScope, dirs []string) (c
 }
 
 // base returns the commit a scope is compared with.
-func (p *Part) base(ctx context.Context, l *ledger, scope changeScope, dirs []string) (changeset.Checkpoint, error) {
+func (p *Part) base(ctx context.Context, l *ledger, scope changeScope, dirs []string) (machine.Checkpoint, error) {
 	if scope.kind == kindBranch {
 		return p.svc.Branch(ctx, l.session, dirs)
 	}

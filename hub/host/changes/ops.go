@@ -9,8 +9,8 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
@@ -21,8 +21,8 @@ type operation struct {
 	ledger   *ledger
 	scope    changeScope
 	label    string
-	resource ahp.URI          // "" for the whole changeset
-	lines    *changeset.Lines // of the resource; nil for all of it
+	resource ahp.URI        // "" for the whole changeset
+	lines    *machine.Lines // of the resource; nil for all of it
 	asked    asked
 }
 
@@ -130,13 +130,13 @@ func (o *operation) aim(s *ahp.ChangesetState) (ahp.ChangesetOperationScope, err
 
 // linesOf reads a range, which counts from zero. One that ends before the first character of a line does not reach that
 // line, unless it is empty.
-func linesOf(t *ahp.ChangesetOperationRangeTarget) (l changeset.Lines, ok bool) {
+func linesOf(t *ahp.ChangesetOperationRangeTarget) (l machine.Lines, ok bool) {
 	from, to := t.Range.Start.Line, t.Range.End.Line
 	if t.Range.End.Character == 0 && to > from {
 		to--
 	}
 	const most = 1 << 30
-	return changeset.Lines{Before: t.Side == ahp.ChangesetSideBefore, From: int(min(from, most)) + 1, To: int(min(to,
+	return machine.Lines{Before: t.Side == ahp.ChangesetSideBefore, From: int(min(from, most)) + 1, To: int(min(to,
 		most)) + 1}, from >= 0 && to >= from
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // The operations of changesets.
@@ -23,14 +23,14 @@ const (
 type offer struct {
 	kind    string
 	files   int
-	running string            // the operation that runs
-	staging changeset.Staging // of uncommitted changes and branches
-	undo    *undoRecord       // the newest that can be taken back
+	running string          // the operation that runs
+	staging machine.Staging // of uncommitted changes and branches
+	undo    *undoRecord     // the newest that can be taken back
 }
 
 // offer looks at what the operations of a changeset depend on.
 func (p *Part) offer(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope,
-	files []changeset.File) (offer, error) {
+	files []machine.ChangedFile) (offer, error) {
 	o := offer{kind: scope.kind, files: len(files)}
 	var err error
 	if scope.kind == kindUncommitted || scope.kind == kindBranch {
@@ -43,8 +43,8 @@ func (p *Part) offer(ctx context.Context, l *ledger, uri ahp.URI, scope changeSc
 }
 
 // stagingOf reads the indexes of a session, unless they are what they were.
-func (p *Part) stagingOf(ctx context.Context, l *ledger) (changeset.Staging, error) {
-	if had := l.bases.lastStaging(); had != nil && had.IsCurrent() {
+func (p *Part) stagingOf(ctx context.Context, l *ledger) (machine.Staging, error) {
+	if had := l.bases.lastStaging(); had != nil && p.svc.IsCurrent(ctx, had.Stamp) {
 		return *had, nil
 	}
 	s, err := p.svc.Staging(ctx, l.session, p.core.LocalDirs(l.session))

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // operate runs an operation and says in a sentence what it did.
@@ -24,17 +23,13 @@ func (p *Part) operate(ctx context.Context, o operation) (said string, err error
 		return "", err
 	}
 	svc, session := p.svc, o.ledger.session
-	keep := func(u changeset.Undo) error {
-		p.keepCheckpoint(session, changeset.Checkpoint{Trees: tops}) // it outlives a prune of theirs
-		return p.keepUndo(ctx, o, u)
-	}
 	var n int
 	switch o.OperationID {
 	case opRevert:
-		n, err = svc.Revert(ctx, session, tops, files, o.lines, keep)
+		n, err = p.rewrite(ctx, o, tops, files, svc.PlanRevert)
 		said = "Reverted " + o.what(files)
 	case opDiscard:
-		n, err = svc.Discard(ctx, session, tops, files, o.lines, keep)
+		n, err = p.rewrite(ctx, o, tops, files, svc.PlanDiscard)
 		said = "Discarded " + o.what(files)
 	case opStage:
 		n, err = svc.Stage(ctx, session, tops, files, o.lines)
@@ -46,7 +41,7 @@ func (p *Part) operate(ctx context.Context, o operation) (said string, err error
 		n, err = svc.Unstage(ctx, session, tops, files, o.lines)
 		said = "Unstaged " + countFiles(n)
 	case opCommit:
-		var done changeset.Committed
+		var done machine.Committed
 		done, err = svc.Commit(ctx, session, tops, files, commitOf(o))
 		n, said = 1, "Committed "+done.ID+onBranch(done.Branch)+": "+done.Subject
 	case opBranch:
@@ -54,9 +49,28 @@ func (p *Part) operate(ctx context.Context, o operation) (said string, err error
 		n, said = 1, "On the new branch "+o.asked.Name
 	}
 	if err == nil && n == 0 {
-		err = fmt.Errorf("%w: %s", changeset.ErrConflict, idle[o.OperationID])
+		err = fmt.Errorf("%w: %s", machine.ErrConflict, idle[o.OperationID])
 	}
 	return said, o.failure(err)
+}
+
+// planner works out what an operation writes.
+type planner func(context.Context, ahp.URI, []machine.Tree, []machine.ChangedFile, *machine.Lines) (machine.Rewrite, error)
+
+// rewrite plans what an operation writes, and writes it once how to take it back is durable. It returns how many paths
+// were written.
+func (p *Part) rewrite(ctx context.Context, o operation, tops []machine.Tree, files []machine.ChangedFile,
+	plan planner) (int, error) {
+	session := o.ledger.session
+	r, err := plan(ctx, session, tops, files, o.lines)
+	if err != nil || len(r.Files) == 0 {
+		return 0, err
+	}
+	p.keepCheckpoint(session, machine.Checkpoint{Trees: tops}) // it outlives a prune of theirs
+	if err := p.keepUndo(ctx, o, r); err != nil {
+		return 0, err
+	}
+	return len(r.Files), p.svc.CarryOut(ctx, session, r) // the undo of what was not carried out is never offered
 }
 
 // idle says why an operation had nothing to do.
@@ -74,7 +88,7 @@ func onBranch(name string) string {
 	return " on " + name
 }
 
-func (o operation) what(files []changeset.File) string {
+func (o operation) what(files []machine.ChangedFile) string {
 	if o.lines != nil && len(files) == 1 {
 		return "lines of " + files[0].Path
 	}
@@ -86,17 +100,17 @@ func (o operation) what(files []changeset.File) string {
 
 // failure is what the caller is told, in words that make sense without the code.
 func (o operation) failure(err error) error {
-	var refused *changeset.RefusedError
+	var refused *machine.RefusedError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &refused):
 		return ahp.Errorf(ahp.CodeConflict, "%s", refused.Error())
-	case errors.Is(err, changeset.ErrConflict):
+	case errors.Is(err, machine.ErrConflict):
 		return ahp.Errorf(ahp.CodeConflict, "%s: %s", nothing[o.OperationID], strings.ReplaceAll(err.Error(),
-			changeset.ErrConflict.Error()+": ", ""))
+			machine.ErrConflict.Error()+": ", ""))
 	}
-	if message, refused := changeset.Refusal(err); refused {
+	if message, refused := machine.Refusal(err); refused {
 		return ahp.Errorf(ahp.CodeConflict, "%s: %s", nothing[o.OperationID], message)
 	}
 	return ahp.Errorf(ahp.CodeInternalError, "%s failed: %v", strings.ToLower(o.label), err)
@@ -111,46 +125,16 @@ var nothing = map[string]string{
 // commitOf returns a commit by the caller. The owner's address is the one git is configured with on
 // this machine; a guest
 // has none, and gets one of the host's.
-func commitOf(o operation) changeset.Commit {
-	c := changeset.Commit{Message: o.asked.Message, Name: o.caller.Name}
-	if o.caller.Role != access.RoleOwner {
-		c.Email = localPart(o.caller.Name) + "@" + hostName()
-	}
-	return c
-}
-
-func hostName() string {
-	if name, err := os.Hostname(); err == nil && name != "" {
-		return name
-	}
-	return "localhost"
-}
-
-// localPart makes a name into what may stand before the @.
-func localPart(name string) string {
-	out := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_':
-			return r
-		case r == ' ':
-			return '.'
-		}
-		return -1
-	}, name)
-	if out = strings.Trim(out, "."); out == "" {
-		return "guest"
-	}
-	return out
+func commitOf(o operation) machine.Commit {
+	return machine.Commit{Message: o.asked.Message, Name: o.caller.Name, Guest: o.caller.Role != access.RoleOwner}
 }
 
 // targetOf returns the work trees, and the files an operation is about: as they are now or, when lines were named, as they were
 // shown, since that is what the lines were counted in.
-func (p *Part) targetOf(ctx context.Context, o operation) ([]changeset.Tree, []changeset.File, error) {
+func (p *Part) targetOf(ctx context.Context, o operation) ([]machine.Tree, []machine.ChangedFile, error) {
 	l, dirs := o.ledger, p.core.LocalDirs(o.ledger.session)
-	var seen changeset.Checkpoint
-	now := func() (c changeset.Checkpoint, err error) {
+	var seen machine.Checkpoint
+	now := func() (c machine.Checkpoint, err error) {
 		c, err = p.svc.Checkpoint(ctx, l.session, dirs)
 		seen = c
 		return c, err
@@ -166,7 +150,7 @@ func (p *Part) targetOf(ctx context.Context, o operation) ([]changeset.Tree, []c
 		files = slices.Clone(last.files)
 	}
 	if o.resource != "" {
-		files = slices.DeleteFunc(files, func(f changeset.File) bool {
+		files = slices.DeleteFunc(files, func(f machine.ChangedFile) bool {
 			drawn, _ := changesetFile("", f, false)
 			return !meant(drawn, o.resource)
 		})

@@ -6,20 +6,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/machine"
 )
-
-func TestGuestsCommitUnderAnAddressOfTheHost(t *testing.T) {
-	for name, want := range map[string]string{"Ben Wu": "ben.wu", "Zoë": "zo", "…": "guest", "a@b.c": "ab.c"} {
-		if got := localPart(name); got != want {
-			t.Errorf("%q: %q, want %q", name, got, want)
-		}
-	}
-}
 
 func TestOldUndosGo(t *testing.T) {
 	record := func(files int) undoRecord {
-		return undoRecord{Undo: changeset.Undo{Files: make([]changeset.UndoFile, files)}}
+		return undoRecord{Undo: machine.Rewrite{Files: make([]machine.RewrittenFile, files)}}
 	}
 	for _, c := range []struct {
 		files []int

@@ -11,9 +11,9 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 const (
@@ -24,12 +24,12 @@ const (
 
 // undoRecord is how to take back what one operation wrote.
 type undoRecord struct {
-	ID      string         `json:"id"`
-	Channel ahp.URI        `json:"channel"`
-	Op      string         `json:"op"`
-	By      core.Identity  `json:"by"`
-	At      time.Time      `json:"at"`
-	Undo    changeset.Undo `json:"undo"`
+	ID      string          `json:"id"`
+	Channel ahp.URI         `json:"channel"`
+	Op      string          `json:"op"`
+	By      core.Identity   `json:"by"`
+	At      time.Time       `json:"at"`
+	Undo    machine.Rewrite `json:"undo"`
 }
 
 func (r *undoRecord) words() string {
@@ -82,7 +82,7 @@ func (u *undoLog) edit(change func([]undoRecord) []undoRecord) []undoRecord {
 func (p *Part) undoFor(ctx context.Context, l *ledger, uri ahp.URI) (*undoRecord, error) {
 	list, err := l.undo.load(ctx)
 	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].Channel == uri && list[i].Undo.Applies() {
+		if list[i].Channel == uri && p.svc.CanTakeBack(ctx, l.session, list[i].Undo) {
 			return &list[i], nil
 		}
 	}
@@ -90,11 +90,18 @@ func (p *Part) undoFor(ctx context.Context, l *ledger, uri ahp.URI) (*undoRecord
 }
 
 // keepUndo keeps how to take an operation back, and returns once that is durable: only then is anything written.
-func (p *Part) keepUndo(ctx context.Context, o operation, u changeset.Undo) error {
+func (p *Part) keepUndo(ctx context.Context, o operation, u machine.Rewrite) error {
 	r := undoRecord{ID: ids.New(), Channel: o.Channel, Op: o.OperationID, By: o.caller.Who(), At: p.core.Now().UTC(),
 		Undo: u}
 	return p.changeUndos(ctx, o.ledger, func(list []undoRecord) []undoRecord {
 		return bounded(append(slices.Clone(list), r))
+	})
+}
+
+// forgetUndo drops how to take an operation back, once that was done.
+func (p *Part) forgetUndo(ctx context.Context, l *ledger, id string) error {
+	return p.changeUndos(ctx, l, func(list []undoRecord) []undoRecord {
+		return slices.DeleteFunc(slices.Clone(list), func(r undoRecord) bool { return r.ID == id })
 	})
 }
 
@@ -142,13 +149,10 @@ func (p *Part) takeBack(ctx context.Context, o operation) (string, error) {
 		return "", err
 	}
 	if r == nil {
-		return "", fmt.Errorf("%w: the files were written to since", changeset.ErrConflict)
+		return "", fmt.Errorf("%w: the files were written to since", machine.ErrConflict)
 	}
 	if err := p.svc.TakeBack(ctx, o.ledger.session, r.Undo); err != nil {
 		return "", err
 	}
-	err = p.changeUndos(ctx, o.ledger, func(list []undoRecord) []undoRecord {
-		return slices.DeleteFunc(slices.Clone(list), func(other undoRecord) bool { return other.ID == r.ID })
-	})
-	return "Brought back " + countFiles(len(r.Undo.Files)), err
+	return "Brought back " + countFiles(len(r.Undo.Files)), p.forgetUndo(ctx, o.ledger, r.ID)
 }

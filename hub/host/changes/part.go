@@ -8,7 +8,6 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine"
@@ -17,9 +16,8 @@ import (
 
 // Config configures a Part.
 type Config struct {
-	Service *changeset.Service // makes checkpoints; nil: no changesets are offered
-	Files   machine.Files      // of the computer where sessions work
-	DataDir string             // worktrees are made below it
+	Changes machine.Changes // records what changes; nil: no changesets are offered
+	Files   machine.Files   // of the computer where sessions work
 
 	PollFor time.Duration // until watching is tried again after it failed; 0: a minute
 
@@ -38,6 +36,10 @@ type Config struct {
 	// MarkUsed notes that a session has content that lasts. The hub's lock is held.
 	MarkUsed func(tx *hub.Tx, session ahp.URI)
 
+	// Granted returns where the owner allows repositories to lead, out of their sessions' directories.
+	Granted func() []machine.Outside
+	// MayLeadTo reports whether a session's repository may lead somewhere, and asks the owner when that is not known.
+	MayLeadTo func(session ahp.URI, out machine.Outside) bool
 	// SettleRepository drops the questions that repositories of a session raised, as they were looked at without them.
 	SettleRepository func(session ahp.URI)
 
@@ -56,7 +58,7 @@ type Config struct {
 type Part struct {
 	core *core.Core
 	cfg  Config
-	svc  *changeset.Service
+	svc  *Repositories // nil: no changesets are offered
 	keep keeper
 
 	tasks     tasks
@@ -70,10 +72,16 @@ type Part struct {
 
 // New returns a Part.
 func New(c *core.Core, cfg Config) *Part {
-	p := &Part{core: c, cfg: cfg, svc: cfg.Service, keep: keeper{c}, ledgers: map[ahp.URI]*ledger{}}
+	p := &Part{core: c, cfg: cfg, keep: keeper{c}, ledgers: map[ahp.URI]*ledger{}}
+	if cfg.Changes != nil {
+		p.svc = &Repositories{cfg.Changes, c, cfg.Granted, cfg.MayLeadTo}
+	}
 	p.reviews.all, p.reviews.watchers = map[ahp.URI]review.Review{}, map[chan struct{}]ahp.URI{}
 	return p
 }
+
+// Repositories returns what reaches sessions' repositories; nil when no changesets are offered.
+func (p *Part) Repositories() *Repositories { return p.svc }
 
 // Rules returns the checks of the actions on threads and review marks.
 func (p *Part) Rules() map[string]core.Check {
@@ -120,12 +128,12 @@ func (p *Part) Status(session ahp.URI) WatchStatus {
 }
 
 // SessionFiles computes which files a session changed.
-func (p *Part) SessionFiles(ctx context.Context, session ahp.URI) ([]changeset.File, error) {
+func (p *Part) SessionFiles(ctx context.Context, session ahp.URI) ([]machine.ChangedFile, error) {
 	l, dirs := p.ledger(session), p.core.LocalDirs(session)
 	if err := l.record.load(ctx); err != nil {
 		return nil, err
 	}
-	now := func() (changeset.Checkpoint, error) { return p.svc.LookAtAll(ctx, session, dirs) }
+	now := func() (machine.Checkpoint, error) { return p.svc.LookAtAll(ctx, session, dirs) }
 	files, _, err := p.changedIn(ctx, l, changeScope{kind: kindSession}, dirs, now)
 	return files, err
 }

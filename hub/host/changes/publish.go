@@ -13,8 +13,8 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/version"
 )
 
@@ -25,7 +25,7 @@ type FileNote struct {
 	NewMode string `json:"newMode,omitempty"`
 	Binary  bool   `json:"binary,omitempty"`
 
-	Generated changeset.Generated `json:"generated,omitempty"` // what .gitattributes say: "yes" or "no"
+	Generated machine.Generated `json:"generated,omitempty"` // what .gitattributes say: "yes" or "no"
 
 	Skipped string `json:"skipped,omitempty"` // why the content is not kept
 	Overlap bool   `json:"overlap,omitempty"` // another turn ran in the same directories
@@ -52,7 +52,7 @@ type SeenSides struct {
 // seenSides reads what a mark was set on.
 func seenSides(short, file, hash string) *SeenSides {
 	side := func(oid string) ahp.URI {
-		if !changeset.IsOID(oid) {
+		if !machine.IsOID(oid) {
 			return ""
 		}
 		return version.Ref{Session: short, OID: oid, Path: file}.URI()
@@ -73,7 +73,7 @@ func (n FileNote) Version() string { return n.OldOID + ".." + n.NewOID }
 const mostChangedFiles = 10_000
 
 // changesetFile draws a changed file in the protocol's terms.
-func changesetFile(short string, f changeset.File, overlap bool) (ahp.ChangesetFile, FileNote) {
+func changesetFile(short string, f machine.ChangedFile, overlap bool) (ahp.ChangesetFile, FileNote) {
 	note := FileNote{Status: string(rune(f.Status)), OldMode: f.OldMode, NewMode: f.NewMode, Binary: f.Binary,
 		Generated: f.Generated, Skipped: f.Skipped,
 		Overlap: overlap, OldOID: f.OldOID, NewOID: f.NewOID}
@@ -102,7 +102,7 @@ func editSide(short, name, mode, oid string, size int64, binary bool) *ahp.FileE
 
 // VersionKind returns the version.Ref.Kind of a file with a mode.
 func VersionKind(mode string) string {
-	if mode == changeset.ModeSubmodule {
+	if mode == machine.ModeSubmodule {
 		return version.Commit
 	}
 	return ""
@@ -110,7 +110,7 @@ func VersionKind(mode string) string {
 
 func mediaType(name, mode string, binary bool) string {
 	switch named := mime.TypeByExtension(path.Ext(name)); {
-	case mode == changeset.ModeSymlink || mode == changeset.ModeSubmodule:
+	case mode == machine.ModeSymlink || mode == machine.ModeSubmodule:
 		return "text/plain"
 	case binary && named != "":
 		return named
@@ -121,7 +121,7 @@ func mediaType(name, mode string, binary bool) string {
 }
 
 // publish brings a channel to what was computed.
-func (p *Part) publish(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []changeset.File,
+func (p *Part) publish(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []machine.ChangedFile,
 	overlap bool,
 	hide *hiding, failed error) {
 	var can offer
@@ -175,8 +175,8 @@ func (l *ledger) outsiders(p *Part, shown *ahp.ChangesetState) func(ahp.Changese
 }
 
 // draw adds what is remembered of the files: who reviewed them, and whether a turn changed them.
-func (r *record) draw(uri ahp.URI, scope changeScope, files []changeset.File,
-	outsider func(ahp.ChangesetFile, FileNote) bool, overlap bool, staging changeset.Staging,
+func (r *record) draw(uri ahp.URI, scope changeScope, files []machine.ChangedFile,
+	outsider func(ahp.ChangesetFile, FileNote) bool, overlap bool, staging machine.Staging,
 	hidden map[string]access.Hiding) []ahp.ChangesetFile {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // ledgerRecord is the durable part of a session as a whole.
 type ledgerRecord struct {
-	First   *changeset.Checkpoint `json:"first,omitempty"`   // before the first turn
+	First   *machine.Checkpoint   `json:"first,omitempty"`   // before the first turn
 	Touched []string              `json:"touched,omitempty"` // files turns changed, sorted
 	Marks   map[string]mark       `json:"marks,omitempty"`   // by channel and file
 	Hunks   map[string][]HunkMark `json:"hunks,omitempty"`   // likewise; the slices never change
@@ -108,14 +108,14 @@ func (r *record) view(f func(*ledgerRecord)) {
 }
 
 // first returns the checkpoint before the first turn, nil when none was taken.
-func (r *record) first() *changeset.Checkpoint {
+func (r *record) first() *machine.Checkpoint {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.rec.First
 }
 
 // setFirst keeps the first checkpoint of each directory; one that is added later begins there.
-func (r *record) setFirst(ctx context.Context, c changeset.Checkpoint) {
+func (r *record) setFirst(ctx context.Context, c machine.Checkpoint) {
 	first, added := withFirst(r.first(), c)
 	if added {
 		r.change(ctx, func(rec *ledgerRecord) { rec.First = first })
@@ -131,13 +131,13 @@ func (r *record) hasTouched(path string) bool {
 }
 
 // withFirst adds the trees of directories that are not known yet.
-func withFirst(had *changeset.Checkpoint, c changeset.Checkpoint) (first *changeset.Checkpoint, added bool) {
-	first = &changeset.Checkpoint{}
+func withFirst(had *machine.Checkpoint, c machine.Checkpoint) (first *machine.Checkpoint, added bool) {
+	first = &machine.Checkpoint{}
 	if had != nil {
 		first.Trees = slices.Clone(had.Trees)
 	}
 	for _, t := range c.Trees {
-		if !slices.ContainsFunc(first.Trees, func(o changeset.Tree) bool { return o.Dir == t.Dir && o.Top == t.Top }) {
+		if !slices.ContainsFunc(first.Trees, func(o machine.Tree) bool { return o.Dir == t.Dir && o.Top == t.Top }) {
 			first.Trees, added = append(first.Trees, t), true
 		}
 	}
@@ -145,7 +145,7 @@ func withFirst(had *changeset.Checkpoint, c changeset.Checkpoint) (first *change
 }
 
 // touch notes files a turn changed, so that others can be told to have changed outside of turns.
-func (r *ledgerRecord) touch(files []changeset.File) {
+func (r *ledgerRecord) touch(files []machine.ChangedFile) {
 	all := slices.Clone(r.Touched)
 	for _, f := range files {
 		all = append(all, f.Name(), f.OldName())

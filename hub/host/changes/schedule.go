@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // schedule knows which changesets of a session are followed and shown, and when its directories are to be looked at.
@@ -169,7 +169,7 @@ func (s *schedule) findShown(path string) (uris []ahp.URI) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for uri, at := range s.shown {
-		if slices.ContainsFunc(at.files, func(f changeset.File) bool { return f.Name() == path }) {
+		if slices.ContainsFunc(at.files, func(f machine.ChangedFile) bool { return f.Name() == path }) {
 			uris = append(uris, uri)
 		}
 	}
@@ -178,16 +178,16 @@ func (s *schedule) findShown(path string) (uris []ahp.URI) {
 
 // shown is what a changeset was computed from last, so that it is not computed again from the same.
 type shown struct {
-	from, to changeset.Checkpoint
-	files    []changeset.File
+	from, to machine.Checkpoint
+	files    []machine.ChangedFile
 }
 
-func (s *shown) is(from, to changeset.Checkpoint) bool {
+func (s *shown) is(from, to machine.Checkpoint) bool {
 	return s != nil && sameTrees(s.from, from) && sameTrees(s.to, to)
 }
 
-func sameTrees(a, b changeset.Checkpoint) bool {
-	return slices.EqualFunc(a.Trees, b.Trees, func(x, y changeset.Tree) bool {
+func sameTrees(a, b machine.Checkpoint) bool {
+	return slices.EqualFunc(a.Trees, b.Trees, func(x, y machine.Tree) bool {
 		return x.Dir == y.Dir && x.Top == y.Top && x.OID == y.OID && slices.Equal(x.Skipped, y.Skipped)
 	})
 }
@@ -196,33 +196,33 @@ func sameTrees(a, b changeset.Checkpoint) bool {
 // zero value is ready.
 type bases struct {
 	mu      sync.Mutex
-	of      map[string]changeset.Checkpoint
-	staging *changeset.Staging // nil until it is read
+	of      map[string]machine.Checkpoint
+	staging *machine.Staging // nil until it is read
 }
 
-func (b *bases) get(key string) (changeset.Checkpoint, bool) {
+func (b *bases) get(key string) (machine.Checkpoint, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c, ok := b.of[key]
 	return c, ok
 }
 
-func (b *bases) put(key string, c changeset.Checkpoint) {
+func (b *bases) put(key string, c machine.Checkpoint) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.of == nil {
-		b.of = map[string]changeset.Checkpoint{}
+		b.of = map[string]machine.Checkpoint{}
 	}
 	b.of[key] = c
 }
 
-func (b *bases) lastStaging() *changeset.Staging {
+func (b *bases) lastStaging() *machine.Staging {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.staging
 }
 
-func (b *bases) setStaging(s *changeset.Staging) {
+func (b *bases) setStaging(s *machine.Staging) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.staging = s

@@ -11,10 +11,10 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/hub/version"
 )
@@ -46,7 +46,7 @@ func (p *Part) ApplySuggestions(ctx context.Context, c core.Caller, session ahp.
 	if err != nil {
 		return err
 	}
-	if err := p.writeSuggestions(ctx, session, list, nil); err != nil {
+	if _, err := p.writeSuggestions(ctx, session, list); err != nil {
 		return err
 	}
 	p.refresh(p.ledger(session))
@@ -110,35 +110,56 @@ func findSuggestion(s *ahp.AnnotationsState, ref SuggestionRef) (applied, error)
 	return applied{ref, t, t.Entries[j], filepath.FromSlash(u.Path), all[ref.N]}, nil
 }
 
-// writeSuggestions edits every file once.
-func (p *Part) writeSuggestions(ctx context.Context, session ahp.URI, list []applied,
-	keep func(changeset.Undo) error) error {
-	var edits []changeset.Edit
-	for _, a := range list {
-		if slices.ContainsFunc(edits, func(e changeset.Edit) bool { return e.Path == a.path }) {
-			continue
+// mostTries is how often suggestions are tried on files that others write to at the same time.
+const mostTries = 3
+
+// writeSuggestions edits every file once, and returns how to take that back.
+func (p *Part) writeSuggestions(ctx context.Context, session ahp.URI, list []applied) (r machine.Rewrite, err error) {
+	for range mostTries {
+		if r, err = p.editFiles(ctx, session, list); !errors.Is(err, machine.ErrStale) {
+			break
 		}
-		edits = append(edits, changeset.Edit{Path: a.path, Edit: func(now []byte) ([]byte, error) {
-			return p.applyTo(ctx, session, now, a.path, list)
-		}})
 	}
-	err := p.svc.Edit(ctx, session, p.core.LocalDirs(session), edits, keep)
 	switch {
-	case errors.Is(err, changeset.ErrConflict), errors.Is(err, review.ErrOverlap):
-		return ahp.Errorf(ahp.CodeConflict, "nothing was changed: %v", err)
+	case errors.Is(err, machine.ErrConflict), errors.Is(err, review.ErrOverlap):
+		return r, ahp.Errorf(ahp.CodeConflict, "nothing was changed: %v", err)
 	case err != nil:
-		if message, refused := changeset.Refusal(err); refused {
-			return ahp.Errorf(ahp.CodeConflict, "nothing was changed: %s", message)
+		if message, refused := machine.Refusal(err); refused {
+			return r, ahp.Errorf(ahp.CodeConflict, "nothing was changed: %s", message)
 		}
-		return ahp.Errorf(ahp.CodeInternalError, "applying failed: %v", err)
+		return r, ahp.Errorf(ahp.CodeInternalError, "applying failed: %v", err)
 	}
-	return nil
+	return r, nil
+}
+
+// editFiles reads the files that suggestions are about, and writes them with the suggestions.
+func (p *Part) editFiles(ctx context.Context, session ahp.URI, list []applied) (machine.Rewrite, error) {
+	var paths []string
+	for _, a := range list {
+		if !slices.Contains(paths, a.path) {
+			paths = append(paths, a.path)
+		}
+	}
+	dirs := p.core.LocalDirs(session)
+	texts, err := p.svc.Texts(ctx, session, dirs, paths)
+	if err != nil {
+		return machine.Rewrite{}, err
+	}
+	edits := make([]machine.TextEdit, len(texts))
+	for i, t := range texts {
+		data, err := p.applyTo(ctx, session, t.Data, t.Path, list)
+		if err != nil {
+			return machine.Rewrite{}, err
+		}
+		edits[i] = machine.TextEdit{Path: t.Path, Was: t.Kept, Data: data}
+	}
+	return p.svc.Edit(ctx, session, dirs, edits)
 }
 
 // applyTo returns a file's content with every suggestion about it.
 func (p *Part) applyTo(ctx context.Context, session ahp.URI, now []byte, path string, list []applied) ([]byte, error) {
 	if diff.IsBinary(now) {
-		return nil, fmt.Errorf("%w: %s is no text", changeset.ErrConflict, filepath.Base(path))
+		return nil, fmt.Errorf("%w: %s is no text", machine.ErrConflict, filepath.Base(path))
 	}
 	lines := review.Lines(string(now))
 	var edits []review.Edit
@@ -148,10 +169,10 @@ func (p *Part) applyTo(ctx context.Context, session ahp.URI, now []byte, path st
 		}
 		at, ok := p.locateThread(ctx, session, a.thread, lines)
 		if !ok {
-			return nil, fmt.Errorf("%w: the lines of %s that the suggestion is about are not what they were: apply it by hand", changeset.ErrConflict, filepath.Base(path))
+			return nil, fmt.Errorf("%w: the lines of %s that the suggestion is about are not what they were: apply it by hand", machine.ErrConflict, filepath.Base(path))
 		}
 		if slices.Equal(lines[at.From-1:at.To], a.lines) {
-			return nil, fmt.Errorf("%w: %s reads like the suggestion already", changeset.ErrConflict, filepath.Base(path))
+			return nil, fmt.Errorf("%w: %s reads like the suggestion already", machine.ErrConflict, filepath.Base(path))
 		}
 		edits = append(edits, review.Edit{Range: at, Lines: a.lines})
 	}
@@ -185,7 +206,7 @@ func (o Origin) quotes(old []string) bool {
 // versionLines reads a kept version of a file.
 func (p *Part) versionLines(ctx context.Context, session ahp.URI, uri ahp.URI) ([]string, bool) {
 	v, ok := version.Parse(uri)
-	if !ok || v.Session != core.ShortID(session) || !changeset.IsOID(v.OID) {
+	if !ok || v.Session != core.ShortID(session) || !machine.IsOID(v.OID) {
 		return nil, false
 	}
 	data, err := p.svc.Content(ctx, session, v.OID)

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // CommitSuggestions applies suggestions as ApplySuggestions does and commits their files: one commit, written by the
@@ -28,8 +28,8 @@ func (p *Part) CommitSuggestions(ctx context.Context, c core.Caller, session ahp
 	case n > 0:
 		return ahp.Errorf(ahp.CodeConflict, "nothing was changed: files are staged already and would be committed too. Commit or unstage them, or apply to the working tree")
 	}
-	var undo changeset.Undo
-	if err := p.writeSuggestions(ctx, session, list, func(u changeset.Undo) error { undo = u; return nil }); err != nil {
+	undo, err := p.writeSuggestions(ctx, session, list)
+	if err != nil {
 		return err
 	}
 	done, err := p.commitSuggestions(ctx, c, session, dirs, list)
@@ -42,24 +42,24 @@ func (p *Part) CommitSuggestions(ctx context.Context, c core.Caller, session ahp
 }
 
 func (p *Part) commitSuggestions(ctx context.Context, c core.Caller, session ahp.URI, dirs []string,
-	list []applied) (changeset.Committed, error) {
+	list []applied) (machine.Committed, error) {
 	svc := p.svc
 	head, err := svc.Head(ctx, session, dirs)
 	if err != nil {
-		return changeset.Committed{}, err
+		return machine.Committed{}, err
 	}
 	now, err := svc.Checkpoint(ctx, session, dirs)
 	if err != nil {
-		return changeset.Committed{}, err
+		return machine.Committed{}, err
 	}
 	files, err := svc.Compare(ctx, session, head, now)
 	if err != nil {
-		return changeset.Committed{}, err
+		return machine.Committed{}, err
 	}
-	files = slices.DeleteFunc(files, func(f changeset.File) bool {
+	files = slices.DeleteFunc(files, func(f machine.ChangedFile) bool {
 		return !slices.ContainsFunc(list, func(a applied) bool { return a.path == f.Name() })
 	})
-	return svc.Commit(ctx, session, now.Trees, files, changeset.Commit{Message: commitMessage(c, list), Name: c.Name})
+	return svc.Commit(ctx, session, now.Trees, files, machine.Commit{Message: commitMessage(c, list), Name: c.Name})
 }
 
 // commitMessage names the files and whose idea it was.

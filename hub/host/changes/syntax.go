@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // Beyond these a review shows no colours, or a file none.
@@ -17,11 +17,11 @@ const (
 )
 
 // readSyntax has the syntax of changed files read before a reader asks for it, in the order in which they will see it.
-func (p *Part) readSyntax(session ahp.URI, files []changeset.File) {
+func (p *Part) readSyntax(session ahp.URI, files []machine.ChangedFile) {
 	if p.cfg.ReadSyntax == nil {
 		return
 	}
-	var some []changeset.File
+	var some []machine.ChangedFile
 	lines, bytes := 0, int64(0)
 	for _, f := range files {
 		lines += f.Additions + f.Deletions
@@ -36,12 +36,12 @@ func (p *Part) readSyntax(session ahp.URI, files []changeset.File) {
 	if lines > mostColouredLines || len(some) == 0 {
 		return
 	}
-	slices.SortFunc(some, func(a, b changeset.File) int { return diff.ComparePaths(a.Path, b.Path) })
+	slices.SortFunc(some, func(a, b machine.ChangedFile) int { return diff.ComparePaths(a.Path, b.Path) })
 	p.cfg.ReadSyntax(func(ctx context.Context) []diff.Comparison { return p.comparisons(ctx, session, some) })
 }
 
 // comparisons reads both versions of files, with one git program for all of them.
-func (p *Part) comparisons(ctx context.Context, session ahp.URI, files []changeset.File) []diff.Comparison {
+func (p *Part) comparisons(ctx context.Context, session ahp.URI, files []machine.ChangedFile) []diff.Comparison {
 	var oids []string
 	for _, f := range files {
 		oids = append(oids, f.OldOID, f.NewOID)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // patience is how long a turn waits for its first checkpoint, which takes long where there are very many files.
@@ -63,9 +63,9 @@ func (p *Part) StartTurn(ctx context.Context, ref TurnRef) {
 }
 
 // firstCheckpoint returns the checkpoint the session is compared with, and takes it when there is none yet.
-func (p *Part) firstCheckpoint(ctx context.Context, l *ledger, dirs []string) (changeset.Checkpoint, error) {
+func (p *Part) firstCheckpoint(ctx context.Context, l *ledger, dirs []string) (machine.Checkpoint, error) {
 	if err := l.record.load(ctx); err != nil {
-		return changeset.Checkpoint{}, err
+		return machine.Checkpoint{}, err
 	}
 	if had := l.record.first(); had != nil {
 		return *had, nil
@@ -80,7 +80,7 @@ func (p *Part) firstCheckpoint(ctx context.Context, l *ledger, dirs []string) (c
 }
 
 // keepCheckpoint has content copied while the turn goes on: of a large repository that takes its time.
-func (p *Part) keepCheckpoint(session ahp.URI, c changeset.Checkpoint) {
+func (p *Part) keepCheckpoint(session ahp.URI, c machine.Checkpoint) {
 	p.tasks.start(func() {
 		if err := p.svc.Keep(p.core.Ctx, session, c); err != nil && p.core.Ctx.Err() == nil {
 			p.core.Log.Warn("a checkpoint depends on the repository it was taken of", "session", session, "err", err)
@@ -128,9 +128,9 @@ func (p *Part) EndTurn(ctx context.Context, ref TurnRef) {
 }
 
 // publishTotals puts the turn's totals on the turn and the session's on its summary.
-func (p *Part) publishTotals(ctx context.Context, l *ledger, ref TurnRef, r turnRecord, now changeset.Checkpoint) {
+func (p *Part) publishTotals(ctx context.Context, l *ledger, ref TurnRef, r turnRecord, now machine.Checkpoint) {
 	first := l.record.first()
-	all := []changeset.File{}
+	all := []machine.ChangedFile{}
 	if first != nil {
 		var err error
 		if all, err = p.svc.Compare(ctx, ref.Session, *first, now); err != nil {
@@ -169,7 +169,7 @@ func usageWith(u *ahp.UsageInfo, changes *ahp.ChangesSummary) ahp.UsageInfo {
 	return out
 }
 
-func totals(files []changeset.File) *ahp.ChangesSummary {
+func totals(files []machine.ChangedFile) *ahp.ChangesSummary {
 	var add, del int64
 	for _, f := range files {
 		add, del = add+int64(f.Additions), del+int64(f.Deletions)
@@ -197,7 +197,7 @@ func (p *Part) OverlapsTurn(ctx context.Context, session ahp.URI, turn string) (
 
 // changedIn computes what a scope holds now. now looks at the directories, at most once for all scopes.
 func (p *Part) changedIn(ctx context.Context, l *ledger, scope changeScope, dirs []string,
-	now func() (changeset.Checkpoint, error)) (files []changeset.File, overlap bool, err error) {
+	now func() (machine.Checkpoint, error)) (files []machine.ChangedFile, overlap bool, err error) {
 	from, to, overlap, err := p.ends(ctx, l, scope, dirs, now)
 	if err != nil {
 		return nil, overlap, err
@@ -209,21 +209,21 @@ func (p *Part) changedIn(ctx context.Context, l *ledger, scope changeScope, dirs
 // ends returns the checkpoints a scope lies between; of a turn of which none were taken both are empty, as nothing is known
 // to have changed.
 func (p *Part) ends(ctx context.Context, l *ledger, scope changeScope, dirs []string,
-	now func() (changeset.Checkpoint, error)) (from, to changeset.Checkpoint, overlap bool, err error) {
+	now func() (machine.Checkpoint, error)) (from, to machine.Checkpoint, overlap bool, err error) {
 	return p.endsFrom(ctx, l, scope, dirs, now, func(ctx context.Context, scope changeScope,
-		dirs []string) (changeset.Checkpoint, error) {
+		dirs []string) (machine.Checkpoint, error) {
 		return p.base(ctx, l, scope, dirs)
 	})
 }
 
 // endsFrom is like ends, with the commits that scopes are compared with from base.
 func (p *Part) endsFrom(ctx context.Context, l *ledger, scope changeScope, dirs []string,
-	now func() (changeset.Checkpoint, error),
-	base func(context.Context, changeScope, []string) (changeset.Checkpoint, error)) (from, to changeset.Checkpoint,
+	now func() (machine.Checkpoint, error),
+	base func(context.Context, changeScope, []string) (machine.Checkpoint, error)) (from, to machine.Checkpoint,
 	overlap bool, err error) {
 	if scope.chat != "" {
 		all := now
-		now = func() (changeset.Checkpoint, error) {
+		now = func() (machine.Checkpoint, error) {
 			c, err := all()
 			if err != nil {
 				return c, err
@@ -277,9 +277,9 @@ func (p *Part) Patch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, e
 		return nil, err
 	}
 	dirs := p.core.LocalDirs(session)
-	now := sync.OnceValues(func() (changeset.Checkpoint, error) { return svc.LookAtAll(ctx, session, dirs) })
+	now := sync.OnceValues(func() (machine.Checkpoint, error) { return svc.LookAtAll(ctx, session, dirs) })
 	from, to, _, err := p.ends(ctx, p.ledger(session), scope, dirs, now)
-	var only []changeset.File
+	var only []machine.ChangedFile
 	if err == nil && c.IsGuest() {
 		only, err = p.visibleFiles(ctx, c, session, scope, from, to, now)
 		if err == nil && len(only) == 0 {
@@ -297,15 +297,15 @@ func (p *Part) Patch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, e
 }
 
 // compareTurns returns the checkpoints after two turns; of one that runs, what it did so far.
-func (p *Part) compareTurns(ctx context.Context, l *ledger, scope changeScope, now func() (changeset.Checkpoint,
-	error)) (from, to changeset.Checkpoint, err error) {
-	left := func(turn string) (changeset.Checkpoint, error) {
+func (p *Part) compareTurns(ctx context.Context, l *ledger, scope changeScope, now func() (machine.Checkpoint,
+	error)) (from, to machine.Checkpoint, err error) {
+	left := func(turn string) (machine.Checkpoint, error) {
 		r, err := l.turns.get(ctx, turn)
 		switch {
 		case err != nil:
-			return changeset.Checkpoint{}, err
+			return machine.Checkpoint{}, err
 		case r == nil:
-			return changeset.Checkpoint{}, errors.New("what this turn left behind was not recorded: choose another one")
+			return machine.Checkpoint{}, errors.New("what this turn left behind was not recorded: choose another one")
 		case r.To != nil && !p.running.has(turn):
 			return *r.To, nil
 		}

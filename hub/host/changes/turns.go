@@ -6,15 +6,15 @@ import (
 	"sync"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // turnRecord is one turn between its checkpoints. To is nil while it runs, and after a crash.
 type turnRecord struct {
-	From    changeset.Checkpoint  `json:"from"`
-	To      *changeset.Checkpoint `json:"to,omitempty"`
-	Overlap bool                  `json:"overlap,omitempty"` // another turn ran in the same directories meanwhile
-	Changes *ahp.ChangesSummary   `json:"changes,omitempty"`
+	From    machine.Checkpoint  `json:"from"`
+	To      *machine.Checkpoint `json:"to,omitempty"`
+	Overlap bool                `json:"overlap,omitempty"` // another turn ran in the same directories meanwhile
+	Changes *ahp.ChangesSummary `json:"changes,omitempty"`
 
 	dirs []string
 }

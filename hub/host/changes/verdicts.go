@@ -9,8 +9,8 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
@@ -111,12 +111,12 @@ func (p *Part) versions(ctx context.Context, session ahp.URI) (map[string]string
 		return nil, err
 	}
 	dirs := p.core.LocalDirs(session)
-	now := func() (changeset.Checkpoint, error) { return svc.LookAtAll(ctx, session, dirs) }
+	now := func() (machine.Checkpoint, error) { return svc.LookAtAll(ctx, session, dirs) }
 	files, _, err := p.changedIn(ctx, p.ledger(session), changeScope{kind: kindSession}, dirs, now)
 	return versionsOf(files), err
 }
 
-func versionsOf(files []changeset.File) map[string]string {
+func versionsOf(files []machine.ChangedFile) map[string]string {
 	out := make(map[string]string, len(files))
 	for _, f := range files {
 		drawn, note := changesetFile("", f, false)
@@ -140,7 +140,7 @@ func ReviewDigest(files []ahp.ChangesetFile) string {
 }
 
 // withdrawOvertaken is called with every newly computed state of a session's changes: approvals of something else are withdrawn.
-func (p *Part) withdrawOvertaken(ctx context.Context, session ahp.URI, files []changeset.File) {
+func (p *Part) withdrawOvertaken(ctx context.Context, session ahp.URI, files []machine.ChangedFile) {
 	standing := p.Review(session).Standing()
 	if len(standing) == 0 {
 		return

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 const (
@@ -91,7 +91,7 @@ func (p *Part) watchOnce(l *ledger) error {
 
 // lookAfterWrites has the changesets looked at after writes. It returns nil when they have no followers any more, and
 // when the session's directories are others.
-func (p *Part) lookAfterWrites(l *ledger, w *changeset.Watch) error {
+func (p *Part) lookAfterWrites(l *ledger, w machine.ChangesWatch) error {
 	idle := time.NewTicker(time.Minute)
 	defer idle.Stop()
 	for {
@@ -120,7 +120,7 @@ func (p *Part) lookAfterWrites(l *ledger, w *changeset.Watch) error {
 }
 
 // wantedAfter returns what is to be looked at after writes.
-func wantedAfter(got changeset.Written) wanted {
+func wantedAfter(got machine.Written) wanted {
 	w := wanted{whole: got.Whole, bases: got.Bases, known: true}
 	for _, path := range got.Paths {
 		w.add(path)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 	// worktreeKey is where a session's `_meta` tells of its work tree.
 	worktreeKey = "ahphub/worktree"
 
-	bucketWorktrees = "worktree" // key: session URI, value: changeset.Worktree; kept while the session is in the trash
+	bucketWorktrees = "worktree" // key: session URI, value: machine.Worktree; kept while the session is in the trash
 )
 
 // isolationEnum holds the JSON of the values of IsolationKey.
@@ -55,7 +55,7 @@ func (p *Part) AddSettings(schema ahp.SessionConfigSchema) ahp.SessionConfigSche
 }
 
 // WorktreeOf is a session's work tree; false when it has none any more.
-func WorktreeOf(s *ahp.SessionState) (w changeset.Worktree, ok bool) {
+func WorktreeOf(s *ahp.SessionState) (w machine.Worktree, ok bool) {
 	raw, ok := s.Meta[worktreeKey]
 	return w, ok && json.Unmarshal(raw, &w) == nil && w.Dir != ""
 }
@@ -73,22 +73,19 @@ func (p *Part) Isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState
 	step("Making a work tree")
 	dir, _ := core.FilePath(s.WorkingDirectories[0])
 	svc, short := p.svc, core.ShortID(session)
-	at := filepath.Join(p.cfg.DataDir, "worktrees", short, filepath.Base(dir))
-	if at, err = filepath.Abs(at); err != nil {
-		return undo, err
-	}
-	w, dir, err := svc.AddWorktree(ctx, session, dir, at, "ahphub/"+short, core.ConfigValue(s, WorktreeBaseKey))
+	w, dir, err := svc.AddWorktree(ctx, session, machine.NewWorktree{Dir: dir, Name: short, Branch: "ahphub/" + short,
+		Base: core.ConfigValue(s, WorktreeBaseKey)})
 	if err != nil {
-		if errors.Is(err, changeset.ErrConflict) {
+		if errors.Is(err, machine.ErrConflict) {
 			return undo, core.BadParams("config: no work tree can be made: %s", plainConflict(err))
 		}
-		if message, refused := changeset.Refusal(err); refused {
+		if message, refused := machine.Refusal(err); refused {
 			return undo, core.BadParams("config: no work tree can be made: %s", message)
 		}
 		return undo, err
 	}
 	undo = func() {
-		if err := svc.RemoveWorktree(context.WithoutCancel(ctx), w, true); err != nil {
+		if err := svc.RemoveWorktree(context.WithoutCancel(ctx), session, w, true); err != nil {
 			p.core.Log.Warn("a work tree without a session is left behind", "dir", w.Dir, "err", err)
 		}
 	}
@@ -104,17 +101,17 @@ func (p *Part) Isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState
 }
 
 func plainConflict(err error) string {
-	return strings.ReplaceAll(err.Error(), changeset.ErrConflict.Error()+": ", "")
+	return strings.ReplaceAll(err.Error(), machine.ErrConflict.Error()+": ", "")
 }
 
 // WorktreeStanding tells how far a session's work tree is from where it came from. Errors: -32008 no such session or work
 // tree, -32009 not the owner.
-func (p *Part) WorktreeStanding(ctx context.Context, c core.Caller, session ahp.URI) (changeset.Standing, error) {
+func (p *Part) WorktreeStanding(ctx context.Context, c core.Caller, session ahp.URI) (machine.WorktreeStanding, error) {
 	w, err := p.worktree(ctx, c, session)
 	if err != nil {
-		return changeset.Standing{}, err
+		return machine.WorktreeStanding{}, err
 	}
-	st, err := p.svc.Standing(ctx, w)
+	st, err := p.svc.Standing(ctx, session, w)
 	return st, ConflictError(err)
 }
 
@@ -125,7 +122,7 @@ func (p *Part) MergeWorktree(ctx context.Context, c core.Caller, session ahp.URI
 	if err != nil {
 		return 0, err
 	}
-	n, err := p.svc.MergeWorktree(ctx, w)
+	n, err := p.svc.MergeWorktree(ctx, session, w)
 	return n, ConflictError(err)
 }
 
@@ -139,7 +136,7 @@ func (p *Part) RemoveWorktree(ctx context.Context, c core.Caller, session ahp.UR
 	if p.cfg.IsBusy(ctx, session) { // an agent that is starting is not to find its directory gone
 		return ahp.Errorf(ahp.CodeConflict, "a turn runs in it: stop that first")
 	}
-	if err := ConflictError(p.svc.RemoveWorktree(ctx, w, force)); err != nil {
+	if err := ConflictError(p.svc.RemoveWorktree(ctx, session, w, force)); err != nil {
 		return err
 	}
 	p.cfg.CloseAgent(session) // its agent was started in the work tree
@@ -148,7 +145,7 @@ func (p *Part) RemoveWorktree(ctx context.Context, c core.Caller, session ahp.UR
 	return err
 }
 
-func leaveWorktree(tx *hub.Tx, session ahp.URI, w changeset.Worktree) {
+func leaveWorktree(tx *hub.Tx, session ahp.URI, w machine.Worktree) {
 	s, ok := hub.StateOf[*ahp.SessionState](tx, session)
 	if !ok {
 		return
@@ -167,34 +164,34 @@ func leaveWorktree(tx *hub.Tx, session ahp.URI, w changeset.Worktree) {
 }
 
 // worktree finds the work tree of a session of the owner's.
-func (p *Part) worktree(ctx context.Context, c core.Caller, session ahp.URI) (changeset.Worktree, error) {
+func (p *Part) worktree(ctx context.Context, c core.Caller, session ahp.URI) (machine.Worktree, error) {
 	info, known := p.core.Hub.Info(session)
 	if !known || info.Kind != ahp.ChannelSession || !c.Audience().Sees(info) {
-		return changeset.Worktree{}, core.NoSession(session)
+		return machine.Worktree{}, core.NoSession(session)
 	}
 	if !c.IsOwner() {
-		return changeset.Worktree{}, ahp.Errorf(ahp.CodePermissionDenied, "only the owner merges or removes a work tree")
+		return machine.Worktree{}, ahp.Errorf(ahp.CodePermissionDenied, "only the owner merges or removes a work tree")
 	}
 	if err := p.core.Ensure(ctx, session); err != nil {
-		return changeset.Worktree{}, err
+		return machine.Worktree{}, err
 	}
 	s, ok := hub.StateOf[*ahp.SessionState](p.core.Hub, session)
 	if !ok {
-		return changeset.Worktree{}, core.NoSession(session)
+		return machine.Worktree{}, core.NoSession(session)
 	}
 	w, ok := WorktreeOf(s)
 	if !ok {
-		return changeset.Worktree{}, ahp.Errorf(ahp.CodeNotFound, "this session has no work tree")
+		return machine.Worktree{}, ahp.Errorf(ahp.CodeNotFound, "this session has no work tree")
 	}
 	return w, nil
 }
 
 // ConflictError turns what git or the service refuses into an error of the protocol, with what to do.
 func ConflictError(err error) error {
-	if message, refused := changeset.Refusal(err); refused {
+	if message, refused := machine.Refusal(err); refused {
 		return ahp.Errorf(ahp.CodeConflict, "%s", message)
 	}
-	if errors.Is(err, changeset.ErrConflict) {
+	if errors.Is(err, machine.ErrConflict) {
 		return ahp.Errorf(ahp.CodeConflict, "%s", plainConflict(err))
 	}
 	return err
@@ -202,11 +199,11 @@ func ConflictError(err error) error {
 
 // ForgetWorktree takes away the work tree of a session that cannot be restored any more, unless something would be lost.
 func (p *Part) ForgetWorktree(ctx context.Context, session ahp.URI) {
-	var w *changeset.Worktree
+	var w *machine.Worktree
 	if err := p.keep.read(ctx, bucketWorktrees, session, &w); err != nil || w == nil {
 		return
 	}
-	if err := p.svc.RemoveWorktree(ctx, *w, false); err != nil {
+	if err := p.svc.RemoveWorktree(ctx, session, *w, false); err != nil {
 		p.core.Log.Warn("a work tree is left, as something in it is nowhere else", "dir", w.Dir, "branch", w.Branch, "err",
 			err)
 		return
@@ -220,7 +217,7 @@ func (p *Part) HasUnsavedWork(ctx context.Context, s *ahp.SessionState) bool {
 	if !ok {
 		return false
 	}
-	at, err := p.svc.Standing(ctx, w)
+	at, err := p.svc.Standing(ctx, "", w)
 	return err != nil || at.Commits > 0 || at.Uncommitted > 0
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine"
@@ -56,11 +55,11 @@ func (pt *Part) checkGuestFile(ctx context.Context, c core.Caller, path string) 
 	}
 	real, tracking, err := pt.track(ctx, c.Session, path)
 	switch {
-	case err != nil || tracking == changeset.Ignored:
+	case err != nil || tracking == machine.Ignored:
 		return notForGuests(path, ignoredOrMissing)
 	case guard.IsPrivateName(real):
 		return notForGuests(path, "it leads to a file that is not shown to guests")
-	case tracking == changeset.Tracked || c.AllFiles || pt.cfg.HasTouched(ctx, c.Session, real):
+	case tracking == machine.Tracked || c.AllFiles || pt.cfg.HasTouched(ctx, c.Session, real):
 		return nil
 	}
 	return notForGuests(path, "git does not track it. Ask the owner for a link that shows all files")
@@ -73,7 +72,7 @@ func notForGuests(path, why string) error {
 }
 
 // track returns where links lead a file of a session, and what git makes of it there. What is not there is ignored.
-func (pt *Part) track(ctx context.Context, session ahp.URI, path string) (string, changeset.Tracking, error) {
+func (pt *Part) track(ctx context.Context, session ahp.URI, path string) (string, machine.Tracking, error) {
 	all := pt.cfg.Files.RealPaths(ctx, append([]string{path}, pt.core.LocalDirs(session)...))
 	real, dirs := all[0], all[1:]
 	for _, dir := range dirs {
@@ -85,7 +84,7 @@ func (pt *Part) track(ctx context.Context, session ahp.URI, path string) (string
 			return real, tracking, err
 		}
 	}
-	return real, changeset.Ignored, nil
+	return real, machine.Ignored, nil
 }
 
 // guestNames keeps the files that a guest may read, of those that git does not ignore.

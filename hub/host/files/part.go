@@ -5,7 +5,6 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine"
 )
@@ -27,7 +26,7 @@ type Config struct {
 	ReadVersion func(context.Context, core.Caller, ahp.URI) (data []byte, name string, err error)
 
 	// Track returns what git makes of a file of a directory.
-	Track func(ctx context.Context, dir, path string) (changeset.Tracking, error)
+	Track func(ctx context.Context, dir, path string) (machine.Tracking, error)
 	// TrackedFiles returns the files that git tracks in directories, sorted.
 	TrackedFiles func(ctx context.Context, dirs []string) ([]string, error)
 	// HasTouched reports whether a session changed a file.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // Limits of what repositories lead to and waits for the owner. No one waits for an answer: the changes are shown once
@@ -27,9 +27,9 @@ func gitThrough(by string) string { return "Git, through " + by }
 // asRepository is the holder of a repository's grants: the file that leads out, for every viewer.
 func asRepository(by string) string { return "repository:" + by }
 
-// mayLeadTo reports whether the owner lets a session's repository lead out of its directories. When that was never
+// MayLeadTo reports whether the owner lets a session's repository lead out of its directories. When that was never
 // answered the owner finds the question in the inbox.
-func (pt *Part) MayLeadTo(session string, out *changeset.OutsideError) bool {
+func (pt *Part) MayLeadTo(session ahp.URI, out machine.Outside) bool {
 	found, err := pt.cfg.Files.Look(pt.core.Ctx, core.FileURI(out.Path))
 	if err != nil || found.Closed != "" {
 		return false
@@ -43,6 +43,19 @@ func (pt *Part) MayLeadTo(session string, out *changeset.OutsideError) bool {
 		}
 	}
 	return granted
+}
+
+// GrantedOutside returns where the owner allows repositories to lead.
+func (pt *Part) GrantedOutside() (out []machine.Outside) {
+	g := &pt.grants
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, f := range g.given {
+		if by, of := strings.CutPrefix(f.For, asRepository("")); of {
+			out = append(out, machine.Outside{By: by, Path: f.Path})
+		}
+	}
+	return out
 }
 
 func (pt *Part) isAlive(session ahp.URI) bool { return pt.core.Catalogue.Alive(session) != nil }

@@ -14,6 +14,7 @@ type Machine struct {
 	agents    map[string]agent.Backend
 	terminals terminals
 	customs   *customs     // nil: none are looked for
+	changes   *changes     // nil: none are recorded
 	guard     *guard.Guard // nil: only the kernel's file systems are closed
 }
 
@@ -32,11 +33,6 @@ func New(options ...Option) *Machine {
 // WithAgents lets a Machine run agents, by provider. Backends that run a program start it by StartProgram.
 func WithAgents(agents map[string]agent.Backend) Option {
 	return func(m *Machine) { m.agents = agents }
-}
-
-// WithGuard keeps a Machine from opening what a guard refuses: the hub's data and secrets. The caller closes the guard.
-func WithGuard(g *guard.Guard) Option {
-	return func(m *Machine) { m.guard = g }
 }
 
 // Agents returns the agents of this computer.

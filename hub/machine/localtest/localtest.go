@@ -2,7 +2,6 @@
 package localtest
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/guard"
@@ -12,7 +11,13 @@ import (
 // New returns this computer with a hub's data directory on it, which exists, until the test has ended.
 func New(t testing.TB, dataDir string, options ...local.Option) *local.Machine {
 	t.Helper()
-	return local.New(append(slices.Clip(options), local.WithGuard(NewGuard(t, dataDir)))...)
+	return local.New(append([]local.Option{WithData(t, dataDir)}, options...)...)
+}
+
+// WithData returns the option of a data directory.
+func WithData(t testing.TB, dir string) local.Option {
+	t.Helper()
+	return local.WithData(local.Data{Dir: dir, Guard: NewGuard(t, dir)})
 }
 
 // NewGuard returns the guard of a data directory, until the test has ended.

@@ -1,0 +1,322 @@
+package changes
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
+)
+
+// Repositories reaches the repositories of sessions on their computer. It says with each call where they may lie, and
+// asks the owner about what leads elsewhere.
+type Repositories struct {
+	changes   machine.Changes
+	core      *core.Core
+	granted   func() []machine.Outside
+	mayLeadTo func(session ahp.URI, out machine.Outside) bool
+}
+
+// workspace says whose repositories a call is about, and where they may lie.
+func (r *Repositories) workspace(session ahp.URI) machine.Workspace {
+	return machine.Workspace{Session: session, Dirs: r.core.LocalDirs(session), Granted: r.granted()}
+}
+
+// in makes a call that goes to the repositories of a session. When one leads elsewhere, it is made again only when the
+// owner has allowed that meanwhile.
+func in[T any](r *Repositories, session ahp.URI, call func(machine.Workspace) (T, error)) (T, error) {
+	ws := r.workspace(session)
+	for {
+		v, err := call(ws)
+		out, leads := errors.AsType[*machine.OutsideError](err)
+		if !leads || slices.Contains(ws.Granted, out.Outside) || !r.mayLeadTo(session, out.Outside) {
+			return v, err
+		}
+		ws.Granted = append(slices.Clip(ws.Granted), out.Outside)
+	}
+}
+
+// do is in for a call that returns nothing.
+func (r *Repositories) do(session ahp.URI, call func(machine.Workspace) error) error {
+	_, err := in(r, session, func(ws machine.Workspace) (struct{}, error) { return struct{}{}, call(ws) })
+	return err
+}
+
+// kept names a session for calls that read only what is kept of it.
+func kept(session ahp.URI) machine.Workspace { return machine.Workspace{Session: session} }
+
+// Checkpoint calls machine.Changes.Checkpoint for a session.
+func (r *Repositories) Checkpoint(ctx context.Context, session ahp.URI, dirs []string) (
+	machine.Checkpoint, error,
+) {
+	return in(r, session, func(ws machine.Workspace) (machine.Checkpoint, error) {
+		return r.changes.Checkpoint(ctx, ws, dirs)
+	})
+}
+
+// LookAtAll calls machine.Changes.LookAtAll for a session.
+func (r *Repositories) LookAtAll(ctx context.Context, session ahp.URI, dirs []string) (
+	machine.Checkpoint, error,
+) {
+	return in(r, session, func(ws machine.Workspace) (machine.Checkpoint, error) {
+		return r.changes.LookAtAll(ctx, ws, dirs)
+	})
+}
+
+// Look calls machine.Changes.Look for a session.
+func (r *Repositories) Look(ctx context.Context, session ahp.URI, dirs, paths []string) (
+	machine.Checkpoint, error,
+) {
+	return in(r, session, func(ws machine.Workspace) (machine.Checkpoint, error) {
+		return r.changes.Look(ctx, ws, dirs, paths)
+	})
+}
+
+// Head calls machine.Changes.Head for a session.
+func (r *Repositories) Head(ctx context.Context, session ahp.URI, dirs []string) (
+	machine.Checkpoint, error,
+) {
+	return in(r, session, func(ws machine.Workspace) (machine.Checkpoint, error) {
+		return r.changes.Head(ctx, ws, dirs)
+	})
+}
+
+// Branch calls machine.Changes.Branch for a session.
+func (r *Repositories) Branch(ctx context.Context, session ahp.URI, dirs []string) (
+	machine.Checkpoint, error,
+) {
+	return in(r, session, func(ws machine.Workspace) (machine.Checkpoint, error) {
+		return r.changes.Branch(ctx, ws, dirs)
+	})
+}
+
+// Watch calls machine.Changes.Watch for a session.
+func (r *Repositories) Watch(ctx context.Context, session ahp.URI, dirs []string, most int) (
+	machine.ChangesWatch, error,
+) {
+	return in(r, session, func(ws machine.Workspace) (machine.ChangesWatch, error) {
+		return r.changes.Watch(ctx, ws, dirs, most)
+	})
+}
+
+// CheckedOut calls machine.Changes.CheckedOut for a session.
+func (r *Repositories) CheckedOut(ctx context.Context, session ahp.URI, dir string) (
+	machine.CheckedOut, error,
+) {
+	return in(r, session, func(ws machine.Workspace) (machine.CheckedOut, error) {
+		return r.changes.CheckedOut(ctx, ws, dir)
+	})
+}
+
+// Staging calls machine.Changes.Staging for a session.
+func (r *Repositories) Staging(ctx context.Context, session ahp.URI, dirs []string) (
+	machine.Staging, error,
+) {
+	return in(r, session, func(ws machine.Workspace) (machine.Staging, error) {
+		return r.changes.Staging(ctx, ws, dirs)
+	})
+}
+
+// Staged calls machine.Changes.Staged for a session.
+func (r *Repositories) Staged(ctx context.Context, session ahp.URI, dirs []string) (
+	int, error,
+) {
+	return in(r, session, func(ws machine.Workspace) (int, error) {
+		return r.changes.Staged(ctx, ws, dirs)
+	})
+}
+
+// Files calls machine.Changes.Files for a session.
+func (r *Repositories) Files(ctx context.Context, session ahp.URI, dirs []string, most int) (
+	[]string, error,
+) {
+	return in(r, session, func(ws machine.Workspace) ([]string, error) {
+		return r.changes.Files(ctx, ws, dirs, most)
+	})
+}
+
+// Track calls machine.Changes.Track for a session.
+func (r *Repositories) Track(ctx context.Context, session ahp.URI, dir, path string) (
+	machine.Tracking, error,
+) {
+	return in(r, session, func(ws machine.Workspace) (machine.Tracking, error) {
+		return r.changes.Track(ctx, ws, dir, path)
+	})
+}
+
+// TrackedFiles calls machine.Changes.TrackedFiles for a session.
+func (r *Repositories) TrackedFiles(ctx context.Context, session ahp.URI, dirs []string) (
+	[]string, error,
+) {
+	return in(r, session, func(ws machine.Workspace) ([]string, error) {
+		return r.changes.TrackedFiles(ctx, ws, dirs)
+	})
+}
+
+// Refs calls machine.Changes.Refs for a session.
+func (r *Repositories) Refs(ctx context.Context, session ahp.URI, dir, query string, most int) (
+	[]machine.Ref, error,
+) {
+	return in(r, session, func(ws machine.Workspace) ([]machine.Ref, error) {
+		return r.changes.Refs(ctx, ws, dir, query, most)
+	})
+}
+
+// PlanRevert calls machine.Changes.PlanRevert for a session.
+func (r *Repositories) PlanRevert(ctx context.Context, session ahp.URI, tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (
+	machine.Rewrite, error,
+) {
+	return in(r, session, func(ws machine.Workspace) (machine.Rewrite, error) {
+		return r.changes.PlanRevert(ctx, ws, tops, files, lines)
+	})
+}
+
+// PlanDiscard calls machine.Changes.PlanDiscard for a session.
+func (r *Repositories) PlanDiscard(ctx context.Context, session ahp.URI, tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (
+	machine.Rewrite, error,
+) {
+	return in(r, session, func(ws machine.Workspace) (machine.Rewrite, error) {
+		return r.changes.PlanDiscard(ctx, ws, tops, files, lines)
+	})
+}
+
+// CarryOut calls machine.Changes.CarryOut for a session.
+func (r *Repositories) CarryOut(ctx context.Context, session ahp.URI, w machine.Rewrite) error {
+	return r.do(session, func(ws machine.Workspace) error { return r.changes.CarryOut(ctx, ws, w) })
+}
+
+// TakeBack calls machine.Changes.TakeBack for a session.
+func (r *Repositories) TakeBack(ctx context.Context, session ahp.URI, w machine.Rewrite) error {
+	return r.do(session, func(ws machine.Workspace) error { return r.changes.TakeBack(ctx, ws, w) })
+}
+
+// Texts calls machine.Changes.Texts for a session.
+func (r *Repositories) Texts(ctx context.Context, session ahp.URI, dirs, paths []string) (
+	[]machine.Text, error,
+) {
+	return in(r, session, func(ws machine.Workspace) ([]machine.Text, error) {
+		return r.changes.Texts(ctx, ws, dirs, paths)
+	})
+}
+
+// Edit calls machine.Changes.Edit for a session.
+func (r *Repositories) Edit(ctx context.Context, session ahp.URI, dirs []string, edits []machine.TextEdit) (
+	machine.Rewrite, error,
+) {
+	return in(r, session, func(ws machine.Workspace) (machine.Rewrite, error) {
+		return r.changes.Edit(ctx, ws, dirs, edits)
+	})
+}
+
+// Stage calls machine.Changes.Stage for a session.
+func (r *Repositories) Stage(ctx context.Context, session ahp.URI, tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (
+	int, error,
+) {
+	return in(r, session, func(ws machine.Workspace) (int, error) {
+		return r.changes.Stage(ctx, ws, tops, files, lines)
+	})
+}
+
+// Unstage calls machine.Changes.Unstage for a session.
+func (r *Repositories) Unstage(ctx context.Context, session ahp.URI, tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (
+	int, error,
+) {
+	return in(r, session, func(ws machine.Workspace) (int, error) {
+		return r.changes.Unstage(ctx, ws, tops, files, lines)
+	})
+}
+
+// Commit calls machine.Changes.Commit for a session.
+func (r *Repositories) Commit(ctx context.Context, session ahp.URI, tops []machine.Tree, files []machine.ChangedFile, c machine.Commit) (
+	machine.Committed, error,
+) {
+	return in(r, session, func(ws machine.Workspace) (machine.Committed, error) {
+		return r.changes.Commit(ctx, ws, tops, files, c)
+	})
+}
+
+// CreateBranch calls machine.Changes.CreateBranch for a session.
+func (r *Repositories) CreateBranch(ctx context.Context, session ahp.URI, tops []machine.Tree, name string) error {
+	return r.do(session, func(ws machine.Workspace) error { return r.changes.CreateBranch(ctx, ws, tops, name) })
+}
+
+// MergeWorktree calls machine.Changes.MergeWorktree for a session.
+func (r *Repositories) MergeWorktree(ctx context.Context, session ahp.URI, w machine.Worktree) (
+	int, error,
+) {
+	return in(r, session, func(ws machine.Workspace) (int, error) {
+		return r.changes.MergeWorktree(ctx, ws, w)
+	})
+}
+
+// Standing calls machine.Changes.Standing for a session.
+func (r *Repositories) Standing(ctx context.Context, session ahp.URI, w machine.Worktree) (
+	machine.WorktreeStanding, error,
+) {
+	return in(r, session, func(ws machine.Workspace) (machine.WorktreeStanding, error) {
+		return r.changes.Standing(ctx, ws, w)
+	})
+}
+
+// RemoveWorktree calls machine.Changes.RemoveWorktree for a session.
+func (r *Repositories) RemoveWorktree(ctx context.Context, session ahp.URI, w machine.Worktree, force bool) error {
+	return r.do(session, func(ws machine.Workspace) error { return r.changes.RemoveWorktree(ctx, ws, w, force) })
+}
+
+// AddWorktree calls machine.Changes.AddWorktree for a session.
+func (r *Repositories) AddWorktree(ctx context.Context, session ahp.URI, n machine.NewWorktree) (
+	w machine.Worktree, dir string, err error,
+) {
+	err = r.do(session, func(ws machine.Workspace) error {
+		w, dir, err = r.changes.AddWorktree(ctx, ws, n)
+		return err
+	})
+	return w, dir, err
+}
+
+// Keep calls machine.Changes.Keep for a session.
+func (r *Repositories) Keep(ctx context.Context, session ahp.URI, c machine.Checkpoint) error {
+	return r.changes.Keep(ctx, kept(session), c)
+}
+
+// Adopt calls machine.Changes.Adopt for a session.
+func (r *Repositories) Adopt(ctx context.Context, session ahp.URI, from ahp.URI, dirs []string) error {
+	return r.changes.Adopt(ctx, kept(session), from, dirs)
+}
+
+// Compare calls machine.Changes.Compare for a session.
+func (r *Repositories) Compare(ctx context.Context, session ahp.URI, from, to machine.Checkpoint) ([]machine.ChangedFile, error) {
+	return r.changes.Compare(ctx, kept(session), from, to)
+}
+
+// Patch calls machine.Changes.Patch for a session.
+func (r *Repositories) Patch(ctx context.Context, session ahp.URI, from, to machine.Checkpoint, only ...machine.ChangedFile) ([]byte, error) {
+	return r.changes.Patch(ctx, kept(session), from, to, only...)
+}
+
+// Content calls machine.Changes.Content for a session.
+func (r *Repositories) Content(ctx context.Context, session ahp.URI, oid string) ([]byte, error) {
+	return r.changes.Content(ctx, kept(session), oid)
+}
+
+// Contents calls machine.Changes.Contents for a session.
+func (r *Repositories) Contents(ctx context.Context, session ahp.URI, oids []string) map[string][]byte {
+	return r.changes.Contents(ctx, kept(session), oids)
+}
+
+// CanTakeBack calls machine.Changes.CanTakeBack for a session.
+func (r *Repositories) CanTakeBack(ctx context.Context, session ahp.URI, w machine.Rewrite) bool {
+	return r.changes.CanTakeBack(ctx, kept(session), w)
+}
+
+// Drop calls machine.Changes.Drop for a session.
+func (r *Repositories) Drop(ctx context.Context, session ahp.URI) error {
+	return r.changes.Drop(ctx, kept(session))
+}
+
+// IsCurrent calls machine.Changes.IsCurrent.
+func (r *Repositories) IsCurrent(ctx context.Context, stamp machine.Stamp) bool {
+	return r.changes.IsCurrent(ctx, stamp)
+}

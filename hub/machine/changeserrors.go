@@ -1,0 +1,66 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	// ErrNoContent reports that no checkpoint of the session has the object.
+	ErrNoContent = errors.New("this version is not kept any more")
+	// ErrTooLarge reports that the content exceeds the limit of a read.
+	ErrTooLarge = errors.New("too large")
+	// ErrConflict reports that something has changed since, or is in the way, so that nothing was done.
+	ErrConflict = errors.New("it does not apply any more")
+	// ErrStale is an ErrConflict with a write that came between reading a text and changing it: read it again.
+	ErrStale = fmt.Errorf("%w: a file was written to just now", ErrConflict)
+)
+
+// SpecialFileError reports a file that git would read and wait for without end.
+type SpecialFileError struct {
+	Path string // absolute
+	Kind string // as in "a named pipe"
+}
+
+func (e *SpecialFileError) Error() string {
+	return fmt.Sprintf("%s is %s, on which git would wait without end: remove it or put a regular file in its place",
+		e.Path, e.Kind)
+}
+
+// SlowError reports that git did not answer in time and was stopped.
+type SlowError struct {
+	Dir   string // "" when it is not known which
+	Limit time.Duration
+}
+
+func (e *SlowError) Error() string {
+	where := ""
+	if e.Dir != "" {
+		where = " in " + e.Dir
+	}
+	return fmt.Sprintf("git did not answer within %s%s and was stopped: try again, "+
+		"and look for a slow disk or a file that it waits for", e.Limit, where)
+}
+
+// Refusal returns the text of an error about the caller's files, which is not a fault of the host.
+func Refusal(err error) (message string, ok bool) {
+	if special, ok := errors.AsType[*SpecialFileError](err); ok {
+		return special.Error(), true
+	}
+	if outside, ok := errors.AsType[*OutsideError](err); ok {
+		return outside.Error(), true
+	}
+	if slow, ok := errors.AsType[*SlowError](err); ok {
+		return slow.Error(), true
+	}
+	return "", false
+}
+
+// OutsideError reports that a repository leads out of its session's directories, which the owner has not allowed.
+type OutsideError struct{ Outside }
+
+func (e *OutsideError) Error() string {
+	return e.By + " leads to a place outside of this session's directories, so git is not asked: " +
+		"the owner can allow it in the inbox"
+}

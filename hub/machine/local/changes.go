@@ -1,0 +1,55 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/ahphub/ahphub/hub/changeset"
+	"github.com/ahphub/ahphub/hub/guard"
+	"github.com/ahphub/ahphub/hub/machine"
+)
+
+// Data is the hub's data directory on this computer. Dir is absolute; only Dir and Guard are needed.
+type Data struct {
+	Dir   string       // checkpoints and worktrees are made below it
+	Guard *guard.Guard // of it
+
+	Pass         []string             // names of more variables of the environment that git and its hooks see
+	TrustFilters []string             // directories whose repositories' filters run when they are looked at
+	Notify       changeset.NotifyFunc // watches folders; nil: the system does
+}
+
+// WithData lets a Machine record changes, and keeps it from opening the hub's data and secrets. The caller closes the
+// guard.
+func WithData(d Data) Option {
+	return func(m *Machine) {
+		m.guard = d.Guard
+		m.changes = &changes{changeset.New(changeset.Config{
+			Dir: filepath.Join(d.Dir, "checkpoints"), Worktrees: filepath.Join(d.Dir, "worktrees"),
+			Refuse: func(path string) error { return errors.Join(d.Guard.CheckPath(path), d.Guard.CheckWhole(path)) },
+			Ignore: d.Guard.Dirs, Closed: d.Guard.IsSecret, Pass: d.Pass, TrustFilters: d.TrustFilters, Notify: d.Notify,
+		})}
+	}
+}
+
+// Changes returns what records this computer's changes; nil without WithData.
+func (m *Machine) Changes() machine.Changes {
+	if m.changes == nil {
+		return nil
+	}
+	return m.changes
+}
+
+// changes implements machine.Changes.
+type changes struct{ *changeset.Service }
+
+func (c *changes) Watch(ctx context.Context, ws machine.Workspace, dirs []string, most int) (
+	machine.ChangesWatch, error,
+) {
+	w, err := c.Service.Watch(ctx, ws, dirs, most)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
