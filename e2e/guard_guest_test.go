@@ -52,11 +52,11 @@ func guestRepository(t *testing.T) (dir string) {
 	return dir
 }
 
-// reads reports whether a client of a session reads a path.
-func reads(t *testing.T, ctx context.Context, p *peer.Peer, session ahp.URI, path string) bool {
+// reads reports whether a client reads a path.
+func reads(t *testing.T, ctx context.Context, p *peer.Peer, path string) bool {
 	t.Helper()
 	var got ahp.ResourceReadResult
-	err := p.Call(ctx, "resourceRead", map[string]any{"channel": session, "uri": fileURI(path)}, &got)
+	err := p.Call(ctx, "resourceRead", map[string]any{"channel": ahp.RootURI, "uri": fileURI(path)}, &got)
 	if err == nil && got.Data == "" {
 		t.Errorf("%s is read as nothing", path)
 	}
@@ -94,7 +94,7 @@ func TestGuestSeesTrackedAndChangedFilesAlone(t *testing.T) {
 		guest := dialHeard(t, ctx, prog, link, &heard{})
 		for _, name := range names {
 			want := shown[name] || more[name] || name == ".gitignore"
-			if got := reads(t, ctx, guest, session, filepath.Join(dir, name)); got != want {
+			if got := reads(t, ctx, guest, filepath.Join(dir, name)); got != want {
 				t.Errorf("a guest reads %s: %v, want %v (all files: %v)", name, got, want, len(more) > 0)
 			}
 		}
@@ -183,7 +183,7 @@ func changesOf(t *testing.T, ctx context.Context, prog *Program, owner *peer.Pee
 	in, at := string(marshal(t, theirs)), prog.URL+"/s/"+core.ShortID(session)+"/changes?scope=uncommitted"
 	page, patch := body(t, cookieFor(t, prog, link), at), body(t, cookieFor(t, prog, link), at+"&as=patch")
 	read := func(uri ahp.URI) error {
-		return guest.Call(ctx, "resourceRead", map[string]any{"channel": session, "uri": uri}, nil)
+		return guest.Call(ctx, "resourceRead", map[string]any{"channel": ahp.RootURI, "uri": uri}, nil)
 	}
 	for _, f := range ready(owner).Files {
 		name := filepath.Base(f.ID)
@@ -235,7 +235,7 @@ func TestHomeIsNotShownToGuests(t *testing.T) {
 		short := core.ShortID(session)
 		link := shareBy(t, web, prog, short, url.Values{"role": {"viewer"}, "expires": {"24h"}, "allfiles": {"on"}})
 		guest := dialHeard(t, ctx, prog, link, &heard{})
-		if got := reads(t, ctx, guest, session, filepath.Join(project, "notes.txt")); got == wide {
+		if got := reads(t, ctx, guest, filepath.Join(project, "notes.txt")); got == wide {
 			t.Errorf("in a session at %s a guest reads a file: %v", dir, got)
 		}
 		for path, word := range map[string]string{"/s/" + short: mark, "/s/" + short + "/share": warning,

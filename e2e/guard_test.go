@@ -83,7 +83,7 @@ func TestViewerCannotReadDataDirectory(t *testing.T) {
 		for _, path := range paths {
 			for who, p := range map[string]*peer.Peer{"a viewer": guest, "the owner's client": owner} {
 				var got ahp.ResourceReadResult
-				err := p.Call(ctx, "resourceRead", map[string]any{"channel": session, "uri": fileURI(path)}, &got)
+				err := p.Call(ctx, "resourceRead", map[string]any{"channel": ahp.RootURI, "uri": fileURI(path)}, &got)
 				if err == nil || strings.Contains(got.Data, strings.TrimSpace(string(secret))) {
 					t.Errorf("in a session at %s, %s reads %s: %.60q", dir, who, path, got.Data)
 				}
@@ -105,7 +105,7 @@ func TestOwnersClientsCannotReachDataDirectory(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(home, "notes.txt"), []byte("x"), 0o600))
 	in := func(name string) string { return fileURI(filepath.Join(home, name)) }
 	data, hard, local, taken, notes := fileURI(prog.Data), in("hard-token"), in(".local"), in("taken"), in("notes.txt")
-	must(t, owner.Call(ctx, "resourceRead", map[string]any{"channel": session, "uri": notes}, nil))
+	must(t, owner.Call(ctx, "resourceRead", map[string]any{"channel": ahp.RootURI, "uri": notes}, nil))
 	one := func(uri string) map[string]any { return map[string]any{"uri": uri} }
 	two := func(from, to string) map[string]any { return map[string]any{"source": from, "destination": to} }
 	write := func(uri string) map[string]any { return map[string]any{"uri": uri, "data": "x"} }
@@ -152,12 +152,12 @@ func TestMovedDataDirectoryStaysClosed(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	owner := dialHeard(t, ctx, prog, prog.Token(), &heard{})
-	session := newSessionIn(t, ctx, owner, home)
+	newSessionIn(t, ctx, owner, home)
 	moved := filepath.Join(home, "moved")
 	must(t, os.Rename(prog.Data, moved))
 	defer os.Rename(moved, prog.Data)
 	var got ahp.ResourceReadResult
-	read := map[string]any{"channel": session, "uri": fileURI(filepath.Join(moved, "cookie.key"))}
+	read := map[string]any{"channel": ahp.RootURI, "uri": fileURI(filepath.Join(moved, "cookie.key"))}
 	if err := owner.Call(ctx, "resourceRead", read, &got); err == nil {
 		t.Errorf("a client reads %q of the data directory that was moved", got.Data)
 	}

@@ -27,7 +27,7 @@ func TestCommentOpensNoOtherVersion(t *testing.T) {
 		must(t, guest.Subscribe(ctx, uri))
 	}
 	read := func(uri ahp.URI) error {
-		return guest.Call(ctx, "resourceRead", map[string]any{"channel": h.session, "uri": uri}, nil)
+		return guest.Call(ctx, "resourceRead", map[string]any{"channel": ahp.RootURI, "uri": uri}, nil)
 	}
 	if read(h.theirBlob) == nil {
 		t.Fatal("a guest reads a version of another chat's file before they comment")

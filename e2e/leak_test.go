@@ -208,7 +208,7 @@ func askAboutOthers(ctx context.Context, p *peer.Peer, session, chat ahp.URI) {
 	for _, uri := range []ahp.URI{session, chat, "ahp-otlp:/logs/trace", "ahp-otlp:/traces", "ahp-otlp:/metrics", session + "/changes", session + "/annotations"} {
 		_ = p.Subscribe(ctx, uri)
 		_ = p.Call(ctx, "fetchTurns", map[string]any{"channel": uri}, nil)
-		_ = p.Call(ctx, "resourceRead", map[string]any{"channel": uri, "uri": "file:///" + string(uri)}, nil)
+		_ = p.Call(ctx, "resourceRead", map[string]any{"channel": ahp.RootURI, "uri": "file:///" + string(uri)}, nil)
 		_ = p.Call(ctx, "disposeSession", map[string]any{"channel": uri}, nil)
 		_, _ = p.Dispatch(ctx, uri, &ahp.SessionTitleChangedAction{Title: "x"})
 	}

@@ -253,7 +253,7 @@ func (h *halves) refused(guest *peer.Peer) {
 	}
 	_, query, _ := strings.Cut(h.theirBlob, "?") // an error repeats what was asked for
 	for _, uri := range []ahp.URI{"ahp-blob:/x?" + query, "ahp-blob:/?" + query, h.ourFileURI} {
-		if err := guest.Call(h.ctx, "resourceRead", map[string]any{"channel": h.session, "uri": uri}, nil); err == nil {
+		if err := guest.Call(h.ctx, "resourceRead", map[string]any{"channel": ahp.RootURI, "uri": uri}, nil); err == nil {
 			h.t.Errorf("a guest reads %s", uri)
 		}
 	}
@@ -292,7 +292,7 @@ func marshal(t *testing.T, s ahp.State) []byte {
 func (h *halves) read(guest *peer.Peer) {
 	h.t.Helper()
 	var got ahp.ResourceReadResult
-	if err := guest.Call(h.ctx, "resourceRead", map[string]any{"channel": h.session, "uri": h.ourBlob}, &got); err != nil {
+	if err := guest.Call(h.ctx, "resourceRead", map[string]any{"channel": ahp.RootURI, "uri": h.ourBlob}, &got); err != nil {
 		h.t.Errorf("a version the guest is shown cannot be read: %v", err)
 	}
 	var list ahp.ListSessionsResult

@@ -38,6 +38,15 @@ func canMerge(first, e *Envelope) bool {
 // mayMerge reports whether no client waits for this particular envelope.
 func (e *Envelope) mayMerge() bool { return e.Origin == nil && e.Rejection == "" && !e.alone }
 
+// mayWait reports whether a delivery hold may delay the envelope, as a later one may merge with it.
+func (e *Envelope) mayWait() bool {
+	if e == nil || !e.mayMerge() {
+		return false
+	}
+	info, known := ahp.Info(e.Action.ActionType())
+	return known && info.Merge != ahp.MergeNever
+}
+
 // mergeSpan returns a span's envelopes merged. The result is computed once for all connections with
 // the same span; a longer span extends it.
 func mergeSpan(run []*Envelope) []*Envelope {

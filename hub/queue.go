@@ -103,7 +103,7 @@ const (
 )
 
 // take moves what may be sent now into the writer's batch, or returns the rest of a delivery hold.
-// A hold never delays an answer.
+// A hold delays only what may merge with what follows: no answer, and not the end of a turn.
 func (c *Conn) take() (wait time.Duration, err error) {
 	durable := c.hub.durable.Load()
 	c.mu.Lock()
@@ -120,9 +120,9 @@ func (c *Conn) take() (wait time.Duration, err error) {
 		c.queue, c.batch, c.bytes = c.batch, c.queue, 0 // all of it: nothing to examine or copy
 		return 0, nil
 	}
-	end, answers, bytes := c.head, false, 0
+	end, urgent, bytes := c.head, false, 0
 	for end < len(c.queue) && end-c.head < maxBatch && bytes < bigBatch && c.queue[end].pos <= durable {
-		answers = answers || c.queue[end].env == nil
+		urgent = urgent || c.held && !c.queue[end].env.mayWait()
 		bytes += c.queue[end].size
 		end++
 	}
@@ -132,7 +132,7 @@ func (c *Conn) take() (wait time.Duration, err error) {
 		}
 		return 0, nil
 	}
-	if c.held && !answers {
+	if c.held && !urgent {
 		if left := c.hold - c.hub.now().Sub(c.first); left > 0 {
 			return left, nil
 		}

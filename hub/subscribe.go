@@ -96,13 +96,16 @@ func (h *Hub) completed(ch *channel) ahp.State {
 	return h.complete(h.begin(), ch.info, ch.state)
 }
 
-const unheld = -1 // the subscription sets no latency
+const (
+	unheld  = -1          // the subscription sets no latency
+	maxHold = time.Second // the longest delivery hold, whatever maxLatencyMs a client names
+)
 
 func latencyOf(ms *int64) time.Duration {
 	if ms == nil {
 		return unheld
 	}
-	return time.Duration(max(0, min(*ms, 60_000))) * time.Millisecond
+	return time.Duration(max(0, min(*ms, maxHold.Milliseconds()))) * time.Millisecond
 }
 
 // setHold recomputes the connection's delivery hold: the smallest that its subscriptions ask for,

@@ -300,6 +300,29 @@ func TestDeliveryHoldIsPerConnection(t *testing.T) {
 	})
 }
 
+// AHP requirement 31: what cannot merge with anything is not held back, and no hold is longer than a second.
+func TestLongHoldDelaysNoEndOfTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, hub.Config{})
+		c, err := h.Connect(hub.ConnConfig{Principal: "owner", ClientID: "c"})
+		must(t, err)
+		c.Subscribe(1, hub.Subscription{URI: chatURI, MaxLatency: ahp.Ptr[int64](60_000)})
+		next(t, c)
+		start := time.Now()
+		do(t, h, chatURI, delta("a"))
+		if next(t, c); time.Since(start) != time.Second {
+			t.Errorf("words came after %v, want 1s", time.Since(start))
+		}
+		start = time.Now()
+		do(t, h, chatURI, delta("b"))
+		do(t, h, chatURI, delta("c"))
+		do(t, h, chatURI, &ahp.ChatTurnCompleteAction{TurnID: "t"})
+		if got := next(t, c); len(got) != 2 || time.Since(start) != 0 {
+			t.Errorf("got %v after %v, want the merged words and the end of the turn at once", describe(got), time.Since(start))
+		}
+	})
+}
+
 // Promise 4: a stalled reader costs bounded memory and slows no other.
 func TestStalledReaderIsClosedAndResumes(t *testing.T) {
 	h := newHub(t, hub.Config{Limits: hub.Limits{QueueBytes: 64 << 10}})

@@ -3,7 +3,9 @@ package rpc
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"runtime/debug"
+	"strconv"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -16,21 +18,22 @@ import (
 func (s *socket) dispatchAction(ctx context.Context, m jsonrpc.Message) error {
 	var head struct {
 		Channel   ahp.URI         `json:"channel"`
-		ClientSeq *int64          `json:"clientSeq"`
+		ClientSeq json.RawMessage `json:"clientSeq"`
 		Action    json.RawMessage `json:"action"`
 	}
 	if err := params(m, &head); err != nil {
 		return err
 	}
-	if head.ClientSeq == nil {
-		return ahp.Errorf(ahp.CodeInvalidParams, "dispatchAction: clientSeq is missing")
+	clientSeq, err := wholeNumber(m.Method, "clientSeq", head.ClientSeq)
+	if err != nil {
+		return err
 	}
 	head.Channel = s.titleTarget(head.Channel, head.Action)
 	action, err := s.decodeAction(head.Channel, head.Action)
 	if err != nil {
-		s.reject(head.Channel, *head.ClientSeq, head.Action, err.Error())
-	} else if err := s.dispatch(ctx, head.Channel, *head.ClientSeq, action); err != nil {
-		s.reject(head.Channel, *head.ClientSeq, head.Action, err.Message)
+		s.reject(head.Channel, clientSeq, head.Action, err.Error())
+	} else if err := s.dispatch(ctx, head.Channel, clientSeq, action); err != nil {
+		s.reject(head.Channel, clientSeq, head.Action, err.Message)
 	}
 	s.answer(m, nil)
 	return nil
@@ -55,6 +58,22 @@ func (s *socket) reject(channel ahp.URI, clientSeq int64, raw json.RawMessage, r
 	s.cfg.Hub.Dispatch(s.conn, channel, clientSeq, a, func(*hub.Tx, ahp.State, ahp.Action) (ahp.Action, string) {
 		return nil, reason
 	})
+}
+
+// wholeNumber reads a number that counts. Elsewhere fractions are rounded, as clients send measured times; rounded, these
+// would be the number of another action.
+func wholeNumber(method, field string, raw json.RawMessage) (int64, error) {
+	if len(raw) == 0 {
+		return 0, ahp.Errorf(ahp.CodeInvalidParams, "%s: %s is missing", method, field)
+	}
+	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+		return n, nil
+	}
+	const exact = 1 << 53 // below it a float is the number that was meant, as 1.0 or 1e3
+	if f, err := strconv.ParseFloat(string(raw), 64); err == nil && f == math.Trunc(f) && math.Abs(f) < exact {
+		return int64(f), nil
+	}
+	return 0, ahp.Errorf(ahp.CodeInvalidParams, "%s: %s is %.40s: send a whole number", method, field, raw)
 }
 
 func actionType(raw json.RawMessage) string {

@@ -11,9 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// withChannel checks that params name their channel (AHP requirement 4). Where that can only be
-// root it may be missing, as in VS Code's reconnect.
-func withChannel(m jsonrpc.Message, root bool) (json.RawMessage, error) {
+// withChannel checks that params name their channel as the rule says (AHP requirement 4).
+func withChannel(m jsonrpc.Message, rule channelRule) (json.RawMessage, error) {
 	if len(m.Params) > 0 && m.Params[0] != '{' {
 		return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: params must be an object", m.Method)
 	}
@@ -26,8 +25,13 @@ func withChannel(m jsonrpc.Message, root bool) (json.RawMessage, error) {
 	if err := ahp.Unmarshal(m.Params, &p); err != nil {
 		return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: %v", m.Method, err)
 	}
-	if p.Channel == "" && !root {
+	switch {
+	case rule == anyOrNone || rule == rootOrNone && p.Channel == "":
+	case p.Channel == "":
 		return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: params.channel is missing", m.Method)
+	case rule != someChannel && p.Channel != ahp.RootURI:
+		return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: params.channel is %.80q: this method is of the connection, whose channel is %s",
+			m.Method, p.Channel, ahp.RootURI)
 	}
 	return m.Params, nil
 }

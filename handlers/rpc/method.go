@@ -12,25 +12,35 @@ import (
 // behind createSession works (AHP requirement 39). Those that only read, or take long, may run
 // concurrently.
 type method struct {
-	run    func(s *socket, ctx context.Context, m jsonrpc.Message) error // answers m itself unless it fails
-	always bool                                                          // allowed before initialize
-	beside bool
-	root   bool // params.channel is ahp-root:// params.channel is ahp-root:// and may be omitted
-	files  bool // runs concurrently when a client published the files: the host asks that client, which may ask back
+	run     func(s *socket, ctx context.Context, m jsonrpc.Message) error // answers m itself unless it fails
+	always  bool                                                          // allowed before initialize
+	beside  bool
+	channel channelRule
+	files   bool // runs concurrently when a client published the files: the host asks that client, which may ask back
 }
 
+// channelRule says what params.channel of a method may be (AHP requirement 4).
+type channelRule int
+
+const (
+	someChannel channelRule = iota // a channel, which the method checks
+	rootChannel                    // ahp-root://
+	rootOrNone                     // ahp-root://, or missing as in VS Code's reconnect
+	anyOrNone                      // whatever it is: ping is always answered (AHP requirement 10)
+)
+
 var methods = map[string]method{
-	"initialize":     {run: (*socket).initialize, always: true, root: true},
-	"reconnect":      {run: (*socket).reconnect, always: true, root: true},
-	"ping":           {run: (*socket).ping, always: true, root: true},
+	"initialize":     {run: (*socket).initialize, always: true, channel: rootOrNone},
+	"reconnect":      {run: (*socket).reconnect, always: true, channel: rootOrNone},
+	"ping":           {run: (*socket).ping, always: true, channel: anyOrNone},
 	"subscribe":      {run: (*socket).subscribe},
 	"unsubscribe":    {run: (*socket).unsubscribe},
 	"dispatchAction": {run: (*socket).dispatchAction},
 
-	"listSessions":         {run: result(Host.ListSessions), root: true},
+	"listSessions":         {run: result(Host.ListSessions), channel: rootChannel},
 	"createSession":        {run: null(Host.CreateSession)},
 	"disposeSession":       {run: null(Host.DisposeSession)},
-	"resolveSessionConfig": {run: result(resolveSessionConfig), root: true},
+	"resolveSessionConfig": {run: result(resolveSessionConfig), channel: rootChannel},
 
 	"createChat":  {run: null(Host.CreateChat)},
 	"disposeChat": {run: null(Host.DisposeChat)},
@@ -40,25 +50,25 @@ var methods = map[string]method{
 	"createTerminal":  {run: nullOf(terminals, Terminals.Create)},
 	"disposeTerminal": {run: nullOf(terminals, Terminals.Dispose)},
 
-	"resourceRead":    {run: resultOf(files, Files.ResourceRead), beside: true, root: true},
-	"resourceList":    {run: resultOf(files, Files.ResourceList), beside: true, root: true},
-	"resourceResolve": {run: resultOf(files, Files.ResourceResolve), beside: true, root: true},
-	"resourceWrite":   {run: resultOf(files, Files.ResourceWrite), root: true, files: true},
-	"resourceMkdir":   {run: resultOf(files, Files.ResourceMkdir), root: true, files: true},
-	"resourceCopy":    {run: resultOf(files, Files.ResourceCopy), root: true, files: true},
-	"resourceMove":    {run: resultOf(files, Files.ResourceMove), root: true, files: true},
-	"resourceDelete":  {run: resultOf(files, Files.ResourceDelete), root: true, files: true},
-	"resourceRequest": {run: resultOf(files, Files.ResourceRequest), beside: true, root: true}, // may ask a person
+	"resourceRead":    {run: resultOf(files, Files.ResourceRead), beside: true, channel: rootChannel},
+	"resourceList":    {run: resultOf(files, Files.ResourceList), beside: true, channel: rootChannel},
+	"resourceResolve": {run: resultOf(files, Files.ResourceResolve), beside: true, channel: rootChannel},
+	"resourceWrite":   {run: resultOf(files, Files.ResourceWrite), channel: rootChannel, files: true},
+	"resourceMkdir":   {run: resultOf(files, Files.ResourceMkdir), channel: rootChannel, files: true},
+	"resourceCopy":    {run: resultOf(files, Files.ResourceCopy), channel: rootChannel, files: true},
+	"resourceMove":    {run: resultOf(files, Files.ResourceMove), channel: rootChannel, files: true},
+	"resourceDelete":  {run: resultOf(files, Files.ResourceDelete), channel: rootChannel, files: true},
+	"resourceRequest": {run: resultOf(files, Files.ResourceRequest), beside: true, channel: rootChannel}, // may ask a person
 
 	"completions":              {run: result(Host.Completions), beside: true},
-	"sessionConfigCompletions": {run: result(Host.SessionConfigCompletions), beside: true, root: true},
-	"authenticate":             {run: result(Host.Authenticate), root: true},
+	"sessionConfigCompletions": {run: result(Host.SessionConfigCompletions), beside: true, channel: rootChannel},
+	"authenticate":             {run: result(Host.Authenticate), channel: rootChannel},
 
-	"createResourceWatch": {run: resultOf(files, Files.CreateResourceWatch), root: true},
+	"createResourceWatch": {run: resultOf(files, Files.CreateResourceWatch), channel: rootChannel},
 
 	"invokeChangesetOperation": {run: result(Host.InvokeChangesetOperation), beside: true},
 
-	"listAutomationTriggerDefinitions": {run: ofAutomations(resultOf(automations, Automations.ListTriggerDefinitions)), root: true},
+	"listAutomationTriggerDefinitions": {run: ofAutomations(resultOf(automations, Automations.ListTriggerDefinitions)), channel: rootChannel},
 	"runAutomation":                    {run: ofAutomations(resultOf(automations, Automations.Run))},
 	"fetchAutomationRuns":              {run: ofAutomations(resultOf(automations, Automations.FetchRuns))},
 }

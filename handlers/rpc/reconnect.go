@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/ahphub/ahphub/hub"
@@ -16,6 +17,9 @@ import (
 func (s *socket) reconnect(ctx context.Context, m jsonrpc.Message) error {
 	var p ahp.ReconnectParams
 	if err := s.first(m, &p); err != nil {
+		return err
+	}
+	if err := checkLastSeen(m); err != nil {
 		return err
 	}
 	if err := s.checkClient(p.ClientID, len(p.Subscriptions)); err != nil {
@@ -42,6 +46,18 @@ func (s *socket) reconnect(ctx context.Context, m jsonrpc.Message) error {
 	s.start(nil)
 	s.cfg.Host.Reconnected(s.caller(), uris)
 	return nil
+}
+
+// checkLastSeen refuses a fraction, which rounded up would leave an action out of the replay.
+func checkLastSeen(m jsonrpc.Message) error {
+	var p struct {
+		LastSeen json.RawMessage `json:"lastSeenServerSeq"`
+	}
+	if err := params(m, &p); err != nil || len(p.LastSeen) == 0 {
+		return err
+	}
+	_, err := wholeNumber(m.Method, "lastSeenServerSeq", p.LastSeen)
+	return err
 }
 
 // reconnected is the answer to reconnect: a full replay, or fresh snapshots (AHP requirements

@@ -205,7 +205,7 @@ func (s *socket) run(row method, m jsonrpc.Message) {
 		}
 		s.endSpan(span, m.Method, err)
 	}()
-	if m.Params, err = withChannel(m, row.root); err == nil {
+	if m.Params, err = withChannel(m, row.channel); err == nil {
 		m.Params, err = s.upgradeParams(m)
 	}
 	if err == nil {

@@ -12,27 +12,42 @@ import (
 // maxOffers bounds the versions in a client's offer.
 const maxOffers = 64
 
-// negotiate picks the highest version that is both offered and supported, regardless of order (AHP
-// requirements 15, 16 and 20).
+// negotiate picks the highest version that is both offered and implemented, regardless of order (AHP requirements 15, 16
+// and 20). Without one it takes the highest later 1.x, and speaks 1.0 to its client.
 func negotiate(offered []string) (dialect.Version, error) {
 	if len(offered) == 0 || len(offered) > maxOffers {
 		return dialect.Version{}, ahp.Errorf(ahp.CodeInvalidParams, "protocolVersions: offer between 1 and %d versions",
 			maxOffers)
 	}
-	var best dialect.Version
+	var best, later dialect.Version
 	for _, s := range offered {
 		v, err := dialect.Parse(s)
 		if err != nil {
 			return best, ahp.Errorf(ahp.CodeInvalidParams, "protocolVersions: %v", err)
 		}
-		if _, spoken := dialect.Of(v); spoken && v.Compare(best) > 0 {
-			best = v
+		if _, spoken := dialect.Of(v); !spoken {
+			continue
 		}
+		if dialect.Implements(v) {
+			best = higher(best, v)
+		} else {
+			later = higher(later, v)
+		}
+	}
+	if best == (dialect.Version{}) {
+		best = later
 	}
 	if best == (dialect.Version{}) {
 		return best, errUnsupported(offered)
 	}
 	return best, nil
+}
+
+func higher(a, b dialect.Version) dialect.Version {
+	if a.Compare(b) >= 0 {
+		return a
+	}
+	return b
 }
 
 // errUnsupported returns an error that carries the supported versions (AHP requirement 18).

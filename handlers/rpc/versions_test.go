@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -142,17 +141,12 @@ func (e *elder) check() {
 	}
 }
 
-// untimed removes what no action changes, when a chat changed, which clients before 0.6 do not get, what a session does,
-// which clients before 0.5.1 do not get, and when it changed, which clients before 0.5 do not get.
+// untimed removes what no action changes, when a chat changed, which clients before 0.6 do not get, and when a session
+// changed, which clients before 0.5 do not get.
 func (e *elder) untimed(kind ahp.ChannelKind, state map[string]any) any {
 	v := oracle.Mirrored(string(kind), state)
 	if e.Before("0.6.0") {
 		delete(v, "modifiedAt")
-	}
-	if _, session := v["activeClients"]; session && e.Before("0.5.1") {
-		if n, err := strconv.Atoi(fmt.Sprint(v["status"])); err == nil {
-			v["status"] = int(ahp.SessionStatus(n).WithActivity(0))
-		}
 	}
 	if summary, ok := v["summary"].(map[string]any); ok {
 		summary = maps.Clone(summary)

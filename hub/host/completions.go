@@ -34,9 +34,13 @@ const (
 func (h *Host) Completions(ctx context.Context, c core.Caller, p ahp.CompletionsParams) (ahp.CompletionsResult, error) {
 	none := ahp.CompletionsResult{Items: []ahp.CompletionItem{}}
 	info, known := h.core.Hub.Info(p.Channel)
-	ofSession := info.Kind == ahp.ChannelChat || info.Kind == ahp.ChannelSession // VS Code asks the session
-	if !known || !ofSession || !c.Audience().Sees(info) {
+	switch {
+	case (!known || !c.Audience().Sees(info)) && strings.HasPrefix(p.Channel, "ahp-chat:"):
 		return none, core.NoChannel(p.Channel)
+	case !known || !c.Audience().Sees(info): // AHP requirement 67
+		return none, core.NoSession(p.Channel)
+	case info.Kind != ahp.ChannelChat && info.Kind != ahp.ChannelSession: // VS Code asks the session
+		return none, core.BadParams("channel: %s is neither a session nor a chat: completions are for what is written there", p.Channel)
 	}
 	if err := core.MayCall(c, "completions", info); err != nil {
 		return none, err

@@ -46,6 +46,8 @@ The host works in AHP ` + ahp.Version + ` and speaks the older versions through 
 highest in one of these ranges is taken and answered as it was offered:
 
 ` + ranges() + `
+A client that offers none of these and a later 1.x is answered the highest of those, as it was offered, and spoken to in ` + ahp.Version + `.
+
 A client of an older version sees the same sessions as all others, in the shape of its version. What it cannot be told is
 left out or becomes something else; each table below counts for its version and all before it. An action that a version
 lacks is not sent to its clients, and refused when one dispatches it; one that has no word in ` + ahp.Version + ` is refused with what

@@ -36,8 +36,23 @@ func Supported() []string {
 	return out
 }
 
-// Of returns the dialect of a version, false when none is spoken.
+// Of returns the dialect of a version, false when none is spoken. A later 1.x is spoken as 1.0: its minor versions add what
+// clients of 1.0 ignore, and so do without.
 func Of(v Version) (*Dialect, bool) {
+	if v.Major == 1 && v.Minor > 0 {
+		return dialects[0], true
+	}
+	return implementing(v)
+}
+
+// Implements reports whether a version is one of those that the host implements, and not only one that it can speak as
+// another.
+func Implements(v Version) bool {
+	_, ok := implementing(v)
+	return ok
+}
+
+func implementing(v Version) (*Dialect, bool) {
 	for i, s := range spans {
 		first := mustParse(s.first)
 		if v.Major == first.Major && v.Minor == first.Minor && (v.Patch == first.Patch || !s.only && v.Patch > first.Patch) {
