@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -91,4 +92,101 @@ func TestPillWhileTurnStreams(t *testing.T) {
 	}
 	ana.Click("#new-pill")
 	ana.Wait("document.querySelector('#new-pill').hidden")
+}
+
+// The changed files stand beside the chat once there are some; on a narrow screen they lie over it when they are opened.
+func TestChangedFilesBesideChat(t *testing.T) {
+	t.Parallel()
+	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
+	ana := OpenBrowser(t).Page()
+	ana.look(1440, 900, "light")
+	ana.SignIn(p)
+	beginScript(t, p, ana, t.TempDir(), "say first\nwrite notes.txt remember\nsay done")
+	ana.WaitText("#turns", "first")
+	shown := "!!document.querySelector('.pane').checkVisibility()"
+	if Eval[bool](ana, shown) {
+		t.Error("the list of changed files is open before there are any")
+	}
+	ana.Click(".asks button[data-kind=approve]")
+	ana.Wait(shown)
+	ana.WaitText(".filelist", "notes.txt")
+	ana.Press("z")
+	ana.Wait("!(" + shown + ")")
+	ana.Click(".pane-open")
+	ana.Wait(shown)
+	for _, width := range []int64{830, 1100} {
+		ana.look(width, 900, "light")
+		ana.Open(Eval[string](ana, "location.href"))
+		ana.Live()
+		if w := Eval[float64](ana, "document.querySelector('#compose').getBoundingClientRect().width"); w < 400 || Eval[bool](ana, shown) {
+			t.Errorf("at %d px the composer is %.0f px wide, and the files lie over it: %v", width, w, Eval[bool](ana, shown))
+		}
+	}
+	ana.Click(".pane-open")
+	ana.Wait(shown)
+	ana.Click(".pane [data-pane-toggle]")
+	ana.Wait("!(" + shown + ")")
+	ana.Click("summary[aria-label=\"Session menu\"]")
+	ana.Click("[data-info]")
+	ana.WaitText("#info[open]", "Ask ")
+}
+
+// A phone reaches threads and automations, and reads whole paths in one column.
+func TestPhoneReachesEverything(t *testing.T) {
+	t.Parallel()
+	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
+	ana := OpenBrowser(t).Page()
+	ana.look(390, 844, "light")
+	ana.SignIn(p)
+	ana.Click(".tabbar a[href='/automations']")
+	ana.Wait("location.pathname === '/automations'")
+	const name = "a/directory/with/a/long/name/and/a-file-with-one.txt"
+	beginScript(t, p, ana, t.TempDir(), "write "+name+" remember\nsay done")
+	ana.Click(".asks button[data-kind=approve]")
+	ana.WaitText("#turns", "done")
+	base := Eval[string](ana, "location.origin + location.pathname.match(/^\\/s\\/[^/]+/)[0]")
+	ana.Open(base + "/changes?view=split")
+	ana.Wait("!location.search.includes('split') && !document.querySelector('.fb.split')")
+	ana.WaitText(".fp", "a-file-with-one.txt")
+	if cut := Eval[int](ana, "[...document.querySelectorAll('.fp, .fp *')].filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').length"); cut != 0 {
+		t.Errorf("%d parts of the file's path are cut", cut)
+	}
+	ana.Click(".tabbar a[href$='/threads']")
+	ana.Wait("location.pathname.endsWith('/threads')")
+}
+
+// In split view a comment stands under its own side, and another view is opened at the same place.
+func TestSplitViewKeepsSideAndPlace(t *testing.T) {
+	t.Parallel()
+	var lines strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&lines, "line %d\\n", i)
+	}
+	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
+	ana := OpenBrowser(t).Page()
+	ana.look(1440, 900, "light")
+	ana.SignIn(p)
+	beginScript(t, p, ana, t.TempDir(), "write long.txt "+lines.String()+"\nsay done")
+	ana.Click(".asks button[data-kind=approve]")
+	ana.WaitText("#turns", "done")
+	base := Eval[string](ana, "location.origin + location.pathname.match(/^\\/s\\/[^/]+/)[0]")
+	ana.Open(base + "/changes?view=split")
+	ana.Live()
+	ana.Wait("document.querySelectorAll('.r:not(.e)').length >= 300")
+	row := "[...document.querySelectorAll('.r:not(.e)')].find(r => r.textContent.includes('line 250'))"
+	Eval[bool](ana, "("+row+".scrollIntoView({block: 'center'}), true)")
+	ana.Press("jc")
+	ana.Wait("!!document.querySelector('form.cf')")
+	if left, half := Eval[float64](ana, "document.querySelector('form.cf').getBoundingClientRect().left"), Eval[float64](ana, "(b => b.left + b.width / 2)(document.querySelector('.fb').getBoundingClientRect())"); left < half {
+		t.Errorf("a comment on a new line begins at %.0f, left of the middle at %.0f", left, half)
+	}
+	ana.Press("\x1b")
+	at := Eval[string](ana, "document.querySelector('.r.cur').textContent")
+	ana.Press("m")
+	ana.Wait("!location.search.includes('split')")
+	ana.Live()
+	ana.Wait("(r => r && r.top > 60 && r.bottom < innerHeight)(document.querySelector('.r.sel')?.getBoundingClientRect())")
+	if now := Eval[string](ana, "document.querySelector('.r.sel').textContent"); now != at {
+		t.Errorf("the other view opens at %q, not at %q", now, at)
+	}
 }

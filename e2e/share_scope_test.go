@@ -344,7 +344,7 @@ func (h *halves) paths(route string, scopes []string) (out []string) {
 			"{thread}", h.ourThread, "{verb}", "nothing", "{link}", "1", "{call}", "1", "{command}", "1", "{turn}", turn, "{n}", "0").Replace(route)
 	}
 	for _, path := range []string{fill(h.ours, h.ourFile, h.ourTurn), fill(h.theirs, h.theirFile, h.theirTurn)} {
-		out = append(out, path, path+"?as=md", path+"?pane=threads", path+"?pane=terminals", path+"?pane=info")
+		out = append(out, path, path+"?as=md", path+"?pane=changes")
 		if strings.Contains(route, "/changes") || strings.Contains(route, "/threads") {
 			for _, s := range scopes {
 				q := url.Values{"scope": {s}, "file": {h.theirFile}, "from": {"1"}, "to": {"2"}, "at": {"R1"}}

@@ -19,7 +19,7 @@ func TestEveryPageIsThere(t *testing.T) {
 	base, chat := s.session()
 	for path, want := range map[string]string{
 		"/": "New session", "/new": "Working directory", "/settings": "Agents", "/help": "Next that needs me",
-		base: "Nothing said yet", chat: "Nothing said yet", base + "/t": "No terminals", chat + "?pane=info": "Directories",
+		base: "Nothing said yet", chat: "Nothing said yet", base + "/t": "No terminals", chat + "?": "Directories",
 	} {
 		if page := s.get(path); !strings.Contains(page, want) {
 			t.Errorf("%s does not show %q", path, want)
@@ -213,9 +213,9 @@ func TestPreferencesAreKept(t *testing.T) {
 		}
 	}
 	_, chat := s.session()
-	s.get(chat + "?pane=info")
-	if page := s.get(chat); !strings.Contains(page, "Directories") {
-		t.Error("the pane that was open was forgotten")
+	s.get(chat + "?pane=none")
+	if page := s.get(chat); !strings.Contains(page, "data-pane-closed") {
+		t.Error("the changed files were closed, and are open again on the next page")
 	}
 }
 
@@ -263,7 +263,7 @@ func TestHostileTextIsText(t *testing.T) {
 		s.post(base+"/title", url.Values{"title": {evil}})
 		s.post(chat+"/message", url.Values{"text": {evil}, "how": {"queue"}})
 	}
-	for _, path := range []string{base, "/", base + "/t", chat + "?pane=info"} {
+	for _, path := range []string{base, "/", base + "/t", chat} {
 		doc, err := html.Parse(strings.NewReader(s.get(path)))
 		if err != nil {
 			t.Fatal(err)

@@ -106,7 +106,7 @@ func New(d Deps) *Pages {
 	p := &Pages{Site: s, Automations: automations.New(s, d.Host, d.Automations), Customs: customs.New(s, d.Host, d.Customs),
 		Inbox: inbox.New(s, d.Host), Settings: settings.New(s), Terminals: terminals.New(s, d.Terminals),
 		Review: review.New(s, d.Host, d.Reviews, d.Docs, d.Diffs)}
-	p.Chat = chat.New(s, d.Host, p.Terminals, p.Review)
+	p.Chat = chat.New(s, d.Host, p.Terminals)
 	p.People = people.New(s, d.Host, people.Config{Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit, Changes: p.Review})
 	p.Visitors = visitors.New(s, p.Review, p.Terminals)
 	s.Live = live.New(live.Config{Hub: d.Hub, ClientPrefix: core.FeedPrefix, Rooms: p.rooms(), Visit: p.Visitors.ShowVisitor,

@@ -163,19 +163,3 @@ func TestVerdictsAreLive(t *testing.T) {
 		t.Error("a verdict that was taken back stands in the head")
 	}
 }
-
-// Beside a chat stand the open threads of its session.
-func TestThreadsBesideTheChat(t *testing.T) {
-	s := open(t)
-	base, _, file := s.reviewed("one\ntwo\n")
-	if page := s.get(base + "?pane=threads"); !strings.Contains(page, "No open threads") {
-		t.Error("an empty pane says nothing")
-	}
-	s.post(base+"/changes/drafts", url.Values{"q": {"scope=session"}, "do": {"comment"}, "file": {file}, "at": {"R2"}, "text": {"Why <b>two</b>?\nReally"}})
-	page := s.get(base + "?pane=threads")
-	for _, want := range []string{"n.txt:2", "Why &lt;b&gt;two&lt;/b&gt;?", "1 comment", "/changes#thread-"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the pane lacks %q", want)
-		}
-	}
-}

@@ -223,7 +223,7 @@ func (h *Host) nameSession(tx *hub.Tx, session ahp.URI, text string) {
 	if !ok || s.Title != defaultTitle || line == "" {
 		return
 	}
-	tx.Apply(session, &ahp.SessionTitleChangedAction{Title: texts.CutBytes(line, 80)})
+	tx.Apply(session, &ahp.SessionTitleChangedAction{Title: texts.ElideRunes(line, 80)})
 }
 
 func firstLine(text string) string {

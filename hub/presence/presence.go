@@ -4,6 +4,7 @@ package presence
 
 import (
 	"cmp"
+	"hash/fnv"
 	"slices"
 	"sync"
 	"time"
@@ -71,7 +72,7 @@ func (r *Tracker) Join(p access.Principal, uri ahp.URI, at Place) *Visit {
 		return nil
 	}
 	if g == nil {
-		g = &guest{id: p.ID, since: r.cfg.Now(), hue: s.pickHue()}
+		g = &guest{id: p.ID, since: r.cfg.Now(), hue: s.pickHue(p.ID)}
 		s.people[p.ID] = g
 	}
 	g.name, g.role, g.byLink = p.Name, p.Role, p.Link != ""
@@ -184,15 +185,20 @@ func (r *Tracker) forget(uri ahp.URI, g *guest) {
 	r.dropIfEmpty(uri, s)
 }
 
-// pickHue returns the hue that the fewest people have.
-func (s *session) pickHue() (least int) {
+// pickHue returns a person's hue: the one that belongs to their id, so that they have it in every session, or the next
+// one that fewer people have.
+func (s *session) pickHue(id string) int {
 	var used [8]int
 	for _, g := range s.people {
 		used[g.hue]++
 	}
-	for h, n := range used {
-		if n < used[least] {
-			least = h
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id))
+	own := int(h.Sum32() % uint32(len(used)))
+	least := own
+	for i := range used {
+		if at := (own + i) % len(used); used[at] < used[least] {
+			least = at
 		}
 	}
 	return least

@@ -216,6 +216,8 @@ function mark() {
   for (const a of document.querySelectorAll('#chats a')) a.pathname.endsWith('/c/' + chat) ? a.setAttribute('aria-current', 'page') : a.removeAttribute('aria-current');
 }
 
+document.querySelector('.rail-item[aria-current]')?.scrollIntoView({ block: 'nearest' });
+
 // ---- forms ------------------------------------------------------------------------------------------------------
 // A form with data-stay is sent without leaving the page: the stream brings what it changed. Without JavaScript the
 // same form answers 303 to the same page.

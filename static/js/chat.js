@@ -143,22 +143,36 @@ if ($('earlier')) { // the observer sees layout changes, but misses a reader who
 document.addEventListener('click', (e) => {
   const a = e.target.closest?.('#earlier');
   if (a && !e.ctrlKey && !e.metaKey) { e.preventDefault(); earlier(a); return; }
-  const tab = e.target.closest?.('[data-pane]');
-  if (tab && !e.ctrlKey && !e.metaKey) { e.preventDefault(); pane(tab); }
+  if (e.ctrlKey || e.metaKey) return;
+  if (e.target.closest?.('[data-pane-toggle]')) { e.preventDefault(); togglePane(); }
+  if (e.target.closest?.('[data-info]')) { e.preventDefault(); showInfo(); }
 });
-async function pane(tab) {
+const showInfo = () => { document.querySelector('.head-row .menu[open]')?.removeAttribute('open'); $('info').showModal(); };
+if (location.hash === '#info') showInfo();
+
+// The changed files beside the chat: a column on wide screens, on others over the chat while they are open.
+const main = $('main'), narrow = matchMedia('(max-width: 1199px)');
+function togglePane() {
+  if (narrow.matches) { main.classList.toggle('pane-over'); return; }
+  const closed = main.classList.toggle('nopane');
+  main.toggleAttribute('data-pane-closed', closed);
+  fetchPane(closed ? 'none' : 'changes');
+}
+app.keys.Escape = () => main.classList.remove('pane-over');
+async function fetchPane(open) {
   let r;
-  try { r = await fetch(tab.getAttribute('href'), { headers: { 'X-Fragment': 'pane' } }); } catch { return; } // the host is away: the stream says so
-  if (!r.ok) { location.assign(tab.href); return; }
+  try { r = await fetch('?pane=' + open, { headers: { 'X-Fragment': 'pane' } }); } catch { return; } // the server is away: the stream says so
+  if (!r.ok || !$('pane')) return;
+  const had = +$('pane').dataset.files;
   $('pane').replaceWith(app.parse(await r.text()));
-  for (const t of document.querySelectorAll('[data-pane]')) t === tab ? t.setAttribute('aria-current', 'true') : t.removeAttribute('aria-current');
+  if (!had && +$('pane').dataset.files && !main.hasAttribute('data-pane-closed')) main.classList.remove('nopane'); // the first files
   reading();
 }
-// The pane follows the head: new counts mean new files. While they are being compared it asks again.
+// The list follows the head: new counts mean new files. While they are being compared it asks again.
 let due;
 const again = (wait) => {
   clearTimeout(due);
-  due = setTimeout(() => { const tab = document.querySelector('[data-pane][aria-current]'); if (tab) pane(tab); }, wait);
+  due = setTimeout(() => fetchPane(main.hasAttribute('data-pane-closed') ? 'none' : 'changes'), wait);
 };
 const reading = () => { if ($('pane')?.dataset.reading !== undefined) again(500); };
 app.on.push((list) => { if (list.some((p) => p[1] === 'counts')) again(300); });

@@ -19,7 +19,7 @@ function collect() {
   const all = (s) => [...document.querySelectorAll(s)];
   return [
     ['Sessions', all('.rail-item[data-session]').map((a) => ({ ...link(a, a.querySelector('.t').textContent), hint: a.querySelector('.st')?.textContent.trim() || '' }))],
-    ['This session', all('.tabs[aria-label=Session] a').map((a) => ({ ...link(a), hint: a.dataset.go || '' }))],
+    ['This session', all('.tabs[aria-label=Session] a[data-go]').map((a) => ({ ...link(a), hint: a.dataset.go || '' }))],
     ['Files', all('#tree li[data-path] a').map((a) => ({ text: a.closest('li').dataset.path, run: () => a.click() })).concat(all('.filelist a[data-path]').map((a) => link(a, a.dataset.path)))],
     ['Commands', [
       ...press('New session', 'a[href="/new"]'),

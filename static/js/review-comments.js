@@ -30,6 +30,15 @@
     rv.focused.focus({ preventScroll: true });
     form.scrollIntoView({ block: 'nearest' });
   };
+  // What is opened to be written in has the focus, and is not under the bar.
+  root.addEventListener('click', e => {
+    const box = e.target.closest('summary')?.parentElement;
+    if (box?.matches('.reply, .od') && !box.open) requestAnimationFrame(() => {
+      const field = $('textarea, .odf input:not([type=hidden])', box);
+      field?.focus({ preventScroll: true });
+      field?.form.scrollIntoView({ block: 'nearest' });
+    });
+  });
   const words = at => 'on ' + at.replace('-', ' to ').replaceAll('L', 'old line ').replaceAll('R', 'line ');
   const comment = rv.comment = () => {
     if (!rv.cur()) go(rv.first());

@@ -413,7 +413,7 @@
     u: () => goFile(nextUnreviewed(nowFile())), ']': () => nextThread(1), '[': () => nextThread(-1), v: reviewAndNext, o: () => toggleFold(nowFile()),
     s: () => { anchor = anchor ? null : cur; paint(); },
     r: () => { const t = nowThread(); if (t) { $('.reply', t).open = true; $('.reply textarea', t).focus(); } },
-    x: () => more(false), X: () => more(true), m: () => $('.seg a:not([aria-current])')?.click(), 
+    x: () => more(false), X: () => more(true), m: () => $('.seg a:not([aria-current])')?.click(),
     z: () => document.body.classList.toggle('full'), '/': () => $('#filter')?.focus(), Escape: () => out(),
   });
   for (const n of '12345') all[n] = () => $$('.scopes a')[n - 1]?.click();
@@ -425,6 +425,16 @@
     b.hidden = !navigator.clipboard;
     b.addEventListener('click', () => send(b.dataset.copyFrom).then(res => res.text()).then(text => navigator.clipboard.writeText(text)).then(() => toast('Copied.'), fail));
   }
+
+  // ---- another look at the same place ----
+  const place = () => { // as a permalink says it: the line the reader is at, or the first in sight
+    const box = $('#files')?.getBoundingClientRect(), row = cur?.isConnected ? cur : box && document.elementFromPoint(box.left + box.width * 0.75, edge() + 60)?.closest('.r:not(.e)');
+    const f = row ? fileOf(row) : nowFile();
+    return f ? '#f-' + f.dataset.file + (row ? sideOf(row) + line(row, sideOf(row)) : '') : '';
+  };
+  root.addEventListener('click', e => { const a = e.target.closest('.seg a, #ws nav a'); if (a) a.hash = place(); }, { capture: true });
+  const phone = matchMedia('(max-width: 640px)'), unified = $('.seg a[data-key]');
+  if (phone.matches && split() && unified) location.replace(unified.href + location.hash);
 
   // ---- start ----
   for (const d of $$('.draft', $('#drafts') || root)) settle(d);

@@ -7,17 +7,17 @@ import (
 
 // Chat is the page of one conversation.
 type Chat struct {
-	Frame     part.Frame
-	Base      string // "/s/ab12/c/cd34"
-	Session   part.SessionHead
-	Turns     []part.Turn
-	Earlier   string // id of the first turn shown, when there are older ones
-	Composer  part.Composer
-	Attention part.Attention
-	Chats     []ChatLink
-	Forks     bool   // a chat can begin with what another said so far
-	Pane      string // "changes", "threads", "terminals", "info"; "" for folded
-	Info      Info
+	Frame      part.Frame
+	Base       string // "/s/ab12/c/cd34"
+	Session    part.SessionHead
+	Turns      []part.Turn
+	Earlier    string // id of the first turn shown, when there are older ones
+	Composer   part.Composer
+	Attention  part.Attention
+	Chats      []ChatLink
+	Forks      bool // a chat can begin with what another said so far
+	PaneClosed bool // the reader closed the changed files
+	Info       Info
 }
 
 // ChatLink is another chat of the session.
@@ -27,16 +27,14 @@ type ChatLink struct {
 	Current     bool
 }
 
-// Info is what the right pane tells about a session.
+// Info is what a chat shows of its session beside the conversation.
 type Info struct {
-	Agent     string
-	Dirs      []string
-	Config    []ConfigValue
-	Clients   []ahp.SessionActiveClient
-	Files     []FileLine
-	Reading   bool         // the files are being compared
-	Threads   []ThreadLine // open ones
-	Terminals []TerminalLine
+	Agent   string
+	Dirs    []string
+	Config  []ConfigValue
+	Clients []ahp.SessionActiveClient
+	Files   []FileLine
+	Reading bool // the files are being compared
 }
 
 // ConfigValue is one setting of a session.
@@ -56,16 +54,9 @@ type TerminalLine struct {
 	Exit                *int64
 }
 
-type paneTab struct{ name, word string }
-
-var paneTabs = []paneTab{{"changes", "Changes"}, {"threads", "Threads"}, {"terminals", "Terminals"}, {"info", "Info"}}
-
-// paneTabs are those of the pane; who sees one chat alone has no changes of the session.
-func (m Chat) paneTabs() []paneTab {
-	if m.Session.Only != "" {
-		return paneTabs[1:]
-	}
-	return paneTabs
+// paneOpen reports whether the changed files are shown from the start: once there are some, unless the reader closed them.
+func (m Chat) paneOpen() bool {
+	return m.Session.Only == "" && !m.PaneClosed && (len(m.Info.Files) > 0 || m.Session.Files > 0)
 }
 
 func (i Info) agent() string {

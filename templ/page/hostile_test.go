@@ -110,7 +110,7 @@ func hostileParts(p string) map[string]templ.Component {
 		"thread": part.ThreadBox(&file.Threads[0]),
 		"error":  ErrorPage(Error{Frame: plain, Status: 404, Text: p, ID: p}),
 		"chat": ChatPage(Chat{Frame: frame, Base: "/s/ab/c/cd", Session: *frame.Session, Turns: []part.Turn{turn}, Chats: []ChatLink{{Href: "/s/ab", Title: p}},
-			Pane: "info", Info: Info{Agent: p, Dirs: []string{p}, Config: []ConfigValue{{p, p}}, Files: []FileLine{{Path: p, Href: "/s"}}, Terminals: []TerminalLine{{Title: p, Holder: p, Href: "/s"}}}}),
+			Info: Info{Agent: p, Dirs: []string{p}, Config: []ConfigValue{{p, p}}, Files: []FileLine{{Path: p, Href: "/s"}}}}),
 		"inbox":  InboxPage(Inbox{Frame: plain, Filter: p, List: InboxList{Groups: []InboxGroup{{Name: p, Items: []InboxItem{{Short: "ab", Title: p, Agent: p, Dir: p, Activity: p}}}}}}),
 		"share":  SharePage(frame, &Share{Base: "/s/ab", New: p, Address: p, Error: p, Links: []ShareLink{{ID: "l", Label: p, In: p, Href: "/s", People: []SharePerson{{Name: "A" + p}}}}}),
 		"people": PeoplePage(People{Frame: plain, Browsers: []Browser{{Key: "k", Name: p, Agent: p}}}),

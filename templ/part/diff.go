@@ -184,3 +184,11 @@ func (f *DiffFile) Rows() int {
 	}
 	return n
 }
+
+// threadsWord follows the number of a file's open threads.
+func threadsWord(n int) string {
+	if n == 1 {
+		return " open thread"
+	}
+	return " open threads"
+}

@@ -58,6 +58,7 @@ func (v Viewer) classes() string {
 // RailItem is a session in the rail.
 type RailItem struct {
 	Short, Title string
+	Agent        string // its name
 	Status       Status
 	Unread       bool
 	Age          string // "3 m", from the host's clock

@@ -64,6 +64,17 @@ var settingRank = map[string]int{"model": -2, "mode": -1, "approval": 1, "allowe
 
 func settingOrder(a, b string) int { return cmp.Or(settingRank[a]-settingRank[b], cmp.Compare(a, b)) }
 
+// ValueLabel returns how a setting's value is called: by its label when it has one.
+func ValueLabel(p ahp.SessionConfigPropertySchema, raw json.RawMessage) string {
+	value := scalar(raw)
+	for _, c := range choices(p) {
+		if c.Value == value {
+			return c.Label
+		}
+	}
+	return value
+}
+
 func choices(p ahp.SessionConfigPropertySchema) (out []Choice) {
 	if p.Type == "boolean" {
 		return []Choice{{Value: "true", Label: "On"}, {Value: "false", Label: "Off"}}

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
@@ -50,7 +49,7 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v site.Visit, i
 		return site.NotFound("There is no such chat in this session.")
 	}
 	id = part.Tail(uri)
-	m := page.Chat{Base: head.Base() + "/c/" + id, Pane: pane(w, r), Attention: part.AttentionOf(sess.InputNeeded, head.Base()), Chats: site.ChatLinks(sess, head.Base(), uri)}
+	m := page.Chat{Base: head.Base() + "/c/" + id, PaneClosed: paneClosed(w, r), Attention: part.AttentionOf(sess.InputNeeded, head.Base()), Chats: site.ChatLinks(sess, head.Base(), uri)}
 	mark, err := p.Live.Draw(r.Context(), v.Who, "chat:"+v.Short+":"+id, func(room live.Room, s live.States) {
 		c := room.(*chatRoom)
 		m.Turns = turnsOf(c.state(s), c.base, c.dir(s))
@@ -67,9 +66,6 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v site.Visit, i
 	m.Turns, m.Earlier = window(m.Turns, r.FormValue("before"))
 	if site.IsFragment(r) && r.FormValue("before") != "" {
 		return site.Send(w, http.StatusOK, page.EarlierPart(m))
-	}
-	if m.Pane == "changes" && !v.Who.Scope.IsWhole() {
-		m.Pane = ""
 	}
 	m.Info = p.info(r, v, sess)
 	f.Session.Chat, f.Session.Part = id, site.ChatPart+id
@@ -112,26 +108,19 @@ func window(turns []part.Turn, before string) (shown []part.Turn, earlier string
 	return turns[from:end], earlier
 }
 
-// pane returns which tab of the right side is open; a choice is kept in a cookie, so that the next page is right at once.
-func pane(w http.ResponseWriter, r *http.Request) string {
+// paneClosed reports whether the reader closed the changed files; a choice is kept in a cookie, so that the next page is
+// right at once.
+func paneClosed(w http.ResponseWriter, r *http.Request) bool {
 	want := r.FormValue("pane")
-	if want == "" {
-		if c, err := r.Cookie("pane"); err == nil {
-			want = c.Value
-		}
-	} else {
+	if want != "" {
 		site.SetPreference(w, "pane", want)
+	} else if c, err := r.Cookie("pane"); err == nil {
+		want = c.Value
 	}
-	switch want {
-	case "none":
-		return ""
-	case "threads", "terminals", "info":
-		return want
-	}
-	return "changes"
+	return want == "none"
 }
 
-// info returns what the pane tells.
+// info returns what a chat shows of its session.
 func (p *Pages) info(r *http.Request, v site.Visit, s *ahp.SessionState) page.Info {
 	i := page.Info{Agent: p.AgentName(s.Provider), Clients: s.ActiveClients}
 	for _, d := range s.WorkingDirectories {
@@ -140,21 +129,12 @@ func (p *Pages) info(r *http.Request, v site.Visit, s *ahp.SessionState) page.In
 	if s.Config != nil {
 		for _, key := range slices.Sorted(maps.Keys(s.Config.Schema.Properties)) {
 			if raw, ok := s.Config.Values[key]; ok {
-				i.Config = append(i.Config, page.ConfigValue{Title: s.Config.Schema.Properties[key].Title, Value: scalar(raw)})
+				i.Config = append(i.Config, page.ConfigValue{Title: s.Config.Schema.Properties[key].Title, Value: part.ValueLabel(s.Config.Schema.Properties[key], raw)})
 			}
 		}
 	}
 	i.Files, i.Reading = p.fileLines(r, v, s.WorkingDirectories)
-	i.Terminals, i.Threads = p.terminals.Lines(v), p.threads.Lines(r, v, s)
 	return i
-}
-
-func scalar(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
 }
 
 // fileLines returns the files of the session's changeset as far as it is known already: asking for it has it computed, and

@@ -9,20 +9,12 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/templ/page"
 )
 
 // Terminals are what a chat shows of its session's terminals.
 type Terminals interface {
-	// Lines lists them.
-	Lines(site.Visit) []page.TerminalLine
 	// Quote adds the command that a request names to a draft.
 	Quote(r *http.Request, v site.Visit, draft string) (string, error)
-}
-
-// Threads are what a chat shows of its session's review.
-type Threads interface {
-	Lines(r *http.Request, v site.Visit, s *ahp.SessionState) []page.ThreadLine
 }
 
 // Pages are the pages, forms and room of conversations.
@@ -30,12 +22,11 @@ type Pages struct {
 	*site.Site
 	Host      Host
 	terminals Terminals
-	threads   Threads
 }
 
 // New makes the pages of chats.
-func New(s *site.Site, h Host, terminals Terminals, threads Threads) *Pages {
-	return &Pages{s, h, terminals, threads}
+func New(s *site.Site, h Host, terminals Terminals) *Pages {
+	return &Pages{s, h, terminals}
 }
 
 // Host is what the pages of this area ask of the host.

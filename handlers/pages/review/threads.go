@@ -154,32 +154,3 @@ func entryIn(t *ahp.Annotation, id string) *ahp.AnnotationEntry {
 	}
 	return nil
 }
-
-const mostPaneThreads = 50
-
-// Lines returns the open threads of a session for the pane beside its chat.
-func (p *Pages) Lines(r *http.Request, v site.Visit, s *ahp.SessionState) (out []page.ThreadLine) {
-	uri := v.Session + "/annotations"
-	if p.Prepare(r.Context(), v.Who, uri) != nil {
-		return nil // the pane is empty; the threads page says why
-	}
-	all := p.annotations(v.Who, look{session: v.Session})
-	seen := p.seen(r.Context(), v.Short, v.Who)
-	for i := range all.Annotations {
-		t := threadOf(&all.Annotations[i], nil, "/s/"+v.Short, s.WorkingDirectories)
-		if t.Resolved || len(t.Entries) == 0 {
-			continue
-		}
-		if len(out) == mostPaneThreads {
-			break
-		}
-		unread(&t, seen, v.Who)
-		where := t.Path
-		if t.To > 0 {
-			where += ":" + strconv.Itoa(t.From)
-		}
-		first, _, _ := strings.Cut(strings.TrimSpace(t.Entries[0].Text), "\n")
-		out = append(out, page.ThreadLine{Href: t.Link(), Where: where, By: t.Entries[0].By, Text: first, Unread: t.Unread, Entries: len(t.Entries)})
-	}
-	return out
-}

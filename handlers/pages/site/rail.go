@@ -64,7 +64,7 @@ func (st *Site) railItems(c core.Caller) []part.RailItem {
 }
 
 func (st *Site) railItem(who access.Principal, s ahp.SessionSummary, group string) part.RailItem {
-	it := part.RailItem{Short: core.ShortID(s.Resource), Title: SessionTitle(s.Title), Status: st.StatusFor(who, s), Group: group,
+	it := part.RailItem{Short: core.ShortID(s.Resource), Title: SessionTitle(s.Title), Agent: st.AgentName(s.Provider), Status: st.StatusFor(who, s), Group: group,
 		Unread: !s.Status.Has(ahp.SessionStatusIsRead), Age: part.Age(s.ModifiedAt, st.Now())}
 	if s.Changes != nil {
 		it.Add, it.Del = OrZero(s.Changes.Additions), OrZero(s.Changes.Deletions)
