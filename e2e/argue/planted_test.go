@@ -56,9 +56,9 @@ var planted = []fault{
 	}},
 	{"truncating all keeps the cursor", "chat", "chat/truncated", func(before, _, after object) { move(after, before, "turnsNextCursor") }},
 	{"reordering drops what is not named", "chat", "chat/queuedMessagesReordered", func(_, a, after object) {
-		if queue := entries(after, "queuedMessages"); len(queue) > 0 && len(entries(a, "order")) == 0 {
-			after["queuedMessages"] = queue[:0]
-		}
+		after["queuedMessages"] = slices.DeleteFunc(entries(after, "queuedMessages"), func(m any) bool {
+			return !slices.Contains(entries(a, "order"), m.(object)["id"])
+		})
 	}},
 	{"an answer clears the others", "chat", "chat/inputAnswerChanged", func(_, a, after object) {
 		active, _ := after["activeTurn"].(object)

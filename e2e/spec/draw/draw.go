@@ -54,9 +54,10 @@ func (d *Drawer) State(kind string) map[string]any {
 func (d *Drawer) Action(kind string, state map[string]any) map[string]any {
 	of := d.actions[kind]
 	action := of[d.IntN(len(of))]
-	if state["activeTurn"] != nil && d.IntN(3) == 0 { // tool calls have the most to go wrong
+	if state["activeTurn"] != nil && d.IntN(3) == 0 { // tool calls and questions have the most to go wrong
+		prefix := pick(d, []string{"chat/toolCall", "chat/toolCall", "chat/input"})
 		action = pick(d, slices.DeleteFunc(slices.Clone(of), func(a spec.Action) bool {
-			return !strings.HasPrefix(a.Type, "chat/toolCall")
+			return !strings.HasPrefix(a.Type, prefix)
 		}))
 	}
 	return d.ActionOf(action, state)
@@ -135,7 +136,8 @@ func (d *Drawer) variant(t *spec.Type, name string, depth int) any {
 		return object{t.Discriminator: "later", "id": d.id(), "later": object{"deep": list{integer(1), nil, "x"}}}
 	}
 	variant := pick(d, t.Variants)
-	if favourite := favourites[name]; favourite != "" && d.IntN(3) == 0 {
+	if liked := favourites[name]; liked != nil && d.IntN(2) == 0 {
+		favourite := pick(d, liked)
 		for _, v := range t.Variants {
 			if slices.Contains(v.Consts(t.Discriminator), any(favourite)) {
 				variant = v
@@ -146,7 +148,9 @@ func (d *Drawer) variant(t *spec.Type, name string, depth int) any {
 }
 
 // favourites are the variants that reducers do the most with, by the field they are drawn for.
-var favourites = map[string]string{"responsePart": "toolCall", "customization": "mcpServer", "children": "mcpServer"}
+var favourites = map[string][]string{
+	"responsePart": {"toolCall", "toolCall", "inputRequest"}, "customization": {"mcpServer"}, "children": {"mcpServer"},
+}
 
 func (d *Drawer) array(t *spec.Type, name string, depth int) list {
 	n := d.IntN(4)
@@ -183,10 +187,13 @@ func nameOf(e any) string {
 	case string:
 		return e
 	case object:
+		if id, ok := e["id"].(string); ok {
+			return id
+		}
 		if call, ok := e["toolCall"].(object); ok {
 			return nameOf(call["toolCallId"])
 		}
-		if request, ok := e["request"].(object); ok && e["id"] == nil {
+		if request, ok := e["request"].(object); ok {
 			return "request " + nameOf(request)
 		}
 		for _, key := range keys {
