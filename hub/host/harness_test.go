@@ -13,15 +13,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/ahphub/ahphub/e2e/wire"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ahp/dialect"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(checked{m}) }
+
+// checked fails the package when a host said what the schema of a version does not allow.
+type checked struct{ m *testing.M }
+
+func (c checked) Run() int { return wire.Main(c.m) }
 
 const session ahp.URI = "ahp-session:/one"
 
@@ -107,6 +114,7 @@ type world struct {
 	agent   *fake
 	machine *testMachine
 	dir     string
+	said    []*hub.Envelope // guarded by the hub
 	stop    func()
 }
 
@@ -129,7 +137,12 @@ func inWorldOf(t *testing.T, cfg Config, f func(*world)) {
 func newWorld(t *testing.T, cfg Config, hubCfg hub.Config) *world {
 	t.Helper()
 	w := &world{t: t, agent: &fake{}, dir: t.TempDir()}
-	hubCfg.Derive = func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }
+	hubCfg.Derive = func(tx *hub.Tx, e *hub.Envelope) {
+		if e.Rejection == "" {
+			w.said = append(w.said, e)
+		}
+		w.host.Derive(tx, e)
+	}
 	w.hub = hub.New(hubCfg)
 	if cfg.DataDir == "" {
 		cfg.DataDir = t.TempDir()
@@ -149,8 +162,22 @@ func newWorld(t *testing.T, cfg Config, hubCfg hub.Config) *world {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = w.host.Run(ctx) })
-	w.stop = sync.OnceFunc(func() { cancel(); wg.Wait() })
+	w.stop = sync.OnceFunc(func() { cancel(); wg.Wait(); w.checkSaid() })
 	return w
+}
+
+// checkSaid holds each action of the host, and the states it leaves, against the schema of every version.
+func (w *world) checkSaid() {
+	channels := map[ahp.URI]hub.ChannelInfo{}
+	for _, e := range w.said {
+		channels[e.Channel.URI] = e.Channel
+		wire.NoteAction(dialect.Context{Resource: e.Channel.URI, Session: e.Channel.Session}, e.Action)
+	}
+	for uri, ch := range channels {
+		if s, _, ok := w.hub.State(uri); ok && s != nil {
+			wire.NoteState(dialect.Context{Resource: uri, Session: ch.Session}, s)
+		}
+	}
 }
 
 func (w *world) must(err error) {

@@ -57,8 +57,11 @@ func TestEmptyActions(t *testing.T) {
 		c := w.create()
 		c.say("go")
 		w.must(w.hub.Do(func(tx *hub.Tx) {
-			_ = tx.Open(hub.ChannelInfo{URI: "ahp-terminal:/1", Kind: ahp.ChannelTerminal, Session: session}, &ahp.TerminalState{})
-			_ = tx.Open(hub.ChannelInfo{URI: "ahp-changeset:/1", Kind: ahp.ChannelChangeset, Session: session}, &ahp.ChangesetState{})
+			_ = tx.Open(hub.ChannelInfo{URI: "ahp-terminal:/1", Kind: ahp.ChannelTerminal, Session: session}, &ahp.TerminalState{
+				Claim:     ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: "ana-1"}},
+				Lifecycle: ahp.TerminalLifecycleState{Status: ahp.TerminalLifecycleStatusRunning}})
+			_ = tx.Open(hub.ChannelInfo{URI: "ahp-changeset:/1", Kind: ahp.ChannelChangeset, Session: session},
+				&ahp.ChangesetState{Status: ahp.ChangesetStatusReady})
 		}))
 		on := map[ahp.ChannelKind]ahp.URI{ahp.ChannelRoot: ahp.RootURI, ahp.ChannelSession: session, ahp.ChannelChat: w.chat(),
 			ahp.ChannelAnnotations: notes, ahp.ChannelTerminal: "ahp-terminal:/1", ahp.ChannelChangeset: "ahp-changeset:/1"}
