@@ -9,7 +9,8 @@ const intro = `# What is supported of the protocol
 
 Every requirement of the Agent Host Protocol on a host, in our words, with the document it stands in and the tests that cite it. A star
 marks what the specification states as a fact without its word for it. This page is written by ` + "`go run ./e2e/support`" + ` from the
-citations in the tests and ` + "`e2e/support/requirements.txt`" + `; a test fails when it is not current.
+citations in the tests and ` + "`e2e/support/requirements.txt`" + `; a test fails when it is not current, and ` + "`make test`" + ` when of the tests
+named for a requirement none ran and passed.
 
 `
 

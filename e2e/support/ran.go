@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+)
+
+// module is the prefix of the packages' import paths.
+const module = "github.com/ahphub/ahphub/"
+
+// event is a line of go test -json.
+type event struct {
+	Action  string
+	Package string
+	Test    string
+	Output  string
+}
+
+// results are the tests of a run of go test, by their directory and name: "pass", "fail" or "skip".
+type results map[string]map[string]string
+
+// follow reads a run of go test -json and prints it as go test would without the flag: a line for each package, and
+// the output of what failed. ok reports whether everything passed.
+func follow(in io.Reader, out io.Writer) (ran results, ok bool, err error) {
+	ran, ok = results{}, true
+	printed := map[string][]string{} // by package and test, until it is known whether it failed
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadString('\n')
+		if err == io.EOF {
+			return ran, ok && len(ran) > 0, nil
+		} else if err != nil {
+			return nil, false, err
+		}
+		var e event
+		if json.Unmarshal([]byte(line), &e) != nil || e.Action == "" {
+			fmt.Fprint(out, line) // of the go command itself
+			continue
+		}
+		of := e.Package + " " + e.Test
+		switch e.Action {
+		case "output":
+			printed[of] = append(printed[of], e.Output)
+		case "build-output":
+			fmt.Fprint(out, e.Output)
+		case "fail", "build-fail":
+			ok = false
+			for _, s := range printed[of] {
+				fmt.Fprint(out, s)
+			}
+			delete(printed, of)
+		case "pass", "skip":
+			if e.Test == "" {
+				fmt.Fprint(out, verdict(printed[of]))
+			}
+			delete(printed, of)
+		}
+		if e.Action == "pass" || e.Action == "fail" || e.Action == "skip" {
+			ran.note(e)
+		}
+	}
+}
+
+// verdict is the last line of a package: ok, or that there are no tests.
+func verdict(lines []string) string {
+	for _, l := range slices.Backward(lines) {
+		if strings.HasPrefix(l, "ok ") || strings.HasPrefix(l, "?") {
+			return l
+		}
+	}
+	return ""
+}
+
+func (r results) note(e event) {
+	dir := strings.TrimPrefix(e.Package, module)
+	if r[dir] == nil {
+		r[dir] = map[string]string{}
+	}
+	r[dir][e.Test] = e.Action
+}
+
+// outcome returns what became of a citation: of a test, of a transcript, or of all tests of the package when a helper has
+// the citation.
+func (r results) outcome(cite string) string {
+	if dir, test, ok := strings.Cut(cite, " "); ok {
+		return r[dir][test]
+	}
+	dir := path.Dir(cite)
+	base, transcript := strings.CutSuffix(path.Base(cite), ".txtar")
+	if !transcript {
+		return r[dir][""]
+	}
+	dir, _, _ = strings.Cut(dir, "/testdata")
+	best := ""
+	for name, what := range r[dir] {
+		if parts := strings.Split(name, "/"); len(parts) == 3 && parts[1] == base && best != "fail" {
+			best = what
+		}
+	}
+	return best
+}
+
+// unmet lists the requirements of whose tests none ran and passed.
+func unmet(list []requirement, found map[int][]string, ran results) (out []string) {
+	for _, r := range list {
+		cites := found[r.number]
+		if len(cites) == 0 {
+			continue
+		}
+		if !slices.ContainsFunc(cites, func(c string) bool { return ran.outcome(c) == "pass" }) {
+			out = append(out, fmt.Sprintf("%d: %s (%s)", r.number, r.sentence, strings.Join(cites, ", ")))
+		}
+	}
+	return out
+}
