@@ -2,7 +2,9 @@ package custom
 
 import (
 	"context"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -10,11 +12,14 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 const (
 	settle      = 200 * time.Millisecond // after the first of a burst of writes
 	mostFolders = 300                    // watched of one root
+	ownEvery    = 2 * time.Second        // between two looks at the host's own file
 )
 
 // Library keeps the customizations of roots for their followers: one watch, however many sessions use it.
@@ -22,6 +27,8 @@ type Library struct {
 	limits Limits
 	log    *slog.Logger
 	poke   chan struct{}
+
+	ownEvery time.Duration
 
 	mu      sync.Mutex
 	shelves map[Root]*shelf
@@ -36,11 +43,12 @@ type shelf struct {
 	tells   map[int]func()
 	next    int
 	folders map[string]bool // watched; Run's alone
+	own     fs.FileInfo     // of an Own root: its file as it was last looked at, nil for none; Run's alone
 }
 
 // NewLibrary returns a library. Without Run, nothing is watched.
 func NewLibrary(limits Limits, log *slog.Logger) *Library {
-	return &Library{limits: limits, log: log, poke: make(chan struct{}, 1), shelves: map[Root]*shelf{}}
+	return &Library{limits: limits, log: log, poke: make(chan struct{}, 1), ownEvery: ownEvery, shelves: map[Root]*shelf{}}
 }
 
 // Look returns what a root has now.
@@ -90,6 +98,8 @@ func (l *Library) Run(ctx context.Context) error {
 		return nil
 	}
 	defer w.Close()
+	own := time.NewTicker(l.ownEvery)
+	defer own.Stop()
 	var due <-chan time.Time
 	for {
 		select {
@@ -105,11 +115,50 @@ func (l *Library) Run(ctx context.Context) error {
 		case <-l.poke:
 			l.tidy(w)
 			l.again(w)
+		case <-own.C:
+			if l.lookAtOwn() {
+				l.again(w)
+			}
 		case <-due:
 			due = nil
 			l.again(w)
 		}
 	}
+}
+
+// lookAtOwn marks the Own roots whose file is another one than before, and reports whether there are any. They are not
+// watched: in the data directory the system tells of each page that the journal writes, which cost an action more than the
+// write itself.
+func (l *Library) lookAtOwn() (any bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for root, s := range l.shelves {
+		if root.Place != Own {
+			continue
+		}
+		now := ownFile(root)
+		fresh := now != nil && time.Since(now.ModTime()) < l.ownEvery // it may be written again at the same time
+		if fresh || !isSameFile(s.own, now) {
+			s.stale, any = true, true
+		}
+	}
+	return any
+}
+
+// ownFile returns what the file of an Own root is now, nil for none.
+func ownFile(root Root) fs.FileInfo {
+	info, err := os.Stat(filepath.Join(root.Dir, machine.OwnServers))
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
+func isSameFile(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
 // touched marks the roots that a path may matter to, all with "", and reports whether there are any.
@@ -186,7 +235,13 @@ func (l *Library) again(w *fsnotify.Watcher) {
 		if s == nil {
 			return
 		}
+		if root.Place == Own {
+			s.own = ownFile(root) // before it is read
+		}
 		found, folders := find(root, l.limits)
+		if root.Place == Own {
+			folders = nil
+		}
 		if l.watch(w, s, folders) {
 			found, _ = find(root, l.limits) // what was written before it was watched
 		}

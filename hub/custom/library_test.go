@@ -5,11 +5,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -17,7 +20,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // watched is a library that runs, and what was told.
 func watched(t *testing.T, root Root) (l *Library, told chan struct{}, stop func()) {
 	t.Helper()
+	return watchedEvery(t, root, ownEvery)
+}
+
+// watchedEvery is watched, and looks at the host's own file so often.
+func watchedEvery(t *testing.T, root Root, often time.Duration) (l *Library, told chan struct{}, stop func()) {
+	t.Helper()
 	l = NewLibrary(Limits{}, slog.New(slog.DiscardHandler))
+	l.ownEvery = often
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = l.Run(ctx) })
@@ -84,6 +94,37 @@ func TestChangesAreToldAsTheyHappen(t *testing.T) {
 		for wait(t, told); len(names(l.Look(root))) != step.want; wait(t, told) {
 		}
 	}
+}
+
+// The host's own file is seen to come, change and go, although the data directory is not watched: the journal is in it.
+func TestDataDirectoryIsNotWatched(t *testing.T) {
+	root := Root{Dir: t.TempDir(), Place: Own}
+	l, told, _ := watchedEvery(t, root, time.Millisecond)
+	l.mu.Lock()
+	if n := len(l.shelves[root].folders); n != 0 {
+		t.Errorf("%d folders are watched", n)
+	}
+	l.mu.Unlock()
+	file := filepath.Join(root.Dir, machine.OwnServers)
+	servers := func(want ...string) {
+		t.Helper()
+		for wait(t, told); !slices.Equal(names(l.Look(root)), want); wait(t, told) {
+		}
+	}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`{"mcpServers":{"one":{"command":"x"}}}`)
+	servers("one")
+	write(`{"mcpServers":{"one":{"command":"x"},"two":{"command":"x"}}}`)
+	servers("one", "two")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	servers()
 }
 
 func TestIgnoreOtherFiles(t *testing.T) {
