@@ -140,12 +140,18 @@ func household(t testing.TB) []string {
 	if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte("PS1='$ '\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	cache, err := goCache()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []string{"SHELL=/bin/bash", "HOME=" + home, "GOCACHE=" + strings.TrimSpace(string(cache))}
+	return []string{"SHELL=/bin/bash", "HOME=" + home, "GOCACHE=" + cache}
 }
+
+// goCache returns where Go keeps what it has compiled. It is asked once: each program of a test would ask again.
+var goCache = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("go", "env", "GOCACHE").Output()
+	return strings.TrimSpace(string(out)), err
+})
 
 func (p *Program) start(listen string) {
 	p.t.Helper()
