@@ -101,13 +101,12 @@ func (r *reduction) callReady(call object) object {
 	return next
 }
 
-// sameOwner reports whether the final contributor leaves execution where it was: with the host, with the client or with
-// the MCP side.
+// sameOwner reports whether the final contributor leaves execution where it was: with the host, which calls MCP servers
+// too, or with the client. Who executes calls of an unknown kind cannot be told, so that none may come or go.
 func sameOwner(was, is object) bool {
-	if was == nil {
-		return text(is, "kind") != "client"
-	}
-	return was["kind"] == is["kind"] && was["clientId"] == is["clientId"]
+	byHost := func(c object) bool { return c == nil || text(c, "kind") == "mcp" }
+	byClient := func(c object) bool { return text(c, "kind") == "client" }
+	return byHost(was) && byHost(is) || byClient(was) && byClient(is) && was["clientId"] == is["clientId"]
 }
 
 func (r *reduction) callConfirmed(call object) object {

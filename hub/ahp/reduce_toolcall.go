@@ -154,25 +154,29 @@ func (v *ToolCallPendingConfirmationState) ready(a *ChatToolCallReadyAction) {
 
 // canRefineContributor reports whether next may stand in the place of what chat/toolCallStart said. It must not change
 // who executes the call (AHP requirement 141): a call of a client stays that client's, and no other becomes a client's.
+// Who executes calls of a kind of a later version is not known, so nothing takes its place and it takes none.
 func canRefineContributor(now, next *ToolCallContributor) bool {
 	if next == nil {
 		return false
 	}
-	owner, isOwned := now.client()
-	client, isClients := next.client()
-	return isOwned == isClients && owner == client
+	owner, known := now.owner()
+	same, alsoKnown := next.owner()
+	return known && alsoKnown && owner == same
 }
 
-// client returns the client that executes the call, false when another party does. A nil contributor is the host.
-func (u *ToolCallContributor) client() (id string, ok bool) {
+// owner names who executes the call: a client, or the host, which calls MCP servers too. It returns false when that is
+// not known. A nil contributor is the host.
+func (u *ToolCallContributor) owner() (name string, known bool) {
 	if u == nil {
-		return "", false
+		return "host", true
 	}
-	v, ok := u.Value.(*ToolCallClientContributor)
-	if !ok {
-		return "", false
+	switch v := u.Value.(type) {
+	case *ToolCallClientContributor:
+		return "client " + v.ClientID, true
+	case *ToolCallMcpContributor:
+		return "host", true
 	}
-	return v.ClientID, true
+	return "", false
 }
 
 // keep sets *to unless there is nothing to set it to.
