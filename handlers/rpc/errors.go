@@ -22,6 +22,7 @@ var (
 	errSockets  = errors.New("too many connections are open. Close some of them, or try again later")
 	errAnswers  = errors.New("too many answers of this size are being sent. Try again in a moment")
 	errBacklog  = errors.New("too many answers are unread. Reconnect to resume")
+	errBroken   = errors.New("internal error. Reconnect to resume")
 	errEvicted  = errors.New("this clientId now belongs to another participant. Choose another one, such as a new UUID")
 )
 
@@ -53,6 +54,7 @@ var closes = []struct {
 	{errLate, websocket.StatusTryAgainLater},
 	{hub.ErrReplaced, 4000}, // a code of our own: do not reconnect
 	{errEvicted, 4000},
+	{errBroken, websocket.StatusInternalError},
 	{errVersion, websocket.StatusPolicyViolation},
 	{errIdle, websocket.StatusPolicyViolation},
 	{errBinary, websocket.StatusUnsupportedData},

@@ -67,17 +67,25 @@ func newSocket(ctx context.Context, e *Endpoint, p access.Principal, ws *websock
 	return s
 }
 
-// serve reads until the socket ends, and returns when everything it started has ended.
+// serve reads until the socket ends, and returns when everything it started has ended, also after a panic.
 func (s *socket) serve() {
 	stop := context.AfterFunc(s.ctx, func() { s.end(context.Cause(s.ctx)) })
 	defer stop()
 	handshake := time.AfterFunc(s.cfg.Limits.Handshake, s.endIfIdle)
 	defer handshake.Stop()
 	s.heart.start(s)
-	s.end(s.read())
+	reason := errBroken // what remains when read panics
+	defer func() { s.finish(reason) }()
+	reason = s.read()
+}
+
+// finish ends the socket and waits for everything it started.
+func (s *socket) finish(reason error) {
+	s.end(reason)
 	s.heart.stop(s)
 	s.unfollowAll()
 	s.wg.Wait()
+	s.dropFrame(s.large)
 	s.leave()
 }
 
@@ -103,6 +111,7 @@ func (s *socket) read() error {
 			s.rpc.Receive(frame.bytes)
 		}
 		s.dropFrame(s.large)
+		s.large = nil
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/coder/websocket"
 
@@ -20,8 +21,15 @@ type reply interface {
 	frame(s *socket, it *hub.Item) ([]byte, error)
 }
 
-// write is the writer: it sends the hub's queue until the connection ends.
+// write is the writer: it sends the hub's queue until the connection ends. A panic ends this connection alone.
 func (s *socket) write() {
+	defer func() {
+		if p := recover(); p != nil {
+			s.internal("", "panic", p, "stack", string(debug.Stack()))
+			_ = s.out.Release() // which held back the closing frame
+			s.end(errBroken)
+		}
+	}()
 	var buf []hub.Item
 	for {
 		items, err := s.conn.Next(s.ctx, buf[:0])
