@@ -1,7 +1,7 @@
 package ahp
 
-// id returns the entry's id, empty for an unknown kind.
-func (c *Customization) id() string {
+// ID returns the entry's id, "" when it has none.
+func (c *Customization) ID() string {
 	switch v := c.Value.(type) {
 	case *PluginCustomization:
 		return v.ID
@@ -15,7 +15,8 @@ func (c *Customization) id() string {
 	return ""
 }
 
-func (c *Customization) children() []ChildCustomization {
+// Children returns the entries inside of it; nil for one that was not looked into.
+func (c *Customization) Children() []ChildCustomization {
 	switch v := c.Value.(type) {
 	case *PluginCustomization:
 		return v.Children
@@ -47,7 +48,8 @@ func (c *Customization) toggled(e []CustomizationEnablement) Customization {
 	return *c
 }
 
-func (c *ChildCustomization) id() string {
+// ID returns the entry's id, "" when it has none.
+func (c *ChildCustomization) ID() string {
 	switch v := c.Value.(type) {
 	case *AgentCustomization:
 		return v.ID
@@ -67,21 +69,45 @@ func (c *ChildCustomization) id() string {
 	return ""
 }
 
-func (c *ChildCustomization) toggled(e []CustomizationEnablement) ChildCustomization {
-	on := Ptr(Enabled(e))
+// Name returns the entry's name, "" for an unknown kind.
+func (c *ChildCustomization) Name() string {
 	switch v := c.Value.(type) {
 	case *AgentCustomization:
-		return ChildCustomization{edit(v, func(a *AgentCustomization) { a.Enabled = on })}
+		return v.Name
 	case *SkillCustomization:
-		return ChildCustomization{edit(v, func(a *SkillCustomization) { a.Enabled = on })}
+		return v.Name
 	case *PromptCustomization:
-		return ChildCustomization{edit(v, func(a *PromptCustomization) { a.Enabled = on })}
+		return v.Name
 	case *RuleCustomization:
-		return ChildCustomization{edit(v, func(a *RuleCustomization) { a.Enabled = on })}
+		return v.Name
 	case *HookCustomization:
-		return ChildCustomization{edit(v, func(a *HookCustomization) { a.Enabled = on })}
+		return v.Name
 	case *McpServerCustomization:
+		return v.Name
+	}
+	return ""
+}
+
+func (c *ChildCustomization) toggled(e []CustomizationEnablement) ChildCustomization {
+	if v, ok := c.Value.(*McpServerCustomization); ok {
 		return ChildCustomization{edit(v, func(m *McpServerCustomization) { m.Enablement = orNil(e) })}
+	}
+	return c.WithEnabled(Enabled(e))
+}
+
+// WithEnabled returns a copy of an entry that is on or off; MCP servers and unknown kinds, which have no such switch, stay.
+func (c *ChildCustomization) WithEnabled(on bool) ChildCustomization {
+	switch v := c.Value.(type) {
+	case *AgentCustomization:
+		return ChildCustomization{edit(v, func(a *AgentCustomization) { a.Enabled = &on })}
+	case *SkillCustomization:
+		return ChildCustomization{edit(v, func(a *SkillCustomization) { a.Enabled = &on })}
+	case *PromptCustomization:
+		return ChildCustomization{edit(v, func(a *PromptCustomization) { a.Enabled = &on })}
+	case *RuleCustomization:
+		return ChildCustomization{edit(v, func(a *RuleCustomization) { a.Enabled = &on })}
+	case *HookCustomization:
+		return ChildCustomization{edit(v, func(a *HookCustomization) { a.Enabled = &on })}
 	}
 	return *c
 }

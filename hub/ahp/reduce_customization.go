@@ -5,11 +5,11 @@ func sessionCustomizationsChanged(s *SessionState, a *SessionCustomizationsChang
 }
 
 func sessionCustomizationUpdated(s *SessionState, a *SessionCustomizationUpdatedAction) *SessionState {
-	id := a.Customization.id()
+	id := a.Customization.ID()
 	if id == "" {
 		return s
 	}
-	list, changed := upserted(s.Customizations, func(c *Customization) bool { return c.id() == id }, a.Customization)
+	list, changed := upserted(s.Customizations, func(c *Customization) bool { return c.ID() == id }, a.Customization)
 	if !changed {
 		return s
 	}
@@ -21,12 +21,12 @@ func sessionCustomizationRemoved(s *SessionState, a *SessionCustomizationRemoved
 	if a.ID == "" {
 		return s
 	}
-	if i := indexOf(s.Customizations, func(c *Customization) bool { return c.id() == a.ID }); i >= 0 {
+	if i := indexOf(s.Customizations, func(c *Customization) bool { return c.ID() == a.ID }); i >= 0 {
 		return edit(s, func(s *SessionState) { s.Customizations = without(s.Customizations, i) })
 	}
 	for i := range s.Customizations {
-		children := s.Customizations[i].children()
-		j := indexOf(children, func(c *ChildCustomization) bool { return c.id() == a.ID })
+		children := s.Customizations[i].Children()
+		j := indexOf(children, func(c *ChildCustomization) bool { return c.ID() == a.ID })
 		if j >= 0 {
 			return withCustomization(s, i, s.Customizations[i].withChildren(without(children, j)))
 		}
@@ -41,7 +41,7 @@ func withCustomization(s *SessionState, i int, c Customization) *SessionState {
 // sessionCustomizationToggled stores the decisions where the entry has room for them: plugins and MCP servers keep
 // the list, directories and leaves only what it comes to.
 func sessionCustomizationToggled(s *SessionState, a *SessionCustomizationToggledAction) *SessionState {
-	if i := indexOf(s.Customizations, func(c *Customization) bool { return c.id() == a.ID }); i >= 0 && a.ID != "" {
+	if i := indexOf(s.Customizations, func(c *Customization) bool { return c.ID() == a.ID }); i >= 0 && a.ID != "" {
 		return replaceCustomization(s, i, s.Customizations[i].toggled(a.Enablement))
 	}
 	return editChild(s, a.ID, func(c ChildCustomization) ChildCustomization { return c.toggled(a.Enablement) })
@@ -57,8 +57,8 @@ func editChild(s *SessionState, id string, f func(ChildCustomization) ChildCusto
 		return s
 	}
 	for i := range s.Customizations {
-		children := s.Customizations[i].children()
-		if j := indexOf(children, func(c *ChildCustomization) bool { return c.id() == id }); j >= 0 {
+		children := s.Customizations[i].Children()
+		if j := indexOf(children, func(c *ChildCustomization) bool { return c.ID() == id }); j >= 0 {
 			return replaceCustomization(s, i, s.Customizations[i].withChildren(replaced(children, j, f(children[j]))))
 		}
 	}

@@ -35,37 +35,8 @@ var onceAMinute = map[string]bool{"resourceWrite": true, "resourceRequest": true
 
 // about returns what a call is about, and more of what it does.
 func about(params any) (on, detail string) {
-	switch p := params.(type) {
-	case *ahp.CreateSessionParams:
-		return p.Channel, ""
-	case *ahp.DisposeSessionParams:
-		return p.Channel, ""
-	case *ahp.DisposeChatParams:
-		return p.Channel, ""
-	case *ahp.MoveChatParams:
-		return p.Channel, ""
-	case *ahp.CreateTerminalParams:
-		return p.Channel, ""
-	case *ahp.DisposeTerminalParams:
-		return p.Channel, ""
-	case *ahp.ResourceWriteParams:
-		return p.URI, ""
-	case *ahp.ResourceMkdirParams:
-		return p.URI, ""
-	case *ahp.ResourceCopyParams:
-		return p.Source, "to " + p.Destination
-	case *ahp.ResourceMoveParams:
-		return p.Source, "to " + p.Destination
-	case *ahp.ResourceDeleteParams:
-		return p.URI, ""
-	case *ahp.ResourceRequestParams:
-		return p.URI, ""
-	case *ahp.InvokeChangesetOperationParams:
-		return p.Channel, p.OperationID
-	case *ahp.AuthenticateParams:
-		return p.Resource, ""
-	case *ahp.RunAutomationParams:
-		return p.Automation, ""
+	if p, ok := params.(interface{ Subject() (on, detail string) }); ok {
+		return p.Subject()
 	}
 	return "", ""
 }

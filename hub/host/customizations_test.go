@@ -147,11 +147,11 @@ func server(name string, argv ...string) machine.CustomEntry {
 
 func (w *world) customization(id string) any {
 	for _, c := range w.session().Customizations {
-		if customs.ID(c) == id {
+		if c.ID() == id {
 			return c.Value
 		}
-		for _, x := range customs.ChildrenOf(c) {
-			if customs.ChildID(x) == id {
+		for _, x := range c.Children() {
+			if x.ID() == id {
 				return x.Value
 			}
 		}
@@ -197,7 +197,7 @@ func TestTreeFollowsFilesOnDisk(t *testing.T) {
 		s.put("/home/ana", skills("/home/ana/.claude/skills"))
 		c := w.create()
 		list := w.session().Customizations
-		if len(list) != 2 || len(customs.ChildrenOf(list[0])) != 1 || customs.ChildrenOf(list[1]) == nil || len(customs.ChildrenOf(list[1])) != 0 {
+		if len(list) != 2 || len(list[0].Children()) != 1 || list[1].Children() == nil || len(list[1].Children()) != 0 {
 			t.Fatalf("the tree is %+v", asJSON(t, list))
 		}
 		if d := list[0].Value.(*ahp.DirectoryCustomization); !d.Writable || d.Contents != "skill" || d.URI != core.FileURI(w.dir+"/.claude/skills") || !d.Enabled {
@@ -261,8 +261,8 @@ func TestDecisionReachesItsScope(t *testing.T) {
 		on := func(session ahp.URI, id string) bool {
 			st, _ := hub.StateOf[*ahp.SessionState](w.hub, session)
 			for _, g := range st.Customizations {
-				for _, x := range customs.ChildrenOf(g) {
-					if customs.ChildID(x) == id {
+				for _, x := range g.Children() {
+					if x.ID() == id {
 						v := x.Value.(*ahp.SkillCustomization)
 						return v.Enabled == nil || *v.Enabled
 					}

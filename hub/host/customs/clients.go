@@ -40,10 +40,10 @@ func (p *Part) readPlugins(ctx context.Context, s *ahp.SessionState, roots []mac
 func (r resolver) clientPlugins(s *ahp.SessionState, n *contents, have []ahp.Customization) (list []ahp.Customization) {
 	taken := map[string]bool{}
 	for _, c := range have {
-		taken[ID(c)] = true
+		taken[c.ID()] = true
 		taken[uriOf(c)] = true
-		for _, x := range ChildrenOf(c) {
-			taken[ChildID(x)] = true
+		for _, x := range c.Children() {
+			taken[x.ID()] = true
 		}
 	}
 	for _, client := range s.ActiveClients {
@@ -78,7 +78,7 @@ func withEnablement(list []ahp.ChildCustomization,
 	}
 	out := make([]ahp.ChildCustomization, len(list))
 	for i, c := range list {
-		said, ok := by[childName(c)]
+		said, ok := by[c.Name()]
 		m, server := c.Value.(*ahp.McpServerCustomization)
 		switch {
 		case !ok:
@@ -88,26 +88,8 @@ func withEnablement(list []ahp.ChildCustomization,
 			x.Enablement = said
 			out[i] = ahp.ChildCustomization{Value: &x}
 		default:
-			out[i] = withEnabled(c, ahp.Enabled(said))
+			out[i] = c.WithEnabled(ahp.Enabled(said))
 		}
 	}
 	return out
-}
-
-func childName(c ahp.ChildCustomization) string {
-	switch v := c.Value.(type) {
-	case *ahp.AgentCustomization:
-		return v.Name
-	case *ahp.SkillCustomization:
-		return v.Name
-	case *ahp.PromptCustomization:
-		return v.Name
-	case *ahp.RuleCustomization:
-		return v.Name
-	case *ahp.HookCustomization:
-		return v.Name
-	case *ahp.McpServerCustomization:
-		return v.Name
-	}
-	return ""
 }

@@ -245,35 +245,8 @@ func (r resolver) resolveChild(c ahp.ChildCustomization, n *contents) ahp.ChildC
 	if m, ok := c.Value.(*ahp.McpServerCustomization); ok {
 		return ahp.ChildCustomization{Value: r.server(m, n)}
 	}
-	if d := r.of(ChildID(c), nil); len(d) > 0 {
-		return withEnabled(c, ahp.Enabled(d))
-	}
-	return c
-}
-
-// withEnabled returns a copy of a leaf that is on or off.
-func withEnabled(c ahp.ChildCustomization, on bool) ahp.ChildCustomization {
-	switch v := c.Value.(type) {
-	case *ahp.AgentCustomization:
-		x := *v
-		x.Enabled = &on
-		return ahp.ChildCustomization{Value: &x}
-	case *ahp.SkillCustomization:
-		x := *v
-		x.Enabled = &on
-		return ahp.ChildCustomization{Value: &x}
-	case *ahp.PromptCustomization:
-		x := *v
-		x.Enabled = &on
-		return ahp.ChildCustomization{Value: &x}
-	case *ahp.RuleCustomization:
-		x := *v
-		x.Enabled = &on
-		return ahp.ChildCustomization{Value: &x}
-	case *ahp.HookCustomization:
-		x := *v
-		x.Enabled = &on
-		return ahp.ChildCustomization{Value: &x}
+	if d := r.of(c.ID(), nil); len(d) > 0 {
+		return c.WithEnabled(ahp.Enabled(d))
 	}
 	return c
 }

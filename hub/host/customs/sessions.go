@@ -199,7 +199,7 @@ func (p *Part) publish(tx *hub.Tx, session ahp.URI) {
 }
 
 func hasSameOrder(a, b []ahp.Customization) bool {
-	return slices.EqualFunc(a, b, func(x, y ahp.Customization) bool { return ID(x) == ID(y) })
+	return slices.EqualFunc(a, b, func(x, y ahp.Customization) bool { return x.ID() == y.ID() })
 }
 
 // tree returns a session's list: what is on disk and what clients publish, with decisions and states.

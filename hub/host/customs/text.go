@@ -54,8 +54,8 @@ func (p *Part) ReadText(ctx context.Context, c core.Caller, session ahp.URI, id 
 // textOf returns an entry whose file is text for agents.
 func textOf(s *ahp.SessionState, id string) (name string, uri ahp.URI) {
 	for _, c := range s.Customizations {
-		for _, x := range ChildrenOf(c) {
-			if id == "" || ChildID(x) != id {
+		for _, x := range c.Children() {
+			if id == "" || x.ID() != id {
 				continue
 			}
 			switch v := x.Value.(type) {

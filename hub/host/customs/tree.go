@@ -118,19 +118,6 @@ func trueOrNil(b bool) *bool {
 	return &b
 }
 
-// ID returns the id of a top-level entry.
-func ID(c ahp.Customization) string {
-	switch v := c.Value.(type) {
-	case *ahp.PluginCustomization:
-		return v.ID
-	case *ahp.DirectoryCustomization:
-		return v.ID
-	case *ahp.McpServerCustomization:
-		return v.ID
-	}
-	return ""
-}
-
 func uriOf(c ahp.Customization) ahp.URI {
 	switch v := c.Value.(type) {
 	case *ahp.PluginCustomization:
@@ -141,44 +128,14 @@ func uriOf(c ahp.Customization) ahp.URI {
 	return ""
 }
 
-// ChildrenOf returns the entries inside a top-level one.
-func ChildrenOf(c ahp.Customization) []ahp.ChildCustomization {
-	switch v := c.Value.(type) {
-	case *ahp.PluginCustomization:
-		return v.Children
-	case *ahp.DirectoryCustomization:
-		return v.Children
-	}
-	return nil
-}
-
-// ChildID returns the id of an entry inside another.
-func ChildID(c ahp.ChildCustomization) string {
-	switch v := c.Value.(type) {
-	case *ahp.AgentCustomization:
-		return v.ID
-	case *ahp.SkillCustomization:
-		return v.ID
-	case *ahp.PromptCustomization:
-		return v.ID
-	case *ahp.RuleCustomization:
-		return v.ID
-	case *ahp.HookCustomization:
-		return v.ID
-	case *ahp.McpServerCustomization:
-		return v.ID
-	}
-	return ""
-}
-
 // hasCustomization reports whether a session has an entry, top level or inside.
 func hasCustomization(s *ahp.SessionState, id string) bool {
 	for _, c := range s.Customizations {
-		if ID(c) == id {
+		if c.ID() == id {
 			return true
 		}
-		for _, x := range ChildrenOf(c) {
-			if ChildID(x) == id {
+		for _, x := range c.Children() {
+			if x.ID() == id {
 				return true
 			}
 		}
@@ -197,7 +154,7 @@ func eachServer(s *ahp.SessionState, f func(m *ahp.McpServerCustomization, on bo
 		if p, ok := c.Value.(*ahp.PluginCustomization); ok {
 			outer = ahp.Enabled(p.Enablement)
 		}
-		for _, x := range ChildrenOf(c) {
+		for _, x := range c.Children() {
 			if m, ok := x.Value.(*ahp.McpServerCustomization); ok {
 				f(m, outer && ahp.Enabled(m.Enablement))
 			}
