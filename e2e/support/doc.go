@@ -1,8 +1,8 @@
-// Command support writes docs/support.md: every requirement of the protocol on a host, and the tests that cite it. Run it
-// from the top of the repository: go run ./e2e/support
+// Command support writes docs/support.md: every requirement of the protocol on a host, and the tests that cite it. Run
+// it from the top of the repository: go run ./e2e/support
 //
-// With the argument ran it reads the output of go test -json, prints it as go test does, and fails when a test did, or when
-// of the tests that the page names for a requirement none ran and passed.
+// With the argument ran it reads the output of go test -json, prints it as go test does, and fails when a test did, or
+// when of the tests that the page names for a requirement none ran and passed.
 package main
 
 import (
@@ -31,8 +31,8 @@ func main() {
 	}
 }
 
-// checkRun follows a run of all tests. Without the protocol's fixtures or without browsers some tests are skipped, so that
-// what then lacks a test is told and no failure.
+// checkRun follows a run of all tests. Without the protocol's fixtures or without browsers some tests are skipped: what
+// lacks a test then is printed, and is no failure.
 func checkRun(in io.Reader, out io.Writer) error {
 	ran, ok, err := follow(in, out)
 	if err == nil && !ok {

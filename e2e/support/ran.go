@@ -84,8 +84,8 @@ func (r results) note(e event) {
 	r[dir][e.Test] = e.Action
 }
 
-// outcome returns what became of a citation: of a test, of a transcript, or of all tests of the package when a helper has
-// the citation.
+// outcome returns what became of a citation: of a test, of a transcript, or of the whole package when a helper has the
+// citation.
 func (r results) outcome(cite string) string {
 	if dir, test, ok := strings.Cut(cite, " "); ok {
 		return r[dir][test]

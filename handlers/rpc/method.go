@@ -44,7 +44,7 @@ var methods = map[string]method{
 
 	"createChat":  {run: null(Host.CreateChat)},
 	"disposeChat": {run: null(Host.DisposeChat)},
-	"moveChat":    {run: result(Host.MoveChat)},
+	"moveChat":    {run: later(result(Host.MoveChat))},
 	"fetchTurns":  {run: (*socket).fetchTurns},
 
 	"createTerminal":  {run: nullOf(terminals, Terminals.Create)},
@@ -68,9 +68,9 @@ var methods = map[string]method{
 
 	"invokeChangesetOperation": {run: result(Host.InvokeChangesetOperation), beside: true},
 
-	"listAutomationTriggerDefinitions": {run: ofAutomations(resultOf(automations, Automations.ListTriggerDefinitions)), channel: rootChannel},
-	"runAutomation":                    {run: ofAutomations(resultOf(automations, Automations.Run))},
-	"fetchAutomationRuns":              {run: ofAutomations(resultOf(automations, Automations.FetchRuns))},
+	"listAutomationTriggerDefinitions": {run: later(resultOf(automations, Automations.ListTriggerDefinitions)), channel: rootChannel},
+	"runAutomation":                    {run: later(resultOf(automations, Automations.Run))},
+	"fetchAutomationRuns":              {run: later(resultOf(automations, Automations.FetchRuns))},
 }
 
 // result returns a row that answers with the host's result.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/ahp/release"
 )
 
 // Dialect is a range of versions on one wire.
@@ -42,11 +41,6 @@ func (d *Dialect) Knows(actionType string) bool { return !newer(actionType, d.ve
 
 // KnowsCommand reports whether a command of today exists in the dialect.
 func (d *Dialect) KnowsCommand(method string) bool { return !newer(method, d.version) }
-
-// HasField reports whether a field of today exists in the dialect. of is the name of its type in package ahp.
-func (d *Dialect) HasField(of, field string) bool {
-	return !release.Lacks(d.version.String(), of, field)
-}
 
 // Same reports whether actions of a type go out as they are.
 func (d *Dialect) Same(actionType string) bool { return d.same[actionType] }

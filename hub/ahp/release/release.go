@@ -118,17 +118,11 @@ func Since(kind Kind, of, name string) string {
 // Until returns the release that no longer had something, "" when every later one has it.
 func Until(kind Kind, of, name string) string { return went[key{kind, of, name}] }
 
-// Known reports whether the table has an action, command or notification.
-func Known(kind Kind, name string) bool { return came[key{kind, "", name}] != "" }
-
 // In reports whether a version has something.
 func In(version string, kind Kind, of, name string) bool {
 	until := Until(kind, of, name)
 	return Compare(Since(kind, of, name), version) <= 0 && (until == "" || Compare(version, until) < 0)
 }
-
-// Lacks reports whether a version is older than a field of today.
-func Lacks(version, of, field string) bool { return Compare(Since(Field, of, field), version) > 0 }
 
 // Compare orders versions, MAJOR.MINOR.PATCH: -1 when a is before b, 0 when they are the same, 1 when a comes after b.
 func Compare(a, b string) int { return slices.Compare(numbers(a), numbers(b)) }
