@@ -205,7 +205,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		return err
 	}
 	sockets, frames := a.memory.sockets(), a.memory.frames()
-	a.pages = pages.New(pages.Deps{Host: a.host, Automations: a.host.Automations, Customs: a.host.Customs, Reviews: a.host.Changes,
+	a.pages = pages.New(pages.Deps{Host: a.host, Automations: a.host.Automations, Customs: a.host.Customs, Reviews: a.host.Threads, Changes: a.host.Changes,
 		Terminals: a.host.Terminals, Files: a.host.Files, Hub: a.hub, Links: in.links, Presence: presence.New(presence.Config{}),
 		Assets: assets, Log: a.log,
 		Docs: a.docs, Diffs: &a.diffs, Browsers: in.cookies,

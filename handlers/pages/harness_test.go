@@ -71,7 +71,7 @@ func open(t *testing.T, set ...func(*pages.Deps)) *testSite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deps := pages.Deps{Host: s.host, Automations: s.host.Automations, Customs: s.host.Customs, Reviews: s.host.Changes,
+	deps := pages.Deps{Host: s.host, Automations: s.host.Automations, Customs: s.host.Customs, Reviews: s.host.Threads, Changes: s.host.Changes,
 		Terminals: s.host.Terminals, Files: s.host.Files, Hub: s.hub, Assets: assets}
 	for _, f := range set {
 		f(&deps)

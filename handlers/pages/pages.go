@@ -36,6 +36,7 @@ type Deps struct {
 	Automations automations.Automations
 	Customs     customs.Customs
 	Reviews     Reviews
+	Changes     Changes
 	Terminals   terminals.Host
 	Files       site.Files
 	Hub         *hub.Hub
@@ -74,6 +75,12 @@ type Reviews interface {
 	review.Reviews
 }
 
+// Changes is the host's part for what sessions change.
+type Changes interface {
+	site.Branches
+	review.Changes
+}
+
 // Pages joins the areas. Close it after the server stopped.
 type Pages struct {
 	*site.Site
@@ -100,12 +107,12 @@ func New(d Deps) *Pages {
 	if d.Diffs == nil {
 		d.Diffs = &diff.Cache{}
 	}
-	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Files: d.Files, Hub: d.Hub, Links: d.Links, Presence: d.Presence,
+	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Branches: d.Changes, Files: d.Files, Hub: d.Hub, Links: d.Links, Presence: d.Presence,
 		Assets: d.Assets, Log: d.Log, Notify: d.Notify,
 		Public: d.Public, DefaultDir: d.DefaultDir, Now: d.Now}
 	p := &Pages{Site: s, Automations: automations.New(s, d.Host, d.Automations), Customs: customs.New(s, d.Host, d.Customs),
 		Inbox: inbox.New(s, d.Host), Settings: settings.New(s), Terminals: terminals.New(s, d.Terminals),
-		Review: review.New(s, d.Host, d.Reviews, d.Docs, d.Diffs)}
+		Review: review.New(s, d.Host, d.Reviews, d.Changes, d.Docs, d.Diffs)}
 	p.Chat = chat.New(s, d.Host, p.Terminals)
 	p.People = people.New(s, d.Host, people.Config{Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit, Changes: p.Review})
 	p.Visitors = visitors.New(s, p.Review, p.Terminals)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent/script"
-	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/threads"
 )
 
 // papers keeps documents in memory.
@@ -144,7 +144,7 @@ func (s *testSite) refuses(path string, form url.Values, status int, says string
 func TestVerdictsAreLive(t *testing.T) {
 	s := open(t)
 	base, _, _ := s.reviewed("one\n")
-	threads, inbox := s.tab(base+"/threads"), s.tab("/")
+	tab, inbox := s.tab(base+"/threads"), s.tab("/")
 	ben := core.Caller{Principal: access.Principal{ID: "guest:ben", Name: "Ben", Role: access.RoleCommenter, Session: s.session0(base)}}
 	must := func(err error) {
 		t.Helper()
@@ -152,14 +152,14 @@ func TestVerdictsAreLive(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(s.host.Changes.GiveVerdict(t.Context(), ben, s.session0(base), changes.GivenVerdict{Kind: "approve", Summary: "fine"}))
-	threads.wait("verdicts", "Ben approved")
-	threads.wait("verdict-list", "fine")
+	must(s.host.Threads.GiveVerdict(t.Context(), ben, s.session0(base), threads.GivenVerdict{Kind: "approve", Summary: "fine"}))
+	tab.wait("verdicts", "Ben approved")
+	tab.wait("verdict-list", "fine")
 	inbox.wait("inbox", "Ben approved")
-	must(s.host.Changes.DismissVerdict(t.Context(), ben, s.session0(base), ""))
-	threads.wait("verdict-list", "taken back")
+	must(s.host.Threads.DismissVerdict(t.Context(), ben, s.session0(base), ""))
+	tab.wait("verdict-list", "taken back")
 	inbox.wait("inbox", "now")
-	if strings.Contains(threads.text("verdicts"), "Ben") {
+	if strings.Contains(tab.text("verdicts"), "Ben") {
 		t.Error("a verdict that was taken back stands in the head")
 	}
 }

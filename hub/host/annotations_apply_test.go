@@ -14,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/threads"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/machine/localtest"
 	"github.com/ahphub/ahphub/hub/review"
@@ -22,7 +23,7 @@ import (
 const twelve = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n"
 
 // suggest comments on lines of a file as a page does: with the version they are of and how they read.
-func (c *changing) suggest(p access.Principal, id, name string, from, to int, lines ...string) changes.SuggestionRef {
+func (c *changing) suggest(p access.Principal, id, name string, from, to int, lines ...string) threads.SuggestionRef {
 	c.t.Helper()
 	all := review.Lines(c.read(name))
 	uri := changes.URI(session, "session", "")
@@ -34,13 +35,13 @@ func (c *changing) suggest(p access.Principal, id, name string, from, to int, li
 	}
 	own, err := json.Marshal(map[string]string{"side": "after", "hunk": strings.Join(all[from-1:to], "\n"), "version": version})
 	c.must(err)
-	a := ahp.Annotation{ID: id, Resource: core.FileURI(filepath.Join(c.dir, name)), Range: changes.LineRange(from, to),
+	a := ahp.Annotation{ID: id, Resource: core.FileURI(filepath.Join(c.dir, name)), Range: threads.LineRange(from, to),
 		Entries: []ahp.AnnotationEntry{{ID: "1", Text: ahp.Markdown("better:\n" + review.Fence(lines)), Meta: ahp.Meta{core.MetaKey: own}}}}
 	o, err := c.host.Dispatch(c.t.Context(), as(p), notes, 0, &ahp.AnnotationsSetAction{Annotation: a})
 	if err != nil || o.Rejected != "" {
 		c.t.Fatalf("%+v %v", o, err)
 	}
-	return changes.SuggestionRef{Thread: id, Entry: "1"}
+	return threads.SuggestionRef{Thread: id, Entry: "1"}
 }
 
 // reviewing is a session whose agent wrote a file of twelve lines.
@@ -80,14 +81,14 @@ func TestApplySuggestionWhileOthersWrite(t *testing.T) {
 	c := reviewingWith(newChangingWith(t, Config{DataDir: data, Machine: busy}))
 	ref := c.suggest(commenter, "one", "n.txt", 3, 3, "three")
 	busy.write = func() { busy.write = nil; c.write("n.txt", "0\n"+twelve) }
-	c.must(c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{ref}))
+	c.must(c.host.Threads.ApplySuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{ref}))
 	if got := c.read("n.txt"); got != "0\n1\n2\nthree\n4\n5\n6\n7\n8\n9\n10\n11\n12\n" {
 		t.Errorf("the file reads %q", got)
 	}
 	ref = c.suggest(commenter, "two", "n.txt", 6, 6, "five")
 	n := 0
 	busy.write = func() { n++; c.write("n.txt", strings.Repeat("more\n", n)+c.read("n.txt")) }
-	err := c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{ref})
+	err := c.host.Threads.ApplySuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{ref})
 	if code(err) != ahp.CodeConflict || strings.Contains(c.read("n.txt"), "five") {
 		t.Errorf("a file that is always written to was edited: %v", err)
 	}
@@ -98,17 +99,17 @@ func TestApplySuggestions(t *testing.T) {
 	one := c.suggest(commenter, "one", "n.txt", 3, 4, "three", "and four")
 	two := c.suggest(commenter, "two", "n.txt", 10, 10)
 	c.write("n.txt", "0\n"+twelve) // the lines went on
-	if err := c.host.Changes.ApplySuggestions(t.Context(), as(driver), session, []changes.SuggestionRef{one}); code(err) != ahp.CodePermissionDenied {
+	if err := c.host.Threads.ApplySuggestions(t.Context(), as(driver), session, []threads.SuggestionRef{one}); code(err) != ahp.CodePermissionDenied {
 		t.Errorf("somebody applied who may not revert: %v", err)
 	}
-	c.must(c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{one, two}))
+	c.must(c.host.Threads.ApplySuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{one, two}))
 	if got := c.read("n.txt"); got != "0\n1\n2\nthree\nand four\n5\n6\n7\n8\n9\n11\n12\n" {
 		t.Errorf("the file reads %q", got)
 	}
 	for _, a := range c.threads().Annotations {
 		last := a.Entries[len(a.Entries)-1]
-		if !a.Resolved || last.Text.Text != "Applied the suggestion." || changes.AuthorOf(last) != owner.ID {
-			t.Errorf("thread %s is resolved %v, and says last %q by %s", a.ID, a.Resolved, last.Text.Text, changes.AuthorOf(last))
+		if !a.Resolved || last.Text.Text != "Applied the suggestion." || threads.AuthorOf(last) != owner.ID {
+			t.Errorf("thread %s is resolved %v, and says last %q by %s", a.ID, a.Resolved, last.Text.Text, threads.AuthorOf(last))
 		}
 	}
 }
@@ -123,19 +124,19 @@ func TestSuggestionsOfOtherLinesChangeNothing(t *testing.T) {
 	now := strings.Replace(twelve, "6\n", "six\n", 1)
 	c.write("n.txt", now)
 	for name, tc := range map[string]struct {
-		refs []changes.SuggestionRef
+		refs []threads.SuggestionRef
 		says string
 	}{
-		"its lines changed":  {[]changes.SuggestionRef{gone}, "apply it by hand"},
-		"one of two":         {[]changes.SuggestionRef{fine, gone}, "apply it by hand"},
-		"the same lines":     {[]changes.SuggestionRef{fine, over}, "the same lines"},
-		"reads so already":   {[]changes.SuggestionRef{same}, "already"},
-		"no such comment":    {[]changes.SuggestionRef{{Thread: "fine", Entry: "9", N: 0}}, "deleted"},
-		"no such thread":     {[]changes.SuggestionRef{{Thread: "nobody", Entry: "1", N: 0}}, "deleted"},
-		"no such suggestion": {[]changes.SuggestionRef{{Thread: "fine", Entry: "1", N: 3}}, "edited"},
+		"its lines changed":  {[]threads.SuggestionRef{gone}, "apply it by hand"},
+		"one of two":         {[]threads.SuggestionRef{fine, gone}, "apply it by hand"},
+		"the same lines":     {[]threads.SuggestionRef{fine, over}, "the same lines"},
+		"reads so already":   {[]threads.SuggestionRef{same}, "already"},
+		"no such comment":    {[]threads.SuggestionRef{{Thread: "fine", Entry: "9", N: 0}}, "deleted"},
+		"no such thread":     {[]threads.SuggestionRef{{Thread: "nobody", Entry: "1", N: 0}}, "deleted"},
+		"no such suggestion": {[]threads.SuggestionRef{{Thread: "fine", Entry: "1", N: 3}}, "edited"},
 		"none":               {nil, "name 1 to"},
 	} {
-		err := c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, tc.refs)
+		err := c.host.Threads.ApplySuggestions(t.Context(), c.owner, session, tc.refs)
 		if err == nil || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %v, wanted %q", name, err, tc.says)
 		}
@@ -151,7 +152,7 @@ func TestSuggestionsOfOtherLinesChangeNothing(t *testing.T) {
 	if err := os.Remove(filepath.Join(c.dir, "n.txt")); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{fine}); code(err) != ahp.CodeConflict {
+	if err := c.host.Threads.ApplySuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{fine}); code(err) != ahp.CodeConflict {
 		t.Errorf("into a deleted file: %v", err)
 	}
 }
@@ -166,16 +167,16 @@ func TestSuggestionsReplaceWhatTheyQuote(t *testing.T) {
 	c.must(err)
 	a.ID, a.Entries = "forged", []ahp.AnnotationEntry{{ID: "1", Text: a.Entries[0].Text, Meta: ahp.Meta{core.MetaKey: own}}}
 	c.dispatch(notes, &ahp.AnnotationsSetAction{Annotation: a})
-	if err := c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{{Thread: "forged", Entry: "1", N: 0}}); code(err) != ahp.CodeConflict || c.read("n.txt") != twelve {
+	if err := c.host.Threads.ApplySuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{{Thread: "forged", Entry: "1", N: 0}}); code(err) != ahp.CodeConflict || c.read("n.txt") != twelve {
 		t.Errorf("%v, and the file reads %q", err, c.read("n.txt"))
 	}
-	c.must(c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{ref}))
+	c.must(c.host.Threads.ApplySuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{ref}))
 }
 
 func TestCommitSuggestions(t *testing.T) {
 	c := reviewing(t)
 	ref := c.suggest(commenter, "one", "n.txt", 3, 3, "three")
-	if err := c.host.Changes.CommitSuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{ref}); err == nil || !strings.Contains(err.Error(), "user.name") {
+	if err := c.host.Threads.CommitSuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{ref}); err == nil || !strings.Contains(err.Error(), "user.name") {
 		t.Errorf("git knows nobody: %v", err)
 	}
 	if got := c.read("n.txt"); got != twelve {
@@ -185,11 +186,11 @@ func TestCommitSuggestions(t *testing.T) {
 	c.git("config", "user.email", "machine@example.org")
 	c.write("other.txt", "not part of it\n")
 	c.git("add", "other.txt")
-	if err := c.host.Changes.CommitSuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{ref}); err == nil || !strings.Contains(err.Error(), "staged already") {
+	if err := c.host.Threads.CommitSuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{ref}); err == nil || !strings.Contains(err.Error(), "staged already") {
 		t.Errorf("with a file staged: %v", err)
 	}
 	c.git("reset", "-q")
-	c.must(c.host.Changes.CommitSuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{ref}))
+	c.must(c.host.Threads.CommitSuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{ref}))
 	if got := c.gitSays("log", "-1", "--format=%an <%ae>%n%cn%n%B", "--name-only"); got != "Ana <machine@example.org>\nMachine\nApply a suggestion from review to n.txt\n\nCo-authored-by: Ben <guest.ben@ahphub.invalid>\n\n\nn.txt" {
 		t.Errorf("the commit is\n%s", got)
 	}
@@ -211,14 +212,14 @@ func TestThreadsFollowTheirLines(t *testing.T) {
 	c.suggest(commenter, "resolved", "n.txt", 11, 11, "x")
 	c.dispatch(notes, resolved("resolved", true))
 	rows := func(id string) review.Range {
-		return changes.WholeLines(*c.threads().Annotations[changes.FindThread(c.threads(), id)].Range)
+		return threads.WholeLines(*c.threads().Annotations[threads.FindThread(c.threads(), id)].Range)
 	}
 	c.turn(func() { c.write("n.txt", "a\nb\n"+strings.Replace(twelve, "8\n", "eight\n", 1)) })
 	c.until("the thread follows", func() bool { return rows("follows") == review.Range{From: 5, To: 6} })
 	if rows("lost") != (review.Range{From: 7, To: 8}) || rows("resolved") != (review.Range{From: 11, To: 11}) {
 		t.Errorf("the others are at %v and %v", rows("lost"), rows("resolved"))
 	}
-	if o := changes.ThreadOrigin(&c.threads().Annotations[0]); o.Range != (review.Range{From: 3, To: 4}) || o.Hunk != "3\n4" || o.Version == "" {
+	if o := threads.ThreadOrigin(&c.threads().Annotations[0]); o.Range != (review.Range{From: 3, To: 4}) || o.Hunk != "3\n4" || o.Version == "" {
 		t.Errorf("its origin is %+v", o)
 	}
 	c.turn(func() { c.write("n.txt", twelve) })
@@ -228,11 +229,11 @@ func TestThreadsFollowTheirLines(t *testing.T) {
 	c.must(err)
 	t.Cleanup(func() { ben.Close(errors.New("the test is over")) })
 	o, err := c.host.Dispatch(t.Context(), core.Caller{Principal: commenter, ClientID: "ben-1", Conn: ben}, notes, 1,
-		&ahp.AnnotationsUpdatedAction{AnnotationID: "follows", Range: changes.LineRange(9, 9)})
+		&ahp.AnnotationsUpdatedAction{AnnotationID: "follows", Range: threads.LineRange(9, 9)})
 	if err != nil || o.Rejected != "" {
 		t.Fatalf("%+v %v", o, err)
 	}
-	if o := changes.ThreadOrigin(&c.threads().Annotations[0]); o.Range != (review.Range{From: 9, To: 9}) || o.Version != "" {
+	if o := threads.ThreadOrigin(&c.threads().Annotations[0]); o.Range != (review.Range{From: 9, To: 9}) || o.Version != "" {
 		t.Errorf("its author put it elsewhere, and its origin is %+v", o)
 	}
 }
@@ -254,12 +255,12 @@ func TestSuggestionInANestedRepository(t *testing.T) {
 	shown := c.follow("session", "")
 	c.until("the file is shown", func() bool { return len(c.changes(shown).Files) > 0 })
 	written := c.suggest(commenter, "one", "inner/n.txt", 1, 1, "one")
-	c.must(c.host.Changes.ApplySuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{written}))
+	c.must(c.host.Threads.ApplySuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{written}))
 	if got := c.read("inner/n.txt"); !strings.HasPrefix(got, "one\n2\n") {
 		t.Errorf("the file reads %q", got)
 	}
 	committed := c.suggest(commenter, "two", "inner/n.txt", 2, 2, "two")
-	c.must(c.host.Changes.CommitSuggestions(t.Context(), c.owner, session, []changes.SuggestionRef{committed}))
+	c.must(c.host.Threads.CommitSuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{committed}))
 	if got := c.gitSays("-C", "inner", "log", "-1", "--format=%s"); got != "Apply a suggestion from review to n.txt" {
 		t.Errorf("the inner repository's last commit is %q", got)
 	}

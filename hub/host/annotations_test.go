@@ -8,8 +8,8 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/threads"
 )
 
 const notes = session + "/annotations"
@@ -32,7 +32,7 @@ func resolved(id string, yes bool) *ahp.AnnotationsUpdatedAction {
 
 // authorsOf says who wrote a thread, by name.
 func (w *world) authorsOf(id string) string {
-	i := changes.FindThread(w.threads(), id)
+	i := threads.FindThread(w.threads(), id)
 	if i < 0 {
 		return "no thread"
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/threads"
 )
 
 // TestWhateverClientsDo has several people do anything in any order, and looks whether the
@@ -101,15 +101,15 @@ func (w *world) othersStand(c *client, had *ahp.AnnotationsState) {
 	w.t.Helper()
 	for _, t := range had.Annotations {
 		for _, e := range t.Entries {
-			if changes.AuthorOf(e) == c.caller.ID {
+			if threads.AuthorOf(e) == c.caller.ID {
 				continue
 			}
-			i := changes.FindThread(w.threads(), t.ID)
-			if i < 0 || changes.FindEntry(w.threads().Annotations[i].Entries, e.ID) < 0 {
-				w.t.Fatalf("%s took %s's comment away", c.caller.Name, changes.AuthorOf(e))
+			i := threads.FindThread(w.threads(), t.ID)
+			if i < 0 || threads.FindEntry(w.threads().Annotations[i].Entries, e.ID) < 0 {
+				w.t.Fatalf("%s took %s's comment away", c.caller.Name, threads.AuthorOf(e))
 			}
-			if now := w.threads().Annotations[i].Entries[changes.FindEntry(w.threads().Annotations[i].Entries, e.ID)]; !reflect.DeepEqual(now, e) {
-				w.t.Fatalf("%s changed %s's comment to %+v", c.caller.Name, changes.AuthorOf(e), now)
+			if now := w.threads().Annotations[i].Entries[threads.FindEntry(w.threads().Annotations[i].Entries, e.ID)]; !reflect.DeepEqual(now, e) {
+				w.t.Fatalf("%s changed %s's comment to %+v", c.caller.Name, threads.AuthorOf(e), now)
 			}
 		}
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/threads"
 )
 
 // What a message refers to on other channels: threads of annotations, and other chats.
@@ -36,7 +36,7 @@ func checkAnnotationsAttachment(r *core.Request, v *ahp.MessageAnnotationsAttach
 	}
 	s, _ := hub.StateOf[*ahp.AnnotationsState](r.Tx, v.Resource)
 	for _, id := range v.AnnotationIDs {
-		if s == nil || changes.FindThread(s, id) < 0 {
+		if s == nil || threads.FindThread(s, id) < 0 {
 			return "there is no annotation " + id + ": it may have been removed"
 		}
 	}

@@ -29,7 +29,7 @@ func (h *Host) Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, cli
 	if err := h.Changes.LoadMarks(ctx, info, a); err != nil {
 		return hub.Outcome{}, err
 	}
-	a = h.Changes.ReplaceVersions(ctx, c, info, a)
+	a = h.Threads.ReplaceVersions(ctx, c, info, a)
 	check := h.lookedAt(ctx, info, a, h.checker(c, info, c.Audience().Action(info, a) == nil))
 	check = h.cfg.Audit.Action(ctx, c.Principal, channel, h.Automations.CheckBeforeStep(ctx, c, info, a, check))
 	if c.Conn == nil {
@@ -108,7 +108,7 @@ func (h *Host) Prepare(ctx context.Context, c core.Caller, uri ahp.URI) error {
 	if info.Kind == ahp.ChannelChangeset {
 		h.Changes.Follow(uri)
 	}
-	h.Changes.RememberVisitor(c, info)
+	h.Threads.RememberVisitor(c, info)
 	return nil
 }
 

@@ -152,7 +152,7 @@ func (h *Host) emptyTrash(tx *hub.Tx) {
 		h.trash.drop(oldest)
 		tx.Record(bucketTrash, oldest, nil)
 		tx.Record(core.BucketSessions, oldest, nil)
-		h.Changes.ForgetReview(tx, oldest)
+		h.Threads.ForgetReview(tx, oldest)
 		h.Customs.ForgetDecisions(tx, oldest)
 		tx.Effect(oldest, func(ctx context.Context) { h.provisional.forgetSession(ctx, oldest) })
 	}

@@ -46,7 +46,7 @@ func (h *Host) Derive(tx *hub.Tx, e *hub.Envelope) {
 	case ahp.ChannelSession:
 		h.deriveSession(tx, e)
 	case ahp.ChannelAnnotations:
-		h.Changes.Derive(tx, e)
+		h.Threads.Derive(tx, e)
 		h.deriveAnnotations(tx, e)
 	case ahp.ChannelTerminal:
 		h.Terminals.Derive(tx, e)

@@ -22,6 +22,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/customs"
 	"github.com/ahphub/ahphub/hub/host/files"
 	"github.com/ahphub/ahphub/hub/host/terminals"
+	"github.com/ahphub/ahphub/hub/host/threads"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
 )
@@ -86,6 +87,7 @@ type Host struct {
 	trash       trashCan
 	disposing   claims
 	Changes     *changes.Part
+	Threads     *threads.Part
 	git         *changes.Repositories // nil when no changesets are offered
 	opening     openings
 	Files       *files.Part
@@ -132,7 +134,7 @@ func New(cfg Config) (*Host, error) {
 // Start opens the root channel, reads the catalogue and ends what a crash cut off.
 // Call it once, before the first caller.
 func (h *Host) Start(ctx context.Context) error {
-	if err := errors.Join(h.openRoot(ctx), h.Changes.Recover(ctx), h.clients.Recover(ctx), h.Customs.Load(ctx), h.Automations.Load(ctx)); err != nil {
+	if err := errors.Join(h.openRoot(ctx), h.Threads.Recover(ctx), h.clients.Recover(ctx), h.Customs.Load(ctx), h.Automations.Load(ctx)); err != nil {
 		return err
 	}
 	if err := h.recover(ctx); err != nil {

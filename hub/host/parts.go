@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/customs"
 	"github.com/ahphub/ahphub/hub/host/files"
 	"github.com/ahphub/ahphub/hub/host/terminals"
+	"github.com/ahphub/ahphub/hub/host/threads"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
 )
@@ -37,12 +38,17 @@ func (h *Host) newParts() {
 	})
 	h.Changes = changes.New(h.core, changes.Config{
 		Changes: h.cfg.Machine.Changes(), Files: h.cfg.Machine.Files(), PollFor: h.cfg.PollFolders,
-		Judged: h.cfg.Judged, Dispatch: h.Dispatch, CheckVersion: h.CheckVersion, SetTotals: h.setChanges, MarkUsed: h.provisional.keepFor,
-		Granted: h.Files.GrantedOutside, MayLeadTo: h.Files.MayLeadTo, SettleRepository: h.Files.SettleRepository,
+		SetTotals: h.setChanges,
+		Computed: func(ctx context.Context, session ahp.URI, versions func() map[string]string) {
+			h.Threads.WithdrawOvertaken(ctx, session, versions)
+		},
+		TurnEnded: func(ctx context.Context, session ahp.URI) { h.Threads.FollowLines(ctx, session) },
+		Granted:   h.Files.GrantedOutside, MayLeadTo: h.Files.MayLeadTo, SettleRepository: h.Files.SettleRepository,
 		IsBusy: h.isBusy, CloseAgent: func(session ahp.URI) { h.turns.drop(session, errIdle) },
 		ReadSyntax: h.cfg.ReadSyntax,
 	})
 	h.git = h.Changes.Repositories()
+	h.Threads = h.newThreads()
 	h.Automations = automations.New(h.core, automations.Config{
 		CheckProvider: func(provider string) error { _, err := h.backend(provider); return err },
 		CheckTemplate: h.CheckTemplate, NewSession: h.newSession, OpenSession: h.admit,
@@ -57,6 +63,16 @@ func (h *Host) newParts() {
 			return t.Dir, t.Repo, ok
 		},
 	})
+}
+
+// newThreads makes the part for threads.
+func (h *Host) newThreads() *threads.Part {
+	cfg := threads.Config{Files: h.cfg.Machine.Files(), Most: h.core.Limits.Threads, Judged: h.cfg.Judged, Dispatch: h.Dispatch,
+		CheckVersion: h.CheckVersion, Versions: h.Changes.Versions, Refresh: h.Changes.Refresh, MarkUsed: h.provisional.keepFor}
+	if h.git != nil {
+		cfg.Repositories = h.git
+	}
+	return threads.New(h.core, cfg)
 }
 
 // isBusy reports whether a session's agent plays a turn. It waits for an agent that is being opened.
@@ -75,7 +91,7 @@ func (h *Host) InvokeChangesetOperation(ctx context.Context, c core.Caller, p ah
 }
 
 // Desk returns the review of a session; it never changes.
-func (h *Host) Desk(session ahp.URI) review.Review { return h.Changes.Review(session) }
+func (h *Host) Desk(session ahp.URI) review.Review { return h.Threads.Review(session) }
 
 // track returns what git makes of a file; without checkpoints everything counts as ignored.
 func (h *Host) track(ctx context.Context, dir, path string) (machine.Tracking, error) {

@@ -266,7 +266,7 @@ func (ps *provisionals) discard(tx *hub.Tx, session ahp.URI, channels []hub.Chan
 	}
 	ps.h.core.Catalogue.Remove(session)
 	tx.Record(core.BucketSessions, session, nil)
-	ps.h.Changes.ForgetReview(tx, session)
+	ps.h.Threads.ForgetReview(tx, session)
 	ps.h.Customs.ForgetDecisions(tx, session)
 	ps.h.notifyRemoved(tx, session)
 	tx.Effect(session, func(ctx context.Context) {

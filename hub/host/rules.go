@@ -14,6 +14,7 @@ import (
 func (h *Host) newRules() map[string]core.Check {
 	rules := h.ownRules()
 	mergeTables(rules, h.Changes.Rules())
+	mergeTables(rules, h.Threads.Rules())
 	mergeTables(rules, h.Automations.Rules())
 	mergeTables(rules, h.Customs.Rules())
 	mergeTables(rules, h.Terminals.Rules())

@@ -8,13 +8,14 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/threads"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
 // opinions writes the verdicts of the session in a line.
 func (w *world) opinions() string {
 	var out []string
-	for _, v := range w.host.Changes.Review(session).Verdicts {
+	for _, v := range w.host.Threads.Review(session).Verdicts {
 		s := v.By.Name + " " + string(v.Kind)
 		if v.Overtaken {
 			s += " overtaken"
@@ -28,7 +29,7 @@ func as(p access.Principal) core.Caller { return core.Caller{Principal: p, Clien
 
 func (c *changing) give(p access.Principal, k review.Kind, summary string) {
 	c.t.Helper()
-	c.must(c.host.Changes.GiveVerdict(c.t.Context(), as(p), session, changes.GivenVerdict{Kind: k, Summary: summary}))
+	c.must(c.host.Threads.GiveVerdict(c.t.Context(), as(p), session, threads.GivenVerdict{Kind: k, Summary: summary}))
 }
 
 // An approval is of the changes there were: when they go on, by an agent or by hand, the host takes it back. Asking for
@@ -39,7 +40,7 @@ func TestVerdictsAreWithdrawnWhenChangesGoOn(t *testing.T) {
 	c.give(commenter, review.Approve, "")
 	c.give(other, review.RequestChanges, "the first line, too")
 	c.give(owner, review.Comment, "hm")
-	told, stop := c.host.Changes.WatchReview(session)
+	told, stop := c.host.Threads.WatchReview(session)
 	defer stop()
 	c.turn(func() {})
 	if got := c.opinions(); got != "Ben approve, Cleo changes, Ana comment" {
@@ -50,7 +51,7 @@ func TestVerdictsAreWithdrawnWhenChangesGoOn(t *testing.T) {
 		return c.opinions() == "Ben approve withdrawn, Cleo changes overtaken, Ana comment"
 	})
 	<-told
-	if v := c.host.Changes.Review(session).Verdicts[0]; v.EndBy != nil || v.EndAt.IsZero() {
+	if v := c.host.Threads.Review(session).Verdicts[0]; v.EndBy != nil || v.EndAt.IsZero() {
 		t.Errorf("it was withdrawn by %v at %v", v.EndBy, v.EndAt)
 	}
 
@@ -67,29 +68,29 @@ func TestWhoMayGiveVerdicts(t *testing.T) {
 	seen := changes.ReviewDigest(c.changes(uri).Files)
 	for name, tc := range map[string]struct {
 		who   access.Principal
-		given changes.GivenVerdict
+		given threads.GivenVerdict
 		says  string
 	}{
-		"a viewer":               {viewer, changes.GivenVerdict{Kind: review.Approve}, "may not give a verdict"},
-		"an agent":               {access.Agent("fake", "Fake", session), changes.GivenVerdict{Kind: review.Approve}, "may not give a verdict"},
-		"somebody from outside":  {access.Principal{ID: "guest:x", Name: "X", Role: access.RoleCommenter, Session: "ahp-session:/two"}, changes.GivenVerdict{Kind: review.Approve}, "there is no session"},
-		"of no kind":             {commenter, changes.GivenVerdict{Kind: "maybe", Summary: "x"}, "choose a verdict"},
-		"changes without a word": {commenter, changes.GivenVerdict{Kind: review.RequestChanges}, "needs a summary"},
-		"too long":               {commenter, changes.GivenVerdict{Kind: review.Comment, Summary: strings.Repeat("x", 9<<10)}, "too long"},
-		"approves what is gone":  {commenter, changes.GivenVerdict{Kind: review.Approve, Seen: "other"}, "look again"},
+		"a viewer":               {viewer, threads.GivenVerdict{Kind: review.Approve}, "may not give a verdict"},
+		"an agent":               {access.Agent("fake", "Fake", session), threads.GivenVerdict{Kind: review.Approve}, "may not give a verdict"},
+		"somebody from outside":  {access.Principal{ID: "guest:x", Name: "X", Role: access.RoleCommenter, Session: "ahp-session:/two"}, threads.GivenVerdict{Kind: review.Approve}, "there is no session"},
+		"of no kind":             {commenter, threads.GivenVerdict{Kind: "maybe", Summary: "x"}, "choose a verdict"},
+		"changes without a word": {commenter, threads.GivenVerdict{Kind: review.RequestChanges}, "needs a summary"},
+		"too long":               {commenter, threads.GivenVerdict{Kind: review.Comment, Summary: strings.Repeat("x", 9<<10)}, "too long"},
+		"approves what is gone":  {commenter, threads.GivenVerdict{Kind: review.Approve, Seen: "other"}, "look again"},
 	} {
-		if err := c.host.Changes.GiveVerdict(t.Context(), as(tc.who), session, tc.given); err == nil || !strings.Contains(err.Error(), tc.says) {
+		if err := c.host.Threads.GiveVerdict(t.Context(), as(tc.who), session, tc.given); err == nil || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %v, wanted %q", name, err, tc.says)
 		}
 	}
-	c.must(c.host.Changes.GiveVerdict(t.Context(), as(commenter), session, changes.GivenVerdict{Kind: review.Approve, Seen: seen}))
-	if err := c.host.Changes.DismissVerdict(t.Context(), as(other), session, commenter.ID); err == nil || !strings.Contains(err.Error(), "only the owner") {
+	c.must(c.host.Threads.GiveVerdict(t.Context(), as(commenter), session, threads.GivenVerdict{Kind: review.Approve, Seen: seen}))
+	if err := c.host.Threads.DismissVerdict(t.Context(), as(other), session, commenter.ID); err == nil || !strings.Contains(err.Error(), "only the owner") {
 		t.Errorf("another's verdict was dismissed: %v", err)
 	}
-	c.must(c.host.Changes.DismissVerdict(t.Context(), as(commenter), session, ""))
+	c.must(c.host.Threads.DismissVerdict(t.Context(), as(commenter), session, ""))
 	c.give(commenter, review.Approve, "again")
-	c.must(c.host.Changes.DismissVerdict(t.Context(), c.owner, session, commenter.ID))
-	if err := c.host.Changes.DismissVerdict(t.Context(), as(commenter), session, ""); code(err) != ahp.CodeInvalidParams {
+	c.must(c.host.Threads.DismissVerdict(t.Context(), c.owner, session, commenter.ID))
+	if err := c.host.Threads.DismissVerdict(t.Context(), as(commenter), session, ""); code(err) != ahp.CodeInvalidParams {
 		t.Errorf("dismissing nothing: %v", err)
 	}
 	if got := c.opinions(); got != "Ben approve dismissed, Ben approve dismissed" {
@@ -105,7 +106,7 @@ func TestMentions(t *testing.T) {
 			w.must(w.host.Prepare(t.Context(), p, session))
 		}
 		calls := func(p access.Principal) (out []string) {
-			for _, m := range w.host.Changes.Review(session).MentionsOf(p.ID) {
+			for _, m := range w.host.Threads.Review(session).MentionsOf(p.ID) {
 				out = append(out, m.Thread+" by "+m.By.Name)
 			}
 			return out
@@ -117,13 +118,13 @@ func TestMentions(t *testing.T) {
 			t.Errorf("called are %s", got)
 		}
 		ben.do(notes, reply("b", comment("2", "edited, still @Ana")))
-		w.must(w.host.Changes.MarkMentionsRead(t.Context(), owner.ID, session, []string{"b"}))
+		w.must(w.host.Threads.MarkMentionsRead(t.Context(), owner.ID, session, []string{"b"}))
 		c.do(notes, &ahp.AnnotationsRemovedAction{AnnotationID: "a"})
-		if n := len(w.host.Changes.Review(session).Mentions); n != 0 {
+		if n := len(w.host.Threads.Review(session).Mentions); n != 0 {
 			t.Errorf("%d calls are left over of what was read or is gone", n)
 		}
 		ben.refused(notes, thread("c", comment("1", "@Ana"), comment("1", "twice")), "two comments")
-		if n := len(w.host.Changes.Review(session).Mentions); n != 0 {
+		if n := len(w.host.Threads.Review(session).Mentions); n != 0 {
 			t.Error("a refused comment called somebody")
 		}
 	})
@@ -148,13 +149,13 @@ func TestVerdictsSurviveARestart(t *testing.T) {
 
 	life = newLife(t, data, f, core.Limits{})
 	c = &changing{world: &world{t: t, hub: life.hub, host: life.host, agent: f, dir: dir}, owner: as(owner)}
-	if got := c.opinions(); got != "Ben approve" || len(c.host.Changes.Review(session).MentionsOf(owner.ID)) != 1 {
-		t.Fatalf("after the restart: %s, %+v", got, c.host.Changes.Review(session).Mentions)
+	if got := c.opinions(); got != "Ben approve" || len(c.host.Threads.Review(session).MentionsOf(owner.ID)) != 1 {
+		t.Fatalf("after the restart: %s, %+v", got, c.host.Threads.Review(session).Mentions)
 	}
 	c.must(c.host.Prepare(t.Context(), c.owner, c.defaultChat()))
 	c.turn(func() { c.write("a.txt", "three\n"); c.write("b.txt", "new\n") })
 	c.until("the approval is withdrawn", func() bool { return c.opinions() == "Ben approve withdrawn" })
-	if v := c.host.Changes.Review(session).Verdicts[0]; strings.Join(v.Changed, " ") != core.FileURI(dir+"/a.txt")+" "+core.FileURI(dir+"/b.txt") {
+	if v := c.host.Threads.Review(session).Verdicts[0]; strings.Join(v.Changed, " ") != core.FileURI(dir+"/a.txt")+" "+core.FileURI(dir+"/b.txt") {
 		t.Errorf("it says that %v changed", v.Changed)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/threads"
 )
 
 // refers reports whether what a guest sees of a session names a version of a file: changes, or tool calls and threads,
@@ -34,7 +35,7 @@ func (h *Host) refers(ctx context.Context, c core.Caller, session, uri ahp.URI, 
 				return false
 			}
 		case *ahp.AnnotationsState:
-			mentioned = mentioned || slices.ContainsFunc(s.Annotations, func(t ahp.Annotation) bool { return changes.ThreadOrigin(&t).Version == uri })
+			mentioned = mentioned || slices.ContainsFunc(s.Annotations, func(t ahp.Annotation) bool { return threads.ThreadOrigin(&t).Version == uri })
 		case *ahp.ChatState:
 			mentioned = mentioned || chatNames(s, uri)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
-	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/threads"
 	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/hub/texts"
 )
@@ -161,7 +161,7 @@ func rangeOf(a *ahp.Annotation, quote string) review.Range {
 	if a.Range == nil {
 		return review.Range{}
 	}
-	r := changes.WholeLines(*a.Range)
+	r := threads.WholeLines(*a.Range)
 	if quote != "" {
 		r.To = r.From + strings.Count(quote, "\n")
 	}

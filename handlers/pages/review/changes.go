@@ -110,7 +110,7 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 
 // patch returns the changes as a file for git apply, on demand with what was said about them.
 func (p *Pages) patch(w http.ResponseWriter, r *http.Request, v site.Visit, l look) error {
-	data, err := p.Reviews.Patch(r.Context(), p.CallerOf(r.Context()), l.changeset())
+	data, err := p.Changes.Patch(r.Context(), p.CallerOf(r.Context()), l.changeset())
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host/changes"
+	"github.com/ahphub/ahphub/hub/host/threads"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -152,7 +152,7 @@ func (p *Pages) publish(ctx context.Context, l look, d draft) (string, error) {
 	a := ahp.Annotation{ID: ids.New(), Resource: resourceOf(f, side), Origin: p.origin(p.CallerOf(ctx).Principal, l),
 		Entries: []ahp.AnnotationEntry{{ID: ids.New(), Text: ahp.Markdown(d.Text), Meta: ahp.Meta{"ahphub": own}}}}
 	if to > 0 {
-		a.Range = changes.LineRange(from, to)
+		a.Range = threads.LineRange(from, to)
 	}
 	if err := p.Prepare(ctx, p.CallerOf(ctx).Principal, l.annotations()); err != nil {
 		return "", err

@@ -124,7 +124,7 @@ func (p *Pages) markHunk(r *http.Request, l look, f *ahp.ChangesetFile, name str
 	if len(m.Keys) == 0 {
 		return site.NotFound("This hunk is not among the changes any more: it was edited meanwhile.")
 	}
-	return p.Reviews.ReviewHunks(r.Context(), p.CallerOf(r.Context()), l.changeset(), m)
+	return p.Changes.ReviewHunks(r.Context(), p.CallerOf(r.Context()), l.changeset(), m)
 }
 
 // whole compares a file, also one that the page folds.

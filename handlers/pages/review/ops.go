@@ -84,7 +84,7 @@ func (p *Pages) RunOperation(w http.ResponseWriter, r *http.Request) error {
 		ask.Op.Problem = ""
 		return p.askOp(w, r, v, http.StatusPreconditionRequired, ask)
 	}
-	res, err := p.Reviews.InvokeOperation(r.Context(), p.CallerOf(r.Context()), params)
+	res, err := p.Changes.InvokeOperation(r.Context(), p.CallerOf(r.Context()), params)
 	if err != nil {
 		return p.opFailed(w, r, v, ask, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/threads"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
 )
@@ -19,6 +20,7 @@ type Pages struct {
 	*site.Site
 	Host    Host
 	Reviews Reviews
+	Changes Changes
 	Docs    Docs // drafts and marks of people; nil keeps none
 	diffs   *diff.Cache
 
@@ -26,8 +28,8 @@ type Pages struct {
 }
 
 // New makes the review's pages, with a cache of comparisons that they close.
-func New(s *site.Site, h Host, reviews Reviews, docs Docs, diffs *diff.Cache) *Pages {
-	return &Pages{Site: s, Host: h, Reviews: reviews, Docs: docs, diffs: diffs}
+func New(s *site.Site, h Host, reviews Reviews, c Changes, docs Docs, diffs *diff.Cache) *Pages {
+	return &Pages{Site: s, Host: h, Reviews: reviews, Changes: c, Docs: docs, diffs: diffs}
 }
 
 // Close stops the reading of syntax, and waits for the file at hand.
@@ -41,16 +43,20 @@ type Host interface {
 	SendAnnotations(ctx context.Context, c core.Caller, session ahp.URI, ids []string, text string, steer bool) error
 }
 
-// Reviews is the host's part for changesets, verdicts, suggestions and worktrees.
+// Reviews is the host's part for verdicts and suggestions.
 type Reviews interface {
-	ApplySuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []changes.SuggestionRef) error
-	Patch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, error)
-	CommitSuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []changes.SuggestionRef) error
+	ApplySuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []threads.SuggestionRef) error
+	CommitSuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []threads.SuggestionRef) error
 	Review(session ahp.URI) review.Review
 	DismissVerdict(ctx context.Context, c core.Caller, session ahp.URI, who string) error
-	GiveVerdict(ctx context.Context, c core.Caller, session ahp.URI, v changes.GivenVerdict) error
-	InvokeOperation(ctx context.Context, c core.Caller, req ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error)
+	GiveVerdict(ctx context.Context, c core.Caller, session ahp.URI, v threads.GivenVerdict) error
 	MarkMentionsRead(ctx context.Context, who string, session ahp.URI, threads []string) error
+}
+
+// Changes is the host's part for changesets and worktrees.
+type Changes interface {
+	Patch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, error)
+	InvokeOperation(ctx context.Context, c core.Caller, req ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error)
 	MergeWorktree(ctx context.Context, c core.Caller, session ahp.URI) (int, error)
 	RemoveWorktree(ctx context.Context, c core.Caller, session ahp.URI, force bool) error
 	ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r changes.HunkReview) error

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/handlers/pages/site"
-	"github.com/ahphub/ahphub/hub/host/changes"
+	"github.com/ahphub/ahphub/hub/host/threads"
 	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -18,7 +18,7 @@ func (p *Pages) ApplySuggestions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var refs []changes.SuggestionRef
+	var refs []threads.SuggestionRef
 	var threads []string
 	for _, s := range r.PostForm["ref"] {
 		ref, ok := parseSuggestionRef(s)
@@ -49,7 +49,7 @@ func suggestionRef(thread, entry string, n int) string {
 	return url.PathEscape(thread) + "/" + url.PathEscape(entry) + "/" + strconv.Itoa(n)
 }
 
-func parseSuggestionRef(s string) (ref changes.SuggestionRef, ok bool) {
+func parseSuggestionRef(s string) (ref threads.SuggestionRef, ok bool) {
 	f := strings.Split(s, "/")
 	if len(f) != 3 {
 		return ref, false

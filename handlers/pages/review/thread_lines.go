@@ -8,8 +8,8 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
-	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/threads"
 	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/hub/version"
 	"github.com/ahphub/ahphub/templ/part"
@@ -34,7 +34,7 @@ func threadsOf(s *ahp.AnnotationsState, people []review.Person, base string, dir
 
 func threadOf(a *ahp.Annotation, people []review.Person, base string, dirs []ahp.URI) part.Thread {
 	t := part.Thread{ID: a.ID, Base: base, Path: site.RelativePath(a.Resource, dirs), Resource: a.Resource, Side: part.After, Resolved: a.Resolved}
-	origin := changes.ThreadOrigin(a)
+	origin := threads.ThreadOrigin(a)
 	t.From, t.To, t.Quote, t.Version = origin.From, origin.To, origin.Hunk, origin.Version
 	if origin.Side == string(part.Before) {
 		t.Side = part.Before

@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/changes"
+	"github.com/ahphub/ahphub/hub/host/threads"
 	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -34,7 +35,7 @@ func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	given := changes.GivenVerdict{Kind: review.Kind(r.PostForm.Get("kind")), Summary: strings.TrimSpace(r.PostForm.Get("summary")), Seen: r.PostForm.Get("seen")}
+	given := threads.GivenVerdict{Kind: review.Kind(r.PostForm.Get("kind")), Summary: strings.TrimSpace(r.PostForm.Get("summary")), Seen: r.PostForm.Get("seen")}
 	if given.Summary == "" && len(list) > 0 && given.Kind == review.RequestChanges {
 		given.Summary = "See " + commentsWord(len(list)) + "."
 	}
@@ -63,7 +64,7 @@ func back(r *http.Request, otherwise string) string {
 }
 
 // verdictText tells the agent what was decided.
-func verdictText(name string, v changes.GivenVerdict) string {
+func verdictText(name string, v threads.GivenVerdict) string {
 	if v.Summary == "" {
 		return ""
 	}

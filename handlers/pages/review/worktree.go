@@ -56,7 +56,7 @@ func (p *Pages) sendWorktree(w http.ResponseWriter, r *http.Request, v site.Visi
 
 // stands fills in how far a work tree is from where it came from.
 func (p *Pages) stands(r *http.Request, v site.Visit, m *page.Worktree) error {
-	st, err := p.Reviews.WorktreeStanding(r.Context(), p.CallerOf(r.Context()), v.Session)
+	st, err := p.Changes.WorktreeStanding(r.Context(), p.CallerOf(r.Context()), v.Session)
 	if err != nil {
 		if f := site.Classify(err); f.Status == http.StatusConflict { // git cannot tell, and says why
 			m.Problem = cmp.Or(m.Problem, f.Text)
@@ -91,10 +91,10 @@ func (p *Pages) ChangeWorktree(w http.ResponseWriter, r *http.Request) error {
 	switch do := r.PostFormValue("do"); do {
 	case "merge":
 		var n int
-		n, err = p.Reviews.MergeWorktree(r.Context(), p.CallerOf(r.Context()), v.Session)
+		n, err = p.Changes.MergeWorktree(r.Context(), p.CallerOf(r.Context()), v.Session)
 		to += "merge&n=" + strconv.Itoa(n)
 	case "remove", "discard":
-		err = p.Reviews.RemoveWorktree(r.Context(), p.CallerOf(r.Context()), v.Session, do == "discard")
+		err = p.Changes.RemoveWorktree(r.Context(), p.CallerOf(r.Context()), v.Session, do == "discard")
 		to, m.Force = to+"remove", do == "remove"
 	default:
 		return site.BadRequest("Say what to do: merge, remove or discard.")

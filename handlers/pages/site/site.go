@@ -21,6 +21,7 @@ import (
 type Site struct {
 	Host       Host
 	Reviews    Reviews
+	Branches   Branches
 	Files      Files
 	Hub        *hub.Hub
 	Live       *live.Engine
@@ -55,9 +56,13 @@ type Files interface {
 	WatchFiles() (changed <-chan struct{}, cancel func())
 }
 
-// Reviews knows verdicts, mentions and the branch of a session.
+// Reviews knows verdicts and mentions.
 type Reviews interface {
 	Review(session ahp.URI) review.Review
-	FollowBranch(session ahp.URI) (stop func())
 	WatchReview(session ahp.URI) (changed <-chan struct{}, cancel func())
+}
+
+// Branches knows what sessions have checked out.
+type Branches interface {
+	FollowBranch(session ahp.URI) (stop func())
 }

@@ -30,15 +30,3 @@ func TestOwnMetaKeepsOtherKeys(t *testing.T) {
 		t.Errorf("after its removal: %s", next)
 	}
 }
-
-// FuzzQuotes: whatever a client quotes is bounded, and of a side that there is.
-func FuzzQuotes(f *testing.F) {
-	f.Add([]byte(`{"by":{"id":"owner","name":"Ana"},"at":"2026-01-02T03:04:05Z","side":"after","hunk":"x"}`))
-	f.Add([]byte(`[]`))
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		m := ahp.Meta{core.MetaKey: raw}
-		if side, hunk, version := hunkOf(m); len(hunk) > maxHunk || len(version) > maxVersion || side != "" && side != "before" && side != "after" {
-			t.Errorf("quoted %q of side %q", hunk, side)
-		}
-	})
-}

@@ -11,7 +11,6 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine"
-	"github.com/ahphub/ahphub/hub/review"
 )
 
 // Config configures a Part.
@@ -21,20 +20,14 @@ type Config struct {
 
 	PollFor time.Duration // until watching is tried again after it failed; 0: a minute
 
-	// Judged receives every review event, under the hub's lock; nil: events are not reported.
-	Judged func(*hub.Tx, ahp.URI, review.Event)
+	// Computed is called with every newly computed state of a session's changes: which version every changed file has.
+	Computed func(ctx context.Context, session ahp.URI, versions func() map[string]string)
 
-	// Dispatch runs an action as a client's: rights, rules, hub.
-	Dispatch func(ctx context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome, error)
-
-	// CheckVersion refuses a version of a file that a caller may not read.
-	CheckVersion func(ctx context.Context, c core.Caller, uri ahp.URI) error
+	// TurnEnded is called when what a turn changed is known.
+	TurnEnded func(ctx context.Context, session ahp.URI)
 
 	// SetTotals publishes what a session changed in files, all in all. The hub's lock is held.
 	SetTotals func(tx *hub.Tx, session ahp.URI, totals *ahp.ChangesSummary)
-
-	// MarkUsed notes that a session has content that lasts. The hub's lock is held.
-	MarkUsed func(tx *hub.Tx, session ahp.URI)
 
 	// Granted returns where the owner allows repositories to lead, out of their sessions' directories.
 	Granted func() []machine.Outside
@@ -53,7 +46,7 @@ type Config struct {
 	ReadSyntax func(load func(context.Context) []diff.Comparison)
 }
 
-// Part computes sessions' changesets and runs their operations; it keeps review marks, threads and verdicts,
+// Part computes sessions' changesets and runs their operations; it keeps review marks,
 // branches and worktrees.
 type Part struct {
 	core *core.Core
@@ -64,7 +57,6 @@ type Part struct {
 	tasks     tasks
 	running   runningTurns
 	operating operations
-	reviews   reviews
 
 	mu      sync.Mutex
 	ledgers map[ahp.URI]*ledger // by session
@@ -76,35 +68,16 @@ func New(c *core.Core, cfg Config) *Part {
 	if cfg.Changes != nil {
 		p.svc = &Repositories{cfg.Changes, c, cfg.Granted, cfg.MayLeadTo}
 	}
-	p.reviews.all, p.reviews.watchers = map[ahp.URI]review.Review{}, map[chan struct{}]ahp.URI{}
 	return p
 }
 
 // Repositories returns what reaches sessions' repositories; nil when no changesets are offered.
 func (p *Part) Repositories() *Repositories { return p.svc }
 
-// Rules returns the checks of the actions on threads and review marks.
+// Rules returns the checks of the actions on review marks.
 func (p *Part) Rules() map[string]core.Check {
-	return map[string]core.Check{
-		"annotations/set":          core.Rule(p.checkThreadSet),
-		"annotations/updated":      core.Rule(checkThreadUpdated),
-		"annotations/removed":      core.Rule(p.checkThreadRemoved),
-		"annotations/entrySet":     core.Rule(p.checkEntrySet),
-		"annotations/entryRemoved": core.Rule(checkEntryRemoved),
-
-		"changeset/filesReviewChanged": core.Rule(p.checkFilesReviewed),
-	}
+	return map[string]core.Check{"changeset/filesReviewChanged": core.Rule(p.checkFilesReviewed)}
 }
-
-// Derive keeps the origin of a thread that a client moved.
-func (p *Part) Derive(tx *hub.Tx, e *hub.Envelope) {
-	if s, ok := hub.StateOf[*ahp.AnnotationsState](tx, e.Channel.URI); ok {
-		p.deriveRange(tx, e, s)
-	}
-}
-
-// Recover loads the reviews.
-func (p *Part) Recover(ctx context.Context) error { return p.loadReviews(ctx) }
 
 // Close stops watching and computing, and waits. The core's context has ended.
 func (p *Part) Close() { p.tasks.close() }

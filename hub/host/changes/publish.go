@@ -155,7 +155,7 @@ func (p *Part) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 		p.core.Log.Warn("a changeset was not brought up to date", "changeset", uri, "err", err)
 	}
 	if scope.all() && failed == nil {
-		p.withdrawOvertaken(ctx, l.session, files)
+		p.cfg.Computed(ctx, l.session, func() map[string]string { return versionsOf(files) })
 	}
 }
 

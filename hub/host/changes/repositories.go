@@ -320,3 +320,23 @@ func (r *Repositories) Drop(ctx context.Context, session ahp.URI) error {
 func (r *Repositories) IsCurrent(ctx context.Context, stamp machine.Stamp) bool {
 	return r.changes.IsCurrent(ctx, stamp)
 }
+
+// CommitFiles commits what is not committed of some files.
+func (r *Repositories) CommitFiles(ctx context.Context, session ahp.URI, dirs, paths []string, c machine.Commit) (
+	machine.Committed, error,
+) {
+	head, err := r.Head(ctx, session, dirs)
+	if err != nil {
+		return machine.Committed{}, err
+	}
+	now, err := r.Checkpoint(ctx, session, dirs)
+	if err != nil {
+		return machine.Committed{}, err
+	}
+	files, err := r.Compare(ctx, session, head, now)
+	if err != nil {
+		return machine.Committed{}, err
+	}
+	files = slices.DeleteFunc(files, func(f machine.ChangedFile) bool { return !slices.Contains(paths, f.Name()) })
+	return r.Commit(ctx, session, now.Trees, files, c)
+}

@@ -121,7 +121,7 @@ func (p *Part) EndTurn(ctx context.Context, ref TurnRef) {
 	l.turns.put(ctx, ref.Turn, done)
 	l.record.change(ctx, func(rec *ledgerRecord) { rec.touch(files) })
 	p.publishTotals(ctx, l, ref, done, now)
-	p.moveThreadsAlong(ctx, ref.Session)
+	p.cfg.TurnEnded(ctx, ref.Session)
 	p.requestBranch(l)
 	p.refresh(l)
 	p.readSyntax(ref.Session, files)
@@ -138,7 +138,7 @@ func (p *Part) publishTotals(ctx context.Context, l *ledger, ref TurnRef, r turn
 			return
 		}
 		p.publishChatTotals(ctx, ref, *first, now)
-		p.withdrawOvertaken(ctx, ref.Session, all)
+		p.cfg.Computed(ctx, ref.Session, func() map[string]string { return versionsOf(all) })
 	}
 	err := p.core.Do(ctx, func(tx *hub.Tx) {
 		p.cfg.SetTotals(tx, ref.Session, totals(all))

@@ -1,9 +1,7 @@
-package changes
+package threads
 
 import (
 	"context"
-	"net/url"
-	"path/filepath"
 	"slices"
 
 	"github.com/ahphub/ahphub/hub"
@@ -51,10 +49,10 @@ func originOf(t ahp.Annotation) Origin {
 // ThreadOrigin is originOf for pages.
 func ThreadOrigin(t *ahp.Annotation) Origin { return originOf(*t) }
 
-// moveThreadsAlong moves the ranges of a session's open threads to where their lines are.
-func (p *Part) moveThreadsAlong(ctx context.Context, session ahp.URI) {
+// FollowLines moves the ranges of a session's open threads to where their lines are.
+func (p *Part) FollowLines(ctx context.Context, session ahp.URI) {
 	s, _ := hub.StateOf[*ahp.AnnotationsState](p.core.Hub, core.AnnotationsURI(session))
-	if s == nil || p.svc == nil {
+	if s == nil || p.cfg.Repositories == nil {
 		return // it is not in memory: it is moved after another turn, and pages look for themselves
 	}
 	files, looked := map[ahp.URI][]string{}, 0
@@ -152,21 +150,10 @@ func movedTo(r ahp.TextRange, to review.Range) *ahp.TextRange {
 
 // workingLines reads a file of the session's directories; none when it cannot be read.
 func (p *Part) workingLines(ctx context.Context, session, uri ahp.URI) []string {
-	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" {
+	reach := machine.FileReach{Roots: p.core.LocalDirs(session), Worktrees: []string{core.ShortID(session)}}
+	got, err := p.cfg.Files.Read(ctx, reach, uri)
+	if err != nil || len(got.Data) > mostFollowedSize || diff.IsBinary(got.Data) {
 		return nil
 	}
-	for _, dir := range p.core.LocalDirs(session) {
-		name, err := filepath.Rel(dir, filepath.FromSlash(u.Path))
-		if err != nil || !filepath.IsLocal(name) {
-			continue
-		}
-		reach := machine.FileReach{Roots: []string{dir}, Worktrees: []string{core.ShortID(session)}}
-		got, err := p.cfg.Files.Read(ctx, reach, core.FileURI(filepath.Join(dir, name)))
-		if err != nil || len(got.Data) > mostFollowedSize || diff.IsBinary(got.Data) {
-			return nil
-		}
-		return review.Lines(string(got.Data))
-	}
-	return nil
+	return review.Lines(string(got.Data))
 }

@@ -1,9 +1,10 @@
-package changes
+package threads
 
 import (
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
@@ -26,4 +27,16 @@ func TestLinesOfARange(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
+}
+
+// FuzzQuotes: whatever a client quotes is bounded, and of a side that there is.
+func FuzzQuotes(f *testing.F) {
+	f.Add([]byte(`{"by":{"id":"owner","name":"Ana"},"at":"2026-01-02T03:04:05Z","side":"after","hunk":"x"}`))
+	f.Add([]byte(`[]`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		m := ahp.Meta{core.MetaKey: raw}
+		if side, hunk, version := hunkOf(m); len(hunk) > maxHunk || len(version) > maxVersion || side != "" && side != "before" && side != "after" {
+			t.Errorf("quoted %q of side %q", hunk, side)
+		}
+	})
 }

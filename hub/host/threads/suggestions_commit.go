@@ -1,4 +1,4 @@
-package changes
+package threads
 
 import (
 	"context"
@@ -21,8 +21,8 @@ func (p *Part) CommitSuggestions(ctx context.Context, c core.Caller, session ahp
 	if err != nil {
 		return err
 	}
-	svc, dirs := p.svc, p.core.LocalDirs(session)
-	switch n, err := svc.Staged(ctx, session, dirs); {
+	repos, dirs := p.cfg.Repositories, p.core.LocalDirs(session)
+	switch n, err := repos.Staged(ctx, session, dirs); {
 	case err != nil:
 		return ahp.Errorf(ahp.CodeInternalError, "the repository cannot be read: %v", err)
 	case n > 0:
@@ -32,34 +32,17 @@ func (p *Part) CommitSuggestions(ctx context.Context, c core.Caller, session ahp
 	if err != nil {
 		return err
 	}
-	done, err := p.commitSuggestions(ctx, c, session, dirs, list)
-	p.refresh(p.ledger(session))
+	paths := make([]string, len(list))
+	for i, a := range list {
+		paths[i] = a.path
+	}
+	done, err := repos.CommitFiles(ctx, session, dirs, paths, machine.Commit{Message: commitMessage(c, list), Name: c.Name})
+	p.cfg.Refresh(session)
 	if err != nil {
 		return ahp.Errorf(ahp.CodeConflict, "nothing was committed: %v", errors.Join(err,
-			svc.TakeBack(context.WithoutCancel(ctx), session, undo)))
+			repos.TakeBack(context.WithoutCancel(ctx), session, undo)))
 	}
 	return p.resolveApplied(ctx, c, session, list, fmt.Sprintf("Committed the suggestion as %s.", done.ID))
-}
-
-func (p *Part) commitSuggestions(ctx context.Context, c core.Caller, session ahp.URI, dirs []string,
-	list []applied) (machine.Committed, error) {
-	svc := p.svc
-	head, err := svc.Head(ctx, session, dirs)
-	if err != nil {
-		return machine.Committed{}, err
-	}
-	now, err := svc.Checkpoint(ctx, session, dirs)
-	if err != nil {
-		return machine.Committed{}, err
-	}
-	files, err := svc.Compare(ctx, session, head, now)
-	if err != nil {
-		return machine.Committed{}, err
-	}
-	files = slices.DeleteFunc(files, func(f machine.ChangedFile) bool {
-		return !slices.ContainsFunc(list, func(a applied) bool { return a.path == f.Name() })
-	})
-	return svc.Commit(ctx, session, now.Trees, files, machine.Commit{Message: commitMessage(c, list), Name: c.Name})
 }
 
 // commitMessage names the files and whose idea it was.
@@ -68,7 +51,7 @@ func commitMessage(c core.Caller, list []applied) string {
 	for _, a := range list {
 		names = append(names, filepath.Base(a.path))
 		if st, ok := core.ReadStamp(a.entry.Meta); ok && st.By.ID != c.ID {
-			coauthors = append(coauthors, trailer(st.By))
+			coauthors = append(coauthors, trailer(st.By.ID, st.By.Name))
 		}
 	}
 	what := "a suggestion"
@@ -93,18 +76,18 @@ func sortedSet(list []string) []string {
 }
 
 // trailer credits a person. The hub knows no address of people, so it uses one that cannot exist.
-func trailer(by core.Identity) string {
-	name := strings.Map(func(r rune) rune {
+func trailer(id, name string) string {
+	name = strings.Map(func(r rune) rune {
 		if r < ' ' || r == '<' || r == '>' {
 			return -1
 		}
 		return r
-	}, by.Name)
+	}, name)
 	local := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
 			return r
 		}
 		return '.'
-	}, strings.ToLower(by.ID))
+	}, strings.ToLower(id))
 	return fmt.Sprintf("Co-authored-by: %s <%s@ahphub.invalid>", name, local)
 }

@@ -1,4 +1,4 @@
-package changes
+package threads
 
 import (
 	"context"
@@ -49,7 +49,7 @@ func (p *Part) ApplySuggestions(ctx context.Context, c core.Caller, session ahp.
 	if _, err := p.writeSuggestions(ctx, session, list); err != nil {
 		return err
 	}
-	p.refresh(p.ledger(session))
+	p.cfg.Refresh(session)
 	return p.resolveApplied(ctx, c, session, list, "Applied the suggestion.")
 }
 
@@ -62,7 +62,7 @@ func (p *Part) findSuggestions(ctx context.Context, c core.Caller, session ahp.U
 	if err := core.MayCall(c, "invokeChangesetOperation", core.SessionInfo(session)); err != nil {
 		return nil, err
 	}
-	if p.svc == nil {
+	if p.cfg.Repositories == nil {
 		return nil, ahp.Errorf(ahp.CodeConflict, "this host keeps no checkpoints, so nothing can be applied")
 	}
 	if len(refs) == 0 || len(refs) > mostApplied {
@@ -141,7 +141,7 @@ func (p *Part) editFiles(ctx context.Context, session ahp.URI, list []applied) (
 		}
 	}
 	dirs := p.core.LocalDirs(session)
-	texts, err := p.svc.Texts(ctx, session, dirs, paths)
+	texts, err := p.cfg.Repositories.Texts(ctx, session, dirs, paths)
 	if err != nil {
 		return machine.Rewrite{}, err
 	}
@@ -153,7 +153,7 @@ func (p *Part) editFiles(ctx context.Context, session ahp.URI, list []applied) (
 		}
 		edits[i] = machine.TextEdit{Path: t.Path, Was: t.Kept, Data: data}
 	}
-	return p.svc.Edit(ctx, session, dirs, edits)
+	return p.cfg.Repositories.Edit(ctx, session, dirs, edits)
 }
 
 // applyTo returns a file's content with every suggestion about it.
@@ -209,7 +209,7 @@ func (p *Part) versionLines(ctx context.Context, session ahp.URI, uri ahp.URI) (
 	if !ok || v.Session != core.ShortID(session) || !machine.IsOID(v.OID) {
 		return nil, false
 	}
-	data, err := p.svc.Content(ctx, session, v.OID)
+	data, err := p.cfg.Repositories.Content(ctx, session, v.OID)
 	if err != nil || diff.IsBinary(data) {
 		return nil, false
 	}

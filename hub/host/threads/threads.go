@@ -1,7 +1,6 @@
-package changes
+package threads
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -90,7 +89,7 @@ func (p *Part) checkThreadSet(r *core.Request, s *ahp.AnnotationsState, a *ahp.A
 		}
 		return reason
 	}
-	if len(s.Annotations) >= p.core.Limits.Threads {
+	if len(s.Annotations) >= p.cfg.Most {
 		return fmt.Sprintf("this session has %d threads already: delete some first", len(s.Annotations))
 	}
 	return p.checkNewThread(r, t)
@@ -267,27 +266,6 @@ func checkEntryText(e *ahp.AnnotationEntry) string {
 	case len(e.Text.Text) > mostEntryText:
 		return fmt.Sprintf("this comment is too long: at most %d bytes", mostEntryText)
 	}
-	return ""
-}
-
-// checkFilesReviewed lets every reviewer mark. The action has no room for who did: that is recorded in the same step.
-func (p *Part) checkFilesReviewed(r *core.Request, s *ahp.ChangesetState,
-	a *ahp.ChangesetFilesReviewChangedAction) string {
-	for _, id := range a.Files {
-		if !slices.ContainsFunc(s.Files, func(f ahp.ChangesetFile) bool { return f.ID == id }) {
-			return "there is no file " + id + " in this changeset: it may have changed meanwhile"
-		}
-	}
-	if len(a.Files) == 0 {
-		return "name at least one file"
-	}
-	l := p.ledger(r.Info.Session)
-	if !l.record.isLoaded() {
-		return "this changeset was closed meanwhile: open it again"
-	}
-	uri, files, m := r.Info.URI, a.Files, mark{By: r.Caller.Who(), At: r.Now.UTC()}
-	l.record.changeIn(r.Tx, func(rec *ledgerRecord) { rec.markFiles(uri, s, files, a.Reviewed, m) })
-	r.Tx.Effect(uri, func(ctx context.Context) { p.showReviewed(ctx, l, uri, files) })
 	return ""
 }
 

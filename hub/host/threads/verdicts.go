@@ -1,4 +1,4 @@
-package changes
+package threads
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
@@ -46,7 +45,7 @@ func (p *Part) GiveVerdict(ctx context.Context, c core.Caller, session ahp.URI, 
 	case v.Summary == "" && v.Kind != review.Approve:
 		return core.BadParams("say in a sentence what you think: a verdict other than an approval needs a summary")
 	}
-	files, err := p.versions(ctx, session)
+	files, err := p.cfg.Versions(ctx, session)
 	if err != nil {
 		return ahp.Errorf(ahp.CodeInternalError, "what changed cannot be told: %v", err)
 	}
@@ -101,51 +100,14 @@ func (p *Part) mayJudge(c core.Caller, session ahp.URI) error {
 	return nil
 }
 
-// versions computes which version every changed file of a session has now.
-func (p *Part) versions(ctx context.Context, session ahp.URI) (map[string]string, error) {
-	svc := p.svc
-	if svc == nil {
-		return map[string]string{}, nil
-	}
-	if err := p.core.Ensure(ctx, session); err != nil {
-		return nil, err
-	}
-	dirs := p.core.LocalDirs(session)
-	now := func() (machine.Checkpoint, error) { return svc.LookAtAll(ctx, session, dirs) }
-	files, _, err := p.changedIn(ctx, p.ledger(session), changeScope{kind: kindSession}, dirs, now)
-	return versionsOf(files), err
-}
-
-func versionsOf(files []machine.ChangedFile) map[string]string {
-	out := make(map[string]string, len(files))
-	for _, f := range files {
-		drawn, note := changesetFile("", f, false)
-		out[drawn.ID] = note.version()
-	}
-	return out
-}
-
-// version names what a file was and is, content and mode.
-func (n FileNote) version() string {
-	return n.OldMode + " " + n.NewMode + " " + n.OldOID + ".." + n.NewOID
-}
-
-// ReviewDigest names the changes that the session changeset shows, for GivenVerdict.Seen.
-func ReviewDigest(files []ahp.ChangesetFile) string {
-	versions := make(map[string]string, len(files))
-	for _, f := range files {
-		versions[f.ID] = ReadFileNote(f.Meta).version()
-	}
-	return review.Digest(versions)
-}
-
-// withdrawOvertaken is called with every newly computed state of a session's changes: approvals of something else are withdrawn.
-func (p *Part) withdrawOvertaken(ctx context.Context, session ahp.URI, files []machine.ChangedFile) {
+// WithdrawOvertaken withdraws the approvals of other changes than those that a session has now. versions returns which
+// version every changed file has.
+func (p *Part) WithdrawOvertaken(ctx context.Context, session ahp.URI, versions func() map[string]string) {
 	standing := p.Review(session).Standing()
 	if len(standing) == 0 {
 		return
 	}
-	now := versionsOf(files)
+	now := versions()
 	digest := review.Digest(now)
 	var events []review.Event
 	for _, v := range standing {
@@ -171,8 +133,12 @@ func (p *Part) withdrawOvertaken(ctx context.Context, session ahp.URI, files []m
 
 // changedSince lists the files that are not what a verdict is about; none when that is not known any more.
 func (p *Part) changedSince(ctx context.Context, session ahp.URI, v review.Verdict, now map[string]string) []string {
+	if p.core.Store == nil {
+		return nil
+	}
 	var was map[string]string
-	if err := p.keep.read(ctx, bucketJudged, judgedKey(session, v.By.ID), &was); err != nil || was == nil {
+	raw, ok, err := p.core.Store.Get(ctx, bucketJudged, judgedKey(session, v.By.ID))
+	if err != nil || !ok || json.Unmarshal(raw, &was) != nil || was == nil {
 		return nil
 	}
 	return review.Differences(was, now)
